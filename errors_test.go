@@ -1,0 +1,51 @@
+package hwt_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+func TestPendingLimitErrorIsErrTooManyPendingAndNothingElse(t *testing.T) {
+	err := fmt.Errorf("order 7: %w", &hwt.PendingLimitError{Pending: 3, Max: 2})
+	require.ErrorIs(t, err, hwt.ErrTooManyPending)
+	assert.NotErrorIs(t, err, hwt.ErrStopped)
+	assert.NotErrorIs(t, err, hwt.ErrNilTask)
+	limit, ok := errors.AsType[*hwt.PendingLimitError](err)
+	require.True(t, ok)
+	assert.Equal(t, hwt.PendingLimitError{Pending: 3, Max: 2}, *limit)
+}
+
+func TestPendingLimitErrorNamesBothFigures(t *testing.T) {
+	assert.EqualError(t, &hwt.PendingLimitError{Pending: 3, Max: 2},
+		"hwt: number of pending timeouts (3) is greater than or equal to maximum allowed pending timeouts (2)")
+}
+
+func TestPanicErrorShowsTheValue(t *testing.T) {
+	assert.EqualError(t, &hwt.PanicError{Value: "no good"}, "hwt: task panicked: no good")
+	assert.EqualError(t, &hwt.PanicError{Value: 42}, "hwt: task panicked: 42")
+	assert.EqualError(t, &hwt.PanicError{Value: fs.ErrClosed}, "hwt: task panicked: file already closed")
+	assert.EqualError(t, &hwt.PanicError{}, "hwt: task panicked: <nil>")
+}
+
+func TestPanicErrorUnwrapsToAnErrorValueOnly(t *testing.T) {
+	assert.ErrorIs(t, &hwt.PanicError{Value: fmt.Errorf("reading: %w", fs.ErrClosed)}, fs.ErrClosed)
+	assert.NoError(t, errors.Unwrap(&hwt.PanicError{Value: "file already closed"}))
+	assert.NoError(t, errors.Unwrap(&hwt.PanicError{}))
+}
+
+func TestSentinelsAreToldApart(t *testing.T) {
+	all := []error{hwt.ErrStopped, hwt.ErrNilTask, hwt.ErrTooManyPending}
+	for i, a := range all {
+		assert.Contains(t, a.Error(), "hwt: ")
+		for j, b := range all {
+			assert.Equal(t, i == j, errors.Is(a, b))
+		}
+	}
+}
