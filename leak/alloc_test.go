@@ -1,0 +1,41 @@
+package leak_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/leak"
+)
+
+func TestDisabledAllocatesNothing(t *testing.T) {
+	at(t, leak.Disabled)
+	d, _ := newSinkDetector()
+	r := &resource{}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		r.tracker = d.Track(r)
+		r.tracker = d.TrackAlways(r)
+		r.tracker.Record("hint")
+		r.close()
+	}))
+}
+
+func TestWhatIsNotSampledAllocatesNothing(t *testing.T) {
+	at(t, leak.Simple)
+	d, _ := newSinkDetector(leak.WithSamplingInterval(1 << 30))
+	r := &resource{}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		r.tracker = d.Track(r)
+		r.tracker.Record("hint")
+		r.close()
+	}))
+}
+
+func TestARecordTakesTwoAllocations(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, _ := newSinkDetector()
+	r := &resource{}
+	r.tracker = d.Track(r)
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { r.tracker.Record("hint") }), 2.0)
+	assert.True(t, r.close())
+}

@@ -1,0 +1,287 @@
+package leak_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log"
+	"log/slog"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/leak"
+)
+
+func TestALeakedResourceGivesExactlyOneReportWithItsHint(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	drop(d, func(tracker *leak.Tracker) { tracker.Record("the last access") })
+
+	collectUntil(t, func() bool { return len(reports.all()) > 0 })
+	settle(t)
+
+	require.Len(t, reports.all(), 1)
+	report := reports.all()[0]
+	assert.Equal(t, "test.Resource", report.Type)
+	assert.Empty(t, report.Scope)
+	assert.Equal(t, "github.com/hashedwheel/hwt/leak_test.drop", report.Created[0].Function)
+	require.Len(t, report.Records, 1)
+	assert.Equal(t, "the last access", report.Records[0].Hint)
+	assert.Contains(t, report.Records[0].Stack[0].Function, t.Name(), "the caller of Record comes first")
+	assert.Equal(t, leak.Stats{Leaked: 1}, d.Stats())
+}
+
+func TestAReleasedResourceIsNeverReported(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	for range 100 {
+		drop(d, func(tracker *leak.Tracker) { assert.True(t, tracker.Close()) })
+	}
+	settle(t)
+	assert.Empty(t, reports.all())
+	assert.Zero(t, d.Stats())
+}
+
+func TestAResourceInUseIsNotReported(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	r := &resource{}
+	r.tracker = d.Track(r)
+	settle(t)
+	assert.Empty(t, reports.all())
+	assert.True(t, r.close())
+}
+
+func TestNeitherTrackerNorHintsKeepTheResourceAlive(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	tracker := dropWithItselfAsHint(d)
+	collectUntil(t, func() bool { return len(reports.all()) > 0 })
+	assert.Equal(t, "*leak_test.resource", reports.all()[0].Records[0].Hint)
+	assert.False(t, tracker.Close(), "it leaked before")
+}
+
+//go:noinline
+func dropWithItselfAsHint(d *leak.Detector[resource]) *leak.Tracker {
+	r := &resource{}
+	r.tracker = d.Track(r)
+	r.tracker.Record(r)
+	return r.tracker
+}
+
+func TestLeaksOfTheSameTextAreReportedOnceAndCounted(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	for range 10 {
+		drop(d, nil)
+	}
+	collectUntil(t, func() bool { return d.Stats().Leaked == 10 })
+	settle(t)
+	assert.Len(t, reports.all(), 1)
+	assert.Equal(t, leak.Stats{Leaked: 10, Duplicates: 9}, d.Stats())
+}
+
+func TestLeaksOfDifferentTextAreEachReported(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	for _, hint := range []string{"a", "b", "a"} {
+		drop(d, func(tracker *leak.Tracker) { tracker.Record(hint) })
+	}
+	collectUntil(t, func() bool { return d.Stats().Leaked == 3 })
+	settle(t)
+	assert.Len(t, reports.all(), 2)
+	assert.Equal(t, leak.Stats{Leaked: 3, Duplicates: 1}, d.Stats())
+}
+
+func TestTheLevelDecidesWhatIsTracked(t *testing.T) {
+	d, _ := newSinkDetector(leak.WithSamplingInterval(1 << 30))
+	for _, c := range []struct {
+		level                     leak.Level
+		tracked, always, detailed bool
+	}{
+		{leak.Disabled, false, false, false},
+		{leak.Simple, false, true, false},
+		{leak.Advanced, false, true, true},
+		{leak.Paranoid, true, true, true},
+	} {
+		at(t, c.level)
+		sampled, always := &resource{}, &resource{}
+		sampled.tracker, always.tracker = d.Track(sampled), d.TrackAlways(always)
+		assert.Equal(t, c.tracked, sampled.tracker != nil, "Track at %v", c.level)
+		assert.Equal(t, c.always, always.tracker != nil, "TrackAlways at %v", c.level)
+		assert.Equal(t, c.detailed, always.tracker.Detailed(), "Detailed at %v", c.level)
+		assert.Equal(t, c.tracked, sampled.close())
+		assert.Equal(t, c.always, always.close())
+	}
+}
+
+func TestBelowParanoidOneIn128IsTracked(t *testing.T) {
+	for _, level := range []leak.Level{leak.Simple, leak.Advanced} {
+		at(t, level)
+		d, _ := newSinkDetector()
+		const expected = 1000 // standard deviation 31.5; the bound is six of them
+		tracked := 0
+		for range expected * 128 {
+			r := &resource{}
+			if r.tracker = d.Track(r); r.tracker != nil {
+				tracked++
+				r.close()
+			}
+		}
+		assert.InDelta(t, expected, tracked, 190, "at %v", level)
+	}
+}
+
+func TestTheSamplingIntervalIsAnOption(t *testing.T) {
+	at(t, leak.Simple)
+	for _, interval := range []int{1, 0, -5} { // below the range means 1
+		d, _ := newSinkDetector(leak.WithSamplingInterval(interval))
+		for range 10 {
+			r := &resource{}
+			r.tracker = d.Track(r)
+			require.NotNil(t, r.tracker)
+			r.close()
+		}
+	}
+}
+
+func TestNilIsNotTracked(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, _ := newSinkDetector()
+	assert.Nil(t, d.Track(nil))
+	assert.Nil(t, d.TrackAlways(nil))
+}
+
+func TestTheStackBeginsWithTheCallerAlsoThroughAnInterface(t *testing.T) {
+	at(t, leak.Paranoid)
+	scope := leak.NewScope("stacks")
+	d, _ := newSinkDetector(leak.WithScope(scope))
+	var tracking interface {
+		TrackAlways(*resource) *leak.Tracker
+	} = d
+	r := &resource{}
+	r.tracker = tracking.TrackAlways(r)
+	assert.Contains(t, scope.Open()[0].Created[0].Function, t.Name())
+	assert.True(t, r.close())
+}
+
+func TestSimpleKeepsThePlaceOfCreationAndHintsButNoOtherPlaces(t *testing.T) {
+	at(t, leak.Simple)
+	d, reports := newSinkDetector(leak.WithSamplingInterval(1))
+	drop(d, func(tracker *leak.Tracker) {
+		tracker.Record("hint")
+		tracker.Record(nil)
+	})
+	collectUntil(t, func() bool { return len(reports.all()) > 0 })
+	report := reports.all()[0]
+	assert.NotEmpty(t, report.Created)
+	assert.Equal(t, []leak.Record{{Hint: "hint"}}, report.Records)
+}
+
+func TestChangingTheLevelDoesNotSilenceWhatIsTracked(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	drop(d, func(*leak.Tracker) { leak.SetLevel(leak.Disabled) })
+	collectUntil(t, func() bool { return len(reports.all()) > 0 })
+}
+
+func TestAListenerThatPanicsHarmsNothing(t *testing.T) {
+	at(t, leak.Paranoid)
+	var log lockedBuffer
+	d := leak.NewDetector[resource]("test.Resource",
+		leak.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		leak.WithListener(func(leak.Report) { panic("listener's own fault") }))
+	drop(d, nil)
+	collectUntil(t, func() bool { return d.Stats().Leaked == 1 && log.contains("listener's own fault") })
+	assert.Contains(t, log.String(), "LEAK: test.Resource.Close()", "the report is not lost")
+}
+
+func TestWithoutListenerTheLogIsToldAtErrorLevel(t *testing.T) {
+	at(t, leak.Paranoid)
+	var log lockedBuffer
+	d := leak.NewDetector[resource]("test.Resource", leak.WithListener(nil), leak.WithRelease("Stop"), leak.WithRelease(""),
+		leak.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	drop(d, nil)
+	collectUntil(t, func() bool { return log.contains("\n") })
+	assert.Contains(t, log.String(), "level=ERROR")
+	assert.Contains(t, log.String(), "LEAK: test.Resource.Stop() was not called before it was garbage-collected")
+	assert.Contains(t, log.String(), "resource=test.Resource")
+}
+
+func TestTheDefaultLogIsThatOfTheTimeOfTheReport(t *testing.T) {
+	at(t, leak.Paranoid)
+	d := leak.NewDetector[resource]("test.Resource")
+	var told lockedBuffer
+	before, writer, flags := slog.Default(), log.Writer(), log.Flags()
+	defer func() { // SetDefault redirects package log as well
+		slog.SetDefault(before)
+		log.SetOutput(writer)
+		log.SetFlags(flags)
+	}()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&told, nil)))
+	drop(d, nil)
+	collectUntil(t, func() bool { return told.contains("LEAK: test.Resource") })
+}
+
+func TestALogHandlerThatPanicsHarmsNothing(t *testing.T) {
+	at(t, leak.Paranoid)
+	d := leak.NewDetector[resource]("test.Resource", leak.WithLogger(slog.New(brokenHandler{})))
+	drop(d, nil)
+	collectUntil(t, func() bool { return d.Stats().Leaked == 1 })
+	settle(t)
+}
+
+func TestWhatABubbleLeakedIsReportedOutsideOfIt(t *testing.T) {
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	synctest.Test(t, func(t *testing.T) {
+		kept := &resource{}
+		kept.tracker = d.Track(kept)
+		drop(d, func(tracker *leak.Tracker) {
+			tracker.Record("inside")
+			time.Sleep(time.Hour)
+		})
+		runtime.GC()
+		synctest.Wait()
+		assert.True(t, kept.close())
+	})
+	collectUntil(t, func() bool { return len(reports.all()) > 0 })
+	settle(t)
+	assert.Len(t, reports.all(), 1)
+}
+
+// lockedBuffer is a buffer for a log that cleanups write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer // Guarded by mu.
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lockedBuffer) contains(text string) bool {
+	return bytes.Contains([]byte(l.String()), []byte(text))
+}
+
+// brokenHandler is a slog.Handler that panics with an error.
+type brokenHandler struct{}
+
+func (brokenHandler) Enabled(context.Context, slog.Level) bool  { return true }
+func (brokenHandler) Handle(context.Context, slog.Record) error { panic(errors.New("no disk")) }
+func (h brokenHandler) WithAttrs([]slog.Attr) slog.Handler      { return h }
+func (h brokenHandler) WithGroup(string) slog.Handler           { return h }

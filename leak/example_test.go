@@ -1,0 +1,99 @@
+package leak_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hashedwheel/hwt/leak"
+)
+
+// Conn is a resource that must be closed.
+type Conn struct {
+	tracker *leak.Tracker
+	peer    string
+}
+
+func open(d *leak.Detector[Conn], peer string) *Conn {
+	c := &Conn{peer: peer}
+	c.tracker = d.Track(c)
+	return c
+}
+
+func (c *Conn) Send(text string) { c.tracker.Record(text) }
+
+func (c *Conn) Close() { c.tracker.CloseFor(c) }
+
+func ExampleDetector() {
+	leak.SetLevel(leak.Paranoid) // for this example to track surely
+	defer leak.SetLevel(leak.Simple)
+	reports := make(chan leak.Report, 1)
+	detector := leak.NewDetector[Conn]("pool.Conn", leak.WithListener(func(r leak.Report) { reports <- r }))
+
+	conn := open(detector, "kept.example")
+	defer conn.Close()
+	open(detector, "lost.example").Send("hello") // and never closed
+
+	for range 1000 { // sooner or later the collector runs by itself
+		runtime.GC()
+		select {
+		case r := <-reports:
+			headline, _, _ := strings.Cut(r.String(), "\n")
+			fmt.Println(headline)
+			fmt.Println("last used for", r.Records[0].Hint)
+			fmt.Println("created by", r.Created[1].Function)
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+	// Output:
+	// LEAK: pool.Conn.Close() was not called before it was garbage-collected
+	// last used for hello
+	// created by github.com/hashedwheel/hwt/leak_test.ExampleDetector
+}
+
+// printer stands for the *testing.T of a test. Of the stack it prints the
+// functions nearest to the resource only.
+type printer struct{}
+
+func (printer) Helper() {}
+
+func (printer) Errorf(format string, args ...any) {
+	left := 5
+	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
+		if file := strings.HasPrefix(line, "\t\t"); !file && left > 0 {
+			fmt.Print(line)
+			left--
+		}
+	}
+}
+
+func ExampleScope() {
+	detector := leak.NewDetector[Conn]("pool.Conn")
+
+	scope := leak.NewScope("two connections").Watch()
+	defer scope.Check(printer{}) // in a test: t
+
+	open(detector, "first.example").Close()
+	lost := open(detector, "second.example")
+	fmt.Println("open:", scope.Count())
+	runtime.KeepAlive(lost)
+	// Output:
+	// open: 1
+	// leak: scope "two connections": 1 open
+	// 1 x LEAK: pool.Conn.Close() was not called before the end of scope "two connections"
+	// Created at:
+	// 	github.com/hashedwheel/hwt/leak_test.open
+	// 	github.com/hashedwheel/hwt/leak_test.ExampleScope
+}
+
+func ExampleParseLevel() {
+	level, err := leak.ParseLevel("Paranoid")
+	fmt.Println(level, err)
+	level, err = leak.ParseLevel("chatty")
+	fmt.Println(level, err)
+	// Output:
+	// paranoid <nil>
+	// simple leak: unknown level "chatty", allowed are disabled, simple, advanced, paranoid or 0 to 3
+}

@@ -1,0 +1,31 @@
+package leak
+
+// What tests must see inside.
+var (
+	ReadSettings = readSettings
+	GivesWay     = givesWay
+	TextOf       = textOf
+)
+
+// Level, TargetRecords and SamplingInterval of what readSettings returns.
+func (s settings) Values() (level Level, targetRecords, samplingInterval int) {
+	return s.level, s.targetRecords, s.samplingInterval
+}
+
+// Kept returns the hints of t's records, newest first, and the number discarded.
+func (t *Tracker) Kept() (hints []string, discarded int) {
+	newest := t.records.newest.Load()
+	for r := newest; r != nil; r = r.older {
+		hints = append(hints, r.hint)
+	}
+	if newest != nil {
+		discarded = newest.discarded
+	}
+	return hints, discarded
+}
+
+// Hold makes Close wait where it leaves s, until release is called.
+func (s *Scope) Hold() (release func()) {
+	s.mu.Lock()
+	return s.mu.Unlock
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package leak_test
+
+const raceEnabled = false

@@ -1,0 +1,75 @@
+package leak
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+)
+
+// Ground rules of a trail.
+//
+//  1. A record is written before it is published, and immutable after.
+//  2. The list changes at its head only, by one compare-and-swap. A reader that
+//     loaded the head sees a consistent list with its counts.
+//  3. The newest record is never dropped: what gives way to a new record is the
+//     one that was newest until then.
+
+// trail holds the access records of one resource, newest first. The zero value
+// is empty.
+type trail struct {
+	newest atomic.Pointer[record] // Atomic: written by add and clear, read by reports.
+}
+
+// record is one access. All fields are immutable once it is in a trail.
+type record struct {
+	older     *record
+	kept      int       // records in the list from this one on
+	discarded int       // records that gave way so far
+	hint      string    // empty if there was none
+	stack     []uintptr // nil if none was captured
+}
+
+// add puts r in front. Past target records, the one that was newest gives way
+// with probability 1 - 1/2^excess, as in Netty's record back-off.
+func (tr *trail) add(r *record, target int) {
+	for { // Ends: a failed swap means that another record got in.
+		newest := tr.newest.Load()
+		r.follow(newest, givesWay(newest.count(), target, rand.Uint32()))
+		if tr.newest.CompareAndSwap(newest, r) { // Publishes r: rule 1.
+			return
+		}
+	}
+}
+
+// follow makes r the successor of newest, or its replacement.
+func (r *record) follow(newest *record, replace bool) {
+	r.older, r.discarded = newest, 0
+	if newest != nil {
+		r.discarded = newest.discarded
+		if replace {
+			r.older = newest.older
+			r.discarded++
+		}
+	}
+	r.kept = r.older.count() + 1
+}
+
+// count is the number of records from r on; r may be nil.
+func (r *record) count() int {
+	if r == nil {
+		return 0
+	}
+	return r.kept
+}
+
+// givesWay decides, by the bits of random, whether the newest of kept records
+// makes room for the next one.
+func givesWay(kept, target int, random uint32) bool {
+	if kept < target {
+		return false
+	}
+	excess := min(kept-target+1, 30)
+	return random&(1<<excess-1) != 0
+}
+
+// clear forgets all records.
+func (tr *trail) clear() { tr.newest.Store(nil) }

@@ -1,0 +1,126 @@
+package leak_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/leak"
+)
+
+// recordN records 1 to n on a tracked resource with the given target.
+func recordN(target, n int) (kept []string, discarded int) {
+	d, _ := newSinkDetector(leak.WithTargetRecords(target))
+	r := &resource{}
+	r.tracker = d.TrackAlways(r)
+	defer r.close()
+	for i := range n {
+		r.tracker.Record(i + 1)
+	}
+	return r.tracker.Kept()
+}
+
+func TestUpToTheTargetAllRecordsAreKeptNewestFirst(t *testing.T) {
+	at(t, leak.Paranoid)
+	kept, discarded := recordN(4, 4)
+	assert.Equal(t, []string{"4", "3", "2", "1"}, kept)
+	assert.Zero(t, discarded)
+}
+
+func TestTheLastRecordIsAlwaysKeptAndTheCountsAddUp(t *testing.T) {
+	at(t, leak.Paranoid)
+	for _, target := range []int{1, 4, 10} {
+		for n := 1; n <= 300; n++ {
+			kept, discarded := recordN(target, n)
+			assert.Equal(t, strconv.Itoa(n), kept[0])
+			assert.Equal(t, n, len(kept)+discarded)
+			assert.GreaterOrEqual(t, len(kept), min(n, target))
+		}
+	}
+}
+
+// Past the target a list of n records grows with probability 1/2^(n-target+1),
+// so it gets about as long as the target and the logarithm of the accesses.
+func TestPastTheTargetOlderRecordsGiveWay(t *testing.T) {
+	at(t, leak.Paranoid)
+	kept, discarded := recordN(4, 10_000)
+	assert.Greater(t, len(kept), 4)
+	assert.Less(t, len(kept), 4+32)
+	assert.Equal(t, 10_000-len(kept), discarded)
+}
+
+func TestATargetOutsideItsRangeMeansTheNearestEnd(t *testing.T) {
+	at(t, leak.Simple)
+	gaveWay := 0
+	for range 100 { // at a target of 1, three records stay with probability 1/8
+		_, discarded := recordN(-1, 3)
+		gaveWay += discarded
+	}
+	assert.Positive(t, gaveWay)
+	_, discarded := recordN(1<<20, 1024)
+	assert.Zero(t, discarded)
+	_, discarded = recordN(1<<20, 2048)
+	assert.Positive(t, discarded)
+}
+
+func TestARecordGivesWayWithGrowingProbability(t *testing.T) {
+	const draws = 1 << 12
+	for _, c := range []struct{ kept, target, stays int }{
+		{0, 4, draws}, {3, 4, draws},
+		{4, 4, draws / 2}, {5, 4, draws / 4}, {9, 4, draws / 64},
+		{1, 1, draws / 2}, {15, 4, 1}, {16, 4, 1},
+	} {
+		stays := 0
+		for random := range uint32(draws) { // every value of the bits that count
+			if !leak.GivesWay(c.kept, c.target, random) {
+				stays++
+			}
+		}
+		assert.Equal(t, c.stays, stays, "%d kept, target %d", c.kept, c.target)
+	}
+	assert.True(t, leak.GivesWay(1<<30, 1, 1<<29), "the exponent is bounded")
+	assert.False(t, leak.GivesWay(1<<30, 1, 1<<30), "at 30 bits")
+}
+
+func TestRacingRecordsAreKeptOrCounted(t *testing.T) {
+	at(t, leak.Simple) // no stacks: the more often they meet
+	atProcs(t, func(t *testing.T) {
+		d, _ := newSinkDetector()
+		r := &resource{}
+		r.tracker = d.TrackAlways(r)
+		const goroutines, each = 4, 5000
+		together(goroutines, func(int) {
+			for range each {
+				r.tracker.Record("x")
+			}
+		})
+		kept, discarded := r.tracker.Kept()
+		assert.Equal(t, goroutines*each, len(kept)+discarded)
+		assert.True(t, r.close())
+	})
+}
+
+func TestAReportCountsDuplicateAndDiscardedRecords(t *testing.T) {
+	at(t, leak.Simple)
+	scope := leak.NewScope("counts")
+	d, _ := newSinkDetector(leak.WithScope(scope), leak.WithTargetRecords(4))
+	r := &resource{}
+	r.tracker = d.TrackAlways(r)
+	for range 3 {
+		r.tracker.Record("same")
+	}
+	r.tracker.Record("other")
+	assert.Equal(t, 2, scope.Open()[0].Duplicates)
+	assert.Zero(t, scope.Open()[0].Discarded)
+	for range 1000 {
+		r.tracker.Record("same")
+	}
+	report := scope.Open()[0]
+	assert.Equal(t, 1004, len(report.Records)+report.Duplicates+report.Discarded)
+	assert.Contains(t, report.String(), "Access records discarded: "+strconv.Itoa(report.Discarded)+" ")
+	assert.Contains(t, report.String(), "Duplicate access records not shown: "+strconv.Itoa(report.Duplicates)+"\n")
+	assert.Equal(t, 1, strings.Count(report.String(), "Hint: same"))
+	assert.True(t, r.close())
+}

@@ -1,0 +1,95 @@
+package leak
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Report tells of one resource that was not released. It is plain data, and
+// refers neither to the resource nor to the detector.
+type Report struct {
+	Type    string // the resource type, as given to NewDetector
+	Release string // the method that should have been called
+	Scope   string // the scope that found the resource open; empty if the collector found it
+
+	Created Stack    // where the resource was tracked first
+	Records []Record // recent accesses, newest first
+
+	Discarded  int // accesses that are not in Records because of the target
+	Duplicates int // accesses that are not in Records because a newer one reads the same
+}
+
+// Record is one access to a resource.
+type Record struct {
+	Hint  string // what the access was about; empty if there was no hint
+	Stack Stack  // where it was; nil below level Advanced
+}
+
+// String returns the record as text: its hint, then its stack.
+func (r Record) String() string {
+	if r.Hint == "" {
+		return r.Stack.String()
+	}
+	return "\tHint: " + r.Hint + "\n" + r.Stack.String()
+}
+
+// String returns the report as text of several lines, in the layout of Netty's:
+// what was not called, the recent accesses, where the resource was created, and
+// how many accesses are not shown.
+func (r Report) String() string {
+	var b strings.Builder
+	b.WriteString(r.headline() + "\n")
+	if len(r.Records) > 0 {
+		b.WriteString("Recent access records:\n")
+	}
+	for i, access := range r.Records {
+		fmt.Fprintf(&b, "#%d:\n%v", i+1, access)
+	}
+	fmt.Fprintf(&b, "Created at:\n%v", r.Created)
+	if r.Duplicates > 0 {
+		fmt.Fprintf(&b, "Duplicate access records not shown: %d\n", r.Duplicates)
+	}
+	if r.Discarded > 0 {
+		fmt.Fprintf(&b, "Access records discarded: %d (%s keeps more)\n", r.Discarded, envTargetRecords)
+	}
+	return b.String()
+}
+
+func (r Report) headline() string {
+	before := "it was garbage-collected"
+	if r.Scope != "" {
+		before = fmt.Sprintf("the end of scope %q", r.Scope)
+	}
+	return fmt.Sprintf("LEAK: %s.%s() was not called before %s", r.Type, r.Release, before)
+}
+
+// report describes the resource as it is known now; scope is empty for one that
+// was collected.
+func (t *Tracker) report(scope string) Report {
+	r := Report{
+		Type:    t.core.resourceType,
+		Release: t.core.release,
+		Scope:   scope,
+		Created: resolve(t.created),
+	}
+	r.take(t.records.newest.Load())
+	return r
+}
+
+// take fills in the records from newest on, and the counts of those left out.
+func (r *Report) take(newest *record) {
+	if newest == nil {
+		return
+	}
+	r.Discarded = newest.discarded
+	seen := make(map[string]bool, newest.kept)
+	for at := newest; at != nil; at = at.older {
+		access := Record{Hint: at.hint, Stack: resolve(at.stack)}
+		if text := access.String(); seen[text] {
+			r.Duplicates++
+		} else {
+			seen[text] = true
+			r.Records = append(r.Records, access)
+		}
+	}
+}

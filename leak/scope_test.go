@@ -1,0 +1,195 @@
+package leak_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/leak"
+)
+
+// recorder is a TestingT that keeps its failures.
+type recorder struct{ failures []string }
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func TestAScopeWithNothingOpenPasses(t *testing.T) {
+	scope := leak.NewScope("empty")
+	d, _ := newSinkDetector(leak.WithScope(scope))
+	r := &resource{}
+	r.tracker = d.Track(r)
+	assert.Equal(t, 1, scope.Count())
+	assert.True(t, r.close())
+	assert.Zero(t, scope.Count())
+	scope.Check(t)
+}
+
+func TestAScopeFailsNamingEachOpenResourceAndItsPlace(t *testing.T) {
+	at(t, leak.Disabled) // a scope counts at any level
+	scope := leak.NewScope("orders")
+	d, _ := newSinkDetector(leak.WithScope(scope), leak.WithRelease("Stop"))
+	for range 3 {
+		drop(d, nil)
+	}
+	drop(d, func(tracker *leak.Tracker) { tracker.Record("used") })
+
+	var failed recorder
+	scope.Check(&failed)
+
+	require.Len(t, failed.failures, 1)
+	text := failed.failures[0]
+	assert.Contains(t, text, `scope "orders": 4 open`)
+	assert.Contains(t, text, `3 x LEAK: test.Resource.Stop() was not called before the end of scope "orders"`)
+	assert.Contains(t, text, "1 x LEAK: ")
+	assert.Contains(t, text, "Hint: used")
+	assert.Equal(t, 2, strings.Count(text, "leak_test.drop\n"))
+	assert.Contains(t, text, t.Name())
+}
+
+func TestAScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
+	at(t, leak.Disabled)
+	first, _ := newSinkDetector()
+	second := leak.NewDetector[[64]byte]("test.Block")
+
+	assert.Nil(t, drop(first, nil), "nobody watches yet")
+	scope := leak.NewScope("all").Watch().Watch() // twice is once
+	tracker, block := drop(first, nil), second.Track(new([64]byte))
+	open := scope.Open()
+	require.Len(t, open, 2)
+	assert.Equal(t, "test.Resource", open[0].Type)
+	assert.Equal(t, "test.Block", open[1].Type)
+	assert.Equal(t, "all", open[0].Scope)
+
+	assert.True(t, tracker.Close())
+	assert.Equal(t, 1, scope.Count())
+	assert.True(t, block.Close())
+	scope.Check(t)
+
+	assert.Nil(t, drop(first, nil), "the check ended the watch")
+	assert.Nil(t, drop(leaveEnded(scope), nil), "an ended scope does not watch again")
+}
+
+func TestAnEndedScopeCountsNothingNew(t *testing.T) {
+	at(t, leak.Disabled)
+	scope := leak.NewScope("ended")
+	d, _ := newSinkDetector(leak.WithScope(scope))
+	before := drop(d, nil)
+	scope.Check(&recorder{})
+	drop(d, nil)
+	assert.Equal(t, 1, scope.Count())
+	assert.True(t, before.Close())
+	scope.Check(t)
+}
+
+func TestAScopeListsWhatIsOpenOldestFirst(t *testing.T) {
+	at(t, leak.Disabled)
+	scope := leak.NewScope("order")
+	d, _ := newSinkDetector(leak.WithScope(scope))
+	const n = 50
+	for i := range n {
+		drop(d, func(tracker *leak.Tracker) { tracker.Record(i) })
+	}
+	for i, report := range scope.Open() {
+		assert.Equal(t, fmt.Sprint(i), report.Records[0].Hint)
+	}
+}
+
+func TestAtDisabledAScopeCountsButTheCollectorReportsNothing(t *testing.T) {
+	at(t, leak.Disabled)
+	scope := leak.NewScope("disabled")
+	d, reports := newSinkDetector(leak.WithScope(scope))
+	dropAlways(d)
+	settle(t)
+	assert.Equal(t, 1, scope.Count())
+	assert.Empty(t, reports.all())
+}
+
+//go:noinline
+func dropAlways(d *leak.Detector[resource]) {
+	r := &resource{}
+	r.tracker = d.TrackAlways(r)
+}
+
+func leaveEnded(scope *leak.Scope) *leak.Detector[resource] {
+	d, _ := newSinkDetector()
+	scope.Watch()
+	return d
+}
+
+func TestScopesCountBesideEachOther(t *testing.T) {
+	at(t, leak.Disabled)
+	own, all, other := leak.NewScope("own"), leak.NewScope("all").Watch(), leak.NewScope("other").Watch()
+	d, _ := newSinkDetector(leak.WithScope(own))
+	tracker := drop(d, nil)
+	for _, scope := range []*leak.Scope{own, all, other} {
+		assert.Equal(t, 1, scope.Count())
+	}
+	other.Check(&recorder{})
+	second := drop(d, nil)
+	assert.Equal(t, 2, own.Count())
+	assert.Equal(t, 2, all.Count())
+	assert.Equal(t, 1, other.Count(), "it ended")
+	assert.True(t, tracker.Close())
+	assert.True(t, second.Close())
+	for _, scope := range []*leak.Scope{own, all, other} {
+		scope.Check(t)
+	}
+}
+
+func TestAScopeGivenAndWatchingCountsOnce(t *testing.T) {
+	at(t, leak.Disabled)
+	scope := leak.NewScope("both").Watch()
+	d, _ := newSinkDetector(leak.WithScope(scope))
+	tracker := drop(d, nil)
+	assert.Equal(t, 1, scope.Count())
+	assert.True(t, tracker.Close())
+	scope.Check(t)
+}
+
+func TestAScopeNeedsNoCollectionAndSurvivesOne(t *testing.T) {
+	at(t, leak.Paranoid)
+	scope := leak.NewScope("collected")
+	d, reports := newSinkDetector(leak.WithScope(scope))
+	drop(d, func(tracker *leak.Tracker) { tracker.Record("hint") })
+	assert.Equal(t, 1, scope.Count())
+	collectUntil(t, func() bool { return len(reports.all()) > 0 })
+	require.Equal(t, 1, scope.Count(), "collected is not released")
+	assert.Equal(t, "hint", scope.Open()[0].Records[0].Hint)
+}
+
+func TestAScopeWorksInABubble(t *testing.T) {
+	at(t, leak.Disabled)
+	synctest.Test(t, func(t *testing.T) {
+		scope := leak.NewScope("bubble").Watch()
+		defer scope.Check(t)
+		d, _ := newSinkDetector()
+		tracker := drop(d, nil)
+		go tracker.Close()
+		synctest.Wait()
+	})
+}
+
+func TestScopesUnderConcurrentUse(t *testing.T) {
+	at(t, leak.Disabled)
+	atProcs(t, func(t *testing.T) {
+		scope := leak.NewScope("busy").Watch()
+		d, _ := newSinkDetector()
+		together(4, func(i int) {
+			for range 200 {
+				tracker := drop(d, nil)
+				tracker.Record(i)
+				assert.LessOrEqual(t, len(scope.Open()), 4)
+				assert.True(t, tracker.Close())
+			}
+		})
+		scope.Check(t)
+	})
+}

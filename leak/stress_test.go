@@ -1,0 +1,69 @@
+package leak_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/leak"
+)
+
+// TestConcurrentUseGivesNoFalseReport is Netty's test of the same: goroutines
+// make resources, use them, pass them on and release them elsewhere.
+func TestConcurrentUseGivesNoFalseReport(t *testing.T) {
+	const goroutines, each = 50, 100
+	rounds := 1000
+	switch {
+	case testing.Short():
+		rounds = 5
+	case raceEnabled:
+		rounds = 20
+	}
+	at(t, leak.Paranoid)
+	d, reports := newSinkDetector()
+	var notClosed atomic.Int64
+
+	together(goroutines, func(int) {
+		for range rounds {
+			notClosed.Add(round(d, each))
+		}
+	})
+
+	settle(t)
+	assert.Zero(t, notClosed.Load(), "Close said false")
+	assert.Empty(t, reports.all())
+	assert.Zero(t, d.Stats())
+}
+
+// round makes n resources, releases half of them here and half on another
+// goroutine, and returns how many Closes were false.
+func round(d *leak.Detector[resource], n int) (failed int64) {
+	passed, done := make(chan *resource, n), make(chan int64)
+	go func() {
+		failed := int64(0)
+		for r := range passed {
+			failed += release(r)
+		}
+		done <- failed
+	}()
+	for i := range n {
+		r := &resource{}
+		r.tracker = d.Track(r)
+		if r.tracker.Record("made"); i%2 == 0 {
+			passed <- r
+			continue
+		}
+		failed += release(r)
+	}
+	close(passed)
+	return failed + <-done
+}
+
+func release(r *resource) int64 {
+	r.tracker.Record("releasing")
+	if !r.close() || r.tracker.Close() {
+		return 1
+	}
+	return 0
+}
