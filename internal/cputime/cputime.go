@@ -1,0 +1,26 @@
+// Package cputime tells how much processor time this process has used: the
+// figure by which timers are compared, since it counts the worker, the garbage
+// collector and the kernel as well as the caller.
+package cputime
+
+import "time"
+
+// Usage is processor time, of all threads together.
+type Usage struct {
+	User   time.Duration // in the program
+	System time.Duration // in the operating system, for the program
+}
+
+// Total is both together.
+func (u Usage) Total() time.Duration { return u.User + u.System }
+
+// Sub returns what was used since earlier.
+func (u Usage) Sub(earlier Usage) Usage {
+	return Usage{User: u.User - earlier.User, System: u.System - earlier.System}
+}
+
+// Process returns the total of Now.
+func Process() (used time.Duration, ok bool) {
+	now, ok := Now()
+	return now.Total(), ok
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestLayoutFillsSizeClassesOf64BitMachines(t *testing.T) {
+	if strconv.IntSize != 64 {
+		t.Skip("sizes are those of 64-bit machines")
+	}
+	assert.EqualValues(t, 96, unsafe.Sizeof(chunk{}))
+	assert.EqualValues(t, 48, unsafe.Sizeof(Timeout{}))
+	assert.Zero(t, unsafe.Offsetof(Timeout{}.life), "atomics of 64 bits want to be first on 32-bit machines")
+}
+
+// tagged is where the model keeps a timeout.
+type tagged struct {
+	bucket uint32
+	tag    uint8
+}
+
+// bucketModel drives Buckets and a map side by side.
+type bucketModel struct {
+	b     Buckets
+	in    map[*Timeout]tagged
+	added []*Timeout // in this order; the removed ones stay
+	plain []bool     // for each bucket: nothing was removed since it was empty
+	n     int
+}
+
+func (m *bucketModel) add(t *rapid.T) {
+	i := uint32(rapid.IntRange(0, m.n-1).Draw(t, "bucket"))
+	tag := rapid.SampledFrom([]uint8{0, 1, 2, 3, 127, 128, 254, 255}).Draw(t, "tag")
+	if m.b.IsEmpty(i) {
+		m.plain[i] = true
+	}
+	for range rapid.IntRange(1, 25).Draw(t, "times") {
+		timeout := new(Timeout)
+		m.b.Add(i, timeout, tag)
+		m.in[timeout] = tagged{i, tag}
+		m.added = append(m.added, timeout)
+	}
+}
+
+func (m *bucketModel) remove(t *rapid.T) {
+	left := slices.Collect(m.b.All)
+	if len(left) == 0 {
+		t.Skip("empty")
+	}
+	timeout := rapid.SampledFrom(left).Draw(t, "timeout")
+	require.Equal(t, m.in[timeout].bucket, m.b.Remove(timeout))
+	require.Nil(t, timeout.place, "a removed timeout keeps no bucket alive")
+	m.plain[m.in[timeout].bucket] = false
+	delete(m.in, timeout)
+}
+
+func (m *bucketModel) sift(t *rapid.T) {
+	i := uint32(rapid.IntRange(0, m.n-1).Draw(t, "bucket"))
+	tag := rapid.SampledFrom([]uint8{0, 1, 3, 128, 200, 255}).Draw(t, "tag")
+	var want []*Timeout
+	nearest := 0
+	for _, timeout := range m.added {
+		at, in := m.in[timeout]
+		switch {
+		case !in || at.bucket != i:
+		case at.tag == tag:
+			want = append(want, timeout)
+			delete(m.in, timeout)
+		default:
+			if gap := (int(at.tag) - int(tag) + 256) % 256; nearest == 0 || gap < nearest {
+				nearest = gap
+			}
+		}
+	}
+	before := []*Timeout{new(Timeout)}
+	got, gap := m.b.Sift(i, tag, before)
+	require.Same(t, before[0], got[0], "appends")
+	require.EqualValues(t, nearest, gap, "nearest")
+	if m.plain[i] {
+		require.Equal(t, len(want), len(got)-1)
+		for j := range want {
+			require.Same(t, want[j], got[j+1], "in the order of adding")
+		}
+	}
+	require.ElementsMatch(t, addresses(want), addresses(got[1:]))
+	m.plain[i] = m.plain[i] && len(want) == 0
+}
+
+// addresses makes timeouts comparable in ElementsMatch, which looks into
+// pointers.
+func addresses(timeouts []*Timeout) []uintptr {
+	var all []uintptr
+	for _, t := range timeouts {
+		all = append(all, uintptr(unsafe.Pointer(t)))
+	}
+	return all
+}
+
+func (m *bucketModel) check(t *rapid.T) {
+	require.Equal(t, len(m.in), m.b.Count())
+	all := slices.Collect(m.b.All)
+	require.Equal(t, len(m.in), len(all))
+	used := make([]bool, m.n)
+	for _, timeout := range all {
+		at, in := m.in[timeout]
+		require.True(t, in)
+		require.Equal(t, at.bucket, timeout.place.bucket)
+		used[at.bucket] = true
+	}
+	for i := range m.n {
+		require.Equal(t, used[i], !m.b.IsEmpty(uint32(i)))
+		for c := m.b.heads[i]; c != nil; c = c.next {
+			require.Positive(t, c.n, "no empty chunk stays in a bucket")
+			require.True(t, c == m.b.heads[i] || c.n == chunkLen, "only the first chunk is partly filled")
+			for j := range chunkLen {
+				require.Equal(t, j < int(c.n), c.timeouts[j] != nil, "an entry that is free refers to nothing")
+			}
+		}
+	}
+}
+
+func TestBucketsAreSetsOfTaggedTimeouts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &bucketModel{in: map[*Timeout]tagged{}, n: rapid.IntRange(1, 3).Draw(t, "buckets")}
+		m.b.Grow(m.n)
+		m.plain = make([]bool, m.n)
+		t.Repeat(map[string]func(*rapid.T){"add": m.add, "remove": m.remove, "sift": m.sift, "": m.check})
+	})
+}
+
+func TestAllStopsWhenTheLoopDoes(t *testing.T) {
+	var b Buckets
+	b.Grow(2)
+	for i := range 40 {
+		b.Add(uint32(i%2), new(Timeout), 0)
+	}
+	seen := map[*Timeout]bool{}
+	for timeout := range b.All {
+		if seen[timeout] = true; len(seen) == 25 {
+			break
+		}
+	}
+	assert.Len(t, slices.Collect(maps.Keys(seen)), 25)
+}
+
+func TestEmptiedChunksAreUsedAgainButNotHoarded(t *testing.T) {
+	var b Buckets
+	b.Grow(1)
+	fill := func(n int) {
+		for range n {
+			b.Add(0, new(Timeout), 0)
+		}
+	}
+	fill(2 * maxSpare * chunkLen)
+	b.Sift(0, 0, nil)
+	assert.Equal(t, maxSpare, b.spares)
+	chunks := 0
+	for c := b.spare; c != nil; c = c.next {
+		chunks++
+		assert.Zero(t, c.n)
+		assert.Equal(t, [chunkLen]*Timeout{}, c.timeouts)
+	}
+	assert.Equal(t, maxSpare, chunks)
+	timeout := new(Timeout)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		b.Add(0, timeout, 0)
+		b.Remove(timeout)
+	}))
+}

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestStripesAreAPowerOfTwoWithRoomForEveryProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for procs, want := range map[int]int{1: 1, 2: 8, 3: 16, 4: 16, 5: 32, 16: 64, 17: 128, 300: maxStripes} {
+		runtime.GOMAXPROCS(procs)
+		in := newIntake()
+		require.Len(t, in.stripes, want, "%d processors", procs)
+		for range 1000 { // never out of range
+			require.NotNil(t, in.of(new(Timeout)))
+		}
+	}
+}
+
+func TestTimeoutsSpreadOverTheStripes(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	in := newIntake()
+	const n = 200_000
+	used := make(map[*stripe]int)
+	keep := make([]*Timeout, n)
+	for i := range keep {
+		keep[i] = new(Timeout)
+		used[in.of(keep[i])]++
+	}
+	require.Len(t, used, len(in.stripes), "every stripe is used")
+	for _, count := range used {
+		assert.Less(t, count, 2*n/len(in.stripes), "no stripe has twice its share")
+	}
+	for _, timeout := range keep[:100] {
+		assert.Same(t, in.of(timeout), in.of(timeout), "always the same one")
+	}
+}
+
+func TestTimeoutsMadeInARowShareAStripe(t *testing.T) {
+	in := newIntake()
+	changes := 0
+	const n = 10_000
+	last := new(Timeout)
+	keep := []*Timeout{last}
+	for range n {
+		next := new(Timeout)
+		if in.of(next) != in.of(last) {
+			changes++
+		}
+		last = next
+		keep = append(keep, next)
+	}
+	runtime.KeepAlive(keep)
+	assert.Less(t, changes, n/10, "a processor stays on one stripe for a while")
+}
+
+func TestIntakeIsEmptyOnlyIfEveryQueueIs(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	in := newIntake()
+	assert.True(t, in.empty())
+	for i := range in.stripes {
+		s := &in.stripes[i]
+		timeout := new(Timeout)
+		require.True(t, s.added.Push(timeout))
+		assert.False(t, in.empty())
+		s.added.Pop()
+		require.True(t, s.changed.Push(timeout))
+		assert.False(t, in.empty())
+		s.changed.Pop()
+		assert.True(t, in.empty())
+	}
+}
+
+func TestClosedIntakeRefusesAndStillDrains(t *testing.T) {
+	in := newIntake()
+	early := new(Timeout)
+	require.True(t, in.of(early).added.Push(early))
+	in.close()
+	in.close()
+	for i := range in.stripes {
+		assert.False(t, in.stripes[i].added.Push(new(Timeout)))
+		assert.False(t, in.stripes[i].changed.Push(new(Timeout)))
+	}
+	assert.False(t, in.empty())
+	assert.Same(t, early, in.of(early).added.Pop())
+	assert.True(t, in.empty())
+}
+
+// Real concurrency: a reader sums while others count.
+func TestCountsNeverShowMoreEndsThanBeginnings(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	in := newIntake()
+	var stop atomic.Bool
+	var pairs atomic.Int64
+	var callers sync.WaitGroup
+	for range 3 {
+		callers.Go(func() {
+			some := make([]*Timeout, 200) // that live on many stripes
+			for i := range some {
+				some[i] = new(Timeout)
+			}
+			for i := 0; !stop.Load(); i++ {
+				in.of(some[i%200]).accepted.Add(1)
+				in.of(some[i*7%200]).cancelled.Add(1)
+				pairs.Add(1)
+			}
+		})
+	}
+	for range 30_000 {
+		if accepted, cancelled := in.counts(); !assert.GreaterOrEqual(t, accepted, cancelled) {
+			break
+		}
+	}
+	stop.Store(true)
+	callers.Wait()
+	accepted, cancelled := in.counts()
+	assert.Equal(t, pairs.Load(), accepted)
+	assert.Equal(t, pairs.Load(), cancelled)
+}

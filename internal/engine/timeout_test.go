@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt"
+)
+
+func TestStringTellsDeadlineEndAndTask(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		task := hwt.TaskFunc(func(hwt.Timeout) error { return nil })
+		far := e.add(t, task, time.Hour)
+		assert.Equal(t, "timeout(in 1h0m0s, task hwt.TaskFunc)", far.String())
+		pass(30 * time.Minute)
+		assert.Equal(t, "timeout(in 30m0s, task hwt.TaskFunc)", fmt.Sprint(far))
+		far.Cancel()
+		assert.Equal(t, "timeout(in 30m0s, cancelled, task hwt.TaskFunc)", fmt.Sprint(far))
+		pass(time.Hour)
+		assert.Equal(t, "timeout(30m0s ago, cancelled, task hwt.TaskFunc)", fmt.Sprint(far))
+
+		now := e.add(t, new(teller), 0)
+		assert.Equal(t, "timeout(now, task *engine.teller)", fmt.Sprint(now))
+		pass(tick)
+		assert.Equal(t, "timeout(10ms ago, expired, task *engine.teller)", fmt.Sprint(now))
+
+		never := e.add(t, task, math.MaxInt64)
+		assert.Equal(t, "timeout(never, task hwt.TaskFunc)", fmt.Sprint(never))
+		never.Reset(time.Second)
+		assert.Equal(t, "timeout(in 1s, task hwt.TaskFunc)", fmt.Sprint(never))
+		never.Reset(math.MaxInt64)
+		e.Stop()
+		assert.Equal(t, "timeout(never, cancelled, task hwt.TaskFunc)", fmt.Sprint(never))
+	})
+}
+
+func TestDeadlinesSaturateInsteadOfWrapping(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, func(c *Config) { c.Tick = time.Nanosecond }) // the most ticks there may be
+		pass(time.Hour)
+		c := e.core
+		for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, forever, forever - time.Hour} {
+			assert.EqualValues(t, int64(forever), c.deadline(delay))
+		}
+		assert.EqualValues(t, int64(forever-1), c.deadline(forever-time.Hour-1))
+		for _, delay := range []time.Duration{math.MinInt64, -1, 0} {
+			assert.EqualValues(t, time.Hour, c.deadline(delay))
+		}
+	})
+}
+
+func TestTickOfIsTheFirstThatComesNoEarlier(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		for _, d := range []time.Duration{1, 2, 3, time.Millisecond, 1234567, time.Hour, forever, math.MaxInt64/2 + 1, math.MaxInt64 - 1} {
+			c := newTimer(t, func(c *Config) { c.Tick = d }).core
+			for _, deadline := range []int64{1, 2, int64(d) - 1, int64(min(d, forever)), int64(min(d, forever-1)) + 1, forever - 1, forever} {
+				if deadline < 1 || deadline > forever {
+					continue
+				}
+				tick := c.tickOf(deadline)
+				assert.GreaterOrEqual(t, uint64(tick)*uint64(d), uint64(deadline), "tick %v", d)
+				assert.Less(t, uint64(tick-1)*uint64(d), uint64(deadline), "tick %v", d)
+				assert.LessOrEqual(t, uint64(tick)*uint64(d), uint64(math.MaxInt64), "the worker multiplies them")
+			}
+		}
+	})
+}

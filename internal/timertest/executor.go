@@ -1,0 +1,155 @@
+package timertest
+
+import (
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+var executorChecks = []check{
+	{"ExecutorRunsEveryTask", fake, executorRuns},
+	{"ExecutorMayRunLater", fake, executorLater},
+	{"ExecutorThatRefusesIsReported", fake, executorRefuses},
+	{"ExecutorThatBreaksHarmsNothing", fake, executorBreaks},
+	{"BadTaskOnAnExecutorIsReported", fake, badTaskOnExecutor},
+}
+
+// executor is a function as an hwt.Executor.
+type executor func(task func()) error
+
+func (f executor) Execute(task func()) error { return f(task) }
+
+func inline(task func()) error {
+	task()
+	return nil
+}
+
+func elsewhere(task func()) error {
+	go task()
+	return nil
+}
+
+func executorRuns(tb testing.TB, newTimer Factory) {
+	for name, run := range map[string]executor{"inline": inline, "elsewhere": elsewhere} {
+		var submitted atomic.Int64
+		e := newTimer.start(tb, Config{Executor: executor(func(task func()) error {
+			submitted.Add(1)
+			return run(task)
+		})})
+		c := newCourse(e, tick)
+		for i := range 100 {
+			c.add(tb, time.Duration(i)*tick/3+1)
+		}
+		cancelled := schedule(tb, e, nothing, tick)
+		cancelled.Cancel()
+		pass(40 * tick)
+		for _, r := range c.runners {
+			ranOnTime(tb, r.probe, c.created.Add(r.deadline), name)
+		}
+		assert.EqualValues(tb, 100, submitted.Load(), name)
+		assert.EqualValues(tb, 100, balanced(tb, e).Expired, name)
+	}
+}
+
+func executorLater(tb testing.TB, newTimer Factory) {
+	queue := make(chan func(), 100)
+	e := newTimer.start(tb, Config{Executor: executor(func(task func()) error {
+		queue <- task
+		return nil
+	})})
+	p := new(probe)
+	timeout := schedule(tb, e, p, tick)
+	pass(time.Minute)
+	require.Len(tb, queue, 1)
+	assert.Zero(tb, p.ran.count())
+	assert.True(tb, timeout.IsExpired(), "expired when it came due")
+	assert.False(tb, timeout.Cancel(), "too late: the executor has it")
+	assert.False(tb, timeout.Reset(time.Hour), "too late: the executor has it")
+	assert.Zero(tb, e.Pending())
+	assert.Empty(tb, e.Stop())
+	(<-queue)()
+	assert.Equal(tb, 1, p.ran.count(), "Stop leaves alone what expired before")
+}
+
+func executorRefuses(tb testing.TB, newTimer Factory) {
+	var told reports
+	errFull := errors.New("pool is full")
+	full := true
+	e := newTimer.start(tb, Config{ErrorHandler: told.handle, Executor: executor(func(task func()) error {
+		if full {
+			return errFull
+		}
+		return inline(task)
+	})})
+	lost := new(probe)
+	timeout := schedule(tb, e, lost, tick)
+	pass(3 * tick)
+	all := told.take()
+	require.Len(tb, all, 1)
+	same(tb, timeout, all[0].timeout, "the timeout reported")
+	assert.ErrorIs(tb, all[0].err, errFull)
+	assert.True(tb, timeout.IsExpired())
+	assert.EqualValues(tb, 1, balanced(tb, e).ExecutorRejected)
+
+	full = false
+	p, now := new(probe), time.Now()
+	schedule(tb, e, p, tick)
+	pass(3 * tick)
+	ranOnTime(tb, p, now.Add(tick), "once the executor takes tasks again")
+	assert.Zero(tb, lost.ran.count(), "a refused task is not tried again")
+	assert.Zero(tb, e.Pending())
+}
+
+func executorBreaks(tb testing.TB, newTimer Factory) {
+	for name, breaks := range map[string]func(){
+		"panics":             func() { panic("executor") },
+		"ends the goroutine": runtime.Goexit,
+	} {
+		var told reports
+		broken := true
+		e := newTimer.start(tb, Config{ErrorHandler: told.handle, Executor: executor(func(task func()) error {
+			if broken {
+				breaks()
+			}
+			return inline(task)
+		})})
+		scheduleAll(tb, e, 5, tick, newProbe)
+		pass(3 * tick)
+		assert.Len(tb, told.take(), 5, name)
+		broken = false
+		p, now := new(probe), time.Now()
+		schedule(tb, e, p, tick)
+		pass(3 * tick)
+		ranOnTime(tb, p, now.Add(tick), "after an executor that %s", name)
+		assert.Zero(tb, balanced(tb, e).Pending)
+	}
+}
+
+func badTaskOnExecutor(tb testing.TB, newTimer Factory) {
+	for name, run := range map[string]executor{"inline": inline, "elsewhere": elsewhere} {
+		var told reports
+		e := newTimer.start(tb, Config{ErrorHandler: told.handle, Executor: run, Logger: slog.New(slog.DiscardHandler)})
+		for _, bad := range badOnes() {
+			timeout := schedule(tb, e, hwt.TaskFunc(bad.run), tick)
+			p, now := new(probe), time.Now()
+			schedule(tb, e, p, tick)
+			pass(4 * tick)
+			ranOnTime(tb, p, now.Add(tick), "%s: next to a task that %s", name, bad.name)
+			// An executor that runs inline is itself cut short by a Goexit, which is then told too.
+			all := told.take()
+			if assert.NotEmpty(tb, all, "%s: %s", name, bad.name) {
+				same(tb, timeout, all[0].timeout, "the timeout reported")
+				bad.assertReported(tb, all[0].err)
+			}
+		}
+		assert.Zero(tb, balanced(tb, e).Pending)
+	}
+}

@@ -1,0 +1,165 @@
+package timertest
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+var limitChecks = []check{
+	{"ExactlyTheMaximumIsAllowed", fake, exactlyMaximum},
+	{"NoMaximumByDefault", fake, noMaximum},
+	{"CancelFreesAPlaceAtOnce", fake, cancelFrees},
+	{"ExpiryFreesAPlaceForItsTask", fake, expiryFrees},
+	{"PlacesNeverDrift", fake, placesNeverDrift},
+	// Real: cores that race for the last places.
+	{"MaximumHoldsAgainstRaces", realClock, maximumHolds},
+}
+
+// refused asserts that e is full, and says so with Netty's figures.
+func refused(tb testing.TB, e Engine, limit int64) {
+	tb.Helper()
+	timeout, err := e.NewTimeout(nothing, time.Second)
+	require.Nil(tb, timeout)
+	require.ErrorIs(tb, err, hwt.ErrTooManyPending)
+	var full *hwt.PendingLimitError
+	require.ErrorAs(tb, err, &full)
+	assert.Equal(tb, hwt.PendingLimitError{Pending: limit + 1, Max: limit}, *full)
+}
+
+func exactlyMaximum(tb testing.TB, newTimer Factory) {
+	for _, limit := range []int64{1, 2, 100} {
+		e := newTimer.start(tb, Config{MaxPending: limit})
+		for range limit {
+			schedule(tb, e, nothing, time.Hour)
+		}
+		for range 3 {
+			refused(tb, e, limit)
+			pass(3 * tick)
+		}
+		assert.Equal(tb, limit, e.Pending())
+		s := balanced(tb, e)
+		assert.Equal(tb, limit, s.Accepted)
+		assert.EqualValues(tb, 3, s.Rejected)
+		assert.Len(tb, e.Stop(), int(limit))
+	}
+}
+
+func noMaximum(tb testing.TB, newTimer Factory) {
+	for _, limit := range []int64{0, -1} {
+		e := newTimer.start(tb, Config{MaxPending: limit})
+		for range 2000 {
+			schedule(tb, e, nothing, time.Hour)
+		}
+		assert.EqualValues(tb, 2000, e.Pending())
+	}
+}
+
+func cancelFrees(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{MaxPending: 2})
+	schedule(tb, e, nothing, time.Hour)
+	for range 100 {
+		timeout := schedule(tb, e, nothing, time.Hour)
+		refused(tb, e, 2)
+		require.True(tb, timeout.Cancel())
+		assert.False(tb, timeout.Cancel())
+	}
+	pass(3 * tick) // Sweeping the cancelled ones frees nothing again.
+	schedule(tb, e, nothing, time.Hour)
+	refused(tb, e, 2)
+}
+
+func expiryFrees(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{MaxPending: 1})
+	ran := 0
+	var again func(hwt.Timeout)
+	again = func(hwt.Timeout) {
+		ran++
+		_, err := e.NewTimeout(task(again), tick)
+		assert.NoError(tb, err, "the place of a running task is free")
+		_, err = e.NewTimeout(nothing, tick)
+		assert.ErrorIs(tb, err, hwt.ErrTooManyPending)
+	}
+	schedule(tb, e, task(again), tick)
+	pass(100 * tick)
+	assert.Greater(tb, ran, 40)
+	assert.EqualValues(tb, 1, e.Pending())
+}
+
+// placesNeverDrift lets timeouts end in every way, refuses some, and counts the
+// places again.
+func placesNeverDrift(tb testing.TB, newTimer Factory) {
+	const limit = 10
+	e := newTimer.start(tb, Config{MaxPending: limit})
+	for range 50 {
+		for range limit + 2 {
+			timeout, err := e.NewTimeout(nothing, 2*tick)
+			if err == nil && rand.N(2) == 0 {
+				timeout.Reset(3 * tick)
+				timeout.Cancel()
+			}
+		}
+		time.Sleep(2 * tick)
+		pass(3 * tick)
+		require.Zero(tb, e.Pending())
+	}
+	for range limit {
+		schedule(tb, e, nothing, time.Hour)
+	}
+	refused(tb, e, limit)
+	assert.Len(tb, e.Stop(), limit)
+	assert.Zero(tb, e.Pending())
+	_, err := e.NewTimeout(nothing, 0)
+	assert.ErrorIs(tb, err, hwt.ErrStopped, "no place is short after Stop")
+}
+
+// maximumHolds counts for itself: a timeout counts from when NewTimeout has
+// returned it until Cancel is about to be called, which is less than the time
+// for which it holds its place.
+func maximumHolds(tb testing.TB, newTimer Factory) {
+	const limit = 50
+	onProcs(func(int) {
+		e := newTimer.start(tb, Config{Tick: time.Millisecond, MaxPending: limit})
+		var held atomic.Int64
+		begin := time.Now()
+		together(4, func(int) {
+			for time.Since(begin) < 30*time.Millisecond {
+				timeouts := takePlaces(tb, e, &held, limit)
+				held.Add(-int64(len(timeouts)))
+				for _, timeout := range timeouts {
+					assert.True(tb, timeout.Cancel())
+				}
+				_, _ = e.NewTimeout(nothing, 0)
+			}
+		})
+		eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
+		for range limit {
+			schedule(tb, e, nothing, time.Hour)
+		}
+		refused(tb, e, limit)
+		e.Stop()
+		balanced(tb, e)
+	})
+}
+
+// takePlaces schedules some timeouts that will not expire, or as many as it is
+// allowed.
+func takePlaces(tb testing.TB, e Engine, held *atomic.Int64, limit int64) []hwt.Timeout {
+	var timeouts []hwt.Timeout
+	for range rand.N(limit) {
+		timeout, err := e.NewTimeout(nothing, time.Hour)
+		if err != nil {
+			assert.ErrorIs(tb, err, hwt.ErrTooManyPending)
+			break
+		}
+		assert.LessOrEqual(tb, held.Add(1), limit, "pending at once")
+		timeouts = append(timeouts, timeout)
+	}
+	return timeouts
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package timertest
+
+const raceDetector = true

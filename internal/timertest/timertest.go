@@ -1,0 +1,143 @@
+// Package timertest is the contract of package hwt as a suite of tests, which
+// every engine passes whole. An engine's test calls Run and nothing else:
+//
+//	func TestContract(t *testing.T) {
+//		timertest.Run(t, func(tb testing.TB, c timertest.Config) timertest.Engine {
+//			...
+//		})
+//	}
+//
+// A check runs in a testing/synctest bubble where fake time can show what it is
+// about, so that hours pass at once and every instant is exact. The others run
+// on the real clock, and each says why.
+//
+// One file holds one theme. A check is a function of a testing.TB and the
+// engine's factory, so that the package's own test can also run it against
+// engines that are broken on purpose, and see it fail.
+package timertest
+
+import (
+	"log/slog"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// Engine is what every engine's *Timer offers.
+type Engine interface {
+	hwt.Timer
+	AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error)
+	Start()
+	Pending() int64
+	Stats() hwt.Stats
+}
+
+// Config is what a check asks of the engine it is given. A zero value means the
+// engine's default, but for Tick, which is always set: an engine without a tick
+// takes it as the tolerance and leaves it alone.
+type Config struct {
+	Tick         time.Duration
+	MaxPending   int64
+	Executor     hwt.Executor
+	ErrorHandler func(hwt.Timeout, error)
+	Logger       *slog.Logger
+}
+
+// Factory makes an engine for one check. The suite stops it, or, where that is
+// the point, does not: the factory must not keep it. In a bubble, time
+// stands still between the factory's call and the check's first step, so that
+// ticks count from there.
+type Factory func(tb testing.TB, c Config) Engine
+
+// Run checks the engine that newTimer makes against the whole contract.
+func Run(t *testing.T, newTimer func(tb testing.TB, c Config) Engine) {
+	for _, theme := range themes() {
+		t.Run(theme.name, func(t *testing.T) {
+			for _, c := range theme.checks {
+				t.Run(c.name, func(t *testing.T) {
+					c.on(t, func(t *testing.T) { c.run(t, newTimer) })
+				})
+			}
+		})
+	}
+}
+
+// theme is a part of the contract.
+type theme struct {
+	name   string
+	checks []check
+}
+
+func themes() []theme {
+	return []theme{
+		{"Facts", factChecks},
+		{"Time", timeChecks},
+		{"End", endChecks},
+		{"Cancel", cancelChecks},
+		{"Reset", resetChecks},
+		{"Linear", linearChecks},
+		{"Moves", movesChecks},
+		{"Stop", stopChecks},
+		{"Isolation", isolationChecks},
+		{"Executor", executorChecks},
+		{"CancelledTask", cancelledTaskChecks},
+		{"Limit", limitChecks},
+		{"Linger", lingerChecks},
+		{"Inside", insideChecks},
+		{"FakeTime", fakeTimeChecks},
+	}
+}
+
+// check is one claim about an engine; its name is the claim.
+type check struct {
+	name string
+	on   clock
+	run  func(tb testing.TB, newTimer Factory)
+}
+
+// clock is where a check's time comes from.
+type clock func(t *testing.T, run func(t *testing.T))
+
+// fake runs a check in a bubble. The bubble fails it if a goroutine is left.
+func fake(t *testing.T, run func(t *testing.T)) { Bubble(t, run) }
+
+// Bubble is synctest.Test for tests of timers.
+//
+// Under the race detector it does so on one processor: as of Go 1.26 many
+// time.AfterFunc in a bubble corrupt the detector's own state if other
+// processors run meanwhile, and it crashes the process now and then. What it
+// finds does not depend on the processors, and without it there are all of them.
+func Bubble(t *testing.T, run func(t *testing.T)) {
+	if raceDetector {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	}
+	synctest.Test(t, run)
+}
+
+// realClock runs a check in real time, and fails it if a goroutine is left.
+func realClock(t *testing.T, run func(t *testing.T)) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // Runs last, after the engine's Stop.
+	run(t)
+}
+
+// tick is the tick of the checks in fake time that have no reason for another.
+const tick = 10 * time.Millisecond
+
+// start makes the engine of a check and sees to its end.
+func (newTimer Factory) start(tb testing.TB, c Config) Engine {
+	tb.Helper()
+	if c.Tick == 0 {
+		c.Tick = tick
+	}
+	e := newTimer(tb, c)
+	require.NotNil(tb, e)
+	tb.Cleanup(func() { e.Stop() })
+	return e
+}

@@ -1,0 +1,91 @@
+package versus
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Crowd is a million timeouts that come due within one second.
+type Crowd struct {
+	// Begin is when the first is due, from when the first is scheduled. It must
+	// leave time to schedule all of them.
+	Begin time.Duration
+
+	// Waiting is how many others are pending, over delays up to ten minutes.
+	Waiting int
+}
+
+// lateness collects how late each of many timeouts fired.
+type lateness struct {
+	start time.Time
+	late  []time.Duration
+	fired atomic.Int64
+}
+
+func (l *lateness) fire(deadline time.Duration) {
+	l.late[l.fired.Add(1)-1] = time.Since(l.start) - deadline
+}
+
+func (l *lateness) p99() float64 {
+	slices.Sort(l.late)
+	return ms(l.late[len(l.late)*99/100])
+}
+
+func (l *lateness) report(b *testing.B, who string) {
+	b.ReportMetric(ms(l.late[0]), who+"-min-late-ms")
+	b.ReportMetric(ms(l.late[len(l.late)-1]), who+"-max-late-ms")
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// schedule gives the crowd to a timer, and returns a function that waits until
+// all fired.
+func (c Crowd) schedule(b *testing.B, schedule func(time.Duration, func())) (*lateness, func()) {
+	l := &lateness{late: make([]time.Duration, million)}
+	r := rand.New(rand.NewPCG(1, 2))
+	l.start = time.Now()
+	for range million {
+		delay := c.Begin + time.Duration(r.Int64N(int64(time.Second))) - time.Since(l.start)
+		deadline := time.Since(l.start) + delay
+		schedule(delay, func() { l.fire(deadline) })
+	}
+	if took := time.Since(l.start); took > c.Begin {
+		b.Skipf("scheduling took %v: the machine is too busy for a comparison", took)
+	}
+	return l, func() {
+		for l.fired.Load() < million {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// Expire lets the crowd come due. The lateness needs a clock reading a task,
+// which counts on both sides; it is the median of the rounds.
+func Expire(b *testing.B, newTimer Factory, c Crowd) {
+	for b.Loop() {
+		var a, t, ours, theirs []float64
+		for range rounds {
+			timer := newTimer.start(b)
+			waiting := spread(c.Waiting, 30*time.Second, 10*time.Minute)
+			fillTimer(b, timer, waiting)
+			l, wait := c.schedule(b, func(d time.Duration, f func()) { timer.AfterFunc(d, f) })
+			a = append(a, cpu(b, million, wait))
+			ours = append(ours, l.p99())
+			l.report(b, "hwt")
+			timer.Stop()
+
+			stop := fillRuntime(waiting)
+			l, wait = c.schedule(b, func(d time.Duration, f func()) { time.AfterFunc(d, f) })
+			t = append(t, cpu(b, million, wait))
+			theirs = append(theirs, l.p99())
+			l.report(b, "runtime")
+			stop()
+		}
+		report(b, a, t)
+		b.ReportMetric(median(ours), "hwt-p99-late-ms")
+		b.ReportMetric(median(theirs), "runtime-p99-late-ms")
+	}
+}
