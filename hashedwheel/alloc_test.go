@@ -1,0 +1,73 @@
+package hashedwheel
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// still makes a timer whose worker does nothing in the course of a test.
+func still(t *testing.T, options ...Option) *Timer {
+	timer, err := New(append(options, WithTickDuration(time.Hour))...)
+	require.NoError(t, err)
+	t.Cleanup(func() { timer.Stop() })
+	timer.Start()
+	return timer
+}
+
+func TestNewTimeoutMakesOneAllocationOf48Bytes(t *testing.T) {
+	for name, timer := range map[string]*Timer{"plain": still(t), "limited": still(t, WithMaxPendingTimeouts(1<<40))} {
+		var task hwt.TimerTask = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
+		const n = 10_000
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		allocs := testing.AllocsPerRun(n, func() { _, _ = timer.NewTimeout(task, time.Hour) })
+		runtime.ReadMemStats(&after)
+		assert.EqualValues(t, 1, allocs, name)
+		if strconv.IntSize == 64 {
+			assert.InDelta(t, 48, float64(after.TotalAlloc-before.TotalAlloc)/n, 1, name)
+		}
+	}
+}
+
+func TestAfterFuncMakesOneAllocation(t *testing.T) {
+	timer := still(t)
+	f := func() {}
+	assert.EqualValues(t, 1, testing.AllocsPerRun(1000, func() { _, _ = timer.AfterFunc(time.Hour, f) }))
+}
+
+func TestCancelAndResetAllocateNothing(t *testing.T) {
+	timer := still(t)
+	timeouts := make([]hwt.Timeout, 2002)
+	for i := range timeouts {
+		timeout, err := timer.AfterFunc(10*time.Hour, func() {})
+		require.NoError(t, err)
+		timeouts[i] = timeout
+	}
+	i := 0
+	assert.Zero(t, testing.AllocsPerRun(1000, func() {
+		timeouts[i].Reset(20 * time.Hour) // later
+		timeouts[i].Reset(5 * time.Hour)  // sooner
+		i++
+	}), "Reset")
+	i = 0
+	assert.Zero(t, testing.AllocsPerRun(2000, func() {
+		timeouts[i].Cancel()
+		timeouts[i].Cancel()
+		i++
+	}), "Cancel")
+}
+
+func TestReadingTheCountsAllocatesNothing(t *testing.T) {
+	timer := still(t)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		_ = timer.Pending()
+		_ = timer.Stats()
+	}))
+}

@@ -1,0 +1,78 @@
+package hashedwheel_test
+
+import (
+	"fmt"
+	"log"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+// The use that the wheel is made for: a timeout for each request, which is
+// cancelled when the answer is there.
+func Example() {
+	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	gaveUp := make(chan string, 2)
+	request := func(name string, patience time.Duration) hwt.Timeout {
+		timeout, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error {
+			gaveUp <- name
+			return nil
+		}), patience)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return timeout
+	}
+
+	fast := request("fast", time.Minute)
+	request("slow", 5*time.Millisecond)
+	fmt.Println("answered in time:", fast.Cancel())
+	fmt.Println("gave up on:", <-gaveUp)
+
+	request("late", time.Hour)
+	for _, timeout := range timer.Stop() {
+		fmt.Println("never processed, cancelled:", timeout.IsCancelled())
+	}
+	// Output:
+	// answered in time: true
+	// gave up on: slow
+	// never processed, cancelled: true
+}
+
+// goroutines is an Executor that runs each task on a goroutine of its own, and
+// can wait for them.
+type goroutines struct{ sync.WaitGroup }
+
+func (g *goroutines) Execute(task func()) error {
+	g.Go(task)
+	return nil
+}
+
+func ExampleWithExecutor() {
+	pool := new(goroutines)
+	timer, err := hashedwheel.New(
+		hashedwheel.WithTickDuration(time.Millisecond), hashedwheel.WithExecutor(pool))
+	if err != nil {
+		log.Fatal(err)
+	}
+	second := make(chan struct{})
+	_, _ = timer.AfterFunc(time.Millisecond, func() {
+		<-second // would hold up the timer for good if it ran on its worker
+		fmt.Println("first")
+	})
+	_, _ = timer.AfterFunc(3*time.Millisecond, func() {
+		fmt.Println("second")
+		close(second)
+	})
+	<-second
+	timer.Stop()
+	pool.Wait()
+	// Output:
+	// second
+	// first
+}

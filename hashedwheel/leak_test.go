@@ -1,0 +1,192 @@
+package hashedwheel
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/leak"
+)
+
+// All of these run on the real clock: the collector knows no fake time. None
+// has a window that a slow machine could miss: they collect until they see what
+// must come, or for a while what must not.
+
+func newLeaky(t *testing.T, options ...Option) *Timer {
+	timer, err := New(append([]Option{WithTickDuration(time.Millisecond)}, options...)...)
+	require.NoError(t, err)
+	return timer
+}
+
+// leaked returns how many timers were reported, duplicates included.
+func leaked() int64 { return leaks.Stats().Leaked }
+
+// collectUntil collects garbage until done.
+func collectUntil(t *testing.T, done func() bool) {
+	t.Helper()
+	for range 1000 {
+		runtime.GC()
+		if done() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	require.Fail(t, "not collected")
+}
+
+// collectAndSee collects garbage for long enough to see what is collectable.
+func collectAndSee() {
+	for range 5 {
+		runtime.GC()
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func nothing() {}
+
+// reports has a detector of the test's own watch, and returns what it reported
+// so far.
+func reports(t *testing.T) (text func() string) {
+	var mu sync.Mutex
+	var all strings.Builder
+	before := leaks
+	leaks = leak.NewDetector[Timer]("hashedwheel.Timer", leak.WithRelease("Stop"), leak.WithListener(func(r leak.Report) {
+		mu.Lock()
+		defer mu.Unlock()
+		all.WriteString(r.String())
+	}))
+	t.Cleanup(func() { leaks = before })
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return all.String()
+	}
+}
+
+func TestNeverStartedTimerIsReportedWithItsCreator(t *testing.T) {
+	text := reports(t)
+	func() { newLeaky(t) }()
+	collectUntil(t, func() bool { return strings.Contains(text(), "LEAK: hashedwheel.Timer.Stop()") })
+	assert.Contains(t, text(), "TestNeverStartedTimerIsReportedWithItsCreator")
+	assert.Contains(t, text(), "leak_test.go:")
+}
+
+func TestStartedAndIdleTimerIsReportedAndItsWorkerEnds(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
+	before := leaked()
+	func() {
+		timer := newLeaky(t)
+		fired := make(chan struct{})
+		_, err := timer.AfterFunc(0, func() { close(fired) })
+		require.NoError(t, err)
+		<-fired
+		timeout, err := timer.AfterFunc(time.Hour, nothing)
+		require.NoError(t, err)
+		require.True(t, timeout.Cancel())
+	}()
+	collectUntil(t, func() bool { return leaked() == before+1 })
+	collectUntil(t, func() bool { return runtime.NumGoroutine() <= goroutines })
+}
+
+func TestBusyTimerIsReportedOnlyOnceItsLastTimeoutEnded(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
+	before := leaked()
+	fire := make(chan struct{})
+	fired := make(chan struct{})
+	func() {
+		timer := newLeaky(t)
+		_, err := timer.AfterFunc(200*time.Millisecond, func() {
+			<-fire
+			close(fired)
+		})
+		require.NoError(t, err)
+	}()
+	collectAndSee()
+	assert.Equal(t, before, leaked(), "reported while a timeout was pending")
+	close(fire)
+	<-fired
+	collectUntil(t, func() bool { return leaked() == before+1 })
+	collectUntil(t, func() bool { return runtime.NumGoroutine() <= goroutines })
+}
+
+func TestStoppedTimerIsNeverReported(t *testing.T) {
+	before := leaked()
+	func() {
+		for range 100 {
+			timer := newLeaky(t)
+			_, err := timer.AfterFunc(time.Hour, nothing)
+			require.NoError(t, err)
+			require.Len(t, timer.Stop(), 1)
+		}
+	}()
+	collectAndSee()
+	assert.Equal(t, before, leaked())
+}
+
+func TestTimeoutAloneKeepsItsTimer(t *testing.T) {
+	before := leaked()
+	timeout := func() hwt.Timeout {
+		timeout, err := newLeaky(t).AfterFunc(time.Hour, nothing)
+		require.NoError(t, err)
+		return timeout
+	}()
+	require.True(t, timeout.Cancel())
+	collectAndSee()
+	assert.Equal(t, before, leaked(), "reported though a timeout still refers to it")
+	_, err := timeout.Timer().NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), time.Hour)
+	assert.NoError(t, err, "the timer works as before")
+	assert.Len(t, timeout.Timer().Stop(), 1)
+}
+
+func TestWorkersOfAThousandLeakedTimersEnd(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
+	before := leaked()
+	func() {
+		for range 1000 {
+			newLeaky(t).Start()
+		}
+	}()
+	collectUntil(t, func() bool { return leaked() == before+1000 })
+	collectUntil(t, func() bool { return runtime.NumGoroutine() <= goroutines })
+}
+
+func TestLeakDetectionOffReportsNothingAndEndsTheWorker(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
+	before := leaked()
+	func() { newLeaky(t, WithLeakDetection(false)).Start() }()
+	collectUntil(t, func() bool { return runtime.NumGoroutine() <= goroutines })
+	collectAndSee()
+	assert.Equal(t, before, leaked())
+}
+
+func TestAdvancedLevelShowsRecentUse(t *testing.T) {
+	defer leak.SetLevel(leak.SetLevel(leak.Advanced))
+	text := reports(t)
+	func() {
+		timer := newLeaky(t)
+		timeout, err := timer.AfterFunc(time.Hour, nothing)
+		require.NoError(t, err)
+		timeout.Cancel()
+	}()
+	collectUntil(t, func() bool { return strings.Contains(text(), "Hint: NewTimeout") })
+}
+
+func TestStoppedTimerIsCollectedThoughItsErrorHandlerRefersToIt(t *testing.T) {
+	var collected atomic.Bool
+	func() {
+		self := new(struct{ timer *Timer })
+		runtime.AddCleanup(self, func(b *atomic.Bool) { b.Store(true) }, &collected)
+		self.timer = newLeaky(t, WithErrorHandler(func(hwt.Timeout, error) { self.timer.Pending() }))
+		_, err := self.timer.AfterFunc(time.Hour, nothing)
+		require.NoError(t, err)
+		require.Len(t, self.timer.Stop(), 1)
+	}()
+	collectUntil(t, collected.Load)
+}

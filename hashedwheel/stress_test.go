@@ -1,0 +1,181 @@
+package hashedwheel
+
+import (
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// storm is everything that users' code may do to a timer, at once.
+type storm struct {
+	timer                                       *Timer
+	ran, told, cancelled, accepted, unprocessed atomic.Int64
+	early                                       atomic.Int64
+	recent                                      [512]atomic.Pointer[hwt.Timeout]
+}
+
+// wild is a task that misbehaves now and then, and knows its earliest time.
+type wild struct {
+	s        *storm
+	earliest atomic.Int64
+	ends     atomic.Int32
+}
+
+var stormBegan = time.Now()
+
+// far is long enough for some to be left when the timer stops, and short enough
+// for the limit not to fill up with them.
+const far = 100 * time.Millisecond
+
+func (w *wild) Run(hwt.Timeout) error {
+	if int64(time.Since(stormBegan)) < w.earliest.Load() {
+		w.s.early.Add(1)
+	}
+	w.ends.Add(1)
+	w.s.ran.Add(1)
+	switch rand.N(100) {
+	case 0:
+		panic("wild")
+	case 1:
+		rarelyExit()
+	case 2:
+		return errors.New("wild")
+	case 3:
+		w.s.schedule()
+	case 4:
+		w.s.meddle()
+	}
+	return nil
+}
+
+func (w *wild) Cancelled(hwt.Timeout) {
+	w.s.told.Add(1)
+	rarelyExit()
+}
+
+// rarelyExit ends the goroutine now and then. On one busy processor the next
+// worker may have to wait for its turn behind everybody, so not too often.
+func rarelyExit() {
+	if rand.N(2000) == 0 {
+		runtime.Goexit()
+	}
+}
+
+func (s *storm) schedule() error {
+	w := &wild{s: s}
+	delay := rand.N(12*time.Millisecond) - 2*time.Millisecond
+	if rand.N(4) == 0 {
+		delay = far
+	}
+	w.earliest.Store(int64(time.Since(stormBegan)) + int64(delay))
+	timeout, err := s.timer.NewTimeout(w, delay)
+	if err != nil {
+		return err
+	}
+	s.accepted.Add(1)
+	s.recent[rand.N(len(s.recent))].Store(&timeout)
+	return nil
+}
+
+// meddle cancels or resets somebody's timeout.
+func (s *storm) meddle() {
+	p := s.recent[rand.N(len(s.recent))].Load()
+	if p == nil {
+		return
+	}
+	timeout := *p
+	w := timeout.Task().(*wild)
+	switch rand.N(4) {
+	case 0, 1:
+		if timeout.Cancel() {
+			w.ends.Add(1)
+			s.cancelled.Add(1)
+		}
+	case 2:
+		timeout.Reset(far) // its earliest time only grows
+	default:
+		w.earliest.Store(0)
+		timeout.Reset(rand.N(3 * time.Millisecond))
+	}
+}
+
+// Real: preemption and cores make these races, not the clock.
+func TestStormLosesAndDoublesNothing(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, procs := range []int{1, 2, 4} {
+		runtime.GOMAXPROCS(procs)
+		for name, options := range map[string][]Option{
+			"one bucket": {WithTicksPerWheel(1)},
+			"executor":   {WithTicksPerWheel(8), WithExecutor(spawn{})},
+			"limit":      {WithTicksPerWheel(64), WithMaxPendingTimeouts(500)},
+		} {
+			rage(t, name, options)
+		}
+	}
+}
+
+// spawn is an executor that runs each task on a goroutine of its own.
+type spawn struct{}
+
+func (spawn) Execute(task func()) error {
+	go task()
+	return nil
+}
+
+func rage(t *testing.T, name string, options []Option) {
+	timer, err := New(append(options, WithTickDuration(time.Millisecond),
+		WithLogger(slog.New(slog.DiscardHandler)), WithErrorHandler(func(hwt.Timeout, error) {}))...)
+	require.NoError(t, err)
+	s := &storm{timer: timer}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				err := s.schedule()
+				if errors.Is(err, hwt.ErrStopped) {
+					return
+				}
+				s.meddle()
+				if i%8 == 0 || err != nil {
+					runtime.Gosched() // who wakes from a sleep would go before the worker each time
+				}
+			}
+		})
+	}
+	require.Eventually(t, func() bool {
+		st := timer.Stats()
+		return min(st.Expired, st.Cancelled) > 500
+	}, 20*time.Second, 10*time.Millisecond, name)
+	for _, timeout := range timer.Stop() {
+		timeout.Task().(*wild).ends.Add(1)
+		s.unprocessed.Add(1)
+	}
+	all.Wait()
+	require.Eventually(t, func() bool {
+		st := timer.Stats()
+		return s.ran.Load() == st.Expired && s.told.Load() == st.Cancelled
+	}, 10*time.Second, time.Millisecond, "%s: ran %d, told %d: %+v", name, s.ran.Load(), s.told.Load(), timer.Stats())
+	st := timer.Stats()
+	assert.Equal(t, s.accepted.Load(), st.Accepted, name)
+	assert.Equal(t, s.cancelled.Load(), st.Cancelled, name)
+	assert.Equal(t, s.unprocessed.Load(), st.Unprocessed, name)
+	assert.Equal(t, st.Accepted, st.Expired+st.Cancelled+st.Unprocessed, name)
+	assert.Zero(t, st.Pending, name)
+	assert.Zero(t, s.early.Load(), "%s: ran early", name)
+	assert.Positive(t, min(st.Expired, st.Cancelled, st.Unprocessed), "%s: %+v", name, st)
+	for i := range s.recent {
+		if p := s.recent[i].Load(); p != nil {
+			require.EqualValues(t, 1, (*p).Task().(*wild).ends.Load(), name)
+		}
+	}
+}

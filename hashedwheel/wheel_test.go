@@ -1,0 +1,201 @@
+package hashedwheel
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hashedwheel/hwt/internal/engine"
+)
+
+// wheelModel drives a wheel as the core does, next to a plain list of what is
+// filed and for when.
+type wheelModel struct {
+	w     *wheel
+	filed map[*engine.Timeout]int64
+	order []*engine.Timeout // of filing, so that drawing one is repeatable
+}
+
+func newWheelModel(size int) *wheelModel {
+	return &wheelModel{w: newWheel(size), filed: map[*engine.Timeout]int64{}}
+}
+
+func (m *wheelModel) file(timeout *engine.Timeout, tick int64) {
+	m.w.Add(timeout, tick)
+	m.filed[timeout] = tick
+}
+
+// distance draws how far ahead a timeout is due: within the rotation, some
+// rotations away, about as many as an entry can tell, or beyond everything.
+func (m *wheelModel) distance(t *rapid.T) int64 {
+	size := int64(m.w.size)
+	rotations := rapid.SampledFrom([]int64{0, 0, 0, 1, 2, 100, 254, 255, 256, 257, 510, 511, 70_000, 1 << 30}).Draw(t, "rotations")
+	if rapid.Bool().Draw(t, "about the reach of a search") {
+		return rotations*size + rapid.SampledFrom([]int64{minReach, 2 * minReach}).Draw(t, "reach") +
+			rapid.Int64Range(-3, 3).Draw(t, "off")
+	}
+	return rotations*size + rapid.Int64Range(0, size+3).Draw(t, "ticks")
+}
+
+func (m *wheelModel) add(t *rapid.T) {
+	for range rapid.IntRange(1, 12).Draw(t, "times") {
+		timeout := new(engine.Timeout)
+		m.file(timeout, m.w.tick+1+m.distance(t))
+		m.order = append(m.order, timeout)
+	}
+}
+
+func (m *wheelModel) remove(t *rapid.T) {
+	m.order = slices.DeleteFunc(m.order, func(timeout *engine.Timeout) bool {
+		_, in := m.filed[timeout]
+		return !in
+	})
+	if len(m.order) == 0 {
+		t.Skip("empty")
+	}
+	timeout := rapid.SampledFrom(m.order).Draw(t, "timeout")
+	m.w.Remove(timeout)
+	delete(m.filed, timeout)
+}
+
+// advance goes on by some ticks, or to the next one of interest, files some for
+// just that tick, and expires.
+func (m *wheelModel) advance(t *rapid.T) {
+	target := m.w.tick + 1 + m.distance(t)
+	if rapid.Bool().Draw(t, "to the next") && m.w.Next() != math.MaxInt64 {
+		target = math.MaxInt64
+	}
+	m.turn(t, min(target, max(m.w.Next(), m.w.tick+1)), rapid.IntRange(0, 3).Draw(t, "at once"))
+}
+
+func (m *wheelModel) turn(t require.TestingT, tick int64, atOnce int) {
+	m.w.MoveTo(tick)
+	for range atOnce {
+		m.file(new(engine.Timeout), tick)
+	}
+	for _, timeout := range m.w.Expire(nil) {
+		due, in := m.filed[timeout]
+		require.True(t, in, "expired what is not filed")
+		if due == tick {
+			delete(m.filed, timeout)
+			continue
+		}
+		require.Greater(t, due, tick, "expired late")
+		m.file(timeout, due) // as the core does with what comes early
+	}
+}
+
+func (m *wheelModel) check(t *rapid.T) {
+	earliest := int64(math.MaxInt64)
+	for _, due := range m.filed {
+		require.Greater(t, due, m.w.tick, "left behind")
+		earliest = min(earliest, due)
+	}
+	require.LessOrEqual(t, m.w.Next(), earliest)
+	if len(m.filed) == 0 {
+		require.EqualValues(t, int64(math.MaxInt64), m.w.Next())
+	}
+	all := map[*engine.Timeout]bool{}
+	for timeout := range m.w.All {
+		all[timeout] = true
+	}
+	require.Len(t, all, len(m.filed))
+}
+
+func TestWheelExpiresEachAtItsTick(t *testing.T) {
+	for _, size := range []int{1, 2, 8, 512, 4096} {
+		rapid.Check(t, func(t *rapid.T) {
+			m := newWheelModel(size)
+			m.turn(t, rapid.SampledFrom([]int64{1, 2, 500, 1 << 31, 1 << 42}).Draw(t, "start"), 0)
+			t.Repeat(map[string]func(*rapid.T){"add": m.add, "remove": m.remove, "advance": m.advance, "": m.check})
+			for turns := 0; len(m.filed) > 0 && turns < 300; turns++ {
+				m.turn(t, max(m.w.Next(), m.w.tick+1), 0)
+			}
+		})
+	}
+}
+
+func TestLoneFarTimeoutIsSleptForInOneGo(t *testing.T) {
+	for _, size := range []int{1, 2, 8, 512} {
+		for _, rotations := range []int64{1, 255, 256, 257, 512, 70_000} {
+			m := newWheelModel(size)
+			due := rotations*int64(size) + 1
+			m.turn(t, 1, 0)
+			m.file(new(engine.Timeout), due)
+			assert.Equal(t, due, m.w.Next())
+			m.turn(t, due, 0)
+			assert.Empty(t, m.filed)
+		}
+	}
+}
+
+// An entry cannot tell 256 rounds from none, so it is taken out with those that
+// are due, and filed again.
+func TestFarTimeoutTakenForDueIsFiledAgain(t *testing.T) {
+	m := newWheelModel(8)
+	m.turn(t, 1, 0)
+	m.file(new(engine.Timeout), 9)
+	m.file(new(engine.Timeout), 9+256*8)
+	m.file(new(engine.Timeout), 9+512*8)
+	m.turn(t, 9, 0)
+	assert.Len(t, m.filed, 2)
+	assert.EqualValues(t, 9+256*8, m.w.Next())
+	m.turn(t, 9+256*8, 0)
+	m.turn(t, 9+512*8, 0)
+	assert.Empty(t, m.filed)
+}
+
+func TestWaitForAFarBucketTakesFewTurns(t *testing.T) {
+	const size = 1 << 20
+	m := newWheelModel(size)
+	m.turn(t, 5, 1)
+	m.file(new(engine.Timeout), size-3)
+	m.file(new(engine.Timeout), 7)
+	turns := 0
+	for ; len(m.filed) > 0; turns++ {
+		m.turn(t, max(m.w.Next(), m.w.tick+1), 0)
+	}
+	assert.EqualValues(t, size-3, m.w.tick)
+	assert.LessOrEqual(t, turns, 13, "doubles from a thousand to a million")
+}
+
+// A rotation's search at every tick would take a minute here.
+func TestNearTimeoutsDoNotMakeTheWheelSearchForFarOnesAgainAndAgain(t *testing.T) {
+	m := newWheelModel(1 << 20)
+	m.turn(t, 1, 0)
+	m.file(new(engine.Timeout), 1<<20)
+	for range 50_000 {
+		m.file(new(engine.Timeout), m.w.tick+1)
+		m.turn(t, m.w.tick+1, 0)
+	}
+	assert.Len(t, m.filed, 1)
+	assert.Less(t, m.w.Next(), int64(1<<20+1))
+}
+
+func TestBucketsOfTheLargestWheelAreCounted(t *testing.T) {
+	w := newWheel(1 << 30) // without buckets: they are made late, and are 16 GB
+	assert.Nil(t, w.nexts)
+	for _, tick := range []int64{0, 1, 1<<30 - 1, 1 << 30, 1<<32 + 5, 1<<62 - 1} {
+		assert.EqualValues(t, tick%(1<<30), w.bucketOf(tick))
+		assert.EqualValues(t, tick/(1<<30), w.rotation(tick))
+	}
+	assert.EqualValues(t, int64(math.MaxInt64), w.Next())
+	assert.Empty(t, w.Expire(nil), "an unused wheel may be turned")
+	for range w.All {
+		assert.Fail(t, "it is empty")
+	}
+}
+
+func TestBucketCostsSixteenBytes(t *testing.T) {
+	w := newWheel(8)
+	w.build()
+	if unsafe.Sizeof(uintptr(0)) == 8 {
+		assert.EqualValues(t, 16, unsafe.Sizeof(w.nexts[0])+unsafe.Sizeof(uintptr(0)))
+	}
+	assert.Len(t, w.nexts, 8)
+}
