@@ -1,0 +1,34 @@
+package hierarchical
+
+import (
+	"strconv"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// These pin what the package's documentation says of costs.
+
+func TestBucketSize(t *testing.T) {
+	if strconv.IntSize == 64 {
+		assert.EqualValues(t, 40, unsafe.Sizeof(bucket{}), "52 bytes with its head and its count")
+	}
+}
+
+func TestAllocationsOfATimeout(t *testing.T) {
+	timer, err := New()
+	require.NoError(t, err)
+	defer timer.Stop()
+	nop := hwt.TaskFunc(func(hwt.Timeout) error { return nil })
+	var timeout hwt.Timeout
+	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() {
+		timeout, _ = timer.NewTimeout(nop, time.Hour)
+	}), 1.0, "NewTimeout; the worker's share averages out")
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { timeout.Reset(2 * time.Hour) }), "Reset")
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { timeout.Cancel() }), "Cancel")
+}

@@ -1,0 +1,230 @@
+package hierarchical
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/timertest"
+)
+
+// The tests in this file act on a timeout in the middle of a cascade: at each
+// step that the worker takes with the wheel, one after the other, from another
+// goroutine, while the worker waits.
+
+const cascadeTick = 10 * time.Millisecond
+
+// stepped is a wheel that tells of every step, before and after it.
+type stepped struct {
+	*wheel
+	step func()
+}
+
+func (s *stepped) Add(t *engine.Timeout, tick int64) {
+	s.step()
+	s.wheel.Add(t, tick)
+	s.step()
+}
+
+func (s *stepped) Remove(t *engine.Timeout) {
+	s.step()
+	s.wheel.Remove(t)
+	s.step()
+}
+
+func (s *stepped) Expire(due []*engine.Timeout) []*engine.Timeout {
+	s.step()
+	due = s.wheel.Expire(due)
+	s.step()
+	return due
+}
+
+// cascade is a timer on a small wheel, in which a victim and two others go
+// through four levels together; and a crowded bucket on the way.
+type cascade struct {
+	timer  *Timer
+	start  time.Time
+	victim hwt.Timeout
+	runs   atomic.Int64
+	ran    time.Duration // when the victim ran
+	others atomic.Int64  // how often the others ran
+	steps  int
+}
+
+const cascadeDelay = 47*cascadeTick - cascadeTick/2
+
+// newCascade makes one that calls act at a step, on a goroutine of its own.
+func newCascade(t *testing.T, step int, act func(c *cascade)) *cascade {
+	config, err := newConfig([]Option{WithTickDuration(cascadeTick), WithTicksPerWheel(3)})
+	require.NoError(t, err)
+	c := &cascade{timer: &Timer{config: config, levels: new(atomic.Int64)}, start: time.Now()}
+	w := newWheel(3, c.timer.levels)
+	w.crowd = 2
+	c.timer.init(&stepped{w, func() {
+		if c.steps++; c.steps == step {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				act(c)
+			}()
+			<-done
+		}
+	}})
+	c.add(t)
+	c.victim, err = c.timer.AfterFunc(cascadeDelay, func() {
+		c.runs.Add(1)
+		c.ran = time.Since(c.start)
+	})
+	require.NoError(t, err)
+	c.add(t)
+	return c
+}
+
+func (c *cascade) add(t *testing.T) {
+	_, err := c.timer.AfterFunc(cascadeDelay, func() { c.others.Add(1) })
+	require.NoError(t, err)
+}
+
+// pass lets everything come due.
+func (c *cascade) pass() {
+	time.Sleep(200 * cascadeTick)
+	synctest.Wait()
+}
+
+// atEachStep runs check with an action at each step of a whole cascade.
+func atEachStep(t *testing.T, act func(c *cascade), check func(t *testing.T, c *cascade)) {
+	var steps int
+	timertest.Bubble(t, func(t *testing.T) {
+		c := newCascade(t, -1, nil)
+		c.pass()
+		require.EqualValues(t, 1, c.runs.Load())
+		require.EqualValues(t, 2, c.others.Load())
+		require.Equal(t, 47*cascadeTick, c.ran)
+		require.GreaterOrEqual(t, c.timer.Levels(), 4)
+		c.timer.Stop()
+		steps = c.steps
+	})
+	require.Greater(t, steps, 20)
+	for step := 1; step <= steps; step++ {
+		t.Run(fmt.Sprint("step=", step), func(t *testing.T) {
+			timertest.Bubble(t, func(t *testing.T) {
+				c := newCascade(t, step, act)
+				c.pass()
+				check(t, c)
+				c.timer.Stop()
+				s := c.timer.Stats()
+				assert.Equal(t, s.Accepted, s.Expired+s.Cancelled+s.Unprocessed, "%+v", s)
+				assert.Zero(t, s.Pending)
+			})
+		})
+	}
+}
+
+func TestCancelInTheMiddleOfACascade(t *testing.T) {
+	var cancelled bool
+	atEachStep(t, func(c *cascade) { cancelled = c.victim.Cancel() }, func(t *testing.T, c *cascade) {
+		assert.True(t, cancelled, "nothing runs while the wheel is at work")
+		assert.Zero(t, c.runs.Load(), "ran though cancelled")
+		assert.EqualValues(t, 2, c.others.Load())
+		assert.Empty(t, c.timer.Stop())
+	})
+}
+
+// TestResetInTheMiddleOfACascade moves the victim to now, a bit, much, and by
+// nothing.
+func TestResetInTheMiddleOfACascade(t *testing.T) {
+	for _, delay := range []time.Duration{0, cascadeTick, 5 * cascadeTick, 100 * cascadeTick, -1} {
+		t.Run(fmt.Sprint("delay=", delay), func(t *testing.T) {
+			var due time.Duration
+			atEachStep(t, func(c *cascade) {
+				delay := delay
+				if delay < 0 {
+					delay = cascadeDelay - time.Since(c.start)
+				}
+				due = time.Since(c.start) + delay
+				assert.True(t, c.victim.Reset(delay))
+			}, func(t *testing.T, c *cascade) {
+				assert.EqualValues(t, 1, c.runs.Load())
+				assert.GreaterOrEqual(t, c.ran, due, "early")
+				assert.LessOrEqual(t, c.ran, due+cascadeTick, "late")
+				assert.EqualValues(t, 2, c.others.Load())
+			})
+		})
+	}
+}
+
+func TestResetAndCancelInTheMiddleOfACascade(t *testing.T) {
+	atEachStep(t, func(c *cascade) {
+		c.victim.Reset(0)
+		c.victim.Reset(time.Hour)
+		c.victim.Cancel()
+	}, func(t *testing.T, c *cascade) {
+		assert.Zero(t, c.runs.Load())
+		assert.True(t, c.victim.IsCancelled())
+		assert.False(t, c.victim.Reset(time.Second))
+		assert.EqualValues(t, 2, c.others.Load())
+	})
+}
+
+// TestStopInTheMiddleOfACascade finds all three, wherever they are.
+func TestStopInTheMiddleOfACascade(t *testing.T) {
+	var unprocessed chan []hwt.Timeout
+	var extra int
+	atEachStep(t, func(c *cascade) {
+		unprocessed, extra = make(chan []hwt.Timeout, 1), 0
+		go func() { unprocessed <- c.timer.Stop() }()
+		for { // Until Stop has begun. It goes on when the worker lets go of the wheel.
+			if _, err := c.timer.AfterFunc(time.Hour, func() {}); err != nil {
+				return
+			}
+			extra++
+			runtime.Gosched()
+		}
+	}, func(t *testing.T, c *cascade) {
+		ran := int(c.runs.Load() + c.others.Load())
+		assert.Len(t, <-unprocessed, 3+extra-ran)
+		assert.Equal(t, c.runs.Load() == 0, c.victim.IsCancelled())
+		assert.Equal(t, c.runs.Load() == 1, c.victim.IsExpired())
+	})
+}
+
+// TestCancelFromATaskOfTheSameTick has the tasks of a tick, which just came down
+// all levels, cancel each other.
+func TestCancelFromATaskOfTheSameTick(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer, err := New(WithTickDuration(cascadeTick), WithTicksPerWheel(3))
+		require.NoError(t, err)
+		defer timer.Stop()
+		var mu sync.Mutex // held while all are scheduled
+		timeouts := make([]hwt.Timeout, 10)
+		ran := 0
+		mu.Lock()
+		for i := range timeouts {
+			timeouts[i], err = timer.AfterFunc(cascadeDelay, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				ran++
+				for j, other := range timeouts {
+					if j != i {
+						assert.True(t, other.Cancel())
+					}
+				}
+			})
+			require.NoError(t, err)
+		}
+		mu.Unlock()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.Equal(t, 1, ran)
+		assert.EqualValues(t, 9, timer.Stats().Cancelled)
+	})
+}

@@ -1,0 +1,105 @@
+package hierarchical_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hierarchical"
+)
+
+const limit = 2 << 30 // bytes
+
+// resident returns how much memory the Go runtime has of the system.
+func resident() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
+}
+
+func heapInUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestTenMillionPending schedules ten million timeouts over 1 ms to 30 days,
+// cancels every tenth, and stops: within 2 GiB, its own lists of them included.
+// On the real clock, since it is about memory; in the end every timeout is
+// accounted for, however fast the machine is.
+func TestTenMillionPending(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds and a gigabyte")
+	}
+	const n, month = 10_000_000, 30 * 24 * time.Hour
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	before := heapInUse()
+	timer, err := hierarchical.New()
+	require.NoError(t, err)
+
+	begin := time.Now()
+	r := rand.New(rand.NewPCG(1, 2))
+	var tenth []hwt.Timeout
+	for i := range n {
+		timeout, err := timer.NewTimeout(nop, time.Millisecond+time.Duration(r.Int64N(int64(month))))
+		require.NoError(t, err)
+		if i%10 == 0 {
+			tenth = append(tenth, timeout)
+		}
+	}
+	scheduled := time.Since(begin)
+	settle(t, timer)
+	t.Logf("scheduled in %v, filed after %v, on %d levels", scheduled, time.Since(begin), timer.Levels())
+	most := resident()
+	held := float64(heapInUse()-before) / n
+	t.Logf("heap: %.1f B a timeout, the list of every tenth included", held)
+	assert.Less(t, held, 96.0)
+
+	begin, cancelled := time.Now(), int64(0)
+	for _, timeout := range tenth {
+		if timeout.Cancel() {
+			cancelled++
+		}
+	}
+	t.Logf("cancelled %d in %v", cancelled, time.Since(begin))
+	tenth = nil
+
+	begin = time.Now()
+	unprocessed := timer.Stop()
+	t.Logf("stopped in %v", time.Since(begin))
+	s := timer.Stats()
+	assert.EqualValues(t, n, s.Accepted)
+	assert.EqualValues(t, cancelled, s.Cancelled)
+	assert.EqualValues(t, len(unprocessed), s.Unprocessed)
+	assert.EqualValues(t, n, s.Expired+s.Cancelled+s.Unprocessed)
+	assert.Greater(t, len(unprocessed), n*8/10, "few are due so soon")
+	for _, timeout := range unprocessed {
+		if !timeout.IsCancelled() {
+			require.Fail(t, "returned, but not cancelled")
+		}
+	}
+	most = max(most, resident())
+	t.Logf("memory had of the system: %d MiB", most>>20)
+	assert.Less(t, most, uint64(limit))
+}
+
+// settle waits until the worker has filed all that is new, as far as can be seen:
+// no tick leaves anything over for the next.
+func settle(t *testing.T, timer *hierarchical.Timer) {
+	for left := int64(-1); ; {
+		s := timer.Stats()
+		if s.LeftOver == left {
+			return
+		}
+		left = s.LeftOver
+		time.Sleep(200 * time.Millisecond)
+	}
+}

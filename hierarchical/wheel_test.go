@@ -1,0 +1,246 @@
+package hierarchical
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/engine"
+)
+
+// driver turns a wheel as the core does, and knows when each timeout is due.
+type driver struct {
+	*wheel
+	height  atomic.Int64
+	due     map[*engine.Timeout]int64
+	refiled int // what the latest tick filed again
+}
+
+func drive(size int) *driver {
+	d := &driver{due: make(map[*engine.Timeout]int64)}
+	d.wheel = newWheel(size, &d.height)
+	return d
+}
+
+func (d *driver) add(tick int64) *engine.Timeout {
+	t := new(engine.Timeout)
+	d.due[t] = tick
+	d.Add(t, tick)
+	return t
+}
+
+func (d *driver) remove(t *engine.Timeout) {
+	d.Remove(t)
+	delete(d.due, t)
+}
+
+// step goes to tick, which must not be after Next, and returns how many expired
+// there; and all that is due, and nothing else.
+func (d *driver) step(tb require.TestingT, tick int64) (expired int) {
+	d.MoveTo(tick)
+	d.refiled = 0
+	for _, t := range d.Expire(nil) {
+		due := d.due[t]
+		if due > tick {
+			d.refiled++
+			d.Add(t, due)
+			continue
+		}
+		require.Equal(tb, tick, due, "expired late")
+		expired++
+		delete(d.due, t)
+	}
+	return expired
+}
+
+// advance goes from bucket to bucket up to tick.
+func (d *driver) advance(tb require.TestingT, tick int64) (steps int) {
+	for next := d.Next(); next <= tick; next = d.Next() {
+		require.GreaterOrEqual(tb, next, d.tick)
+		d.step(tb, next)
+		steps++
+	}
+	for _, due := range d.due {
+		require.Greater(tb, due, tick, "not expired")
+	}
+	d.MoveTo(tick)
+	return steps
+}
+
+func power(size, k int64) int64 {
+	p := int64(1)
+	for range k {
+		p *= size
+	}
+	return p
+}
+
+// TestTickIsFiledOnTheLowestLevelThatReachesIt looks on both sides of each
+// level's edge.
+func TestTickIsFiledOnTheLowestLevelThatReachesIt(t *testing.T) {
+	for _, size := range []int64{2, 3, 64, 1 << 20} {
+		for k := int64(1); k <= 4 && power(size, k) < math.MaxInt64/1_000_000; k++ {
+			for _, c := range []struct{ tick, levels int64 }{
+				{power(size, k) - 1, k}, {power(size, k), k + 1}, {power(size, k) + 1, k + 1},
+			} {
+				d := drive(int(size))
+				d.add(c.tick)
+				assert.Equal(t, c.levels, d.height.Load(), "size %d, tick %d", size, c.tick)
+				steps := d.advance(t, c.tick)
+				assert.LessOrEqual(t, int64(steps), c.levels, "one bucket a level, at most")
+				assert.Empty(t, d.due)
+			}
+		}
+	}
+}
+
+// TestReachMovesWithTime files at every distance from every tick of a while.
+func TestReachMovesWithTime(t *testing.T) {
+	for _, size := range []int{2, 3, 5} {
+		for start := range int64(130) {
+			d := drive(size)
+			d.MoveTo(start)
+			for distance := range int64(140) {
+				d.add(start + distance)
+			}
+			require.Equal(t, 1, d.step(t, start))
+			d.advance(t, start+140)
+			require.Empty(t, d.due, "size %d from %d", size, start)
+		}
+	}
+}
+
+// TestFurthestTickOfAll is that of a deadline that saturated.
+func TestFurthestTickOfAll(t *testing.T) {
+	const last = (1<<62-2)/1_000_000 + 1
+	for size, levels := range map[int]int64{2: 43, 3: 27, 64: 8, 1 << 20: 3} {
+		d := drive(size)
+		d.add(last)
+		d.add(last - 1)
+		d.add(1)
+		assert.Equal(t, levels, d.height.Load(), "levels of %d", size)
+		d.advance(t, last-2)
+		assert.Len(t, d.due, 2)
+		d.advance(t, last)
+		assert.Empty(t, d.due)
+	}
+}
+
+func TestEmptyBucketsCostNothing(t *testing.T) {
+	d := drive(64)
+	d.add(1_000_000_000)
+	assert.LessOrEqual(t, d.advance(t, 1_000_000_000), 5, "one step a level")
+	assert.Equal(t, int64(math.MaxInt64), d.Next())
+}
+
+func TestExpireTakesOutNothingBeforeItsTick(t *testing.T) {
+	d := drive(4)
+	for tick := range int64(4) {
+		d.add(tick)
+	}
+	d.add(4) // on the next level
+	for tick := range int64(5) {
+		assert.Equal(t, 1, d.step(t, tick))
+		assert.Zero(t, d.refiled)
+	}
+}
+
+func TestRemovedTimeoutWakesNobody(t *testing.T) {
+	d := drive(64)
+	near, far := d.add(100), d.add(100_000)
+	next := d.Next()
+	d.remove(near)
+	assert.Greater(t, d.Next(), next, "the bucket it was in is skipped")
+	d.remove(far)
+	assert.Equal(t, int64(math.MaxInt64), d.Next())
+	assert.Zero(t, d.queue.Len())
+	d.add(100)
+	assert.Equal(t, next, d.Next(), "and filled again")
+}
+
+// TestBucketIsUsedAgainForItsNextSpan leaves an emptied bucket behind.
+func TestBucketIsUsedAgainForItsNextSpan(t *testing.T) {
+	d := drive(4)
+	emptied := d.add(2)
+	d.add(9)
+	d.remove(emptied)
+	d.advance(t, 5)
+	d.add(6) // the same bucket of the lowest level
+	d.advance(t, 20)
+	assert.Empty(t, d.due)
+}
+
+// TestNoTickFilesAgainMoreThanACrowdALevel has very many due at about the same
+// time, wherever that is.
+func TestNoTickFilesAgainMoreThanACrowdALevel(t *testing.T) {
+	const n = 50_000
+	for _, size := range []int64{2, 64, 1000, 1 << 20} {
+		for _, begin := range []int64{size * 5, size*size*2 + 17, 123_456_789} {
+			t.Run(fmt.Sprintf("size=%d/begin=%d", size, begin), func(t *testing.T) {
+				d := drive(int(size))
+				for i := range int64(n) {
+					d.add(begin + i%1000)
+				}
+				expired, most := 0, 0
+				for next := d.Next(); next < math.MaxInt64; next = d.Next() {
+					expired += d.step(t, next)
+					most = max(most, d.refiled)
+				}
+				assert.Equal(t, n, expired)
+				kinds := 4 * d.height.Load() // a level's bucket splits no more than four times over
+				assert.LessOrEqual(t, int64(most), kinds*crowd)
+			})
+		}
+	}
+}
+
+func TestSplitsAreUsedAgain(t *testing.T) {
+	d := drive(64)
+	var most int
+	for round := range int64(20) {
+		begin := d.tick + 5000
+		for i := range int64(50_000) {
+			d.add(begin + i%100)
+		}
+		d.advance(t, begin+100)
+		require.Empty(t, d.due)
+		if round == 1 {
+			most = len(d.counts)
+		}
+	}
+	assert.LessOrEqual(t, len(d.counts), 2*most, "buckets ever made")
+	assert.NotEmpty(t, d.spare)
+	for _, s := range d.spare {
+		assert.True(t, s.alone && s.queued == 0)
+	}
+}
+
+func TestAllYieldsWhatIsFiled(t *testing.T) {
+	d := drive(3)
+	d.crowd = 2
+	for i := range int64(500) {
+		d.add(1 + i*i)
+	}
+	d.advance(t, 1000)
+	seen := make(map[*engine.Timeout]bool)
+	d.All(func(timeout *engine.Timeout) bool {
+		assert.False(t, seen[timeout], "yielded twice")
+		assert.Contains(t, d.due, timeout)
+		seen[timeout] = true
+		return true
+	})
+	assert.Len(t, seen, len(d.due))
+}
+
+func TestUnusedWheelIsSmall(t *testing.T) {
+	d := drive(1 << 20)
+	assert.Equal(t, int64(math.MaxInt64), d.Next())
+	d.MoveTo(5)
+	assert.Empty(t, d.Expire(nil))
+	assert.Empty(t, d.counts, "no buckets yet")
+	assert.Equal(t, int64(1), d.height.Load())
+}

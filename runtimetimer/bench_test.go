@@ -1,0 +1,173 @@
+package runtimetimer_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/runtimetimer"
+)
+
+var idle = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
+
+// BenchmarkScheduleCancel compares the engine with what it is made of: bare is
+// time.AfterFunc with Stop.
+func BenchmarkScheduleCancel(b *testing.B) {
+	for _, pending := range []int{0, 1e5} {
+		name := fmt.Sprintf("pending=%d", pending)
+		b.Run("engine=bare/"+name, func(b *testing.B) {
+			for _, t := range bareTimers(pending) {
+				defer t.Stop()
+			}
+			b.ReportAllocs()
+			defer reportCPU(b)()
+			for b.Loop() {
+				bareCycle()
+			}
+		})
+		b.Run("engine=runtimetimer/"+name, func(b *testing.B) {
+			t := newTimer(b)
+			fill(pending, func(d time.Duration) { _, _ = t.NewTimeout(idle, d) })
+			b.ReportAllocs()
+			defer reportCPU(b)()
+			for b.Loop() {
+				cycle(t)
+			}
+		})
+	}
+}
+
+// BenchmarkScheduleCancelParallel is the same from all processors at once.
+func BenchmarkScheduleCancelParallel(b *testing.B) {
+	b.Run("engine=bare", func(b *testing.B) {
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				bareCycle()
+			}
+		})
+	})
+	b.Run("engine=runtimetimer", func(b *testing.B) {
+		t := newTimer(b)
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				cycle(t)
+			}
+		})
+	})
+}
+
+// bareCycle has a closure that captures something, as users' closures do.
+func bareCycle() {
+	n := time.Hour
+	time.AfterFunc(n, func() { runtime.KeepAlive(n) }).Stop()
+}
+
+func cycle(t *runtimetimer.Timer) {
+	timeout, _ := t.NewTimeout(idle, time.Hour)
+	timeout.Cancel()
+}
+
+// BenchmarkReset pushes one timeout back, again and again.
+func BenchmarkReset(b *testing.B) {
+	b.Run("engine=bare", func(b *testing.B) {
+		t := time.AfterFunc(time.Hour, func() {})
+		defer t.Stop()
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		for b.Loop() {
+			t.Reset(time.Hour)
+		}
+	})
+	b.Run("engine=runtimetimer", func(b *testing.B) {
+		timeout, _ := newTimer(b).NewTimeout(idle, time.Hour)
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		for b.Loop() {
+			timeout.Reset(time.Hour)
+		}
+	})
+}
+
+// BenchmarkHeap measures the heap that a pending timeout holds.
+func BenchmarkHeap(b *testing.B) {
+	const n = 200_000
+	b.Run("engine=bare", func(b *testing.B) {
+		for b.Loop() {
+			var timers []*time.Timer
+			reportHeap(b, n, func() { timers = bareTimers(n) })
+			for _, t := range timers {
+				t.Stop()
+			}
+		}
+	})
+	b.Run("engine=runtimetimer", func(b *testing.B) {
+		for b.Loop() {
+			t := newTimer(b)
+			reportHeap(b, n, func() {
+				fill(n, func(d time.Duration) { _, _ = t.NewTimeout(idle, d) })
+			})
+			t.Stop()
+		}
+	})
+}
+
+func reportHeap(b *testing.B, n int, f func()) {
+	purgeRuntimeTimers()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/float64(n), "B/pending")
+}
+
+// purgeRuntimeTimers lets the runtime drop stopped timers, which it holds on to
+// for as long as its processors are busy.
+func purgeRuntimeTimers() {
+	for range 10 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func bareTimers(n int) []*time.Timer {
+	timers := make([]*time.Timer, 0, n)
+	fill(n, func(d time.Duration) {
+		timers = append(timers, time.AfterFunc(d, func() { runtime.KeepAlive(d) }))
+	})
+	return timers
+}
+
+// reportCPU reports the processor time of the whole process, garbage collector
+// included, which is fairer than the wall clock on a machine that is shared.
+func reportCPU(b *testing.B) (report func()) {
+	before, ok := cputime.Process()
+	return func() {
+		if after, _ := cputime.Process(); ok {
+			b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/op")
+		}
+	}
+}
+
+func fill(n int, schedule func(time.Duration)) {
+	for i := range n {
+		schedule(time.Hour + time.Duration(i)*time.Millisecond)
+	}
+}
+
+func newTimer(tb testing.TB, options ...runtimetimer.Option) *runtimetimer.Timer {
+	tb.Helper()
+	t, err := runtimetimer.New(options...)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { t.Stop() })
+	return t
+}
