@@ -1,0 +1,73 @@
+package keyed_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+func TestAllocations(t *testing.T) {
+	timer := newTimer(t, 512)
+	w, err := keyed.New(timer, func(string, *int) {})
+	require.NoError(t, err)
+	value := new(int)
+	require.NoError(t, w.SetTimer("known", value, time.Hour))
+	for name, c := range map[string]struct {
+		allocs float64
+		f      func()
+	}{
+		"Move":           {0, func() { w.Move("known", time.Hour) }},
+		"MoveTimer":      {0, func() { w.MoveTimer("known", time.Hour) }},
+		"Move unknown":   {0, func() { w.Move("unknown", time.Hour) }},
+		"Get":            {0, func() { w.Get("known") }},
+		"Has":            {0, func() { w.Has("unknown") }},
+		"Set known":      {3, func() { w.SetTimer("known", value, time.Hour) }},
+		"Set and Remove": {3, func() { w.SetTimer("new", value, time.Hour); w.Remove("new") }},
+		"Len":            {0, func() { w.Len() }},
+	} {
+		assert.InDelta(t, c.allocs, testing.AllocsPerRun(1000, c.f), 0.1, name)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	word := unsafe.Sizeof(uintptr(0))
+	assert.Equal(t, 3*word, keyed.PairSize)
+	assert.Equal(t, word+8, keyed.TriggerSize)
+}
+
+// TestHeapOfAPendingKey takes the map at its emptiest, just after it has grown.
+func TestHeapOfAPendingKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("holds 20 MB")
+	}
+	const n, most = 130_000, 160
+	timer := fineTimer(t)
+	timer.Start()
+	value := new(int)
+	before := heap()
+	w, err := keyed.New(timer, func(int64, *int) {})
+	require.NoError(t, err)
+	for key := range int64(n) {
+		require.NoError(t, w.SetTimer(key, value, time.Hour+time.Duration(key)*time.Microsecond))
+	}
+	time.Sleep(20 * time.Millisecond) // transferred
+	each := float64(heap()-before) / n
+	assert.Less(t, each, float64(most), "bytes of heap a pending key")
+	t.Logf("%.1f B a pending key", each)
+	w.Stop()
+	runtime.KeepAlive(w)
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

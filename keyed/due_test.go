@@ -1,0 +1,117 @@
+package keyed_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+// The tests in this file look at the moment at which a pair's timeout has come
+// due, and its callback has not begun: whoever comes now must win over it
+// entirely, or lose.
+
+// dueWheel returns a wheel in that moment, with key 1 and value 11. run lets the
+// callbacks that are due begin, and tells how many timeouts came due.
+func dueWheel(t *testing.T) (w *keyed.Wheel[int, int], r *recorder, run func() int) {
+	executor := new(holding)
+	w, r = newWheel(t, newTimer(t, 8, hashedwheel.WithExecutor(executor)))
+	set(t, w, 1, 11, time.Second)
+	pass(2 * time.Second)
+	return w, r, executor.release
+}
+
+func TestAPairThatIsDueIsPendingUntilItsCallback(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		w, r, run := dueWheel(t)
+		assert.True(t, w.Has(1))
+		assert.Equal(t, 1, w.Len())
+		require.Equal(t, 1, run())
+		assert.Equal(t, []int{11}, r.values())
+		assert.False(t, w.Has(1))
+	})
+}
+
+func TestSetOnAPairThatIsDueReplacesIt(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		w, r, run := dueWheel(t)
+		set(t, w, 1, 12, time.Second)
+		require.Equal(t, 1, run())
+		assert.Empty(t, r.take(), "the old pair is gone")
+		pass(2 * time.Second)
+		require.Equal(t, 1, run())
+		assert.Equal(t, []int{12}, r.values())
+	})
+}
+
+func TestMoveOnAPairThatIsDueSavesIt(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		w, r, run := dueWheel(t)
+		moved, err := w.Move(1, time.Minute)
+		require.NoError(t, err)
+		assert.True(t, moved)
+		require.Equal(t, 1, run())
+		assert.Empty(t, r.take())
+		assert.True(t, w.Has(1))
+		pass(2 * time.Minute)
+		require.Equal(t, 1, run())
+		assert.Equal(t, []int{11}, r.values())
+	})
+}
+
+func TestRemoveOnAPairThatIsDueForgetsIt(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		w, r, run := dueWheel(t)
+		removed, err := w.Remove(1)
+		require.NoError(t, err)
+		assert.True(t, removed)
+		set(t, w, 1, 12, time.Minute)
+		require.Equal(t, 1, run())
+		assert.Empty(t, r.take(), "the old timeout does not fire the new pair")
+		assert.True(t, w.Has(1))
+	})
+}
+
+func TestDrainOnAPairThatIsDueTakesIt(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		w, r, run := dueWheel(t)
+		var drained []int
+		require.NoError(t, w.Drain(func(_, value int) { drained = append(drained, value) }))
+		require.Equal(t, 1, run())
+		assert.Equal(t, []int{11}, drained)
+		assert.Empty(t, r.take())
+	})
+}
+
+func TestStopOnAPairThatIsDueCancelsIt(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		w, r, run := dueWheel(t)
+		w.Stop()
+		require.Equal(t, 1, run())
+		assert.Empty(t, r.take())
+		assert.EqualValues(t, 1, w.Stats().Cancelled)
+	})
+}
+
+func TestAMoveThatTheTimerRefusesLeavesTheCallbackToRun(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		executor := new(holding)
+		timer := newTimer(t, 8, hashedwheel.WithExecutor(executor), hashedwheel.WithMaxPendingTimeouts(1))
+		w, r := newWheel(t, timer)
+		set(t, w, 1, 11, time.Second)
+		pass(2 * time.Second)
+		set(t, w, 2, 22, time.Hour) // takes the timer's only place
+		moved, err := w.Move(1, time.Minute)
+		assert.False(t, moved)
+		assert.ErrorIs(t, err, hwt.ErrTooManyPending)
+		assert.ErrorIs(t, w.SetTimer(1, 12, time.Minute), hwt.ErrTooManyPending)
+		executor.release()
+		assert.Equal(t, []int{11}, r.values())
+	})
+}

@@ -1,0 +1,186 @@
+package keyed_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+// The tests in this file are the faults of other keyed wheels, each by its name.
+
+// A target bucket on the other side of the hand is reached a turn early or late.
+func TestMovesAcrossTheHandAtEveryPosition(t *testing.T) {
+	for _, size := range []int{1, 4, 8} {
+		timertest.Bubble(t, func(t *testing.T) {
+			w, r := newWheel(t, newTimer(t, size))
+			time.Sleep(tick / 2) // between two ticks, where every step below is
+			type move struct{ key, ticks int }
+			plan := map[int][]move{} // by the step at which the key is moved
+			due := map[int]time.Time{}
+			for step := range 4*size + 2 {
+				for first := 1; step < size && first <= 2*size+1; first++ {
+					for elapsed := range first {
+						for second := range 2*size + 2 {
+							key := len(due)
+							due[key] = time.Time{}
+							set(t, w, key, 0, time.Duration(first)*tick)
+							plan[step+elapsed] = append(plan[step+elapsed], move{key, second})
+						}
+					}
+				}
+				for _, m := range plan[step] {
+					delay := time.Duration(m.ticks) * tick
+					moved, err := w.Move(m.key, delay)
+					require.NoError(t, err)
+					require.True(t, moved)
+					due[m.key] = time.Now().Add(delay)
+				}
+				pass(tick)
+			}
+			pass(time.Minute)
+			events := r.take()
+			require.Len(t, events, len(due), "each fires once")
+			for _, e := range events {
+				assert.WithinRange(t, e.at, due[e.key], due[e.key].Add(tick), "size %d, key %d", size, e.key)
+				delete(due, e.key)
+			}
+			assert.Empty(t, due)
+		})
+	}
+}
+
+// A new delay below one tick fires the pair at once, and again at its old time.
+func TestAMoveBelowOneTickFiresOnce(t *testing.T) {
+	for _, delay := range []time.Duration{-1, 0, 1, tick - 1} {
+		onEngines(t, func(t *testing.T, timer hwt.Timer) {
+			w, r := newWheel(t, timer)
+			set(t, w, 1, 11, 3*tick)
+			require.NoError(t, w.MoveTimer(1, delay))
+			pass(2 * tick)
+			assert.Equal(t, []int{11}, r.values())
+			assert.False(t, w.Has(1))
+			pass(time.Minute)
+			assert.Empty(t, r.take())
+		})
+	}
+}
+
+// Setting a known key with a delay below one tick fires it twice.
+func TestASetOnAKnownKeyBelowOneTickFiresOnce(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		set(t, w, 1, 11, time.Second)
+		set(t, w, 1, 12, 1)
+		pass(time.Minute)
+		assert.Equal(t, []int{12}, r.values())
+	})
+}
+
+// Draining leaves the keys behind, so that they are moved where they should be
+// set, and never fire again.
+func TestAKeySetAfterADrainFires(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		for range 3 {
+			set(t, w, 1, 11, time.Second)
+			require.NoError(t, w.Drain(func(int, int) {}))
+			moved, err := w.Move(1, time.Second)
+			require.NoError(t, err)
+			assert.False(t, moved)
+			set(t, w, 1, 12, time.Second)
+			pass(2 * time.Second)
+			assert.Equal(t, []int{12}, r.values())
+		}
+	})
+}
+
+// A drain callback that schedules waits for the very goroutine that drains.
+func TestSchedulingInsideADrainDoesNotDeadlock(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer, keyed.WithDrainWorkers(1))
+		for key := range 20 {
+			set(t, w, key, key, time.Hour)
+		}
+		require.NoError(t, w.Drain(func(key, value int) { set(t, w, key, value, time.Second) }))
+		pass(time.Minute)
+		assert.Len(t, r.take(), 20)
+	})
+}
+
+// A second stop panics; a set after it is lost, or blocks for ever.
+func TestStopTwiceAndScheduleAfterwards(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, _ := newWheel(t, timer)
+		w.Stop()
+		assert.NotPanics(t, w.Stop)
+		assert.ErrorIs(t, w.SetTimer(1, 1, time.Second), keyed.ErrClosed)
+	})
+}
+
+// The key's zero value is refused, or taken for "no key".
+func TestTheZeroKeyIsAKey(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		set(t, w, 0, 0, time.Second)
+		pass(2 * time.Second)
+		assert.Equal(t, []int{0}, r.values())
+	})
+}
+
+// A delay that is not a whole number of ticks is rounded down, and fires early.
+func TestADelayBetweenTicksIsNeverEarly(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		want := map[int]time.Time{}
+		for key := range 100 {
+			delay := time.Duration(key) * (tick/7 + 1)
+			want[key] = time.Now().Add(delay)
+			set(t, w, key, 0, delay)
+			time.Sleep(tick / 3)
+		}
+		pass(time.Minute)
+		events := r.take()
+		assert.Len(t, events, 100)
+		for _, e := range events {
+			assert.WithinRange(t, e.at, want[e.key], want[e.key].Add(tick))
+		}
+	})
+}
+
+// The longest delay overflows and fires at once.
+func TestTheLongestDelayDoesNotOverflow(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		time.Sleep(time.Second)
+		set(t, w, 1, 11, math.MaxInt64)
+		pass(time.Minute)
+		assert.Empty(t, r.take())
+	})
+}
+
+// One callback that panics takes the rest of its tick along.
+func TestAPanicKeepsTheRestOfItsTick(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		fired := 0
+		timer := newTimer(t, 4, hashedwheel.WithErrorHandler(func(hwt.Timeout, error) {}))
+		w, err := keyed.New(timer, func(key string, _ int) {
+			fired++
+			panic(key)
+		})
+		require.NoError(t, err)
+		for key := range 10 {
+			require.NoError(t, w.SetTimer(fmt.Sprint(key), key, time.Second))
+		}
+		pass(time.Minute)
+		assert.Equal(t, 10, fired)
+	})
+}

@@ -1,0 +1,81 @@
+package keyed_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+func TestAfterStopEveryCallIsRefused(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		for key := range 100 {
+			set(t, w, key, key, time.Second)
+		}
+		w.Stop()
+		assert.EqualValues(t, 100, w.Stats().Cancelled)
+		assert.ErrorIs(t, w.SetTimer(1, 1, time.Second), keyed.ErrClosed)
+		assert.ErrorIs(t, w.MoveTimer(1, time.Second), keyed.ErrClosed)
+		_, err := w.Move(1, time.Second)
+		assert.ErrorIs(t, err, keyed.ErrClosed)
+		assert.ErrorIs(t, w.RemoveTimer(1), keyed.ErrClosed)
+		_, err = w.Remove(1)
+		assert.ErrorIs(t, err, keyed.ErrClosed)
+		assert.ErrorIs(t, w.Drain(func(int, int) {}), keyed.ErrClosed)
+		assert.False(t, w.Has(1))
+		_, ok := w.Get(1)
+		assert.False(t, ok)
+		assert.Zero(t, w.Len())
+		for range w.All() {
+			t.Error("a pair after Stop")
+		}
+		pass(time.Minute)
+		assert.Empty(t, r.take())
+	})
+}
+
+func TestStoppingTwiceCountsOnce(t *testing.T) {
+	w, _ := newWheel(t, newTimer(t, 8))
+	set(t, w, 1, 11, time.Hour)
+	w.Stop()
+	w.Stop()
+	assert.Equal(t, keyed.Stats{Cancelled: 1}, w.Stats())
+}
+
+func TestStopLeavesTheTimerAlone(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t, 8)
+		w, _ := newWheel(t, timer)
+		set(t, w, 1, 11, time.Hour)
+		w.Stop()
+		assert.Zero(t, timer.Pending(), "its timeouts are cancelled")
+		ran := false
+		_, err := timer.AfterFunc(time.Second, func() { ran = true })
+		require.NoError(t, err)
+		pass(time.Minute)
+		assert.True(t, ran)
+	})
+}
+
+func TestStopFromInsideACallback(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		var w *keyed.Wheel[int, int]
+		fired := 0
+		w, err := keyed.New(timer, func(int, int) {
+			fired++
+			w.Stop()
+		})
+		require.NoError(t, err)
+		set(t, w, 1, 11, time.Second)
+		set(t, w, 2, 22, time.Minute)
+		pass(time.Hour)
+		assert.Equal(t, 1, fired)
+		assert.EqualValues(t, 1, w.Stats().Cancelled)
+	})
+}

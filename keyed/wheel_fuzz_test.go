@@ -1,0 +1,48 @@
+package keyed_test
+
+import (
+	"testing"
+
+	"github.com/hashedwheel/hwt/internal/timertest"
+)
+
+// FuzzOperations plays the model by bytes: the first one is the size of the
+// timer's wheel, then each two are a step: what, on which key, with which delay.
+func FuzzOperations(f *testing.F) {
+	f.Add([]byte{2, 0x00, 3, 0x10, 1, 0x20, 0})             // set, move, remove
+	f.Add([]byte{3, 0x00, 8, 0x01, 9, 0x41, 7, 0x10, 1})    // two keys, pass, a move across the hand
+	f.Add([]byte{0, 0x00, 2, 0x02, 2, 0x31, 2, 0x41, 5})    // a drain that schedules
+	f.Add([]byte{2, 0x00, 0, 0x00, 0, 0x10, 0, 0x40, 1})    // at the next opportunity
+	f.Add([]byte{1, 0x00, 9, 0x50, 0, 0x00, 9, 0x10, 1})    // stop
+	f.Add([]byte{2, 0x04, 20, 0x44, 15, 0x14, 20, 0x44, 9}) // several rotations
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) == 0 || len(data) > 400 {
+			t.Skip()
+		}
+		timertest.Bubble(t, func(t *testing.T) {
+			m := newModel(t, t, 1<<(data[0]%5))
+			for data = data[1:]; len(data) >= 2; data = data[2:] {
+				m.step(data[0]>>4, int(data[0]&0xf)%modelKeys, int(data[1]%40)-1)
+				m.compare()
+			}
+			m.finish()
+		})
+	})
+}
+
+func (m *model) step(what byte, key, ticks int) {
+	switch what % 6 {
+	case 0:
+		m.set(key, ticks)
+	case 1:
+		m.move(key, ticks)
+	case 2:
+		m.remove(key)
+	case 3:
+		m.drain(key * max(ticks, 0))
+	case 4:
+		m.pass(max(ticks, 0))
+	case 5:
+		m.stop()
+	}
+}

@@ -1,0 +1,160 @@
+package keyed_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+// The tests in this file run on the real clock: they look for races.
+
+// onProcs runs f at several settings of GOMAXPROCS.
+func onProcs(f func()) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, procs := range []int{1, 2, 4} {
+		runtime.GOMAXPROCS(procs)
+		f()
+	}
+}
+
+// ends counts how each value ended.
+type ends []atomic.Int64
+
+func (e ends) end(_, value int) { e[value].Add(1) }
+
+func fineTimer(tb testing.TB) *hashedwheel.Timer {
+	timer, err := hashedwheel.New(
+		hashedwheel.WithTickDuration(time.Millisecond), hashedwheel.WithTicksPerWheel(16), hashedwheel.WithSlowTaskThreshold(0))
+	require.NoError(tb, err)
+	tb.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+func TestFiftyGoroutinesOnAHundredKeys(t *testing.T) {
+	const goroutines, keys, steps = 50, 100, 200
+	onProcs(func() {
+		timer := fineTimer(t)
+		seen := make(ends, goroutines*steps)
+		w, err := keyed.New(timer, seen.end)
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for g := range goroutines {
+			all.Go(func() {
+				for step := range steps {
+					key, delay := rand.N(keys), rand.N(6*time.Millisecond)-time.Millisecond
+					switch rand.N(10) {
+					case 0, 1, 2, 3:
+						assert.NoError(t, w.SetTimer(key, g*steps+step, delay))
+					case 4, 5, 6:
+						assert.NoError(t, w.MoveTimer(key, delay))
+					case 7:
+						assert.NoError(t, w.RemoveTimer(key))
+					case 8:
+						w.Get(key)
+						w.Has(key)
+						w.Len()
+					case 9:
+						if step%20 == 0 {
+							assert.NoError(t, w.Drain(seen.end))
+						}
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.Eventually(t, func() bool { return w.Len() == 0 && timer.Pending() == 0 }, 10*time.Second, time.Millisecond,
+			"every pair has a timeout that ends it, and no timeout is left without a pair")
+		w.Stop()
+		timer.Stop()
+		for value := range seen {
+			assert.LessOrEqual(t, seen[value].Load(), int64(1), "value %d ended twice", value)
+		}
+		assert.Zero(t, w.Stats().Cancelled)
+	})
+}
+
+func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
+	const goroutines, each = 8, 2000
+	onProcs(func() {
+		timer := fineTimer(t)
+		seen := make(ends, goroutines*each)
+		var set, removed atomic.Int64
+		w, err := keyed.New(timer, seen.end)
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for g := range goroutines {
+			all.Go(func() {
+				for i := range each {
+					key := g*each + i // a key of its own, so that nothing is replaced
+					switch err := w.SetTimer(key, key, rand.N(10*time.Millisecond)); err {
+					case nil:
+						set.Add(1)
+					default:
+						assert.ErrorIs(t, err, keyed.ErrClosed)
+					}
+					w.MoveTimer(rand.N(key+1), rand.N(10*time.Millisecond))
+					if ok, _ := w.Remove(rand.N(key + 1)); ok {
+						removed.Add(1)
+					}
+				}
+			})
+		}
+		all.Go(func() {
+			for range 5 {
+				time.Sleep(time.Millisecond)
+				w.Drain(seen.end)
+			}
+		})
+		all.Go(func() {
+			time.Sleep(8 * time.Millisecond)
+			w.Stop()
+		})
+		all.Wait()
+		timer.Stop() // waits for the callback that runs
+		s := w.Stats()
+		assert.Zero(t, s.Pending)
+		assert.Equal(t, set.Load(), s.Fired+s.Drained+s.Cancelled+removed.Load(), "%+v, removed %d", s, removed.Load())
+		called := int64(0)
+		for value := range seen {
+			n := seen[value].Load()
+			assert.LessOrEqual(t, n, int64(1), "value %d ended twice", value)
+			called += n
+		}
+		assert.Equal(t, s.Fired+s.Drained, called)
+	})
+}
+
+func TestStopLeavesNothingOfTheSetsItRacesWith(t *testing.T) {
+	timer := fineTimer(t)
+	for range 2000 {
+		w, err := keyed.New(timer, func(int, int) {})
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for g := range 2 {
+			all.Go(func() {
+				for i := 0; ; i++ {
+					if err := w.SetTimer(2*i+g, 0, time.Hour); err != nil {
+						assert.ErrorIs(t, err, keyed.ErrClosed)
+						return
+					}
+				}
+			})
+		}
+		for w.Len() < 10 {
+			runtime.Gosched()
+		}
+		w.Stop()
+		all.Wait()
+		require.Zero(t, w.Len())
+		require.Zero(t, timer.Pending())
+	}
+}

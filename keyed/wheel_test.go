@@ -1,0 +1,317 @@
+package keyed_test
+
+import (
+	"maps"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+func TestAPairComesDueOnceAndOnTime(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		start := time.Now()
+		set(t, w, 1, 11, time.Second)
+		assert.True(t, w.Has(1))
+		assert.Equal(t, 1, w.Len())
+		pass(time.Hour)
+		events := r.take()
+		require.Len(t, events, 1)
+		assert.Equal(t, 11, events[0].value)
+		assert.WithinRange(t, events[0].at, start.Add(time.Second), start.Add(time.Second+tick))
+		assert.False(t, w.Has(1))
+		assert.Zero(t, w.Len())
+		assert.EqualValues(t, 1, w.Stats().Fired)
+	})
+}
+
+func TestSetOnAKnownKeyTakesValueAndDelay(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		set(t, w, 1, 11, time.Second)
+		pass(900 * time.Millisecond)
+		set(t, w, 1, 12, time.Minute) // later
+		value, ok := w.Get(1)
+		assert.True(t, ok)
+		assert.Equal(t, 12, value)
+		pass(30 * time.Second)
+		assert.Empty(t, r.take())
+		set(t, w, 1, 13, time.Second) // sooner
+		pass(time.Second + tick)
+		assert.Equal(t, []int{13}, r.values())
+		pass(time.Hour)
+		assert.Empty(t, r.take())
+	})
+}
+
+func TestMoveKeepsTheValue(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		set(t, w, 1, 11, time.Minute)
+		moved, err := w.Move(1, time.Second)
+		require.NoError(t, err)
+		assert.True(t, moved)
+		pass(time.Second + tick)
+		assert.Equal(t, []int{11}, r.values())
+	})
+}
+
+func TestAnUnknownKeyIsNoError(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		moved, err := w.Move(1, 0)
+		assert.False(t, moved)
+		assert.NoError(t, err)
+		removed, err := w.Remove(1)
+		assert.False(t, removed)
+		assert.NoError(t, err)
+		assert.NoError(t, w.MoveTimer(1, time.Second))
+		assert.NoError(t, w.RemoveTimer(1))
+		_, ok := w.Get(1)
+		assert.False(t, ok)
+		pass(time.Minute)
+		assert.Empty(t, r.take())
+	})
+}
+
+func TestARemovedPairNeverComesDue(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		set(t, w, 1, 11, time.Second)
+		set(t, w, 2, 22, time.Second)
+		removed, err := w.Remove(1)
+		require.NoError(t, err)
+		assert.True(t, removed)
+		require.NoError(t, w.RemoveTimer(1))
+		pass(time.Minute)
+		assert.Equal(t, []int{22}, r.values())
+	})
+}
+
+func TestADelayOfZeroOrLessRunsOnceAndNotOnTheCaller(t *testing.T) {
+	for _, delay := range []time.Duration{0, -1, math.MinInt64} {
+		onEngines(t, func(t *testing.T, timer hwt.Timer) {
+			w, r := newWheel(t, timer)
+			r.mu.Lock() // a callback on this goroutine would wait for ever
+			set(t, w, 1, 11, delay)
+			set(t, w, 2, 22, time.Hour)
+			require.NoError(t, w.MoveTimer(2, delay))
+			r.mu.Unlock()
+			pass(tick)
+			assert.ElementsMatch(t, []int{11, 22}, r.values())
+			pass(2 * time.Hour)
+			assert.Empty(t, r.take())
+		})
+	}
+}
+
+func TestADelayBeyondTheClockNeverComesDue(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, timer)
+		set(t, w, 1, 11, math.MaxInt64)
+		set(t, w, 2, 22, time.Second)
+		require.NoError(t, w.MoveTimer(2, math.MaxInt64))
+		pass(24 * time.Hour)
+		assert.Empty(t, r.take())
+		assert.Equal(t, 2, w.Len())
+	})
+}
+
+func TestACallbackMayUseTheWheel(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		var w *keyed.Wheel[int, int]
+		var seen []int
+		w, err := keyed.New(timer, func(key, value int) {
+			seen = append(seen, value)
+			assert.False(t, w.Has(key))
+			if value < 3 {
+				set(t, w, key, value+1, time.Second)
+				set(t, w, key+1, 0, time.Hour)
+				require.NoError(t, w.MoveTimer(key+1, time.Minute))
+				require.NoError(t, w.RemoveTimer(key+1))
+			}
+		})
+		require.NoError(t, err)
+		set(t, w, 1, 1, time.Second)
+		pass(time.Minute)
+		assert.Equal(t, []int{1, 2, 3}, seen)
+		assert.Zero(t, w.Len())
+	})
+}
+
+func TestAPanicHarmsNoOtherPair(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var broken []error
+		timer := newTimer(t, 8, hashedwheel.WithErrorHandler(func(_ hwt.Timeout, err error) { broken = append(broken, err) }))
+		var fired []int
+		w, err := keyed.New(timer, func(key, value int) {
+			if key == 2 {
+				panic("two")
+			}
+			fired = append(fired, key)
+		})
+		require.NoError(t, err)
+		for key := range 5 {
+			set(t, w, key, 0, time.Second)
+		}
+		pass(time.Minute)
+		assert.ElementsMatch(t, []int{0, 1, 3, 4}, fired)
+		require.Len(t, broken, 1)
+		var asPanic *hwt.PanicError
+		require.ErrorAs(t, broken[0], &asPanic)
+		assert.Equal(t, "two", asPanic.Value)
+		assert.Zero(t, w.Len())
+	})
+}
+
+func TestAllYieldsWhatIsPendingAndMayChangeIt(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, _ := newWheel(t, timer)
+		want := map[int]int{}
+		for key := range 1000 {
+			set(t, w, key, key*key, time.Hour)
+			want[key] = key * key
+		}
+		assert.Equal(t, want, maps.Collect(w.All()))
+		for key := range w.All() {
+			require.NoError(t, w.RemoveTimer(key))
+			if key == 500 {
+				break
+			}
+		}
+		for key := range w.All() {
+			require.NoError(t, w.RemoveTimer(key))
+		}
+		assert.Zero(t, w.Len())
+	})
+}
+
+func TestWheelsShareATimer(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		a, ra := newWheel(t, timer)
+		b, rb := newWheel(t, timer)
+		set(t, a, 1, 11, time.Second)
+		set(t, b, 1, 12, time.Second)
+		a.Stop()
+		pass(time.Minute)
+		assert.Empty(t, ra.take())
+		assert.Equal(t, []int{12}, rb.values())
+	})
+}
+
+func TestTheErrorsOfTheTimerChangeNothing(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t, 8, hashedwheel.WithMaxPendingTimeouts(2))
+		w, r := newWheel(t, timer)
+		set(t, w, 1, 11, time.Second)
+		set(t, w, 2, 22, time.Second)
+		assert.ErrorIs(t, w.SetTimer(3, 33, time.Second), hwt.ErrTooManyPending)
+		assert.False(t, w.Has(3))
+		set(t, w, 1, 12, time.Minute) // needs no new timeout
+		pass(2 * time.Second)
+		assert.Equal(t, []int{22}, r.values())
+
+		timer.Stop()
+		assert.ErrorIs(t, w.SetTimer(3, 33, time.Second), hwt.ErrStopped)
+		assert.ErrorIs(t, w.SetTimer(1, 13, time.Second), hwt.ErrStopped)
+		_, err := w.Move(1, time.Second)
+		assert.ErrorIs(t, err, hwt.ErrStopped)
+		assert.Equal(t, map[int]int{1: 12}, maps.Collect(w.All()), "what the timer dropped can still be drained")
+		var drained []int
+		require.NoError(t, w.Drain(func(_, value int) { drained = append(drained, value) }))
+		assert.Equal(t, []int{12}, drained)
+		assert.NoError(t, w.RemoveTimer(1))
+	})
+}
+
+func TestNewRefusesWhatItCannotUse(t *testing.T) {
+	timer := newTimer(t, 8)
+	execute := func(int, int) {}
+	_, err := keyed.New[int, int](nil, execute)
+	assert.EqualError(t, err, "keyed: New: timer is nil (expected: a timer)")
+	_, err = keyed.New[int, int](timer, nil)
+	assert.EqualError(t, err, "keyed: New: execute is nil (expected: a function)")
+	_, err = keyed.New(timer, execute, nil)
+	assert.EqualError(t, err, "keyed: New: option 0 is nil (expected: a With function's result)")
+	_, err = keyed.New(timer, execute, keyed.WithDrainWorkers(0))
+	assert.EqualError(t, err, "keyed: WithDrainWorkers: 0 (expected: >= 1)")
+}
+
+func TestKeysThatCannotBeFoundAreRefused(t *testing.T) {
+	w, err := keyed.New(newTimer(t, 8), func(any, int) {})
+	require.NoError(t, err)
+	for _, key := range []any{math.NaN(), []int{1}} {
+		assert.ErrorIs(t, w.SetTimer(key, 1, time.Hour), keyed.ErrKey)
+		assert.ErrorIs(t, w.MoveTimer(key, time.Hour), keyed.ErrKey)
+		assert.ErrorIs(t, w.RemoveTimer(key), keyed.ErrKey)
+		assert.False(t, w.Has(key))
+	}
+	require.NoError(t, w.SetTimer(nil, 1, time.Hour))
+	assert.True(t, w.Has(nil))
+}
+
+func TestStringTellsWhatIsPending(t *testing.T) {
+	w, _ := newWheel(t, newTimer(t, 8))
+	set(t, w, 1, 11, time.Hour)
+	assert.Equal(t, "keyed.Wheel(1 pending on hashedwheel.Timer(hashedwheel, tick 10ms, 8 buckets, 1 pending))", w.String())
+}
+
+// slowTimer takes a while after making or resetting a timeout, so that what comes
+// between the steps of a Set comes between for sure.
+type slowTimer struct {
+	hwt.Timer
+	pause time.Duration
+}
+
+type slowTimeout struct {
+	hwt.Timeout
+	timer *slowTimer
+}
+
+func (s *slowTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	t, err := s.Timer.NewTimeout(task, delay)
+	time.Sleep(s.pause)
+	return &slowTimeout{t, s}, err
+}
+
+func (s *slowTimeout) Reset(delay time.Duration) bool {
+	ok := s.Timeout.Reset(delay)
+	time.Sleep(s.timer.pause)
+	return ok
+}
+
+func TestSetOfAKnownKeyNeverTakesOverTheDelayOfARacingMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := &slowTimer{newTimer(t, 512), 200 * time.Millisecond}
+		var firedAfter atomic.Int64
+		begin := time.Now()
+		w, err := keyed.New(timer, func(_ int, value string) {
+			assert.Equal(t, "new", value)
+			firedAfter.Store(int64(time.Since(begin)))
+		})
+		require.NoError(t, err)
+		require.NoError(t, w.SetTimer(1, "old", time.Hour))
+		var moved atomic.Bool
+		go func() {
+			time.Sleep(100 * time.Millisecond) // in the middle of the Set
+			ok, _ := w.Move(1, 400*time.Millisecond)
+			moved.Store(ok)
+		}()
+		require.NoError(t, w.SetTimer(1, "new", time.Hour))
+		time.Sleep(2 * time.Hour)
+		assert.True(t, moved.Load(), "the old pair was moved, before the Set took effect")
+		assert.GreaterOrEqual(t, time.Duration(firedAfter.Load()), time.Hour, "the delay is the Set's")
+		w.Stop()
+		timer.Stop()
+	})
+}
