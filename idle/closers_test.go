@@ -1,0 +1,124 @@
+package idle_test
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/idle"
+)
+
+// closer is a Close of the test's choice.
+type closer func() error
+
+func (c closer) Close() error { return c() }
+
+func TestACloseThatHangsHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newReaper(t, newTimer(t, second), 10*second)
+		things := make([]*thing, 1000)
+		for i := range things {
+			things[i] = newThing()
+			r.Watch(things[i])
+			if i%10 == 0 {
+				r.Watch(closer(func() error {
+					<-release
+					return nil
+				}))
+			}
+		}
+		time.Sleep(11 * second)
+		for _, c := range things {
+			require.True(t, c.isClosed())
+			require.LessOrEqual(t, c.closes()[0], 11*second)
+		}
+		assert.EqualValues(t, 100, r.Stats().Closing)
+		close(release)
+		synctest.Wait()
+		assert.Zero(t, r.Stats().Closing)
+	})
+}
+
+func TestMoreHangingClosesThanGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newReaper(t, newTimer(t, second), 10*second)
+		for range 300 {
+			r.Watch(closer(func() error {
+				<-release
+				return nil
+			}))
+		}
+		late := newThing()
+		w := r.Watch(late)
+		time.Sleep(9 * second)
+		w.Touch()
+		time.Sleep(time.Minute)
+		assert.False(t, late.isClosed(), "256 hang")
+		assert.EqualValues(t, 301, r.Stats().Closing)
+		close(release)
+		synctest.Wait()
+		assert.True(t, late.isClosed())
+	})
+}
+
+func TestACallbackThatPanicsIsIsolated(t *testing.T) {
+	for name, misbehave := range map[string]func(){
+		"panic":  func() { panic("from the callback") },
+		"goexit": runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var failed failures
+				r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(failed.add),
+					idle.WithOnIdle(func(idle.Event) { misbehave() }))
+				things := make([]*thing, 500)
+				for i := range things {
+					things[i] = newThing()
+					r.Watch(things[i])
+				}
+				time.Sleep(20 * second)
+				for _, c := range things {
+					require.Len(t, c.closes(), 1)
+				}
+				assert.Len(t, failed.list(), 500)
+				var p *hwt.PanicError
+				assert.Equal(t, name == "panic", errors.As(failed.list()[0], &p))
+				assert.EqualValues(t, 500, r.Stats().Panics)
+				assert.Zero(t, r.Stats().Closing)
+			})
+		})
+	}
+}
+
+func TestACloseThatPanicsOrFailsIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed failures
+		broken := errors.New("does not close")
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(failed.add))
+		r.Watch(closer(func() error { return broken }))
+		time.Sleep(20 * second)
+		r.Watch(closer(func() error { panic(broken) }))
+		time.Sleep(20 * second)
+		require.Len(t, failed.list(), 2)
+		assert.ErrorIs(t, failed.list()[0], broken)
+		assert.ErrorIs(t, failed.list()[1], broken)
+		assert.EqualValues(t, 1, r.Stats().Panics)
+	})
+}
+
+func TestAnErrorHandlerMayPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(func(error) { panic("again") }))
+		r.Watch(closer(func() error { panic("from Close") }))
+		time.Sleep(20 * second)
+		assert.EqualValues(t, 1, r.Stats().Panics)
+	})
+}

@@ -1,0 +1,287 @@
+package idle_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/idle"
+)
+
+// can tells which methods beyond net.Conn a connection has.
+func can(c any) map[string]bool {
+	_, raw := c.(syscall.Conn)
+	_, closesRead := c.(interface{ CloseRead() error })
+	_, closesWrite := c.(interface{ CloseWrite() error })
+	_, readsFrom := c.(io.ReaderFrom)
+	_, writesTo := c.(io.WriterTo)
+	return map[string]bool{"SyscallConn": raw, "CloseRead": closesRead, "CloseWrite": closesWrite,
+		"ReadFrom": readsFrom, "WriteTo": writesTo}
+}
+
+func TestAWrapperCanDoWhatItsConnectionCan(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	near, _ := pipe(t)
+	for _, c := range []net.Conn{
+		&net.TCPConn{}, &net.UnixConn{}, &net.UDPConn{}, &net.IPConn{}, &tls.Conn{}, near,
+		struct{ net.Conn }{near}, struct{ *net.TCPConn }{&net.TCPConn{}},
+	} {
+		func() {
+			defer func() { require.Nil(t, recover(), "%T", c) }()
+			if _, ok := c.(*net.UnixConn); ok {
+				client, _ := unixPair(t)
+				c = client
+			}
+			wrapped := r.Wrap(c)
+			assert.Equal(t, can(c), can(wrapped), "%T", c)
+			assert.Equal(t, c, wrapped.(interface{ NetConn() net.Conn }).NetConn())
+			idle.WatchOf(wrapped).Release()
+		}()
+	}
+}
+
+// onlyReadsFrom can read from others, and nothing that goes with it.
+type onlyReadsFrom struct{ net.Conn }
+
+func (onlyReadsFrom) ReadFrom(io.Reader) (int64, error) { return 0, nil }
+
+func TestAWrapperNeverOffersMore(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	near, _ := pipe(t)
+	has := can(onlyReadsFrom{near})
+	for method, ok := range can(r.Wrap(onlyReadsFrom{near})) {
+		assert.True(t, !ok || has[method], method)
+	}
+}
+
+func TestAReadInProgressIsInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTimer(t, second)
+		r := newReaper(t, timer, 10*second)
+		near, _ := pipe(t)
+		c := r.Wrap(near)
+		start := time.Now()
+		_, err := c.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, idle.ErrIdle)
+		assert.ErrorIs(t, err, io.ErrClosedPipe)
+		assert.GreaterOrEqual(t, time.Since(start), 10*second)
+		assert.LessOrEqual(t, time.Since(start), 11*second)
+		_, err = c.Write([]byte("x"))
+		assert.ErrorIs(t, err, idle.ErrIdle)
+		assert.NoError(t, c.Close(), "a pipe closes twice without a word")
+		assert.ErrorIs(t, idle.WatchOf(c).Err(), idle.ErrIdle)
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+func TestErrorsOfATCPConnectionKeepTheirKind(t *testing.T) {
+	r := newReaper(t, newTimer(t, time.Millisecond), 5*time.Millisecond)
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	_, err := c.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, idle.ErrIdle)
+	assert.ErrorIs(t, err, net.ErrClosed)
+	var op *net.OpError
+	assert.ErrorAs(t, err, &op)
+	ne, ok := err.(net.Error)
+	require.True(t, ok)
+	assert.False(t, ne.Timeout())
+	assert.Contains(t, err.Error(), "idle: closed for being idle: ")
+	_, err = c.(io.ReaderFrom).ReadFrom(file(t, 10))
+	assert.ErrorIs(t, err, idle.ErrIdle)
+	assert.ErrorIs(t, c.Close(), idle.ErrIdle)
+}
+
+func TestWhatCounts(t *testing.T) {
+	for _, c := range []struct {
+		activity     idle.Activity
+		reads, kills bool
+	}{
+		{idle.Reads, true, false}, {idle.Reads, false, true},
+		{idle.Writes, true, true}, {idle.Writes, false, false},
+		{idle.Reads | idle.Writes, true, false}, {idle.Reads | idle.Writes, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newReaper(t, newTimer(t, second), 10*second, idle.WithActivity(c.activity))
+			near, far := pipe(t)
+			wrapped := r.Wrap(near)
+			from, to := net.Conn(far), wrapped
+			if !c.reads {
+				from, to = wrapped, far
+			}
+			go func() {
+				for range 10 {
+					time.Sleep(4 * second)
+					from.Write([]byte("x"))
+				}
+			}()
+			go io.Copy(io.Discard, to)
+			time.Sleep(38 * second)
+			assert.Equal(t, c.kills, idle.WatchOf(wrapped).Err() != nil, "%+v", c)
+			far.Close()
+			wrapped.Close()
+			time.Sleep(10 * second) // the writer ends
+		})
+	}
+}
+
+func TestAByteNowAndThenKeepsAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // slow loris
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithActivity(idle.Reads))
+		near, far := pipe(t)
+		wrapped := r.Wrap(near)
+		go func() {
+			for range 100 {
+				time.Sleep(9500 * time.Millisecond)
+				far.Write([]byte("x"))
+			}
+		}()
+		start := time.Now()
+		n, err := io.Copy(io.Discard, wrapped)
+		assert.EqualValues(t, 100, n)
+		assert.ErrorIs(t, err, idle.ErrIdle)
+		assert.InDelta(t, 960, time.Since(start).Seconds(), 1)
+	})
+}
+
+func TestSlowLorisDiesOfAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithMaxAge(time.Minute))
+		near, far := pipe(t)
+		wrapped := r.Wrap(near)
+		go func() {
+			for {
+				time.Sleep(second)
+				if _, err := far.Write([]byte("x")); err != nil {
+					return
+				}
+			}
+		}()
+		_, err := io.Copy(io.Discard, wrapped)
+		assert.ErrorIs(t, err, idle.ErrTooOld)
+		time.Sleep(2 * second) // the writer ends
+	})
+}
+
+func TestDeadlinesStayTheConnectionsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReaper(t, newTimer(t, second), 10*second)
+		near, _ := pipe(t)
+		wrapped := r.Wrap(near)
+		require.NoError(t, wrapped.SetReadDeadline(time.Now().Add(second)))
+		_, err := wrapped.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		assert.NotErrorIs(t, err, idle.ErrIdle)
+		require.NoError(t, wrapped.SetDeadline(time.Time{}))
+		require.NoError(t, wrapped.SetWriteDeadline(time.Now().Add(second)))
+		_, err = wrapped.Write([]byte("x"))
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		wrapped.Close()
+	})
+}
+
+func TestClosingByHandReleasesAtOnce(t *testing.T) {
+	timer := newTimer(t, second)
+	r := newReaper(t, timer, time.Hour)
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	assert.EqualValues(t, 1, timer.Pending())
+	require.NoError(t, c.Close())
+	assert.Zero(t, timer.Pending())
+	assert.EqualValues(t, 1, conserved(t, r).Released)
+	assert.NoError(t, idle.WatchOf(c).Err())
+	_, err := c.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, net.ErrClosed)
+	assert.NotErrorIs(t, err, idle.ErrIdle)
+}
+
+func TestAHalfClosedConnectionIsStillWatched(t *testing.T) {
+	r := newReaper(t, newTimer(t, time.Millisecond), 50*time.Millisecond)
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	require.NoError(t, c.(interface{ CloseWrite() error }).CloseWrite())
+	n, err := client.Read(make([]byte, 1))
+	assert.Zero(t, n)
+	assert.Equal(t, io.EOF, err)
+	_, err = client.Write([]byte("still there"))
+	require.NoError(t, err)
+	n, err = c.Read(make([]byte, 20))
+	assert.Equal(t, 11, n)
+	require.NoError(t, err)
+	_, err = c.Read(make([]byte, 20))
+	assert.ErrorIs(t, err, idle.ErrIdle)
+}
+
+func TestAPeerThatClosedItsSideIsIdle(t *testing.T) {
+	r := newReaper(t, newTimer(t, time.Millisecond), 20*time.Millisecond)
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	require.NoError(t, client.(*net.TCPConn).CloseWrite())
+	_, err := c.Read(make([]byte, 1))
+	assert.Equal(t, io.EOF, err, "an end of file stays what it is")
+	eventually(t, func() bool { return errors.Is(idle.WatchOf(c).Err(), idle.ErrIdle) })
+	_, err = client.Read(make([]byte, 1))
+	assert.Equal(t, io.EOF, err, "closed")
+}
+
+func TestTheRawConnectionAndCloseRead(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	defer c.Close()
+	raw, err := c.(syscall.Conn).SyscallConn()
+	require.NoError(t, err)
+	var fd uintptr
+	require.NoError(t, raw.Control(func(f uintptr) { fd = f }))
+	assert.NotZero(t, fd)
+	require.NoError(t, c.(interface{ CloseRead() error }).CloseRead())
+	_, err = c.Read(make([]byte, 1))
+	assert.Equal(t, io.EOF, err)
+}
+
+func TestDatagramsKeepTheirBoundaries(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	l, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	defer l.Close()
+	c, err := net.Dial("udp", l.LocalAddr().String())
+	require.NoError(t, err)
+	wrapped := r.Wrap(c)
+	defer wrapped.Close()
+	n, err := wrapped.Write(make([]byte, 60_000))
+	require.NoError(t, err)
+	assert.Equal(t, 60_000, n)
+	n, err = l.Read(make([]byte, 70_000))
+	require.NoError(t, err)
+	assert.Equal(t, 60_000, n)
+}
+
+// unixPair returns both ends of a Unix socket.
+func unixPair(t testing.TB) (client, server net.Conn) {
+	l, err := net.Listen("unix", t.TempDir()+"/s")
+	require.NoError(t, err)
+	defer l.Close()
+	client, err = net.Dial("unix", l.Addr().String())
+	require.NoError(t, err)
+	server, err = l.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		client.Close()
+		server.Close()
+	})
+	return client, server
+}

@@ -1,0 +1,48 @@
+package idle
+
+import (
+	"net"
+	"syscall"
+	"time"
+)
+
+// Listener returns l with an Accept that wraps each connection as Wrap does. It
+// serves as the listener of an http.Server. For TLS wrap the TCP listener, and
+// put tls.NewListener, or http.Server.ServeTLS, over the result: so that HTTP/2
+// finds the *tls.Conn it looks for, and a close need not wait for the peer.
+//
+// If l has them, the result has SyscallConn and SetDeadline. Closing it closes
+// l and no connection.
+func (r *Reaper) Listener(l net.Listener) net.Listener {
+	own := listener{l, r}
+	if s, ok := l.(socketListener); ok {
+		return &socket{own, s}
+	}
+	return &own
+}
+
+type listener struct {
+	net.Listener
+	reaper *Reaper
+}
+
+// Accept waits for the next connection and returns it, watched.
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.reaper.Wrap(c), nil
+}
+
+// socketListener is what the listeners of package net can do besides.
+type socketListener interface {
+	syscall.Conn
+	SetDeadline(time.Time) error
+}
+
+// socket is a listener over one of those.
+type socket struct {
+	listener
+	socketListener
+}

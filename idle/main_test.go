@@ -1,0 +1,132 @@
+package idle_test
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/runtimetimer"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine is what tests need of a timer.
+type engine interface {
+	hwt.Timer
+	Pending() int64
+}
+
+// newTimer returns a wheel that is stopped when the test ends.
+func newTimer(t testing.TB, tick time.Duration, options ...hashedwheel.Option) engine {
+	timer, err := hashedwheel.New(append(options, hashedwheel.WithTickDuration(tick))...)
+	require.NoError(t, err)
+	t.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+func newRuntimeTimer(t testing.TB) engine {
+	timer, err := runtimetimer.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+// thing is something to watch that remembers when it was closed.
+type thing struct {
+	start    time.Time
+	mu       sync.Mutex
+	closedAt []time.Duration // Guarded by mu.
+}
+
+func newThing() *thing { return &thing{start: time.Now()} }
+
+func (c *thing) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closedAt = append(c.closedAt, time.Since(c.start))
+	return nil
+}
+
+func (c *thing) closes() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closedAt
+}
+
+func (c *thing) isClosed() bool { return len(c.closes()) > 0 }
+
+// events collects what WithOnIdle tells.
+type events struct {
+	mu  sync.Mutex
+	all []idle.Event // Guarded by mu.
+}
+
+func (e *events) add(event idle.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+func (e *events) list() []idle.Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.all
+}
+
+// failures collects errors.
+type failures struct {
+	mu  sync.Mutex
+	all []error // Guarded by mu.
+}
+
+func (f *failures) add(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, err)
+}
+
+func (f *failures) list() []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.all
+}
+
+// pipe returns both ends of a net.Pipe, closed when the test ends.
+func pipe(t testing.TB) (near, far net.Conn) {
+	near, far = net.Pipe()
+	t.Cleanup(func() {
+		near.Close()
+		far.Close()
+	})
+	return near, far
+}
+
+// eventually waits until the condition holds, on the real clock: as long as a loaded
+// machine may need.
+func eventually(t testing.TB, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 20*time.Second, 2*time.Millisecond)
+}
+
+// conserved checks that the reaper's counts add up.
+func conserved(t testing.TB, r *idle.Reaper) idle.Stats {
+	t.Helper()
+	s := r.Stats()
+	require.GreaterOrEqual(t, s.Watched, int64(0))
+	require.Equal(t, s.Accepted, s.Watched+s.Idle+s.TooOld+s.Released+s.Dismissed)
+	return s
+}
+
+// drain reads until the end, and returns how much there was.
+func drain(r io.Reader) int64 {
+	n, _ := io.Copy(io.Discard, r)
+	return n
+}

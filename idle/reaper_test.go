@@ -1,0 +1,222 @@
+package idle_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/idle"
+)
+
+func TestOptionsOutOfRangeAreErrors(t *testing.T) {
+	timer := newTimer(t, second)
+	for want, option := range map[string]idle.Option{
+		"option 0 is nil":      nil,
+		"WithActivity: 0":      idle.WithActivity(0),
+		"WithActivity: 4":      idle.WithActivity(4),
+		"WithOnIdle: nil":      idle.WithOnIdle(nil),
+		"WithTimeoutOf: nil":   idle.WithTimeoutOf(nil),
+		"WithMaxAge: 0s":       idle.WithMaxAge(0),
+		"WithErrorHandler: ni": idle.WithErrorHandler(nil),
+	} {
+		r, err := idle.NewReaper(timer, second, option)
+		assert.ErrorContains(t, err, want)
+		assert.Nil(t, r)
+	}
+	_, err := idle.NewReaper(timer, 0)
+	assert.ErrorContains(t, err, "timeout 0s")
+	_, err = idle.NewReaper(nil, second)
+	assert.ErrorContains(t, err, "timer is nil")
+}
+
+func TestACloseOfTheReaperLetsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTimer(t, second)
+		r := newReaper(t, timer, 10*second)
+		things := make([]*thing, 200)
+		watches := make([]*idle.Watch, 200)
+		for i := range things {
+			things[i] = newThing()
+			watches[i] = r.Watch(things[i])
+		}
+		require.NoError(t, r.Close())
+		require.NoError(t, r.Close())
+		assert.Zero(t, timer.Pending())
+		after := newThing()
+		w := r.Watch(after)
+		w.Touch()
+		watches[0].Release()
+		watches[1].SetTimeout(second)
+		time.Sleep(time.Minute)
+		assert.False(t, after.isClosed())
+		for i, c := range things {
+			require.False(t, c.isClosed())
+			require.NoError(t, watches[i].Err())
+		}
+		s := conserved(t, r)
+		assert.Zero(t, s.Watched)
+		assert.EqualValues(t, 201, s.Dismissed)
+	})
+}
+
+func TestACloseOfTheReaperCanCloseAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told events
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithCloseAll(), idle.WithOnIdle(told.add))
+		near, _ := pipe(t)
+		wrapped := r.Wrap(near)
+		read := make(chan error)
+		go func() {
+			_, err := wrapped.Read(make([]byte, 1))
+			read <- err
+		}()
+		synctest.Wait()
+		things := make([]*thing, 200)
+		for i := range things {
+			things[i] = newThing()
+			r.Watch(things[i])
+		}
+		require.NoError(t, r.Close())
+		assert.ErrorIs(t, <-read, idle.ErrClosed)
+		after := newThing()
+		w := r.Watch(after)
+		synctest.Wait()
+		for _, c := range append(things, after) {
+			require.Len(t, c.closes(), 1)
+		}
+		assert.ErrorIs(t, w.Err(), idle.ErrClosed)
+		assert.Empty(t, told.list())
+		conserved(t, r)
+	})
+}
+
+func TestAStoppedTimerWatchesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed failures
+		timer := newTimer(t, second)
+		r := newReaper(t, timer, 10*second, idle.WithErrorHandler(failed.add))
+		before := newThing()
+		for range 10 {
+			r.Watch(before)
+		}
+		timer.Stop()
+		near, far := pipe(t)
+		wrapped := r.Wrap(near)
+		for range 10 { // of the shards one may be new
+			r.Watch(before)
+		}
+		require.NotEmpty(t, failed.list())
+		for _, err := range failed.list() {
+			assert.ErrorIs(t, err, hwt.ErrStopped)
+		}
+		time.Sleep(time.Minute)
+		assert.False(t, before.isClosed())
+		assert.NoError(t, idle.WatchOf(wrapped).Err())
+		go far.Write([]byte("x"))
+		n, err := wrapped.Read(make([]byte, 1))
+		assert.Equal(t, 1, n)
+		assert.NoError(t, err)
+		assert.NoError(t, wrapped.Close())
+		conserved(t, r)
+	})
+}
+
+func TestATimerAtItsLimitIsNoObstacle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed failures
+		timer := newTimer(t, second, hashedwheel.WithMaxPendingTimeouts(1))
+		_, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), 40*second)
+		require.NoError(t, err)
+		r := newReaper(t, timer, 10*second, idle.WithErrorHandler(failed.add))
+		quiet, busy, short, released := newThing(), newThing(), newThing(), newThing()
+		r.Watch(quiet)
+		w := r.Watch(busy)
+		r.Watch(short).SetTimeout(5 * second)
+		r.Watch(released).Release()
+		for range 35 {
+			time.Sleep(second)
+			w.Touch()
+		}
+		assert.Equal(t, []time.Duration{10 * second}, quiet.closes())
+		assert.Equal(t, []time.Duration{5 * second}, short.closes())
+		assert.False(t, busy.isClosed())
+		require.NotEmpty(t, failed.list())
+		assert.ErrorIs(t, failed.list()[0], hwt.ErrTooManyPending)
+		assert.Positive(t, r.Stats().Spares)
+		time.Sleep(12 * second) // the timer has room again
+		require.Len(t, busy.closes(), 1)
+		assert.GreaterOrEqual(t, busy.closes()[0], 45*second)
+		assert.False(t, released.isClosed())
+		conserved(t, r)
+	})
+}
+
+// dropping is an executor that refuses every task while it is told to.
+type dropping struct{ refuse atomic.Bool }
+
+func (d *dropping) Execute(task func()) error {
+	if d.refuse.Load() {
+		return errors.New("full")
+	}
+	go task()
+	return nil
+}
+
+func TestALookThatTheExecutorDroppedIsMadeUpFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		executor := &dropping{}
+		executor.refuse.Store(true)
+		timer := newTimer(t, second, hashedwheel.WithExecutor(executor),
+			hashedwheel.WithErrorHandler(func(hwt.Timeout, error) {}))
+		r := newReaper(t, timer, 10*second)
+		lost := make([]*thing, 500) // every shard has some
+		for i := range lost {
+			lost[i] = newThing()
+			r.Watch(lost[i])
+		}
+		time.Sleep(20 * second)
+		executor.refuse.Store(false)
+		for range lost {
+			r.Watch(newThing())
+		}
+		time.Sleep(2 * second)
+		n := 0
+		for _, c := range lost {
+			if c.isClosed() {
+				n++
+			}
+		}
+		assert.Positive(t, n)
+	})
+}
+
+func TestTheDefaultLogTellsOfPanicsAndOfTheFirstRefusal(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTimer(t, second)
+		r := newReaper(t, timer, 10*second)
+		r.Watch(closer(func() error { panic("from Close") }))
+		r.Watch(closer(func() error { return io.ErrClosedPipe }))
+		time.Sleep(20 * second)
+		timer.Stop()
+		r.Watch(newThing())
+		r.Watch(newThing())
+	})
+	assert.Equal(t, 1, strings.Count(log.String(), "from Close\""))
+	assert.Equal(t, 1, strings.Count(log.String(), "refused"))
+	assert.NotContains(t, log.String(), "closed pipe")
+}

@@ -1,0 +1,219 @@
+package idle_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/idle"
+)
+
+// These tests are on loopback and the real clock, with timeouts that they wait
+// for.
+
+func listen(t testing.TB) net.Listener {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func TestAListenerKeepsItsMethods(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	l := r.Listener(listen(t))
+	require.NoError(t, l.(interface{ SetDeadline(time.Time) error }).SetDeadline(time.Now().Add(-second)))
+	_, ok := l.(syscall.Conn)
+	assert.True(t, ok)
+	c, err := l.Accept()
+	assert.Nil(t, c)
+	assert.ErrorContains(t, err, "timeout")
+	plain := r.Listener(struct{ net.Listener }{listen(t)})
+	_, ok = plain.(syscall.Conn)
+	assert.False(t, ok)
+}
+
+// serve runs an http.Server with the reaper as its listener; it returns the
+// server, started and with a client, and its reaper.
+func serve(t *testing.T, timeout time.Duration, setup func(*httptest.Server), told *events) (*httptest.Server, *idle.Reaper) {
+	r := newReaper(t, newTimer(t, time.Millisecond), timeout, idle.WithOnIdle(told.add))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		io.WriteString(w, q.Proto+" "+string(body))
+	}))
+	server.Listener.Close()
+	server.Listener = r.Listener(listen(t))
+	setup(server)
+	t.Cleanup(server.Close)
+	return server, r
+}
+
+// ask makes a request and tells whether the connection was used before.
+func ask(t *testing.T, server *httptest.Server) (answer string, reused bool) {
+	answer, reused, err := try(server)
+	require.NoError(t, err)
+	return answer, reused
+}
+
+func try(server *httptest.Server) (answer string, reused bool, err error) {
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused },
+	})
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+	if err != nil {
+		return "", false, err
+	}
+	response, err := server.Client().Do(q)
+	if err != nil {
+		return "", reused, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return string(body), reused, err
+}
+
+func TestHTTPServers(t *testing.T) {
+	for name, c := range map[string]struct {
+		setup func(*httptest.Server)
+		proto string
+	}{
+		"http1": {(*httptest.Server).Start, "HTTP/1.1 "},
+		"tls1":  {(*httptest.Server).StartTLS, "HTTP/1.1 "},
+		"http2": {func(s *httptest.Server) {
+			s.EnableHTTP2 = true
+			s.StartTLS()
+		}, "HTTP/2.0 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told events
+			server, r := serve(t, second, c.setup, &told)
+			answer, reused := ask(t, server)
+			assert.Equal(t, c.proto, answer)
+			assert.False(t, reused)
+			var accepted int64 = 1
+			if answer, reused = ask(t, server); reused { // unless this machine slept for a second
+				assert.Equal(t, c.proto, answer)
+			} else {
+				accepted++
+			}
+			assert.Equal(t, accepted, r.Stats().Accepted)
+			eventually(t, func() bool { return r.Stats().Watched == 0 })
+			eventually(t, func() bool { return len(told.list()) == int(accepted) })
+			for _, e := range told.list() {
+				assert.GreaterOrEqual(t, e.Idle, second)
+			}
+			eventually(t, func() bool { // an HTTP/2 client may notice late that its connection is gone
+				_, reused, err := try(server)
+				return err == nil && !reused
+			})
+			conserved(t, r)
+		})
+	}
+}
+
+func TestAHandlerFindsItsWatch(t *testing.T) {
+	for name, start := range map[string]func(*httptest.Server){
+		"http": (*httptest.Server).Start, "https": (*httptest.Server).StartTLS,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			type key struct{}
+			const timeout = second
+			server, _ := serve(t, timeout, func(s *httptest.Server) {
+				s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+					return context.WithValue(ctx, key{}, idle.WatchOf(c))
+				}
+				s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+					watch := q.Context().Value(key{}).(*idle.Watch)
+					watch.SetTimeout(time.Hour) // it takes long
+					time.Sleep(timeout * 3 / 2)
+					watch.SetTimeout(0)
+					io.WriteString(w, "done")
+				})
+				start(s)
+			}, &events{})
+			answer, _ := ask(t, server)
+			assert.Equal(t, "done", answer)
+		})
+	}
+}
+
+func TestTLSOverAWatchedConnection(t *testing.T) {
+	certificates := httptest.NewUnstartedServer(nil)
+	certificates.StartTLS()
+	defer certificates.Close()
+	r := newReaper(t, newTimer(t, time.Millisecond), 500*time.Millisecond)
+	client, server := tcpPair(t)
+	defer client.Close()
+	over := tls.Server(r.Wrap(server), certificates.TLS)
+	go tls.Client(client, &tls.Config{InsecureSkipVerify: true}).Handshake() // on loopback, to ourselves
+	require.NoError(t, over.Handshake())
+	watch := idle.WatchOf(over)
+	require.NotNil(t, watch)
+	_, err := over.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, idle.ErrIdle)
+	assert.ErrorIs(t, watch.Err(), idle.ErrIdle)
+	assert.Nil(t, idle.WatchOf(client))
+	assert.Nil(t, idle.WatchOf(nil))
+}
+
+// TestAThousandPeersCloseAtTheMomentOfExpiry closes the clients' ends just when
+// their time is over, while the server's handlers close theirs on end of file.
+func TestAThousandPeersCloseAtTheMomentOfExpiry(t *testing.T) {
+	const n = 1000
+	const timeout = 400 * time.Millisecond
+	before := files()
+	r := newReaper(t, newTimer(t, time.Millisecond), timeout)
+	l := r.Listener(listen(t))
+	var handlers, dialers sync.WaitGroup
+	var served atomic.Int64
+	handlers.Go(func() {
+		for range n {
+			c, err := l.Accept()
+			if !assert.NoError(t, err) {
+				return
+			}
+			handlers.Go(func() {
+				defer served.Add(1)
+				defer c.Close()
+				_, err := io.Copy(io.Discard, c)
+				if err != nil && idle.WatchOf(c).Err() != nil {
+					assert.ErrorIs(t, err, idle.ErrIdle)
+				}
+			})
+		}
+	})
+	for range 50 {
+		dialers.Go(func() {
+			for range n / 50 {
+				c, err := net.Dial("tcp", l.Addr().String())
+				if !assert.NoError(t, err) {
+					return
+				}
+				time.AfterFunc(timeout, func() { c.Close() })
+			}
+		})
+	}
+	dialers.Wait()
+	handlers.Wait()
+	assert.EqualValues(t, n, served.Load())
+	eventually(t, func() bool { return r.Stats().Closing == 0 })
+	s := conserved(t, r)
+	assert.EqualValues(t, n, s.Accepted)
+	assert.Zero(t, s.Watched)
+	t.Logf("%d were reaped, %d closed by their handlers", s.Idle, s.Released)
+	l.Close()
+	eventually(t, func() bool { return files() <= before })
+}

@@ -1,0 +1,263 @@
+package idle_test
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/idle"
+)
+
+// These tests need the kernel to move bytes, and so the real clock. Timeouts in
+// them are either so long that they cannot come, or what the test waits for.
+
+// file returns an open file of n random bytes.
+func file(t testing.TB, n int) *os.File {
+	name := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(name, random(n), 0o600))
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// random returns the first n bytes of always the same random ones.
+func random(n int) []byte { return bytesOnce()[:n:n] }
+
+var bytesOnce = sync.OnceValue(func() []byte {
+	p := make([]byte, 16<<20)
+	rand.NewChaCha8([32]byte{1}).Read(p)
+	return p
+})
+
+// received returns what arrives at c until its end.
+func received(c net.Conn) <-chan []byte {
+	all := make(chan []byte, 1)
+	go func() {
+		p, _ := io.ReadAll(c)
+		all <- p
+	}()
+	return all
+}
+
+func TestIOCopyMovesEverything(t *testing.T) {
+	const n = 3<<20 + 17
+	sources := map[string]func(*testing.T, *idle.Reaper) io.Reader{
+		"file":   func(t *testing.T, _ *idle.Reaper) io.Reader { return file(t, n) },
+		"buffer": func(*testing.T, *idle.Reaper) io.Reader { return bytes.NewReader(random(n)) },
+		"plain":  func(*testing.T, *idle.Reaper) io.Reader { return struct{ io.Reader }{bytes.NewReader(random(n))} },
+		"tcp":    func(t *testing.T, _ *idle.Reaper) io.Reader { return feed(tcpPair(t)) },
+		"unix":   func(t *testing.T, _ *idle.Reaper) io.Reader { return feed(unixPair(t)) },
+		"wrapped tcp": func(t *testing.T, r *idle.Reaper) io.Reader {
+			return r.Wrap(feed(tcpPair(t)))
+		},
+		"wrapped unix": func(t *testing.T, r *idle.Reaper) io.Reader {
+			return r.Wrap(feed(unixPair(t)))
+		},
+		"unusual": func(t *testing.T, r *idle.Reaper) io.Reader {
+			return r.Wrap(struct{ net.Conn }{feed(tcpPair(t))})
+		},
+	}
+	destinations := map[string]func(*testing.T, *idle.Reaper) (io.WriteCloser, net.Conn){
+		"wrapped tcp": func(t *testing.T, r *idle.Reaper) (io.WriteCloser, net.Conn) {
+			client, server := tcpPair(t)
+			return r.Wrap(server), client
+		},
+		"tcp": func(t *testing.T, _ *idle.Reaper) (io.WriteCloser, net.Conn) {
+			client, server := tcpPair(t)
+			return server, client
+		},
+		"wrapped unix": func(t *testing.T, r *idle.Reaper) (io.WriteCloser, net.Conn) {
+			client, server := unixPair(t)
+			return r.Wrap(server), client
+		},
+	}
+	want := random(n)
+	for from, source := range sources {
+		for to, destination := range destinations {
+			for _, limit := range []int64{0, 1 << 20} {
+				t.Run(from+" to "+to, func(t *testing.T) {
+					r := newReaper(t, newTimer(t, second), time.Hour)
+					dst, far := destination(t, r)
+					defer far.Close()
+					got := received(far)
+					src := source(t, r)
+					if c, ok := src.(io.Closer); ok {
+						defer c.Close()
+					}
+					expect := want
+					if limit > 0 {
+						expect = want[:limit]
+						moved, err := io.CopyN(dst, src, limit)
+						assert.Equal(t, limit, moved)
+						assert.NoError(t, err)
+					} else {
+						moved, err := io.Copy(dst, src)
+						assert.EqualValues(t, n, moved)
+						assert.NoError(t, err)
+					}
+					require.NoError(t, dst.Close())
+					assert.True(t, bytes.Equal(expect, <-got))
+				})
+			}
+		}
+	}
+}
+
+// feed writes three MiB and a bit to client, closes it, and returns server.
+func feed(client, server net.Conn) net.Conn {
+	go func() {
+		client.Write(random(3<<20 + 17))
+		client.Close()
+	}()
+	return server
+}
+
+func TestABlockedTransferIsReapedAndSaysSo(t *testing.T) {
+	r := newReaper(t, newTimer(t, time.Millisecond), 300*time.Millisecond)
+	_, source := tcpPair(t)
+	defer source.Close()
+	client, server := tcpPair(t)
+	defer client.Close()
+	dst, src := r.Wrap(server), r.Wrap(source)
+	_, err := io.Copy(dst, src)
+	assert.ErrorIs(t, err, idle.ErrIdle)
+
+	client, server = tcpPair(t)
+	defer client.Close()
+	_, err = io.Copy(r.Wrap(server), file(t, 16<<20)) // nobody reads
+	assert.ErrorIs(t, err, idle.ErrIdle)
+	client, server = tcpPair(t)
+	defer client.Close()
+	_, err = r.Wrap(server).Write(make([]byte, 16<<20))
+	assert.ErrorIs(t, err, idle.ErrIdle)
+}
+
+// TestATrickleKeepsATransferAlive sends a byte now and then through a proxy that
+// copies in the kernel, for several timeouts.
+func TestATrickleKeepsATransferAlive(t *testing.T) {
+	t.Parallel()
+	const timeout = time.Second
+	r := newReaper(t, newTimer(t, time.Millisecond), timeout)
+	in, inServer := tcpPair(t)
+	defer in.Close()
+	out, outServer := tcpPair(t)
+	defer out.Close()
+	src, dst := r.Wrap(inServer), r.Wrap(outServer)
+	done := make(chan error)
+	go func() {
+		_, err := io.Copy(dst, src)
+		done <- err
+	}()
+	for range 40 {
+		_, err := in.Write([]byte("x"))
+		require.NoError(t, err)
+		_, err = out.Read(make([]byte, 1))
+		require.NoError(t, err, "it was reaped though it moves bytes")
+		time.Sleep(timeout / 20)
+	}
+	assert.NoError(t, idle.WatchOf(src).Err())
+	assert.NoError(t, idle.WatchOf(dst).Err())
+	assert.ErrorIs(t, <-done, idle.ErrIdle, "and then it is idle")
+	src.Close()
+	dst.Close()
+}
+
+// TestASlowReaderKeepsATransferAlive takes several timeouts for a long write and
+// a long file, steadily.
+func TestASlowReaderKeepsATransferAlive(t *testing.T) {
+	t.Parallel()
+	const n = 6 << 20
+	const timeout = time.Second
+	for name, send := range map[string]func(net.Conn, *os.File) error{
+		"write": func(c net.Conn, _ *os.File) error {
+			_, err := c.Write(random(n))
+			return err
+		},
+		"file": func(c net.Conn, f *os.File) error {
+			_, err := io.Copy(c, f)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReaper(t, newTimer(t, time.Millisecond), timeout)
+			client, server := tcpPair(t)
+			defer client.Close()
+			require.NoError(t, client.(*net.TCPConn).SetReadBuffer(32<<10))
+			require.NoError(t, server.(*net.TCPConn).SetWriteBuffer(32<<10))
+			f := file(t, n)
+			c := r.Wrap(server)
+			start := time.Now()
+			sent := make(chan error, 1)
+			go func() {
+				sent <- send(c, f)
+				c.Close()
+			}()
+			p := make([]byte, 64<<10)
+			total := 0
+			for {
+				m, err := io.ReadFull(client, p)
+				total += m
+				if err != nil {
+					break
+				}
+				time.Sleep(timeout / 30)
+			}
+			assert.NoError(t, <-sent)
+			assert.Equal(t, n, total)
+			assert.Greater(t, time.Since(start), 2*timeout)
+		})
+	}
+}
+
+func TestACopyIntoAFileCounts(t *testing.T) {
+	for name, pair := range map[string]func(testing.TB) (net.Conn, net.Conn){"tcp": tcpPair, "unix": unixPair} {
+		t.Run(name, func(t *testing.T) {
+			const timeout = 400 * time.Millisecond
+			r := newReaper(t, newTimer(t, time.Millisecond), timeout)
+			client, server := pair(t)
+			go func() {
+				for range 20 {
+					client.Write(random(1000))
+					time.Sleep(timeout / 8)
+				}
+				client.Close()
+			}()
+			f, err := os.Create(filepath.Join(t.TempDir(), "copy"))
+			require.NoError(t, err)
+			defer f.Close()
+			src := r.Wrap(server)
+			defer src.Close()
+			n, err := io.Copy(f, src)
+			assert.EqualValues(t, 20_000, n)
+			assert.NoError(t, err)
+		})
+	}
+}
+
+func TestRawReadsAndWritesCount(t *testing.T) {
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	defer c.Close()
+	raw, err := c.(syscall.Conn).SyscallConn()
+	require.NoError(t, err)
+	for _, op := range []func(func(uintptr) bool) error{raw.Read, raw.Write} {
+		time.Sleep(20 * time.Millisecond)
+		quiet := idle.WatchOf(c).Idle()
+		require.NoError(t, op(func(uintptr) bool { return true }))
+		assert.Less(t, idle.WatchOf(c).Idle(), quiet)
+	}
+}
