@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
+)
+
+// ranged is a flag whose value must be within a range. It implements
+// pflag.Value; the errors of Set name the range, and pflag adds the flag and
+// the value.
+type ranged[T cmp.Ordered] struct {
+	value    *T
+	kind     string // for the help, such as "duration"
+	min, max T
+	parse    func(string) (T, error)
+	show     func(T) string
+}
+
+// String returns the value as the command line would have it.
+func (r ranged[T]) String() string {
+	if r.value == nil {
+		return ""
+	}
+	return fmt.Sprint(*r.value)
+}
+
+// Type returns the kind of value.
+func (r ranged[T]) Type() string { return r.kind }
+
+// Set parses and checks text.
+func (r ranged[T]) Set(text string) error {
+	v, err := r.parse(text)
+	if err != nil || !(r.min <= v && v <= r.max) { // not what a NaN is
+		return fmt.Errorf("must be a %s from %s to %s", r.kind, r.show(r.min), r.show(r.max))
+	}
+	*r.value = v
+	return nil
+}
+
+// number is a flag for a whole number; its default is in value.
+func number(value *int, min, max int) ranged[int] {
+	return ranged[int]{
+		value: value, kind: "number", min: min, max: max,
+		parse: strconv.Atoi,
+		show:  func(n int) string { return human.Count(int64(n)) },
+	}
+}
+
+// duration is a flag for a duration; its default is in value.
+func duration(value *time.Duration, min, max time.Duration) ranged[time.Duration] {
+	return ranged[time.Duration]{
+		value: value, kind: "duration", min: min, max: max,
+		parse: time.ParseDuration,
+		show:  time.Duration.String,
+	}
+}
+
+// percent is a flag for a percentage, with or without its sign; its default is
+// in value.
+func percent(value *float64) ranged[float64] {
+	return ranged[float64]{
+		value: value, kind: "percentage", min: 0, max: 100,
+		parse: func(s string) (float64, error) { return strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64) },
+		show:  func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) },
+	}
+}
+
+// seed is a flag for a seed of random numbers; its default is in value.
+func seed(value *uint64) ranged[uint64] {
+	return ranged[uint64]{
+		value: value, kind: "number", min: 0, max: 1<<64 - 1,
+		parse: func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) },
+		show:  func(n uint64) string { return strconv.FormatUint(n, 10) },
+	}
+}

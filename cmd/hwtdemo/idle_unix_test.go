@@ -1,0 +1,54 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"net"
+	"regexp"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestIdleEndToEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command")
+	}
+	binary := build(t)
+	t.Run("it serves only", func(t *testing.T) { idleServes(t, binary) })
+	t.Run("it stops at an interrupt", func(t *testing.T) { idleStops(t, binary) })
+}
+
+func idleServes(t *testing.T, binary string) {
+	p := start(t, binary, ptr(""), "idle", "--serve-only", "--idle-after", "300ms", "--tick", "10ms")
+	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(p.line(t))
+	c, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer c.Close()
+	began := time.Now()
+	_, err = io.WriteString(c, "hello\n")
+	require.NoError(t, err)
+	heard, err := io.ReadAll(c)
+	assert.NoError(t, err)
+	assert.Equal(t, "hello\n", string(heard))
+	assert.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
+	assert.Regexp(t, `^`+c.LocalAddr().String()+` was silent for .*: closed\n$`, p.line(t))
+	p.signal(t, syscall.SIGTERM)
+	status, _ := p.end()
+	assert.Equal(t, 130, status)
+	assert.Empty(t, p.errOut.String())
+}
+
+func idleStops(t *testing.T, binary string) {
+	p := start(t, binary, ptr(""), "idle", "--connections", "20", "--idle-after", "1h")
+	require.Eventually(t, func() bool { return regexp.MustCompile(`open 20 of 20`).MatchString(p.errOut.String()) },
+		20*time.Second, 10*time.Millisecond)
+	p.signal(t, syscall.SIGINT)
+	status, out := p.end()
+	assert.Equal(t, 130, status)
+	assert.Contains(t, out, "It was interrupted after ")
+}

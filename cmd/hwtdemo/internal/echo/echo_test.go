@@ -1,0 +1,137 @@
+package echo_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+// These tests are on loopback and the real clock, with few connections.
+
+var small = echo.Config{Listen: "127.0.0.1:0", IdleAfter: 300 * time.Millisecond, Connections: 60, Talkers: 50,
+	Talk: 200 * time.Millisecond, Seed: 3}
+
+func newTimer(t *testing.T) hwt.Timer {
+	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+func TestAllSilentOnesAreReapedAndNoneEarly(t *testing.T) {
+	show, err := echo.New(small, newTimer(t))
+	require.NoError(t, err)
+	report, err := show.Run(context.Background())
+	require.NoError(t, err)
+	require.NoError(t, report.Err())
+	assert.EqualValues(t, 60, report.Opened)
+	assert.Positive(t, report.Silent)
+	assert.Less(t, report.Silent, report.Opened)
+	assert.Equal(t, report.Silent+report.ReapedTalkers, report.Reaped)
+	assert.Zero(t, report.Early)
+	assert.Zero(t, report.Left)
+	assert.Positive(t, report.Messages)
+	assert.Equal(t, report.Reaped, report.Lateness.Count)
+	assert.Contains(t, report.Text(), "left                    0   silent and still open; must be 0\n")
+	p := show.Progress()
+	assert.EqualValues(t, 60, p.Opened)
+	assert.Zero(t, p.Open)
+}
+
+func TestAnInterruptEndsTheShow(t *testing.T) {
+	c := small
+	c.IdleAfter = time.Hour
+	show, err := echo.New(c, newTimer(t))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	report, err := show.Run(ctx)
+	require.NoError(t, err)
+	assert.True(t, report.Interrupted)
+	assert.NoError(t, report.Err())
+	assert.Equal(t, report.Silent, report.Left)
+	assert.Contains(t, report.Text(), "It was interrupted after ")
+}
+
+// hasty is a timer that fires everything at once.
+type hasty struct{ hwt.Timer }
+
+func (h hasty) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	return h.Timer.NewTimeout(task, delay/10)
+}
+
+// TestEvenAHastyTimerReapsNobodyEarly shows that it is the reaper that decides.
+func TestEvenAHastyTimerReapsNobodyEarly(t *testing.T) {
+	show, err := echo.New(small, hasty{newTimer(t)})
+	require.NoError(t, err)
+	report, err := show.Run(context.Background())
+	require.NoError(t, err)
+	assert.NoError(t, report.Err())
+}
+
+func TestFaultsAreNamed(t *testing.T) {
+	assert.EqualError(t, (&echo.Report{Early: 2}).Err(), "2 connections were closed early")
+	assert.EqualError(t, (&echo.Report{Left: 3}).Err(), "3 silent connections are left")
+	assert.NoError(t, (&echo.Report{Left: 3, Interrupted: true}).Err())
+}
+
+func TestAnAddressThatCannotBeHadIsAnError(t *testing.T) {
+	server, err := echo.Listen("127.0.0.1:0", newTimer(t), time.Hour, nil)
+	require.NoError(t, err)
+	go server.Serve()
+	defer server.Close()
+	c := small
+	c.Listen = server.Addr().String()
+	_, err = echo.New(c, newTimer(t))
+	assert.ErrorContains(t, err, "address already in use")
+}
+
+func TestConnectionsFitTheFiles(t *testing.T) {
+	for _, c := range []struct {
+		wanted int
+		limit  uint64
+		fits   int
+	}{{10_000, 1 << 20, 10_000}, {10_000, 20_000, 9968}, {10, 84, 10}, {10, 64, 1}, {10, 3, 1}, {10, 1<<64 - 1, 10}} {
+		assert.Equal(t, c.fits, echo.FitWithin(c.wanted, c.limit), "%+v", c)
+	}
+	connections, limit := echo.Fit(1)
+	assert.Equal(t, 1, connections)
+	t.Log("the limit here is", limit)
+}
+
+// TestAClosedServerClosesItsConnections also without the clients' doing.
+func TestAClosedServerClosesItsConnections(t *testing.T) {
+	server, err := echo.Listen("127.0.0.1:0", newTimer(t), time.Hour, nil)
+	require.NoError(t, err)
+	served := make(chan error)
+	go func() { served <- server.Serve() }()
+	c := dial(t, server)
+	_, err = c.Write([]byte("hello"))
+	require.NoError(t, err)
+	p := make([]byte, 10)
+	n, err := c.Read(p)
+	require.NoError(t, err)
+	assert.Equal(t, "hello", string(p[:n]))
+	server.Close()
+	assert.NoError(t, <-served)
+	_, err = c.Read(p)
+	assert.Error(t, err)
+	assert.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+func dial(t *testing.T, server *echo.Server) net.Conn {
+	c, err := net.Dial("tcp", server.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	return c
+}

@@ -1,0 +1,202 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/jobs"
+)
+
+// The tests run their own binary as the command; TestMain then does what the
+// environment variable says instead of testing.
+const actAs = "HWT_TEST_ACT_AS"
+
+// act is the command: it returns its exit status.
+func act(as string) int {
+	id, message := os.Getenv("HWT_ID"), os.Getenv("HWT_MESSAGE")
+	switch as {
+	case "printer":
+		fmt.Printf("%s|%s|%s\n", id, message, strings.Join(os.Args[1:], "|"))
+	case "failer":
+		return 3
+	case "sleeper":
+		fmt.Println("asleep")
+		time.Sleep(time.Minute)
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("awake")
+		time.Sleep(time.Minute)
+	case "counter":
+		return countPeers(os.Args[1], id)
+	}
+	return 0
+}
+
+// countPeers leaves a file while it runs, and writes how many have one. It waits
+// until three have been seen, by itself or another.
+func countPeers(dir, id string) int {
+	mine, seen := filepath.Join(dir, "running-"+id), filepath.Join(dir, "three-seen")
+	if os.WriteFile(mine, nil, 0o600) != nil {
+		return 1
+	}
+	defer os.Remove(mine)
+	for range 10_000 {
+		peers, _ := filepath.Glob(filepath.Join(dir, "running-*"))
+		if len(peers) >= 3 {
+			os.WriteFile(seen, nil, 0o600)
+		}
+		if _, err := os.Stat(seen); err == nil {
+			time.Sleep(50 * time.Millisecond) // room for more to appear
+			peers, _ = filepath.Glob(filepath.Join(dir, "running-*"))
+			fmt.Println(len(peers))
+			return 0
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return 2
+}
+
+// failures gathers what a pool reports.
+type failures struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (f *failures) add(id string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines = append(f.lines, id+": "+err.Error())
+}
+
+// outcome is a file that jobs write to and what can be read from it.
+func outcome(t *testing.T) (*os.File, func() string) {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "out")
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	return f, func() string {
+		text, err := os.ReadFile(f.Name())
+		require.NoError(t, err)
+		return string(text)
+	}
+}
+
+// commandThat returns this test binary as a command that acts as told.
+func commandThat(t *testing.T, as string, out *os.File, args ...string) jobs.Command {
+	t.Helper()
+	t.Setenv(actAs, as)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return jobs.Command{Args: append([]string{self}, args...), Stdout: out, Stderr: out}
+}
+
+func TestJobsGetIDAndMessageInTheEnvironmentAndNothingElse(t *testing.T) {
+	out, text := outcome(t)
+	var failed failures
+	p := jobs.New(t.Context(), commandThat(t, "printer", out, "$HWT_ID", "; rm *"), 1, failed.add)
+	p.Submit("a", "$(touch x) `id` \"quoted\"\nline two")
+	assert.Equal(t, jobs.Counts{Succeeded: 1}, p.Wait())
+	assert.Equal(t, "a|$(touch x) `id` \"quoted\"\nline two|$HWT_ID|; rm *\n", text())
+	assert.Empty(t, failed.lines)
+}
+
+func TestFailuresAreReportedWithIDAndStatus(t *testing.T) {
+	out, _ := outcome(t)
+	var failed failures
+	p := jobs.New(t.Context(), commandThat(t, "failer", out), 2, failed.add)
+	p.Submit("a", "")
+	assert.Equal(t, jobs.Counts{Failed: 1}, p.Wait())
+	assert.Equal(t, []string{"a: exit status 3"}, failed.lines)
+}
+
+func TestCommandThatIsNotThereFails(t *testing.T) {
+	var failed failures
+	p := jobs.New(t.Context(), jobs.Command{Args: []string{"/nowhere/at/all"}}, 1, failed.add)
+	p.Submit("a", "")
+	assert.Equal(t, jobs.Counts{Failed: 1}, p.Wait())
+	require.Len(t, failed.lines, 1)
+	assert.Contains(t, failed.lines[0], "no such file")
+}
+
+func TestNoMoreJobsThanTheLimitRunAtOnce(t *testing.T) {
+	out, text := outcome(t)
+	var failed failures
+	p := jobs.New(t.Context(), commandThat(t, "counter", out, t.TempDir()), 3, failed.add)
+	for i := range 12 {
+		p.Submit(fmt.Sprint(i), "")
+	}
+	assert.Equal(t, jobs.Counts{Succeeded: 12}, p.Wait())
+	seen := strings.Fields(text())
+	assert.Len(t, seen, 12)
+	for _, text := range seen {
+		n, err := strconv.Atoi(text)
+		assert.NoError(t, err)
+		assert.LessOrEqual(t, n, 3, "how many ran at once")
+	}
+}
+
+func TestEndOfContextStopsJobsAndDropsTheQueue(t *testing.T) {
+	out, text := outcome(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var failed failures
+	p := jobs.New(ctx, commandThat(t, "sleeper", out), 1, failed.add)
+	p.Submit("a", "")
+	p.Submit("b", "")
+	require.Eventually(t, func() bool { return text() != "" }, 20*time.Second, time.Millisecond)
+	cancel()
+	assert.Equal(t, jobs.Counts{Stopped: 1, NotRun: 1}, p.Wait())
+	require.Len(t, failed.lines, 2)
+	assert.Contains(t, failed.lines[0], "a: stopped by the interrupt")
+	assert.Equal(t, "b: not run because of the interrupt", failed.lines[1])
+}
+
+// This takes the two seconds of grace that such a job gets.
+func TestJobThatWillNotEndIsKilled(t *testing.T) {
+	out, text := outcome(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var failed failures
+	p := jobs.New(ctx, commandThat(t, "stubborn", out), 1, failed.add)
+	p.Submit("a", "")
+	require.Eventually(t, func() bool { return text() != "" }, 20*time.Second, time.Millisecond)
+	cancel()
+	assert.Equal(t, jobs.Counts{Stopped: 1}, p.Wait())
+	assert.Equal(t, []string{"a: stopped by the interrupt (signal: killed)"}, failed.lines)
+}
+
+func TestWordsAreCutAtBlanksOutsideQuotes(t *testing.T) {
+	for line, want := range map[string][]string{
+		"":                             nil,
+		"  \t ":                        nil,
+		"notify":                       {"notify"},
+		" notify  -u low ":             {"notify", "-u", "low"},
+		`sh -c 'echo "$HWT_ID" >>log'`: {"sh", "-c", `echo "$HWT_ID" >>log`},
+		`sh -c "echo \"$HWT_ID\""`:     {"sh", "-c", `echo "$HWT_ID"`},
+		`a "" ''`:                      {"a", "", ""},
+		`a"b c"d`:                      {"ab cd"},
+		`my\ prog 'it'\''s'`:           {"my prog", "it's"},
+		`C:\bin\x.exe \\host`:          {`C:\bin\x.exe`, `\host`},
+		`'a\'`:                         {`a\`},
+		`a\`:                           {`a\`},
+		`echo $HOME * | cat`:           {"echo", "$HOME", "*", "|", "cat"},
+	} {
+		words, err := jobs.Words(line)
+		assert.NoError(t, err)
+		assert.Equal(t, want, words, "%q", line)
+	}
+	for _, line := range []string{`"`, `a 'b`, `"\"`} {
+		_, err := jobs.Words(line)
+		assert.EqualError(t, err, "a quote is not closed", "%q", line)
+	}
+}

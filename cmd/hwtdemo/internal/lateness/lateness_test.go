@@ -1,0 +1,85 @@
+package lateness_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
+)
+
+func TestNothingRecordedIsAllZero(t *testing.T) {
+	s := lateness.NewRecorder().Summary()
+	assert.Equal(t, lateness.Summary{Bins: []lateness.Bin{}}, s)
+	assert.Empty(t, s.Histogram(""))
+}
+
+func TestQuantilesAreWithinAThousandth(t *testing.T) {
+	r := lateness.NewRecorder()
+	for i := range 10_000 {
+		r.Record(time.Duration(i+1) * time.Microsecond)
+	}
+	s := r.Summary()
+	assert.EqualValues(t, 10_000, s.Count)
+	assert.InEpsilon(t, 5*time.Millisecond, s.P50, 0.001)
+	assert.InEpsilon(t, 9900*time.Microsecond, s.P99, 0.001)
+	assert.InEpsilon(t, 9990*time.Microsecond, s.P999, 0.001)
+	assert.Equal(t, 10*time.Millisecond, s.Max, "the maximum is exact")
+}
+
+func TestEarlyOnesAreCountedApart(t *testing.T) {
+	r := lateness.NewRecorder()
+	r.Record(-1)
+	r.Record(0)
+	s := r.Summary()
+	assert.EqualValues(t, 1, s.Early)
+	assert.EqualValues(t, 1, s.Count)
+	assert.Zero(t, s.Max)
+}
+
+func TestBinsHoldEveryRecording(t *testing.T) {
+	r := lateness.NewRecorder()
+	for _, d := range []time.Duration{0, 15 * time.Microsecond, 300 * time.Microsecond, time.Millisecond,
+		3 * time.Second, 48 * time.Minute, time.Hour, 30 * time.Hour} {
+		r.Record(d)
+	}
+	s := r.Summary()
+	assert.EqualValues(t, 8, s.Count)
+	assert.Equal(t, 30*time.Hour, s.Max)
+	var sum int64
+	for _, bin := range s.Bins {
+		sum += bin.Count
+	}
+	assert.EqualValues(t, 8, sum)
+	assert.Equal(t, lateness.Bin{UpTo: 10 * time.Microsecond, Count: 1}, s.Bins[0])
+}
+
+func TestHistogramIsDrawnToScale(t *testing.T) {
+	s := lateness.Summary{Bins: []lateness.Bin{
+		{UpTo: 500 * time.Microsecond, Count: 1},
+		{UpTo: time.Millisecond, Count: 2000},
+		{UpTo: 2 * time.Millisecond, Count: 0},
+		{UpTo: 5 * time.Millisecond, Count: 1000},
+	}}
+	assert.Equal(t, ""+
+		"  up to   500µs            1  .\n"+
+		"  up to     1ms        2,000  ########################################\n"+
+		"  up to     2ms            0\n"+
+		"  up to     5ms        1,000  ####################\n", s.Histogram("  "))
+}
+
+func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
+	r := lateness.NewRecorder()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 1000 {
+				r.Record(time.Millisecond)
+			}
+		})
+	}
+	wg.Wait()
+	assert.EqualValues(t, 4000, r.Summary().Count)
+}

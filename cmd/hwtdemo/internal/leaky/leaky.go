@@ -1,0 +1,88 @@
+// Package leaky loses a timer on purpose and waits for what comes of it.
+package leaky
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+// Result is what came of the lost timer.
+type Result struct {
+	Report string // what the leak detector logged
+	Before int    // goroutines before the timer was made
+	While  int    // goroutines while it was in use
+	After  int    // goroutines once the report was there and the worker gone
+}
+
+// collectEvery is the pause between two garbage collections.
+const collectEvery = 10 * time.Millisecond
+
+// Lose makes a timer, uses it, drops it without Stop, and collects garbage until
+// the leak is reported and the worker is gone, or ctx ends. Meanwhile the
+// process's default log is its own.
+func Lose(ctx context.Context) (Result, error) {
+	reports := make(reportLog, 1)
+	before := slog.Default()
+	slog.SetDefault(slog.New(reports))
+	defer slog.SetDefault(before)
+
+	r := Result{Before: runtime.NumGoroutine()}
+	if err := useAndDrop(); err != nil {
+		return r, err
+	}
+	r.While = runtime.NumGoroutine()
+	for r.Report == "" || runtime.NumGoroutine() > r.Before {
+		runtime.GC()
+		select {
+		case r.Report = <-reports:
+		case <-time.After(collectEvery):
+		case <-ctx.Done():
+			return r, fmt.Errorf("the lost timer was not collected: %w", ctx.Err())
+		}
+	}
+	r.After = runtime.NumGoroutine()
+	return r, nil
+}
+
+// useAndDrop is the mistake: its timer is out of everybody's reach when it
+// returns, and nobody called Stop.
+//
+//go:noinline
+func useAndDrop() error {
+	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Millisecond))
+	if err != nil {
+		return err
+	}
+	fired := make(chan struct{})
+	if _, err := timer.AfterFunc(5*time.Millisecond, func() { close(fired) }); err != nil {
+		return err
+	}
+	<-fired
+	return nil
+}
+
+// reportLog is a log handler that passes on the first error logged.
+type reportLog chan string
+
+// Enabled implements slog.Handler.
+func (reportLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+
+// Handle implements slog.Handler.
+func (l reportLog) Handle(_ context.Context, record slog.Record) error {
+	select {
+	case l <- record.Message:
+	default: // one is all that was lost
+	}
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (l reportLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// WithGroup implements slog.Handler.
+func (l reportLog) WithGroup(string) slog.Handler { return l }

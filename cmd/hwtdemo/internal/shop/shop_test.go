@@ -1,0 +1,271 @@
+package shop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/shop"
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+const tick = time.Millisecond
+
+func openWheel() (shop.Timer, error) {
+	return hashedwheel.New(hashedwheel.WithTickDuration(tick), hashedwheel.WithTicksPerWheel(512))
+}
+
+// config is a small shop.
+func config() shop.Config {
+	return shop.Config{Orders: 2000, CheckAfter: time.Minute, Paid: 90, Producers: 2, Seed: 1}
+}
+
+// simulate runs a shop in a bubble.
+func simulate(t *testing.T, c shop.Config, open func() (shop.Timer, error)) (report *shop.Report, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		report, err = shop.New(c, open).Run(t.Context())
+	})
+	return report, err
+}
+
+func TestEveryOrderHasItsEnd(t *testing.T) {
+	r, err := simulate(t, config(), openWheel)
+	require.NoError(t, err)
+	require.NoError(t, r.Err())
+	assert.EqualValues(t, 2000, r.Created)
+	assert.EqualValues(t, 2000, r.Paid+r.Released)
+	assert.InDelta(t, 1800, r.Paid, 60)
+	assert.Zero(t, r.Unprocessed)
+	assert.Zero(t, r.Balance)
+	assert.EqualValues(t, 2000, r.Stock.Reserved)
+	assert.Greater(t, r.Money.Reserved, int64(2000*100))
+	assert.Zero(t, r.Money.Rest())
+	assert.Equal(t, r.Released, r.Lateness.Count)
+	assert.LessOrEqual(t, r.Lateness.Max, tick)
+	assert.False(t, r.Interrupted)
+}
+
+func TestNobodyOrEverybodyPays(t *testing.T) {
+	for paid, want := range map[float64]int64{0: 0, 100: 2000} {
+		c := config()
+		c.Paid = paid
+		r, err := simulate(t, c, openWheel)
+		require.NoError(t, err)
+		require.NoError(t, r.Err())
+		assert.Equal(t, want, r.Paid+r.PaidTooLate, "at %v %%", paid)
+	}
+}
+
+func TestSeedAloneDecidesWhoPays(t *testing.T) {
+	books := func(c shop.Config) int64 {
+		r, err := simulate(t, c, openWheel)
+		require.NoError(t, err)
+		return r.Paid + r.PaidTooLate
+	}
+	one, three, other := config(), config(), config()
+	three.Producers = 3
+	other.Seed = 2
+	assert.Equal(t, books(one), books(three))
+	assert.NotEqual(t, books(one), books(other))
+}
+
+func TestMoreProducersThanOrdersAreFine(t *testing.T) {
+	c := config()
+	c.Orders, c.Producers = 3, 100
+	r, err := simulate(t, c, openWheel)
+	require.NoError(t, err)
+	require.NoError(t, r.Err())
+	assert.EqualValues(t, 3, r.Created)
+}
+
+// Checks that fire at half the time find half of the customers without payment.
+func TestPaymentsThatComeTooLateAreRefused(t *testing.T) {
+	c := config()
+	c.Producers, c.Paid = 1, 100
+	r, err := simulate(t, c, broken(func(_ int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration) {
+		return task, delay / 2
+	}))
+	require.NoError(t, err)
+	assert.InDelta(t, 1000, r.PaidTooLate, 100)
+	assert.Equal(t, r.Released, r.PaidTooLate, "all customers tried")
+	assert.EqualValues(t, 2000, r.Paid+r.Released)
+	assert.Zero(t, r.Money.Rest())
+	assert.Contains(t, r.Text(), "paid just too late and were refused")
+}
+
+func TestInterruptLeavesTheRestUnprocessed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		r, err := shop.New(config(), openWheel).Run(ctx)
+		require.NoError(t, err)
+		require.NoError(t, r.Err())
+		assert.True(t, r.Interrupted)
+		assert.InDelta(t, 900, r.Paid, 100)
+		assert.Zero(t, r.Released)
+		assert.Equal(t, r.Created, r.Paid+r.Unprocessed)
+		assert.Zero(t, r.Balance)
+		assert.Zero(t, r.Money.Rest())
+		assert.Less(t, r.Elapsed, 31*time.Second)
+	})
+}
+
+func TestInterruptBeforeTheFirstOrder(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, err := shop.New(config(), openWheel).Run(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, r.Created)
+	assert.True(t, r.Interrupted)
+}
+
+func TestProgressMayBeReadAtAnyTime(t *testing.T) {
+	c := config()
+	c.CheckAfter = 20 * time.Millisecond
+	s := shop.New(c, openWheel)
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		for {
+			assert.GreaterOrEqual(t, s.Progress().Rest(), int64(0))
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+	_, err := s.Run(t.Context())
+	close(done)
+	wg.Wait()
+	assert.NoError(t, err)
+	assert.Zero(t, s.Progress().Rest())
+}
+
+// faulty is a timer that breaks a promise now and then.
+type faulty struct {
+	shop.Timer
+	calls int
+	fault func(calls int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration)
+}
+
+func (f *faulty) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	f.calls++
+	task, delay = f.fault(f.calls, task, delay)
+	if task == nil {
+		return nil, errors.New("no room")
+	}
+	return f.Timer.NewTimeout(task, delay)
+}
+
+// broken returns what opens a faulty timer.
+func broken(fault func(int, hwt.TimerTask, time.Duration) (hwt.TimerTask, time.Duration)) func() (shop.Timer, error) {
+	return func() (shop.Timer, error) {
+		timer, err := openWheel()
+		return &faulty{Timer: timer, fault: fault}, err
+	}
+}
+
+// single is a shop with one producer, since faulty timers are not safe for two,
+// in which nobody pays.
+func single() shop.Config {
+	c := config()
+	c.Orders, c.Producers, c.Paid = 10, 1, 0
+	return c
+}
+
+func TestTimersThatBreakTheirPromiseAreFoundOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault func(int, hwt.TimerTask, time.Duration) (hwt.TimerTask, time.Duration)
+		want  string
+	}{
+		"early": {func(n int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration) {
+			if n == 3 {
+				delay -= 5 * tick
+			}
+			return task, delay
+		}, "1 checks fired early"},
+		"twice": {func(n int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration) {
+			if n != 3 {
+				return task, delay
+			}
+			return hwt.TaskFunc(func(x hwt.Timeout) error { return errors.Join(task.Run(x), task.Run(x)) }), delay
+		}, "1 orders ended twice"},
+		"lost": {func(n int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration) {
+			if n == 3 {
+				delay += time.Hour
+			}
+			return task, delay
+		}, "1 checks never fired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := simulate(t, single(), broken(c.fault))
+			require.NoError(t, err)
+			assert.EqualError(t, r.Err(), c.want)
+		})
+	}
+}
+
+func TestTimerThatRefusesIsAnError(t *testing.T) {
+	r, err := simulate(t, single(), broken(func(n int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration) {
+		if n == 3 {
+			return nil, 0
+		}
+		return task, delay
+	}))
+	assert.EqualError(t, err, "scheduling a check: no room")
+	assert.Zero(t, r.Balance)
+}
+
+func TestTimerThatCannotBeMadeIsAnError(t *testing.T) {
+	_, err := shop.New(config(), func() (shop.Timer, error) { return nil, errors.New("no wheel") }).Run(t.Context())
+	assert.EqualError(t, err, "no wheel")
+}
+
+// This needs the real clock, or no processor would be used.
+func TestHeapIsMeasuredAtThePeak(t *testing.T) {
+	c := config()
+	c.Orders, c.CheckAfter = 50_000, time.Second
+	r, err := shop.New(c, openWheel).Run(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, r.HeapPerCheck, r.HeapNote)
+	assert.EqualValues(t, 50_000, r.HeapPending)
+	assert.InDelta(t, 64, *r.HeapPerCheck, 30, "48 bytes of timeout and its share of the wheel")
+}
+
+func TestReportIsOneJSONObjectAndReadableText(t *testing.T) {
+	r, err := simulate(t, config(), openWheel)
+	require.NoError(t, err)
+	r.Engine = "some wheel"
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	var back shop.Report
+	require.NoError(t, json.Unmarshal(data, &back))
+	assert.Equal(t, *r, back)
+
+	text := r.Text()
+	for _, want := range []string{
+		"A shop took 2,000 orders", "check 1m0s after", "created", "paid", "released", "Timer: some wheel",
+		"too few checks to measure", "p50", "p99.9", "0 were early",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, "unprocessed")
+	for line := range strings.Lines(text) {
+		assert.LessOrEqual(t, len(line), 110, line)
+	}
+}
+
+func TestOrderIsSmall(t *testing.T) {
+	assert.LessOrEqual(t, shop.OrderSize, uintptr(40))
+}

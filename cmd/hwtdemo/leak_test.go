@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// In processes of their own, since a process reports each distinct leak once.
+
+func TestLeakShowsWhereTheLostTimerWasMadeAndThatItsWorkerEnds(t *testing.T) {
+	r := callAlone(t, "leak")
+	require.Equal(t, 0, r.status, r.errOut)
+	assert.Contains(t, r.out, "LEAK: hashedwheel.Timer.Stop() was not called")
+	assert.Contains(t, r.out, "leaky.useAndDrop")
+	assert.Regexp(t, `Goroutines: (\d+) before, \d+ with the timer's worker, \d+ after`, r.out)
+	assert.NotContains(t, r.out, "Recent access records")
+}
+
+func TestLeakAtLevelAdvancedShowsRecentUse(t *testing.T) {
+	r := callAlone(t, "leak", "--level", "ADVANCED")
+	require.Equal(t, 0, r.status, r.errOut)
+	assert.Contains(t, r.out, "Hint: NewTimeout")
+}
+
+func TestLeakRefusesALevelThatReportsNothing(t *testing.T) {
+	for _, level := range []string{"disabled", "loud"} {
+		r := call("", "leak", "--level", level)
+		assert.Equal(t, 2, r.status)
+		assert.Contains(t, r.errOut, "must be simple, advanced or paranoid")
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// TestMain acts as the command itself when a test starts its own binary again,
+// and runs the tests otherwise.
+func TestMain(m *testing.M) {
+	switch os.Getenv("HWT_TEST_ACT_AS") {
+	case "failer":
+		os.Exit(failFor(os.Getenv("HWT_ID")))
+	case "sleeper":
+		select {}
+	case "hwtdemo":
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// failFor is a command for --exec that fails for some ids.
+func failFor(id string) int {
+	os.Stdout.WriteString("job of " + id + "\n")
+	if strings.HasPrefix(id, "bad") {
+		return 7
+	}
+	return 0
+}
+
+// result is what a command line came to.
+type result struct {
+	status      int
+	out, errOut string
+}
+
+// text is a buffer that, like a file, several may write to at once.
+type text struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buffer.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buffer.String()
+}
+
+// call runs a command line in this process.
+func call(input string, args ...string) result {
+	var out, errOut text
+	status := execute(args, streams{in: strings.NewReader(input), out: &out, err: &errOut})
+	return result{status: status, out: out.String(), errOut: errOut.String()}
+}
+
+// callAlone runs a command line in a process of its own.
+func callAlone(t *testing.T, args ...string) result {
+	var out, errOut bytes.Buffer
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "HWT_TEST_ACT_AS=hwtdemo")
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		_, exited := errors.AsType[*exec.ExitError](err)
+		require.True(t, exited, err)
+	}
+	return result{status: cmd.ProcessState.ExitCode(), out: out.String(), errOut: errOut.String()}
+}
+
+func TestWrongUsageExitsWithTwoAndSaysWhatIsAllowed(t *testing.T) {
+	for line, want := range map[string]string{
+		"fly":                                    `unknown command "fly" for "hwtdemo"`,
+		"orders x":                               `unknown command "x" for "hwtdemo orders"`,
+		"orders --fast":                          "unknown flag: --fast",
+		"orders --orders 0":                      `invalid argument "0" for "--orders" flag: must be a number from 1 to 100,000,000`,
+		"orders --orders 1e6":                    `invalid argument "1e6" for "--orders" flag: must be a number from 1 to 100,000,000`,
+		"orders --orders":                        "flag needs an argument: --orders",
+		"orders --check-after 0":                 `invalid argument "0" for "--check-after" flag: must be a duration from 1ms to 24h0m0s`,
+		"orders --check-after soon":              `invalid argument "soon" for "--check-after" flag: must be a duration from 1ms to 24h0m0s`,
+		"orders --paid 101":                      `invalid argument "101" for "--paid" flag: must be a percentage from 0 to 100`,
+		"orders --paid NaN":                      `invalid argument "NaN" for "--paid" flag: must be a percentage from 0 to 100`,
+		"orders --producers -1":                  `invalid argument "-1" for "--producers" flag: must be a number from 1 to 1,024`,
+		"orders --seed -1":                       `invalid argument "-1" for "--seed" flag: must be a number from 0 to 18446744073709551615`,
+		"orders --tick 1us":                      `invalid argument "1us" for "--tick" flag: must be a duration from 1ms to 1m0s`,
+		"orders --wheel 99999999":                `invalid argument "99999999" for "--wheel" flag: must be a number from 1 to 16,777,216`,
+		"orders --engine steam":                  `invalid argument "steam" for "--engine" flag: must be hashed, hierarchical or runtime`,
+		"orders --engine runtime --tick 2ms":     `--tick: the runtime engine has none (allowed: --engine hashed or hierarchical)`,
+		"orders --engine hierarchical --wheel 1": `--wheel 1: must be a number from 2 to 1048576 with --engine hierarchical`,
+		"run a b":                                "accepts at most 1 arg(s), received 2",
+		"run --format xml":                       `invalid argument "xml" for "--format" flag: must be csv or jsonl`,
+		"run --jobs 0":                           `invalid argument "0" for "--jobs" flag: must be a number from 1 to 1,024`,
+		"run --exec ":                            `--exec "": must name a command`,
+		"run --exec '":                           `--exec "'": a quote is not closed`,
+		"run --exec no-such-thing-hwt":           `--exec: exec: "no-such-thing-hwt": executable file not found in $PATH`,
+	} {
+		r := call("", strings.Split(line, " ")...)
+		assert.Equal(t, 2, r.status, line)
+		assert.Empty(t, r.out, line)
+		assert.Contains(t, r.errOut, "hwtdemo: "+want+"\n", line)
+		assert.Equal(t, 1, strings.Count(r.errOut, "hwtdemo: "), line)
+		assert.Contains(t, r.errOut, "--help'", line)
+		assert.NotContains(t, r.errOut, "Usage:", line)
+	}
+}
+
+func TestHelpShowsExamples(t *testing.T) {
+	for _, line := range []string{"", "--help", "orders --help", "run --help", "help run"} {
+		r := call("", strings.Fields(line)...)
+		assert.Equal(t, 0, r.status, line)
+		assert.Contains(t, r.out, "Examples:\n  hwtdemo ", line)
+		assert.Empty(t, r.errOut, line)
+		for text := range strings.Lines(r.out) {
+			assert.LessOrEqual(t, len(text), 121, text)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const testdata = "../../testdata"
+
+// figures matches what differs from run to run.
+var figures = regexp.MustCompile(`(?m)^ *\d+\.\d+s|\+\S+ +`)
+
+func TestRunFiresWhatIsScheduled(t *testing.T) {
+	r := call("delay,id,message\n200ms,b,second\n100ms,a,first\n", "run")
+	assert.Equal(t, 0, r.status)
+	assert.Equal(t, "  a                 first\n  b                 second\n", figures.ReplaceAllString(r.out, ""))
+	assert.Equal(t, "scheduled 2, fired 2, cancelled 0, reset 0, bad rows 0\n", r.errOut)
+}
+
+func TestRunReadsAFileAndJSONLines(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(`{"id":"a","delay":"1ms","message":"\u001b[2J"}`), 0o600))
+	r := call("", "run", file)
+	assert.Equal(t, 0, r.status, r.errOut)
+	assert.Contains(t, r.out, `"\x1b[2J"`, "nothing that controls the terminal")
+}
+
+func TestRunWritesJSONLines(t *testing.T) {
+	r := call(`{"id":"a","delay":"5ms","message":"say \"hi\"\n"}`, "run", "--json", "--format", "jsonl", "-")
+	require.Equal(t, 0, r.status, r.errOut)
+	var firing struct {
+		ID       string
+		Message  string
+		After    int64 `json:"after_ns"`
+		Lateness int64 `json:"lateness_ns"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(r.out), &firing))
+	assert.Equal(t, "a", firing.ID)
+	assert.Equal(t, "say \"hi\"\n", firing.Message)
+	assert.GreaterOrEqual(t, firing.Lateness, int64(0))
+	assert.EqualValues(t, 5_000_000, firing.After-firing.Lateness)
+	assert.Equal(t, 1, strings.Count(r.out, "\n"))
+}
+
+func TestRunReportsBadRowsAndFiresTheOthers(t *testing.T) {
+	file := filepath.Join(testdata, "bad.csv")
+	r := call("", "run", file)
+	assert.Equal(t, 1, r.status)
+	want, err := os.ReadFile(filepath.Join("testdata", "bad.stderr"))
+	require.NoError(t, err)
+	assert.Equal(t, string(want), strings.ReplaceAll(r.errOut, testdata+string(filepath.Separator), ""))
+	assert.Equal(t, 4, strings.Count(r.out, "\n"))
+	for _, id := range []string{"good-1", "good-2", "good-3", "good-5"} {
+		assert.Contains(t, r.out, id)
+	}
+}
+
+func TestRunStrictlyFiresNothingIfARowIsBad(t *testing.T) {
+	r := call("id,delay\na,1ms\nb,x\nc,y\n", "run", "--strict")
+	assert.Equal(t, 1, r.status)
+	assert.Empty(t, r.out)
+	assert.Equal(t, `stdin:3: delay "x" is not a duration such as 250ms, 5s or 1m30s
+stdin:4: delay "y" is not a duration such as 250ms, 5s or 1m30s
+hwtdemo: nothing was run: 2 bad rows in stdin
+`, r.errOut)
+	r = call("id,delay\na,1ms\n", "run", "--strict")
+	assert.Equal(t, 0, r.status)
+}
+
+func TestRunRefusesWhatIsNoSchedule(t *testing.T) {
+	for input, want := range map[string]string{
+		"":                    "stdin: no header",
+		"# c\nid,dealy\n":     `stdin:2: unknown column "dealy" in the header`,
+		"\x7fELF\x01\xff\xfe": "stdin:1: not a text in UTF-8",
+	} {
+		r := call(input, "run")
+		assert.Equal(t, 1, r.status)
+		assert.Contains(t, r.errOut, "hwtdemo: "+want)
+		assert.Empty(t, r.out)
+	}
+	r := call("", "run", "no-such-file.csv")
+	assert.Equal(t, 1, r.status)
+	assert.Equal(t, "hwtdemo: open no-such-file.csv: no such file or directory\n", r.errOut)
+	r = call("", "run", ".")
+	assert.Equal(t, 1, r.status)
+	assert.Equal(t, "hwtdemo: read .: is a directory\n", r.errOut)
+}
+
+func TestRunTellsWhatCameTooLate(t *testing.T) {
+	r := call("at,op,id,delay\n0,schedule,a,1ms\n100ms,cancel,a,\n100ms,reset,a,1s\n", "run")
+	assert.Equal(t, 0, r.status)
+	assert.Equal(t, `stdin:3: notice: cancel of a came too late: it fired already
+stdin:4: notice: reset of a came too late: it fired already
+scheduled 1, fired 1, cancelled 0, reset 0, bad rows 0, too late to cancel or reset 2
+`, r.errOut)
+}
+
+func TestRunExecutesACommandForEachFiring(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv("HWT_TEST_ACT_AS", "failer")
+	input := "id,delay\ngood,1ms\nbad-1,50ms\nbad-2,100ms\n"
+	r := call(input, "run", "--jobs", "1", "--exec", "'"+self+"' -x")
+	assert.Equal(t, 1, r.status)
+	assert.Equal(t, `hwtdemo: command for bad-1: exit status 7
+hwtdemo: command for bad-2: exit status 7
+scheduled 3, fired 3, cancelled 0, reset 0, bad rows 0, commands failed 2
+`, r.errOut)
+	assert.Contains(t, r.out, "job of good\n")
+
+	r = call(input, "run", "--json", "--exec", "'"+self+"'")
+	assert.Equal(t, 1, r.status)
+	assert.NotContains(t, r.out, "job of", "nothing but JSON")
+	assert.Contains(t, r.errOut, "job of bad-1\n")
+}
+
+// fullDisk is an output that takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk is full") }
+
+func TestRunStopsWhenItsOutputFails(t *testing.T) {
+	var errOut text
+	input := strings.NewReader("id,delay\na,1ms\nb,1h\n")
+	status := execute([]string{"run"}, streams{in: input, out: fullDisk{}, err: &errOut})
+	assert.Equal(t, 1, status)
+	assert.Contains(t, errOut.String(), "hwtdemo: writing the output: disk is full\n")
+	assert.Contains(t, errOut.String(), "not fired 1")
+}
+
+func TestRunReportsInputThatFails(t *testing.T) {
+	var errOut text
+	input := io.MultiReader(strings.NewReader("id,delay\na,1ms\n"), iotest.ErrReader(errors.New("cable cut")))
+	status := execute([]string{"run"}, streams{in: input, out: io.Discard, err: &errOut})
+	assert.Equal(t, 1, status)
+	assert.Equal(t, "hwtdemo: stdin: cable cut\n", errOut.String())
+}

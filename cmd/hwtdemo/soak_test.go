@@ -1,0 +1,33 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
+)
+
+func TestSoakOfEveryEngineFindsNothing(t *testing.T) {
+	r := call("", strings.Fields("soak --for 500ms --json --seed 3")...)
+	require.Equal(t, 0, r.status, r.errOut)
+	decoder := json.NewDecoder(strings.NewReader(r.out))
+	decoder.DisallowUnknownFields()
+	var report soak.Report
+	require.NoError(t, decoder.Decode(&report))
+	assert.Empty(t, report.Violations)
+	require.Len(t, report.Engines, 3)
+	for _, e := range report.Engines {
+		assert.Positive(t, e.Accepted, e.Engine)
+		assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed, e.Engine)
+	}
+}
+
+func TestSoakRefusesAnUnknownEngine(t *testing.T) {
+	r := call("", strings.Fields("soak --engine steam")...)
+	assert.Equal(t, 2, r.status)
+	assert.Contains(t, r.errOut, `--engine "steam": must be all, hashed, hierarchical or runtime`)
+}
