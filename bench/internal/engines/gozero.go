@@ -1,0 +1,41 @@
+package engines
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/collection"
+)
+
+var goZeroKind = Kind{
+	Name: "go-zero", Package: "github.com/zeromicro/go-zero/core/collection", Version: "v1.10.3",
+	Setting: "TimingWheel, tick 1 ms, 8192 slots", Resets: true, Tick: fineTick,
+	New: func() (Engine, error) {
+		wheel, err := collection.NewTimingWheel(fineTick, fineTicks, func(_, f any) { f.(func())() })
+		return &goZero{wheel: wheel}, err
+	},
+}
+
+// goZero is a wheel of keyed timeouts.
+type goZero struct {
+	wheel *collection.TimingWheel
+	last  atomic.Int64
+}
+
+func (g *goZero) Schedule(delay time.Duration, f func()) Handle {
+	var key any = g.last.Add(1)
+	// It refuses delays that are not positive.
+	if err := g.wheel.SetTimer(key, f, max(delay, 1)); err != nil {
+		panic(err)
+	}
+	return key
+}
+
+func (g *goZero) Cancel(h Handle) bool { return g.wheel.RemoveTimer(h) == nil }
+
+func (g *goZero) Reset(h Handle, delay time.Duration, _ func()) Handle {
+	_ = g.wheel.MoveTimer(h, max(delay, 1)) // fails only once stopped
+	return h
+}
+
+func (g *goZero) Close() { g.wheel.Stop() }

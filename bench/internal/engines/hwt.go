@@ -1,0 +1,32 @@
+package engines
+
+import (
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// contract adapts every engine of ours.
+type contract struct {
+	timer interface {
+		AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error)
+		Stop() []hwt.Timeout
+	}
+}
+
+func (c contract) Schedule(delay time.Duration, f func()) Handle {
+	timeout, err := c.timer.AfterFunc(delay, f)
+	if err != nil {
+		panic(err) // there is no limit, and nothing is stopped while measured
+	}
+	return timeout
+}
+
+func (c contract) Cancel(h Handle) bool { return h.(hwt.Timeout).Cancel() }
+
+func (c contract) Reset(h Handle, delay time.Duration, _ func()) Handle {
+	h.(hwt.Timeout).Reset(delay)
+	return h
+}
+
+func (c contract) Close() { c.timer.Stop() }

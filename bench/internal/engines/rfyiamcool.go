@@ -1,0 +1,43 @@
+package engines
+
+import (
+	"time"
+
+	timewheel "github.com/rfyiamcool/go-timewheel"
+)
+
+var rfyiamcoolKind = Kind{
+	Name: "rfyiamcool", Package: "github.com/rfyiamcool/go-timewheel", Version: "v1.1.0",
+	Setting: "tick 1 ms, 8192 buckets", Tick: fineTick,
+	New: func() (Engine, error) {
+		wheel, err := timewheel.NewTimeWheel(fineTick, fineTicks)
+		if err != nil {
+			return nil, err
+		}
+		wheel.Start()
+		return rfyiamcool{wheel}, nil
+	},
+}
+
+// The package starts a wheel of its own when it is imported. It would wake every
+// process in which another engine is measured, so it is ended, and let go.
+func init() {
+	timewheel.DefaultTimeWheel.Stop()
+	timewheel.DefaultTimeWheel = nil
+}
+
+// rfyiamcool uses Add and Remove, the cheaper of the two ways that the wheel
+// offers. The other, AfterFunc, adds a channel and a context to each timeout;
+// its Reset adds a timeout each time, so it is no reset here.
+type rfyiamcool struct{ wheel *timewheel.TimeWheel }
+
+func (r rfyiamcool) Schedule(delay time.Duration, f func()) Handle { return r.wheel.Add(delay, f) }
+
+func (r rfyiamcool) Cancel(h Handle) bool { return r.wheel.Remove(h.(*timewheel.Task)) == nil }
+
+func (r rfyiamcool) Reset(h Handle, delay time.Duration, f func()) Handle {
+	r.Cancel(h)
+	return r.Schedule(delay, f)
+}
+
+func (r rfyiamcool) Close() { r.wheel.Stop() }

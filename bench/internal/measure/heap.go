@@ -1,0 +1,38 @@
+package measure
+
+import (
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/hashedwheel/hwt/bench/internal/engines"
+	"github.com/hashedwheel/hwt/bench/internal/spec"
+)
+
+// heap measures what pending timeouts hold, and how long a cycle of the garbage
+// collector takes over them. Nobody else holds on to them.
+func heap(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
+	before := heapInUse()
+	fill(e, s.Pending)
+	held := heapInUse() - before
+	cycles := make([]float64, 3)
+	for i := range cycles {
+		began := time.Now()
+		runtime.GC()
+		cycles[i] = float64(time.Since(began)) / 1e6
+	}
+	runtime.KeepAlive(e)
+	slices.Sort(cycles)
+	return spec.Sample{Metrics: map[string]float64{
+		spec.HeapBytes: float64(held) / float64(s.Pending),
+		spec.GCMs:      cycles[1],
+	}}
+}
+
+func heapInUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

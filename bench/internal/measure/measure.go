@@ -1,0 +1,98 @@
+// Package measure holds the measurements. Each runs in a process of its own,
+// on one engine, and returns one sample.
+package measure
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/hashedwheel/hwt/bench/internal/engines"
+	"github.com/hashedwheel/hwt/bench/internal/proc"
+	"github.com/hashedwheel/hwt/bench/internal/spec"
+)
+
+// measurement measures what s says on e, which is of kind k.
+type measurement func(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample
+
+var measurements = map[string]measurement{
+	spec.Schedule:     schedule,
+	spec.Cancel:       cancel,
+	spec.ResetLater:   resetLater,
+	spec.ResetEarlier: resetEarlier,
+	spec.ResetAll:     resetAll,
+	spec.Heartbeats:   heartbeats,
+	spec.Heap:         heap,
+	spec.Expire:       expire,
+	spec.Idle:         idle,
+	spec.Deadlines:    deadlines,
+	spec.Goroutines:   goroutines,
+	spec.Correct:      correct,
+}
+
+// Run measures what s says in this process.
+func Run(s spec.Spec) (spec.Sample, error) {
+	if s.Measure == spec.Floor {
+		return floor(s), nil
+	}
+	measure := measurements[s.Measure]
+	if measure == nil {
+		return spec.Sample{}, fmt.Errorf("no measurement %q", s.Measure)
+	}
+	kind, err := engines.Find(s.Engine)
+	if err != nil {
+		return spec.Sample{}, err
+	}
+	if kind.New == nil {
+		return spec.Sample{}, fmt.Errorf("%s is not measured by this program", kind.Name)
+	}
+	engine, err := kind.New()
+	if err != nil {
+		return spec.Sample{}, err
+	}
+	return measure(s, kind, engine), nil
+}
+
+// settle is how long an engine gets to finish what callers handed it: its share
+// counts as well.
+const settle = 50 * time.Millisecond
+
+// nop is the task of timeouts that only wait.
+func nop() {}
+
+// timed runs operations and returns wall and CPU time, bytes and allocations for
+// each of those that it says it did. What wall time means to a producer is the
+// time that one of its calls takes, so it is counted for each producer.
+func timed(producers int, operations func() (done int)) map[string]float64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began, used := time.Now(), proc.Now()
+	done := operations()
+	wall := time.Since(began)
+	time.Sleep(settle)
+	cpu := proc.Now().Sub(used).CPU
+	runtime.ReadMemStats(&after)
+	each := func(total float64) float64 { return total / float64(done) }
+	return map[string]float64{
+		spec.WallNs: each(float64(wall) * float64(producers)),
+		spec.CPUNs:  each(float64(cpu)),
+		spec.Bytes:  each(float64(after.TotalAlloc - before.TotalAlloc)),
+		spec.Allocs: each(float64(after.Mallocs - before.Mallocs)),
+	}
+}
+
+// atMost bounds a loop of operations: an engine that is very slow does fewer.
+const atMost = 5 * time.Second
+
+// repeat runs operation n times, or for as long as it may take, and returns how
+// often it did.
+func repeat(n int, operation func()) (done int) {
+	for began := time.Now(); done < n && time.Since(began) < atMost; {
+		for range min(1000, n-done) {
+			operation()
+			done++
+		}
+	}
+	return done
+}

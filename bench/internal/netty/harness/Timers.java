@@ -1,0 +1,46 @@
+import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timeout;
+import io.netty.util.TimerTask;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+
+/** What the measurements have in common. */
+final class Timers {
+    static final TimerTask NOP = timeout -> { };
+
+    private Timers() { }
+
+    static HashedWheelTimer create() {
+        HashedWheelTimer timer = new HashedWheelTimer(1, TimeUnit.MILLISECONDS, 8192);
+        timer.start();
+        return timer;
+    }
+
+    static Timeout schedule(HashedWheelTimer timer, long nanos) {
+        return timer.newTimeout(NOP, nanos, TimeUnit.NANOSECONDS);
+    }
+
+    /** Between 30 and 90 minutes. */
+    static long far(Random random) {
+        return 1800_000_000_000L + (long) (random.nextDouble() * 3600e9);
+    }
+
+    /** Schedules n far timeouts, and waits until the timer has them. */
+    static Timeout[] fill(HashedWheelTimer timer, int n, boolean hold) throws InterruptedException {
+        Timeout[] handles = hold ? new Timeout[n] : null;
+        Random random = new Random(1);
+        for (int i = 0; i < n; i++) {
+            Timeout t = schedule(timer, far(random));
+            if (hold) {
+                handles[i] = t;
+            }
+        }
+        Thread.sleep(100 + n / 2000);
+        return handles;
+    }
+
+    static Timeout reset(HashedWheelTimer timer, Timeout old, long nanos) {
+        old.cancel();
+        return schedule(timer, nanos);
+    }
+}

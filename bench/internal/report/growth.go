@@ -1,0 +1,131 @@
+package report
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/hashedwheel/hwt/bench/internal/results"
+	"github.com/hashedwheel/hwt/bench/internal/spec"
+)
+
+// panels are the figures whose growth is plotted.
+var panels = []struct{ measure, metric, title, unit string }{
+	{spec.Schedule, spec.CPUNs, "Schedule: CPU", "ns"},
+	{spec.Cancel, spec.CPUNs, "Schedule and cancel: CPU", "ns"},
+	{spec.ResetLater, spec.CPUNs, "Reset to later: CPU", "ns"},
+	{spec.ResetEarlier, spec.CPUNs, "Reset to earlier: CPU", "ns"},
+	{spec.Heap, spec.HeapBytes, "Heap a timeout", "bytes"},
+	{spec.Heap, spec.GCMs, "A GC cycle", "ms"},
+}
+
+// The layout of the panels, and of the legend below them.
+const (
+	panelColumns = 3
+	growthWidth  = 960
+	growthHeight = 620
+	legendHeight = 56
+	legendEach   = 180
+	legendRow    = 22
+)
+
+// growth plots each figure over the timeouts that are pending.
+func growth(r *results.Results) (*vgsvg.Canvas, error) {
+	rows := make([][]*plot.Plot, len(panels)/panelColumns)
+	drawn := make(map[string]bool)
+	for i, panel := range panels {
+		p, err := newPanel(r, newPlot(panel.title, "pending", panel.unit), panel.measure, panel.metric, drawn)
+		if err != nil {
+			return nil, err
+		}
+		rows[i/panelColumns] = append(rows[i/panelColumns], p)
+	}
+	if len(drawn) == 0 {
+		return nil, nil
+	}
+	canvas := vgsvg.New(growthWidth, growthHeight)
+	all := draw.New(canvas)
+	all.FillPolygon(color.White, []vg.Point{{}, {X: growthWidth}, {X: growthWidth, Y: growthHeight}, {Y: growthHeight}})
+	tiles := draw.Tiles{
+		Rows: len(rows), Cols: panelColumns, PadX: 14, PadY: 14, PadTop: 4, PadRight: 14, PadBottom: legendHeight, PadLeft: 4,
+	}
+	for y, line := range plot.Align(rows, tiles, all) {
+		for x, tile := range line {
+			if rows[y][x] != nil {
+				rows[y][x].Draw(tile)
+			}
+		}
+	}
+	drawLegend(r, drawn, all)
+	return canvas, nil
+}
+
+// newPanel draws every engine's line on p, and returns nil if there is none.
+func newPanel(r *results.Results, p *plot.Plot, measure, metric string, drawn map[string]bool) (*plot.Plot, error) {
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+	p.Add(lightGrid())
+	low, high := math.Inf(1), 0.0
+	for i := len(r.Engines) - 1; i >= 0; i-- {
+		name := r.Engines[i].Name
+		points := overPending(r, measure, metric, name)
+		if len(points) == 0 {
+			continue
+		}
+		for _, point := range points {
+			low, high = min(low, point.Y), max(high, point.Y)
+		}
+		if _, err := addLine(p, points, styleOf(r.Engines, name)); err != nil {
+			return nil, err
+		}
+		drawn[name] = true
+	}
+	if high == 0 {
+		return nil, nil
+	}
+	p.Y.Min, p.Y.Max = low/1.5, high*1.5
+	p.X.Min, p.X.Max = p.X.Min/1.2, p.X.Max*1.2
+	return p, nil
+}
+
+// overPending returns a metric of one engine and one producer over what is
+// pending.
+func overPending(r *results.Results, measure, metric, engine string) (points plotter.XYs) {
+	for _, c := range r.Cases(measure) {
+		s := r.Cell(c, engine).Summary(metric)
+		if c.Pending > 0 && c.Producers <= 1 && s.Known() && s.Median > 0 {
+			points = append(points, plotter.XY{X: float64(c.Pending), Y: s.Median})
+		}
+	}
+	return points
+}
+
+// lightGrid returns a grid that does not compete with the lines.
+func lightGrid() *plotter.Grid {
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{Y: 0xdd}, color.Gray{Y: 0xdd}
+	return grid
+}
+
+// drawLegend names the engines below the panels.
+func drawLegend(r *results.Results, drawn map[string]bool, c draw.Canvas) {
+	style := newPlot("", "", "").Legend.TextStyle
+	style.YAlign = draw.YCenter
+	i := 0
+	for _, k := range r.Engines {
+		if !drawn[k.Name] {
+			continue
+		}
+		columns := growthWidth / legendEach
+		x := vg.Length(20 + i%columns*legendEach)
+		y := vg.Length(legendHeight - 16 - i/columns*legendRow)
+		c.StrokeLine2(styleOf(r.Engines, k.Name), x, y, x+36, y)
+		c.FillText(style, vg.Point{X: x + 44, Y: y}, k.Name)
+		i++
+	}
+}

@@ -1,0 +1,64 @@
+package results
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// ThisMachine describes where the program runs. What the system does not tell
+// stays empty.
+func ThisMachine() Machine {
+	return Machine{
+		CPU:    field("/proc/cpuinfo", "model name"),
+		Cores:  runtime.NumCPU(),
+		Memory: kib(field("/proc/meminfo", "MemTotal")),
+		System: strings.TrimSpace(runtime.GOOS + "/" + runtime.GOARCH + " " + firstLine("/proc/sys/kernel/osrelease")),
+		Go:     runtime.Version(),
+		Load:   firstWord(firstLine("/proc/loadavg")),
+	}
+}
+
+// MemoryAvailable returns the bytes that programs can still have; 0 if that is
+// not known.
+func MemoryAvailable() int64 { return kib(field("/proc/meminfo", "MemAvailable")) }
+
+// Commit returns the commit that is measured, with a mark if files differ.
+func Commit() string {
+	out, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// field returns the value of the first line "name: value" of a file.
+func field(path, name string) string {
+	text, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(text)) {
+		key, value, ok := strings.Cut(line, ":")
+		if ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func firstLine(path string) string {
+	text, _ := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return word
+}
+
+// kib reads "123 kB" as bytes.
+func kib(s string) int64 {
+	n, _ := strconv.ParseInt(firstWord(s), 10, 64)
+	return n << 10
+}
