@@ -1,0 +1,401 @@
+package hwt_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+// The tests in this file use the library as its users do: through what is
+// exported, for whole jobs. Most run in a bubble, where half an hour is nothing.
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newTimer(tb testing.TB, options ...hashedwheel.Option) *hashedwheel.Timer {
+	tb.Helper()
+	timer, err := hashedwheel.New(options...)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+// balanced asserts that every timeout of timer is accounted for.
+func balanced(tb testing.TB, timer *hashedwheel.Timer) hwt.Stats {
+	tb.Helper()
+	s := timer.Stats()
+	assert.Equal(tb, s.Accepted, s.Pending+s.Expired+s.Cancelled+s.Unprocessed, "%+v", s)
+	return s
+}
+
+// withDeadline gives a request its deadline, and returns what ends both.
+func withDeadline(timer hwt.Timer, d time.Duration) (context.Context, func(), error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	timeout, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error {
+		cancel(context.DeadlineExceeded)
+		return nil
+	}), d)
+	if err != nil {
+		return nil, nil, err
+	}
+	return ctx, func() {
+		timeout.Cancel()
+		cancel(context.Canceled)
+	}, nil
+}
+
+func TestSlowRequestsMeetTheirDeadlineAndFastOnesDoNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const deadline = 500 * time.Millisecond
+		timer := newTimer(t, hashedwheel.WithTickDuration(10*time.Millisecond))
+		var answered, timedOut atomic.Int64
+		request := func(takes time.Duration) {
+			begin := time.Now()
+			ctx, done, err := withDeadline(timer, deadline)
+			if !assert.NoError(t, err) {
+				return
+			}
+			defer done()
+			select {
+			case <-time.After(takes):
+				assert.LessOrEqual(t, takes, deadline+10*time.Millisecond)
+				answered.Add(1)
+			case <-ctx.Done():
+				assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
+				assert.GreaterOrEqual(t, time.Since(begin), deadline)
+				assert.LessOrEqual(t, time.Since(begin), deadline+10*time.Millisecond)
+				timedOut.Add(1)
+			}
+		}
+		var requests sync.WaitGroup
+		for i := range 1000 {
+			requests.Go(func() { request(time.Duration(i) * time.Millisecond) })
+			time.Sleep(rand.N(5 * time.Millisecond))
+		}
+		requests.Wait()
+		assert.EqualValues(t, 1000, answered.Load()+timedOut.Load())
+		assert.GreaterOrEqual(t, answered.Load(), int64(500))
+		assert.GreaterOrEqual(t, timedOut.Load(), int64(489))
+		s := balanced(t, timer)
+		assert.Zero(t, s.Pending)
+		assert.Equal(t, timedOut.Load(), s.Expired)
+		assert.Equal(t, answered.Load(), s.Cancelled)
+	})
+}
+
+// shop reserves money for each order, and checks half an hour later whether the
+// order was paid.
+type shop struct {
+	reserved, paid, released int64 // in cents
+	late                     time.Duration
+}
+
+// order is its own task: no closure, so that a pending check costs one
+// allocation.
+type order struct {
+	shop  *shop
+	cents int64
+	due   time.Time
+}
+
+func (o *order) Run(hwt.Timeout) error {
+	o.shop.released += o.cents
+	o.shop.late = max(o.shop.late, time.Since(o.due))
+	return nil
+}
+
+func TestAMillionOrderChecks(t *testing.T) {
+	const checkAfter = 30 * time.Minute
+	orders := 1_000_000
+	if testing.Short() {
+		orders = 50_000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTimer(t)
+		s := new(shop)
+		checks := make([]hwt.Timeout, orders)
+		for i := range checks {
+			o := &order{shop: s, cents: int64(1 + i%10_000), due: time.Now().Add(checkAfter)}
+			check, err := timer.NewTimeout(o, checkAfter)
+			require.NoError(t, err)
+			checks[i] = check
+			s.reserved += o.cents
+			if i%1000 == 999 {
+				time.Sleep(time.Millisecond) // a thousand orders a millisecond
+			}
+		}
+		assert.EqualValues(t, orders, timer.Pending())
+		pay := func(from, to int) {
+			for i := from; i < to; i++ {
+				if i%20 != 0 && checks[i].Cancel() { // 95 of 100 pay
+					s.paid += checks[i].Task().(*order).cents
+				}
+			}
+		}
+		pay(0, orders/2)
+		time.Sleep(15 * time.Minute)
+		pay(orders/2, orders)
+		time.Sleep(16 * time.Minute)
+		synctest.Wait()
+
+		assert.Zero(t, s.reserved-s.paid-s.released, "money that is neither paid nor released")
+		assert.LessOrEqual(t, s.late, hashedwheel.DefaultTickDuration)
+		stats := balanced(t, timer)
+		assert.EqualValues(t, orders/20, stats.Expired)
+		assert.EqualValues(t, orders/20*19, stats.Cancelled)
+		assert.Zero(t, stats.Pending)
+		assert.Less(t, stats.WakeUps, int64(100), "half an hour is slept over")
+	})
+}
+
+// Real: only the collector can tell that nothing is kept.
+func TestCancelStormLeavesNothingBehind(t *testing.T) {
+	timer := newTimer(t, hashedwheel.WithTickDuration(time.Millisecond))
+	var storm sync.WaitGroup
+	const goroutines, each = 4, 50_000
+	for range goroutines {
+		storm.Go(func() {
+			// Half of them are cancelled at once, the others when they have long been
+			// in the wheel.
+			var others []hwt.Timeout
+			for i := range each {
+				timeout, err := timer.AfterFunc(time.Hour, func() {})
+				if !assert.NoError(t, err) {
+					return
+				}
+				if i%2 == 0 {
+					others = append(others, timeout)
+				} else {
+					assert.True(t, timeout.Cancel())
+				}
+			}
+			time.Sleep(20 * time.Millisecond)
+			for _, timeout := range others {
+				assert.True(t, timeout.Cancel())
+			}
+		})
+	}
+	storm.Wait()
+	assert.Zero(t, timer.Pending(), "off the count when Cancel returns")
+	s := balanced(t, timer)
+	assert.EqualValues(t, goroutines*each, s.Cancelled)
+
+	const bound = 4 << 20 // the 100,000 of the wheel alone would be 4.8 MB
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc < bound
+	}, 10*time.Second, 10*time.Millisecond, "cancelled timeouts linger")
+	runtime.KeepAlive(timer)
+}
+
+func TestIdleConnectionsArePushedBackUntilTheyFallSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Minute
+		timer := newTimer(t)
+		connections := make([]hwt.Timeout, 500)
+		closed := make([]time.Time, len(connections))
+		silent := make([]time.Time, len(connections))
+		for i := range connections {
+			timeout, err := timer.AfterFunc(idle, func() { closed[i] = time.Now() })
+			require.NoError(t, err)
+			connections[i] = timeout
+		}
+		for range 10_000 {
+			time.Sleep(rand.N(50 * time.Millisecond))
+			i := rand.N(len(connections))
+			if i%10 != 0 && connections[i].Reset(idle) { // one in ten never says a word
+				silent[i] = time.Now()
+			}
+		}
+		time.Sleep(2 * idle)
+		synctest.Wait()
+		for i, at := range closed {
+			require.False(t, at.IsZero(), "connection %d was never closed", i)
+			if !silent[i].IsZero() {
+				late := at.Sub(silent[i]) - idle
+				assert.True(t, 0 <= late && late <= hashedwheel.DefaultTickDuration, "closed %v late", late)
+			}
+		}
+		assert.Zero(t, timer.Pending())
+		assert.EqualValues(t, len(connections), balanced(t, timer).Accepted, "a reset makes no timeout")
+	})
+}
+
+// job is a task that knows its own deadline, so that another timer can take it
+// over.
+type job struct {
+	due time.Time
+	ran *atomic.Int64
+	at  time.Time
+}
+
+func (j *job) Run(hwt.Timeout) error {
+	j.at = time.Now()
+	j.ran.Add(1)
+	return nil
+}
+
+func TestGracefulShutdownHandsTheRestToAnotherTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, heir := newTimer(t), newTimer(t, hashedwheel.WithName("heir"))
+		var ran atomic.Int64
+		jobs := make([]*job, 10_000)
+		var producers sync.WaitGroup
+		for part := range 4 {
+			producers.Go(func() {
+				for i := part; i < len(jobs); i += 4 {
+					delay := rand.N(time.Hour)
+					jobs[i] = &job{due: time.Now().Add(delay), ran: &ran}
+					_, err := old.NewTimeout(jobs[i], delay)
+					if errors.Is(err, hwt.ErrStopped) {
+						_, err = heir.NewTimeout(jobs[i], delay)
+					}
+					assert.NoError(t, err)
+					time.Sleep(rand.N(time.Second))
+				}
+			})
+		}
+		// In the middle of a tick: what is due at an edge may, at that very instant,
+		// be stopped or run.
+		time.Sleep(15*time.Minute + hashedwheel.DefaultTickDuration/2)
+		unprocessed := old.Stop()
+		assert.NotEmpty(t, unprocessed)
+		for _, timeout := range unprocessed {
+			j := timeout.Task().(*job)
+			_, err := heir.NewTimeout(j, time.Until(j.due))
+			require.NoError(t, err)
+		}
+		producers.Wait()
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+
+		assert.EqualValues(t, len(jobs), ran.Load())
+		for i, j := range jobs {
+			late := j.at.Sub(j.due)
+			require.True(t, 0 <= late && late <= hashedwheel.DefaultTickDuration, "job %d ran %v late", i, late)
+		}
+		s := balanced(t, old)
+		assert.EqualValues(t, len(unprocessed), s.Unprocessed)
+		assert.EqualValues(t, len(jobs), s.Expired+balanced(t, heir).Expired)
+	})
+}
+
+// slots is a worker pool of the kind users bring: it runs so many tasks at once
+// and refuses the others.
+type slots chan struct{}
+
+var errBusy = errors.New("pool is busy")
+
+func (s slots) Submit(task func()) error {
+	select {
+	case s <- struct{}{}:
+		go func() {
+			defer func() { <-s }()
+			task()
+		}()
+		return nil
+	default:
+		return errBusy
+	}
+}
+
+// submit makes an Executor of a pool's method, in one line.
+type submit func(task func()) error
+
+func (f submit) Execute(task func()) error { return f(task) }
+
+func TestBusyPoolRefusesAndTheErrorHandlerHearsOfEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := make(slots, 10)
+		var refused, ran atomic.Int64
+		timer := newTimer(t,
+			hashedwheel.WithExecutor(submit(pool.Submit)),
+			hashedwheel.WithErrorHandler(func(timeout hwt.Timeout, err error) {
+				assert.ErrorIs(t, err, errBusy)
+				assert.True(t, timeout.IsExpired())
+				refused.Add(1)
+			}))
+		for range 25 {
+			_, err := timer.AfterFunc(time.Second, func() {
+				time.Sleep(time.Minute) // would hold up the timer without the pool
+				ran.Add(1)
+			})
+			require.NoError(t, err)
+		}
+		begin := time.Now()
+		var after time.Duration
+		_, err := timer.AfterFunc(70*time.Second, func() { after = time.Since(begin) })
+		require.NoError(t, err)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		assert.EqualValues(t, 10, ran.Load())
+		assert.EqualValues(t, 15, refused.Load())
+		assert.InDelta(t, 70*time.Second, after, float64(hashedwheel.DefaultTickDuration))
+		assert.EqualValues(t, 15, balanced(t, timer).ExecutorRejected)
+	})
+}
+
+func TestOverloadedServerShedsByTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTimer(t, hashedwheel.WithMaxPendingTimeouts(1000))
+		shed, most := 0, int64(0)
+		for range 10_000 {
+			_, err := timer.AfterFunc(time.Second, func() {})
+			most = max(most, timer.Pending())
+			var limit *hwt.PendingLimitError
+			if errors.As(err, &limit) {
+				assert.EqualValues(t, 1000, limit.Max)
+				shed++
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		s := balanced(t, timer)
+		assert.EqualValues(t, shed, s.Rejected)
+		assert.EqualValues(t, 10_000-shed, s.Expired)
+		assert.Positive(t, shed)
+		assert.EqualValues(t, 1000, most, "all that is allowed")
+	})
+}
+
+func TestOneBadTaskAmongManyIsAllThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTimer(t, hashedwheel.WithLogger(slog.New(slog.DiscardHandler)))
+		var ran atomic.Int64
+		for i := range 1000 {
+			_, err := timer.AfterFunc(time.Second, func() {
+				switch i {
+				case 300:
+					panic("a bug")
+				case 600:
+					runtime.Goexit()
+				}
+				ran.Add(1)
+			})
+			require.NoError(t, err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.EqualValues(t, 998, ran.Load())
+		s := balanced(t, timer)
+		assert.EqualValues(t, 1, s.Panics)
+		assert.EqualValues(t, 1, s.Failed)
+		assert.EqualValues(t, 1000, s.Expired)
+	})
+}
