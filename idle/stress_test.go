@@ -77,6 +77,9 @@ func hammer(t *testing.T, r *idle.Reaper, span time.Duration) {
 		})
 		both.Wait()
 		for i, w := range watches {
+			if i%10 == 9 {
+				continue // left for the reaper, however fast this loop is
+			}
 			w.Release()
 			if w.Err() == nil {
 				assert.Zero(t, things[i].closed.Load())
