@@ -97,14 +97,14 @@ type Core struct {
 	position atomic.Int64 // how many of told and due have begun. Atomic: written by the worker, read by watch.
 	workerID atomic.Int64 // the worker's goroutine number. Atomic: written by the worker, read by Stop.
 
-	sleeper  *time.Timer // Worker only.
-	tick     int64       // the latest processed. Worker only.
-	popped   int         // from the intake, at the latest tick. Worker only.
-	overtime bool        // the latest tick's time was over while popping. Worker only.
-	spared   bool        // something in due was reset, and did not expire. Worker only.
-	nextDue  int64       // Next of the wheel when last seen. Worker only.
-	quiet    bool        // the latest tick found the intake empty. Worker only.
-	leftOver bool        // the latest tick reached the transfer cap. Worker only.
+	sleeper   *time.Timer // Worker only.
+	tick      int64       // the latest processed. Worker only.
+	drainFrom int64       // when the intake may be drained again. Worker only.
+	popped    int         // from the intake, at the latest tick. Worker only.
+	overtime  bool        // the latest tick's time was over while popping. Worker only.
+	spared    bool        // something in due was reset, and did not expire. Worker only.
+	nextDue   int64       // Next of the wheel when last seen. Worker only.
+	quiet     bool        // the latest tick found the intake empty. Worker only.
 }
 
 // totals are the counts of Stats that the worker keeps.

@@ -30,6 +30,7 @@ type flatWheel struct {
 	tick   int64
 	moves  []int64
 	faults []string
+	onAdd  func() // called within Add, if not nil
 }
 
 type filing struct {
@@ -55,6 +56,9 @@ func (w *flatWheel) Add(t *Timeout, tick int64) {
 	w.fault(!twice && t.place == nil, "added twice")
 	w.fault(tick >= w.tick, "added for %d at %d", tick, w.tick)
 	w.adds++
+	if w.onAdd != nil {
+		w.onAdd()
+	}
 	w.filed[t] = filing{tick, w.adds}
 	t.place = new(chunk)
 }

@@ -6,9 +6,6 @@ import (
 	"runtime/pprof"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashedwheel/hwt/internal/task"
-	"github.com/hashedwheel/hwt/mpsc"
 )
 
 // Ground rules
@@ -98,111 +95,13 @@ func (c *Core) prepare(now int64) bool {
 	}
 	c.tick = min(now/c.tickDur, max(c.wheel.Next(), c.tick+1))
 	c.wheel.MoveTo(c.tick)
-	c.transfer()
-	c.settleChanged()
+	c.drain(now)
 	c.expire()
 	c.nextDue = c.wheel.Next()
 	c.totals.ticks.Add(1)
 	c.totals.maxLag.Store(max(c.totals.maxLag.Load(), now-c.tick*c.tickDur))
 	c.beginFiring()
 	return true
-}
-
-// transfer moves new timeouts from the intake to the wheel, TransferCap at most.
-func (c *Core) transfer() {
-	room := TransferCap
-	c.quiet, c.leftOver = true, false
-	c.popped, c.overtime = 0, false
-	n := len(c.intake.stripes)
-	for i := range n {
-		s := &c.intake.stripes[(i+int(c.totals.ticks.Load()))&(n-1)] // each comes first in its turn
-		if s.added.Empty() {
-			continue
-		}
-		c.quiet = false
-		s.added.Prune(isVoid)
-		for room > 0 {
-			t := c.pop(&s.added)
-			if t == nil {
-				break
-			}
-			if c.settle(t) {
-				room--
-			}
-		}
-	}
-	if room == 0 || c.popped > popAtLeast {
-		c.countLeftOver()
-	}
-}
-
-// isVoid reports whether a new timeout ended before its transfer, and nobody
-// wants to be told.
-func isVoid(t *Timeout) bool {
-	return ended(atomic.LoadInt64(&t.life)) && !task.WantsCancelled(t.task)
-}
-
-// countLeftOver counts the tick if the cap, or its end, put off some transfers.
-func (c *Core) countLeftOver() {
-	for i := range c.intake.stripes {
-		if !c.intake.stripes[i].added.Empty() {
-			c.leftOver = true
-		}
-	}
-	if c.leftOver {
-		c.totals.leftOver.Add(1)
-	}
-}
-
-// settleChanged acts on the timeouts that were cancelled, or reset to earlier,
-// since they were transferred.
-func (c *Core) settleChanged() {
-	c.popped, c.overtime = 0, false // a share of its own, or new timeouts could starve it
-	for i := range c.intake.stripes {
-		s := &c.intake.stripes[i]
-		for t := c.pop(&s.changed); t != nil; t = c.pop(&s.changed) {
-			c.quiet = false
-			c.settle(t)
-		}
-	}
-}
-
-// popAtLeast is how many timeouts the worker takes from the intake in one tick
-// even if it trails.
-const popAtLeast = 4096
-
-// pop takes a timeout out of q, as long as there is one and the next tick has
-// not come: callers that push as fast as the worker pops, or a worker that gets
-// little of the processor, must not keep what is due from being fired.
-func (c *Core) pop(q *mpsc.Queue[Timeout]) *Timeout {
-	if c.popped++; c.popped%1024 == 0 && c.popped > popAtLeast && c.now()/c.tickDur > c.tick {
-		c.overtime = true
-	}
-	if c.overtime {
-		return nil
-	}
-	return q.Pop()
-}
-
-// settle does what the word of t says, which has just left a queue: t waits in
-// the wheel for its deadline, or it is forgotten. It returns whether it waits.
-func (c *Core) settle(t *Timeout) bool {
-	w := dequeue(&t.life)
-	if t.place != nil {
-		c.wheel.Remove(t)
-	}
-	if ended(w) {
-		if wasCancelled(w) && task.WantsCancelled(t.task) {
-			c.told = append(c.told, t)
-		}
-		return false
-	}
-	c.add(t, w)
-	return true
-}
-
-func (c *Core) add(t *Timeout, w life) {
-	c.wheel.Add(t, max(c.tickOf(deadlineOf(w)), c.tick))
 }
 
 // expire gathers in due what comes due at this tick. What was reset to later

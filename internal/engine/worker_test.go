@@ -199,6 +199,7 @@ func TestDrainingEndsWithItsTick(t *testing.T) {
 		pop := func() {
 			e.core.mu.Lock()
 			defer e.core.mu.Unlock()
+			e.core.quiet = true
 			e.core.transfer()
 		}
 		e.core.tick = 0 // as if the tick had taken so long that the next one has come
@@ -210,6 +211,31 @@ func TestDrainingEndsWithItsTick(t *testing.T) {
 		e.core.tick = 1
 		pop()
 		assert.True(t, e.core.intake.empty(), "there is time")
+	})
+}
+
+// What takes long at one tick is paid for by the next ones, or a worker that
+// trails would do nothing but drain.
+func TestDrainingTakesHalfOfTheTimeAtMost(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		prepare := func() (drained int) {
+			e.after(t, time.Hour, nothing)
+			before := e.wheel.adds
+			require.True(t, e.core.prepare(e.core.now()))
+			return e.wheel.adds - before
+		}
+		time.Sleep(tick)
+		e.wheel.onAdd = func() { time.Sleep(3*tick + tick/2) } // until 4.5
+		assert.Equal(t, 1, prepare())
+		e.wheel.onAdd = nil
+		time.Sleep(tick / 2)
+		for at := 5; at < 8; at++ {
+			assert.Zero(t, prepare(), "at tick %d", at)
+			assert.False(t, e.core.quiet)
+			time.Sleep(tick)
+		}
+		assert.Equal(t, 4, prepare(), "at tick 8")
 	})
 }
 
