@@ -98,8 +98,10 @@ func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) error 
 	}
 	s := c.stripes.of(key)
 	s.mu.Lock()
-	delete(s.flights, key) // what is being fetched is overtaken (C2)
 	dropped, err := c.store(s, key, value, expire)
+	if err == nil {
+		delete(s.flights, key) // what is being fetched is overtaken (C2)
+	}
 	s.mu.Unlock()
 	c.tellEvicted(dropped)
 	return err

@@ -224,6 +224,7 @@ func TestNewRefusesWhatItCannotUse(t *testing.T) {
 		{cache.WithJitter(-0.1), "cache: WithJitter: -0.1 (expected: 0 <= jitter < 1)"},
 		{cache.WithJitter(math.NaN()), "cache: WithJitter: NaN (expected: 0 <= jitter < 1)"},
 		{cache.WithTimer(nil), "cache: WithTimer: nil (expected: a timer)"},
+		{cache.WithTimer((*hashedwheel.Timer)(nil)), "cache: WithTimer: nil (expected: a timer)"},
 		{cache.WithName(""), `cache: WithName: "" (expected: a name)`},
 		{cache.WithOnEvict[string, int](nil), "cache: WithOnEvict: nil (expected: a function)"},
 		{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/isnil"
 )
 
 // DefaultJitter is the share by which expiry is spread to either side.
@@ -55,7 +56,7 @@ func WithJitter(f float64) Option {
 // hashed wheel of its own, with a tick of 100 ms, which Close stops.
 func WithTimer(t hwt.Timer) Option {
 	return func(c *config) error {
-		if t == nil {
+		if isnil.Of(t) {
 			return fmt.Errorf("cache: WithTimer: nil (expected: a timer)")
 		}
 		c.timer = t

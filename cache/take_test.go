@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cache"
+	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
 // slowly is a fetch that takes a second of fake time.
@@ -126,6 +127,21 @@ func TestASetOvertakesAFetch(t *testing.T) {
 		pass(2 * time.Second)
 		assert.Equal(t, 1, old)
 		assert.True(t, holds(c, "a", 2))
+	})
+}
+
+func TestASetThatFailsOvertakesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		timer := newTimer(t, hashedwheel.WithMaxPendingTimeouts(1))
+		c := newCache(t, cache.WithTimer(timer))
+		other, err := timer.AfterFunc(time.Hour, func() {})
+		require.NoError(t, err)
+		go c.Take("a", slowly(1))
+		synctest.Wait()
+		require.ErrorIs(t, c.Set("a", 2), hwt.ErrTooManyPending)
+		other.Cancel()
+		pass(2 * time.Second)
+		assert.True(t, holds(c, "a", 1), "the fetch goes on as if nothing had been")
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/isnil"
 )
 
 // maxShards bounds the shards of a reaper.
@@ -76,7 +77,7 @@ func (c *counts) count(h how) {
 // It returns an error if timer is nil, if timeout is not positive, or if an
 // option is out of its range.
 func NewReaper(timer hwt.Timer, timeout time.Duration, options ...Option) (*Reaper, error) {
-	if timer == nil {
+	if isnil.Of(timer) {
 		return nil, errors.New("idle: NewReaper: timer is nil (expected: a timer)")
 	}
 	if timeout <= 0 {

@@ -167,6 +167,22 @@ func TestTheLongestDelayDoesNotOverflow(t *testing.T) {
 	})
 }
 
+// broken is a timer that panics.
+type broken struct{ hwt.Timer }
+
+func (broken) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { panic("broken") }
+
+// A timer that panics leaves a lock behind.
+func TestATimerThatPanicsLeavesNothingLocked(t *testing.T) {
+	w, err := keyed.New(broken{}, func(int, int) {})
+	require.NoError(t, err)
+	for range 2 {
+		assert.ErrorContains(t, w.SetTimer(1, 1, time.Second), "NewTimeout panicked: broken")
+	}
+	assert.Zero(t, w.Len())
+	w.Stop()
+}
+
 // One callback that panics takes the rest of its tick along.
 func TestAPanicKeepsTheRestOfItsTick(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {

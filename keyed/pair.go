@@ -2,6 +2,8 @@ package keyed
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/puzpuzpuz/xsync/v4"
@@ -104,10 +106,16 @@ func (w *Wheel[K, V]) replace(key K, current hwt.Timeout, delay time.Duration) (
 	return t, err
 }
 
-// schedule returns a new timeout for key. Under the lock of the key's bucket.
-func (w *Wheel[K, V]) schedule(key K, delay time.Duration) (hwt.Timeout, error) {
+// schedule returns a new timeout for key. Under the lock of the key's bucket,
+// which a panic of somebody else's timer would leave locked for ever.
+func (w *Wheel[K, V]) schedule(key K, delay time.Duration) (_ hwt.Timeout, err error) {
 	if w.closed.Load() {
 		return nil, ErrClosed
 	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("keyed: the timer's NewTimeout panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
 	return w.timer.NewTimeout(&trigger[K, V]{wheel: w, key: key}, delay)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/isnil"
 	"github.com/hashedwheel/hwt/internal/keys"
 )
 
@@ -34,9 +35,9 @@ type Wheel[K comparable, V any] struct {
 // drained: the pairs pending when the timer was stopped, and those whose
 // callbacks an executor refused.
 //
-// A nil timer or function, and an option out of its range, is an error.
+// A nil timer or function, also a nil pointer as a timer, and an option out of its range, is an error.
 func New[K comparable, V any](timer hwt.Timer, execute func(key K, value V), options ...Option) (*Wheel[K, V], error) {
-	if timer == nil {
+	if isnil.Of(timer) {
 		return nil, errors.New("keyed: New: timer is nil (expected: a timer)")
 	}
 	if execute == nil {

@@ -239,6 +239,8 @@ func TestNewRefusesWhatItCannotUse(t *testing.T) {
 	execute := func(int, int) {}
 	_, err := keyed.New[int, int](nil, execute)
 	assert.EqualError(t, err, "keyed: New: timer is nil (expected: a timer)")
+	_, err = keyed.New((*hashedwheel.Timer)(nil), func(int, int) {})
+	assert.EqualError(t, err, "keyed: New: timer is nil (expected: a timer)")
 	_, err = keyed.New[int, int](timer, nil)
 	assert.EqualError(t, err, "keyed: New: execute is nil (expected: a function)")
 	_, err = keyed.New(timer, execute, nil)
