@@ -18,6 +18,10 @@ var (
 	ErrTooManyPending = errors.New("hwt: too many pending timeouts")
 )
 
+// ErrGoexit is what the error handler gets of a task that ended its goroutine by
+// runtime.Goexit, as testing.T.FailNow does.
+var ErrGoexit = errors.New("hwt: task called runtime.Goexit")
+
 // PendingLimitError is the refusal of a timeout that would have exceeded the
 // timer's limit of pending timeouts. It is an ErrTooManyPending.
 type PendingLimitError struct {

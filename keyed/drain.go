@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
 )
 
 // Drain takes out every pending pair and calls f with each, several at a time,
@@ -86,7 +85,7 @@ func (d *drain[K, V]) call(t taken[K, V]) {
 // broken notes that a callback did not return: it panicked with recovered, or
 // ended its goroutine.
 func (d *drain[K, V]) broken(recovered any) {
-	err := task.ErrGoexit
+	err := hwt.ErrGoexit
 	if recovered != nil {
 		err = &hwt.PanicError{Value: recovered, Stack: debug.Stack()}
 	}

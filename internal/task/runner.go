@@ -4,7 +4,6 @@ package task
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -12,9 +11,6 @@ import (
 
 	"github.com/hashedwheel/hwt"
 )
-
-// ErrGoexit is reported for a task that ended its goroutine.
-var ErrGoexit = errors.New("hwt: task called runtime.Goexit")
 
 // Func is the task of AfterFunc.
 type Func func()
@@ -140,7 +136,7 @@ func (r *Runner) submit(timeout hwt.Timeout, task func()) {
 func (r *Runner) broken(timeout hwt.Timeout, recovered any) {
 	if recovered == nil {
 		r.failed.Add(1)
-		r.report(timeout, ErrGoexit)
+		r.report(timeout, hwt.ErrGoexit)
 		return
 	}
 	r.panics.Add(1)

@@ -151,7 +151,7 @@ func TestPanicWithNilIsAPanic(t *testing.T) {
 func TestGoexitIsReportedAndEndsTheGoroutine(t *testing.T) {
 	b := newBench()
 	assert.False(t, b.run(func() error { runtime.Goexit(); return nil }))
-	assert.Equal(t, []error{ErrGoexit}, b.errs)
+	assert.Equal(t, []error{hwt.ErrGoexit}, b.errs)
 	assert.Equal(t, [3]int64{1, 0, 0}, b.counts())
 }
 
@@ -162,7 +162,7 @@ func TestGoexitAfterARecoveredPanicIsStillAGoexit(t *testing.T) {
 		defer func() { _ = recover() }()
 		panic("hidden")
 	}))
-	assert.Equal(t, []error{ErrGoexit}, b.errs)
+	assert.Equal(t, []error{hwt.ErrGoexit}, b.errs)
 }
 
 func TestErrorsAreLoggedWithoutAHandler(t *testing.T) {
@@ -298,7 +298,7 @@ func TestExecutorThatBreaksIsReported(t *testing.T) {
 	assert.False(t, b.run(func() error { return nil }))
 	require.Len(t, b.errs, 2)
 	assert.ErrorContains(t, b.errs[0], "pool is broken")
-	assert.Equal(t, ErrGoexit, b.errs[1])
+	assert.Equal(t, hwt.ErrGoexit, b.errs[1])
 	assert.Equal(t, [3]int64{1, 1, 0}, b.counts())
 }
 
