@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/jobs"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/runner"
 )
@@ -48,7 +49,7 @@ func (s *summary) listUnfired() {
 		if !u.Scheduled {
 			note = "(not scheduled yet) "
 		}
-		fmt.Fprintf(s.c.err, "%9s  %-16s  %s%s\n", seconds(max(0, u.Remaining)), printable(u.ID), note, printable(u.Message))
+		fmt.Fprintf(s.c.err, "%9s  %-16s  %s%s\n", human.Duration(max(0, u.Remaining)), printable(u.ID), note, printable(u.Message))
 	}
 }
 
