@@ -15,11 +15,13 @@ type Detector[T any] struct {
 }
 
 // NewDetector returns a detector of resources that reports call resourceType,
-// as in "pool.Conn". It starts nothing.
+// as in "pool.Conn". It starts nothing. A nil option changes nothing.
 func NewDetector[T any](resourceType string, options ...Option) *Detector[T] {
 	d := &Detector[T]{core: core{resourceType: resourceType, release: "Close"}}
 	for _, option := range options {
-		option(&d.core)
+		if option != nil {
+			option(&d.core)
+		}
 	}
 	return d
 }

@@ -151,6 +151,10 @@ func TestTheSamplingIntervalIsAnOption(t *testing.T) {
 	}
 }
 
+func TestANilOptionChangesNothing(t *testing.T) {
+	assert.NotPanics(t, func() { leak.NewDetector[int]("resource", nil) })
+}
+
 func TestNilIsNotTracked(t *testing.T) {
 	at(t, leak.Paranoid)
 	d, _ := newSinkDetector()
