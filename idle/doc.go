@@ -44,7 +44,7 @@
 //
 //	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Second))
 //
-// A watch is 64 bytes and a wrapped connection's 80, and each about 10 bytes more
+// A watch is 64 bytes and a wrapped connection's 96, and each about 10 bytes more
 // for its share of a timeout: watches share them, 64 to one, at no loss of
 // precision. A million connections that are touched every other second, with a
 // timeout of ten seconds, keep a wheel busy for about 3 ms a second.

@@ -113,7 +113,7 @@ func NewReaper(timer hwt.Timer, timeout time.Duration, options ...Option) (*Reap
 func (r *Reaper) Wrap(c net.Conn) net.Conn {
 	wrapped := newConn(c)
 	own := wrapped.base()
-	own.watch.streams = isStream(c)
+	own.watch.pieces = r.activity&Writes != 0 && isStream(c)
 	r.begin(&own.watch, wrapped, c)
 	return wrapped
 }

@@ -123,6 +123,101 @@ func feed(client, server net.Conn) net.Conn {
 	return server
 }
 
+// interrupted is a connection at which something else happens after the first
+// piece was written.
+type interrupted struct {
+	*net.TCPConn
+	once      sync.Once
+	meanwhile func()
+}
+
+func (c *interrupted) Write(p []byte) (int, error) {
+	n, err := c.TCPConn.Write(p)
+	c.once.Do(c.meanwhile)
+	return n, err
+}
+
+func (c *interrupted) ReadFrom(r io.Reader) (int64, error) {
+	n, err := c.TCPConn.ReadFrom(r)
+	c.once.Do(c.meanwhile)
+	return n, err
+}
+
+// TestWritesOfSeveralDoNotMix holds a wrapper to what a connection of package net
+// does: what one call writes is not mixed with what another does, however long.
+func TestWritesOfSeveralDoNotMix(t *testing.T) {
+	const n = 1 << 20
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	for name, send := range map[string]func(net.Conn) error{
+		"write": func(c net.Conn) error {
+			_, err := c.Write(random(n))
+			return err
+		},
+		"file": func(c net.Conn) error {
+			_, err := io.Copy(c, file(t, n))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, server := tcpPair(t)
+			defer client.Close()
+			got := received(client)
+			bare := &interrupted{TCPConn: server.(*net.TCPConn)}
+			c := r.Wrap(bare)
+			var other sync.WaitGroup
+			bare.meanwhile = func() {
+				other.Go(func() {
+					_, err := c.Write([]byte("another"))
+					assert.NoError(t, err)
+				})
+				time.Sleep(30 * time.Millisecond) // it would write now, if it could
+			}
+			require.NoError(t, send(c))
+			other.Wait()
+			require.NoError(t, c.Close())
+			assert.True(t, bytes.Equal(append(random(n), "another"...), <-got))
+		})
+	}
+}
+
+// TestWhatDoesNotCountGoesInOnePiece counts the calls that reach the connection.
+func TestWhatDoesNotCountGoesInOnePiece(t *testing.T) {
+	const n = 1 << 20
+	for activity, whole := range map[idle.Activity]bool{idle.Reads: true, idle.Writes: false} {
+		r := newReaper(t, newTimer(t, second), time.Hour, idle.WithActivity(activity))
+		client, server := tcpPair(t)
+		defer client.Close()
+		got := received(client)
+		bare := &counting{TCPConn: server.(*net.TCPConn)}
+		c := r.Wrap(bare)
+		_, err := c.Write(random(n))
+		require.NoError(t, err)
+		assert.Equal(t, whole, bare.calls == 1, "%d writes", bare.calls)
+		bare.calls = 0
+		_, err = io.Copy(c, file(t, n))
+		require.NoError(t, err)
+		assert.Equal(t, whole, bare.calls == 1, "%d transfers", bare.calls)
+		c.Close()
+		assert.Len(t, <-got, 2*n)
+	}
+}
+
+// counting is a connection that counts what is done to it.
+type counting struct {
+	*net.TCPConn
+	calls int
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	c.calls++
+	return c.TCPConn.Write(p)
+}
+
+func (c *counting) ReadFrom(r io.Reader) (int64, error) {
+	c.calls++
+	return c.TCPConn.ReadFrom(r)
+}
+
 func TestABlockedTransferIsReapedAndSaysSo(t *testing.T) {
 	r := newReaper(t, newTimer(t, time.Millisecond), 300*time.Millisecond)
 	_, source := tcpPair(t)

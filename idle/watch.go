@@ -20,7 +20,7 @@ type Watch struct {
 	shard   *shard       // Immutable after it was made.
 	cohort  *cohort      // that it is a member of, nil if none. Guarded by shard.mu.
 	slot    uint8        // where in the cohort. Guarded by shard.mu.
-	streams bool         // of a wrapped connection: see conn. Immutable after it was made.
+	pieces  bool         // whether a wrapped connection's writes go in pieces. Immutable after it was made.
 	what    io.Closer    // Immutable after it was made.
 }
 
