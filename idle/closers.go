@@ -3,6 +3,7 @@ package idle
 import (
 	"errors"
 	"fmt"
+	"net"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -111,7 +112,7 @@ func (c *closers) finish(v victim) {
 	}()
 	r, e := c.reaper, v.event()
 	defer r.isolated("Close", e.What, func() {
-		if err := e.What.Close(); err != nil {
+		if err := e.What.Close(); err != nil && !errors.Is(err, net.ErrClosed) { // else somebody was faster
 			r.report(fmt.Errorf("idle: closing %T: %w", e.What, err))
 		}
 	})

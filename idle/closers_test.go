@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // closer is a Close of the test's choice.
@@ -67,6 +68,45 @@ func TestMoreHangingClosesThanGoroutines(t *testing.T) {
 		synctest.Wait()
 		assert.True(t, late.isClosed())
 	})
+}
+
+// TestAnEndedWatchKeepsTheTimeoutThatEndedIt changes it while its close waits for
+// those that hang: the event must tell of the timeout that was kept.
+func TestAnEndedWatchKeepsTheTimeoutThatEndedIt(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var told events
+		hang := make(chan struct{})
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithOnIdle(told.add))
+		for range 256 {
+			r.Watch(closer(func() error {
+				<-hang
+				return nil
+			}))
+		}
+		time.Sleep(5 * second)
+		w := r.Watch(newThing())
+		time.Sleep(15 * second)
+		require.ErrorIs(t, w.Err(), idle.ErrIdle)
+		w.SetTimeout(time.Hour)
+		close(hang)
+		synctest.Wait()
+		require.Len(t, told.list(), 257)
+		assert.Equal(t, 10*second, told.list()[256].Timeout)
+		assert.Equal(t, 10*second, w.Timeout())
+	})
+}
+
+// TestAConnectionThatTheCallbackClosedIsNoFailure also holds for whoever closes
+// it between its end and the reaper's close.
+func TestAConnectionThatTheCallbackClosedIsNoFailure(t *testing.T) {
+	var failed failures
+	r := newReaper(t, newTimer(t, time.Millisecond), 5*time.Millisecond, idle.WithErrorHandler(failed.add),
+		idle.WithOnIdle(func(e idle.Event) { e.What.Close() }))
+	client, server := tcpPair(t)
+	defer client.Close()
+	r.Wrap(server)
+	eventually(t, func() bool { return r.Stats().Idle == 1 && r.Stats().Closing == 0 })
+	assert.Empty(t, failed.list())
 }
 
 func TestACallbackThatPanicsIsIsolated(t *testing.T) {

@@ -63,15 +63,16 @@ func (s *shard) remove(w *Watch) {
 	s.tidy(c)
 }
 
-// setTimeout changes the timeout of w.
+// setTimeout changes the timeout of w. Of one that is out of its cohort it is
+// kept, since that is the timeout by which the reaper ended it.
 func (s *shard) setTimeout(w *Watch, timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = s.reaper.timeout
 	}
 	s.mu.Lock()
 	var err error
-	w.timeout.Store(int64(timeout))
 	if c := w.cohort; c != nil {
+		w.timeout.Store(int64(timeout))
 		err = c.hasten(w, s.now())
 		s.tidy(c)
 	}
