@@ -115,11 +115,19 @@ func isStream(c net.Conn) bool {
 	case *net.TCPConn, *tls.Conn:
 		return true
 	case *net.UnixConn:
-		return c.LocalAddr().Network() == "unix"
+		return networkOf(c) == "unix"
 	}
 	_, reads := c.(io.ReaderFrom)
 	_, halves := c.(closeWriter)
 	return reads && halves
+}
+
+// networkOf returns the network of c, "" if c is not open.
+func networkOf(c net.Conn) string {
+	if a := c.LocalAddr(); a != nil {
+		return a.Network()
+	}
+	return ""
 }
 
 type (

@@ -35,17 +35,27 @@ func TestAWrapperCanDoWhatItsConnectionCan(t *testing.T) {
 		&net.TCPConn{}, &net.UnixConn{}, &net.UDPConn{}, &net.IPConn{}, &tls.Conn{}, near,
 		struct{ net.Conn }{near}, struct{ *net.TCPConn }{&net.TCPConn{}},
 	} {
-		func() {
-			defer func() { require.Nil(t, recover(), "%T", c) }()
-			if _, ok := c.(*net.UnixConn); ok {
-				client, _ := unixPair(t)
-				c = client
-			}
-			wrapped := r.Wrap(c)
-			assert.Equal(t, can(c), can(wrapped), "%T", c)
-			assert.Equal(t, c, wrapped.(interface{ NetConn() net.Conn }).NetConn())
-			idle.WatchOf(wrapped).Release()
-		}()
+		wrapped := r.Wrap(c)
+		assert.Equal(t, can(c), can(wrapped), "%T", c)
+		assert.Equal(t, c, wrapped.(interface{ NetConn() net.Conn }).NetConn())
+		idle.WatchOf(wrapped).Release()
+	}
+}
+
+// TestAConnectionThatIsNotOpenIsTheirError, as it is without a wrapper.
+func TestAConnectionThatIsNotOpenIsTheirError(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	defer c.Close()
+	for _, never := range []net.Conn{&net.TCPConn{}, &net.UnixConn{}} {
+		_, err := io.Copy(c, never)
+		assert.ErrorIs(t, err, syscall.EINVAL)
+		_, err = io.Copy(c, r.Wrap(never))
+		assert.ErrorIs(t, err, syscall.EINVAL)
+		_, err = r.Wrap(never).Write([]byte("x"))
+		assert.ErrorIs(t, err, syscall.EINVAL)
 	}
 }
 

@@ -114,7 +114,7 @@ func rawOf(r io.Reader) syscall.RawConn {
 	if !ok {
 		return nil
 	}
-	switch c.LocalAddr().Network() {
+	switch networkOf(c) {
 	case "tcp", "unix":
 		if raw, err := c.SyscallConn(); err == nil {
 			return raw
