@@ -15,7 +15,8 @@
 // A read or write of a wrapped connection counts when it has moved at least a
 // byte; WithActivity chooses which of the two. Waiting in Read is not activity,
 // so a handler that works for longer than the timeout without a byte should
-// touch its connection's watch, found by WatchOf, or give it a longer timeout.
+// touch its connection's watch, found by WatchOf, or give it a longer timeout;
+// and touch it before it takes that timeout back.
 // For anything but connections, Reaper.Watch returns a Watch to be touched.
 //
 // A long write to a stream is done in pieces, and so is a transfer by io.Copy in

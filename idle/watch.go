@@ -44,7 +44,7 @@ func (w *Watch) Release() {
 
 // SetTimeout changes the idle timeout from now on; the latest activity stays
 // what it is, so that a watch that has been quiet for longer is closed at the
-// next tick. A timeout of zero or less means the reaper's own. It does nothing
+// next tick, unless it is touched first. A timeout of zero or less means the reaper's own. It does nothing
 // once the watch ended.
 //
 // It costs as much as Release, and a timer operation if the deadline comes
