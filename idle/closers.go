@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +49,9 @@ func (c *closers) take(victims []victim) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.head > len(c.queue)/2 { // drop what is done, so that the queue is no longer than what waits
+		c.queue, c.head = slices.Delete(c.queue, 0, c.head), 0
+	}
 	c.queue = append(c.queue, victims...)
 	c.recruit()
 }

@@ -109,6 +109,33 @@ func TestAConnectionThatTheCallbackClosedIsNoFailure(t *testing.T) {
 	assert.Empty(t, failed.list())
 }
 
+// TestAQueueThatNeverEmptiesDropsWhatIsDone has closes come as fast as they go,
+// 256 a second, with as many always waiting.
+func TestAQueueThatNeverEmptiesDropsWhatIsDone(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		r := newReaper(t, newRuntimeTimer(t), second)
+		longest := 0
+		for i := range 100 {
+			n := 256
+			if i == 0 {
+				n *= 3
+			}
+			for range n {
+				r.Watch(closer(func() error {
+					time.Sleep(second)
+					return nil
+				}))
+			}
+			time.Sleep(second)
+			synctest.Wait()
+			longest = max(longest, idle.Backlog(r))
+		}
+		assert.Less(t, longest, 2000, "of 25,600")
+		time.Sleep(time.Minute)
+		assert.Zero(t, r.Stats().Closing)
+	})
+}
+
 func TestACallbackThatPanicsIsIsolated(t *testing.T) {
 	for name, misbehave := range map[string]func(){
 		"panic":  func() { panic("from the callback") },

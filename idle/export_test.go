@@ -7,7 +7,19 @@ const (
 	SizeOfWatch  = unsafe.Sizeof(Watch{})
 	SizeOfTCP    = unsafe.Sizeof(tcpConn{})
 	SizeOfCohort = unsafe.Sizeof(cohort{})
+
+	// What a touch reads and what others write are that far apart, within a
+	// shard and to the next one.
+	GapInShard = unsafe.Offsetof(shard{}.mu) - unsafe.Offsetof(shard{}.start) - unsafe.Sizeof(shard{}.start)
+	GapToNext  = unsafe.Sizeof(shard{}) - unsafe.Offsetof(shard{}.counts) - unsafe.Sizeof(shard{}.counts)
 )
+
+// Backlog returns how many victims a reaper's queue holds, done or not.
+func Backlog(r *Reaper) int {
+	r.closers.mu.Lock()
+	defer r.closers.mu.Unlock()
+	return len(r.closers.queue)
+}
 
 // Life lets tests drive the word of a watch by hand.
 type Life = life

@@ -20,6 +20,7 @@ type shard struct {
 	full   set    // cohorts without. Guarded by mu.
 	closed bool   // Guarded by mu.
 	counts counts // Guarded by mu.
+	_      [padding]byte
 }
 
 // now is the time since the reaper was made, in nanoseconds.
