@@ -49,7 +49,7 @@ func (c *closers) take(victims []victim) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.head > len(c.queue)/2 { // drop what is done, so that the queue is no longer than what waits
+	if c.head > len(c.queue)/2 { // what is done makes room, before the queue grows
 		c.queue, c.head = slices.Delete(c.queue, 0, c.head), 0
 	}
 	c.queue = append(c.queue, victims...)
