@@ -46,6 +46,8 @@ func TestIdleRefusesNonsense(t *testing.T) {
 		"idle --connections 0":          `"--connections" flag: must be a number from 1 to 1,000,000`,
 		"idle --idle-after 1ms":         `"--idle-after" flag: must be a duration from 10ms to 24h0m0s`,
 		"idle --talkers 101 --talk 10s": `"--talkers" flag: must be a percentage from 0 to 100`,
+		"idle --serve-only --json":      "--json: is of the clients and their report, and --serve-only has none",
+		"idle --serve-only --seed 2":    "--seed: ",
 		"idle now":                      `unknown command "now" for "hwtdemo idle"`,
 	} {
 		r := call("", strings.Fields(line)...)
