@@ -21,7 +21,7 @@ type closer func() error
 func (c closer) Close() error { return c() }
 
 func TestACloseThatHangsHoldsUpNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newReaper(t, newTimer(t, second), 10*second)
 		things := make([]*thing, 1000)
@@ -48,7 +48,7 @@ func TestACloseThatHangsHoldsUpNobody(t *testing.T) {
 }
 
 func TestMoreHangingClosesThanGoroutines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newReaper(t, newTimer(t, second), 10*second)
 		for range 300 {
@@ -142,7 +142,7 @@ func TestACallbackThatPanicsIsIsolated(t *testing.T) {
 		"goexit": runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			timertest.Bubble(t, func(t *testing.T) {
 				var failed failures
 				r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(failed.add),
 					idle.WithOnIdle(func(idle.Event) { misbehave() }))
@@ -166,7 +166,7 @@ func TestACallbackThatPanicsIsIsolated(t *testing.T) {
 }
 
 func TestACloseThatPanicsOrFailsIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		broken := errors.New("does not close")
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(failed.add))
@@ -182,7 +182,7 @@ func TestACloseThatPanicsOrFailsIsReported(t *testing.T) {
 }
 
 func TestAnErrorHandlerMayPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(func(error) { panic("again") }))
 		r.Watch(closer(func() error { panic("from Close") }))
 		time.Sleep(20 * second)

@@ -8,13 +8,13 @@ import (
 	"os"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // can tells which methods beyond net.Conn a connection has.
@@ -74,7 +74,7 @@ func TestAWrapperNeverOffersMore(t *testing.T) {
 }
 
 func TestAReadInProgressIsInterrupted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		near, _ := pipe(t)
@@ -121,7 +121,7 @@ func TestWhatCounts(t *testing.T) {
 		{idle.Writes, true, true}, {idle.Writes, false, false},
 		{idle.Reads | idle.Writes, true, false}, {idle.Reads | idle.Writes, false, false},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		timertest.Bubble(t, func(t *testing.T) {
 			r := newReaper(t, newTimer(t, second), 10*second, idle.WithActivity(c.activity))
 			near, far := pipe(t)
 			wrapped := r.Wrap(near)
@@ -146,7 +146,7 @@ func TestWhatCounts(t *testing.T) {
 }
 
 func TestAByteNowAndThenKeepsAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // slow loris
+	timertest.Bubble(t, func(t *testing.T) { // slow loris
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithActivity(idle.Reads))
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
@@ -165,7 +165,7 @@ func TestAByteNowAndThenKeepsAlive(t *testing.T) {
 }
 
 func TestSlowLorisDiesOfAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithMaxAge(time.Minute))
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
@@ -184,7 +184,7 @@ func TestSlowLorisDiesOfAge(t *testing.T) {
 }
 
 func TestDeadlinesStayTheConnectionsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, _ := pipe(t)
 		wrapped := r.Wrap(near)
@@ -217,7 +217,7 @@ func TestClosingByHandReleasesAtOnce(t *testing.T) {
 }
 
 func TestAHalfClosedConnectionIsStillWatched(t *testing.T) {
-	r := newReaper(t, newTimer(t, time.Millisecond), 50*time.Millisecond)
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
 	c := r.Wrap(server)
@@ -227,21 +227,25 @@ func TestAHalfClosedConnectionIsStillWatched(t *testing.T) {
 	assert.Equal(t, io.EOF, err)
 	_, err = client.Write([]byte("still there"))
 	require.NoError(t, err)
+	before := time.Now()
 	n, err = c.Read(make([]byte, 20))
 	assert.Equal(t, 11, n)
 	require.NoError(t, err)
+	countsSince(t, before, c)
+	idle.WatchOf(c).SetTimeout(50 * time.Millisecond)
 	_, err = c.Read(make([]byte, 20))
 	assert.ErrorIs(t, err, idle.ErrIdle)
 }
 
 func TestAPeerThatClosedItsSideIsIdle(t *testing.T) {
-	r := newReaper(t, newTimer(t, time.Millisecond), 20*time.Millisecond)
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
 	c := r.Wrap(server)
 	require.NoError(t, client.(*net.TCPConn).CloseWrite())
 	_, err := c.Read(make([]byte, 1))
 	assert.Equal(t, io.EOF, err, "an end of file stays what it is")
+	idle.WatchOf(c).SetTimeout(20 * time.Millisecond)
 	eventually(t, func() bool { return errors.Is(idle.WatchOf(c).Err(), idle.ErrIdle) })
 	_, err = client.Read(make([]byte, 1))
 	assert.Equal(t, io.EOF, err, "closed")

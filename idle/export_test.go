@@ -1,6 +1,9 @@
 package idle
 
-import "unsafe"
+import (
+	"time"
+	"unsafe"
+)
 
 // What tests see of the insides.
 const (
@@ -20,6 +23,9 @@ func Backlog(r *Reaper) int {
 	defer r.closers.mu.Unlock()
 	return len(r.closers.queue)
 }
+
+// Latest returns when the latest activity of w was.
+func Latest(w *Watch) time.Time { return w.shard.start.Add(time.Duration(w.life.last())) }
 
 // Life lets tests drive the word of a watch by hand.
 type Life = life

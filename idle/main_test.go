@@ -116,6 +116,13 @@ func eventually(t testing.TB, condition func() bool) {
 	require.Eventually(t, condition, 20*time.Second, 2*time.Millisecond)
 }
 
+// countsSince waits until there was activity on c since then. Unlike a connection
+// that outlives its timeout it does not ask how fast this machine is.
+func countsSince(t testing.TB, then time.Time, c net.Conn) {
+	t.Helper()
+	eventually(t, func() bool { return !idle.Latest(idle.WatchOf(c)).Before(then) })
+}
+
 // conserved checks that the reaper's counts add up.
 func conserved(t testing.TB, r *idle.Reaper) idle.Stats {
 	t.Helper()

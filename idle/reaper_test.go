@@ -17,6 +17,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 func TestOptionsOutOfRangeAreErrors(t *testing.T) {
@@ -41,7 +42,7 @@ func TestOptionsOutOfRangeAreErrors(t *testing.T) {
 }
 
 func TestACloseOfTheReaperLetsGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		things := make([]*thing, 200)
@@ -71,7 +72,7 @@ func TestACloseOfTheReaperLetsGo(t *testing.T) {
 }
 
 func TestACloseOfTheReaperCanCloseAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var told events
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithCloseAll(), idle.WithOnIdle(told.add))
 		near, _ := pipe(t)
@@ -102,7 +103,7 @@ func TestACloseOfTheReaperCanCloseAll(t *testing.T) {
 }
 
 func TestAStoppedTimerWatchesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second, idle.WithErrorHandler(failed.add))
@@ -133,7 +134,7 @@ func TestAStoppedTimerWatchesNothing(t *testing.T) {
 }
 
 func TestATimerAtItsLimitIsNoObstacle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		timer := newTimer(t, second, hashedwheel.WithMaxPendingTimeouts(1))
 		_, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), 40*second)
@@ -174,7 +175,7 @@ func (d *dropping) Execute(task func()) error {
 }
 
 func TestALookThatTheExecutorDroppedIsMadeUpFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		executor := &dropping{}
 		executor.refuse.Store(true)
 		timer := newTimer(t, second, hashedwheel.WithExecutor(executor),
@@ -206,7 +207,7 @@ func TestTheDefaultLogTellsOfPanicsAndOfTheFirstRefusal(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		r.Watch(closer(func() error { panic("from Close") }))
