@@ -27,6 +27,17 @@ func Backlog(r *Reaper) int {
 // Latest returns when the latest activity of w was.
 func Latest(w *Watch) time.Time { return w.shard.start.Add(time.Duration(w.life.last())) }
 
+// Cohorts returns how many cohorts a reaper has.
+func Cohorts(r *Reaper) (n int) {
+	for i := range r.shards {
+		s := &r.shards[i]
+		s.mu.Lock()
+		n += len(s.open) + len(s.full)
+		s.mu.Unlock()
+	}
+	return n
+}
+
 // Life lets tests drive the word of a watch by hand.
 type Life = life
 

@@ -50,6 +50,30 @@ func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 	}
 }
 
+// TestATouchAtTheMomentOfExpiryCounts touches so often that some touches come in
+// between the reaper's look at the latest activity and the end (L3). Those that
+// it closes must have been quiet for their timeout all the same.
+func TestATouchAtTheMomentOfExpiryCounts(t *testing.T) {
+	const timeout = 3 * time.Microsecond
+	var early atomic.Int64
+	r := newReaper(t, newRuntimeTimer(t), timeout, idle.WithOnIdle(func(e idle.Event) {
+		if e.Idle < timeout {
+			early.Add(1)
+		}
+	}))
+	for range 300 {
+		watches := make([]*idle.Watch, 64)
+		for i := range watches {
+			watches[i] = r.Watch(&once{})
+		}
+		for i := range 100 * len(watches) {
+			watches[i%len(watches)].Touch()
+		}
+	}
+	eventually(t, func() bool { return r.Stats().Watched == 0 && r.Stats().Closing == 0 })
+	assert.Zero(t, early.Load(), "of %d", r.Stats().Idle)
+}
+
 func hammer(t *testing.T, r *idle.Reaper, span time.Duration) {
 	for end, first := time.Now().Add(span), true; first || time.Now().Before(end); first = false {
 		things := make([]once, 100)
