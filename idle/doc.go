@@ -21,10 +21,18 @@
 //
 // A long write to a stream is done in pieces, and so is a transfer by io.Copy in
 // the kernel, by splice or sendfile; each piece counts. A transfer is idle only
-// if it moves less than 1 KiB/s, or less than 4 KiB in the whole timeout. A
-// transfer from a connection takes what has arrived, so there a byte counts.
-// Only what goes from a TCP connection or a file to a
-// Unix connection leaves the kernel, and from a Unix connection to a file.
+// if the socket takes less than 1 KiB/s, or less than 4 KiB in the whole timeout.
+// A transfer from a connection takes what has arrived, so there a byte counts.
+//
+// A socket takes nothing while its send buffer is full, and a full one takes more
+// only when a third of it is free, as with a write deadline. On Linux it may grow
+// to 4 MB: a peer so slow that it does not take a third of that in the timeout is
+// closed, unless SetWriteBuffer makes the buffer smaller.
+//
+// These leave the kernel, and are read and written instead: what goes to a Unix
+// connection; what goes from a wrapped Unix connection to anything but a wrapped
+// TCP connection; and io.CopyN from a wrapped connection to a file, or to a TCP
+// connection that is not wrapped, which do not ask the wrapper.
 //
 // # What is promised
 //

@@ -115,10 +115,12 @@ func TestIOCopyMovesEverything(t *testing.T) {
 	}
 }
 
-// feed writes three MiB and a bit to client, closes it, and returns server.
+const fed = 3<<20 + 17
+
+// feed writes that many bytes to client, closes it, and returns server.
 func feed(client, server net.Conn) net.Conn {
 	go func() {
-		client.Write(random(3<<20 + 17))
+		client.Write(random(fed))
 		client.Close()
 	}()
 	return server
