@@ -165,6 +165,30 @@ func TestACallbackThatPanicsIsIsolated(t *testing.T) {
 	}
 }
 
+// TestCallbacksThatEndAllGoroutinesHoldUpNobody has every goroutine that there may
+// be wait, so that none is left to go on when they end.
+func TestCallbacksThatEndAllGoroutinesHoldUpNobody(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		end := make(chan struct{})
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(func(error) {}),
+			idle.WithOnIdle(func(idle.Event) {
+				<-end
+				runtime.Goexit()
+			}))
+		things := make([]*thing, 500)
+		for i := range things {
+			things[i] = newThing()
+			r.Watch(things[i])
+		}
+		time.Sleep(20 * second)
+		close(end)
+		synctest.Wait()
+		for _, c := range things {
+			require.True(t, c.isClosed())
+		}
+	})
+}
+
 func TestACloseThatPanicsOrFailsIsReported(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures

@@ -200,6 +200,21 @@ func TestDeadlinesStayTheConnectionsOwn(t *testing.T) {
 	})
 }
 
+func TestAReadThatBringsNothingDoesNotCount(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		r := newReaper(t, newTimer(t, second), 10*second)
+		near, _ := pipe(t)
+		c := r.Wrap(near)
+		start := time.Now()
+		for idle.WatchOf(c).Err() == nil {
+			if c.SetReadDeadline(time.Now().Add(second/2)) == nil {
+				c.Read(make([]byte, 1))
+			}
+			require.LessOrEqual(t, time.Since(start), 12*second)
+		}
+	})
+}
+
 func TestClosingByHandReleasesAtOnce(t *testing.T) {
 	timer := newTimer(t, second)
 	r := newReaper(t, timer, time.Hour)
