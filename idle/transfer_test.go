@@ -99,9 +99,11 @@ func TestIOCopyMovesEverything(t *testing.T) {
 					expect := want
 					if limit > 0 {
 						expect = want[:limit]
-						moved, err := io.CopyN(dst, src, limit)
+						limited := &io.LimitedReader{R: src, N: limit}
+						moved, err := io.Copy(dst, limited)
 						assert.Equal(t, limit, moved)
 						assert.NoError(t, err)
+						assert.Zero(t, limited.N, "what is left to read")
 					} else {
 						moved, err := io.Copy(dst, src)
 						assert.EqualValues(t, n, moved)
