@@ -280,6 +280,32 @@ func TestATrickleKeepsATransferAlive(t *testing.T) {
 	dst.Close()
 }
 
+// TestATricklingPipeKeepsATransferAlive reads from a file that the kernel cannot
+// tell how much of will come.
+func TestATricklingPipeKeepsATransferAlive(t *testing.T) {
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
+	client, server := tcpPair(t)
+	defer client.Close()
+	dst := r.Wrap(server)
+	defer dst.Close()
+	from, to, err := os.Pipe()
+	require.NoError(t, err)
+	defer from.Close()
+	done := make(chan error)
+	go func() {
+		_, err := io.Copy(dst, from)
+		done <- err
+	}()
+	for range 5 {
+		before := time.Now()
+		_, err := to.WriteString("x")
+		require.NoError(t, err)
+		countsSince(t, before, dst)
+	}
+	require.NoError(t, to.Close())
+	assert.NoError(t, <-done)
+}
+
 // TestASlowReaderKeepsATransferAlive takes a long write and a long file a bit at a
 // time. Each bit is longer than all buffers on the way and a piece.
 func TestASlowReaderKeepsATransferAlive(t *testing.T) {

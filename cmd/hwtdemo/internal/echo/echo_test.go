@@ -78,6 +78,18 @@ func TestEvenAHastyTimerReapsNobodyEarly(t *testing.T) {
 	assert.NoError(t, report.Err())
 }
 
+func TestAnUnfairServerIsFound(t *testing.T) {
+	c := small
+	c.IdleAfter = time.Hour
+	c.Talk = 0
+	show, err := echo.NewUnfair(c, 50*time.Millisecond, newTimer(t))
+	require.NoError(t, err)
+	report, err := show.Run(context.Background())
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, report.Early, report.Silent)
+	assert.ErrorContains(t, report.Err(), "connections were closed early")
+}
+
 func TestFaultsAreNamed(t *testing.T) {
 	assert.EqualError(t, (&echo.Report{Early: 2}).Err(), "2 connections were closed early")
 	assert.EqualError(t, (&echo.Report{Left: 3}).Err(), "3 silent connections are left")

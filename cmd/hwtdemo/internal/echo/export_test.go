@@ -5,10 +5,24 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashedwheel/hwt"
 )
 
 // FitWithin is Fit for a limit of the test's choice.
 var FitWithin = fit
+
+// NewUnfair is New with a server that allows its clients less silence than they
+// know of.
+func NewUnfair(c Config, allowed time.Duration, timer hwt.Timer) (*Show, error) {
+	known := c.IdleAfter
+	c.IdleAfter = allowed
+	show, err := New(c, timer)
+	if err == nil {
+		show.config.IdleAfter = known
+	}
+	return show, err
+}
 
 // What may become of a talker.
 const (
