@@ -149,6 +149,11 @@ func (c *idleCommand) show(ctx context.Context, timer engine) error {
 	if err := c.write(report); err != nil {
 		return err
 	}
+	return c.verdict(report)
+}
+
+// verdict turns the report into an error if there is reason to.
+func (c *idleCommand) verdict(report *echo.Report) error {
 	if err := report.Err(); err != nil {
 		return err
 	}

@@ -64,6 +64,17 @@ func TestIdleShowsLinesWhereThereIsNoTerminal(t *testing.T) {
 	assert.NotContains(t, shown.String(), "\x1b", "what only a terminal understands")
 }
 
+func TestIdleFailsIfTheServerDoes(t *testing.T) {
+	c := &idleCommand{}
+	assert.NoError(t, c.verdict(&echo.Report{}))
+	for status, report := range map[int]*echo.Report{
+		statusFailed: {Left: 1}, statusInterrupted: {Left: 1, Interrupted: true},
+	} {
+		assert.Equal(t, status, statusOf(c.verdict(report)))
+	}
+	assert.Equal(t, statusFailed, statusOf(c.verdict(&echo.Report{Early: 1, Interrupted: true})))
+}
+
 func TestIdleRefusesNonsense(t *testing.T) {
 	for line, want := range map[string]string{
 		"idle --listen nowhere":         `--listen "nowhere": `,

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net"
+	"os"
+	"os/exec"
 	"regexp"
 	"syscall"
 	"testing"
@@ -12,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
 )
 
 func TestIdleEndToEnd(t *testing.T) {
@@ -21,6 +26,25 @@ func TestIdleEndToEnd(t *testing.T) {
 	binary := build(t)
 	t.Run("it serves only", func(t *testing.T) { idleServes(t, binary) })
 	t.Run("it stops at an interrupt", func(t *testing.T) { idleStops(t, binary) })
+}
+
+func TestIdleKeepsToTheLimitOfOpenFiles(t *testing.T) {
+	for connections, want := range map[string]string{
+		"100": "The limit of 100 open files allows 18 connections with both their ends, not 100.\n",
+		"18":  "The limit of 100 open files allows all 18 connections.\n",
+	} {
+		cmd := exec.Command("sh", "-c", `ulimit -n 100 && exec "$0" "$@"`, os.Args[0],
+			"idle", "--json", "--connections", connections, "--idle-after", "100ms", "--talk", "0", "--talkers", "0")
+		cmd.Env = append(os.Environ(), "HWT_TEST_ACT_AS=hwtdemo")
+		var errOut text
+		cmd.Stderr = &errOut
+		out, err := cmd.Output()
+		require.NoError(t, err, errOut.String())
+		assert.Contains(t, errOut.String(), want)
+		var report echo.Report
+		require.NoError(t, json.Unmarshal(out, &report))
+		assert.EqualValues(t, 18, report.Reaped)
+	}
 }
 
 func idleServes(t *testing.T, binary string) {
