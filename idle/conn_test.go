@@ -215,6 +215,23 @@ func TestAReadThatBringsNothingDoesNotCount(t *testing.T) {
 	})
 }
 
+// ended is a connection whose peer has closed it.
+type ended struct{ net.Conn }
+
+func (ended) Read([]byte) (int, error) { return 0, io.EOF }
+
+func TestAnEndOfFileStaysWhatItIsAlsoAfterTheEnd(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		r := newReaper(t, newTimer(t, second), 10*second)
+		near, _ := pipe(t)
+		c := r.Wrap(ended{near})
+		time.Sleep(20 * second)
+		require.ErrorIs(t, idle.WatchOf(c).Err(), idle.ErrIdle)
+		_, err := c.Read(make([]byte, 1))
+		assert.True(t, err == io.EOF, "as code compares it")
+	})
+}
+
 func TestClosingByHandReleasesAtOnce(t *testing.T) {
 	timer := newTimer(t, second)
 	r := newReaper(t, timer, time.Hour)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/hierarchical"
 	"github.com/hashedwheel/hwt/idle"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
@@ -34,6 +35,13 @@ func newTimer(t testing.TB, tick time.Duration, options ...hashedwheel.Option) e
 
 func newRuntimeTimer(t testing.TB) engine {
 	timer, err := runtimetimer.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+func newHierarchical(t testing.TB, tick time.Duration) engine {
+	timer, err := hierarchical.New(hierarchical.WithTickDuration(tick))
 	require.NoError(t, err)
 	t.Cleanup(func() { timer.Stop() })
 	return timer

@@ -28,7 +28,7 @@ func (c *once) Close() error {
 func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		for _, engine := range []engine{newTimer(t, time.Millisecond), newRuntimeTimer(t)} {
+		for _, engine := range []engine{newTimer(t, time.Millisecond), newHierarchical(t, time.Millisecond), newRuntimeTimer(t)} {
 			var told atomic.Int64
 			r, err := idle.NewReaper(engine, time.Millisecond, idle.WithOnIdle(func(e idle.Event) {
 				told.Add(1)
@@ -54,20 +54,22 @@ func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 // between the reaper's look at the latest activity and the end (L3). Those that
 // it closes must have been quiet for their timeout all the same.
 func TestATouchAtTheMomentOfExpiryCounts(t *testing.T) {
-	const timeout = 3 * time.Microsecond
+	const timeout = time.Microsecond // shorter than what a round of touches takes
 	var early atomic.Int64
 	r := newReaper(t, newRuntimeTimer(t), timeout, idle.WithOnIdle(func(e idle.Event) {
 		if e.Idle < timeout {
 			early.Add(1)
 		}
 	}))
-	for range 300 {
+	for range 1000 {
 		watches := make([]*idle.Watch, 64)
 		for i := range watches {
 			watches[i] = r.Watch(&once{})
 		}
-		for i := range 100 * len(watches) {
-			watches[i%len(watches)].Touch()
+		for begun := time.Now(); watches[63].Err() == nil && time.Since(begun) < 2*time.Millisecond; {
+			for _, w := range watches {
+				w.Touch()
+			}
 		}
 	}
 	eventually(t, func() bool { return r.Stats().Watched == 0 && r.Stats().Closing == 0 })

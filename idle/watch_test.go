@@ -54,6 +54,28 @@ func TestOnGoTimersItIsOnTime(t *testing.T) {
 	})
 }
 
+func TestOnAWheelOfWheelsItIsOnTime(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		const tick = 10 * time.Millisecond
+		r := newReaper(t, newHierarchical(t, tick), time.Hour)
+		things := make([]*thing, 200)
+		for i := range things {
+			things[i] = newThing()
+			w := r.Watch(things[i])
+			w.SetTimeout(time.Duration(i+1) * time.Minute)
+			time.Sleep(13 * time.Millisecond)
+			w.Touch()
+		}
+		time.Sleep(4 * time.Hour)
+		for i, c := range things {
+			require.Len(t, c.closes(), 1)
+			late := c.closes()[0] - 13*time.Millisecond - time.Duration(i+1)*time.Minute
+			require.GreaterOrEqual(t, late, time.Duration(0))
+			require.LessOrEqual(t, late, tick)
+		}
+	})
+}
+
 func TestATouchGivesTheWholeTimeoutAgain(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
