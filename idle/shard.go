@@ -32,8 +32,8 @@ func (s *shard) add(w *Watch) {
 	s.counts.accepted++
 	if s.closed {
 		s.counts.dismissed++
-		s.mu.Unlock()
 		s.turnAway(w)
+		s.mu.Unlock()
 		return
 	}
 	c := s.roomy()
@@ -81,19 +81,21 @@ func (s *shard) setTimeout(w *Watch, timeout time.Duration) {
 	s.reaper.refused(err)
 }
 
-// close lets go of all watches, and returns them if they are to be closed.
-func (s *shard) close(h how) (victims []victim) {
+// close lets go of all watches, and has them closed if the reaper closes all.
+func (s *shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	h := s.reaper.farewell()
 	for _, cohorts := range []*set{&s.open, &s.full} {
 		for _, c := range *cohorts {
 			c.disarm()
-			victims = append(victims, c.dismiss(h)...)
+			if victims := c.dismiss(h); h == shut {
+				s.reaper.closers.take(victims)
+			}
 		}
 		*cohorts = nil
 	}
-	return victims
 }
 
 // roomy returns a cohort with room.
