@@ -299,8 +299,22 @@ func TestTheRawConnectionAndCloseRead(t *testing.T) {
 	assert.Equal(t, io.EOF, err)
 }
 
+func TestOnlyStreamsAreWrittenInPieces(t *testing.T) {
+	client, _ := unixPair(t)
+	near, _ := pipe(t)
+	for c, want := range map[net.Conn]bool{
+		&net.TCPConn{}: true, &tls.Conn{}: true, client: true, struct{ *net.TCPConn }{&net.TCPConn{}}: true,
+		&net.UnixConn{}: false, &net.UDPConn{}: false, &net.IPConn{}: false, near: false, struct{ net.Conn }{near}: false,
+	} {
+		assert.Equal(t, want, idle.IsStream(c), "%T", c)
+	}
+}
+
 func TestDatagramsKeepTheirBoundaries(t *testing.T) {
-	r := newReaper(t, newTimer(t, second), time.Hour)
+	timer := newTimer(t, second)
+	timer.Stop()                             // so that it is not closed
+	r := newReaper(t, timer, 10*time.Second, // a piece would be shorter than the datagram
+		idle.WithErrorHandler(func(error) {}))
 	l, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	defer l.Close()

@@ -38,6 +38,9 @@ func Cohorts(r *Reaper) (n int) {
 	return n
 }
 
+// IsStream tells whether what is written to c may go in pieces.
+var IsStream = isStream
+
 // Life lets tests drive the word of a watch by hand.
 type Life = life
 
