@@ -39,6 +39,8 @@ func TestSizes(t *testing.T) {
 		t.Skip("for 64-bit machines")
 	}
 	assert.EqualValues(t, 64, idle.SizeOfWatch)
-	assert.EqualValues(t, 80, idle.SizeOfTCP)
+	assert.LessOrEqual(t, int(idle.SizeOfTCP), 96, "a size class of the allocator")
+	assert.GreaterOrEqual(t, int(idle.GapInShard), 128, "two cache lines")
+	assert.GreaterOrEqual(t, int(idle.GapToNext), 128, "two cache lines")
 	assert.LessOrEqual(t, int(idle.SizeOfCohort), 576, "a size class of the allocator")
 }

@@ -3,7 +3,9 @@ package idle
 import (
 	"errors"
 	"fmt"
+	"net"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +49,9 @@ func (c *closers) take(victims []victim) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.head > len(c.queue)/2 { // what is done makes room, before the queue grows
+		c.queue, c.head = slices.Delete(c.queue, 0, c.head), 0
+	}
 	c.queue = append(c.queue, victims...)
 	c.recruit()
 }
@@ -111,7 +116,7 @@ func (c *closers) finish(v victim) {
 	}()
 	r, e := c.reaper, v.event()
 	defer r.isolated("Close", e.What, func() {
-		if err := e.What.Close(); err != nil {
+		if err := e.What.Close(); err != nil && !errors.Is(err, net.ErrClosed) { // else somebody was faster
 			r.report(fmt.Errorf("idle: closing %T: %w", e.What, err))
 		}
 	})

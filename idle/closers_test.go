@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // closer is a Close of the test's choice.
@@ -20,7 +21,7 @@ type closer func() error
 func (c closer) Close() error { return c() }
 
 func TestACloseThatHangsHoldsUpNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newReaper(t, newTimer(t, second), 10*second)
 		things := make([]*thing, 1000)
@@ -47,7 +48,7 @@ func TestACloseThatHangsHoldsUpNobody(t *testing.T) {
 }
 
 func TestMoreHangingClosesThanGoroutines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newReaper(t, newTimer(t, second), 10*second)
 		for range 300 {
@@ -69,13 +70,79 @@ func TestMoreHangingClosesThanGoroutines(t *testing.T) {
 	})
 }
 
+// TestAnEndedWatchKeepsTheTimeoutThatEndedIt changes it while its close waits for
+// those that hang: the event must tell of the timeout that was kept.
+func TestAnEndedWatchKeepsTheTimeoutThatEndedIt(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var told events
+		hang := make(chan struct{})
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithOnIdle(told.add))
+		for range 256 {
+			r.Watch(closer(func() error {
+				<-hang
+				return nil
+			}))
+		}
+		time.Sleep(5 * second)
+		w := r.Watch(newThing())
+		time.Sleep(15 * second)
+		require.ErrorIs(t, w.Err(), idle.ErrIdle)
+		w.SetTimeout(time.Hour)
+		close(hang)
+		synctest.Wait()
+		require.Len(t, told.list(), 257)
+		assert.Equal(t, 10*second, told.list()[256].Timeout)
+		assert.Equal(t, 10*second, w.Timeout())
+	})
+}
+
+// TestAConnectionThatTheCallbackClosedIsNoFailure also holds for whoever closes
+// it between its end and the reaper's close.
+func TestAConnectionThatTheCallbackClosedIsNoFailure(t *testing.T) {
+	var failed failures
+	r := newReaper(t, newTimer(t, time.Millisecond), 5*time.Millisecond, idle.WithErrorHandler(failed.add),
+		idle.WithOnIdle(func(e idle.Event) { e.What.Close() }))
+	client, server := tcpPair(t)
+	defer client.Close()
+	r.Wrap(server)
+	eventually(t, func() bool { return r.Stats().Idle == 1 && r.Stats().Closing == 0 })
+	assert.Empty(t, failed.list())
+}
+
+// TestAQueueThatNeverEmptiesDropsWhatIsDone has closes come as fast as they go,
+// 256 a second, with as many always waiting.
+func TestAQueueThatNeverEmptiesDropsWhatIsDone(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		r := newReaper(t, newRuntimeTimer(t), second)
+		longest := 0
+		for i := range 100 {
+			n := 256
+			if i == 0 {
+				n *= 3
+			}
+			for range n {
+				r.Watch(closer(func() error {
+					time.Sleep(second)
+					return nil
+				}))
+			}
+			time.Sleep(second)
+			synctest.Wait()
+			longest = max(longest, idle.Backlog(r))
+		}
+		assert.Less(t, longest, 2000, "of 25,600")
+		time.Sleep(time.Minute)
+		assert.Zero(t, r.Stats().Closing)
+	})
+}
+
 func TestACallbackThatPanicsIsIsolated(t *testing.T) {
 	for name, misbehave := range map[string]func(){
 		"panic":  func() { panic("from the callback") },
 		"goexit": runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			timertest.Bubble(t, func(t *testing.T) {
 				var failed failures
 				r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(failed.add),
 					idle.WithOnIdle(func(idle.Event) { misbehave() }))
@@ -98,8 +165,32 @@ func TestACallbackThatPanicsIsIsolated(t *testing.T) {
 	}
 }
 
+// TestCallbacksThatEndAllGoroutinesHoldUpNobody has every goroutine that there may
+// be wait, so that none is left to go on when they end.
+func TestCallbacksThatEndAllGoroutinesHoldUpNobody(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		end := make(chan struct{})
+		r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(func(error) {}),
+			idle.WithOnIdle(func(idle.Event) {
+				<-end
+				runtime.Goexit()
+			}))
+		things := make([]*thing, 500)
+		for i := range things {
+			things[i] = newThing()
+			r.Watch(things[i])
+		}
+		time.Sleep(20 * second)
+		close(end)
+		synctest.Wait()
+		for _, c := range things {
+			require.True(t, c.isClosed())
+		}
+	})
+}
+
 func TestACloseThatPanicsOrFailsIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		broken := errors.New("does not close")
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(failed.add))
@@ -115,7 +206,7 @@ func TestACloseThatPanicsOrFailsIsReported(t *testing.T) {
 }
 
 func TestAnErrorHandlerMayPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithErrorHandler(func(error) { panic("again") }))
 		r.Watch(closer(func() error { panic("from Close") }))
 		time.Sleep(20 * second)

@@ -71,8 +71,8 @@ func (c *cohort) look() {
 	victims := c.sift(now)
 	err := c.arm(now)
 	s.tidy(c)
+	s.reaper.closers.take(victims) // under mu: see Reaper.Stats
 	s.mu.Unlock()
-	s.reaper.closers.take(victims)
 	s.reaper.refused(err)
 }
 

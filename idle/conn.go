@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -13,6 +14,7 @@ import (
 type conn struct {
 	net.Conn // Immutable after newConn.
 	watch    Watch
+	writing  sync.Mutex // held for a write that goes in pieces, so that no other comes in between
 }
 
 // wrapper is any of the wrapping types.
@@ -38,19 +40,27 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // Write writes, and counts as activity if it took something. A long write to a
-// stream goes in pieces, each of which counts.
+// stream goes in pieces, each of which counts; another Write waits for its end,
+// as it would in package net.
 func (c *conn) Write(p []byte) (n int, err error) {
+	if !c.watch.pieces {
+		return c.writePiece(p)
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	for {
-		piece := p[n:]
-		if c.watch.streams && len(piece) > minPiece {
-			piece = piece[:min(len(piece), c.watch.piece())]
-		}
-		m, err := c.Conn.Write(piece)
-		c.wrote(int64(m))
+		piece := p[n:min(len(p), n+c.watch.piece())]
+		m, err := c.writePiece(piece)
 		if n += m; err != nil || n >= len(p) || m < len(piece) {
-			return n, c.watch.explain(err)
+			return n, err
 		}
 	}
+}
+
+func (c *conn) writePiece(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.wrote(int64(n))
+	return n, c.watch.explain(err)
 }
 
 // Close ends the watch, if it has not ended, and closes the connection.
@@ -105,11 +115,19 @@ func isStream(c net.Conn) bool {
 	case *net.TCPConn, *tls.Conn:
 		return true
 	case *net.UnixConn:
-		return c.LocalAddr().Network() == "unix"
+		return networkOf(c) == "unix"
 	}
 	_, reads := c.(io.ReaderFrom)
 	_, halves := c.(closeWriter)
 	return reads && halves
+}
+
+// networkOf returns the network of c, "" if c is not open.
+func networkOf(c net.Conn) string {
+	if a := c.LocalAddr(); a != nil {
+		return a.Network()
+	}
+	return ""
 }
 
 type (

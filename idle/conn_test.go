@@ -8,13 +8,13 @@ import (
 	"os"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // can tells which methods beyond net.Conn a connection has.
@@ -35,17 +35,27 @@ func TestAWrapperCanDoWhatItsConnectionCan(t *testing.T) {
 		&net.TCPConn{}, &net.UnixConn{}, &net.UDPConn{}, &net.IPConn{}, &tls.Conn{}, near,
 		struct{ net.Conn }{near}, struct{ *net.TCPConn }{&net.TCPConn{}},
 	} {
-		func() {
-			defer func() { require.Nil(t, recover(), "%T", c) }()
-			if _, ok := c.(*net.UnixConn); ok {
-				client, _ := unixPair(t)
-				c = client
-			}
-			wrapped := r.Wrap(c)
-			assert.Equal(t, can(c), can(wrapped), "%T", c)
-			assert.Equal(t, c, wrapped.(interface{ NetConn() net.Conn }).NetConn())
-			idle.WatchOf(wrapped).Release()
-		}()
+		wrapped := r.Wrap(c)
+		assert.Equal(t, can(c), can(wrapped), "%T", c)
+		assert.Equal(t, c, wrapped.(interface{ NetConn() net.Conn }).NetConn())
+		idle.WatchOf(wrapped).Release()
+	}
+}
+
+// TestAConnectionThatIsNotOpenIsTheirError, as it is without a wrapper.
+func TestAConnectionThatIsNotOpenIsTheirError(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	defer c.Close()
+	for _, never := range []net.Conn{&net.TCPConn{}, &net.UnixConn{}} {
+		_, err := io.Copy(c, never)
+		assert.ErrorIs(t, err, syscall.EINVAL)
+		_, err = io.Copy(c, r.Wrap(never))
+		assert.ErrorIs(t, err, syscall.EINVAL)
+		_, err = r.Wrap(never).Write([]byte("x"))
+		assert.ErrorIs(t, err, syscall.EINVAL)
 	}
 }
 
@@ -64,7 +74,7 @@ func TestAWrapperNeverOffersMore(t *testing.T) {
 }
 
 func TestAReadInProgressIsInterrupted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		near, _ := pipe(t)
@@ -111,7 +121,7 @@ func TestWhatCounts(t *testing.T) {
 		{idle.Writes, true, true}, {idle.Writes, false, false},
 		{idle.Reads | idle.Writes, true, false}, {idle.Reads | idle.Writes, false, false},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		timertest.Bubble(t, func(t *testing.T) {
 			r := newReaper(t, newTimer(t, second), 10*second, idle.WithActivity(c.activity))
 			near, far := pipe(t)
 			wrapped := r.Wrap(near)
@@ -136,7 +146,7 @@ func TestWhatCounts(t *testing.T) {
 }
 
 func TestAByteNowAndThenKeepsAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // slow loris
+	timertest.Bubble(t, func(t *testing.T) { // slow loris
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithActivity(idle.Reads))
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
@@ -155,7 +165,7 @@ func TestAByteNowAndThenKeepsAlive(t *testing.T) {
 }
 
 func TestSlowLorisDiesOfAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithMaxAge(time.Minute))
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
@@ -174,7 +184,7 @@ func TestSlowLorisDiesOfAge(t *testing.T) {
 }
 
 func TestDeadlinesStayTheConnectionsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, _ := pipe(t)
 		wrapped := r.Wrap(near)
@@ -187,6 +197,38 @@ func TestDeadlinesStayTheConnectionsOwn(t *testing.T) {
 		_, err = wrapped.Write([]byte("x"))
 		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		wrapped.Close()
+	})
+}
+
+func TestAReadThatBringsNothingDoesNotCount(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		r := newReaper(t, newTimer(t, second), 10*second)
+		near, _ := pipe(t)
+		c := r.Wrap(near)
+		start := time.Now()
+		for idle.WatchOf(c).Err() == nil {
+			if c.SetReadDeadline(time.Now().Add(second/2)) == nil {
+				c.Read(make([]byte, 1))
+			}
+			require.LessOrEqual(t, time.Since(start), 12*second)
+		}
+	})
+}
+
+// ended is a connection whose peer has closed it.
+type ended struct{ net.Conn }
+
+func (ended) Read([]byte) (int, error) { return 0, io.EOF }
+
+func TestAnEndOfFileStaysWhatItIsAlsoAfterTheEnd(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		r := newReaper(t, newTimer(t, second), 10*second)
+		near, _ := pipe(t)
+		c := r.Wrap(ended{near})
+		time.Sleep(20 * second)
+		require.ErrorIs(t, idle.WatchOf(c).Err(), idle.ErrIdle)
+		_, err := c.Read(make([]byte, 1))
+		assert.True(t, err == io.EOF, "as code compares it")
 	})
 }
 
@@ -207,7 +249,7 @@ func TestClosingByHandReleasesAtOnce(t *testing.T) {
 }
 
 func TestAHalfClosedConnectionIsStillWatched(t *testing.T) {
-	r := newReaper(t, newTimer(t, time.Millisecond), 50*time.Millisecond)
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
 	c := r.Wrap(server)
@@ -217,21 +259,25 @@ func TestAHalfClosedConnectionIsStillWatched(t *testing.T) {
 	assert.Equal(t, io.EOF, err)
 	_, err = client.Write([]byte("still there"))
 	require.NoError(t, err)
+	before := time.Now()
 	n, err = c.Read(make([]byte, 20))
 	assert.Equal(t, 11, n)
 	require.NoError(t, err)
+	countsSince(t, before, c)
+	idle.WatchOf(c).SetTimeout(50 * time.Millisecond)
 	_, err = c.Read(make([]byte, 20))
 	assert.ErrorIs(t, err, idle.ErrIdle)
 }
 
 func TestAPeerThatClosedItsSideIsIdle(t *testing.T) {
-	r := newReaper(t, newTimer(t, time.Millisecond), 20*time.Millisecond)
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
 	c := r.Wrap(server)
 	require.NoError(t, client.(*net.TCPConn).CloseWrite())
 	_, err := c.Read(make([]byte, 1))
 	assert.Equal(t, io.EOF, err, "an end of file stays what it is")
+	idle.WatchOf(c).SetTimeout(20 * time.Millisecond)
 	eventually(t, func() bool { return errors.Is(idle.WatchOf(c).Err(), idle.ErrIdle) })
 	_, err = client.Read(make([]byte, 1))
 	assert.Equal(t, io.EOF, err, "closed")
@@ -253,8 +299,22 @@ func TestTheRawConnectionAndCloseRead(t *testing.T) {
 	assert.Equal(t, io.EOF, err)
 }
 
+func TestOnlyStreamsAreWrittenInPieces(t *testing.T) {
+	client, _ := unixPair(t)
+	near, _ := pipe(t)
+	for c, want := range map[net.Conn]bool{
+		&net.TCPConn{}: true, &tls.Conn{}: true, client: true, struct{ *net.TCPConn }{&net.TCPConn{}}: true,
+		&net.UnixConn{}: false, &net.UDPConn{}: false, &net.IPConn{}: false, near: false, struct{ net.Conn }{near}: false,
+	} {
+		assert.Equal(t, want, idle.IsStream(c), "%T", c)
+	}
+}
+
 func TestDatagramsKeepTheirBoundaries(t *testing.T) {
-	r := newReaper(t, newTimer(t, second), time.Hour)
+	timer := newTimer(t, second)
+	timer.Stop()                             // so that it is not closed
+	r := newReaper(t, timer, 10*time.Second, // a piece would be shorter than the datagram
+		idle.WithErrorHandler(func(error) {}))
 	l, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	defer l.Close()

@@ -77,7 +77,10 @@ func ExampleWatchOf() {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 			watch := q.Context().Value(key{}).(*idle.Watch)
 			watch.SetTimeout(time.Hour)
-			defer watch.SetTimeout(0) // the reaper's again
+			defer func() {
+				watch.Touch()       // the answer is not sent yet
+				watch.SetTimeout(0) // the reaper's again
+			}()
 			io.WriteString(w, "a long report")
 		}),
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/hierarchical"
 	"github.com/hashedwheel/hwt/idle"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
@@ -34,6 +35,13 @@ func newTimer(t testing.TB, tick time.Duration, options ...hashedwheel.Option) e
 
 func newRuntimeTimer(t testing.TB) engine {
 	timer, err := runtimetimer.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+func newHierarchical(t testing.TB, tick time.Duration) engine {
+	timer, err := hierarchical.New(hierarchical.WithTickDuration(tick))
 	require.NoError(t, err)
 	t.Cleanup(func() { timer.Stop() })
 	return timer
@@ -114,6 +122,13 @@ func pipe(t testing.TB) (near, far net.Conn) {
 func eventually(t testing.TB, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, 20*time.Second, 2*time.Millisecond)
+}
+
+// countsSince waits until there was activity on c since then. Unlike a connection
+// that outlives its timeout it does not ask how fast this machine is.
+func countsSince(t testing.TB, then time.Time, c net.Conn) {
+	t.Helper()
+	eventually(t, func() bool { return !idle.Latest(idle.WatchOf(c)).Before(then) })
 }
 
 // conserved checks that the reaper's counts add up.

@@ -93,11 +93,11 @@ func WithCloseAll() Option {
 }
 
 // WithErrorHandler calls f with a *hwt.PanicError, wrapped, for a callback or a
-// Close that panics, with the errors that Close returns, and with those of the
-// timer when it refuses a timeout: hwt.ErrStopped means that something is not
-// watched any more, hwt.ErrTooManyPending that one of Go's own timers stands in.
-// f must not block: it may run on the timer's worker, or in Wrap. The default
-// logs panics, and the first refusal.
+// Close that panics, with the errors that Close returns but for net.ErrClosed,
+// and with those of the timer when it refuses a timeout: hwt.ErrTooManyPending
+// means that one of Go's own timers stands in, any other, such as hwt.ErrStopped,
+// that something is not watched any more. f must not block: it may run on the
+// timer's worker, or in Wrap. The default logs panics, and the first refusal.
 func WithErrorHandler(f func(error)) Option {
 	return func(c *config) error {
 		if f == nil {

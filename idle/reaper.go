@@ -114,7 +114,7 @@ func NewReaper(timer hwt.Timer, timeout time.Duration, options ...Option) (*Reap
 func (r *Reaper) Wrap(c net.Conn) net.Conn {
 	wrapped := newConn(c)
 	own := wrapped.base()
-	own.watch.streams = isStream(c)
+	own.watch.pieces = r.activity&Writes != 0 && isStream(c)
 	r.begin(&own.watch, wrapped, c)
 	return wrapped
 }
@@ -150,10 +150,7 @@ func (r *Reaper) begin(w *Watch, what, given io.Closer) {
 // It takes time proportional to what is watched.
 func (r *Reaper) Close() error {
 	for i := range r.shards {
-		victims := r.shards[i].close(r.farewell())
-		if r.closeAll {
-			r.closers.take(victims)
-		}
+		r.shards[i].close()
 	}
 	return nil
 }
@@ -166,15 +163,16 @@ func (r *Reaper) farewell() how {
 	return released
 }
 
-// Stats returns a snapshot of the reaper's counts. Reading them costs a touch
-// nothing.
+// Stats returns a snapshot of the reaper's counts. When nothing is watched in it
+// and nothing closing, everything is closed. Reading them costs a touch nothing.
 func (r *Reaper) Stats() Stats {
-	s := Stats{Panics: r.panics.Load()}
+	s := Stats{}
 	for i := range r.shards {
 		r.shards[i].addTo(&s)
 	}
 	s.Watched = s.Accepted - s.Idle - s.TooOld - s.Released - s.Dismissed
-	s.Closing = r.closers.waiting()
+	s.Closing = r.closers.waiting() // after the shards: what they count as ended is in the closers' hands
+	s.Panics = r.panics.Load()
 	return s
 }
 

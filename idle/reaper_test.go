@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 func TestOptionsOutOfRangeAreErrors(t *testing.T) {
@@ -41,7 +43,7 @@ func TestOptionsOutOfRangeAreErrors(t *testing.T) {
 }
 
 func TestACloseOfTheReaperLetsGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		things := make([]*thing, 200)
@@ -71,7 +73,7 @@ func TestACloseOfTheReaperLetsGo(t *testing.T) {
 }
 
 func TestACloseOfTheReaperCanCloseAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var told events
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithCloseAll(), idle.WithOnIdle(told.add))
 		near, _ := pipe(t)
@@ -102,7 +104,7 @@ func TestACloseOfTheReaperCanCloseAll(t *testing.T) {
 }
 
 func TestAStoppedTimerWatchesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second, idle.WithErrorHandler(failed.add))
@@ -133,7 +135,7 @@ func TestAStoppedTimerWatchesNothing(t *testing.T) {
 }
 
 func TestATimerAtItsLimitIsNoObstacle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		timer := newTimer(t, second, hashedwheel.WithMaxPendingTimeouts(1))
 		_, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), 40*second)
@@ -174,7 +176,7 @@ func (d *dropping) Execute(task func()) error {
 }
 
 func TestALookThatTheExecutorDroppedIsMadeUpFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		executor := &dropping{}
 		executor.refuse.Store(true)
 		timer := newTimer(t, second, hashedwheel.WithExecutor(executor),
@@ -201,12 +203,110 @@ func TestALookThatTheExecutorDroppedIsMadeUpFor(t *testing.T) {
 	})
 }
 
+// holding is an executor that keeps the tasks until it is told.
+type holding struct{ tasks []func() }
+
+func (h *holding) Execute(task func()) error {
+	h.tasks = append(h.tasks, task)
+	return nil
+}
+
+// TestALookThatComesLateLeavesOneAlarm holds the look of a cohort up until the
+// cohort has another alarm.
+func TestALookThatComesLateLeavesOneAlarm(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single shard
+	timertest.Bubble(t, func(t *testing.T) {
+		executor := &holding{}
+		timer := newTimer(t, second, hashedwheel.WithExecutor(executor))
+		r := newReaper(t, timer, 10*second)
+		w := r.Watch(newThing())
+		time.Sleep(11 * second)
+		synctest.Wait()
+		require.Len(t, executor.tasks, 1)
+		w.Release()
+		w = r.Watch(newThing())
+		executor.tasks[0]()
+		assert.EqualValues(t, 1, timer.Pending())
+		w.Release()
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+// foreign is a timer of somebody else's. It fires nothing, notes the delays that
+// it was asked for, and says that every Reset came too late.
+type foreign struct {
+	delays []time.Duration
+	err    error // what it refuses with
+}
+
+func (f *foreign) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	f.delays = append(f.delays, delay.Round(second))
+	return &foreignTimeout{timer: f, task: task}, nil
+}
+
+func (f *foreign) Stop() []hwt.Timeout { return nil }
+
+type foreignTimeout struct {
+	timer *foreign
+	task  hwt.TimerTask
+}
+
+func (t *foreignTimeout) Timer() hwt.Timer         { return t.timer }
+func (t *foreignTimeout) Task() hwt.TimerTask      { return t.task }
+func (t *foreignTimeout) IsExpired() bool          { return false }
+func (t *foreignTimeout) IsCancelled() bool        { return false }
+func (t *foreignTimeout) Cancel() bool             { return true }
+func (t *foreignTimeout) Reset(time.Duration) bool { return false }
+
+func TestAResetThatCameTooLateIsMadeUpFor(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer := &foreign{}
+		r := newReaper(t, timer, 10*second)
+		r.Watch(newThing()).SetTimeout(3 * second)
+		assert.Equal(t, []time.Duration{10 * second, 3 * second}, timer.delays)
+	})
+}
+
+func TestATimerThatFailsInItsOwnWay(t *testing.T) {
+	var failed failures
+	broken := errors.New("out of order")
+	r := newReaper(t, &foreign{err: broken}, 10*second, idle.WithErrorHandler(failed.add))
+	client, server := tcpPair(t)
+	defer client.Close()
+	c := r.Wrap(server)
+	require.Len(t, failed.list(), 1)
+	assert.ErrorIs(t, failed.list()[0], broken)
+	_, err := c.Write([]byte("x"))
+	assert.NoError(t, err, "the connection works")
+	assert.NoError(t, c.Close())
+	assert.EqualValues(t, 1, conserved(t, r).Dismissed)
+}
+
+func TestCohortsThatEmptiedAreDropped(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single shard
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	for range 2 {
+		watches := make([]*idle.Watch, 1000)
+		for i := range watches {
+			watches[i] = r.Watch(newThing())
+		}
+		assert.Equal(t, 16, idle.Cohorts(r), "of 64 each")
+		for _, w := range watches {
+			w.Release()
+		}
+		assert.Equal(t, 1, idle.Cohorts(r), "for the next to come")
+	}
+}
+
 func TestTheDefaultLogTellsOfPanicsAndOfTheFirstRefusal(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		r.Watch(closer(func() error { panic("from Close") }))

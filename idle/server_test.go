@@ -20,8 +20,8 @@ import (
 	"github.com/hashedwheel/hwt/idle"
 )
 
-// These tests are on loopback and the real clock, with timeouts that they wait
-// for.
+// These tests are on loopback and the real clock. Their timeouts are too long to
+// come, until they make them short and wait for the end.
 
 func listen(t testing.TB) net.Listener {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,19 +44,45 @@ func TestAListenerKeepsItsMethods(t *testing.T) {
 	assert.False(t, ok)
 }
 
+// watches collects the watches of a server's connections.
+type watches struct {
+	mu  sync.Mutex
+	all []*idle.Watch // Guarded by mu.
+}
+
+func (w *watches) add(ctx context.Context, c net.Conn) context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	watch := idle.WatchOf(c)
+	w.all = append(w.all, watch)
+	return context.WithValue(ctx, watchKey{}, watch)
+}
+
+func (w *watches) list() []*idle.Watch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all
+}
+
+type watchKey struct{}
+
 // serve runs an http.Server with the reaper as its listener; it returns the
-// server, started and with a client, and its reaper.
-func serve(t *testing.T, timeout time.Duration, setup func(*httptest.Server), told *events) (*httptest.Server, *idle.Reaper) {
-	r := newReaper(t, newTimer(t, time.Millisecond), timeout, idle.WithOnIdle(told.add))
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		body, _ := io.ReadAll(q.Body)
-		io.WriteString(w, q.Proto+" "+string(body))
-	}))
+// server, started by start and with a client, and its reaper.
+func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server), told *events, open *watches) (*httptest.Server, *idle.Reaper) {
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour, idle.WithOnIdle(told.add))
+	server := httptest.NewUnstartedServer(handler)
 	server.Listener.Close()
 	server.Listener = r.Listener(listen(t))
-	setup(server)
+	server.Config.ConnContext = open.add
+	start(server)
 	t.Cleanup(server.Close)
 	return server, r
+}
+
+// answer answers with the protocol.
+func answer(w http.ResponseWriter, q *http.Request) {
+	body, _ := io.ReadAll(q.Body)
+	io.WriteString(w, q.Proto+" "+string(body))
 }
 
 // ask makes a request and tells whether the connection was used before.
@@ -85,7 +111,7 @@ func try(server *httptest.Server) (answer string, reused bool, err error) {
 
 func TestHTTPServers(t *testing.T) {
 	for name, c := range map[string]struct {
-		setup func(*httptest.Server)
+		start func(*httptest.Server)
 		proto string
 	}{
 		"http1": {(*httptest.Server).Start, "HTTP/1.1 "},
@@ -96,29 +122,23 @@ func TestHTTPServers(t *testing.T) {
 		}, "HTTP/2.0 "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			var told events
-			server, r := serve(t, second, c.setup, &told)
-			answer, reused := ask(t, server)
-			assert.Equal(t, c.proto, answer)
-			assert.False(t, reused)
-			var accepted int64 = 1
-			if answer, reused = ask(t, server); reused { // unless this machine slept for a second
+			var open watches
+			server, r := serve(t, answer, c.start, &told, &open)
+			for i := range 3 {
+				answer, reused := ask(t, server)
 				assert.Equal(t, c.proto, answer)
-			} else {
-				accepted++
+				assert.Equal(t, i > 0, reused)
 			}
-			assert.Equal(t, accepted, r.Stats().Accepted)
-			eventually(t, func() bool { return r.Stats().Watched == 0 })
-			eventually(t, func() bool { return len(told.list()) == int(accepted) })
-			for _, e := range told.list() {
-				assert.GreaterOrEqual(t, e.Idle, second)
-			}
+			require.Len(t, open.list(), 1)
+			open.list()[0].SetTimeout(20 * time.Millisecond)
+			eventually(t, func() bool { return len(told.list()) == 1 })
+			assert.GreaterOrEqual(t, told.list()[0].Idle, 20*time.Millisecond)
 			eventually(t, func() bool { // an HTTP/2 client may notice late that its connection is gone
 				_, reused, err := try(server)
 				return err == nil && !reused
 			})
-			conserved(t, r)
+			assert.EqualValues(t, 1, conserved(t, r).Idle)
 		})
 	}
 }
@@ -128,33 +148,47 @@ func TestAHandlerFindsItsWatch(t *testing.T) {
 		"http": (*httptest.Server).Start, "https": (*httptest.Server).StartTLS,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			type key struct{}
-			const timeout = second
-			server, _ := serve(t, timeout, func(s *httptest.Server) {
-				s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-					return context.WithValue(ctx, key{}, idle.WatchOf(c))
-				}
-				s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-					watch := q.Context().Value(key{}).(*idle.Watch)
-					watch.SetTimeout(time.Hour) // it takes long
-					time.Sleep(timeout * 3 / 2)
-					watch.SetTimeout(0)
+			var told events
+			var patient atomic.Bool
+			server, r := serve(t, func(w http.ResponseWriter, q *http.Request) {
+				watch := q.Context().Value(watchKey{}).(*idle.Watch)
+				if patient.Load() {
+					time.Sleep(time.Millisecond)
+					began := time.Now()
+					watch.Touch()
+					assert.False(t, idle.Latest(watch).Before(began))
 					io.WriteString(w, "done")
-				})
-				start(s)
-			}, &events{})
+					return
+				}
+				watch.SetTimeout(20 * time.Millisecond)
+				<-q.Context().Done() // the server reads on meanwhile, and notices
+			}, start, &told, &watches{})
+			_, _, err := try(server)
+			assert.Error(t, err, "the handler was quiet for too long")
+			assert.NotEmpty(t, told.list())
+			patient.Store(true)
 			answer, _ := ask(t, server)
 			assert.Equal(t, "done", answer)
+			conserved(t, r)
 		})
 	}
+}
+
+// TestAServerSendsAFile by way of the ReadFrom that its connections have.
+func TestAServerSendsAFile(t *testing.T) {
+	f := file(t, 1<<20)
+	server, _ := serve(t, func(w http.ResponseWriter, q *http.Request) {
+		http.ServeContent(w, q, "file", time.Time{}, f)
+	}, (*httptest.Server).Start, &events{}, &watches{})
+	got, _ := ask(t, server)
+	assert.True(t, got == string(random(1<<20)))
 }
 
 func TestTLSOverAWatchedConnection(t *testing.T) {
 	certificates := httptest.NewUnstartedServer(nil)
 	certificates.StartTLS()
 	defer certificates.Close()
-	r := newReaper(t, newTimer(t, time.Millisecond), 500*time.Millisecond)
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
 	over := tls.Server(r.Wrap(server), certificates.TLS)
@@ -162,6 +196,7 @@ func TestTLSOverAWatchedConnection(t *testing.T) {
 	require.NoError(t, over.Handshake())
 	watch := idle.WatchOf(over)
 	require.NotNil(t, watch)
+	watch.SetTimeout(20 * time.Millisecond)
 	_, err := over.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, idle.ErrIdle)
 	assert.ErrorIs(t, watch.Err(), idle.ErrIdle)

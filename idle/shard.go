@@ -20,6 +20,7 @@ type shard struct {
 	full   set    // cohorts without. Guarded by mu.
 	closed bool   // Guarded by mu.
 	counts counts // Guarded by mu.
+	_      [padding]byte
 }
 
 // now is the time since the reaper was made, in nanoseconds.
@@ -31,8 +32,8 @@ func (s *shard) add(w *Watch) {
 	s.counts.accepted++
 	if s.closed {
 		s.counts.dismissed++
-		s.mu.Unlock()
 		s.turnAway(w)
+		s.mu.Unlock()
 		return
 	}
 	c := s.roomy()
@@ -63,15 +64,16 @@ func (s *shard) remove(w *Watch) {
 	s.tidy(c)
 }
 
-// setTimeout changes the timeout of w.
+// setTimeout changes the timeout of w. Of one that is out of its cohort it is
+// kept, since that is the timeout by which the reaper ended it.
 func (s *shard) setTimeout(w *Watch, timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = s.reaper.timeout
 	}
 	s.mu.Lock()
 	var err error
-	w.timeout.Store(int64(timeout))
 	if c := w.cohort; c != nil {
+		w.timeout.Store(int64(timeout))
 		err = c.hasten(w, s.now())
 		s.tidy(c)
 	}
@@ -79,19 +81,21 @@ func (s *shard) setTimeout(w *Watch, timeout time.Duration) {
 	s.reaper.refused(err)
 }
 
-// close lets go of all watches, and returns them if they are to be closed.
-func (s *shard) close(h how) (victims []victim) {
+// close lets go of all watches, and has them closed if the reaper closes all.
+func (s *shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	h := s.reaper.farewell()
 	for _, cohorts := range []*set{&s.open, &s.full} {
 		for _, c := range *cohorts {
 			c.disarm()
-			victims = append(victims, c.dismiss(h)...)
+			if victims := c.dismiss(h); h == shut {
+				s.reaper.closers.take(victims)
+			}
 		}
 		*cohorts = nil
 	}
-	return victims
 }
 
 // roomy returns a cohort with room.

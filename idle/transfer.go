@@ -24,7 +24,12 @@ func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 	src, fast := sourceOf(r)
 	reads := src.own != nil && src.own.counts(Reads)
 	switch {
-	case fast:
+	case fast && src.ready != nil:
+		t := transfer{to: to, writer: &c.conn, source: src}
+		return t.run()
+	case fast && c.watch.pieces: // a file; in package net, too, no write comes in between
+		c.writing.Lock()
+		defer c.writing.Unlock()
 		t := transfer{to: to, writer: &c.conn, source: src}
 		return t.run()
 	case reads || c.counts(Writes):
@@ -109,7 +114,7 @@ func rawOf(r io.Reader) syscall.RawConn {
 	if !ok {
 		return nil
 	}
-	switch c.LocalAddr().Network() {
+	switch networkOf(c) {
 	case "tcp", "unix":
 		if raw, err := c.SyscallConn(); err == nil {
 			return raw

@@ -20,6 +20,7 @@ import (
 
 // These tests need the kernel to move bytes, and so the real clock. Timeouts in
 // them are either so long that they cannot come, or what the test waits for.
+// Whether a transfer stays alive is asked of its watch, not of the clock.
 
 // file returns an open file of n random bytes.
 func file(t testing.TB, n int) *os.File {
@@ -98,9 +99,11 @@ func TestIOCopyMovesEverything(t *testing.T) {
 					expect := want
 					if limit > 0 {
 						expect = want[:limit]
-						moved, err := io.CopyN(dst, src, limit)
+						limited := &io.LimitedReader{R: src, N: limit}
+						moved, err := io.Copy(dst, limited)
 						assert.Equal(t, limit, moved)
 						assert.NoError(t, err)
+						assert.Zero(t, limited.N, "what is left to read")
 					} else {
 						moved, err := io.Copy(dst, src)
 						assert.EqualValues(t, n, moved)
@@ -114,41 +117,144 @@ func TestIOCopyMovesEverything(t *testing.T) {
 	}
 }
 
-// feed writes three MiB and a bit to client, closes it, and returns server.
+const fed = 3<<20 + 17
+
+// feed writes that many bytes to client, closes it, and returns server.
 func feed(client, server net.Conn) net.Conn {
 	go func() {
-		client.Write(random(3<<20 + 17))
+		client.Write(random(fed))
 		client.Close()
 	}()
 	return server
+}
+
+// interrupted is a connection at which something else happens after the first
+// piece was written.
+type interrupted struct {
+	*net.TCPConn
+	once      sync.Once
+	meanwhile func()
+}
+
+func (c *interrupted) Write(p []byte) (int, error) {
+	n, err := c.TCPConn.Write(p)
+	c.once.Do(c.meanwhile)
+	return n, err
+}
+
+func (c *interrupted) ReadFrom(r io.Reader) (int64, error) {
+	n, err := c.TCPConn.ReadFrom(r)
+	c.once.Do(c.meanwhile)
+	return n, err
+}
+
+// TestWritesOfSeveralDoNotMix holds a wrapper to what a connection of package net
+// does: what one call writes is not mixed with what another does, however long.
+func TestWritesOfSeveralDoNotMix(t *testing.T) {
+	const n = 1 << 20
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	for name, send := range map[string]func(net.Conn) error{
+		"write": func(c net.Conn) error {
+			_, err := c.Write(random(n))
+			return err
+		},
+		"file": func(c net.Conn) error {
+			_, err := io.Copy(c, file(t, n))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, server := tcpPair(t)
+			defer client.Close()
+			got := received(client)
+			bare := &interrupted{TCPConn: server.(*net.TCPConn)}
+			c := r.Wrap(bare)
+			var other sync.WaitGroup
+			bare.meanwhile = func() {
+				other.Go(func() {
+					_, err := c.Write([]byte("another"))
+					assert.NoError(t, err)
+				})
+				time.Sleep(30 * time.Millisecond) // it would write now, if it could
+			}
+			require.NoError(t, send(c))
+			other.Wait()
+			require.NoError(t, c.Close())
+			assert.True(t, bytes.Equal(append(random(n), "another"...), <-got))
+		})
+	}
+}
+
+// TestWhatDoesNotCountGoesInOnePiece counts the calls that reach the connection.
+func TestWhatDoesNotCountGoesInOnePiece(t *testing.T) {
+	const n = 1 << 20
+	for activity, whole := range map[idle.Activity]bool{idle.Reads: true, idle.Writes: false} {
+		r := newReaper(t, newTimer(t, second), time.Hour, idle.WithActivity(activity))
+		client, server := tcpPair(t)
+		defer client.Close()
+		got := received(client)
+		bare := &counting{TCPConn: server.(*net.TCPConn)}
+		c := r.Wrap(bare)
+		_, err := c.Write(random(n))
+		require.NoError(t, err)
+		assert.Equal(t, whole, bare.calls == 1, "%d writes", bare.calls)
+		bare.calls = 0
+		_, err = io.Copy(c, file(t, n))
+		require.NoError(t, err)
+		assert.Equal(t, whole, bare.calls == 1, "%d transfers", bare.calls)
+		c.Close()
+		assert.Len(t, <-got, 2*n)
+	}
+}
+
+// counting is a connection that counts what is done to it.
+type counting struct {
+	*net.TCPConn
+	calls int
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	c.calls++
+	return c.TCPConn.Write(p)
+}
+
+func (c *counting) ReadFrom(r io.Reader) (int64, error) {
+	c.calls++
+	return c.TCPConn.ReadFrom(r)
 }
 
 func TestABlockedTransferIsReapedAndSaysSo(t *testing.T) {
 	r := newReaper(t, newTimer(t, time.Millisecond), 300*time.Millisecond)
 	_, source := tcpPair(t)
 	defer source.Close()
-	client, server := tcpPair(t)
+	client, server := narrowPair(t)
 	defer client.Close()
 	dst, src := r.Wrap(server), r.Wrap(source)
 	_, err := io.Copy(dst, src)
 	assert.ErrorIs(t, err, idle.ErrIdle)
 
-	client, server = tcpPair(t)
+	client, server = narrowPair(t)
 	defer client.Close()
 	_, err = io.Copy(r.Wrap(server), file(t, 16<<20)) // nobody reads
 	assert.ErrorIs(t, err, idle.ErrIdle)
-	client, server = tcpPair(t)
+	client, server = narrowPair(t)
 	defer client.Close()
-	_, err = r.Wrap(server).Write(make([]byte, 16<<20))
+	_, err = r.Wrap(server).Write(random(16 << 20))
 	assert.ErrorIs(t, err, idle.ErrIdle)
 }
 
+// narrowPair is tcpPair with small buffers, whatever this machine's are.
+func narrowPair(t testing.TB) (client, server net.Conn) {
+	client, server = tcpPair(t)
+	require.NoError(t, client.(*net.TCPConn).SetReadBuffer(32<<10))
+	require.NoError(t, server.(*net.TCPConn).SetWriteBuffer(32<<10))
+	return client, server
+}
+
 // TestATrickleKeepsATransferAlive sends a byte now and then through a proxy that
-// copies in the kernel, for several timeouts.
+// copies in the kernel.
 func TestATrickleKeepsATransferAlive(t *testing.T) {
-	t.Parallel()
-	const timeout = time.Second
-	r := newReaper(t, newTimer(t, time.Millisecond), timeout)
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	in, inServer := tcpPair(t)
 	defer in.Close()
 	out, outServer := tcpPair(t)
@@ -159,90 +265,136 @@ func TestATrickleKeepsATransferAlive(t *testing.T) {
 		_, err := io.Copy(dst, src)
 		done <- err
 	}()
-	for range 40 {
+	for range 20 {
+		before := time.Now()
 		_, err := in.Write([]byte("x"))
 		require.NoError(t, err)
 		_, err = out.Read(make([]byte, 1))
-		require.NoError(t, err, "it was reaped though it moves bytes")
-		time.Sleep(timeout / 20)
+		require.NoError(t, err)
+		countsSince(t, before, src)
+		countsSince(t, before, dst)
 	}
-	assert.NoError(t, idle.WatchOf(src).Err())
-	assert.NoError(t, idle.WatchOf(dst).Err())
+	idle.WatchOf(src).SetTimeout(20 * time.Millisecond)
 	assert.ErrorIs(t, <-done, idle.ErrIdle, "and then it is idle")
 	src.Close()
 	dst.Close()
 }
 
-// TestASlowReaderKeepsATransferAlive takes several timeouts for a long write and
-// a long file, steadily.
+// TestATricklingPipeKeepsATransferAlive reads from a file that the kernel cannot
+// tell how much of will come.
+func TestATricklingPipeKeepsATransferAlive(t *testing.T) {
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
+	client, server := tcpPair(t)
+	defer client.Close()
+	dst := r.Wrap(server)
+	defer dst.Close()
+	from, to, err := os.Pipe()
+	require.NoError(t, err)
+	defer from.Close()
+	done := make(chan error)
+	go func() {
+		_, err := io.Copy(dst, from)
+		done <- err
+	}()
+	for range 5 {
+		before := time.Now()
+		_, err := to.WriteString("x")
+		require.NoError(t, err)
+		countsSince(t, before, dst)
+	}
+	require.NoError(t, to.Close())
+	assert.NoError(t, <-done)
+}
+
+// TestASlowReaderKeepsATransferAlive takes a long write and a long file a bit at a
+// time. Each bit is longer than all buffers on the way and a piece.
 func TestASlowReaderKeepsATransferAlive(t *testing.T) {
-	t.Parallel()
-	const n = 6 << 20
-	const timeout = time.Second
-	for name, send := range map[string]func(net.Conn, *os.File) error{
-		"write": func(c net.Conn, _ *os.File) error {
+	const bit, n = 2 << 20, 16 << 20
+	for name, send := range map[string]func(net.Conn) error{
+		"write": func(c net.Conn) error {
 			_, err := c.Write(random(n))
 			return err
 		},
-		"file": func(c net.Conn, f *os.File) error {
-			_, err := io.Copy(c, f)
+		"file": func(c net.Conn) error {
+			_, err := io.Copy(c, file(t, n))
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newReaper(t, newTimer(t, time.Millisecond), timeout)
-			client, server := tcpPair(t)
+			r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
+			client, server := narrowPair(t)
 			defer client.Close()
-			require.NoError(t, client.(*net.TCPConn).SetReadBuffer(32<<10))
-			require.NoError(t, server.(*net.TCPConn).SetWriteBuffer(32<<10))
-			f := file(t, n)
 			c := r.Wrap(server)
-			start := time.Now()
+			defer c.Close()
 			sent := make(chan error, 1)
-			go func() {
-				sent <- send(c, f)
-				c.Close()
-			}()
-			p := make([]byte, 64<<10)
-			total := 0
-			for {
-				m, err := io.ReadFull(client, p)
-				total += m
-				if err != nil {
-					break
-				}
-				time.Sleep(timeout / 30)
+			go func() { sent <- send(c) }()
+			for range n / bit {
+				before := time.Now()
+				_, err := io.ReadFull(client, make([]byte, bit))
+				require.NoError(t, err)
+				countsSince(t, before, c)
 			}
 			assert.NoError(t, <-sent)
-			assert.Equal(t, n, total)
-			assert.Greater(t, time.Since(start), 2*timeout)
 		})
+	}
+}
+
+// TestAPieceIsWhatASlowPeerTakesInTime is about the speed below which a transfer
+// is idle. The timer is stopped, so that none is closed.
+func TestAPieceIsWhatASlowPeerTakesInTime(t *testing.T) {
+	timer := newTimer(t, second)
+	timer.Stop()
+	for timeout, piece := range map[time.Duration]int{
+		time.Millisecond: 4 << 10, second: 4 << 10, 10 * second: 10 << 10, time.Hour: 64 << 10, 1<<63 - 1: 64 << 10,
+	} {
+		r := newReaper(t, timer, timeout, idle.WithErrorHandler(func(error) {}))
+		client, server := tcpPair(t)
+		defer client.Close()
+		got := received(client)
+		bare := &counting{TCPConn: server.(*net.TCPConn)}
+		c := r.Wrap(bare)
+		const n = 256 << 10
+		calls := (n + piece - 1) / piece
+		_, err := c.Write(random(n))
+		require.NoError(t, err)
+		assert.Equal(t, calls, bare.calls, timeout)
+		bare.calls = 0
+		_, err = io.CopyN(c, file(t, n), n)
+		require.NoError(t, err)
+		assert.Equal(t, calls, bare.calls, timeout)
+		c.Close()
+		assert.Len(t, <-got, 2*n)
 	}
 }
 
 func TestACopyIntoAFileCounts(t *testing.T) {
 	for name, pair := range map[string]func(testing.TB) (net.Conn, net.Conn){"tcp": tcpPair, "unix": unixPair} {
-		t.Run(name, func(t *testing.T) {
-			const timeout = 400 * time.Millisecond
-			r := newReaper(t, newTimer(t, time.Millisecond), timeout)
-			client, server := pair(t)
-			go func() {
-				for range 20 {
-					client.Write(random(1000))
-					time.Sleep(timeout / 8)
-				}
-				client.Close()
-			}()
-			f, err := os.Create(filepath.Join(t.TempDir(), "copy"))
-			require.NoError(t, err)
-			defer f.Close()
-			src := r.Wrap(server)
-			defer src.Close()
-			n, err := io.Copy(f, src)
-			assert.EqualValues(t, 20_000, n)
-			assert.NoError(t, err)
-		})
+		for kind, copying := range map[string]func(io.Writer, io.Reader) (int64, error){
+			"io.Copy":  io.Copy,
+			"io.CopyN": func(w io.Writer, r io.Reader) (int64, error) { return io.CopyN(w, r, 5000) },
+		} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
+				client, server := pair(t)
+				defer client.Close()
+				src := r.Wrap(server)
+				defer src.Close()
+				go func() {
+					defer client.Close()
+					for range 5 {
+						before := time.Now()
+						client.Write(random(1000))
+						countsSince(t, before, src)
+					}
+				}()
+				f, err := os.Create(filepath.Join(t.TempDir(), "copy"))
+				require.NoError(t, err)
+				defer f.Close()
+				n, err := copying(f, src)
+				assert.EqualValues(t, 5000, n)
+				assert.NoError(t, err)
+			})
+		}
 	}
 }
 
@@ -255,9 +407,9 @@ func TestRawReadsAndWritesCount(t *testing.T) {
 	raw, err := c.(syscall.Conn).SyscallConn()
 	require.NoError(t, err)
 	for _, op := range []func(func(uintptr) bool) error{raw.Read, raw.Write} {
-		time.Sleep(20 * time.Millisecond)
-		quiet := idle.WatchOf(c).Idle()
+		time.Sleep(time.Millisecond)
+		before := time.Now()
 		require.NoError(t, op(func(uintptr) bool { return true }))
-		assert.Less(t, idle.WatchOf(c).Idle(), quiet)
+		assert.False(t, idle.Latest(idle.WatchOf(c)).Before(before))
 	}
 }

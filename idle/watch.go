@@ -20,7 +20,7 @@ type Watch struct {
 	shard   *shard       // Immutable after it was made.
 	cohort  *cohort      // that it is a member of, nil if none. Guarded by shard.mu.
 	slot    uint8        // where in the cohort. Guarded by shard.mu.
-	streams bool         // of a wrapped connection: see conn. Immutable after it was made.
+	pieces  bool         // whether a wrapped connection's writes go in pieces. Immutable after it was made.
 	what    io.Closer    // Immutable after it was made.
 }
 
@@ -44,7 +44,8 @@ func (w *Watch) Release() {
 
 // SetTimeout changes the idle timeout from now on; the latest activity stays
 // what it is, so that a watch that has been quiet for longer is closed at the
-// next tick. A timeout of zero or less means the reaper's own.
+// next tick, unless it is touched first. A timeout of zero or less means the reaper's own. It does nothing
+// once the watch ended.
 //
 // It costs as much as Release, and a timer operation if the deadline comes
 // nearer.

@@ -5,13 +5,13 @@ import (
 	"io"
 	"math"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 const second = time.Second
@@ -20,7 +20,7 @@ func TestNothingIsClosedEarlyNorMoreThanATickLate(t *testing.T) {
 	for _, tick := range []time.Duration{time.Millisecond, 70 * time.Millisecond, second} {
 		for _, offset := range []time.Duration{0, 1, 333 * time.Millisecond} {
 			t.Run(fmt.Sprintf("tick=%v/offset=%v", tick, offset), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				timertest.Bubble(t, func(t *testing.T) {
 					r := newReaper(t, newTimer(t, tick), 10*second)
 					time.Sleep(offset)
 					things := make([]*thing, 200) // several cohorts
@@ -43,7 +43,7 @@ func TestNothingIsClosedEarlyNorMoreThanATickLate(t *testing.T) {
 }
 
 func TestOnGoTimersItIsOnTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newRuntimeTimer(t), 10*second)
 		c := newThing()
 		w := r.Watch(c)
@@ -54,8 +54,30 @@ func TestOnGoTimersItIsOnTime(t *testing.T) {
 	})
 }
 
+func TestOnAWheelOfWheelsItIsOnTime(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		const tick = 10 * time.Millisecond
+		r := newReaper(t, newHierarchical(t, tick), time.Hour)
+		things := make([]*thing, 200)
+		for i := range things {
+			things[i] = newThing()
+			w := r.Watch(things[i])
+			w.SetTimeout(time.Duration(i+1) * time.Minute)
+			time.Sleep(13 * time.Millisecond)
+			w.Touch()
+		}
+		time.Sleep(4 * time.Hour)
+		for i, c := range things {
+			require.Len(t, c.closes(), 1)
+			late := c.closes()[0] - 13*time.Millisecond - time.Duration(i+1)*time.Minute
+			require.GreaterOrEqual(t, late, time.Duration(0))
+			require.LessOrEqual(t, late, tick)
+		}
+	})
+}
+
 func TestATouchGivesTheWholeTimeoutAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		c := newThing()
 		w := r.Watch(c)
@@ -79,7 +101,7 @@ func TestATouchGivesTheWholeTimeoutAgain(t *testing.T) {
 }
 
 func TestAQuietOneAmongBusyOnesIsClosedOnTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		busy := make([]*idle.Watch, 100)
 		for i := range busy {
@@ -104,7 +126,7 @@ func TestAQuietOneAmongBusyOnesIsClosedOnTime(t *testing.T) {
 }
 
 func TestReleaseEndsTheWatchAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		c := newThing()
@@ -128,7 +150,7 @@ func TestReleaseEndsTheWatchAtOnce(t *testing.T) {
 }
 
 func TestATimeoutCanChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		shorter, longer, back, late := newThing(), newThing(), newThing(), newThing()
 		r.Watch(shorter).SetTimeout(3 * second)
@@ -150,7 +172,7 @@ func TestATimeoutCanChange(t *testing.T) {
 }
 
 func TestATimeoutMayNeverCome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, math.MaxInt64)
 		c, d := newThing(), newThing()
@@ -166,7 +188,7 @@ func TestATimeoutMayNeverCome(t *testing.T) {
 }
 
 func TestTimeoutsOfTheirOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		own := newThing()
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithTimeoutOf(func(what io.Closer) time.Duration {
 			if what == io.Closer(own) {
@@ -184,7 +206,7 @@ func TestTimeoutsOfTheirOwn(t *testing.T) {
 }
 
 func TestAMaximalAgeHoweverBusy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var told events
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithMaxAge(time.Minute), idle.WithOnIdle(told.add))
 		c := newThing()
@@ -207,7 +229,7 @@ func TestAMaximalAgeHoweverBusy(t *testing.T) {
 }
 
 func TestTheCallbackComesBeforeTheClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		c := newThing()
 		var told events
 		r := newReaper(t, newTimer(t, second), 10*second, idle.WithOnIdle(func(e idle.Event) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
@@ -57,7 +58,12 @@ func newIdle(s streams) *cobra.Command {
   hwtdemo idle --serve-only --listen 127.0.0.1:7000 --idle-after 10s
   nc 127.0.0.1 7000                                  # in another terminal; then be silent`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return c.run(cmd.Context())
+		},
 	}
 	c.addFlags(cmd)
 	return cmd
@@ -78,11 +84,21 @@ func (c *idleCommand) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
 }
 
-// run does what the flags say until it is done or interrupted.
-func (c *idleCommand) run(ctx context.Context) error {
+// check refuses an address that is none, and the flags that do not go together.
+func (c *idleCommand) check(flags *pflag.FlagSet) error {
 	if _, err := net.ResolveTCPAddr("tcp", c.config.Listen); err != nil {
 		return usageError{fmt.Errorf("--listen %q: %w", c.config.Listen, err)}
 	}
+	for _, name := range []string{"connections", "talkers", "talk", "seed", "json"} {
+		if c.serveOnly && flags.Changed(name) {
+			return usageError{fmt.Errorf("--%s: is of the clients and their report, and --serve-only has none", name)}
+		}
+	}
+	return nil
+}
+
+// run does what the flags say until it is done or interrupted.
+func (c *idleCommand) run(ctx context.Context) error {
 	ctx, release := interruptible(ctx)
 	defer release()
 	timer, err := c.engine.open("idle")
@@ -133,6 +149,11 @@ func (c *idleCommand) show(ctx context.Context, timer engine) error {
 	if err := c.write(report); err != nil {
 		return err
 	}
+	return c.verdict(report)
+}
+
+// verdict turns the report into an error if there is reason to.
+func (c *idleCommand) verdict(report *echo.Report) error {
 	if err := report.Err(); err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
+	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
@@ -32,12 +35,44 @@ func TestIdleWritesOneJSONObject(t *testing.T) {
 }
 
 func TestIdleShowsProgress(t *testing.T) {
-	assert.Equal(t, "  2s  open 1,200 of 1,500  to fall silent 700  reaped 300  late p50 1ms  p99 2ms  max 3ms",
-		progressLine(2*time.Second, echo.Progress{Opened: 1500, Open: 1200, Silent: 700, Reaped: 300,
-			P50: time.Millisecond, P99: 2 * time.Millisecond, Max: 3 * time.Millisecond}))
-	r := call("", strings.Fields("idle --connections 5 --idle-after 1100ms --talk 0 --talkers 0")...)
-	require.Equal(t, 0, r.status, r.errOut)
-	assert.Contains(t, r.errOut, "  1s  open 5 of 5  to fall silent 5  reaped 0\n")
+	line := progressLine(12*time.Second, echo.Progress{Opened: 10_000, Open: 9_968, Silent: 5_044, Reaped: 4_223,
+		P50: 1234 * time.Microsecond, P99: 123400 * time.Microsecond, Max: 1234 * time.Millisecond})
+	assert.Equal(t, " 12s  open 9,968  reaped 4,223 of 5,044  late p50 1.23ms  p99 123ms  max 1.23s", line)
+	assert.LessOrEqual(t, len(line), 80)
+	assert.Equal(t, "  0s  open 2  reaped 0 of 1", progressLine(0, echo.Progress{Opened: 2, Open: 2, Silent: 1}))
+}
+
+func TestIdleShowsLinesWhereThereIsNoTerminal(t *testing.T) {
+	timer, err := runtimetimer.New()
+	require.NoError(t, err)
+	defer timer.Stop()
+	show, err := echo.New(echo.Config{Listen: "127.0.0.1:0", IdleAfter: time.Hour, Connections: 3}, timer)
+	require.NoError(t, err)
+	var shown text
+	stop := followShow(show, &shown)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		_, err := show.Run(ctx)
+		done <- err
+	}()
+	line := regexp.MustCompile(`(?m)^ +\d+s  open 3  reaped 0 of 3$`)
+	require.Eventually(t, func() bool { return line.MatchString(shown.String()) }, 20*time.Second, 10*time.Millisecond)
+	stop()
+	cancel()
+	require.NoError(t, <-done)
+	assert.NotContains(t, shown.String(), "\x1b", "what only a terminal understands")
+}
+
+func TestIdleFailsIfTheServerDoes(t *testing.T) {
+	c := &idleCommand{}
+	assert.NoError(t, c.verdict(&echo.Report{}))
+	for status, report := range map[int]*echo.Report{
+		statusFailed: {Left: 1}, statusInterrupted: {Left: 1, Interrupted: true},
+	} {
+		assert.Equal(t, status, statusOf(c.verdict(report)))
+	}
+	assert.Equal(t, statusFailed, statusOf(c.verdict(&echo.Report{Early: 1, Interrupted: true})))
 }
 
 func TestIdleRefusesNonsense(t *testing.T) {
@@ -46,6 +81,8 @@ func TestIdleRefusesNonsense(t *testing.T) {
 		"idle --connections 0":          `"--connections" flag: must be a number from 1 to 1,000,000`,
 		"idle --idle-after 1ms":         `"--idle-after" flag: must be a duration from 10ms to 24h0m0s`,
 		"idle --talkers 101 --talk 10s": `"--talkers" flag: must be a percentage from 0 to 100`,
+		"idle --serve-only --json":      "--json: is of the clients and their report, and --serve-only has none",
+		"idle --serve-only --seed 2":    "--seed: ",
 		"idle now":                      `unknown command "now" for "hwtdemo idle"`,
 	} {
 		r := call("", strings.Fields(line)...)

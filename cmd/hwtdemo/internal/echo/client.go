@@ -27,7 +27,7 @@ type client struct {
 	silentAfter time.Duration // after it was dialled; negative if it never falls silent
 	random      *rand.Rand
 	said        *atomic.Int64 // messages of all clients
-	lastSaid    time.Time     // just before the latest message was sent; at first, before it dialled
+	lastHeard   time.Time     // just before the latest message was sent that came back; at first, before it dialled
 }
 
 // live talks, falls silent if that is its part, and tells how it ended. over is
@@ -45,7 +45,7 @@ func (c *client) live(over <-chan struct{}) outcome {
 // talk says something now and then. It returns true when the time has come to
 // fall silent, and false when the connection or the show is over.
 func (c *client) talk(over <-chan struct{}) bool {
-	until := c.lastSaid.Add(c.silentAfter)
+	until := c.lastHeard.Add(c.silentAfter)
 	pause := time.NewTimer(c.pause(until))
 	defer pause.Stop()
 	for c.silentAfter < 0 || time.Now().Before(until) {
@@ -78,24 +78,25 @@ func (c *client) say() bool {
 	if _, err := io.WriteString(c.conn, message); err != nil {
 		return false
 	}
-	c.lastSaid = at
 	if _, err := io.ReadFull(c.conn, make([]byte, len(message))); err != nil {
 		return false
 	}
+	c.lastHeard = at
 	c.said.Add(1)
 	return true
 }
 
-// gone tells how the connection ended. The server cannot have heard the latest
-// message before it was sent: if less than the idle time has passed since, it
-// closed too early.
+// gone tells how the connection ended. A message that came back was heard after
+// it was sent: if less than the idle time has passed since, the server closed too
+// early. One that did not come back tells nothing, since on a busy machine it may
+// have been sent when its time was over.
 func (c *client) gone(over <-chan struct{}) outcome {
 	select {
 	case <-over:
 		return closedByUs
 	default:
 	}
-	if time.Since(c.lastSaid) < c.idleAfter {
+	if time.Since(c.lastHeard) < c.idleAfter {
 		return closedEarly
 	}
 	return closedByServer

@@ -36,10 +36,10 @@ func TestAllSilentOnesAreReapedAndNoneEarly(t *testing.T) {
 	assert.EqualValues(t, 60, report.Opened)
 	assert.Positive(t, report.Silent)
 	assert.Less(t, report.Silent, report.Opened)
-	assert.Equal(t, report.Silent+report.ReapedTalkers, report.Reaped)
+	assert.LessOrEqual(t, report.Silent+report.ReapedTalkers, report.Reaped, "a talker may be reaped as it goes")
+	assert.LessOrEqual(t, report.Reaped, report.Opened)
 	assert.Zero(t, report.Early)
 	assert.Zero(t, report.Left)
-	assert.Positive(t, report.Messages)
 	assert.Equal(t, report.Reaped, report.Lateness.Count)
 	assert.Contains(t, report.Text(), "left                    0   silent and still open; must be 0\n")
 	p := show.Progress()
@@ -76,6 +76,18 @@ func TestEvenAHastyTimerReapsNobodyEarly(t *testing.T) {
 	report, err := show.Run(context.Background())
 	require.NoError(t, err)
 	assert.NoError(t, report.Err())
+}
+
+func TestAnUnfairServerIsFound(t *testing.T) {
+	c := small
+	c.IdleAfter = time.Hour
+	c.Talk = 0
+	show, err := echo.NewUnfair(c, 50*time.Millisecond, newTimer(t))
+	require.NoError(t, err)
+	report, err := show.Run(context.Background())
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, report.Early, report.Silent)
+	assert.ErrorContains(t, report.Err(), "connections were closed early")
 }
 
 func TestFaultsAreNamed(t *testing.T) {

@@ -48,7 +48,7 @@ func (s *Show) fillReport(cpu cputime.Usage) {
 	}
 	r.Elapsed = s.end.Sub(s.start)
 	r.Lateness = s.server.lateness.Summary()
-	r.Early += r.Lateness.Early
+	r.Early = max(r.Early, r.Lateness.Early) // by the clients' clocks and by the server's
 }
 
 // Err says what is wrong with the result, if anything is. To be interrupted is

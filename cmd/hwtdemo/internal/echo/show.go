@@ -129,7 +129,7 @@ func (s *Show) dial(i int) error {
 		return fmt.Errorf("connection %d: %w", i+1, err)
 	}
 	c := &client{
-		conn: conn, idleAfter: s.config.IdleAfter, silentAfter: -1, said: &s.said, lastSaid: before,
+		conn: conn, idleAfter: s.config.IdleAfter, silentAfter: -1, said: &s.said, lastHeard: before,
 		random: rand.New(rand.NewPCG(s.config.Seed, uint64(i))),
 	}
 	talks := c.random.Float64()*100 < s.config.Talkers

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +17,7 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/runner"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
 	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 const tick = time.Millisecond
@@ -66,7 +66,7 @@ func rowsOf(t *testing.T, rows string) []schedule.Row {
 // that is zero.
 func run(t *testing.T, rows []schedule.Row, interrupt time.Duration) (r result) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		if interrupt > 0 {
@@ -196,7 +196,7 @@ func (r *refusing) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Time
 
 func TestTimerThatRefusesEndsTheRun(t *testing.T) {
 	for room := range 3 {
-		synctest.Test(t, func(t *testing.T) {
+		timertest.Bubble(t, func(t *testing.T) {
 			rows := rowsOf(t, "0,schedule,a,1h,\n0,schedule,b,1h,\n1s,schedule,c,1h,\n")
 			timer := &refusing{Timer: newTimer(t), left: room}
 			counts, unfired, err := runner.New(timer, rows, &diary{}).Run(t.Context())

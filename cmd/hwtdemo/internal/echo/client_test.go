@@ -1,0 +1,59 @@
+package echo_test
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
+	"github.com/hashedwheel/hwt/internal/timertest"
+)
+
+const allowed = 10 * time.Second
+
+// answer echoes n messages and takes one more, which it does not answer.
+func answer(c net.Conn, n int) {
+	defer c.Close()
+	p := make([]byte, 100)
+	for range n {
+		m, _ := c.Read(p)
+		c.Write(p[:m])
+	}
+	c.Read(p)
+}
+
+func TestAServerThatClosesBeforeTheTimeIsFound(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		go answer(far, 3)
+		ended, said := echo.Talk(near, allowed, time.Now())
+		assert.Equal(t, echo.ClosedEarly, ended)
+		assert.EqualValues(t, 3, said)
+	})
+}
+
+// TestAMessageThatCameTooLateIsNoFaultOfTheServer: its time was over when the
+// message was sent, and the server has never heard it.
+func TestAMessageThatCameTooLateIsNoFaultOfTheServer(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		go answer(far, 0)
+		ended, said := echo.Talk(near, allowed, time.Now().Add(-allowed))
+		assert.Equal(t, echo.ClosedByServer, ended)
+		assert.Zero(t, said)
+	})
+}
+
+func TestATalkerGoesWhenItsConnectionIsClosed(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		go io.Copy(far, far)
+		time.AfterFunc(time.Minute, func() { far.Close() })
+		_, said := echo.Talk(near, allowed, time.Now())
+		assert.GreaterOrEqual(t, said, int64(60/5-1))
+		assert.LessOrEqual(t, said, int64(60/2.5))
+	})
+}
