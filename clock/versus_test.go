@@ -2,6 +2,7 @@ package clock_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -86,23 +87,18 @@ func tickers(b *testing.B, make func(time.Duration) (<-chan time.Time, func())) 
 	)
 	var all sync.WaitGroup
 	var ticks atomic.Int64
-	done := [n]chan struct{}{}
-	stops := [n]func(){}
+	var enough atomic.Bool
 	begin := time.Now()
 	for i := range n {
 		if i%1000 == 0 {
 			time.Sleep(time.Until(begin.Add(period * time.Duration(i) / n)))
 		}
-		ticker, stop := make(period)
-		done[i], stops[i] = chanOf(), stop
 		all.Go(func() {
-			for {
-				select {
-				case <-ticker:
-					ticks.Add(1)
-				case <-done[i]:
-					return
-				}
+			ticker, stop := make(period)
+			defer stop()
+			for !enough.Load() {
+				<-ticker
+				ticks.Add(1)
 			}
 		})
 	}
@@ -113,14 +109,75 @@ func tickers(b *testing.B, make func(time.Duration) (<-chan time.Time, func())) 
 	if came < n*int64(span/period)*9/10 {
 		b.Logf("the machine was too busy: only %d ticks", came)
 	}
-	for i := range n {
-		stops[i]()
-		close(done[i])
-	}
+	enough.Store(true)
 	all.Wait()
 	return each
 }
 
-func chanOf() chan struct{} { return make(chan struct{}) }
+// BenchmarkVersusContext makes and cancels contexts, with nothing else pending
+// and with a million live ones, under a parent that cannot be cancelled and one
+// that can, as of a request; and waits for them, as most do, or not.
+func BenchmarkVersusContext(b *testing.B) {
+	base, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for _, v := range []struct {
+		name   string
+		live   int
+		parent context.Context
+		wait   bool
+	}{
+		{"live=0", 0, context.Background(), false},
+		{"live=1e6", 1_000_000, context.Background(), false},
+		{"live=0/parent=cancelable", 0, base, false},
+		{"live=1e6/parent=cancelable", 1_000_000, base, false},
+		{"live=0/parent=cancelable/done", 0, base, true},
+		{"live=1e6/parent=cancelable/done", 1_000_000, base, true},
+	} {
+		b.Run(v.name, func(b *testing.B) { versusContext(b, v.live, v.parent, v.wait) })
+	}
+}
 
-var _ = context.Background
+// withTimeout is a function of package context or a method of a clock.
+type withTimeout = func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+
+func versusContext(b *testing.B, live int, parent context.Context, wait bool) {
+	const n = 500_000
+	c := newVersusClock(b)
+	use := func(with withTimeout) func() {
+		return func() {
+			for range n {
+				ctx, cancel := with(parent, time.Minute)
+				if wait {
+					ctx.Done()
+				}
+				cancel()
+			}
+			time.Sleep(20 * time.Millisecond) // the worker's share counts too
+		}
+	}
+	defer fill(live, c.WithTimeout)()
+	defer fill(live, context.WithTimeout)()
+	time.Sleep(time.Second)
+	for b.Loop() {
+		var ours, theirs []float64
+		for range versusRounds {
+			ours = append(ours, cpu(b, n, use(c.WithTimeout)))
+			theirs = append(theirs, cpu(b, n, use(context.WithTimeout)))
+		}
+		report(b, ours, theirs)
+	}
+}
+
+// fill makes n contexts of half an hour to an hour and a half, and returns how to
+// cancel them.
+func fill(n int, with withTimeout) func() {
+	cancels := make([]context.CancelFunc, n)
+	for i := range cancels {
+		_, cancels[i] = with(context.Background(), 30*time.Minute+rand.N(time.Hour))
+	}
+	return func() {
+		for _, cancel := range cancels {
+			cancel()
+		}
+	}
+}
