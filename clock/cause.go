@@ -2,16 +2,16 @@ package clock
 
 import "context"
 
-// context.Cause asks a context for the nearest one of package context's own, by
-// a key that nobody else has, and takes the cause from there. A context that did
-// not answer would leave the question to its parents, who may have ended later
-// and for another cause. So this package learns the key, by asking for the cause
-// of a context that remembers what it is asked, and answers with a context that
-// was cancelled with the right cause.
+// Package context asks a context for the nearest one of package context's own, by
+// a key that nobody else has. context.Cause takes the cause from there, and who
+// makes a child makes it the child of that. A context that did not answer would
+// leave the question to its parents, who may end later and for another cause, and
+// each of its children would need a goroutine. So this package learns the key, by
+// asking for the cause of a context that remembers what it is asked, and answers.
 //
-// If a later Go asks in another way, causeKey is nil, and Cause is right but for
-// causes given to WithTimeoutCause and those of parents that end later; the tests
-// would tell.
+// If a later Go asks in another way, causeKey is nil. Then causes are right but
+// for those given to WithTimeoutCause and those of parents that end later, and
+// children have goroutines. The tests would tell.
 
 // asked remembers the key of the latest value it was asked for.
 type asked struct {
@@ -32,10 +32,8 @@ var causeKey = func() any {
 	return a.key
 }()
 
-// selfKey is the key under which a deadlineCtx is found.
-var selfKey any = new(int)
-
-// answer returns the context that has the cause, or nil if that is Err.
+// answer returns a context that was cancelled with the cause, or nil if that is
+// what Err returns, which Cause knows itself.
 func (c *deadlineCtx) answer() any {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,18 +12,21 @@ import (
 
 // Ground rules
 //
-// A deadlineCtx is linked to its parent late: not before somebody waits for it,
-// that is, calls Done or makes a child. Until then Err asks the parent, so that
-// nobody can tell; and most contexts with a deadline cost no link at all.
+// Most contexts with a deadline are cancelled before anybody waits for them. A
+// deadlineCtx is light until somebody does, that is, calls Done or makes a child:
+// until then Err asks the parent, so that nobody can tell the difference. Then it
+// gets a core, a context of package context's own, which has the Done channel and
+// the children; and a link, by which the parent's end reaches it.
 //
-//	X1. state leaves live once, under mu, in end, after everything that Cause will
-//	    ask for was stored. Whoever made the change does what is left: the timeout,
-//	    the link and the callbacks.
-//	X2. Before mu is released again, done is closed. Err, where it sees an end,
-//	    waits for that. So Err is nil before Done is closed, and not after.
-//	X3. mu is not held while anything is called: a callback of package context
-//	    takes the lock of a child, which package context holds when it calls
-//	    AfterFunc. mu comes after such locks.
+//	X1. state leaves live once, under mu, in end, after everything that Err and
+//	    Cause will ask for was stored. Whoever made the change does what is left:
+//	    the core, the link, the timeout.
+//	X2. After the end no core is made, and one that was made is cancelled by
+//	    whoever made the end. Err, where it sees an end, waits for that. So Err is
+//	    nil before Done is closed, and not after.
+//	X3. mu is not held while package context is called, but for making the core,
+//	    which calls nobody but the bridge. What package context then does under
+//	    locks of its own is as with its own contexts: nobody else's code.
 //	X4. A link calls cancel, which looks at the parent before it says Canceled. So
 //	    one function serves the user, the parent and the link.
 
@@ -33,11 +36,11 @@ type deadlineCtx struct {
 	parent   context.Context // Immutable.
 	deadline time.Time       // Immutable.
 	cancel   func()          // Immutable once made.
-	timeout  hwt.Timeout     // Immutable once made, before anybody but the timer knows the context. Nil if the deadline had passed.
+	timeout  hwt.Timeout     // Immutable once made, before anybody but the timer knows the context. Nil if it had ended by then.
 
 	state atomic.Int32 // Atomic: written under mu, read by all (X1).
 	mu    sync.Mutex
-	done  atomic.Value // of chan struct{}, made by the first who asks. Atomic: written under mu.
+	core  atomic.Value // of context.Context, made by the first who waits. Atomic: written under mu.
 	rest  rest         // what is to be done at the end. Guarded by mu.
 	more  *more        // what few contexts have. Guarded by mu.
 }
@@ -54,15 +57,8 @@ type more struct {
 	ifExceeded error           // the cause, if the deadline passes
 	err        error           // what Err returns, if state is foreign
 	cause      error           // what Cause returns, if not Err
-	answer     context.Context // tells package context the cause: see Value
+	answer     context.Context // has the cause, for package context: see cause.go
 }
-
-// closed is the Done channel of contexts that nobody asked for theirs in time.
-var closed = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // Deadline implements context.Context.
 func (c *deadlineCtx) Deadline() (time.Time, bool) { return c.deadline, true }
@@ -70,40 +66,35 @@ func (c *deadlineCtx) Deadline() (time.Time, bool) { return c.deadline, true }
 // Err implements context.Context.
 func (c *deadlineCtx) Err() error {
 	c.heed()
-	state := c.state.Load()
-	if state == live {
+	if c.state.Load() == live {
 		return nil
 	}
 	<-c.Done() // X2
-	switch state {
+	return c.err()
+}
+
+// err returns what Err does, without waiting.
+func (c *deadlineCtx) err() error {
+	switch c.state.Load() {
+	case live:
+		return nil
 	case canceled:
 		return context.Canceled
 	case exceeded:
 		return context.DeadlineExceeded
-	default:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.more.err
-	}
-}
-
-// Done implements context.Context. Somebody waits now, so it links.
-func (c *deadlineCtx) Done() <-chan struct{} {
-	c.heed()
-	if d, ok := c.done.Load().(chan struct{}); ok {
-		return d
 	}
 	c.mu.Lock()
-	d, ok := c.done.Load().(chan struct{})
-	if !ok {
-		d = make(chan struct{})
-		c.done.Store(d)
+	defer c.mu.Unlock()
+	return c.more.err
+}
+
+// Done implements context.Context. Somebody waits now.
+func (c *deadlineCtx) Done() <-chan struct{} {
+	c.heed()
+	if core, ok := c.core.Load().(context.Context); ok {
+		return core.Done()
 	}
-	c.mu.Unlock()
-	if !ok {
-		c.link()
-	}
-	return d
+	return c.waited()
 }
 
 // heed ends the context if its parent has ended.
@@ -113,16 +104,17 @@ func (c *deadlineCtx) heed() {
 	}
 }
 
-// Value implements context.Context. Package context looks for the cause of an
-// end by a key of its own, where it expects a context of its own.
+// Value implements context.Context. Package context looks for the nearest context
+// of its own, by a key of its own, to make it the parent of a child, or to learn
+// the cause of an end: that is the core.
 func (c *deadlineCtx) Value(key any) any {
-	switch key {
-	case causeKey:
-		return c.answer()
-	case selfKey:
-		return c
+	if key != causeKey {
+		return c.parent.Value(key)
 	}
-	return c.parent.Value(key)
+	if core := c.core.Load(); core != nil {
+		return core
+	}
+	return c.answer()
 }
 
 // String tells what package context tells.
@@ -137,17 +129,14 @@ func (c *deadlineCtx) String() string {
 // expiry is a deadlineCtx as the task of its timeout.
 type expiry deadlineCtx
 
-// Run implements hwt.TimerTask. Whoever is to be told is not known, and may be
-// many: they get a goroutine, so that the timer's worker has done with this at
-// once. It does not look at timeout, which may not be stored yet.
+// Run implements hwt.TimerTask. It does not look at timeout, which may not be
+// stored yet.
 func (e *expiry) Run(hwt.Timeout) error {
 	c := (*deadlineCtx)(e)
 	if c.parent.Err() != nil {
-		go c.finish()
-		return nil
-	}
-	if left := c.end(exceeded, nil, nil); left.unlink != nil || left.callbacks != nil {
-		go left.run()
+		c.finish()
+	} else {
+		c.end(exceeded, nil, nil)
 	}
 	return nil
 }
@@ -169,8 +158,7 @@ func (c *deadlineCtx) finish() {
 	if err != nil { // it came first
 		state, cause = stateOf(err), context.Cause(c.parent)
 	}
-	left := c.end(state, err, cause)
-	left.run()
+	c.end(state, err, cause)
 }
 
 func stateOf(err error) int32 {
@@ -183,9 +171,20 @@ func stateOf(err error) int32 {
 	return foreign
 }
 
-// end ends the context, unless that has happened, and returns what is left to do.
-// err and cause are the parent's, or nil.
-func (c *deadlineCtx) end(state int32, err, cause error) (left rest) {
+// end ends the context, unless that has happened. err and cause are the parent's,
+// or nil.
+func (c *deadlineCtx) end(state int32, err, cause error) {
+	rest := c.settle(state, err, cause)
+	if rest.cancelCore != nil {
+		rest.cancelCore()
+	}
+	if rest.unlink != nil {
+		rest.unlink()
+	}
+}
+
+// settle changes the state, and returns what is left to do, without mu: X3.
+func (c *deadlineCtx) settle(state int32, err, cause error) (left rest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.Load() != live {
@@ -195,38 +194,18 @@ func (c *deadlineCtx) end(state int32, err, cause error) (left rest) {
 		cause = c.more.ifExceeded
 	}
 	if state == foreign || cause != nil && cause != err {
-		m := c.extra()
-		m.err, m.cause = err, cause
+		if c.more == nil {
+			c.more = new(more)
+		}
+		c.more.err, c.more.cause = err, cause
 	}
 	c.state.Store(state) // Linearization point of the end (X1).
-	if d, ok := c.done.Load().(chan struct{}); ok {
-		close(d)
-	} else {
-		c.done.Store(closed)
-	}
 	left, c.rest = c.rest, rest{}
 	return left
 }
 
-// extra returns more, which it makes if need be. Guarded by mu.
-func (c *deadlineCtx) extra() *more {
-	if c.more == nil {
-		c.more = new(more)
-	}
-	return c.more
-}
-
-// rest is what is left to do after the end, without mu: X3.
+// rest is what is left to do after the end.
 type rest struct {
-	callbacks *callback   // to be called
-	unlink    func() bool // takes the context from its parent
-}
-
-func (r rest) run() {
-	if r.unlink != nil {
-		r.unlink()
-	}
-	for b := r.callbacks; b != nil; b = b.next {
-		b.f()
-	}
+	cancelCore func()      // passes the end on to the core and its children
+	unlink     func() bool // takes the context from its parent
 }

@@ -211,27 +211,17 @@ func TestChildrenEndWithTheContext(t *testing.T) {
 // are used to, though it does not promise that.
 func TestCancelReachesChildrenBeforeItReturns(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
-		ctx, children, cancel := family(s, context.Background(), unit)
-		dones := map[string]<-chan struct{}{"self": ctx.Done()}
-		for name, child := range children {
-			dones[name] = child.Done()
+		ctx, cancel := s.timeout(context.Background(), unit)
+		child, cancelChild := context.WithCancel(context.WithValue(ctx, "key", "value"))
+		defer cancelChild()
+		grandchild, cancelGrandchild := context.WithTimeout(child, unit/2)
+		defer cancelGrandchild()
+		dones := []<-chan struct{}{ctx.Done(), child.Done(), grandchild.Done()}
+		cancel()
+		for i, done := range dones {
+			assert.True(t, isDone(done), i)
 		}
-		cancel = first(cancel, func() {
-			for name, done := range dones {
-				assert.True(t, isDone(done), name)
-			}
-		})
-		_, cancelCtx := ctx, cancel
-		cancelCtx()
 	})
-}
-
-// first returns a function that calls f and then then.
-func first(f, then func()) func() {
-	return func() {
-		f()
-		then()
-	}
 }
 
 func TestAChildThatEndsLeavesTheContextAlone(t *testing.T) {
