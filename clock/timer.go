@@ -38,7 +38,7 @@ type Timer struct {
 // f may panic: that is reported, and ends nothing but f. See WithErrorHandler,
 // and WithFuncsOnTimer for where f runs. A nil f panics here.
 //
-// It takes two allocations, of 96 bytes and what the timer needs, 48.
+// It takes two allocations: 64 bytes, and what the timer needs, 48.
 func (c *Clock) AfterFunc(d time.Duration, f func()) *Timer {
 	if f == nil {
 		panic("clock: AfterFunc: f is nil (expected: a function)")
