@@ -109,7 +109,7 @@ func TestAParentsEndEndsTheContextAndReleasesTheTimeout(t *testing.T) {
 		t.Run(fmt.Sprint("waited=", waited), func(t *testing.T) {
 			agree(t, func(t *testing.T, s shapes) {
 				parent, cancelParent := context.WithCancelCause(context.Background())
-				between := context.WithValue(parent, "key", "value")
+				between := context.WithValue(parent, key{}, "value")
 				ctx, cancel := s.timeout(between, unit)
 				defer cancel()
 				var done <-chan struct{}
@@ -157,7 +157,7 @@ func TestAContextOfAParentThatEndedHasEnded(t *testing.T) {
 // family is a context of s with children of every kind below it.
 func family(s shapes, parent context.Context, d time.Duration) (ctx context.Context, children map[string]context.Context, cancel func()) {
 	ctx, cancelCtx := s.timeout(parent, d)
-	value := context.WithValue(ctx, "key", "value")
+	value := context.WithValue(ctx, key{}, "value")
 	canceled, cancel1 := context.WithCancel(ctx)
 	below, cancel2 := context.WithCancelCause(value)
 	timed, cancel3 := context.WithTimeout(below, 100*unit)
@@ -212,7 +212,7 @@ func TestChildrenEndWithTheContext(t *testing.T) {
 func TestCancelReachesChildrenBeforeItReturns(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		ctx, cancel := s.timeout(context.Background(), unit)
-		child, cancelChild := context.WithCancel(context.WithValue(ctx, "key", "value"))
+		child, cancelChild := context.WithCancel(context.WithValue(ctx, key{}, "value"))
 		defer cancelChild()
 		grandchild, cancelGrandchild := context.WithTimeout(child, unit/2)
 		defer cancelGrandchild()
@@ -289,14 +289,14 @@ func TestCauses(t *testing.T) {
 		}, end{context.DeadlineExceeded, errTheirs}},
 		"a child of the standard library's": {func(s shapes) (context.Context, func()) {
 			parent, cancelParent := s.timeoutCause(context.Background(), unit, errOurs)
-			ctx, cancel := context.WithCancel(context.WithValue(parent, "key", "value"))
+			ctx, cancel := context.WithCancel(context.WithValue(parent, key{}, "value"))
 			pass(unit + slop)
 			return ctx, func() { cancel(); cancelParent() }
 		}, end{context.DeadlineExceeded, errOurs}},
 		"a value below": {func(s shapes) (context.Context, func()) {
 			ctx, cancel := s.timeoutCause(context.Background(), unit, errOurs)
 			pass(unit + slop)
-			return context.WithValue(ctx, "key", "value"), cancel
+			return context.WithValue(ctx, key{}, "value"), cancel
 		}, end{context.DeadlineExceeded, errOurs}},
 		"cancel after parent, unseen": {func(s shapes) (context.Context, func()) {
 			parent, cancelParent := context.WithCancelCause(context.Background())
@@ -337,15 +337,15 @@ func TestACauseIsTheFirstOnes(t *testing.T) {
 
 func TestWithoutCancelKeepsTheValuesOnly(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
-		ctx, cancel := s.timeoutCause(context.WithValue(context.Background(), "key", "value"), unit, errOurs)
+		ctx, cancel := s.timeoutCause(context.WithValue(context.Background(), key{}, "value"), unit, errOurs)
 		defer cancel()
 		free := context.WithoutCancel(ctx)
 		pass(unit + slop)
 		assert.NoError(t, free.Err())
 		assert.NoError(t, context.Cause(free))
 		assert.Nil(t, free.Done())
-		assert.Equal(t, "value", free.Value("key"))
-		assert.Equal(t, "value", ctx.Value("key"))
+		assert.Equal(t, "value", free.Value(key{}))
+		assert.Equal(t, "value", ctx.Value(key{}))
 		assert.Nil(t, ctx.Value("other"))
 	})
 }
@@ -369,10 +369,10 @@ func TestANilParentPanics(t *testing.T) {
 
 func TestTheStringIsAsInPackageContext(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
-		ctx, cancel := s.timeout(context.WithValue(context.Background(), "key", "value"), unit)
+		ctx, cancel := s.timeout(context.WithValue(context.Background(), key{}, "value"), unit)
 		defer cancel()
 		at, _ := ctx.Deadline()
-		assert.Equal(t, "context.Background.WithValue(key, value).WithDeadline("+at.String()+" [100ms])", fmt.Sprint(ctx))
+		assert.Equal(t, "context.Background.WithValue(clock_test.key, value).WithDeadline("+at.String()+" [100ms])", fmt.Sprint(ctx))
 	})
 }
 

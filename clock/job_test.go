@@ -144,11 +144,12 @@ func TestStopAfterTheScheduleEndedDropsWhatIsQueued(t *testing.T) {
 
 func TestAJobMayStopItself(t *testing.T) {
 	onSchedule(t, func(t *testing.T, _ engine, c *clock.Clock, begins *list[int], record func()) {
-		var job *clock.Job
-		job = c.ScheduleFunc(clock.FixedRate(unit), func() {
+		jobs := make(chan *clock.Job, 1)
+		job := c.ScheduleFunc(clock.FixedRate(unit), func() {
 			record()
-			job.Stop()
+			(<-jobs).Stop()
 		})
+		jobs <- job
 		job.Wait()
 		assert.Equal(t, []int{1}, begins.take())
 	})

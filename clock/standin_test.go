@@ -2,6 +2,7 @@ package clock_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,14 +72,14 @@ func TestFuncsOnTheTimerRunOnItsWorker(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		var errs list[error]
 		c := clock.New(newTimer(t), clock.WithFuncsOnTimer(), clock.WithErrorHandler(errs.add))
-		first, second := false, false
-		c.AfterFunc(unit, func() { first = true; time.Sleep(unit) })
-		c.AfterFunc(unit+slop, func() { second = true; panic("no good") })
+		var first, second atomic.Bool
+		c.AfterFunc(unit, func() { first.Store(true); time.Sleep(unit) })
+		c.AfterFunc(unit+slop, func() { second.Store(true); panic("no good") })
 		pass(unit + 2*slop)
-		assert.True(t, first)
-		assert.False(t, second, "the first holds the worker")
+		assert.True(t, first.Load())
+		assert.False(t, second.Load(), "the first holds the worker")
 		pass(unit)
-		assert.True(t, second)
+		assert.True(t, second.Load())
 		assert.Len(t, errs.take(), 1)
 	})
 }
