@@ -76,12 +76,16 @@ func TestHandlersOfARealServerGetDeadlines(t *testing.T) {
 // parent.
 func TestAClientsGoingCancelsTheHandlersContext(t *testing.T) {
 	timer := newTimer(t)
-	began, ended := make(chan struct{}), make(chan error, 1)
-	server := httptest.NewServer(limit(clock.New(timer), time.Hour, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	began, ended, returned := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	handler := limit(clock.New(timer), time.Hour, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(began)
 		<-r.Context().Done()
 		ended <- r.Context().Err()
-	})))
+	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(returned) // the server forgets a handler whose client has gone
+		handler.ServeHTTP(w, r)
+	}))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
@@ -93,7 +97,7 @@ func TestAClientsGoingCancelsTheHandlersContext(t *testing.T) {
 	_, err = server.Client().Do(request)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, context.Canceled, <-ended)
-	server.Close()
+	<-returned
 	assert.Zero(t, timer.Pending())
 }
 
