@@ -245,3 +245,35 @@ func TestArgumentsThatCannotBeMeantPanic(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+func TestStopComesBeforeARunThatIsDueButHasNotBegun(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		held := &holding{Timer: timer}
+		job := clock.New(held).ScheduleFunc(clock.FixedRate(unit), func() { assert.Fail(t, "ran") })
+		held.hold()
+		pass(unit + slop)
+		assert.True(t, job.Stop())
+		job.Wait()
+		held.release()
+		pass(2 * unit)
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+// pensive is a schedule that takes its time to answer.
+type pensive struct{}
+
+func (pensive) Next(t time.Time) time.Time {
+	time.Sleep(unit)
+	return t.Add(2 * unit)
+}
+
+func TestStopComesBeforeARunWhoseScheduleIsStillThinking(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		job := clock.New(timer).ScheduleFunc(pensive{}, func() { assert.Fail(t, "ran") })
+		pass(unit + unit/2) // the first run came due, and the schedule is asked for the second
+		assert.True(t, job.Stop())
+		job.Wait()
+		assert.Zero(t, timer.Pending())
+	})
+}

@@ -163,3 +163,27 @@ func TestATimeNobodyLivesToSeeNeverComes(t *testing.T) {
 		ticker.Stop()
 	})
 }
+
+// TestATimeoutThatLostItsTimerFiresNothing has timeouts come due whose tasks have
+// not begun when the timer is stopped or reset.
+func TestATimeoutThatLostItsTimerFiresNothing(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		held := &holding{Timer: timer}
+		c := clock.New(held)
+		stopped, reset := c.NewTimer(unit), c.NewTimer(unit)
+		ran := c.AfterFunc(unit, func() { assert.Fail(t, "was stopped") })
+		held.hold()
+		pass(unit + slop)
+		assert.True(t, stopped.Stop())
+		assert.True(t, ran.Stop())
+		assert.True(t, reset.Reset(unit))
+		due := time.Now().Add(unit)
+		held.release()
+		pass(slop)
+		_, stale := received(stopped.C)
+		assert.False(t, stale)
+		_, stale = received(reset.C)
+		assert.False(t, stale)
+		assert.True(t, (<-reset.C).Equal(due))
+	})
+}
