@@ -204,3 +204,23 @@ func TestAPeriodFarBelowATickDoesNotHoldTheTimer(t *testing.T) {
 		assert.Zero(t, timer.Pending())
 	})
 }
+
+func TestMissedTicksAreNotMadeUpFor(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		held := &holding{Timer: timer}
+		start := time.Now()
+		ticker := clock.New(held).NewTicker(unit)
+		held.hold()
+		time.Sleep(3*unit + unit/2)
+		held.release()
+		pass(slop)
+		at, ok := received(ticker.C)
+		assert.True(t, ok)
+		assert.Equal(t, unit, at.Sub(start))
+		pass(slop)
+		_, ok = received(ticker.C)
+		assert.False(t, ok)
+		assert.Equal(t, 4*unit, (<-ticker.C).Sub(start))
+		ticker.Stop()
+	})
+}
