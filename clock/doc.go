@@ -36,7 +36,7 @@
 //	the same with 1,000,000 live                   0.5 to 0.6 times
 //	the same, under a parent that can be cancelled 0.4 to 0.6 times
 //	the same, and Done is called                   1.3 to 1.6 times
-//	a tick of one of 100,000 tickers, and its read 0.5 times
+//	a tick of one of 100,000 tickers, and its read 0.5 to 0.7 times
 //
 // Contexts are cheap until somebody waits for them, which takes a context of
 // package context's inside, so that children are its children, need no goroutine

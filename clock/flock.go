@@ -34,7 +34,7 @@ import (
 //	    it out and makes another.
 
 // batch is how many tickers tick under one lock.
-const batch = 64
+const batch = 32
 
 // flock is the tickers of one period.
 type flock struct {
