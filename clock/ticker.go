@@ -78,11 +78,11 @@ func (t *Ticker) leave() {
 	}
 }
 
-// tick sends the due time, unless a tick is waiting already, and moves on to the
+// tick sends the due time, as package time does, unless a tick is waiting already, and moves on to the
 // first due time after now. Guarded by flock.mu.
 func (t *Ticker) tick(now time.Time, at, period time.Duration) {
 	select {
-	case t.c <- t.clock.nominal(now, t.due):
+	case t.c <- now.Add(t.due - at):
 	default:
 	}
 	t.due = due(t.due, period*(1+(at-t.due)/period))
