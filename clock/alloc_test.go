@@ -1,0 +1,75 @@
+package clock_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/clock"
+)
+
+// cost is what a call of f allocates, with what the rest of the process does, of
+// which there is little, rounded off.
+func cost(f func()) (allocs, bytes uint64) {
+	const n = 20_000
+	var before, after runtime.MemStats
+	f()
+	runtime.ReadMemStats(&before)
+	for range n {
+		f()
+	}
+	runtime.ReadMemStats(&after)
+	return (after.Mallocs - before.Mallocs) / n, (after.TotalAlloc - before.TotalAlloc) / n
+}
+
+func TestContextsCostNoMoreThanTheStandardLibrarys(t *testing.T) {
+	c := clock.New(newTimer(t))
+	base, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for name, parent := range map[string]context.Context{"background": context.Background(), "cancelable": base} {
+		use := func(with withTimeout, cause func(context.Context, time.Duration, error) (context.Context, context.CancelFunc)) (plain, caused func()) {
+			return func() {
+					_, cancel := with(parent, time.Hour)
+					cancel()
+				}, func() {
+					_, cancel := cause(parent, time.Hour, errOurs)
+					cancel()
+				}
+		}
+		ours, oursCaused := use(c.WithTimeout, c.WithTimeoutCause)
+		theirs, theirsCaused := use(context.WithTimeout, context.WithTimeoutCause)
+		for kind, pair := range map[string][2]func(){"plain": {ours, theirs}, "with a cause": {oursCaused, theirsCaused}} {
+			allocs, bytes := cost(pair[0])
+			mostAllocs, mostBytes := cost(pair[1])
+			assert.LessOrEqual(t, allocs, mostAllocs, "allocations, %s %s", name, kind)
+			assert.LessOrEqual(t, bytes, mostBytes, "bytes, %s %s", name, kind)
+			t.Logf("%s %s: %d B in %d allocations, package context %d B in %d", name, kind, bytes, allocs, mostBytes, mostAllocs)
+		}
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	c := clock.New(newTimer(t))
+	timer := c.AfterFunc(time.Hour, func() {})
+	for name, f := range map[string]struct {
+		allocs float64
+		f      func()
+	}{
+		"WithTimeout": {3, func() {
+			_, cancel := c.WithTimeout(context.Background(), time.Hour)
+			cancel()
+		}},
+		"AfterFunc":   {2, func() { c.AfterFunc(time.Hour, func() {}).Stop() }},
+		"NewTimer":    {4, func() { c.NewTimer(time.Hour).Stop() }},
+		"Timer.Reset": {0, func() { timer.Reset(2 * time.Hour) }},
+	} {
+		assert.InDelta(t, f.allocs, testing.AllocsPerRun(1000, f.f), 0.1, name)
+	}
+	// The first of a flock makes the flock.
+	first := c.NewTicker(time.Hour)
+	defer first.Stop()
+	assert.InDelta(t, 3, testing.AllocsPerRun(1000, func() { c.NewTicker(time.Hour).Stop() }), 0.1, "NewTicker")
+}

@@ -1,0 +1,54 @@
+package clock_test
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// holding is a timer whose tasks a test can hold back: the timeouts come due,
+// but nothing runs until the release.
+type holding struct {
+	hwt.Timer
+	mu    sync.Mutex
+	holds bool
+	held  []func()
+}
+
+func (h *holding) NewTimeout(task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+	return h.Timer.NewTimeout(heldTask{task, h}, d)
+}
+
+type heldTask struct {
+	hwt.TimerTask
+	by *holding
+}
+
+func (t heldTask) Run(timeout hwt.Timeout) error {
+	t.by.mu.Lock()
+	if t.by.holds {
+		t.by.held = append(t.by.held, func() { _ = t.TimerTask.Run(timeout) })
+		t.by.mu.Unlock()
+		return nil
+	}
+	t.by.mu.Unlock()
+	return t.TimerTask.Run(timeout)
+}
+
+func (h *holding) hold() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.holds = true
+}
+
+// release runs what was held back, and holds nothing more.
+func (h *holding) release() {
+	h.mu.Lock()
+	held := h.held
+	h.held, h.holds = nil, false
+	h.mu.Unlock()
+	for _, run := range held {
+		run()
+	}
+}

@@ -1,0 +1,203 @@
+package clock_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/hierarchical"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/runtimetimer"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	tick = time.Millisecond
+	unit = 100 * time.Millisecond // what tests count in
+	slop = 10 * time.Millisecond  // more than a tick, far less than a unit
+)
+
+// engine is what tests need of a timer.
+type engine interface {
+	hwt.Timer
+	Pending() int64
+}
+
+// newTimer returns a wheel that is stopped when the test ends.
+func newTimer(tb testing.TB, options ...hashedwheel.Option) engine {
+	timer, err := hashedwheel.New(append(options, hashedwheel.WithTickDuration(tick))...)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+var engines = map[string]func() (engine, error){
+	"hashed":       func() (engine, error) { return hashedwheel.New(hashedwheel.WithTickDuration(tick)) },
+	"hierarchical": func() (engine, error) { return hierarchical.New(hierarchical.WithTickDuration(tick)) },
+	"runtime":      func() (engine, error) { return runtimetimer.New() },
+}
+
+// onEngines runs f in a bubble on every engine.
+func onEngines(t *testing.T, f func(t *testing.T, timer engine)) {
+	for name, newTimer := range engines {
+		t.Run("engine="+name, func(t *testing.T) {
+			timertest.Bubble(t, func(t *testing.T) {
+				timer, err := newTimer()
+				require.NoError(t, err)
+				defer timer.Stop()
+				f(t, timer)
+			})
+		})
+	}
+}
+
+// timer is what *time.Timer and *clock.Timer have in common.
+type timer interface {
+	Stop() bool
+	Reset(time.Duration) bool
+}
+
+// ticker is what *time.Ticker and *clock.Ticker have in common.
+type ticker interface {
+	Stop()
+	Reset(time.Duration)
+}
+
+// shapes is the standard library, or a clock in its place.
+type shapes struct {
+	afterFunc     func(time.Duration, func()) timer
+	newTimer      func(time.Duration) (timer, <-chan time.Time)
+	newTicker     func(time.Duration) (ticker, <-chan time.Time)
+	after         func(time.Duration) <-chan time.Time
+	tick          func(time.Duration) <-chan time.Time
+	sleep         func(time.Duration)
+	timeout       func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+	deadline      func(context.Context, time.Time) (context.Context, context.CancelFunc)
+	timeoutCause  func(context.Context, time.Duration, error) (context.Context, context.CancelFunc)
+	deadlineCause func(context.Context, time.Time, error) (context.Context, context.CancelFunc)
+	pending       func() int64 // timeouts held; 0 for the standard library
+}
+
+func standard() shapes {
+	return shapes{
+		afterFunc: func(d time.Duration, f func()) timer { return time.AfterFunc(d, f) },
+		newTimer: func(d time.Duration) (timer, <-chan time.Time) {
+			t := time.NewTimer(d)
+			return t, t.C
+		},
+		newTicker: func(d time.Duration) (ticker, <-chan time.Time) {
+			t := time.NewTicker(d)
+			return t, t.C
+		},
+		after: time.After, tick: time.Tick, sleep: time.Sleep,
+		timeout: context.WithTimeout, deadline: context.WithDeadline,
+		timeoutCause: context.WithTimeoutCause, deadlineCause: context.WithDeadlineCause,
+		pending: func() int64 { return 0 },
+	}
+}
+
+func shapesOf(c *clock.Clock, pending func() int64) shapes {
+	return shapes{
+		afterFunc: func(d time.Duration, f func()) timer { return c.AfterFunc(d, f) },
+		newTimer: func(d time.Duration) (timer, <-chan time.Time) {
+			t := c.NewTimer(d)
+			return t, t.C
+		},
+		newTicker: func(d time.Duration) (ticker, <-chan time.Time) {
+			t := c.NewTicker(d)
+			return t, t.C
+		},
+		after: c.After, tick: c.Tick, sleep: c.Sleep,
+		timeout: c.WithTimeout, deadline: c.WithDeadline,
+		timeoutCause: c.WithTimeoutCause, deadlineCause: c.WithDeadlineCause,
+		pending: pending,
+	}
+}
+
+// refusing is a timer that refuses everything, so that runtime timers stand in.
+type refusing struct{ err error }
+
+func (r refusing) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { return nil, r.err }
+func (refusing) Stop() []hwt.Timeout                                            { return nil }
+
+// agree runs f in a bubble on the standard library, on a clock on every engine,
+// and on one whose timer refuses everything. What f asserts, all have in common.
+func agree(t *testing.T, f func(t *testing.T, s shapes)) {
+	t.Run("on=standard", func(t *testing.T) {
+		timertest.Bubble(t, func(t *testing.T) { f(t, standard()) })
+	})
+	onEngines(t, func(t *testing.T, timer engine) {
+		f(t, shapesOf(clock.New(timer), timer.Pending))
+		pass(0)
+		require.Zero(t, timer.Pending(), "left in the timer")
+	})
+	t.Run("on=refusing", func(t *testing.T) {
+		timertest.Bubble(t, func(t *testing.T) {
+			c := clock.New(refusing{hwt.ErrStopped}, clock.WithErrorHandler(func(error) {}))
+			f(t, shapesOf(c, func() int64 { return 0 }))
+		})
+	})
+}
+
+// pass lets fake time go by, and everything that is due by then run.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// received returns what is received from c at once, and whether anything is.
+func received(c <-chan time.Time) (time.Time, bool) {
+	select {
+	case v := <-c:
+		return v, true
+	default:
+		return time.Time{}, false
+	}
+}
+
+// isDone reports whether c is closed.
+func isDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// list collects values from any goroutine.
+type list[T any] struct {
+	mu  sync.Mutex
+	all []T
+}
+
+func (l *list[T]) add(v T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, v)
+}
+
+// take returns what was added since the last take.
+func (l *list[T]) take() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.all
+	l.all = nil
+	return all
+}
+
+// goroutines returns how many there are that are not of the runtime or the tests.
+func goroutines() int {
+	synctest.Wait()
+	return runtime.NumGoroutine()
+}

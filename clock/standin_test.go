@@ -1,0 +1,85 @@
+package clock_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/timertest"
+)
+
+func TestARefusalIsToldAndLosesNothing(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t, hashedwheel.WithMaxPendingTimeouts(1))
+		var errs list[error]
+		c := clock.New(timer, clock.WithErrorHandler(errs.add))
+		held := c.NewTimer(unit)
+		assert.Empty(t, errs.take())
+		ctx, cancel := c.WithTimeout(context.Background(), unit)
+		defer cancel()
+		synctest.Wait()
+		told := errs.take()
+		if assert.Len(t, told, 1) {
+			assert.ErrorIs(t, told[0], hwt.ErrTooManyPending)
+		}
+		pass(unit + slop)
+		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+		assert.True(t, held.Stop())
+	})
+}
+
+func TestAClockOutlivesItsTimer(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t)
+		var errs list[error]
+		c := clock.New(timer, clock.WithErrorHandler(errs.add))
+		known := c.NewTimer(unit)
+		unprocessed := timer.Stop()
+		assert.Len(t, unprocessed, 1)
+		assert.True(t, known.Reset(unit), "nothing was received")
+		start := time.Now()
+		<-known.C
+		assert.Equal(t, unit, time.Since(start))
+		synctest.Wait()
+		assert.ErrorIs(t, errs.take()[0], hwt.ErrStopped)
+	})
+}
+
+func TestWhatStopReturnsCanBeRunEarly(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t)
+		c := clock.New(timer)
+		known := c.NewTimer(time.Hour)
+		ctx, cancel := c.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		for _, timeout := range timer.Stop() {
+			assert.NoError(t, timeout.Task().Run(timeout))
+		}
+		_, ok := received(known.C)
+		assert.True(t, ok)
+		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+	})
+}
+
+func TestFuncsOnTheTimerRunOnItsWorker(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var errs list[error]
+		c := clock.New(newTimer(t), clock.WithFuncsOnTimer(), clock.WithErrorHandler(errs.add))
+		var first, second atomic.Bool
+		c.AfterFunc(unit, func() { first.Store(true); time.Sleep(unit) })
+		c.AfterFunc(unit+slop, func() { second.Store(true); panic("no good") })
+		pass(unit + 2*slop)
+		assert.True(t, first.Load())
+		assert.False(t, second.Load(), "the first holds the worker")
+		pass(unit)
+		assert.True(t, second.Load())
+		assert.Len(t, errs.take(), 1)
+	})
+}

@@ -1,0 +1,223 @@
+package clock_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/clock"
+)
+
+func TestATickerTicksEveryPeriod(t *testing.T) {
+	agree(t, func(t *testing.T, s shapes) {
+		start := time.Now()
+		ticker, c := s.newTicker(unit)
+		for i := range 20 {
+			at := <-c
+			assert.Equal(t, unit*time.Duration(i+1), at.Sub(start))
+			assert.Less(t, time.Since(at), slop)
+		}
+		ticker.Stop()
+		pass(3 * unit)
+		_, stale := received(c)
+		assert.False(t, stale)
+	})
+}
+
+func TestOneTickWaitsAndThePhaseIsKept(t *testing.T) {
+	agree(t, func(t *testing.T, s shapes) {
+		start := time.Now()
+		ticker, c := s.newTicker(unit)
+		pass(3*unit + unit/2)
+		at, ok := received(c)
+		assert.True(t, ok)
+		assert.Equal(t, unit, at.Sub(start), "the first that was missed")
+		_, ok = received(c)
+		assert.False(t, ok, "the others were dropped")
+		assert.Equal(t, 4*unit, (<-c).Sub(start))
+		ticker.Stop()
+	})
+}
+
+func TestNothingIsReceivedAfterATickersStop(t *testing.T) {
+	agree(t, func(t *testing.T, s shapes) {
+		ticker, c := s.newTicker(unit)
+		pass(unit + slop)
+		ticker.Stop()
+		_, stale := received(c)
+		assert.False(t, stale)
+		ticker.Stop()
+		ticker.Reset(2 * unit)
+		pass(2*unit - slop)
+		_, early := received(c)
+		assert.False(t, early)
+		pass(2 * slop)
+		_, ok := received(c)
+		assert.True(t, ok)
+		ticker.Stop()
+	})
+}
+
+func TestResetBeginsANewPeriod(t *testing.T) {
+	agree(t, func(t *testing.T, s shapes) {
+		ticker, c := s.newTicker(unit)
+		pass(unit + unit/2)
+		start := time.Now()
+		ticker.Reset(2 * unit)
+		_, stale := received(c)
+		assert.False(t, stale)
+		assert.Equal(t, 2*unit, (<-c).Sub(start))
+		assert.Equal(t, 4*unit, (<-c).Sub(start))
+		ticker.Reset(unit)
+		start = time.Now()
+		assert.Equal(t, unit, (<-c).Sub(start))
+		ticker.Stop()
+	})
+}
+
+func TestAPeriodThatIsNotPositivePanics(t *testing.T) {
+	agree(t, func(t *testing.T, s shapes) {
+		for _, d := range []time.Duration{0, -unit} {
+			assert.Panics(t, func() { s.newTicker(d) })
+			assert.Nil(t, s.tick(d))
+			ticker, _ := s.newTicker(unit)
+			assert.Panics(t, func() { ticker.Reset(d) })
+			ticker.Stop()
+		}
+	})
+}
+
+func TestTickTicks(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		start := time.Now()
+		c := clock.New(timer).Tick(unit)
+		for i := range 3 {
+			assert.Equal(t, unit*time.Duration(i+1), (<-c).Sub(start))
+		}
+		assert.EqualValues(t, 1, timer.Pending())
+	})
+}
+
+// flockOf makes n tickers of one period at random times, and returns when each
+// was made.
+func flockOf(c *clock.Clock, n int, period time.Duration) (tickers []*clock.Ticker, starts []time.Time) {
+	for range n {
+		time.Sleep(rand.N(3 * period / time.Duration(n)))
+		tickers, starts = append(tickers, c.NewTicker(period)), append(starts, time.Now())
+	}
+	return tickers, starts
+}
+
+func TestTickersOfOnePeriodShareATimeoutAndKeepTheirPhases(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		const n = 300
+		tickers, starts := flockOf(clock.New(timer), n, unit)
+		assert.EqualValues(t, 1, timer.Pending())
+		synctest.Wait()
+		for i := range tickers {
+			received(tickers[i].C)
+		}
+		// Now that all have joined, everyone ticks in each period, on time.
+		for range 1000 {
+			time.Sleep(rand.N(unit / 10))
+			i := rand.IntN(n)
+			at := <-tickers[i].C
+			require.Zero(t, at.Sub(starts[i])%unit, "phase")
+			at = <-tickers[i].C
+			require.Zero(t, at.Sub(starts[i])%unit, "phase")
+			require.LessOrEqual(t, time.Since(at), tick, "on time")
+		}
+		for _, ticker := range tickers {
+			ticker.Stop()
+		}
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+func TestTickersComeAndGoWhileOthersTick(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		const n = 100
+		c := clock.New(timer)
+		tickers, starts := flockOf(c, n, unit)
+		for range 3000 {
+			time.Sleep(rand.N(unit / 50))
+			i := rand.IntN(n)
+			switch rand.IntN(4) {
+			case 0:
+				tickers[i].Stop()
+				tickers[i], starts[i] = c.NewTicker(unit), time.Now()
+			case 1:
+				tickers[i].Reset(unit)
+				starts[i] = time.Now()
+			default:
+				received(tickers[i].C)
+				at := <-tickers[i].C
+				require.Zero(t, at.Sub(starts[i])%unit, "phase")
+				require.LessOrEqual(t, time.Since(at), tick, "on time")
+			}
+		}
+		for _, ticker := range tickers {
+			ticker.Stop()
+		}
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+func TestPhasesOutliveAWorkerThatWasHeldUp(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		held := &holding{Timer: timer}
+		tickers, starts := flockOf(clock.New(held), 50, unit)
+		synctest.Wait()
+		for range 20 {
+			held.hold()
+			time.Sleep(rand.N(5 * unit))
+			held.release()
+			synctest.Wait()
+			for _, i := range rand.Perm(len(tickers))[:10] { // everyone is on time again
+				received(tickers[i].C)
+				at := <-tickers[i].C
+				require.Zero(t, at.Sub(starts[i])%unit, "phase")
+				require.LessOrEqual(t, time.Since(at), tick, "on time")
+			}
+		}
+		for _, ticker := range tickers {
+			ticker.Stop()
+		}
+	})
+}
+
+func TestAPeriodFarBelowATickDoesNotHoldTheTimer(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		c := clock.New(timer)
+		short := c.NewTicker(time.Microsecond)
+		other := c.NewTicker(3 * time.Microsecond)
+		for range 100 {
+			<-short.C
+			<-other.C
+		}
+		short.Stop()
+		other.Stop()
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+func TestMissedTicksAreNotMadeUpFor(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		held := &holding{Timer: timer}
+		start := time.Now()
+		ticker := clock.New(held).NewTicker(unit)
+		held.hold()
+		time.Sleep(3*unit + unit/2)
+		held.release()
+		assert.Equal(t, unit, (<-ticker.C).Sub(start))
+		pass(slop)
+		_, ok := received(ticker.C)
+		assert.False(t, ok)
+		assert.Equal(t, 4*unit, (<-ticker.C).Sub(start))
+		ticker.Stop()
+	})
+}
