@@ -5,6 +5,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cache"
+	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/idle"
 )
@@ -52,6 +54,29 @@ func Example_readmeCache() {
 	price, err := prices.Take("tea", fetch) // from the cache, or fetched once for all who ask
 	fmt.Println(price, err)
 	// Output: 42 <nil>
+}
+
+// limit is what the README shows of deadlines.
+func limit(timer hwt.Timer, answer http.Handler) http.Handler {
+	c := clock.New(timer)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := c.WithTimeout(r.Context(), 2*time.Second) // was: context.WithTimeout
+		defer cancel()
+		answer.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+func TestTheReadmesDeadlineReachesTheHandler(t *testing.T) {
+	timer, err := hashedwheel.New()
+	require.NoError(t, err)
+	defer timer.Stop()
+	var deadline time.Time
+	handler := limit(timer, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		deadline, _ = r.Context().Deadline()
+	}))
+	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	assert.False(t, deadline.IsZero())
+	assert.Zero(t, timer.Pending())
 }
 
 // serve is compiled only: it would serve for ever.
