@@ -219,6 +219,35 @@ func TestSplitsAreUsedAgain(t *testing.T) {
 	}
 }
 
+// A bucket and its first part are due at the same tick, and come in any order.
+func TestASplitInUseIsNotUsedAgain(t *testing.T) {
+	d := drive(64)
+	s := d.newSplit()
+	d.retire(s)
+	assert.Empty(t, d.spare, "its bucket may fill it yet")
+	s.alone, s.queued = true, 1
+	d.retire(s)
+	assert.Empty(t, d.spare, "one of its parts waits yet")
+	s.queued = 0
+	d.retire(s)
+	assert.Equal(t, []*split{s}, d.spare)
+}
+
+func TestABucketThatWasEmptiedCountsNothing(t *testing.T) {
+	d := drive(8)
+	for range 3 {
+		tick := d.tick + 8 // the same bucket each time
+		d.add(tick)
+		d.remove(d.add(tick))
+		assert.Equal(t, 1, d.step(t, tick))
+		d.remove(d.add(tick + 8))
+		assert.Equal(t, int64(math.MaxInt64), d.Next(), "nobody is in it")
+	}
+	for _, n := range d.counts {
+		assert.Zero(t, n)
+	}
+}
+
 func TestAllYieldsWhatIsFiled(t *testing.T) {
 	d := drive(3)
 	d.crowd = 2
