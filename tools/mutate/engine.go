@@ -274,7 +274,7 @@ var stops = []mutant{
 `,
 	},
 	{
-		file: "internal/engine/handle.go", tests: []string{"./hashedwheel", "./internal/engine"}, run: "Collect|Contract",
+		file: "internal/engine/handle.go", tests: hashed, run: "Collected",
 		breaks: "a stopped timer is collectable, whatever its error handler refers to",
 		from:   `	h.cleanup.Stop() // it holds`,
 		to:     `	// it holds`,

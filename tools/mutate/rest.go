@@ -33,9 +33,10 @@ var wheels = []mutant{
 		to:     `if l := &w.levels[i]; tick <= l.limit {`,
 	},
 	{
-		file: "hierarchical/wheel.go", tests: hierarchical, run: "ReachMoves",
-		breaks: "a level's reach moves with time",
-		from:   `		l.limit = limit`,
+		file: "hierarchical/wheel.go", tests: hierarchical, run: "Wheel|Contract|Cascade",
+		breaks: "a level reaches one turn ahead, and no further",
+		from:   `{ return (w.tick/unit + w.size) * unit }`,
+		to:     `{ return (w.tick/unit + w.size + 1) * unit }`,
 	},
 	{
 		file: "hierarchical/wheel.go", tests: hierarchical, run: "Wheel|Contract|Cascade",
