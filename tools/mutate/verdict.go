@@ -37,7 +37,7 @@ func (v verdict) String() string {
 
 var (
 	failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-	running = regexp.MustCompile(`(?m)^running tests:\n\s*(\S+)`)
+	running = regexp.MustCompile(`(?m)^\s*running tests:\n\s*(\S+)`)
 	unbuilt = regexp.MustCompile(`(?m)^FAIL\s.*\[(build|setup) failed\]`)
 	goesOff = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 )
