@@ -98,6 +98,25 @@ func TestTickIsFiledOnTheLowestLevelThatReachesIt(t *testing.T) {
 	}
 }
 
+// The tick one whole turn ahead belongs to the bucket of the current one. Filed
+// there it would keep what comes for the current tick waiting for a turn.
+func TestCurrentTickDoesNotWaitForTheOneATurnAhead(t *testing.T) {
+	for _, size := range []int64{2, 3, 64} {
+		for k := range int64(3) {
+			d := drive(int(size))
+			d.remove(d.add(power(size, k+1))) // so that the levels are there
+			d.MoveTo(d.tick + 1)
+			limit := d.levels[k].limit
+			d.add(limit)
+			d.add(d.tick)
+			require.Equal(t, d.tick, d.Next(), "size %d, level %d", size, k)
+			assert.Equal(t, 1, d.step(t, d.tick))
+			d.advance(t, limit)
+			assert.Empty(t, d.due)
+		}
+	}
+}
+
 // TestReachMovesWithTime files at every distance from every tick of a while.
 func TestReachMovesWithTime(t *testing.T) {
 	for _, size := range []int{2, 3, 5} {

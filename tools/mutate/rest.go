@@ -27,13 +27,13 @@ var wheels = []mutant{
 `,
 	},
 	{
-		file: "hierarchical/wheel.go", tests: hierarchical, run: "Wheel|Contract|Cascade",
+		file: "hierarchical/wheel.go", tests: hierarchical, run: "Filed|Reach|Current",
 		breaks: "a level takes what it reaches, and no more",
 		from:   `if l := &w.levels[i]; tick < l.limit {`,
 		to:     `if l := &w.levels[i]; tick <= l.limit {`,
 	},
 	{
-		file: "hierarchical/wheel.go", tests: hierarchical, run: "Wheel|Contract|Cascade",
+		file: "hierarchical/wheel.go", tests: hierarchical, run: "Filed|Reach|Current",
 		breaks: "a level reaches one turn ahead, and no further",
 		from:   `{ return (w.tick/unit + w.size) * unit }`,
 		to:     `{ return (w.tick/unit + w.size + 1) * unit }`,
