@@ -98,6 +98,25 @@ func TestTickIsFiledOnTheLowestLevelThatReachesIt(t *testing.T) {
 	}
 }
 
+// The tick one whole turn ahead belongs to the bucket of the current one. Filed
+// there it would keep what comes for the current tick waiting for a turn.
+func TestCurrentTickDoesNotWaitForTheOneATurnAhead(t *testing.T) {
+	for _, size := range []int64{2, 3, 64} {
+		for k := range int64(3) {
+			d := drive(int(size))
+			d.remove(d.add(power(size, k+1))) // so that the levels are there
+			d.MoveTo(d.tick + 1)
+			limit := d.levels[k].limit
+			d.add(limit)
+			d.add(d.tick)
+			require.Equal(t, d.tick, d.Next(), "size %d, level %d", size, k)
+			assert.Equal(t, 1, d.step(t, d.tick))
+			d.advance(t, limit)
+			assert.Empty(t, d.due)
+		}
+	}
+}
+
 // TestReachMovesWithTime files at every distance from every tick of a while.
 func TestReachMovesWithTime(t *testing.T) {
 	for _, size := range []int{2, 3, 5} {
@@ -216,6 +235,35 @@ func TestSplitsAreUsedAgain(t *testing.T) {
 	assert.NotEmpty(t, d.spare)
 	for _, s := range d.spare {
 		assert.True(t, s.alone && s.queued == 0)
+	}
+}
+
+// A bucket and its first part are due at the same tick, and come in any order.
+func TestASplitInUseIsNotUsedAgain(t *testing.T) {
+	d := drive(64)
+	s := d.newSplit()
+	d.retire(s)
+	assert.Empty(t, d.spare, "its bucket may fill it yet")
+	s.alone, s.queued = true, 1
+	d.retire(s)
+	assert.Empty(t, d.spare, "one of its parts waits yet")
+	s.queued = 0
+	d.retire(s)
+	assert.Equal(t, []*split{s}, d.spare)
+}
+
+func TestABucketThatWasEmptiedCountsNothing(t *testing.T) {
+	d := drive(8)
+	for range 3 {
+		tick := d.tick + 8 // the same bucket each time
+		d.add(tick)
+		d.remove(d.add(tick))
+		assert.Equal(t, 1, d.step(t, tick))
+		d.remove(d.add(tick + 8))
+		assert.Equal(t, int64(math.MaxInt64), d.Next(), "nobody is in it")
+	}
+	for _, n := range d.counts {
+		assert.Zero(t, n)
 	}
 }
 

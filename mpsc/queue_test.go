@@ -252,14 +252,17 @@ func TestPruneLooksAtEachElementOnceAndAppendsBehindWhatIsLeft(t *testing.T) {
 }
 
 func TestPrunedElementCanBePushedAgain(t *testing.T) {
-	q := newQueue()
-	e := &item{number: 1}
-	require.True(t, q.Push(e))
-	push(t, q, 2)
-	q.Prune(func(i *item) bool { return i == e })
-	assert.Nil(t, e.link.Next(), "a pruned element keeps no follower")
-	require.True(t, q.Push(e))
-	assert.Equal(t, []int{2, 1}, drain(q))
+	for _, before := range []int{0, 1} { // what is pushed later is linked to what came before
+		q := newQueue()
+		e := &item{number: 1}
+		push(t, q, []int{2, 3}[:before]...)
+		require.True(t, q.Push(e))
+		push(t, q, []int{2, 3}[before:]...)
+		q.Prune(func(i *item) bool { return i == e })
+		assert.Nil(t, e.link.Next(), "a pruned element keeps no other, %d before it", before)
+		require.True(t, q.Push(e))
+		assert.Equal(t, []int{2, 3, 1}, drain(q))
+	}
 }
 
 func TestPruneOfAClosedQueue(t *testing.T) {

@@ -1,6 +1,11 @@
 package runtimetimer
 
-import "unsafe"
+import (
+	"time"
+	"unsafe"
+
+	"github.com/hashedwheel/hwt"
+)
 
 const (
 	TimeoutSize = unsafe.Sizeof(timeout{})
@@ -30,6 +35,13 @@ func FireLate(n any) (fire func()) {
 	a := n.(*timeout).arm
 	a.timer.Stop()
 	return a.fire
+}
+
+// AddToAShard is the last step of NewTimeout, as it comes when Stop got in
+// before it.
+func (t *Timer) AddToAShard(task hwt.TimerTask, delay time.Duration) bool {
+	s := t.anyShard()
+	return s.add(&timeout{shard: s, task: task}, delay)
 }
 
 var ShardCount = shardCount

@@ -67,13 +67,25 @@ func TestGoroutineOfAnOldDeadlineFindsNothing(t *testing.T) {
 
 func TestArmWithAGoroutineOnItsWayIsNotReused(t *testing.T) {
 	timer := newTimer(t)
-	for range 100 {
+	for i := range 100 {
 		timeout, err := timer.NewTimeout(idle, time.Hour)
 		require.NoError(t, err)
 		runtimetimer.FireLate(timeout)
+		if i%2 == 0 { // sets the runtime's timer again, so that Cancel stops it in time
+			require.True(t, timeout.Reset(time.Hour))
+		}
 		require.True(t, timeout.Cancel())
 		assert.Zero(t, timer.Spares())
 	}
+}
+
+// The caller found the timer running, and Stop came before it got to its shard.
+func TestAddToAShardThatWasSweptIsRefused(t *testing.T) {
+	timer := newTimer(t)
+	assert.True(t, timer.AddToAShard(idle, time.Hour))
+	assert.Len(t, timer.Stop(), 1)
+	assert.False(t, timer.AddToAShard(idle, time.Hour))
+	assert.EqualValues(t, 1, timer.Stats().Accepted)
 }
 
 func TestSpareArmsAreBoundedAndGoWithStop(t *testing.T) {

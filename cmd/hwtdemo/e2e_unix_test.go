@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/shop"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
 )
 
 // These tests build the command and run it as a user would. They use the real
@@ -92,6 +93,9 @@ func TestCommandEndToEnd(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, string){
 		"orders add up":                       ordersAddUp,
 		"orders stop at an interrupt":         ordersStop,
+		"orders survive a stopped process":    ordersSurviveAPause,
+		"soak survives a stopped process":     soakSurvivesAPause,
+		"soak stops at an interrupt":          soakStops,
 		"run stops at an interrupt":           runStops,
 		"run stops while it waits for input":  runStopsWaiting,
 		"run stops its commands":              runStopsCommands,
@@ -122,6 +126,71 @@ func ordersStop(t *testing.T, binary string) {
 	assert.True(t, report.Interrupted)
 	assert.EqualValues(t, 2000, report.Paid+report.Unprocessed)
 	assert.Zero(t, report.Balance)
+}
+
+// pause is for how long the operating system keeps the process from running.
+const pause = 2 * time.Second
+
+// freeze stops the process, as Ctrl-Z does, and lets it go on.
+func (p *process) freeze(t *testing.T) {
+	t.Helper()
+	p.signal(t, syscall.SIGSTOP)
+	time.Sleep(pause)
+	p.signal(t, syscall.SIGCONT)
+}
+
+// All checks come due while the process stands still.
+func ordersSurviveAPause(t *testing.T, binary string) {
+	for _, engine := range []string{"hashed", "hierarchical", "runtime"} {
+		p := start(t, binary, ptr(""), "orders", "--json", "--orders", "2000", "--check-after", "1500ms", "--paid", "50", "--engine", engine)
+		require.Eventually(t, func() bool { return strings.Contains(p.errOut.String(), "created 2,000") },
+			20*time.Second, 10*time.Millisecond)
+		p.freeze(t)
+		status, out := p.end()
+		assert.Equal(t, 0, status, p.errOut.String())
+		var report shop.Report
+		require.NoError(t, json.Unmarshal([]byte(out), &report))
+		assert.EqualValues(t, 2000, report.Created)
+		assert.EqualValues(t, 2000, report.Paid+report.Released, engine)
+		assert.Zero(t, report.Unprocessed, engine)
+		assert.Zero(t, report.Balance, engine)
+		assert.Zero(t, report.EndedTwice, engine)
+		assert.Zero(t, report.Lateness.Early, engine)
+	}
+}
+
+func soakSurvivesAPause(t *testing.T, binary string) {
+	p := start(t, binary, ptr(""), "soak", "--json", "--for", "6s")
+	time.Sleep(time.Second) // into some round, whichever
+	p.freeze(t)
+	status, out := p.end()
+	assert.Equal(t, 0, status, p.errOut.String())
+	checkSoaked(t, out, false)
+}
+
+func soakStops(t *testing.T, binary string) {
+	p := start(t, binary, ptr(""), "soak", "--json", "--for", "1h")
+	require.Eventually(t, func() bool { return strings.Contains(p.errOut.String(), "operations") },
+		60*time.Second, 10*time.Millisecond)
+	p.signal(t, syscall.SIGINT)
+	status, out := p.end()
+	assert.Equal(t, 130, status, p.errOut.String())
+	checkSoaked(t, out, true)
+}
+
+// checkSoaked checks that out is the report of a soak in which nothing went
+// wrong.
+func checkSoaked(t *testing.T, out string, interrupted bool) {
+	t.Helper()
+	var report soak.Report
+	require.NoError(t, json.Unmarshal([]byte(out), &report), out)
+	assert.Equal(t, interrupted, report.Interrupted)
+	assert.Empty(t, report.Violations)
+	require.Len(t, report.Engines, 3)
+	for _, e := range report.Engines {
+		assert.Positive(t, e.Accepted, e.Engine)
+		assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed, e.Engine)
+	}
 }
 
 func runStops(t *testing.T, binary string) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -21,7 +20,8 @@ import (
 
 const soakHelp = `Puts every engine under everything at once: timers are made, used by several
 goroutines at random, and stopped, round after round. Tasks fail, panic, end
-their goroutine, schedule themselves again, cancel, and stop their timer.
+their goroutine, schedule themselves again, cancel, and stop their timer; in one
+round of three an executor refuses, panics, blocks, and runs tasks late.
 
 After each round every accepted timeout must have ended in exactly one way
 (accepted = expired + cancelled + unprocessed), and none may have run early. At
@@ -69,17 +69,26 @@ func newSoak(s streams) *cobra.Command {
 
 // soaked are the engines.
 var soaked = []soak.Engine{
-	{Name: string(kindHashed), Open: func(f func(hwt.Timeout, error), l *slog.Logger) (soak.Timer, error) {
-		return hashedwheel.New(hashedwheel.WithTickDuration(time.Millisecond),
-			hashedwheel.WithErrorHandler(f), hashedwheel.WithLogger(l))
+	{Name: string(kindHashed), Open: func(p soak.Parts) (soak.Timer, error) {
+		return hashedwheel.New(append(with(p, hashedwheel.WithExecutor),
+			hashedwheel.WithErrorHandler(p.OnError), hashedwheel.WithLogger(p.Logger), hashedwheel.WithTickDuration(time.Millisecond))...)
 	}},
-	{Name: string(kindHierarchical), Open: func(f func(hwt.Timeout, error), l *slog.Logger) (soak.Timer, error) {
-		return hierarchical.New(hierarchical.WithTickDuration(time.Millisecond),
-			hierarchical.WithErrorHandler(f), hierarchical.WithLogger(l))
+	{Name: string(kindHierarchical), Open: func(p soak.Parts) (soak.Timer, error) {
+		return hierarchical.New(append(with(p, hierarchical.WithExecutor),
+			hierarchical.WithErrorHandler(p.OnError), hierarchical.WithLogger(p.Logger), hierarchical.WithTickDuration(time.Millisecond))...)
 	}},
-	{Name: string(kindRuntime), Open: func(f func(hwt.Timeout, error), l *slog.Logger) (soak.Timer, error) {
-		return runtimetimer.New(runtimetimer.WithErrorHandler(f), runtimetimer.WithLogger(l))
+	{Name: string(kindRuntime), Open: func(p soak.Parts) (soak.Timer, error) {
+		return runtimetimer.New(append(with(p, runtimetimer.WithExecutor),
+			runtimetimer.WithErrorHandler(p.OnError), runtimetimer.WithLogger(p.Logger))...)
 	}},
+}
+
+// with returns the option for an executor, if there is one.
+func with[O any](p soak.Parts, option func(hwt.Executor) O) (options []O) {
+	if p.Executor != nil {
+		options = append(options, option(p.Executor))
+	}
+	return options
 }
 
 // run soaks and reports.

@@ -19,6 +19,8 @@ var executorChecks = []check{
 	{"ExecutorMayRunLater", fake, executorLater},
 	{"ExecutorThatRefusesIsReported", fake, executorRefuses},
 	{"ExecutorThatBreaksHarmsNothing", fake, executorBreaks},
+	{"ExecutorThatBlocksHoldsUpNoTimeoutForGood", fake, executorBlocks},
+	{"ExecutorThatRunsTwiceUpsetsNoCount", fake, executorTwice},
 	{"BadTaskOnAnExecutorIsReported", fake, badTaskOnExecutor},
 }
 
@@ -131,6 +133,54 @@ func executorBreaks(tb testing.TB, newTimer Factory) {
 		ranOnTime(tb, p, now.Add(tick), "after an executor that %s", name)
 		assert.Zero(tb, balanced(tb, e).Pending)
 	}
+}
+
+// executorBlocks has a pool that is full, and so makes the timer wait.
+func executorBlocks(tb testing.TB, newTimer Factory) {
+	release := make(chan struct{})
+	var submitted atomic.Int64
+	e := newTimer.start(tb, Config{Logger: slog.New(slog.DiscardHandler), Executor: executor(func(task func()) error {
+		submitted.Add(1)
+		<-release
+		return elsewhere(task)
+	})})
+	held, _ := scheduleAll(tb, e, 50, tick, newProbe)
+	pass(time.Minute)
+	assert.Positive(tb, submitted.Load())
+	cancelled := schedule(tb, e, nothing, time.Second)
+	assert.True(tb, cancelled.Cancel(), "Cancel waits for no executor")
+	later, now := new(probe), time.Now()
+	schedule(tb, e, later, 10*tick)
+	close(release)
+	pass(20 * tick)
+	for _, p := range held {
+		assert.Equal(tb, 1, p.ran.count())
+	}
+	ranOnTime(tb, later, now.Add(10*tick), "once the executor takes tasks again")
+	assert.EqualValues(tb, 51, submitted.Load())
+	assert.EqualValues(tb, 51, balanced(tb, e).Expired)
+}
+
+// executorTwice breaks the rules of Executor: that its task runs twice is its
+// doing, but the timeout ended once.
+func executorTwice(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{MaxPending: 1, Executor: executor(func(task func()) error {
+		task()
+		go task()
+		return nil
+	})})
+	for range 3 { // or places would come from nowhere
+		p := new(probe)
+		timeout := schedule(tb, e, p, tick)
+		_, err := e.NewTimeout(nothing, tick)
+		assert.ErrorIs(tb, err, hwt.ErrTooManyPending)
+		pass(3 * tick)
+		assert.Equal(tb, 2, p.ran.count())
+		assert.True(tb, timeout.IsExpired())
+		assert.False(tb, timeout.Cancel())
+	}
+	assert.EqualValues(tb, 3, balanced(tb, e).Expired)
+	assert.Empty(tb, e.Stop())
 }
 
 func badTaskOnExecutor(tb testing.TB, newTimer Factory) {

@@ -115,7 +115,7 @@ var faults = []fault{
 		}
 	}, []string{"StopTwiceReturnsNothing", "EveryTimeoutEndsOnce", "StopFromInsideATask"}},
 	{"stop stops nothing", func(b *broken) { b.stop = func(*broken) []hwt.Timeout { return nil } },
-		[]string{"StopRefusesNewTimeouts", "NothingRunsAfterStop", "StopEndsItsTimeouts", "StopAfterResets", "StartMayBeCalledAnyTime", "StatesExcludeOneAnother"}},
+		[]string{"StopRefusesNewTimeouts", "NothingRunsAfterStop", "StopEndsItsTimeouts", "StopAfterResets", "TaskThatSchedulesItselfForEverEndsWithStop", "StartMayBeCalledAnyTime", "StatesExcludeOneAnother"}},
 	{"stop waits too long", func(b *broken) {
 		b.stop = func(b *broken) []hwt.Timeout {
 			time.Sleep(20 * time.Second)
@@ -128,7 +128,7 @@ var faults = []fault{
 	{"the log is not written", func(b *broken) { b.config.ErrorHandler = func(hwt.Timeout, error) {} },
 		[]string{"BadTaskIsLoggedByDefault"}},
 	{"the executor is not used", func(b *broken) { b.config.Executor = nil },
-		[]string{"ExecutorRunsEveryTask", "ExecutorMayRunLater", "CancelledRunsOnTheExecutor"}},
+		[]string{"ExecutorRunsEveryTask", "ExecutorMayRunLater", "ExecutorThatBlocksHoldsUpNoTimeoutForGood", "CancelledRunsOnTheExecutor"}},
 
 	{"cancelled is never told", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return untold{task} }
@@ -178,7 +178,7 @@ var faults = []fault{
 		b.config.MaxPending = 0
 	}, []string{"ResetCountsNothing"}},
 	{"pending goes below zero", func(b *broken) { b.pending = func(n int64) int64 { return n - 1 } },
-		[]string{"ConservedWhateverRaces", "EveryTimeoutEndsOnce"}},
+		[]string{"ConservedWhateverRaces", "EveryTimeoutEndsOnce", "ExecutorThatRunsTwiceUpsetsNoCount"}},
 
 	{"tasks are kept", func(b *broken) {
 		b.task = func(b *broken, task hwt.TimerTask) hwt.TimerTask {

@@ -16,6 +16,7 @@ var insideChecks = []check{
 	{"EveryMethodWorksInsideATask", fake, everyMethodInside},
 	{"TaskMayScheduleItselfAgain", fake, rearms},
 	{"TaskMayScheduleForNow", fake, rearmsNow},
+	{"TaskThatSchedulesItselfForEverEndsWithStop", fake, rearmsForEver},
 	{"TasksMayScheduleMany", fake, fanOut},
 }
 
@@ -91,6 +92,33 @@ func rearmsNow(tb testing.TB, newTimer Factory) {
 	pass((rounds + 2) * tick)
 	assert.Equal(tb, rounds, ran)
 	ranOnTime(tb, other, begin.Add(3*tick), "next to a task that schedules itself")
+}
+
+// rearmsForEver never stops by itself.
+func rearmsForEver(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{})
+	var ran, refused atomic.Int64
+	var again func(hwt.Timeout)
+	again = func(hwt.Timeout) {
+		ran.Add(1)
+		if _, err := e.NewTimeout(task(again), tick/3); err != nil {
+			assert.ErrorIs(tb, err, hwt.ErrStopped)
+			refused.Add(1)
+		}
+	}
+	const loops = 10
+	for range loops {
+		schedule(tb, e, task(again), tick)
+	}
+	pass(100*tick + tick/2)
+	assert.Greater(tb, ran.Load(), int64(50*loops))
+	unprocessed := e.Stop()
+	pass(time.Minute)
+	before := ran.Load()
+	assert.EqualValues(tb, loops, len(unprocessed)+int(refused.Load()), "each loop ends in one place")
+	pass(time.Minute)
+	assert.Equal(tb, before, ran.Load())
+	assert.Zero(tb, balanced(tb, e).Pending)
 }
 
 func fanOut(tb testing.TB, newTimer Factory) {

@@ -25,6 +25,8 @@ type round struct {
 	faults      atomic.Int64
 	calls       [operations]atomic.Int64
 	ran, told   atomic.Int64
+	executed    atomic.Int64 // tasks and callbacks given to the executor
+	dropped     atomic.Int64 // those that it will not run
 	busy        atomic.Int64 // tasks that are running
 	toTell      atomic.Int64 // cancelled timeouts whose tasks want to know
 
@@ -48,7 +50,11 @@ const (
 func roundOf(e Engine, seed uint64, over context.CancelFunc) (*round, error) {
 	r := &round{began: time.Now(), over: over, seed: seed}
 	var err error
-	r.timer, err = e.Open(r.onError, slog.New(slog.DiscardHandler))
+	parts := Parts{OnError: r.onError, Logger: slog.New(slog.DiscardHandler)}
+	if seed%3 == 0 {
+		parts.Executor = executor{r}
+	}
+	r.timer, err = e.Open(parts)
 	return r, err
 }
 

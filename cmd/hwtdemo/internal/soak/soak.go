@@ -25,7 +25,14 @@ type Timer interface {
 // Engine is a kind of timer.
 type Engine struct {
 	Name string
-	Open func(onError func(hwt.Timeout, error), logger *slog.Logger) (Timer, error)
+	Open func(Parts) (Timer, error)
+}
+
+// Parts is what a timer is to be made with.
+type Parts struct {
+	OnError  func(hwt.Timeout, error)
+	Logger   *slog.Logger
+	Executor hwt.Executor // nil: none
 }
 
 // Config says what to soak.

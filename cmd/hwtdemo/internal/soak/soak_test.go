@@ -2,7 +2,7 @@ package soak_test
 
 import (
 	"context"
-	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,13 +17,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func hashed(onError func(hwt.Timeout, error), logger *slog.Logger) (soak.Timer, error) {
-	return hashedwheel.New(hashedwheel.WithTickDuration(time.Millisecond),
-		hashedwheel.WithErrorHandler(onError), hashedwheel.WithLogger(logger))
+func hashed(p soak.Parts) (soak.Timer, error) {
+	options := []hashedwheel.Option{hashedwheel.WithTickDuration(time.Millisecond),
+		hashedwheel.WithErrorHandler(p.OnError), hashedwheel.WithLogger(p.Logger)}
+	if p.Executor != nil {
+		options = append(options, hashedwheel.WithExecutor(p.Executor))
+	}
+	return hashedwheel.New(options...)
 }
 
 // run soaks what open makes, on the real clock: races are what it is for.
-func run(t *testing.T, open func(func(hwt.Timeout, error), *slog.Logger) (soak.Timer, error)) *soak.Report {
+func run(t *testing.T, open func(soak.Parts) (soak.Timer, error)) *soak.Report {
 	r, err := soak.New(soak.Config{
 		Engines: []soak.Engine{{Name: "it", Open: open}},
 		For:     300 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
@@ -40,6 +44,55 @@ func TestAGoodTimerPasses(t *testing.T) {
 	assert.Positive(t, e.Faults)
 	assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed)
 	assert.Contains(t, r.Text(), "violations  0\n")
+}
+
+// A timer that loses what its executor should run, and nothing but that.
+func TestATaskThatIsNeverRunIsFoundOut(t *testing.T) {
+	ctx, over := context.WithCancel(t.Context())
+	var lost sync.Once
+	r, err := soak.New(soak.Config{
+		For: time.Hour, Round: time.Hour, Callers: 1, Seed: seedWithExecutor,
+		Engines: []soak.Engine{{Name: "it", Open: func(p soak.Parts) (soak.Timer, error) {
+			inner := p.Executor
+			p.Executor = execute(func(task func()) error {
+				lose := false
+				lost.Do(func() { lose = true })
+				if lose {
+					over()
+					return nil
+				}
+				return inner.Execute(task)
+			})
+			return hashed(p)
+		}}},
+	}).Run(ctx)
+	require.NoError(t, err)
+	assert.ErrorContains(t, r.Err(), "the executor dropped")
+}
+
+// seedWithExecutor is one whose first round has an executor.
+const seedWithExecutor = 1
+
+type execute func(task func()) error
+
+func (f execute) Execute(task func()) error { return f(task) }
+
+// untilFound soaks round after round until something is wrong.
+func untilFound(t *testing.T, open func(soak.Parts) (soak.Timer, error)) *soak.Report {
+	ctx, over := context.WithCancel(t.Context())
+	s := soak.New(soak.Config{
+		Engines: []soak.Engine{{Name: "it", Open: open}},
+		For:     time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
+	})
+	go func() {
+		for s.Progress().Violations == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		over()
+	}()
+	r, err := s.Run(ctx)
+	require.NoError(t, err)
+	return r
 }
 
 // hasty is a timer that runs tasks early.
@@ -62,8 +115,8 @@ func TestABadTimerIsFoundOut(t *testing.T) {
 		"early": func(timer soak.Timer) soak.Timer { return hasty{timer} },
 		"lost":  func(timer soak.Timer) soak.Timer { return forgetful{timer} },
 	} {
-		r := run(t, func(onError func(hwt.Timeout, error), logger *slog.Logger) (soak.Timer, error) {
-			timer, err := hashed(onError, logger)
+		r := untilFound(t, func(p soak.Parts) (soak.Timer, error) {
+			timer, err := hashed(p)
 			return spoil(timer), err
 		})
 		assert.Error(t, r.Err(), want)

@@ -1,0 +1,113 @@
+package timertest_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/hierarchical"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/runtimetimer"
+)
+
+// This file makes engines with numbers from the whole range of their types. Each
+// is an error that names the option, the value and what is allowed, or the
+// engine works with it.
+
+// numbers are what options are given.
+type numbers struct {
+	tick, slow, stop time.Duration
+	size             int
+	limit            int64
+}
+
+func (n numbers) String() string {
+	return fmt.Sprintf("tick %d, size %d, limit %d, slow task %d, stop timeout %d", n.tick, n.size, n.limit, n.slow, n.stop)
+}
+
+// makers make each engine with n.
+var makers = map[string]func(n numbers) (timertest.Engine, error){
+	"hashedwheel": func(n numbers) (timertest.Engine, error) {
+		return some(hashedwheel.New(hashedwheel.WithTickDuration(n.tick), hashedwheel.WithTicksPerWheel(n.size),
+			hashedwheel.WithMaxPendingTimeouts(n.limit), hashedwheel.WithSlowTaskThreshold(n.slow),
+			hashedwheel.WithStopTimeout(n.stop), hashedwheel.WithLogger(slog.New(slog.DiscardHandler))))
+	},
+	"hierarchical": func(n numbers) (timertest.Engine, error) {
+		return some(hierarchical.New(hierarchical.WithTickDuration(n.tick), hierarchical.WithTicksPerWheel(n.size),
+			hierarchical.WithMaxPendingTimeouts(n.limit), hierarchical.WithSlowTaskThreshold(n.slow),
+			hierarchical.WithStopTimeout(n.stop), hierarchical.WithLogger(slog.New(slog.DiscardHandler))))
+	},
+	"runtimetimer": func(n numbers) (timertest.Engine, error) {
+		return some(runtimetimer.New(runtimetimer.WithMaxPendingTimeouts(n.limit)))
+	},
+}
+
+// some keeps a nil engine from becoming one that is not nil.
+func some[E timertest.Engine](e E, err error) (timertest.Engine, error) {
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// affordable is how many buckets a test may make.
+const affordable = 1 << 12
+
+// works makes an engine with n, and uses it if it can.
+func works(t *testing.T, name string, n numbers, delay time.Duration) {
+	e, err := makers[name](n)
+	if err != nil {
+		assert.Nil(t, e)
+		assert.Regexp(t, fmt.Sprintf(`^%s: (WithTickDuration: %s|WithTicksPerWheel: %d|WithSlowTaskThreshold: %s|WithStopTimeout: %s) \(expected: .+\)$`,
+			name, n.tick, n.size, n.slow, n.stop), err.Error(), n.String())
+		return
+	}
+	if n.size > affordable {
+		assert.Empty(t, e.Stop())
+		return
+	}
+	begin, ran := time.Now(), time.Duration(-1)
+	timeout, err := e.AfterFunc(delay, func() { ran = time.Since(begin) })
+	require.NoError(t, err, "%s: %v", name, n)
+	const wait = time.Minute
+	time.Sleep(wait)
+	synctest.Wait()
+	tick := max(n.tick, time.Millisecond)
+	switch {
+	case ran >= 0:
+		assert.GreaterOrEqual(t, ran, delay, "%s: early: %v", name, n)
+		assert.True(t, timeout.IsExpired())
+		assert.Empty(t, e.Stop())
+	case name == "runtimetimer" || tick < wait/4:
+		assert.Greater(t, delay, wait/2, "%s: late: %v", name, n)
+		fallthrough
+	default:
+		assert.Len(t, e.Stop(), 1, "%s: lost: %v", name, n)
+	}
+	s := e.Stats()
+	assert.Equal(t, s.Accepted, s.Expired+s.Unprocessed, "%s: %v", name, n)
+}
+
+func FuzzAnyValueIsRefusedOrWorks(f *testing.F) {
+	good := []int64{int64(time.Millisecond), 64, 0, 0, 0, int64(time.Second)}
+	for i := range good {
+		for _, v := range []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt32, -1, 0, 1, 2, 3, 1 << 20, 1 << 30, math.MaxInt32, 1<<31 + 1, math.MaxInt64 - 1, math.MaxInt64} {
+			n := append([]int64(nil), good...)
+			n[i] = v
+			f.Add(n[0], n[1], n[2], n[3], n[4], n[5])
+		}
+	}
+	f.Fuzz(func(t *testing.T, tick, size, limit, slow, stop, delay int64) {
+		n := numbers{time.Duration(tick), time.Duration(slow), time.Duration(stop), int(size), limit}
+		for name := range makers {
+			timertest.Bubble(t, func(t *testing.T) { works(t, name, n, time.Duration(delay)) })
+		}
+	})
+}

@@ -1,0 +1,105 @@
+// Command mutate shows that the tests would notice. It breaks the library in one
+// place at a time, each a way in which a promise could be lost, and runs the
+// tests that have to go red. It works on a copy, and exits with status 1 if a
+// mutant survives. From the repository's root:
+//
+//	go -C tools run ./mutate             # all of it: some minutes
+//	go -C tools run ./mutate -only stop  # those that mention stop
+//	go -C tools run ./mutate -list       # what there is
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	root := flag.String("root", "..", "the `directory` of the library")
+	only := flag.String("only", "", "take the mutants whose file or promise contains this `text`")
+	jobs := flag.Int("jobs", min(runtime.NumCPU(), 4), "mutants tried at the same time")
+	patience := flag.Duration("patience", time.Minute, "tests that take longer hang, which is a way to go red")
+	list := flag.Bool("list", false, "only list the mutants")
+	flag.Parse()
+
+	chosen := choose(*only)
+	if *list {
+		for _, m := range chosen {
+			fmt.Printf("%s: %s\n", m.file, m.breaks)
+		}
+		return
+	}
+	if err := try(*root, chosen, *jobs, *patience); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+// choose returns the mutants that mention text.
+func choose(text string) (chosen []mutant) {
+	for _, m := range mutants() {
+		if strings.Contains(strings.ToLower(m.file+" "+m.breaks), strings.ToLower(text)) {
+			chosen = append(chosen, m)
+		}
+	}
+	return chosen
+}
+
+// try tries the mutants and prints what became of each. It returns an error
+// unless all were caught.
+func try(root string, all []mutant, jobs int, patience time.Duration) error {
+	if len(all) == 0 {
+		return fmt.Errorf("there is no such mutant")
+	}
+	began := time.Now()
+	trees := make([]*tree, jobs)
+	for i := range trees {
+		t, err := copyTree(root, patience)
+		if err != nil {
+			return err
+		}
+		defer t.remove()
+		trees[i] = t
+	}
+	if err := trees[0].sound(all); err != nil {
+		return err
+	}
+	verdicts := make(map[fate]int)
+	for v := range tryEach(trees, all) {
+		verdicts[v.fate]++
+		fmt.Println(v)
+	}
+	caught := verdicts[failed] + verdicts[crashed] + verdicts[hung]
+	fmt.Printf("\n%d of %d mutants caught (%d by a failing test, %d by a crash, %d by a hang) in %v\n",
+		caught, len(all), verdicts[failed], verdicts[crashed], verdicts[hung], time.Since(began).Round(time.Second))
+	if caught != len(all) {
+		return fmt.Errorf("%d survived, %d could not be tried", verdicts[survived], verdicts[invalid])
+	}
+	return nil
+}
+
+// tryEach tries all, one at a time in each tree.
+func tryEach(trees []*tree, all []mutant) <-chan verdict {
+	todo, verdicts := make(chan mutant), make(chan verdict)
+	var workers sync.WaitGroup
+	for _, t := range trees {
+		workers.Go(func() {
+			for m := range todo {
+				verdicts <- t.try(m)
+			}
+		})
+	}
+	go func() {
+		for _, m := range all {
+			todo <- m
+		}
+		close(todo)
+		workers.Wait()
+		close(verdicts)
+	}()
+	return verdicts
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// library is the smallest one that can be broken.
+var library = map[string]string{
+	"go.mod": "module library\n\ngo 1.26\n",
+	"sum.go": "package library\n\nfunc Sum(a, b int) int { return a + b }\n\nfunc Wait(c chan int) { <-c }\n\nconst spare = 1 + 1\n",
+	"sum_test.go": `package library
+
+import "testing"
+
+func TestSum(t *testing.T) {
+	t.Run("small", func(t *testing.T) {
+		if Sum(1, 2) != 3 {
+			t.Error("wrong")
+		}
+	})
+}
+
+func TestWait(t *testing.T) { Wait(closed()) }
+
+func closed() chan int {
+	c := make(chan int)
+	close(c)
+	return c
+}
+`,
+}
+
+// place writes the library to a folder of its own.
+func place(t *testing.T) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for name, text := range library {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestEveryFateIsTold(t *testing.T) {
+	root := place(t)
+	tree, err := copyTree(root, 20*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.remove()
+	for _, c := range []struct {
+		from, to string
+		want     fate
+		by       string
+	}{
+		{"a + b", "a - b", failed, "TestSum/small"},
+		{"a + b", "panics()\n}\n\nfunc panics() int { panic(1)", failed, "TestSum/small"},
+		{"{ <-c }", "{ go panic(1); <-c; <-make(chan int) }", crashed, "panic: 1"},
+		{"{ <-c }", "{ for c != nil {} }", hung, "TestWait"},
+		{"1 + 1", "2 + 2", survived, "go test ."},
+		{"a + b", "a + c", invalid, "does not compile"},
+		{"return a * b", "", invalid, "0 times"},
+		{"int", "int64", invalid, "3 times"},
+	} {
+		tree.patience = 20 * time.Second
+		if c.want == hung {
+			tree.patience = time.Second
+		}
+		v := tree.try(mutant{file: "sum.go", from: c.from, to: c.to, tests: []string{"."}})
+		if v.fate != c.want || !strings.Contains(v.by, c.by) {
+			t.Errorf("%s → %s: %s by %q, want %s by %q", c.from, c.to, v.fate, v.by, c.want, c.by)
+		}
+		if text, _ := os.ReadFile(filepath.Join(tree.dir, "sum.go")); string(text) != library["sum.go"] {
+			t.Fatal("not mended")
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(root, "sum.go")); string(text) != library["sum.go"] {
+		t.Error("the original was touched")
+	}
+}
+
+func TestASurvivorFailsTheRun(t *testing.T) {
+	root := place(t)
+	m := mutant{file: "sum.go", from: "1 + 1", to: "2 + 2", breaks: "nothing", tests: []string{"."}}
+	if err := try(root, []mutant{m}, 1, time.Minute); err == nil || !strings.Contains(err.Error(), "1 survived") {
+		t.Error(err)
+	}
+}
+
+func TestRedTestsCatchNothing(t *testing.T) {
+	root := place(t)
+	if err := os.WriteFile(filepath.Join(root, "sum.go"), []byte(strings.Replace(library["sum.go"], "a + b", "a - b", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := mutant{file: "sum.go", from: "1 + 1", to: "2 + 2", tests: []string{"."}}
+	if err := try(root, []mutant{m}, 1, time.Minute); err == nil || !strings.Contains(err.Error(), "before anything is broken") {
+		t.Error(err)
+	}
+}

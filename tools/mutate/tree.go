@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// tree is a copy of the library, to be broken.
+type tree struct {
+	dir      string
+	patience time.Duration
+}
+
+// skipped are the folders that no library test needs.
+var skipped = map[string]bool{".git": true, "bench": true, "docs": true, "tools": true}
+
+// copyTree copies the library in root to a temporary folder.
+func copyTree(root string, patience time.Duration) (*tree, error) {
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{dir: dir, patience: patience}
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, path)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && skipped[name]:
+			return fs.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(filepath.Join(dir, name), 0o755)
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name), text, 0o644)
+	})
+	if err != nil {
+		t.remove()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *tree) remove() { _ = os.RemoveAll(t.dir) }
+
+// sound runs all the tests on the library as it is: a test that is red anyway
+// catches nothing.
+func (t *tree) sound(all []mutant) error {
+	tried := make(map[string]bool)
+	for _, m := range all {
+		key := strings.Join(m.tests, " ") + m.run
+		if tried[key] {
+			continue
+		}
+		tried[key] = true
+		if out, err := t.test(m); err != nil {
+			return fmt.Errorf("the tests fail before anything is broken:\n%s", out)
+		}
+	}
+	return nil
+}
+
+// try breaks the tree, runs the tests, and mends it again.
+func (t *tree) try(m mutant) (v verdict) {
+	began := time.Now()
+	v.mutant = m
+	defer func() { v.took = time.Since(began) }()
+	path := filepath.Join(t.dir, m.file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return v.with(invalid, err.Error())
+	}
+	if n := strings.Count(string(text), m.from); n != 1 {
+		return v.with(invalid, fmt.Sprintf("the text to replace is there %d times", n))
+	}
+	defer func() {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			panic(err) // all that is tried from now on would be wrong
+		}
+	}()
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), m.from, m.to, 1)), 0o644); err != nil {
+		return v.with(invalid, err.Error())
+	}
+	if out, err := t.run("build", "./"+filepath.Dir(m.file)); err != nil {
+		return v.with(invalid, "does not compile: "+out)
+	}
+	out, err := t.test(m)
+	return v.judge(out, err)
+}
+
+// test runs the tests that have to notice m.
+func (t *tree) test(m mutant) (out string, err error) {
+	args := []string{"test", "-short", "-failfast", "-vet=off", "-timeout", t.patience.String(), "-run", m.run}
+	return t.run(append(args, m.tests...)...)
+}
+
+func (t *tree) run(args ...string) (out string, err error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = t.dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
