@@ -46,6 +46,20 @@ func place(t *testing.T) (root string) {
 	return root
 }
 
+// A mutant whose place was rewritten would only be found out in minutes.
+func TestEveryMutantFitsTheLibrary(t *testing.T) {
+	for _, m := range mutants() {
+		text, err := os.ReadFile(filepath.Join("..", "..", m.file))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if n := strings.Count(string(text), m.from); n != 1 {
+			t.Errorf("%s: %s: found %d times (expected: once):\n%s", m.file, m.breaks, n, m.from)
+		}
+	}
+}
+
 func TestEveryFateIsTold(t *testing.T) {
 	root := place(t)
 	tree, err := copyTree(root, 20*time.Second)

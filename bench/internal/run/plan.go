@@ -136,7 +136,7 @@ func specs(cases []spec.Spec, kinds []engines.Kind) []spec.Spec {
 // rounds returns how often s is measured: what takes very long, less often.
 func rounds(s spec.Spec, rounds int) int {
 	if s.Pending > 1e6 {
-		return (rounds + 1) / 2
+		return max(rounds/2, 1)
 	}
 	return rounds
 }
