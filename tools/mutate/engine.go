@@ -66,7 +66,22 @@ var lives = []mutant{
 // workers breaks the worker: filing, expiry, parking and waking.
 var workers = []mutant{
 	{
-		file: "internal/engine/worker.go", tests: engine,
+		file: "internal/engine/drain.go", tests: engine, run: "Drain",
+		breaks: "draining takes half of the worker's time at most",
+		from:   `c.drainFrom = end + (end - now)`,
+		to:     `c.drainFrom = end`,
+	},
+	{
+		file: "internal/engine/drain.go", tests: engine, run: "Drain",
+		breaks: "who does not drain does not fall asleep either",
+		from: `	if now < c.drainFrom {
+		c.quiet = false
+`,
+		to: `	if now < c.drainFrom {
+`,
+	},
+	{
+		file: "internal/engine/drain.go", tests: engine,
 		breaks: "a timeout is in the wheel once",
 		from: `	if t.place != nil {
 		c.wheel.Remove(t)
@@ -74,7 +89,7 @@ var workers = []mutant{
 `,
 	},
 	{
-		file: "internal/engine/worker.go", tests: engine,
+		file: "internal/engine/drain.go", tests: engine,
 		breaks: "who is cancelled is told",
 		from:   `if wasCancelled(w) && task.WantsCancelled(t.task) {`,
 		to:     `if wasExpired(w) && task.WantsCancelled(t.task) {`,
