@@ -5,7 +5,8 @@
 //	go -C bench run . --only cancel,expire --engines hashedwheel,AfterFunc
 //
 // Each measurement runs in a process of its own, the engines in turn, round by
-// round. A full run takes hours; nothing else should run meanwhile.
+// round. A full run takes an hour or two, and nothing else should run meanwhile;
+// interrupted after the first round, it writes what it has.
 package main
 
 import (
@@ -75,9 +76,13 @@ func (f *flags) execute(ctx context.Context) error {
 		return run.Child(f.child, os.Stdout)
 	}
 	r, err := f.results(ctx)
-	if err != nil {
+	if r == nil {
 		return err
 	}
+	return errors.Join(f.write(r), err) // an interrupted run has something to tell, too
+}
+
+func (f *flags) write(r *results.Results) error {
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package results
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
@@ -40,6 +41,11 @@ type Machine struct {
 type Cell struct {
 	Spec    spec.Spec     `json:"spec"`
 	Samples []spec.Sample `json:"samples"`
+}
+
+// Whole reports whether each cell was measured at least once.
+func (r *Results) Whole() bool {
+	return !slices.ContainsFunc(r.Cells, func(c *Cell) bool { return len(c.Samples) == 0 })
 }
 
 // Failure returns why the cell lacks figures, or nothing.

@@ -40,7 +40,8 @@ type runner struct {
 	results *results.Results
 }
 
-// Run measures what the options say.
+// Run measures what the options say. If ctx ends when a round is complete, it
+// returns what was measured with the error.
 func Run(ctx context.Context, o Options) (*results.Results, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,11 +57,15 @@ func Run(ctx context.Context, o Options) (*results.Results, error) {
 	if r.netty != nil {
 		defer r.netty.Close()
 	}
-	if err := r.measure(ctx, r.plan()); err != nil {
+	err = r.measure(ctx, r.plan())
+	if err != nil && !r.results.Whole() {
 		return nil, err
 	}
+	if err != nil {
+		r.note("The run was interrupted: not all figures have as many rounds.")
+	}
 	r.results.Took = time.Since(r.results.Date).Round(time.Second)
-	return r.results, nil
+	return r.results, err
 }
 
 // choose fills in the engines, and leaves out those that cannot run here.
