@@ -14,12 +14,16 @@ import (
 // idleTimer accepts timeouts and never fires one.
 type idleTimer struct{ hwt.Timer }
 
-type idleTimeout struct{ hwt.Timeout }
+type idleTimeout struct {
+	hwt.Timeout
+	cancelled bool
+}
 
-func (idleTimeout) Cancel() bool { return true }
+func (t *idleTimeout) Cancel() bool      { t.cancelled = true; return true }
+func (t *idleTimeout) IsCancelled() bool { return t.cancelled }
 
 func (idleTimer) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) {
-	return idleTimeout{}, nil
+	return &idleTimeout{}, nil
 }
 
 // TestAFlockStaysInOrder fires with readings of the clock that are as old as those

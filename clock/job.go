@@ -42,6 +42,7 @@ type Job struct {
 	ended   bool        // by Stop or the schedule. Guarded by mu.
 	stopped bool        // by Stop. Guarded by mu.
 	busy    int         // J2. Guarded by mu.
+	coming  int         // runs of f that are due, and were not let begin, queued or skipped yet. Guarded by mu.
 	running int         // runs of f under way. Guarded by mu.
 	queued  bool        // a run waits for the end of another. Guarded by mu.
 	skipped int64       // Guarded by mu.
@@ -71,12 +72,12 @@ func (c *Clock) ScheduleFunc(schedule Schedule, f func(), overlap ...Overlap) *J
 }
 
 // Stop lets no further run begin. It returns whether that made a difference:
-// false if the job was stopped, or its schedule had ended with nothing queued. It
-// does not wait for a run that is under way: Wait does.
+// false if the job was stopped, or its schedule had ended and its last run begun.
+// It does not wait for a run that is under way: Wait does.
 func (j *Job) Stop() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.stopped || j.ended && !j.queued {
+	if j.stopped || j.ended && !j.queued && j.coming == 0 {
 		return false
 	}
 	j.stopped = true
@@ -167,20 +168,27 @@ type jobTask Job
 
 // Run implements hwt.TimerTask. Nothing of the users' runs here.
 func (r *jobTask) Run(timeout hwt.Timeout) error {
-	j := (*Job)(r)
+	if j := (*Job)(r); j.take(timeout) {
+		go j.due(timeout)
+	}
+	return nil
+}
+
+// take reports whether a run is due now, which due then sees to.
+func (j *Job) take(timeout hwt.Timeout) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.timeout != timeout {
-		return nil // stopped since it came due
+		return false // stopped since it came due
 	}
 	if left := time.Until(j.next); left > 0 { // the wall clock was set back
-		j.timeout = j.clock.arm(r, left)
-		return nil
+		j.timeout = j.clock.arm((*jobTask)(j), left)
+		return false
 	}
 	j.timeout, j.next = nil, time.Time{}
 	j.busy++
-	go j.due(timeout)
-	return nil
+	j.coming++
+	return true
 }
 
 // due plans and runs, in the order that the schedule wants.
@@ -222,6 +230,7 @@ func (j *Job) call(timeout hwt.Timeout) {
 func (j *Job) begin() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.coming--
 	switch {
 	case j.stopped:
 		return false

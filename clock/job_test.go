@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
@@ -232,6 +233,7 @@ func TestArgumentsThatCannotBeMeantPanic(t *testing.T) {
 		c := clock.New(newTimer(t))
 		for name, f := range map[string]func(){
 			"timer":      func() { clock.New(nil) },
+			"nil engine": func() { clock.New((*hashedwheel.Timer)(nil)) },
 			"AfterFunc":  func() { c.AfterFunc(unit, nil) },
 			"schedule":   func() { c.ScheduleFunc(nil, func() {}) },
 			"f":          func() { c.ScheduleFunc(clock.FixedRate(1), nil) },
