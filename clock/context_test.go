@@ -425,6 +425,26 @@ func TestChildrenNeedNoGoroutine(t *testing.T) {
 	})
 }
 
+func TestATimeoutThatLosesToCancelChangesNothing(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		held := &holding{Timer: timer}
+		c := clock.New(held)
+		unseen, cancelUnseen := c.WithTimeoutCause(context.Background(), unit, errOurs)
+		seen, cancelSeen := c.WithTimeoutCause(context.Background(), unit, errOurs)
+		done := seen.Done()
+		held.hold()
+		pass(unit + slop)
+		cancelUnseen()
+		cancelSeen()
+		<-done
+		held.release()
+		for _, ctx := range []context.Context{unseen, seen} {
+			assert.Equal(t, context.Canceled, ctx.Err())
+			assert.Equal(t, context.Canceled, context.Cause(ctx))
+		}
+	})
+}
+
 func TestATimeoutThatLosesToItsParentTellsTheParentsEnd(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer engine) {
 		parent, cancelParent := context.WithCancelCause(context.Background())

@@ -199,8 +199,8 @@ func (j *Job) due(timeout hwt.Timeout) {
 		j.plan(timeout)
 		return
 	}
+	defer j.run(timeout) // also if the schedule ends the goroutine
 	j.plan(timeout)
-	j.run(timeout)
 }
 
 // run runs f, as often as was queued, unless the policy is against it.

@@ -215,8 +215,12 @@ func TestWhatFailsIsReportedAndHarmsNothingElse(t *testing.T) {
 				assert.Len(t, errs.take(), 3)
 				job.Stop()
 				job.Wait()
-				c.ScheduleFunc(&broken{how: fail}, func() {}).Wait() // a schedule that fails does
+				runs := 0
+				job = c.ScheduleFunc(&broken{how: fail}, func() { runs++ }) // a schedule that fails does
+				job.Wait()
 				assert.Len(t, errs.take(), 1)
+				assert.Equal(t, 1, runs, "it was due when the schedule was asked for the next")
+				assert.False(t, job.Stop())
 				c.AfterFunc(unit, fail)
 				pass(unit + slop)
 				failed := errs.take()
