@@ -10,6 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestTwoWhoWaitAtOnceShareACore has both find that there is none yet.
+func TestTwoWhoWaitAtOnceShareACore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := New(idleTimer{}).WithTimeout(context.Background(), time.Hour)
+		one, first := ctx.(*deadlineCtx).makeCore()
+		other, second := ctx.(*deadlineCtx).makeCore()
+		assert.True(t, first)
+		assert.False(t, second)
+		cancel()
+		<-one
+		<-other
+	})
+}
+
 // TestErrTellsOfAnEndNoSoonerThanDone stops an end between its two steps (X2).
 func TestErrTellsOfAnEndNoSoonerThanDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,8 @@ import (
 //	    wait for a whole flock.
 //	F4. While there are tickers, there is a timeout due no later than the front,
 //	    or a firing under way, which will make one. It may be due earlier: who
-//	    leaves does not move it.
+//	    leaves does not move it. The timer's Stop takes it away; the next who joins
+//	    makes another.
 //	F5. A flock without tickers is gone for good. Whoever finds it in the map takes
 //	    it out and makes another.
 
@@ -73,8 +74,8 @@ func (f *flock) add(t *Ticker) bool {
 	}
 	t.due = due(f.clock.now(), f.period)
 	f.late.push(t)
-	if f.timeout == nil { // the first
-		f.timeout = f.clock.arm((*flockTask)(f), f.period)
+	if f.timeout == nil || f.timeout.IsCancelled() { // the first, or the timer was stopped
+		f.rearm()
 	}
 	return true
 }
@@ -111,13 +112,23 @@ func (f *flock) front() *Ticker {
 type flockTask flock
 
 // Run implements hwt.TimerTask.
-func (r *flockTask) Run(hwt.Timeout) error {
+func (r *flockTask) Run(timeout hwt.Timeout) error {
 	f := (*flock)(r)
+	if !f.isOf(timeout) {
+		return nil
+	}
 	now := time.Now()
 	for f.fire(now, now.Sub(f.clock.start)) {
 		runtime.Gosched() // who was sent to runs while its memory is in the cache: a third less CPU
 	}
 	return nil
+}
+
+// isOf reports whether timeout is the flock's, and not of before the timer's Stop.
+func (f *flock) isOf(timeout hwt.Timeout) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.timeout == timeout
 }
 
 // fire ticks a batch of those that are due, and tells whether there may be more.
@@ -150,5 +161,10 @@ func (f *flock) settle(at time.Duration) {
 	joined := f.late.until(due(at, f.period))
 	f.ring.splice(f.done.merge(joined))
 	f.done = ring{}
+	f.rearm()
+}
+
+// rearm makes the timeout for the front. Guarded by mu.
+func (f *flock) rearm() {
 	f.timeout = f.clock.arm((*flockTask)(f), f.front().due-f.clock.now())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
@@ -52,11 +53,40 @@ func TestAClockOutlivesItsTimer(t *testing.T) {
 	})
 }
 
+func TestATickerThatJoinsAfterTheTimersStopTicks(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		var refusals list[error]
+		c := clock.New(timer, clock.WithErrorHandler(refusals.add))
+		lost, reset := c.NewTicker(unit), c.NewTicker(unit)
+		defer lost.Stop()
+		defer reset.Stop()
+		unprocessed := timer.Stop()
+		require.Len(t, unprocessed, 1)
+		pass(unit / 2)
+		start := time.Now()
+		reset.Reset(unit)
+		joined := c.NewTicker(unit)
+		defer joined.Stop()
+		assert.Equal(t, unit/2, (<-lost.C).Sub(start), "it keeps its phase")
+		for i := range 3 {
+			assert.Equal(t, unit*time.Duration(i+1), (<-reset.C).Sub(start))
+			assert.Equal(t, unit*time.Duration(i+1), (<-joined.C).Sub(start))
+			if i == 0 {
+				assert.NoError(t, unprocessed[0].Task().Run(unprocessed[0])) // to no effect, so late
+			}
+		}
+		synctest.Wait()
+		assert.Len(t, refusals.take(), 1+2*3, "one as they joined, and two in each period, for their two phases")
+	})
+}
+
 func TestWhatStopReturnsCanBeRunEarly(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		c := clock.New(timer)
-		known := c.NewTimer(time.Hour)
+		known, ticker := c.NewTimer(time.Hour), c.NewTicker(time.Hour)
+		defer ticker.Stop()
+		start := time.Now()
 		ctx, cancel := c.WithTimeout(context.Background(), time.Hour)
 		defer cancel()
 		for _, timeout := range timer.Stop() {
@@ -65,6 +95,9 @@ func TestWhatStopReturnsCanBeRunEarly(t *testing.T) {
 		_, ok := received(known.C)
 		assert.True(t, ok)
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+		_, early := received(ticker.C)
+		assert.False(t, early)
+		assert.Equal(t, time.Hour, (<-ticker.C).Sub(start), "a ticker goes on")
 	})
 }
 
