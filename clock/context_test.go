@@ -141,6 +141,21 @@ func TestAWaitIsEndedByTheParentAlone(t *testing.T) {
 	})
 }
 
+func TestDoneTellsOfTheParentsEndAtOnce(t *testing.T) {
+	agree(t, func(t *testing.T, s shapes) {
+		for _, waited := range []bool{false, true} {
+			parent, cancelParent := context.WithCancel(context.Background())
+			ctx, cancel := s.timeout(parent, unit)
+			defer cancel()
+			if waited {
+				ctx.Done()
+			}
+			cancelParent()
+			assert.True(t, isDone(ctx.Done()))
+		}
+	})
+}
+
 func TestAContextOfAParentThatEndedHasEnded(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		parent, cancelParent := context.WithCancelCause(context.Background())
@@ -380,30 +395,40 @@ func TestTheStringIsAsInPackageContext(t *testing.T) {
 type foreign struct {
 	context.Context
 	done chan struct{}
+	err  error
 }
 
 func (f *foreign) Done() <-chan struct{} { return f.done }
 
 func (f *foreign) Err() error {
 	if isDone(f.done) {
-		return errTheirs
+		return f.err
 	}
 	return nil
 }
 
+// several is an error that cannot be compared.
+type several []error
+
+func (s several) Error() string { return fmt.Sprint([]error(s)) }
+
 func TestAParentOfAnotherKindPassesItsErrorOn(t *testing.T) {
-	agree(t, func(t *testing.T, s shapes) {
-		parent := &foreign{context.Background(), make(chan struct{})}
-		ctx, cancel := s.timeout(parent, unit)
-		defer cancel()
-		done := ctx.Done()
-		close(parent.done)
-		<-done
-		assert.Equal(t, errTheirs, ctx.Err())
-		assert.Equal(t, errTheirs, context.Cause(ctx))
-		synctest.Wait()
-		assert.Zero(t, s.pending())
-	})
+	for _, err := range []error{errTheirs, several{errTheirs}, context.Canceled, context.DeadlineExceeded} {
+		t.Run(fmt.Sprint("err=", err), func(t *testing.T) {
+			agree(t, func(t *testing.T, s shapes) {
+				parent := &foreign{context.Background(), make(chan struct{}), err}
+				ctx, cancel := s.timeoutCause(parent, unit, errOurs)
+				defer cancel()
+				done := ctx.Done()
+				close(parent.done)
+				<-done
+				assert.Equal(t, err, ctx.Err())
+				assert.Equal(t, err, context.Cause(ctx))
+				synctest.Wait()
+				assert.Zero(t, s.pending())
+			})
+		})
+	}
 }
 
 // TestChildrenNeedNoGoroutine makes children of every kind, and sees that a

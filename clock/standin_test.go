@@ -2,6 +2,9 @@ package clock_test
 
 import (
 	"context"
+	"io"
+	"log"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,6 +37,38 @@ func TestARefusalIsToldAndLosesNothing(t *testing.T) {
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
 		assert.True(t, held.Stop())
 	})
+}
+
+// TestTheFirstRefusalIsLogged also has a log handler that panics, which ends
+// nobody's program.
+func TestTheFirstRefusalIsLogged(t *testing.T) {
+	logged := &lines{}
+	defer func(was *slog.Logger, to io.Writer, flags int) {
+		slog.SetDefault(was)
+		log.SetOutput(to)
+		log.SetFlags(flags)
+	}(slog.Default(), log.Writer(), log.Flags())
+	slog.SetDefault(slog.New(logged))
+	timertest.Bubble(t, func(t *testing.T) {
+		c := clock.New(refusing{hwt.ErrStopped})
+		for range 3 {
+			c.NewTimer(unit).Stop()
+			synctest.Wait()
+		}
+		assert.Equal(t, []string{"clock: the timer refused a timeout, a runtime timer stands in (logged once)"}, logged.take())
+	})
+}
+
+// lines is a log handler that remembers messages, and panics.
+type lines struct{ list[string] }
+
+func (*lines) Enabled(context.Context, slog.Level) bool { return true }
+func (l *lines) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l *lines) WithGroup(string) slog.Handler          { return l }
+
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	l.add(r.Message)
+	panic("no good")
 }
 
 func TestAClockOutlivesItsTimer(t *testing.T) {
