@@ -26,13 +26,14 @@ import (
 //	F2. A firing uses one reading of the clock, and ticks each ticker once: so it
 //	    ends, however short the period.
 //	F3. mu is held for a batch of ticks at a time, so that Stop and Reset do not
-//	    wait for a whole flock.
+//	    wait for a whole flock. The end of a firing is in one go: that takes no time,
+//	    but for a merge if somebody joined, and a sort if ticks were missed.
 //	F4. While there are tickers, there is a timeout due no later than the front,
 //	    or a firing under way, which will make one. It may be due earlier: who
 //	    leaves does not move it. The timer's Stop takes it away; the next who joins
 //	    makes another.
-//	F5. A flock without tickers is gone for good. Whoever finds it in the map takes
-//	    it out and makes another.
+//	F5. A flock without tickers is gone for good, and out of the map by the time that
+//	    anybody can see that.
 
 // batch is how many tickers tick under one lock.
 const batch = 32
@@ -53,16 +54,14 @@ type flock struct {
 
 // join puts t into the flock of its period, and returns that.
 func (c *Clock) join(t *Ticker, period time.Duration) *flock {
-	for { // Ends: a flock is gone only once, and one just made only by progress of others.
+	for { // Ends: each turn, a flock went, which is progress of others.
 		v, ok := c.flocks.Load(period)
 		if !ok {
 			v, _ = c.flocks.LoadOrStore(period, &flock{clock: c, period: period})
 		}
-		f := v.(*flock)
-		if f.add(t) {
+		if f := v.(*flock); f.add(t) {
 			return f
 		}
-		c.flocks.CompareAndDelete(period, f)
 	}
 }
 

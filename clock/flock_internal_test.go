@@ -1,11 +1,14 @@
 package clock
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
@@ -53,6 +56,48 @@ func TestAFlockStaysInOrder(t *testing.T) {
 			}
 			inOrder(t, f, len(tickers), latest.Sub(c.start))
 		}
+	})
+}
+
+// TestTickersComeAndGoInTheMiddleOfAFiring has them do so between two batches:
+// those that have ticked, those that are to, and the first of each.
+func TestTickersComeAndGoInTheMiddleOfAFiring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const period, n = 100 * time.Millisecond, 4 * batch
+		c := New(idleTimer{})
+		var tickers []*Ticker
+		for range n {
+			tickers = append(tickers, c.NewTicker(period))
+		}
+		f := tickers[0].flock
+		for range 3 {
+			time.Sleep(period)
+			now := time.Now()
+			at := now.Sub(c.start)
+			assert.True(t, f.fire(now, at))
+			tickers[0].Stop()        // the first that has ticked
+			tickers[batch].Stop()    // the first that is to
+			tickers[2].Reset(period) // another that has ticked
+			joined := c.NewTicker(period)
+			for f.fire(now, at) {
+			}
+			inOrder(t, f, n-1, at)
+			joined.Stop()
+			inOrder(t, f, n-2, at)
+			tickers[0].Reset(period)
+			tickers[batch].Reset(period)
+			inOrder(t, f, n, at)
+			slices.SortFunc(tickers, func(a, b *Ticker) int { return cmp.Compare(a.due, b.due) })
+		}
+		time.Sleep(2 * period)
+		assert.True(t, f.fire(time.Now(), c.now()))
+		armed := f.timeout
+		for _, ticker := range tickers {
+			ticker.Stop()
+		}
+		assert.False(t, f.fire(time.Now(), c.now()), "all have gone")
+		assert.Same(t, armed, f.timeout, "no other timeout")
+		c.flocks.Range(func(any, any) bool { assert.Fail(t, "a flock that has gone is kept"); return true })
 	})
 }
 

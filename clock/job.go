@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,6 +17,17 @@ const (
 	QueueOne                // it begins when that one ends; one waits at most
 	Parallel                // it begins
 )
+
+// policy returns the one that was given, or the default.
+func policy(given []Overlap) Overlap {
+	if len(given) == 0 {
+		return Skip
+	}
+	if len(given) > 1 || given[0] > Parallel {
+		panic(fmt.Sprintf("clock: ScheduleFunc: overlap %v (expected: Skip, QueueOne or Parallel)", given))
+	}
+	return given[0]
+}
 
 // Ground rules
 //
@@ -57,15 +69,13 @@ type Job struct {
 // A panic in f or in the schedule is reported: see WithErrorHandler. A panic in f
 // ends that run only, one in the schedule ends the job.
 //
-// It panics if schedule or f is nil.
+// It panics if schedule or f is nil, if overlap is none of the policies, and if more
+// than one is given.
 func (c *Clock) ScheduleFunc(schedule Schedule, f func(), overlap ...Overlap) *Job {
 	if schedule == nil || f == nil {
 		panic("clock: ScheduleFunc: nil (expected: a schedule and a function)")
 	}
-	j := &Job{clock: c, schedule: schedule, f: f, over: make(chan struct{}), busy: 1}
-	if len(overlap) > 0 {
-		j.overlap = overlap[0]
-	}
+	j := &Job{clock: c, schedule: schedule, f: f, overlap: policy(overlap), over: make(chan struct{}), busy: 1}
 	defer j.done()
 	j.plan(&standIn{clock: c, task: (*jobTask)(j)})
 	return j

@@ -63,6 +63,18 @@ func TestAFixedRateKeepsItsPhase(t *testing.T) {
 	})
 }
 
+func TestAFixedRateBeginsOnePeriodAfterItIsMade(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		made := time.Now()
+		rate := clock.FixedRate(2 * unit)
+		for asked, want := range map[time.Duration]time.Duration{
+			-7 * unit: 2, -1: 2, 0: 2, unit: 2, 2*unit - 1: 2, 2 * unit: 4, 5 * unit: 6,
+		} {
+			assert.Equal(t, want*unit, rate.Next(made.Add(asked)).Sub(made), asked)
+		}
+	})
+}
+
 func TestAFixedDelayBeginsAtTheEndOfTheRun(t *testing.T) {
 	onSchedule(t, func(t *testing.T, _ engine, c *clock.Clock, begins *list[int], record func()) {
 		job := c.ScheduleFunc(clock.FixedDelay(2*unit+unit/2), func() {
@@ -108,9 +120,29 @@ func TestOverlap(t *testing.T) {
 func TestAZeroTimeEndsTheJob(t *testing.T) {
 	onSchedule(t, func(t *testing.T, timer engine, c *clock.Clock, begins *list[int], record func()) {
 		c.ScheduleFunc(at{}, record).Wait()
-		job := c.ScheduleFunc(clock.Jitter(at{time.Now(), []time.Duration{unit, 3 * unit}}, 1), record)
+		job := c.ScheduleFunc(clock.Jitter(at{time.Now(), []time.Duration{unit, 3 * unit}}, unit/2), record)
 		job.Wait()
 		assert.Equal(t, []int{1, 3}, begins.take())
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+// answers is a schedule that gives its answers whatever it is asked.
+type answers struct{ left []time.Time }
+
+func (a *answers) Next(time.Time) (next time.Time) {
+	if len(a.left) > 0 {
+		next, a.left = a.left[0], a.left[1:]
+	}
+	return next
+}
+
+func TestATimeThatHasPassedIsDueAtOnce(t *testing.T) {
+	onSchedule(t, func(t *testing.T, timer engine, c *clock.Clock, begins *list[int], record func()) {
+		now := time.Now()
+		past := []time.Time{now, now, now.Add(-unit), time.Unix(1, 0), now.Add(unit), now.Add(unit)}
+		c.ScheduleFunc(&answers{past}, record, clock.Parallel).Wait()
+		assert.Equal(t, []int{0, 0, 0, 0, 1, 1}, begins.take())
 		assert.Zero(t, timer.Pending())
 	})
 }
@@ -177,12 +209,13 @@ func TestAJitteredFixedDelayIsAFixedDelay(t *testing.T) {
 	onSchedule(t, func(t *testing.T, _ engine, c *clock.Clock, begins *list[int], record func()) {
 		job := c.ScheduleFunc(clock.Jitter(clock.FixedDelay(unit), 1), func() {
 			record()
-			time.Sleep(2*unit + unit/2 + slop)
+			time.Sleep(unit + unit/2 + slop)
 		})
-		pass(6 * unit)
+		pass(7 * unit)
 		job.Stop()
 		job.Wait()
-		assert.Equal(t, []int{1, 4}, begins.take())
+		assert.Equal(t, []int{1, 3, 6}, begins.take())
+		assert.Zero(t, job.Skipped())
 	})
 }
 
@@ -243,6 +276,8 @@ func TestArgumentsThatCannotBeMeantPanic(t *testing.T) {
 			"f":          func() { c.ScheduleFunc(clock.FixedRate(1), nil) },
 			"FixedRate":  func() { clock.FixedRate(0) },
 			"FixedDelay": func() { clock.FixedDelay(-1) },
+			"overlap":    func() { c.ScheduleFunc(clock.FixedRate(1), func() {}, clock.Parallel+1) },
+			"overlaps":   func() { c.ScheduleFunc(clock.FixedRate(1), func() {}, clock.Skip, clock.Skip) },
 			"Jitter":     func() { clock.Jitter(clock.FixedRate(1), 0) },
 		} {
 			assert.Panics(t, f, name)

@@ -39,6 +39,24 @@ func TestARefusalIsToldAndLosesNothing(t *testing.T) {
 	})
 }
 
+func TestTheErrorHandlerMayUseWhatWasRefused(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var timer atomic.Pointer[clock.Timer]
+		c := clock.New(refusing{hwt.ErrStopped}, clock.WithErrorHandler(func(error) {
+			if timer := timer.Load(); timer != nil {
+				timer.Stop()
+			}
+		}))
+		known := c.NewTimer(unit)
+		synctest.Wait()
+		known.Stop()
+		timer.Store(known)
+		known.Reset(unit)
+		synctest.Wait()
+		assert.False(t, known.Stop(), "the handler did that")
+	})
+}
+
 // TestTheFirstRefusalIsLogged also has a log handler that panics, which ends
 // nobody's program.
 func TestTheFirstRefusalIsLogged(t *testing.T) {
