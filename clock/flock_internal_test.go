@@ -34,23 +34,24 @@ func (idleTimer) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) {
 func TestAFlockStaysInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const period = 100 * time.Millisecond
+		r := rand.New(rand.NewPCG(1, 2)) // the same each time
 		c := New(idleTimer{})
 		tickers := []*Ticker{c.NewTicker(period)} // one always stays
 		f := tickers[0].flock
 		latest := time.Now()
 		for range 1000 {
-			time.Sleep(rand.N(period / 10))
-			switch rand.IntN(4) {
+			time.Sleep(time.Duration(r.Int64N(int64(period / 10))))
+			switch r.IntN(4) {
 			case 0, 1:
 				tickers = append(tickers, c.NewTicker(period))
 			case 2:
-				if i := rand.IntN(len(tickers)); i > 0 {
+				if i := r.IntN(len(tickers)); i > 0 {
 					tickers[i].Stop()
 					tickers[i] = tickers[len(tickers)-1]
 					tickers = tickers[:len(tickers)-1]
 				}
 			default:
-				latest = latest.Add(rand.N(time.Since(latest) + 1))
+				latest = latest.Add(time.Duration(r.Int64N(int64(time.Since(latest) + 1))))
 				for f.fire(latest, latest.Sub(c.start)) {
 				}
 			}

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	_ "time/tzdata" // some machines have none
 
+	"github.com/robfig/cron/v3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -73,6 +75,31 @@ func TestAFixedRateBeginsOnePeriodAfterItIsMade(t *testing.T) {
 			assert.Equal(t, want*unit, rate.Next(made.Add(asked)).Sub(made), asked)
 		}
 	})
+}
+
+// TestAJobOfCronsKeepsItsTimesWhereClocksChange has the last days before and after
+// New York's clocks are set forward, on 2 April 2000, and back, on 29 October.
+func TestAJobOfCronsKeepsItsTimesWhereClocksChange(t *testing.T) {
+	for _, spec := range []string{"30 1 * * *", "30 2 * * *", "0 * * * *"} {
+		for _, day := range []time.Time{time.Date(2000, 3, 31, 0, 0, 0, 0, time.UTC), time.Date(2000, 10, 27, 0, 0, 0, 0, time.UTC)} {
+			onEngines(t, func(t *testing.T, timer engine) {
+				schedule, err := cron.ParseStandard("CRON_TZ=America/New_York " + spec)
+				require.NoError(t, err)
+				time.Sleep(time.Until(day))
+				var want []time.Time
+				for next := schedule.Next(time.Now()); next.Sub(day) < 96*time.Hour; next = schedule.Next(next) {
+					want = append(want, next.UTC())
+				}
+				var got list[time.Time]
+				job := clock.New(timer).ScheduleFunc(schedule, func() { got.add(time.Now().Truncate(slop).UTC()) })
+				pass(96*time.Hour - unit)
+				job.Stop()
+				job.Wait()
+				assert.GreaterOrEqual(t, len(want), 3)
+				assert.Equal(t, want, got.take())
+			})
+		}
+	}
 }
 
 func TestAFixedDelayBeginsAtTheEndOfTheRun(t *testing.T) {
