@@ -8,11 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // TestTwoWhoWaitAtOnceShareACore has both find that there is none yet.
 func TestTwoWhoWaitAtOnceShareACore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		ctx, cancel := New(idleTimer{}).WithTimeout(context.Background(), time.Hour)
 		one, first := ctx.(*deadlineCtx).makeCore()
 		other, second := ctx.(*deadlineCtx).makeCore()
@@ -26,7 +28,7 @@ func TestTwoWhoWaitAtOnceShareACore(t *testing.T) {
 
 // TestErrTellsOfAnEndNoSoonerThanDone stops an end between its two steps (X2).
 func TestErrTellsOfAnEndNoSoonerThanDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		ctx, _ := New(idleTimer{}).WithTimeout(context.Background(), time.Hour)
 		done := ctx.Done()
 		left := ctx.(*deadlineCtx).settle(canceled, nil, nil)

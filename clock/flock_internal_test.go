@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // idleTimer accepts timeouts and never fires one.
@@ -32,7 +32,7 @@ func (idleTimer) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) {
 // TestAFlockStaysInOrder fires with readings of the clock that are as old as those
 // of a worker that was held up in the middle, and checks F1 after each step.
 func TestAFlockStaysInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		const period = 100 * time.Millisecond
 		r := rand.New(rand.NewPCG(1, 2)) // the same each time
 		c := New(idleTimer{})
@@ -63,7 +63,7 @@ func TestAFlockStaysInOrder(t *testing.T) {
 // TestTickersComeAndGoInTheMiddleOfAFiring has them do so between two batches:
 // those that have ticked, those that are to, and the first of each.
 func TestTickersComeAndGoInTheMiddleOfAFiring(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		const period, n = 100 * time.Millisecond, 4 * batch
 		c := New(idleTimer{})
 		var tickers []*Ticker

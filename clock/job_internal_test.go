@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // times is a schedule of a few times, an hour apart.
@@ -21,7 +23,7 @@ func (s *times) Next(t time.Time) time.Time {
 // TestStopComesBeforeTheLastRunThatHasNotBegun stops between the two steps of a
 // run that is due: the schedule has ended, the run not begun.
 func TestStopComesBeforeTheLastRunThatHasNotBegun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		j := New(idleTimer{}).ScheduleFunc(&times{left: 1}, func() { assert.Fail(t, "ran") })
 		timeout := j.timeout
 		time.Sleep(time.Hour)
@@ -39,7 +41,7 @@ func TestStopComesBeforeTheLastRunThatHasNotBegun(t *testing.T) {
 // TestATimeoutThatLostItsJobAsksNothing has a timeout come due, and its task begin
 // after Stop and Wait.
 func TestATimeoutThatLostItsJobAsksNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		schedule := &times{left: 9}
 		j := New(idleTimer{}).ScheduleFunc(schedule, func() { assert.Fail(t, "ran") })
 		timeout := j.timeout
@@ -55,7 +57,7 @@ func TestATimeoutThatLostItsJobAsksNothing(t *testing.T) {
 // TestARunWaitsForAWallClockThatWasSetBack has the timeout come due before the time
 // that it was for.
 func TestARunWaitsForAWallClockThatWasSetBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		runs := 0
 		j := New(idleTimer{}).ScheduleFunc(&times{left: 9}, func() { runs++ })
 		next := j.Next()
