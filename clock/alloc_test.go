@@ -54,6 +54,8 @@ func TestContextsCostNoMoreThanTheStandardLibrarys(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	c := clock.New(newTimer(t))
 	timer := c.AfterFunc(time.Hour, func() {})
+	parent, cancelParent := context.WithCancel(context.Background())
+	defer cancelParent()
 	for name, f := range map[string]struct {
 		allocs float64
 		f      func()
@@ -62,12 +64,26 @@ func TestAllocations(t *testing.T) {
 			_, cancel := c.WithTimeout(context.Background(), time.Hour)
 			cancel()
 		}},
+		"WithTimeout and Done": {8, func() {
+			ctx, cancel := c.WithTimeout(context.Background(), time.Hour)
+			ctx.Done()
+			cancel()
+		}},
+		"WithTimeout and Done below another": {10, func() {
+			ctx, cancel := c.WithTimeout(parent, time.Hour)
+			ctx.Done()
+			cancel()
+		}},
 		"AfterFunc":   {2, func() { c.AfterFunc(time.Hour, func() {}).Stop() }},
 		"NewTimer":    {4, func() { c.NewTimer(time.Hour).Stop() }},
 		"Timer.Reset": {0, func() { timer.Reset(2 * time.Hour) }},
 	} {
 		assert.InDelta(t, f.allocs, testing.AllocsPerRun(1000, f.f), 0.1, name)
 	}
+	ended, cancelEnded := c.WithTimeoutCause(context.Background(), 0, errOurs)
+	defer cancelEnded()
+	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = context.Cause(ended) }), "Cause")
+	assert.InDelta(t, 1, testing.AllocsPerRun(100, func() { c.Sleep(1) }), 0.1, "Sleep")
 	// The first of a flock makes the flock.
 	first := c.NewTicker(time.Hour)
 	defer first.Stop()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/isnil"
 	"github.com/hashedwheel/hwt/internal/task"
 )
 
@@ -24,9 +25,10 @@ type Clock struct {
 }
 
 // New returns a clock on a timer, which may serve others as well. It does not
-// start anything, and costs a few hundred bytes. It panics if timer is nil.
+// start anything, and costs a few hundred bytes. It panics if timer is nil, or a
+// nil pointer.
 func New(timer hwt.Timer, options ...Option) *Clock {
-	if timer == nil {
+	if isnil.Of(timer) {
 		panic("clock: New: timer is nil (expected: an hwt.Timer)")
 	}
 	c := &Clock{timer: timer, start: time.Now(), config: newConfig(options)}

@@ -26,12 +26,14 @@ import (
 //	F2. A firing uses one reading of the clock, and ticks each ticker once: so it
 //	    ends, however short the period.
 //	F3. mu is held for a batch of ticks at a time, so that Stop and Reset do not
-//	    wait for a whole flock.
+//	    wait for a whole flock. The end of a firing is in one go: that takes no time,
+//	    but for a merge if somebody joined, and a sort if ticks were missed.
 //	F4. While there are tickers, there is a timeout due no later than the front,
 //	    or a firing under way, which will make one. It may be due earlier: who
-//	    leaves does not move it.
-//	F5. A flock without tickers is gone for good. Whoever finds it in the map takes
-//	    it out and makes another.
+//	    leaves does not move it. The timer's Stop takes it away; the next who joins
+//	    makes another.
+//	F5. A flock without tickers is gone for good, and out of the map by the time that
+//	    anybody can see that.
 
 // batch is how many tickers tick under one lock.
 const batch = 32
@@ -52,16 +54,14 @@ type flock struct {
 
 // join puts t into the flock of its period, and returns that.
 func (c *Clock) join(t *Ticker, period time.Duration) *flock {
-	for { // Ends: a flock is gone only once, and one just made only by progress of others.
+	for { // Ends: each turn, a flock went, which is progress of others.
 		v, ok := c.flocks.Load(period)
 		if !ok {
 			v, _ = c.flocks.LoadOrStore(period, &flock{clock: c, period: period})
 		}
-		f := v.(*flock)
-		if f.add(t) {
+		if f := v.(*flock); f.add(t) {
 			return f
 		}
-		c.flocks.CompareAndDelete(period, f)
 	}
 }
 
@@ -73,8 +73,8 @@ func (f *flock) add(t *Ticker) bool {
 	}
 	t.due = due(f.clock.now(), f.period)
 	f.late.push(t)
-	if f.timeout == nil { // the first
-		f.timeout = f.clock.arm((*flockTask)(f), f.period)
+	if f.timeout == nil || f.timeout.IsCancelled() { // the first, or the timer was stopped
+		f.rearm()
 	}
 	return true
 }
@@ -111,13 +111,23 @@ func (f *flock) front() *Ticker {
 type flockTask flock
 
 // Run implements hwt.TimerTask.
-func (r *flockTask) Run(hwt.Timeout) error {
+func (r *flockTask) Run(timeout hwt.Timeout) error {
 	f := (*flock)(r)
+	if !f.isOf(timeout) {
+		return nil
+	}
 	now := time.Now()
 	for f.fire(now, now.Sub(f.clock.start)) {
 		runtime.Gosched() // who was sent to runs while its memory is in the cache: a third less CPU
 	}
 	return nil
+}
+
+// isOf reports whether timeout is the flock's, and not of before the timer's Stop.
+func (f *flock) isOf(timeout hwt.Timeout) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.timeout == timeout
 }
 
 // fire ticks a batch of those that are due, and tells whether there may be more.
@@ -150,5 +160,10 @@ func (f *flock) settle(at time.Duration) {
 	joined := f.late.until(due(at, f.period))
 	f.ring.splice(f.done.merge(joined))
 	f.done = ring{}
+	f.rearm()
+}
+
+// rearm makes the timeout for the front. Guarded by mu.
+func (f *flock) rearm() {
 	f.timeout = f.clock.arm((*flockTask)(f), f.front().due-f.clock.now())
 }

@@ -1,54 +1,104 @@
 package clock
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // idleTimer accepts timeouts and never fires one.
 type idleTimer struct{ hwt.Timer }
 
-type idleTimeout struct{ hwt.Timeout }
+type idleTimeout struct {
+	hwt.Timeout
+	cancelled bool
+}
 
-func (idleTimeout) Cancel() bool { return true }
+func (t *idleTimeout) Cancel() bool      { t.cancelled = true; return true }
+func (t *idleTimeout) IsCancelled() bool { return t.cancelled }
 
 func (idleTimer) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) {
-	return idleTimeout{}, nil
+	return &idleTimeout{}, nil
 }
 
 // TestAFlockStaysInOrder fires with readings of the clock that are as old as those
 // of a worker that was held up in the middle, and checks F1 after each step.
 func TestAFlockStaysInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		const period = 100 * time.Millisecond
+		r := rand.New(rand.NewPCG(1, 2)) // the same each time
 		c := New(idleTimer{})
 		tickers := []*Ticker{c.NewTicker(period)} // one always stays
 		f := tickers[0].flock
 		latest := time.Now()
 		for range 1000 {
-			time.Sleep(rand.N(period / 10))
-			switch rand.IntN(4) {
+			time.Sleep(time.Duration(r.Int64N(int64(period / 10))))
+			switch r.IntN(4) {
 			case 0, 1:
 				tickers = append(tickers, c.NewTicker(period))
 			case 2:
-				if i := rand.IntN(len(tickers)); i > 0 {
+				if i := r.IntN(len(tickers)); i > 0 {
 					tickers[i].Stop()
 					tickers[i] = tickers[len(tickers)-1]
 					tickers = tickers[:len(tickers)-1]
 				}
 			default:
-				latest = latest.Add(rand.N(time.Since(latest) + 1))
+				latest = latest.Add(time.Duration(r.Int64N(int64(time.Since(latest) + 1))))
 				for f.fire(latest, latest.Sub(c.start)) {
 				}
 			}
 			inOrder(t, f, len(tickers), latest.Sub(c.start))
 		}
+	})
+}
+
+// TestTickersComeAndGoInTheMiddleOfAFiring has them do so between two batches:
+// those that have ticked, those that are to, and the first of each.
+func TestTickersComeAndGoInTheMiddleOfAFiring(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		const period, n = 100 * time.Millisecond, 4 * batch
+		c := New(idleTimer{})
+		var tickers []*Ticker
+		for range n {
+			tickers = append(tickers, c.NewTicker(period))
+		}
+		f := tickers[0].flock
+		for range 3 {
+			time.Sleep(period)
+			now := time.Now()
+			at := now.Sub(c.start)
+			assert.True(t, f.fire(now, at))
+			tickers[0].Stop()        // the first that has ticked
+			tickers[batch].Stop()    // the first that is to
+			tickers[2].Reset(period) // another that has ticked
+			joined := c.NewTicker(period)
+			for f.fire(now, at) {
+			}
+			inOrder(t, f, n-1, at)
+			joined.Stop()
+			inOrder(t, f, n-2, at)
+			tickers[0].Reset(period)
+			tickers[batch].Reset(period)
+			inOrder(t, f, n, at)
+			slices.SortFunc(tickers, func(a, b *Ticker) int { return cmp.Compare(a.due, b.due) })
+		}
+		time.Sleep(2 * period)
+		assert.True(t, f.fire(time.Now(), c.now()))
+		armed := f.timeout
+		for _, ticker := range tickers {
+			ticker.Stop()
+		}
+		assert.False(t, f.fire(time.Now(), c.now()), "all have gone")
+		assert.Same(t, armed, f.timeout, "no other timeout")
+		c.flocks.Range(func(any, any) bool { assert.Fail(t, "a flock that has gone is kept"); return true })
 	})
 }
 

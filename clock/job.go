@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,6 +17,17 @@ const (
 	QueueOne                // it begins when that one ends; one waits at most
 	Parallel                // it begins
 )
+
+// policy returns the one that was given, or the default.
+func policy(given []Overlap) Overlap {
+	if len(given) == 0 {
+		return Skip
+	}
+	if len(given) > 1 || given[0] > Parallel {
+		panic(fmt.Sprintf("clock: ScheduleFunc: overlap %v (expected: Skip, QueueOne or Parallel)", given))
+	}
+	return given[0]
+}
 
 // Ground rules
 //
@@ -42,6 +54,7 @@ type Job struct {
 	ended   bool        // by Stop or the schedule. Guarded by mu.
 	stopped bool        // by Stop. Guarded by mu.
 	busy    int         // J2. Guarded by mu.
+	coming  int         // runs of f that are due, and were not let begin, queued or skipped yet. Guarded by mu.
 	running int         // runs of f under way. Guarded by mu.
 	queued  bool        // a run waits for the end of another. Guarded by mu.
 	skipped int64       // Guarded by mu.
@@ -56,27 +69,25 @@ type Job struct {
 // A panic in f or in the schedule is reported: see WithErrorHandler. A panic in f
 // ends that run only, one in the schedule ends the job.
 //
-// It panics if schedule or f is nil.
+// It panics if schedule or f is nil, if overlap is none of the policies, and if more
+// than one is given.
 func (c *Clock) ScheduleFunc(schedule Schedule, f func(), overlap ...Overlap) *Job {
 	if schedule == nil || f == nil {
 		panic("clock: ScheduleFunc: nil (expected: a schedule and a function)")
 	}
-	j := &Job{clock: c, schedule: schedule, f: f, over: make(chan struct{}), busy: 1}
-	if len(overlap) > 0 {
-		j.overlap = overlap[0]
-	}
+	j := &Job{clock: c, schedule: schedule, f: f, overlap: policy(overlap), over: make(chan struct{}), busy: 1}
 	defer j.done()
 	j.plan(&standIn{clock: c, task: (*jobTask)(j)})
 	return j
 }
 
 // Stop lets no further run begin. It returns whether that made a difference:
-// false if the job was stopped, or its schedule had ended with nothing queued. It
-// does not wait for a run that is under way: Wait does.
+// false if the job was stopped, or its schedule had ended and its last run begun.
+// It does not wait for a run that is under way: Wait does.
 func (j *Job) Stop() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.stopped || j.ended && !j.queued {
+	if j.stopped || j.ended && !j.queued && j.coming == 0 {
 		return false
 	}
 	j.stopped = true
@@ -167,20 +178,27 @@ type jobTask Job
 
 // Run implements hwt.TimerTask. Nothing of the users' runs here.
 func (r *jobTask) Run(timeout hwt.Timeout) error {
-	j := (*Job)(r)
+	if j := (*Job)(r); j.take(timeout) {
+		go j.due(timeout)
+	}
+	return nil
+}
+
+// take reports whether a run is due now, which due then sees to.
+func (j *Job) take(timeout hwt.Timeout) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.timeout != timeout {
-		return nil // stopped since it came due
+		return false // stopped since it came due
 	}
 	if left := time.Until(j.next); left > 0 { // the wall clock was set back
-		j.timeout = j.clock.arm(r, left)
-		return nil
+		j.timeout = j.clock.arm((*jobTask)(j), left)
+		return false
 	}
 	j.timeout, j.next = nil, time.Time{}
 	j.busy++
-	go j.due(timeout)
-	return nil
+	j.coming++
+	return true
 }
 
 // due plans and runs, in the order that the schedule wants.
@@ -191,8 +209,8 @@ func (j *Job) due(timeout hwt.Timeout) {
 		j.plan(timeout)
 		return
 	}
+	defer j.run(timeout) // also if the schedule ends the goroutine
 	j.plan(timeout)
-	j.run(timeout)
 }
 
 // run runs f, as often as was queued, unless the policy is against it.
@@ -222,6 +240,7 @@ func (j *Job) call(timeout hwt.Timeout) {
 func (j *Job) begin() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.coming--
 	switch {
 	case j.stopped:
 		return false

@@ -6,12 +6,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	_ "time/tzdata" // some machines have none
 
+	"github.com/robfig/cron/v3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
@@ -62,6 +65,43 @@ func TestAFixedRateKeepsItsPhase(t *testing.T) {
 	})
 }
 
+func TestAFixedRateBeginsOnePeriodAfterItIsMade(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		made := time.Now()
+		rate := clock.FixedRate(2 * unit)
+		for asked, want := range map[time.Duration]time.Duration{
+			-7 * unit: 2, -1: 2, 0: 2, unit: 2, 2*unit - 1: 2, 2 * unit: 4, 5 * unit: 6,
+		} {
+			assert.Equal(t, want*unit, rate.Next(made.Add(asked)).Sub(made), asked)
+		}
+	})
+}
+
+// TestAJobOfCronsKeepsItsTimesWhereClocksChange has the last days before and after
+// New York's clocks are set forward, on 2 April 2000, and back, on 29 October.
+func TestAJobOfCronsKeepsItsTimesWhereClocksChange(t *testing.T) {
+	for _, spec := range []string{"30 1 * * *", "30 2 * * *", "0 * * * *"} {
+		for _, day := range []time.Time{time.Date(2000, 3, 31, 0, 0, 0, 0, time.UTC), time.Date(2000, 10, 27, 0, 0, 0, 0, time.UTC)} {
+			onEngines(t, func(t *testing.T, timer engine) {
+				schedule, err := cron.ParseStandard("CRON_TZ=America/New_York " + spec)
+				require.NoError(t, err)
+				time.Sleep(time.Until(day))
+				var want []time.Time
+				for next := schedule.Next(time.Now()); next.Sub(day) < 96*time.Hour; next = schedule.Next(next) {
+					want = append(want, next.UTC())
+				}
+				var got list[time.Time]
+				job := clock.New(timer).ScheduleFunc(schedule, func() { got.add(time.Now().Truncate(slop).UTC()) })
+				pass(96*time.Hour - unit)
+				job.Stop()
+				job.Wait()
+				assert.GreaterOrEqual(t, len(want), 3)
+				assert.Equal(t, want, got.take())
+			})
+		}
+	}
+}
+
 func TestAFixedDelayBeginsAtTheEndOfTheRun(t *testing.T) {
 	onSchedule(t, func(t *testing.T, _ engine, c *clock.Clock, begins *list[int], record func()) {
 		job := c.ScheduleFunc(clock.FixedDelay(2*unit+unit/2), func() {
@@ -107,9 +147,29 @@ func TestOverlap(t *testing.T) {
 func TestAZeroTimeEndsTheJob(t *testing.T) {
 	onSchedule(t, func(t *testing.T, timer engine, c *clock.Clock, begins *list[int], record func()) {
 		c.ScheduleFunc(at{}, record).Wait()
-		job := c.ScheduleFunc(clock.Jitter(at{time.Now(), []time.Duration{unit, 3 * unit}}, 1), record)
+		job := c.ScheduleFunc(clock.Jitter(at{time.Now(), []time.Duration{unit, 3 * unit}}, unit/2), record)
 		job.Wait()
 		assert.Equal(t, []int{1, 3}, begins.take())
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+// answers is a schedule that gives its answers whatever it is asked.
+type answers struct{ left []time.Time }
+
+func (a *answers) Next(time.Time) (next time.Time) {
+	if len(a.left) > 0 {
+		next, a.left = a.left[0], a.left[1:]
+	}
+	return next
+}
+
+func TestATimeThatHasPassedIsDueAtOnce(t *testing.T) {
+	onSchedule(t, func(t *testing.T, timer engine, c *clock.Clock, begins *list[int], record func()) {
+		now := time.Now()
+		past := []time.Time{now, now, now.Add(-unit), time.Unix(1, 0), now.Add(unit), now.Add(unit)}
+		c.ScheduleFunc(&answers{past}, record, clock.Parallel).Wait()
+		assert.Equal(t, []int{0, 0, 0, 0, 1, 1}, begins.take())
 		assert.Zero(t, timer.Pending())
 	})
 }
@@ -176,12 +236,13 @@ func TestAJitteredFixedDelayIsAFixedDelay(t *testing.T) {
 	onSchedule(t, func(t *testing.T, _ engine, c *clock.Clock, begins *list[int], record func()) {
 		job := c.ScheduleFunc(clock.Jitter(clock.FixedDelay(unit), 1), func() {
 			record()
-			time.Sleep(2*unit + unit/2 + slop)
+			time.Sleep(unit + unit/2 + slop)
 		})
-		pass(6 * unit)
+		pass(7 * unit)
 		job.Stop()
 		job.Wait()
-		assert.Equal(t, []int{1, 4}, begins.take())
+		assert.Equal(t, []int{1, 3, 6}, begins.take())
+		assert.Zero(t, job.Skipped())
 	})
 }
 
@@ -214,8 +275,12 @@ func TestWhatFailsIsReportedAndHarmsNothingElse(t *testing.T) {
 				assert.Len(t, errs.take(), 3)
 				job.Stop()
 				job.Wait()
-				c.ScheduleFunc(&broken{how: fail}, func() {}).Wait() // a schedule that fails does
+				runs := 0
+				job = c.ScheduleFunc(&broken{how: fail}, func() { runs++ }) // a schedule that fails does
+				job.Wait()
 				assert.Len(t, errs.take(), 1)
+				assert.Equal(t, 1, runs, "it was due when the schedule was asked for the next")
+				assert.False(t, job.Stop())
 				c.AfterFunc(unit, fail)
 				pass(unit + slop)
 				failed := errs.take()
@@ -232,11 +297,14 @@ func TestArgumentsThatCannotBeMeantPanic(t *testing.T) {
 		c := clock.New(newTimer(t))
 		for name, f := range map[string]func(){
 			"timer":      func() { clock.New(nil) },
+			"nil engine": func() { clock.New((*hashedwheel.Timer)(nil)) },
 			"AfterFunc":  func() { c.AfterFunc(unit, nil) },
 			"schedule":   func() { c.ScheduleFunc(nil, func() {}) },
 			"f":          func() { c.ScheduleFunc(clock.FixedRate(1), nil) },
 			"FixedRate":  func() { clock.FixedRate(0) },
 			"FixedDelay": func() { clock.FixedDelay(-1) },
+			"overlap":    func() { c.ScheduleFunc(clock.FixedRate(1), func() {}, clock.Parallel+1) },
+			"overlaps":   func() { c.ScheduleFunc(clock.FixedRate(1), func() {}, clock.Skip, clock.Skip) },
 			"Jitter":     func() { clock.Jitter(clock.FixedRate(1), 0) },
 		} {
 			assert.Panics(t, f, name)

@@ -136,6 +136,11 @@ func agree(t *testing.T, f func(t *testing.T, s shapes)) {
 	t.Run("on=standard", func(t *testing.T) {
 		timertest.Bubble(t, func(t *testing.T) { f(t, standard()) })
 	})
+	onClocks(t, f)
+}
+
+// onClocks is agree without the standard library.
+func onClocks(t *testing.T, f func(t *testing.T, s shapes)) {
 	onEngines(t, func(t *testing.T, timer engine) {
 		f(t, shapesOf(clock.New(timer), timer.Pending))
 		pass(0)

@@ -21,9 +21,12 @@ func newConfig(options []Option) config {
 // WithErrorHandler calls f with a *hwt.PanicError for a function of AfterFunc or
 // ScheduleFunc, or a Schedule, that panics, and with the timer's refusals:
 // hwt.ErrStopped or hwt.ErrTooManyPending, wrapped, each time that one of Go's
-// own timers had to stand in for a timeout. f must not block: it may run in any
-// method of the clock. The default, and the meaning of nil, is to log panics, and
-// the first refusal.
+// own timers had to stand in for a timeout. A function that ends its goroutine is
+// reported as hwt.ErrGoexit.
+//
+// f may be called from several goroutines at once, and should not block: it holds
+// up ScheduleFunc if the schedule panics there, and with WithFuncsOnTimer the timer.
+// The default, and the meaning of nil, is to log failures, and the first refusal.
 func WithErrorHandler(f func(error)) Option {
 	return func(c *config) { c.onError = f }
 }

@@ -8,9 +8,14 @@ import (
 // Schedule says when something is to run: Next returns the first time after t, or
 // the zero time if there is none, which ends the schedule. It is called with the
 // present, on the goroutines of the jobs that use it; a schedule that several
-// jobs share must bear that.
+// jobs share must bear that. A time that is not after t is due at once: a schedule
+// that has no others lets its job run without a pause.
 //
-// Every schedule of github.com/robfig/cron/v3 is one.
+// Every schedule of github.com/robfig/cron/v3 is one. Its times, as all without a
+// monotonic reading, are of the wall clock. If that is set back, a run waits until
+// it shows the time again. If it is set forward, past the next run or towards it,
+// that is noticed only when the run comes due as it was planned, late by as much as
+// the clock was moved; the one after it is on time.
 type Schedule interface {
 	Next(t time.Time) time.Time
 }

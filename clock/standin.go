@@ -1,9 +1,7 @@
 package clock
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -39,14 +37,13 @@ func (c *Clock) standIn(what hwt.TimerTask, d time.Duration, why error) hwt.Time
 // refused reports a refusal. It runs under locks of the clock's, so the log and
 // the handler are not called here if they could come back: they get a goroutine.
 func (c *Clock) refused(s *standIn, why error) {
-	err := fmt.Errorf("clock: the timer refused a timeout, a runtime timer stands in: %w", why)
+	const message = "clock: the timer refused a timeout, a runtime timer stands in"
 	if c.config.onError != nil {
+		err := fmt.Errorf(message+": %w", why)
 		go c.runner.Run(s, hwt.TaskFunc(func(hwt.Timeout) error { return err }))
 		return
 	}
-	c.refusal.Do(func() {
-		go slog.Default().Log(context.Background(), slog.LevelWarn, err.Error()+" (logged once)")
-	})
+	c.refusal.Do(func() { go c.runner.Warn(message+" (logged once)", "error", why) })
 }
 
 func (s *standIn) run() {

@@ -2,12 +2,16 @@ package clock_test
 
 import (
 	"context"
+	"io"
+	"log"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
@@ -35,6 +39,56 @@ func TestARefusalIsToldAndLosesNothing(t *testing.T) {
 	})
 }
 
+func TestTheErrorHandlerMayUseWhatWasRefused(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var timer atomic.Pointer[clock.Timer]
+		c := clock.New(refusing{hwt.ErrStopped}, clock.WithErrorHandler(func(error) {
+			if timer := timer.Load(); timer != nil {
+				timer.Stop()
+			}
+		}))
+		known := c.NewTimer(unit)
+		synctest.Wait()
+		known.Stop()
+		timer.Store(known)
+		known.Reset(unit)
+		synctest.Wait()
+		assert.False(t, known.Stop(), "the handler did that")
+	})
+}
+
+// TestTheFirstRefusalIsLogged also has a log handler that panics, which ends
+// nobody's program.
+func TestTheFirstRefusalIsLogged(t *testing.T) {
+	logged := &lines{}
+	defer func(was *slog.Logger, to io.Writer, flags int) {
+		slog.SetDefault(was)
+		log.SetOutput(to)
+		log.SetFlags(flags)
+	}(slog.Default(), log.Writer(), log.Flags())
+	slog.SetDefault(slog.New(logged))
+	timertest.Bubble(t, func(t *testing.T) {
+		c := clock.New(refusing{hwt.ErrStopped})
+		for range 3 {
+			c.NewTimer(unit).Stop()
+			synctest.Wait()
+		}
+		assert.Equal(t, []string{"clock: the timer refused a timeout, a runtime timer stands in (logged once)"}, logged.take())
+	})
+}
+
+// lines is a log handler that remembers messages, and panics.
+type lines struct{ list[string] }
+
+func (*lines) Enabled(context.Context, slog.Level) bool { return true }
+func (l *lines) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l *lines) WithGroup(string) slog.Handler          { return l }
+
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	l.add(r.Message)
+	panic("no good")
+}
+
 func TestAClockOutlivesItsTimer(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
@@ -52,11 +106,40 @@ func TestAClockOutlivesItsTimer(t *testing.T) {
 	})
 }
 
+func TestATickerThatJoinsAfterTheTimersStopTicks(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer engine) {
+		var refusals list[error]
+		c := clock.New(timer, clock.WithErrorHandler(refusals.add))
+		lost, reset := c.NewTicker(unit), c.NewTicker(unit)
+		defer lost.Stop()
+		defer reset.Stop()
+		unprocessed := timer.Stop()
+		require.Len(t, unprocessed, 1)
+		pass(unit / 2)
+		start := time.Now()
+		reset.Reset(unit)
+		joined := c.NewTicker(unit)
+		defer joined.Stop()
+		assert.Equal(t, unit/2, (<-lost.C).Sub(start), "it keeps its phase")
+		for i := range 3 {
+			assert.Equal(t, unit*time.Duration(i+1), (<-reset.C).Sub(start))
+			assert.Equal(t, unit*time.Duration(i+1), (<-joined.C).Sub(start))
+			if i == 0 {
+				assert.NoError(t, unprocessed[0].Task().Run(unprocessed[0])) // to no effect, so late
+			}
+		}
+		synctest.Wait()
+		assert.Len(t, refusals.take(), 1+2*3, "one as they joined, and two in each period, for their two phases")
+	})
+}
+
 func TestWhatStopReturnsCanBeRunEarly(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		c := clock.New(timer)
-		known := c.NewTimer(time.Hour)
+		known, ticker := c.NewTimer(time.Hour), c.NewTicker(time.Hour)
+		defer ticker.Stop()
+		start := time.Now()
 		ctx, cancel := c.WithTimeout(context.Background(), time.Hour)
 		defer cancel()
 		for _, timeout := range timer.Stop() {
@@ -65,6 +148,9 @@ func TestWhatStopReturnsCanBeRunEarly(t *testing.T) {
 		_, ok := received(known.C)
 		assert.True(t, ok)
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+		_, early := received(ticker.C)
+		assert.False(t, early)
+		assert.Equal(t, time.Hour, (<-ticker.C).Sub(start), "a ticker goes on")
 	})
 }
 

@@ -78,8 +78,8 @@ func (t *Ticker) leave() {
 	}
 }
 
-// tick sends the due time, as package time does, unless a tick is waiting already, and moves on to the
-// first due time after now. Guarded by flock.mu.
+// tick sends the due time, as package time does, unless a tick is waiting already,
+// and moves on to the first due time after now. Guarded by flock.mu.
 func (t *Ticker) tick(now time.Time, at, period time.Duration) {
 	select {
 	case t.c <- now.Add(t.due - at):

@@ -102,11 +102,17 @@ func TestTickTicks(t *testing.T) {
 	})
 }
 
+// dice returns random numbers that are the same each time, so that what fails
+// fails again.
+func dice() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+
+func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
+
 // flockOf makes n tickers of one period at random times, and returns when each
 // was made.
-func flockOf(c *clock.Clock, n int, period time.Duration) (tickers []*clock.Ticker, starts []time.Time) {
+func flockOf(r *rand.Rand, c *clock.Clock, n int, period time.Duration) (tickers []*clock.Ticker, starts []time.Time) {
 	for range n {
-		time.Sleep(rand.N(3 * period / time.Duration(n)))
+		time.Sleep(upTo(r, 3*period/time.Duration(n)))
 		tickers, starts = append(tickers, c.NewTicker(period)), append(starts, time.Now())
 	}
 	return tickers, starts
@@ -114,8 +120,9 @@ func flockOf(c *clock.Clock, n int, period time.Duration) (tickers []*clock.Tick
 
 func TestTickersOfOnePeriodShareATimeoutAndKeepTheirPhases(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer engine) {
+		r := dice()
 		const n = 300
-		tickers, starts := flockOf(clock.New(timer), n, unit)
+		tickers, starts := flockOf(r, clock.New(timer), n, unit)
 		assert.EqualValues(t, 1, timer.Pending())
 		synctest.Wait()
 		for i := range tickers {
@@ -123,8 +130,8 @@ func TestTickersOfOnePeriodShareATimeoutAndKeepTheirPhases(t *testing.T) {
 		}
 		// Now that all have joined, everyone ticks in each period, on time.
 		for range 1000 {
-			time.Sleep(rand.N(unit / 10))
-			i := rand.IntN(n)
+			time.Sleep(upTo(r, unit/10))
+			i := r.IntN(n)
 			at := <-tickers[i].C
 			require.Zero(t, at.Sub(starts[i])%unit, "phase")
 			at = <-tickers[i].C
@@ -140,13 +147,14 @@ func TestTickersOfOnePeriodShareATimeoutAndKeepTheirPhases(t *testing.T) {
 
 func TestTickersComeAndGoWhileOthersTick(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer engine) {
+		r := dice()
 		const n = 100
 		c := clock.New(timer)
-		tickers, starts := flockOf(c, n, unit)
+		tickers, starts := flockOf(r, c, n, unit)
 		for range 3000 {
-			time.Sleep(rand.N(unit / 50))
-			i := rand.IntN(n)
-			switch rand.IntN(4) {
+			time.Sleep(upTo(r, unit/50))
+			i := r.IntN(n)
+			switch r.IntN(4) {
 			case 0:
 				tickers[i].Stop()
 				tickers[i], starts[i] = c.NewTicker(unit), time.Now()
@@ -169,15 +177,16 @@ func TestTickersComeAndGoWhileOthersTick(t *testing.T) {
 
 func TestPhasesOutliveAWorkerThatWasHeldUp(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer engine) {
+		r := dice()
 		held := &holding{Timer: timer}
-		tickers, starts := flockOf(clock.New(held), 50, unit)
+		tickers, starts := flockOf(r, clock.New(held), 50, unit)
 		synctest.Wait()
 		for range 20 {
 			held.hold()
-			time.Sleep(rand.N(5 * unit))
+			time.Sleep(upTo(r, 5*unit))
 			held.release()
 			synctest.Wait()
-			for _, i := range rand.Perm(len(tickers))[:10] { // everyone is on time again
+			for _, i := range r.Perm(len(tickers))[:10] { // everyone is on time again
 				received(tickers[i].C)
 				at := <-tickers[i].C
 				require.Zero(t, at.Sub(starts[i])%unit, "phase")
