@@ -39,6 +39,7 @@ type Kind struct {
 	Foreign bool // not in Go: measured by a harness of its own
 	Resets  bool // has a reset, or a move
 	Verdict bool // a cancel tells whether it came in time
+	Slow    bool // takes up to a minute to be filled with ten million
 	Tick    time.Duration
 
 	// New makes a running timer. Nil for foreign engines.

@@ -14,6 +14,7 @@ var goZeroKind = Kind{
 		wheel, err := collection.NewTimingWheel(fineTick, fineTicks, func(_, f any) { f.(func())() })
 		return &goZero{wheel: wheel}, err
 	},
+	Slow: true,
 }
 
 // goZero is a wheel of keyed timeouts.

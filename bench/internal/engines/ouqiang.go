@@ -15,6 +15,7 @@ var ouqiangKind = Kind{
 		wheel.Start()
 		return &ouqiang{wheel: wheel}, nil
 	},
+	Slow: true,
 }
 
 // ouqiang is a wheel of keyed timeouts. It counts in whole seconds: with a tick

@@ -17,6 +17,7 @@ var rfyiamcoolKind = Kind{
 		wheel.Start()
 		return rfyiamcool{wheel}, nil
 	},
+	Slow: true,
 }
 
 // The package starts a wheel of its own when it is imported. It would wake every

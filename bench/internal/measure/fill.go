@@ -37,5 +37,5 @@ func fillAndHold(e engines.Engine, n int) []engines.Handle {
 // wait gives an engine the time to file n new timeouts: one of ours and Netty
 // take 100,000 a tick.
 func wait(n int) {
-	time.Sleep(100*time.Millisecond + time.Duration(n)*500*time.Nanosecond)
+	time.Sleep(100*time.Millisecond + time.Duration(n)*250*time.Nanosecond)
 }

@@ -108,6 +108,8 @@ func measures(c spec.Spec, k engines.Kind) bool {
 	switch {
 	case c.Measure == spec.Goroutines:
 		return k.Ours || k.Package == "time" // the issue is about the runtime's timers
+	case k.Slow && c.Pending > 1e6:
+		return false
 	case k.Foreign:
 		return netty.Measures(c.Measure)
 	}

@@ -64,3 +64,10 @@ func TestOnlyKnowsItsNames(t *testing.T) {
 	assert.NoError(t, CheckOnly(Measurements))
 	assert.ErrorContains(t, CheckOnly([]string{"cancels"}), "cancels")
 }
+
+func TestSlowEnginesAreNotFilledWithTenMillion(t *testing.T) {
+	cases := []spec.Spec{{Measure: spec.Cancel, Pending: 1e6}, {Measure: spec.Cancel, Pending: 1e7}}
+	all := specs(cases, []engines.Kind{{Name: "quick"}, {Name: "slow", Slow: true}})
+	assert.Len(t, all, 3)
+	assert.Equal(t, "quick", all[2].Engine)
+}

@@ -112,6 +112,11 @@ func (r *runner) plan() []*results.Cell {
 	if len(r.options.Only) > 0 {
 		cases = slices.DeleteFunc(cases, func(c spec.Spec) bool { return !slices.Contains(r.options.Only, c.Measure) })
 	}
+	for _, k := range r.results.Engines {
+		if k.Slow && !r.options.Quick {
+			r.note(k.Name + " was left out at 10,000,000 pending: it takes up to a minute to be filled with them, each time.")
+		}
+	}
 	for _, s := range specs(cases, r.results.Engines) {
 		r.results.Cells = append(r.results.Cells, &results.Cell{Spec: s})
 	}
