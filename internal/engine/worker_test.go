@@ -336,21 +336,24 @@ func TestGoexitOfATaskGoesOnBehindIt(t *testing.T) {
 func TestTimeoutResetWhileDueIsFiledAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		var later, sooner []int64
-		var a, b *Timeout
+		var timeouts [3]*Timeout
+		var ran []int64
 		known := make(chan struct{})
-		e.after(t, tick, func() {
-			<-known
-			assert.True(t, a.Reset(5*tick))
-			assert.True(t, b.Reset(50*tick))
-			assert.True(t, b.Reset(3*tick))
-		})
-		a = e.after(t, tick, func() { later = append(later, e.core.now()) })
-		b = e.after(t, tick, func() { sooner = append(sooner, e.core.now()) })
+		for i := range timeouts { // due in one tick, in whichever order
+			timeouts[i] = e.after(t, tick, func() {
+				<-known
+				if ran = append(ran, e.core.now()); len(ran) > 1 {
+					return
+				}
+				later, sooner := timeouts[(i+1)%3], timeouts[(i+2)%3]
+				assert.True(t, later.Reset(5*tick))
+				assert.True(t, sooner.Reset(50*tick))
+				assert.True(t, sooner.Reset(3*tick))
+			})
+		}
 		close(known)
 		pass(100 * tick)
-		assert.Equal(t, []int64{int64(6 * tick)}, later)
-		assert.Equal(t, []int64{int64(4 * tick)}, sooner)
+		assert.Equal(t, []int64{int64(tick), int64(4 * tick), int64(6 * tick)}, ran)
 	})
 }
 
