@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"runtime"
 	"runtime/pprof"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,25 +58,46 @@ func TestLogNamesTheTimer(t *testing.T) {
 	})
 }
 
-func TestWorkerCarriesTheTimersNameAsALabel(t *testing.T) {
-	timer := newTestTimer(t, WithName("labelled"))
-	timer.Start()
-	require.Eventually(t, func() bool {
-		var profile strings.Builder
-		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
-		return strings.Contains(profile.String(), `"hwt":"labelled"`)
-	}, 10*time.Second, time.Millisecond)
+// workers counts the worker goroutines of the timers called name.
+func workers(t *testing.T, name string) int {
+	t.Helper()
+	synctest.Wait() // each has labelled itself
+	var profile strings.Builder
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
+	count := 0
+	alike := regexp.MustCompile(`(?m)^(\d+) @ .*\n# labels: .*"hwt":"` + name + `"`)
+	for _, group := range alike.FindAllStringSubmatch(profile.String(), -1) {
+		n, err := strconv.Atoi(group[1])
+		require.NoError(t, err)
+		count += n
+	}
+	return count
 }
 
-func TestStartIsLazy(t *testing.T) {
-	before := runtime.NumGoroutine()
-	timers := make([]*Timer, 20)
-	for i := range timers {
-		timers[i] = newTestTimer(t)
-	}
-	assert.LessOrEqual(t, runtime.NumGoroutine(), before, "a timer without a timeout has no goroutine")
-	after(t, timers[0], time.Hour, nothing)
-	assert.Greater(t, runtime.NumGoroutine(), before, "the first timeout starts the worker")
+func TestTheFirstTimeoutStartsTheWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var timers []*Timer
+		for range 20 {
+			timers = append(timers, newTestTimer(t, WithName("lazy")))
+		}
+		assert.Zero(t, workers(t, "lazy"))
+		after(t, timers[0], time.Hour, nothing)
+		assert.Equal(t, 1, workers(t, "lazy"))
+		after(t, timers[1], time.Hour, nothing)
+		assert.Equal(t, 2, workers(t, "lazy"))
+		timers[0].Stop()
+		timers[1].Stop()
+		assert.Zero(t, workers(t, "lazy"))
+	})
+}
+
+func TestStartStartsTheWorkerAndLabelsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTestTimer(t, WithName("labelled"))
+		timer.Start()
+		timer.Start()
+		assert.Equal(t, 1, workers(t, "labelled"))
+	})
 }
 
 func TestNilTaskDoesNotStartTheWorker(t *testing.T) {
@@ -88,14 +111,15 @@ func TestNilTaskDoesNotStartTheWorker(t *testing.T) {
 }
 
 func TestStartAfterStopStartsNothing(t *testing.T) {
-	timer := newTestTimer(t)
-	timer.Stop()
-	before := runtime.NumGoroutine()
-	timer.Start()
-	_, err := timer.AfterFunc(0, nothing)
-	require.ErrorIs(t, err, hwt.ErrStopped)
-	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
-	assert.Empty(t, timer.Stop())
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTestTimer(t, WithName("stopped"))
+		timer.Stop()
+		timer.Start()
+		_, err := timer.AfterFunc(0, nothing)
+		require.ErrorIs(t, err, hwt.ErrStopped)
+		assert.Zero(t, workers(t, "stopped"))
+		assert.Empty(t, timer.Stop())
+	})
 }
 
 func TestStatsTellEachEndAndEachFault(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -14,12 +15,13 @@ import (
 func TestNoWorkerBeforeTheFirstTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		before := runtime.NumGoroutine()
 		pass(time.Hour)
-		assert.Equal(t, before, runtime.NumGoroutine())
 		assert.Equal(t, unstarted, e.core.phase.Load())
+		assert.Zero(t, e.core.workerID.Load())
 		e.after(t, time.Second, nothing)
-		assert.Equal(t, before+1, runtime.NumGoroutine())
+		assert.Equal(t, ticking, e.core.phase.Load())
+		synctest.Wait()
+		assert.NotZero(t, e.core.workerID.Load())
 	})
 }
 
