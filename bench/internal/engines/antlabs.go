@@ -28,5 +28,3 @@ func (a antlabs) Reset(h Handle, delay time.Duration, _ func()) Handle {
 	h.(timer.TimeNoder).Reset(delay)
 	return h
 }
-
-func (a antlabs) Close() { a.wheel.Stop() }

@@ -12,7 +12,7 @@ import (
 // pointer in it costs no allocation.
 type Handle any
 
-// Engine is one running timer.
+// Engine is one running timer. It ends with the process that measures it.
 type Engine interface {
 	// Schedule lets f run once, delay from now.
 	Schedule(delay time.Duration, f func()) Handle
@@ -24,9 +24,6 @@ type Engine interface {
 	// Reset moves a pending timeout to delay from now, and returns its handle
 	// from now on. Engines that have no such thing cancel, and schedule f anew.
 	Reset(h Handle, delay time.Duration, f func()) Handle
-
-	// Close ends the timer.
-	Close()
 }
 
 // Kind describes an engine: what it is and what it can do.

@@ -38,5 +38,3 @@ func (g *goZero) Reset(h Handle, delay time.Duration, _ func()) Handle {
 	_ = g.wheel.MoveTimer(h, max(delay, 1)) // fails only once stopped
 	return h
 }
-
-func (g *goZero) Close() { g.wheel.Stop() }

@@ -10,7 +10,6 @@ import (
 type contract struct {
 	timer interface {
 		AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error)
-		Stop() []hwt.Timeout
 	}
 }
 
@@ -28,5 +27,3 @@ func (c contract) Reset(h Handle, delay time.Duration, _ func()) Handle {
 	h.(hwt.Timeout).Reset(delay)
 	return h
 }
-
-func (c contract) Close() { c.timer.Stop() }

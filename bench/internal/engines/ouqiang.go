@@ -40,5 +40,3 @@ func (o *ouqiang) Reset(h Handle, delay time.Duration, f func()) Handle {
 	o.Cancel(h)
 	return o.Schedule(delay, f)
 }
-
-func (o *ouqiang) Close() { o.wheel.Stop() }

@@ -40,5 +40,3 @@ func (r rfyiamcool) Reset(h Handle, delay time.Duration, f func()) Handle {
 	r.Cancel(h)
 	return r.Schedule(delay, f)
 }
-
-func (r rfyiamcool) Close() { r.wheel.Stop() }

@@ -29,5 +29,3 @@ func (r russellLuo) Reset(h Handle, delay time.Duration, f func()) Handle {
 	r.Cancel(h)
 	return r.Schedule(delay, f)
 }
-
-func (r russellLuo) Close() { r.wheel.Stop() }

@@ -1,9 +1,6 @@
 package measure
 
 import (
-	"cmp"
-	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,8 +9,9 @@ import (
 )
 
 const (
-	// heeded is how long before a task starts its cancel must have returned to
-	// count as ignored, with an engine that gives no verdict.
+	// heeded is how far from the deadline a call is beyond doubt: a cancel that
+	// returned so long before a task starts was ignored, with an engine that gives
+	// no verdict; one that says no so early, with an engine that does, is wrong.
 	heeded = 100 * time.Millisecond
 
 	// subjectEvery is how far apart the timeouts are scheduled.
@@ -23,6 +21,7 @@ const (
 // subject is one timeout under test. Times count from the start.
 type subject struct {
 	delay     time.Duration
+	task      func()
 	handle    engines.Handle
 	deadline  time.Duration // counted from before the call, so the earliest that it can be
 	cancelled time.Duration // when Cancel returned, or 0
@@ -31,74 +30,70 @@ type subject struct {
 	times     atomic.Int32
 }
 
-// event is something to do with a subject.
-type event struct {
-	at      time.Duration
-	subject int
-	cancel  bool
+// correct schedules s.N timeouts with random delays, cancels a third of them,
+// half of those close to the deadline, and counts what went wrong.
+func correct(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
+	return try(s, k, e, cancels(max(k.Tick, time.Millisecond)))
 }
 
-// correct schedules s.N timeouts with random delays up to s.Span, cancels a
-// third of them, half of those close to the deadline, and counts what went
-// wrong.
-func correct(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
+// moved resets half of the timeouts, well before their deadlines, and cancels none.
+func moved(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
+	return try(s, k, e, resets(s.Span))
+}
+
+// try lets the planned events happen, waits, and judges.
+func try(s spec.Spec, k engines.Kind, e engines.Engine, second planner) spec.Sample {
 	subjects := make([]subject, s.N)
-	events := plan(subjects, s.Span, max(k.Tick, time.Millisecond))
 	start := time.Now()
-	for _, event := range events {
+	for _, event := range plan(subjects, s.Span, second) {
 		if wait := event.at - time.Since(start); wait > time.Millisecond {
 			time.Sleep(wait)
 		}
-		if subject := &subjects[event.subject]; event.cancel {
-			subject.verdict = e.Cancel(subject.handle)
-			subject.cancelled = time.Since(start)
-		} else {
-			subject.schedule(e, start)
-		}
+		event.do(&subjects[event.subject], e, start)
 	}
-	time.Sleep(s.Span + k.Tick + grace(s.Span))
+	last := time.Duration(0)
+	for i := range subjects {
+		last = max(last, subjects[i].deadline)
+	}
+	time.Sleep(last + k.Tick + grace(s.Span) - time.Since(start))
 	return spec.Sample{Metrics: judge(subjects, k.Verdict)}
 }
 
 // schedule schedules the subject with its delay.
 func (s *subject) schedule(e engines.Engine, start time.Time) {
-	s.deadline = time.Since(start) + s.delay
-	s.handle = e.Schedule(s.delay, func() {
+	s.task = func() {
 		now := time.Since(start)
 		if s.times.Add(1) == 1 {
 			s.fired.Store(int64(now))
 		}
-	})
+	}
+	s.deadline = time.Since(start) + s.delay
+	s.handle = e.Schedule(s.delay, s.task)
+}
+
+// cancel cancels the subject.
+func (s *subject) cancel(e engines.Engine, start time.Time) {
+	s.verdict = e.Cancel(s.handle)
+	s.cancelled = time.Since(start)
+}
+
+// resetTo resets the subject, unless an engine that is slow to be called has let
+// its deadline come close.
+func (s *subject) resetTo(delay time.Duration, e engines.Engine, start time.Time) {
+	now := time.Since(start)
+	if now > s.deadline-heeded {
+		return
+	}
+	s.deadline = now + delay
+	s.handle = e.Reset(s.handle, delay, s.task)
 }
 
 // grace returns how long after the last deadline an engine may still fire.
 func grace(span time.Duration) time.Duration { return max(time.Second, 2*span) }
 
-// plan gives each subject a delay, and returns what to do when.
-func plan(subjects []subject, span, tick time.Duration) []event {
-	r := rand.New(rand.NewPCG(3, 4))
-	events := make([]event, 0, len(subjects)*4/3+1)
-	for i := range subjects {
-		at := time.Duration(i) * subjectEvery
-		subjects[i].delay = 1 + time.Duration(r.Int64N(int64(span)))
-		events = append(events, event{at: at, subject: i})
-		switch i % 6 {
-		case 0: // any time before the deadline
-			at += time.Duration(r.Int64N(int64(subjects[i].delay)))
-		case 1: // about when it may fire
-			at += max(0, subjects[i].delay+time.Duration(r.Int64N(int64(3*tick)))-tick)
-		default:
-			continue
-		}
-		events = append(events, event{at: at, subject: i, cancel: true})
-	}
-	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
-	return events
-}
-
 // judge counts what went wrong.
 func judge(subjects []subject, verdicts bool) map[string]float64 {
-	m := map[string]float64{spec.Early: 0, spec.EarlyMs: 0, spec.Lost: 0, spec.Repeated: 0, spec.Revived: 0}
+	m := map[string]float64{spec.Early: 0, spec.EarlyMs: 0, spec.Lost: 0, spec.Repeated: 0, spec.Revived: 0, spec.Refused: 0}
 	for i := range subjects {
 		s := &subjects[i]
 		times, fired := s.times.Load(), time.Duration(s.fired.Load())
@@ -114,6 +109,9 @@ func judge(subjects []subject, verdicts bool) map[string]float64 {
 		}
 		if times == 0 && s.owed(verdicts) {
 			m[spec.Lost]++
+		}
+		if verdicts && s.refused(fired) {
+			m[spec.Refused]++
 		}
 	}
 	return m
@@ -134,4 +132,10 @@ func (s *subject) ignored(fired time.Duration, verdicts bool) bool {
 // said that it came too late.
 func (s *subject) owed(verdicts bool) bool {
 	return s.cancelled == 0 || verdicts && !s.verdict
+}
+
+// refused reports whether a cancel said no although the task had not run, and was
+// not to run for long.
+func (s *subject) refused(fired time.Duration) bool {
+	return s.cancelled > 0 && !s.verdict && s.cancelled < s.deadline-heeded && (fired == 0 || fired > s.cancelled)
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -20,50 +21,47 @@ const unfired = math.MinInt64
 // the second and of what it takes to catch up, with the task's own reading of
 // the clock.
 func expire(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	late, slip := make([]atomic.Int64, s.N), make([]time.Duration, s.N)
+	late := make([]atomic.Int64, s.N)
 	var fired, repeated atomic.Int64
 	// All must be scheduled before the first comes due.
-	lead := time.Second + time.Duration(s.N)*3*time.Microsecond
+	lead := time.Second + time.Duration(s.N)*5*time.Microsecond
 	start := time.Now()
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range late {
 		late[i].Store(unfired)
 		deadline := lead + time.Duration(r.Int64N(int64(time.Second)))
-		begun := time.Since(start)
-		e.Schedule(deadline-begun, func() {
+		e.Schedule(deadline-time.Since(start), func() {
 			if late[i].Swap(int64(time.Since(start)-deadline)) == unfired {
 				fired.Add(1)
 			} else {
 				repeated.Add(1)
 			}
 		})
-		slip[i] = time.Since(start) - begun
 	}
 	runtime.GC()
+	if time.Since(start) > lead {
+		return spec.Sample{Failure: fmt.Sprintf("took more than %v to be given %d timeouts", lead, s.N)}
+	}
 	time.Sleep(lead - 50*time.Millisecond - time.Since(start))
 	used := proc.Now()
 	for fired.Load() < int64(s.N) && time.Since(start) < lead+s.Span {
 		time.Sleep(10 * time.Millisecond)
 	}
 	cpu := proc.Now().Sub(used).CPU
-	sample := spread(late, slip)
+	sample := spread(late)
 	sample.Metrics[spec.CPUNs] = float64(cpu) / float64(s.N)
 	sample.Metrics[spec.Repeated] = float64(repeated.Load())
 	return sample
 }
 
-// spread returns how the lateness of those that fired is distributed. A caller
-// that loses the processor while it schedules asks for a later deadline than it
-// believes: slip, which is not the engine's lateness.
-func spread(late []atomic.Int64, slip []time.Duration) spec.Sample {
+// spread returns how the lateness of those that fired is distributed.
+func spread(late []atomic.Int64) spec.Sample {
 	ms := make([]float64, 0, len(late))
 	early := 0
 	for i := range late {
 		if l := late[i].Load(); l != unfired {
 			if l < 0 {
 				early++
-			} else {
-				l = max(l-int64(slip[i]), 0)
 			}
 			ms = append(ms, float64(l)/1e6)
 		}

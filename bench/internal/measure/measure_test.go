@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -58,15 +59,15 @@ func TestExpiryCountsEveryTimeout(t *testing.T) {
 }
 
 func TestFloorHasItsParts(t *testing.T) {
-	sample, err := Run(spec.Spec{Measure: spec.Floor, N: 1000})
+	sample, err := Run(spec.Spec{Measure: spec.Floor, N: 100_000})
 	require.NoError(t, err)
-	assert.InDelta(t, 48, sample.Metrics[spec.Bytes], 16)
+	assert.GreaterOrEqual(t, sample.Metrics[spec.Bytes], 48.0)
 	assert.Contains(t, sample.Metrics, spec.SwapNs)
 }
 
 // What went wrong is judged by hand-made subjects.
 func TestJudgeCountsEachFault(t *testing.T) {
-	subjects := make([]subject, 5)
+	subjects := make([]subject, 7)
 	fire := func(i int, times int32, fired, deadline time.Duration) {
 		subjects[i].times.Store(times)
 		subjects[i].fired.Store(int64(fired))
@@ -78,24 +79,52 @@ func TestJudgeCountsEachFault(t *testing.T) {
 	fire(3, 1, time.Second, 10)                         // ran though cancelled
 	subjects[3].cancelled, subjects[3].verdict = 5, true
 	subjects[4].cancelled, subjects[4].verdict = 5, true // cancelled, as it should be
-	for _, verdicts := range []bool{true, false} {
-		assert.Equal(t, map[string]float64{
-			spec.Early: 1, spec.EarlyMs: 5, spec.Repeated: 1, spec.Lost: 1, spec.Revived: 1,
-		}, judge(subjects, verdicts))
+	fire(5, 1, time.Second, time.Second)                 // ran though cancelled, and the cancel said that it would
+	subjects[5].cancelled = time.Second - heeded - 1
+	fire(6, 1, time.Second, time.Second) // the cancel came late
+	subjects[6].cancelled = time.Second - heeded
+	want := map[string]float64{
+		spec.Early: 1, spec.EarlyMs: 5, spec.Repeated: 1, spec.Lost: 1, spec.Revived: 1, spec.Refused: 1,
 	}
+	assert.Equal(t, want, judge(subjects, true))
+	want[spec.Revived], want[spec.Refused] = 2, 0 // without verdicts
+	assert.Equal(t, want, judge(subjects, false))
+}
+
+// counted counts the events of each subject, and sees that the first schedules it.
+func counted(t *testing.T, second planner) (delays []time.Duration, seconds int) {
+	subjects := make([]subject, 600)
+	count := make([]int, len(subjects))
+	for _, e := range plan(subjects, time.Second, second) {
+		s := &subjects[e.subject]
+		if count[e.subject]++; count[e.subject] == 1 {
+			assert.Equal(t, time.Duration(e.subject)*subjectEvery, e.at)
+			continue
+		}
+		seconds++
+		assert.LessOrEqual(t, e.at, time.Duration(e.subject)*subjectEvery+s.delay+2*time.Millisecond)
+	}
+	for i := range subjects {
+		assert.Positive(t, count[i])
+		delays = append(delays, subjects[i].delay)
+	}
+	return delays, seconds
 }
 
 func TestPlanCancelsAThirdAfterScheduling(t *testing.T) {
-	subjects := make([]subject, 600)
-	scheduled, cancels := make(map[int]bool), 0
-	for _, e := range plan(subjects, time.Second, time.Millisecond) {
-		if e.cancel {
-			assert.True(t, scheduled[e.subject])
-			cancels++
-			continue
-		}
-		scheduled[e.subject] = true
-	}
-	assert.Equal(t, 200, cancels)
-	assert.Len(t, scheduled, 600)
+	delays, seconds := counted(t, cancels(time.Millisecond))
+	assert.Equal(t, 200, seconds)
+	assert.Greater(t, slices.Max(delays), 3500*time.Millisecond, "beyond a turn")
+}
+
+func TestPlanResetsHalfOfThoseThatAreNotTooSoon(t *testing.T) {
+	_, seconds := counted(t, resets(time.Second))
+	assert.Greater(t, seconds, 200)
+	assert.LessOrEqual(t, seconds, 300)
+}
+
+func TestWhatIsCloseToItsDeadlineIsNotReset(t *testing.T) {
+	s := &subject{deadline: heeded}
+	s.resetTo(time.Hour, nil, time.Now())
+	assert.Equal(t, heeded, s.deadline)
 }

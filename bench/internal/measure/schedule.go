@@ -12,8 +12,8 @@ import (
 // schedule leaves what it schedules pending, on top of the background.
 func schedule(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	fill(e, s.Pending)
-	return spec.Sample{Metrics: produce(s, func() func() {
-		next := far()
+	return spec.Sample{Metrics: produce(s, func(producer int) func() {
+		next := far(1 + producer)
 		return func() { e.Schedule(next(), nop) }
 	})}
 }
@@ -21,19 +21,19 @@ func schedule(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 // cancel takes back each timeout at once.
 func cancel(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	fill(e, s.Pending)
-	return spec.Sample{Metrics: produce(s, func() func() {
+	return spec.Sample{Metrics: produce(s, func(int) func() {
 		return func() { e.Cancel(e.Schedule(time.Minute, nop)) }
 	})}
 }
 
 // produce runs s.N operations, spread over s.Producers goroutines. Each gets an
 // operation of its own from prepare.
-func produce(s spec.Spec, prepare func() func()) map[string]float64 {
+func produce(s spec.Spec, prepare func(producer int) func()) map[string]float64 {
 	return timed(s.Producers, func() int {
 		var all sync.WaitGroup
 		var done atomic.Int64
-		for range s.Producers {
-			all.Go(func() { done.Add(int64(repeat(s.N/s.Producers, prepare()))) })
+		for i := range s.Producers {
+			all.Go(func() { done.Add(int64(repeat(s.N/s.Producers, prepare(i)))) })
 		}
 		all.Wait()
 		return int(done.Load())

@@ -118,7 +118,7 @@ func (h *Harness) Command(s spec.Spec) []string {
 
 // Measures reports whether the harness has that measurement.
 func Measures(measure string) bool {
-	return measure != spec.Goroutines && measure != spec.Floor
+	return measure != spec.Goroutines && measure != spec.Floor && measure != spec.Moved
 }
 
 // Close removes what was compiled.

@@ -52,7 +52,7 @@ func inChild(ctx context.Context, command, environment []string, limit time.Dura
 	case ctx.Err() != nil:
 		return spec.Sample{}, ctx.Err()
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return spec.Sample{Failure: fmt.Sprintf("hung: killed after %v", limit.Round(time.Second))}, nil
+		return spec.Sample{Failure: fmt.Sprintf("not finished after %v", limit.Round(time.Second))}, nil
 	case err != nil:
 		return spec.Sample{Failure: "crashed: " + reason(complaint.String(), err)}, nil
 	}

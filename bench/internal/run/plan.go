@@ -25,7 +25,7 @@ type size struct {
 }
 
 var full = size{
-	growth:     []int{0, 1e3, 1e4, 1e5, 1e6, 1e7},
+	growth:     []int{0, 1e3, 1e5, 1e6, 1e7},
 	background: []int{0, 1e6, 1e7},
 	operations: 1e6, expiring: 1e6, span: 5 * time.Second, subjects: 200_000, beats: 1e6, deadlines: 50_000,
 }
@@ -67,7 +67,7 @@ func (z size) cases() []spec.Spec {
 	}
 	for _, measure := range []string{spec.ResetLater, spec.ResetEarlier} {
 		for _, pending := range z.growth {
-			cases = append(cases, spec.Spec{Measure: measure, Producers: 1, Pending: pending, N: z.operations})
+			cases = append(cases, spec.Spec{Measure: measure, Producers: 1, Pending: pending, N: 2 * z.operations})
 		}
 	}
 	for _, pending := range z.growth {
@@ -80,35 +80,46 @@ func (z size) cases() []spec.Spec {
 
 // enough returns how many operations to time. With much pending a collection is
 // a large part of what an allocation costs; few operations would have it fall
-// into the time of one engine and not into that of another, by a hair of heap.
+// into the time of one engine and not into that of another, by a hair of heap. So
+// what is allocated is more than the collector lets a heap grow.
 func (z size) enough(measure string, pending int) int {
-	if measure == spec.Cancel && pending >= z.operations {
-		return 4 * z.operations
+	switch {
+	case pending < z.operations:
+		return z.operations
+	case measure == spec.Cancel:
+		return 3*pending + z.operations
 	}
-	return z.operations
+	return pending + z.operations
 }
 
 // timed returns the cases that are measured by time.
 func (z size) timed() []spec.Spec {
-	far := z.growth[min(len(z.growth)-1, slices.Index(z.growth, z.background[1]))]
-	return []spec.Spec{
+	cases := []spec.Spec{
 		{Measure: spec.ResetAll, Pending: z.beats},
 		{Measure: spec.Heartbeats, Pending: z.beats, Span: z.span},
 		{Measure: spec.Expire, N: z.expiring, Span: 15 * time.Second},
 		{Measure: spec.Idle, Span: z.span},
-		{Measure: spec.Idle, Span: z.span, Pending: far},
 		{Measure: spec.Deadlines, N: z.deadlines, Span: z.span},
 		{Measure: spec.Goroutines, N: z.deadlines, Span: z.span},
 		{Measure: spec.Correct, N: z.subjects, Span: z.span / 2},
+		{Measure: spec.Moved, N: z.subjects, Span: z.span / 2},
 	}
+	if len(z.background) > 1 { // what fits into memory
+		cases = append(cases, spec.Spec{Measure: spec.Idle, Span: z.span, Pending: z.background[1]})
+	}
+	return cases
 }
+
+// mostForSlow is how many pending an engine is measured with that is slow to take
+// them.
+const mostForSlow = 1e6
 
 // measures reports whether case c is measured on the engine.
 func measures(c spec.Spec, k engines.Kind) bool {
 	switch {
 	case c.Measure == spec.Goroutines:
 		return k.Ours || k.Package == "time" // the issue is about the runtime's timers
-	case k.Slow && c.Pending > 1e6:
+	case k.Slow && c.Pending > mostForSlow:
 		return false
 	case k.Foreign:
 		return netty.Measures(c.Measure)
@@ -137,7 +148,7 @@ func specs(cases []spec.Spec, kinds []engines.Kind) []spec.Spec {
 
 // rounds returns how often s is measured: what takes very long, less often.
 func rounds(s spec.Spec, rounds int) int {
-	if s.Pending > 1e6 {
+	if s.Pending > 1e6 || s.Measure == spec.Correct || s.Measure == spec.Moved {
 		return max(rounds/2, 1)
 	}
 	return rounds
@@ -148,9 +159,9 @@ func estimate(s spec.Spec) time.Duration {
 	took := 400*time.Millisecond + time.Duration(s.N+s.Pending)*700*time.Nanosecond
 	switch s.Measure {
 	case spec.Expire:
-		return 3*time.Second + time.Duration(s.N)*3*time.Microsecond
-	case spec.Correct:
-		return 4*s.Span + 2*time.Second
+		return 3*time.Second + time.Duration(s.N)*5*time.Microsecond
+	case spec.Correct, spec.Moved:
+		return 7*s.Span + 2*time.Second
 	case spec.Heartbeats:
 		return 2*s.Span + time.Second
 	case spec.Idle, spec.Deadlines, spec.Goroutines:
@@ -161,5 +172,5 @@ func estimate(s spec.Spec) time.Duration {
 
 // limit is how long s may take before it is killed.
 func limit(s spec.Spec) time.Duration {
-	return 6*time.Second + 6*s.Span + time.Duration(s.N+s.Pending)*20*time.Microsecond
+	return 6*time.Second + 10*s.Span + time.Duration(min(s.N, 1e6)+s.Pending)*20*time.Microsecond
 }

@@ -19,6 +19,9 @@ func TestBackgroundsThatDoNotFitAreLeftOutAndToldOf(t *testing.T) {
 	assert.Len(t, notes, 1)
 	_, notes = full.without(0) // not known
 	assert.Empty(t, notes)
+	size, _ = full.without(1)
+	assert.Equal(t, []int{0}, size.background)
+	assert.NotEmpty(t, size.cases(), "without a background")
 }
 
 func TestEveryMeasurementIsPlannedOnce(t *testing.T) {
@@ -45,6 +48,13 @@ func TestEnginesOfACaseAreSideBySide(t *testing.T) {
 	for _, s := range all[kinds:] {
 		assert.NotEqual(t, "Netty", s.Engine)
 	}
+}
+
+func TestEverySecondRoundGoesBackwards(t *testing.T) {
+	cells := []*results.Cell{{Spec: spec.Spec{N: 1}}, {Spec: spec.Spec{N: 2}}}
+	assert.Equal(t, 1, inTurn(cells, 0)[0].Spec.N)
+	assert.Equal(t, 2, inTurn(cells, 1)[0].Spec.N)
+	assert.Equal(t, 1, inTurn(cells, 2)[0].Spec.N)
 }
 
 func TestForecastGoesByWhatWasMeasured(t *testing.T) {

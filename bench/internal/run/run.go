@@ -29,7 +29,7 @@ type Options struct {
 // Measurements are the names that Options.Only knows.
 var Measurements = []string{
 	spec.Floor, spec.Schedule, spec.Cancel, spec.ResetLater, spec.ResetEarlier, spec.ResetAll, spec.Heartbeats,
-	spec.Heap, spec.Expire, spec.Idle, spec.Deadlines, spec.Goroutines, spec.Correct,
+	spec.Heap, spec.Expire, spec.Idle, spec.Deadlines, spec.Goroutines, spec.Correct, spec.Moved,
 }
 
 // runner is one run of the comparison.
@@ -113,8 +113,8 @@ func (r *runner) plan() []*results.Cell {
 		cases = slices.DeleteFunc(cases, func(c spec.Spec) bool { return !slices.Contains(r.options.Only, c.Measure) })
 	}
 	for _, k := range r.results.Engines {
-		if k.Slow && !r.options.Quick {
-			r.note(k.Name + " was left out at 10,000,000 pending: it takes up to a minute to be filled with them, each time.")
+		if k.Slow && slices.ContainsFunc(cases, func(c spec.Spec) bool { return c.Pending > mostForSlow }) {
+			r.note(k.Name + " was left out at 10,000,000 pending: to be filled with them takes it too long.")
 		}
 	}
 	for _, s := range specs(cases, r.results.Engines) {
@@ -129,7 +129,7 @@ func (r *runner) measure(ctx context.Context, cells []*results.Cell) error {
 	progress := newProgress(r.options.Log, cells, r.options.Rounds)
 	defer progress.end()
 	for round := range r.options.Rounds {
-		for _, cell := range cells {
+		for _, cell := range inTurn(cells, round) {
 			if round >= rounds(cell.Spec, r.options.Rounds) || cell.Failure() != "" {
 				continue
 			}
@@ -149,6 +149,16 @@ func (r *runner) measure(ctx context.Context, cells []*results.Cell) error {
 		}
 	}
 	return nil
+}
+
+// inTurn returns the cells in the order of a round: there and back, so that no
+// engine always comes after the same one.
+func inTurn(cells []*results.Cell, round int) []*results.Cell {
+	if round%2 == 1 {
+		cells = slices.Clone(cells)
+		slices.Reverse(cells)
+	}
+	return cells
 }
 
 // failed returns how the same operation failed on a smaller background: it would
@@ -181,6 +191,9 @@ func (r *runner) command(s spec.Spec) []string {
 
 // environment keeps a greedy child from being killed for its memory.
 func (r *runner) environment() []string {
+	if r.results.Machine.Memory == 0 { // not known
+		return nil
+	}
 	return []string{fmt.Sprintf("GOMEMLIMIT=%d", r.results.Machine.Memory*8/10)}
 }
 

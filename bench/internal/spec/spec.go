@@ -21,7 +21,8 @@ const (
 	Deadlines    = "deadlines"     // the workload of golang/go issue 41699, paced
 	Goroutines   = "goroutines"    // the same, a goroutine for each timer
 	Floor        = "floor"         // what no timer can do without
-	Correct      = "correct"       // early, lost, repeated
+	Correct      = "correct"       // early, lost, repeated, cancels
+	Moved        = "moved"         // early, lost, repeated, with resets instead of cancels
 )
 
 // Spec is one measurement of one engine: the work of one child process.
@@ -73,6 +74,7 @@ const (
 	Lost     = "lost"     // neither fired nor cancelled
 	Repeated = "repeated" // fired more than once
 	Revived  = "revived"  // fired though its cancel had come in time
+	Refused  = "refused"  // its cancel said no, long before the deadline
 	Behind   = "behind"   // share of the rounds that were not made in time, in %
 	AllocNs  = "alloc_ns" // one allocation of a timeout's size
 	ClockNs  = "clock_ns" // one reading of the clock
@@ -90,7 +92,7 @@ type Point struct {
 type Sample struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Late    []Point            `json:"late,omitempty"`
-	// Failure says why there is no figure, or not all of them: it hung, it
+	// Failure says why there is no figure, or not all of them: it took too long, it
 	// crashed, or it cannot.
 	Failure string `json:"failure,omitempty"`
 }
