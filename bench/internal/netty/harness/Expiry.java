@@ -1,7 +1,7 @@
 import io.netty.util.HashedWheelTimer;
 import java.util.Arrays;
 import java.util.Map;
-import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -26,7 +26,7 @@ final class Expiry {
         AtomicInteger repeated = new AtomicInteger();
         long lead = 1_000_000_000L + n * 3000L;
         long start = System.nanoTime();
-        Random random = new Random(1);
+        SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < n; i++) {
             int me = i;
             late.set(i, UNFIRED);
