@@ -8,7 +8,8 @@ import java.util.function.IntFunction;
 
 /** What single calls cost. Each operation is run unmeasured first, until it is compiled. */
 final class Operations {
-    private static final int WARM_UP = 250_000;
+    private static final int WARM_UP = 250_000; // operations of a batch
+    private static final int BACKGROUND = 10_000; // so that a worker meets what it will meet
 
     private Operations() { }
 
@@ -77,9 +78,10 @@ final class Operations {
         int producers = spec.get("producers").intValue();
         int each = spec.get("n").intValue() / producers;
         long n = (long) each * producers;
-        Steady.warm(() -> warm(maker));
+        int pending = spec.getOrDefault("pending", 0L).intValue();
+        Steady.warm(() -> warm(maker, producers, Math.min(pending, BACKGROUND)));
         HashedWheelTimer timer = Timers.create();
-        Timers.fill(timer, spec.getOrDefault("pending", 0L).intValue(), false);
+        Timers.fill(timer, pending, false);
         System.gc();
         double idle = Steady.idle();
         long cpu = Usage.cpuNanos();
@@ -94,12 +96,13 @@ final class Operations {
     }
 
     /** Each batch has a timer of its own, or what it leaves pending would slow the next one down. */
-    private static long warm(Maker maker) throws Exception {
+    private static long warm(Maker maker, int producers, int pending) throws Exception {
         HashedWheelTimer timer = Timers.create();
+        Timers.fill(timer, pending, false);
         System.gc(); // or one batch would collect for another
         CountDownLatch measured = new CountDownLatch(1);
         long cpu = Usage.cpuNanos();
-        produce(i -> maker.make(timer, i), 1, WARM_UP, measured);
+        produce(i -> maker.make(timer, i), producers, WARM_UP / producers, measured);
         cpu = Usage.cpuNanos() - cpu;
         measured.countDown();
         timer.stop();

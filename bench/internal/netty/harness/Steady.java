@@ -1,5 +1,6 @@
 /** Waits for the process to change no more: until it is compiled, and until its work is done. */
 final class Steady {
+    private static final int FEWEST_BATCHES = 4; // two may agree by chance
     private static final long LONGEST_WARM_UP = 10_000_000_000L;
     private static final long LONGEST_WAIT = 5_000_000_000L;
     private static final long INTERVAL_MS = 25;
@@ -19,9 +20,9 @@ final class Steady {
     static void warm(Batch batch) throws Exception {
         long began = System.nanoTime();
         long last = batch.run();
-        while (System.nanoTime() - began < LONGEST_WARM_UP) {
+        for (int batches = 2; System.nanoTime() - began < LONGEST_WARM_UP; batches++) {
             long cost = batch.run();
-            if (Math.abs(cost - last) <= last / 10) {
+            if (batches >= FEWEST_BATCHES && Math.abs(cost - last) <= last / 10) {
                 return;
             }
             last = cost;
