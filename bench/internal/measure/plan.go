@@ -21,8 +21,8 @@ type event struct {
 type planner func(r *rand.Rand, i int, at, delay time.Duration) event
 
 // plan gives each subject a delay, and returns what to do when. Most delays are at
-// most span. A tenth are four times as long: more than one turn of any wheel here,
-// so that they wait for a turn, or pass from a coarse wheel to a fine one.
+// most span. A tenth are 3.5 spans longer: longer than a turn of any wheel here, so
+// that they wait for another turn, or pass from a coarse wheel to a fine one.
 func plan(subjects []subject, span time.Duration, second planner) []event {
 	r := rand.New(rand.NewPCG(3, 4))
 	events := make([]event, 0, len(subjects)*3/2+1)

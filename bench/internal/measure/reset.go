@@ -22,7 +22,7 @@ func resetEarlier(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 func resetOne(s spec.Spec, e engines.Engine, delay, step time.Duration) spec.Sample {
 	fill(e, s.Pending)
 	h := e.Schedule(delay, nop)
-	settle(1)
+	settle(1, 0)
 	return spec.Sample{Metrics: timed(1, func() int {
 		return repeat(s.N, func() {
 			delay += step

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashedwheel/hwt/bench/internal/spec"
@@ -116,10 +117,14 @@ func (h *Harness) Command(s spec.Spec) []string {
 	}
 }
 
-// Measures reports whether the harness has that measurement.
-func Measures(measure string) bool {
-	return measure != spec.Goroutines && measure != spec.Floor && measure != spec.Moved
+// measured are the measurements that the harness has.
+var measured = []string{
+	spec.Schedule, spec.Cancel, spec.ResetLater, spec.ResetEarlier, spec.ResetAll, spec.Heartbeats,
+	spec.Heap, spec.Expire, spec.Idle, spec.Deadlines, spec.Correct,
 }
+
+// Measures reports whether the harness has that measurement.
+func Measures(measure string) bool { return slices.Contains(measured, measure) }
 
 // Close removes what was compiled.
 func (h *Harness) Close() { os.RemoveAll(h.dir) }

@@ -172,5 +172,9 @@ func estimate(s spec.Spec) time.Duration {
 
 // limit is how long s may take before it is killed.
 func limit(s spec.Spec) time.Duration {
-	return 6*time.Second + 10*s.Span + time.Duration(min(s.N, 1e6)+s.Pending)*20*time.Microsecond
+	most := 6*time.Second + 10*s.Span + time.Duration(min(s.N, 1e6)+s.Pending)*20*time.Microsecond
+	if k, err := engines.Find(s.Engine); err == nil && k.Foreign {
+		most += 20 * time.Second // until it is compiled
+	}
+	return most
 }

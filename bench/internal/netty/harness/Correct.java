@@ -1,95 +1,153 @@
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
-import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/** Counts timeouts that were early, lost or repeated, or that ran though cancelled. */
+/** Counts timeouts that were early, lost or repeated, and cancels that were ignored or refused. */
 final class Correct {
     private static final long EVERY = 10_000;
     private static final long TICK = 1_000_000;
+    // A cancel may come too late for one that is due so soon.
+    private static final long SOON = 100_000_000L;
 
     private Correct() { }
 
+    /** One timeout under test. Times count from the start. */
+    static final class Subject {
+        long delay;
+        long deadline; // counted from before the call, so the earliest that it can be
+        Timeout handle;
+        long cancelled; // when cancel returned, or 0
+        boolean verdict;
+        volatile long fired; // when first, or 0
+        final AtomicInteger times = new AtomicInteger();
+
+        void schedule(HashedWheelTimer timer, long start) {
+            deadline = System.nanoTime() - start + delay;
+            handle = timer.newTimeout(timeout -> {
+                long now = System.nanoTime() - start;
+                if (times.incrementAndGet() == 1) {
+                    fired = now;
+                }
+            }, delay, TimeUnit.NANOSECONDS);
+        }
+
+        void cancel(long start) {
+            verdict = handle.cancel();
+            cancelled = System.nanoTime() - start;
+        }
+
+        boolean early() {
+            return times.get() > 0 && fired < deadline;
+        }
+
+        /** Whether its cancel said that it came too late, and it did not. */
+        boolean refused() {
+            boolean expired = times.get() > 0 && fired <= cancelled;
+            return cancelled > 0 && !verdict && !expired && cancelled + SOON < deadline;
+        }
+    }
+
+    /** Something to do with a subject. */
+    static final class Event {
+        final long at;
+        final Subject subject;
+        final boolean cancel;
+
+        Event(long at, Subject subject, boolean cancel) {
+            this.at = at;
+            this.subject = subject;
+            this.cancel = cancel;
+        }
+    }
+
     static void correct(Map<String, Long> spec, Harness.Sample sample) throws Exception {
-        int n = spec.get("n").intValue();
+        Subject[] subjects = new Subject[spec.get("n").intValue()];
         long span = spec.get("span");
-        long[] delay = new long[n];
-        long[][] events = plan(delay, span);
-        AtomicLongArray fired = new AtomicLongArray(n);
-        AtomicIntegerArray times = new AtomicIntegerArray(n);
-        long[] deadline = new long[n];
-        boolean[] cancelled = new boolean[n];
-        Timeout[] handles = new Timeout[n];
+        List<Event> events = plan(subjects, span);
         HashedWheelTimer timer = Timers.create();
         long start = System.nanoTime();
-        for (long[] event : events) {
-            long wait = event[0] - (System.nanoTime() - start);
-            if (wait > 1_000_000) {
-                Thread.sleep(wait / 1_000_000);
+        for (Event event : events) {
+            sleepUntil(start + event.at);
+            if (event.cancel) {
+                event.subject.cancel(start);
+            } else {
+                event.subject.schedule(timer, start);
             }
-            int i = (int) event[1];
-            if (event[2] == 1) {
-                cancelled[i] = handles[i].cancel();
-                continue;
-            }
-            deadline[i] = System.nanoTime() - start + delay[i];
-            handles[i] = timer.newTimeout(timeout -> {
-                long now = System.nanoTime() - start;
-                if (times.incrementAndGet(i) == 1) {
-                    fired.set(i, now);
-                }
-            }, delay[i], TimeUnit.NANOSECONDS);
         }
-        Thread.sleep(span / 1_000_000 + Math.max(1000, span / 500_000) + 1);
-        judge(sample, deadline, fired, times, cancelled);
+        long last = 0;
+        for (Subject s : subjects) {
+            last = Math.max(last, s.deadline);
+        }
+        sleepUntil(start + last + TICK + Math.max(1_000_000_000L, 2 * span)); // it may be late
+        judge(sample, subjects);
         timer.stop();
     }
 
-    /** Returns {when, which, 1 to cancel} in the order of time. */
-    private static long[][] plan(long[] delay, long span) {
-        Random random = new Random(3);
-        long[][] events = new long[delay.length * 2][];
-        int count = 0;
-        for (int i = 0; i < delay.length; i++) {
+    private static void sleepUntil(long nanos) throws InterruptedException {
+        long wait = nanos - System.nanoTime();
+        if (wait > 1_000_000) {
+            TimeUnit.NANOSECONDS.sleep(wait);
+        }
+    }
+
+    /** Makes the subjects, and returns what to do when. A third of them is to be cancelled. */
+    private static List<Event> plan(Subject[] subjects, long span) {
+        SplittableRandom random = new SplittableRandom(3);
+        List<Event> events = new ArrayList<>();
+        for (int i = 0; i < subjects.length; i++) {
             long at = i * EVERY;
-            delay[i] = 1 + (long) (random.nextDouble() * span);
-            events[count++] = new long[] {at, i, 0};
-            if (i % 6 == 0) {
-                events[count++] = new long[] {at + (long) (random.nextDouble() * delay[i]), i, 1};
-            } else if (i % 6 == 1) {
-                long jitter = (long) (random.nextDouble() * 3 * TICK) - TICK;
-                events[count++] = new long[] {at + Math.max(0, delay[i] + jitter), i, 1};
+            Subject s = subjects[i] = new Subject();
+            s.delay = delay(random, span);
+            events.add(new Event(at, s, false));
+            if (i % 6 == 0) { // any time before the deadline
+                events.add(new Event(at + random.nextLong(s.delay), s, true));
+            } else if (i % 6 == 1) { // about when it may fire
+                long jitter = random.nextLong(3 * TICK) - TICK;
+                events.add(new Event(at + Math.max(0, s.delay + jitter), s, true));
             }
         }
-        events = Arrays.copyOf(events, count);
-        Arrays.sort(events, (a, b) -> Long.compare(a[0], b[0]));
+        events.sort(Comparator.comparingLong(event -> event.at));
         return events;
     }
 
-    private static void judge(Harness.Sample sample, long[] deadline, AtomicLongArray fired,
-                              AtomicIntegerArray times, boolean[] cancelled) {
+    /**
+     * At most span, or for a tenth of them 3.5 times that more: with the span of a full run, more
+     * than the 8.2 s that the wheel takes to turn once.
+     */
+    private static long delay(SplittableRandom random, long span) {
+        long delay = 1 + random.nextLong(span);
+        return random.nextInt(10) == 0 ? delay + 7 * span / 2 : delay;
+    }
+
+    private static void judge(Harness.Sample sample, Subject[] subjects) {
         int early = 0;
         int lost = 0;
         int repeated = 0;
         int revived = 0;
+        int refused = 0;
         double earlyMs = 0;
-        for (int i = 0; i < deadline.length; i++) {
-            if (times.get(i) > 0 && fired.get(i) < deadline[i]) {
+        for (Subject s : subjects) {
+            int times = s.times.get();
+            if (s.early()) {
                 early++;
-                earlyMs = Math.max(earlyMs, (deadline[i] - fired.get(i)) / 1e6);
+                earlyMs = Math.max(earlyMs, (s.deadline - s.fired) / 1e6);
             }
-            repeated += times.get(i) > 1 ? 1 : 0;
-            revived += times.get(i) > 0 && cancelled[i] ? 1 : 0;
-            lost += times.get(i) == 0 && !cancelled[i] ? 1 : 0;
+            lost += times == 0 && !s.verdict ? 1 : 0;
+            repeated += times > 1 ? 1 : 0;
+            revived += times > 0 && s.verdict ? 1 : 0;
+            refused += s.refused() ? 1 : 0;
         }
         sample.put("early", early);
         sample.put("early_ms", earlyMs);
         sample.put("lost", lost);
         sample.put("repeated", repeated);
         sample.put("revived", revived);
+        sample.put("refused", refused);
     }
 }

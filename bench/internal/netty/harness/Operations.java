@@ -1,32 +1,32 @@
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
 import java.util.Map;
-import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
+import java.util.function.IntFunction;
 
 /** What single calls cost. Each operation is run unmeasured first, until it is compiled. */
 final class Operations {
-    private static final int WARM_UP = 1_000_000;
-    private static final long SETTLE_MS = 50;
+    private static final int WARM_UP = 250_000; // operations of a batch
+    private static final int BACKGROUND = 10_000; // so that a worker meets what it will meet
 
     private Operations() { }
 
     static void schedule(Map<String, Long> spec, Harness.Sample sample) throws Exception {
-        measure(spec, sample, timer -> {
-            Random random = new Random(1);
+        measure(spec, sample, (timer, producer) -> {
+            SplittableRandom random = new SplittableRandom(1 + producer);
             return () -> Timers.schedule(timer, Timers.far(random));
         });
     }
 
     static void cancel(Map<String, Long> spec, Harness.Sample sample) throws Exception {
-        measure(spec, sample, timer -> () -> Timers.schedule(timer, 60_000_000_000L).cancel());
+        measure(spec, sample, (timer, producer) -> () -> Timers.schedule(timer, 60_000_000_000L).cancel());
     }
 
     static void resetOne(Map<String, Long> spec, Harness.Sample sample, long first, long step) throws Exception {
         spec.put("producers", 1L);
-        measure(spec, sample, timer -> {
+        measure(spec, sample, (timer, producer) -> {
             long[] delay = {first};
             Timeout[] handle = {Timers.schedule(timer, first)};
             return () -> handle[0] = Timers.reset(timer, handle[0], delay[0] += step);
@@ -35,22 +35,35 @@ final class Operations {
 
     static void resetAll(Map<String, Long> spec, Harness.Sample sample) throws Exception {
         int n = spec.get("pending").intValue();
-        HashedWheelTimer warm = Timers.create();
-        resetEach(warm, Timers.fill(warm, Math.min(n, WARM_UP), true));
-        warm.stop();
+        warmResets(Math.min(n, WARM_UP));
         HashedWheelTimer timer = Timers.create();
         Timeout[] handles = Timers.fill(timer, n, true);
         System.gc();
+        double idle = Steady.idle();
         long cpu = Usage.cpuNanos();
         long began = System.nanoTime();
         resetEach(timer, handles);
         sample.put("wall_ns", (System.nanoTime() - began) / (double) n);
-        Thread.sleep(SETTLE_MS);
+        Steady.settle(idle);
         sample.put("cpu_ns", (Usage.cpuNanos() - cpu) / (double) n);
     }
 
+    private static void warmResets(int n) throws Exception {
+        HashedWheelTimer warm = Timers.create();
+        Timeout[] handles = Timers.fill(warm, n, true);
+        Steady.warm(() -> {
+            System.gc();
+            long cpu = Usage.cpuNanos();
+            for (int done = 0; done < WARM_UP; done += n) {
+                resetEach(warm, handles);
+            }
+            return Usage.cpuNanos() - cpu;
+        });
+        warm.stop();
+    }
+
     private static void resetEach(HashedWheelTimer timer, Timeout[] handles) {
-        Random random = new Random(1);
+        SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < handles.length; i++) {
             handles[i] = Timers.reset(timer, handles[i], Timers.far(random) / 2);
         }
@@ -58,44 +71,56 @@ final class Operations {
 
     /** Makes the operation of one producer. */
     interface Maker {
-        Runnable make(HashedWheelTimer timer);
+        Runnable make(HashedWheelTimer timer, int producer);
     }
 
     private static void measure(Map<String, Long> spec, Harness.Sample sample, Maker maker) throws Exception {
         int producers = spec.get("producers").intValue();
         int each = spec.get("n").intValue() / producers;
         long n = (long) each * producers;
-        HashedWheelTimer warm = Timers.create();
-        CountDownLatch warmed = new CountDownLatch(1);
-        produce(() -> maker.make(warm), 1, WARM_UP, warmed);
-        warmed.countDown();
-        warm.stop();
+        int pending = spec.getOrDefault("pending", 0L).intValue();
+        Steady.warm(() -> warm(maker, producers, Math.min(pending, BACKGROUND)));
         HashedWheelTimer timer = Timers.create();
-        Timers.fill(timer, spec.getOrDefault("pending", 0L).intValue(), false);
+        Timers.fill(timer, pending, false);
         System.gc();
+        double idle = Steady.idle();
         long cpu = Usage.cpuNanos();
         long began = System.nanoTime();
         CountDownLatch measured = new CountDownLatch(1);
-        long bytes = produce(() -> maker.make(timer), producers, each, measured);
+        long bytes = produce(i -> maker.make(timer, i), producers, each, measured);
         sample.put("wall_ns", (System.nanoTime() - began) * (double) producers / n);
-        Thread.sleep(SETTLE_MS);
+        Steady.settle(idle);
         sample.put("cpu_ns", (Usage.cpuNanos() - cpu) / (double) n);
         sample.put("bytes", bytes / (double) n);
         measured.countDown();
+    }
+
+    /** Each batch has a timer of its own, or what it leaves pending would slow the next one down. */
+    private static long warm(Maker maker, int producers, int pending) throws Exception {
+        HashedWheelTimer timer = Timers.create();
+        Timers.fill(timer, pending, false);
+        System.gc(); // or one batch would collect for another
+        CountDownLatch measured = new CountDownLatch(1);
+        long cpu = Usage.cpuNanos();
+        produce(i -> maker.make(timer, i), producers, WARM_UP / producers, measured);
+        cpu = Usage.cpuNanos() - cpu;
+        measured.countDown();
+        timer.stop();
+        return cpu;
     }
 
     /**
      * Runs an operation so many times in each of so many threads; returns what they allocated. The
      * threads live until they are measured, or their CPU time would be lost.
      */
-    private static long produce(Supplier<Runnable> maker, int producers, int each, CountDownLatch measured)
+    private static long produce(IntFunction<Runnable> maker, int producers, int each, CountDownLatch measured)
             throws Exception {
         CountDownLatch done = new CountDownLatch(producers);
         AtomicLong bytes = new AtomicLong();
-        Thread[] threads = new Thread[producers];
         for (int i = 0; i < producers; i++) {
-            threads[i] = new Thread(() -> {
-                Runnable operation = maker.get();
+            int producer = i;
+            new Thread(() -> {
+                Runnable operation = maker.apply(producer);
                 long before = Usage.allocatedByThisThread();
                 for (int k = 0; k < each; k++) {
                     operation.run();
@@ -107,8 +132,7 @@ final class Operations {
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                 }
-            });
-            threads[i].start();
+            }).start();
         }
         done.await();
         return bytes.get();

@@ -1,7 +1,7 @@
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
 import io.netty.util.TimerTask;
-import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 
 /** What the measurements have in common. */
@@ -21,14 +21,14 @@ final class Timers {
     }
 
     /** Between 30 and 90 minutes. */
-    static long far(Random random) {
+    static long far(SplittableRandom random) {
         return 1800_000_000_000L + (long) (random.nextDouble() * 3600e9);
     }
 
     /** Schedules n far timeouts, and waits until the timer has them. */
     static Timeout[] fill(HashedWheelTimer timer, int n, boolean hold) throws InterruptedException {
         Timeout[] handles = hold ? new Timeout[n] : null;
-        Random random = new Random(1);
+        SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < n; i++) {
             Timeout t = schedule(timer, far(random));
             if (hold) {

@@ -1,53 +1,78 @@
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.Paths;
 
-/** What the process has used so far. */
+/** What the process has used so far. Only the main thread looks at all but what a thread allocated. */
 final class Usage {
     private static final OperatingSystemMXBean OS =
         (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final PerThread CPU =
+        new PerThread("schedstat", text -> Long.parseLong(text.substring(0, text.indexOf(' '))));
+    private static final PerThread WAKE_UPS = new PerThread("status", Usage::voluntarySwitches);
+
+    private static final int LOOKS = 500;
+
+    // Chosen once: the difference of two clocks would mean nothing.
+    private static final boolean BY_THREAD = toldByThread();
+
+    private static long looking; // the CPU time that cpuNanos took itself
 
     private Usage() { }
 
     /**
-     * CPU time of the threads that live, to the nanosecond; of the process, in hundredths of a
-     * second, where the system does not tell that.
+     * Some systems have no such files, and some have them with zeros. Where they are, they are read
+     * until the JVM has compiled that: it is not to do so while it is measured.
+     */
+    private static boolean toldByThread() {
+        try {
+            boolean told = CPU.sum() > 0;
+            for (int i = 0; told && i < LOOKS; i++) {
+                CPU.sum();
+            }
+            return told;
+        } catch (IOException | RuntimeException e) {
+            return false;
+        }
+    }
+
+    /**
+     * CPU time of the process, to the nanosecond; in hundredths of a second where the system does
+     * not tell that of threads. A look reads a file for each thread, so it does not count itself.
      */
     static long cpuNanos() {
-        long sum = 0;
-        try (DirectoryStream<Path> tasks = Files.newDirectoryStream(Paths.get("/proc/self/task"))) {
-            for (Path task : tasks) {
-                sum += Long.parseLong(Files.readString(task.resolve("schedstat")).split(" ")[0]);
-            }
-        } catch (IOException | NumberFormatException e) {
+        long before = THREADS.getCurrentThreadCpuTime();
+        long sum = sumOfCPU();
+        looking += THREADS.getCurrentThreadCpuTime() - before;
+        return sum - looking;
+    }
+
+    private static long sumOfCPU() {
+        if (!BY_THREAD) {
             return OS.getProcessCpuTime();
         }
-        return sum;
+        try {
+            return CPU.sum();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e); // it was there at the start
+        }
     }
 
     static long allocatedByThisThread() {
         return THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
     }
 
-    /** Voluntary context switches of all threads that live. */
+    /** Voluntary context switches. */
     static long wakeUps() throws IOException {
-        long sum = 0;
-        try (DirectoryStream<Path> tasks = Files.newDirectoryStream(Paths.get("/proc/self/task"))) {
-            for (Path task : tasks) {
-                for (String line : Files.readAllLines(task.resolve("status"))) {
-                    if (line.startsWith("voluntary_ctxt_switches:")) {
-                        sum += Long.parseLong(line.substring(line.indexOf(':') + 1).trim());
-                    }
-                }
-            }
-        }
-        return sum;
+        return WAKE_UPS.sum();
+    }
+
+    private static long voluntarySwitches(String status) {
+        String name = "\nvoluntary_ctxt_switches:";
+        int begin = status.indexOf(name) + name.length();
+        return Long.parseLong(status.substring(begin, status.indexOf('\n', begin)).trim());
     }
 
     static long heapInUse() {
