@@ -24,7 +24,7 @@ func expire(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	late := make([]atomic.Int64, s.N)
 	var fired, repeated atomic.Int64
 	// All must be scheduled before the first comes due.
-	lead := time.Second + time.Duration(s.N)*5*time.Microsecond
+	lead := 2*time.Second + time.Duration(s.N)*5*time.Microsecond
 	start := time.Now()
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range late {

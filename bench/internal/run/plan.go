@@ -159,7 +159,7 @@ func estimate(s spec.Spec) time.Duration {
 	took := 400*time.Millisecond + time.Duration(s.N+s.Pending)*700*time.Nanosecond
 	switch s.Measure {
 	case spec.Expire:
-		return 3*time.Second + time.Duration(s.N)*5*time.Microsecond
+		return 4*time.Second + time.Duration(s.N)*5*time.Microsecond
 	case spec.Correct, spec.Moved:
 		return 7*s.Span + 2*time.Second
 	case spec.Heartbeats:

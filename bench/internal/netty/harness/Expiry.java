@@ -23,7 +23,7 @@ final class Expiry {
         AtomicLongArray late = new AtomicLongArray(n);
         AtomicInteger fired = new AtomicInteger();
         AtomicInteger repeated = new AtomicInteger();
-        long lead = 1_000_000_000L + n * 5000L;
+        long lead = 2_000_000_000L + n * 5000L;
         long start = System.nanoTime();
         SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < n; i++) {
