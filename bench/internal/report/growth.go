@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
@@ -24,17 +23,14 @@ var panels = []struct{ measure, metric, title, unit string }{
 	{spec.Heap, spec.GCMs, "A GC cycle", "ms"},
 }
 
-// The layout of the panels, and of the legend below them.
+// The layout of the panels.
 const (
 	panelColumns = 3
 	growthWidth  = 960
 	growthHeight = 620
-	legendHeight = 56
-	legendEach   = 180
-	legendRow    = 22
 )
 
-// growth plots each figure over the timeouts that are pending.
+// growth plots the panels over the timeouts that are pending.
 func growth(r *results.Results) (*vgsvg.Canvas, error) {
 	rows := make([][]*plot.Plot, len(panels)/panelColumns)
 	drawn := make(map[string]bool)
@@ -48,11 +44,9 @@ func growth(r *results.Results) (*vgsvg.Canvas, error) {
 	if len(drawn) == 0 {
 		return nil, nil
 	}
-	canvas := vgsvg.New(growthWidth, growthHeight)
-	all := draw.New(canvas)
-	all.FillPolygon(color.White, []vg.Point{{}, {X: growthWidth}, {X: growthWidth, Y: growthHeight}, {Y: growthHeight}})
+	canvas, all := blank(growthWidth, growthHeight)
 	tiles := draw.Tiles{
-		Rows: len(rows), Cols: panelColumns, PadX: 14, PadY: 14, PadTop: 4, PadRight: 14, PadBottom: legendHeight, PadLeft: 4,
+		Rows: len(rows), Cols: panelColumns, PadX: 14, PadY: 14, PadTop: 4, PadRight: 14, PadBottom: drawLegend(r, drawn, all), PadLeft: 4,
 	}
 	for y, line := range plot.Align(rows, tiles, all) {
 		for x, tile := range line {
@@ -61,7 +55,6 @@ func growth(r *results.Results) (*vgsvg.Canvas, error) {
 			}
 		}
 	}
-	drawLegend(r, drawn, all)
 	return canvas, nil
 }
 
@@ -110,22 +103,4 @@ func lightGrid() *plotter.Grid {
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{Y: 0xdd}, color.Gray{Y: 0xdd}
 	return grid
-}
-
-// drawLegend names the engines below the panels.
-func drawLegend(r *results.Results, drawn map[string]bool, c draw.Canvas) {
-	style := newPlot("", "", "").Legend.TextStyle
-	style.YAlign = draw.YCenter
-	i := 0
-	for _, k := range r.Engines {
-		if !drawn[k.Name] {
-			continue
-		}
-		columns := growthWidth / legendEach
-		x := vg.Length(20 + i%columns*legendEach)
-		y := vg.Length(legendHeight - 16 - i/columns*legendRow)
-		c.StrokeLine2(styleOf(r.Engines, k.Name), x, y, x+36, y)
-		c.FillText(style, vg.Point{X: x + 44, Y: y}, k.Name)
-		i++
-	}
 }
