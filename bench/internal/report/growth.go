@@ -3,9 +3,11 @@ package report
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
@@ -27,26 +29,31 @@ var panels = []struct{ measure, metric, title, unit string }{
 const (
 	panelColumns = 3
 	growthWidth  = 960
-	growthHeight = 620
+	panelHeight  = 284
 )
 
-// growth plots the panels over the timeouts that are pending.
+// growth plots the panels over the timeouts that are pending, those that there
+// are figures for.
 func growth(r *results.Results) (*vgsvg.Canvas, error) {
-	rows := make([][]*plot.Plot, len(panels)/panelColumns)
+	var plots []*plot.Plot
 	drawn := make(map[string]bool)
-	for i, panel := range panels {
+	for _, panel := range panels {
 		p, err := newPanel(r, newPlot(panel.title, "pending", panel.unit), panel.measure, panel.metric, drawn)
 		if err != nil {
 			return nil, err
 		}
-		rows[i/panelColumns] = append(rows[i/panelColumns], p)
+		if p != nil {
+			plots = append(plots, p)
+		}
 	}
-	if len(drawn) == 0 {
+	if len(plots) == 0 {
 		return nil, nil
 	}
-	canvas, all := blank(growthWidth, growthHeight)
+	rows := inRows(plots)
+	canvas, all := blank(growthWidth, vg.Length(len(rows)*panelHeight)+legendHeight(len(drawn), growthWidth))
 	tiles := draw.Tiles{
-		Rows: len(rows), Cols: panelColumns, PadX: 14, PadY: 14, PadTop: 4, PadRight: 14, PadBottom: drawLegend(r, drawn, all), PadLeft: 4,
+		Rows: len(rows), Cols: len(rows[0]), PadX: 14, PadY: 14, PadTop: 4, PadRight: 14,
+		PadBottom: drawLegend(r, drawn, all), PadLeft: 4,
 	}
 	for y, line := range plot.Align(rows, tiles, all) {
 		for x, tile := range line {
@@ -56,6 +63,15 @@ func growth(r *results.Results) (*vgsvg.Canvas, error) {
 		}
 	}
 	return canvas, nil
+}
+
+// inRows lays plots out in rows of the same length; those missing are nil.
+func inRows(plots []*plot.Plot) (rows [][]*plot.Plot) {
+	columns := min(panelColumns, len(plots))
+	for row := range slices.Chunk(plots, columns) {
+		rows = append(rows, append(slices.Clone(row), make([]*plot.Plot, columns-len(row))...))
+	}
+	return rows
 }
 
 // newPanel draws every engine's line on p, and returns nil if there is none.

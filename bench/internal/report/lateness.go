@@ -16,7 +16,7 @@ import (
 
 // The layout of the plot of lateness.
 const (
-	latenessWidth  = 860
+	latenessWidth  = 960
 	latenessHeight = 480
 )
 
@@ -27,8 +27,7 @@ const leastShare = 0.0001
 // long after their deadlines or before. On the logarithmic scale the tails, which
 // are what engines differ in, can be read.
 func lateness(r *results.Results) (*vgsvg.Canvas, error) {
-	p := newPlot("Due within one second: how late they run",
-		"lateness, ms: ran before its deadline (left of 0) or after it", "timeouts still to run")
+	p := newPlot("Due within one second: how late they run", "lateness, ms", "timeouts still to run")
 	p.X.Scale, p.X.Tick.Marker = symmetric{}, symmetricTicks{}
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, shareTicks
 	p.Add(lightGrid(), zero{})
@@ -59,11 +58,12 @@ func lateness(r *results.Results) (*vgsvg.Canvas, error) {
 }
 
 // stillToRun returns the points of a distribution the other way round: what share
-// is later. The last one ends at the bottom, where none is left.
-func stillToRun(points []spec.Point) plotter.XYs {
-	xys := make(plotter.XYs, len(points))
-	for i, p := range points {
-		xys[i] = plotter.XY{X: p.Ms, Y: max(leastShare, 1-p.Share)}
+// is later, down to the bottom of the plot.
+func stillToRun(points []spec.Point) (xys plotter.XYs) {
+	for _, p := range points {
+		if y := 1 - p.Share; y > leastShare*0.99 { // 1 - 0.9999 is a little less than it should be
+			xys = append(xys, plotter.XY{X: p.Ms, Y: max(leastShare, y)})
+		}
 	}
 	return xys
 }
@@ -117,4 +117,7 @@ func (zero) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, _ := p.Transforms(&c)
 	x := toX(0)
 	c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0x80}, Width: vg.Length(1)}, x, c.Min.Y, x, c.Max.Y)
+	text := p.Legend.TextStyle
+	text.XAlign = draw.XRight
+	c.FillText(text, vg.Point{X: x - 8, Y: c.Min.Y + 8}, "ran too early")
 }

@@ -14,14 +14,21 @@ const (
 	legendPad  = 16
 )
 
+// legendHeight returns the height of a legend of so many engines.
+func legendHeight(engines int, width vg.Length) vg.Length {
+	columns := legendColumns(width)
+	return vg.Length((engines+columns-1)/columns*legendRow + legendPad)
+}
+
+func legendColumns(width vg.Length) int { return max(1, int(width)/legendEach) }
+
 // drawLegend names the engines at the bottom of the canvas, below the plots and
 // not among their lines, and returns how much of the height it takes.
-func drawLegend(r *results.Results, drawn map[string]bool, c draw.Canvas) (height vg.Length) {
+func drawLegend(r *results.Results, drawn map[string]bool, c draw.Canvas) vg.Length {
 	style := newPlot("", "", "").Legend.TextStyle
 	style.YAlign = draw.YCenter
-	columns := max(1, int(c.Max.X-c.Min.X)/legendEach)
-	rows := (len(drawn) + columns - 1) / columns
-	height = vg.Length(rows*legendRow + legendPad)
+	width := c.Max.X - c.Min.X
+	columns, height := legendColumns(width), legendHeight(len(drawn), width)
 	i := 0
 	for _, k := range r.Engines {
 		if !drawn[k.Name] {

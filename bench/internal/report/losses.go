@@ -156,8 +156,11 @@ func advice(r *results.Results, here []loss) string {
 	case len(faulty) > 0 && len(unknown) == 0:
 		text = append(text, "None of them is free of faults.")
 	}
-	for _, name := range faulty {
-		text = append(text, fmt.Sprintf("Mind the faults of %s: %s.", name, faults(r, name)))
+	if len(faulty) > 0 {
+		for i, name := range faulty {
+			faulty[i] = fmt.Sprintf("%s (%s)", name, faults(r, name))
+		}
+		text = append(text, fmt.Sprintf("Mind what is wrong with %s.", strings.Join(faulty, ", ")))
 	}
 	if len(unknown) > 0 {
 		text = append(text, fmt.Sprintf("The faults of %s were not measured.", strings.Join(unknown, ", ")))

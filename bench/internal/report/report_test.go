@@ -47,20 +47,6 @@ func small(quickOne, faulty float64) *results.Results {
 	return r
 }
 
-func TestNumbersHaveThreeDigitsAndTwoBelowOne(t *testing.T) {
-	for v, want := range map[float64]string{
-		0: "0", 0.0012: "0.0012", 0.0123: "0.012", 0.123: "0.12", 0.998: "1.00", 1.234: "1.23", 9.996: "10.0", 12.34: "12.3",
-		99.96: "100", 123.4: "123", 999.6: "1,000", 1234567: "1,234,567", -0.45: "-0.45", -1234: "-1,234", 0.00001: "~0", -0.00001: "~0",
-	} {
-		assert.Equal(t, want, number(v), v)
-	}
-}
-
-func TestCountsHaveNoFraction(t *testing.T) {
-	assert.Equal(t, "3", metric{name: spec.Early}.write(3))
-	assert.Equal(t, "3.00", metric{name: spec.LateMax}.write(3))
-}
-
 func TestTableInMarkdown(t *testing.T) {
 	assert.Equal(t, "| a | b |\n| :-- | --: |\n| 1 | 2 |\n", table{head: []string{"a", "b"}, rows: [][]string{{"1", "2"}}}.String())
 }
@@ -90,26 +76,6 @@ func TestHangsAreInTheRow(t *testing.T) {
 	got := grid(r, find(spec.Cancel), cancelColumns(r))
 	assert.Equal(t, "hung: killed after 1s", got.rows[1][1])
 	assert.Equal(t, "failed: 1 measurement", got.rows[1][5])
-}
-
-func TestLossesAreToldWithWhatToUse(t *testing.T) {
-	lines := behind(small(50, 60), clear)
-	require.Len(t, lines, 1)
-	assert.Equal(t, "**Schedule and cancel, CPU:** ahead of ours: quick with 1,000 pending (50.5 against 101 ns) "+
-		"and by no more in 1 other case; faulty with 1,000 pending (60.5 against 101 ns) and by no more in 1 other case. "+
-		"Where that decides, use quick. Mind the faults of faulty: early: 20.1 %.", lines[0])
-}
-
-func TestAFaultyRivalIsNotAdvised(t *testing.T) {
-	lines := behind(small(200, 60), clear)
-	require.Len(t, lines, 1)
-	assert.Contains(t, lines[0], "None of them is free of faults.")
-}
-
-func TestWhatIsNotLostIsNotToldAsLost(t *testing.T) {
-	assert.Empty(t, behind(small(200, 300), clear))
-	near := small(99.9, 300) // within the noise
-	assert.Empty(t, behind(near, clear))
 }
 
 func TestPageIsWrittenWhateverWasMeasured(t *testing.T) {

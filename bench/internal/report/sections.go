@@ -2,7 +2,9 @@ package report
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
@@ -28,11 +30,19 @@ func newSection(r *results.Results, m measurement) (section, bool) {
 	} else {
 		s.Parts = casesAsColumns(r, m, cases)
 	}
-	for _, k := range r.Engines {
-		s.Marked = s.Marked || mark(m, k) != ""
+	for i := range s.Parts {
+		s.Parts[i].Title = capital(s.Parts[i].Title)
 	}
+	s.Marked = slices.ContainsFunc(r.Engines, func(k engines.Kind) bool {
+		return mark(m, k) != "" && slices.ContainsFunc(r.Cells, func(c *results.Cell) bool {
+			return c.Spec.Measure == m.measure && c.Spec.Engine == k.Name
+		})
+	})
 	return s, len(s.Parts) > 0
 }
+
+// capital writes the first letter of a title large.
+func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
 
 // parts returns the part with these columns, if there are any.
 func parts(r *results.Results, m measurement, title string, columns []column) []part {
@@ -122,10 +132,11 @@ func withShownOnly(m measurement) []metric {
 // byProducers parts cases by their producers, to keep tables narrow.
 func byProducers(cases []spec.Spec) (groups [][]spec.Spec) {
 	for _, c := range cases {
-		if n := len(groups); n == 0 || groups[n-1][0].Producers != c.Producers {
-			groups = append(groups, nil)
+		i := slices.IndexFunc(groups, func(group []spec.Spec) bool { return group[0].Producers == c.Producers })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
 		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], c)
+		groups[i] = append(groups[i], c)
 	}
 	return groups
 }

@@ -117,5 +117,5 @@ func tickName(v float64) string {
 			return strconv.FormatFloat(math.Round(v/unit.size), 'f', 0, 64) + unit.name
 		}
 	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }
