@@ -2,11 +2,13 @@
 // finds as a page, as data and as plots. Try
 //
 //	go -C bench run . --quick --out /tmp
-//	go -C bench run . --only cancel,expire --engines hashedwheel,AfterFunc
+//	go -C bench run . --only cancel,expire --engines hashedwheel,AfterFunc --out /tmp
+//	go -C bench run . --render ../docs/benchmarks.json
 //
 // Each measurement runs in a process of its own, the engines in turn, round by
 // round. A full run takes an hour or two, and nothing else should run meanwhile;
-// interrupted after the first round, it writes what it has.
+// interrupted after the first round, it writes what it has. Only the full run writes
+// to the repository's docs by itself; anything less is told where by --out.
 package main
 
 import (
@@ -16,12 +18,10 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/report"
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/run"
@@ -41,39 +41,16 @@ func main() {
 	os.Exit(1)
 }
 
-// flags are the command line.
-type flags struct {
-	run.Options
-	out    string
-	render string
-	child  string
-}
-
-func newCommand() *cobra.Command {
-	var f flags
-	cmd := &cobra.Command{
-		Use:           "bench",
-		Short:         "Compares hwt's timers with their rivals",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return f.execute(cmd.Context()) },
-	}
-	flags := cmd.Flags()
-	flags.BoolVar(&f.Quick, "quick", false, "measure little and once, to try it all: the figures say nothing")
-	flags.StringSliceVar(&f.Only, "only", nil, "measure only these: "+strings.Join(run.Measurements, ", "))
-	flags.StringSliceVar(&f.Engines, "engines", nil, "measure only these: "+strings.Join(engines.Names(engines.All()), ", "))
-	flags.IntVar(&f.Rounds, "rounds", 0, "how often each is measured (default 5, with --quick 1)")
-	flags.StringVar(&f.out, "out", "../docs", "where to write benchmarks.md, benchmarks.json and the plots")
-	flags.StringVar(&f.render, "render", "", "measure nothing: write the page and the plots anew from this benchmarks.json")
-	flags.StringVar(&f.child, "child", "", "measure this one thing in this process")
-	_ = flags.MarkHidden("child") // it is there
-	return cmd
-}
-
-func (f *flags) execute(ctx context.Context) error {
+// execute does what the flags say.
+func (f *flags) execute(ctx context.Context, set *pflag.FlagSet) error {
 	if f.child != "" {
 		return run.Child(f.child, os.Stdout)
+	}
+	if err := f.check(set); err != nil {
+		return err
+	}
+	if err := writable(f.out); err != nil {
+		return fmt.Errorf("--out: %w", err)
 	}
 	r, err := f.results(ctx)
 	if r == nil {
@@ -82,33 +59,36 @@ func (f *flags) execute(ctx context.Context) error {
 	return errors.Join(f.write(r), err) // an interrupted run has something to tell, too
 }
 
-func (f *flags) write(r *results.Results) error {
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return err
+// results measures, or reads what was measured before.
+func (f *flags) results(ctx context.Context) (*results.Results, error) {
+	if f.render != "" {
+		return results.Read(f.render)
 	}
+	f.Log = os.Stderr
+	f.Command = recorded(os.Args[1:])
+	r, err := run.Run(ctx, f.Options)
+	if err == nil && len(r.Cells) == 0 {
+		return nil, errors.New("nothing to measure: none of these engines has any of these measurements")
+	}
+	return r, err
+}
+
+func (f *flags) write(r *results.Results) error {
 	if err := r.Write(filepath.Join(f.out, "benchmarks.json")); err != nil {
 		return err
 	}
 	return report.Write(r, f.out)
 }
 
-// results measures, or reads what was measured before.
-func (f *flags) results(ctx context.Context) (*results.Results, error) {
-	if f.render != "" {
-		return results.Read(f.render)
+// writable makes the folder and tries to write there: better now than after an
+// hour.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
-	if err := run.CheckOnly(f.Only); err != nil {
-		return nil, err
+	probe, err := os.CreateTemp(dir, ".bench-*")
+	if err != nil {
+		return err
 	}
-	switch {
-	case f.Rounds < 0:
-		return nil, fmt.Errorf("--rounds: %d (expected: > 0)", f.Rounds)
-	case f.Rounds == 0 && f.Quick:
-		f.Rounds = 1
-	case f.Rounds == 0:
-		f.Rounds = 5
-	}
-	f.Log = os.Stderr
-	f.Command = strings.Join(append([]string{"go -C bench run ."}, os.Args[1:]...), " ")
-	return run.Run(ctx, f.Options)
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -2,13 +2,13 @@ package keyed
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/bench/internal/stats"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/internal/cputime"
 )
@@ -45,10 +45,8 @@ func cpu(tb testing.TB, n int, f func()) float64 {
 	return float64(after-before) / float64(n)
 }
 
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
-}
+// median is the middle one, or between the two in the middle.
+func median(v []float64) float64 { return stats.Of(v).Median }
 
 // parallel calls f with 0 to n-1, spread over so many goroutines.
 func parallel(procs, n int, f func(i int)) {

@@ -1,4 +1,5 @@
-// Package proc reads what the operating system counts of this process.
+// Package proc reads what the operating system counts of this process: its CPU
+// time, as the library's own benchmarks read it, and how often it woke up.
 package proc
 
 import "time"

@@ -4,14 +4,16 @@ package proc
 
 import (
 	"syscall"
-	"time"
+
+	"github.com/hashedwheel/hwt/internal/cputime"
 )
 
 // Now returns what the process has used so far.
 func Now() Usage {
+	used, known := cputime.Process()
 	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		panic(err) // it cannot fail for oneself
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil || !known {
+		panic("a process cannot fail to read its own usage")
 	}
-	return Usage{CPU: time.Duration(r.Utime.Nano() + r.Stime.Nano()), WakeUps: int64(r.Nvcsw)}
+	return Usage{CPU: used, WakeUps: int64(r.Nvcsw)}
 }

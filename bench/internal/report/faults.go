@@ -6,26 +6,55 @@ import (
 
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	"github.com/hashedwheel/hwt/bench/internal/stats"
 )
 
 // faultNames says of each kind of fault what it is called.
 var faultNames = []struct{ metric, short string }{
-	{spec.Early, "early"}, {spec.Lost, "lost"}, {spec.Repeated, "repeated"}, {spec.Revived, "ran though cancelled"},
+	{spec.Early, "early"},
+	{spec.Lost, "lost"},
+	{spec.Repeated, "repeated"},
+	{spec.Revived, "ran though cancelled"},
 }
 
-// worst returns the most of a fault that any round of the correctness
-// measurement or of the expiry showed, and among how many timeouts.
+// meanings explains what faults are called.
+var meanings = map[string]string{
+	"early":                "it ran before its deadline.",
+	"lost":                 "it never ran, although it was not cancelled or its cancel had said that it came too late.",
+	"repeated":             "it ran more than once.",
+	"ran though cancelled": "its cancel had said that it came in time; with an engine that does not say, the cancel had returned at least 100 ms before.",
+	"cancel refused":       "its cancel said no, although it had neither run nor been cancelled, nor was it due within 100 ms.",
+}
+
+// meaning is a kind of fault, and what that is.
+type meaning struct{ Name, Text string }
+
+// glossary explains the faults that are looked for.
+func glossary() (list []meaning) {
+	for _, fault := range faultNames {
+		list = append(list, meaning{fault.short, meanings[fault.short]})
+	}
+	return list
+}
+
+// worst returns the round of the correctness measurement or of the expiry in
+// which the largest share of the timeouts had a fault: how many, and of how many.
 func worst(r *results.Results, engine, metric string) (n float64, of int) {
 	for _, measure := range []string{spec.Correct, spec.Expire} {
 		for _, c := range r.Cases(measure) {
-			if s := r.Cell(c, engine).Summary(metric); s.Known() && (of == 0 || s.Max > n) {
+			s := r.Cell(c, engine).Summary(metric)
+			if s.Known() && c.N > 0 && (of == 0 || s.Max/float64(c.N) > n/float64(of)) {
 				n, of = s.Max, c.N
 			}
 		}
 	}
 	return n, of
 }
+
+// What is said of an engine without faults, and of one that nobody looked at.
+const (
+	none        = "none"
+	notMeasured = "not measured"
+)
 
 // faults says in a few words what the engine did wrong.
 func faults(r *results.Results, engine string) string {
@@ -47,9 +76,9 @@ func joined(list []string, known bool) string {
 	case len(list) > 0:
 		return strings.Join(list, "; ")
 	case known:
-		return "none"
+		return none
 	}
-	return "not measured"
+	return notMeasured
 }
 
 // wrongs returns what the engine did wrong with timeouts, and whether anybody
@@ -90,15 +119,20 @@ func share(n float64, of int) string {
 // correctness returns the table of faults, or nothing if they were not measured.
 func correctness(r *results.Results) string {
 	var t table
-	t.head = []string{"engine", "timeouts", "early", "by up to, ms", "lost", "repeated", "ran though cancelled", "in all measurements"}
+	t.head = []string{"engine", "timeouts"}
+	for _, fault := range faultNames {
+		t.head = append(t.head, fault.short)
+		if fault.metric == spec.Early {
+			t.head = append(t.head, "by up to, ms")
+		}
+	}
+	t.head = append(t.head, "in all measurements")
 	for _, c := range r.Cases(spec.Correct) {
 		for _, k := range r.Engines {
-			row := []string{label(k), commas(int64(c.N))}
-			cell := r.Cell(c, k.Name)
-			for _, metric := range []string{spec.Early, spec.EarlyMs, spec.Lost, spec.Repeated, spec.Revived} {
-				row = append(row, atMost(cell.Summary(metric)))
+			if cell := r.Cell(c, k.Name); cell != nil {
+				row := append([]string{label(k), commas(int64(c.N))}, counted(cell)...)
+				t.rows = append(t.rows, append(row, allFaults(r, k.Name)))
 			}
-			t.rows = append(t.rows, append(row, allFaults(r, k.Name)))
 		}
 	}
 	if len(t.rows) == 0 {
@@ -107,10 +141,20 @@ func correctness(r *results.Results) string {
 	return t.String()
 }
 
-// atMost writes the worst round.
-func atMost(s stats.Summary) string {
-	if !s.Known() {
-		return "–"
+// counted writes how often each fault was seen in the worst round.
+func counted(cell *results.Cell) (row []string) {
+	atMost := func(metric string, write func(float64) string) {
+		text := "–"
+		if s := cell.Summary(metric); s.Known() {
+			text = write(s.Max)
+		}
+		row = append(row, text)
 	}
-	return number(s.Max)
+	for _, fault := range faultNames {
+		atMost(fault.metric, whole)
+		if fault.metric == spec.Early {
+			atMost(spec.EarlyMs, number)
+		}
+	}
+	return row
 }

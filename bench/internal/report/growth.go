@@ -3,6 +3,7 @@ package report
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -24,35 +25,35 @@ var panels = []struct{ measure, metric, title, unit string }{
 	{spec.Heap, spec.GCMs, "A GC cycle", "ms"},
 }
 
-// The layout of the panels, and of the legend below them.
+// The layout of the panels.
 const (
 	panelColumns = 3
 	growthWidth  = 960
-	growthHeight = 620
-	legendHeight = 56
-	legendEach   = 180
-	legendRow    = 22
+	panelHeight  = 284
 )
 
-// growth plots each figure over the timeouts that are pending.
+// growth plots the panels over the timeouts that are pending, those that there
+// are figures for.
 func growth(r *results.Results) (*vgsvg.Canvas, error) {
-	rows := make([][]*plot.Plot, len(panels)/panelColumns)
+	var plots []*plot.Plot
 	drawn := make(map[string]bool)
-	for i, panel := range panels {
+	for _, panel := range panels {
 		p, err := newPanel(r, newPlot(panel.title, "pending", panel.unit), panel.measure, panel.metric, drawn)
 		if err != nil {
 			return nil, err
 		}
-		rows[i/panelColumns] = append(rows[i/panelColumns], p)
+		if p != nil {
+			plots = append(plots, p)
+		}
 	}
-	if len(drawn) == 0 {
+	if len(plots) == 0 {
 		return nil, nil
 	}
-	canvas := vgsvg.New(growthWidth, growthHeight)
-	all := draw.New(canvas)
-	all.FillPolygon(color.White, []vg.Point{{}, {X: growthWidth}, {X: growthWidth, Y: growthHeight}, {Y: growthHeight}})
+	rows := inRows(plots)
+	canvas, all := blank(growthWidth, vg.Length(len(rows)*panelHeight)+legendHeight(len(drawn), growthWidth))
 	tiles := draw.Tiles{
-		Rows: len(rows), Cols: panelColumns, PadX: 14, PadY: 14, PadTop: 4, PadRight: 14, PadBottom: legendHeight, PadLeft: 4,
+		Rows: len(rows), Cols: len(rows[0]), PadX: 14, PadY: 14, PadTop: 4, PadRight: 14,
+		PadBottom: drawLegend(r, drawn, all), PadLeft: 4,
 	}
 	for y, line := range plot.Align(rows, tiles, all) {
 		for x, tile := range line {
@@ -61,8 +62,16 @@ func growth(r *results.Results) (*vgsvg.Canvas, error) {
 			}
 		}
 	}
-	drawLegend(r, drawn, all)
 	return canvas, nil
+}
+
+// inRows lays plots out in rows of the same length; those missing are nil.
+func inRows(plots []*plot.Plot) (rows [][]*plot.Plot) {
+	columns := min(panelColumns, len(plots))
+	for row := range slices.Chunk(plots, columns) {
+		rows = append(rows, append(slices.Clone(row), make([]*plot.Plot, columns-len(row))...))
+	}
+	return rows
 }
 
 // newPanel draws every engine's line on p, and returns nil if there is none.
@@ -110,22 +119,4 @@ func lightGrid() *plotter.Grid {
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{Y: 0xdd}, color.Gray{Y: 0xdd}
 	return grid
-}
-
-// drawLegend names the engines below the panels.
-func drawLegend(r *results.Results, drawn map[string]bool, c draw.Canvas) {
-	style := newPlot("", "", "").Legend.TextStyle
-	style.YAlign = draw.YCenter
-	i := 0
-	for _, k := range r.Engines {
-		if !drawn[k.Name] {
-			continue
-		}
-		columns := growthWidth / legendEach
-		x := vg.Length(20 + i%columns*legendEach)
-		y := vg.Length(legendHeight - 16 - i/columns*legendRow)
-		c.StrokeLine2(styleOf(r.Engines, k.Name), x, y, x+36, y)
-		c.FillText(style, vg.Point{X: x + 44, Y: y}, k.Name)
-		i++
-	}
 }

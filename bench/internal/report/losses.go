@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
@@ -20,9 +21,28 @@ type loss struct {
 	measurement measurement
 	metric      metric
 	c           spec.Spec
-	engine      string
+	engine      engines.Kind
 	ours, its   stats.Summary
-	clear       bool // in every round
+	how         certainty
+}
+
+// certainty says how much is to be made of a loss.
+type certainty int
+
+const (
+	level  certainty = iota // the rounds overlap
+	hinted                  // there was but one round
+	clear                   // in every round
+)
+
+func certaintyOf(a, b stats.Summary) certainty {
+	switch {
+	case min(a.Rounds, b.Rounds) < 2:
+		return hinted
+	case stats.Apart(a, b):
+		return clear
+	}
+	return level
 }
 
 // losses returns all of them, and in how many figures our base was compared.
@@ -34,12 +54,12 @@ func losses(r *results.Results) (list []loss, compared int) {
 				mine := r.Cell(c, ours).Summary(metric.name)
 				for _, k := range r.Engines {
 					its := r.Cell(c, k.Name).Summary(metric.name)
-					if k.Name == ours || !mine.Known() || !its.Known() {
+					if k.Name == ours || !mine.Known() || !its.Known() || !fair(r, metric, c, k.Name) {
 						continue
 					}
 					compared++
 					if mine.Median > near*its.Median && mine.Median-its.Median >= metric.least {
-						list = append(list, loss{m, metric, c, k.Name, mine, its, stats.Apart(mine, its)})
+						list = append(list, loss{m, metric, c, k, mine, its, certaintyOf(mine, its)})
 					}
 				}
 			}
@@ -48,15 +68,25 @@ func losses(r *results.Results) (list []loss, compared int) {
 	return list, compared
 }
 
-// behind says of each measurement, in a sentence a metric, where we lose and
-// what to use then.
-func behind(r *results.Results) []string {
+// count returns how many losses are of that certainty.
+func (how certainty) count(list []loss) (n int) {
+	for _, l := range list {
+		if l.how == how {
+			n++
+		}
+	}
+	return n
+}
+
+// behind says of each measurement, in a sentence a metric, where we lose with
+// that certainty and what to use then.
+func behind(r *results.Results, how certainty) []string {
 	var lines []string
 	list, _ := losses(r)
 	for _, m := range measurements {
 		for _, metric := range m.metrics {
 			here := slices.DeleteFunc(slices.Clone(list), func(l loss) bool {
-				return l.measurement.measure != m.measure || l.metric != metric || !l.clear
+				return l.measurement.measure != m.measure || l.metric != metric || l.how != how
 			})
 			if len(here) > 0 {
 				lines = append(lines, sentence(r, m, metric, here))
@@ -72,24 +102,25 @@ func sentence(r *results.Results, m measurement, metric metric, here []loss) str
 	var parts []string
 	told := make(map[string]bool)
 	for _, l := range here {
-		if !told[l.engine] {
-			told[l.engine] = true
+		if !told[l.engine.Name] {
+			told[l.engine.Name] = true
 			parts = append(parts, ahead(here, l))
 		}
 	}
-	return fmt.Sprintf("**%s, %s:** ahead of us: %s. %s", m.title, metric.title, strings.Join(parts, "; "), advice(r, here))
+	return fmt.Sprintf("**%s, %s:** ahead of %s: %s. %s",
+		m.title, metric.title, base(r).Name, strings.Join(parts, "; "), advice(r, here))
 }
 
 // ahead says how far l's engine is ahead, and in how many cases; l is the worst.
 func ahead(here []loss, l loss) string {
 	cases := 0
 	for _, other := range here {
-		if other.engine == l.engine {
+		if other.engine.Name == l.engine.Name {
 			cases++
 		}
 	}
-	text := fmt.Sprintf("%s with %s (%s against our %s %s)",
-		l.engine, conditions(l.c), number(l.its.Median), number(l.ours.Median), l.metric.unit)
+	text := fmt.Sprintf("%s with %s (%s against %s)", label(l.engine), conditions(l.c),
+		number(l.its.Median), strings.TrimSpace(number(l.ours.Median)+" "+l.metric.unit))
 	if cases > 1 {
 		text += fmt.Sprintf(" and by no more in %s", count(cases-1, "other case"))
 	}
@@ -100,38 +131,39 @@ func ahead(here []loss, l loss) string {
 // ahead in most of them.
 func advice(r *results.Results, here []loss) string {
 	wins := make(map[string]int)
-	var unsound []string
+	var faulty, unknown []string
 	for _, l := range here {
-		if faults(r, l.engine) == "none" {
-			wins[l.engine]++
-		} else if !slices.Contains(unsound, l.engine) {
-			unsound = append(unsound, l.engine)
+		name := l.engine.Name
+		switch found := faults(r, name); {
+		case found == none:
+			wins[name]++
+		case found == notMeasured && !slices.Contains(unknown, name):
+			unknown = append(unknown, name)
+		case found != notMeasured && !slices.Contains(faulty, name):
+			faulty = append(faulty, name)
 		}
 	}
 	best := ""
 	for _, l := range here {
-		if wins[l.engine] > wins[best] {
-			best = l.engine
+		if wins[l.engine.Name] > wins[best] {
+			best = l.engine.Name
 		}
 	}
-	warning := ""
-	for _, engine := range unsound {
-		warning += fmt.Sprintf(" Mind the faults of %s: %s.", engine, faults(r, engine))
+	var text []string
+	switch {
+	case best != "":
+		text = append(text, fmt.Sprintf("Where that decides, use %s.", best))
+	case len(faulty) > 0 && len(unknown) == 0:
+		text = append(text, "None of them is free of faults.")
 	}
-	if best == "" {
-		return "None of them was measured to be free of faults." + warning
-	}
-	return fmt.Sprintf("Where that decides, use %s.%s", best, warning)
-}
-
-// level counts the figures in which another engine's median is better, but not
-// in every round.
-func level(r *results.Results) (n int) {
-	list, _ := losses(r)
-	for _, l := range list {
-		if !l.clear {
-			n++
+	if len(faulty) > 0 {
+		for i, name := range faulty {
+			faulty[i] = fmt.Sprintf("%s (%s)", name, faults(r, name))
 		}
+		text = append(text, fmt.Sprintf("Mind what is wrong with %s.", strings.Join(faulty, ", ")))
 	}
-	return n
+	if len(unknown) > 0 {
+		text = append(text, fmt.Sprintf("The faults of %s were not measured.", strings.Join(unknown, ", ")))
+	}
+	return strings.Join(text, " ")
 }

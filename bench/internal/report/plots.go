@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"image/color"
 	"os"
 	"path/filepath"
 
@@ -55,11 +56,12 @@ func save(canvas *vgsvg.Canvas, path string) error {
 	return f.Close()
 }
 
-// onCanvas draws one plot on a canvas of its own.
-func onCanvas(p *plot.Plot, width, height vg.Length) *vgsvg.Canvas {
+// blank returns a white canvas, and what draws on it.
+func blank(width, height vg.Length) (*vgsvg.Canvas, draw.Canvas) {
 	canvas := vgsvg.New(width, height)
-	p.Draw(draw.New(canvas))
-	return canvas
+	all := draw.New(canvas)
+	all.FillPolygon(color.White, []vg.Point{{}, {X: width}, {X: width, Y: height}, {Y: height}})
+	return canvas, all
 }
 
 // addLine adds an engine's line to a plot.

@@ -3,14 +3,17 @@ package report
 
 import (
 	_ "embed"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/results"
-	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
 // Write writes benchmarks.md and the plots to a folder.
@@ -35,37 +38,31 @@ var page = template.Must(template.New("page").Parse(pageText))
 type view struct {
 	*results.Results
 	Memory      string
+	RoundsTold  string
 	Base        engines.Kind
+	Lines       table // the engines
 	Sections    []section
 	Compared    int
-	Behind      []string
+	Behind      []string // lost in every round
+	Hints       []string // lost in the only round
 	Level       int
 	Floor       []floorLine
 	Floors      table
 	Correctness string // the table, or empty
+	Glossary    []meaning
+	Foreign     bool   // an engine in it is not in Go
 	Growth      string // the plot, or empty
 }
 
-// section is one measurement.
-type section struct {
-	Title, Text, Plot string
-	Parts             []part
-	Marked            bool // an engine in it has no reset
-}
-
-// part is one table of a section.
-type part struct {
-	Title string
-	Table table
-}
-
-// floorLine is one part of the floor.
-type floorLine struct{ Title, Figure string }
-
 // render returns the page. Plots that were not drawn are not shown.
 func render(r *results.Results, drawn map[string]bool) (string, error) {
-	v := view{Results: r, Base: base(r), Behind: behind(r), Level: level(r), Floor: floor(r), Floors: floors(r), Correctness: correctness(r)}
-	_, v.Compared = losses(r)
+	lost, compared := losses(r)
+	v := view{
+		Results: r, RoundsTold: roundsTold(r), Base: base(r), Lines: lines(r), Compared: compared,
+		Behind: behind(r, clear), Hints: behind(r, hinted), Level: level.count(lost),
+		Floor: floor(r), Floors: floors(r), Correctness: correctness(r), Glossary: glossary(),
+		Foreign: slices.ContainsFunc(r.Engines, func(k engines.Kind) bool { return k.Foreign }),
+	}
 	if r.Machine.Memory > 0 {
 		v.Memory = number(float64(r.Machine.Memory) / (1 << 30))
 	}
@@ -85,59 +82,39 @@ func render(r *results.Results, drawn map[string]bool) (string, error) {
 	return b.String(), err
 }
 
-// newSection returns the section of a measurement, if it was made.
-func newSection(r *results.Results, m measurement) (section, bool) {
-	s := section{Title: m.title, Text: m.text, Plot: m.plot}
-	cases := r.Cases(m.measure)
-	for _, metric := range withLeast(m) {
-		for _, group := range byProducers(cases) {
-			if !some(r, group, metric.name) {
-				continue
-			}
-			title := metric.title + ", " + metric.unit
-			if group[0].Producers > 1 {
-				title += ", by two producers"
-			}
-			s.Parts = append(s.Parts, part{title, grid(r, m, metric.name, group)})
+// Less reports whether less than everything was measured, which needs --out to
+// be repeated.
+func (v view) Less() bool { return strings.Contains(v.Command, "--") }
+
+// roundsTold says how many rounds there were: what takes very long is measured
+// in fewer.
+func roundsTold(r *results.Results) string {
+	most := make(map[int]int) // by what is pending
+	for _, cell := range r.Cells {
+		most[cell.Spec.Pending] = max(most[cell.Spec.Pending], len(cell.Samples))
+	}
+	text := strconv.Itoa(r.Rounds)
+	for _, n := range slices.Sorted(maps.Keys(most)) {
+		if most[n] < r.Rounds {
+			text += fmt.Sprintf("; %d with %s", most[n], pending(n))
 		}
 	}
+	return text
+}
+
+// lines returns the table of the engines.
+func lines(r *results.Results) table {
+	t := table{head: []string{"engine", "package", "version", "setting", "why that", "a task runs"}, text: true}
 	for _, k := range r.Engines {
-		s.Marked = s.Marked || mark(m, k) != ""
-	}
-	return s, len(s.Parts) > 0
-}
-
-// withLeast returns the metrics to show: for expiry the least lateness as well,
-// in which less is not better.
-func withLeast(m measurement) []metric {
-	if m.measure != spec.Expire {
-		return m.metrics
-	}
-	return append([]metric{m.metrics[0], {spec.Early, "ran early", "timeouts", 1}, {spec.LateMin, "late, min", "ms", 0}}, m.metrics[1:]...)
-}
-
-// byProducers parts cases by their producers, to keep tables narrow.
-func byProducers(cases []spec.Spec) (groups [][]spec.Spec) {
-	for _, c := range cases {
-		if n := len(groups); n == 0 || groups[n-1][0].Producers != c.Producers {
-			groups = append(groups, nil)
+		version := k.Version
+		switch {
+		case version != "":
+		case k.Ours:
+			version = "this commit"
+		default:
+			version = r.Machine.Go
 		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], c)
+		t.rows = append(t.rows, []string{label(k), k.Package, version, k.Setting, abouts[k.Name].why, abouts[k.Name].tasks})
 	}
-	return groups
-}
-
-// floor returns the lines of the floor.
-func floor(r *results.Results) (lines []floorLine) {
-	for _, c := range r.Cases(spec.Floor) {
-		cell := r.Cell(c, "")
-		add := func(title, metric string) {
-			lines = append(lines, floorLine{title, figureOf(cell, cell.Summary(metric))})
-		}
-		add("one allocation of 48 bytes", spec.AllocNs)
-		add("one reading of the clock", spec.ClockNs)
-		add("one atomic swap", spec.SwapNs)
-		add("all three in one loop: the floor", spec.CPUNs)
-	}
-	return lines
+	return t
 }

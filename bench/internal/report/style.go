@@ -4,7 +4,6 @@ import (
 	"image/color"
 	"math"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -118,9 +117,5 @@ func tickName(v float64) string {
 			return strconv.FormatFloat(math.Round(v/unit.size), 'f', 0, 64) + unit.name
 		}
 	}
-	text := number(v)
-	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return text
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }

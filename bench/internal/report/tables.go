@@ -25,23 +25,39 @@ func label(k engines.Kind) string {
 	return k.Name
 }
 
-// grid shows one metric of a measurement: a row an engine, and for each case the
-// figure and our base's ratio to it.
-func grid(r *results.Results, m measurement, metric string, cases []spec.Spec) (t table) {
+// column is one metric of one case.
+type column struct {
+	head   string
+	c      spec.Spec
+	metric metric
+	ratio  bool // with our base's ratio to each figure beside it
+}
+
+// grid shows the columns, a row an engine, with the engine's faults in its row.
+func grid(r *results.Results, m measurement, columns []column) (t table) {
 	ours := base(r)
+	least := make([]string, len(columns))
 	t.head = []string{"engine"}
-	for _, c := range cases {
-		t.head = append(t.head, conditions(c), "ratio")
+	for i, col := range columns {
+		t.head = append(t.head, col.head)
+		if col.ratio {
+			t.head = append(t.head, "ratio")
+		}
+		least[i] = leastOf(r, col)
 	}
 	t.head = append(t.head, "faults")
 	for _, k := range r.Engines {
 		row := []string{label(k) + mark(m, k)}
 		any := false
-		for _, c := range cases {
-			cell := r.Cell(c, k.Name)
-			s := cell.Summary(metric)
+		for i, col := range columns {
+			cell := r.Cell(col.c, k.Name)
+			s := cell.Summary(col.metric.name)
 			any = any || s.Known() || cell.Failure() != ""
-			row = append(row, figureOf(cell, s), ratio(stats.Ratio(r.Cell(c, ours.Name).Summary(metric), s)))
+			bold := s.Known() && col.metric.write(s.Median) == least[i] && fair(r, col.metric, col.c, k.Name)
+			row = append(row, figureOf(cell, s, col.metric, bold))
+			if col.ratio {
+				row = append(row, ratio(stats.Ratio(r.Cell(col.c, ours.Name).Summary(col.metric.name), s)))
+			}
 		}
 		if any {
 			t.rows = append(t.rows, append(row, faults(r, k.Name)))
@@ -50,12 +66,51 @@ func grid(r *results.Results, m measurement, metric string, cases []spec.Spec) (
 	return t
 }
 
+// leastOf returns the least figure of a column as it is written, or nothing if
+// less is not better or all are level.
+func leastOf(r *results.Results, col column) string {
+	if col.metric.least == 0 {
+		return ""
+	}
+	var least stats.Summary
+	written := make(map[string]bool)
+	for _, k := range r.Engines {
+		s := r.Cell(col.c, k.Name).Summary(col.metric.name)
+		if !s.Known() {
+			continue
+		}
+		written[col.metric.write(s.Median)] = true
+		if fair(r, col.metric, col.c, k.Name) && (!least.Known() || s.Median < least.Median) {
+			least = s
+		}
+	}
+	if !least.Known() || len(written) < 2 {
+		return ""
+	}
+	return col.metric.write(least.Median)
+}
+
+// fair reports whether a low figure is no fruit of a fault: who runs timeouts
+// early, or never, is not late, and who does less of the work needs less.
+func fair(r *results.Results, m metric, c spec.Spec, engine string) bool {
+	cell := r.Cell(c, engine)
+	switch m.name {
+	case spec.LateP50, spec.LateP99, spec.LateP999, spec.LateMax:
+		return cell.Summary(spec.Early).Max == 0 && cell.Summary(spec.Lost).Max == 0
+	case spec.CorePct:
+		const percent = 1 // less than that is how a pace is kept
+		ours := r.Cell(c, base(r).Name).Summary(spec.Behind)
+		return cell.Summary(spec.Behind).Median < ours.Median+percent
+	}
+	return true
+}
+
 // figureOf writes the figure, or why there is none.
-func figureOf(cell *results.Cell, s stats.Summary) string {
+func figureOf(cell *results.Cell, s stats.Summary, m metric, bold bool) string {
 	if failure := cell.Failure(); failure != "" && !s.Known() {
 		return failure
 	}
-	return figure(s)
+	return figure(s, m.write, bold)
 }
 
 // mark marks engines that have no reset, where one is measured.
@@ -76,48 +131,4 @@ func some(r *results.Results, cases []spec.Spec, metric string) bool {
 		}
 	}
 	return false
-}
-
-// floors shows every figure of ours that has a floor as a multiple of it: times
-// of that of the three things no timer can do without, bytes of the timeout's
-// own 48.
-func floors(r *results.Results) (t table) {
-	t.head = []string{"figure"}
-	var ours []engines.Kind
-	for _, k := range r.Engines {
-		if k.Ours {
-			ours = append(ours, k)
-			t.head = append(t.head, label(k), "× floor")
-		}
-	}
-	for _, m := range measurements {
-		for _, metric := range m.metrics {
-			floor := floorOf(r, metric)
-			if !floor.Known() {
-				continue
-			}
-			for _, c := range r.Cases(m.measure) {
-				row := []string{m.title + ", " + conditions(c) + ": " + metric.title + ", " + metric.unit}
-				for _, k := range ours {
-					s := r.Cell(c, k.Name).Summary(metric.name)
-					row = append(row, figureOf(r.Cell(c, k.Name), s), ratio(stats.Ratio(s, floor)))
-				}
-				t.rows = append(t.rows, row)
-			}
-		}
-	}
-	return t
-}
-
-// floorOf returns what a metric cannot go below, if there is such a thing.
-func floorOf(r *results.Results, m metric) stats.Summary {
-	for _, c := range r.Cases(spec.Floor) {
-		switch m.name {
-		case spec.HeapBytes:
-			return r.Cell(c, "").Summary(spec.Bytes)
-		case spec.CPUNs, spec.WallNs, spec.Bytes, spec.Allocs:
-			return r.Cell(c, "").Summary(m.name)
-		}
-	}
-	return stats.Summary{}
 }

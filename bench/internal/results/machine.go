@@ -12,13 +12,23 @@ import (
 // stays empty.
 func ThisMachine() Machine {
 	return Machine{
-		CPU:    field("/proc/cpuinfo", "model name"),
+		CPU:    processor(),
 		Cores:  runtime.NumCPU(),
 		Memory: kib(field("/proc/meminfo", "MemTotal")),
 		System: strings.TrimSpace(runtime.GOOS + "/" + runtime.GOARCH + " " + firstLine("/proc/sys/kernel/osrelease")),
 		Go:     runtime.Version(),
 		Load:   firstWord(firstLine("/proc/loadavg")),
 	}
+}
+
+// processor returns the processor's name. On ARM the kernel tells only numbers,
+// which lscpu knows the names of.
+func processor() string {
+	if name := field("/proc/cpuinfo", "model name"); name != "" {
+		return name
+	}
+	out, _ := exec.Command("lscpu").Output() // it may not be there
+	return fieldOf(string(out), "Model name")
 }
 
 // MemoryAvailable returns the bytes that programs can still have; 0 if that is
@@ -37,7 +47,12 @@ func Commit() string {
 // field returns the value of the first line "name: value" of a file.
 func field(path, name string) string {
 	text, _ := os.ReadFile(path)
-	for line := range strings.Lines(string(text)) {
+	return fieldOf(string(text), name)
+}
+
+// fieldOf returns the value of the first line "name: value" of a text.
+func fieldOf(text, name string) string {
+	for line := range strings.Lines(text) {
 		key, value, ok := strings.Cut(line, ":")
 		if ok && strings.TrimSpace(key) == name {
 			return strings.TrimSpace(value)

@@ -4,6 +4,7 @@ package results
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -130,12 +131,19 @@ func (r *Results) Write(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// Read reads results from a file.
+// Read reads results from a file, all or nothing: what is read may be written
+// over what was measured.
 func Read(path string) (*Results, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	r := new(Results)
-	return r, json.Unmarshal(text, r)
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(r.Cells) == 0 {
+		return nil, fmt.Errorf("%s: holds no measurements", path)
+	}
+	return r, nil
 }
