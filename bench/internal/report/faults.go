@@ -14,6 +14,7 @@ var faultNames = []struct{ metric, short string }{
 	{spec.Lost, "lost"},
 	{spec.Repeated, "repeated"},
 	{spec.Revived, "ran though cancelled"},
+	{spec.Refused, "cancel refused"},
 }
 
 // meanings explains what faults are called.
@@ -36,10 +37,16 @@ func glossary() (list []meaning) {
 	return list
 }
 
-// worst returns the round of the correctness measurement or of the expiry in
+// trials are the measurements of correctness alone.
+var trials = []struct{ measure, title, text string }{
+	{spec.Correct, "Cancels", "A third of the timeouts are cancelled, half of those at a random time and half about when they are due."},
+	{spec.Moved, "Resets", "Half of the timeouts are reset, a tenth of a second before their deadline or earlier; none is cancelled."},
+}
+
+// worst returns the round of the correctness measurements or of the expiry in
 // which the largest share of the timeouts had a fault: how many, and of how many.
 func worst(r *results.Results, engine, metric string) (n float64, of int) {
-	for _, measure := range []string{spec.Correct, spec.Expire} {
+	for _, measure := range []string{spec.Correct, spec.Moved, spec.Expire} {
 		for _, c := range r.Cases(measure) {
 			s := r.Cell(c, engine).Summary(metric)
 			if s.Known() && c.N > 0 && (of == 0 || s.Max/float64(c.N) > n/float64(of)) {
@@ -96,14 +103,20 @@ func wrongs(r *results.Results, engine string) (list []string, known bool) {
 
 // failures returns in which measurements the engine hung or crashed.
 func failures(r *results.Results, engine string) (list []string) {
-	for _, m := range measurements {
-		for _, c := range r.Cases(m.measure) {
+	add := func(measure, title string) {
+		for _, c := range r.Cases(measure) {
 			if failure := r.Cell(c, engine).Failure(); failure != "" {
 				what, _, _ := strings.Cut(failure, ":")
-				list = append(list, what+" in “"+strings.ToLower(m.title)+"”")
-				break
+				list = append(list, what+" in “"+strings.ToLower(title)+"”")
+				return
 			}
 		}
+	}
+	for _, m := range measurements {
+		add(m.measure, m.title)
+	}
+	for _, t := range trials {
+		add(t.measure, "correctness, "+t.title)
 	}
 	return list
 }
@@ -116,9 +129,18 @@ func share(n float64, of int) string {
 	return fmt.Sprintf("%s of %s", commas(int64(n)), commas(int64(of)))
 }
 
-// correctness returns the table of faults, or nothing if they were not measured.
-func correctness(r *results.Results) string {
-	var t table
+// correctness returns the tables of faults that were measured.
+func correctness(r *results.Results) (parts []part) {
+	for _, t := range trials {
+		if table := faultTable(r, t.measure); len(table.rows) > 0 {
+			parts = append(parts, part{Title: t.title + ". " + strings.TrimSuffix(t.text, "."), Table: table})
+		}
+	}
+	return parts
+}
+
+// faultTable returns the table of the faults in one of the trials.
+func faultTable(r *results.Results, measure string) (t table) {
 	t.head = []string{"engine", "timeouts"}
 	for _, fault := range faultNames {
 		t.head = append(t.head, fault.short)
@@ -127,7 +149,7 @@ func correctness(r *results.Results) string {
 		}
 	}
 	t.head = append(t.head, "in all measurements")
-	for _, c := range r.Cases(spec.Correct) {
+	for _, c := range r.Cases(measure) {
 		for _, k := range r.Engines {
 			if cell := r.Cell(c, k.Name); cell != nil {
 				row := append([]string{label(k), commas(int64(c.N))}, counted(cell)...)
@@ -135,10 +157,7 @@ func correctness(r *results.Results) string {
 			}
 		}
 	}
-	if len(t.rows) == 0 {
-		return ""
-	}
-	return t.String()
+	return t
 }
 
 // counted writes how often each fault was seen in the worst round.

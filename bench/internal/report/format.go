@@ -97,7 +97,7 @@ func conditions(c spec.Spec) string {
 // background says how many timeouts there are.
 func background(c spec.Spec) string {
 	switch c.Measure {
-	case spec.Expire, spec.Correct, spec.Deadlines, spec.Goroutines:
+	case spec.Expire, spec.Correct, spec.Moved, spec.Deadlines, spec.Goroutines:
 		return commas(int64(c.N)) + " timeouts"
 	}
 	return pending(c.Pending)

@@ -48,7 +48,7 @@ type view struct {
 	Level       int
 	Floor       []floorLine
 	Floors      table
-	Correctness string // the table, or empty
+	Correctness []part
 	Glossary    []meaning
 	Foreign     bool   // an engine in it is not in Go
 	Growth      string // the plot, or empty
