@@ -32,9 +32,9 @@ Each timeout that fires writes a line: when, id, message, and how late it was.
 To cancel or reset what has fired or was cancelled already is no error, but a
 notice. At the end a summary goes to the standard error.
 
-A row is one line of at most 64 KiB, and a file has at most 1,000,000 of them.
-Lines that are blank or begin with "# " are skipped (a "#1001" is an id), as is a
-byte order mark. A bad row is reported as FILE:LINE and left out, the others
+A row is one line of at most 64 KiB; a file has at most 1,000,000 of them, and
+256 MiB in all. Lines that are blank or begin with "# " are skipped (a "#1001" is
+an id), as is a byte order mark. A bad row is reported as FILE:LINE and left out, the others
 run, and the exit status is 1; with --strict nothing runs then.
 
 --exec runs a command for each timeout that fires, with its id in the environment

@@ -24,8 +24,10 @@ their goroutine, schedule themselves again, cancel, and stop their timer; in one
 round of three an executor refuses, panics, blocks, and runs tasks late.
 
 After each round every accepted timeout must have ended in exactly one way
-(accepted = expired + cancelled + unprocessed), and none may have run early. At
-the end heap and goroutines must be back where they were after the first round.
+(accepted = expired + cancelled + unprocessed), and none may have run early; in
+the middle of it, looked at every millisecond, no more may have ended than were
+accepted. How late the latest task was is told, and is no fault: some tasks are
+slow on purpose. At the end heap and goroutines must be back where they were after the first round.
 If anything is wrong, the exit status is 1. Ctrl-C ends it early, with a result.`
 
 // Ranges of the flags, and how long a timer lives.

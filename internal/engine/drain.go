@@ -2,15 +2,17 @@ package engine
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/hashedwheel/hwt/internal/task"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
 // drain takes what came through the intake to the wheel. It takes no more than
-// half of the worker's time: as long as it took is how long the ticks after it
-// go without. So callers that push faster than the worker settles cannot keep
-// it from what is due, also where it trails and has many ticks to make up for.
+// half of the worker's time: as long as it took, within reason (see maxRest), is
+// how long the ticks after it go without. So callers that push faster than the
+// worker settles cannot keep it from what is due, also where it trails and has
+// many ticks to make up for.
 func (c *Core) drain(now int64) {
 	if now < c.drainFrom {
 		c.quiet = false
@@ -20,8 +22,14 @@ func (c *Core) drain(now int64) {
 	c.transfer()
 	c.settleChanged()
 	end := c.now()
-	c.drainFrom = end + (end - now)
+	c.drainFrom = end + min(end-now, c.tickDur+int64(maxRest))
 }
+
+// maxRest is how much longer than a tick the intake rests at most. To drain takes
+// a tick, and popAtLeast, which takes a millisecond or a few; what seems to have
+// taken longer is a process that was stopped, or a machine that slept. What was
+// scheduled since must not wait for that long once more.
+const maxRest = 10 * time.Millisecond
 
 // transfer moves new timeouts from the intake to the wheel, TransferCap at most.
 func (c *Core) transfer() {

@@ -64,6 +64,9 @@ func (h *Handle) Start() {
 	if h.core.phase.Load() == unstarted {
 		h.core.rouse()
 	}
+	// Nothing pending holds h, as in NewTimeout: abandon must not find the timer
+	// unstarted, and leave alone the worker that rouse then starts.
+	runtime.KeepAlive(h)
 }
 
 // Stop implements hwt.Timer.

@@ -228,17 +228,40 @@ func TestDrainingTakesHalfOfTheTimeAtMost(t *testing.T) {
 			return e.wheel.adds - before
 		}
 		time.Sleep(tick)
-		e.wheel.onAdd = func() { time.Sleep(3*tick + tick/2) } // until 4.5
+		e.wheel.onAdd = func() { time.Sleep(tick + tick/2) } // until 2.5
 		assert.Equal(t, 1, prepare())
 		e.wheel.onAdd = nil
-		time.Sleep(tick / 2)
-		for at := 5; at < 8; at++ {
+		time.Sleep(tick/2 - 1)
+		for range 2 { // just before ticks 3 and 4
 			e.core.quiet = true
-			assert.Zero(t, prepare(), "at tick %d", at)
+			assert.Zero(t, prepare(), "at %v", time.Duration(e.core.now()))
 			assert.False(t, e.core.quiet, "there may be traffic")
 			time.Sleep(tick)
 		}
-		assert.Equal(t, 4, prepare(), "at tick 8")
+		assert.Equal(t, 3, prepare(), "after tick 4")
+	})
+}
+
+// The process is stopped, or the machine sleeps, in the middle of draining.
+func TestAPauseWhileDrainingHoldsUpNothingAfterIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.wheel.onAdd = func() {
+			e.wheel.onAdd = nil
+			time.Sleep(time.Hour)
+		}
+		e.after(t, 2*time.Hour, nothing)
+		time.Sleep(tick + time.Hour)
+		cancelled := e.after(t, time.Hour, nothing)
+		synctest.Wait()
+		cancelled.Cancel()
+		late := time.Duration(-1)
+		deadline := time.Duration(e.core.now()) + tick
+		e.after(t, tick, func() { late = time.Duration(e.core.now()) - deadline })
+		pass(3*tick + maxRest)
+		assert.GreaterOrEqual(t, late, time.Duration(0), "it ran")
+		assert.LessOrEqual(t, late, tick+maxRest)
+		assert.True(t, e.core.intakeEmpty(), "what was cancelled does not linger")
 	})
 }
 

@@ -9,14 +9,15 @@ import (
 )
 
 // Limits bound what Read takes in, so that no input, however made, exhausts
-// the machine.
+// the machine: what is held is a few times Bytes, and some hundred bytes a row.
 type Limits struct {
-	LineBytes int // longest line; a longer one is a bad row
-	Rows      int // most rows, bad ones included; more are an error
+	LineBytes int   // longest line; a longer one is a bad row
+	Rows      int   // most rows, bad ones included; more are an error
+	Bytes     int64 // of the whole input, lines that are skipped included; more are an error
 }
 
 // DefaultLimits are the limits of hwtdemo.
-var DefaultLimits = Limits{LineBytes: 64 << 10, Rows: 1_000_000}
+var DefaultLimits = Limits{LineBytes: 64 << 10, Rows: 1_000_000, Bytes: 256 << 20}
 
 // parser turns the lines of one format into rows.
 type parser interface {
@@ -38,13 +39,15 @@ type headedParser interface {
 // A byte order mark at the start is skipped, and so are lines that are blank or
 // begin with "# " (or are a lone "#"). Lines end in LF or CRLF.
 func Read(r io.Reader, format Format, limits Limits) (*Schedule, error) {
-	lines := newLines(r, limits.LineBytes)
+	lines := newLines(r, limits)
 	reading := newReading(format, limits)
 	for {
 		line, err := lines.next()
 		switch {
 		case err == io.EOF:
 			return reading.end()
+		case errors.Is(err, errTooLarge):
+			return nil, &FileError{Line: lines.number, Err: err}
 		case err != nil && !errors.Is(err, errLongLine):
 			return nil, err
 		}

@@ -28,7 +28,7 @@ func FuzzRead(f *testing.F) {
 		if isJSON {
 			format = schedule.JSONL
 		}
-		limits := schedule.Limits{LineBytes: 1000, Rows: 1000}
+		limits := schedule.Limits{LineBytes: 1000, Rows: 1000, Bytes: 100_000}
 		s, err := schedule.Read(bytes.NewReader(text), format, limits)
 		if err != nil {
 			return

@@ -210,7 +210,7 @@ func TestLongLinesAreBadRowsAndSkipped(t *testing.T) {
 			first := "a,1s,"
 			first += long(100 - len(first) + over)
 			text := "\ufeffid,delay,message" + end + first + end + "b,1s," + long(5000) + end + "c,1s,"
-			s, err := schedule.Read(strings.NewReader(text), schedule.CSV, schedule.Limits{LineBytes: 100, Rows: 10})
+			s, err := schedule.Read(strings.NewReader(text), schedule.CSV, schedule.Limits{LineBytes: 100, Rows: 10, Bytes: 10_000})
 			require.NoError(t, err)
 			want := []string{"3: line is too long: the limit is 100 bytes"}
 			if over > 0 {
@@ -222,11 +222,42 @@ func TestLongLinesAreBadRowsAndSkipped(t *testing.T) {
 }
 
 func TestMoreRowsThanTheLimitAreRefused(t *testing.T) {
-	limits := schedule.Limits{LineBytes: 100, Rows: 2}
+	limits := schedule.Limits{LineBytes: 100, Rows: 2, Bytes: 100}
 	_, err := schedule.Read(strings.NewReader("id,delay\na,1s\n\nb,bad\n"), schedule.CSV, limits)
 	require.NoError(t, err)
 	_, err = schedule.Read(strings.NewReader("id,delay\na,1s\n\nb,bad\nc,1s\n"), schedule.CSV, limits)
 	assert.EqualError(t, err, "line 5: more than 2 rows, which is the limit")
+}
+
+func TestLargerInputsThanTheLimitAreRefused(t *testing.T) {
+	const text = "id,delay\na,1s\n\n# passed over\nb,1s"
+	limits := schedule.Limits{LineBytes: 100, Rows: 100, Bytes: int64(len(text))}
+	s, err := schedule.Read(strings.NewReader(text), schedule.CSV, limits)
+	require.NoError(t, err)
+	assert.Len(t, s.Rows, 2)
+	for added, want := range map[string]string{
+		"0":       "line 5: too large: 34 bytes up to here, and the limit is 33 bytes",
+		"\n":      "line 5: too large: 34 bytes up to here, and the limit is 33 bytes",
+		long(200): "line 5: too large: 233 bytes up to here, and the limit is 33 bytes",
+	} {
+		_, err = schedule.Read(strings.NewReader(text+added), schedule.CSV, limits)
+		assert.EqualError(t, err, want, "%q", added)
+	}
+}
+
+func TestALineWithoutEndIsRefusedAtTheLimit(t *testing.T) {
+	header := strings.NewReader("id,delay\n")
+	_, err := schedule.Read(io.MultiReader(header, zeros{}), schedule.CSV, schedule.Limits{LineBytes: 100, Rows: 100, Bytes: 1 << 20})
+	assert.ErrorContains(t, err, "line 2: too large: ")
+	assert.ErrorContains(t, err, ", and the limit is 1048576 bytes")
+}
+
+// zeros never ends.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 func TestFailingReadsAreReported(t *testing.T) {

@@ -53,9 +53,11 @@ func (e *entry) Run(timeout hwt.Timeout) error {
 	r := e.round
 	r.busy.Add(1)
 	defer r.busy.Add(-1)
-	if int64(time.Since(r.began)) < e.floor.Load() {
+	late := int64(time.Since(r.began)) - e.floor.Load()
+	if late < 0 {
 		r.early.Add(1)
 	}
+	raise(&r.latest, late)
 	r.ran.Add(1)
 	e.end()
 	if timeout.Cancel() || timeout.Reset(0) || !timeout.IsExpired() {

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -23,22 +24,24 @@ type Report struct {
 
 // EngineReport is the sum over the rounds of an engine.
 type EngineReport struct {
-	Engine      string   `json:"engine"`
-	Rounds      int64    `json:"rounds"`
-	Operations  int64    `json:"operations"`
-	Faults      int64    `json:"faults"`
-	Accepted    int64    `json:"accepted"`
-	Expired     int64    `json:"expired"`
-	Cancelled   int64    `json:"cancelled"`
-	Unprocessed int64    `json:"unprocessed"`
-	Violations  []string `json:"-"`
+	Engine      string        `json:"engine"`
+	Rounds      int64         `json:"rounds"`
+	Operations  int64         `json:"operations"`
+	Faults      int64         `json:"faults"`
+	Accepted    int64         `json:"accepted"`
+	Expired     int64         `json:"expired"`
+	Cancelled   int64         `json:"cancelled"`
+	Unprocessed int64         `json:"unprocessed"`
+	Looks       int64         `json:"looks"`       // at the counts, in the middle of rounds
+	MaxLate     time.Duration `json:"max_late_ns"` // what slow tasks, busy processors and pauses cost the latest task
+	Violations  []string      `json:"-"`
 }
 
 // maxViolations is how many are kept word for word; more say nothing new.
 const maxViolations = 100
 
 // check waits for the last tasks, and books the round.
-func (r *round) check(into *EngineReport) {
+func (r *round) check(into *EngineReport, seen books) {
 	violated := func(format string, args ...any) {
 		if len(into.Violations) < maxViolations {
 			text := fmt.Sprintf(format, args...)
@@ -66,12 +69,17 @@ func (r *round) check(into *EngineReport) {
 		s.Accepted != s.Expired+s.Cancelled+s.Unprocessed {
 		violated("the counts do not add up: %d accepted, %d unprocessed, and %+v", len(r.all), r.unprocessed.Load(), s)
 	}
+	if seen.fault != "" {
+		violated("%s", seen.fault)
+	}
 	r.all = nil // the runtime may hold a stopped timer for long, and with it its error handler
 	into.Rounds++
 	for i := range r.calls {
 		into.Operations += r.calls[i].Load()
 	}
 	into.Faults += r.faults.Load()
+	into.Looks += seen.looks
+	into.MaxLate = max(into.MaxLate, time.Duration(r.latest.Load()))
 	into.Accepted += s.Accepted
 	into.Expired += s.Expired
 	into.Cancelled += s.Cancelled
@@ -92,8 +100,10 @@ func (r *round) allHeard(s hwt.Stats) bool {
 	return notRun >= 0 && notTold >= 0 && notRun+notTold == r.dropped.Load()
 }
 
-// heapSlack is what a heap may differ by for reasons of the runtime's.
-const heapSlack = 2 << 20
+// heapSlack is what a heap may differ by for reasons of the runtime's, which may
+// hold some stopped timers for long. A timer has parts for each processor, and
+// more of them are held where there are more processors.
+func heapSlack() int64 { return 128 << 10 * max(int64(runtime.GOMAXPROCS(0)), 16) }
 
 // judge gathers all that is wrong.
 func (r *Report) judge() {
@@ -104,7 +114,7 @@ func (r *Report) judge() {
 	if r.After.Goroutines > r.Before.Goroutines {
 		r.Violations = append(r.Violations, fmt.Sprintf("goroutines: %d before, %d after", r.Before.Goroutines, r.After.Goroutines))
 	}
-	if r.After.Heap > r.Before.Heap+heapSlack {
+	if r.After.Heap > r.Before.Heap+heapSlack() {
 		r.Violations = append(r.Violations, fmt.Sprintf("heap: %d bytes before, %d after", r.Before.Heap, r.After.Heap))
 	}
 }
@@ -124,13 +134,16 @@ func (r *Report) Text() string {
 	if r.Interrupted {
 		b.WriteString("It was interrupted.\n")
 	}
-	const row = "  %-13s %8s %13s %10s %12s %12s %12s %12s\n"
-	fmt.Fprintf(&b, "\n"+row, "engine", "rounds", "operations", "faults", "accepted", "= expired", "+ cancelled", "+ unprocessed")
+	const row = "  %-13s %8s %13s %10s %12s %12s %12s %13s %9s\n"
+	fmt.Fprintf(&b, "\n"+row, "engine", "rounds", "operations", "faults", "accepted", "= expired", "+ cancelled", "+ unprocessed", "max late")
+	looks := int64(0)
 	for _, e := range r.Engines {
 		fmt.Fprintf(&b, row, e.Engine, human.Count(e.Rounds), human.Count(e.Operations), human.Count(e.Faults),
-			human.Count(e.Accepted), human.Count(e.Expired), human.Count(e.Cancelled), human.Count(e.Unprocessed))
+			human.Count(e.Accepted), human.Count(e.Expired), human.Count(e.Cancelled), human.Count(e.Unprocessed), human.Duration(e.MaxLate))
+		looks += e.Looks
 	}
-	fmt.Fprintf(&b, "\nheap        %s bytes before, %s after\n", human.Count(r.Before.Heap), human.Count(r.After.Heap))
+	fmt.Fprintf(&b, "\ncounts      looked at %s times in the middle of rounds, and after each\n", human.Count(looks))
+	fmt.Fprintf(&b, "heap        %s bytes before, %s after\n", human.Count(r.Before.Heap), human.Count(r.After.Heap))
 	fmt.Fprintf(&b, "goroutines  %d before, %d after\n", r.Before.Goroutines, r.After.Goroutines)
 	fmt.Fprintf(&b, "violations  %d\n", len(r.Violations))
 	for _, v := range r.Violations {

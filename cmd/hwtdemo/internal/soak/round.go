@@ -21,6 +21,7 @@ type round struct {
 
 	unprocessed atomic.Int64 // timeouts that calls of Stop returned
 	early       atomic.Int64
+	latest      atomic.Int64 // nanoseconds by which the latest task was late
 	twice       atomic.Int64 // ends of timeouts that had ended before
 	faults      atomic.Int64
 	calls       [operations]atomic.Int64
@@ -73,6 +74,7 @@ func (s *Soak) round(ctx context.Context, e Engine, into *EngineReport, seed uin
 	if err != nil {
 		return err
 	}
+	stopLooking := look(r.timer)
 	var callers sync.WaitGroup
 	for i := range s.config.Callers {
 		callers.Go(func() { s.call(ctx, r, uint64(i)) })
@@ -86,7 +88,7 @@ func (s *Soak) round(ctx context.Context, e Engine, into *EngineReport, seed uin
 		callers.Wait()
 	}
 	before := len(into.Violations)
-	r.check(into)
+	r.check(into, stopLooking())
 	s.violations.Add(int64(len(into.Violations) - before))
 	s.rounds.Add(1)
 	return nil

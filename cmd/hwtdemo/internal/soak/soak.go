@@ -1,7 +1,8 @@
 // Package soak puts timers under everything at once, round after round: every
 // operation at random from several goroutines, tasks that misbehave, Stop at any
-// moment. After each round every single timeout must have had exactly one end,
-// and at the end heap and goroutines must be back where they were.
+// moment. All along no more timeouts may have ended than were accepted, after each
+// round every single one must have had exactly one end, and at the end heap and
+// goroutines must be back where they were.
 package soak
 
 import (

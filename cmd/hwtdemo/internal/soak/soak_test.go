@@ -3,6 +3,7 @@ package soak_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ func TestAGoodTimerPasses(t *testing.T) {
 	assert.Positive(t, e.Rounds)
 	assert.Positive(t, e.Faults)
 	assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed)
+	assert.Positive(t, e.Looks)
 	assert.Contains(t, r.Text(), "violations  0\n")
 }
 
@@ -108,6 +110,33 @@ type forgetful struct{ soak.Timer }
 func (f forgetful) Stop() []hwt.Timeout {
 	all := f.Timer.Stop()
 	return all[:max(len(all)-1, 0)]
+}
+
+// muddled is a timer whose counts are wrong until it is stopped, and right then.
+type muddled struct {
+	soak.Timer
+	stopped atomic.Bool
+}
+
+func (m *muddled) Stop() []hwt.Timeout {
+	m.stopped.Store(true)
+	return m.Timer.Stop()
+}
+
+func (m *muddled) Stats() hwt.Stats {
+	s := m.Timer.Stats()
+	if !m.stopped.Load() {
+		s.Cancelled, s.Pending = s.Cancelled+s.Pending+1, -1
+	}
+	return s
+}
+
+func TestCountsThatAreWrongInTheMiddleOfARoundAreFoundOut(t *testing.T) {
+	r := untilFound(t, func(p soak.Parts) (soak.Timer, error) {
+		timer, err := hashed(p)
+		return &muddled{Timer: timer}, err
+	})
+	assert.ErrorContains(t, r.Err(), "in the middle of the round")
 }
 
 func TestABadTimerIsFoundOut(t *testing.T) {

@@ -1,0 +1,269 @@
+package timertest_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/hierarchical"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/runtimetimer"
+)
+
+// A program is what several goroutines do with one engine, in rounds: within a
+// round they meet at one instant of fake time, which more often than not is one
+// at which something comes due. Who is first is open. So everything is noted,
+// with its place in the order of calls and returns, and judged afterwards
+// (program_check_test.go).
+
+// program is the rounds, and in each the steps of each actor.
+type program []round
+
+type round struct {
+	actors [][]step
+	wait   time.Duration // until the next round
+}
+
+// step is one operation; which of its fields count depends on what.
+type step struct {
+	what  action
+	which int           // which of the timeouts that are known by then
+	delay time.Duration // to schedule or reset
+	then  *step         // schedule: what its task does, if anything
+}
+
+type action int
+
+const (
+	schedule action = iota
+	cancel
+	reset
+	stop
+)
+
+var actionNames = [...]string{"NewTimeout", "Cancel", "Reset", "Stop"}
+
+// moment is a call: its instants, and its place among all calls and returns.
+type moment struct {
+	called, returned     time.Duration
+	callOrder, doneOrder int64
+}
+
+// call is a call and its outcome.
+type call struct {
+	moment
+	what        action
+	deadline    time.Duration // NewTimeout, Reset
+	ok          bool          // Cancel, Reset; NewTimeout: accepted
+	err         error         // NewTimeout
+	unprocessed []hwt.Timeout // Stop
+}
+
+// deed is a timeout's task, and all that happened to the timeout.
+type deed struct {
+	p    *performance
+	then *step
+
+	timeout hwt.Timeout // Guarded by p.mu.
+	calls   []call      // NewTimeout, Cancel, Reset. Guarded by p.mu.
+	runs    []moment    // Guarded by p.mu.
+	told    int         // Guarded by p.mu.
+}
+
+func (d *deed) Run(hwt.Timeout) error {
+	m := d.p.begin()
+	d.p.mu.Lock()
+	d.runs = append(d.runs, m)
+	d.p.mu.Unlock()
+	if d.then != nil {
+		d.p.do(*d.then)
+	}
+	return nil
+}
+
+// tellable is a deed that wants to be told of its cancellation.
+type tellable struct{ *deed }
+
+func (d tellable) Cancelled(hwt.Timeout) {
+	d.p.mu.Lock()
+	defer d.p.mu.Unlock()
+	d.told++
+}
+
+// performance is a program in the course of being run.
+type performance struct {
+	engine timertest.Engine
+	tick   time.Duration // 0: none
+	start  time.Time
+	order  atomic.Int64
+
+	mu    sync.Mutex // never held in a call of the engine
+	deeds []*deed    // Guarded by mu. Also those that were refused.
+	stops []call     // Guarded by mu.
+	wrong []string   // Guarded by mu.
+}
+
+func (p *performance) now() time.Duration { return time.Since(p.start) }
+
+func (p *performance) begin() moment {
+	return moment{called: p.now(), callOrder: p.order.Add(1)}
+}
+
+func (m *moment) end(p *performance) {
+	m.doneOrder = p.order.Add(1)
+	m.returned = p.now()
+}
+
+func (p *performance) fault(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
+}
+
+// do does one step, from any goroutine.
+func (p *performance) do(s step) {
+	switch s.what {
+	case schedule:
+		p.schedule(s)
+	case stop:
+		p.stop()
+	default:
+		if d := p.known(s.which); d != nil {
+			p.meddle(s, d)
+		}
+	}
+}
+
+func (p *performance) schedule(s step) {
+	d := &deed{p: p, then: s.then}
+	var task hwt.TimerTask = d
+	if s.which%2 == 0 {
+		task = tellable{d}
+	}
+	c := call{what: schedule, moment: p.begin()}
+	c.deadline = after(c.called, s.delay)
+	timeout, err := p.engine.NewTimeout(task, s.delay)
+	c.end(p)
+	c.ok, c.err = err == nil, err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d.timeout = timeout
+	d.calls = append(d.calls, c)
+	p.deeds = append(p.deeds, d)
+}
+
+// known returns one of the deeds, counted back from the latest; nil if there is
+// none, or its timeout was refused.
+func (p *performance) known(which int) *deed {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.deeds) == 0 {
+		return nil
+	}
+	d := p.deeds[len(p.deeds)-1-which%len(p.deeds)]
+	if d.timeout == nil {
+		return nil
+	}
+	return d
+}
+
+func (p *performance) meddle(s step, d *deed) {
+	c := call{what: s.what, moment: p.begin()}
+	if s.what == cancel {
+		c.ok = d.timeout.Cancel()
+	} else {
+		c.deadline = after(c.called, s.delay)
+		c.ok = d.timeout.Reset(s.delay)
+	}
+	c.end(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d.calls = append(d.calls, c)
+}
+
+func (p *performance) stop() {
+	c := call{what: stop, moment: p.begin()}
+	c.unprocessed = p.engine.Stop()
+	c.end(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stops = append(p.stops, c)
+}
+
+// after is the deadline of a delay from now.
+func after(now, delay time.Duration) time.Duration {
+	return now + min(max(delay, 0), beyond-now)
+}
+
+// act is one actor's part in all rounds.
+func (p *performance) act(all program, actor int) {
+	var meet time.Duration
+	for _, r := range all {
+		for _, s := range r.actors[actor] {
+			p.do(s)
+		}
+		meet += r.wait
+		time.Sleep(meet - p.now())
+	}
+}
+
+// perform runs a program on an engine in a bubble of its own, and returns what
+// was wrong.
+func perform(t *testing.T, on performer, all program, actors int) (wrong []string) {
+	timertest.Bubble(t, func(t *testing.T) {
+		p := &performance{start: time.Now(), tick: on.tick, engine: on.open(t)}
+		var done sync.WaitGroup
+		for actor := range actors {
+			done.Go(func() { p.act(all, actor) })
+		}
+		done.Wait()
+		time.Sleep(programTick)
+		synctest.Wait()
+		p.compareCounts()
+		p.stop()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		p.judge()
+		wrong = p.wrong
+	})
+	return wrong
+}
+
+const programTick = 10 * time.Millisecond
+
+// performer is a kind of engine.
+type performer struct {
+	tick time.Duration // 0: none
+	open func(t *testing.T) timertest.Engine
+}
+
+var performers = map[string]performer{
+	"hashedwheel of 8":   {programTick, func(t *testing.T) timertest.Engine { return hashed(t, 8) }},
+	"hashedwheel of 512": {programTick, func(t *testing.T) timertest.Engine { return hashed(t, 512) }},
+	"hierarchical of 3":  {programTick, func(t *testing.T) timertest.Engine { return levelled(t, 3) }},
+	"hierarchical of 64": {programTick, func(t *testing.T) timertest.Engine { return levelled(t, 64) }},
+	"runtimetimer": {0, func(t *testing.T) timertest.Engine {
+		e, err := runtimetimer.New()
+		require.NoError(t, err)
+		return e
+	}},
+}
+
+func hashed(t *testing.T, size int) timertest.Engine {
+	e, err := hashedwheel.New(hashedwheel.WithTickDuration(programTick), hashedwheel.WithTicksPerWheel(size))
+	require.NoError(t, err)
+	return e
+}
+
+func levelled(t *testing.T, size int) timertest.Engine {
+	e, err := hierarchical.New(hierarchical.WithTickDuration(programTick), hierarchical.WithTicksPerWheel(size))
+	require.NoError(t, err)
+	return e
+}
