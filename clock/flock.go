@@ -143,6 +143,7 @@ func (f *flock) fire(now time.Time, at time.Duration) bool {
 			f.settle(at)
 			return false
 		}
+		t.prefetch()
 		f.take(t)
 		t.tick(now, at, f.period)
 		f.disorder = f.disorder || f.done.head != nil && f.done.head.prev.due > t.due

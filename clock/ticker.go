@@ -3,6 +3,9 @@ package clock
 import (
 	"sync"
 	"time"
+	"unsafe"
+
+	"github.com/hashedwheel/hwt/internal/prefetch"
 )
 
 // Ticker is a time.Ticker on a Clock. Make one with NewTicker. Its methods are
@@ -86,6 +89,14 @@ func (t *Ticker) tick(now time.Time, at, period time.Duration) {
 	default:
 	}
 	t.due = due(t.due, period*(1+(at-t.due)/period))
+}
+
+// prefetch asks for the memory of those who tick next: the channel of the next
+// one, and who comes after it. Since they last ticked, all of it has left the
+// processor's caches. Guarded by flock.mu.
+func (t *Ticker) prefetch() {
+	prefetch.Lines(*(*unsafe.Pointer)(unsafe.Pointer(&t.next.c)))
+	prefetch.Line(unsafe.Pointer(t.next.next))
 }
 
 // drain takes out a tick that was not received. Guarded by flock.mu.

@@ -1,6 +1,12 @@
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/prefetch"
+)
 
 // maxKept bounds the room that told and due keep from one tick to the next.
 const maxKept = 1 << 14
@@ -43,8 +49,13 @@ const prefetchAhead = 8
 // what an expiry cost.
 func (c *Core) prefetch(i int) {
 	if i < len(c.due) {
-		prefetch(c.due[i].task)
+		prefetch.Line(dataOf(c.due[i].task))
 	}
+}
+
+// dataOf returns the second word of an interface value: where its data is.
+func dataOf(task hwt.TimerTask) unsafe.Pointer {
+	return (*[2]unsafe.Pointer)(unsafe.Pointer(&task))[1]
 }
 
 // run ends the life of t and runs its task, unless Cancel, Reset or Stop came

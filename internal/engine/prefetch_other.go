@@ -1,7 +1,0 @@
-//go:build !amd64 && !arm64
-
-package engine
-
-import "github.com/hashedwheel/hwt"
-
-func prefetch(hwt.TimerTask) {}
