@@ -31,8 +31,9 @@ func newFine(t *testing.T, options ...Option) *Cache[int, int] {
 func TestAnEntryThatIsJustExpiringTakesNoNewerOneAlong(t *testing.T) {
 	c := newFine(t, WithLimit(1))
 	s := &c.stripes.all[0]
-	require.NoError(t, c.SetWithExpire(1, 11, time.Millisecond))
 	s.mu.Lock()
+	_, err := c.store(s, 1, 11, time.Millisecond)
+	require.NoError(t, err)
 	for c.wheel.Len() > 0 {
 		runtime.Gosched()
 	}

@@ -40,15 +40,15 @@ func Example_sessions() {
 	defer timer.Stop()
 
 	gone := make(chan string)
-	sessions, _ := cache.New[string, session](50*time.Millisecond,
+	sessions, _ := cache.New[string, session](30*time.Minute,
 		cache.WithTimer(timer),
 		cache.WithOnEvict(func(id string, s session) { gone <- s.user }))
 	defer sessions.Close()
 
 	sessions.Set("a1", session{"Ada"})
-	sessions.Set("b2", session{"Blaise"})
-	if s, ok := sessions.Get("a1"); ok { // Ada is active, and stays
-		sessions.SetWithExpire("a1", s, time.Hour)
+	sessions.SetWithExpire("b2", session{"Blaise"}, 50*time.Millisecond) // did nothing for almost that long
+	if s, ok := sessions.Get("a1"); ok {                                 // Ada is active, and stays
+		sessions.Set("a1", s)
 	}
 	fmt.Println("logged out:", <-gone)
 	s, _ := sessions.Get("a1")

@@ -203,6 +203,7 @@ func TestChildrenNeedNoGoroutine(t *testing.T) {
 		parent, cancelParent := context.WithCancel(context.Background())
 		defer cancelParent()
 		before := goroutines()
+		require.Positive(t, before, "this one, at least")
 		_, children, cancel := family(s, parent, unit)
 		for _, child := range children {
 			child.Done()

@@ -1,6 +1,7 @@
 package hashedwheel
 
 import (
+	"math"
 	"runtime"
 	"strconv"
 	"testing"
@@ -25,13 +26,17 @@ func TestNewTimeoutMakesOneAllocationOf48Bytes(t *testing.T) {
 	for name, timer := range map[string]*Timer{"plain": still(t), "limited": still(t, WithMaxPendingTimeouts(1<<40))} {
 		var task hwt.TimerTask = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 		const n = 10_000
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		allocs := testing.AllocsPerRun(n, func() { _, _ = timer.NewTimeout(task, time.Hour) })
-		runtime.ReadMemStats(&after)
-		assert.EqualValues(t, 1, allocs, name)
+		least := math.Inf(1) // of three tries: whatever else allocates meanwhile is counted, too
+		for range 3 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			allocs := testing.AllocsPerRun(n, func() { _, _ = timer.NewTimeout(task, time.Hour) })
+			runtime.ReadMemStats(&after)
+			assert.EqualValues(t, 1, allocs, name)
+			least = min(least, float64(after.TotalAlloc-before.TotalAlloc)/n)
+		}
 		if strconv.IntSize == 64 {
-			assert.InDelta(t, 48, float64(after.TotalAlloc-before.TotalAlloc)/n, 1, name)
+			assert.InDelta(t, 48, least, 1, name)
 		}
 	}
 }

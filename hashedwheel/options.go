@@ -65,6 +65,9 @@ func WithTicksPerWheel(n int) Option {
 // timeouts, with a *hwt.PendingLimitError. Zero or less, the default, means no
 // limit. With a limit, all callers count on one shared word, which costs some
 // of the speed on many processors.
+//
+// The place of a timeout that ends is free once its Cancel has returned, or its
+// task begins; Pending may have fallen a moment sooner.
 func WithMaxPendingTimeouts(n int64) Option {
 	return func(c *config) error { return c.SetMaxPendingTimeouts(n) }
 }

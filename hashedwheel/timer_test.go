@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // newTestTimer makes a timer and sees to its end.
@@ -47,7 +48,7 @@ func TestStringTellsNameTickBucketsAndPending(t *testing.T) {
 }
 
 func TestLogNamesTheTimer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		timer := newTestTimer(t, WithName("orders"), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		after(t, timer, 0, func() { panic("no good") })
@@ -75,7 +76,7 @@ func workers(t *testing.T, name string) int {
 }
 
 func TestTheFirstTimeoutStartsTheWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		var timers []*Timer
 		for range 20 {
 			timers = append(timers, newTestTimer(t, WithName("lazy")))
@@ -92,7 +93,7 @@ func TestTheFirstTimeoutStartsTheWorker(t *testing.T) {
 }
 
 func TestStartStartsTheWorkerAndLabelsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t, WithName("labelled"))
 		timer.Start()
 		timer.Start()
@@ -101,7 +102,7 @@ func TestStartStartsTheWorkerAndLabelsIt(t *testing.T) {
 }
 
 func TestNilTaskDoesNotStartTheWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t)
 		_, err := timer.NewTimeout(nil, 0)
 		require.ErrorIs(t, err, hwt.ErrNilTask)
@@ -111,7 +112,7 @@ func TestNilTaskDoesNotStartTheWorker(t *testing.T) {
 }
 
 func TestStartAfterStopStartsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t, WithName("stopped"))
 		timer.Stop()
 		timer.Start()
@@ -123,7 +124,7 @@ func TestStartAfterStopStartsNothing(t *testing.T) {
 }
 
 func TestStatsTellEachEndAndEachFault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t, WithMaxPendingTimeouts(8), WithTickDuration(10*time.Millisecond),
 			WithLogger(slog.New(slog.DiscardHandler)))
 		after(t, timer, 0, nothing)
@@ -154,7 +155,7 @@ func TestStatsTellEachEndAndEachFault(t *testing.T) {
 
 // Netty's figures: 100,000 new timeouts a tick.
 func TestQuarterOfAMillionAtOnceTakeThreeTicks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		const n, tick = 250_000, 10 * time.Millisecond
 		timer := newTestTimer(t, WithTickDuration(tick))
 		var ran atomic.Int64
@@ -173,7 +174,7 @@ func TestQuarterOfAMillionAtOnceTakeThreeTicks(t *testing.T) {
 
 // A million cancelled timeouts would linger for ten ticks in Netty.
 func TestCancelledTimeoutsDoNotCountAgainstTheTransfer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		const tick = 10 * time.Millisecond
 		timer := newTestTimer(t, WithTickDuration(tick))
 		for range 350_000 {
@@ -192,7 +193,7 @@ func TestCancelledTimeoutsDoNotCountAgainstTheTransfer(t *testing.T) {
 // taken out of a bucket leaves the others in another order.
 func TestTimeoutsOfOneTickRunInTheOrderOfSubmission(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t)
 		var order []int
 		for i := range 1000 {
@@ -209,7 +210,7 @@ func TestTimeoutsOfOneTickRunInTheOrderOfSubmission(t *testing.T) {
 }
 
 func TestStopIsBoundedByItsTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		for _, wait := range []time.Duration{0, time.Second, time.Minute} {
 			var log bytes.Buffer
 			timer := newTestTimer(t, WithStopTimeout(wait), WithSlowTaskThreshold(0), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
@@ -227,7 +228,7 @@ func TestStopIsBoundedByItsTimeout(t *testing.T) {
 }
 
 func TestTickOfHoursWorks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		for _, tick := range []time.Duration{time.Hour, 7*24*time.Hour + 1} {
 			timer := newTestTimer(t, WithTickDuration(tick), WithTicksPerWheel(4))
 			begin := time.Now()

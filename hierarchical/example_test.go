@@ -15,19 +15,19 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	done := make(chan struct{})
-	if _, err := timer.AfterFunc(20*time.Millisecond, func() {
-		fmt.Println("retry the request")
-		close(done)
-	}); err != nil {
-		log.Fatal(err)
-	}
 	expire := hwt.TaskFunc(func(hwt.Timeout) error {
 		fmt.Println("delete the account")
 		return nil
 	})
 	deletion, err := timer.NewTimeout(expire, 30*24*time.Hour)
 	if err != nil {
+		log.Fatal(err)
+	}
+	done := make(chan struct{})
+	if _, err := timer.AfterFunc(20*time.Millisecond, func() {
+		fmt.Println("retry the request")
+		close(done)
+	}); err != nil {
 		log.Fatal(err)
 	}
 

@@ -32,7 +32,7 @@ func wheelModel(t *rapid.T) {
 		},
 		"remove": func(t *rapid.T) {
 			if len(order) == 0 {
-				t.Skip("nothing there")
+				return // no Skip: a fuzzer finds inputs that do nothing else, and rapid takes that for a fault
 			}
 			timeout := rapid.SampledFrom(order).Draw(t, "which")
 			if _, there := d.due[timeout]; there {

@@ -1,6 +1,10 @@
 package idle_test
 
-import "os"
+import (
+	"math"
+	"os"
+	"syscall"
+)
 
 // files returns how many files this process has open.
 func files() int {
@@ -9,4 +13,13 @@ func files() int {
 		return 0
 	}
 	return len(all)
+}
+
+// mayOpen returns how many files this process may have open.
+func mayOpen() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxInt
+	}
+	return int(min(limit.Cur, math.MaxInt32))
 }

@@ -125,13 +125,19 @@ func TestHTTPServers(t *testing.T) {
 			var told events
 			var open watches
 			server, r := serve(t, answer, c.start, &told, &open)
-			for i := range 3 {
-				answer, reused := ask(t, server)
+			again := 0 // on a connection used before; a client whose writer lags gives one up
+			eventually(t, func() bool {
+				answer, reused, err := try(server)
+				assert.NoError(t, err)
 				assert.Equal(t, c.proto, answer)
-				assert.Equal(t, i > 0, reused)
-			}
-			require.Len(t, open.list(), 1)
-			open.list()[0].SetTimeout(20 * time.Millisecond)
+				if reused {
+					again++
+				}
+				return again == 2
+			})
+			assert.Len(t, open.list(), int(r.Stats().Accepted), "a watch a connection")
+			last := open.list()[len(open.list())-1]
+			last.SetTimeout(20 * time.Millisecond)
 			eventually(t, func() bool { return len(told.list()) == 1 })
 			assert.GreaterOrEqual(t, told.list()[0].Idle, 20*time.Millisecond)
 			eventually(t, func() bool { // an HTTP/2 client may notice late that its connection is gone
@@ -206,10 +212,14 @@ func TestTLSOverAWatchedConnection(t *testing.T) {
 
 // TestAThousandPeersCloseAtTheMomentOfExpiry closes the clients' ends just when
 // their time is over, while the server's handlers close theirs on end of file.
+// There are fewer of them where not so many files may be open.
 func TestAThousandPeersCloseAtTheMomentOfExpiry(t *testing.T) {
-	const n = 1000
-	const timeout = 400 * time.Millisecond
+	const timeout, dialing = 400 * time.Millisecond, 50
+	listen(t).Close() // from then on the runtime has its own files for waiting
 	before := files()
+	n := min(1000, (mayOpen()-before-dialing)/2)
+	n -= n % dialing
+	require.Positive(t, n)
 	r := newReaper(t, newTimer(t, time.Millisecond), timeout)
 	l := r.Listener(listen(t))
 	var handlers, dialers sync.WaitGroup
@@ -230,9 +240,9 @@ func TestAThousandPeersCloseAtTheMomentOfExpiry(t *testing.T) {
 			})
 		}
 	})
-	for range 50 {
+	for range dialing {
 		dialers.Go(func() {
-			for range n / 50 {
+			for range n / dialing {
 				c, err := net.Dial("tcp", l.Addr().String())
 				if !assert.NoError(t, err) {
 					return

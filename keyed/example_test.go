@@ -18,16 +18,17 @@ func Example_sessions() {
 	sessions, _ := keyed.New(timer, func(id string, s session) { expired <- s.user })
 	defer sessions.Stop()
 
-	const idle = 50 * time.Millisecond
+	const idle = 30 * time.Minute
 	sessions.SetTimer("a1", session{"Ada"}, idle)    // logs in
 	sessions.SetTimer("b2", session{"Blaise"}, idle) // logs in
-	sessions.MoveTimer("a1", time.Minute)            // is active
-	fmt.Println("first to go:", <-expired)           // Blaise did nothing
+	sessions.MoveTimer("a1", idle)                   // is active
+	sessions.MoveTimer("b2", 50*time.Millisecond)    // did nothing for almost that long
+	fmt.Println("first to go:", <-expired)           // Blaise, in the end
 	fmt.Println("Ada is here:", sessions.Has("a1"))  // still
 	sessions.RemoveTimer("a1")                       // logs out
 	fmt.Println("Ada is here:", sessions.Has("a1"))  // no more
 	fmt.Println("left:", sessions.Len(), "sessions") // none
-	known, _ := sessions.Move("a1", time.Minute)     // too late
+	known, _ := sessions.Move("a1", idle)            // too late
 	fmt.Println("known:", known)                     // false
 	// Output:
 	// first to go: Blaise

@@ -127,10 +127,36 @@ func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, 
 	h.add(client, in, out, called)
 }
 
+// counting is an executor that runs tasks at once, and knows how many it has
+// finished.
+type counting struct{ finished atomic.Int64 }
+
+func (c *counting) Execute(task func()) error {
+	task()
+	c.finished.Add(1)
+	return nil
+}
+
+// linearTimer is a timer whose tasks are counted.
+type linearTimer struct {
+	timer interface {
+		hwt.Timer
+		Stats() hwt.Stats
+	}
+	tasks *counting
+}
+
+// rest waits until every task has run. A timeout is counted as expired before
+// its task takes the pair, so that no task is missed once the pairs are gone.
+func (l linearTimer) rest(tb require.TestingT) {
+	require.Eventually(tb, func() bool { return l.tasks.finished.Load() == l.timer.Stats().Expired },
+		time.Minute, time.Millisecond)
+}
+
 // checkLinear records a history of several clients on one key and has it judged.
-func checkLinear(t *testing.T, timer hwt.Timer, clients, steps int, pause func()) {
+func checkLinear(t *testing.T, timer linearTimer, clients, steps int, pause func()) {
 	h := new(history)
-	w, err := keyed.New(timer, h.fire)
+	w, err := keyed.New(timer.timer, h.fire)
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	for client := range clients {
@@ -149,9 +175,9 @@ func checkLinear(t *testing.T, timer hwt.Timer, clients, steps int, pause func()
 	require.Eventually(t, func() bool { // what is near fires; what is far is drained
 		h.do(t, w, clients, opInput{kind: opDrain})
 		return w.Len() == 0
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	w.Stop()
-	time.Sleep(5 * time.Millisecond) // callbacks that have begun
+	timer.rest(t) // callbacks that have begun
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch porcupine.CheckOperationsTimeout(linearModel, h.ops, 20*time.Second) {
@@ -164,14 +190,15 @@ func checkLinear(t *testing.T, timer hwt.Timer, clients, steps int, pause func()
 
 // The clock is the real one, because races are what this is about.
 func TestOperationsOnAKeyAreLinearizable(t *testing.T) {
-	hashed, err := hashedwheel.New(
+	onWheel, onRuntime := new(counting), new(counting)
+	hashed, err := hashedwheel.New(hashedwheel.WithExecutor(onWheel),
 		hashedwheel.WithTickDuration(time.Millisecond), hashedwheel.WithTicksPerWheel(8), hashedwheel.WithSlowTaskThreshold(0))
 	require.NoError(t, err)
 	defer hashed.Stop()
-	runtime, err := runtimetimer.New()
+	runtime, err := runtimetimer.New(runtimetimer.WithExecutor(onRuntime))
 	require.NoError(t, err)
 	defer runtime.Stop()
-	for name, timer := range map[string]hwt.Timer{"hashed": hashed, "runtime": runtime} {
+	for name, timer := range map[string]linearTimer{"hashed": {hashed, onWheel}, "runtime": {runtime, onRuntime}} {
 		t.Run("engine="+name, func(t *testing.T) {
 			for range 60 {
 				checkLinear(t, timer, 4, 10, func() { time.Sleep(rand.N(400 * time.Microsecond)) })

@@ -5,7 +5,6 @@ import (
 	"math"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -293,7 +292,7 @@ func (s *slowTimeout) Reset(delay time.Duration) bool {
 }
 
 func TestSetOfAKnownKeyNeverTakesOverTheDelayOfARacingMove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := &slowTimer{newTimer(t, 512), 200 * time.Millisecond}
 		var firedAfter atomic.Int64
 		begin := time.Now()

@@ -81,7 +81,7 @@ func TestLeaksOfTheSameTextAreReportedOnceAndCounted(t *testing.T) {
 	for range 10 {
 		drop(d, nil)
 	}
-	collectUntil(t, func() bool { return d.Stats().Leaked == 10 })
+	collectUntil(t, func() bool { return allTold(d, reports, 10) })
 	settle(t)
 	assert.Len(t, reports.all(), 1)
 	assert.Equal(t, leak.Stats{Leaked: 10, Duplicates: 9}, d.Stats())
@@ -93,7 +93,7 @@ func TestLeaksOfDifferentTextAreEachReported(t *testing.T) {
 	for _, hint := range []string{"a", "b", "a"} {
 		drop(d, func(tracker *leak.Tracker) { tracker.Record(hint) })
 	}
-	collectUntil(t, func() bool { return d.Stats().Leaked == 3 })
+	collectUntil(t, func() bool { return allTold(d, reports, 3) })
 	settle(t)
 	assert.Len(t, reports.all(), 2)
 	assert.Equal(t, leak.Stats{Leaked: 3, Duplicates: 1}, d.Stats())

@@ -67,6 +67,13 @@ func collectUntil(t testing.TB, done func() bool) {
 	require.FailNow(t, "the collector did not get there")
 }
 
+// allTold reports whether n leaks were found and each was told to s, or found to be
+// known: a leak is counted before that.
+func allTold(d *leak.Detector[resource], s *sink, n int64) bool {
+	stats := d.Stats()
+	return stats.Leaked == n && int64(len(s.all()))+stats.Duplicates == n
+}
+
 // settle collects until what was unreachable at the call has had its cleanup.
 func settle(t testing.TB) {
 	t.Helper()

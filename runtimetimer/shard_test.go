@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/timertest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -41,7 +42,7 @@ func TestGoroutineOfAnOldDeadlineFindsNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			timertest.Bubble(t, func(t *testing.T) {
 				timer := newTimer(t)
 				c := new(counter)
 				timeout, err := timer.NewTimeout(c, time.Minute)
@@ -105,7 +106,7 @@ func TestSpareArmsAreBoundedAndGoWithStop(t *testing.T) {
 }
 
 func TestTaskThatBlocksHoldsUpNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		_, err := timer.AfterFunc(time.Second, func() { time.Sleep(time.Hour) })
 		require.NoError(t, err)

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/internal/timertest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
 func TestTimeoutStringTellsTimeStateAndTask(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		expired, _ := timer.NewTimeout(idle, 8*time.Millisecond)
 		cancelled, _ := timer.NewTimeout(idle, time.Minute)

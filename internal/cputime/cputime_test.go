@@ -15,8 +15,10 @@ func TestBusyLoopUsesProcessorTime(t *testing.T) {
 	if !known {
 		t.Skip("not known on this system")
 	}
-	for began := time.Now(); time.Since(began) < 50*time.Millisecond; {
+	used := time.Duration(0)
+	for began := time.Now(); used == 0 && time.Since(began) < time.Minute; { // some systems count coarsely
+		after, _ := cputime.Now()
+		used = after.Sub(before).Total()
 	}
-	after, _ := cputime.Now()
-	assert.Positive(t, after.Sub(before).Total())
+	assert.Positive(t, used)
 }

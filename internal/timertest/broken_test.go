@@ -65,7 +65,10 @@ func checkNamed(t *testing.T, name string) check {
 
 // fails runs c on an engine with a fault and reports whether it failed.
 func fails(t *testing.T, c check, inject func(*broken)) bool {
-	tb := &recorder{TB: t}
+	tb := &recorder{TB: t, wait: 10 * time.Second}
+	if inject != nil {
+		tb.wait = time.Second / 2
+	}
 	done := make(chan struct{})
 	go func() { // FailNow ends the goroutine.
 		defer close(done)
@@ -79,7 +82,10 @@ func fails(t *testing.T, c check, inject func(*broken)) bool {
 type recorder struct {
 	testing.TB
 	failed atomic.Bool
+	wait   time.Duration // for what must come true. Immutable.
 }
+
+func (r *recorder) patience() time.Duration { return r.wait }
 
 func (r *recorder) Errorf(string, ...any) { r.failed.Store(true) }
 

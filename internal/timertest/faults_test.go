@@ -20,6 +20,9 @@ var faults = []fault{
 	{"early by a nanosecond", delays(func(d time.Duration) time.Duration { return d - 1 }),
 		[]string{"NeverEarlyAndWithinATick", "AnyTickDuration", "OnTimeAmongManyOthers", "DaysPassInABubble"}},
 	{"early by rounding to ticks", delays(func(d time.Duration) time.Duration { return d / time.Millisecond * time.Millisecond }),
+		[]string{"NeverEarlyAndWithinATick"}},
+	// By more than a loaded machine is late with every one.
+	{"at once instead of later", delays(func(time.Duration) time.Duration { return 0 }),
 		[]string{"NeverEarlyAndWithinATick", "NeverEarlyOnTheRealClock"}},
 	{"late by a tick", delays(func(d time.Duration) time.Duration { return max(d, 0) + tick + 1 }),
 		[]string{"NeverEarlyAndWithinATick", "NoDelayRunsAtTheNextOpportunity", "OnTimeAfterIdleHours"}},

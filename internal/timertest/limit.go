@@ -139,8 +139,11 @@ func maximumHolds(tb testing.TB, newTimer Factory) {
 			}
 		})
 		eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
-		for range limit {
-			schedule(tb, e, nothing, time.Hour)
+		for range limit { // A place is free a moment after Pending fell.
+			require.True(tb, eventually(tb, "a place is free", func() bool {
+				_, err := e.NewTimeout(nothing, time.Hour)
+				return err == nil
+			}))
 		}
 		refused(tb, e, limit)
 		e.Stop()

@@ -78,12 +78,12 @@ func dropped(use func(*ballast)) weak.Pointer[ballast] {
 	return weak.Make(task)
 }
 
-// collected asserts that every one of tasks is gone soon after two ticks.
+// collected asserts that every one of tasks is gone some time after two ticks.
 func collected(tb testing.TB, tick time.Duration, tasks []weak.Pointer[ballast]) {
 	tb.Helper()
 	time.Sleep(3 * tick)
 	left := 0
-	for range 50 {
+	eventually(tb, "all collected", func() bool {
 		runtime.GC()
 		left = 0
 		for _, task := range tasks {
@@ -91,11 +91,8 @@ func collected(tb testing.TB, tick time.Duration, tasks []weak.Pointer[ballast])
 				left++
 			}
 		}
-		if left == 0 {
-			return
-		}
-		time.Sleep(tick) // A loaded machine may keep the engine from its tick.
-	}
+		return left == 0
+	})
 	assert.Zero(tb, left, "of %d tasks still referenced", len(tasks))
 }
 
@@ -176,14 +173,10 @@ func stoppedCollectable(tb testing.TB, newTimer Factory) {
 func abandoned(tb testing.TB, newTimer Factory) {
 	gone := weakEngine(tb, newTimer)
 	time.Sleep(5 * realTick)
-	for range 100 {
+	eventually(tb, "the engine collected", func() bool {
 		runtime.GC()
-		if gone.Value() == nil {
-			return
-		}
-		time.Sleep(realTick)
-	}
-	assert.Nil(tb, gone.Value(), "the engine is still referenced")
+		return gone.Value() == nil
+	})
 }
 
 // weakEngine uses an engine, forgets it, and returns what is left of it. It

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/output"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 func unexpected(t *testing.T) func(error) {
@@ -56,7 +57,7 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 }
 
 func TestPrintDoesNotWaitForTheWriter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		w := &slowWriter{}
 		lines := output.NewLines(w, unexpected(t))
 		began := time.Now()

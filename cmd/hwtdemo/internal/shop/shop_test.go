@@ -232,11 +232,21 @@ func TestTimerThatCannotBeMadeIsAnError(t *testing.T) {
 	assert.EqualError(t, err, "no wheel")
 }
 
-// This needs the real clock, or no processor would be used.
+// This needs the real clock, or no processor would be used. The shop closes once
+// the first order is paid, which is after the heap was measured.
 func TestHeapIsMeasuredAtThePeak(t *testing.T) {
 	c := config()
-	c.Orders, c.CheckAfter = 50_000, time.Second
-	r, err := shop.New(c, openWheel).Run(t.Context())
+	c.Orders, c.CheckAfter = 50_000, time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := shop.New(c, openWheel)
+	go func() {
+		for s.Progress().Paid == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	r, err := s.Run(ctx)
 	require.NoError(t, err)
 	require.NotNil(t, r.HeapPerCheck, r.HeapNote)
 	assert.EqualValues(t, 50_000, r.HeapPending)
