@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"log/slog"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/task"
 )
 
 // Tests of the ground rules that no user sees broken before it is too late: each
@@ -199,36 +202,65 @@ func TestEveryStripeCounts(t *testing.T) {
 	}
 }
 
-// together runs f on several goroutines that begin at the same moment.
-func together(n int, f func(i int)) {
-	var ready, all sync.WaitGroup
-	ready.Add(n)
+// together runs f on n goroutines, for round after round. They begin each round
+// as near to one another as they can.
+func together(n, rounds int, f func(i, round int)) {
+	var ready atomic.Int64
+	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			ready.Done()
-			ready.Wait()
-			f(i)
+			for round := range rounds {
+				ready.Add(1)
+				for spins := 1; ready.Load() < int64(n*(round+1)); spins++ {
+					if spins%10_000 == 0 {
+						runtime.Gosched()
+					}
+				}
+				f(i, round)
+			}
 		})
 	}
 	all.Wait()
 }
 
-// Real: a second worker, or a second Stop, would close what is closed.
+// Real: only cores that run at the same time come between two steps. A second
+// worker would close done once more, and a second Stop quit.
 func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
-	for range 2000 {
-		e := newTimer(t, func(c *Config) { c.Tick = time.Millisecond })
-		together(4, func(int) { e.after(t, time.Hour, nothing) })
-		var unprocessed atomic.Int64
-		together(4, func(int) { unprocessed.Add(int64(len(e.Stop()))) })
-		require.EqualValues(t, 4, unprocessed.Load())
+	const n = 2000
+	var cores [n]*Core
+	for i := range cores {
+		cores[i] = newHandle(t).core
 	}
+	together(2, n, func(_, round int) { cores[round].rouse() })
+	var firsts atomic.Int64
+	together(2, n, func(_, round int) {
+		if _, first := cores[round].shut(); first {
+			firsts.Add(1)
+		}
+	})
+	assert.EqualValues(t, n, firsts.Load())
+	for _, c := range cores {
+		c.takeAll()
+		close(c.taken)
+		<-c.done
+	}
+}
+
+// newHandle makes a timer that the test has to stop.
+func newHandle(t *testing.T) *Handle {
+	t.Helper()
+	h := new(Handle)
+	h.Init(nil, Config{Tick: tick, Wheel: &flatWheel{filed: map[*Timeout]filing{}}, Runner: &task.Runner{
+		Logger: slog.New(slog.DiscardHandler),
+	}})
+	return h
 }
 
 // Real: the ends are summed first (S2).
 func TestPendingIsNeverNegative(t *testing.T) {
 	e := newTimer(t)
 	var done atomic.Bool
-	together(3, func(i int) {
+	together(3, 1, func(i, _ int) {
 		if i == 0 {
 			for range 200_000 {
 				if n := e.Pending(); n < 0 {
@@ -246,25 +278,29 @@ func TestPendingIsNeverNegative(t *testing.T) {
 
 // Real: of many ends of one life one wins, whatever Resets come between.
 func TestOfRacingEndsOneWins(t *testing.T) {
-	for range 20_000 {
-		w := newLife(1)
-		var wins atomic.Int64
-		together(3, func(i int) {
-			var ok bool
-			switch i {
-			case 0:
-				_, ok = cancel(&w)
-			case 1:
-				_, ok = expire(&w, 3)
-			case 2:
-				_, _ = rearm(&w, 2)
-				_, ok = cancel(&w)
-			}
-			if ok {
-				wins.Add(1)
-			}
-		})
-		require.EqualValues(t, 1, wins.Load())
-		require.True(t, ended(atomic.LoadInt64(&w)))
+	const n = 20_000
+	var words [n]life
+	var wins [n]atomic.Int64
+	for i := range words {
+		words[i] = newLife(1)
+	}
+	together(2, n, func(i, round int) {
+		w, ok := &words[round], false
+		switch (i + round%3) % 3 {
+		case 0:
+			_, ok = cancel(w)
+		case 1:
+			_, ok = expire(w, 3)
+		case 2:
+			_, _ = rearm(w, 2)
+			_, ok = cancel(w)
+		}
+		if ok {
+			wins[round].Add(1)
+		}
+	})
+	for round := range n {
+		require.EqualValues(t, 1, wins[round].Load())
+		require.True(t, ended(words[round]))
 	}
 }
