@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // Tests of the ground rules that no user sees broken before it is too late: each
@@ -38,7 +39,7 @@ func (w guardedWheel) Next() int64                   { w.check(); return w.flatW
 func (w guardedWheel) All(yield func(*Timeout) bool) { w.check(); w.flatWheel.All(yield) }
 
 func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.core.wheel = guardedWheel{e.wheel, &e.core.mu}
 		ran := 0
@@ -54,7 +55,7 @@ func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
 
 // Between the worker's look at the word and its filing: it must be told again.
 func TestResetWhileTheWorkerFilesIsHeard(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
 		e.wheel.onAdd = func() {
@@ -91,7 +92,7 @@ func TestTokenOfACallerMetOnTheWayToSleepIsTaken(t *testing.T) {
 }
 
 func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		_, first := e.core.shut() // a Stop that gets no further for now
 		require.True(t, first)
@@ -110,7 +111,7 @@ func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
 }
 
 func TestWorkerTellsTheLastOnlyAfterStopTookAll(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.core.shut()
 		var back atomic.Bool
@@ -129,7 +130,7 @@ func TestWorkerTellsTheLastOnlyAfterStopTookAll(t *testing.T) {
 
 // The worker is in a task when Stop comes; what it still reads of due is there.
 func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t, watched, func(c *Config) { c.StopWait = 0 })
 		e.after(t, tick, func() {
 			e.Stop()
@@ -143,7 +144,7 @@ func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
 
 // A Reset to later, which the worker meets, and one to a time that has passed.
 func TestWhatIsRefiledComesAtTheNextTickAtTheEarliest(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, tick, nothing)
 		e.due(t)
@@ -160,7 +161,7 @@ func TestWhatIsRefiledComesAtTheNextTickAtTheEarliest(t *testing.T) {
 }
 
 func TestTrailingWorkerSettlesSomeAllTheSame(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		for range 2 * popAtLeast {
 			e.after(t, time.Hour, nothing)
@@ -173,7 +174,7 @@ func TestTrailingWorkerSettlesSomeAllTheSame(t *testing.T) {
 }
 
 func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
 		time.Sleep(tick)
