@@ -3,8 +3,19 @@
  * starting late, and Stop at any moment. What is in the intake or in the wheel
  * is only counted; a sleep until the next tick always ends.
  *
+ * The intake is two stripes, read, drained and closed one by one. A drain takes
+ * something if it finds anything, and may leave the rest over; and it may take
+ * so long that the next tick is one without a drain.
+ *
  * mutation NO_RECHECK: the worker does not look at the intake once it is asleep
  * mutation RECHECK_FIRST: it looks before it publishes that it is asleep
+ * mutation RECHECK_HALF: it looks at one stripe only
+ * mutation SKIP_STAYS_QUIET: a tick without a drain leaves quiet as it was
+ * mutation SKIP_NO_RECHECK: after such a tick the worker sleeps without looking
+ * mutation SKIP_FOR_EVER: a tick without a drain puts off the next one's, too
+ * mutation LEAVE_QUIETLY: a drain that leaves something over counts as quiet
+ * mutation DRAIN_HALF: a drain visits one stripe only
+ * mutation CLOSE_HALF: Stop closes one stripe only
  * mutation LOOK_BEFORE_PUSH: a caller looks at phase before its push
  * mutation ROUSE_BY_STORE: a caller stores ticking without comparing
  * mutation ALARM_BY_STORE: the worker stores ticking when its alarm comes
@@ -18,19 +29,21 @@
 #ifndef STOPPERS
 #define STOPPERS 1
 #endif
-#ifdef FEW
-#define EACH	1
-#else
-#define EACH	2		/* pushes of each of two producers; one more of one who cancels or resets */
+#ifndef FIRST
+#define FIRST	2		/* pushes of a producer, */
 #endif
-#define PUSHES	(2 * EACH + 1)
+#ifndef SECOND
+#define SECOND	1		/* and of another; there is one more of one who cancels or resets */
+#endif
+#define PUSHES	(FIRST + SECOND + 1)
 
 mtype = { unstarted, ticking, asleep, stopped };
 mtype phase = unstarted;
 chan wake = [2] of { bit };	/* room for two, so that a second one is seen */
 bool quit, taken, done;
-bool mu, closed, wheelGone;
-byte intake, wheel;		/* how many wait there */
+bool mu, wheelGone;
+bool closed[2];
+byte intake[2], wheel;		/* how many wait there */
 
 byte accepted, refused, expired, unprocessed, workers;
 
@@ -78,7 +91,7 @@ inline rouse() {
 
 proctype pusher(byte n) {
 	byte i;
-	bool ok;
+	bool ok, s;
 #ifdef LOOK_BEFORE_PUSH
 	mtype seen;
 #endif
@@ -87,9 +100,13 @@ proctype pusher(byte n) {
 		seen = phase;
 #endif
 		atomic {
+			if			/* its address, which may be any, makes the stripe */
+			:: s = 0
+			:: s = 1
+			fi;
 			if
-			:: closed -> refused++; goto next
-			:: else -> intake++; accepted++
+			:: closed[s] -> refused++; s = 0; goto next
+			:: else -> intake[s]++; accepted++; s = 0
 			fi
 		}
 		if
@@ -119,8 +136,48 @@ inline takeToken() {
 #endif
 }
 
+inline beginDrain() {
+	atomic {
+#ifdef SKIP_NO_RECHECK
+		skipped = false;
+#endif
+		quiet = true; idle = true;
+		if
+		:: scarce = true
+		:: scarce = false
+		fi
+	}
+}
+
+/* transfer and settleChanged at one stripe, either of which the cap, or the end of the tick, may stop */
+inline visit(s) {
+	atomic {
+		if
+		:: intake[s] > 0 ->
+			idle = false;
+#ifdef LEAVE_QUIETLY
+			quiet = scarce;
+#else
+			quiet = false;
+#endif
+			if
+			:: scarce && tired
+			:: scarce && !tired -> intake[s]--; wheel++; tired = true
+			:: !scarce -> wheel = wheel + intake[s]; intake[s] = 0
+			fi
+		:: else
+		fi
+	}
+}
+
 proctype worker() {
 	bool ok, quiet;
+	bool late;				/* the latest drain took long: now < drainFrom */
+	bool scarce, tired;			/* a drain takes one only; it has */
+#ifdef SKIP_NO_RECHECK
+	bool skipped;
+#endif
+	bool idle;				/* for the proof: the latest tick visited every stripe and found nothing */
 	atomic { workers++; assert(workers == 1) }
 	do
 	::	/* sleep */
@@ -128,9 +185,12 @@ proctype worker() {
 		:: quiet ->				/* and the wheel's next tick is far */
 #ifdef RECHECK_FIRST
 			if
-			:: intake > 0 -> goto soon
+			:: intake[0] + intake[1] > 0 -> goto soon
 			:: else
 			fi;
+#endif
+#ifndef SKIP_NO_RECHECK
+			assert(idle);			/* or callers would rouse it tick by tick */
 #endif
 			swap(ticking, asleep);
 			if
@@ -138,7 +198,18 @@ proctype worker() {
 			:: else
 			fi;
 #if !defined(NO_RECHECK) && !defined(RECHECK_FIRST)
-			lock(); ok = (intake == 0); unlock();
+# ifdef SKIP_NO_RECHECK
+			if
+			:: skipped -> goto doze
+			:: else
+			fi;
+# endif
+			lock();			/* intakeEmpty */
+			ok = (intake[0] == 0);
+# ifndef RECHECK_HALF
+			ok = (ok && intake[1] == 0);
+# endif
+			unlock();
 			if
 			:: ok -> goto doze
 			:: else
@@ -181,15 +252,41 @@ tick:		/* catchUp, prepare */
 		:: wheelGone || phase == stopped -> unlock(); goto over
 		:: else
 		fi;
+		if			/* drain */
+		:: late ->
+#if !defined(SKIP_STAYS_QUIET) && !defined(SKIP_NO_RECHECK)
+			quiet = false;
+#endif
+#ifdef SKIP_NO_RECHECK
+			skipped = true;
+#endif
+#ifndef SKIP_FOR_EVER
+			late = false;
+#endif
+			idle = false
+		:: else ->
+			if		/* each comes first in its turn */
+			:: beginDrain(); visit(0);
+#ifndef DRAIN_HALF
+			   visit(1)
+			:: beginDrain(); visit(1); visit(0)
+#endif
+			fi;
+			atomic {
+				scarce = false; tired = false;
+				if
+				:: late = true
+				:: late = false
+				fi
+			}
+		fi;
 		atomic {
 			if			/* expire: all that is due, or nothing yet */
 			:: expired = expired + wheel; wheel = 0
 			:: true
 			fi;
-			quiet = (intake == 0);
-			wheel = wheel + intake; intake = 0
+			unlock()
 		}
-		unlock()
 	od;
 over:
 	taken;					/* takeLast */
@@ -209,14 +306,17 @@ proctype stopper() {
 	:: was == stopped -> goto wait
 	:: else
 	fi;
-	closed = true;
+	closed[0] = true;
+#ifndef CLOSE_HALF
+	closed[1] = true;
+#endif
 #ifndef NO_QUIT
 	quit = true;
 #endif
 	lock();
 	atomic {
-		unprocessed = unprocessed + intake + wheel;
-		intake = 0; wheel = 0; wheelGone = true
+		unprocessed = unprocessed + intake[0] + intake[1] + wheel;
+		intake[0] = 0; intake[1] = 0; wheel = 0; wheelGone = true
 	}
 	unlock();
 	assert(!taken);
@@ -238,17 +338,17 @@ wait:	taken;
 active proctype watcher() {
 	byte i;
 	atomic {
-		run pusher(EACH); run pusher(EACH); run pusher(1);
+		run pusher(FIRST); run pusher(SECOND); run pusher(1);
 #if STOPPERS > 0
 		for (i : 1 .. STOPPERS) { run stopper() }
 #endif
 	}
 	timeout;
-	assert(intake == 0 && wheel == 0);
+	assert(intake[0] == 0 && intake[1] == 0 && wheel == 0);
 	assert(accepted + refused == PUSHES);
 	assert(accepted == expired + unprocessed);
 	assert(STOPPERS == 0 || (done && phase == stopped && _nr_pr == 1))
 }
 
 /* Without Stop, nothing that was pushed waits for ever. Checked with STOPPERS=0. */
-ltl served { [] ((intake > 0) -> <> (intake == 0)) }
+ltl served { [] ((intake[0] + intake[1] > 0) -> <> (intake[0] + intake[1] == 0)) }

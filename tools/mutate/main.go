@@ -22,7 +22,7 @@ func main() {
 	root := flag.String("root", "..", "the `directory` of the library")
 	only := flag.String("only", "", "take the mutants whose file or promise contains this `text`")
 	jobs := flag.Int("jobs", min(runtime.NumCPU(), 4), "mutants tried at the same time")
-	patience := flag.Duration("patience", time.Minute, "tests that take longer hang, which is a way to go red")
+	patience := flag.Duration("patience", 10*time.Minute, "how long tests may take before anything is broken; after that, five times what they took, and half a minute")
 	list := flag.Bool("list", false, "only list the mutants")
 	flag.Parse()
 
@@ -65,8 +65,12 @@ func try(root string, all []mutant, jobs int, patience time.Duration) error {
 		defer t.remove()
 		trees[i] = t
 	}
-	if err := trees[0].sound(all); err != nil {
+	took, err := trees[0].sound(all)
+	if err != nil {
 		return err
+	}
+	for _, t := range trees {
+		t.took = took
 	}
 	verdicts := make(map[fate]int)
 	for v := range tryEach(trees, all) {

@@ -11,7 +11,7 @@ type mutant struct {
 
 // mutants returns all of them.
 func mutants() (all []mutant) {
-	for _, part := range [][]mutant{lives, workers, stops, bounds, wheels, queues, tasks, runtimeTimers, others} {
+	for _, part := range [][]mutant{lives, workers, stops, bounds, wheels, queues, tasks, runtimeTimers, others, guards, extras} {
 		all = append(all, part...)
 	}
 	return all

@@ -13,7 +13,8 @@ import (
 // tree is a copy of the library, to be broken.
 type tree struct {
 	dir      string
-	patience time.Duration
+	patience time.Duration            // with tests that were not measured
+	took     map[string]time.Duration // how long the sound tests took, by their key
 }
 
 // skipped are the folders that no library test needs.
@@ -54,20 +55,33 @@ func copyTree(root string, patience time.Duration) (*tree, error) {
 func (t *tree) remove() { _ = os.RemoveAll(t.dir) }
 
 // sound runs all the tests on the library as it is: a test that is red anyway
-// catches nothing.
-func (t *tree) sound(all []mutant) error {
-	tried := make(map[string]bool)
+// catches nothing. It returns how long each took, which says when one hangs on
+// this machine.
+func (t *tree) sound(all []mutant) (took map[string]time.Duration, err error) {
+	took = make(map[string]time.Duration)
 	for _, m := range all {
-		key := strings.Join(m.tests, " ") + m.run
-		if tried[key] {
+		if _, tried := took[m.key()]; tried {
 			continue
 		}
-		tried[key] = true
+		began := time.Now()
 		if out, err := t.test(m); err != nil {
-			return fmt.Errorf("the tests fail before anything is broken:\n%s", out)
+			return nil, fmt.Errorf("the tests fail before anything is broken:\n%s", out)
 		}
+		took[m.key()] = time.Since(began)
 	}
-	return nil
+	return took, nil
+}
+
+// key tells one choice of tests from another.
+func (m mutant) key() string { return strings.Join(m.tests, " ") + " " + m.run }
+
+// limit is how long the tests of m may take: much longer than on the sound
+// library, and some more for a machine that others keep busy.
+func (t *tree) limit(m mutant) time.Duration {
+	if took, measured := t.took[m.key()]; measured {
+		return 5*took + 30*time.Second
+	}
+	return t.patience
 }
 
 // chances is how often the tests may miss a mutant: some are caught by goroutines
@@ -109,7 +123,7 @@ func (t *tree) try(m mutant) (v verdict) {
 
 // test runs the tests that have to notice m.
 func (t *tree) test(m mutant) (out string, err error) {
-	args := []string{"test", "-short", "-failfast", "-vet=off", "-timeout", t.patience.String(), "-run", m.run}
+	args := []string{"test", "-short", "-failfast", "-vet=off", "-timeout", t.limit(m).String(), "-run", m.run}
 	return t.run(append(args, m.tests...)...)
 }
 
