@@ -68,8 +68,14 @@ var workers = []mutant{
 	{
 		file: "internal/engine/drain.go", tests: engine, run: "Drain",
 		breaks: "draining takes half of the worker's time at most",
-		from:   `c.drainFrom = end + (end - now)`,
+		from:   `c.drainFrom = end + min(end-now, c.tickDur+int64(maxRest))`,
 		to:     `c.drainFrom = end`,
+	},
+	{
+		file: "internal/engine/drain.go", tests: engine, run: "Drain",
+		breaks: "a pause while draining holds up nothing after it",
+		from:   `c.drainFrom = end + min(end-now, c.tickDur+int64(maxRest))`,
+		to:     `c.drainFrom = end + (end - now)`,
 	},
 	{
 		file: "internal/engine/drain.go", tests: engine, run: "Drain",
