@@ -28,16 +28,16 @@ type Engine interface {
 
 // Kind describes an engine: what it is and what it can do.
 type Kind struct {
-	Name    string // as in --engines, tables and plots
-	Package string // import path, or what else it is
-	Version string // empty for ours and for the standard library's
-	Setting string // how it was made
-	Ours    bool
-	Foreign bool // not in Go: measured by a harness of its own
-	Resets  bool // has a reset, or a move
-	Verdict bool // a cancel tells whether it came in time
-	Slow    bool // takes up to a minute to be filled with ten million
-	Tick    time.Duration
+	Name    string        `json:"name"`              // as in --engines, tables and plots
+	Package string        `json:"package"`           // import path, or what else it is
+	Version string        `json:"version,omitempty"` // empty for ours and for the standard library's
+	Setting string        `json:"setting"`           // how it was made
+	Ours    bool          `json:"ours,omitempty"`
+	Foreign bool          `json:"foreign,omitempty"` // not in Go: measured by a harness of its own
+	Resets  bool          `json:"resets,omitempty"`  // has a reset, or a move
+	Verdict bool          `json:"verdict,omitempty"` // a cancel tells whether it came in time
+	Slow    bool          `json:"slow,omitempty"`    // takes up to a minute to be filled with ten million
+	Tick    time.Duration `json:"tick,omitempty"`
 
 	// New makes a running timer. Nil for foreign engines.
 	New func() (Engine, error) `json:"-"`
