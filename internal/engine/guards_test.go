@@ -228,23 +228,24 @@ func together(n, rounds int, f func(i, round int)) {
 // worker would close done once more, and a second Stop quit.
 func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
 	const n = 2000
-	var cores [n]*Core
-	for i := range cores {
-		cores[i] = newHandle(t).core
+	var handles [n]*Handle
+	for i := range handles {
+		handles[i] = newHandle(t)
 	}
-	together(2, n, func(_, round int) { cores[round].rouse() })
+	together(2, n, func(_, round int) { handles[round].core.rouse() })
 	var firsts atomic.Int64
 	together(2, n, func(_, round int) {
-		if _, first := cores[round].shut(); first {
+		if _, first := handles[round].core.shut(); first {
 			firsts.Add(1)
 		}
 	})
 	assert.EqualValues(t, n, firsts.Load())
-	for _, c := range cores {
-		c.takeAll()
-		close(c.taken)
-		<-c.done
+	for _, h := range handles {
+		h.core.takeAll()
+		close(h.core.taken)
+		<-h.core.done
 	}
+	runtime.KeepAlive(&handles) // a timer that was collected would have been stopped
 }
 
 // newHandle makes a timer that the test has to stop.
