@@ -1,23 +1,11 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
 
-// chunkLen makes a chunk 96 bytes on 64-bit machines, a size class of the
-// allocator: 10.7 bytes an entry, and little waste in a bucket of few.
-const chunkLen = 9
-
-// maxSpare bounds the emptied chunks kept for reuse, 96 KiB.
-const maxSpare = 1024
-
-// chunk is a piece of a bucket. Waiting timeouts are passed over by their tags
-// alone, which lie side by side: a rotation touches no timeout that stays.
-type chunk struct {
-	next     *chunk // older than this one, and full
-	bucket   uint32
-	n        uint8
-	tags     [chunkLen]uint8
-	timeouts [chunkLen]*Timeout
-}
+	"github.com/hashedwheel/hwt/internal/prefetch"
+)
 
 // Buckets is an array of sets of timeouts, each timeout with a tag of eight
 // bits: what is left of the remaining rounds once the wheel's size is divided
@@ -26,39 +14,51 @@ type chunk struct {
 //
 // The zero value has no buckets; Grow makes some. Guarded by Core.mu.
 type Buckets struct {
-	heads  []*chunk
+	heads  []chunkID // of each bucket, its first chunk; none if it is empty
+	chunks chunks
 	count  int // of timeouts in all buckets
-	spare  *chunk
-	spares int
+}
+
+// place is where a timeout waits. The zero value is nowhere.
+type place struct {
+	chunk chunkID
+	entry uint8
 }
 
 // Count returns how many timeouts there are in all buckets.
 func (b *Buckets) Count() int { return b.count }
 
 // Grow makes n buckets more.
-func (b *Buckets) Grow(n int) { b.heads = append(b.heads, make([]*chunk, n)...) }
+func (b *Buckets) Grow(n int) { b.heads = append(b.heads, make([]chunkID, n)...) }
 
 // IsEmpty reports whether bucket i holds nothing.
-func (b *Buckets) IsEmpty(i uint32) bool { return b.heads[i] == nil }
+func (b *Buckets) IsEmpty(i uint32) bool { return b.heads[i] == 0 }
 
 // Add puts t into bucket i.
 func (b *Buckets) Add(i uint32, t *Timeout, tag uint8) {
-	c := b.heads[i]
+	id := b.heads[i]
+	var c *chunk
+	if id != 0 {
+		c = b.chunks.at(id)
+	}
 	if c == nil || c.n == chunkLen {
-		c = b.newChunk(i)
+		id, c = b.chunks.take()
+		c.bucket, c.next = i, b.heads[i]
+		b.heads[i] = id
 	}
 	c.tags[c.n], c.timeouts[c.n] = tag, t
+	t.place = place{id, c.n}
 	c.n++
 	b.count++
-	t.place = c
 }
 
 // Remove takes t out of its bucket and returns which one that was.
 func (b *Buckets) Remove(t *Timeout) (i uint32) {
-	c := t.place
-	b.vacate(c, uint8(slices.Index(c.timeouts[:c.n], t)))
-	t.place = nil
-	return c.bucket
+	at := t.place
+	t.place = place{}
+	i = b.chunks.at(at.chunk).bucket
+	b.vacate(at)
+	return i
 }
 
 // Sift takes the timeouts tagged tag out of bucket i and appends them to taken,
@@ -69,17 +69,21 @@ func (b *Buckets) Sift(i uint32, tag uint8, taken []*Timeout) (_ []*Timeout, nea
 	from := len(taken)
 	// From the newest entry to the oldest. What vacate moves into a hole comes
 	// from the first chunk's end, which by then is known to stay.
-	for c := b.heads[i]; c != nil; {
-		older := c.next // vacate may free c
+	for id := b.heads[i]; id != 0; {
+		c := b.chunks.at(id)
+		older := c.next // vacate may give c back
+		if older != 0 {
+			prefetch.Lines(unsafe.Pointer(b.chunks.at(older)))
+		}
 		for j := c.n; j > 0; j-- {
 			if gap := c.tags[j-1] - tag; gap == 0 {
 				taken = append(taken, c.timeouts[j-1])
-				b.vacate(c, j-1)
+				b.vacate(place{id, j - 1})
 			} else if nearest == 0 || gap < nearest {
 				nearest = gap
 			}
 		}
-		c = older
+		id = older
 	}
 	slices.Reverse(taken[from:])
 	return taken, nearest
@@ -87,55 +91,34 @@ func (b *Buckets) Sift(i uint32, tag uint8, taken []*Timeout) (_ []*Timeout, nea
 
 // All yields every timeout in every bucket. The loop must not change them.
 func (b *Buckets) All(yield func(*Timeout) bool) {
-	for _, c := range b.heads {
-		for ; c != nil; c = c.next {
+	for _, id := range b.heads {
+		for id != 0 {
+			c := b.chunks.at(id)
 			for _, t := range c.timeouts[:c.n] {
 				if !yield(t) {
 					return
 				}
 			}
+			id = c.next
 		}
 	}
 }
 
-// vacate fills entry j of c with the last entry of the bucket's first chunk.
-func (b *Buckets) vacate(c *chunk, j uint8) {
+// vacate fills the entry at hole with the last entry of its bucket's first chunk.
+func (b *Buckets) vacate(hole place) {
 	b.count--
-	first := b.heads[c.bucket]
+	c := b.chunks.at(hole.chunk)
+	head := b.heads[c.bucket]
+	first := b.chunks.at(head)
 	first.n--
-	last := first.n
-	if first != c || last != j {
-		moved := first.timeouts[last]
-		c.tags[j], c.timeouts[j] = first.tags[last], moved
-		if first != c {
-			moved.place = c
-		}
+	if last := (place{head, first.n}); last != hole {
+		moved := first.timeouts[last.entry]
+		c.tags[hole.entry], c.timeouts[hole.entry] = first.tags[last.entry], moved
+		moved.place = hole
 	}
-	first.timeouts[last] = nil
-	if last == 0 {
+	first.timeouts[first.n] = nil
+	if first.n == 0 {
 		b.heads[c.bucket] = first.next
-		b.free(first)
-	}
-}
-
-func (b *Buckets) newChunk(i uint32) *chunk {
-	c := b.spare
-	if c == nil {
-		c = new(chunk)
-	} else {
-		b.spare = c.next
-		b.spares--
-	}
-	c.bucket, c.next = i, b.heads[i]
-	b.heads[i] = c
-	return c
-}
-
-func (b *Buckets) free(c *chunk) {
-	c.next = nil
-	if b.spares < maxSpare {
-		c.next = b.spare
-		b.spare = c
-		b.spares++
+		b.chunks.give(head)
 	}
 }

@@ -16,7 +16,7 @@ func TestLayoutFillsSizeClassesOf64BitMachines(t *testing.T) {
 	if strconv.IntSize != 64 {
 		t.Skip("sizes are those of 64-bit machines")
 	}
-	assert.EqualValues(t, 96, unsafe.Sizeof(chunk{}))
+	assert.EqualValues(t, 128, unsafe.Sizeof(chunk{}), "two cache lines")
 	assert.EqualValues(t, 48, unsafe.Sizeof(Timeout{}))
 	assert.Zero(t, unsafe.Offsetof(Timeout{}.life), "atomics of 64 bits want to be first on 32-bit machines")
 }
@@ -57,7 +57,7 @@ func (m *bucketModel) remove(t *rapid.T) {
 	}
 	timeout := rapid.SampledFrom(left).Draw(t, "timeout")
 	require.Equal(t, m.in[timeout].bucket, m.b.Remove(timeout))
-	require.Nil(t, timeout.place, "a removed timeout keeps no bucket alive")
+	require.Zero(t, timeout.place)
 	m.plain[m.in[timeout].bucket] = false
 	delete(m.in, timeout)
 }
@@ -112,14 +112,18 @@ func (m *bucketModel) check(t *rapid.T) {
 	for _, timeout := range all {
 		at, in := m.in[timeout]
 		require.True(t, in)
-		require.Equal(t, at.bucket, timeout.place.bucket)
+		c := m.b.chunks.at(timeout.place.chunk)
+		require.Equal(t, at.bucket, c.bucket)
+		require.Same(t, timeout, c.timeouts[timeout.place.entry])
 		used[at.bucket] = true
 	}
 	for i := range m.n {
 		require.Equal(t, used[i], !m.b.IsEmpty(uint32(i)))
-		for c := m.b.heads[i]; c != nil; c = c.next {
+		for id := m.b.heads[i]; id != 0; {
+			c := m.b.chunks.at(id)
 			require.Positive(t, c.n, "no empty chunk stays in a bucket")
-			require.True(t, c == m.b.heads[i] || c.n == chunkLen, "only the first chunk is partly filled")
+			require.True(t, id == m.b.heads[i] || c.n == chunkLen, "only the first chunk is partly filled")
+			id = c.next
 			for j := range chunkLen {
 				require.Equal(t, j < int(c.n), c.timeouts[j] != nil, "an entry that is free refers to nothing")
 			}
@@ -136,6 +140,42 @@ func TestBucketsAreSetsOfTaggedTimeouts(t *testing.T) {
 	})
 }
 
+func TestTimeoutsOfABucketKnowTheirPlaces(t *testing.T) {
+	var b Buckets
+	b.Grow(1)
+	var in []*Timeout
+	for range 3*chunkLen + 2 {
+		in = append(in, new(Timeout))
+		b.Add(0, in[len(in)-1], 0)
+	}
+	for len(in) > 0 {
+		for _, timeout := range in {
+			require.Same(t, timeout, b.chunks.at(timeout.place.chunk).timeouts[timeout.place.entry])
+		}
+		middle := len(in) / 2
+		require.Zero(t, b.Remove(in[middle]))
+		in = slices.Delete(in, middle, middle+1)
+	}
+}
+
+func TestSiftKeepsTheOrderOfAdding(t *testing.T) {
+	var b Buckets
+	b.Grow(1)
+	var want []*Timeout
+	for i := range 3*chunkLen + 2 {
+		timeout := new(Timeout)
+		if b.Add(0, timeout, uint8(i%2)); i%2 == 1 {
+			want = append(want, timeout)
+		}
+	}
+	got, gap := b.Sift(0, 1, nil)
+	require.EqualValues(t, 255, gap)
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Same(t, want[i], got[i])
+	}
+}
+
 func TestAllStopsWhenTheLoopDoes(t *testing.T) {
 	var b Buckets
 	b.Grow(2)
@@ -149,29 +189,4 @@ func TestAllStopsWhenTheLoopDoes(t *testing.T) {
 		}
 	}
 	assert.Len(t, slices.Collect(maps.Keys(seen)), 25)
-}
-
-func TestEmptiedChunksAreUsedAgainButNotHoarded(t *testing.T) {
-	var b Buckets
-	b.Grow(1)
-	fill := func(n int) {
-		for range n {
-			b.Add(0, new(Timeout), 0)
-		}
-	}
-	fill(2 * maxSpare * chunkLen)
-	b.Sift(0, 0, nil)
-	assert.Equal(t, maxSpare, b.spares)
-	chunks := 0
-	for c := b.spare; c != nil; c = c.next {
-		chunks++
-		assert.Zero(t, c.n)
-		assert.Equal(t, [chunkLen]*Timeout{}, c.timeouts)
-	}
-	assert.Equal(t, maxSpare, chunks)
-	timeout := new(Timeout)
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		b.Add(0, timeout, 0)
-		b.Remove(timeout)
-	}))
 }

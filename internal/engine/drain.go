@@ -108,7 +108,7 @@ func (c *Core) pop(q *mpsc.Queue[Timeout]) *Timeout {
 // the wheel for its deadline, or it is forgotten. It returns whether it waits.
 func (c *Core) settle(t *Timeout) bool {
 	w := dequeue(&t.life)
-	if t.place != nil {
+	if t.place != (place{}) {
 		c.wheel.Remove(t)
 	}
 	if ended(w) {

@@ -49,7 +49,7 @@ const prefetchAhead = 8
 // what an expiry cost.
 func (c *Core) prefetch(i int) {
 	if i < len(c.due) {
-		prefetch.Line(dataOf(c.due[i].task))
+		prefetch.Lines(dataOf(c.due[i].task))
 	}
 }
 

@@ -54,21 +54,21 @@ func (w *flatWheel) MoveTo(tick int64) {
 
 func (w *flatWheel) Add(t *Timeout, tick int64) {
 	_, twice := w.filed[t]
-	w.fault(!twice && t.place == nil, "added twice")
+	w.fault(!twice && t.place == place{}, "added twice")
 	w.fault(tick >= w.tick, "added for %d at %d", tick, w.tick)
 	w.adds++
 	if w.onAdd != nil {
 		w.onAdd()
 	}
 	w.filed[t] = filing{tick, w.adds}
-	t.place = new(chunk)
+	t.place = place{chunk: 1}
 }
 
 func (w *flatWheel) Remove(t *Timeout) {
 	_, in := w.filed[t]
 	w.fault(in, "removed what is not there")
 	delete(w.filed, t)
-	t.place = nil
+	t.place = place{}
 }
 
 func (w *flatWheel) Expire(due []*Timeout) []*Timeout {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +38,7 @@ func (c *Core) shut() (was phase, first bool) {
 }
 
 // swept is the place of the timeouts that Stop ended.
-var swept = new(chunk)
+var swept = place{chunk: math.MaxUint32}
 
 // takeAll ends every pending timeout. The worker may be in the middle of users'
 // code meanwhile; it will find no wheel, and nothing left in due.
@@ -49,8 +50,6 @@ func (c *Core) takeAll() (unprocessed []hwt.Timeout) {
 		if _, ok := cancel(&t.life); ok {
 			t.place = swept
 			unprocessed = append(unprocessed, t)
-		} else if t.place != swept {
-			t.place = nil // so that one timeout does not keep its bucket alive
 		}
 		return true
 	}

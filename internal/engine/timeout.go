@@ -14,10 +14,10 @@ import (
 // bytes on 64-bit machines, a size class of the allocator, filled to the last.
 type Timeout struct {
 	life   life               // Atomic: written by callers and the worker, by the rules of life.go. First, so that it is aligned on 32-bit machines.
+	place  place              // where it waits in the wheel. Guarded by Core.mu.
 	link   mpsc.Link[Timeout] // Belongs to the queue that holds the timeout.
-	handle *Handle            // Immutable after NewTimeout. Keeps the timer alive while this is pending.
 	task   hwt.TimerTask      // Immutable after NewTimeout.
-	place  *chunk             // where it waits in the wheel, nil if it does not. Guarded by Core.mu.
+	handle *Handle            // Immutable after NewTimeout. Keeps the timer alive while this is pending.
 }
 
 var _ hwt.Timeout = (*Timeout)(nil)

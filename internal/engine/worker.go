@@ -6,6 +6,9 @@ import (
 	"runtime/pprof"
 	"sync/atomic"
 	"time"
+	"unsafe"
+
+	"github.com/hashedwheel/hwt/internal/prefetch"
 )
 
 // Ground rules
@@ -110,8 +113,11 @@ func (c *Core) expire() {
 	c.due = c.wheel.Expire(c.due)
 	now := c.tick * c.tickDur
 	kept := c.due[:0]
-	for _, t := range c.due {
-		t.place = nil
+	for i, t := range c.due {
+		if ahead := i + prefetchAhead; ahead < len(c.due) {
+			prefetch.Lines(unsafe.Pointer(c.due[ahead]))
+		}
+		t.place = place{}
 		switch w := atomic.LoadInt64(&t.life); {
 		case ended(w): // cancelled, and in a queue to be settled
 		case deadlineOf(w) > now:

@@ -182,8 +182,38 @@ var workers = []mutant{
 	{
 		file: "internal/engine/bucket.go", tests: engine,
 		breaks: "a timeout that is moved within its bucket knows its place",
-		from:   `			moved.place = c`,
-		to:     `			moved.place = first`,
+		from:   `		moved.place = hole`,
+		to:     `		moved.place = last`,
+	},
+	{
+		file: "internal/engine/chunks.go", tests: engine, run: "Chunk|Slab|Bucket",
+		breaks: "a full slab has no chunk to spare",
+		from:   `	if sl.used++; sl.used == slabLen {`,
+		to:     `	if sl.used++; sl.used > slabLen {`,
+	},
+	{
+		file: "internal/engine/chunks.go", tests: engine, run: "Chunk|Slab|Bucket",
+		breaks: "a chunk is taken once",
+		from:   `	sl.free = c.next`,
+		to:     `	sl.free = id`,
+	},
+	{
+		file: "internal/engine/chunks.go", tests: engine, run: "Chunk|Slab|Bucket",
+		breaks: "chunks are taken where the first is to spare",
+		from:   `	s.lowest = min(s.lowest, i/64)`,
+		to:     `	s.lowest = max(s.lowest, i/64)`,
+	},
+	{
+		file: "internal/engine/chunks.go", tests: engine, run: "Chunk|Slab|Bucket",
+		breaks: "of two empty slabs the last goes back",
+		from:   `	last := max(i, s.idle-1)`,
+		to:     `	last := min(i, s.idle-1)`,
+	},
+	{
+		file: "internal/engine/chunks.go", tests: engine, run: "Chunk|Slab|Bucket",
+		breaks: "a slab that fills again is not the empty one that is kept",
+		from:   `	if s.idle == i+1 {`,
+		to:     `	if s.idle == i {`,
 	},
 	{
 		file: "internal/engine/bucket.go", tests: engine,

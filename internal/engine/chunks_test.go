@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// chunkModel drives a store of chunks and a set side by side.
+type chunkModel struct {
+	s     chunks
+	taken []chunkID
+	in    map[chunkID]bool
+}
+
+func (m *chunkModel) take(t *rapid.T) {
+	for range rapid.SampledFrom([]int{1, 7, slabLen, 3 * slabLen}).Draw(t, "n") {
+		id, c := m.s.take()
+		if id == 0 || m.in[id] || c != m.s.at(id) || c.n != 0 || c.timeouts != [chunkLen]*Timeout{} {
+			t.Fatalf("took chunk %d, %v: taken already, or not empty", id, *c)
+		}
+		m.in[id] = true
+		m.taken = append(m.taken, id)
+	}
+}
+
+func (m *chunkModel) give(t *rapid.T) {
+	if len(m.taken) == 0 {
+		t.Skip("none")
+	}
+	from := rapid.IntRange(0, len(m.taken)-1).Draw(t, "from")
+	to := min(len(m.taken), from+rapid.SampledFrom([]int{1, 7, slabLen, 3 * slabLen}).Draw(t, "n"))
+	for _, id := range m.taken[from:to] {
+		m.s.give(id)
+		delete(m.in, id)
+	}
+	m.taken = append(m.taken[:from:from], m.taken[to:]...)
+}
+
+func (m *chunkModel) check(t *rapid.T) {
+	used := make([]int, len(m.s.slabs))
+	for id := range m.in {
+		used[int(id-1)/slabLen]++
+	}
+	idle := 0
+	for i, sl := range m.s.slabs {
+		require.EqualValues(t, used[i], sl.used)
+		require.Equal(t, sl.used < slabLen, m.s.open[i/64]>>(i%64)&1 == 1, "open")
+		if sl.used == 0 && sl.chunks != nil {
+			idle++
+			require.Equal(t, i+1, m.s.idle)
+		}
+	}
+	require.LessOrEqual(t, idle, 1, "empty slabs go back, but for one")
+	for i := range m.s.lowest {
+		require.Zero(t, m.s.open[i])
+	}
+}
+
+func TestChunksAreGivenToOneAtATime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &chunkModel{in: map[chunkID]bool{}}
+		t.Repeat(map[string]func(*rapid.T){"take": m.take, "give": m.give, "": m.check})
+	})
+}
+
+func TestChunksAreTakenWhereTheFirstIsToSpare(t *testing.T) {
+	var s chunks
+	for range 65 * slabLen {
+		s.take()
+	}
+	s.give(64*slabLen + 3)
+	s.give(2*slabLen + 5)
+	for _, want := range []chunkID{2*slabLen + 5, 64*slabLen + 3, 65*slabLen + 1} {
+		id, _ := s.take()
+		assert.Equal(t, want, id)
+	}
+}
+
+func TestOfEmptySlabsTheFirstIsKept(t *testing.T) {
+	var s chunks
+	for range 3 * slabLen {
+		s.take()
+	}
+	empty := func(slab int) {
+		for i := range slabLen {
+			s.give(chunkID(slab*slabLen + i + 1))
+		}
+	}
+	empty(1)
+	empty(2)
+	require.NotNil(t, s.slabs[1].chunks)
+	require.Nil(t, s.slabs[2].chunks)
+	empty(0)
+	require.NotNil(t, s.slabs[0].chunks)
+	require.Nil(t, s.slabs[1].chunks)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		id, _ := s.take()
+		s.give(id)
+	}), "whoever comes and goes alone finds it")
+}
