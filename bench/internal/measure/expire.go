@@ -21,22 +21,15 @@ const unfired = math.MinInt64
 // the second and of what it takes to catch up, with the task's own reading of
 // the clock.
 func expire(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	late := make([]atomic.Int64, s.N)
-	var fired, repeated atomic.Int64
 	// All must be scheduled before the first comes due.
 	lead := 2*time.Second + time.Duration(s.N)*5*time.Microsecond
 	start := time.Now()
+	x := &expiry{start: start, late: make([]atomic.Int64, s.N)}
 	r := rand.New(rand.NewPCG(1, 2))
-	for i := range late {
-		late[i].Store(unfired)
+	for i := range x.late {
+		x.late[i].Store(unfired)
 		deadline := lead + time.Duration(r.Int64N(int64(time.Second)))
-		e.Schedule(deadline-time.Since(start), func() {
-			if late[i].Swap(int64(time.Since(start)-deadline)) == unfired {
-				fired.Add(1)
-			} else {
-				repeated.Add(1)
-			}
-		})
+		e.Schedule(deadline-time.Since(start), func() { x.fire(i, deadline) })
 	}
 	runtime.GC()
 	if time.Since(start) > lead {
@@ -44,14 +37,29 @@ func expire(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	}
 	time.Sleep(lead - 50*time.Millisecond - time.Since(start))
 	used := proc.Now()
-	for fired.Load() < int64(s.N) && time.Since(start) < lead+s.Span {
+	for x.fired.Load() < int64(s.N) && time.Since(start) < lead+s.Span {
 		time.Sleep(10 * time.Millisecond)
 	}
 	cpu := proc.Now().Sub(used).CPU
-	sample := spread(late)
+	sample := spread(x.late)
 	sample.Metrics[spec.CPUNs] = float64(cpu) / float64(s.N)
-	sample.Metrics[spec.Repeated] = float64(repeated.Load())
+	sample.Metrics[spec.Repeated] = float64(x.repeated.Load())
 	return sample
+}
+
+// expiry is what the tasks share: so each takes little memory of its own.
+type expiry struct {
+	start           time.Time
+	late            []atomic.Int64 // of each, in nanoseconds
+	fired, repeated atomic.Int64
+}
+
+func (x *expiry) fire(i int, deadline time.Duration) {
+	if x.late[i].Swap(int64(time.Since(x.start)-deadline)) == unfired {
+		x.fired.Add(1)
+	} else {
+		x.repeated.Add(1)
+	}
 }
 
 // spread returns how the lateness of those that fired is distributed.
