@@ -75,6 +75,17 @@ func (w *wheel) Remove(t *engine.Timeout) {
 	}
 }
 
+// Prefetch implements engine.Wheel.
+func (w *wheel) Prefetch(moves []engine.Move) {
+	if w.nexts == nil {
+		return
+	}
+	for _, m := range moves {
+		w.buckets.PrefetchAdd(w.bucketOf(m.Tick)) // of any, if there is nothing to add
+	}
+	w.buckets.PrefetchRemove(moves)
+}
+
 // Expire implements engine.Wheel.
 func (w *wheel) Expire(due []*engine.Timeout) []*engine.Timeout {
 	if w.next > w.tick {

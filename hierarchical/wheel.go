@@ -119,6 +119,10 @@ func (w *wheel) levelOf(tick int64) *level {
 // until it comes to the head.
 func (w *wheel) Remove(t *engine.Timeout) { w.counts[w.set.Remove(t)]-- }
 
+// Prefetch implements engine.Wheel. Where a timeout is to be added, only adding it
+// tells.
+func (w *wheel) Prefetch(moves []engine.Move) { w.set.PrefetchRemove(moves) }
+
 // Expire implements engine.Wheel.
 func (w *wheel) Expire(due []*engine.Timeout) []*engine.Timeout {
 	for b := w.take(w.tick); b != nil; b = w.take(w.tick) {

@@ -72,9 +72,7 @@ func (b *Buckets) Sift(i uint32, tag uint8, taken []*Timeout) (_ []*Timeout, nea
 	for id := b.heads[i]; id != 0; {
 		c := b.chunks.at(id)
 		older := c.next // vacate may give c back
-		if older != 0 {
-			prefetch.Lines(unsafe.Pointer(b.chunks.at(older)))
-		}
+		b.prefetch(older)
 		for j := c.n; j > 0; j-- {
 			if gap := c.tags[j-1] - tag; gap == 0 {
 				taken = append(taken, c.timeouts[j-1])
@@ -87,6 +85,29 @@ func (b *Buckets) Sift(i uint32, tag uint8, taken []*Timeout) (_ []*Timeout, nea
 	}
 	slices.Reverse(taken[from:])
 	return taken, nearest
+}
+
+// PrefetchRemove asks for the memory that it takes to remove those that are in a
+// bucket: their chunks, and then the first chunk of each one's bucket, from which
+// the hole is filled.
+func (b *Buckets) PrefetchRemove(moves []Move) {
+	for _, m := range moves {
+		b.prefetch(m.Timeout.place.chunk)
+	}
+	for _, m := range moves {
+		if id := m.Timeout.place.chunk; id != 0 {
+			b.PrefetchAdd(b.chunks.at(id).bucket)
+		}
+	}
+}
+
+// PrefetchAdd asks for the memory that it takes to add to bucket i.
+func (b *Buckets) PrefetchAdd(i uint32) { b.prefetch(b.heads[i]) }
+
+func (b *Buckets) prefetch(id chunkID) {
+	if id != 0 {
+		prefetch.Lines(unsafe.Pointer(b.chunks.at(id)))
+	}
 }
 
 // All yields every timeout in every bucket. The loop must not change them.

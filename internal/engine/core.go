@@ -30,6 +30,10 @@ type Wheel interface {
 	// Remove takes out a timeout that Add put in.
 	Remove(t *Timeout)
 
+	// Prefetch asks for the memory that these moves, which come next, will need.
+	// It changes nothing.
+	Prefetch(moves []Move)
+
 	// Expire takes out what is filed for the current tick and appends it to
 	// due.
 	Expire(due []*Timeout) []*Timeout
@@ -105,6 +109,8 @@ type Core struct {
 	spared    bool        // something in due was reset, and did not expire. Worker only.
 	nextDue   int64       // Next of the wheel when last seen. Worker only.
 	quiet     bool        // the latest tick found the intake empty. Worker only.
+
+	batch [batchLen]Move // being settled. Worker only.
 }
 
 // totals are the counts of Stats that the worker keeps.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/internal/task"
-	"github.com/hashedwheel/hwt/mpsc"
 )
 
 // drain takes what came through the intake to the wheel. It takes no more than
@@ -43,14 +42,10 @@ func (c *Core) transfer() {
 		}
 		c.quiet = false
 		s.added.Prune(isVoid)
-		for room > 0 {
-			t := c.pop(&s.added)
-			if t == nil {
-				break
-			}
-			if c.settle(t) {
-				room--
-			}
+		for more := true; more && room > 0; {
+			var waiting int
+			waiting, more = c.settleSome(&s.added, room)
+			room -= waiting
 		}
 	}
 	if room == 0 || c.popped > popAtLeast {
@@ -80,47 +75,9 @@ func (c *Core) settleChanged() {
 	c.popped, c.overtime = 0, false // a share of its own, or new timeouts could starve it
 	for i := range c.intake.stripes {
 		s := &c.intake.stripes[i]
-		for t := c.pop(&s.changed); t != nil; t = c.pop(&s.changed) {
-			c.quiet = false
-			c.settle(t)
+		for more := true; more; {
+			_, more = c.settleSome(&s.changed, batchLen)
+			c.quiet = c.quiet && !more
 		}
 	}
-}
-
-// popAtLeast is how many timeouts the worker takes from the intake in one tick
-// even if it trails.
-const popAtLeast = 4096
-
-// pop takes a timeout out of q, as long as there is one and the next tick has
-// not come: callers that push as fast as the worker pops, or a worker that gets
-// little of the processor, must not keep what is due from being fired.
-func (c *Core) pop(q *mpsc.Queue[Timeout]) *Timeout {
-	if c.popped++; c.popped%1024 == 0 && c.popped > popAtLeast && c.now()/c.tickDur > c.tick {
-		c.overtime = true
-	}
-	if c.overtime {
-		return nil
-	}
-	return q.Pop()
-}
-
-// settle does what the word of t says, which has just left a queue: t waits in
-// the wheel for its deadline, or it is forgotten. It returns whether it waits.
-func (c *Core) settle(t *Timeout) bool {
-	w := dequeue(&t.life)
-	if t.place != (place{}) {
-		c.wheel.Remove(t)
-	}
-	if ended(w) {
-		if wasCancelled(w) && task.WantsCancelled(t.task) {
-			c.told = append(c.told, t)
-		}
-		return false
-	}
-	c.add(t, w)
-	return true
-}
-
-func (c *Core) add(t *Timeout, w life) {
-	c.wheel.Add(t, max(c.tickOf(deadlineOf(w)), c.tick))
 }

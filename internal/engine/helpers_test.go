@@ -71,6 +71,8 @@ func (w *flatWheel) Remove(t *Timeout) {
 	t.place = place{}
 }
 
+func (w *flatWheel) Prefetch([]Move) {}
+
 func (w *flatWheel) Expire(due []*Timeout) []*Timeout {
 	var now []*Timeout
 	for t, at := range w.filed {

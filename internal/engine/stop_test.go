@@ -313,6 +313,7 @@ type bucketWheel struct{ b *Buckets }
 func (w bucketWheel) MoveTo(int64)                     {}
 func (w bucketWheel) Add(t *Timeout, _ int64)          { w.b.Add(0, t, 0) }
 func (w bucketWheel) Remove(t *Timeout)                { w.b.Remove(t) }
+func (w bucketWheel) Prefetch([]Move)                  {}
 func (w bucketWheel) Expire(due []*Timeout) []*Timeout { return due }
 func (w bucketWheel) Next() int64                      { return 1 << 62 }
 func (w bucketWheel) All(yield func(t *Timeout) bool)  { w.b.All(yield) }

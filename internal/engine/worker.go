@@ -121,7 +121,7 @@ func (c *Core) expire() {
 		switch w := atomic.LoadInt64(&t.life); {
 		case ended(w): // cancelled, and in a queue to be settled
 		case deadlineOf(w) > now:
-			c.add(t, w)
+			c.settle(c.moveOf(t, w))
 		default:
 			kept = append(kept, t)
 		}

@@ -87,18 +87,24 @@ var workers = []mutant{
 `,
 	},
 	{
-		file: "internal/engine/drain.go", tests: engine,
+		file: "internal/engine/settle.go", tests: engine,
 		breaks: "a timeout is in the wheel once",
-		from: `	if t.place != nil {
+		from: `	if t.place != (place{}) {
 		c.wheel.Remove(t)
 	}
 `,
 	},
 	{
-		file: "internal/engine/drain.go", tests: engine,
+		file: "internal/engine/settle.go", tests: engine,
 		breaks: "who is cancelled is told",
-		from:   `if wasCancelled(w) && task.WantsCancelled(t.task) {`,
-		to:     `if wasExpired(w) && task.WantsCancelled(t.task) {`,
+		from:   `if wasCancelled(atomic`,
+		to:     `if wasExpired(atomic`,
+	},
+	{
+		file: "internal/engine/settle.go", tests: engine, run: "Forgotten|Keeps",
+		breaks: "what was settled is forgotten",
+		from: `	clear(batch)
+`,
 	},
 	{
 		file: "internal/engine/worker.go", tests: engine,

@@ -21,11 +21,11 @@ var guards = []mutant{
 		to:     `if atomic.StoreInt64(l, next); true {`,
 	},
 	{
-		file: "internal/engine/drain.go", tests: engine, run: "Heard",
+		file: "internal/engine/settle.go", tests: engine, run: "Heard",
 		breaks: "L3: queued is cleared before the word is acted on",
-		from:   `	w := dequeue(&t.life)`,
-		to: `	w := atomic.LoadInt64(&t.life)
-	defer dequeue(&t.life)`,
+		from:   `		w := dequeue(&t.life)`,
+		to: `		w := atomic.LoadInt64(&t.life)
+		defer dequeue(&t.life)`,
 	},
 	{
 		file: "internal/engine/worker.go", tests: engine, run: "TestFirstCallers",
@@ -141,16 +141,16 @@ var guards = []mutant{
 		file: "internal/engine/drain.go", tests: engine, run: "Cancel|Told|Tell|Goexit",
 		breaks: "who is cancelled before the transfer is told",
 		from:   `ended(atomic.LoadInt64(&t.life)) && !task.WantsCancelled(t.task)`,
-		to:     `ended(atomic.LoadInt64(&t.life))`,
+		to:     `ended(atomic.LoadInt64(&t.life)) && !task.WantsCancelled(nil)`,
 	},
 	{
-		file: "internal/engine/drain.go", tests: engine, run: "Drain",
+		file: "internal/engine/settle.go", tests: engine, run: "Drain",
 		breaks: "draining ends with its tick",
 		from:   `		c.overtime = true`,
 		to:     `		c.overtime = false`,
 	},
 	{
-		file: "internal/engine/drain.go", tests: engine, run: "Trailing",
+		file: "internal/engine/settle.go", tests: engine, run: "Trailing",
 		breaks: "a worker that trails settles some all the same",
 		from:   ` && c.popped > popAtLeast && c.now`,
 		to:     ` && c.now`,
