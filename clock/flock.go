@@ -46,7 +46,6 @@ type flock struct {
 	mu       sync.Mutex
 	ring     ring        // F1. Guarded by mu.
 	late     ring        // F1. Guarded by mu.
-	done     ring        // F1. Guarded by mu.
 	disorder bool        // done is not in order: ticks were missed. Guarded by mu.
 	gone     bool        // F5. Guarded by mu.
 	timeout  hwt.Timeout // F4. Guarded by mu.
@@ -84,7 +83,7 @@ func (f *flock) remove(t *Ticker) {
 	defer f.mu.Unlock()
 	f.take(t)
 	t.drain()
-	if f.ring.head == nil && f.late.head == nil && f.done.head == nil {
+	if f.ring.head == nil && f.late.head == nil {
 		f.gone = true
 		f.timeout.Cancel()
 		f.clock.flocks.CompareAndDelete(f.period, f)
@@ -95,7 +94,6 @@ func (f *flock) remove(t *Ticker) {
 func (f *flock) take(t *Ticker) {
 	f.ring.behead(t)
 	f.late.behead(t)
-	f.done.behead(t)
 	t.unlink()
 }
 
@@ -138,29 +136,42 @@ func (f *flock) fire(now time.Time, at time.Duration) bool {
 		return false
 	}
 	for range batch {
-		t := f.front()
-		if t == nil || t.due > at {
+		t := f.turn(at)
+		if t == nil {
 			f.settle(at)
 			return false
 		}
 		t.prefetch()
-		f.take(t)
 		t.tick(now, at, f.period)
-		f.disorder = f.disorder || f.done.head != nil && f.done.head.prev.due > t.due
-		f.done.push(t)
+		f.disorder = f.disorder || t.prev.due > t.due
 	}
 	return true
+}
+
+// turn moves the front, if it is due, to the back of ring, and returns it.
+// Guarded by mu.
+func (f *flock) turn(at time.Duration) *Ticker {
+	if t := f.ring.head; t != nil && t.due <= at {
+		f.ring.head = t.next
+		return t
+	}
+	if t := f.late.head; t != nil && t.due <= at {
+		f.ring.push(f.late.pop())
+		return t
+	}
+	return nil
 }
 
 // settle ends a firing. Guarded by mu.
 func (f *flock) settle(at time.Duration) {
 	if f.disorder {
-		f.done.sort()
+		f.ring.sort()
 		f.disorder = false
 	}
-	joined := f.late.until(due(at, f.period))
-	f.ring.splice(f.done.merge(joined))
-	f.done = ring{}
+	if joined := f.late.until(due(at, f.period)); joined.head != nil {
+		after := f.ring.after(joined.head.due)
+		f.ring.splice(after.merge(joined))
+	}
 	f.rearm()
 }
 

@@ -71,6 +71,18 @@ func (r *ring) until(then time.Duration) (early ring) {
 	return early
 }
 
+// after takes out those at the back that are due later than then.
+func (r *ring) after(then time.Duration) (rest ring) {
+	for r.head != nil && r.head.prev.due > then {
+		last := r.head.prev
+		r.behead(last)
+		last.unlink()
+		rest.push(last)
+		rest.head = last
+	}
+	return rest
+}
+
 // merge empties both rings, which are in order, into one that is.
 func (r *ring) merge(other ring) (both ring) {
 	for r.head != nil && other.head != nil {
