@@ -17,26 +17,33 @@ import (
 //	ring    who was due or had joined by the latest firing: due no later than one
 //	        period after it
 //	late    who joined since then: due later than that, in the order of joining
-//	done    during a firing, who has ticked
 //
 //	F1. ring and late are in order, and ring before late, so that ring followed by
-//	    late is the queue. To keep that, a firing merges done with those of late
-//	    that were due to join by then, and no more: who joined after the firing's
-//	    reading of the clock may be due after somebody who ticks in the next one.
-//	F2. A firing uses one reading of the clock, and ticks each ticker once: so it
-//	    ends, however short the period.
-//	F3. mu is held for a batch of ticks at a time, so that Stop and Reset do not
+//	    late is the queue. During a firing, ring is turned: it begins with who is
+//	    next, and ends with who has ticked.
+//	F2. A firing uses one reading of the clock, and ticks who is due by then. After
+//	    that they are not: so it ends, however short the period, and when the ring
+//	    has come round, its head says so.
+//	F3. A tick moves nobody: a ring is circular, so that with the head moved on who
+//	    ticked is at the back. That is its place, as the others in ring are due
+//	    within a period of the firing before, and it was due after that firing. Only
+//	    with ticks missed, or one of late due as well, it may not be; then everybody
+//	    in ring has ticked, and the end of the firing sorts them.
+//	F4. The end of a firing merges those of late that were due to join by its reading
+//	    with who ticked, at the back of ring, and no more: who joined after the
+//	    reading may be due after somebody who ticks in the next firing.
+//	F5. mu is held for a batch of ticks at a time, so that Stop and Reset do not
 //	    wait for a whole flock. The end of a firing is in one go: that takes no time,
-//	    but for a merge if somebody joined, and a sort if ticks were missed.
-//	F4. While there are tickers, there is a timeout due no later than the front,
+//	    but for the merge if somebody joined, and the sort.
+//	F6. While there are tickers, there is a timeout due no later than the front,
 //	    or a firing under way, which will make one. It may be due earlier: who
 //	    leaves does not move it. The timer's Stop takes it away; the next who joins
 //	    makes another.
-//	F5. A flock without tickers is gone for good, and out of the map by the time that
+//	F7. A flock without tickers is gone for good, and out of the map by the time that
 //	    anybody can see that.
 
 // batch is how many tickers tick under one lock.
-const batch = 32
+const batch = 128
 
 // flock is the tickers of one period.
 type flock struct {
@@ -46,9 +53,9 @@ type flock struct {
 	mu       sync.Mutex
 	ring     ring        // F1. Guarded by mu.
 	late     ring        // F1. Guarded by mu.
-	disorder bool        // done is not in order: ticks were missed. Guarded by mu.
-	gone     bool        // F5. Guarded by mu.
-	timeout  hwt.Timeout // F4. Guarded by mu.
+	disorder bool        // F3: who ticked is not in order. Guarded by mu.
+	gone     bool        // F7. Guarded by mu.
+	timeout  hwt.Timeout // F6. Guarded by mu.
 }
 
 // join puts t into the flock of its period, and returns that.
@@ -97,7 +104,7 @@ func (f *flock) take(t *Ticker) {
 	t.unlink()
 }
 
-// front returns who is due first of those who have not ticked. Guarded by mu.
+// front returns who is due first. Guarded by mu.
 func (f *flock) front() *Ticker {
 	if f.ring.head != nil {
 		return f.ring.head
@@ -148,7 +155,7 @@ func (f *flock) fire(now time.Time, at time.Duration) bool {
 	return true
 }
 
-// turn moves the front, if it is due, to the back of ring, and returns it.
+// turn moves who is next, if it is due, to the back of ring, and returns it (F3).
 // Guarded by mu.
 func (f *flock) turn(at time.Duration) *Ticker {
 	if t := f.ring.head; t != nil && t.due <= at {

@@ -2,6 +2,7 @@ package clock
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -100,6 +101,85 @@ func TestTickersComeAndGoInTheMiddleOfAFiring(t *testing.T) {
 		assert.Same(t, armed, f.timeout, "no other timeout")
 		c.flocks.Range(func(any, any) bool { assert.Fail(t, "a flock that has gone is kept"); return true })
 	})
+}
+
+// TestWhoJoinedSinceTheLatestFiringTicksInOneThatIsLate has all the others miss
+// ticks there, and some who joined as well.
+func TestWhoJoinedSinceTheLatestFiringTicksInOneThatIsLate(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		const period, step, n = 100 * time.Millisecond, 7 * time.Millisecond, 60 // over four periods
+		c := New(idleTimer{})
+		var tickers []*Ticker
+		for i := range n {
+			tickers = append(tickers, c.NewTicker(period))
+			if i == n/2 {
+				fireNow(c, tickers[0].flock)
+			}
+			time.Sleep(step)
+		}
+		f := tickers[0].flock
+		require.Less(t, f.late.head.due, c.now(), "somebody is due who joined since")
+		require.NotNil(t, f.ring.head)
+		at := fireNow(c, f)
+		inOrder(t, f, n, at)
+		for i, ticker := range tickers {
+			joined := time.Duration(i) * step
+			require.Equal(t, joined+period*((at-joined)/period+1), ticker.due, "the first after the firing")
+			require.Equal(t, joined+period <= at, len(ticker.C) == 1)
+		}
+	})
+}
+
+// fireNow fires by the time of now, and returns that.
+func fireNow(c *Clock, f *flock) (at time.Duration) {
+	now := time.Now()
+	for f.fire(now, now.Sub(c.start)) {
+	}
+	return now.Sub(c.start)
+}
+
+// TestWhoeverIsFirstMayLeaveInTheMiddleOfAFiring takes out, between two batches,
+// the last that ticked, the first that did and the one that is to, with everybody
+// due, so that the ring comes round, or some not.
+func TestWhoeverIsFirstMayLeaveInTheMiddleOfAFiring(t *testing.T) {
+	const period, n = 100 * time.Millisecond, 2*batch + batch/2
+	for name, leave := range map[string]int{"first that ticked": 0, "last that ticked": batch - 1, "next": batch, "last": n - 1} {
+		for _, idle := range []int{0, batch} { // who is not due
+			t.Run(fmt.Sprintf("%s of %d", name, n+idle), func(t *testing.T) {
+				timertest.Bubble(t, func(t *testing.T) {
+					c := New(idleTimer{})
+					var tickers []*Ticker
+					for i := range n + idle {
+						if i == n {
+							time.Sleep(period / 2)
+						}
+						tickers = append(tickers, c.NewTicker(period))
+					}
+					f := tickers[0].flock
+					fireNow(c, f) // who joined is in the ring
+					time.Sleep(period - c.now())
+					now := time.Now()
+					require.True(t, f.fire(now, period))
+					tickers[leave].Stop()
+					for f.fire(now, period) {
+					}
+					inOrder(t, f, n+idle-1, period)
+					for i, ticker := range tickers {
+						switch {
+						case i == leave:
+							require.Empty(t, ticker.C)
+						case i < n:
+							require.Len(t, ticker.C, 1)
+							require.Equal(t, 2*period, ticker.due)
+						default:
+							require.Empty(t, ticker.C)
+							require.Equal(t, period+period/2, ticker.due)
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 func inOrder(t *testing.T, f *flock, n int, at time.Duration) {

@@ -118,7 +118,7 @@ func (s *bareSends) make(period time.Duration) (<-chan time.Time, func()) {
 }
 
 func (s *bareSends) send(period time.Duration) {
-	const turns, batch = 10, 32 // as with a tick of 10 ms, and as a flock does
+	const turns, batch = 10, 128 // as with a tick of 10 ms, and as a flock does
 	begin := time.Now()
 	for i := 0; ; i++ {
 		time.Sleep(time.Until(begin.Add(period / turns * time.Duration(i))))
@@ -166,9 +166,12 @@ func tickers(b *testing.B, n int, make func(time.Duration) (<-chan time.Time, fu
 		})
 	}
 	time.Sleep(2 * period)
-	before, since := ticks.Load(), time.Now()
-	total := cpu(b, 1, func() { time.Sleep(span) })
-	came, periods := float64(ticks.Load()-before), float64(time.Since(since))/float64(period)
+	var came, periods float64
+	total := cpu(b, 1, func() {
+		before, since := ticks.Load(), time.Now()
+		time.Sleep(span)
+		came, periods = float64(ticks.Load()-before), float64(time.Since(since))/float64(period)
+	})
 	enough.Store(true)
 	all.Wait()
 	return total / came, 100 * came / (float64(n) * periods)
