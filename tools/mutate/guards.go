@@ -243,6 +243,25 @@ var extras = []mutant{
 		to:     `t.due = due(at, period)`,
 	},
 	{
+		file: "clock/flock.go", tests: []string{"./clock"}, run: "Flock|Ticker|Tick|Firing",
+		breaks: "who joined is merged with who ticked",
+		from: `		after := f.ring.after(joined.head.due)
+		f.ring.splice(after.merge(joined))`,
+		to: `		f.ring.splice(joined)`,
+	},
+	{
+		file: "clock/flock.go", tests: []string{"./clock"}, run: "Flock|Ticker|Tick|Firing",
+		breaks: "who joined after a firing's reading waits for the next",
+		from:   `f.late.until(due(at, f.period))`,
+		to:     `f.late.until(due(at, 2*f.period))`,
+	},
+	{
+		file: "clock/flock.go", tests: []string{"./clock"}, run: "Flock|Ticker|Tick|Firing",
+		breaks: "tickers that missed ticks are sorted",
+		from: `		f.ring.sort()
+`,
+	},
+	{
 		file: "clock/ticker.go", tests: []string{"./clock"}, run: "TestResetBeginsANewPeriod",
 		breaks: "a Ticker's Reset leaves its old rhythm",
 		from: `	t.leave()
