@@ -48,7 +48,7 @@ func WithTickDuration(d time.Duration) Option {
 
 // WithTicksPerWheel sets how many buckets the wheel has, from 1 to
 // MaxTicksPerWheel; the number is rounded up to a power of two. The default is
-// 512. A bucket costs 16 bytes. One rotation (tick duration × ticks per wheel)
+// 512. A bucket costs 12 bytes. One rotation (tick duration × ticks per wheel)
 // that is no shorter than the usual delay is ideal; many times longer delays are
 // fine.
 func WithTicksPerWheel(n int) Option {

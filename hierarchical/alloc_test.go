@@ -16,7 +16,7 @@ import (
 
 func TestBucketSize(t *testing.T) {
 	if strconv.IntSize == 64 {
-		assert.EqualValues(t, 40, unsafe.Sizeof(bucket{}), "52 bytes with its head and its count")
+		assert.EqualValues(t, 40, unsafe.Sizeof(bucket{}), "48 bytes with its head and its count")
 	}
 }
 

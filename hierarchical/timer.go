@@ -51,7 +51,7 @@
 // a million timeouts that are due within the same second are not filed again at
 // one tick: one in fifty of them cascades at all.
 //
-// A level takes 52 bytes a bucket for as long as the timer lives, 3 KiB with the
+// A level takes 48 bytes a bucket for as long as the timer lives, 3 KiB with the
 // default size.
 //
 // For the promises that all engines keep see package hwt.

@@ -19,7 +19,7 @@ type Buckets struct {
 	count  int // of timeouts in all buckets
 }
 
-// place is where a timeout waits. The zero value is nowhere.
+// place is where a timeout waits. The zero value is in no bucket.
 type place struct {
 	chunk chunkID
 	entry uint8

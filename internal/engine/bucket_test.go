@@ -17,6 +17,7 @@ func TestLayoutFillsSizeClassesOf64BitMachines(t *testing.T) {
 		t.Skip("sizes are those of 64-bit machines")
 	}
 	assert.EqualValues(t, 128, unsafe.Sizeof(chunk{}), "two cache lines")
+	assert.EqualValues(t, 4, unsafe.Sizeof(Buckets{}.heads[0]), "the engines tell what a bucket costs")
 	assert.EqualValues(t, 48, unsafe.Sizeof(Timeout{}))
 	assert.Zero(t, unsafe.Offsetof(Timeout{}.life), "atomics of 64 bits want to be first on 32-bit machines")
 }

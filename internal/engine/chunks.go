@@ -3,8 +3,8 @@ package engine
 import "math/bits"
 
 // A chunk is 128 bytes on 64-bit machines, two cache lines, which are fetched as
-// a pair: 9.8 bytes an entry, and little waste in a bucket of few. A slab of them
-// is eight pages of the allocator, so that each begins on a line.
+// a pair: 9.8 bytes an entry. A slab of them is eight pages of the allocator, so
+// that each begins on a line.
 const (
 	chunkLen = 13  // entries of a chunk
 	slabLen  = 512 // chunks of a slab
@@ -13,7 +13,7 @@ const (
 // chunk is a piece of a bucket. Waiting timeouts are passed over by their tags
 // alone, which lie side by side: a rotation touches no timeout that stays.
 type chunk struct {
-	next     chunkID // older than this one, and full
+	next     chunkID // older than this one, and full; of one given back, another such
 	bucket   uint32
 	n        uint8
 	tags     [chunkLen]uint8
@@ -26,12 +26,12 @@ type chunkID uint32
 
 // chunks is a store of chunks. They refer to each other, and timeouts to them, by
 // number: so the collector walks through each slab once, from one end to the
-// other. With chunks that were objects of their own, and pointers to them in
-// every timeout, a cycle took twice the time.
+// other. With chunks that were objects of their own, and pointers to them in every
+// timeout, a cycle took four times the CPU, as far as each timeout had its own task.
 //
-// A chunk is taken from the first slab with one to spare. So it is the last ones
-// that run empty when there is less to hold; and an empty one goes back to the
-// collector, but for one. The zero value has no slabs.
+// A chunk is taken from the first slab with one to spare. So it is mostly the last
+// ones that run empty when there is less to hold, and all empty ones but one go
+// back to the collector. The zero value has no slabs.
 type chunks struct {
 	slabs  []slab
 	open   []uint64 // a bit for each slab: it has a chunk to spare
@@ -42,10 +42,10 @@ type chunks struct {
 // slab is a row of chunks, and what is known about them. That is kept apart, so
 // that they fill whole pages.
 type slab struct {
-	chunks *[slabLen]chunk // nil if the slab was empty and went back
-	free   chunkID         // the first of those given back, which names the next
-	made   uint16          // how many were ever taken
-	used   uint16          // how many are now
+	chunks []chunk // slabLen; fewer in the first while it grows; none if the slab was empty and went back
+	free   chunkID // the first of those given back, which names the next
+	made   uint16  // how many were ever taken
+	used   uint16  // how many are now
 }
 
 // at returns a chunk that was taken.
@@ -54,13 +54,11 @@ func (s *chunks) at(id chunkID) *chunk {
 	return &s.slabs[i/slabLen].chunks[i%slabLen]
 }
 
-// take returns a chunk that is empty, but for next and bucket.
+// take returns a chunk that is empty, but for next and bucket. Pointers to others
+// are no longer good then.
 func (s *chunks) take() (chunkID, *chunk) {
 	i := s.firstOpen()
 	sl := &s.slabs[i]
-	if sl.chunks == nil {
-		sl.chunks = new([slabLen]chunk)
-	}
 	if s.idle == i+1 {
 		s.idle = 0
 	}
@@ -69,12 +67,29 @@ func (s *chunks) take() (chunkID, *chunk) {
 	}
 	id := sl.free
 	if id == 0 {
+		s.grow(i)
 		sl.made++
 		id = chunkID(i*slabLen + int(sl.made))
 	}
 	c := s.at(id)
 	sl.free = c.next
 	return id, c
+}
+
+// grow makes room for one more in slab i: for a whole slab, but the first one
+// doubles, so that a timer with few timeouts is small.
+func (s *chunks) grow(i int) {
+	sl := &s.slabs[i]
+	if int(sl.made) < len(sl.chunks) {
+		return
+	}
+	n := slabLen
+	if i == 0 {
+		n = min(max(8, 2*len(sl.chunks)), slabLen)
+	}
+	larger := make([]chunk, n)
+	copy(larger, sl.chunks)
+	sl.chunks = larger
 }
 
 // give takes back a chunk that refers to no timeouts.

@@ -21,6 +21,7 @@ func (m *chunkModel) take(t *rapid.T) {
 		if id == 0 || m.in[id] || c != m.s.at(id) || c.n != 0 || c.timeouts != [chunkLen]*Timeout{} {
 			t.Fatalf("took chunk %d, %v: taken already, or not empty", id, *c)
 		}
+		c.next, c.bucket = id, uint32(id) // as a bucket does
 		m.in[id] = true
 		m.taken = append(m.taken, id)
 	}
@@ -53,7 +54,7 @@ func (m *chunkModel) check(t *rapid.T) {
 			require.Equal(t, i+1, m.s.idle)
 		}
 	}
-	require.LessOrEqual(t, idle, 1, "empty slabs go back, but for one")
+	require.Equal(t, min(m.s.idle, 1), idle, "empty slabs go back, but for one")
 	for i := range m.s.lowest {
 		require.Zero(t, m.s.open[i])
 	}
@@ -79,6 +80,22 @@ func TestChunksAreTakenWhereTheFirstIsToSpare(t *testing.T) {
 	}
 }
 
+func TestTheFirstSlabGrowsWithWhatIsInIt(t *testing.T) {
+	var s chunks
+	timeouts := make([]*Timeout, slabLen+1)
+	for i := range timeouts {
+		timeouts[i] = new(Timeout)
+		_, c := s.take()
+		c.timeouts[0] = timeouts[i]
+		assert.LessOrEqual(t, len(s.slabs[0].chunks), max(8, 2*(i+1)))
+	}
+	assert.Len(t, s.slabs[0].chunks, slabLen)
+	assert.Len(t, s.slabs[1].chunks, slabLen)
+	for i := range timeouts {
+		assert.Same(t, timeouts[i], s.at(chunkID(i + 1)).timeouts[0])
+	}
+}
+
 func TestOfEmptySlabsTheFirstIsKept(t *testing.T) {
 	var s chunks
 	for range 3 * slabLen {
@@ -91,11 +108,11 @@ func TestOfEmptySlabsTheFirstIsKept(t *testing.T) {
 	}
 	empty(1)
 	empty(2)
-	require.NotNil(t, s.slabs[1].chunks)
-	require.Nil(t, s.slabs[2].chunks)
+	require.NotEmpty(t, s.slabs[1].chunks)
+	require.Empty(t, s.slabs[2].chunks)
 	empty(0)
-	require.NotNil(t, s.slabs[0].chunks)
-	require.Nil(t, s.slabs[1].chunks)
+	require.NotEmpty(t, s.slabs[0].chunks)
+	require.Empty(t, s.slabs[1].chunks)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		id, _ := s.take()
 		s.give(id)

@@ -110,7 +110,7 @@ type Core struct {
 	nextDue   int64       // Next of the wheel when last seen. Worker only.
 	quiet     bool        // the latest tick found the intake empty. Worker only.
 
-	batch [batchLen]Move // being settled. Worker only.
+	batch [batchLen]Move // being settled; here, since what the wheel is handed escapes. Worker only.
 }
 
 // totals are the counts of Stats that the worker keeps.

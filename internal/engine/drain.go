@@ -77,7 +77,9 @@ func (c *Core) settleChanged() {
 		s := &c.intake.stripes[i]
 		for more := true; more; {
 			_, more = c.settleSome(&s.changed, batchLen)
-			c.quiet = c.quiet && !more
+			if more {
+				c.quiet = false
+			}
 		}
 	}
 }

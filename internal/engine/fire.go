@@ -33,21 +33,28 @@ func (c *Core) fire() {
 		if i < len(c.told) {
 			c.runner.Cancelled(c.told[i], c.told[i].task)
 		} else {
-			c.prefetch(i - len(c.told) + prefetchAhead)
+			c.prefetchTask(i - len(c.told) + prefetchAhead)
 			c.run(c.due[i-len(c.told)])
 		}
 	}
 	c.endFiring()
 }
 
-// prefetchAhead is how many tasks ahead memory is asked for: enough for it to
-// arrive while these run.
+// prefetchAhead is how many timeouts ahead memory is asked for: enough for it to
+// arrive while these are looked at. What a timeout and its task need was written when
+// they were scheduled, long ago, and waiting for it was a large part of what an expiry cost.
 const prefetchAhead = 8
 
-// prefetch asks for the memory of the task at i of due. What a task needs was
-// written when it was scheduled, long ago, so that waiting for it was a third of
-// what an expiry cost.
-func (c *Core) prefetch(i int) {
+// prefetchTimeout asks for the memory of the timeout at i of due: what expire
+// looks at, and the line behind it, in which there may be what run does.
+func (c *Core) prefetchTimeout(i int) {
+	if i < len(c.due) {
+		prefetch.Lines(unsafe.Pointer(c.due[i]))
+	}
+}
+
+// prefetchTask asks for the memory of the task at i of due.
+func (c *Core) prefetchTask(i int) {
 	if i < len(c.due) {
 		prefetch.Lines(dataOf(c.due[i].task))
 	}

@@ -6,9 +6,6 @@ import (
 	"runtime/pprof"
 	"sync/atomic"
 	"time"
-	"unsafe"
-
-	"github.com/hashedwheel/hwt/internal/prefetch"
 )
 
 // Ground rules
@@ -114,9 +111,7 @@ func (c *Core) expire() {
 	now := c.tick * c.tickDur
 	kept := c.due[:0]
 	for i, t := range c.due {
-		if ahead := i + prefetchAhead; ahead < len(c.due) {
-			prefetch.Lines(unsafe.Pointer(c.due[ahead]))
-		}
+		c.prefetchTimeout(i + prefetchAhead)
 		t.place = place{}
 		switch w := atomic.LoadInt64(&t.life); {
 		case ended(w): // cancelled, and in a queue to be settled

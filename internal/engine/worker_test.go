@@ -439,5 +439,6 @@ func TestWhatWasFiredIsForgotten(t *testing.T) {
 				assert.Nil(t, timeout)
 			}
 		}
+		assert.Zero(t, e.core.batch)
 	})
 }

@@ -109,7 +109,7 @@ var workers = []mutant{
 	{
 		file: "internal/engine/worker.go", tests: engine,
 		breaks: "what was reset to later is filed again",
-		from: `			c.add(t, w)
+		from: `			c.settle(c.moveOf(t, w))
 		default:`,
 		to: `		default:`,
 	},
@@ -211,6 +211,12 @@ var workers = []mutant{
 	},
 	{
 		file: "internal/engine/chunks.go", tests: engine, run: "Chunk|Slab|Bucket",
+		breaks: "what is in the first slab is kept as it grows",
+		from: `	copy(larger, sl.chunks)
+`,
+	},
+	{
+		file: "internal/engine/chunks.go", tests: engine, run: "Chunk|Slab|Bucket",
 		breaks: "of two empty slabs the last goes back",
 		from:   `	last := max(i, s.idle-1)`,
 		to:     `	last := min(i, s.idle-1)`,
@@ -291,7 +297,7 @@ var stops = []mutant{
 		file: "internal/engine/stop.go", tests: engine,
 		breaks: "what Stop ended is not told that it was cancelled",
 		from:   `			t.place = swept`,
-		to:     `			t.place = nil`,
+		to:     `			t.place = place{}`,
 	},
 	{
 		file: "internal/engine/stop.go", tests: engine,
