@@ -123,7 +123,7 @@ func (r *flockTask) Run(timeout hwt.Timeout) error {
 	}
 	now := time.Now()
 	for f.fire(now, now.Sub(f.clock.start)) {
-		runtime.Gosched() // who was sent to runs while its memory is in the cache: a third less CPU
+		runtime.Gosched() // who was sent to runs while its memory is in the cache
 	}
 	return nil
 }

@@ -2,12 +2,9 @@ package clock_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,125 +53,6 @@ func report(b *testing.B, ours, theirs []float64) {
 	b.ReportMetric(t, "std-cpu-ns")
 	b.ReportMetric(a/t, "cpu-ratio")
 	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkVersusTicker reads tickers of 100 ms, made over one period so that
-// their phases are spread, each by a goroutine of its own. It tells the CPU time
-// of a tick that was received, and which share was: 100,000 of them keep two
-// processors busy for most of the time, and who falls behind drops ticks. The
-// floor is that of bareSends.
-func BenchmarkVersusTicker(b *testing.B) {
-	for _, n := range []int{30_000, 100_000} {
-		b.Run(fmt.Sprintf("tickers=%d", n), func(b *testing.B) { versusTicker(b, n) })
-	}
-}
-
-func versusTicker(b *testing.B, n int) {
-	c := newVersusClock(b)
-	for b.Loop() {
-		var ours, theirs, floors, our, their []float64
-		for range versusRounds {
-			each, _ := tickers(b, n, new(bareSends).make)
-			floors = append(floors, each)
-			each, share := tickers(b, n, func(d time.Duration) (<-chan time.Time, func()) {
-				t := c.NewTicker(d)
-				return t.C, t.Stop
-			})
-			ours, our = append(ours, each), append(our, share)
-			each, share = tickers(b, n, func(d time.Duration) (<-chan time.Time, func()) {
-				t := time.NewTicker(d)
-				return t.C, t.Stop
-			})
-			theirs, their = append(theirs, each), append(their, share)
-		}
-		report(b, ours, theirs)
-		b.ReportMetric(median(floors)/median(theirs), "floor-ratio")
-		b.ReportMetric(median(our), "clock-received-%")
-		b.ReportMetric(median(their), "std-received-%")
-	}
-}
-
-// bareSends is what a ticker cannot do without: a goroutine that sends to each
-// channel once a period, and keeps no time of any of them.
-type bareSends struct {
-	mu   sync.Mutex
-	all  []chan time.Time // Guarded by mu.
-	open int              // Guarded by mu.
-}
-
-func (s *bareSends) make(period time.Duration) (<-chan time.Time, func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := make(chan time.Time, 1)
-	if s.all = append(s.all, c); len(s.all) == 1 {
-		go s.send(period)
-	}
-	s.open++
-	return c, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.open--
-	}
-}
-
-func (s *bareSends) send(period time.Duration) {
-	const turns, batch = 10, 128 // as with a tick of 10 ms, and as a flock does
-	begin := time.Now()
-	for i := 0; ; i++ {
-		time.Sleep(time.Until(begin.Add(period / turns * time.Duration(i))))
-		s.mu.Lock()
-		all, open := s.all, s.open
-		s.mu.Unlock()
-		if open == 0 {
-			return
-		}
-		turn := i % turns
-		for j, c := range all[len(all)*turn/turns : len(all)*(turn+1)/turns] {
-			select {
-			case c <- begin:
-			default:
-			}
-			if j%batch == batch-1 {
-				runtime.Gosched()
-			}
-		}
-	}
-}
-
-// tickers returns the CPU time of a tick that was received, and how many of those
-// due were, in percent.
-func tickers(b *testing.B, n int, make func(time.Duration) (<-chan time.Time, func())) (each, share float64) {
-	const (
-		period = 100 * time.Millisecond
-		span   = 3 * time.Second
-	)
-	var all sync.WaitGroup
-	var ticks atomic.Int64
-	var enough atomic.Bool
-	begin := time.Now()
-	for i := range n {
-		if i%1000 == 0 {
-			time.Sleep(time.Until(begin.Add(period * time.Duration(i) / time.Duration(n))))
-		}
-		all.Go(func() {
-			ticker, stop := make(period)
-			defer stop()
-			for !enough.Load() {
-				<-ticker
-				ticks.Add(1)
-			}
-		})
-	}
-	time.Sleep(2 * period)
-	var came, periods float64
-	total := cpu(b, 1, func() {
-		before, since := ticks.Load(), time.Now()
-		time.Sleep(span)
-		came, periods = float64(ticks.Load()-before), float64(time.Since(since))/float64(period)
-	})
-	enough.Store(true)
-	all.Wait()
-	return total / came, 100 * came / (float64(n) * periods)
 }
 
 // BenchmarkVersusContext makes and cancels contexts, with nothing else pending

@@ -264,8 +264,8 @@ inline file(earliest) {
 	}
 }
 
-/* settle: what has just left a queue */
-inline settle() {
+/* settleSome, its first half: into w the word of what has just left a queue */
+inline look() {
 #ifdef NO_DEQUEUE
 	w = life;
 #else
@@ -277,12 +277,16 @@ inline settle() {
 	dequeue();
 # endif
 #endif
+}
+
+/* settle: what that word says */
+inline settle() {
 	atomic {
 #ifndef NO_REMOVE
 		inWheel = false; filed = 0;
 #endif
 		if
-		:: w == CANCELLED -> inTold = true
+		:: w == CANCELLED -> assert(!inTold); inTold = true
 		:: w == EXPIRED
 		:: else -> file(tick)
 		fi;
@@ -291,11 +295,30 @@ inline settle() {
 }
 
 /* Core.pop, and what follows it: very much may be left over to the next tick. */
-inline transfer(where) {
+inline transfer() {
 	if
-	:: atomic { where -> where = false }
+	:: atomic { inAdded -> inAdded = false }
+	   look();
 	   settle()
-	:: now <= HORIZON || !where
+	:: now <= HORIZON || !inAdded
+	fi
+}
+
+/* The same for what was changed; a Reset may bring it into the batch twice. */
+inline settleChanged() {
+	if
+	:: atomic { inChanged -> inChanged = false }
+	   look();
+	   if
+	   :: atomic { inChanged -> inChanged = false; first = w; w = 0 }
+	      look();
+	      atomic { v = w; w = first; first = v; v = 0 }
+	      settle();
+	      atomic { w = first; first = 0 }
+	      settle()
+	   :: settle()
+	   fi
+	:: now <= HORIZON || !inChanged
 	fi
 }
 
@@ -413,7 +436,7 @@ inline fire() {
 }
 
 proctype worker() {
-	byte at, w, v;
+	byte at, w, v, first;
 	bool later;
 end_idle:
 	do
@@ -434,8 +457,8 @@ end_idle:
 		tick = min(at, tick);
 		at = 0; inDue = false
 	   }
-	   transfer(inAdded);
-	   transfer(inChanged);
+	   transfer();
+	   settleChanged();
 	   atomic {
 		gather();
 		firing = inTold || inDue;
