@@ -15,6 +15,6 @@
 // code, so that Stop can always take the wheel over.
 //
 // The files, from the caller to the task: handle.go, timeout.go, life.go,
-// intake.go, core.go, worker.go, bucket.go, fire.go, watch.go, stop.go; and
-// lifetime.go for timers that nobody stops.
+// intake.go, core.go, worker.go, drain.go, settle.go, bucket.go, chunks.go,
+// fire.go, watch.go, stop.go; and lifetime.go for timers that nobody stops.
 package engine
