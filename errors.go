@@ -3,51 +3,87 @@ package hwt
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
-// Errors that NewTimeout returns; test for them with errors.Is.
+// Errors of [Timer.NewTimeout]. Test for them with [errors.Is].
 var (
-	// ErrStopped says that the timer was stopped and takes no new timeouts.
+	// ErrStopped is returned after [Timer.Stop].
 	ErrStopped = errors.New("hwt: timer is stopped")
 
-	// ErrNilTask says that the task given was nil.
+	// ErrNilTask is returned if the task is nil.
 	ErrNilTask = errors.New("hwt: task is nil")
 
-	// ErrTooManyPending says that the timer's limit of pending timeouts is
-	// reached. The error itself is a *PendingLimitError.
+	// ErrTooManyPending is returned if the timer's limit of pending timeouts is
+	// reached. The error is a *[PendingLimitError].
 	ErrTooManyPending = errors.New("hwt: too many pending timeouts")
 )
 
-// ErrGoexit is what the error handler gets of a task that ended its goroutine by
-// runtime.Goexit, as testing.T.FailNow does.
-var ErrGoexit = errors.New("hwt: task called runtime.Goexit")
+// ErrGoexit is the error of a task that ended its goroutine by [runtime.Goexit], as
+// testing.T.FailNow does.
+var ErrGoexit = errors.New("hwt: runtime.Goexit was called")
 
-// PendingLimitError is the refusal of a timeout that would have exceeded the
-// timer's limit of pending timeouts. It is an ErrTooManyPending.
+// PendingLimitError is the error of a timeout that would have exceeded the timer's
+// limit of pending timeouts. It is an [ErrTooManyPending].
 type PendingLimitError struct {
-	Pending int64 // what the count would have become
-	Max     int64 // what the timer allows
+	Pending int64 // what the number of pending timeouts would have become
+	Max     int64 // the limit
+
+	// Cancelled is zero, unless too many cancelled timeouts are still held, since
+	// their tasks wait for the notice that [CancelledTask] promises. Then it is
+	// their number, Max is how many may be, and Pending is zero.
+	Cancelled int64
 }
 
-// Error names both figures, in the words of Netty's RejectedExecutionException.
+// Error returns a message with both figures, as that of Netty's
+// RejectedExecutionException.
 func (e *PendingLimitError) Error() string {
+	if e.Cancelled > 0 {
+		return fmt.Sprintf("hwt: number of cancelled timeouts that wait for their notice (%d) is "+
+			"greater than or equal to maximum allowed (%d)", e.Cancelled, e.Max)
+	}
 	return fmt.Sprintf("hwt: number of pending timeouts (%d) is greater than or equal to "+
 		"maximum allowed pending timeouts (%d)", e.Pending, e.Max)
 }
 
-// Is reports whether target is ErrTooManyPending.
+// Is reports whether target is [ErrTooManyPending].
 func (e *PendingLimitError) Is(target error) bool { return target == ErrTooManyPending }
 
-// PanicError is what a panicking task becomes on its way to the error handler.
-type PanicError struct {
-	Value any    // what the task panicked with
-	Stack []byte // where, as runtime/debug.Stack prints it
+// ShutdownError is the error of an [Engine.Shutdown] whose context ended before
+// everything had returned. It wraps the context's error.
+type ShutdownError struct {
+	Running int64 // tasks and callbacks that have begun
+	Waiting int64 // those that have not: in the executor, or for the timer's worker
+
+	// Tasks names what occupies the timer's workers, as the log names it: tasks, or
+	// those whose executor does not return.
+	Tasks []string
+
+	Err error // of the context
 }
 
-// Error names the value the task panicked with; the stack is in Stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("hwt: task panicked: %v", e.Value) }
+// Error returns a message with all of it.
+func (e *ShutdownError) Error() string {
+	text := fmt.Sprintf("hwt: shutdown left %d running and %d waiting", e.Running, e.Waiting)
+	if len(e.Tasks) > 0 {
+		text += " (worker: " + strings.Join(e.Tasks, ", ") + ")"
+	}
+	return fmt.Sprintf("%s: %v", text, e.Err)
+}
 
-// Unwrap returns the value if it is an error, so that errors.Is sees it.
+// Unwrap returns the error of the context.
+func (e *ShutdownError) Unwrap() error { return e.Err }
+
+// PanicError wraps the value that a task panicked with.
+type PanicError struct {
+	Value any    // the argument of panic
+	Stack []byte // the stack of the panic, as [runtime/debug.Stack] formats it
+}
+
+// Error returns a message with the value, without the stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("hwt: panic: %v", e.Value) }
+
+// Unwrap returns the value if it is an error, and nil otherwise.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -17,8 +17,8 @@ func TestPendingLimitErrorIsErrTooManyPendingAndNothingElse(t *testing.T) {
 	require.ErrorIs(t, err, hwt.ErrTooManyPending)
 	assert.NotErrorIs(t, err, hwt.ErrStopped)
 	assert.NotErrorIs(t, err, hwt.ErrNilTask)
-	limit, ok := errors.AsType[*hwt.PendingLimitError](err)
-	require.True(t, ok)
+	var limit *hwt.PendingLimitError
+	require.ErrorAs(t, err, &limit)
 	assert.Equal(t, hwt.PendingLimitError{Pending: 3, Max: 2}, *limit)
 }
 
@@ -28,10 +28,10 @@ func TestPendingLimitErrorNamesBothFigures(t *testing.T) {
 }
 
 func TestPanicErrorShowsTheValue(t *testing.T) {
-	assert.EqualError(t, &hwt.PanicError{Value: "no good"}, "hwt: task panicked: no good")
-	assert.EqualError(t, &hwt.PanicError{Value: 42}, "hwt: task panicked: 42")
-	assert.EqualError(t, &hwt.PanicError{Value: fs.ErrClosed}, "hwt: task panicked: file already closed")
-	assert.EqualError(t, &hwt.PanicError{}, "hwt: task panicked: <nil>")
+	assert.EqualError(t, &hwt.PanicError{Value: "no good"}, "hwt: panic: no good")
+	assert.EqualError(t, &hwt.PanicError{Value: 42}, "hwt: panic: 42")
+	assert.EqualError(t, &hwt.PanicError{Value: fs.ErrClosed}, "hwt: panic: file already closed")
+	assert.EqualError(t, &hwt.PanicError{}, "hwt: panic: <nil>")
 }
 
 func TestPanicErrorUnwrapsToAnErrorValueOnly(t *testing.T) {
@@ -40,7 +40,7 @@ func TestPanicErrorUnwrapsToAnErrorValueOnly(t *testing.T) {
 	assert.NoError(t, errors.Unwrap(&hwt.PanicError{}))
 }
 
-func TestSentinelsAreToldApart(t *testing.T) {
+func TestSentinelsDiffer(t *testing.T) {
 	all := []error{hwt.ErrStopped, hwt.ErrNilTask, hwt.ErrTooManyPending}
 	for i, a := range all {
 		assert.Contains(t, a.Error(), "hwt: ")

@@ -1,6 +1,8 @@
 package hwt_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -12,7 +14,7 @@ import (
 // Two orders are checked for payment a moment after they came in. One is paid in
 // time, so its check is cancelled.
 func Example() {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Millisecond))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,8 +39,112 @@ func Example() {
 	// left when stopped: 0
 }
 
-// pool is a stand-in for a worker pool such as ants, whose Submit has the same
-// shape.
+// What waits, and for how long, can be listed while the timer goes on.
+func ExampleEngine_all() {
+	var timer hwt.Engine
+	timer, err := hashedwheel.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer timer.Stop()
+	for i := range 3 {
+		_, _ = timer.AfterFunc(time.Duration(i+1)*time.Hour, func() {})
+	}
+	hours := 0.0
+	for timeout := range timer.All() {
+		hours += time.Until(timeout.Deadline()).Hours()
+	}
+	fmt.Printf("%d pending, due in %.1f hours on average\n", timer.Pending(), hours/3)
+	// Output: 3 pending, due in 2.0 hours on average
+}
+
+// A batch is scheduled as a whole, or not at all.
+func ExampleEngine_newTimeouts() {
+	timer, err := hashedwheel.New(&hashedwheel.Options{MaxPendingTimeouts: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	check := func(order string) hwt.TimerTask {
+		return hwt.TaskFunc(func(hwt.Timeout) error {
+			_, err := fmt.Println(order, "is not paid")
+			return err
+		})
+	}
+	batch, err := timer.NewTimeouts([]hwt.TimerTask{check("order 1"), check("order 2")}, time.Hour)
+	fmt.Println(len(batch), err)
+	batch, err = timer.NewTimeouts([]hwt.TimerTask{check("order 3"), check("order 4")}, time.Hour)
+	fmt.Println(len(batch), err)
+	fmt.Println("unprocessed:", len(timer.Stop()))
+	// Output:
+	// 2 <nil>
+	// 0 hwt: number of pending timeouts (4) is greater than or equal to maximum allowed pending timeouts (3)
+	// unprocessed: 2
+}
+
+// A task that calls something with a context passes its own on, so that it ends when
+// the timer no longer waits for it.
+func ExampleContextTask() {
+	failed := make(chan error)
+	timer, err := hashedwheel.New(&hashedwheel.Options{
+		TickDuration: time.Millisecond,
+		ErrorHandler: func(_ hwt.Timeout, err error) { failed <- err },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	began := make(chan struct{})
+	query := func(ctx context.Context) error { // such as sql.DB.ExecContext
+		close(began)
+		<-ctx.Done()
+		return fmt.Errorf("query: %w", context.Cause(ctx))
+	}
+	cleanup := hwt.ContextTask(func(ctx context.Context, _ hwt.Timeout) error { return query(ctx) })
+	if _, err := timer.NewTimeout(cleanup, 10*time.Millisecond); err != nil {
+		log.Fatal(err)
+	}
+	<-began
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // wait for nothing
+	_, err = timer.Shutdown(ctx)
+	fmt.Println("shutdown in time:", err == nil)
+	fmt.Println(<-failed)
+	// Output:
+	// shutdown in time: false
+	// query: hwt: timer is stopped
+}
+
+// A program that ends lets its tasks finish, but not forever.
+func ExampleEngine_shutdown() {
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	began, ended := make(chan struct{}), make(chan error)
+	upload := func(ctx context.Context, _ hwt.Timeout) error {
+		close(began)
+		<-ctx.Done() // it would take hours
+		ended <- context.Cause(ctx)
+		return nil
+	}
+	_, _ = timer.NewTimeout(hwt.ContextTask(upload), 0)
+	_, _ = timer.AfterFunc(time.Hour, func() {})
+	<-began
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	unprocessed, err := timer.Shutdown(ctx)
+	var left *hwt.ShutdownError
+	fmt.Println(len(unprocessed), "unprocessed,", errors.As(err, &left), left.Running, "running")
+	fmt.Println("the upload ends:", <-ended)
+	// Output:
+	// 1 unprocessed, true 1 running
+	// the upload ends: hwt: timer is stopped
+}
+
+// pool is a stand-in for a worker pool such as ants, made with its option
+// WithNonblocking: Submit has the same form, and returns an error instead of
+// waiting when the pool is full.
 type pool struct{ tasks chan func() }
 
 func (p *pool) Submit(task func()) error {
@@ -59,9 +165,10 @@ func (f executorFunc) Execute(task func()) error { return f(task) }
 // up the timer.
 func ExampleExecutor() {
 	workers := &pool{tasks: make(chan func(), 16)}
-	timer, err := hashedwheel.New(
-		hashedwheel.WithTickDuration(time.Millisecond),
-		hashedwheel.WithExecutor(executorFunc(workers.Submit)))
+	timer, err := hashedwheel.New(&hashedwheel.Options{
+		TickDuration: time.Millisecond,
+		Executor:     executorFunc(workers.Submit),
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package hwt_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/hierarchical"
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
@@ -26,9 +26,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newTimer(tb testing.TB, options ...hashedwheel.Option) *hashedwheel.Timer {
+// newTimer returns a timer with the options, if there are any, that is stopped
+// at the end of the test.
+func newTimer(tb testing.TB, options ...hashedwheel.Options) *hashedwheel.Timer {
 	tb.Helper()
-	timer, err := hashedwheel.New(options...)
+	timer, err := hashedwheel.New(&append(options, hashedwheel.Options{})[0])
 	require.NoError(tb, err)
 	tb.Cleanup(func() { timer.Stop() })
 	return timer
@@ -61,7 +63,7 @@ func withDeadline(timer hwt.Timer, d time.Duration) (context.Context, func(), er
 func TestSlowRequestsMeetTheirDeadlineAndFastOnesDoNot(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		const deadline = 500 * time.Millisecond
-		timer := newTimer(t, hashedwheel.WithTickDuration(10*time.Millisecond))
+		timer := newTimer(t, hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 		var answered, timedOut atomic.Int64
 		request := func(takes time.Duration) {
 			begin := time.Now()
@@ -158,13 +160,13 @@ func TestAMillionOrderChecks(t *testing.T) {
 		assert.EqualValues(t, orders/20, stats.Expired)
 		assert.EqualValues(t, orders/20*19, stats.Cancelled)
 		assert.Zero(t, stats.Pending)
-		assert.Less(t, stats.WakeUps, int64(100), "half an hour is slept over")
+		assert.Less(t, stats.Wakeups, int64(100), "half an hour is slept over")
 	})
 }
 
 // Real: only the collector can tell that nothing is kept.
 func TestCancelStormLeavesNothingBehind(t *testing.T) {
-	timer := newTimer(t, hashedwheel.WithTickDuration(time.Millisecond))
+	timer := newTimer(t, hashedwheel.Options{TickDuration: time.Millisecond})
 	inUse := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats
@@ -256,7 +258,7 @@ func (j *job) Run(hwt.Timeout) error {
 
 func TestGracefulShutdownHandsTheRestToAnotherTimer(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
-		old, heir := newTimer(t), newTimer(t, hashedwheel.WithName("heir"))
+		old, heir := newTimer(t), newTimer(t, hashedwheel.Options{Name: "heir"})
 		var ran atomic.Int64
 		jobs := make([]*job, 10_000)
 		var producers sync.WaitGroup
@@ -299,107 +301,20 @@ func TestGracefulShutdownHandsTheRestToAnotherTimer(t *testing.T) {
 	})
 }
 
-// slots is a worker pool of the kind users bring: it runs so many tasks at once
-// and refuses the others.
-type slots chan struct{}
-
-var errBusy = errors.New("pool is busy")
-
-func (s slots) Submit(task func()) error {
-	select {
-	case s <- struct{}{}:
-		go func() {
-			defer func() { <-s }()
-			task()
-		}()
-		return nil
-	default:
-		return errBusy
-	}
-}
-
-// submit makes an Executor of a pool's method, in one line.
-type submit func(task func()) error
-
-func (f submit) Execute(task func()) error { return f(task) }
-
-func TestBusyPoolRefusesAndTheErrorHandlerHearsOfEach(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
-		pool := make(slots, 10)
-		var refused, ran atomic.Int64
-		timer := newTimer(t,
-			hashedwheel.WithExecutor(submit(pool.Submit)),
-			hashedwheel.WithErrorHandler(func(timeout hwt.Timeout, err error) {
-				assert.ErrorIs(t, err, errBusy)
-				assert.True(t, timeout.IsExpired())
-				refused.Add(1)
-			}))
-		for range 25 {
-			_, err := timer.AfterFunc(time.Second, func() {
-				time.Sleep(time.Minute) // would hold up the timer without the pool
-				ran.Add(1)
-			})
-			require.NoError(t, err)
-		}
-		begin := time.Now()
-		var after time.Duration
-		_, err := timer.AfterFunc(70*time.Second, func() { after = time.Since(begin) })
+// The name is that of the package documentation.
+func TestLeakCheckersCanIgnoreTheWorkerOfAProgramWideTimer(t *testing.T) {
+	worker := goleak.IgnoreAnyFunction("github.com/hashedwheel/hwt/internal/engine.runWorker")
+	for name, open := range map[string]func() (hwt.Engine, error){
+		"hashed":       func() (hwt.Engine, error) { return hashedwheel.New(nil) },
+		"hierarchical": func() (hwt.Engine, error) { return hierarchical.New(nil) },
+	} {
+		others := goleak.IgnoreCurrent()
+		timer, err := open()
 		require.NoError(t, err)
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		assert.EqualValues(t, 10, ran.Load())
-		assert.EqualValues(t, 15, refused.Load())
-		assert.InDelta(t, 70*time.Second, after, float64(hashedwheel.DefaultTickDuration))
-		assert.EqualValues(t, 15, balanced(t, timer).ExecutorRejected)
-	})
-}
-
-func TestOverloadedServerShedsByTheLimit(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
-		timer := newTimer(t, hashedwheel.WithMaxPendingTimeouts(1000))
-		shed, most := 0, int64(0)
-		for range 10_000 {
-			_, err := timer.AfterFunc(time.Second, func() {})
-			most = max(most, timer.Pending())
-			var limit *hwt.PendingLimitError
-			if errors.As(err, &limit) {
-				assert.EqualValues(t, 1000, limit.Max)
-				shed++
-			}
-			time.Sleep(100 * time.Microsecond)
-		}
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		s := balanced(t, timer)
-		assert.EqualValues(t, shed, s.Rejected)
-		assert.EqualValues(t, 10_000-shed, s.Expired)
-		assert.Positive(t, shed)
-		assert.EqualValues(t, 1000, most, "all that is allowed")
-	})
-}
-
-func TestOneBadTaskAmongManyIsAllThatFails(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
-		timer := newTimer(t, hashedwheel.WithLogger(slog.New(slog.DiscardHandler)))
-		var ran atomic.Int64
-		for i := range 1000 {
-			_, err := timer.AfterFunc(time.Second, func() {
-				switch i {
-				case 300:
-					panic("a bug")
-				case 600:
-					runtime.Goexit()
-				}
-				ran.Add(1)
-			})
-			require.NoError(t, err)
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		assert.EqualValues(t, 998, ran.Load())
-		s := balanced(t, timer)
-		assert.EqualValues(t, 1, s.Panics)
-		assert.EqualValues(t, 1, s.Failed)
-		assert.EqualValues(t, 1000, s.Expired)
-	})
+		defer timer.Stop()
+		_, err = timer.AfterFunc(time.Hour, func() {})
+		require.NoError(t, err)
+		assert.NoError(t, goleak.Find(others, worker), name)
+		assert.ErrorContains(t, goleak.Find(others), "internal/engine.runWorker", name)
+	}
 }

@@ -2,178 +2,95 @@ package cache
 
 import (
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/internal/keys"
-	"github.com/hashedwheel/hwt/keyed"
+	"github.com/hashedwheel/hwt/internal/settings"
 )
 
-// Cache holds values for a time. Make one with New, and Close it; all methods
-// are safe for concurrent use, also from inside callbacks and fetches.
+// Cache holds values until they expire. Make one with [New] and Close it. All
+// methods are safe for concurrent use, including from within callbacks and
+// fetches.
 type Cache[K comparable, V any] struct {
-	name                   string                       // Immutable after New.
-	expire                 time.Duration                // Immutable after New.
-	jitter                 float64                      // Immutable after New.
-	limit                  int                          // Immutable after New.
-	exact                  bool                         // Immutable after New.
-	onEvict                func(K, V)                   // nil if not wanted. Immutable after New.
-	logger                 *slog.Logger                 // Immutable after New.
-	own                    hwt.Timer                    // nil if the timer is the caller's. Immutable after New.
-	start                  time.Time                    // Immutable after New. Time zero of all deadlines.
-	check                  keys.Check[K]                // Immutable after New.
-	wheel                  *keyed.Wheel[K, entry[K, V]] // see the ground rules in stripe.go.
-	stripes                stripes[K, V]                // see the ground rules in stripe.go.
-	closed                 atomic.Bool                  // Atomic: written by Close, read by Take.
-	lookups                tally                        // Atomic: written by Get and Take, read by Stats.
-	evictions, expirations atomic.Int64                 // Atomic: written where entries are dropped, read by Stats.
+	options Options[K, V] // Immutable after New.
+	ttl     time.Duration // Immutable after New.
+	exact   bool          // look-ups always compare deadlines. Immutable after New.
+	own     hwt.Timer     // nil if the timer is the caller's. Immutable after New.
+	start   time.Time     // time zero of all deadlines. Immutable after New.
+	check   keys.Check[K] // Immutable after New.
+
+	items      *xsync.Map[K, item[V]] // See the ground rules in item.go.
+	stripes    stripes[K]
+	flights    flights[K, V]
+	alarm      alarm
+	closed     atomic.Bool // Atomic: written by Close, read by all that store something.
+	unreliable atomic.Bool // look-ups compare deadlines, since the alarm is not armed. Atomic.
+
+	lookups                lookups      // Atomic: written by look-ups, read by Stats.
+	evictions, expirations atomic.Int64 // Atomic: written where entries end, read by Stats.
 }
 
-// New returns an empty cache whose entries expire after expire, which must be
-// positive, give or take the jitter. An option out of its range is an error.
+// New returns an empty cache whose entries expire ttl after they are set, or
+// never if that is [NoExpiry]. Nil options mean the defaults. New returns an
+// error if ttl is not positive or an option is outside its range.
 //
-// A cache that was dropped without Close goes when its last entry has expired,
-// and its own timer with it, which reports a leak.
-func New[K comparable, V any](expire time.Duration, options ...Option) (*Cache[K, V], error) {
-	if expire <= 0 {
-		return nil, fmt.Errorf("cache: New: expire is %v (expected: > 0)", expire)
-	}
-	config, err := newConfig(options)
-	if err != nil {
+// A cache that is dropped without Close becomes garbage once its last entry has
+// expired. Its own timer is then reported as a leak.
+func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache[K, V], error) {
+	if err := settings.Positive("cache", "New", "ttl", ttl); err != nil {
 		return nil, err
 	}
-	onEvict, err := onEvictOf[K, V](config)
+	o, err := complete(options)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cache[K, V]{
-		name:    config.name,
-		expire:  expire,
-		jitter:  config.jitter,
-		limit:   config.limit,
-		exact:   config.exact,
-		onEvict: onEvict,
-		logger:  slog.Default(),
+		options: o,
+		ttl:     ttl,
+		exact:   o.ExactExpiry || o.Sliding > 0,
 		start:   time.Now(),
 		check:   keys.For[K](),
-		stripes: newStripes[K, V](config.limit),
-		lookups: newTally(),
+		items:   xsync.NewMap[K, item[V]](),
+		stripes: newStripes[K](o.Limit > 0, o.Sliding > 0),
+		lookups: newLookups(),
 	}
-	if err := c.mount(config.timer); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// mount puts the cache on timer, or on a wheel of its own if that is nil.
-func (c *Cache[K, V]) mount(timer hwt.Timer) (err error) {
+	timer := o.Timer
 	if timer == nil {
-		if timer, err = hashedwheel.New(hashedwheel.WithName(c.name)); err != nil {
-			return err
+		if timer, err = hashedwheel.New(&hashedwheel.Options{Name: o.Name, Logger: o.Logger}); err != nil {
+			return nil, err
 		}
 		c.own = timer
 	}
-	c.wheel, err = keyed.New(timer, c.expired)
-	return err
+	c.alarm.timer, c.alarm.ring, c.alarm.refused = timer, c.expireDue, c.refused
+	c.alarm.due.Store(never)
+	return c, nil
 }
 
-// Set stores value under key, for the time given to New. It takes constant time
-// and does not wait for fetches or callbacks of others; an entry that has to go
-// for the new one is told to WithOnEvict's function before Set returns.
+// Close drops all entries, calling OnEvict for each, and stops the cache's own
+// timer, so that no goroutine is left once a running callback has returned. It
+// does not stop a timer that [Options] has. From then on Get finds nothing, and
+// Set and Take return ErrClosed. A fetch that is running still returns its value
+// to its callers.
 //
-// It returns ErrClosed, ErrKey, or the error of the timer's NewTimeout; then the
-// cache is as before.
-func (c *Cache[K, V]) Set(key K, value V) error {
-	return c.SetWithExpire(key, value, c.expire)
-}
-
-// SetWithExpire is Set with a time of its own, give or take the jitter. A time of
-// zero or less is over already: what was stored under key goes, as with Del.
-func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) error {
-	if !c.check.OK(key) {
-		return ErrKey
-	}
-	s := c.stripes.of(key)
-	s.mu.Lock()
-	dropped, err := c.store(s, key, value, expire)
-	if err == nil {
-		delete(s.flights, key) // what is being fetched is overtaken (C2)
-	}
-	s.mu.Unlock()
-	c.tellEvicted(dropped)
-	return err
-}
-
-// Get returns the value stored under key, until the timer ends its time; see
-// WithExactExpiry for more than that. It takes constant time and allocates
-// nothing, and takes no lock unless there is a limit. After Close it finds
-// nothing.
-func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
-	e, ok := c.find(key)
-	if !ok {
-		c.lookups.cell().misses.Add(1)
-		return value, false
-	}
-	if c.limit > 0 {
-		c.use(e.node)
-	}
-	c.lookups.cell().hits.Add(1)
-	return e.value, true
-}
-
-// find returns the entry of key, if Get may return it.
-func (c *Cache[K, V]) find(key K) (entry[K, V], bool) {
-	e, ok := c.wheel.Get(key)
-	return e, ok && (!c.exact || e.node.deadline > c.now())
-}
-
-// Del removes the entry of key, if there is one, without a word to WithOnEvict's
-// function. It takes constant time.
-func (c *Cache[K, V]) Del(key K) {
-	if !c.check.OK(key) {
-		return
-	}
-	s := c.stripes.of(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.flights, key) // what is being fetched is overtaken (C2)
-	c.remove(s, key)
-}
-
-// Len returns how many entries the timer has not ended. It takes constant time.
-func (c *Cache[K, V]) Len() int {
-	n := c.wheel.Len()
-	if c.limit > 0 {
-		n = min(n, c.limit) // a Set is over it for a moment
-	}
-	return n
-}
-
-// Close drops all entries, and stops the cache's own timer: no goroutine is
-// left, once a callback that is running has returned. A timer that WithTimer
-// brought goes on. From now on Get finds nothing, Set and Take return ErrClosed,
-// and Del does nothing. A fetch under way returns its value to its callers.
-//
-// Every call after the first does nothing. Close may be called from inside a
+// Every call after the first does nothing. Close may be called from within a
 // callback.
 func (c *Cache[K, V]) Close() {
-	c.closed.Store(true)
-	c.wheel.Stop()
+	if c.closed.Swap(true) { // Linearization point of Close.
+		return
+	}
+	c.alarm.end()
 	if c.own != nil {
 		c.own.Stop()
 	}
-	for i := range c.stripes.all {
-		s := &c.stripes.all[i]
-		s.mu.Lock()
-		s.uses.clear()
-		s.mu.Unlock()
-	}
+	c.clear(Closed)
 }
 
-// String names the cache and tells how many entries it has.
+// String returns the name of the cache and its number of entries.
 func (c *Cache[K, V]) String() string {
-	return fmt.Sprintf("cache.Cache(%s, %d entries)", c.name, c.Len())
+	return fmt.Sprintf("cache.Cache(%s, %d entries)", c.options.Name, c.Len())
 }

@@ -2,14 +2,18 @@ package cache
 
 import "errors"
 
-// Errors of Set and Take; test for them with errors.Is. What the timer's
-// NewTimeout returns comes as it is: hwt.ErrStopped, hwt.ErrTooManyPending.
+// Errors of Set and Take; test for them with [errors.Is]. Errors of the timer's
+// NewTimeout are returned unchanged: [hwt.ErrStopped] and
+// [hwt.ErrTooManyPending].
 var (
-	// ErrClosed says that the cache was closed.
+	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("cache: cache is closed")
 
-	// ErrKey says that a key could never be found again, because it is not equal
-	// to itself (a float that is not a number), or cannot be hashed (a slice in
-	// an interface).
+	// ErrKey is returned for a key that a map could never find again: it is not
+	// equal to itself (a NaN), or cannot be hashed (a slice in an interface).
 	ErrKey = errors.New("cache: key is unequal to itself or cannot be hashed")
 )
+
+// errBubble is returned where the time is before the cache's start. That is so in
+// a testing/synctest bubble if the cache was made outside of it.
+var errBubble = errors.New("cache: made outside this synctest bubble: make the cache inside it")

@@ -1,6 +1,8 @@
 package cache_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,7 +11,7 @@ import (
 )
 
 func Example() {
-	prices, err := cache.New[string, int](10*time.Minute, cache.WithLimit(10_000))
+	prices, err := cache.New(10*time.Minute, &cache.Options[string, int]{Limit: 10_000})
 	if err != nil {
 		panic(err)
 	}
@@ -23,7 +25,7 @@ func Example() {
 		price, err := prices.Take("tea", fetch)
 		fmt.Println(price, err)
 	}
-	prices.Del("tea") // the price has changed
+	prices.Delete("tea") // the price has changed
 	_, ok := prices.Get("tea")
 	fmt.Println("known:", ok)
 	// Output:
@@ -33,27 +35,64 @@ func Example() {
 	// known: false
 }
 
-// A session store: sessions go when they have not been seen for a while.
+// A session expires when it has not been used for a while, and at the end of the
+// day in any case.
 func Example_sessions() {
 	type session struct{ user string }
-	timer, _ := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond)) // for all caches
+	timer, _ := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond}) // for all caches
 	defer timer.Stop()
 
 	gone := make(chan string)
-	sessions, _ := cache.New[string, session](30*time.Minute,
-		cache.WithTimer(timer),
-		cache.WithOnEvict(func(id string, s session) { gone <- s.user }))
-	defer sessions.Close()
+	sessions, _ := cache.New(24*time.Hour, &cache.Options[string, session]{
+		Sliding: 30 * time.Minute,
+		Timer:   timer,
+		OnEvict: func(id string, s session, reason cache.Reason) {
+			go func() { gone <- fmt.Sprint(s.user, ": ", reason) }()
+		},
+	})
 
 	sessions.Set("a1", session{"Ada"})
-	sessions.SetWithExpire("b2", session{"Blaise"}, 50*time.Millisecond) // did nothing for almost that long
-	if s, ok := sessions.Get("a1"); ok {                                 // Ada is active, and stays
-		sessions.Set("a1", s)
+	sessions.SetWithTTL("b2", session{"Blaise"}, 50*time.Millisecond) // a short one
+	if s, ok := sessions.Get("a1"); ok {                              // a request, which postpones expiry
+		fmt.Println("hello,", s.user)
 	}
-	fmt.Println("logged out:", <-gone)
-	s, _ := sessions.Get("a1")
-	fmt.Println("still here:", s.user)
+	fmt.Println(<-gone)
+
+	sessions.Delete("a1") // Ada logs out, and no request that is running undoes that
+	fmt.Println(<-gone)
+	fmt.Println("logged in:", sessions.Touch("a1"))
+	sessions.Close()
 	// Output:
-	// logged out: Blaise
-	// still here: Ada
+	// hello, Ada
+	// Blaise: expired
+	// Ada: deleted
+	// logged in: false
+}
+
+var errUnknown = errors.New("no such user")
+
+// That there is nothing under a key can be cached, too, for a shorter time.
+func ExampleCache_TakeWithTTL() {
+	type user struct{}
+	users, _ := cache.New[string, *user](time.Hour, nil)
+	defer users.Close()
+
+	find := func(ctx context.Context, id string) (*user, error) {
+		fmt.Println("asking the database for", id)
+		return nil, errUnknown
+	}
+	for range 2 {
+		u, err := users.TakeWithTTL(context.Background(), "x", func(ctx context.Context) (*user, time.Duration, error) {
+			u, err := find(ctx, "x")
+			if errors.Is(err, errUnknown) {
+				return nil, time.Minute, nil // remember that for a minute
+			}
+			return u, time.Hour, err
+		})
+		fmt.Println(u == nil, err)
+	}
+	// Output:
+	// asking the database for x
+	// true <nil>
+	// true <nil>
 }

@@ -1,6 +1,8 @@
 package cache_test
 
 import (
+	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,28 +19,47 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const tick = 10 * time.Millisecond
 
-// newTimer returns a timer that is stopped at the end of the test.
-func newTimer(tb testing.TB, options ...hashedwheel.Option) *hashedwheel.Timer {
+// late is how late a timer with that tick expires an entry at most: by a tick,
+// and by what the cache rounds deadlines up.
+const late = tick + 2*time.Millisecond
+
+type options = cache.Options[string, int]
+
+// newTimer returns a timer with the options, if there are any, that is stopped
+// at the end of the test.
+func newTimer(tb testing.TB, options ...hashedwheel.Options) *hashedwheel.Timer {
 	tb.Helper()
-	timer, err := hashedwheel.New(append(options,
-		hashedwheel.WithTickDuration(tick), hashedwheel.WithTicksPerWheel(8), hashedwheel.WithSlowTaskThreshold(0))...)
+	o := append(options, hashedwheel.Options{})[0]
+	o.TickDuration, o.TicksPerWheel, o.SlowTaskThreshold = tick, 8, -1
+	timer, err := hashedwheel.New(&o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { timer.Stop() })
 	return timer
 }
 
-// newCache returns a cache for a minute, without jitter unless the options say
-// otherwise, that is closed at the end of the test.
-func newCache(tb testing.TB, options ...cache.Option) *cache.Cache[string, int] {
+// newCache returns a cache with a TTL of a minute that is closed at the end of
+// the test.
+func newCache(tb testing.TB, o options) *cache.Cache[string, int] {
 	tb.Helper()
-	options = append([]cache.Option{cache.WithJitter(0)}, options...)
-	c, err := cache.New[string, int](time.Minute, options...)
+	c, err := cache.New(time.Minute, &o)
 	require.NoError(tb, err)
 	tb.Cleanup(c.Close)
 	return c
 }
 
-// pass lets fake time go by and everything that is due by then run.
+// set is Set where it must not fail.
+func set(tb testing.TB, c *cache.Cache[string, int], key string, value int) {
+	tb.Helper()
+	require.NoError(tb, c.Set(key, value))
+}
+
+// setFor is SetWithTTL where it must not fail.
+func setFor(tb testing.TB, c *cache.Cache[string, int], key string, value int, ttl time.Duration) {
+	tb.Helper()
+	require.NoError(tb, c.SetWithTTL(key, value, ttl))
+}
+
+// pass advances fake time and runs everything that is due by then.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -50,7 +71,16 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	timertest.Bubble(t, f)
 }
 
-// holds tells whether c has the value under key.
+// onProcs runs f with several settings of GOMAXPROCS.
+func onProcs(f func()) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, procs := range []int{1, 2, 4} {
+		runtime.GOMAXPROCS(procs)
+		f()
+	}
+}
+
+// holds reports whether c has the value under key.
 func holds(c *cache.Cache[string, int], key string, value int) bool {
 	got, ok := c.Get(key)
 	return ok && got == value
@@ -59,4 +89,32 @@ func holds(c *cache.Cache[string, int], key string, value int) bool {
 func has(c *cache.Cache[string, int], key string) bool {
 	_, ok := c.Get(key)
 	return ok
+}
+
+// end is a call of OnEvict.
+type end struct {
+	key    string
+	value  int
+	reason cache.Reason
+}
+
+// ends records calls of OnEvict.
+type ends struct {
+	mu  sync.Mutex
+	all []end
+}
+
+func (e *ends) add(key string, value int, reason cache.Reason) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, end{key, value, reason})
+}
+
+// take returns the calls since the last take.
+func (e *ends) take() []end {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := e.all
+	e.all = nil
+	return all
 }

@@ -1,133 +1,90 @@
 package cache
 
 import (
+	"cmp"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/isnil"
+	"github.com/hashedwheel/hwt/internal/settings"
 )
 
-// DefaultJitter is the share by which expiry is spread to either side.
-const DefaultJitter = 0.05
+// Options are the settings of a [Cache]. The zero value of each field is its
+// default.
+type Options[K comparable, V any] struct {
+	// Limit is how many entries the cache has at most, up to 1<<30. A Set or Take
+	// of a new key that would exceed it evicts an entry that has not been used
+	// lately, by the SIEVE algorithm; Get, Take, Touch and Set are uses. 0 is the
+	// default: no limit.
+	Limit int
 
-// Option is a setting of New.
-type Option func(*config) error
+	// Sliding makes an entry expire when it was not used for that time; Get, Take,
+	// Touch and Set are uses. The entry's TTL is the upper bound: it expires when
+	// the TTL is over in any case. The cache records a use only if it postpones
+	// the expiry by a thousandth of Sliding, so an entry may live longer by that
+	// much. 0 is the default: only the TTL counts.
+	Sliding time.Duration
 
-type config struct {
-	limit   int // 0: none
-	jitter  float64
-	timer   hwt.Timer // nil: one of its own
-	name    string
-	exact   bool
-	onEvict any // nil, or a function whose type New checks
+	// Jitter shortens each TTL by a random share, from 0, the default, up to but
+	// excluding 1, so that entries that are set together do not expire together.
+	// With 0.05, an entry set for a minute expires after 57 to 60 seconds. It
+	// must be 0 with ExactExpiry or Sliding.
+	Jitter float64
+
+	// ExactExpiry makes look-ups read the clock, so that they never return an
+	// entry that is due, even if the timer is late. By default, false, the timer
+	// alone decides, which is exact to a tick and a millisecond. With Sliding,
+	// and after the timer was stopped, expiry is always exact.
+	ExactExpiry bool
+
+	// Timer expires the entries. A cache takes one pending timeout, however many
+	// entries it has. Caches may share a timer with each other and with anything
+	// else; Close does not stop it. nil is the default: a hashedwheel.Timer of the
+	// cache's own, with a tick of 100 ms, which Close stops.
+	Timer hwt.Timer
+
+	// OnEvict is called once with every value that leaves the cache, and the
+	// reason. nil is the default: no calls.
+	//
+	// It is called after the value has left, and may use the cache. For an
+	// entry that the timer expires it runs where the timer runs its tasks, for
+	// all others on the goroutine of the call that ended the entry, before that
+	// returns. A panic is logged.
+	OnEvict func(key K, value V, reason Reason)
+
+	// Logger receives panics of OnEvict, and warnings of the cache and its own
+	// timer. nil is the default: slog.Default at the time of New.
+	Logger *slog.Logger
+
+	// Name identifies the cache in the log and in String, and its own timer. ""
+	// is the default: "cache".
+	Name string
 }
 
-// WithLimit sets how many entries the cache holds, at least 1. A Set that would
-// exceed it evicts the entry that was used, by Get, Take or Set, the longest
-// time ago. The default is no limit.
-//
-// With a limit, Get takes a lock for a moment, to note the use.
-func WithLimit(n int) Option {
-	return func(c *config) error {
-		if n < 1 {
-			return fmt.Errorf("cache: WithLimit: %d (expected: >= 1)", n)
-		}
-		c.limit = n
-		return nil
-	}
-}
+// maxLimit is the largest Limit: slots have numbers of 32 bits.
+const maxLimit = 1 << 30
 
-// WithJitter spreads expiry evenly over the share f to either side, so that
-// entries set together do not expire together: with 0.05, the default, an entry
-// set for a minute expires after 57 to 63 seconds. f is at least 0, which means
-// no spread, and below 1.
-func WithJitter(f float64) Option {
-	return func(c *config) error {
-		if !(f >= 0 && f < 1) {
-			return fmt.Errorf("cache: WithJitter: %v (expected: 0 <= jitter < 1)", f)
-		}
-		c.jitter = f
-		return nil
+// complete returns the options with the defaults filled in, or an error.
+func complete[K comparable, V any](options *Options[K, V]) (o Options[K, V], err error) {
+	if options != nil {
+		o = *options
 	}
-}
-
-// WithTimer puts the cache on t, which it may share with other caches and
-// anything else. Close leaves t running. Without this option the cache has a
-// hashed wheel of its own, with a tick of 100 ms, which Close stops.
-func WithTimer(t hwt.Timer) Option {
-	return func(c *config) error {
-		if isnil.Of(t) {
-			return fmt.Errorf("cache: WithTimer: nil (expected: a timer)")
-		}
-		c.timer = t
-		return nil
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
-}
-
-// WithName names the cache in logs, and its own timer. The default is "cache".
-// It must not be empty.
-func WithName(name string) Option {
-	return func(c *config) error {
-		if name == "" {
-			return fmt.Errorf("cache: WithName: %q (expected: a name)", name)
-		}
-		c.name = name
-		return nil
+	o.Name = cmp.Or(o.Name, "cache")
+	switch {
+	case o.Limit < 0 || o.Limit > maxLimit:
+		err = settings.Refuse("cache", "Limit", o.Limit, fmt.Sprintf("0 for no limit, or 1 to %d", maxLimit))
+	case o.Sliding < 0:
+		err = settings.Refuse("cache", "Sliding", o.Sliding, "0 for none, or more")
+	case !(o.Jitter >= 0 && o.Jitter < 1): // a NaN is refused, too
+		err = settings.Refuse("cache", "Jitter", o.Jitter, "0 <= Jitter < 1")
+	case o.Jitter != 0 && (o.ExactExpiry || o.Sliding > 0):
+		err = settings.Refuse("cache", "Jitter", o.Jitter, "0 with ExactExpiry or Sliding")
+	default:
+		err = settings.NotTypedNil("cache", "Timer", o.Timer, "nil for the cache's own timer, or a timer")
 	}
-}
-
-// WithExactExpiry makes Get and Take look at the clock, so that they never return
-// an entry whose time is over, not even by a nanosecond, and not even if the
-// timer trails or was stopped. It costs a reading of the clock, which may be more
-// than the rest of Get. By default the timer alone decides, which is right
-// to a tick.
-func WithExactExpiry() Option {
-	return func(c *config) error {
-		c.exact = true
-		return nil
-	}
-}
-
-// WithOnEvict calls f with every entry that the cache drops by itself: because
-// it expired, or to keep the limit. It is not called for what Del removes, Set
-// replaces, or Close leaves behind. The types must be those of the cache; New
-// returns an error if they are not.
-//
-// f may use the cache. For an expired entry it runs where the timer runs its
-// tasks, and a panic is the timer's to report; for an evicted one on the
-// goroutine of the Set or Take that needed the room, and a panic is logged.
-func WithOnEvict[K comparable, V any](f func(key K, value V)) Option {
-	return func(c *config) error {
-		if f == nil {
-			return fmt.Errorf("cache: WithOnEvict: nil (expected: a function)")
-		}
-		c.onEvict = f
-		return nil
-	}
-}
-
-func newConfig(options []Option) (*config, error) {
-	c := &config{jitter: DefaultJitter, name: "cache"}
-	for i, option := range options {
-		if option == nil {
-			return nil, fmt.Errorf("cache: New: option %d is nil (expected: a With function's result)", i)
-		}
-		if err := option(c); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
-}
-
-// onEvictOf returns the callback of WithOnEvict, or an error if it is not one
-// for keys of type K and values of type V.
-func onEvictOf[K comparable, V any](c *config) (func(K, V), error) {
-	if c.onEvict == nil {
-		return nil, nil
-	}
-	f, ok := c.onEvict.(func(K, V))
-	if !ok {
-		return nil, fmt.Errorf("cache: WithOnEvict: %T (expected: %T)", c.onEvict, f)
-	}
-	return f, nil
+	return o, err
 }

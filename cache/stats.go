@@ -1,11 +1,11 @@
 package cache
 
-// Stats is a snapshot of what a cache has done.
+// Stats is a snapshot of a cache's counts.
 type Stats struct {
-	Hits        int64 // look-ups, by Get or Take, that found an entry
-	Misses      int64 // look-ups that found none, those included that waited for another's fetch
-	Evictions   int64 // entries that went to keep the limit
-	Expirations int64 // entries that went because their time was over
+	Hits        int64 // look-ups by Get or Take that found an entry
+	Misses      int64 // look-ups that found none, including those that waited for another's fetch
+	Evictions   int64 // entries with reason Capacity
+	Expirations int64 // entries with reason Expired
 }
 
 // Stats returns a snapshot of the counts. It takes time proportional to the

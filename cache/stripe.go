@@ -2,62 +2,126 @@ package cache
 
 import (
 	"hash/maphash"
-	"math/bits"
-	"runtime"
 	"sync"
+
+	"github.com/hashedwheel/hwt/internal/striping"
 )
-
-// Ground rules
-//
-// An entry is a pair of the keyed wheel and nothing else: what is in the cache
-// has a timeout, because there is no other place to put it. Around that:
-//
-//	C1. What changes a key's entry holds its stripe's mu: Set, Del, the end of a
-//	    fetch, eviction. Expiry alone does not; the wheel decides it, and a pair
-//	    that expired is gone before anyone hears of it.
-//	C2. A flight is in its stripe's map as long as its result may be stored. Set
-//	    and Del take it out, under the same mu under which they change the entry:
-//	    so nothing that was fetched before them is stored after them. Whoever
-//	    comes later starts a flight of his own.
-//	C3. With a limit there is one stripe, and its list has a node for every entry
-//	    of the wheel, and for those that are just expiring. A node tells its entry
-//	    by identity: the entry that the wheel has under a key may be a newer one.
-//	C4. No users' code runs under mu.
-//
-// Get takes no lock, but for noting the use where there is a limit.
-
-// padding is the distance at which two processors do not disturb each other's
-// writes.
-const padding = 128
 
 // maxStripes bounds the stripes of a cache without a limit.
 const maxStripes = 256
 
-// stripe is what some of the keys share.
-type stripe[K comparable, V any] struct {
-	mu      sync.Mutex
-	flights map[K]*flight[V] // nil until needed. Guarded by mu.
-	uses    lru[K]           // empty without a limit. Guarded by mu.
-	_       [padding]byte
+// stripe has the slots of some of the keys. With a limit there is one stripe.
+type stripe[K comparable] struct {
+	mu    sync.Mutex
+	slots slots[K]
+	wheel wheel[K] // Guarded by mu.
+	sieve sieve[K] // Empty without a limit. Guarded by mu.
+	_     [striping.Padding]byte
 }
 
-// stripes spreads keys evenly.
-type stripes[K comparable, V any] struct {
-	all  []stripe[K, V] // Immutable after New; a power of two of them.
-	seed maphash.Seed   // Immutable after New.
+// stripes maps keys to stripes, evenly.
+type stripes[K comparable] struct {
+	all  []stripe[K]  // A power of two of them. Immutable after New.
+	seed maphash.Seed // Immutable after New.
 }
 
-func newStripes[K comparable, V any](limit int) stripes[K, V] {
+func newStripes[K comparable](limited, sliding bool) stripes[K] {
 	n := 1
-	if limit == 0 {
-		n = min(4<<bits.Len(uint(runtime.GOMAXPROCS(0)-1)), maxStripes)
+	if !limited {
+		n = striping.Count(4, maxStripes)
 	}
-	return stripes[K, V]{all: make([]stripe[K, V], n), seed: maphash.MakeSeed()}
+	s := stripes[K]{all: make([]stripe[K], n), seed: maphash.MakeSeed()}
+	for i := range s.all {
+		s.all[i].slots.limited, s.all[i].slots.sliding = limited, sliding
+	}
+	return s
 }
 
-func (s *stripes[K, V]) of(key K) *stripe[K, V] {
+// of returns the number of the stripe of key.
+func (s *stripes[K]) of(key K) int {
 	if len(s.all) == 1 {
-		return &s.all[0]
+		return 0
 	}
-	return &s.all[maphash.Comparable(s.seed, key)&uint64(len(s.all)-1)]
+	return int(maphash.Comparable(s.seed, key) & uint64(len(s.all)-1))
+}
+
+// stripeOf returns the stripe of r.
+func (c *Cache[K, V]) stripeOf(r ref) *stripe[K] { return &c.stripes.all[r.stripe()] }
+
+// add takes a slot for key, which is due at due, and returns its ref and the time
+// at which the alarm is needed for it.
+func (s *stripe[K]) add(stripe int, key K, due int64) (r ref, alarm int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.slots.alloc(key)
+	if s.slots.limited {
+		s.sieve.push(&s.slots, n)
+	}
+	if s.slots.sliding {
+		s.slots.idle(n).due.Store(due)
+	}
+	return newRef(stripe, s.slots.at(n).gen, n), s.file(n, due)
+}
+
+// remove frees slot n.
+func (s *stripe[K]) remove(n uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wheel.unfile(&s.slots, n)
+	if s.slots.limited {
+		s.sieve.remove(&s.slots, n)
+	}
+	s.slots.release(n)
+}
+
+// reinsert files slot n anew for due, and returns the time at which the alarm is
+// needed for it.
+func (s *stripe[K]) reinsert(n uint32, due int64) (alarm int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wheel.unfile(&s.slots, n)
+	return s.file(n, due)
+}
+
+// file files slot n. The caller holds s.mu.
+func (s *stripe[K]) file(n uint32, due int64) (alarm int64) {
+	if due == never {
+		return never
+	}
+	return s.wheel.file(&s.slots, n, tickOf(due)) << tickBits
+}
+
+// pop returns the key and slot of an entry that may be due at now. The slot is
+// not filed any more. If more is true, there may be others.
+func (s *stripe[K]) pop(now int64) (key K, n uint32, gen uint16, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n, more = s.wheel.pop(&s.slots, now>>tickBits); n != 0 {
+		at := s.slots.at(n)
+		key, gen = at.key, at.gen
+	}
+	return key, n, gen, more
+}
+
+// next returns the time at which the alarm is needed next, or never.
+func (s *stripe[K]) next() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tick, n := s.wheel.next()
+	if n == 0 {
+		return never
+	}
+	return tick << tickBits
+}
+
+// evict chooses an entry to evict, but not the slot keep, if there are more than limit.
+func (s *stripe[K]) evict(limit int, keep uint32) (key K, r ref, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sieve.len <= limit {
+		return key, 0, false
+	}
+	n := s.sieve.evict(&s.slots, keep)
+	at := s.slots.at(n)
+	return at.key, newRef(0, at.gen, n), true
 }

@@ -1,124 +1,189 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"time"
+
+	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// errGoexit is what waiters get if a fetch ended its goroutine.
-var errGoexit = errors.New("fetch called runtime.Goexit")
-
-// flight is a fetch under way.
-type flight[V any] struct {
-	done  chan struct{} // closed when value and err stand.
-	value V             // Immutable once done.
-	err   error         // Immutable once done.
-}
-
-// Take returns the value stored under key; if there is none, it calls fetch,
-// stores what that returns, for the time given to New, and returns it. Of
-// several calls at the same time one fetches, and the others wait for it. An
-// error is returned to all of them, and not stored.
+// Take returns the value stored under key. If there is none, Take calls fetch,
+// stores the value that it returns for the TTL given to New, and returns it. Of
+// several concurrent calls one fetches, and the others wait for it. An error of
+// fetch is returned to all of them and not stored.
 //
-// What a Set or a Del overtakes is still returned to those who wait for it, but
-// not stored; and a Take that begins after the Del fetches anew. A value that
-// could not be stored, because of ErrClosed or of the timer's errors, is
-// returned all the same.
+// A Set, Delete or Clear during the fetch overtakes it: the fetched value is
+// still returned to those that wait for it, but not stored, and a Take that
+// begins later fetches again. A value that cannot be stored, because of
+// ErrClosed or an error of the timer, is returned as well.
 //
-// If fetch panics, so does the Take that called it; those who wait get an error
-// that wraps a *hwt.PanicError. fetch may use the cache, but not Take the same
-// key, which would wait for itself.
+// If fetch panics, so does the Take that called it, and those that wait get an
+// error that wraps a *[hwt.PanicError]. If fetch ends its goroutine, those that
+// wait get an error that wraps [hwt.ErrGoexit]. fetch may use the cache, but must
+// not Take the same key, which would wait for itself.
 //
-// Take returns ErrClosed after Close, and ErrKey; then fetch was not called.
+// Take returns ErrClosed after Close, and ErrKey, without calling fetch.
 func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (value V, err error) {
 	if fetch == nil {
-		return value, errors.New("cache: Take: fetch is nil (expected: a function)")
-	}
-	if !c.check.OK(key) {
-		return value, ErrKey
+		return value, errNilFetch("Take")
 	}
 	if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	s := c.stripes.of(key)
-	f, leads, err := c.board(s, key)
+	f, leads, err := c.join(key, nil)
 	if err != nil {
 		return value, err
 	}
-	if !leads {
-		<-f.done
-		return f.value, f.err
+	if leads {
+		c.run(key, f, func() (V, time.Duration, error) {
+			value, err := fetch()
+			return value, c.ttl, err
+		})
 	}
-	c.lead(s, key, f, fetch)
+	<-f.done
 	return f.value, f.err
 }
 
-// board returns the flight to wait for, or a new one to lead; or one that has
-// landed since Get looked.
-func (c *Cache[K, V]) board(s *stripe[K, V], key K) (f *flight[V], leads bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.closed.Load() {
-		return nil, false, ErrClosed
+// TakeContext is Take for a fetch with a context. The fetch runs on a goroutine
+// of its own, and each caller waits for it until its own ctx ends, and then
+// returns the context's cause. The context of the fetch has the values of the
+// first caller's ctx. It ends when the last caller has stopped waiting; a later
+// call then fetches again.
+//
+// All callers get an error if fetch panics or ends its goroutine, including the
+// first.
+func (c *Cache[K, V]) TakeContext(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (value V, err error) {
+	if fetch == nil {
+		return value, errNilFetch("TakeContext")
 	}
-	if e, ok := c.find(key); ok {
-		return &flight[V]{done: landed, value: e.value}, false, nil
+	if value, ok := c.Get(key); ok {
+		return value, nil
 	}
-	if f, ok := s.flights[key]; ok {
-		return f, false, nil
-	}
-	if s.flights == nil {
-		s.flights = make(map[K]*flight[V])
-	}
-	f = &flight[V]{done: make(chan struct{})}
-	s.flights[key] = f
-	return f, true, nil
+	return c.take(ctx, key, func(ctx context.Context) (V, time.Duration, error) {
+		value, err := fetch(ctx)
+		return value, c.ttl, err
+	})
 }
 
-// landed is the done of flights that never were.
-var landed = func() chan struct{} {
+// TakeWithTTL is TakeContext for a fetch that also returns the TTL of its value,
+// so that a value can say how long it is good for, or that there is nothing can
+// be cached for a short time. [NoExpiry] means that the value does not expire; a
+// TTL of zero or less that it is not stored.
+func (c *Cache[K, V]) TakeWithTTL(ctx context.Context, key K, fetch func(ctx context.Context) (V, time.Duration, error)) (value V, err error) {
+	if fetch == nil {
+		return value, errNilFetch("TakeWithTTL")
+	}
+	if value, ok := c.Get(key); ok {
+		return value, nil
+	}
+	return c.take(ctx, key, fetch)
+}
+
+func errNilFetch(method string) error {
+	return errors.New("cache: " + method + ": fetch is nil (expected: a function)")
+}
+
+// take waits for a fetch of key, which it starts if there is none.
+func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(context.Context) (V, time.Duration, error)) (value V, err error) {
+	if ctx.Err() != nil {
+		return value, context.Cause(ctx)
+	}
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f, leads, err := c.join(key, cancel)
+	if leads {
+		go c.run(key, f, func() (V, time.Duration, error) { return fetch(own) })
+	} else {
+		cancel()
+	}
+	if err != nil {
+		return value, err
+	}
+	select {
+	case <-f.done:
+		return f.value, f.err
+	case <-ctx.Done():
+		c.leave(key, f)
+		return value, context.Cause(ctx)
+	}
+}
+
+// join returns the flight to wait for. If leads is true, the flight is new and
+// the caller must run it. A value that was stored since the caller looked is
+// returned as a flight that is done.
+func (c *Cache[K, V]) join(key K, cancel context.CancelFunc) (f *flight[V], leads bool, err error) {
+	if !c.check.OK(key) {
+		return nil, false, ErrKey
+	}
+	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+		if c.closed.Load() {
+			err = ErrClosed
+			return it, xsync.CancelOp
+		}
+		if known && c.alive(it) {
+			f = &flight[V]{done: closedChan, value: it.value}
+			return it, xsync.CancelOp
+		}
+		if f = c.flights.find(key); f == nil {
+			f, leads = &flight[V]{done: make(chan struct{}), cancel: cancel}, true
+			c.flights.start(key, f)
+		}
+		f.waiters++
+		return it, xsync.CancelOp
+	})
+	return f, leads, err
+}
+
+// closedChan is the done channel of flights that never ran.
+var closedChan = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// lead fetches for all who wait for f.
-func (c *Cache[K, V]) lead(s *stripe[K, V], key K, f *flight[V], fetch func() (V, error)) {
-	returned := false
-	defer func() {
-		if returned {
-			c.land(s, key, f)
-			return
+// leave takes back a join. The last waiter cancels the fetch, unless that runs on
+// the goroutine of a Take.
+func (c *Cache[K, V]) leave(key K, f *flight[V]) {
+	c.items.Compute(key, func(it item[V], _ bool) (item[V], xsync.ComputeOp) {
+		if f.waiters--; f.waiters == 0 && f.cancel != nil {
+			c.flights.finish(key, f) // so that later calls start another
+			f.cancel()
 		}
-		recovered := recover()
-		f.err = fmt.Errorf("cache: fetch: %w", errGoexit)
-		if recovered != nil {
-			f.err = fmt.Errorf("cache: fetch: %w", &hwt.PanicError{Value: recovered, Stack: debug.Stack()})
-		}
-		c.land(s, key, f)
-		if recovered != nil {
-			panic(recovered)
-		}
-	}()
-	f.value, f.err = fetch()
-	returned = true
+		return it, xsync.CancelOp
+	})
 }
 
-// land stores what f brought, unless it failed or was overtaken (C2), and lets
-// go those who wait.
-func (c *Cache[K, V]) land(s *stripe[K, V], key K, f *flight[V]) {
-	var d dropped[K, V]
-	s.mu.Lock()
-	if s.flights[key] == f {
-		delete(s.flights, key)
-		if f.err == nil {
-			d, _ = c.store(s, key, f.value, c.expire)
+// run fetches for all that wait for f.
+func (c *Cache[K, V]) run(key K, f *flight[V], fetch func() (V, time.Duration, error)) {
+	returned := false
+	usercode.Run(func() {
+		f.value, f.ttl, f.err = fetch()
+		returned = true
+	}, func(err error) {
+		f.err = fmt.Errorf("cache: fetch: %w", err)
+		c.finish(key, f)
+		if p, ok := err.(*hwt.PanicError); ok && f.cancel == nil {
+			panic(p.Value) // on the goroutine of the Take that called fetch
 		}
+	})
+	if returned {
+		c.finish(key, f)
 	}
-	s.mu.Unlock()
+}
+
+// finish stores the value of f, unless f failed or was overtaken (C5), and wakes
+// those that wait for it.
+func (c *Cache[K, V]) finish(key K, f *flight[V]) {
+	if f.err == nil && f.ttl > 0 {
+		_, _ = c.put(write[V]{value: f.value, ttl: f.ttl, flight: f}, key)
+	}
+	c.flights.finish(key, f) // if it was not stored
+	if f.cancel != nil {
+		f.cancel()
+	}
 	close(f.done)
-	c.tellEvicted(d)
 }

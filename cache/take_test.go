@@ -14,7 +14,6 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cache"
-	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
 // slowly is a fetch that takes a second of fake time.
@@ -25,9 +24,9 @@ func slowly(value int) func() (int, error) {
 	}
 }
 
-func TestTakeFetchesOnceForAll(t *testing.T) {
+func TestTakeFetchesOnceForAllCallers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t)
+		c := newCache(t, options{})
 		var fetched atomic.Int64
 		var all sync.WaitGroup
 		for range 100 {
@@ -47,14 +46,14 @@ func TestTakeFetchesOnceForAll(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Equal(t, 7, value)
 		assert.Equal(t, cache.Stats{Hits: 1, Misses: 100}, c.Stats())
-		pass(time.Minute)
-		assert.False(t, has(c, "a"), "it expires like any other")
+		pass(time.Minute + 200*time.Millisecond)
+		assert.False(t, has(c, "a"), "it expires like any other entry")
 	})
 }
 
-func TestAnErrorGoesToAllAndIsNotStored(t *testing.T) {
+func TestAnErrorIsReturnedToAllCallersAndNotStored(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t)
+		c := newCache(t, options{})
 		broken := errors.New("broken")
 		var all sync.WaitGroup
 		for range 10 {
@@ -74,43 +73,43 @@ func TestAnErrorGoesToAllAndIsNotStored(t *testing.T) {
 	})
 }
 
-func TestAFetchDoesNotHoldUpOthers(t *testing.T) {
+func TestAFetchDoesNotBlockOtherKeys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t, cache.WithLimit(10)) // where all keys share a stripe
+		c := newCache(t, options{Limit: 10}) // so that all keys share a stripe
 		go c.Take("a", slowly(1))
 		synctest.Wait()
 		start := time.Now()
 		require.NoError(t, c.Set("b", 2))
 		_, err := c.Take("c", func() (int, error) { return 3, nil })
 		require.NoError(t, err)
-		c.Del("b")
+		c.Delete("b")
 		assert.Zero(t, time.Since(start))
 		pass(time.Minute)
 	})
 }
 
-func TestADelOvertakesAFetch(t *testing.T) {
+func TestADeleteOvertakesAFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t)
+		c := newCache(t, options{})
 		var old int
 		go func() { old, _ = c.Take("a", slowly(1)) }()
 		synctest.Wait()
-		c.Del("a") // the world has changed
+		c.Delete("a") // the source has changed
 		value, err := c.Take("a", func() (int, error) { return 2, nil })
 		require.NoError(t, err)
-		assert.Equal(t, 2, value, "who comes after the Del fetches anew")
+		assert.Equal(t, 2, value, "a caller after the Delete fetches again")
 		pass(2 * time.Second)
-		assert.Equal(t, 1, old, "who came before gets what was fetched for him")
-		assert.True(t, holds(c, "a", 2), "but it is not stored")
+		assert.Equal(t, 1, old, "an earlier caller gets the value that was fetched for it")
+		assert.True(t, holds(c, "a", 2), "which is not stored")
 	})
 }
 
-func TestADelDuringAFetchLeavesNothing(t *testing.T) {
+func TestADeleteDuringAFetchLeavesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t)
+		c := newCache(t, options{})
 		go c.Take("a", slowly(1))
 		synctest.Wait()
-		c.Del("a")
+		c.Delete("a")
 		pass(2 * time.Second)
 		assert.False(t, has(c, "a"))
 		assert.Zero(t, c.Len())
@@ -119,7 +118,7 @@ func TestADelDuringAFetchLeavesNothing(t *testing.T) {
 
 func TestASetOvertakesAFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t)
+		c := newCache(t, options{})
 		var old int
 		go func() { old, _ = c.Take("a", slowly(1)) }()
 		synctest.Wait()
@@ -130,24 +129,9 @@ func TestASetOvertakesAFetch(t *testing.T) {
 	})
 }
 
-func TestASetThatFailsOvertakesNothing(t *testing.T) {
+func TestAPanicReachesTheFetcherAndAnErrorTheOthers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		timer := newTimer(t, hashedwheel.WithMaxPendingTimeouts(1))
-		c := newCache(t, cache.WithTimer(timer))
-		other, err := timer.AfterFunc(time.Hour, func() {})
-		require.NoError(t, err)
-		go c.Take("a", slowly(1))
-		synctest.Wait()
-		require.ErrorIs(t, c.Set("a", 2), hwt.ErrTooManyPending)
-		other.Cancel()
-		pass(2 * time.Second)
-		assert.True(t, holds(c, "a", 1), "the fetch goes on as if nothing had been")
-	})
-}
-
-func TestAPanicGoesToTheFetcherAndAnErrorToTheOthers(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCache(t)
+		c := newCache(t, options{})
 		var err error
 		go func() {
 			time.Sleep(time.Millisecond)
@@ -170,9 +154,9 @@ func TestAPanicGoesToTheFetcherAndAnErrorToTheOthers(t *testing.T) {
 	})
 }
 
-func TestAFetchThatEndsItsGoroutineStrandsNobody(t *testing.T) {
+func TestAFetchThatEndsItsGoroutineReleasesItsWaiters(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t)
+		c := newCache(t, options{})
 		go c.Take("a", func() (int, error) {
 			time.Sleep(time.Second)
 			runtime.Goexit()
@@ -180,13 +164,14 @@ func TestAFetchThatEndsItsGoroutineStrandsNobody(t *testing.T) {
 		})
 		synctest.Wait()
 		_, err := c.Take("a", unexpected)
-		assert.EqualError(t, err, "cache: fetch: fetch called runtime.Goexit")
+		assert.ErrorIs(t, err, hwt.ErrGoexit)
+		assert.ErrorContains(t, err, "cache: fetch: ")
 	})
 }
 
 func TestCloseDuringAFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t)
+		c := newCache(t, options{})
 		var value int
 		var err error
 		go func() { value, err = c.Take("a", slowly(1)) }()
@@ -199,11 +184,11 @@ func TestCloseDuringAFetch(t *testing.T) {
 	})
 }
 
-func TestTakeFetchesWhatHasJustExpired(t *testing.T) {
+func TestTakeFetchesAnEntryThatHasJustExpired(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t, cache.WithExactExpiry())
+		c := newCache(t, options{ExactExpiry: true})
 		require.NoError(t, c.Set("a", 1))
-		time.Sleep(time.Minute) // over, but the tick has not come
+		time.Sleep(time.Minute) // its TTL is over, but the tick has not come
 		value, err := c.Take("a", func() (int, error) { return 2, nil })
 		require.NoError(t, err)
 		assert.Equal(t, 2, value)
@@ -212,16 +197,37 @@ func TestTakeFetchesWhatHasJustExpired(t *testing.T) {
 	})
 }
 
-func TestTakeNeedsAFetch(t *testing.T) {
-	_, err := newCache(t).Take("a", nil)
-	assert.EqualError(t, err, "cache: Take: fetch is nil (expected: a function)")
+func TestAClearOvertakesAFetch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCache(t, options{})
+		var old int
+		go func() { old, _ = c.Take("a", slowly(1)) }()
+		synctest.Wait()
+		c.Clear()
+		pass(2 * time.Second)
+		assert.Equal(t, 1, old)
+		assert.Zero(t, c.Len())
+	})
+}
+
+func TestSetIfAbsentOvertakesAFetch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCache(t, options{})
+		go c.Take("a", slowly(1))
+		synctest.Wait()
+		ok, err := c.SetIfAbsent("a", 2)
+		require.NoError(t, err)
+		assert.True(t, ok)
+		pass(2 * time.Second)
+		assert.True(t, holds(c, "a", 2))
+	})
 }
 
 // TestNoFetchBringsBackWhatWasDeleted runs on the real clock, for the races: a
-// value fetched from a source before it changed must not be found after the Del
-// that followed the change.
+// value fetched from a source before it changed must not be found after the
+// Delete that followed the change.
 func TestNoFetchBringsBackWhatWasDeleted(t *testing.T) {
-	c := newCache(t)
+	c := newCache(t, options{})
 	var source atomic.Int64
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
@@ -239,7 +245,7 @@ func TestNoFetchBringsBackWhatWasDeleted(t *testing.T) {
 	}
 	for i := range 20_000 {
 		source.Store(int64(i))
-		c.Del("a")
+		c.Delete("a")
 		value, err := c.Take("a", func() (int, error) { return int(source.Load()), nil })
 		require.NoError(t, err)
 		if value != i {

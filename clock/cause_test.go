@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt"
 )
 
 func TestCauses(t *testing.T) {
@@ -85,9 +85,9 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestACauseIsTheFirstOnes is apart, as the context ends by its own cancel and
-// the parent, with a cause, later.
-func TestACauseIsTheFirstOnes(t *testing.T) {
+// TestParentThatEndsLaterDoesNotChangeTheCause ends a context before its parent,
+// which ends with a cause.
+func TestParentThatEndsLaterDoesNotChangeTheCause(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		for _, exceeds := range []bool{false, true} {
 			parent, cancelParent := context.WithCancelCause(context.Background())
@@ -104,10 +104,10 @@ func TestACauseIsTheFirstOnes(t *testing.T) {
 	})
 }
 
-func TestATimeoutThatLosesToCancelChangesNothing(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
+func TestTaskThatRunsAfterCancelChangesNothing(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		held := &holding{Timer: timer}
-		c := clock.New(held)
+		c := newClock(t, held)
 		unseen, cancelUnseen := c.WithTimeoutCause(context.Background(), unit, errOurs)
 		seen, cancelSeen := c.WithTimeoutCause(context.Background(), unit, errOurs)
 		done := seen.Done()
@@ -124,13 +124,13 @@ func TestATimeoutThatLosesToCancelChangesNothing(t *testing.T) {
 	})
 }
 
-func TestATimeoutThatLosesToItsParentTellsTheParentsEnd(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
+func TestTimeoutAfterParentsEndTakesTheParentsError(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		parent, cancelParent := context.WithCancelCause(context.Background())
-		ctx, cancel := clock.New(timer).WithTimeoutCause(parent, unit, errOurs)
+		ctx, cancel := newClock(t, timer).WithTimeoutCause(parent, unit, errOurs)
 		defer cancel()
 		cancelParent(errTheirs)
-		pass(unit + slop) // the timeout comes due, unseen
+		pass(unit + slop) // the timeout expires, and no method was called
 		assert.Equal(t, context.Canceled, ctx.Err())
 		assert.Equal(t, errTheirs, context.Cause(ctx))
 	})

@@ -4,55 +4,152 @@ import (
 	"log/slog"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/isnil"
+	"github.com/hashedwheel/hwt/internal/bubble"
+	"github.com/hashedwheel/hwt/internal/settings"
 	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// Clock gives timers, tickers, schedules and contexts whose times are held by an
-// hwt.Timer. Make one with New; all methods are safe for concurrent use. It has
-// no goroutine and needs no closing: stop its timer, after all that uses it.
+// Clock makes timers, tickers, contexts and jobs whose times an [hwt.Timer] keeps.
+// Create one with [New]. Its methods are safe for concurrent use. A Clock has no
+// goroutine and needs no Close; stop its timer after everything that uses it.
 type Clock struct {
-	timer   hwt.Timer   // Immutable after New.
-	start   time.Time   // Immutable after New. Times inside count from here.
-	config  config      // Immutable after New.
-	runner  task.Runner // Runs users' code. Immutable after New.
-	flocks  sync.Map    // time.Duration to *flock: the tickers of each period.
-	wakers  sync.Pool   // of sleepers. Not for all clocks: a channel belongs to the synctest bubble it was made in.
-	refusal sync.Once   // The first refusal is logged.
+	timer   hwt.Timer    // Immutable after New.
+	options Options      // Immutable after New.
+	runner  task.Runner  // Immutable after New.
+	start   time.Time    // The zero of the times in this package. Immutable after New.
+	bubble  bubble.Clock // Knows the synctest bubble of New. Safe for concurrent use.
+	groups  sync.Map     // From time.Duration to *tickerGroup.
+	wakeups sync.Pool    // Of *wakeup. One per clock: a channel must stay in its synctest bubble.
+	refused sync.Once    // The first refusal is logged.
+
+	failures       atomic.Int64 // Atomic: written by call, read by Stats.
+	fallbackTimers atomic.Int64 // Atomic: written by fallback, read by Stats.
 }
 
-// New returns a clock on a timer, which may serve others as well. It does not
-// start anything, and costs a few hundred bytes. It panics if timer is nil, or a
-// nil pointer.
-func New(timer hwt.Timer, options ...Option) *Clock {
-	if isnil.Of(timer) {
-		panic("clock: New: timer is nil (expected: an hwt.Timer)")
+// Options are the settings of a [Clock]. The zero value of each field is its
+// default.
+type Options struct {
+	// ErrorHandler is called with a *[hwt.PanicError] for a function or a Schedule
+	// that panics, and with [hwt.ErrGoexit] for one that ends its goroutine. It is
+	// also called each time that the timer refuses a timeout, with an error that
+	// wraps the timer's, such as [hwt.ErrStopped] or [hwt.ErrTooManyPending].
+	//
+	// It may be called from several goroutines at once and should not block. nil is
+	// the default: failures are logged, and so is the first refusal.
+	ErrorHandler func(error)
+
+	// Logger receives failures and the first refusal if there is no ErrorHandler, and
+	// a panic of the ErrorHandler. nil is the default: slog.Default at the time of
+	// New.
+	Logger *slog.Logger
+
+	// FuncsOnTimer makes the functions of AfterFunc run where the timer runs its
+	// tasks: on its worker, or on its executor if it has one. This saves a goroutine
+	// for each, and suits functions that return quickly. By default, false, each
+	// runs on a goroutine of its own, as in package time. A function that is due at
+	// once always does.
+	FuncsOnTimer bool
+
+	// PanicsEndProgram makes a panic in a function of AfterFunc end the program, as
+	// in package time, and not be reported. By default, false, it is reported. It
+	// cannot be set together with FuncsOnTimer.
+	PanicsEndProgram bool
+
+	// RuntimeBelow is the delay below which a timer, context or sleep uses a timer
+	// of Go's runtime, which is not late by a tick. Two ticks of the timer suit most
+	// programs. 0 is the default, none. A negative value is an error.
+	RuntimeBelow time.Duration
+}
+
+func (o *Options) check() error {
+	if o.PanicsEndProgram && o.FuncsOnTimer {
+		return settings.Refuse("clock", "PanicsEndProgram", true, "false if FuncsOnTimer is true")
 	}
-	c := &Clock{timer: timer, start: time.Now(), config: newConfig(options)}
-	c.runner = task.Runner{Name: "clock", Logger: slog.Default()}
-	if handler := c.config.onError; handler != nil {
+	if o.RuntimeBelow < 0 {
+		return settings.Refuse("clock", "RuntimeBelow", o.RuntimeBelow, "0 for none, or more")
+	}
+	return nil
+}
+
+// New returns a clock on timer, which other users may share. nil options are the
+// defaults. New does not start the timer. It returns an error if timer is nil, or
+// an option is out of its range.
+func New(timer hwt.Timer, options *Options) (*Clock, error) {
+	if err := settings.NotNil("clock", "New", "timer", timer, "an hwt.Timer"); err != nil {
+		return nil, err
+	}
+	c := &Clock{timer: timer, start: time.Now()}
+	c.bubble.Start()
+	if options != nil {
+		c.options = *options
+	}
+	if err := c.options.check(); err != nil {
+		return nil, err
+	}
+	if c.options.Logger == nil {
+		c.options.Logger = slog.Default()
+	}
+	c.runner = task.Runner{Name: "clock", Logger: c.options.Logger}
+	if handler := c.options.ErrorHandler; handler != nil {
 		c.runner.OnError = func(_ hwt.Timeout, err error) { handler(err) }
 	}
-	return c
+	return c, nil
 }
 
-// arm schedules what on the timer, or on one of Go's own if the timer refuses.
-func (c *Clock) arm(what hwt.TimerTask, d time.Duration) hwt.Timeout {
-	timeout, err := c.timer.NewTimeout(what, d)
+// call calls f, and reports a panic or the end of the goroutine.
+func (c *Clock) call(f func()) {
+	usercode.Run(f, func(err error) {
+		c.failures.Add(1)
+		c.report(task.Func(f), err)
+	})
+}
+
+// report passes err to the error handler, or logs it with the name of what failed.
+func (c *Clock) report(failed hwt.TimerTask, err error) {
+	fail := hwt.TaskFunc(func(hwt.Timeout) error { return err })
+	c.runner.Run(&fallbackTimer{clock: c, task: failed}, fail)
+}
+
+// arm schedules task on the timer, or on a runtime timer if the delay is short or
+// the timer refuses.
+func (c *Clock) arm(task hwt.TimerTask, d time.Duration) hwt.Timeout {
+	if d < c.options.RuntimeBelow {
+		return c.armRuntime(task, d)
+	}
+	timeout, err := c.timer.NewTimeout(task, d)
 	if err != nil {
-		return c.standIn(what, d, err)
+		return c.fallback(task, d, err)
 	}
 	return timeout
 }
 
+// suits reports whether timeout, which has another delay, is of the kind that arm
+// would make for d.
+func (c *Clock) suits(timeout hwt.Timeout, d time.Duration) bool {
+	_, runtime := timeout.(*fallbackTimer)
+	return c.options.RuntimeBelow == 0 || runtime == (d < c.options.RuntimeBelow)
+}
+
+// ended reports whether timeout has expired, or its timer was stopped.
+func ended(timeout hwt.Timeout) bool { return timeout.IsExpired() || timeout.IsCancelled() }
+
 // now returns the monotonic time since New.
 func (c *Clock) now() time.Duration { return time.Since(c.start) }
 
-// due returns when something d from now is due, in the time of now. It
-// saturates.
+// in returns the time d from now. It panics if the clock was made outside the
+// synctest bubble of the caller, whose time is another.
+func (c *Clock) in(d time.Duration) time.Duration {
+	now := c.now()
+	c.bubble.Check(int64(now))
+	return due(now, d)
+}
+
+// due returns now plus d, or now if d is negative. It saturates.
 func due(now, d time.Duration) time.Duration {
 	if d > math.MaxInt64-now {
 		return math.MaxInt64
@@ -60,8 +157,8 @@ func due(now, d time.Duration) time.Duration {
 	return now + max(d, 0)
 }
 
-// nominal returns the time at which something was due, as channels tell it: that
-// is what package time sends, however late the send.
-func (c *Clock) nominal(now time.Time, due time.Duration) time.Time {
+// dueTime returns due as a time.Time, given the present. Channels receive the time
+// at which something was due, as in package time, however late it is sent.
+func (c *Clock) dueTime(now time.Time, due time.Duration) time.Time {
 	return now.Add(due - now.Sub(c.start))
 }

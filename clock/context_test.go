@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The tests in this file, core_test.go and cause_test.go are of what Go's own tests
-// of package context check of contexts with deadlines, and more.
+// The tests in this file, children_test.go and cause_test.go cover what Go's tests of
+// package context check for contexts with deadlines, and more.
 
 var errOurs, errTheirs = errors.New("ours"), errors.New("theirs")
 
-func TestADeadlinePasses(t *testing.T) {
+func TestContextEndsAtItsDeadline(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		at := time.Now().Add(unit)
 		ctx, cancel := s.deadline(context.Background(), at)
@@ -35,11 +35,11 @@ func TestADeadlinePasses(t *testing.T) {
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
 		assert.Equal(t, context.DeadlineExceeded, context.Cause(ctx))
 		cancel()
-		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "for good")
+		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "it stays so")
 	})
 }
 
-func TestADeadlineThatPassedCancelsAtOnce(t *testing.T) {
+func TestPastDeadlineEndsTheContextAtOnce(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		for _, d := range []time.Duration{0, -1, -unit} {
 			ctx, cancel := s.timeout(context.Background(), d)
@@ -71,7 +71,7 @@ func TestCancelEndsTheContextAndReleasesTheTimeout(t *testing.T) {
 			assert.Equal(t, context.Canceled, context.Cause(ctx))
 			cancel()
 			pass(2 * unit)
-			assert.Equal(t, context.Canceled, ctx.Err(), "for good")
+			assert.Equal(t, context.Canceled, ctx.Err(), "it stays so")
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestTheEarlierDeadlineWins(t *testing.T) {
 	})
 }
 
-func TestAParentsEndEndsTheContextAndReleasesTheTimeout(t *testing.T) {
+func TestParentsEndEndsTheContextAndReleasesTheTimeout(t *testing.T) {
 	for _, waited := range []bool{false, true} {
 		t.Run(fmt.Sprint("waited=", waited), func(t *testing.T) {
 			agree(t, func(t *testing.T, s shapes) {
@@ -125,20 +125,20 @@ func TestAParentsEndEndsTheContextAndReleasesTheTimeout(t *testing.T) {
 	}
 }
 
-func TestAWaitIsEndedByTheParentAlone(t *testing.T) {
+func TestParentsEndClosesDoneWithoutAnotherCall(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		parent, cancelParent := context.WithCancel(context.Background())
 		ctx, cancel := s.timeout(parent, unit)
 		defer cancel()
 		done := ctx.Done()
 		cancelParent()
-		synctest.Wait() // with no call of the context's methods
+		synctest.Wait() // and no method of the context is called
 		assert.True(t, isDone(done))
 		assert.Zero(t, s.pending())
 	})
 }
 
-func TestDoneTellsOfTheParentsEndAtOnce(t *testing.T) {
+func TestDoneReturnsAClosedChannelAfterTheParentsEnd(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		for _, waited := range []bool{false, true} {
 			parent, cancelParent := context.WithCancel(context.Background())
@@ -153,7 +153,29 @@ func TestDoneTellsOfTheParentsEndAtOnce(t *testing.T) {
 	})
 }
 
-func TestAContextOfAParentThatEndedHasEnded(t *testing.T) {
+func TestContextWithEarlierParentSeesItsEndAtOnce(t *testing.T) {
+	for _, waited := range []bool{false, true} {
+		t.Run(fmt.Sprint("waited=", waited), func(t *testing.T) {
+			agree(t, func(t *testing.T, s shapes) {
+				grandparent, cancelAll := context.WithCancelCause(context.Background())
+				parent, cancelParent := s.timeout(grandparent, unit)
+				defer cancelParent()
+				ctx, cancel := s.timeoutCause(parent, 2*unit, errOurs)
+				defer cancel()
+				assert.Equal(t, fmt.Sprint(parent)+".WithCancel", fmt.Sprint(ctx))
+				if waited {
+					ctx.Done()
+				}
+				cancelAll(errTheirs)
+				assert.Equal(t, context.Canceled, ctx.Err())
+				assert.True(t, isDone(ctx.Done()))
+				assert.Equal(t, errTheirs, context.Cause(ctx))
+			})
+		})
+	}
+}
+
+func TestContextBelowEndedParentHasEnded(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		parent, cancelParent := context.WithCancelCause(context.Background())
 		cancelParent(errTheirs)
@@ -166,7 +188,7 @@ func TestAContextOfAParentThatEndedHasEnded(t *testing.T) {
 	})
 }
 
-func TestWithoutCancelKeepsTheValuesOnly(t *testing.T) {
+func TestWithoutCancelKeepsOnlyTheValues(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		ctx, cancel := s.timeoutCause(context.WithValue(context.Background(), key{}, "value"), unit, errOurs)
 		defer cancel()
@@ -181,7 +203,7 @@ func TestWithoutCancelKeepsTheValuesOnly(t *testing.T) {
 	})
 }
 
-func TestTheErrorIsATimeout(t *testing.T) {
+func TestErrorOfADeadlineIsATimeout(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		ctx, cancel := s.timeout(context.Background(), 0)
 		defer cancel()
@@ -191,14 +213,14 @@ func TestTheErrorIsATimeout(t *testing.T) {
 	})
 }
 
-func TestANilParentPanics(t *testing.T) {
+func TestNilParentPanics(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
-		assert.Panics(t, func() { s.timeout(nil, unit) })                  //nolint:staticcheck // that is the test
-		assert.Panics(t, func() { s.deadlineCause(nil, time.Now(), nil) }) //nolint:staticcheck // that is the test
+		assert.Panics(t, func() { s.timeout(nil, unit) })                  //nolint:staticcheck // the nil parent is tested
+		assert.Panics(t, func() { s.deadlineCause(nil, time.Now(), nil) }) //nolint:staticcheck // the nil parent is tested
 	})
 }
 
-func TestTheStringIsAsInPackageContext(t *testing.T) {
+func TestStringIsThatOfPackageContext(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		ctx, cancel := s.timeout(context.WithValue(context.Background(), key{}, "value"), unit)
 		defer cancel()

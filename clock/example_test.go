@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -14,37 +15,53 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-func newClock() (*clock.Clock, func()) {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond))
-	if err != nil {
-		log.Fatal(err)
-	}
-	return clock.New(timer), func() { timer.Stop() }
-}
-
-// A service changes one line to have the wheel hold its requests' deadlines.
+// A server changes one line so that a wheel keeps the deadlines of its requests.
 func Example() {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer timer.Stop()
-	c := clock.New(timer)
-
-	handler := func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := c.WithTimeout(r.Context(), 2*time.Second) // was: context.WithTimeout
-		defer cancel()
-		answer(ctx, w)
+	c, err := clock.New(timer, nil)
+	if err != nil {
+		log.Fatal(err)
 	}
-	http.HandleFunc("/", handler)
-	// Output:
+
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := c.WithTimeout(r.Context(), 20*time.Millisecond) // was: context.WithTimeout
+		defer cancel()
+		for range 1000 {
+			if err := ctx.Err(); err != nil { // between the steps of the work
+				http.Error(w, err.Error(), http.StatusGatewayTimeout)
+				return
+			}
+			step()
+		}
+	})
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
+	fmt.Println(response.Code, response.Body)
+	// Output: 504 context deadline exceeded
 }
 
-// answer is somebody's work.
-func answer(ctx context.Context, w http.ResponseWriter) { _, _ = fmt.Fprintln(w, ctx.Err()) }
+// step is one of many steps, which take longer together than the deadline allows.
+func step() { time.Sleep(time.Millisecond) }
+
+// newExampleClock returns a clock on a wheel, and the function that stops the wheel.
+func newExampleClock() (*clock.Clock, func()) {
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := clock.New(timer, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c, func() { timer.Stop() }
+}
 
 func ExampleClock_WithTimeoutCause() {
-	c, stop := newClock()
+	c, stop := newExampleClock()
 	defer stop()
 	ctx, cancel := c.WithTimeoutCause(context.Background(), 20*time.Millisecond, errors.New("the database is slow"))
 	defer cancel()
@@ -57,8 +74,32 @@ func ExampleClock_WithTimeoutCause() {
 	// the database is slow
 }
 
+// At shutdown, what still waits for the clock ends.
+func ExampleClock_End() {
+	timer, err := hashedwheel.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := clock.New(timer, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := c.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	if _, err := timer.AfterFunc(time.Hour, func() {}); err != nil {
+		log.Fatal(err)
+	}
+
+	others := c.End(timer.Stop())
+	fmt.Println(ctx.Err(), "because:", context.Cause(ctx))
+	fmt.Println(len(others), "timeout is not the clock's")
+	// Output:
+	// context canceled because: hwt: timer is stopped
+	// 1 timeout is not the clock's
+}
+
 func ExampleClock_AfterFunc() {
-	c, stop := newClock()
+	c, stop := newExampleClock()
 	defer stop()
 	timer := c.AfterFunc(time.Hour, func() { fmt.Println("never") })
 	fmt.Println(timer.Stop())
@@ -66,7 +107,7 @@ func ExampleClock_AfterFunc() {
 }
 
 func ExampleClock_NewTicker() {
-	c, stop := newClock()
+	c, stop := newExampleClock()
 	defer stop()
 	ticker := c.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -77,32 +118,38 @@ func ExampleClock_NewTicker() {
 }
 
 func ExampleClock_ScheduleFunc() {
-	c, stop := newClock()
+	c, stop := newExampleClock()
 	defer stop()
-	done := make(chan struct{}, 1)
-	job := c.ScheduleFunc(clock.FixedRate(20*time.Millisecond), func() {
+	ran := make(chan struct{}, 1)
+	job, err := c.ScheduleFunc(clock.FixedRate(20*time.Millisecond), func() {
 		select {
-		case done <- struct{}{}:
+		case ran <- struct{}{}:
 		default:
 		}
-	}, clock.QueueOne)
-	<-done
-	<-done
+	}, &clock.JobOptions{Overlap: clock.OverlapQueueOne})
+	if err != nil {
+		log.Fatal(err)
+	}
+	<-ran
+	<-ran
 	job.Stop()
-	job.Wait() // nothing runs any more
+	job.Wait() // until no run is under way
 	fmt.Println("ran twice or more")
 	// Output: ran twice or more
 }
 
-// A schedule of package cron is a Schedule as it is.
+// The schedules of package cron implement Schedule.
 func ExampleClock_ScheduleFunc_cron() {
-	c, stop := newClock()
+	c, stop := newExampleClock()
 	defer stop()
 	nightly, err := cron.ParseStandard("CRON_TZ=UTC 30 3 * * *")
 	if err != nil {
 		log.Fatal(err)
 	}
-	job := c.ScheduleFunc(clock.Jitter(nightly, time.Minute), func() { fmt.Println("good night") })
+	job, err := c.ScheduleFunc(clock.Jitter(nightly, time.Minute), func() { fmt.Println("good night") }, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(job.Next().UTC().Format("15:04"))
 	job.Stop()
 	// Output: 03:30

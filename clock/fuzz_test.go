@@ -7,51 +7,53 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // FuzzAsPackageTime reads its input as a program of calls on a few timers and
-// tickers, runs it on package time and on clocks, and compares all they tell: the
-// results of Stop and Reset, and every value received.
+// tickers, runs it on package time and on clocks, and compares the results of Stop
+// and Reset and every value received.
 //
-// Each step takes a little time, less than all steps together make a unit, so
-// that nothing is ever due at the moment of a call.
+// Each step takes a little time, and all steps together take less than a unit, so
+// that nothing is due at the moment of a call.
 func FuzzAsPackageTime(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7})
+	f.Add([]byte{0x00, 0x40, 0x80, 0x05, 0x42, 0x82, 0x04, 0x44, 0x84, 0x05, 0x02, 0x42, 0x05}) // timers that are due at once
 	f.Add([]byte{0x00, 0x48, 0x18, 0x48, 0x48, 0x20, 0x30, 0x48, 0x38})
 	f.Add([]byte{0x04, 0x40, 0x0c, 0x90, 0x24, 0x58, 0x24, 0x30, 0x98, 0x24, 0x1c, 0x40, 0x24})
-	f.Add([]byte{0x40, 0x0d, 0x42, 0x0d, 0x44, 0x0d, 0x42, 0x05, 0x0d, 0x05}) // a timer that fires unseen, and is reset and stopped
+	f.Add([]byte{0x40, 0x0d, 0x42, 0x0d, 0x44, 0x0d, 0x42, 0x05, 0x0d, 0x05}) // a timer whose value is not received, and that is reset and stopped
 	f.Add([]byte{0x41, 0x1d, 0x0d, 0x0d, 0x43, 0x05, 0x0d, 0x4c, 0x05, 0x0d}) // a ticker that is read late, reset and stopped
 	f.Fuzz(func(t *testing.T, program []byte) {
 		if len(program) > 50 {
 			program = program[:50]
 		}
-		timertest.Bubble(t, func(t *testing.T) { require.Empty(t, disagreements(program)) })
+		timertest.Bubble(t, func(t *testing.T) { require.Empty(t, disagreements(t, program)) })
 	})
 }
 
-// disagreements runs the program on all shapes at once, and tells where a clock
-// does not do what package time does.
-func disagreements(program []byte) (all []string) {
-	machines := map[string]*machine{"standard": newMachine(standard())}
+// disagreements runs the program on all shapes at once, and returns where a clock
+// differs from package time.
+func disagreements(t *testing.T, program []byte) (all []string) {
+	machines := map[string]*machine{}
 	for name, newTimer := range engines {
 		timer, err := newTimer()
 		if err != nil {
 			return []string{err.Error()}
 		}
 		defer timer.Stop()
-		machines[name] = newMachine(shapesOf(clock.New(timer), timer.Pending))
+		machines[name] = newMachine(shapesOf(newClock(t, timer), timer.Pending))
 	}
+	model := newMachine(standard())
+	defer model.stop()
 	for i, op := range program {
 		pass(unit / 51)
-		want := machines["standard"].step(op)
+		want := model.step(op)
 		for name, m := range machines {
-			if got := m.step(op); name != "standard" && got != want {
+			if got := m.step(op); got != want {
 				all = append(all, fmt.Sprintf("step %d, %#02x: %s got %q, package time %q", i, op, name, got, want))
 			}
 		}
-		if op&7 >= 5 { // a third of the steps let time go by
+		if op&7 >= 5 { // three eighths of the steps let time pass
 			pass(unit * time.Duration(1+op>>3&7))
 		}
 	}
@@ -73,22 +75,23 @@ type machine struct {
 
 func newMachine(s shapes) *machine { return &machine{shapes: s, start: time.Now()} }
 
-// step does one operation, and tells all that can be seen of it. The low three
-// bits say what, the next three how long, and the highest two with which.
+// step does one operation, and returns all that can be seen of it. The low three
+// bits are the operation, the next three the duration, and the highest two the
+// timer or ticker.
 func (m *machine) step(op byte) string {
-	d, i := unit*time.Duration(1+op>>3&7), int(op>>6)%3
+	d, i := unit*time.Duration(op>>3&7), int(op>>6)%3
 	switch op & 7 {
 	case 0:
 		return m.newTimer(i, d)
 	case 1:
-		return m.newTicker(i, d)
+		return m.newTicker(i, max(d, unit))
 	case 2:
 		if m.timers[i] != nil {
 			return fmt.Sprint("reset ", m.timers[i].Reset(d))
 		}
 	case 3:
 		if m.tickers[i] != nil {
-			m.tickers[i].Reset(d)
+			m.tickers[i].Reset(max(d, unit))
 		}
 	case 4:
 		return m.stopOne(i, op>>3&1 == 0)
@@ -98,7 +101,8 @@ func (m *machine) step(op byte) string {
 	return ""
 }
 
-// newTimer makes a timer of one kind or the other, in the place of an older one.
+// newTimer makes a timer in the place of an older one: the first of AfterFunc, the
+// others with a channel.
 func (m *machine) newTimer(i int, d time.Duration) string {
 	stopped := m.stopOne(i, true)
 	if i == 0 {
@@ -125,7 +129,7 @@ func (m *machine) stopOne(i int, timer bool) string {
 	return ""
 }
 
-// receive receives all there is, and tells it with the functions that ran.
+// receive receives from all channels, and returns the values and which functions ran.
 func (m *machine) receive() (seen string) {
 	for i, c := range m.values {
 		if at, ok := received(c); ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// holding is a timer whose tasks a test can hold back: the timeouts come due,
-// but nothing runs until the release.
+// holding is a timer whose tasks a test can hold back: the timeouts expire, but
+// their tasks do not run until the release, or never.
 type holding struct {
 	hwt.Timer
 	mu    sync.Mutex
@@ -42,7 +42,14 @@ func (h *holding) hold() {
 	h.holds = true
 }
 
-// release runs what was held back, and holds nothing more.
+// lose forgets what was held back, and holds back nothing more.
+func (h *holding) lose() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held, h.holds = nil, false
+}
+
+// release runs what was held back, and holds back nothing more.
 func (h *holding) release() {
 	h.mu.Lock()
 	held := h.held

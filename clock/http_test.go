@@ -15,7 +15,7 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 )
 
-// limit gives each request a deadline that the clock holds.
+// limit gives each request a deadline that the clock keeps.
 func limit(c *clock.Clock, d time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := c.WithTimeout(r.Context(), d)
@@ -26,7 +26,7 @@ func limit(c *clock.Clock, d time.Duration, next http.Handler) http.Handler {
 
 type key struct{}
 
-// get returns status and body.
+// get returns the status and the body.
 func get(t *testing.T, client *http.Client, url string) (int, string) {
 	response, err := client.Get(url)
 	require.NoError(t, err)
@@ -36,12 +36,12 @@ func get(t *testing.T, client *http.Client, url string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// TestHandlersOfARealServerGetDeadlines runs on the real clock, because of the
-// sockets: slow handlers wait for the deadline, which nobody else gives them.
-func TestHandlersOfARealServerGetDeadlines(t *testing.T) {
+// TestHandlersOfAServerGetDeadlines runs on the real clock, because it needs sockets.
+// Slow handlers wait for the deadline.
+func TestHandlersOfAServerGetDeadlines(t *testing.T) {
 	const allowed = 30 * time.Millisecond
 	timer := newTimer(t)
-	server := httptest.NewServer(limit(clock.New(timer), allowed, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(limit(newClock(t, timer), allowed, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/fast" {
 			_, _ = io.WriteString(w, "fast")
 			return
@@ -72,18 +72,18 @@ func TestHandlersOfARealServerGetDeadlines(t *testing.T) {
 	assert.Zero(t, timer.Pending())
 }
 
-// TestAClientsGoingCancelsTheHandlersContext: the request's own context is the
+// TestClientThatLeavesCancelsTheHandlersContext has the context of a request as the
 // parent.
-func TestAClientsGoingCancelsTheHandlersContext(t *testing.T) {
+func TestClientThatLeavesCancelsTheHandlersContext(t *testing.T) {
 	timer := newTimer(t)
 	began, ended, returned := make(chan struct{}), make(chan error, 1), make(chan struct{})
-	handler := limit(clock.New(timer), time.Hour, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	handler := limit(newClock(t, timer), time.Hour, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(began)
 		<-r.Context().Done()
 		ended <- r.Context().Err()
 	}))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer close(returned) // the server forgets a handler whose client has gone
+		defer close(returned) // the server does not wait for a handler whose client left
 		handler.ServeHTTP(w, r)
 	}))
 	defer server.Close()
@@ -101,14 +101,14 @@ func TestAClientsGoingCancelsTheHandlersContext(t *testing.T) {
 	assert.Zero(t, timer.Pending())
 }
 
-// TestAClientSeesTheDeadlineOfItsOwn: package net/http takes a context of the
-// clock's like any other.
-func TestAClientSeesTheDeadlineOfItsOwn(t *testing.T) {
+// TestClientsRequestEndsAtItsDeadline passes a context of a clock to the client of
+// package net/http.
+func TestClientsRequestEndsAtItsDeadline(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
-	ctx, cancel := clock.New(newTimer(t)).WithTimeout(context.Background(), 20*time.Millisecond)
+	ctx, cancel := newClock(t, newTimer(t)).WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 	require.NoError(t, err)

@@ -6,67 +6,77 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // times is a schedule of a few times, an hour apart.
-type times struct{ left, asked int }
+type times struct{ left, calls int }
 
 func (s *times) Next(t time.Time) time.Time {
-	if s.asked++; s.asked > s.left {
+	if s.calls++; s.calls > s.left {
 		return time.Time{}
 	}
 	return t.Add(time.Hour)
 }
 
-// TestStopComesBeforeTheLastRunThatHasNotBegun stops between the two steps of a
-// run that is due: the schedule has ended, the run not begun.
-func TestStopComesBeforeTheLastRunThatHasNotBegun(t *testing.T) {
+// newIdleJob returns a job on an idleTimer.
+func newIdleJob(t *testing.T, schedule Schedule, f func()) *Job {
+	t.Helper()
+	j, err := newIdleClock(t).ScheduleFunc(schedule, f, nil)
+	require.NoError(t, err)
+	return j
+}
+
+// TestStopPreventsTheLastRunThatIsDue stops the job after its schedule has ended and
+// before the last run begins.
+func TestStopPreventsTheLastRunThatIsDue(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
-		j := New(idleTimer{}).ScheduleFunc(&times{left: 1}, func() { assert.Fail(t, "ran") })
-		timeout := j.timeout
+		j := newIdleJob(t, &times{left: 1}, func() { assert.Fail(t, "ran") })
 		time.Sleep(time.Hour)
-		assert.True(t, j.take(timeout))
-		j.plan(timeout)
+		j.timeout.(*idleTimeout).expired = true
+		due, ok := j.expire()
+		assert.True(t, ok)
+		j.plan(due)
 		assert.True(t, j.Next().IsZero())
 		assert.True(t, j.Stop(), "a run was due")
 		assert.False(t, j.Stop())
-		j.run(timeout)
+		j.run()
 		j.done()
 		j.Wait()
 	})
 }
 
-// TestATimeoutThatLostItsJobAsksNothing has a timeout come due, and its task begin
+// TestTaskThatRunsAfterStopDoesNotAskTheSchedule runs the task of an expired timeout
 // after Stop and Wait.
-func TestATimeoutThatLostItsJobAsksNothing(t *testing.T) {
+func TestTaskThatRunsAfterStopDoesNotAskTheSchedule(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		schedule := &times{left: 9}
-		j := New(idleTimer{}).ScheduleFunc(schedule, func() { assert.Fail(t, "ran") })
+		j := newIdleJob(t, schedule, func() { assert.Fail(t, "ran") })
 		timeout := j.timeout
 		time.Sleep(time.Hour)
 		assert.True(t, j.Stop())
 		j.Wait()
-		assert.NoError(t, (*jobTask)(j).Run(timeout))
+		expire(t, timeout)
 		synctest.Wait()
-		assert.Equal(t, 1, schedule.asked)
+		assert.Equal(t, 1, schedule.calls)
 	})
 }
 
-// TestARunWaitsForAWallClockThatWasSetBack has the timeout come due before the time
-// that it was for.
-func TestARunWaitsForAWallClockThatWasSetBack(t *testing.T) {
+// TestRunWaitsForAWallClockThatWasSetBack makes the timeout expire before the time of
+// the run.
+func TestRunWaitsForAWallClockThatWasSetBack(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		runs := 0
-		j := New(idleTimer{}).ScheduleFunc(&times{left: 9}, func() { runs++ })
+		j := newIdleJob(t, &times{left: 9}, func() { runs++ })
 		next := j.Next()
-		assert.NoError(t, (*jobTask)(j).Run(j.timeout))
+		expire(t, j.timeout)
 		synctest.Wait()
 		assert.Zero(t, runs)
 		assert.Equal(t, next, j.Next())
 		time.Sleep(time.Until(next))
-		assert.NoError(t, (*jobTask)(j).Run(j.timeout))
+		expire(t, j.timeout)
 		synctest.Wait()
 		assert.Equal(t, 1, runs)
 		assert.True(t, j.Stop())

@@ -24,32 +24,41 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	tick = time.Millisecond
-	unit = 100 * time.Millisecond // what tests count in
+	unit = 100 * time.Millisecond // of time in most tests
 	slop = 10 * time.Millisecond  // more than a tick, far less than a unit
 )
 
-// engine is what tests need of a timer.
-type engine interface {
-	hwt.Timer
-	Pending() int64
-}
-
 // newTimer returns a wheel that is stopped when the test ends.
-func newTimer(tb testing.TB, options ...hashedwheel.Option) engine {
-	timer, err := hashedwheel.New(append(options, hashedwheel.WithTickDuration(tick))...)
+func newTimer(tb testing.TB) hwt.Engine { return newTimerWith(tb, hashedwheel.Options{}) }
+
+func newTimerWith(tb testing.TB, options hashedwheel.Options) hwt.Engine {
+	options.TickDuration = tick
+	timer, err := hashedwheel.New(&options)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { timer.Stop() })
 	return timer
 }
 
-var engines = map[string]func() (engine, error){
-	"hashed":       func() (engine, error) { return hashedwheel.New(hashedwheel.WithTickDuration(tick)) },
-	"hierarchical": func() (engine, error) { return hierarchical.New(hierarchical.WithTickDuration(tick)) },
-	"runtime":      func() (engine, error) { return runtimetimer.New() },
+// newClock returns a clock with the default options.
+func newClock(tb testing.TB, timer hwt.Timer) *clock.Clock {
+	return newClockWith(tb, timer, clock.Options{})
+}
+
+func newClockWith(tb testing.TB, timer hwt.Timer, options clock.Options) *clock.Clock {
+	c, err := clock.New(timer, &options)
+	require.NoError(tb, err)
+	return c
+}
+
+var engines = map[string]func() (hwt.Engine, error){
+	"hashed":       func() (hwt.Engine, error) { return hashedwheel.New(&hashedwheel.Options{TickDuration: tick}) },
+	"hierarchical": func() (hwt.Engine, error) { return hierarchical.New(&hierarchical.Options{TickDuration: tick}) },
+	"runtime":      func() (hwt.Engine, error) { return runtimetimer.New(nil) },
+	"wrapping":     newWrapping,
 }
 
 // onEngines runs f in a bubble on every engine.
-func onEngines(t *testing.T, f func(t *testing.T, timer engine)) {
+func onEngines(t *testing.T, f func(t *testing.T, timer hwt.Engine)) {
 	for name, newTimer := range engines {
 		t.Run("engine="+name, func(t *testing.T) {
 			timertest.Bubble(t, func(t *testing.T) {
@@ -86,7 +95,7 @@ type shapes struct {
 	deadline      func(context.Context, time.Time) (context.Context, context.CancelFunc)
 	timeoutCause  func(context.Context, time.Duration, error) (context.Context, context.CancelFunc)
 	deadlineCause func(context.Context, time.Time, error) (context.Context, context.CancelFunc)
-	pending       func() int64 // timeouts held; 0 for the standard library
+	pending       func() int64 // timeouts of the timer; 0 for the standard library
 }
 
 func standard() shapes {
@@ -125,14 +134,15 @@ func shapesOf(c *clock.Clock, pending func() int64) shapes {
 	}
 }
 
-// refusing is a timer that refuses everything, so that runtime timers stand in.
+// refusing is a timer that refuses everything, so that runtime timers replace it.
 type refusing struct{ err error }
 
 func (r refusing) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { return nil, r.err }
 func (refusing) Stop() []hwt.Timeout                                            { return nil }
 
-// agree runs f in a bubble on the standard library, on a clock on every engine,
-// and on one whose timer refuses everything. What f asserts, all have in common.
+// agree runs f in a bubble on the standard library, on a clock on every engine, on
+// one whose timer refuses everything, and on one that leaves delays of a unit to
+// the runtime. f asserts what they have in common.
 func agree(t *testing.T, f func(t *testing.T, s shapes)) {
 	t.Run("on=standard", func(t *testing.T) {
 		timertest.Bubble(t, func(t *testing.T) { f(t, standard()) })
@@ -142,26 +152,35 @@ func agree(t *testing.T, f func(t *testing.T, s shapes)) {
 
 // onClocks is agree without the standard library.
 func onClocks(t *testing.T, f func(t *testing.T, s shapes)) {
-	onEngines(t, func(t *testing.T, timer engine) {
-		f(t, shapesOf(clock.New(timer), timer.Pending))
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		f(t, shapesOf(newClock(t, timer), timer.Pending))
 		pass(0)
 		require.Zero(t, timer.Pending(), "left in the timer")
 	})
 	t.Run("on=refusing", func(t *testing.T) {
 		timertest.Bubble(t, func(t *testing.T) {
-			c := clock.New(refusing{hwt.ErrStopped}, clock.WithErrorHandler(func(error) {}))
+			c := newClockWith(t, refusing{hwt.ErrStopped}, clock.Options{ErrorHandler: func(error) {}})
 			f(t, shapesOf(c, func() int64 { return 0 }))
+		})
+	})
+	t.Run("on=mixed", func(t *testing.T) {
+		timertest.Bubble(t, func(t *testing.T) {
+			timer := newTimer(t)
+			c := newClockWith(t, timer, clock.Options{RuntimeBelow: unit + 1})
+			f(t, shapesOf(c, timer.Pending))
+			pass(0)
+			require.Zero(t, timer.Pending(), "left in the timer")
 		})
 	})
 }
 
-// pass lets fake time go by, and everything that is due by then run.
+// pass lets fake time pass, and everything that is due by then run.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// received returns what is received from c at once, and whether anything is.
+// received returns what can be received from c at once, and whether anything can.
 func received(c <-chan time.Time) (time.Time, bool) {
 	select {
 	case v := <-c:
@@ -202,8 +221,8 @@ func (l *list[T]) take() []T {
 	return all
 }
 
-// goroutines returns how many there are in the bubble: outside of it the runtime,
-// which cleans up, and other tests have theirs.
+// goroutines returns the number of goroutines in the bubble. Others belong to the
+// runtime and to other tests.
 func goroutines() int {
 	synctest.Wait()
 	all := make([]byte, 1<<20)

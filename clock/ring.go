@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// ring is a circular list of tickers, threaded through them, so that one that
-// leaves takes constant time. The zero value is empty. A ring's methods are for
-// the holder of its flock's lock.
+// ring is a circular doubly linked list of tickers, linked through the tickers
+// themselves. The zero value is empty. The lock of the group guards it.
 type ring struct {
 	head *Ticker
 }
@@ -24,9 +23,9 @@ func (r *ring) push(t *Ticker) {
 	t.prev.next, t.next.prev = t, t
 }
 
-// behead makes sure that t, which may be in another ring, is not the head. What
-// is then left to do is t.unlink.
-func (r *ring) behead(t *Ticker) {
+// dropHead makes the ticker after t the head if t is the head. t may be in another
+// ring. Afterwards t.unlink removes it.
+func (r *ring) dropHead(t *Ticker) {
 	if r.head != t {
 		return
 	}
@@ -36,16 +35,16 @@ func (r *ring) behead(t *Ticker) {
 	}
 }
 
-// unlink takes t, which is no head, out of its ring.
+// unlink removes t, which is not a head, from its ring.
 func (t *Ticker) unlink() {
 	t.prev.next, t.next.prev = t.next, t.prev
 	t.next, t.prev = nil, nil
 }
 
-// pop takes out the head.
+// pop removes the head.
 func (r *ring) pop() *Ticker {
 	t := r.head
-	r.behead(t)
+	r.dropHead(t)
 	t.unlink()
 	return t
 }
@@ -63,27 +62,27 @@ func (r *ring) splice(other ring) {
 	}
 }
 
-// until takes out those in front that are due by then.
-func (r *ring) until(then time.Duration) (early ring) {
+// takeUntil removes the tickers at the front that are due at then or earlier.
+func (r *ring) takeUntil(then time.Duration) (early ring) {
 	for r.head != nil && r.head.due <= then {
 		early.push(r.pop())
 	}
 	return early
 }
 
-// after takes out those at the back that are due later than then.
-func (r *ring) after(then time.Duration) (rest ring) {
+// takeAfter removes the tickers at the back that are due later than then.
+func (r *ring) takeAfter(then time.Duration) (later ring) {
 	for r.head != nil && r.head.prev.due > then {
 		last := r.head.prev
-		r.behead(last)
+		r.dropHead(last)
 		last.unlink()
-		rest.push(last)
-		rest.head = last
+		later.push(last)
+		later.head = last
 	}
-	return rest
+	return later
 }
 
-// merge empties both rings, which are in order, into one that is.
+// merge empties both rings, which are in order, into one that is in order.
 func (r *ring) merge(other ring) (both ring) {
 	for r.head != nil && other.head != nil {
 		if other.head.due < r.head.due {

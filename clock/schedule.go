@@ -3,28 +3,54 @@ package clock
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/isnil"
 )
 
-// Schedule says when something is to run: Next returns the first time after t, or
-// the zero time if there is none, which ends the schedule. It is called with the
-// present, on the goroutines of the jobs that use it; a schedule that several
-// jobs share must bear that. A time that is not after t is due at once: a schedule
-// that has no others lets its job run without a pause.
-//
-// Every schedule of github.com/robfig/cron/v3 is one. Its times, as all without a
-// monotonic reading, are of the wall clock. If that is set back, a run waits until
-// it shows the time again. If it is set forward, past the next run or towards it,
-// that is noticed only when the run comes due as it was planned, late by as much as
-// the clock was moved; the one after it is on time.
+// Schedule says when a [Job] runs. Every schedule of github.com/robfig/cron/v3 is
+// one. [FixedRate] and [FixedDelay] make others, and [Jitter] spreads their times.
 type Schedule interface {
+	// Next returns the first time after t, or the zero time if there is none, which
+	// ends the job. A time that is not after t is due at the next tick.
+	//
+	// A job calls Next first with the present, and at each run with the time at which
+	// that run was due, so that a late run does not delay those after it. If the
+	// answer has passed, it calls Next again with the present: missed runs are not
+	// made up for.
+	//
+	// Next is called on the goroutines of the jobs that use the schedule, so a
+	// schedule that several jobs share must be safe for concurrent use.
+	//
+	// A time without a monotonic reading, such as cron's, is of the wall clock. If
+	// that is set back, the run waits until it shows the time again. If it is set
+	// forward, the next run may be late by as much, because nothing notices the
+	// change; the one after it is on time. A time that the wall clock skips does not
+	// come: a cron job at 02:30 does not run on the day when clocks go from 02:00 to
+	// 03:00.
 	Next(t time.Time) time.Time
 }
 
-// FixedRate returns a schedule of times that are period apart, the first of them
-// one period from now. A run that is late, or missed, moves no other. The times
-// are of the monotonic clock. It panics if period is not positive.
+// AfterRunSchedule is a [Schedule] that may count from the end of each run, as
+// [FixedDelay] does. A schedule that wraps another should implement it and return
+// what the other does, or runs may overlap.
+type AfterRunSchedule interface {
+	Schedule
+
+	// AfterRun reports whether a job calls Next only when a run has ended, with the
+	// time of that end. It is called once for each job.
+	AfterRun() bool
+}
+
+func isAfterRun(s Schedule) bool {
+	a, ok := s.(AfterRunSchedule)
+	return ok && a.AfterRun()
+}
+
+// FixedRate returns a schedule of times that are one period apart on the monotonic
+// clock, beginning one period from now. A run that is late or missed does not move
+// the others. FixedRate panics if period is not positive.
 func FixedRate(period time.Duration) Schedule {
-	return fixedRate{time.Now(), positive("FixedRate", period)}
+	return fixedRate{time.Now(), positive("FixedRate: period", period)}
 }
 
 type fixedRate struct {
@@ -40,50 +66,78 @@ func (s fixedRate) Next(t time.Time) time.Time {
 	return t.Add(s.period - passed%s.period)
 }
 
-// FixedDelay returns a schedule that lets delay pass from the end of each run to
-// the next, and from the start to the first. So runs never overlap. It panics if
-// delay is not positive.
+// FixedDelay returns a schedule whose first run is delay from now, and each other
+// one delay after the end of the run before. So runs never overlap. FixedDelay
+// panics if delay is not positive.
 func FixedDelay(delay time.Duration) Schedule {
-	return fixedDelay{positive("FixedDelay", delay)}
+	return fixedDelay{positive("FixedDelay: delay", delay)}
 }
 
 type fixedDelay struct{ delay time.Duration }
 
 func (s fixedDelay) Next(t time.Time) time.Time { return t.Add(s.delay) }
-func (fixedDelay) afterRun() bool               { return true }
+func (fixedDelay) AfterRun() bool               { return true }
 
-// Jitter returns schedule with each of its times put off at random, by less than
-// most: so that what was scheduled alike does not run all at once. Let most be
-// less than the schedule's period, or times are left out. It panics if most is
-// not positive.
-func Jitter(schedule Schedule, most time.Duration) Schedule {
-	return jitter{schedule, positive("Jitter", most)}
-}
-
-type jitter struct {
-	Schedule
-	most time.Duration
-}
-
-func (s jitter) Next(t time.Time) time.Time {
-	next := s.Schedule.Next(t)
-	if next.IsZero() {
-		return next
+// Jitter returns schedule with each of its times put off at random by less than
+// limit, so that jobs with the same schedule do not all run at once. If limit is
+// not less than the time between two runs, some may be missed. Jitter panics if
+// schedule is nil or limit is not positive.
+func Jitter(schedule Schedule, limit time.Duration) Schedule {
+	if isnil.Of(schedule) {
+		panic("clock: Jitter: schedule is nil (expected: a Schedule)")
 	}
-	return next.Add(rand.N(s.most))
+	return jitter{schedule, positive("Jitter: limit", limit)}
 }
 
-func (s jitter) afterRun() bool { return isAfterRun(s.Schedule) }
+// jitter is a schedule with random delays. A Job takes it apart, so that a delay
+// does not carry over to the times after it.
+type jitter struct {
+	base  Schedule
+	limit time.Duration // 0 for no delays.
+}
 
-// isAfterRun reports whether the schedule counts from the end of a run.
-func isAfterRun(s Schedule) bool {
-	a, ok := s.(interface{ afterRun() bool })
-	return ok && a.afterRun()
+// withJitter returns the schedule as one with jitter, which may be none.
+func withJitter(s Schedule) jitter {
+	if j, ok := s.(jitter); ok {
+		return j
+	}
+	return jitter{base: s}
+}
+
+func (s jitter) Next(t time.Time) time.Time { return s.next(t).at }
+
+func (s jitter) AfterRun() bool { return isAfterRun(s.base) }
+
+// planned is a time of a schedule.
+type planned struct {
+	due time.Time // As the schedule has it. Zero if there is none.
+	at  time.Time // The same with the delay.
+}
+
+// next returns the first time after t.
+func (s jitter) next(t time.Time) planned {
+	due := s.base.Next(t)
+	if due.IsZero() || s.limit == 0 {
+		return planned{due, due}
+	}
+	return planned{due, due.Add(rand.N(s.limit))}
+}
+
+// nextAfter returns the first time after due, or after the present if due is zero
+// or that time has passed.
+func (s jitter) nextAfter(due time.Time) planned {
+	if !due.IsZero() {
+		next := s.next(due)
+		if next.due.IsZero() || !next.at.Before(time.Now()) {
+			return next
+		}
+	}
+	return s.next(time.Now())
 }
 
 func positive(name string, d time.Duration) time.Duration {
 	if d <= 0 {
-		panic("clock: " + name + ": " + d.String() + " (expected: > 0)")
+		panic("clock: " + name + " is " + d.String() + " (expected: a positive duration)")
 	}
 	return d
 }

@@ -6,26 +6,40 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// waker is what a sleeper waits for, and the task of its timeout.
-type waker chan struct{}
+// wakeup is the task that wakes a sleeping goroutine.
+type wakeup struct {
+	clock *Clock    // Immutable.
+	c     chan bool // Receives whether the wakeup can be used again. Immutable.
+}
 
-// Run implements hwt.TimerTask. It runs once a sleep, so there is room.
-func (w waker) Run(hwt.Timeout) error {
-	w <- struct{}{}
+// Run implements [hwt.TimerTask]. It runs once per Sleep, so there is room.
+func (w *wakeup) Run(hwt.Timeout) error {
+	w.c <- true
 	return nil
 }
 
-// Sleep pauses the calling goroutine for d, or up to a tick longer. It returns at
-// once if d is zero or less. It allocates a timeout, 48 bytes.
+// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
+func (w *wakeup) Refused(timeout hwt.Timeout, err error) error {
+	go w.Run(timeout)
+	return err
+}
+
+// Sleep pauses the calling goroutine for d or up to one tick longer. It returns at
+// once if d is zero or less. It allocates only the timer's timeout.
 func (c *Clock) Sleep(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	w, _ := c.wakers.Get().(waker)
+	if d < c.options.RuntimeBelow {
+		time.Sleep(d)
+		return
+	}
+	w, _ := c.wakeups.Get().(*wakeup)
 	if w == nil {
-		w = make(waker, 1)
+		w = &wakeup{c, make(chan bool, 1)}
 	}
 	c.arm(w, d)
-	<-w
-	c.wakers.Put(w) // empty again
+	if <-w.c {
+		c.wakeups.Put(w)
+	}
 }

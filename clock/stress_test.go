@@ -13,23 +13,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 )
 
-// The tests in this file run on the real clock, since they are after races. What
-// they assert holds whoever wins, and however slow the machine is.
+// The tests in this file look for races, so they run on the real clock. What they
+// assert holds whatever the order of events and however slow the machine is.
 
-// hammer runs f on several goroutines, on 1, 2 and 4 processors.
-func hammer(t *testing.T, f func(t *testing.T, c *clock.Clock, timer engine, r *rand.Rand)) {
+// hammer runs f on several goroutines, on 1, 2 and 4 processors. Half of them use a
+// timer that wraps tasks and timeouts.
+func hammer(t *testing.T, f func(t *testing.T, c *clock.Clock, timer hwt.Engine, r *rand.Rand)) {
 	const goroutines = 8
 	for _, procs := range []int{1, 2, 4} {
 		t.Run(fmt.Sprint("procs=", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 			timer := newTimer(t)
-			c := clock.New(timer)
+			clocks := []*clock.Clock{newClock(t, timer), newClock(t, wrapping{timer})}
 			var all sync.WaitGroup
 			for seed := range goroutines {
-				all.Go(func() { f(t, c, timer, rand.New(rand.NewPCG(uint64(seed), 1))) })
+				all.Go(func() { f(t, clocks[seed%2], timer, rand.New(rand.NewPCG(uint64(seed), 1))) })
 			}
 			all.Wait()
 			assert.Zero(t, timer.Pending())
@@ -44,14 +46,14 @@ func rounds() int {
 	return 300
 }
 
-// TestStopAndAfterFuncAgree: f runs once, or Stop said true.
+// TestStopAndAfterFuncAgree asserts that f runs once or Stop returns true.
 func TestStopAndAfterFuncAgree(t *testing.T) {
-	hammer(t, func(t *testing.T, c *clock.Clock, _ engine, r *rand.Rand) {
+	hammer(t, func(t *testing.T, c *clock.Clock, _ hwt.Engine, r *rand.Rand) {
 		for range rounds() {
 			var runs atomic.Int32
 			ran := make(chan struct{}, 2)
-			timer := c.AfterFunc(time.Duration(r.Int64N(int64(2*tick))), func() { runs.Add(1); ran <- struct{}{} })
-			time.Sleep(time.Duration(r.Int64N(int64(2 * tick))))
+			timer := c.AfterFunc(upTo(r, 3*tick)-tick/2, func() { runs.Add(1); ran <- struct{}{} })
+			time.Sleep(upTo(r, 2*tick))
 			if !timer.Stop() {
 				<-ran
 				assert.EqualValues(t, 1, runs.Load())
@@ -62,17 +64,19 @@ func TestStopAndAfterFuncAgree(t *testing.T) {
 	})
 }
 
-// TestNothingStaleUnderRaces: after Reset only what is due after it is received.
+// TestNothingStaleUnderRaces asserts that a value received after a Reset was due
+// after it.
 func TestNothingStaleUnderRaces(t *testing.T) {
-	hammer(t, func(t *testing.T, c *clock.Clock, _ engine, r *rand.Rand) {
+	hammer(t, func(t *testing.T, c *clock.Clock, _ hwt.Engine, r *rand.Rand) {
 		timer := c.NewTimer(tick)
 		ticker := c.NewTicker(tick)
 		for range rounds() {
-			time.Sleep(time.Duration(r.Int64N(int64(2 * tick))))
+			time.Sleep(upTo(r, 2*tick))
 			reset := time.Now()
-			timer.Reset(tick)
+			d := upTo(r, 2*tick) - tick/2
+			timer.Reset(d)
 			at := <-timer.C
-			assert.GreaterOrEqual(t, at.Sub(reset), tick)
+			assert.GreaterOrEqual(t, at.Sub(reset), max(d, 0))
 			reset = time.Now()
 			ticker.Reset(tick + time.Duration(r.IntN(3)))
 			at = <-ticker.C
@@ -88,12 +92,12 @@ func TestNothingStaleUnderRaces(t *testing.T) {
 	})
 }
 
-// TestContextsEndOnceWhateverRaces: deadline, cancel, parent and children.
-func TestContextsEndOnceWhateverRaces(t *testing.T) {
-	hammer(t, func(t *testing.T, c *clock.Clock, _ engine, r *rand.Rand) {
+// TestContextsEndOnceUnderRaces races the deadline, cancel, the parent and children.
+func TestContextsEndOnceUnderRaces(t *testing.T) {
+	hammer(t, func(t *testing.T, c *clock.Clock, _ hwt.Engine, r *rand.Rand) {
 		for range rounds() {
 			parent, cancelParent := context.WithCancelCause(context.Background())
-			ctx, cancel := c.WithTimeoutCause(parent, time.Duration(r.Int64N(int64(2*tick))), errOurs)
+			ctx, cancel := c.WithTimeoutCause(parent, upTo(r, 2*tick), errOurs)
 			var all sync.WaitGroup
 			for _, f := range []func(){
 				func() { cancelParent(errTheirs) },
@@ -120,7 +124,7 @@ func TestContextsEndOnceWhateverRaces(t *testing.T) {
 					}
 				},
 			} {
-				delay := time.Duration(r.Int64N(int64(2 * tick)))
+				delay := upTo(r, 2*tick)
 				all.Go(func() {
 					time.Sleep(delay)
 					f()
@@ -133,21 +137,21 @@ func TestContextsEndOnceWhateverRaces(t *testing.T) {
 	})
 }
 
-// TestJobsStopUnderRaces: after Stop and Wait nothing runs.
+// TestJobsStopUnderRaces asserts that nothing runs after Stop and Wait.
 func TestJobsStopUnderRaces(t *testing.T) {
-	hammer(t, func(t *testing.T, c *clock.Clock, _ engine, r *rand.Rand) {
+	hammer(t, func(t *testing.T, c *clock.Clock, _ hwt.Engine, r *rand.Rand) {
 		for range rounds() / 10 {
 			var running atomic.Int32
 			var stopped atomic.Bool
-			job := c.ScheduleFunc(clock.FixedRate(tick), func() {
+			job := newJobWith(t, c, clock.Overlap(r.IntN(3)), clock.FixedRate(tick), func() {
 				running.Add(1)
 				defer running.Add(-1)
 				if stopped.Load() {
 					assert.Fail(t, "ran after Wait")
 				}
 				time.Sleep(time.Duration(rand.Int64N(int64(3 * tick))))
-			}, clock.Overlap(r.IntN(3)))
-			time.Sleep(time.Duration(r.Int64N(int64(5 * tick))))
+			})
+			time.Sleep(upTo(r, 5*tick))
 			job.Stop()
 			job.Wait()
 			stopped.Store(true)

@@ -8,41 +8,39 @@ import (
 	"github.com/hashedwheel/hwt/internal/prefetch"
 )
 
-// Ticker is a time.Ticker on a Clock. Make one with NewTicker. Its methods are
-// safe for concurrent use.
+// Ticker is a [time.Ticker] on a [Clock]. Create one with [Clock.NewTicker]. Its
+// methods are safe for concurrent use.
 type Ticker struct {
-	C <-chan time.Time // Tells when each tick was due.
+	C <-chan time.Time // Delivers the time at which each tick was due.
 
 	c          chan time.Time // C, to send to. Immutable.
 	clock      *Clock         // Immutable.
-	next, prev *Ticker        // in the flock's ring. Guarded by flock.mu.
-	due        time.Duration  // the next tick. Guarded by flock.mu.
+	next, prev *Ticker        // In a ring of the group. Guarded by group.mu.
+	due        time.Duration  // Of the next tick. Guarded by group.mu.
 
-	mu    sync.Mutex // Before flock.mu.
-	flock *flock     // Nil if stopped. Guarded by mu.
+	mu    sync.Mutex   // Locked before group.mu.
+	group *tickerGroup // Nil if stopped. Guarded by mu.
 }
 
-// NewTicker returns a ticker that sends the time at which each tick was due on
-// its channel: first d from now, then every d, each up to a tick of the timer
-// late. One tick waits for a slow receiver, what comes meanwhile is dropped, and
-// the phase is kept. It panics if d is not positive.
+// NewTicker returns a ticker that sends the time at which each tick was due on its
+// channel: first when d has passed, then every d, each up to one tick of the timer
+// late. If the receiver is slow, one tick waits for it and later ones are dropped;
+// the phase is kept. NewTicker panics if d is not positive.
 //
-// Stop the ticker when it is no longer needed: until then the timer holds it.
-//
-// Tickers of one period share a timeout, so a tick costs constant time, no
-// allocation, and little but the send.
+// The timer refers to the ticker until it is stopped. Tickers of one period share
+// a timeout, so a tick takes constant time and does not allocate.
 func (c *Clock) NewTicker(d time.Duration) *Ticker {
 	if d <= 0 {
 		panic("clock: non-positive interval for NewTicker")
 	}
 	ch := make(chan time.Time, 1)
 	t := &Ticker{C: ch, c: ch, clock: c}
-	t.flock = c.join(t, d)
+	t.group = c.join(t, d)
 	return t
 }
 
-// Tick returns the channel of a new ticker, which cannot be stopped, or nil if d
-// is not positive.
+// Tick returns the channel of a new ticker, which cannot be stopped, or nil if d is
+// not positive.
 func (c *Clock) Tick(d time.Duration) <-chan time.Time {
 	if d <= 0 {
 		return nil
@@ -50,16 +48,16 @@ func (c *Clock) Tick(d time.Duration) <-chan time.Time {
 	return c.NewTicker(d).C
 }
 
-// Stop ends the ticks. After it nothing is received from C, also not what was
-// sent there before. It does not close C.
+// Stop ends the ticks. Afterwards nothing is received from C, not even a tick sent
+// there before. Stop does not close C.
 func (t *Ticker) Stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.leave()
 }
 
-// Reset stops the ticker and gives it the period d, which begins now. It panics
-// if d is not positive.
+// Reset stops the ticker and starts it again with the period d. It panics if d is
+// not positive.
 func (t *Ticker) Reset(d time.Duration) {
 	if d <= 0 {
 		panic("clock: non-positive interval for Ticker.Reset")
@@ -70,19 +68,19 @@ func (t *Ticker) Reset(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.leave()
-	t.flock = t.clock.join(t, d)
+	t.group = t.clock.join(t, d)
 }
 
-// leave takes the ticker out of its flock, if it is in one. Guarded by mu.
+// leave removes the ticker from its group, if it is in one. Guarded by mu.
 func (t *Ticker) leave() {
-	if t.flock != nil {
-		t.flock.remove(t)
-		t.flock = nil
+	if t.group != nil {
+		t.group.remove(t)
+		t.group = nil
 	}
 }
 
-// tick sends the due time, as package time does, unless a tick is waiting already,
-// and moves on to the first due time after now. Guarded by flock.mu.
+// tick sends the due time, unless an earlier tick is still waiting, and moves due
+// to the first multiple of the period after now. Guarded by group.mu.
 func (t *Ticker) tick(now time.Time, at, period time.Duration) {
 	select {
 	case t.c <- now.Add(t.due - at):
@@ -91,15 +89,15 @@ func (t *Ticker) tick(now time.Time, at, period time.Duration) {
 	t.due = due(t.due, period*(1+(at-t.due)/period))
 }
 
-// prefetch asks for the memory of those who tick next: the channel of the next
-// one, and who comes after it. Since they last ticked, all of it has left the
-// processor's caches. Guarded by flock.mu.
+// prefetch requests the memory of the tickers that tick next: the channel of the
+// next one, and the one after it. In a large group all of it has left the
+// processor's caches since the last tick. Guarded by group.mu.
 func (t *Ticker) prefetch() {
 	prefetch.Lines(*(*unsafe.Pointer)(unsafe.Pointer(&t.next.c)))
 	prefetch.Line(unsafe.Pointer(t.next.next))
 }
 
-// drain takes out a tick that was not received. Guarded by flock.mu.
+// drain removes a tick that was not received. Guarded by group.mu.
 func (t *Ticker) drain() {
 	select {
 	case <-t.c:

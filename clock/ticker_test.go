@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 )
 
-func TestATickerTicksEveryPeriod(t *testing.T) {
+func TestTickerTicksEveryPeriod(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		start := time.Now()
 		ticker, c := s.newTicker(unit)
@@ -43,7 +44,7 @@ func TestOneTickWaitsAndThePhaseIsKept(t *testing.T) {
 	})
 }
 
-func TestNothingIsReceivedAfterATickersStop(t *testing.T) {
+func TestNothingIsReceivedAfterATickerWasStopped(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		ticker, c := s.newTicker(unit)
 		pass(unit + slop)
@@ -79,7 +80,7 @@ func TestResetBeginsANewPeriod(t *testing.T) {
 	})
 }
 
-func TestAPeriodThatIsNotPositivePanics(t *testing.T) {
+func TestPeriodThatIsNotPositivePanics(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		for _, d := range []time.Duration{0, -unit} {
 			assert.Panics(t, func() { s.newTicker(d) })
@@ -92,9 +93,9 @@ func TestAPeriodThatIsNotPositivePanics(t *testing.T) {
 }
 
 func TestTickTicks(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		start := time.Now()
-		c := clock.New(timer).Tick(unit)
+		c := newClock(t, timer).Tick(unit)
 		for i := range 3 {
 			assert.Equal(t, unit*time.Duration(i+1), (<-c).Sub(start))
 		}
@@ -102,15 +103,15 @@ func TestTickTicks(t *testing.T) {
 	})
 }
 
-// dice returns random numbers that are the same each time, so that what fails
-// fails again.
+// dice returns random numbers that are the same each time, so that a failure can be
+// repeated.
 func dice() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
 func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
-// flockOf makes n tickers of one period at random times, and returns when each
+// groupOf makes n tickers of one period at random times, and returns when each
 // was made.
-func flockOf(r *rand.Rand, c *clock.Clock, n int, period time.Duration) (tickers []*clock.Ticker, starts []time.Time) {
+func groupOf(r *rand.Rand, c *clock.Clock, n int, period time.Duration) (tickers []*clock.Ticker, starts []time.Time) {
 	for range n {
 		time.Sleep(upTo(r, 3*period/time.Duration(n)))
 		tickers, starts = append(tickers, c.NewTicker(period)), append(starts, time.Now())
@@ -118,39 +119,48 @@ func flockOf(r *rand.Rand, c *clock.Clock, n int, period time.Duration) (tickers
 	return tickers, starts
 }
 
+// ticksOnTime waits for a tick, which must be periods of a unit after start, and now.
+func ticksOnTime(t *testing.T, ticker *clock.Ticker, start time.Time) {
+	t.Helper()
+	at := <-ticker.C
+	require.Zero(t, at.Sub(start)%unit, "phase")
+	require.LessOrEqual(t, time.Since(at), tick, "on time")
+}
+
+func stopAll(tickers []*clock.Ticker) {
+	for _, ticker := range tickers {
+		ticker.Stop()
+	}
+}
+
 func TestTickersOfOnePeriodShareATimeoutAndKeepTheirPhases(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		r := dice()
 		const n = 300
-		tickers, starts := flockOf(r, clock.New(timer), n, unit)
+		tickers, starts := groupOf(r, newClock(t, timer), n, unit)
 		assert.EqualValues(t, 1, timer.Pending())
 		synctest.Wait()
 		for i := range tickers {
 			received(tickers[i].C)
 		}
-		// Now that all have joined, everyone ticks in each period, on time.
+		// All have joined: from here each ticks once a period, on time.
 		for range 1000 {
 			time.Sleep(upTo(r, unit/10))
 			i := r.IntN(n)
-			at := <-tickers[i].C
-			require.Zero(t, at.Sub(starts[i])%unit, "phase")
-			at = <-tickers[i].C
-			require.Zero(t, at.Sub(starts[i])%unit, "phase")
-			require.LessOrEqual(t, time.Since(at), tick, "on time")
+			require.Zero(t, (<-tickers[i].C).Sub(starts[i])%unit, "phase")
+			ticksOnTime(t, tickers[i], starts[i])
 		}
-		for _, ticker := range tickers {
-			ticker.Stop()
-		}
+		stopAll(tickers)
 		assert.Zero(t, timer.Pending())
 	})
 }
 
 func TestTickersComeAndGoWhileOthersTick(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		r := dice()
 		const n = 100
-		c := clock.New(timer)
-		tickers, starts := flockOf(r, c, n, unit)
+		c := newClock(t, timer)
+		tickers, starts := groupOf(r, c, n, unit)
 		for range 3000 {
 			time.Sleep(upTo(r, unit/50))
 			i := r.IntN(n)
@@ -163,45 +173,37 @@ func TestTickersComeAndGoWhileOthersTick(t *testing.T) {
 				starts[i] = time.Now()
 			default:
 				received(tickers[i].C)
-				at := <-tickers[i].C
-				require.Zero(t, at.Sub(starts[i])%unit, "phase")
-				require.LessOrEqual(t, time.Since(at), tick, "on time")
+				ticksOnTime(t, tickers[i], starts[i])
 			}
 		}
-		for _, ticker := range tickers {
-			ticker.Stop()
-		}
+		stopAll(tickers)
 		assert.Zero(t, timer.Pending())
 	})
 }
 
-func TestPhasesOutliveAWorkerThatWasHeldUp(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
+func TestTickersKeepTheirPhasesWhenTheWorkerIsLate(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		r := dice()
 		held := &holding{Timer: timer}
-		tickers, starts := flockOf(r, clock.New(held), 50, unit)
+		tickers, starts := groupOf(r, newClock(t, held), 50, unit)
 		synctest.Wait()
 		for range 20 {
 			held.hold()
 			time.Sleep(upTo(r, 5*unit))
 			held.release()
 			synctest.Wait()
-			for _, i := range r.Perm(len(tickers))[:10] { // everyone is on time again
+			for _, i := range r.Perm(len(tickers))[:10] { // all are on time again
 				received(tickers[i].C)
-				at := <-tickers[i].C
-				require.Zero(t, at.Sub(starts[i])%unit, "phase")
-				require.LessOrEqual(t, time.Since(at), tick, "on time")
+				ticksOnTime(t, tickers[i], starts[i])
 			}
 		}
-		for _, ticker := range tickers {
-			ticker.Stop()
-		}
+		stopAll(tickers)
 	})
 }
 
-func TestAPeriodFarBelowATickDoesNotHoldTheTimer(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
-		c := clock.New(timer)
+func TestPeriodFarBelowATickDoesNotBlockTheTimer(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		c := newClock(t, timer)
 		short := c.NewTicker(time.Microsecond)
 		other := c.NewTicker(3 * time.Microsecond)
 		for range 100 {
@@ -214,11 +216,34 @@ func TestAPeriodFarBelowATickDoesNotHoldTheTimer(t *testing.T) {
 	})
 }
 
+// TestTickersTickAgainAfterTheTimerLostATask makes a ticker join after the task of
+// its group was lost.
+func TestTickersTickAgainAfterTheTimerLostATask(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		lossy := &holding{Timer: timer}
+		c := newClock(t, lossy)
+		start := time.Now()
+		silent := c.NewTicker(unit)
+		lossy.hold()
+		pass(unit + unit/2)
+		lossy.lose()
+		joined := c.NewTicker(unit)
+		assert.Equal(t, unit, (<-silent.C).Sub(start), "the tick that was missed")
+		for i := range 3 {
+			assert.Equal(t, unit*time.Duration(2+i), (<-silent.C).Sub(start))
+			assert.Equal(t, unit*time.Duration(2+i)+unit/2, (<-joined.C).Sub(start))
+		}
+		silent.Stop()
+		joined.Stop()
+		assert.Zero(t, timer.Pending())
+	})
+}
+
 func TestMissedTicksAreNotMadeUpFor(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		held := &holding{Timer: timer}
 		start := time.Now()
-		ticker := clock.New(held).NewTicker(unit)
+		ticker := newClock(t, held).NewTicker(unit)
 		held.hold()
 		time.Sleep(3*unit + unit/2)
 		held.release()

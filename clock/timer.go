@@ -9,22 +9,25 @@ import (
 
 // Ground rules
 //
-//	T1. A timer that is active has a timeout, one that is not has none. What
-//	    fires compares its own timeout with the timer's under mu: so a timeout
-//	    that came due and lost the race for mu to a Stop or Reset fires nothing.
-//	T2. The channel has room for one value and is sent to only under mu, so the
-//	    send never blocks, and Stop and Reset, which take out under mu what was
-//	    not received, leave nothing stale.
-//	T3. mu is never held while users' code runs. The timer's worker waits for it
-//	    no longer than a call of NewTimeout takes.
+//	T1. A Timer is active while it has a timeout. Its task fires it only if that
+//	    timeout has ended. If the timeout is pending, or there is none, the task
+//	    belongs to an earlier timeout, which expired but lost the race for mu to a
+//	    Stop or Reset. Handles are not compared, because the hwt.Timer may wrap
+//	    those that it returns.
+//	T2. The channel has room for one value, and is sent to only under mu and only
+//	    when empty, so the send never blocks. Stop and Reset empty it under mu, so
+//	    nothing stale is left.
+//	T3. mu is not held while a user's function runs. The worker waits for mu no
+//	    longer than a NewTimeout takes.
 
-// Timer is a time.Timer on a Clock. Make one with NewTimer or AfterFunc. Its
-// methods are safe for concurrent use, take constant time and do not block.
+// Timer is a [time.Timer] on a [Clock]. Create one with [Clock.NewTimer] or
+// [Clock.AfterFunc]. Its methods are safe for concurrent use, take constant time
+// and do not block.
 type Timer struct {
-	C <-chan time.Time // Tells when the timer was due. Nil for one of AfterFunc.
+	C <-chan time.Time // Delivers the time at which the timer was due. Nil for AfterFunc.
 
-	c     chan time.Time // C, to send to. Immutable.
-	f     func()         // of AfterFunc. Immutable.
+	c     chan time.Time // C, to send to; of an After, it alone. Immutable.
+	f     func()         // Of AfterFunc. Immutable.
 	clock *Clock         // Immutable.
 
 	mu      sync.Mutex
@@ -32,13 +35,14 @@ type Timer struct {
 	timeout hwt.Timeout   // Nil unless active (T1). Guarded by mu.
 }
 
-// AfterFunc calls f once, on a goroutine of its own, d from now or up to a tick
-// later. Stop prevents the call. A d of zero or less is due at the next tick.
+// AfterFunc calls f once, on a goroutine of its own, when d has passed or up to
+// one tick later. If d is zero or less, it does so at once. [Timer.Stop] prevents
+// the call.
 //
-// f may panic: that is reported, and ends nothing but f. See WithErrorHandler,
-// and WithFuncsOnTimer for where f runs. A nil f panics here.
-//
-// It takes two allocations: 64 bytes, and what the timer needs, 48.
+// A panic in f is reported and does not end the program, unless
+// [Options.PanicsEndProgram] is set: see [Options.ErrorHandler], and
+// [Options.FuncsOnTimer] for where f runs. AfterFunc panics if f is nil. It takes
+// two allocations, 64 bytes and the timer's timeout.
 func (c *Clock) AfterFunc(d time.Duration, f func()) *Timer {
 	if f == nil {
 		panic("clock: AfterFunc: f is nil (expected: a function)")
@@ -48,8 +52,9 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) *Timer {
 	return t
 }
 
-// NewTimer returns a timer that sends the time at which it was due on its
-// channel, d from now or up to a tick later.
+// NewTimer returns a timer that sends the time at which it was due on its channel,
+// when d has passed or up to one tick later. If d is zero or less, it does so at
+// once.
 func (c *Clock) NewTimer(d time.Duration) *Timer {
 	ch := make(chan time.Time, 1)
 	t := &Timer{C: ch, c: ch, clock: c}
@@ -58,45 +63,46 @@ func (c *Clock) NewTimer(d time.Duration) *Timer {
 }
 
 // After returns the channel of a new timer. The timer cannot be stopped: it and
-// its timeout stay until they are due.
-func (c *Clock) After(d time.Duration) <-chan time.Time { return c.NewTimer(d).C }
+// its timeout stay until they are due, or until [Clock.End].
+func (c *Clock) After(d time.Duration) <-chan time.Time {
+	t := &Timer{c: make(chan time.Time, 1), clock: c}
+	t.Reset(d)
+	return t.c
+}
 
-// Stop prevents the timer from firing. It returns true if it did so: then f will
-// not be called, or nothing will be received from C, not even what was sent there
-// before. It returns false if f was called already, the value was received, or
-// the timer was not active.
+// Stop prevents the timer from firing, and reports whether it did so. If it
+// returns true, f will not be called, or nothing will be received from C, not even
+// a value sent there before. It returns false if f was called, the value was
+// received, or the timer was not active.
 func (t *Timer) Stop() bool {
 	t.check("Stop")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	active := t.drain()
-	if t.timeout != nil {
-		t.timeout.Cancel() // if it is too late for that, T1 holds
-		t.timeout = nil
-		active = true
-	}
-	return active
+	return t.disarm() || active
 }
 
-// Reset makes the timer fire d from now or up to a tick later, whatever it was
-// before. It returns what Stop would have. After it, nothing of before is
-// received from C.
+// Reset makes the timer fire when d has passed or up to one tick later, or at once
+// if d is zero or less, whatever its state. It returns what Stop would have
+// returned. Afterwards no value sent before the Reset is received from C.
 //
-// Moving an active timer to a later time costs one compare-and-swap and the
-// lock; one that is not active needs a new timeout, of 48 bytes.
+// To move an active timer to a later time does not allocate. A timer that is not
+// active needs a new timeout.
 func (t *Timer) Reset(d time.Duration) bool {
 	t.check("Reset")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	active := t.drain()
-	t.due = due(t.clock.now(), d)
-	if t.timeout != nil {
-		active = true
-		if t.timeout.Reset(d) {
-			return true
-		}
+	t.due = t.clock.in(d)
+	if d > 0 && t.timeout != nil && t.clock.suits(t.timeout, d) && t.timeout.Reset(d) {
+		return true
 	}
-	t.timeout = t.clock.arm((*firing)(t), d)
+	active = t.disarm() || active
+	if d > 0 {
+		t.timeout = t.clock.arm((*timerTask)(t), d)
+	} else {
+		t.fire()
+	}
 	return active
 }
 
@@ -106,49 +112,69 @@ func (t *Timer) check(method string) {
 	}
 }
 
-// drain takes out what was sent and not received. Guarded by mu.
-func (t *Timer) drain() bool {
-	if t.c == nil {
+// disarm makes the timer inactive, and reports whether it was active. If it is too
+// late for Cancel, the task fires nothing (T1). Guarded by mu.
+func (t *Timer) disarm() bool {
+	if t.timeout == nil {
 		return false
 	}
+	t.timeout.Cancel()
+	t.timeout = nil
+	return true
+}
+
+// drain removes a value that was not received, and reports whether there was one.
+// Guarded by mu.
+func (t *Timer) drain() bool {
 	select {
 	case <-t.c:
 		return true
-	default:
+	default: // also if c is nil
 		return false
 	}
 }
 
-// firing is the Timer as the task of its timeout, so that Timer has no method
-// for that.
-type firing Timer
-
-// Run implements hwt.TimerTask.
-func (f *firing) Run(timeout hwt.Timeout) error {
-	t := (*Timer)(f)
-	if !t.fire(timeout) || t.f == nil {
-		return nil
+// fire sends the due time, or calls f on a new goroutine. Guarded by mu.
+func (t *Timer) fire() {
+	switch {
+	case t.f == nil:
+		t.c <- t.clock.dueTime(time.Now(), t.due) // There is room (T2).
+	case t.clock.options.PanicsEndProgram:
+		go t.f()
+	default:
+		go t.clock.call(t.f)
 	}
-	what := hwt.TaskFunc(func(hwt.Timeout) error { t.f(); return nil })
-	if t.clock.config.inline {
-		t.clock.runner.Run(timeout, what)
-	} else {
-		go t.clock.runner.Run(timeout, what)
+}
+
+// timerTask is a Timer as the task of its timeouts.
+type timerTask Timer
+
+// Run implements [hwt.TimerTask].
+func (x *timerTask) Run(hwt.Timeout) error {
+	if t := (*Timer)(x); t.expire() {
+		t.clock.call(t.f)
 	}
 	return nil
 }
 
-// fire ends the timer's being active, and sends if it has a channel. It returns
-// false if timeout is not the timer's any more.
-func (t *Timer) fire(timeout hwt.Timeout) bool {
+// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
+func (x *timerTask) Refused(timeout hwt.Timeout, err error) error {
+	go x.Run(timeout)
+	return err
+}
+
+// expire fires the timer, unless it was stopped or reset since the timeout expired
+// (T1). It returns true if the caller must call f.
+func (t *Timer) expire() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.timeout != timeout {
+	if t.timeout == nil || !ended(t.timeout) {
 		return false
 	}
 	t.timeout = nil
-	if t.c != nil {
-		t.c <- t.clock.nominal(time.Now(), t.due) // There is room: T2.
+	if t.f != nil && t.clock.options.FuncsOnTimer {
+		return true
 	}
-	return true
+	t.fire()
+	return false
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 )
 
@@ -28,7 +29,36 @@ func TestAfterFuncRunsOnceAfterItsDelay(t *testing.T) {
 	}
 }
 
-func TestAfterFuncThatIsStoppedNeverRuns(t *testing.T) {
+// TestTimerThatIsDueFiresAtOnce resets timers to no time left many times within a
+// tick, as programs that pace themselves do.
+func TestTimerThatIsDueFiresAtOnce(t *testing.T) {
+	for _, d := range []time.Duration{0, -1, -unit} {
+		agree(t, func(t *testing.T, s shapes) {
+			start := time.Now()
+			timer, c := s.newTimer(d)
+			for range 10 {
+				assert.True(t, (<-c).Equal(start))
+				assert.False(t, timer.Reset(d), "it fired")
+			}
+			assert.True(t, timer.Reset(d), "nothing was received")
+			assert.True(t, timer.Stop())
+			assert.False(t, timer.Stop())
+			<-s.after(d)
+			runs := make(chan int, 1)
+			again := s.afterFunc(unit, func() { runs <- 0 })
+			assert.True(t, again.Reset(d), "it was pending")
+			<-runs
+			for range 10 {
+				assert.False(t, again.Reset(d))
+				<-runs
+			}
+			assert.Zero(t, s.pending())
+			assert.Zero(t, time.Since(start))
+		})
+	}
+}
+
+func TestStoppedAfterFuncNeverRuns(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		timer := s.afterFunc(unit, func() { assert.Fail(t, "ran") })
 		pass(unit - slop)
@@ -58,7 +88,7 @@ func TestAfterFuncRunsAgainAfterEachReset(t *testing.T) {
 	})
 }
 
-func TestAfterFuncMayBlockAndHoldsUpNobody(t *testing.T) {
+func TestAfterFuncThatBlocksDelaysNoOther(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		release := make(chan struct{})
 		s.afterFunc(unit, func() { <-release })
@@ -72,7 +102,7 @@ func TestAfterFuncMayBlockAndHoldsUpNobody(t *testing.T) {
 	})
 }
 
-func TestATimerTellsWhenItWasDue(t *testing.T) {
+func TestTimerSendsTheTimeAtWhichItWasDue(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		due := time.Now().Add(unit)
 		_, c := s.newTimer(unit)
@@ -87,7 +117,7 @@ func TestATimerTellsWhenItWasDue(t *testing.T) {
 	})
 }
 
-func TestAReceiverThatWaitsGetsTheValue(t *testing.T) {
+func TestReceiverThatWaitsGetsTheValue(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		due := time.Now().Add(unit)
 		_, c := s.newTimer(unit)
@@ -102,7 +132,7 @@ func TestAReceiverThatWaitsGetsTheValue(t *testing.T) {
 	})
 }
 
-func TestSleepOfNothingReturnsAtOnce(t *testing.T) {
+func TestSleepOfZeroReturnsAtOnce(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		start := time.Now()
 		s.sleep(0)
@@ -143,14 +173,14 @@ func TestNothingStaleIsReceivedAfterReset(t *testing.T) {
 	})
 }
 
-func TestAnUninitializedTimerPanics(t *testing.T) {
+func TestUninitializedTimerPanics(t *testing.T) {
 	assert.PanicsWithValue(t, "clock: Stop called on uninitialized Timer", func() { new(clock.Timer).Stop() })
 	assert.PanicsWithValue(t, "clock: Reset called on uninitialized Timer", func() { new(clock.Timer).Reset(unit) })
 	assert.PanicsWithValue(t, "clock: Reset called on uninitialized Ticker", func() { new(clock.Ticker).Reset(unit) })
 	assert.NotPanics(t, func() { new(clock.Ticker).Stop() })
 }
 
-func TestATimeNobodyLivesToSeeNeverComes(t *testing.T) {
+func TestLongestDelayNeverExpires(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		timer, c := s.newTimer(1<<63 - 1)
 		ticker, ticks := s.newTicker(1<<63 - 1)
@@ -164,12 +194,12 @@ func TestATimeNobodyLivesToSeeNeverComes(t *testing.T) {
 	})
 }
 
-// TestATimeoutThatLostItsTimerFiresNothing has timeouts come due whose tasks have
-// not begun when the timer is stopped or reset.
-func TestATimeoutThatLostItsTimerFiresNothing(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer engine) {
+// TestTaskThatRunsAfterStopOrResetFiresNothing stops and resets timers whose
+// timeouts have expired and whose tasks have not begun.
+func TestTaskThatRunsAfterStopOrResetFiresNothing(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		held := &holding{Timer: timer}
-		c := clock.New(held)
+		c := newClock(t, held)
 		stopped, reset := c.NewTimer(unit), c.NewTimer(unit)
 		ran := c.AfterFunc(unit, func() { assert.Fail(t, "was stopped") })
 		held.hold()

@@ -3,8 +3,6 @@ package clock_test
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,52 +10,25 @@ import (
 
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/versus"
 )
 
-// The benchmarks in this file put the clock and the standard library side by
-// side, in turn, and report the medians of the process's CPU time and their
-// ratio. One iteration is a whole comparison:
+// The benchmarks in this file run the clock and the standard library in turn, and
+// report the medians of the CPU time of the process, and their ratio. One iteration
+// is a whole comparison:
 //
 //	go test -run '^$' -bench . -benchtime 1x ./clock
 
-const versusRounds = 5
-
 func newVersusClock(tb testing.TB) *clock.Clock {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { timer.Stop() })
-	return clock.New(timer)
+	return newClock(tb, timer)
 }
 
-// cpu returns the process CPU time in nanoseconds that f takes for each of n.
-func cpu(tb testing.TB, n int, f func()) float64 {
-	runtime.GC()
-	before, ok := cputime.Process()
-	if !ok {
-		tb.Skip("this system's CPU accounting is not read")
-	}
-	f()
-	after, _ := cputime.Process()
-	return float64(after-before) / float64(n)
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
-}
-
-func report(b *testing.B, ours, theirs []float64) {
-	a, t := median(ours), median(theirs)
-	b.ReportMetric(a, "clock-cpu-ns")
-	b.ReportMetric(t, "std-cpu-ns")
-	b.ReportMetric(a/t, "cpu-ratio")
-	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkVersusContext makes and cancels contexts, with nothing else pending
-// and with a million live ones, under a parent that cannot be cancelled and one
-// that can, as of a request; and waits for them, as most do, or not.
+// BenchmarkVersusContext makes and cancels contexts, with no others and with a
+// million others live, below a parent that can or cannot be cancelled, and with or
+// without a call of Done.
 func BenchmarkVersusContext(b *testing.B) {
 	base, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -93,24 +64,17 @@ func versusContext(b *testing.B, live int, parent context.Context, wait bool) {
 				}
 				cancel()
 			}
-			time.Sleep(20 * time.Millisecond) // the worker's share counts too
+			time.Sleep(20 * time.Millisecond) // includes the share of the worker
 		}
 	}
 	defer fill(live, c.WithTimeout)()
 	defer fill(live, context.WithTimeout)()
 	time.Sleep(time.Second)
-	for b.Loop() {
-		var ours, theirs []float64
-		for range versusRounds {
-			ours = append(ours, cpu(b, n, use(c.WithTimeout)))
-			theirs = append(theirs, cpu(b, n, use(context.WithTimeout)))
-		}
-		report(b, ours, theirs)
-	}
+	versus.Compare(b, versus.Rounds, n, use(c.WithTimeout), use(context.WithTimeout))
 }
 
-// fill makes n contexts of half an hour to an hour and a half, and returns how to
-// cancel them.
+// fill makes n contexts with deadlines in half an hour to an hour and a half, and
+// returns a function that cancels them.
 func fill(n int, with withTimeout) func() {
 	cancels := make([]context.CancelFunc, n)
 	for i := range cancels {

@@ -14,13 +14,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/versus"
 )
 
 // many are the numbers of tickers that are measured. 100,000 keep two processors
-// busy for most of the time, and who falls behind drops ticks.
+// busy for most of the time, so that some ticks are dropped.
 var many = []int{30_000, 100_000}
 
-// makers make a ticker of a period: its channel, and what stops it.
+// makers are functions that make a ticker of a period, and return its channel and a
+// function that stops it.
 var makers = []struct {
 	of  string
 	new func(*testing.B) func(time.Duration) (<-chan time.Time, func())
@@ -42,8 +45,8 @@ var makers = []struct {
 }
 
 // BenchmarkTicker reads tickers of 100 ms, made over one period so that their
-// phases are spread, each by a goroutine of its own. It tells the CPU time of a tick
-// that was received, and which share was.
+// phases are spread, each by a goroutine of its own. It reports the CPU time of a
+// received tick, and the share of ticks that were received.
 func BenchmarkTicker(b *testing.B) {
 	for _, maker := range makers {
 		for _, n := range many {
@@ -59,14 +62,13 @@ func BenchmarkTicker(b *testing.B) {
 }
 
 // BenchmarkVersusTicker compares them. Each is measured in processes of its own,
-// as it is used: a hundred thousand goroutines that end leave their memory
-// scattered for those that come after them.
+// because 100,000 goroutines that end leave memory scattered for those that follow.
 func BenchmarkVersusTicker(b *testing.B) {
 	for _, n := range many {
 		b.Run(fmt.Sprintf("tickers=%d", n), func(b *testing.B) {
 			each, share := map[string][]float64{}, map[string][]float64{}
 			for b.Loop() {
-				for range versusRounds {
+				for range versus.Rounds {
 					for _, maker := range makers {
 						out := benchmarkAlone(b, fmt.Sprintf("BenchmarkTicker/of=%s/tickers=%d", maker.of, n))
 						each[maker.of] = append(each[maker.of], metric(b, out, "cpu-ns"))
@@ -74,10 +76,10 @@ func BenchmarkVersusTicker(b *testing.B) {
 					}
 				}
 			}
-			report(b, each["clock"], each["std"])
-			b.ReportMetric(median(each["floor"])/median(each["std"]), "floor-ratio")
-			b.ReportMetric(median(share["clock"]), "clock-received-%")
-			b.ReportMetric(median(share["std"]), "std-received-%")
+			versus.Report(b, each["clock"], each["std"])
+			b.ReportMetric(versus.Median(each["floor"])/versus.Median(each["std"]), "floor-ratio")
+			b.ReportMetric(versus.Median(share["clock"]), "clock-received-%")
+			b.ReportMetric(versus.Median(share["std"]), "std-received-%")
 		})
 	}
 }
@@ -107,8 +109,8 @@ func metric(b *testing.B, out, unit string) float64 {
 	return 0
 }
 
-// bareSends is what a ticker cannot do without: a goroutine that sends to each
-// channel once a period, and keeps no time of any of them.
+// bareSends is the least that tickers need: a goroutine that sends to each channel
+// once a period, without any timers.
 type bareSends struct {
 	mu   sync.Mutex
 	all  []chan time.Time // Guarded by mu.
@@ -131,7 +133,7 @@ func (s *bareSends) make(period time.Duration) (<-chan time.Time, func()) {
 }
 
 func (s *bareSends) send(period time.Duration) {
-	const turns, batch = 10, 128 // as with a tick of 10 ms, and as a flock does
+	const turns, batch = 10, 128 // as with a tick of 10 ms, and as in a tickerGroup
 	begin := time.Now()
 	for i := 0; ; i++ {
 		time.Sleep(time.Until(begin.Add(period / turns * time.Duration(i))))
@@ -154,8 +156,8 @@ func (s *bareSends) send(period time.Duration) {
 	}
 }
 
-// readTickers returns the CPU time of a tick that was received, and how many of those
-// due were, in percent.
+// readTickers returns the CPU time of a received tick, and which percentage of the
+// ticks that were due were received.
 func readTickers(b *testing.B, n int, make func(time.Duration) (<-chan time.Time, func())) (each, share float64) {
 	const (
 		period = 100 * time.Millisecond
@@ -180,7 +182,7 @@ func readTickers(b *testing.B, n int, make func(time.Duration) (<-chan time.Time
 	}
 	time.Sleep(2 * period)
 	var came, periods float64
-	total := cpu(b, 1, func() {
+	total := versus.CPU(b, 1, func() {
 		before, since := ticks.Load(), time.Now()
 		time.Sleep(span)
 		came, periods = float64(ticks.Load()-before), float64(time.Since(since))/float64(period)

@@ -14,8 +14,10 @@ import (
 )
 
 // still makes a timer whose worker does nothing in the course of a test.
-func still(t *testing.T, options ...Option) *Timer {
-	timer, err := New(append(options, WithTickDuration(time.Hour))...)
+func still(t *testing.T, options ...Options) *Timer {
+	o := append(options, Options{})[0]
+	o.TickDuration = time.Hour
+	timer, err := New(&o)
 	require.NoError(t, err)
 	t.Cleanup(func() { timer.Stop() })
 	timer.Start()
@@ -23,7 +25,7 @@ func still(t *testing.T, options ...Option) *Timer {
 }
 
 func TestNewTimeoutMakesOneAllocationOf48Bytes(t *testing.T) {
-	for name, timer := range map[string]*Timer{"plain": still(t), "limited": still(t, WithMaxPendingTimeouts(1<<40))} {
+	for name, timer := range map[string]*Timer{"plain": still(t), "limited": still(t, Options{MaxPendingTimeouts: 1 << 40})} {
 		var task hwt.TimerTask = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 		const n = 10_000
 		least := math.Inf(1) // of three tries: whatever else allocates meanwhile is counted, too

@@ -1,6 +1,7 @@
 package hashedwheel_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,31 +15,27 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
-	for name, size := range map[string]int{"wheel=1": 1, "wheel=8": 8, "wheel=512": 512} {
-		t.Run(name, func(t *testing.T) {
-			timertest.Run(t, func(tb testing.TB, c timertest.Config) timertest.Engine {
-				return newTimer(tb, c, hashedwheel.WithTicksPerWheel(size))
+	for _, o := range []hashedwheel.Options{
+		{TicksPerWheel: 1, Workers: 1},
+		{TicksPerWheel: 8, Workers: 1},
+		{TicksPerWheel: 512, Workers: 1},
+		{TicksPerWheel: 512, Workers: 2},
+		{TicksPerWheel: 8, Workers: 7},
+	} {
+		t.Run(fmt.Sprintf("wheel=%d,workers=%d", o.TicksPerWheel, o.Workers), func(t *testing.T) {
+			timertest.Run(t, func(tb testing.TB, c timertest.Config) hwt.Engine {
+				return newTimer(tb, c, o)
 			})
 		})
 	}
 }
 
 // newTimer makes the timer that the suite asks for.
-func newTimer(tb testing.TB, c timertest.Config, options ...hashedwheel.Option) *hashedwheel.Timer {
-	options = append(options,
-		hashedwheel.WithTickDuration(c.Tick), hashedwheel.WithMaxPendingTimeouts(c.MaxPending))
-	if c.Executor != nil {
-		options = append(options, hashedwheel.WithExecutor(c.Executor))
-	}
-	if c.ErrorHandler != nil {
-		options = append(options, hashedwheel.WithErrorHandler(c.ErrorHandler))
-	}
-	if c.Logger != nil {
-		options = append(options, hashedwheel.WithLogger(c.Logger))
-	}
-	timer, err := hashedwheel.New(options...)
+func newTimer(tb testing.TB, c timertest.Config, o hashedwheel.Options) *hashedwheel.Timer {
+	o.TickDuration, o.MaxPendingTimeouts, o.Executor = c.Tick, c.MaxPending, c.Executor
+	o.Logger, o.ErrorHandler = c.Logger, c.ErrorHandler
+	o.RecordCallers, o.LabelTasks = c.RecordCallers, c.LabelTasks
+	timer, err := hashedwheel.New(&o)
 	require.NoError(tb, err)
 	return timer
 }
-
-var _ hwt.Timer = (*hashedwheel.Timer)(nil)

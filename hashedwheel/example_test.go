@@ -13,7 +13,7 @@ import (
 // The use that the wheel is made for: a timeout for each request, which is
 // cancelled when the answer is there.
 func Example() {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Millisecond))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,10 +53,12 @@ func (g *goroutines) Execute(task func()) error {
 	return nil
 }
 
-func ExampleWithExecutor() {
+func ExampleOptions() {
 	pool := new(goroutines)
-	timer, err := hashedwheel.New(
-		hashedwheel.WithTickDuration(time.Millisecond), hashedwheel.WithExecutor(pool))
+	timer, err := hashedwheel.New(&hashedwheel.Options{
+		TickDuration: time.Millisecond,
+		Executor:     pool,
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,8 +19,10 @@ import (
 // has a window that a slow machine could miss: they collect until they see what
 // must come, or for a while what must not.
 
-func newLeaky(t *testing.T, options ...Option) *Timer {
-	timer, err := New(append([]Option{WithTickDuration(time.Millisecond)}, options...)...)
+func newLeaky(t *testing.T, options ...Options) *Timer {
+	o := append(options, Options{})[0]
+	o.TickDuration = time.Millisecond
+	timer, err := New(&o)
 	require.NoError(t, err)
 	return timer
 }
@@ -62,11 +64,11 @@ func reports(t *testing.T) (text func() string) {
 	var mu sync.Mutex
 	var all strings.Builder
 	before := leaks
-	leaks = leak.NewDetector[Timer]("hashedwheel.Timer", leak.WithRelease("Stop"), leak.WithListener(func(r leak.Report) {
+	leaks = leak.NewDetector[Timer]("hashedwheel.Timer", &leak.Options{ReleaseMethod: "Stop", Listener: func(r leak.Report) {
 		mu.Lock()
 		defer mu.Unlock()
 		all.WriteString(r.String())
-	}))
+	}})
 	t.Cleanup(func() { leaks = before })
 	return func() string {
 		mu.Lock()
@@ -165,7 +167,7 @@ func TestWorkersOfAThousandLeakedTimersEnd(t *testing.T) {
 func TestLeakDetectionOffReportsNothingAndEndsTheWorker(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	leaked := leakCount(t)
-	func() { newLeaky(t, WithLeakDetection(false)).Start() }()
+	func() { newLeaky(t, Options{DisableLeakDetection: true}).Start() }()
 	collectUntil(t, func() bool { return runtime.NumGoroutine() <= goroutines })
 	collectAndSee()
 	assert.Zero(t, leaked())
@@ -188,7 +190,7 @@ func TestStoppedTimerIsCollectedThoughItsErrorHandlerRefersToIt(t *testing.T) {
 	func() {
 		self := new(struct{ timer *Timer })
 		runtime.AddCleanup(self, func(b *atomic.Bool) { b.Store(true) }, &collected)
-		self.timer = newLeaky(t, WithErrorHandler(func(hwt.Timeout, error) { self.timer.Pending() }))
+		self.timer = newLeaky(t, Options{ErrorHandler: func(hwt.Timeout, error) { self.timer.Pending() }})
 		_, err := self.timer.AfterFunc(time.Hour, nothing)
 		require.NoError(t, err)
 		require.Len(t, self.timer.Stop(), 1)

@@ -8,138 +8,140 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/engine"
 	"github.com/hashedwheel/hwt/internal/settings"
 )
 
-// Defaults and limits, which are Netty's.
+// Defaults and limits of [Options], which are Netty's.
 const (
 	DefaultTickDuration  = 100 * time.Millisecond
 	DefaultTicksPerWheel = 512
 
-	// MinTickDuration is the shortest tick; a shorter one is raised to it.
-	MinTickDuration = time.Millisecond
+	// MinTickDuration is the shortest tick. A shorter one is raised to it.
+	MinTickDuration = engine.MinTickDuration
 
 	// MaxTicksPerWheel is the longest wheel: 2^30 buckets, or 2^26 where int has
-	// 32 bits, since more would not fit into the memory of such a machine.
+	// 32 bits, because more would not fit into the memory of such a machine.
 	MaxTicksPerWheel = min(1<<30, math.MaxInt/32+1)
 
-	// DefaultSlowTaskTicks is how many ticks a task may hold the worker before
-	// it counts as slow.
-	DefaultSlowTaskTicks = 10
+	// MaxWorkers is the largest number of workers.
+	MaxWorkers = engine.MaxWorkers
+
+	// DefaultSlowTaskTicks is the default of SlowTaskThreshold in ticks. The least
+	// default is 100 ms.
+	DefaultSlowTaskTicks = engine.DefaultSlowTaskTicks
 
 	// DefaultStopTimeout is how long Stop waits for a task that is running.
-	DefaultStopTimeout = 5 * time.Second
+	DefaultStopTimeout = engine.DefaultStopTimeout
 )
 
-// Option is a setting of New.
-type Option func(*config) error
+// Options are the settings of a [Timer]. The zero value of each field is its
+// default.
+type Options struct {
+	// TickDuration is how often the wheel advances, and so how late a task may
+	// run. 0 is the default, 100 ms. A duration below 1 ms is raised to 1 ms,
+	// with a warning in the log. The product with TicksPerWheel must stay below
+	// 292 years.
+	TickDuration time.Duration
 
-type config struct {
-	settings.Common
-	ticksPerWheel int
+	// TicksPerWheel is how many buckets the wheel has, from 1 to
+	// MaxTicksPerWheel, rounded up to a power of two. 0 is the default, 512. An
+	// empty bucket takes 6 bytes. A wheel works best if one rotation, TickDuration
+	// times TicksPerWheel, is no shorter than the usual delay. Longer delays are
+	// fine, including many rotations.
+	TicksPerWheel int
+
+	// Workers is how many worker goroutines the timer has, from 1 to MaxWorkers. 0
+	// is the default, 1. Each has a wheel of its own, and timeouts are spread over
+	// them evenly, so that several processors expire what falls due together. A
+	// timeout stays with its worker. Tasks without an Executor then run on as many
+	// goroutines at once, and no order holds between two timeouts. Take more than
+	// one only if a worker cannot keep up, and no more than there are processors.
+	Workers int
+
+	// MaxPendingTimeouts is how many timeouts may be pending at once. NewTimeout
+	// refuses more with a *[hwt.PendingLimitError]. 0, the default, or less means
+	// no limit. With a limit, all callers update one shared counter, which costs
+	// some speed on many processors.
+	//
+	// The place of a timeout is free again once its Cancel has returned, or when
+	// its task begins. Pending may fall a moment earlier. Besides the pending
+	// timeouts, the timer holds at most as many cancelled ones, or 4,096 if that
+	// is more. It refuses new ones beyond that only while the notices of cancelled
+	// [hwt.CancelledTask]s wait for a task that holds the worker.
+	MaxPendingTimeouts int64
+
+	// Executor runs the tasks. By default, nil, they run on the timer's worker
+	// goroutine, one after another, and so should return quickly. The timer does
+	// not shut the executor down.
+	Executor hwt.Executor
+
+	// Logger receives warnings, and the errors of tasks if there is no
+	// ErrorHandler. nil is the default: slog.Default at the time of New.
+	Logger *slog.Logger
+
+	// ErrorHandler is called with each error that a task returns, a
+	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
+	// its goroutine, and the executor's refusals. It runs on the goroutine on
+	// which the error occurred, so with an Executor it may run concurrently. nil
+	// is the default: errors are logged.
+	ErrorHandler func(timeout hwt.Timeout, err error)
+
+	// Name identifies the timer in the log, in String, and as the pprof label
+	// "hwt" of its worker goroutine. "" is the default: "hashedwheel".
+	Name string
+
+	// SlowTaskThreshold is how long a task may hold the worker before it is
+	// counted in Stats.SlowTasks and, at most once a minute, logged by name while
+	// it still runs. 0 is the default, ten ticks but at least 100 ms. Negative
+	// turns this off. A task that merely waits for a processor is not slow.
+	SlowTaskThreshold time.Duration
+
+	// StopTimeout is how long Stop waits for a task that runs on the worker. 0 is
+	// the default, 5 s. If negative, Stop does not wait.
+	StopTimeout time.Duration
+
+	// RecordCallers keeps, for each pending timeout, where it was scheduled: see
+	// [hwt.CallerOf]. NewTimeout then walks the stack, and a timeout takes 64 bytes
+	// rather than 48. false is the default.
+	RecordCallers bool
+
+	// LabelTasks sets pprof labels while a task runs: "hwt", the timer's name, and
+	// "hwt_task", the task as the log calls it. So a profile shows which tasks use
+	// the CPU. Goroutines that a task starts inherit the labels. After the task, an
+	// executor's goroutine has no labels. false is the default.
+	LabelTasks bool
+
+	// DisableLeakDetection turns off the report of a timer that becomes garbage
+	// without Stop. By default it is reported with the place that made it; see
+	// package leak for the levels and for where reports go. That costs O(1) in
+	// New and nothing in NewTimeout.
+	//
+	// In both cases the worker of such a timer ends once the garbage collector
+	// found that nothing refers to the timer and nothing is pending. An Executor
+	// or ErrorHandler that refers to the timer keeps it alive.
+	DisableLeakDetection bool
 }
 
-// WithTickDuration sets how often the wheel turns, which is how late a task may
-// run. The default is 100 ms. It must be positive; less than 1 ms is raised to
-// 1 ms, with a warning on the log.
-func WithTickDuration(d time.Duration) Option {
-	return func(c *config) error { return c.SetTickDuration(d) }
-}
-
-// WithTicksPerWheel sets how many buckets the wheel has, from 1 to
-// MaxTicksPerWheel; the number is rounded up to a power of two. The default is
-// 512. A bucket costs 12 bytes. One rotation (tick duration × ticks per wheel)
-// that is no shorter than the usual delay is ideal; many times longer delays are
-// fine.
-func WithTicksPerWheel(n int) Option {
-	return func(c *config) error {
-		if n < 1 || n > MaxTicksPerWheel {
-			return c.Refuse("WithTicksPerWheel", n, fmt.Sprintf("1 to %d", MaxTicksPerWheel))
-		}
-		c.ticksPerWheel = 1 << bits.Len(uint(n-1))
-		return nil
+// complete returns the options with the defaults filled in, or an error.
+func complete(options *Options) (engine.Options, error) {
+	if options == nil {
+		options = new(Options)
 	}
-}
-
-// WithMaxPendingTimeouts makes NewTimeout refuse what would exceed n pending
-// timeouts, with a *hwt.PendingLimitError. Zero or less, the default, means no
-// limit. With a limit, all callers count on one shared word, which costs some
-// of the speed on many processors.
-//
-// The place of a timeout that ends is free once its Cancel has returned, or its
-// task begins; Pending may have fallen a moment sooner.
-func WithMaxPendingTimeouts(n int64) Option {
-	return func(c *config) error { return c.SetMaxPendingTimeouts(n) }
-}
-
-// WithExecutor runs tasks on e. By default they run on the worker, one after
-// another, so that they should be short. The timer never shuts e down.
-func WithExecutor(e hwt.Executor) Option {
-	return func(c *config) error { return c.SetExecutor(e) }
-}
-
-// WithLogger sets where the timer logs warnings and the errors of tasks. The
-// default is slog.Default at the time of New.
-func WithLogger(l *slog.Logger) Option {
-	return func(c *config) error { return c.SetLogger(l) }
-}
-
-// WithErrorHandler calls f with the errors that tasks return, with a
-// *hwt.PanicError if one panics, and with the executor's refusals. f runs where
-// the task ran. The default logs them.
-func WithErrorHandler(f func(timeout hwt.Timeout, err error)) Option {
-	return func(c *config) error { return c.SetErrorHandler(f) }
-}
-
-// WithName names the timer in logs and in the pprof label "hwt" of its worker.
-// The default is "hashedwheel". It must not be empty.
-func WithName(name string) Option {
-	return func(c *config) error { return c.SetName(name) }
-}
-
-// WithSlowTaskThreshold sets for how long a task may hold the worker before it
-// is counted as slow and, at most once a minute, logged with its type: already
-// while it runs. The default is ten ticks; zero means never. It must not be
-// negative.
-func WithSlowTaskThreshold(d time.Duration) Option {
-	return func(c *config) error { return c.SetSlowTaskThreshold(d) }
-}
-
-// WithStopTimeout sets how long Stop waits for a task that occupies the worker.
-// The default is five seconds; zero means not at all. It must not be negative.
-func WithStopTimeout(d time.Duration) Option {
-	return func(c *config) error { return c.SetStopTimeout(d) }
-}
-
-// WithLeakDetection says whether a timer that is dropped without Stop is
-// reported, with the place that made it; see package leak for the levels and
-// where reports go. The default is true. It costs a microsecond in New and
-// nothing in NewTimeout.
-//
-// Whatever it says, the worker of such a timer ends, as soon as the garbage
-// collector found that nobody refers to the timer and nothing is pending. (An
-// error handler or executor that refers to the timer keeps it alive.)
-func WithLeakDetection(on bool) Option {
-	return func(c *config) error { return c.SetLeakDetection(on) }
-}
-
-func newConfig(options []Option) (*config, error) {
-	c := &config{
-		Common: settings.New("hashedwheel", settings.Defaults{
-			Tick:          DefaultTickDuration,
-			MinTick:       MinTickDuration,
-			SlowTaskTicks: DefaultSlowTaskTicks,
-			StopTimeout:   DefaultStopTimeout,
-		}),
-		ticksPerWheel: DefaultTicksPerWheel,
+	o, err := engine.Options(*options).Complete(engine.Limits{
+		Package:          "hashedwheel",
+		TickDuration:     DefaultTickDuration,
+		TicksPerWheel:    DefaultTicksPerWheel,
+		MinTicksPerWheel: 1,
+		MaxTicksPerWheel: MaxTicksPerWheel,
+	})
+	if err != nil {
+		return o, err
 	}
-	if err := settings.Apply(c.Engine, c, options); err != nil {
-		return nil, err
+	o.TicksPerWheel = 1 << bits.Len(uint(o.TicksPerWheel-1))
+	if limit := math.MaxInt64 / time.Duration(o.TicksPerWheel); o.TickDuration >= limit {
+		return o, settings.Refuse("hashedwheel", "TickDuration", o.TickDuration,
+			fmt.Sprintf("less than %v, so that %d ticks are less than 292 years", limit, o.TicksPerWheel))
 	}
-	c.Complete()
-	if limit := math.MaxInt64 / time.Duration(c.ticksPerWheel); c.Tick >= limit {
-		return nil, fmt.Errorf("hashedwheel: WithTickDuration: %v (expected: 0 < tick duration < %v, "+
-			"since %d ticks must stay below the largest int64 of nanoseconds)", c.Tick, limit, c.ticksPerWheel)
-	}
-	return c, nil
+	return o, nil
 }

@@ -14,34 +14,28 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-func TestValueOutOfRangeIsAnErrorThatNamesOptionValueAndRange(t *testing.T) {
-	for _, c := range []struct {
-		option Option
-		names  []string
-	}{
-		{WithTickDuration(0), []string{"WithTickDuration", " 0s ", "expected: > 0"}},
-		{WithTickDuration(-time.Second), []string{"WithTickDuration", "-1s", "expected: > 0"}},
-		{WithTicksPerWheel(0), []string{"WithTicksPerWheel", " 0 ", "expected: 1 to " + strconv.Itoa(MaxTicksPerWheel)}},
-		{WithTicksPerWheel(-5), []string{"WithTicksPerWheel", "-5", "expected: 1 to"}},
-		{WithTicksPerWheel(MaxTicksPerWheel + 1), []string{"WithTicksPerWheel", strconv.Itoa(MaxTicksPerWheel + 1), "expected: 1 to"}},
-		{WithTicksPerWheel(math.MaxInt), []string{"WithTicksPerWheel", strconv.Itoa(math.MaxInt)}},
-		{WithTicksPerWheel(math.MinInt), []string{"WithTicksPerWheel", strconv.Itoa(math.MinInt)}},
-		{WithExecutor(nil), []string{"WithExecutor", "nil", "expected: an executor"}},
-		{WithLogger(nil), []string{"WithLogger", "nil", "expected: a logger"}},
-		{WithErrorHandler(nil), []string{"WithErrorHandler", "nil", "expected: a function"}},
-		{WithName(""), []string{"WithName", `""`, "expected: a name"}},
-		{WithSlowTaskThreshold(-1), []string{"WithSlowTaskThreshold", "-1ns", "expected: >= 0"}},
-		{WithStopTimeout(-time.Minute), []string{"WithStopTimeout", "-1m0s", "expected: >= 0"}},
-		{nil, []string{"New", "option 1 is nil"}},
+func TestValueOutsideItsRangeIsAnErrorThatNamesFieldValueAndRange(t *testing.T) {
+	most := strconv.Itoa(MaxTicksPerWheel)
+	for want, options := range map[string]Options{
+		"TickDuration: -1s (expected: 0 for the default, or more)":                             {TickDuration: -time.Second},
+		"TicksPerWheel: -5 (expected: 0 for the default, or 1 to " + most + ")":                {TicksPerWheel: -5},
+		"TicksPerWheel: " + strconv.Itoa(MaxTicksPerWheel+1) + " (expected: 0 for the default": {TicksPerWheel: MaxTicksPerWheel + 1},
+		"TicksPerWheel: " + strconv.Itoa(math.MaxInt) + " (expected: ":                         {TicksPerWheel: math.MaxInt},
+		"TicksPerWheel: " + strconv.Itoa(math.MinInt) + " (expected: ":                         {TicksPerWheel: math.MinInt},
+		"Executor: (*hashedwheel.pool)(nil) (expected: nil for none, or an executor)":          {Executor: (*pool)(nil)},
 	} {
-		timer, err := New(WithName("x"), c.option)
-		require.Error(t, err, c.names[0])
+		timer, err := New(&options)
+		assert.ErrorContains(t, err, "hashedwheel: Options."+want)
 		assert.Nil(t, timer)
-		assert.Contains(t, err.Error(), "hashedwheel: ")
-		for _, name := range c.names {
-			assert.Contains(t, err.Error(), name)
-		}
 	}
+}
+
+// pool is an executor.
+type pool struct{}
+
+func (*pool) Execute(task func()) error {
+	task()
+	return nil
 }
 
 func TestWheelIsRoundedUpToAPowerOfTwo(t *testing.T) {
@@ -49,9 +43,9 @@ func TestWheelIsRoundedUpToAPowerOfTwo(t *testing.T) {
 		1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 500: 512, 512: 512, 513: 1024, 1023: 1024, 1025: 2048,
 		MaxTicksPerWheel/2 + 1: MaxTicksPerWheel, MaxTicksPerWheel: MaxTicksPerWheel,
 	} {
-		c, err := newConfig([]Option{WithTicksPerWheel(asked), WithTickDuration(time.Millisecond)})
+		c, err := complete(&Options{TicksPerWheel: asked})
 		require.NoError(t, err)
-		assert.Equal(t, want, c.ticksPerWheel, "asked for %d", asked)
+		assert.Equal(t, want, c.TicksPerWheel, "asked for %d", asked)
 	}
 	if strconv.IntSize == 64 {
 		assert.EqualValues(t, 1<<30, MaxTicksPerWheel, "Netty's")
@@ -63,7 +57,7 @@ func TestWheelIsRoundedUpToAPowerOfTwo(t *testing.T) {
 func TestTickBelowAMillisecondIsRaisedWithAWarning(t *testing.T) {
 	for _, asked := range []time.Duration{1, time.Microsecond, time.Millisecond - 1} {
 		var log bytes.Buffer
-		timer, err := New(WithTickDuration(asked), WithName("fine"), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		timer, err := New(&Options{TickDuration: asked, Name: "fine", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		assert.Contains(t, timer.String(), "tick 1ms")
 		assert.Contains(t, log.String(), "level=WARN")
@@ -73,7 +67,7 @@ func TestTickBelowAMillisecondIsRaisedWithAWarning(t *testing.T) {
 		timer.Stop()
 	}
 	var log bytes.Buffer
-	timer, err := New(WithTickDuration(time.Millisecond), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	timer, err := New(&Options{TickDuration: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	assert.Empty(t, log.String())
 	timer.Stop()
@@ -94,39 +88,33 @@ func TestRotationMustNotOverflow(t *testing.T) {
 		{8 * time.Second, MaxTicksPerWheel, true},
 		{math.MaxInt64 / MaxTicksPerWheel, MaxTicksPerWheel, false},
 	} {
-		timer, err := New(WithTickDuration(c.tick), WithTicksPerWheel(c.wheel))
+		timer, err := New(&Options{TickDuration: c.tick, TicksPerWheel: c.wheel})
 		if c.ok {
 			require.NoError(t, err, "%+v", c)
 			timer.Stop()
 			continue
 		}
 		require.Error(t, err, "%+v", c)
-		assert.Contains(t, err.Error(), "WithTickDuration: "+c.tick.String())
-		assert.Contains(t, err.Error(), "expected: 0 < tick duration <")
+		assert.ErrorContains(t, err, "hashedwheel: Options.TickDuration: "+c.tick.String()+" (expected: less than ")
 	}
 }
 
 func TestDefaultsAreNettys(t *testing.T) {
-	timer, err := New()
-	require.NoError(t, err)
-	defer timer.Stop()
-	assert.Equal(t, "hashedwheel.Timer(hashedwheel, tick 100ms, 512 buckets, 0 pending)", timer.String())
-	for range 1000 { // no limit
-		_, err := timer.AfterFunc(time.Hour, func() {})
+	for _, options := range []*Options{nil, {}} {
+		timer, err := New(options)
 		require.NoError(t, err)
+		defer timer.Stop()
+		assert.Equal(t, "hashedwheel.Timer(hashedwheel, tick 100ms, 512 buckets, 0 pending)", timer.String())
+		for range 1000 { // no limit
+			_, err := timer.AfterFunc(time.Hour, func() {})
+			require.NoError(t, err)
+		}
 	}
-}
-
-func TestLaterOptionWins(t *testing.T) {
-	timer, err := New(WithName("a"), WithTicksPerWheel(4), WithName("b"), WithTicksPerWheel(16))
-	require.NoError(t, err)
-	defer timer.Stop()
-	assert.Contains(t, timer.String(), "(b, tick 100ms, 16 buckets")
 }
 
 func TestZeroOrLessMeansNoLimit(t *testing.T) {
 	for _, n := range []int64{0, -1, math.MinInt64, math.MaxInt64} {
-		timer, err := New(WithMaxPendingTimeouts(n))
+		timer, err := New(&Options{MaxPendingTimeouts: n})
 		require.NoError(t, err)
 		for range 10 {
 			_, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), time.Hour)

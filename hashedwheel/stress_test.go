@@ -18,10 +18,10 @@ import (
 
 // storm is everything that users' code may do to a timer, at once.
 type storm struct {
-	timer                                       *Timer
-	ran, told, cancelled, accepted, unprocessed atomic.Int64
-	early                                       atomic.Int64
-	recent                                      [512]atomic.Pointer[hwt.Timeout]
+	timer                                           *Timer
+	ran, notified, cancelled, accepted, unprocessed atomic.Int64
+	early                                           atomic.Int64
+	recent                                          [512]atomic.Pointer[hwt.Timeout]
 }
 
 // wild is a task that misbehaves now and then, and knows its earliest time.
@@ -53,13 +53,13 @@ func (w *wild) Run(hwt.Timeout) error {
 	case 3:
 		w.s.schedule()
 	case 4:
-		w.s.meddle()
+		w.s.randomOp()
 	}
 	return nil
 }
 
 func (w *wild) Cancelled(hwt.Timeout) {
-	w.s.told.Add(1)
+	w.s.notified.Add(1)
 	rarelyExit()
 }
 
@@ -87,8 +87,8 @@ func (s *storm) schedule() error {
 	return nil
 }
 
-// meddle cancels or resets somebody's timeout.
-func (s *storm) meddle() {
+// randomOp cancels or resets somebody's timeout.
+func (s *storm) randomOp() {
 	p := s.recent[rand.N(len(s.recent))].Load()
 	if p == nil {
 		return
@@ -114,10 +114,10 @@ func TestStormLosesAndDoublesNothing(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, procs := range []int{1, 2, 4} {
 		runtime.GOMAXPROCS(procs)
-		for name, options := range map[string][]Option{
-			"one bucket": {WithTicksPerWheel(1)},
-			"executor":   {WithTicksPerWheel(8), WithExecutor(spawn{})},
-			"limit":      {WithTicksPerWheel(64), WithMaxPendingTimeouts(500)},
+		for name, options := range map[string]Options{
+			"one bucket": {TicksPerWheel: 1},
+			"executor":   {TicksPerWheel: 8, Executor: spawn{}},
+			"limit":      {TicksPerWheel: 64, MaxPendingTimeouts: 500},
 		} {
 			rage(t, name, options)
 		}
@@ -132,9 +132,11 @@ func (spawn) Execute(task func()) error {
 	return nil
 }
 
-func rage(t *testing.T, name string, options []Option) {
-	timer, err := New(append(options, WithTickDuration(time.Millisecond),
-		WithLogger(slog.New(slog.DiscardHandler)), WithErrorHandler(func(hwt.Timeout, error) {}))...)
+func rage(t *testing.T, name string, options Options) {
+	options.TickDuration = time.Millisecond
+	options.Logger = slog.New(slog.DiscardHandler)
+	options.ErrorHandler = func(hwt.Timeout, error) {}
+	timer, err := New(&options)
 	require.NoError(t, err)
 	s := &storm{timer: timer}
 	var all sync.WaitGroup
@@ -145,9 +147,9 @@ func rage(t *testing.T, name string, options []Option) {
 				if errors.Is(err, hwt.ErrStopped) {
 					return
 				}
-				s.meddle()
+				s.randomOp()
 				if i%8 == 0 || err != nil {
-					runtime.Gosched() // who wakes from a sleep would go before the worker each time
+					runtime.Gosched() // a goroutine that wakes from a sleep goes before the worker each time
 				}
 			}
 		})
@@ -163,8 +165,8 @@ func rage(t *testing.T, name string, options []Option) {
 	all.Wait()
 	require.Eventually(t, func() bool {
 		st := timer.Stats()
-		return s.ran.Load() == st.Expired && s.told.Load() == st.Cancelled
-	}, 10*time.Second, time.Millisecond, "%s: ran %d, told %d: %+v", name, s.ran.Load(), s.told.Load(), timer.Stats())
+		return s.ran.Load() == st.Expired && s.notified.Load() == st.Cancelled
+	}, 10*time.Second, time.Millisecond, "%s: ran %d, notified %d: %+v", name, s.ran.Load(), s.notified.Load(), timer.Stats())
 	st := timer.Stats()
 	assert.Equal(t, s.accepted.Load(), st.Accepted, name)
 	assert.Equal(t, s.cancelled.Load(), st.Cancelled, name)

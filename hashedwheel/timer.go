@@ -1,34 +1,53 @@
-// Package hashedwheel is Netty's HashedWheelTimer for Go: an approximate timer
-// for very many timeouts, most of which are cancelled before they come due.
+// Ported to Go from HashedWheelTimer of the Netty Project, and changed.
+// Copyright 2012 The Netty Project. Apache License 2.0; see NOTICE.
+
+// Package hashedwheel is an engine of package hwt on one timing wheel, after
+// Netty's HashedWheelTimer. It is approximate: a task runs up to one tick after
+// its deadline, and never before it.
 //
-// One worker goroutine turns a wheel of buckets, a bucket a tick. A new timeout
-// goes into a lock-free queue; at the next tick the worker drains the queue, at
-// most 100,000 timeouts a tick, into the buckets with their remaining rounds,
-// processes what was cancelled and reset, and then expires the current bucket.
-// A task so runs up to a tick after its deadline, and never before it.
+//	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
+//	...
+//	timeout, err := timer.AfterFunc(30*time.Second, func() { giveUp(request) })
+//	...
+//	timeout.Cancel() // the answer came
 //
-// # What it costs
+// Use it for very many timeouts, most of which are cancelled or reset before they
+// expire. Start with it; package hierarchical suits delays of milliseconds and of
+// months on one timer, and package runtimetimer suits few or very precise timeouts.
 //
-// Scheduling takes one allocation of 48 bytes, one reading of the clock and one
-// compare-and-swap on a queue that other processors seldom touch; cancelling
-// and resetting to a later time take one compare-and-swap on the timeout
-// itself. All of it is O(1) whatever is pending, and nothing blocks. A pending
-// timeout holds about 60 bytes of heap. Nobody wakes while nothing is pending,
-// and ticks at which nothing expires are slept over.
+// # How it works
+//
+// A worker goroutine advances the wheel by one bucket each tick. A new timeout
+// goes into a lock-free queue. At the next tick the worker moves what is queued
+// to the buckets, takes cancelled and reset timeouts out of theirs, and expires
+// the current bucket. A delay longer than a rotation of the wheel waits in its
+// bucket for the remaining rounds.
 //
 // # Choosing tick and wheel
 //
-// Choose the tick as the lateness you can bear: 100 ms for connection and
-// request timeouts, 1 ms at the finest. Choose the wheel so that one rotation
-// is about as long as the usual delay. Longer delays go round more than once,
-// at next to no cost; a wheel too short only makes buckets longer.
+// Choose the tick as the lateness you can accept: the default of 100 ms suits
+// connections and sessions, 10 ms suits requests, and 1 ms is the shortest. A longer
+// tick wakes the worker less often. Choose the wheel so that one rotation, tick
+// times buckets, is about as long as the usual delay. Longer delays cost little
+// more; a shorter wheel only makes its buckets longer.
 //
-// For the promises that all engines keep see package hwt; the differences from
-// Netty are in the README.
+// # Cost
+//
+// [Timer.NewTimeout], Cancel and Reset of a [hwt.Timeout] take O(1) time, whatever
+// is pending. NewTimeout makes one allocation of 48 bytes; Cancel and Reset make
+// none, and a reset to a later time is one atomic operation. A pending timeout
+// takes about 60 bytes of heap, and an empty bucket 6. Callers at full speed may
+// be made to help the worker, which bounds how far it falls behind. The worker
+// sleeps while nothing is due.
+//
+// Package hwt states the promises that all engines keep; docs/migration/netty.md in
+// the repository lists the differences from Netty.
 package hashedwheel
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -36,79 +55,116 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// Timer is a hashed wheel timer. Make one with New; all methods are safe for
-// concurrent use, also from inside tasks.
+// Timer is a hashed wheel timer. Make one with [New]. All methods are safe for
+// concurrent use, including from within a task.
 type Timer struct {
-	handle engine.Handle
-	config *config // Immutable after New.
+	handle  engine.Handle
+	options engine.Options // Immutable after New.
 }
 
-var _ hwt.Timer = (*Timer)(nil)
+var _ hwt.Engine = (*Timer)(nil)
 
 // leaks reports timers that were dropped without Stop.
-var leaks = leak.NewDetector[Timer]("hashedwheel.Timer", leak.WithRelease("Stop"))
+var leaks = leak.NewDetector[Timer]("hashedwheel.Timer", &leak.Options{ReleaseMethod: "Stop"})
 
-// New returns a timer with the options given. Its worker goroutine starts with
-// the first timeout. An option out of its range is an error that names the
-// option, the value and the range.
-func New(options ...Option) (*Timer, error) {
-	c, err := newConfig(options)
+// New returns a timer with the given options; nil means the defaults. A field
+// whose value is outside its range is an error that names the field, the value
+// and the range. The worker goroutine starts with the first timeout.
+func New(options *Options) (*Timer, error) {
+	o, err := complete(options)
 	if err != nil {
 		return nil, err
 	}
-	t := &Timer{config: c}
+	t := &Timer{options: o}
 	var tracker *leak.Tracker
-	if c.LeakDetection {
+	if !o.DisableLeakDetection {
 		tracker = leaks.TrackAlways(t)
 	}
-	t.handle.Init(t, c.Core(newWheel(c.ticksPerWheel), tracker))
+	wheel := func() engine.Wheel { return newWheel(o.TicksPerWheel) }
+	t.handle.Init(t, o.Config(wheel, tracker))
 	return t, nil
 }
 
-// NewTimeout schedules task to run once, delay from now, and no more than a
-// tick later than that. A delay of zero or less runs at the next tick; one
-// beyond the clock's range, which ends 146 years after New, never comes due.
+// NewTimeout schedules task to run once, delay from now or up to one tick later.
+// A delay of zero or less expires at the next tick. A deadline past the clock's
+// range, which ends 146 years after New, never comes.
 //
-// It does not block, and makes one allocation of 48 bytes.
+// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError], and
+// then scheduled nothing. A call that races with Stop returns hwt.ErrStopped, or
+// its timeout is in Stop's result unless it ended before.
 //
-// It returns hwt.ErrNilTask, hwt.ErrStopped, or a *hwt.PendingLimitError; then
-// nothing was scheduled. A call that races with Stop either gets hwt.ErrStopped,
-// or its timeout is in the set that Stop returns, unless it ended before.
+// It makes one allocation of 48 bytes and takes O(1) time. It never waits for
+// tasks.
 func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	return t.handle.NewTimeout(task, delay)
 }
 
-// AfterFunc schedules f as NewTimeout would a task. f runs where tasks run: on
-// the worker, unless there is an executor.
+// NewTimeouts is NewTimeout for each of the tasks, all of which it schedules, or none:
+// if one is nil, it returns [hwt.ErrNilTask], and if the limit of pending timeouts
+// leaves no room for all, a *[hwt.PendingLimitError]. The timeouts have one deadline,
+// and are in the order of their tasks. Against Stop it is a single call.
+//
+// It makes one allocation of 48 bytes a task, and one for the result. A batch of
+// more than a few costs less than as many calls of NewTimeout. All timeouts of a
+// batch go to one worker.
+func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	return t.handle.NewTimeouts(tasks, delay)
+}
+
+// AfterFunc is [Timer.NewTimeout] for a function. If f is nil, it returns
+// [hwt.ErrNilTask].
 func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return t.handle.AfterFunc(delay, f)
 }
 
-// Start starts the worker, which the first timeout does as well. It does
-// nothing if the worker was started already, or the timer stopped.
+// Start starts the worker, which the first timeout does otherwise. It has no effect
+// on a timer that has started or stopped.
 func (t *Timer) Start() { t.handle.Start() }
 
-// Stop refuses all timeouts from now on, cancels the pending ones and returns
-// them, in no order. Every call after the first returns nothing. It takes time
-// proportional to what is pending.
+// Stop makes the timer refuse new timeouts, cancels the pending ones and returns
+// them in no particular order. It takes O(n) time in the pending timeouts. Every
+// call after the first returns nothing.
 //
-// It waits for the worker to end, and so for a task that is running on it, but
-// not for ever: no longer than WithStopTimeout says, after which that task goes
-// on alone; and not at all when a task on the worker calls Stop itself. So it
-// may be called from anywhere.
+// Stop waits until the workers have ended, and so for the tasks that run on them, but
+// no longer than Options.StopTimeout, after which those tasks go on alone. Called by
+// a task on a worker, it does not wait, and a task of another worker may be about to
+// begin. So it may be called from anywhere. What an executor has queued may begin after
+// Stop.
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
-// Pending returns how many timeouts have neither expired nor been cancelled. A
-// cancelled one is off the count when Cancel returns, an expired one before its
-// task runs. It takes time proportional to the number of processors.
+// Shutdown differs from [Timer.Stop] in how it waits: for the tasks that run, for
+// what the executor has accepted, and for the notices of cancelled timeouts, until
+// ctx ends. Then it ends the context of each [hwt.ContextTask], and returns a
+// *[hwt.ShutdownError] beside the timeouts that were pending. After a Stop it
+// returns no timeouts, and waits for what is left, also if that Stop gave up.
+//
+// A task that calls it on a worker does not wait for the workers, but for what the
+// executor has accepted. A task that calls it on an executor waits for itself, and so
+// until ctx ends.
+func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) { return t.handle.Shutdown(ctx) }
+
+// TaskContext returns the context of each [hwt.ContextTask], which asks for it. It
+// ends when Shutdown returns an error, or Stop gives up waiting.
+func (t *Timer) TaskContext() context.Context { return t.handle.TaskContext() }
+
+// Pending returns how many timeouts have not ended. A timeout that is cancelled
+// leaves the count before its Cancel returns, one that expires before its task
+// runs. It takes time in the number of processors.
 func (t *Timer) Pending() int64 { return t.handle.Pending() }
 
-// Stats returns a snapshot of the timer's counts. They are kept in any case, so
-// that reading them costs the timer nothing.
+// All returns an iterator over the pending timeouts, in no particular order: each at
+// most once, and none missed that is pending all the while. The timer goes on
+// meanwhile, and the loop's body may call anything. It takes O(1) memory, and O(n)
+// time in the pending timeouts, which grows with what the worker moves while the
+// body holds up the loop. A sixteenth loop at once takes O(n) memory.
+func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
+
+// Stats returns a snapshot of the timer's counts. It takes time in the number of
+// processors.
 func (t *Timer) Stats() hwt.Stats { return t.handle.Stats() }
 
-// String names the timer, its tick, its buckets and what is pending.
+// String returns the timer's name, tick, number of buckets and pending timeouts.
 func (t *Timer) String() string {
 	return fmt.Sprintf("hashedwheel.Timer(%s, tick %v, %d buckets, %d pending)",
-		t.config.Name, t.config.Tick, t.config.ticksPerWheel, t.Pending())
+		t.options.Name, t.options.TickDuration, t.options.TicksPerWheel, t.Pending())
 }

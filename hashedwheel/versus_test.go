@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/internal/versus"
 )
@@ -14,14 +15,17 @@ import (
 //
 //	go test -run '^$' -bench Versus -benchtime 1x ./hashedwheel
 
-func newFine(tb testing.TB) versus.Engine {
-	timer, err := hashedwheel.New(
-		hashedwheel.WithTickDuration(time.Millisecond), hashedwheel.WithTicksPerWheel(8192))
+func newFine(tb testing.TB) hwt.Engine {
+	timer, err := hashedwheel.New(&hashedwheel.Options{
+		TickDuration:  time.Millisecond,
+		TicksPerWheel: 8192,
+	})
 	require.NoError(tb, err)
 	return timer
 }
 
 func BenchmarkVersusScheduleCancel(b *testing.B) { versus.ScheduleCancel(b, newFine) }
+func BenchmarkNewTimeouts(b *testing.B)          { versus.Batches(b, newFine) }
 func BenchmarkVersusResetLater(b *testing.B)     { versus.ResetLater(b, newFine) }
 func BenchmarkPendingHeap(b *testing.B)          { versus.PendingHeap(b, newFine) }
 func BenchmarkIdle(b *testing.B)                 { versus.Idle(b, newFine) }

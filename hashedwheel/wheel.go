@@ -7,8 +7,12 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine"
 )
 
-// empty is the next tick of a bucket, or a wheel, in which nothing is filed.
+// empty is the next tick of a bucket, or a wheel, that holds nothing.
 const empty = math.MaxInt64
+
+// maxAhead is how many rotations ahead nexts reaches: so many that the tag of what is
+// come for after them looks as it did before.
+const maxAhead = math.MaxUint16 &^ math.MaxUint8
 
 // minReach is how many buckets the search looks at after something expired.
 const minReach = 1024
@@ -18,19 +22,22 @@ const minReach = 1024
 // tell which. They are not counted down: an entry is tagged with the number of
 // the rotation in which it expires, modulo 256, so that a rotation costs
 // nothing, and its remaining rounds are the distance from the current one. What
-// has to wait for longer than the 255 rounds that a tag can tell may be taken for
-// due a multiple of 256 rotations too early; then the core files it again.
+// has to wait for longer than the 255 rounds that a tag counts may be taken for
+// due a multiple of 256 rotations too early; then the core adds it again.
 //
 // next and nexts let the worker sleep over ticks at which no entry has zero
-// remaining rounds, though their buckets be full.
+// remaining rounds, even where buckets are full. No tick in nexts is passed over, and
+// none is more than maxAhead rotations away, so that the rotation's lowest bits are
+// enough. For what is farther, the worker wakes after so many rotations for nothing.
 type wheel struct {
 	buckets engine.Buckets
-	nexts   []int64 // for each bucket, a tick before which none of its entries expires
-	next    int64   // a tick before which nothing expires
-	tick    int64   // the current one
-	reach   int     // how many buckets the next search looks at
-	size    int     // a power of two
-	shift   uint    // its binary logarithm
+	nexts   []uint16 // for each bucket that is not empty, a rotation, modulo 65,536, before which none of its entries expires
+	next    int64    // a tick before which nothing expires
+	stale   bool     // what next stood for was removed
+	tick    int64    // the current one
+	reach   int      // how many buckets the next search looks at
+	size    int      // a power of two
+	shift   uint     // its binary logarithm
 }
 
 func newWheel(size int) *wheel {
@@ -41,14 +48,22 @@ func newWheel(size int) *wheel {
 // nothing.
 func (w *wheel) build() {
 	w.buckets.Grow(w.size)
-	w.nexts = make([]int64, w.size)
-	for i := range w.nexts {
-		w.nexts[i] = empty
-	}
+	w.nexts = make([]uint16, w.size)
 }
 
 func (w *wheel) bucketOf(tick int64) uint32 { return uint32(tick) & uint32(w.size-1) }
 func (w *wheel) rotation(tick int64) int64  { return tick >> w.shift }
+
+// turnOf returns the first tick of bucket i that is not before the current one.
+func (w *wheel) turnOf(i uint32) int64 {
+	return w.tick + int64((i-uint32(w.tick))&uint32(w.size-1))
+}
+
+// nextOf returns the tick that nexts has for bucket i, which is not empty, given a turn
+// of the bucket that is not after it.
+func (w *wheel) nextOf(i uint32, turn int64) int64 {
+	return turn + int64(w.nexts[i]-uint16(w.rotation(turn)))<<w.shift
+}
 
 // MoveTo implements engine.Wheel.
 func (w *wheel) MoveTo(tick int64) { w.tick = tick }
@@ -59,32 +74,26 @@ func (w *wheel) Add(t *engine.Timeout, tick int64) {
 		w.build()
 	}
 	i := w.bucketOf(tick)
+	turn := w.turnOf(i)
+	next := min(tick, turn+maxAhead<<w.shift)
+	if w.buckets.IsEmpty(i) || next < w.nextOf(i, turn) {
+		w.nexts[i] = uint16(w.rotation(next))
+	}
 	w.buckets.Add(i, t, uint8(w.rotation(tick)))
-	w.nexts[i] = min(w.nexts[i], tick)
-	w.next = min(w.next, tick)
+	w.next = min(w.next, next)
 }
 
-// Remove implements engine.Wheel. As long as there is something left, next and
-// nexts stay true, if not exact: the worker may wake once for nothing.
+// Remove implements engine.Wheel. As long as there is something left in a bucket,
+// its entry in nexts stays true, if not exact: the worker may wake once for nothing.
 func (w *wheel) Remove(t *engine.Timeout) {
-	if i := w.buckets.Remove(t); w.buckets.IsEmpty(i) {
-		w.nexts[i] = empty
-	}
-	if w.buckets.Count() == 0 {
-		w.next = empty
+	i := w.buckets.Remove(t)
+	if w.buckets.IsEmpty(i) {
+		w.stale = w.stale || w.nextOf(i, w.turnOf(i)) == w.next || w.buckets.Count() == 0
 	}
 }
 
-// Prefetch implements engine.Wheel.
-func (w *wheel) Prefetch(moves []engine.Move) {
-	if w.nexts == nil {
-		return
-	}
-	for _, m := range moves {
-		w.buckets.PrefetchAdd(w.bucketOf(m.Tick)) // of any, if there is nothing to add
-	}
-	w.buckets.PrefetchRemove(moves)
-}
+// Bucket implements engine.Wheel.
+func (w *wheel) Bucket(tick int64) (uint32, bool) { return w.bucketOf(tick), w.nexts != nil }
 
 // Expire implements engine.Wheel.
 func (w *wheel) Expire(due []*engine.Timeout) []*engine.Timeout {
@@ -92,13 +101,10 @@ func (w *wheel) Expire(due []*engine.Timeout) []*engine.Timeout {
 		return due
 	}
 	i, waiting := w.bucketOf(w.tick), len(due)
-	if w.nexts[i] <= w.tick {
+	if rotation := w.rotation(w.tick); !w.buckets.IsEmpty(i) && w.nexts[i] == uint16(rotation) {
 		var rounds uint8
-		due, rounds = w.buckets.Sift(i, uint8(w.rotation(w.tick)), due)
-		w.nexts[i] = empty
-		if rounds > 0 {
-			w.nexts[i] = w.tick + int64(rounds)<<w.shift
-		}
+		due, rounds = w.buckets.TakeTagged(i, uint8(rotation), due)
+		w.nexts[i] += uint16(rounds)
 	}
 	if len(due) > waiting {
 		w.reach = minReach
@@ -124,8 +130,12 @@ func (w *wheel) search() int64 {
 	earliest := int64(empty)
 	for ahead := range int64(min(w.reach, w.size)) {
 		tick := w.tick + 1 + ahead
-		next := w.nexts[w.bucketOf(tick)]
-		if next <= tick {
+		i := w.bucketOf(tick)
+		if w.buckets.IsEmpty(i) {
+			continue
+		}
+		next := w.nextOf(i, tick)
+		if next == tick {
 			return tick
 		}
 		earliest = min(earliest, next)
@@ -138,7 +148,13 @@ func (w *wheel) search() int64 {
 }
 
 // Next implements engine.Wheel.
-func (w *wheel) Next() int64 { return w.next }
+func (w *wheel) Next() int64 {
+	if w.stale {
+		// The search may not come as far as what was known before.
+		w.stale, w.next = false, max(w.next, w.search())
+	}
+	return w.next
+}
 
-// All implements engine.Wheel.
-func (w *wheel) All(yield func(*engine.Timeout) bool) { w.buckets.All(yield) }
+// Held implements engine.Wheel.
+func (w *wheel) Held() *engine.Buckets { return &w.buckets }

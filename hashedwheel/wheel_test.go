@@ -31,10 +31,10 @@ func (m *wheelModel) file(timeout *engine.Timeout, tick int64) {
 }
 
 // distance draws how far ahead a timeout is due: within the rotation, some
-// rotations away, about as many as an entry can tell, or beyond everything.
+// rotations away, about as many as a tag can hold, or beyond everything.
 func (m *wheelModel) distance(t *rapid.T) int64 {
 	size := int64(m.w.size)
-	rotations := rapid.SampledFrom([]int64{0, 0, 0, 1, 2, 100, 254, 255, 256, 257, 510, 511, 70_000, 1 << 30}).Draw(t, "rotations")
+	rotations := rapid.SampledFrom([]int64{0, 0, 0, 1, 2, 100, 254, 255, 256, 257, 510, 511, maxAhead, maxAhead + 1, 70_000, 1 << 30}).Draw(t, "rotations")
 	if rapid.Bool().Draw(t, "about the reach of a search") {
 		return rotations*size + rapid.SampledFrom([]int64{minReach, 2 * minReach}).Draw(t, "reach") +
 			rapid.Int64Range(-3, 3).Draw(t, "off")
@@ -101,7 +101,7 @@ func (m *wheelModel) check(t *rapid.T) {
 		require.EqualValues(t, int64(math.MaxInt64), m.w.Next())
 	}
 	all := map[*engine.Timeout]bool{}
-	for timeout := range m.w.All {
+	for timeout := range m.w.buckets.All {
 		all[timeout] = true
 	}
 	require.Len(t, all, len(m.filed))
@@ -122,7 +122,7 @@ func TestWheelExpiresEachAtItsTick(t *testing.T) {
 
 func TestLoneFarTimeoutIsSleptForInOneGo(t *testing.T) {
 	for _, size := range []int{1, 2, 8, 512} {
-		for _, rotations := range []int64{1, 255, 256, 257, 512, 70_000} {
+		for _, rotations := range []int64{1, 255, 256, 257, 512, maxAhead} {
 			m := newWheelModel(size)
 			due := rotations*int64(size) + 1
 			m.turn(t, 1, 0)
@@ -134,9 +134,27 @@ func TestLoneFarTimeoutIsSleptForInOneGo(t *testing.T) {
 	}
 }
 
-// An entry cannot tell 256 rounds from none, so it is taken out with those that
+// For what is farther, the worker comes once in maxAhead rotations, and once more for
+// what a tag leaves out.
+func TestLoneTimeoutBeyondTheReachIsSleptForInAFewGoes(t *testing.T) {
+	for _, size := range []int64{1, 2, 8, 512} {
+		for _, rotations := range []int64{maxAhead + 1, 3 * maxAhead, 3*maxAhead + 200} {
+			m := newWheelModel(int(size))
+			m.turn(t, 1, 0)
+			m.file(new(engine.Timeout), rotations*size+1)
+			goes := int64(0)
+			for ; len(m.filed) > 0; goes++ {
+				m.turn(t, m.w.Next(), 0)
+			}
+			assert.Equal(t, rotations*size+1, m.w.tick)
+			assert.LessOrEqual(t, goes, rotations/maxAhead+2)
+		}
+	}
+}
+
+// A tag of 256 rounds looks like one of none, so it is taken out with those that
 // are due, and filed again.
-func TestFarTimeoutTakenForDueIsFiledAgain(t *testing.T) {
+func TestFarTimeoutTakenForDueIsReinserted(t *testing.T) {
 	m := newWheelModel(8)
 	m.turn(t, 1, 0)
 	m.file(new(engine.Timeout), 9)
@@ -178,7 +196,7 @@ func TestNearTimeoutsDoNotMakeTheWheelSearchForFarOnesAgainAndAgain(t *testing.T
 }
 
 func TestBucketsOfTheLargestWheelAreCounted(t *testing.T) {
-	w := newWheel(1 << 30) // without buckets: they are made late, and are 16 GB
+	w := newWheel(1 << 30) // without buckets: they are made late, and are 6 GB
 	assert.Nil(t, w.nexts)
 	for _, tick := range []int64{0, 1, 1<<30 - 1, 1 << 30, 1<<32 + 5, 1<<62 - 1} {
 		assert.EqualValues(t, tick%(1<<30), w.bucketOf(tick))
@@ -186,16 +204,14 @@ func TestBucketsOfTheLargestWheelAreCounted(t *testing.T) {
 	}
 	assert.EqualValues(t, int64(math.MaxInt64), w.Next())
 	assert.Empty(t, w.Expire(nil), "an unused wheel may be turned")
-	for range w.All {
+	for range w.buckets.All {
 		assert.Fail(t, "it is empty")
 	}
 }
 
-func TestBucketCostsSixteenBytes(t *testing.T) {
+func TestBucketTakesSixBytes(t *testing.T) {
 	w := newWheel(8)
 	w.build()
-	if unsafe.Sizeof(uintptr(0)) == 8 {
-		assert.EqualValues(t, 16, unsafe.Sizeof(w.nexts[0])+unsafe.Sizeof(uintptr(0)))
-	}
 	assert.Len(t, w.nexts, 8)
+	assert.EqualValues(t, 6, unsafe.Sizeof(w.nexts[0])+4, "with what TestLayout… of package engine checks")
 }

@@ -21,7 +21,7 @@ func TestBucketSize(t *testing.T) {
 }
 
 func TestAllocationsOfATimeout(t *testing.T) {
-	timer, err := New()
+	timer, err := New(nil)
 	require.NoError(t, err)
 	defer timer.Stop()
 	nop := hwt.TaskFunc(func(hwt.Timeout) error { return nil })

@@ -2,70 +2,73 @@ package hierarchical
 
 import "github.com/hashedwheel/hwt/hierarchical/internal/delayqueue"
 
-// A bucket of many ticks that comes due is filed again at one tick, while the
-// tasks of that tick wait: the more there is to do, the later. So no bucket
-// takes more than a crowd of timeouts. What comes after goes into finer buckets
-// of its own, its parts, which come due at their own first ticks, and split in
-// turn. However many timeouts are due at about the same time, what is filed
-// again at a tick is a crowd for each size of bucket that begins there, at most.
+// When a bucket of many ticks comes due, its timeouts are reinserted at one tick,
+// which delays that tick's tasks. So a bucket takes at most maxBucketLen timeouts.
+// Further ones go to the finer buckets of a sub-wheel, which come due at their own
+// first ticks, and get sub-wheels in turn. However many timeouts are due at about the
+// same time, a tick reinserts at most maxBucketLen for each size of bucket that begins
+// there.
 //
-// The buckets of a split take three kilobytes, which is three bytes for each
-// timeout of the crowd that it takes to have one.
+// The buckets of a sub-wheel take three kilobytes, which is three bytes for each
+// timeout of a full bucket.
 
 const (
-	crowd = 1024 // timeouts in a bucket that is full
-	parts = 64   // finer buckets of a full one
+	maxBucketLen = 1024
+	subBuckets   = 64 // buckets of a sub-wheel
 )
 
 // bucket is a span of ticks as the delay queue knows it: due at its first. What
 // is in it, engine.Buckets holds.
 //
-// A bucket that has parts is queued, since only what is queued fills. When it is
-// taken out of the queue it forgets its parts, and they are on their own.
+// A bucket that has a sub-wheel is queued, since only what is queued fills. When it is
+// taken out of the queue, its sub-wheel is detached and goes on without it.
 type bucket = delayqueue.Item[content]
 
 type content struct {
-	index uint32 // in engine.Buckets. Immutable once made.
-	of    *split // that this is a part of; nil for a level's bucket. Immutable once made.
-	parts *split // nil if there are none
+	index uint32    // in engine.Buckets. Immutable once made.
+	of    *subWheel // that this belongs to; nil for a level's bucket. Immutable once made.
+	sub   *subWheel // nil if there is none
 }
 
-// split is a set of parts.
-type split struct {
-	unit    int64 // ticks a part spans
-	queued  int   // parts in the delay queue
-	alone   bool  // the bucket that was split has forgotten it
-	buckets [parts]bucket
+// subWheel is the finer buckets of a full one.
+type subWheel struct {
+	unit     int64  // ticks a bucket spans
+	queued   int    // buckets in the delay queue
+	detached bool   // its bucket came due before it
+	first    uint32 // the number of the first bucket in engine.Buckets. Immutable once made.
+	buckets  [subBuckets]bucket
 }
 
-// split gives b, a bucket of unit ticks, its parts.
-func (w *wheel) split(b *bucket, unit int64) *split {
-	s := w.newSplit()
-	s.unit, s.alone = (unit-1)/parts+1, false
-	b.Value.parts = s
+// divide gives b, a bucket of unit ticks, a sub-wheel.
+func (w *wheel) divide(b *bucket, unit int64) *subWheel {
+	s := w.newSubWheel()
+	s.unit, s.detached = (unit-1)/subBuckets+1, false
+	b.Value.sub = s
 	return s
 }
 
-// newSplit makes a split, or takes one that is done with.
-func (w *wheel) newSplit() *split {
-	if n := len(w.spare); n > 0 {
-		s := w.spare[n-1]
-		w.spare = w.spare[:n-1]
+// newSubWheel makes a sub-wheel, or takes a free one.
+func (w *wheel) newSubWheel() *subWheel {
+	if n := len(w.freeSubWheels); n > 0 {
+		s := w.freeSubWheels[n-1]
+		w.freeSubWheels = w.freeSubWheels[:n-1]
 		return s
 	}
-	s := new(split)
-	w.adopt(s.buckets[:], s)
+	s := new(subWheel)
+	s.first = w.adopt(s.buckets[:], s)
 	return s
 }
 
-// adopt numbers new buckets, which are parts of s or a level's own.
-func (w *wheel) adopt(buckets []bucket, s *split) {
-	first := uint32(len(w.counts))
+// adopt numbers new buckets, which belong to s or, if that is nil, to a level. It
+// returns the number of the first.
+func (w *wheel) adopt(buckets []bucket, s *subWheel) (first uint32) {
+	first = uint32(len(w.counts))
 	for i := range buckets {
 		buckets[i].Value = content{index: first + uint32(i), of: s}
 	}
 	w.set.Grow(len(buckets))
 	w.counts = append(w.counts, make([]int32, len(buckets))...)
+	return first
 }
 
 // enqueue lets b wait for its first tick, if it does not already.
@@ -76,15 +79,15 @@ func (w *wheel) enqueue(b *bucket, first int64) {
 }
 
 // take takes the bucket out of the delay queue that is due first, if it is due
-// at tick. Its parts go on without it.
+// at tick.
 func (w *wheel) take(tick int64) *bucket {
 	b := w.queue.Take(tick)
 	if b == nil {
 		return nil
 	}
-	if s := b.Value.parts; s != nil {
-		s.alone = true
-		b.Value.parts = nil
+	if s := b.Value.sub; s != nil {
+		s.detached = true
+		b.Value.sub = nil
 		w.retire(s)
 	}
 	if s := b.Value.of; s != nil {
@@ -95,8 +98,8 @@ func (w *wheel) take(tick int64) *bucket {
 }
 
 // retire keeps s for reuse if nothing is in it, nor will be.
-func (w *wheel) retire(s *split) {
-	if s.alone && s.queued == 0 {
-		w.spare = append(w.spare, s)
+func (w *wheel) retire(s *subWheel) {
+	if s.detached && s.queued == 0 {
+		w.freeSubWheels = append(w.freeSubWheels, s)
 	}
 }

@@ -23,7 +23,7 @@ import (
 
 const cascadeTick = 10 * time.Millisecond
 
-// stepped is a wheel that tells of every step, before and after it.
+// stepped is a wheel that reports every step, before and after it.
 type stepped struct {
 	*wheel
 	step func()
@@ -48,28 +48,30 @@ func (s *stepped) Expire(due []*engine.Timeout) []*engine.Timeout {
 	return due
 }
 
-// cascade is a timer on a small wheel, in which a victim and two others go
+// cascade is a timer on a small wheel, in which a target and two others go
 // through four levels together; and a crowded bucket on the way.
 type cascade struct {
 	timer  *Timer
 	start  time.Time
-	victim hwt.Timeout
+	target hwt.Timeout
 	runs   atomic.Int64
-	ran    time.Duration // when the victim ran
+	ran    time.Duration // when the target ran
 	others atomic.Int64  // how often the others ran
 	steps  int
+	ready  chan struct{} // closed when all are scheduled; no step is taken before
 }
 
 const cascadeDelay = 47*cascadeTick - cascadeTick/2
 
 // newCascade makes one that calls act at a step, on a goroutine of its own.
 func newCascade(t *testing.T, step int, act func(c *cascade)) *cascade {
-	config, err := newConfig([]Option{WithTickDuration(cascadeTick), WithTicksPerWheel(3)})
+	options, err := complete(&Options{TickDuration: cascadeTick, TicksPerWheel: 3})
 	require.NoError(t, err)
-	c := &cascade{timer: &Timer{config: config, levels: new(atomic.Int64)}, start: time.Now()}
+	c := &cascade{timer: &Timer{options: options, levels: new(atomic.Int64)}, start: time.Now(), ready: make(chan struct{})}
 	w := newWheel(3, c.timer.levels)
-	w.crowd = 2
-	c.timer.init(&stepped{w, func() {
+	w.maxBucketLen = 2
+	wheel := &stepped{w, func() {
+		<-c.ready
 		if c.steps++; c.steps == step {
 			done := make(chan struct{})
 			go func() {
@@ -78,14 +80,16 @@ func newCascade(t *testing.T, step int, act func(c *cascade)) *cascade {
 			}()
 			<-done
 		}
-	}})
+	}}
+	c.timer.init(func() engine.Wheel { return wheel })
 	c.add(t)
-	c.victim, err = c.timer.AfterFunc(cascadeDelay, func() {
+	c.target, err = c.timer.AfterFunc(cascadeDelay, func() {
 		c.runs.Add(1)
 		c.ran = time.Since(c.start)
 	})
 	require.NoError(t, err)
 	c.add(t)
+	close(c.ready)
 	return c
 }
 
@@ -131,7 +135,7 @@ func atEachStep(t *testing.T, act func(c *cascade), check func(t *testing.T, c *
 
 func TestCancelInTheMiddleOfACascade(t *testing.T) {
 	var cancelled bool
-	atEachStep(t, func(c *cascade) { cancelled = c.victim.Cancel() }, func(t *testing.T, c *cascade) {
+	atEachStep(t, func(c *cascade) { cancelled = c.target.Cancel() }, func(t *testing.T, c *cascade) {
 		assert.True(t, cancelled, "nothing runs while the wheel is at work")
 		assert.Zero(t, c.runs.Load(), "ran though cancelled")
 		assert.EqualValues(t, 2, c.others.Load())
@@ -139,7 +143,7 @@ func TestCancelInTheMiddleOfACascade(t *testing.T) {
 	})
 }
 
-// TestResetInTheMiddleOfACascade moves the victim to now, a bit, much, and by
+// TestResetInTheMiddleOfACascade moves the target to now, a bit, much, and by
 // nothing.
 func TestResetInTheMiddleOfACascade(t *testing.T) {
 	for _, delay := range []time.Duration{0, cascadeTick, 5 * cascadeTick, 100 * cascadeTick, -1} {
@@ -151,7 +155,7 @@ func TestResetInTheMiddleOfACascade(t *testing.T) {
 					delay = cascadeDelay - time.Since(c.start)
 				}
 				due = time.Since(c.start) + delay
-				assert.True(t, c.victim.Reset(delay))
+				assert.True(t, c.target.Reset(delay))
 			}, func(t *testing.T, c *cascade) {
 				assert.EqualValues(t, 1, c.runs.Load())
 				assert.GreaterOrEqual(t, c.ran, due, "early")
@@ -164,13 +168,13 @@ func TestResetInTheMiddleOfACascade(t *testing.T) {
 
 func TestResetAndCancelInTheMiddleOfACascade(t *testing.T) {
 	atEachStep(t, func(c *cascade) {
-		c.victim.Reset(0)
-		c.victim.Reset(time.Hour)
-		c.victim.Cancel()
+		c.target.Reset(0)
+		c.target.Reset(time.Hour)
+		c.target.Cancel()
 	}, func(t *testing.T, c *cascade) {
 		assert.Zero(t, c.runs.Load())
-		assert.True(t, c.victim.IsCancelled())
-		assert.False(t, c.victim.Reset(time.Second))
+		assert.True(t, c.target.IsCancelled())
+		assert.False(t, c.target.Reset(time.Second))
 		assert.EqualValues(t, 2, c.others.Load())
 	})
 }
@@ -182,7 +186,7 @@ func TestStopInTheMiddleOfACascade(t *testing.T) {
 	atEachStep(t, func(c *cascade) {
 		unprocessed, extra = make(chan []hwt.Timeout, 1), 0
 		go func() { unprocessed <- c.timer.Stop() }()
-		for { // Until Stop has begun. It goes on when the worker lets go of the wheel.
+		for { // Until Stop has begun. It goes on when the worker leaves the wheel.
 			if _, err := c.timer.AfterFunc(time.Hour, func() {}); err != nil {
 				return
 			}
@@ -192,8 +196,8 @@ func TestStopInTheMiddleOfACascade(t *testing.T) {
 	}, func(t *testing.T, c *cascade) {
 		ran := int(c.runs.Load() + c.others.Load())
 		assert.Len(t, <-unprocessed, 3+extra-ran)
-		assert.Equal(t, c.runs.Load() == 0, c.victim.IsCancelled())
-		assert.Equal(t, c.runs.Load() == 1, c.victim.IsExpired())
+		assert.Equal(t, c.runs.Load() == 0, c.target.IsCancelled())
+		assert.Equal(t, c.runs.Load() == 1, c.target.IsExpired())
 	})
 }
 
@@ -201,7 +205,7 @@ func TestStopInTheMiddleOfACascade(t *testing.T) {
 // all levels, cancel each other.
 func TestCancelFromATaskOfTheSameTick(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
-		timer, err := New(WithTickDuration(cascadeTick), WithTicksPerWheel(3))
+		timer, err := New(&Options{TickDuration: cascadeTick, TicksPerWheel: 3})
 		require.NoError(t, err)
 		defer timer.Stop()
 		var mu sync.Mutex // held while all are scheduled

@@ -1,6 +1,7 @@
 package hierarchical_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,31 +15,27 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
-	for name, size := range map[string]int{"wheel=2": 2, "wheel=3": 3, "wheel=64": 64} {
-		t.Run(name, func(t *testing.T) {
-			timertest.Run(t, func(tb testing.TB, c timertest.Config) timertest.Engine {
-				return newTimer(tb, c, hierarchical.WithTicksPerWheel(size))
+	for _, o := range []hierarchical.Options{
+		{TicksPerWheel: 2, Workers: 1},
+		{TicksPerWheel: 3, Workers: 1},
+		{TicksPerWheel: 64, Workers: 1},
+		{TicksPerWheel: 64, Workers: 2},
+		{TicksPerWheel: 3, Workers: 7},
+	} {
+		t.Run(fmt.Sprintf("wheel=%d,workers=%d", o.TicksPerWheel, o.Workers), func(t *testing.T) {
+			timertest.Run(t, func(tb testing.TB, c timertest.Config) hwt.Engine {
+				return newTimer(tb, c, o)
 			})
 		})
 	}
 }
 
 // newTimer makes the timer that the suite asks for.
-func newTimer(tb testing.TB, c timertest.Config, options ...hierarchical.Option) *hierarchical.Timer {
-	options = append(options,
-		hierarchical.WithTickDuration(c.Tick), hierarchical.WithMaxPendingTimeouts(c.MaxPending))
-	if c.Executor != nil {
-		options = append(options, hierarchical.WithExecutor(c.Executor))
-	}
-	if c.ErrorHandler != nil {
-		options = append(options, hierarchical.WithErrorHandler(c.ErrorHandler))
-	}
-	if c.Logger != nil {
-		options = append(options, hierarchical.WithLogger(c.Logger))
-	}
-	timer, err := hierarchical.New(options...)
+func newTimer(tb testing.TB, c timertest.Config, o hierarchical.Options) *hierarchical.Timer {
+	o.TickDuration, o.MaxPendingTimeouts, o.Executor = c.Tick, c.MaxPending, c.Executor
+	o.Logger, o.ErrorHandler = c.Logger, c.ErrorHandler
+	o.RecordCallers, o.LabelTasks = c.RecordCallers, c.LabelTasks
+	timer, err := hierarchical.New(&o)
 	require.NoError(tb, err)
 	return timer
 }
-
-var _ hwt.Timer = (*hierarchical.Timer)(nil)

@@ -28,7 +28,7 @@ func pass(d time.Duration) {
 // bubble runs f with a timer in fake time, and its start.
 func bubble(t *testing.T, size int, f func(t *testing.T, timer *hierarchical.Timer, start time.Time)) {
 	timertest.Bubble(t, func(t *testing.T) {
-		timer, err := hierarchical.New(hierarchical.WithTickDuration(tick), hierarchical.WithTicksPerWheel(size))
+		timer, err := hierarchical.New(&hierarchical.Options{TickDuration: tick, TicksPerWheel: size})
 		require.NoError(t, err)
 		defer timer.Stop()
 		f(t, timer, time.Now())
@@ -93,7 +93,7 @@ func TestDelaysOfYears(t *testing.T) {
 			for _, ran := range all {
 				assert.True(t, *ran)
 			}
-			assert.Less(t, timer.Stats().WakeUps, int64(4*45), "a waking a level, at most")
+			assert.Less(t, timer.Stats().Wakeups, int64(4*45), "a waking a level, at most")
 		})
 	}
 }
@@ -115,8 +115,6 @@ func TestDelaysBeyondTheClockNeverCome(t *testing.T) {
 	}
 }
 
-// TestLevelsAppearWhenADelayNeedsThem counts from nothing: the worker files what
-// is new at its next tick.
 func TestLevelsAppearWhenADelayNeedsThem(t *testing.T) {
 	bubble(t, 10, func(t *testing.T, timer *hierarchical.Timer, _ time.Time) {
 		assert.Equal(t, 1, timer.Levels(), "before anything")
@@ -128,7 +126,7 @@ func TestLevelsAppearWhenADelayNeedsThem(t *testing.T) {
 			require.NoError(t, err)
 			pass(2 * tick)
 			assert.Equal(t, levels, timer.Levels())
-			timeout.Cancel()
+			timeout.Cancel() // or the worker need not look at later ones yet
 		}
 		pass(time.Hour)
 		assert.Equal(t, 6, timer.Levels(), "they stay")
@@ -147,18 +145,36 @@ func TestEarlierBucketWakesTheWorker(t *testing.T) {
 		require.NoError(t, err)
 		pass(time.Minute + tick/2)
 		for _, delay := range []time.Duration{50 * time.Hour, time.Hour, time.Minute, tick} {
-			before := timer.Stats().WakeUps
+			before := timer.Stats().Wakeups
 			ran := expect(t, timer, start, delay, "an earlier one")
 			require.True(t, moved.Reset(delay+tick))
 			pass(delay + 3*tick)
 			assert.True(t, *ran)
 			assert.True(t, moved.IsExpired())
-			assert.Less(t, timer.Stats().WakeUps-before, int64(20))
+			assert.Less(t, timer.Stats().Wakeups-before, int64(20))
 			moved, err = timer.NewTimeout(nop, 900*time.Hour)
 			require.NoError(t, err)
 			pass(10 * tick)
 		}
 	})
+}
+
+// TestASleepIsNoLag schedules after a sleep what is on a high level, seen from where the
+// wheel stood still.
+func TestASleepIsNoLag(t *testing.T) {
+	for _, idle := range []time.Duration{177 * time.Millisecond, time.Hour, 1000 * time.Hour} {
+		bubble(t, 64, func(t *testing.T, timer *hierarchical.Timer, _ time.Time) {
+			_, err := timer.NewTimeout(nop, 0)
+			require.NoError(t, err)
+			pass(idle)
+			_, err = timer.NewTimeout(nop, 10*time.Second)
+			require.NoError(t, err)
+			pass(11 * time.Second)
+			s := timer.Stats()
+			assert.EqualValues(t, 2, s.Expired)
+			assert.Less(t, s.MaxLag, tick)
+		})
+	}
 }
 
 // TestEmptyTicksCostNothing has one timeout a day, for a month.

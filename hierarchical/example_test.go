@@ -10,7 +10,7 @@ import (
 )
 
 func Example() {
-	timer, err := hierarchical.New() // ticks of 1 ms, 64 to a wheel
+	timer, err := hierarchical.New(nil) // ticks of 1 ms, 64 to a wheel
 	if err != nil {
 		log.Fatal(err)
 	}

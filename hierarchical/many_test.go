@@ -42,7 +42,7 @@ func TestTenMillionPending(t *testing.T) {
 	const n, month = 10_000_000, 30 * 24 * time.Hour
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit * 3 / 4)) // a soft limit, which may be exceeded
 	before := heapInUse()
-	timer, err := hierarchical.New()
+	timer, err := hierarchical.New(nil)
 	require.NoError(t, err)
 
 	begin := time.Now()
@@ -57,7 +57,7 @@ func TestTenMillionPending(t *testing.T) {
 	}
 	scheduled := time.Since(begin)
 	settle(t, timer)
-	t.Logf("scheduled in %v, filed after %v, on %d levels", scheduled, time.Since(begin), timer.Levels())
+	t.Logf("scheduled in %v, added after %v, on %d levels", scheduled, time.Since(begin), timer.Levels())
 	most := resident()
 	held := float64(heapInUse()-before) / n
 	t.Logf("heap: %.1f B a timeout, the list of every tenth included", held)
@@ -91,15 +91,15 @@ func TestTenMillionPending(t *testing.T) {
 	assert.Less(t, most, uint64(limit))
 }
 
-// settle waits until the worker has filed all that is new, as far as can be seen:
+// settle waits until the worker has added all that is new, as far as can be seen:
 // no tick leaves anything over for the next.
 func settle(t *testing.T, timer *hierarchical.Timer) {
 	for left := int64(-1); ; {
 		s := timer.Stats()
-		if s.LeftOver == left {
+		if s.DeferredTicks == left {
 			return
 		}
-		left = s.LeftOver
+		left = s.DeferredTicks
 		time.Sleep(200 * time.Millisecond)
 	}
 }

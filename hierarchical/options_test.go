@@ -14,37 +14,47 @@ import (
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
-func TestBadOptionsAreErrors(t *testing.T) {
-	for want, option := range map[string]hierarchical.Option{
-		"hierarchical: WithTicksPerWheel: 0 (expected: 2 to 1048576)":             hierarchical.WithTicksPerWheel(0),
-		"hierarchical: WithTicksPerWheel: 1 (expected: 2 to 1048576)":             hierarchical.WithTicksPerWheel(1),
-		"hierarchical: WithTicksPerWheel: -64 (expected: 2 to 1048576)":           hierarchical.WithTicksPerWheel(-64),
-		"hierarchical: WithTicksPerWheel: 1048577 (expected: 2 to 1048576)":       hierarchical.WithTicksPerWheel(1<<20 + 1),
-		"hierarchical: WithTickDuration: 0s (expected: > 0)":                      hierarchical.WithTickDuration(0),
-		"hierarchical: WithExecutor: nil (expected: an executor)":                 hierarchical.WithExecutor(nil),
-		"hierarchical: WithLogger: nil (expected: a logger)":                      hierarchical.WithLogger(nil),
-		"hierarchical: WithErrorHandler: nil (expected: a function)":              hierarchical.WithErrorHandler(nil),
-		`hierarchical: WithName: "" (expected: a name)`:                           hierarchical.WithName(""),
-		"hierarchical: WithSlowTaskThreshold: -1s (expected: >= 0)":               hierarchical.WithSlowTaskThreshold(-time.Second),
-		"hierarchical: WithStopTimeout: -1s (expected: >= 0)":                     hierarchical.WithStopTimeout(-time.Second),
-		"hierarchical: New: option 0 is nil (expected: a With function's result)": nil,
+func TestValueOutsideItsRangeIsAnError(t *testing.T) {
+	for want, options := range map[string]hierarchical.Options{
+		"TicksPerWheel: 1 (expected: 0 for the default, or 2 to 1048576)":                  {TicksPerWheel: 1},
+		"TicksPerWheel: -64 (expected: 0 for the default, or 2 to 1048576)":                {TicksPerWheel: -64},
+		"TicksPerWheel: 1048577 (expected: 0 for the default, or 2 to 1048576)":            {TicksPerWheel: 1<<20 + 1},
+		"TickDuration: -1ns (expected: 0 for the default, or more)":                        {TickDuration: -1},
+		"Executor: (hierarchical_test.pool)(nil) (expected: nil for none, or an executor)": {Executor: pool(nil)},
 	} {
-		timer, err := hierarchical.New(option)
-		assert.EqualError(t, err, want)
+		timer, err := hierarchical.New(&options)
+		assert.EqualError(t, err, "hierarchical: Options."+want)
 		assert.Nil(t, timer)
 	}
 }
 
+// pool is an executor.
+type pool func(func())
+
+func (p pool) Execute(task func()) error {
+	p(task)
+	return nil
+}
+
+func TestDefaults(t *testing.T) {
+	for _, options := range []*hierarchical.Options{nil, {}} {
+		timer, err := hierarchical.New(options)
+		require.NoError(t, err)
+		defer timer.Stop()
+		assert.Equal(t, "hierarchical.Timer(hierarchical, tick 1ms, 1 levels of 64 buckets, 0 pending)", timer.String())
+	}
+}
+
 func TestExtremeOptionsAreFine(t *testing.T) {
-	for _, options := range [][]hierarchical.Option{
-		{hierarchical.WithTicksPerWheel(hierarchical.MinTicksPerWheel), hierarchical.WithTickDuration(math.MaxInt64)},
-		{hierarchical.WithTicksPerWheel(hierarchical.MaxTicksPerWheel), hierarchical.WithTickDuration(math.MaxInt64)},
-		{hierarchical.WithTicksPerWheel(hierarchical.MaxTicksPerWheel)},
-		{hierarchical.WithMaxPendingTimeouts(-1), hierarchical.WithSlowTaskThreshold(0), hierarchical.WithStopTimeout(0)},
-		{hierarchical.WithLeakDetection(false)},
+	for _, options := range []hierarchical.Options{
+		{TicksPerWheel: hierarchical.MinTicksPerWheel, TickDuration: math.MaxInt64},
+		{TicksPerWheel: hierarchical.MaxTicksPerWheel, TickDuration: math.MaxInt64},
+		{TicksPerWheel: hierarchical.MaxTicksPerWheel},
+		{MaxPendingTimeouts: -1, SlowTaskThreshold: -1, StopTimeout: -1},
+		{DisableLeakDetection: true},
 	} {
 		timertest.Bubble(t, func(t *testing.T) {
-			timer, err := hierarchical.New(options...)
+			timer, err := hierarchical.New(&options)
 			require.NoError(t, err)
 			for _, delay := range []time.Duration{0, time.Hour, math.MaxInt64} {
 				_, err = timer.NewTimeout(nop, delay)
@@ -58,9 +68,11 @@ func TestExtremeOptionsAreFine(t *testing.T) {
 
 func TestShortTickIsRaised(t *testing.T) {
 	var log bytes.Buffer
-	timer, err := hierarchical.New(
-		hierarchical.WithTickDuration(time.Microsecond), hierarchical.WithName("fine"),
-		hierarchical.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	timer, err := hierarchical.New(&hierarchical.Options{
+		TickDuration: time.Microsecond,
+		Name:         "fine",
+		Logger:       slog.New(slog.NewTextHandler(&log, nil)),
+	})
 	require.NoError(t, err)
 	defer timer.Stop()
 	assert.Contains(t, log.String(), "tick duration raised")

@@ -1,64 +1,47 @@
-// Package hierarchical is a timer on wheels of wheels, after the timing wheel of
-// Kafka: for very many timeouts of very different delays, milliseconds to years,
-// at a fine tick.
+// Package hierarchical is an engine of package hwt on wheels of wheels, after the
+// timing wheels of Kafka. It is approximate: a task runs up to one tick after its
+// deadline, and never before it.
 //
-// The lowest level is a wheel with a bucket a tick. Every level above has as
-// many buckets, each of which spans what the whole level below does; a level
-// appears when a delay first needs it. With the defaults, 64 ticks of 1 ms, the
-// levels reach 64 ms, 4 s, 4 minutes, 4.7 hours, 12 days, 2 years. A timeout waits
-// on the lowest level that reaches its deadline. The buckets in use wait in a
-// delay queue, so that the worker sleeps from one bucket to the next, and empty
-// ticks cost nothing. When a bucket above the lowest level comes due, its
-// timeouts are filed again below: they cascade, until they expire at their tick.
+//	timer, err := hierarchical.New(nil) // ticks of 1 ms
+//	...
+//	retry, err := timer.AfterFunc(20*time.Millisecond, func() { send(request) })
+//	deletion, err := timer.AfterFunc(30*24*time.Hour, func() { remove(account) })
 //
-// A task runs up to a tick after its deadline, and never before it. A timeout
-// that is cancelled leaves its bucket at the next tick, wherever it is.
+// Use it for very many timeouts whose delays have nothing in common, or are long
+// for a fine tick: no wheel has to be sized for the usual delay. Package hashedwheel
+// is simpler and takes a little less memory; use it if most delays are shorter than
+// a rotation of its wheel. Package runtimetimer suits few or very precise timeouts.
 //
-// # When to take it
+// # How it works
 //
-// Take it for long delays at a fine tick, and for delays that have nothing in
-// common: there is no wheel to be sized for the usual delay. Package hashedwheel
-// is the simpler machine and takes a little less memory; take it if most delays
-// are shorter than a rotation of its wheel. Take package runtimetimer for few
-// timeouts, or for tasks that must run to the microsecond.
+// The lowest level is a wheel with one bucket a tick. Each level above has as many
+// buckets, each of which spans the whole level below. A level is made when a delay
+// first needs it: with the defaults, 64 ticks of 1 ms, the levels reach 64 ms, 4 s,
+// 4 minutes, 4.7 hours, 12 days and 2 years. A timeout waits on the lowest level
+// that reaches its deadline. The buckets in use are in a delay queue, so the worker
+// sleeps from one to the next. When a bucket of an upper level comes due, its
+// timeouts move to lower levels; they cascade until they expire at their tick.
 //
-// Measured on two cores that were busy with other things too, as process CPU
-// time of an operation; Go's own timers in the same run, hashedwheel (at 1 ms on
-// 8192 buckets) in one after it:
+// # Cost
 //
-//	                                           hierarchical  hashedwheel  time.AfterFunc
-//	NewTimeout and Cancel, nothing pending           153 ns       179 ns          330 ns
-//	the same with a million pending                  129 ns       136 ns          474 ns
-//	a million come due within one second, each       366 ns       302 ns         3155 ns
-//	    the latest 1 % of them are late by           2.1 ms       2.1 ms         seconds
-//	heap a pending timeout                             66 B         58 B
-//	a million far ones waiting, share of a core     0.004 %      0.002 %
+// [Timer.NewTimeout], Cancel and Reset of a [hwt.Timeout] take O(1) time, whatever
+// is pending. NewTimeout makes one allocation of 48 bytes; Cancel and Reset make
+// none, and a reset to a later time is one atomic operation. A pending timeout
+// takes about 66 bytes of heap. The worker takes O(1) time for a timeout on each
+// level through which it cascades, and O(log b) for the first timeout in each of b
+// buckets.
 //
-// To repeat it:
+// A cascade delays the tasks of its tick, so it is bounded: a bucket takes 1024
+// timeouts, and more of them go to finer buckets at once. A level takes 48 bytes a
+// bucket for as long as the timer lives, 3 KiB with the defaults.
 //
-//	go test -run '^$' -bench . -benchtime 1x ./hierarchical ./hashedwheel
-//
-// # What it costs
-//
-// NewTimeout, Cancel and Reset are those of package hashedwheel: one allocation
-// of 48 bytes for the timeout, a compare-and-swap for each call, O(1) whatever
-// is pending, and nothing blocks. What the worker does with a timeout is O(1) on
-// each level that it cascades through, and O(log b) for the first timeout in
-// each of b buckets.
-//
-// A cascade holds up the tasks of its tick, so there is a bound to it: a bucket
-// takes 1024 timeouts, and what comes after goes straight into finer buckets. So
-// a million timeouts that are due within the same second are not filed again at
-// one tick: one in fifty of them cascades at all.
-//
-// A level takes 48 bytes a bucket for as long as the timer lives, 3 KiB with the
-// default size.
-//
-// For the promises that all engines keep see package hwt.
+// Package hwt states the promises that all engines keep.
 package hierarchical
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"sync/atomic"
 	"time"
 
@@ -67,90 +50,127 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// Timer is a hierarchical wheel timer. Make one with New; all methods are safe
-// for concurrent use, also from inside tasks.
+// Timer is a hierarchical wheel timer. Make one with [New]. All methods are safe
+// for concurrent use, including from within a task.
 type Timer struct {
-	handle engine.Handle
-	config *config       // Immutable after New.
-	levels *atomic.Int64 // Atomic: written by the wheel, which Stop lets go of, read by Levels.
+	handle  engine.Handle
+	options engine.Options // Immutable after New.
+	levels  *atomic.Int64  // Atomic: written by the wheel, which Stop drops, read by Levels.
 }
 
-var _ hwt.Timer = (*Timer)(nil)
+var _ hwt.Engine = (*Timer)(nil)
 
 // leaks reports timers that were dropped without Stop.
-var leaks = leak.NewDetector[Timer]("hierarchical.Timer", leak.WithRelease("Stop"))
+var leaks = leak.NewDetector[Timer]("hierarchical.Timer", &leak.Options{ReleaseMethod: "Stop"})
 
-// New returns a timer with the options given. Its worker goroutine starts with
-// the first timeout. An option out of its range is an error that names the
-// option, the value and the range.
-func New(options ...Option) (*Timer, error) {
-	c, err := newConfig(options)
+// New returns a timer with the given options; nil means the defaults. A field
+// whose value is outside its range is an error that names the field, the value
+// and the range. The worker goroutine starts with the first timeout.
+func New(options *Options) (*Timer, error) {
+	o, err := complete(options)
 	if err != nil {
 		return nil, err
 	}
-	t := &Timer{config: c, levels: new(atomic.Int64)}
-	t.init(newWheel(c.ticksPerWheel, t.levels))
+	t := &Timer{options: o, levels: new(atomic.Int64)}
+	t.init(func() engine.Wheel { return newWheel(o.TicksPerWheel, t.levels) })
 	return t, nil
 }
 
-// init gives the timer its wheel, which tests put one of their own around.
-func (t *Timer) init(wheel engine.Wheel) {
+// init gives the timer its wheels, which tests wrap.
+func (t *Timer) init(newWheel func() engine.Wheel) {
 	var tracker *leak.Tracker
-	if t.config.LeakDetection {
+	if !t.options.DisableLeakDetection {
 		tracker = leaks.TrackAlways(t)
 	}
-	t.handle.Init(t, t.config.Core(wheel, tracker))
+	t.handle.Init(t, t.options.Config(newWheel, tracker))
 }
 
-// NewTimeout schedules task to run once, delay from now, and no more than a
-// tick later than that. A delay of zero or less runs at the next tick; one
-// beyond the clock's range, which ends 146 years after New, never comes due.
+// NewTimeout schedules task to run once, delay from now or up to one tick later.
+// A delay of zero or less expires at the next tick. A deadline past the clock's
+// range, which ends 146 years after New, never comes.
 //
-// It does not block, and makes one allocation of 48 bytes.
+// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError], and
+// then scheduled nothing. A call that races with Stop returns hwt.ErrStopped, or
+// its timeout is in Stop's result unless it ended before.
 //
-// It returns hwt.ErrNilTask, hwt.ErrStopped, or a *hwt.PendingLimitError; then
-// nothing was scheduled. A call that races with Stop either gets hwt.ErrStopped,
-// or its timeout is in the set that Stop returns, unless it ended before.
+// It makes one allocation of 48 bytes and takes O(1) time. It never waits for
+// tasks.
 func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	return t.handle.NewTimeout(task, delay)
 }
 
-// AfterFunc schedules f as NewTimeout would a task. f runs where tasks run: on
-// the worker, unless there is an executor.
+// NewTimeouts is NewTimeout for each of the tasks, all of which it schedules, or none:
+// if one is nil, it returns [hwt.ErrNilTask], and if the limit of pending timeouts
+// leaves no room for all, a *[hwt.PendingLimitError]. The timeouts have one deadline,
+// and are in the order of their tasks. Against Stop it is a single call.
+//
+// It makes one allocation of 48 bytes a task, and one for the result. A batch of
+// more than a few costs less than as many calls of NewTimeout. All timeouts of a
+// batch go to one worker.
+func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	return t.handle.NewTimeouts(tasks, delay)
+}
+
+// AfterFunc is [Timer.NewTimeout] for a function. If f is nil, it returns
+// [hwt.ErrNilTask].
 func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return t.handle.AfterFunc(delay, f)
 }
 
-// Start starts the worker, which the first timeout does as well. It does
-// nothing if the worker was started already, or the timer stopped.
+// Start starts the worker, which the first timeout does otherwise. It has no effect
+// on a timer that has started or stopped.
 func (t *Timer) Start() { t.handle.Start() }
 
-// Stop refuses all timeouts from now on, cancels the pending ones and returns
-// them, in no order. Every call after the first returns nothing. It takes time
-// proportional to what is pending.
+// Stop makes the timer refuse new timeouts, cancels the pending ones and returns
+// them in no particular order. It takes O(n) time in the pending timeouts. Every
+// call after the first returns nothing.
 //
-// It waits for the worker to end, and so for a task that is running on it, but
-// not for ever: no longer than WithStopTimeout says, after which that task goes
-// on alone; and not at all when a task on the worker calls Stop itself. So it
-// may be called from anywhere.
+// Stop waits until the workers have ended, and so for the tasks that run on them, but
+// no longer than Options.StopTimeout, after which those tasks go on alone. Called by
+// a task on a worker, it does not wait, and a task of another worker may be about to
+// begin. So it may be called from anywhere. What an executor has queued may begin after
+// Stop.
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
-// Pending returns how many timeouts have neither expired nor been cancelled. A
-// cancelled one is off the count when Cancel returns, an expired one before its
-// task runs. It takes time proportional to the number of processors.
+// Shutdown differs from [Timer.Stop] in how it waits: for the tasks that run, for
+// what the executor has accepted, and for the notices of cancelled timeouts, until
+// ctx ends. Then it ends the context of each [hwt.ContextTask], and returns a
+// *[hwt.ShutdownError] beside the timeouts that were pending. After a Stop it
+// returns no timeouts, and waits for what is left, also if that Stop gave up.
+//
+// A task that calls it on a worker does not wait for the workers, but for what the
+// executor has accepted. A task that calls it on an executor waits for itself, and so
+// until ctx ends.
+func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) { return t.handle.Shutdown(ctx) }
+
+// TaskContext returns the context of each [hwt.ContextTask], which asks for it. It
+// ends when Shutdown returns an error, or Stop gives up waiting.
+func (t *Timer) TaskContext() context.Context { return t.handle.TaskContext() }
+
+// Pending returns how many timeouts have not ended. A timeout that is cancelled
+// leaves the count before its Cancel returns, one that expires before its task
+// runs. It takes time in the number of processors.
 func (t *Timer) Pending() int64 { return t.handle.Pending() }
 
-// Levels returns how many levels the timer has: one to begin with, and more as
-// delays need them, which shows at the tick after NewTimeout or Reset. Levels
-// never go away. It takes constant time.
+// Levels returns how many levels the timer has: one at first, and more once a delay
+// needs them, from the tick after NewTimeout or Reset on. Levels are never removed.
+// It takes O(1) time.
 func (t *Timer) Levels() int { return int(t.levels.Load()) }
 
-// Stats returns a snapshot of the timer's counts. They are kept in any case, so
-// that reading them costs the timer nothing.
+// All returns an iterator over the pending timeouts, in no particular order: each at
+// most once, and none missed that is pending all the while. The timer goes on
+// meanwhile, and the loop's body may call anything. It takes O(1) memory, and O(n)
+// time in the pending timeouts, which grows with what the worker moves while the
+// body holds up the loop. A sixteenth loop at once takes O(n) memory.
+func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
+
+// Stats returns a snapshot of the timer's counts. It takes time in the number of
+// processors.
 func (t *Timer) Stats() hwt.Stats { return t.handle.Stats() }
 
-// String names the timer, its tick, its levels, their size, and what is pending.
+// String returns the timer's name, tick, number and size of levels, and pending
+// timeouts.
 func (t *Timer) String() string {
 	return fmt.Sprintf("hierarchical.Timer(%s, tick %v, %d levels of %d buckets, %d pending)",
-		t.config.Name, t.config.Tick, t.Levels(), t.config.ticksPerWheel, t.Pending())
+		t.options.Name, t.options.TickDuration, t.Levels(), t.options.TicksPerWheel, t.Pending())
 }

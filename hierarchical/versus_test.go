@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hierarchical"
 	"github.com/hashedwheel/hwt/internal/versus"
 )
@@ -14,13 +15,14 @@ import (
 //
 //	go test -run '^$' -bench Versus -benchtime 1x ./hierarchical
 
-func newDefault(tb testing.TB) versus.Engine {
-	timer, err := hierarchical.New()
+func newDefault(tb testing.TB) hwt.Engine {
+	timer, err := hierarchical.New(nil)
 	require.NoError(tb, err)
 	return timer
 }
 
 func BenchmarkVersusScheduleCancel(b *testing.B) { versus.ScheduleCancel(b, newDefault) }
+func BenchmarkNewTimeouts(b *testing.B)          { versus.Batches(b, newDefault) }
 func BenchmarkVersusResetLater(b *testing.B)     { versus.ResetLater(b, newDefault) }
 func BenchmarkPendingHeap(b *testing.B)          { versus.PendingHeap(b, newDefault) }
 func BenchmarkIdle(b *testing.B)                 { versus.Idle(b, newDefault) }

@@ -12,8 +12,9 @@ import (
 // that begin with the current one's; when time moves on to the next, the bucket
 // left behind stands for the span after the last.
 type level struct {
-	unit    int64 // ticks a bucket spans: 1 on the lowest level, above it what a whole level below spans
-	limit   int64 // the first tick out of the level's reach
+	unit    int64  // ticks a bucket spans: 1 on the lowest level, above it what a whole level below spans
+	limit   int64  // the first tick out of the level's reach
+	first   uint32 // the number of the first bucket in engine.Buckets
 	buckets []bucket
 }
 
@@ -24,25 +25,25 @@ type level struct {
 // again: they cascade, to a lower level, since the levels below reach a
 // bucket's whole span when it begins.
 //
-// At any tick, the current one included, a bucket so stands for one span only,
-// and its place in the delay queue is right for whatever is added to it.
+// At any tick, the current one included, a bucket stands for one span only, and its
+// place in the delay queue is right for whatever is added to it.
 type wheel struct {
-	levels []level
-	set    engine.Buckets // what is in the buckets
-	counts []int32        // how many are in each
-	queue  *delayqueue.Queue[content]
-	spare  []*split
-	tick   int64 // the current one
-	size   int64 // buckets a level. Immutable after New.
-	crowd  int32 // timeouts in a bucket that is full. Immutable after New.
-	height *atomic.Int64
+	levels        []level
+	set           engine.Buckets // what is in the buckets
+	counts        []int32        // how many are in each
+	queue         *delayqueue.Queue[content]
+	freeSubWheels []*subWheel
+	tick          int64 // the current one
+	size          int64 // buckets a level. Immutable after New.
+	maxBucketLen  int32 // timeouts in a bucket that is full. Immutable after New.
+	levelCount    *atomic.Int64
 }
 
-// newWheel returns a wheel with levels of size buckets. It stores in height how
-// many levels there are.
-func newWheel(size int, height *atomic.Int64) *wheel {
-	height.Store(1)
-	return &wheel{queue: delayqueue.New[content](), size: int64(size), crowd: crowd, height: height}
+// newWheel returns a wheel with levels of size buckets. It keeps in levelCount how many
+// levels there are; the wheels of one timer share it, and the highest counts.
+func newWheel(size int, levelCount *atomic.Int64) *wheel {
+	levelCount.Store(1)
+	return &wheel{queue: delayqueue.New[content](), size: int64(size), maxBucketLen: maxBucketLen, levelCount: levelCount}
 }
 
 // grow adds a level; the lowest one late, so that a wheel never used costs next
@@ -53,10 +54,20 @@ func (w *wheel) grow() *level {
 		l.unit = w.levels[n-1].unit * w.size // no overflow: a delay reaches beyond the level below
 	}
 	l.limit = w.limitOf(l.unit)
-	w.adopt(l.buckets, nil)
+	l.first = w.adopt(l.buckets, nil)
 	w.levels = append(w.levels, l)
-	w.height.Store(int64(len(w.levels)))
+	w.raiseLevelCount(int64(len(w.levels)))
 	return &w.levels[len(w.levels)-1]
+}
+
+// raiseLevelCount makes levelCount no less than n. The loop ends: each turn another
+// wheel raised it.
+func (w *wheel) raiseLevelCount(n int64) {
+	for {
+		if now := w.levelCount.Load(); now >= n || w.levelCount.CompareAndSwap(now, n) {
+			return
+		}
+	}
 }
 
 // limitOf returns the limit of a level at the current tick.
@@ -76,37 +87,53 @@ func (w *wheel) MoveTo(tick int64) {
 	}
 }
 
-// Add implements engine.Wheel.
+// Add implements engine.Wheel. A bucket that holds something is queued, so that its
+// item, which may not be in the cache, need not be read.
 func (w *wheel) Add(t *engine.Timeout, tick int64) {
-	b, first := w.bucketOf(tick)
-	w.set.Add(b.Value.index, t, 0)
-	w.counts[b.Value.index]++
-	w.enqueue(b, first)
+	p := w.placeOf(tick)
+	w.set.Add(p.index, t, 0)
+	if w.counts[p.index]++; w.counts[p.index] == 1 {
+		w.enqueue(p.bucket, p.first)
+	}
 }
 
-// bucketOf returns the bucket that takes what is due at tick, and the first tick
-// of its span.
-func (w *wheel) bucketOf(tick int64) (b *bucket, first int64) {
-	l := w.levelOf(tick)
+// place is a bucket, and where in time it is.
+type place struct {
+	bucket *bucket
+	index  uint32 // in engine.Buckets
+	first  int64  // the first tick of the bucket's span
+}
+
+// placeOf returns the place of the bucket that takes what is due at tick.
+func (w *wheel) placeOf(tick int64) place {
+	return w.descend(w.levelOf(tick), tick, true)
+}
+
+// descend returns the place of the bucket of l that takes what is due at tick, or of
+// the finer one below it. Without divide, a full one gets no sub-wheel.
+func (w *wheel) descend(l *level, tick int64, divide bool) place {
 	n := tick / l.unit
-	b, first = &l.buckets[n%w.size], n*l.unit
-	for unit := l.unit; unit > 1 && w.counts[b.Value.index] >= w.crowd; {
-		s := b.Value.parts
+	i := n % w.size
+	p, unit := place{&l.buckets[i], l.first + uint32(i), n * l.unit}, l.unit
+	for unit > 1 && w.counts[p.index] >= w.maxBucketLen {
+		s := p.bucket.Value.sub
 		if s == nil {
-			s = w.split(b, unit)
+			if !divide {
+				return p
+			}
+			s = w.divide(p.bucket, unit)
 		}
-		n = (tick - first) / s.unit
-		b, first, unit = &s.buckets[n], first+n*s.unit, s.unit
+		n = (tick - p.first) / s.unit
+		p = place{&s.buckets[n], s.first + uint32(n), p.first + n*s.unit}
+		unit = s.unit
 	}
-	return b, first
+	return p
 }
 
 // levelOf returns the lowest level that reaches tick.
 func (w *wheel) levelOf(tick int64) *level {
-	for i := range w.levels {
-		if l := &w.levels[i]; tick < l.limit {
-			return l
-		}
+	if l := w.reaching(tick); l != nil {
+		return l
 	}
 	for {
 		if l := w.grow(); tick < l.limit {
@@ -115,18 +142,33 @@ func (w *wheel) levelOf(tick int64) *level {
 	}
 }
 
+// reaching returns the lowest level that reaches tick; nil if it is not made yet.
+func (w *wheel) reaching(tick int64) *level {
+	for i := range w.levels {
+		if l := &w.levels[i]; tick < l.limit {
+			return l
+		}
+	}
+	return nil
+}
+
 // Remove implements engine.Wheel. A bucket left empty stays in the delay queue
 // until it comes to the head.
 func (w *wheel) Remove(t *engine.Timeout) { w.counts[w.set.Remove(t)]-- }
 
-// Prefetch implements engine.Wheel. Where a timeout is to be added, only adding it
-// tells.
-func (w *wheel) Prefetch(moves []engine.Move) { w.set.PrefetchRemove(moves) }
+// Bucket implements engine.Wheel. Where Add would make a level or a sub-wheel, it
+// returns no bucket, or the full one.
+func (w *wheel) Bucket(tick int64) (uint32, bool) {
+	if l := w.reaching(tick); l != nil {
+		return w.descend(l, tick, false).index, true
+	}
+	return 0, false
+}
 
 // Expire implements engine.Wheel.
 func (w *wheel) Expire(due []*engine.Timeout) []*engine.Timeout {
 	for b := w.take(w.tick); b != nil; b = w.take(w.tick) {
-		due, _ = w.set.Sift(b.Value.index, 0, due)
+		due, _ = w.set.TakeTagged(b.Value.index, 0, due)
 		w.counts[b.Value.index] = 0
 	}
 	return due
@@ -141,5 +183,5 @@ func (w *wheel) Next() int64 {
 	return w.queue.Next()
 }
 
-// All implements engine.Wheel.
-func (w *wheel) All(yield func(*engine.Timeout) bool) { w.set.All(yield) }
+// Held implements engine.Wheel.
+func (w *wheel) Held() *engine.Buckets { return &w.set }

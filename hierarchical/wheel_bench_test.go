@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine"
 )
 
-// BenchmarkWheel files a million timeouts due within a thousand ticks, and lets
+// BenchmarkWheel adds a million timeouts due within a thousand ticks, and lets
 // all expire; the wheel's share of it alone, the reading of their ticks included.
 func BenchmarkWheel(b *testing.B) {
 	const n = 1_000_000
@@ -24,7 +24,7 @@ func BenchmarkWheel(b *testing.B) {
 			for i := range timeouts {
 				timeouts[i] = &timeout{tick: begin + rand.Int64N(1000)}
 			}
-			refiled := 0
+			reinserted := 0
 			for b.Loop() {
 				w := newWheel(DefaultTicksPerWheel, new(atomic.Int64))
 				for _, t := range timeouts {
@@ -37,13 +37,13 @@ func BenchmarkWheel(b *testing.B) {
 					for _, t := range due {
 						if tick := (*timeout)(unsafe.Pointer(t)).tick; tick > next {
 							w.Add(t, tick)
-							refiled++
+							reinserted++
 						}
 					}
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/timeout")
-			b.ReportMetric(float64(refiled)/float64(b.N)/n, "refiled/timeout")
+			b.ReportMetric(float64(reinserted)/float64(b.N)/n, "reinserted/timeout")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 // wheelModel does at random what the core may do with a wheel. Everything must
-// expire at its tick; buckets are crowded by few, so that they split a lot.
+// expire at its tick; a few fill a bucket, so that they divide a lot.
 func wheelModel(t *rapid.T) {
 	d := drive(rapid.SampledFrom([]int{2, 3, 4, 7, 64, 1 << 12}).Draw(t, "size"))
-	d.crowd = rapid.Int32Range(1, 4).Draw(t, "crowd")
+	d.maxBucketLen = rapid.Int32Range(1, 4).Draw(t, "crowd")
 	var order []*engine.Timeout // of adding, so that a choice among them repeats
 	distance := rapid.Custom(func(t *rapid.T) int64 {
 		return rapid.Int64Range(0, 1<<rapid.IntRange(0, 40).Draw(t, "magnitude")).Draw(t, "distance")
@@ -48,12 +48,12 @@ func wheelModel(t *rapid.T) {
 			}
 		},
 		"": func(t *rapid.T) {
-			filed := make(map[*engine.Timeout]int64)
-			d.All(func(timeout *engine.Timeout) bool {
-				filed[timeout] = d.due[timeout]
+			added := make(map[*engine.Timeout]int64)
+			d.Held().All(func(timeout *engine.Timeout) bool {
+				added[timeout] = d.due[timeout]
 				return true
 			})
-			require.True(t, maps.Equal(filed, d.due), "what is filed")
+			require.True(t, maps.Equal(added, d.due), "what was added")
 			earliest := int64(math.MaxInt64)
 			for _, due := range d.due {
 				earliest = min(earliest, due)

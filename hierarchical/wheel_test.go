@@ -3,6 +3,8 @@ package hierarchical
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -15,14 +17,14 @@ import (
 // driver turns a wheel as the core does, and knows when each timeout is due.
 type driver struct {
 	*wheel
-	height  atomic.Int64
-	due     map[*engine.Timeout]int64
-	refiled int // what the latest tick filed again
+	levelCount atomic.Int64
+	due        map[*engine.Timeout]int64
+	reinserted int // what the latest tick reinserted
 }
 
 func drive(size int) *driver {
 	d := &driver{due: make(map[*engine.Timeout]int64)}
-	d.wheel = newWheel(size, &d.height)
+	d.wheel = newWheel(size, &d.levelCount)
 	return d
 }
 
@@ -42,11 +44,11 @@ func (d *driver) remove(t *engine.Timeout) {
 // there; and all that is due, and nothing else.
 func (d *driver) step(tb require.TestingT, tick int64) (expired int) {
 	d.MoveTo(tick)
-	d.refiled = 0
+	d.reinserted = 0
 	for _, t := range d.Expire(nil) {
 		due := d.due[t]
 		if due > tick {
-			d.refiled++
+			d.reinserted++
 			d.Add(t, due)
 			continue
 		}
@@ -79,9 +81,9 @@ func power(size, k int64) int64 {
 	return p
 }
 
-// TestTickIsFiledOnTheLowestLevelThatReachesIt looks on both sides of each
+// TestTimeoutIsAddedToTheLowestLevelThatReachesIt looks on both sides of each
 // level's edge.
-func TestTickIsFiledOnTheLowestLevelThatReachesIt(t *testing.T) {
+func TestTimeoutIsAddedToTheLowestLevelThatReachesIt(t *testing.T) {
 	for _, size := range []int64{2, 3, 64, 1 << 20} {
 		for k := int64(1); k <= 4 && power(size, k) < math.MaxInt64/1_000_000; k++ {
 			for _, c := range []struct{ tick, levels int64 }{
@@ -89,7 +91,7 @@ func TestTickIsFiledOnTheLowestLevelThatReachesIt(t *testing.T) {
 			} {
 				d := drive(int(size))
 				d.add(c.tick)
-				assert.Equal(t, c.levels, d.height.Load(), "size %d, tick %d", size, c.tick)
+				assert.Equal(t, c.levels, d.levelCount.Load(), "size %d, tick %d", size, c.tick)
 				steps := d.advance(t, c.tick)
 				assert.LessOrEqual(t, int64(steps), c.levels, "one bucket a level, at most")
 				assert.Empty(t, d.due)
@@ -117,7 +119,7 @@ func TestCurrentTickDoesNotWaitForTheOneATurnAhead(t *testing.T) {
 	}
 }
 
-// TestReachMovesWithTime files at every distance from every tick of a while.
+// TestReachMovesWithTime adds at every distance from every tick of a while.
 func TestReachMovesWithTime(t *testing.T) {
 	for _, size := range []int{2, 3, 5} {
 		for start := range int64(130) {
@@ -141,7 +143,7 @@ func TestFurthestTickOfAll(t *testing.T) {
 		d.add(last)
 		d.add(last - 1)
 		d.add(1)
-		assert.Equal(t, levels, d.height.Load(), "levels of %d", size)
+		assert.Equal(t, levels, d.levelCount.Load(), "levels of %d", size)
 		d.advance(t, last-2)
 		assert.Len(t, d.due, 2)
 		d.advance(t, last)
@@ -164,11 +166,11 @@ func TestExpireTakesOutNothingBeforeItsTick(t *testing.T) {
 	d.add(4) // on the next level
 	for tick := range int64(5) {
 		assert.Equal(t, 1, d.step(t, tick))
-		assert.Zero(t, d.refiled)
+		assert.Zero(t, d.reinserted)
 	}
 }
 
-func TestRemovedTimeoutWakesNobody(t *testing.T) {
+func TestRemovedTimeoutWakesNoWorker(t *testing.T) {
 	d := drive(64)
 	near, far := d.add(100), d.add(100_000)
 	next := d.Next()
@@ -193,9 +195,9 @@ func TestBucketIsUsedAgainForItsNextSpan(t *testing.T) {
 	assert.Empty(t, d.due)
 }
 
-// TestNoTickFilesAgainMoreThanACrowdALevel has very many due at about the same
+// TestNoTickReinsertsMoreThanAFullBucketALevel has very many due at about the same
 // time, wherever that is.
-func TestNoTickFilesAgainMoreThanACrowdALevel(t *testing.T) {
+func TestNoTickReinsertsMoreThanAFullBucketALevel(t *testing.T) {
 	const n = 50_000
 	for _, size := range []int64{2, 64, 1000, 1 << 20} {
 		for _, begin := range []int64{size * 5, size*size*2 + 17, 123_456_789} {
@@ -207,11 +209,11 @@ func TestNoTickFilesAgainMoreThanACrowdALevel(t *testing.T) {
 				expired, most := 0, 0
 				for next := d.Next(); next < math.MaxInt64; next = d.Next() {
 					expired += d.step(t, next)
-					most = max(most, d.refiled)
+					most = max(most, d.reinserted)
 				}
 				assert.Equal(t, n, expired)
-				kinds := 4 * d.height.Load() // a level's bucket splits no more than four times over
-				assert.LessOrEqual(t, int64(most), kinds*crowd)
+				kinds := 4 * d.levelCount.Load() // a level's bucket divides no more than four times over
+				assert.LessOrEqual(t, int64(most), kinds*maxBucketLen)
 			})
 		}
 	}
@@ -232,24 +234,24 @@ func TestSplitsAreUsedAgain(t *testing.T) {
 		}
 	}
 	assert.LessOrEqual(t, len(d.counts), 2*most, "buckets ever made")
-	assert.NotEmpty(t, d.spare)
-	for _, s := range d.spare {
-		assert.True(t, s.alone && s.queued == 0)
+	assert.NotEmpty(t, d.freeSubWheels)
+	for _, s := range d.freeSubWheels {
+		assert.True(t, s.detached && s.queued == 0)
 	}
 }
 
 // A bucket and its first part are due at the same tick, and come in any order.
 func TestASplitInUseIsNotUsedAgain(t *testing.T) {
 	d := drive(64)
-	s := d.newSplit()
+	s := d.newSubWheel()
 	d.retire(s)
-	assert.Empty(t, d.spare, "its bucket may fill it yet")
-	s.alone, s.queued = true, 1
+	assert.Empty(t, d.freeSubWheels, "its bucket may fill it yet")
+	s.detached, s.queued = true, 1
 	d.retire(s)
-	assert.Empty(t, d.spare, "one of its parts waits yet")
+	assert.Empty(t, d.freeSubWheels, "one of its buckets waits yet")
 	s.queued = 0
 	d.retire(s)
-	assert.Equal(t, []*split{s}, d.spare)
+	assert.Equal(t, []*subWheel{s}, d.freeSubWheels)
 }
 
 func TestABucketThatWasEmptiedCountsNothing(t *testing.T) {
@@ -260,22 +262,22 @@ func TestABucketThatWasEmptiedCountsNothing(t *testing.T) {
 		d.remove(d.add(tick))
 		assert.Equal(t, 1, d.step(t, tick))
 		d.remove(d.add(tick + 8))
-		assert.Equal(t, int64(math.MaxInt64), d.Next(), "nobody is in it")
+		assert.Equal(t, int64(math.MaxInt64), d.Next(), "it is empty")
 	}
 	for _, n := range d.counts {
 		assert.Zero(t, n)
 	}
 }
 
-func TestAllYieldsWhatIsFiled(t *testing.T) {
+func TestAllYieldsWhatWasAdded(t *testing.T) {
 	d := drive(3)
-	d.crowd = 2
+	d.maxBucketLen = 2
 	for i := range int64(500) {
 		d.add(1 + i*i)
 	}
 	d.advance(t, 1000)
 	seen := make(map[*engine.Timeout]bool)
-	d.All(func(timeout *engine.Timeout) bool {
+	d.Held().All(func(timeout *engine.Timeout) bool {
 		assert.False(t, seen[timeout], "yielded twice")
 		assert.Contains(t, d.due, timeout)
 		seen[timeout] = true
@@ -290,5 +292,23 @@ func TestUnusedWheelIsSmall(t *testing.T) {
 	d.MoveTo(5)
 	assert.Empty(t, d.Expire(nil))
 	assert.Empty(t, d.counts, "no buckets yet")
-	assert.Equal(t, int64(1), d.height.Load())
+	assert.Equal(t, int64(1), d.levelCount.Load())
+}
+
+func TestBucketIsTheOneThatAddTakesAndNothingIsMade(t *testing.T) {
+	w := newWheel(4, new(atomic.Int64))
+	w.maxBucketLen = 2
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		tick := 1 + r.Int64N(600)
+		made := len(w.counts)
+		i, found := w.Bucket(tick)
+		require.Len(t, w.counts, made)
+		before := slices.Clone(w.counts)
+		w.Add(new(engine.Timeout), tick)
+		if found && len(w.counts) == made {
+			before[i]++
+			require.Equal(t, before, w.counts)
+		}
+	}
 }

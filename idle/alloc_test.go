@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/idle"
 )
 
-func TestATouchAllocatesNothing(t *testing.T) {
+func TestTouchAllocatesNothing(t *testing.T) {
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	w := r.Watch(newThing())
 	client, server := tcpPair(t)
@@ -27,11 +27,16 @@ func TestATouchAllocatesNothing(t *testing.T) {
 	}))
 }
 
-func TestAWatchIsOneAllocation(t *testing.T) {
+func TestWatchIsOneAllocation(t *testing.T) {
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	c := newThing()
 	r.Watch(c)
 	assert.LessOrEqual(t, testing.AllocsPerRun(10_000, func() { r.Watch(c) }), 1.1)
+}
+
+func TestHoldMakesTwoAllocations(t *testing.T) {
+	w := newReaper(t, newTimer(t, second), time.Hour).Watch(newThing())
+	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { w.Hold()() }), 2.0)
 }
 
 func TestSizes(t *testing.T) {
@@ -42,5 +47,5 @@ func TestSizes(t *testing.T) {
 	assert.LessOrEqual(t, int(idle.SizeOfTCP), 96, "a size class of the allocator")
 	assert.GreaterOrEqual(t, int(idle.GapInShard), 128, "two cache lines")
 	assert.GreaterOrEqual(t, int(idle.GapToNext), 128, "two cache lines")
-	assert.LessOrEqual(t, int(idle.SizeOfCohort), 576, "a size class of the allocator")
+	assert.LessOrEqual(t, int(idle.SizeOfGroup), 576, "a size class of the allocator")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
-// can tells which methods beyond net.Conn a connection has.
+// can returns which methods beyond net.Conn a connection has.
 func can(c any) map[string]bool {
 	_, raw := c.(syscall.Conn)
 	_, closesRead := c.(interface{ CloseRead() error })
@@ -28,7 +28,7 @@ func can(c any) map[string]bool {
 		"ReadFrom": readsFrom, "WriteTo": writesTo}
 }
 
-func TestAWrapperCanDoWhatItsConnectionCan(t *testing.T) {
+func TestWrapperHasTheMethodsOfItsConnection(t *testing.T) {
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	near, _ := pipe(t)
 	for _, c := range []net.Conn{
@@ -42,8 +42,7 @@ func TestAWrapperCanDoWhatItsConnectionCan(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatIsNotOpenIsTheirError, as it is without a wrapper.
-func TestAConnectionThatIsNotOpenIsTheirError(t *testing.T) {
+func TestUnopenedConnectionReturnsItsOwnError(t *testing.T) {
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
@@ -59,12 +58,12 @@ func TestAConnectionThatIsNotOpenIsTheirError(t *testing.T) {
 	}
 }
 
-// onlyReadsFrom can read from others, and nothing that goes with it.
+// onlyReadsFrom has ReadFrom, without the methods that usually come with it.
 type onlyReadsFrom struct{ net.Conn }
 
 func (onlyReadsFrom) ReadFrom(io.Reader) (int64, error) { return 0, nil }
 
-func TestAWrapperNeverOffersMore(t *testing.T) {
+func TestWrapperHasNoOtherMethods(t *testing.T) {
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	near, _ := pipe(t)
 	has := can(onlyReadsFrom{near})
@@ -73,7 +72,7 @@ func TestAWrapperNeverOffersMore(t *testing.T) {
 	}
 }
 
-func TestAReadInProgressIsInterrupted(t *testing.T) {
+func TestCloseInterruptsARead(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
@@ -87,13 +86,13 @@ func TestAReadInProgressIsInterrupted(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(start), 11*second)
 		_, err = c.Write([]byte("x"))
 		assert.ErrorIs(t, err, idle.ErrIdle)
-		assert.NoError(t, c.Close(), "a pipe closes twice without a word")
+		assert.NoError(t, c.Close(), "a pipe may be closed twice")
 		assert.ErrorIs(t, idle.WatchOf(c).Err(), idle.ErrIdle)
 		assert.Zero(t, timer.Pending())
 	})
 }
 
-func TestErrorsOfATCPConnectionKeepTheirKind(t *testing.T) {
+func TestErrorsOfAClosedTCPConnection(t *testing.T) {
 	r := newReaper(t, newTimer(t, time.Millisecond), 5*time.Millisecond)
 	client, server := tcpPair(t)
 	defer client.Close()
@@ -112,7 +111,7 @@ func TestErrorsOfATCPConnectionKeepTheirKind(t *testing.T) {
 	assert.ErrorIs(t, c.Close(), idle.ErrIdle)
 }
 
-func TestWhatCounts(t *testing.T) {
+func TestActivity(t *testing.T) {
 	for _, c := range []struct {
 		activity     idle.Activity
 		reads, kills bool
@@ -122,7 +121,7 @@ func TestWhatCounts(t *testing.T) {
 		{idle.Reads | idle.Writes, true, false}, {idle.Reads | idle.Writes, false, false},
 	} {
 		timertest.Bubble(t, func(t *testing.T) {
-			r := newReaper(t, newTimer(t, second), 10*second, idle.WithActivity(c.activity))
+			r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{Activity: c.activity})
 			near, far := pipe(t)
 			wrapped := r.Wrap(near)
 			from, to := net.Conn(far), wrapped
@@ -145,9 +144,9 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
-func TestAByteNowAndThenKeepsAlive(t *testing.T) {
+func TestOccasionalBytesKeepAConnection(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) { // slow loris
-		r := newReaper(t, newTimer(t, second), 10*second, idle.WithActivity(idle.Reads))
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{Activity: idle.Reads})
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
 		go func() {
@@ -164,9 +163,9 @@ func TestAByteNowAndThenKeepsAlive(t *testing.T) {
 	})
 }
 
-func TestSlowLorisDiesOfAge(t *testing.T) {
+func TestMaxAgeEndsASlowLoris(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
-		r := newReaper(t, newTimer(t, second), 10*second, idle.WithMaxAge(time.Minute))
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{MaxAge: time.Minute})
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
 		go func() {
@@ -183,7 +182,7 @@ func TestSlowLorisDiesOfAge(t *testing.T) {
 	})
 }
 
-func TestDeadlinesStayTheConnectionsOwn(t *testing.T) {
+func TestDeadlinesAreTheConnectionsOwn(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, _ := pipe(t)
@@ -200,7 +199,7 @@ func TestDeadlinesStayTheConnectionsOwn(t *testing.T) {
 	})
 }
 
-func TestAReadThatBringsNothingDoesNotCount(t *testing.T) {
+func TestReadWithoutBytesIsNotActivity(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, _ := pipe(t)
@@ -220,7 +219,7 @@ type ended struct{ net.Conn }
 
 func (ended) Read([]byte) (int, error) { return 0, io.EOF }
 
-func TestAnEndOfFileStaysWhatItIsAlsoAfterTheEnd(t *testing.T) {
+func TestEndOfFileIsNotWrapped(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, _ := pipe(t)
@@ -232,7 +231,7 @@ func TestAnEndOfFileStaysWhatItIsAlsoAfterTheEnd(t *testing.T) {
 	})
 }
 
-func TestClosingByHandReleasesAtOnce(t *testing.T) {
+func TestCloseByTheUserEndsTheWatch(t *testing.T) {
 	timer := newTimer(t, second)
 	r := newReaper(t, timer, time.Hour)
 	client, server := tcpPair(t)
@@ -248,7 +247,7 @@ func TestClosingByHandReleasesAtOnce(t *testing.T) {
 	assert.NotErrorIs(t, err, idle.ErrIdle)
 }
 
-func TestAHalfClosedConnectionIsStillWatched(t *testing.T) {
+func TestHalfClosedConnectionIsWatched(t *testing.T) {
 	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
@@ -269,21 +268,21 @@ func TestAHalfClosedConnectionIsStillWatched(t *testing.T) {
 	assert.ErrorIs(t, err, idle.ErrIdle)
 }
 
-func TestAPeerThatClosedItsSideIsIdle(t *testing.T) {
+func TestPeerThatClosedItsSideIsIdle(t *testing.T) {
 	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
 	c := r.Wrap(server)
 	require.NoError(t, client.(*net.TCPConn).CloseWrite())
 	_, err := c.Read(make([]byte, 1))
-	assert.Equal(t, io.EOF, err, "an end of file stays what it is")
+	assert.Equal(t, io.EOF, err, "io.EOF is not wrapped")
 	idle.WatchOf(c).SetTimeout(20 * time.Millisecond)
 	eventually(t, func() bool { return errors.Is(idle.WatchOf(c).Err(), idle.ErrIdle) })
 	_, err = client.Read(make([]byte, 1))
 	assert.Equal(t, io.EOF, err, "closed")
 }
 
-func TestTheRawConnectionAndCloseRead(t *testing.T) {
+func TestRawConnectionAndCloseRead(t *testing.T) {
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
@@ -314,7 +313,7 @@ func TestDatagramsKeepTheirBoundaries(t *testing.T) {
 	timer := newTimer(t, second)
 	timer.Stop()                             // so that it is not closed
 	r := newReaper(t, timer, 10*time.Second, // a piece would be shorter than the datagram
-		idle.WithErrorHandler(func(error) {}))
+		&idle.Options{ErrorHandler: func(error) {}})
 	l, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	defer l.Close()

@@ -1,63 +1,92 @@
-// Package idle closes network connections, and other things, that went quiet.
-// It needs a timer of package hwt, and next to nothing per read.
+// Package idle closes network connections that have been silent for too long.
 //
-// The usual way is a deadline set before each read, which costs a fifth of a
-// microsecond and a lock. Here a read costs a touch, which is a reading of the
-// clock and one compare-and-swap, 40 ns; the reaper looks at a connection only
-// when it may have become idle.
+//	reaper, err := idle.NewReaper(timer, time.Minute, nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer reaper.Close()
+//	return server.Serve(reaper.Listener(listener))
 //
-//	reaper, err := idle.NewReaper(timer, time.Minute)
-//	...
-//	server.Serve(reaper.Listener(listener))
+// Use it in servers and proxies with many connections. The usual way, a call of
+// SetReadDeadline before each read, takes a lock and resets a timer each time.
+// Here a read only notes the time, with one compare-and-swap, and all
+// connections share a few timeouts of an [hwt.Timer]. For a limit on one single
+// read or write, use a deadline: the two work side by side.
 //
-// # What counts
+// [Reaper.Listener] and [Reaper.Wrap] watch connections. [Reaper.Watch] watches
+// anything else that has a Close method, such as a session, and its user calls
+// [Watch.Touch].
 //
-// A read or write of a wrapped connection counts when it has moved at least a
-// byte; WithActivity chooses which of the two. Waiting in Read is not activity,
-// so a handler that works for longer than the timeout without a byte should
-// touch its connection's watch, found by WatchOf, or give it a longer timeout;
-// and touch it before it takes that timeout back.
-// For anything but connections, Reaper.Watch returns a Watch to be touched.
+// # Activity
 //
-// A long write to a stream is done in pieces, and so is a transfer by io.Copy in
-// the kernel, by splice or sendfile; each piece counts. A transfer is idle only
-// if the socket takes less than 1 KiB/s, or less than 4 KiB in the whole timeout.
-// A transfer from a connection takes what has arrived, so there a byte counts.
+// A read or write of a wrapped connection is activity if it moves at least one
+// byte; [Options.Activity] selects which of the two count. Waiting in Read is
+// not activity. A handler that works longer than the timeout without moving a
+// byte must hold its connection: see [WatchOf] and [Watch.Hold]. For servers of
+// net/http, package idlehttp does so.
 //
-// A socket takes nothing while its send buffer is full, and a full one takes more
-// only when a third of it is free, as with a write deadline. On Linux it may grow
-// to 4 MB: a peer so slow that it does not take a third of that in the timeout is
-// closed, unless SetWriteBuffer makes the buffer smaller.
+// A long write to a stream is split into pieces of 4 to 64 KiB, and so are the
+// transfers of io.Copy; each piece counts. A transfer is idle only if the peer
+// takes less than 1 KiB/s, or less than 4 KiB in the whole timeout. A transfer
+// from a connection moves what has arrived there, so one byte counts.
 //
-// These leave the kernel, and are read and written instead: what goes to a Unix
-// connection; what goes from a wrapped Unix connection to anything but a wrapped
-// TCP connection; and io.CopyN from a wrapped connection to a file, or to a TCP
-// connection that is not wrapped, which do not ask the wrapper.
+// A full send buffer accepts bytes again when a third of it is free. On Linux
+// it may grow to 4 MB. A peer that does not take a third of that in the timeout
+// is closed, as with a write deadline; SetWriteBuffer makes the buffer smaller.
 //
-// # What is promised
+// # Guarantees
 //
-// Nothing is closed earlier than its idle timeout after its latest activity, nor
-// later than one tick of the timer more. A touch and the end race for one atomic
-// word: either the touch came first and the connection stays, or the end did and
-// the connection is closed.
+// Nothing is closed before its timeout after its latest activity, nor later than
+// one tick of the timer after that. A touch and the end race for one atomic word:
+// if the touch wins, the connection stays, and otherwise it is closed.
 //
-// Closes, and the callback of WithOnIdle, never run on the timer's worker, since
-// a close may block: for a linger time, for TLS's farewell to a peer that does
-// not read. They run on goroutines of their own, 256 at most, which exist only
-// while there is something to close. One that hangs holds up no other.
+// Closes and [Options.OnIdle] never run on the timer's worker, because a close
+// may block: for a linger time, or because the TLS close_notify waits for a peer
+// that does not read. They run on up to 256 goroutines, which exist only while
+// there is something to close. A close that hangs delays no other until 256 hang.
 //
-// # Which timer
+// Once the timer is stopped, nothing is closed. While it is at its limit of
+// pending timeouts, the reaper uses Go's own timers instead.
 //
-// A wheel with a coarse tick: one of a second, for timeouts from ten seconds to
-// hours.
+// # Wrapped connections
 //
-//	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Second))
+// A wrapped connection has the methods SyscallConn, CloseRead, CloseWrite,
+// ReadFrom and WriteTo if the connection itself has them. Its method NetConn
+// returns the connection itself, for SetNoDelay and all other methods; reads and
+// writes of that are not activity:
 //
-// A watch is 64 bytes and a wrapped connection's 96, and each about 10 bytes more
-// for its share of a timeout: watches share them, 64 to one, at no loss of
-// precision. A million connections that are touched every other second, with a
-// timeout of ten seconds, keep a wheel busy for about 3 ms a second.
+//	if w, ok := conn.(interface{ NetConn() net.Conn }); ok {
+//		w.NetConn().(*net.TCPConn).SetNoDelay(false)
+//	}
 //
-// If the timer is stopped, nothing is closed any more. Its limit of pending
-// timeouts, if it has one, is no obstacle: see Reaper.Wrap.
+// Once the reaper has closed a connection, its methods return errors that are
+// [ErrIdle], [ErrTooOld] or [ErrCloseAll] by errors.Is, and also the connection's
+// own, such as net.ErrClosed. They are not timeouts in the sense of [net.Error]:
+// Timeout reports false, since a closed connection is of no more use.
+//
+// For TLS, wrap the TCP connection and put the *tls.Conn over it.
+//
+// Of packet connections, such as UDP, wrap only connected ones, which net.Dial
+// returns: a wrapped connection is a [net.Conn] and not a [net.PacketConn]. For
+// an unconnected socket use [Reaper.Watch].
+//
+// The method WriteTo of [net.Buffers] writes the buffers to a wrapped connection
+// one by one, because package net combines them for its own types only. Use
+// [WriteBuffers].
+//
+// io.Copy between TCP connections, or from a file or a Unix connection to a TCP
+// connection, stays in the kernel. These copies stay there without a wrapper, but
+// not with it: to a Unix connection; from a wrapped Unix connection to anything
+// but a wrapped TCP connection; and io.CopyN from a wrapped connection to a file,
+// or to a TCP connection that is not wrapped.
+//
+// # Timer and memory
+//
+// Use a wheel with a coarse tick, such as a second for timeouts from ten seconds
+// to hours:
+//
+//	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Second})
+//
+// A watch takes 64 bytes and a wrapped connection 96. Up to 64 watches share a
+// timeout, at no loss of precision, which adds about 10 bytes for each.
 package idle

@@ -1,7 +1,7 @@
 package idle_test
 
 import (
-	"context"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +15,12 @@ import (
 )
 
 func Example() {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond)) // a second, usually
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond}) // usually a second
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer timer.Stop()
-	reaper, err := idle.NewReaper(timer, 50*time.Millisecond)
+	reaper, err := idle.NewReaper(timer, 50*time.Millisecond, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -29,21 +29,20 @@ func Example() {
 	near, far := net.Pipe()
 	defer far.Close()
 	conn := reaper.Wrap(near)
-	_, err = conn.Read(make([]byte, 1)) // nobody writes
+	_, err = conn.Read(make([]byte, 1)) // the other side does not write
 	fmt.Println(errors.Is(err, idle.ErrIdle))
 	// Output: true
 }
 
 func ExampleReaper_Listener() {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Second))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Second})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer timer.Stop()
-	reaper, err := idle.NewReaper(timer, time.Minute, idle.WithMaxAge(24*time.Hour),
-		idle.WithOnIdle(func(e idle.Event) {
-			log.Printf("%v after %v: %v", e.What.(net.Conn).RemoteAddr(), e.Idle, e.Reason)
-		}))
+	reaper, err := idle.NewReaper(timer, time.Minute, &idle.Options{MaxAge: 24 * time.Hour, OnIdle: func(e idle.Event) {
+		log.Printf("%v after %v: %v", e.Closer.(net.Conn).RemoteAddr(), e.Idle, e.Reason)
+	}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -67,35 +66,48 @@ func ExampleReaper_Listener() {
 	// Output: 404 Not Found
 }
 
-// A handler that works for long without a byte keeps its connection.
+// A hijacked connection may be silent for longer than the others.
 func ExampleWatchOf() {
-	type key struct{}
-	server := &http.Server{
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, key{}, idle.WatchOf(c))
-		},
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-			watch := q.Context().Value(key{}).(*idle.Watch)
+	http.HandleFunc("/events", func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		defer conn.Close()
+		if watch := idle.WatchOf(conn); watch != nil {
 			watch.SetTimeout(time.Hour)
-			defer func() {
-				watch.Touch()       // the answer is not sent yet
-				watch.SetTimeout(0) // the reaper's again
-			}()
-			io.WriteString(w, "a long report")
-		}),
+		}
+		// Speak the other protocol.
+	})
+}
+
+// A server of a protocol of its own holds a connection while it works for it.
+func ExampleWatch_Hold() {
+	serve := func(conn net.Conn, answer func(question string) string) error { // conn: from a reaper's listener
+		watch := idle.WatchOf(conn)
+		for questions := bufio.NewScanner(conn); questions.Scan(); {
+			release := watch.Hold()
+			text := answer(questions.Text()) // may take longer than the idle timeout
+			release()
+			if _, err := fmt.Fprintln(conn, text); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	_ = server
+	_ = serve
 }
 
 func ExampleReaper_Watch() {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer timer.Stop()
 	closed := make(chan struct{})
 	reaper, err := idle.NewReaper(timer, 30*time.Millisecond,
-		idle.WithOnIdle(func(idle.Event) { close(closed) }))
+		&idle.Options{OnIdle: func(idle.Event) { close(closed) }})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,30 +5,30 @@ import (
 	"unsafe"
 )
 
-// What tests see of the insides.
+// What tests see of the inside.
 const (
-	SizeOfWatch  = unsafe.Sizeof(Watch{})
-	SizeOfTCP    = unsafe.Sizeof(tcpConn{})
-	SizeOfCohort = unsafe.Sizeof(cohort{})
+	SizeOfWatch = unsafe.Sizeof(Watch{})
+	SizeOfTCP   = unsafe.Sizeof(tcpConn{})
+	SizeOfGroup = unsafe.Sizeof(group{})
 
-	// What a touch reads and what others write are that far apart, within a
+	// The distance between what a touch reads and what others write, within a
 	// shard and to the next one.
 	GapInShard = unsafe.Offsetof(shard{}.mu) - unsafe.Offsetof(shard{}.start) - unsafe.Sizeof(shard{}.start)
 	GapToNext  = unsafe.Sizeof(shard{}) - unsafe.Offsetof(shard{}.counts) - unsafe.Sizeof(shard{}.counts)
 )
 
-// Backlog returns how many victims a reaper's queue holds, done or not.
+// Backlog returns the length of the close pool's queue, including what is done.
 func Backlog(r *Reaper) int {
-	r.closers.mu.Lock()
-	defer r.closers.mu.Unlock()
-	return len(r.closers.queue)
+	r.closePool.mu.Lock()
+	defer r.closePool.mu.Unlock()
+	return len(r.closePool.queue)
 }
 
-// Latest returns when the latest activity of w was.
-func Latest(w *Watch) time.Time { return w.shard.start.Add(time.Duration(w.life.last())) }
+// Latest returns the time of the latest activity of w.
+func Latest(w *Watch) time.Time { return w.shard.start.Add(time.Duration(w.state.last())) }
 
-// Cohorts returns how many cohorts a reaper has.
-func Cohorts(r *Reaper) (n int) {
+// Groups returns how many groups a reaper has.
+func Groups(r *Reaper) (n int) {
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
@@ -38,24 +38,31 @@ func Cohorts(r *Reaper) (n int) {
 	return n
 }
 
-// IsStream tells whether what is written to c may go in pieces.
+// IsStream reports whether a write to c may go in pieces.
 var IsStream = isStream
 
-// Life lets tests drive the word of a watch by hand.
-type Life = life
-
-// LifeAt returns a life whose latest activity is last.
-func LifeAt(last int64) *Life {
-	l := &life{}
-	l.word.Store(last)
-	return l
+// Scan does the first half of a scan of w, and returns the second, which ends it.
+func Scan(w *Watch) (end func() bool) {
+	last := w.state.word.Load()
+	_, reason := w.deadline(last)
+	held := w.held()
+	return func() bool { return !held && w.state.end(last, reason) }
 }
 
-// TouchAt and those below are the steps that race.
-func (l *life) TouchAt(now int64)       { l.touch(now) }
-func (l *life) EndIdle(last int64) bool { return l.end(last, idled) }
-func (l *life) EndReleased() bool       { return l.endAny(released) }
-func (l *life) State() (last int64, idle, ended bool) {
-	h, ended := l.ended()
-	return l.last(), ended && h == idled, ended
+// State lets tests do the steps that race one by one.
+type State = state
+
+// StateAt returns the state of a watch whose latest activity is last.
+func StateAt(last int64) *State {
+	s := &state{}
+	s.word.Store(last)
+	return s
+}
+
+func (s *state) TouchAt(now int64)       { s.touch(now) }
+func (s *state) EndIdle(last int64) bool { return s.end(last, endIdle) }
+func (s *state) EndReleased() bool       { return s.endAny(endReleased) }
+func (s *state) Get() (last int64, idle, ended bool) {
+	reason, ended := s.ended()
+	return s.last(), ended && reason == endIdle, ended
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
-// modelled is a watch and what must become of it.
+// modelled is a watch, and what the model knows of it.
 type modelled struct {
 	thing    *thing
 	watch    *idle.Watch
 	last     time.Time
 	timeout  time.Duration
 	released bool
+	unhold   func() // nil if it is not held
 }
 
-// FuzzWatches runs a program of touches, releases, new timeouts and waits, and
-// compares what is closed, and when, with a model.
+// FuzzWatches runs a program of touches, releases, new timeouts, holds and waits, and
+// compares with a model what is closed, and when.
 func FuzzWatches(f *testing.F) {
 	f.Add(uint8(1), []byte{0, 0, 0, 1, 200, 2, 1, 3, 2, 1, 255, 4, 60, 1, 255})
 	f.Add(uint8(100), []byte{0, 1, 90, 2, 0, 1, 90, 2, 0, 1, 200, 0, 1, 255})
@@ -32,6 +33,9 @@ func FuzzWatches(f *testing.F) {
 			m := model{tick: time.Duration(tick%120+1) * time.Millisecond, timeout: timeout}
 			m.reaper = newReaper(t, newTimer(t, m.tick), timeout)
 			m.run(t, program[:min(len(program), 400)])
+			for _, w := range m.all {
+				w.toggleHold(false)
+			}
 			time.Sleep(time.Minute)
 			m.check(t)
 			require.Zero(t, conserved(t, m.reaper).Watched)
@@ -49,7 +53,7 @@ type model struct {
 func (m *model) run(t *testing.T, program []byte) {
 	for i := 0; i+1 < len(program); i += 2 {
 		operand := int(program[i+1])
-		switch op := program[i] % 5; {
+		switch op := program[i] % 6; {
 		case op == 0 || len(m.all) == 0:
 			for range operand%3*40 + 1 {
 				w := &modelled{thing: newThing(), last: time.Now(), timeout: m.timeout}
@@ -78,10 +82,26 @@ func (m *model) act(op byte, w *modelled, operand int) {
 		w.watch.Release()
 		w.released = true
 	case 4:
-		// A timeout made longer and then shorter again could come due in
-		// between: that is the model's lower bound only.
+		// The model has no timeout that becomes shorter: in between, the watch
+		// could have ended.
 		w.timeout = max(time.Duration(operand)*time.Millisecond, w.timeout)
 		w.watch.SetTimeout(w.timeout)
+	case 5:
+		w.toggleHold(w.unhold == nil)
+	}
+}
+
+// toggleHold begins a hold or releases it. Both are activity.
+func (w *modelled) toggleHold(hold bool) {
+	if hold == (w.unhold != nil) {
+		return
+	}
+	w.last = time.Now()
+	if hold {
+		w.unhold = w.watch.Hold()
+	} else {
+		w.unhold()
+		w.unhold = nil
 	}
 }
 
@@ -91,7 +111,7 @@ func (m *model) check(t *testing.T) {
 		deadline := w.last.Add(w.timeout).Sub(w.thing.start)
 		now := time.Since(w.thing.start)
 		switch {
-		case w.released || now < deadline:
+		case w.released || w.unhold != nil || now < deadline:
 			require.Empty(t, closes)
 		case now > deadline+m.tick:
 			require.Len(t, closes, 1)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Listener returns l with an Accept that wraps each connection as Wrap does. It
-// serves as the listener of an http.Server. For TLS wrap the TCP listener, and
-// put tls.NewListener, or http.Server.ServeTLS, over the result: so that HTTP/2
-// finds the *tls.Conn it looks for, and a close need not wait for the peer.
+// Listener returns l with an Accept that wraps each connection, as Wrap does. An
+// http.Server can serve it. For TLS, wrap the TCP listener, and put
+// tls.NewListener or http.Server.ServeTLS over the result: HTTP/2 needs the
+// *tls.Conn on the outside, and a close need not wait for the peer then.
 //
-// If l has them, the result has SyscallConn and SetDeadline. Closing it closes
-// l and no connection.
+// The result has SyscallConn and SetDeadline if l has both. To close it closes l
+// and no connection.
 func (r *Reaper) Listener(l net.Listener) net.Listener {
 	own := listener{l, r}
 	if s, ok := l.(socketListener); ok {
@@ -26,7 +26,7 @@ type listener struct {
 	reaper *Reaper
 }
 
-// Accept waits for the next connection and returns it, watched.
+// Accept waits for the next connection and returns it, wrapped.
 func (l *listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -35,7 +35,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return l.reaper.Wrap(c), nil
 }
 
-// socketListener is what the listeners of package net can do besides.
+// socketListener is what the listeners of package net have beyond net.Listener.
 type socketListener interface {
 	syscall.Conn
 	SetDeadline(time.Time) error

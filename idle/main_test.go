@@ -19,35 +19,31 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine is what tests need of a timer.
-type engine interface {
-	hwt.Timer
-	Pending() int64
-}
-
 // newTimer returns a wheel that is stopped when the test ends.
-func newTimer(t testing.TB, tick time.Duration, options ...hashedwheel.Option) engine {
-	timer, err := hashedwheel.New(append(options, hashedwheel.WithTickDuration(tick))...)
+func newTimer(t testing.TB, tick time.Duration, options ...hashedwheel.Options) hwt.Engine {
+	o := append(options, hashedwheel.Options{})[0]
+	o.TickDuration = tick
+	timer, err := hashedwheel.New(&o)
 	require.NoError(t, err)
 	t.Cleanup(func() { timer.Stop() })
 	return timer
 }
 
-func newRuntimeTimer(t testing.TB) engine {
-	timer, err := runtimetimer.New()
+func newRuntimeTimer(t testing.TB) hwt.Engine {
+	timer, err := runtimetimer.New(nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { timer.Stop() })
 	return timer
 }
 
-func newHierarchical(t testing.TB, tick time.Duration) engine {
-	timer, err := hierarchical.New(hierarchical.WithTickDuration(tick))
+func newHierarchical(t testing.TB, tick time.Duration) hwt.Engine {
+	timer, err := hierarchical.New(&hierarchical.Options{TickDuration: tick})
 	require.NoError(t, err)
 	t.Cleanup(func() { timer.Stop() })
 	return timer
 }
 
-// thing is something to watch that remembers when it was closed.
+// thing is something to watch that notes when it is closed.
 type thing struct {
 	start    time.Time
 	mu       sync.Mutex
@@ -71,7 +67,7 @@ func (c *thing) closes() []time.Duration {
 
 func (c *thing) isClosed() bool { return len(c.closes()) > 0 }
 
-// events collects what WithOnIdle tells.
+// events collects the events of OnIdle.
 type events struct {
 	mu  sync.Mutex
 	all []idle.Event // Guarded by mu.
@@ -117,15 +113,15 @@ func pipe(t testing.TB) (near, far net.Conn) {
 	return near, far
 }
 
-// eventually waits until the condition holds, on the real clock: as long as a loaded
-// machine may need.
+// eventually waits on the real clock until the condition holds, for as long as a
+// loaded machine may need.
 func eventually(t testing.TB, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, 20*time.Second, 2*time.Millisecond)
 }
 
-// countsSince waits until there was activity on c since then. Unlike a connection
-// that outlives its timeout it does not ask how fast this machine is.
+// countsSince waits until there was activity on c since then. It does not depend on
+// the speed of the machine, as a connection that outlives its timeout would.
 func countsSince(t testing.TB, then time.Time, c net.Conn) {
 	t.Helper()
 	eventually(t, func() bool { return !idle.Latest(idle.WatchOf(c)).Before(then) })
@@ -136,11 +132,11 @@ func conserved(t testing.TB, r *idle.Reaper) idle.Stats {
 	t.Helper()
 	s := r.Stats()
 	require.GreaterOrEqual(t, s.Watched, int64(0))
-	require.Equal(t, s.Accepted, s.Watched+s.Idle+s.TooOld+s.Released+s.Dismissed)
+	require.Equal(t, s.Accepted, s.Watched+s.Idle+s.TooOld+s.Released+s.Dropped)
 	return s
 }
 
-// drain reads until the end, and returns how much there was.
+// drain reads until the end and returns the number of bytes.
 func drain(r io.Reader) int64 {
 	n, _ := io.Copy(io.Discard, r)
 	return n

@@ -1,122 +1,98 @@
 package idle
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/settings"
 )
 
-// Activity says which operations of a wrapped connection count.
+// Options are the settings of a [Reaper]. The zero value of each field is its
+// default.
+type Options struct {
+	// Activity selects the operations of a wrapped connection that are activity:
+	// Reads, Writes or both. 0 is the default, both. With Reads alone, a peer that
+	// only receives is closed.
+	Activity Activity
+
+	// MaxAge is the age at which a connection or other thing is closed, even if it
+	// is active or held: no earlier, and at most one tick later. 0, the default,
+	// means no limit. It must not be negative.
+	MaxAge time.Duration
+
+	// TimeoutOf returns the idle timeout of a connection given to Wrap, or of what
+	// Watch was given. 0 or less means that of the reaper, as does a nil function,
+	// the default. See also [Watch.SetTimeout].
+	TimeoutOf func(c io.Closer) time.Duration
+
+	// OnIdle is called before something is closed for being idle or too old, which
+	// a touch can no longer prevent. It runs on the goroutine that closes, and
+	// concurrently with other calls of it. If it panics or ends its goroutine,
+	// that is reported, and the close follows. nil, the default, means no call.
+	OnIdle func(Event)
+
+	// CloseAll makes Reaper.Close close everything that is watched, and what is
+	// given to the reaper afterwards. By default it stays open.
+	CloseAll bool
+
+	// ErrorHandler is called with
+	//
+	//   - a *[hwt.PanicError] or [hwt.ErrGoexit] for an OnIdle or a Close that
+	//     panics or ends its goroutine,
+	//   - the errors that Close returns, except net.ErrClosed,
+	//   - [hwt.ErrTooManyPending], when one of Go's own timers replaces a timeout,
+	//   - the other errors of the timer, such as [hwt.ErrStopped], and
+	//     [ErrClosed], when something is not watched,
+	//
+	// all of them wrapped. It must not block, because it may run on the timer's
+	// worker or in Wrap, and it must be safe for concurrent use. nil is the
+	// default: each of the first kind is logged, none of the second, and of the
+	// others only the first.
+	ErrorHandler func(error)
+
+	// Logger receives what is logged if there is no ErrorHandler, or it does not
+	// return. nil is the default: slog.Default at the time of NewReaper.
+	Logger *slog.Logger
+}
+
+// Activity is a set of operations of a wrapped connection.
 type Activity uint8
 
-// The kinds of activity.
+// The operations that can be activity.
 const (
-	Reads  Activity = 1 << iota // reads that brought at least a byte
-	Writes                      // writes that took at least a byte
+	Reads  Activity = 1 << iota // reads that return at least one byte
+	Writes                      // writes that take at least one byte
 )
 
-// Option is a setting of NewReaper.
-type Option func(*config) error
-
-type config struct {
-	activity  Activity
-	onIdle    func(Event)
-	onError   func(error)
-	timeoutOf func(io.Closer) time.Duration
-	maxAge    time.Duration
-	closeAll  bool
-	logger    *slog.Logger
+// Event is the argument of [Options.OnIdle].
+type Event struct {
+	Closer  io.Closer     // what will be closed: the connection as Wrap returned it, or the argument of Watch
+	Reason  error         // ErrIdle or ErrTooOld
+	Idle    time.Duration // since the latest activity
+	Age     time.Duration // since Wrap, Accept or Watch
+	Timeout time.Duration // the idle timeout; Idle - Timeout is how late the reaper is
 }
 
-// WithActivity sets which operations of a wrapped connection count as activity:
-// Reads, Writes, or both, Reads|Writes, which is the default. With Reads alone a
-// peer that takes what it is sent and never says anything is closed.
-func WithActivity(a Activity) Option {
-	return func(c *config) error {
-		if a == 0 || a&^(Reads|Writes) != 0 {
-			return fmt.Errorf("idle: WithActivity: %d (expected: Reads, Writes or Reads|Writes)", a)
-		}
-		c.activity = a
-		return nil
+// complete returns the options with the defaults filled in, or an error.
+func complete(options *Options) (o Options, err error) {
+	if options != nil {
+		o = *options
 	}
-}
-
-// WithOnIdle calls f before something is closed for being idle or too old. It
-// is then too late for a touch. f runs where the close will: not on the timer's
-// worker, and several calls may run at the same time. If it panics or ends its
-// goroutine, that is reported, and the close follows all the same.
-func WithOnIdle(f func(Event)) Option {
-	return func(c *config) error {
-		if f == nil {
-			return errors.New("idle: WithOnIdle: nil (expected: a function)")
-		}
-		c.onIdle = f
-		return nil
+	if o.Activity&^(Reads|Writes) != 0 {
+		return o, settings.Refuse("idle", "Activity", o.Activity, "0 for the default, Reads, Writes or Reads|Writes")
 	}
-}
-
-// WithTimeoutOf calls f for each connection given to Wrap and each thing given
-// to Watch, for its own idle timeout. Zero or less means the reaper's. See also
-// Watch.SetTimeout.
-func WithTimeoutOf(f func(what io.Closer) time.Duration) Option {
-	return func(c *config) error {
-		if f == nil {
-			return errors.New("idle: WithTimeoutOf: nil (expected: a function)")
-		}
-		c.timeoutOf = f
-		return nil
+	if o.MaxAge < 0 {
+		return o, settings.Refuse("idle", "MaxAge", o.MaxAge, "0 for no limit, or a positive duration")
 	}
-}
-
-// WithMaxAge closes everything that is older than d, however busy: no earlier,
-// and no later than one tick more. Its reads then return ErrTooOld. By default
-// there is no such limit. d must be positive.
-func WithMaxAge(d time.Duration) Option {
-	return func(c *config) error {
-		if d <= 0 {
-			return fmt.Errorf("idle: WithMaxAge: %v (expected: > 0)", d)
-		}
-		c.maxAge = d
-		return nil
+	if o.Activity == 0 {
+		o.Activity = Reads | Writes
 	}
-}
-
-// WithCloseAll makes Reaper.Close close everything that is watched, and what is
-// given to the reaper later. The default is to let go of it, open.
-func WithCloseAll() Option {
-	return func(c *config) error {
-		c.closeAll = true
-		return nil
+	if o.MaxAge == 0 {
+		o.MaxAge = never
 	}
-}
-
-// WithErrorHandler calls f with a *hwt.PanicError, wrapped, for a callback or a
-// Close that panics, with the errors that Close returns but for net.ErrClosed,
-// and with those of the timer when it refuses a timeout: hwt.ErrTooManyPending
-// means that one of Go's own timers stands in, any other, such as hwt.ErrStopped,
-// that something is not watched any more. f must not block: it may run on the
-// timer's worker, or in Wrap. The default logs panics, and the first refusal.
-func WithErrorHandler(f func(error)) Option {
-	return func(c *config) error {
-		if f == nil {
-			return errors.New("idle: WithErrorHandler: nil (expected: a function)")
-		}
-		c.onError = f
-		return nil
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
-}
-
-func newConfig(options []Option) (config, error) {
-	c := config{activity: Reads | Writes, maxAge: never, logger: slog.Default()}
-	for i, option := range options {
-		if option == nil {
-			return c, fmt.Errorf("idle: NewReaper: option %d is nil (expected: a With function's result)", i)
-		}
-		if err := option(&c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return o, nil
 }

@@ -2,38 +2,44 @@ package idle
 
 import (
 	"io"
+	"net"
+	"os"
 	"syscall"
 	"unsafe"
 )
 
-// readiness tells how many bytes have arrived at a socket.
+// readiness knows how many bytes have arrived at a socket.
 type readiness struct {
+	conn  net.Conn
 	raw   syscall.RawConn
 	first [1]byte
 	n     int64
 	err   error
 }
 
-// newReadiness returns nil if r is no stream socket.
+// newReadiness returns nil if r is not a stream socket.
 func newReadiness(r io.Reader) *readiness {
-	if raw := rawOf(r); raw != nil {
-		return &readiness{raw: raw}
+	if conn, raw := streamSocket(r); raw != nil {
+		return &readiness{conn: conn, raw: raw}
 	}
 	return nil
 }
 
-// wait waits until something has arrived, in the way a read does, and returns
-// how much. It returns 0 at the end of the stream.
+// wait waits until something has arrived, as a read does, and returns how much. It
+// returns 0 at the end of the stream.
 func (r *readiness) wait() (int64, error) {
 	r.n, r.err = 0, nil
 	if err := r.raw.Read(r.look); err != nil {
 		return 0, err
 	}
-	return r.n, r.err
+	if r.err != nil {
+		return 0, r.opError()
+	}
+	return r.n, nil
 }
 
-// look is called when fd may have become readable. It returns false if it has
-// to be called again.
+// look is called when fd may have become readable. It returns false to be called
+// again.
 func (r *readiness) look(fd uintptr) bool {
 	n, _, err := syscall.Recvfrom(int(fd), r.first[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	switch {
@@ -52,4 +58,11 @@ func (r *readiness) look(fd uintptr) bool {
 		r.n = int64(arrived)
 	}
 	return true
+}
+
+// opError returns r.err in the form in which a read of the connection does.
+func (r *readiness) opError() error {
+	local := r.conn.LocalAddr()
+	return &net.OpError{Op: "read", Net: local.Network(), Source: local, Addr: r.conn.RemoteAddr(),
+		Err: os.NewSyscallError("recvfrom", r.err)}
 }

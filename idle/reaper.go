@@ -4,92 +4,53 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"math/rand/v2"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/isnil"
+	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/striping"
+	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
 // maxShards bounds the shards of a reaper.
 const maxShards = 64
 
-// Reaper closes what went quiet. Make one with NewReaper; all methods are safe
-// for concurrent use.
+// Reaper closes what has been idle for too long. Make one with [NewReaper]. All
+// methods are safe for concurrent use.
 type Reaper struct {
-	config                // Immutable after NewReaper.
-	timer   hwt.Timer     // Immutable after NewReaper.
-	timeout time.Duration // Immutable after NewReaper.
-	shards  []shard       // Immutable after NewReaper; a power of two of them.
-	closers closers
-	panics  atomic.Int64 // Atomic: written by closers, read by Stats.
-	warned  sync.Once    // the default error handler has told of the timer's refusal
+	options   Options       // Immutable after NewReaper.
+	timer     hwt.Timer     // Immutable after NewReaper.
+	timeout   time.Duration // Immutable after NewReaper.
+	shards    []shard       // Immutable after NewReaper; a power of two of them.
+	closePool closePool
+	panics    atomic.Int64 // Atomic: written by the close pool, read by Stats.
+	warned    sync.Once    // the first warning has been logged
 }
 
-// Event is what the callback of WithOnIdle is told.
-type Event struct {
-	What    io.Closer     // what will be closed: the connection as Wrap returned it, or what Watch was given
-	Reason  error         // ErrIdle or ErrTooOld
-	Idle    time.Duration // since the latest activity
-	Age     time.Duration // since Wrap, Accept or Watch
-	Timeout time.Duration // the idle timeout; Idle - Timeout is how late the reaper is
-}
-
-// Stats is a snapshot of what a reaper has done since it was made. When nothing
-// is in flight,
-//
-//	Accepted = Watched + Idle + TooOld + Released + Dismissed
-type Stats struct {
-	Accepted  int64 // watches and connections given to the reaper
-	Watched   int64 // those not ended
-	Idle      int64 // ended for being idle
-	TooOld    int64 // ended at their maximal age
-	Released  int64 // ended by Release, or by closing the connection
-	Dismissed int64 // let go since the timer was stopped or the reaper closed
-
-	Closing int64 // ended by the reaper and not closed yet
-	Panics  int64 // callbacks and Close methods that panicked or ended their goroutine
-	Spares  int64 // times that one of Go's own timers stood in, the timer being at its limit
-}
-
-// counts is a shard's share of Stats.
-type counts struct {
-	accepted, idle, tooOld, released, dismissed, spares int64
-}
-
-func (c *counts) count(h how) {
-	if h == aged {
-		c.tooOld++
-		return
-	}
-	c.idle++
-}
-
-// NewReaper returns a reaper that closes what had no activity for the timeout,
-// by a timeout of timer: no earlier, and no later than one tick of timer more.
-// The timer may serve others too; the reaper never stops it.
+// NewReaper returns a reaper that closes what had no activity for timeout: no
+// earlier, and no later than one tick of timer after that. The timer may serve
+// others too; the reaper does not stop it. nil options mean the defaults.
 //
 // It returns an error if timer is nil, if timeout is not positive, or if an
 // option is out of its range.
-func NewReaper(timer hwt.Timer, timeout time.Duration, options ...Option) (*Reaper, error) {
-	if isnil.Of(timer) {
-		return nil, errors.New("idle: NewReaper: timer is nil (expected: a timer)")
+func NewReaper(timer hwt.Timer, timeout time.Duration, options *Options) (*Reaper, error) {
+	if err := settings.NotNil("idle", "NewReaper", "timer", timer, "an hwt.Timer"); err != nil {
+		return nil, err
 	}
-	if timeout <= 0 {
-		return nil, fmt.Errorf("idle: NewReaper: timeout %v (expected: > 0)", timeout)
+	if err := settings.Positive("idle", "NewReaper", "timeout", timeout); err != nil {
+		return nil, err
 	}
-	c, err := newConfig(options)
+	o, err := complete(options)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reaper{config: c, timer: timer, timeout: timeout}
-	r.closers.reaper = r
-	r.shards = make([]shard, min(1<<bits.Len(uint(runtime.GOMAXPROCS(0)-1)), maxShards))
+	r := &Reaper{options: o, timer: timer, timeout: timeout}
+	r.closePool.reaper = r
+	r.shards = make([]shard, striping.Count(1, maxShards))
 	start := time.Now()
 	for i := range r.shards {
 		r.shards[i].reaper, r.shards[i].start = r, start
@@ -97,57 +58,54 @@ func NewReaper(timer hwt.Timer, timeout time.Duration, options ...Option) (*Reap
 	return r, nil
 }
 
-// Wrap returns c, watched: the reaper closes it when it goes quiet. A read that
-// is in progress then, and whatever comes after it, returns an error that is
-// ErrIdle by errors.Is. Closing the connection ends the watch at once.
+// Wrap returns c, watched: the reaper closes it when it is idle. A read in
+// progress then, and all later operations, return errors that are [ErrIdle] by
+// errors.Is. To close the connection ends the watch at once. The package's
+// documentation describes what counts as activity, and what a wrapped connection
+// can do.
 //
-// The connection returned can do what c can, of SyscallConn, CloseRead,
-// CloseWrite, ReadFrom and WriteTo, and its method NetConn returns c. See the
-// package's documentation for what counts as activity.
+// Wrap does not fail. If the timer is at its limit of pending timeouts, one of
+// Go's own timers replaces it. If the timer is stopped or the reaper closed, the
+// connection works but is not watched, and the error handler is called; if the
+// reaper was closed with [Options.CloseAll], the connection is closed.
 //
-// Wrap never fails. If the timer is at its limit, one of Go's own timers stands
-// in for it. If the timer or the reaper is stopped, the connection works and is
-// not watched, and the error handler is told; if the reaper was closed with
-// WithCloseAll, the connection is closed.
-//
-// It makes one allocation and takes a lock for a few nanoseconds.
+// Wrap takes amortized constant time, one allocation, and a lock that is held
+// briefly.
 func (r *Reaper) Wrap(c net.Conn) net.Conn {
-	wrapped := newConn(c)
+	wrapped := wrap(c)
 	own := wrapped.base()
-	own.watch.pieces = r.activity&Writes != 0 && isStream(c)
+	own.watch.pieces = r.options.Activity&Writes != 0 && isStream(c)
 	r.begin(&own.watch, wrapped, c)
 	return wrapped
 }
 
-// Watch begins to watch what, which is active whenever Touch is called on the
-// result. It never fails, in the sense of Wrap.
-//
-// It makes one allocation of 64 bytes and takes a lock for a few nanoseconds.
-func (r *Reaper) Watch(what io.Closer) *Watch {
+// Watch begins to watch c. It is active when Touch is called on the result.
+// Watch does not fail, as Wrap does not, and costs the same.
+func (r *Reaper) Watch(c io.Closer) *Watch {
 	w := &Watch{}
-	r.begin(w, what, what)
+	r.begin(w, c, c)
 	return w
 }
 
-// begin makes w a watch over what. given is what the user gave.
-func (r *Reaper) begin(w *Watch, what, given io.Closer) {
+// begin makes w watch c. given is the connection or other thing without its
+// wrapper.
+func (r *Reaper) begin(w *Watch, c, given io.Closer) {
 	timeout := r.timeout
-	if r.timeoutOf != nil {
-		if own := r.timeoutOf(given); own > 0 {
+	if r.options.TimeoutOf != nil {
+		if own := r.options.TimeoutOf(given); own > 0 {
 			timeout = own
 		}
 	}
 	s := &r.shards[rand.Uint32()&uint32(len(r.shards)-1)]
-	w.init(s, what, timeout)
+	w.init(s, c, timeout)
 	s.add(w)
 }
 
-// Close stops watching: nothing is closed any more for being idle. With
-// WithCloseAll everything that is watched is closed, now; Close does not wait
-// for that. Closing the reaper does not stop its timer. Close always returns
-// nil, and does nothing the second time.
+// Close ends all watches. With [Options.CloseAll] everything that was watched is
+// closed; Close does not wait for that. Close does not stop the timer. It always
+// returns nil, and does nothing the second time.
 //
-// It takes time proportional to what is watched.
+// It takes time proportional to the number of watches.
 func (r *Reaper) Close() error {
 	for i := range r.shards {
 		r.shards[i].close()
@@ -155,62 +113,51 @@ func (r *Reaper) Close() error {
 	return nil
 }
 
-// farewell is how watches end when the reaper is closed.
-func (r *Reaper) farewell() how {
-	if r.closeAll {
-		return shut
+// closeReason is why watches end when the reaper is closed.
+func (r *Reaper) closeReason() endReason {
+	if r.options.CloseAll {
+		return endClosed
 	}
-	return released
+	return endReleased
 }
 
-// Stats returns a snapshot of the reaper's counts. When nothing is watched in it
-// and nothing closing, everything is closed. Reading them costs a touch nothing.
-func (r *Reaper) Stats() Stats {
-	s := Stats{}
-	for i := range r.shards {
-		r.shards[i].addTo(&s)
-	}
-	s.Watched = s.Accepted - s.Idle - s.TooOld - s.Released - s.Dismissed
-	s.Closing = r.closers.waiting() // after the shards: what they count as ended is in the closers' hands
-	s.Panics = r.panics.Load()
-	return s
-}
-
-func (s *shard) addTo(stats *Stats) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stats.Accepted += s.counts.accepted
-	stats.Idle += s.counts.idle
-	stats.TooOld += s.counts.tooOld
-	stats.Released += s.counts.released
-	stats.Dismissed += s.counts.dismissed
-	stats.Spares += s.counts.spares
-}
-
-// refused tells that the timer did not take a timeout, if it did not.
+// refused reports the error of a timer that did not take a timeout, if any.
 func (r *Reaper) refused(err error) {
-	if err == nil {
-		return
+	if err != nil {
+		r.warn(fmt.Errorf("idle: the timer refused a timeout: %w", err))
 	}
-	err = fmt.Errorf("idle: the timer refused a timeout: %w", err)
-	if r.onError != nil {
+}
+
+// warn reports err. The default logs the first such error only.
+func (r *Reaper) warn(err error) {
+	if r.options.ErrorHandler != nil {
 		r.report(err)
 		return
 	}
-	r.warned.Do(func() { r.logger.Warn(err.Error()) })
+	r.warned.Do(func() { r.options.Logger.Warn(err.Error()) })
 }
 
-// report hands err to the error handler. What the default logs is what the
-// users' code did wrong, not that a close failed.
+// report calls the error handler with err. If there is none, or it does not
+// return, report logs.
 func (r *Reaper) report(err error) {
-	defer func() { _ = recover() }() // there is nobody left to tell
-	if r.onError != nil {
-		r.onError(err)
+	if r.options.ErrorHandler == nil {
+		r.log(err)
 		return
 	}
-	if broken, ok := errors.AsType[*hwt.PanicError](err); ok {
-		r.logger.Error(err.Error(), "stack", string(broken.Stack))
-	} else if errors.Is(err, errGoexit) {
-		r.logger.Error(err.Error())
+	usercode.Run(func() { r.options.ErrorHandler(err) }, func(broken error) {
+		r.log(err)
+		r.log(fmt.Errorf("idle: error handler did not return: %w", broken))
+	})
+}
+
+// log logs what the user's code did wrong, and not that a connection returned an
+// error as it was closed.
+func (r *Reaper) log(err error) {
+	defer func() { _ = recover() }() // the log is the last resort
+	var broken *hwt.PanicError
+	if errors.As(err, &broken) {
+		r.options.Logger.Error(err.Error(), "stack", string(broken.Stack))
+	} else if errors.Is(err, hwt.ErrGoexit) {
+		r.options.Logger.Error(err.Error())
 	}
 }

@@ -3,8 +3,10 @@ package idle_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -21,31 +23,31 @@ import (
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
-func TestOptionsOutOfRangeAreErrors(t *testing.T) {
+func TestSettingsOutOfRangeAreErrors(t *testing.T) {
 	timer := newTimer(t, second)
-	for want, option := range map[string]idle.Option{
-		"option 0 is nil":      nil,
-		"WithActivity: 0":      idle.WithActivity(0),
-		"WithActivity: 4":      idle.WithActivity(4),
-		"WithOnIdle: nil":      idle.WithOnIdle(nil),
-		"WithTimeoutOf: nil":   idle.WithTimeoutOf(nil),
-		"WithMaxAge: 0s":       idle.WithMaxAge(0),
-		"WithErrorHandler: ni": idle.WithErrorHandler(nil),
+	for want, options := range map[string]*idle.Options{
+		"idle: Options.Activity: 4 (expected: 0 for the default, Reads, Writes or Reads|Writes)": {Activity: 4},
+		"idle: Options.MaxAge: -1s (expected: 0 for no limit, or a positive duration)":           {MaxAge: -second},
 	} {
-		r, err := idle.NewReaper(timer, second, option)
-		assert.ErrorContains(t, err, want)
+		r, err := idle.NewReaper(timer, second, options)
+		assert.EqualError(t, err, want)
 		assert.Nil(t, r)
 	}
-	_, err := idle.NewReaper(timer, 0)
-	assert.ErrorContains(t, err, "timeout 0s")
-	_, err = idle.NewReaper(nil, second)
-	assert.ErrorContains(t, err, "timer is nil")
+	for _, timeout := range []time.Duration{0, -second} {
+		_, err := idle.NewReaper(timer, timeout, nil)
+		assert.EqualError(t, err, fmt.Sprintf("idle: NewReaper: timeout is %v (expected: a positive duration)", timeout))
+	}
+	for _, timer := range []hwt.Timer{nil, (*hashedwheel.Timer)(nil)} {
+		_, err := idle.NewReaper(timer, second, nil)
+		assert.EqualError(t, err, "idle: NewReaper: timer is nil (expected: an hwt.Timer)")
+	}
 }
 
-func TestACloseOfTheReaperLetsGo(t *testing.T) {
+func TestCloseEndsAllWatches(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
+		var failed failures
 		timer := newTimer(t, second)
-		r := newReaper(t, timer, 10*second)
+		r := newReaper(t, timer, 10*second, &idle.Options{ErrorHandler: failed.add})
 		things := make([]*thing, 200)
 		watches := make([]*idle.Watch, 200)
 		for i := range things {
@@ -55,8 +57,13 @@ func TestACloseOfTheReaperLetsGo(t *testing.T) {
 		require.NoError(t, r.Close())
 		require.NoError(t, r.Close())
 		assert.Zero(t, timer.Pending())
+		assert.Empty(t, failed.list())
 		after := newThing()
 		w := r.Watch(after)
+		require.Len(t, failed.list(), 1)
+		assert.ErrorIs(t, failed.list()[0], idle.ErrClosed)
+		r.Wrap(&net.TCPConn{})
+		assert.EqualError(t, failed.list()[1], "idle: not watching *net.TCPConn: idle: reaper is closed")
 		w.Touch()
 		watches[0].Release()
 		watches[1].SetTimeout(second)
@@ -68,14 +75,15 @@ func TestACloseOfTheReaperLetsGo(t *testing.T) {
 		}
 		s := conserved(t, r)
 		assert.Zero(t, s.Watched)
-		assert.EqualValues(t, 201, s.Dismissed)
+		assert.EqualValues(t, 202, s.Dropped)
 	})
 }
 
-func TestACloseOfTheReaperCanCloseAll(t *testing.T) {
+func TestCloseClosesAllWithCloseAll(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
-		var told events
-		r := newReaper(t, newTimer(t, second), 10*second, idle.WithCloseAll(), idle.WithOnIdle(told.add))
+		var reported events
+		var failed failures
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: failed.add, CloseAll: true, OnIdle: reported.add})
 		near, _ := pipe(t)
 		wrapped := r.Wrap(near)
 		read := make(chan error)
@@ -90,24 +98,25 @@ func TestACloseOfTheReaperCanCloseAll(t *testing.T) {
 			r.Watch(things[i])
 		}
 		require.NoError(t, r.Close())
-		assert.ErrorIs(t, <-read, idle.ErrClosed)
+		assert.ErrorIs(t, <-read, idle.ErrCloseAll)
 		after := newThing()
 		w := r.Watch(after)
 		synctest.Wait()
 		for _, c := range append(things, after) {
 			require.Len(t, c.closes(), 1)
 		}
-		assert.ErrorIs(t, w.Err(), idle.ErrClosed)
-		assert.Empty(t, told.list())
+		assert.ErrorIs(t, w.Err(), idle.ErrCloseAll)
+		assert.Empty(t, reported.list())
+		assert.Empty(t, failed.list())
 		conserved(t, r)
 	})
 }
 
-func TestAStoppedTimerWatchesNothing(t *testing.T) {
+func TestStoppedTimerClosesNothing(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		timer := newTimer(t, second)
-		r := newReaper(t, timer, 10*second, idle.WithErrorHandler(failed.add))
+		r := newReaper(t, timer, 10*second, &idle.Options{ErrorHandler: failed.add})
 		before := newThing()
 		for range 10 {
 			r.Watch(before)
@@ -115,7 +124,7 @@ func TestAStoppedTimerWatchesNothing(t *testing.T) {
 		timer.Stop()
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
-		for range 10 { // of the shards one may be new
+		for range 10 { // one of them in a shard that has no group yet, perhaps
 			r.Watch(before)
 		}
 		require.NotEmpty(t, failed.list())
@@ -134,37 +143,37 @@ func TestAStoppedTimerWatchesNothing(t *testing.T) {
 	})
 }
 
-func TestATimerAtItsLimitIsNoObstacle(t *testing.T) {
+func TestFallbackTimersReplaceATimerAtItsLimit(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
-		timer := newTimer(t, second, hashedwheel.WithMaxPendingTimeouts(1))
+		timer := newTimer(t, second, hashedwheel.Options{MaxPendingTimeouts: 1})
 		_, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), 40*second)
 		require.NoError(t, err)
-		r := newReaper(t, timer, 10*second, idle.WithErrorHandler(failed.add))
-		quiet, busy, short, released := newThing(), newThing(), newThing(), newThing()
-		r.Watch(quiet)
-		w := r.Watch(busy)
+		r := newReaper(t, timer, 10*second, &idle.Options{ErrorHandler: failed.add})
+		silent, active, short, released := newThing(), newThing(), newThing(), newThing()
+		r.Watch(silent)
+		w := r.Watch(active)
 		r.Watch(short).SetTimeout(5 * second)
 		r.Watch(released).Release()
 		for range 35 {
 			time.Sleep(second)
 			w.Touch()
 		}
-		assert.Equal(t, []time.Duration{10 * second}, quiet.closes())
+		assert.Equal(t, []time.Duration{10 * second}, silent.closes())
 		assert.Equal(t, []time.Duration{5 * second}, short.closes())
-		assert.False(t, busy.isClosed())
+		assert.False(t, active.isClosed())
 		require.NotEmpty(t, failed.list())
 		assert.ErrorIs(t, failed.list()[0], hwt.ErrTooManyPending)
-		assert.Positive(t, r.Stats().Spares)
+		assert.Positive(t, r.Stats().FallbackTimers)
 		time.Sleep(12 * second) // the timer has room again
-		require.Len(t, busy.closes(), 1)
-		assert.GreaterOrEqual(t, busy.closes()[0], 45*second)
+		require.Len(t, active.closes(), 1)
+		assert.GreaterOrEqual(t, active.closes()[0], 45*second)
 		assert.False(t, released.isClosed())
 		conserved(t, r)
 	})
 }
 
-// dropping is an executor that refuses every task while it is told to.
+// dropping is an executor that refuses every task while refuse is set.
 type dropping struct{ refuse atomic.Bool }
 
 func (d *dropping) Execute(task func()) error {
@@ -175,12 +184,14 @@ func (d *dropping) Execute(task func()) error {
 	return nil
 }
 
-func TestALookThatTheExecutorDroppedIsMadeUpFor(t *testing.T) {
+func TestScanDroppedByTheExecutorIsRepeated(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		executor := &dropping{}
 		executor.refuse.Store(true)
-		timer := newTimer(t, second, hashedwheel.WithExecutor(executor),
-			hashedwheel.WithErrorHandler(func(hwt.Timeout, error) {}))
+		timer := newTimer(t, second, hashedwheel.Options{
+			Executor:     executor,
+			ErrorHandler: func(hwt.Timeout, error) {},
+		})
 		r := newReaper(t, timer, 10*second)
 		lost := make([]*thing, 500) // every shard has some
 		for i := range lost {
@@ -203,7 +214,7 @@ func TestALookThatTheExecutorDroppedIsMadeUpFor(t *testing.T) {
 	})
 }
 
-// holding is an executor that keeps the tasks until it is told.
+// holding is an executor that keeps the tasks.
 type holding struct{ tasks []func() }
 
 func (h *holding) Execute(task func()) error {
@@ -211,13 +222,13 @@ func (h *holding) Execute(task func()) error {
 	return nil
 }
 
-// TestALookThatComesLateLeavesOneAlarm holds the look of a cohort up until the
-// cohort has another alarm.
-func TestALookThatComesLateLeavesOneAlarm(t *testing.T) {
+// TestLateScanLeavesOneAlarm delays the scan of a group until the group has another
+// alarm.
+func TestLateScanLeavesOneAlarm(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single shard
 	timertest.Bubble(t, func(t *testing.T) {
 		executor := &holding{}
-		timer := newTimer(t, second, hashedwheel.WithExecutor(executor))
+		timer := newTimer(t, second, hashedwheel.Options{Executor: executor})
 		r := newReaper(t, timer, 10*second)
 		w := r.Watch(newThing())
 		time.Sleep(11 * second)
@@ -232,11 +243,11 @@ func TestALookThatComesLateLeavesOneAlarm(t *testing.T) {
 	})
 }
 
-// foreign is a timer of somebody else's. It fires nothing, notes the delays that
-// it was asked for, and says that every Reset came too late.
+// foreign is a timer that never fires. It notes the delays it is asked for, and its
+// Reset always comes too late.
 type foreign struct {
 	delays []time.Duration
-	err    error // what it refuses with
+	err    error // of NewTimeout
 }
 
 func (f *foreign) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
@@ -256,12 +267,13 @@ type foreignTimeout struct {
 
 func (t *foreignTimeout) Timer() hwt.Timer         { return t.timer }
 func (t *foreignTimeout) Task() hwt.TimerTask      { return t.task }
+func (t *foreignTimeout) Deadline() time.Time      { return time.Time{} }
 func (t *foreignTimeout) IsExpired() bool          { return false }
 func (t *foreignTimeout) IsCancelled() bool        { return false }
 func (t *foreignTimeout) Cancel() bool             { return true }
 func (t *foreignTimeout) Reset(time.Duration) bool { return false }
 
-func TestAResetThatCameTooLateIsMadeUpFor(t *testing.T) {
+func TestFailedResetIsReplacedByANewTimeout(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := &foreign{}
 		r := newReaper(t, timer, 10*second)
@@ -270,10 +282,10 @@ func TestAResetThatCameTooLateIsMadeUpFor(t *testing.T) {
 	})
 }
 
-func TestATimerThatFailsInItsOwnWay(t *testing.T) {
+func TestForeignErrorOfTheTimerIsReported(t *testing.T) {
 	var failed failures
 	broken := errors.New("out of order")
-	r := newReaper(t, &foreign{err: broken}, 10*second, idle.WithErrorHandler(failed.add))
+	r := newReaper(t, &foreign{err: broken}, 10*second, &idle.Options{ErrorHandler: failed.add})
 	client, server := tcpPair(t)
 	defer client.Close()
 	c := r.Wrap(server)
@@ -282,10 +294,10 @@ func TestATimerThatFailsInItsOwnWay(t *testing.T) {
 	_, err := c.Write([]byte("x"))
 	assert.NoError(t, err, "the connection works")
 	assert.NoError(t, c.Close())
-	assert.EqualValues(t, 1, conserved(t, r).Dismissed)
+	assert.EqualValues(t, 1, conserved(t, r).Dropped)
 }
 
-func TestCohortsThatEmptiedAreDropped(t *testing.T) {
+func TestEmptyGroupsAreDropped(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single shard
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	for range 2 {
@@ -293,15 +305,15 @@ func TestCohortsThatEmptiedAreDropped(t *testing.T) {
 		for i := range watches {
 			watches[i] = r.Watch(newThing())
 		}
-		assert.Equal(t, 16, idle.Cohorts(r), "of 64 each")
+		assert.Equal(t, 16, idle.Groups(r), "64 watches each")
 		for _, w := range watches {
 			w.Release()
 		}
-		assert.Equal(t, 1, idle.Cohorts(r), "for the next to come")
+		assert.Equal(t, 1, idle.Groups(r), "for the next watch")
 	}
 }
 
-func TestTheDefaultLogTellsOfPanicsAndOfTheFirstRefusal(t *testing.T) {
+func TestDefaultLogHasPanicsAndTheFirstRefusal(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))

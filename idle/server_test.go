@@ -21,7 +21,7 @@ import (
 )
 
 // These tests are on loopback and the real clock. Their timeouts are too long to
-// come, until they make them short and wait for the end.
+// expire, until a test makes one short and waits for the end.
 
 func listen(t testing.TB) net.Listener {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -30,7 +30,7 @@ func listen(t testing.TB) net.Listener {
 	return l
 }
 
-func TestAListenerKeepsItsMethods(t *testing.T) {
+func TestListenerHasTheMethodsOfItsListener(t *testing.T) {
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	l := r.Listener(listen(t))
 	require.NoError(t, l.(interface{ SetDeadline(time.Time) error }).SetDeadline(time.Now().Add(-second)))
@@ -66,10 +66,9 @@ func (w *watches) list() []*idle.Watch {
 
 type watchKey struct{}
 
-// serve runs an http.Server with the reaper as its listener; it returns the
-// server, started by start and with a client, and its reaper.
-func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server), told *events, open *watches) (*httptest.Server, *idle.Reaper) {
-	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour, idle.WithOnIdle(told.add))
+// serve starts an http.Server on a listener of a reaper, and returns both.
+func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server), reported *events, open *watches) (*httptest.Server, *idle.Reaper) {
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour, &idle.Options{OnIdle: reported.add})
 	server := httptest.NewUnstartedServer(handler)
 	server.Listener.Close()
 	server.Listener = r.Listener(listen(t))
@@ -79,13 +78,13 @@ func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server),
 	return server, r
 }
 
-// answer answers with the protocol.
+// answer is a handler that answers with the protocol.
 func answer(w http.ResponseWriter, q *http.Request) {
 	body, _ := io.ReadAll(q.Body)
 	io.WriteString(w, q.Proto+" "+string(body))
 }
 
-// ask makes a request and tells whether the connection was used before.
+// ask makes a request and reports whether the connection was used before.
 func ask(t *testing.T, server *httptest.Server) (answer string, reused bool) {
 	answer, reused, err := try(server)
 	require.NoError(t, err)
@@ -122,10 +121,10 @@ func TestHTTPServers(t *testing.T) {
 		}, "HTTP/2.0 "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told events
+			var reported events
 			var open watches
-			server, r := serve(t, answer, c.start, &told, &open)
-			again := 0 // on a connection used before; a client whose writer lags gives one up
+			server, r := serve(t, answer, c.start, &reported, &open)
+			again := 0 // on a connection used before, which a client does not always do
 			eventually(t, func() bool {
 				answer, reused, err := try(server)
 				assert.NoError(t, err)
@@ -135,11 +134,11 @@ func TestHTTPServers(t *testing.T) {
 				}
 				return again == 2
 			})
-			assert.Len(t, open.list(), int(r.Stats().Accepted), "a watch a connection")
+			assert.Len(t, open.list(), int(r.Stats().Accepted), "one watch for each connection")
 			last := open.list()[len(open.list())-1]
 			last.SetTimeout(20 * time.Millisecond)
-			eventually(t, func() bool { return len(told.list()) == 1 })
-			assert.GreaterOrEqual(t, told.list()[0].Idle, 20*time.Millisecond)
+			eventually(t, func() bool { return len(reported.list()) == 1 })
+			assert.GreaterOrEqual(t, reported.list()[0].Idle, 20*time.Millisecond)
 			eventually(t, func() bool { // an HTTP/2 client may notice late that its connection is gone
 				_, reused, err := try(server)
 				return err == nil && !reused
@@ -149,12 +148,12 @@ func TestHTTPServers(t *testing.T) {
 	}
 }
 
-func TestAHandlerFindsItsWatch(t *testing.T) {
+func TestHandlerFindsItsWatch(t *testing.T) {
 	for name, start := range map[string]func(*httptest.Server){
 		"http": (*httptest.Server).Start, "https": (*httptest.Server).StartTLS,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told events
+			var reported events
 			var patient atomic.Bool
 			server, r := serve(t, func(w http.ResponseWriter, q *http.Request) {
 				watch := q.Context().Value(watchKey{}).(*idle.Watch)
@@ -168,10 +167,10 @@ func TestAHandlerFindsItsWatch(t *testing.T) {
 				}
 				watch.SetTimeout(20 * time.Millisecond)
 				<-q.Context().Done() // the server reads on meanwhile, and notices
-			}, start, &told, &watches{})
+			}, start, &reported, &watches{})
 			_, _, err := try(server)
-			assert.Error(t, err, "the handler was quiet for too long")
-			assert.NotEmpty(t, told.list())
+			assert.Error(t, err, "the handler was silent for too long")
+			assert.NotEmpty(t, reported.list())
 			patient.Store(true)
 			answer, _ := ask(t, server)
 			assert.Equal(t, "done", answer)
@@ -180,8 +179,8 @@ func TestAHandlerFindsItsWatch(t *testing.T) {
 	}
 }
 
-// TestAServerSendsAFile by way of the ReadFrom that its connections have.
-func TestAServerSendsAFile(t *testing.T) {
+// TestServerSendsAFile by the ReadFrom of its connection.
+func TestServerSendsAFile(t *testing.T) {
 	f := file(t, 1<<20)
 	server, _ := serve(t, func(w http.ResponseWriter, q *http.Request) {
 		http.ServeContent(w, q, "file", time.Time{}, f)
@@ -210,12 +209,12 @@ func TestTLSOverAWatchedConnection(t *testing.T) {
 	assert.Nil(t, idle.WatchOf(nil))
 }
 
-// TestAThousandPeersCloseAtTheMomentOfExpiry closes the clients' ends just when
-// their time is over, while the server's handlers close theirs on end of file.
-// There are fewer of them where not so many files may be open.
-func TestAThousandPeersCloseAtTheMomentOfExpiry(t *testing.T) {
+// TestThousandPeersCloseAtTheMomentOfExpiry closes the clients' ends just when they
+// expire, while the server's handlers close theirs at the end of file. It uses
+// fewer connections where not so many files may be open.
+func TestThousandPeersCloseAtTheMomentOfExpiry(t *testing.T) {
 	const timeout, dialing = 400 * time.Millisecond, 50
-	listen(t).Close() // from then on the runtime has its own files for waiting
+	listen(t).Close() // from here on the runtime has opened its own files
 	before := files()
 	n := min(1000, (mayOpen()-before-dialing)/2)
 	n -= n % dialing
@@ -258,7 +257,7 @@ func TestAThousandPeersCloseAtTheMomentOfExpiry(t *testing.T) {
 	s := conserved(t, r)
 	assert.EqualValues(t, n, s.Accepted)
 	assert.Zero(t, s.Watched)
-	t.Logf("%d were reaped, %d closed by their handlers", s.Idle, s.Released)
+	t.Logf("the reaper closed %d, their handlers %d", s.Idle, s.Released)
 	l.Close()
 	eventually(t, func() bool { return files() <= before })
 }

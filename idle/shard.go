@@ -1,29 +1,29 @@
 package idle
 
 import (
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/striping"
 )
 
-// padding keeps what shards write on cache lines of their own.
-const padding = 128
-
-// shard is a part of the reaper's watches, so that connections made and closed
-// on many processors do not queue for one lock.
+// shard is a part of a reaper's watches, so that connections that are made and
+// closed on different processors seldom wait for the same lock.
 type shard struct {
 	reaper *Reaper   // Immutable after NewReaper.
 	start  time.Time // Immutable after NewReaper.
-	_      [padding]byte
+	_      [striping.Padding]byte
 
 	mu     sync.Mutex
-	open   set    // cohorts with room. Guarded by mu.
-	full   set    // cohorts without. Guarded by mu.
-	closed bool   // Guarded by mu.
-	counts counts // Guarded by mu.
-	_      [padding]byte
+	open   groupSet // with room for more watches. Guarded by mu.
+	full   groupSet // without. Guarded by mu.
+	closed bool     // Guarded by mu.
+	counts counts   // Guarded by mu.
+	_      [striping.Padding]byte
 }
 
-// now is the time since the reaper was made, in nanoseconds.
+// now returns the nanoseconds since the reaper was made.
 func (s *shard) now() int64 { return int64(time.Since(s.start)) }
 
 // add begins to watch w.
@@ -31,122 +31,126 @@ func (s *shard) add(w *Watch) {
 	s.mu.Lock()
 	s.counts.accepted++
 	if s.closed {
-		s.counts.dismissed++
-		s.turnAway(w)
+		s.reject(w)
 		s.mu.Unlock()
+		if w.Err() == nil {
+			s.reaper.warn(fmt.Errorf("idle: not watching %s: %w", typeOf(w.closer), ErrClosed))
+		}
 		return
 	}
-	c := s.roomy()
-	err := c.add(w, s.now())
-	s.tidy(c)
+	g := s.openGroup()
+	err := g.add(w, s.now())
+	s.place(g)
 	s.mu.Unlock()
 	s.reaper.refused(err)
 }
 
-// turnAway ends w, which came after the reaper was closed.
-func (s *shard) turnAway(w *Watch) {
-	h := s.reaper.farewell()
-	if w.life.endAny(h); h == shut {
-		s.reaper.closers.take([]victim{{w, s.now()}})
+// reject ends w, since the reaper is closed. Guarded by mu.
+func (s *shard) reject(w *Watch) {
+	s.counts.dropped++
+	reason := s.reaper.closeReason()
+	if w.state.endAny(reason); reason == endClosed {
+		s.reaper.closePool.add([]expired{{w, s.now()}}) // under mu: see Reaper.Stats
 	}
 }
 
-// remove takes w out, whose life its Release has ended.
+// remove removes w, which its Release has ended, from its group.
 func (s *shard) remove(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := w.cohort
-	if c == nil {
-		return // the reaper was closed, or its timer stopped, and has counted it
+	g := w.group
+	if g == nil {
+		return // the reaper was closed or the timer stopped, and w is counted
 	}
 	s.counts.released++
-	c.vacate(w)
-	s.tidy(c)
+	g.remove(w)
+	s.place(g)
 }
 
-// setTimeout changes the timeout of w. Of one that is out of its cohort it is
-// kept, since that is the timeout by which the reaper ended it.
+// setTimeout changes the timeout of w. Once w has left its group the timeout
+// stays: it is the one for which the reaper ended it.
 func (s *shard) setTimeout(w *Watch, timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = s.reaper.timeout
 	}
 	s.mu.Lock()
 	var err error
-	if c := w.cohort; c != nil {
+	if g := w.group; g != nil {
 		w.timeout.Store(int64(timeout))
-		err = c.hasten(w, s.now())
-		s.tidy(c)
+		err = g.armBy(w, s.now())
+		s.place(g)
 	}
 	s.mu.Unlock()
 	s.reaper.refused(err)
 }
 
-// close lets go of all watches, and has them closed if the reaper closes all.
+// close ends all watches.
 func (s *shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	h := s.reaper.farewell()
-	for _, cohorts := range []*set{&s.open, &s.full} {
-		for _, c := range *cohorts {
-			c.disarm()
-			if victims := c.dismiss(h); h == shut {
-				s.reaper.closers.take(victims)
+	reason := s.reaper.closeReason()
+	for _, groups := range []*groupSet{&s.open, &s.full} {
+		for _, g := range *groups {
+			g.disarm()
+			if ended := g.endAll(reason); reason == endClosed {
+				s.reaper.closePool.add(ended)
 			}
 		}
-		*cohorts = nil
+		*groups = nil
 	}
 }
 
-// roomy returns a cohort with room.
-func (s *shard) roomy() *cohort {
+// openGroup returns a group with room.
+func (s *shard) openGroup() *group {
 	if n := len(s.open); n > 0 {
 		return s.open[n-1]
 	}
-	c := &cohort{shard: s, due: never}
-	s.open.add(c)
-	return c
+	g := &group{shard: s, due: never}
+	s.open.add(g)
+	return g
 }
 
-// tidy moves c, whose members have changed, to the set where it belongs. Of the
-// empty ones a single one is kept, for the next to come.
-func (s *shard) tidy(c *cohort) {
-	belongs := &s.open
-	switch {
-	case s.closed:
+// place moves g, whose members have changed, to the set where it belongs. Of
+// empty groups it keeps one, for the next watch.
+func (s *shard) place(g *group) {
+	if s.closed {
 		return
-	case c.n == cohortLen:
-		belongs = &s.full
-	case c.n == 0:
-		c.disarm()
-		if len(s.open) > 1 || c.set == &s.full && len(s.open) > 0 {
-			belongs = nil
+	}
+	set := &s.open
+	switch g.n {
+	case groupLen:
+		set = &s.full
+	case 0:
+		g.disarm()
+		if len(s.open) > 1 || g.set == &s.full && len(s.open) > 0 {
+			set = nil
 		}
 	}
-	if c.set == belongs {
+	if g.set == set {
 		return
 	}
-	if c.set != nil {
-		c.set.remove(c)
+	if g.set != nil {
+		g.set.remove(g)
 	}
-	if belongs != nil {
-		belongs.add(c)
+	if set != nil {
+		set.add(g)
 	}
 }
 
-// set is an unordered set of cohorts. Guarded by shard.mu.
-type set []*cohort
+// groupSet is an unordered set of groups. Guarded by shard.mu.
+type groupSet []*group
 
-func (s *set) add(c *cohort) {
-	c.set, c.index = s, len(*s)
-	*s = append(*s, c)
+func (s *groupSet) add(g *group) {
+	g.set, g.index = s, len(*s)
+	*s = append(*s, g)
 }
 
-func (s *set) remove(c *cohort) {
+func (s *groupSet) remove(g *group) {
 	last := len(*s) - 1
 	moved := (*s)[last]
-	(*s)[c.index], moved.index = moved, c.index
+	(*s)[g.index], moved.index = moved, g.index
 	(*s)[last] = nil
 	*s = (*s)[:last]
-	c.set = nil
+	g.set = nil
 }

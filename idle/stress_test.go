@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/idle"
 )
 
@@ -23,17 +24,17 @@ func (c *once) Close() error {
 	return nil
 }
 
-// TestTouchExpiryCloseAndReleaseRace lets all of them meet, with timeouts of
-// about the time that the loops take, and then counts: everything ends once.
+// TestTouchExpiryCloseAndReleaseRace has timeouts of about the time that its loops
+// take, so that all of them meet. Every watch must end once.
 func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		for _, engine := range []engine{newTimer(t, time.Millisecond), newHierarchical(t, time.Millisecond), newRuntimeTimer(t)} {
-			var told atomic.Int64
-			r, err := idle.NewReaper(engine, time.Millisecond, idle.WithOnIdle(func(e idle.Event) {
-				told.Add(1)
+		for _, engine := range []hwt.Engine{newTimer(t, time.Millisecond), newHierarchical(t, time.Millisecond), newRuntimeTimer(t)} {
+			var reported atomic.Int64
+			r, err := idle.NewReaper(engine, time.Millisecond, &idle.Options{OnIdle: func(e idle.Event) {
+				reported.Add(1)
 				assert.GreaterOrEqual(t, e.Idle, e.Timeout)
-			}))
+			}})
 			require.NoError(t, err)
 			var all sync.WaitGroup
 			for range 4 {
@@ -42,25 +43,25 @@ func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 			all.Wait()
 			eventually(t, func() bool { return r.Stats().Watched == 0 && r.Stats().Closing == 0 })
 			s := conserved(t, r)
-			assert.Equal(t, s.Idle, told.Load())
-			assert.Positive(t, s.Idle, "those left to the reaper")
+			assert.Equal(t, s.Idle, reported.Load())
+			assert.Positive(t, s.Idle, "those that are not released")
 			require.NoError(t, r.Close())
 			assert.Zero(t, engine.Pending())
 		}
 	}
 }
 
-// TestATouchAtTheMomentOfExpiryCounts touches so often that some touches come in
-// between the reaper's look at the latest activity and the end (L3). Those that
-// it closes must have been quiet for their timeout all the same.
-func TestATouchAtTheMomentOfExpiryCounts(t *testing.T) {
+// TestTouchAtTheMomentOfExpiry touches so often that some touches come between a
+// scan's load of the latest activity and the end (S3). Those that it closes must
+// have been idle for their timeout nevertheless.
+func TestTouchAtTheMomentOfExpiry(t *testing.T) {
 	const timeout = time.Microsecond // shorter than what a round of touches takes
 	var early atomic.Int64
-	r := newReaper(t, newRuntimeTimer(t), timeout, idle.WithOnIdle(func(e idle.Event) {
+	r := newReaper(t, newRuntimeTimer(t), timeout, &idle.Options{OnIdle: func(e idle.Event) {
 		if e.Idle < timeout {
 			early.Add(1)
 		}
-	}))
+	}})
 	for range 1000 {
 		watches := make([]*idle.Watch, 64)
 		for i := range watches {
@@ -73,7 +74,68 @@ func TestATouchAtTheMomentOfExpiryCounts(t *testing.T) {
 		}
 	}
 	eventually(t, func() bool { return r.Stats().Watched == 0 && r.Stats().Closing == 0 })
-	assert.Zero(t, early.Load(), "of %d", r.Stats().Idle)
+	assert.Zero(t, early.Load(), "of %d that ended", r.Stats().Idle)
+}
+
+// TestHoldAtTheMomentOfExpiry begins holds when the watches are due (S5).
+// A watch that had not ended when Hold returned must not end before its release,
+// nor before its timeout after that.
+func TestHoldAtTheMomentOfExpiry(t *testing.T) {
+	const timeout = time.Microsecond
+	var early atomic.Int64
+	r := newReaper(t, newRuntimeTimer(t), timeout, &idle.Options{OnIdle: func(e idle.Event) {
+		if e.Idle < timeout {
+			early.Add(1)
+		}
+	}})
+	held := 0
+	for range 300 {
+		watches := make([]*idle.Watch, 64)
+		for i := range watches {
+			watches[i] = r.Watch(&once{})
+		}
+		for _, w := range watches {
+			release := w.Hold()
+			if w.Err() == nil {
+				held++
+				for range 3 {
+					runtime.Gosched()
+				}
+				require.NoError(t, w.Err(), "ended while held")
+			}
+			release()
+		}
+	}
+	eventually(t, func() bool { return r.Stats().Watched == 0 && r.Stats().Closing == 0 })
+	assert.Zero(t, early.Load(), "of %d that ended", r.Stats().Idle)
+	t.Logf("%d were held", held)
+}
+
+// TestReleaseOfAHoldAtTheMomentOfExpiry releases holds during scans (S5). The whole
+// timeout must follow.
+func TestReleaseOfAHoldAtTheMomentOfExpiry(t *testing.T) {
+	const timeout = 5 * time.Microsecond
+	r := newReaper(t, newRuntimeTimer(t), timeout)
+	watches := make([]*idle.Watch, 64)
+	for i := range watches {
+		watches[i] = r.Watch(&once{})
+	}
+	for range 300 {
+		for i, w := range watches {
+			release := w.Hold()
+			if w.Err() != nil {
+				watches[i] = r.Watch(&once{})
+				continue
+			}
+			for begun := time.Now(); time.Since(begun) < 2*timeout; {
+			}
+			begun := time.Now()
+			release()
+			if w.Err() != nil {
+				require.GreaterOrEqual(t, time.Since(begun), timeout)
+			}
+		}
+	}
 }
 
 func hammer(t *testing.T, r *idle.Reaper, span time.Duration) {
@@ -88,6 +150,9 @@ func hammer(t *testing.T, r *idle.Reaper, span time.Duration) {
 			for range 200 {
 				w := watches[rand.IntN(len(watches))]
 				w.Touch()
+				if rand.IntN(10) == 0 {
+					defer w.Hold()()
+				}
 				if rand.IntN(50) == 0 {
 					w.SetTimeout(time.Duration(rand.IntN(3)) * 500 * time.Microsecond)
 				}
@@ -103,7 +168,7 @@ func hammer(t *testing.T, r *idle.Reaper, span time.Duration) {
 		both.Wait()
 		for i, w := range watches {
 			if i%10 == 9 {
-				continue // left for the reaper, however fast this loop is
+				continue // for the reaper
 			}
 			w.Release()
 			if w.Err() == nil {
@@ -113,16 +178,11 @@ func hammer(t *testing.T, r *idle.Reaper, span time.Duration) {
 	}
 }
 
-// TestAReaperClosesInTheMidstOfIt closes the reaper while everything goes on.
-func TestAReaperClosesInTheMidstOfIt(t *testing.T) {
+func TestCloseRacesWithEverythingElse(t *testing.T) {
 	for _, closeAll := range []bool{false, true} {
 		for range 6 {
-			var options []idle.Option
-			if closeAll {
-				options = append(options, idle.WithCloseAll())
-			}
 			timer := newTimer(t, time.Millisecond)
-			r, err := idle.NewReaper(timer, time.Millisecond, options...)
+			r, err := idle.NewReaper(timer, time.Millisecond, &idle.Options{CloseAll: closeAll})
 			require.NoError(t, err)
 			var all sync.WaitGroup
 			things := make([]once, 3000)
@@ -150,10 +210,10 @@ func TestAReaperClosesInTheMidstOfIt(t *testing.T) {
 	}
 }
 
-func TestATimerStopsInTheMidstOfIt(t *testing.T) {
+func TestStopOfTheTimerRacesWithEverythingElse(t *testing.T) {
 	for range 20 {
 		timer := newTimer(t, time.Millisecond)
-		r := newReaper(t, timer, time.Millisecond, idle.WithErrorHandler(func(error) {}))
+		r := newReaper(t, timer, time.Millisecond, &idle.Options{ErrorHandler: func(error) {}})
 		var all sync.WaitGroup
 		all.Go(func() { hammer(t, r, 5*time.Millisecond) })
 		time.Sleep(2 * time.Millisecond)
@@ -163,8 +223,7 @@ func TestATimerStopsInTheMidstOfIt(t *testing.T) {
 	}
 }
 
-// TestReadsAndWritesRaceWithTheReaper has connections talk at about the pace of
-// their timeout.
+// TestReadsAndWritesRaceWithTheReaper writes at intervals of about the timeout.
 func TestReadsAndWritesRaceWithTheReaper(t *testing.T) {
 	r := newReaper(t, newTimer(t, time.Millisecond), 2*time.Millisecond)
 	var all sync.WaitGroup

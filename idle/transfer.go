@@ -10,15 +10,15 @@ import (
 )
 
 // A TCP connection moves bytes from a file or another connection inside the
-// kernel, and says nothing until it is done. Told to move all, it would be taken
-// for idle halfway; so it is told to move a piece at a time, each of which
-// counts. A piece is no longer than what a slow peer takes in its idle timeout,
-// and, if the source is a connection, no longer than what has arrived there: so
-// that a byte now and then keeps both alive, as with a read and a write.
+// kernel, in one call that returns at the end. The connection would look idle
+// meanwhile. So a transfer goes in pieces, each of which is activity. A piece is
+// no longer than what a slow peer takes in its idle timeout and, if the source is
+// a connection, than what has arrived there. So one byte now and then keeps both
+// connections alive, as with a read and a write.
 
-// ReadFrom writes what r has until its end, in the kernel where the connection
-// can. io.Copy calls it. Every piece that was moved counts as a write, and as a
-// read of r if that is a watched connection.
+// ReadFrom writes what r has until its end, inside the kernel where the connection
+// can. io.Copy calls it. Each piece counts as a write, and as a read of r if that
+// is a wrapped connection.
 func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 	to := c.Conn.(io.ReaderFrom)
 	src, fast := sourceOf(r)
@@ -27,8 +27,8 @@ func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 	case fast && src.ready != nil:
 		t := transfer{to: to, writer: &c.conn, source: src}
 		return t.run()
-	case fast && c.watch.pieces: // a file; in package net, too, no write comes in between
-		c.writing.Lock()
+	case fast && c.watch.pieces: // a file; in package net, too, no other write comes in between
+		c.lockPieces()
 		defer c.writing.Unlock()
 		t := transfer{to: to, writer: &c.conn, source: src}
 		return t.run()
@@ -39,8 +39,8 @@ func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 	return n, c.watch.explain(err)
 }
 
-// WriteTo writes what arrives to w until the end, in the kernel if w is a TCP
-// connection or a file. io.Copy calls it. It counts as reads.
+// WriteTo writes what arrives to w until the end, inside the kernel if w is a TCP
+// connection or a file. io.Copy calls it. Each piece counts as a read.
 func (c *tcpConn) WriteTo(w io.Writer) (int64, error) {
 	switch to := w.(type) {
 	case *tcpConn:
@@ -54,7 +54,7 @@ func (c *tcpConn) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, onlyReader{c})
 }
 
-// onlyWriter and onlyReader hide what else a connection can do from io.Copy.
+// onlyWriter and onlyReader hide a connection's other methods from io.Copy.
 type (
 	onlyWriter struct{ io.Writer }
 	onlyReader struct{ io.Reader }
@@ -64,11 +64,11 @@ type (
 type source struct {
 	reader io.Reader         // a connection or file of the standard library
 	own    *conn             // the wrapper over it, nil if there is none
-	limit  *io.LimitedReader // the limit that the user set, nil if there is none
-	ready  *readiness        // tells how much has arrived, nil for a file
+	limit  *io.LimitedReader // the user's limit, nil if there is none
+	ready  *readiness        // knows how much has arrived; nil for a file
 }
 
-// sourceOf finds out whether the kernel can read r for us.
+// sourceOf returns r as a source. fast is whether the kernel can read it.
 func sourceOf(r io.Reader) (s source, fast bool) {
 	s.reader = r
 	if limit, ok := r.(*io.LimitedReader); ok {
@@ -89,9 +89,9 @@ func sourceOf(r io.Reader) (s source, fast bool) {
 	return s, false
 }
 
-// packageOf returns the package that defines r's type. It matters, since a type
-// that embeds a connection and reads differently must be read its own way, and
-// since io.Copy may pass a type of the standard library that has no name here.
+// packageOf returns the package that defines r's type. A type that embeds a
+// connection may read differently, so its own methods must be used. And io.Copy
+// may pass a type of the standard library that is not exported.
 func packageOf(r io.Reader) string {
 	t := reflect.TypeOf(r)
 	if t == nil {
@@ -105,25 +105,26 @@ func packageOf(r io.Reader) string {
 
 func isRegular(info os.FileInfo, err error) bool { return err == nil && info.Mode().IsRegular() }
 
-// rawOf returns r's raw connection if it is a stream socket.
-func rawOf(r io.Reader) syscall.RawConn {
+// streamSocket returns r as a connection, and its raw connection, if r is a stream
+// socket.
+func streamSocket(r io.Reader) (net.Conn, syscall.RawConn) {
 	c, ok := r.(interface {
 		net.Conn
 		syscall.Conn
 	})
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	switch networkOf(c) {
 	case "tcp", "unix":
 		if raw, err := c.SyscallConn(); err == nil {
-			return raw
+			return c, raw
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// transfer moves bytes within the kernel, piece by piece.
+// transfer moves bytes inside the kernel, piece by piece.
 type transfer struct {
 	source
 	to     io.ReaderFrom
@@ -138,7 +139,7 @@ func (t *transfer) run() (n int64, err error) {
 			break
 		}
 		asked := piece.N
-		piece.N, err = t.to.ReadFrom(&piece)
+		err = t.move(&piece)
 		t.moved(piece.N)
 		if n += piece.N; err != nil || piece.N < asked {
 			break
@@ -147,7 +148,7 @@ func (t *transfer) run() (n int64, err error) {
 	return n, t.explain(err)
 }
 
-// left returns how much may be moved in all.
+// left returns how many bytes the user's limit leaves.
 func (t *transfer) left() int64 {
 	if t.limit != nil {
 		return t.limit.N
@@ -155,8 +156,8 @@ func (t *transfer) left() int64 {
 	return math.MaxInt64
 }
 
-// next returns how long the next piece may be, and waits until there is one. It
-// returns 0 at the end of the source.
+// next waits for the next piece and returns its length, 0 at the end of the
+// source.
 func (t *transfer) next(left int64) (int64, error) {
 	n := min(left, maxPiece)
 	if t.writer != nil {
@@ -169,16 +170,26 @@ func (t *transfer) next(left int64) (int64, error) {
 	return min(n, arrived), err
 }
 
+// move moves a piece and sets its N to the number of bytes.
+func (t *transfer) move(piece *io.LimitedReader) (err error) {
+	if t.ready != nil && t.writer != nil && t.writer.watch.pieces {
+		t.writer.lockPieces() // a file's transfer holds the lock already
+		defer t.writer.writing.Unlock()
+	}
+	piece.N, err = t.to.ReadFrom(piece)
+	return err
+}
+
 // moved counts a piece on both sides.
 func (t *transfer) moved(n int64) {
 	if t.limit != nil {
 		t.limit.N -= n
 	}
 	if t.own != nil {
-		t.own.didRead(n)
+		t.own.noteRead(n)
 	}
 	if t.writer != nil {
-		t.writer.wrote(n)
+		t.writer.noteWrite(n)
 	}
 }
 

@@ -7,15 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/idle"
 )
 
-// ioCounter returns what the kernel counts for this process: rchar are the bytes
-// it asked for by read, which splice and sendfile to a socket are not.
+// ioCounter returns a counter that the kernel keeps for this process. wchar counts
+// the bytes of its writes and of splice, and syscw the system calls that write.
 func ioCounter(t *testing.T, name string) (n int64) {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {
@@ -28,9 +31,10 @@ func ioCounter(t *testing.T, name string) (n int64) {
 	return n
 }
 
-// TestWhichTransfersStayInTheKernel tells splice from read and write by the
-// kernel's count of bytes written with write: a spliced byte is written once, by
-// the one who feeds the source. The exceptions are those of the documentation.
+// TestWhichTransfersStayInTheKernel compares the bytes that the process has written
+// with those that arrived. A byte that is spliced is written once, by the test that
+// feeds the source; any other is written again. The exceptions are those of the
+// package's documentation.
 func TestWhichTransfersStayInTheKernel(t *testing.T) {
 	r := newReaper(t, newTimer(t, second), time.Hour)
 	tcp := func() net.Conn { return r.Wrap(feed(tcpPair(t))) }
@@ -69,8 +73,49 @@ func TestWhichTransfersStayInTheKernel(t *testing.T) {
 	}
 }
 
-// splicesToFiles reports whether a bare connection's bytes stay in the kernel on
-// their way to a file: not every file system can do it.
+// TestBuffersTakeFewSystemCalls compares with a bare connection.
+func TestBuffersTakeFewSystemCalls(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	calls := func(c net.Conn) int64 {
+		defer c.Close()
+		v := make(net.Buffers, 1000)
+		for i := range v {
+			v[i] = random(100)
+		}
+		before := ioCounter(t, "syscw")
+		n, err := idle.WriteBuffers(c, &v)
+		require.NoError(t, err)
+		assert.EqualValues(t, 100_000, n)
+		return ioCounter(t, "syscw") - before
+	}
+	for _, pair := range []func(testing.TB) (net.Conn, net.Conn){tcpPair, unixPair} {
+		bare, watched := calls(drained(t, pair)), calls(r.Wrap(drained(t, pair)))
+		t.Logf("bare %d, watched %d", bare, watched)
+		assert.Less(t, watched, bare+10)
+	}
+}
+
+func TestCopyFromAResetConnectionReturnsAnOpError(t *testing.T) {
+	r := newReaper(t, newTimer(t, second), time.Hour)
+	client, server := tcpPair(t)
+	src, dst := r.Wrap(server), r.Wrap(drained(t, tcpPair))
+	defer src.Close()
+	defer dst.Close()
+	require.NoError(t, client.(*net.TCPConn).SetLinger(0))
+	require.NoError(t, client.Close())
+	_, err := io.Copy(dst, src)
+	require.ErrorIs(t, err, syscall.ECONNRESET)
+	var op *net.OpError
+	require.ErrorAs(t, err, &op)
+	assert.Equal(t, "read", op.Op)
+	assert.Equal(t, src.LocalAddr(), op.Source)
+	assert.Equal(t, src.RemoteAddr(), op.Addr)
+	var call *os.SyscallError
+	assert.ErrorAs(t, err, &call)
+}
+
+// splicesToFiles reports whether bytes go from a bare connection to a file inside
+// the kernel, which not every file system can do.
 func splicesToFiles(t *testing.T) bool {
 	before := ioCounter(t, "wchar")
 	source, to := feed(tcpPair(t)), empty(t)

@@ -18,9 +18,9 @@ import (
 	"github.com/hashedwheel/hwt/idle"
 )
 
-// These tests need the kernel to move bytes, and so the real clock. Timeouts in
-// them are either so long that they cannot come, or what the test waits for.
-// Whether a transfer stays alive is asked of its watch, not of the clock.
+// These tests need the kernel to move bytes, and therefore the real clock. Their
+// timeouts are either too long to expire, or the test waits for the end. Whether a
+// transfer is active is read from its watch.
 
 // file returns an open file of n random bytes.
 func file(t testing.TB, n int) *os.File {
@@ -32,7 +32,7 @@ func file(t testing.TB, n int) *os.File {
 	return f
 }
 
-// random returns the first n bytes of always the same random ones.
+// random returns n random bytes, the same each time.
 func random(n int) []byte { return bytesOnce()[:n:n] }
 
 var bytesOnce = sync.OnceValue(func() []byte {
@@ -40,6 +40,20 @@ var bytesOnce = sync.OnceValue(func() []byte {
 	rand.NewChaCha8([32]byte{1}).Read(p)
 	return p
 })
+
+// sendings are ways to send random(n).
+func sendings(t testing.TB, n int) map[string]func(net.Conn) error {
+	return map[string]func(net.Conn) error{
+		"write": func(c net.Conn) error {
+			_, err := c.Write(random(n))
+			return err
+		},
+		"file": func(c net.Conn) error {
+			_, err := io.Copy(c, file(t, n))
+			return err
+		},
+	}
+}
 
 // received returns what arrives at c until its end.
 func received(c net.Conn) <-chan []byte {
@@ -119,7 +133,7 @@ func TestIOCopyMovesEverything(t *testing.T) {
 
 const fed = 3<<20 + 17
 
-// feed writes that many bytes to client, closes it, and returns server.
+// feed writes fed bytes to client, closes it, and returns server.
 func feed(client, server net.Conn) net.Conn {
 	go func() {
 		client.Write(random(fed))
@@ -128,8 +142,7 @@ func feed(client, server net.Conn) net.Conn {
 	return server
 }
 
-// interrupted is a connection at which something else happens after the first
-// piece was written.
+// interrupted is a connection that calls meanwhile after the first piece.
 type interrupted struct {
 	*net.TCPConn
 	once      sync.Once
@@ -148,21 +161,12 @@ func (c *interrupted) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// TestWritesOfSeveralDoNotMix holds a wrapper to what a connection of package net
-// does: what one call writes is not mixed with what another does, however long.
-func TestWritesOfSeveralDoNotMix(t *testing.T) {
+// TestConcurrentWritesDoNotMix requires of a wrapper what package net promises: the
+// bytes of one call are contiguous, however many.
+func TestConcurrentWritesDoNotMix(t *testing.T) {
 	const n = 1 << 20
 	r := newReaper(t, newTimer(t, second), time.Hour)
-	for name, send := range map[string]func(net.Conn) error{
-		"write": func(c net.Conn) error {
-			_, err := c.Write(random(n))
-			return err
-		},
-		"file": func(c net.Conn) error {
-			_, err := io.Copy(c, file(t, n))
-			return err
-		},
-	} {
+	for name, send := range sendings(t, n) {
 		t.Run(name, func(t *testing.T) {
 			client, server := tcpPair(t)
 			defer client.Close()
@@ -185,11 +189,11 @@ func TestWritesOfSeveralDoNotMix(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotCountGoesInOnePiece counts the calls that reach the connection.
-func TestWhatDoesNotCountGoesInOnePiece(t *testing.T) {
+// TestWriteThatDoesNotCountGoesInOnePiece counts the calls that reach the connection.
+func TestWriteThatDoesNotCountGoesInOnePiece(t *testing.T) {
 	const n = 1 << 20
 	for activity, whole := range map[idle.Activity]bool{idle.Reads: true, idle.Writes: false} {
-		r := newReaper(t, newTimer(t, second), time.Hour, idle.WithActivity(activity))
+		r := newReaper(t, newTimer(t, second), time.Hour, &idle.Options{Activity: activity})
 		client, server := tcpPair(t)
 		defer client.Close()
 		got := received(client)
@@ -207,7 +211,7 @@ func TestWhatDoesNotCountGoesInOnePiece(t *testing.T) {
 	}
 }
 
-// counting is a connection that counts what is done to it.
+// counting is a connection that counts its writes and transfers.
 type counting struct {
 	*net.TCPConn
 	calls int
@@ -223,131 +227,15 @@ func (c *counting) ReadFrom(r io.Reader) (int64, error) {
 	return c.TCPConn.ReadFrom(r)
 }
 
-func TestABlockedTransferIsReapedAndSaysSo(t *testing.T) {
-	r := newReaper(t, newTimer(t, time.Millisecond), 300*time.Millisecond)
-	_, source := tcpPair(t)
-	defer source.Close()
-	client, server := narrowPair(t)
-	defer client.Close()
-	dst, src := r.Wrap(server), r.Wrap(source)
-	_, err := io.Copy(dst, src)
-	assert.ErrorIs(t, err, idle.ErrIdle)
-
-	client, server = narrowPair(t)
-	defer client.Close()
-	_, err = io.Copy(r.Wrap(server), file(t, 16<<20)) // nobody reads
-	assert.ErrorIs(t, err, idle.ErrIdle)
-	client, server = narrowPair(t)
-	defer client.Close()
-	_, err = r.Wrap(server).Write(random(16 << 20))
-	assert.ErrorIs(t, err, idle.ErrIdle)
-}
-
-// narrowPair is tcpPair with small buffers, whatever this machine's are.
-func narrowPair(t testing.TB) (client, server net.Conn) {
-	client, server = tcpPair(t)
-	require.NoError(t, client.(*net.TCPConn).SetReadBuffer(32<<10))
-	require.NoError(t, server.(*net.TCPConn).SetWriteBuffer(32<<10))
-	return client, server
-}
-
-// TestATrickleKeepsATransferAlive sends a byte now and then through a proxy that
-// copies in the kernel.
-func TestATrickleKeepsATransferAlive(t *testing.T) {
-	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
-	in, inServer := tcpPair(t)
-	defer in.Close()
-	out, outServer := tcpPair(t)
-	defer out.Close()
-	src, dst := r.Wrap(inServer), r.Wrap(outServer)
-	done := make(chan error)
-	go func() {
-		_, err := io.Copy(dst, src)
-		done <- err
-	}()
-	for range 20 {
-		before := time.Now()
-		_, err := in.Write([]byte("x"))
-		require.NoError(t, err)
-		_, err = out.Read(make([]byte, 1))
-		require.NoError(t, err)
-		countsSince(t, before, src)
-		countsSince(t, before, dst)
-	}
-	idle.WatchOf(src).SetTimeout(20 * time.Millisecond)
-	assert.ErrorIs(t, <-done, idle.ErrIdle, "and then it is idle")
-	src.Close()
-	dst.Close()
-}
-
-// TestATricklingPipeKeepsATransferAlive reads from a file that the kernel cannot
-// tell how much of will come.
-func TestATricklingPipeKeepsATransferAlive(t *testing.T) {
-	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
-	client, server := tcpPair(t)
-	defer client.Close()
-	dst := r.Wrap(server)
-	defer dst.Close()
-	from, to, err := os.Pipe()
-	require.NoError(t, err)
-	defer from.Close()
-	done := make(chan error)
-	go func() {
-		_, err := io.Copy(dst, from)
-		done <- err
-	}()
-	for range 5 {
-		before := time.Now()
-		_, err := to.WriteString("x")
-		require.NoError(t, err)
-		countsSince(t, before, dst)
-	}
-	require.NoError(t, to.Close())
-	assert.NoError(t, <-done)
-}
-
-// TestASlowReaderKeepsATransferAlive takes a long write and a long file a bit at a
-// time. Each bit is longer than all buffers on the way and a piece.
-func TestASlowReaderKeepsATransferAlive(t *testing.T) {
-	const bit, n = 2 << 20, 16 << 20
-	for name, send := range map[string]func(net.Conn) error{
-		"write": func(c net.Conn) error {
-			_, err := c.Write(random(n))
-			return err
-		},
-		"file": func(c net.Conn) error {
-			_, err := io.Copy(c, file(t, n))
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
-			client, server := narrowPair(t)
-			defer client.Close()
-			c := r.Wrap(server)
-			defer c.Close()
-			sent := make(chan error, 1)
-			go func() { sent <- send(c) }()
-			for range n / bit {
-				before := time.Now()
-				_, err := io.ReadFull(client, make([]byte, bit))
-				require.NoError(t, err)
-				countsSince(t, before, c)
-			}
-			assert.NoError(t, <-sent)
-		})
-	}
-}
-
-// TestAPieceIsWhatASlowPeerTakesInTime is about the speed below which a transfer
-// is idle. The timer is stopped, so that none is closed.
-func TestAPieceIsWhatASlowPeerTakesInTime(t *testing.T) {
+// TestLengthOfAPiece checks how many bytes must move in a timeout. The timer is
+// stopped, so that nothing is closed.
+func TestLengthOfAPiece(t *testing.T) {
 	timer := newTimer(t, second)
 	timer.Stop()
 	for timeout, piece := range map[time.Duration]int{
 		time.Millisecond: 4 << 10, second: 4 << 10, 10 * second: 10 << 10, time.Hour: 64 << 10, 1<<63 - 1: 64 << 10,
 	} {
-		r := newReaper(t, timer, timeout, idle.WithErrorHandler(func(error) {}))
+		r := newReaper(t, timer, timeout, &idle.Options{ErrorHandler: func(error) {}})
 		client, server := tcpPair(t)
 		defer client.Close()
 		got := received(client)
@@ -367,7 +255,7 @@ func TestAPieceIsWhatASlowPeerTakesInTime(t *testing.T) {
 	}
 }
 
-func TestACopyIntoAFileCounts(t *testing.T) {
+func TestCopyToAFileIsActivity(t *testing.T) {
 	for name, pair := range map[string]func(testing.TB) (net.Conn, net.Conn){"tcp": tcpPair, "unix": unixPair} {
 		for kind, copying := range map[string]func(io.Writer, io.Reader) (int64, error){
 			"io.Copy":  io.Copy,
@@ -398,7 +286,7 @@ func TestACopyIntoAFileCounts(t *testing.T) {
 	}
 }
 
-func TestRawReadsAndWritesCount(t *testing.T) {
+func TestRawReadsAndWritesAreActivity(t *testing.T) {
 	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour)
 	client, server := tcpPair(t)
 	defer client.Close()
@@ -406,6 +294,8 @@ func TestRawReadsAndWritesCount(t *testing.T) {
 	defer c.Close()
 	raw, err := c.(syscall.Conn).SyscallConn()
 	require.NoError(t, err)
+	_, err = r.Wrap(&net.UDPConn{}).(syscall.Conn).SyscallConn()
+	assert.ErrorIs(t, err, syscall.EINVAL)
 	for _, op := range []func(func(uintptr) bool) error{raw.Read, raw.Write} {
 		time.Sleep(time.Millisecond)
 		before := time.Now()

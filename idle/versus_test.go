@@ -34,14 +34,14 @@ func (nothing) Close() error { return nil }
 
 // newCoarse returns the timer that the documentation recommends.
 func newCoarse(tb testing.TB) hwt.Timer {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Second))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Second})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { timer.Stop() })
 	return timer
 }
 
-func newReaper(tb testing.TB, timer hwt.Timer, timeout time.Duration, options ...idle.Option) *idle.Reaper {
-	r, err := idle.NewReaper(timer, timeout, options...)
+func newReaper(tb testing.TB, timer hwt.Timer, timeout time.Duration, options ...*idle.Options) *idle.Reaper {
+	r, err := idle.NewReaper(timer, timeout, append(options, nil)[0])
 	require.NoError(tb, err)
 	tb.Cleanup(func() { r.Close() })
 	return r
@@ -68,8 +68,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// BenchmarkVersusTouch puts a touch and SetReadDeadline on a loopback connection
-// side by side, in turn.
+// BenchmarkVersusTouch compares a touch with SetReadDeadline of a loopback
+// connection, in turn.
 func BenchmarkVersusTouch(b *testing.B) {
 	const n = 1_000_000
 	r := newReaper(b, newCoarse(b), time.Hour)
@@ -138,17 +138,16 @@ func BenchmarkVersusRead(b *testing.B) {
 }
 
 // BenchmarkWatches touches a million watches, each once in two seconds, in random
-// order, with a timeout of 10 s on a wheel that ticks once a second. It touches in
-// the middle of each second only, when the wheel sleeps, and measures the CPU time
-// of the rest, the ticks included: that is the wheel's, the reaper's and the
-// collector's.
+// order, with a timeout of 10 s on a wheel that ticks once a second. It touches only
+// in the middle of each second, when the wheel sleeps, and measures the CPU time of
+// the rest of it, which the wheel, the reaper and the garbage collector use.
 func BenchmarkWatches(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		churn int
 	}{{"memory=fresh", 0}, {"memory=churned", 5}} {
 		b.Run(c.name, func(b *testing.B) {
-			timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Second))
+			timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Second})
 			require.NoError(b, err)
 			defer timer.Stop()
 			start := time.Now()
@@ -157,12 +156,12 @@ func BenchmarkWatches(b *testing.B) {
 			for b.Loop() {
 				const seconds = 20
 				touchAtRandom(b, watches, start, 12) // the first deadlines all came at once
-				looks := timer.Stats().Expired
+				scans := timer.Stats().Expired
 				n, touches, rest := touchAtRandom(b, watches, start, seconds)
 				b.ReportMetric(float64(n)/seconds/versusWatches, "touches/watch/s")
 				b.ReportMetric(float64(touches)/float64(n), "touch-cpu-ns")
 				b.ReportMetric(100*float64(rest)/float64(seconds*time.Second), "wheel-%core")
-				b.ReportMetric(float64(timer.Stats().Expired-looks)/seconds, "looks/s")
+				b.ReportMetric(float64(timer.Stats().Expired-scans)/seconds, "scans/s")
 			}
 			b.ReportMetric(float64(r.Stats().Idle), "reaped")
 			b.ReportMetric(0, "ns/op")
@@ -171,8 +170,8 @@ func BenchmarkWatches(b *testing.B) {
 	}
 }
 
-// newWatches makes the watches. With churn, half of them were released and made
-// anew so often, at random: their memory is in no order then.
+// newWatches makes the watches. It replaces a random half of them churn times, so
+// that their memory is in no order.
 func newWatches(r *idle.Reaper, churn int) []*idle.Watch {
 	watches := make([]*idle.Watch, versusWatches)
 	for i := range watches {
@@ -196,8 +195,8 @@ func newWatches(r *idle.Reaper, churn int) []*idle.Watch {
 	return watches
 }
 
-// touchAtRandom touches from 0.2 s to 0.8 s after each tick of a timer that was
-// started at start: half of the watches, if the machine is fast enough.
+// touchAtRandom touches half of the watches, if the machine is fast enough, from
+// 0.2 s to 0.8 s after each tick of a timer that was started at start.
 func touchAtRandom(b *testing.B, watches []*idle.Watch, start time.Time, seconds int) (n int, touches, rest time.Duration) {
 	at := time.Since(start).Truncate(time.Second) + 1200*time.Millisecond
 	time.Sleep(at - time.Since(start))

@@ -16,14 +16,14 @@ import (
 
 const second = time.Second
 
-func TestNothingIsClosedEarlyNorMoreThanATickLate(t *testing.T) {
+func TestCloseIsNeitherEarlyNorMoreThanATickLate(t *testing.T) {
 	for _, tick := range []time.Duration{time.Millisecond, 70 * time.Millisecond, second} {
 		for _, offset := range []time.Duration{0, 1, 333 * time.Millisecond} {
 			t.Run(fmt.Sprintf("tick=%v/offset=%v", tick, offset), func(t *testing.T) {
 				timertest.Bubble(t, func(t *testing.T) {
 					r := newReaper(t, newTimer(t, tick), 10*second)
 					time.Sleep(offset)
-					things := make([]*thing, 200) // several cohorts
+					things := make([]*thing, 200) // several groups
 					for i := range things {
 						things[i] = newThing()
 						r.Watch(things[i])
@@ -42,7 +42,7 @@ func TestNothingIsClosedEarlyNorMoreThanATickLate(t *testing.T) {
 	}
 }
 
-func TestOnGoTimersItIsOnTime(t *testing.T) {
+func TestRuntimeTimerClosesOnTime(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newRuntimeTimer(t), 10*second)
 		c := newThing()
@@ -54,7 +54,7 @@ func TestOnGoTimersItIsOnTime(t *testing.T) {
 	})
 }
 
-func TestOnAWheelOfWheelsItIsOnTime(t *testing.T) {
+func TestHierarchicalTimerClosesOnTime(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		const tick = 10 * time.Millisecond
 		r := newReaper(t, newHierarchical(t, tick), time.Hour)
@@ -76,7 +76,7 @@ func TestOnAWheelOfWheelsItIsOnTime(t *testing.T) {
 	})
 }
 
-func TestATouchGivesTheWholeTimeoutAgain(t *testing.T) {
+func TestWholeTimeoutFollowsATouch(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		c := newThing()
@@ -100,15 +100,15 @@ func TestATouchGivesTheWholeTimeoutAgain(t *testing.T) {
 	})
 }
 
-func TestAQuietOneAmongBusyOnesIsClosedOnTime(t *testing.T) {
+func TestIdleWatchAmongActiveOnesIsClosedOnTime(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		busy := make([]*idle.Watch, 100)
 		for i := range busy {
 			busy[i] = r.Watch(newThing())
 		}
-		quiet := newThing()
-		w := r.Watch(quiet)
+		silent := newThing()
+		w := r.Watch(silent)
 		for i := range 60 {
 			if i <= 23 {
 				w.Touch()
@@ -118,14 +118,14 @@ func TestAQuietOneAmongBusyOnesIsClosedOnTime(t *testing.T) {
 				b.Touch()
 			}
 		}
-		require.Len(t, quiet.closes(), 1)
-		assert.GreaterOrEqual(t, quiet.closes()[0], 33*second)
-		assert.LessOrEqual(t, quiet.closes()[0], 34*second)
+		require.Len(t, silent.closes(), 1)
+		assert.GreaterOrEqual(t, silent.closes()[0], 33*second)
+		assert.LessOrEqual(t, silent.closes()[0], 34*second)
 		assert.EqualValues(t, 100, conserved(t, r).Watched)
 	})
 }
 
-func TestReleaseEndsTheWatchAtOnce(t *testing.T) {
+func TestReleaseEndsTheWatch(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
@@ -149,7 +149,7 @@ func TestReleaseEndsTheWatchAtOnce(t *testing.T) {
 	})
 }
 
-func TestATimeoutCanChange(t *testing.T) {
+func TestTimeoutCanChange(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		shorter, longer, back, late := newThing(), newThing(), newThing(), newThing()
@@ -161,7 +161,7 @@ func TestATimeoutCanChange(t *testing.T) {
 		assert.Equal(t, 10*second, w.Timeout())
 		w = r.Watch(late)
 		time.Sleep(5 * second)
-		w.SetTimeout(second) // has been quiet for longer
+		w.SetTimeout(second) // it was silent for longer
 		time.Sleep(time.Minute)
 		for c, at := range map[*thing]time.Duration{shorter: 3 * second, longer: 30 * second, back: 10 * second, late: 5 * second} {
 			require.Len(t, c.closes(), 1)
@@ -171,7 +171,7 @@ func TestATimeoutCanChange(t *testing.T) {
 	})
 }
 
-func TestATimeoutMayNeverCome(t *testing.T) {
+func TestTimeoutBeyondTheClockNeverComes(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, math.MaxInt64)
@@ -179,7 +179,7 @@ func TestATimeoutMayNeverCome(t *testing.T) {
 		time.Sleep(second)
 		w := r.Watch(c)
 		assert.Zero(t, timer.Pending())
-		r.Watch(d).SetTimeout(5 * second) // in the same cohort
+		r.Watch(d).SetTimeout(5 * second) // in the same group
 		time.Sleep(1000 * time.Hour)
 		assert.False(t, c.isClosed())
 		assert.True(t, d.isClosed())
@@ -187,15 +187,15 @@ func TestATimeoutMayNeverCome(t *testing.T) {
 	})
 }
 
-func TestTimeoutsOfTheirOwn(t *testing.T) {
+func TestTimeoutOf(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		own := newThing()
-		r := newReaper(t, newTimer(t, second), 10*second, idle.WithTimeoutOf(func(what io.Closer) time.Duration {
-			if what == io.Closer(own) {
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{TimeoutOf: func(c io.Closer) time.Duration {
+			if c == io.Closer(own) {
 				return 2 * second
 			}
 			return 0
-		}))
+		}})
 		r.Watch(own)
 		common := newThing()
 		r.Watch(common)
@@ -205,10 +205,10 @@ func TestTimeoutsOfTheirOwn(t *testing.T) {
 	})
 }
 
-func TestAMaximalAgeHoweverBusy(t *testing.T) {
+func TestMaxAgeEndsActiveWatches(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
-		var told events
-		r := newReaper(t, newTimer(t, second), 10*second, idle.WithMaxAge(time.Minute), idle.WithOnIdle(told.add))
+		var reported events
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{MaxAge: time.Minute, OnIdle: reported.add})
 		c := newThing()
 		w := r.Watch(c)
 		for range 70 {
@@ -220,29 +220,29 @@ func TestAMaximalAgeHoweverBusy(t *testing.T) {
 		assert.LessOrEqual(t, c.closes()[0], time.Minute+second)
 		assert.ErrorIs(t, w.Err(), idle.ErrTooOld)
 		assert.EqualValues(t, 1, conserved(t, r).TooOld)
-		require.Len(t, told.list(), 1)
-		e := told.list()[0]
+		require.Len(t, reported.list(), 1)
+		e := reported.list()[0]
 		assert.Equal(t, idle.ErrTooOld, e.Reason)
 		assert.LessOrEqual(t, e.Idle, second)
 		assert.GreaterOrEqual(t, e.Age, time.Minute)
 	})
 }
 
-func TestTheCallbackComesBeforeTheClose(t *testing.T) {
+func TestOnIdleComesBeforeTheClose(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		c := newThing()
-		var told events
-		r := newReaper(t, newTimer(t, second), 10*second, idle.WithOnIdle(func(e idle.Event) {
+		var reported events
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{OnIdle: func(e idle.Event) {
 			assert.False(t, c.isClosed())
-			told.add(e)
-		}))
+			reported.add(e)
+		}})
 		w := r.Watch(c)
 		time.Sleep(4 * second)
 		w.Touch()
 		time.Sleep(20 * second)
-		require.Len(t, told.list(), 1)
-		e := told.list()[0]
-		assert.Equal(t, io.Closer(c), e.What)
+		require.Len(t, reported.list(), 1)
+		e := reported.list()[0]
+		assert.Equal(t, io.Closer(c), e.Closer)
 		assert.Equal(t, idle.ErrIdle, e.Reason)
 		assert.Equal(t, 10*second, e.Timeout)
 		assert.GreaterOrEqual(t, e.Idle, 10*second)

@@ -14,21 +14,21 @@ import (
 
 func TestAllocations(t *testing.T) {
 	timer := newTimer(t, 512)
-	w, err := keyed.New(timer, func(string, *int) {})
+	w, err := keyed.New(timer, func(string, *int) {}, nil)
 	require.NoError(t, err)
 	value := new(int)
-	require.NoError(t, w.SetTimer("known", value, time.Hour))
+	require.NoError(t, w.Set("known", value, time.Hour))
 	for name, c := range map[string]struct {
 		allocs float64
 		f      func()
 	}{
 		"Move":           {0, func() { w.Move("known", time.Hour) }},
-		"MoveTimer":      {0, func() { w.MoveTimer("known", time.Hour) }},
 		"Move unknown":   {0, func() { w.Move("unknown", time.Hour) }},
 		"Get":            {0, func() { w.Get("known") }},
 		"Has":            {0, func() { w.Has("unknown") }},
-		"Set known":      {3, func() { w.SetTimer("known", value, time.Hour) }},
-		"Set and Remove": {3, func() { w.SetTimer("new", value, time.Hour); w.Remove("new") }},
+		"Set known":      {3, func() { w.Set("known", value, time.Hour) }},
+		"Set and Remove": {3, func() { w.Set("new", value, time.Hour); w.Remove("new") }},
+		"Due":            {0, func() { w.Due("known") }},
 		"Len":            {0, func() { w.Len() }},
 	} {
 		assert.InDelta(t, c.allocs, testing.AllocsPerRun(1000, c.f), 0.1, name)
@@ -37,11 +37,12 @@ func TestAllocations(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	word := unsafe.Sizeof(uintptr(0))
-	assert.Equal(t, 3*word, keyed.PairSize)
-	assert.Equal(t, word+8, keyed.TriggerSize)
+	assert.Equal(t, 2*word, keyed.PairSize)
+	assert.Equal(t, 3*word+8, keyed.AlarmSize)
 }
 
-// TestHeapOfAPendingKey takes the map at its emptiest, just after it has grown.
+// TestHeapOfAPendingKey measures the map just after it has grown, when it is
+// emptiest.
 func TestHeapOfAPendingKey(t *testing.T) {
 	if testing.Short() {
 		t.Skip("holds 20 MB")
@@ -51,10 +52,10 @@ func TestHeapOfAPendingKey(t *testing.T) {
 	timer.Start()
 	value := new(int)
 	before := heap()
-	w, err := keyed.New(timer, func(int64, *int) {})
+	w, err := keyed.New(timer, func(int64, *int) {}, nil)
 	require.NoError(t, err)
 	for key := range int64(n) {
-		require.NoError(t, w.SetTimer(key, value, time.Hour+time.Duration(key)*time.Microsecond))
+		require.NoError(t, w.Set(key, value, time.Hour+time.Duration(key)*time.Microsecond))
 	}
 	time.Sleep(20 * time.Millisecond) // transferred
 	each := float64(heap()-before) / n

@@ -1,40 +1,61 @@
-// Package keyed gives timers names: a value is set under a key to come due
-// after a delay, and is moved, removed or drained by that key. It is the timing
-// wheel of go-zero's core/collection on any hwt.Timer.
+// Package keyed schedules values by key. [Wheel.Set] arms a timer for a key,
+// [Wheel.Move] changes its delay, and [Wheel.Remove] cancels it. When the timer
+// expires, the wheel calls a function with the key and its value:
 //
-// Take it where the thing that times out has an identity of its own: a session,
-// an order, a cache entry, a device that has to report. Where the code that
-// schedules also keeps the timeout, an hwt.Timer alone does it for less.
+//	checks, err := keyed.New(timer, func(id int, o Order) { check(id, o) }, nil)
+//	checks.Set(order.ID, order, 30*time.Minute) // placed
+//	checks.Move(order.ID, 30*time.Minute)       // changed
+//	checks.Remove(order.ID)                     // paid
 //
-// # What it promises
+// [Wheel.Take] removes a pair and returns its value, [Wheel.SetIfAbsent] sets only
+// an unknown key, and [Wheel.Update] changes a value and keeps its due time.
+// [Wheel.Due] and [Wheel.All] return when pairs are due, and [Wheel.Drain] removes
+// everything, so that a program can save what is pending and load it when it starts
+// again.
 //
-//   - A pair of key and value that was set ends once: its callback runs, or it
-//     is removed, drained, or cancelled by Stop. Set on a known key gives the
-//     pair another value and delay, and ends nothing.
-//   - The operations on a key are linearizable. Against a racing expiry they
-//     either come first, and then the callback does not run before the new
-//     delay is over, or they find the key gone.
-//   - The callback runs where the timer runs its tasks, never on the goroutine
-//     of the caller, and no earlier than the delay. A panic in it is the
-//     timer's to report, and harms no other pair.
+// Use keyed when timeouts belong to things that have an ID, such as sessions,
+// orders or devices. If you already hold the [hwt.Timeout], use an [hwt.Timer]
+// directly; it is cheaper. So is a map of timeouts of your own if keys are mostly
+// moved, as by the heartbeats of a million devices, and none of the guarantees below
+// is needed: among that many keys, a Move waits for memory, and for one object more
+// than a look-up in a Go map and a Reset. docs/programs.md has the figures.
 //
-// # What it costs
+// The package follows the TimingWheel of go-zero's core/collection and runs on
+// any [hwt.Timer].
 //
-// A pending pair of an int64 key and a pointer holds about 140 bytes of heap on
-// the hashed wheel, all included. Operations on different keys do not meet in a
-// lock; Get and Has take none, and Move takes none as long as the key is not
-// just expiring.
+// # Guarantees
 //
-// The map is xsync's. Measured against Go maps in 64 shards, each with a mutex of
-// its own, it holds as much for a pair, sets and removes at the same speed, and
-// reads a key that everybody wants two to three times faster, because readers
-// write nothing; it also shrinks again when the keys have gone. It pays with an
-// allocation where a known key is set.
+//   - A pair of key and value ends once: its callback runs, or it is removed,
+//     drained, or cancelled by Stop. A Set of a known key changes the pair's
+//     value and delay, and ends nothing.
+//   - The operations on a key are linearizable. Against a racing expiry, an
+//     operation either comes first, and then the callback does not run before
+//     the new delay is over, or it finds the key gone.
+//   - The callback runs where the timer runs its tasks, never on the caller's
+//     goroutine, and never before the delay is over. If it panics, the timer
+//     reports that, and no other pair is affected.
+//   - If the timer's executor refuses a callback, the pair stays pending and
+//     expires again after [RetryDelay].
+//   - The timer may be wrapped, for metrics or tracing: the wheel depends on
+//     neither the task that a timeout returns nor the identity of timeouts. A
+//     wrapper of tasks must pass on [hwt.RefusedTask] for the retries.
+//
+// # Cost
+//
+// A pending pair of an int64 key and a pointer takes about 150 bytes of heap on
+// the hashed wheel, everything included. Get, Has and Due take no lock, and neither
+// does Move unless the pair is about to expire. Operations on different keys
+// rarely share a lock.
+//
+// The map is that of xsync. Unlike Go maps in shards, each with a mutex, it reads a
+// contended key without a lock, and shrinks when keys are removed. A Set of a known
+// key costs it one more allocation.
 //
 // # Differences from go-zero
 //
-// A delay of zero or less is no error, but comes due at the next opportunity.
-// Drain empties the wheel for good, waits for its callbacks, and these may use
-// the wheel. Stop may be called twice. Keys are typed, and every key is one,
-// the zero value included.
+// Keys are typed, and every key is valid, including the zero value. A delay is
+// never rounded down: go-zero runs a callback at once if the delay is below the
+// wheel's interval. A delay of zero or less is not an error; the pair expires at
+// the next opportunity. Drain waits for its callbacks, which get the due times and
+// may use the wheel, and leaves it empty. Stop may be called twice.
 package keyed

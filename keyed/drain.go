@@ -2,52 +2,51 @@ package keyed
 
 import (
 	"errors"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
-	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// Drain takes out every pending pair and calls f with each, several at a time,
-// up to the limit of WithDrainWorkers, on goroutines of its own. It returns when
-// the last of them has. Each pair is drained by one Drain, and its own callback
-// does not run.
+// Drain removes every pending pair and calls f with each, on goroutines of its
+// own, as many at a time as [Options] has DrainWorkers. It returns when the last
+// call has. Of several Drains at once, each pair goes to one. The callback given
+// to New does not run for a drained pair.
 //
-// All pairs are out of the wheel before the first call of f, so that f finds it
-// empty and may use it in any way: what f sets is pending afterwards.
+// All pairs are removed before the first call of f. So f finds the wheel empty
+// and may use it in any way: what f sets is pending afterwards.
 //
-// It takes time and memory proportional to what is pending. It returns
-// ErrClosed after Stop, and a *DrainError if f panicked or ended its goroutine;
-// no pair goes without its call for that.
-func (w *Wheel[K, V]) Drain(f func(key K, value V)) error {
+// It takes time and memory proportional to the number of pending pairs. It
+// returns ErrClosed after Stop, and a *[DrainError] if f panicked or ended its
+// goroutine; f is still called for every pair.
+func (w *Wheel[K, V]) Drain(f func(Entry[K, V])) error {
 	if f == nil {
-		return errors.New("keyed: Drain: nil (expected: a function)")
+		return errors.New("keyed: Drain: f is nil (expected: a function)")
 	}
 	if w.closed.Load() {
 		return ErrClosed
 	}
 	d := &drain[K, V]{f: f, taken: make([]taken[K, V], 0, w.Len())}
-	w.sweep(func(key K, value V) { d.taken = append(d.taken, taken[K, V]{key, value}) })
+	w.sweep(func(key K, p pair[K, V]) { d.taken = append(d.taken, taken[K, V]{key, p}) })
 	w.drained.Add(int64(len(d.taken)))
-	for range min(w.workers, len(d.taken)) {
+	for range min(w.options.DrainWorkers, len(d.taken)) {
 		d.workers.Go(d.work)
 	}
 	d.workers.Wait()
 	return d.err()
 }
 
-// taken is a pair that a drain took out of the wheel.
+// taken is a pair that a drain removed from the wheel.
 type taken[K comparable, V any] struct {
-	key   K
-	value V
+	key K
+	pair[K, V]
 }
 
 // drain is one call of Drain.
 type drain[K comparable, V any] struct {
-	f       func(K, V)    // Immutable.
-	taken   []taken[K, V] // Immutable once the workers run.
-	next    atomic.Int64  // index in taken. Atomic: written by the workers.
+	f       func(Entry[K, V]) // Immutable.
+	taken   []taken[K, V]     // Immutable once the workers run.
+	next    atomic.Int64      // index in taken. Atomic: written by the workers.
 	workers sync.WaitGroup
 
 	mu     sync.Mutex
@@ -55,8 +54,8 @@ type drain[K comparable, V any] struct {
 	first  error // Guarded by mu.
 }
 
-// work calls f with one pair after another. A callback may end the goroutine;
-// then another one goes on.
+// work calls f with one pair after another. If f ends the goroutine, work starts
+// another worker.
 func (d *drain[K, V]) work() {
 	finished := false
 	defer func() {
@@ -65,30 +64,14 @@ func (d *drain[K, V]) work() {
 		}
 	}()
 	for i := d.next.Add(1) - 1; i < int64(len(d.taken)); i = d.next.Add(1) - 1 {
-		d.call(d.taken[i])
+		t := d.taken[i]
+		usercode.Run(func() { d.f(t.entry(t.key)) }, d.fail)
 	}
 	finished = true
 }
 
-// call calls f in isolation.
-func (d *drain[K, V]) call(t taken[K, V]) {
-	returned := false
-	defer func() {
-		if !returned {
-			d.broken(recover())
-		}
-	}()
-	d.f(t.key, t.value)
-	returned = true
-}
-
-// broken notes that a callback did not return: it panicked with recovered, or
-// ended its goroutine.
-func (d *drain[K, V]) broken(recovered any) {
-	err := hwt.ErrGoexit
-	if recovered != nil {
-		err = &hwt.PanicError{Value: recovered, Stack: debug.Stack()}
-	}
+// fail records that f failed with err.
+func (d *drain[K, V]) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.failed++
@@ -97,7 +80,7 @@ func (d *drain[K, V]) broken(recovered any) {
 	}
 }
 
-// err returns what Drain returns. The workers have ended.
+// err returns the error of Drain, once the workers have ended.
 func (d *drain[K, V]) err() error {
 	if d.failed == 0 {
 		return nil

@@ -24,11 +24,11 @@ func TestDrainCallsEachPairOnce(t *testing.T) {
 		}
 		var mu sync.Mutex
 		got := map[int]int{}
-		require.NoError(t, w.Drain(func(key, value int) {
+		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) {
 			mu.Lock()
 			defer mu.Unlock()
-			assert.NotContains(t, got, key)
-			got[key] = value
+			assert.NotContains(t, got, e.Key)
+			got[e.Key] = e.Value
 		}))
 		assert.Equal(t, want, got)
 		assert.Zero(t, w.Len())
@@ -40,23 +40,23 @@ func TestDrainCallsEachPairOnce(t *testing.T) {
 
 func TestDrainOfAnEmptyWheelCallsNothing(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
-	assert.NoError(t, w.Drain(func(int, int) { t.Error("called") }))
-	assert.EqualError(t, w.Drain(nil), "keyed: Drain: nil (expected: a function)")
+	assert.NoError(t, w.Drain(func(keyed.Entry[int, int]) { t.Error("called") }))
+	assert.EqualError(t, w.Drain(nil), "keyed: Drain: f is nil (expected: a function)")
 }
 
 func TestADrainCallbackMaySchedule(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
-		w, r := newWheel(t, timer, keyed.WithDrainWorkers(2))
+		w, r := newWheel(t, timer, keyed.Options[int, int]{DrainWorkers: 2})
 		for key := range 100 {
 			set(t, w, key, key, time.Hour)
 		}
 		var calls atomic.Int64
-		require.NoError(t, w.Drain(func(key, value int) {
+		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) {
 			calls.Add(1)
-			set(t, w, key, value+1000, time.Second) // the same key
-			set(t, w, key+1000, value, time.Second) // another one
-			require.NoError(t, w.MoveTimer(key, time.Minute))
-			require.NoError(t, w.RemoveTimer(key+1000))
+			set(t, w, e.Key, e.Value+1000, time.Second) // the same key
+			set(t, w, e.Key+1000, e.Value, time.Second) // another one
+			move(t, w, e.Key, time.Minute)
+			remove(t, w, e.Key+1000)
 		}))
 		assert.EqualValues(t, 100, calls.Load(), "what is set meanwhile is not drained")
 		assert.Equal(t, 100, w.Len())
@@ -65,15 +65,15 @@ func TestADrainCallbackMaySchedule(t *testing.T) {
 	})
 }
 
-func TestADrainInsideADrainEnds(t *testing.T) {
-	w, _ := newWheel(t, newTimer(t, 8), keyed.WithDrainWorkers(1))
+func TestADrainWithinADrainReturns(t *testing.T) {
+	w, _ := newWheel(t, newTimer(t, 8), keyed.Options[int, int]{DrainWorkers: 1})
 	for key := range 10 {
 		set(t, w, key, key, time.Hour)
 	}
 	var inner atomic.Int64
-	require.NoError(t, w.Drain(func(key, value int) {
-		set(t, w, key, value, time.Hour)
-		require.NoError(t, w.Drain(func(int, int) { inner.Add(1) }))
+	require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) {
+		set(t, w, e.Key, e.Value, time.Hour)
+		require.NoError(t, w.Drain(func(keyed.Entry[int, int]) { inner.Add(1) }))
 	}))
 	assert.EqualValues(t, 10, inner.Load())
 }
@@ -81,13 +81,13 @@ func TestADrainInsideADrainEnds(t *testing.T) {
 func TestDrainRunsInParallelUpToItsLimit(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		for _, limit := range []int{1, 3, keyed.DefaultDrainWorkers} {
-			w, _ := newWheel(t, timer, keyed.WithDrainWorkers(limit))
+			w, _ := newWheel(t, timer, keyed.Options[int, int]{DrainWorkers: limit})
 			for key := range 4 * limit {
 				set(t, w, key, key, time.Hour)
 			}
 			var running, most atomic.Int64
 			start := time.Now()
-			require.NoError(t, w.Drain(func(int, int) {
+			require.NoError(t, w.Drain(func(keyed.Entry[int, int]) {
 				for n := running.Add(1); ; {
 					if m := most.Load(); n <= m || most.CompareAndSwap(m, n) {
 						break
@@ -103,14 +103,14 @@ func TestDrainRunsInParallelUpToItsLimit(t *testing.T) {
 }
 
 func TestDrainIsolatesItsCallbacks(t *testing.T) {
-	w, _ := newWheel(t, newTimer(t, 8), keyed.WithDrainWorkers(2))
+	w, _ := newWheel(t, newTimer(t, 8), keyed.Options[int, int]{DrainWorkers: 2})
 	for key := range 30 {
 		set(t, w, key, key, time.Hour)
 	}
 	var calls atomic.Int64
-	err := w.Drain(func(key, _ int) {
+	err := w.Drain(func(e keyed.Entry[int, int]) {
 		calls.Add(1)
-		switch key % 3 {
+		switch e.Key % 3 {
 		case 0:
 			panic("broken")
 		case 1:
@@ -126,18 +126,18 @@ func TestDrainIsolatesItsCallbacks(t *testing.T) {
 	assert.Zero(t, w.Len())
 }
 
-func TestDrainNamesWhatPanicked(t *testing.T) {
+func TestDrainReturnsThePanic(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	set(t, w, 1, 1, time.Hour)
-	err := w.Drain(func(int, int) { panic("broken") })
+	err := w.Drain(func(keyed.Entry[int, int]) { panic("broken") })
 	var cause *hwt.PanicError
 	require.ErrorAs(t, err, &cause)
 	assert.Equal(t, "broken", cause.Value)
-	assert.Contains(t, string(cause.Stack), "TestDrainNamesWhatPanicked")
-	assert.EqualError(t, err, "keyed: 1 of 1 drain callbacks failed, the first with: hwt: task panicked: broken")
+	assert.Contains(t, string(cause.Stack), "TestDrainReturnsThePanic")
+	assert.EqualError(t, err, "keyed: 1 of 1 drain callbacks failed, the first with: hwt: panic: broken")
 }
 
-func TestDrainsAtOnceShareThePairs(t *testing.T) {
+func TestConcurrentDrainsShareThePairs(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	const n = 10_000
 	for key := range n {
@@ -147,7 +147,7 @@ func TestDrainsAtOnceShareThePairs(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			assert.NoError(t, w.Drain(func(key, _ int) { calls[key].Add(1) }))
+			assert.NoError(t, w.Drain(func(e keyed.Entry[int, int]) { calls[e.Key].Add(1) }))
 		})
 	}
 	all.Wait()

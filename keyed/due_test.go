@@ -13,15 +13,14 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-// The tests in this file look at the moment at which a pair's timeout has come
-// due, and its callback has not begun: whoever comes now must win over it
-// entirely, or lose.
+// In the tests of this file a pair's timeout has expired and its callback has not
+// begun. An operation at this moment must win over the expiry entirely, or lose.
 
-// dueWheel returns a wheel in that moment, with key 1 and value 11. run lets the
-// callbacks that are due begin, and tells how many timeouts came due.
+// dueWheel returns a wheel in that state, with key 1 and value 11. run starts the
+// callbacks that are due, and returns how many timeouts expired.
 func dueWheel(t *testing.T) (w *keyed.Wheel[int, int], r *recorder, run func() int) {
 	executor := new(holding)
-	w, r = newWheel(t, newTimer(t, 8, hashedwheel.WithExecutor(executor)))
+	w, r = newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}))
 	set(t, w, 1, 11, time.Second)
 	pass(2 * time.Second)
 	return w, r, executor.release
@@ -65,7 +64,7 @@ func TestMoveOnAPairThatIsDueSavesIt(t *testing.T) {
 	})
 }
 
-func TestRemoveOnAPairThatIsDueForgetsIt(t *testing.T) {
+func TestRemoveOnAPairThatIsDueDeletesIt(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		removed, err := w.Remove(1)
@@ -82,7 +81,7 @@ func TestDrainOnAPairThatIsDueTakesIt(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		var drained []int
-		require.NoError(t, w.Drain(func(_, value int) { drained = append(drained, value) }))
+		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) { drained = append(drained, e.Value) }))
 		require.Equal(t, 1, run())
 		assert.Equal(t, []int{11}, drained)
 		assert.Empty(t, r.take())
@@ -99,10 +98,10 @@ func TestStopOnAPairThatIsDueCancelsIt(t *testing.T) {
 	})
 }
 
-func TestAMoveThatTheTimerRefusesLeavesTheCallbackToRun(t *testing.T) {
+func TestAMoveThatTheTimerRefusesDoesNotStopTheCallback(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		executor := new(holding)
-		timer := newTimer(t, 8, hashedwheel.WithExecutor(executor), hashedwheel.WithMaxPendingTimeouts(1))
+		timer := newTimer(t, 8, hashedwheel.Options{Executor: executor, MaxPendingTimeouts: 1})
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
 		pass(2 * time.Second)
@@ -110,7 +109,7 @@ func TestAMoveThatTheTimerRefusesLeavesTheCallbackToRun(t *testing.T) {
 		moved, err := w.Move(1, time.Minute)
 		assert.False(t, moved)
 		assert.ErrorIs(t, err, hwt.ErrTooManyPending)
-		assert.ErrorIs(t, w.SetTimer(1, 12, time.Minute), hwt.ErrTooManyPending)
+		assert.ErrorIs(t, w.Set(1, 12, time.Minute), hwt.ErrTooManyPending)
 		executor.release()
 		assert.Equal(t, []int{11}, r.values())
 	})

@@ -5,28 +5,27 @@ import (
 	"fmt"
 )
 
-// Errors that the methods of Wheel return; test for them with errors.Is. What
-// the timer's NewTimeout returns comes as it is: hwt.ErrStopped,
-// hwt.ErrTooManyPending.
+// Errors that the methods of [Wheel] return; test for them with [errors.Is].
+// Errors of the timer's NewTimeout are returned unchanged: [hwt.ErrStopped] and
+// [hwt.ErrTooManyPending].
 var (
-	// ErrClosed says that the wheel was stopped.
+	// ErrClosed is returned after Stop.
 	ErrClosed = errors.New("keyed: wheel is stopped")
 
-	// ErrKey says that a key could never be found again, because it is not equal
-	// to itself (a float that is not a number), or cannot be hashed (a slice in
-	// an interface).
+	// ErrKey is returned for a key that a map could never find again: it is not
+	// equal to itself (a NaN), or cannot be hashed (a slice in an interface).
 	ErrKey = errors.New("keyed: key is unequal to itself or cannot be hashed")
 )
 
-// DrainError says that callbacks of a Drain failed. The other pairs were drained
-// all the same.
+// DrainError is the error of a Drain some of whose callbacks failed. The other
+// pairs were drained all the same.
 type DrainError struct {
-	Failed  int   // how many callbacks failed
-	Drained int   // how many pairs were drained, these included
-	First   error // a *hwt.PanicError, unless the callback ended its goroutine
+	Failed  int   // number of callbacks that failed
+	Drained int   // number of pairs drained, including those that failed
+	First   error // of one that failed: a *[hwt.PanicError] or [hwt.ErrGoexit]
 }
 
-// Error tells how many callbacks failed, and how one of them did.
+// Error returns how many callbacks failed, and the error of one of them.
 func (e *DrainError) Error() string {
 	return fmt.Sprintf("keyed: %d of %d drain callbacks failed, the first with: %v", e.Failed, e.Drained, e.First)
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-// A session lives as long as it is used.
+// A session expires when it has not been used for a while.
 func Example_sessions() {
 	type session struct{ user string }
-	timer, _ := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond))
+	timer, _ := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 	defer timer.Stop()
 
 	expired := make(chan string)
-	sessions, _ := keyed.New(timer, func(id string, s session) { expired <- s.user })
+	sessions, _ := keyed.New(timer, func(id string, s session) { expired <- s.user }, nil)
 	defer sessions.Stop()
 
 	const idle = 30 * time.Minute
-	sessions.SetTimer("a1", session{"Ada"}, idle)    // logs in
-	sessions.SetTimer("b2", session{"Blaise"}, idle) // logs in
-	sessions.MoveTimer("a1", idle)                   // is active
-	sessions.MoveTimer("b2", 50*time.Millisecond)    // did nothing for almost that long
-	fmt.Println("first to go:", <-expired)           // Blaise, in the end
+	sessions.Set("a1", session{"Ada"}, idle)         // logs in
+	sessions.Set("b2", session{"Blaise"}, idle)      // logs in
+	sessions.Move("a1", idle)                        // is active
+	sessions.Move("b2", 50*time.Millisecond)         // has been idle for almost that long
+	fmt.Println("first to go:", <-expired)           // Blaise
 	fmt.Println("Ada is here:", sessions.Has("a1"))  // still
-	sessions.RemoveTimer("a1")                       // logs out
-	fmt.Println("Ada is here:", sessions.Has("a1"))  // no more
+	sessions.Remove("a1")                            // logs out
+	fmt.Println("Ada is here:", sessions.Has("a1"))  // not any more
 	fmt.Println("left:", sessions.Len(), "sessions") // none
 	known, _ := sessions.Move("a1", idle)            // too late
 	fmt.Println("known:", known)                     // false
@@ -38,16 +38,16 @@ func Example_sessions() {
 	// known: false
 }
 
-// A server that shuts down hands on what is still waiting.
+// A server saves what is still pending when it shuts down.
 func ExampleWheel_Drain() {
-	timer, _ := hashedwheel.New()
+	timer, _ := hashedwheel.New(nil)
 	defer timer.Stop()
-	orders, _ := keyed.New(timer, func(id int, item string) { fmt.Println("check", item) })
+	orders, _ := keyed.New(timer, func(id int, item string) { fmt.Println("check", item) }, nil)
 	defer orders.Stop()
 
-	orders.SetTimer(1, "tea", 30*time.Minute)
-	orders.SetTimer(2, "cake", 30*time.Minute)
-	orders.Drain(func(id int, item string) { fmt.Println("save", id, item) })
+	orders.Set(1, "tea", 30*time.Minute)
+	orders.Set(2, "cake", 30*time.Minute)
+	orders.Drain(func(e keyed.Entry[int, string]) { fmt.Println("save", e.Key, e.Value) })
 	fmt.Println("left:", orders.Len())
 	// Unordered output:
 	// save 1 tea

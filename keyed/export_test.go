@@ -2,9 +2,9 @@ package keyed
 
 import "unsafe"
 
-// What a pending pair of an int64 key and a pointer is made of, in bytes, beside
-// the map's own key and buckets.
+// The sizes in bytes of the parts of a pending pair with an int64 key and a
+// pointer, without the map's own key and buckets.
 const (
-	PairSize    = unsafe.Sizeof(pair[*int]{})
-	TriggerSize = unsafe.Sizeof(trigger[int64, *int]{})
+	PairSize  = unsafe.Sizeof(pair[int64, *int]{})
+	AlarmSize = unsafe.Sizeof(alarm[int64, *int]{})
 )

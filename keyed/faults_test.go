@@ -15,14 +15,16 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-// The tests in this file are the faults of other keyed wheels, each by its name.
+// The tests in this file are for faults of other keyed wheels. Each comment
+// describes the fault.
 
-// A target bucket on the other side of the hand is reached a turn early or late.
-func TestMovesAcrossTheHandAtEveryPosition(t *testing.T) {
+// A move to a bucket on the other side of the current tick expires one rotation
+// early or late.
+func TestMovesAcrossTheCurrentTickAtEveryPosition(t *testing.T) {
 	for _, size := range []int{1, 4, 8} {
 		timertest.Bubble(t, func(t *testing.T) {
 			w, r := newWheel(t, newTimer(t, size))
-			time.Sleep(tick / 2) // between two ticks, where every step below is
+			time.Sleep(tick / 2) // every step below is between two ticks
 			type move struct{ key, ticks int }
 			plan := map[int][]move{} // by the step at which the key is moved
 			due := map[int]time.Time{}
@@ -64,7 +66,7 @@ func TestAMoveBelowOneTickFiresOnce(t *testing.T) {
 		onEngines(t, func(t *testing.T, timer hwt.Timer) {
 			w, r := newWheel(t, timer)
 			set(t, w, 1, 11, 3*tick)
-			require.NoError(t, w.MoveTimer(1, delay))
+			move(t, w, 1, delay)
 			pass(2 * tick)
 			assert.Equal(t, []int{11}, r.values())
 			assert.False(t, w.Has(1))
@@ -85,14 +87,14 @@ func TestASetOnAKnownKeyBelowOneTickFiresOnce(t *testing.T) {
 	})
 }
 
-// Draining leaves the keys behind, so that they are moved where they should be
-// set, and never fire again.
+// Drain leaves the keys behind, so that a later Set moves them instead, and they
+// never fire again.
 func TestAKeySetAfterADrainFires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		for range 3 {
 			set(t, w, 1, 11, time.Second)
-			require.NoError(t, w.Drain(func(int, int) {}))
+			require.NoError(t, w.Drain(func(keyed.Entry[int, int]) {}))
 			moved, err := w.Move(1, time.Second)
 			require.NoError(t, err)
 			assert.False(t, moved)
@@ -103,30 +105,30 @@ func TestAKeySetAfterADrainFires(t *testing.T) {
 	})
 }
 
-// A drain callback that schedules waits for the very goroutine that drains.
+// A drain callback that schedules waits for the goroutine that drains.
 func TestSchedulingInsideADrainDoesNotDeadlock(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
-		w, r := newWheel(t, timer, keyed.WithDrainWorkers(1))
+		w, r := newWheel(t, timer, keyed.Options[int, int]{DrainWorkers: 1})
 		for key := range 20 {
 			set(t, w, key, key, time.Hour)
 		}
-		require.NoError(t, w.Drain(func(key, value int) { set(t, w, key, value, time.Second) }))
+		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) { set(t, w, e.Key, e.Value, time.Second) }))
 		pass(time.Minute)
 		assert.Len(t, r.take(), 20)
 	})
 }
 
-// A second stop panics; a set after it is lost, or blocks for ever.
+// A second stop panics; a Set after it is lost or blocks forever.
 func TestStopTwiceAndScheduleAfterwards(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, _ := newWheel(t, timer)
 		w.Stop()
 		assert.NotPanics(t, w.Stop)
-		assert.ErrorIs(t, w.SetTimer(1, 1, time.Second), keyed.ErrClosed)
+		assert.ErrorIs(t, w.Set(1, 1, time.Second), keyed.ErrClosed)
 	})
 }
 
-// The key's zero value is refused, or taken for "no key".
+// The zero value of a key is refused, or treated as no key.
 func TestTheZeroKeyIsAKey(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
@@ -136,7 +138,7 @@ func TestTheZeroKeyIsAKey(t *testing.T) {
 	})
 }
 
-// A delay that is not a whole number of ticks is rounded down, and fires early.
+// A delay that is not a whole number of ticks is rounded down and fires early.
 func TestADelayBetweenTicksIsNeverEarly(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
@@ -172,29 +174,31 @@ type broken struct{ hwt.Timer }
 
 func (broken) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { panic("broken") }
 
-// A timer that panics leaves a lock behind.
+// A timer that panics leaves a lock held.
 func TestATimerThatPanicsLeavesNothingLocked(t *testing.T) {
-	w, err := keyed.New(broken{}, func(int, int) {})
+	w, err := keyed.New(broken{}, func(int, int) {}, nil)
 	require.NoError(t, err)
 	for range 2 {
-		assert.ErrorContains(t, w.SetTimer(1, 1, time.Second), "NewTimeout panicked: broken")
+		var cause *hwt.PanicError
+		require.ErrorAs(t, w.Set(1, 1, time.Second), &cause)
+		assert.Equal(t, "broken", cause.Value)
 	}
 	assert.Zero(t, w.Len())
 	w.Stop()
 }
 
-// One callback that panics takes the rest of its tick along.
-func TestAPanicKeepsTheRestOfItsTick(t *testing.T) {
+// A callback that panics prevents the rest of its tick.
+func TestAPanicDoesNotPreventTheRestOfItsTick(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		fired := 0
-		timer := newTimer(t, 4, hashedwheel.WithErrorHandler(func(hwt.Timeout, error) {}))
+		timer := newTimer(t, 4, hashedwheel.Options{ErrorHandler: func(hwt.Timeout, error) {}})
 		w, err := keyed.New(timer, func(key string, _ int) {
 			fired++
 			panic(key)
-		})
+		}, nil)
 		require.NoError(t, err)
 		for key := range 10 {
-			require.NoError(t, w.SetTimer(fmt.Sprint(key), key, time.Second))
+			require.NoError(t, w.Set(fmt.Sprint(key), key, time.Second))
 		}
 		pass(time.Minute)
 		assert.Equal(t, 10, fired)

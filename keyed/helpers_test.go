@@ -21,11 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const tick = 10 * time.Millisecond
 
-// newTimer returns a wheel of few buckets, stopped at the end of the test.
-func newTimer(tb testing.TB, buckets int, options ...hashedwheel.Option) *hashedwheel.Timer {
+// newTimer returns a timer with few buckets that is stopped at the end of the
+// test.
+func newTimer(tb testing.TB, buckets int, options ...hashedwheel.Options) *hashedwheel.Timer {
 	tb.Helper()
-	timer, err := hashedwheel.New(append(options,
-		hashedwheel.WithTickDuration(tick), hashedwheel.WithTicksPerWheel(buckets))...)
+	o := append(options, hashedwheel.Options{})[0]
+	o.TickDuration, o.TicksPerWheel = tick, buckets
+	timer, err := hashedwheel.New(&o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { timer.Stop() })
 	return timer
@@ -35,12 +37,12 @@ func newTimer(tb testing.TB, buckets int, options ...hashedwheel.Option) *hashed
 func onEngines(t *testing.T, f func(t *testing.T, timer hwt.Timer)) {
 	for name, newTimer := range map[string]func() (hwt.Timer, error){
 		"hashed": func() (hwt.Timer, error) {
-			return hashedwheel.New(hashedwheel.WithTickDuration(tick), hashedwheel.WithTicksPerWheel(8))
+			return hashedwheel.New(&hashedwheel.Options{TickDuration: tick, TicksPerWheel: 8})
 		},
 		"hierarchical": func() (hwt.Timer, error) {
-			return hierarchical.New(hierarchical.WithTickDuration(tick))
+			return hierarchical.New(&hierarchical.Options{TickDuration: tick})
 		},
-		"runtime": func() (hwt.Timer, error) { return runtimetimer.New() },
+		"runtime": func() (hwt.Timer, error) { return runtimetimer.New(nil) },
 	} {
 		t.Run("engine="+name, func(t *testing.T) {
 			timertest.Bubble(t, func(t *testing.T) {
@@ -59,7 +61,7 @@ type event struct {
 	at         time.Time
 }
 
-// recorder is a callback that remembers its calls.
+// recorder is a callback that records its calls.
 type recorder struct {
 	mu     sync.Mutex
 	events []event
@@ -90,29 +92,43 @@ func (r *recorder) values() []int {
 }
 
 // newWheel returns a wheel whose callbacks are recorded.
-func newWheel(tb testing.TB, timer hwt.Timer, options ...keyed.Option) (*keyed.Wheel[int, int], *recorder) {
+func newWheel(tb testing.TB, timer hwt.Timer, options ...keyed.Options[int, int]) (*keyed.Wheel[int, int], *recorder) {
 	tb.Helper()
 	r := new(recorder)
-	w, err := keyed.New(timer, r.fire, options...)
+	o := append(options, keyed.Options[int, int]{})[0]
+	w, err := keyed.New(timer, r.fire, &o)
 	require.NoError(tb, err)
 	return w, r
 }
 
-// set is SetTimer where it must succeed.
+// set is Set where it must not fail.
 func set(tb testing.TB, w *keyed.Wheel[int, int], key, value int, delay time.Duration) {
 	tb.Helper()
-	require.NoError(tb, w.SetTimer(key, value, delay))
+	require.NoError(tb, w.Set(key, value, delay))
 }
 
-// pass lets fake time go by and everything that is due by then run.
+// move is Move where it must not fail.
+func move(tb testing.TB, w *keyed.Wheel[int, int], key int, delay time.Duration) {
+	tb.Helper()
+	_, err := w.Move(key, delay)
+	require.NoError(tb, err)
+}
+
+// remove is Remove where it must not fail.
+func remove(tb testing.TB, w *keyed.Wheel[int, int], key int) {
+	tb.Helper()
+	_, err := w.Remove(key)
+	require.NoError(tb, err)
+}
+
+// pass advances fake time and runs everything that is due by then.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// holding is an executor that keeps tasks until they are released. With it a
-// timeout has come due, and its callback has not begun, for as long as a test
-// wants.
+// holding is an executor that keeps tasks until release. So a test decides how
+// long a timeout has expired before its callback begins.
 type holding struct {
 	mu    sync.Mutex
 	tasks []func()

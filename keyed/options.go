@@ -1,39 +1,44 @@
 package keyed
 
-import "fmt"
+import "github.com/hashedwheel/hwt/internal/settings"
 
-// DefaultDrainWorkers is how many callbacks of one Drain run at a time, as in
+// DefaultDrainWorkers is how many callbacks of a Drain run at a time, as in
 // go-zero.
 const DefaultDrainWorkers = 8
 
-// Option is a setting of New.
-type Option func(*config) error
+// Options are the settings of a [Wheel]. The zero value of each field is its
+// default.
+type Options[K comparable, V any] struct {
+	// DrainWorkers is how many callbacks of one Drain run at a time, at least 1.
+	// 0 is the default, 8.
+	DrainWorkers int
 
-type config struct {
-	drainWorkers int
+	// OnError is called with each pair whose callback failed or could not be
+	// called. The error is a *[hwt.PanicError] if the callback panicked, and
+	// [hwt.ErrGoexit] if it ended its goroutine; the pair has ended. Otherwise it
+	// wraps the error with which the timer's executor refused the callback; the
+	// pair is pending and expires again after RetryDelay, and OnError may set,
+	// move or remove it. If the timer cannot schedule it again, the error wraps
+	// the timer's error as well, and the pair stays in the wheel without a
+	// timeout.
+	//
+	// OnError runs where the timer runs its tasks, or after a refusal where the
+	// timer calls the executor, and may be called concurrently. nil is the
+	// default: the timer's error handler gets the error, with the key in its
+	// text.
+	OnError func(key K, value V, err error)
 }
 
-// WithDrainWorkers sets how many callbacks of one Drain run at a time, at least
-// 1. The default is 8.
-func WithDrainWorkers(n int) Option {
-	return func(c *config) error {
-		if n < 1 {
-			return fmt.Errorf("keyed: WithDrainWorkers: %d (expected: >= 1)", n)
-		}
-		c.drainWorkers = n
-		return nil
+// complete returns the options with the defaults filled in, or an error.
+func complete[K comparable, V any](options *Options[K, V]) (o Options[K, V], err error) {
+	if options != nil {
+		o = *options
 	}
-}
-
-func newConfig(options []Option) (*config, error) {
-	c := &config{drainWorkers: DefaultDrainWorkers}
-	for i, option := range options {
-		if option == nil {
-			return nil, fmt.Errorf("keyed: New: option %d is nil (expected: a With function's result)", i)
-		}
-		if err := option(c); err != nil {
-			return nil, err
-		}
+	switch {
+	case o.DrainWorkers < 0:
+		err = settings.Refuse("keyed", "DrainWorkers", o.DrainWorkers, "0 for the default, or at least 1")
+	case o.DrainWorkers == 0:
+		o.DrainWorkers = DefaultDrainWorkers
 	}
-	return c, nil
+	return o, err
 }

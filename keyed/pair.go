@@ -3,119 +3,124 @@ package keyed
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
-	"github.com/puzpuzpuz/xsync/v4"
-
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
 // Ground rules
 //
-// The map tells what is pending; timeouts only say when to look at it.
+// The map decides what is pending. Timeouts only trigger a look at it.
 //
-//	K1. A pair is pending as long as it is in the map. It ends when it is deleted
-//	    from there, and whoever deletes it does what that end asks for. So it
+//	K1. A pair is pending while it is in the map. It ends when it is deleted from
+//	    the map, and the code that deletes it does what this end requires. So it
 //	    ends once.
 //	K2. The map changes only inside Compute and DeleteMatching, which hold the
 //	    lock of the key's bucket. The timer's NewTimeout, Reset and Cancel are
-//	    called there, since none of them waits for anything; users' code never
-//	    is.
-//	K3. Pairs and triggers are immutable. Readers need no lock.
-//	K4. A timeout that is pending is its key's timeout in the map, unless the
-//	    holder of the bucket's lock is about to put it there. For a timeout is
+//	    called there, since they do not block. User code is never called there.
+//	K3. Pairs are immutable, and so are alarms once they are in the map. Readers
+//	    need no lock.
+//	K4. A pending timeout is the one that the map has for its key, unless the
+//	    holder of the bucket's lock is about to put it there: a timeout is
 //	    cancelled before its pair is deleted or replaced, under the same lock.
-//	K5. Each timeout has a trigger of its own as its task, by which it is told
-//	    from those before and after it.
+//	K5. Each timeout has an alarm of its own as its task. A pair belongs to the
+//	    alarm that the map has beside its value, or to the origin of that alarm's
+//	    linked timeout. The wheel never asks a timeout for its task, because a
+//	    timer may wrap both.
+//	K6. A pair whose value changes gets another alarm. So equal alarms mean equal
+//	    values, which lets Update compare and swap.
 //
 // The races, and what settles them:
 //
-//	Move with expiry     Reset succeeds, and by K4 it was the key's timeout that
-//	                     it moved; or the timeout has come due, and the bucket's
-//	                     lock decides: Move finds the pair and gives it a new
-//	                     timeout, or the old one's trigger took it before.
-//	Set with expiry      the same under the lock. A trigger that finds another's
-//	                     timeout in the map fires nothing (K5).
-//	Remove with expiry   whoever deletes the pair (K1).
-//	Set with Stop        Set looks at closed under the bucket's lock; Stop sets
-//	                     closed before it visits the bucket. So the pair is
-//	                     refused, or swept.
+//	Move with expiry     If Reset succeeds, it reset the key's timeout, by K4. If
+//	                     not, the timeout has expired, and the bucket's lock
+//	                     decides: Move finds the pair and gives it a new timeout,
+//	                     or the alarm of the old one deleted it before.
+//	Set with expiry      The bucket's lock decides. An alarm that finds another
+//	                     alarm in the map does nothing (K5).
+//	Remove with expiry   The one that deletes the pair wins (K1).
+//	Refused with all     The same as expiry: an alarm that is not the task of the
+//	                     pair in the map does nothing.
+//	Set with Stop        Set checks closed under the bucket's lock. Stop sets
+//	                     closed before it sweeps the bucket. So the pair is
+//	                     refused or swept.
 
-// pair is what the map holds for a key.
-type pair[V any] struct {
-	value   V           // Immutable.
-	timeout hwt.Timeout // Immutable.
+// pair is what the map has for a key.
+type pair[K comparable, V any] struct {
+	value V            // Immutable.
+	alarm *alarm[K, V] // Immutable.
 }
 
-// trigger is the task of a timeout: 16 bytes with a key of 8.
-type trigger[K comparable, V any] struct {
-	wheel *Wheel[K, V] // Immutable.
-	key   K            // Immutable.
+// alarm is the task of a timeout.
+type alarm[K comparable, V any] struct {
+	wheel   *Wheel[K, V] // Immutable.
+	key     K            // Immutable.
+	timeout hwt.Timeout  // Immutable once the alarm is in the map (K3).
 }
 
-// Run implements hwt.TimerTask: the timeout of t came due.
-func (t *trigger[K, V]) Run(hwt.Timeout) error {
-	if value, ok := t.wheel.expire(t); ok {
-		t.wheel.fired.Add(1)
-		t.wheel.execute(t.key, value)
+// linked is the timeout of a pair that changed and kept its timeout. Its alarm is a
+// new one, so that the pair can be distinguished from its earlier versions. The
+// task of the timeout is still the alarm origin.
+type linked[K comparable, V any] struct {
+	hwt.Timeout
+	origin *alarm[K, V] // Immutable.
+}
+
+// relink returns a new alarm with the timeout of a.
+func (a *alarm[K, V]) relink() *alarm[K, V] {
+	timeout := a.timeout
+	if _, ok := timeout.(*linked[K, V]); !ok {
+		timeout = &linked[K, V]{timeout, a}
 	}
-	return nil
+	return &alarm[K, V]{a.wheel, a.key, timeout}
 }
 
-// expire takes the pair of t out of the map, if it is still there (K1).
-func (w *Wheel[K, V]) expire(t *trigger[K, V]) (value V, ok bool) {
-	w.pairs.Compute(t.key, func(p pair[V], known bool) (pair[V], xsync.ComputeOp) {
-		if !known || p.timeout.Task() != hwt.TimerTask(t) {
-			return p, xsync.CancelOp
-		}
-		value, ok = p.value, true
-		return p, xsync.DeleteOp // Linearization point of expiry.
-	})
-	return value, ok
-}
-
-// arm returns a timeout for key that comes due delay from now: the current one,
-// or a new one if it has ended. Under the lock of the key's
-// bucket.
-func (w *Wheel[K, V]) arm(key K, current hwt.Timeout, delay time.Duration) (hwt.Timeout, error) {
-	if w.closed.Load() {
-		return nil, ErrClosed
+// isTask reports whether a is the task of p's timeout (K5).
+func (a *alarm[K, V]) isTask(p pair[K, V]) bool {
+	if p.alarm == a {
+		return true
 	}
-	if current.Reset(delay) {
+	l, ok := p.alarm.timeout.(*linked[K, V])
+	return ok && l.origin == a
+}
+
+// replace returns an alarm for a pair that replaces the one with the alarm
+// current, which is nil for a new key. It is a new alarm with a new timeout, so
+// that a racing Move either reset the old timeout, and came before, or finds it
+// ended, and comes after (K4). Only if the timer has no room for both is the old
+// timeout reset. The caller holds the lock of the key's bucket.
+func (w *Wheel[K, V]) replace(key K, current *alarm[K, V], delay time.Duration) (*alarm[K, V], error) {
+	a, err := w.schedule(key, delay)
+	switch {
+	case current == nil:
+		return a, err
+	case err == nil:
+		current.timeout.Cancel()
+	case errors.Is(err, hwt.ErrTooManyPending) && current.timeout.Reset(delay):
+		return current.relink(), nil
+	}
+	return a, err
+}
+
+// postpone returns an alarm for key that expires delay from now: the current
+// one, or a new one if its timeout has ended. The caller holds the lock of the
+// key's bucket.
+func (w *Wheel[K, V]) postpone(key K, current *alarm[K, V], delay time.Duration) (*alarm[K, V], error) {
+	if !w.closed.Load() && current.timeout.Reset(delay) {
 		return current, nil
 	}
 	return w.schedule(key, delay)
 }
 
-// replace returns a timeout for a pair that takes the place of the one with
-// current, which is nil if there is none. It is a new one, so that a racing Move
-// either moved the old one, and came before, or finds it ended, and comes after
-// (K4). Only where the timer has no room for both, the old one is moved. Under
-// the lock of the key's bucket.
-func (w *Wheel[K, V]) replace(key K, current hwt.Timeout, delay time.Duration) (hwt.Timeout, error) {
-	t, err := w.schedule(key, delay)
-	switch {
-	case current == nil:
-		return t, err
-	case err == nil:
-		current.Cancel()
-	case errors.Is(err, hwt.ErrTooManyPending) && current.Reset(delay):
-		return current, nil
-	}
-	return t, err
-}
-
-// schedule returns a new timeout for key. Under the lock of the key's bucket,
-// which a panic of somebody else's timer would leave locked for ever.
-func (w *Wheel[K, V]) schedule(key K, delay time.Duration) (_ hwt.Timeout, err error) {
+// schedule returns a new alarm for key. The caller holds the lock of the key's
+// bucket, which a panic of a user's timer would leave locked.
+func (w *Wheel[K, V]) schedule(key K, delay time.Duration) (a *alarm[K, V], err error) {
 	if w.closed.Load() {
 		return nil, ErrClosed
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("keyed: the timer's NewTimeout panicked: %v\n%s", v, debug.Stack())
-		}
-	}()
-	return w.timer.NewTimeout(&trigger[K, V]{wheel: w, key: key}, delay)
+	a = &alarm[K, V]{wheel: w, key: key}
+	usercode.Run(func() { a.timeout, err = w.timer.NewTimeout(a, delay) },
+		func(failed error) { err = fmt.Errorf("keyed: NewTimeout of the timer: %w", failed) })
+	return a, err
 }

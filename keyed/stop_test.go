@@ -20,16 +20,16 @@ func TestAfterStopEveryCallIsRefused(t *testing.T) {
 		}
 		w.Stop()
 		assert.EqualValues(t, 100, w.Stats().Cancelled)
-		assert.ErrorIs(t, w.SetTimer(1, 1, time.Second), keyed.ErrClosed)
-		assert.ErrorIs(t, w.MoveTimer(1, time.Second), keyed.ErrClosed)
+		assert.ErrorIs(t, w.Set(1, 1, time.Second), keyed.ErrClosed)
 		_, err := w.Move(1, time.Second)
 		assert.ErrorIs(t, err, keyed.ErrClosed)
-		assert.ErrorIs(t, w.RemoveTimer(1), keyed.ErrClosed)
 		_, err = w.Remove(1)
 		assert.ErrorIs(t, err, keyed.ErrClosed)
-		assert.ErrorIs(t, w.Drain(func(int, int) {}), keyed.ErrClosed)
+		assert.ErrorIs(t, w.Drain(func(keyed.Entry[int, int]) {}), keyed.ErrClosed)
 		assert.False(t, w.Has(1))
 		_, ok := w.Get(1)
+		assert.False(t, ok)
+		_, ok = w.Due(1)
 		assert.False(t, ok)
 		assert.Zero(t, w.Len())
 		for range w.All() {
@@ -48,7 +48,7 @@ func TestStoppingTwiceCountsOnce(t *testing.T) {
 	assert.Equal(t, keyed.Stats{Cancelled: 1}, w.Stats())
 }
 
-func TestStopLeavesTheTimerAlone(t *testing.T) {
+func TestStopDoesNotStopTheTimer(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, 8)
 		w, _ := newWheel(t, timer)
@@ -63,14 +63,14 @@ func TestStopLeavesTheTimerAlone(t *testing.T) {
 	})
 }
 
-func TestStopFromInsideACallback(t *testing.T) {
+func TestStopFromWithinACallback(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		var w *keyed.Wheel[int, int]
 		fired := 0
 		w, err := keyed.New(timer, func(int, int) {
 			fired++
 			w.Stop()
-		})
+		}, nil)
 		require.NoError(t, err)
 		set(t, w, 1, 11, time.Second)
 		set(t, w, 2, 22, time.Minute)

@@ -17,42 +17,61 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-// opKind is an operation on the one key of a history. The expiry is one too.
+// opKind is an operation on the only key of a history. Expiry is one of them.
 type opKind int
 
 const (
 	opSet opKind = iota
+	opSetIfAbsent
+	opUpdate
 	opMove
 	opRemove
+	opTake
 	opGet
+	opDue
+	opAll
 	opDrain
 	opFire
 	opKinds
 )
 
-// opInput is what an operation asks for: far is a delay that never comes due
-// within the test, and not far is none at all.
+// opInput is the input of an operation. far is a delay that does not end within
+// the test; without it the delay is zero.
 type opInput struct {
 	kind  opKind
 	value int
 	far   bool
 }
 
-// opOutput is what it answered.
+// opOutput is the result of an operation.
 type opOutput struct {
 	ok    bool
 	value int
+	far   bool // only of those that return a due time
 }
 
-// keyState is what the key holds in the model.
+// entryOutput is the output of an operation that returned e.
+func entryOutput(e keyed.Entry[int, int]) opOutput {
+	return opOutput{true, e.Value, e.Left() > time.Hour/2}
+}
+
+// keyState is the state of the key in the model.
 type keyState struct {
 	known bool
 	value int
 	far   bool
 }
 
-// linearModel says what each operation may answer. A pair that is far must not
-// fire: so a move that reported success has decided its race with the expiry.
+// output is what operations return that return an entry.
+func (s keyState) output() opOutput {
+	if !s.known {
+		return opOutput{}
+	}
+	return opOutput{true, s.value, s.far}
+}
+
+// linearModel decides which results an operation may have. A pair that is far
+// must not fire, so a Move that reported success has won its race with expiry.
 var linearModel = porcupine.Model{
 	Init: func() any { return keyState{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -60,6 +79,16 @@ var linearModel = porcupine.Model{
 		switch in.kind {
 		case opSet:
 			return true, keyState{true, in.value, in.far}
+		case opSetIfAbsent:
+			if s.known {
+				return !out.ok, s
+			}
+			return out.ok, keyState{true, in.value, in.far}
+		case opUpdate:
+			if !s.known {
+				return !out.ok, s
+			}
+			return out.ok && out.value == s.value, keyState{true, in.value, s.far}
 		case opMove:
 			if s.known {
 				s.far = in.far
@@ -67,10 +96,16 @@ var linearModel = porcupine.Model{
 			return out.ok == state.(keyState).known, s
 		case opRemove:
 			return out.ok == s.known, keyState{}
+		case opTake:
+			return out.ok == s.known && (!s.known || out.value == s.value), keyState{}
 		case opGet:
 			return out.ok == s.known && (!s.known || out.value == s.value), s
+		case opDue:
+			return out.ok == s.known && (!s.known || out.far == s.far), s
+		case opAll:
+			return out == s.output(), s
 		case opDrain:
-			return out.ok == s.known && (!s.known || out.value == s.value), keyState{}
+			return out == s.output(), keyState{}
 		default: // opFire
 			return s.known && !s.far && s.value == in.value, keyState{}
 		}
@@ -95,13 +130,13 @@ func (h *history) add(client int, in opInput, out opOutput, called int64) {
 	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Call: called, Output: out, Return: returned})
 }
 
-// fire records the expiry: some time between the set and the callback.
+// fire records an expiry, which was some time between the Set and the callback.
 func (h *history) fire(_, value int) {
 	called, _ := h.sets.Load(value)
 	h.add(-1, opInput{kind: opFire, value: value}, opOutput{}, called.(int64))
 }
 
-// do carries out one operation on the wheel and records it.
+// do performs one operation on the wheel and records it.
 func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, in opInput) {
 	delay := time.Duration(0)
 	if in.far {
@@ -113,21 +148,39 @@ func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, 
 	switch in.kind {
 	case opSet:
 		h.sets.Store(in.value, called)
-		err = w.SetTimer(1, in.value, delay)
+		err = w.Set(1, in.value, delay)
+	case opSetIfAbsent:
+		h.sets.Store(in.value, called)
+		out.ok, err = w.SetIfAbsent(1, in.value, delay)
+	case opUpdate:
+		h.sets.Store(in.value, called)
+		out.ok, err = w.Update(1, func(old int) int {
+			out.value = old
+			return in.value
+		})
+	case opTake:
+		out.value, out.ok, err = w.Take(1)
 	case opMove:
 		out.ok, err = w.Move(1, delay)
 	case opRemove:
 		out.ok, err = w.Remove(1)
 	case opGet:
 		out.value, out.ok = w.Get(1)
+	case opDue:
+		due, ok := w.Due(1)
+		out = opOutput{ok: ok, far: ok && time.Until(due) > time.Hour/2}
+	case opAll:
+		for e := range w.All() {
+			out = entryOutput(e)
+		}
 	case opDrain:
-		err = w.Drain(func(_, value int) { out = opOutput{true, value} })
+		err = w.Drain(func(e keyed.Entry[int, int]) { out = entryOutput(e) })
 	}
 	require.NoError(tb, err)
 	h.add(client, in, out, called)
 }
 
-// counting is an executor that runs tasks at once, and knows how many it has
+// counting is an executor that runs tasks at once and counts those that have
 // finished.
 type counting struct{ finished atomic.Int64 }
 
@@ -139,24 +192,21 @@ func (c *counting) Execute(task func()) error {
 
 // linearTimer is a timer whose tasks are counted.
 type linearTimer struct {
-	timer interface {
-		hwt.Timer
-		Stats() hwt.Stats
-	}
+	timer hwt.Engine
 	tasks *counting
 }
 
-// rest waits until every task has run. A timeout is counted as expired before
-// its task takes the pair, so that no task is missed once the pairs are gone.
+// rest waits until every task has run. A timeout is counted as expired before its
+// task deletes the pair, so once the pairs are gone no task is missed.
 func (l linearTimer) rest(tb require.TestingT) {
 	require.Eventually(tb, func() bool { return l.tasks.finished.Load() == l.timer.Stats().Expired },
 		time.Minute, time.Millisecond)
 }
 
-// checkLinear records a history of several clients on one key and has it judged.
+// checkLinear records a history of several clients on one key and checks it.
 func checkLinear(t *testing.T, timer linearTimer, clients, steps int, pause func()) {
 	h := new(history)
-	w, err := keyed.New(timer.timer, h.fire)
+	w, err := keyed.New(timer.timer, h.fire, nil)
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	for client := range clients {
@@ -172,12 +222,12 @@ func checkLinear(t *testing.T, timer linearTimer, clients, steps int, pause func
 		})
 	}
 	all.Wait()
-	require.Eventually(t, func() bool { // what is near fires; what is far is drained
+	require.Eventually(t, func() bool { // a near pair fires, a far one is drained
 		h.do(t, w, clients, opInput{kind: opDrain})
 		return w.Len() == 0
 	}, time.Minute, time.Millisecond)
 	w.Stop()
-	timer.rest(t) // callbacks that have begun
+	timer.rest(t) // waits for callbacks that have begun
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch porcupine.CheckOperationsTimeout(linearModel, h.ops, 20*time.Second) {
@@ -188,14 +238,18 @@ func checkLinear(t *testing.T, timer linearTimer, clients, steps int, pause func
 	}
 }
 
-// The clock is the real one, because races are what this is about.
+// The test runs on the real clock, to provoke races.
 func TestOperationsOnAKeyAreLinearizable(t *testing.T) {
 	onWheel, onRuntime := new(counting), new(counting)
-	hashed, err := hashedwheel.New(hashedwheel.WithExecutor(onWheel),
-		hashedwheel.WithTickDuration(time.Millisecond), hashedwheel.WithTicksPerWheel(8), hashedwheel.WithSlowTaskThreshold(0))
+	hashed, err := hashedwheel.New(&hashedwheel.Options{
+		Executor:          onWheel,
+		TickDuration:      time.Millisecond,
+		TicksPerWheel:     8,
+		SlowTaskThreshold: -1,
+	})
 	require.NoError(t, err)
 	defer hashed.Stop()
-	runtime, err := runtimetimer.New(runtimetimer.WithExecutor(onRuntime))
+	runtime, err := runtimetimer.New(&runtimetimer.Options{Executor: onRuntime})
 	require.NoError(t, err)
 	defer runtime.Stop()
 	for name, timer := range map[string]linearTimer{"hashed": {hashed, onWheel}, "runtime": {runtime, onRuntime}} {

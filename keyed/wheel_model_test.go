@@ -3,6 +3,7 @@ package keyed_test
 import (
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,12 +16,12 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-// modelKeys is how many keys the model plays with: few, so that they meet.
+// modelKeys is how many keys the model uses: few, so that operations collide.
 const modelKeys = 5
 
-// model is a wheel beside the simplest thing that behaves like it: a map from
-// keys to values and due ticks. Every step is taken between two ticks of the
-// timer, so that it is certain what has come due.
+// model is a wheel and the simplest thing that behaves like it: a map from keys
+// to values and due ticks. Every step is between two ticks of the timer, so that
+// it is certain which pairs are due.
 type model struct {
 	tb      require.TestingT
 	wheel   *keyed.Wheel[int, int]
@@ -28,29 +29,32 @@ type model struct {
 	timer   *hashedwheel.Timer
 	pending map[int]modelPair
 	now     int // in ticks
-	values  int // given so far, so that each is another
+	values  int // number of values used so far, which are all different
 	closed  bool
 }
 
 type modelPair struct {
 	value int
-	due   int // the tick at which it fires
+	due   int       // the tick at which it fires
+	at    time.Time // its due time
+}
+
+// pair returns a pair that was set just now.
+func (m *model) pair(value, ticks int) modelPair {
+	return modelPair{value, m.now + max(ticks, 0) + 1, time.Now().Add(delay(max(ticks, 0)))}
 }
 
 func newModel(t *testing.T, tb require.TestingT, buckets int) *model {
 	timer := newTimer(t, buckets)
-	w, r := newWheel(t, timer, keyed.WithDrainWorkers(3))
+	w, r := newWheel(t, timer, keyed.Options[int, int]{DrainWorkers: 3})
 	time.Sleep(tick / 2)
 	return &model{tb: tb, wheel: w, fired: r, timer: timer, pending: map[int]modelPair{}}
 }
 
-// due returns the tick at which a delay of so many ticks ends.
-func (m *model) due(ticks int) int { return m.now + max(ticks, 0) + 1 }
-
-// delay returns a delay that ends between the ticks in which due says so.
+// delay returns the delay of ticks as a duration.
 func delay(ticks int) time.Duration { return time.Duration(ticks) * tick }
 
-// refused tells whether err is what a stopped wheel has to say.
+// refused reports whether the wheel is stopped, and checks err accordingly.
 func (m *model) refused(err error) bool {
 	if m.closed {
 		assert.ErrorIs(m.tb, err, keyed.ErrClosed)
@@ -62,9 +66,49 @@ func (m *model) refused(err error) bool {
 
 func (m *model) set(key, ticks int) {
 	m.values++
-	if !m.refused(m.wheel.SetTimer(key, m.values, delay(ticks))) {
-		m.pending[key] = modelPair{m.values, m.due(ticks)}
+	if !m.refused(m.wheel.Set(key, m.values, delay(ticks))) {
+		m.pending[key] = m.pair(m.values, ticks)
 	}
+}
+
+func (m *model) setIfAbsent(key, ticks int) {
+	m.values++
+	ok, err := m.wheel.SetIfAbsent(key, m.values, delay(ticks))
+	if m.refused(err) {
+		return
+	}
+	_, known := m.pending[key]
+	assert.Equal(m.tb, !known, ok, "SetIfAbsent")
+	if !known {
+		m.pending[key] = m.pair(m.values, ticks)
+	}
+}
+
+func (m *model) update(key int) {
+	m.values++
+	ok, err := m.wheel.Update(key, func(old int) int {
+		assert.Equal(m.tb, m.pending[key].value, old, "Update")
+		return m.values
+	})
+	if m.refused(err) {
+		return
+	}
+	p, known := m.pending[key]
+	assert.Equal(m.tb, known, ok, "Update")
+	if known {
+		m.pending[key] = modelPair{m.values, p.due, p.at}
+	}
+}
+
+func (m *model) take(key int) {
+	value, ok, err := m.wheel.Take(key)
+	if m.refused(err) {
+		return
+	}
+	p, known := m.pending[key]
+	assert.Equal(m.tb, known, ok, "Take")
+	assert.Equal(m.tb, p.value, value, "Take")
+	delete(m.pending, key)
 }
 
 func (m *model) move(key, ticks int) {
@@ -75,7 +119,7 @@ func (m *model) move(key, ticks int) {
 	p, known := m.pending[key]
 	assert.Equal(m.tb, known, moved, "Move")
 	if known {
-		m.pending[key] = modelPair{p.value, m.due(ticks)}
+		m.pending[key] = m.pair(p.value, ticks)
 	}
 }
 
@@ -89,29 +133,27 @@ func (m *model) remove(key int) {
 	delete(m.pending, key)
 }
 
-// drain drains, and sets every other drained key anew if again is not 0.
+// drain drains the wheel. If again is not 0, it sets every other key again.
 func (m *model) drain(again int) {
-	drained := new(recorder)
-	err := m.wheel.Drain(func(key, value int) {
-		drained.fire(key, value)
-		if again != 0 && key%2 == 0 {
-			assert.NoError(m.tb, m.wheel.SetTimer(key, -value, delay(again)))
+	var mu sync.Mutex
+	var drained []keyed.Entry[int, int]
+	err := m.wheel.Drain(func(e keyed.Entry[int, int]) {
+		mu.Lock()
+		drained = append(drained, e)
+		mu.Unlock()
+		if again != 0 && e.Key%2 == 0 {
+			assert.NoError(m.tb, m.wheel.Set(e.Key, -e.Value, delay(again)))
 		}
 	})
 	if m.refused(err) {
-		assert.Empty(m.tb, drained.take())
+		assert.Empty(m.tb, drained)
 		return
 	}
-	got := map[int]int{}
-	for _, e := range drained.take() {
-		assert.NotContains(m.tb, got, e.key, "drained twice")
-		got[e.key] = e.value
-	}
-	assert.Equal(m.tb, m.plain(), got, "Drain")
+	assert.ElementsMatch(m.tb, m.entries(), drained, "Drain")
 	for key, p := range maps.Clone(m.pending) {
 		delete(m.pending, key)
 		if again != 0 && key%2 == 0 {
-			m.pending[key] = modelPair{-p.value, m.due(again)}
+			m.pending[key] = m.pair(-p.value, again)
 		}
 	}
 }
@@ -122,7 +164,7 @@ func (m *model) stop() {
 	clear(m.pending)
 }
 
-// pass lets so many ticks go by, and compares what fires at each.
+// pass advances the clock by ticks, and compares what fires at each.
 func (m *model) pass(ticks int) {
 	for range ticks {
 		pass(tick)
@@ -141,18 +183,17 @@ func (m *model) pass(ticks int) {
 	}
 }
 
-// plain returns the pending values by key.
-func (m *model) plain() map[int]int {
-	values := map[int]int{}
+// entries returns what is pending.
+func (m *model) entries() (entries []keyed.Entry[int, int]) {
 	for key, p := range m.pending {
-		values[key] = p.value
+		entries = append(entries, keyed.Entry[int, int]{Key: key, Value: p.value, Due: p.at})
 	}
-	return values
+	return entries
 }
 
-// compare checks all that can be seen from outside.
+// compare checks everything that is visible to users.
 func (m *model) compare() {
-	assert.Equal(m.tb, m.plain(), maps.Collect(m.wheel.All()), "All")
+	assert.ElementsMatch(m.tb, m.entries(), slices.Collect(m.wheel.All()), "All")
 	assert.Equal(m.tb, len(m.pending), m.wheel.Len(), "Len")
 	assert.EqualValues(m.tb, len(m.pending), m.timer.Pending(), "timeouts of the timer")
 	for key := range modelKeys {
@@ -161,10 +202,13 @@ func (m *model) compare() {
 		assert.Equal(m.tb, known, ok, "Get")
 		assert.Equal(m.tb, p.value, value, "Get")
 		assert.Equal(m.tb, known, m.wheel.Has(key), "Has")
+		due, ok := m.wheel.Due(key)
+		assert.Equal(m.tb, known, ok, "Due")
+		assert.Equal(m.tb, p.at, due, "Due")
 	}
 }
 
-// finish lets everything fire that is left.
+// finish fires everything that is left.
 func (m *model) finish() {
 	m.pass(100)
 	m.compare()
@@ -186,6 +230,9 @@ func TestEveryOperationInEveryOrder(t *testing.T) {
 					"set":    func(rt *rapid.T) { m.set(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
 					"reset":  func(rt *rapid.T) { m.set(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
 					"move":   func(rt *rapid.T) { m.move(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
+					"absent": func(rt *rapid.T) { m.setIfAbsent(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
+					"update": func(rt *rapid.T) { m.update(key.Draw(rt, "key")) },
+					"take":   func(rt *rapid.T) { m.take(key.Draw(rt, "key")) },
 					"remove": func(rt *rapid.T) { m.remove(key.Draw(rt, "key")) },
 					"drain":  func(rt *rapid.T) { m.drain(rapid.SampledFrom([]int{0, 1, 5}).Draw(rt, "again")) },
 					"pass":   func(rt *rapid.T) { m.pass(rapid.IntRange(0, 2*buckets).Draw(rt, "pass")) },

@@ -15,9 +15,9 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-// The tests in this file run on the real clock: they look for races.
+// The tests in this file run on the real clock, to provoke races.
 
-// onProcs runs f at several settings of GOMAXPROCS.
+// onProcs runs f with several settings of GOMAXPROCS.
 func onProcs(f func()) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, procs := range []int{1, 2, 4} {
@@ -31,9 +31,14 @@ type ends []atomic.Int64
 
 func (e ends) end(_, value int) { e[value].Add(1) }
 
+func (e ends) drained(d keyed.Entry[int, int]) { e.end(d.Key, d.Value) }
+
 func fineTimer(tb testing.TB) *hashedwheel.Timer {
-	timer, err := hashedwheel.New(
-		hashedwheel.WithTickDuration(time.Millisecond), hashedwheel.WithTicksPerWheel(16), hashedwheel.WithSlowTaskThreshold(0))
+	timer, err := hashedwheel.New(&hashedwheel.Options{
+		TickDuration:      time.Millisecond,
+		TicksPerWheel:     16,
+		SlowTaskThreshold: -1,
+	})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { timer.Stop() })
 	return timer
@@ -44,7 +49,7 @@ func TestFiftyGoroutinesOnAHundredKeys(t *testing.T) {
 	onProcs(func() {
 		timer := fineTimer(t)
 		seen := make(ends, goroutines*steps)
-		w, err := keyed.New(timer, seen.end)
+		w, err := keyed.New(timer, seen.end, nil)
 		require.NoError(t, err)
 		var all sync.WaitGroup
 		for g := range goroutines {
@@ -53,18 +58,18 @@ func TestFiftyGoroutinesOnAHundredKeys(t *testing.T) {
 					key, delay := rand.N(keys), rand.N(6*time.Millisecond)-time.Millisecond
 					switch rand.N(10) {
 					case 0, 1, 2, 3:
-						assert.NoError(t, w.SetTimer(key, g*steps+step, delay))
+						assert.NoError(t, w.Set(key, g*steps+step, delay))
 					case 4, 5, 6:
-						assert.NoError(t, w.MoveTimer(key, delay))
+						move(t, w, key, delay)
 					case 7:
-						assert.NoError(t, w.RemoveTimer(key))
+						remove(t, w, key)
 					case 8:
 						w.Get(key)
 						w.Has(key)
 						w.Len()
 					case 9:
 						if step%20 == 0 {
-							assert.NoError(t, w.Drain(seen.end))
+							assert.NoError(t, w.Drain(seen.drained))
 						}
 					}
 				}
@@ -88,20 +93,20 @@ func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
 		timer := fineTimer(t)
 		seen := make(ends, goroutines*each)
 		var set, removed atomic.Int64
-		w, err := keyed.New(timer, seen.end)
+		w, err := keyed.New(timer, seen.end, nil)
 		require.NoError(t, err)
 		var all sync.WaitGroup
 		for g := range goroutines {
 			all.Go(func() {
 				for i := range each {
-					key := g*each + i // a key of its own, so that nothing is replaced
-					switch err := w.SetTimer(key, key, rand.N(10*time.Millisecond)); err {
+					key := g*each + i // unique, so that no pair is replaced
+					switch err := w.Set(key, key, rand.N(10*time.Millisecond)); err {
 					case nil:
 						set.Add(1)
 					default:
 						assert.ErrorIs(t, err, keyed.ErrClosed)
 					}
-					w.MoveTimer(rand.N(key+1), rand.N(10*time.Millisecond))
+					w.Move(rand.N(key+1), rand.N(10*time.Millisecond))
 					if ok, _ := w.Remove(rand.N(key + 1)); ok {
 						removed.Add(1)
 					}
@@ -111,7 +116,7 @@ func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
 		all.Go(func() {
 			for range 5 {
 				time.Sleep(time.Millisecond)
-				w.Drain(seen.end)
+				w.Drain(seen.drained)
 			}
 		})
 		all.Go(func() {
@@ -119,7 +124,7 @@ func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
 			w.Stop()
 		})
 		all.Wait()
-		timer.Stop() // waits for the callback that runs
+		timer.Stop() // waits for a running callback
 		s := w.Stats()
 		assert.Zero(t, s.Pending)
 		assert.Equal(t, set.Load(), s.Fired+s.Drained+s.Cancelled+removed.Load(), "%+v, removed %d", s, removed.Load())
@@ -134,15 +139,18 @@ func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
 }
 
 func TestStopLeavesNothingOfTheSetsItRacesWith(t *testing.T) {
-	timer := fineTimer(t)
-	for range 2000 {
-		w, err := keyed.New(timer, func(int, int) {})
+	timer, rounds := fineTimer(t), 2000
+	if testing.Short() {
+		rounds = 300
+	}
+	for range rounds {
+		w, err := keyed.New(timer, func(int, int) {}, nil)
 		require.NoError(t, err)
 		var all sync.WaitGroup
 		for g := range 2 {
 			all.Go(func() {
 				for i := 0; ; i++ {
-					if err := w.SetTimer(2*i+g, 0, time.Hour); err != nil {
+					if err := w.Set(2*i+g, 0, time.Hour); err != nil {
 						assert.ErrorIs(t, err, keyed.ErrClosed)
 						return
 					}

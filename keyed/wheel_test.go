@@ -1,8 +1,8 @@
 package keyed_test
 
 import (
-	"maps"
 	"math"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,7 +16,7 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-func TestAPairComesDueOnceAndOnTime(t *testing.T) {
+func TestAPairFiresOnceAndOnTime(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		start := time.Now()
@@ -34,7 +34,7 @@ func TestAPairComesDueOnceAndOnTime(t *testing.T) {
 	})
 }
 
-func TestSetOnAKnownKeyTakesValueAndDelay(t *testing.T) {
+func TestSetOnAKnownKeyReplacesValueAndDelay(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
@@ -65,7 +65,7 @@ func TestMoveKeepsTheValue(t *testing.T) {
 	})
 }
 
-func TestAnUnknownKeyIsNoError(t *testing.T) {
+func TestAnUnknownKeyIsNotAnError(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		moved, err := w.Move(1, 0)
@@ -74,8 +74,8 @@ func TestAnUnknownKeyIsNoError(t *testing.T) {
 		removed, err := w.Remove(1)
 		assert.False(t, removed)
 		assert.NoError(t, err)
-		assert.NoError(t, w.MoveTimer(1, time.Second))
-		assert.NoError(t, w.RemoveTimer(1))
+		move(t, w, 1, time.Second)
+		remove(t, w, 1)
 		_, ok := w.Get(1)
 		assert.False(t, ok)
 		pass(time.Minute)
@@ -83,7 +83,7 @@ func TestAnUnknownKeyIsNoError(t *testing.T) {
 	})
 }
 
-func TestARemovedPairNeverComesDue(t *testing.T) {
+func TestARemovedPairNeverFires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
@@ -91,7 +91,7 @@ func TestARemovedPairNeverComesDue(t *testing.T) {
 		removed, err := w.Remove(1)
 		require.NoError(t, err)
 		assert.True(t, removed)
-		require.NoError(t, w.RemoveTimer(1))
+		remove(t, w, 1)
 		pass(time.Minute)
 		assert.Equal(t, []int{22}, r.values())
 	})
@@ -101,10 +101,10 @@ func TestADelayOfZeroOrLessRunsOnceAndNotOnTheCaller(t *testing.T) {
 	for _, delay := range []time.Duration{0, -1, math.MinInt64} {
 		onEngines(t, func(t *testing.T, timer hwt.Timer) {
 			w, r := newWheel(t, timer)
-			r.mu.Lock() // a callback on this goroutine would wait for ever
+			r.mu.Lock() // a callback on this goroutine would wait forever
 			set(t, w, 1, 11, delay)
 			set(t, w, 2, 22, time.Hour)
-			require.NoError(t, w.MoveTimer(2, delay))
+			move(t, w, 2, delay)
 			r.mu.Unlock()
 			pass(tick)
 			assert.ElementsMatch(t, []int{11, 22}, r.values())
@@ -114,12 +114,12 @@ func TestADelayOfZeroOrLessRunsOnceAndNotOnTheCaller(t *testing.T) {
 	}
 }
 
-func TestADelayBeyondTheClockNeverComesDue(t *testing.T) {
+func TestADelayBeyondTheClockNeverExpires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, math.MaxInt64)
 		set(t, w, 2, 22, time.Second)
-		require.NoError(t, w.MoveTimer(2, math.MaxInt64))
+		move(t, w, 2, math.MaxInt64)
 		pass(24 * time.Hour)
 		assert.Empty(t, r.take())
 		assert.Equal(t, 2, w.Len())
@@ -136,10 +136,10 @@ func TestACallbackMayUseTheWheel(t *testing.T) {
 			if value < 3 {
 				set(t, w, key, value+1, time.Second)
 				set(t, w, key+1, 0, time.Hour)
-				require.NoError(t, w.MoveTimer(key+1, time.Minute))
-				require.NoError(t, w.RemoveTimer(key+1))
+				move(t, w, key+1, time.Minute)
+				remove(t, w, key+1)
 			}
-		})
+		}, nil)
 		require.NoError(t, err)
 		set(t, w, 1, 1, time.Second)
 		pass(time.Minute)
@@ -148,17 +148,17 @@ func TestACallbackMayUseTheWheel(t *testing.T) {
 	})
 }
 
-func TestAPanicHarmsNoOtherPair(t *testing.T) {
+func TestAPanicAffectsNoOtherPair(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		var broken []error
-		timer := newTimer(t, 8, hashedwheel.WithErrorHandler(func(_ hwt.Timeout, err error) { broken = append(broken, err) }))
+		timer := newTimer(t, 8, hashedwheel.Options{ErrorHandler: func(_ hwt.Timeout, err error) { broken = append(broken, err) }})
 		var fired []int
 		w, err := keyed.New(timer, func(key, value int) {
 			if key == 2 {
 				panic("two")
 			}
 			fired = append(fired, key)
-		})
+		}, nil)
 		require.NoError(t, err)
 		for key := range 5 {
 			set(t, w, key, 0, time.Second)
@@ -168,29 +168,7 @@ func TestAPanicHarmsNoOtherPair(t *testing.T) {
 		require.Len(t, broken, 1)
 		var asPanic *hwt.PanicError
 		require.ErrorAs(t, broken[0], &asPanic)
-		assert.Equal(t, "two", asPanic.Value)
-		assert.Zero(t, w.Len())
-	})
-}
-
-func TestAllYieldsWhatIsPendingAndMayChangeIt(t *testing.T) {
-	onEngines(t, func(t *testing.T, timer hwt.Timer) {
-		w, _ := newWheel(t, timer)
-		want := map[int]int{}
-		for key := range 1000 {
-			set(t, w, key, key*key, time.Hour)
-			want[key] = key * key
-		}
-		assert.Equal(t, want, maps.Collect(w.All()))
-		for key := range w.All() {
-			require.NoError(t, w.RemoveTimer(key))
-			if key == 500 {
-				break
-			}
-		}
-		for key := range w.All() {
-			require.NoError(t, w.RemoveTimer(key))
-		}
+		assert.ErrorContains(t, asPanic, "keyed: key 2: two")
 		assert.Zero(t, w.Len())
 	})
 }
@@ -210,65 +188,68 @@ func TestWheelsShareATimer(t *testing.T) {
 
 func TestTheErrorsOfTheTimerChangeNothing(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
-		timer := newTimer(t, 8, hashedwheel.WithMaxPendingTimeouts(2))
+		timer := newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 2})
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
 		set(t, w, 2, 22, time.Second)
-		assert.ErrorIs(t, w.SetTimer(3, 33, time.Second), hwt.ErrTooManyPending)
+		assert.ErrorIs(t, w.Set(3, 33, time.Second), hwt.ErrTooManyPending)
 		assert.False(t, w.Has(3))
 		set(t, w, 1, 12, time.Minute) // needs no new timeout
 		pass(2 * time.Second)
 		assert.Equal(t, []int{22}, r.values())
 
 		timer.Stop()
-		assert.ErrorIs(t, w.SetTimer(3, 33, time.Second), hwt.ErrStopped)
-		assert.ErrorIs(t, w.SetTimer(1, 13, time.Second), hwt.ErrStopped)
+		assert.ErrorIs(t, w.Set(3, 33, time.Second), hwt.ErrStopped)
+		assert.ErrorIs(t, w.Set(1, 13, time.Second), hwt.ErrStopped)
 		_, err := w.Move(1, time.Second)
 		assert.ErrorIs(t, err, hwt.ErrStopped)
-		assert.Equal(t, map[int]int{1: 12}, maps.Collect(w.All()), "what the timer dropped can still be drained")
-		var drained []int
-		require.NoError(t, w.Drain(func(_, value int) { drained = append(drained, value) }))
-		assert.Equal(t, []int{12}, drained)
-		assert.NoError(t, w.RemoveTimer(1))
+		due := time.Now().Add(time.Minute - 2*time.Second)
+		want := []keyed.Entry[int, int]{{Key: 1, Value: 12, Due: due}}
+		assert.Equal(t, want, slices.Collect(w.All()), "what the timer dropped can still be drained")
+		var drained []keyed.Entry[int, int]
+		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) { drained = append(drained, e) }))
+		assert.Equal(t, want, drained)
+		remove(t, w, 1)
 	})
 }
 
-func TestNewRefusesWhatItCannotUse(t *testing.T) {
+func TestNewRefusesBadArguments(t *testing.T) {
 	timer := newTimer(t, 8)
-	execute := func(int, int) {}
-	_, err := keyed.New[int, int](nil, execute)
-	assert.EqualError(t, err, "keyed: New: timer is nil (expected: a timer)")
-	_, err = keyed.New((*hashedwheel.Timer)(nil), func(int, int) {})
-	assert.EqualError(t, err, "keyed: New: timer is nil (expected: a timer)")
-	_, err = keyed.New[int, int](timer, nil)
-	assert.EqualError(t, err, "keyed: New: execute is nil (expected: a function)")
-	_, err = keyed.New(timer, execute, nil)
-	assert.EqualError(t, err, "keyed: New: option 0 is nil (expected: a With function's result)")
-	_, err = keyed.New(timer, execute, keyed.WithDrainWorkers(0))
-	assert.EqualError(t, err, "keyed: WithDrainWorkers: 0 (expected: >= 1)")
+	callback := func(int, int) {}
+	_, err := keyed.New[int, int](nil, callback, nil)
+	assert.EqualError(t, err, "keyed: New: timer is nil (expected: an hwt.Timer)")
+	_, err = keyed.New((*hashedwheel.Timer)(nil), callback, nil)
+	assert.EqualError(t, err, "keyed: New: timer is nil (expected: an hwt.Timer)")
+	_, err = keyed.New[int, int](timer, nil, nil)
+	assert.EqualError(t, err, "keyed: New: callback is nil (expected: a function)")
+	_, err = keyed.New(timer, callback, &keyed.Options[int, int]{DrainWorkers: -1})
+	assert.EqualError(t, err,
+		"keyed: Options.DrainWorkers: -1 (expected: 0 for the default, or at least 1)")
 }
 
-func TestKeysThatCannotBeFoundAreRefused(t *testing.T) {
-	w, err := keyed.New(newTimer(t, 8), func(any, int) {})
+func TestKeysThatCannotBeFoundAgainAreRefused(t *testing.T) {
+	w, err := keyed.New(newTimer(t, 8), func(any, int) {}, nil)
 	require.NoError(t, err)
 	for _, key := range []any{math.NaN(), []int{1}} {
-		assert.ErrorIs(t, w.SetTimer(key, 1, time.Hour), keyed.ErrKey)
-		assert.ErrorIs(t, w.MoveTimer(key, time.Hour), keyed.ErrKey)
-		assert.ErrorIs(t, w.RemoveTimer(key), keyed.ErrKey)
+		assert.ErrorIs(t, w.Set(key, 1, time.Hour), keyed.ErrKey)
+		_, err := w.Move(key, time.Hour)
+		assert.ErrorIs(t, err, keyed.ErrKey)
+		_, err = w.Remove(key)
+		assert.ErrorIs(t, err, keyed.ErrKey)
 		assert.False(t, w.Has(key))
 	}
-	require.NoError(t, w.SetTimer(nil, 1, time.Hour))
+	require.NoError(t, w.Set(nil, 1, time.Hour))
 	assert.True(t, w.Has(nil))
 }
 
-func TestStringTellsWhatIsPending(t *testing.T) {
+func TestStringReturnsPendingCountAndTimer(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	set(t, w, 1, 11, time.Hour)
 	assert.Equal(t, "keyed.Wheel(1 pending on hashedwheel.Timer(hashedwheel, tick 10ms, 8 buckets, 1 pending))", w.String())
 }
 
-// slowTimer takes a while after making or resetting a timeout, so that what comes
-// between the steps of a Set comes between for sure.
+// slowTimer pauses after it makes or resets a timeout, so that a test can place an
+// operation between the steps of a Set.
 type slowTimer struct {
 	hwt.Timer
 	pause time.Duration
@@ -291,7 +272,7 @@ func (s *slowTimeout) Reset(delay time.Duration) bool {
 	return ok
 }
 
-func TestSetOfAKnownKeyNeverTakesOverTheDelayOfARacingMove(t *testing.T) {
+func TestSetOfAKnownKeyNeverKeepsTheDelayOfARacingMove(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := &slowTimer{newTimer(t, 512), 200 * time.Millisecond}
 		var firedAfter atomic.Int64
@@ -299,16 +280,16 @@ func TestSetOfAKnownKeyNeverTakesOverTheDelayOfARacingMove(t *testing.T) {
 		w, err := keyed.New(timer, func(_ int, value string) {
 			assert.Equal(t, "new", value)
 			firedAfter.Store(int64(time.Since(begin)))
-		})
+		}, nil)
 		require.NoError(t, err)
-		require.NoError(t, w.SetTimer(1, "old", time.Hour))
+		require.NoError(t, w.Set(1, "old", time.Hour))
 		var moved atomic.Bool
 		go func() {
 			time.Sleep(100 * time.Millisecond) // in the middle of the Set
 			ok, _ := w.Move(1, 400*time.Millisecond)
 			moved.Store(ok)
 		}()
-		require.NoError(t, w.SetTimer(1, "new", time.Hour))
+		require.NoError(t, w.Set(1, "new", time.Hour))
 		time.Sleep(2 * time.Hour)
 		assert.True(t, moved.Load(), "the old pair was moved, before the Set took effect")
 		assert.GreaterOrEqual(t, time.Duration(firedAfter.Load()), time.Hour, "the delay is the Set's")

@@ -1,13 +1,12 @@
 package leak_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log"
 	"log/slog"
 	"runtime"
-	"sync"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,10 +14,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/internal/timertest"
 	"github.com/hashedwheel/hwt/leak"
 )
 
-func TestALeakedResourceGivesExactlyOneReportWithItsHint(t *testing.T) {
+func TestALeakedResourceIsReportedOnceWithItsHint(t *testing.T) {
 	at(t, leak.Paranoid)
 	d, reports := newSinkDetector()
 	drop(d, func(tracker *leak.Tracker) { tracker.Record("the last access") })
@@ -75,32 +75,32 @@ func dropWithItselfAsHint(d *leak.Detector[resource]) *leak.Tracker {
 	return r.tracker
 }
 
-func TestLeaksOfTheSameTextAreReportedOnceAndCounted(t *testing.T) {
+func TestLeaksWithTheSameTextAreReportedOnceAndCounted(t *testing.T) {
 	at(t, leak.Paranoid)
 	d, reports := newSinkDetector()
 	for range 10 {
 		drop(d, nil)
 	}
-	collectUntil(t, func() bool { return allTold(d, reports, 10) })
+	collectUntil(t, func() bool { return allReported(d, reports, 10) })
 	settle(t)
 	assert.Len(t, reports.all(), 1)
 	assert.Equal(t, leak.Stats{Leaked: 10, Duplicates: 9}, d.Stats())
 }
 
-func TestLeaksOfDifferentTextAreEachReported(t *testing.T) {
+func TestLeaksWithDifferentTextsAreEachReported(t *testing.T) {
 	at(t, leak.Paranoid)
 	d, reports := newSinkDetector()
 	for _, hint := range []string{"a", "b", "a"} {
 		drop(d, func(tracker *leak.Tracker) { tracker.Record(hint) })
 	}
-	collectUntil(t, func() bool { return allTold(d, reports, 3) })
+	collectUntil(t, func() bool { return allReported(d, reports, 3) })
 	settle(t)
 	assert.Len(t, reports.all(), 2)
 	assert.Equal(t, leak.Stats{Leaked: 3, Duplicates: 1}, d.Stats())
 }
 
 func TestTheLevelDecidesWhatIsTracked(t *testing.T) {
-	d, _ := newSinkDetector(leak.WithSamplingInterval(1 << 30))
+	d, _ := newSinkDetector(leak.Options{SamplingInterval: 1 << 30})
 	for _, c := range []struct {
 		level                     leak.Level
 		tracked, always, detailed bool
@@ -138,21 +138,42 @@ func TestBelowParanoidOneIn128IsTracked(t *testing.T) {
 	}
 }
 
-func TestTheSamplingIntervalIsAnOption(t *testing.T) {
+func TestASamplingIntervalOfOneTracksEveryResource(t *testing.T) {
 	at(t, leak.Simple)
-	for _, interval := range []int{1, 0, -5} { // below the range means 1
-		d, _ := newSinkDetector(leak.WithSamplingInterval(interval))
-		for range 10 {
-			r := &resource{}
-			r.tracker = d.Track(r)
-			require.NotNil(t, r.tracker)
-			r.close()
-		}
+	d, _ := newSinkDetector(leak.Options{SamplingInterval: 1})
+	for range 10 {
+		r := &resource{}
+		r.tracker = d.Track(r)
+		require.NotNil(t, r.tracker)
+		r.close()
 	}
 }
 
-func TestANilOptionChangesNothing(t *testing.T) {
-	assert.NotPanics(t, func() { leak.NewDetector[int]("resource", nil) })
+func TestAnOptionOutsideItsRangePanics(t *testing.T) {
+	for _, c := range []struct {
+		options leak.Options
+		want    string
+	}{
+		{leak.Options{SamplingInterval: -1},
+			"leak: Options.SamplingInterval: -1 (expected: 0 for the default, or 1 to 1073741824)"},
+		{leak.Options{SamplingInterval: 1<<30 + 1},
+			"leak: Options.SamplingInterval: 1073741825 (expected: 0 for the default, or 1 to 1073741824)"},
+		{leak.Options{TargetRecords: -1}, "leak: Options.TargetRecords: -1 (expected: 0 for the default, or 1 to 1024)"},
+		{leak.Options{TargetRecords: 1025}, "leak: Options.TargetRecords: 1025 (expected: 0 for the default, or 1 to 1024)"},
+	} {
+		assert.PanicsWithError(t, c.want, func() { leak.NewDetector[resource]("test.Resource", &c.options) })
+	}
+}
+
+func TestADetectorKeepsTheOptionsItWasGiven(t *testing.T) {
+	at(t, leak.Disabled)
+	scope := leak.NewScope("kept")
+	options := leak.Options{Scope: scope, ReleaseMethod: "Stop"}
+	d := leak.NewDetector[resource]("test.Resource", &options)
+	options = leak.Options{}
+	drop(d, nil)
+	require.Equal(t, 1, scope.Count(), "the options were copied")
+	assert.Equal(t, "Stop", scope.Open()[0].Release)
 }
 
 func TestNilIsNotTracked(t *testing.T) {
@@ -162,10 +183,10 @@ func TestNilIsNotTracked(t *testing.T) {
 	assert.Nil(t, d.TrackAlways(nil))
 }
 
-func TestTheStackBeginsWithTheCallerAlsoThroughAnInterface(t *testing.T) {
+func TestTheStackBeginsWithTheCallerEvenThroughAnInterface(t *testing.T) {
 	at(t, leak.Paranoid)
 	scope := leak.NewScope("stacks")
-	d, _ := newSinkDetector(leak.WithScope(scope))
+	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	var tracking interface {
 		TrackAlways(*resource) *leak.Tracker
 	} = d
@@ -175,9 +196,9 @@ func TestTheStackBeginsWithTheCallerAlsoThroughAnInterface(t *testing.T) {
 	assert.True(t, r.close())
 }
 
-func TestSimpleKeepsThePlaceOfCreationAndHintsButNoOtherPlaces(t *testing.T) {
+func TestSimpleRecordsHintsButNoStacks(t *testing.T) {
 	at(t, leak.Simple)
-	d, reports := newSinkDetector(leak.WithSamplingInterval(1))
+	d, reports := newSinkDetector(leak.Options{SamplingInterval: 1})
 	drop(d, func(tracker *leak.Tracker) {
 		tracker.Record("hint")
 		tracker.Record(nil)
@@ -197,51 +218,51 @@ func TestChangingTheLevelDoesNotSilenceWhatIsTracked(t *testing.T) {
 
 func TestAListenerThatPanicsHarmsNothing(t *testing.T) {
 	at(t, leak.Paranoid)
-	var log lockedBuffer
-	d := leak.NewDetector[resource]("test.Resource",
-		leak.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
-		leak.WithListener(func(leak.Report) { panic("listener's own fault") }))
+	var log timertest.Buffer
+	d := leak.NewDetector[resource]("test.Resource", &leak.Options{
+		Logger:   slog.New(slog.NewTextHandler(&log, nil)),
+		Listener: func(leak.Report) { panic("listener's own fault") },
+	})
 	drop(d, nil)
-	collectUntil(t, func() bool { return d.Stats().Leaked == 1 && log.contains("listener's own fault") })
+	collectUntil(t, func() bool { return d.Stats().Leaked == 1 && strings.Contains(log.String(), "listener's own fault") })
 	assert.Contains(t, log.String(), "LEAK: test.Resource.Close()", "the report is not lost")
 }
 
-func TestWithoutListenerTheLogIsToldAtErrorLevel(t *testing.T) {
+func TestWithoutAListenerReportsAreLoggedAsErrors(t *testing.T) {
 	at(t, leak.Paranoid)
-	var log lockedBuffer
-	d := leak.NewDetector[resource]("test.Resource", leak.WithListener(nil), leak.WithRelease("Stop"), leak.WithRelease(""),
-		leak.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	var log timertest.Buffer
+	d := leak.NewDetector[resource]("test.Resource", &leak.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	drop(d, nil)
-	collectUntil(t, func() bool { return log.contains("\n") })
+	collectUntil(t, func() bool { return strings.Contains(log.String(), "\n") })
 	assert.Contains(t, log.String(), "level=ERROR")
-	assert.Contains(t, log.String(), "LEAK: test.Resource.Stop() was not called before it was garbage-collected")
+	assert.Contains(t, log.String(), "LEAK: test.Resource.Close() was not called before it was garbage-collected")
 	assert.Contains(t, log.String(), "resource=test.Resource")
 }
 
-func TestTheDefaultLogIsThatOfTheTimeOfTheReport(t *testing.T) {
+func TestTheDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
 	at(t, leak.Paranoid)
-	d := leak.NewDetector[resource]("test.Resource")
-	var told lockedBuffer
+	d := leak.NewDetector[resource]("test.Resource", nil)
+	var logged timertest.Buffer
 	before, writer, flags := slog.Default(), log.Writer(), log.Flags()
 	defer func() { // SetDefault redirects package log as well
 		slog.SetDefault(before)
 		log.SetOutput(writer)
 		log.SetFlags(flags)
 	}()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&told, nil)))
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
 	drop(d, nil)
-	collectUntil(t, func() bool { return told.contains("LEAK: test.Resource") })
+	collectUntil(t, func() bool { return strings.Contains(logged.String(), "LEAK: test.Resource") })
 }
 
 func TestALogHandlerThatPanicsHarmsNothing(t *testing.T) {
 	at(t, leak.Paranoid)
-	d := leak.NewDetector[resource]("test.Resource", leak.WithLogger(slog.New(brokenHandler{})))
+	d := leak.NewDetector[resource]("test.Resource", &leak.Options{Logger: slog.New(brokenHandler{})})
 	drop(d, nil)
 	collectUntil(t, func() bool { return d.Stats().Leaked == 1 })
 	settle(t)
 }
 
-func TestWhatABubbleLeakedIsReportedOutsideOfIt(t *testing.T) {
+func TestALeakInABubbleIsReportedOutsideOfIt(t *testing.T) {
 	at(t, leak.Paranoid)
 	d, reports := newSinkDetector()
 	synctest.Test(t, func(t *testing.T) {
@@ -258,28 +279,6 @@ func TestWhatABubbleLeakedIsReportedOutsideOfIt(t *testing.T) {
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
 	settle(t)
 	assert.Len(t, reports.all(), 1)
-}
-
-// lockedBuffer is a buffer for a log that cleanups write.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer // Guarded by mu.
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func (l *lockedBuffer) contains(text string) bool {
-	return bytes.Contains([]byte(l.String()), []byte(text))
 }
 
 // brokenHandler is a slog.Handler that panics with an error.

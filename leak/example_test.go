@@ -26,16 +26,18 @@ func (c *Conn) Send(text string) { c.tracker.Record(text) }
 func (c *Conn) Close() { c.tracker.CloseFor(c) }
 
 func ExampleDetector() {
-	leak.SetLevel(leak.Paranoid) // for this example to track surely
+	leak.SetLevel(leak.Paranoid) // so that this example tracks every resource
 	defer leak.SetLevel(leak.Simple)
 	reports := make(chan leak.Report, 1)
-	detector := leak.NewDetector[Conn]("pool.Conn", leak.WithListener(func(r leak.Report) { reports <- r }))
+	detector := leak.NewDetector[Conn]("pool.Conn", &leak.Options{
+		Listener: func(r leak.Report) { reports <- r },
+	})
 
 	conn := open(detector, "kept.example")
 	defer conn.Close()
 	open(detector, "lost.example").Send("hello") // and never closed
 
-	for range 1000 { // sooner or later the collector runs by itself
+	for range 1000 { // a program need not do this: the collector runs by itself
 		runtime.GC()
 		select {
 		case r := <-reports:
@@ -53,8 +55,8 @@ func ExampleDetector() {
 	// created by github.com/hashedwheel/hwt/leak_test.ExampleDetector
 }
 
-// printer stands for the *testing.T of a test. Of the stack it prints the
-// functions nearest to the resource only.
+// printer stands for the *testing.T of a test. It prints only the first lines of
+// a failure, without files.
 type printer struct{}
 
 func (printer) Helper() {}
@@ -70,10 +72,10 @@ func (printer) Errorf(format string, args ...any) {
 }
 
 func ExampleScope() {
-	detector := leak.NewDetector[Conn]("pool.Conn")
+	detector := leak.NewDetector[Conn]("pool.Conn", nil)
 
-	scope := leak.NewScope("two connections").Watch()
-	defer scope.Check(printer{}) // in a test: t
+	scope := leak.NewScope("two connections").Watch() // in a test: leak.NewTestScope(t)
+	defer scope.Check(printer{})
 
 	open(detector, "first.example").Close()
 	lost := open(detector, "second.example")

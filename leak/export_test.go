@@ -1,14 +1,14 @@
 package leak
 
-// What tests must see inside.
+// Internals for tests.
 var (
 	ReadSettings = readSettings
-	GivesWay     = givesWay
+	Replaces     = replaces
 	TextOf       = textOf
 )
 
-// Level, TargetRecords and SamplingInterval of what readSettings returns.
-func (s settings) Values() (level Level, targetRecords, samplingInterval int) {
+// Values returns the fields of s.
+func (s envSettings) Values() (level Level, targetRecords, samplingInterval int) {
 	return s.level, s.targetRecords, s.samplingInterval
 }
 

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// textOf turns a hint into text, and returns whatever the hint does, but for
-// ending the goroutine.
+// textOf turns a hint into text. It returns whatever the hint's methods do,
+// unless they end the goroutine.
 func textOf(hint any) (text string) {
 	defer func() {
 		if recover() != nil { // fmt catches a panic, but not one about the panic
@@ -27,15 +27,15 @@ func textOf(hint any) (text string) {
 	return fmt.Sprint(hint)
 }
 
-// opaque reports whether printing hint might read memory that others may be
-// writing, or show an address, which makes every report distinct: all that is
-// not a plain value by itself.
+// opaque reports whether printing hint might read memory that is being written,
+// or show an address, which would make every report distinct. Only plain values
+// are not opaque.
 func opaque(hint any) bool {
 	return !plain(reflect.TypeOf(hint))
 }
 
-// plain reports whether values of type t are numbers, booleans and strings, and
-// nothing that refers to other memory.
+// plain reports whether values of type t consist of numbers, booleans and
+// strings, and refer to no other memory.
 func plain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Uintptr:
@@ -45,8 +45,8 @@ func plain(t reflect.Type) bool {
 	case reflect.Array:
 		return plain(t.Elem())
 	case reflect.Struct:
-		for field := range t.Fields() {
-			if !plain(field.Type) {
+		for i := range t.NumField() {
+			if !plain(t.Field(i).Type) {
 				return false
 			}
 		}

@@ -58,7 +58,7 @@ func TestAHintThatPanicsHarmsNothing(t *testing.T) {
 	assert.Contains(t, text, "no text today")
 }
 
-func TestAHintIsTheTextOfItsTime(t *testing.T) {
+func TestAHintIsTurnedIntoTextWhenItIsRecorded(t *testing.T) {
 	at(t, leak.Paranoid)
 	d, _ := newSinkDetector()
 	r := &resource{}

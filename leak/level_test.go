@@ -21,7 +21,7 @@ func TestParseLevelTakesNamesInAnyCaseAndOrdinals(t *testing.T) {
 	}
 }
 
-func TestParseLevelTakesTheUnknownForSimpleAndSaysSo(t *testing.T) {
+func TestParseLevelReturnsSimpleAndAnErrorForAnUnknownName(t *testing.T) {
 	for _, text := range []string{"", "off", "4", "-1", "01", "+1", "1.0", "simple,", "para noid", "Level(1)"} {
 		got, err := leak.ParseLevel(text)
 		assert.Equal(t, leak.Simple, got, text)
@@ -37,14 +37,14 @@ func TestLevelsNameThemselves(t *testing.T) {
 	assert.Equal(t, "Level(4)", leak.Level(4).String())
 }
 
-func TestSetLevelReturnsTheOneBefore(t *testing.T) {
+func TestSetLevelReturnsThePreviousLevel(t *testing.T) {
 	at(t, leak.Advanced)
 	assert.Equal(t, leak.Advanced, leak.GetLevel())
 	assert.Equal(t, leak.Advanced, leak.SetLevel(leak.Disabled))
 	assert.Equal(t, leak.Disabled, leak.GetLevel())
 }
 
-func TestSetLevelTakesTheUnknownForSimple(t *testing.T) {
+func TestSetLevelTreatsAnInvalidLevelAsSimple(t *testing.T) {
 	at(t, leak.Disabled)
 	leak.SetLevel(leak.Level(7))
 	assert.Equal(t, leak.Simple, leak.GetLevel())

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// resource is what the tests leak; large enough not to be batched with others.
+// resource is what the tests leak. It is too large to be batched with others.
 type resource struct {
 	tracker *leak.Tracker
 	_       [4]int
@@ -46,15 +46,16 @@ func at(t testing.TB, level leak.Level) {
 	t.Cleanup(func() { leak.SetLevel(before) })
 }
 
-// newSinkDetector returns a detector and the sink that hears of its leaks.
-func newSinkDetector(options ...leak.Option) (*leak.Detector[resource], *sink) {
+// newSinkDetector returns a detector and the sink that receives its reports.
+func newSinkDetector(options ...leak.Options) (*leak.Detector[resource], *sink) {
 	s := &sink{}
-	options = append(options, leak.WithListener(s.listen))
-	return leak.NewDetector[resource]("test.Resource", options...), s
+	o := append(options, leak.Options{})[0]
+	o.Listener = s.listen
+	return leak.NewDetector[resource]("test.Resource", &o), s
 }
 
-// collectUntil collects garbage until done, for some seconds at most. Cleanups
-// run on the real clock, outside of any bubble.
+// collectUntil collects garbage until done returns true, for a few seconds at
+// most. Cleanups run on the real clock, outside of every bubble.
 func collectUntil(t testing.TB, done func() bool) {
 	t.Helper()
 	for range 1000 {
@@ -64,17 +65,18 @@ func collectUntil(t testing.TB, done func() bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	require.FailNow(t, "the collector did not get there")
+	require.FailNow(t, "the collector did not find it")
 }
 
-// allTold reports whether n leaks were found and each was told to s, or found to be
-// known: a leak is counted before that.
-func allTold(d *leak.Detector[resource], s *sink, n int64) bool {
+// allReported reports whether n leaks were found and each was reported to s or
+// counted as a duplicate. A leak is counted before it is reported.
+func allReported(d *leak.Detector[resource], s *sink, n int64) bool {
 	stats := d.Stats()
 	return stats.Leaked == n && int64(len(s.all()))+stats.Duplicates == n
 }
 
-// settle collects until what was unreachable at the call has had its cleanup.
+// settle collects until the cleanups of everything unreachable at the call have
+// run.
 func settle(t testing.TB) {
 	t.Helper()
 	for range 3 {
@@ -96,7 +98,7 @@ func dropCanary(gone chan struct{}) {
 	runtime.AddCleanup(&resource{}, func(gone chan struct{}) { close(gone) }, gone)
 }
 
-// drop tracks a resource, lets use see its tracker, and drops it.
+// drop tracks a resource, calls use with its tracker, and drops it.
 //
 //go:noinline
 func drop(d *leak.Detector[resource], use func(*leak.Tracker)) *leak.Tracker {

@@ -1,55 +1,55 @@
 package leak
 
-import "log/slog"
+import (
+	"log/slog"
 
-// Option adjusts a Detector; see the functions that begin with With.
-type Option func(*core)
+	"github.com/hashedwheel/hwt/internal/settings"
+)
 
-// WithRelease names the method that releases a resource, for the report to say
-// what was not called: "Stop" reads as "hashedwheel.Timer.Stop() was not
-// called". The default, also for an empty name, is "Close".
-func WithRelease(method string) Option {
-	return func(c *core) {
-		if method != "" {
-			c.release = method
-		}
+// Options are the settings of a [Detector]. The zero value of each field is its
+// default.
+type Options struct {
+	// ReleaseMethod names the method that releases a resource, for reports:
+	// "Stop" reads as "hashedwheel.Timer.Stop() was not called". "" is the
+	// default: "Close".
+	ReleaseMethod string
+
+	// Listener receives the reports. nil is the default: they are logged.
+	//
+	// It is called on a goroutine of the runtime, and concurrently if several
+	// resources leaked. Every cleanup of the process may wait for it, so it must
+	// return soon, and it must not end its goroutine, as [testing.T.FailNow]
+	// does. It runs outside of every testing/synctest bubble and must not use
+	// anything that belongs to one. A panic in it is logged, with the report.
+	Listener func(Report)
+
+	// Logger receives the reports, at level error, if there is no Listener. nil
+	// is the default: slog.Default at the time of the report.
+	Logger *slog.Logger
+
+	// SamplingInterval is how many resources there are for each one that is
+	// tracked, below level [Paranoid], from 1, which tracks every resource, to
+	// 1<<30. 0 is the default: what the environment says, or 128.
+	SamplingInterval int
+
+	// TargetRecords is about how many access records are kept for a resource,
+	// from 1 to 1024. Up to that number all are kept; past it, older ones are
+	// dropped with growing probability. 0 is the default: what the environment
+	// says, or 4.
+	TargetRecords int
+
+	// Scope counts every resource that the detector is asked to track, sampled
+	// or not, at every level. nil is the default: only the scopes count that
+	// watch all detectors (see [Scope.Watch]).
+	Scope *Scope
+}
+
+// check returns an error if a field is outside its range.
+func (o *Options) check() error {
+	_, err := settings.OrDefault("leak", "SamplingInterval", o.SamplingInterval, 0, 1, maxSamplingInterval)
+	if err != nil {
+		return err
 	}
-}
-
-// WithListener has reports go to listener instead of the log. Nil means the log.
-//
-// The listener is called on a goroutine of the runtime, several at a time if
-// several resources leaked, and every cleanup of the process may wait for it:
-// it must return soon, and must not end its goroutine, as testing's FailNow
-// does. It runs outside of any testing/synctest bubble and must not touch
-// anything of one. A panic in it is logged, together with the report.
-func WithListener(listener func(Report)) Option {
-	return func(c *core) { c.listener = listener }
-}
-
-// WithLogger sets where reports are logged, at error level. The default, also
-// for nil, is slog.Default() at the time of the report.
-func WithLogger(logger *slog.Logger) Option {
-	return func(c *core) { c.logger = logger }
-}
-
-// WithSamplingInterval has one resource in n tracked, below Paranoid; 1 tracks
-// them all. The range is 1 to 1<<30, and a value outside means its nearest end.
-// The default comes from the environment and is 128 otherwise.
-func WithSamplingInterval(n int) Option {
-	return func(c *core) { c.samplingInterval = min(max(n, 1), maxSamplingInterval) }
-}
-
-// WithTargetRecords has about n access records kept for a resource: up to n all
-// are, and past that older ones give way with growing probability. The range is
-// 1 to 1024, and a value outside means its nearest end. The default comes from
-// the environment and is 4 otherwise.
-func WithTargetRecords(n int) Option {
-	return func(c *core) { c.targetRecords = min(max(n, 1), maxTargetRecords) }
-}
-
-// WithScope has every resource that the detector tracks counted in scope,
-// sampled or not and whatever the level.
-func WithScope(scope *Scope) Option {
-	return func(c *core) { c.scope = scope }
+	_, err = settings.OrDefault("leak", "TargetRecords", o.TargetRecords, 0, 1, maxTargetRecords)
+	return err
 }

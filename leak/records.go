@@ -1,3 +1,6 @@
+// Ported to Go from ResourceLeakDetector of the Netty Project, and changed.
+// Copyright 2013 The Netty Project. Apache License 2.0; see NOTICE.
+
 package leak
 
 import (
@@ -10,11 +13,11 @@ import (
 //  1. A record is written before it is published, and immutable after.
 //  2. The list changes at its head only, by one compare-and-swap. A reader that
 //     loaded the head sees a consistent list with its counts.
-//  3. The newest record is never dropped: what gives way to a new record is the
-//     one that was newest until then.
+//  3. The newest record is never dropped. A new record may replace the one that
+//     was newest until then.
 
-// trail holds the access records of one resource, newest first. The zero value
-// is empty.
+// trail is the list of the access records of one resource, newest first. The zero
+// value is empty.
 type trail struct {
 	newest atomic.Pointer[record] // Atomic: written by add and clear, read by reports.
 }
@@ -22,18 +25,18 @@ type trail struct {
 // record is one access. All fields are immutable once it is in a trail.
 type record struct {
 	older     *record
-	kept      int       // records in the list from this one on
-	discarded int       // records that gave way so far
-	hint      string    // empty if there was none
+	kept      int       // number of records in the list from this one on
+	discarded int       // number of records dropped so far
+	hint      string    // "" if there was none
 	stack     []uintptr // nil if none was captured
 }
 
-// add puts r in front. Past target records, the one that was newest gives way
-// with probability 1 - 1/2^excess, as in Netty's record back-off.
+// add puts r in front. Past target records, r replaces the newest one with
+// probability 1 - 1/2^excess, as in Netty's record back-off.
 func (tr *trail) add(r *record, target int) {
-	for { // Ends: a failed swap means that another record got in.
+	for { // Ends: a failed swap means that another record was added.
 		newest := tr.newest.Load()
-		r.follow(newest, givesWay(newest.count(), target, rand.Uint32()))
+		r.follow(newest, replaces(newest.count(), target, rand.Uint32()))
 		if tr.newest.CompareAndSwap(newest, r) { // Publishes r: rule 1.
 			return
 		}
@@ -53,7 +56,7 @@ func (r *record) follow(newest *record, replace bool) {
 	r.kept = r.older.count() + 1
 }
 
-// count is the number of records from r on; r may be nil.
+// count returns the number of records from r on. r may be nil.
 func (r *record) count() int {
 	if r == nil {
 		return 0
@@ -61,9 +64,9 @@ func (r *record) count() int {
 	return r.kept
 }
 
-// givesWay decides, by the bits of random, whether the newest of kept records
-// makes room for the next one.
-func givesWay(kept, target int, random uint32) bool {
+// replaces decides, by the bits of random, whether the next record replaces the
+// newest of kept records.
+func replaces(kept, target int, random uint32) bool {
 	if kept < target {
 		return false
 	}
@@ -71,5 +74,5 @@ func givesWay(kept, target int, random uint32) bool {
 	return random&(1<<excess-1) != 0
 }
 
-// clear forgets all records.
+// clear drops all records.
 func (tr *trail) clear() { tr.newest.Store(nil) }

@@ -1,3 +1,6 @@
+// Ported to Go from ResourceLeakDetector of the Netty Project, and changed.
+// Copyright 2013 The Netty Project. Apache License 2.0; see NOTICE.
+
 package leak
 
 import (
@@ -5,24 +8,24 @@ import (
 	"strings"
 )
 
-// Report tells of one resource that was not released. It is plain data, and
+// Report describes one resource that was not released. It is plain data, and
 // refers neither to the resource nor to the detector.
 type Report struct {
 	Type    string // the resource type, as given to NewDetector
 	Release string // the method that should have been called
-	Scope   string // the scope that found the resource open; empty if the collector found it
+	Scope   string // the scope that found the resource open; "" if the collector found it
 
-	Created Stack    // where the resource was tracked first
+	Created Stack    // where the resource was tracked
 	Records []Record // recent accesses, newest first
 
-	Discarded  int // accesses that are not in Records because of the target
-	Duplicates int // accesses that are not in Records because a newer one reads the same
+	Discarded  int // accesses dropped because of Options.TargetRecords
+	Duplicates int // accesses left out because a newer one reads the same
 }
 
 // Record is one access to a resource.
 type Record struct {
-	Hint  string // what the access was about; empty if there was no hint
-	Stack Stack  // where it was; nil below level Advanced
+	Hint  string // what the access was about; "" if there was no hint
+	Stack Stack  // where the access was; nil below level Advanced
 }
 
 // String returns the record as text: its hint, then its stack.
@@ -33,9 +36,9 @@ func (r Record) String() string {
 	return "\tHint: " + r.Hint + "\n" + r.Stack.String()
 }
 
-// String returns the report as text of several lines, in the layout of Netty's:
-// what was not called, the recent accesses, where the resource was created, and
-// how many accesses are not shown.
+// String returns the report as several lines of text, in Netty's layout: the
+// method that was not called, the recent accesses, where the resource was
+// created, and how many accesses are not shown.
 func (r Report) String() string {
 	var b strings.Builder
 	b.WriteString(r.headline() + "\n")
@@ -63,12 +66,12 @@ func (r Report) headline() string {
 	return fmt.Sprintf("LEAK: %s.%s() was not called before %s", r.Type, r.Release, before)
 }
 
-// report describes the resource as it is known now; scope is empty for one that
-// was collected.
+// report describes the resource as far as it is known now. scope is "" if the
+// resource was collected.
 func (t *Tracker) report(scope string) Report {
 	r := Report{
 		Type:    t.core.resourceType,
-		Release: t.core.release,
+		Release: t.core.releaseMethod(),
 		Scope:   scope,
 		Created: resolve(t.created),
 	}

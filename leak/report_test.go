@@ -45,7 +45,7 @@ Access records discarded: 7 (HWT_LEAK_DETECTION_TARGET_RECORDS keeps more)
 `, report.String())
 }
 
-func TestAReportWithoutRecordsSaysOnlyWhereTheResourceWasCreated(t *testing.T) {
+func TestAReportWithoutRecordsShowsOnlyWhereTheResourceWasCreated(t *testing.T) {
 	report := leak.Report{Type: "pool.Conn", Release: "Close", Scope: "orders",
 		Created: leak.Stack{{Function: "main.main", File: "/src/main.go", Line: 3}}}
 	assert.Equal(t, `LEAK: pool.Conn.Close() was not called before the end of scope "orders"
@@ -55,10 +55,10 @@ Created at:
 `, report.String())
 }
 
-func TestAStackNamesItsCallersAndLeavesTheRuntimeOut(t *testing.T) {
+func TestAStackNamesItsCallersAndLeavesOutTheRuntime(t *testing.T) {
 	at(t, leak.Paranoid)
 	scope := leak.NewScope("stacks")
-	d, _ := newSinkDetector(leak.WithScope(scope))
+	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	drop(d, nil)
 	created := scope.Open()[0].Created
 	assert.Equal(t, "github.com/hashedwheel/hwt/leak_test.drop", created[0].Function)
@@ -72,7 +72,7 @@ func TestAStackNamesItsCallersAndLeavesTheRuntimeOut(t *testing.T) {
 func TestAStackIsCutAtItsDepth(t *testing.T) {
 	at(t, leak.Paranoid)
 	scope := leak.NewScope("depth")
-	d, _ := newSinkDetector(leak.WithScope(scope))
+	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	deep(100, func() { drop(d, nil) })
 	assert.Len(t, scope.Open()[0].Created, 64)
 }

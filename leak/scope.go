@@ -1,3 +1,6 @@
+// Ported to Go from LeakPresenceDetector of the Netty Project, and changed.
+// Copyright 2025 The Netty Project. Apache License 2.0; see NOTICE.
+
 package leak
 
 import (
@@ -8,24 +11,25 @@ import (
 	"sync"
 )
 
-// Scope counts the resources that are open, and says which ones are when it
-// ends. It needs no garbage collection, so it is exact; it is made for tests:
+// Scope counts the resources that are open, and reports them when it ends. It
+// needs no garbage collection, so it is exact. It is meant for tests:
 //
-//	scope := leak.NewScope(t.Name()).Watch()
-//	defer scope.Check(t)
+//	func TestPool(t *testing.T) {
+//		leak.NewTestScope(t)
+//		...
 //
-// It counts every resource that a detector was asked to track, sampled or not
-// and whatever the level: those of the detectors that were given it by
-// WithScope and, between Watch and Check, those of all detectors. It keeps no
-// resource alive. All methods are safe for concurrent use.
+// A Scope counts every resource that a detector is asked to track, sampled or
+// not, at every level: those of the detectors that have it as [Options].Scope
+// and, between Watch and Check, those of all detectors. It keeps no resource
+// alive. All methods are safe for concurrent use.
 //
-// It is made after the LeakPresenceDetector of Netty 4.2.
+// It follows the LeakPresenceDetector of Netty 4.2.
 type Scope struct {
 	name string // Immutable after NewScope.
 
 	mu    sync.Mutex
-	open  map[*Tracker]int64 // with the order of arrival. Guarded by mu.
-	next  int64              // the order of the next to arrive. Guarded by mu.
+	open  map[*Tracker]int64 // by the order of arrival. Guarded by mu.
+	next  int64              // the order of the next arrival. Guarded by mu.
 	ended bool               // Guarded by mu.
 }
 
@@ -35,14 +39,38 @@ type TestingT interface {
 	Errorf(format string, args ...any)
 }
 
-// NewScope returns a scope with nothing open, which failures call name.
+// NewScope returns a scope with nothing open. Failures show its name.
 func NewScope(name string) *Scope {
 	return &Scope{name: name, open: make(map[*Tracker]int64)}
 }
 
-// Watch has the scope count what all detectors of the process track from now
-// on, and returns the scope. It sees what other goroutines open, too, so it is
-// not for tests that run in parallel with others.
+// TestingTB is what NewTestScope needs of a *testing.T.
+type TestingTB interface {
+	TestingT
+	Name() string
+	Cleanup(f func())
+}
+
+// NewTestScope returns a scope, named after the test, that counts what all
+// detectors track until the test ends. The test then fails if a resource is
+// still open. Call NewTestScope at the beginning of the test: it registers the
+// check with t.Cleanup, so that the check runs after all deferred calls and all
+// cleanups that are registered later.
+//
+// The scope counts what other goroutines open, too, so it is not for tests that
+// run in parallel with others.
+func NewTestScope(t TestingTB) *Scope {
+	scope := NewScope(t.Name()).Watch()
+	t.Cleanup(func() {
+		t.Helper()
+		scope.Check(t)
+	})
+	return scope
+}
+
+// Watch makes the scope count what all detectors of the process track from now
+// on, and returns the scope. The scope counts what other goroutines open, too, so
+// it is not for tests that run in parallel with others.
 func (s *Scope) Watch() *Scope {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,9 +80,13 @@ func (s *Scope) Watch() *Scope {
 	return s
 }
 
-// Check ends the scope, and fails the test if a resource is still open, naming
-// each and where it was created. The scope counts nothing new from then on, but
-// what was open leaves it when closed, so a later Check may pass.
+// Check ends the scope, and fails the test if a resource is still open. The
+// failure names each one and where it was created. From then on the scope counts
+// nothing new, but a resource that is closed still leaves it, so a later Check
+// may pass.
+//
+// Do not defer Check in a test that closes resources in t.Cleanup, which runs
+// after all deferred calls. Use NewTestScope there.
 func (s *Scope) Check(t TestingT) {
 	t.Helper()
 	s.end()
@@ -115,7 +147,7 @@ func (s *Scope) end() {
 	unwatch(s)
 }
 
-// join is the text of reports, each distinct one once with its count.
+// join returns the text of reports, each distinct one once with its count.
 func join(reports []Report) string {
 	var texts []string
 	counts := make(map[string]int)

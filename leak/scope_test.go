@@ -2,6 +2,7 @@ package leak_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,7 +24,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 
 func TestAScopeWithNothingOpenPasses(t *testing.T) {
 	scope := leak.NewScope("empty")
-	d, _ := newSinkDetector(leak.WithScope(scope))
+	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	r := &resource{}
 	r.tracker = d.Track(r)
 	assert.Equal(t, 1, scope.Count())
@@ -32,10 +33,10 @@ func TestAScopeWithNothingOpenPasses(t *testing.T) {
 	scope.Check(t)
 }
 
-func TestAScopeFailsNamingEachOpenResourceAndItsPlace(t *testing.T) {
-	at(t, leak.Disabled) // a scope counts at any level
+func TestAScopeFailsAndNamesEachOpenResourceAndItsPlace(t *testing.T) {
+	at(t, leak.Disabled) // a scope counts at every level
 	scope := leak.NewScope("orders")
-	d, _ := newSinkDetector(leak.WithScope(scope), leak.WithRelease("Stop"))
+	d, _ := newSinkDetector(leak.Options{Scope: scope, ReleaseMethod: "Stop"})
 	for range 3 {
 		drop(d, nil)
 	}
@@ -57,10 +58,10 @@ func TestAScopeFailsNamingEachOpenResourceAndItsPlace(t *testing.T) {
 func TestAScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
 	at(t, leak.Disabled)
 	first, _ := newSinkDetector()
-	second := leak.NewDetector[[64]byte]("test.Block")
+	second := leak.NewDetector[[64]byte]("test.Block", nil)
 
-	assert.Nil(t, drop(first, nil), "nobody watches yet")
-	scope := leak.NewScope("all").Watch().Watch() // twice is once
+	assert.Nil(t, drop(first, nil), "no scope watches yet")
+	scope := leak.NewScope("all").Watch().Watch() // a second Watch changes nothing
 	tracker, block := drop(first, nil), second.Track(new([64]byte))
 	open := scope.Open()
 	require.Len(t, open, 2)
@@ -80,7 +81,7 @@ func TestAScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
 func TestAnEndedScopeCountsNothingNew(t *testing.T) {
 	at(t, leak.Disabled)
 	scope := leak.NewScope("ended")
-	d, _ := newSinkDetector(leak.WithScope(scope))
+	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	before := drop(d, nil)
 	scope.Check(&recorder{})
 	drop(d, nil)
@@ -92,7 +93,7 @@ func TestAnEndedScopeCountsNothingNew(t *testing.T) {
 func TestAScopeListsWhatIsOpenOldestFirst(t *testing.T) {
 	at(t, leak.Disabled)
 	scope := leak.NewScope("order")
-	d, _ := newSinkDetector(leak.WithScope(scope))
+	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	const n = 50
 	for i := range n {
 		drop(d, func(tracker *leak.Tracker) { tracker.Record(i) })
@@ -105,7 +106,7 @@ func TestAScopeListsWhatIsOpenOldestFirst(t *testing.T) {
 func TestAtDisabledAScopeCountsButTheCollectorReportsNothing(t *testing.T) {
 	at(t, leak.Disabled)
 	scope := leak.NewScope("disabled")
-	d, reports := newSinkDetector(leak.WithScope(scope))
+	d, reports := newSinkDetector(leak.Options{Scope: scope})
 	dropAlways(d)
 	settle(t)
 	assert.Equal(t, 1, scope.Count())
@@ -124,10 +125,10 @@ func leaveEnded(scope *leak.Scope) *leak.Detector[resource] {
 	return d
 }
 
-func TestScopesCountBesideEachOther(t *testing.T) {
+func TestScopesCountIndependently(t *testing.T) {
 	at(t, leak.Disabled)
 	own, all, other := leak.NewScope("own"), leak.NewScope("all").Watch(), leak.NewScope("other").Watch()
-	d, _ := newSinkDetector(leak.WithScope(own))
+	d, _ := newSinkDetector(leak.Options{Scope: own})
 	tracker := drop(d, nil)
 	for _, scope := range []*leak.Scope{own, all, other} {
 		assert.Equal(t, 1, scope.Count())
@@ -144,25 +145,80 @@ func TestScopesCountBesideEachOther(t *testing.T) {
 	}
 }
 
-func TestAScopeGivenAndWatchingCountsOnce(t *testing.T) {
+func TestAScopeThatIsBothAnOptionAndWatchingCountsOnce(t *testing.T) {
 	at(t, leak.Disabled)
 	scope := leak.NewScope("both").Watch()
-	d, _ := newSinkDetector(leak.WithScope(scope))
+	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	tracker := drop(d, nil)
 	assert.Equal(t, 1, scope.Count())
 	assert.True(t, tracker.Close())
 	scope.Check(t)
 }
 
-func TestAScopeNeedsNoCollectionAndSurvivesOne(t *testing.T) {
+func TestAScopeCountsBeforeAndAfterACollection(t *testing.T) {
 	at(t, leak.Paranoid)
 	scope := leak.NewScope("collected")
-	d, reports := newSinkDetector(leak.WithScope(scope))
+	d, reports := newSinkDetector(leak.Options{Scope: scope})
 	drop(d, func(tracker *leak.Tracker) { tracker.Record("hint") })
 	assert.Equal(t, 1, scope.Count())
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
 	require.Equal(t, 1, scope.Count(), "collected is not released")
 	assert.Equal(t, "hint", scope.Open()[0].Records[0].Hint)
+}
+
+// testRun is a TestingTB whose test ends when finish is called.
+type testRun struct {
+	recorder
+	cleanups []func()
+}
+
+func (r *testRun) Name() string     { return "TestRun" }
+func (r *testRun) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+
+func (r *testRun) finish() {
+	for _, f := range slices.Backward(r.cleanups) {
+		f()
+	}
+}
+
+func TestATestScopeChecksAfterTheTestsCleanups(t *testing.T) {
+	at(t, leak.Disabled)
+	d, _ := newSinkDetector()
+	run := new(testRun)
+	scope := leak.NewTestScope(run)
+	kept, deferred := drop(d, nil), drop(d, nil)
+	run.Cleanup(func() { assert.True(t, kept.Close()) })
+	func() { defer deferred.Close() }()
+	assert.Equal(t, 1, scope.Count())
+	run.finish()
+	assert.Empty(t, run.failures)
+	assert.Nil(t, drop(d, nil), "the scope no longer watches")
+}
+
+func TestATestScopeFailsTheTestThatLeavesAResourceOpen(t *testing.T) {
+	at(t, leak.Disabled)
+	d, _ := newSinkDetector()
+	run := new(testRun)
+	leak.NewTestScope(run)
+	drop(d, nil)
+	run.finish()
+	require.Len(t, run.failures, 1)
+	assert.Contains(t, run.failures[0], `scope "TestRun": 1 open`)
+}
+
+func TestATestScopeWorksInARealTest(t *testing.T) {
+	at(t, leak.Disabled)
+	d, _ := newSinkDetector()
+	t.Run("sub", func(t *testing.T) {
+		leak.NewTestScope(t)
+		tracker := drop(d, nil)
+		t.Cleanup(func() { tracker.Close() })
+	})
+	synctest.Test(t, func(t *testing.T) {
+		leak.NewTestScope(t)
+		tracker := drop(d, nil)
+		t.Cleanup(func() { tracker.Close() })
+	})
 }
 
 func TestAScopeWorksInABubble(t *testing.T) {

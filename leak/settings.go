@@ -1,3 +1,6 @@
+// Ported to Go from ResourceLeakDetector of the Netty Project, and changed.
+// Copyright 2013 The Netty Project. Apache License 2.0; see NOTICE.
+
 package leak
 
 import (
@@ -25,21 +28,21 @@ const (
 	maxSamplingInterval = 1 << 30
 )
 
-// settings is what the environment says, defaults where it says nothing.
-type settings struct {
+// envSettings are the settings of the environment, or their defaults.
+type envSettings struct {
 	level            Level
 	targetRecords    int // 1 to maxTargetRecords
 	samplingInterval int // 1 to maxSamplingInterval
 }
 
-// environment reads the settings when they are first needed, not at start, so
-// that main can set up the log before.
-var environment = sync.OnceValue(func() settings {
+// environment reads the settings when they are first needed rather than at start,
+// so that main can set up the log before.
+var environment = sync.OnceValue(func() envSettings {
 	return readSettings(os.Getenv, slog.Default())
 })
 
-func readSettings(getenv func(string) string, log *slog.Logger) settings {
-	return settings{
+func readSettings(getenv func(string) string, log *slog.Logger) envSettings {
+	return envSettings{
 		level:            readLevel(getenv(envLevel), log),
 		targetRecords:    readInt(envTargetRecords, getenv, defaultTargetRecords, maxTargetRecords, log),
 		samplingInterval: readInt(envSamplingInterval, getenv, defaultSamplingInterval, maxSamplingInterval, log),
@@ -71,6 +74,6 @@ func readInt(name string, getenv func(string) string, byDefault, limit int, log 
 }
 
 func unusable(log *slog.Logger, name, value, allowed, byDefault string) {
-	log.Warn("leak: unusable value in the environment, the default stands",
+	log.Warn("leak: unusable value in the environment, using the default",
 		"variable", name, "value", value, "allowed", allowed, "default", byDefault)
 }

@@ -21,7 +21,7 @@ const (
 	envInterval = "HWT_LEAK_DETECTION_SAMPLING_INTERVAL"
 )
 
-// settingsOf reads settings from env and returns them as text, with the log.
+// settingsOf returns the settings in env as text, and the log.
 func settingsOf(env map[string]string) (values, log string) {
 	var b bytes.Buffer
 	s := leak.ReadSettings(func(name string) string { return env[name] }, slog.New(slog.NewTextHandler(&b, nil)))
@@ -29,7 +29,7 @@ func settingsOf(env map[string]string) (values, log string) {
 	return fmt.Sprint(level, " ", target, " ", interval), b.String()
 }
 
-func TestTheEnvironmentSetsWhatItNames(t *testing.T) {
+func TestTheEnvironmentOverridesTheDefaults(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{envLevel, "", "simple 4 128"},
 		{envLevel, "Paranoid", "paranoid 4 128"},
@@ -45,7 +45,7 @@ func TestTheEnvironmentSetsWhatItNames(t *testing.T) {
 	}
 }
 
-func TestAnUnusableValueIsReportedAndTheDefaultStands(t *testing.T) {
+func TestAnUnusableValueIsReportedAndTheDefaultApplies(t *testing.T) {
 	for _, c := range []struct{ name, value, allowed string }{
 		{envLevel, "chatty", "disabled, simple, advanced, paranoid or 0 to 3"},
 		{envLevel, "4", "disabled, simple, advanced, paranoid or 0 to 3"},
@@ -67,13 +67,13 @@ func TestAnUnusableValueIsReportedAndTheDefaultStands(t *testing.T) {
 	}
 }
 
-// TestTheProcessReadsItsEnvironmentOnce runs this test binary again: the
-// environment counts only until it was first read.
+// TestTheProcessReadsItsEnvironmentOnce runs this test binary again, because the
+// environment matters only until it is first read.
 func TestTheProcessReadsItsEnvironmentOnce(t *testing.T) {
 	if os.Getenv("LEAK_TEST_CHILD") != "" {
 		fmt.Println("before:", leak.SetLevel(leak.Advanced), "after:", leak.GetLevel())
-		d := leak.NewDetector[resource]("test.Resource")
-		for range 10 { // interval 1 by the environment
+		d := leak.NewDetector[resource]("test.Resource", nil)
+		for range 10 { // the environment sets an interval of 1
 			r := &resource{}
 			r.tracker = d.Track(r)
 			fmt.Print("tracked:", r.tracker != nil, " ")
@@ -88,7 +88,7 @@ func TestTheProcessReadsItsEnvironmentOnce(t *testing.T) {
 	assert.Contains(t, out, envTarget)
 }
 
-// runAgain runs the calling test in a process of its own with env.
+// runAgain runs the calling test with env in another process.
 func runAgain(t *testing.T, env ...string) string {
 	t.Helper()
 	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// maxDepth is the number of frames that a captured stack has at most.
+// maxDepth is the largest number of frames in a captured stack.
 const maxDepth = 64
 
-// Stack is a call stack, innermost call first, of at most 64 frames. Frames of
-// the runtime itself are left out.
+// Stack is a call stack, innermost call first, of at most 64 frames. It leaves
+// out frames of the runtime itself.
 type Stack []runtime.Frame
 
-// String returns two lines a frame: the function, and its file and line.
+// String returns two lines for each frame: the function, and its file and line.
 func (s Stack) String() string {
 	var b strings.Builder
 	for _, frame := range s {
@@ -24,7 +24,7 @@ func (s Stack) String() string {
 }
 
 // capture returns the calling goroutine's stack without capture itself and the
-// skip frames above it. What it costs is the walk; names come later, if at all.
+// skip frames above it. It only walks the stack; resolve names the frames.
 func capture(skip int) []uintptr {
 	var pcs [maxDepth]uintptr
 	n := runtime.Callers(skip+2, pcs[:])

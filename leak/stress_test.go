@@ -1,3 +1,6 @@
+// Ported to Go from the tests of ResourceLeakDetector of the Netty Project, and changed.
+// Copyright 2016 The Netty Project. Apache License 2.0; see NOTICE.
+
 package leak_test
 
 import (
@@ -9,9 +12,9 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// TestConcurrentUseGivesNoFalseReport is Netty's test of the same: goroutines
+// TestConcurrentUseCausesNoFalseReport is Netty's test: goroutines
 // make resources, use them, pass them on and release them elsewhere.
-func TestConcurrentUseGivesNoFalseReport(t *testing.T) {
+func TestConcurrentUseCausesNoFalseReport(t *testing.T) {
 	const goroutines, each = 50, 100
 	rounds := 1000
 	switch {
@@ -31,7 +34,7 @@ func TestConcurrentUseGivesNoFalseReport(t *testing.T) {
 	})
 
 	settle(t)
-	assert.Zero(t, notClosed.Load(), "Close said false")
+	assert.Zero(t, notClosed.Load(), "Close returned false")
 	assert.Empty(t, reports.all())
 	assert.Zero(t, d.Stats())
 }

@@ -1,3 +1,6 @@
+// Ported to Go from ResourceLeakDetector of the Netty Project, and changed.
+// Copyright 2013 The Netty Project. Apache License 2.0; see NOTICE.
+
 package leak
 
 import (
@@ -13,14 +16,14 @@ import (
 //
 //  1. A Tracker never refers to its resource: the runtime keeps the Tracker for
 //     the cleanup, and whatever that reaches is never collected.
-//  2. ended changes once, from false to true. Who changes it decides what
-//     became of the resource: Close, released; collected, leaked. So no resource
-//     is both, and Close is true at most once.
-//  3. A Record that races with the end may be kept or not; nobody reads it.
+//  2. ended changes once, from false to true. If Close changes it, the resource
+//     was released; if collected does, it leaked. So no resource is both, and
+//     Close returns true at most once.
+//  3. A Record that races with the end may be kept or not. It is never read.
 //
-// The race that is not caught here: if the owner lets go of the resource before
-// it calls Close, collected may come first and be right to report. CloseFor
-// keeps the resource reachable that long.
+// A race that this does not settle: if the owner drops its last reference to the
+// resource before it calls Close, collected may come first, and its report is
+// right. CloseFor keeps the resource reachable until then.
 
 // Tracker watches one resource until it is released. Its methods are safe for
 // concurrent use and never block; on a nil Tracker they do nothing.
@@ -28,26 +31,26 @@ import (
 // It is Netty's ResourceLeakTracker.
 type Tracker struct {
 	core     *core           // Immutable after Track.
-	detailed bool            // whether records have stacks. Immutable after Track.
-	scopes   []*Scope        // what counts the resource. Immutable after Track.
+	detailed bool            // reports whether records have stacks. Immutable after Track.
+	scopes   []*Scope        // the scopes that count the resource. Immutable after Track.
 	created  []uintptr       // where Track was called. Immutable after Track.
-	cleanup  runtime.Cleanup // zero if only scopes watch. Immutable after Track; read by Close.
+	cleanup  runtime.Cleanup // zero if only scopes track the resource. Immutable after Track; read by Close.
 	records  trail           // Atomic: written by Record and Close, read by reports.
 	ended    atomic.Bool     // Atomic: written once, by Close or collected, read by Record.
 }
 
-// Record notes an access to the resource, for the report to show: hint, unless
-// it is nil, and from level Advanced on the place of the call. The last access
-// is always kept; see WithTargetRecords for the others.
+// Record notes an access to the resource for a report: the hint, unless it is
+// nil, and at level Advanced and above the place of the call. The last access is
+// always kept; [Options].TargetRecords decides about the others.
 //
-// The hint is turned into text at once and not kept, so it may change, and may
-// refer to the resource, afterwards. A hint of pointer type without a String or
-// Error method is shown by its type only, since what it points to may be
-// changing. A hint that panics harms nothing and is shown as having done so.
+// Record turns the hint into text at once and does not keep it, so the hint may
+// change later and may refer to the resource. A hint of pointer type without a
+// String or Error method is shown by its type only, since what it points to may
+// be changing. A hint that panics does no harm and is shown as having panicked.
 //
-// On a nil Tracker it costs one comparison. Otherwise it costs what the hint
-// takes to print and an allocation, and from Advanced on another one for the
-// stack and about half a microsecond.
+// On a nil Tracker it costs one comparison. Otherwise it prints the hint and
+// makes one allocation; at Advanced and above it also captures the stack, with
+// another allocation.
 func (t *Tracker) Record(hint any) {
 	if t != nil {
 		t.record(hint)
@@ -62,22 +65,21 @@ func (t *Tracker) record(hint any) {
 	if t.detailed {
 		r.stack = capture(2)
 	}
-	t.records.add(r, t.core.target())
+	t.records.add(r, t.core.targetRecords())
 }
 
-// Detailed reports whether records have stacks, which is at Advanced and above.
-// An owner whose accesses are many and cheap asks this before each Record, so
-// that Simple adds nothing to them. False on a nil Tracker.
+// Detailed reports whether records have stacks, which they have at level Advanced
+// and above. An owner with many cheap accesses can call it before each Record, so
+// that level Simple adds nothing to them. It returns false on a nil Tracker.
 func (t *Tracker) Detailed() bool { return t != nil && t.detailed }
 
-// Close says that the resource was released. It returns true the first time
-// only, and false if the resource was reported as leaked before; on a nil
-// Tracker, false.
+// Close marks the resource as released. It returns true the first time, and
+// false after that, if the resource was reported as leaked before, and on a nil
+// Tracker.
 //
 // The resource must still be reachable, or the collector may have found it
-// first. A method of the resource that mentions it last in the call of Close
-// does not make sure of that; CloseFor does, as does runtime.KeepAlive after
-// Close.
+// first. A method of the resource that uses it last in its call of Close does not
+// ensure that. Use CloseFor, or call [runtime.KeepAlive] after Close.
 func (t *Tracker) Close() bool {
 	if t == nil || !t.ended.CompareAndSwap(false, true) { // Linearization point of Close.
 		return false
@@ -90,23 +92,23 @@ func (t *Tracker) Close() bool {
 	return true
 }
 
-// CloseFor is Close that keeps resource, the pointer given to Track, reachable
-// until it is done. Netty's close(trackedObject) has its argument for the same
-// reason.
+// CloseFor is like Close, and keeps resource, the pointer given to Track,
+// reachable until it returns. Netty's close(trackedObject) has its argument for
+// the same reason.
 func (t *Tracker) CloseFor(resource any) bool {
 	closed := t.Close()
 	runtime.KeepAlive(resource)
 	return closed
 }
 
-// collected is the cleanup: the resource of t is gone.
+// collected is the cleanup, which runs when the resource of t was collected.
 func collected(t *Tracker) {
 	if t.ended.CompareAndSwap(false, true) { // Linearization point of the leak.
 		t.core.leaked(t.report(""))
 	}
 }
 
-// enter has the resource counted in scopes.
+// enter adds the resource to scopes.
 func (t *Tracker) enter(scopes []*Scope) {
 	for _, s := range scopes {
 		s.enter(t)

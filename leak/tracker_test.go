@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-func TestCloseIsTrueTheFirstTimeOnly(t *testing.T) {
+func TestCloseReturnsTrueOnce(t *testing.T) {
 	at(t, leak.Paranoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
@@ -45,7 +45,7 @@ func TestARecordAfterCloseIsNotKept(t *testing.T) {
 func TestCloseForKeepsTheResourceReachableUntilItIsDone(t *testing.T) {
 	at(t, leak.Disabled)
 	scope := leak.NewScope("held")
-	d, _ := newSinkDetector(leak.WithScope(scope))
+	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	made, closed := make(chan weak.Pointer[resource]), make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -70,7 +70,7 @@ func makeAndClose(d *leak.Detector[resource], made chan weak.Pointer[resource]) 
 	r.tracker.CloseFor(r)
 }
 
-func TestAClosedTrackerIsForgottenWhileItsResourceLives(t *testing.T) {
+func TestAClosedTrackerIsReleasedBeforeItsResource(t *testing.T) {
 	at(t, leak.Paranoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
@@ -86,7 +86,7 @@ func trackAndClose(d *leak.Detector[resource], r *resource) weak.Pointer[leak.Tr
 	return weak.Make(tracker)
 }
 
-func TestOfManyRacingClosesOneIsTrue(t *testing.T) {
+func TestOneOfManyRacingClosesReturnsTrue(t *testing.T) {
 	at(t, leak.Paranoid)
 	atProcs(t, func(t *testing.T) {
 		d, reports := newSinkDetector()
@@ -107,7 +107,7 @@ func TestOfManyRacingClosesOneIsTrue(t *testing.T) {
 	})
 }
 
-func TestACloseThatRacesWithTheCollectorEndsInOneOfBoth(t *testing.T) {
+func TestACloseThatRacesWithTheCollectorEndsOneWay(t *testing.T) {
 	at(t, leak.Paranoid)
 	atProcs(t, func(t *testing.T) {
 		d, _ := newSinkDetector()

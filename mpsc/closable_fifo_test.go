@@ -132,7 +132,7 @@ func at(from, to int64, c call, outcome any) porcupine.Operation {
 	return porcupine.Operation{Call: from, Return: to, Input: c, Output: outcome}
 }
 
-func TestTheModelTellsGoodHistoriesFromBad(t *testing.T) {
+func TestTheModelAcceptsOnlyGoodHistories(t *testing.T) {
 	push := func(n int) call { return call{action: pushing, number: n} }
 	pop, shut := call{action: popping}, call{action: closing}
 	isEmpty, isClosed := call{action: askingEmpty}, call{action: askingClosed}

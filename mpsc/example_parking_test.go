@@ -28,17 +28,17 @@ func newMailbox() *mailbox {
 // send costs a push and a load while the consumer is awake.
 func (m *mailbox) send(l *letter) bool {
 	sent := m.letters.Push(l)
-	m.rouse()
+	m.wakeConsumer()
 	return sent
 }
 
 func (m *mailbox) close() {
 	m.letters.Close()
-	m.rouse()
+	m.wakeConsumer()
 }
 
-// rouse comes after the push, or the close, that the consumer has to see.
-func (m *mailbox) rouse() {
+// wakeConsumer comes after the push, or the close, that the consumer has to see.
+func (m *mailbox) wakeConsumer() {
 	if m.asleep.Load() && m.asleep.CompareAndSwap(true, false) {
 		m.wake <- struct{}{} // never blocks: one sleep, one token
 	}

@@ -1,8 +1,10 @@
 package mpsc
 
+import "github.com/hashedwheel/hwt/internal/striping"
+
 import "unsafe"
 
-const FalseSharing = falseSharing
+const FalseSharing = striping.Padding
 
 // Layout is where the parts of a Queue that matter lie, in bytes from its
 // beginning.

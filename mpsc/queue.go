@@ -1,49 +1,55 @@
-// Package mpsc is a lock-free queue for many producers and a single consumer.
+// Package mpsc provides a lock-free queue for many producers and a single consumer.
 //
-// Elements are linked by a [Link] that they carry themselves, so a push
-// allocates nothing and a queue of any length costs the memory of its elements
-// alone. Producers push with one compare-and-swap; the consumer takes all that
-// was pushed with another one, and then hands it out element by element without
-// any further synchronization. A queue can be closed, by anyone: every later
-// push fails, and everything pushed before is still drained. Nothing slips
-// between.
+//	type job struct {
+//		next mpsc.Link[job]
+//		// …
+//	}
+//	q := mpsc.New(func(j *job) *mpsc.Link[job] { return &j.next })
+//	q.Push(new(job)) // by any goroutine
+//	j := q.Pop()     // by the consumer
 //
-// A push and its pop take some 20 ns of processor time in all. Looking at the
-// queue is not free for the producers: it brings the line to which they write to
-// the consumer's processor. So a consumer that polls without a pause slows them;
-// one that sleeps, or comes by now and then, does not.
+// Elements are linked by a [Link] that is a field of theirs, so a push allocates
+// nothing and a queue takes no memory beyond its elements. Producers push with one
+// compare-and-swap. The consumer takes all that was pushed with another one, and
+// then pops element by element without synchronization. A queue can be closed: every
+// later push fails, and everything pushed before can still be drained.
 //
-// Take it to hand work to a goroutine that comes by now and then, such as a
-// timer's worker. It has no blocking pop: a consumer that wants to sleep until
-// there is work arranges for that itself, by publishing that it sleeps and then
-// looking at [Queue.Empty] once more. Where the consumer shall block, or the
-// queue be bounded, a channel is the better choice.
+// Use it to hand work to a goroutine that looks at the queue now and then, such as
+// a timer's worker. A consumer that polls without a pause slows the producers,
+// because it shares the cache line to which they write. There is no blocking pop: a
+// consumer that wants to sleep until there is work publishes that it sleeps and then
+// calls [Queue.Empty] once more; see the Parking example. If the consumer must
+// block, or the queue be bounded, use a channel.
 package mpsc
 
 import (
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/hashedwheel/hwt/internal/striping"
 )
 
 // Ground rules
 //
 // The producers' side is a stack: head points at the newest element, each
 // element at the one pushed before it. The consumer takes the whole stack at
-// once and turns it round, which makes it a queue.
+// once and reverses it, which makes it a queue.
 //
 //	I1. By one link an element is in at most one queue, and in it once. The link
 //	    belongs to the pushing goroutine until the compare-and-swap in Push, and
 //	    from then on to the consumer, until Pop returns the element.
-//	I2. The compare-and-swap that puts e at the head publishes e and its link;
-//	    it synchronizes before the later ones, mark's included, and so before
-//	    the operation by which take gets e: the compare-and-swap that empties
-//	    the stack, or the load that finds mark on it.
-//	I3. Once head is &mark it stays so. What was on the stack at that moment
-//	    hangs below mark, and only the consumer unhooks it.
-//	I4. mark is pushed once, under closing; nobody else writes its link before
-//	    that.
+//	I2. The compare-and-swap that puts e at the head publishes e and its link, and
+//	    those of what PushAll hung below e; it synchronizes before the later
+//	    ones, that of sentinel included, and so before the operation by which
+//	    take gets e: the compare-and-swap that empties the stack, or the load
+//	    that finds sentinel on it.
+//	I3. Once head is &sentinel it stays so. What was on the stack at that moment
+//	    hangs below sentinel, and only the consumer unhooks it.
+//	I4. sentinel is pushed once, under closing; nothing else writes its link
+//	    before that.
 //	I5. oldest and everything that hangs on it belong to the consumer.
 //	I6. What the consumer needs for an element that was taken lies apart from
 //	    head, or every Pop would wait for a line that the producers write to.
@@ -54,14 +60,9 @@ import (
 //	Push with take    an element is taken now, or with the next take. There is
 //	                  no ABA fault: Push needs head only as the value of its
 //	                  link, and take detaches all or nothing.
-//	Push with Close   either e is below mark and will be drained, or Push sees
-//	                  mark and fails.
-//	take with Close   take swaps out only a head that is not mark (I3).
-
-// falseSharing is the distance, in bytes, at which two processors do not
-// disturb each other's writes: two cache lines of 64 bytes, because amd64
-// fetches them in pairs and several arm64 processors have lines of 128.
-const falseSharing = 128
+//	Push with Close   either e is below sentinel and will be drained, or Push sees
+//	                  sentinel and fails.
+//	take with Close   take swaps out only a head that is not sentinel (I3).
 
 // Link is the field by which an element of type T hangs in a queue. Its zero
 // value is ready. An element with several links can be in several queues.
@@ -69,11 +70,11 @@ type Link[T any] struct {
 	next *T // Pusher's until Push, then the consumer's (I1).
 }
 
-// linkAt is one more than the offset of the link in a T, so that a queue that
-// was never made ready can be told.
-type linkAt[T any] uintptr
+// linkOffset is one more than the offset of the link in a T, so that 0 means a
+// queue without Init.
+type linkOffset[T any] uintptr
 
-func (at linkAt[T]) of(e *T) *Link[T] {
+func (at linkOffset[T]) of(e *T) *Link[T] {
 	return (*Link[T])(unsafe.Add(unsafe.Pointer(e), uintptr(at)-1))
 }
 
@@ -81,20 +82,20 @@ func (at linkAt[T]) of(e *T) *Link[T] {
 // embed one and call Init. It must not be copied. It takes some 300 bytes, most
 // of them padding, and room for one T.
 //
-// Push, Close and Closed may be called from any goroutine; Pop, Drain, Prune and
-// Empty by one goroutine at a time, the consumer.
+// Push, PushAll, Close and Closed may be called from any goroutine; Pop, Drain,
+// DeleteFunc and Empty by one goroutine at a time, the consumer.
 type Queue[T any] struct {
-	pushLink linkAt[T]         // for Push. Immutable after Init.
-	head     atomic.Pointer[T] // the newest element, nil, or &mark. Atomic: written by all, read by all.
-	_        [falseSharing - unsafe.Sizeof(uintptr(0))]byte
+	pushLink linkOffset[T]     // for Push. Immutable after Init.
+	head     atomic.Pointer[T] // the newest element, nil, or &sentinel. Atomic: written by all, read by all.
+	_        [striping.Padding - unsafe.Sizeof(uintptr(0))]byte
 
-	takeLink linkAt[T] // for the consumer, equal to pushLink (I6). Immutable after Init.
-	oldest   *T        // of what was taken and not yet handed out. Consumer only.
-	latest   *T        // the other end of it, nil with oldest. Consumer only.
+	takeLink linkOffset[T] // for the consumer, equal to pushLink (I6). Immutable after Init.
+	oldest   *T            // of the elements taken and not yet popped. Consumer only.
+	latest   *T            // the other end of it, nil with oldest. Consumer only.
 
-	mark    T          // stands at the head of a closed queue; only its link is used (I3).
-	closing sync.Mutex // makes one Close at a time, since there is one mark.
-	_       [falseSharing]byte
+	sentinel T          // stands at the head of a closed queue; only its link is used (I3).
+	closing  sync.Mutex // makes one Close at a time, since there is one sentinel.
+	_        [striping.Padding]byte
 }
 
 // New returns an empty queue of elements that are linked by the field to which
@@ -124,21 +125,20 @@ func (q *Queue[T]) Init(link func(*T) *Link[T]) {
 	if at < base || at+unsafe.Sizeof(Link[T]{}) > base+unsafe.Sizeof(probe) {
 		panic(fmt.Sprintf("mpsc: link must return the address of a field of the %T it is given", probe))
 	}
-	q.pushLink = linkAt[T](at - base + 1)
+	q.pushLink = linkOffset[T](at - base + 1)
 	q.takeLink = q.pushLink
 }
 
 // Push appends e, which must not be in a queue by the same link already. It
-// returns false, and leaves e alone, if the queue is closed. It panics if e is
+// returns false, and does not change e, if the queue is closed. It panics if e is
 // nil.
 //
 // Elements are drained in the order in which their pushes took effect: when one
 // push returned before another began, its element comes first. So the elements
 // of one goroutine come in the order in which it pushed them.
 //
-// Push does not block and does not allocate. It takes constant time, but for
-// retries, and it retries only when another goroutine's push, take or close got
-// in between, so that some goroutine always makes progress.
+// Push does not block and does not allocate. It takes constant time, except for
+// retries, which happen only if another operation succeeded.
 func (q *Queue[T]) Push(e *T) bool {
 	if e == nil || q.pushLink == 0 {
 		panic("mpsc: Push of nil, or to a Queue without Init")
@@ -146,7 +146,7 @@ func (q *Queue[T]) Push(e *T) bool {
 	link := q.pushLink.of(e)
 	for {
 		head := q.head.Load()
-		if head == &q.mark {
+		if head == &q.sentinel {
 			link.next = nil
 			return false
 		}
@@ -154,6 +154,51 @@ func (q *Queue[T]) Push(e *T) bool {
 		if q.head.CompareAndSwap(head, e) { // Publishes e (I2). Linearization point.
 			return true
 		}
+	}
+}
+
+// PushAll appends what elements yields, in that order and at once: nothing comes
+// between, and none is appended if the queue is closed, which is when it returns
+// false. Then it changes no element. It panics if one is nil or yielded twice in a
+// row; otherwise what goes for the arguments of Push goes for each.
+//
+// elements must not use the queue. PushAll costs one compare-and-swap, except for
+// retries, and writes each link once.
+func (q *Queue[T]) PushAll(elements iter.Seq[*T]) bool {
+	var first, newest *T
+	for e := range elements {
+		if e == nil || e == newest || q.pushLink == 0 {
+			panic("mpsc: PushAll of nil or of one element twice, or to a Queue without Init")
+		}
+		if first == nil {
+			first = e
+		}
+		q.pushLink.of(e).next = newest
+		newest = e
+	}
+	if first == nil {
+		return !q.Closed()
+	}
+	link := q.pushLink.of(first)
+	for {
+		head := q.head.Load()
+		if head == &q.sentinel {
+			link.next = nil
+			q.unlink(newest)
+			return false
+		}
+		link.next = head
+		if q.head.CompareAndSwap(head, newest) { // Publishes all (I2). Linearization point.
+			return true
+		}
+	}
+}
+
+// unlink takes apart the chain that hangs on e.
+func (q *Queue[T]) unlink(e *T) {
+	for e != nil {
+		link := q.pushLink.of(e)
+		e, link.next = link.next, nil
 	}
 }
 
@@ -168,16 +213,16 @@ func (q *Queue[T]) Close() bool {
 	if q.Closed() {
 		return false
 	}
-	return q.Push(&q.mark)
+	return q.Push(&q.sentinel)
 }
 
 // Closed reports whether Close was called. A closed queue may still hold
 // elements.
-func (q *Queue[T]) Closed() bool { return q.head.Load() == &q.mark }
+func (q *Queue[T]) Closed() bool { return q.head.Load() == &q.sentinel }
 
 // Pop removes and returns the oldest element, or nil if there is none. It takes
-// constant time, amortized: one Pop in a while turns round all that was pushed
-// since the last such. Consumer only.
+// constant amortized time: a Pop that finds nothing left of what was taken over
+// takes over all that was pushed since, and reverses it. Consumer only.
 func (q *Queue[T]) Pop() *T {
 	if q.oldest == nil {
 		q.append(q.take(), nil)
@@ -194,16 +239,17 @@ func (q *Queue[T]) Pop() *T {
 	return e
 }
 
-// Prune removes the elements that void names, of those pushed since the consumer
-// last found the queue empty or pruned it; the others keep their order. For a
-// consumer whose elements may have become void while they waited, it is the
-// cheapest way to let go of them: each is touched once. void must not use the
-// queue. Consumer only.
-func (q *Queue[T]) Prune(void func(*T) bool) { q.append(q.take(), void) }
+// DeleteFunc takes over what producers have pushed and removes the elements for
+// which del returns true; the others keep their order. Elements that an earlier
+// Pop or DeleteFunc took over are not looked at. It is the cheapest way to drop
+// elements that became useless while they waited, since it touches each once. It
+// takes time proportional to what was pushed since the last take. del must not use
+// the queue. Consumer only.
+func (q *Queue[T]) DeleteFunc(del func(*T) bool) { q.append(q.take(), del) }
 
 // Drain calls f with at most n elements, oldest first, and returns how many
 // there were. An element has left the queue before f sees it. f may push to the
-// queue, also the element itself: what it pushes is drained in its turn, as long
+// queue, including the element itself: what it pushes is drained in turn, as far
 // as n allows. Consumer only.
 func (q *Queue[T]) Drain(n int, f func(*T)) int {
 	for done := range n {
@@ -223,7 +269,7 @@ func (q *Queue[T]) Empty() bool {
 		return false
 	}
 	head := q.head.Load()
-	return head == nil || head == &q.mark && q.takeLink.of(head).next == nil
+	return head == nil || head == &q.sentinel && q.takeLink.of(head).next == nil
 }
 
 // take detaches all that was pushed and returns the newest, with the others
@@ -234,7 +280,7 @@ func (q *Queue[T]) take() *T {
 		switch {
 		case head == nil:
 			return nil
-		case head == &q.mark: // closed for good, so there is no one to race with (I3)
+		case head == &q.sentinel: // closed for good, so there is no one to race with (I3)
 			link := q.takeLink.of(head)
 			head, link.next = link.next, nil
 			return head
@@ -244,15 +290,15 @@ func (q *Queue[T]) take() *T {
 	}
 }
 
-// append turns the stack below newest round, leaves out what void names, unless
-// it is nil, and puts the rest behind what the consumer has.
-func (q *Queue[T]) append(newest *T, void func(*T) bool) {
+// append reverses the stack below newest, leaves out the elements for which del,
+// unless it is nil, returns true, and puts the rest behind what the consumer has.
+func (q *Queue[T]) append(newest *T, del func(*T) bool) {
 	var first, last *T
 	for newest != nil {
 		e := newest
 		link := q.takeLink.of(e)
 		newest = link.next
-		if void != nil && void(e) {
+		if del != nil && del(e) {
 			link.next = nil
 			continue
 		}

@@ -76,7 +76,7 @@ func TestOneOfManyClosesIsTrue(t *testing.T) {
 	}
 }
 
-func TestEmptyTellsWhetherThereIsSomethingToDrain(t *testing.T) {
+func TestEmptyReportsWhetherThereIsSomethingToDrain(t *testing.T) {
 	q := newQueue()
 	assert.True(t, q.Empty(), "new")
 	push(t, q, 1, 2)

@@ -27,13 +27,14 @@ func FuzzQueueAgainstSlice(f *testing.F) {
 		"\x30\x02\x02\x01\x11\x06\x02\x01\x73", // again, across a close
 		"\x70\x19\x02\x50\x09\x02\x29\xf3",     // pruned, also behind what was left
 		"\x30\x06\x19\x19\xf3",                 // pruned when closed
+		"\x3a\x00\x0a\x23\x2a\x06\x2a\xf3",     // batches, also when closed
 	} {
 		f.Add([]byte(program))
 	}
 	f.Fuzz(func(t *testing.T, program []byte) {
 		m := machine{T: t, queue: newQueue()}
 		for _, b := range program {
-			m.run(b&15%10, int(b>>4))
+			m.run(b&15%11, int(b>>4))
 		}
 		m.drain(len(m.model) + 1)
 		require.Empty(t, m.model)
@@ -82,6 +83,8 @@ func (m *machine) run(operation byte, n int) {
 		require.Equal(m, m.closed, m.queue.Closed())
 	case 9:
 		m.prune(n)
+	case 10:
+		m.pushAll(n)
 	}
 }
 
@@ -89,7 +92,7 @@ func (m *machine) run(operation byte, n int) {
 // queue was last found empty or pruned.
 func (m *machine) prune(n int) {
 	void := func(i *item) bool { return i.number%(n+2) == 0 }
-	m.queue.Prune(void)
+	m.queue.DeleteFunc(void)
 	kept := m.model[:m.taken]
 	for _, i := range m.model[m.taken:] {
 		if void(i) {
@@ -109,6 +112,23 @@ func (m *machine) push(i *item) {
 		return
 	}
 	m.model = append(m.model, i)
+}
+
+func (m *machine) pushAll(n int) {
+	var all []*item
+	for range n {
+		m.made++
+		all = append(all, &item{number: m.made})
+	}
+	require.Equal(m, !m.closed, m.queue.PushAll(slices.Values(all)))
+	if !m.closed {
+		m.model = append(m.model, all...)
+		return
+	}
+	for _, i := range all {
+		require.Nil(m, i.link.Next())
+	}
+	m.free = append(m.free, all...)
 }
 
 func (m *machine) pop() {

@@ -229,20 +229,20 @@ func TestAQueueKeepsOnlyWhatIsInIt(t *testing.T) {
 	runtime.KeepAlive(q)
 }
 
-func TestPruneRemovesWhatIsVoidAndKeepsTheOrder(t *testing.T) {
+func TestDeleteFuncRemovesAndKeepsTheOrder(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3, 4, 5, 6)
-	q.Prune(func(i *item) bool { return i.number%3 == 0 })
+	q.DeleteFunc(func(i *item) bool { return i.number%3 == 0 })
 	assert.Equal(t, []int{1, 2, 4, 5}, drain(q))
 }
 
-func TestPruneLooksAtEachElementOnceAndAppendsBehindWhatIsLeft(t *testing.T) {
+func TestDeleteFuncLooksAtEachElementOnceAndAppendsBehindWhatIsLeft(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3)
 	assert.Equal(t, 1, q.Pop().number)
 	push(t, q, 4, 5)
 	var seen []int
-	q.Prune(func(i *item) bool {
+	q.DeleteFunc(func(i *item) bool {
 		seen = append(seen, i.number)
 		return i.number == 4
 	})
@@ -251,25 +251,25 @@ func TestPruneLooksAtEachElementOnceAndAppendsBehindWhatIsLeft(t *testing.T) {
 	assert.True(t, q.Empty())
 }
 
-func TestPrunedElementCanBePushedAgain(t *testing.T) {
+func TestDeletedElementCanBePushedAgain(t *testing.T) {
 	for _, before := range []int{0, 1} { // what is pushed later is linked to what came before
 		q := newQueue()
 		e := &item{number: 1}
 		push(t, q, []int{2, 3}[:before]...)
 		require.True(t, q.Push(e))
 		push(t, q, []int{2, 3}[before:]...)
-		q.Prune(func(i *item) bool { return i == e })
+		q.DeleteFunc(func(i *item) bool { return i == e })
 		assert.Nil(t, e.link.Next(), "a pruned element keeps no other, %d before it", before)
 		require.True(t, q.Push(e))
 		assert.Equal(t, []int{2, 3, 1}, drain(q))
 	}
 }
 
-func TestPruneOfAClosedQueue(t *testing.T) {
+func TestDeleteFuncOnAClosedQueue(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3)
 	q.Close()
-	q.Prune(func(i *item) bool { return i.number == 2 })
+	q.DeleteFunc(func(i *item) bool { return i.number == 2 })
 	assert.Equal(t, []int{1, 3}, drain(q))
 	assert.True(t, q.Closed())
 }

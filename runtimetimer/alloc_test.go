@@ -14,7 +14,7 @@ func TestScheduleAndCancelAllocateOnce(t *testing.T) {
 		timeout, _ := timer.NewTimeout(idle, time.Hour)
 		timeout.Cancel()
 	}
-	for range 100 * timer.Shards() { // Until every shard has an arm to spare.
+	for range 100 * timer.Shards() { // Until every shard has an entry to spare.
 		once()
 	}
 	assert.EqualValues(t, 1, testing.AllocsPerRun(1000, once))

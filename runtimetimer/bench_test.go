@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/versus"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -74,6 +75,10 @@ func bareCycle() {
 func cycle(t *runtimetimer.Timer) {
 	timeout, _ := t.NewTimeout(idle, time.Hour)
 	timeout.Cancel()
+}
+
+func BenchmarkNewTimeouts(b *testing.B) {
+	versus.Batches(b, func(tb testing.TB) hwt.Engine { return newTimer(tb) })
 }
 
 // BenchmarkReset pushes one timeout back, again and again.
@@ -164,9 +169,9 @@ func fill(n int, schedule func(time.Duration)) {
 	}
 }
 
-func newTimer(tb testing.TB, options ...runtimetimer.Option) *runtimetimer.Timer {
+func newTimer(tb testing.TB, options ...runtimetimer.Options) *runtimetimer.Timer {
 	tb.Helper()
-	t, err := runtimetimer.New(options...)
+	t, err := runtimetimer.New(&append(options, runtimetimer.Options{})[0])
 	require.NoError(tb, err)
 	tb.Cleanup(func() { t.Stop() })
 	return t

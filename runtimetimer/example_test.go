@@ -9,7 +9,7 @@ import (
 )
 
 func Example() {
-	timer, err := runtimetimer.New(runtimetimer.WithName("orders"))
+	timer, err := runtimetimer.New(&runtimetimer.Options{Name: "orders"})
 	if err != nil {
 		fmt.Println(err)
 		return

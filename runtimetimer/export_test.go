@@ -9,17 +9,17 @@ import (
 
 const (
 	TimeoutSize = unsafe.Sizeof(timeout{})
-	ArmSize     = unsafe.Sizeof(arm{})
-	SpareArms   = spareArms
+	EntrySize   = unsafe.Sizeof(entry{})
+	MaxFree     = maxFree
 )
 
-// Spares returns how many arms t keeps for reuse.
-func (t *Timer) Spares() int {
+// Free returns how many entries t keeps for reuse.
+func (t *Timer) Free() int {
 	n := 0
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.mu.Lock()
-		n += s.spares
+		n += s.freeLen
 		s.mu.Unlock()
 	}
 	return n
@@ -32,16 +32,23 @@ func (t *Timer) Shards() int { return len(t.shards) }
 // that was on its way when n was reset or ended: the runtime believes that it
 // fired, so the next Reset or Stop of its timer says false.
 func FireLate(n any) (fire func()) {
-	a := n.(*timeout).arm
-	a.timer.Stop()
-	return a.fire
+	e := n.(*timeout).entry
+	e.timer.Stop()
+	return e.fire
+}
+
+// Expire ends the timeout n, as the goroutine does whose time has come, and returns
+// what that goroutine does next.
+func Expire(n any) (run func()) {
+	t := n.(*timeout)
+	t.entry.timer.Stop()
+	t.shard.expire(t.entry)
+	return func() { t.shard.perform(t, expired) }
 }
 
 // AddToAShard is the last step of NewTimeout, as it comes when Stop got in
 // before it.
 func (t *Timer) AddToAShard(task hwt.TimerTask, delay time.Duration) bool {
 	s := t.anyShard()
-	return s.add(&timeout{shard: s, task: task}, delay)
+	return s.add(&timeout{shard: s, task: task}, delay, t.deadline(delay))
 }
-
-var ShardCount = shardCount

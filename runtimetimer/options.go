@@ -1,100 +1,66 @@
 package runtimetimer
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/task"
 )
 
-// Option sets one property of a new timer.
-type Option interface{ apply(*config) error }
+// DefaultStopTimeout is how long Stop waits for tasks that are running.
+const DefaultStopTimeout = 5 * time.Second
 
-type option func(*config) error
+// Options are the settings of a [Timer]. The zero value of each field is its
+// default.
+type Options struct {
+	// MaxPendingTimeouts is how many timeouts may be pending at once. NewTimeout
+	// refuses more with a *[hwt.PendingLimitError]. 0, the default, or less means
+	// no limit.
+	MaxPendingTimeouts int64
 
-func (o option) apply(c *config) error { return o(c) }
+	// Executor runs the tasks and the callbacks of hwt.CancelledTask. Its Execute
+	// is called on a goroutine of the timeout's own, so it may block. By default,
+	// nil, tasks run on that goroutine.
+	Executor hwt.Executor
 
-// config is what the options of New add up to.
-type config struct {
-	name         string
-	maxPending   int64
-	executor     hwt.Executor
-	logger       *slog.Logger
-	errorHandler func(hwt.Timeout, error)
+	// Logger receives the errors of tasks if there is no ErrorHandler. nil is the
+	// default: slog.Default at the time of New.
+	Logger *slog.Logger
+
+	// ErrorHandler is called with each error that a task returns, a
+	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
+	// its goroutine, and the executor's refusals. It runs on the goroutine on
+	// which the error occurred, several at once. nil is the default: errors are
+	// logged.
+	ErrorHandler func(timeout hwt.Timeout, err error)
+
+	// Name identifies the timer in the log and in String. "" is the default:
+	// "runtimetimer".
+	Name string
+
+	// StopTimeout is how long Stop waits for the tasks that are running. 0 is the
+	// default, 5 s. If negative, Stop does not wait.
+	StopTimeout time.Duration
+
+	// RecordCallers keeps, for each pending timeout, where it was scheduled: see
+	// [hwt.CallerOf]. NewTimeout then walks the stack. A timeout takes no more
+	// memory on 64-bit machines. false is the default.
+	RecordCallers bool
+
+	// LabelTasks sets pprof labels while a task runs: "hwt", the timer's name, and
+	// "hwt_task", the task as the log calls it. So a profile shows which tasks use
+	// the CPU. Goroutines that a task starts inherit the labels. After the task, an
+	// executor's goroutine has no labels. false is the default.
+	LabelTasks bool
 }
 
-func configure(options []Option) (config, error) {
-	c := config{name: "runtimetimer", logger: slog.Default()}
-	for i, o := range options {
-		if o == nil {
-			return c, fmt.Errorf("runtimetimer: New: option %d is nil (expected: a With function's result)", i)
-		}
-		if err := o.apply(&c); err != nil {
-			return c, err
-		}
+// runner returns what runs the tasks of a timer with these options.
+func (o *Options) runner() (*task.Runner, error) {
+	r := &task.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
+	err := r.Complete("runtimetimer")
+	if o.LabelTasks {
+		r.Labels = task.NewLabels(r.Name, false)
 	}
-	return c, nil
-}
-
-// WithMaxPendingTimeouts limits how many timeouts may be pending at once: that
-// many are accepted, and NewTimeout refuses one more with an
-// *hwt.PendingLimitError. Zero, the default, or less means no limit.
-func WithMaxPendingTimeouts(limit int64) Option {
-	return option(func(c *config) error {
-		c.maxPending = limit
-		return nil
-	})
-}
-
-// WithExecutor hands tasks, and the callbacks of hwt.CancelledTask, to executor.
-// Its Execute is called on a goroutine of the timeout's own, so it may block.
-// The default is to run them on that goroutine. A nil executor is an error.
-func WithExecutor(executor hwt.Executor) Option {
-	return option(func(c *config) error {
-		if executor == nil {
-			return errors.New("runtimetimer: WithExecutor: nil (expected: an executor)")
-		}
-		c.executor = executor
-		return nil
-	})
-}
-
-// WithLogger sets where failing tasks are reported if there is no error
-// handler. The default is slog.Default() at the time of New. A nil logger is an
-// error.
-func WithLogger(logger *slog.Logger) Option {
-	return option(func(c *config) error {
-		if logger == nil {
-			return errors.New("runtimetimer: WithLogger: nil (expected: a logger)")
-		}
-		c.logger = logger
-		return nil
-	})
-}
-
-// WithErrorHandler sets what is told of a task that returned an error, panicked
-// (an *hwt.PanicError), ended its goroutine or was refused by the executor. It
-// is called on the goroutine where that happened, also from several at once.
-// The default is to log at level Error. A nil handler is an error.
-func WithErrorHandler(handler func(timeout hwt.Timeout, err error)) Option {
-	return option(func(c *config) error {
-		if handler == nil {
-			return errors.New("runtimetimer: WithErrorHandler: nil (expected: a function)")
-		}
-		c.errorHandler = handler
-		return nil
-	})
-}
-
-// WithName names the timer in logs and in its String. The default is
-// "runtimetimer". An empty name is an error.
-func WithName(name string) Option {
-	return option(func(c *config) error {
-		if name == "" {
-			return errors.New(`runtimetimer: WithName: "" (expected: a name)`)
-		}
-		c.name = name
-		return nil
-	})
+	return r, err
 }

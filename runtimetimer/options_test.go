@@ -5,34 +5,35 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-func TestBadOptionsAreErrorsThatSayWhatIsAllowed(t *testing.T) {
-	for want, option := range map[string]runtimetimer.Option{
-		"runtimetimer: WithExecutor: nil (expected: an executor)":                 runtimetimer.WithExecutor(nil),
-		"runtimetimer: WithLogger: nil (expected: a logger)":                      runtimetimer.WithLogger(nil),
-		"runtimetimer: WithErrorHandler: nil (expected: a function)":              runtimetimer.WithErrorHandler(nil),
-		`runtimetimer: WithName: "" (expected: a name)`:                           runtimetimer.WithName(""),
-		"runtimetimer: New: option 0 is nil (expected: a With function's result)": nil,
-	} {
-		timer, err := runtimetimer.New(option)
-		assert.Nil(t, timer, want)
-		assert.EqualError(t, err, want)
+func TestTypedNilIsAnError(t *testing.T) {
+	timer, err := runtimetimer.New(&runtimetimer.Options{Executor: (*inline)(nil)})
+	assert.Nil(t, timer)
+	assert.EqualError(t, err, "runtimetimer: Options.Executor: (*runtimetimer_test.inline)(nil) (expected: nil for none, or an executor)")
+}
+
+func TestDefaults(t *testing.T) {
+	for _, options := range []*runtimetimer.Options{nil, {}} {
+		timer, err := runtimetimer.New(options)
+		require.NoError(t, err)
+		assert.Equal(t, "runtimetimer.Timer(runtimetimer, 0 pending)", timer.String())
 	}
 }
 
 func TestGoodOptionsAreTaken(t *testing.T) {
 	for _, limit := range []int64{-1, 0, 1, 1 << 40} {
-		timer := newTimer(t,
-			runtimetimer.WithName("orders"),
-			runtimetimer.WithMaxPendingTimeouts(limit),
-			runtimetimer.WithLogger(slog.New(slog.DiscardHandler)),
-			runtimetimer.WithErrorHandler(func(hwt.Timeout, error) {}),
-			runtimetimer.WithExecutor(inline{}),
-		)
+		timer := newTimer(t, runtimetimer.Options{
+			Name:               "orders",
+			MaxPendingTimeouts: limit,
+			Logger:             slog.New(slog.DiscardHandler),
+			ErrorHandler:       func(hwt.Timeout, error) {},
+			Executor:           inline{},
+		})
 		assert.Equal(t, "runtimetimer.Timer(orders, 0 pending)", timer.String())
 	}
 }

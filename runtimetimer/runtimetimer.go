@@ -1,160 +1,224 @@
-// Package runtimetimer is the contract of package hwt on Go's own timers: every
-// timeout is a time.AfterFunc of its own.
+// Package runtimetimer is an engine of package hwt on Go's own timers. It has no
+// tick: a task starts as soon after its deadline as the runtime's timers can, on a
+// goroutine of its own or on an executor.
 //
-// # When to take it
+//	timer, err := runtimetimer.New(nil)
+//	...
+//	timeout, err := timer.AfterFunc(30*time.Second, func() { giveUp(request) })
+//	...
+//	timeout.Cancel() // the answer came
 //
-// Take it for few timeouts, or for precise ones: it has no tick, so that a
-// timeout comes due as exactly as the runtime's timers do, which is tens of
-// microseconds on an idle machine. It starts no goroutine, wakes nobody while
-// it waits, and a task that blocks holds up no other, because every task runs
-// on a goroutine of its own.
+// Use it for few timeouts, for precise ones, and for tasks that block: no task
+// delays another. The timer has no goroutine, and uses no CPU while it waits. For
+// very many timeouts use package hashedwheel or hierarchical: the runtime keeps its
+// timers in heaps, a pending timeout takes several times the memory, and very many
+// that are due at the same moment run late.
 //
-// Take a wheel for very many timeouts. The runtime keeps its timers in a heap
-// for each processor, so that scheduling costs O(log n) in the timeouts that
-// are pending, a million of which come due seconds late when they fall due
-// together, and each holds several times the memory that a wheel needs.
+// # Cost
 //
-// # What it costs
+// Every timeout is a [time.AfterFunc]. [Timer.NewTimeout] and Reset of a
+// [hwt.Timeout] take O(log n) time in the pending timeouts, and Cancel O(1).
+// NewTimeout makes one allocation of 48 bytes, or four when no runtime timer can be
+// reused; Reset and Cancel make none. A pending timeout takes about 224 bytes of
+// heap, where a bare time.AfterFunc takes 136. The difference keeps the contract:
+// Stop returns what was pending, each timeout ends once, and knows its deadline.
 //
-// As measured on two cores, against bare time.AfterFunc and Stop: scheduling
-// with cancelling takes 260 ns of processor time against 240, and allocates 48
-// bytes at once against 128 in two pieces, since the runtime's timers are used
-// again; a reset takes 90 ns against 46; a pending timeout holds 224 bytes
-// against 136. The difference buys what the contract asks for: that Stop returns
-// what was pending, that timeouts end once, and that they know their deadline.
-//
-// A timeout is late by what the runtime and the operating system take to start
-// its goroutine, and by nothing else.
+// Package hwt states the promises that all engines keep.
 package runtimetimer
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/bubble"
+	"github.com/hashedwheel/hwt/internal/limit"
+	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/internal/task"
 )
 
-var _ hwt.Timer = (*Timer)(nil)
+var _ hwt.Engine = (*Timer)(nil)
 
-// Timer is an hwt.Timer on Go's own timers. Make one with New. All methods are
-// safe for concurrent use, also from inside a task.
+// Timer is a timer on Go's own timers. Make one with [New]. All methods are safe for
+// concurrent use, including from within a task.
 //
-// A Timer holds no goroutine, so one that is forgotten with nothing pending is
-// collected like any other value.
+// A Timer has no goroutine, so one that is dropped with nothing pending is collected
+// like any other value.
 type Timer struct {
-	name   string      // Immutable after New.
-	start  time.Time   // Immutable after New. Deadlines count from here.
-	runner task.Runner // Immutable after New.
-	limit  limit       // Safe for concurrent use.
-	shards []shard     // Immutable after New; a power of two of them.
+	clock  bubble.Clock // Counts from New, time zero of all deadlines.
+	runner *task.Runner // Immutable after New.
+	limit  *limit.Limit // Safe for concurrent use.
+	shards []shard      // Immutable after New; a power of two of them.
 
-	stopped atomic.Bool // Atomic: written by Stop, read by NewTimeout, for good under a shard's mu.
-	stop    sync.Once   // Lets later calls of Stop wait for the first.
+	callers  bool          // Immutable after New. Options.RecordCallers.
+	stopWait time.Duration // Immutable after New. Options.StopTimeout, 0 if off.
+	stopped  atomic.Bool   // Atomic: written by Stop, read by NewTimeout, for good under a shard's mu.
+	stop     sync.Once     // Lets later calls of Stop wait until the first has drained.
+	running  running       // See there.
 }
 
-// New returns a timer that is ready for use. An option outside its range is an
-// error that names it, the value and what is allowed.
-func New(options ...Option) (*Timer, error) {
-	c, err := configure(options)
+// New returns a timer with the given options; nil means the defaults. A field
+// whose value is outside its range is an error that names the field, the value
+// and the range.
+func New(options *Options) (*Timer, error) {
+	if options == nil {
+		options = new(Options)
+	}
+	runner, err := options.runner()
 	if err != nil {
 		return nil, err
 	}
 	t := &Timer{
-		name:   c.name,
-		start:  time.Now(),
-		limit:  limit{max: c.maxPending},
-		shards: make([]shard, shardCount(runtime.GOMAXPROCS(0))),
-		runner: task.Runner{
-			Name:     c.name,
-			Executor: c.executor,
-			Logger:   c.logger,
-			OnError:  c.errorHandler,
-		},
+		runner: runner,
+		limit:  limit.New(options.MaxPendingTimeouts),
+		shards: make([]shard, striping.Count(shardsPerProc, maxShards)),
+
+		callers:  options.RecordCallers,
+		stopWait: settings.OrOff(options.StopTimeout, DefaultStopTimeout),
+		running:  running{none: make(chan struct{})},
 	}
+	runner.Given, runner.Running = t.countGiven, t.countRunning
+	t.clock.Start()
 	for i := range t.shards {
 		t.shards[i].init(t)
 	}
 	return t, nil
 }
 
-// NewTimeout schedules what to run once, delay from now, on a goroutine of its
-// own or on the timer's executor.
+// NewTimeout schedules a task to run once, delay from now, on a goroutine of its own
+// or on the timer's executor.
 //
-// It takes O(log n) time in the timeouts pending and one allocation of 48
-// bytes, or four when no runtime timer is at hand for reuse. It blocks only for
-// the moment that another call holds the same one of the timer's shards.
+// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError], and
+// then scheduled nothing. A call that races with Stop returns hwt.ErrStopped, or
+// its timeout is in Stop's result unless it ended before.
 //
-// It returns hwt.ErrNilTask, hwt.ErrStopped or an *hwt.PendingLimitError, and
-// then scheduled nothing. Against a racing Stop it either returns
-// hwt.ErrStopped or its timeout is in Stop's result.
-func (t *Timer) NewTimeout(what hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-	if task.IsNil(what) {
+// It takes O(log n) time in the pending timeouts and makes one allocation of 48
+// bytes, or four when no runtime timer can be reused. It blocks only while another
+// call holds the same one of the timer's shards.
+func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	return t.schedule(task, delay)
+}
+
+// NewTimeouts is NewTimeout for each of the tasks, all of which it schedules, or none:
+// if one is nil, it returns [hwt.ErrNilTask], and if the limit of pending timeouts
+// leaves no room for all, a *[hwt.PendingLimitError]. The timeouts have one deadline,
+// and are in the order of their tasks. Against Stop it is a single call.
+//
+// It holds one of the timer's shards until all are scheduled.
+func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	return t.scheduleAll(tasks, delay)
+}
+
+// AfterFunc is [Timer.NewTimeout] for a function. If f is nil, it returns
+// [hwt.ErrNilTask].
+func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
+	return t.schedule(task.Func(f), delay)
+}
+
+func (t *Timer) schedule(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	if task.IsNil(tt) {
 		return nil, hwt.ErrNilTask
 	}
 	if t.stopped.Load() {
 		return nil, hwt.ErrStopped // before the limit, which late calls may fill among themselves
 	}
-	if err := t.limit.take(); err != nil {
+	deadline := t.deadline(delay) // before anything is counted, because it may panic
+	if err := t.limit.Take(1); err != nil {
 		return nil, err
 	}
 	s := t.anyShard()
-	n := &timeout{shard: s, task: what}
-	if !s.add(n, delay) {
-		t.limit.give()
+	n := s.newTimeout(tt, t.caller())
+	if !s.add(n, delay, deadline) {
+		t.limit.Give(1)
 		return nil, hwt.ErrStopped
 	}
 	return n, nil
 }
 
-// AfterFunc schedules f to run once, delay from now. It is NewTimeout for a
-// function that does not care for its timeout; a nil f is hwt.ErrNilTask.
-func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
-	return t.NewTimeout(task.Func(f), delay)
-}
-
-// Start does nothing: there is no worker to start. It exists so that engines
-// can be exchanged.
+// Start has no effect, since there is no worker to start.
 func (t *Timer) Start() {}
 
-// Stop makes the timer refuse new timeouts, cancels the pending ones, and
-// returns them in no particular order. It takes O(n) time in the timeouts
-// pending. Every call after the first returns nothing, and returns once the
-// first has.
+// Stop makes the timer refuse new timeouts, cancels the pending ones and returns
+// them in no particular order. It takes O(n) time in the pending timeouts. Every
+// call after the first returns nothing.
 //
-// Stop does not wait for tasks that are running already: they have goroutines
-// of their own. So it may be called from anywhere.
+// It waits for the tasks, and the callbacks of hwt.CancelledTask, that have begun,
+// no longer than Options.StopTimeout, and not at all when called from a task of any
+// runtimetimer. So it may be called from anywhere. What an executor has queued it
+// does not wait for: that may begin after Stop.
 func (t *Timer) Stop() []hwt.Timeout {
-	var unprocessed []hwt.Timeout
+	unprocessed := t.halt()
+	t.await()
+	return unprocessed
+}
+
+// Shutdown differs from [Timer.Stop] in how it waits: for the tasks that run, for
+// what the executor has accepted, and for the notices of cancelled timeouts, until
+// ctx ends. Then it ends the context of each [hwt.ContextTask], and returns a
+// *[hwt.ShutdownError] beside the timeouts that were pending. After a Stop it
+// returns no timeouts, and waits for what is left, also if that Stop gave up.
+//
+// A task that calls it does not wait for itself, nor for other tasks that do so. A
+// task that calls it on an executor waits for itself, and so until ctx ends. Since it
+// takes O(1) memory to know that a goroutine runs a task, but not whose, the task of
+// another Timer of this package counts as one of this.
+func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
+	return t.halt(), t.awaitAll(ctx)
+}
+
+// TaskContext returns the context of each [hwt.ContextTask], which asks for it. It
+// ends when Shutdown returns an error, or Stop gives up waiting.
+func (t *Timer) TaskContext() context.Context { return t.runner.TaskContext() }
+
+// halt refuses new timeouts and ends what is pending.
+func (t *Timer) halt() (unprocessed []hwt.Timeout) {
 	t.stop.Do(func() {
 		t.stopped.Store(true) // Linearization point against NewTimeout.
 		for i := range t.shards {
-			unprocessed = t.shards[i].sweep(unprocessed)
+			unprocessed = t.shards[i].drain(unprocessed)
 		}
+		t.noteDrained()
 	})
 	return unprocessed
 }
 
-// Pending returns how many timeouts have not ended. It falls before Cancel
-// returns and before a task runs. It takes time in the number of processors.
+// Pending returns how many timeouts have not ended. A timeout that is cancelled
+// leaves the count before its Cancel returns, one that expires before its task
+// runs. It takes time in the number of processors.
 func (t *Timer) Pending() int64 { return t.count().Pending }
 
-// Stats returns what the timer has done so far. Figures about ticks, the worker
-// and its lag stay zero. It costs what Pending costs.
+// All returns an iterator over the pending timeouts, in no particular order: each at
+// most once, and none missed that is pending all the while. The loop's body may call
+// anything. It takes O(1) memory, and O(n) time in the pending timeouts.
+func (t *Timer) All() iter.Seq[hwt.Timeout] {
+	return func(yield func(hwt.Timeout) bool) {
+		var batch []*timeout
+		for i := range t.shards {
+			if !t.shards[i].all(&batch, yield) {
+				return
+			}
+		}
+	}
+}
+
+// Stats returns a snapshot of the timer's counts. Those of ticks and of the worker
+// stay zero. It takes time in the number of processors.
 func (t *Timer) Stats() hwt.Stats {
 	stats := t.count()
-	stats.Rejected = t.limit.rejected.Load()
+	stats.Rejected = t.limit.Rejected()
 	t.runner.AddTo(&stats)
 	return stats
 }
 
-// String names the timer and says how many timeouts are pending.
+// String returns the timer's name and pending timeouts.
 func (t *Timer) String() string {
-	return fmt.Sprintf("runtimetimer.Timer(%s, %d pending)", t.name, t.Pending())
+	return fmt.Sprintf("runtimetimer.Timer(%s, %d pending)", t.runner.Name, t.Pending())
 }
 
 func (t *Timer) count() hwt.Stats {
@@ -172,9 +236,11 @@ func (t *Timer) anyShard() *shard {
 }
 
 // deadline returns the time delay from now in nanoseconds since start, or never
-// if that is past the clock's range.
+// if that is past the clock's range. It panics if the caller is in another
+// synctest bubble than the timer.
 func (t *Timer) deadline(delay time.Duration) time.Duration {
-	now := time.Since(t.start)
+	now := time.Duration(t.clock.Now())
+	t.clock.Check(int64(now))
 	if delay >= never-now {
 		return never
 	}

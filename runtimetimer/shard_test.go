@@ -1,6 +1,9 @@
 package runtimetimer_test
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,12 +17,6 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-func TestShardCountIsAPowerOfTwo(t *testing.T) {
-	for procs, want := range map[int]int{1: 8, 2: 16, 3: 32, 4: 32, 6: 64, 64: 512} {
-		assert.Equal(t, want, runtimetimer.ShardCount(procs), "%d processors", procs)
-	}
-}
-
 // counter is a task that counts its runs.
 type counter struct{ n atomic.Int32 }
 
@@ -29,7 +26,7 @@ func (c *counter) Run(hwt.Timeout) error {
 }
 
 func TestGoroutineOfAnOldDeadlineFindsNothing(t *testing.T) {
-	for name, meddle := range map[string]func(*runtimetimer.Timer, hwt.Timeout) bool{
+	for name, change := range map[string]func(*runtimetimer.Timer, hwt.Timeout) bool{
 		"reset":  func(_ *runtimetimer.Timer, n hwt.Timeout) bool { return n.Reset(time.Second) },
 		"resets": func(_ *runtimetimer.Timer, n hwt.Timeout) bool { return n.Reset(time.Hour) && n.Reset(time.Second) },
 		"cancel": func(_ *runtimetimer.Timer, n hwt.Timeout) bool { return n.Cancel() },
@@ -48,7 +45,7 @@ func TestGoroutineOfAnOldDeadlineFindsNothing(t *testing.T) {
 				timeout, err := timer.NewTimeout(c, time.Minute)
 				require.NoError(t, err)
 				late := runtimetimer.FireLate(timeout)
-				require.True(t, meddle(timer, timeout))
+				require.True(t, change(timer, timeout))
 				late()
 				assert.Zero(t, c.n.Load(), "an old deadline's goroutine ran the task")
 				assert.False(t, timeout.IsExpired())
@@ -66,7 +63,7 @@ func TestGoroutineOfAnOldDeadlineFindsNothing(t *testing.T) {
 	}
 }
 
-func TestArmWithAGoroutineOnItsWayIsNotReused(t *testing.T) {
+func TestEntryWithAGoroutineOnItsWayIsNotReused(t *testing.T) {
 	timer := newTimer(t)
 	for i := range 100 {
 		timeout, err := timer.NewTimeout(idle, time.Hour)
@@ -76,7 +73,7 @@ func TestArmWithAGoroutineOnItsWayIsNotReused(t *testing.T) {
 			require.True(t, timeout.Reset(time.Hour))
 		}
 		require.True(t, timeout.Cancel())
-		assert.Zero(t, timer.Spares())
+		assert.Zero(t, timer.Free())
 	}
 }
 
@@ -89,10 +86,10 @@ func TestAddToAShardThatWasSweptIsRefused(t *testing.T) {
 	assert.EqualValues(t, 1, timer.Stats().Accepted)
 }
 
-func TestSpareArmsAreBoundedAndGoWithStop(t *testing.T) {
+func TestSpareEntriesAreBoundedAndGoWithStop(t *testing.T) {
 	timer := newTimer(t)
 	var timeouts []hwt.Timeout
-	for range 4 * runtimetimer.SpareArms * timer.Shards() {
+	for range 4 * runtimetimer.MaxFree * timer.Shards() {
 		timeout, err := timer.NewTimeout(idle, time.Hour)
 		require.NoError(t, err)
 		timeouts = append(timeouts, timeout)
@@ -100,9 +97,9 @@ func TestSpareArmsAreBoundedAndGoWithStop(t *testing.T) {
 	for _, timeout := range timeouts {
 		timeout.Cancel()
 	}
-	assert.Equal(t, runtimetimer.SpareArms*timer.Shards(), timer.Spares())
+	assert.Equal(t, runtimetimer.MaxFree*timer.Shards(), timer.Free())
 	timer.Stop()
-	assert.Zero(t, timer.Spares())
+	assert.Zero(t, timer.Free())
 }
 
 func TestTaskThatBlocksHoldsUpNoOther(t *testing.T) {
@@ -116,7 +113,73 @@ func TestTaskThatBlocksHoldsUpNoOther(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		assert.EqualValues(t, 1, c.n.Load())
-		assert.Empty(t, timer.Stop(), "Stop does not wait for running tasks")
-		time.Sleep(2 * time.Hour)
+		time.Sleep(time.Hour)
+	})
+}
+
+func TestStopWaitsForATaskThatIsAboutToBegin(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t)
+		c := new(counter)
+		timeout, err := timer.NewTimeout(c, time.Hour)
+		require.NoError(t, err)
+		run := runtimetimer.Expire(timeout)
+		var stopped atomic.Bool
+		go func() {
+			timer.Stop()
+			stopped.Store(true)
+		}()
+		synctest.Wait()
+		assert.False(t, stopped.Load())
+		run()
+		synctest.Wait()
+		assert.True(t, stopped.Load())
+		assert.EqualValues(t, 1, c.n.Load())
+	})
+}
+
+func TestStopIsBoundedByItsTimeout(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		for _, wait := range []time.Duration{-1, time.Second, time.Minute} {
+			var log bytes.Buffer
+			timer := newTimer(t, runtimetimer.Options{StopTimeout: wait, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			_, err := timer.AfterFunc(0, func() { time.Sleep(time.Hour) })
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+			begin := time.Now()
+			timer.Stop()
+			assert.Equal(t, max(wait, 0), time.Since(begin))
+			assert.Equal(t, wait > 0, strings.Contains(log.String(), "gave up waiting for tasks that are running\" timer=runtimetimer running=1"))
+			time.Sleep(time.Hour)
+		}
+	})
+}
+
+// The caller is a task deep down in its own calls, which Stop finds all the same.
+func TestStopFromATaskDoesNotWait(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		timer, other := newTimer(t), newTimer(t)
+		var took time.Duration
+		var deep func(n int)
+		deep = func(n int) {
+			if n > 0 {
+				deep(n - 1)
+				return
+			}
+			begin := time.Now()
+			timer.Stop()
+			other.Stop()
+			took = time.Since(begin)
+		}
+		_, err := other.AfterFunc(0, func() { time.Sleep(time.Second) })
+		require.NoError(t, err)
+		_, err = timer.AfterFunc(0, func() { deep(200); time.Sleep(time.Second) })
+		require.NoError(t, err)
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		assert.Zero(t, took)
+		begin := time.Now()
+		timer.Stop()
+		assert.Equal(t, time.Second-time.Millisecond, time.Since(begin), "another goroutine waits")
 	})
 }

@@ -1,121 +1,151 @@
 package runtimetimer
 
 import (
-	"fmt"
-	"math"
+	"runtime"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/callsite"
 	"github.com/hashedwheel/hwt/internal/task"
 )
 
 var _ hwt.Timeout = (*timeout)(nil)
 
 // timeout is the handle that users hold: 48 bytes, and all that is allocated
-// for one more timeout when an arm can be used again.
+// for one more timeout when an entry can be used again.
 type timeout struct {
 	shard *shard        // Immutable.
 	task  hwt.TimerTask // Immutable.
-	arm   *arm          // Guarded by shard.mu. Nil once ended.
-	state word          // Atomic: written under shard.mu, read by anyone.
+	entry *entry        // Guarded by shard.mu. Nil once ended.
+	word  atomic.Int64  // A stateWord. Atomic: written under shard.mu, read by anyone.
 }
 
-// Timer returns the *Timer that made the timeout.
-func (n *timeout) Timer() hwt.Timer { return n.shard.timer }
+func (t *timeout) load() stateWord   { return stateWord(t.word.Load()) }
+func (t *timeout) store(w stateWord) { t.word.Store(int64(w)) }
 
-// Task returns the task given to NewTimeout.
-func (n *timeout) Task() hwt.TimerTask { return n.task }
+// recorded is a timeout of a timer that records callers. All of that timer's are.
+type recorded struct {
+	timeout
+	caller uintptr // Immutable.
+}
 
-// IsExpired reports whether the timeout came due.
-func (n *timeout) IsExpired() bool { return n.state.Load().is(expired) }
+var _ hwt.CallerTimeout = (*timeout)(nil)
 
-// IsCancelled reports whether Cancel or Stop ended the timeout.
-func (n *timeout) IsCancelled() bool { return n.state.Load().is(cancelled) }
+// newTimeout makes a timeout. caller is from the function of that name.
+func (s *shard) newTimeout(task hwt.TimerTask, caller uintptr) *timeout {
+	if s.timer.callers {
+		return &(&recorded{timeout{shard: s, task: task}, caller}).timeout
+	}
+	return &timeout{shard: s, task: task}
+}
 
-// Cancel ends a pending timeout. It costs two short locks, the shard's and the
+// caller returns where the calling goroutine came from, if that is recorded.
+func (t *Timer) caller() uintptr {
+	if t.callers {
+		return callsite.Outside()
+	}
+	return 0
+}
+
+// Caller implements hwt.CallerTimeout.
+func (t *timeout) Caller() (runtime.Frame, bool) {
+	if !t.shard.timer.callers {
+		return runtime.Frame{}, false
+	}
+	return callsite.Frame((*recorded)(unsafe.Pointer(t)).caller)
+}
+
+// Timer implements hwt.Timeout.
+func (t *timeout) Timer() hwt.Timer { return t.shard.timer }
+
+// Task implements hwt.Timeout.
+func (t *timeout) Task() hwt.TimerTask { return t.task }
+
+// Deadline implements hwt.Timeout.
+func (t *timeout) Deadline() time.Time {
+	deadline := t.load().deadline()
+	if deadline == never {
+		return time.Time{}
+	}
+	return t.shard.timer.clock.Time(int64(deadline))
+}
+
+// IsExpired implements hwt.Timeout.
+func (t *timeout) IsExpired() bool { return t.load().is(expired) }
+
+// IsCancelled implements hwt.Timeout.
+func (t *timeout) IsCancelled() bool { return t.load().is(cancelled) }
+
+// Cancel implements hwt.Timeout. It takes two short locks, the shard's and the
 // runtime timer's, and no allocation.
-func (n *timeout) Cancel() bool {
-	if !n.state.Load().is(pending) || !n.shard.cancel(n) {
+func (t *timeout) Cancel() bool {
+	if !t.load().is(pending) || !t.shard.cancel(t) {
 		return false
 	}
-	if task.WantsCancelled(n.task) {
-		// Not here: the caller may hold what the callback wants, and the
+	if task.WantsCancelled(t.task) {
+		// Not here: the caller may hold locks that the callback needs, and the
 		// executor may block.
-		go n.shard.timer.runner.Cancelled(n, n.task)
+		go t.shard.perform(t, cancelled)
 	}
 	return true
 }
 
-// Reset gives a pending timeout another deadline. It costs O(log n) in the
-// timeouts pending, and no allocation.
-func (n *timeout) Reset(delay time.Duration) bool {
-	return n.state.Load().is(pending) && n.shard.reset(n, delay)
+// Reset implements hwt.Timeout. It takes O(log n) time in the pending timeouts, and
+// no allocation.
+func (t *timeout) Reset(delay time.Duration) bool {
+	return t.load().is(pending) && t.shard.reset(t, delay)
 }
 
-// String tells the deadline relative to now, the end if there was one, and the
-// task: "timeout(in 4.99s, cancelled, task main.order)".
-func (n *timeout) String() string {
-	m := n.state.Load()
-	return fmt.Sprintf("timeout(%s%s, task %T)", m.due(time.Since(n.shard.timer.start)), m.end(), n.task)
+// String describes the timeout by its deadline, relative to now, by its end if it
+// had one, and by its task: "timeout(in 4.99s, task *shop.check)".
+func (t *timeout) String() string {
+	w, end := t.load(), ""
+	switch {
+	case w.is(cancelled):
+		end = "cancelled"
+	case w.is(expired):
+		end = "expired"
+	}
+	left := w.deadline() - time.Duration(t.shard.timer.clock.Now())
+	return task.Describe(left, w.deadline() == never, end, t.task)
 }
 
-// state is the one thing in the life of a timeout that changes.
+// state is where a timeout is in its life.
 type state int64
 
 const (
 	pending state = iota
 	expired
 	cancelled
-
-	stateBits = 2
-	stateMask = 1<<stateBits - 1
 )
 
-// never is the latest deadline; it does not come.
-const never time.Duration = math.MaxInt64 &^ stateMask
+// never is the latest deadline, 146 years after the timer's start; it does not
+// come.
+const never time.Duration = 1<<62 - 1
 
-// moment is a deadline and a state in one word, so that both are read at once.
-// The state takes the lowest bits, which rounds deadlines down to 4 ns; they
-// are only for String.
-type moment int64
+// stateWord is a deadline and a state, so that both are read at once:
+//
+//	pending    deadline<<1                   never negative
+//	ended      ^(deadline<<1 | cancelled)    always negative
+type stateWord int64
 
-// word is a moment that changes.
-type word struct{ v atomic.Int64 }
+func pendingUntil(deadline time.Duration) stateWord { return stateWord(deadline << 1) }
 
-func (w *word) Load() moment   { return moment(w.v.Load()) }
-func (w *word) Store(m moment) { w.v.Store(int64(m)) }
+// ended returns the end of w, which is pending.
+func (w stateWord) ended(s state) stateWord { return ^(w | stateWord(s-expired)) }
 
-func pendingUntil(deadline time.Duration) moment {
-	return moment(int64(deadline)&^stateMask | int64(pending))
+func (w stateWord) is(s state) bool {
+	if w >= 0 {
+		return s == pending
+	}
+	return s == expired+state(^w&1)
 }
 
-func (m moment) is(s state) bool         { return state(m&stateMask) == s }
-func (m moment) ended(s state) moment    { return m&^stateMask | moment(s) }
-func (m moment) deadline() time.Duration { return time.Duration(m &^ stateMask) }
-
-// due says how far the deadline is from now.
-func (m moment) due(now time.Duration) string {
-	switch left := m.deadline() - now; {
-	case m.deadline() == never:
-		return "never"
-	case left > 0:
-		return "in " + left.String()
-	case left < 0:
-		return (-left).String() + " ago"
-	default:
-		return "now"
+func (w stateWord) deadline() time.Duration {
+	if w < 0 {
+		w = ^w
 	}
-}
-
-// end says how it ended, if it did.
-func (m moment) end() string {
-	switch {
-	case m.is(expired):
-		return ", expired"
-	case m.is(cancelled):
-		return ", cancelled"
-	default:
-		return ""
-	}
+	return time.Duration(w >> 1)
 }

@@ -14,24 +14,24 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-func TestTimeoutStringTellsTimeStateAndTask(t *testing.T) {
+func TestTimeoutStringHasTimeStateAndTask(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
-		expired, _ := timer.NewTimeout(idle, 8*time.Millisecond)
-		cancelled, _ := timer.NewTimeout(idle, time.Minute)
-		pending, _ := timer.AfterFunc(5*time.Second, func() {})
+		expired, _ := timer.NewTimeout(new(counter), 8*time.Millisecond)
+		cancelled, _ := timer.NewTimeout(new(counter), time.Minute)
+		pending, _ := timer.AfterFunc(5*time.Second, nop)
 		require.True(t, cancelled.Cancel())
-		now, _ := timer.NewTimeout(idle, 0)
-		assert.Equal(t, "timeout(now, task hwt.TaskFunc)", fmt.Sprint(now))
+		now, _ := timer.NewTimeout(new(counter), 0)
+		assert.Equal(t, "timeout(now, task *runtimetimer_test.counter)", fmt.Sprint(now))
 
 		time.Sleep(20 * time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, "timeout(12ms ago, expired, task hwt.TaskFunc)", fmt.Sprint(expired))
-		assert.Equal(t, "timeout(in 59.98s, cancelled, task hwt.TaskFunc)", fmt.Sprint(cancelled))
-		assert.Equal(t, "timeout(in 4.98s, task task.Func)", fmt.Sprint(pending))
+		assert.Equal(t, "timeout(12ms ago, expired, task *runtimetimer_test.counter)", fmt.Sprint(expired))
+		assert.Equal(t, "timeout(in 59.98s, cancelled, task *runtimetimer_test.counter)", fmt.Sprint(cancelled))
+		assert.Contains(t, fmt.Sprint(pending), "timeout(in 4.98s, task github.com/hashedwheel/hwt/runtimetimer_test.nop (")
 		for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 - time.Millisecond} {
-			endless, _ := timer.NewTimeout(idle, delay)
-			assert.Equal(t, "timeout(never, task hwt.TaskFunc)", fmt.Sprint(endless), "%v", delay)
+			endless, _ := timer.NewTimeout(new(counter), delay)
+			assert.Equal(t, "timeout(never, task *runtimetimer_test.counter)", fmt.Sprint(endless), "%v", delay)
 		}
 	})
 }
@@ -41,5 +41,7 @@ func TestSizesAreWhatTheDocumentationSays(t *testing.T) {
 		t.Skip("the figures are for 64-bit machines")
 	}
 	assert.EqualValues(t, 40, runtimetimer.TimeoutSize, "allocated as 48")
-	assert.EqualValues(t, 48, runtimetimer.ArmSize)
+	assert.EqualValues(t, 48, runtimetimer.EntrySize)
 }
+
+func nop() {}

@@ -3,9 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strings"
+	"math/bits"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hashedwheel/hwt"
@@ -14,134 +15,121 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-// engine is a timer, whichever it is.
-type engine interface {
-	hwt.Timer
-	Pending() int64
-	Stats() hwt.Stats
-}
-
-// engineKind is a flag for the engine's name.
-type engineKind string
-
-// The engines.
+// The names of the engines.
 const (
-	kindHashed       engineKind = "hashed"
-	kindHierarchical engineKind = "hierarchical"
-	kindRuntime      engineKind = "runtime"
+	nameHashed       = "hashed"
+	nameHierarchical = "hierarchical"
+	nameRuntime      = "runtime"
 )
-
-// String returns the name.
-func (k *engineKind) String() string { return string(*k) }
-
-// Type returns the kind of value.
-func (k *engineKind) Type() string { return "engine" }
-
-// Set checks and takes a name.
-func (k *engineKind) Set(name string) error {
-	switch kind := engineKind(strings.ToLower(name)); kind {
-	case kindHashed, kindHierarchical, kindRuntime:
-		*k = kind
-		return nil
-	}
-	return fmt.Errorf("must be %s, %s or %s", kindHashed, kindHierarchical, kindRuntime)
-}
 
 // engineFlags are the flags that choose and size a timer.
 type engineFlags struct {
-	kind  engineKind
-	tick  time.Duration
-	wheel int // 0 unless set: the engine's usual
-	flags *pflag.FlagSet
+	name    string
+	tick    time.Duration
+	wheel   int // 0 unless set: usualWheel
+	workers int
+	flags   *pflag.FlagSet
+	page    pageServer
 }
 
-// Ranges of the flags. The library allows more; a demo need not.
+// Ranges of the flags. The library allows more.
 const (
 	maxTick  = time.Minute
 	maxWheel = 1 << 24
 )
 
 // usualWheel is how many buckets a wheel has unless --wheel is set.
-var usualWheel = map[engineKind]int{kindHashed: 8192, kindHierarchical: hierarchical.DefaultTicksPerWheel}
+var usualWheel = map[string]int{nameHashed: 8192, nameHierarchical: hierarchical.DefaultTicksPerWheel}
 
-// add adds the flags to a command. A tick that is set already is the default.
-func (f *engineFlags) add(flags *pflag.FlagSet) {
-	f.kind, f.tick, f.flags = kindHashed, cmp.Or(f.tick, time.Millisecond), flags
-	flags.Var(&f.kind, "engine", "the timer: hashed, hierarchical, or runtime, which is Go's own timers")
-	flags.Var(duration(&f.tick, hashedwheel.MinTickDuration, maxTick), "tick",
-		"the timer's tick, which is how late it may fire")
-	flags.Var(optional{number(&f.wheel, 1, maxWheel)}, "wheel",
-		"buckets of the timer's wheel (default 8192; hierarchical: 64 a level)")
-}
-
-// optional is a flag that has no default to show.
-type optional struct{ ranged[int] }
-
-// String returns the value as the command line would have it.
-func (o optional) String() string {
-	if o.value == nil || *o.value == 0 {
-		return ""
-	}
-	return o.ranged.String()
-}
-
-// slowTask is for how long a task may hold the worker unnoticed. The tasks of this
-// command are short; one that takes ten ticks only shows that the machine is busy.
+// slowTask is how long a task may hold the worker. The tasks of this command are
+// short; one that takes longer than the default only shows that the machine is
+// busy.
 const slowTask = time.Second
 
-// check refuses the flags that do not go together.
+// add adds the flags to a command, and checks them before it runs. A tick that is
+// set already is the default.
+func (f *engineFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.name, f.tick, f.flags = nameHashed, cmp.Or(f.tick, time.Millisecond), flags
+	f.workers = 1
+	flags.Var(choice[string]{&f.name, "engine", []string{nameHashed, nameHierarchical, nameRuntime}}, "engine",
+		"the timer: hashed, hierarchical, or runtime for Go's own timers")
+	flags.Var(duration(&f.tick, hashedwheel.MinTickDuration, maxTick), "tick",
+		"the timer's tick, which is how late a timeout may fire")
+	flags.Var(number(&f.wheel, 1, maxWheel), "wheel",
+		"buckets of the timer's wheel, rounded up to a power of two (default 8192);\nof each level of a hierarchical one (default 64)")
+	flags.Var(number(&f.workers, 1, hashedwheel.MaxWorkers), "workers", "the timer's worker goroutines")
+	f.page.add(flags)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return f.check() }
+}
+
+// check refuses flags that do not go together.
 func (f *engineFlags) check() error {
-	for _, name := range []string{"tick", "wheel"} {
-		if f.kind == kindRuntime && f.flags.Changed(name) {
-			return usageError{fmt.Errorf("--%s: the runtime engine has none (allowed: --engine %s or %s)", name, kindHashed, kindHierarchical)}
+	for _, name := range []string{"tick", "wheel", "workers"} {
+		if f.name == nameRuntime && f.flags.Changed(name) {
+			return usageError{fmt.Errorf("--%s: the runtime engine has none (allowed: --engine hashed or hierarchical)", name)}
 		}
 	}
-	if f.kind == kindHierarchical && f.wheel != 0 && (f.wheel < hierarchical.MinTicksPerWheel || f.wheel > hierarchical.MaxTicksPerWheel) {
-		return usageError{fmt.Errorf("--wheel %d: must be a number from %d to %d with --engine %s",
-			f.wheel, hierarchical.MinTicksPerWheel, hierarchical.MaxTicksPerWheel, kindHierarchical)}
+	if f.name == nameHierarchical && f.wheel != 0 && (f.wheel < hierarchical.MinTicksPerWheel || f.wheel > hierarchical.MaxTicksPerWheel) {
+		return usageError{fmt.Errorf("--wheel %d: must be a number from %d to %d with --engine hierarchical",
+			f.wheel, hierarchical.MinTicksPerWheel, hierarchical.MaxTicksPerWheel)}
 	}
 	return nil
 }
 
-// buckets returns the size of the wheel.
+// buckets returns the size of the wheel, which the hashed wheel rounds up to a power
+// of two.
 func (f *engineFlags) buckets() int {
-	if f.wheel != 0 {
-		return f.wheel
+	n := cmp.Or(f.wheel, usualWheel[f.name])
+	if f.name == nameHashed {
+		n = 1 << bits.Len(uint(n-1))
 	}
-	return usualWheel[f.kind]
+	return n
 }
 
-// open makes the timer. name is for its logs.
-func (f *engineFlags) open(name string) (engine, error) {
-	if err := f.check(); err != nil {
-		return nil, err
+// open makes the timer and puts it on the page. name is for both, and its logs.
+func (f *engineFlags) open(name string) (hwt.Engine, error) {
+	timer, err := f.make(name)
+	if err == nil {
+		f.page.show(name, timer)
 	}
-	switch f.kind {
-	case kindHierarchical:
-		return hierarchical.New(
-			hierarchical.WithSlowTaskThreshold(slowTask),
-			hierarchical.WithName(name),
-			hierarchical.WithTickDuration(f.tick),
-			hierarchical.WithTicksPerWheel(f.buckets()),
-		)
-	case kindRuntime:
-		return runtimetimer.New(runtimetimer.WithName(name))
+	return timer, err
+}
+
+func (f *engineFlags) make(name string) (hwt.Engine, error) {
+	switch f.name {
+	case nameHierarchical:
+		return hierarchical.New(&hierarchical.Options{
+			SlowTaskThreshold: slowTask,
+			Name:              name,
+			TickDuration:      f.tick,
+			TicksPerWheel:     f.buckets(),
+			RecordCallers:     f.page.address != "",
+			Workers:           f.workers,
+		})
+	case nameRuntime:
+		return runtimetimer.New(&runtimetimer.Options{Name: name, RecordCallers: f.page.address != ""})
 	}
-	return hashedwheel.New(
-		hashedwheel.WithSlowTaskThreshold(slowTask),
-		hashedwheel.WithName(name),
-		hashedwheel.WithTickDuration(f.tick),
-		hashedwheel.WithTicksPerWheel(f.buckets()),
-	)
+	return hashedwheel.New(&hashedwheel.Options{
+		SlowTaskThreshold: slowTask,
+		Name:              name,
+		TickDuration:      f.tick,
+		TicksPerWheel:     f.buckets(),
+		Workers:           f.workers,
+	})
 }
 
 // String describes the timer that open makes.
 func (f *engineFlags) String() string {
-	switch f.kind {
-	case kindHierarchical:
-		return fmt.Sprintf("hierarchical wheel, tick %v, %d buckets a level", f.tick, f.buckets())
-	case kindRuntime:
+	workers := ""
+	if f.workers > 1 {
+		workers = fmt.Sprintf(", %d workers", f.workers)
+	}
+	switch f.name {
+	case nameHierarchical:
+		return fmt.Sprintf("hierarchical wheel, tick %v, %d buckets a level%s", f.tick, f.buckets(), workers)
+	case nameRuntime:
 		return "Go's own timers"
 	}
-	return fmt.Sprintf("hashed wheel, tick %v, %d buckets", f.tick, f.buckets())
+	return fmt.Sprintf("hashed wheel, tick %v, %d buckets%s", f.tick, f.buckets(), workers)
 }

@@ -3,16 +3,18 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
-// ranged is a flag whose value must be within a range. It implements
-// pflag.Value; the errors of Set name the range, and pflag adds the flag and
-// the value.
+// The flags of this file implement pflag.Value. The errors of Set name what is
+// allowed; pflag adds the flag and the value. The default is what value points to.
+
+// ranged is a flag whose value must be within a range.
 type ranged[T cmp.Ordered] struct {
 	value    *T
 	kind     string // for the help, such as "duration"
@@ -35,14 +37,14 @@ func (r ranged[T]) Type() string { return r.kind }
 // Set parses and checks text.
 func (r ranged[T]) Set(text string) error {
 	v, err := r.parse(text)
-	if err != nil || !(r.min <= v && v <= r.max) { // not what a NaN is
+	if err != nil || !(r.min <= v && v <= r.max) { // true for NaN
 		return fmt.Errorf("must be a %s from %s to %s", r.kind, r.show(r.min), r.show(r.max))
 	}
 	*r.value = v
 	return nil
 }
 
-// number is a flag for a whole number; its default is in value.
+// number is a flag for a whole number.
 func number(value *int, min, max int) ranged[int] {
 	return ranged[int]{
 		value: value, kind: "number", min: min, max: max,
@@ -51,7 +53,7 @@ func number(value *int, min, max int) ranged[int] {
 	}
 }
 
-// duration is a flag for a duration; its default is in value.
+// duration is a flag for a duration.
 func duration(value *time.Duration, min, max time.Duration) ranged[time.Duration] {
 	return ranged[time.Duration]{
 		value: value, kind: "duration", min: min, max: max,
@@ -60,8 +62,7 @@ func duration(value *time.Duration, min, max time.Duration) ranged[time.Duration
 	}
 }
 
-// percent is a flag for a percentage, with or without its sign; its default is
-// in value.
+// percent is a flag for a percentage, with or without its sign.
 func percent(value *float64) ranged[float64] {
 	return ranged[float64]{
 		value: value, kind: "percentage", min: 0, max: 100,
@@ -70,11 +71,54 @@ func percent(value *float64) ranged[float64] {
 	}
 }
 
-// seed is a flag for a seed of random numbers; its default is in value.
+// seed is a flag for a seed of random numbers.
 func seed(value *uint64) ranged[uint64] {
 	return ranged[uint64]{
 		value: value, kind: "number", min: 0, max: 1<<64 - 1,
 		parse: func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) },
 		show:  func(n uint64) string { return strconv.FormatUint(n, 10) },
 	}
+}
+
+// choice is a flag for one of a few names, in any case.
+type choice[T ~string] struct {
+	value *T
+	kind  string // for the help, such as "engine"
+	names []T
+}
+
+// String returns the name.
+func (c choice[T]) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return string(*c.value)
+}
+
+// Type returns the kind of value.
+func (c choice[T]) Type() string { return c.kind }
+
+// Set checks and sets the name.
+func (c choice[T]) Set(text string) error {
+	name := T(strings.ToLower(text))
+	if !slices.Contains(c.names, name) {
+		return fmt.Errorf("must be %s", c.list())
+	}
+	*c.value = name
+	return nil
+}
+
+// list returns the names in the form "a, b or c".
+func (c choice[T]) list() (list string) {
+	for i, name := range c.names {
+		switch {
+		case i == 0:
+		case i == len(c.names)-1:
+			list += " or "
+		default:
+			list += ", "
+		}
+		list += string(name)
+	}
+	return list
 }

@@ -2,30 +2,29 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
+	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/progress"
 )
 
-const idleHelp = `Runs a TCP server that echoes what it gets and closes connections that were
-silent for some time (--idle-after), by package idle, and a swarm of clients.
-Some talk on (--talkers); the others fall silent within --talk.
+const idleHelp = `Runs a TCP server that echoes what it receives, and closes with package idle the
+connections that were silent for --idle-after. Some clients talk on (--talkers), the
+others fall silent within --talk. In the end all silent ones must be closed, and none
+of them early; if not, the exit status is 1.
 
-It shows how many connections are open and reaped, and how late; at the end all
-silent ones must be gone, and none of them early; if not, the exit status is 1.
-Both ends of a connection are in this process, so it takes two files for each;
-where the limit of open files does not allow as many as asked for, it says so
-and takes fewer.
+Both ends of a connection are in this process, so each takes two open files. If the
+limit of open files does not allow as many as asked for, the command takes fewer and
+reports so.
 
-With --serve-only there are no clients but yours; Ctrl-C ends it.`
+With --serve-only there are no clients except yours. Ctrl-C ends it.`
 
 // idleCommand is the command "idle".
 type idleCommand struct {
@@ -65,33 +64,28 @@ func newIdle(s streams) *cobra.Command {
 			return c.run(cmd.Context())
 		},
 	}
-	c.addFlags(cmd)
-	return cmd
-}
-
-func (c *idleCommand) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&c.config.Listen, "listen", c.config.Listen, "address of the server; port 0 is any that is free")
-	flags.Var(duration(&c.config.IdleAfter, minIdleAfter, maxIdleAfter), "idle-after",
-		"silence after which the server closes")
+	flags.StringVar(&c.config.Listen, "listen", c.config.Listen, "address of the server; port 0 means any free one")
+	flags.Var(duration(&c.config.IdleAfter, minIdleAfter, maxIdleAfter), "idle-after", "silence after which the server closes")
 	flags.Var(number(&c.config.Connections, 1, maxConnections), "connections", "how many clients")
 	flags.Var(percent(&c.config.Talkers), "talkers", "percent of the clients that never fall silent")
 	flags.Var(duration(&c.config.Talk, 0, maxIdleAfter), "talk", "time within which the others fall silent")
-	flags.Var(seed(&c.config.Seed), "seed", "seed of who falls silent and when")
-	c.engine.add(flags)
+	flags.Var(seed(&c.config.Seed), "seed", "seed for which clients fall silent")
+	c.engine.add(cmd)
 	flags.BoolVar(&c.serveOnly, "serve-only", false, "only serve, for clients of yours")
 	flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
+	return cmd
 }
 
-// check refuses an address that is none, and the flags that do not go together.
+// check refuses an invalid address, and flags that do not go together.
 func (c *idleCommand) check(flags *pflag.FlagSet) error {
 	if _, err := net.ResolveTCPAddr("tcp", c.config.Listen); err != nil {
 		return usageError{fmt.Errorf("--listen %q: %w", c.config.Listen, err)}
 	}
 	for _, name := range []string{"connections", "talkers", "talk", "seed", "json"} {
 		if c.serveOnly && flags.Changed(name) {
-			return usageError{fmt.Errorf("--%s: is of the clients and their report, and --serve-only has none", name)}
+			return usageError{fmt.Errorf("--%s: concerns the clients, and --serve-only has none", name)}
 		}
 	}
 	return nil
@@ -99,21 +93,26 @@ func (c *idleCommand) check(flags *pflag.FlagSet) error {
 
 // run does what the flags say until it is done or interrupted.
 func (c *idleCommand) run(ctx context.Context) error {
-	ctx, release := interruptible(ctx)
+	ctx, release := interruptible(ctx, func() {})
 	defer release()
 	timer, err := c.engine.open("idle")
 	if err != nil {
 		return err
 	}
 	defer timer.Stop()
+	closePage, err := c.engine.page.start(c.err)
+	if err != nil {
+		return err
+	}
+	defer closePage()
 	if c.serveOnly {
 		return c.serve(ctx, timer)
 	}
-	return c.show(ctx, timer)
+	return c.demonstrate(ctx, timer)
 }
 
 // serve serves until it is interrupted.
-func (c *idleCommand) serve(ctx context.Context, timer engine) error {
+func (c *idleCommand) serve(ctx context.Context, timer hwt.Engine) error {
 	server, err := echo.Listen(c.config.Listen, timer, c.config.IdleAfter, func(peer net.Addr, silent time.Duration) {
 		fmt.Fprintf(c.out, "%v was silent for %s: closed\n", peer, human.Duration(silent))
 	})
@@ -121,7 +120,7 @@ func (c *idleCommand) serve(ctx context.Context, timer engine) error {
 		return err
 	}
 	at := server.Addr().(*net.TCPAddr)
-	fmt.Fprintf(c.out, "Listening on %v; who is silent for %v is closed. Try: nc %v %d\n",
+	fmt.Fprintf(c.out, "Listening on %v; closes connections that are silent for %v. Try: nc %v %d\n",
 		at, c.config.IdleAfter, at.IP, at.Port)
 	defer context.AfterFunc(ctx, server.Close)()
 	err = server.Serve()
@@ -132,38 +131,24 @@ func (c *idleCommand) serve(ctx context.Context, timer engine) error {
 	return errInterrupted
 }
 
-// show lets the swarm loose and reports.
-func (c *idleCommand) show(ctx context.Context, timer engine) error {
+// demonstrate runs the server with its clients and reports.
+func (c *idleCommand) demonstrate(ctx context.Context, timer hwt.Engine) error {
 	c.fit()
-	show, err := echo.New(c.config, timer)
+	demo, err := echo.New(c.config, timer)
 	if err != nil {
 		return err
 	}
-	stop := followShow(show, c.err)
-	report, err := show.Run(ctx)
+	stop := progress.Follow(c.err, lineEvery, func() string { return idleStatus(demo.Progress()) })
+	report, err := demo.Run(ctx)
 	stop()
 	if err != nil {
 		return err
 	}
 	report.Engine = c.engine.String()
-	if err := c.write(report); err != nil {
-		return err
-	}
-	return c.verdict(report)
+	return conclude(c.out, report, c.json, report.Interrupted)
 }
 
-// verdict turns the report into an error if there is reason to.
-func (c *idleCommand) verdict(report *echo.Report) error {
-	if err := report.Err(); err != nil {
-		return err
-	}
-	if report.Interrupted {
-		return errInterrupted
-	}
-	return nil
-}
-
-// fit makes do with the files that the process may open.
+// fit lowers the number of connections to what the limit of open files allows.
 func (c *idleCommand) fit() {
 	connections, limit := echo.Fit(c.config.Connections)
 	switch {
@@ -177,13 +162,12 @@ func (c *idleCommand) fit() {
 	c.config.Connections = connections
 }
 
-// write writes the report in the form asked for.
-func (c *idleCommand) write(report *echo.Report) error {
-	if !c.json {
-		_, err := io.WriteString(c.out, report.Text())
-		return err
+// idleStatus fits into 80 columns with 10,000 connections.
+func idleStatus(p echo.Progress) string {
+	status := fmt.Sprintf("open %s  reaped %s of %s", human.Count(p.Open), human.Count(p.Reaped), human.Count(p.Silent))
+	if p.Reaped > 0 {
+		status += fmt.Sprintf("  late p50 %s  p99 %s  max %s",
+			human.Duration(p.P50), human.Duration(p.P99), human.Duration(p.Max))
 	}
-	encoder := json.NewEncoder(c.out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(report)
+	return status
 }

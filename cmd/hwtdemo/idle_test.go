@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"github.com/hashedwheel/hwt/internal/progress"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,25 +37,25 @@ func TestIdleWritesOneJSONObject(t *testing.T) {
 }
 
 func TestIdleShowsProgress(t *testing.T) {
-	line := progressLine(12*time.Second, echo.Progress{Opened: 10_000, Open: 9_968, Silent: 5_044, Reaped: 4_223,
+	status := idleStatus(echo.Progress{Opened: 10_000, Open: 9_968, Silent: 5_044, Reaped: 4_223,
 		P50: 1234 * time.Microsecond, P99: 123400 * time.Microsecond, Max: 1234 * time.Millisecond})
-	assert.Equal(t, " 12s  open 9,968  reaped 4,223 of 5,044  late p50 1.23ms  p99 123ms  max 1.23s", line)
-	assert.LessOrEqual(t, len(line), 80)
-	assert.Equal(t, "  0s  open 2  reaped 0 of 1", progressLine(0, echo.Progress{Opened: 2, Open: 2, Silent: 1}))
+	assert.Equal(t, "open 9,968  reaped 4,223 of 5,044  late p50 1.23ms  p99 123ms  max 1.23s", status)
+	assert.LessOrEqual(t, len(" 12s  "+status), 80)
+	assert.Equal(t, "open 2  reaped 0 of 1", idleStatus(echo.Progress{Opened: 2, Open: 2, Silent: 1}))
 }
 
 func TestIdleShowsLinesWhereThereIsNoTerminal(t *testing.T) {
-	timer, err := runtimetimer.New()
+	timer, err := runtimetimer.New(nil)
 	require.NoError(t, err)
 	defer timer.Stop()
-	show, err := echo.New(echo.Config{Listen: "127.0.0.1:0", IdleAfter: time.Hour, Connections: 3}, timer)
+	demo, err := echo.New(echo.Config{Listen: "127.0.0.1:0", IdleAfter: time.Hour, Connections: 3}, timer)
 	require.NoError(t, err)
 	var shown text
-	stop := followShow(show, &shown)
+	stop := progress.Follow(&shown, lineEvery, func() string { return idleStatus(demo.Progress()) })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		_, err := show.Run(ctx)
+		_, err := demo.Run(ctx)
 		done <- err
 	}()
 	line := regexp.MustCompile(`(?m)^ +\d+s  open 3  reaped 0 of 3$`)
@@ -61,18 +63,18 @@ func TestIdleShowsLinesWhereThereIsNoTerminal(t *testing.T) {
 	stop()
 	cancel()
 	require.NoError(t, <-done)
-	assert.NotContains(t, shown.String(), "\x1b", "what only a terminal understands")
+	assert.NotContains(t, shown.String(), "\x1b", "control sequences are for terminals")
 }
 
 func TestIdleFailsIfTheServerDoes(t *testing.T) {
-	c := &idleCommand{}
-	assert.NoError(t, c.verdict(&echo.Report{}))
 	for status, report := range map[int]*echo.Report{
 		statusFailed: {Left: 1}, statusInterrupted: {Left: 1, Interrupted: true},
 	} {
-		assert.Equal(t, status, statusOf(c.verdict(report)))
+		assert.Equal(t, status, statusOf(conclude(io.Discard, report, false, report.Interrupted)))
 	}
-	assert.Equal(t, statusFailed, statusOf(c.verdict(&echo.Report{Early: 1, Interrupted: true})))
+	assert.NoError(t, conclude(io.Discard, &echo.Report{}, false, false))
+	early := &echo.Report{Early: 1, Interrupted: true}
+	assert.Equal(t, statusFailed, statusOf(conclude(io.Discard, early, true, true)))
 }
 
 func TestIdleRefusesNonsense(t *testing.T) {
@@ -81,7 +83,7 @@ func TestIdleRefusesNonsense(t *testing.T) {
 		"idle --connections 0":          `"--connections" flag: must be a number from 1 to 1,000,000`,
 		"idle --idle-after 1ms":         `"--idle-after" flag: must be a duration from 10ms to 24h0m0s`,
 		"idle --talkers 101 --talk 10s": `"--talkers" flag: must be a percentage from 0 to 100`,
-		"idle --serve-only --json":      "--json: is of the clients and their report, and --serve-only has none",
+		"idle --serve-only --json":      "--json: concerns the clients, and --serve-only has none",
 		"idle --serve-only --seed 2":    "--seed: ",
 		"idle now":                      `unknown command "now" for "hwtdemo idle"`,
 	} {

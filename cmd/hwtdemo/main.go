@@ -1,18 +1,21 @@
-// Command hwtdemo shows what hwt's timers do, on real input: a shop's orders in
-// great number, and schedules that the user brings. Try
+// Command hwtdemo shows what the timers of hwt do: a shop with a million orders,
+// schedules of the user's own, a server that closes idle connections, a lost timer
+// that is found, and a test under load. Try
 //
 //	go run ./cmd/hwtdemo orders
-//	go run ./cmd/hwtdemo run testdata/shop-day.csv
-//	go run ./cmd/hwtdemo idle
+//	go run ./cmd/hwtdemo run --example
 //	go run ./cmd/hwtdemo --help
 //
-// Results are written to the standard output, everything else to the standard
-// error. The exit status is 0 if all went well, 1 if something failed, 2 if the
-// command was used wrongly, and 130 if it was interrupted.
+// Results go to the standard output, everything else to the standard error. The
+// exit status is 0 for success, 1 for a failure, 2 for wrong usage, and 130 after
+// an interrupt.
 package main
 
-import "os"
+import (
+	"context"
+	"os"
+)
 
 func main() {
-	os.Exit(execute(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -2,20 +2,23 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
-// TestMain acts as the command itself when a test starts its own binary again,
-// and runs the tests otherwise.
+// TestMain runs the tests, or acts as a command if a test starts its own binary.
 func TestMain(m *testing.M) {
 	switch os.Getenv("HWT_TEST_ACT_AS") {
 	case "failer":
@@ -37,13 +40,13 @@ func failFor(id string) int {
 	return 0
 }
 
-// result is what a command line came to.
+// result is the outcome of a command line.
 type result struct {
 	status      int
 	out, errOut string
 }
 
-// text is a buffer that, like a file, several may write to at once.
+// text is a buffer that is safe for concurrent use, as files are.
 type text struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -64,7 +67,7 @@ func (t *text) String() string {
 // call runs a command line in this process.
 func call(input string, args ...string) result {
 	var out, errOut text
-	status := execute(args, streams{in: strings.NewReader(input), out: &out, err: &errOut})
+	status := execute(context.Background(), args, strings.NewReader(input), &out, &errOut)
 	return result{status: status, out: out.String(), errOut: errOut.String()}
 }
 
@@ -75,13 +78,13 @@ func callAlone(t *testing.T, args ...string) result {
 	cmd.Env = append(os.Environ(), "HWT_TEST_ACT_AS=hwtdemo")
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {
-		_, exited := errors.AsType[*exec.ExitError](err)
+		exited := errors.As(err, new(*exec.ExitError))
 		require.True(t, exited, err)
 	}
 	return result{status: cmd.ProcessState.ExitCode(), out: out.String(), errOut: errOut.String()}
 }
 
-func TestWrongUsageExitsWithTwoAndSaysWhatIsAllowed(t *testing.T) {
+func TestWrongUsageExitsWithTwoAndNamesTheRange(t *testing.T) {
 	for line, want := range map[string]string{
 		"fly":                                    `unknown command "fly" for "hwtdemo"`,
 		"orders x":                               `unknown command "x" for "hwtdemo orders"`,
@@ -100,12 +103,15 @@ func TestWrongUsageExitsWithTwoAndSaysWhatIsAllowed(t *testing.T) {
 		"orders --engine steam":                  `invalid argument "steam" for "--engine" flag: must be hashed, hierarchical or runtime`,
 		"orders --engine runtime --tick 2ms":     `--tick: the runtime engine has none (allowed: --engine hashed or hierarchical)`,
 		"orders --engine hierarchical --wheel 1": `--wheel 1: must be a number from 2 to 1048576 with --engine hierarchical`,
-		"run a b":                                "accepts at most 1 arg(s), received 2",
+		"run a b":                                "takes one FILE, not 2",
 		"run --format xml":                       `invalid argument "xml" for "--format" flag: must be csv or jsonl`,
 		"run --jobs 0":                           `invalid argument "0" for "--jobs" flag: must be a number from 1 to 1,024`,
 		"run --exec ":                            `--exec "": must name a command`,
-		"run --exec '":                           `--exec "'": a quote is not closed`,
-		"run --exec no-such-thing-hwt":           `--exec: exec: "no-such-thing-hwt": executable file not found in $PATH`,
+		"run --exec '":                           `--exec "'": a quote is not closed, or a parenthesis stands outside quotes`,
+		"run --exec no-such-thing-hwt":           `--exec "no-such-thing-hwt": exec: "no-such-thing-hwt": executable file not found in $PATH`,
+		"run --exec true;":                       `--exec "true;": there is no shell that could interpret ";"; quote it, or name a shell: sh -c '...'`,
+		"run --example day.csv":                  "--example: does not go with FILE or --format",
+		"run --example --format csv":             "--example: does not go with FILE or --format",
 	} {
 		r := call("", strings.Split(line, " ")...)
 		assert.Equal(t, 2, r.status, line)
@@ -114,6 +120,36 @@ func TestWrongUsageExitsWithTwoAndSaysWhatIsAllowed(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(r.errOut, "hwtdemo: "), line)
 		assert.Contains(t, r.errOut, "--help'", line)
 		assert.NotContains(t, r.errOut, "Usage:", line)
+	}
+}
+
+// A usage error comes before any input is read, or anything is made.
+func TestWrongUsageIsFoundFirst(t *testing.T) {
+	for _, flags := range []string{"--engine runtime --tick 2ms", "--engine runtime --wheel 4", "--engine runtime --workers 2", "--workers 0", "--engine hierarchical --wheel 1"} {
+		var errOut text
+		args := strings.Fields("run " + flags)
+		status := execute(t.Context(), args, iotest.ErrReader(errors.New("was read")), io.Discard, &errOut)
+		assert.Equal(t, 2, status, errOut.String())
+		assert.NotContains(t, errOut.String(), "was read")
+
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := call("", strings.Fields("orders --orders 1000000 "+flags)...)
+		runtime.ReadMemStats(&after)
+		assert.Equal(t, 2, r.status)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(10<<20), "a million orders take more")
+	}
+}
+
+func TestAFullDiskIsAnError(t *testing.T) {
+	for _, line := range []string{
+		"--help", "orders --help", "orders --orders 10 --check-after 1ms", "orders --orders 10 --check-after 1ms --json",
+		"idle --connections 1 --idle-after 10ms --talk 0 --talkers 0", "leak", "soak --for 100ms --engine runtime",
+	} {
+		var errOut text
+		status := execute(t.Context(), strings.Fields(line), strings.NewReader(""), fullDisk{}, &errOut)
+		assert.Equal(t, 1, status, line)
+		assert.Equal(t, 1, strings.Count(errOut.String(), "hwtdemo: writing the output: disk is full\n"), "%s: %s", line, errOut.String())
 	}
 }
 

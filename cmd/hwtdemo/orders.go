@@ -1,31 +1,37 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
+	"context"
+	"fmt"
 	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/shop"
+	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/progress"
 )
 
-const ordersHelp = `Simulates a shop with a great many orders, which is what timing wheels are for.
+// lineEvery is how often progress is shown where there is no terminal.
+const lineEvery = time.Second
 
-Each order reserves stock and money at once and gets one timer: a check some
-time later (--check-after; in production perhaps half an hour). Most orders are
-paid before (--paid), at random moments: that cancels the check. When a check
-fires, nobody has paid, and what the order reserved is released. Every order
-must end in exactly one of the two, so at the end reserved minus paid minus
-released is 0; if not, or if a check fired early, the exit status is 1.
+const ordersHelp = `Simulates a shop with very many orders, which is what timing wheels are for.
 
-The report shows how fast checks are scheduled and cancelled, how late those
-fired that did, and what a pending check costs in memory. Some payments race
-with their check and come too late; the shop refuses those.
+Each order reserves stock and money and gets one timeout: a check after --check-after,
+in production perhaps half an hour. Most orders are paid before (--paid), at random
+moments, and a payment cancels the check. A check that fires releases what the order
+reserved. Each order must end in exactly one of the two ways, so in the end reserved
+minus paid minus released is 0. If it is not, or if a check fired early, the exit
+status is 1.
 
-An order takes about 130 bytes of memory, its timer included. Ctrl-C stops and
-reports what was pending as unprocessed.`
+The report shows how fast checks are scheduled and cancelled, how late they fired,
+and how much memory a pending check takes. A payment that races with its check may
+come too late; the shop refuses it.
+
+An order takes about 130 bytes of memory, including its timeout. Ctrl-C ends the
+simulation early, with a report of what was pending.`
 
 // ordersCommand is the command "orders".
 type ordersCommand struct {
@@ -54,65 +60,45 @@ func newOrders(s streams) *cobra.Command {
 		Long:  ordersHelp,
 		Example: `  hwtdemo orders                                      # takes some 6 seconds
   hwtdemo orders --orders 20000 --check-after 1s      # a quick look
-  hwtdemo orders --paid 0 --tick 100ms --wheel 512    # every check fires; Netty's usual wheel
+  hwtdemo orders --paid 0 --tick 100ms --wheel 512    # every check fires; Netty's defaults
+  hwtdemo orders --serve :8080 --check-after 1m       # watch it in the browser
   hwtdemo orders --json | jq .lateness.p99_ns         # the report for programs`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	c.addFlags(cmd)
-	return cmd
-}
-
-func (c *ordersCommand) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(number(&c.config.Orders, 1, maxOrders), "orders", "how many orders")
-	flags.Var(duration(&c.config.CheckAfter, minCheckAfter, maxCheckAfter), "check-after",
-		"time from an order to its check")
+	flags.Var(duration(&c.config.CheckAfter, minCheckAfter, maxCheckAfter), "check-after", "time from an order to its check")
 	flags.Var(percent(&c.config.Paid), "paid", "percent of the orders that are paid before the check")
-	flags.Var(number(&c.config.Producers, 1, maxProducers), "producers",
-		"goroutines that create orders, and as many that pay")
-	flags.Var(seed(&c.config.Seed), "seed", "seed of who pays and when")
-	c.engine.add(flags)
+	flags.Var(number(&c.config.Producers, 1, maxProducers), "producers", "goroutines that create orders, and as many that pay")
+	flags.Var(seed(&c.config.Seed), "seed", "seed for payments")
+	c.engine.add(cmd)
 	flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
+	return cmd
 }
 
 // run simulates and reports.
-func (c *ordersCommand) run(cmd *cobra.Command) error {
-	ctx, release := interruptible(cmd.Context())
+func (c *ordersCommand) run(ctx context.Context) error {
+	ctx, release := interruptible(ctx, func() {})
 	defer release()
-	simulation := shop.New(c.config, func() (shop.Timer, error) { return c.engine.open("orders") })
-	stop := follow(simulation, c.config.Orders, c.err)
+	closePage, err := c.engine.page.start(c.err)
+	if err != nil {
+		return err
+	}
+	defer closePage()
+	simulation := shop.New(c.config, func() (hwt.Engine, error) { return c.engine.open("orders") })
+	stop := progress.Follow(c.err, lineEvery, func() string { return ordersStatus(simulation.Progress()) })
 	report, err := simulation.Run(ctx)
 	stop()
 	if err != nil {
 		return err
 	}
 	report.Engine = c.engine.String()
-	if err := c.write(report); err != nil {
-		return err
-	}
-	return c.verdict(report)
+	return conclude(c.out, report, c.json, report.Interrupted)
 }
 
-// write writes the report in the form asked for.
-func (c *ordersCommand) write(report *shop.Report) error {
-	if !c.json {
-		_, err := io.WriteString(c.out, report.Text())
-		return err
-	}
-	encoder := json.NewEncoder(c.out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(report)
-}
-
-// verdict turns the report into an error if there is reason to.
-func (c *ordersCommand) verdict(report *shop.Report) error {
-	if err := report.Err(); err != nil {
-		return err
-	}
-	if report.Interrupted {
-		return errInterrupted
-	}
-	return nil
+func ordersStatus(b shop.Balance) string {
+	return fmt.Sprintf("created %s  paid %s  released %s  pending %s",
+		human.Count(b.Reserved), human.Count(b.Paid), human.Count(b.Released), human.Count(b.Rest()+b.Unprocessed))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"github.com/hashedwheel/hwt/internal/progress"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/shop"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
@@ -18,21 +20,21 @@ import (
 func TestOrdersAddUp(t *testing.T) {
 	r := call("", strings.Fields("orders --orders 5000 --check-after 100ms --paid 80% --producers 3 --seed 7")...)
 	require.Equal(t, 0, r.status, r.errOut)
-	assert.Empty(t, progressLines.ReplaceAllString(r.errOut, ""), "nothing else to say")
+	assert.Empty(t, progressLines.ReplaceAllString(r.errOut, ""), "nothing else is written")
 	assert.Contains(t, r.out, "A shop took 5,000 orders")
 	assert.Regexp(t, `created +5,000\n`, r.out)
 	assert.Regexp(t, `balance +0 `, r.out)
 	assert.Contains(t, r.out, "hashed wheel, tick 1ms, 8192 buckets")
 }
 
-// progressLines matches what a run of a second or more says.
+// progressLines matches the progress of a run that takes a second or more.
 var progressLines = regexp.MustCompile(`(?m)^ *\d+s  created [\d,]+  paid [\d,]+  released [\d,]+  pending [\d,]+\n`)
 
 func TestOrdersShowProgressAsLinesWhereThereIsNoTerminal(t *testing.T) {
 	config := shop.Config{Orders: 100, CheckAfter: time.Hour, Producers: 1, Seed: 1}
-	simulation := shop.New(config, func() (shop.Timer, error) { return runtimetimer.New() })
+	simulation := shop.New(config, func() (hwt.Engine, error) { return runtimetimer.New(nil) })
 	var shown text
-	stop := follow(simulation, config.Orders, &shown)
+	stop := progress.Follow(&shown, lineEvery, func() string { return ordersStatus(simulation.Progress()) })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
@@ -57,13 +59,14 @@ func TestOrdersWriteOneJSONObject(t *testing.T) {
 	assert.False(t, decoder.More(), "nothing else on the standard output")
 	assert.EqualValues(t, 5000, report.Paid+report.Released)
 	assert.Zero(t, report.Balance)
-	assert.Equal(t, "hashed wheel, tick 5ms, 100 buckets", report.Engine)
+	assert.Equal(t, "hashed wheel, tick 5ms, 128 buckets", report.Engine)
 }
 
 func TestOrdersAddUpOnEveryEngine(t *testing.T) {
 	for engine, described := range map[string]string{
 		"hashed":                 "hashed wheel, tick 1ms, 8192 buckets",
 		"hierarchical":           "hierarchical wheel, tick 1ms, 64 buckets a level",
+		"hashed --workers 2":     "hashed wheel, tick 1ms, 8192 buckets, 2 workers",
 		"hierarchical --wheel 7": "hierarchical wheel, tick 1ms, 7 buckets a level",
 		"runtime":                "Go's own timers",
 	} {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,52 +10,50 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// streams are where a command reads and writes. Like files, the writers must be
-// safe for concurrent use.
+// streams are where a command reads and writes. The writers must be safe for
+// concurrent use, as files are.
 type streams struct {
 	in  io.Reader
-	out io.Writer // results
-	err io.Writer // everything else
+	out *checkedWriter // results
+	err io.Writer      // everything else
 }
 
-// execute runs the command line args and returns the exit status.
-func execute(args []string, s streams) int {
+// execute runs the command line args until it ends, or ctx does, and returns the
+// exit status.
+func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	s := streams{in: in, out: &checkedWriter{Writer: out}, err: errOut}
 	root := newRoot(s)
 	root.SetArgs(args)
-	cmd, err := root.ExecuteC()
-	if err == nil {
+	cmd, err := root.ExecuteContextC(ctx)
+	if err = cmp.Or(err, s.out.failure()); err == nil {
 		return statusOK
 	}
-	report(s.err, cmd, err)
-	return statusOf(err)
+	if !errors.Is(err, errSilent) {
+		fmt.Fprintf(errOut, "hwtdemo: %v\n", err)
+	}
+	status := statusOf(err)
+	if status == statusUsage {
+		fmt.Fprintf(errOut, "See '%s --help'.\n", cmd.CommandPath())
+	}
+	return status
 }
 
-// report writes err to w, and where to find help if the usage was wrong.
-func report(w io.Writer, cmd *cobra.Command, err error) {
-	if errors.Is(err, errSilent) {
-		return
-	}
-	fmt.Fprintf(w, "hwtdemo: %v\n", err)
-	if statusOf(err) == statusUsage {
-		fmt.Fprintf(w, "See '%s --help'.\n", cmd.CommandPath())
-	}
-}
-
-// newRoot returns the command with all its subcommands.
+// newRoot returns the command with its subcommands.
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hwtdemo",
-		Short: "Shows what hwt's timers do",
-		Long: `hwtdemo shows what a timer made for very many timeouts does, on real input.
+		Short: "Shows what the timers of hwt do",
+		Long: `hwtdemo shows what timers for very many timeouts do, on real input.
 
-Results go to the standard output, everything else to the standard error.
-The exit status is 0 if all went well, 1 if something failed, 2 if the command
-was used wrongly, and 130 if it was interrupted (Ctrl-C or SIGTERM).`,
-		Example: `  hwtdemo orders                        # a million orders with a check each
-  hwtdemo run testdata/shop-day.csv     # fire a schedule of your own
-  hwtdemo leak                          # lose a timer, and see it found
-  hwtdemo idle                          # close idle connections of a real server
-  hwtdemo soak --for 10m                # everything at random, every engine`,
+Results go to the standard output, everything else to the standard error. The exit
+status is 0 for success, 1 for a failure, 2 for wrong usage, and 130 after an
+interrupt: Ctrl-C, SIGTERM or SIGHUP. The first interrupt ends a command in order,
+the second at once.`,
+		Example: `  hwtdemo orders            # a million orders, each with a timeout
+  hwtdemo run --example     # fire the schedule of a shop's evening, or your own
+  hwtdemo leak              # lose a timer, and see it reported
+  hwtdemo idle              # close the idle connections of a real server
+  hwtdemo soak --for 10m    # test every engine under load`,
 		Args:          usageArgs(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
@@ -67,7 +67,7 @@ was used wrongly, and 130 if it was interrupted (Ctrl-C or SIGTERM).`,
 	return root
 }
 
-// usageArgs makes what check complains of an error of usage.
+// usageArgs makes the errors of check usage errors.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

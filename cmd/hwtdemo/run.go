@@ -1,67 +1,65 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/jobs"
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/output"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/runner"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
-const runHelp = `Fires a schedule that you bring, from FILE or, with - or without FILE, from the
-standard input, which is read to its end before anything starts.
+const runHelp = `Fires the schedule in FILE. With - or without FILE it is read from the standard
+input, to the end before anything starts. --example fires a shop's evening instead.
 
-CSV has a header that names its columns, in any order; JSON lines have the same
-names as fields, all of them strings:
+CSV has a header that names its columns, in any order. JSON lines have the same names
+as fields, all of them strings:
 
-  at       when to act, counted from the start; 0 if absent
+  at       when the row acts, after the start; 0 if absent
   op       schedule, cancel or reset; schedule if absent
-  id       which timeout: a name of your choice, scheduled once in a file
-  delay    schedule and reset: when it shall fire, counted from "at"
-  message  schedule: what to say then
+  id       of the timeout: any name, scheduled once in a file
+  delay    schedule and reset: from "at" to when the timeout fires
+  message  schedule: the message to print
 
-"at" and "delay" are durations such as 250ms, 5s or 1m30s. Rows act in the order
-of their times, and in the order of the file at the same time.
+"at" and "delay" are durations such as 250ms, 5s or 1m30s. Rows act in the order of
+their times, and at the same time in the order of the file.
 
-Each timeout that fires writes a line: when, id, message, and how late it was.
-To cancel or reset what has fired or was cancelled already is no error, but a
-notice. At the end a summary goes to the standard error.
+Each timeout that fires writes a line: when, its id, how late it was, its message. A
+cancel or reset of a timeout that has ended is not an error, but a notice. In the end
+a summary goes to the standard error.
 
-A row is one line of at most 64 KiB; a file has at most 1,000,000 of them, and
-256 MiB in all. Lines that are blank or begin with "# " are skipped (a "#1001" is
-an id), as is a byte order mark. A bad row is reported as FILE:LINE and left out, the others
-run, and the exit status is 1; with --strict nothing runs then.
+A row is one line of at most 64 KiB. A file has at most 1,000,000 rows and 256 MiB.
+Blank lines and lines that begin with "# " are skipped; "#1001" is an id. A bad row is
+reported as FILE:LINE, the others run, and the exit status is 1. With --strict nothing
+runs then.
 
 --exec runs a command for each timeout that fires, with its id in the environment
-as HWT_ID and its message as HWT_MESSAGE. The command is cut into words at blanks
-outside quotes; it is not given to a shell, and nothing of a row is ever part of
-it. If you want a shell, name it: --exec 'sh -c "echo $HWT_ID >>fired.log"', and
-mind the quotes around $HWT_MESSAGE there if others write the schedule. At most
---jobs commands run at once, others wait; if one fails, so does hwtdemo, with 1.
+variable HWT_ID and its message in HWT_MESSAGE. There is no shell, and no part of a row
+is ever part of the command line. To have a shell, name it:
+--exec 'sh -c "echo \"$HWT_ID\" >>fired.log"'. At most --jobs commands run at once. If
+one fails, the exit status is 1.
 
-Ctrl-C (or SIGTERM) stops: commands that run are asked to end and killed two
-seconds later, and what had not fired is listed with the time that remained.`
+Ctrl-C, SIGTERM and SIGHUP end the run: running commands are asked to end and killed
+two seconds later, or at once at a second Ctrl-C, and what has not fired is listed.`
 
 // runCommand is the command "run".
 type runCommand struct {
 	streams
-	engine engineFlags
-	format schedule.Format
-	strict bool
-	json   bool
-	exec   string
-	jobs   int
-
-	name string // of the input, for messages
-	pool *jobs.Pool
+	engine  engineFlags
+	format  schedule.Format
+	example bool
+	strict  bool
+	json    bool
+	exec    string
+	jobs    int
 }
 
-// Ranges of the flags.
 const maxJobs = 1024
 
 // newRun returns the command "run".
@@ -69,136 +67,102 @@ func newRun(s streams) *cobra.Command {
 	c := &runCommand{streams: s, jobs: 4}
 	cmd := &cobra.Command{
 		Use:   "run [FILE|-]",
-		Short: "Fire a schedule that you bring as CSV or JSON lines",
+		Short: "Fire a schedule of yours, in CSV or JSON lines",
 		Long:  runHelp,
-		Example: `  hwtdemo run testdata/shop-day.csv
+		Example: `  hwtdemo run --example
   printf 'id,delay,message\ntea,3m,Tea is ready\n' | hwtdemo run
   hwtdemo run --json day.jsonl | jq -r .id
   hwtdemo run --exec 'notify-send -u low "A timer fired"' --jobs 1 day.csv
   hwtdemo run --exec 'sh -c "echo \"$HWT_ID: $HWT_MESSAGE\" >>fired.log"' day.csv`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
-		RunE: c.run,
+		Args: usageArgs(atMostOneFile),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
-	c.addFlags(cmd)
-	return cmd
-}
-
-func (c *runCommand) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(formatFlag{&c.format}, "format", "csv or jsonl (default: by the ending of FILE; csv for the standard input)")
+	flags.BoolVar(&c.example, "example", false, "fire the example, which takes 10 seconds")
+	flags.Var(choice[schedule.Format]{&c.format, "format", []schedule.Format{schedule.CSV, schedule.JSONL}}, "format",
+		"csv or jsonl (default: by the name of FILE; csv for the standard input)")
 	flags.BoolVar(&c.strict, "strict", false, "run nothing if any row is bad")
 	flags.BoolVar(&c.json, "json", false, "write each firing as a JSON object on a line")
 	flags.StringVar(&c.exec, "exec", "", "`command` to run for each firing")
 	flags.Var(number(&c.jobs, 1, maxJobs), "jobs", "how many commands run at once")
-	c.engine.add(flags)
+	c.engine.add(cmd)
+	return cmd
 }
 
-// formatFlag is a flag for a format. It implements pflag.Value.
-type formatFlag struct{ format *schedule.Format }
-
-// String returns the format, or nothing as long as it is to be guessed.
-func (f formatFlag) String() string {
-	if f.format == nil {
-		return ""
+func atMostOneFile(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("takes one FILE, not %d", len(args))
 	}
-	return string(*f.format)
-}
-
-// Type names the kind of value for the help.
-func (f formatFlag) Type() string { return "format" }
-
-// Set takes the format called name.
-func (f formatFlag) Set(name string) (err error) {
-	*f.format, err = schedule.ParseFormat(name)
-	return err
+	return nil
 }
 
 // run reads the schedule and carries it out.
 func (c *runCommand) run(cmd *cobra.Command, args []string) error {
-	words, err := c.execWords(cmd)
+	in, err := c.input(args)
 	if err != nil {
 		return err
 	}
-	ctx, release := interruptible(cmd.Context())
+	pool, err := c.pool(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	ctx, release := interruptible(cmd.Context(), pool.Kill)
 	defer release()
-	read, err := c.read(ctx, args)
+	read, err := in.read(ctx)
 	if err != nil {
 		return err
 	}
-	c.complain(read.Problems)
+	for _, p := range read.Problems {
+		fmt.Fprintf(c.err, "%s:%d: %s\n", in.name, p.Line, p.Text)
+	}
 	if c.strict && len(read.Problems) > 0 {
-		return fmt.Errorf("nothing was run: %s in %s", counted(len(read.Problems), "bad row"), c.name)
+		return fmt.Errorf("nothing was run: %s in %s", human.Plural(len(read.Problems), "bad row"), in.name)
 	}
-	return c.fire(ctx, words, read)
+	return c.fire(ctx, read, &printer{runCommand: c, input: in.name, pool: pool})
 }
 
-// execWords returns the command of --exec, which must be there to be run.
-func (c *runCommand) execWords(cmd *cobra.Command) ([]string, error) {
-	if !cmd.Flags().Changed("exec") {
-		return nil, nil
+// pool returns the pool for the command of --exec. Without one it gets no jobs.
+func (c *runCommand) pool(flags *pflag.FlagSet) (*jobs.Pool, error) {
+	command := jobs.Command{Stdout: c.out.Writer, Stderr: c.err}
+	if c.json {
+		command.Stdout = c.err // the standard output is for JSON
 	}
-	words, err := jobs.Words(c.exec)
-	switch {
-	case err != nil:
-		return nil, usageError{fmt.Errorf("--exec %q: %w", c.exec, err)}
-	case len(words) == 0 || words[0] == "":
-		return nil, usageError{fmt.Errorf("--exec %q: must name a command", c.exec)}
+	if flags.Changed("exec") {
+		words, err := jobs.Split(c.exec)
+		if err == nil {
+			_, err = exec.LookPath(words[0])
+		}
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--exec %q: %w", c.exec, err)}
+		}
+		command.Args = words
 	}
-	if _, err := exec.LookPath(words[0]); err != nil {
-		return nil, usageError{fmt.Errorf("--exec: %w", err)}
-	}
-	return words, nil
+	return jobs.New(command, c.jobs, func(id string, err error) {
+		fmt.Fprintf(c.err, "hwtdemo: command for %s: %v\n", printable(id), err)
+	}), nil
 }
 
-// fire carries out the schedule and sums up. interrupt is the context that an
-// interrupt ends; an output that cannot be written stops the run as well.
-func (c *runCommand) fire(interrupt context.Context, words []string, read *schedule.Schedule) error {
+// fire carries out the schedule and sums up. ctx ends at an interrupt. An output
+// that fails ends the run as well.
+func (c *runCommand) fire(ctx context.Context, read *schedule.Schedule, p *printer) error {
 	timer, err := c.engine.open("run")
 	if err != nil {
 		return err
 	}
+	closePage, err := c.engine.page.start(c.err)
+	if err != nil {
+		return err
+	}
+	defer closePage()
 	defer keepBrokenPipes()()
-	ctx, abort := context.WithCancel(interrupt)
+	running, abort := context.WithCancel(ctx)
 	defer abort()
-	lines, notes := output.NewLines(c.out, func(error) { abort() }), output.NewLines(c.err, func(error) {})
-	if words != nil {
-		c.pool = c.newPool(ctx, words)
-	}
-	s := &summary{c: c, badRows: len(read.Problems)}
-	s.counts, s.unfired, s.err = runner.New(timer, read.Rows, &teller{c: c, lines: lines, notes: notes}).Run(ctx)
-	s.jobs = c.waitForJobs()
-	if err := lines.Close(); err != nil && s.err == nil {
-		s.err = fmt.Errorf("writing the output: %w", err)
-	}
-	_ = notes.Close() // where should that be reported?
-	s.interrupted = interrupt.Err() != nil
-	return s.conclude()
-}
-
-// newPool returns the pool for --exec.
-func (c *runCommand) newPool(ctx context.Context, words []string) *jobs.Pool {
-	command := jobs.Command{Args: words, Stdout: c.out, Stderr: c.err}
-	if c.json {
-		command.Stdout = c.err // nothing but JSON on the standard output
-	}
-	return jobs.New(ctx, command, c.jobs, func(id string, err error) {
-		fmt.Fprintf(c.err, "hwtdemo: command for %s: %v\n", id, err)
-	})
-}
-
-// waitForJobs waits for the commands of --exec.
-func (c *runCommand) waitForJobs() jobs.Counts {
-	if c.pool == nil {
-		return jobs.Counts{}
-	}
-	return c.pool.Wait()
-}
-
-// counted writes n of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	p.abort = abort
+	defer context.AfterFunc(running, p.pool.Stop)()
+	s := summary{badRows: len(read.Problems), interrupted: ctx}
+	s.counts, s.unfired, err = runner.New(timer, read.Rows, p).Run(running)
+	s.jobs, s.failure = p.pool.Wait(), cmp.Or(err, c.out.failure())
+	s.write(c.err)
+	return s.err()
 }

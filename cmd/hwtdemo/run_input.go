@@ -1,81 +1,94 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"github.com/hashedwheel/hwt/internal/progress"
 	"io"
 	"os"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
 )
 
-// read reads the schedule that args name. An interrupt ends the waiting for an
-// input that does not come.
-func (c *runCommand) read(ctx context.Context, args []string) (*schedule.Schedule, error) {
-	input, err := c.openInput(args)
-	if err != nil {
-		return nil, err
+// example is the schedule of --example.
+//
+//go:embed testdata/shop-day.csv
+var example []byte
+
+// input is where a schedule comes from.
+type input struct {
+	name   string // for messages
+	format schedule.Format
+	open   func() (io.ReadCloser, error)
+}
+
+// input returns the input that the flags and args name.
+func (c *runCommand) input(args []string) (*input, error) {
+	if c.example {
+		if len(args) > 0 || c.format != "" {
+			return nil, usageError{errors.New("--example: does not go with FILE or --format")}
+		}
+		return &input{name: "example", format: schedule.CSV, open: func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(example)), nil
+		}}, nil
 	}
-	type result struct {
-		schedule *schedule.Schedule
-		err      error
+	in := &input{name: "stdin", open: c.openStdin}
+	if len(args) > 0 && args[0] != "-" {
+		in.name = args[0]
+		in.open = func() (io.ReadCloser, error) { return os.Open(in.name) }
 	}
-	results := make(chan result, 1)
+	in.format = cmp.Or(c.format, schedule.FormatOf(in.name))
+	return in, nil
+}
+
+// openStdin announces that it waits if the user might not know.
+func (c *runCommand) openStdin() (io.ReadCloser, error) {
+	if progress.IsTerminal(c.in) {
+		fmt.Fprintln(c.err, "hwtdemo: reading a schedule from the terminal; end it with Ctrl-D")
+	}
+	return io.NopCloser(c.in), nil
+}
+
+// read reads the schedule, unless ctx ends before. It does not wait for an input
+// that does not come, nor for a FIFO that no process writes to.
+func (in *input) read(ctx context.Context) (*schedule.Schedule, error) {
+	var read *schedule.Schedule
+	var failed error
+	done := make(chan struct{})
 	go func() {
-		defer input.Close()
-		s, err := schedule.Read(input, c.format, schedule.DefaultLimits)
-		results <- result{s, err}
+		defer close(done)
+		read, failed = in.readAll()
 	}()
 	select {
-	case r := <-results:
-		return r.schedule, c.inInput(r.err)
+	case <-done:
+		return read, in.named(failed)
 	case <-ctx.Done():
 		return nil, errInterrupted
 	}
 }
 
-// openInput opens the input and settles its name and format.
-func (c *runCommand) openInput(args []string) (io.ReadCloser, error) {
-	if len(args) == 0 || args[0] == "-" {
-		return c.openStandardInput(), nil
+// readAll opens and reads the input.
+func (in *input) readAll() (*schedule.Schedule, error) {
+	r, err := in.open()
+	if err != nil {
+		return nil, err
 	}
-	c.name = args[0]
-	if c.format == "" {
-		c.format = schedule.FormatOf(c.name)
-	}
-	return os.Open(c.name)
+	defer r.Close()
+	return schedule.Read(r, in.format, schedule.DefaultLimits)
 }
 
-// openStandardInput says that it waits if somebody might not know.
-func (c *runCommand) openStandardInput() io.ReadCloser {
-	c.name = "stdin"
-	if c.format == "" {
-		c.format = schedule.CSV
+// named adds the name of the input to err, and the line if there is one.
+func (in *input) named(err error) error {
+	var at schedule.Problem
+	switch {
+	case err == nil || errors.As(err, new(*os.PathError)): // which has the name
+		return err
+	case errors.As(err, &at):
+		return fmt.Errorf("%s:%d: %s", in.name, at.Line, at.Text)
 	}
-	if isTerminal(c.in) {
-		fmt.Fprintln(c.err, "hwtdemo: reading a schedule from the terminal; end it with Ctrl-D")
-	}
-	return io.NopCloser(c.in)
-}
-
-// inInput puts the name of the input, and the line if there is one, before err.
-func (c *runCommand) inInput(err error) error {
-	if err == nil {
-		return nil
-	}
-	if at, ok := errors.AsType[*schedule.FileError](err); ok {
-		return fmt.Errorf("%s:%d: %w", c.name, at.Line, at.Err)
-	}
-	if _, ok := errors.AsType[*os.PathError](err); ok {
-		return err // it names the file
-	}
-	return fmt.Errorf("%s: %w", c.name, err)
-}
-
-// complain reports the bad rows.
-func (c *runCommand) complain(problems []schedule.Problem) {
-	for _, p := range problems {
-		fmt.Fprintf(c.err, "%s:%d: %s\n", c.name, p.Line, p.Text)
-	}
+	return fmt.Errorf("%s: %w", in.name, err)
 }

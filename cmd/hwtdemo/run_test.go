@@ -15,9 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const testdata = "../../testdata"
-
-// figures matches what differs from run to run.
+// figures matches what varies between runs.
 var figures = regexp.MustCompile(`(?m)^ *\d+\.\d+s|\+\S+ +`)
 
 func TestRunFiresWhatIsScheduled(t *testing.T) {
@@ -54,16 +52,25 @@ func TestRunWritesJSONLines(t *testing.T) {
 }
 
 func TestRunReportsBadRowsAndFiresTheOthers(t *testing.T) {
-	file := filepath.Join(testdata, "bad.csv")
-	r := call("", "run", file)
+	r := call("", "run", filepath.Join("testdata", "bad.csv"))
 	assert.Equal(t, 1, r.status)
 	want, err := os.ReadFile(filepath.Join("testdata", "bad.stderr"))
 	require.NoError(t, err)
-	assert.Equal(t, string(want), strings.ReplaceAll(r.errOut, testdata+string(filepath.Separator), ""))
+	assert.Equal(t, string(want), strings.ReplaceAll(r.errOut, "testdata"+string(filepath.Separator), ""))
 	assert.Equal(t, 4, strings.Count(r.out, "\n"))
 	for _, id := range []string{"good-1", "good-2", "good-3", "good-5"} {
 		assert.Contains(t, r.out, id)
 	}
+}
+
+// To fire the example takes 10 seconds, which the runner's tests do in a bubble.
+func TestRunHasAnExample(t *testing.T) {
+	in, err := (&runCommand{example: true}).input(nil)
+	require.NoError(t, err)
+	read, err := in.read(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, read.Problems)
+	assert.NotEmpty(t, read.Rows)
 }
 
 func TestRunStrictlyFiresNothingIfARowIsBad(t *testing.T) {
@@ -78,7 +85,7 @@ hwtdemo: nothing was run: 2 bad rows in stdin
 	assert.Equal(t, 0, r.status)
 }
 
-func TestRunRefusesWhatIsNoSchedule(t *testing.T) {
+func TestRunRefusesWhatIsNotASchedule(t *testing.T) {
 	for input, want := range map[string]string{
 		"":                    "stdin: no header",
 		"# c\nid,dealy\n":     `stdin:2: unknown column "dealy" in the header`,
@@ -97,7 +104,7 @@ func TestRunRefusesWhatIsNoSchedule(t *testing.T) {
 	assert.Equal(t, "hwtdemo: read .: is a directory\n", r.errOut)
 }
 
-func TestRunTellsWhatCameTooLate(t *testing.T) {
+func TestRunReportsWhatCameTooLate(t *testing.T) {
 	const want = `stdin:3: notice: cancel of a came too late: it fired already
 stdin:4: notice: reset of a came too late: it fired already
 scheduled 1, fired 1, cancelled 0, reset 0, bad rows 0, too late to cancel or reset 2
@@ -139,8 +146,8 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk is full"
 
 func TestRunStopsWhenItsOutputFails(t *testing.T) {
 	var errOut text
-	input := strings.NewReader("id,delay\na,1ms\nb,1h\n")
-	status := execute([]string{"run"}, streams{in: input, out: fullDisk{}, err: &errOut})
+	input := strings.NewReader("id,delay\na,1ms\nb,1h\nbad\n")
+	status := execute(t.Context(), []string{"run"}, input, fullDisk{}, &errOut)
 	assert.Equal(t, 1, status)
 	assert.Contains(t, errOut.String(), "hwtdemo: writing the output: disk is full\n")
 	assert.Contains(t, errOut.String(), "not fired 1")
@@ -149,7 +156,7 @@ func TestRunStopsWhenItsOutputFails(t *testing.T) {
 func TestRunReportsInputThatFails(t *testing.T) {
 	var errOut text
 	input := io.MultiReader(strings.NewReader("id,delay\na,1ms\n"), iotest.ErrReader(errors.New("cable cut")))
-	status := execute([]string{"run"}, streams{in: input, out: io.Discard, err: &errOut})
+	status := execute(t.Context(), []string{"run"}, input, io.Discard, &errOut)
 	assert.Equal(t, 1, status)
 	assert.Equal(t, "hwtdemo: stdin: cable cut\n", errOut.String())
 }

@@ -1,36 +1,37 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
-	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/runtimetimer"
+	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/soak"
 )
 
-const soakHelp = `Puts every engine under everything at once: timers are made, used by several
-goroutines at random, and stopped, round after round. Tasks fail, panic, end
-their goroutine, schedule themselves again, cancel, and stop their timer; in one
-round of three an executor refuses, panics, blocks, and runs tasks late.
+const soakHelp = `Runs the engines under heavy load and checks that no timeout is lost, repeated or
+early. Timers are made, used by several goroutines, and stopped, round after
+round, under one of three loads:
 
-After each round every accepted timeout must have ended in exactly one way
-(accepted = expired + cancelled + unprocessed), and none may have run early; in
-the middle of it, looked at every millisecond, no more may have ended than were
-accepted. How late the latest task was is told, and is no fault: some tasks are
-slow on purpose. At the end heap and goroutines must be back where they were after the first round.
-If anything is wrong, the exit status is 1. Ctrl-C ends it early, with a result.`
+  random  all operations in random order; tasks fail, panic, block and stop their
+          timer; an executor refuses, panics and drops tasks
+  rate    a steady rate; a long tick brings more than the worker drains at once
+  resets  resets as fast as possible, while other timeouts are reset to earlier
 
-// Ranges of the flags, and how long a timer lives.
+After each round every accepted timeout must have ended in exactly one way:
+accepted = expired + cancelled + unprocessed. During a round no more may have
+ended than were accepted. Under random, the answers of NewTimeouts, All, Deadline
+and Shutdown are checked, and the contexts of tasks. The report shows how late the
+latest timeout was; that is a fault only under rate and resets, and only beyond
+what the machine explains. At the end, heap and goroutines must be back where they
+were after the first rounds. If anything is wrong, the exit status is 1. Ctrl-C
+ends the soak early, with a report.`
+
+// Ranges of the flags, and how long the timer of a random round lives.
 const (
 	minSoak    = 100 * time.Millisecond
 	maxSoak    = 30 * 24 * time.Hour
@@ -38,141 +39,101 @@ const (
 	maxCallers = 1024
 )
 
+// all selects every engine, or every load.
+const all = "all"
+
 // soakCommand is the command "soak".
 type soakCommand struct {
 	streams
 	config soak.Config
 	engine string
+	load   soak.Load
+	page   pageServer
 	json   bool
 }
 
 // newSoak returns the command "soak".
 func newSoak(s streams) *cobra.Command {
-	c := &soakCommand{streams: s, config: soak.Config{For: time.Minute, Round: soakRound, Callers: 4, Seed: 1}}
+	c := &soakCommand{streams: s, engine: all, load: all, config: soak.Config{For: time.Minute, Round: soakRound, Callers: 4, Seed: 1}}
 	cmd := &cobra.Command{
 		Use:   "soak",
-		Short: "Put every engine under everything at random, and check that nothing is lost",
+		Short: "Run every engine under heavy load, and check that nothing is lost",
 		Long:  soakHelp,
 		Example: `  hwtdemo soak                            # a minute
   hwtdemo soak --for 10m --engine hashed  # longer, one engine
   hwtdemo soak --json | jq .violations    # the report for programs`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(duration(&c.config.For, minSoak, maxSoak), "for", "how long")
-	flags.StringVar(&c.engine, "engine", "all", "the timer: hashed, hierarchical, runtime, or all in turn")
+	flags.Var(choice[string]{&c.engine, "engine", []string{all, nameHashed, nameHierarchical, nameRuntime}}, "engine",
+		"the timer: hashed, hierarchical, runtime, or all in turn")
+	flags.Var(choice[soak.Load]{&c.load, "load", append([]soak.Load{all}, soak.Loads...)}, "load",
+		"random, rate, resets, or all in turn")
 	flags.Var(number(&c.config.Callers, 1, maxCallers), "callers", "goroutines that use a timer at once")
-	flags.Var(seed(&c.config.Seed), "seed", "seed of what is done")
+	flags.Var(seed(&c.config.Seed), "seed", "seed of the random numbers")
+	c.page.add(flags)
 	flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
 	return cmd
 }
 
-// soaked are the engines.
-var soaked = []soak.Engine{
-	{Name: string(kindHashed), Open: func(p soak.Parts) (soak.Timer, error) {
-		return hashedwheel.New(append(with(p, hashedwheel.WithExecutor),
-			hashedwheel.WithErrorHandler(p.OnError), hashedwheel.WithLogger(p.Logger), hashedwheel.WithTickDuration(time.Millisecond))...)
-	}},
-	{Name: string(kindHierarchical), Open: func(p soak.Parts) (soak.Timer, error) {
-		return hierarchical.New(append(with(p, hierarchical.WithExecutor),
-			hierarchical.WithErrorHandler(p.OnError), hierarchical.WithLogger(p.Logger), hierarchical.WithTickDuration(time.Millisecond))...)
-	}},
-	{Name: string(kindRuntime), Open: func(p soak.Parts) (soak.Timer, error) {
-		return runtimetimer.New(append(with(p, runtimetimer.WithExecutor),
-			runtimetimer.WithErrorHandler(p.OnError), runtimetimer.WithLogger(p.Logger))...)
-	}},
-}
-
-// with returns the option for an executor, if there is one.
-func with[O any](p soak.Parts, option func(hwt.Executor) O) (options []O) {
-	if p.Executor != nil {
-		options = append(options, option(p.Executor))
+// choose fills in the engines and the load that the flags name.
+func (c *soakCommand) choose() error {
+	if c.load != all {
+		c.config.Load = c.load
 	}
-	return options
-}
-
-// run soaks and reports.
-func (c *soakCommand) run(cmd *cobra.Command) error {
-	for _, e := range soaked {
-		if name := strings.ToLower(c.engine); name == "all" || name == e.Name {
-			c.config.Engines = append(c.config.Engines, e)
+	for _, e := range soak.Engines {
+		if (c.engine == all || c.engine == e.Name) && (c.load == all || c.load == soak.Random || e.Worker) {
+			c.config.Engines = append(c.config.Engines, c.shown(e))
 		}
 	}
 	if c.config.Engines == nil {
-		return usageError{fmt.Errorf("--engine %q: must be all, %s, %s or %s", c.engine, kindHashed, kindHierarchical, kindRuntime)}
+		return usageError{fmt.Errorf("--load %s: is for --engine hashed and hierarchical", c.load)}
 	}
-	ctx, release := interruptible(cmd.Context())
+	return nil
+}
+
+// shown returns an engine whose latest timer is on the page.
+func (c *soakCommand) shown(e soak.Engine) soak.Engine {
+	open := e.New
+	e.New = func(o soak.Options) (hwt.Engine, error) {
+		timer, err := open(o)
+		if err == nil {
+			c.page.show(e.Name, timer)
+		}
+		return timer, err
+	}
+	return e
+}
+
+// run soaks and reports.
+func (c *soakCommand) run(ctx context.Context) error {
+	if err := c.choose(); err != nil {
+		return err
+	}
+	ctx, release := interruptible(ctx, func() {})
 	defer release()
+	closePage, err := c.page.start(c.err)
+	if err != nil {
+		return err
+	}
+	defer closePage()
 	s := soak.New(c.config)
-	stop := followSoak(s, c.config.For, c.err)
+	stop := progress.Follow(c.err, soakLineEvery, func() string { return soakStatus(s.Progress()) })
 	report, err := s.Run(ctx)
 	stop()
 	if err != nil {
 		return err
 	}
-	if err := c.write(report); err != nil {
-		return err
-	}
-	if err := report.Err(); err != nil {
-		return err
-	}
-	if report.Interrupted {
-		return errInterrupted
-	}
-	return nil
+	return conclude(c.out, report, c.json, report.Interrupted)
 }
 
-// write writes the report in the form asked for.
-func (c *soakCommand) write(report *soak.Report) error {
-	if !c.json {
-		_, err := io.WriteString(c.out, report.Text())
-		return err
-	}
-	encoder := json.NewEncoder(c.out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(report)
-}
-
-// soakLineEvery is how often a line tells how far it is.
+// soakLineEvery is how often a line of progress is written: a soak may take days.
 const soakLineEvery = 5 * time.Second
 
-// followSoak shows the progress of s on w until stop is called: as a bar on a
-// terminal, as plain lines otherwise.
-func followSoak(s *soak.Soak, total time.Duration, w io.Writer) (stop func()) {
-	every, show, end := soakLineEvery, func(p soak.Progress) { fmt.Fprintln(w, soakLine(p)) }, func() {}
-	if isTerminal(w) {
-		bar := progressbar.NewOptions64(int64(total), progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(30),
-			progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish())
-		every, end = barEvery, func() { _ = bar.Clear() }
-		show = func(p soak.Progress) {
-			bar.Describe(soakLine(p))
-			_ = bar.Set64(int64(min(p.Elapsed, total)))
-		}
-	}
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		defer end()
-		look := time.NewTicker(every)
-		defer look.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-look.C:
-				show(s.Progress())
-			}
-		}
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
-}
-
-func soakLine(p soak.Progress) string {
-	return fmt.Sprintf("%4.0fs  rounds %s  operations %s  violations %d",
-		p.Elapsed.Seconds(), human.Count(p.Rounds), human.Count(p.Operations), p.Violations)
+func soakStatus(p soak.Progress) string {
+	return fmt.Sprintf("rounds %s  operations %s  violations %d",
+		human.Count(p.Rounds), human.Count(p.Operations), p.Violations)
 }

@@ -2,6 +2,5 @@
 
 package cputime
 
-// Now returns what the process has used so far, and whether that is known: here
-// it is not.
+// Now returns false: what the process has used is not known here.
 func Now() (Usage, bool) { return Usage{}, false }

@@ -9,7 +9,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/cputime"
 )
 
-// This needs the real clock: it is the processor that is measured.
+// This needs the real clock, because it measures the processor.
 func TestBusyLoopUsesProcessorTime(t *testing.T) {
 	before, known := cputime.Now()
 	if !known {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Now returns what the process has used so far, and whether that is known.
+// Now returns what the process has used, and whether that is known.
 func Now() (Usage, bool) {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

@@ -17,9 +17,10 @@ func TestLayoutFillsSizeClassesOf64BitMachines(t *testing.T) {
 		t.Skip("sizes are those of 64-bit machines")
 	}
 	assert.EqualValues(t, 128, unsafe.Sizeof(chunk{}), "two cache lines")
-	assert.EqualValues(t, 4, unsafe.Sizeof(Buckets{}.heads[0]), "the engines tell what a bucket costs")
+	assert.EqualValues(t, 16, unsafe.Sizeof(single{}))
+	assert.EqualValues(t, 4, unsafe.Sizeof(Buckets{}.heads[0]), "the engines document what a bucket costs")
 	assert.EqualValues(t, 48, unsafe.Sizeof(Timeout{}))
-	assert.Zero(t, unsafe.Offsetof(Timeout{}.life), "atomics of 64 bits want to be first on 32-bit machines")
+	assert.Zero(t, unsafe.Offsetof(Timeout{}.state), "atomics of 64 bits want to be first on 32-bit machines")
 }
 
 // tagged is where the model keeps a timeout.
@@ -58,12 +59,12 @@ func (m *bucketModel) remove(t *rapid.T) {
 	}
 	timeout := rapid.SampledFrom(left).Draw(t, "timeout")
 	require.Equal(t, m.in[timeout].bucket, m.b.Remove(timeout))
-	require.Zero(t, timeout.place)
+	require.Zero(t, timeout.place())
 	m.plain[m.in[timeout].bucket] = false
 	delete(m.in, timeout)
 }
 
-func (m *bucketModel) sift(t *rapid.T) {
+func (m *bucketModel) takeTagged(t *rapid.T) {
 	i := uint32(rapid.IntRange(0, m.n-1).Draw(t, "bucket"))
 	tag := rapid.SampledFrom([]uint8{0, 1, 3, 128, 200, 255}).Draw(t, "tag")
 	var want []*Timeout
@@ -82,7 +83,7 @@ func (m *bucketModel) sift(t *rapid.T) {
 		}
 	}
 	before := []*Timeout{new(Timeout)}
-	got, gap := m.b.Sift(i, tag, before)
+	got, gap := m.b.TakeTagged(i, tag, before)
 	require.Same(t, before[0], got[0], "appends")
 	require.EqualValues(t, nearest, gap, "nearest")
 	if m.plain[i] {
@@ -113,23 +114,41 @@ func (m *bucketModel) check(t *rapid.T) {
 	for _, timeout := range all {
 		at, in := m.in[timeout]
 		require.True(t, in)
-		c := m.b.chunks.at(timeout.place.chunk)
-		require.Equal(t, at.bucket, c.bucket)
-		require.Same(t, timeout, c.timeouts[timeout.place.entry])
+		held := m.held(timeout)
+		require.Equal(t, at.bucket, held.bucket)
+		require.Same(t, timeout, held.first)
 		used[at.bucket] = true
 	}
+	inChunks, inSingles := 0, 0
 	for i := range m.n {
 		require.Equal(t, used[i], !m.b.IsEmpty(uint32(i)))
+		if m.b.heads[i].isSingle() {
+			inSingles++
+			continue
+		}
 		for id := m.b.heads[i]; id != 0; {
 			c := m.b.chunks.at(id)
 			require.Positive(t, c.n, "no empty chunk stays in a bucket")
 			require.True(t, id == m.b.heads[i] || c.n == chunkLen, "only the first chunk is partly filled")
 			id = c.next
+			inChunks += int(c.n)
 			for j := range chunkLen {
 				require.Equal(t, j < int(c.n), c.timeouts[j] != nil, "an entry that is free refers to nothing")
 			}
 		}
 	}
+	require.Equal(t, inSingles, m.b.singles.used)
+	require.Equal(t, len(m.in), inChunks+inSingles)
+}
+
+// held returns what the timeout's place holds: its bucket and the timeout itself.
+func (m *bucketModel) held(t *Timeout) group {
+	if t.chunk.isSingle() {
+		s := m.b.singles.at(t.chunk)
+		return group{s.bucket, s.timeout, 1}
+	}
+	c := m.b.chunks.at(t.chunk)
+	return group{c.bucket, c.timeouts[t.entry], 1}
 }
 
 func TestBucketsAreSetsOfTaggedTimeouts(t *testing.T) {
@@ -137,7 +156,7 @@ func TestBucketsAreSetsOfTaggedTimeouts(t *testing.T) {
 		m := &bucketModel{in: map[*Timeout]tagged{}, n: rapid.IntRange(1, 3).Draw(t, "buckets")}
 		m.b.Grow(m.n)
 		m.plain = make([]bool, m.n)
-		t.Repeat(map[string]func(*rapid.T){"add": m.add, "remove": m.remove, "sift": m.sift, "": m.check})
+		t.Repeat(map[string]func(*rapid.T){"add": m.add, "remove": m.remove, "take": m.takeTagged, "": m.check})
 	})
 }
 
@@ -151,7 +170,7 @@ func TestTimeoutsOfABucketKnowTheirPlaces(t *testing.T) {
 	}
 	for len(in) > 0 {
 		for _, timeout := range in {
-			require.Same(t, timeout, b.chunks.at(timeout.place.chunk).timeouts[timeout.place.entry])
+			require.Same(t, timeout, b.chunks.at(timeout.chunk).timeouts[timeout.entry])
 		}
 		middle := len(in) / 2
 		require.Zero(t, b.Remove(in[middle]))
@@ -159,7 +178,7 @@ func TestTimeoutsOfABucketKnowTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestSiftKeepsTheOrderOfAdding(t *testing.T) {
+func TestTakeTaggedKeepsTheOrderOfAdding(t *testing.T) {
 	var b Buckets
 	b.Grow(1)
 	var want []*Timeout
@@ -169,7 +188,7 @@ func TestSiftKeepsTheOrderOfAdding(t *testing.T) {
 			want = append(want, timeout)
 		}
 	}
-	got, gap := b.Sift(0, 1, nil)
+	got, gap := b.TakeTagged(0, 1, nil)
 	require.EqualValues(t, 255, gap)
 	require.Len(t, got, len(want))
 	for i := range want {

@@ -13,28 +13,28 @@ const (
 // chunk is a piece of a bucket. Waiting timeouts are passed over by their tags
 // alone, which lie side by side: a rotation touches no timeout that stays.
 type chunk struct {
-	next     chunkID // older than this one, and full; of one given back, another such
+	next     chunkID // older than this one, and full; of a free chunk, another one
 	bucket   uint32
 	n        uint8
 	tags     [chunkLen]uint8
 	timeouts [chunkLen]*Timeout
 }
 
-// chunkID names a chunk: its number, counted from 1 through all slabs. The zero
-// value names none.
+// chunkID names a chunk: its number, counted from 1 through all slabs. With the bit
+// alone it names a single. The zero value names none.
 type chunkID uint32
 
 // chunks is a store of chunks. They refer to each other, and timeouts to them, by
-// number: so the collector walks through each slab once, from one end to the
-// other. With chunks that were objects of their own, and pointers to them in every
-// timeout, a cycle took four times the CPU, as far as each timeout had its own task.
+// number: so the collector walks through each slab once, from one end to the other.
+// With chunks that were objects of their own, and pointers to them in every
+// timeout, a cycle took several times as long.
 //
-// A chunk is taken from the first slab with one to spare. So it is mostly the last
-// ones that run empty when there is less to hold, and all empty ones but one go
-// back to the collector. The zero value has no slabs.
+// A chunk is allocated in the first slab that has a free one. So mostly the last
+// slabs run empty when there is less to hold, and all empty ones but one go back to
+// the collector. The zero value has no slabs.
 type chunks struct {
 	slabs  []slab
-	open   []uint64 // a bit for each slab: it has a chunk to spare
+	open   []uint64 // a bit for each slab: it has a free chunk
 	lowest int      // all words of open before this one are zero
 	idle   int      // 1 + the slab that is kept though it is empty; 0 if none is
 }
@@ -43,20 +43,34 @@ type chunks struct {
 // that they fill whole pages.
 type slab struct {
 	chunks []chunk // slabLen; fewer in the first while it grows; none if the slab was empty and went back
-	free   chunkID // the first of those given back, which names the next
-	made   uint16  // how many were ever taken
+	free   chunkID // the first of those that were freed, which names the next
+	made   uint16  // how many were ever allocated
 	used   uint16  // how many are now
 }
 
-// at returns a chunk that was taken.
+// at returns a chunk that was allocated.
 func (s *chunks) at(id chunkID) *chunk {
 	i := uint32(id) - 1
 	return &s.slabs[i/slabLen].chunks[i%slabLen]
 }
 
-// take returns a chunk that is empty, but for next and bucket. Pointers to others
-// are no longer good then.
-func (s *chunks) take() (chunkID, *chunk) {
+// from returns the first chunk in use whose number, counted from 0, is n or more, and
+// the number to go on with; nil if there is none.
+func (s *chunks) from(n int) (c *chunk, next int) {
+	for i := n / slabLen; i < len(s.slabs); i++ {
+		sl := &s.slabs[i]
+		for n = max(n, i*slabLen); n < i*slabLen+int(sl.made); n++ {
+			if c = &sl.chunks[n%slabLen]; c.n > 0 {
+				return c, n + 1
+			}
+		}
+	}
+	return nil, n
+}
+
+// alloc returns a chunk that is empty, except for next and bucket. It invalidates
+// pointers to other chunks.
+func (s *chunks) alloc() (chunkID, *chunk) {
 	i := s.firstOpen()
 	sl := &s.slabs[i]
 	if s.idle == i+1 {
@@ -92,8 +106,8 @@ func (s *chunks) grow(i int) {
 	sl.chunks = larger
 }
 
-// give takes back a chunk that refers to no timeouts.
-func (s *chunks) give(id chunkID) {
+// free frees a chunk that refers to no timeouts.
+func (s *chunks) free(id chunkID) {
 	i := int(id-1) / slabLen
 	sl := &s.slabs[i]
 	s.at(id).next, sl.free = sl.free, id
@@ -104,7 +118,7 @@ func (s *chunks) give(id chunkID) {
 }
 
 // retire keeps slab i, which has just run empty, or the one that is kept already,
-// whichever is first, and lets go of the other's memory.
+// whichever is first, and releases the other's memory.
 func (s *chunks) retire(i int) {
 	if s.idle == 0 {
 		s.idle = i + 1
@@ -115,7 +129,7 @@ func (s *chunks) retire(i int) {
 	s.idle = min(i+1, s.idle)
 }
 
-// firstOpen returns the first slab with a chunk to spare.
+// firstOpen returns the first slab with a free chunk.
 func (s *chunks) firstOpen() int {
 	for ; s.lowest < len(s.open); s.lowest++ {
 		if word := s.open[s.lowest]; word != 0 {

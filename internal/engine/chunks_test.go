@@ -15,9 +15,9 @@ type chunkModel struct {
 	in    map[chunkID]bool
 }
 
-func (m *chunkModel) take(t *rapid.T) {
+func (m *chunkModel) alloc(t *rapid.T) {
 	for range rapid.SampledFrom([]int{1, 7, slabLen, 3 * slabLen}).Draw(t, "n") {
-		id, c := m.s.take()
+		id, c := m.s.alloc()
 		if id == 0 || m.in[id] || c != m.s.at(id) || c.n != 0 || c.timeouts != [chunkLen]*Timeout{} {
 			t.Fatalf("took chunk %d, %v: taken already, or not empty", id, *c)
 		}
@@ -27,14 +27,14 @@ func (m *chunkModel) take(t *rapid.T) {
 	}
 }
 
-func (m *chunkModel) give(t *rapid.T) {
+func (m *chunkModel) free(t *rapid.T) {
 	if len(m.taken) == 0 {
 		t.Skip("none")
 	}
 	from := rapid.IntRange(0, len(m.taken)-1).Draw(t, "from")
 	to := min(len(m.taken), from+rapid.SampledFrom([]int{1, 7, slabLen, 3 * slabLen}).Draw(t, "n"))
 	for _, id := range m.taken[from:to] {
-		m.s.give(id)
+		m.s.free(id)
 		delete(m.in, id)
 	}
 	m.taken = append(m.taken[:from:from], m.taken[to:]...)
@@ -63,19 +63,19 @@ func (m *chunkModel) check(t *rapid.T) {
 func TestChunksAreGivenToOneAtATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &chunkModel{in: map[chunkID]bool{}}
-		t.Repeat(map[string]func(*rapid.T){"take": m.take, "give": m.give, "": m.check})
+		t.Repeat(map[string]func(*rapid.T){"alloc": m.alloc, "free": m.free, "": m.check})
 	})
 }
 
 func TestChunksAreTakenWhereTheFirstIsToSpare(t *testing.T) {
 	var s chunks
 	for range 65 * slabLen {
-		s.take()
+		s.alloc()
 	}
-	s.give(64*slabLen + 3)
-	s.give(2*slabLen + 5)
+	s.free(64*slabLen + 3)
+	s.free(2*slabLen + 5)
 	for _, want := range []chunkID{2*slabLen + 5, 64*slabLen + 3, 65*slabLen + 1} {
-		id, _ := s.take()
+		id, _ := s.alloc()
 		assert.Equal(t, want, id)
 	}
 }
@@ -85,7 +85,7 @@ func TestTheFirstSlabGrowsWithWhatIsInIt(t *testing.T) {
 	timeouts := make([]*Timeout, slabLen+1)
 	for i := range timeouts {
 		timeouts[i] = new(Timeout)
-		_, c := s.take()
+		_, c := s.alloc()
 		c.timeouts[0] = timeouts[i]
 		assert.LessOrEqual(t, len(s.slabs[0].chunks), max(8, 2*(i+1)))
 	}
@@ -99,11 +99,11 @@ func TestTheFirstSlabGrowsWithWhatIsInIt(t *testing.T) {
 func TestOfEmptySlabsTheFirstIsKept(t *testing.T) {
 	var s chunks
 	for range 3 * slabLen {
-		s.take()
+		s.alloc()
 	}
 	empty := func(slab int) {
 		for i := range slabLen {
-			s.give(chunkID(slab*slabLen + i + 1))
+			s.free(chunkID(slab*slabLen + i + 1))
 		}
 	}
 	empty(1)
@@ -114,7 +114,29 @@ func TestOfEmptySlabsTheFirstIsKept(t *testing.T) {
 	require.NotEmpty(t, s.slabs[0].chunks)
 	require.Empty(t, s.slabs[1].chunks)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		id, _ := s.take()
-		s.give(id)
-	}), "whoever comes and goes alone finds it")
+		id, _ := s.alloc()
+		s.free(id)
+	}), "one that comes and goes alone finds it")
+}
+
+func TestTheChunksInUseAreVisitedAFewAtATime(t *testing.T) {
+	var s chunks
+	var ids []chunkID
+	for range 3*slabLen + 5 {
+		id, c := s.alloc()
+		c.n = 1
+		ids = append(ids, id)
+	}
+	for _, id := range ids[slabLen : 2*slabLen] { // all of a slab, which is dropped or kept
+		s.at(id).n = 0
+		s.free(id)
+	}
+	seen := 0
+	for at := chunkID(1); at != 0; {
+		visits, left := 0, 0
+		at, left = s.each(at, 100, func(group) { visits++ })
+		require.LessOrEqual(t, visits+left, 100)
+		seen += visits
+	}
+	assert.Equal(t, 2*slabLen+5, seen)
 }

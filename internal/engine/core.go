@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/bubble"
+	"github.com/hashedwheel/hwt/internal/limit"
+	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/internal/task"
 	"github.com/hashedwheel/hwt/leak"
 )
@@ -15,45 +18,16 @@ import (
 // cancelled before its transfer does not count.
 const TransferCap = 100_000
 
-// Wheel is where timeouts wait for their tick. Ticks are numbered from the
-// timer's start; tick n has come once n tick durations have passed. All methods
-// are called by the holder of Core.mu.
-type Wheel interface {
-	// MoveTo makes tick the current tick. It never passes over a tick at which
-	// Next said there is something to expire, and never goes back.
-	MoveTo(tick int64)
-
-	// Add files t to expire at tick, or earlier if that suits the wheel: the
-	// core adds again what comes before its time. tick is at least the current.
-	Add(t *Timeout, tick int64)
-
-	// Remove takes out a timeout that Add put in.
-	Remove(t *Timeout)
-
-	// Prefetch asks for the memory that these moves, which come next, will need.
-	// It changes nothing.
-	Prefetch(moves []Move)
-
-	// Expire takes out what is filed for the current tick and appends it to
-	// due.
-	Expire(due []*Timeout) []*Timeout
-
-	// Next returns a tick, after the current once that was expired, before
-	// which nothing is filed; the largest int64 if the wheel is empty.
-	Next() int64
-
-	// All yields all that is filed.
-	All(yield func(*Timeout) bool)
-}
-
 // Config is what New needs. The engines have checked it.
 type Config struct {
 	Tick       time.Duration // at least a nanosecond
 	MaxPending int64         // 0 or less: no limit
 	SlowTask   time.Duration // 0: not watched
 	StopWait   time.Duration // how long Stop waits for users' code
-	Wheel      Wheel
+	Workers    int           // at least 1
+	NewWheel   func() Wheel  // called once for each worker
 	Runner     *task.Runner
+	Callers    bool          // record where timeouts are scheduled
 	Tracker    *leak.Tracker // nil: not tracked
 }
 
@@ -63,152 +37,192 @@ type phase = int32
 const (
 	unstarted phase = iota // there is no worker yet
 	ticking                // the worker will look at the intake at its next tick
-	asleep                 // the worker may sleep for long: whoever pushes must rouse it
+	asleep                 // the worker may sleep for long: a caller that pushes must attend (pace.go)
 	stopped                // the worker is gone, or about to go
 )
 
-// Core is the timer as its worker knows it. The users' side is Handle: the core
-// refers to handles only through pending timeouts, so that a timer nobody needs
-// any more can be collected although its worker is alive.
+// Core is one worker of a timer and all that it works on: an intake, a wheel, a
+// goroutine. The users' side is [Handle]: a core refers to handles only through
+// pending timeouts, so that a timer that is no longer used can be collected although
+// its workers are alive.
+//
+// The fields are grouped by owner.
 type Core struct {
-	start   time.Time     // Immutable after New. Time zero of all deadlines.
-	tickDur int64         // in nanoseconds. Immutable after New.
-	limit   int64         // of pending timeouts, 0 if none. Immutable after New.
-	wait    time.Duration // StopWait. Immutable after New.
-	runner  *task.Runner  // Immutable after New.
-	intake  intake        // see its own ground rules.
-	bubbled bool          // the timer was made in a synctest bubble. Immutable after New.
+	setup
+	intake intake // see its own ground rules.
+	parking
+	totals totals // Atomic: written by the holder of mu, read by Stats.
 
-	phase atomic.Int32  // Atomic: see worker.go.
-	wake  chan int64    // holds a token from rouse to the worker's waking: the tick to look at.
-	quit  chan struct{} // closed with phase stopped.
-	taken chan struct{} // closed when nothing is pending any more and nothing can be.
-	done  chan struct{} // closed when the worker has ended.
+	mu sync.Mutex
+	schedule
+	firing
+	timing   timing   // see there.
+	watchdog watchdog // Guarded by mu.
+}
 
-	slots    atomic.Int64 // taken of limit; unused without one. Atomic: written by all.
-	rejected atomic.Int64 // Atomic: written by NewTimeout, read by Stats.
-	totals   totals       // Atomic: written by the holder of mu, read by Stats.
+// setup is what the timer was made with, the same for all its workers. Immutable
+// after New; what it points to is safe for concurrent use.
+type setup struct {
+	clock   *bubble.Clock // counts from New, time zero of all deadlines
+	tickDur int64         // in nanoseconds
+	limit   *limit.Limit  // of pending timeouts
+	held    *atomic.Int64 // timeouts that Cancel ended and that are still held; unused without a limit. Atomic: written by all.
+	wait    time.Duration // how long Stop waits for users' code
+	runner  *task.Runner
+	callers bool // where timeouts are scheduled is recorded
+}
 
-	mu     sync.Mutex
-	wheel  Wheel      // nil once Stop took it. Guarded by mu.
-	told   []*Timeout // cancelled, with tasks that want to know. Guarded by mu; unchanging while firing.
-	due    []*Timeout // expired, or about to be. Guarded by mu; unchanging while firing.
-	last   []*Timeout // to become told when the worker ends. Guarded by mu.
-	gone   bool       // the worker takes no more of last. Guarded by mu.
-	firing bool       // the worker is running told and due. Written by the worker under mu, so that it alone may read it without.
-	watch  watch      // Guarded by mu.
+// parking is how callers and Stop reach the worker.
+type parking struct {
+	_          [striping.Padding]byte
+	phase      atomic.Int32 // Atomic: see worker.go.
+	alarm      atomic.Int64 // what is due before this must not wait for a sleeping worker's alarm. Atomic: written under mu, read by callers.
+	emptied    atomic.Int64 // since when the intake may not have been empty, while phase is ticking. Atomic: written by the worker and wakeWorker, read by Stats.
+	assistFrom atomic.Int64 // when callers begin to assist, see pace.go. Atomic: written under mu and by wakeWorker, read by callers.
+	_          [striping.Padding]byte
 
-	position atomic.Int64 // how many of told and due have begun. Atomic: written by the worker, read by watch.
-	workerID atomic.Int64 // the worker's goroutine number. Atomic: written by the worker, read by Stop.
+	sleeper   atomic.Pointer[sleeper] // the worker's (W6). Atomic: written under mu once the worker has started, read by all.
+	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written by them.
+	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by Stop.
+	quit      chan struct{}           // closed with phase stopped.
+	takenOver chan struct{}           // closed when nothing is pending any more and nothing can be.
+	done      chan struct{}           // closed when the worker has ended.
+}
 
-	sleeper   *time.Timer // Worker only.
-	tick      int64       // the latest processed. Worker only.
-	drainFrom int64       // when the intake may be drained again. Worker only.
-	popped    int         // from the intake, at the latest tick. Worker only.
-	overtime  bool        // the latest tick's time was over while popping. Worker only.
-	spared    bool        // something in due was reset, and did not expire. Worker only.
-	nextDue   int64       // Next of the wheel when last seen. Worker only.
-	quiet     bool        // the latest tick found the intake empty. Worker only.
+// schedule is what waits, and how far the worker has come with it. Guarded by
+// Core.mu.
+type schedule struct {
+	wheel    Wheel          // nil once Stop took it
+	tick     int64          // the latest processed. Written by the worker, or while it sleeps or has yet to begin, so it may read it without mu.
+	earliest int64          // the first tick for which timeouts may be added: tick, or the next once tick has expired
+	expected int64          // when the worker means to look next
+	sleeping bool           // the worker is asleep, or about to be
+	draining draining       // see there
+	walks    walks          // see there
+	batch    [batchLen]move // being settled; here, since what the wheel is handed escapes
 
-	batch [batchLen]Move // being settled; here, since what the wheel is handed escapes. Worker only.
+	nextNotices   []*Timeout // cancelled, with tasks to notify
+	noticesClosed bool       // the worker takes no more of nextNotices
+}
+
+// firing is the users' code of a tick. Guarded by Core.mu, and unchanging while it
+// runs (W5).
+type firing struct {
+	notices  []*Timeout   // cancelled, with tasks to notify
+	due      []*Timeout   // expired, or about to be
+	running  bool         // the worker is running notices and due. Written by the worker, so it may read it without mu.
+	hasReset bool         // something in due was reset, and did not expire. Worker only.
+	position atomic.Int64 // how many of notices and due have begun. Atomic: written by the worker, read by the watchdog.
 }
 
 // totals are the counts of Stats that the worker keeps.
 type totals struct {
-	expired     atomic.Int64
-	unprocessed atomic.Int64
-	slow        atomic.Int64
-	ticks       atomic.Int64
-	wakeUps     atomic.Int64
-	leftOver    atomic.Int64
-	maxLag      atomic.Int64
+	expired       atomic.Int64
+	noticed       atomic.Int64 // notices that were given, or are about to be
+	unprocessed   atomic.Int64
+	slow          atomic.Int64
+	ticks         atomic.Int64
+	wakeups       atomic.Int64
+	deferredTicks atomic.Int64
+	lags          lags
 }
 
-func newCore(cfg Config) *Core {
-	c := &Core{
-		start:   time.Now(),
+func newSetup(cfg Config) setup {
+	s := setup{
+		clock:   new(bubble.Clock),
 		tickDur: int64(cfg.Tick),
-		limit:   max(cfg.MaxPending, 0),
+		limit:   limit.New(cfg.MaxPending),
+		held:    new(atomic.Int64),
 		wait:    cfg.StopWait,
 		runner:  cfg.Runner,
-		intake:  newIntake(),
-		wake:    make(chan int64, 1),
-		quit:    make(chan struct{}),
-		taken:   make(chan struct{}),
-		done:    make(chan struct{}),
-		wheel:   cfg.Wheel,
+		callers: cfg.Callers,
 	}
-	_, c.bubbled = goroutine()
-	c.watch.threshold = int64(cfg.SlowTask)
+	s.clock.Start()
+	return s
+}
+
+func newCore(s setup, cfg Config) *Core {
+	c := &Core{
+		setup:  s,
+		intake: newIntake(),
+		parking: parking{
+			quit:      make(chan struct{}),
+			takenOver: make(chan struct{}),
+			done:      make(chan struct{}),
+		},
+		schedule: schedule{
+			wheel:    cfg.NewWheel(),
+			earliest: 1,
+			expected: never,
+			draining: draining{complete: true, stale: true, sleptAt: -1},
+		},
+		watchdog: watchdog{threshold: int64(cfg.SlowTask)},
+	}
+	c.watchdog.core = c
+	c.totals.lags.lookAt.Store(never)
 	return c
 }
 
 // now returns the nanoseconds since the timer's start, by the monotonic clock.
-func (c *Core) now() int64 { return int64(time.Since(c.start)) }
+func (s *setup) now() int64 { return s.clock.Now() }
 
 // deadline returns the deadline of a delay from now; forever if that is beyond
-// the clock's range.
-func (c *Core) deadline(delay time.Duration) int64 {
-	now := c.now()
+// the clock's range. It panics if the caller is in another synctest bubble than
+// the timer.
+func (s *setup) deadline(delay time.Duration) int64 {
+	now := s.now()
+	s.clock.Check(now)
 	return now + min(max(int64(delay), 0), forever-now)
 }
 
 // tickOf returns the first tick that has come no earlier than deadline.
 func (c *Core) tickOf(deadline int64) int64 { return (deadline-1)/c.tickDur + 1 }
 
-// reserve counts a new timeout against the limit.
-func (c *Core) reserve() error {
-	if c.phase.Load() == stopped {
-		return hwt.ErrStopped
+// onCancelled accounts for a timeout that Cancel ended, and makes the worker drop
+// it. was is the word that Cancel ended.
+func (c *Core) onCancelled(t *Timeout, was state) {
+	s := c.intake.of(t)
+	c.hold()
+	if was&queued != 0 { // in a queue already: when it is settled it is dropped
+		s.cancelled.Add(1)
+		c.attend(s, noDeadline)
+		return
 	}
-	for {
-		n := c.slots.Load()
-		if n >= c.limit {
-			c.rejected.Add(1)
-			return &hwt.PendingLimitError{Pending: n + 1, Max: c.limit}
-		}
-		// Not added and taken back: that would refuse others meanwhile.
-		if c.slots.CompareAndSwap(n, n+1) {
-			return nil
-		}
+	n := s.removed.Add(1)
+	if !s.changed.Push(t) {
+		c.notifyLate(t)
+		return
+	}
+	c.attend(s, noDeadline)
+	c.pace(s, n)
+}
+
+// resetSample is how many resets one that is counted stands for.
+const resetSample = 64
+
+// onReset counts a reset of t, for resetSample of them, if it is one of a sample: one
+// that is as good as random, since deadlines differ in their nanoseconds.
+func (c *Core) onReset(t *Timeout, deadline int64) {
+	if striping.Share(uint64(deadline)+numberOf(t), resetSample) == 0 {
+		c.intake.of(t).resets.Add(resetSample)
 	}
 }
 
-// release gives back what n timeouts took of the limit.
-func (c *Core) release(n int64) {
-	if c.limit > 0 {
-		c.slots.Add(-n)
+// onAdvanced makes the worker look at a timeout that was reset to an earlier
+// deadline. was is the word before.
+func (c *Core) onAdvanced(t *Timeout, was state, deadline int64) {
+	s := c.intake.of(t)
+	if was&queued != 0 { // in a queue already
+		c.attend(s, deadline)
+		return
 	}
-}
-
-// onCancelled accounts for the life of t, which Cancel ended when its word was
-// was, and sees to it that the worker lets go of t.
-func (c *Core) onCancelled(t *Timeout, was life) {
-	c.intake.of(t).cancelled.Add(1)
-	c.release(1)
-	if was&queued == 0 && !c.pushChanged(t) {
-		c.tellLast(t)
-	}
-}
-
-// pushQueued tells the worker to look at the word of t, in which the caller has
-// set queued.
-func (c *Core) pushQueued(t *Timeout) {
-	if !c.pushChanged(t) {
+	n := s.reset.Add(1)
+	if !s.changed.Push(t) {
 		c.unqueue(t)
+		return
 	}
-}
-
-// pushChanged tells the worker to look at the word of t. It returns false if
-// the timer is stopped.
-func (c *Core) pushChanged(t *Timeout) bool {
-	if !c.intake.of(t).changed.Push(t) {
-		return false
-	}
-	if c.phase.Load() != ticking {
-		c.rouse()
-	}
-	return true
+	c.attend(s, settleBy(atomic.LoadInt64(&t.state))) // others may rely on this push (L2)
+	c.pace(s, n)
 }
 
 // pending returns how many timeouts have not ended. Ends first: see S2.
@@ -218,19 +232,21 @@ func (c *Core) pending() int64 {
 	return accepted - cancelled - ends
 }
 
-func (c *Core) stats() hwt.Stats {
-	s := hwt.Stats{
-		Expired:     c.totals.expired.Load(),
-		Unprocessed: c.totals.unprocessed.Load(),
-		Rejected:    c.rejected.Load(),
-		SlowTasks:   c.totals.slow.Load(),
-		Ticks:       c.totals.ticks.Load(),
-		WakeUps:     c.totals.wakeUps.Load(),
-		LeftOver:    c.totals.leftOver.Load(),
-		MaxLag:      time.Duration(c.totals.maxLag.Load()),
+// addTo adds what this worker did to the timer's statistics.
+func (c *Core) addTo(s *hwt.Stats) {
+	s.Expired += c.totals.expired.Load()
+	s.Unprocessed += c.totals.unprocessed.Load()
+	s.SlowTasks += c.totals.slow.Load()
+	s.Ticks += c.totals.ticks.Load()
+	s.Wakeups += c.totals.wakeups.Load()
+	s.DeferredTicks += c.totals.deferredTicks.Load()
+	accepted, cancelled := c.intake.counts() // after the other ends, as in pending
+	s.Accepted += accepted
+	s.Cancelled += cancelled
+	s.Resets += c.intake.resets()
+	if now := c.now(); now >= 0 && !c.clock.Foreign() { // else it is no time of this timer
+		c.timing.addTo(s, now)
+		c.totals.lags.addTo(s, now, c.phase.Load() != stopped)
+		c.addIntake(s, now)
 	}
-	s.Accepted, s.Cancelled = c.intake.counts()
-	s.Pending = s.Accepted - s.Cancelled - s.Expired - s.Unprocessed
-	c.runner.AddTo(&s)
-	return s
 }

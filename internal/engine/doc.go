@@ -5,16 +5,32 @@
 //
 // # How a timeout travels
 //
-//	NewTimeout ──push──▶ intake ──settle──▶ wheel ──expire──▶ due ──fire──▶ task
-//	                      ▲  one stripe        │
-//	Cancel, Reset ────────┘  a processor       └─ removed once cancelled
+//	NewTimeout ──push──▶ intake ──drain──▶ wheel ──expire──▶ due ──fire──▶ task
+//	                      ▲  stripes          │
+//	Cancel, Reset ────────┘                   └─ removed if cancelled
 //
-// A caller only ever touches the timeout's own life word and one stripe of the
-// intake. Everything right of the intake belongs to whoever holds Core.mu: the
-// worker while it works on the wheel, never while it sleeps or runs users'
-// code, so that Stop can always take the wheel over.
+// A timer has one worker or several, each a [Core] with an intake, a wheel and a
+// goroutine of its own; the [Handle] spreads the timeouts over them. What follows
+// holds for each.
 //
-// The files, from the caller to the task: handle.go, timeout.go, life.go,
-// intake.go, core.go, worker.go, drain.go, settle.go, bucket.go, chunks.go,
-// fire.go, watch.go, stop.go; and lifetime.go for timers that nobody stops.
+// A caller usually writes only the timeout's state word and one stripe of the
+// intake. If the worker is late or the stripe is full, it takes Core.mu and settles
+// a batch (pace.go). Everything right of the intake belongs to the holder of
+// Core.mu: the worker while it works on the wheel, never while it sleeps or runs
+// users' code, so that Stop can always take the wheel over.
+//
+// # The files
+//
+// The way of a timeout, in its order: handle.go (NewTimeout), timeout.go (Cancel,
+// Reset), state.go (the word that decides what becomes of it), intake.go (the
+// queues), core.go and worker.go (the goroutine and its steps), drain.go and
+// settle.go (from the intake to the wheel, or out of it), wheel.go, bucket.go,
+// chunks.go and singles.go (where it waits), fire.go (what comes due, and the tasks),
+// stop.go and shutdown.go.
+//
+// Beside that way: batch.go (many at once), caller.go (who made it), all.go and
+// inspect.go (what waits), pace.go (callers that help), sleeper.go (how the worker
+// sleeps, and another takes over), held.go (the bound of cancelled ones),
+// watchdog.go and timing.go (slow tasks, lateness), cleanup.go (timers that are
+// never stopped), goroutine.go and options.go.
 package engine

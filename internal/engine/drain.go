@@ -5,81 +5,156 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/mpsc"
 )
 
-// drain takes what came through the intake to the wheel. It takes no more than
-// half of the worker's time: as long as it took, within reason (see maxRest), is
-// how long the ticks after it go without. So callers that push faster than the
-// worker settles cannot keep it from what is due, also where it trails and has
-// many ticks to make up for.
-func (c *Core) drain(now int64) {
-	if now < c.drainFrom {
-		c.quiet = false
+const (
+	// popAtLeast is how many timeouts of each kind a drain takes from the intake
+	// even if its time is over: the worker must get on with both.
+	popAtLeast = 4096
+
+	// maxHold is for how long a round keeps mu, which callers may wait for.
+	maxHold = time.Millisecond
+
+	// maxDrainPause is how much longer than a tick the intake is left alone at
+	// most. To drain takes a tick, and popAtLeast, which takes a millisecond or a
+	// few; what seems to have taken longer is a process that was stopped, or a
+	// machine that slept. What was scheduled since must not wait for that long
+	// once more.
+	maxDrainPause = 10 * time.Millisecond
+)
+
+// draining is what the worker remembers from one drain to the next. Guarded by
+// Core.mu.
+type draining struct {
+	turn     int   // how many drains there were, so that each stripe comes first in its turn
+	complete bool  // the latest one ended with an empty intake
+	resumeAt int64 // while the worker is behind, the intake is left alone until then
+	stale    bool  // since then the worker slept, or ran users' code
+	arrivals int64 // timeouts taken out of the intake since the worker fell asleep, until it fired
+	sleptAt  int64 // the tick in which it fell asleep
+	fired    bool  // it has run users' code since
+}
+
+// drainAtTick moves new and changed timeouts from the intake to the wheel, before
+// the current tick expires. While ticks remain to be made up, it uses at most half
+// of the worker's time: after a drain that took d, the intake is left alone until d
+// has passed. Without this limit, callers that push faster than the worker drains
+// could delay timeouts that are already due.
+func (c *Core) drainAtTick(now int64) {
+	d := &c.draining
+	if !d.complete {
+		c.totals.deferredTicks.Add(1)
+		c.assistFrom.Store(0) // the tick before was too short
+	}
+	if now/c.tickDur > c.tick && now < d.resumeAt {
+		d.complete = c.intake.empty()
 		return
 	}
-	c.quiet = true
-	c.transfer()
-	c.settleChanged()
+	c.drain((c.tick + 1) * c.tickDur)
 	end := c.now()
-	c.drainFrom = end + min(end-now, c.tickDur+int64(maxRest))
+	c.noteEmptied(end)
+	d.resumeAt = end + min(end-now, c.tickDur+int64(maxDrainPause))
 }
 
-// maxRest is how much longer than a tick the intake rests at most. To drain takes
-// a tick, and popAtLeast, which takes a millisecond or a few; what seems to have
-// taken longer is a process that was stopped, or a machine that slept. What was
-// scheduled since must not wait for that long once more.
-const maxRest = 10 * time.Millisecond
-
-// transfer moves new timeouts from the intake to the wheel, TransferCap at most.
-func (c *Core) transfer() {
-	room := TransferCap
-	c.popped, c.overtime = 0, false
-	n := len(c.intake.stripes)
-	for i := range n {
-		s := &c.intake.stripes[(i+int(c.totals.ticks.Load()))&(n-1)] // each comes first in its turn
-		if s.added.Empty() {
-			continue
-		}
-		c.quiet = false
-		s.added.Prune(isVoid)
-		for more := true; more && room > 0; {
-			var waiting int
-			waiting, more = c.settleSome(&s.added, room)
-			room -= waiting
-		}
+// drain settles what is in the intake: at most TransferCap new timeouts, and as
+// many changed ones, until the time given.
+func (c *Core) drain(until int64) {
+	d, stripes := &c.draining, c.intake.stripes
+	added := budget{room: TransferCap, until: until}
+	changed := added // a share of its own, or new timeouts could starve it
+	for i := range stripes {
+		c.settleAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)
 	}
-	if room == 0 || c.popped > popAtLeast {
-		c.countLeftOver()
+	for i := range stripes {
+		c.settleChanged(&stripes[(d.turn+i)&(len(stripes)-1)], &changed)
+	}
+	d.turn++
+	d.stale = false
+	d.complete = !added.spent && !changed.spent || c.intake.empty()
+}
+
+// noteEmptied records that the latest drain emptied the intake, if it did.
+func (c *Core) noteEmptied(now int64) {
+	if c.draining.complete {
+		c.emptied.Store(now)
 	}
 }
 
-// isVoid reports whether a new timeout ended before its transfer, and nobody
-// wants to be told.
-func isVoid(t *Timeout) bool {
-	return ended(atomic.LoadInt64(&t.life)) && !task.WantsCancelled(t.task)
+// budget is how much a drain may take from one kind of queue.
+type budget struct {
+	room   int   // timeouts that may still be moved; those that had ended do not count
+	until  int64 // when the time is over
+	popped int   // timeouts taken
+	spent  bool  // there is no room, or no time
 }
 
-// countLeftOver counts the tick if the cap, or its end, put off some transfers.
-func (c *Core) countLeftOver() {
-	for i := range c.intake.stripes {
-		if !c.intake.stripes[i].added.Empty() {
-			c.totals.leftOver.Add(1)
+// allows reports whether one more timeout may be taken.
+func (b *budget) allows(c *Core) bool {
+	if b.popped++; b.popped%1024 == 0 && b.popped > popAtLeast && c.now() >= b.until {
+		b.spent = true
+	}
+	return !b.spent
+}
+
+// settleAdded settles the new timeouts of s. Those that have ended meanwhile are
+// dropped first, all at once.
+func (c *Core) settleAdded(s *stripe, b *budget) {
+	if s.added.Empty() {
+		return
+	}
+	dead := 0
+	s.added.DeleteFunc(func(t *Timeout) bool {
+		if !isDead(t) {
+			return false
+		}
+		dead++
+		return true
+	})
+	c.took(s, dead)
+	c.dropped(int64(dead))
+	c.settleQueue(s, &s.added, b)
+}
+
+// settleChanged settles the timeouts of s that were cancelled, or reset to
+// earlier, after they were transferred.
+func (c *Core) settleChanged(s *stripe, b *budget) { c.settleQueue(s, &s.changed, b) }
+
+// took counts n timeouts that left a queue of s.
+func (c *Core) took(s *stripe, n int) {
+	s.drained.Store(s.drained.Load() + int64(n))
+	if !c.draining.fired {
+		c.draining.arrivals += int64(n)
+	}
+}
+
+// isDead reports whether a new timeout ended before its transfer, and its task
+// wants no notice of it.
+func isDead(t *Timeout) bool {
+	return ended(atomic.LoadInt64(&t.state)) && !task.WantsCancelled(t.task)
+}
+
+// settleQueue settles what is in q, a queue of s, as far as b allows.
+func (c *Core) settleQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
+	for !b.spent {
+		batch := c.batch[:0]
+		for len(batch) < min(b.room, batchLen) && b.allows(c) {
+			t := q.Pop()
+			if t == nil {
+				break
+			}
+			if q == &s.added {
+				t.marks = c.walks.seen // (A1)
+			}
+			batch = append(batch, c.moveOf(t, dequeue(&t.state)))
+		}
+		if len(batch) == 0 {
 			return
 		}
-	}
-}
-
-// settleChanged acts on the timeouts that were cancelled, or reset to earlier,
-// since they were transferred.
-func (c *Core) settleChanged() {
-	c.popped, c.overtime = 0, false // a share of its own, or new timeouts could starve it
-	for i := range c.intake.stripes {
-		s := &c.intake.stripes[i]
-		for more := true; more; {
-			_, more = c.settleSome(&s.changed, batchLen)
-			if more {
-				c.quiet = false
-			}
+		c.took(s, len(batch))
+		b.room -= c.settleBatch(batch)
+		if b.room == 0 {
+			b.spent = true
 		}
 	}
 }

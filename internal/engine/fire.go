@@ -8,35 +8,67 @@ import (
 	"github.com/hashedwheel/hwt/internal/prefetch"
 )
 
-// maxKept bounds the room that told and due keep from one tick to the next.
-const maxKept = 1 << 14
+// maxSpareCap bounds the room that notices and due keep from one tick to the next.
+const maxSpareCap = 1 << 14
 
-// beginFiring hands told and due over to fire. Guarded by mu.
+// inDue is the place of the timeouts in due.
+var inDue = place{entry: 1}
+
+// expire gathers in due what comes due at this tick. What was reset to later
+// since it was added, or added early by the wheel, is added again.
+func (c *Core) expire() {
+	c.due = c.wheel.Expire(c.due)
+	now := c.tick * c.tickDur
+	kept := c.due[:0]
+	for i, t := range c.due {
+		c.prefetchTimeout(i + prefetchAhead)
+		t.put(place{})
+		switch w := atomic.LoadInt64(&t.state); {
+		case ended(w): // cancelled, and in a queue to be settled
+		case deadlineOf(w) > now:
+			c.settle(c.moveOf(t, w))
+		default:
+			t.put(inDue)
+			c.walks.moved(t)
+			kept = append(kept, t)
+		}
+	}
+	clear(c.due[len(kept):])
+	c.due = kept
+}
+
+// beginFiring hands the notices and due over to fire. Guarded by mu.
 func (c *Core) beginFiring() {
-	if len(c.told)+len(c.due) == 0 {
+	c.notices, c.nextNotices = c.nextNotices, c.notices
+	if len(c.notices)+len(c.due) == 0 {
 		return
 	}
-	c.firing = true
+	c.running = true
+	c.draining.fired, c.draining.stale = true, true
 	c.position.Store(0)
-	c.beginWatch()
+	c.watchdog.begin()
 }
 
 // fire runs the users' code of this tick, if there is any. A task that ends the
 // goroutine is not run again: the next worker calls fire anew and goes on
 // behind it.
 func (c *Core) fire() {
-	if !c.firing {
+	if !c.running {
 		return
 	}
-	for i := int(c.position.Load()); i < len(c.told)+len(c.due); i++ {
+	for i := int(c.position.Load()); i < len(c.notices)+len(c.due); i++ {
+		c.beginTask(i)
 		c.position.Store(int64(i + 1))
-		if i < len(c.told) {
-			c.runner.Cancelled(c.told[i], c.told[i].task)
+		if i < len(c.notices) {
+			c.totals.noticed.Add(1)
+			c.dropped(1) // first, since the notice may end the goroutine
+			c.runner.Cancelled(c.notices[i], c.notices[i].task)
 		} else {
-			c.prefetchTask(i - len(c.told) + prefetchAhead)
-			c.run(c.due[i-len(c.told)])
+			c.prefetchTask(i - len(c.notices) + prefetchAhead)
+			c.expireAndRun(c.due[i-len(c.notices)])
 		}
 	}
+	c.endTiming()
 	c.endFiring()
 }
 
@@ -46,7 +78,7 @@ func (c *Core) fire() {
 const prefetchAhead = 8
 
 // prefetchTimeout asks for the memory of the timeout at i of due: what expire
-// looks at, and the line behind it, in which there may be what run does.
+// looks at, and the line behind it, in which there may be what it takes to run.
 func (c *Core) prefetchTimeout(i int) {
 	if i < len(c.due) {
 		prefetch.Lines(unsafe.Pointer(c.due[i]))
@@ -65,57 +97,56 @@ func dataOf(task hwt.TimerTask) unsafe.Pointer {
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(&task))[1]
 }
 
-// run ends the life of t and runs its task, unless Cancel, Reset or Stop came
-// first.
-func (c *Core) run(t *Timeout) {
-	w, ok := expire(&t.life, c.tick*c.tickDur)
+// expireAndRun expires t and runs its task, unless Cancel, Reset or Stop came first.
+func (c *Core) expireAndRun(t *Timeout) {
+	w, ok := expire(&t.state, c.tick*c.tickDur)
 	if ok {
 		c.totals.expired.Add(1)
-		c.release(1)
+		c.timing.noteLate(deadlineOf(w))
+		c.limit.Give(1)
 		c.runner.Run(t, t.task)
 		return
 	}
 	if !ended(w) {
-		c.spared = true // reset since it came due
+		c.hasReset = true // reset since it came due
 	}
 }
 
-// endFiring lets go of what was fired. What was reset since it came due goes
+// endFiring forgets what was fired. What was reset since it came due goes
 // back to the wheel in the same step, so that at no moment it is neither in due
 // nor in the wheel, where Stop looks for it.
 func (c *Core) endFiring() {
 	c.mu.Lock()
-	c.firing = false
-	slow := c.endWatch()
-	c.told = emptied(c.told)
+	c.running = false
+	c.watchdog.end()
+	c.notices = emptied(c.notices)
 	switch {
 	case c.wheel == nil: // Stop went through due already
 		c.due = nil
 	case c.phase.Load() != stopped:
-		c.refile()
+		c.reinsert()
 		c.due = emptied(c.due)
 	} // else Stop is about to go through due
 	c.mu.Unlock()
-	slow.report(c)
 }
 
-// refile adds to the wheel what is left pending in due. The current tick is
+// reinsert adds to the wheel what is left pending in due. The current tick is
 // over, so that the next one is the earliest.
-func (c *Core) refile() {
-	if !c.spared {
+func (c *Core) reinsert() {
+	if !c.hasReset {
 		return
 	}
-	c.spared = false
+	c.hasReset = false
 	for _, t := range c.due {
-		if w := atomic.LoadInt64(&t.life); !ended(w) {
-			c.wheel.Add(t, max(c.tickOf(deadlineOf(w)), c.tick+1))
+		if w := atomic.LoadInt64(&t.state); !ended(w) {
+			t.put(place{})
+			c.wheel.Add(t, c.moveOf(t, w).tick)
 		}
 	}
-	c.nextDue = c.wheel.Next()
 }
 
 func emptied(list []*Timeout) []*Timeout {
-	if cap(list) > maxKept {
+	if cap(list) > maxSpareCap {
 		return nil
 	}
 	clear(list)

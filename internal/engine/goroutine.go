@@ -6,13 +6,31 @@ import (
 	"strconv"
 )
 
-// goroutine returns the number of the calling goroutine, and whether it is in a
-// synctest bubble. The runtime shows both only in stack traces, so this takes a
-// microsecond: for New, the worker's start and Stop alone.
-func goroutine() (id int64, bubbled bool) {
-	buf := make([]byte, 128)
-	line, _, _ := bytes.Cut(buf[:runtime.Stack(buf, false)], []byte("\n"))
-	number, state, _ := bytes.Cut(bytes.TrimPrefix(line, []byte("goroutine ")), []byte(" "))
-	id, _ = strconv.ParseInt(string(number), 10, 64)
-	return id, bytes.Contains(state, []byte("synctest bubble"))
+// runWorker is what a worker goroutine runs. Package hwt documents its name for leak
+// checkers, so it must stay.
+//
+//go:noinline
+func runWorker(c *Core, s *sleeper) { c.work(s) }
+
+// goroutineID returns the number of the calling goroutine, or 0 if it cannot be
+// found out. The runtime shows it only in stack traces, so this is for the
+// worker's start and for Stop alone.
+func goroutineID() int64 {
+	buf := make([]byte, 64)
+	return parseGoroutineID(buf[:runtime.Stack(buf, false)])
+}
+
+// parseGoroutineID returns the number in the first line of a stack trace, which
+// begins "goroutine 7 [", or 0 if it is of another form.
+func parseGoroutineID(trace []byte) int64 {
+	rest, ok := bytes.CutPrefix(trace, []byte("goroutine "))
+	if !ok {
+		return 0
+	}
+	number, _, _ := bytes.Cut(rest, []byte(" ["))
+	id, err := strconv.ParseInt(string(number), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
 }

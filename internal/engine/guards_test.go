@@ -19,7 +19,7 @@ import (
 // Tests of the ground rules that no user sees broken before it is too late: each
 // holds the moment still at which a rule counts, or lets goroutines meet there.
 
-// guardedWheel sees to it that the wheel is used by the holder of mu (W4).
+// guardedWheel checks that the wheel is used by the holder of mu (W4).
 type guardedWheel struct {
 	*flatWheel
 	mu *sync.Mutex
@@ -33,10 +33,10 @@ func (w guardedWheel) check() {
 	w.fault(!free, "used without mu")
 }
 
-func (w guardedWheel) MoveTo(tick int64)             { w.check(); w.flatWheel.MoveTo(tick) }
-func (w guardedWheel) Add(t *Timeout, tick int64)    { w.check(); w.flatWheel.Add(t, tick) }
-func (w guardedWheel) Next() int64                   { w.check(); return w.flatWheel.Next() }
-func (w guardedWheel) All(yield func(*Timeout) bool) { w.check(); w.flatWheel.All(yield) }
+func (w guardedWheel) MoveTo(tick int64)          { w.check(); w.flatWheel.MoveTo(tick) }
+func (w guardedWheel) Add(t *Timeout, tick int64) { w.check(); w.flatWheel.Add(t, tick) }
+func (w guardedWheel) Next() int64                { w.check(); return w.flatWheel.Next() }
+func (w guardedWheel) Held() *Buckets             { w.check(); return w.flatWheel.Held() }
 
 func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
@@ -53,8 +53,8 @@ func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
 	})
 }
 
-// Between the worker's look at the word and its filing: it must be told again.
-func TestResetWhileTheWorkerFilesIsHeard(t *testing.T) {
+// Between the worker's look at the word and its Add: the Reset must push again.
+func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
@@ -63,39 +63,33 @@ func TestResetWhileTheWorkerFilesIsHeard(t *testing.T) {
 			assert.True(t, timeout.Reset(0))
 		}
 		time.Sleep(tick)
-		require.True(t, e.core.prepare(e.core.now()))
+		require.Equal(t, goOn, e.step())
 		time.Sleep(tick)
-		require.True(t, e.core.prepare(e.core.now()))
+		require.Equal(t, goOn, e.step())
 		assert.Equal(t, []*Timeout{timeout}, e.core.due)
 		e.core.fire()
 	})
 }
 
-// The worker says that it sleeps, and a caller rouses it before it has looked at
-// the intake once more: the caller's token is the worker's to take (W3).
-func TestTokenOfACallerMetOnTheWayToSleepIsTaken(t *testing.T) {
-	e := newIdleTimer(t)
-	c := e.core
-	c.sleeper = time.NewTimer(forever)
-	c.quiet, c.nextDue = true, 1<<40
-	c.mu.Lock() // the worker comes no further than to its second look
-	awake := make(chan bool)
-	go func() { awake <- c.sleep() }()
-	for c.phase.Load() != asleep {
-		runtime.Gosched()
-	}
-	e.after(t, time.Hour, nothing)
-	c.mu.Unlock()
-	assert.True(t, <-awake)
-	assert.Empty(t, c.wake)
-	assert.Equal(t, ticking, c.phase.Load())
+// The timeout is in a queue by its link: one more push would tear that apart.
+func TestResetOfAQueuedTimeoutDoesNotPushIt(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
+		e := newIdleTimer(t)
+		timeouts := []*Timeout{e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)}
+		require.True(t, timeouts[1].Reset(time.Minute))
+		e.settle(t)
+		for _, timeout := range timeouts {
+			assert.Contains(t, e.wheel.added, timeout)
+		}
+		assert.Zero(t, e.backlog())
+	})
 }
 
 func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		_, first := e.core.shut() // a Stop that gets no further for now
-		require.True(t, first)
+		e.shut() // a Stop that gets no further for now
 		var back atomic.Bool
 		go func() {
 			e.Stop()
@@ -103,26 +97,26 @@ func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
 		}()
 		synctest.Wait()
 		assert.False(t, back.Load())
-		e.core.takeAll()
-		close(e.core.taken)
+		e.core.takeAll(nil)
+		close(e.core.takenOver)
 		synctest.Wait()
 		assert.True(t, back.Load())
 	})
 }
 
-func TestWorkerTellsTheLastOnlyAfterStopTookAll(t *testing.T) {
+func TestLateNoticesAreTakenOnlyAfterStopTookAll(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		e.core.shut()
+		e.shut()
 		var back atomic.Bool
 		go func() {
-			e.core.takeLast()
+			e.core.takeLateNotices()
 			back.Store(true)
 		}()
 		synctest.Wait()
 		assert.False(t, back.Load())
-		e.core.takeAll()
-		close(e.core.taken)
+		e.core.takeAll(nil)
+		close(e.core.takenOver)
 		synctest.Wait()
 		assert.True(t, back.Load())
 	})
@@ -134,7 +128,7 @@ func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
 		e := newTimer(t, watched, func(c *Config) { c.StopWait = 0 })
 		e.after(t, tick, func() {
 			e.Stop()
-			time.Sleep(2 * threshold) // found slow at its end, by its place in due
+			time.Sleep(2 * threshold) // found slow by its place in due
 		})
 		pass(5 * threshold)
 		assert.EqualValues(t, 1, e.Stats().SlowTasks)
@@ -143,33 +137,20 @@ func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
 }
 
 // A Reset to later, which the worker meets, and one to a time that has passed.
-func TestWhatIsRefiledComesAtTheNextTickAtTheEarliest(t *testing.T) {
+func TestWhatIsReinsertedComesAtTheNextTickAtTheEarliest(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, tick, nothing)
 		e.due(t)
 		require.True(t, timeout.Reset(time.Hour))
-		e.core.run(timeout)
+		e.core.expireAndRun(timeout)
 		require.True(t, timeout.Reset(0))
 		e.core.endFiring()
-		assert.Equal(t, e.core.tick+1, e.wheel.filed[timeout].tick)
+		assert.Equal(t, e.core.tick+1, e.wheel.added[timeout].tick)
 		time.Sleep(tick)
-		require.True(t, e.core.prepare(e.core.now()))
+		require.Equal(t, goOn, e.step())
 		e.core.fire()
 		assert.True(t, timeout.IsExpired())
-	})
-}
-
-func TestTrailingWorkerSettlesSomeAllTheSame(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
-		e := newIdleTimer(t)
-		for range 2 * popAtLeast {
-			e.after(t, time.Hour, nothing)
-		}
-		time.Sleep(tick)
-		e.core.tick = 0 // its time is over already
-		e.core.transfer()
-		assert.GreaterOrEqual(t, e.wheel.adds, popAtLeast)
 	})
 }
 
@@ -177,12 +158,13 @@ func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
-		time.Sleep(tick)
-		require.True(t, e.core.prepare(e.core.now()))
+		e.settle(t)
+		e.core.phase.Store(ticking)
+		e.flood(t, 4*popAtLeast) // takes all of the time
 		require.True(t, timeout.Cancel())
-		e.core.popped, e.core.overtime = 10*popAtLeast, true // transfer took all of the time
-		e.core.settleChanged()
-		assert.Empty(t, e.wheel.filed)
+		e.core.drain(0)
+		assert.NotContains(t, e.wheel.added, timeout)
+		assert.False(t, e.core.draining.complete)
 	})
 }
 
@@ -194,10 +176,10 @@ func TestEveryStripeCounts(t *testing.T) {
 	for i := range in.stripes {
 		require.True(t, in.empty())
 		s := &in.stripes[i]
-		require.True(t, s.added.Push(&Timeout{life: newLife(forever), handle: &e.Handle}))
+		require.True(t, s.added.Push(&Timeout{state: newState(forever), worker: &e.workers[0]}))
 		assert.False(t, in.empty(), "stripe %d", i)
 		require.NotNil(t, s.added.Pop())
-		require.True(t, s.changed.Push(&Timeout{life: newLife(forever), handle: &e.Handle}))
+		require.True(t, s.changed.Push(&Timeout{state: newState(forever), worker: &e.workers[0]}))
 		assert.False(t, in.empty(), "stripe %d", i)
 		require.NotNil(t, s.changed.Pop())
 	}
@@ -224,7 +206,17 @@ func together(n, rounds int, f func(i, round int)) {
 	all.Wait()
 }
 
-// Real: only cores that run at the same time come between two steps. A second
+// Both callers found the timer unstarted, and come one after the other.
+func TestASecondCallerThatFoundNoWorkerStartsNone(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.core.wakeWorker()
+		e.core.wakeWorker()
+		assert.EqualValues(t, 1, e.core.workers.Load())
+	})
+}
+
+// Real: only processors that run at the same time come between two steps. A second
 // worker would close done once more, and a second Stop quit.
 func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
 	const n = 2000
@@ -232,18 +224,13 @@ func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
 	for i := range handles {
 		handles[i] = newHandle(t)
 	}
-	together(2, n, func(_, round int) { handles[round].core.rouse() })
-	var firsts atomic.Int64
-	together(2, n, func(_, round int) {
-		if _, first := handles[round].core.shut(); first {
-			firsts.Add(1)
-		}
-	})
-	assert.EqualValues(t, n, firsts.Load())
+	together(2, n, func(_, round int) { handles[round].workers[0].core.wakeWorker() })
 	for _, h := range handles {
-		h.core.takeAll()
-		close(h.core.taken)
-		<-h.core.done
+		require.EqualValues(t, 1, h.workers[0].core.workers.Load())
+	}
+	together(2, n, func(_, round int) { handles[round].Stop() })
+	for _, h := range handles {
+		<-h.workers[0].core.done
 	}
 	runtime.KeepAlive(&handles) // a timer that was collected would have been stopped
 }
@@ -252,7 +239,7 @@ func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
 func newHandle(t *testing.T) *Handle {
 	t.Helper()
 	h := new(Handle)
-	h.Init(nil, Config{Tick: tick, Wheel: &flatWheel{filed: map[*Timeout]filing{}}, Runner: &task.Runner{
+	h.Init(nil, Config{Tick: tick, Workers: 1, NewWheel: newFlatWheel, Runner: &task.Runner{
 		Logger: slog.New(slog.DiscardHandler),
 	}})
 	return h
@@ -281,10 +268,10 @@ func TestPendingIsNeverNegative(t *testing.T) {
 // Real: of many ends of one life one wins, whatever Resets come between.
 func TestOfRacingEndsOneWins(t *testing.T) {
 	const n = 20_000
-	var words [n]life
+	var words [n]state
 	var wins [n]atomic.Int64
 	for i := range words {
-		words[i] = newLife(1)
+		words[i] = newState(1)
 	}
 	together(2, n, func(i, round int) {
 		w, ok := &words[round], false

@@ -2,55 +2,91 @@ package engine
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/internal/task"
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// Handle is the timer as its users hold it. An engine's Timer embeds one by
-// value and passes its own methods on.
+// Handle is the users' side of a timer. An engine's Timer holds one by value and
+// forwards its methods to it.
 type Handle struct {
-	core    *Core           // Immutable after Init.
-	outer   hwt.Timer       // the engine's Timer that this is part of. Immutable after Init.
-	tracker *leak.Tracker   // of outer, nil if it is not tracked. Immutable after Init.
-	cleanup runtime.Cleanup // abandons core. Immutable after Init.
+	workers  []worker        // Immutable after Init.
+	outer    hwt.Timer       // the engine's Timer that this is part of. Immutable after Init.
+	tracker  *leak.Tracker   // of outer, nil if it is not tracked. Immutable after Init.
+	cleanup  runtime.Cleanup // abandons the cores. Immutable after Init.
+	stopping atomic.Bool     // Stop was called. Atomic: set by the first Stop.
+	closed   atomic.Bool     // all intakes are closed. Atomic: set by close.
 }
 
-// Init makes h ready to be the insides of outer. Once nobody refers to outer any
-// more its worker ends.
+// worker is one of a timer's workers, as the timeouts that belong to it know it.
+// It is apart from the core, which must not refer to the handle.
+type worker struct {
+	core   *Core
+	handle *Handle
+}
+
+// Init makes h the inside of outer. Once outer is garbage, its workers end.
 func (h *Handle) Init(outer hwt.Timer, cfg Config) {
-	h.core, h.outer, h.tracker = newCore(cfg), outer, cfg.Tracker
+	h.workers, h.outer, h.tracker = make([]worker, cfg.Workers), outer, cfg.Tracker
+	cores, setup := make([]*Core, cfg.Workers), newSetup(cfg)
+	for i := range cores {
+		cores[i] = newCore(setup, cfg)
+		h.workers[i] = worker{cores[i], h}
+	}
+	cfg.Runner.Given = func() int64 { return given(cores) }
 	countInstance(cfg.Runner.Warn)
-	h.cleanup = runtime.AddCleanup(h, (*Core).abandon, h.core)
+	h.cleanup = runtime.AddCleanup(h, abandon, cores)
+}
+
+// setup returns what the timer was made with.
+func (h *Handle) setup() *setup { return &h.workers[0].core.setup }
+
+// workerOf returns the worker for a new timeout. It is a function of the timeout's
+// address, so that timeouts are spread evenly, whichever processor makes them, and
+// callers share no counter.
+func (h *Handle) workerOf(t *Timeout) *worker {
+	if n := len(h.workers); n > 1 {
+		return &h.workers[striping.Share(numberOf(t), n)]
+	}
+	return &h.workers[0]
 }
 
 // NewTimeout implements hwt.Timer.
-func (h *Handle) NewTimeout(what hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-	if task.IsNil(what) {
+func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	if task.IsNil(tt) {
 		return nil, hwt.ErrNilTask
 	}
 	if h.tracker.Detailed() {
 		h.tracker.Record("NewTimeout")
 	}
-	c := h.core
-	if c.limit > 0 {
-		if err := c.reserve(); err != nil {
+	setup := h.setup()
+	deadline := setup.deadline(delay) // before anything is counted, because it may panic
+	if setup.limit.Max() > 0 {
+		if err := h.reserve(1); err != nil {
 			return nil, err
 		}
 	}
-	t := &Timeout{life: newLife(c.deadline(delay)), handle: h, task: what}
+	return h.schedule(setup.newTimeout(deadline, tt, setup.caller()), deadline)
+}
+
+// schedule pushes t to the worker for it.
+func (h *Handle) schedule(t *Timeout, deadline int64) (hwt.Timeout, error) {
+	t.worker = h.workerOf(t)
+	c := t.worker.core
 	s := c.intake.of(t)
-	s.accepted.Add(1)
+	n := s.accepted.Add(1)
 	if !s.added.Push(t) {
 		s.accepted.Add(-1)
-		c.release(1)
+		c.limit.Give(1)
+		h.close()
 		return nil, hwt.ErrStopped
 	}
-	if c.phase.Load() != ticking {
-		c.rouse()
-	}
+	c.attend(s, deadline)
+	c.pace(s, n)
 	return t, nil
 }
 
@@ -59,26 +95,50 @@ func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return h.NewTimeout(task.Func(f), delay)
 }
 
-// Start starts the worker if it has not started.
+// Start starts the workers that have not started.
 func (h *Handle) Start() {
-	if h.core.phase.Load() == unstarted {
-		h.core.rouse()
+	setup := h.setup()
+	setup.clock.Check(setup.now())
+	for i := range h.workers {
+		if c := h.workers[i].core; c.phase.Load() == unstarted {
+			c.wakeWorker()
+		}
 	}
-	// Nothing pending holds h, as in NewTimeout: abandon must not find the timer
-	// unstarted, and leave alone the worker that rouse then starts.
+	// There is no pending timeout that keeps h alive, as in NewTimeout. Otherwise
+	// abandon could find a worker unstarted, and leave behind the goroutine that
+	// wakeWorker starts.
 	runtime.KeepAlive(h)
 }
 
 // Stop implements hwt.Timer.
 func (h *Handle) Stop() []hwt.Timeout {
-	unprocessed := h.core.stop()
-	h.cleanup.Stop() // it holds the core, and so all that the user's code there refers to
+	defer h.release()
+	return h.stop()
+}
+
+// release ends what was to happen to a timer that is collected without Stop.
+func (h *Handle) release() {
+	h.cleanup.Stop() // it keeps the cores alive, and all that the user's code there refers to
 	h.tracker.CloseFor(h)
-	return unprocessed
 }
 
 // Pending returns how many timeouts have not ended.
-func (h *Handle) Pending() int64 { return h.core.pending() }
+func (h *Handle) Pending() (n int64) {
+	for i := range h.workers {
+		n += h.workers[i].core.pending()
+	}
+	return n
+}
 
 // Stats returns a snapshot.
-func (h *Handle) Stats() hwt.Stats { return h.core.stats() }
+func (h *Handle) Stats() hwt.Stats {
+	var s hwt.Stats
+	for i := range h.workers {
+		h.workers[i].core.addTo(&s)
+	}
+	s.Pending = s.Accepted - s.Cancelled - s.Expired - s.Unprocessed
+	setup := h.setup()
+	s.Rejected = setup.limit.Rejected()
+	setup.runner.AddTo(&s)
+	return s
+}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"log/slog"
@@ -26,7 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // flatWheel is the simplest Wheel there may be, which also holds the core to
 // the rules that Wheel states.
 type flatWheel struct {
-	filed  map[*Timeout]filing
+	added  map[*Timeout]addition
+	held   Buckets // the same timeouts
 	adds   int
 	tick   int64
 	moves  []int64
@@ -34,7 +34,9 @@ type flatWheel struct {
 	onAdd  func() // called within Add, if not nil
 }
 
-type filing struct {
+func newFlatWheel() Wheel { return &flatWheel{added: map[*Timeout]addition{}} }
+
+type addition struct {
 	tick int64
 	turn int
 }
@@ -53,55 +55,53 @@ func (w *flatWheel) MoveTo(tick int64) {
 }
 
 func (w *flatWheel) Add(t *Timeout, tick int64) {
-	_, twice := w.filed[t]
-	w.fault(!twice && t.place == place{}, "added twice")
+	_, twice := w.added[t]
+	w.fault(!twice && t.place() == place{}, "added twice")
 	w.fault(tick >= w.tick, "added for %d at %d", tick, w.tick)
 	w.adds++
 	if w.onAdd != nil {
 		w.onAdd()
 	}
-	w.filed[t] = filing{tick, w.adds}
-	t.place = place{chunk: 1}
+	w.added[t] = addition{tick, w.adds}
+	if w.adds == 1 {
+		w.held.Grow(1)
+	}
+	w.held.Add(0, t, 0)
 }
 
 func (w *flatWheel) Remove(t *Timeout) {
-	_, in := w.filed[t]
+	_, in := w.added[t]
 	w.fault(in, "removed what is not there")
-	delete(w.filed, t)
-	t.place = place{}
+	delete(w.added, t)
+	w.held.Remove(t)
 }
 
-func (w *flatWheel) Prefetch([]Move) {}
+func (w *flatWheel) Bucket(int64) (uint32, bool) { return 0, w.adds > 0 }
 
 func (w *flatWheel) Expire(due []*Timeout) []*Timeout {
 	var now []*Timeout
-	for t, at := range w.filed {
+	for t, at := range w.added {
 		if at.tick <= w.tick {
 			now = append(now, t)
 		}
 	}
-	slices.SortFunc(now, func(a, b *Timeout) int { return cmp.Compare(w.filed[a].turn, w.filed[b].turn) })
-	for _, t := range now {
-		delete(w.filed, t)
+	slices.SortFunc(now, func(a, b *Timeout) int { return cmp.Compare(w.added[a].turn, w.added[b].turn) })
+	for _, t := range slices.Backward(now) { // as the wheels do, so that none moves into a hole
+		delete(w.added, t)
+		w.held.Remove(t)
 	}
 	return append(due, now...)
 }
 
 func (w *flatWheel) Next() int64 {
 	next := int64(math.MaxInt64)
-	for _, at := range w.filed {
+	for _, at := range w.added {
 		next = min(next, at.tick)
 	}
 	return next
 }
 
-func (w *flatWheel) All(yield func(*Timeout) bool) {
-	for t := range w.filed {
-		if !yield(t) {
-			return
-		}
-	}
-}
+func (w *flatWheel) Held() *Buckets { return &w.held }
 
 // tick is that of the tests.
 const tick = 10 * time.Millisecond
@@ -109,15 +109,16 @@ const tick = 10 * time.Millisecond
 // timer is the least that an engine has to add to a Handle.
 type timer struct {
 	Handle
+	core  *Core // of its only worker
 	wheel *flatWheel
-	log   lockedBuffer
+	log   timertest.Buffer
 	errs  []error
 }
 
 // newTimer makes a timer whose wheel is checked when the test is over.
 func newTimer(t *testing.T, change ...func(*Config)) *timer {
-	e := &timer{wheel: &flatWheel{filed: map[*Timeout]filing{}}}
-	cfg := Config{Tick: tick, StopWait: 5 * time.Second, Wheel: e.wheel, Runner: &task.Runner{
+	e := &timer{wheel: &flatWheel{added: map[*Timeout]addition{}}}
+	cfg := Config{Tick: tick, StopWait: 5 * time.Second, Workers: 1, NewWheel: func() Wheel { return e.wheel }, Runner: &task.Runner{
 		Name:    "test",
 		Logger:  slog.New(slog.NewTextHandler(&e.log, nil)),
 		OnError: func(_ hwt.Timeout, err error) { e.errs = append(e.errs, err) },
@@ -126,6 +127,7 @@ func newTimer(t *testing.T, change ...func(*Config)) *timer {
 		f(&cfg)
 	}
 	e.Init(e, cfg)
+	e.core = e.workers[0].core
 	t.Cleanup(func() {
 		e.Stop()
 		assert.Empty(t, e.wheel.faults)
@@ -137,8 +139,45 @@ func newTimer(t *testing.T, change ...func(*Config)) *timer {
 // test can be the worker.
 func newIdleTimer(t *testing.T, change ...func(*Config)) *timer {
 	e := newTimer(t, append(change, func(c *Config) { c.StopWait = 0 })...)
+	e.core.sleeper.Store(newSleeper(e.core))
 	e.core.phase.Store(ticking)
 	return e
+}
+
+// shut begins a Stop that gets no further.
+func (e *timer) shut() {
+	e.stopping.Store(true)
+	live.Add(-1)
+	e.core.shut()
+	e.close()
+}
+
+// step takes a step of the worker that the test is.
+func (e *timer) step() then { return e.core.step(e.core.sleeper.Load()) }
+
+// settle takes steps until the worker would sleep.
+func (e *timer) settle(t *testing.T) then {
+	t.Helper()
+	for range 1000 {
+		if then := e.step(); then != goOn {
+			return then
+		}
+		e.core.fire()
+	}
+	t.Fatal("the worker never sleeps")
+	return quit
+}
+
+// flood pushes n timeouts, due in an hour, of which no caller takes notice: it
+// neither helps nor wakes the worker.
+func (e *timer) flood(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		timeout := &Timeout{state: newState(e.core.deadline(time.Hour)), worker: &e.workers[0], task: hwt.TaskFunc(nil)}
+		s := e.core.intake.of(timeout)
+		s.accepted.Add(1)
+		require.True(t, s.added.Push(timeout))
+	}
 }
 
 // after is AfterFunc where it must succeed.
@@ -178,50 +217,31 @@ func (e *timer) balanced(t *testing.T) hwt.Stats {
 
 func nothing() {}
 
-// teller is a task that counts what it is told.
-type teller struct {
-	mu        sync.Mutex
-	ran, told int
-	then      func()
+// noticeTask is a task that counts its runs and its notices of a Cancel.
+type noticeTask struct {
+	mu           sync.Mutex
+	ran, noticed int
+	then         func()
 }
 
-func (c *teller) Run(hwt.Timeout) error {
+func (c *noticeTask) Run(hwt.Timeout) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ran++
 	return nil
 }
 
-func (c *teller) Cancelled(hwt.Timeout) {
+func (c *noticeTask) Cancelled(hwt.Timeout) {
 	c.mu.Lock()
-	c.told++
+	c.noticed++
 	c.mu.Unlock()
 	if c.then != nil {
 		c.then()
 	}
 }
 
-func (c *teller) counts() [2]int {
+func (c *noticeTask) counts() [2]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return [2]int{c.ran, c.told}
-}
-
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// take returns what was written since the last time.
-func (b *lockedBuffer) take() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.buf.Reset()
-	return b.buf.String()
+	return [2]int{c.ran, c.noticed}
 }

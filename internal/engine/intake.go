@@ -2,18 +2,17 @@ package engine
 
 import (
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
-	"math/bits"
-	"sync/atomic"
-
+	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
 // Ground rules
 //
-// The intake is striped, so that callers on different processors do not fight
-// over one queue head and one counter. Which stripe a timeout uses is a
+// The intake is striped, so that callers on different processors do not contend
+// for one queue head and one counter. Which stripe a timeout uses is a
 // function of its address: the allocator hands each processor a span of memory
 // of its own, so that the timeouts one processor makes fall on one stripe for a
 // span's length, and those of two processors on two, most of the time. Finding
@@ -24,37 +23,55 @@ import (
 //	S2. accepted is counted before the push, and taken back if it fails; the
 //	    ends are counted after it. A reader that sums the ends first never sees
 //	    more ends than accepted timeouts.
-//	S3. All stripes are closed before Stop drains any. A push either precedes
-//	    its stripe's closing and is drained, or fails.
+//	S3. All stripes of all workers are closed before Stop drains any, and before a
+//	    push that failed is reported. A push either precedes its stripe's closing
+//	    and is drained, or fails; after one that failed, all do.
+//	S4. A timeout may be in the queue added of another stripe than its own, if it
+//	    came in a batch. Callers do not know its handle before the batch has woken
+//	    the worker, and the worker does not sleep again before it took the batch. So
+//	    a caller that finds the worker asleep finds no such timeout queued, and may
+//	    look for a queued timeout in the timeout's own stripe.
 
 const (
-	spanBits   = 13                 // spans of small objects are 8 KiB
-	golden     = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio: spreads span numbers evenly
-	maxStripes = 128
-	padding    = 128
+	spanBits       = 13 // spans of small objects are 8 KiB
+	stripesPerProc = 4  // roomy, so that two processors seldom share
+	maxStripes     = 256
 )
 
-// stripe is what the callers on one processor write to.
+// stripe is what the callers on one processor write to, and at its end what the
+// holder of Core.mu does.
 type stripe struct {
 	added     mpsc.Queue[Timeout] // new timeouts
 	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after they left added
-	accepted  atomic.Int64        // Atomic: written by NewTimeout, read by all.
-	cancelled atomic.Int64        // Atomic: written by Cancel, read by all.
-	_         [padding]byte
+	_         [16]byte            // so that the counts are on one cache line, on 64-bit machines
+	accepted  atomic.Int64        // pushes to added. Atomic: written by NewTimeout, read by all.
+	removed   atomic.Int64        // pushes to changed by Cancel. Atomic: written by Cancel, read by all.
+	reset     atomic.Int64        // pushes to changed by Reset. Atomic: written by Reset, read by callers.
+	cancelled atomic.Int64        // cancelled while in a queue. Atomic: written by Cancel, read by all.
+	resets    atomic.Int64        // estimate of all resets, see onReset. Atomic: written by Reset, read by Stats.
+	_         [striping.Padding]byte
+
+	drained atomic.Int64 // out of both queues. Atomic: written by the holder of Core.mu, read by callers.
+	_       [striping.Padding + 16]byte
+}
+
+// backlog returns about how many timeouts are in the two queues.
+func (s *stripe) backlog() int64 {
+	return s.accepted.Load() + s.removed.Load() + s.reset.Load() - s.drained.Load()
 }
 
 // intake is the callers' side of the timer.
 type intake struct {
 	stripes []stripe // Immutable after New; a power of two of them.
-	shift   uint     // Immutable after New. Leaves as many high bits as stripes need.
+	shift   uint     // Immutable after New. For striping.Of.
 }
 
 func newIntake() intake {
 	n := 1
-	if procs := runtime.GOMAXPROCS(0); procs > 1 {
-		n = min(4<<bits.Len(uint(procs-1)), maxStripes) // roomy, so that two processors seldom share
+	if runtime.GOMAXPROCS(0) > 1 {
+		n = striping.Count(stripesPerProc, maxStripes)
 	}
-	in := intake{stripes: make([]stripe, n), shift: uint(64 - bits.TrailingZeros(uint(n)))}
+	in := intake{stripes: make([]stripe, n), shift: striping.Shift(n)}
 	for i := range in.stripes {
 		in.stripes[i].added.Init(linkOf)
 		in.stripes[i].changed.Init(linkOf)
@@ -66,9 +83,14 @@ func linkOf(t *Timeout) *mpsc.Link[Timeout] { return &t.link }
 
 // of returns the stripe of t (S1).
 func (in *intake) of(t *Timeout) *stripe {
-	span := uint64(uintptr(unsafe.Pointer(t))) >> spanBits
-	return &in.stripes[span*golden>>in.shift]
+	return &in.stripes[striping.Of(spanOf(t), in.shift)]
 }
+
+// spanOf returns the number of the allocator's span that t is in.
+func spanOf(t *Timeout) uint64 { return uint64(uintptr(unsafe.Pointer(t))) >> spanBits }
+
+// numberOf returns a number that no other timeout in memory has.
+func numberOf(t *Timeout) uint64 { return uint64(uintptr(unsafe.Pointer(t))) >> 4 }
 
 // close makes every later push fail (S3).
 func (in *intake) close() {
@@ -88,10 +110,26 @@ func (in *intake) empty() bool {
 	return true
 }
 
+// backlog returns about how many timeouts are in all queues.
+func (in *intake) backlog() (n int64) {
+	for i := range in.stripes {
+		n += max(in.stripes[i].backlog(), 0)
+	}
+	return n
+}
+
+// resets sums over the stripes.
+func (in *intake) resets() (n int64) {
+	for i := range in.stripes {
+		n += in.stripes[i].resets.Load()
+	}
+	return n
+}
+
 // counts sums over the stripes; cancelled first (S2).
 func (in *intake) counts() (accepted, cancelled int64) {
 	for i := range in.stripes {
-		cancelled += in.stripes[i].cancelled.Load()
+		cancelled += in.stripes[i].cancelled.Load() + in.stripes[i].removed.Load()
 	}
 	for i := range in.stripes {
 		accepted += in.stripes[i].accepted.Load()

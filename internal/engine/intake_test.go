@@ -12,7 +12,7 @@ import (
 
 func TestStripesAreAPowerOfTwoWithRoomForEveryProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for procs, want := range map[int]int{1: 1, 2: 8, 3: 16, 4: 16, 5: 32, 16: 64, 17: 128, 300: maxStripes} {
+	for procs, want := range map[int]int{1: 1, 2: 8, 3: 16, 4: 16, 5: 32, 16: 64, 17: 128, 64: 256, 300: maxStripes} {
 		runtime.GOMAXPROCS(procs)
 		in := newIntake()
 		require.Len(t, in.stripes, want, "%d processors", procs)

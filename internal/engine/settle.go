@@ -4,84 +4,87 @@ import (
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt/internal/task"
-	"github.com/hashedwheel/hwt/mpsc"
 )
 
-// Move is what becomes of a timeout that has just left a queue: it leaves the
-// wheel, if it is there, and is added to it for Tick.
-type Move struct {
-	Timeout *Timeout
-	Tick    int64 // nowhere if it has ended
+// move is a timeout that has left a queue, and the tick at which it goes to the
+// wheel. It leaves its present place in the wheel first, if it has one.
+type move struct {
+	timeout *Timeout
+	tick    int64 // nowhere if it has ended
 }
 
 // nowhere is the tick of a timeout that is not added again.
 const nowhere = -1
 
-// batchLen is how many timeouts are settled together: enough for the memory of
-// one to arrive while others are looked at. That made resets of each of a million
-// a third cheaper.
-const batchLen = 16
+// batchLen is how many timeouts are settled together, so that the memory of one
+// arrives while others are handled.
+const batchLen = 32
 
-// settleSome takes at most n timeouts out of q, and a batch at most, and does what
-// their words say. It returns how many wait in the wheel now, and false if there
-// was none to take.
-func (c *Core) settleSome(q *mpsc.Queue[Timeout], n int) (waiting int, more bool) {
-	batch := c.batch[:0]
-	for len(batch) < min(n, batchLen) {
-		t := c.pop(q)
-		if t == nil {
-			break
-		}
-		w := dequeue(&t.life)
-		batch = append(batch, c.moveOf(t, w))
+func (c *Core) moveOf(t *Timeout, w state) move {
+	if ended(w) {
+		return move{t, nowhere}
 	}
-	c.wheel.Prefetch(batch)
+	return move{t, max(c.tickOf(deadlineOf(w)), c.earliest)}
+}
+
+// settleBatch makes the moves. It returns how many of them go to the wheel.
+func (c *Core) settleBatch(batch []move) (waiting int) {
+	c.prefetch(batch)
 	for _, m := range batch {
-		if c.settle(m) {
+		c.settle(m)
+		if m.tick != nowhere {
 			waiting++
 		}
 	}
 	clear(batch)
-	return waiting, len(batch) > 0
+	return waiting
 }
 
-// popAtLeast is how many timeouts the worker takes from the intake in one tick
-// even if it trails.
-const popAtLeast = 4096
-
-// pop takes a timeout out of q, as long as there is one and the next tick has
-// not come: callers that push as fast as the worker pops, or a worker that gets
-// little of the processor, must not keep what is due from being fired.
-func (c *Core) pop(q *mpsc.Queue[Timeout]) *Timeout {
-	if c.popped++; c.popped%1024 == 0 && c.popped > popAtLeast && c.now()/c.tickDur > c.tick {
-		c.overtime = true
+// prefetch asks for the memory that the moves need: the chunks that are left, then the
+// first ones of their buckets, from which the holes are filled, the timeouts that fill
+// them, and the first chunks of the buckets that are added to.
+func (c *Core) prefetch(batch []move) {
+	held := c.wheel.Held()
+	for _, m := range batch {
+		held.prefetchChunk(m.timeout)
+		if m.tick == nowhere {
+			continue
+		}
+		if i, ok := c.wheel.Bucket(m.tick); ok {
+			held.prefetch(held.heads[i])
+		}
 	}
-	if c.overtime {
-		return nil
+	for _, m := range batch {
+		held.prefetchFirst(m.timeout)
 	}
-	return q.Pop()
-}
-
-func (c *Core) moveOf(t *Timeout, w life) Move {
-	if ended(w) {
-		return Move{t, nowhere}
+	for _, m := range batch {
+		held.prefetchLast(m.timeout)
 	}
-	return Move{t, max(c.tickOf(deadlineOf(w)), c.tick)}
 }
 
 // settle makes the move: the timeout waits in the wheel for its deadline, or it is
-// forgotten. It returns whether it waits.
-func (c *Core) settle(m Move) bool {
-	t := m.Timeout
-	if t.place != (place{}) {
+// dropped. One in due stays there until firing ends (W5).
+func (c *Core) settle(m move) {
+	t := m.timeout
+	if t.chunk != 0 {
 		c.wheel.Remove(t)
 	}
-	if m.Tick != nowhere {
-		c.wheel.Add(t, m.Tick)
-		return true
+	switch {
+	case m.tick == nowhere:
+		c.drop(t)
+	case t.place() != inDue:
+		c.wheel.Add(t, m.tick)
 	}
-	if wasCancelled(atomic.LoadInt64(&t.life)) && task.WantsCancelled(t.task) {
-		c.told = append(c.told, t)
+}
+
+// drop forgets a timeout that has ended, after its task got notice if it is to get
+// one.
+func (c *Core) drop(t *Timeout) {
+	switch {
+	case !wasCancelled(atomic.LoadInt64(&t.state)):
+	case task.WantsCancelled(t.task):
+		c.nextNotices = append(c.nextNotices, t)
+	default:
+		c.dropped(1)
 	}
-	return false
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 
@@ -9,46 +8,86 @@ import (
 	"github.com/hashedwheel/hwt/internal/task"
 )
 
-// stop implements Stop: it refuses what comes from now on, takes the wheel over
-// from the worker, ends what is pending, and sees the worker off.
-func (c *Core) stop() []hwt.Timeout {
-	var unprocessed []hwt.Timeout
-	if was, first := c.shut(); first {
-		unprocessed = c.takeAll()
-		close(c.taken)
-		if was == unstarted {
-			go c.work() // only to tell what Stop left to tell, and to close done
-		}
+// stop implements Stop.
+func (h *Handle) stop() []hwt.Timeout {
+	unprocessed, ok := h.halt()
+	if ok {
+		h.awaitEnd()
 	}
-	<-c.taken // another Stop may be at it; it waits for no users' code
-	c.awaitEnd()
 	return unprocessed
 }
 
-// shut closes the intake and lets the worker end. It returns the phase before,
-// and true the first time.
-func (c *Core) shut() (was phase, first bool) {
-	if was = c.phase.Swap(stopped); was == stopped {
-		return was, false
+// halt refuses new timeouts, takes the wheels over from the workers, which end, and
+// ends what is pending. It returns false if the caller must not wait, since the timer
+// is a bubble's.
+func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
+	if s := h.setup(); s.clock.Foreign() { // the channels are its bubble's
+		if !h.stopping.Load() {
+			s.clock.Check(s.now())
+		}
+		return nil, false
 	}
-	live.Add(-1)
-	c.intake.close()
-	close(c.quit)
-	return was, true
+	if h.stopping.CompareAndSwap(false, true) {
+		unprocessed = h.takeAll()
+	}
+	for i := range h.workers {
+		<-h.workers[i].core.takenOver // another Stop may be doing it, which waits for no users' code
+	}
+	return unprocessed, true
 }
 
-// swept is the place of the timeouts that Stop ended.
-var swept = place{chunk: math.MaxUint32}
+// close closes all intakes (S3). A caller whose push failed does so, too, since Stop
+// may have come no further than the queue it met.
+func (h *Handle) close() {
+	if h.closed.Load() {
+		return
+	}
+	for i := range h.workers {
+		h.workers[i].core.intake.close()
+	}
+	h.closed.Store(true)
+}
 
-// takeAll ends every pending timeout. The worker may be in the middle of users'
-// code meanwhile; it will find no wheel, and nothing left in due.
-func (c *Core) takeAll() (unprocessed []hwt.Timeout) {
+// takeAll ends every pending timeout.
+func (h *Handle) takeAll() []hwt.Timeout {
+	live.Add(-1)
+	before := make([]phase, len(h.workers))
+	for i := range h.workers {
+		before[i] = h.workers[i].core.shut()
+	}
+	h.close()
+	unprocessed := make([]hwt.Timeout, 0, h.Pending())
+	for i := range h.workers {
+		c := h.workers[i].core
+		unprocessed = c.takeAll(unprocessed)
+		close(c.takenOver)
+		if before[i] == unstarted {
+			c.startWorker() // only to give the notices that are left, and to close done
+		}
+	}
+	return unprocessed
+}
+
+// shut lets the worker end. It returns the phase before.
+func (c *Core) shut() phase {
+	was := c.phase.Swap(stopped)
+	close(c.quit)
+	return was
+}
+
+// endedByStop is the place of the timeouts that Stop ended.
+var endedByStop = place{entry: 2}
+
+// takeAll ends every pending timeout of this worker and appends it to unprocessed.
+// The worker may be in the middle of users' code meanwhile; it will find no wheel,
+// and nothing left in due.
+func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	unprocessed = make([]hwt.Timeout, 0, c.pending())
+	before := len(unprocessed)
 	end := func(t *Timeout) bool {
-		if _, ok := cancel(&t.life); ok {
-			t.place = swept
+		if _, ok := cancel(&t.state); ok {
+			t.put(endedByStop)
 			unprocessed = append(unprocessed, t)
 		}
 		return true
@@ -57,79 +96,103 @@ func (c *Core) takeAll() (unprocessed []hwt.Timeout) {
 		s := &c.intake.stripes[i]
 		for _, q := range []interface{ Pop() *Timeout }{&s.added, &s.changed} {
 			for t := q.Pop(); t != nil; t = q.Pop() {
-				if end(t); t.place != swept && wasCancelled(atomic.LoadInt64(&t.life)) && task.WantsCancelled(t.task) {
-					c.last = append(c.last, t) // its Cancel left it to the worker
+				if end(t); t.place() != endedByStop && wasCancelled(atomic.LoadInt64(&t.state)) && task.WantsCancelled(t.task) {
+					c.nextNotices = append(c.nextNotices, t) // its Cancel left it to the worker
 				}
 			}
 		}
 	}
-	c.wheel.All(end)
+	c.wheel.Held().All(end)
 	c.wheel = nil
 	for _, t := range c.due {
 		end(t)
 	}
-	if !c.firing {
+	if !c.running {
 		c.due = nil
 	}
-	c.totals.unprocessed.Add(int64(len(unprocessed)))
-	c.release(int64(len(unprocessed)))
+	ended := int64(len(unprocessed) - before)
+	c.totals.unprocessed.Add(ended)
+	c.limit.Give(ended)
 	return unprocessed
 }
 
-// takeLast gives fire the cancellations that were left to tell when Stop came.
-// It returns false if there are none; then none may be left to the worker any
-// more.
-func (c *Core) takeLast() bool {
-	<-c.taken // Stop waits for nothing until then
+// takeLateNotices gives fire the notices that were left when Stop came. It returns
+// false if there are none; from then on none may be left to the worker.
+func (c *Core) takeLateNotices() bool {
+	<-c.takenOver // Stop waits for nothing until then
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told, c.last = c.last, nil
 	c.beginFiring()
-	c.gone = !c.firing
-	return c.firing
+	c.noticesClosed = !c.running
+	return c.running
 }
 
-// tellLast sees to it that the task of t, which Cancel ended after the intake
-// was closed, is told: by the worker as long as it is there, and never by the
-// caller of Cancel, who may hold locks that the task wants.
-func (c *Core) tellLast(t *Timeout) {
+// notifyLate notifies the task of t, which Cancel ended after the intake was
+// closed. The worker does it as long as it is there, and a goroutine otherwise:
+// never the caller of Cancel, which may hold locks that the task needs.
+func (c *Core) notifyLate(t *Timeout) {
 	if !task.WantsCancelled(t.task) {
 		return
 	}
 	c.mu.Lock()
-	gone := c.gone
+	gone := c.noticesClosed
 	if !gone {
-		c.last = append(c.last, t)
+		c.nextNotices = append(c.nextNotices, t)
 	}
 	c.mu.Unlock()
 	if gone {
-		go c.runner.Cancelled(t, t.task)
+		c.totals.noticed.Add(1)
+		c.runner.CallLate(t, t.task)
 	}
 }
 
-// unqueue takes back the queued bit of t, whose push came after the intake was
-// closed, and makes good for a Cancel that relied on that push.
+// unqueue takes back the queued bit of t, which was pushed after the intake was
+// closed, and gives the notice for a Cancel that relied on that push.
 func (c *Core) unqueue(t *Timeout) {
 	c.mu.Lock()
-	missed := wasCancelled(dequeue(&t.life)) && t.place != swept
+	missed := wasCancelled(dequeue(&t.state)) && t.place() != endedByStop
 	c.mu.Unlock()
 	if missed {
-		c.tellLast(t)
+		c.notifyLate(t)
 	}
 }
 
-// awaitEnd waits until the worker has ended: not if this is the worker itself,
-// and for a limited time only, since it may be in users' code that never
-// returns, or that waits for this very call.
-func (c *Core) awaitEnd() {
-	if id, _ := goroutine(); id == c.workerID.Load() || c.wait <= 0 {
+// awaitEnd waits until the workers have ended, unless this is one of them: two that
+// stop the timer would wait for each other. The time is limited, since a worker may
+// be in users' code that never returns or that waits for this very call.
+func (h *Handle) awaitEnd() {
+	s := h.setup()
+	if h.isWorker(goroutineID()) {
 		return
 	}
-	patience := time.NewTimer(c.wait)
+	if s.wait <= 0 {
+		s.runner.EndContexts()
+		return
+	}
+	patience := time.NewTimer(s.wait)
 	defer patience.Stop()
-	select {
-	case <-c.done:
-	case <-patience.C:
-		c.runner.Warn("hwt: Stop gave up waiting for a task that occupies the timer's worker", "waited", c.wait)
+	for i := range h.workers {
+		select {
+		case <-h.workers[i].core.done:
+		case <-patience.C:
+			s.runner.EndContexts()
+			s.runner.Warn("hwt: Stop gave up waiting for a task that occupies the timer's worker", task.AttrWaited, s.wait)
+			return
+		}
 	}
 }
+
+// isWorker reports whether the goroutine id is one of the workers. One that is not
+// known is not: waiting for a worker by mistake ends, and not waiting for it breaks
+// a promise.
+func (h *Handle) isWorker(id int64) bool {
+	for i := range h.workers {
+		if h.workers[i].core.isWorker(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWorker reports whether the goroutine id is the worker's.
+func (c *Core) isWorker(id int64) bool { return id != 0 && id == c.workerID.Load() }

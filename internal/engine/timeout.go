@@ -1,80 +1,89 @@
 package engine
 
 import (
-	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/task"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
 // Timeout is the one allocation that a pending timeout costs its caller: 48
 // bytes on 64-bit machines, a size class of the allocator, filled to the last.
 type Timeout struct {
-	life   life               // Atomic: written by callers and the worker, by the rules of life.go. First, so that it is aligned on 32-bit machines.
-	place  place              // where it waits in the wheel. Guarded by Core.mu.
+	state  state              // Atomic: written by callers and the worker, by the rules of state.go. First, so that it is aligned on 32-bit machines.
+	chunk  chunkID            // of its place. Guarded by Core.mu.
+	entry  uint8              // of its place. Guarded by Core.mu.
+	marks  marks              // by which walks it was seen. Guarded by Core.mu.
 	link   mpsc.Link[Timeout] // Belongs to the queue that holds the timeout.
 	task   hwt.TimerTask      // Immutable after NewTimeout.
-	handle *Handle            // Immutable after NewTimeout. Keeps the timer alive while this is pending.
+	worker *worker            // Immutable after NewTimeout. Keeps the timer alive while this is pending.
 }
 
 var _ hwt.Timeout = (*Timeout)(nil)
 
+// place returns where t waits in the wheel. Guarded by Core.mu.
+func (t *Timeout) place() place { return place{t.chunk, t.entry} }
+
+// put sets the place. Guarded by Core.mu.
+func (t *Timeout) put(p place) { t.chunk, t.entry = p.chunk, p.entry }
+
 // Timer implements hwt.Timeout.
-func (t *Timeout) Timer() hwt.Timer { return t.handle.outer }
+func (t *Timeout) Timer() hwt.Timer { return t.worker.handle.outer }
 
 // Task implements hwt.Timeout.
 func (t *Timeout) Task() hwt.TimerTask { return t.task }
 
+// Deadline implements hwt.Timeout.
+func (t *Timeout) Deadline() time.Time {
+	deadline := deadlineOf(atomic.LoadInt64(&t.state))
+	if deadline == forever {
+		return time.Time{}
+	}
+	return t.worker.core.clock.Time(deadline)
+}
+
 // IsExpired implements hwt.Timeout.
-func (t *Timeout) IsExpired() bool { return wasExpired(atomic.LoadInt64(&t.life)) }
+func (t *Timeout) IsExpired() bool { return wasExpired(atomic.LoadInt64(&t.state)) }
 
 // IsCancelled implements hwt.Timeout.
-func (t *Timeout) IsCancelled() bool { return wasCancelled(atomic.LoadInt64(&t.life)) }
+func (t *Timeout) IsCancelled() bool { return wasCancelled(atomic.LoadInt64(&t.state)) }
 
 // Cancel implements hwt.Timeout.
 func (t *Timeout) Cancel() bool {
-	was, ok := cancel(&t.life)
+	was, ok := cancel(&t.state)
 	if ok {
-		t.handle.core.onCancelled(t, was)
+		t.worker.core.onCancelled(t, was)
 	}
 	return ok
 }
 
 // Reset implements hwt.Timeout.
 func (t *Timeout) Reset(delay time.Duration) bool {
-	core := t.handle.core
-	push, ok := rearm(&t.life, core.deadline(delay))
-	if push {
-		core.pushQueued(t)
+	core := t.worker.core
+	deadline := core.deadline(delay)
+	was, ok := rearm(&t.state, deadline)
+	if !ok {
+		return false
 	}
-	return ok
+	core.onReset(t, deadline)
+	if deadline < deadlineOf(was) {
+		core.onAdvanced(t, was, deadline)
+	}
+	return true
 }
 
-// String tells the deadline relative to now, the end if there was one, and the
-// task: "timeout(in 4.99s, cancelled, task main.order)".
+// String describes the timeout by its deadline, relative to now, by its end if it
+// had one, and by its task: "timeout(in 4.99s, task *shop.check)".
 func (t *Timeout) String() string {
-	w := atomic.LoadInt64(&t.life)
-	var b strings.Builder
-	b.WriteString("timeout(")
-	switch left := time.Duration(deadlineOf(w) - t.handle.core.now()); {
-	case deadlineOf(w) == forever:
-		b.WriteString("never")
-	case left > 0:
-		fmt.Fprintf(&b, "in %v", left)
-	case left < 0:
-		fmt.Fprintf(&b, "%v ago", -left)
-	default:
-		b.WriteString("now")
-	}
+	w, end := atomic.LoadInt64(&t.state), ""
 	switch {
 	case wasCancelled(w):
-		b.WriteString(", cancelled")
+		end = "cancelled"
 	case wasExpired(w):
-		b.WriteString(", expired")
+		end = "expired"
 	}
-	fmt.Fprintf(&b, ", task %T)", t.task)
-	return b.String()
+	deadline := deadlineOf(w)
+	return task.Describe(time.Duration(deadline-t.worker.core.now()), deadline == forever, end, t.task)
 }

@@ -7,35 +7,33 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/hashedwheel/hwt"
 )
 
-func TestStringTellsDeadlineEndAndTask(t *testing.T) {
+func TestStringNamesDeadlineEndAndTask(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		task := hwt.TaskFunc(func(hwt.Timeout) error { return nil })
+		task := new(noticeTask)
 		far := e.add(t, task, time.Hour)
-		assert.Equal(t, "timeout(in 1h0m0s, task hwt.TaskFunc)", far.String())
+		assert.Equal(t, "timeout(in 1h0m0s, task *engine.noticeTask)", far.String())
 		pass(30 * time.Minute)
-		assert.Equal(t, "timeout(in 30m0s, task hwt.TaskFunc)", fmt.Sprint(far))
+		assert.Equal(t, "timeout(in 30m0s, task *engine.noticeTask)", fmt.Sprint(far))
 		far.Cancel()
-		assert.Equal(t, "timeout(in 30m0s, cancelled, task hwt.TaskFunc)", fmt.Sprint(far))
+		assert.Equal(t, "timeout(in 30m0s, cancelled, task *engine.noticeTask)", fmt.Sprint(far))
 		pass(time.Hour)
-		assert.Equal(t, "timeout(30m0s ago, cancelled, task hwt.TaskFunc)", fmt.Sprint(far))
+		assert.Equal(t, "timeout(30m0s ago, cancelled, task *engine.noticeTask)", fmt.Sprint(far))
 
-		now := e.add(t, new(teller), 0)
-		assert.Equal(t, "timeout(now, task *engine.teller)", fmt.Sprint(now))
+		now := e.add(t, new(noticeTask), 0)
+		assert.Equal(t, "timeout(now, task *engine.noticeTask)", fmt.Sprint(now))
 		pass(tick)
-		assert.Equal(t, "timeout(10ms ago, expired, task *engine.teller)", fmt.Sprint(now))
+		assert.Equal(t, "timeout(10ms ago, expired, task *engine.noticeTask)", fmt.Sprint(now))
 
 		never := e.add(t, task, math.MaxInt64)
-		assert.Equal(t, "timeout(never, task hwt.TaskFunc)", fmt.Sprint(never))
+		assert.Equal(t, "timeout(never, task *engine.noticeTask)", fmt.Sprint(never))
 		never.Reset(time.Second)
-		assert.Equal(t, "timeout(in 1s, task hwt.TaskFunc)", fmt.Sprint(never))
+		assert.Equal(t, "timeout(in 1s, task *engine.noticeTask)", fmt.Sprint(never))
 		never.Reset(math.MaxInt64)
 		e.Stop()
-		assert.Equal(t, "timeout(never, cancelled, task hwt.TaskFunc)", fmt.Sprint(never))
+		assert.Equal(t, "timeout(never, cancelled, task *engine.noticeTask)", fmt.Sprint(never))
 	})
 }
 

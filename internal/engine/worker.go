@@ -1,190 +1,272 @@
 package engine
 
 import (
-	"context"
-	"math"
 	"runtime/pprof"
-	"sync/atomic"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/task"
 )
 
 // Ground rules
 //
 // One worker goroutine a timer. At every tick it settles what came through the
-// intake, expires what the wheel has for the tick, lets go of the wheel, and
-// runs the tasks. Then it sleeps: to the next tick while there is traffic, to
-// the wheel's next occupied tick when there is none, and for good when the
-// wheel is empty too.
+// intake, expires what the wheel has for the tick, releases mu, and runs the
+// tasks. When no tick is left to process it settles, in rounds, what is still in
+// the intake, and what the tasks scheduled. Then it sleeps: to the next tick while
+// there is traffic, and otherwise to the wheel's next occupied tick, or for good
+// if the wheel is empty.
 //
 //	W1. phase goes unstarted → ticking ⇄ asleep, and from any of them to stopped,
 //	    for good. Every change is a compare-and-swap or a swap.
 //	W2. No lost wake-up: the worker enters asleep and then looks at the intake
-//	    once more; a caller pushes and then looks at phase. Both are sequentially
-//	    consistent, so that at least one of them sees the other.
-//	W3. Whoever moves phase from asleep to ticking is one goroutine. If it is a
-//	    caller, it puts one token into wake, and the worker takes it out before
-//	    it sleeps again: wake never holds two.
+//	    once more, without releasing mu; a caller pushes and then looks at phase.
+//	    Both are sequentially consistent, so that at least one of them sees the
+//	    other. A caller need not wake the worker for what is due no earlier than
+//	    the alarm, which is stored before the worker enters asleep.
+//	W3. One goroutine moves phase from asleep to ticking. If it is a caller, it
+//	    leaves a token, unless there is one. A worker that finds a token wakes; it
+//	    never sleeps on with one.
 //	W4. The wheel and the consumer's side of the intake belong to the holder of
-//	    mu. The worker holds it neither while it sleeps nor while users' code
-//	    runs.
-//	W5. While firing is set, told and due do not change; only the worker resets
-//	    it. What becomes of a timeout in due is settled by its life word alone.
-//	    What was reset since it came due goes back to the wheel in the step that
-//	    resets firing. Once phase is stopped no more ticks are processed, and due
-//	    is left as it is for Stop to go through.
+//	    mu: the worker, a caller that assists it (pace.go), or Stop. The worker
+//	    does not hold it while it sleeps or runs users' code.
+//	W5. While running is set, notices and due do not change; only the worker
+//	    resets it. A timeout in due has the place inDue, and its state word alone
+//	    decides what becomes of it. What was reset since it came due goes back
+//	    to the wheel in the step that resets running. Once phase is stopped no more
+//	    ticks are processed, and due is left as it is for Stop to go through.
+//	W6. The worker is the goroutine whose sleeper is Core.sleeper. That changes
+//	    only under mu, while sleeping is set: a worker that was relieved finds it
+//	    changed before it does anything else, and ends.
 
-// rouse brings the worker to look at the intake at its next tick: it starts the
-// worker or wakes it. The slow path of a push, taken when phase is not ticking.
-func (c *Core) rouse() {
+// wakeWorker starts the worker, or wakes it. The slow path of a push, taken when
+// phase is not ticking.
+func (c *Core) wakeWorker() {
 	switch {
 	case c.phase.CompareAndSwap(asleep, ticking):
-		c.wake <- c.now()/c.tickDur + 1 // never blocks (W3)
+		now := c.now()
+		c.emptied.Store(now)
+		c.assistFrom.Store(now + c.onTime())
+		c.sleeper.Load().wake()
 	case c.phase.CompareAndSwap(unstarted, ticking):
-		go c.work()
+		c.emptied.Store(c.now())
+		c.startWorker()
 	}
 }
 
+// startWorker starts the first worker.
+func (c *Core) startWorker() {
+	s := newSleeper(c)
+	c.sleeper.Store(s)
+	c.workers.Add(1)
+	go runWorker(c, s)
+}
+
+// onTime is how late the worker may be before callers assist it.
+func (c *Core) onTime() int64 { return min(c.tickDur, int64(maxOnTime)) }
+
 // work is the worker goroutine. A task may end it by runtime.Goexit; then
 // another one goes on where it stopped.
-func (c *Core) work() {
+func (c *Core) work(s *sleeper) {
 	finished := false
 	defer func() {
 		if !finished {
-			go c.work()
+			go runWorker(c, s)
 			return
 		}
-		close(c.done)
+		if c.workers.Add(-1) == 0 {
+			close(c.done)
+		}
 	}()
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("hwt", c.runner.Name)))
-	id, _ := goroutine()
-	c.workerID.Store(id)
-	if c.sleeper == nil {
-		c.sleeper = time.NewTimer(forever)
+	pprof.SetGoroutineLabels(task.TimerLabels(c.runner.Name))
+	if c.enter(s) {
+		c.fire() // what a task that ended its goroutine left over
 	}
-	c.fire() // what a task's Goexit left over
-	for c.sleep() && c.catchUp() {
-	}
-	for c.takeLast() {
-		c.fire()
+	stopped := c.run(s)
+	s.stop()
+	if stopped {
+		for c.takeLateNotices() {
+			c.fire()
+		}
 	}
 	finished = true
 }
 
-// catchUp processes every tick that has come. It returns false if the timer was
-// stopped.
-func (c *Core) catchUp() bool {
+// enter makes this goroutine known as the worker, unless another one relieved it
+// before it began (W6). It reports whether there are tasks left to run.
+func (c *Core) enter(s *sleeper) bool {
+	id := goroutineID()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sleeper.Load() != s {
+		return false
+	}
+	c.workerID.Store(id)
+	return c.running
+}
+
+// run does what there is to do, and sleeps, until the timer is stopped, or another
+// worker takes over. It returns true if the timer was stopped.
+func (c *Core) run(s *sleeper) bool {
 	for {
-		now := c.now()
-		if now/c.tickDur <= c.tick {
+		switch c.step(s) {
+		case goOn:
+			c.fire()
+		case sleep:
+			s.sleep(c.quit)
+		case relieved:
+			return false
+		case quit:
 			return true
 		}
-		if !c.prepare(now) {
-			return false
-		}
-		c.fire()
 	}
 }
 
-// prepare does the wheel's part of a tick: the current one, or an earlier one
-// if something was due then and the worker trails.
-func (c *Core) prepare(now int64) bool {
+// then is what the worker does after a step.
+type then int
+
+const (
+	goOn     then = iota // run the tasks, if there are any, and take another step
+	sleep                // sleep until the alarm, or until a caller wakes it
+	relieved             // end, since another worker took over
+	quit                 // end, since the timer was stopped
+)
+
+// step takes mu once: for a tick that has come, or for a round in which the worker
+// settles what is left in the intake and decides to sleep.
+func (c *Core) step(s *sleeper) then {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.sleeper.Load() != s {
+		return relieved
+	}
 	if c.wheel == nil || c.phase.Load() == stopped { // then due is Stop's (W5)
-		return false
+		return quit
 	}
+	now := c.now()
+	if c.sleeping {
+		c.sleeping = false
+		c.totals.wakeups.Add(1)
+		if c.phase.CompareAndSwap(asleep, ticking) {
+			c.emptied.Store(now)
+		}
+	}
+	if now/c.tickDur > c.tick {
+		c.processTick(now)
+		c.beginFiring()
+		return goOn
+	}
+	return c.round(now)
+}
+
+// processTick does the wheel's part of a tick: the current one, or an earlier one
+// if something was due then and the worker is behind.
+func (c *Core) processTick(now int64) {
 	c.tick = min(now/c.tickDur, max(c.wheel.Next(), c.tick+1))
+	c.earliest = c.tick
 	c.wheel.MoveTo(c.tick)
-	c.drain(now)
+	c.drainAtTick(now)
 	c.expire()
-	c.nextDue = c.wheel.Next()
+	c.earliest = c.tick + 1
 	c.totals.ticks.Add(1)
-	c.totals.maxLag.Store(max(c.totals.maxLag.Load(), now-c.tick*c.tickDur))
-	c.beginFiring()
-	return true
+	c.noteLag(now)
 }
 
-// expire gathers in due what comes due at this tick. What was reset to later
-// since it was filed, or filed early by the wheel, is filed again.
-func (c *Core) expire() {
-	c.due = c.wheel.Expire(c.due)
-	now := c.tick * c.tickDur
-	kept := c.due[:0]
-	for i, t := range c.due {
-		c.prefetchTimeout(i + prefetchAhead)
-		t.place = place{}
-		switch w := atomic.LoadInt64(&t.life); {
-		case ended(w): // cancelled, and in a queue to be settled
-		case deadlineOf(w) > now:
-			c.settle(c.moveOf(t, w))
-		default:
-			kept = append(kept, t)
+// noteLag records how far the worker is behind: it meant to look at expected.
+func (c *Core) noteLag(now int64) {
+	lag := now - min(c.expected, c.tick*c.tickDur)
+	c.totals.lags.note(now, lag)
+	c.expect((c.tick + 1) * c.tickDur)
+}
+
+// expect records when the worker means to look next.
+func (c *Core) expect(at int64) {
+	c.expected = at
+	c.totals.lags.lookAt.Store(at)
+}
+
+// round settles what is left in the intake after the ticks that have come, or, if
+// nothing is, decides how to sleep.
+func (c *Core) round(now int64) then {
+	if d := &c.draining; d.stale || !d.complete || len(c.nextNotices) > 0 {
+		c.drain(min((c.tick+1)*c.tickDur, now+int64(maxHold)))
+		c.noteEmptied(now)
+		c.beginFiring() // notices, if there are any
+		if c.running || !d.complete {
+			return goOn
 		}
 	}
-	clear(c.due[len(kept):])
-	c.due = kept
+	return c.fallAsleep()
 }
 
-// sleep waits until there may be something to do. It returns false if the timer
-// was stopped.
-func (c *Core) sleep() bool {
-	next := c.tick + 1
-	if c.quiet && c.nextDue > next && c.phase.CompareAndSwap(ticking, asleep) {
-		if c.intakeEmpty() {
-			return c.doze(c.nextDue)
+// fallAsleep decides how to sleep. While there is traffic the worker comes by at
+// every tick, so that no caller has to wake it.
+func (c *Core) fallAsleep() then {
+	d := &c.draining
+	next := c.wheel.Next()
+	toTick := c.busy(c.tick) || next <= c.tick+1
+	d.arrivals, d.sleptAt, d.fired, d.stale = 0, c.tick, false, true
+	if toTick {
+		c.sleeping = true
+		c.setAlarm((c.tick + 1) * c.tickDur)
+		return sleep
+	}
+	c.setAlarm(c.timeOf(next))
+	if !c.phase.CompareAndSwap(ticking, asleep) {
+		return quit
+	}
+	if !c.intake.empty() { // W2
+		c.phase.CompareAndSwap(asleep, ticking)
+		return goOn
+	}
+	c.sleeping = true
+	return sleep
+}
+
+// busy reports whether more than one timeout a tick came through the intake since
+// the worker fell asleep.
+func (c *Core) busy(tick int64) bool { return c.draining.arrivals > tick-c.draining.sleptAt }
+
+// setAlarm has the worker wake when the clock reaches at, or not by itself.
+func (c *Core) setAlarm(at int64) {
+	c.expect(at)
+	c.alarm.Store(c.alarmFor(at))
+	if at == never {
+		c.assistFrom.Store(never)
+		c.sleeper.Load().stop()
+		return
+	}
+	late := at + c.onTime()
+	c.assistFrom.Store(late)
+	now := c.now()
+	c.sleeper.Load().set(time.Duration(at-now), time.Duration(late-now))
+}
+
+// alarmFor returns the first deadline of the tick that comes at the time given.
+func (c *Core) alarmFor(at int64) int64 { return max(at-c.tickDur+1, 0) }
+
+// correctAlarm sets the alarm of a sleeping worker to the wheel's next occupied tick.
+func (c *Core) correctAlarm() {
+	if c.wheel == nil || c.phase.Load() != asleep {
+		return // what was settled is the worker's, or Stop's
+	}
+	at := c.timeOf(c.wheel.Next())
+	if at > c.expected {
+		c.alarm.Store(c.alarmFor(at))
+		if !c.intake.empty() { // its caller may rely on the alarm as it was: as W2
+			c.alarm.Store(c.alarmFor(c.expected))
+			return
 		}
-		if !c.phase.CompareAndSwap(asleep, ticking) && !c.takeToken() {
-			return false
-		}
 	}
-	return c.sleepUntil(next)
-}
-
-func (c *Core) intakeEmpty() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.intake.empty()
-}
-
-// takeToken consumes the token of the caller that moved phase to ticking (W3).
-// It returns false if it was not a caller, but stop.
-func (c *Core) takeToken() bool {
-	select {
-	case <-c.wake:
-		return true
-	case <-c.quit:
-		return false
+	if at != c.expected {
+		c.setAlarm(at)
 	}
 }
 
-// doze sleeps until tick, or until a caller rouses the worker: then to the next
-// tick, so that one tick's pushes cost one waking.
-func (c *Core) doze(tick int64) bool {
-	var alarm <-chan time.Time
-	if tick <= math.MaxInt64/c.tickDur {
-		c.sleeper.Reset(time.Duration(tick*c.tickDur - c.now()))
-		alarm = c.sleeper.C
+// timeOf returns the time at which tick has come; never if the clock does not
+// reach it.
+func (c *Core) timeOf(tick int64) int64 {
+	if tick > forever/c.tickDur {
+		return never
 	}
-	select {
-	case <-alarm:
-		c.totals.wakeUps.Add(1)
-		return c.phase.CompareAndSwap(asleep, ticking) || c.takeToken()
-	case soon := <-c.wake:
-		c.totals.wakeUps.Add(1)
-		return c.sleepUntil(min(tick, soon)) // the alarm may be due as well
-	case <-c.quit:
-		return false
-	}
-}
-
-// sleepUntil sleeps until tick has come.
-func (c *Core) sleepUntil(tick int64) bool {
-	c.sleeper.Reset(time.Duration(tick*c.tickDur - c.now()))
-	select {
-	case <-c.sleeper.C:
-		c.totals.wakeUps.Add(1)
-		return true
-	case <-c.quit:
-		return false
-	}
+	return tick * c.tickDur
 }

@@ -1,4 +1,4 @@
-// Package keys tells which keys a hash map can find again. A float that is not
+// Package keys reports which keys a hash map can find again. A float that is not
 // a number is unequal to itself, so that what is stored under it is lost; an
 // interface may hold a value that cannot be hashed, which would panic.
 package keys
@@ -33,8 +33,8 @@ func fallible(t reflect.Type) bool {
 	case reflect.Array:
 		return fallible(t.Elem())
 	case reflect.Struct:
-		for field := range t.Fields() {
-			if fallible(field.Type) {
+		for i := range t.NumField() {
+			if fallible(t.Field(i).Type) {
 				return true
 			}
 		}

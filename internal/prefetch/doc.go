@@ -1,5 +1,5 @@
-// Package prefetch asks the processor for memory ahead of its use, where what is
-// used next is known and was last used long ago: to wait for it then takes longer
-// than all the rest. On processors for which it has no instruction, it does
-// nothing.
+// Package prefetch asks the processor to load memory before it is used. It pays
+// where the next addresses are known and were last used long ago, so that waiting
+// for them would take longer than the work itself. On processors other than amd64
+// and arm64 it does nothing.
 package prefetch

@@ -4,13 +4,13 @@ package prefetch
 
 import "unsafe"
 
-// Line asks for the cache line at p. It touches nothing itself: an address that
-// is not mapped does no harm, and the race detector has nothing to see.
+// Line prefetches the cache line at p. It reads and writes nothing: p may be nil
+// or unmapped, and the race detector sees no access.
 //
 //go:noescape
 func Line(p unsafe.Pointer)
 
-// Lines asks for the 128 bytes from p.
+// Lines prefetches the 128 bytes from p on. It has the properties of [Line].
 //
 //go:noescape
 func Lines(p unsafe.Pointer)

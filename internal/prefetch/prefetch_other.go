@@ -4,8 +4,8 @@ package prefetch
 
 import "unsafe"
 
-// Line does nothing: see the package.
+// Line does nothing here.
 func Line(unsafe.Pointer) {}
 
-// Lines does nothing: see the package.
+// Lines does nothing here.
 func Lines(unsafe.Pointer) {}

@@ -12,11 +12,11 @@ import (
 func TestNothingChanges(t *testing.T) {
 	v := [2]int{1, 2}
 	prefetch.Line(unsafe.Pointer(&v))
-	prefetch.Lines(unsafe.Pointer(&v[1])) // the second line is nobody's
+	prefetch.Lines(unsafe.Pointer(&v[1])) // the second line lies past v
 	assert.Equal(t, [2]int{1, 2}, v)
 }
 
-func TestNilIsNoHarm(t *testing.T) {
+func TestNilIsHarmless(t *testing.T) {
 	assert.NotPanics(t, func() {
 		prefetch.Line(nil)
 		prefetch.Lines(nil)

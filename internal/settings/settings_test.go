@@ -2,122 +2,76 @@ package settings_test
 
 import (
 	"bytes"
-	"log/slog"
+	"io"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/settings"
 )
 
-func common() settings.Common {
-	return settings.New("sundial", settings.Defaults{
-		Tick: time.Second, MinTick: time.Millisecond, SlowTaskTicks: 10, StopTimeout: time.Minute,
-	})
+func TestRefusalNamesPackageFieldValueAndRange(t *testing.T) {
+	assert.EqualError(t, settings.Refuse("sundial", "Shadow", time.Second, "a minute or more"),
+		"sundial: Options.Shadow: 1s (expected: a minute or more)")
 }
 
-func TestEveryRefusalNamesOptionValueAndRange(t *testing.T) {
-	c := common()
-	for want, err := range map[string]error{
-		"sundial: WithTickDuration: 0s (expected: > 0)":         c.SetTickDuration(0),
-		"sundial: WithTickDuration: -1ns (expected: > 0)":       c.SetTickDuration(-1),
-		"sundial: WithExecutor: nil (expected: an executor)":    c.SetExecutor(nil),
-		"sundial: WithLogger: nil (expected: a logger)":         c.SetLogger(nil),
-		"sundial: WithErrorHandler: nil (expected: a function)": c.SetErrorHandler(nil),
-		`sundial: WithName: "" (expected: a name)`:              c.SetName(""),
-		"sundial: WithSlowTaskThreshold: -1ns (expected: >= 0)": c.SetSlowTaskThreshold(-1),
-		"sundial: WithStopTimeout: -5s (expected: >= 0)":        c.SetStopTimeout(-5 * time.Second),
-		"sundial: WithBuckets: 9 (expected: 1 to 3)":            c.Refuse("WithBuckets", 9, "1 to 3"),
-		"sundial: New: option 1 is nil (expected: a With function's result)": settings.Apply("sundial", &c,
-			[]func(*settings.Common) error{func(*settings.Common) error { return nil }, nil}),
+func TestZeroIsTheDefault(t *testing.T) {
+	n, err := settings.OrDefault("sundial", "Hours", 0, 12, 1, 24)
+	assert.NoError(t, err)
+	assert.Equal(t, 12, n)
+}
+
+func TestValueInItsRangeIsTaken(t *testing.T) {
+	for _, hours := range []int{1, 24} {
+		n, err := settings.OrDefault("sundial", "Hours", hours, 12, 1, 24)
+		assert.NoError(t, err)
+		assert.Equal(t, hours, n)
+	}
+}
+
+func TestValueOutsideItsRangeIsAnError(t *testing.T) {
+	for hours, want := range map[int64]string{
+		-1:            "sundial: Options.Hours: -1 (expected: 0 for the default, or 1 to 24)",
+		25:            "sundial: Options.Hours: 25 (expected: 0 for the default, or 1 to 24)",
+		math.MinInt64: "sundial: Options.Hours: -9223372036854775808 (expected: 0 for the default, or 1 to 24)",
 	} {
+		n, err := settings.OrDefault("sundial", "Hours", hours, 12, 1, 24)
 		assert.EqualError(t, err, want)
+		assert.Zero(t, n)
 	}
 }
 
-func TestApplyStopsAtTheFirstError(t *testing.T) {
-	c := common()
-	err := settings.Apply(c.Engine, &c, []func(*settings.Common) error{
-		func(c *settings.Common) error { return c.SetName("noon") },
-		func(c *settings.Common) error { return c.SetTickDuration(0) },
-		func(c *settings.Common) error { return c.SetName("midnight") },
-	})
-	assert.Error(t, err)
-	assert.Equal(t, "noon", c.Name)
+func TestNegativeIsOff(t *testing.T) {
+	assert.Equal(t, time.Minute, settings.OrOff(0, time.Minute))
+	assert.Equal(t, time.Second, settings.OrOff(time.Second, time.Minute))
+	assert.Zero(t, settings.OrOff(-1, time.Minute))
+	assert.Zero(t, settings.OrOff(math.MinInt64, time.Minute))
 }
 
-func TestDefaults(t *testing.T) {
-	c := common()
-	c.Complete()
-	core := c.Core(nil, nil)
-	assert.Equal(t, time.Second, core.Tick)
-	assert.Zero(t, core.MaxPending)
-	assert.Equal(t, 10*time.Second, core.SlowTask, "ten ticks")
-	assert.Equal(t, time.Minute, core.StopWait)
-	assert.Equal(t, "sundial", core.Runner.Name)
-	assert.Same(t, slog.Default(), core.Runner.Logger)
-	assert.Nil(t, core.Runner.Executor)
-	assert.Nil(t, core.Runner.OnError)
-	assert.True(t, c.LeakDetection)
+func TestTypedNilIsAnError(t *testing.T) {
+	var w io.Writer
+	assert.NoError(t, settings.NotTypedNil("sundial", "Log", w, "a writer"), "nil is the default")
+	w = new(bytes.Buffer)
+	assert.NoError(t, settings.NotTypedNil("sundial", "Log", w, "a writer"))
+	w = (*bytes.Buffer)(nil)
+	assert.EqualError(t, settings.NotTypedNil("sundial", "Log", w, "nil for none, or a writer"),
+		"sundial: Options.Log: (*bytes.Buffer)(nil) (expected: nil for none, or a writer)")
 }
 
-type inline struct{}
-
-func (inline) Execute(task func()) error {
-	task()
-	return nil
+func TestNilArgumentIsAnError(t *testing.T) {
+	const want = "sundial: New: face is nil (expected: a writer)"
+	assert.EqualError(t, settings.NotNil("sundial", "New", "face", nil, "a writer"), want)
+	assert.EqualError(t, settings.NotNil("sundial", "New", "face", (*bytes.Buffer)(nil), "a writer"), want)
+	assert.EqualError(t, settings.NotNil("sundial", "New", "face", (func())(nil), "a writer"), want)
+	assert.NoError(t, settings.NotNil("sundial", "New", "face", new(bytes.Buffer), "a writer"))
 }
 
-func TestEverySettingReachesTheCore(t *testing.T) {
-	c, log := common(), slog.New(slog.DiscardHandler)
-	handled := false
-	for _, err := range []error{
-		c.SetTickDuration(time.Hour), c.SetMaxPendingTimeouts(7), c.SetExecutor(inline{}), c.SetLogger(log),
-		c.SetErrorHandler(func(hwt.Timeout, error) { handled = true }), c.SetName("noon"),
-		c.SetSlowTaskThreshold(0), c.SetStopTimeout(0), c.SetLeakDetection(false),
-	} {
-		require.NoError(t, err)
-	}
-	c.Complete()
-	core := c.Core(nil, nil)
-	assert.Equal(t, time.Hour, core.Tick)
-	assert.EqualValues(t, 7, core.MaxPending)
-	assert.Zero(t, core.SlowTask, "never slow")
-	assert.Zero(t, core.StopWait)
-	assert.Equal(t, "noon", core.Runner.Name)
-	assert.Same(t, log, core.Runner.Logger)
-	assert.Equal(t, inline{}, core.Runner.Executor)
-	core.Runner.OnError(nil, nil)
-	assert.True(t, handled)
-	assert.False(t, c.LeakDetection)
-}
-
-func TestNegativeLimitIsNone(t *testing.T) {
-	c := common()
-	require.NoError(t, c.SetMaxPendingTimeouts(math.MinInt64))
-	assert.Zero(t, c.Core(nil, nil).MaxPending)
-}
-
-func TestShortTickIsRaisedWithAWarning(t *testing.T) {
-	var out bytes.Buffer
-	c := common()
-	require.NoError(t, c.SetLogger(slog.New(slog.NewTextHandler(&out, nil))))
-	require.NoError(t, c.SetTickDuration(time.Millisecond))
-	c.Complete()
-	assert.Empty(t, out.String(), "the shortest is fine")
-	require.NoError(t, c.SetTickDuration(time.Millisecond-1))
-	c.Complete()
-	assert.Equal(t, time.Millisecond, c.Tick)
-	assert.Contains(t, out.String(), `msg="sundial: tick duration raised to the shortest possible" timer=sundial asked=999.999µs tick=1ms`)
-}
-
-func TestSlowTaskThresholdOfTheLongestTick(t *testing.T) {
-	c := common()
-	require.NoError(t, c.SetTickDuration(math.MaxInt64))
-	c.Complete()
-	assert.Positive(t, c.Core(nil, nil).SlowTask)
+func TestArgumentThatIsNotPositiveIsAnError(t *testing.T) {
+	assert.NoError(t, settings.Positive("sundial", "New", "day", 1))
+	assert.EqualError(t, settings.Positive("sundial", "New", "day", 0),
+		"sundial: New: day is 0s (expected: a positive duration)")
+	assert.EqualError(t, settings.Positive("sundial", "New", "day", -time.Second),
+		"sundial: New: day is -1s (expected: a positive duration)")
 }

@@ -1,15 +1,17 @@
-// Package task runs the users' code for every engine: inline or on an
-// executor, in isolation, with everything that goes wrong reported.
+// Package task runs users' code for every engine: on the calling goroutine or on
+// an executor, isolated, with a report of every failure.
 package task
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
 // Func is the task of AfterFunc.
@@ -28,17 +30,19 @@ func IsNil(task hwt.TimerTask) bool {
 		return true
 	case hwt.TaskFunc:
 		return f == nil
+	case hwt.ContextTask:
+		return f == nil
 	case Func:
 		return f == nil
 	}
 	return false
 }
 
-// WantsCancelled reports whether task asks to be told of its cancellation.
+// WantsCancelled reports whether task is an hwt.CancelledTask.
 func WantsCancelled(task hwt.TimerTask) bool {
 	switch task.(type) {
-	case hwt.TaskFunc, Func:
-		return false // the common cases, settled by a comparison
+	case hwt.TaskFunc, hwt.ContextTask, Func:
+		return false // the common cases, by a comparison
 	}
 	_, ok := task.(hwt.CancelledTask)
 	return ok
@@ -48,38 +52,63 @@ func WantsCancelled(task hwt.TimerTask) bool {
 // the first use and immutable after; its methods are safe for concurrent use.
 type Runner struct {
 	Name     string                   // names the timer in the log
-	Executor hwt.Executor             // nil: run inline
-	Logger   *slog.Logger             // never nil
+	Executor hwt.Executor             // nil: run on the calling goroutine
+	Logger   *slog.Logger             // never nil after Complete
 	OnError  func(hwt.Timeout, error) // nil: log the error
+	Labels   *Labels                  // nil: set no pprof labels while a task runs
+
+	// Given returns, for a timer with an executor, how many tasks and callbacks Run
+	// and Cancelled were called for, or are about to be. nil: not counted.
+	Given func() int64
+
+	// Running returns, for a timer without one, how many run on other goroutines
+	// than a worker's. nil: none.
+	Running func() int64
+
+	Contexts
 
 	failed           atomic.Int64
 	panics           atomic.Int64
 	executorRejected atomic.Int64
+	begun            atomic.Int64 // what the executor began, or refused
+	ended            atomic.Int64 // of those, what has returned
+	late             atomic.Int64 // callbacks of CallLate that have not returned
+	waiters          waiters
 }
 
-// Run runs the task of an expired timeout. Whatever the task does, Run returns
-// normally, but for runtime.Goexit: that is reported, and then ends the calling
-// goroutine as it must.
+// Complete checks the fields as pkg's Options, and fills in the defaults: the
+// timer is named for its package, and logs to slog.Default.
+func (r *Runner) Complete(pkg string) error {
+	r.Name = cmp.Or(r.Name, pkg)
+	r.Logger = cmp.Or(r.Logger, slog.Default())
+	return settings.NotTypedNil(pkg, "Executor", r.Executor, "nil for none, or an executor")
+}
+
+// Run runs the task of an expired timeout. It returns whatever the task does,
+// except after runtime.Goexit, which it reports and which then ends the calling
+// goroutine.
 func (r *Runner) Run(timeout hwt.Timeout, task hwt.TimerTask) {
-	if r.Executor != nil {
-		r.submit(timeout, func() { r.run(timeout, task) })
+	if r.Executor == nil {
+		r.run(timeout, task)
 		return
 	}
-	r.run(timeout, task)
+	r.submit(timeout, func() { r.run(timeout, task) }, func(err error) error {
+		return r.refused(timeout, task, err)
+	})
 }
 
-// Cancelled tells the task that its timeout was cancelled, if it wants to know.
-// It isolates like Run.
+// Cancelled calls the Cancelled of a task whose timeout was cancelled, if it has
+// one. It isolates it as Run does a task.
 func (r *Runner) Cancelled(timeout hwt.Timeout, task hwt.TimerTask) {
 	if !WantsCancelled(task) {
 		return
 	}
-	told := task.(hwt.CancelledTask)
+	notified := task.(hwt.CancelledTask)
 	if r.Executor != nil {
-		r.submit(timeout, func() { r.tell(timeout, told) })
+		r.submit(timeout, func() { r.notify(timeout, notified) }, func(err error) error { return err })
 		return
 	}
-	r.tell(timeout, told)
+	r.notify(timeout, notified)
 }
 
 // AddTo adds the runner's counts to stats.
@@ -87,15 +116,17 @@ func (r *Runner) AddTo(stats *hwt.Stats) {
 	stats.Failed += r.failed.Load()
 	stats.Panics += r.panics.Load()
 	stats.ExecutorRejected += r.executorRejected.Load()
+	_, waiting := r.Outstanding()
+	stats.ExecutorWaiting += waiting
 }
 
 func (r *Runner) run(timeout hwt.Timeout, task hwt.TimerTask) {
+	if r.Labels != nil {
+		r.Labels.set(task)
+		defer r.Labels.reset()
+	}
 	returned := false
-	defer func() {
-		if !returned {
-			r.broken(timeout, recover())
-		}
-	}()
+	defer usercode.Catch(&returned, func(err error) { r.broken(timeout, err) })
 	err := task.Run(timeout)
 	returned = true
 	if err != nil {
@@ -104,74 +135,114 @@ func (r *Runner) run(timeout hwt.Timeout, task hwt.TimerTask) {
 	}
 }
 
-func (r *Runner) tell(timeout hwt.Timeout, task hwt.CancelledTask) {
-	returned := false
-	defer func() {
-		if !returned {
-			r.broken(timeout, recover())
-		}
-	}()
-	task.Cancelled(timeout)
-	returned = true
+func (r *Runner) notify(timeout hwt.Timeout, task hwt.CancelledTask) {
+	if r.Labels != nil {
+		r.Labels.set(task)
+		defer r.Labels.reset()
+	}
+	usercode.Run(func() { task.Cancelled(timeout) }, func(err error) { r.broken(timeout, err) })
 }
 
-func (r *Runner) submit(timeout hwt.Timeout, task func()) {
-	returned := false
-	defer func() {
-		if !returned {
-			r.broken(timeout, recover())
-		}
-	}()
-	err := r.Executor.Execute(task)
-	returned = true
+// submit hands task to the executor. If that fails, it reports the error that
+// refused returns.
+func (r *Runner) submit(timeout hwt.Timeout, task func(), refused func(error) error) {
+	var err error
+	s := &submission{runner: r, task: task}
+	usercode.Run(func() { err = r.Executor.Execute(s.run) }, func(err error) {
+		defer s.begin().end()
+		r.count(err)
+		r.report(timeout, refused(err))
+	})
 	if err != nil {
+		defer s.begin().end()
 		r.executorRejected.Add(1)
-		r.report(timeout, fmt.Errorf("hwt: executor refused the task: %w", err))
+		r.report(timeout, refused(fmt.Errorf("hwt: executor refused the task: %w", err)))
 	}
 }
 
-// broken reports user code that did not return: recovered is what it panicked
-// with, or nil if it ended its goroutine (panic(nil) arrives as a value since
-// Go 1.21).
-func (r *Runner) broken(timeout hwt.Timeout, recovered any) {
-	if recovered == nil {
+// submission is a task that waits in the executor.
+type submission struct {
+	runner *Runner
+	task   func()
+	left   atomic.Bool // it was begun or refused
+}
+
+func (s *submission) run() {
+	defer s.begin().end()
+	s.task()
+}
+
+// begin counts that the submission is begun or refused, and returns it. It does so
+// once, since an executor may break its rules: then it returns nil.
+func (s *submission) begin() *submission {
+	if !s.left.CompareAndSwap(false, true) {
+		return nil
+	}
+	s.runner.begun.Add(1)
+	return s
+}
+
+// end counts that s, unless it is nil, has returned.
+func (s *submission) end() {
+	if s != nil {
+		s.runner.ended.Add(1)
+		s.runner.Ended()
+	}
+}
+
+// refused lets the task handle err, with which the executor refused it, and
+// returns what is left to report.
+func (r *Runner) refused(timeout hwt.Timeout, task hwt.TimerTask, err error) error {
+	if t, ok := task.(hwt.RefusedTask); ok {
+		usercode.Run(func() { err = t.Refused(timeout, err) }, func(err error) { r.broken(timeout, err) })
+	}
+	return err
+}
+
+// broken counts and reports users' code that did not return.
+func (r *Runner) broken(timeout hwt.Timeout, err error) {
+	r.count(err)
+	r.report(timeout, err)
+}
+
+// count counts users' code that did not return.
+func (r *Runner) count(err error) {
+	if err == hwt.ErrGoexit {
 		r.failed.Add(1)
-		r.report(timeout, hwt.ErrGoexit)
+	} else {
+		r.panics.Add(1)
+	}
+}
+
+// report hands err, unless it is nil, to the error handler, or to the log if
+// there is none or it does not return.
+func (r *Runner) report(timeout hwt.Timeout, err error) {
+	if err == nil {
 		return
 	}
-	r.panics.Add(1)
-	r.report(timeout, &hwt.PanicError{Value: recovered, Stack: debug.Stack()})
-}
-
-// report hands err to the error handler, or to the log if there is none or it
-// panics itself.
-func (r *Runner) report(timeout hwt.Timeout, err error) {
 	if r.OnError == nil {
 		r.log(timeout, err)
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			r.log(timeout, err)
-			r.log(timeout, fmt.Errorf("hwt: error handler panicked: %v", v))
-		}
-	}()
-	r.OnError(timeout, err)
+	usercode.Run(func() { r.OnError(timeout, err) }, func(broken error) {
+		r.log(timeout, err)
+		r.log(timeout, fmt.Errorf("hwt: error handler did not return: %w", broken))
+	})
 }
 
-// Warn logs, and survives a log handler that panics.
+// Warn logs a warning. A log handler that panics is ignored.
 func (r *Runner) Warn(message string, attrs ...any) { r.write(slog.LevelWarn, message, attrs) }
 
 func (r *Runner) write(level slog.Level, message string, attrs []any) {
-	defer func() { _ = recover() }() // there is nobody left to tell
-	r.Logger.With("timer", r.Name).Log(context.Background(), level, message, attrs...)
+	defer func() { _ = recover() }() // there is nowhere left to report it
+	r.Logger.With(AttrTimer, r.Name).Log(context.Background(), level, message, attrs...)
 }
 
 func (r *Runner) log(timeout hwt.Timeout, err error) {
-	attrs := []any{"task", fmt.Sprintf("%T", timeout.Task()), "error", err}
+	attrs := []any{AttrTask, Name(timeout.Task()), AttrError, err}
 	// Not errors.As: a typed nil as an error may well panic when it is unwrapped.
 	if broken, ok := err.(*hwt.PanicError); ok && broken != nil {
-		attrs = append(attrs, "stack", string(broken.Stack))
+		attrs = append(attrs, AttrStack, string(broken.Stack))
 	}
 	r.write(slog.LevelError, "hwt: task failed", attrs)
 }

@@ -26,6 +26,7 @@ type stub struct{ task hwt.TimerTask }
 
 func (s *stub) Timer() hwt.Timer         { return nil }
 func (s *stub) Task() hwt.TimerTask      { return s.task }
+func (s *stub) Deadline() time.Time      { return time.Time{} }
 func (s *stub) IsExpired() bool          { return true }
 func (s *stub) IsCancelled() bool        { return false }
 func (s *stub) Cancel() bool             { return false }
@@ -92,16 +93,16 @@ func TestNilTasksAreFound(t *testing.T) {
 	assert.True(t, IsNil(Func(nil)))
 	assert.False(t, IsNil(Func(func() {})))
 	assert.False(t, IsNil(hwt.TaskFunc(func(hwt.Timeout) error { return nil })))
-	assert.False(t, IsNil((*teller)(nil)), "a method may well do with a nil receiver")
+	assert.False(t, IsNil((*notifier)(nil)), "a method may well do with a nil receiver")
 }
 
-type teller struct{ f func() }
+type notifier struct{ f func() }
 
-func (c *teller) Run(hwt.Timeout) error { return nil }
-func (c *teller) Cancelled(hwt.Timeout) { c.f() }
+func (c *notifier) Run(hwt.Timeout) error { return nil }
+func (c *notifier) Cancelled(hwt.Timeout) { c.f() }
 
 func TestOnlyCancelledTasksWantToKnow(t *testing.T) {
-	assert.True(t, WantsCancelled(&teller{}))
+	assert.True(t, WantsCancelled(&notifier{}))
 	assert.False(t, WantsCancelled(Func(func() {})))
 	assert.False(t, WantsCancelled(hwt.TaskFunc(nil)))
 	assert.False(t, WantsCancelled(nil))
@@ -131,8 +132,8 @@ func TestPanicOfATaskIsReportedWithItsStack(t *testing.T) {
 	b := newBench()
 	assert.True(t, b.run(func() error { panicsHere(); return nil }))
 	require.Len(t, b.errs, 1)
-	broken, ok := errors.AsType[*hwt.PanicError](b.errs[0])
-	require.True(t, ok)
+	var broken *hwt.PanicError
+	require.ErrorAs(t, b.errs[0], &broken)
 	assert.Equal(t, "no good", broken.Value)
 	assert.Contains(t, string(broken.Stack), "panicsHere")
 	assert.Equal(t, [3]int64{0, 1, 0}, b.counts())
@@ -171,7 +172,7 @@ func TestErrorsAreLoggedWithoutAHandler(t *testing.T) {
 	assert.True(t, b.run(func() error { return fs.ErrClosed }))
 	assert.Contains(t, b.log.String(), "level=ERROR")
 	assert.Contains(t, b.log.String(), "timer=bench")
-	assert.Contains(t, b.log.String(), "task=hwt.TaskFunc")
+	assert.Contains(t, b.log.String(), `task="github.com/hashedwheel/hwt/internal/task.(*bench).run.func1 (`)
 	assert.Contains(t, b.log.String(), "file already closed")
 	assert.NotContains(t, b.log.String(), "stack=")
 	b.log.Reset()
@@ -212,6 +213,9 @@ func TestHandlerThatEndsTheGoroutineDoesThat(t *testing.T) {
 	b.OnError = func(hwt.Timeout, error) { runtime.Goexit() }
 	assert.False(t, b.run(func() error { return fs.ErrClosed }))
 	assert.False(t, b.run(func() error { panic("no good") }))
+	for _, text := range []string{"file already closed", "no good", "error handler did not return: " + hwt.ErrGoexit.Error()} {
+		assert.Contains(t, b.log.String(), text)
+	}
 	assert.Equal(t, [3]int64{1, 1, 0}, b.counts())
 }
 
@@ -241,11 +245,11 @@ func TestCancelledIsIsolatedLikeATask(t *testing.T) {
 		counts   [3]int64
 	}{
 		{"returns", func() {}, true, [3]int64{}},
-		{"panics", func() { panic("told") }, true, [3]int64{0, 1, 0}},
+		{"panics", func() { panic("no good") }, true, [3]int64{0, 1, 0}},
 		{"ends its goroutine", runtime.Goexit, false, [3]int64{1, 0, 0}},
 	} {
 		b := newBench()
-		task := &teller{c.f}
+		task := &notifier{c.f}
 		timeout := &stub{task}
 		assert.Equal(t, c.returned, apart(func() { b.Cancelled(timeout, task) }), c.name)
 		assert.Equal(t, c.counts, b.counts(), c.name)
@@ -268,7 +272,7 @@ func TestExecutorRunsTasksAndCallbacks(t *testing.T) {
 	})
 	calls := 0
 	assert.True(t, b.run(func() error { calls++; return fs.ErrClosed }))
-	b.Cancelled(&stub{}, &teller{func() { calls++; panic("told") }})
+	b.Cancelled(&stub{}, &notifier{func() { calls++; panic("no good") }})
 	require.Len(t, queue, 2)
 	assert.Zero(t, calls, "not run here")
 	for _, task := range queue {
@@ -282,7 +286,7 @@ func TestRefusalOfAnExecutorIsReportedAndCounted(t *testing.T) {
 	b := newBench()
 	b.Executor = executor(func(func()) error { return fs.ErrPermission })
 	assert.True(t, b.run(func() error { assert.Fail(t, "run"); return nil }))
-	assert.True(t, apart(func() { b.Cancelled(&stub{}, &teller{}) }))
+	assert.True(t, apart(func() { b.Cancelled(&stub{}, &notifier{}) }))
 	require.Len(t, b.errs, 2)
 	for _, err := range b.errs {
 		assert.ErrorIs(t, err, fs.ErrPermission)
@@ -320,4 +324,72 @@ func TestConcurrentFailuresAreAllCounted(t *testing.T) {
 	}
 	all.Wait()
 	assert.Equal(t, [3]int64{400, 400, 0}, b.counts())
+}
+
+// refusable is a task that handles refusals with f.
+type refusable struct {
+	ran bool
+	f   func(err error) error
+}
+
+func (r *refusable) Run(hwt.Timeout) error                  { r.ran = true; return nil }
+func (r *refusable) Refused(_ hwt.Timeout, err error) error { return r.f(err) }
+
+func TestRefusedTaskHandlesWhatTheExecutorDoes(t *testing.T) {
+	errFull := errors.New("full")
+	for name, c := range map[string]struct {
+		execute func(func()) error
+		cause   func(t *testing.T, err error)
+		counts  [3]int64
+	}{
+		"an error": {
+			func(func()) error { return errFull },
+			func(t *testing.T, err error) { assert.ErrorIs(t, err, errFull) },
+			[3]int64{0, 0, 1},
+		},
+		"a panic": {
+			func(func()) error { panic("broken") },
+			func(t *testing.T, err error) { assert.ErrorAs(t, err, new(*hwt.PanicError)) },
+			[3]int64{0, 1, 0},
+		},
+		"a Goexit": {
+			func(func()) error { runtime.Goexit(); return nil },
+			func(t *testing.T, err error) { assert.Equal(t, hwt.ErrGoexit, err) },
+			[3]int64{1, 0, 0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench()
+			b.Executor = executor(c.execute)
+			var refusals []error
+			task := &refusable{f: func(err error) error { refusals = append(refusals, err); return nil }}
+			apart(func() { b.Run(&stub{task}, task) })
+			require.Len(t, refusals, 1)
+			c.cause(t, refusals[0])
+			assert.False(t, task.ran)
+			assert.Empty(t, b.errs, "it was handled")
+			assert.Equal(t, c.counts, b.counts())
+		})
+	}
+}
+
+func TestErrorOfRefusedIsReported(t *testing.T) {
+	b := newBench()
+	b.Executor = executor(func(func()) error { return errors.New("full") })
+	errMore := errors.New("more")
+	task := &refusable{f: func(error) error { return errMore }}
+	b.Run(&stub{task}, task)
+	assert.Equal(t, []error{errMore}, b.errs)
+}
+
+func TestRefusedThatPanicsIsReportedBesideTheRefusal(t *testing.T) {
+	b := newBench()
+	errFull := errors.New("full")
+	b.Executor = executor(func(func()) error { return errFull })
+	task := &refusable{f: func(error) error { panic("broken") }}
+	assert.True(t, apart(func() { b.Run(&stub{task}, task) }))
+	require.Len(t, b.errs, 2)
+	assert.ErrorAs(t, b.errs[0], new(*hwt.PanicError))
+	assert.ErrorIs(t, b.errs[1], errFull)
+	assert.Equal(t, [3]int64{0, 1, 1}, b.counts())
 }

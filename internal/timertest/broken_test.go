@@ -1,7 +1,9 @@
 package timertest
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -72,7 +74,7 @@ func fails(t *testing.T, c check, inject func(*broken)) bool {
 	done := make(chan struct{})
 	go func() { // FailNow ends the goroutine.
 		defer close(done)
-		c.run(tb, func(tb testing.TB, c Config) Engine { return newBroken(tb, c, inject) })
+		c.run(tb, func(tb testing.TB, c Config) hwt.Engine { return newBroken(tb, c, inject) })
 	}()
 	<-done
 	return tb.failed.Load()
@@ -84,6 +86,9 @@ type recorder struct {
 	failed atomic.Bool
 	wait   time.Duration // for what must come true. Immutable.
 }
+
+// Unwrap returns the test itself.
+func (r *recorder) Unwrap() testing.TB { return r.TB }
 
 func (r *recorder) patience() time.Duration { return r.wait }
 
@@ -102,10 +107,14 @@ type broken struct {
 	delay      func(time.Duration) time.Duration
 	task       func(*broken, hwt.TimerTask) hwt.TimerTask
 	newTimeout func(*broken, hwt.TimerTask, time.Duration) (hwt.Timeout, error)
+	batch      func(*broken, []hwt.TimerTask, time.Duration) ([]hwt.Timeout, error)
 	cancel     func(*broken, hwt.Timeout) bool
 	reset      func(*broken, hwt.Timeout, time.Duration) bool
+	deadline   func(*broken, time.Time, hwt.Timeout) time.Time
 	afterFunc  func(*broken, time.Duration, func()) (hwt.Timeout, error)
 	stop       func(*broken) []hwt.Timeout
+	shutdown   func(*broken, context.Context) ([]hwt.Timeout, error)
+	all        func(*broken, iter.Seq[hwt.Timeout], func(hwt.Timeout) bool)
 	stats      func(*hwt.Stats)
 	pending    func(int64) int64
 
@@ -113,22 +122,19 @@ type broken struct {
 	calls int
 }
 
-func newBroken(tb testing.TB, c Config, inject func(*broken)) Engine {
+func newBroken(tb testing.TB, c Config, inject func(*broken)) hwt.Engine {
 	b := &broken{config: c}
 	if inject != nil {
 		inject(b)
 	}
-	options := []runtimetimer.Option{runtimetimer.WithMaxPendingTimeouts(b.config.MaxPending)}
-	if b.config.Executor != nil {
-		options = append(options, runtimetimer.WithExecutor(b.config.Executor))
-	}
-	if b.config.ErrorHandler != nil {
-		options = append(options, runtimetimer.WithErrorHandler(b.config.ErrorHandler))
-	}
-	if b.config.Logger != nil {
-		options = append(options, runtimetimer.WithLogger(b.config.Logger))
-	}
-	timer, err := runtimetimer.New(options...)
+	timer, err := runtimetimer.New(&runtimetimer.Options{
+		MaxPendingTimeouts: b.config.MaxPending,
+		Executor:           b.config.Executor,
+		Logger:             b.config.Logger,
+		ErrorHandler:       b.config.ErrorHandler,
+		RecordCallers:      b.config.RecordCallers,
+		LabelTasks:         b.config.LabelTasks,
+	})
 	require.NoError(tb, err)
 	b.Timer = timer
 	if inject == nil {
@@ -148,10 +154,17 @@ func (b *broken) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeou
 		delay = b.delay(delay)
 	}
 	timeout, err := b.Timer.NewTimeout(task, delay)
-	if err != nil || b.cancel == nil && b.reset == nil {
+	if err != nil || b.cancel == nil && b.reset == nil && b.deadline == nil {
 		return timeout, err
 	}
 	return &brokenTimeout{timeout, b}, nil
+}
+
+func (b *broken) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	if b.batch != nil {
+		return b.batch(b, tasks, delay)
+	}
+	return b.Timer.NewTimeouts(tasks, delay)
 }
 
 func (b *broken) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
@@ -166,6 +179,20 @@ func (b *broken) Stop() []hwt.Timeout {
 		return b.stop(b)
 	}
 	return b.Timer.Stop()
+}
+
+func (b *broken) All() iter.Seq[hwt.Timeout] {
+	if b.all != nil {
+		return func(yield func(hwt.Timeout) bool) { b.all(b, b.Timer.All(), yield) }
+	}
+	return b.Timer.All()
+}
+
+func (b *broken) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
+	if b.shutdown != nil {
+		return b.shutdown(b, ctx)
+	}
+	return b.Timer.Shutdown(ctx)
 }
 
 func (b *broken) Stats() hwt.Stats {
@@ -189,6 +216,13 @@ type brokenTimeout struct {
 }
 
 func (t *brokenTimeout) String() string { return fmt.Sprint(t.Timeout) }
+
+func (t *brokenTimeout) Deadline() time.Time {
+	if t.b.deadline != nil {
+		return t.b.deadline(t.b, t.Timeout.Deadline(), t.Timeout)
+	}
+	return t.Timeout.Deadline()
+}
 
 func (t *brokenTimeout) Cancel() bool {
 	if t.b.cancel != nil {

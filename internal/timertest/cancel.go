@@ -122,8 +122,8 @@ func cancelAgainstExpiry(tb testing.TB, newTimer Factory) {
 	balanced(tb, e)
 }
 
-// cancelFromTask has every task of a tick cancel all the others: whoever it said
-// true for must not run, be it the next one in the same bucket.
+// cancelFromTask has every task of a tick cancel all the others. A task whose
+// Cancel returned true must not run, even if it is the next one in the same bucket.
 func cancelFromTask(tb testing.TB, newTimer Factory) {
 	e := newTimer.start(tb, Config{})
 	const n = 20

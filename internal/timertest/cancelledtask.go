@@ -44,8 +44,8 @@ func toldOnce(tb testing.TB, newTimer Factory) {
 			require.True(tb, timeout.Cancel())
 			assert.False(tb, timeout.Cancel())
 			pass(5 * tick)
-			require.Equal(tb, 1, p.told.count(), "cancelled %v after it was scheduled for %v", wait, delay)
-			between(tb, p.told.at(), now, now.Add(2*tick), "told")
+			require.Equal(tb, 1, p.notified.count(), "cancelled %v after it was scheduled for %v", wait, delay)
+			between(tb, p.notified.at(), now, now.Add(2*tick), "notified")
 			assert.Zero(tb, p.ran.count())
 		}
 	}
@@ -56,8 +56,8 @@ func toldOnce(tb testing.TB, newTimer Factory) {
 	now := time.Now()
 	timeout.Cancel()
 	pass(2000 * time.Hour)
-	require.Equal(tb, 1, p.told.count(), "after a Reset")
-	between(tb, p.told.at(), now, now.Add(2*tick), "told after a Reset")
+	require.Equal(tb, 1, p.notified.count(), "after a Reset")
+	between(tb, p.notified.at(), now, now.Add(2*tick), "notified after a Reset")
 }
 
 func toldNothingElse(tb testing.TB, newTimer Factory) {
@@ -73,12 +73,12 @@ func toldNothingElse(tb testing.TB, newTimer Factory) {
 	e.Stop()
 	pass(2 * time.Hour)
 	for _, p := range []*probe{expires, moved, swept} {
-		assert.Zero(tb, p.told.count())
+		assert.Zero(tb, p.notified.count())
 	}
 }
 
 // toldThoughStopped cancels just before Stop: those were cancelled by Cancel,
-// not by Stop, so they are told, and are not Stop's to return.
+// not by Stop, so they are notified, and Stop does not return them.
 func toldThoughStopped(tb testing.TB, newTimer Factory) {
 	e := newTimer.start(tb, Config{})
 	tasks, timeouts := scheduleAll(tb, e, 20, time.Hour, newProbe)
@@ -90,7 +90,7 @@ func toldThoughStopped(tb testing.TB, newTimer Factory) {
 	assert.Empty(tb, e.Stop())
 	pass(2 * tick)
 	for _, p := range append(tasks, fresh...) {
-		assert.Equal(tb, 1, p.told.count())
+		assert.Equal(tb, 1, p.notified.count())
 	}
 	assert.EqualValues(tb, 40, balanced(tb, e).Cancelled)
 }
@@ -109,7 +109,7 @@ func toldSees(tb testing.TB, newTimer Factory) {
 	}
 	schedule(tb, e, c, time.Hour).Cancel()
 	pass(3 * tick)
-	assert.Equal(tb, 1, c.told.count())
+	assert.Equal(tb, 1, c.notified.count())
 }
 
 func toldUsesTimer(tb testing.TB, newTimer Factory) {
@@ -136,11 +136,11 @@ func toldUsesTimer(tb testing.TB, newTimer Factory) {
 
 func toldBadly(tb testing.TB, newTimer Factory) {
 	for name, bad := range map[string]func(){
-		"panics":             func() { panic("told") },
+		"panics":             func() { panic("notified") },
 		"ends its goroutine": runtime.Goexit,
 	} {
-		var told reports
-		e := newTimer.start(tb, Config{ErrorHandler: told.handle})
+		var reported reports
+		e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
 		newBad := func() *canceller { return &canceller{then: func(hwt.Timeout) { bad() }} }
 		tasks, timeouts := scheduleAll(tb, e, 5, time.Hour, newBad)
 		for _, timeout := range timeouts {
@@ -151,9 +151,9 @@ func toldBadly(tb testing.TB, newTimer Factory) {
 		pass(10 * tick)
 		ranOnTime(tb, p, now.Add(5*tick), "after a callback that %s", name)
 		for _, c := range tasks {
-			assert.Equal(tb, 1, c.told.count(), name)
+			assert.Equal(tb, 1, c.notified.count(), name)
 		}
-		all := told.take()
+		all := reported.take()
 		require.Len(tb, all, 5, name)
 		for _, r := range all {
 			assert.True(tb, slices.Contains(timeouts, r.timeout), name)
@@ -170,10 +170,10 @@ func toldOnExecutor(tb testing.TB, newTimer Factory) {
 	})})
 	p := new(probe)
 	schedule(tb, e, p, time.Hour).Cancel()
-	schedule(tb, e, nothing, time.Hour).Cancel() // Does not ask to be told.
+	schedule(tb, e, nothing, time.Hour).Cancel() // Is not notified.
 	pass(3 * tick)
-	assert.Zero(tb, p.told.count())
+	assert.Zero(tb, p.notified.count())
 	require.Len(tb, queue, 1)
 	(<-queue)()
-	assert.Equal(tb, 1, p.told.count())
+	assert.Equal(tb, 1, p.notified.count())
 }

@@ -43,7 +43,7 @@ func (f *fate) ends() [3]int32 {
 }
 
 // settle is Stop with its result counted.
-func settle(e Engine) {
+func settle(e hwt.Engine) {
 	for _, timeout := range e.Stop() {
 		timeout.Task().(*fate).unprocessed.Add(1)
 	}
@@ -51,7 +51,7 @@ func settle(e Engine) {
 
 // conservation asserts that each of fates ended once, and that the engine
 // counted the same ends. Nothing may be in flight.
-func conservation(tb testing.TB, e Engine, fates []*fate) {
+func conservation(tb testing.TB, e hwt.Engine, fates []*fate) {
 	tb.Helper()
 	var sum [3]int64
 	for _, f := range fates {
@@ -127,7 +127,7 @@ func newTimeoutAgainstStop(tb testing.TB, newTimer Factory) {
 
 // scheduleUntilStopped schedules until the engine refuses, and some more, and
 // returns what was accepted.
-func scheduleUntilStopped(tb testing.TB, e Engine, maxDelay time.Duration) []*fate {
+func scheduleUntilStopped(tb testing.TB, e hwt.Engine, maxDelay time.Duration) []*fate {
 	var fates []*fate
 	for refused := 0; refused < 3; {
 		f := new(fate)
@@ -160,7 +160,7 @@ func conserved(tb testing.TB, newTimer Factory) {
 
 // hammer is everything that may race, on one engine.
 type hammer struct {
-	e     Engine
+	e     hwt.Engine
 	known [256]atomic.Pointer[hwt.Timeout] // some timeouts, for anyone to meddle with
 
 	mu    sync.Mutex
@@ -202,7 +202,7 @@ func (h *hammer) produce(tb testing.TB) {
 		if rand.N(4) == 0 {
 			f.cancel(timeout)
 		}
-		h.meddle()
+		h.randomOp()
 		if len(own)%100 == 0 {
 			time.Sleep(upTo(time.Millisecond)) // Lets some of them come due.
 		}
@@ -212,7 +212,7 @@ func (h *hammer) produce(tb testing.TB) {
 	h.fates = append(h.fates, own...)
 }
 
-func (h *hammer) meddle() {
+func (h *hammer) randomOp() {
 	p := h.known[rand.N(len(h.known))].Load()
 	if p == nil {
 		return

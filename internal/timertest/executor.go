@@ -18,6 +18,7 @@ var executorChecks = []check{
 	{"ExecutorRunsEveryTask", fake, executorRuns},
 	{"ExecutorMayRunLater", fake, executorLater},
 	{"ExecutorThatRefusesIsReported", fake, executorRefuses},
+	{"ExecutorThatRefusesIsReportedToARefusedTask", fake, executorRefusesRefusedTask},
 	{"ExecutorThatBreaksHarmsNothing", fake, executorBreaks},
 	{"ExecutorThatBlocksHoldsUpNoTimeoutForGood", fake, executorBlocks},
 	{"ExecutorThatRunsTwiceUpsetsNoCount", fake, executorTwice},
@@ -72,20 +73,22 @@ func executorLater(tb testing.TB, newTimer Factory) {
 	pass(time.Minute)
 	require.Len(tb, queue, 1)
 	assert.Zero(tb, p.ran.count())
+	assert.EqualValues(tb, 1, e.Stats().ExecutorWaiting)
 	assert.True(tb, timeout.IsExpired(), "expired when it came due")
 	assert.False(tb, timeout.Cancel(), "too late: the executor has it")
 	assert.False(tb, timeout.Reset(time.Hour), "too late: the executor has it")
 	assert.Zero(tb, e.Pending())
 	assert.Empty(tb, e.Stop())
 	(<-queue)()
+	assert.Zero(tb, e.Stats().ExecutorWaiting)
 	assert.Equal(tb, 1, p.ran.count(), "Stop leaves alone what expired before")
 }
 
 func executorRefuses(tb testing.TB, newTimer Factory) {
-	var told reports
+	var reported reports
 	errFull := errors.New("pool is full")
 	full := true
-	e := newTimer.start(tb, Config{ErrorHandler: told.handle, Executor: executor(func(task func()) error {
+	e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: executor(func(task func()) error {
 		if full {
 			return errFull
 		}
@@ -94,12 +97,13 @@ func executorRefuses(tb testing.TB, newTimer Factory) {
 	lost := new(probe)
 	timeout := schedule(tb, e, lost, tick)
 	pass(3 * tick)
-	all := told.take()
+	all := reported.take()
 	require.Len(tb, all, 1)
 	same(tb, timeout, all[0].timeout, "the timeout reported")
 	assert.ErrorIs(tb, all[0].err, errFull)
 	assert.True(tb, timeout.IsExpired())
 	assert.EqualValues(tb, 1, balanced(tb, e).ExecutorRejected)
+	assert.Zero(tb, e.Stats().ExecutorWaiting)
 
 	full = false
 	p, now := new(probe), time.Now()
@@ -110,14 +114,49 @@ func executorRefuses(tb testing.TB, newTimer Factory) {
 	assert.Zero(tb, e.Pending())
 }
 
+// refusedTask is a task that handles the refusals of its executor.
+type refusedTask struct {
+	probe
+	refused []error
+	answer  error // what Refused returns
+}
+
+func (r *refusedTask) Refused(_ hwt.Timeout, err error) error {
+	r.refused = append(r.refused, err)
+	return r.answer
+}
+
+func executorRefusesRefusedTask(tb testing.TB, newTimer Factory) {
+	errFull, errMore := errors.New("pool is full"), errors.New("the task knows more")
+	for name, answer := range map[string]error{"handled": nil, "passed on": errMore} {
+		var reported reports
+		e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: executor(func(func()) error { return errFull })})
+		task := &refusedTask{answer: answer}
+		timeout := schedule(tb, e, task, tick)
+		pass(3 * tick)
+		if assert.Len(tb, task.refused, 1, name) {
+			assert.ErrorIs(tb, task.refused[0], errFull, name)
+		}
+		assert.Zero(tb, task.ran.count(), name)
+		all := reported.take()
+		if answer == nil {
+			assert.Empty(tb, all, name)
+		} else if assert.Len(tb, all, 1, name) {
+			same(tb, timeout, all[0].timeout, "the timeout reported")
+			assert.Equal(tb, answer, all[0].err, name)
+		}
+		assert.EqualValues(tb, 1, balanced(tb, e).ExecutorRejected, name)
+	}
+}
+
 func executorBreaks(tb testing.TB, newTimer Factory) {
 	for name, breaks := range map[string]func(){
 		"panics":             func() { panic("executor") },
 		"ends the goroutine": runtime.Goexit,
 	} {
-		var told reports
+		var reported reports
 		broken := true
-		e := newTimer.start(tb, Config{ErrorHandler: told.handle, Executor: executor(func(task func()) error {
+		e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: executor(func(task func()) error {
 			if broken {
 				breaks()
 			}
@@ -125,13 +164,14 @@ func executorBreaks(tb testing.TB, newTimer Factory) {
 		})})
 		scheduleAll(tb, e, 5, tick, newProbe)
 		pass(3 * tick)
-		assert.Len(tb, told.take(), 5, name)
+		assert.Len(tb, reported.take(), 5, name)
 		broken = false
 		p, now := new(probe), time.Now()
 		schedule(tb, e, p, tick)
 		pass(3 * tick)
 		ranOnTime(tb, p, now.Add(tick), "after an executor that %s", name)
 		assert.Zero(tb, balanced(tb, e).Pending)
+		assert.Zero(tb, e.Stats().ExecutorWaiting, name)
 	}
 }
 
@@ -180,21 +220,22 @@ func executorTwice(tb testing.TB, newTimer Factory) {
 		assert.False(tb, timeout.Cancel())
 	}
 	assert.EqualValues(tb, 3, balanced(tb, e).Expired)
+	assert.Zero(tb, e.Stats().ExecutorWaiting)
 	assert.Empty(tb, e.Stop())
 }
 
 func badTaskOnExecutor(tb testing.TB, newTimer Factory) {
 	for name, run := range map[string]executor{"inline": inline, "elsewhere": elsewhere} {
-		var told reports
-		e := newTimer.start(tb, Config{ErrorHandler: told.handle, Executor: run, Logger: slog.New(slog.DiscardHandler)})
+		var reported reports
+		e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: run, Logger: slog.New(slog.DiscardHandler)})
 		for _, bad := range badOnes() {
 			timeout := schedule(tb, e, hwt.TaskFunc(bad.run), tick)
 			p, now := new(probe), time.Now()
 			schedule(tb, e, p, tick)
 			pass(4 * tick)
 			ranOnTime(tb, p, now.Add(tick), "%s: next to a task that %s", name, bad.name)
-			// An executor that runs inline is itself cut short by a Goexit, which is then told too.
-			all := told.take()
+			// An executor that runs inline is itself ended by a Goexit, which is then reported too.
+			all := reported.take()
 			if assert.NotEmpty(tb, all, "%s: %s", name, bad.name) {
 				same(tb, timeout, all[0].timeout, "the timeout reported")
 				bad.assertReported(tb, all[0].err)

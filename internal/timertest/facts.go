@@ -13,6 +13,7 @@ import (
 
 var factChecks = []check{
 	{"TimeoutKnowsItsTimerAndTask", fake, knowsTimerAndTask},
+	{"TaskGetsTheHandleThatItsCallerGot", fake, oneHandle},
 	{"TimeoutDescribesItselfInEveryState", fake, describesItself},
 	{"NilTaskIsRefused", fake, nilTask},
 	{"AfterFuncIsNewTimeoutForAFunction", fake, afterFunc},
@@ -39,14 +40,34 @@ func knowsTimerAndTask(tb testing.TB, newTimer Factory) {
 	same(tb, e, timeout.Timer(), "Timer")
 }
 
+func oneHandle(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{})
+	var inside []hwt.Timeout
+	note := hwt.TaskFunc(func(t hwt.Timeout) error { inside = append(inside, t); return nil })
+	first := schedule(tb, e, note, 0)
+	pass(2 * tick)
+	second := schedule(tb, e, note, time.Hour)
+	require.True(tb, second.Reset(0))
+	pass(2 * tick)
+	sameTimeouts(tb, []hwt.Timeout{first, second}, inside)
+
+	third := schedule(tb, e, note, time.Hour)
+	sameTimeouts(tb, []hwt.Timeout{third}, e.Stop())
+}
+
+func doNothing() {}
+
 func describesItself(tb testing.TB, newTimer Factory) {
 	e := newTimer.start(tb, Config{})
 	far := schedule(tb, e, nothing, time.Hour)
 	gone := schedule(tb, e, nothing, time.Hour)
 	gone.Cancel()
 	over := schedule(tb, e, nothing, 0)
+	named, err := e.AfterFunc(time.Hour, doNothing)
+	require.NoError(tb, err)
 	pass(2 * tick)
 
+	assert.Contains(tb, fmt.Sprint(named), "timertest.doNothing (")
 	for _, timeout := range []hwt.Timeout{far, gone, over} {
 		require.Implements(tb, (*fmt.Stringer)(nil), timeout)
 	}

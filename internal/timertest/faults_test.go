@@ -1,12 +1,14 @@
 package timertest
 
 import (
-	"errors"
+	"context"
+	"iter"
 	"math"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/bubble"
 )
 
 // fault is one thing that an engine may do wrong, and the checks that find it.
@@ -38,6 +40,57 @@ var faults = []fault{
 		}
 		return d
 	}), []string{"EndlessDelayNeverComes"}},
+	{"lateness is not counted", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.Lateness = hwt.Histogram{} }
+	}, []string{"LatenessIsThatOfTheTasks"}},
+	{"lateness is counted from elsewhere", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.Lateness.Sum += 1 }
+	}, []string{"LatenessIsThatOfTheTasks"}},
+	{"resets are not counted", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.Resets = 0 }
+	}, []string{"ResetsAreCounted"}},
+	{"callers are not recorded", func(b *broken) { b.config.RecordCallers = false },
+		[]string{"CallerIsTheFirstFrameOutside"}},
+	{"callers are always recorded", func(b *broken) { b.config.RecordCallers = true },
+		[]string{"CallerIsUnknownByDefault"}},
+	{"a caller is made up", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+			timeout, err := b.Timer.NewTimeout(task, delay)
+			return calledTimeout{timeout}, err
+		}
+	}, []string{"ATaskHasNoCallerOutside"}},
+	{"tasks are not labelled", func(b *broken) { b.config.LabelTasks = false },
+		[]string{"ProfilesNameTheTask"}},
+	{"tasks are always labelled", func(b *broken) { b.config.LabelTasks = true },
+		[]string{"ProfilesNameNoTaskByDefault"}},
+	{"a refused task still waits for the executor", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.ExecutorWaiting += s.ExecutorRejected }
+	}, []string{"ExecutorThatRefusesIsReported"}},
+	{"deadlines are rounded", func(b *broken) {
+		b.deadline = func(_ *broken, d time.Time, _ hwt.Timeout) time.Time { return d.Truncate(4) }
+	}, []string{"DeadlineIsExactAndFollowsReset"}},
+	{"deadlines drift", func(b *broken) {
+		b.deadline = func(b *broken, d time.Time, _ hwt.Timeout) time.Time {
+			b.calls++
+			return d.Add(time.Duration(b.calls))
+		}
+	}, []string{"DeadlineOnTheRealClock"}},
+	{"ended timeouts have no deadline", func(b *broken) {
+		b.deadline = func(_ *broken, d time.Time, t hwt.Timeout) time.Time {
+			if t.IsExpired() || t.IsCancelled() {
+				return time.Time{}
+			}
+			return d
+		}
+	}, []string{"DeadlineStaysWhenTheTimeoutEnds"}},
+	{"endless deadlines are far ahead", func(b *broken) {
+		b.deadline = func(_ *broken, d time.Time, _ hwt.Timeout) time.Time {
+			if d.IsZero() {
+				return time.Now().Add(math.MaxInt64)
+			}
+			return d
+		}
+	}, []string{"DeadlineOfAnEndlessDelayIsZero"}},
 	{"tasks run twice", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return runsTwice{task} }
 	}, []string{"NeverEarlyAndWithinATick", "AnyTickDuration"}},
@@ -50,6 +103,12 @@ var faults = []fault{
 		}
 	}, []string{"NilTaskIsRefused"}},
 	{"timeouts know another timer", func(*broken) {}, []string{"TimeoutKnowsItsTimerAndTask"}},
+	{"timeouts are wrapped for their caller", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+			timeout, err := b.Timer.NewTimeout(task, d)
+			return &brokenTimeout{timeout, b}, err
+		}
+	}, []string{"TaskGetsTheHandleThatItsCallerGot"}},
 	{"timeouts are silent", func(b *broken) {
 		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
 			timeout, err := b.Timer.NewTimeout(task, d)
@@ -61,7 +120,7 @@ var faults = []fault{
 			return b.Timer.AfterFunc(d+2*tick, f)
 		}
 	}, []string{"AfterFuncIsNewTimeoutForAFunction"}},
-	{"tasks hold up others for ever", oneByOne, []string{"SlowTaskLeavesNoLag"}},
+	{"tasks hold up others forever", oneByOne, []string{"SlowTaskLeavesNoLag"}},
 	{"bad tasks end the worker", mortal, []string{"BadTaskHarmsNoOther", "BadErrorHandlerHarmsNothing", "BadTasksOfOneTickHarmNoOther", "BlockedTaskHoldsUpNoTimeoutForGood"}},
 	{"tasks cannot schedule", deafInside, []string{"EveryMethodWorksInsideATask", "TaskMayScheduleItselfAgain", "TaskMayScheduleForNow", "TasksMayScheduleMany"}},
 
@@ -116,38 +175,134 @@ var faults = []fault{
 			}
 			return all
 		}
-	}, []string{"StopTwiceReturnsNothing", "EveryTimeoutEndsOnce", "StopFromInsideATask"}},
+	}, []string{"StopTwiceReturnsNothing", "EveryTimeoutEndsOnce", "StopFromInsideATask", "MadeInABubbleStopsOutside", "CancelAndStopWorkInABubble"}},
 	{"stop stops nothing", func(b *broken) { b.stop = func(*broken) []hwt.Timeout { return nil } },
-		[]string{"StopRefusesNewTimeouts", "NothingRunsAfterStop", "StopEndsItsTimeouts", "StopAfterResets", "TaskThatSchedulesItselfForEverEndsWithStop", "StartMayBeCalledAnyTime", "StatesExcludeOneAnother"}},
+		[]string{"StopRefusesNewTimeouts", "NothingRunsAfterStop", "NoTaskBeginsAfterStop", "StopWaitsForTheTaskThatRuns", "StopWaitsForTheCallbackThatRuns", "StopEndsItsTimeouts", "StopAfterResets", "TaskThatSchedulesItselfForeverEndsWithStop", "StartMayBeCalledAnyTime", "StatesExcludeOneAnother"}},
 	{"stop waits too long", func(b *broken) {
 		b.stop = func(b *broken) []hwt.Timeout {
 			time.Sleep(20 * time.Second)
 			return b.Timer.Stop()
 		}
-	}, []string{"StopDoesNotWaitForEver", "StopFromWhatATaskWaitsFor", "StopOfAnUnusedTimer", "IdleTimerStopsAtOnce"}},
+	}, []string{"StopDoesNotWaitForever", "StopFromWhatATaskWaitsFor", "StopOfAnUnusedTimer", "IdleTimerStopsAtOnce"}},
+
+	{"all misses one", func(b *broken) {
+		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
+			first := true
+			for t := range all {
+				if !first && !yield(t) {
+					return
+				}
+				first = false
+			}
+		}
+	}, []string{"AllYieldsExactlyWhatIsPending", "AllYieldsEachOnceWhateverMoves", "AllMissesNothingThatBecomesDueMeanwhile", "AllMayBeUsedInsideATask", "AllMayBeNestedAndLeft", "AllAgainstRaces"}},
+	{"all yields one twice", func(b *broken) {
+		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
+			var last hwt.Timeout
+			for t := range all {
+				if last = t; !yield(t) {
+					return
+				}
+			}
+			if last != nil {
+				yield(last)
+			}
+		}
+	}, []string{"AllYieldsExactlyWhatIsPending", "AllYieldsEachOnceWhateverMoves", "AllMissesNothingThatBecomesDueMeanwhile", "AllMayBeNestedAndLeft", "AllAgainstRaces"}},
+	{"shutdown does not wait", func(b *broken) {
+		b.shutdown = func(b *broken, _ context.Context) ([]hwt.Timeout, error) {
+			over, cancel := context.WithCancel(context.Background())
+			cancel()
+			unprocessed, _ := b.Timer.Shutdown(over)
+			return unprocessed, nil
+		}
+	}, []string{"ShutdownWaitsForTaskAndCallback", "ShutdownWaitsForTheExecutor", "ShutdownGivesUpWithItsContext", "ShutdownCountsWhatTheExecutorHas", "ShutdownWaitsAfterAStopThatGaveUp", "ShutdownFromInsideATaskOnAnExecutor", "ShutdownDoesNotWaitForWhatWasRefused", "NothingRunsOnceShutdownHasWaited", "ContextEndsWhenShutdownGivesUp"}},
+	{"shutdown is too patient", func(b *broken) {
+		b.shutdown = func(b *broken, _ context.Context) ([]hwt.Timeout, error) {
+			defer time.Sleep(time.Minute)
+			return b.Timer.Shutdown(context.Background())
+		}
+	}, []string{"ShutdownReturnsWhatWasPending", "ShutdownGivesUpWithItsContext", "ShutdownFromInsideATask", "ShutdownDoesNotWaitForWhatWasRefused", "ShutdownWaitsForTheExecutor"}},
+	{"shutdown loses one", func(b *broken) {
+		b.shutdown = func(b *broken, ctx context.Context) ([]hwt.Timeout, error) {
+			all, err := b.Timer.Shutdown(ctx)
+			return all[:max(len(all)-1, 0)], err
+		}
+	}, []string{"ShutdownReturnsWhatWasPending", "ShutdownFromManyGoroutines", "ShutdownGivesUpWithItsContext"}},
+	{"contexts end too late", func(b *broken) {
+		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask {
+			if f, ok := task.(hwt.ContextTask); ok && f != nil {
+				return hwt.TaskFunc(func(t hwt.Timeout) error { return f(context.Background(), t) })
+			}
+			return task
+		}
+	}, []string{"ContextEndsWhenShutdownGivesUp", "ContextEndsWhenStopGivesUp"}},
+	{"a batch is scheduled one by one", func(b *broken) { b.batch = oneByOneBatch },
+		[]string{"BatchIsRefusedAsAWhole", "BatchAgainstStopIsAllOrNone"}},
+	{"a batch is late", func(b *broken) {
+		b.batch = func(b *broken, tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+			return b.Timer.NewTimeouts(tasks, max(delay, 0)+2*tick)
+		}
+	}, []string{"BatchIsNewTimeoutForEachTask", "BatchWakesASleepingTimer"}},
+	{"one of a batch is for another task", func(b *broken) {
+		b.batch = func(b *broken, tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+			timeouts, err := b.Timer.NewTimeouts(tasks, delay)
+			if len(timeouts) > 1 {
+				timeouts[0] = timeouts[1]
+			}
+			return timeouts, err
+		}
+	}, []string{"BatchIsNewTimeoutForEachTask", "BatchMayBeCancelledAndReset", "BatchesKeepTheMaximum"}},
+	{"all copies", func(b *broken) {
+		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
+			for _, t := range slices.Collect(all) {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}, []string{"AllTakesNoMemoryForWhatIsPending"}},
+	{"all holds a lock", func(b *broken) {
+		lock := make(chan struct{}, 1)
+		b.task = func(_ *broken, t hwt.TimerTask) hwt.TimerTask {
+			return hwt.TaskFunc(func(timeout hwt.Timeout) error {
+				lock <- struct{}{}
+				defer func() { <-lock }()
+				return t.Run(timeout)
+			})
+		}
+		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
+			lock <- struct{}{}
+			defer func() { <-lock }()
+			all(yield)
+		}
+	}, []string{"AllHoldsUpNothing"}},
 
 	{"errors are not reported", func(b *broken) { b.config.ErrorHandler = func(hwt.Timeout, error) {} },
 		[]string{"BadTaskHarmsNoOther", "BadTasksOfOneTickHarmNoOther", "ExecutorThatRefusesIsReported", "ExecutorThatBreaksHarmsNothing", "BadTaskOnAnExecutorIsReported", "BadCancelledHarmsNothing"}},
 	{"the log is not written", func(b *broken) { b.config.ErrorHandler = func(hwt.Timeout, error) {} },
 		[]string{"BadTaskIsLoggedByDefault"}},
+	{"tasks do not hear of refusals", func(b *broken) {
+		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return struct{ hwt.TimerTask }{task} }
+	}, []string{"ExecutorThatRefusesIsReportedToARefusedTask"}},
 	{"the executor is not used", func(b *broken) { b.config.Executor = nil },
 		[]string{"ExecutorRunsEveryTask", "ExecutorMayRunLater", "ExecutorThatBlocksHoldsUpNoTimeoutForGood", "CancelledRunsOnTheExecutor"}},
 
-	{"cancelled is never told", func(b *broken) {
-		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return untold{task} }
+	{"cancelled is never notified", func(b *broken) {
+		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return unnotified{task} }
 	}, []string{"CancelledIsToldOnceAndSoon", "CancelledIsToldAlsoWhenStopFollows", "CancelledSeesTheEndedTimeout", "CancelledMayUseTheTimer"}},
-	{"cancelled is told twice", func(b *broken) {
-		b.task = wrapped(func(t hwt.CancelledTask) toldTwice { return toldTwice{t} })
+	{"cancelled is notified twice", func(b *broken) {
+		b.task = wrapped(func(t hwt.CancelledTask) notifiedTwice { return notifiedTwice{t} })
 	}, []string{"CancelledIsToldOnceAndSoon"}},
-	{"cancelled is told late", func(b *broken) {
-		b.task = wrapped(func(t hwt.CancelledTask) toldLate { return toldLate{t} })
+	{"cancelled is notified late", func(b *broken) {
+		b.task = wrapped(func(t hwt.CancelledTask) notifiedLate { return notifiedLate{t} })
 	}, []string{"CancelledIsToldOnceAndSoon"}},
-	{"stop tells cancelled", func(b *broken) {
+	{"stop notifies cancelled", func(b *broken) {
 		b.stop = func(b *broken) []hwt.Timeout {
 			all := b.Timer.Stop()
 			for _, t := range all {
-				if told, ok := t.Task().(hwt.CancelledTask); ok {
-					told.Cancelled(t)
+				if notified, ok := t.Task().(hwt.CancelledTask); ok {
+					notified.Cancelled(t)
 				}
 			}
 			return all
@@ -188,97 +343,19 @@ var faults = []fault{
 			b.kept = append(b.kept, task)
 			return task
 		}
-	}, []string{"CancelledTaskIsCollectable", "CancelledTaskIsCollectableWhileOthersWait", "ResetAndCancelledTaskIsCollectable", "ExpiredTaskIsCollectable", "StoppedTaskIsCollectable"}},
+	}, []string{"CancelledTimeoutsAreBoundedByTheMaximum", "CancelledTaskIsCollectable", "CancelledTaskIsCollectableWhileOthersWait", "ResetAndCancelledTaskIsCollectable", "ExpiredTaskIsCollectable", "StoppedTaskIsCollectable"}},
 	{"engines are kept", func(b *broken) { kept.Store(b) }, []string{"AbandonedTimerIsCollectable"}},
 	{"idle engines wake up", func(b *broken) {
 		begin := time.Now()
-		b.stats = func(s *hwt.Stats) { s.WakeUps = int64(time.Since(begin) / tick) }
-	}, []string{"IdleTimerWakesNobody"}},
-}
-
-// untold hides that a task wants to be told of its cancellation.
-type untold struct{ hwt.TimerTask }
-
-// toldTwice tells it twice.
-type toldTwice struct{ hwt.CancelledTask }
-
-func (t toldTwice) Cancelled(timeout hwt.Timeout) {
-	t.CancelledTask.Cancelled(timeout)
-	t.CancelledTask.Cancelled(timeout)
-}
-
-// toldLate tells it after three ticks.
-type toldLate struct{ hwt.CancelledTask }
-
-func (t toldLate) Cancelled(timeout hwt.Timeout) {
-	time.Sleep(3 * tick)
-	t.CancelledTask.Cancelled(timeout)
-}
-
-// runsTwice runs it twice.
-type runsTwice struct{ hwt.TimerTask }
-
-func (t runsTwice) Run(timeout hwt.Timeout) error {
-	return errors.Join(t.TimerTask.Run(timeout), t.TimerTask.Run(timeout))
-}
-
-func wrapped[T hwt.TimerTask](wrap func(hwt.CancelledTask) T) func(*broken, hwt.TimerTask) hwt.TimerTask {
-	return func(_ *broken, task hwt.TimerTask) hwt.TimerTask {
-		if told, ok := task.(hwt.CancelledTask); ok {
-			return wrap(told)
+		b.stats = func(s *hwt.Stats) { s.Wakeups = int64(time.Since(begin) / tick) }
+	}, []string{"IdleTimerDoesNotWake"}},
+	{"timeouts of another bubble are lost", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (timeout hwt.Timeout, err error) {
+			defer func() { _ = recover() }()
+			return b.Timer.NewTimeout(task, d)
 		}
-		return task
-	}
+	}, []string{"MadeOutsidePanicsInABubble", "FirstUseInABubblePanics", "MadeInABubblePanicsOutside"}},
+	{"cancel fails in another bubble", func(b *broken) {
+		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !bubble.Inside() && t.Cancel() }
+	}, []string{"CancelAndStopWorkInABubble"}},
 }
-
-func delays(f func(time.Duration) time.Duration) func(*broken) {
-	return func(b *broken) { b.delay = f }
-}
-
-// oneByOne runs tasks one after another, and rests after each.
-func oneByOne(b *broken) {
-	worker := make(chan struct{}, 1)
-	b.task = func(_ *broken, t hwt.TimerTask) hwt.TimerTask {
-		return hwt.TaskFunc(func(timeout hwt.Timeout) error {
-			worker <- struct{}{}
-			defer func() { <-worker }()
-			defer time.Sleep(2 * tick)
-			return t.Run(timeout)
-		})
-	}
-}
-
-// mortal runs no task any more after one that went wrong, or took very long.
-func mortal(b *broken) {
-	var dead atomic.Bool
-	b.task = func(_ *broken, t hwt.TimerTask) hwt.TimerTask {
-		return hwt.TaskFunc(func(timeout hwt.Timeout) error {
-			if dead.Load() {
-				return nil
-			}
-			begin, well := time.Now(), false
-			defer func() { dead.Store(!well || time.Since(begin) > 10*time.Second) }()
-			err := t.Run(timeout)
-			well = err == nil
-			return err
-		})
-	}
-}
-
-// deafInside forgets what is scheduled from inside a task.
-func deafInside(b *broken) {
-	var inside atomic.Int64
-	b.newTimeout = func(b *broken, t hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-		if inside.Load() > 0 {
-			delay = math.MaxInt64
-		}
-		return b.Timer.NewTimeout(hwt.TaskFunc(func(timeout hwt.Timeout) error {
-			inside.Add(1)
-			defer inside.Add(-1)
-			return t.Run(timeout)
-		}), delay)
-	}
-}
-
-// kept holds an engine for longer than it should live.
-var kept atomic.Pointer[broken]

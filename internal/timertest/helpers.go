@@ -16,15 +16,15 @@ import (
 )
 
 // probe is a task that remembers how often and when it ran, and how often and
-// when it was told of its cancellation.
-type probe struct{ ran, told mark }
+// when it was notified of its cancellation.
+type probe struct{ ran, notified mark }
 
 func (p *probe) Run(hwt.Timeout) error {
 	p.ran.set()
 	return nil
 }
 
-func (p *probe) Cancelled(hwt.Timeout) { p.told.set() }
+func (p *probe) Cancelled(hwt.Timeout) { p.notified.set() }
 
 // mark is something that should happen at most once.
 type mark struct {
@@ -49,7 +49,7 @@ func (m *mark) at() time.Time {
 }
 
 // schedule is NewTimeout where it must succeed.
-func schedule(tb testing.TB, e Engine, task hwt.TimerTask, delay time.Duration) hwt.Timeout {
+func schedule(tb testing.TB, e hwt.Engine, task hwt.TimerTask, delay time.Duration) hwt.Timeout {
 	tb.Helper()
 	timeout, err := e.NewTimeout(task, delay)
 	require.NoError(tb, err)
@@ -58,7 +58,7 @@ func schedule(tb testing.TB, e Engine, task hwt.TimerTask, delay time.Duration) 
 }
 
 // scheduleAll schedules n tasks of make's at the same delay.
-func scheduleAll[T hwt.TimerTask](tb testing.TB, e Engine, n int, delay time.Duration, newTask func() T) ([]T, []hwt.Timeout) {
+func scheduleAll[T hwt.TimerTask](tb testing.TB, e hwt.Engine, n int, delay time.Duration, newTask func() T) ([]T, []hwt.Timeout) {
 	tb.Helper()
 	tasks, timeouts := make([]T, n), make([]hwt.Timeout, n)
 	for i := range tasks {
@@ -153,11 +153,12 @@ func sameTimeouts(tb testing.TB, want, got []hwt.Timeout) bool {
 }
 
 // balanced asserts that the counts of a timer with nothing in flight add up.
-func balanced(tb testing.TB, e Engine) hwt.Stats {
+func balanced(tb testing.TB, e hwt.Engine) hwt.Stats {
 	tb.Helper()
 	s := e.Stats()
 	assert.Equal(tb, s.Accepted, s.Pending+s.Expired+s.Cancelled+s.Unprocessed, "accepted = pending+expired+cancelled+unprocessed: %+v", s)
 	assert.Equal(tb, s.Pending, e.Pending(), "Stats and Pending disagree")
+	assert.Equal(tb, s.Expired, s.Lateness.Count(), "each that expired has its lateness")
 	return s
 }
 

@@ -16,7 +16,7 @@ var insideChecks = []check{
 	{"EveryMethodWorksInsideATask", fake, everyMethodInside},
 	{"TaskMayScheduleItselfAgain", fake, rearms},
 	{"TaskMayScheduleForNow", fake, rearmsNow},
-	{"TaskThatSchedulesItselfForEverEndsWithStop", fake, rearmsForEver},
+	{"TaskThatSchedulesItselfForeverEndsWithStop", fake, rearmsForever},
 	{"TasksMayScheduleMany", fake, fanOut},
 }
 
@@ -94,8 +94,8 @@ func rearmsNow(tb testing.TB, newTimer Factory) {
 	ranOnTime(tb, other, begin.Add(3*tick), "next to a task that schedules itself")
 }
 
-// rearmsForEver never stops by itself.
-func rearmsForEver(tb testing.TB, newTimer Factory) {
+// rearmsForever never stops by itself.
+func rearmsForever(tb testing.TB, newTimer Factory) {
 	e := newTimer.start(tb, Config{})
 	var ran, refused atomic.Int64
 	var again func(hwt.Timeout)

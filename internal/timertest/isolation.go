@@ -1,7 +1,6 @@
 package timertest
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"runtime"
@@ -29,7 +28,7 @@ var errTask = errors.New("task failed")
 type badTask struct {
 	name string
 	run  func(hwt.Timeout) error
-	err  error // what the handler is told; nil: a PanicError
+	err  error // the error that the handler gets; nil: a PanicError
 }
 
 func badOnes() []badTask {
@@ -43,7 +42,7 @@ func badOnes() []badTask {
 	}
 }
 
-// report is what an error handler was told.
+// report is one call of an error handler.
 type report struct {
 	timeout hwt.Timeout
 	err     error
@@ -71,8 +70,8 @@ func (r *reports) take() []report {
 }
 
 func badTasks(tb testing.TB, newTimer Factory) {
-	var told reports
-	e := newTimer.start(tb, Config{ErrorHandler: told.handle})
+	var reported reports
+	e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
 	for _, bad := range badOnes() {
 		begin := time.Now()
 		before, beside, after := new(probe), new(probe), new(probe)
@@ -86,7 +85,7 @@ func badTasks(tb testing.TB, newTimer Factory) {
 		ranOnTime(tb, beside, begin.Add(2*tick), bad.name)
 		ranOnTime(tb, after, begin.Add(5*tick), bad.name)
 		assert.True(tb, timeout.IsExpired(), bad.name)
-		all := told.take()
+		all := reported.take()
 		if assert.Len(tb, all, 1, bad.name) {
 			same(tb, timeout, all[0].timeout, "the timeout reported when a task "+bad.name)
 			bad.assertReported(tb, all[0].err)
@@ -104,39 +103,21 @@ func (bad badTask) assertReported(tb testing.TB, err error) {
 	if bad.err != nil {
 		assert.ErrorIs(tb, err, bad.err, bad.name)
 	}
-	if broken, ok := errors.AsType[*hwt.PanicError](err); ok {
+	var broken *hwt.PanicError
+	if errors.As(err, &broken) {
 		assert.NotNil(tb, broken.Value, bad.name)
 		assert.NotEmpty(tb, broken.Stack, bad.name)
 	}
 }
 
 func badTaskLogged(tb testing.TB, newTimer Factory) {
-	var log lockedBuffer
+	var log Buffer
 	e := newTimer.start(tb, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, bad := range badOnes() {
 		schedule(tb, e, hwt.TaskFunc(bad.run), 0)
 		pass(2 * tick)
-		assert.Contains(tb, log.take(), "level=ERROR", bad.name)
+		assert.Contains(tb, log.Take(), "level=ERROR", bad.name)
 	}
-}
-
-// lockedBuffer is a log that may be written to and read at once.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) take() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.buf.Reset()
-	return b.buf.String()
 }
 
 func badHandlers(tb testing.TB, newTimer Factory) {
@@ -161,8 +142,8 @@ func badHandlers(tb testing.TB, newTimer Factory) {
 
 // badTasksTogether puts bad tasks and good ones in the same tick, alternating.
 func badTasksTogether(tb testing.TB, newTimer Factory) {
-	var told reports
-	e := newTimer.start(tb, Config{ErrorHandler: told.handle})
+	var reported reports
+	e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
 	begin := time.Now()
 	var good []*probe
 	const rounds = 20
@@ -177,7 +158,7 @@ func badTasksTogether(tb testing.TB, newTimer Factory) {
 	for _, p := range good {
 		ranOnTime(tb, p, begin.Add(3*tick), "among bad ones")
 	}
-	assert.Len(tb, told.take(), rounds*len(badOnes()))
+	assert.Len(tb, reported.take(), rounds*len(badOnes()))
 	p, now := new(probe), time.Now()
 	schedule(tb, e, p, tick)
 	pass(3 * tick)

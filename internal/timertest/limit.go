@@ -2,6 +2,7 @@ package timertest
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,12 +19,14 @@ var limitChecks = []check{
 	{"CancelFreesAPlaceAtOnce", fake, cancelFrees},
 	{"ExpiryFreesAPlaceForItsTask", fake, expiryFrees},
 	{"PlacesNeverDrift", fake, placesNeverDrift},
+	// Real: the collector shows what is held.
+	{"CancelledTimeoutsAreBoundedByTheMaximum", realClock, cancelledBounded},
 	// Real: cores that race for the last places.
 	{"MaximumHoldsAgainstRaces", realClock, maximumHolds},
 }
 
 // refused asserts that e is full, and says so with Netty's figures.
-func refused(tb testing.TB, e Engine, limit int64) {
+func refused(tb testing.TB, e hwt.Engine, limit int64) {
 	tb.Helper()
 	timeout, err := e.NewTimeout(nothing, time.Second)
 	require.Nil(tb, timeout)
@@ -49,6 +52,34 @@ func exactlyMaximum(tb testing.TB, newTimer Factory) {
 		assert.EqualValues(tb, 3, s.Rejected)
 		assert.Len(tb, e.Stop(), int(limit))
 	}
+}
+
+// mostHeld is how many cancelled timeouts an engine with a small limit may hold.
+const mostHeld = 4096
+
+// cancelledBounded schedules and cancels while a task keeps the worker, if there
+// is one, from dropping what was cancelled.
+func cancelledBounded(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{Tick: realTick, MaxPending: 10})
+	began, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	schedule(tb, e, task(func(hwt.Timeout) { close(began); <-release }), 0)
+	<-began
+	tasks := drop(tb, e, 4*mostHeld, time.Hour, cancelled)
+	held := 0
+	eventually(tb, "few are held", func() bool {
+		runtime.GC()
+		held = 0
+		for _, task := range tasks {
+			if task.Value() != nil {
+				held++
+			}
+		}
+		return held <= mostHeld
+	})
+	assert.LessOrEqual(tb, held, mostHeld)
+	assert.Zero(tb, e.Stats().Rejected)
+	runtime.KeepAlive(e)
 }
 
 func noMaximum(tb testing.TB, newTimer Factory) {
@@ -153,7 +184,7 @@ func maximumHolds(tb testing.TB, newTimer Factory) {
 
 // takePlaces schedules some timeouts that will not expire, or as many as it is
 // allowed.
-func takePlaces(tb testing.TB, e Engine, held *atomic.Int64, limit int64) []hwt.Timeout {
+func takePlaces(tb testing.TB, e hwt.Engine, held *atomic.Int64, limit int64) []hwt.Timeout {
 	var timeouts []hwt.Timeout
 	for range rand.N(limit) {
 		timeout, err := e.NewTimeout(nothing, time.Hour)

@@ -13,7 +13,7 @@ import (
 )
 
 var linearChecks = []check{
-	// Real: goroutines on several cores, at moments that nobody arranged.
+	// Real: goroutines on several cores, at random moments.
 	{"CancelResetAndExpiryAreLinearizable", realClock, linearizable},
 }
 
@@ -76,7 +76,7 @@ func linearizable(tb testing.TB, newTimer Factory) {
 
 // liveThrough records what several goroutines do to one timeout until it ends,
 // and a bit longer.
-func liveThrough(tb testing.TB, e Engine) []porcupine.Operation {
+func liveThrough(tb testing.TB, e hwt.Engine) []porcupine.Operation {
 	tb.Helper()
 	var mu sync.Mutex
 	var history []porcupine.Operation

@@ -14,7 +14,7 @@ import (
 )
 
 var lingerChecks = []check{
-	{"IdleTimerWakesNobody", fake, idleWakesNobody},
+	{"IdleTimerDoesNotWake", fake, idleDoesNotWake},
 	{"IdleTimerStopsAtOnce", fake, idleStops},
 	// Real, all of these: the collector knows no fake time.
 	{"CancelledTaskIsCollectable", realClock, cancelledCollectable},
@@ -25,8 +25,8 @@ var lingerChecks = []check{
 	{"AbandonedTimerIsCollectable", realClock, abandoned},
 }
 
-// idleWakesNobody has an engine do a bit of everything, and nothing for hours.
-func idleWakesNobody(tb testing.TB, newTimer Factory) {
+// idleDoesNotWake has an engine do a bit of everything, and then nothing for hours.
+func idleDoesNotWake(tb testing.TB, newTimer Factory) {
 	e := newTimer.start(tb, Config{})
 	idle := func(when string) {
 		tb.Helper()
@@ -34,7 +34,7 @@ func idleWakesNobody(tb testing.TB, newTimer Factory) {
 		before := e.Stats()
 		pass(time.Hour)
 		after := e.Stats()
-		assert.Equal(tb, before.WakeUps, after.WakeUps, "wake-ups %s", when)
+		assert.Equal(tb, before.Wakeups, after.Wakeups, "wake-ups %s", when)
 		assert.Equal(tb, before.Ticks, after.Ticks, "ticks %s", when)
 	}
 	e.Start()
@@ -98,8 +98,8 @@ func collected(tb testing.TB, tick time.Duration, tasks []weak.Pointer[ballast])
 
 const realTick = time.Millisecond
 
-// drop schedules n tasks that nobody else refers to, and has end end each.
-func drop(tb testing.TB, e Engine, n int, delay time.Duration, end func(hwt.Timeout)) []weak.Pointer[ballast] {
+// drop schedules n tasks, ends each with end, and keeps no reference to them.
+func drop(tb testing.TB, e hwt.Engine, n int, delay time.Duration, end func(hwt.Timeout)) []weak.Pointer[ballast] {
 	tb.Helper()
 	tasks := make([]weak.Pointer[ballast], n)
 	for i := range tasks {
@@ -168,7 +168,7 @@ func stoppedCollectable(tb testing.TB, newTimer Factory) {
 	runtime.KeepAlive(e)
 }
 
-// abandoned forgets an engine that nobody stopped, with nothing pending. It must
+// abandoned drops an engine without Stop, with nothing pending. It must
 // go, and its goroutine with it, which the clock of the check looks for.
 func abandoned(tb testing.TB, newTimer Factory) {
 	gone := weakEngine(tb, newTimer)

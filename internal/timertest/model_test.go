@@ -114,7 +114,7 @@ func (m model) next(now time.Duration) time.Duration {
 // subject is an engine at work.
 type subject struct {
 	name     string
-	timer    timertest.Engine
+	timer    hwt.Engine
 	tick     time.Duration // 0: none
 	timeouts []hwt.Timeout
 
@@ -141,19 +141,23 @@ func (s *subject) firedAt(i int) (at time.Duration, ran bool) {
 
 func subjects(t *testing.T) []*subject {
 	var all []*subject
-	add := func(name string, tick time.Duration, timer timertest.Engine, err error) {
+	add := func(name string, tick time.Duration, timer hwt.Engine, err error) {
 		require.NoError(t, err)
 		all = append(all, &subject{name: name, tick: tick, timer: timer, fired: make(map[int]time.Duration)})
 	}
 	for _, size := range []int{8, 512} {
-		timer, err := hashedwheel.New(hashedwheel.WithTickDuration(modelTick), hashedwheel.WithTicksPerWheel(size))
+		timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: modelTick, TicksPerWheel: size})
 		add(fmt.Sprint("hashedwheel of ", size), modelTick, timer, err)
 	}
 	for _, size := range []int{2, 3, 64} {
-		timer, err := hierarchical.New(hierarchical.WithTickDuration(modelTick), hierarchical.WithTicksPerWheel(size))
+		timer, err := hierarchical.New(&hierarchical.Options{TickDuration: modelTick, TicksPerWheel: size})
 		add(fmt.Sprint("hierarchical of ", size), modelTick, timer, err)
 	}
-	timer, err := runtimetimer.New()
+	spread, err := hashedwheel.New(&hashedwheel.Options{TickDuration: modelTick, TicksPerWheel: 8, Workers: 2})
+	add("hashedwheel with 2 workers", modelTick, spread, err)
+	wide, err := hierarchical.New(&hierarchical.Options{TickDuration: modelTick, TicksPerWheel: 3, Workers: 7})
+	add("hierarchical with 7 workers", modelTick, wide, err)
+	timer, err := runtimetimer.New(nil)
 	add("runtimetimer", 0, timer, err)
 	return all
 }

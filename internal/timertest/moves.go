@@ -27,7 +27,7 @@ func beyond(edge time.Duration) []time.Duration {
 }
 
 // scheduleBeyond schedules some of each delay beyond edge.
-func scheduleBeyond[T hwt.TimerTask](tb testing.TB, e Engine, edge time.Duration, newTask func() T) (tasks []T, timeouts []hwt.Timeout) {
+func scheduleBeyond[T hwt.TimerTask](tb testing.TB, e hwt.Engine, edge time.Duration, newTask func() T) (tasks []T, timeouts []hwt.Timeout) {
 	tb.Helper()
 	for _, delay := range beyond(edge) {
 		some, theirs := scheduleAll(tb, e, 10, delay, newTask)

@@ -25,7 +25,7 @@ func (p *performance) judge() {
 	for i, d := range p.deeds {
 		p.judgeAcceptance(d.calls[0])
 		if !d.calls[0].ok {
-			if len(d.runs)+d.told+len(returned[d]) > 0 {
+			if len(d.runs)+d.notified+len(returned[d]) > 0 {
 				p.fault("%d was refused, and yet something came of it", i)
 			}
 			continue
@@ -37,10 +37,10 @@ func (p *performance) judge() {
 			continue
 		}
 		counts[ends[0].how]++
-		if ends[0].how == "ran" && p.hasWorker() && p.stopped(d.runs[0].callOrder) {
+		if ends[0].how == "ran" && p.hasWorker() && p.stoppedOutside(d.runs[0].callOrder) {
 			p.fault("%d ran at %v, after Stop had returned", i, ends[0].called)
 		}
-		for _, text := range d.faults(ends[0], p.tick) {
+		for _, text := range append(d.faults(ends[0], p.tick), p.listed(d, ends[0])...) {
 			p.fault("%d, which %s at %v: %s", i, ends[0].how, ends[0].returned, text)
 		}
 	}
@@ -83,7 +83,7 @@ func (p *performance) byDeed() map[*deed][]call {
 }
 
 func deedOf(timeout hwt.Timeout) *deed {
-	if d, ok := timeout.Task().(tellable); ok {
+	if d, ok := timeout.Task().(notifiable); ok {
 		return d.deed
 	}
 	return timeout.Task().(*deed)
@@ -106,6 +106,35 @@ func (p *performance) judgeAcceptance(c call) {
 // stopped reports whether a Stop had returned by then.
 func (p *performance) stopped(order int64) bool {
 	return slices.ContainsFunc(p.stops, func(s call) bool { return s.doneOrder < order })
+}
+
+// stoppedOutside reports whether a Stop had returned by then that no task had called:
+// one in a task waits for no other worker, whose task may be about to begin.
+func (p *performance) stoppedOutside(order int64) bool {
+	return slices.ContainsFunc(p.stops, func(s call) bool { return !s.inner && s.doneOrder < order })
+}
+
+// listed compares what All yielded with the life of a timeout.
+func (p *performance) listed(d *deed, e ending) (all []string) {
+	for _, l := range p.lists {
+		n := 0
+		for _, timeout := range l.unprocessed {
+			if deedOf(timeout) == d {
+				n++
+			}
+		}
+		made := d.calls[0]
+		throughout := made.doneOrder < l.callOrder && (l.doneOrder < e.callOrder || e.callOrder == 0 && l.returned < e.called)
+		switch {
+		case n > 1:
+			all = append(all, fmt.Sprintf("All at %v yielded it %d times", l.called, n))
+		case n == 0 && throughout:
+			all = append(all, fmt.Sprintf("All at %v missed it: %+v", l.called, d.calls))
+		case n == 1 && (l.doneOrder < made.callOrder || e.how != "ran" && e.doneOrder < l.callOrder):
+			all = append(all, fmt.Sprintf("All at %v yielded it when it was not pending", l.called))
+		}
+	}
+	return all
 }
 
 // hasWorker reports whether Stop waits for the tasks that run.
@@ -145,9 +174,9 @@ func (d *deed) faults(e ending, tick time.Duration) (all []string) {
 	if ran := e.how == "ran"; d.timeout.IsExpired() != ran || d.timeout.IsCancelled() == ran {
 		fault("IsExpired says %v, IsCancelled %v", d.timeout.IsExpired(), d.timeout.IsCancelled())
 	}
-	_, wants := d.timeout.Task().(tellable)
-	if told := wants && e.how == "was cancelled"; told != (d.told == 1) || d.told > 1 {
-		fault("it was told %d times", d.told)
+	_, wants := d.timeout.Task().(notifiable)
+	if notified := wants && e.how == "was cancelled"; notified != (d.notified == 1) || d.notified > 1 {
+		fault("it was notified %d times", d.notified)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package timertest_test
 
 import (
+	"iter"
 	"math"
 	"strings"
 	"testing"
@@ -9,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // A fuzzed input is a program: one byte says whether there are two actors or
@@ -37,7 +37,14 @@ func parse(input []byte) (all program, actors int) {
 func stepOf(what, a, b byte) step {
 	s := step{which: int(a >> 3), delay: delayOf(a, b)}
 	switch what % 8 {
-	case 0, 1:
+	case 0:
+	case 1:
+		switch b % 16 {
+		case 13, 14:
+			s.what = batch
+		case 15:
+			s.what, s.then = list, &step{what: action(a % 3), which: int(b >> 4), delay: delayOf(b>>2, b>>5)}
+		}
 	case 2: // its task does something itself
 		s.then = &step{what: action(b % 4), which: int(b >> 4), delay: delayOf(b>>2, b>>5)}
 	case 3:
@@ -45,8 +52,11 @@ func stepOf(what, a, b byte) step {
 	case 4, 5:
 		s.what = reset
 	case 6:
-		if s.what = cancel; b >= 0xf0 { // rare, or programs would be short
+		switch s.what = cancel; b { // rare, or programs would be short
+		case 0xf0, 0xf1, 0xf2, 0xff:
 			s.what = stop
+		case 0xf3, 0xf4, 0xf5:
+			s.what = shutdown
 		}
 	}
 	return s
@@ -101,9 +111,28 @@ func FuzzConcurrentProgram(f *testing.F) {
 
 // spoilt is an engine that is wrong in one place.
 type spoilt struct {
-	timertest.Engine
+	hwt.Engine
 	delay func(time.Duration) time.Duration
 	stop  func([]hwt.Timeout) []hwt.Timeout
+	all   func(n int) int // how often All yields the n-th
+}
+
+func (s spoilt) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	return s.Engine.NewTimeouts(tasks, s.delay(delay))
+}
+
+func (s spoilt) All() iter.Seq[hwt.Timeout] {
+	return func(yield func(hwt.Timeout) bool) {
+		n := 0
+		for timeout := range s.Engine.All() {
+			n++
+			for range s.all(n) {
+				if !yield(timeout) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (s spoilt) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
@@ -115,7 +144,10 @@ func (s spoilt) Stop() []hwt.Timeout { return s.stop(s.Engine.Stop()) }
 func TestConcurrentProgramsFindOutABadEngine(t *testing.T) {
 	keepDelay := func(d time.Duration) time.Duration { return d }
 	keepAll := func(all []hwt.Timeout) []hwt.Timeout { return all }
+	once := func(int) int { return 1 }
 	for want, bad := range map[string]spoilt{
+		"missed it":      {delay: keepDelay, stop: keepAll, all: func(n int) int { return n % 2 }},
+		"yielded it 2":   {delay: keepDelay, stop: keepAll, all: func(int) int { return 2 }},
 		"early, or late": {delay: func(d time.Duration) time.Duration { return d / 2 }, stop: keepAll},
 		"overdue":        {delay: func(d time.Duration) time.Duration { return d + min(time.Hour, beyond-d) }, stop: keepAll},
 		"ended 0 times":  {delay: keepDelay, stop: func(all []hwt.Timeout) []hwt.Timeout { return all[:len(all)/2] }},
@@ -124,8 +156,11 @@ func TestConcurrentProgramsFindOutABadEngine(t *testing.T) {
 		var wrong []string
 		for _, input := range programs {
 			all, actors := parse([]byte(input))
-			wrong = append(wrong, perform(t, performer{programTick, func(t *testing.T) timertest.Engine {
-				bad.Engine = hashed(t, 8)
+			wrong = append(wrong, perform(t, performer{programTick, func(t *testing.T) hwt.Engine {
+				bad.Engine = hashed(t, 8, 1)
+				if bad.all == nil {
+					bad.all = once
+				}
 				return bad
 			}}, all, actors)...)
 		}
@@ -147,6 +182,9 @@ const (
 	sooner, later, laterToo = "\x04\x05\x01", "\x0d\x05\x04", "\x14\x05\x05"
 	resetToNow, resetBefore = "\x0c\x00\x00", "\x0c\x0d\x02"
 	stopIt, stopOther       = "\x06\x00\xff", "\x0e\x00\xff"
+	many, manyOther         = "\x01\x05\x0d", "\x09\x0c\x0e" // batches
+	look, lookOther         = "\x01\x2d\x2f", "\x09\x85\x3f" // with a rest after some
+	shutIt                  = "\x06\x00\xf4"
 	tick1, tick2, tick3     = "\x07\x03\x01", "\x07\x03\x02", "\x07\x03\x03"
 	aBit, aLot, sameInstant = "\x07\x00\x03", "\x07\x01\x10", "\x07\x03\x00"
 )
@@ -163,6 +201,8 @@ var programs = []string{
 	"\x00" + atOnce + cancelOther + aBit + atOnce + resetToNow + sameInstant + cancelIt,  // what is due already
 	"\x01" + farOff + never + dueIn3 + cancelBefore + aLot + resetBefore + tick2 + later, // hundreds of rotations
 	"\x01" + dueIn1 + dueIn1 + other1 + other1 + tick1 + cancelIt + cancelOther + cancelBefore + resetBefore + tick1 + stopOther,
-	"\x00" + thenResetMiddle + dueIn6 + dueIn6 + tick3 + tick3 + tick3,    // a task resets what comes due with it
+	"\x00" + thenResetMiddle + dueIn6 + dueIn6 + tick3 + tick3 + tick3, // a task resets what comes due with it
+	"\x00" + many + manyOther + look + lookOther + later + tick1 + look + sooner + cancelOther + tick2 + look,
+	"\x01" + many + farOff + many + tick1 + look + lookOther + many + resetBefore + tick1 + look + shutIt + manyOther + lookOther,
 	"\x00" + thenStopIn3 + dueIn3 + dueIn3 + other1 + tick3 + cancelOther, // a task stops what comes due with it
 }

@@ -1,6 +1,7 @@
 package timertest_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type step struct {
 	which int           // which of the timeouts that are known by then
 	delay time.Duration // to schedule or reset
 	then  *step         // schedule: what its task does, if anything
+	inner bool          // a task does it
 }
 
 type action int
@@ -46,9 +48,16 @@ const (
 	cancel
 	reset
 	stop
+	shutdown // Stop, but for how it waits
+	batch    // NewTimeouts, of which most
+	list     // All, with what then does in the loop's body
 )
 
-var actionNames = [...]string{"NewTimeout", "Cancel", "Reset", "Stop"}
+var actionNames = [...]string{"NewTimeout", "Cancel", "Reset", "Stop", "Shutdown", "NewTimeouts", "All"}
+
+// batchSize is how many timeouts a batch has: two make a loop over what is pending
+// leave the lock.
+const batchSize = 20
 
 // moment is a call: its instants, and its place among all calls and returns.
 type moment struct {
@@ -63,7 +72,8 @@ type call struct {
 	deadline    time.Duration // NewTimeout, Reset
 	ok          bool          // Cancel, Reset; NewTimeout: accepted
 	err         error         // NewTimeout
-	unprocessed []hwt.Timeout // Stop
+	unprocessed []hwt.Timeout // Stop, Shutdown; All: what it yielded
+	inner       bool          // a task made it
 }
 
 // deed is a timeout's task, and all that happened to the timeout.
@@ -71,10 +81,10 @@ type deed struct {
 	p    *performance
 	then *step
 
-	timeout hwt.Timeout // Guarded by p.mu.
-	calls   []call      // NewTimeout, Cancel, Reset. Guarded by p.mu.
-	runs    []moment    // Guarded by p.mu.
-	told    int         // Guarded by p.mu.
+	timeout  hwt.Timeout // Guarded by p.mu.
+	calls    []call      // NewTimeout, Cancel, Reset. Guarded by p.mu.
+	runs     []moment    // Guarded by p.mu.
+	notified int         // Guarded by p.mu.
 }
 
 func (d *deed) Run(hwt.Timeout) error {
@@ -83,23 +93,25 @@ func (d *deed) Run(hwt.Timeout) error {
 	d.runs = append(d.runs, m)
 	d.p.mu.Unlock()
 	if d.then != nil {
-		d.p.do(*d.then)
+		then := *d.then
+		then.inner = true
+		d.p.do(then)
 	}
 	return nil
 }
 
-// tellable is a deed that wants to be told of its cancellation.
-type tellable struct{ *deed }
+// notifiable is a deed that is notified of its cancellation.
+type notifiable struct{ *deed }
 
-func (d tellable) Cancelled(hwt.Timeout) {
+func (d notifiable) Cancelled(hwt.Timeout) {
 	d.p.mu.Lock()
 	defer d.p.mu.Unlock()
-	d.told++
+	d.notified++
 }
 
 // performance is a program in the course of being run.
 type performance struct {
-	engine timertest.Engine
+	engine hwt.Engine
 	tick   time.Duration // 0: none
 	start  time.Time
 	order  atomic.Int64
@@ -107,6 +119,7 @@ type performance struct {
 	mu    sync.Mutex // never held in a call of the engine
 	deeds []*deed    // Guarded by mu. Also those that were refused.
 	stops []call     // Guarded by mu.
+	lists []call     // Guarded by mu.
 	wrong []string   // Guarded by mu.
 }
 
@@ -132,11 +145,15 @@ func (p *performance) do(s step) {
 	switch s.what {
 	case schedule:
 		p.schedule(s)
-	case stop:
-		p.stop()
+	case stop, shutdown:
+		p.stop(s)
+	case batch:
+		p.batch(s)
+	case list:
+		p.list(s)
 	default:
 		if d := p.known(s.which); d != nil {
-			p.meddle(s, d)
+			p.randomOp(s, d)
 		}
 	}
 }
@@ -145,7 +162,7 @@ func (p *performance) schedule(s step) {
 	d := &deed{p: p, then: s.then}
 	var task hwt.TimerTask = d
 	if s.which%2 == 0 {
-		task = tellable{d}
+		task = notifiable{d}
 	}
 	c := call{what: schedule, moment: p.begin()}
 	c.deadline = after(c.called, s.delay)
@@ -174,7 +191,7 @@ func (p *performance) known(which int) *deed {
 	return d
 }
 
-func (p *performance) meddle(s step, d *deed) {
+func (p *performance) randomOp(s step, d *deed) {
 	c := call{what: s.what, moment: p.begin()}
 	if s.what == cancel {
 		c.ok = d.timeout.Cancel()
@@ -188,9 +205,58 @@ func (p *performance) meddle(s step, d *deed) {
 	d.calls = append(d.calls, c)
 }
 
-func (p *performance) stop() {
-	c := call{what: stop, moment: p.begin()}
-	c.unprocessed = p.engine.Stop()
+// batch schedules batchSize tasks at once. Each has the call as its own.
+func (p *performance) batch(s step) {
+	var deeds []*deed
+	var tasks []hwt.TimerTask
+	for range batchSize {
+		d := &deed{p: p, then: s.then}
+		deeds, tasks = append(deeds, d), append(tasks, d)
+	}
+	c := call{what: schedule, moment: p.begin()}
+	c.deadline = after(c.called, s.delay)
+	timeouts, err := p.engine.NewTimeouts(tasks, s.delay)
+	c.end(p)
+	c.ok, c.err = err == nil, err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, d := range deeds {
+		if err == nil {
+			d.timeout = timeouts[i]
+		}
+		d.calls = append(d.calls, c)
+	}
+	p.deeds = append(p.deeds, deeds...)
+}
+
+// list goes through what is pending. After some timeouts it rests for a while, and
+// does what the step says.
+func (p *performance) list(s step) {
+	c := call{what: list, moment: p.begin()}
+	for timeout := range p.engine.All() {
+		c.unprocessed = append(c.unprocessed, timeout)
+		if n := len(c.unprocessed); n == 1+s.which && s.then != nil {
+			time.Sleep(min(max(s.delay, 0), 20*programTick))
+			then := *s.then
+			then.inner = s.inner
+			p.do(then)
+		}
+	}
+	c.end(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lists = append(p.lists, c)
+}
+
+func (p *performance) stop(s step) {
+	c := call{what: s.what, moment: p.begin(), inner: s.inner}
+	if s.what == stop {
+		c.unprocessed = p.engine.Stop()
+	} else {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		c.unprocessed, c.err = p.engine.Shutdown(ctx)
+		cancel()
+	}
 	c.end(p)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -227,7 +293,7 @@ func perform(t *testing.T, on performer, all program, actors int) (wrong []strin
 		time.Sleep(programTick)
 		synctest.Wait()
 		p.compareCounts()
-		p.stop()
+		p.stop(step{what: stop})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		p.judge()
@@ -241,29 +307,31 @@ const programTick = 10 * time.Millisecond
 // performer is a kind of engine.
 type performer struct {
 	tick time.Duration // 0: none
-	open func(t *testing.T) timertest.Engine
+	open func(t *testing.T) hwt.Engine
 }
 
 var performers = map[string]performer{
-	"hashedwheel of 8":   {programTick, func(t *testing.T) timertest.Engine { return hashed(t, 8) }},
-	"hashedwheel of 512": {programTick, func(t *testing.T) timertest.Engine { return hashed(t, 512) }},
-	"hierarchical of 3":  {programTick, func(t *testing.T) timertest.Engine { return levelled(t, 3) }},
-	"hierarchical of 64": {programTick, func(t *testing.T) timertest.Engine { return levelled(t, 64) }},
-	"runtimetimer": {0, func(t *testing.T) timertest.Engine {
-		e, err := runtimetimer.New()
+	"hashedwheel of 8":                 {programTick, func(t *testing.T) hwt.Engine { return hashed(t, 8, 1) }},
+	"hashedwheel of 512":               {programTick, func(t *testing.T) hwt.Engine { return hashed(t, 512, 1) }},
+	"hashedwheel of 8 with 7 workers":  {programTick, func(t *testing.T) hwt.Engine { return hashed(t, 8, 7) }},
+	"hierarchical of 3":                {programTick, func(t *testing.T) hwt.Engine { return levelled(t, 3, 1) }},
+	"hierarchical of 3 with 2 workers": {programTick, func(t *testing.T) hwt.Engine { return levelled(t, 3, 2) }},
+	"hierarchical of 64":               {programTick, func(t *testing.T) hwt.Engine { return levelled(t, 64, 1) }},
+	"runtimetimer": {0, func(t *testing.T) hwt.Engine {
+		e, err := runtimetimer.New(nil)
 		require.NoError(t, err)
 		return e
 	}},
 }
 
-func hashed(t *testing.T, size int) timertest.Engine {
-	e, err := hashedwheel.New(hashedwheel.WithTickDuration(programTick), hashedwheel.WithTicksPerWheel(size))
+func hashed(t *testing.T, size, workers int) hwt.Engine {
+	e, err := hashedwheel.New(&hashedwheel.Options{TickDuration: programTick, TicksPerWheel: size, Workers: workers})
 	require.NoError(t, err)
 	return e
 }
 
-func levelled(t *testing.T, size int) timertest.Engine {
-	e, err := hierarchical.New(hierarchical.WithTickDuration(programTick), hierarchical.WithTicksPerWheel(size))
+func levelled(t *testing.T, size, workers int) hwt.Engine {
+	e, err := hierarchical.New(&hierarchical.Options{TickDuration: programTick, TicksPerWheel: size, Workers: workers})
 	require.NoError(t, err)
 	return e
 }

@@ -144,7 +144,7 @@ func resetNever(tb testing.TB, newTimer Factory) {
 	pass(time.Second / 2)
 	require.True(tb, timeout.Reset(math.MaxInt64))
 	pass(100 * time.Hour)
-	assert.Zero(tb, p.ran.count(), "it was put off for ever")
+	assert.Zero(tb, p.ran.count(), "it was put off forever")
 	now := time.Now()
 	require.True(tb, timeout.Reset(time.Second))
 	pass(2 * time.Second)
@@ -262,7 +262,7 @@ func resetAgainstExpiryReal(tb testing.TB, newTimer Factory) {
 }
 
 // racedReset pushes a timeout back about when it is due, until that fails.
-func racedReset(tb testing.TB, e Engine) {
+func racedReset(tb testing.TB, e hwt.Engine) {
 	p := new(probe)
 	before, delay := time.Now(), upTo(2*time.Millisecond)
 	timeout, err := e.NewTimeout(p, delay)

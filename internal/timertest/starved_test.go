@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
 // guest is a timeout, with what must be true of it.
@@ -63,7 +62,7 @@ func TestStarvedEnginesLoseNothingAndAreNeverEarly(t *testing.T) {
 }
 
 // starve schedules, cancels and resets, and waits until all is over.
-func starve(t *testing.T, name string, e timertest.Engine) {
+func starve(t *testing.T, name string, e hwt.Engine) {
 	const n = 3000
 	begin := time.Now()
 	guests := make([]*guest, n)

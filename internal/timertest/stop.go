@@ -25,8 +25,11 @@ var stopChecks = []check{
 	{"StopRefusesNewTimeouts", fake, stopRefuses},
 	{"StopFromInsideATask", fake, stopInsideTask},
 	{"StopFromWhatATaskWaitsFor", fake, stopAwaitedByTask},
-	{"StopDoesNotWaitForEver", fake, stopDuringEndlessTask},
+	{"StopDoesNotWaitForever", fake, stopDuringEndlessTask},
+	{"StopWaitsForTheTaskThatRuns", fake, stopWaits},
+	{"StopWaitsForTheCallbackThatRuns", fake, stopWaitsForCancelled},
 	{"NothingRunsAfterStop", fake, nothingAfterStop},
+	{"NoTaskBeginsAfterStop", realClock, noneBegins},
 	{"StopAfterResets", fake, stopAfterResets},
 }
 
@@ -132,7 +135,7 @@ func stopEndsTimeouts(tb testing.TB, newTimer Factory) {
 	pass(time.Hour)
 	for _, p := range tasks {
 		assert.Zero(tb, p.ran.count())
-		assert.Zero(tb, p.told.count(), "Cancelled is not for what Stop cancels")
+		assert.Zero(tb, p.notified.count(), "Cancelled is not for what Stop cancels")
 	}
 	s := balanced(tb, e)
 	assert.Zero(tb, s.Cancelled)
@@ -221,6 +224,71 @@ func stopDuringEndlessTask(tb testing.TB, newTimer Factory) {
 	}
 	pass(2 * time.Hour)
 	balanced(tb, e)
+}
+
+func stopWaits(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{})
+	var began, ended mark
+	schedule(tb, e, task(func(hwt.Timeout) {
+		began.set()
+		time.Sleep(time.Second)
+		ended.set()
+	}), 0)
+	pass(5 * tick)
+	require.Equal(tb, 1, began.count())
+	stopTogether(e, func() { assert.Equal(tb, 1, ended.count(), "Stop did not wait for the task") })
+	assert.Equal(tb, began.at().Add(time.Second), time.Now(), "Stop waited for longer")
+	pass(time.Minute)
+}
+
+// stopTogether stops e from two goroutines, and calls then after each.
+func stopTogether(e hwt.Engine, then func()) {
+	together(2, func(int) {
+		e.Stop()
+		then()
+	})
+}
+
+func stopWaitsForCancelled(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{})
+	var ended mark
+	p := &sleepsOnCancel{then: ended.set}
+	require.True(tb, schedule(tb, e, p, time.Hour).Cancel())
+	pass(5 * tick)
+	stopTogether(e, func() { assert.Equal(tb, 1, ended.count(), "Stop did not wait for Cancelled") })
+	pass(time.Minute)
+}
+
+// sleepsOnCancel is a task whose Cancelled takes a second.
+type sleepsOnCancel struct{ then func() }
+
+func (*sleepsOnCancel) Run(hwt.Timeout) error { return nil }
+
+func (s *sleepsOnCancel) Cancelled(hwt.Timeout) {
+	time.Sleep(time.Second)
+	s.then()
+}
+
+// noneBegins is on the real clock because a task must be about to begin on one
+// processor when Stop returns on another.
+func noneBegins(tb testing.TB, newTimer Factory) {
+	for range 20 {
+		e := newTimer.start(tb, Config{Tick: time.Millisecond})
+		var stopped atomic.Bool
+		var late atomic.Int64
+		for i := range 1000 {
+			schedule(tb, e, task(func(hwt.Timeout) {
+				if stopped.Load() {
+					late.Add(1)
+				}
+			}), time.Duration(i)*4*time.Microsecond)
+		}
+		time.Sleep(2 * time.Millisecond)
+		e.Stop()
+		stopped.Store(true)
+		time.Sleep(2 * time.Millisecond)
+		assert.Zero(tb, late.Load(), "tasks began after Stop")
+	}
 }
 
 func nothingAfterStop(tb testing.TB, newTimer Factory) {

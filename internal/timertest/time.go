@@ -76,7 +76,7 @@ func amongMany(tb testing.TB, newTimer Factory) {
 
 // course is a number of timeouts that must come due on time.
 type course struct {
-	e       Engine
+	e       hwt.Engine
 	tick    time.Duration
 	created time.Time // of the engine: ticks count from here
 	runners []runner
@@ -89,7 +89,7 @@ type runner struct {
 	deadline time.Duration // since the engine's creation
 }
 
-func newCourse(e Engine, tick time.Duration) *course {
+func newCourse(e hwt.Engine, tick time.Duration) *course {
 	return &course{e: e, tick: tick, created: time.Now()}
 }
 

@@ -1,15 +1,15 @@
-// Package timertest is the contract of package hwt as a suite of tests, which
-// every engine passes whole. An engine's test calls Run and nothing else:
+// Package timertest is a test suite for the contract of package hwt. An engine's
+// test calls Run and nothing else:
 //
 //	func TestContract(t *testing.T) {
-//		timertest.Run(t, func(tb testing.TB, c timertest.Config) timertest.Engine {
+//		timertest.Run(t, func(tb testing.TB, c timertest.Config) hwt.Engine {
 //			...
 //		})
 //	}
 //
-// A check runs in a testing/synctest bubble where fake time can show what it is
-// about, so that hours pass at once and every instant is exact. The others run
-// on the real clock, and each says why.
+// A check runs in a testing/synctest bubble if fake time can show what it checks, so
+// that hours pass at once and every instant is exact. The others run on the real
+// clock, and each says why.
 //
 // One file holds one theme. A check is a function of a testing.TB and the
 // engine's factory, so that the package's own test can also run it against
@@ -29,34 +29,27 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// Engine is what every engine's *Timer offers.
-type Engine interface {
-	hwt.Timer
-	AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error)
-	Start()
-	Pending() int64
-	Stats() hwt.Stats
-}
-
 // Config is what a check asks of the engine it is given. A zero value means the
-// engine's default, but for Tick, which is always set: an engine without a tick
-// takes it as the tolerance and leaves it alone.
+// engine's default, except that Tick is always set: an engine without a tick
+// takes it as the tolerance only.
 type Config struct {
 	Tick         time.Duration
 	MaxPending   int64
 	Executor     hwt.Executor
 	ErrorHandler func(hwt.Timeout, error)
 	Logger       *slog.Logger
+
+	RecordCallers, LabelTasks bool
 }
 
-// Factory makes an engine for one check. The suite stops it, or, where that is
-// the point, does not: the factory must not keep it. In a bubble, time
+// Factory makes an engine for one check. The suite stops it, unless the check is
+// about engines that are not stopped. The factory must not keep a reference to it. In a bubble, time
 // stands still between the factory's call and the check's first step, so that
 // ticks count from there.
-type Factory func(tb testing.TB, c Config) Engine
+type Factory func(tb testing.TB, c Config) hwt.Engine
 
-// Run checks the engine that newTimer makes against the whole contract.
-func Run(t *testing.T, newTimer func(tb testing.TB, c Config) Engine) {
+// Run checks the whole contract on the engines that newTimer makes.
+func Run(t *testing.T, newTimer func(tb testing.TB, c Config) hwt.Engine) {
 	for _, theme := range themes() {
 		t.Run(theme.name, func(t *testing.T) {
 			for _, c := range theme.checks {
@@ -78,12 +71,16 @@ func themes() []theme {
 	return []theme{
 		{"Facts", factChecks},
 		{"Time", timeChecks},
+		{"Deadline", deadlineChecks},
 		{"End", endChecks},
 		{"Cancel", cancelChecks},
 		{"Reset", resetChecks},
 		{"Linear", linearChecks},
 		{"Moves", movesChecks},
 		{"Stop", stopChecks},
+		{"Shutdown", shutdownChecks},
+		{"All", allChecks},
+		{"Batch", batchChecks},
 		{"Isolation", isolationChecks},
 		{"Executor", executorChecks},
 		{"CancelledTask", cancelledTaskChecks},
@@ -91,6 +88,8 @@ func themes() []theme {
 		{"Linger", lingerChecks},
 		{"Inside", insideChecks},
 		{"FakeTime", fakeTimeChecks},
+		{"Bubbles", bubbleChecks},
+		{"Observed", observedChecks},
 	}
 }
 
@@ -135,8 +134,8 @@ func realClock(t *testing.T, run func(t *testing.T)) {
 // tick is the tick of the checks in fake time that have no reason for another.
 const tick = 10 * time.Millisecond
 
-// start makes the engine of a check and sees to its end.
-func (newTimer Factory) start(tb testing.TB, c Config) Engine {
+// start makes the engine of a check, and stops it at the end.
+func (newTimer Factory) start(tb testing.TB, c Config) hwt.Engine {
 	tb.Helper()
 	if c.Tick == 0 {
 		c.Tick = tick

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
 	"github.com/hashedwheel/hwt/internal/timertest"
@@ -18,39 +19,51 @@ import (
 )
 
 // This file makes engines with numbers from the whole range of their types. Each
-// is an error that names the option, the value and what is allowed, or the
+// is an error that names the field, the value and what is allowed, or the
 // engine works with it.
 
 // numbers are what options are given.
 type numbers struct {
 	tick, slow, stop time.Duration
-	size             int
+	size, workers    int
 	limit            int64
 }
 
 func (n numbers) String() string {
-	return fmt.Sprintf("tick %d, size %d, limit %d, slow task %d, stop timeout %d", n.tick, n.size, n.limit, n.slow, n.stop)
+	return fmt.Sprintf("tick %d, size %d, workers %d, limit %d, slow task %d, stop timeout %d", n.tick, n.size, n.workers, n.limit, n.slow, n.stop)
 }
 
 // makers make each engine with n.
-var makers = map[string]func(n numbers) (timertest.Engine, error){
-	"hashedwheel": func(n numbers) (timertest.Engine, error) {
-		return some(hashedwheel.New(hashedwheel.WithTickDuration(n.tick), hashedwheel.WithTicksPerWheel(n.size),
-			hashedwheel.WithMaxPendingTimeouts(n.limit), hashedwheel.WithSlowTaskThreshold(n.slow),
-			hashedwheel.WithStopTimeout(n.stop), hashedwheel.WithLogger(slog.New(slog.DiscardHandler))))
+var makers = map[string]func(n numbers) (hwt.Engine, error){
+	"hashedwheel": func(n numbers) (hwt.Engine, error) {
+		return some(hashedwheel.New(&hashedwheel.Options{
+			TickDuration:       n.tick,
+			TicksPerWheel:      n.size,
+			Workers:            n.workers,
+			MaxPendingTimeouts: n.limit,
+			SlowTaskThreshold:  n.slow,
+			StopTimeout:        n.stop,
+			Logger:             slog.New(slog.DiscardHandler),
+		}))
 	},
-	"hierarchical": func(n numbers) (timertest.Engine, error) {
-		return some(hierarchical.New(hierarchical.WithTickDuration(n.tick), hierarchical.WithTicksPerWheel(n.size),
-			hierarchical.WithMaxPendingTimeouts(n.limit), hierarchical.WithSlowTaskThreshold(n.slow),
-			hierarchical.WithStopTimeout(n.stop), hierarchical.WithLogger(slog.New(slog.DiscardHandler))))
+	"hierarchical": func(n numbers) (hwt.Engine, error) {
+		return some(hierarchical.New(&hierarchical.Options{
+			TickDuration:       n.tick,
+			TicksPerWheel:      n.size,
+			Workers:            n.workers,
+			MaxPendingTimeouts: n.limit,
+			SlowTaskThreshold:  n.slow,
+			StopTimeout:        n.stop,
+			Logger:             slog.New(slog.DiscardHandler),
+		}))
 	},
-	"runtimetimer": func(n numbers) (timertest.Engine, error) {
-		return some(runtimetimer.New(runtimetimer.WithMaxPendingTimeouts(n.limit)))
+	"runtimetimer": func(n numbers) (hwt.Engine, error) {
+		return some(runtimetimer.New(&runtimetimer.Options{MaxPendingTimeouts: n.limit, StopTimeout: n.stop}))
 	},
 }
 
 // some keeps a nil engine from becoming one that is not nil.
-func some[E timertest.Engine](e E, err error) (timertest.Engine, error) {
+func some[E hwt.Engine](e E, err error) (hwt.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +78,8 @@ func works(t *testing.T, name string, n numbers, delay time.Duration) {
 	e, err := makers[name](n)
 	if err != nil {
 		assert.Nil(t, e)
-		assert.Regexp(t, fmt.Sprintf(`^%s: (WithTickDuration: %s|WithTicksPerWheel: %d|WithSlowTaskThreshold: %s|WithStopTimeout: %s) \(expected: .+\)$`,
-			name, n.tick, n.size, n.slow, n.stop), err.Error(), n.String())
+		assert.Regexp(t, fmt.Sprintf(`^%s: Options\.(TickDuration: %s|TicksPerWheel: %d|Workers: %d) \(expected: .+\)$`,
+			name, n.tick, n.size, n.workers), err.Error(), n.String())
 		return
 	}
 	if n.size > affordable {
@@ -96,16 +109,16 @@ func works(t *testing.T, name string, n numbers, delay time.Duration) {
 }
 
 func FuzzAnyValueIsRefusedOrWorks(f *testing.F) {
-	good := []int64{int64(time.Millisecond), 64, 0, 0, 0, int64(time.Second)}
+	good := []int64{int64(time.Millisecond), 64, 0, 0, 0, 0, int64(time.Second)}
 	for i := range good {
 		for _, v := range []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt32, -1, 0, 1, 2, 3, 1 << 20, 1 << 30, math.MaxInt32, 1<<31 + 1, math.MaxInt64 - 1, math.MaxInt64} {
 			n := append([]int64(nil), good...)
 			n[i] = v
-			f.Add(n[0], n[1], n[2], n[3], n[4], n[5])
+			f.Add(n[0], n[1], n[2], n[3], n[4], n[5], n[6])
 		}
 	}
-	f.Fuzz(func(t *testing.T, tick, size, limit, slow, stop, delay int64) {
-		n := numbers{time.Duration(tick), time.Duration(slow), time.Duration(stop), int(size), limit}
+	f.Fuzz(func(t *testing.T, tick, size, workers, limit, slow, stop, delay int64) {
+		n := numbers{time.Duration(tick), time.Duration(slow), time.Duration(stop), int(size), int(workers), limit}
 		for name := range makers {
 			timertest.Bubble(t, func(t *testing.T) { works(t, name, n, time.Duration(delay)) })
 		}

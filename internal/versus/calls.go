@@ -10,9 +10,9 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// ScheduleCancel compares NewTimeout and Cancel with time.AfterFunc and Stop,
-// from one goroutine and from two, with nothing else pending and with a million
-// far timeouts.
+// ScheduleCancel compares NewTimeout and Cancel with time.AfterFunc and Stop, from
+// one goroutine and from two, with nothing else pending and with a million far
+// timeouts.
 func ScheduleCancel(b *testing.B, newTimer Factory) {
 	for _, c := range []struct {
 		name      string
@@ -38,12 +38,12 @@ func ScheduleCancel(b *testing.B, newTimer Factory) {
 						})
 					}
 					all.Wait()
-					time.Sleep(5 * time.Millisecond) // the worker's share counts too
+					time.Sleep(5 * time.Millisecond) // the worker's share counts as well
 				}
 			}
 			stop := fill(b, timer, far(c.pending))
 			defer stop()
-			compare(b, n, produce(func() {
+			Compare(b, Rounds, n, produce(func() {
 				t, _ := timer.NewTimeout(nop, time.Minute)
 				t.Cancel()
 			}), produce(func() {
@@ -53,11 +53,11 @@ func ScheduleCancel(b *testing.B, newTimer Factory) {
 	}
 }
 
-// ResetLater compares Reset to a later time with that of time.Timer, in two
-// forms. hot: one timeout among a million far ones, over and over. heartbeat: a
-// million timeouts, as of connections that are to be closed when they go quiet,
-// each of which is reset at half its delay, at an even pace. The latter counts
-// what a timer puts off at the reset and must do when the old time comes.
+// ResetLater compares Reset to a later time with that of time.Timer, in two forms.
+// hot resets one timeout among a million far ones. heartbeat resets each of a
+// million timeouts at half its delay, at an even pace, as for connections that are
+// closed when they go quiet. It includes what a timer postpones at the reset and
+// does at the old deadline.
 func ResetLater(b *testing.B, newTimer Factory) {
 	b.Run("form=hot", func(b *testing.B) { resetHot(b, newTimer) })
 	b.Run("form=heartbeat", func(b *testing.B) { resetHeartbeat(b, newTimer) })
@@ -73,7 +73,7 @@ func resetHot(b *testing.B, newTimer Factory) {
 	theirs := time.AfterFunc(time.Hour, func() {})
 	time.Sleep(10 * time.Millisecond)
 	b.ReportAllocs()
-	compare(b, n, func() {
+	Compare(b, Rounds, n, func() {
 		for i := range n {
 			ours.Reset(time.Hour + time.Duration(i))
 		}
@@ -86,7 +86,7 @@ func resetHot(b *testing.B, newTimer Factory) {
 
 const (
 	heartbeats = 3               // of each timeout
-	heartDelay = 4 * time.Second // after which a silent one would fire
+	heartDelay = 4 * time.Second // of each timeout
 	heartPace  = 5 * time.Millisecond
 )
 
@@ -94,7 +94,7 @@ func resetHeartbeat(b *testing.B, newTimer Factory) {
 	timer := newTimer.start(b)
 	for b.Loop() {
 		var a, t []float64
-		for range rounds {
+		for range Rounds {
 			ours := make([]hwt.Timeout, million)
 			evenly(func(i int) { ours[i], _ = timer.NewTimeout(nop, heartDelay) })
 			a = append(a, beat(b, func(i int) bool { return ours[i].Reset(heartDelay) }))
@@ -108,11 +108,11 @@ func resetHeartbeat(b *testing.B, newTimer Factory) {
 				timer.Stop()
 			}
 		}
-		report(b, a, t)
+		Report(b, a, t)
 	}
 }
 
-// evenly calls do with the first million numbers, in half the delay.
+// evenly calls do with the numbers below a million, within half of heartDelay.
 func evenly(do func(int)) {
 	const batch = int(million * heartPace / (heartDelay / 2))
 	next := time.Now()
@@ -125,11 +125,11 @@ func evenly(do func(int)) {
 	}
 }
 
-// beat resets a million timeouts for some heartbeats, and returns the CPU time
-// of each reset.
+// beat resets a million timeouts, heartbeats times, and returns the CPU time of
+// each reset.
 func beat(b *testing.B, reset func(int) bool) float64 {
 	late := 0
-	each := cpu(b, heartbeats*million, func() {
+	each := CPU(b, heartbeats*million, func() {
 		for range heartbeats {
 			evenly(func(i int) {
 				if !reset(i) {

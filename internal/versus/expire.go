@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Crowd is a million timeouts that come due within one second.
+// Crowd is a million timeouts that are due within one second.
 type Crowd struct {
-	// Begin is when the first is due, from when the first is scheduled. It must
-	// leave time to schedule all of them.
+	// Begin is the time from scheduling the first timeout to its deadline. All of
+	// them must be scheduled within it.
 	Begin time.Duration
 
-	// Waiting is how many others are pending, over delays up to ten minutes.
+	// Waiting is how many other timeouts are pending, with delays up to ten minutes.
 	Waiting int
 }
 
-// lateness collects how late each of many timeouts fired.
+// lateness records how late each of many timeouts fired.
 type lateness struct {
 	start time.Time
 	late  []firing
-	slip  []time.Duration // for each timeout, how long it took to schedule it
+	slip  []time.Duration // by number: how long it took to schedule the timeout
 	fired atomic.Int64
 }
 
-// firing says how long after its deadline a timeout fired, by number.
+// firing is how long after its deadline the timeout of that number fired.
 type firing struct {
 	number int
 	late   time.Duration
@@ -37,9 +37,9 @@ func (l *lateness) fire(number int, deadline time.Duration) {
 	l.late[l.fired.Add(1)-1] = firing{number, time.Since(l.start) - deadline}
 }
 
-// sort puts the firings in order. A caller that loses the processor while it
-// schedules asks for a later deadline than it believes: that is not the timer's
-// lateness.
+// sort sorts the firings by lateness. A caller that loses the processor while it
+// schedules asks for a later deadline than it recorded. That is not the timer's
+// lateness, and is subtracted.
 func (l *lateness) sort() {
 	for i, f := range l.late {
 		if f.late > 0 {
@@ -49,7 +49,7 @@ func (l *lateness) sort() {
 	slices.SortFunc(l.late, func(a, b firing) int { return cmp.Compare(a.late, b.late) })
 }
 
-// report tells the extremes and returns the 99th percentile.
+// report reports the extremes and returns the 99th percentile.
 func (l *lateness) report(b *testing.B, who string) (p99 float64) {
 	l.sort()
 	b.ReportMetric(ms(l.late[0].late), who+"-min-late-ms")
@@ -59,8 +59,8 @@ func (l *lateness) report(b *testing.B, who string) (p99 float64) {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// schedule gives the crowd to a timer, and returns a function that waits until
-// all fired.
+// schedule schedules the crowd, and returns a function that waits until all have
+// fired.
 func (c Crowd) schedule(b *testing.B, schedule func(time.Duration, func())) (*lateness, func()) {
 	l := &lateness{late: make([]firing, million), slip: make([]time.Duration, million)}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -81,28 +81,28 @@ func (c Crowd) schedule(b *testing.B, schedule func(time.Duration, func())) (*la
 	}
 }
 
-// Expire lets the crowd come due. The lateness needs a clock reading a task,
-// which counts on both sides; it is the median of the rounds.
+// Expire compares the CPU time and the lateness of the crowd. The lateness is the
+// median of the rounds. It costs a clock reading in each task, on both sides.
 func Expire(b *testing.B, newTimer Factory, c Crowd) {
 	for b.Loop() {
 		var a, t, ours, theirs []float64
-		for range rounds {
+		for range Rounds {
 			timer := newTimer.start(b)
 			waiting := spread(c.Waiting, 30*time.Second, 10*time.Minute)
 			fillTimer(b, timer, waiting)
 			l, wait := c.schedule(b, func(d time.Duration, f func()) { timer.AfterFunc(d, f) })
-			a = append(a, cpu(b, million, wait))
+			a = append(a, CPU(b, million, wait))
 			ours = append(ours, l.report(b, "hwt"))
 			timer.Stop()
 
 			stop := fillRuntime(waiting)
 			l, wait = c.schedule(b, func(d time.Duration, f func()) { time.AfterFunc(d, f) })
-			t = append(t, cpu(b, million, wait))
+			t = append(t, CPU(b, million, wait))
 			theirs = append(theirs, l.report(b, "runtime"))
 			stop()
 		}
-		report(b, a, t)
-		b.ReportMetric(median(ours), "hwt-p99-late-ms")
-		b.ReportMetric(median(theirs), "runtime-p99-late-ms")
+		Report(b, a, t)
+		b.ReportMetric(Median(ours), "hwt-p99-late-ms")
+		b.ReportMetric(Median(theirs), "runtime-p99-late-ms")
 	}
 }

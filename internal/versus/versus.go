@@ -1,10 +1,10 @@
-// Package versus puts an engine and Go's own timers side by side in one run,
-// round by round in turn, and reports the medians of the whole process's CPU
-// time and their ratio. One iteration is a whole comparison:
+// Package versus compares an engine, or what is built on one, with Go's own timers or
+// another rival in one run, in alternating rounds. It reports the medians of the process's CPU time and their ratio. One
+// iteration is a whole comparison:
 //
 //	go test -run '^$' -bench Versus -benchtime 1x ./hashedwheel
 //
-// An engine's benchmarks call the functions here and nothing else.
+// The benchmarks of an engine only call functions of this package.
 package versus
 
 import (
@@ -20,23 +20,15 @@ import (
 	"github.com/hashedwheel/hwt/internal/cputime"
 )
 
-const (
-	rounds  = 5
-	million = 1_000_000
-)
+const million = 1_000_000
 
-// Engine is what the benchmarks need of a timer.
-type Engine interface {
-	hwt.Timer
-	AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error)
-	Start()
-	Stats() hwt.Stats
-}
+// Rounds is how often each side is measured, where a round is long.
+const Rounds = 5
 
-// Factory makes the engine of a benchmark, which stops it.
-type Factory func(tb testing.TB) Engine
+// Factory makes the engine of a benchmark. The benchmark stops it.
+type Factory func(tb testing.TB) hwt.Engine
 
-func (newTimer Factory) start(tb testing.TB) Engine {
+func (newTimer Factory) start(tb testing.TB) hwt.Engine {
 	timer := newTimer(tb)
 	tb.Cleanup(func() { timer.Stop() })
 	return timer
@@ -44,44 +36,49 @@ func (newTimer Factory) start(tb testing.TB) Engine {
 
 var nop = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 
-// cpu returns the process CPU time that f takes for each of n operations.
-func cpu(tb testing.TB, n int, f func()) float64 {
+// CPU returns the CPU time of the process, in nanoseconds, of each of the n
+// operations of f. It skips the benchmark where that time is not known.
+func CPU(tb testing.TB, n int, f func()) float64 {
 	runtime.GC()
 	before, ok := cputime.Process()
 	if !ok {
-		tb.Skip("this system's CPU accounting is not read")
+		tb.Skip("the CPU time of the process is not known on this system")
 	}
 	f()
 	after, _ := cputime.Process()
 	return float64(after-before) / float64(n)
 }
 
-func median(v []float64) float64 {
+// Median sorts v and returns its middle value.
+func Median(v []float64) float64 {
 	slices.Sort(v)
 	return v[len(v)/2]
 }
 
-// compare measures ours and theirs in turn and reports the medians.
-func compare(b *testing.B, n int, ours, theirs func()) {
+// Compare measures ours and theirs, n operations each, in alternating rounds and
+// reports the medians.
+func Compare(b *testing.B, rounds, n int, ours, theirs func()) {
+	b.Helper()
 	for b.Loop() {
 		var a, t []float64
 		for range rounds {
-			a = append(a, cpu(b, n, ours))
-			t = append(t, cpu(b, n, theirs))
+			a = append(a, CPU(b, n, ours))
+			t = append(t, CPU(b, n, theirs))
 		}
-		report(b, a, t)
+		Report(b, a, t)
 	}
 }
 
-func report(b *testing.B, ours, theirs []float64) {
-	a, t := median(ours), median(theirs)
+// Report reports the medians of the CPU times of ours and theirs, and their ratio.
+func Report(b *testing.B, ours, theirs []float64) {
+	a, t := Median(ours), Median(theirs)
 	b.ReportMetric(a, "hwt-cpu-ns")
-	b.ReportMetric(t, "runtime-cpu-ns")
+	b.ReportMetric(t, "rival-cpu-ns")
 	b.ReportMetric(a/t, "cpu-ratio")
 	b.ReportMetric(0, "ns/op")
 }
 
-// spread returns n delays from least up to span more.
+// spread returns n delays from least to least+span.
 func spread(n int, least, span time.Duration) []time.Duration {
 	r := rand.New(rand.NewPCG(1, 2))
 	delays := make([]time.Duration, n)
@@ -94,21 +91,21 @@ func spread(n int, least, span time.Duration) []time.Duration {
 // far returns n delays between 30 and 90 minutes.
 func far(n int) []time.Duration { return spread(n, 30*time.Minute, time.Hour) }
 
-// fill puts timeouts into the timer and into the runtime's heap.
-func fill(tb testing.TB, timer Engine, delays []time.Duration) (stop func()) {
+// fill schedules timeouts with the timer and with the runtime.
+func fill(tb testing.TB, timer hwt.Engine, delays []time.Duration) (stop func()) {
 	fillTimer(tb, timer, delays)
 	return fillRuntime(delays)
 }
 
-func fillTimer(tb testing.TB, timer Engine, delays []time.Duration) {
+func fillTimer(tb testing.TB, timer hwt.Engine, delays []time.Duration) {
 	for _, d := range delays {
 		_, err := timer.NewTimeout(nop, d)
 		require.NoError(tb, err)
 	}
-	time.Sleep(time.Second) // transferred
+	time.Sleep(time.Second) // the worker takes them over
 }
 
-// fillRuntime returns how to take out again what it put in.
+// fillRuntime schedules timers with the runtime; stop stops them.
 func fillRuntime(delays []time.Duration) (stop func()) {
 	timers := make([]*time.Timer, len(delays))
 	for i, d := range delays {
@@ -118,6 +115,6 @@ func fillRuntime(delays []time.Duration) (stop func()) {
 		for _, t := range timers {
 			t.Stop()
 		}
-		time.Sleep(time.Second) // Stop only marks them; the heap is cleared when it is next looked at
+		time.Sleep(time.Second) // Stop only marks timers; the runtime removes them later
 	}
 }

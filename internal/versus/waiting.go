@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// PendingHeap reports the heap that one of a million pending timeouts holds.
+// PendingHeap reports the heap memory of each of a million pending timeouts.
 func PendingHeap(b *testing.B, newTimer Factory) {
 	for b.Loop() {
 		timer := newTimer(b)
@@ -35,8 +35,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Idle reports what a timer costs while nothing happens, with nothing pending
-// and with a million far timeouts: wake-ups a second, and the share of one core.
+// Idle reports what a timer costs while nothing is due, with nothing pending and
+// with a million far timeouts: wakeups a second, and the share of one core.
 func Idle(b *testing.B, newTimer Factory) {
 	for name, pending := range map[string]int{"pending=0": 0, "pending=1e6": million} {
 		b.Run(name, func(b *testing.B) {
@@ -49,9 +49,9 @@ func Idle(b *testing.B, newTimer Factory) {
 			time.Sleep(time.Second)
 			for b.Loop() {
 				const span = 5 * time.Second
-				wakeUps := timer.Stats().WakeUps
-				used := cpu(b, 1, func() { time.Sleep(span) })
-				b.ReportMetric(float64(timer.Stats().WakeUps-wakeUps)/span.Seconds(), "wake-ups/s")
+				wakeups := timer.Stats().Wakeups
+				used := CPU(b, 1, func() { time.Sleep(span) })
+				b.ReportMetric(float64(timer.Stats().Wakeups-wakeups)/span.Seconds(), "wakeups/s")
 				b.ReportMetric(100*used/float64(span), "%core")
 			}
 			b.ReportMetric(0, "ns/op")

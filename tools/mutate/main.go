@@ -1,11 +1,11 @@
-// Command mutate shows that the tests would notice. It breaks the library in one
-// place at a time, each a way in which a promise could be lost, and runs the
-// tests that have to go red. It works on a copy, and exits with status 1 if a
-// mutant survives. From the repository's root:
+// Command mutate checks that the tests find defects. It breaks a copy of the
+// library in one place at a time, each a way in which a promise could be broken,
+// and runs the tests that must fail. Its exit status is 1 if a mutant survives.
+// From the repository's root:
 //
-//	go -C tools run ./mutate             # all of it: some minutes
+//	go -C tools run ./mutate             # all mutants, in an hour or so
 //	go -C tools run ./mutate -only stop  # those that mention stop
-//	go -C tools run ./mutate -list       # what there is
+//	go -C tools run ./mutate -list       # their names
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 func main() {
 	root := flag.String("root", "..", "the `directory` of the library")
 	only := flag.String("only", "", "take the mutants whose file or promise contains this `text`")
-	jobs := flag.Int("jobs", min(runtime.NumCPU(), 4), "mutants tried at the same time")
-	patience := flag.Duration("patience", 10*time.Minute, "how long tests may take before anything is broken; after that, five times what they took, and half a minute")
+	jobs := flag.Int("jobs", min(runtime.NumCPU(), 4), "how many mutants to try at the same time")
+	patience := flag.Duration("patience", 10*time.Minute, "how long tests may take on the sound library; on a mutant, five times what they took there, and 30 s more")
 	list := flag.Bool("list", false, "only list the mutants")
 	flag.Parse()
 
@@ -49,11 +49,11 @@ func choose(text string) (chosen []mutant) {
 	return chosen
 }
 
-// try tries the mutants and prints what became of each. It returns an error
-// unless all were caught.
+// try tries the mutants and prints the fate of each. It returns an error unless all
+// were caught.
 func try(root string, all []mutant, jobs int, patience time.Duration) error {
 	if len(all) == 0 {
-		return fmt.Errorf("there is no such mutant")
+		return fmt.Errorf("no mutant has that text")
 	}
 	began := time.Now()
 	trees := make([]*tree, jobs)

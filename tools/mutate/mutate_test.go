@@ -10,7 +10,7 @@ import (
 
 // library is the smallest one that can be broken.
 var library = map[string]string{
-	"go.mod": "module library\n\ngo 1.26\n",
+	"go.mod": "module library\n\ngo 1.25\n",
 	"sum.go": "package library\n\nfunc Sum(a, b int) int { return a + b }\n\nfunc Wait(c chan int) { <-c }\n\nconst spare = 1 + 1\n",
 	"sum_test.go": `package library
 
@@ -32,12 +32,18 @@ func closed() chan int {
 	return c
 }
 `,
+	"part/go.mod":      "module library/part\n\ngo 1.25\n",
+	"part/one.go":      "package part\n\nconst one = 1\n",
+	"part/one_test.go": "package part\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif one != 1 {\n\t\tt.Error(one)\n\t}\n}\n",
 }
 
 // place writes the library to a folder of its own.
 func place(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "part"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range library {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -46,7 +52,7 @@ func place(t *testing.T) (root string) {
 	return root
 }
 
-// A mutant whose place was rewritten would only be found out in minutes.
+// Without this, a mutant whose text was changed would be found only after minutes.
 func TestEveryMutantFitsTheLibrary(t *testing.T) {
 	for _, m := range mutants() {
 		text, err := os.ReadFile(filepath.Join("..", "..", m.file))
@@ -60,7 +66,7 @@ func TestEveryMutantFitsTheLibrary(t *testing.T) {
 	}
 }
 
-func TestEveryFateIsTold(t *testing.T) {
+func TestEveryFateIsRecognized(t *testing.T) {
 	root := place(t)
 	tree, err := copyTree(root, 20*time.Second)
 	if err != nil {
@@ -95,6 +101,13 @@ func TestEveryFateIsTold(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(filepath.Join(root, "sum.go")); string(text) != library["sum.go"] {
 		t.Error("the original was touched")
+	}
+}
+
+func TestMutantsOfANestedModuleAreTestedThere(t *testing.T) {
+	m := mutant{file: "part/one.go", from: "= 1", to: "= 2", tests: []string{"."}}
+	if err := try(place(t), []mutant{m}, 1, time.Minute); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// tree is a copy of the library, to be broken.
+// tree is a copy of the library that is broken.
 type tree struct {
 	dir      string
 	patience time.Duration            // with tests that were not measured
@@ -18,7 +18,7 @@ type tree struct {
 }
 
 // skipped are the folders that no library test needs.
-var skipped = map[string]bool{".git": true, "bench": true, "docs": true, "tools": true}
+var skipped = map[string]bool{".git": true, "bench": true, "docs": true, "examples": true, "tools": true}
 
 // copyTree copies the library in root to a temporary folder.
 func copyTree(root string, patience time.Duration) (*tree, error) {
@@ -54,41 +54,43 @@ func copyTree(root string, patience time.Duration) (*tree, error) {
 
 func (t *tree) remove() { _ = os.RemoveAll(t.dir) }
 
-// sound runs all the tests on the library as it is: a test that is red anyway
-// catches nothing. It returns how long each took, which says when one hangs on
-// this machine.
+// sound runs all the tests on the library as it is, since a test that fails anyway
+// catches nothing. It returns how long each took, from which limit derives when a
+// test hangs on this machine.
 func (t *tree) sound(all []mutant) (took map[string]time.Duration, err error) {
 	took = make(map[string]time.Duration)
 	for _, m := range all {
-		if _, tried := took[m.key()]; tried {
+		if _, tried := took[t.key(m)]; tried {
 			continue
 		}
 		began := time.Now()
 		if out, err := t.test(m); err != nil {
 			return nil, fmt.Errorf("the tests fail before anything is broken:\n%s", out)
 		}
-		took[m.key()] = time.Since(began)
+		took[t.key(m)] = time.Since(began)
 	}
 	return took, nil
 }
 
-// key tells one choice of tests from another.
-func (m mutant) key() string { return strings.Join(m.tests, " ") + " " + m.run }
+// key distinguishes one choice of tests from another.
+func (t *tree) key(m mutant) string {
+	return t.moduleOf(m) + " " + strings.Join(m.tests, " ") + " " + m.run
+}
 
 // limit is how long the tests of m may take: much longer than on the sound
 // library, and some more for a machine that others keep busy.
 func (t *tree) limit(m mutant) time.Duration {
-	if took, measured := t.took[m.key()]; measured {
+	if took, measured := t.took[t.key(m)]; measured {
 		return 5*took + 30*time.Second
 	}
 	return t.patience
 }
 
-// chances is how often the tests may miss a mutant: some are caught by goroutines
-// that have to meet.
+// chances is how often the tests are run before a mutant has survived: some
+// mutants show only when goroutines meet.
 const chances = 3
 
-// try breaks the tree, runs the tests, and mends it again.
+// try breaks the tree, runs the tests, and restores the tree.
 func (t *tree) try(m mutant) (v verdict) {
 	began := time.Now()
 	v.mutant = m
@@ -103,13 +105,13 @@ func (t *tree) try(m mutant) (v verdict) {
 	}
 	defer func() {
 		if err := os.WriteFile(path, text, 0o644); err != nil {
-			panic(err) // all that is tried from now on would be wrong
+			panic(err) // the tree would stay broken
 		}
 	}()
 	if err := os.WriteFile(path, []byte(strings.Replace(string(text), m.from, m.to, 1)), 0o644); err != nil {
 		return v.with(invalid, err.Error())
 	}
-	if out, err := t.run("build", "./"+filepath.Dir(m.file)); err != nil {
+	if out, err := t.run(filepath.Dir(path), "build", "."); err != nil {
 		return v.with(invalid, "does not compile: "+out)
 	}
 	for range chances {
@@ -121,15 +123,34 @@ func (t *tree) try(m mutant) (v verdict) {
 	return v
 }
 
-// test runs the tests that have to notice m.
+// test runs the tests that must find m.
 func (t *tree) test(m mutant) (out string, err error) {
 	args := []string{"test", "-short", "-failfast", "-vet=off", "-timeout", t.limit(m).String(), "-run", m.run}
-	return t.run(append(args, m.tests...)...)
+	return t.run(filepath.Join(t.dir, t.moduleOf(m)), append(args, m.tests...)...)
 }
 
-func (t *tree) run(args ...string) (out string, err error) {
+func (t *tree) moduleOf(m mutant) string {
+	if m.module != "" {
+		return m.module
+	}
+	return t.module(m.file)
+}
+
+// module returns the folder of the module that file belongs to, both below the root.
+func (t *tree) module(file string) string {
+	dir := filepath.Dir(file)
+	for ; dir != "."; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(t.dir, dir, "go.mod")); err == nil {
+			break
+		}
+	}
+	return dir
+}
+
+// run runs the go command in dir.
+func (t *tree) run(dir string, args ...string) (out string, err error) {
 	cmd := exec.Command("go", args...)
-	cmd.Dir = t.dir
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	text, err := cmd.CombinedOutput()
 	return string(text), err

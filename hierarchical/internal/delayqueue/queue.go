@@ -1,18 +1,17 @@
 // Package delayqueue is a queue of things that wait until they are due: the
 // earliest first, and none before its time.
 //
-// It is the priority queue of github.com/Workiva/go-datastructures, a binary
-// heap, without what would hurt a timer. There, taking from an empty queue
-// blocks, and who looks at the head and then takes an item may get another one
-// than he saw. Here nothing blocks, and Take is one step: it gives what is due,
-// or nothing.
+// It is the priority queue of github.com/Workiva/go-datastructures, a binary heap,
+// without what would hurt a timer. There, taking from an empty queue blocks, and
+// the head may change between Peek and Get. Here nothing blocks, and Take is one
+// step: it gives what is due, or nothing.
 //
 // # Concurrency
 //
-// None: a Queue and the Items in it belong to the holder of one lock, which is
-// the timer's. The locks of the heap itself guard less than the callers need,
-// and are never contended. Nobody waits inside the queue: its owner sleeps until
-// Next, and whoever brings something earlier wakes him.
+// None: a Queue and the Items in it belong to the holder of one lock, which is the
+// timer's. The locks of the heap itself guard less than the callers need, and are
+// never contended. The owner sleeps until Next; a caller that adds an earlier item
+// must wake it.
 //
 // # Costs
 //
@@ -71,7 +70,7 @@ func (q *Queue[T]) Put(item *Item[T], due int64) bool {
 	}
 	item.due, item.queued = due, true
 	if err := q.heap.Put(item); err != nil {
-		panic(err) // the heap was disposed of, which nobody can do
+		panic(err) // the heap is never disposed of
 	}
 	return true
 }

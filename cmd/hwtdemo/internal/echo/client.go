@@ -8,44 +8,41 @@ import (
 	"time"
 )
 
-// message is what clients say.
+// message is what clients send.
 const message = "are you there?\n"
 
 // outcome is how a client's connection ended.
 type outcome int
 
 const (
-	closedByUs outcome = iota // the show was over
+	closedByUs outcome = iota // at the end of the demonstration
 	closedByServer
-	closedEarly // by the server, before its time
+	closedEarly // by the server, before the idle timeout
 )
 
-// client is one connection of the swarm. One goroutine uses it.
+// client is one connection. One goroutine uses it.
 type client struct {
 	conn        net.Conn
 	idleAfter   time.Duration
-	silentAfter time.Duration // after it was dialled; negative if it never falls silent
+	silentAfter time.Duration // since it was dialled; negative if it never falls silent
 	random      *rand.Rand
-	said        *atomic.Int64 // messages of all clients
-	lastHeard   time.Time     // just before the latest message was sent that came back; at first, before it dialled
+	echoed      *atomic.Int64 // messages of all clients
+	latest      time.Time     // just before the latest message was sent that was echoed; at first, before it was dialled
 }
 
-// live talks, falls silent if that is its part, and tells how it ended. over is
-// closed when the show is.
-func (c *client) live(over <-chan struct{}) outcome {
-	if !c.talk(over) {
-		return c.gone(over)
+// run sends messages, falls silent if it is to, and returns how the connection
+// ended. over is closed at the end of the demonstration.
+func (c *client) run(over <-chan struct{}) outcome {
+	if c.talk(over) {
+		_, _ = c.conn.Read(make([]byte, 1)) // returns when the server or the demonstration closes
 	}
-	// Silent. The only thing to come is the end; when the show is over somebody
-	// else closes the connection.
-	_, _ = c.conn.Read(make([]byte, 1))
-	return c.gone(over)
+	return c.outcome(over)
 }
 
-// talk says something now and then. It returns true when the time has come to
-// fall silent, and false when the connection or the show is over.
+// talk sends messages. It returns true when it is time to fall silent, and false
+// when the connection or the demonstration has ended.
 func (c *client) talk(over <-chan struct{}) bool {
-	until := c.lastHeard.Add(c.silentAfter)
+	until := c.latest.Add(c.silentAfter)
 	pause := time.NewTimer(c.pause(until))
 	defer pause.Stop()
 	for c.silentAfter < 0 || time.Now().Before(until) {
@@ -54,7 +51,7 @@ func (c *client) talk(over <-chan struct{}) bool {
 			return false
 		case <-pause.C:
 		}
-		if !c.say() {
+		if !c.send() {
 			return false
 		}
 		pause.Reset(c.pause(until))
@@ -62,8 +59,8 @@ func (c *client) talk(over <-chan struct{}) bool {
 	return true
 }
 
-// pause returns how long to wait for the next message: a quarter to a half of
-// what the server allows, and no longer than until.
+// pause returns the time until the next message: a quarter to half of the idle
+// timeout, but not beyond until.
 func (c *client) pause(until time.Time) time.Duration {
 	d := c.idleAfter/4 + time.Duration(c.random.Int64N(int64(c.idleAfter)/4+1))
 	if c.silentAfter >= 0 {
@@ -72,8 +69,8 @@ func (c *client) pause(until time.Time) time.Duration {
 	return d
 }
 
-// say sends a message and waits for its echo.
-func (c *client) say() bool {
+// send sends a message and waits for its echo.
+func (c *client) send() bool {
 	at := time.Now()
 	if _, err := io.WriteString(c.conn, message); err != nil {
 		return false
@@ -81,22 +78,22 @@ func (c *client) say() bool {
 	if _, err := io.ReadFull(c.conn, make([]byte, len(message))); err != nil {
 		return false
 	}
-	c.lastHeard = at
-	c.said.Add(1)
+	c.latest = at
+	c.echoed.Add(1)
 	return true
 }
 
-// gone tells how the connection ended. A message that came back was heard after
-// it was sent: if less than the idle time has passed since, the server closed too
-// early. One that did not come back tells nothing, since on a busy machine it may
-// have been sent when its time was over.
-func (c *client) gone(over <-chan struct{}) outcome {
+// outcome returns how the connection ended. The server read the latest message
+// that it echoed after the client had sent it. So if less than the idle timeout
+// has passed since, it closed too early. A message without an echo proves nothing:
+// on a busy machine it may have been sent after the timeout.
+func (c *client) outcome(over <-chan struct{}) outcome {
 	select {
 	case <-over:
 		return closedByUs
 	default:
 	}
-	if time.Since(c.lastHeard) < c.idleAfter {
+	if time.Since(c.latest) < c.idleAfter {
 		return closedEarly
 	}
 	return closedByServer

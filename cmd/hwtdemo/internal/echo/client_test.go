@@ -25,35 +25,35 @@ func answer(c net.Conn, n int) {
 	c.Read(p)
 }
 
-func TestAServerThatClosesBeforeTheTimeIsFound(t *testing.T) {
+func TestEarlyCloseIsFound(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go answer(far, 3)
-		ended, said := echo.Talk(near, allowed, time.Now())
+		ended, echoed := echo.Talk(near, allowed, time.Now())
 		assert.Equal(t, echo.ClosedEarly, ended)
-		assert.EqualValues(t, 3, said)
+		assert.EqualValues(t, 3, echoed)
 	})
 }
 
-// TestAMessageThatCameTooLateIsNoFaultOfTheServer: its time was over when the
-// message was sent, and the server has never heard it.
-func TestAMessageThatCameTooLateIsNoFaultOfTheServer(t *testing.T) {
+// TestMessageSentTooLateIsNoFaultOfTheServer sends it after the idle timeout, and the
+// server does not read it.
+func TestMessageSentTooLateIsNoFaultOfTheServer(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go answer(far, 0)
-		ended, said := echo.Talk(near, allowed, time.Now().Add(-allowed))
+		ended, echoed := echo.Talk(near, allowed, time.Now().Add(-allowed))
 		assert.Equal(t, echo.ClosedByServer, ended)
-		assert.Zero(t, said)
+		assert.Zero(t, echoed)
 	})
 }
 
-func TestATalkerGoesWhenItsConnectionIsClosed(t *testing.T) {
+func TestClientEndsWithItsConnection(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go io.Copy(far, far)
 		time.AfterFunc(time.Minute, func() { far.Close() })
-		_, said := echo.Talk(near, allowed, time.Now())
-		assert.GreaterOrEqual(t, said, int64(60/5-1))
-		assert.LessOrEqual(t, said, int64(60/2.5))
+		_, echoed := echo.Talk(near, allowed, time.Now())
+		assert.GreaterOrEqual(t, echoed, int64(60/5-1))
+		assert.LessOrEqual(t, echoed, int64(60/2.5))
 	})
 }

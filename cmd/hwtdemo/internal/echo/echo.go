@@ -1,6 +1,5 @@
-// Package echo is a TCP server that sends back what it gets and closes who is
-// silent, and a swarm of clients that shows it: some go on talking, some fall
-// silent.
+// Package echo has a TCP server that echoes and closes idle connections, and a
+// demonstration of it with many clients: some keep talking, some fall silent.
 package echo
 
 import (
@@ -16,14 +15,14 @@ import (
 	"github.com/hashedwheel/hwt/idle"
 )
 
-// bufferSize is what a connection reads at a time.
+// bufferSize is how much the server reads at a time.
 const bufferSize = 512
 
 // acceptPause is how long the server waits after an Accept that failed, usually
-// for want of files.
+// because too many files are open.
 const acceptPause = 10 * time.Millisecond
 
-// Server echoes. Make it with Listen, and run it with Serve.
+// Server is an echo server. Make it with Listen, and run it with Serve.
 type Server struct {
 	listener  net.Listener
 	reaper    *idle.Reaper
@@ -31,16 +30,16 @@ type Server struct {
 	onReaped  func(peer net.Addr, silent time.Duration) // may be nil
 	served    chan struct{}                             // closed when Serve returns
 	handlers  sync.WaitGroup
-	lateness  *lateness.Recorder // of those reaped
+	lateness  *lateness.Recorder // of the connections that were reaped
 	open      atomic.Int64       // connections
 	reaped    atomic.Int64
 }
 
-// Listen returns a server on address that closes who is silent for idleAfter,
-// by timer. onReaped, if it is not nil, is told of each.
+// Listen returns a server at address that closes connections that were silent for
+// idleAfter, using timer. It calls onReaped, unless nil, for each of them.
 func Listen(address string, timer hwt.Timer, idleAfter time.Duration,
 	onReaped func(peer net.Addr, silent time.Duration)) (*Server, error) {
-	reaper, err := idle.NewReaper(timer, idleAfter, idle.WithCloseAll())
+	reaper, err := idle.NewReaper(timer, idleAfter, &idle.Options{CloseAll: true})
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +53,10 @@ func Listen(address string, timer hwt.Timer, idleAfter time.Duration,
 	}, nil
 }
 
-// Addr returns where the server listens.
+// Addr returns the address of the server.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Serve accepts connections until Close. It is to be called once.
+// Serve accepts connections until Close. Call it once.
 func (s *Server) Serve() error {
 	defer close(s.served)
 	for {
@@ -66,7 +65,8 @@ func (s *Server) Serve() error {
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		case err != nil:
-			if ne, ok := errors.AsType[net.Error](err); !ok || ne.Timeout() {
+			var ne net.Error
+			if !errors.As(err, &ne) || ne.Timeout() {
 				return fmt.Errorf("accepting a connection: %w", err)
 			}
 			time.Sleep(acceptPause)
@@ -80,8 +80,8 @@ func (s *Server) Serve() error {
 	}
 }
 
-// Close ends Serve, which must have been called, closes all connections, and
-// waits for their handlers. It may be called twice.
+// Close ends Serve, which must have been called, closes all connections, and waits
+// for their handlers. It may be called twice.
 func (s *Server) Close() {
 	s.listener.Close()
 	<-s.served
@@ -89,7 +89,7 @@ func (s *Server) Close() {
 	s.handlers.Wait()
 }
 
-// handle echoes until the peer ends it, or the reaper does.
+// handle echoes until the client or the reaper closes the connection.
 func (s *Server) handle(c net.Conn) {
 	defer c.Close()
 	if err := echo(c); errors.Is(err, idle.ErrIdle) {

@@ -21,40 +21,40 @@ var small = echo.Config{Listen: "127.0.0.1:0", IdleAfter: 300 * time.Millisecond
 	Talk: 200 * time.Millisecond, Seed: 3}
 
 func newTimer(t *testing.T) hwt.Timer {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(10 * time.Millisecond))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { timer.Stop() })
 	return timer
 }
 
-func TestAllSilentOnesAreReapedAndNoneEarly(t *testing.T) {
-	show, err := echo.New(small, newTimer(t))
+func TestAllSilentConnectionsAreClosedAndNoneEarly(t *testing.T) {
+	demo, err := echo.New(small, newTimer(t))
 	require.NoError(t, err)
-	report, err := show.Run(context.Background())
+	report, err := demo.Run(context.Background())
 	require.NoError(t, err)
 	require.NoError(t, report.Err())
 	assert.EqualValues(t, 60, report.Opened)
 	assert.Positive(t, report.Silent)
 	assert.Less(t, report.Silent, report.Opened)
-	assert.LessOrEqual(t, report.Silent+report.ReapedTalkers, report.Reaped, "a talker may be reaped as it goes")
+	assert.LessOrEqual(t, report.Silent+report.ReapedTalkers, report.Reaped, "a talker may be closed as it ends")
 	assert.LessOrEqual(t, report.Reaped, report.Opened)
 	assert.Zero(t, report.Early)
 	assert.Zero(t, report.Left)
 	assert.Equal(t, report.Reaped, report.Lateness.Count)
 	assert.Contains(t, report.Text(), "left                    0   silent and still open; must be 0\n")
-	p := show.Progress()
+	p := demo.Progress()
 	assert.EqualValues(t, 60, p.Opened)
 	assert.Zero(t, p.Open)
 }
 
-func TestAnInterruptEndsTheShow(t *testing.T) {
+func TestInterruptEndsTheDemo(t *testing.T) {
 	c := small
 	c.IdleAfter = time.Hour
-	show, err := echo.New(c, newTimer(t))
+	demo, err := echo.New(c, newTimer(t))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(300*time.Millisecond, cancel)
-	report, err := show.Run(ctx)
+	report, err := demo.Run(ctx)
 	require.NoError(t, err)
 	assert.True(t, report.Interrupted)
 	assert.NoError(t, report.Err())
@@ -62,29 +62,29 @@ func TestAnInterruptEndsTheShow(t *testing.T) {
 	assert.Contains(t, report.Text(), "It was interrupted after ")
 }
 
-// hasty is a timer that fires everything at once.
+// hasty is a timer that fires everything too early.
 type hasty struct{ hwt.Timer }
 
 func (h hasty) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	return h.Timer.NewTimeout(task, delay/10)
 }
 
-// TestEvenAHastyTimerReapsNobodyEarly shows that it is the reaper that decides.
-func TestEvenAHastyTimerReapsNobodyEarly(t *testing.T) {
-	show, err := echo.New(small, hasty{newTimer(t)})
+// TestHastyTimerClosesNothingEarly shows that the reaper decides, not the timer.
+func TestHastyTimerClosesNothingEarly(t *testing.T) {
+	demo, err := echo.New(small, hasty{newTimer(t)})
 	require.NoError(t, err)
-	report, err := show.Run(context.Background())
+	report, err := demo.Run(context.Background())
 	require.NoError(t, err)
 	assert.NoError(t, report.Err())
 }
 
-func TestAnUnfairServerIsFound(t *testing.T) {
+func TestUnfairServerIsFound(t *testing.T) {
 	c := small
 	c.IdleAfter = time.Hour
 	c.Talk = 0
-	show, err := echo.NewUnfair(c, 50*time.Millisecond, newTimer(t))
+	demo, err := echo.NewUnfair(c, 50*time.Millisecond, newTimer(t))
 	require.NoError(t, err)
-	report, err := show.Run(context.Background())
+	report, err := demo.Run(context.Background())
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, report.Early, report.Silent)
 	assert.ErrorContains(t, report.Err(), "connections were closed early")
@@ -96,7 +96,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	assert.NoError(t, (&echo.Report{Left: 3, Interrupted: true}).Err())
 }
 
-func TestAnAddressThatCannotBeHadIsAnError(t *testing.T) {
+func TestAddressInUseIsAnError(t *testing.T) {
 	server, err := echo.Listen("127.0.0.1:0", newTimer(t), time.Hour, nil)
 	require.NoError(t, err)
 	go server.Serve()
@@ -120,8 +120,7 @@ func TestConnectionsFitTheFiles(t *testing.T) {
 	t.Log("the limit here is", limit)
 }
 
-// TestAClosedServerClosesItsConnections also without the clients' doing.
-func TestAClosedServerClosesItsConnections(t *testing.T) {
+func TestCloseClosesTheConnections(t *testing.T) {
 	server, err := echo.Listen("127.0.0.1:0", newTimer(t), time.Hour, nil)
 	require.NoError(t, err)
 	served := make(chan error)

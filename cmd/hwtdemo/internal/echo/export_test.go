@@ -9,33 +9,33 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// FitWithin is Fit for a limit of the test's choice.
+// FitWithin is Fit with a given limit.
 var FitWithin = fit
 
-// NewUnfair is New with a server that allows its clients less silence than they
-// know of.
-func NewUnfair(c Config, allowed time.Duration, timer hwt.Timer) (*Show, error) {
+// NewUnfair is New with a server whose idle timeout is less than its clients expect.
+func NewUnfair(c Config, allowed time.Duration, timer hwt.Timer) (*Demo, error) {
 	known := c.IdleAfter
 	c.IdleAfter = allowed
-	show, err := New(c, timer)
+	demo, err := New(c, timer)
 	if err == nil {
-		show.config.IdleAfter = known
+		demo.config.IdleAfter = known
 	}
-	return show, err
+	return demo, err
 }
 
-// What may become of a talker.
+// Outcomes of a client.
 const (
 	ClosedByUs     = closedByUs
 	ClosedByServer = closedByServer
 	ClosedEarly    = closedEarly
 )
 
-// Talk has a talker live on conn until it ends; its latest message was at
-// lastHeard. It returns how it ended and how many messages were echoed.
-func Talk(conn net.Conn, idleAfter time.Duration, lastHeard time.Time) (outcome, int64) {
-	var said atomic.Int64
-	c := &client{conn: conn, idleAfter: idleAfter, silentAfter: -1, said: &said, lastHeard: lastHeard,
+// Talk runs a client that talks on conn until the connection ends. Its latest echo
+// was that of a message sent at latest. It returns the outcome, and how many
+// messages were echoed.
+func Talk(conn net.Conn, idleAfter time.Duration, latest time.Time) (outcome, int64) {
+	var echoed atomic.Int64
+	c := &client{conn: conn, idleAfter: idleAfter, silentAfter: -1, echoed: &echoed, latest: latest,
 		random: rand.New(rand.NewPCG(1, 2))}
-	return c.live(make(chan struct{})), said.Load()
+	return c.run(make(chan struct{})), echoed.Load()
 }

@@ -2,5 +2,5 @@
 
 package echo
 
-// openFiles returns false: this system has no such limit, or does not tell.
+// openFiles returns false, since this system has no such limit.
 func openFiles() (limit uint64, known bool) { return 0, false }

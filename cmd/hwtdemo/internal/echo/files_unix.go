@@ -4,8 +4,8 @@ package echo
 
 import "syscall"
 
-// openFiles raises the soft limit of open files as far as it may, and returns
-// what it is then. known is false if the system does not tell.
+// openFiles raises the soft limit of open files to the hard limit and returns it.
+// known is false if the system does not return it.
 func openFiles() (limit uint64, known bool) {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {

@@ -6,28 +6,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
 	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
-// Report is what came out of a show. Its durations are nanoseconds in JSON.
+// Report is the result of a demonstration. Its durations are nanoseconds in JSON.
 type Report struct {
 	Engine      string        `json:"engine"`
 	Address     string        `json:"address"`
 	IdleAfter   time.Duration `json:"idle_after_ns"`
-	Connections int           `json:"connections"` // asked for, within the open-file limit
+	Connections int           `json:"connections"` // within the limit of open files
 	Talkers     float64       `json:"talkers_percent"`
 	Talk        time.Duration `json:"talk_ns"`
 	Seed        uint64        `json:"seed"`
 	Interrupted bool          `json:"interrupted"`
 
 	Opened        int64         `json:"opened"`
-	Silent        int64         `json:"silent"`         // of those opened, clients that were to fall silent
-	Reaped        int64         `json:"reaped"`         // connections that the server closed
-	ReapedTalkers int64         `json:"reaped_talkers"` // of them, talkers that this machine let miss their time
-	Early         int64         `json:"early"`          // of them, before their time: must be 0
-	Left          int64         `json:"left"`           // silent clients still there at the end: must be 0
+	Silent        int64         `json:"silent"`         // clients that were to fall silent
+	Reaped        int64         `json:"reaped"`         // connections that the server closed for being idle
+	ReapedTalkers int64         `json:"reaped_talkers"` // of them, talkers that the machine delayed too long
+	Early         int64         `json:"early"`          // of them, before the idle timeout: must be 0
+	Left          int64         `json:"left"`           // silent connections still open at the end: must be 0
 	Messages      int64         `json:"messages"`       // echoed
 	CPU           time.Duration `json:"cpu_ns"`         // of the whole process, clients included
 	Elapsed       time.Duration `json:"elapsed_ns"`
@@ -35,24 +35,23 @@ type Report struct {
 	Lateness lateness.Summary `json:"lateness"` // of the closes
 }
 
-// fillReport fills in what is known at the end. cpu is what the process had used
-// at the beginning.
-func (s *Show) fillReport(cpu cputime.Usage) {
-	r, c := &s.report, s.config
-	r.Address = s.server.Addr().String()
+// fillReport completes the report. cpu is the process's use at the beginning.
+func (d *Demo) fillReport(cpu cputime.Usage) {
+	r, c := &d.report, d.config
+	r.Address = d.server.Addr().String()
 	r.IdleAfter, r.Connections, r.Talkers, r.Talk, r.Seed = c.IdleAfter, c.Connections, c.Talkers, c.Talk, c.Seed
-	r.Opened, r.Silent, r.Messages = s.opened.Load(), s.silent.Load(), s.said.Load()
-	r.Reaped, r.ReapedTalkers, r.Early = s.server.reaped.Load(), s.goneTalkers.Load(), s.early.Load()
+	r.Opened, r.Silent, r.Messages = d.opened.Load(), d.silent.Load(), d.echoed.Load()
+	r.Reaped, r.ReapedTalkers, r.Early = d.server.reaped.Load(), d.goneTalkers.Load(), d.early.Load()
 	if now, known := cputime.Now(); known {
 		r.CPU = now.Sub(cpu).Total()
 	}
-	r.Elapsed = s.end.Sub(s.start)
-	r.Lateness = s.server.lateness.Summary()
-	r.Early = max(r.Early, r.Lateness.Early) // by the clients' clocks and by the server's
+	r.Elapsed = d.end.Sub(d.start)
+	r.Lateness = d.server.lateness.Summary()
+	r.Early = max(r.Early, r.Lateness.Early) // by the clocks of the clients and of the server
 }
 
-// Err says what is wrong with the result, if anything is. To be interrupted is
-// no fault.
+// Err returns an error that names the faults of the server, if there are any. An
+// interrupt is none.
 func (r *Report) Err() error {
 	var faults []error
 	if r.Early != 0 {
@@ -64,10 +63,10 @@ func (r *Report) Err() error {
 	return errors.Join(faults...)
 }
 
-// Text returns the report as prose and figures for people.
+// Text returns the report for people.
 func (r *Report) Text() string {
 	t := &text{}
-	t.linef("A server at %s closed who was silent for %v; %g %% of its clients talked on.",
+	t.linef("A server at %s closed connections that were silent for %v; %g %% of the clients kept talking.",
 		r.Address, r.IdleAfter, r.Talkers)
 	if r.Interrupted {
 		t.linef("It was interrupted after %s.", human.Duration(r.Elapsed))
@@ -76,9 +75,9 @@ func (r *Report) Text() string {
 	t.row("opened", r.Opened, "")
 	t.row("fell silent", r.Silent, "")
 	t.row("reaped", r.Reaped, r.reapedNote())
-	t.row("early", r.Early, "reaped before their time; must be 0")
+	t.row("early", r.Early, "closed before the idle timeout; must be 0")
 	t.row("left", r.Left, r.leftNote())
-	t.row("messages", r.Messages, "echoed: each is a read and a write that count as activity")
+	t.row("messages", r.Messages, "echoed; each is a read and a write")
 	t.linef("\nTimer: %s", r.Engine)
 	t.linef("  %-12s %12s   in %s, clients included", "CPU time", human.Duration(r.CPU), human.Duration(r.Elapsed))
 	r.writeLateness(t)
@@ -89,7 +88,7 @@ func (r *Report) reapedNote() string {
 	if r.ReapedTalkers == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of them wanted to talk on, but were too slow on this machine", human.Count(r.ReapedTalkers))
+	return fmt.Sprintf("%s of them kept talking, but too slowly on this machine", human.Count(r.ReapedTalkers))
 }
 
 func (r *Report) leftNote() string {
@@ -101,7 +100,7 @@ func (r *Report) leftNote() string {
 
 func (r *Report) writeLateness(t *text) {
 	l := r.Lateness
-	t.linef("\nLateness of the %s closes (from %v after the last byte to the end of the read)",
+	t.linef("\nLateness of the %s closes: from %v after the last byte to the end of the read",
 		human.Count(l.Count), r.IdleAfter)
 	if l.Count == 0 {
 		return
@@ -110,14 +109,14 @@ func (r *Report) writeLateness(t *text) {
 	t.WriteString(l.Histogram("  "))
 }
 
-// text gathers lines.
+// text is a builder of lines.
 type text struct{ strings.Builder }
 
 func (t *text) linef(format string, args ...any) {
 	t.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
-// row writes a name, a count and what to know about it.
+// row writes a name, a count and a note.
 func (t *text) row(name string, n int64, note string) {
 	t.linef("  %-12s %12s   %s", name, human.Count(n), note)
 }

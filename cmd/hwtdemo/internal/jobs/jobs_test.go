@@ -1,7 +1,6 @@
 package jobs_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,8 +18,8 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/jobs"
 )
 
-// The tests run their own binary as the command; TestMain then does what the
-// environment variable says instead of testing.
+// The tests run their own binary as the command. TestMain then acts as the
+// environment variable says.
 const actAs = "HWT_TEST_ACT_AS"
 
 // act is the command: it returns its exit status.
@@ -44,8 +43,8 @@ func act(as string) int {
 	return 0
 }
 
-// countPeers leaves a file while it runs, and writes how many have one. It waits
-// until three have been seen, by itself or another.
+// countPeers keeps a file while it runs, and writes how many such files there are.
+// It waits until it or another has seen three.
 func countPeers(dir, id string) int {
 	mine, seen := filepath.Join(dir, "running-"+id), filepath.Join(dir, "three-seen")
 	if os.WriteFile(mine, nil, 0o600) != nil {
@@ -68,7 +67,7 @@ func countPeers(dir, id string) int {
 	return 2
 }
 
-// failures gathers what a pool reports.
+// failures collects what a pool reports.
 type failures struct {
 	mu    sync.Mutex
 	lines []string
@@ -80,7 +79,7 @@ func (f *failures) add(id string, err error) {
 	f.lines = append(f.lines, id+": "+err.Error())
 }
 
-// outcome is a file that jobs write to and what can be read from it.
+// outcome returns a file for jobs to write to, and a function that reads it.
 func outcome(t *testing.T) (*os.File, func() string) {
 	t.Helper()
 	f, err := os.CreateTemp(t.TempDir(), "out")
@@ -93,7 +92,7 @@ func outcome(t *testing.T) (*os.File, func() string) {
 	}
 }
 
-// commandThat returns this test binary as a command that acts as told.
+// commandThat returns this test binary as a command that acts in that way.
 func commandThat(t *testing.T, as string, out *os.File, args ...string) jobs.Command {
 	t.Helper()
 	t.Setenv(actAs, as)
@@ -102,10 +101,10 @@ func commandThat(t *testing.T, as string, out *os.File, args ...string) jobs.Com
 	return jobs.Command{Args: append([]string{self}, args...), Stdout: out, Stderr: out}
 }
 
-func TestJobsGetIDAndMessageInTheEnvironmentAndNothingElse(t *testing.T) {
+func TestJobsGetIDAndMessageInTheEnvironmentOnly(t *testing.T) {
 	out, text := outcome(t)
 	var failed failures
-	p := jobs.New(t.Context(), commandThat(t, "printer", out, "$HWT_ID", "; rm *"), 1, failed.add)
+	p := jobs.New(commandThat(t, "printer", out, "$HWT_ID", "; rm *"), 1, failed.add)
 	p.Submit("a", "$(touch x) `id` \"quoted\"\nline two")
 	assert.Equal(t, jobs.Counts{Succeeded: 1}, p.Wait())
 	assert.Equal(t, "a|$(touch x) `id` \"quoted\"\nline two|$HWT_ID|; rm *\n", text())
@@ -115,15 +114,15 @@ func TestJobsGetIDAndMessageInTheEnvironmentAndNothingElse(t *testing.T) {
 func TestFailuresAreReportedWithIDAndStatus(t *testing.T) {
 	out, _ := outcome(t)
 	var failed failures
-	p := jobs.New(t.Context(), commandThat(t, "failer", out), 2, failed.add)
+	p := jobs.New(commandThat(t, "failer", out), 2, failed.add)
 	p.Submit("a", "")
 	assert.Equal(t, jobs.Counts{Failed: 1}, p.Wait())
 	assert.Equal(t, []string{"a: exit status 3"}, failed.lines)
 }
 
-func TestCommandThatIsNotThereFails(t *testing.T) {
+func TestMissingCommandFails(t *testing.T) {
 	var failed failures
-	p := jobs.New(t.Context(), jobs.Command{Args: []string{"/nowhere/at/all"}}, 1, failed.add)
+	p := jobs.New(jobs.Command{Args: []string{"/nowhere/at/all"}}, 1, failed.add)
 	p.Submit("a", "")
 	assert.Equal(t, jobs.Counts{Failed: 1}, p.Wait())
 	require.Len(t, failed.lines, 1)
@@ -133,7 +132,7 @@ func TestCommandThatIsNotThereFails(t *testing.T) {
 func TestNoMoreJobsThanTheLimitRunAtOnce(t *testing.T) {
 	out, text := outcome(t)
 	var failed failures
-	p := jobs.New(t.Context(), commandThat(t, "counter", out, t.TempDir()), 3, failed.add)
+	p := jobs.New(commandThat(t, "counter", out, t.TempDir()), 3, failed.add)
 	for i := range 12 {
 		p.Submit(fmt.Sprint(i), "")
 	}
@@ -147,38 +146,33 @@ func TestNoMoreJobsThanTheLimitRunAtOnce(t *testing.T) {
 	}
 }
 
-func TestEndOfContextStopsJobsAndDropsTheQueue(t *testing.T) {
+func TestStopEndsJobsAndDropsTheQueue(t *testing.T) {
 	out, text := outcome(t)
-	ctx, cancel := context.WithCancel(t.Context())
 	var failed failures
-	p := jobs.New(ctx, commandThat(t, "sleeper", out), 1, failed.add)
+	p := jobs.New(commandThat(t, "sleeper", out), 1, failed.add)
 	p.Submit("a", "")
 	p.Submit("b", "")
 	require.Eventually(t, func() bool { return text() != "" }, 20*time.Second, time.Millisecond)
-	cancel()
+	p.Stop()
 	assert.Equal(t, jobs.Counts{Stopped: 1, NotRun: 1}, p.Wait())
-	require.Len(t, failed.lines, 2)
-	assert.Contains(t, failed.lines[0], "a: stopped by the interrupt")
-	assert.Equal(t, "b: not run because of the interrupt", failed.lines[1])
+	require.Len(t, failed.lines, 1)
+	assert.Contains(t, failed.lines[0], "a: stopped")
 }
 
 // This takes the two seconds of grace that such a job gets.
-func TestJobThatWillNotEndIsKilled(t *testing.T) {
+func TestJobThatDoesNotEndIsKilled(t *testing.T) {
 	out, text := outcome(t)
-	ctx, cancel := context.WithCancel(t.Context())
 	var failed failures
-	p := jobs.New(ctx, commandThat(t, "stubborn", out), 1, failed.add)
+	p := jobs.New(commandThat(t, "stubborn", out), 1, failed.add)
 	p.Submit("a", "")
 	require.Eventually(t, func() bool { return text() != "" }, 20*time.Second, time.Millisecond)
-	cancel()
+	p.Stop()
 	assert.Equal(t, jobs.Counts{Stopped: 1}, p.Wait())
-	assert.Equal(t, []string{"a: stopped by the interrupt (signal: killed)"}, failed.lines)
+	assert.Equal(t, []string{"a: stopped (signal: killed)"}, failed.lines)
 }
 
-func TestWordsAreCutAtBlanksOutsideQuotes(t *testing.T) {
+func TestCommandLinesAreSplitAtBlanksOutsideQuotes(t *testing.T) {
 	for line, want := range map[string][]string{
-		"":                             nil,
-		"  \t ":                        nil,
 		"notify":                       {"notify"},
 		" notify  -u low ":             {"notify", "-u", "low"},
 		`sh -c 'echo "$HWT_ID" >>log'`: {"sh", "-c", `echo "$HWT_ID" >>log`},
@@ -186,17 +180,32 @@ func TestWordsAreCutAtBlanksOutsideQuotes(t *testing.T) {
 		`a "" ''`:                      {"a", "", ""},
 		`a"b c"d`:                      {"ab cd"},
 		`my\ prog 'it'\''s'`:           {"my prog", "it's"},
-		`C:\bin\x.exe \\host`:          {`C:\bin\x.exe`, `\host`},
 		`'a\'`:                         {`a\`},
-		`a\`:                           {`a\`},
-		`echo $HOME * | cat`:           {"echo", "$HOME", "*", "|", "cat"},
+		`echo $HOME *`:                 {"echo", "$HOME", "*"},
+		"echo `date` $(date)":          {"echo", "`date`", "$(date)"},
+		`curl 'http://x/?a=1&b=2'`:     {"curl", "http://x/?a=1&b=2"},
 	} {
-		words, err := jobs.Words(line)
+		words, err := jobs.Split(line)
 		assert.NoError(t, err)
 		assert.Equal(t, want, words, "%q", line)
 	}
-	for _, line := range []string{`"`, `a 'b`, `"\"`} {
-		_, err := jobs.Words(line)
-		assert.EqualError(t, err, "a quote is not closed", "%q", line)
+}
+
+func TestCommandLinesThatNeedAShellAreRefused(t *testing.T) {
+	const noShell = "there is no shell that could interpret "
+	for line, want := range map[string]string{
+		"":            "must name a command",
+		"  \t ":       "must name a command",
+		`""`:          "must name a command",
+		`"`:           "a quote is not closed, or ",
+		`a 'b`:        "a quote is not closed, or ",
+		`(a)`:         "a parenthesis stands outside quotes",
+		`a; b`:        noShell + `"; b"`,
+		`a | b`:       noShell + `"| b"`,
+		`a && b`:      noShell + `"&& b"`,
+		`größer 2>&1`: noShell + `"2>&1"`,
+	} {
+		_, err := jobs.Split(line)
+		assert.ErrorContains(t, err, want, "%q", line)
 	}
 }

@@ -1,5 +1,5 @@
-// Package jobs runs a command for each thing that happened, a limited number at
-// once and never through a shell.
+// Package jobs runs a command once for each of many events, a limited number of
+// times at once and never through a shell.
 package jobs
 
 import (
@@ -13,83 +13,100 @@ import (
 	"time"
 )
 
-// Command is what a Pool runs for each job. The job's id and message are in the
-// environment variables HWT_ID and HWT_MESSAGE; nothing of them is ever part of
-// a command line.
+// Command is what a [Pool] runs for each job. The job's id and message are in the
+// environment variables HWT_ID and HWT_MESSAGE, and never part of a command line.
 type Command struct {
 	Args   []string  // the program and its arguments; not empty
-	Stdout io.Writer // where the jobs write, all at once if it is an *os.File
+	Stdout io.Writer // of all jobs; an *os.File is given to them as it is
 	Stderr io.Writer
 }
 
-// killAfter is how long a job that was told to end may take for it.
+// killAfter is how long a job may take to end after Stop.
 const killAfter = 2 * time.Second
 
 // Pool runs jobs. Make it with New; all methods are safe for concurrent use.
 type Pool struct {
-	ctx      context.Context // the end of which ends the jobs
 	command  Command
 	limit    int
 	onFailed func(id string, err error)
+	ctx      context.Context // ends with Stop
+	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	queue   []job  // waiting for a free worker. Guarded by mu.
-	workers int    // running. Guarded by mu.
-	counts  Counts // Guarded by mu.
-	running sync.WaitGroup
+	queue   []job              // waiting for a worker. Guarded by mu.
+	workers int                // Guarded by mu.
+	running map[*exec.Cmd]bool // Guarded by mu.
+	counts  Counts             // Guarded by mu.
+	work    sync.WaitGroup     // the workers
 }
 
 // Counts is what became of the jobs.
 type Counts struct {
 	Succeeded int
 	Failed    int
-	Stopped   int // ended by the end of the context
-	NotRun    int // never begun, because of the end of the context
+	Stopped   int // while running
+	NotRun    int // because of Stop
 }
 
 type job struct{ id, message string }
 
-// New returns a pool that runs command, at most limit at once. When ctx ends,
-// no more jobs begin, and those that run are asked to end, and after two seconds
-// killed. onFailed is called for each job that did not succeed, one at a time
-// for each worker.
-func New(ctx context.Context, command Command, limit int, onFailed func(id string, err error)) *Pool {
-	return &Pool{ctx: ctx, command: command, limit: limit, onFailed: onFailed}
+// New returns a pool that runs command at most limit times at once. onFailed is
+// called for each job that failed or was stopped, possibly from several goroutines.
+func New(command Command, limit int, onFailed func(id string, err error)) *Pool {
+	ctx, stop := context.WithCancel(context.Background())
+	return &Pool{
+		command: command, limit: limit, onFailed: onFailed, ctx: ctx, stop: stop,
+		running: make(map[*exec.Cmd]bool),
+	}
 }
 
-// Submit runs a job as soon as there is room for it. It does not block.
+// Submit runs a job as soon as fewer than limit run. It does not block.
 func (p *Pool) Submit(id, message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue = append(p.queue, job{id: id, message: message})
 	if p.workers < p.limit {
 		p.workers++
-		p.running.Go(p.work)
+		p.work.Go(p.runJobs)
 	}
 }
 
 // Wait waits until all jobs submitted before have ended.
 func (p *Pool) Wait() Counts {
-	p.running.Wait()
+	p.work.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts
 }
 
-// work runs jobs until none waits.
-func (p *Pool) work() {
-	for {
-		j, ok := p.take()
-		if !ok {
-			return
-		}
-		p.note(j, p.run(j))
+// Stop lets no more jobs begin, asks the running ones to end, and kills them two
+// seconds later.
+func (p *Pool) Stop() { p.stop() }
+
+// Kill stops the pool and kills the running jobs at once.
+func (p *Pool) Kill() {
+	p.stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for cmd := range p.running {
+		kill(cmd)
 	}
 }
 
-// take takes the job that waits longest. Without one the worker is off the
-// count already when take returns, so that the next Submit makes a new one.
-func (p *Pool) take() (job, bool) {
+// runJobs runs jobs until none waits.
+func (p *Pool) runJobs() {
+	for {
+		j, ok := p.next()
+		if !ok {
+			return
+		}
+		p.count(j, p.run(j))
+	}
+}
+
+// next returns the job that has waited longest. Without one, the worker no longer
+// counts when next returns, so that the next Submit makes another.
+func (p *Pool) next() (job, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.queue) == 0 {
@@ -101,45 +118,62 @@ func (p *Pool) take() (job, bool) {
 	return j, true
 }
 
-// Why a job had no end of its own.
 var (
-	errStopped = errors.New("stopped by the interrupt")
-	errNotRun  = errors.New("not run because of the interrupt")
+	errStopped = errors.New("stopped")
+	errNotRun  = errors.New("not run")
 )
 
-// note counts a job's end, and reports it if it failed.
-func (p *Pool) note(j job, err error) {
-	p.mu.Lock()
+// count counts the end of a job, and reports it if it failed or was stopped.
+func (p *Pool) count(j job, err error) {
+	counter := &p.counts.Failed
 	switch {
 	case err == nil:
-		p.counts.Succeeded++
+		counter = &p.counts.Succeeded
 	case errors.Is(err, errNotRun):
-		p.counts.NotRun++
+		counter = &p.counts.NotRun
 	case errors.Is(err, errStopped):
-		p.counts.Stopped++
-	default:
-		p.counts.Failed++
+		counter = &p.counts.Stopped
 	}
+	p.mu.Lock()
+	*counter++
 	p.mu.Unlock()
-	if err != nil {
+	if err != nil && !errors.Is(err, errNotRun) {
 		p.onFailed(j.id, err)
 	}
 }
 
-// run runs one job and waits for its end.
+// run runs one job to its end.
 func (p *Pool) run(j job) error {
-	if p.ctx.Err() != nil {
-		return errNotRun
-	}
 	cmd := exec.CommandContext(p.ctx, p.command.Args[0], p.command.Args[1:]...)
 	cmd.Env = append(os.Environ(), "HWT_ID="+j.id, "HWT_MESSAGE="+j.message)
 	cmd.Stdout, cmd.Stderr = p.command.Stdout, p.command.Stderr
 	cmd.WaitDelay = killAfter
 	makeStoppable(cmd)
-	err := cmd.Run()
+	if err := p.start(cmd); err != nil {
+		return err
+	}
+	err := cmd.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, cmd)
 	if p.ctx.Err() != nil && err != nil {
-		killRest(cmd)
+		kill(cmd) // what is left of its group
 		return fmt.Errorf("%w (%v)", errStopped, err)
 	}
 	return err
+}
+
+// start starts cmd unless the pool is stopped. It holds mu, so that Kill misses
+// none.
+func (p *Pool) start(cmd *exec.Cmd) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return errNotRun
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.running[cmd] = true
+	return nil
 }

@@ -4,8 +4,10 @@ package jobs
 
 import "os/exec"
 
-// makeStoppable leaves the command as it is: the end of its context kills it.
+// makeStoppable leaves the command as it is: Stop kills it.
 func makeStoppable(*exec.Cmd) {}
 
-// killRest does nothing where there are no process groups.
-func killRest(*exec.Cmd) {}
+// kill kills the command. There are no process groups.
+func kill(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill() // fails if it has ended
+}

@@ -7,18 +7,14 @@ import (
 	"syscall"
 )
 
-// makeStoppable puts the command into a process group of its own, and lets the
-// end of its context ask the whole group to terminate: a script's children
-// should end with the script.
+// makeStoppable puts the command into a process group of its own, which is asked
+// to end as a whole: a script's children end with the script.
 func makeStoppable(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }
 
-// killRest kills what is left of the command's process group.
-func killRest(cmd *exec.Cmd) {
-	if cmd.Process != nil {
-		// An error says that nobody is left.
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	}
+// kill kills what is left of the command's process group.
+func kill(cmd *exec.Cmd) {
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // fails if nothing is left
 }

@@ -7,11 +7,11 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
 // edges are the upper ends of the bins: 1, 2 and 5 times each power of ten from
-// 10 µs on, and one that holds the rest.
+// 10 µs on, and one for the rest.
 var edges = makeEdges()
 
 func makeEdges() []time.Duration {
@@ -22,7 +22,7 @@ func makeEdges() []time.Duration {
 	return append(edges, 2*longest)
 }
 
-// bins sorts the fine bars of a histogram into few coarse ones.
+// bins merges the fine bars of a histogram into few coarse ones.
 func bins(bars []hdrhistogram.Bar) []Bin {
 	all := make([]Bin, len(edges))
 	for i, edge := range edges {
@@ -52,7 +52,7 @@ func trim(bins []Bin) []Bin {
 // barWidth is the length of the longest bar, in characters.
 const barWidth = 40
 
-// Histogram draws the bins, a line each, every line indented by indent.
+// Histogram draws the bins, one a line, each line after indent.
 func (s Summary) Histogram(indent string) string {
 	var text strings.Builder
 	for _, bin := range s.Bins {
@@ -62,7 +62,7 @@ func (s Summary) Histogram(indent string) string {
 	return text.String()
 }
 
-// bar draws one bar. What is not empty shows at least a dot.
+// bar draws one bar, at least a dot unless the bin is empty.
 func (s Summary) bar(bin Bin) string {
 	var fullest int64
 	for _, other := range s.Bins {

@@ -1,4 +1,4 @@
-// Package lateness gathers how late things happened, and shows it.
+// Package lateness records how late events were.
 package lateness
 
 import (
@@ -8,11 +8,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// longest is the longest lateness told from longer ones.
+// longest is the longest lateness that is distinguished from longer ones.
 const longest = time.Hour
 
-// Recorder gathers latenesses, to three digits. It is safe for concurrent use
-// and takes the same memory, some 300 KB, however much it records.
+// Recorder records latenesses, to three digits. It is safe for concurrent use and
+// takes 300 KB, however much it records.
 type Recorder struct {
 	mu        sync.Mutex
 	histogram *hdrhistogram.Histogram // of nanoseconds. Guarded by mu.
@@ -20,13 +20,12 @@ type Recorder struct {
 	early     int64                   // recordings below zero. Guarded by mu.
 }
 
-// NewRecorder returns a recorder that has recorded nothing.
+// NewRecorder returns an empty recorder.
 func NewRecorder() *Recorder {
 	return &Recorder{histogram: hdrhistogram.New(1, int64(longest), 3)}
 }
 
-// Record takes in one lateness. One below zero is not a lateness: it is counted
-// as early, and left out otherwise.
+// Record records one lateness. A negative one only counts as early.
 func (r *Recorder) Record(lateness time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,11 +34,10 @@ func (r *Recorder) Record(lateness time.Duration) {
 		return
 	}
 	r.max = max(r.max, lateness)
-	// It cannot fail: the value is within the histogram's range.
-	_ = r.histogram.RecordValue(int64(min(lateness, longest)))
+	_ = r.histogram.RecordValue(int64(min(lateness, longest))) // cannot fail: within the range
 }
 
-// Summary returns what was recorded so far.
+// Summary returns what has been recorded.
 func (r *Recorder) Summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,13 +49,13 @@ func (r *Recorder) Summary() Summary {
 	return s
 }
 
-// quantile returns the lateness that q percent did not exceed. The histogram
-// rounds up, so it is held at the exact maximum.
+// quantile returns the lateness that q percent did not exceed. The histogram rounds
+// up; the maximum is exact.
 func (r *Recorder) quantile(q float64) time.Duration {
 	return min(time.Duration(r.histogram.ValueAtQuantile(q)), r.max)
 }
 
-// Summary is what a Recorder recorded. Its durations are nanoseconds in JSON.
+// Summary is what a [Recorder] has recorded. Its durations are nanoseconds in JSON.
 type Summary struct {
 	Count int64         `json:"count"` // latenesses recorded
 	Early int64         `json:"early"` // recordings below zero, not part of the rest
@@ -65,11 +63,11 @@ type Summary struct {
 	P99   time.Duration `json:"p99_ns"`
 	P999  time.Duration `json:"p999_ns"`
 	Max   time.Duration `json:"max_ns"`
-	Bins  []Bin         `json:"histogram"` // from the first that holds any to the last
+	Bins  []Bin         `json:"histogram"` // from the first that is not empty to the last
 }
 
-// Bin is one bar of a histogram: how many were later than the bin before, and
-// no later than UpTo.
+// Bin is one bar of a histogram: how many were no later than UpTo, and later than
+// the bin before.
 type Bin struct {
 	UpTo  time.Duration `json:"up_to_ns"`
 	Count int64         `json:"count"`

@@ -29,7 +29,7 @@ func TestQuantilesAreWithinAThousandth(t *testing.T) {
 	assert.Equal(t, 10*time.Millisecond, s.Max, "the maximum is exact")
 }
 
-func TestEarlyOnesAreCountedApart(t *testing.T) {
+func TestEarlyOnesAreCountedSeparately(t *testing.T) {
 	r := lateness.NewRecorder()
 	r.Record(-1)
 	r.Record(0)

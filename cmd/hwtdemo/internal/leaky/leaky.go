@@ -1,4 +1,4 @@
-// Package leaky loses a timer on purpose and waits for what comes of it.
+// Package leaky loses a timer on purpose and waits until that is found.
 package leaky
 
 import (
@@ -11,20 +11,20 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// Result is what came of the lost timer.
+// Result is what happened to the lost timer.
 type Result struct {
 	Report string // what the leak detector logged
 	Before int    // goroutines before the timer was made
 	While  int    // goroutines while it was in use
-	After  int    // goroutines once the report was there and the worker gone
+	After  int    // goroutines after the report, when the worker had ended
 }
 
 // collectEvery is the pause between two garbage collections.
 const collectEvery = 10 * time.Millisecond
 
 // Lose makes a timer, uses it, drops it without Stop, and collects garbage until
-// the leak is reported and the worker is gone, or ctx ends. Meanwhile the
-// process's default log is its own.
+// the leak is reported and the worker has ended, or ctx ends. Meanwhile it replaces
+// the default logger.
 func Lose(ctx context.Context) (Result, error) {
 	reports := make(reportLog, 1)
 	before := slog.Default()
@@ -49,12 +49,12 @@ func Lose(ctx context.Context) (Result, error) {
 	return r, nil
 }
 
-// useAndDrop is the mistake: its timer is out of everybody's reach when it
-// returns, and nobody called Stop.
+// useAndDrop is the mistake: when it returns, its timer is unreachable and not
+// stopped.
 //
 //go:noinline
 func useAndDrop() error {
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(time.Millisecond))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func useAndDrop() error {
 	return nil
 }
 
-// reportLog is a log handler that passes on the first error logged.
+// reportLog is a log handler that passes on the first error.
 type reportLog chan string
 
 // Enabled implements slog.Handler.
@@ -76,7 +76,7 @@ func (reportLog) Enabled(_ context.Context, level slog.Level) bool { return leve
 func (l reportLog) Handle(_ context.Context, record slog.Record) error {
 	select {
 	case l <- record.Message:
-	default: // one is all that was lost
+	default: // only one timer was lost
 	}
 	return nil
 }

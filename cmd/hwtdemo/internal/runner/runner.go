@@ -1,5 +1,4 @@
-// Package runner carries out a schedule on a timer: the timer drives the rows,
-// each at its time, and the timeouts that they schedule.
+// Package runner carries out a schedule on a timer.
 package runner
 
 import (
@@ -11,22 +10,24 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
 )
 
-// Listener is told what happens, one thing at a time. Its methods must not
-// block, since the timer's worker may be the one that calls.
+// Listener is called with what happens, one event at a time and in order, on the
+// goroutine that calls Run. It may block: neither the timer's worker nor the rows
+// wait for it.
 type Listener interface {
-	// Fired is called when a timeout fired.
+	// Fired is called for a timeout that fired.
 	Fired(Firing)
-	// Late is called when row wanted to cancel or reset a timeout that had its
-	// end already; end says which: "fired" or "was cancelled".
-	Late(row schedule.Row, end string)
+
+	// TooLate is called for a row that cancels or resets a timeout that has ended.
+	// end is "fired" or "was cancelled".
+	TooLate(row schedule.Row, end string)
 }
 
 // Firing is one timeout that fired.
 type Firing struct {
-	ID       string
-	Message  string
-	After    time.Duration // when, after the start
-	Lateness time.Duration // when minus when it was due; below zero only if the timer is broken
+	ID       string        `json:"id"`
+	Message  string        `json:"message"`
+	After    time.Duration `json:"after_ns"`    // since the start
+	Lateness time.Duration `json:"lateness_ns"` // After minus when it was due; below zero only if the timer is broken
 }
 
 // Counts is what was done.
@@ -35,164 +36,120 @@ type Counts struct {
 	Fired     int
 	Cancelled int
 	Reset     int // successful resets
-	Late      int // cancels and resets of what had its end already
-	Early     int // of those fired, the ones that came too early: must be 0
+	TooLate   int // cancels and resets of timeouts that had ended
+	Early     int // of Fired, those before they were due: must be 0
 }
 
-// Runner carries out one schedule. Make it with New, use it once.
+// Runner carries out one schedule. Make it with New and use it once.
 //
-// Ground rules: rows act on the goroutine of Run alone. mu is held while one acts
-// and while a firing is told, so that a row sees each timeout either before its
-// end or after it.
+// Ground rules: rows act on a goroutine of their own. mu is held while a row acts
+// and while a firing is counted, so that a row sees each timeout either before or
+// after its end.
 type Runner struct {
 	timer    hwt.Timer
-	rows     []schedule.Row // in the order in which they act
+	rows     []schedule.Row
 	listener Listener
-	start    time.Time // Written once, before the first row.
+	start    time.Time // Written once, before the first row acts.
 
 	mu      sync.Mutex
-	next    int               // the first row that did not act. Guarded by mu.
-	entries map[string]*entry // by id, ended ones included. Guarded by mu.
+	next    int               // the first row that has not acted. Guarded by mu.
+	entries map[string]*entry // by id, including ended ones. Guarded by mu.
 	counts  Counts            // Guarded by mu.
-	err     error             // what stopped the rows. Guarded by mu.
-	ended   bool              // done is closed. Guarded by mu.
-
-	wake chan struct{} // Written by the pace, one at a time; read by Run.
-	done chan struct{} // Closed, once, when nothing is left to happen.
+	events  []func()          // calls of the listener to come. Guarded by mu.
+	happens chan struct{}     // holds an element if there are events
 }
 
-// New returns a runner of rows, which must be in the order in which they act
-// and name ids as a schedule.Schedule does.
+// New returns a runner of rows, which must be in the order in which they act.
 func New(timer hwt.Timer, rows []schedule.Row, listener Listener) *Runner {
 	return &Runner{
 		timer: timer, rows: rows, listener: listener,
-		entries: make(map[string]*entry),
-		wake:    make(chan struct{}, 1),
-		done:    make(chan struct{}),
+		entries: make(map[string]*entry), happens: make(chan struct{}, 1),
 	}
 }
 
-// Run carries out the schedule and blocks until all its timeouts had their end,
-// or ctx ends. It stops the timer in either case and returns what had not
-// fired, the next due first. The error is for a timer that refuses to schedule.
+// Run carries out the schedule until all its timeouts have ended, or ctx ends.
+// Then it stops the timer. It returns what has not fired, the next due first. The
+// error is for a timer that refuses to schedule.
 func (r *Runner) Run(ctx context.Context) (Counts, []Unfired, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	r.start = time.Now()
-	r.actInTime(ctx)
-	pending := r.entriesOf(r.timer.Stop())
-	r.awaitTasks(len(pending))
+	acted := make(chan error, 1)
+	go func() { acted <- r.act(ctx) }()
+	err := r.listen(ctx, acted)
+	pending := r.timer.Stop()
+	r.deliver()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.counts, r.unfired(pending), r.err
+	return r.counts, r.unfired(pending), err
 }
 
-// actInTime makes the rows act, each when the timer says so, until everything
-// happened or ctx ends.
-func (r *Runner) actInTime(ctx context.Context) {
-	for {
-		r.act(ctx)
+// listen delivers events until the rows have acted and all timeouts have ended,
+// or ctx ends, or the rows fail.
+func (r *Runner) listen(ctx context.Context, acted <-chan error) error {
+	for acting := true; acting || r.open() > 0; {
 		select {
-		case <-r.wake:
-		case <-r.done:
-			return
+		case <-r.happens:
+			r.deliver()
+		case err := <-acted:
+			if acting = false; err != nil {
+				return err
+			}
 		case <-ctx.Done():
-			return
+			if acting {
+				<-acted
+			}
+			return nil
 		}
 	}
+	return nil
 }
 
-// entriesOf returns the entries among timeouts; the other one is the pace.
-func (r *Runner) entriesOf(timeouts []hwt.Timeout) []*entry {
-	var entries []*entry
-	for _, timeout := range timeouts {
-		if e, ok := timeout.Task().(*entry); ok {
-			entries = append(entries, e)
+// act makes the rows act, each at its time.
+func (r *Runner) act(ctx context.Context) error {
+	for _, row := range r.rows {
+		if wait := row.At - r.elapsed(); wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := r.carryOut(row); err != nil {
+			return err
 		}
 	}
-	return entries
+	return nil
 }
 
-// awaitTasks waits for tasks that the timer started somewhere else than on its
-// worker, and that were still on their way when it was stopped with so many
-// pending. It gives them a second.
-func (r *Runner) awaitTasks(pending int) {
-	const every = 5 * time.Millisecond
-	for wait := time.Second; r.open() > pending && wait > 0; wait -= every {
-		time.Sleep(every)
-	}
-}
-
-// open returns how many timeouts were scheduled and have had no end.
+// open returns how many timeouts have not ended.
 func (r *Runner) open() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.counts.Scheduled - r.counts.Fired - r.counts.Cancelled
 }
 
-// elapsed is the runner's clock.
-func (r *Runner) elapsed() time.Duration { return time.Since(r.start) }
-
-// pace is the task that wakes Run for the next row. There is one timeout for it
-// at a time: timeouts due in the same tick would run in any order, but rows must
-// act in theirs. The rows act on Run's goroutine, since many at the same time
-// would hold up the timer's worker.
-type pace struct{ r *Runner }
-
-// Run wakes Run, which has room for it: it waits, or is about to.
-func (p pace) Run(hwt.Timeout) error {
-	p.r.wake <- struct{}{}
-	return nil
-}
-
-// act carries out the rows that are due and sets the pace for the next.
-func (r *Runner) act(ctx context.Context) {
-	for ctx.Err() == nil && r.actOnce() {
+// post adds an event. The caller holds mu.
+func (r *Runner) post(event func()) {
+	r.events = append(r.events, event)
+	select {
+	case r.happens <- struct{}{}:
+	default:
 	}
 }
 
-// actOnce carries out the next row, or sets the pace for it. It reports whether
-// there may be another row to carry out now. It holds mu for one row only, so
-// that firings need not wait for many.
-func (r *Runner) actOnce() bool {
+// deliver calls the listener with the events so far.
+func (r *Runner) deliver() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.next == len(r.rows) {
-		r.finishIfIdle()
-		return false
-	}
-	row := r.rows[r.next]
-	if wait := row.At - r.elapsed(); wait > 0 {
-		_, err := r.timer.NewTimeout(pace{r}, wait)
-		r.fail(err)
-		return false
-	}
-	if r.carryOut(row); r.err != nil {
-		return false
-	}
-	r.next++
-	return true
-}
-
-// fail notes an error of the timer, if it is one; no more rows act then. The
-// caller holds mu.
-func (r *Runner) fail(err error) {
-	if err != nil {
-		r.err = err
-		r.end()
+	events := r.events
+	r.events = nil
+	r.mu.Unlock()
+	for _, event := range events {
+		event()
 	}
 }
 
-// finishIfIdle ends the run when nothing is left to happen. The caller holds mu.
-func (r *Runner) finishIfIdle() {
-	idle := r.counts.Scheduled == r.counts.Fired+r.counts.Cancelled
-	if r.next == len(r.rows) && idle {
-		r.end()
-	}
-}
-
-// end ends the run; it may be called again. The caller holds mu.
-func (r *Runner) end() {
-	if !r.ended {
-		r.ended = true
-		close(r.done)
-	}
-}
+// elapsed returns the time since the start.
+func (r *Runner) elapsed() time.Duration { return time.Since(r.start) }

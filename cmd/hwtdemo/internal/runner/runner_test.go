@@ -22,7 +22,7 @@ import (
 
 const tick = time.Millisecond
 
-// diary is a listener that writes everything down.
+// diary is a listener that records everything.
 type diary struct {
 	lines []string
 	late  time.Duration // the largest lateness
@@ -33,11 +33,11 @@ func (d *diary) Fired(f runner.Firing) {
 	d.late = max(d.late, f.Lateness)
 }
 
-func (d *diary) Late(row schedule.Row, end string) {
+func (d *diary) TooLate(row schedule.Row, end string) {
 	d.lines = append(d.lines, fmt.Sprintf("%v %v %s: it %s", row.At, row.Op, row.ID, end))
 }
 
-// result is what came of a run.
+// result is the outcome of a run.
 type result struct {
 	diary
 	counts  runner.Counts
@@ -48,7 +48,7 @@ type result struct {
 
 func newTimer(t *testing.T) *hashedwheel.Timer {
 	t.Helper()
-	timer, err := hashedwheel.New(hashedwheel.WithTickDuration(tick), hashedwheel.WithTicksPerWheel(64))
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: tick, TicksPerWheel: 64})
 	require.NoError(t, err)
 	return timer
 }
@@ -102,7 +102,7 @@ func TestEachOperationDoesWhatItSays(t *testing.T) {
 	assert.LessOrEqual(t, r.took, 10*time.Second+2*tick)
 }
 
-func TestWhatHadItsEndIsLeftAloneWithANotice(t *testing.T) {
+func TestEndedTimeoutsAreLeftAloneWithANotice(t *testing.T) {
 	r := run(t, rowsOf(t, `0,schedule,fired,500ms,x
 0,schedule,cancelled,9s,y
 600ms,cancel,cancelled,,
@@ -119,7 +119,7 @@ func TestWhatHadItsEndIsLeftAloneWithANotice(t *testing.T) {
 		"2s cancel cancelled: it was cancelled",
 		"2s reset cancelled: it was cancelled",
 	}, r.lines)
-	assert.Equal(t, runner.Counts{Scheduled: 2, Fired: 1, Cancelled: 1, Late: 4}, r.counts)
+	assert.Equal(t, runner.Counts{Scheduled: 2, Fired: 1, Cancelled: 1, TooLate: 4}, r.counts)
 }
 
 func TestRowsOfOneTickActInTheOrderOfTheFile(t *testing.T) {
@@ -150,7 +150,7 @@ func TestNothingToDoEndsAtOnce(t *testing.T) {
 	assert.Zero(t, r.took)
 }
 
-func TestInterruptListsWhatHadNotFired(t *testing.T) {
+func TestInterruptListsWhatHasNotFired(t *testing.T) {
 	r := run(t, rowsOf(t, `0,schedule,fired,1s,
 0,schedule,cancelled,9s,
 0,schedule,late,1h,in an hour
@@ -172,7 +172,7 @@ func TestInterruptListsWhatHadNotFired(t *testing.T) {
 }
 
 func TestDelaysPastTheClockNeverFire(t *testing.T) {
-	rows := []schedule.Row{{ID: "never", At: time.Hour, Delay: math.MaxInt64}}
+	rows := []schedule.Row{{Op: schedule.Start, ID: "never", At: time.Hour, Delay: math.MaxInt64}}
 	for interrupt, scheduled := range map[time.Duration]int{time.Minute: 0, 24 * time.Hour: 1} {
 		r := run(t, rows, interrupt)
 		assert.Equal(t, runner.Counts{Scheduled: scheduled}, r.counts)
@@ -181,7 +181,7 @@ func TestDelaysPastTheClockNeverFire(t *testing.T) {
 	}
 }
 
-// refusing is a timer that takes a number of timeouts and no more.
+// refusing is a timer that accepts a number of timeouts and no more.
 type refusing struct {
 	hwt.Timer
 	left int
@@ -192,6 +192,26 @@ func (r *refusing) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Time
 		return nil, errors.New("no room")
 	}
 	return r.Timer.NewTimeout(task, delay)
+}
+
+// slowReader is a listener that takes a minute for each event.
+type slowReader struct{ diary }
+
+func (s *slowReader) Fired(f runner.Firing) {
+	time.Sleep(time.Minute)
+	s.diary.Fired(f)
+}
+
+func TestSlowListenerDelaysNeitherRowsNorTimeouts(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		rows := rowsOf(t, "0,schedule,a,1s,\n2s,schedule,b,1s,\n4s,schedule,c,1s,\n")
+		slow := &slowReader{}
+		counts, _, err := runner.New(newTimer(t), rows, slow).Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 3, counts.Fired)
+		assert.Len(t, slow.lines, 3)
+		assert.LessOrEqual(t, slow.late, tick)
+	})
 }
 
 func TestTimerThatRefusesEndsTheRun(t *testing.T) {
@@ -208,7 +228,7 @@ func TestTimerThatRefusesEndsTheRun(t *testing.T) {
 }
 
 func TestExampleScheduleAddsUp(t *testing.T) {
-	f, err := os.Open("../../../../testdata/shop-day.csv")
+	f, err := os.Open("../../testdata/shop-day.csv")
 	require.NoError(t, err)
 	defer f.Close()
 	s, err := schedule.Read(f, schedule.CSV, schedule.DefaultLimits)
@@ -216,7 +236,7 @@ func TestExampleScheduleAddsUp(t *testing.T) {
 	r := run(t, s.Rows, 0)
 	assert.Empty(t, r.unfired)
 	assert.Equal(t, r.counts.Scheduled, r.counts.Fired+r.counts.Cancelled)
-	acted := r.counts.Scheduled + r.counts.Cancelled + r.counts.Reset + r.counts.Late
+	acted := r.counts.Scheduled + r.counts.Cancelled + r.counts.Reset + r.counts.TooLate
 	assert.Equal(t, len(s.Rows), acted, "every row did something")
 	assert.Less(t, r.took, 12*time.Second)
 	assert.LessOrEqual(t, r.late, 2*tick)

@@ -1,139 +1,156 @@
 package schedule
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
-// Limits bound what Read takes in, so that no input, however made, exhausts
-// the machine: what is held is a few times Bytes, and some hundred bytes a row.
+// Limits bound the input, so that no input can exhaust the machine: Read holds a
+// few times Bytes, and some hundred bytes a row.
 type Limits struct {
-	LineBytes int   // longest line; a longer one is a bad row
-	Rows      int   // most rows, bad ones included; more are an error
-	Bytes     int64 // of the whole input, lines that are skipped included; more are an error
+	LineBytes int   // of a line; a longer one is a bad row
+	Rows      int   // including bad ones; more are an error
+	Bytes     int64 // of the input; more are an error
 }
 
 // DefaultLimits are the limits of hwtdemo.
 var DefaultLimits = Limits{LineBytes: 64 << 10, Rows: 1_000_000, Bytes: 256 << 20}
 
-// parser turns the lines of one format into rows.
-type parser interface {
-	// parse reads one line.
-	parse(line string, number int) (Row, error)
+// Format is how a schedule is written.
+type Format string
+
+// The formats.
+const (
+	CSV   Format = "csv"   // comma-separated values with a header
+	JSONL Format = "jsonl" // one JSON object a line
+)
+
+// FormatOf returns the format that the name of a file suggests: JSONL for .jsonl,
+// .ndjson and .json, CSV for all others.
+func FormatOf(file string) Format {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".jsonl", ".ndjson", ".json":
+		return JSONL
+	}
+	return CSV
 }
 
-// headedParser is a parser of a format whose first line is a header.
-type headedParser interface {
-	parser
-	// header reads the first line.
-	header(line string) error
-}
+// byteOrderMark is what some editors put before the first line.
+const byteOrderMark = "\xef\xbb\xbf"
 
-// Read reads a whole schedule. Bad rows are in its Problems; the error is for
-// what makes the rest of the input meaningless, and for failing reads. Its text
-// is without the name of the file.
+// Read reads a whole schedule. Bad rows are in its Problems. The error is for a
+// failing reader, and for what makes the rest of the input meaningless; it is a
+// [Problem] if a line is to blame.
 //
-// A byte order mark at the start is skipped, and so are lines that are blank or
-// begin with "# " (or are a lone "#"). Lines end in LF or CRLF.
+// A byte order mark at the start is skipped, and so are blank lines and comments.
+// Lines end in LF or CRLF.
 func Read(r io.Reader, format Format, limits Limits) (*Schedule, error) {
-	lines := newLines(r, limits)
-	reading := newReading(format, limits)
-	for {
-		line, err := lines.next()
+	input := &io.LimitedReader{R: r, N: limits.Bytes + 1}
+	lines := bufio.NewReaderSize(input, limits.LineBytes+len(byteOrderMark)+len("\r\n"))
+	reading := reading{format: format, limits: limits}
+	for number := 1; ; number++ {
+		line, long, err := readLine(lines)
 		switch {
+		case input.N == 0:
+			return nil, fmt.Errorf("more than %s bytes, which is the limit", human.Count(limits.Bytes))
 		case err == io.EOF:
 			return reading.end()
-		case errors.Is(err, errTooLarge):
-			return nil, &FileError{Line: lines.number, Err: err}
-		case err != nil && !errors.Is(err, errLongLine):
+		case err != nil:
 			return nil, err
 		}
-		if err := reading.take(line, lines.number, err); err != nil {
-			return nil, &FileError{Line: lines.number, Err: err}
+		if number == 1 {
+			line = bytes.TrimPrefix(line, []byte(byteOrderMark))
+		}
+		if err := reading.add(line, number, long || len(line) > limits.LineBytes); err != nil {
+			return nil, Problem{number, err.Error()}
 		}
 	}
 }
 
-// FileError is an error that concerns the file as a whole and was seen at Line.
-type FileError struct {
-	Line int
-	Err  error
+// readLine returns the next line without its end. If that is longer than r's
+// buffer, it returns the beginning and long, and skips the rest.
+func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
+	line, long, err = r.ReadLine()
+	for more := long; more && err == nil; {
+		_, more, err = r.ReadLine()
+	}
+	return line, long, err
 }
-
-// Error names the line and what is wrong.
-func (e *FileError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-
-// Unwrap returns the error without its line.
-func (e *FileError) Unwrap() error { return e.Err }
 
 // reading is the state of one Read.
 type reading struct {
-	schedule Schedule
-	parser   parser
-	headed   headedParser // the parser while it waits for its header, or nil
-	limits   Limits
-	rows     int // rows so far, bad ones included
+	Schedule
+	format Format
+	csv    csvParser
+	limits Limits
+	rows   int // including bad ones
 }
 
-func newReading(format Format, limits Limits) *reading {
-	r := &reading{parser: format.parser(), limits: limits}
-	r.headed, _ = r.parser.(headedParser)
-	return r
-}
-
-// take takes in one line; long is not nil if it was over the limit.
-func (r *reading) take(line []byte, number int, long error) error {
-	if long == nil && isComment(line) {
+// add adds a line. The error is for what concerns the whole file.
+func (r *reading) add(line []byte, number int, long bool) error {
+	switch {
+	case !long && isComment(line):
+		return nil
+	case r.format == CSV && r.csv.columns == nil && long:
+		return r.tooLong()
+	case r.format == CSV && r.csv.columns == nil:
+		return r.csv.header(line)
+	case r.rows == r.limits.Rows:
+		return fmt.Errorf("more than %s rows, which is the limit", human.Count(int64(r.limits.Rows)))
+	}
+	r.rows++
+	row, err := r.parse(line, long)
+	if err != nil {
+		r.Problems = append(r.Problems, Problem{number, err.Error()})
 		return nil
 	}
-	if r.headed != nil {
-		return r.takeHeader(line, long)
-	}
-	if r.rows++; r.rows > r.limits.Rows {
-		return fmt.Errorf("more than %d rows, which is the limit", r.limits.Rows)
-	}
-	r.schedule.add(r.parse(line, number, long))
+	row.Line = number
+	r.Rows = append(r.Rows, row)
 	return nil
 }
 
-// takeHeader hands the first line to the parser that waits for it.
-func (r *reading) takeHeader(line []byte, long error) error {
-	parser := r.headed
-	r.headed = nil
+// parse turns a line into a row.
+func (r *reading) parse(line []byte, long bool) (Row, error) {
 	switch {
-	case long != nil:
-		return fmt.Errorf("no header: %w", long)
+	case long:
+		return Row{}, r.tooLong()
 	case !utf8.Valid(line):
-		return errors.New("not a text in UTF-8")
+		return Row{}, errors.New("the line is not valid UTF-8")
 	}
-	return parser.header(string(line))
+	parse := r.csv.parse
+	if r.format == JSONL {
+		parse = parseJSON
+	}
+	rec, err := parse(line)
+	if err != nil {
+		return Row{}, err
+	}
+	return rec.row()
 }
 
-// parse turns one line into a row.
-func (r *reading) parse(line []byte, number int, long error) (Row, error) {
-	if long != nil {
-		return Row{Line: number}, long
-	}
-	if !utf8.Valid(line) {
-		return Row{Line: number}, errors.New("line is not valid UTF-8")
-	}
-	return r.parser.parse(string(line), number)
+func (r *reading) tooLong() error {
+	return fmt.Errorf("the line is longer than %s bytes, which is the limit", human.Count(int64(r.limits.LineBytes)))
 }
 
 // end is called after the last line.
 func (r *reading) end() (*Schedule, error) {
-	if r.headed != nil {
+	if r.format == CSV && r.csv.columns == nil {
 		return nil, errors.New("no header: the first line must name the columns, such as at,op,id,delay,message")
 	}
-	r.schedule.finish()
-	return &r.schedule, nil
+	r.finish()
+	return &r.Schedule, nil
 }
 
-// isComment reports whether a line is to be skipped. "#1001" is not a comment:
-// that is how shops write the number of an order.
+// isComment reports whether a line is skipped: a blank one, a lone "#" and one
+// that begins with "# ". Shops write the number of an order as "#1001".
 func isComment(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || string(line) == "#" || bytes.HasPrefix(line, []byte("# "))

@@ -8,77 +8,69 @@ import (
 	"unicode"
 )
 
-// The columns of a record, in the order of the documentation.
-const (
-	colAt = iota
-	colOp
-	colID
-	colDelay
-	colMessage
-	columnCount
-)
-
-var columnNames = [columnCount]string{"at", "op", "id", "delay", "message"}
-
-// columnList is what complaints about columns end in.
-const columnList = "the columns are at, op, id, delay and message"
-
-// column returns the column called name.
-func column(name string) (int, bool) {
-	for i, known := range columnNames {
-		if known == name {
-			return i, true
-		}
-	}
-	return 0, false
+// record is a row as text, in either format. What is absent is empty.
+type record struct {
+	At      string `json:"at"`
+	Op      string `json:"op"`
+	ID      string `json:"id"`
+	Delay   string `json:"delay"`
+	Message string `json:"message"`
 }
 
-// record is a row as text, whatever the format; what is absent is empty.
-type record [columnCount]string
+const fieldNames = "at, op, id, delay and message"
 
-// row turns the text into a Row, or says what is wrong with it.
-func (rec record) row(line int) (Row, error) {
-	row := Row{Line: line, ID: strings.TrimSpace(rec[colID]), Message: rec[colMessage]}
-	var err error
-	if row.Op, err = parseOp(rec[colOp]); err != nil {
+// field returns the field of that name, or nil.
+func (rec *record) field(name string) *string {
+	switch name {
+	case "at":
+		return &rec.At
+	case "op":
+		return &rec.Op
+	case "id":
+		return &rec.ID
+	case "delay":
+		return &rec.Delay
+	case "message":
+		return &rec.Message
+	}
+	return nil
+}
+
+// row turns the text into a Row, or returns what is wrong with it.
+func (rec *record) row() (row Row, err error) {
+	row = Row{ID: strings.TrimSpace(rec.ID), Message: rec.Message}
+	if row.Op, err = parseOp(rec.Op); err != nil {
 		return row, err
 	}
-	if err = checkTexts(row); err != nil {
+	switch {
+	case row.ID == "":
+		return row, fmt.Errorf("no id: %v needs one", row.Op)
+	case strings.ContainsFunc(row.ID, unicode.IsControl):
+		return row, fmt.Errorf("id %s holds a control character", quote(row.ID))
+	case strings.ContainsRune(row.Message, 0):
+		return row, fmt.Errorf("message %s holds a NUL", quote(row.Message))
+	}
+	if row.At, err = parseDuration("at", rec.At); err != nil {
 		return row, err
 	}
-	if row.At, err = parseDuration("at", rec[colAt]); err != nil {
-		return row, err
+	if row.Op != Cancel && strings.TrimSpace(rec.Delay) == "" {
+		return row, fmt.Errorf("no delay: %v needs one, such as 1m30s", row.Op)
 	}
-	row.Delay, err = rec.delay(row.Op)
+	if row.Delay, err = parseDuration("delay", rec.Delay); row.Op == Cancel {
+		row.Delay = 0 // it has no meaning there
+	}
 	return row, err
-}
-
-// delay reads the delay, which schedule and reset must have. A cancel has no
-// use for one: it may be there, but it must be a duration all the same.
-func (rec record) delay(op Op) (time.Duration, error) {
-	text := strings.TrimSpace(rec[colDelay])
-	if text == "" && op != Cancel {
-		return 0, fmt.Errorf("no delay: %v needs one, such as 1m30s", op)
-	}
-	delay, err := parseDuration("delay", text)
-	if op == Cancel {
-		delay = 0
-	}
-	return delay, err
 }
 
 // parseOp reads an operation; none means schedule.
 func parseOp(text string) (Op, error) {
-	text = strings.TrimSpace(text)
-	if text == "" {
+	switch op := Op(strings.TrimSpace(text)); op {
+	case "":
 		return Start, nil
+	case Start, Cancel, Reset:
+		return op, nil
 	}
-	for op, name := range opNames {
-		if text == name {
-			return Op(op), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown op %s: it must be schedule, cancel or reset", quote(text))
+	return "", fmt.Errorf("unknown op %s: it must be schedule, cancel or reset", quote(strings.TrimSpace(text)))
 }
 
 // parseDuration reads a duration that is not negative; none means zero.
@@ -97,21 +89,7 @@ func parseDuration(name, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// checkTexts refuses what could not be printed on a line or handed to a command
-// as it is.
-func checkTexts(row Row) error {
-	switch {
-	case row.ID == "":
-		return fmt.Errorf("no id: %v needs one", row.Op)
-	case strings.ContainsFunc(row.ID, unicode.IsControl):
-		return fmt.Errorf("id %s holds a control character", quote(row.ID))
-	case strings.ContainsRune(row.Message, 0):
-		return fmt.Errorf("message %s holds a NUL", quote(row.Message))
-	}
-	return nil
-}
-
-// longestQuote is how many bytes of a value a complaint repeats.
+// longestQuote is how many bytes of a value an error repeats.
 const longestQuote = 40
 
 // quote returns text in quotes, shortened if it is long.

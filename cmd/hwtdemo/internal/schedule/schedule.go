@@ -1,10 +1,8 @@
-// Package schedule reads the schedules that "hwtdemo run" fires: rows of CSV
-// or lines of JSON, each of which schedules, cancels or resets one timeout.
+// Package schedule reads the schedules that "hwtdemo run" fires. Each row of CSV,
+// or each line of JSON, schedules, cancels or resets one timeout.
 //
-// A row is one line, in either format, so that a bad row harms no other and
-// every complaint can name its line. What is wrong with a row is a Problem;
-// what is wrong with the file as a whole, a missing header for instance, is an
-// error.
+// A row is one line, so that a bad row harms no other and has a line to be
+// reported by.
 package schedule
 
 import (
@@ -14,98 +12,69 @@ import (
 	"time"
 )
 
-// Op is what a row does.
-type Op uint8
+// Op is what a row does, as rows spell it.
+type Op string
 
-// The operations a row can name.
+// The operations. Start and Reset make the timeout due delay after the row acts.
 const (
-	Start  Op = iota // "schedule": a new timeout, due delay after the row acts
-	Cancel           // "cancel": the timeout shall not fire
-	Reset            // "reset": the timeout is due delay after the row acts
+	Start  Op = "schedule"
+	Cancel Op = "cancel"
+	Reset  Op = "reset"
 )
 
-var opNames = [...]string{Start: "schedule", Cancel: "cancel", Reset: "reset"}
-
-// String returns the name of op as rows spell it.
-func (op Op) String() string {
-	if int(op) < len(opNames) {
-		return opNames[op]
-	}
-	return fmt.Sprintf("Op(%d)", uint8(op))
-}
-
-// Row is one row that can be carried out.
+// Row is a row that can be carried out.
 type Row struct {
-	Line    int           // where it stands, from 1
+	Line    int           // in the file, from 1
 	At      time.Duration // when to act, after the start; never negative
 	Op      Op            // what to do
-	ID      string        // to which timeout; not empty, no control characters
+	ID      string        // with which timeout; not empty, no control characters
 	Delay   time.Duration // never negative; 0 for Cancel
-	Message string        // what to say when it fires; no NUL
+	Message string        // of the timeout; no NUL
 }
 
-// Problem is what is wrong with one row, which was left out for it.
+// Problem is what is wrong with a line.
 type Problem struct {
-	Line int    // where the row stands, from 1
-	Text string // what is wrong with it
+	Line int // in the file, from 1
+	Text string
 }
 
-// Schedule is what was read from one file.
+// Error returns the line and the text.
+func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.Line, p.Text) }
+
+// Schedule is the content of a file.
 type Schedule struct {
 	Rows     []Row     // the good rows, in the order in which they act
-	Problems []Problem // the bad ones, in the order of the file
+	Problems []Problem // of the bad rows, in the order of the file
 }
 
-// add takes in what became of one line.
-func (s *Schedule) add(row Row, err error) {
-	if err != nil {
-		s.reject(row.Line, err.Error())
-		return
-	}
-	s.Rows = append(s.Rows, row)
-}
-
-// reject notes that the row at line is bad.
-func (s *Schedule) reject(line int, text string) {
-	s.Problems = append(s.Problems, Problem{Line: line, Text: text})
-}
-
-// finish checks the ids and brings rows and problems into their order.
+// finish checks the ids and sorts rows and problems.
 func (s *Schedule) finish() {
 	s.checkIDs()
 	slices.SortStableFunc(s.Rows, func(a, b Row) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.Problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// checkIDs rejects rows that schedule an id again, and rows that cancel or
-// reset an id that no row has scheduled by then.
-//
-// Of two rows that schedule the same id the first in the file counts, whatever
-// their times: a reader looks up the file for the one that was there before.
+// checkIDs rejects rows that schedule an id again, and rows that cancel or reset
+// an id that no row has scheduled by then. Of two rows that schedule the same id,
+// the first in the file counts, whatever their times.
 func (s *Schedule) checkIDs() {
-	scheduled := s.firstOfEachID()
-	s.Rows = slices.DeleteFunc(s.Rows, func(row Row) bool {
-		text := faultOfID(row, scheduled)
-		if text != "" {
-			s.reject(row.Line, text)
-		}
-		return text != ""
-	})
-}
-
-// firstOfEachID returns, for each id, the first row of the file to schedule it.
-func (s *Schedule) firstOfEachID() map[string]Row {
 	first := make(map[string]Row)
 	for _, row := range s.Rows {
 		if _, taken := first[row.ID]; row.Op == Start && !taken {
 			first[row.ID] = row
 		}
 	}
-	return first
+	s.Rows = slices.DeleteFunc(s.Rows, func(row Row) bool {
+		text := idFault(row, first)
+		if text != "" {
+			s.Problems = append(s.Problems, Problem{row.Line, text})
+		}
+		return text != ""
+	})
 }
 
-// faultOfID says what is wrong with the id of row, or nothing.
-func faultOfID(row Row, scheduled map[string]Row) string {
+// idFault returns what is wrong with the id of row, or "".
+func idFault(row Row, scheduled map[string]Row) string {
 	first, known := scheduled[row.ID]
 	switch {
 	case row.Op == Start && first.Line != row.Line:

@@ -15,8 +15,8 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
 )
 
-// FuzzRead feeds anything to both parsers. Whatever they accept must come out
-// the same when it is written down and read again, in either format.
+// FuzzRead feeds any text to both parsers. What they accept must stay the same when
+// it is written and read again, in either format.
 func FuzzRead(f *testing.F) {
 	addLines(f, "shop-day.csv", "at,op,id,delay,message\n", 20)
 	addLines(f, "bad.csv", "at,op,id,delay,message\n", 100)
@@ -39,8 +39,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// addLines seeds the corpus with the first lines of a file, each on its own below
-// header: the fuzzer is slow with whole files.
+// addLines seeds the corpus with the first lines of a file, each alone below
+// header, because the fuzzer is slow with whole files.
 func addLines(f *testing.F, file, header string, count int) {
 	text, err := os.ReadFile(filepath.Join(testdata, file))
 	require.NoError(f, err)
@@ -51,7 +51,7 @@ func addLines(f *testing.F, file, header string, count int) {
 	}
 }
 
-// checkRow checks what Row promises of its fields, and the round trip.
+// checkRow checks the promises of Row's fields, and the round trip.
 func checkRow(t *testing.T, row schedule.Row) {
 	require.NotEmpty(t, row.ID)
 	require.GreaterOrEqual(t, row.At, schedule.Row{}.At)
@@ -62,8 +62,7 @@ func checkRow(t *testing.T, row schedule.Row) {
 	checkRoundTrip(t, schedule.JSONL, inJSON(t, row), row)
 }
 
-// checkRoundTrip reads text, which is row written down below a first row that
-// schedules its id, and expects row.
+// checkRoundTrip expects row to be the last one in text.
 func checkRoundTrip(t *testing.T, format schedule.Format, text string, row schedule.Row) {
 	s := read(t, format, text)
 	require.Empty(t, problems(s), "%q", text)
@@ -73,7 +72,7 @@ func checkRoundTrip(t *testing.T, format schedule.Format, text string, row sched
 }
 
 func fieldsOf(row schedule.Row) []string {
-	return []string{row.At.String(), row.Op.String(), row.ID, row.Delay.String(), row.Message}
+	return []string{row.At.String(), string(row.Op), row.ID, row.Delay.String(), row.Message}
 }
 
 func inCSV(t *testing.T, row schedule.Row) string {

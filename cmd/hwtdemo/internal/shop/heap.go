@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// When measuring the heap makes sense.
+// The heap is measured only if there is enough to measure, and time for it.
 const (
-	heapMinPending = 10_000                 // fewer checks vanish among everything else
+	heapMinPending = 10_000                 // checks
 	heapMinTime    = 500 * time.Millisecond // until the first check is due
 )
 
-// heapInUse returns the bytes of heap that are reachable.
+// heapInUse returns how many bytes of heap are reachable.
 func heapInUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -19,9 +19,9 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// measureHeap notes what the heap has grown by since it was at empty, for each
-// check pending. All orders are placed, and no payment is made yet: so all
-// checks are pending, and the orders' own memory was allocated before.
+// measureHeap measures how much the heap has grown since it was empty, for each
+// pending check. All orders are placed and none is paid, so that all checks are
+// pending. The orders' own memory was allocated before.
 func (s *Simulation) measureHeap(empty int64) {
 	pending := s.timer.Pending()
 	switch {

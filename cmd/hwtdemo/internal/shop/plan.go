@@ -7,39 +7,32 @@ import (
 	"time"
 )
 
-// payment is what a customer will do: pay for an order at some moment.
+// payment is what a customer will do: pay for an order at some time.
 type payment struct {
-	at    time.Duration // after the order; once placed, on the shop's clock
+	at    time.Duration // after the order; after sortPayments, on the shop's clock
 	order *order
 }
 
-// crew is one producer and one payer with the orders that are theirs.
-type crew struct {
-	orders   []order
-	payments []payment
-	spent    time.Duration // in Cancel calls
-}
-
-// hire draws all orders and payments and divides them among crews. All the
-// memory of the simulation, the timer's excepted, is allocated here. The same
-// seed draws the same, however many crews there are.
-func hire(s *Shop, c Config) []*crew {
+// newWorkers draws all orders and payments and divides them among workers. It
+// allocates all memory of the simulation, except the timer's. The same seed draws
+// the same, however many workers there are.
+func newWorkers(s *Shop, c Config) []*worker {
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	orders := make([]order, c.Orders)
-	crews := make([]*crew, min(c.Producers, c.Orders))
-	for i := range crews {
-		from, to := i*c.Orders/len(crews), (i+1)*c.Orders/len(crews)
-		crews[i] = &crew{orders: orders[from:to]}
-		crews[i].draw(rng, s, c)
+	workers := make([]*worker, min(c.Producers, c.Orders))
+	for i := range workers {
+		from, to := i*c.Orders/len(workers), (i+1)*c.Orders/len(workers)
+		workers[i] = &worker{orders: orders[from:to]}
+		workers[i].draw(rng, s, c)
 	}
-	return crews
+	return workers
 }
 
-// Prices in cents, from one to two hundred of the currency.
+// Prices in cents.
 const minCents, maxCents = 100, 20_000
 
 // draw draws what each order is worth, and who pays and when.
-func (w *crew) draw(rng *rand.Rand, s *Shop, c Config) {
+func (w *worker) draw(rng *rand.Rand, s *Shop, c Config) {
 	w.payments = make([]payment, 0, int(float64(len(w.orders))*min(1, c.Paid/100+0.01)))
 	for i := range w.orders {
 		o := &w.orders[i]
@@ -51,9 +44,9 @@ func (w *crew) draw(rng *rand.Rand, s *Shop, c Config) {
 	}
 }
 
-// sortPayments puts the payments for what was placed on the shop's clock and in
-// their order; the others are dropped.
-func (w *crew) sortPayments() {
+// sortPayments sorts the payments by time on the shop's clock. It drops those for
+// orders that were not placed.
+func (w *worker) sortPayments() {
 	w.payments = slices.DeleteFunc(w.payments, func(p payment) bool { return p.order.check == nil })
 	for i := range w.payments {
 		p := &w.payments[i]

@@ -9,8 +9,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/cputime"
 )
 
-// Report is what came out of a simulation. Its durations are nanoseconds in
-// JSON.
+// Report is the result of a simulation. Its durations are nanoseconds in JSON.
 type Report struct {
 	Engine      string        `json:"engine"`
 	Orders      int           `json:"orders"` // asked for
@@ -24,7 +23,7 @@ type Report struct {
 	Paid        int64   `json:"paid"`
 	Released    int64   `json:"released"`
 	Unprocessed int64   `json:"unprocessed"` // checks pending at the interrupt
-	PaidTooLate int64   `json:"paid_late"`   // of those released, payments that were refused
+	PaidTooLate int64   `json:"paid_late"`   // payments that were refused
 	Balance     int64   `json:"balance"`     // reserved minus paid minus released minus unprocessed: must be 0
 	EndedTwice  int64   `json:"ended_twice"` // must be 0
 	Stock       Balance `json:"stock_units"` // must leave no rest
@@ -35,24 +34,24 @@ type Report struct {
 	Cancels      int64         `json:"cancels"`                // calls of Cancel
 	CancelTime   time.Duration `json:"cancel_ns"`              // spent in them, summed over the payers
 	CancelRate   float64       `json:"cancels_per_second"`     // of one payer, over CancelTime
-	HeapPerCheck *float64      `json:"heap_bytes_per_pending"` // null if it was not measured
+	HeapPerCheck *float64      `json:"heap_bytes_per_pending"` // null if not measured
 	HeapPending  int64         `json:"heap_pending"`           // checks pending when it was measured
 	HeapNote     string        `json:"heap_note,omitempty"`    // why it was not measured
-	CPU          *CPU          `json:"cpu"`                    // null where it is not known
+	CPU          *CPU          `json:"cpu"`                    // null if not known
 	Elapsed      time.Duration `json:"elapsed_ns"`             // from the first order to the last end
 
 	Lateness lateness.Summary `json:"lateness"` // of the checks that fired
 }
 
-// CPU is processor time of the whole process, from the first order to the last
+// CPU is the processor time of the whole process, from the first order to the last
 // end.
 type CPU struct {
 	User   time.Duration `json:"user_ns"`
 	System time.Duration `json:"system_ns"`
 }
 
-// finishReport fills in what is known at the end. cpu is what the process had
-// used at the beginning.
+// finishReport fills in the report at the end. cpu is what the process had used at
+// the beginning.
 func (s *Simulation) finishReport(cpu cputime.Usage, interrupted bool) {
 	r, c := &s.report, s.config
 	r.Orders, r.CheckAfter, r.PaidPercent, r.Producers, r.Seed = c.Orders, c.CheckAfter, c.Paid, c.Producers, c.Seed
@@ -62,13 +61,13 @@ func (s *Simulation) finishReport(cpu cputime.Usage, interrupted bool) {
 		used := now.Sub(cpu)
 		r.CPU = &CPU{User: used.User, System: used.System}
 	}
-	s.reportBooks()
+	s.reportAccounts()
 	s.reportRates()
 	r.Lateness = s.shop.lateness.Summary()
 }
 
-// reportBooks closes the books.
-func (s *Simulation) reportBooks() {
+// reportAccounts fills in what became of the orders.
+func (s *Simulation) reportAccounts() {
 	r := &s.report
 	r.Stock, r.Money = s.shop.stock.balance(), s.shop.money.balance()
 	r.Created, r.Paid = r.Stock.Reserved, r.Stock.Paid
@@ -77,10 +76,10 @@ func (s *Simulation) reportBooks() {
 	r.PaidTooLate, r.EndedTwice = s.shop.refused.Load(), s.shop.twice.Load()
 }
 
-// reportRates computes the rates.
+// reportRates fills in the rates.
 func (s *Simulation) reportRates() {
 	r := &s.report
-	for _, w := range s.crews {
+	for _, w := range s.workers {
 		r.CancelTime += w.spent
 	}
 	r.Cancels = r.Paid + r.PaidTooLate
@@ -95,8 +94,7 @@ func perSecond(n int64, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// Err says what is wrong with the result, if anything is: the timer broke a
-// promise then. To be interrupted is no fault.
+// Err returns an error if the timer broke a promise. An interrupt is not one.
 func (r *Report) Err() error {
 	var faults []error
 	fault := func(n int64, text string) {
@@ -106,8 +104,8 @@ func (r *Report) Err() error {
 	}
 	fault(r.Lateness.Early, "%d checks fired early")
 	fault(r.EndedTwice, "%d orders ended twice")
-	fault(r.Stock.Rest(), "%d units of stock have no end")
-	fault(r.Money.Rest(), "%d cents have no end")
+	fault(r.Stock.Rest(), "%d units of stock did not end")
+	fault(r.Money.Rest(), "%d cents did not end")
 	if !r.Interrupted {
 		fault(r.Unprocessed, "%d checks never fired")
 	}

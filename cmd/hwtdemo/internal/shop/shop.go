@@ -1,7 +1,6 @@
-// Package shop simulates what a timer library is for in a shop: a great many
-// orders, each of which reserves stock and money at once and is checked some
-// time later. A payment in time cancels the check; an order that is not paid is
-// released when its check fires.
+// Package shop simulates a shop with very many orders. Each order reserves stock
+// and money and is checked some time later. A payment in time cancels the check. A
+// check that fires releases the order.
 package shop
 
 import (
@@ -12,19 +11,19 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
 )
 
-// Shop keeps the books: one unit of stock and a sum of money an order.
+// Shop keeps the accounts: each order takes one unit of stock and a sum of money.
 //
-// Ground rules: every field after opened is written by producers, payers and
-// checks at once, and read by anybody; whoever wins the compare-and-swap on an
-// order's state, and nobody else, books its end.
+// Ground rules: producers, payers and checks write the fields after opened
+// concurrently, and any goroutine reads them. The winner of the compare-and-swap on
+// an order's state counts its end.
 type Shop struct {
 	checkAfter time.Duration // Immutable after newShop.
 	opened     time.Time     // Written once, before the first order.
 
 	stock    account            // units, of which each order takes one
 	money    account            // cents
-	refused  atomic.Int64       // payments that came when the check had fired
-	twice    atomic.Int64       // orders that a second end was tried on: a fault of the timer
+	refused  atomic.Int64       // payments after the check had fired
+	twice    atomic.Int64       // orders that would have ended twice: a fault of the timer
 	lateness *lateness.Recorder // of the checks that fired
 }
 
@@ -32,16 +31,16 @@ func newShop(checkAfter time.Duration) *Shop {
 	return &Shop{checkAfter: checkAfter, lateness: lateness.NewRecorder()}
 }
 
-// elapsed is the shop's clock: the time since it opened.
+// elapsed returns the time since the shop opened, which is its clock.
 func (s *Shop) elapsed() time.Duration { return time.Since(s.opened) }
 
-// account books what was reserved and what became of it.
+// account counts what was reserved and what became of it.
 type account struct {
 	reserved, paid, released, unprocessed atomic.Int64
 }
 
-// balance returns the account as it stands. The ends are read first, so that
-// they never exceed what was reserved.
+// balance returns the account at present. It reads the ends first, so that they
+// never exceed what was reserved.
 func (a *account) balance() Balance {
 	b := Balance{Paid: a.paid.Load(), Released: a.released.Load(), Unprocessed: a.unprocessed.Load()}
 	b.Reserved = a.reserved.Load()
@@ -56,7 +55,7 @@ type Balance struct {
 	Unprocessed int64 `json:"unprocessed"` // still reserved when the timer was stopped
 }
 
-// Rest is what was reserved and has no end yet.
+// Rest returns what was reserved and has not ended.
 func (b Balance) Rest() int64 { return b.Reserved - b.Paid - b.Released - b.Unprocessed }
 
 // The states of an order. Each but the first is final.
@@ -67,15 +66,14 @@ const (
 	stateUnprocessed
 )
 
-// order is one order and, at the same time, the task of its check, so that the
-// check costs no memory besides the timeout. It takes 40 bytes where pointers
-// take 8.
+// order is one order and also the task of its check, so that the check takes no
+// memory except the timeout. It has 40 bytes where pointers have 8.
 type order struct {
 	shop  *Shop         // Immutable after drawing.
 	check hwt.Timeout   // Written by its producer, read by its payer afterwards.
 	due   time.Duration // when the check is due. Written by its producer before the check is scheduled.
 	cents uint32        // Immutable after drawing.
-	state atomic.Uint32 // Atomic: written by whoever ends the order.
+	state atomic.Uint32 // Atomic: written by what ends the order.
 }
 
 // place reserves stock and money, and schedules the check.
@@ -93,16 +91,16 @@ func (o *order) place(timer hwt.Timer) error {
 	return nil
 }
 
-// Run is the check: nobody paid, so the reservation is released.
+// Run is the check: it releases what an unpaid order reserved.
 func (o *order) Run(hwt.Timeout) error {
 	o.shop.lateness.Record(o.shop.elapsed() - o.due)
 	o.end(stateReleased)
 	return nil
 }
 
-// pay books a payment. inTime is what cancelling the check returned: if it is
-// false the check came first, the goods may be sold to somebody else already,
-// and the payment is refused.
+// pay counts a payment. inTime is what cancelling the check returned. If it is
+// false, the check came first, the goods may be sold already, and the payment is
+// refused.
 func (o *order) pay(inTime bool) {
 	if !inTime {
 		o.shop.refused.Add(1)
@@ -111,7 +109,7 @@ func (o *order) pay(inTime bool) {
 	o.end(statePaid)
 }
 
-// end books the one end of the order.
+// end counts the one end of the order.
 func (o *order) end(state uint32) {
 	if !o.state.CompareAndSwap(stateReserved, state) {
 		o.shop.twice.Add(1)
@@ -121,7 +119,7 @@ func (o *order) end(state uint32) {
 	o.shop.money.of(state).Add(int64(o.cents))
 }
 
-// of returns the figure that counts what ended in state.
+// of returns the counter of what ended in state.
 func (a *account) of(state uint32) *atomic.Int64 {
 	switch state {
 	case statePaid:

@@ -20,8 +20,8 @@ import (
 
 const tick = time.Millisecond
 
-func openWheel() (shop.Timer, error) {
-	return hashedwheel.New(hashedwheel.WithTickDuration(tick), hashedwheel.WithTicksPerWheel(512))
+func openWheel() (hwt.Engine, error) {
+	return hashedwheel.New(&hashedwheel.Options{TickDuration: tick, TicksPerWheel: 512})
 }
 
 // config is a small shop.
@@ -30,7 +30,7 @@ func config() shop.Config {
 }
 
 // simulate runs a shop in a bubble.
-func simulate(t *testing.T, c shop.Config, open func() (shop.Timer, error)) (report *shop.Report, err error) {
+func simulate(t *testing.T, c shop.Config, open func() (hwt.Engine, error)) (report *shop.Report, err error) {
 	t.Helper()
 	timertest.Bubble(t, func(t *testing.T) {
 		report, err = shop.New(c, open).Run(t.Context())
@@ -38,7 +38,7 @@ func simulate(t *testing.T, c shop.Config, open func() (shop.Timer, error)) (rep
 	return report, err
 }
 
-func TestEveryOrderHasItsEnd(t *testing.T) {
+func TestEveryOrderEnds(t *testing.T) {
 	r, err := simulate(t, config(), openWheel)
 	require.NoError(t, err)
 	require.NoError(t, r.Err())
@@ -55,7 +55,7 @@ func TestEveryOrderHasItsEnd(t *testing.T) {
 	assert.False(t, r.Interrupted)
 }
 
-func TestNobodyOrEverybodyPays(t *testing.T) {
+func TestNoneOrAllPay(t *testing.T) {
 	for paid, want := range map[float64]int64{0: 0, 100: 2000} {
 		c := config()
 		c.Paid = paid
@@ -67,7 +67,7 @@ func TestNobodyOrEverybodyPays(t *testing.T) {
 }
 
 func TestSeedAloneDecidesWhoPays(t *testing.T) {
-	books := func(c shop.Config) int64 {
+	paid := func(c shop.Config) int64 {
 		r, err := simulate(t, c, openWheel)
 		require.NoError(t, err)
 		return r.Paid + r.PaidTooLate
@@ -75,8 +75,8 @@ func TestSeedAloneDecidesWhoPays(t *testing.T) {
 	one, three, other := config(), config(), config()
 	three.Producers = 3
 	other.Seed = 2
-	assert.Equal(t, books(one), books(three))
-	assert.NotEqual(t, books(one), books(other))
+	assert.Equal(t, paid(one), paid(three))
+	assert.NotEqual(t, paid(one), paid(other))
 }
 
 func TestMoreProducersThanOrdersAreFine(t *testing.T) {
@@ -100,7 +100,7 @@ func TestPaymentsThatComeTooLateAreRefused(t *testing.T) {
 	assert.Equal(t, r.Released, r.PaidTooLate, "all customers tried")
 	assert.EqualValues(t, 2000, r.Paid+r.Released)
 	assert.Zero(t, r.Money.Rest())
-	assert.Contains(t, r.Text(), "paid just too late and were refused")
+	assert.Contains(t, r.Text(), "payments came just too late and were refused")
 }
 
 func TestInterruptLeavesTheRestUnprocessed(t *testing.T) {
@@ -154,7 +154,7 @@ func TestProgressMayBeReadAtAnyTime(t *testing.T) {
 
 // faulty is a timer that breaks a promise now and then.
 type faulty struct {
-	shop.Timer
+	hwt.Engine
 	calls int
 	fault func(calls int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration)
 }
@@ -165,26 +165,26 @@ func (f *faulty) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeou
 	if task == nil {
 		return nil, errors.New("no room")
 	}
-	return f.Timer.NewTimeout(task, delay)
+	return f.Engine.NewTimeout(task, delay)
 }
 
 // broken returns what opens a faulty timer.
-func broken(fault func(int, hwt.TimerTask, time.Duration) (hwt.TimerTask, time.Duration)) func() (shop.Timer, error) {
-	return func() (shop.Timer, error) {
+func broken(fault func(int, hwt.TimerTask, time.Duration) (hwt.TimerTask, time.Duration)) func() (hwt.Engine, error) {
+	return func() (hwt.Engine, error) {
 		timer, err := openWheel()
-		return &faulty{Timer: timer, fault: fault}, err
+		return &faulty{Engine: timer, fault: fault}, err
 	}
 }
 
-// single is a shop with one producer, since faulty timers are not safe for two,
-// in which nobody pays.
+// single is a shop in which no customer pays. It has one producer, because faulty
+// timers are not safe for two.
 func single() shop.Config {
 	c := config()
 	c.Orders, c.Producers, c.Paid = 10, 1, 0
 	return c
 }
 
-func TestTimersThatBreakTheirPromiseAreFoundOut(t *testing.T) {
+func TestTimersThatBreakAPromiseAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault func(int, hwt.TimerTask, time.Duration) (hwt.TimerTask, time.Duration)
 		want  string
@@ -228,12 +228,12 @@ func TestTimerThatRefusesIsAnError(t *testing.T) {
 }
 
 func TestTimerThatCannotBeMadeIsAnError(t *testing.T) {
-	_, err := shop.New(config(), func() (shop.Timer, error) { return nil, errors.New("no wheel") }).Run(t.Context())
+	_, err := shop.New(config(), func() (hwt.Engine, error) { return nil, errors.New("no wheel") }).Run(t.Context())
 	assert.EqualError(t, err, "no wheel")
 }
 
-// This needs the real clock, or no processor would be used. The shop closes once
-// the first order is paid, which is after the heap was measured.
+// This needs the real heap, and so the real clock. The shop closes once the first
+// order is paid, which is after the heap was measured.
 func TestHeapIsMeasuredAtThePeak(t *testing.T) {
 	c := config()
 	c.Orders, c.CheckAfter = 50_000, time.Hour

@@ -11,7 +11,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/cputime"
 )
 
-// Config says what to simulate.
+// Config selects what to simulate.
 type Config struct {
 	Orders     int           // how many; at least 1
 	CheckAfter time.Duration // from order to check; positive
@@ -20,37 +20,30 @@ type Config struct {
 	Seed       uint64        // of who pays and when, and of the prices
 }
 
-// Timer is what the simulation needs of an engine.
-type Timer interface {
-	hwt.Timer
-	Pending() int64
-}
-
 // Simulation is one run of a shop. Make it with New, use it once.
 type Simulation struct {
-	config Config
-	shop   *Shop
-	open   func() (Timer, error)
-	timer  Timer
-	crews  []*crew
-	report Report
+	config  Config
+	shop    *Shop
+	open    func() (hwt.Engine, error)
+	timer   hwt.Engine
+	workers []*worker
+	report  Report
 }
 
-// New returns a simulation whose timer open will make. The timer's tasks must
-// be allowed to run on its worker: they are short.
-func New(c Config, open func() (Timer, error)) *Simulation {
+// New returns a simulation with the timer that open makes. The timer must run its
+// tasks on its worker; they are short.
+func New(c Config, open func() (hwt.Engine, error)) *Simulation {
 	return &Simulation{config: c, shop: newShop(c.CheckAfter), open: open}
 }
 
-// Progress returns how many orders were created, and what became of them so
-// far. It may be called at any time, from anywhere.
+// Progress returns how many orders were created, and what became of them so far.
+// It may be called at any time and from any goroutine.
 func (s *Simulation) Progress() Balance { return s.shop.stock.balance() }
 
-// Run simulates until every order has its end, or ctx ends. It blocks for that
-// time. The report is complete in either case; the error is for timers that
-// cannot be made, or refuse to schedule.
+// Run simulates until every order has ended, or ctx does. The report is complete in
+// both cases. The error is for a timer that cannot be made, or refuses to schedule.
 func (s *Simulation) Run(ctx context.Context) (*Report, error) {
-	s.crews = hire(s.shop, s.config)
+	s.workers = newWorkers(s.shop, s.config)
 	timer, err := s.open()
 	if err != nil {
 		return nil, err
@@ -70,11 +63,11 @@ func (s *Simulation) Run(ctx context.Context) (*Report, error) {
 	return &s.report, err
 }
 
-// create lets every producer place its orders.
+// create runs the producers.
 func (s *Simulation) create(ctx context.Context) error {
 	var wg sync.WaitGroup
-	faults := make([]error, len(s.crews))
-	for i, w := range s.crews {
+	faults := make([]error, len(s.workers))
+	for i, w := range s.workers {
 		wg.Go(func() { faults[i] = w.produce(ctx, s.timer) })
 	}
 	wg.Wait()
@@ -85,25 +78,24 @@ func (s *Simulation) create(ctx context.Context) error {
 	return nil
 }
 
-// settle lets the payers pay, and waits until every order has its end.
+// settle runs the payers, and waits until every order has ended.
 func (s *Simulation) settle(ctx context.Context) {
 	var wg sync.WaitGroup
-	for _, w := range s.crews {
-		wg.Go(func() { w.collect(ctx, s.shop) })
+	for _, w := range s.workers {
+		wg.Go(func() { w.pay(ctx, s.shop) })
 	}
 	wg.Wait()
 	s.await(ctx)
 }
 
-// How long to wait for ends.
+// How long to wait for the end of all orders.
 const (
-	awaitEvery = 5 * time.Millisecond // how often to look
-	grace      = 30 * time.Second     // after the last check was due, before it counts as lost
+	awaitEvery = 5 * time.Millisecond // between two checks
+	grace      = 30 * time.Second     // after the last check was due; then it counts as lost
 )
 
-// await waits until no order is without an end. A timer that loses a check must
-// not hold the command for ever, so it gives up some time after the last one
-// was due.
+// await waits until every order has ended, but not forever: the timer may have lost
+// a check.
 func (s *Simulation) await(ctx context.Context) {
 	look := time.NewTicker(awaitEvery)
 	defer look.Stop()
@@ -119,14 +111,9 @@ func (s *Simulation) await(ctx context.Context) {
 // lastDue returns when the last check is due.
 func (s *Simulation) lastDue() time.Duration { return s.report.CreateTime + s.config.CheckAfter }
 
-// stop stops the timer and books what it had pending as unprocessed. A task
-// that the timer started elsewhere may still be running then; it gets a second
-// to end.
+// stop stops the timer and counts what was pending as unprocessed.
 func (s *Simulation) stop() {
 	for _, timeout := range s.timer.Stop() {
 		timeout.Task().(*order).end(stateUnprocessed)
-	}
-	for wait := time.Second; s.shop.stock.balance().Rest() > 0 && wait > 0; wait -= awaitEvery {
-		time.Sleep(awaitEvery)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/human"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
-// Text returns the report as prose and figures for people.
+// Text returns the report for people.
 func (r *Report) Text() string {
 	t := &text{}
 	t.linef("A shop took %s orders, each with one timer: a check %v after the order.",
@@ -23,20 +23,20 @@ func (r *Report) Text() string {
 	return t.String()
 }
 
-// text gathers lines.
+// text collects lines.
 type text struct{ strings.Builder }
 
 func (t *text) linef(format string, args ...any) {
 	t.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
-// row writes a name, a figure and what to know about it.
+// row writes a name, a figure and a note.
 func (t *text) row(name, figure, note string) { t.linef("  %-14s %14s   %s", name, figure, note) }
 
 // count writes a row with a count.
 func (t *text) count(name string, n int64, note string) { t.row(name, human.Count(n), note) }
 
-// writeOrders shows the books.
+// writeOrders writes what became of the orders.
 func (r *Report) writeOrders(t *text) {
 	t.linef("\nOrders")
 	t.count("created", r.Created, r.createdNote())
@@ -59,7 +59,7 @@ func (r *Report) releasedNote() string {
 	if r.PaidTooLate == 0 {
 		return "check fired"
 	}
-	return fmt.Sprintf("check fired; %s of them paid just too late and were refused", human.Count(r.PaidTooLate))
+	return fmt.Sprintf("check fired; %s payments came just too late and were refused", human.Count(r.PaidTooLate))
 }
 
 func (r *Report) balanceNote() string {
@@ -74,21 +74,21 @@ func (r *Report) balanceNote() string {
 	return note
 }
 
-// writeTimer shows what the timer cost.
+// writeTimer writes what the timer cost.
 func (r *Report) writeTimer(t *text) {
 	t.linef("\nTimer: %s", r.Engine)
 	t.row("schedule", human.Rate(r.Created, r.CreateTime), fmt.Sprintf(
-		"a second: %s to create all orders, with %s", human.Duration(r.CreateTime), plural(r.Producers, "producer")))
+		"a second: %s to create all orders, with %s", human.Duration(r.CreateTime), human.Plural(r.Producers, "producer")))
 	t.row("cancel", human.Rate(r.Cancels, r.CancelTime), r.cancelNote())
 	t.row("heap", r.heap(), r.heapNote())
-	t.row("CPU time", r.cpu(), fmt.Sprintf("in %s, for all that the shop did", human.Duration(r.Elapsed)))
+	t.row("CPU time", r.cpu(), fmt.Sprintf("in %s, of the whole process", human.Duration(r.Elapsed)))
 }
 
 func (r *Report) cancelNote() string {
 	if r.Cancels == 0 {
 		return ""
 	}
-	return fmt.Sprintf("a second and payer: %s each, at random orders", human.Duration(r.CancelTime/time.Duration(r.Cancels)))
+	return fmt.Sprintf("per second and payer; %s each, at random orders", human.Duration(r.CancelTime/time.Duration(r.Cancels)))
 }
 
 func (r *Report) heap() string {
@@ -112,23 +112,15 @@ func (r *Report) cpu() string {
 	return human.Duration(r.CPU.User + r.CPU.System)
 }
 
-// writeLateness shows how late the checks were.
+// writeLateness writes how late the checks were.
 func (r *Report) writeLateness(t *text) {
 	l := r.Lateness
-	t.linef("\nLateness of the %s checks that fired (when it fired minus when it was due; %s were early)",
-		human.Count(l.Count), human.Count(l.Early))
-	if l.Count == 0 {
+	if l.Count+l.Early == 0 {
 		return
 	}
+	t.linef("\nLateness of the %s checks that fired: from when they were due to when they ran; %s were early",
+		human.Count(l.Count), human.Count(l.Early))
 	t.linef("  p50 %s   p99 %s   p99.9 %s   max %s",
 		human.Duration(l.P50), human.Duration(l.P99), human.Duration(l.P999), human.Duration(l.Max))
 	t.WriteString(l.Histogram("  "))
-}
-
-// plural writes n of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

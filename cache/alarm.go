@@ -1,0 +1,95 @@
+package cache
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/usercode"
+)
+
+// retryDelay is when the alarm goes off again that the timer's executor refused.
+const retryDelay = time.Second
+
+// alarm is the one timeout of a cache. It goes off when the first of the entries
+// may be due. It is the task of its timeouts: usually there is one, but an
+// executor may be late with the task of an earlier one.
+type alarm struct {
+	timer   hwt.Timer       // Immutable after New.
+	ring    func()          // expires what is due and arms the alarm again. Immutable after New.
+	refused func(err error) // called if the executor refuses the task. Immutable after New.
+
+	mu      sync.Mutex
+	ended   bool                        // Guarded by mu.
+	due     atomic.Int64                // when it goes off, or never. Atomic: written under mu, read by arm.
+	timeout atomic.Pointer[hwt.Timeout] // the latest. Atomic: written under mu, read by look-ups.
+}
+
+// Run implements [hwt.TimerTask].
+func (a *alarm) Run(hwt.Timeout) error {
+	a.mu.Lock()
+	a.due.Store(never) // What is filed from now on arms the alarm; ring sees what was filed before.
+	a.mu.Unlock()
+	a.ring()
+	return nil
+}
+
+// Refused implements [hwt.RefusedTask].
+func (a *alarm) Refused(_ hwt.Timeout, err error) error {
+	a.mu.Lock()
+	a.due.Store(never)
+	a.mu.Unlock()
+	a.refused(err)
+	return nil
+}
+
+// arm makes the alarm go off at at, unless it does so earlier.
+func (a *alarm) arm(at, now int64) error {
+	if a.due.Load() <= at {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.due.Load() <= at {
+		return nil
+	}
+	if a.ended {
+		return ErrClosed
+	}
+	delay := time.Duration(at - now)
+	if t := a.timeout.Load(); t == nil || !(*t).Reset(delay) {
+		t, err := a.newTimeout(delay)
+		if err != nil {
+			return err
+		}
+		a.timeout.Store(&t)
+	}
+	a.due.Store(at)
+	return nil
+}
+
+// newTimeout is the timer's NewTimeout. A panic of it, which would leave locks
+// held, becomes an error.
+func (a *alarm) newTimeout(delay time.Duration) (t hwt.Timeout, err error) {
+	usercode.Run(func() { t, err = a.timer.NewTimeout(a, delay) },
+		func(failed error) { err = fmt.Errorf("cache: NewTimeout of the timer: %w", failed) })
+	return t, err
+}
+
+// stopped reports whether the timer was stopped while the alarm was armed.
+func (a *alarm) stopped() bool {
+	t := a.timeout.Load()
+	return t != nil && (*t).IsCancelled()
+}
+
+// end cancels the alarm for good.
+func (a *alarm) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+	if t := a.timeout.Load(); t != nil {
+		(*t).Cancel()
+	}
+}

@@ -1,0 +1,218 @@
+package cache_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/cache"
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+// stoppedTimer returns a cache on a timer that was stopped after key "a" was set.
+func stoppedTimer(t *testing.T, o options) *cache.Cache[string, int] {
+	timer := newTimer(t)
+	o.Timer = timer
+	c := newCache(t, o)
+	set(t, c, "a", 1)
+	timer.Stop()
+	return c
+}
+
+func TestAStoppedTimerMakesExpiryExact(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}} {
+			var ends ends
+			o.OnEvict = ends.add
+			c := stoppedTimer(t, o)
+			pass(time.Minute - 1)
+			assert.True(t, holds(c, "a", 1))
+			pass(1)
+			assert.False(t, has(c, "a"), "no timer removes it")
+			_, ok := c.TTL("a")
+			assert.False(t, ok)
+			for range c.All() {
+				t.Error("it has expired")
+			}
+			_, ok = c.Delete("a")
+			assert.False(t, ok)
+			assert.Equal(t, []end{{"a", 1, cache.Expired}}, ends.take())
+		}
+	})
+}
+
+func TestAfterAStopASetFailsAndRemovesTheOldValue(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}} {
+			var ends ends
+			o.OnEvict = ends.add
+			c := stoppedTimer(t, o)
+			assert.ErrorIs(t, c.Set("b", 2), hwt.ErrStopped)
+			assert.True(t, holds(c, "a", 1))
+			assert.ErrorIs(t, c.Set("a", 2), hwt.ErrStopped)
+			assert.False(t, has(c, "a"), "the old value is wrong")
+			assert.Equal(t, []end{{"a", 1, cache.Replaced}}, ends.take())
+			value, err := c.Take("a", func() (int, error) { return 3, nil })
+			assert.NoError(t, err)
+			assert.Equal(t, 3, value, "fetched, though it cannot be stored")
+			assert.Zero(t, c.Len())
+		}
+	})
+}
+
+func TestATimerThatWasNeverAnyGoodIsNoticed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		timer := newTimer(t)
+		timer.Stop()
+		c := newCache(t, options{Timer: timer})
+		assert.ErrorIs(t, c.Set("a", 1), hwt.ErrStopped)
+		assert.Zero(t, c.Len())
+	})
+}
+
+func TestATimerThatIsFullRefusesTheFirstEntryOnly(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		timer := newTimer(t, hashedwheel.Options{MaxPendingTimeouts: 1})
+		other, err := timer.AfterFunc(time.Hour, func() {})
+		require.NoError(t, err)
+		for _, limit := range []int{0, 1} {
+			c := newCache(t, options{Timer: timer, Limit: limit})
+			assert.ErrorIs(t, c.Set("a", 1), hwt.ErrTooManyPending)
+			assert.Zero(t, c.Len())
+		}
+		other.Cancel()
+		c := newCache(t, options{Timer: timer, Limit: 2})
+		for i := range 100 {
+			set(t, c, fmt.Sprint(i), i)
+		}
+		assert.Equal(t, 2, c.Len(), "the limit evicts, the timer does not refuse")
+	})
+}
+
+// hog takes the only place of its timer whenever a task of the timer runs.
+type hog struct {
+	timer *hashedwheel.Timer
+	other hwt.Timeout
+}
+
+func (h *hog) Execute(task func()) error {
+	if h.other == nil {
+		h.other, _ = h.timer.AfterFunc(time.Hour, func() {})
+	}
+	task()
+	return nil
+}
+
+func TestATimerThatIsFullWhenEntriesExpireMakesExpiryExact(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := new(hog)
+		h.timer = newTimer(t, hashedwheel.Options{MaxPendingTimeouts: 1, Executor: h})
+		c := newCache(t, options{Timer: h.timer, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		setFor(t, c, "a", 1, time.Second)
+		setFor(t, c, "b", 2, 2*time.Second)
+		pass(time.Second + late) // when the alarm goes off, it cannot be set again
+		assert.False(t, has(c, "a"))
+		assert.True(t, has(c, "b"))
+		pass(time.Second)
+		assert.False(t, has(c, "b"))
+		assert.Equal(t, 2, c.Len(), "but no timer removes them")
+		assert.ErrorIs(t, c.Set("c", 3), hwt.ErrTooManyPending)
+		assert.Equal(t, 1, strings.Count(log.String(), "look-ups compare deadlines"), log.String())
+
+		h.other.Cancel()
+		set(t, c, "c", 3)
+		pass(time.Second)
+		assert.Equal(t, 1, c.Len(), "the timer expires entries again")
+		assert.True(t, holds(c, "c", 3))
+		pass(time.Minute + late)
+		assert.Zero(t, c.Len())
+	})
+}
+
+func TestAnExecutorThatRefusesMakesExpiryExactAndIsTriedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var open atomic.Bool
+		timer := newTimer(t, hashedwheel.Options{
+			ErrorHandler: func(_ hwt.Timeout, err error) { t.Error(err) },
+			Executor: executor(func(task func()) error {
+				if !open.Load() {
+					return errors.New("pool is full")
+				}
+				task()
+				return nil
+			}),
+		})
+		c := newCache(t, options{Timer: timer, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		setFor(t, c, "a", 1, time.Second)
+		pass(time.Second + late)
+		assert.False(t, has(c, "a"))
+		assert.Equal(t, 1, c.Len())
+		pass(3 * time.Second)
+		assert.Equal(t, 1, strings.Count(log.String(), "pool is full"), log.String())
+		open.Store(true)
+		pass(time.Second + late)
+		assert.Zero(t, c.Len())
+	})
+}
+
+type executor func(task func()) error
+
+func (f executor) Execute(task func()) error { return f(task) }
+
+func TestACacheFromOutsideTheBubbleIsRefused(t *testing.T) {
+	c := newCache(t, options{Limit: 2})
+	set(t, c, "a", 1)
+	bubble(t, func(t *testing.T) {
+		assert.EqualError(t, c.Set("b", 2),
+			"cache: made outside this synctest bubble: make the cache inside it")
+		assert.Error(t, c.SetWithTTL("a", 2, cache.NoExpiry))
+	})
+	assert.Zero(t, c.Len())
+	set(t, c, "b", 2)
+	set(t, c, "c", 3)
+	set(t, c, "d", 4)
+	assert.Equal(t, 2, c.Len())
+}
+
+// wrappingTimer wraps each task, as metrics and tracing do.
+type wrappingTimer struct{ hwt.Timer }
+
+func (w wrappingTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	return w.Timer.NewTimeout(hwt.TaskFunc(func(t hwt.Timeout) error { return task.Run(t) }), delay)
+}
+
+func TestATimerThatWrapsTasksExpiresEveryEntry(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCache(t, options{Timer: wrappingTimer{newTimer(t)}, Limit: 2})
+		set(t, c, "a", 1)
+		set(t, c, "a", 2)
+		set(t, c, "b", 3)
+		pass(2 * time.Minute)
+		assert.Zero(t, c.Len())
+		assert.EqualValues(t, 2, c.Stats().Expirations)
+	})
+}
+
+// broken is a timer that panics.
+type broken struct{ hwt.Timer }
+
+func (broken) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { panic("broken") }
+
+func TestATimerThatPanicsLeavesNothingLocked(t *testing.T) {
+	c := newCache(t, options{Timer: broken{}})
+	for range 2 {
+		assert.ErrorAs(t, c.Set("a", 1), new(*hwt.PanicError))
+	}
+	assert.Zero(t, c.Len())
+}

@@ -1,0 +1,146 @@
+package cache
+
+import (
+	"errors"
+	"math"
+
+	"github.com/puzpuzpuz/xsync/v4"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/usercode"
+)
+
+// expireDue removes the entries that are due, and arms the alarm for the next. It
+// is what the alarm rings.
+func (c *Cache[K, V]) expireDue() {
+	defer func() { c.settle(c.rearm()) }() // even if OnEvict ends the goroutine
+	now := c.now()
+	for i := range c.stripes.all {
+		s := &c.stripes.all[i]
+		for more := true; more; {
+			var key K
+			var n uint32
+			var gen uint16
+			if key, n, gen, more = s.pop(now); n != 0 {
+				c.notify(c.expire(key, newRef(i, gen, n), now))
+			}
+		}
+	}
+}
+
+// expire removes the entry of r if it is due, and files its slot again if not.
+func (c *Cache[K, V]) expire(key K, r ref, now int64) (out ended[K, V]) {
+	s := c.stripeOf(r)
+	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+		if !known || it.ref != r {
+			return it, xsync.CancelOp // it has ended (C3)
+		}
+		if due, ended := c.end(it, now); !ended {
+			s.reinsert(r.slot(), due)
+			return it, xsync.CancelOp
+		}
+		s.remove(r.slot())
+		out = c.ended(key, it, Expired)
+		return it, xsync.DeleteOp // Linearization point of expiry.
+	})
+	return out
+}
+
+// dead is the due time of a sliding entry that has expired.
+const dead = math.MinInt64
+
+// end reports whether it is due at now, and ends it then: no look-up postpones it
+// any more. If not, it returns when it is due.
+func (c *Cache[K, V]) end(it item[V], now int64) (due int64, ended bool) {
+	if c.options.Sliding == 0 {
+		return it.deadline, it.deadline <= now
+	}
+	idle := c.stripeOf(it.ref).slots.idle(it.ref.slot())
+	for { // Ends: a failed swap means that a look-up has postponed it.
+		if due = idle.due.Load(); due > now || idle.due.CompareAndSwap(due, dead) {
+			return due, due <= now
+		}
+	}
+}
+
+// rearm arms the alarm for the entry that is due next.
+func (c *Cache[K, V]) rearm() error {
+	next := int64(never)
+	for i := range c.stripes.all {
+		next = min(next, c.stripes.all[i].next())
+	}
+	return c.alarm.arm(next, c.now())
+}
+
+// settle notes whether the timer expires the entries: it took the alarm, or
+// refused it with err.
+func (c *Cache[K, V]) settle(err error) {
+	if before := c.unreliable.Swap(err != nil); before || err == nil || c.closed.Load() || errors.Is(err, hwt.ErrStopped) {
+		return
+	}
+	c.options.Logger.Warn("cache: the timer does not expire entries, so look-ups compare deadlines",
+		"cache", c.options.Name, "error", err)
+}
+
+// refused is called when the timer's executor refused, with err, to expire what
+// is due.
+func (c *Cache[K, V]) refused(err error) {
+	c.settle(err)
+	now := c.now()
+	_ = c.alarm.arm(after(now, retryDelay), now) // if this fails, the next Set tries again
+}
+
+// ended returns the end of it, and counts it.
+func (c *Cache[K, V]) ended(key K, it item[V], reason Reason) ended[K, V] {
+	switch reason {
+	case Expired:
+		c.expirations.Add(1)
+	case Capacity:
+		c.evictions.Add(1)
+	}
+	return ended[K, V]{key, it.value, reason}
+}
+
+// notify calls OnEvict for the end of an entry, in isolation.
+func (c *Cache[K, V]) notify(e ended[K, V]) {
+	if e.reason == 0 || c.options.OnEvict == nil {
+		return
+	}
+	usercode.Run(func() { c.options.OnEvict(e.key, e.value, e.reason) }, func(err error) {
+		attrs := []any{"cache", c.options.Name, "reason", e.reason, "error", err}
+		if p, ok := err.(*hwt.PanicError); ok {
+			attrs = append(attrs, "stack", string(p.Stack))
+		}
+		c.options.Logger.Error("cache: OnEvict failed", attrs...)
+	})
+}
+
+// makeRoom evicts entries, but not the one in the slot keep, until the limit is
+// kept.
+func (c *Cache[K, V]) makeRoom(keep uint32) {
+	s := &c.stripes.all[0]
+	for {
+		key, r, ok := s.evict(c.options.Limit, keep)
+		if !ok {
+			return
+		}
+		c.notify(c.evict(key, r))
+	}
+}
+
+// evict removes the entry of r, unless it has ended.
+func (c *Cache[K, V]) evict(key K, r ref) (out ended[K, V]) {
+	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+		if !known || it.ref != r {
+			return it, xsync.CancelOp
+		}
+		reason := Capacity
+		if !c.alive(it) {
+			reason = Expired
+		}
+		c.stripeOf(r).remove(r.slot())
+		out = c.ended(key, it, reason)
+		return it, xsync.DeleteOp // Linearization point of eviction.
+	})
+	return out
+}

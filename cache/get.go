@@ -1,0 +1,135 @@
+package cache
+
+import (
+	"iter"
+	"time"
+)
+
+// Get returns the value stored under key, until the timer expires it; with
+// ExactExpiry or Sliding, until it is due. It takes constant time and no lock,
+// and allocates nothing. After Close it finds nothing.
+func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
+	it, ok := c.find(key)
+	if !ok {
+		c.lookups.cell().misses.Add(1)
+		return value, false
+	}
+	c.lookups.cell().hits.Add(1)
+	return it.value, true
+}
+
+// find returns the item of key, if a look-up may return it, and records the use.
+func (c *Cache[K, V]) find(key K) (item[V], bool) {
+	if !c.check.OK(key) {
+		return item[V]{}, false
+	}
+	it, ok := c.items.Load(key)
+	switch {
+	case !ok:
+		return it, false
+	case c.options.Sliding > 0:
+		if it, ok = c.postpone(key, it); !ok {
+			return it, false
+		}
+	case c.checks() && it.deadline <= c.now():
+		return it, false
+	}
+	if c.options.Limit > 0 {
+		markUsed(c.stripeOf(it.ref).slots.use(it.ref.slot()))
+	}
+	return it, true
+}
+
+// markUsed marks a slot as used. It writes only if that changes something, so
+// that look-ups of the same key do not slow each other down. The slot may have
+// been freed meanwhile; a mark too many does no harm.
+func markUsed(u *use) {
+	if !u.used.Load() {
+		u.used.Store(true)
+	}
+}
+
+// slidingSteps is how many uses of an entry are recorded at most in the time of
+// Sliding. An entry may therefore live longer by 1/slidingSteps of that.
+const slidingSteps = 1 << 10
+
+// postpone makes it, the item of key, due Sliding from now, but not past its
+// deadline. It returns the item and true, unless that has expired.
+func (c *Cache[K, V]) postpone(key K, it item[V]) (item[V], bool) {
+	now := c.now()
+	least := after(now, c.options.Sliding)
+	most := after(least, c.options.Sliding/slidingSteps)
+	for { // Ends: a failed attempt means that a use, a Set or an end came first.
+		idle, due, ok := c.idle(it)
+		switch {
+		case !ok:
+			if it, ok = c.items.Load(key); !ok {
+				return it, false
+			}
+		case due <= now:
+			return it, false
+		case due >= min(least, it.deadline) || idle.due.CompareAndSwap(due, min(most, it.deadline)):
+			return it, true
+		}
+	}
+}
+
+// idle returns when it is due, and where that is stored. It returns false if it
+// has left the map.
+func (c *Cache[K, V]) idle(it item[V]) (idle *idle, due int64, ok bool) {
+	idle = c.stripeOf(it.ref).slots.idle(it.ref.slot())
+	due = idle.due.Load()
+	return idle, due, idle.gen.Load() == uint32(it.ref.gen()) // after due: so due is not another entry's
+}
+
+// TTL returns how long the entry of key will live if it is not used or changed:
+// NoExpiry if it does not expire. It is not a use of the entry.
+func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
+	if !c.check.OK(key) {
+		return 0, false
+	}
+	it, ok := c.items.Load(key)
+	if !ok {
+		return 0, false
+	}
+	return c.left(it)
+}
+
+// left returns how long it will live. It returns false if it has expired.
+func (c *Cache[K, V]) left(it item[V]) (left time.Duration, ok bool) {
+	due := it.deadline
+	if c.options.Sliding > 0 {
+		if _, due, ok = c.idle(it); !ok {
+			return 0, false
+		}
+	}
+	if due == never {
+		return NoExpiry, true
+	}
+	left = time.Duration(max(due, 0) - c.now())
+	return max(left, 0), left > 0 || !c.checks()
+}
+
+// Len returns the number of entries that have not been removed. It takes constant
+// time.
+func (c *Cache[K, V]) Len() int {
+	n := max(c.items.Size(), 0)
+	if c.options.Limit > 0 {
+		n = min(n, c.options.Limit) // a Set exceeds it for a moment
+	}
+	return n
+}
+
+// All yields the entries, in no order, each key at most once. The loop may use
+// the cache. Concurrent changes may or may not be seen. It is not a use of the
+// entries.
+func (c *Cache[K, V]) All() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		c.items.Range(func(key K, it item[V]) bool {
+			if _, ok := c.left(it); !ok {
+				return true
+			}
+			return yield(key, it.value)
+		})
+	}
+}

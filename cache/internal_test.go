@@ -1,0 +1,262 @@
+package cache
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestSizes(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		t.Skip("the sizes are those of 64 bits")
+	}
+	assert.EqualValues(t, 24, unsafe.Sizeof(slot[int64]{}))
+	assert.EqualValues(t, 32, unsafe.Sizeof(slot[string]{}))
+	assert.EqualValues(t, 16, unsafe.Sizeof(use{}))
+	assert.EqualValues(t, 24, unsafe.Sizeof(item[*int]{}))
+}
+
+func TestARefNamesItsSlot(t *testing.T) {
+	r := newRef(255, 65535, 1<<31)
+	assert.Equal(t, 255, r.stripe())
+	assert.Equal(t, uint16(65535), r.gen())
+	assert.Equal(t, uint32(1<<31), r.slot())
+}
+
+func TestAFreedSlotIsUsedAgainWithAnotherGeneration(t *testing.T) {
+	var s slots[int]
+	for i := range 3 * chunkSize {
+		assert.EqualValues(t, i+1, s.alloc(i))
+	}
+	assert.Equal(t, 77, s.at(78).key)
+	s.release(78)
+	assert.Zero(t, s.at(78).key, "the key is not kept")
+	assert.EqualValues(t, 78, s.alloc(5))
+	assert.EqualValues(t, 1, s.at(78).gen)
+	assert.EqualValues(t, 3*chunkSize+1, s.alloc(6))
+}
+
+// TestTheWheelPopsEachSlotWhenItIsDue compares the wheel with a map.
+func TestTheWheelPopsEachSlotWhenItIsDue(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var s slots[int]
+		var w wheel[int]
+		due := map[uint32]int64{}
+		now := rapid.Int64Range(0, 1<<40).Draw(rt, "start")
+		w.now = now
+		delay := rapid.Custom(func(rt *rapid.T) int64 {
+			return rapid.Int64Range(0, 1<<rapid.IntRange(0, 41).Draw(rt, "bits")).Draw(rt, "delay")
+		})
+		rt.Repeat(map[string]func(*rapid.T){
+			"file": func(rt *rapid.T) {
+				n, tick := s.alloc(0), now+delay.Draw(rt, "tick")
+				start := w.file(&s, n, tick)
+				require.LessOrEqual(rt, start, tick, "the bucket begins no later")
+				due[n] = tick
+			},
+			"unfile": func(rt *rapid.T) {
+				for n := range due {
+					w.unfile(&s, n)
+					s.release(n)
+					delete(due, n)
+					break
+				}
+			},
+			"advance": func(rt *rapid.T) {
+				now += delay.Draw(rt, "advance")
+				for {
+					n, more := w.pop(&s, now)
+					if n == 0 && !more {
+						break
+					}
+					if n == 0 {
+						continue
+					}
+					if due[n] > now { // a far one, whose tick was cut off
+						require.Greater(rt, due[n]-now, int64(maxFarTicks)/2)
+						w.file(&s, n, due[n])
+						continue
+					}
+					delete(due, n)
+					s.release(n)
+				}
+				for n, tick := range due {
+					require.Greater(rt, tick, now, "slot %d was not popped", n)
+				}
+			},
+			"": func(rt *rapid.T) {
+				tick, n := w.next()
+				require.Equal(rt, len(due) == 0, n == 0)
+				for _, d := range due {
+					require.LessOrEqual(rt, tick, d, "the wheel must be looked at before")
+				}
+			},
+		})
+	})
+}
+
+func TestPopReleasesALargeBucket(t *testing.T) {
+	var s slots[int]
+	var w wheel[int]
+	const n = 10 * maxRefiles
+	for range n {
+		w.file(&s, s.alloc(0), 1<<20+rand.Int64N(1000)) // one bucket of a high level
+	}
+	calls, popped := 0, 0
+	for more := true; more; calls++ {
+		var slot uint32
+		if slot, more = w.pop(&s, 1<<20-1); slot != 0 {
+			popped++
+		}
+	}
+	assert.Zero(t, popped, "nothing is due")
+	calls = 0
+	for more := true; more; calls++ {
+		var slot uint32
+		if slot, more = w.pop(&s, 1<<20); slot != 0 {
+			popped++
+		}
+	}
+	assert.Greater(t, calls-popped, 1, "the bucket was reinserted in parts")
+	for more := true; more; {
+		var slot uint32
+		if slot, more = w.pop(&s, 1<<20+1000); slot != 0 {
+			popped++
+		}
+	}
+	assert.Equal(t, n, popped)
+}
+
+func TestTheSieveSparesWhatWasUsed(t *testing.T) {
+	s := slots[int]{limited: true}
+	var v sieve[int]
+	for i := range 5 {
+		v.push(&s, s.alloc(i))
+	}
+	evict := func() int { return int(v.evict(&s, 0)) }
+	s.use(1).used.Store(true)
+	s.use(3).used.Store(true)
+	assert.Equal(t, 2, evict())
+	assert.Equal(t, 4, evict())
+	v.push(&s, 2)
+	assert.Equal(t, 5, evict())
+	assert.Equal(t, 2, evict(), "the hand goes on to newer slots")
+	assert.Equal(t, 1, evict(), "and begins again; the mark is gone")
+	v.remove(&s, 1)
+	assert.Equal(t, 1, v.len)
+	v.push(&s, 4)
+	v.push(&s, 5)
+	assert.EqualValues(t, 4, v.evict(&s, 3), "not the kept one")
+	v.remove(&s, 5)
+	assert.Equal(t, 3, evict())
+	assert.Zero(t, v.len)
+	assert.Zero(t, v.oldest)
+	assert.Zero(t, v.newest)
+}
+
+func TestTheSieveKeepsItsListUnderAnyOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := slots[int]{limited: true}
+		var v sieve[int]
+		for i := range 10 {
+			s.alloc(i)
+		}
+		var order []uint32 // oldest first
+		slot := rapid.Uint32Range(1, 10)
+		rt.Repeat(map[string]func(*rapid.T){
+			"push": func(rt *rapid.T) {
+				if n := slot.Draw(rt, "slot"); !slices.Contains(order, n) {
+					v.push(&s, n)
+					order = append(order, n)
+				}
+			},
+			"remove": func(rt *rapid.T) {
+				n := slot.Draw(rt, "slot")
+				v.remove(&s, n)
+				order = slices.DeleteFunc(order, func(m uint32) bool { return m == n })
+			},
+			"use": func(rt *rapid.T) { s.use(slot.Draw(rt, "slot")).used.Store(true) },
+			"evict": func(rt *rapid.T) {
+				if len(order) > 0 {
+					n := v.evict(&s, 0)
+					order = slices.DeleteFunc(order, func(m uint32) bool { return m == n })
+				}
+			},
+			"": func(rt *rapid.T) {
+				require.Equal(rt, len(order), v.len)
+				var got []uint32
+				for n := v.oldest; n != 0; n = s.use(n).newer {
+					got = append(got, n)
+				}
+				require.True(rt, slices.Equal(order, got), "%v %v", order, got)
+				slices.Reverse(got)
+				var back []uint32
+				for n := v.newest; n != 0; n = s.use(n).older {
+					back = append(back, n)
+				}
+				require.True(rt, slices.Equal(got, back), "%v %v", got, back)
+			},
+		})
+	})
+}
+
+// TestJoinReturnsAValueThatWasJustStored joins after another flight has finished,
+// like a Take that looked before it did.
+func TestJoinReturnsAValueThatWasJustStored(t *testing.T) {
+	c, err := New[int, int](time.Hour, nil)
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Set(1, 11))
+	f, leads, err := c.join(1, nil)
+	require.NoError(t, err)
+	require.False(t, leads)
+	<-f.done
+	assert.Equal(t, 11, f.value)
+	assert.NoError(t, f.err)
+}
+
+// TestAnExpiryThatComesLateDoesNotEndANewerEntry expires and evicts a ref whose
+// slot has a new owner with the same key.
+func TestAnExpiryThatComesLateDoesNotEndANewerEntry(t *testing.T) {
+	c, err := New(time.Hour, &Options[int, int]{Limit: 5})
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Set(1, 11))
+	old, _ := c.items.Load(1)
+	c.Delete(1)
+	require.NoError(t, c.Set(1, 12))
+	now, _ := c.items.Load(1)
+	require.Equal(t, old.ref.slot(), now.ref.slot())
+	c.expire(1, old.ref, never-1)
+	c.evict(1, old.ref)
+	value, ok := c.Get(1)
+	assert.True(t, ok)
+	assert.Equal(t, 12, value)
+}
+
+// TestADroppedCacheIsCollected needs the garbage collector, and so the real
+// clock.
+func TestADroppedCacheIsCollected(t *testing.T) {
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the leak is reported
+	var gone atomic.Bool
+	func() {
+		c, err := New[int, *[64]byte](10*time.Millisecond, nil)
+		require.NoError(t, err)
+		require.NoError(t, c.Set(1, new([64]byte)))
+		runtime.AddCleanup(c, func(gone *atomic.Bool) { gone.Store(true) }, &gone)
+	}()
+	assert.Eventually(t, func() bool {
+		runtime.GC()
+		return gone.Load()
+	}, 10*time.Second, 50*time.Millisecond)
+}

@@ -1,0 +1,72 @@
+package cache
+
+import (
+	"math"
+	"time"
+)
+
+// Ground rules
+//
+// The map decides what is in the cache. The stripes only know when to look at an
+// entry, and which one to evict.
+//
+//	C1. An entry is in the cache while its item is in the map. It ends when the
+//	    item is deleted or replaced, and the code that does so reports the end.
+//	    So it ends once.
+//	C2. The map changes only inside Compute and DeleteMatching, which hold the
+//	    lock of the key's bucket. User code never runs there.
+//	C3. Every item has a slot, which belongs to it from the Compute that stores
+//	    the item to the Compute that deletes it. A slot is found again by its
+//	    ref, whose generation changes when the slot is freed.
+//	C4. A slot is filed in its stripe's wheel no later than its item is due. The
+//	    alarm is armed no later than the earliest bucket of all wheels, or look-ups
+//	    compare deadlines (see unreliable). An item that never expires is not filed.
+//	C5. A flight is in flights while its result may be stored. A Set or Delete
+//	    removes it in the same Compute that changes the item. So nothing that was
+//	    fetched before them is stored after them.
+//
+// Lock order: the map's bucket, then a stripe's mu or flights.mu, then the
+// alarm's mu. None of them is held while user code runs.
+
+// never is the due time of an item that does not expire.
+const never = math.MaxInt64
+
+// NoExpiry is the TTL of entries that never expire.
+const NoExpiry time.Duration = math.MaxInt64
+
+// item is the map's value for a key. Immutable. Times are nanoseconds since the
+// cache's start.
+type item[V any] struct {
+	value    V
+	deadline int64 // when the TTL ends, or never
+	ref      ref
+}
+
+// now returns the nanoseconds since the cache's start, by the monotonic clock.
+func (c *Cache[K, V]) now() int64 { return int64(time.Since(c.start)) }
+
+// after returns the time d after now, or never.
+func after(now int64, d time.Duration) int64 {
+	if int64(d) >= never-max(now, 0) {
+		return never
+	}
+	return now + int64(d)
+}
+
+// checks reports whether look-ups compare deadlines. If not, every item in the
+// map is alive, and the timer alone decides when it expires.
+func (c *Cache[K, V]) checks() bool {
+	return c.exact || c.unreliable.Load() || c.own == nil && c.alarm.stopped()
+}
+
+// alive reports whether it has not expired, for code that holds the lock of its
+// bucket.
+func (c *Cache[K, V]) alive(it item[V]) bool { return !c.checks() || c.due(it) > c.now() }
+
+// due returns when it expires, for code that holds the lock of its bucket.
+func (c *Cache[K, V]) due(it item[V]) int64 {
+	if c.options.Sliding > 0 {
+		return c.stripeOf(it.ref).slots.idle(it.ref.slot()).due.Load()
+	}
+	return it.deadline
+}

@@ -1,0 +1,45 @@
+package cache
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/hashedwheel/hwt/internal/striping"
+)
+
+const (
+	stackBits = 12 // stacks of goroutines are some KiB apart
+	maxCells  = 1024
+)
+
+// lookups counts look-ups. A goroutine picks its cell by the address of its stack,
+// so that look-ups on different processors rarely write to the same cell. Every
+// cell is correct, since only the sum matters.
+type lookups struct {
+	cells []cell // A power of two of them. Immutable after newLookups.
+	shift uint   // For striping.Of. Immutable after newLookups.
+}
+
+type cell struct {
+	hits, misses atomic.Int64
+	_            [striping.Padding - 16]byte
+}
+
+func newLookups() lookups {
+	n := striping.Count(8, maxCells)
+	return lookups{cells: make([]cell, n), shift: striping.Shift(n)}
+}
+
+// cell returns the cell of the calling goroutine.
+func (l *lookups) cell() *cell {
+	var here byte
+	return &l.cells[striping.Of(uint64(uintptr(unsafe.Pointer(&here))>>stackBits), l.shift)]
+}
+
+func (l *lookups) sum() (hits, misses int64) {
+	for i := range l.cells {
+		hits += l.cells[i].hits.Load()
+		misses += l.cells[i].misses.Load()
+	}
+	return hits, misses
+}

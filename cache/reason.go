@@ -1,0 +1,31 @@
+package cache
+
+import "strconv"
+
+// Reason is why an entry left the cache.
+type Reason int
+
+// The reasons.
+const (
+	Expired  Reason = iota + 1 // its TTL is over, or it was not used for Sliding
+	Capacity                   // the cache had more entries than Limit
+	Deleted                    // Delete or Clear removed it
+	Replaced                   // a Set replaced its value, or failed to
+	Closed                     // Close dropped it
+)
+
+// String returns the name of the reason in lower case, or "Reason(n)" for a value
+// that is not a reason.
+func (r Reason) String() string {
+	if r < Expired || r > Closed {
+		return "Reason(" + strconv.Itoa(int(r)) + ")"
+	}
+	return [...]string{"expired", "capacity", "deleted", "replaced", "closed"}[r-1]
+}
+
+// ended is a value that has left the cache, or the zero value.
+type ended[K comparable, V any] struct {
+	key    K
+	value  V
+	reason Reason // 0 if there is none
+}

@@ -1,0 +1,239 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/puzpuzpuz/xsync/v4"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// Set stores value under key for the TTL given to New. It takes constant time and
+// does not wait for fetches or callbacks of other goroutines. If Options has a
+// Limit, Set evicts another entry if necessary. It calls OnEvict for the entries
+// that it replaces and evicts before it returns.
+//
+// It returns ErrClosed, ErrKey, or an error of the timer's NewTimeout. Then
+// nothing is stored, and after an error of the timer the old value of key is
+// removed.
+func (c *Cache[K, V]) Set(key K, value V) error {
+	return c.SetWithTTL(key, value, c.ttl)
+}
+
+// SetWithTTL is Set with a TTL of its own. [NoExpiry] means that the entry does not
+// expire. A TTL of zero or less is already over: the entry of key is removed, and
+// counts as replaced.
+func (c *Cache[K, V]) SetWithTTL(key K, value V, ttl time.Duration) error {
+	_, err := c.put(write[V]{value: value, ttl: ttl}, key)
+	return err
+}
+
+// SetIfAbsent is Set for a key that has no entry. If it has one, SetIfAbsent
+// changes nothing and returns false.
+func (c *Cache[K, V]) SetIfAbsent(key K, value V) (set bool, err error) {
+	return c.put(write[V]{value: value, ttl: c.ttl, ifAbsent: true}, key)
+}
+
+// write is a request to store a value.
+type write[V any] struct {
+	value    V
+	ttl      time.Duration
+	ifAbsent bool       // store it only if there is no entry
+	flight   *flight[V] // if not nil, store it only if this was not overtaken
+}
+
+// put carries out w for key, and reports whether it did.
+func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
+	if !c.check.OK(key) {
+		return false, ErrKey
+	}
+	var out ended[K, V]
+	var added ref
+	c.items.Compute(key, func(old item[V], known bool) (it item[V], op xsync.ComputeOp) {
+		reason := Replaced
+		if known && !c.alive(old) {
+			reason = Expired
+		}
+		switch {
+		case c.closed.Load():
+			err = ErrClosed
+			return old, xsync.CancelOp
+		case w.ifAbsent && known && reason != Expired:
+			return old, xsync.CancelOp
+		case w.flight != nil:
+			if !c.flights.finish(key, w.flight) {
+				return old, xsync.CancelOp
+			}
+		default:
+			c.flights.overtake(key) // (C5)
+		}
+		if it, added, err = c.place(w, key, old, known); known {
+			out = c.ended(key, old, reason)
+		}
+		stored = err == nil
+		if it.ref == 0 {
+			return old, xsync.DeleteOp // of an unknown key: nothing happens
+		}
+		return it, xsync.UpdateOp // Linearization point of Set, SetIfAbsent and Take.
+	})
+	c.notify(out)
+	if added != 0 && c.options.Limit > 0 {
+		c.makeRoom(added.slot())
+	}
+	return stored, err
+}
+
+// place returns the item for w, which replaces old if key is known, and the ref
+// of its slot if that is a new one. It returns no item if w is over already, or
+// with the error of the timer; then old has no slot any more. The caller holds
+// the lock of the key's bucket.
+func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item[V], added ref, err error) {
+	now := c.now()
+	if err = c.timerError(now); err != nil || w.ttl <= 0 {
+		if known {
+			c.stripeOf(old.ref).remove(old.ref.slot())
+		}
+		return item[V]{}, 0, err
+	}
+	it = item[V]{value: w.value, deadline: after(now, c.shorten(w.ttl))}
+	if known && c.options.Sliding == 0 {
+		it.ref = old.ref
+		if err = c.reinsert(old, it.deadline, now); err == nil && c.options.Limit > 0 {
+			markUsed(c.stripeOf(it.ref).slots.use(it.ref.slot()))
+		}
+	} else {
+		if known { // Its slot may be in use by look-ups, with the old deadline as a bound.
+			c.stripeOf(old.ref).remove(old.ref.slot())
+		}
+		it.ref, err = c.add(key, it.deadline, now)
+		added = it.ref
+	}
+	if err != nil {
+		c.stripeOf(it.ref).remove(it.ref.slot())
+		return item[V]{}, 0, err
+	}
+	return it, added, nil
+}
+
+// add takes a slot for key.
+func (c *Cache[K, V]) add(key K, deadline, now int64) (r ref, err error) {
+	due := deadline
+	if c.options.Sliding > 0 {
+		due = min(due, after(now, c.options.Sliding))
+	}
+	i := c.stripes.of(key)
+	r, alarm := c.stripes.all[i].add(i, key, due)
+	return r, c.alarm.arm(alarm, now)
+}
+
+// reinsert makes sure that the slot of old is looked at no later than deadline.
+// While entries are only postponed, that takes nothing: the slot is filed for the
+// old deadline, and reinserted when that comes.
+func (c *Cache[K, V]) reinsert(old item[V], deadline, now int64) error {
+	if deadline >= old.deadline {
+		return nil
+	}
+	return c.alarm.arm(c.stripeOf(old.ref).reinsert(old.ref.slot(), deadline), now)
+}
+
+// timerError returns an error if the timer does not expire entries: because it
+// was stopped, because it refuses to, or because its time is another.
+func (c *Cache[K, V]) timerError(now int64) error {
+	if now < 0 {
+		return errBubble
+	}
+	if c.own == nil && c.alarm.stopped() {
+		if c.closed.Load() {
+			return ErrClosed // which stopped it
+		}
+		return hwt.ErrStopped
+	}
+	if !c.unreliable.Load() {
+		return nil
+	}
+	return c.rearm()
+}
+
+// shorten returns ttl less a random share of up to Jitter.
+func (c *Cache[K, V]) shorten(ttl time.Duration) time.Duration {
+	if c.options.Jitter == 0 || ttl == NoExpiry {
+		return ttl
+	}
+	return ttl - time.Duration(float64(ttl)*c.options.Jitter*rand.Float64())
+}
+
+// Touch makes the entry of key live for the TTL given to New from now, or with
+// Sliding for that time, but not past its TTL. It is a use of the entry. Touch
+// reports whether there was an entry; one that expired or was deleted stays so.
+// It takes constant time.
+func (c *Cache[K, V]) Touch(key K) (touched bool) {
+	if c.options.Sliding > 0 {
+		_, ok := c.find(key)
+		return ok
+	}
+	if !c.check.OK(key) {
+		return false
+	}
+	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+		if !known || !c.alive(it) {
+			return it, xsync.CancelOp
+		}
+		now, old := c.now(), it
+		it.deadline = after(now, c.shorten(c.ttl))
+		if touched = c.reinsert(old, it.deadline, now) == nil; !touched {
+			return it, xsync.CancelOp
+		}
+		if c.options.Limit > 0 {
+			markUsed(c.stripeOf(it.ref).slots.use(it.ref.slot()))
+		}
+		return it, xsync.UpdateOp // Linearization point of Touch.
+	})
+	return touched
+}
+
+// Delete removes the entry of key and returns its value, if there is one. It
+// takes constant time.
+func (c *Cache[K, V]) Delete(key K) (value V, ok bool) {
+	if !c.check.OK(key) {
+		return value, false
+	}
+	var out ended[K, V]
+	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+		c.flights.overtake(key) // (C5)
+		if !known {
+			return it, xsync.CancelOp
+		}
+		reason := Deleted
+		if !c.alive(it) {
+			reason = Expired
+		}
+		c.stripeOf(it.ref).remove(it.ref.slot())
+		out = c.ended(key, it, reason)
+		return it, xsync.DeleteOp // Linearization point of Delete.
+	})
+	c.notify(out)
+	if out.reason == Deleted {
+		return out.value, true
+	}
+	return value, false
+}
+
+// Clear removes all entries. It takes time proportional to their number.
+func (c *Cache[K, V]) Clear() { c.clear(Deleted) }
+
+// clear removes all entries for reason, and overtakes all fetches.
+func (c *Cache[K, V]) clear(reason Reason) {
+	c.flights.overtakeAll() // Linearization point of Clear.
+	var out []ended[K, V]
+	c.items.DeleteMatching(func(key K, it item[V]) (remove, stop bool) {
+		c.stripeOf(it.ref).remove(it.ref.slot())
+		if e := c.ended(key, it, reason); c.options.OnEvict != nil {
+			out = append(out, e)
+		}
+		return true, false
+	})
+	for _, e := range out {
+		c.notify(e)
+	}
+}

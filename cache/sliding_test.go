@@ -1,0 +1,164 @@
+package cache_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/cache"
+)
+
+// newSliding returns a cache whose entries expire when they were not used for ten
+// seconds, and after a minute in any case.
+func newSliding(t *testing.T, o options) (*cache.Cache[string, int], *ends) {
+	e := new(ends)
+	o.Timer, o.Sliding, o.OnEvict = newTimer(t), 10*time.Second, e.add
+	return newCache(t, o), e
+}
+
+// step is how much longer an entry may live because uses are recorded in steps.
+const step = 10*time.Second/1024 + 1
+
+func TestAnEntryThatIsNotUsedSlidesOut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, limit := range []int{0, 5} {
+			c, ends := newSliding(t, options{Limit: limit})
+			set(t, c, "a", 1)
+			pass(10*time.Second - 1)
+			assert.Equal(t, 1, c.Len())
+			pass(1)
+			_, ok := c.TTL("a")
+			assert.False(t, ok)
+			pass(late)
+			assert.Zero(t, c.Len())
+			assert.Equal(t, []end{{"a", 1, cache.Expired}}, ends.take())
+		}
+	})
+}
+
+func TestEveryUsePostponesExpiry(t *testing.T) {
+	uses := map[string]func(c *cache.Cache[string, int]){
+		"Get":   func(c *cache.Cache[string, int]) { assert.True(t, holds(c, "a", 1)) },
+		"Touch": func(c *cache.Cache[string, int]) { assert.True(t, c.Touch("a")) },
+		"Take": func(c *cache.Cache[string, int]) {
+			_, err := c.Take("a", unexpected)
+			assert.NoError(t, err)
+		},
+		"Set": func(c *cache.Cache[string, int]) { assert.NoError(t, c.SetWithTTL("a", 1, time.Minute/2)) },
+	}
+	for name, use := range uses {
+		bubble(t, func(t *testing.T) {
+			c, _ := newSliding(t, options{})
+			setFor(t, c, "a", 1, time.Minute/2)
+			pass(9 * time.Second)
+			use(c)
+			pass(10*time.Second - 1)
+			assert.Equal(t, 1, c.Len(), name)
+			pass(1 + step + late)
+			assert.Zero(t, c.Len(), name)
+		})
+	}
+}
+
+func TestTheTTLBoundsSliding(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, ends := newSliding(t, options{})
+		set(t, c, "a", 1)
+		for range 7 {
+			pass(8 * time.Second)
+			assert.True(t, has(c, "a"))
+		}
+		left, ok := c.TTL("a")
+		assert.True(t, ok)
+		assert.Equal(t, 4*time.Second, left)
+		pass(4*time.Second - 1)
+		assert.True(t, has(c, "a"))
+		pass(1)
+		assert.False(t, has(c, "a"), "exact, though it was just used")
+		pass(late)
+		assert.Equal(t, []end{{"a", 1, cache.Expired}}, ends.take())
+	})
+}
+
+func TestSlidingWithoutATTLHasNoBound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newSliding(t, options{})
+		setFor(t, c, "a", 1, cache.NoExpiry)
+		for range 1000 {
+			pass(9 * time.Second)
+			assert.True(t, has(c, "a"))
+		}
+		pass(10*time.Second + step + late)
+		assert.Zero(t, c.Len())
+	})
+}
+
+func TestALogoutIsNotUndoneByARacingRequest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, ends := newSliding(t, options{})
+		set(t, c, "a", 1)
+		value, ok := c.Delete("a")
+		assert.True(t, ok)
+		assert.Equal(t, 1, value)
+		assert.False(t, has(c, "a"))
+		assert.False(t, c.Touch("a"))
+		pass(time.Hour)
+		assert.Equal(t, []end{{"a", 1, cache.Deleted}}, ends.take())
+	})
+}
+
+func TestATTLShorterThanSlidingCounts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := newSliding(t, options{})
+		setFor(t, c, "a", 1, time.Second)
+		pass(time.Second - 1)
+		assert.True(t, has(c, "a"))
+		pass(1)
+		assert.False(t, has(c, "a"))
+	})
+}
+
+// TestSlidingUnderConcurrentUse checks on the real clock that an entry in use
+// never expires, and that a value never disappears while it is replaced.
+func TestSlidingUnderConcurrentUse(t *testing.T) {
+	onProcs(func() {
+		var lost atomic.Int64
+		c, err := cache.New(time.Hour, &options{
+			Timer:   newTimer(t),
+			Sliding: time.Minute,
+			OnEvict: func(_ string, _ int, reason cache.Reason) {
+				if reason != cache.Replaced && reason != cache.Closed {
+					lost.Add(1)
+				}
+			},
+		})
+		require.NoError(t, err)
+		set(t, c, "a", 0)
+		var all sync.WaitGroup
+		for g := range 4 {
+			all.Go(func() {
+				for i := range 5000 {
+					switch {
+					case g == 0 && i%3 == 0:
+						assert.NoError(t, c.SetWithTTL("a", i, time.Minute+rand.N(time.Minute)))
+					case g == 1 && i%7 == 0: // makes and frees slots
+						assert.NoError(t, c.SetWithTTL("b", i, 0))
+						assert.NoError(t, c.SetWithTTL("b", i, time.Minute))
+					default:
+						if !has(c, "a") {
+							lost.Add(1)
+						}
+					}
+				}
+			})
+		}
+		all.Wait()
+		assert.Zero(t, lost.Load())
+		c.Close()
+	})
+}

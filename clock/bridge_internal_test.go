@@ -1,0 +1,45 @@
+package clock
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/timertest"
+)
+
+// TestConcurrentCallsOfDoneShareACore makes both calls after both saw no core.
+func TestConcurrentCallsOfDoneShareACore(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		ctx, cancel := newIdleClock(t).WithTimeout(context.Background(), time.Hour)
+		one, first := ctx.(*deadlineCtx).makeCore()
+		other, second := ctx.(*deadlineCtx).makeCore()
+		assert.True(t, first)
+		assert.False(t, second)
+		cancel()
+		<-one
+		<-other
+	})
+}
+
+// TestErrIsNilUntilDoneIsClosed stops an end between its two steps (X2).
+func TestErrIsNilUntilDoneIsClosed(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		ctx, _ := newIdleClock(t).WithTimeout(context.Background(), time.Hour)
+		done := ctx.Done()
+		left := ctx.(*deadlineCtx).settle(canceled, nil, nil)
+		got := make(chan error, 1)
+		go func() { got <- ctx.Err() }()
+		synctest.Wait()
+		assert.Empty(t, got, "Done is not closed yet")
+		left.cancelCore()
+		synctest.Wait()
+		require.Len(t, got, 1)
+		assert.Equal(t, context.Canceled, <-got)
+		<-done
+	})
+}

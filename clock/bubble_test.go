@@ -1,0 +1,44 @@
+package clock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/internal/timertest"
+)
+
+// TestClockFromOutsideABubblePanics uses a clock in a bubble that was made outside,
+// where it keeps working.
+func TestClockFromOutsideABubblePanics(t *testing.T) {
+	const message = "hwt: timer made outside this synctest bubble: make the timer inside it"
+	timer := newTimer(t)
+	c := newClock(t, timer)
+	ticker, stopped := c.NewTicker(5*tick), c.NewTimer(time.Hour)
+	defer ticker.Stop()
+	timertest.Bubble(t, func(t *testing.T) {
+		for _, f := range []func(){
+			func() { c.NewTicker(5 * tick) },
+			func() { c.NewTicker(time.Hour) },
+			func() { ticker.Reset(time.Hour) },
+			func() { c.NewTimer(time.Hour) },
+			func() { c.AfterFunc(0, func() { assert.Fail(t, "ran") }) },
+			func() { stopped.Reset(time.Hour) },
+			func() { c.Sleep(time.Hour) },
+			func() { c.WithTimeout(t.Context(), time.Hour) },
+			func() { _, _ = c.ScheduleFunc(every(time.Hour), func() {}, nil) },
+		} {
+			assert.PanicsWithValue(t, message, f)
+		}
+		assert.True(t, stopped.Stop())
+		synctest.Wait()
+	})
+	ticker.Reset(5 * tick)
+	other := c.NewTicker(5 * tick)
+	<-ticker.C
+	<-other.C
+	other.Stop()
+	assert.EqualValues(t, 1, timer.Pending())
+}

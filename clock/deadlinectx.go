@@ -1,0 +1,229 @@
+package clock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// Ground rules
+//
+// Most contexts with a deadline are cancelled before anything waits for them. So a
+// deadlineCtx starts without a Done channel and without a place among its parent's
+// children; instead, Err and Done ask the parent first. The first call of Done,
+// which making a child includes, gives it a core, which is a context of package
+// context with the Done channel and the children, and a link, through which the
+// end of the parent reaches it. See bridge.go.
+//
+//	X1. state leaves live once, under mu, in settle, after everything that Err and
+//	    Cause need was stored. The goroutine that changed it cleans up: it cancels
+//	    the core and removes the link.
+//	X2. No core is made after the end, and the goroutine that ended the context
+//	    cancels the core that exists. Err waits for that. So Err is nil until Done is
+//	    closed, and not nil afterwards.
+//	X3. mu is not held during a call of package context, except when the core is
+//	    made, which calls nothing but the bridge.
+//	X4. The link calls cancel, which asks the parent how it ended before it says
+//	    Canceled. So one function serves the user, Err and the link.
+
+// deadlineCtx is a context whose deadline the timer keeps. With its cancel function
+// and its timeout it takes three allocations, 192 bytes in all.
+type deadlineCtx struct {
+	clock    *Clock          // Immutable.
+	parent   context.Context // Immutable.
+	deadline time.Time       // Immutable once made.
+	cancel   func()          // Immutable once made.
+	timeout  hwt.Timeout     // Nil if none is needed. Immutable once made; the task does not read it.
+
+	state   atomic.Int32 // Atomic: written under mu, read by all (X1).
+	mu      sync.Mutex
+	core    atomic.Value // Of context.Context. Atomic: written under mu, read by all.
+	cleanup cleanup      // Guarded by mu.
+	details *details     // Nil for most contexts. Guarded by mu.
+}
+
+const (
+	live     int32 = iota
+	canceled       // Err is context.Canceled.
+	exceeded       // Err is context.DeadlineExceeded.
+	foreign        // Err is that of a parent of another kind, in details.
+)
+
+// cleanup is what the end of a context must call.
+type cleanup struct {
+	cancelCore func()      // Ends the core and its children.
+	unlink     func() bool // Removes the link from the parent.
+}
+
+// details are fields that few contexts need. The context's mu guards it.
+type details struct {
+	ifExceeded error           // The cause if the deadline passes.
+	err        error           // What Err returns if state is foreign.
+	cause      error           // What Cause returns, if not Err.
+	answer     context.Context // Has the cause, for package context. See cause.go.
+}
+
+// Deadline implements [context.Context].
+func (c *deadlineCtx) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// Err implements [context.Context].
+func (c *deadlineCtx) Err() error {
+	c.checkParent()
+	if c.state.Load() == live {
+		return nil
+	}
+	<-c.Done() // X2
+	return c.err()
+}
+
+// err returns what Err does, without waiting.
+func (c *deadlineCtx) err() error {
+	switch c.state.Load() {
+	case live:
+		return nil
+	case canceled:
+		return context.Canceled
+	case exceeded:
+		return context.DeadlineExceeded
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.details.err
+}
+
+// Done implements [context.Context].
+func (c *deadlineCtx) Done() <-chan struct{} {
+	c.checkParent()
+	if core, ok := c.core.Load().(context.Context); ok {
+		return core.Done()
+	}
+	return c.ensureCore()
+}
+
+// checkParent ends the context if its parent has ended.
+func (c *deadlineCtx) checkParent() {
+	if c.state.Load() == live && c.parent.Err() != nil {
+		c.cancel()
+	}
+}
+
+// Value implements [context.Context]. Package context uses a key of its own to find
+// the nearest context of its own, which becomes the parent of a child and knows the
+// cause of an end. That is the core.
+func (c *deadlineCtx) Value(key any) any {
+	if key != causeKey {
+		return c.parent.Value(key)
+	}
+	if core := c.core.Load(); core != nil {
+		return core
+	}
+	return c.answer()
+}
+
+// String returns what package context would.
+func (c *deadlineCtx) String() string {
+	parent := fmt.Sprintf("%T", c.parent)
+	if s, ok := c.parent.(fmt.Stringer); ok {
+		parent = s.String()
+	}
+	if earlier, ok := c.parent.Deadline(); ok && !c.deadline.Before(earlier) {
+		return parent + ".WithCancel"
+	}
+	return fmt.Sprintf("%s.WithDeadline(%v [%v])", parent, c.deadline, time.Until(c.deadline))
+}
+
+// setCause sets the cause for the case that the deadline passes. It is called
+// before the context is shared.
+func (c *deadlineCtx) setCause(cause error) {
+	if cause != nil {
+		c.details = &details{ifExceeded: cause}
+	}
+}
+
+// contextTask is a deadlineCtx as the task of its timeout.
+type contextTask deadlineCtx
+
+// Run implements [hwt.TimerTask].
+func (x *contextTask) Run(hwt.Timeout) error {
+	c := (*deadlineCtx)(x)
+	if c.parent.Err() != nil {
+		c.endAsParent()
+	} else {
+		c.end(exceeded, nil, nil)
+	}
+	return nil
+}
+
+// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
+func (x *contextTask) Refused(timeout hwt.Timeout, err error) error {
+	go x.Run(timeout)
+	return err
+}
+
+// stop is the function behind cancel.
+func (c *deadlineCtx) stop() {
+	if c.state.Load() != live {
+		return
+	}
+	c.endAsParent()
+	if c.timeout != nil {
+		c.timeout.Cancel()
+	}
+}
+
+// endAsParent ends the context as its parent ended, or as canceled if it has not.
+func (c *deadlineCtx) endAsParent() {
+	state, err, cause := canceled, c.parent.Err(), error(nil)
+	if err != nil { // the parent was first
+		state, cause = stateOf(err), context.Cause(c.parent)
+	}
+	c.end(state, err, cause)
+}
+
+func stateOf(err error) int32 {
+	switch err {
+	case context.Canceled:
+		return canceled
+	case context.DeadlineExceeded:
+		return exceeded
+	}
+	return foreign
+}
+
+// end ends the context, unless it has ended. err and cause are the parent's, or
+// nil.
+func (c *deadlineCtx) end(state int32, err, cause error) {
+	cleanup := c.settle(state, err, cause)
+	if cleanup.cancelCore != nil {
+		cleanup.cancelCore()
+	}
+	if cleanup.unlink != nil {
+		cleanup.unlink()
+	}
+}
+
+// settle changes the state, and returns what the caller must call without mu (X3).
+func (c *deadlineCtx) settle(state int32, err, cause error) cleanup {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.Load() != live {
+		return cleanup{}
+	}
+	if state == exceeded && err == nil && c.details != nil {
+		cause = c.details.ifExceeded
+	}
+	if state == foreign || cause != nil && cause != err {
+		if c.details == nil {
+			c.details = new(details)
+		}
+		c.details.err, c.details.cause = err, cause
+	}
+	c.state.Store(state) // Linearization point of the end (X1).
+	left := c.cleanup
+	c.cleanup = cleanup{}
+	return left
+}

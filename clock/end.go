@@ -1,0 +1,145 @@
+package clock
+
+import (
+	"context"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// endingTask is implemented by the tasks of this package.
+type endingTask interface {
+	// endOn ends what depends on the task, if the clock is its clock, and reports
+	// whether it is. The timeout of the task was cancelled by the timer's Stop.
+	endOn(*Clock) bool
+}
+
+// End ends those of unprocessed that are the clock's, and returns the others. Call it
+// with what the timer's Stop or Shutdown returned, once all that uses the clock has
+// had its time:
+//
+//	others := c.End(timer.Stop())
+//
+// A context ends with the error [context.Canceled] and the cause [hwt.ErrStopped]. A
+// timer, a ticker or a job is stopped, as by its Stop method: the function of an
+// AfterFunc does not run. Sleep returns, and the channel of After receives the time
+// at which it was due, because nothing else could end them. What was reset since the
+// Stop goes on, with a timer of Go's runtime.
+//
+// Several clocks may share a timer; each ends its own. If the timer wraps tasks, the
+// wrapped ones must have a method Unwrap() hwt.TimerTask, or they are among the
+// others. End takes time proportional to the number of timeouts and of the tickers
+// that they serve.
+func (c *Clock) End(unprocessed []hwt.Timeout) (others []hwt.Timeout) {
+	for _, timeout := range unprocessed {
+		if !timeout.IsCancelled() || !c.end(timeout.Task()) {
+			others = append(others, timeout)
+		}
+	}
+	return others
+}
+
+// end ends what depends on task, if the task is the clock's.
+func (c *Clock) end(task hwt.TimerTask) bool {
+	for {
+		switch t := task.(type) {
+		case endingTask:
+			return t.endOn(c)
+		case interface{ Unwrap() hwt.TimerTask }:
+			task = t.Unwrap()
+		default:
+			return false
+		}
+	}
+}
+
+func (x *contextTask) endOn(c *Clock) bool {
+	ctx := (*deadlineCtx)(x)
+	if ctx.clock != c {
+		return false
+	}
+	if ctx.parent.Err() != nil {
+		ctx.endAsParent()
+	} else {
+		ctx.end(canceled, context.Canceled, hwt.ErrStopped)
+	}
+	return true
+}
+
+func (x *timerTask) endOn(c *Clock) bool {
+	t := (*Timer)(x)
+	if t.clock != c {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timeout == nil || !ended(t.timeout) {
+		return true // It was stopped or reset since (T1).
+	}
+	t.timeout = nil
+	if t.C == nil && t.f == nil { // of After
+		t.fire()
+	}
+	return true
+}
+
+func (x *groupTask) endOn(c *Clock) bool {
+	g := (*tickerGroup)(x)
+	if g.clock != c {
+		return false
+	}
+	for _, t := range g.stranded() {
+		t.end(g)
+	}
+	return true
+}
+
+// stranded returns the tickers if nothing will make them tick.
+func (g *tickerGroup) stranded() (all []*Ticker) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.firing || !ended(g.timeout) {
+		return nil
+	}
+	for _, head := range []*Ticker{g.ring.head, g.late.head} {
+		for t := head; t != nil; t = t.next {
+			all = append(all, t)
+			if t.next == head {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// end stops the ticker, unless it has left g.
+func (t *Ticker) end(g *tickerGroup) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.group == g {
+		t.leave()
+	}
+}
+
+func (x *jobTask) endOn(c *Clock) bool {
+	j := (*Job)(x)
+	if j.clock != c {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.timeout != nil && ended(j.timeout) {
+		j.stop()
+	}
+	return true
+}
+
+func (w *wakeup) endOn(c *Clock) bool {
+	if w.clock != c {
+		return false
+	}
+	select {
+	case w.c <- false:
+	default: // It was ended before.
+	}
+	return true
+}

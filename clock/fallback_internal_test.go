@@ -1,0 +1,62 @@
+package clock
+
+import (
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/timertest"
+)
+
+// TestFallbackTimerEndsOnce calls run as a runtime timer does whose goroutine had
+// begun before a Cancel.
+func TestFallbackTimerEndsOnce(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		c := newIdleClock(t)
+		var runs atomic.Int32
+		task := hwt.TaskFunc(func(hwt.Timeout) error { runs.Add(1); return nil })
+		first := c.fallback(task, time.Hour, errors.New("no"))
+		assert.True(t, first.Cancel())
+		assert.False(t, first.Cancel(), "once")
+		first.(*fallbackTimer).run()
+		assert.Zero(t, runs.Load(), "it was cancelled")
+		assert.True(t, first.IsCancelled() && !first.IsExpired())
+		assert.False(t, first.Reset(time.Hour), "it never revives")
+
+		second := c.fallback(task, time.Hour, errors.New("no"))
+		assert.True(t, second.Reset(2*time.Hour))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.Zero(t, runs.Load(), "it was reset")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.EqualValues(t, 1, runs.Load())
+		assert.False(t, second.Reset(time.Hour), "it expired")
+		assert.False(t, second.Cancel())
+		assert.True(t, second.IsExpired() && !second.IsCancelled())
+		second.(*fallbackTimer).run()
+		assert.EqualValues(t, 1, runs.Load(), "once")
+	})
+}
+
+func TestFallbackTimerHasADeadline(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		c := newIdleClock(t)
+		task := hwt.TaskFunc(func(hwt.Timeout) error { return nil })
+		f := c.fallback(task, time.Hour, errors.New("no"))
+		due := time.Now().Add(time.Hour)
+		time.Sleep(time.Minute)
+		assert.Equal(t, due, f.Deadline())
+		assert.True(t, f.Reset(time.Minute))
+		assert.Equal(t, time.Now().Add(time.Minute), f.Deadline())
+		assert.True(t, f.Reset(math.MaxInt64))
+		assert.Zero(t, f.Deadline(), "it never comes due")
+		assert.True(t, f.Cancel())
+	})
+}

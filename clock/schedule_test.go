@@ -1,0 +1,212 @@
+package clock_test
+
+import (
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/robfig/cron/v3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/internal/timertest"
+)
+
+func TestFixedRateKeepsItsPhase(t *testing.T) {
+	onSchedule(t, func(t *testing.T, timer hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+		start := time.Now()
+		job := newJob(t, c, clock.FixedRate(2*unit), func() {
+			assert.Less(t, time.Since(start)%(2*unit), slop)
+			record()
+		})
+		assert.Equal(t, 2*unit, job.Next().Sub(start))
+		pass(7 * unit)
+		assert.Equal(t, []int{2, 4, 6}, begins.take())
+		assert.True(t, job.Stop())
+		assert.False(t, job.Stop())
+		assert.True(t, job.Next().IsZero())
+		assert.Zero(t, timer.Pending())
+		job.Wait()
+		pass(10 * unit)
+		assert.Empty(t, begins.take())
+	})
+}
+
+func TestFixedRateBeginsOnePeriodAfterItIsMade(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		made := time.Now()
+		rate := clock.FixedRate(2 * unit)
+		for asked, want := range map[time.Duration]time.Duration{
+			-7 * unit: 2, -1: 2, 0: 2, unit: 2, 2*unit - 1: 2, 2 * unit: 4, 5 * unit: 6,
+		} {
+			assert.Equal(t, want*unit, rate.Next(made.Add(asked)).Sub(made), asked)
+		}
+	})
+}
+
+// TestCronJobKeepsItsTimesWhenClocksChange runs over the days around 2 April 2000,
+// when New York's clocks were set forward, and 29 October, when they were set back.
+func TestCronJobKeepsItsTimesWhenClocksChange(t *testing.T) {
+	for _, spec := range []string{"30 1 * * *", "30 2 * * *", "0 * * * *"} {
+		for _, day := range []time.Time{time.Date(2000, 3, 31, 0, 0, 0, 0, time.UTC), time.Date(2000, 10, 27, 0, 0, 0, 0, time.UTC)} {
+			onEngines(t, func(t *testing.T, timer hwt.Engine) {
+				schedule, err := cron.ParseStandard("CRON_TZ=America/New_York " + spec)
+				require.NoError(t, err)
+				time.Sleep(time.Until(day))
+				var want []time.Time
+				for next := schedule.Next(time.Now()); next.Sub(day) < 96*time.Hour; next = schedule.Next(next) {
+					want = append(want, next.UTC())
+				}
+				var got list[time.Time]
+				job := newJob(t, newClock(t, timer), schedule, func() { got.add(time.Now().Truncate(slop).UTC()) })
+				pass(96*time.Hour - unit)
+				job.Stop()
+				job.Wait()
+				assert.GreaterOrEqual(t, len(want), 3)
+				assert.Equal(t, spec == "30 2 * * *" && day.Month() == time.March, len(want) == 3, "the night without 02:30")
+				assert.Equal(t, want, got.take())
+			})
+		}
+	}
+}
+
+func TestFixedDelayBeginsAtTheEndOfTheRun(t *testing.T) {
+	onSchedule(t, func(t *testing.T, _ hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+		job := newJobWith(t, c, clock.OverlapParallel, clock.FixedDelay(2*unit+unit/2), func() {
+			record()
+			time.Sleep(3 * unit)
+		})
+		pass(3 * unit)
+		assert.True(t, job.Next().IsZero(), "not known while it runs")
+		pass(11 * unit)
+		assert.Equal(t, []int{2, 8, 13}, begins.take())
+		job.Stop()
+		job.Wait()
+	})
+}
+
+// every is a schedule that counts from the time it gets, as cron's "@every" does.
+type every time.Duration
+
+func (e every) Next(t time.Time) time.Time { return t.Add(time.Duration(e)) }
+
+func TestRelativeScheduleDoesNotDrift(t *testing.T) {
+	const period = unit + tick/2 // so that every other run is half a tick late
+	for name, schedule := range map[string]clock.Schedule{
+		"plain": every(period), "with jitter": clock.Jitter(every(period), unit/2),
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEngines(t, func(t *testing.T, timer hwt.Engine) {
+				start := time.Now()
+				runs := 0
+				job := newJob(t, newClock(t, timer), schedule, func() {
+					runs++
+					late := time.Since(start) - time.Duration(runs)*period
+					assert.GreaterOrEqual(t, late, time.Duration(0))
+					assert.Less(t, late, unit/2+slop)
+				})
+				pass(100*period + unit - slop)
+				job.Stop()
+				job.Wait()
+				assert.Equal(t, 100, runs)
+			})
+		})
+	}
+}
+
+func TestMissedRunsAreNotMadeUpFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		schedule func() clock.Schedule
+		begins   []int
+	}{
+		"relative":    {func() clock.Schedule { return every(unit) }, []int{3, 4, 5}},
+		"fixed rate":  {func() clock.Schedule { return clock.FixedRate(unit) }, []int{3, 4, 5}},
+		"with jitter": {func() clock.Schedule { return clock.Jitter(clock.FixedRate(unit), 1) }, []int{3, 4, 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEngines(t, func(t *testing.T, timer hwt.Engine) {
+				start := time.Now()
+				var begins list[int]
+				held := &holding{Timer: timer}
+				job := newJob(t, newClock(t, held), c.schedule(), func() { begins.add(units(start)) })
+				held.hold()
+				pass(3*unit + unit/2)
+				held.release()
+				pass(2*unit + unit/2 - slop)
+				job.Stop()
+				job.Wait()
+				assert.Equal(t, c.begins, begins.take())
+			})
+		})
+	}
+}
+
+func TestTimeThatHasPassedIsDueAtTheNextTick(t *testing.T) {
+	onSchedule(t, func(t *testing.T, timer hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+		now := time.Now()
+		past := []time.Time{
+			now,                         // the present at first,
+			now.Add(-unit), now.Add(-1), // then the due time, and, as the answer has passed, the present,
+			time.Unix(1, 0), now.Add(unit), // and so on.
+			now.Add(-unit), now.Add(2 * unit),
+		}
+		newJobWith(t, c, clock.OverlapParallel, &answers{past}, record).Wait()
+		assert.Equal(t, []int{0, 0, 1, 2}, begins.take())
+		assert.Zero(t, timer.Pending())
+	})
+}
+
+func TestJitterDelaysByLessThanItsLimit(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		start := time.Now()
+		offsets := map[time.Duration]bool{}
+		job := newJob(t, newClock(t, timer), clock.Jitter(clock.FixedRate(unit), unit/2), func() {
+			offset := time.Since(start) % unit
+			assert.Less(t, offset, unit/2+slop)
+			offsets[offset/slop] = true
+		})
+		pass(200*unit + unit - slop)
+		job.Stop()
+		job.Wait()
+		assert.Greater(t, len(offsets), 1)
+		assert.Equal(t, 200, units(start))
+	})
+}
+
+func TestFixedDelayWithJitterIsAFixedDelay(t *testing.T) {
+	onSchedule(t, func(t *testing.T, _ hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+		job := newJob(t, c, clock.Jitter(clock.FixedDelay(unit), 1), func() {
+			record()
+			time.Sleep(unit + unit/2 + slop)
+		})
+		pass(7 * unit)
+		job.Stop()
+		job.Wait()
+		assert.Equal(t, []int{1, 3, 6}, begins.take())
+		assert.Zero(t, job.Skipped())
+	})
+}
+
+// logged is a schedule that wraps another, and forwards its AfterRun.
+type logged struct{ clock.Schedule }
+
+func (l logged) AfterRun() bool {
+	after, ok := l.Schedule.(clock.AfterRunSchedule)
+	return ok && after.AfterRun()
+}
+
+func TestWrappedFixedDelayIsAFixedDelay(t *testing.T) {
+	onSchedule(t, func(t *testing.T, _ hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+		job := newJob(t, c, logged{clock.FixedDelay(unit)}, func() {
+			record()
+			time.Sleep(unit + unit/2 + slop)
+		})
+		pass(7 * unit)
+		job.Stop()
+		job.Wait()
+		assert.Equal(t, []int{1, 3, 6}, begins.take())
+		assert.Zero(t, job.Skipped())
+	})
+}

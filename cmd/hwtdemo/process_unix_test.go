@@ -1,0 +1,118 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// build builds the command once and returns its path.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "hwtdemo")
+	text, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	return binary
+}
+
+// process is a running command.
+type process struct {
+	*exec.Cmd
+	out    *bufio.Reader
+	errOut text
+	wrote  chan struct{} // closed once there is output, or its end; nil unless writes was called
+}
+
+// start starts the command with input on its standard input, or with a pipe that
+// stays open if input is nil.
+func start(t *testing.T, binary string, input *string, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(binary, args...)}
+	p.Stderr = &p.errOut
+	p.WaitDelay = 20 * time.Second
+	if input != nil {
+		p.Stdin = strings.NewReader(*input)
+	} else {
+		_, err := p.StdinPipe()
+		require.NoError(t, err)
+	}
+	out, err := p.StdoutPipe()
+	require.NoError(t, err)
+	p.out = bufio.NewReader(out)
+	require.NoError(t, p.Start())
+	t.Cleanup(func() { p.Process.Kill() })
+	return p
+}
+
+// line reads the next line of output.
+func (p *process) line(t *testing.T) string {
+	t.Helper()
+	line, err := p.out.ReadString('\n')
+	require.NoError(t, err, p.errOut.String())
+	return line
+}
+
+// writes waits until the process writes text on its standard error. It returns
+// false if there is output before, or the process ends.
+func (p *process) writes(text string) bool {
+	p.wrote = make(chan struct{})
+	go func() {
+		p.out.Peek(1)
+		close(p.wrote)
+	}()
+	for !strings.Contains(p.errOut.String(), text) {
+		select {
+		case <-p.wrote:
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return true
+}
+
+// signal sends a signal.
+func (p *process) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	require.NoError(t, p.Process.Signal(s))
+}
+
+// end reads the rest of the output and returns the exit status.
+func (p *process) end() (status int, out string) {
+	if p.wrote != nil {
+		<-p.wrote
+	}
+	var rest strings.Builder
+	p.out.WriteTo(&rest)
+	p.Wait()
+	return p.ProcessState.ExitCode(), rest.String()
+}
+
+func ptr(s string) *string { return &s }
+
+// freeze stops the process, as Ctrl-Z does, and continues it after pause.
+func (p *process) freeze(t *testing.T, pause time.Duration) {
+	t.Helper()
+	p.signal(t, syscall.SIGSTOP)
+	time.Sleep(pause)
+	p.signal(t, syscall.SIGCONT)
+}
+
+// group reads lines until one is the process group of a stubborn command.
+func (p *process) group(t *testing.T) int {
+	t.Helper()
+	for {
+		if group, err := strconv.Atoi(strings.TrimSpace(p.line(t))); err == nil {
+			return group
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/inspect"
+	"github.com/hashedwheel/hwt/internal/livepage"
+)
+
+// pageServer is the flag --serve: the page of package inspect, while a command runs.
+// Its methods are safe for concurrent use once the flags are parsed.
+type pageServer struct {
+	address string // "" if there is no page
+
+	mu     sync.Mutex
+	timers map[string]hwt.Timer // Guarded by mu.
+}
+
+// add adds the flag.
+func (p *pageServer) add(flags *pflag.FlagSet) {
+	flags.StringVar(&p.address, "serve", "",
+		"show the timer in the browser, at this address such as 127.0.0.1:8080;\nport 0 means any free one, and no host this machine only")
+}
+
+// show puts a timer on the page, in place of an earlier one of that name.
+func (p *pageServer) show(name string, timer hwt.Timer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timers == nil {
+		p.timers = make(map[string]hwt.Timer)
+	}
+	p.timers[name] = timer
+}
+
+// all returns the timers on the page.
+func (p *pageServer) all() map[string]hwt.Timer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.timers)
+}
+
+// start serves the page, if it is asked for, until stop is called. It writes where the
+// page is.
+func (p *pageServer) start(out io.Writer) (stop func(), err error) {
+	if p.address == "" {
+		return func() {}, nil
+	}
+	listener, err := livepage.Listen(p.address)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--serve %q: %w", p.address, err)}
+	}
+	return livepage.Serve(listener, inspect.Handler(&inspect.Options{More: p.all}), out), nil
+}

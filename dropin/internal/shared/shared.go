@@ -1,0 +1,74 @@
+// Package shared has the clock that the packages of dropin are on.
+package shared
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/hierarchical"
+	"github.com/hashedwheel/hwt/internal/bubble"
+)
+
+var (
+	mu      sync.Mutex                  // Guards the change of current.
+	current atomic.Pointer[clock.Clock] // Set once. Atomic: written under mu, read by all.
+)
+
+// Clock returns the clock, which it makes if there is none. It returns nil in a
+// synctest bubble, where the caller must use the standard library.
+func Clock() *clock.Clock {
+	if bubble.Inside() {
+		return nil
+	}
+	if c := current.Load(); c != nil {
+		return c
+	}
+	return makeClock()
+}
+
+func makeClock() *clock.Clock {
+	mu.Lock()
+	defer mu.Unlock()
+	if c := current.Load(); c != nil {
+		return c
+	}
+	// The leak detection would never report a timer that a variable refers to.
+	timer, err := hierarchical.New(&hierarchical.Options{Name: "dropin", DisableLeakDetection: true})
+	if err == nil {
+		err = set(timer, hierarchical.DefaultTickDuration)
+	}
+	if err != nil {
+		panic("dropin: " + err.Error()) // Cannot happen: these options are in range.
+	}
+	return current.Load()
+}
+
+// Use makes the clock one on timer, which has the given tick.
+func Use(timer hwt.Timer, tick time.Duration) error {
+	if tick < 0 {
+		return fmt.Errorf("dropin: Use: tick is %v (expected: 0 for none, or more)", tick)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if current.Load() != nil {
+		return errors.New("dropin: Use: a timer is in use already (expected: one call, before the first timer, sleep or deadline)")
+	}
+	if err := set(timer, tick); err != nil {
+		return fmt.Errorf("dropin: Use: %w", err)
+	}
+	return nil
+}
+
+// set makes the clock. Guarded by mu.
+func set(timer hwt.Timer, tick time.Duration) error {
+	c, err := clock.New(timer, &clock.Options{PanicsEndProgram: true, RuntimeBelow: 2 * tick})
+	if err == nil {
+		current.Store(c)
+	}
+	return err
+}

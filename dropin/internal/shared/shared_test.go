@@ -1,0 +1,76 @@
+package shared
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/clock"
+)
+
+// none is a timer that refuses everything, and has no goroutine.
+type none struct{}
+
+func (none) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) {
+	return nil, hwt.ErrStopped
+}
+func (none) Stop() []hwt.Timeout { return nil }
+
+// fresh forgets the clock, before the test and after it.
+func fresh(t *testing.T) {
+	current.Store(nil)
+	t.Cleanup(func() { current.Store(nil) })
+}
+
+func TestUseComesFirstAndOnce(t *testing.T) {
+	fresh(t)
+	require.NoError(t, Use(none{}, time.Second))
+	used := Clock()
+	assert.ErrorContains(t, Use(none{}, time.Second), "a timer is in use already")
+	assert.Same(t, used, Clock())
+}
+
+func TestUseRefusesWhatCannotWork(t *testing.T) {
+	fresh(t)
+	assert.EqualError(t, Use(none{}, -1), "dropin: Use: tick is -1ns (expected: 0 for none, or more)")
+	assert.EqualError(t, Use(nil, 0), "dropin: Use: clock: New: timer is nil (expected: an hwt.Timer)")
+	assert.NoError(t, Use(none{}, 0), "refusals leave nothing")
+}
+
+func TestBubblesHaveNoClock(t *testing.T) {
+	fresh(t)
+	synctest.Test(t, func(t *testing.T) { assert.Nil(t, Clock()) })
+	assert.Nil(t, current.Load(), "none was made")
+	require.NoError(t, Use(none{}, 0))
+	synctest.Test(t, func(t *testing.T) { assert.Nil(t, Clock()) })
+	assert.NotNil(t, Clock())
+}
+
+// TestFirstUsersShareOneClock runs in a process of its own, whose wheel stays.
+func TestFirstUsersShareOneClock(t *testing.T) {
+	if os.Getenv("SHARED_CHILD") == "" {
+		child := exec.Command(os.Args[0], "-test.run=^TestFirstUsersShareOneClock$")
+		child.Env = append(os.Environ(), "SHARED_CHILD=1")
+		out, err := child.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return
+	}
+	var clocks [8]*clock.Clock
+	var all sync.WaitGroup
+	for i := range clocks {
+		all.Go(func() { clocks[i] = Clock() })
+	}
+	all.Wait()
+	for _, c := range clocks {
+		assert.NotNil(t, c)
+		assert.Same(t, clocks[0], c)
+	}
+	assert.ErrorContains(t, Use(none{}, 0), "before the first timer")
+}

@@ -1,0 +1,81 @@
+// Package time stands in for the standard library's package time: it has the same
+// names, and its timers, tickers and sleeps are on a wheel. See package dropin for
+// what that changes, and when to use it.
+package time
+
+import (
+	"time"
+
+	"github.com/hashedwheel/hwt/dropin/internal/shared"
+)
+
+//go:generate go run ../internal/generate time
+
+// Timer is a [time.Timer] whose time the wheel keeps, except in a synctest bubble.
+// Its methods are safe for concurrent use.
+type Timer struct {
+	C <-chan Time // Delivers the time at which the timer was due. Nil for AfterFunc.
+
+	timer interface { // A *time.Timer or a *clock.Timer. Nil in the zero value. Immutable.
+		Stop() bool
+		Reset(Duration) bool
+	}
+}
+
+// NewTimer is [time.NewTimer], with the time kept by the wheel.
+func NewTimer(d Duration) *Timer {
+	c := shared.Clock()
+	if c == nil {
+		t := time.NewTimer(d)
+		return &Timer{C: t.C, timer: t}
+	}
+	t := c.NewTimer(d)
+	return &Timer{C: t.C, timer: t}
+}
+
+// AfterFunc is [time.AfterFunc], with the time kept by the wheel. It panics if f is
+// nil.
+func AfterFunc(d Duration, f func()) *Timer {
+	c := shared.Clock()
+	if c == nil {
+		return &Timer{timer: time.AfterFunc(d, f)}
+	}
+	return &Timer{timer: c.AfterFunc(d, f)}
+}
+
+// After is [time.After], with the time kept by the wheel. Its channel and timeout
+// stay in memory until they are due.
+func After(d Duration) <-chan Time {
+	c := shared.Clock()
+	if c == nil {
+		return time.After(d)
+	}
+	return c.After(d)
+}
+
+// Stop is [time.Timer.Stop].
+func (t *Timer) Stop() bool {
+	t.check("Stop")
+	return t.timer.Stop()
+}
+
+// Reset is [time.Timer.Reset].
+func (t *Timer) Reset(d Duration) bool {
+	t.check("Reset")
+	return t.timer.Reset(d)
+}
+
+func (t *Timer) check(method string) {
+	if t.timer == nil {
+		panic("time: " + method + " called on uninitialized Timer")
+	}
+}
+
+// Sleep is [time.Sleep], with the time kept by the wheel.
+func Sleep(d Duration) {
+	if c := shared.Clock(); c != nil {
+		c.Sleep(d)
+		return
+	}
+	time.Sleep(d)
+}

@@ -1,0 +1,48 @@
+package idlehttp_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/idle/idlehttp"
+)
+
+func ExampleHoldHandlers() {
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Second})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer timer.Stop()
+	reaper, err := idle.NewReaper(timer, time.Minute, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer reaper.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "a report that may take longer than a minute")
+	})}
+	idlehttp.HoldHandlers(server)
+	go server.Serve(reaper.Listener(listener))
+	defer server.Close()
+
+	response, err := http.Get("http://" + listener.Addr().String())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	defer response.Body.Close()
+	report, err := io.ReadAll(response.Body)
+	fmt.Printf("%s %v\n", report, err)
+	// Output: a report that may take longer than a minute <nil>
+}

@@ -1,0 +1,57 @@
+package idle
+
+// Stats is a snapshot of a reaper's counts since it was made. While nothing
+// changes,
+//
+//	Accepted = Watched + Idle + TooOld + Released + Dropped
+type Stats struct {
+	Accepted int64 // watches and connections that were begun
+	Watched  int64 // those that have not ended
+	Idle     int64 // ended for being idle
+	TooOld   int64 // ended at their maximal age
+	Released int64 // ended by Release, or because the connection was closed by its user
+	Dropped  int64 // ended because the reaper was closed or the timer stopped
+
+	Closing        int64 // ended by the reaper and not closed yet
+	Panics         int64 // calls of OnIdle and Close that panicked or ended their goroutine
+	FallbackTimers int64 // timers of Go's that replaced a timeout, the timer being at its limit
+}
+
+// counts is a shard's share of Stats.
+type counts struct {
+	accepted, idle, tooOld, released, dropped, fallbackTimers int64
+}
+
+// add counts a watch that the reaper ended.
+func (c *counts) add(reason endReason) {
+	if reason == endTooOld {
+		c.tooOld++
+	} else {
+		c.idle++
+	}
+}
+
+// Stats returns a snapshot of the reaper's counts. If it has nothing watched and
+// nothing closing, everything is closed. It takes each shard's lock in turn and
+// does not slow down touches.
+func (r *Reaper) Stats() Stats {
+	s := Stats{}
+	for i := range r.shards {
+		r.shards[i].addTo(&s)
+	}
+	s.Watched = s.Accepted - s.Idle - s.TooOld - s.Released - s.Dropped
+	s.Closing = r.closePool.pending() // after the shards: the pool has what they count as ended
+	s.Panics = r.panics.Load()
+	return s
+}
+
+func (s *shard) addTo(stats *Stats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats.Accepted += s.counts.accepted
+	stats.Idle += s.counts.idle
+	stats.TooOld += s.counts.tooOld
+	stats.Released += s.counts.released
+	stats.Dropped += s.counts.dropped
+	stats.FallbackTimers += s.counts.fallbackTimers
+}

@@ -1,0 +1,71 @@
+package inspect
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// writeWithin is how long a page may take to receive an event.
+const writeWithin = 10 * time.Second
+
+// serveEvents sends what the hub publishes, until the page is closed or the server
+// shuts down.
+func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.Method == http.MethodHead {
+		return
+	}
+	down := shutdownOf(r)
+	h.hub.join()
+	defer h.hub.leave()
+	response := http.NewResponseController(w)
+	sent := make([]int, topics+len(h.hub.sections)) // versions
+	for {
+		latest, news := h.hub.look()
+		// A server's own limit is for answers that end. Not every writer has one.
+		_ = response.SetWriteDeadline(time.Now().Add(writeWithin))
+		for topic, p := range latest {
+			if p.version == sent[topic] {
+				continue
+			}
+			sent[topic] = p.version
+			if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", topicName(topic), p.data); err != nil {
+				return
+			}
+		}
+		if response.Flush() != nil {
+			return
+		}
+		select {
+		case <-news:
+		case <-r.Context().Done():
+			return
+		case <-down:
+			return
+		}
+	}
+}
+
+// servers are the channels of the servers that had a page open, by *http.Server. Each
+// is closed when the server begins to shut down.
+var servers sync.Map
+
+// shutdownOf returns a channel that is closed when the request's server begins to shut
+// down, which waits for requests to end; nil if the server is not known.
+func shutdownOf(r *http.Request) <-chan struct{} {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return nil
+	}
+	down, known := servers.LoadOrStore(server, make(chan struct{}))
+	if !known {
+		server.RegisterOnShutdown(func() {
+			if down, known := servers.LoadAndDelete(server); known {
+				close(down.(chan struct{}))
+			}
+		})
+	}
+	return down.(chan struct{})
+}

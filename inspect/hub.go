@@ -1,0 +1,201 @@
+package inspect
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/internal/leaklog"
+	"github.com/hashedwheel/hwt/internal/usercode"
+)
+
+// Ground rules
+//
+// A hub looks at the timers while a page is open: the first watcher starts two
+// goroutines, and one for each section, and the last one to leave ends them. What
+// they find they publish under a topic, the latest in place of the one before.
+// Nothing is queued, so a slow watcher misses some.
+
+const (
+	statsEvery = 250 * time.Millisecond
+	ringsEvery = time.Second
+	scanEvery  = 3 * time.Second
+	maxShare   = 20 // one part in so many of the time is spent in looking at what waits
+)
+
+// The topics, in the order in which a watcher gets them. Behind them is one for each
+// section.
+const (
+	topicHello = iota
+	topicStats
+	topicRings
+	topicWaiting
+	topicProblem
+	topics
+)
+
+// topicName returns the name of a topic's events.
+func topicName(topic int) string {
+	if topic >= topics {
+		return "section"
+	}
+	return [topics]string{"hello", "stats", "rings", "waiting", "problem"}[topic]
+}
+
+// began is the zero of the times that pages get, which go on while no page is open.
+var began = time.Now()
+
+// instance distinguishes this run of the program from others, so that a page does
+// not take the counts of two for those of one.
+var instance = rand.Text()
+
+// published is the latest of a topic.
+type published struct {
+	data    []byte
+	version int // 0: there is none
+}
+
+// hub is what watchers share. The zero value, with timers, has none.
+type hub struct {
+	timers   func() []timer   // Immutable.
+	sections []*sectionReader // Immutable.
+
+	mu       sync.Mutex
+	watchers int                // Guarded by mu.
+	stop     chan struct{}      // of the goroutines; closed when the last watcher leaves. Guarded by mu.
+	cancel   context.CancelFunc // ends what sections do, with stop. Guarded by mu.
+	latest   []published        // by topic. Guarded by mu.
+	news     chan struct{}      // closed at the next publication. Guarded by mu.
+}
+
+// join adds a watcher, which must leave.
+func (h *hub) join() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchers++; h.watchers > 1 {
+		return
+	}
+	h.stop, h.news = make(chan struct{}), make(chan struct{})
+	h.latest = make([]published, topics+len(h.sections)) // without those of the watchers before
+	go h.sample(h.stop)
+	go h.scan(h.stop)
+	var ctx context.Context
+	ctx, h.cancel = context.WithCancel(context.Background())
+	for _, r := range h.sections {
+		go h.follow(ctx, h.stop, r)
+	}
+}
+
+func (h *hub) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchers--; h.watchers == 0 {
+		close(h.stop)
+		h.cancel()
+	}
+}
+
+// publish makes value the latest of a topic, unless the goroutine with stop is to end.
+func (h *hub) publish(stop chan struct{}, topic int, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		data, _ = json.Marshal(map[string]string{"error": err.Error()})
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stop != stop || isDone(stop) {
+		return
+	}
+	h.latest[topic] = published{data, h.latest[topic].version + 1}
+	close(h.news)
+	h.news = make(chan struct{})
+}
+
+// look returns the latest of each topic, and a channel that is closed when there is
+// more.
+func (h *hub) look() ([]published, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.latest), h.news
+}
+
+// try calls f, which may run users' code: Options.More, or timers of users' own. If
+// that panics or ends the goroutine, the page shows so.
+func (h *hub) try(stop chan struct{}, f func()) {
+	usercode.Run(f, func(err error) { h.publish(stop, topicProblem, err.Error()) })
+}
+
+// sample publishes the counts until stop.
+func (h *hub) sample(stop chan struct{}) {
+	titles := make([]string, len(h.sections))
+	for i, r := range h.sections {
+		titles[i] = r.title
+	}
+	h.publish(stop, topicHello, map[string]any{"instance": instance, "bounds_ns": bounds, "sections": titles})
+	every := time.NewTicker(statsEvery)
+	defer every.Stop()
+	for !isDone(stop) {
+		h.try(stop, func() { h.sampleOnce(stop) })
+		select {
+		case <-every.C:
+		case <-stop:
+		}
+	}
+}
+
+func (h *hub) sampleOnce(stop chan struct{}) {
+	now, all := time.Since(began), []shown{}
+	for _, t := range h.timers() {
+		all = append(all, t.show())
+	}
+	h.publish(stop, topicStats, map[string]any{"uptime_ns": int64(now), "timers": all, "leaks": latestLeaks()})
+}
+
+// shownLeak is a leak as the page has it.
+type shownLeak struct {
+	At   time.Time `json:"at"`
+	Type string    `json:"type"`
+	Text string    `json:"text"`
+}
+
+func latestLeaks() []shownLeak {
+	leaks := []shownLeak{}
+	for _, l := range leaklog.Latest() {
+		leaks = append(leaks, shownLeak(l))
+	}
+	return leaks
+}
+
+// scan publishes what the buckets hold, and more rarely what waits, until stop.
+func (h *hub) scan(stop chan struct{}) {
+	var nextScan time.Time
+	for !isDone(stop) {
+		start := time.Now()
+		h.try(stop, func() { h.publish(stop, topicRings, map[string]any{"timers": wheels(h.timers())}) })
+		rest := max(ringsEvery, maxShare*time.Since(start))
+		if start = time.Now(); !start.Before(nextScan) {
+			h.try(stop, func() { h.scanOnce(stop) })
+			nextScan = time.Now().Add(max(scanEvery, maxShare*time.Since(start)))
+		}
+		wait := time.NewTimer(rest)
+		select {
+		case <-wait.C:
+		case <-stop:
+			wait.Stop()
+		}
+	}
+}
+
+// scanOnce looks at all that waits.
+func (h *hub) scanOnce(stop chan struct{}) {
+	all := make(map[string]waiting)
+	for _, t := range h.timers() {
+		if w, ok := waitingOn(t, stop); ok {
+			all[t.name] = w
+		}
+	}
+	h.publish(stop, topicWaiting, map[string]any{"timers": all})
+}

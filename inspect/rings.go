@@ -1,0 +1,53 @@
+package inspect
+
+import (
+	"github.com/hashedwheel/hwt/internal/inspection"
+)
+
+// maxSegments is into how many segments a ring is divided at most.
+const maxSegments = 512
+
+// ring is a ring of buckets as the page draws it.
+type ring struct {
+	Buckets  int     `json:"buckets"`
+	Span     int64   `json:"span_ns"` // the time that a bucket stands for
+	Hand     float64 `json:"hand"`    // the place of the present, in buckets
+	Segments []int   `json:"segments"`
+}
+
+// ringsOf counts what waits on the rings of a worker.
+func ringsOf(w inspection.Worker) []ring {
+	seen := w.Rings()
+	rings := make([]ring, len(seen))
+	for i, r := range seen {
+		rings[i] = ring{Buckets: r.Buckets, Span: int64(r.Span), Segments: make([]int, min(r.Buckets, maxSegments))}
+	}
+	w.Count(func(i, bucket, n int) {
+		if i < len(rings) { // a level may be new
+			r := &rings[i]
+			r.Segments[bucket*len(r.Segments)/r.Buckets] += n
+		}
+	})
+	for i, r := range w.Rings() { // after the count, which takes its time
+		if i < len(rings) {
+			rings[i].Hand = float64(r.Hand) + float64(r.Turned)/float64(r.Span)
+		}
+	}
+	return rings
+}
+
+// wheels are the rings of each worker, by the timer's name.
+func wheels(timers []timer) map[string][][]ring {
+	all := make(map[string][][]ring)
+	for _, t := range timers {
+		if t.view == nil {
+			continue
+		}
+		workers := [][]ring{}
+		for _, w := range t.view.Workers() {
+			workers = append(workers, ringsOf(w))
+		}
+		all[t.name] = workers
+	}
+	return all
+}

@@ -1,0 +1,172 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hashedwheel/hwt/internal/usercode"
+)
+
+const (
+	sectionEvery  = 2 * time.Second
+	sectionSeldom = 10 * time.Second // the pause after a section that takes long
+	sectionWithin = 3 * time.Second  // how long a section may take
+)
+
+// shownSection is what a section returned, as JSON has it.
+type shownSection struct {
+	Index  int          `json:"index"`
+	Title  string       `json:"title"`
+	At     time.Time    `json:"at"`
+	Took   int64        `json:"took_ns"`
+	Error  string       `json:"error,omitempty"`
+	Blocks []shownBlock `json:"blocks"`
+}
+
+// sectionReader reads a section, once at a time.
+type sectionReader struct {
+	index   int
+	section Section
+	title   string
+	slot    chan struct{} // Holds an element while a Read runs.
+}
+
+func newSectionReaders(sections []Section) (all []*sectionReader) {
+	for _, s := range sections {
+		if s != nil {
+			all = append(all, &sectionReader{len(all), s, textOf(s.Title()), make(chan struct{}, 1)})
+		}
+	}
+	return all
+}
+
+var (
+	errNoAnswer = fmt.Errorf("no answer within %v", sectionWithin)
+	errBusy     = errors.New("an earlier look has not returned yet")
+)
+
+// read reads the section. It returns when ctx ends, or the section has taken too long:
+// a Read that does not heed its context is left alone, and there is no other until it
+// has returned.
+func (r *sectionReader) read(ctx context.Context) shownSection {
+	start := time.Now()
+	shown := shownSection{Index: r.index, Title: r.title, At: start.Round(0), Blocks: []shownBlock{}}
+	blocks, err := r.call(ctx)
+	if err != nil {
+		shown.Error = textOf(err.Error())
+	}
+	if blocks != nil {
+		shown.Blocks = blocks
+	}
+	shown.Took = int64(time.Since(start))
+	return shown
+}
+
+func (r *sectionReader) call(ctx context.Context) ([]shownBlock, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, sectionWithin, errNoAnswer)
+	defer cancel()
+	select {
+	case r.slot <- struct{}{}:
+	case <-ctx.Done():
+		return nil, errBusy
+	}
+	type result struct {
+		blocks []shownBlock
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-r.slot }()
+		usercode.Run(func() {
+			blocks, err := r.section.Read(ctx)
+			done <- result{showBlocks(blocks), err}
+		}, func(err error) { done <- result{nil, err} })
+	}()
+	select {
+	case got := <-done:
+		return got.blocks, got.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// readAll reads all sections, side by side.
+func readAll(ctx context.Context, readers []*sectionReader) []shownSection {
+	all := make([]shownSection, len(readers))
+	var done sync.WaitGroup
+	for i, r := range readers {
+		done.Go(func() { all[i] = r.read(ctx) })
+	}
+	done.Wait()
+	return all
+}
+
+// follow publishes what a section shows until stop, which ends ctx.
+func (h *hub) follow(ctx context.Context, stop chan struct{}, r *sectionReader) {
+	for !isDone(stop) {
+		shown := r.read(ctx)
+		h.publish(stop, topics+r.index, shown)
+		wait := time.NewTimer(min(max(sectionEvery, maxShare*time.Duration(shown.Took)), sectionSeldom))
+		select {
+		case <-wait.C:
+		case <-stop:
+			wait.Stop()
+		}
+	}
+}
+
+// serveSections writes what the sections show.
+func (h *handler) serveSections(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	_ = e.Encode(map[string]any{"sections": readAll(r.Context(), h.hub.sections)})
+}
+
+// writeText writes a section for people without a browser.
+func (s shownSection) writeText(w io.Writer) {
+	fmt.Fprintf(w, "%s\n", s.Title)
+	if s.Error != "" {
+		fmt.Fprintf(w, "  error: %s\n", s.Error)
+	}
+	for _, b := range s.Blocks {
+		b.writeText(w)
+	}
+	fmt.Fprintln(w)
+}
+
+func (b shownBlock) writeText(w io.Writer) {
+	if b.Title != "" {
+		fmt.Fprintf(w, "  %s\n", b.Title)
+	}
+	for _, figures := range [][]shownFigure{b.Figures, b.Bars} {
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, f := range figures {
+			fmt.Fprintf(table, "  %s\t%s\n", f.Name, plain(f.Value))
+		}
+		table.Flush()
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(b.Columns) > 0 {
+		fmt.Fprintf(table, "  %s\n", strings.Join(b.Columns, "\t"))
+	}
+	for _, row := range b.Rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = plain(c)
+		}
+		fmt.Fprintf(table, "  %s\n", strings.Join(cells, "\t"))
+	}
+	table.Flush()
+	if b.More > 0 {
+		fmt.Fprintf(w, "  and %d more\n", b.More)
+	}
+}

@@ -1,0 +1,84 @@
+// Package bubble keeps timers in the testing/synctest bubble, or outside all
+// bubbles, where they were made. Elsewhere their time would be another, 26 years
+// apart, and their timeouts would be lost.
+package bubble
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Inside reports whether the caller runs in a synctest bubble. There, and only
+// there, the time has no monotonic reading.
+func Inside() bool {
+	now := time.Now()
+	return now == now.Round(0)
+}
+
+// Clock counts the nanoseconds since Start by the monotonic clock, or by that of
+// the bubble. Its methods are safe for concurrent use once Start has returned.
+type Clock struct {
+	start   time.Time    // Immutable after Start.
+	suspect uint64       // Check looks closer at what is not below. Immutable after Start.
+	inside  bool         // Start was called in a bubble. Immutable after Start.
+	latest  atomic.Int64 // the latest time that Check saw, if inside. Atomic: written by Check.
+}
+
+// Start starts the clock.
+func (c *Clock) Start() {
+	c.start, c.inside = time.Now(), Inside()
+	if !c.inside {
+		c.suspect = 1 << 63 // the negative: bubbles begin in the year 2000
+	}
+}
+
+// Now returns the time since Start.
+func (c *Clock) Now() int64 { return int64(time.Since(c.start)) }
+
+// Time returns the present plus what is left until deadline, a time of Now.
+func (c *Clock) Time(deadline int64) time.Time {
+	now := time.Now()
+	return now.Add(time.Duration(deadline) - now.Sub(c.start))
+}
+
+// Inside reports whether the clock was started in a bubble.
+func (c *Clock) Inside() bool { return c.inside }
+
+// Foreign reports whether the clock was started in a bubble and the caller is
+// outside all bubbles, where it must not touch the bubble's channels and timers:
+// that would end the process.
+func (c *Clock) Foreign() bool { return c.inside && !Inside() }
+
+// Check panics if the caller, which has now from Now, is in another bubble than
+// the caller of Start, as far as that shows. On a clock started outside all
+// bubbles it costs a comparison.
+func (c *Clock) Check(now int64) {
+	if uint64(now) >= c.suspect {
+		c.look(now)
+	}
+}
+
+func (c *Clock) look(now int64) {
+	switch inside := Inside(); {
+	case inside && !c.inside:
+		panic("hwt: timer made outside this synctest bubble: make the timer inside it")
+	case c.inside && !inside:
+		panic("hwt: timer made inside a synctest bubble: it cannot be used outside")
+	case c.inside:
+		c.advance(now)
+	}
+}
+
+// advance panics if now is before the latest time seen, since the time of one
+// bubble never goes back. The loop ends: each turn another call advanced.
+func (c *Clock) advance(now int64) {
+	for {
+		latest := c.latest.Load()
+		if now < latest {
+			panic("hwt: timer made inside another synctest bubble: make the timer inside this one")
+		}
+		if c.latest.CompareAndSwap(latest, now) {
+			return
+		}
+	}
+}

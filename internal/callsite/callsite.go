@@ -1,0 +1,47 @@
+// Package callsite finds the place in a user's program that called into this
+// module.
+package callsite
+
+import (
+	"runtime"
+	"strings"
+)
+
+const module = "github.com/hashedwheel/hwt"
+
+// Outside returns the program counter of the first caller outside this module, to
+// pass to Frame. It returns 0 if there is none, as on a goroutine of a timer.
+func Outside() uintptr {
+	var pcs [16]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		for _, pc := range pcs[:n] {
+			if f, ok := Frame(pc); ok && isOutside(f) {
+				return pc
+			}
+		}
+		if n < len(pcs) {
+			return 0
+		}
+	}
+}
+
+// Frame returns the frame of a program counter from Outside, and false for 0.
+func Frame(pc uintptr) (runtime.Frame, bool) {
+	if pc == 0 {
+		return runtime.Frame{}, false
+	}
+	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+	return f, f.PC != 0
+}
+
+// isOutside reports whether the frame belongs to a program. The tests of this module
+// and its commands are programs that use it, and the runtime, at the bottom of each
+// stack, is none.
+func isOutside(f runtime.Frame) bool {
+	path, inside := strings.CutPrefix(f.Function, module)
+	if inside && (strings.HasPrefix(path, ".") || strings.HasPrefix(path, "/")) {
+		return strings.HasSuffix(f.File, "_test.go") || strings.HasPrefix(path, "/cmd/")
+	}
+	return !strings.HasPrefix(f.Function, "runtime.")
+}

@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// Ground rules
+//
+// All walks through the chunks and singles of the wheel and through due, some
+// timeouts at a time. In between, the loop's body runs, without mu, and timeouts move: from a
+// bucket to another, to due and back.
+//
+//	A1. Each walk has a bit of its own in the marks of every timeout. While the
+//	    bit is as in seen, the walk has seen the timeout, which is what makes it
+//	    yield one at most once. To begin, a walk flips its bit of seen; until
+//	    then all that waits is seen. What leaves the intake for the wheel is seen
+//	    by every walk: a walk settles what is in the intake before it begins.
+//	A2. A move to another place of what a walk has not seen finds it for the walk,
+//	    as the walk itself would. If the walk has no room, it passes through
+//	    everything again.
+//	A3. So a walk misses nothing: at the end of a pass after which no other is
+//	    needed, each timeout that is not seen would have stayed in its place all
+//	    along, where the pass looked. And it ends: the timeouts that it has not
+//	    seen only become fewer, and one pass more means that it saw a batch of
+//	    them before.
+
+const (
+	minWalkBatch = 16   // timeouts that a walk takes at first, so that a short look is cheap
+	maxWalkBatch = 1024 // timeouts that it takes at once, or passes over, while it holds mu
+)
+
+// marks are a bit for each walk there may be.
+type marks uint16
+
+// copying is the bit of walks that find all others in use; see copyAll.
+const copying marks = 1 << 15
+
+// walks are the walks under way. Guarded by Core.mu, except turns.
+type walks struct {
+	seen     marks      // the marks of a timeout that every walk has seen
+	used     marks      // bits of the walks under way
+	broken   marks      // bits of walks that ended before they had seen everything
+	underWay []*walk    // in no particular order
+	turns    sync.Mutex // makes one walk at a time use copying
+}
+
+// walk is one iteration over what waits. Guarded by Core.mu.
+type walk struct {
+	core  *Core
+	bit   marks
+	room  int        // for timeouts in found
+	found []*Timeout // seen, and not yet handed out
+	again bool       // one more pass is needed (A2)
+	done  bool       // everything was seen
+	chunk int        // how many chunks this pass has come past
+	lone  int        // how many singles it has come past
+	due   int        // how many timeouts of due it has come past
+	tick  int64      // the current one when the pass began, and due was filled
+}
+
+// All yields the pending timeouts; see the engines.
+func (h *Handle) All() iter.Seq[hwt.Timeout] {
+	return func(yield func(hwt.Timeout) bool) {
+		for i := range h.workers {
+			if !h.workers[i].core.all(yield) {
+				return
+			}
+		}
+	}
+}
+
+// all yields the pending timeouts until yield returns false, which it returns then.
+func (c *Core) all(yield func(hwt.Timeout) bool) bool {
+	if bit := c.takeBit(); bit != 0 {
+		return c.walk(bit, func(batch []*Timeout) bool { return yieldPending(batch, yield) })
+	}
+	return yieldPending(c.copyAll(), yield)
+}
+
+// yieldPending yields those that have not ended, until yield returns false.
+func yieldPending(timeouts []*Timeout, yield func(hwt.Timeout) bool) bool {
+	for _, t := range timeouts {
+		if !ended(atomic.LoadInt64(&t.state)) && !yield(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// copyAll returns what is pending. Walks beyond those that have a bit of their own
+// take turns with one, which they hold while no users' code runs.
+func (c *Core) copyAll() (all []*Timeout) {
+	c.walks.turns.Lock()
+	defer c.walks.turns.Unlock()
+	c.walk(copying, func(batch []*Timeout) bool {
+		all = append(all, batch...)
+		return true
+	})
+	return all
+}
+
+// takeBit takes a bit that is free, the lowest whose latest walk saw everything if
+// there is one. It returns 0 if none is free.
+func (c *Core) takeBit() marks {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	free := ^(c.walks.used | copying)
+	if clean := free &^ c.walks.broken; clean != 0 {
+		free = clean
+	}
+	bit := free & -free
+	c.walks.used |= bit
+	return bit
+}
+
+// walk calls each with batches of what is pending until it returns false, which walk
+// returns then.
+func (c *Core) walk(bit marks, each func(batch []*Timeout) bool) bool {
+	for i := range c.intake.stripes {
+		c.settleBacklog(&c.intake.stripes[i])
+	}
+	w := &walk{core: c, bit: bit, room: minWalkBatch}
+	broken := w.enter()
+	defer w.leave()
+	if broken {
+		w.run(func([]*Timeout) bool { return true })
+	}
+	w.flip()
+	return w.run(each)
+}
+
+// enter makes w known, so that moves are reported to it. It returns true if the
+// latest walk with its bit left something unseen.
+func (w *walk) enter() (broken bool) {
+	c := w.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.walks.underWay = append(c.walks.underWay, w)
+	if c.wheel != nil {
+		c.wheel.Held().walks = &c.walks
+	}
+	w.startPass()
+	return c.walks.broken&w.bit != 0
+}
+
+// flip begins the walk proper (A1).
+func (w *walk) flip() {
+	w.core.mu.Lock()
+	defer w.core.mu.Unlock()
+	w.core.walks.seen ^= w.bit
+	w.done = false
+	w.startPass()
+}
+
+// leave gives the bit back.
+func (w *walk) leave() {
+	c := w.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ws := &c.walks
+	ws.used &^= w.bit
+	ws.broken &^= w.bit
+	if !w.done {
+		ws.broken |= w.bit
+	}
+	ws.underWay = slices.DeleteFunc(ws.underWay, func(other *walk) bool { return other == w })
+	if len(ws.underWay) == 0 && c.wheel != nil {
+		c.wheel.Held().walks = nil
+	}
+}
+
+// run calls each with what there is to see until that returns false, which run
+// returns then.
+func (w *walk) run(each func(batch []*Timeout) bool) bool {
+	var batch []*Timeout
+	for {
+		more := true
+		for batch = batch[:0]; len(batch) == 0; {
+			if batch, more = w.next(batch); !more {
+				return true
+			}
+		}
+		if !each(batch) {
+			return false
+		}
+		clear(batch)
+	}
+}
+
+// next hands out what was found, in exchange for an empty batch. It returns false
+// if there is nothing and will be nothing more.
+func (w *walk) next(batch []*Timeout) ([]*Timeout, bool) {
+	c := w.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wheel == nil { // Stop ended all there was
+		w.done = true
+		return nil, false
+	}
+	for passed := 0; passed < w.room && len(w.found)+chunkLen <= w.room && !w.done; {
+		passed += w.step()
+	}
+	batch, w.found = w.found, batch
+	w.room = min(2*w.room, maxWalkBatch)
+	return batch, len(batch) > 0 || !w.done
+}
+
+// step takes the pass past one chunk, or as much of the singles or of due. It returns
+// how much that was: a timeout counts, and a chunk, which may be empty.
+func (w *walk) step() int {
+	c, held, before := w.core, w.core.wheel.Held(), w.chunk
+	k, next := held.chunks.from(before)
+	w.chunk = next
+	switch {
+	case k != nil:
+		w.look(k.timeouts[:k.n])
+	case w.lone < held.singles.made:
+		w.lookAtSingles(&held.singles)
+	case w.tick == c.tick && w.due < len(c.due):
+		rest := c.due[w.due:]
+		rest = rest[:min(len(rest), chunkLen)]
+		w.look(rest)
+		w.due += len(rest)
+	case w.again:
+		w.startPass()
+	default:
+		w.done = true
+	}
+	return chunkLen + next - before
+}
+
+func (w *walk) startPass() {
+	w.again, w.chunk, w.lone, w.due, w.tick = false, 0, 0, 0, w.core.tick
+}
+
+// lookAtSingles sees what is in the next chunkLen singles.
+func (w *walk) lookAtSingles(s *singles) {
+	for end := min(w.lone+chunkLen, s.made); w.lone < end; w.lone++ {
+		if t := s.numbered(w.lone).timeout; t != nil && w.isNew(t) {
+			w.see(t)
+		}
+	}
+}
+
+// look sees the timeouts given.
+func (w *walk) look(timeouts []*Timeout) {
+	for _, t := range timeouts {
+		if w.isNew(t) {
+			w.see(t)
+		}
+	}
+}
+
+// isNew reports whether w has not seen t.
+func (w *walk) isNew(t *Timeout) bool { return (t.marks^w.core.walks.seen)&w.bit != 0 }
+
+func (w *walk) see(t *Timeout) {
+	t.marks ^= w.bit
+	w.found = append(w.found, t)
+}
+
+// moved has the walks find t, which has another place now (A2).
+func (ws *walks) moved(t *Timeout) {
+	for _, w := range ws.underWay {
+		switch {
+		case !w.isNew(t):
+		case len(w.found) < w.room:
+			w.see(t)
+		default:
+			w.again = true
+		}
+	}
+}
+
+// settleBacklog settles what was pushed to s before the call (A1).
+func (c *Core) settleBacklog(s *stripe) {
+	for left := int64(math.MaxInt64); left > 0; {
+		left = c.settleSome(s, left)
+	}
+}
+
+// settleSome settles some of the new timeouts of s. It returns how many of left, or of
+// what is there if that is less, remain.
+func (c *Core) settleSome(s *stripe, left int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := s.drained.Load()
+	left = min(left, s.backlog())
+	if c.wheel == nil || s.added.Empty() {
+		return 0
+	}
+	c.catchUp()
+	b := budget{room: maxWalkBatch, until: never}
+	c.settleAdded(s, &b)
+	return left - (s.drained.Load() - before)
+}

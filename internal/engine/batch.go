@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/task"
+)
+
+// NewTimeouts implements hwt.Engine.
+//
+// All timeouts of a batch go to the stripe of the first one by one push, which
+// Stop either precedes or follows. So some may wait there whose stripe is another
+// one (S4).
+func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	if slices.ContainsFunc(tasks, task.IsNil) {
+		return nil, hwt.ErrNilTask
+	}
+	if h.tracker.Detailed() {
+		h.tracker.Record("NewTimeouts")
+	}
+	setup, n := h.setup(), int64(len(tasks))
+	deadline := setup.deadline(delay) // before anything is counted, because it may panic
+	if n == 0 {
+		return nil, nil
+	}
+	if setup.limit.Max() > 0 {
+		if err := h.reserve(n); err != nil {
+			return nil, err
+		}
+	}
+	timeouts, ok := h.push(tasks, deadline)
+	if !ok {
+		setup.limit.Give(n)
+		h.close()
+		return nil, hwt.ErrStopped
+	}
+	return timeouts, nil
+}
+
+// push makes timeouts of the tasks and pushes them, unless the intake is closed.
+func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, bool) {
+	setup := h.setup()
+	caller := setup.caller()
+	first := setup.newTimeout(deadline, tasks[0], caller)
+	first.worker = h.workerOf(first)
+	c, n := first.worker.core, int64(len(tasks))
+	s := c.intake.of(first)
+	timeouts := make([]hwt.Timeout, n)
+	total := int64(0)
+	pushed := s.added.PushAll(func(yield func(*Timeout) bool) {
+		timeouts[0] = first
+		yield(first)
+		for i := 1; i < len(tasks); i++ {
+			t := setup.newTimeout(deadline, tasks[i], caller)
+			t.worker = first.worker
+			timeouts[i] = t
+			yield(t)
+		}
+		total = s.accepted.Add(n) // no sooner, or callers would help with what is not there yet
+	})
+	if !pushed {
+		s.accepted.Add(-n)
+		return nil, false
+	}
+	if c.phase.Load() != ticking {
+		c.wakeWorker() // (S4)
+	}
+	c.paceBatch(s, total, n)
+	return timeouts, true
+}
+
+// paceBatch is pace for n pushes at once, total being the number of the latest. Like
+// callers that push one by one, the caller helps until the stripe holds no more than
+// it may (P1), but with no more than about as many as it pushed.
+func (c *Core) paceBatch(s *stripe, total, n int64) {
+	if total/paceEvery != (total-n)/paceEvery {
+		c.paceNow(s)
+	}
+	for left := n; left > 0 && s.backlog() > maxBacklog && c.phase.Load() != stopped; left -= assistLen {
+		c.paceNow(s)
+	}
+}

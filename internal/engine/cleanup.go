@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/hashedwheel/hwt/internal/task"
+)
+
+// maxTimers is how many live timers are fine, as in Netty. The next one is warned
+// of, once in the process.
+const maxTimers = 64
+
+var (
+	live   atomic.Int64 // timers made and neither stopped nor collected
+	warned atomic.Bool  // Atomic: set before the warning, since a log handler may make a timer.
+)
+
+// countInstance counts a new timer, and warns if there are suspiciously many.
+func countInstance(warn func(message string, attrs ...any)) {
+	if n := live.Add(1); n > maxTimers && warned.CompareAndSwap(false, true) {
+		warn("hwt: many timers are alive; a timer is made to be shared, and each has a goroutine of its own",
+			task.AttrLive, n)
+	}
+}
+
+// abandon is the cleanup of a Handle that was collected without Stop. Nothing is
+// pending, since a pending timeout would have kept the handle alive; so the workers
+// are parked, and all there is to do is to let them end.
+//
+// It runs on a goroutine of the runtime's, and must not touch the channels of a
+// synctest bubble, which would be fatal. There the workers stay, and the bubble
+// reports them when its test ends.
+func abandon(cores []*Core) {
+	if cores[0].phase.Load() == stopped { // Stop came in time
+		return
+	}
+	live.Add(-1)
+	for _, c := range cores {
+		if c.phase.Load() != unstarted && !c.clock.Inside() {
+			c.shut()
+			close(c.takenOver) // there is nothing to take
+		}
+	}
+}

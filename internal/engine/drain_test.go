@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+func TestAtMostTheTransferCapComesBeforeWhatIsDue(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		due := e.after(t, tick, nothing)
+		time.Sleep(tick - 1)
+		require.Equal(t, sleep, e.settle(t))
+		e.core.phase.Store(ticking)
+		e.flood(t, 3*TransferCap)
+		time.Sleep(time.Nanosecond)
+		require.Equal(t, goOn, e.step())
+		assert.Len(t, e.wheel.added, TransferCap)
+		assert.Equal(t, []*Timeout{due}, e.core.due)
+	})
+}
+
+// In the time until the next tick the worker settles what is left over.
+func TestRoundsSettleTheRestWithinTheTick(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.Start()
+		synctest.Wait()
+		e.core.phase.Store(ticking) // as while there is traffic
+		const n = 2*TransferCap + TransferCap/2
+		e.flood(t, n)
+		e.core.sleeper.Load().wake()
+		synctest.Wait()
+		e.core.mu.Lock()
+		assert.Len(t, e.wheel.added, n)
+		e.core.mu.Unlock()
+		pass(2 * tick)
+		assert.Zero(t, e.Stats().DeferredTicks)
+	})
+}
+
+// A bucket that has expired comes again only a rotation later.
+func TestARoundAddsNothingToATickThatHasExpired(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		time.Sleep(tick)
+		require.Equal(t, goOn, e.step())
+		late := &Timeout{state: newState(int64(tick)), worker: &e.workers[0], task: hwt.TaskFunc(nil)}
+		e.core.intake.of(late).added.Push(late)
+		e.settle(t)
+		assert.EqualValues(t, 2, e.wheel.added[late].tick)
+	})
+}
+
+// Callers who push as fast as the worker settles get a tick's time, not all of it.
+func TestDrainingEndsWithItsTick(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		e.flood(t, 16*popAtLeast)
+		time.Sleep(tick)
+		c := e.core
+		c.mu.Lock()
+		c.drain(0) // the time is over
+		assert.LessOrEqual(t, e.wheel.adds, popAtLeast+1024+batchLen)
+		assert.GreaterOrEqual(t, e.wheel.adds, popAtLeast)
+		assert.False(t, c.draining.complete)
+		c.drain(never)
+		assert.True(t, c.draining.complete)
+		assert.Len(t, e.wheel.added, 16*popAtLeast)
+		c.mu.Unlock()
+	})
+}
+
+func TestATickWhoseDrainsWereCutShortIsCounted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		e.flood(t, 2*TransferCap)
+		time.Sleep(tick)
+		require.Equal(t, goOn, e.step())
+		time.Sleep(tick) // the rounds get no time
+		require.Equal(t, goOn, e.step())
+		assert.EqualValues(t, 1, e.Stats().DeferredTicks)
+		time.Sleep(tick)
+		require.Equal(t, goOn, e.step())
+		assert.EqualValues(t, 1, e.Stats().DeferredTicks)
+	})
+}
+
+// While ticks remain to be made up, draining takes half of the time at most.
+func TestAWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		for i := range time.Duration(20) {
+			e.after(t, i*tick, nothing)
+		}
+		e.settle(t)
+		e.core.phase.Store(ticking)
+		e.core.sleeper.Load().stop() // what it would do has to wait for mu
+		time.Sleep(10 * tick)
+		prepare := func() (drained int) {
+			e.after(t, time.Hour, nothing)
+			before := e.wheel.adds
+			require.Equal(t, goOn, e.step())
+			e.core.fire()
+			return e.wheel.adds - before
+		}
+		e.wheel.onAdd = func() { time.Sleep(tick + tick/2) } // until 11.5
+		assert.Equal(t, 1, prepare())
+		e.wheel.onAdd = nil
+		assert.Zero(t, prepare())
+		time.Sleep(tick + tick/2 - 1)
+		assert.Zero(t, prepare())
+		time.Sleep(time.Nanosecond)
+		assert.Equal(t, 3, prepare())
+	})
+}
+
+// A long drain is no reason to leave the intake alone, if no tick was missed.
+func TestAWorkerThatIsNotBehindDrainsAtEveryTick(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		for range 5 {
+			e.core.sleeper.Load().stop() // what it would do has to wait for mu
+			e.wheel.onAdd = func() { time.Sleep(tick * 3 / 4) }
+			timeout := e.after(t, time.Hour, nothing)
+			time.Sleep(time.Duration((e.core.tick+1)*e.core.tickDur - e.core.now()))
+			require.Equal(t, goOn, e.step())
+			require.Contains(t, e.wheel.added, timeout)
+		}
+	})
+}
+
+// The process is stopped, or the machine sleeps, in the middle of draining.
+func TestAPauseWhileDrainingHoldsUpNothingAfterIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.wheel.onAdd = func() {
+			e.wheel.onAdd = nil
+			time.Sleep(time.Hour)
+		}
+		e.after(t, 2*time.Hour, nothing)
+		time.Sleep(tick + time.Hour)
+		cancelled := e.after(t, time.Hour, nothing)
+		synctest.Wait()
+		cancelled.Cancel()
+		late := time.Duration(-1)
+		deadline := time.Duration(e.core.now()) + tick
+		e.after(t, tick, func() { late = time.Duration(e.core.now()) - deadline })
+		pass(3*tick + maxDrainPause)
+		assert.GreaterOrEqual(t, late, time.Duration(0), "it ran")
+		assert.LessOrEqual(t, late, tick+maxDrainPause)
+		assert.Zero(t, e.core.intake.of(cancelled).backlog(), "what was cancelled is dropped")
+	})
+}
+
+func TestEveryStripeComesFirstInItsTurn(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	e := newIdleTimer(t)
+	c := e.core
+	first := map[int]bool{}
+	for range len(c.intake.stripes) {
+		from := map[*Timeout]int{}
+		for i := range c.intake.stripes {
+			timeout := &Timeout{state: newState(forever), worker: &e.workers[0]}
+			from[timeout] = i
+			require.True(t, c.intake.stripes[i].added.Push(timeout))
+		}
+		before := e.wheel.adds
+		c.drain(never)
+		for timeout, i := range from {
+			if e.wheel.added[timeout].turn == before+1 {
+				first[i] = true
+			}
+		}
+		clear(e.wheel.added)
+	}
+	assert.Len(t, first, len(c.intake.stripes))
+}

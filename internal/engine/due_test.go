@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// due brings a timer whose worker is the test to the point at which what was
+// scheduled so far is due, and about to be fired.
+func (e *timer) due(t *testing.T) {
+	t.Helper()
+	time.Sleep(tick)
+	require.Equal(t, goOn, e.step())
+	require.True(t, e.core.running)
+}
+
+// The timeout is in no queue and no bucket when Stop comes to look.
+func TestTimeoutResetWhileDueIsNotLostToAStopThatCameBetween(t *testing.T) {
+	for name, reset := range map[string]func(*Timeout){
+		"to later":              func(timeout *Timeout) { timeout.Reset(time.Hour) },
+		"to later, then sooner": func(timeout *Timeout) { timeout.Reset(2 * time.Hour); timeout.Reset(time.Hour) },
+	} {
+		inBubble(t, func(t *testing.T) {
+			e := newIdleTimer(t)
+			timeout := e.after(t, 0, nothing)
+			e.due(t)
+			e.shut()
+			reset(timeout)
+			e.core.fire()
+			assert.Equal(t, quit, e.step(), "no more ticks")
+			assert.Equal(t, []hwt.Timeout{timeout}, e.core.takeAll(nil), name)
+			close(e.core.takenOver)
+			assert.Nil(t, e.core.due)
+			s := e.balanced(t)
+			assert.EqualValues(t, 1, s.Unprocessed)
+		})
+	}
+}
+
+// The worker finds that t was reset to later while it was due, and another Reset
+// has set queued but not yet pushed: a search for t then must find it.
+func TestStopFindsWhatTwoResetsMovedWhileItWasDue(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		timeout := e.after(t, tick, nothing)
+		time.Sleep(tick)
+		require.Equal(t, goOn, e.step())
+		require.Equal(t, []*Timeout{timeout}, e.core.due)
+
+		require.True(t, timeout.Reset(time.Hour)) // later: only the word changes
+		e.core.expireAndRun(timeout)
+		deadline := e.core.now() + int64(tick)
+		was, ok := rearm(&timeout.state, deadline) // a Reset that has yet to push
+		require.True(t, ok && was&queued == 0)
+		e.core.endFiring()
+
+		assert.Equal(t, []hwt.Timeout{timeout}, e.Stop())
+		e.core.onAdvanced(timeout, was, deadline)
+		e.balanced(t)
+	})
+}
+
+func TestWhatIsResetWhileItIsDueRunsAtItsNewTime(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe, so that they run in order
+	inBubble(t, func(t *testing.T) {
+		for _, delay := range []time.Duration{0, tick / 2, tick, 3 * tick, time.Hour} {
+			e := newTimer(t)
+			begin, ran := time.Now(), time.Duration(0)
+			var second atomic.Pointer[Timeout]
+			e.after(t, tick, func() { assert.True(t, second.Load().Reset(delay)) })
+			second.Store(e.after(t, tick, func() { ran = time.Since(begin) }))
+			pass(2 * time.Hour)
+			want := tick + max((delay+tick-1)/tick, 0)*tick
+			if delay <= 0 {
+				want = tick // due all the same
+			}
+			assert.Equal(t, want, ran, "reset by %v", delay)
+			e.Stop()
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// If this fails, a new Go prints stack traces in another form: every Stop from a
+// task then waits for Options.StopTimeout, until parseGoroutineID is mended.
+func TestGoroutineIDIsFoundInTheRuntimesTraces(t *testing.T) {
+	own := goroutineID()
+	assert.Positive(t, own)
+	assert.Equal(t, own, goroutineID())
+	other := make(chan int64)
+	go func() { other <- goroutineID() }()
+	assert.NotContains(t, []int64{0, own}, <-other)
+	synctest.Test(t, func(t *testing.T) { assert.NotContains(t, []int64{0, own}, goroutineID()) })
+}
+
+func TestTraceOfAnotherFormHasNoID(t *testing.T) {
+	assert.EqualValues(t, 7, parseGoroutineID([]byte("goroutine 7 [running, synctest bubble 1]:\nmain.main()")))
+	for _, trace := range []string{"", "goroutine", "goroutine x [running]:", "Goroutine 7 [", "goroutine [running]", "goroutine 7, [running]:"} {
+		assert.Zero(t, parseGoroutineID([]byte(trace)), trace)
+	}
+}
+
+func TestGoroutineThatIsNotKnownIsNotTheWorker(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.Start()
+		pass(tick)
+		assert.True(t, e.core.isWorker(e.core.workerID.Load()))
+		assert.False(t, e.core.isWorker(goroutineID()))
+		e.core.workerID.Store(0) // as if the number could not be found out
+		assert.False(t, e.core.isWorker(0), "then no Stop would wait for the worker")
+	})
+}

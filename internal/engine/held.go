@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// minHeld is how many cancelled timeouts a timer with a limit may hold, however low
+// the limit is.
+const minHeld = 4096
+
+// reserve takes places for n new timeouts, if the timer has a limit of pending
+// timeouts. The limit also bounds the cancelled timeouts that are not yet dropped:
+// a caller that finds too many of them settles what is in the intake itself.
+func (h *Handle) reserve(n int64) error {
+	if h.stopping.Load() {
+		return hwt.ErrStopped
+	}
+	s := h.setup()
+	if bound := max(s.limit.Max(), minHeld); s.held.Load() >= bound {
+		for i := range h.workers {
+			h.workers[i].core.settleAll()
+		}
+		if held := s.held.Load(); held >= bound { // their notices have to wait for a task
+			return s.limit.Reject(&hwt.PendingLimitError{Cancelled: held, Max: bound})
+		}
+	}
+	return s.limit.Take(n)
+}
+
+// settleAll settles what is in the intake.
+func (c *Core) settleAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wheel == nil {
+		return
+	}
+	c.catchUp()
+	for i := range c.intake.stripes {
+		b := budget{room: math.MaxInt, until: never}
+		c.settleAdded(&c.intake.stripes[i], &b)
+		c.settleChanged(&c.intake.stripes[i], &b)
+	}
+}
+
+// hold accounts for a timeout that Cancel ended and that is not yet dropped.
+func (c *Core) hold() {
+	if c.limit.Max() > 0 {
+		c.held.Add(1)
+		c.limit.Give(1)
+	}
+}
+
+// dropped accounts for n cancelled timeouts that are no longer held.
+func (c *Core) dropped(n int64) {
+	if c.limit.Max() > 0 {
+		c.held.Add(-n)
+	}
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// backlog returns how many timeouts are in the intake.
+func (e *timer) backlog() (n int64) {
+	for i := range e.core.intake.stripes {
+		n += e.core.intake.stripes[i].backlog()
+	}
+	return n
+}
+
+// The worker sleeps through a long tick, or a task holds it: neither lets callers
+// that schedule and cancel fill the memory.
+func TestCancelledTimeoutsOfALimitedTimerAreBounded(t *testing.T) {
+	for name, hold := range map[string]func(*timer){
+		"a long tick": func(*timer) {},
+		"a task": func(e *timer) {
+			e.after(t, 0, func() { time.Sleep(time.Hour) })
+			pass(tick)
+		},
+	} {
+		inBubble(t, func(t *testing.T) {
+			e := newTimer(t, func(c *Config) { c.MaxPending = 10 })
+			hold(e)
+			for range 10 * minHeld {
+				require.True(t, e.after(t, time.Hour, nothing).Cancel(), name)
+			}
+			assert.LessOrEqual(t, e.core.held.Load(), int64(minHeld), name)
+			assert.LessOrEqual(t, e.backlog(), int64(minHeld), name)
+			pass(3 * time.Hour)
+			assert.Zero(t, e.core.held.Load(), name)
+			assert.Zero(t, e.Stats().Rejected, name)
+		})
+	}
+}
+
+// Notices must wait for the task that holds the worker, and so must the timeouts.
+func TestTimeoutsThatWaitForTheirNoticeAreRefusedAboveTheBound(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, func(c *Config) { c.MaxPending = 10 })
+		e.after(t, 0, func() { time.Sleep(time.Hour) })
+		pass(tick)
+		task := new(noticeTask)
+		for range minHeld {
+			require.True(t, e.add(t, task, time.Hour).Cancel())
+		}
+		_, err := e.NewTimeout(task, time.Hour)
+		require.ErrorIs(t, err, hwt.ErrTooManyPending)
+		require.EqualError(t, err, "hwt: number of cancelled timeouts that wait for their notice (4096) is "+
+			"greater than or equal to maximum allowed (4096)")
+		assert.EqualValues(t, 1, e.Stats().Rejected)
+		pass(2 * time.Hour)
+		assert.Equal(t, [2]int{0, minHeld}, task.counts())
+		e.add(t, task, time.Hour)
+	})
+}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/leak"
+)
+
+// Defaults that the wheel engines share.
+const (
+	DefaultSlowTaskTicks = 10
+	MinDefaultSlowTask   = 100 * time.Millisecond // ten time slices of Go's scheduler
+	DefaultStopTimeout   = 5 * time.Second
+	MinTickDuration      = time.Millisecond
+	MaxWorkers           = 1024
+)
+
+// Options has the fields of the wheel engines' Options, which convert to it. The
+// engines document them.
+type Options struct {
+	TickDuration         time.Duration
+	TicksPerWheel        int
+	Workers              int
+	MaxPendingTimeouts   int64
+	Executor             hwt.Executor
+	Logger               *slog.Logger
+	ErrorHandler         func(timeout hwt.Timeout, err error)
+	Name                 string
+	SlowTaskThreshold    time.Duration
+	StopTimeout          time.Duration
+	RecordCallers        bool
+	LabelTasks           bool
+	DisableLeakDetection bool
+}
+
+// Limits is how an engine's Options differ from another's.
+type Limits struct {
+	Package          string        // begins every error, and is the default of Name
+	TickDuration     time.Duration // the default
+	TicksPerWheel    int           // the default
+	MinTicksPerWheel int
+	MaxTicksPerWheel int
+}
+
+// Complete returns the options with the defaults filled in, or the error for the
+// first field whose value is outside its range. It logs a warning if it raises
+// the tick to the shortest.
+func (o Options) Complete(l Limits) (Options, error) {
+	var err error
+	if o.TickDuration < 0 {
+		return o, settings.Refuse(l.Package, "TickDuration", o.TickDuration, "0 for the default, or more")
+	}
+	o.TickDuration = cmp.Or(o.TickDuration, l.TickDuration)
+	o.TicksPerWheel, err = settings.OrDefault(l.Package, "TicksPerWheel",
+		o.TicksPerWheel, l.TicksPerWheel, l.MinTicksPerWheel, l.MaxTicksPerWheel)
+	if err != nil {
+		return o, err
+	}
+	if o.Workers, err = settings.OrDefault(l.Package, "Workers", o.Workers, 1, 1, MaxWorkers); err != nil {
+		return o, err
+	}
+	r := o.runner()
+	if err := r.Complete(l.Package); err != nil {
+		return o, err
+	}
+	o.Name, o.Logger = r.Name, r.Logger
+	if o.TickDuration < MinTickDuration {
+		r.Warn(fmt.Sprintf("%s: tick duration raised to the shortest possible", l.Package),
+			task.AttrAsked, o.TickDuration, task.AttrTick, MinTickDuration)
+		o.TickDuration = MinTickDuration
+	}
+	slow := min(o.TickDuration, math.MaxInt64/DefaultSlowTaskTicks) * DefaultSlowTaskTicks
+	o.SlowTaskThreshold = settings.OrOff(o.SlowTaskThreshold, max(slow, MinDefaultSlowTask))
+	o.StopTimeout = settings.OrOff(o.StopTimeout, DefaultStopTimeout)
+	return o, nil
+}
+
+func (o *Options) runner() *task.Runner {
+	return &task.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
+}
+
+// Config returns what Init needs for a timer with these options, which are
+// complete, on wheels that newWheel makes. tracker is nil if the timer is not
+// tracked.
+func (o *Options) Config(newWheel func() Wheel, tracker *leak.Tracker) Config {
+	runner := o.runner()
+	if o.LabelTasks {
+		runner.Labels = task.NewLabels(o.Name, o.Executor == nil)
+	}
+	return Config{
+		Tick:       o.TickDuration,
+		MaxPending: o.MaxPendingTimeouts,
+		SlowTask:   o.SlowTaskThreshold,
+		StopWait:   o.StopTimeout,
+		Workers:    o.Workers,
+		NewWheel:   newWheel,
+		Tracker:    tracker,
+		Runner:     runner,
+		Callers:    o.RecordCallers,
+	}
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A task holds the worker: what callers push, they settle, beyond a bound (P1).
+func TestTheIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		release := make(chan struct{})
+		e.after(t, 0, func() { <-release })
+		pass(tick)
+		bound := int64(len(e.core.intake.stripes)) * (maxBacklog + 2*paceEvery)
+		timeouts := make([]*Timeout, 2*bound)
+		for i := range timeouts {
+			timeouts[i] = e.after(t, time.Hour, nothing)
+		}
+		assert.LessOrEqual(t, e.backlog(), bound)
+		e.core.settleAll()
+		for _, timeout := range timeouts {
+			timeout.Cancel()
+		}
+		assert.LessOrEqual(t, e.backlog(), bound)
+		close(release)
+		pass(3 * tick)
+		assert.Zero(t, e.backlog())
+	})
+}
+
+// The worker should have come by: callers settle for it, and it finds little to do.
+func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		e.core.assistFrom.Store(int64(tick + maxOnTime))
+		push := func() {
+			for range paceEvery * len(e.core.intake.stripes) {
+				e.after(t, time.Hour, nothing)
+			}
+		}
+		time.Sleep(tick)
+		push()
+		assert.Empty(t, e.wheel.added, "the worker is on time")
+		time.Sleep(maxOnTime)
+		push()
+		assert.NotEmpty(t, e.wheel.added, "it is late")
+	})
+}
+
+// A timeout in due stays there, whatever a caller settles meanwhile (P2, W5).
+func TestACallerLeavesAloneWhatIsDue(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		later, cancelled := e.after(t, tick, nothing), e.after(t, tick, nothing)
+		e.due(t)
+		require.True(t, later.Reset(2*time.Hour))
+		require.True(t, later.Reset(time.Hour)) // is pushed
+		require.True(t, cancelled.Cancel())
+		e.core.settleAll()
+		assert.Empty(t, e.wheel.added)
+		e.core.fire()
+		assert.Len(t, e.wheel.added, 1)
+		assert.Contains(t, e.wheel.added, later)
+	})
+}
+
+// What a caller settles while the worker sleeps or runs tasks is noticed, too.
+func TestNoticesThatACallerSettledAreGiven(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, time.Hour, nothing)
+		pass(5 * tick)
+		require.Equal(t, asleep, e.core.phase.Load())
+		task := new(noticeTask)
+		require.True(t, e.add(t, task, time.Minute).Cancel())
+		pass(2 * tick)
+		assert.Equal(t, [2]int{0, 1}, task.counts())
+	})
+}
+
+// A caller settles a Cancel between the tick's drain and the worker's falling asleep.
+func TestNoticesThatCameSinceTheDrainAreGivenBeforeTheWorkerSleeps(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		task := new(noticeTask)
+		timeout := e.add(t, task, time.Hour)
+		time.Sleep(5 * tick)
+		require.Equal(t, goOn, e.step()) // the tick, with its drain
+		require.True(t, timeout.Cancel())
+		e.core.settleAll()
+		require.Equal(t, sleep, e.settle(t))
+		assert.Equal(t, [2]int{0, 1}, task.counts())
+	})
+}
+
+// A burst of resets fills one stripe; those on another one must have their turn.
+func TestChangedTimeoutsOfEveryStripeHaveTheirTurn(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	e := newIdleTimer(t)
+	c := e.core
+	stripes := c.intake.stripes
+	for range len(stripes) {
+		for i := range stripes {
+			for range 2 * popAtLeast {
+				require.True(t, stripes[i].changed.Push(&Timeout{state: newState(forever), worker: &e.workers[0]}))
+			}
+		}
+		c.drain(0) // the time is over after popAtLeast
+	}
+	for i := range stripes {
+		stripes[i].changed.Pop()
+		drained := stripes[i].drained.Load()
+		assert.Positive(t, drained, "stripe %d", i)
+	}
+}
+
+func TestAWorkerThatDoesNotGetToRunIsRelieved(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, never runs
+		c := e.core
+		c.workers.Add(1)
+		var by []byte
+		timeout := e.after(t, 5*tick, func() { by = debug.Stack() })
+		old := c.sleeper.Load()
+		require.Equal(t, sleep, e.settle(t))
+		pass(5*tick + maxOnTime)
+		assert.Contains(t, string(by), "engine.runWorker(", "by another worker, which leak checkers know")
+		assert.True(t, timeout.IsExpired())
+		<-old.relieved
+		assert.Equal(t, relieved, c.step(old))
+		c.workers.Add(-1)
+		e.after(t, tick, nothing)
+		pass(3 * tick)
+		assert.Zero(t, e.Pending())
+	})
+}
+
+func TestAWorkerInATaskIsNotRelieved(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, tick, func() { time.Sleep(100 * tick) })
+		e.after(t, 5*tick, nothing)
+		pass(50 * tick) // past the time at which the worker meant to look
+		go e.core.relieve(e.core.sleeper.Load())
+		synctest.Wait()
+		assert.EqualValues(t, 1, e.core.workers.Load())
+		assert.EqualValues(t, 1, e.Pending())
+	})
+}
+
+// An empty wheel, and a full intake.
+func TestMaxLagCountsFromWhenTheWorkerMeantToLook(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, tick, func() { time.Sleep(10 * time.Second) })
+		pass(tick)
+		e.after(t, tick, nothing)
+		pass(20 * time.Second)
+		assert.Equal(t, 10*time.Second-tick, e.Stats().MaxLag)
+	})
+}

@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/task"
+)
+
+func TestNoWorkerBeforeTheFirstTimeout(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		pass(time.Hour)
+		assert.Equal(t, unstarted, e.core.phase.Load())
+		assert.Zero(t, e.core.workerID.Load())
+		e.after(t, time.Second, nothing)
+		assert.Equal(t, ticking, e.core.phase.Load())
+		synctest.Wait()
+		assert.NotZero(t, e.core.workerID.Load())
+	})
+}
+
+func TestWorkerParksWhenNothingIsPending(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, tick, nothing)
+		pass(4 * tick)
+		assert.Equal(t, asleep, e.core.phase.Load())
+		before := e.Stats()
+		pass(1000 * time.Hour)
+		assert.Equal(t, before, e.Stats())
+	})
+}
+
+func TestWorkerSleepsToTheWheelsNextTick(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		var at []time.Duration
+		for _, ticks := range []time.Duration{100, 5000, 5001} {
+			e.after(t, ticks*tick, func() { at = append(at, time.Duration(e.core.now())) })
+		}
+		pass(6000 * tick)
+		assert.Equal(t, []time.Duration{100 * tick, 5000 * tick, 5001 * tick}, at)
+		// One wake-up after the first traffic, and one for each tick at which
+		// something is due.
+		assert.Equal(t, []int64{1, 100, 5000, 5001}, e.wheel.moves)
+		assert.EqualValues(t, 4, e.Stats().Wakeups)
+	})
+}
+
+// The caller settles the timeout for the sleeping worker, and sets its alarm: the
+// worker wakes once, when the timeout is due.
+func TestALoneTimeoutWakesASleepingWorkerOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, 1000*time.Hour, nothing)
+		for range 100 {
+			pass(5*tick + rand.N(100*tick))
+			require.Equal(t, asleep, e.core.phase.Load())
+			before, begin := e.Stats().Wakeups, e.core.now()
+			delay := 1 + rand.N(9*tick)
+			var ran int64
+			e.after(t, delay, func() { ran = e.core.now() })
+			pass(10 * tick)
+			deadline := begin + int64(delay)
+			require.Equal(t, (deadline+int64(tick)-1)/int64(tick)*int64(tick), ran)
+			require.EqualValues(t, 1, e.Stats().Wakeups-before)
+		}
+		assert.EqualValues(t, 1, e.Pending())
+	})
+}
+
+func TestATimeoutBehindTheAlarmDoesNotWakeTheWorker(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, 50*tick, nothing)
+		pass(tick)
+		var ran []time.Duration
+		for i := range time.Duration(10) {
+			delay := 60*tick + i
+			e.after(t, delay, func() { ran = append(ran, time.Duration(e.core.now())) })
+		}
+		cancelled := e.after(t, 70*tick, nothing)
+		pass(tick)
+		require.True(t, cancelled.Cancel())
+		assert.True(t, e.core.intake.of(cancelled).backlog() == 0, "dropped by its own Cancel")
+		pass(100 * tick)
+		assert.Equal(t, slices.Repeat([]time.Duration{62 * tick}, 9), ran[1:])
+		assert.EqualValues(t, 3, e.Stats().Wakeups)
+	})
+}
+
+func TestCancelOfWhatIsDueFirstSetsTheAlarmLater(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		first, second := e.after(t, 50*tick, nothing), e.after(t, 100*tick, nothing)
+		pass(tick)
+		before := e.Stats().Wakeups
+		require.True(t, first.Cancel())
+		pass(98 * tick)
+		assert.Equal(t, before, e.Stats().Wakeups)
+		pass(tick)
+		assert.Equal(t, before+1, e.Stats().Wakeups)
+		assert.True(t, second.IsExpired())
+		assert.Equal(t, asleep, e.core.phase.Load())
+	})
+}
+
+// A timeout that waits in the intake for the alarm, which a Cancel would set later.
+func TestAnAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+		e := newTimer(t)
+		require.Greater(t, len(e.core.intake.stripes), 1)
+		first := e.after(t, 50*tick, nothing)
+		pass(tick)
+		queued := first
+		for e.core.intake.of(queued) == e.core.intake.of(first) {
+			queued = &Timeout{state: newState(e.core.deadline(60 * tick)), worker: &e.workers[0], task: task.Func(nothing)}
+		}
+		s := e.core.intake.of(queued) // as NewTimeout does
+		s.accepted.Add(1)
+		require.True(t, s.added.Push(queued))
+		e.core.attend(s, deadlineOf(queued.state))
+		require.EqualValues(t, 1, s.backlog(), "it is left to the worker")
+		require.True(t, first.Cancel())
+		require.Equal(t, asleep, e.core.phase.Load())
+		pass(60 * tick)
+		assert.True(t, queued.IsExpired())
+	})
+}
+
+// A timeout that is in the intake, and not to be looked at before the alarm.
+func TestResetOfAQueuedTimeoutToBeforeTheAlarmIsOnTime(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, 50*tick, nothing)
+		pass(tick)
+		var ran time.Duration
+		timeout := e.after(t, 60*tick, func() { ran = time.Duration(e.core.now()) })
+		require.True(t, timeout.Reset(5*tick))
+		pass(10 * tick)
+		assert.Equal(t, 6*tick, ran)
+	})
+}
+
+// A Reset sets queued, another one relies on its push, and only then it comes.
+func TestAResetThatReliesOnAPushToComeIsOnTime(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, 50*tick, nothing)
+		ran := false
+		timeout := e.after(t, 100*tick, func() { ran = true })
+		pass(tick)
+		deadline := e.core.deadline(60 * tick) // behind the alarm
+		was, ok := rearm(&timeout.state, deadline)
+		require.True(t, ok)
+		require.True(t, timeout.Reset(5*tick))
+		pass(2 * tick) // the worker looks, finds nothing, and sleeps
+		require.Equal(t, asleep, e.core.phase.Load())
+		e.core.onAdvanced(timeout, was, deadline)
+		pass(5 * tick)
+		assert.True(t, ran)
+	})
+}
+
+// The same with a Cancel, whose notice must not wait for the alarm.
+func TestACancelThatReliesOnAPushToComeIsNoticed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, 50*tick, nothing)
+		task := new(noticeTask)
+		timeout := e.add(t, task, 100*tick)
+		pass(tick)
+		deadline := e.core.deadline(60 * tick)
+		was, ok := rearm(&timeout.state, deadline)
+		require.True(t, ok)
+		require.True(t, timeout.Cancel())
+		pass(2 * tick)
+		e.core.onAdvanced(timeout, was, deadline)
+		pass(2 * tick)
+		assert.Equal(t, [2]int{0, 1}, task.counts())
+	})
+}
+
+// More than one timeout a tick: the worker comes by, and callers do not wake it.
+func TestWorkerLooksAtEveryTickWhileThereIsTraffic(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, time.Hour, nothing)
+		pass(5 * tick)
+		require.Equal(t, asleep, e.core.phase.Load())
+		for i := range time.Duration(sleeperTraffic + 10) { // each before the alarm
+			e.after(t, time.Minute-i*tick, nothing)
+		}
+		synctest.Wait()
+		for range 20 {
+			e.after(t, time.Hour, nothing)
+			e.after(t, time.Hour, nothing)
+			pass(tick)
+			require.Equal(t, ticking, e.core.phase.Load())
+		}
+		pass(tick) // it finds that there was nothing more
+		assert.Equal(t, asleep, e.core.phase.Load())
+		assert.EqualValues(t, 22, e.Stats().Ticks)
+	})
+}
+
+// What tasks schedule is settled before the worker sleeps.
+func TestAChainOfTimeoutsTakesOneWakingEach(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		links := 0
+		var link func()
+		link = func() {
+			if links++; links < 100 {
+				e.after(t, 5*tick, link)
+			}
+		}
+		link()
+		pass(99 * 5 * tick)
+		assert.Equal(t, 100, links)
+		assert.EqualValues(t, 99, e.Stats().Wakeups)
+	})
+}
+
+// A worker is woken in one tick, but the system runs it in a later one.
+func TestAWorkerThatRunsLateDoesNotWaitForAnotherTick(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		require.Equal(t, sleep, e.step())
+		require.Equal(t, asleep, e.core.phase.Load())
+		timeout := e.after(t, tick, nothing)
+		time.Sleep(3*tick + 1)
+		require.Equal(t, goOn, e.step())
+		e.core.fire()
+		assert.True(t, timeout.IsExpired())
+	})
+}
+
+// The push comes after the round that found the intake empty, and before the
+// worker enters asleep: so the caller does not wake it.
+func TestPushJustBeforeTheWorkerFallsAsleepIsSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		e.core.draining.stale = false // as after a drain
+		timeout := e.after(t, time.Hour, nothing)
+		require.Equal(t, goOn, e.step())
+		require.Equal(t, ticking, e.core.phase.Load())
+		require.Equal(t, sleep, e.step())
+		assert.Contains(t, e.wheel.added, timeout)
+	})
+}
+
+func TestWakingsThatRaceWithFallingAsleepAreNeverLost(t *testing.T) {
+	e := newTimer(t, func(c *Config) { c.Tick = 100 * time.Microsecond })
+	fired := make(chan struct{})
+	for range 300 { // Real time: only then can the worker be anywhere.
+		e.after(t, rand.N(300*time.Microsecond), func() { fired <- struct{}{} })
+		select {
+		case <-fired:
+		case <-time.After(10 * time.Second):
+			require.Fail(t, "the worker slept on")
+		}
+		time.Sleep(rand.N(300 * time.Microsecond))
+	}
+}

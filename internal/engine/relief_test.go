@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// A relief whose goroutine got to run only after the next relief.
+func TestAWorkerThatWasRelievedBeforeItBeganRunsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		c, ran := e.core, false
+		c.workers.Store(1)
+		e.after(t, 0, func() { ran = true })
+		e.due(t)
+		c.workers.Add(1)
+		go runWorker(c, newSleeper(c))
+		synctest.Wait()
+		assert.False(t, ran)
+		assert.True(t, c.running)
+		assert.Zero(t, c.workerID.Load())
+		assert.EqualValues(t, 1, c.workers.Load())
+		c.fire()
+		assert.True(t, ran)
+	})
+}
+
+func TestANoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, func(c *Config) { c.MaxPending = 1 })
+		task := &noticeTask{then: runtime.Goexit}
+		require.True(t, e.add(t, task, time.Hour).Cancel())
+		pass(2 * tick)
+		assert.Equal(t, [2]int{0, 1}, task.counts())
+		assert.Zero(t, e.core.held.Load())
+	})
+}
+
+// Another caller's batch may be larger than what callers can settle in a while.
+func TestABatchHelpsInProportionToItsSize(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		for i := range e.core.intake.stripes { // what others push
+			e.core.intake.stripes[i].accepted.Add(1 << 40)
+		}
+		_, err := e.NewTimeouts([]hwt.TimerTask{new(noticeTask), new(noticeTask)}, time.Hour)
+		assert.NoError(t, err, "it returned")
+		for i := range e.core.intake.stripes {
+			e.core.intake.stripes[i].accepted.Add(-1 << 40)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/task"
+)
+
+// Shutdown implements hwt.Engine.
+func (h *Handle) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
+	defer h.release()
+	unprocessed, ok := h.halt()
+	if !ok {
+		return nil, nil
+	}
+	return unprocessed, h.awaitAll(ctx)
+}
+
+// TaskContext returns the context of tasks.
+func (h *Handle) TaskContext() context.Context { return h.setup().runner.TaskContext() }
+
+// awaitAll waits until the workers have ended and nothing is outstanding elsewhere,
+// or ctx ends. If this is a worker, it waits for none, as awaitEnd; with an executor it
+// is in the middle of handing something over, which is outstanding.
+func (h *Handle) awaitAll(ctx context.Context) error {
+	runner, own := h.setup().runner, int64(0)
+	onWorker := h.isWorker(goroutineID())
+	if onWorker && runner.Executor != nil {
+		own = 1
+	}
+	if (onWorker || h.awaitWorkers(ctx)) && runner.Await(ctx, own) {
+		return nil
+	}
+	left := runner.Left(ctx, own)
+	if !onWorker {
+		for i := range h.workers {
+			h.workers[i].core.addLeft(left)
+		}
+	}
+	if left.Running+left.Waiting <= 0 && len(left.Tasks) == 0 {
+		return nil // the workers are about to end
+	}
+	runner.EndContexts()
+	return left
+}
+
+// awaitWorkers waits until all workers have ended, or ctx ends, which is when it
+// returns false.
+func (h *Handle) awaitWorkers(ctx context.Context) bool {
+	for i := range h.workers {
+		select {
+		case <-h.workers[i].core.done:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// addLeft adds what the worker is at, and what waits for it.
+func (c *Core) addLeft(left *hwt.ShutdownError) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left.Waiting += int64(len(c.nextNotices))
+	if !c.running {
+		return
+	}
+	at := c.position.Load()
+	left.Waiting += max(int64(len(c.notices))-at, 0)
+	if at == 0 {
+		return
+	}
+	if c.runner.Executor == nil { // otherwise it was counted
+		left.Running++
+	}
+	left.Tasks = append(left.Tasks, task.Name(c.at(at).task))
+}
+
+// given returns how many tasks and notices the workers have handed to the runner.
+func given(cores []*Core) (n int64) {
+	for _, c := range cores {
+		n += c.totals.expired.Load() + c.totals.noticed.Load()
+	}
+	return n
+}

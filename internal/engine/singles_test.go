@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// singleModel drives a store of singles and a map side by side.
+type singleModel struct {
+	s     singles
+	taken []chunkID
+	in    map[chunkID]*Timeout
+}
+
+func (m *singleModel) alloc(t *rapid.T) {
+	for range rapid.SampledFrom([]int{1, 7, slabLen}).Draw(t, "n") {
+		id, s := m.s.alloc()
+		require.True(t, id.isSingle())
+		require.NotContains(t, m.in, id)
+		*s = single{timeout: new(Timeout), bucket: uint32(len(m.taken))}
+		m.in[id] = s.timeout
+		m.taken = append(m.taken, id)
+	}
+}
+
+func (m *singleModel) release(t *rapid.T) {
+	for range min(len(m.taken), rapid.SampledFrom([]int{1, 7, slabLen, 5 * slabLen}).Draw(t, "n")) {
+		i := rapid.IntRange(0, len(m.taken)-1).Draw(t, "i")
+		m.s.release(m.taken[i])
+		delete(m.in, m.taken[i])
+		m.taken[i] = m.taken[len(m.taken)-1]
+		m.taken = m.taken[:len(m.taken)-1]
+	}
+}
+
+func (m *singleModel) check(t *rapid.T) {
+	require.Equal(t, len(m.in), m.s.used)
+	for id, timeout := range m.in {
+		require.Same(t, timeout, m.s.at(id).timeout)
+	}
+	held := 0
+	for n := range m.s.made {
+		if m.s.numbered(n).timeout != nil {
+			held++
+		}
+	}
+	require.Equal(t, len(m.in), held, "a free one refers to nothing")
+	if held == 0 {
+		require.LessOrEqual(t, len(m.s.slabs), 1, "empty slabs go back, but for the first")
+	}
+}
+
+func TestSinglesAreGivenToOneAtATime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &singleModel{in: map[chunkID]*Timeout{}}
+		t.Repeat(map[string]func(*rapid.T){"alloc": m.alloc, "release": m.release, "": m.check})
+	})
+}
+
+func TestSinglesAreUsedAgain(t *testing.T) {
+	var b Buckets
+	b.Grow(1)
+	timeout := new(Timeout)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		b.Add(0, timeout, 0)
+		b.Remove(timeout)
+	}))
+	assert.Equal(t, 1, b.singles.made)
+}
+
+func TestASecondTimeoutMovesTheFirstToAChunk(t *testing.T) {
+	var b Buckets
+	b.Grow(1)
+	first, second := new(Timeout), new(Timeout)
+	b.Add(0, first, 7)
+	require.True(t, first.chunk.isSingle())
+	b.Add(0, second, 7)
+	assert.False(t, first.chunk.isSingle())
+	assert.Zero(t, b.singles.used)
+	taken, _ := b.TakeTagged(0, 7, nil)
+	require.Len(t, taken, 2)
+	assert.Same(t, first, taken[0], "in the order of adding")
+	assert.Same(t, second, taken[1])
+}
+
+// bytes returns what is allocated for what waits.
+func (b *Buckets) bytes() (n int) {
+	for _, s := range b.chunks.slabs {
+		n += len(s.chunks) * int(unsafe.Sizeof(chunk{}))
+	}
+	for _, s := range b.singles.slabs {
+		n += len(s) * int(unsafe.Sizeof(single{}))
+	}
+	return n + cap(b.heads)*int(unsafe.Sizeof(b.heads[0]))
+}
+
+func TestFewTimeoutsInManyBucketsTakeLittle(t *testing.T) {
+	const buckets, n = 8192, 1000
+	var b Buckets
+	b.Grow(buckets)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range n {
+		b.Add(uint32(r.IntN(buckets)), new(Timeout), 0)
+	}
+	assert.Less(t, b.bytes()/n, 72, "the buckets take 33 of it")
+}
+
+func TestSinglesAreVisitedAfterTheChunks(t *testing.T) {
+	var b Buckets
+	b.Grow(slabLen)
+	for i := range uint32(slabLen) {
+		for range 1 + i%3 { // alone in every third bucket
+			b.Add(i, new(Timeout), 0)
+		}
+	}
+	counts := make([]int, slabLen)
+	for at := chunkID(1); at != 0; {
+		visits := 0
+		at = b.each(at, 10, func(g group) {
+			visits++
+			counts[g.bucket] += g.n
+			require.NotNil(t, g.first)
+		})
+		require.LessOrEqual(t, visits, 10)
+	}
+	for i, n := range counts {
+		require.Equal(t, 1+i%3, n)
+	}
+}

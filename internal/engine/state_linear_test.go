@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+)
+
+// Several goroutines do to one word what callers and the worker do, and record
+// what they returned. porcupine looks for an order in which a state that is a
+// plain struct would have returned the same.
+
+// spec is a life as its readers think of it.
+type spec struct {
+	deadline int64
+	inQueue  bool
+	end      string // "", "cancelled" or "expired"
+}
+
+// word returns the spec that w stands for.
+func word(w state) spec {
+	switch {
+	case wasCancelled(w):
+		return spec{deadline: deadlineOf(w), end: "cancelled"}
+	case wasExpired(w):
+		return spec{deadline: deadlineOf(w), end: "expired"}
+	}
+	return spec{deadline: deadlineOf(w), inQueue: w&queued != 0}
+}
+
+type stateCall struct {
+	op string
+	at int64 // the deadline, or the time
+}
+
+// result is what a call returned: the word, where it returns one, and its results.
+type result struct {
+	word spec
+	ok   bool
+}
+
+var lifeModel = porcupine.Model{
+	Init: func() any { return spec{deadline: 50, inQueue: true} },
+	Step: func(state, input, output any) (bool, any) {
+		next, want := state.(spec).after(input.(stateCall))
+		return want == output.(result), next
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v = %+v", input, output) },
+}
+
+func (s spec) after(c stateCall) (next spec, want result) {
+	if s.end != "" {
+		return s, result{word: s}
+	}
+	next = s
+	switch c.op {
+	case "cancel":
+		next.end, next.inQueue = "cancelled", false
+		return next, result{word: s, ok: true}
+	case "expire":
+		if s.deadline > c.at {
+			return s, result{word: s}
+		}
+		next.end, next.inQueue = "expired", false
+		return next, result{word: s, ok: true}
+	case "rearm":
+		return spec{deadline: c.at, inQueue: s.inQueue || c.at < s.deadline}, result{word: s, ok: true}
+	default: // dequeue
+		next.inQueue = false
+		return next, result{word: next}
+	}
+}
+
+func (c stateCall) on(l *state) result {
+	switch c.op {
+	case "cancel":
+		w, ok := cancel(l)
+		return result{word: word(w), ok: ok}
+	case "expire":
+		w, ok := expire(l, c.at)
+		return result{word: word(w), ok: ok}
+	case "rearm":
+		w, ok := rearm(l, c.at)
+		return result{word: word(w), ok: ok}
+	default:
+		return result{word: word(dequeue(l))}
+	}
+}
+
+func anyCall() stateCall {
+	ops := []string{"cancel", "expire", "expire", "rearm", "rearm", "rearm", "rearm", "dequeue", "dequeue"}
+	return stateCall{ops[rand.N(len(ops))], rand.Int64N(100)}
+}
+
+func TestStateIsLinearizable(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	rounds := 30_000
+	if testing.Short() {
+		rounds = 10_000
+	}
+	// A loaded machine takes ages to bring the goroutines together.
+	begin := time.Now()
+	for i := 0; i < rounds && time.Since(begin) < 3*time.Second; i++ {
+		if history := race(2+i%2, 3); !linearizable(history) {
+			require.Fail(t, "no sequential life says the same", "%v", history)
+		}
+	}
+}
+
+func linearizable(history []porcupine.Operation) bool {
+	return porcupine.CheckOperationsTimeout(lifeModel, history, 20*time.Second) == porcupine.Ok
+}
+
+// race has some goroutines make calls on one life, each call at the same moment
+// as those of the others.
+func race(goroutines, calls int) []porcupine.Operation {
+	l := newState(50)
+	var clock atomic.Int64
+	histories := make([][]porcupine.Operation, goroutines)
+	var arrived atomic.Int64
+	together := func(step int) {
+		arrived.Add(1)
+		for spins := 1; arrived.Load() < int64((step+1)*goroutines); spins++ {
+			if spins%100 == 0 {
+				runtime.Gosched()
+			}
+		}
+	}
+	var done sync.WaitGroup
+	for g := range goroutines {
+		done.Go(func() {
+			for step := range calls {
+				c := anyCall()
+				together(step)
+				from := clock.Add(1)
+				out := c.on(&l)
+				histories[g] = append(histories[g], porcupine.Operation{
+					ClientId: g, Input: c, Call: from, Output: out, Return: clock.Add(1)})
+			}
+		})
+	}
+	done.Wait()
+	return slices.Concat(histories...)
+}

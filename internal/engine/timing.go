@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/buckets"
+	"github.com/hashedwheel/hwt/internal/task"
+)
+
+const (
+	// maxTimed is how many tasks share one reading of the clock, at most.
+	maxTimed = 64
+
+	// timedFor is how long such tasks may take together: if they take longer, the
+	// next one is timed alone.
+	timedFor = 100 * time.Microsecond
+
+	// A greatest value is kept for each of the latest intervals, so that it falls
+	// again after a minute.
+	interval  = int64(6 * time.Second)
+	intervals = 10
+)
+
+// timing is how late tasks are, and how long they take. The worker reads the clock
+// for a batch of tasks. What it learns of a batch is published when the next one
+// begins, so that a task costs no atomic operation for it.
+type timing struct {
+	// Worker only.
+	size    int                   // tasks in the batch
+	begun   int                   // how many of them have begun
+	next    int                   // tasks in the next batch
+	at      int64                 // when the batch began
+	late    [buckets.Count]uint32 // lateness not yet published
+	touched uint64                // a bit for each bucket in which there is some
+	sum     int64                 // of all that is not yet published
+
+	// Atomic: written by the worker, read by Stats.
+	counts [buckets.Count]atomic.Int64
+	total  atomic.Int64 // of all lateness
+	busy   atomic.Int64 // time in tasks
+
+	slowest [intervals]atomic.Pointer[slowest] // Atomic: written by the worker and its watchdog.
+}
+
+// slowest is the slowest task of an interval.
+type slowest struct {
+	interval int64
+	took     int64
+	name     string
+}
+
+// beginTask makes sure that the task at position i of notices and due has a
+// reading of the clock.
+func (c *Core) beginTask(i int) {
+	if c.timing.begun == c.timing.size {
+		c.beginBatch(i)
+	}
+	c.timing.begun++
+}
+
+func (c *Core) beginBatch(i int) {
+	m, now := &c.timing, c.now()
+	c.endBatch(i, now)
+	m.at, m.size, m.begun = now, max(m.next, 1), 0
+}
+
+// endTiming ends the batch after the last task.
+func (c *Core) endTiming() {
+	c.endBatch(len(c.notices)+len(c.due), c.now())
+	c.timing.size, c.timing.begun = 0, 0
+}
+
+// endBatch publishes what became known of the batch, if there is one. Its last task
+// was the one before position i.
+func (c *Core) endBatch(i int, now int64) {
+	m := &c.timing
+	if m.begun == 0 {
+		return
+	}
+	took := now - m.at
+	m.busy.Add(took)
+	if m.begun == 1 {
+		m.noteSlow(now, took, c.at(int64(i)).task)
+	}
+	m.publish()
+	if m.next = 1; took < int64(timedFor) {
+		m.next = min(2*m.size, maxTimed)
+	}
+}
+
+// noteLate records how late a task is that is about to run.
+func (m *timing) noteLate(deadline int64) {
+	late := m.at - deadline
+	i := buckets.Of(late)
+	m.late[i]++
+	m.touched |= 1 << i
+	m.sum += late
+}
+
+// publish shows the lateness of a batch to readers.
+func (m *timing) publish() {
+	for ; m.touched != 0; m.touched &= m.touched - 1 {
+		i := bits.TrailingZeros64(m.touched)
+		m.counts[i].Add(int64(m.late[i]))
+		m.late[i] = 0
+	}
+	m.total.Add(m.sum)
+	m.sum = 0
+}
+
+// noteSlow records that what took so long, if nothing in this interval took longer.
+func (m *timing) noteSlow(now, took int64, tt hwt.TimerTask) {
+	slot := &m.slowest[now/interval%intervals]
+	if s := slot.Load(); s == nil || s.interval != now/interval || s.took < took {
+		slot.Store(&slowest{now / interval, took, task.Name(tt)})
+	}
+}
+
+func (m *timing) addTo(s *hwt.Stats, now int64) {
+	for i := range m.counts {
+		s.Lateness.Counts[i] += m.counts[i].Load()
+	}
+	s.Lateness.Sum += time.Duration(m.total.Load())
+	s.TaskTime += time.Duration(m.busy.Load())
+	for i := range m.slowest {
+		seen := m.slowest[i].Load()
+		if seen != nil && isRecent(seen.interval, now) && time.Duration(seen.took) > s.SlowestTaskTime {
+			s.SlowestTask, s.SlowestTaskTime = seen.name, time.Duration(seen.took)
+		}
+	}
+}
+
+// isRecent reports whether the interval is one of the latest.
+func isRecent(i, now int64) bool { return i <= now/interval && i > now/interval-intervals }
+
+// lags is how far the worker was behind. Atomic: written by the holder of Core.mu,
+// read by Stats.
+type lags struct {
+	lookAt   atomic.Int64 // when the worker means to look next
+	greatest [intervals]struct{ interval, lag atomic.Int64 }
+}
+
+// note records a lag. A reader that finds the new interval finds its lag, too.
+func (l *lags) note(now, lag int64) {
+	slot := &l.greatest[now/interval%intervals]
+	if slot.interval.Load() != now/interval {
+		slot.lag.Store(lag)
+		slot.interval.Store(now / interval)
+	} else if lag > slot.lag.Load() {
+		slot.lag.Store(lag)
+	}
+}
+
+// addTo adds the lags to s; the present one only if the worker still works.
+func (l *lags) addTo(s *hwt.Stats, now int64, works bool) {
+	if works {
+		s.Lag = max(s.Lag, time.Duration(now-l.lookAt.Load()))
+		s.MaxLag = max(s.MaxLag, s.Lag)
+	}
+	for i := range l.greatest {
+		if slot := &l.greatest[i]; isRecent(slot.interval.Load(), now) {
+			s.MaxLag = max(s.MaxLag, time.Duration(slot.lag.Load()))
+		}
+	}
+}
+
+// addIntake adds the length and the age of the intake.
+func (c *Core) addIntake(s *hwt.Stats, now int64) {
+	n := c.intake.backlog()
+	s.Intake += n
+	if n > 0 && c.phase.Load() == ticking {
+		s.IntakeAge = max(s.IntakeAge, time.Duration(now-c.emptied.Load()))
+	}
+}

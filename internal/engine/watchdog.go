@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/hashedwheel/hwt/internal/task"
+)
+
+const (
+	// slowLogEvery is the least time between two warnings of slow tasks.
+	slowLogEvery = time.Minute
+
+	// secondLookAfter is how often the second look lets all that is ready to run
+	// go first. Once is not enough: there is more than one run queue.
+	secondLookAfter = 10
+)
+
+// watchdog finds tasks that hold the worker for too long while they still do,
+// since the one that never returns matters most. It costs nothing a task: it
+// looks at the worker's position from a timer of its own, which is armed only
+// while users' code runs.
+//
+// The looks follow one another in eighths of the threshold, and grow rare while a
+// task is stuck. A task that holds the worker for less than the threshold is never
+// found. One that holds it for 9/8 of that is suspect, and found if the worker
+// still is there at a second look, after the processors ran whatever else was
+// ready: a worker that merely waits for a processor has moved on by then.
+//
+// Guarded by Core.mu.
+type watchdog struct {
+	core      *Core // Immutable after New.
+	threshold int64 // in nanoseconds; 0 if off. Immutable after New.
+	timer     *time.Timer
+	round     int64     // how often firing began
+	spot      watchSpot // where the worker was at the latest look
+	since     int64     // when it was first seen there
+	found     watchSpot // the latest at which a slow task was found
+	logged    bool      // a warning was logged, at loggedAt
+	loggedAt  int64
+}
+
+// watchSpot is a place in the worker's course. The zero value is before its start.
+type watchSpot struct{ round, position int64 }
+
+// slowTask is a task found to be slow. The zero value is none.
+type slowTask struct {
+	timeout *Timeout
+	held    time.Duration
+	log     bool // the latest warning is long enough ago
+}
+
+// begin begins to watch what the worker runs.
+func (w *watchdog) begin() {
+	if w.threshold == 0 {
+		return
+	}
+	w.round++
+	w.spot, w.since = watchSpot{w.round, 1}, w.core.now()
+	if first := time.Duration(w.threshold/8 + 1); w.timer == nil {
+		w.timer = time.AfterFunc(first, w.look)
+	} else {
+		w.timer.Reset(first)
+	}
+}
+
+// end ends what begin began.
+func (w *watchdog) end() {
+	if w.threshold != 0 {
+		w.timer.Stop()
+	}
+}
+
+// look runs on a goroutine of its own.
+func (w *watchdog) look() {
+	if spot := w.firstLook(); spot != (watchSpot{}) {
+		for range secondLookAfter {
+			runtime.Gosched()
+		}
+		w.report(w.secondLook(spot))
+	}
+}
+
+// firstLook returns where the worker has been for so long that its task may be
+// slow, and the zero spot if there is none or it was found before.
+func (w *watchdog) firstLook() (suspect watchSpot) {
+	c := w.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.running {
+		return suspect
+	}
+	now := c.now()
+	if spot := (watchSpot{w.round, c.position.Load()}); spot != w.spot || spot.position == 0 { // At 0 the worker has yet to begin.
+		w.spot, w.since = spot, now
+	} else if now-w.since >= w.threshold && spot != w.found {
+		suspect = spot
+	}
+	w.timer.Reset(time.Duration(max(now-w.since, w.threshold)/8 + 1))
+	return suspect
+}
+
+// secondLook returns the task at the spot if the worker still is there.
+func (w *watchdog) secondLook(spot watchSpot) (slow slowTask) {
+	c := w.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	if !c.running || spot == w.found || spot != (watchSpot{w.round, c.position.Load()}) {
+		return slow
+	}
+	w.found = spot
+	c.totals.slow.Add(1)
+	slow = slowTask{timeout: c.at(spot.position), held: time.Duration(now - w.since)}
+	c.timing.noteSlow(now, int64(slow.held), slow.timeout.task)
+	if !w.logged || now-w.loggedAt >= int64(slowLogEvery) {
+		w.logged, w.loggedAt, slow.log = true, now, true
+	}
+	return slow
+}
+
+// at returns what runs at a position, from 1 on.
+func (f *firing) at(position int64) *Timeout {
+	if i := int(position) - 1; i < len(f.notices) {
+		return f.notices[i]
+	}
+	return f.due[int(position)-1-len(f.notices)]
+}
+
+// report warns of the slow task, if there is one. Without mu, since the log is
+// users' code too.
+func (w *watchdog) report(s slowTask) {
+	if !s.log {
+		return
+	}
+	c := w.core
+	message := "hwt: a slow task holds up the timer's worker; give it an executor or a goroutine of its own"
+	if c.runner.Executor != nil {
+		message = "hwt: the executor holds up the timer's worker; its Execute should return an error when it has no room"
+	}
+	c.runner.Warn(message,
+		task.AttrTask, task.Name(s.timeout.task), task.AttrHeld, s.held, task.AttrThreshold, time.Duration(w.threshold))
+}

@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+const threshold = 10 * tick
+
+func watched(c *Config) { c.SlowTask = threshold }
+
+// sleepy is a task of a type that a warning can name.
+type sleepy struct{ d time.Duration }
+
+func (s sleepy) Run(hwt.Timeout) error {
+	time.Sleep(s.d)
+	return nil
+}
+
+// warnings counts them in what was logged.
+func warnings(log string) int { return strings.Count(log, "level=WARN") }
+
+func TestSlowTaskIsFoundOnceAndWhileItRuns(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, watched)
+		e.add(t, sleepy{10 * threshold}, tick)
+		pass(tick + threshold - 1)
+		assert.Zero(t, e.Stats().SlowTasks, "not yet")
+		pass(threshold/8 + 2)
+		assert.EqualValues(t, 1, e.Stats().SlowTasks)
+		log := e.log.Take()
+		assert.Equal(t, 1, warnings(log))
+		assert.Contains(t, log, "engine.sleepy")
+		assert.Contains(t, log, fmt.Sprint("threshold=", threshold))
+		assert.Contains(t, log, "timer=test")
+		pass(20 * threshold)
+		assert.EqualValues(t, 1, e.Stats().SlowTasks, "once, however slow")
+		assert.Empty(t, e.log.Take())
+	})
+}
+
+func TestFastTasksAreNeverSlowHoweverMany(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, watched)
+		for range 100 {
+			e.add(t, sleepy{threshold - 1}, tick)
+		}
+		pass(102 * threshold)
+		assert.Zero(t, e.Pending())
+		assert.Zero(t, e.Stats().SlowTasks)
+		assert.Empty(t, e.log.Take())
+	})
+}
+
+// Wherever in a tick's row it stands: also when a task before it took a part of
+// the time in which the first look comes.
+func TestTaskThatTakesNineEighthsIsFoundWhereverItStands(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		for _, before := range []time.Duration{0, 1, threshold / 16, threshold / 2, threshold - 1} {
+			for _, after := range []bool{false, true} {
+				e := newTimer(t, watched)
+				if before > 0 {
+					e.add(t, sleepy{before}, tick)
+				}
+				e.add(t, sleepy{threshold*9/8 + 20}, tick)
+				if after {
+					e.add(t, sleepy{0}, tick)
+				}
+				pass(4 * threshold)
+				assert.EqualValues(t, 1, e.Stats().SlowTasks, "after a task of %v", before)
+				e.Stop()
+			}
+		}
+	})
+}
+
+func TestSlowTasksAreAllCountedButLoggedOnceAMinute(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, watched)
+		const each = 2 * threshold
+		for i := range 1000 { // for 200 seconds in all
+			e.add(t, sleepy{each}, tick+time.Duration(i))
+		}
+		logged := 0
+		for range 4 {
+			pass(time.Minute - time.Second)
+			n := warnings(e.log.Take())
+			assert.LessOrEqual(t, n, 1, "in less than a minute")
+			logged += n
+		}
+		assert.EqualValues(t, 1000, e.Stats().SlowTasks)
+		assert.InDelta(t, 4, logged, 1)
+	})
+}
+
+func TestSlowCancelledIsFoundToo(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, watched)
+		for range 3 {
+			e.add(t, &noticeTask{then: func() { time.Sleep(2 * threshold) }}, time.Hour).Cancel()
+		}
+		e.add(t, sleepy{2 * threshold}, tick)
+		pass(10 * threshold)
+		assert.EqualValues(t, 4, e.Stats().SlowTasks)
+		assert.Contains(t, e.log.Take(), "engine.noticeTask")
+	})
+}
+
+func TestNoTaskIsWatchedWithoutAThreshold(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.add(t, sleepy{time.Hour}, tick)
+		pass(2 * time.Hour)
+		assert.Zero(t, e.Stats().SlowTasks)
+		assert.Nil(t, e.core.watchdog.timer)
+	})
+}
+
+// Looks that did not grow rare would be a hundred million here, which take
+// minutes even in fake time.
+func TestStuckTaskIsLookedAtEverMoreSeldom(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, watched)
+		release := make(chan struct{})
+		e.after(t, tick, func() { <-release })
+		pass(1000 * time.Hour)
+		assert.EqualValues(t, 1, e.Stats().SlowTasks)
+		assert.Equal(t, 1, warnings(e.log.Take()))
+		close(release)
+		pass(tick)
+		assert.EqualValues(t, 1, e.Stats().SlowTasks)
+	})
+}
+
+// A look may find that the worker has not begun, as often as it likes.
+func TestLookBeforeTheFirstTaskBeginsFindsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t, watched)
+		c := e.core
+		e.after(t, 0, nothing)
+		time.Sleep(tick)
+		require.Equal(t, goOn, e.step())
+		require.True(t, c.running)
+		pass(10 * threshold) // the worker is kept from going on
+		assert.Zero(t, e.Stats().SlowTasks)
+		c.fire()
+		assert.EqualValues(t, 1, e.Stats().Expired)
+	})
+}
+
+func TestTaskAfterAGoexitIsWatchedAsWell(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, watched)
+		e.after(t, tick, runtime.Goexit)
+		e.add(t, sleepy{2 * threshold}, tick)
+		pass(5 * threshold)
+		assert.EqualValues(t, 1, e.Stats().SlowTasks)
+	})
+}
+
+// panicky is a log handler that breaks.
+type panicky struct{ slog.Handler }
+
+func TestWarningThatPanicsHarmsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, watched, func(c *Config) { c.Runner.Logger = slog.New(panicky{}) })
+		e.add(t, sleepy{2 * threshold}, tick)
+		ran := false
+		e.after(t, 5*threshold, func() { ran = true })
+		pass(10 * threshold)
+		assert.True(t, ran)
+		assert.EqualValues(t, 1, e.Stats().SlowTasks)
+	})
+}
+
+// blocking is an executor without room.
+type blocking struct{}
+
+func (blocking) Execute(task func()) error {
+	time.Sleep(2 * threshold)
+	task()
+	return nil
+}
+
+func TestExecutorThatBlocksIsNamedInTheWarning(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, watched, func(c *Config) { c.Runner.Executor = blocking{} })
+		e.after(t, tick, nothing)
+		pass(10 * threshold)
+		assert.EqualValues(t, 1, e.Stats().SlowTasks)
+		log := e.log.Take()
+		assert.Contains(t, log, "the executor holds up the timer's worker")
+		assert.NotContains(t, log, "give it an executor")
+	})
+}

@@ -1,0 +1,53 @@
+// Package livepage serves the page of package inspect for the commands.
+package livepage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Path is where the page is.
+const Path = "/debug/hwt/"
+
+// Listen opens an address such as 127.0.0.1:8080, on this machine only if it has no
+// host. Port 0 is any free one.
+func Listen(address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.Listen("tcp", net.JoinHostPort(host, port))
+}
+
+// Serve serves handler under Path until stop is called, which closes the listener. It
+// writes to out where the page is, and what goes wrong.
+func Serve(listener net.Listener, handler http.Handler, out io.Writer) (stop func()) {
+	mux := http.NewServeMux()
+	mux.Handle(Path, handler)
+	mux.Handle("GET /{$}", http.RedirectHandler(Path, http.StatusFound))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			fmt.Fprintf(out, "--serve: %v\n", err)
+		}
+	}()
+	fmt.Fprintf(out, "Watch it at http://%v%s\n", listener.Addr(), Path)
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			server.Close()
+		}
+		<-done
+	}
+}

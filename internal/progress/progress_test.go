@@ -1,0 +1,29 @@
+package progress_test
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/internal/progress"
+)
+
+func TestALineAfterEveryInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		stop := progress.Follow(&out, 2*time.Second, func() string { return "half way" })
+		time.Sleep(5 * time.Second)
+		stop()
+		assert.Equal(t, "  2s  half way\n  4s  half way\n", out.String())
+	})
+}
+
+func TestABufferIsNoTerminal(t *testing.T) {
+	var out bytes.Buffer
+	assert.False(t, progress.IsTerminal(&out))
+	progress.Wipe(&out)
+	assert.Empty(t, out.String())
+}

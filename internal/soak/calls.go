@@ -1,0 +1,141 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// wrong counts the answers of calls that broke their contract.
+type wrong struct {
+	batches    atomic.Int64 // of NewTimeouts, that are not one timeout for each task in order
+	missed     atomic.Int64 // pending timeouts that All did not yield
+	repeated   atomic.Int64 // timeouts that All yielded again
+	deadlines  atomic.Int64 // of timeouts, that are not those asked for
+	unfinished atomic.Int64 // calls of Shutdown without an error that left something
+	contexts   atomic.Int64 // of tasks, that ended too soon or not at all
+}
+
+// text returns what was wrong, or nothing.
+func (w *wrong) text() string {
+	counts := []any{w.batches.Load(), w.missed.Load(), w.repeated.Load(), w.deadlines.Load(), w.unfinished.Load(), w.contexts.Load()}
+	for _, n := range counts {
+		if n != int64(0) {
+			return fmt.Sprintf("%d wrong batches, All missed %d and repeated %d, %d wrong deadlines, "+
+				"%d shutdowns that left something, %d wrong contexts", counts...)
+		}
+	}
+	return ""
+}
+
+// maxBatch is the greatest number of timeouts of one NewTimeouts.
+const maxBatch = 16
+
+// scheduleBatch schedules entries at once, and returns one of them, or nil if the
+// timer is stopped.
+func (c *randomWork) scheduleBatch(random *rand.Rand) *entry {
+	n, delay := 1+random.IntN(maxBatch), randomDelay(random)
+	batch, tasks := make([]*entry, n), make([]hwt.TimerTask, n)
+	for i := range batch {
+		batch[i], tasks[i] = c.newEntry(random.IntN(1000), c.injectFault, delay)
+	}
+	timeouts, err := c.round.timer.NewTimeouts(tasks, delay)
+	if err != nil {
+		return nil
+	}
+	by := c.round.after(delay)
+	for i, timeout := range timeouts {
+		if timeout.Task() != tasks[i] {
+			c.round.wrong.batches.Add(1)
+		}
+		batch[i].timeout, batch[i].dueBy = timeout, by
+	}
+	if len(timeouts) != n {
+		c.round.wrong.batches.Add(1)
+	}
+	c.accept(batch[:len(timeouts)]...)
+	return batch[0]
+}
+
+// checkAll looks at all that is pending. It must find what the caller of mine keeps,
+// and nothing twice.
+func (r *round) checkAll(mine []*entry) {
+	seen := make(map[hwt.Timeout]struct{})
+	for timeout := range r.timer.All() {
+		if _, again := seen[timeout]; again {
+			r.wrong.repeated.Add(1)
+		}
+		seen[timeout] = struct{}{}
+	}
+	missed := int64(0)
+	for _, e := range mine {
+		if e == nil {
+			continue
+		}
+		if _, found := seen[e.timeout]; !found && e.pending() {
+			missed++
+		}
+	}
+	if !r.stopping.Load() { // else Stop may have ended them
+		r.wrong.missed.Add(missed)
+	}
+}
+
+// maxExact bounds the deadlines that are checked: those of later ones are by the wall
+// clock, since the monotonic time of a time.Time has a range.
+const maxExact = 1 << 60
+
+// checkDeadline checks that of the caller's latest NewTimeout or Reset.
+func (e *entry) checkDeadline() {
+	if e.dueBy > maxExact {
+		return
+	}
+	at := int64(e.timeout.Deadline().Sub(e.round.began))
+	if at < e.due() || at > e.dueBy {
+		e.round.wrong.deadlines.Add(1)
+	}
+}
+
+// shutdownWaits are how long a Shutdown waits: some give up, others do not.
+var shutdownWaits = []time.Duration{0, time.Millisecond, time.Second}
+
+// shutdown stops the timer, and waits for limit at most for what it runs.
+func (r *round) shutdown(limit time.Duration) (unprocessed []hwt.Timeout, finished bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	unprocessed, err := r.timer.Shutdown(ctx)
+	if err != nil {
+		r.gaveUp.Store(true)
+	}
+	return unprocessed, err == nil
+}
+
+// checkFinished is called after a Shutdown that returned no error, when no callers
+// are left: nothing may be left that runs or is to run.
+func (r *round) checkFinished() {
+	if r.busy.Load() != 0 || !r.allCalled(r.timer.Stats()) {
+		r.wrong.unfinished.Add(1)
+	}
+}
+
+// contextWait is how long a task waits for the end of its context.
+const contextWait = 10 * time.Millisecond
+
+// waitForContext is a task that waits until its context ends, or for a while.
+func (r *round) waitForContext(ctx context.Context, _ hwt.Timeout) error {
+	if r.gaveUp.Load() && ctx.Err() == nil {
+		r.wrong.contexts.Add(1)
+	}
+	select {
+	case <-ctx.Done():
+		if context.Cause(ctx) != hwt.ErrStopped || !r.stopping.Load() {
+			r.wrong.contexts.Add(1)
+		}
+	case <-time.After(contextWait):
+	}
+	return nil
+}

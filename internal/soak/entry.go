@@ -1,0 +1,132 @@
+package soak
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// entry is one timeout and its task.
+type entry struct {
+	round   *round
+	kind    int                             // what the task does. Immutable.
+	act     func(*entry, hwt.Timeout) error // does it; may be nil. Immutable.
+	timeout hwt.Timeout                     // Written once by the caller that made it, and used by that one alone.
+	dueAt   atomic.Int64                    // The task must not run before. Atomic: written by its caller, read by its task.
+	dueBy   int64                           // The deadline must not be later. Used by the caller alone.
+	ends    atomic.Int32                    // Must become 1.
+}
+
+// noticed is an entry whose task has a Cancelled method.
+type noticed struct{ *entry }
+
+// Cancelled implements hwt.CancelledTask.
+func (n noticed) Cancelled(hwt.Timeout) {
+	n.round.notified.Add(1)
+	if n.kind%100 == 0 {
+		n.round.faults.Add(1)
+		panic("a cancelled task")
+	}
+}
+
+// Run implements hwt.TimerTask.
+func (e *entry) Run(timeout hwt.Timeout) error {
+	r := e.round
+	r.busy.Add(1)
+	defer r.busy.Add(-1)
+	r.taskBegins(e.due())
+	e.ended()
+	if timeout.Cancel() || timeout.Reset(0) || !timeout.IsExpired() {
+		r.twice.Add(1)
+	}
+	if e.act == nil {
+		return nil
+	}
+	return e.act(e, timeout)
+}
+
+func (e *entry) due() int64 { return e.dueAt.Load() }
+
+func (e *entry) ended() {
+	if e.ends.Add(1) > 1 {
+		e.round.twice.Add(1)
+	}
+}
+
+func (e *entry) cancel() {
+	if !e.timeout.Cancel() {
+		return
+	}
+	e.ended()
+	if e.isNoticed() {
+		e.round.toNotify.Add(1)
+	}
+}
+
+func (e *entry) isNoticed() bool { return e.kind%2 == 0 }
+
+// reset resets the timeout. While the outcome is open, the earlier moment counts
+// as due.
+func (e *entry) reset(delay time.Duration) {
+	before, after := e.dueAt.Load(), e.round.after(delay)
+	e.dueAt.Store(min(before, after))
+	if e.timeout.Reset(delay) {
+		e.dueAt.Store(after)
+		e.dueBy = e.round.after(delay)
+	}
+}
+
+// pending reports whether the timeout has not ended, or Stop returned it.
+func (e *entry) pending() bool { return !e.timeout.IsExpired() && !e.timeout.IsCancelled() }
+
+// entries are the entries of a round.
+type entries struct {
+	round *round
+	mu    sync.Mutex
+	all   []*entry // that were accepted. Guarded by mu.
+}
+
+// newEntry returns an entry whose timeout is about to be made, and its task.
+func (s *entries) newEntry(kind int, act func(*entry, hwt.Timeout) error, delay time.Duration) (*entry, hwt.TimerTask) {
+	e := &entry{round: s.round, kind: kind, act: act}
+	e.dueAt.Store(s.round.after(delay))
+	if e.isNoticed() {
+		return e, noticed{e}
+	}
+	return e, e
+}
+
+// schedule makes an entry, or returns nil if the timer is stopped.
+func (s *entries) schedule(kind int, act func(*entry, hwt.Timeout) error, delay time.Duration) *entry {
+	e, task := s.newEntry(kind, act, delay)
+	timeout, err := s.round.timer.NewTimeout(task, delay)
+	if err != nil {
+		return nil
+	}
+	e.timeout, e.dueBy = timeout, s.round.after(delay)
+	s.accept(e)
+	return e
+}
+
+// accept counts entries that have a timeout.
+func (s *entries) accept(accepted ...*entry) {
+	s.round.accepted.Add(int64(len(accepted)))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, accepted...)
+}
+
+// unended implements work. A task that the executor dropped has no end.
+func (s *entries) unended() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.all {
+		if e.ends.Load() == 0 && !(e.timeout.IsExpired() && s.round.dropped.Load() > 0) {
+			n++
+		}
+	}
+	s.all = nil // the runtime may hold a stopped timer for long, and with it its error handler
+	return n
+}

@@ -1,0 +1,71 @@
+package soak
+
+import (
+	"context"
+	"time"
+)
+
+// Load names a way to use timers.
+type Load string
+
+// The loads. The package comment describes them.
+const (
+	Random Load = "random"
+	Rate   Load = "rate"
+	Resets Load = "resets"
+)
+
+// Loads are all loads, in the order in which they have their turns.
+var Loads = []Load{Random, Rate, Resets}
+
+// work is what the callers of one round do.
+type work interface {
+	// call uses the timer until soon after ctx ends, as the caller of that number,
+	// and returns how many operations it did.
+	call(ctx context.Context, number int) (operations int64)
+
+	// unended returns how many timeouts have not ended. It is called once the
+	// timer is stopped and no task runs.
+	unended() int
+}
+
+// plan is what a round does.
+type plan struct {
+	load    Load
+	tick    time.Duration
+	workers int
+	length  time.Duration // of the round
+	maxLate time.Duration // how late a timeout may be while the machine has time to spare; 0 means any
+}
+
+// turns is after how many rounds the loads begin again.
+const turns = 12
+
+// tickOf is the tick of the random rounds, by turn. A round has at least four.
+var tickOf = [turns]time.Duration{3: 300 * time.Millisecond, 4: 100 * time.Millisecond, 7: 10 * time.Millisecond}
+
+// workersOf is how many workers a timer has: over the turns, each with each load.
+var workersOf = []int{1, 2, 7}
+
+// plan returns the plan for a round of e. Every load has its turn early; most
+// rounds are random and short. Engines without a worker have random rounds only: Go
+// keeps the memory of all goroutines and timers that ever existed at once.
+func (c Config) plan(e Engine, number int) plan {
+	turn, load := number%turns, c.Load
+	if load == "" {
+		load = Random
+		if turn < len(Loads) {
+			load = Loads[turn]
+		}
+	}
+	workers := workersOf[(number+number/turns)%len(workersOf)]
+	switch {
+	case !e.Worker:
+	case load == Rate:
+		return plan{load: load, tick: rateTick, workers: workers, length: 8 * rateTick, maxLate: 2 * rateTick}
+	case load == Resets:
+		return plan{load: load, tick: time.Millisecond, workers: workers, length: 2500 * time.Millisecond, maxLate: time.Second}
+	}
+	tick := max(tickOf[turn], time.Millisecond)
+	return plan{load: Random, tick: tick, workers: workers, length: max(c.Round, 4*tick)}
+}

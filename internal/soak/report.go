@@ -1,0 +1,127 @@
+package soak
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hashedwheel/hwt/internal/human"
+)
+
+// Report is the result of a [Soak]. Its durations are nanoseconds in JSON.
+type Report struct {
+	Seed        uint64          `json:"seed"`
+	Callers     int             `json:"callers"`
+	Elapsed     time.Duration   `json:"elapsed_ns"`
+	Interrupted bool            `json:"interrupted"`
+	Engines     []*EngineReport `json:"engines"`
+	Before      Memory          `json:"before"` // after the first round of every engine
+	After       Memory          `json:"after"`
+	Violations  []string        `json:"violations"` // must be empty
+}
+
+// EngineReport sums up the rounds of an engine.
+type EngineReport struct {
+	Engine      string         `json:"engine"`
+	Rounds      int64          `json:"rounds"`
+	ByLoad      map[Load]int64 `json:"rounds_by_load"`
+	Operations  int64          `json:"operations"`
+	Faults      int64          `json:"faults"`
+	Accepted    int64          `json:"accepted"`
+	Expired     int64          `json:"expired"`
+	Cancelled   int64          `json:"cancelled"`
+	Unprocessed int64          `json:"unprocessed"`
+	Looks       int64          `json:"looks"`       // at the counts, during rounds
+	MaxLate     time.Duration  `json:"max_late_ns"` // of the latest timeout, whatever the reason
+}
+
+func newReport(c Config) *Report {
+	r := &Report{Seed: c.Seed, Callers: c.Callers, Violations: []string{}}
+	for _, e := range c.Engines {
+		r.Engines = append(r.Engines, &EngineReport{Engine: e.Name, ByLoad: make(map[Load]int64)})
+	}
+	return r
+}
+
+// add adds a round that was checked.
+func (e *EngineReport) add(r *round, seen *statsWatcher) {
+	s := r.timer.Stats()
+	e.Rounds++
+	e.ByLoad[r.plan.load]++
+	e.Operations += r.operations.Load()
+	e.Faults += r.faults.Load()
+	e.Accepted += s.Accepted
+	e.Expired += s.Expired
+	e.Cancelled += s.Cancelled
+	e.Unprocessed += s.Unprocessed
+	e.Looks += seen.looks
+	e.MaxLate = max(e.MaxLate, time.Duration(r.latest.Load()))
+}
+
+// maxViolations is how many are kept.
+const maxViolations = 100
+
+func (r *Report) violated(format string, args ...any) {
+	if len(r.Violations) < maxViolations {
+		r.Violations = append(r.Violations, fmt.Sprintf(format, args...))
+	}
+}
+
+// heapSlack is by how much the heap may grow: the runtime may hold some stopped
+// timers for long, and a timer has parts for each processor.
+func heapSlack() int64 { return 128 << 10 * max(int64(runtime.GOMAXPROCS(0)), 16) }
+
+// checkMemory compares the memory at the end with that of the beginning.
+func (r *Report) checkMemory() {
+	if r.After.Goroutines > r.Before.Goroutines {
+		r.violated("goroutines: %d before, %d after", r.Before.Goroutines, r.After.Goroutines)
+	}
+	if r.After.Heap > r.Before.Heap+heapSlack() {
+		r.violated("heap: %d bytes before, %d after", r.Before.Heap, r.After.Heap)
+	}
+}
+
+// Err returns an error if there are violations. An interrupt is not one.
+func (r *Report) Err() error {
+	if len(r.Violations) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s, the first: %s", human.Plural(len(r.Violations), "violation"), r.Violations[0])
+}
+
+// Text returns the report for people.
+func (r *Report) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Soaked for %s with %s, seed %d.\n", human.Duration(r.Elapsed), human.Plural(r.Callers, "caller"), r.Seed)
+	if r.Interrupted {
+		b.WriteString("It was interrupted.\n")
+	}
+	looks, byLoad := int64(0), make(map[Load]int64)
+	b.WriteByte('\n')
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "engine\trounds\toperations\tfaults\taccepted\t= expired\t+ cancelled\t+ unprocessed\tmax late\t")
+	for _, e := range r.Engines {
+		fmt.Fprint(table, e.Engine, "\t")
+		for _, n := range []int64{e.Rounds, e.Operations, e.Faults, e.Accepted, e.Expired, e.Cancelled, e.Unprocessed} {
+			fmt.Fprint(table, human.Count(n), "\t")
+		}
+		fmt.Fprint(table, human.Duration(e.MaxLate), "\t\n")
+		looks += e.Looks
+		for load, n := range e.ByLoad {
+			byLoad[load] += n
+		}
+	}
+	_ = table.Flush() // to memory
+	fmt.Fprintf(&b, "\nrounds      %s random, %s at a rate, %s with resets\n",
+		human.Count(byLoad[Random]), human.Count(byLoad[Rate]), human.Count(byLoad[Resets]))
+	fmt.Fprintf(&b, "counts      checked %s times during rounds, and after each\n", human.Count(looks))
+	fmt.Fprintf(&b, "heap        %s bytes before, %s after\n", human.Count(r.Before.Heap), human.Count(r.After.Heap))
+	fmt.Fprintf(&b, "goroutines  %d before, %d after\n", r.Before.Goroutines, r.After.Goroutines)
+	fmt.Fprintf(&b, "violations  %d\n", len(r.Violations))
+	for _, v := range r.Violations {
+		fmt.Fprintf(&b, "  %s\n", v)
+	}
+	return b.String()
+}

@@ -1,0 +1,132 @@
+// Package soak runs timers under heavy load and checks that no timeout is lost,
+// repeated or early. It works in rounds. Each round makes a timer, uses it from
+// several goroutines, stops it, and checks its counts. There are three loads:
+//
+//   - random: all operations in random order, at ticks from 1 ms to 300 ms. Tasks
+//     fail, panic, block and wait for their contexts, an executor refuses, and Stop
+//     or Shutdown comes at any moment. Batches must be one timeout for each task,
+//     deadlines those asked for, and All must yield what a caller keeps, and nothing
+//     twice. After a Shutdown without an error nothing may run.
+//   - rate: timeouts at a steady rate, of which a long tick brings more than the
+//     worker drains at once.
+//   - resets: resets as fast as possible, while other timeouts are reset to
+//     earlier.
+//
+// During a round no more timeouts may have ended than were accepted. After a
+// round every timeout must have ended once. Under rate and resets none may be
+// much later than the machine explains. At the end, heap and goroutines must be
+// back where they were.
+package soak
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// Config selects what a [Soak] does.
+type Config struct {
+	Engines []Engine
+	Load    Load          // "" means all in turn
+	For     time.Duration // how long in all; the round that runs then is cut short
+	Round   time.Duration // how long the timer of a random round lives
+	Callers int           // goroutines that use a timer at once
+	Seed    uint64
+}
+
+// Soak is one run. Run may be called once, Progress at any time.
+type Soak struct {
+	config     Config
+	began      time.Time
+	operations atomic.Int64
+	rounds     atomic.Int64
+	violations atomic.Int64
+}
+
+// New returns a Soak that has not begun.
+func New(c Config) *Soak { return &Soak{config: c, began: time.Now()} }
+
+// Progress is how far a [Soak] is.
+type Progress struct {
+	Elapsed                        time.Duration
+	Rounds, Operations, Violations int64
+}
+
+// Progress returns how far s is.
+func (s *Soak) Progress() Progress {
+	return Progress{time.Since(s.began), s.rounds.Load(), s.operations.Load(), s.violations.Load()}
+}
+
+// Run runs rounds with each engine in turn until the time is over or ctx ends,
+// and at least one. The error is for a timer that cannot be made. What the timers
+// did wrong is in the report.
+func (s *Soak) Run(ctx context.Context) (*Report, error) {
+	parent := ctx
+	ctx, cancel := context.WithTimeout(ctx, s.config.For)
+	defer cancel()
+	r := newReport(s.config)
+	random := rand.New(rand.NewPCG(s.config.Seed, 0))
+	for n := 0; n == 0 || ctx.Err() == nil; n++ {
+		for i, e := range s.config.Engines {
+			if err := s.round(ctx, e, s.config.plan(e, n), random.Uint64(), r, r.Engines[i]); err != nil {
+				return nil, err
+			}
+		}
+		if n == 0 { // the first rounds fill caches and pools
+			r.Before = settledMemory(0)
+		}
+	}
+	r.After = settledMemory(r.Before.Goroutines)
+	r.Elapsed = time.Since(s.began)
+	r.Interrupted = parent.Err() != nil
+	r.checkMemory()
+	return r, nil
+}
+
+// round runs one round of e and adds it to the report.
+func (s *Soak) round(ctx context.Context, e Engine, p plan, seed uint64, into *Report, engine *EngineReport) error {
+	ctx, end := context.WithTimeout(ctx, p.length)
+	defer end()
+	r, err := newRound(e, p, seed, s.config.Callers, end)
+	if err != nil {
+		return err
+	}
+	seen := r.run(ctx, s.config.Callers)
+	for _, text := range r.check(seen) {
+		into.violated("%s, round %d, %s, seed %d: %s", e.Name, engine.Rounds+1, p.load, seed, text)
+		s.violations.Add(1)
+	}
+	engine.add(r, seen)
+	s.operations.Add(r.operations.Load())
+	s.rounds.Add(1)
+	return nil
+}
+
+// Memory is what the process holds.
+type Memory struct {
+	Heap       int64 `json:"heap_bytes"`
+	Goroutines int   `json:"goroutines"`
+}
+
+// patience is how long an event may take on a busy machine. Tests set it.
+var patience = 10 * time.Second
+
+// settledMemory waits until at most that many goroutines are left, or patience ends,
+// and measures. Zero means any number, after a moment.
+func settledMemory(goroutines int) Memory {
+	waitUntil(func() bool { return runtime.NumGoroutine() <= goroutines }, min(patience, time.Duration(goroutines+1)*time.Second))
+	runtime.GC()
+	runtime.GC() // frees what the cleanups of the first one released
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return Memory{Heap: int64(m.HeapAlloc), Goroutines: runtime.NumGoroutine()}
+}
+
+// waitUntil waits until met returns true, or limit has passed.
+func waitUntil(met func() bool, limit time.Duration) {
+	for deadline := time.Now().Add(limit); !met() && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+}

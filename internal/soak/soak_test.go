@@ -1,0 +1,231 @@
+package soak_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/soak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func hashed(o soak.Options) (hwt.Engine, error) { return soak.Engines[0].New(o) }
+
+// run soaks what open makes, on the real clock, because races are what it is for.
+func run(t *testing.T, load soak.Load, open func(soak.Options) (hwt.Engine, error)) *soak.Report {
+	r, err := soak.New(soak.Config{
+		Engines: []soak.Engine{{Name: "it", Worker: true, New: open}}, Load: load,
+		For: 300 * time.Millisecond, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
+	}).Run(t.Context())
+	require.NoError(t, err)
+	return r
+}
+
+func TestAGoodTimerPassesUnderEveryLoad(t *testing.T) {
+	for _, load := range soak.Loads {
+		r := run(t, load, hashed)
+		require.NoError(t, r.Err(), load)
+		e := r.Engines[0]
+		assert.Equal(t, map[soak.Load]int64{load: e.Rounds}, e.ByLoad)
+		assert.Positive(t, e.Accepted, load)
+		assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed, load)
+		assert.Positive(t, e.Looks)
+		assert.Contains(t, r.Text(), "violations  0\n")
+		if load == soak.Random {
+			assert.Positive(t, e.Faults)
+		}
+	}
+}
+
+// A timer that loses what its executor should run, and nothing else.
+func TestATaskThatNeverRunsIsFound(t *testing.T) {
+	t.Cleanup(soak.SetPatience(100 * time.Millisecond))
+	ctx, over := context.WithCancel(t.Context())
+	var lost sync.Once
+	r, err := soak.New(soak.Config{
+		For: time.Hour, Round: time.Hour, Callers: 1, Seed: seedWithExecutor,
+		Engines: []soak.Engine{{Name: "it", Worker: true, New: func(o soak.Options) (hwt.Engine, error) {
+			inner := o.Executor
+			o.Executor = execute(func(task func()) error {
+				lose := false
+				lost.Do(func() { lose = true })
+				if lose {
+					over()
+					return nil
+				}
+				return inner.Execute(task)
+			})
+			return hashed(o)
+		}}},
+	}).Run(ctx)
+	require.NoError(t, err)
+	assert.ErrorContains(t, r.Err(), "the executor dropped")
+}
+
+// seedWithExecutor is one whose first round has an executor.
+const seedWithExecutor = 1
+
+type execute func(task func()) error
+
+func (f execute) Execute(task func()) error { return f(task) }
+
+// untilFound soaks round after round until something is wrong.
+func untilFound(t *testing.T, load soak.Load, open func(soak.Options) (hwt.Engine, error)) *soak.Report {
+	ctx, over := context.WithCancel(t.Context())
+	s := soak.New(soak.Config{
+		Engines: []soak.Engine{{Name: "it", Worker: true, New: open}}, Load: load,
+		For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
+	})
+	go func() {
+		for s.Progress().Violations == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		over()
+	}()
+	r, err := s.Run(ctx)
+	require.NoError(t, err)
+	return r
+}
+
+// hasty is a timer that runs tasks early.
+type hasty struct{ hwt.Engine }
+
+func (h hasty) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	return h.Engine.NewTimeout(task, delay/2)
+}
+
+// forgetful is a timer whose Stop loses a timeout.
+type forgetful struct{ hwt.Engine }
+
+func (f forgetful) Stop() []hwt.Timeout {
+	all := f.Engine.Stop()
+	return all[:max(len(all)-1, 0)]
+}
+
+// mixing is a timer whose NewTimeouts returns timeouts in another order.
+type mixing struct{ hwt.Engine }
+
+func (m mixing) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	all, err := m.Engine.NewTimeouts(tasks, delay)
+	slices.Reverse(all)
+	return all, err
+}
+
+// partial is a timer whose NewTimeouts schedules some of what it refuses.
+type partial struct{ hwt.Engine }
+
+func (p partial) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	_, err := p.Engine.NewTimeouts(tasks[:len(tasks)/2], delay)
+	return nil, errors.Join(err, hwt.ErrStopped)
+}
+
+// blind is a timer whose All leaves out each second timeout.
+type blind struct{ hwt.Engine }
+
+func (b blind) All() iter.Seq[hwt.Timeout] {
+	return func(yield func(hwt.Timeout) bool) {
+		show := false
+		for timeout := range b.Engine.All() {
+			if show = !show; show && !yield(timeout) {
+				return
+			}
+		}
+	}
+}
+
+// stuttering is a timer whose All yields everything twice.
+type stuttering struct{ hwt.Engine }
+
+func (s stuttering) All() iter.Seq[hwt.Timeout] {
+	return func(yield func(hwt.Timeout) bool) {
+		for timeout := range s.Engine.All() {
+			for range 2 {
+				if !yield(timeout) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// hurried is a timer whose Shutdown waits for nothing, and does not say so.
+type hurried struct{ hwt.Engine }
+
+func (h hurried) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	unprocessed, _ := h.Engine.Shutdown(ctx)
+	return unprocessed, nil
+}
+
+// unsteady is a timer whose counts are wrong until it is stopped, and right then.
+type unsteady struct {
+	hwt.Engine
+	stopped atomic.Bool
+}
+
+func (u *unsteady) Stop() []hwt.Timeout {
+	u.stopped.Store(true)
+	return u.Engine.Stop()
+}
+
+func (u *unsteady) Stats() hwt.Stats {
+	s := u.Engine.Stats()
+	if !u.stopped.Load() {
+		s.Cancelled, s.Pending = s.Cancelled+s.Pending+1, -1
+	}
+	return s
+}
+
+func TestABadTimerIsFound(t *testing.T) {
+	t.Cleanup(soak.SetPatience(100 * time.Millisecond))
+	for name, c := range map[string]struct {
+		load  soak.Load
+		spoil func(hwt.Engine) hwt.Engine
+		want  string
+	}{
+		"early":              {soak.Rate, func(timer hwt.Engine) hwt.Engine { return hasty{timer} }, "[1-9][0-9]* early"},
+		"lost":               {soak.Random, func(timer hwt.Engine) hwt.Engine { return forgetful{timer} }, "1 lost"},
+		"lost, at a rate":    {soak.Rate, func(timer hwt.Engine) hwt.Engine { return forgetful{timer} }, "1 lost"},
+		"lost, under resets": {soak.Resets, func(timer hwt.Engine) hwt.Engine { return forgetful{timer} }, "1 lost"},
+		"wrong counts":       {soak.Random, func(timer hwt.Engine) hwt.Engine { return &unsteady{Engine: timer} }, "during the round"},
+		"wrong deadlines":    {soak.Random, func(timer hwt.Engine) hwt.Engine { return hasty{timer} }, "[1-9][0-9]* wrong deadlines"},
+		"mixed batches":      {soak.Random, func(timer hwt.Engine) hwt.Engine { return mixing{timer} }, "[1-9][0-9]* wrong batches"},
+		"batches in part":    {soak.Random, func(timer hwt.Engine) hwt.Engine { return partial{timer} }, "do not add up"},
+		"a blind All":        {soak.Random, func(timer hwt.Engine) hwt.Engine { return blind{timer} }, "All missed [1-9]"},
+		"a stuttering All":   {soak.Random, func(timer hwt.Engine) hwt.Engine { return stuttering{timer} }, "repeated [1-9]"},
+		"a hurried Shutdown": {soak.Random, func(timer hwt.Engine) hwt.Engine { return hurried{timer} }, "1 shutdowns that left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := untilFound(t, c.load, func(o soak.Options) (hwt.Engine, error) {
+				timer, err := hashed(o)
+				return c.spoil(timer), err
+			})
+			assert.Regexp(t, c.want, r.Text())
+			assert.NotContains(t, r.Text(), "violations  0\n")
+		})
+	}
+}
+
+func TestAnInterruptEndsItWithAReport(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, err := soak.New(soak.Config{
+		Engines: soak.Engines, For: time.Hour, Round: time.Hour, Callers: 1,
+	}).Run(ctx)
+	require.NoError(t, err)
+	assert.True(t, r.Interrupted)
+	assert.NoError(t, r.Err())
+}

@@ -1,0 +1,69 @@
+package soak
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// statsWatcher checks the counts of a timer while it is used.
+type statsWatcher struct {
+	last    hwt.Stats
+	looks   int64
+	fault   string        // the first one, if any
+	stalled time.Duration // for which the watcher waited for a processor
+
+	quit, done chan struct{}
+}
+
+const (
+	lookEvery = time.Millisecond     // how often the watcher looks
+	stall     = 5 * time.Millisecond // between two looks: the machine is busy
+)
+
+// watchStats watches timer until stop is called.
+func watchStats(timer hwt.Engine) *statsWatcher {
+	w := &statsWatcher{quit: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		pause := time.NewTicker(lookEvery)
+		defer pause.Stop()
+		for before := time.Now(); ; {
+			w.look(timer.Stats(), timer.Pending())
+			select {
+			case <-pause.C:
+			case <-w.quit:
+				return
+			}
+			now := time.Now()
+			if gap := now.Sub(before); gap > stall {
+				w.stalled += gap
+			}
+			before = now
+		}
+	}()
+	return w
+}
+
+// stop ends the watching. The results may be read afterwards.
+func (w *statsWatcher) stop() {
+	close(w.quit)
+	<-w.done
+}
+
+// look notes a fault if more timeouts have ended than were accepted, or a count
+// of ends fell. Accepted may fall: a refusal by Stop takes it back.
+func (w *statsWatcher) look(now hwt.Stats, pending int64) {
+	w.looks++
+	ends := now.Expired + now.Cancelled + now.Unprocessed
+	fell := now.Expired < w.last.Expired || now.Cancelled < w.last.Cancelled || now.Unprocessed < w.last.Unprocessed
+	switch {
+	case w.fault != "":
+	case ends > now.Accepted || now.Pending != now.Accepted-ends || pending < 0:
+		w.fault = fmt.Sprintf("during the round %d were pending, and the counts were %+v", pending, now)
+	case fell:
+		w.fault = fmt.Sprintf("during the round a count fell: %+v, and before %+v", now, w.last)
+	}
+	w.last = now
+}

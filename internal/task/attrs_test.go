@@ -1,0 +1,63 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// constants returns the values of the constants in a file.
+func constants(t *testing.T, path string) (values []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if c, ok := n.(*ast.ValueSpec); ok {
+			value, err := strconv.Unquote(c.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			values = append(values, value)
+		}
+		return true
+	})
+	return values
+}
+
+func TestThePackageDocumentsEveryAttributeAndNoOther(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../../doc.go", nil, parser.ParseComments)
+	require.NoError(t, err)
+	_, section, ok := strings.Cut(file.Doc.Text(), "# Logs and profiles\n")
+	require.True(t, ok)
+	section, _, _ = strings.Cut(section, "\n# ")
+	var documented []string
+	for line := range strings.Lines(section) {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "  - "), ": "); ok && strings.HasPrefix(line, "  - ") {
+			documented = append(documented, name)
+		}
+	}
+	assert.Equal(t, constants(t, "attrs.go"), documented)
+	assert.Contains(t, section, " "+LabelTimer+",")
+	assert.Contains(t, section, " "+LabelTask+",")
+}
+
+func TestAFailedTaskIsLoggedWithItsAttributes(t *testing.T) {
+	var log bytes.Buffer
+	b := newBench()
+	b.Logger, b.OnError = slog.New(slog.NewJSONHandler(&log, nil)), nil
+	b.run(func() error { panic("no good") })
+	var record map[string]any
+	require.NoError(t, json.Unmarshal(log.Bytes(), &record))
+	for _, builtin := range []string{slog.TimeKey, slog.LevelKey, slog.MessageKey} {
+		delete(record, builtin)
+	}
+	assert.ElementsMatch(t, []string{AttrTimer, AttrTask, AttrError, AttrStack}, slices.Collect(maps.Keys(record)))
+}

@@ -1,0 +1,57 @@
+package task
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// Name returns how the log and String call a task: by its type, and a function
+// by its name and where it is, such as
+// "example.com/shop.(*Shop).check.func1 (/src/shop/check.go:63)".
+func Name(task hwt.TimerTask) string {
+	switch f := task.(type) {
+	case hwt.TaskFunc:
+		return funcName(reflect.ValueOf(f).Pointer())
+	case hwt.ContextTask:
+		return funcName(reflect.ValueOf(f).Pointer())
+	case Func:
+		return funcName(reflect.ValueOf(f).Pointer())
+	}
+	return fmt.Sprintf("%T", task)
+}
+
+func funcName(pc uintptr) string {
+	f := runtime.FuncForPC(pc)
+	if f == nil {
+		return "func"
+	}
+	name, ofMethod := strings.CutSuffix(f.Name(), "-fm") // a method value, whose code the compiler made
+	if ofMethod {
+		return name
+	}
+	file, line := f.FileLine(pc)
+	return fmt.Sprintf("%s (%s:%d)", name, file, line)
+}
+
+// Describe is the String of a timeout that is due in left, or never. end is how
+// it ended, or "".
+func Describe(left time.Duration, never bool, end string, task hwt.TimerTask) string {
+	due := "now"
+	switch {
+	case never:
+		due = "never"
+	case left > 0:
+		due = fmt.Sprintf("in %v", left)
+	case left < 0:
+		due = fmt.Sprintf("%v ago", -left)
+	}
+	if end != "" {
+		end = ", " + end
+	}
+	return fmt.Sprintf("timeout(%s%s, task %s)", due, end, Name(task))
+}

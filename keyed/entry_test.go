@@ -1,0 +1,164 @@
+package keyed_test
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+func TestAllYieldsThePendingPairsAndMayChangeThem(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, _ := newWheel(t, timer)
+		var want []keyed.Entry[int, int]
+		for key := range 1000 {
+			delay := time.Hour + time.Duration(key)
+			set(t, w, key, key*key, delay)
+			want = append(want, keyed.Entry[int, int]{Key: key, Value: key * key, Due: time.Now().Add(delay)})
+		}
+		assert.ElementsMatch(t, want, slices.Collect(w.All()))
+		for e := range w.All() {
+			remove(t, w, e.Key)
+			if e.Key == 500 {
+				break
+			}
+		}
+		for e := range w.All() {
+			remove(t, w, e.Key)
+		}
+		assert.Zero(t, w.Len())
+	})
+}
+
+func TestDueFollowsThePair(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, _ := newWheel(t, wrappingTimer{timer})
+		due := func(left time.Duration) {
+			t.Helper()
+			at, ok := w.Due(1)
+			assert.True(t, ok)
+			assert.Equal(t, left, time.Until(at))
+		}
+		_, ok := w.Due(1)
+		assert.False(t, ok)
+		set(t, w, 1, 11, time.Minute)
+		due(time.Minute)
+		pass(time.Second)
+		due(59 * time.Second)
+		_, err := w.Update(1, increment)
+		require.NoError(t, err)
+		due(59 * time.Second)
+		move(t, w, 1, time.Hour)
+		due(time.Hour)
+		set(t, w, 1, 12, time.Second)
+		due(time.Second)
+		pass(time.Second + tick)
+		_, ok = w.Due(1)
+		assert.False(t, ok)
+	})
+}
+
+func TestThePairOfAStoppedTimerKeepsItsDueTime(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, _ := newWheel(t, timer)
+		set(t, w, 1, 11, time.Minute)
+		timer.Stop()
+		pass(2 * time.Minute)
+		due, ok := w.Due(1)
+		assert.True(t, ok)
+		assert.Equal(t, -time.Minute, time.Until(due))
+	})
+}
+
+func TestThePairOfARefusedCallbackIsDueAtItsRetry(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		w, _ := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: new(refusing)}),
+			keyed.Options[int, int]{OnError: func(int, int, error) {}})
+		set(t, w, 1, 11, time.Second)
+		pass(time.Second + tick/2)
+		due, ok := w.Due(1)
+		assert.True(t, ok)
+		assert.InDelta(t, keyed.RetryDelay, time.Until(due), float64(tick))
+	})
+}
+
+func TestAnEntrySurvivesItsEncoding(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, _ := newWheel(t, timer)
+		for key, delay := range []time.Duration{time.Second, time.Minute, math.MaxInt64} {
+			set(t, w, key, -key, delay)
+		}
+		saved, err := json.Marshal(slices.Collect(w.All()))
+		require.NoError(t, err)
+		w.Stop()
+		pass(10 * time.Second)
+
+		var entries []keyed.Entry[int, int]
+		require.NoError(t, json.Unmarshal(saved, &entries))
+		w, r := newWheel(t, timer)
+		left := map[int]time.Duration{}
+		for _, e := range entries {
+			left[e.Key] = e.Left()
+			set(t, w, e.Key, e.Value, e.Left())
+		}
+		assert.Equal(t, map[int]time.Duration{0: -9 * time.Second, 1: 50 * time.Second, 2: math.MaxInt64}, left)
+		pass(tick)
+		assert.Equal(t, []int{0}, r.values(), "it is overdue")
+		due, ok := w.Due(2)
+		assert.True(t, ok)
+		assert.Zero(t, due, "it never is")
+		pass(50 * time.Second)
+		assert.Equal(t, []int{-1}, r.values())
+	})
+}
+
+// hookedTimer returns timeouts that call a function before they return their
+// deadline.
+type hookedTimer struct {
+	hwt.Timer
+	onDeadline func()
+}
+
+type hookedTimeout struct {
+	hwt.Timeout
+	timer *hookedTimer
+}
+
+func (h *hookedTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	timeout, err := h.Timer.NewTimeout(task, delay)
+	return hookedTimeout{timeout, h}, err
+}
+
+func (h hookedTimeout) Deadline() time.Time {
+	h.timer.onDeadline()
+	return h.Timeout.Deadline()
+}
+
+func TestAnEntryIsThePairAsItWasAtOneMoment(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		hooked := &hookedTimer{Timer: timer}
+		w, _ := newWheel(t, hooked)
+		set(t, w, 1, 11, time.Hour)
+		set(t, w, 2, 22, time.Hour)
+		changes := 0
+		hooked.onDeadline = func() {
+			if changes++; changes == 1 {
+				_, err := w.Update(1, increment)
+				require.NoError(t, err)
+				move(t, w, 1, time.Minute)
+				remove(t, w, 2)
+			}
+		}
+		want := keyed.Entry[int, int]{Key: 1, Value: 12, Due: time.Now().Add(time.Minute)}
+		assert.Equal(t, []keyed.Entry[int, int]{want}, slices.Collect(w.All()))
+	})
+}

@@ -1,0 +1,275 @@
+package keyed_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+var errFull = errors.New("pool is full")
+
+// refusing is an executor that is full until it is opened.
+type refusing struct {
+	open     atomic.Bool
+	attempts atomic.Int64
+}
+
+func (r *refusing) Execute(task func()) error {
+	r.attempts.Add(1)
+	if !r.open.Load() {
+		return errFull
+	}
+	task()
+	return nil
+}
+
+// failure is a call of OnError.
+type failure struct {
+	key, value int
+	err        error
+}
+
+// failures records calls of OnError.
+type failures []failure
+
+func (f *failures) add(key, value int, err error) { *f = append(*f, failure{key, value, err}) }
+
+func TestARefusedPairComesDueAgain(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		executor := new(refusing)
+		var failed failures
+		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
+			keyed.Options[int, int]{OnError: failed.add})
+		set(t, w, 1, 11, time.Second)
+		pass(time.Second + keyed.RetryDelay*5/2)
+		assert.EqualValues(t, 3, executor.attempts.Load())
+		require.Len(t, failed, 3)
+		assert.Equal(t, 1, failed[0].key)
+		assert.Equal(t, 11, failed[0].value)
+		assert.ErrorIs(t, failed[0].err, errFull)
+		assert.True(t, w.Has(1))
+		executor.open.Store(true)
+		pass(keyed.RetryDelay)
+		assert.Equal(t, []int{11}, r.values())
+		assert.False(t, w.Has(1))
+		assert.Equal(t, keyed.Stats{Fired: 1}, w.Stats())
+		pass(time.Hour)
+		assert.Empty(t, r.take())
+	})
+}
+
+func TestWithoutOnErrorARefusalReachesTheTimersErrorHandlerWithTheKey(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		executor := new(refusing)
+		var errs []error
+		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{
+			Executor:     executor,
+			ErrorHandler: func(_ hwt.Timeout, err error) { errs = append(errs, err) },
+		}))
+		set(t, w, 7, 77, time.Second)
+		pass(time.Second + tick)
+		require.Len(t, errs, 1)
+		assert.ErrorIs(t, errs[0], errFull)
+		assert.ErrorContains(t, errs[0], "keyed: key 7: ")
+		executor.open.Store(true)
+		pass(time.Minute)
+		assert.Equal(t, []int{77}, r.values())
+	})
+}
+
+func TestARefusedPairCanStillBeChanged(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		executor := new(refusing)
+		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
+			keyed.Options[int, int]{OnError: func(int, int, error) {}})
+		for key := range 4 {
+			set(t, w, key, key, time.Second)
+		}
+		pass(time.Second + tick)
+		executor.open.Store(true)
+		remove(t, w, 0)
+		set(t, w, 1, 10, time.Hour)
+		move(t, w, 2, time.Minute)
+		pass(keyed.RetryDelay)
+		assert.Equal(t, []int{3}, r.values())
+		pass(2 * time.Minute)
+		assert.Equal(t, []int{2}, r.values())
+		pass(2 * time.Hour)
+		assert.Equal(t, []int{10}, r.values())
+	})
+}
+
+func TestOnErrorMayUseTheWheel(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		executor := new(refusing)
+		var w *keyed.Wheel[int, int]
+		var r *recorder
+		w, r = newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}), keyed.Options[int, int]{
+			OnError: func(key, value int, _ error) {
+				if key == 1 {
+					remove(t, w, key) // gives up
+				} else {
+					move(t, w, key, tick) // is impatient
+				}
+			},
+		})
+		set(t, w, 1, 11, time.Second)
+		set(t, w, 2, 22, time.Second)
+		pass(time.Second + tick)
+		assert.False(t, w.Has(1))
+		executor.open.Store(true)
+		pass(3 * tick)
+		assert.Equal(t, []int{22}, r.values())
+	})
+}
+
+func TestAnUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		executor := new(refusing)
+		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
+			keyed.Options[int, int]{OnError: func(int, int, error) {}})
+		set(t, w, 1, 11, time.Second)
+		_, err := w.Update(1, increment)
+		require.NoError(t, err)
+		pass(time.Second + tick)
+		executor.open.Store(true)
+		pass(keyed.RetryDelay + tick)
+		assert.Equal(t, []int{12}, r.values())
+	})
+}
+
+// A refusal that comes after its pair was replaced or removed says nothing about
+// the pair that the wheel has now.
+func TestARefusalOfAnEndedPairIsNotReported(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var w *keyed.Wheel[int, int]
+		var failed failures
+		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executorFunc(func(func()) error {
+			set(t, w, 1, 12, time.Hour)
+			remove(t, w, 2)
+			return errFull
+		})}), keyed.Options[int, int]{OnError: failed.add})
+		set(t, w, 1, 11, time.Second)
+		set(t, w, 2, 22, time.Second)
+		pass(time.Minute)
+		assert.Empty(t, failed)
+		assert.Empty(t, r.take())
+		value, _ := w.Get(1)
+		assert.Equal(t, 12, value)
+	})
+}
+
+type executorFunc func(task func()) error
+
+func (f executorFunc) Execute(task func()) error { return f(task) }
+
+func TestARefusedPairThatCannotBeRetriedStaysInTheWheel(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var failed failures
+		var timer *hashedwheel.Timer
+		timer = newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 1, Executor: executorFunc(func(func()) error {
+			timer.AfterFunc(time.Hour, func() {}) // takes the place that the pair has left
+			return errFull
+		})})
+		w, _ := newWheel(t, timer, keyed.Options[int, int]{OnError: failed.add})
+		set(t, w, 1, 11, time.Second)
+		pass(2 * time.Second)
+		require.Len(t, failed, 1)
+		assert.ErrorIs(t, failed[0].err, errFull)
+		assert.ErrorIs(t, failed[0].err, hwt.ErrTooManyPending)
+		assert.True(t, w.Has(1))
+		drained := 0
+		require.NoError(t, w.Drain(func(keyed.Entry[int, int]) { drained++ }))
+		assert.Equal(t, 1, drained)
+	})
+}
+
+func TestAnExecutorThatPanicsLosesNoPair(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		for name, breaks := range map[string]func(){
+			"panics":             func() { panic("executor") },
+			"ends its goroutine": runtime.Goexit,
+		} {
+			var repaired atomic.Bool
+			w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executorFunc(func(task func()) error {
+				if !repaired.Load() {
+					breaks()
+				}
+				task()
+				return nil
+			})}), keyed.Options[int, int]{OnError: func(int, int, error) {}})
+			set(t, w, 1, 11, time.Second)
+			pass(time.Second + tick)
+			repaired.Store(true)
+			pass(time.Minute)
+			assert.Equal(t, []int{11}, r.values(), name)
+		}
+	})
+}
+
+func TestOnErrorReceivesThePanicsOfCallbacks(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var failed failures
+		var reported []error
+		timer := newTimer(t, 8, hashedwheel.Options{
+			ErrorHandler: func(_ hwt.Timeout, err error) { reported = append(reported, err) },
+		})
+		w, err := keyed.New(timer, func(key, _ int) {
+			if key == 1 {
+				panic("broken")
+			}
+			runtime.Goexit()
+		}, &keyed.Options[int, int]{OnError: failed.add})
+		require.NoError(t, err)
+		set(t, w, 1, 11, time.Second)
+		pass(2 * time.Second)
+		require.Len(t, failed, 1)
+		assert.Equal(t, 1, failed[0].key)
+		assert.Equal(t, 11, failed[0].value)
+		var broken *hwt.PanicError
+		require.ErrorAs(t, failed[0].err, &broken)
+		assert.Equal(t, "broken", broken.Value)
+		assert.Contains(t, string(broken.Stack), "TestOnErrorReceivesThePanicsOfCallbacks")
+		assert.Empty(t, reported, "the timer does not report it again")
+
+		set(t, w, 2, 22, time.Second)
+		pass(2 * time.Second)
+		require.Len(t, failed, 2)
+		assert.Equal(t, failure{2, 22, hwt.ErrGoexit}, failed[1])
+		assert.Equal(t, keyed.Stats{Fired: 2}, w.Stats())
+	})
+}
+
+func TestWithoutOnErrorThePanicOfACallbackIsReportedWithItsKey(t *testing.T) {
+	timertest.Bubble(t, func(t *testing.T) {
+		var log bytes.Buffer
+		timer := newTimer(t, 8, hashedwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		cause := errors.New("no shop")
+		w, err := keyed.New(timer, func(key int, asError bool) {
+			if asError {
+				panic(cause)
+			}
+			panic("broken")
+		}, nil)
+		require.NoError(t, err)
+		require.NoError(t, w.Set(7, false, time.Second))
+		require.NoError(t, w.Set(8, true, time.Second))
+		pass(2 * time.Second)
+		assert.Contains(t, log.String(), "keyed: key 7: broken")
+		assert.Contains(t, log.String(), "keyed: key 8: no shop")
+		assert.Contains(t, log.String(), "refused_test.go", "the stack shows the callback")
+		assert.EqualValues(t, 2, timer.Stats().Panics)
+	})
+}

@@ -1,0 +1,119 @@
+package keyed
+
+import (
+	"time"
+
+	"github.com/puzpuzpuz/xsync/v4"
+)
+
+// Set schedules value under key, to expire delay from now. A known key gets the
+// new value and the new delay, and the old ones are dropped without a callback.
+// A delay of zero or less expires at the next opportunity.
+//
+// It takes constant time and three allocations, including the timer's. A known
+// key gets a new timeout, and then the old one is cancelled. If the timer has no
+// room for another pending timeout, the old one is reset instead, and then a
+// concurrent Move may report true without effect.
+//
+// Set returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
+// error nothing has changed.
+func (w *Wheel[K, V]) Set(key K, value V, delay time.Duration) error {
+	err := w.usable(key)
+	if err != nil {
+		return err
+	}
+	w.pairs.Compute(key, func(old pair[K, V], _ bool) (pair[K, V], xsync.ComputeOp) {
+		var a *alarm[K, V]
+		if a, err = w.replace(key, old.alarm, delay); err != nil {
+			return old, xsync.CancelOp
+		}
+		return pair[K, V]{value, a}, xsync.UpdateOp // Linearization point of Set.
+	})
+	return err
+}
+
+// SetIfAbsent is Set for an unknown key. If key is known, it changes nothing and
+// returns false.
+func (w *Wheel[K, V]) SetIfAbsent(key K, value V, delay time.Duration) (set bool, err error) {
+	if err := w.usable(key); err != nil {
+		return false, err
+	}
+	w.pairs.Compute(key, func(old pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
+		if known {
+			return old, xsync.CancelOp
+		}
+		var a *alarm[K, V]
+		if a, err = w.schedule(key, delay); err != nil {
+			return old, xsync.CancelOp
+		}
+		set = true
+		return pair[K, V]{value, a}, xsync.UpdateOp // Linearization point of SetIfAbsent.
+	})
+	return set, err
+}
+
+// Move makes the pair of key expire delay from now, with the meaning that delay
+// has in Set. It reports whether there was a pair; an unknown key is not an
+// error.
+//
+// It takes constant time and allocates nothing, unless the pair is about to
+// expire: its timeout has expired and its callback has not begun. Then the pair
+// gets a new timeout, at the cost of a Set.
+//
+// Move returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
+// error nothing has changed.
+func (w *Wheel[K, V]) Move(key K, delay time.Duration) (moved bool, err error) {
+	if err := w.usable(key); err != nil {
+		return false, err
+	}
+	p, known := w.pairs.Load(key)
+	if !known {
+		return false, nil
+	}
+	if p.alarm.timeout.Reset(delay) { // Linearization point of Move (K4).
+		return true, nil
+	}
+	return w.moveExpired(key, delay)
+}
+
+// moveExpired is the slow path of Move: the timeout that Move found has ended.
+func (w *Wheel[K, V]) moveExpired(key K, delay time.Duration) (moved bool, err error) {
+	w.pairs.Compute(key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
+		if !known {
+			return p, xsync.CancelOp
+		}
+		var a *alarm[K, V]
+		if a, err = w.postpone(key, p.alarm, delay); err != nil {
+			return p, xsync.CancelOp
+		}
+		moved = true
+		return pair[K, V]{p.value, a}, xsync.UpdateOp
+	})
+	return moved, err
+}
+
+// Remove deletes the pair of key: its callback does not run. It reports whether
+// there was a pair; an unknown key is not an error. It takes constant time and
+// allocates nothing.
+//
+// Remove returns ErrClosed or ErrKey.
+func (w *Wheel[K, V]) Remove(key K) (removed bool, err error) {
+	_, removed, err = w.Take(key)
+	return removed, err
+}
+
+// Take is Remove that also returns the value of the pair.
+func (w *Wheel[K, V]) Take(key K) (value V, ok bool, err error) {
+	if err := w.usable(key); err != nil {
+		return value, false, err
+	}
+	w.pairs.Compute(key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
+		if !known {
+			return p, xsync.CancelOp
+		}
+		p.alarm.timeout.Cancel() // false if it has expired: its alarm will find nothing
+		value, ok = p.value, true
+		return p, xsync.DeleteOp // Linearization point of Remove and Take.
+	})
+	return value, ok, nil
+}

@@ -1,0 +1,21 @@
+package keyed
+
+// Stats is a snapshot of a wheel's counts. Pairs that Remove deletes are not
+// counted, because that would slow it down.
+type Stats struct {
+	Pending   int   // pairs that have not ended
+	Fired     int64 // pairs that expired, whose callback was called
+	Drained   int64 // pairs that Drain removed
+	Cancelled int64 // pairs that Stop cancelled
+}
+
+// Stats returns a snapshot of the counts. It reads them one after another, so
+// they may not add up under concurrent updates.
+func (w *Wheel[K, V]) Stats() Stats {
+	return Stats{
+		Pending:   w.Len(),
+		Fired:     w.fired.Load(),
+		Drained:   w.drained.Load(),
+		Cancelled: w.cancelled.Load(),
+	}
+}

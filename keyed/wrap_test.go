@@ -1,0 +1,58 @@
+package keyed_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+// The tests in this file use timers that wrap tasks and timeouts, as metrics and
+// tracing do.
+
+// wrappingTimer wraps each task and each timeout. Its timeouts are values whose
+// type cannot be compared, which the interface allows.
+type wrappingTimer struct{ hwt.Timer }
+
+type wrappedTask struct{ hwt.TimerTask }
+
+type wrappedTimeout struct {
+	hwt.Timeout
+	_ []int // makes comparing two of them panic
+}
+
+func (w wrappingTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	t, err := w.Timer.NewTimeout(wrappedTask{task}, delay)
+	if err != nil {
+		return nil, err
+	}
+	return wrappedTimeout{Timeout: t}, nil
+}
+
+func (w wrappedTask) Run(t hwt.Timeout) error { return w.TimerTask.Run(wrappedTimeout{Timeout: t}) }
+
+func TestATimerThatWrapsTasksFiresEveryPair(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Timer) {
+		w, r := newWheel(t, wrappingTimer{timer})
+		set(t, w, 1, 11, time.Second)
+		set(t, w, 2, 21, time.Hour)
+		set(t, w, 2, 22, time.Second) // a known key
+		set(t, w, 3, 33, time.Hour)
+		moved, err := w.Move(3, time.Second)
+		require.NoError(t, err)
+		assert.True(t, moved)
+		set(t, w, 4, 44, time.Second)
+		removed, err := w.Remove(4)
+		require.NoError(t, err)
+		assert.True(t, removed)
+		pass(time.Minute)
+		assert.ElementsMatch(t, []int{11, 22, 33}, r.values())
+		assert.Equal(t, keyed.Stats{Fired: 3}, w.Stats())
+		pass(2 * time.Hour)
+		assert.Empty(t, r.take())
+	})
+}

@@ -1,0 +1,67 @@
+package leak
+
+import (
+	"hash/maphash"
+	"log/slog"
+
+	"github.com/hashedwheel/hwt/internal/leaklog"
+	"github.com/hashedwheel/hwt/internal/usercode"
+)
+
+// Ground rules: leaked runs on goroutines of the runtime, outside of every
+// bubble, and concurrently with itself. It waits only for mu, which is held for
+// a map access and never while user code runs. Nothing it calls may panic out of
+// it, because that would end the process.
+
+var seed = maphash.MakeSeed()
+
+// leaked counts a leak, and delivers its report if the same text was not
+// delivered before.
+func (c *core) leaked(r Report) {
+	c.leaks.Add(1)
+	text := r.String()
+	if !c.isNew(text) {
+		c.duplicates.Add(1)
+		return
+	}
+	leaklog.Add(c.resourceType, text)
+	c.deliver(r)
+}
+
+func (c *core) isNew(text string) bool {
+	hash := maphash.String(seed, text)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.reported[hash]; known {
+		return false
+	}
+	if c.reported == nil {
+		c.reported = make(map[uint64]struct{})
+	}
+	c.reported[hash] = struct{}{}
+	return true
+}
+
+// deliver hands r to the listener, or to the log if there is no listener or it
+// fails.
+func (c *core) deliver(r Report) {
+	if c.options.Listener == nil {
+		c.log(r.String())
+		return
+	}
+	usercode.Run(func() { c.options.Listener(r) }, func(err error) {
+		c.log(r.String())
+		c.log("leak: listener failed", "error", textOf(err))
+	})
+}
+
+// log writes to the log. It drops a panic of the log's handler, since there is
+// no other place to report it.
+func (c *core) log(message string, args ...any) {
+	defer func() { _ = recover() }()
+	logger := c.options.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.Error(message, append(args, "resource", c.resourceType)...)
+}

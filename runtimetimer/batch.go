@@ -1,0 +1,49 @@
+package runtimetimer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/task"
+)
+
+// scheduleAll schedules all tasks on one shard, so that they need one lock, in which
+// the timer is stopped or not.
+func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	switch {
+	case slices.ContainsFunc(tasks, task.IsNil):
+		return nil, hwt.ErrNilTask
+	case t.stopped.Load():
+		return nil, hwt.ErrStopped
+	case len(tasks) == 0:
+		return nil, nil
+	}
+	deadline, n := t.deadline(delay), int64(len(tasks))
+	if err := t.limit.Take(n); err != nil {
+		return nil, err
+	}
+	timeouts := t.anyShard().addAll(tasks, delay, deadline)
+	if timeouts == nil {
+		t.limit.Give(n)
+		return nil, hwt.ErrStopped
+	}
+	return timeouts, nil
+}
+
+// addAll makes timeouts of the tasks and makes them pending. It returns nil if the
+// timer was stopped.
+func (s *shard) addAll(tasks []hwt.TimerTask, delay, deadline time.Duration) []hwt.Timeout {
+	timeouts, caller := make([]hwt.Timeout, len(tasks)), s.timer.caller()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer.stopped.Load() {
+		return nil
+	}
+	for i := range tasks {
+		n := s.newTimeout(tasks[i], caller)
+		s.insert(n, delay, deadline)
+		timeouts[i] = n
+	}
+	return timeouts
+}

@@ -1,0 +1,88 @@
+// Command release makes the commits and tags of a version, in a clone, and checks
+// them as users will see them. From the repository's root:
+//
+//	go -C tools run ./release v0.1.0       # only tries
+//	go -C tools run ./release -tag v0.1.0  # and puts the tags into this repository
+//
+// The root module is tagged as it is. The modules in folders that programs import
+// have a replace directive for it, which is ignored in dependencies and refused by
+// go install: the clone requires the version instead. The tags lead to commits that
+// are on no branch, so that development goes on with the replace directives.
+//
+// The check serves the modules from a folder, as a module proxy would, builds a
+// module outside the repository that imports every package, and installs the
+// command by its version.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+func main() {
+	root := flag.String("root", "..", "the `directory` of the repository")
+	tag := flag.Bool("tag", false, "put the tags into the repository")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: release [-tag] vX.Y.Z")
+		os.Exit(2)
+	}
+	if err := run(*root, flag.Arg(0), *tag); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+var isVersion = regexp.MustCompile(`^v[01]\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+
+func run(root, version string, tag bool) error {
+	if !isVersion.MatchString(version) {
+		return fmt.Errorf("version is %q (expected: v0 or v1, such as v0.1.0; v2 needs other import paths)", version)
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp("", "release")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	r := release{version: version, clone: filepath.Join(temp, "clone"), temp: temp}
+	if err := r.prepare(root); err != nil {
+		return err
+	}
+	if tag {
+		if err := checkChangelog(root, version); err != nil {
+			return err
+		}
+	}
+	if err := r.make(); err != nil {
+		return err
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	if !tag {
+		fmt.Printf("%s of %s works; nothing was tagged here\n", version, strings.Join(r.paths(), ", "))
+		return nil
+	}
+	if _, err := git(root, append([]string{"fetch", "--quiet", r.clone}, r.refspecs()...)...); err != nil {
+		return err
+	}
+	fmt.Printf("tagged; publish with: git push origin %s\n", strings.Join(r.tags(), " "))
+	return nil
+}
+
+// checkChangelog returns an error unless the version has a section.
+func checkChangelog(root, version string) error {
+	text, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
+	if err == nil && !strings.Contains(string(text), "\n## ["+strings.TrimPrefix(version, "v")+"]") {
+		err = fmt.Errorf("CHANGELOG.md has no section %s (expected: ## [%s] - date)", version, strings.TrimPrefix(version, "v"))
+	}
+	return err
+}

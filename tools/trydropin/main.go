@@ -1,0 +1,124 @@
+// Command trydropin moves a copy of a module to packages dropin/time and
+// dropin/context, by its import lines alone, and runs the module's own tests before
+// and after. From the repository's root:
+//
+//	go -C tools run ./trydropin github.com/cenkalti/backoff/v5@v5.0.3
+//	go -C tools run ./trydropin -packages ./quicvarint/... github.com/quic-go/quic-go@v0.54.0
+//
+// Its exit status is 1 if a test or package that passed before fails after.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// config is what the command line asks for.
+type config struct {
+	root    string        // the folder of the library
+	imports []string      // the standard packages to replace
+	limit   time.Duration // for one run of the tests
+	test    []string      // arguments of go test
+}
+
+func main() {
+	var c config
+	root := flag.String("root", "..", "the `directory` of the library")
+	imports := flag.String("imports", "time,context", "the standard `packages` to replace")
+	packages := flag.String("packages", "./...", "the packages to test, separated by commas")
+	flags := flag.String("flags", "", "more `flags` of go test, separated by spaces")
+	flag.DurationVar(&c.limit, "timeout", 5*time.Minute, "how long one run of the tests may take")
+	flag.Parse()
+	c.imports = strings.Split(*imports, ",")
+	c.test = append(strings.Fields(*flags), strings.Split(*packages, ",")...)
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := errors.New("usage: trydropin [flags] module@version")
+	if flag.NArg() == 1 {
+		if c.root, err = filepath.Abs(*root); err == nil {
+			err = c.try(ctx, flag.Arg(0))
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "trydropin:", err)
+		os.Exit(1)
+	}
+}
+
+// try runs the tests of a module before and after its move, and prints how they went.
+func (c config) try(ctx context.Context, module string) error {
+	source, err := download(ctx, module)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "trydropin")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := copyModule(ctx, dir, source); err != nil {
+		return err
+	}
+	before, err := c.runTests(ctx, dir)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, as it is: %v\n", module, before)
+	moved, err := c.move(ctx, dir)
+	if err != nil {
+		return err
+	}
+	after, err := c.runTests(ctx, dir)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, moved in %d files: %v\n", module, moved, after)
+	return compare(before, after)
+}
+
+// download returns the folder of the module in Go's module cache.
+func download(ctx context.Context, module string) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "mod", "download", "-json", module).Output()
+	var answer struct{ Dir, Error string }
+	if json.Unmarshal(out, &answer) == nil && answer.Error != "" {
+		return "", errors.New(answer.Error)
+	}
+	if err != nil {
+		return "", fmt.Errorf("go mod download %s: %w", module, err)
+	}
+	return answer.Dir, nil
+}
+
+// compare returns an error that names what passed before and does not after.
+func compare(before, after result) error {
+	var worse, failed []string
+	for name, outcome := range before.outcomes {
+		switch {
+		case outcome == "fail":
+			failed = append(failed, name)
+		case outcome == "pass" && !after.passed(name):
+			worse = append(worse, name)
+		}
+	}
+	slices.Sort(failed)
+	for _, name := range failed {
+		fmt.Printf("failed before, too: %s\n", name)
+	}
+	if len(worse) == 0 {
+		fmt.Println("all that passed before passes after")
+		return nil
+	}
+	after.explain(os.Stdout, worse)
+	return fmt.Errorf("%d tests and packages passed before and do not pass after", len(worse))
+}
