@@ -1,0 +1,117 @@
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/inspect"
+)
+
+// store is a section as a store of timers would have it, whose figures grow.
+func store(reads *atomic.Int64) inspect.Section {
+	return inspect.NewSection("Store <b>orders</b>", func(context.Context) ([]inspect.Block, error) {
+		n := reads.Add(1)
+		shards := make([][]any, 12)
+		for i := range shards {
+			shards[i] = []any{i, 8000 + i, 120, 0, "2.1 MB", 1200 * time.Microsecond, nil}
+		}
+		return []inspect.Block{
+			{Title: "Stored", Figures: []inspect.Figure{
+				{Name: "pending", Value: 1_234_567}, {Name: "<i>dead</i> letters", Value: 3, Bad: true}, {Name: "reads", Value: n}}},
+			{Title: "Due", Bars: []inspect.Figure{{Name: "next second", Value: 25}, {Name: "next hour", Value: 100}, {Name: "later", Value: 0}}},
+			{Title: "Shards", Table: inspect.Table{Columns: []string{"shard", "pending", "leased", "dead", "disk", "lag", "canary"}, Rows: shards}},
+		}, nil
+	})
+}
+
+func TestThePageShowsSections(t *testing.T) {
+	timers, _ := shop(t)
+	var reads, fails atomic.Int64
+	release := make(chan struct{})
+	defer close(release)
+	broken := inspect.NewSection("Broken", func(context.Context) ([]inspect.Block, error) {
+		if fails.Add(1) > 2 {
+			return nil, errors.New("<b>no</b> connection")
+		}
+		return []inspect.Block{{Figures: []inspect.Figure{{Name: "was", Value: "there"}}}}, nil
+	})
+	hangs := inspect.NewSection("Hangs", func(context.Context) ([]inspect.Block, error) { <-release; return nil, nil })
+	address := serveOptions(t, &inspect.Options{Timers: timers, Sections: []inspect.Section{store(&reads), broken, hangs}})
+	b := newBrowser(t, 1280, 900)
+	b.run(chromedp.Navigate(address))
+	b.until(live + ` && document.querySelectorAll("#sections .own").length === 3 && document.querySelector("#sections dd")`)
+
+	const first = `document.querySelector("#sections .own")`
+	assert.Equal(t, "Store <b>orders</b>", eval[string](b, first+`.querySelector("h2").textContent`), "escaped")
+	assert.Equal(t, "1\u202f234\u202f567", eval[string](b, first+`.querySelector("dd").textContent`))
+	assert.Equal(t, "<i>dead</i> letters", eval[string](b, first+`.querySelectorAll("dt")[1].textContent`))
+	assert.Equal(t, "bad", eval[string](b, first+`.querySelectorAll("dd")[1].className`))
+	assert.Equal(t, "scaleX(0.25)", eval[string](b, first+`.querySelector(".bars i").style.transform`))
+	assert.Equal(t, 12, eval[int](b, first+`.querySelectorAll("tbody tr").length`))
+	assert.Equal(t, "1.20\u202fms–", eval[string](b, `[...`+first+`.querySelectorAll("tbody td")].slice(5, 7).map(td => td.textContent).join("")`))
+	b.until(`Number(` + first + `.querySelectorAll("dd")[2].textContent) >= 3`) // it moves
+
+	b.until(`document.querySelectorAll("#sections .error")[1].textContent === "<b>no</b> connection"`)
+	assert.Equal(t, "there", eval[string](b, `document.querySelectorAll("#sections .own")[1].querySelector("dd").textContent`), "what was seen stays")
+	b.until(`document.querySelectorAll("#sections .error")[2].textContent === "no answer within 3s"`)
+	b.until(`window.before = document.querySelector("#rates").toDataURL()`)
+	b.until("window.before !== " + plot) // and the rest of the page goes on
+	b.run(chromedp.EmulateViewport(360, 740))
+	time.Sleep(300 * time.Millisecond)
+	assert.LessOrEqual(t, eval[int](b, `document.documentElement.scrollWidth`), 360)
+	problems, requests := b.seen()
+	assert.Empty(t, problems)
+	for _, r := range requests {
+		assert.True(t, strings.HasPrefix(r, address) || strings.HasPrefix(r, "data:image/svg+xml,"), r)
+	}
+}
+
+func TestAPageOfSectionsHasNoEmptyPanels(t *testing.T) {
+	var reads atomic.Int64
+	b := newBrowser(t, 1280, 900)
+	b.run(chromedp.Navigate(serveOptions(t, &inspect.Options{Sections: []inspect.Section{store(&reads)}})))
+	b.until(live + ` && document.querySelector("#sections dd")`)
+	assert.Equal(t, []string{"own", "leaks"}, eval[[]string](b,
+		`[...document.querySelectorAll("main section")].filter(s => s.offsetParent).map(s => s.className)`))
+	assert.True(t, eval[bool](b, `document.querySelector("#empty").hidden`))
+}
+
+// serveOptions serves the page with options, and returns its address.
+func serveOptions(t *testing.T, options *inspect.Options) string {
+	server := httptest.NewServer(inspect.Handler(options))
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	return server.URL + "/"
+}
+
+// TestPicturesOfSections is like TestPictures.
+func TestPicturesOfSections(t *testing.T) {
+	if pictures == "" {
+		t.Skip("the variable SCREENSHOTS names no folder")
+	}
+	var reads atomic.Int64
+	failing := inspect.NewSection("Pool", func(context.Context) ([]inspect.Block, error) { return nil, errors.New("no connection") })
+	b := newBrowser(t, 1280, 800)
+	timers, _ := shop(t)
+	for name, options := range map[string]*inspect.Options{
+		"sections-alone": {Sections: []inspect.Section{store(&reads), failing}},
+		"sections":       {Timers: timers, Sections: []inspect.Section{store(&reads)}},
+	} {
+		b.run(colours("dark"), chromedp.EmulateViewport(1280, 800), chromedp.Navigate(serveOptions(t, options)))
+		time.Sleep(5 * time.Second)
+		b.shoot(name + "-dark")
+		b.run(colours("light"))
+		b.shoot(name + "-light")
+		b.run(chromedp.EmulateViewport(390, 844))
+		time.Sleep(time.Second)
+		b.shoot(name + "-phone")
+	}
+}

@@ -1,0 +1,109 @@
+package hwtotel_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/metrics"
+	"github.com/hashedwheel/hwt/metrics/hwtotel"
+)
+
+func newTimer(t *testing.T) *hashedwheel.Timer {
+	timer, err := hashedwheel.New(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { timer.Stop() })
+	return timer
+}
+
+func newMeter() (metric.Meter, *sdk.ManualReader) {
+	reader := sdk.NewManualReader()
+	return sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"), reader
+}
+
+// collect returns what reader collects, by name.
+func collect(t *testing.T, reader *sdk.ManualReader) map[string]metricdata.Metrics {
+	var data metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &data))
+	byName := make(map[string]metricdata.Metrics)
+	for _, scope := range data.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			byName[m.Name] = m
+		}
+	}
+	return byName
+}
+
+func TestACollectionHasTheCounts(t *testing.T) {
+	timer := newTimer(t)
+	meter, reader := newMeter()
+	registration, err := hwtotel.Register(meter, "orders", metrics.Timer(timer))
+	require.NoError(t, err)
+	for range 3 {
+		_, err := timer.AfterFunc(time.Hour, func() {})
+		require.NoError(t, err)
+	}
+
+	data := collect(t, reader)
+	accepted := data["hwt.timer.accepted"].Data.(metricdata.Sum[float64])
+	assert.True(t, accepted.IsMonotonic)
+	assert.Equal(t, 3.0, accepted.DataPoints[0].Value)
+	assert.Equal(t, attribute.NewSet(attribute.String("hwt.name", "orders")), accepted.DataPoints[0].Attributes)
+	pending := data["hwt.timer.pending"].Data.(metricdata.Gauge[float64])
+	assert.Equal(t, 3.0, pending.DataPoints[0].Value)
+	assert.Equal(t, "s", data["hwt.timer.max_lag"].Unit)
+	assert.Equal(t, "Timeouts that were scheduled", data["hwt.timer.accepted"].Description)
+
+	require.NoError(t, registration.Unregister())
+	assert.Empty(t, collect(t, reader))
+}
+
+func TestTwoTimersShareTheInstruments(t *testing.T) {
+	timer := newTimer(t)
+	meter, reader := newMeter()
+	for _, name := range []string{"one", "two"} {
+		_, err := hwtotel.Register(meter, name, metrics.Timer(timer))
+		require.NoError(t, err)
+	}
+	assert.Len(t, collect(t, reader)["hwt.timer.pending"].Data.(metricdata.Gauge[float64]).DataPoints, 2)
+}
+
+// sizes is a source that is not of the library.
+type sizes struct{ name string }
+
+func (s sizes) Describe() []metrics.Desc {
+	return []metrics.Desc{{Name: s.name, Help: "Sizes of messages", Unit: "bytes", Kind: metrics.Histogram}}
+}
+
+func (sizes) Read() []metrics.Value {
+	return []metrics.Value{{Number: 25, Buckets: buckets}}
+}
+
+func TestTheBucketsOfAHistogramAreCounters(t *testing.T) {
+	meter, reader := newMeter()
+	_, err := hwtotel.Register(meter, "mail", sizes{"queue.message_size"})
+	require.NoError(t, err)
+	counts := make(map[string]float64)
+	for _, p := range collect(t, reader)["hwt.queue.message_size.bucket"].Data.(metricdata.Sum[float64]).DataPoints {
+		bound, ok := p.Attributes.Value("le")
+		require.True(t, ok)
+		counts[bound.AsString()] = p.Value
+	}
+	assert.Equal(t, map[string]float64{"1": 5, "4": 7, "+Inf": 8}, counts)
+}
+
+func TestANameThatTheMeterRefusesIsAnError(t *testing.T) {
+	meter, _ := newMeter()
+	_, err := hwtotel.Register(meter, "mail", sizes{"no spaces"})
+	assert.ErrorContains(t, err, "hwtotel: no spaces: ")
+}
+
+var buckets = []metrics.Bucket{{Bound: 1, Count: 5}, {Bound: 4, Count: 2}, {Bound: math.Inf(1), Count: 1}}
