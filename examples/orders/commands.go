@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"slices"
+	"time"
+)
+
+// obey does what the lines of in say, until ctx or in ends or a line is "quit".
+func obey(ctx context.Context, pending *wheel, in io.Reader, console *log.Logger) {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(in); scanner.Scan() && ctx.Err() == nil; {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+			}
+		}
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case line, ok := <-lines:
+			if !ok || line == "quit" {
+				return
+			}
+			if err := do(pending, line, console); err != nil {
+				console.Print(err)
+			}
+		}
+	}
+}
+
+// do does what one line says.
+func do(pending *wheel, line string, console *log.Logger) (err error) {
+	var command, delay string
+	var n int
+	fmt.Sscan(line, &command, &n, &delay) // What is missing is zero.
+	known := true
+	switch command {
+	case "pay":
+		_, known, err = pending.Take(n)
+	case "extend":
+		var d time.Duration
+		if d, err = time.ParseDuration(delay); err == nil {
+			known, err = pending.Move(n, d)
+		}
+	case "list":
+		for _, e := range first(pending, n) {
+			console.Printf("order %d is checked in %v", e.Key, e.Left().Round(time.Second))
+		}
+	default:
+		err = errors.New("the commands are: pay ORDER, extend ORDER DURATION, list NUMBER, quit")
+	}
+	if err == nil && !known {
+		err = fmt.Errorf("order %d is not pending", n)
+	}
+	return err
+}
+
+// first returns the n orders that are checked first.
+func first(pending *wheel, n int) (list []entry) {
+	for e := range pending.All() {
+		i, _ := slices.BinarySearchFunc(list, e, func(a, b entry) int { return a.Due.Compare(b.Due) })
+		if i < n {
+			list = slices.Insert(list, i, e)
+			list = list[:min(n, len(list))]
+		}
+	}
+	return list
+}

@@ -1,0 +1,57 @@
+// Sessions is a web server with logins that end when they are not used for a while.
+//
+//	go run ./sessions
+//	curl -c jar -d user=ada localhost:8080/login
+//	curl -b jar localhost:8080
+//	curl -b jar -X POST localhost:8080/logout
+package main
+
+import (
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"log"
+	"net/http"
+	"time"
+
+	"github.com/hashedwheel/hwt/cache"
+)
+
+func main() {
+	idle := flag.Duration("idle", time.Minute, "a session ends when it was not used for this time")
+	age := flag.Duration("age", time.Hour, "a session ends at this age in any case")
+	flag.Parse()
+	report := func(_, user string, why cache.Reason) { log.Printf("the session of %s ends: %s", user, why) }
+	sessions, err := cache.New(*age, &cache.Options[string, string]{Sliding: *idle, OnEvict: report})
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.ListenAndServe("localhost:8080", handler(sessions)))
+}
+
+func handler(sessions *cache.Cache[string, string]) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
+		id := rand.Text()
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: id, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		if err := sessions.Set(id, r.FormValue("user")); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
+	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if cookie, err := r.Cookie("session"); err == nil {
+			// Get is a use, and sets nothing. So no request brings a session back after its logout.
+			if user, ok := sessions.Get(cookie.Value); ok {
+				fmt.Fprintf(w, "Hello %s\n", user)
+				return
+			}
+		}
+		http.Error(w, "Log in, please", http.StatusUnauthorized)
+	})
+	mux.HandleFunc("POST /logout", func(_ http.ResponseWriter, r *http.Request) {
+		if cookie, err := r.Cookie("session"); err == nil {
+			sessions.Delete(cookie.Value)
+		}
+	})
+	return mux
+}
