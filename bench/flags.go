@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,11 +15,12 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/run"
 )
 
-// flags are the command line.
+// flags are those of the command line.
 type flags struct {
 	run.Options
 	out    string
 	render string
+	goOn   string // the results to continue
 	child  string
 }
 
@@ -35,26 +38,31 @@ func newCommand() *cobra.Command {
 	for _, name := range narrowing {
 		cmd.MarkFlagsMutuallyExclusive("render", name)
 	}
+	cmd.MarkFlagsMutuallyExclusive("render", "continue")
 	cmd.MarkFlagsMutuallyExclusive("render", "rounds")
+	cmd.MarkFlagsMutuallyExclusive("render", "wait")
 	return cmd
 }
 
 func (f *flags) define(set *pflag.FlagSet) {
-	set.BoolVar(&f.Quick, "quick", false, "measure little and once, to try it all: the figures say nothing")
+	set.BoolVar(&f.Quick, "quick", false, "measure little and once, to try it all: the figures mean nothing")
 	set.StringSliceVar(&f.Only, "only", nil, "measure only these: "+strings.Join(run.Measurements, ", "))
 	set.StringSliceVar(&f.Engines, "engines", nil, "measure only these: "+strings.Join(engines.Names(engines.All()), ", "))
-	set.IntVar(&f.Rounds, "rounds", 5, "how often each is measured (with --quick once, unless told)")
-	set.StringVar(&f.out, "out", "", "where to write benchmarks.md, benchmarks.json and the plots "+
-		"(default: ../docs for the full run, the file's folder for --render)")
-	set.StringVar(&f.render, "render", "", "measure nothing: write the page and the plots anew from this benchmarks.json")
+	set.StringSliceVar(&f.Rows, "rows", nil, "measure only what has one of these texts in its name, such as 'by 2' or '1000/s'")
+	set.IntVar(&f.Rounds, "rounds", 5, "how often each is measured (with --quick: once, unless given)")
+	set.DurationVar(&f.Wait, "wait", 30*time.Minute, "wait at most this long for a quiet machine (less than the full run: not at all, unless given)")
+	set.StringVar(&f.out, "out", "", "where to write benchmarks.md, benchmarks.jsonl and the plots "+
+		"(default: ../docs for the full run, the file's folder for --render; less than the full run prints its tables)")
+	set.StringVar(&f.render, "render", "", "measure nothing: write the page and the plots anew from this benchmarks.jsonl")
+	set.StringVar(&f.goOn, "continue", "", "go on with an interrupted run: measure what is lacking in this benchmarks.jsonl, of the same code")
 	set.StringVar(&f.child, "child", "", "measure this one thing in this process")
-	_ = set.MarkHidden("child") // it is there
+	_ = set.MarkHidden("child") // it is defined
 }
 
 // narrowing are the flags that make a run less than the full one.
-var narrowing = []string{"quick", "only", "engines"}
+var narrowing = []string{"quick", "only", "engines", "rows"}
 
-// check returns what is wrong with the flags, and fills in what was not said.
+// check returns what is wrong with the flags, and fills in what was not given.
 func (f *flags) check(set *pflag.FlagSet) error {
 	if err := named("only", set, f.Only, run.Measurements, run.CheckOnly); err != nil {
 		return err
@@ -68,13 +76,20 @@ func (f *flags) check(set *pflag.FlagSet) error {
 	if f.Rounds < 1 {
 		return fmt.Errorf("--rounds: %d (expected: at least 1)", f.Rounds)
 	}
+	if f.Wait < 0 {
+		return fmt.Errorf("--wait: %v (expected: at least 0)", f.Wait)
+	}
+	f.Steady = !slices.ContainsFunc(narrowing, set.Changed)
+	if !f.Steady && !set.Changed("wait") {
+		f.Wait = 0
+	}
 	return f.place(set)
 }
 
-// named returns what is wrong with a flag that names things.
+// named checks a flag that lists names.
 func named(flag string, set *pflag.FlagSet, names, known []string, check func([]string) error) error {
 	if set.Changed(flag) && len(names) == 0 {
-		return fmt.Errorf("--%s: names nothing (known: %s)", flag, strings.Join(known, ", "))
+		return fmt.Errorf("--%s: empty (known: %s)", flag, strings.Join(known, ", "))
 	}
 	if err := check(names); err != nil {
 		return fmt.Errorf("--%s: %w", flag, err)
@@ -91,36 +106,32 @@ func knownEngines(names []string) error {
 	return nil
 }
 
-// place decides where to write, if nobody said. What is less than the full run
-// must not take the place of one.
+// place decides where to write if --out does not say. What is less than the full run
+// must not take the place of one: its tables go to the standard output.
 func (f *flags) place(set *pflag.FlagSet) error {
 	switch {
 	case f.out != "":
 		return nil
 	case set.Changed("out"):
-		return errors.New("--out: names no folder")
+		return errors.New("--out: empty (expected: a folder)")
 	case f.render != "":
 		f.out = filepath.Dir(f.render)
 		return nil
 	}
-	for _, name := range narrowing {
-		if set.Changed(name) {
-			return fmt.Errorf("--%s is less than the full run: say with --out where to write", name)
-		}
+	if f.Steady {
+		f.out = "../docs"
 	}
-	f.out = "../docs"
 	return nil
 }
 
-// recorded returns the command line for the page. Where somebody had it written
-// is nobody else's business.
+// recorded returns the command line for the page, without files and folders.
 func recorded(args []string) string {
 	words := []string{"go -C bench run ."}
 	for i := 0; i < len(args); i++ {
 		switch {
-		case args[i] == "--out":
+		case args[i] == "--out", args[i] == "--continue":
 			i++ // and its value
-		case strings.HasPrefix(args[i], "--out="):
+		case strings.HasPrefix(args[i], "--out="), strings.HasPrefix(args[i], "--continue="):
 		default:
 			words = append(words, args[i])
 		}

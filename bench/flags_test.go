@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
@@ -33,18 +34,18 @@ func TestOnlyTheFullRunWritesToTheDocsByItself(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "../docs", f.out)
 	}
-	for _, args := range [][]string{{"--quick"}, {"--only", "cancel"}, {"--engines", "AfterFunc"}} {
-		_, err := parsed(args...)
-		assert.ErrorContains(t, err, args[0])
-		assert.ErrorContains(t, err, "--out")
-		f, err := parsed(append(args, "--out", "there")...)
+	for _, args := range [][]string{{"--quick"}, {"--only", "cancel"}, {"--engines", "AfterFunc"}, {"--rows", "by 2"}} {
+		f, err := parsed(args...)
+		require.NoError(t, err)
+		assert.Empty(t, f.out, "only tables are printed")
+		f, err = parsed(append(args, "--out", "there")...)
 		require.NoError(t, err)
 		assert.Equal(t, "there", f.out)
 	}
 }
 
 func TestWhatIsRenderedAnewStaysWhereItIs(t *testing.T) {
-	f, err := parsed("--render", "some/benchmarks.json")
+	f, err := parsed("--render", "some/benchmarks.jsonl")
 	require.NoError(t, err)
 	assert.Equal(t, "some", f.out)
 }
@@ -52,8 +53,8 @@ func TestWhatIsRenderedAnewStaysWhereItIs(t *testing.T) {
 func TestErrorsNameTheFlag(t *testing.T) {
 	for _, args := range [][]string{
 		{"--only", "cancels", "--out", "x"}, {"--only", "", "--out", "x"},
-		{"--engines", "nobody", "--out", "x"}, {"--engines", "", "--out", "x"},
-		{"--rounds", "0"}, {"--rounds", "-1"}, {"--out", ""},
+		{"--engines", "unknown", "--out", "x"}, {"--engines", "", "--out", "x"},
+		{"--rounds", "0"}, {"--rounds", "-1"}, {"--wait", "-1s"}, {"--out", ""},
 	} {
 		_, err := parsed(args...)
 		assert.ErrorContains(t, err, args[0], args)
@@ -68,9 +69,25 @@ func TestRoundsAreFiveAndOfAQuickRunOne(t *testing.T) {
 	}
 }
 
+func TestOnlyTheFullRunWaitsAndRepeatsRounds(t *testing.T) {
+	for _, args := range [][]string{nil, {"--rounds", "3"}, {"--out", "x"}} {
+		f, err := parsed(args...)
+		require.NoError(t, err)
+		assert.Equal(t, 30*time.Minute, f.Wait)
+		assert.True(t, f.Steady)
+	}
+	f, err := parsed("--only", "cancel")
+	require.NoError(t, err)
+	assert.Zero(t, f.Wait)
+	assert.False(t, f.Steady)
+	f, err = parsed("--only", "cancel", "--wait", "1m")
+	require.NoError(t, err)
+	assert.Equal(t, time.Minute, f.Wait)
+}
+
 func TestRenderTakesNoFlagsOfARun(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "none.json")
-	for _, flag := range []string{"--quick", "--only=cancel", "--engines=AfterFunc", "--rounds=2"} {
+	file := filepath.Join(t.TempDir(), "none.jsonl")
+	for _, flag := range []string{"--quick", "--only=cancel", "--engines=AfterFunc", "--rounds=2", "--wait=1m"} {
 		assert.ErrorContains(t, execute("--render", file, flag), "none of the others can be", flag)
 	}
 }
@@ -88,7 +105,7 @@ func TestTheRecordedCommandNamesNoFolder(t *testing.T) {
 
 func TestABrokenFileIsNotWrittenOver(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "benchmarks.json")
+	file := filepath.Join(dir, "benchmarks.jsonl")
 	const broken = `{"commit": 1, "cells": [{}]}`
 	require.NoError(t, os.WriteFile(file, []byte(broken), 0o600))
 	require.Error(t, execute("--render", file))
@@ -118,5 +135,5 @@ func TestASelectionOfNothingIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	err := execute("--only", "goroutines", "--engines", "antlabs", "--out", dir) // only ours and package time have it
 	assert.ErrorContains(t, err, "nothing to measure")
-	assert.NoFileExists(t, filepath.Join(dir, "benchmarks.json"))
+	assert.NoFileExists(t, filepath.Join(dir, "benchmarks.jsonl"))
 }

@@ -2,13 +2,14 @@
 // finds as a page, as data and as plots. Try
 //
 //	go -C bench run . --quick --out /tmp
-//	go -C bench run . --only cancel,expire --engines hashedwheel,AfterFunc --out /tmp
-//	go -C bench run . --render ../docs/benchmarks.json
+//	go -C bench run . --only cancel,expire --engines hashedwheel,AfterFunc
+//	go -C bench run . --only full-speed,trickle --rows 'by 2,1000/s' --quick
+//	go -C bench run . --render ../docs/benchmarks.jsonl
 //
 // Each measurement runs in a process of its own, the engines in turn, round by
-// round. A full run takes an hour or two, and nothing else should run meanwhile;
-// interrupted after the first round, it writes what it has. Only the full run writes
-// to the repository's docs by itself; anything less is told where by --out.
+// round. The full run waits for a quiet machine and repeats what it measured while the
+// machine was not steady. docs/benchmarks.md says how long it takes; interrupted, it
+// writes what it has, and --continue goes on with that. Only the full run writes to the repository's docs by default.
 package main
 
 import (
@@ -41,7 +42,7 @@ func main() {
 	os.Exit(1)
 }
 
-// execute does what the flags say.
+// execute runs what the flags ask for.
 func (f *flags) execute(ctx context.Context, set *pflag.FlagSet) error {
 	if f.child != "" {
 		return run.Child(f.child, os.Stdout)
@@ -49,20 +50,29 @@ func (f *flags) execute(ctx context.Context, set *pflag.FlagSet) error {
 	if err := f.check(set); err != nil {
 		return err
 	}
-	if err := writable(f.out); err != nil {
-		return fmt.Errorf("--out: %w", err)
+	if f.out != "" {
+		if err := writable(f.out); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
 	}
 	r, err := f.results(ctx)
 	if r == nil {
 		return err
 	}
-	return errors.Join(f.write(r), err) // an interrupted run has something to tell, too
+	return errors.Join(f.write(r), err) // an interrupted run has results, too
 }
 
 // results measures, or reads what was measured before.
 func (f *flags) results(ctx context.Context) (*results.Results, error) {
 	if f.render != "" {
 		return results.Read(f.render)
+	}
+	if f.goOn != "" {
+		before, err := results.Read(f.goOn)
+		if err != nil {
+			return nil, fmt.Errorf("--continue: %w", err)
+		}
+		f.Before = before
 	}
 	f.Log = os.Stderr
 	f.Command = recorded(os.Args[1:])
@@ -74,14 +84,16 @@ func (f *flags) results(ctx context.Context) (*results.Results, error) {
 }
 
 func (f *flags) write(r *results.Results) error {
-	if err := r.Write(filepath.Join(f.out, "benchmarks.json")); err != nil {
+	if f.out == "" {
+		return report.Tables(os.Stdout, r)
+	}
+	if err := r.Write(filepath.Join(f.out, "benchmarks.jsonl")); err != nil {
 		return err
 	}
 	return report.Write(r, f.out)
 }
 
-// writable makes the folder and tries to write there: better now than after an
-// hour.
+// writable makes the folder and tries to write there: better now than after hours.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/zeromicro/go-zero/core/collection"
 
 	"github.com/hashedwheel/hwt/cache"
+	"github.com/hashedwheel/hwt/internal/versus"
 )
 
 // BenchmarkCacheGet gets from several goroutines, and sets once in a hundred. The
@@ -54,13 +55,13 @@ func BenchmarkCacheGet(b *testing.B) {
 
 func newCaches(b *testing.B, limited bool, keys int) (*cache.Cache[string, *int], *collection.Cache) {
 	b.Helper()
-	var options []cache.Option
+	var options cache.Options[string, *int]
 	var theirOptions []collection.CacheOption
 	if limited {
-		options = append(options, cache.WithLimit(2*keys))
+		options.Limit = 2 * keys
 		theirOptions = append(theirOptions, collection.WithLimit(2*keys))
 	}
-	ours, err := cache.New[string, *int](time.Hour, options...)
+	ours, err := cache.New(time.Hour, &options)
 	require.NoError(b, err)
 	b.Cleanup(ours.Close)
 	theirs, err := collection.NewCache(time.Hour, theirOptions...)
@@ -80,8 +81,8 @@ func versusWall(b *testing.B, n int, ours, theirs func()) {
 			*wall = append(*wall, float64(time.Since(start))/float64(n))
 		}
 	}
-	versus(b, 4*versusRounds, n, timed(&oursWall, ours), timed(&theirsWall, theirs))
-	b.ReportMetric(median(oursWall), "hwt-ns")
-	b.ReportMetric(median(theirsWall), "rival-ns")
-	b.ReportMetric(median(theirsWall)/median(oursWall), "speedup")
+	versus.Compare(b, 4*versus.Rounds, n, timed(&oursWall, ours), timed(&theirsWall, theirs))
+	b.ReportMetric(versus.Median(oursWall), "hwt-ns")
+	b.ReportMetric(versus.Median(theirsWall), "rival-ns")
+	b.ReportMetric(versus.Median(theirsWall)/versus.Median(oursWall), "speedup")
 }

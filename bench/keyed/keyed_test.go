@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zeromicro/go-zero/core/collection"
 
+	"github.com/hashedwheel/hwt/internal/versus"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -16,7 +17,7 @@ import (
 // with the second and 300 slots that its cache gives it.
 func newWheels(b *testing.B) (*keyed.Wheel[int64, *int], *collection.TimingWheel) {
 	b.Helper()
-	ours, err := keyed.New(newFine(b), func(int64, *int) {})
+	ours, err := keyed.New(newFine(b), func(int64, *int) {}, nil)
 	require.NoError(b, err)
 	theirs, err := collection.NewTimingWheel(time.Second, 300, func(any, any) {})
 	require.NoError(b, err)
@@ -33,7 +34,7 @@ func fillWheels(b *testing.B, ours *keyed.Wheel[int64, *int], theirs *collection
 	value := new(int)
 	for i := range n {
 		delay := 30*time.Minute + time.Hour*time.Duration(i)/time.Duration(n)
-		require.NoError(b, ours.SetTimer(int64(i), value, delay))
+		require.NoError(b, ours.Set(int64(i), value, delay))
 		require.NoError(b, theirs.SetTimer(int64(i), value, delay))
 	}
 	time.Sleep(10 * time.Millisecond)
@@ -48,10 +49,10 @@ func BenchmarkKeyedSetRemove(b *testing.B) {
 				ours, theirs := newWheels(b)
 				fillWheels(b, ours, theirs, pending)
 				value := new(int)
-				versus(b, versusRounds, n, func() {
+				versus.Compare(b, versus.Rounds, n, func() {
 					parallel(procs, n, func(i int) {
-						ours.SetTimer(int64(pending+i), value, time.Minute)
-						ours.RemoveTimer(int64(pending + i))
+						ours.Set(int64(pending+i), value, time.Minute)
+						ours.Remove(int64(pending + i))
 					})
 					time.Sleep(5 * time.Millisecond) // the worker's share counts too
 				}, func() {
@@ -76,10 +77,10 @@ func BenchmarkKeyedMove(b *testing.B) {
 				fillWheels(b, ours, theirs, pending)
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				parallel(1, n, func(i int) { ours.MoveTimer(int64(i%pending), 2*time.Hour) })
+				parallel(1, n, func(i int) { ours.Move(int64(i%pending), 2*time.Hour) })
 				runtime.ReadMemStats(&after)
-				versus(b, versusRounds, n, func() {
-					parallel(procs, n, func(i int) { ours.MoveTimer(int64(i%pending), 2*time.Hour) })
+				versus.Compare(b, versus.Rounds, n, func() {
+					parallel(procs, n, func(i int) { ours.Move(int64(i%pending), 2*time.Hour) })
 				}, func() {
 					parallel(procs, n, func(i int) { theirs.MoveTimer(int64(i%pending), 2*time.Hour) })
 				})
@@ -103,7 +104,7 @@ func BenchmarkKeyedHeap(b *testing.B) {
 	}
 	for b.Loop() {
 		ours, theirs := newWheels(b)
-		b.ReportMetric(measure(func(i int64, delay time.Duration) { ours.SetTimer(i, value, delay) }), "hwt-B/key")
+		b.ReportMetric(measure(func(i int64, delay time.Duration) { ours.Set(i, value, delay) }), "hwt-B/key")
 		b.ReportMetric(measure(func(i int64, delay time.Duration) { theirs.SetTimer(i, value, delay) }), "rival-B/key")
 		b.ReportMetric(0, "ns/op")
 		runtime.KeepAlive(ours)

@@ -3,8 +3,8 @@ package engines
 import "time"
 
 var afterFuncKind = Kind{
-	Name: "AfterFunc", Package: "time", Setting: "no tick", Resets: true, Verdict: true,
-	New: func() (Engine, error) { return afterFunc{}, nil },
+	Name: "AfterFunc", Package: "time", Setting: "no tick", Tasks: goroutineEach, Resets: true, Verdict: true,
+	New: func(_ time.Duration) (Engine, error) { return afterFunc{}, nil },
 }
 
 // afterFunc is the standard library's timers.
@@ -18,6 +18,3 @@ func (afterFunc) Reset(h Handle, delay time.Duration, _ func()) Handle {
 	h.(*time.Timer).Reset(delay)
 	return h
 }
-
-// Close does nothing: there is nothing that belongs to this engine alone.
-func (afterFunc) Close() {}

@@ -9,9 +9,10 @@ import (
 
 var goZeroKind = Kind{
 	Name: "go-zero", Package: "github.com/zeromicro/go-zero/core/collection", Version: "v1.10.3",
-	Setting: "TimingWheel, tick 1 ms, 8192 slots", Resets: true, Tick: fineTick,
-	New: func() (Engine, error) {
-		wheel, err := collection.NewTimingWheel(fineTick, fineTicks, func(_, f any) { f.(func())() })
+	Setting: "TimingWheel, tick 1 ms, 8192 slots (its own cache: 1 s, 300 slots)",
+	Tasks:   "a goroutine for all of a tick", Resets: true, Tick: fineTick,
+	New: func(tick time.Duration) (Engine, error) {
+		wheel, err := collection.NewTimingWheel(tick, fineTicks, func(_, f any) { f.(func())() })
 		return &goZero{wheel: wheel}, err
 	},
 	Slow: true,

@@ -1,12 +1,17 @@
 package engines
 
-import "github.com/hashedwheel/hwt/hierarchical"
+import (
+	"time"
+
+	"github.com/hashedwheel/hwt/hierarchical"
+)
 
 var hierarchicalKind = Kind{
-	Name: "hierarchical", Package: "github.com/hashedwheel/hwt/hierarchical", Setting: "tick 1 ms, 64 ticks a level",
-	Ours: true, Resets: true, Verdict: true, Tick: fineTick,
-	New: func() (Engine, error) {
-		timer, err := hierarchical.New(hierarchical.WithTickDuration(fineTick), hierarchical.WithTicksPerWheel(64))
+	Name: "hierarchical", Package: "github.com/hashedwheel/hwt/hierarchical", Setting: "the defaults: tick 1 ms, 64 ticks a level",
+	Tasks: onWorker,
+	Ours:  true, Resets: true, Verdict: true, Tick: fineTick,
+	New: func(tick time.Duration) (Engine, error) {
+		timer, err := hierarchical.New(&hierarchical.Options{TickDuration: tick, TicksPerWheel: 64})
 		return contract{timer}, err
 	},
 }

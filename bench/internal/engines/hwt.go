@@ -8,9 +8,7 @@ import (
 
 // contract adapts every engine of ours.
 type contract struct {
-	timer interface {
-		AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error)
-	}
+	timer hwt.Engine
 }
 
 func (c contract) Schedule(delay time.Duration, f func()) Handle {

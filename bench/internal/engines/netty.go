@@ -1,6 +1,7 @@
 package engines
 
 var nettyKind = Kind{
-	Name: "Netty", Package: "io.netty.util.HashedWheelTimer", Setting: "on a JVM; tick 1 ms, 8192 ticks",
+	Name: "Netty", Package: "io.netty.util.HashedWheelTimer",
+	Setting: "on a JVM; tick 1 ms, 8192 ticks (the defaults: 100 ms, 512)", Tasks: onWorker,
 	Foreign: true, Verdict: true, Tick: fineTick,
 }

@@ -9,8 +9,8 @@ import (
 
 var ouqiangKind = Kind{
 	Name: "ouqiang", Package: "github.com/ouqiang/timewheel", Version: "v1.0.1",
-	Setting: "tick 1 s (its shortest), 3600 slots", Tick: time.Second,
-	New: func() (Engine, error) {
+	Setting: "tick 1 s, the shortest, and 3600 slots, as its README", Tasks: goroutineEach, Tick: time.Second, Fixed: true,
+	New: func(_ time.Duration) (Engine, error) {
 		wheel := timewheel.New(time.Second, 3600, func(f any) { f.(func())() })
 		wheel.Start()
 		return &ouqiang{wheel: wheel}, nil

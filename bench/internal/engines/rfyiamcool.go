@@ -8,9 +8,9 @@ import (
 
 var rfyiamcoolKind = Kind{
 	Name: "rfyiamcool", Package: "github.com/rfyiamcool/go-timewheel", Version: "v1.1.0",
-	Setting: "tick 1 ms, 8192 buckets", Tick: fineTick,
-	New: func() (Engine, error) {
-		wheel, err := timewheel.NewTimeWheel(fineTick, fineTicks)
+	Setting: "tick 1 ms, 8192 buckets (its README: 1 s, 360)", Tasks: goroutineEach, Tick: fineTick,
+	New: func(tick time.Duration) (Engine, error) {
+		wheel, err := timewheel.NewTimeWheel(tick, fineTicks)
 		if err != nil {
 			return nil, err
 		}
@@ -20,8 +20,8 @@ var rfyiamcoolKind = Kind{
 	Slow: true,
 }
 
-// The package starts a wheel of its own when it is imported. It would wake every
-// process in which another engine is measured, so it is ended, and let go.
+// The package starts a wheel when it is imported. It would wake every process in which
+// another engine is measured, so it is stopped.
 func init() {
 	timewheel.DefaultTimeWheel.Stop()
 	timewheel.DefaultTimeWheel = nil

@@ -1,12 +1,17 @@
 package engines
 
-import "github.com/hashedwheel/hwt/runtimetimer"
+import (
+	"time"
+
+	"github.com/hashedwheel/hwt/runtimetimer"
+)
 
 var runtimeTimerKind = Kind{
 	Name: "runtimetimer", Package: "github.com/hashedwheel/hwt/runtimetimer", Setting: "no tick",
-	Ours: true, Resets: true, Verdict: true,
-	New: func() (Engine, error) {
-		timer, err := runtimetimer.New()
+	Tasks: goroutineEach,
+	Ours:  true, Resets: true, Verdict: true,
+	New: func(_ time.Duration) (Engine, error) {
+		timer, err := runtimetimer.New(nil)
 		return contract{timer}, err
 	},
 }

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// heeded is how far from the deadline a call is beyond doubt: a cancel that
-	// returned so long before a task starts was ignored, with an engine that gives
-	// no verdict; one that says no so early, with an engine that does, is wrong.
-	heeded = 100 * time.Millisecond
+	// margin is how far from the deadline a call is beyond doubt. A cancel that returned
+	// so long before the task started was ignored, if the engine returns no verdict; one
+	// that returned false so early is wrong, if it does.
+	margin = 100 * time.Millisecond
 
 	// subjectEvery is how far apart the timeouts are scheduled.
 	subjectEvery = 10 * time.Microsecond
@@ -41,7 +41,7 @@ func moved(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
 	return try(s, k, e, resets(s.Span))
 }
 
-// try lets the planned events happen, waits, and judges.
+// try makes the planned calls, waits, and counts what went wrong.
 func try(s spec.Spec, k engines.Kind, e engines.Engine, second planner) spec.Sample {
 	subjects := make([]subject, s.N)
 	start := time.Now()
@@ -77,11 +77,11 @@ func (s *subject) cancel(e engines.Engine, start time.Time) {
 	s.cancelled = time.Since(start)
 }
 
-// resetTo resets the subject, unless an engine that is slow to be called has let
-// its deadline come close.
+// resetTo resets the subject, unless its deadline has come close, since the engine is
+// slow to call.
 func (s *subject) resetTo(delay time.Duration, e engines.Engine, start time.Time) {
 	now := time.Since(start)
-	if now > s.deadline-heeded {
+	if now > s.deadline-margin {
 		return
 	}
 	s.deadline = now + delay
@@ -125,17 +125,17 @@ func (s *subject) ignored(fired time.Duration, verdicts bool) bool {
 	if verdicts {
 		return s.verdict
 	}
-	return fired > s.cancelled+heeded
+	return fired > s.cancelled+margin
 }
 
 // owed reports whether the task had to run: it was not cancelled, or its cancel
-// said that it came too late.
+// returned false.
 func (s *subject) owed(verdicts bool) bool {
 	return s.cancelled == 0 || verdicts && !s.verdict
 }
 
-// refused reports whether a cancel said no although the task had not run, and was
-// not to run for long.
+// refused reports whether a cancel returned false although the task had not run, and
+// was not due for long.
 func (s *subject) refused(fired time.Duration) bool {
-	return s.cancelled > 0 && !s.verdict && s.cancelled < s.deadline-heeded && (fired == 0 || fired > s.cancelled)
+	return s.cancelled > 0 && !s.verdict && s.cancelled < s.deadline-margin && (fired == 0 || fired > s.cancelled)
 }

@@ -17,7 +17,8 @@ const (
 	deadlineTurn  = 20 * time.Millisecond
 )
 
-// deadlines makes the resets from one goroutine, evenly paced: their cost alone.
+// deadlines makes the resets from one goroutine at an even pace, which shows their own
+// cost.
 func deadlines(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	handles := make([]engines.Handle, s.N)
 	for i := range handles {
@@ -33,8 +34,8 @@ func deadlines(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	return paceCost(s.N, deadlineTurn, done, time.Since(began), proc.Now().Sub(used).CPU)
 }
 
-// goroutines makes them as the issue does, from a goroutine a timer that sleeps
-// in between. The sleeps are the runtime's own timers whatever the engine.
+// goroutines makes them as the issue does, from a goroutine a timer that sleeps in
+// between. The sleeps use the runtime's timers, whatever the engine.
 func goroutines(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	var done atomic.Int64
 	for range s.N {

@@ -7,14 +7,14 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 )
 
-// far returns the delays of background timeouts, between 30 and 90 minutes. They
-// are the same in every process, and others for each producer.
+// far returns a function that returns the delays of background timeouts, between 30
+// and 90 minutes. They are the same in every process, and differ between producers.
 func far(producer int) func() time.Duration {
 	r := rand.New(rand.NewPCG(1, uint64(producer)))
 	return func() time.Duration { return 30*time.Minute + time.Duration(r.Int64N(int64(time.Hour))) }
 }
 
-// fill schedules n far timeouts, and waits until the engine has them.
+// fill schedules n far timeouts, and waits until the engine has settled.
 func fill(e engines.Engine, n int) {
 	next := far(0)
 	for range n {

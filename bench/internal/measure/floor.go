@@ -15,8 +15,8 @@ type node struct {
 	_    [5]*node
 }
 
-// floor measures what a timer cannot do without: to allocate the timeout, to
-// read the clock, and to hand the timeout over. All three together, and each.
+// floor measures what a timer can hardly do without: to allocate the timeout, to read
+// the clock, and to hand the timeout over. It measures all three together, and each.
 func floor(s spec.Spec) spec.Sample {
 	var head atomic.Pointer[node]
 	start := time.Now()
@@ -28,18 +28,18 @@ func floor(s spec.Spec) spec.Sample {
 		}
 		return s.N
 	})
-	metrics[spec.AllocNs] = each(s.N, func() { Kept = new(node) })
-	metrics[spec.ClockNs] = each(s.N, func() { clock += int64(time.Since(start)) })
-	metrics[spec.SwapNs] = each(s.N, func() { spare = head.Swap(spare) })
+	metrics[spec.AllocNs] = one(s.N, func() { Kept = new(node) })
+	metrics[spec.ClockNs] = one(s.N, func() { clock += int64(time.Since(start)) })
+	metrics[spec.SwapNs] = one(s.N, func() { spare = head.Swap(spare) })
 	runtime.KeepAlive(clock)
 	return spec.Sample{Metrics: metrics}
 }
 
-// Kept keeps the compiler from leaving the allocation out.
+// Kept keeps the compiler from removing the allocation.
 var Kept *node
 
-// each returns the CPU time of one f.
-func each(n int, f func()) float64 {
+// one returns the CPU time of one f.
+func one(n int, f func()) float64 {
 	return timed(1, func() int {
 		for range n {
 			f()

@@ -10,7 +10,7 @@ import (
 )
 
 // heap measures what pending timeouts hold, and how long a cycle of the garbage
-// collector takes over them. Nobody else holds on to them.
+// collector takes over them. Only the engine refers to them.
 func heap(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	before := heapInUse()
 	fill(e, s.Pending)

@@ -9,15 +9,15 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// idle looks at an engine that has nothing to do but wait. One timeout runs
-// before, so that an engine which starts late has started.
+// idle measures an engine that only waits. One timeout runs before, so that an engine
+// that starts late has started.
 func idle(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
 	ran := make(chan struct{})
 	e.Schedule(k.Tick, func() { close(ran) })
 	<-ran
 	fill(e, s.Pending)
 	runtime.GC()
-	time.Sleep(time.Second) // whatever is left to do, the collector included
+	time.Sleep(time.Second) // for what is left to do, the collector included
 	began, used := time.Now(), proc.Now()
 	time.Sleep(s.Span)
 	wall, usage := time.Since(began), proc.Now().Sub(used)

@@ -3,6 +3,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// measurement measures what s says on e, which is of kind k.
+// measurement measures e, which is of kind k.
 type measurement func(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample
 
 var measurements = map[string]measurement{
@@ -24,14 +25,22 @@ var measurements = map[string]measurement{
 	spec.Heartbeats:   heartbeats,
 	spec.Heap:         heap,
 	spec.Expire:       expire,
+	spec.Burst:        expire,
 	spec.Idle:         idle,
 	spec.Deadlines:    deadlines,
 	spec.Goroutines:   goroutines,
 	spec.Correct:      correct,
 	spec.Moved:        moved,
+	spec.FullSpeed:    churn,
+	spec.ResetStorm:   resetStorm,
+	spec.ShortLived:   churn,
+	spec.LongTick:     sustained,
+	spec.Sustained:    sustained,
+	spec.Saturated:    saturated,
+	spec.Trickle:      trickle,
 }
 
-// Run measures what s says in this process.
+// Run makes the measurement s in this process.
 func Run(s spec.Spec) (spec.Sample, error) {
 	if s.Measure == spec.Floor {
 		return floor(s), nil
@@ -47,7 +56,7 @@ func Run(s spec.Spec) (spec.Sample, error) {
 	if kind.New == nil {
 		return spec.Sample{}, fmt.Errorf("%s is not measured by this program", kind.Name)
 	}
-	engine, err := kind.New()
+	engine, err := kind.New(cmp.Or(s.Tick, kind.Tick))
 	if err != nil {
 		return spec.Sample{}, err
 	}
@@ -57,14 +66,13 @@ func Run(s spec.Spec) (spec.Sample, error) {
 // nop is the task of timeouts that only wait.
 func nop() {}
 
-// timed runs operations and returns wall and CPU time, bytes and allocations for
-// each of those that it says it did. What wall time means to a producer is the
-// time that one of its calls takes, so it is counted for each producer. What the
-// engine does behind the callers' backs belongs to the CPU time, to its end.
+// timed runs operations, which return how many they were, and returns wall and CPU
+// time, bytes and allocations for each. Wall time is the time that one call takes its
+// producer. CPU time includes what the engine does in the background, to its end.
 func timed(producers int, operations func() (done int)) map[string]float64 {
 	var before, after runtime.MemStats
 	runtime.GC()
-	idle := used() // an engine that looks at what is pending does so all the time
+	idle := used() // an engine may look at what is pending all the time
 	runtime.ReadMemStats(&before)
 	began, used := time.Now(), proc.Now()
 	done := operations()
@@ -72,12 +80,12 @@ func timed(producers int, operations func() (done int)) map[string]float64 {
 	settle(done, idle)
 	cpu := proc.Now().Sub(used).CPU
 	runtime.ReadMemStats(&after)
-	each := func(total float64) float64 { return total / float64(done) }
+	per := func(total float64) float64 { return total / float64(done) }
 	return map[string]float64{
-		spec.WallNs: each(float64(wall) * float64(producers)),
-		spec.CPUNs:  each(float64(cpu)),
-		spec.Bytes:  each(float64(after.TotalAlloc - before.TotalAlloc)),
-		spec.Allocs: each(float64(after.Mallocs - before.Mallocs)),
+		spec.WallNs: per(float64(wall) * float64(producers)),
+		spec.CPUNs:  per(float64(cpu)),
+		spec.Bytes:  per(float64(after.TotalAlloc - before.TotalAlloc)),
+		spec.Allocs: per(float64(after.Mallocs - before.Mallocs)),
 	}
 }
 

@@ -49,13 +49,50 @@ func TestResetsAreMeasured(t *testing.T) {
 	}
 }
 
+func TestLoadsAreMeasured(t *testing.T) {
+	const span = 50 * time.Millisecond
+	for _, s := range []spec.Spec{
+		{Measure: spec.FullSpeed, Producers: 2, Pending: 10},
+		{Measure: spec.ResetStorm, Pending: 100},
+		{Measure: spec.ShortLived, Producers: 1, Pending: 10, Rate: 1000},
+		{Measure: spec.LongTick, Producers: 1, Rate: 10_000, Delay: span, Tick: span},
+		{Measure: spec.Sustained, Producers: 2, Rate: 10_000, Delay: span},
+		{Measure: spec.Saturated, N: 2, Busy: 2},
+		{Measure: spec.Trickle, Rate: 1000},
+	} {
+		s.Engine, s.Span = "hashedwheel", span
+		sample, err := Run(s)
+		require.NoError(t, err)
+		assert.Empty(t, sample.Failure, s)
+		assert.Positive(t, sample.Metrics[spec.LateMax], s)
+		assert.Zero(t, sample.Metrics[spec.Early], s)
+		assert.Zero(t, sample.Metrics[spec.Lost], s)
+	}
+}
+
+func TestProbesThatNeverFireCountAsLate(t *testing.T) {
+	p := newProbes(deaf{}, 2)
+	assert.True(t, p.schedule(0))
+	assert.True(t, p.schedule(time.Hour))
+	assert.False(t, p.schedule(0), "there is room for two")
+	sample := p.sample(time.Millisecond)
+	assert.Equal(t, 1.0, sample.Metrics[spec.Lost], "the other is not due yet")
+	assert.GreaterOrEqual(t, sample.Metrics[spec.LateMax], 1.0)
+}
+
+// deaf is an engine that never runs anything.
+type deaf struct{ engines.Engine }
+
+func (deaf) Schedule(time.Duration, func()) engines.Handle { return nil }
+
 func TestExpiryCountsEveryTimeout(t *testing.T) {
 	sample, err := Run(spec.Spec{Measure: spec.Expire, Engine: "hashedwheel", N: 1000, Span: time.Minute})
 	require.NoError(t, err)
 	assert.Zero(t, sample.Metrics[spec.Lost])
 	assert.Zero(t, sample.Metrics[spec.Early])
 	assert.GreaterOrEqual(t, sample.Metrics[spec.LateMin], 0.0)
-	assert.Equal(t, 1.0, sample.Late[len(sample.Late)-1].Share)
+	assert.Len(t, sample.Late, len(spec.Shares))
+	assert.Equal(t, sample.Metrics[spec.LateMax], sample.Late[len(sample.Late)-1])
 }
 
 func TestFloorHasItsParts(t *testing.T) {
@@ -80,9 +117,9 @@ func TestJudgeCountsEachFault(t *testing.T) {
 	subjects[3].cancelled, subjects[3].verdict = 5, true
 	subjects[4].cancelled, subjects[4].verdict = 5, true // cancelled, as it should be
 	fire(5, 1, time.Second, time.Second)                 // ran though cancelled, and the cancel said that it would
-	subjects[5].cancelled = time.Second - heeded - 1
+	subjects[5].cancelled = time.Second - margin - 1
 	fire(6, 1, time.Second, time.Second) // the cancel came late
-	subjects[6].cancelled = time.Second - heeded
+	subjects[6].cancelled = time.Second - margin
 	want := map[string]float64{
 		spec.Early: 1, spec.EarlyMs: 5, spec.Repeated: 1, spec.Lost: 1, spec.Revived: 1, spec.Refused: 1,
 	}
@@ -124,7 +161,7 @@ func TestPlanResetsHalfOfThoseThatAreNotTooSoon(t *testing.T) {
 }
 
 func TestWhatIsCloseToItsDeadlineIsNotReset(t *testing.T) {
-	s := &subject{deadline: heeded}
+	s := &subject{deadline: margin}
 	s.resetTo(time.Hour, nil, time.Now())
-	assert.Equal(t, heeded, s.deadline)
+	assert.Equal(t, margin, s.deadline)
 }

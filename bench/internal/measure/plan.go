@@ -16,12 +16,12 @@ type event struct {
 	do      func(*subject, engines.Engine, time.Time)
 }
 
-// planner returns what else happens to the subject that is scheduled at the time
-// at with delay, or an event that does nothing.
+// planner returns what else happens to the subject that is scheduled at a time with a
+// delay, or an empty event.
 type planner func(r *rand.Rand, i int, at, delay time.Duration) event
 
-// plan gives each subject a delay, and returns what to do when. Most delays are at
-// most span. A tenth are 3.5 spans longer: longer than a turn of any wheel here, so
+// plan sets each subject's delay, and returns what to do when. Most delays are at most
+// span. A tenth are 3.5 spans longer, which is more than a turn of any wheel here, so
 // that they wait for another turn, or pass from a coarse wheel to a fine one.
 func plan(subjects []subject, span time.Duration, second planner) []event {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -63,11 +63,11 @@ func cancels(tick time.Duration) planner {
 // resets plans a reset for half of the subjects, to a new delay of at most span.
 func resets(span time.Duration) planner {
 	return func(r *rand.Rand, i int, at, delay time.Duration) event {
-		if i%2 == 0 || delay <= 2*heeded {
+		if i%2 == 0 || delay <= 2*margin {
 			return event{}
 		}
 		next := upTo(r, span)
-		return event{at + upTo(r, delay-2*heeded), i, func(s *subject, e engines.Engine, start time.Time) {
+		return event{at + upTo(r, delay-2*margin), i, func(s *subject, e engines.Engine, start time.Time) {
 			s.resetTo(next, e, start)
 		}}
 	}

@@ -13,8 +13,8 @@ func resetLater(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	return resetOne(s, e, time.Hour, time.Microsecond)
 }
 
-// resetEarlier moves one timeout to ever earlier times. A step is longer than
-// any call takes, or the time would be later.
+// resetEarlier moves one timeout to ever earlier times. A step is longer than a call
+// takes, or the time would be later.
 func resetEarlier(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	return resetOne(s, e, 2*time.Hour, -time.Millisecond)
 }
@@ -44,9 +44,9 @@ func resetAll(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	})}
 }
 
-// heartbeats resets each of many timeouts at half its delay, at an even pace.
-// The delay is s.Span, and so long it is measured. An engine that puts work off
-// until the old deadline has to do it here.
+// heartbeats resets each of many timeouts at half its delay, at an even pace. The delay
+// is s.Span, and so is the time that is measured. An engine that puts work off until
+// the old deadline has to do it here.
 func heartbeats(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	delay, turn := s.Span, s.Span/2
 	handles := make([]engines.Handle, s.Pending)

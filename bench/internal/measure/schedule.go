@@ -18,7 +18,7 @@ func schedule(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	})}
 }
 
-// cancel takes back each timeout at once.
+// cancel cancels each timeout at once.
 func cancel(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	fill(e, s.Pending)
 	return spec.Sample{Metrics: produce(s, func(int) func() {

@@ -1,5 +1,5 @@
-// Package proc reads what the operating system counts of this process: its CPU
-// time, as the library's own benchmarks read it, and how often it woke up.
+// Package proc reads what the operating system counts for this process: its CPU time,
+// how often it woke up, and its memory.
 package proc
 
 import "time"

@@ -2,5 +2,5 @@
 
 package proc
 
-// Now panics: on this system nothing is counted yet.
+// Now panics: it is not implemented on this system.
 func Now() Usage { panic("the comparison needs a Unix system") }

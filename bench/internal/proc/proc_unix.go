@@ -13,7 +13,7 @@ func Now() Usage {
 	used, known := cputime.Process()
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil || !known {
-		panic("a process cannot fail to read its own usage")
+		panic("the process cannot read its own usage")
 	}
 	return Usage{CPU: used, WakeUps: int64(r.Nvcsw)}
 }

@@ -1,70 +1,44 @@
 package report
 
 import (
-	"github.com/hashedwheel/hwt/bench/internal/engines"
+	"math"
+	"strconv"
+
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	"github.com/hashedwheel/hwt/bench/internal/stats"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
-// floorLine is one part of the floor.
-type floorLine struct{ Title, Figure string }
-
-// floor returns the lines of the floor.
-func floor(r *results.Results) (lines []floorLine) {
-	for _, c := range r.Cases(spec.Floor) {
-		cell := r.Cell(c, "")
-		for _, m := range []metric{
-			{name: spec.AllocNs, title: "one allocation of 48 bytes"},
-			{name: spec.ClockNs, title: "one reading of the clock"},
-			{name: spec.SwapNs, title: "one atomic swap"},
-			{name: spec.CPUNs, title: "all three in one loop: the floor"},
-		} {
-			lines = append(lines, floorLine{m.title, figureOf(cell, cell.Summary(m.name), m, false)})
+// floors returns the table of the floor in each round.
+func floors(r *results.Results) table {
+	t := table{head: []string{"round", "stretches", "least, ns", "greatest, ns", "most moved in one, %", "repeated"}}
+	for i, round := range r.Rounds {
+		if len(round.Stretches) == 0 {
+			continue
 		}
-	}
-	return lines
-}
-
-// floors shows our figures as multiples of the floor: CPU of that of the three
-// things no timer can do without, heap of the timeout's own 48 bytes.
-func floors(r *results.Results) (t table) {
-	t.head = []string{"figure"}
-	var ours []engines.Kind
-	for _, k := range r.Engines {
-		if k.Ours {
-			ours = append(ours, k)
-			t.head = append(t.head, label(k), "× floor")
+		least, greatest, moved, repeated := math.Inf(1), 0.0, 0.0, 0
+		for _, s := range round.Stretches {
+			low, high := min(s.Before, s.After), max(s.Before, s.After)
+			least, greatest, moved = min(least, low), max(greatest, high), max(moved, 100*(high/low-1))
+			repeated += s.Repeated
 		}
-	}
-	for _, m := range measurements {
-		for _, metric := range m.metrics {
-			floor := floorOf(r, metric)
-			if !floor.Known() {
-				continue
-			}
-			for _, c := range shown(r.Cases(m.measure)) {
-				row := []string{m.title + ", " + conditions(c) + ": " + metric.head()}
-				for _, k := range ours {
-					s := r.Cell(c, k.Name).Summary(metric.name)
-					row = append(row, figureOf(r.Cell(c, k.Name), s, metric, false), ratio(stats.Ratio(s, floor)))
-				}
-				t.rows = append(t.rows, row)
-			}
-		}
+		t.add(strconv.Itoa(i+1), strconv.Itoa(len(round.Stretches)), human.Number(least), human.Number(greatest),
+			human.Number(moved), strconv.Itoa(repeated)+" ×")
 	}
 	return t
 }
 
-// floorOf returns what a metric is measured by, if there is such a thing.
-func floorOf(r *results.Results, m metric) stats.Summary {
+// floorParts returns the table of what the floor is made of.
+func floorParts(r *results.Results) table {
+	t := table{head: []string{"part", "CPU, ns"}}
 	for _, c := range r.Cases(spec.Floor) {
-		switch m.name {
-		case spec.HeapBytes:
-			return r.Cell(c, "").Summary(spec.Bytes)
-		case spec.CPUNs:
-			return r.Cell(c, "").Summary(spec.CPUNs)
+		cell := r.Cell(c, "")
+		for _, m := range []metric{
+			{name: spec.AllocNs, head: "an allocation of 48 bytes"}, {name: spec.ClockNs, head: "a reading of the clock"},
+			{name: spec.SwapNs, head: "an atomic swap"}, {name: spec.CPUNs, head: "all three in one loop: the floor"},
+		} {
+			t.add(m.head, figure(cell, cell.Summary(m.name), m, "", false))
 		}
 	}
-	return stats.Summary{}
+	return t
 }

@@ -1,169 +1,82 @@
 package report
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
-// near is how many times what a rival needs we may need before it counts as a
-// difference at all.
+// near is the ratio below which two figures are level.
 const near = 1.02
 
 // loss is a figure in which another engine is ahead of our base.
 type loss struct {
-	measurement measurement
-	metric      metric
-	c           spec.Spec
-	engine      engines.Kind
-	ours, its   stats.Summary
-	how         certainty
+	c         spec.Spec
+	ours, its stats.Summary
 }
 
-// certainty says how much is to be made of a loss.
-type certainty int
-
-const (
-	level  certainty = iota // the rounds overlap
-	hinted                  // there was but one round
-	clear                   // in every round
-)
-
-func certaintyOf(a, b stats.Summary) certainty {
-	switch {
-	case min(a.Rounds, b.Rounds) < 2:
-		return hinted
-	case stats.Apart(a, b):
-		return clear
-	}
-	return level
-}
-
-// losses returns all of them, and in how many figures our base was compared.
-func losses(r *results.Results) (list []loss, compared int) {
-	ours := base(r).Name
+// losses returns the table of what our base loses in every round: for each metric and
+// engine the case with the greatest difference, and how many cases there are.
+func losses(r *results.Results) table {
+	t := table{head: []string{"measurement", "figure", "ahead", "cases", "the clearest", "its figure", base(r).Name + "'s"}, text: true}
 	for _, m := range measurements {
 		for _, metric := range m.metrics {
-			for _, c := range r.Cases(m.measure) {
-				mine := r.Cell(c, ours).Summary(metric.name)
-				for _, k := range r.Engines {
-					its := r.Cell(c, k.Name).Summary(metric.name)
-					if k.Name == ours || !mine.Known() || !its.Known() || !fair(r, metric, c, k.Name) {
-						continue
-					}
-					compared++
-					if mine.Median > near*its.Median && mine.Median-its.Median >= metric.least {
-						list = append(list, loss{m, metric, c, k, mine, its, certaintyOf(mine, its)})
-					}
+			for _, k := range r.Engines {
+				list := lost(r, m, metric, k)
+				if len(list) == 0 {
+					continue
 				}
+				l := greatest(list)
+				rounds := ""
+				if min(l.ours.Rounds, l.its.Rounds) == 1 {
+					rounds = " (one round)"
+				}
+				t.add(m.title, metric.head, label(r, k), strconv.Itoa(len(list)), conditions(l.c)+rounds,
+					human.Number(l.its.Median), human.Number(l.ours.Median))
 			}
 		}
 	}
-	return list, compared
+	return t
 }
 
-// count returns how many losses are of that certainty.
-func (how certainty) count(list []loss) (n int) {
+// lost returns the cases in which an engine is ahead in one metric.
+func lost(r *results.Results, m measurement, metric metric, k engines.Kind) (list []loss) {
+	if metric.least == 0 || k.Name == base(r).Name {
+		return nil
+	}
+	for _, c := range r.Cases(m.name) {
+		l := loss{c, r.Cell(c, base(r).Name).Summary(metric.name), r.Cell(c, k.Name).Summary(metric.name)}
+		if l.ours.Known() && l.its.Known() && fair(r, metric, c, k.Name) && l.clear(metric) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// clear reports whether the other engine is ahead by a difference that matters, and
+// in every round.
+func (l loss) clear(m metric) bool {
+	least, most := l.its.Median, l.ours.Median
+	if m.more {
+		least, most = most, least
+	}
+	return most > near*least && most-least >= m.least && stats.Apart(l.ours, l.its)
+}
+
+// greatest returns the loss with the greatest ratio.
+func greatest(list []loss) loss {
+	worst := list[0]
 	for _, l := range list {
-		if l.how == how {
-			n++
+		if l.factor() > worst.factor() {
+			worst = l
 		}
 	}
-	return n
+	return worst
 }
 
-// behind says of each measurement, in a sentence a metric, where we lose with
-// that certainty and what to use then.
-func behind(r *results.Results, how certainty) []string {
-	var lines []string
-	list, _ := losses(r)
-	for _, m := range measurements {
-		for _, metric := range m.metrics {
-			here := slices.DeleteFunc(slices.Clone(list), func(l loss) bool {
-				return l.measurement.measure != m.measure || l.metric != metric || l.how != how
-			})
-			if len(here) > 0 {
-				lines = append(lines, sentence(r, m, metric, here))
-			}
-		}
-	}
-	return lines
-}
-
-// sentence tells of the losses in one metric.
-func sentence(r *results.Results, m measurement, metric metric, here []loss) string {
-	slices.SortStableFunc(here, func(a, b loss) int { return cmp.Compare(a.its.Median/a.ours.Median, b.its.Median/b.ours.Median) })
-	var parts []string
-	told := make(map[string]bool)
-	for _, l := range here {
-		if !told[l.engine.Name] {
-			told[l.engine.Name] = true
-			parts = append(parts, ahead(here, l))
-		}
-	}
-	return fmt.Sprintf("**%s, %s:** ahead of %s: %s. %s",
-		m.title, metric.title, base(r).Name, strings.Join(parts, "; "), advice(r, here))
-}
-
-// ahead says how far l's engine is ahead, and in how many cases; l is the worst.
-func ahead(here []loss, l loss) string {
-	cases := 0
-	for _, other := range here {
-		if other.engine.Name == l.engine.Name {
-			cases++
-		}
-	}
-	text := fmt.Sprintf("%s with %s (%s against %s)", label(l.engine), conditions(l.c),
-		number(l.its.Median), strings.TrimSpace(number(l.ours.Median)+" "+l.metric.unit))
-	if cases > 1 {
-		text += fmt.Sprintf(" and by no more in %s", count(cases-1, "other case"))
-	}
-	return text
-}
-
-// advice says what to use where these figures decide: the sound engine that is
-// ahead in most of them.
-func advice(r *results.Results, here []loss) string {
-	wins := make(map[string]int)
-	var faulty, unknown []string
-	for _, l := range here {
-		name := l.engine.Name
-		switch found := faults(r, name); {
-		case found == none:
-			wins[name]++
-		case found == notMeasured && !slices.Contains(unknown, name):
-			unknown = append(unknown, name)
-		case found != notMeasured && !slices.Contains(faulty, name):
-			faulty = append(faulty, name)
-		}
-	}
-	best := ""
-	for _, l := range here {
-		if wins[l.engine.Name] > wins[best] {
-			best = l.engine.Name
-		}
-	}
-	var text []string
-	switch {
-	case best != "":
-		text = append(text, fmt.Sprintf("Where that decides, use %s.", best))
-	case len(faulty) > 0 && len(unknown) == 0:
-		text = append(text, "None of them is free of faults.")
-	}
-	if len(faulty) > 0 {
-		for i, name := range faulty {
-			faulty[i] = fmt.Sprintf("%s (%s)", name, faults(r, name))
-		}
-		text = append(text, fmt.Sprintf("Mind what is wrong with %s.", strings.Join(faulty, ", ")))
-	}
-	if len(unknown) > 0 {
-		text = append(text, fmt.Sprintf("The faults of %s were not measured.", strings.Join(unknown, ", ")))
-	}
-	return strings.Join(text, " ")
-}
+// factor returns how many times one figure is the other, at least 1.
+func (l loss) factor() float64 { return max(stats.Ratio(l.ours, l.its), stats.Ratio(l.its, l.ours)) }

@@ -1,22 +1,23 @@
-// Package report writes what was measured as a page and as plots.
+// Package report writes what was measured as tables and plots.
 package report
 
 import (
 	_ "embed"
 	"fmt"
-	"maps"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/results"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
-// Write writes benchmarks.md and the plots to a folder.
+// Write writes benchmarks.md and the plots to a folder, and the summary to the
+// README beside it.
 func Write(r *results.Results, dir string) error {
 	drawn, err := drawAll(r, dir)
 	if err != nil {
@@ -26,55 +27,57 @@ func Write(r *results.Results, dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(text), 0o644)
+	if err := os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	return writeSummary(r, dir)
+}
+
+// Tables writes the tables of the measurements and no more.
+func Tables(w io.Writer, r *results.Results) error {
+	for _, s := range append(sections(r), section{Title: "Correctness", Tables: correctness(r)}) {
+		for _, t := range s.Tables {
+			if _, err := fmt.Fprintf(w, "%s: %s\n\n%s\n", s.Title, t.Title, t.Table); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 //go:embed page.md.tmpl
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"caption": func(plot string) string { return captions[plot] }}).Parse(pageText))
 
 // view is what the template shows.
 type view struct {
 	*results.Results
 	Memory      string
-	RoundsTold  string
 	Base        engines.Kind
 	Lines       table // the engines
+	Losses      table
+	Correctness []titled
+	Failures    table
 	Sections    []section
-	Compared    int
-	Behind      []string // lost in every round
-	Hints       []string // lost in the only round
-	Level       int
-	Floor       []floorLine
 	Floors      table
-	Correctness []part
-	Glossary    []meaning
-	Foreign     bool   // an engine in it is not in Go
+	FloorParts  table
 	Growth      string // the plot, or empty
 }
 
-// render returns the page. Plots that were not drawn are not shown.
-func render(r *results.Results, drawn map[string]bool) (string, error) {
-	lost, compared := losses(r)
+// render returns the page with the plots that were drawn.
+func render(r *results.Results, drawn []string) (string, error) {
 	v := view{
-		Results: r, RoundsTold: roundsTold(r), Base: base(r), Lines: lines(r), Compared: compared,
-		Behind: behind(r, clear), Hints: behind(r, hinted), Level: level.count(lost),
-		Floor: floor(r), Floors: floors(r), Correctness: correctness(r), Glossary: glossary(),
-		Foreign: slices.ContainsFunc(r.Engines, func(k engines.Kind) bool { return k.Foreign }),
+		Results: r, Memory: human.Number(float64(r.Machine.Memory) / (1 << 30)), Base: base(r), Lines: lines(r),
+		Losses: losses(r), Correctness: correctness(r), Failures: failures(r), Sections: sections(r),
+		Floors: floors(r), FloorParts: floorParts(r),
 	}
-	if r.Machine.Memory > 0 {
-		v.Memory = number(float64(r.Machine.Memory) / (1 << 30))
-	}
-	if drawn[growthPlot] {
+	if slices.Contains(drawn, growthPlot) {
 		v.Growth = growthPlot
 	}
-	for _, m := range measurements {
-		if s, ok := newSection(r, m); ok {
-			if !drawn[s.Plot] {
-				s.Plot = ""
-			}
-			v.Sections = append(v.Sections, s)
+	for i, s := range v.Sections {
+		if !slices.Contains(drawn, s.Plot) {
+			v.Sections[i].Plot = ""
 		}
 	}
 	var b strings.Builder
@@ -82,29 +85,9 @@ func render(r *results.Results, drawn map[string]bool) (string, error) {
 	return b.String(), err
 }
 
-// Less reports whether less than everything was measured, which needs --out to
-// be repeated.
-func (v view) Less() bool { return strings.Contains(v.Command, "--") }
-
-// roundsTold says how many rounds there were: what takes very long is measured
-// in fewer.
-func roundsTold(r *results.Results) string {
-	most := make(map[int]int) // by what is pending
-	for _, cell := range r.Cells {
-		most[cell.Spec.Pending] = max(most[cell.Spec.Pending], len(cell.Samples))
-	}
-	text := strconv.Itoa(r.Rounds)
-	for _, n := range slices.Sorted(maps.Keys(most)) {
-		if most[n] < r.Rounds {
-			text += fmt.Sprintf("; %d with %s", most[n], pending(n))
-		}
-	}
-	return text
-}
-
 // lines returns the table of the engines.
 func lines(r *results.Results) table {
-	t := table{head: []string{"engine", "package", "version", "setting", "why that", "a task runs"}, text: true}
+	t := table{head: []string{"engine", "package", "version", "setting", "tasks run"}, text: true}
 	for _, k := range r.Engines {
 		version := k.Version
 		switch {
@@ -114,7 +97,7 @@ func lines(r *results.Results) table {
 		default:
 			version = r.Machine.Go
 		}
-		t.rows = append(t.rows, []string{label(k), k.Package, version, k.Setting, abouts[k.Name].why, abouts[k.Name].tasks})
+		t.add(label(r, k), k.Package, version, k.Setting, k.Tasks)
 	}
 	return t
 }

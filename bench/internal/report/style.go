@@ -3,54 +3,58 @@ package report
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 )
 
 // The colours of our engines, which are strong, and of rivals, which are not.
 var (
-	ourColours = []color.Color{
-		color.RGBA{R: 0xd0, G: 0x20, B: 0x20, A: 0xff},
-		color.RGBA{R: 0xf0, G: 0x80, B: 0x00, A: 0xff},
-		color.RGBA{R: 0xb0, G: 0x30, B: 0xb0, A: 0xff},
-	}
-	rivalColours = []color.Color{
-		color.RGBA{R: 0x30, G: 0x30, B: 0x30, A: 0xff},
-		color.RGBA{R: 0x1f, G: 0x77, B: 0xb4, A: 0xff},
-		color.RGBA{R: 0x2c, G: 0xa0, B: 0x2c, A: 0xff},
-		color.RGBA{R: 0x17, G: 0xbe, B: 0xcf, A: 0xff},
-		color.RGBA{R: 0x8c, G: 0x56, B: 0x4b, A: 0xff},
-		color.RGBA{R: 0x7f, G: 0x7f, B: 0x7f, A: 0xff},
-		color.RGBA{R: 0x9a, G: 0x9b, B: 0x10, A: 0xff},
-	}
-	rivalDashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
+	ourColours   = colours(0xd02020, 0xf08000, 0xb030b0, 0xe06090, 0x801010)
+	rivalColours = colours(0x303030, 0x1f77b4, 0x2ca02c, 0x17becf, 0x8c564b, 0x7f7f7f, 0x9a9b10, 0x3b3f9a)
+	rivalDashes  = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
 )
+
+func colours(hex ...uint32) (list []color.Color) {
+	for _, c := range hex {
+		list = append(list, color.RGBA{R: uint8(c >> 16), G: uint8(c >> 8), B: uint8(c), A: 0xff})
+	}
+	return list
+}
 
 // styleOf returns how an engine is drawn: the same in all plots.
 func styleOf(kinds []engines.Kind, name string) draw.LineStyle {
-	ours, rivals := 0, 0
-	for _, k := range kinds {
-		if k.Name == name {
-			if k.Ours {
-				return draw.LineStyle{Color: ourColours[ours%len(ourColours)], Width: 3}
-			}
-			return draw.LineStyle{
-				Color: rivalColours[rivals%len(rivalColours)], Width: 1.4, Dashes: rivalDashes[rivals%len(rivalDashes)],
-			}
-		}
-		if k.Ours {
-			ours++
-		} else {
-			rivals++
+	i := slices.IndexFunc(kinds, func(k engines.Kind) bool { return k.Name == name })
+	if i < 0 {
+		return draw.LineStyle{}
+	}
+	nth := 0 // among ours, or among the rivals
+	for _, k := range kinds[:i] {
+		if k.Ours == kinds[i].Ours {
+			nth++
 		}
 	}
-	return draw.LineStyle{}
+	if kinds[i].Ours {
+		return draw.LineStyle{Color: ourColours[nth%len(ourColours)], Width: 3}
+	}
+	return draw.LineStyle{
+		Color: rivalColours[nth%len(rivalColours)], Width: 1.4, Dashes: rivalDashes[nth%len(rivalDashes)],
+	}
+}
+
+// blank returns a white canvas, and what draws on it.
+func blank(width, height vg.Length) (*vgsvg.Canvas, draw.Canvas) {
+	canvas := vgsvg.New(width, height)
+	all := draw.New(canvas)
+	all.FillPolygon(color.White, []vg.Point{{}, {X: width}, {X: width, Y: height}, {Y: height}})
+	return canvas, all
 }
 
 // newPlot returns an empty plot with readable fonts.
@@ -66,45 +70,8 @@ func newPlot(title, x, y string) *plot.Plot {
 		style.Font.Size = font.Length(11)
 	}
 	p.Title.TextStyle.Font.Size = 13
-	p.Legend.ThumbnailWidth = 30
 	p.BackgroundColor = color.White
 	return p
-}
-
-// logTicks marks powers of ten with plain numbers, and the steps between them
-// without; over a short range, 2 and 5 times those powers too.
-type logTicks struct{}
-
-func (logTicks) Ticks(low, high float64) (ticks []plot.Tick) {
-	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
-	few := high/low < 50 // too few powers of ten to read values by
-	every := math.Ceil((last - first) / 9)
-	for e := first; e <= last; e++ {
-		power := math.Pow(10, e)
-		name := ""
-		if math.Mod(e-first, every) == 0 {
-			name = tickName(power)
-		}
-		ticks = append(ticks, plot.Tick{Value: power, Label: name})
-		for step := 2.0; step < 10; step++ {
-			tick := plot.Tick{Value: step * power}
-			if few && (step == 2 || step == 5) {
-				tick.Label = tickName(tick.Value)
-			}
-			ticks = append(ticks, tick)
-		}
-	}
-	return within(ticks, low, high)
-}
-
-// within drops the ticks that are out of range.
-func within(ticks []plot.Tick, low, high float64) (kept []plot.Tick) {
-	for _, t := range ticks {
-		if t.Value >= low*0.999 && t.Value <= high*1.001 {
-			kept = append(kept, t)
-		}
-	}
-	return kept
 }
 
 // tickName writes 1000000 as 1M.

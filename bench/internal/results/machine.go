@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ThisMachine describes where the program runs. What the system does not tell
+// ThisMachine describes where the program runs. What is not known
 // stays empty.
 func ThisMachine() Machine {
 	return Machine{
@@ -17,12 +17,21 @@ func ThisMachine() Machine {
 		Memory: kib(field("/proc/meminfo", "MemTotal")),
 		System: strings.TrimSpace(runtime.GOOS + "/" + runtime.GOARCH + " " + firstLine("/proc/sys/kernel/osrelease")),
 		Go:     runtime.Version(),
-		Load:   firstWord(firstLine("/proc/loadavg")),
+		Load:   LoadText(),
 	}
 }
 
-// processor returns the processor's name. On ARM the kernel tells only numbers,
-// which lscpu knows the names of.
+// LoadText returns the system's load of the last minute, empty if it is not known.
+func LoadText() string { return firstWord(firstLine("/proc/loadavg")) }
+
+// Load returns the system's load of the last minute, if it is known.
+func Load() (load float64, known bool) {
+	load, err := strconv.ParseFloat(LoadText(), 64)
+	return load, err == nil
+}
+
+// processor returns the processor's name. On ARM the kernel has only numbers,
+// and lscpu has the names.
 func processor() string {
 	if name := field("/proc/cpuinfo", "model name"); name != "" {
 		return name

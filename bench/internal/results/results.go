@@ -1,12 +1,10 @@
-// Package results holds what a run of the comparison measured, as it is written
-// to benchmarks.json and read back.
+// Package results holds what a run of the comparison measured.
 package results
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
@@ -21,11 +19,11 @@ type Results struct {
 	Command string         `json:"command"`
 	Date    time.Time      `json:"date"`
 	Took    time.Duration  `json:"took"`
-	Rounds  int            `json:"rounds"`
 	Quick   bool           `json:"quick,omitempty"`
+	Rounds  []Round        `json:"rounds"`
 	Engines []engines.Kind `json:"engines"`
 	Notes   []string       `json:"notes,omitempty"` // what was left out, and why
-	Cells   []*Cell        `json:"cells"`
+	Cells   []*Cell        `json:"-"`
 }
 
 // Machine is where it was measured.
@@ -38,112 +36,108 @@ type Machine struct {
 	Load   string `json:"load"` // of the system when the run began
 }
 
-// Cell is one measurement of one engine, with a sample a round.
+// Round is one round, in which each cell is measured once.
+type Round struct {
+	Stretches []Stretch `json:"stretches,omitempty"` // if the floor was measured
+}
+
+// Stretch is some minutes of a round.
+type Stretch struct {
+	Before   float64 `json:"before"` // the floor, CPU in ns
+	After    float64 `json:"after"`
+	Repeated int     `json:"repeated,omitempty"` // times, since the floor had moved
+}
+
+// Cell is one measurement of one engine.
 type Cell struct {
-	Spec    spec.Spec     `json:"spec"`
-	Samples []spec.Sample `json:"samples"`
+	spec.Spec
+	Metrics map[string][]float64 `json:"metrics,omitempty"` // a value a round
+	Late    [][]float64          `json:"late,omitempty"`    // at spec.Shares, a list a round
+	Failure string               `json:"failure,omitempty"` // why it lacks figures
 }
 
-// Whole reports whether each cell was measured at least once.
-func (r *Results) Whole() bool {
-	return !slices.ContainsFunc(r.Cells, func(c *Cell) bool { return len(c.Samples) == 0 })
-}
-
-// Failure returns why the cell lacks figures, or nothing.
-func (c *Cell) Failure() string {
-	if c != nil {
-		for _, s := range c.Samples {
-			if s.Failure != "" {
-				return s.Failure
-			}
-		}
+// Add adds what a round measured.
+func (c *Cell) Add(s spec.Sample) {
+	if c.Metrics == nil {
+		c.Metrics = make(map[string][]float64)
 	}
-	return ""
+	for name, v := range s.Metrics {
+		c.Metrics[name] = append(c.Metrics[name], fourDigits(v))
+	}
+	if len(s.Late) > 0 {
+		late := make([]float64, len(s.Late))
+		for i, ms := range s.Late {
+			late[i] = fourDigits(ms)
+		}
+		c.Late = append(c.Late, late)
+	}
+	if s.Failure != "" {
+		c.Failure = s.Failure
+	}
 }
 
-// Summary sums up a metric of the cell.
+// fourDigits rounds what is not a count to as many digits as a measurement has at
+// most.
+func fourDigits(v float64) float64 {
+	if v == math.Trunc(v) {
+		return v
+	}
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	return v
+}
+
+// Rounds returns how often the cell was measured.
+func (c *Cell) Rounds() (n int) {
+	for _, values := range c.Metrics {
+		n = max(n, len(values))
+	}
+	return n
+}
+
+// Summary sums up a metric of the cell, which may be nil.
 func (c *Cell) Summary(metric string) stats.Summary {
 	if c == nil {
 		return stats.Summary{}
 	}
-	var values []float64
-	for _, s := range c.Samples {
-		if v, ok := s.Metrics[metric]; ok {
-			values = append(values, v)
-		}
-	}
-	return stats.Of(values)
+	return stats.Of(c.Metrics[metric])
 }
 
-// Late returns the distribution of the lateness: the median round of each point.
-func (c *Cell) Late() []spec.Point {
-	if c == nil {
+// Lateness returns the distribution of the lateness at spec.Shares: the median round
+// of each share. It is nil if there is none.
+func (c *Cell) Lateness() []float64 {
+	if c == nil || len(c.Late) == 0 {
 		return nil
 	}
-	var shares []float64
-	values := make(map[float64][]float64)
-	for _, s := range c.Samples {
-		for _, p := range s.Late {
-			if values[p.Share] == nil {
-				shares = append(shares, p.Share)
-			}
-			values[p.Share] = append(values[p.Share], p.Ms)
+	ms := make([]float64, len(c.Late[0]))
+	for i := range ms {
+		var rounds []float64
+		for _, late := range c.Late {
+			rounds = append(rounds, late[i])
 		}
+		ms[i] = stats.Of(rounds).Median
 	}
-	points := make([]spec.Point, len(shares))
-	for i, share := range shares {
-		points[i] = spec.Point{Share: share, Ms: stats.Of(values[share]).Median}
-	}
-	return points
+	return ms
 }
 
 // Cell returns the cell of an engine in a case, or nil.
 func (r *Results) Cell(c spec.Spec, engine string) *Cell {
 	c.Engine = engine
-	for _, cell := range r.Cells {
-		if cell.Spec == c {
-			return cell
-		}
+	i := slices.IndexFunc(r.Cells, func(cell *Cell) bool { return cell.Spec == c })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return r.Cells[i]
 }
 
 // Cases returns the cases of a measurement, in the order in which they were
 // planned.
-func (r *Results) Cases(measure string) []spec.Spec {
-	var cases []spec.Spec
+func (r *Results) Cases(measure string) (cases []spec.Spec) {
 	seen := make(map[spec.Spec]bool)
 	for _, cell := range r.Cells {
-		if c := cell.Spec.Case(); c.Measure == measure && !seen[c] {
+		if c := cell.Case(); c.Measure == measure && !seen[c] {
 			seen[c] = true
 			cases = append(cases, c)
 		}
 	}
 	return cases
-}
-
-// Write writes r to a file.
-func (r *Results) Write(path string) error {
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
-}
-
-// Read reads results from a file, all or nothing: what is read may be written
-// over what was measured.
-func Read(path string) (*Results, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	r := new(Results)
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(r.Cells) == 0 {
-		return nil, fmt.Errorf("%s: holds no measurements", path)
-	}
-	return r, nil
 }

@@ -11,23 +11,38 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-func TestARunIsWholeOnceEachCellHasASample(t *testing.T) {
-	r := &Results{Cells: []*Cell{{Samples: make([]spec.Sample, 2)}, {}}}
-	assert.False(t, r.Whole())
-	r.Cells[1].Samples = make([]spec.Sample, 1)
-	assert.True(t, r.Whole())
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "benchmarks.jsonl")
+	r := &Results{Commit: "x", Rounds: []Round{{Stretches: []Stretch{{Before: 50, After: 51, Repeated: 1}}}, {}}}
+	cell := &Cell{Spec: spec.Spec{Measure: spec.Expire, Engine: "e", N: 7}}
+	cell.Add(spec.Sample{Metrics: map[string]float64{spec.CPUNs: 123.456}, Late: []float64{1, 4}})
+	cell.Add(spec.Sample{Metrics: map[string]float64{spec.CPUNs: 100}, Late: []float64{3, 8}})
+	r.Cells = []*Cell{cell, {Spec: spec.Spec{Measure: spec.Idle}, Failure: "crashed"}}
+	require.NoError(t, r.Write(path))
+	back, err := Read(path)
+	require.NoError(t, err)
+	assert.Equal(t, r, back)
+	assert.Equal(t, []float64{123.5, 100}, back.Cells[0].Metrics[spec.CPUNs], "four digits")
+	assert.Equal(t, []float64{2, 6}, back.Cells[0].Lateness())
+	assert.Equal(t, 2, back.Cells[0].Rounds())
 }
 
 func TestABrokenFileGivesNoResultsAtAll(t *testing.T) {
 	for name, text := range map[string]string{
-		"cut off": `{"commit": "x", "cells": [{"spec": {`, "of another kind": `{"commit": 1, "cells": [{}]}`, "empty": `{}`,
+		"cut off": `{"commit": "x"} {"measure": "x"} {"measu`, "of another kind": `{"commit": 1} {}`, "empty": ``, "no cells": `{}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "benchmarks.json")
+			path := filepath.Join(t.TempDir(), "benchmarks.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			r, err := Read(path)
 			assert.ErrorContains(t, err, path)
 			assert.Nil(t, r)
 		})
 	}
+}
+
+func TestACellThatIsNotThereHasNoFigures(t *testing.T) {
+	var cell *Cell
+	assert.False(t, cell.Summary(spec.CPUNs).Known())
+	assert.Nil(t, cell.Lateness())
 }

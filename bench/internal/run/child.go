@@ -17,8 +17,8 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// Child measures what the spec says, which is JSON, and writes the sample to w.
-// It is what a child process does.
+// Child is what a child process does: it reads a spec from JSON, measures, and writes
+// the sample to w.
 func Child(text string, w io.Writer) error {
 	var s spec.Spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -36,16 +36,15 @@ func Child(text string, w io.Writer) error {
 	return json.NewEncoder(w).Encode(sample)
 }
 
-// inChild runs a command line that measures, and returns its sample. One that
-// crashes, or takes longer than the limit, is a sample that says so; an error is
-// only that ctx is done.
+// inChild runs a command line that measures, and returns its sample. If it crashes, or
+// takes longer than the limit, the sample has a failure. The error is that of ctx.
 func inChild(ctx context.Context, command, environment []string, limit time.Duration) (spec.Sample, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var out, complaint bytes.Buffer
+	var out, stderr bytes.Buffer
 	child := exec.CommandContext(limited, command[0], command[1:]...)
 	child.Env = append(os.Environ(), environment...)
-	child.Stdout, child.Stderr = &out, &complaint
+	child.Stdout, child.Stderr = &out, &stderr
 	child.WaitDelay = time.Second
 	err := child.Run()
 	switch {
@@ -54,15 +53,15 @@ func inChild(ctx context.Context, command, environment []string, limit time.Dura
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
 		return spec.Sample{Failure: fmt.Sprintf("not finished after %v", limit.Round(time.Second))}, nil
 	case err != nil:
-		return spec.Sample{Failure: "crashed: " + reason(complaint.String(), err)}, nil
+		return spec.Sample{Failure: "crashed: " + reason(stderr.String(), err)}, nil
 	}
 	return parse(out.Bytes()), nil
 }
 
-// reason returns the line that says most about a crash.
-func reason(complaint string, err error) string {
+// reason returns the line of the standard error that explains a crash best.
+func reason(stderr string, err error) string {
 	first := ""
-	for line := range strings.Lines(complaint) {
+	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
 			return line
@@ -77,8 +76,8 @@ func reason(complaint string, err error) string {
 	return first
 }
 
-// parse reads a sample from the last line that a child wrote: a rival may have
-// written others.
+// parse reads a sample from the last line that a child wrote. A rival may have written
+// others.
 func parse(out []byte) spec.Sample {
 	out = bytes.TrimSpace(out)
 	if i := bytes.LastIndexByte(out, '\n'); i >= 0 {

@@ -19,7 +19,7 @@ func TestChildMeasuresAndItsAnswerIsRead(t *testing.T) {
 	require.NoError(t, err)
 	var out strings.Builder
 	require.NoError(t, Child(string(text), &out))
-	sample := parse([]byte("a rival's chatter\n" + out.String()))
+	sample := parse([]byte("a rival's output\n" + out.String()))
 	assert.Empty(t, sample.Failure)
 	assert.Positive(t, sample.Metrics[spec.WallNs])
 	assert.GreaterOrEqual(t, sample.Metrics[spec.Bytes], 48.0)
@@ -27,7 +27,7 @@ func TestChildMeasuresAndItsAnswerIsRead(t *testing.T) {
 
 func TestChildRefusesWhatItDoesNotKnow(t *testing.T) {
 	assert.ErrorContains(t, Child(`{"measure":"nonsense","engine":"hashedwheel"}`, nil), "nonsense")
-	assert.ErrorContains(t, Child(`{"measure":"cancel","engine":"nobody"}`, nil), "nobody")
+	assert.ErrorContains(t, Child(`{"measure":"cancel","engine":"unknown"}`, nil), "unknown")
 	assert.Error(t, Child(`{`, nil))
 }
 
@@ -52,7 +52,7 @@ func TestAnInterruptedRunIsAnError(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-func TestReasonIsTheLineThatSaysMost(t *testing.T) {
+func TestReasonIsTheLineThatExplainsMost(t *testing.T) {
 	err := errors.New("exit status 1")
 	assert.Equal(t, "fatal error: all goroutines are asleep", reason("x\nfatal error: all goroutines are asleep\ny", err))
 	assert.Equal(t, "x", reason("x\ny\n", err))

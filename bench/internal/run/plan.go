@@ -1,5 +1,5 @@
-// Package run plans the comparison, and runs each measurement in a process of
-// its own, round by round, the engines in turn.
+// Package run plans the comparison, and runs each measurement in a process of its own,
+// round by round, the engines in turn.
 package run
 
 import (
@@ -8,49 +8,66 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
-	"github.com/hashedwheel/hwt/bench/internal/netty"
+	"github.com/hashedwheel/hwt/bench/internal/foreign"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
+	"github.com/hashedwheel/hwt/internal/human"
 )
 
 // size is how much is measured.
 type size struct {
 	growth     []int // the backgrounds over which growth is shown
-	background []int // those among them that all is measured on
+	background []int // those of them that two producers are measured on
 	operations int
 	expiring   int
+	bursts     []int         // timeouts that come due within one second
 	span       time.Duration // for what is measured by time
 	subjects   int           // timeouts of the correctness measurement
 	beats      int           // timeouts with heartbeats
 	deadlines  int           // timers in the workload of the Go issue
+	load       time.Duration // how long to look at a load
+	rates      []int         // sustained with a short delay, a second
+	longRates  []int         // with a long delay
+	longDelay  time.Duration
 }
 
 var full = size{
 	growth:     []int{0, 1e3, 1e5, 1e6, 1e7},
-	background: []int{0, 1e6, 1e7},
-	operations: 1e6, expiring: 1e6, span: 5 * time.Second, subjects: 200_000, beats: 1e6, deadlines: 50_000,
+	background: []int{0, 1e6},
+	operations: 1e6, expiring: 1e6, bursts: []int{3e6, 6e6, 1e7}, span: 5 * time.Second, subjects: 200_000, beats: 1e6, deadlines: 50_000,
+	load: 3 * time.Second, rates: []int{1e5, 3e5, 1e6, 2e6, 4e6, 8e6}, longRates: []int{1e6, 4e6, 8e6}, longDelay: 10 * time.Second,
 }
 
 var quick = size{
 	growth:     []int{0, 1e4, 1e5},
 	background: []int{0, 1e5},
-	operations: 50_000, expiring: 100_000, span: 400 * time.Millisecond, subjects: 20_000, beats: 20_000, deadlines: 5_000,
+	operations: 50_000, expiring: 100_000, bursts: []int{300_000}, span: 400 * time.Millisecond, subjects: 20_000, beats: 20_000, deadlines: 5_000,
+	load: time.Second, rates: []int{1e5, 1e6}, longRates: []int{1e5}, longDelay: 500 * time.Millisecond,
 }
 
-// without returns z without the backgrounds that need more memory than there is,
-// and what was left out. What is pending is taken for 1 KiB each, as much as the
-// greediest rival holds while the collector lets it grow.
+// without returns z without what needs more memory than there is, and notes of what was
+// left out.
 func (z size) without(memory int64) (size, []string) {
+	const (
+		pending   = 1 << 10 // bytes a timeout: the greediest rival, while the collector lets its heap grow
+		sustained = 1 << 8  // of the engines that carry a high rate
+	)
 	var notes []string
-	fits := func(n int) bool { return memory == 0 || int64(n)<<10 <= memory }
-	keep := func(list []int) []int {
-		return slices.DeleteFunc(slices.Clone(list), func(n int) bool { return !fits(n) })
-	}
-	for _, n := range z.growth {
-		if !fits(n) {
-			notes = append(notes, fmt.Sprintf("%d pending were left out: 1 KiB each is more than the memory available.", n))
+	fits := func(n int, bytes int64) bool { return memory == 0 || int64(n)*bytes <= memory }
+	z.background = slices.DeleteFunc(slices.Clone(z.background), func(n int) bool { return !fits(n, pending) })
+	z.growth = slices.DeleteFunc(slices.Clone(z.growth), func(n int) bool {
+		if !fits(n, pending) {
+			notes = append(notes, fmt.Sprintf("%s pending were left out, since there is not enough memory.", human.Count(int64(n))))
 		}
-	}
-	z.growth, z.background = keep(z.growth), keep(z.background)
+		return !fits(n, pending)
+	})
+	z.longRates = slices.DeleteFunc(slices.Clone(z.longRates), func(rate int) bool {
+		live := int(float64(rate) * z.longDelay.Seconds())
+		if !fits(live, sustained) {
+			notes = append(notes, fmt.Sprintf("%s timeouts a second that are due after %v were left out, since there is not enough memory.",
+				human.Count(int64(rate)), z.longDelay))
+		}
+		return !fits(live, sustained)
+	})
 	return z, notes
 }
 
@@ -75,13 +92,13 @@ func (z size) cases() []spec.Spec {
 			cases = append(cases, spec.Spec{Measure: spec.Heap, Pending: pending})
 		}
 	}
-	return append(cases, z.timed()...)
+	return slices.Concat(cases, z.timed(), z.loads())
 }
 
-// enough returns how many operations to time. With much pending a collection is
-// a large part of what an allocation costs; few operations would have it fall
-// into the time of one engine and not into that of another, by a hair of heap. So
-// what is allocated is more than the collector lets a heap grow.
+// enough returns how many operations to time. With many pending, a collection is a large
+// part of what an allocation costs, and whether one falls into the time of a few
+// operations is chance. So the operations allocate more than the collector lets a heap
+// grow.
 func (z size) enough(measure string, pending int) int {
 	switch {
 	case pending < z.operations:
@@ -104,25 +121,33 @@ func (z size) timed() []spec.Spec {
 		{Measure: spec.Correct, N: z.subjects, Span: z.span / 2},
 		{Measure: spec.Moved, N: z.subjects, Span: z.span / 2},
 	}
+	for _, n := range z.bursts {
+		cases = append(cases, spec.Spec{Measure: spec.Burst, N: n, Span: 15 * time.Second})
+	}
 	if len(z.background) > 1 { // what fits into memory
 		cases = append(cases, spec.Spec{Measure: spec.Idle, Span: z.span, Pending: z.background[1]})
 	}
 	return cases
 }
 
-// mostForSlow is how many pending an engine is measured with that is slow to take
-// them.
+// mostForSlow is how many pending timeouts a slow engine is measured with at most.
 const mostForSlow = 1e6
 
 // measures reports whether case c is measured on the engine.
 func measures(c spec.Spec, k engines.Kind) bool {
 	switch {
+	case len(k.Only) > 0 && !slices.Contains(k.Only, c.Measure):
+		return false
 	case c.Measure == spec.Goroutines:
 		return k.Ours || k.Package == "time" // the issue is about the runtime's timers
 	case k.Slow && c.Pending > mostForSlow:
 		return false
+	case c.Measure == spec.Burst && (k.Slow || k.GoroutineEach()): // millions of goroutines at once
+		return false
+	case c.Measure == spec.LongTick && k.Fixed:
+		return false
 	case k.Foreign:
-		return netty.Measures(c.Measure)
+		return foreign.Measures(c.Measure)
 	}
 	return true
 }
@@ -144,37 +169,4 @@ func specs(cases []spec.Spec, kinds []engines.Kind) []spec.Spec {
 		}
 	}
 	return all
-}
-
-// rounds returns how often s is measured: what takes very long, less often.
-func rounds(s spec.Spec, rounds int) int {
-	if s.Pending > 1e6 || s.Measure == spec.Correct || s.Measure == spec.Moved {
-		return max(rounds/2, 1)
-	}
-	return rounds
-}
-
-// estimate guesses how long s takes, before it was ever measured.
-func estimate(s spec.Spec) time.Duration {
-	took := 400*time.Millisecond + time.Duration(s.N+s.Pending)*700*time.Nanosecond
-	switch s.Measure {
-	case spec.Expire:
-		return 4*time.Second + time.Duration(s.N)*5*time.Microsecond
-	case spec.Correct, spec.Moved:
-		return 7*s.Span + 2*time.Second
-	case spec.Heartbeats:
-		return 2*s.Span + time.Second
-	case spec.Idle, spec.Deadlines, spec.Goroutines:
-		return took + s.Span + time.Second
-	}
-	return took
-}
-
-// limit is how long s may take before it is killed.
-func limit(s spec.Spec) time.Duration {
-	most := 6*time.Second + 10*s.Span + time.Duration(min(s.N, 1e6)+s.Pending)*20*time.Microsecond
-	if k, err := engines.Find(s.Engine); err == nil && k.Foreign {
-		most += 20 * time.Second // until it is compiled
-	}
-	return most
 }

@@ -1,22 +1,22 @@
 package run
 
 import (
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
-	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-func TestBackgroundsThatDoNotFitAreLeftOutAndToldOf(t *testing.T) {
+func TestBackgroundsThatDoNotFitAreLeftOutWithANote(t *testing.T) {
 	size, notes := full.without(4 << 30)
 	assert.NotContains(t, size.growth, 10_000_000)
 	assert.NotContains(t, size.background, 10_000_000)
 	assert.Contains(t, size.growth, 1_000_000)
-	assert.Len(t, notes, 1)
+	assert.Equal(t, []int{1e6}, size.longRates)
+	assert.Len(t, notes, 3)
 	_, notes = full.without(0) // not known
 	assert.Empty(t, notes)
 	size, _ = full.without(1)
@@ -41,33 +41,15 @@ func TestEveryMeasurementIsPlannedOnce(t *testing.T) {
 
 func TestEnginesOfACaseAreSideBySide(t *testing.T) {
 	all := specs([]spec.Spec{{Measure: spec.Cancel}, {Measure: spec.Goroutines}}, engines.All())
-	kinds := len(engines.All())
-	for _, s := range all[:kinds] {
+	goroutines := slices.IndexFunc(all, func(s spec.Spec) bool { return s.Measure == spec.Goroutines })
+	for _, s := range all[:goroutines] {
 		assert.Equal(t, spec.Cancel, s.Measure)
 	}
-	for _, s := range all[kinds:] {
+	for _, s := range all[goroutines:] {
+		assert.Equal(t, spec.Goroutines, s.Measure)
 		assert.NotEqual(t, "Netty", s.Engine)
+		assert.NotEqual(t, "hashedwheel+go", s.Engine)
 	}
-}
-
-func TestEverySecondRoundGoesBackwards(t *testing.T) {
-	cells := []*results.Cell{{Spec: spec.Spec{N: 1}}, {Spec: spec.Spec{N: 2}}}
-	assert.Equal(t, 1, inTurn(cells, 0)[0].Spec.N)
-	assert.Equal(t, 2, inTurn(cells, 1)[0].Spec.N)
-	assert.Equal(t, 1, inTurn(cells, 2)[0].Spec.N)
-}
-
-func TestForecastGoesByWhatWasMeasured(t *testing.T) {
-	cells := []*results.Cell{{Spec: spec.Spec{Measure: spec.Idle, Span: time.Second}}, {Spec: spec.Spec{Measure: spec.Idle, Span: time.Second, N: 1}}}
-	f := newForecast(cells, 2)
-	f.done(cells[0], 10*time.Second)
-	guess := float64(estimate(cells[0].Spec))
-	assert.InDelta(t, 30e9, float64(f.remaining()), 1e9, "one known, two guessed ones slower than %v", guess)
-	f.done(cells[1], 10*time.Second)
-	f.done(cells[0], 10*time.Second)
-	f.done(cells[1], 10*time.Second)
-	assert.Zero(t, f.remaining())
-	assert.Equal(t, 1.0, f.share())
 }
 
 func TestOnlyKnowsItsNames(t *testing.T) {

@@ -3,119 +3,79 @@ package run
 import (
 	"fmt"
 	"io"
-	"os"
+	"sync"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
+	show "github.com/hashedwheel/hwt/internal/progress"
 )
 
-// lineEvery is how often progress is told where there is no terminal.
+// lineEvery is how often progress is logged where there is no terminal.
 const lineEvery = 10 * time.Second
 
-// progress shows how far a run is, and how long it will still take.
+// progress shows how far a run is.
 type progress struct {
 	w      io.Writer
-	bar    *progressbar.ProgressBar // nil: plain lines
+	stop   func()
 	rounds int
-	told   time.Time
-	left   forecast
+	round  int // the present one
+	began  time.Time
+
+	mu      sync.Mutex
+	text    string        // what is measured now
+	passed  time.Duration // as estimated
+	current time.Duration // the estimate of what is measured now
+	total   time.Duration
 }
 
-func newProgress(w io.Writer, cells []*results.Cell, rounds int) *progress {
-	p := &progress{w: w, rounds: rounds, told: time.Now(), left: newForecast(cells, rounds)}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.bar = progressbar.NewOptions(1000, progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(20),
-			progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish())
-	}
+func newProgress(w io.Writer, rounds int, total time.Duration) *progress {
+	p := &progress{w: w, rounds: rounds, total: total, began: time.Now()}
+	p.stop = show.Follow(w, lineEvery, p.status)
 	return p
 }
 
-// begin shows what is measured now.
-func (p *progress) begin(round int, s spec.Spec) {
-	left := p.left.remaining()
-	text := fmt.Sprintf("round %d/%d  %-32s about %v left", round+1, p.rounds, s, left.Round(time.Second))
-	switch {
-	case p.bar != nil:
-		p.bar.Describe(text)
-		_ = p.bar.Set(int(1000 * p.left.share())) // decoration: it may fail
-	case time.Since(p.told) >= lineEvery:
-		p.told = time.Now()
-		fmt.Fprintf(p.w, "%3.0f%%  %s\n", 100*p.left.share(), text)
+// in takes note of the present round.
+func (p *progress) in(round int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.round = round
+}
+
+// begin takes note of what is measured now.
+func (p *progress) begin(s spec.Spec) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passed += p.current
+	p.current = estimate(s)
+	p.text = fmt.Sprintf("round %d/%d  %v", p.round+1, p.rounds, s)
+}
+
+// status describes how far the run is.
+func (p *progress) status() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.passed == 0 || p.total == 0 {
+		return p.text
 	}
+	share := float64(p.passed) / float64(p.total)
+	left := time.Duration(float64(time.Since(p.began)) * (1 - share) / share)
+	return fmt.Sprintf("%3.0f%%  %s, about %v left", 100*share, p.text, left.Round(time.Second))
 }
 
-// done takes note of what a measurement took, and tells if it failed.
-func (p *progress) done(cell *results.Cell, took time.Duration) {
-	p.left.done(cell, took)
-	if failure := cell.Failure(); failure != "" {
-		if p.bar != nil {
-			_ = p.bar.Clear()
-		}
-		fmt.Fprintf(p.w, "%v: %s\n", cell.Spec, failure)
-	}
-}
-
-// skip takes note that a cell is not measured after all.
-func (p *progress) skip(cell *results.Cell) { p.left.cells[cell] = 0 }
-
-func (p *progress) end() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
-}
-
-// forecast tells how long the rest takes: what was measured before takes as long
-// again, and the rest as much longer than guessed as what was measured.
-type forecast struct {
-	cells   map[*results.Cell]int           // rounds still to come
-	took    map[*results.Cell]time.Duration // the last round
-	passed  time.Duration
-	guessed time.Duration // for what has passed
-}
-
-func newForecast(cells []*results.Cell, n int) forecast {
-	f := forecast{cells: make(map[*results.Cell]int), took: make(map[*results.Cell]time.Duration)}
+// repeat takes note that cells are measured once more.
+func (p *progress) repeat(cells []*results.Cell) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, cell := range cells {
-		f.cells[cell] = rounds(cell.Spec, n)
+		p.total += estimate(cell.Spec)
 	}
-	return f
 }
 
-func (f *forecast) done(cell *results.Cell, took time.Duration) {
-	f.cells[cell]--
-	if cell.Failure() != "" {
-		f.cells[cell] = 0
-	}
-	if f.took[cell] == 0 {
-		f.guessed += estimate(cell.Spec)
-	} else {
-		f.guessed += f.took[cell]
-	}
-	f.took[cell] = took
-	f.passed += took
+// log writes a line between the shows of progress.
+func (p *progress) log(format string, args ...any) {
+	show.Wipe(p.w)
+	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-func (f *forecast) remaining() time.Duration {
-	slower := 1.0
-	if f.guessed > 0 {
-		slower = float64(f.passed) / float64(f.guessed)
-	}
-	var left float64
-	for cell, rounds := range f.cells {
-		if took := f.took[cell]; took > 0 {
-			left += float64(rounds) * float64(took)
-		} else {
-			left += float64(rounds) * float64(estimate(cell.Spec)) * slower
-		}
-	}
-	return time.Duration(left)
-}
-
-// share returns how much of the run has passed, from 0 to 1.
-func (f *forecast) share() float64 {
-	return float64(f.passed) / max(1, float64(f.passed+f.remaining()))
-}
+func (p *progress) end() { p.stop() }

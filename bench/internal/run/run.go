@@ -11,95 +11,112 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
-	"github.com/hashedwheel/hwt/bench/internal/netty"
+	"github.com/hashedwheel/hwt/bench/internal/foreign"
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// Options are what the command line says.
+// Options are the settings of a run.
 type Options struct {
 	Quick   bool
 	Only    []string // measurements; empty: all
+	Rows    []string // texts one of which the description of a measurement must hold; empty: all
 	Engines []string // empty: all
 	Rounds  int
+	Wait    time.Duration // for a quiet machine; 0: do not wait
+	Steady  bool          // measure again while what the floor moved
 	Command string
-	Log     io.Writer // progress and messages
+	Log     io.Writer        // progress and messages
+	Before  *results.Results // of an interrupted run of the same code, to go on with; nil: none
 }
 
 // Measurements are the names that Options.Only knows.
 var Measurements = []string{
 	spec.Floor, spec.Schedule, spec.Cancel, spec.ResetLater, spec.ResetEarlier, spec.ResetAll, spec.Heartbeats,
-	spec.Heap, spec.Expire, spec.Idle, spec.Deadlines, spec.Goroutines, spec.Correct, spec.Moved,
+	spec.Heap, spec.Expire, spec.Burst, spec.Idle, spec.Deadlines, spec.Goroutines,
+	spec.FullSpeed, spec.ShortLived, spec.ResetStorm, spec.LongTick, spec.Sustained, spec.Saturated, spec.Trickle,
+	spec.Correct, spec.Moved,
 }
+
+// wasInterrupted begins the note of a run that lacks something.
+const wasInterrupted = "The run was interrupted"
 
 // runner is one run of the comparison.
 type runner struct {
-	options Options
-	self    string // this program
-	netty   *netty.Harness
-	results *results.Results
+	options   Options
+	self      string                      // this program
+	harnesses map[string]*foreign.Harness // of foreign engines, by name
+	results   *results.Results
+	load      func() (load float64, known bool) // of the machine
+	sample    func(context.Context, spec.Spec) (spec.Sample, error)
 }
 
-// Run measures what the options say. If ctx ends when a round is complete, it
-// returns what was measured with the error.
+// Run measures what the options say. If ctx ends meanwhile, it returns what was measured,
+// if anything, with the error.
 func Run(ctx context.Context, o Options) (*results.Results, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{options: o, self: self, results: &results.Results{
-		Machine: results.ThisMachine(), Commit: results.Commit(), Command: o.Command,
-		Date: time.Now().UTC().Truncate(time.Second), Rounds: o.Rounds, Quick: o.Quick,
-	}}
-	if err := r.choose(); err != nil {
+	r := &runner{options: o, self: self, harnesses: make(map[string]*foreign.Harness), load: results.Load}
+	r.sample = r.inChild
+	r.results = &results.Results{Commit: results.Commit(), Command: o.Command, Quick: o.Quick}
+	r.choose()
+	defer r.close()
+	if err := r.waitForQuiet(ctx, o.Wait); err != nil {
 		return nil, err
 	}
-	if r.netty != nil {
-		defer r.netty.Close()
+	r.results.Machine, r.results.Date = results.ThisMachine(), time.Now().UTC().Truncate(time.Second)
+	r.plan()
+	if err := r.goOn(); err != nil {
+		return nil, err
 	}
-	err = r.measure(ctx, r.plan())
-	if err != nil && !r.results.Whole() {
+	began := time.Now()
+	err = r.measure(ctx)
+	if err != nil && len(r.results.Rounds) == 0 {
 		return nil, err
 	}
 	if err != nil {
-		r.note("The run was interrupted: not all figures have as many rounds.")
+		r.note(fmt.Sprintf("%s in round %d.", wasInterrupted, len(r.results.Rounds)))
 	}
-	r.results.Took = time.Since(r.results.Date).Round(time.Second)
+	r.results.Took += time.Since(began).Round(time.Second)
 	return r.results, err
 }
 
 // choose fills in the engines, and leaves out those that cannot run here.
-func (r *runner) choose() error {
-	for _, name := range r.options.Engines {
-		if _, err := engines.Find(name); err != nil {
-			return err
-		}
-	}
+func (r *runner) choose() {
 	for _, k := range engines.All() {
 		if len(r.options.Engines) > 0 && !slices.Contains(r.options.Engines, k.Name) {
 			continue
 		}
 		if k.Foreign {
-			harness, err := netty.New()
+			harness, err := foreign.New(k.Name)
 			if err != nil {
 				r.note(fmt.Sprintf("%s was left out: %v.", k.Name, err))
 				continue
 			}
-			r.netty, k.Version = harness, harness.Version
+			r.harnesses[k.Name], k.Version = harness, harness.Version
 		}
 		r.results.Engines = append(r.results.Engines, k)
 	}
-	return nil
 }
 
-// note records what was left out, and tells.
+func (r *runner) close() {
+	for _, harness := range r.harnesses {
+		harness.Close()
+	}
+}
+
+// note records what the page must say, and logs it.
 func (r *runner) note(text string) {
 	r.results.Notes = append(r.results.Notes, text)
-	fmt.Fprintln(r.options.Log, text)
+	r.log(text)
 }
 
-// plan returns the cells to fill, which it adds to the results.
-func (r *runner) plan() []*results.Cell {
+func (r *runner) log(format string, args ...any) { fmt.Fprintf(r.options.Log, format+"\n", args...) }
+
+// plan adds the cells to fill to the results.
+func (r *runner) plan() {
 	size := full
 	if r.options.Quick {
 		size = quick
@@ -108,79 +125,44 @@ func (r *runner) plan() []*results.Cell {
 	for _, text := range notes {
 		r.note(text)
 	}
-	cases := size.cases()
-	if len(r.options.Only) > 0 {
-		cases = slices.DeleteFunc(cases, func(c spec.Spec) bool { return !slices.Contains(r.options.Only, c.Measure) })
-	}
-	for _, k := range r.results.Engines {
-		if k.Slow && slices.ContainsFunc(cases, func(c spec.Spec) bool { return c.Pending > mostForSlow }) {
-			r.note(k.Name + " was left out at 10,000,000 pending: to be filled with them takes it too long.")
-		}
+	cases := slices.DeleteFunc(size.cases(), func(c spec.Spec) bool { return !r.wanted(c) })
+	if slow := r.slow(cases); len(slow) > 0 {
+		r.note(strings.Join(slow, ", ") + ": left out at 10,000,000 pending, since it takes too long to schedule them.")
 	}
 	for _, s := range specs(cases, r.results.Engines) {
 		r.results.Cells = append(r.results.Cells, &results.Cell{Spec: s})
 	}
-	return r.results.Cells
 }
 
-// measure fills the cells, round by round. What failed is not tried again, nor on
-// another background.
-func (r *runner) measure(ctx context.Context, cells []*results.Cell) error {
-	progress := newProgress(r.options.Log, cells, r.options.Rounds)
-	defer progress.end()
-	for round := range r.options.Rounds {
-		for _, cell := range inTurn(cells, round) {
-			if round >= rounds(cell.Spec, r.options.Rounds) || cell.Failure() != "" {
-				continue
-			}
-			if failure := r.failed(cell.Spec); failure != "" {
-				cell.Samples = append(cell.Samples, spec.Sample{Failure: failure})
-				progress.skip(cell)
-				continue
-			}
-			progress.begin(round, cell.Spec)
-			began := time.Now()
-			sample, err := inChild(ctx, r.command(cell.Spec), r.environment(), limit(cell.Spec))
-			if err != nil {
-				return err
-			}
-			cell.Samples = append(cell.Samples, sample)
-			progress.done(cell, time.Since(began))
+// slow returns the engines that are left out of some of the cases.
+func (r *runner) slow(cases []spec.Spec) (names []string) {
+	if !slices.ContainsFunc(cases, func(c spec.Spec) bool { return c.Pending > mostForSlow }) {
+		return nil
+	}
+	for _, k := range r.results.Engines {
+		if k.Slow {
+			names = append(names, k.Name)
 		}
 	}
-	return nil
+	return names
 }
 
-// inTurn returns the cells in the order of a round: there and back, so that no
-// engine always comes after the same one.
-func inTurn(cells []*results.Cell, round int) []*results.Cell {
-	if round%2 == 1 {
-		cells = slices.Clone(cells)
-		slices.Reverse(cells)
-	}
-	return cells
+// wanted reports whether the options ask for a case.
+func (r *runner) wanted(c spec.Spec) bool {
+	o, text := r.options, c.String()
+	return (len(o.Only) == 0 || slices.Contains(o.Only, c.Measure)) &&
+		(len(o.Rows) == 0 || slices.ContainsFunc(o.Rows, func(row string) bool { return strings.Contains(text, row) }))
 }
 
-// failed returns how the same operation failed on a smaller background: it would
-// only take its time to fail again.
-func (r *runner) failed(s spec.Spec) string {
-	for _, cell := range r.results.Cells {
-		c := cell.Spec
-		if c.Measure == s.Measure && c.Engine == s.Engine && c.Producers == s.Producers && c.Pending < s.Pending {
-			if failure := cell.Failure(); failure != "" {
-				return failure
-			}
-		}
-	}
-	return ""
+// inChild measures s in a process of its own.
+func (r *runner) inChild(ctx context.Context, s spec.Spec) (spec.Sample, error) {
+	return inChild(ctx, r.command(s), r.environment(), limit(s))
 }
 
 // command returns the command line that measures s.
 func (r *runner) command(s spec.Spec) []string {
-	if r.netty != nil && s.Engine != "" {
-		if k, err := engines.Find(s.Engine); err == nil && k.Foreign {
-			return r.netty.Command(s)
-		}
+	if harness := r.harnesses[s.Engine]; harness != nil {
+		return harness.Command(s)
 	}
 	text, err := json.Marshal(s)
 	if err != nil {

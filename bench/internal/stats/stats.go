@@ -1,4 +1,4 @@
-// Package stats sums up what rounds measured.
+// Package stats summarizes what rounds measured.
 package stats
 
 import (
@@ -12,7 +12,7 @@ type Summary struct {
 	Rounds           int // 0: there is no figure
 }
 
-// Of sums up values, which it leaves alone.
+// Of summarizes values, which it does not change.
 func Of(values []float64) Summary {
 	if len(values) == 0 {
 		return Summary{}
@@ -33,7 +33,7 @@ func middle(v []float64) float64 {
 // Known reports whether there is a figure.
 func (s Summary) Known() bool { return s.Rounds > 0 }
 
-// Ratio returns a's median over b's, or NaN where that says nothing.
+// Ratio returns a's median over b's, or NaN if a figure is missing or b's is zero.
 func Ratio(a, b Summary) float64 {
 	if !a.Known() || !b.Known() || b.Median <= 0 {
 		return math.NaN()
@@ -41,6 +41,6 @@ func Ratio(a, b Summary) float64 {
 	return a.Median / b.Median
 }
 
-// Apart reports whether no round of a came near a round of b: then the order of
-// their medians is no accident of the noise between rounds.
+// Apart reports whether the rounds of a and b do not overlap. Then the order of their
+// medians is not the noise between rounds.
 func Apart(a, b Summary) bool { return a.Max < b.Min || b.Max < a.Min }

@@ -1,0 +1,46 @@
+package foreign
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// crates is where Debian's librust packages install their sources.
+const crates = "/usr/share/cargo/registry"
+
+// cargoConfig makes cargo take crates from there, and nothing from the network.
+const cargoConfig = `[source.crates-io]
+replace-with = "debian"
+
+[source.debian]
+directory = "` + crates + `"
+`
+
+func buildTokio(h *Harness) error {
+	if err := need("cargo", "cargo", "rustc"); err != nil {
+		return err
+	}
+	crate, found := newest(filepath.Join(crates, "tokio-[0-9]*"))
+	if !found {
+		return errors.New("there is no tokio in " + crates + " (Debian: librust-tokio-dev)")
+	}
+	if err := os.Mkdir(filepath.Join(h.dir, ".cargo"), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(h.dir, ".cargo", "config.toml"), []byte(cargoConfig), 0o644); err != nil {
+		return err
+	}
+	if err := h.run("cargo", "build", "--quiet", "--release", "--offline"); err != nil {
+		return err
+	}
+	out, err := exec.Command("rustc", "--version").Output()
+	if err != nil {
+		return err
+	}
+	h.Version = strings.TrimPrefix(filepath.Base(crate), "tokio-") + " with " + strings.TrimSpace(string(out))
+	h.command = []string{filepath.Join(h.dir, "target", "release", "harness")}
+	return nil
+}

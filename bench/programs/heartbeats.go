@@ -1,0 +1,146 @@
+package main
+
+import (
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/collection"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/keyed"
+)
+
+const silence = time.Minute // until a device is offline
+
+// presence is what keeps the devices' timeouts.
+type presence interface {
+	connect(id uint64)
+	heartbeat(id uint64)
+}
+
+var heartbeats100k = heartbeats("heartbeats-100k", "100,000 heartbeats", 100_000, []side{
+	beatSide("map alone, no timeouts", 100_000, newAlone),
+	beatSide("go-zero TimingWheel", 100_000, newGoZero),
+	beatSide("map and *time.Timer", 100_000, newStandard),
+	beatSide("`keyed`", 100_000, newKeyed),
+	beatSide("map and `hwt.Timeout`", 100_000, newBare),
+})
+
+var heartbeats1m = heartbeats("heartbeats-1m", "1,000,000 heartbeats", 1_000_000, []side{
+	beatSide("map alone, no timeouts", 1_000_000, newAlone),
+	beatSide("map and *time.Timer", 1_000_000, newStandard),
+	beatSide("`keyed`", 1_000_000, newKeyed),
+	beatSide("map and `hwt.Timeout`", 1_000_000, newBare),
+})
+
+func heartbeats(name, title string, n int, sides []side) program {
+	return program{
+		name: name, title: title + " by device ID", unit: "heartbeat", sides: sides,
+		remark: "Finding the device in a large map takes much of the time, since its memory has left the processor's caches, " +
+			"and so has that of the timeout. `keyed` goes through one more object for each heartbeat: it saves code, not CPU. " +
+			"Where that counts and the map is there already, keep the `hwt.Timeout` in it, or better in what the connection has.",
+		text: "Each device is offline when it was silent for a minute. Each sends a heartbeat every five seconds, " +
+			"in no order. The map is 64 Go maps with a mutex each.",
+	}
+}
+
+func beatSide(name string, n int, make func() presence) side {
+	return side{name, func(scale int) sample { return runHeartbeats(n/scale, make) }, strings.HasPrefix(name, "map alone")}
+}
+
+func runHeartbeats(n int, make func() presence) (s sample) {
+	ids := newIDs(n)
+	base := heapMB()
+	p := make()
+	for _, id := range ids {
+		p.connect(id)
+	}
+	time.Sleep(100 * time.Millisecond)
+	s.HeapMB = heapMB() - base
+	done := 0
+	r := rand.New(rand.NewPCG(5, 6))
+	total := cpuOf(1, func() {
+		done = paced(n/5, span, func(int) { p.heartbeat(ids[r.IntN(n)]) })
+	})
+	s.CPU = total / float64(done)
+	return s
+}
+
+func newIDs(n int) []uint64 {
+	r := rand.New(rand.NewPCG(3, 4))
+	ids := make([]uint64, n)
+	for i := range ids {
+		ids[i] = r.Uint64()
+	}
+	return ids
+}
+
+func offline() {}
+
+// alone is what the others cannot do without.
+type alone struct{ devices *shards[*int] }
+
+func newAlone() presence { return alone{newShards[*int]()} }
+
+func (a alone) connect(id uint64)   { a.devices.set(id, new(int)) }
+func (a alone) heartbeat(id uint64) { a.devices.get(id) }
+
+type standard struct{ timers *shards[*time.Timer] }
+
+func newStandard() presence { return standard{newShards[*time.Timer]()} }
+
+func (s standard) connect(id uint64) { s.timers.set(id, time.AfterFunc(silence, offline)) }
+
+func (s standard) heartbeat(id uint64) {
+	if timer, ok := s.timers.get(id); ok {
+		timer.Reset(silence)
+	}
+}
+
+type bare struct {
+	timer    hwt.Engine
+	timeouts *shards[hwt.Timeout]
+}
+
+func newBare() presence { return bare{newTimer(100 * time.Millisecond), newShards[hwt.Timeout]()} }
+
+func (b bare) connect(id uint64) {
+	timeout, err := b.timer.AfterFunc(silence, offline)
+	must(err)
+	b.timeouts.set(id, timeout)
+}
+
+func (b bare) heartbeat(id uint64) {
+	if timeout, ok := b.timeouts.get(id); ok {
+		timeout.Reset(silence)
+	}
+}
+
+type byKey struct {
+	wheel *keyed.Wheel[uint64, struct{}]
+}
+
+func newKeyed() presence {
+	wheel, err := keyed.New(newTimer(100*time.Millisecond), func(uint64, struct{}) { offline() }, nil)
+	must(err)
+	return byKey{wheel}
+}
+
+func (k byKey) connect(id uint64) { must(k.wheel.Set(id, struct{}{}, silence)) }
+
+func (k byKey) heartbeat(id uint64) {
+	_, err := k.wheel.Move(id, silence)
+	must(err)
+}
+
+type goZero struct{ wheel *collection.TimingWheel }
+
+func newGoZero() presence {
+	wheel, err := collection.NewTimingWheel(100*time.Millisecond, 600, func(any, any) { offline() })
+	must(err)
+	return goZero{wheel}
+}
+
+func (g goZero) connect(id uint64)   { must(g.wheel.SetTimer(id, nil, silence)) }
+func (g goZero) heartbeat(id uint64) { must(g.wheel.MoveTimer(id, silence)) }
