@@ -1,37 +1,49 @@
 /*
  * The life of one timeout: Cancel, Reset and expiry against each other, against
- * the worker's filing, and against Stop. Every access to the life word, to a
+ * the worker's filing, and against Stop. Every access to the state word, to a
  * queue and to phase is a step of its own; what is guarded by Core.mu goes
  * together with the access before it.
  *
- * Time is in ticks. Callers and wheel choose freely: any deadline up to HORIZON,
- * any tick up to the deadline to file at. The task wants to be told when it is
- * cancelled. Queues and parking are in queue.pml and park.pml.
+ * Callers also settle what is in the intake, at any moment, as the worker does in
+ * the rounds between its ticks: one process does it for them all.
  *
+ * Time is in ticks. Callers and wheel choose freely: any deadline up to HORIZON,
+ * any tick up to the deadline to insert at. The task wants notice of a Cancel. Queues
+ * and sleeping are in queue.pml and park.pml.
+ *
+ * mutations with -DCALLS=2
  * mutation CANCEL_BY_STORE: Cancel stores the word without comparing
- * mutation EXPIRE_BY_STORE: expiry stores the word without comparing
  * mutation RESET_BY_STORE: Reset stores the word without comparing
  * mutation RESET_ENDED: Reset does not look whether the life has ended
- * mutation RESET_TELLS_NOBODY: a Reset to earlier does not push
  * mutation PUSH_QUEUED: a Reset to earlier pushes what is in a queue already
  * mutation CANCEL_PUSHES: Cancel pushes what is in a queue already
- * mutation NO_DEQUEUE: the worker does not clear queued
- * mutation DEQUEUE_LATE: it clears queued after it has looked at the word
- * mutation NO_REMOVE: what is settled is not taken out of the wheel
- * mutation NO_DEADLINE: expiry does not look at the deadline
- * mutation FORGET_LATER: what was reset to later is not filed again at its old tick
- * mutation NO_REFILE: what was reset once it was due is not filed again
- * mutation REFILE_LATER: it is filed again after due was let go of, in a second step
- * mutation TICK_AFTER_STOP: a tick is processed though Stop has begun
- * mutation DROP_AFTER_STOP: due is let go of though Stop has begun
- * mutation STOP_SKIPS_DUE: Stop does not look through due
+ * mutation NO_DEQUEUE: queued is not cleared
+ * mutation DEQUEUE_LATE: queued is cleared after the look at the word
  * mutation STOP_SKIPS_QUEUE: Stop does not look through the queues
  * mutation CLOSE_AFTER_TAKE: Stop looks through the queues before it closes them
- * mutation STOP_TELLS_NOBODY: Stop forgets who cancelled what it found in a queue
+ * mutation STOP_SKIPS_NOTICE: Stop forgets who cancelled what it found in a queue
  * mutation NO_UNQUEUE: a push that failed does not make good for a Cancel
  * mutation NO_SWEPT: a push that failed takes Stop's end for a Cancel
- * mutation GONE_UNSEEN: a late Cancel leaves the telling to a worker that has gone
- * mutation GONE_LATE: the worker says that it has gone in a second step
+ * mutation GONE_UNSEEN: a late Cancel leaves the notice to a worker that has gone
+ * mutation GONE_LATE: the worker closes notices in a second step
+ *
+ * mutations with -DCALLS=2 -DNO_STOPPER
+ * mutation RESET_UNPUSHED: a Reset to earlier does not push
+ * mutation EXPIRE_BY_STORE: expiry stores the word without comparing
+ * mutation NO_DEADLINE: expiry does not look at the deadline
+ * mutation NO_REMOVE: what is settled is not taken out of the wheel
+ * mutation FORGET_LATER: what was reset to later is not added again at its old tick
+ * mutation NO_REFILE: what was reset once it was due is not added again
+ * mutation ADD_DUE: what is settled is added to the wheel though it is in due
+ * mutation NO_IN_DUE: what is in due has no place of its own
+ * mutation ADD_BEHIND: a caller adds for the tick that has expired
+ * mutation NOTICE_WHILE_RUNNING: a caller adds its notice to those that are being given
+ *
+ * mutations with -DCALLS=1
+ * mutation TICK_AFTER_STOP: a tick is processed though Stop has begun
+ * mutation DROP_AFTER_STOP: due is dropped though Stop has begun
+ * mutation STOP_SKIPS_DUE: Stop does not look through due
+ * mutation REFILE_LATER: it is added again after due was emptied, in a second step
  */
 #ifndef CALLS
 #define CALLS	3		/* of Cancel and Reset, by two callers together */
@@ -51,29 +63,31 @@
 #define max(a, b)	(a > b -> a : b)
 #define min(a, b)	(a < b -> a : b)
 
-byte life;
+byte state;
 byte now;			/* the clock */
 bool stopped, quit, taken, done;
 bool mu;
 bool addedShut, changedShut, inAdded, inChanged;	/* the intake */
-bool wheelGone, inWheel;	/* a place in the wheel, for tick filed */
-byte filed;
+mtype = { nowhere, inWheel, inDue, endedByStop };	/* endedByStop: Stop ended it */
+mtype place = nowhere;
+bool wheelGone;
+byte filed;			/* for which tick in the wheel */
 byte tick;			/* the latest processed */
-bool swept;			/* the place of what Stop ended */
-bool inDue, inTold, inLast, firing, gone;
+bool due, notices, nextNotices;	/* whether it is in these lists */
+bool running, gone;		/* gone: noticesClosed */
 
 /* What only the proof knows. */
 bool accepted, refused;		/* NewTimeout returned */
 byte calls = CALLS;		/* that are left */
 byte calling = 2;		/* callers that are not done */
-byte runs, cancels, unprocessed, told;
+byte runs, cancels, unprocessed, noticed;
 
 /*
- * Whenever mu is free, a pending timeout that nobody is about to push is where
+ * Whenever mu is free, a pending timeout that no caller is about to push is where
  * the worker comes in time, or Stop is on its way.
  */
-#define kept (!accepted || stopped || ended(life) || queued(life) || inDue || \
-	(inWheel && (filed <= deadline(life) || filed <= tick + 1)))
+#define kept (!accepted || stopped || ended(state) || queued(state) || due || \
+	(place == inWheel && filed > tick && (filed <= deadline(state) || filed == tick + 1)))
 
 inline lock()   { atomic { !mu -> mu = true } }
 inline unlock() { atomic { assert(kept); mu = false } }
@@ -81,7 +95,7 @@ inline unlock() { atomic { assert(kept); mu = false } }
 /* The deadline of a call: no earlier than the moment of the call. */
 inline choose() { atomic { d = now; do :: d < HORIZON -> d++ :: break od } }
 
-/* A push into the queue of changes; ok tells whether it is open. */
+/* A push into the queue of changes; ok is set if it is open. */
 inline pushChanged() {
 	atomic {
 		ok = !changedShut;
@@ -94,58 +108,50 @@ inline pushChanged() {
 	}
 }
 
-/* cancel, of Cancel and of Stop: into w the word before, into ok whether it was pending */
+/*
+ * A loop that ends in a compare-and-swap is one step: what was read last was there
+ * when the word was swapped.
+ *
+ * cancel, of Cancel and of Stop: into w the word before, into ok whether it was pending
+ */
 inline end_(count) {
-	do
-	:: atomic { w = life; ok = !ended(w);
-	   if
-	   :: !ok -> break
-	   :: else
-	   fi }
-	   atomic {
-		if
+	atomic {
+		w = state; ok = !ended(w);
 #ifdef CANCEL_BY_STORE
-		:: true ->
-#else
-		:: life == w ->
+	}
+	atomic {
 #endif
-			life = CANCELLED; count++; break
+		if
+		:: ok -> state = CANCELLED; count++
 		:: else
 		fi
-	   }
-	od
+	}
 }
 
-inline tellLast() {
+inline notifyLate() {
 	atomic {
 		lock();
 #ifdef GONE_UNSEEN
-		inLast = true;
+		nextNotices = true;
 #else
 		if
-		:: gone -> told++		/* on a goroutine of its own */
-		:: else -> inLast = true
+		:: gone -> noticed++		/* on a goroutine of its own */
+		:: else -> nextNotices = true
 		fi;
 #endif
 		unlock()
 	}
 }
 
-/* dequeue, into w; mu is held, and goes with the step before */
+/* dequeue, into w; mu is held */
 inline dequeue() {
-	do
-	:: atomic { w = life;
-	   if
-	   :: ended(w) -> break
-	   :: else
-	   fi }
-	   atomic {
+	atomic {
+		w = state;
 		if
-		:: life == w -> w = w - queued(w); life = w; break
-		:: else
+		:: ended(w)
+		:: else -> w = w - queued(w); state = w
 		fi
-	   }
-	od
+	}
 }
 
 /* What a Reset does whose push failed. */
@@ -156,13 +162,13 @@ inline unqueue() {
 #ifdef NO_SWEPT
 		ok = (w != CANCELLED);
 #else
-		ok = (w != CANCELLED || swept);
+		ok = (w != CANCELLED || place == endedByStop);
 #endif
 		unlock()
 	}
 	if
 	:: ok
-	:: !ok -> tellLast()
+	:: !ok -> notifyLate()
 	fi
 }
 
@@ -176,7 +182,7 @@ inline Cancel() {
 #endif
 		pushChanged();
 		if
-		:: !ok -> tellLast()
+		:: !ok -> notifyLate()
 		:: else
 		fi
 	:: else
@@ -185,34 +191,29 @@ inline Cancel() {
 
 inline Reset() {
 	choose();
-	do
-	:: atomic { w = life;
-	   if
-#ifndef RESET_ENDED
-	   :: ended(w) -> push = false; break
-#endif
-	   :: else ->
-#ifdef PUSH_QUEUED
-		push = (d < deadline(w))
-#else
-		push = (!queued(w) && d < deadline(w))
-#endif
-	   fi }
-	   atomic {
+	atomic {
+		w = state;
 		if
-#ifdef RESET_BY_STORE
-		:: true ->
+#ifndef RESET_ENDED
+		:: ended(w) -> push = false; goto rearmed
+#endif
+		:: else ->
+#ifdef PUSH_QUEUED
+			push = (d < deadline(w))
 #else
-		:: life == w ->
+			push = (!queued(w) && d < deadline(w))
 #endif
-#ifdef RESET_TELLS_NOBODY
-			push = false;
+		fi;
+#ifdef RESET_BY_STORE
+	}
+	atomic {
 #endif
-			life = d << 1 | queued(w) | push; break
-		:: else
-		fi
-	   }
-	od;
+#ifdef RESET_UNPUSHED
+		push = false;
+#endif
+		state = d << 1 | queued(w) | push
+	}
+rearmed:
 	if
 	:: push ->
 		pushChanged();
@@ -228,7 +229,7 @@ inline Reset() {
 
 proctype producer() {
 	byte d;
-	atomic { choose(); life = d << 1 | 1; d = 0 }
+	atomic { choose(); state = d << 1 | 1; d = 0 }
 	atomic {
 		if
 		:: addedShut -> refused = true
@@ -251,11 +252,11 @@ proctype caller(byte who) {
 	od
 }
 
-/* The wheel may file for any tick from the earliest to the one asked for. */
-inline file(earliest) {
+/* The wheel may insert for any tick from the earliest to the one asked for. */
+inline insert(earliest) {
 	atomic {
-		assert(!inWheel && !wheelGone);
-		inWheel = true;
+		assert(place != inWheel && !wheelGone);
+		place = inWheel;
 		filed = earliest;
 		do
 		:: filed < deadline(w) -> filed++
@@ -267,10 +268,10 @@ inline file(earliest) {
 /* settleSome, its first half: into w the word of what has just left a queue */
 inline look() {
 #ifdef NO_DEQUEUE
-	w = life;
+	w = state;
 #else
 # ifdef DEQUEUE_LATE
-	atomic { w = life; v = w - (ended(w) -> 0 : queued(w)) }
+	atomic { w = state; v = w - (ended(w) -> 0 : queued(w)) }
 	dequeue();
 	w = v;
 # else
@@ -280,32 +281,45 @@ inline look() {
 }
 
 /* settle: what that word says */
-inline settle() {
+inline settle(earliest) {
 	atomic {
 #ifndef NO_REMOVE
-		inWheel = false; filed = 0;
+		if
+		:: place == inWheel -> place = nowhere; filed = 0
+		:: else
+		fi;
 #endif
 		if
-		:: w == CANCELLED -> assert(!inTold); inTold = true
+		:: w == CANCELLED -> assert(!nextNotices && !notices);
+#ifdef NOTICE_WHILE_RUNNING
+			notices = running; nextNotices = !running
+#else
+			nextNotices = true
+#endif
 		:: w == EXPIRED
-		:: else -> file(tick)
+#ifdef ADD_DUE
+		:: !ended(w) -> insert(earliest)
+#else
+		:: !ended(w) && place == inDue	/* it stays there */
+		:: !ended(w) && place != inDue -> insert(earliest)
+#endif
 		fi;
 		w = 0
 	}
 }
 
-/* Core.pop, and what follows it: very much may be left over to the next tick. */
-inline transfer() {
+/* settleAdded: very much may be left over to the next tick. */
+inline settleAdded(earliest) {
 	if
 	:: atomic { inAdded -> inAdded = false }
 	   look();
-	   settle()
+	   settle(earliest)
 	:: now <= HORIZON || !inAdded
 	fi
 }
 
 /* The same for what was changed; a Reset may bring it into the batch twice. */
-inline settleChanged() {
+inline settleChanged(earliest) {
 	if
 	:: atomic { inChanged -> inChanged = false }
 	   look();
@@ -313,30 +327,38 @@ inline settleChanged() {
 	   :: atomic { inChanged -> inChanged = false; first = w; w = 0 }
 	      look();
 	      atomic { v = w; w = first; first = v; v = 0 }
-	      settle();
+	      settle(earliest);
 	      atomic { w = first; first = 0 }
-	      settle()
-	   :: settle()
+	      settle(earliest)
+	   :: settle(earliest)
 	   fi
 	:: now <= HORIZON || !inChanged
 	fi
+}
+
+/* What has come due gets the place inDue. */
+inline toDue() {
+	due = true;
+#ifndef NO_IN_DUE
+	place = inDue
+#endif
 }
 
 /* Core.expire: gathers in due. */
 inline gather() {
 	atomic {
 		if
-		:: inWheel && filed <= tick ->
-			inWheel = false; filed = 0; w = life;
+		:: place == inWheel && filed == tick ->
+			place = nowhere; filed = 0; w = state;
 			if
 			:: ended(w)
 #ifdef NO_DEADLINE
-			:: else -> inDue = true
+			:: else -> toDue()
 #else
-			:: !ended(w) && deadline(w) <= tick -> inDue = true
+			:: !ended(w) && deadline(w) <= tick -> toDue()
 			:: !ended(w) && deadline(w) > tick ->
 # ifndef FORGET_LATER
-				file(tick + 1)
+				insert(tick + 1)
 # else
 				skip
 # endif
@@ -348,53 +370,52 @@ inline gather() {
 	}
 }
 
-/* Core.run */
+/* Core.expireAndRun */
 inline run_() {
-	do
-	:: atomic { w = life;
-	   if
-#ifdef NO_DEADLINE
-	   :: ended(w) -> break
-#else
-	   :: ended(w) || deadline(w) > tick -> break
-#endif
-	   :: else
-	   fi }
-	   atomic {
+	atomic {
+		w = state;
 		if
-#ifdef EXPIRE_BY_STORE
-		:: true ->
+#ifdef NO_DEADLINE
+		:: ended(w) -> goto ran
 #else
-		:: life == w ->
+		:: ended(w) || deadline(w) > tick -> goto ran
 #endif
-			assert(deadline(life) <= now);	/* never early */
-			life = EXPIRED; runs++; break
 		:: else
-		fi
-	   }
-	od;
-	w = 0
+		fi;
+#ifdef EXPIRE_BY_STORE
+	}
+	atomic {
+#endif
+		assert(deadline(state) <= now);		/* never early */
+		state = EXPIRED; runs++
+	}
+ran:	w = 0
 }
 
-inline refile() {
+inline reinsert() {
 	atomic {
-		w = life;
+		w = state;
 		if
-		:: inDue && !ended(w) -> file(tick + 1)
+		:: due && !ended(w) -> insert(tick + 1)
 		:: else
 		fi;
 		w = 0
 	}
 }
 
+inline beginFiring() {
+	assert(!notices);
+	notices = nextNotices; nextNotices = false; running = (notices || due)
+}
+
 inline endFiring() {
 	atomic {
 		lock();
-		firing = false; inTold = false;
+		running = false; notices = false;
 		if
-		:: wheelGone -> inDue = false
+		:: wheelGone -> due = false
 #ifdef DROP_AFTER_STOP
-		:: !wheelGone && stopped -> inDue = false
+		:: !wheelGone && stopped -> due = false
 #else
 		:: !wheelGone && stopped		/* due is Stop's */
 #endif
@@ -405,16 +426,16 @@ inline endFiring() {
 	goto fired;
 again:	atomic {
 #ifdef REFILE_LATER
-		later = inDue; inDue = false; mu = false
+		later = due; due = false; mu = false
 	}
 	atomic {
 		lock();
-		inDue = later && !wheelGone; later = false;
+		due = later && !wheelGone; later = false;
 #endif
 #ifndef NO_REFILE
-		refile();
+		reinsert();
 #endif
-		inDue = false;
+		due = false;
 		unlock()
 	}
 fired:	skip
@@ -424,12 +445,12 @@ fired:	skip
 inline fire() {
 	atomic {
 		if
-		:: inTold -> told++
+		:: notices -> noticed++
 		:: else
 		fi
 	}
 	if
-	:: inDue -> run_()
+	:: due -> run_()
 	:: else
 	fi;
 	endFiring()
@@ -441,7 +462,7 @@ proctype worker() {
 end_idle:
 	do
 	:: quit -> break
-	:: atomic { now > tick -> at = now }	/* catchUp */
+	:: atomic { now > tick -> at = now }	/* processTick */
 	   atomic {
 		lock();
 		if
@@ -453,43 +474,78 @@ end_idle:
 			unlock(); break
 		:: else
 		fi;
-		tick = max((inWheel -> filed : NEVER), (tick + 1));
+		assert(!due);				/* W5 */
+		tick = max((place == inWheel -> filed : NEVER), (tick + 1));
 		tick = min(at, tick);
-		at = 0; inDue = false
+		at = 0
 	   }
-	   transfer();
-	   settleChanged();
+	   settleAdded(tick);
+	   settleChanged(tick);
 	   atomic {
 		gather();
-		firing = inTold || inDue;
+		beginFiring();
 		unlock();
 		if
-		:: !firing -> goto next
+		:: !running -> goto next
 		:: else
 		fi
 	   }
 	   fire();
 next:	   skip
+	:: atomic { nextNotices ->			/* round: what it settles, helper does */
+		lock();
+		if
+		:: wheelGone || stopped -> unlock(); break
+		:: else
+		fi;
+		beginFiring();
+		unlock()
+	   }
+	   fire()
 	od;
 	do
-	:: atomic { taken -> lock();		/* takeLast */
-		assert(!inDue);
-		inTold = inLast; inLast = false; firing = inTold;
+	:: atomic { taken -> lock();		/* takeLateNotices */
+		assert(!due);
+		beginFiring();
 #ifdef GONE_LATE
 		unlock()
 	   }
-	   gone = !firing;
+	   gone = !running;
 #else
-		gone = !firing;
+		gone = !running;
 		unlock()
 	   }
 #endif
 	   if
-	   :: firing -> atomic { told++; lock(); firing = false; inTold = false; unlock() }
+	   :: running -> atomic { noticed++; lock(); running = false; notices = false; unlock() }
 	   :: else -> break
 	   fi
 	od;
 	done = true
+}
+
+/* Callers who settle for the worker: assist and settleAll; and its own rounds. */
+proctype helper() {
+	byte w, v, first;
+end_idle:
+	do
+	:: atomic { inAdded || inChanged ->
+		lock();
+		if
+		:: wheelGone -> unlock(); break
+		:: else
+		fi
+	   }
+#ifdef ADD_BEHIND
+	   settleAdded(tick);
+	   settleChanged(tick);
+#else
+	   settleAdded((tick + 1));
+	   settleChanged((tick + 1));
+#endif
+	   unlock()
+	:: taken -> break
+	od
 }
 
 /* What takeAll does with a timeout that it finds. */
@@ -497,7 +553,13 @@ inline take(where) {
 	if
 	:: where ->
 		end_(unprocessed);
-		atomic { swept = swept || ok; w = 0; ok = false }
+		atomic {
+			if
+			:: ok -> place = endedByStop
+			:: else
+			fi;
+			w = 0; ok = false
+		}
 	:: else
 	fi
 }
@@ -507,9 +569,9 @@ inline takeQueued(where) {
 	atomic { here = where; where = false }
 	take(here);
 	atomic {
-#ifndef STOP_TELLS_NOBODY
+#ifndef STOP_SKIPS_NOTICE
 		if
-		:: here && !swept && life == CANCELLED -> inLast = true
+		:: here && place != endedByStop && state == CANCELLED -> nextNotices = true
 		:: else
 		fi;
 #endif
@@ -532,14 +594,20 @@ proctype stopper() {
 	takeQueued(inAdded);
 	takeQueued(inChanged);
 #endif
-	take(inWheel);
-	atomic { inWheel = false; filed = 0; wheelGone = true }
+	take((place == inWheel));
+	atomic {
+		if
+		:: place == inWheel -> place = nowhere
+		:: else
+		fi;
+		filed = 0; wheelGone = true
+	}
 #ifndef STOP_SKIPS_DUE
-	take(inDue);
+	take(due);
 #endif
 	atomic {
 		if
-		:: !firing -> inDue = false
+		:: !running -> due = false
 		:: else
 		fi;
 		unlock()
@@ -561,12 +629,12 @@ proctype clock() {
 }
 
 /*
- * When nobody can do anything any more the timeout has ended in one way, its
- * task was told of a Cancel and of nothing else, and nobody knows it any more.
+ * When no process can go on, the timeout has ended in one way, its task has had
+ * notice of a Cancel and of nothing else, and nothing refers to it.
  */
 active proctype watcher() {
 	atomic {
-		run clock(); run producer(); run caller(0); run caller(1); run worker();
+		run clock(); run producer(); run caller(0); run caller(1); run worker(); run helper();
 #ifndef NO_STOPPER
 		run stopper()
 #endif
@@ -574,8 +642,8 @@ active proctype watcher() {
 	timeout;
 	assert(accepted != refused && calling == 0);
 	assert(runs + cancels + unprocessed == accepted);
-	assert(told == cancels);
-	assert(!inAdded && !inChanged && !inWheel && !inDue && !inTold && !inLast);
+	assert(noticed == cancels);
+	assert(!inAdded && !inChanged && place != inWheel && !due && !notices && !nextNotices);
 #ifndef NO_STOPPER
 	assert(done && _nr_pr == 1)
 #endif

@@ -1,51 +1,114 @@
 /*
- * Parking and waking: Core.phase, rouse, the token in wake, doze and its alarm,
- * starting late, and Stop at any moment. What is in the intake or in the wheel
- * is only counted; a sleep until the next tick always ends.
+ * Sleeping and waking: Core.phase, the alarm of a sleeping worker, callers who
+ * settle what they pushed instead of waking it, the token, relief, starting late,
+ * and Stop at any moment.
  *
- * The intake is two stripes, read, drained and closed one by one. A drain takes
- * something if it finds anything, and may leave the rest over; and it may take
- * so long that the next tick is one without a drain.
+ * Time is in ticks. There are two timeouts, each in a stripe of its own. Deadlines
+ * are chosen freely. The clock runs on as it pleases, up to HORIZON; after that it
+ * jumps to the alarm whenever no process can go on.
  *
+ * A step is one access to phase, to alarm, to the stripes or to the word of a
+ * timeout. Accesses that are guarded by Core.mu go together with the one before
+ * them. A timeout that leaves a queue is settled in the same step: life.pml looks at
+ * that more closely, and at what a tick does with what is due.
+ *
+ * mutations with -DHORIZON=0 -DCHANGES=1
  * mutation NO_RECHECK: the worker does not look at the intake once it is asleep
- * mutation RECHECK_FIRST: it looks before it publishes that it is asleep
- * mutation RECHECK_HALF: it looks at one stripe only
- * mutation SKIP_STAYS_QUIET: a tick without a drain leaves quiet as it was
- * mutation SKIP_NO_RECHECK: after such a tick the worker sleeps without looking
- * mutation SKIP_FOR_EVER: a tick without a drain puts off the next one's, too
- * mutation LEAVE_QUIETLY: a drain that leaves something over counts as quiet
- * mutation DRAIN_HALF: a drain visits one stripe only
- * mutation CLOSE_HALF: Stop closes one stripe only
+ * mutation RECHECK_FIRST: the worker looks before it enters asleep
+ * mutation RECHECK_HALF: the worker looks at one stripe only
+ * mutation NO_SWAP_BACK: the worker leaves phase asleep though it found something
+ * mutation ALARM_AFTER: the worker stores the alarm after it looked at the intake
+ * mutation NO_ALARM: the worker sets no alarm though the wheel is not empty
+ * mutation TOKEN_TAKEN: the worker takes out the token that is there and sleeps
+ * mutation NO_TOKEN_ROOM: a token finds room only while the worker sleeps
  * mutation LOOK_BEFORE_PUSH: a caller looks at phase before its push
- * mutation ROUSE_BY_STORE: a caller stores ticking without comparing
- * mutation ALARM_BY_STORE: the worker stores ticking when its alarm comes
- * mutation LEAVE_TOKEN: the worker does not take out the token of a caller it met
- * mutation NO_QUIT: Stop does not tell a sleeping worker
- * mutation NO_LATE_START: Stop starts no worker where there was none
  * mutation START_TWICE: a caller starts the worker without comparing
- * mutation NO_ALARM: the worker sleeps for good though the wheel is not empty
+ * mutation NO_TRY: a caller that finds mu held leaves its timeout alone
+ * mutation NOT_EARLIER: a caller settles its timeout and leaves the alarm as it was
+ * mutation NOTICE_WAITS: a caller leaves a notice and does not wake the worker
+ * mutation LATER_BLINDLY: a caller sets the alarm later without a look at the intake
+ * mutation LATER_LOOK_FIRST: a caller looks before it stores the later alarm
+ * mutation LATER_HALF: a caller looks at its own stripe only
+ * mutation KEEP_LATER: a caller does not put the alarm back
+ * mutation CORRECT_TICKING: a caller sets the alarm of a worker that comes at every tick
+ *
+ * mutations with -DHORIZON=0
+ * mutation QUEUED_UNATTENDED: a Reset of a queued timeout to earlier is not attended to
+ * mutation CANCEL_UNATTENDED: a Cancel of a queued timeout is not attended to
+ * mutation OWN_DEADLINE: a Reset that pushes attends to its own deadline only
+ *
+ * mutations with -DCHANGES=1 -DHELPS=1
+ * mutation NOTICES_UNSEEN: the worker sleeps although callers left it notices
+ *
+ * mutations with -DCHANGES=0 -DRELIEFS=2
+ * mutation RELIEF_TWICE: relief does not look whether the worker was relieved already
+ * mutation RELIEF_AWAKE: relief does not look whether the worker sleeps
+ * mutation RELIEVED_GOES_ON: a worker does not look whether it was relieved
+ * mutation RELIEVED_FLIPS: a worker looks only after it has set phase to ticking
+ * mutation RELIEF_IN_PLACE: the new worker has the sleeper of the old one
+ *
+ * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1
+ * mutation RELIEF_STOPPED: relief does not look whether the timer was stopped
+ * mutation WAKE_BY_STORE: a worker that wakes stores ticking without comparing
+ * mutation ROUSE_BY_STORE: a caller stores ticking without comparing
+ * mutation CLOSE_HALF: Stop closes one stripe only
+ * mutation NO_QUIT: Stop leaves a sleeping worker asleep
+ * mutation NO_LATE_START: Stop starts no worker where there was none
  * mutation STOP_BY_STORE: Stop sets phase without seeing what it was
+ *
+ * mutations with live -DHORIZON=0 -DCHANGES=0
+ * mutation NO_STALE: the worker does not drain what it found
+ * mutation DRAIN_HALF: a drain visits one stripe only
  */
 #ifndef STOPPERS
-#define STOPPERS 1
+#define STOPPERS 0		/* calls of Stop */
 #endif
-#ifndef FIRST
-#define FIRST	2		/* pushes of a producer, */
+#ifndef CHANGES
+#define CHANGES 2		/* calls of Cancel and Reset of the first timeout */
 #endif
-#ifndef SECOND
-#define SECOND	1		/* and of another; there is one more of one who cancels or resets */
+#ifndef HELPS
+#define HELPS 0			/* calls of settleAll, or of assist for a late worker */
 #endif
-#define PUSHES	(FIRST + SECOND + 1)
+#ifndef RELIEFS
+#define RELIEFS 0		/* calls of relieve */
+#endif
+#ifndef HORIZON
+#define HORIZON 1
+#endif
+#define LATEST	3		/* deadline */
+#define NEVER	15
+#define SLEEPERS (RELIEFS + 1)
+
+#define EXPIRED		1
+#define CANCELLED	2
+#define UNPROCESSED	3
+#define max(a, b)	(a > b -> a : b)
+#define min(a, b)	(a < b -> a : b)
 
 mtype = { unstarted, ticking, asleep, stopped };
 mtype phase = unstarted;
-chan wake = [2] of { bit };	/* room for two, so that a second one is seen */
+byte now;			/* the clock */
+byte alarm;			/* as callers see it */
+byte cur, latest;		/* Core.sleeper, and how many were made after the first */
+byte clockOf[SLEEPERS];		/* when its alarm goes off */
+bool token[SLEEPERS], relieved[SLEEPERS];
 bool quit, taken, done;
-bool mu, wheelGone;
-bool closed[2];
-byte intake[2], wheel;		/* how many wait there */
+byte workers;
 
-byte accepted, refused, expired, unprocessed, workers;
+bool mu;			/* guards what follows */
+bool sleeping, wheelGone, nextNotices;
+byte tick, expected = NEVER;
+bool complete = true, stale = true, arrived;
+
+bool closed[2];			/* the stripes, in each of which there is one timeout */
+bool accepted[2], refused[2];
+byte deadline[2], end[2];	/* the word, */
+bool queued[2], pushed[2];	/* which says that it is queued before it is in the queue */
+byte filed[2];			/* for which tick in the wheel; 0 if it is not there */
+
+bool running;
+
+#define nearest	min((filed[0] == 0 -> NEVER : filed[0]), (filed[1] == 0 -> NEVER : filed[1]))
 
 inline lock()   { atomic { !mu -> mu = true } }
 inline unlock() { mu = false }
@@ -60,7 +123,31 @@ inline swap(from, to) {
 	}
 }
 
-inline rouse() {
+inline choose(d) {
+	if
+	:: d = 1
+	:: d = 2
+	:: d = 3
+	fi
+}
+
+/* settleQueue for one timeout; it is not looked at whether its task wants notice of a Cancel */
+inline settle(i, earliest) {
+	pushed[i] = false; queued[i] = false; arrived = true;
+	filed[i] = (end[i] != 0 -> 0 : max(deadline[i], earliest));
+	if
+	:: end[i] == CANCELLED -> nextNotices = true
+	:: true
+	fi
+}
+
+inline setAlarm(at) {
+	expected = at;
+	clockOf[cur] = at
+}
+
+/* wakeWorker */
+inline wake() {
 #ifdef ROUSE_BY_STORE
 	ok = (phase == asleep);
 	if
@@ -71,7 +158,18 @@ inline rouse() {
 	swap(asleep, ticking);
 #endif
 	if
-	:: ok -> atomic { assert(len(wake) == 0); wake ! 1 }	/* W3: never blocks */
+	:: ok ->
+#if RELIEFS > 0
+		g = cur;
+#endif
+		atomic {
+#ifdef NO_TOKEN_ROOM
+			token[g] = (sleeping && !mu);
+#else
+			token[g] = true;	/* or there is one already */
+#endif
+			g = 0; ok = false
+		}
 	:: else ->
 #ifdef START_TWICE
 		ok = (phase == unstarted);
@@ -82,220 +180,449 @@ inline rouse() {
 #else
 		swap(unstarted, ticking);
 #endif
-		if
-		:: ok -> run worker()
-		:: else
-		fi
+		atomic {
+			if
+			:: ok -> workers++; run worker(0); ok = false
+			:: else
+			fi
+		}
 	fi
 }
 
-proctype pusher(byte n) {
-	byte i;
-	bool ok, s;
+/* settleForSleeper, with assist and correctAlarm */
+inline settleForSleeper(s) {
+	atomic {
+		if
+		:: !mu -> mu = true
+		:: enough = false; goto unsettled	/* another process holds it */
+		fi;
+		if
+		:: pushed[s] && !wheelGone -> settle(s, (tick + 1))
+		:: else
+		fi;
+		enough = !nextNotices;
+#ifdef NOTICE_WAITS
+		enough = true;
+#endif
+		if
+		:: !pushed[s]
+		:: enough = false			/* there is traffic */
+		fi;
+		if
+#ifdef CORRECT_TICKING
+		:: !enough || wheelGone || phase == stopped -> goto settled
+#else
+		:: !enough || wheelGone || phase != asleep -> goto settled
+#endif
+		:: else
+		fi;
+		ok = true;
+#ifdef LATER_LOOK_FIRST
+		ok = !(pushed[0] || pushed[1])
+	}
+	atomic {
+		if
+		:: nearest > expected && ok -> alarm = nearest
+		:: else
+		fi;
+#else
+# ifdef NOT_EARLIER
+		if
+		:: nearest < expected -> goto settled
+		:: else
+		fi;
+# endif
+		if
+		:: nearest > expected -> alarm = nearest
+		:: else -> goto found
+		fi
+	}
+	atomic {
+# ifdef LATER_HALF
+		ok = !pushed[s];
+# else
+		ok = !(pushed[0] || pushed[1]);
+# endif
+# ifdef LATER_BLINDLY
+		ok = true;
+# endif
+found:
+#endif
+		if
+		:: ok -> expected = nearest; alarm = expected; setAlarm(expected)
+#ifndef KEEP_LATER
+		:: !ok -> alarm = expected
+#else
+		:: else
+#endif
+		fi;
+settled:	unlock(); ok = false
+	}
+unsettled:
+	skip
+}
+
+/* attend to a timeout of stripe s, due at d */
+inline attend(s) {
+	atomic {
+#ifdef LOOK_BEFORE_PUSH
+		was = seen;
+#else
+		was = phase;
+#endif
+		if
+		:: was == ticking -> goto out
+		:: was == asleep -> was = ticking
+		:: else -> goto doWake
+		fi
+	}
+	atomic {
+		if
+		:: d >= alarm -> goto out
+		:: else -> d = 0
+		fi
+	}
+	settleForSleeper(s);
+#ifndef NO_TRY
+	atomic {
+		if
+		:: enough -> goto out
+		:: else
+		fi
+	}
+doWake:	skip;
+	wake();
+#else
+	goto out;
+doWake:	skip;
+	wake();
+#endif
+out:	atomic { d = 0; ok = false; enough = false; was = ticking }
+}
+
+/* NewTimeout */
+proctype producer(byte i) {
+	byte d, g;
+	bool ok, enough;
+	mtype was = ticking;
 #ifdef LOOK_BEFORE_PUSH
 	mtype seen;
 #endif
-	for (i : 1 .. n) {
+#ifdef LOOK_BEFORE_PUSH
+	seen = phase;
+#endif
+	atomic {
+		choose(d);
+		if
+		:: closed[i] -> refused[i] = true; goto out
+		:: else -> deadline[i] = d; queued[i] = true; pushed[i] = true; accepted[i] = true
+		fi
+	}
+	attend(i)
+}
+
+/* Cancel and Reset of the first timeout */
+proctype changer() {
+	byte d, g;
+	bool ok, enough, push;
+	mtype was = ticking;
+#ifdef LOOK_BEFORE_PUSH
+	mtype seen = ticking;
+#endif
+	atomic {
+		accepted[0] || refused[0];
+		if
+		:: end[0] != 0 || refused[0] -> goto out
+		:: end[0] == 0 && accepted[0] ->	/* cancel */
+			end[0] = CANCELLED; deadline[0] = 0; push = !queued[0];
+#ifdef CANCEL_UNATTENDED
+			if
+			:: !push -> goto out
+			:: else
+			fi;
+#endif
+		:: end[0] == 0 && accepted[0] ->	/* rearm */
+			choose(d);
+			ok = (d < deadline[0]); deadline[0] = d;
+			if
+			:: !ok -> goto out	/* to later */
+			:: ok && queued[0] -> push = false;
+#ifdef QUEUED_UNATTENDED
+				goto out
+#endif
+			:: ok && !queued[0] -> queued[0] = true; push = true
+			fi
+		fi;
+		ok = false
+	}
+	if
+	:: push ->
 #ifdef LOOK_BEFORE_PUSH
 		seen = phase;
 #endif
 		atomic {
-			if			/* its address, which may be any, makes the stripe */
-			:: s = 0
-			:: s = 1
-			fi;
+			push = false;
 			if
-			:: closed[s] -> refused++; s = 0; goto next
-			:: else -> intake[s]++; accepted++; s = 0
+			:: closed[0] -> goto out	/* see life.pml */
+			:: else -> assert(!pushed[0]); pushed[0] = true
 			fi
 		}
-		if
-#ifdef LOOK_BEFORE_PUSH
-		:: seen != ticking -> rouse()
-#else
-		:: phase != ticking -> rouse()
+#ifndef OWN_DEADLINE
+		d = (end[0] != 0 -> 0 : deadline[0])	/* settleBy */
 #endif
-		:: else
-		fi;
-next:		skip
-	}
+	:: else
+	fi;
+	attend(0)
 }
 
-/* takeToken: the other side moved phase, so its token is on the way, or it was Stop. */
-inline takeToken() {
-#ifdef LEAVE_TOKEN
-	if
-	:: quit -> goto over
-	:: !quit
-	fi
-#else
-	if
-	:: wake ? _
-	:: quit -> goto over
-	fi
-#endif
-}
-
-inline beginDrain() {
+/* settleAll, and assist where the worker is late */
+proctype helper() {
 	atomic {
-#ifdef SKIP_NO_RECHECK
-		skipped = false;
-#endif
-		quiet = true; idle = true;
-		if
-		:: scarce = true
-		:: scarce = false
-		fi
-	}
-}
-
-/* transfer and settleChanged at one stripe, either of which the cap, or the end of the tick, may stop */
-inline visit(s) {
-	atomic {
-		if
-		:: intake[s] > 0 ->
-			idle = false;
-#ifdef LEAVE_QUIETLY
-			quiet = scarce;
-#else
-			quiet = false;
-#endif
-			if
-			:: scarce && tired
-			:: scarce && !tired -> intake[s]--; wheel++; tired = true
-			:: !scarce -> wheel = wheel + intake[s]; intake[s] = 0
-			fi
-		:: else
-		fi
-	}
-}
-
-proctype worker() {
-	bool ok, quiet;
-	bool late;				/* the latest drain took long: now < drainFrom */
-	bool scarce, tired;			/* a drain takes one only; it has */
-#ifdef SKIP_NO_RECHECK
-	bool skipped;
-#endif
-	bool idle;				/* for the proof: the latest tick visited every stripe and found nothing */
-	atomic { workers++; assert(workers == 1) }
-	do
-	::	/* sleep */
-		if
-		:: quiet ->				/* and the wheel's next tick is far */
-#ifdef RECHECK_FIRST
-			if
-			:: intake[0] + intake[1] > 0 -> goto soon
-			:: else
-			fi;
-#endif
-#ifndef SKIP_NO_RECHECK
-			assert(idle);			/* or callers would rouse it tick by tick */
-#endif
-			swap(ticking, asleep);
-			if
-			:: !ok -> goto soon
-			:: else
-			fi;
-#if !defined(NO_RECHECK) && !defined(RECHECK_FIRST)
-# ifdef SKIP_NO_RECHECK
-			if
-			:: skipped -> goto doze
-			:: else
-			fi;
-# endif
-			lock();			/* intakeEmpty */
-			ok = (intake[0] == 0);
-# ifndef RECHECK_HALF
-			ok = (ok && intake[1] == 0);
-# endif
-			unlock();
-			if
-			:: ok -> goto doze
-			:: else
-			fi;
-			swap(asleep, ticking);
-			if
-			:: !ok -> takeToken()
-			:: else
-			fi;
-			goto soon
-#endif
-		:: goto soon
-		fi;
-doze:
-end_doze:	if
-#ifndef NO_ALARM
-		:: wheel > 0 ->				/* the alarm */
-# ifdef ALARM_BY_STORE
-			phase = ticking;
-# else
-			swap(asleep, ticking);
-			if
-			:: !ok -> takeToken()
-			:: else
-			fi;
-# endif
-			goto tick
-#endif
-		:: wake ? _
-		:: quit -> goto over
-		fi;
-soon:
-		if				/* sleepUntil */
-		:: true
-		:: quit -> goto over
-		fi;
-tick:		/* catchUp, prepare */
 		lock();
 		if
-		:: wheelGone || phase == stopped -> unlock(); goto over
+		:: pushed[0] && !wheelGone -> settle(0, (tick + 1))
+		:: true
+		fi;
+		if
+		:: pushed[1] && !wheelGone -> settle(1, (tick + 1))
+		:: true
+		fi;
+		unlock()
+	}
+}
+
+/* relieve, of any worker and at any time: it looks itself whether it should */
+proctype reliever() {
+	byte s;
+	atomic {
+		if
+		:: s = 0
+		:: latest > 0 -> s = 1
+		fi;
+		if
+		:: mu -> goto out			/* TryLock */
+		:: else -> mu = true
+		fi;
+		if
+		:: now < expected || workers == 0 -> goto leave
+#ifndef RELIEF_TWICE
+		:: cur != s -> goto leave
+#endif
+#ifndef RELIEF_AWAKE
+		:: !sleeping -> goto leave
+#endif
+		:: else
+		fi
+	}
+#ifndef RELIEF_STOPPED
+	if
+	:: phase == stopped -> goto leave
+	:: else
+	fi;
+#endif
+	atomic {
+		assert(!relieved[s]);		/* a second close panics */
+#ifdef RELIEF_IN_PLACE
+		workers++; run worker(s);
+#else
+		latest++; cur = latest; relieved[s] = true;
+		clockOf[cur] = NEVER;
+		workers++; run worker(cur);
+#endif
+	}
+leave:	unlock();
+out:	skip
+}
+
+/* drain; from the second timeout on it may be cut short */
+inline drain(earliest) {
+	complete = true; stale = false; ok = false;
+	if
+	:: pushed[0] -> settle(0, earliest); ok = true
+	:: else
+	fi;
+#ifndef DRAIN_HALF
+	if
+	:: pushed[1] -> settle(1, earliest)
+	:: pushed[1] && ok ->
+		complete = false
+	:: else
+	fi;
+#endif
+	ok = false
+}
+
+/* expire, for one timeout; users' code is run if ok */
+inline expire(i) {
+	if
+	:: filed[i] != 0 && filed[i] <= tick ->
+		filed[i] = 0;
+		if
+		:: end[i] != 0
+		:: else ->
+			if
+			:: deadline[i] > tick -> filed[i] = deadline[i]
+			:: else -> end[i] = EXPIRED; deadline[i] = 0; ok = true
+			fi
+		fi
+	:: else
+	fi
+}
+
+/* beginFiring: users' code is run if ok, or if there are notices */
+inline beginFiring() {
+	running = (ok || nextNotices); nextNotices = false; ok = false; stale = (stale || running)
+}
+
+proctype worker(byte g) {
+	bool ok;
+step:	skip;				/* here, and there, an atomic sequence ends */
+	atomic {
+		lock();
+#ifdef RELIEVED_FLIPS
+		if
+		:: phase == asleep -> phase = ticking
 		:: else
 		fi;
-		if			/* drain */
-		:: late ->
-#if !defined(SKIP_STAYS_QUIET) && !defined(SKIP_NO_RECHECK)
-			quiet = false;
 #endif
-#ifdef SKIP_NO_RECHECK
-			skipped = true;
-#endif
-#ifndef SKIP_FOR_EVER
-			late = false;
-#endif
-			idle = false
-		:: else ->
-			if		/* each comes first in its turn */
-			:: beginDrain(); visit(0);
-#ifndef DRAIN_HALF
-			   visit(1)
-			:: beginDrain(); visit(1); visit(0)
-#endif
-			fi;
-			atomic {
-				scarce = false; tired = false;
-				if
-				:: late = true
-				:: late = false
-				fi
-			}
+#ifndef RELIEVED_GOES_ON
+		if
+		:: cur != g -> unlock(); goto over	/* relieved */
+		:: else
 		fi;
-		atomic {
-			if			/* expire: all that is due, or nothing yet */
-			:: expired = expired + wheel; wheel = 0
-			:: true
+#endif
+		assert(!running);			/* one worker at a time */
+		if
+		:: wheelGone || phase == stopped -> unlock(); goto last
+		:: else
+		fi;
+#ifdef WAKE_BY_STORE
+	}
+	atomic {
+		if
+		:: sleeping -> phase = ticking
+		:: else
+		fi;
+#endif
+		if
+		:: sleeping -> sleeping = false; swap(asleep, ticking)
+		:: else
+		fi;
+		if
+		:: now > tick ->			/* processTick */
+			tick = min(now, max(nearest, (tick + 1)));
+			if
+			:: now > tick -> complete = !(pushed[0] || pushed[1])	/* late, and the drain is put off */
+			:: drain(tick)
 			fi;
-			unlock()
-		}
-	od;
-over:
-	taken;					/* takeLast */
-	atomic { workers--; assert(!done); done = true }
+			ok = false;
+			expire(0); expire(1);
+			beginFiring();
+			unlock(); goto fire
+		:: else
+		fi;
+		if					/* round */
+#ifdef NOTICES_UNSEEN
+		:: stale || !complete ->
+#else
+		:: stale || !complete || nextNotices ->
+#endif
+			drain((tick + 1));
+			beginFiring();
+			if
+			:: running || !complete -> unlock(); goto fire
+			:: else
+			fi
+		:: else
+		fi;
+#ifndef NO_STALE
+		stale = true;				/* fallAsleep */
+#endif
+		if
+		:: nearest <= tick + 1 || arrived -> arrived = false;
+			sleeping = true; alarm = tick + 1; setAlarm(alarm); unlock(); goto parked
+		:: nearest > tick + 1 -> arrived = false
+		fi;
+#ifdef RECHECK_FIRST
+		if
+		:: pushed[0] || pushed[1] -> unlock(); goto step
+		:: else
+		fi;
+#endif
+#ifdef NO_ALARM
+		expected = NEVER;
+#else
+		expected = nearest;
+#endif
+		setAlarm(expected);
+#ifndef ALARM_AFTER
+		alarm = nearest
+#endif
+	}
+	atomic {
+		swap(ticking, asleep);
+		if
+		:: !ok -> unlock(); goto last
+		:: else -> ok = false
+		fi
+	}
+#if !defined(NO_RECHECK) && !defined(RECHECK_FIRST)
+	atomic {
+		ok = pushed[0];
+# ifndef RECHECK_HALF
+		ok = (ok || pushed[1]);
+# endif
+		if
+		:: !ok -> goto settled
+		:: else
+		fi
+	}
+	atomic {
+# ifndef NO_SWAP_BACK
+		swap(asleep, ticking);
+# endif
+		ok = false; unlock(); goto step
+	}
+settled:
+#endif
+	atomic {
+#ifdef ALARM_AFTER
+		alarm = nearest;
+#endif
+		sleeping = true; unlock()
+	}
+parked:
+#ifdef TOKEN_TAKEN
+	token[g] = false;
+#endif
+end_parked:
+	if
+	:: clockOf[g] <= now
+	:: token[g] -> token[g] = false
+	:: relieved[g]
+	:: quit
+	fi;
+	goto step;
+fire:	skip;
+	atomic {
+		if
+		:: running -> lock(); running = false; unlock()
+		:: else
+		fi;
+		goto step
+	}
+last:	taken;					/* takeLateNotices */
+over:	atomic {
+		workers--;
+		if
+		:: workers == 0 -> assert(!done); done = true
+		:: else
+		fi
+	}
 }
 
 proctype stopper() {
 	mtype was;
-	bool ok;
 #ifdef STOP_BY_STORE
 	was = phase;
 	phase = stopped;
@@ -313,17 +640,24 @@ proctype stopper() {
 #ifndef NO_QUIT
 	quit = true;
 #endif
-	lock();
-	atomic {
-		unprocessed = unprocessed + intake[0] + intake[1] + wheel;
-		intake[0] = 0; intake[1] = 0; wheel = 0; wheelGone = true
+	atomic {				/* takeAll */
+		lock();
+		if
+		:: accepted[0] && end[0] == 0 -> end[0] = UNPROCESSED; deadline[0] = 0
+		:: else
+		fi;
+		if
+		:: accepted[1] && end[1] == 0 -> end[1] = UNPROCESSED; deadline[1] = 0
+		:: else
+		fi;
+		pushed[0] = false; pushed[1] = false; filed[0] = 0; filed[1] = 0; wheelGone = true;
+		unlock()
 	}
-	unlock();
 	assert(!taken);
 	taken = true;
 #ifndef NO_LATE_START
 	if
-	:: was == unstarted -> run worker()
+	:: was == unstarted -> atomic { workers++; run worker(0) }
 	:: else
 	fi;
 #endif
@@ -331,24 +665,58 @@ wait:	taken;
 	done
 }
 
-/*
- * When nobody can do anything any more: either Stop has been, and all is
- * accounted for; or the worker sleeps for good, because there is nothing.
- */
+proctype clock() {
+	do
+	:: now < HORIZON -> now++
+	:: break
+	od
+}
+
+/* When no process can go on, the alarm is early enough for all that is pending. */
+inline inTime(i) {
+	if
+	:: filed[i] != 0 -> assert(clockOf[cur] <= filed[i])
+	:: else
+	fi;
+	if
+	:: pushed[i] ->
+		assert(clockOf[cur] <= max(deadline[i], (tick + 1)));
+		assert(phase == ticking || (end[i] == 0 && deadline[i] >= alarm))
+	:: else -> assert(!accepted[i] || end[i] != 0 || filed[i] != 0)
+	fi
+}
+
 active proctype watcher() {
 	byte i;
 	atomic {
-		run pusher(FIRST); run pusher(SECOND); run pusher(1);
-#if STOPPERS > 0
-		for (i : 1 .. STOPPERS) { run stopper() }
-#endif
+		run clock();
+		run producer(0); run producer(1);
+		do :: i < CHANGES -> run changer(); i++ :: else -> i = 0; break od;
+		do :: i < HELPS -> run helper(); i++ :: else -> i = 0; break od;
+		do :: i < RELIEFS -> run reliever(); i++ :: else -> i = 0; break od;
+		do :: i < STOPPERS -> run stopper(); i++ :: else -> i = 0; break od
 	}
-	timeout;
-	assert(intake[0] == 0 && intake[1] == 0 && wheel == 0);
-	assert(accepted + refused == PUSHES);
-	assert(accepted == expired + unprocessed);
+	do
+	:: atomic { timeout;
+		if
+		:: phase == stopped -> break
+		:: else
+		fi;
+		assert(workers == 1 && sleeping && !mu && !running);
+		inTime(0); inTime(1);
+		assert(clockOf[cur] == expected && alarm == expected);
+		assert(phase == (expected == tick + 1 && phase == ticking -> ticking : asleep));
+		assert(phase == ticking || !nextNotices);
+		if
+		:: expected == NEVER -> break
+		:: else -> now = expected; i++
+		fi;
+		assert(i <= 5) }			/* idle, it sleeps for good */
+	od;
+	assert(!pushed[0] && !pushed[1] && filed[0] == 0 && filed[1] == 0);
+	assert(accepted[0] == (end[0] != 0) && accepted[1] == (end[1] != 0));
 	assert(STOPPERS == 0 || (done && phase == stopped && _nr_pr == 1))
 }
 
-/* Without Stop, nothing that was pushed waits for ever. Checked with STOPPERS=0. */
-ltl served { [] ((intake[0] + intake[1] > 0) -> <> (intake[0] + intake[1] == 0)) }
+/* Without Stop, nothing that was pushed waits forever. */
+ltl served { [] ((pushed[0] || pushed[1]) -> <> (!pushed[0] && !pushed[1])) }

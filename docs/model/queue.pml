@@ -6,19 +6,19 @@
  *
  * mutation PUSH_BY_STORE: Push writes the head instead of comparing and swapping
  * mutation TAKE_BY_STORE: take empties the head instead of comparing and swapping
- * mutation TAKE_MARK: take detaches the mark like an element
+ * mutation TAKE_SENTINEL: take detaches the sentinel like an element
  * mutation NO_REVERSE: take hands out the newest element first
- * mutation NO_CLOSING: two calls of Close push the one mark at once
+ * mutation NO_CLOSING: two calls of Close push the one sentinel at once
  * mutation CLOSE_AFTER_TAKE: Stop drains the queue before it closes it
  * mutation EMPTY_IF_MARKED: Empty takes a closed queue for an empty one
  */
 #define NIL	0
 #define EACH	2		/* elements a producer */
 #define SIZE	4		/* elements in all: 1 to SIZE */
-#define MARK	(SIZE + 1)
+#define SENTINEL	(SIZE + 1)
 
 byte head, oldest;		/* of the queue */
-byte next[SIZE + 2];		/* the links; that of mark as well */
+byte next[SIZE + 2];		/* the links; that of sentinel as well */
 bool closing, mu;		/* mutexes: Queue.closing, Core.mu */
 
 /* What only the proof knows. */
@@ -32,12 +32,12 @@ byte closes;			/* calls of Close that returned true */
 inline lock(m)   { atomic { !m -> m = true } }
 inline unlock(m) { m = false }
 
-/* Push: ok tells whether e was accepted. */
+/* Push: ok is set if e was accepted. */
 inline push(e) {
 	do
 	:: h = head;
 	   if
-	   :: h == MARK -> next[e] = NIL; ok = false; break
+	   :: h == SENTINEL -> next[e] = NIL; ok = false; break
 	   :: else
 	   fi;
 	   next[e] = h;
@@ -50,7 +50,7 @@ inline push(e) {
 #endif
 			head = e; ok = true;
 			if
-			:: e != MARK -> pushed[e]++; inside++
+			:: e != SENTINEL -> pushed[e]++; inside++
 			:: else
 			fi;
 			break
@@ -66,8 +66,8 @@ inline close_() {
 	lock(closing);
 #endif
 	if
-	:: head == MARK -> ok = false
-	:: else -> push(MARK)
+	:: head == SENTINEL -> ok = false
+	:: else -> push(SENTINEL)
 	fi;
 	if
 	:: ok -> closes++
@@ -96,10 +96,10 @@ inline take() {
 	:: atomic { h = head;
 	   if
 	   :: h == NIL -> break
-#ifdef TAKE_MARK
+#ifdef TAKE_SENTINEL
 	   :: false
 #else
-	   :: h == MARK -> h = next[MARK]; next[MARK] = NIL; turn(); break
+	   :: h == SENTINEL -> h = next[SENTINEL]; next[SENTINEL] = NIL; turn(); break
 #endif
 	   :: else
 	   fi }
@@ -151,9 +151,9 @@ inline account(x) {
 inline look() {
 	atomic {
 #ifdef EMPTY_IF_MARKED
-		assert(oldest != NIL || (head != NIL && head != MARK) || inside == 0)
+		assert(oldest != NIL || (head != NIL && head != SENTINEL) || inside == 0)
 #else
-		assert(oldest != NIL || !(head == NIL || (head == MARK && next[MARK] == NIL)) || inside == 0)
+		assert(oldest != NIL || !(head == NIL || (head == SENTINEL && next[SENTINEL] == NIL)) || inside == 0)
 #endif
 	}
 }
@@ -172,14 +172,14 @@ proctype resetter() {
 	bool ok;
 	if
 	:: popped1 -> push(1)
-	:: head == MARK && !popped1
+	:: head == SENTINEL && !popped1
 	fi
 }
 
 proctype worker() {
 	byte h, e, below;
 	do
-	:: head == MARK -> break
+	:: head == SENTINEL -> break
 	:: lock(mu);
 	   do
 	   :: pop();
@@ -232,6 +232,6 @@ init {
 		for (e : 1 .. SIZE) {
 			assert(drained[e] == pushed[e])	/* nothing lost, nothing twice */
 		}
-		assert(head == MARK && closes == 1)
+		assert(head == SENTINEL && closes == 1)
 	}
 }
