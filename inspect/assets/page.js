@@ -176,13 +176,16 @@ function drawBuckets(dial, levels, workers, n) {
   dial.buckets.setAttribute("aria-label", `${held} timeouts wait in the buckets of wheel ${n + 1}`);
 }
 
-function drawHands(now) {
+let handsAt = 0; // when the hands were where they are drawn; a pause stops them there
+
+function drawHands() {
   const workers = rings[selected] || [];
+  if (!paused) handsAt = performance.now();
   for (let i = 0; i < workers.length && i < dials.length; i++) {
     const [c, w] = canvas(dials[i].hand), mid = w / 2, band = bandsOf(workers[i].length, w);
     workers[i].forEach((ring, level) => {
       const turn = ring.span_ns * ring.buckets / 1e6; // ms
-      const at = (ring.hand + (now - ringsAt) * 1e6 / ring.span_ns) / ring.buckets;
+      const at = (ring.hand + (handsAt - ringsAt) * 1e6 / ring.span_ns) / ring.buckets;
       drawHand(c, mid, band(level), at * 2 * Math.PI - Math.PI / 2, turn);
     });
   }
@@ -549,7 +552,7 @@ function redrawAll() {
   if (!ramp.length) return;
   drawTimers();
   drawWheels();
-  drawHands(performance.now());
+  drawHands();
   drawStats();
   drawWaiting();
 }
@@ -672,10 +675,10 @@ document.addEventListener("keydown", e => {
 document.addEventListener("visibilitychange", () => { if (document.hidden) shut(); else open(); });
 matchMedia("(prefers-color-scheme: light)").addEventListener("change", readColours);
 
-function frame(now) {
+function frame() {
   if (!paused && events && !reduced.matches) {
     const begin = performance.now();
-    drawHands(performance.now());
+    drawHands();
     page.frames++;
     page.scriptTime += performance.now() - begin;
   }

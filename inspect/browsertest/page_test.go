@@ -44,7 +44,9 @@ const (
 	number = `document.querySelector(".dial b").textContent`
 	// hand is a digest of what is drawn of the hand.
 	hand = `document.querySelectorAll(".dial canvas")[1].toDataURL()`
-	plot = `document.querySelector("#rates").toDataURL()`
+	// frames lets the page draw a few times.
+	frames = `(async () => { for (let i = 0; i < 5; i++) await new Promise(requestAnimationFrame); return true; })()`
+	plot   = `document.querySelector("#rates").toDataURL()`
 )
 
 // figure returns the text beside a name in the counts.
@@ -84,8 +86,11 @@ func TestThePageIsAlive(t *testing.T) {
 	})
 	t.Run("a pause stops everything", func(t *testing.T) {
 		b.run(chromedp.KeyEvent("p"))
+		// A canvas that was just made is drawn again as soon as its size is known.
+		b.run(chromedp.Evaluate(frames, nil, awaitPromise))
 		before, events := eval[string](b, hand), eval[int](b, `hwtPage.events`)
 		time.Sleep(600 * time.Millisecond)
+		b.run(chromedp.KeyEvent("t"), chromedp.KeyEvent("t")) // draws everything again
 		assert.True(t, before == eval[string](b, hand), "the hand moved")
 		assert.Equal(t, events, eval[int](b, `hwtPage.events`))
 		assert.Equal(t, "paused", eval[string](b, `document.querySelector("#state").textContent`))
