@@ -157,16 +157,26 @@ func (s *Store) findDead(ctx context.Context, key string, gen uint64) (record, e
 	filter := s.names.of(kindDead, id{shard, "*", gen})
 	r, err = s.last(ctx, shard, filter)
 	if errors.Is(err, errNoMessage) {
-		return record{}, ErrNotFound
+		return record{}, noDeadLetter(gen)
 	}
 	if err != nil {
 		return record{}, err
 	}
 	if _, v, err := s.names.parse(r.subject); err != nil || v.token.base() != want {
-		return record{}, ErrNotFound
+		return record{}, noDeadLetter(gen)
 	}
 	return r, nil
 }
+
+// noDeadLetter is the generation of a dead letter that there is none of: an
+// [ErrNotFound] that does not speak of pending timers.
+type noDeadLetter uint64
+
+func (e noDeadLetter) Error() string {
+	return fmt.Sprintf("there is no dead letter of this key with generation %d", uint64(e))
+}
+
+func (noDeadLetter) Is(target error) bool { return target == ErrNotFound }
 
 // purge removes the messages of a record's subject.
 func (s *Store) purge(ctx context.Context, r record) error {

@@ -9,7 +9,8 @@ var (
 	// ErrExists is returned by Create if the key has a pending timer.
 	ErrExists = errors.New("a timer of this key is pending")
 
-	// ErrNotFound is returned if the key has no pending timer.
+	// ErrNotFound is returned if the key has no pending timer, and by Requeue and
+	// Discard if it has no dead letter of the generation.
 	ErrNotFound = errors.New("no timer of this key is pending")
 
 	// ErrFired is returned if the key's timer was claimed by a worker: it fires,

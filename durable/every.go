@@ -120,8 +120,12 @@ func parseSpec(spec string) (clock.Schedule, error) {
 		if !strings.HasPrefix(spec, "CRON_TZ=") && !strings.HasPrefix(spec, "TZ=") {
 			spec = "CRON_TZ=UTC " + spec
 		}
-		if !strings.Contains(spec, " ") { // the parser panics
+		zone, _, ok := strings.Cut(spec, " ")
+		if !ok { // the parser panics
 			return nil, errors.New("there is nothing behind the zone (expected: a space and five fields)")
+		}
+		if strings.HasSuffix(zone, "=Local") {
+			return nil, errors.New("zone Local is another one in each process (expected: a name such as Europe/Berlin)")
 		}
 		return cron.ParseStandard(spec)
 	}

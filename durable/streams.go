@@ -30,6 +30,10 @@ type layout struct {
 	maxBytes int64 // of all shards; 0 is no limit
 }
 
+func (l layout) String() string {
+	return fmt.Sprintf("Shards: %d, Lead: %v, MaxBytes: %d", l.shards, l.lead, l.maxBytes)
+}
+
 // layout returns the layout of a store to be created.
 func (o Options) layout() layout {
 	l := layout{o.Shards, max(o.Replicas, 1), o.Lead, o.MaxBytes}
@@ -65,7 +69,7 @@ func openStreams(ctx context.Context, js jetstream.JetStream, o Options) (layout
 	}
 	streams := make([]jetstream.Stream, l.shards) // all are found before any is created
 	for shard := range streams {
-		if streams[shard], err = findShard(ctx, js, n, shard); err != nil {
+		if streams[shard], err = findShard(ctx, js, n, l, shard); err != nil {
 			return l, fmt.Errorf("stream %s: %w", n.stream(shard), err)
 		}
 	}
@@ -79,8 +83,10 @@ func openStreams(ctx context.Context, js jetstream.JetStream, o Options) (layout
 	return l, nil
 }
 
-// findShard returns the stream of one shard, or nil if it does not exist.
-func findShard(ctx context.Context, js jetstream.JetStream, n names, shard int) (jetstream.Stream, error) {
+// findShard returns the stream of one shard, or nil if it does not exist. One of
+// another layout is left of a creation that was cut short. Only its replicas may
+// differ, since an operator changes them one stream at a time.
+func findShard(ctx context.Context, js jetstream.JetStream, n names, l layout, shard int) (jetstream.Stream, error) {
 	stream, err := findStream(ctx, js, n.stream(shard))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil
@@ -88,8 +94,14 @@ func findShard(ctx context.Context, js jetstream.JetStream, n names, shard int) 
 	if err != nil {
 		return nil, err
 	}
-	_, err = readLayout(n, stream.CachedInfo())
-	return stream, err
+	found, err := readLayout(n, stream.CachedInfo())
+	if err != nil {
+		return nil, err
+	}
+	if found.replicas = l.replicas; found != l {
+		return nil, fmt.Errorf("%w: it was made for %v (expected: %v)", ErrForeignStream, found, l)
+	}
+	return stream, nil
 }
 
 // openShard creates the consumer of one shard, and the stream if it is nil.

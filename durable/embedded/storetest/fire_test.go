@@ -153,6 +153,7 @@ func TestWhatIsGivenUpCanBeRequeued(t *testing.T) {
 
 	_, err := s.Requeue(ctx, "hopeless", 1)
 	assert.ErrorIs(t, err, durable.ErrNotFound)
+	assert.ErrorContains(t, err, "no dead letter of this key with generation 1")
 	well.Store(true)
 	_, err = s.Requeue(ctx, "hopeless", dead["hopeless"].Generation)
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ func TestBadInputIsNamedAndChangesNothing(t *testing.T) {
 		assert.Zero(t, n)
 	}
 	for _, every := range []durable.Every{{}, {Spec: "@every 1ms"}, {Spec: "@every"}, {Spec: "61 * * * *"},
-		{Spec: "CRON_TZ=Nowhere * * * * *"}, {Spec: "CRON_TZ=UTC"}, {Spec: "TZ="}, {Spec: "@every 1m", Schedule: "too"}, {Spec: "@every 1m", Missed: 9},
+		{Spec: "CRON_TZ=Nowhere * * * * *"}, {Spec: "CRON_TZ=UTC"}, {Spec: "TZ="}, {Spec: "TZ=Local 0 9 * * *"}, {Spec: "@every 1m", Schedule: "too"}, {Spec: "@every 1m", Missed: 9},
 		{Schedule: "a\r\nHwt-Due: 1"}} {
 		_, err := s.SetEvery(ctx, "k", every, time.Time{}, nil)
 		assert.ErrorIs(t, err, durable.ErrInvalid, "%+v", every)
@@ -150,6 +150,24 @@ func TestAStreamWithLimitsIsRefused(t *testing.T) {
 	_, err = durable.Open(ctx, js, &durable.Options{Name: "a"})
 	assert.ErrorIs(t, err, durable.ErrForeignStream)
 	assert.ErrorContains(t, err, "limits")
+}
+
+// TestShardsOfAnotherCreationAreRefused has a store whose creation was cut short before
+// its first shard: the next creation asks for another lead.
+func TestShardsOfAnotherCreationAreRefused(t *testing.T) {
+	t.Parallel()
+	s := open(t, durable.Options{Name: "a", Shards: 2, Lead: 3 * time.Second})
+	ctx := testContext(t)
+	js, err := jetstream.New(s.Conn())
+	require.NoError(t, err)
+	require.NoError(t, js.DeleteStream(ctx, "HWT_a_00"))
+	_, err = durable.Open(ctx, js, &durable.Options{Name: "a", Shards: 2, Lead: 4 * time.Second})
+	assert.ErrorIs(t, err, durable.ErrForeignStream)
+	assert.ErrorContains(t, err, "HWT_a_01")
+	assert.ErrorContains(t, err, "Lead: 3s, MaxBytes: 0 (expected: Shards: 2, Lead: 4s")
+	again, err := durable.Open(ctx, js, &durable.Options{Name: "a", Shards: 2, Lead: 3 * time.Second})
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
 }
 
 func TestAStoreIsOpenedAsItWasMade(t *testing.T) {
