@@ -1,0 +1,155 @@
+package inspect_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/inspect"
+)
+
+// watch opens the events of a handler, which end with the context.
+type watch struct {
+	*httptest.ResponseRecorder
+	events chan string
+	seen   map[string][]string // by topic, those that no call asked for yet
+}
+
+func (w *watch) Write(p []byte) (int, error) {
+	w.events <- string(p)
+	return len(p), nil
+}
+
+func open(ctx context.Context, h http.Handler) *watch {
+	w := &watch{httptest.NewRecorder(), make(chan string, 100), make(map[string][]string)}
+	go func() {
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/hwt/events", nil).WithContext(ctx))
+		close(w.events)
+	}()
+	return w
+}
+
+// next returns the data of the next event of a topic, whatever came of others before.
+func (w *watch) next(t *testing.T, topic string) string {
+	t.Helper()
+	for len(w.seen[topic]) == 0 {
+		e, ok := <-w.events
+		require.True(t, ok, "the events ended")
+		name, data, ok := strings.Cut(strings.TrimPrefix(e, "event: "), "\ndata: ")
+		require.True(t, ok && strings.HasSuffix(data, "\n\n"), e)
+		w.seen[name] = append(w.seen[name], strings.TrimSpace(data))
+	}
+	first := w.seen[topic][0]
+	w.seen[topic] = w.seen[topic][1:]
+	return first
+}
+
+func TestEventsShowWhatChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := newTimer(t)
+		add(t, timer, 10, 3*time.Second)
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		w := open(ctx, show(map[string]hwt.Timer{"orders": timer}))
+		assert.Contains(t, w.next(t, "hello"), `"instance"`)
+		assert.Contains(t, w.next(t, "stats"), `"pending":10`)
+
+		type wheels struct {
+			Timers map[string][][]struct {
+				Buckets  int
+				Hand     float64
+				Segments []int
+			}
+		}
+		before := decode[wheels](t, strings.NewReader(w.next(t, "rings"))).Timers["orders"][0][0]
+		assert.Equal(t, 1024, before.Buckets)
+		require.Len(t, before.Segments, 512)
+		sum := 0
+		for i, n := range before.Segments {
+			if sum += n; i >= 150 && i <= 511 && (2*i-300)%100 == 0 {
+				assert.Equal(t, 1, n, "one is due at tick %d", 2*i)
+			}
+		}
+		assert.Equal(t, 10, sum)
+		assert.Contains(t, w.next(t, "waiting"), `"tasks":[{"name":"inspect_test.job","count":10}]`)
+		after := decode[wheels](t, strings.NewReader(w.next(t, "rings"))).Timers["orders"][0][0]
+		assert.Equal(t, 100.0, after.Hand-before.Hand, "a second is 100 ticks")
+
+		for strings.Contains(w.next(t, "stats"), `"expired":0,`) {
+		}
+		cancel()
+		for range w.events {
+		}
+	})
+}
+
+// TestNothingRunsUnlessAPageIsOpen counts the looks at the timers.
+func TestNothingRunsUnlessAPageIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var looks atomic.Int64
+		h := inspect.Handler(&inspect.Options{More: func() map[string]hwt.Timer { looks.Add(1); return nil }})
+		for range 2 { // they may come again
+			time.Sleep(time.Minute)
+			require.Zero(t, looks.Load())
+			ctx, cancel := context.WithCancel(t.Context())
+			first, second := open(ctx, h), open(ctx, h)
+			go func() {
+				for range second.events {
+				}
+			}()
+			first.next(t, "stats")
+			first.next(t, "rings")
+			first.next(t, "stats")
+			cancel()
+			for range first.events {
+			}
+			synctest.Wait()
+			require.NotZero(t, looks.Swap(0))
+		}
+		time.Sleep(time.Minute)
+		assert.Zero(t, looks.Load())
+	})
+}
+
+func TestAPanicOfUsersCodeIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := open(ctx, inspect.Handler(&inspect.Options{More: func() map[string]hwt.Timer { panic("no timers today") }}))
+		assert.Contains(t, w.next(t, "problem"), "no timers today")
+		cancel()
+		for range w.events {
+		}
+	})
+}
+
+func TestAShutdownEndsTheEvents(t *testing.T) {
+	server := httptest.NewUnstartedServer(show(map[string]hwt.Timer{"orders": newTimer(t)}))
+	server.Config.WriteTimeout = 50 * time.Millisecond // is for answers that end
+	server.Start()
+	defer server.Close()
+	response, err := server.Client().Get(server.URL + "/debug/hwt/events")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	assert.Equal(t, "text/event-stream", response.Header.Get("Content-Type"))
+	seen := make([]byte, 4<<10)
+	for range 4 { // past the write timeout
+		_, err = response.Body.Read(seen)
+		require.NoError(t, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, server.Config.Shutdown(ctx))
+	_, err = io.Copy(io.Discard, response.Body)
+	assert.NoError(t, err)
+	server.Client().CloseIdleConnections()
+}
