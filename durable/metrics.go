@@ -62,6 +62,7 @@ var described = []metric{
 	durations("claim_time", "How long it took to claim timers", func(s Stats) hwt.Histogram { return s.Claims }),
 	seconds("lag", "How late the server handed out the last timer of the latest shard", lag),
 	seconds("canary_age", "How long ago the canary of the latest shard came through, or 0 before all have", canaryAge),
+	seconds("overdue", "How long the canary of the latest shard has waited for a worker of any process", longestOverdue),
 	seconds("clock_offset", "How far the server's clock is ahead of this machine's", func(s Stats) time.Duration { return s.ClockOffset }),
 	seconds("clock_error", "The most that the offset of the clock may be wrong by", func(s Stats) time.Duration { return s.ClockError }),
 }
@@ -99,6 +100,14 @@ func durations(name, help string, of func(Stats) hwt.Histogram) metric {
 func lag(s Stats) (most time.Duration) {
 	for _, shard := range s.Shards {
 		most = max(most, shard.Lag)
+	}
+	return most
+}
+
+// longestOverdue is 0 before any worker ran, when no shard has a canary.
+func longestOverdue(s Stats) (most time.Duration) {
+	for _, shard := range s.Shards {
+		most = max(most, shard.Overdue)
 	}
 	return most
 }

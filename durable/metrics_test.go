@@ -14,7 +14,7 @@ import (
 func TestEachMetricHasANameAndItsValue(t *testing.T) {
 	s := &Store{guard: &guard{}, offset: &offset{}}
 	s.sizes.stats = Stats{Time: time.Unix(100, 0), Pending: 7, Shards: []ShardStats{
-		{Lag: time.Second, Canary: time.Unix(95, 0)}, {Lag: 2 * time.Second, Canary: time.Unix(98, 0)}}}
+		{Lag: time.Second, Canary: time.Unix(95, 0), Overdue: 4 * time.Second}, {Lag: 2 * time.Second, Canary: time.Unix(98, 0)}}}
 	s.counts.fired.Store(3)
 	s.counts.lateness.note(2 * time.Millisecond)
 	s.counts.claims.note(time.Second)
@@ -32,6 +32,7 @@ func TestEachMetricHasANameAndItsValue(t *testing.T) {
 	assert.EqualValues(t, 3, byName["durable.fired"].Number)
 	assert.EqualValues(t, 2, byName["durable.lag"].Number)
 	assert.EqualValues(t, 5, byName["durable.canary_age"].Number)
+	assert.EqualValues(t, 4, byName["durable.overdue"].Number)
 	late := byName["durable.lateness"]
 	assert.InDelta(t, 0.002, late.Number, 1e-9)
 	assert.True(t, math.IsInf(late.Buckets[len(late.Buckets)-1].Bound, 1))
