@@ -40,6 +40,7 @@ func TestHarnessesAnswer(t *testing.T) {
 			for _, s := range []spec.Spec{
 				{Measure: spec.Cancel, Producers: 1, N: 1000},
 				{Measure: spec.Expire, N: 100, Span: time.Second},
+				{Measure: spec.Burst, N: 100, Span: time.Second},
 				{Measure: spec.FullSpeed, Producers: 2, Pending: 10, Span: span},
 				{Measure: spec.ResetStorm, Pending: 100, Span: span},
 				{Measure: spec.Sustained, Producers: 2, Rate: 1000, Delay: span, Span: span},
@@ -52,7 +53,8 @@ func TestHarnessesAnswer(t *testing.T) {
 				require.NoError(t, json.Unmarshal(out, &sample), string(out))
 				assert.Empty(t, sample.Failure, s)
 				assert.Positive(t, sample.Metrics[spec.CPUNs], s)
-				if s.Measure == spec.Expire {
+				if s.Measure == spec.Expire || s.Measure == spec.Burst {
+					assert.Positive(t, sample.Metrics[spec.DoneMs], s)
 					assert.Len(t, sample.Late, len(spec.Shares))
 				}
 			}

@@ -22,6 +22,7 @@ public final class Harness {
             case "idle": Waiting.idle(spec, sample); break;
             case "deadlines": Waiting.deadlines(spec, sample); break;
             case "expire": Expiry.expire(spec, sample); break;
+            case "burst": Expiry.expire(spec, sample); break;
             case "full-speed": Loads.churn(spec, sample); break;
             case "reset-storm": Loads.resetStorm(spec, sample); break;
             case "short-lived": Loads.churn(spec, sample); break;

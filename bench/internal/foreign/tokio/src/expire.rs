@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 pub fn expire(spec: &Spec, sample: &mut Sample) {
-    let lead = 2 * SECOND + spec.n as u64 * 5000;
+    let lead = 2 * SECOND + spec.n.min(1_000_000) as u64 * 5000 + spec.n.saturating_sub(1_000_000) as u64 * 1000;
     let probes = Probes::new(spec.n);
     let mut random = Random(1);
     for _ in 0..spec.n {
@@ -25,6 +25,7 @@ pub fn expire(spec: &Spec, sample: &mut Sample) {
     while !probes.all_fired() && probes.now() < (lead + spec.span) as i64 {
         sleep(Duration::from_millis(10));
     }
+    sample.put("done_ms", (probes.now() - lead as i64) as f64 / 1e6);
     sample.put("cpu_ns", (usage::cpu_nanos() - cpu) / spec.n as f64);
     probes.put(sample, 0, true);
 }

@@ -31,7 +31,7 @@ fn main() {
         "heap" => waiting::heap(&spec, &mut sample),
         "idle" => waiting::idle(&spec, &mut sample),
         "deadlines" => waiting::deadlines(&spec, &mut sample),
-        "expire" => expire::expire(&spec, &mut sample),
+        "expire" | "burst" => expire::expire(&spec, &mut sample),
         "correct" => correct::correct(&spec, &mut sample),
         "full-speed" | "short-lived" => loads::churn(&spec, &mut sample),
         "reset-storm" => storm::reset_storm(&spec, &mut sample),
