@@ -29,8 +29,9 @@ var (
 	ErrClosed = errors.New("the store is closed")
 
 	// ErrForeignStream is returned by Open if a stream of the store's name exists
-	// that no store of this package made, or one of another format.
-	ErrForeignStream = errors.New("the stream is not of this package's format")
+	// that no store of this package made, or one of another format or layout: one
+	// left of a creation that was cut short, with other options.
+	ErrForeignStream = errors.New("the stream is not this store's")
 
 	// ErrNoStore is returned by Open with Options.MustExist if there is no store of
 	// the name.
