@@ -4,11 +4,11 @@
 //	idlehttp.HoldHandlers(server)
 //	err := server.Serve(reaper.Listener(listener))
 //
-// A reaper only sees bytes. So it closes a connection whose handler works for
-// longer than the idle timeout without reading or writing. Use this package if
-// handlers may do that: it holds the connection while a handler runs.
+// A reaper sees only bytes. It therefore closes a connection whose handler works
+// longer than the idle timeout without reading or writing. This package holds
+// the connection while a handler runs.
 //
-// It is separate so that package idle does not import net/http.
+// The package is separate so that package idle does not import net/http.
 package idlehttp
 
 import (
@@ -21,20 +21,24 @@ import (
 	"github.com/hashedwheel/hwt/idle"
 )
 
-// HoldHandlers changes server so that it holds a connection of a reaper (see
-// [idle.Watch.Hold]) while a handler runs. An HTTP/2 connection is held until the
-// last of its concurrent handlers has returned. Hijack ends the hold: from then
-// on the connection is idle when no bytes move.
+// HoldHandlers makes server hold a reaper's connection while a handler runs (see
+// [idle.Watch.Hold]). An HTTP/2 connection stays held until its last concurrent
+// handler returns. Hijack ends the hold; the connection is then idle when no
+// bytes move.
 //
-// HoldHandlers replaces the fields Handler, ConnContext and ConnState by functions
-// that call the former ones. Call it after these fields are set, and before Serve.
+// The hold is suspended while a handler writes or flushes a response. The reaper
+// therefore closes the connection of a client that does not read, unless another
+// handler of the connection holds it.
 //
-// A handler that waits for the body of its request holds its connection, too. To
-// bound how long a client may take for it, set ReadTimeout or
-// [idle.Options.MaxAge]. A client that does not read the answer is closed in
-// spite of the hold.
+// A handler that waits for its request's body holds its connection. Set
+// ReadTimeout or [idle.Options.MaxAge] to limit this time.
 //
-// Each request costs one hold and a few small allocations.
+// HoldHandlers replaces the fields Handler, ConnContext, and ConnState with
+// functions that call the previous ones. Call it after setting these fields and
+// before Serve.
+//
+// Each request costs one hold and a few small allocations. Each write or flush
+// of an HTTP/2 response costs one more hold, which makes two allocations.
 func HoldHandlers(server *http.Server) {
 	h := &holder{handler: server.Handler, connContext: server.ConnContext, connState: server.ConnState}
 	if h.handler == nil {
@@ -43,7 +47,7 @@ func HoldHandlers(server *http.Server) {
 	server.Handler, server.ConnContext, server.ConnState = h, h.newConn, h.setState
 }
 
-// holder has the former functions of a server, and its connections.
+// holder holds the previous functions of a server, and its connections.
 type holder struct {
 	handler     http.Handler                                    // Immutable after HoldHandlers.
 	connContext func(context.Context, net.Conn) context.Context // Immutable after HoldHandlers. May be nil.
@@ -54,7 +58,7 @@ type holder struct {
 // conn is one connection.
 type conn struct {
 	watch   *idle.Watch            // Immutable after newConn.
-	release atomic.Pointer[func()] // of the latest hold. Atomic: written by handlers, read by Hijack.
+	release atomic.Pointer[func()] // ends the last hold. Atomic: written by HTTP/1 handlers, read by hijacked.
 }
 
 // newConn is the server's ConnContext.
@@ -71,7 +75,7 @@ func (h *holder) newConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, h, held)
 }
 
-// setState is the server's ConnState. Every connection ends in one of two states.
+// setState is the server's ConnState. Every connection ends hijacked or closed.
 func (h *holder) setState(c net.Conn, state http.ConnState) {
 	if state == http.StateHijacked || state == http.StateClosed {
 		if held, ok := h.conns.LoadAndDelete(idle.WatchOf(c)); ok {
@@ -83,20 +87,26 @@ func (h *holder) setState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// hijacked releases the hold of the handler. Only HTTP/1 connections can be
-// hijacked, and those have one handler at a time.
+// hijacked releases the handler's hold. Only HTTP/1 connections can be hijacked.
+// They run one handler after another.
 func (c *conn) hijacked() {
 	if release := c.release.Load(); release != nil {
 		(*release)()
 	}
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements [http.Handler].
 func (h *holder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c, ok := r.Context().Value(h).(*conn); ok {
 		release := c.watch.Hold()
-		defer release()
-		c.release.Store(&release)
+		if server, ok := w.(http2Writer); ok {
+			own := &writer{http2Writer: server, watch: c.watch, release: release}
+			defer own.pause()
+			w = own
+		} else {
+			defer release()
+			c.release.Store(&release)
+		}
 	}
 	h.handler.ServeHTTP(w, r)
 }

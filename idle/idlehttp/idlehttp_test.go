@@ -89,6 +89,71 @@ func TestStreamBothWaysWithLongPauses(t *testing.T) {
 	})
 }
 
+// TestHTTP2ClientThatDoesNotReadIsClosed answers without end. The client keeps reading
+// frames, but not the body: no write to the connection is in progress while flow
+// control blocks the handler.
+func TestHTTP2ClientThatDoesNotReadIsClosed(t *testing.T) {
+	for name, write := range map[string]func(http.ResponseWriter) error{
+		"Write": func(w http.ResponseWriter) error {
+			_, err := w.Write(make([]byte, 1<<20))
+			return err
+		},
+		"WriteString": func(w http.ResponseWriter) error {
+			_, err := io.WriteString(w, strings.Repeat("x", 1<<20))
+			return err
+		},
+		"Flush": func(w http.ResponseWriter) error {
+			_, err := w.Write(make([]byte, 1<<10)) // fits into the server's buffer
+			w.(http.Flusher).Flush()
+			return err
+		},
+		"FlushError": func(w http.ResponseWriter) error {
+			w.Write(make([]byte, 1<<10))
+			return http.NewResponseController(w).Flush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, http2 bool) {
+				if !http2 {
+					t.Skip("see TestClientThatDoesNotReadIsClosed")
+				}
+				closed := make(chan time.Duration, 1)
+				s := serve(t, http2, func(w http.ResponseWriter, _ *http.Request) {
+					time.Sleep(time.Hour)
+					start := time.Now()
+					for write(w) == nil {
+					}
+					closed <- time.Since(start)
+				})
+				r, err := s.Get("http://server/")
+				require.NoError(t, err)
+				defer r.Body.Close()
+				defer time.AfterFunc(time.Hour, func() { r.Body.Close() }).Stop() // if the reaper does not
+				blocked := <-closed
+				assert.GreaterOrEqual(t, blocked, timeout)
+				assert.LessOrEqual(t, blocked, timeout+tick)
+			})
+		})
+	}
+}
+
+func TestHTTP2WriterKeepsItsMethods(t *testing.T) {
+	inBubble(t, func(t *testing.T, http2 bool) {
+		if !http2 {
+			t.Skip("the writer is the server's own")
+		}
+		s := serve(t, http2, func(w http.ResponseWriter, _ *http.Request) {
+			_, notifies := w.(interface{ CloseNotify() <-chan bool })
+			assert.True(t, notifies)
+			assert.Implements(t, (*http.Pusher)(nil), w)
+			controller := http.NewResponseController(w)
+			assert.NoError(t, controller.SetWriteDeadline(time.Now().Add(time.Minute)))
+			assert.NoError(t, controller.EnableFullDuplex())
+		})
+		get(t, s.Client, "http://server/")
+	})
+}
+
 func TestPanickingHandlerReleasesItsHold(t *testing.T) {
 	inBubble(t, func(t *testing.T, http2 bool) {
 		s := serve(t, http2, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
