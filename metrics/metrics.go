@@ -1,50 +1,57 @@
-// Package metrics describes the counts of this module's packages for monitoring
-// systems. Modules metrics/hwtprom and metrics/hwtotel export them to Prometheus
+// Package metrics describes the statistics of this module's packages to monitoring
+// systems. The modules metrics/hwtprom and metrics/hwtotel export them to Prometheus
 // and OpenTelemetry:
 //
 //	prometheus.MustRegister(hwtprom.New("orders", metrics.Timer(timer)))
 //
-// Whatever else has counts can be exported with them: it implements [Source].
+// To export other statistics the same way, implement [Source].
+//
+// The functions that return a Source return nil for a nil argument. The exporters
+// report a nil Source as an error.
 package metrics
 
-import "time"
+import (
+	"time"
 
-// Kind is what the values of a metric mean.
+	"github.com/hashedwheel/hwt/internal/isnil"
+)
+
+// Kind is the type of a metric.
 type Kind int
 
 const (
-	Counter   Kind = iota // only grows, from 0
+	Counter   Kind = iota // starts at 0 and only grows
 	Gauge                 // goes up and down
-	Histogram             // counts by size, each of which only grows
+	Histogram             // counts of values by size; each count only grows
 )
 
 // Desc describes a metric.
 type Desc struct {
-	// Name consists of words in lower case, joined by underscores, after the name of
-	// what is measured and a dot: "timer.tasks_failed". It does not name the unit.
+	// Name is the subject, a dot, and lower-case words joined by underscores:
+	// "timer.tasks_failed". It does not contain the unit.
 	Name string
-	Help string // one sentence, without a full stop
+	Help string // one sentence without a full stop
 	Unit string // "seconds", "bytes", or "" for counts
 	Kind Kind
 }
 
 // Value is the value of a metric.
 type Value struct {
-	Number  float64  // of a counter or gauge; the sum of a histogram
-	Buckets []Bucket // of a histogram, by their bounds
+	Number  float64  // value of a counter or gauge; sum of a histogram
+	Buckets []Bucket // buckets of a histogram, by ascending bound
 }
 
-// Bucket is how many values of a histogram were no more than its bound and more than
-// the bound before. The last bound may be positive infinity.
+// Bucket counts the values of a histogram that are at most its bound and greater
+// than the previous bound. The last bound may be positive infinity.
 type Bucket struct {
 	Bound float64
 	Count uint64
 }
 
-// Source has metrics. Its methods must be safe for concurrent use, fast, and must not
-// block.
+// Source provides metrics. Its methods must be fast, must not block, and must be safe
+// for concurrent use.
 type Source interface {
-	// Describe returns the metrics, always the same ones.
+	// Describe returns the metrics. Every call returns the same ones.
 	Describe() []Desc
 
 	// Read returns their values, in the same order.
@@ -57,13 +64,21 @@ type metric[S any] struct {
 	value func(S) Value
 }
 
-// source is a Source of snapshots.
+// source is a [Source] that reads snapshots.
 type source[S any] struct {
 	stats   func() S
 	metrics []metric[S]
 }
 
-// Describe implements Source.
+// newSource returns the source of a package, or nil if what it measures is nil.
+func newSource[S any](measured interface{ Stats() S }, metrics []metric[S]) Source {
+	if isnil.Of(measured) {
+		return nil
+	}
+	return source[S]{measured.Stats, metrics}
+}
+
+// Describe implements [Source].
 func (s source[S]) Describe() []Desc {
 	descs := make([]Desc, len(s.metrics))
 	for i, m := range s.metrics {
@@ -72,7 +87,7 @@ func (s source[S]) Describe() []Desc {
 	return descs
 }
 
-// Read implements Source.
+// Read implements [Source].
 func (s source[S]) Read() []Value {
 	stats, values := s.stats(), make([]Value, len(s.metrics))
 	for i, m := range s.metrics {
@@ -89,7 +104,7 @@ func gauge[S any](name, help string, value func(S) int64) metric[S] {
 	return metric[S]{Desc{name, help, "", Gauge}, func(s S) Value { return Value{Number: float64(value(s))} }}
 }
 
-// seconds is a gauge of a duration.
+// seconds returns a gauge of a duration.
 func seconds[S any](name, help string, value func(S) time.Duration) metric[S] {
 	return metric[S]{Desc{name, help, "seconds", Gauge}, func(s S) Value { return Value{Number: value(s).Seconds()} }}
 }

@@ -93,6 +93,16 @@ func TestEveryCountIsAMetric(t *testing.T) {
 	everyField(t, func(f fixed[leak.Stats]) metrics.Source { return metrics.Leak(f) })
 }
 
+func TestNilHasNoSource(t *testing.T) {
+	assert.Nil(t, metrics.Timer(nil))
+	assert.Nil(t, metrics.Timer((*hashedwheel.Timer)(nil)))
+	assert.Nil(t, metrics.Keyed((*keyed.Wheel[string, int])(nil)))
+	assert.Nil(t, metrics.Cache((*cache.Cache[string, int])(nil)))
+	assert.Nil(t, metrics.Idle((*idle.Reaper)(nil)))
+	assert.Nil(t, metrics.Clock((*clock.Clock)(nil)))
+	assert.Nil(t, metrics.Leak((*leak.Detector[int])(nil)))
+}
+
 func TestTheBoundsOfLatenessGrow(t *testing.T) {
 	stats := hwt.Stats{}
 	for i := range stats.Lateness.Counts {

@@ -4,18 +4,19 @@ import (
 	"github.com/hashedwheel/hwt/cache"
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/isnil"
 	"github.com/hashedwheel/hwt/keyed"
 	"github.com/hashedwheel/hwt/leak"
 )
 
 // Keyed returns the metrics of a *[keyed.Wheel].
 func Keyed(wheel interface{ Stats() keyed.Stats }) Source {
-	return source[keyed.Stats]{wheel.Stats, []metric[keyed.Stats]{
-		gauge("keyed.pending", "Pairs that have not ended", func(s keyed.Stats) int64 { return int64(s.Pending) }),
+	return newSource(wheel, []metric[keyed.Stats]{
+		gauge("keyed.pending", "Pending pairs", func(s keyed.Stats) int64 { return int64(s.Pending) }),
 		counter("keyed.fired", "Pairs that expired", func(s keyed.Stats) int64 { return s.Fired }),
-		counter("keyed.drained", "Pairs that Drain removed", func(s keyed.Stats) int64 { return s.Drained }),
-		counter("keyed.cancelled", "Pairs that Stop cancelled", func(s keyed.Stats) int64 { return s.Cancelled }),
-	}}
+		counter("keyed.drained", "Pairs removed by Drain", func(s keyed.Stats) int64 { return s.Drained }),
+		counter("keyed.cancelled", "Pairs cancelled by Stop", func(s keyed.Stats) int64 { return s.Cancelled }),
+	})
 }
 
 // Cache returns the metrics of a *[cache.Cache].
@@ -27,42 +28,45 @@ func Cache(c interface {
 		cache.Stats
 		entries int
 	}
+	if isnil.Of(c) {
+		return nil
+	}
 	return source[snapshot]{func() snapshot { return snapshot{c.Stats(), c.Len()} }, []metric[snapshot]{
 		gauge("cache.entries", "Entries in the cache", func(s snapshot) int64 { return int64(s.entries) }),
-		counter("cache.hits", "Look-ups that found an entry", func(s snapshot) int64 { return s.Hits }),
-		counter("cache.misses", "Look-ups that found none", func(s snapshot) int64 { return s.Misses }),
-		counter("cache.evictions", "Entries that gave way to others", func(s snapshot) int64 { return s.Evictions }),
+		counter("cache.hits", "Lookups that found an entry", func(s snapshot) int64 { return s.Hits }),
+		counter("cache.misses", "Lookups that found no entry", func(s snapshot) int64 { return s.Misses }),
+		counter("cache.evictions", "Entries evicted to make room", func(s snapshot) int64 { return s.Evictions }),
 		counter("cache.expirations", "Entries that expired", func(s snapshot) int64 { return s.Expirations }),
 	}}
 }
 
 // Idle returns the metrics of a *[idle.Reaper].
 func Idle(reaper interface{ Stats() idle.Stats }) Source {
-	return source[idle.Stats]{reaper.Stats, []metric[idle.Stats]{
-		gauge("idle.watched", "Watches and connections that have not ended", func(s idle.Stats) int64 { return s.Watched }),
-		counter("idle.accepted", "Watches and connections that were begun", func(s idle.Stats) int64 { return s.Accepted }),
-		counter("idle.idle", "Watches and connections ended for being idle", func(s idle.Stats) int64 { return s.Idle }),
-		counter("idle.too_old", "Watches and connections ended at their maximal age", func(s idle.Stats) int64 { return s.TooOld }),
-		counter("idle.released", "Watches and connections ended by their users", func(s idle.Stats) int64 { return s.Released }),
-		counter("idle.dropped", "Watches and connections ended because the reaper or the timer was stopped", func(s idle.Stats) int64 { return s.Dropped }),
-		gauge("idle.closing", "Connections ended by the reaper and not closed yet", func(s idle.Stats) int64 { return s.Closing }),
-		counter("idle.panics", "Calls of users' code that panicked or ended their goroutine", func(s idle.Stats) int64 { return s.Panics }),
-		counter("idle.fallback_timers", "Timers of Go's that replaced a timeout that was refused", func(s idle.Stats) int64 { return s.FallbackTimers }),
-	}}
+	return newSource(reaper, []metric[idle.Stats]{
+		gauge("idle.watched", "Active watches and connections", func(s idle.Stats) int64 { return s.Watched }),
+		counter("idle.accepted", "Watches and connections started", func(s idle.Stats) int64 { return s.Accepted }),
+		counter("idle.idle", "Watches and connections closed because they were idle", func(s idle.Stats) int64 { return s.Idle }),
+		counter("idle.too_old", "Watches and connections closed at their maximum age", func(s idle.Stats) int64 { return s.TooOld }),
+		counter("idle.released", "Watches and connections released or closed by the program", func(s idle.Stats) int64 { return s.Released }),
+		counter("idle.dropped", "Watches and connections that ended because the reaper was closed or the timer stopped", func(s idle.Stats) int64 { return s.Dropped }),
+		gauge("idle.closing", "Connections that the reaper is about to close or closing", func(s idle.Stats) int64 { return s.Closing }),
+		counter("idle.panics", "Callbacks that panicked or ended their goroutine", func(s idle.Stats) int64 { return s.Panics }),
+		counter("idle.fallback_timers", "Runtime timers that replaced rejected timeouts", func(s idle.Stats) int64 { return s.FallbackTimers }),
+	})
 }
 
 // Clock returns the metrics of a *[clock.Clock].
 func Clock(c interface{ Stats() clock.Stats }) Source {
-	return source[clock.Stats]{c.Stats, []metric[clock.Stats]{
+	return newSource(c, []metric[clock.Stats]{
 		counter("clock.failures", "Functions that panicked or ended their goroutine", func(s clock.Stats) int64 { return s.Failures }),
-		counter("clock.fallback_timers", "Timers of Go's that replaced a timeout that was refused", func(s clock.Stats) int64 { return s.FallbackTimers }),
-	}}
+		counter("clock.fallback_timers", "Runtime timers that replaced rejected timeouts", func(s clock.Stats) int64 { return s.FallbackTimers }),
+	})
 }
 
 // Leak returns the metrics of a *[leak.Detector].
 func Leak(detector interface{ Stats() leak.Stats }) Source {
-	return source[leak.Stats]{detector.Stats, []metric[leak.Stats]{
+	return newSource(detector, []metric[leak.Stats]{
 		counter("leak.leaked", "Resources collected before they were released", func(s leak.Stats) int64 { return s.Leaked }),
-		counter("leak.duplicates", "Leaks whose report reads like an earlier one", func(s leak.Stats) int64 { return s.Duplicates }),
-	}}
+		counter("leak.duplicates", "Leaks with the same report as an earlier one", func(s leak.Stats) int64 { return s.Duplicates }),
+	})
 }

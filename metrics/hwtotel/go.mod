@@ -1,5 +1,5 @@
-// The exporter to OpenTelemetry, apart from the library so that its programs need
-// no OpenTelemetry.
+// Module hwtotel is separate so that programs that import hwt do not require
+// OpenTelemetry.
 module github.com/hashedwheel/hwt/metrics/hwtotel
 
 go 1.25.0

@@ -1,4 +1,4 @@
-// Package hwtotel exports the counts of timers, and of what is built on them, by
+// Package hwtotel exports the metrics of timers and of the packages built on them to
 // OpenTelemetry.
 //
 //	meter := otel.Meter("github.com/hashedwheel/hwt")
@@ -6,16 +6,17 @@
 //	...
 //	defer registration.Unregister()
 //
-// The metric timer.tasks_failed of package metrics is hwt.timer.tasks_failed, with
-// the attribute hwt.name. OpenTelemetry has no histograms that are read like that, so
-// each bucket of one is a counter, with the attribute le: how many values were no more
-// than it, as Prometheus has it.
+// The metric timer.tasks_failed of package metrics becomes hwt.timer.tasks_failed with
+// the attribute hwt.name. OpenTelemetry has no observable histograms. Each bucket is
+// therefore a counter of the values up to its attribute le, as in Prometheus.
 package hwtotel
 
 import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -23,16 +24,49 @@ import (
 	"github.com/hashedwheel/hwt/metrics"
 )
 
-// Register creates instruments for the source's metrics and lets the meter read
-// them, once for each collection, until the registration is unregistered. Do that
-// when the timer is stopped. name, the attribute hwt.name, distinguishes the source
-// from others of its kind. Register returns the error of the meter if that refuses
-// an instrument.
+// Register creates instruments for the source's metrics on meter. The meter reads the
+// source once per collection until the registration is unregistered; unregister it
+// when the timer is stopped. The attribute hwt.name is name and distinguishes sources
+// of the same kind.
+//
+// Register returns an error if an argument is nil, if name is not valid UTF-8, if the
+// meter rejects an instrument, or if a metric of the source is already registered on
+// the meter under this name. Register is safe for concurrent use.
 func Register(meter metric.Meter, name string, source metrics.Source) (metric.Registration, error) {
+	if err := check(meter, name, source); err != nil {
+		return nil, err
+	}
+	descs := source.Describe()
+	keys, err := names.reserve(meter, name, descs)
+	if err != nil {
+		return nil, err
+	}
+	release := sync.OnceFunc(func() { names.release(keys) })
+	r, err := register(meter, name, source, descs)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return &registration{r, release}, nil
+}
+
+func check(meter metric.Meter, name string, source metrics.Source) error {
+	switch {
+	case !utf8.ValidString(name):
+		return fmt.Errorf("hwtotel: Register: name is %q (expected: valid UTF-8)", name)
+	case meter == nil:
+		return fmt.Errorf("hwtotel: Register: meter of %q is nil (expected: a metric.Meter)", name)
+	case source == nil:
+		return fmt.Errorf("hwtotel: Register: source of %q is nil (expected: a metrics.Source)", name)
+	}
+	return nil
+}
+
+func register(meter metric.Meter, name string, source metrics.Source, descs []metrics.Desc) (metric.Registration, error) {
 	attributes := attribute.NewSet(attribute.String("hwt.name", name))
 	r := &reader{source: source, named: metric.WithAttributeSet(attributes)}
 	var all []metric.Observable
-	for _, d := range source.Describe() {
+	for _, d := range descs {
 		i, err := newInstrument(meter, d)
 		if err != nil {
 			return nil, fmt.Errorf("hwtotel: %s: %w", d.Name, err)

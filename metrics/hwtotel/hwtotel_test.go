@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -60,7 +61,7 @@ func TestACollectionHasTheCounts(t *testing.T) {
 	pending := data["hwt.timer.pending"].Data.(metricdata.Gauge[float64])
 	assert.Equal(t, 3.0, pending.DataPoints[0].Value)
 	assert.Equal(t, "s", data["hwt.timer.max_lag"].Unit)
-	assert.Equal(t, "Timeouts that were scheduled", data["hwt.timer.accepted"].Description)
+	assert.Equal(t, "Timeouts scheduled", data["hwt.timer.accepted"].Description)
 
 	require.NoError(t, registration.Unregister())
 	assert.Empty(t, collect(t, reader))
@@ -74,6 +75,67 @@ func TestTwoTimersShareTheInstruments(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Len(t, collect(t, reader)["hwt.timer.pending"].Data.(metricdata.Gauge[float64]).DataPoints, 2)
+}
+
+func TestRegisteringANameTwiceIsRefused(t *testing.T) {
+	timer := newTimer(t)
+	meter, reader := newMeter()
+	first, err := hwtotel.Register(meter, "orders", metrics.Timer(timer))
+	require.NoError(t, err)
+	_, err = hwtotel.Register(meter, "orders", metrics.Timer(timer))
+	assert.EqualError(t, err, `hwtotel: Register: name "orders" is in use for timer.pending (expected: another name, or Unregister first)`)
+	timer.AfterFunc(time.Hour, func() {})
+	assert.Equal(t, 1.0, collect(t, reader)["hwt.timer.accepted"].Data.(metricdata.Sum[float64]).DataPoints[0].Value)
+
+	_, err = hwtotel.Register(meter, "orders", sizes{"queue.message_size"})
+	assert.NoError(t, err, "another kind")
+	other, _ := newMeter()
+	_, err = hwtotel.Register(other, "orders", metrics.Timer(timer))
+	assert.NoError(t, err, "another meter")
+	require.NoError(t, first.Unregister())
+	again, err := hwtotel.Register(meter, "orders", metrics.Timer(timer))
+	require.NoError(t, err, "after Unregister")
+	require.NoError(t, first.Unregister(), "the second time")
+	_, err = hwtotel.Register(meter, "orders", metrics.Timer(timer))
+	assert.Error(t, err)
+	require.NoError(t, again.Unregister())
+}
+
+// TestFailedRegistrationLeavesNothing registers a source whose last metric is refused.
+func TestFailedRegistrationLeavesNothing(t *testing.T) {
+	meter, reader := newMeter()
+	_, err := hwtotel.Register(meter, "mail", both{sizes{"queue.message_size"}, sizes{"no spaces"}})
+	require.Error(t, err)
+	assert.Empty(t, collect(t, reader))
+	_, err = hwtotel.Register(meter, "mail", sizes{"queue.message_size"})
+	assert.NoError(t, err)
+	_, err = hwtotel.Register(meter, "twice", both{sizes{"queue.message_size"}, sizes{"queue.message_size"}})
+	assert.Error(t, err, "a source that repeats a metric")
+	_, err = hwtotel.Register(meter, "twice", sizes{"queue.message_size"})
+	assert.NoError(t, err)
+}
+
+// both is two sources in one.
+type both struct{ first, second metrics.Source }
+
+func (b both) Describe() []metrics.Desc { return append(b.first.Describe(), b.second.Describe()...) }
+func (b both) Read() []metrics.Value    { return append(b.first.Read(), b.second.Read()...) }
+
+func TestNoopMetersShareNames(t *testing.T) {
+	for range 2 {
+		_, err := hwtotel.Register(noop.Meter{}, "orders", sizes{"queue.message_size"})
+		assert.NoError(t, err)
+	}
+}
+
+func TestBadArgumentsAreRefused(t *testing.T) {
+	meter, _ := newMeter()
+	_, err := hwtotel.Register(meter, "\xff", sizes{"queue.message_size"})
+	assert.EqualError(t, err, `hwtotel: Register: name is "\xff" (expected: valid UTF-8)`)
+	_, err = hwtotel.Register(meter, "orders", metrics.Timer(nil))
+	assert.EqualError(t, err, `hwtotel: Register: source of "orders" is nil (expected: a metrics.Source)`)
+	_, err = hwtotel.Register(nil, "orders", sizes{"queue.message_size"})
+	assert.EqualError(t, err, `hwtotel: Register: meter of "orders" is nil (expected: a metric.Meter)`)
 }
 
 // sizes is a source that is not of the library.

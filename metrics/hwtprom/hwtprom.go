@@ -1,16 +1,17 @@
-// Package hwtprom exports the counts of timers, and of what is built on them, to
+// Package hwtprom exports the metrics of timers and of the packages built on them to
 // Prometheus.
 //
 //	prometheus.MustRegister(hwtprom.New("orders", metrics.Timer(timer)))
 //	prometheus.MustRegister(hwtprom.New("sessions", metrics.Cache(sessions)))
 //	http.Handle("/metrics", promhttp.Handler())
 //
-// Names are by the conventions of Prometheus: timer.tasks_failed of package metrics
-// is hwt_timer_tasks_failed_total, with the label name. The folder has a dashboard
-// for Grafana, dashboard.json, and alerts for Prometheus, alerts.yml.
+// Names follow the conventions of Prometheus: timer.tasks_failed of package metrics
+// becomes hwt_timer_tasks_failed_total with the label name. The folder contains a
+// Grafana dashboard, dashboard.json, and Prometheus alerts, alerts.yml.
 package hwtprom
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,14 +19,18 @@ import (
 	"github.com/hashedwheel/hwt/metrics"
 )
 
-// New returns a collector of the source's metrics, with the label name, which
-// distinguishes it from others of its kind in a registry. Unregister it when its
-// timer is stopped.
+// New returns a collector of the source's metrics. The label name distinguishes
+// sources of the same kind in a registry. Unregister the collector when its timer is
+// stopped.
 //
-// A scrape reads the source once, which takes the timer's worker no time. The
-// collector is safe for concurrent use. A registry refuses it if name is not valid
-// UTF-8, or has a collector of that name and kind.
+// Each scrape reads the source once, without involving the timer's worker. The
+// collector is safe for concurrent use. Registration fails if name is not valid
+// UTF-8, if source is nil, or if the registry already has a collector of this name
+// and kind.
 func New(name string, source metrics.Source) prometheus.Collector {
+	if source == nil {
+		return invalid{fmt.Errorf("hwtprom: New: source of %q is nil (expected: a metrics.Source)", name)}
+	}
 	c := &collector{source: source}
 	for _, d := range source.Describe() {
 		labels := prometheus.Labels{"name": name}
@@ -53,21 +58,21 @@ type collector struct {
 	kinds  []metrics.Kind     // Immutable after New.
 }
 
-// Describe implements prometheus.Collector.
+// Describe implements [prometheus.Collector].
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range c.descs {
 		to <- d
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements [prometheus.Collector].
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for i, v := range c.source.Read() {
 		to <- metricOf(c.descs[i], c.kinds[i], v)
 	}
 }
 
-// metricOf returns a value as a scrape has it; an error goes to the scrape.
+// metricOf returns v as Prometheus represents it. The scrape reports an invalid value.
 func metricOf(desc *prometheus.Desc, kind metrics.Kind, v metrics.Value) prometheus.Metric {
 	var m prometheus.Metric
 	var err error
@@ -86,8 +91,8 @@ func metricOf(desc *prometheus.Desc, kind metrics.Kind, v metrics.Value) prometh
 	return m
 }
 
-// cumulative returns the count of all buckets, and for each bound how many values
-// are no more than it.
+// cumulative returns the total count, and for each bound the number of values up to
+// it.
 func cumulative(buckets []metrics.Bucket) (count uint64, upTo map[float64]uint64) {
 	upTo = make(map[float64]uint64, len(buckets))
 	for _, b := range buckets {
@@ -96,3 +101,12 @@ func cumulative(buckets []metrics.Bucket) (count uint64, upTo map[float64]uint64
 	}
 	return count, upTo
 }
+
+// invalid is a collector that every registry rejects with its error.
+type invalid struct{ err error }
+
+// Describe implements [prometheus.Collector].
+func (i invalid) Describe(to chan<- *prometheus.Desc) { to <- prometheus.NewInvalidDesc(i.err) }
+
+// Collect implements [prometheus.Collector].
+func (i invalid) Collect(chan<- prometheus.Metric) {}

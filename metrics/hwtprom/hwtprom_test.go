@@ -91,7 +91,7 @@ func TestAScrapeHasTheCounts(t *testing.T) {
 	for _, line := range []string{
 		"# TYPE hwt_timer_pending gauge",
 		`hwt_timer_pending{name="orders"} 3`,
-		"# HELP hwt_timer_accepted_total Timeouts that were scheduled.",
+		"# HELP hwt_timer_accepted_total Timeouts scheduled.",
 		`hwt_timer_accepted_total{name="orders"} 4`,
 		`hwt_timer_cancelled_total{name="orders"} 1`,
 	} {
@@ -124,6 +124,12 @@ func TestHistogramsAreCumulative(t *testing.T) {
 
 func TestANameThatIsNotTextIsRefused(t *testing.T) {
 	assert.Error(t, prometheus.NewRegistry().Register(hwtprom.New("\xff", sizes{})))
+}
+
+func TestANilSourceIsRefused(t *testing.T) {
+	collector := hwtprom.New("orders", metrics.Timer(nil))
+	assert.ErrorContains(t, prometheus.NewRegistry().Register(collector),
+		`hwtprom: New: source of "orders" is nil (expected: a metrics.Source)`)
 }
 
 var buckets = []metrics.Bucket{{Bound: 1, Count: 5}, {Bound: 4, Count: 2}, {Bound: math.Inf(1), Count: 1}}
