@@ -1,5 +1,5 @@
-// The exporter to Prometheus, apart from the library so that its programs need no
-// client of Prometheus.
+// Module hwtprom is separate so that programs that import hwt do not require the
+// Prometheus client.
 module github.com/hashedwheel/hwt/metrics/hwtprom
 
 go 1.25.0
