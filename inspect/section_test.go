@@ -184,6 +184,18 @@ func TestASectionThatFailsShowsWhy(t *testing.T) {
 	})
 }
 
+// fault is an error whose nil pointer panics.
+type fault struct{ text string }
+
+func (f *fault) Error() string { return f.text }
+
+func TestSectionErrorThatPanicsIsShown(t *testing.T) {
+	h := sections(broken("typed nil", func(context.Context) error { return (*fault)(nil) }), constant("good", 1))
+	got := readOf(t, h)
+	assert.Contains(t, got[0].Error, "nil pointer dereference")
+	assert.EqualValues(t, 1, got[1].Blocks[0].Figures[0].Value)
+}
+
 // TestAHangingSectionIsAskedOnce has a Read that does not heed its context.
 func TestAHangingSectionIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -59,43 +59,54 @@ var (
 func (r *sectionReader) read(ctx context.Context) shownSection {
 	start := time.Now()
 	shown := shownSection{Index: r.index, Title: r.title, At: start.Round(0), Blocks: []shownBlock{}}
-	blocks, err := r.call(ctx)
-	if err != nil {
-		shown.Error = textOf(err.Error())
-	}
-	if blocks != nil {
-		shown.Blocks = blocks
+	got := r.call(ctx)
+	shown.Error = got.problem
+	if got.blocks != nil {
+		shown.Blocks = got.blocks
 	}
 	shown.Took = int64(time.Since(start))
 	return shown
 }
 
-func (r *sectionReader) call(ctx context.Context) ([]shownBlock, error) {
+// result is the outcome of a Read, already converted: its values and its error may be of
+// the program's own types, whose methods may panic.
+type result struct {
+	blocks  []shownBlock
+	problem string // "" if there was no error
+}
+
+func failed(err error) result { return result{problem: textOf(err.Error())} }
+
+// call runs Read in a goroutine and waits for it until ctx ends.
+func (r *sectionReader) call(ctx context.Context) result {
 	ctx, cancel := context.WithTimeoutCause(ctx, sectionWithin, errNoAnswer)
 	defer cancel()
 	select {
 	case r.slot <- struct{}{}:
 	case <-ctx.Done():
-		return nil, errBusy
-	}
-	type result struct {
-		blocks []shownBlock
-		err    error
+		return failed(errBusy)
 	}
 	done := make(chan result, 1)
 	go func() {
 		defer func() { <-r.slot }()
-		usercode.Run(func() {
-			blocks, err := r.section.Read(ctx)
-			done <- result{showBlocks(blocks), err}
-		}, func(err error) { done <- result{nil, err} })
+		usercode.Run(func() { done <- r.convert(ctx) }, func(err error) { done <- failed(err) })
 	}()
 	select {
 	case got := <-done:
-		return got.blocks, got.err
+		return got
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return failed(context.Cause(ctx))
 	}
+}
+
+// convert calls Read and the methods of the values that it returned.
+func (r *sectionReader) convert(ctx context.Context) result {
+	blocks, err := r.section.Read(ctx)
+	got := result{blocks: showBlocks(blocks)}
+	if err != nil {
+		got.problem = textOf(err.Error())
+	}
+	return got
 }
 
 // readAll reads all sections, side by side.
