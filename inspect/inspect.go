@@ -59,6 +59,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/inspection"
+	"github.com/hashedwheel/hwt/internal/isnil"
 )
 
 // Options are the settings of [Handler].
@@ -154,7 +155,7 @@ func (h *handler) timers() []timer {
 	maps.Copy(all, h.fixed)
 	timers := make([]timer, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if t := all[name]; t != nil {
+		if t := all[name]; !isnil.Of(t) {
 			view, _ := inspection.Of(t)
 			timers = append(timers, timer{name, t, view})
 		}

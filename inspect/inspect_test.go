@@ -130,6 +130,19 @@ func TestTimersHaveTheCountsOfStats(t *testing.T) {
 	assert.Nil(t, got.Timers[2].Stats)
 }
 
+func TestNilTimersAreLeftOut(t *testing.T) {
+	h := show(map[string]hwt.Timer{"nil": nil, "typed": (*hashedwheel.Timer)(nil), "orders": newTimer(t)})
+	got := decode[counts](t, get(h, "timers.json").Body)
+	require.Len(t, got.Timers, 1)
+	assert.Equal(t, "orders", got.Timers[0].Name)
+	assert.Contains(t, get(h, "").Body.String(), "orders\n  pending")
+}
+
+func TestPlainTextShowsNamesWithoutControls(t *testing.T) {
+	h := show(map[string]hwt.Timer{"\x1b[2Jor\rders\u202e": newTimer(t)})
+	assert.Contains(t, get(h, "").Body.String(), "\ufffd[2Jor\ufffdders\ufffd\n  pending")
+}
+
 func TestTimersMayComeAndGo(t *testing.T) {
 	timer, extra := newTimer(t), map[string]hwt.Timer{}
 	h := inspect.Handler(&inspect.Options{Timers: map[string]hwt.Timer{"a": timer}, More: func() map[string]hwt.Timer { return extra }})

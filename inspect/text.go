@@ -30,7 +30,7 @@ func (h *handler) serveText(w http.ResponseWriter, r *http.Request) {
 
 // writeText writes the counts of t and what is due next.
 func (t timer) writeText(w io.Writer) {
-	fmt.Fprintf(w, "%s\n", t.name)
+	fmt.Fprintln(w, textOf(t.name))
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if e, ok := t.timer.(interface{ Stats() hwt.Stats }); ok {
 		s := e.Stats()
@@ -45,7 +45,7 @@ func (t timer) writeText(w io.Writer) {
 		if e.Deadline != nil {
 			left = time.Duration(e.Left).Round(time.Millisecond).String()
 		}
-		fmt.Fprintf(table, "  due\t%s\t%s\n", left, e.Task)
+		fmt.Fprintf(table, "  due\t%s\t%s\n", left, textOf(e.Task))
 		return true
 	})
 	table.Flush()
