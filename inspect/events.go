@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -31,7 +30,7 @@ func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 				continue
 			}
 			sent[topic] = p.version
-			if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", topicName(topic), p.data); err != nil {
+			if _, err := w.Write(p.event); err != nil {
 				return
 			}
 		}

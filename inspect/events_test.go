@@ -93,6 +93,45 @@ func TestEventsShowWhatChanges(t *testing.T) {
 	})
 }
 
+// firstByte sends the address of the first byte of each event.
+type firstByte struct {
+	*httptest.ResponseRecorder
+	events chan *byte
+}
+
+func (w firstByte) Write(p []byte) (int, error) {
+	w.events <- &p[0]
+	return len(p), nil
+}
+
+func TestWatchersShareTheBytesOfAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		h := show(map[string]hwt.Timer{"orders": newTimer(t)})
+		events := make(chan *byte, 1000)
+		for range 5 {
+			request := httptest.NewRequest(http.MethodGet, "/debug/hwt/events", nil).WithContext(ctx)
+			go h.ServeHTTP(firstByte{httptest.NewRecorder(), events}, request)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		cancel()
+		synctest.Wait()
+		close(events)
+		seen := make(map[*byte]int)
+		for p := range events {
+			seen[p]++
+		}
+		assert.GreaterOrEqual(t, len(seen), 5)
+		shared := 0
+		for _, n := range seen {
+			if n == 5 {
+				shared++
+			}
+		}
+		assert.GreaterOrEqual(t, shared, 5, "events that all five wrote")
+	})
+}
+
 // TestNothingRunsUnlessAPageIsOpen counts the looks at the timers.
 func TestNothingRunsUnlessAPageIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

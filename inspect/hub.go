@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -52,10 +53,11 @@ var began = time.Now()
 // not take the counts of two for those of one.
 var instance = rand.Text()
 
-// published is the latest of a topic.
+// published is the last event of a topic. All watchers write the same bytes: 500 pages
+// that watch 200 timers would otherwise format 150 MB four times per second.
 type published struct {
-	data    []byte
-	version int // 0: there is none
+	event   []byte
+	version int // 0 before the first event
 }
 
 // hub is what watchers share. The zero value, with timers, has none.
@@ -104,12 +106,13 @@ func (h *hub) publish(stop chan struct{}, topic int, value any) {
 	if err != nil {
 		data, _ = json.Marshal(map[string]string{"error": err.Error()})
 	}
+	event := fmt.Appendf(nil, "event: %s\ndata: %s\n\n", topicName(topic), data)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stop != stop || isDone(stop) {
 		return
 	}
-	h.latest[topic] = published{data, h.latest[topic].version + 1}
+	h.latest[topic] = published{event, h.latest[topic].version + 1}
 	close(h.news)
 	h.news = make(chan struct{})
 }
