@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"iter"
 	"reflect"
@@ -15,32 +14,26 @@ import (
 )
 
 const (
-	// maxGroups is how many tasks, or places, are distinguished; the rest is
-	// counted together.
-	maxGroups = 1000
-
-	// shownGroups is how many of these the page gets, the largest.
-	shownGroups = 20
-
-	// shownNext is how many of the timeouts that are due next the page gets.
-	shownNext = 100
+	maxGroups   = 1000     // tasks, or callers, that a scan counts apart
+	shownGroups = 20       // of them on the page, the largest
+	others      = "others" // the name of the group of all the rest
 )
 
-// others is the name of what is not distinguished.
-const others = "others"
-
-// waiting is what is pending on a timer.
+// waiting is the result of a scan of a timer's pending timeouts.
 type waiting struct {
 	At    time.Time `json:"at"`
 	Took  int64     `json:"took_ns"`
 	Total int       `json:"total"`
-	Never int       `json:"never"` // due never
+	Never int       `json:"never"` // never expire
 	Tasks []group   `json:"tasks"`
 	Sites []group   `json:"sites,omitempty"`
 	Next  []entry   `json:"next"`
+
+	// Sampled reports that Next omits timeouts between those that it has.
+	Sampled bool `json:"sampled"`
 }
 
-// group is how many timeouts have something in common.
+// group counts the timeouts of one task, or of one caller.
 type group struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -48,7 +41,7 @@ type group struct {
 
 // entry is a pending timeout as JSON has it.
 type entry struct {
-	Deadline *time.Time `json:"deadline"` // null if it never comes
+	Deadline *time.Time `json:"deadline"` // null for a timeout that never expires
 	Left     int64      `json:"left_ns"`
 	Task     string     `json:"task"`
 	Site     string     `json:"scheduled_at,omitempty"`
@@ -62,7 +55,7 @@ func (t timer) all() iter.Seq[hwt.Timeout] {
 	return nil
 }
 
-// waitingOn looks at all that is pending on t, until stop.
+// waitingOn scans the pending timeouts of t. It returns false after stop.
 func waitingOn(t timer, stop <-chan struct{}) (waiting, bool) {
 	all := t.all()
 	if all == nil {
@@ -71,7 +64,7 @@ func waitingOn(t timer, stop <-chan struct{}) (waiting, bool) {
 	w := waiting{At: time.Now()}
 	var tasks groupCount[taskKey]
 	var sites groupCount[place]
-	next := earliest{n: shownNext}
+	next := newUpcoming(w.At)
 	for timeout := range all {
 		if w.Total++; w.Total%1024 == 0 && isDone(stop) {
 			return waiting{}, false
@@ -89,7 +82,9 @@ func waitingOn(t timer, stop <-chan struct{}) (waiting, bool) {
 		}
 	}
 	w.Tasks, w.Sites = tasks.largest(), sites.largest()
-	for _, d := range next.sorted() {
+	list, sampled := next.sorted()
+	w.Sampled = sampled
+	for _, d := range list {
 		w.Next = append(w.Next, entryOf(d.timeout, d.at))
 	}
 	w.Took = int64(time.Since(w.At))
@@ -105,7 +100,7 @@ func isDone(stop <-chan struct{}) bool {
 	}
 }
 
-// entryOf describes a timeout that is due at a time, or never if that is zero.
+// entryOf describes a timeout with its deadline, which is zero if it never expires.
 func entryOf(timeout hwt.Timeout, at time.Time) entry {
 	e := entry{Task: task.Name(timeout.Task())}
 	if !at.IsZero() {
@@ -119,7 +114,7 @@ func entryOf(timeout hwt.Timeout, at time.Time) entry {
 	return e
 }
 
-// place is a line of the source.
+// place is a source line.
 type place struct {
 	file string
 	line int
@@ -130,7 +125,7 @@ func siteOf(f runtime.Frame) string {
 	return fmt.Sprintf("%s (%s:%d)", f.Function, f.File, f.Line)
 }
 
-// taskKey distinguishes tasks: by their types, and functions by their code.
+// taskKey identifies a task: by its type, and a function by its code.
 type taskKey struct {
 	of reflect.Type
 	pc uintptr
@@ -150,7 +145,7 @@ type groupCount[K comparable] struct {
 	others int
 }
 
-// add counts a timeout under key. name is called for the first one.
+// add counts a timeout under key. It calls name for the first one.
 func (t *groupCount[K]) add(key K, name func() string) {
 	g := t.groups[key]
 	switch {
@@ -166,7 +161,7 @@ func (t *groupCount[K]) add(key K, name func() string) {
 	}
 }
 
-// largest returns the largest groups, and the rest as one.
+// largest returns the largest groups, with the rest as one group at the end.
 func (t *groupCount[K]) largest() []group {
 	all := make([]group, 0, len(t.groups))
 	for _, g := range t.groups {
@@ -182,53 +177,4 @@ func (t *groupCount[K]) largest() []group {
 		all = append(all, group{others, rest})
 	}
 	return all
-}
-
-// due is a timeout and when it is due.
-type due struct {
-	at      time.Time
-	timeout hwt.Timeout
-}
-
-// earliest keeps the n timeouts of many that are due first. It is a heap with the
-// latest of them on top.
-type earliest struct {
-	n   int
-	due []due
-}
-
-// add takes a timeout into account.
-func (e *earliest) add(at time.Time, timeout hwt.Timeout) {
-	switch {
-	case len(e.due) < e.n:
-		heap.Push(e, due{at, timeout})
-	case at.Before(e.due[0].at):
-		e.due[0] = due{at, timeout}
-		heap.Fix(e, 0)
-	}
-}
-
-// sorted returns those that are kept, the first one first.
-func (e *earliest) sorted() []due {
-	slices.SortFunc(e.due, func(a, b due) int { return a.at.Compare(b.at) })
-	return e.due
-}
-
-// Len implements heap.Interface.
-func (e *earliest) Len() int { return len(e.due) }
-
-// Less implements heap.Interface.
-func (e *earliest) Less(i, j int) bool { return e.due[i].at.After(e.due[j].at) }
-
-// Swap implements heap.Interface.
-func (e *earliest) Swap(i, j int) { e.due[i], e.due[j] = e.due[j], e.due[i] }
-
-// Push implements heap.Interface.
-func (e *earliest) Push(x any) { e.due = append(e.due, x.(due)) }
-
-// Pop implements heap.Interface, and is not used.
-func (e *earliest) Pop() any {
-	last := e.due[len(e.due)-1]
-	e.due = e.due[:len(e.due)-1]
-	return last
 }

@@ -4,19 +4,22 @@ const $ = id => document.getElementById(id);
 const root = document.documentElement;
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 const minutes = 2, keep = minutes * 60 * 4 + 4; // samples of each timer
+const maxNext = 100; // rows of "Due next"
 
-// What is known. Everything the server sent comes into these, and is drawn from them.
+// State. Every event is stored here, and everything is drawn from here.
 let instance = "", bounds = [], selected = "", paused = false;
-let timers = [];                 // as in the latest event "stats"
-let rings = {}, ringsAt = 0;     // as in the latest event "rings", and when it came
-let waiting = {}, waitingAt = 0; // as in the latest event "waiting", and when it came
+let timers = [];                 // of the last event "stats"
+let rings = {}, ringsAt = 0;     // of the last event "rings", and its arrival
+let waiting = {}, waitingAt = 0; // of the last event "waiting", and its arrival
 const history = new Map();       // by name, samples {t, accepted, cancelled, resets, expired, counts}
-const page = { frames: 0, scriptTime: 0, events: 0 }; // for those who measure
+const page = { frames: 0, scriptTime: 0, events: 0 }; // for measurements
 window.hwtPage = page;
 
 // ---- words and numbers
 
-const count = n => n >= 1e9 ? (n / 1e9).toFixed(2) + " G" : n >= 1e7 ? (n / 1e6).toFixed(1) + " M" : Math.round(n).toLocaleString("en-US").replace(/,/g, "\u202f");
+// missing stands for a value that is not known yet.
+const missing = "–";
+const count = n => n >= 1e9 ? (n / 1e9).toFixed(2) + "\u202fG" : n >= 1e7 ? (n / 1e6).toFixed(1) + "\u202fM" : Math.round(n).toLocaleString("en-US");
 const rate = n => n < 10 ? n.toFixed(n > 0 && n < 9.95 ? 1 : 0) : count(n);
 
 function duration(ns) {
@@ -27,7 +30,7 @@ function duration(ns) {
 }
 const trim = x => Math.abs(x) >= 100 || Number.isInteger(x) ? x.toFixed(0) : Math.abs(x) >= 10 ? x.toFixed(1) : x.toFixed(2);
 
-// set changes the text of an element, if it is another.
+// set changes the text of an element unless it is the same.
 function set(el, text) { if (el.textContent !== text) el.textContent = text; }
 
 // make returns an element of the kind, with children.
@@ -37,34 +40,36 @@ function make(kind, ...children) {
   return el;
 }
 
-// fit makes parent have n children, which it keeps from one time to the next.
+// fit adds or removes children until parent has n of them. Existing ones stay.
 function fit(parent, n, create) {
   while (parent.children.length > n) parent.lastChild.remove();
   while (parent.children.length < n) parent.append(create(parent.children.length));
   return parent.children;
 }
 
-// list shows rows of [name, value, bad] in a dl.
+// list shows rows of [name, value, bad, explanation] in a dl.
 function list(dl, rows) {
   const els = fit(dl, rows.length * 2, i => document.createElement(i % 2 ? "dd" : "dt"));
-  rows.forEach(([name, value, bad], i) => {
+  rows.forEach(([name, value, bad, explanation], i) => {
     set(els[2 * i], name);
+    els[2 * i].title = explanation || "";
     set(els[2 * i + 1], value);
     els[2 * i + 1].className = bad === "wide" ? "wide" : bad ? "bad" : "";
   });
 }
 
-// ---- colours
+// ---- colors
 
 const shades = 32;
-let colours = {}, ramp = []; // ramp: from few timeouts to many
-function readColours() {
+let colors = {}, ramp = []; // ramp: from few timeouts to many
+function readColors() {
   const style = getComputedStyle(root);
   for (const name of ["back", "panel", "line", "text", "dim", "strong", "accent", "scheduled", "cancelled", "reset", "expired"])
-    colours[name] = style.getPropertyValue("--" + name).trim();
+    colors[name] = style.getPropertyValue("--" + name).trim();
+  // From blue to yellow with steadily changing brightness, which color-blind readers can tell apart.
   const stops = style.colorScheme === "dark"
-    ? [[34, 62, 108], [47, 120, 190], [90, 200, 250], [255, 214, 138], [255, 150, 84], [255, 96, 96]]
-    : [[168, 206, 236], [86, 166, 222], [20, 118, 196], [104, 72, 214], [196, 52, 128], [222, 64, 32]];
+    ? [[38, 70, 128], [62, 104, 150], [92, 138, 160], [134, 170, 150], [190, 200, 110], [250, 228, 66]]
+    : [[196, 204, 130], [134, 170, 140], [84, 140, 160], [46, 104, 158], [24, 68, 136], [4, 34, 92]];
   ramp = Array.from({ length: shades }, (_, i) => {
     const x = i / (shades - 1) * (stops.length - 1), k = Math.min(Math.floor(x), stops.length - 2);
     return `rgb(${stops[k].map((v, j) => Math.round(v + (stops[k + 1][j] - v) * (x - k)))})`;
@@ -72,8 +77,8 @@ function readColours() {
   redrawAll();
 }
 
-// The sizes of canvases, in CSS pixels, are remembered: to ask for one makes the
-// browser lay out the page there and then.
+// The sizes of canvases in CSS pixels are remembered, because reading one forces the
+// browser to lay out the page.
 const sizes = new WeakMap();
 const resized = new ResizeObserver(entries => {
   for (const e of entries) sizes.set(e.target, [e.contentRect.width, e.contentRect.height]);
@@ -131,9 +136,9 @@ function drawWheels() {
   let note = "This timer has no wheel.";
   if (workers.length) {
     const r = workers[0];
-    note = r.length ? r.map(l => `${count(l.buckets)} buckets of ${duration(l.span_ns)}, a turn in ${duration(l.span_ns * l.buckets)}`).join("; ") + "." : "The wheel is empty.";
+    note = r.length ? r.map(l => `${count(l.buckets)} buckets of ${duration(l.span_ns)}, one rotation in ${duration(l.span_ns * l.buckets)}`).join("; ") + "." : "The wheel is empty.";
     const rest = stats ? stats.pending - held : 0;
-    if (rest > 0 && rest > stats.pending / 100) note += ` About ${count(rest)} have not reached the wheel yet.`;
+    if (rest > 0 && rest > stats.pending / 100) note += ` About ${count(rest)} are still in the intake.`;
   }
   set($("wheel-note"), note);
 }
@@ -144,13 +149,13 @@ function drawBuckets(dial, levels, workers, n) {
   levels.forEach((ring, level) => {
     const [r0, r1] = band(level), size = ring.segments.length, most = Math.max(1, ...ring.segments);
     const gap = size > 128 ? 0.12 : 0.18, step = 2 * Math.PI / size, base = r0 + 2, height = r1 - base - 3;
-    c.strokeStyle = colours.line;
+    c.strokeStyle = colors.line;
     c.lineWidth = 1.5;
     c.beginPath();
     c.arc(mid, mid, r0, 0, 2 * Math.PI);
     c.stroke();
     ring.held = 0;
-    const paths = new Map(); // by colour, so that each is filled once
+    const paths = new Map(); // by color, so that each is filled once
     for (let i = 0; i < size; i++) {
       const here = ring.segments[i];
       if (!here) continue;
@@ -173,7 +178,7 @@ function drawBuckets(dial, levels, workers, n) {
   set(dial.number, count(held));
   set(dial.label, workers > 1 ? `on wheel ${n + 1}` : "on the wheel");
   set(dial.more, levels.length > 1 ? `${levels.length} levels` : "");
-  dial.buckets.setAttribute("aria-label", `${held} timeouts wait in the buckets of wheel ${n + 1}`);
+  dial.buckets.setAttribute("aria-label", `${held} timeouts in the buckets of wheel ${n + 1}`);
 }
 
 let handsAt = 0; // when the hands were where they are drawn; a pause stops them there
@@ -194,7 +199,7 @@ function drawHands() {
 // drawHand draws the hand at an angle, with a trail; a ring that turns faster than one
 // can see has a glow instead.
 function drawHand(c, mid, [r0, r1], angle, turn) {
-  c.strokeStyle = c.fillStyle = colours.strong;
+  c.strokeStyle = c.fillStyle = colors.strong;
   if (turn < 600) {
     c.globalAlpha = 0.25;
     c.lineWidth = 2;
@@ -205,7 +210,7 @@ function drawHand(c, mid, [r0, r1], angle, turn) {
     return;
   }
   const trail = 12, arc = 0.5 / trail;
-  c.fillStyle = colours.accent;
+  c.fillStyle = colors.accent;
   for (let k = 0; k < trail; k++) {
     c.globalAlpha = 0.16 * (1 - k / trail);
     c.beginPath();
@@ -214,7 +219,7 @@ function drawHand(c, mid, [r0, r1], angle, turn) {
     c.fill();
   }
   c.globalAlpha = 1;
-  c.strokeStyle = c.fillStyle = colours.strong;
+  c.strokeStyle = c.fillStyle = colors.strong;
   c.lineWidth = 2;
   c.beginPath();
   c.moveTo(mid + (r0 - 6) * Math.cos(angle), mid + (r0 - 6) * Math.sin(angle));
@@ -229,7 +234,7 @@ function drawHand(c, mid, [r0, r1], angle, turn) {
 
 const series = [["accepted", "scheduled"], ["cancelled", "cancelled"], ["resets", "reset"], ["expired", "expired"]];
 
-// ratesOf returns the rates a second over the second before each sample.
+// ratesOf returns the rates per second, each over the second before its sample.
 function ratesOf(samples, field) {
   const rates = [];
   for (let i = 4; i < samples.length; i++) {
@@ -247,46 +252,46 @@ function drawRates() {
     li.style.setProperty("--key", `var(--${series[i][1]})`);
     return li;
   });
-  lines.forEach((line, i) => set(items[i].lastChild, line.length ? rate(line.at(-1)[1]) : "–"));
-  const [c, w, h] = canvas($("rates")), left = 52, bottom = h - 18, top = 6;
+  lines.forEach((line, i) => set(items[i].lastChild, line.length ? rate(line.at(-1)[1]) : missing));
+  const [c, w, h] = canvas($("rates")), left = 64, bottom = h - 18, top = 6;
   const most = niceAbove(Math.max(1, ...lines.flat().map(p => p[1])));
   const end = samples.length ? samples.at(-1).t : 0, span = minutes * 6e10;
   const x = t => w - (end - t) / span * (w - left), y = v => bottom - v / most * (bottom - top);
-  axis(c, colours, w, left, most, y);
-  c.fillStyle = colours.dim;
+  axis(c, colors, w, left, most, y);
+  c.fillStyle = colors.dim;
   c.textAlign = "center";
   for (let s = 30; s < minutes * 60; s += 30) c.fillText(`${s} s ago`, x(end - s * 1e9), h - 3);
   lines.forEach((line, i) => {
     if (line.length < 2) return;
     c.beginPath();
     for (const [t, v] of line) c.lineTo(Math.max(left, x(t)), y(v));
-    c.strokeStyle = colours[series[i][1]];
+    c.strokeStyle = colors[series[i][1]];
     c.lineWidth = 1.8;
     c.lineJoin = "round";
     c.stroke();
     c.lineTo(x(line.at(-1)[0]), bottom);
     c.lineTo(Math.max(left, x(line[0][0])), bottom);
     c.globalAlpha = 0.1;
-    c.fillStyle = colours[series[i][1]];
+    c.fillStyle = colors[series[i][1]];
     c.fill();
     c.globalAlpha = 1;
   });
-  $("rates").setAttribute("aria-label", series.map(([, name], i) => `${name} ${lines[i].length ? rate(lines[i].at(-1)[1]) : 0} a second`).join(", "));
+  $("rates").setAttribute("aria-label", series.map(([, name], i) => `${name} ${lines[i].length ? rate(lines[i].at(-1)[1]) : 0} per second`).join(", "));
 }
 
-function axis(c, colours, w, left, most, y) {
+function axis(c, colors, w, left, most, y) {
   c.font = "11px system-ui, sans-serif";
   c.textAlign = "right";
   for (let i = 0; i <= 4; i++) {
     const v = most * i / 4;
-    c.strokeStyle = colours.line;
+    c.strokeStyle = colors.line;
     c.lineWidth = 1;
     c.beginPath();
     c.moveTo(left, Math.round(y(v)) + 0.5);
     c.lineTo(w, Math.round(y(v)) + 0.5);
     c.stroke();
-    c.fillStyle = colours.dim;
-    c.fillText(v >= 1e6 ? trim(v / 1e6) + " M" : v >= 1e4 ? trim(v / 1e3) + " k" : trim(v), left - 8, y(v) + 4);
+    c.fillStyle = colors.dim;
+    c.fillText(v >= 1e7 ? trim(v / 1e6) + "\u202fM" : count(v), left - 8, y(v) + 4);
   }
 }
 
@@ -311,66 +316,94 @@ function quantile(counts, q) {
   return NaN;
 }
 
+// The lateness histogram as drawn: the values of hovered bars are read from here.
+let late = { first: 0, step: 1, left: 0, now: [], ever: [] };
+
 function drawLateness(stats) {
-  const samples = history.get(selected) || [], now = recent(samples), ever = stats && stats.lateness ? stats.lateness.counts : [];
-  for (const [id, q] of [["p50", 0.5], ["p99", 0.99]]) {
-    let v = quantile(now, q);
-    if (isNaN(v)) v = quantile(ever, q);
-    set($(id), isNaN(v) ? "–" : duration(v));
-  }
-  set($("lag"), stats ? duration(stats.lag_ns) : "–");
-  set($("max-lag"), stats ? duration(stats.max_lag_ns) : "–");
-  const [c, w, h] = canvas($("lateness")), bottom = h - 18;
+  const now = recent(history.get(selected) || []), ever = stats && stats.lateness ? stats.lateness.counts : [];
+  drawQuantiles(stats, now, ever);
+  const [c, w, h] = canvas($("lateness")), left = 52, top = 8, bottom = h - 18;
   let first = ever.findIndex(n => n > 0), last = ever.findLastIndex(n => n > 0);
   if (first < 0) { first = 12; last = 30; }
   first = Math.max(0, Math.min(first, last - 11) - 1);
   last = Math.min(bounds.length - 1, Math.max(last, first + 12) + 1);
-  const step = w / (last - first + 1);
-  const bars = (counts, colour, alpha) => {
-    const most = Math.max(1, ...counts);
-    c.fillStyle = colour;
-    c.globalAlpha = alpha;
+  const step = (w - left) / (last - first + 1), most = Math.max(10, ...ever);
+  const y = n => bottom - (bottom - top) * Math.log1p(n) / Math.log1p(most);
+  late = { first, last, step, left, now, ever };
+  c.font = "11px system-ui, sans-serif";
+  c.lineWidth = 1;
+  c.textAlign = "right";
+  for (let n = 0; n <= most; n = n ? n * 10 : 1) {
+    c.strokeStyle = colors.line;
+    c.beginPath();
+    c.moveTo(left, Math.round(y(n)) + 0.5);
+    c.lineTo(w, Math.round(y(n)) + 0.5);
+    c.stroke();
+    c.fillStyle = colors.dim;
+    if (n !== 1) c.fillText(count(n), left - 8, y(n) + 4);
+  }
+  const bars = (counts, color, inset) => {
+    c.fillStyle = color;
     for (let i = first; i <= last; i++) {
-      const height = counts[i] ? Math.max(2, (bottom - 6) * Math.log1p(counts[i]) / Math.log1p(most)) : 0;
+      if (!counts[i]) continue;
+      const top = Math.min(y(counts[i]), bottom - 2);
       c.beginPath();
-      c.roundRect((i - first) * step + 1, bottom - height, step - 2, height, [3, 3, 0, 0]);
+      c.roundRect(left + (i - first) * step + inset, top, Math.max(1, step - 2 * inset), bottom - top, [2, 2, 0, 0]);
       c.fill();
     }
-    c.globalAlpha = 1;
   };
-  bars(ever, colours.dim, 0.3);
-  bars(now, colours.expired, 0.9);
-  c.strokeStyle = colours.line;
-  c.beginPath();
-  c.moveTo(0, bottom + 0.5);
-  c.lineTo(w, bottom + 0.5);
-  c.stroke();
-  c.font = "11px system-ui, sans-serif";
-  c.fillStyle = colours.dim;
+  c.globalAlpha = 0.45;
+  bars(ever, colors.dim, 1);
+  c.globalAlpha = 1;
+  bars(now, colors.expired, Math.max(1, step / 5));
+  c.fillStyle = colors.dim;
   c.textAlign = "center";
-  const every = Math.ceil(60 / step / 2) * 2;
-  for (let i = first + 1; i < last; i += every) c.fillText("≤\u202f" + duration(bounds[i]), Math.max(26, (i - first + 0.5) * step), h - 3);
+  const every = Math.max(1, Math.ceil(64 / step));
+  for (let i = first + 1; i < last; i += every) c.fillText("≤\u202f" + duration(bounds[i]), left + (i - first + 0.5) * step, h - 3);
   $("lateness").setAttribute("aria-label", `Lateness: half of the tasks within ${$("p50").textContent}, 99 percent within ${$("p99").textContent}`);
+  drawHovered();
+}
+
+function drawQuantiles(stats, now, ever) {
+  for (const [id, q] of [["p50", 0.5], ["p99", 0.99]]) {
+    let v = quantile(now, q);
+    if (isNaN(v)) v = quantile(ever, q);
+    set($(id), isNaN(v) ? missing : duration(v));
+  }
+  const used = stats && stats.accepted > 0;
+  set($("lag"), used ? duration(stats.lag_ns) : missing);
+  set($("max-lag"), used ? duration(stats.max_lag_ns) : missing);
+}
+
+let hovered = -1; // the position of the pointer on the histogram in pixels; negative if elsewhere
+
+// drawHovered writes the values of the hovered bar.
+function drawHovered() {
+  const i = late.first + Math.floor((hovered - late.left) / late.step);
+  const inside = hovered >= late.left && i <= late.last;
+  const range = i + 1 < bounds.length ? `up to ${duration(bounds[i])}` : "longer";
+  set($("late-bar"), inside ? `${range}: ${count(late.now[i] || 0)} in the last ten seconds, ${count(late.ever[i] || 0)} since the start` : "");
 }
 
 // ---- lists
 
 function drawCounts(stats) {
   list($("counts"), !stats ? [] : [
-    ["pending", count(stats.pending)], ["scheduled", count(stats.accepted)], ["cancelled", count(stats.cancelled)], ["reset, about", count(stats.resets)],
-    ["expired", count(stats.expired)], ["returned by Stop", count(stats.unprocessed)],
-    ["refused by the limit", count(stats.rejected), stats.rejected],
-    ["in the intake", count(stats.intake)], ["intake not empty for", duration(stats.intake_age_ns)],
-    ["ticks", count(stats.ticks)], ["wake-ups", count(stats.wakeups)], ["deferred ticks", count(stats.deferred_ticks)],
+    ["pending", count(stats.pending)], ["scheduled", count(stats.accepted)],
+    ["cancelled", count(stats.cancelled)], ["reset", "≈\u202f" + count(stats.resets), false, "an estimate: one Reset in 64 is counted"],
+    ["expired", count(stats.expired)], ["unprocessed", count(stats.unprocessed), false, "returned by Stop"],
+    ["rejected", count(stats.rejected), stats.rejected, "schedules beyond the pending limit"], ["wake-ups", count(stats.wakeups)],
+    ["intake", count(stats.intake), false, "timeouts on their way to the wheel"], ["intake age", duration(stats.intake_age_ns), false, "time since the intake was empty"],
+    ["ticks", count(stats.ticks)], ["deferred ticks", count(stats.deferred_ticks), false, "ticks with more new timeouts than one tick moves to the wheel"],
   ]);
   const samples = history.get(selected) || [], last = samples.at(-1), before = samples[Math.max(0, samples.length - 41)];
-  const busy = last && last.t > before.t ? (last.taskTime - before.taskTime) / (last.t - before.t) : 0;
+  const busy = last && last.t > before.t ? (last.taskTime - before.taskTime) / (last.t - before.t) : NaN;
   list($("slow"), !stats ? [] : [
-    ["busy with tasks", (busy * 100).toFixed(1) + "\u202f%"], ["waiting in the executor", count(stats.executor_waiting)],
+    ["busy with tasks", isNaN(busy) ? missing : (busy * 100).toFixed(1) + "\u202f%"], ["waiting in the executor", count(stats.executor_waiting)],
     ["failed", count(stats.failed), stats.failed], ["panicked", count(stats.panics), stats.panics],
-    ["refused by the executor", count(stats.executor_rejected), stats.executor_rejected],
+    ["rejected by the executor", count(stats.executor_rejected), stats.executor_rejected],
     ["slow", count(stats.slow_tasks), stats.slow_tasks],
-    ["slowest in the last minute", stats.slowest_task ? duration(stats.slowest_task_time_ns) : "–"],
+    ["slowest in the last minute", stats.slowest_task ? duration(stats.slowest_task_time_ns) : missing],
     ["", short(stats.slowest_task || ""), "wide"],
   ]);
 }
@@ -390,7 +423,7 @@ function drawWaiting() {
   drawAge();
 }
 
-// short leaves out the folders of a task's name.
+// short removes the folders from a task's name.
 const short = name => name.replace(/\(\/\S*\/([^/]+)\)$/, "($1)").replace(/^\S*\/(?=[^/]*$|[^/]* \()/, "");
 
 function bars(ol, groups) {
@@ -405,27 +438,28 @@ function bars(ol, groups) {
   });
 }
 
-// drawAge shows how old the scan is, and how long the next timeouts have left.
+// drawAge shows the age of the scan, and the time left to the timeouts that are due next.
 function drawAge() {
   const w = waiting[selected], past = performance.now() - waitingAt;
   set($("age"), w ? `${count(w.total)} timeouts, seen ${Math.round(past / 1000)} s ago in ${duration(w.took_ns)}` : "");
   const rows = $("next").children, next = w && w.next || [];
-  const lefts = next.map(e => e.deadline === null ? Infinity : e.left_ns - past * 1e6);
-  const gone = lefts.filter(left => left <= 0).length;
-  lefts.forEach((left, i) => {
+  let shown = 0;
+  next.forEach((e, i) => {
     if (!rows[i]) return;
-    rows[i].hidden = left <= 0 && i < next.length - 12; // but the list is never empty
-    rows[i].className = left <= 0 ? "gone" : "";
-    set(rows[i].firstChild, left === Infinity ? "never" : left > 0 ? duration(left) : "was due");
+    const left = e.deadline === null ? Infinity : e.left_ns - past * 1e6;
+    rows[i].hidden = left <= 0 || shown >= maxNext;
+    if (rows[i].hidden) return;
+    shown++;
+    set(rows[i].firstChild, left === Infinity ? "never" : duration(left));
   });
-  set($("gone"), gone ? `${gone} of ${next.length} were due since the look` : "");
+  set($("sample"), !w ? "" : !shown && w.total ? "waiting for the next scan" : w.sampled ? "a sample" : "");
 }
 
-// ---- sections of others
+// ---- sections
 
 // value returns a cell as text.
 function value(v) {
-  if (v === null) return "–";
+  if (v === null) return missing;
   if (typeof v === "number") return Number.isInteger(v) ? count(v) : trim(v);
   if (typeof v === "boolean") return v ? "yes" : "no";
   if (typeof v !== "object") return v;
@@ -434,7 +468,7 @@ function value(v) {
 
 const size = v => Math.max(0, typeof v === "number" ? v : v && v.ns || 0);
 
-// fitSections makes an empty section for each title.
+// fitSections shows an empty section for each title.
 function fitSections(titles) {
   const els = fit($("sections"), titles.length, i => {
     const title = make("h2"), error = make("p"), blocks = make("div"), el = make("section", title, error, blocks);
@@ -455,7 +489,7 @@ function drawSection({ index, error, blocks }) {
   const [, problem, parent] = el.children;
   set(problem, error || "");
   problem.hidden = !error;
-  // What was seen before an error stays, dimmed.
+  // The blocks from before an error stay, dimmed.
   el.classList.toggle("stale", Boolean(error) && !blocks.length);
   if (error && !blocks.length) return;
   const els = fit(parent, blocks.length, makeBlock);
@@ -499,7 +533,7 @@ function drawOwnBars(ol, items) {
   });
 }
 
-// cells shows texts in a row of a table.
+// cells shows texts in a table row.
 function cells(tr, texts, kind) {
   const els = fit(tr, texts.length, () => make(kind));
   texts.forEach((text, i) => {
@@ -568,7 +602,7 @@ function drawStats() {
 
 const receive = {
   hello(data) {
-    if (data.instance !== instance) history.clear(); // the server is another, or was started again
+    if (data.instance !== instance) history.clear(); // another server, or a restarted one
     instance = data.instance;
     bounds = data.bounds_ns;
     fitSections(data.sections);
@@ -578,8 +612,7 @@ const receive = {
     for (const t of timers) {
       if (!t.stats) continue;
       const samples = history.get(t.name) || [], s = t.stats;
-      // The server's clock begins anew when nobody looked for a while, and counts
-      // never fall unless the timer is another.
+      // A smaller uptime or count means a restarted server or another timer.
       if (samples.length && (data.uptime_ns < samples.at(-1).t || s.accepted < samples.at(-1).accepted)) samples.length = 0;
       samples.push({ t: data.uptime_ns, accepted: s.accepted, cancelled: s.cancelled, resets: s.resets, expired: s.expired, counts: s.lateness.counts, taskTime: s.task_time_ns });
       if (samples.length > keep) samples.splice(0, samples.length - keep);
@@ -614,6 +647,7 @@ let events = null, retry = 0, again = 0;
 function state(text, kind) {
   set($("state"), text);
   $("state").className = kind;
+  document.body.classList.toggle("lost", kind === "lost");
 }
 
 function open() {
@@ -629,7 +663,7 @@ function open() {
     state("live", "live");
   });
   events.onerror = () => {
-    state("connection lost, trying again", "lost");
+    state("connection lost, reconnecting", "lost");
     if (events && events.readyState === EventSource.CLOSED) {
       shut();
       retry = Math.min(retry * 2 || 500, 10000);
@@ -647,9 +681,10 @@ function shut() {
 function pause() {
   paused = !paused;
   $("pause").setAttribute("aria-pressed", String(paused));
-  set($("pause"), paused ? "Go on" : "Pause");
+  set($("pause"), paused ? "Resume" : "Pause");
   if (paused) {
     shut();
+    drawHands(); // from the last event, which may have arrived after the last frame
     state("paused", "");
   } else {
     state("connecting", "");
@@ -659,13 +694,15 @@ function pause() {
 
 function theme() {
   root.dataset.theme = getComputedStyle(root).colorScheme === "dark" ? "light" : "dark";
-  readColours();
+  readColors();
 }
 
-// ---- the beginning
+// ---- start
 
 $("pause").addEventListener("click", pause);
 $("theme").addEventListener("click", theme);
+for (const [kind, at] of [["mousemove", e => e.offsetX], ["mouseleave", () => -1]])
+  $("lateness").addEventListener(kind, e => { hovered = at(e); drawHovered(); });
 document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.altKey || e.metaKey) return;
   if (e.key === "p") pause();
@@ -673,7 +710,7 @@ document.addEventListener("keydown", e => {
   if (e.key >= "1" && e.key <= "9" && timers[e.key - 1]) select(timers[e.key - 1].name);
 });
 document.addEventListener("visibilitychange", () => { if (document.hidden) shut(); else open(); });
-matchMedia("(prefers-color-scheme: light)").addEventListener("change", readColours);
+matchMedia("(prefers-color-scheme: light)").addEventListener("change", readColors);
 
 function frame() {
   if (!paused && events && !reduced.matches) {
@@ -685,7 +722,7 @@ function frame() {
   requestAnimationFrame(frame);
 }
 
-readColours();
+readColors();
 open();
 requestAnimationFrame(frame);
 })();

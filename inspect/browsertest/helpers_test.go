@@ -2,12 +2,14 @@ package browsertest
 
 import (
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +24,7 @@ import (
 	"github.com/hashedwheel/hwt/inspect"
 )
 
-// chromium returns where the browser is, and skips the test if there is none.
+// chromium returns the path of the browser, and skips the test without one.
 func chromium(t *testing.T) string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -33,7 +35,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// browser is a tab of a browser of its own, and what it complained of and asked for.
+// browser is a tab with the problems it reported and the addresses it requested.
 type browser struct {
 	context.Context
 	t *testing.T
@@ -43,9 +45,8 @@ type browser struct {
 	requests []string
 }
 
-// newBrowser starts a browser with a window of the given size. A browser that does not
-// answer soon is given up: Chromium may hang at its start, which says nothing of the
-// page.
+// newBrowser starts a browser with a window of the given size. Chromium sometimes hangs
+// while it starts; newBrowser then starts another.
 func newBrowser(t *testing.T, width, height int) *browser {
 	const tries, soon = 3, 30 * time.Second
 	for try := 1; ; try++ {
@@ -94,7 +95,7 @@ func (b *browser) listen(event any) {
 	}
 }
 
-// seen returns what the browser complained of and asked for.
+// seen returns the reported problems and the requested addresses.
 func (b *browser) seen() (problems, requests []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,8 +114,8 @@ func eval[T any](b *browser, expression string) (v T) {
 	return v
 }
 
-// until waits for an expression in the page to become true. One that throws is not true
-// yet, since it may look into what the page has not drawn.
+// until waits for an expression in the page to become true. An expression that throws
+// counts as false, since it may refer to elements that are not drawn yet.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	tried := "(() => { try { return !!(" + expression + "); } catch { return false; } })()"
@@ -122,7 +123,23 @@ func (b *browser) until(expression string) {
 	require.NoError(b.t, err, "waiting for %s", expression)
 }
 
-// pictures is the folder for pictures of the page, "" for none.
+// shows waits for an expression in the page to have a value. The page draws when the next
+// event arrives, so a test must never compare what is drawn at one moment.
+func (b *browser) shows(value any, expression string) {
+	b.t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(b.t, err)
+	b.until("JSON.stringify(" + expression + ") === JSON.stringify(" + string(text) + ")")
+}
+
+// fits waits for the page to be no wider than the window.
+func (b *browser) fits(width, height int64) {
+	b.t.Helper()
+	b.run(chromedp.EmulateViewport(width, height))
+	b.until("innerWidth === " + strconv.FormatInt(width, 10) + " && document.documentElement.scrollWidth <= innerWidth")
+}
+
+// pictures is the folder for pictures of the page; "" disables them.
 var pictures = os.Getenv("SCREENSHOTS")
 
 // awaitPromise makes an evaluation wait for a promise.
@@ -145,7 +162,7 @@ func serve(t *testing.T, timers map[string]hwt.Timer) string {
 	return server.URL + "/debug/hwt/"
 }
 
-// load keeps about pending timeouts on a timer until the test ends: a shop, in which
+// load keeps about pending timeouts on a timer until the test ends, like a shop in which
 // most orders are paid.
 func load(t *testing.T, timer hwt.Engine, pending int, longest time.Duration) {
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -176,7 +193,7 @@ func load(t *testing.T, timer hwt.Engine, pending int, longest time.Duration) {
 	}()
 }
 
-// schedule schedules one of several tasks, most of them near half of longest.
+// schedule schedules one of several tasks, usually with a delay near half of longest.
 func schedule(t *testing.T, timer hwt.Engine, longest time.Duration) hwt.Timeout {
 	delay := time.Duration((rand.NormFloat64()*0.18 + 0.5) * float64(longest))
 	var timeout hwt.Timeout
