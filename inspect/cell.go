@@ -9,32 +9,32 @@ import (
 	"unicode"
 )
 
-// The most that is shown of a section.
+// Limits of the contents of a section.
 const (
 	maxBlocks = 20
-	maxRows   = 100 // of figures, bars and tables each
-	maxCells  = 20  // of a row
-	maxText   = 500 // characters
+	maxRows   = 100 // rows of figures, of bars, and of a table
+	maxCells  = 20  // cells per row
+	maxText   = 500 // characters per text
 )
 
-// shownBlock is a Block as JSON has it.
+// shownBlock is a Block in JSON.
 type shownBlock struct {
 	Title   string        `json:"title,omitempty"`
 	Figures []shownFigure `json:"figures,omitempty"`
 	Bars    []shownFigure `json:"bars,omitempty"`
 	Columns []string      `json:"columns,omitempty"`
 	Rows    [][]any       `json:"rows,omitempty"`
-	More    int           `json:"more,omitempty"` // rows that are left out
+	More    int           `json:"more,omitempty"` // the number of omitted rows
 }
 
-// shownFigure is a Figure as JSON has it.
+// shownFigure is a Figure in JSON.
 type shownFigure struct {
 	Name  string `json:"name"`
 	Value any    `json:"value"`
 	Bad   bool   `json:"bad,omitempty"`
 }
 
-// shownDuration and shownTime are how JSON tells durations and times from other values.
+// shownDuration and shownTime distinguish durations and times from other values in JSON.
 type (
 	shownDuration struct {
 		NS int64 `json:"ns"`
@@ -44,7 +44,7 @@ type (
 	}
 )
 
-// showBlocks copies blocks, as far as they are shown.
+// showBlocks copies blocks up to the limits.
 func showBlocks(blocks []Block) []shownBlock {
 	all := make([]shownBlock, 0, min(len(blocks), maxBlocks))
 	for _, b := range blocks[:min(len(blocks), maxBlocks)] {
@@ -61,7 +61,7 @@ func showBlocks(blocks []Block) []shownBlock {
 		for _, row := range rows {
 			cells := make([]any, len(s.Columns))
 			for i := range cells {
-				cells[i] = "" // unless the row has a value
+				cells[i] = "" // a short row ends in empty cells
 				if i < len(row) {
 					cells[i] = cellOf(row[i])
 				}
@@ -80,8 +80,8 @@ func showFigures(figures []Figure) (all []shownFigure) {
 	return all
 }
 
-// cellOf returns a value as JSON has it: nil, a bool, a number, a string, a
-// shownDuration or a shownTime.
+// cellOf converts a value for JSON: to nil, a bool, a number, a string, a shownDuration,
+// or a shownTime.
 func cellOf(value any) any {
 	switch v := value.(type) {
 	case nil:
@@ -109,8 +109,8 @@ func cellOf(value any) any {
 	return textOf(fmt.Sprint(value))
 }
 
-// textOf returns the beginning of a text, with what a terminal or a browser would act
-// on made visible.
+// textOf returns the first maxText characters of a text. It replaces control characters
+// and bidirectional controls, which a terminal or a browser would obey.
 func textOf(text string) string {
 	if len(text) > 4*maxText {
 		text = text[:4*maxText] // at least maxText characters
@@ -127,7 +127,7 @@ func textOf(text string) string {
 	return text
 }
 
-// plain returns a cell as plain text has it.
+// plain returns a cell as plain text.
 func plain(cell any) string {
 	switch v := cell.(type) {
 	case nil:

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// writeWithin is how long a page may take to receive an event.
+// writeWithin limits the time that a client takes to receive an event.
 const writeWithin = 10 * time.Second
 
-// serveEvents sends what the hub publishes, until the page is closed or the server
-// shuts down.
+// serveEvents sends the hub's events until the page closes or the server shuts down.
 func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
@@ -23,7 +22,7 @@ func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 	sent := make([]int, topics+len(h.hub.sections)) // versions
 	for {
 		latest, news := h.hub.look()
-		// A server's own limit is for answers that end. Not every writer has one.
+		// The server's WriteTimeout suits responses that end. Some writers have no deadline.
 		_ = response.SetWriteDeadline(time.Now().Add(writeWithin))
 		for topic, p := range latest {
 			if p.version == sent[topic] {
@@ -47,12 +46,12 @@ func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// servers are the channels of the servers that had a page open, by *http.Server. Each
-// is closed when the server begins to shut down.
+// servers maps each *http.Server that had a page open to a channel. The channel is closed
+// when the server begins to shut down.
 var servers sync.Map
 
 // shutdownOf returns a channel that is closed when the request's server begins to shut
-// down, which waits for requests to end; nil if the server is not known.
+// down, because Shutdown waits for requests to end. It returns nil for an unknown server.
 func shutdownOf(r *http.Request) <-chan struct{} {
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
 	if !ok {

@@ -54,7 +54,7 @@ func (w *watch) next(t *testing.T, topic string) string {
 	return first
 }
 
-func TestEventsShowWhatChanges(t *testing.T) {
+func TestEventsContainChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer := newTimer(t)
 		add(t, timer, 10, 3*time.Second)
@@ -132,11 +132,11 @@ func TestWatchersShareTheBytesOfAnEvent(t *testing.T) {
 	})
 }
 
-// TestNothingRunsUnlessAPageIsOpen counts the looks at the timers.
-func TestNothingRunsUnlessAPageIsOpen(t *testing.T) {
+// TestTimersAreReadOnlyWhileAPageIsOpen counts the looks at the timers.
+func TestTimersAreReadOnlyWhileAPageIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looks atomic.Int64
-		h := inspect.Handler(&inspect.Options{More: func() map[string]hwt.Timer { looks.Add(1); return nil }})
+		h := inspect.Handler(&inspect.Options{DynamicTimers: func() map[string]hwt.Timer { looks.Add(1); return nil }})
 		for range 2 { // they may come again
 			time.Sleep(time.Minute)
 			require.Zero(t, looks.Load())
@@ -160,10 +160,10 @@ func TestNothingRunsUnlessAPageIsOpen(t *testing.T) {
 	})
 }
 
-func TestAPanicOfUsersCodeIsShown(t *testing.T) {
+func TestPanicInUserCodeIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		w := open(ctx, inspect.Handler(&inspect.Options{More: func() map[string]hwt.Timer { panic("no timers today") }}))
+		w := open(ctx, inspect.Handler(&inspect.Options{DynamicTimers: func() map[string]hwt.Timer { panic("no timers today") }}))
 		assert.Contains(t, w.next(t, "problem"), "no timers today")
 		cancel()
 		for range w.events {
@@ -171,7 +171,7 @@ func TestAPanicOfUsersCodeIsShown(t *testing.T) {
 	})
 }
 
-func TestAShutdownEndsTheEvents(t *testing.T) {
+func TestShutdownEndsEvents(t *testing.T) {
 	server := httptest.NewUnstartedServer(show(map[string]hwt.Timer{"orders": newTimer(t)}))
 	server.Config.WriteTimeout = 50 * time.Millisecond // is for answers that end
 	server.Start()

@@ -15,20 +15,20 @@ import (
 
 // Ground rules
 //
-// A hub looks at the timers while a page is open: the first watcher starts two
-// goroutines, and one for each section, and the last one to leave ends them. What
-// they find they publish under a topic, the latest in place of the one before.
-// Nothing is queued, so a slow watcher misses some.
+// A hub reads the timers while a page is open. The first watcher starts two goroutines
+// and one per section; the last watcher to leave ends them. They publish events by
+// topic, and each event replaces its predecessor. Nothing is queued: a slow watcher
+// misses events.
 
 const (
 	statsEvery = 250 * time.Millisecond
 	ringsEvery = time.Second
 	scanEvery  = 3 * time.Second
-	maxShare   = 20 // one part in so many of the time is spent in looking at what waits
+	maxShare   = 20 // scanning takes at most 1/maxShare of the time
 )
 
-// The topics, in the order in which a watcher gets them. Behind them is one for each
-// section.
+// The topics, in the order in which a watcher receives them. The topics of the sections
+// follow.
 const (
 	topicHello = iota
 	topicStats
@@ -46,11 +46,11 @@ func topicName(topic int) string {
 	return [topics]string{"hello", "stats", "rings", "waiting", "problem"}[topic]
 }
 
-// began is the zero of the times that pages get, which go on while no page is open.
+// began is the origin of the uptime that pages receive. It runs while no page is open.
 var began = time.Now()
 
-// instance distinguishes this run of the program from others, so that a page does
-// not take the counts of two for those of one.
+// instance identifies this run of the program. A page uses it to keep the counts of two
+// runs apart.
 var instance = rand.Text()
 
 // published is the last event of a topic. All watchers write the same bytes: 500 pages
@@ -60,20 +60,20 @@ type published struct {
 	version int // 0 before the first event
 }
 
-// hub is what watchers share. The zero value, with timers, has none.
+// hub is the state that all watchers share.
 type hub struct {
 	timers   func() []timer   // Immutable.
 	sections []*sectionReader // Immutable.
 
 	mu       sync.Mutex
 	watchers int                // Guarded by mu.
-	stop     chan struct{}      // of the goroutines; closed when the last watcher leaves. Guarded by mu.
-	cancel   context.CancelFunc // ends what sections do, with stop. Guarded by mu.
+	stop     chan struct{}      // ends the goroutines; closed when the last watcher leaves. Guarded by mu.
+	cancel   context.CancelFunc // ends the context of the sections, together with stop. Guarded by mu.
 	latest   []published        // by topic. Guarded by mu.
-	news     chan struct{}      // closed at the next publication. Guarded by mu.
+	news     chan struct{}      // closed by the next publish. Guarded by mu.
 }
 
-// join adds a watcher, which must leave.
+// join adds a watcher. It must call leave.
 func (h *hub) join() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +81,7 @@ func (h *hub) join() {
 		return
 	}
 	h.stop, h.news = make(chan struct{}), make(chan struct{})
-	h.latest = make([]published, topics+len(h.sections)) // without those of the watchers before
+	h.latest = make([]published, topics+len(h.sections)) // without the events of earlier watchers
 	go h.sample(h.stop)
 	go h.scan(h.stop)
 	var ctx context.Context
@@ -100,7 +100,7 @@ func (h *hub) leave() {
 	}
 }
 
-// publish makes value the latest of a topic, unless the goroutine with stop is to end.
+// publish makes value the last event of a topic. It does nothing after stop.
 func (h *hub) publish(stop chan struct{}, topic int, value any) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -117,16 +117,15 @@ func (h *hub) publish(stop chan struct{}, topic int, value any) {
 	h.news = make(chan struct{})
 }
 
-// look returns the latest of each topic, and a channel that is closed when there is
-// more.
+// look returns the last event of each topic, and a channel that the next publish closes.
 func (h *hub) look() ([]published, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.latest), h.news
 }
 
-// try calls f, which may run users' code: Options.More, or timers of users' own. If
-// that panics or ends the goroutine, the page shows so.
+// try calls f, which may run user code: Options.DynamicTimers, or foreign timers. The
+// page shows a panic or a Goexit of that code.
 func (h *hub) try(stop chan struct{}, f func()) {
 	usercode.Run(f, func(err error) { h.publish(stop, topicProblem, err.Error()) })
 }
@@ -157,7 +156,7 @@ func (h *hub) sampleOnce(stop chan struct{}) {
 	h.publish(stop, topicStats, map[string]any{"uptime_ns": int64(now), "timers": all, "leaks": latestLeaks()})
 }
 
-// shownLeak is a leak as the page has it.
+// shownLeak is a leak in JSON.
 type shownLeak struct {
 	At   time.Time `json:"at"`
 	Type string    `json:"type"`
@@ -172,7 +171,8 @@ func latestLeaks() []shownLeak {
 	return leaks
 }
 
-// scan publishes what the buckets hold, and more rarely what waits, until stop.
+// scan publishes the sizes of the buckets and, less often, the pending timeouts, until
+// stop.
 func (h *hub) scan(stop chan struct{}) {
 	var nextScan time.Time
 	for !isDone(stop) {
@@ -192,7 +192,7 @@ func (h *hub) scan(stop chan struct{}) {
 	}
 }
 
-// scanOnce looks at all that waits.
+// scanOnce scans all pending timeouts.
 func (h *hub) scanOnce(stop chan struct{}) {
 	all := make(map[string]waiting)
 	for _, t := range h.timers() {

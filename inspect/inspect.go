@@ -1,53 +1,52 @@
-// Package inspect shows timers in the browser, while they run: how many timeouts wait
-// in each bucket of a wheel, how many are scheduled, cancelled and expire a second,
-// how late they are, what is due next, by task and by where it was scheduled, slow
-// tasks, and leaks. Like net/http/pprof it is a handler of the program's own:
+// Package inspect serves a live page about running timers: the timeouts in each bucket
+// of a wheel, rates, lateness, the next deadlines, pending timeouts by task and by
+// caller, slow tasks, and leaks. Like net/http/pprof, it is a handler that the program
+// mounts:
 //
 //	mux.Handle("/debug/hwt/", inspect.Handler(&inspect.Options{
 //		Timers: map[string]hwt.Timer{"orders": timer},
 //	}))
 //
-// Do not expose it to those who may not read the program's logs: it shows the names of
-// tasks and the places in the source that schedule them, and it asks for no password.
+// The page shows the names of tasks and the source lines that schedule them, and the
+// handler does not authenticate anyone. Expose it only to people who may read the
+// program's logs.
 //
-// The page is one document, with no requests but to this handler, under a
-// Content-Security-Policy that allows no others. Beside it there are, under the path
-// of the handler,
+// The page is one document that requests nothing but this handler; its
+// Content-Security-Policy forbids everything else. The handler also serves, below its
+// own path,
 //
 //	timers.json                      the counts of each timer
 //	pending.json?timer=&n=&task=&within=
-//	                                 what is pending, as it is found; with n, from 1 to
-//	                                 10000, the n that are due first, in that order; only
-//	                                 tasks whose name contains task; only what is due
-//	                                 within a duration, such as 1m30s
-//	sections.json                    what the sections show
-//	events                           what the page shows, as server-sent events
+//	                                 pending timeouts, in no order; with n, from 1 to
+//	                                 10000, the n earliest in order; with task, those
+//	                                 whose task's name contains it; with within, those
+//	                                 due within a duration such as 1m30s
+//	sections.json                    the contents of the sections
+//	events                           the page's data as server-sent events
 //
-// and the path itself is plain text for clients that do not ask for HTML, as curl.
+// and plain text for clients that do not accept HTML, such as curl.
 //
 // # Sections
 //
-// Other parts of a program can show figures of theirs on the page, below the timers:
-// [Options].Sections takes whatever implements [Section], such as the timers of package
-// durable, or a function:
+// [Options].Sections shows other parts of a program below the timers. A section is any
+// implementation of [Section], such as the store of package durable, or a function:
 //
 //	pool := inspect.NewSection("Connections", func(ctx context.Context) ([]inspect.Block, error) {
 //		return []inspect.Block{{Figures: []inspect.Figure{{Name: "open", Value: pool.Open()}}}}, nil
 //	})
 //
-// A section is plain values: the page lays them out, and escapes them. One that is
-// slow, fails or panics shows so in its own place and holds up nothing else.
+// A section returns plain values; the page lays them out and escapes them. A section
+// that is slow, fails, or panics affects only its own place on the page.
 //
 // # Cost
 //
-// A handler costs nothing while no page is open. Then it reads the counts of each
-// timer four times a second, what the buckets hold once a second, and every timeout
-// every three seconds. It takes no more than one part in twenty of a processor for
-// either, and so does it less often if very many timeouts are pending. It holds a
-// lock of a timer's for at most 1,024 timeouts, or 1,024 chunks of 13 timeouts, at
-// a time. A page that is hidden, or paused, counts as closed. A section is read
-// every two seconds, and less often, down to every ten, if that takes more than a
-// tenth of a second.
+// A handler costs nothing while no page is open. While one is, it reads the counts of
+// each timer four times per second, the bucket sizes once per second, and every pending
+// timeout every three seconds. Bucket sizes and timeouts each take at most 5 % of one
+// processor; with very many timeouts they are read less often. The handler never
+// locks a timer for more than 1,024 timeouts, or 1,024 chunks of 13 timeouts. A hidden or
+// paused page counts as closed. Sections are read every two seconds, or every ten if
+// reading takes longer than a tenth of a second. All pages share this work.
 package inspect
 
 import (
@@ -62,31 +61,31 @@ import (
 	"github.com/hashedwheel/hwt/internal/isnil"
 )
 
-// Options are the settings of [Handler].
+// Options configures [Handler].
 type Options struct {
-	// Timers are the timers to show, by the names to show them under. A timer that
-	// wraps one of this module's shows no wheel, and only those counts for which it
-	// has a method Stats, as [hwt.Engine] has.
+	// Timers holds the timers to show by name. Nil timers are left out. A wrapper
+	// around one of this module's timers has no wheel on the page, and counts only if
+	// it has the method Stats of [hwt.Engine].
 	Timers map[string]hwt.Timer
 
-	// More returns timers that come and go, and is called for each look at them,
-	// from several goroutines at once. If a name is in Timers too, that timer is
-	// shown. nil is the default: there are no more.
-	More func() map[string]hwt.Timer
+	// DynamicTimers returns timers that come and go. The handler calls it for each
+	// reading, from several goroutines concurrently. A name that is also in Timers
+	// means the timer in Timers. The default, nil, adds none.
+	DynamicTimers func() map[string]hwt.Timer
 
-	// Sections are shown below the timers, in this order.
+	// Sections are shown below the timers, in this order. Nil sections are left out.
 	Sections []Section
 }
 
-// Handler returns a handler that shows timers. nil options show none. It is safe for
-// concurrent use, and works under any path that ends in a slash.
+// Handler returns a handler that shows timers. Nil options show none. The handler is safe
+// for concurrent use and works below any path that ends in a slash.
 //
-// It has no goroutine unless a page is open, or a [Section] does not heed the end of its
-// context. Open pages end with [http.Server.Shutdown].
+// It runs goroutines only while a page is open, or while a [Section] ignores the end of
+// its context. [http.Server.Shutdown] ends open pages.
 func Handler(options *Options) http.Handler {
 	h := &handler{}
 	if options != nil {
-		h.fixed, h.more = maps.Clone(options.Timers), options.More
+		h.fixed, h.dynamic = maps.Clone(options.Timers), options.DynamicTimers
 		h.hub.sections = newSectionReaders(options.Sections)
 	}
 	h.hub.timers = h.timers
@@ -94,9 +93,9 @@ func Handler(options *Options) http.Handler {
 }
 
 type handler struct {
-	fixed map[string]hwt.Timer        // Immutable after Handler.
-	more  func() map[string]hwt.Timer // Immutable after Handler.
-	hub   hub                         // Safe for concurrent use.
+	fixed   map[string]hwt.Timer        // Immutable after Handler.
+	dynamic func() map[string]hwt.Timer // Immutable after Handler.
+	hub     hub                         // Safe for concurrent use.
 }
 
 // ServeHTTP implements http.Handler.
@@ -128,7 +127,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveIndex writes the page, or plain text for those who do not ask for HTML.
+// serveIndex writes the page, or plain text to clients that do not accept HTML.
 func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Vary", "Accept")
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -139,18 +138,18 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(page.html)
 }
 
-// timer is a timer to show.
+// timer is one of the timers that the handler shows.
 type timer struct {
 	name  string
 	timer hwt.Timer
-	view  inspection.View // nil if there is none
+	view  inspection.View // nil without a wheel
 }
 
-// timers returns the timers there are now, by name.
+// timers returns the current timers, ordered by name.
 func (h *handler) timers() []timer {
 	all := make(map[string]hwt.Timer)
-	if h.more != nil {
-		maps.Copy(all, h.more())
+	if h.dynamic != nil {
+		maps.Copy(all, h.dynamic())
 	}
 	maps.Copy(all, h.fixed)
 	timers := make([]timer, 0, len(all))

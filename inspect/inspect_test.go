@@ -58,7 +58,7 @@ func show(timers map[string]hwt.Timer) http.Handler {
 	return inspect.Handler(&inspect.Options{Timers: timers})
 }
 
-func TestBrowsersGetThePageAndOthersPlainText(t *testing.T) {
+func TestClientsWithoutHTMLGetPlainText(t *testing.T) {
 	timer := newTimer(t)
 	add(t, timer, 3, time.Hour)
 	h := show(map[string]hwt.Timer{"orders": timer})
@@ -74,7 +74,7 @@ func TestBrowsersGetThePageAndOthersPlainText(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "inspect_test.job")
 }
 
-func TestThePageMayRunNothingButItsOwn(t *testing.T) {
+func TestPolicyAllowsOnlyThePageItself(t *testing.T) {
 	w := get(show(nil), "", "Accept", "text/html")
 	policy := w.Header().Get("Content-Security-Policy")
 	assert.Regexp(t, `^default-src 'none'; img-src data:; connect-src 'self'; style-src 'sha256-[^ ]+'; script-src 'sha256-[^ ]+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$`, policy)
@@ -83,7 +83,7 @@ func TestThePageMayRunNothingButItsOwn(t *testing.T) {
 	assert.NotRegexp(t, `https?://|style=|innerHTML| on[a-z]+=`, body)
 }
 
-func TestOnlyKnownPathsAndMethodsAreServed(t *testing.T) {
+func TestUnknownPathsAndMethodsAreRejected(t *testing.T) {
 	h := show(nil)
 	assert.Equal(t, http.StatusNotFound, get(h, "other").Code)
 	w := httptest.NewRecorder()
@@ -110,7 +110,7 @@ type counts struct {
 	}
 }
 
-func TestTimersHaveTheCountsOfStats(t *testing.T) {
+func TestTimersContainStats(t *testing.T) {
 	timer := newTimer(t)
 	levels, err := hierarchical.New(&hierarchical.Options{Workers: 3})
 	require.NoError(t, err)
@@ -143,15 +143,15 @@ func TestPlainTextShowsNamesWithoutControls(t *testing.T) {
 	assert.Contains(t, get(h, "").Body.String(), "\ufffd[2Jor\ufffdders\ufffd\n  pending")
 }
 
-func TestTimersMayComeAndGo(t *testing.T) {
+func TestDynamicTimersComeAndGo(t *testing.T) {
 	timer, extra := newTimer(t), map[string]hwt.Timer{}
-	h := inspect.Handler(&inspect.Options{Timers: map[string]hwt.Timer{"a": timer}, More: func() map[string]hwt.Timer { return extra }})
+	h := inspect.Handler(&inspect.Options{Timers: map[string]hwt.Timer{"a": timer}, DynamicTimers: func() map[string]hwt.Timer { return extra }})
 	assert.Len(t, decode[counts](t, get(h, "timers.json").Body).Timers, 1)
 	extra = map[string]hwt.Timer{"a": timer, "b": timer}
 	assert.Len(t, decode[counts](t, get(h, "timers.json").Body).Timers, 2)
 }
 
-func TestWhereTimeoutsWereScheduledIsShown(t *testing.T) {
+func TestCallersAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, err := hashedwheel.New(&hashedwheel.Options{RecordCallers: true})
 		require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestWhereTimeoutsWereScheduledIsShown(t *testing.T) {
 	})
 }
 
-func TestTasksBeyondALimitAreCountedTogether(t *testing.T) {
+func TestTasksBeyondTheLimitAreCountedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer := newTimer(t)
 		add(t, timer, 7, time.Hour)

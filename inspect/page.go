@@ -18,8 +18,8 @@ var (
 	pageJS []byte
 )
 
-// page is the document, with its style and script inside, and the policy that allows
-// these two and nothing else. Immutable.
+// page holds the document, which contains its style and its script, and the policy that
+// allows only these two. Immutable.
 var page = struct {
 	html   []byte
 	policy string
@@ -29,7 +29,7 @@ var page = struct {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 
-// hashOf returns the source expression that allows an inline element with this text.
+// hashOf returns the policy's source expression for an inline element with this text.
 func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -16,19 +16,18 @@ import (
 	"github.com/hashedwheel/hwt/internal/task"
 )
 
-// maxN is the largest n of a query.
+// maxN is the upper bound of n in a query.
 const maxN = 10_000
 
-// query is what a request for pending timeouts asks for.
+// query selects pending timeouts.
 type query struct {
 	timer  string        // "" for all
-	n      int           // 0 for all, in no order
-	task   string        // part of its name
-	within time.Duration // negative for any
+	n      int           // the number of earliest timeouts; 0 for all, unordered
+	task   string        // part of the task's name
+	within time.Duration // negative for no bound
 }
 
-// parseQuery reads the values of a request. The error names the value that is wrong,
-// and the range.
+// parseQuery reads the values of a request. The error names the bad value and its range.
 func parseQuery(values url.Values) (q query, err error) {
 	q = query{timer: values.Get("timer"), task: values.Get("task"), within: -1}
 	for name := range values {
@@ -49,8 +48,8 @@ func parseQuery(values url.Values) (q query, err error) {
 	return q, nil
 }
 
-// servePending writes the pending timeouts that the query asks for, as they are found
-// or, if it asks for the first n, in the order of their deadlines.
+// servePending writes the pending timeouts that match the query. With n, they are in the
+// order of their deadlines.
 func (h *handler) servePending(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.Query())
 	if err != nil {
@@ -79,7 +78,7 @@ func (h *handler) servePending(w http.ResponseWriter, r *http.Request) {
 	_ = s.Flush()
 }
 
-// stream writes JSON piece by piece. After an error it writes no more.
+// stream writes JSON in pieces. It discards everything after an error.
 type stream struct {
 	*bufio.Writer
 	err error
@@ -93,7 +92,7 @@ func (s *stream) text(text string) {
 	}
 }
 
-// separate writes what comes before element i of an array.
+// separate writes the separator before element i of an array.
 func (s *stream) separate(i int) {
 	if i > 0 {
 		s.text(",")
@@ -109,7 +108,7 @@ func (s *stream) value(v any) {
 	s.text(string(text))
 }
 
-// pending writes what is pending on t.
+// pending writes the pending timeouts of t.
 func (s *stream) pending(t timer, q query) {
 	s.text(`{"name":`)
 	s.value(t.name)
@@ -124,14 +123,14 @@ func (s *stream) pending(t timer, q query) {
 	s.text("\n]}")
 }
 
-// each calls f with the timeouts on t that q asks for, until f returns false.
+// each calls f with the timeouts of t that match q until f returns false.
 func (q query) each(t timer, f func(timeout hwt.Timeout, at time.Time) bool) {
 	if q.n == 0 {
 		q.find(t, f)
 		return
 	}
 	first := earliest{n: q.n}
-	var never []hwt.Timeout // to make up the number
+	var never []hwt.Timeout // they follow the others
 	q.find(t, func(timeout hwt.Timeout, at time.Time) bool {
 		if !at.IsZero() {
 			first.add(at, timeout)
@@ -152,7 +151,7 @@ func (q query) each(t timer, f func(timeout hwt.Timeout, at time.Time) bool) {
 	}
 }
 
-// find calls f with the timeouts that match, in no order.
+// find calls f with the matching timeouts in no order.
 func (q query) find(t timer, f func(timeout hwt.Timeout, at time.Time) bool) {
 	all := t.all()
 	if all == nil {

@@ -63,7 +63,7 @@ func TestPendingTimeoutsAreListed(t *testing.T) {
 	})
 }
 
-func TestABadQueryIsRefusedWithTheRange(t *testing.T) {
+func TestBadQueryErrorNamesTheRange(t *testing.T) {
 	h := show(map[string]hwt.Timer{"orders": newTimer(t)})
 	for query, message := range map[string]string{
 		"n=0":          `n: "0" (expected: 1 to 10000)`,
@@ -108,7 +108,7 @@ func (n *narrow) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestPendingIsStreamedUntilTheClientGoes(t *testing.T) {
+func TestPendingStopsWhenTheClientIsGone(t *testing.T) {
 	timer := newTimer(t)
 	timeout, err := timer.NewTimeout(job{}, time.Hour)
 	require.NoError(t, err)

@@ -4,18 +4,18 @@ import (
 	"github.com/hashedwheel/hwt/internal/inspection"
 )
 
-// maxSegments is into how many segments a ring is divided at most.
+// maxSegments is the largest number of segments of a ring on the page.
 const maxSegments = 512
 
-// ring is a ring of buckets as the page draws it.
+// ring is a ring of buckets on the page.
 type ring struct {
 	Buckets  int     `json:"buckets"`
-	Span     int64   `json:"span_ns"` // the time that a bucket stands for
-	Hand     float64 `json:"hand"`    // the place of the present, in buckets
+	Span     int64   `json:"span_ns"` // the time span of a bucket
+	Hand     float64 `json:"hand"`    // the current position in buckets
 	Segments []int   `json:"segments"`
 }
 
-// ringsOf counts what waits on the rings of a worker.
+// ringsOf counts the timeouts in the rings of a worker.
 func ringsOf(w inspection.Worker) []ring {
 	seen := w.Rings()
 	rings := make([]ring, len(seen))
@@ -23,12 +23,12 @@ func ringsOf(w inspection.Worker) []ring {
 		rings[i] = ring{Buckets: r.Buckets, Span: int64(r.Span), Segments: make([]int, min(r.Buckets, maxSegments))}
 	}
 	w.Count(func(i, bucket, n int) {
-		if i < len(rings) { // a level may be new
+		if i < len(rings) { // a new level may have appeared
 			r := &rings[i]
 			r.Segments[bucket*len(r.Segments)/r.Buckets] += n
 		}
 	})
-	for i, r := range w.Rings() { // after the count, which takes its time
+	for i, r := range w.Rings() { // after the count, which takes time
 		if i < len(rings) {
 			rings[i].Hand = float64(r.Hand) + float64(r.Turned)/float64(r.Span)
 		}
@@ -36,7 +36,7 @@ func ringsOf(w inspection.Worker) []ring {
 	return rings
 }
 
-// wheels are the rings of each worker, by the timer's name.
+// wheels returns the rings of each worker by timer name.
 func wheels(timers []timer) map[string][][]ring {
 	all := make(map[string][][]ring)
 	for _, t := range timers {

@@ -2,21 +2,24 @@ package inspect
 
 import "context"
 
-// Section is a part of the page that shows more than timers: figures of a store, a
-// pool, or whatever else the program has. [NewSection] makes one of a function.
+// Section is a part of the page for anything but timers, such as a store or a connection
+// pool. [NewSection] creates one from a function.
+//
+// Section, [Block], [Figure], and [Table] are experimental: they may change in any version
+// before v1.0.0.
 type Section interface {
-	// Title returns the heading, always the same.
+	// Title returns the heading. It is called once, by [Handler].
 	Title() string
 
-	// Read returns what there is to show now. It is called while somebody looks,
-	// about every two seconds, and never by one handler while an earlier call runs.
-	// It may wait for a network: meanwhile the rest of the page goes on. After three
-	// seconds its context ends, and the page shows that there was no answer; so it
-	// does for an error and a panic. Blocks returned with an error are shown as well.
+	// Read returns the current contents. A handler calls it about every two seconds
+	// while a page is open, and never concurrently. It may wait for a network: the
+	// rest of the page goes on meanwhile. Its context ends after three seconds, and the page then
+	// shows a missing answer. The page also shows an error or a panic, and blocks
+	// that are returned with an error.
 	Read(ctx context.Context) ([]Block, error)
 }
 
-// NewSection returns a section with a title, whose Read calls read.
+// NewSection returns a section that has the title and whose Read calls read.
 func NewSection(title string, read func(ctx context.Context) ([]Block, error)) Section {
 	return section{title, read}
 }
@@ -32,27 +35,27 @@ func (s section) Title() string { return s.title }
 // Read implements Section.
 func (s section) Read(ctx context.Context) ([]Block, error) { return s.read(ctx) }
 
-// Block is a part of a section: figures, bars and a table, in this order, each of which
-// may be left out. No more than 100 rows of each are shown, and 20 blocks of a section.
+// Block is a part of a section: figures, bars, and a table, in this order, each optional.
+// The page shows at most 100 rows of each, and at most 20 blocks per section.
 //
-// Values may be of any type. Numbers, a [time.Duration], a [time.Time] and a bool are
-// shown as such, and nil as unknown. Whatever else is shown as by fmt.Sprint, no more
-// than 500 characters of it. All text is escaped.
+// Values may have any type. The page formats numbers, bools, [time.Duration], and
+// [time.Time], and shows nil as unknown. It shows the first 500 characters of all other
+// values as formatted by fmt.Sprint. All text is escaped.
 type Block struct {
 	Title   string   // "" for none
-	Figures []Figure // names with their values
-	Bars    []Figure // the same with bars as long as the values, numbers or durations
+	Figures []Figure // named values
+	Bars    []Figure // named numbers or durations, drawn as bars
 	Table   Table
 }
 
-// Figure is a value with its name.
+// Figure is a named value.
 type Figure struct {
 	Name  string
 	Value any
-	Bad   bool // show it as a fault
+	Bad   bool // highlight the value as a fault
 }
 
-// Table is a table. Rows that are shorter than Columns end in empty cells; cells beyond
+// Table is a table. A row shorter than Columns is filled with empty cells; cells beyond
 // Columns are left out.
 type Table struct {
 	Columns []string

@@ -70,7 +70,7 @@ type named int
 
 func (n named) String() string { return fmt.Sprintf("number %d", int(n)) }
 
-func TestSectionsAreShownInTheirOrder(t *testing.T) {
+func TestSectionsAreShownInOrder(t *testing.T) {
 	h := sections(constant("b", 1), nil, constant("a", 2), constant("c", 3))
 	got := readOf(t, h)
 	require.Len(t, got, 3)
@@ -132,7 +132,7 @@ func TestTextOfSectionsIsEscaped(t *testing.T) {
 	assert.Equal(t, "<script>alert(1)</script>\ufffd[2J\ufffdevent: stats\ufffd", readOf(t, h)[0].Blocks[0].Title)
 }
 
-func TestASectionIsCutToWhatAPageCanShow(t *testing.T) {
+func TestLongSectionsAreCut(t *testing.T) {
 	figures, rows := make([]inspect.Figure, 150), make([][]any, 130)
 	rows[0] = []any{1, 2, 3}
 	blocks := []inspect.Block{{Figures: figures, Table: inspect.Table{Columns: []string{"a", "b"}, Rows: rows}}}
@@ -153,7 +153,7 @@ func TestASectionIsCutToWhatAPageCanShow(t *testing.T) {
 	assert.Contains(t, get(h, "").Body.String(), "and 80 more")
 }
 
-func TestASectionThatFailsShowsWhy(t *testing.T) {
+func TestFailedSectionShowsItsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := sections(
 			broken("error", func(context.Context) error { return errors.New("no connection") }),
@@ -196,8 +196,8 @@ func TestSectionErrorThatPanicsIsShown(t *testing.T) {
 	assert.EqualValues(t, 1, got[1].Blocks[0].Figures[0].Value)
 }
 
-// TestAHangingSectionIsAskedOnce has a Read that does not heed its context.
-func TestAHangingSectionIsAskedOnce(t *testing.T) {
+// TestHangingSectionIsReadOnce has a Read that does not heed its context.
+func TestHangingSectionIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		release := make(chan struct{})
@@ -215,7 +215,7 @@ func TestAHangingSectionIsAskedOnce(t *testing.T) {
 			}
 			errs = append(errs, s.Error)
 		}
-		assert.Equal(t, []string{"no answer within 3s", "an earlier look has not returned yet", "an earlier look has not returned yet"}, errs)
+		assert.Equal(t, []string{"no answer within 3s", "the previous read has not returned", "the previous read has not returned"}, errs)
 		assert.Greater(t, good, 10, "the other section goes on")
 		assert.EqualValues(t, 1, calls.Load())
 		close(release)
@@ -261,7 +261,7 @@ func TestSectionsAreReadWhileAPageIsOpen(t *testing.T) {
 	})
 }
 
-func TestTheEndOfARequestEndsItsSections(t *testing.T) {
+func TestSectionContextEndsWithTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := sections(broken("waits", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }))

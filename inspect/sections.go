@@ -17,11 +17,11 @@ import (
 
 const (
 	sectionEvery  = 2 * time.Second
-	sectionSeldom = 10 * time.Second // the pause after a section that takes long
-	sectionWithin = 3 * time.Second  // how long a section may take
+	sectionSeldom = 10 * time.Second // the longest pause after a slow read
+	sectionWithin = 3 * time.Second  // the time limit of a read
 )
 
-// shownSection is what a section returned, as JSON has it.
+// shownSection is the contents of a section in JSON.
 type shownSection struct {
 	Index  int          `json:"index"`
 	Title  string       `json:"title"`
@@ -31,12 +31,12 @@ type shownSection struct {
 	Blocks []shownBlock `json:"blocks"`
 }
 
-// sectionReader reads a section, once at a time.
+// sectionReader reads a section, with one call in progress at most.
 type sectionReader struct {
 	index   int
 	section Section
 	title   string
-	slot    chan struct{} // Holds an element while a Read runs.
+	slot    chan struct{} // holds an element while a Read runs
 }
 
 func newSectionReaders(sections []Section) (all []*sectionReader) {
@@ -50,12 +50,11 @@ func newSectionReaders(sections []Section) (all []*sectionReader) {
 
 var (
 	errNoAnswer = fmt.Errorf("no answer within %v", sectionWithin)
-	errBusy     = errors.New("an earlier look has not returned yet")
+	errBusy     = errors.New("the previous read has not returned")
 )
 
-// read reads the section. It returns when ctx ends, or the section has taken too long:
-// a Read that does not heed its context is left alone, and there is no other until it
-// has returned.
+// read reads the section. It returns when ctx ends or the time limit has passed. A Read
+// that ignores its context keeps running, and no other starts until it has returned.
 func (r *sectionReader) read(ctx context.Context) shownSection {
 	start := time.Now()
 	shown := shownSection{Index: r.index, Title: r.title, At: start.Round(0), Blocks: []shownBlock{}}
@@ -109,7 +108,7 @@ func (r *sectionReader) convert(ctx context.Context) result {
 	return got
 }
 
-// readAll reads all sections, side by side.
+// readAll reads all sections concurrently.
 func readAll(ctx context.Context, readers []*sectionReader) []shownSection {
 	all := make([]shownSection, len(readers))
 	var done sync.WaitGroup
@@ -120,7 +119,7 @@ func readAll(ctx context.Context, readers []*sectionReader) []shownSection {
 	return all
 }
 
-// follow publishes what a section shows until stop, which ends ctx.
+// follow publishes the contents of a section until stop, which ends ctx.
 func (h *hub) follow(ctx context.Context, stop chan struct{}, r *sectionReader) {
 	for !isDone(stop) {
 		shown := r.read(ctx)
@@ -134,7 +133,7 @@ func (h *hub) follow(ctx context.Context, stop chan struct{}, r *sectionReader) 
 	}
 }
 
-// serveSections writes what the sections show.
+// serveSections writes the contents of all sections.
 func (h *handler) serveSections(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)
@@ -142,7 +141,7 @@ func (h *handler) serveSections(w http.ResponseWriter, r *http.Request) {
 	_ = e.Encode(map[string]any{"sections": readAll(r.Context(), h.hub.sections)})
 }
 
-// writeText writes a section for people without a browser.
+// writeText writes a section as plain text.
 func (s shownSection) writeText(w io.Writer) {
 	fmt.Fprintf(w, "%s\n", s.Title)
 	if s.Error != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// shown is a timer as JSON has it.
+// shown is a timer in JSON.
 type shown struct {
 	Name    string         `json:"name"`
 	Type    string         `json:"type"`
@@ -33,7 +33,7 @@ func (t timer) show() shown {
 }
 
 // statsOf returns the fields of stats by their names in snake case, durations in
-// nanoseconds. The keys are those of hwt.Stats, so that none is forgotten here.
+// nanoseconds. Reflection finds the fields, so a new one cannot be forgotten here.
 func statsOf(stats hwt.Stats) map[string]any {
 	v := reflect.ValueOf(stats)
 	fields := make(map[string]any, v.NumField())
@@ -51,7 +51,7 @@ func statsOf(stats hwt.Stats) map[string]any {
 	return fields
 }
 
-// histogramOf returns the counts of h, and the figures that most want to know.
+// histogramOf returns the counts of h with the usual summary.
 func histogramOf(h hwt.Histogram) map[string]any {
 	return map[string]any{
 		"counts":  h.Counts[:],
@@ -62,7 +62,7 @@ func histogramOf(h hwt.Histogram) map[string]any {
 	}
 }
 
-// bounds are those of the buckets of every histogram, in nanoseconds.
+// bounds holds the upper bounds of the buckets of every histogram in nanoseconds.
 var bounds = func() (bounds []int64) {
 	for i := range len(hwt.Histogram{}.Counts) {
 		bounds = append(bounds, int64(hwt.Histogram{}.Bound(i)))

@@ -11,10 +11,10 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// textNext is how many pending timeouts the plain text shows of each timer.
+// textNext is the number of pending timeouts per timer in plain text.
 const textNext = 10
 
-// serveText writes the timers for people without a browser.
+// serveText writes all timers and sections as plain text.
 func (h *handler) serveText(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	out := bufio.NewWriter(w)
@@ -28,16 +28,16 @@ func (h *handler) serveText(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(out, "See also timers.json, sections.json, and pending.json?timer=&n=&task=&within=\n")
 }
 
-// writeText writes the counts of t and what is due next.
+// writeText writes the counts of t and its next timeouts.
 func (t timer) writeText(w io.Writer) {
 	fmt.Fprintln(w, textOf(t.name))
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if e, ok := t.timer.(interface{ Stats() hwt.Stats }); ok {
 		s := e.Stats()
-		fmt.Fprintf(table, "  pending\t%d\n  accepted\t%d\n  expired\t%d\n  cancelled\t%d\n  reset, about\t%d\n", s.Pending, s.Accepted, s.Expired, s.Cancelled, s.Resets)
-		fmt.Fprintf(table, "  late\tp50 %v, p99 %v\n", s.Lateness.Quantile(0.5), s.Lateness.Quantile(0.99))
-		fmt.Fprintf(table, "  lag\t%v, at most %v in the last minute\n", s.Lag, s.MaxLag)
-		fmt.Fprintf(table, "  failed\t%d, panicked %d, slow %d, refused %d\n", s.Failed, s.Panics, s.SlowTasks, s.Rejected+s.ExecutorRejected)
+		fmt.Fprintf(table, "  pending\t%d\n  accepted\t%d\n  expired\t%d\n  cancelled\t%d\n  reset\t≈%d\n", s.Pending, s.Accepted, s.Expired, s.Cancelled, s.Resets)
+		fmt.Fprintf(table, "  lateness\tp50 %v, p99 %v\n", s.Lateness.Quantile(0.5), s.Lateness.Quantile(0.99))
+		fmt.Fprintf(table, "  lag\t%v, max %v in the last minute\n", s.Lag, s.MaxLag)
+		fmt.Fprintf(table, "  failed\t%d, panicked %d, slow %d, rejected %d\n", s.Failed, s.Panics, s.SlowTasks, s.Rejected+s.ExecutorRejected)
 	}
 	query{n: textNext, within: -1}.each(t, func(timeout hwt.Timeout, at time.Time) bool {
 		e := entryOf(timeout, at)

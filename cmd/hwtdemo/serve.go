@@ -55,5 +55,5 @@ func (p *pageServer) start(out io.Writer) (stop func(), err error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--serve %q: %w", p.address, err)}
 	}
-	return livepage.Serve(listener, inspect.Handler(&inspect.Options{More: p.all}), out), nil
+	return livepage.Serve(listener, inspect.Handler(&inspect.Options{DynamicTimers: p.all}), out), nil
 }
