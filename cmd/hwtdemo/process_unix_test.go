@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -49,9 +51,26 @@ func start(t *testing.T, binary string, input *string, args ...string) *process 
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.out = bufio.NewReader(out)
-	require.NoError(t, p.Start())
-	t.Cleanup(func() { p.Process.Kill() })
+	p.startWithSignals(t)
 	return p
+}
+
+// stuck is how long a process may run before it is killed and its test fails.
+const stuck = 2 * time.Minute
+
+// startWithSignals starts the process with the default action for every signal, even
+// if this process ignores some, as under nohup: a child does not inherit the actions
+// of signals that its parent handles.
+func (p *process) startWithSignals(t *testing.T) {
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(handled)
+	require.NoError(t, p.Start())
+	watchdog := time.AfterFunc(stuck, func() { p.Process.Kill() })
+	t.Cleanup(func() {
+		watchdog.Stop()
+		p.Process.Kill()
+	})
 }
 
 // line reads the next line of output.
@@ -115,4 +134,15 @@ func (p *process) group(t *testing.T) int {
 			return group
 		}
 	}
+}
+
+// A process under nohup ignores SIGHUP, and so would the processes that it starts.
+func TestStartedProcessesTakeSIGHUPWhereTheTestIgnoresIt(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	p := start(t, "sleep", ptr(""), "60")
+	p.signal(t, syscall.SIGHUP)
+	p.end()
+	status := p.ProcessState.Sys().(syscall.WaitStatus)
+	assert.True(t, status.Signaled() && status.Signal() == syscall.SIGHUP, p.ProcessState)
 }

@@ -58,8 +58,7 @@ func runStopsWaiting(t *testing.T, binary string) {
 	p.Stderr, p.WaitDelay = &p.errOut, 20*time.Second
 	input, err := p.StdinPipe()
 	require.NoError(t, err)
-	require.NoError(t, p.Start())
-	t.Cleanup(func() { p.Process.Kill() })
+	p.startWithSignals(t)
 	_, err = io.WriteString(input, "id,delay\n# "+strings.Repeat("x", 1<<18)+"\n")
 	require.NoError(t, err)
 	p.signal(t, syscall.SIGINT)
