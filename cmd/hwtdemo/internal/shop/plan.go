@@ -2,8 +2,10 @@ package shop
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,17 +15,17 @@ type payment struct {
 	order *order
 }
 
-// newWorkers draws all orders and payments and divides them among workers. It
-// allocates all memory of the simulation, except the timer's. The same seed draws
-// the same, however many workers there are.
-func newWorkers(s *Shop, c Config) []*worker {
+// newWorkers draws all orders and payments, divides them among workers, and allocates
+// all memory of the simulation except the timer's. The draw depends on the seed, not
+// on the number of workers. Once ctx ends, the remaining orders stay undrawn.
+func newWorkers(ctx context.Context, s *Shop, c Config) []*worker {
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	orders := make([]order, c.Orders)
 	workers := make([]*worker, min(c.Producers, c.Orders))
 	for i := range workers {
 		from, to := i*c.Orders/len(workers), (i+1)*c.Orders/len(workers)
 		workers[i] = &worker{orders: orders[from:to]}
-		workers[i].draw(rng, s, c)
+		workers[i].draw(ctx, rng, s, c)
 	}
 	return workers
 }
@@ -31,10 +33,13 @@ func newWorkers(s *Shop, c Config) []*worker {
 // Prices in cents.
 const minCents, maxCents = 100, 20_000
 
-// draw draws what each order is worth, and who pays and when.
-func (w *worker) draw(rng *rand.Rand, s *Shop, c Config) {
+// draw draws the price of each order, and who pays and when.
+func (w *worker) draw(ctx context.Context, rng *rand.Rand, s *Shop, c Config) {
 	w.payments = make([]payment, 0, int(float64(len(w.orders))*min(1, c.Paid/100+0.01)))
 	for i := range w.orders {
+		if i%checkStopEvery == 0 && ctx.Err() != nil {
+			return
+		}
 		o := &w.orders[i]
 		o.shop, o.cents = s, minCents+rng.Uint32N(maxCents-minCents)
 		pays, after := rng.Float64()*100 < c.Paid, time.Duration(rng.Int64N(int64(c.CheckAfter)))
@@ -44,13 +49,21 @@ func (w *worker) draw(rng *rand.Rand, s *Shop, c Config) {
 	}
 }
 
-// sortPayments sorts the payments by time on the shop's clock. It drops those for
-// orders that were not placed.
-func (w *worker) sortPayments() {
+// sortPayments sorts the payments by time on the shop's clock, and discards those for
+// orders that were not placed. Millions take seconds: once ctx ends, all count as
+// equal, which ends the sort early.
+func (w *worker) sortPayments(ctx context.Context) {
+	var ended atomic.Bool
+	defer context.AfterFunc(ctx, func() { ended.Store(true) })()
 	w.payments = slices.DeleteFunc(w.payments, func(p payment) bool { return p.order.check == nil })
 	for i := range w.payments {
 		p := &w.payments[i]
 		p.at += p.order.due - p.order.shop.checkAfter
 	}
-	slices.SortFunc(w.payments, func(a, b payment) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(w.payments, func(a, b payment) int {
+		if ended.Load() {
+			return 0
+		}
+		return cmp.Compare(a.at, b.at)
+	})
 }

@@ -279,3 +279,10 @@ func TestReportIsOneJSONObjectAndReadableText(t *testing.T) {
 func TestOrderIsSmall(t *testing.T) {
 	assert.LessOrEqual(t, shop.OrderSize, uintptr(40))
 }
+
+func TestAnEndedContextStopsThePreparation(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	assert.NotZero(t, shop.PaymentsDrawn(ctx, config()))
+	cancel()
+	assert.Zero(t, shop.PaymentsDrawn(ctx, config()))
+}

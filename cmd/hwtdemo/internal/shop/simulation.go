@@ -43,18 +43,21 @@ func (s *Simulation) Progress() Balance { return s.shop.stock.balance() }
 // Run simulates until every order has ended, or ctx does. The report is complete in
 // both cases. The error is for a timer that cannot be made, or refuses to schedule.
 func (s *Simulation) Run(ctx context.Context) (*Report, error) {
-	s.workers = newWorkers(s.shop, s.config)
+	s.workers = newWorkers(ctx, s.shop, s.config)
 	timer, err := s.open()
 	if err != nil {
 		return nil, err
 	}
 	s.timer = timer
-	empty := heapInUse()
+	var empty int64
+	if ctx.Err() == nil { // else the heap is not measured
+		empty = heapInUse()
+	}
 	cpu, _ := cputime.Now()
 
 	s.shop.opened = time.Now()
 	err = s.create(ctx)
-	if err == nil {
+	if err == nil && ctx.Err() == nil {
 		s.measureHeap(empty)
 		s.settle(ctx)
 	}

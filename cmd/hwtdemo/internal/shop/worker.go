@@ -38,7 +38,7 @@ const (
 
 // pay makes the worker's payments, each at its time or up to payEvery later.
 func (w *worker) pay(ctx context.Context, s *Shop) {
-	w.sortPayments()
+	w.sortPayments(ctx)
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for rest := w.payments; len(rest) > 0; {
