@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"sync"
 
 	"github.com/spf13/pflag"
@@ -51,9 +52,12 @@ func (p *pageServer) start(out io.Writer) (stop func(), err error) {
 	if p.address == "" {
 		return func() {}, nil
 	}
+	if _, err := net.ResolveTCPAddr("tcp", p.address); err != nil {
+		return nil, usageError{fmt.Errorf("--serve %q: %w", p.address, err)}
+	}
 	listener, err := livepage.Listen(p.address)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--serve %q: %w", p.address, err)}
+		return nil, fmt.Errorf("--serve %q: %w", p.address, err)
 	}
 	return livepage.Serve(listener, inspect.Handler(&inspect.Options{DynamicTimers: p.all}), out), nil
 }
