@@ -32,22 +32,14 @@ func interruptible(parent context.Context, kill func()) (_ context.Context, rele
 	}
 }
 
-// interrupts returns the signals that interrupt. SIGINT and SIGHUP stay ignored
-// where the parent process ignores them, as nohup does.
+// interrupts returns the signals that interrupt. Signals that the parent process
+// ignores, as nohup does with SIGHUP, stay ignored.
 func interrupts() []os.Signal {
 	signals := []os.Signal{syscall.SIGTERM}
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
+	for _, s := range fromTerminal {
 		if !signal.Ignored(s) {
 			signals = append(signals, s)
 		}
 	}
 	return signals
-}
-
-// keepBrokenPipes makes a write to a pipe without a reader an error instead of
-// the end of the process, until restore is called.
-func keepBrokenPipes() (restore func()) {
-	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, syscall.SIGPIPE)
-	return func() { signal.Stop(ignored) }
 }
