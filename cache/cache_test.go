@@ -199,6 +199,31 @@ func TestHeapOfAnEntry(t *testing.T) {
 	}
 }
 
+// TestARemovedEntryTakesNoMemory needs the real heap.
+func TestARemovedEntryTakesNoMemory(t *testing.T) {
+	const n = 30_000
+	for _, o := range []cache.Options[int64, *int]{{}, {Limit: n}, {Sliding: time.Hour}} {
+		for name, remove := range map[string]func(c *cache.Cache[int64, *int]){
+			"Clear": func(c *cache.Cache[int64, *int]) { c.Clear() },
+			"Delete": func(c *cache.Cache[int64, *int]) {
+				for key := range int64(n) {
+					c.Delete(key)
+				}
+			},
+		} {
+			c, err := cache.New(time.Hour, &o)
+			require.NoError(t, err)
+			before := heap()
+			for key := range int64(n) {
+				require.NoError(t, c.Set(key, nil))
+			}
+			remove(c)
+			assert.Less(t, float64(heap()-before)/n, 4.0, "bytes of heap per removed entry, %s, limit %d, sliding %v", name, o.Limit, o.Sliding)
+			c.Close()
+		}
+	}
+}
+
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -42,9 +42,9 @@ func (c *Cache[K, V]) find(key K) (item[V], bool) {
 
 // markUsed marks a slot as used. It writes only if that changes something, so
 // that look-ups of the same key do not slow each other down. The slot may have
-// been freed meanwhile; a mark too many does no harm.
+// been freed or dropped meanwhile; a mark too many does no harm.
 func markUsed(u *use) {
-	if !u.used.Load() {
+	if u != nil && !u.used.Load() {
 		u.used.Store(true)
 	}
 }
@@ -76,8 +76,11 @@ func (c *Cache[K, V]) postpone(key K, it item[V]) (item[V], bool) {
 
 // idle returns when it is due, and where that is stored. It returns false if it
 // has left the map.
-func (c *Cache[K, V]) idle(it item[V]) (idle *idle, due int64, ok bool) {
+func (c *Cache[K, V]) idle(it item[V]) (idle *idleDue, due int64, ok bool) {
 	idle = c.stripeOf(it.ref).slots.idle(it.ref.slot())
+	if idle == nil {
+		return nil, 0, false
+	}
 	due = idle.due.Load()
 	return idle, due, idle.gen.Load() == uint32(it.ref.gen()) // after due: so due is not another entry's
 }

@@ -45,6 +45,54 @@ func TestAFreedSlotIsUsedAgainWithAnotherGeneration(t *testing.T) {
 	assert.EqualValues(t, 3*chunkSize+1, s.alloc(6))
 }
 
+// TestEveryRefIsUsedOnce allocates and releases slots by the thousand: a slot in
+// use is not allocated again, a ref never comes back, and look-ups by any ref are
+// safe.
+func TestEveryRefIsUsedOnce(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := slots[int]{limited: true, sliding: true}
+		var live []uint32
+		seen := map[ref]bool{}
+		count := rapid.IntRange(1, 5*chunkSize)
+		rt.Repeat(map[string]func(*rapid.T){
+			"alloc": func(rt *rapid.T) {
+				for range count.Draw(rt, "count") {
+					n := s.alloc(7)
+					require.False(rt, slices.Contains(live, n), "slot %d is in use", n)
+					r := newRef(0, s.at(n).gen, n)
+					require.False(rt, seen[r], "slot %d has an old generation", n)
+					seen[r] = true
+					live = append(live, n)
+				}
+			},
+			"release": func(rt *rapid.T) {
+				for range min(count.Draw(rt, "count"), len(live)) {
+					s.release(live[0])
+					live = live[1:]
+				}
+			},
+			"": func(rt *rapid.T) {
+				valid := 0
+				for r := range seen {
+					s.use(r.slot())
+					if idle := s.idle(r.slot()); idle != nil && idle.gen.Load() == uint32(r.gen()) {
+						valid++
+					}
+				}
+				require.Equal(rt, len(live), valid, "as many valid refs as slots in use")
+				held := int(s.made) - len(s.gone)
+				full := 0
+				for i := range s.made {
+					if (*s.chunks.Load())[i].live > 0 {
+						full++
+					}
+				}
+				require.LessOrEqual(rt, held-full, max(spareChunks, held/2), "most empty chunks are dropped")
+			},
+		})
+	})
+}
+
 // TestTheWheelPopsEachSlotWhenItIsDue compares the wheel with a map.
 func TestTheWheelPopsEachSlotWhenItIsDue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -222,17 +222,37 @@ func (c *Cache[K, V]) Delete(key K) (value V, ok bool) {
 // Clear removes all entries. It takes time proportional to their number.
 func (c *Cache[K, V]) Clear() { c.clear(Deleted) }
 
+// lastKeys is the number of keys that clear removes one by one. Each makes the map
+// half as large; DeleteMatching alone would do so once.
+const lastKeys = 32
+
 // clear removes all entries for reason, and overtakes all fetches.
 func (c *Cache[K, V]) clear(reason Reason) {
 	c.flights.overtakeAll() // Linearization point of Clear.
 	var out []ended[K, V]
-	c.items.DeleteMatching(func(key K, it item[V]) (remove, stop bool) {
+	remove := func(key K, it item[V]) {
 		c.stripeOf(it.ref).remove(it.ref.slot())
 		if e := c.ended(key, it, reason); c.options.OnEvict != nil {
 			out = append(out, e)
 		}
+	}
+	var last []K
+	c.items.DeleteMatching(func(key K, it item[V]) (matches, stop bool) {
+		if len(last) < lastKeys {
+			last = append(last, key)
+			return false, false
+		}
+		remove(key, it)
 		return true, false
 	})
+	for _, key := range last {
+		c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+			if known {
+				remove(key, it)
+			}
+			return it, xsync.DeleteOp
+		})
+	}
 	for _, e := range out {
 		c.notify(e)
 	}

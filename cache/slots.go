@@ -33,8 +33,8 @@ type use struct {
 	used         atomic.Bool // Atomic: set by look-ups, cleared by the sieve.
 }
 
-// idle is what a slot has in addition if expiration is sliding.
-type idle struct {
+// idleDue is what a slot has in addition if expiration is sliding.
+type idleDue struct {
 	due atomic.Int64  // when the entry expires. Atomic: moved by uses, ended by expiry.
 	gen atomic.Uint32 // that of the slot. Atomic: written under the stripe's mu, read by look-ups.
 }
@@ -44,11 +44,16 @@ const (
 	chunkSize = 1 << chunkBits
 )
 
-// chunk is a block of slots, by which a stripe grows. Immutable.
+// chunk is a block of slots. It has no memory until one of them is needed, and
+// again after trim. Its generation outlives its slots, so that a ref to a slot
+// that was dropped does not find its successor (C3).
 type chunk[K comparable] struct {
-	slots *[chunkSize]slot[K]
-	uses  *[chunkSize]use  // nil without a limit
-	idles *[chunkSize]idle // nil unless expiration is sliding
+	slots *[chunkSize]slot[K]                // Guarded by the stripe's mu.
+	uses  atomic.Pointer[[chunkSize]use]     // nil without a limit. Atomic: written under the stripe's mu, read by look-ups.
+	idles atomic.Pointer[[chunkSize]idleDue] // nil unless expiration is sliding. Atomic: as uses.
+	free  uint32                             // its first free slot, or 0. Guarded by the stripe's mu.
+	gen   uint16                             // the highest generation of its slots when it was dropped. Guarded by the stripe's mu.
+	live  uint8                              // number of slots in use. Guarded by the stripe's mu.
 }
 
 // slots are the slots of a stripe. Its methods need the stripe's mu, except use
@@ -56,57 +61,147 @@ type chunk[K comparable] struct {
 type slots[K comparable] struct {
 	limited bool                       // Immutable after New.
 	sliding bool                       // Immutable after New.
-	chunks  atomic.Pointer[[]chunk[K]] // Atomic: written under the stripe's mu, read by look-ups.
-	made    uint32                     // slots ever used. Guarded by the stripe's mu.
-	free    uint32                     // the first free one, or 0. Guarded by the stripe's mu.
+	chunks  atomic.Pointer[[]chunk[K]] // Replaced by a longer one. Atomic: written under the stripe's mu, read by look-ups.
+	made    uint32                     // chunks ever used. Guarded by the stripe's mu.
+	empty   int                        // chunks in room without a live slot. Guarded by the stripe's mu.
+	room    []uint32                   // chunks with a free slot; the last one is used next. Guarded by the stripe's mu.
+	gone    []uint32                   // chunks without memory. Guarded by the stripe's mu.
 }
 
 func (s *slots[K]) chunk(n uint32) *chunk[K] { return &(*s.chunks.Load())[(n-1)>>chunkBits] }
 
 func (s *slots[K]) at(n uint32) *slot[K] { return &s.chunk(n).slots[(n-1)%chunkSize] }
-func (s *slots[K]) use(n uint32) *use    { return &s.chunk(n).uses[(n-1)%chunkSize] }
-func (s *slots[K]) idle(n uint32) *idle  { return &s.chunk(n).idles[(n-1)%chunkSize] }
+
+// use returns the use of slot n, or nil if the slot was dropped.
+func (s *slots[K]) use(n uint32) *use {
+	if uses := s.chunk(n).uses.Load(); uses != nil {
+		return &uses[(n-1)%chunkSize]
+	}
+	return nil
+}
+
+// idle returns the idleDue of slot n, or nil if the slot was dropped.
+func (s *slots[K]) idle(n uint32) *idleDue {
+	if idles := s.chunk(n).idles.Load(); idles != nil {
+		return &idles[(n-1)%chunkSize]
+	}
+	return nil
+}
 
 // alloc returns a slot for key.
 func (s *slots[K]) alloc(key K) (n uint32) {
-	if n = s.free; n != 0 {
-		s.free = s.at(n).next
-	} else {
-		if s.made%chunkSize == 0 {
-			s.grow()
-		}
-		s.made++
-		n = s.made
+	if len(s.room) == 0 {
+		s.grow()
 	}
-	at := s.at(n)
-	at.key, at.next = key, 0
+	last := len(s.room) - 1
+	c := &(*s.chunks.Load())[s.room[last]]
+	n = c.free
+	at := &c.slots[(n-1)%chunkSize]
+	c.free, at.key, at.next = at.next, key, 0
+	if c.live++; c.live == 1 {
+		s.empty--
+	}
+	if c.free == 0 {
+		s.room = s.room[:last]
+	}
 	return n
 }
 
 // release frees slot n, so that refs to it are no longer valid.
 func (s *slots[K]) release(n uint32) {
-	at := s.at(n)
+	c, at := s.chunk(n), s.at(n)
 	at.gen++
 	if s.sliding {
 		s.idle(n).gen.Store(uint32(at.gen))
 	}
+	if c.free == 0 {
+		s.room = append(s.room, (n-1)>>chunkBits)
+	}
 	var none K
-	at.key, at.next = none, s.free
-	s.free = n
+	at.key, at.next = none, c.free
+	c.free = n
+	if c.live--; c.live == 0 {
+		s.empty++
+		s.trim()
+	}
 }
 
+// grow adds a chunk to room.
 func (s *slots[K]) grow() {
-	c := chunk[K]{slots: new([chunkSize]slot[K])}
+	var i uint32
+	if last := len(s.gone) - 1; last >= 0 {
+		i, s.gone = s.gone[last], s.gone[:last]
+	} else {
+		i = s.made
+		s.made++
+		s.extend()
+	}
+	c := &(*s.chunks.Load())[i]
+	c.slots = new([chunkSize]slot[K])
+	first := i<<chunkBits + 1
+	for j := range c.slots {
+		c.slots[j].gen, c.slots[j].next = c.gen, first+uint32(j)+1
+	}
+	c.slots[chunkSize-1].next = 0
+	c.free = first
 	if s.limited {
-		c.uses = new([chunkSize]use)
+		c.uses.Store(new([chunkSize]use)) // Publishes to look-ups.
 	}
 	if s.sliding {
-		c.idles = new([chunkSize]idle)
+		idles := new([chunkSize]idleDue)
+		for j := range idles {
+			idles[j].gen.Store(uint32(c.gen))
+		}
+		c.idles.Store(idles) // Publishes to look-ups.
 	}
-	var chunks []chunk[K]
-	if old := s.chunks.Load(); old != nil {
-		chunks = *old
+	s.room = append(s.room, i)
+	s.empty++
+}
+
+// extend makes the table of chunks long enough for s.made. Look-ups may read the
+// old table for a while, in which dropped chunks stay.
+func (s *slots[K]) extend() {
+	var old []chunk[K]
+	if chunks := s.chunks.Load(); chunks != nil {
+		old = *chunks
 	}
-	chunks = append(chunks, c)
-	s.chunks.Store(&chunks) // Publishes c to look-ups.
+	if int(s.made) <= len(old) {
+		return
+	}
+	chunks := make([]chunk[K], s.made+s.made/4)
+	for i := range old {
+		from, to := &old[i], &chunks[i]
+		to.slots, to.free, to.gen, to.live = from.slots, from.free, from.gen, from.live
+		to.uses.Store(from.uses.Load())
+		to.idles.Store(from.idles.Load())
+	}
+	s.chunks.Store(&chunks) // Publishes to look-ups.
+}
+
+// spareChunks is the number of empty chunks that a stripe always keeps.
+const spareChunks = 2
+
+// trim drops the empty chunks if they are the majority. It takes amortized
+// constant time: it drops more chunks than it keeps.
+func (s *slots[K]) trim() {
+	held := int(s.made) - len(s.gone)
+	if s.empty <= spareChunks || 2*s.empty <= held {
+		return
+	}
+	kept := s.room[:0]
+	for _, i := range s.room {
+		c := &(*s.chunks.Load())[i]
+		if c.live > 0 {
+			kept = append(kept, i)
+			continue
+		}
+		for j := range c.slots {
+			c.gen = max(c.gen, c.slots[j].gen)
+		}
+		c.slots, c.free = nil, 0
+		c.uses.Store(nil)
+		c.idles.Store(nil)
+		s.gone = append(s.gone, i)
+	}
+	s.room, s.empty = kept, 0
 }

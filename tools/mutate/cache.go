@@ -78,6 +78,26 @@ var caches = []mutant{
 `,
 	},
 	{
+		file: "cache/slots.go", tests: []string{"./cache"}, run: "Ref",
+		breaks: "C3: the slots of a dropped chunk come back with another generation",
+		from: `			c.gen = max(c.gen, c.slots[j].gen)
+`,
+		to: `			c.gen = min(c.gen, c.slots[j].gen)
+`,
+	},
+	{
+		file: "cache/slots.go", tests: []string{"./cache"}, run: "Removed|Ref",
+		breaks: "removed entries give their memory back",
+		from: `		s.trim()
+`,
+	},
+	{
+		file: "cache/set.go", tests: []string{"./cache"}, run: "Removed",
+		breaks: "Clear lets the map shrink",
+		from:   `		if len(last) < lastKeys {`,
+		to:     `		if len(last) < 0 {`,
+	},
+	{
 		file: "cache/sieve.go", tests: []string{"./cache"},
 		breaks: "a new entry is not evicted for itself",
 		from:   `if n != keep && !u.used.Load() {`,
