@@ -27,7 +27,7 @@ func TestAllocations(t *testing.T) {
 		"Get":            {0, func() { w.Get("known") }},
 		"Has":            {0, func() { w.Has("unknown") }},
 		"Set known":      {3, func() { w.Set("known", value, time.Hour) }},
-		"Set and Remove": {3, func() { w.Set("new", value, time.Hour); w.Remove("new") }},
+		"Set and Delete": {3, func() { w.Set("new", value, time.Hour); w.Delete("new") }},
 		"Due":            {0, func() { w.Due("known") }},
 		"Len":            {0, func() { w.Len() }},
 	} {
@@ -61,7 +61,7 @@ func TestHeapOfAPendingKey(t *testing.T) {
 	each := float64(heap()-before) / n
 	assert.Less(t, each, float64(most), "bytes of heap a pending key")
 	t.Logf("%.1f B a pending key", each)
-	w.Stop()
+	w.Close()
 	runtime.KeepAlive(w)
 }
 

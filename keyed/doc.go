@@ -1,13 +1,13 @@
 // Package keyed schedules values by key. [Wheel.Set] arms a timer for a key,
-// [Wheel.Move] changes its delay, and [Wheel.Remove] cancels it. When the timer
+// [Wheel.Move] changes its delay, and [Wheel.Delete] cancels it. When the timer
 // expires, the wheel calls a function with the key and its value:
 //
 //	checks, err := keyed.New(timer, func(id int, o Order) { check(id, o) }, nil)
 //	checks.Set(order.ID, order, 30*time.Minute) // placed
 //	checks.Move(order.ID, 30*time.Minute)       // changed
-//	checks.Remove(order.ID)                     // paid
+//	checks.Delete(order.ID)                     // paid
 //
-// [Wheel.Take] removes a pair and returns its value, [Wheel.SetIfAbsent] sets only
+// [Wheel.LoadAndDelete] removes a pair and returns its value, [Wheel.SetIfAbsent] sets only
 // an unknown key, and [Wheel.Update] changes a value and keeps its due time.
 // [Wheel.Due] and [Wheel.All] return when pairs are due, and [Wheel.Drain] removes
 // everything, so that a program can save what is pending and load it when it starts
@@ -26,7 +26,7 @@
 // # Guarantees
 //
 //   - A pair of key and value ends once: its callback runs, or it is removed,
-//     drained, or cancelled by Stop. A Set of a known key changes the pair's
+//     drained, or cancelled by Close. A Set of a known key changes the pair's
 //     value and delay, and ends nothing.
 //   - The operations on a key are linearizable. Against a racing expiry, an
 //     operation either comes first, and then the callback does not run before
@@ -35,7 +35,7 @@
 //     goroutine, and never before the delay is over. If it panics, the timer
 //     reports that, and no other pair is affected.
 //   - If the timer's executor refuses a callback, the pair stays pending and
-//     expires again after [RetryDelay].
+//     expires again after a second.
 //   - The timer may be wrapped, for metrics or tracing: the wheel depends on
 //     neither the task that a timeout returns nor the identity of timeouts. A
 //     wrapper of tasks must pass on [hwt.RefusedTask] for the retries.
@@ -57,5 +57,5 @@
 // never rounded down: go-zero runs a callback at once if the delay is below the
 // wheel's interval. A delay of zero or less is not an error; the pair expires at
 // the next opportunity. Drain waits for its callbacks, which get the due times and
-// may use the wheel, and leaves it empty. Stop may be called twice.
+// may use the wheel, and leaves it empty. Close may be called twice.
 package keyed

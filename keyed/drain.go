@@ -17,7 +17,7 @@ import (
 // and may use it in any way: what f sets is pending afterwards.
 //
 // It takes time and memory proportional to the number of pending pairs. It
-// returns ErrClosed after Stop, and a *[DrainError] if f panicked or ended its
+// returns ErrClosed after Close, and a *[DrainError] if f panicked or ended its
 // goroutine; f is still called for every pair.
 func (w *Wheel[K, V]) Drain(f func(Entry[K, V])) error {
 	if f == nil {

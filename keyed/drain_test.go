@@ -56,7 +56,7 @@ func TestADrainCallbackMaySchedule(t *testing.T) {
 			set(t, w, e.Key, e.Value+1000, time.Second) // the same key
 			set(t, w, e.Key+1000, e.Value, time.Second) // another one
 			move(t, w, e.Key, time.Minute)
-			remove(t, w, e.Key+1000)
+			del(t, w, e.Key+1000)
 		}))
 		assert.EqualValues(t, 100, calls.Load(), "what is set meanwhile is not drained")
 		assert.Equal(t, 100, w.Len())

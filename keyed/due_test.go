@@ -64,12 +64,12 @@ func TestMoveOnAPairThatIsDueSavesIt(t *testing.T) {
 	})
 }
 
-func TestRemoveOnAPairThatIsDueDeletesIt(t *testing.T) {
+func TestDeleteOnAPairThatIsDueDeletesIt(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
-		removed, err := w.Remove(1)
+		deleted, err := w.Delete(1)
 		require.NoError(t, err)
-		assert.True(t, removed)
+		assert.True(t, deleted)
 		set(t, w, 1, 12, time.Minute)
 		require.Equal(t, 1, run())
 		assert.Empty(t, r.take(), "the old timeout does not fire the new pair")
@@ -88,10 +88,10 @@ func TestDrainOnAPairThatIsDueTakesIt(t *testing.T) {
 	})
 }
 
-func TestStopOnAPairThatIsDueCancelsIt(t *testing.T) {
+func TestCloseOnAPairThatIsDueCancelsIt(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
-		w.Stop()
+		w.Close()
 		require.Equal(t, 1, run())
 		assert.Empty(t, r.take())
 		assert.EqualValues(t, 1, w.Stats().Cancelled)

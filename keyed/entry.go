@@ -26,7 +26,7 @@ func (e Entry[K, V]) Left() time.Duration {
 }
 
 // Due returns when the pair of key is due, and whether there is a pair. It takes
-// constant time and no lock, and allocates nothing. After Stop it finds nothing.
+// constant time and no lock, and allocates nothing. After Close it finds nothing.
 func (w *Wheel[K, V]) Due(key K) (due time.Time, ok bool) {
 	p, ok := w.load(key)
 	if !ok {

@@ -27,13 +27,13 @@ func TestAllYieldsThePendingPairsAndMayChangeThem(t *testing.T) {
 		}
 		assert.ElementsMatch(t, want, slices.Collect(w.All()))
 		for e := range w.All() {
-			remove(t, w, e.Key)
+			del(t, w, e.Key)
 			if e.Key == 500 {
 				break
 			}
 		}
 		for e := range w.All() {
-			remove(t, w, e.Key)
+			del(t, w, e.Key)
 		}
 		assert.Zero(t, w.Len())
 	})
@@ -82,7 +82,7 @@ func TestThePairOfAStoppedTimerKeepsItsDueTime(t *testing.T) {
 func TestThePairOfARefusedCallbackIsDueAtItsRetry(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		w, _ := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: new(refusing)}),
-			keyed.Options[int, int]{OnError: func(int, int, error) {}})
+			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
 		set(t, w, 1, 11, time.Second)
 		pass(time.Second + tick/2)
 		due, ok := w.Due(1)
@@ -99,7 +99,7 @@ func TestAnEntrySurvivesItsEncoding(t *testing.T) {
 		}
 		saved, err := json.Marshal(slices.Collect(w.All()))
 		require.NoError(t, err)
-		w.Stop()
+		w.Close()
 		pass(10 * time.Second)
 
 		var entries []keyed.Entry[int, int]
@@ -155,7 +155,7 @@ func TestAnEntryIsThePairAsItWasAtOneMoment(t *testing.T) {
 				_, err := w.Update(1, increment)
 				require.NoError(t, err)
 				move(t, w, 1, time.Minute)
-				remove(t, w, 2)
+				del(t, w, 2)
 			}
 		}
 		want := keyed.Entry[int, int]{Key: 1, Value: 12, Due: time.Now().Add(time.Minute)}

@@ -9,8 +9,8 @@ import (
 // Errors of the timer's NewTimeout are returned unchanged: [hwt.ErrStopped] and
 // [hwt.ErrTooManyPending].
 var (
-	// ErrClosed is returned after Stop.
-	ErrClosed = errors.New("keyed: wheel is stopped")
+	// ErrClosed is returned after Close.
+	ErrClosed = errors.New("keyed: wheel is closed")
 
 	// ErrKey is returned for a key that a map could never find again: it is not
 	// equal to itself (a NaN), or cannot be hashed (a slice in an interface).

@@ -16,7 +16,7 @@ func Example_sessions() {
 
 	expired := make(chan string)
 	sessions, _ := keyed.New(timer, func(id string, s session) { expired <- s.user }, nil)
-	defer sessions.Stop()
+	defer sessions.Close()
 
 	const idle = 30 * time.Minute
 	sessions.Set("a1", session{"Ada"}, idle)         // logs in
@@ -25,7 +25,7 @@ func Example_sessions() {
 	sessions.Move("b2", 50*time.Millisecond)         // has been idle for almost that long
 	fmt.Println("first to go:", <-expired)           // Blaise
 	fmt.Println("Ada is here:", sessions.Has("a1"))  // still
-	sessions.Remove("a1")                            // logs out
+	sessions.Delete("a1")                            // logs out
 	fmt.Println("Ada is here:", sessions.Has("a1"))  // not any more
 	fmt.Println("left:", sessions.Len(), "sessions") // none
 	known, _ := sessions.Move("a1", idle)            // too late
@@ -43,7 +43,7 @@ func ExampleWheel_Drain() {
 	timer, _ := hashedwheel.New(nil)
 	defer timer.Stop()
 	orders, _ := keyed.New(timer, func(id int, item string) { fmt.Println("check", item) }, nil)
-	defer orders.Stop()
+	defer orders.Close()
 
 	orders.Set(1, "tea", 30*time.Minute)
 	orders.Set(2, "cake", 30*time.Minute)

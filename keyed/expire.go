@@ -11,9 +11,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// RetryDelay is when a pair expires again whose callback the timer's executor
+// retryDelay is when a pair expires again whose callback the timer's executor
 // refused.
-const RetryDelay = time.Second
+const retryDelay = time.Second
 
 // Run implements [hwt.TimerTask]: it ends the pair and calls the callback.
 func (a *alarm[K, V]) Run(hwt.Timeout) error {
@@ -39,11 +39,11 @@ func (w *Wheel[K, V]) expire(a *alarm[K, V]) (value V, ok bool) {
 	return value, ok
 }
 
-// callbackFailed reports that the callback failed with err, to OnError or with
+// callbackFailed reports that the callback failed with err, to ErrorHandler or with
 // its key to the timer.
 func (w *Wheel[K, V]) callbackFailed(key K, value V, err error) {
-	if w.options.OnError != nil {
-		w.options.OnError(key, value, err)
+	if w.options.ErrorHandler != nil {
+		w.options.ErrorHandler(key, value, err)
 		return
 	}
 	p, ok := err.(*hwt.PanicError)
@@ -67,14 +67,14 @@ func (a *alarm[K, V]) Refused(_ hwt.Timeout, refusal error) error {
 	default:
 		err = refusal
 	}
-	if a.wheel.options.OnError == nil {
+	if a.wheel.options.ErrorHandler == nil {
 		return withKey(a.key, err)
 	}
-	a.wheel.options.OnError(a.key, value, err)
+	a.wheel.options.ErrorHandler(a.key, value, err)
 	return nil
 }
 
-// retry makes the pair of a expire again after RetryDelay, if it is still in the
+// retry makes the pair of a expire again after retryDelay, if it is still in the
 // map. If that fails, the pair stays there without a timeout.
 func (w *Wheel[K, V]) retry(a *alarm[K, V]) (value V, ok bool, err error) {
 	w.pairs.Compute(a.key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
@@ -83,7 +83,7 @@ func (w *Wheel[K, V]) retry(a *alarm[K, V]) (value V, ok bool, err error) {
 		}
 		value, ok = p.value, true
 		var again *alarm[K, V]
-		if again, err = w.schedule(a.key, RetryDelay); err != nil {
+		if again, err = w.schedule(a.key, retryDelay); err != nil {
 			return p, xsync.CancelOp
 		}
 		return pair[K, V]{value, again}, xsync.UpdateOp

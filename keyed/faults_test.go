@@ -119,11 +119,11 @@ func TestSchedulingInsideADrainDoesNotDeadlock(t *testing.T) {
 }
 
 // A second stop panics; a Set after it is lost or blocks forever.
-func TestStopTwiceAndScheduleAfterwards(t *testing.T) {
+func TestCloseTwiceAndScheduleAfterwards(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, _ := newWheel(t, timer)
-		w.Stop()
-		assert.NotPanics(t, w.Stop)
+		w.Close()
+		assert.NotPanics(t, w.Close)
 		assert.ErrorIs(t, w.Set(1, 1, time.Second), keyed.ErrClosed)
 	})
 }
@@ -184,7 +184,7 @@ func TestATimerThatPanicsLeavesNothingLocked(t *testing.T) {
 		assert.Equal(t, "broken", cause.Value)
 	}
 	assert.Zero(t, w.Len())
-	w.Stop()
+	w.Close()
 }
 
 // A callback that panics prevents the rest of its tick.

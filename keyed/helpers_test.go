@@ -114,10 +114,10 @@ func move(tb testing.TB, w *keyed.Wheel[int, int], key int, delay time.Duration)
 	require.NoError(tb, err)
 }
 
-// remove is Remove where it must not fail.
-func remove(tb testing.TB, w *keyed.Wheel[int, int], key int) {
+// del is Delete where it must not fail.
+func del(tb testing.TB, w *keyed.Wheel[int, int], key int) {
 	tb.Helper()
-	_, err := w.Remove(key)
+	_, err := w.Delete(key)
 	require.NoError(tb, err)
 }
 

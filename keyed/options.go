@@ -2,9 +2,9 @@ package keyed
 
 import "github.com/hashedwheel/hwt/internal/settings"
 
-// DefaultDrainWorkers is how many callbacks of a Drain run at a time, as in
+// defaultDrainWorkers is how many callbacks of a Drain run at a time, as in
 // go-zero.
-const DefaultDrainWorkers = 8
+const defaultDrainWorkers = 8
 
 // Options are the settings of a [Wheel]. The zero value of each field is its
 // default.
@@ -13,20 +13,20 @@ type Options[K comparable, V any] struct {
 	// 0 is the default, 8.
 	DrainWorkers int
 
-	// OnError is called with each pair whose callback failed or could not be
+	// ErrorHandler is called with each pair whose callback failed or could not be
 	// called. The error is a *[hwt.PanicError] if the callback panicked, and
 	// [hwt.ErrGoexit] if it ended its goroutine; the pair has ended. Otherwise it
 	// wraps the error with which the timer's executor refused the callback; the
-	// pair is pending and expires again after RetryDelay, and OnError may set,
-	// move or remove it. If the timer cannot schedule it again, the error wraps
+	// pair is pending and expires again after a second, and ErrorHandler may set,
+	// move, or delete it. If the timer cannot schedule it again, the error wraps
 	// the timer's error as well, and the pair stays in the wheel without a
 	// timeout.
 	//
-	// OnError runs where the timer runs its tasks, or after a refusal where the
+	// ErrorHandler runs where the timer runs its tasks, or after a refusal where the
 	// timer calls the executor, and may be called concurrently. nil is the
 	// default: the timer's error handler gets the error, with the key in its
 	// text.
-	OnError func(key K, value V, err error)
+	ErrorHandler func(key K, value V, err error)
 }
 
 // complete returns the options with the defaults filled in, or an error.
@@ -38,7 +38,7 @@ func complete[K comparable, V any](options *Options[K, V]) (o Options[K, V], err
 	case o.DrainWorkers < 0:
 		err = settings.Refuse("keyed", "DrainWorkers", o.DrainWorkers, "0 for the default, or at least 1")
 	case o.DrainWorkers == 0:
-		o.DrainWorkers = DefaultDrainWorkers
+		o.DrainWorkers = defaultDrainWorkers
 	}
 	return o, err
 }

@@ -39,10 +39,10 @@ import (
 //	                     or the alarm of the old one deleted it before.
 //	Set with expiry      The bucket's lock decides. An alarm that finds another
 //	                     alarm in the map does nothing (K5).
-//	Remove with expiry   The one that deletes the pair wins (K1).
+//	Delete with expiry   The one that deletes the pair wins (K1).
 //	Refused with all     The same as expiry: an alarm that is not the task of the
 //	                     pair in the map does nothing.
-//	Set with Stop        Set checks closed under the bucket's lock. Stop sets
+//	Set with Close       Set checks closed under the bucket's lock. Close sets
 //	                     closed before it sweeps the bucket. So the pair is
 //	                     refused or swept.
 

@@ -35,13 +35,13 @@ func (r *refusing) Execute(task func()) error {
 	return nil
 }
 
-// failure is a call of OnError.
+// failure is a call of ErrorHandler.
 type failure struct {
 	key, value int
 	err        error
 }
 
-// failures records calls of OnError.
+// failures records calls of ErrorHandler.
 type failures []failure
 
 func (f *failures) add(key, value int, err error) { *f = append(*f, failure{key, value, err}) }
@@ -51,7 +51,7 @@ func TestARefusedPairComesDueAgain(t *testing.T) {
 		executor := new(refusing)
 		var failed failures
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
-			keyed.Options[int, int]{OnError: failed.add})
+			keyed.Options[int, int]{ErrorHandler: failed.add})
 		set(t, w, 1, 11, time.Second)
 		pass(time.Second + keyed.RetryDelay*5/2)
 		assert.EqualValues(t, 3, executor.attempts.Load())
@@ -70,7 +70,7 @@ func TestARefusedPairComesDueAgain(t *testing.T) {
 	})
 }
 
-func TestWithoutOnErrorARefusalReachesTheTimersErrorHandlerWithTheKey(t *testing.T) {
+func TestWithoutErrorHandlerARefusalReachesTheTimersErrorHandlerWithTheKey(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		var errs []error
@@ -93,13 +93,13 @@ func TestARefusedPairCanStillBeChanged(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
-			keyed.Options[int, int]{OnError: func(int, int, error) {}})
+			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
 		for key := range 4 {
 			set(t, w, key, key, time.Second)
 		}
 		pass(time.Second + tick)
 		executor.open.Store(true)
-		remove(t, w, 0)
+		del(t, w, 0)
 		set(t, w, 1, 10, time.Hour)
 		move(t, w, 2, time.Minute)
 		pass(keyed.RetryDelay)
@@ -111,15 +111,15 @@ func TestARefusedPairCanStillBeChanged(t *testing.T) {
 	})
 }
 
-func TestOnErrorMayUseTheWheel(t *testing.T) {
+func TestErrorHandlerMayUseTheWheel(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		var w *keyed.Wheel[int, int]
 		var r *recorder
 		w, r = newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}), keyed.Options[int, int]{
-			OnError: func(key, value int, _ error) {
+			ErrorHandler: func(key, value int, _ error) {
 				if key == 1 {
-					remove(t, w, key) // gives up
+					del(t, w, key) // gives up
 				} else {
 					move(t, w, key, tick) // is impatient
 				}
@@ -139,7 +139,7 @@ func TestAnUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
-			keyed.Options[int, int]{OnError: func(int, int, error) {}})
+			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
 		set(t, w, 1, 11, time.Second)
 		_, err := w.Update(1, increment)
 		require.NoError(t, err)
@@ -158,9 +158,9 @@ func TestARefusalOfAnEndedPairIsNotReported(t *testing.T) {
 		var failed failures
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executorFunc(func(func()) error {
 			set(t, w, 1, 12, time.Hour)
-			remove(t, w, 2)
+			del(t, w, 2)
 			return errFull
-		})}), keyed.Options[int, int]{OnError: failed.add})
+		})}), keyed.Options[int, int]{ErrorHandler: failed.add})
 		set(t, w, 1, 11, time.Second)
 		set(t, w, 2, 22, time.Second)
 		pass(time.Minute)
@@ -183,7 +183,7 @@ func TestARefusedPairThatCannotBeRetriedStaysInTheWheel(t *testing.T) {
 			timer.AfterFunc(time.Hour, func() {}) // takes the place that the pair has left
 			return errFull
 		})})
-		w, _ := newWheel(t, timer, keyed.Options[int, int]{OnError: failed.add})
+		w, _ := newWheel(t, timer, keyed.Options[int, int]{ErrorHandler: failed.add})
 		set(t, w, 1, 11, time.Second)
 		pass(2 * time.Second)
 		require.Len(t, failed, 1)
@@ -209,7 +209,7 @@ func TestAnExecutorThatPanicsLosesNoPair(t *testing.T) {
 				}
 				task()
 				return nil
-			})}), keyed.Options[int, int]{OnError: func(int, int, error) {}})
+			})}), keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
 			set(t, w, 1, 11, time.Second)
 			pass(time.Second + tick)
 			repaired.Store(true)
@@ -219,7 +219,7 @@ func TestAnExecutorThatPanicsLosesNoPair(t *testing.T) {
 	})
 }
 
-func TestOnErrorReceivesThePanicsOfCallbacks(t *testing.T) {
+func TestErrorHandlerReceivesThePanicsOfCallbacks(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		var reported []error
@@ -231,7 +231,7 @@ func TestOnErrorReceivesThePanicsOfCallbacks(t *testing.T) {
 				panic("broken")
 			}
 			runtime.Goexit()
-		}, &keyed.Options[int, int]{OnError: failed.add})
+		}, &keyed.Options[int, int]{ErrorHandler: failed.add})
 		require.NoError(t, err)
 		set(t, w, 1, 11, time.Second)
 		pass(2 * time.Second)
@@ -241,7 +241,7 @@ func TestOnErrorReceivesThePanicsOfCallbacks(t *testing.T) {
 		var broken *hwt.PanicError
 		require.ErrorAs(t, failed[0].err, &broken)
 		assert.Equal(t, "broken", broken.Value)
-		assert.Contains(t, string(broken.Stack), "TestOnErrorReceivesThePanicsOfCallbacks")
+		assert.Contains(t, string(broken.Stack), "TestErrorHandlerReceivesThePanicsOfCallbacks")
 		assert.Empty(t, reported, "the timer does not report it again")
 
 		set(t, w, 2, 22, time.Second)
@@ -252,7 +252,7 @@ func TestOnErrorReceivesThePanicsOfCallbacks(t *testing.T) {
 	})
 }
 
-func TestWithoutOnErrorThePanicOfACallbackIsReportedWithItsKey(t *testing.T) {
+func TestWithoutErrorHandlerThePanicOfACallbackIsReportedWithItsKey(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		timer := newTimer(t, 8, hashedwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})

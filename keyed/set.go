@@ -92,18 +92,18 @@ func (w *Wheel[K, V]) moveExpired(key K, delay time.Duration) (moved bool, err e
 	return moved, err
 }
 
-// Remove deletes the pair of key: its callback does not run. It reports whether
+// Delete deletes the pair of key: its callback does not run. It reports whether
 // there was a pair; an unknown key is not an error. It takes constant time and
 // allocates nothing.
 //
-// Remove returns ErrClosed or ErrKey.
-func (w *Wheel[K, V]) Remove(key K) (removed bool, err error) {
-	_, removed, err = w.Take(key)
-	return removed, err
+// Delete returns ErrClosed or ErrKey.
+func (w *Wheel[K, V]) Delete(key K) (deleted bool, err error) {
+	_, deleted, err = w.LoadAndDelete(key)
+	return deleted, err
 }
 
-// Take is Remove that also returns the value of the pair.
-func (w *Wheel[K, V]) Take(key K) (value V, ok bool, err error) {
+// LoadAndDelete is Delete that also returns the value of the pair.
+func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool, err error) {
 	if err := w.usable(key); err != nil {
 		return value, false, err
 	}
@@ -113,7 +113,7 @@ func (w *Wheel[K, V]) Take(key K) (value V, ok bool, err error) {
 		}
 		p.alarm.timeout.Cancel() // false if it has expired: its alarm will find nothing
 		value, ok = p.value, true
-		return p, xsync.DeleteOp // Linearization point of Remove and Take.
+		return p, xsync.DeleteOp // Linearization point of Delete and LoadAndDelete.
 	})
 	return value, ok, nil
 }

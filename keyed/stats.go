@@ -1,12 +1,12 @@
 package keyed
 
-// Stats is a snapshot of a wheel's counts. Pairs that Remove deletes are not
+// Stats is a snapshot of a wheel's counts. Pairs that Delete removes are not
 // counted, because that would slow it down.
 type Stats struct {
 	Pending   int   // pairs that have not ended
 	Fired     int64 // pairs that expired, whose callback was called
 	Drained   int64 // pairs that Drain removed
-	Cancelled int64 // pairs that Stop cancelled
+	Cancelled int64 // pairs that Close cancelled
 }
 
 // Stats returns a snapshot of the counts. It reads them one after another, so

@@ -42,7 +42,7 @@ func TestUpdateChangesTheValueAndKeepsTheDueTime(t *testing.T) {
 			updated, err := w.Update(1, increment)
 			require.NoError(t, err)
 			assert.False(t, updated, "unknown")
-			w.Stop()
+			w.Close()
 			_, err = w.Update(1, increment)
 			assert.ErrorIs(t, err, keyed.ErrClosed)
 		})
@@ -59,7 +59,7 @@ func TestAnUpdatedPairIsAPairLikeAnyOther(t *testing.T) {
 		}
 		move(t, w, 0, time.Second)
 		set(t, w, 1, 12, time.Hour)
-		remove(t, w, 2)
+		del(t, w, 2)
 		pass(2 * time.Second)
 		assert.Equal(t, []int{1}, r.values(), "moved")
 		pass(2 * time.Minute)
@@ -90,7 +90,7 @@ func TestUpdateMayUseTheWheelAndRunsAgainIfThePairChanged(t *testing.T) {
 		assert.Equal(t, 22, value)
 
 		updated, err = w.Update(1, func(v int) int {
-			remove(t, w, 1)
+			del(t, w, 1)
 			return v + 1
 		})
 		require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestUpdateMayUseTheWheelAndRunsAgainIfThePairChanged(t *testing.T) {
 
 		set(t, w, 1, 31, time.Minute)
 		_, err = w.Update(1, func(v int) int {
-			w.Stop()
+			w.Close()
 			return v + 1
 		})
 		assert.ErrorIs(t, err, keyed.ErrClosed)
@@ -172,6 +172,6 @@ func TestNoUpdateIsLost(t *testing.T) {
 		all.Wait()
 		value, _ := w.Get(1)
 		assert.Equal(t, goroutines*each, value)
-		w.Stop()
+		w.Close()
 	})
 }

@@ -19,18 +19,18 @@ type Wheel[K comparable, V any] struct {
 	options                   Options[K, V]             // Immutable after New.
 	check                     keys.Check[K]             // Immutable after New.
 	pairs                     *xsync.Map[K, pair[K, V]] // See the ground rules in pair.go.
-	closed                    atomic.Bool               // Atomic: written by Stop, read by all.
+	closed                    atomic.Bool               // Atomic: written by Close, read by all.
 	fired, drained, cancelled atomic.Int64              // Atomic: written where pairs end, read by Stats.
 }
 
 // New returns an empty wheel on timer. The wheel calls callback with each pair
 // that expires, where the timer runs its tasks: on the worker of a timing wheel,
 // so that it should return quickly, unless the timer has an executor. Several
-// wheels may share a timer, and stopping a wheel does not stop its timer. Nil
+// wheels may share a timer, and closing a wheel does not stop its timer. Nil
 // options mean the defaults.
 //
 // If the timer's executor refuses a callback, the pair expires again after
-// [RetryDelay]; see [Options].OnError. Pairs that are pending when the timer is
+// a second; see ErrorHandler in [Options]. Pairs that are pending when the timer is
 // stopped stay in the wheel until they are removed or drained.
 //
 // New returns an error if timer is nil, including a nil pointer as a timer, if
@@ -66,15 +66,15 @@ func (w *Wheel[K, V]) usable(key K) error {
 	return nil
 }
 
-// Stop cancels all pending pairs, which [Stats] counts as Cancelled. Every later
-// call returns ErrClosed or, if it has no error, finds nothing. Stop takes time
+// Close cancels all pending pairs, which [Stats] counts as Cancelled. Every later
+// call returns ErrClosed or, if it has no error, finds nothing. Close takes time
 // proportional to the number of pending pairs. Every call after the first does
 // nothing.
 //
-// Stop does not wait for callbacks that are running, and may be called from
+// Close does not wait for callbacks that are running, and may be called from
 // within one. It does not stop the timer.
-func (w *Wheel[K, V]) Stop() {
-	if !w.closed.CompareAndSwap(false, true) { // Linearization point of Stop.
+func (w *Wheel[K, V]) Close() {
+	if !w.closed.CompareAndSwap(false, true) { // Linearization point of Close.
 		return
 	}
 	w.sweep(func(K, pair[K, V]) { w.cancelled.Add(1) })

@@ -9,13 +9,13 @@ import (
 // FuzzOperations drives the model with bytes. The first one is the size of the
 // timer's wheel. Each two that follow are a step: operation, key and delay.
 func FuzzOperations(f *testing.F) {
-	f.Add([]byte{2, 0x00, 3, 0x10, 1, 0x20, 0})             // set, move, remove
+	f.Add([]byte{2, 0x00, 3, 0x10, 1, 0x20, 0})             // set, move, delete
 	f.Add([]byte{3, 0x00, 8, 0x01, 9, 0x41, 7, 0x10, 1})    // two keys, pass, a move across the current tick
 	f.Add([]byte{0, 0x00, 2, 0x02, 2, 0x31, 2, 0x41, 5})    // a drain that schedules
 	f.Add([]byte{2, 0x00, 0, 0x00, 0, 0x10, 0, 0x40, 1})    // at the next opportunity
 	f.Add([]byte{1, 0x00, 9, 0x50, 0, 0x00, 9, 0x10, 1})    // stop
 	f.Add([]byte{2, 0x04, 20, 0x44, 15, 0x14, 20, 0x44, 9}) // several rotations
-	f.Add([]byte{2, 0x60, 5, 0x70, 0, 0x60, 1, 0x80, 0})    // set if absent, update, take
+	f.Add([]byte{2, 0x60, 5, 0x70, 0, 0x60, 1, 0x80, 0})    // set if absent, update, load and delete
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 || len(data) > 400 {
 			t.Skip()
@@ -38,7 +38,7 @@ func (m *model) step(what byte, key, ticks int) {
 	case 1:
 		m.move(key, ticks)
 	case 2:
-		m.remove(key)
+		m.delete(key)
 	case 3:
 		m.drain(key * max(ticks, 0))
 	case 4:
@@ -50,6 +50,6 @@ func (m *model) step(what byte, key, ticks int) {
 	case 7:
 		m.update(key)
 	case 8:
-		m.take(key)
+		m.loadAndDelete(key)
 	}
 }

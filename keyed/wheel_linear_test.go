@@ -25,8 +25,8 @@ const (
 	opSetIfAbsent
 	opUpdate
 	opMove
-	opRemove
-	opTake
+	opDelete
+	opLoadAndDelete
 	opGet
 	opDue
 	opAll
@@ -94,9 +94,9 @@ var linearModel = porcupine.Model{
 				s.far = in.far
 			}
 			return out.ok == state.(keyState).known, s
-		case opRemove:
+		case opDelete:
 			return out.ok == s.known, keyState{}
-		case opTake:
+		case opLoadAndDelete:
 			return out.ok == s.known && (!s.known || out.value == s.value), keyState{}
 		case opGet:
 			return out.ok == s.known && (!s.known || out.value == s.value), s
@@ -158,12 +158,12 @@ func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, 
 			out.value = old
 			return in.value
 		})
-	case opTake:
-		out.value, out.ok, err = w.Take(1)
+	case opLoadAndDelete:
+		out.value, out.ok, err = w.LoadAndDelete(1)
 	case opMove:
 		out.ok, err = w.Move(1, delay)
-	case opRemove:
-		out.ok, err = w.Remove(1)
+	case opDelete:
+		out.ok, err = w.Delete(1)
 	case opGet:
 		out.value, out.ok = w.Get(1)
 	case opDue:
@@ -226,7 +226,7 @@ func checkLinear(t *testing.T, timer linearTimer, clients, steps int, pause func
 		h.do(t, w, clients, opInput{kind: opDrain})
 		return w.Len() == 0
 	}, time.Minute, time.Millisecond)
-	w.Stop()
+	w.Close()
 	timer.rest(t) // waits for callbacks that have begun
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -100,14 +100,14 @@ func (m *model) update(key int) {
 	}
 }
 
-func (m *model) take(key int) {
-	value, ok, err := m.wheel.Take(key)
+func (m *model) loadAndDelete(key int) {
+	value, ok, err := m.wheel.LoadAndDelete(key)
 	if m.refused(err) {
 		return
 	}
 	p, known := m.pending[key]
-	assert.Equal(m.tb, known, ok, "Take")
-	assert.Equal(m.tb, p.value, value, "Take")
+	assert.Equal(m.tb, known, ok, "LoadAndDelete")
+	assert.Equal(m.tb, p.value, value, "LoadAndDelete")
 	delete(m.pending, key)
 }
 
@@ -123,13 +123,13 @@ func (m *model) move(key, ticks int) {
 	}
 }
 
-func (m *model) remove(key int) {
-	removed, err := m.wheel.Remove(key)
+func (m *model) delete(key int) {
+	deleted, err := m.wheel.Delete(key)
 	if m.refused(err) {
 		return
 	}
 	_, known := m.pending[key]
-	assert.Equal(m.tb, known, removed, "Remove")
+	assert.Equal(m.tb, known, deleted, "Delete")
 	delete(m.pending, key)
 }
 
@@ -159,7 +159,7 @@ func (m *model) drain(again int) {
 }
 
 func (m *model) stop() {
-	m.wheel.Stop()
+	m.wheel.Close()
 	m.closed = true
 	clear(m.pending)
 }
@@ -212,7 +212,7 @@ func (m *model) compare() {
 func (m *model) finish() {
 	m.pass(100)
 	m.compare()
-	m.wheel.Stop()
+	m.wheel.Close()
 	m.timer.Stop()
 }
 
@@ -227,15 +227,15 @@ func TestEveryOperationInEveryOrder(t *testing.T) {
 				key := rapid.IntRange(0, modelKeys-1)
 				ticks := rapid.IntRange(-1, 3*buckets)
 				rt.Repeat(map[string]func(*rapid.T){
-					"set":    func(rt *rapid.T) { m.set(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
-					"reset":  func(rt *rapid.T) { m.set(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
-					"move":   func(rt *rapid.T) { m.move(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
-					"absent": func(rt *rapid.T) { m.setIfAbsent(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
-					"update": func(rt *rapid.T) { m.update(key.Draw(rt, "key")) },
-					"take":   func(rt *rapid.T) { m.take(key.Draw(rt, "key")) },
-					"remove": func(rt *rapid.T) { m.remove(key.Draw(rt, "key")) },
-					"drain":  func(rt *rapid.T) { m.drain(rapid.SampledFrom([]int{0, 1, 5}).Draw(rt, "again")) },
-					"pass":   func(rt *rapid.T) { m.pass(rapid.IntRange(0, 2*buckets).Draw(rt, "pass")) },
+					"set":           func(rt *rapid.T) { m.set(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
+					"reset":         func(rt *rapid.T) { m.set(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
+					"move":          func(rt *rapid.T) { m.move(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
+					"absent":        func(rt *rapid.T) { m.setIfAbsent(key.Draw(rt, "key"), ticks.Draw(rt, "ticks")) },
+					"update":        func(rt *rapid.T) { m.update(key.Draw(rt, "key")) },
+					"loadAndDelete": func(rt *rapid.T) { m.loadAndDelete(key.Draw(rt, "key")) },
+					"delete":        func(rt *rapid.T) { m.delete(key.Draw(rt, "key")) },
+					"drain":         func(rt *rapid.T) { m.drain(rapid.SampledFrom([]int{0, 1, 5}).Draw(rt, "again")) },
+					"pass":          func(rt *rapid.T) { m.pass(rapid.IntRange(0, 2*buckets).Draw(rt, "pass")) },
 					"stop": func(rt *rapid.T) {
 						if rapid.IntRange(0, 9).Draw(rt, "stop") == 0 {
 							m.stop()

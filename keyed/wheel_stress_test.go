@@ -62,7 +62,7 @@ func TestFiftyGoroutinesOnAHundredKeys(t *testing.T) {
 					case 4, 5, 6:
 						move(t, w, key, delay)
 					case 7:
-						remove(t, w, key)
+						del(t, w, key)
 					case 8:
 						w.Get(key)
 						w.Has(key)
@@ -78,7 +78,7 @@ func TestFiftyGoroutinesOnAHundredKeys(t *testing.T) {
 		all.Wait()
 		require.Eventually(t, func() bool { return w.Len() == 0 && timer.Pending() == 0 }, 10*time.Second, time.Millisecond,
 			"every pair has a timeout that ends it, and no timeout is left without a pair")
-		w.Stop()
+		w.Close()
 		timer.Stop()
 		for value := range seen {
 			assert.LessOrEqual(t, seen[value].Load(), int64(1), "value %d ended twice", value)
@@ -92,7 +92,7 @@ func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
 	onProcs(func() {
 		timer := fineTimer(t)
 		seen := make(ends, goroutines*each)
-		var set, removed atomic.Int64
+		var set, deleted atomic.Int64
 		w, err := keyed.New(timer, seen.end, nil)
 		require.NoError(t, err)
 		var all sync.WaitGroup
@@ -107,8 +107,8 @@ func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
 						assert.ErrorIs(t, err, keyed.ErrClosed)
 					}
 					w.Move(rand.N(key+1), rand.N(10*time.Millisecond))
-					if ok, _ := w.Remove(rand.N(key + 1)); ok {
-						removed.Add(1)
+					if ok, _ := w.Delete(rand.N(key + 1)); ok {
+						deleted.Add(1)
 					}
 				}
 			})
@@ -121,13 +121,13 @@ func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
 		})
 		all.Go(func() {
 			time.Sleep(8 * time.Millisecond)
-			w.Stop()
+			w.Close()
 		})
 		all.Wait()
 		timer.Stop() // waits for a running callback
 		s := w.Stats()
 		assert.Zero(t, s.Pending)
-		assert.Equal(t, set.Load(), s.Fired+s.Drained+s.Cancelled+removed.Load(), "%+v, removed %d", s, removed.Load())
+		assert.Equal(t, set.Load(), s.Fired+s.Drained+s.Cancelled+deleted.Load(), "%+v, deleted %d", s, deleted.Load())
 		called := int64(0)
 		for value := range seen {
 			n := seen[value].Load()
@@ -138,7 +138,7 @@ func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
 	})
 }
 
-func TestStopLeavesNothingOfTheSetsItRacesWith(t *testing.T) {
+func TestCloseLeavesNothingOfTheSetsItRacesWith(t *testing.T) {
 	timer, rounds := fineTimer(t), 2000
 	if testing.Short() {
 		rounds = 300
@@ -160,7 +160,7 @@ func TestStopLeavesNothingOfTheSetsItRacesWith(t *testing.T) {
 		for w.Len() < 10 {
 			runtime.Gosched()
 		}
-		w.Stop()
+		w.Close()
 		all.Wait()
 		require.Zero(t, w.Len())
 		require.Zero(t, timer.Pending())

@@ -71,11 +71,11 @@ func TestAnUnknownKeyIsNotAnError(t *testing.T) {
 		moved, err := w.Move(1, 0)
 		assert.False(t, moved)
 		assert.NoError(t, err)
-		removed, err := w.Remove(1)
-		assert.False(t, removed)
+		deleted, err := w.Delete(1)
+		assert.False(t, deleted)
 		assert.NoError(t, err)
 		move(t, w, 1, time.Second)
-		remove(t, w, 1)
+		del(t, w, 1)
 		_, ok := w.Get(1)
 		assert.False(t, ok)
 		pass(time.Minute)
@@ -83,15 +83,15 @@ func TestAnUnknownKeyIsNotAnError(t *testing.T) {
 	})
 }
 
-func TestARemovedPairNeverFires(t *testing.T) {
+func TestADeletedPairNeverFires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
 		set(t, w, 2, 22, time.Second)
-		removed, err := w.Remove(1)
+		deleted, err := w.Delete(1)
 		require.NoError(t, err)
-		assert.True(t, removed)
-		remove(t, w, 1)
+		assert.True(t, deleted)
+		del(t, w, 1)
 		pass(time.Minute)
 		assert.Equal(t, []int{22}, r.values())
 	})
@@ -137,7 +137,7 @@ func TestACallbackMayUseTheWheel(t *testing.T) {
 				set(t, w, key, value+1, time.Second)
 				set(t, w, key+1, 0, time.Hour)
 				move(t, w, key+1, time.Minute)
-				remove(t, w, key+1)
+				del(t, w, key+1)
 			}
 		}, nil)
 		require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestWheelsShareATimer(t *testing.T) {
 		b, rb := newWheel(t, timer)
 		set(t, a, 1, 11, time.Second)
 		set(t, b, 1, 12, time.Second)
-		a.Stop()
+		a.Close()
 		pass(time.Minute)
 		assert.Empty(t, ra.take())
 		assert.Equal(t, []int{12}, rb.values())
@@ -209,7 +209,7 @@ func TestTheErrorsOfTheTimerChangeNothing(t *testing.T) {
 		var drained []keyed.Entry[int, int]
 		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) { drained = append(drained, e) }))
 		assert.Equal(t, want, drained)
-		remove(t, w, 1)
+		del(t, w, 1)
 	})
 }
 
@@ -234,7 +234,7 @@ func TestKeysThatCannotBeFoundAgainAreRefused(t *testing.T) {
 		assert.ErrorIs(t, w.Set(key, 1, time.Hour), keyed.ErrKey)
 		_, err := w.Move(key, time.Hour)
 		assert.ErrorIs(t, err, keyed.ErrKey)
-		_, err = w.Remove(key)
+		_, err = w.Delete(key)
 		assert.ErrorIs(t, err, keyed.ErrKey)
 		assert.False(t, w.Has(key))
 	}
@@ -293,7 +293,7 @@ func TestSetOfAKnownKeyNeverKeepsTheDelayOfARacingMove(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		assert.True(t, moved.Load(), "the old pair was moved, before the Set took effect")
 		assert.GreaterOrEqual(t, time.Duration(firedAfter.Load()), time.Hour, "the delay is the Set's")
-		w.Stop()
+		w.Close()
 		timer.Stop()
 	})
 }

@@ -15,7 +15,7 @@ func Keyed(wheel interface{ Stats() keyed.Stats }) Source {
 		gauge("keyed.pending", "Pending pairs", func(s keyed.Stats) int64 { return int64(s.Pending) }),
 		counter("keyed.fired", "Pairs that expired", func(s keyed.Stats) int64 { return s.Fired }),
 		counter("keyed.drained", "Pairs removed by Drain", func(s keyed.Stats) int64 { return s.Drained }),
-		counter("keyed.cancelled", "Pairs cancelled by Stop", func(s keyed.Stats) int64 { return s.Cancelled }),
+		counter("keyed.cancelled", "Pairs cancelled by Close", func(s keyed.Stats) int64 { return s.Cancelled }),
 	})
 }
 

@@ -22,7 +22,7 @@ func newWheels(b *testing.B) (*keyed.Wheel[int64, *int], *collection.TimingWheel
 	theirs, err := collection.NewTimingWheel(time.Second, 300, func(any, any) {})
 	require.NoError(b, err)
 	b.Cleanup(func() {
-		ours.Stop()
+		ours.Close()
 		theirs.Stop()
 	})
 	return ours, theirs
@@ -40,8 +40,8 @@ func fillWheels(b *testing.B, ours *keyed.Wheel[int64, *int], theirs *collection
 	time.Sleep(10 * time.Millisecond)
 }
 
-// BenchmarkKeyedSetRemove sets new keys and removes them.
-func BenchmarkKeyedSetRemove(b *testing.B) {
+// BenchmarkKeyedSetDelete sets new keys and deletes them.
+func BenchmarkKeyedSetDelete(b *testing.B) {
 	const n = 500_000
 	for _, pending := range []int{0, 100_000} {
 		for _, procs := range []int{1, 2} {
@@ -52,7 +52,7 @@ func BenchmarkKeyedSetRemove(b *testing.B) {
 				versus.Compare(b, versus.Rounds, n, func() {
 					parallel(procs, n, func(i int) {
 						ours.Set(int64(pending+i), value, time.Minute)
-						ours.Remove(int64(pending + i))
+						ours.Delete(int64(pending + i))
 					})
 					time.Sleep(5 * time.Millisecond) // the worker's share counts too
 				}, func() {

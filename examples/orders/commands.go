@@ -46,7 +46,7 @@ func do(pending *wheel, line string, console *log.Logger) (err error) {
 	known := true
 	switch command {
 	case "pay":
-		_, known, err = pending.Take(n)
+		_, known, err = pending.LoadAndDelete(n)
 	case "extend":
 		var d time.Duration
 		if d, err = time.ParseDuration(delay); err == nil {

@@ -12,18 +12,18 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-func TestAfterStopEveryCallIsRefused(t *testing.T) {
+func TestAfterCloseEveryCallIsRefused(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		for key := range 100 {
 			set(t, w, key, key, time.Second)
 		}
-		w.Stop()
+		w.Close()
 		assert.EqualValues(t, 100, w.Stats().Cancelled)
 		assert.ErrorIs(t, w.Set(1, 1, time.Second), keyed.ErrClosed)
 		_, err := w.Move(1, time.Second)
 		assert.ErrorIs(t, err, keyed.ErrClosed)
-		_, err = w.Remove(1)
+		_, err = w.Delete(1)
 		assert.ErrorIs(t, err, keyed.ErrClosed)
 		assert.ErrorIs(t, w.Drain(func(keyed.Entry[int, int]) {}), keyed.ErrClosed)
 		assert.False(t, w.Has(1))
@@ -33,27 +33,27 @@ func TestAfterStopEveryCallIsRefused(t *testing.T) {
 		assert.False(t, ok)
 		assert.Zero(t, w.Len())
 		for range w.All() {
-			t.Error("a pair after Stop")
+			t.Error("a pair after Close")
 		}
 		pass(time.Minute)
 		assert.Empty(t, r.take())
 	})
 }
 
-func TestStoppingTwiceCountsOnce(t *testing.T) {
+func TestClosingTwiceCountsOnce(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	set(t, w, 1, 11, time.Hour)
-	w.Stop()
-	w.Stop()
+	w.Close()
+	w.Close()
 	assert.Equal(t, keyed.Stats{Cancelled: 1}, w.Stats())
 }
 
-func TestStopDoesNotStopTheTimer(t *testing.T) {
+func TestCloseDoesNotStopTheTimer(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, 8)
 		w, _ := newWheel(t, timer)
 		set(t, w, 1, 11, time.Hour)
-		w.Stop()
+		w.Close()
 		assert.Zero(t, timer.Pending(), "its timeouts are cancelled")
 		ran := false
 		_, err := timer.AfterFunc(time.Second, func() { ran = true })
@@ -63,13 +63,13 @@ func TestStopDoesNotStopTheTimer(t *testing.T) {
 	})
 }
 
-func TestStopFromWithinACallback(t *testing.T) {
+func TestCloseFromWithinACallback(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		var w *keyed.Wheel[int, int]
 		fired := 0
 		w, err := keyed.New(timer, func(int, int) {
 			fired++
-			w.Stop()
+			w.Close()
 		}, nil)
 		require.NoError(t, err)
 		set(t, w, 1, 11, time.Second)

@@ -16,29 +16,29 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-func TestTakeRemovesAndReturnsTheValue(t *testing.T) {
+func TestLoadAndDeleteReturnsTheValue(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
-		value, ok, err := w.Take(1)
+		value, ok, err := w.LoadAndDelete(1)
 		require.NoError(t, err)
 		assert.True(t, ok)
 		assert.Equal(t, 11, value)
-		_, ok, err = w.Take(1)
+		_, ok, err = w.LoadAndDelete(1)
 		require.NoError(t, err)
 		assert.False(t, ok)
 		pass(time.Minute)
 		assert.Empty(t, r.take())
-		w.Stop()
-		_, _, err = w.Take(1)
+		w.Close()
+		_, _, err = w.LoadAndDelete(1)
 		assert.ErrorIs(t, err, keyed.ErrClosed)
 	})
 }
 
-func TestTakeOnAPairThatIsDuePreventsItsCallback(t *testing.T) {
+func TestLoadAndDeleteOnAPairThatIsDuePreventsItsCallback(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
-		value, ok, err := w.Take(1)
+		value, ok, err := w.LoadAndDelete(1)
 		require.NoError(t, err)
 		assert.True(t, ok)
 		assert.Equal(t, 11, value)
@@ -61,7 +61,7 @@ func TestSetIfAbsentSetsOnlyAnUnknownKey(t *testing.T) {
 		ok, err = w.SetIfAbsent(1, 13, time.Second)
 		require.NoError(t, err)
 		assert.True(t, ok, "the key is unknown again")
-		w.Stop()
+		w.Close()
 		_, err = w.SetIfAbsent(1, 14, time.Second)
 		assert.ErrorIs(t, err, keyed.ErrClosed)
 	})
@@ -85,7 +85,7 @@ func TestNewMethodsRefuseKeysThatCannotBeFoundAgain(t *testing.T) {
 	w, err := keyed.New(newTimer(t, 8), func(float64, int) {}, nil)
 	require.NoError(t, err)
 	nan := math.NaN()
-	_, _, err = w.Take(nan)
+	_, _, err = w.LoadAndDelete(nan)
 	assert.ErrorIs(t, err, keyed.ErrKey)
 	_, err = w.SetIfAbsent(nan, 1, time.Hour)
 	assert.ErrorIs(t, err, keyed.ErrKey)
@@ -113,6 +113,6 @@ func TestOneOfManyRacingSetIfAbsentsSets(t *testing.T) {
 		for key := range won {
 			assert.EqualValues(t, 1, won[key].Load())
 		}
-		w.Stop()
+		w.Close()
 	})
 }
