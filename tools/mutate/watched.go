@@ -24,8 +24,8 @@ var watched = []mutant{
 		from:   `unicode.IsControl(r) || `,
 	},
 	{
-		file: "inspect/waiting.go", tests: inspected, run: "Pending",
-		breaks: "what is due first is listed",
+		file: "inspect/upcoming.go", tests: inspected, run: "Pending",
+		breaks: "the earliest timeouts are listed",
 		from:   `return e.due[i].at.After(e.due[j].at)`,
 		to:     `return e.due[i].at.Before(e.due[j].at)`,
 	},
