@@ -1,0 +1,78 @@
+// Package gate_test tests the logic of .ci/run.
+package gate_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// steps are added to a copy of the gate.
+const steps = `
+step_good() { echo fine; }
+step_bad() { echo '--- FAIL: TestBad'; false; echo unreachable; }
+step_flaky() { [ -e tried ] || { touch tried; echo '--- FAIL: TestOnce'; false; }; }
+step_reads() { if read -r line; then echo "got $line"; fi; }
+step_skips() { skip 'the whole step'; }
+`
+
+// run runs the named steps in a folder of their own.
+func run(t *testing.T, names ...string) (out string, passed bool) {
+	t.Helper()
+	script, err := os.ReadFile(filepath.Join("..", "..", ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const seam = "known() {"
+	if strings.Count(string(script), seam) != 1 {
+		t.Fatal("the gate has no place for more steps")
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".ci"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, ".ci", "run")
+	if err := os.WriteFile(path, []byte(strings.Replace(string(script), seam, steps+seam, 1)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, names...)
+	cmd.Stdin = strings.NewReader("input\n")
+	text, err := cmd.CombinedOutput()
+	return string(text), err == nil
+}
+
+func TestStepThatFailsOnceIsFlakyAndTheGatePasses(t *testing.T) {
+	out, passed := run(t, "flaky", "good")
+	for _, want := range []string{"FLAKY: flaky ", "\n  --- FAIL: TestOnce\n", "== good: passed", "PASSED WITH FLAKY STEPS: flaky\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if !passed {
+		t.Error("the gate failed")
+	}
+}
+
+func TestStepThatFailsTwiceFailsTheGateAfterTheOthers(t *testing.T) {
+	out, passed := run(t, "bad", "good")
+	if passed || !strings.Contains(out, "FAILED: bad") || !strings.Contains(out, "== good: passed") ||
+		strings.Count(out, "== bad\n") != 2 || strings.Contains(out, "FLAKY") || strings.Contains(out, "unreachable") {
+		t.Errorf("passed: %v\n%s", passed, out)
+	}
+}
+
+func TestStepsReadNoStandardInputAndSkipLoudly(t *testing.T) {
+	out, passed := run(t, "reads", "skips")
+	if !passed || strings.Contains(out, "got ") || strings.Count(out, "SKIPPED: the whole step") != 2 {
+		t.Errorf("passed: %v\n%s", passed, out)
+	}
+}
+
+func TestUnknownStepsAreRejectedBeforeAnyRuns(t *testing.T) {
+	out, passed := run(t, "good", "fly")
+	if passed || !strings.Contains(out, "no step 'fly'") || strings.Contains(out, "== good") {
+		t.Errorf("passed: %v\n%s", passed, out)
+	}
+}
