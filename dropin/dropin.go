@@ -1,64 +1,66 @@
-// Package dropin has two packages that stand in for packages time and context by a
-// change of the import line alone:
+// Package dropin has two packages that replace packages time and context when only the
+// import path changes:
 //
 //	import "github.com/hashedwheel/hwt/dropin/time"    // was: "time"
 //	import "github.com/hashedwheel/hwt/dropin/context" // was: "context"
 //
-// They have every exported name of the standard packages. Timers, tickers, sleeps
-// and deadlines are on one wheel for the whole program, which is made when it is
-// first needed: package hierarchical with a tick of 1 ms, unless [Use] set another
-// before. All else is that of the standard library: a Time, a Duration or a Context
-// is the same type here and there.
+// They have every exported name of the standard packages. Timers, tickers, sleeps,
+// and deadlines share one wheel for the whole program. The first use creates it: an
+// engine of package hierarchical with a tick of 1 ms, unless [Use] set another timer
+// before. Everything else is the standard library's; a Time, a Duration, or a Context
+// has the same type in both.
 //
-// Use them to find out what a wheel would change in a program that exists, or to
-// move one that holds very many timers without touching its code. Package clock
-// gives the same to new code, without a timer for the whole program. Where few
-// timers are pending at a time, there is nothing to gain.
+// Use these packages to find out how a wheel would change an existing program, or to
+// move a program with very many timers without editing its code. Package clock offers
+// the same to new code, without a timer for the whole program. A program with few
+// pending timers gains nothing.
 //
-// # What is on the wheel
+// # Timers on the wheel
 //
-// A delay of two ticks or more. Shorter ones are on timers of Go's runtime, where
-// they are not late by a tick. In a testing/synctest bubble, which shows in a
-// [time.Now] without monotonic reading, everything is on package time and package
-// context, so that tests in bubbles pass as before.
+// Delays of two ticks or more are on the wheel. Shorter delays use Go's runtime
+// timers, which are not late by a tick. In a testing/synctest bubble everything uses
+// packages time and context, so tests in bubbles pass as before. A bubble shows in a
+// [time.Now] without a monotonic reading.
 //
-// A panic in a function of AfterFunc ends the program, as it does in package time.
+// A panic in a function of AfterFunc ends the program, as in package time.
 //
-// # What differs
+// # Differences
 //
-//   - Timers and deadlines are up to one tick late. See package clock for the
-//     other differences in what its timers and contexts do.
-//   - Timer and Ticker are types of their own. A *Timer does not pass to packages
-//     that use package time, such as in a field of their structs, or back.
-//   - A Timer that is not stopped stays in memory until it fires, and a Ticker for
-//     good.
-//   - Local is a copy of the variable time.Local. What sets the one does not change
-//     the other. The same is true of UTC, and of Canceled and DeadlineExceeded of
-//     package context.
-//   - The vet check lostcancel does not know these packages: it no longer sees a
+//   - Timers and deadlines are up to one tick late. Package clock documents the other
+//     differences of its timers and contexts.
+//   - Timer and Ticker are distinct types. A *Timer cannot be passed to or from code
+//     that uses package time.
+//   - A Timer that is not stopped stays in memory until it fires. A Ticker that is not
+//     stopped stays forever.
+//   - A cancel of a WithCancel context ends the deadline contexts below it from another
+//     goroutine. Their methods report the cancel immediately, but Done channels
+//     obtained earlier, and contexts derived from them, follow when that goroutine has
+//     run. In package context they have ended when cancel returns.
+//   - Local and UTC are copies of the variables of package time, and Canceled and
+//     DeadlineExceeded are copies of those of package context. Setting one does not
+//     change the other.
+//   - The vet check lostcancel does not know these packages. It no longer reports a
 //     CancelFunc that is never called.
-//   - Leak checkers such as goleak see the wheel's goroutine, which is there from
-//     the first timer to the end of the program. Package hwt documents how to name
-//     it.
+//   - Leak checkers such as goleak see the wheel's goroutine, from the first timer to
+//     the end of the program. Package hwt documents how to name it.
 //   - GODEBUG=asynctimerchan=1 has no effect.
 //
-// # Contexts that are waited for
+// # Contexts with waiters
 //
-// A deadline of dropin/context costs less than one of package context only as long as
-// nothing waits for it. The first call of Done, which a select, a child, package
-// database/sql and the client of package net/http all make, costs more than package
-// context does. So move the imports of context only where deadlines are mostly not
-// waited for. Imports of time can be moved without those of context, and the
-// reverse.
+// A deadline of dropin/context costs less than one of package context only until the
+// first call of Done. That call costs more than package context does. A select, a
+// child context, package database/sql, and the client of package net/http all make
+// it. Move the imports of context only where most deadlines are never waited for.
+// Imports of time can be moved without those of context, and the reverse.
 //
 // # Trying it
 //
-// A command in the repository moves the imports of any module in a copy, and runs
-// the module's own tests before and after:
+// A command in the repository moves the imports of any module in a copy, and runs the
+// module's tests before and after:
 //
 //	go -C tools run ./trydropin github.com/cenkalti/backoff/v5@v5.0.3
 //
-// docs/dropin.md has what it found in some modules.
+// docs/dropin.md lists the results for a number of modules.
 package dropin
 
 import (
@@ -68,12 +70,12 @@ import (
 	"github.com/hashedwheel/hwt/dropin/internal/shared"
 )
 
-// Use makes timer the one that packages dropin/time and dropin/context are on. tick
-// is its tick, or 0 if it has none: delays below two ticks stay with Go's runtime.
-// The caller stops the timer, after everything that uses these packages; what is
-// scheduled later is on timers of Go's runtime.
+// Use makes timer the timer of packages dropin/time and dropin/context. tick is its
+// tick, or 0 if it has none; delays below two ticks use Go's runtime timers. The caller
+// stops the timer after all uses of these packages. Later timers and deadlines are
+// runtime timers.
 //
 // Call Use at the beginning of main. It returns an error if timer is nil, if tick is
-// negative, or if a timer is in use already: by an earlier Use, or because something
-// was scheduled before, which package-level variables may do.
+// negative, or if a timer is already in use. An earlier Use or an earlier timer, such
+// as one in a package-level variable, puts a timer in use.
 func Use(timer hwt.Timer, tick time.Duration) error { return shared.Use(timer, tick) }

@@ -67,6 +67,23 @@ func TestDeadlinesEndContextsAndTheirChildren(t *testing.T) {
 	}
 }
 
+// TestCancelReachesDeadlinesBelow checks the order that package dropin documents.
+func TestCancelReachesDeadlinesBelow(t *testing.T) {
+	for name, way := range all {
+		parent, cancelParent := context.WithCancelCause(context.Background())
+		ctx, cancel := way.make(parent, time.Hour)
+		defer cancel()
+		child, cancelChild := context.WithCancel(ctx)
+		defer cancelChild()
+		early := ctx.Done()
+		cancelParent(errLate)
+		assert.Equal(t, context.Canceled, ctx.Err(), "%s: when cancel returns", name)
+		<-early
+		<-child.Done()
+		assert.Equal(t, errLate, context.Cause(child), name)
+	}
+}
+
 func TestBubblesHavePackageContext(t *testing.T) {
 	before := wheeltest.Pending()
 	for name, way := range all {
