@@ -95,8 +95,8 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return c.watch.explain(c.Conn.SetWriteDeadline(t))
 }
 
-func (c *conn) noteRead(n int64)  { c.note(Reads, n) }
-func (c *conn) noteWrite(n int64) { c.note(Writes, n) }
+func (c *conn) noteRead(n int64)  { c.note(ActivityRead, n) }
+func (c *conn) noteWrite(n int64) { c.note(ActivityWrite, n) }
 
 // note touches the watch if n bytes were moved by an operation that counts.
 func (c *conn) note(a Activity, n int64) {

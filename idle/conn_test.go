@@ -116,9 +116,9 @@ func TestActivity(t *testing.T) {
 		activity     idle.Activity
 		reads, kills bool
 	}{
-		{idle.Reads, true, false}, {idle.Reads, false, true},
-		{idle.Writes, true, true}, {idle.Writes, false, false},
-		{idle.Reads | idle.Writes, true, false}, {idle.Reads | idle.Writes, false, false},
+		{idle.ActivityRead, true, false}, {idle.ActivityRead, false, true},
+		{idle.ActivityWrite, true, true}, {idle.ActivityWrite, false, false},
+		{idle.ActivityRead | idle.ActivityWrite, true, false}, {idle.ActivityRead | idle.ActivityWrite, false, false},
 	} {
 		timertest.Bubble(t, func(t *testing.T) {
 			r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{Activity: c.activity})
@@ -146,7 +146,7 @@ func TestActivity(t *testing.T) {
 
 func TestOccasionalBytesKeepAConnection(t *testing.T) {
 	timertest.Bubble(t, func(t *testing.T) { // slow loris
-		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{Activity: idle.Reads})
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{Activity: idle.ActivityRead})
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
 		go func() {

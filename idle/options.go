@@ -12,7 +12,7 @@ import (
 // default.
 type Options struct {
 	// Activity selects the operations of a wrapped connection that are activity:
-	// Reads, Writes or both. 0 is the default, both. With Reads alone, a peer that
+	// ActivityRead, ActivityWrite or both. 0 is the default, both. With ActivityRead alone, a peer that
 	// only receives is closed.
 	Activity Activity
 
@@ -61,8 +61,8 @@ type Activity uint8
 
 // The operations that can be activity.
 const (
-	Reads  Activity = 1 << iota // reads that return at least one byte
-	Writes                      // writes that take at least one byte
+	ActivityRead  Activity = 1 << iota // reads that return at least one byte
+	ActivityWrite                      // writes that take at least one byte
 )
 
 // Event is the argument of [Options.OnIdle].
@@ -79,14 +79,14 @@ func complete(options *Options) (o Options, err error) {
 	if options != nil {
 		o = *options
 	}
-	if o.Activity&^(Reads|Writes) != 0 {
-		return o, settings.Refuse("idle", "Activity", o.Activity, "0 for the default, Reads, Writes or Reads|Writes")
+	if o.Activity&^(ActivityRead|ActivityWrite) != 0 {
+		return o, settings.Refuse("idle", "Activity", o.Activity, "0 for the default, ActivityRead, ActivityWrite or ActivityRead|ActivityWrite")
 	}
 	if o.MaxAge < 0 {
 		return o, settings.Refuse("idle", "MaxAge", o.MaxAge, "0 for no limit, or a positive duration")
 	}
 	if o.Activity == 0 {
-		o.Activity = Reads | Writes
+		o.Activity = ActivityRead | ActivityWrite
 	}
 	if o.MaxAge == 0 {
 		o.MaxAge = never

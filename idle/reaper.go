@@ -74,7 +74,7 @@ func NewReaper(timer hwt.Timer, timeout time.Duration, options *Options) (*Reape
 func (r *Reaper) Wrap(c net.Conn) net.Conn {
 	wrapped := wrap(c)
 	own := wrapped.base()
-	own.watch.pieces = r.options.Activity&Writes != 0 && isStream(c)
+	own.watch.pieces = r.options.Activity&ActivityWrite != 0 && isStream(c)
 	r.begin(&own.watch, wrapped, c)
 	return wrapped
 }

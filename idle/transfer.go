@@ -22,7 +22,7 @@ import (
 func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 	to := c.Conn.(io.ReaderFrom)
 	src, fast := sourceOf(r)
-	reads := src.own != nil && src.own.counts(Reads)
+	reads := src.own != nil && src.own.counts(ActivityRead)
 	switch {
 	case fast && src.ready != nil:
 		t := transfer{to: to, writer: &c.conn, source: src}
@@ -32,7 +32,7 @@ func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 		defer c.writing.Unlock()
 		t := transfer{to: to, writer: &c.conn, source: src}
 		return t.run()
-	case reads || c.counts(Writes):
+	case reads || c.counts(ActivityWrite):
 		return io.Copy(onlyWriter{c}, r)
 	}
 	n, err := to.ReadFrom(r)

@@ -192,7 +192,7 @@ func TestConcurrentWritesDoNotMix(t *testing.T) {
 // TestWriteThatDoesNotCountGoesInOnePiece counts the calls that reach the connection.
 func TestWriteThatDoesNotCountGoesInOnePiece(t *testing.T) {
 	const n = 1 << 20
-	for activity, whole := range map[idle.Activity]bool{idle.Reads: true, idle.Writes: false} {
+	for activity, whole := range map[idle.Activity]bool{idle.ActivityRead: true, idle.ActivityWrite: false} {
 		r := newReaper(t, newTimer(t, second), time.Hour, &idle.Options{Activity: activity})
 		client, server := tcpPair(t)
 		defer client.Close()

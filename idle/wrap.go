@@ -97,11 +97,11 @@ type rawConn struct {
 }
 
 func (r *rawConn) Read(f func(fd uintptr) (done bool)) error {
-	return r.note(Reads, r.RawConn.Read(f))
+	return r.note(ActivityRead, r.RawConn.Read(f))
 }
 
 func (r *rawConn) Write(f func(fd uintptr) (done bool)) error {
-	return r.note(Writes, r.RawConn.Write(f))
+	return r.note(ActivityWrite, r.RawConn.Write(f))
 }
 
 func (r *rawConn) note(a Activity, err error) error {
