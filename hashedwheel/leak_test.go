@@ -174,7 +174,7 @@ func TestLeakDetectionOffReportsNothingAndEndsTheWorker(t *testing.T) {
 }
 
 func TestAdvancedLevelShowsRecentUse(t *testing.T) {
-	defer leak.SetLevel(leak.SetLevel(leak.Advanced))
+	defer leak.SetLevel(leak.SetLevel(leak.LevelAdvanced))
 	text := reports(t)
 	func() {
 		timer := newLeaky(t)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestDisabledAllocatesNothing(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	d, _ := newSinkDetector()
 	r := &resource{}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
@@ -21,7 +21,7 @@ func TestDisabledAllocatesNothing(t *testing.T) {
 }
 
 func TestWhatIsNotSampledAllocatesNothing(t *testing.T) {
-	at(t, leak.Simple)
+	at(t, leak.LevelSimple)
 	d, _ := newSinkDetector(leak.Options{SamplingInterval: 1 << 30})
 	r := &resource{}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
@@ -34,7 +34,7 @@ func TestWhatIsNotSampledAllocatesNothing(t *testing.T) {
 // Two of them are the detector's. The runtime's AddCleanup makes the others: one with
 // Go 1.26, three with Go 1.25.
 func TestATrackedResourceTakesFewAllocations(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
 	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() {
@@ -44,7 +44,7 @@ func TestATrackedResourceTakesFewAllocations(t *testing.T) {
 }
 
 func TestARecordTakesTwoAllocations(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
 	r.tracker = d.Track(r)

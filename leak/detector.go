@@ -66,7 +66,7 @@ func (d *Detector[T]) Track(resource *T) *Tracker {
 	return d.track(resource, false)
 }
 
-// TrackAlways is Track without sampling: it returns nil only at level Disabled.
+// TrackAlways is Track without sampling: it returns nil only at [LevelDisabled].
 // Use it for resources that are few and costly to lose, such as a timer with its
 // goroutine. Netty's HashedWheelTimer does the same with an interval of 1.
 func (d *Detector[T]) TrackAlways(resource *T) *Tracker {
@@ -77,12 +77,12 @@ func (d *Detector[T]) TrackAlways(resource *T) *Tracker {
 }
 
 func (d *Detector[T]) track(resource *T, always bool) *Tracker {
-	level, scopes := GetLevel(), d.core.scopes()
+	level, scopes := currentLevel(), d.core.scopes()
 	chosen := d.core.chooses(level, always)
 	if resource == nil || !chosen && len(scopes) == 0 {
 		return nil
 	}
-	t := &Tracker{core: &d.core, detailed: level >= Advanced, scopes: scopes, created: capture(2)}
+	t := &Tracker{core: &d.core, detailed: level >= LevelAdvanced, scopes: scopes, created: capture(2)}
 	if chosen {
 		t.cleanup = runtime.AddCleanup(resource, collected, t)
 	}
@@ -93,15 +93,15 @@ func (d *Detector[T]) track(resource *T, always bool) *Tracker {
 
 // off reports whether there is nothing to do for any resource.
 func (c *core) off() bool {
-	return GetLevel() == Disabled && c.options.Scope == nil && watching.Load() == nil
+	return currentLevel() == LevelDisabled && c.options.Scope == nil && watching.Load() == nil
 }
 
 // chooses reports whether the collection of the next resource is to be watched.
 func (c *core) chooses(level Level, always bool) bool {
 	switch {
-	case level == Disabled:
+	case level == LevelDisabled:
 		return false
-	case always || level == Paranoid:
+	case always || level == LevelParanoid:
 		return true
 	default:
 		return rand.IntN(c.samplingInterval()) == 0

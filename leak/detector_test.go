@@ -19,7 +19,7 @@ import (
 )
 
 func TestALeakedResourceIsReportedOnceWithItsHint(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	drop(d, func(tracker *leak.Tracker) { tracker.Record("the last access") })
 
@@ -38,7 +38,7 @@ func TestALeakedResourceIsReportedOnceWithItsHint(t *testing.T) {
 }
 
 func TestAReleasedResourceIsNeverReported(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	for range 100 {
 		drop(d, func(tracker *leak.Tracker) { assert.True(t, tracker.Close()) })
@@ -49,7 +49,7 @@ func TestAReleasedResourceIsNeverReported(t *testing.T) {
 }
 
 func TestAResourceInUseIsNotReported(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	r := &resource{}
 	r.tracker = d.Track(r)
@@ -59,7 +59,7 @@ func TestAResourceInUseIsNotReported(t *testing.T) {
 }
 
 func TestNeitherTrackerNorHintsKeepTheResourceAlive(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	tracker := dropWithItselfAsHint(d)
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
@@ -76,7 +76,7 @@ func dropWithItselfAsHint(d *leak.Detector[resource]) *leak.Tracker {
 }
 
 func TestLeaksWithTheSameTextAreReportedOnceAndCounted(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	for range 10 {
 		drop(d, nil)
@@ -88,7 +88,7 @@ func TestLeaksWithTheSameTextAreReportedOnceAndCounted(t *testing.T) {
 }
 
 func TestLeaksWithDifferentTextsAreEachReported(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	for _, hint := range []string{"a", "b", "a"} {
 		drop(d, func(tracker *leak.Tracker) { tracker.Record(hint) })
@@ -105,10 +105,10 @@ func TestTheLevelDecidesWhatIsTracked(t *testing.T) {
 		level                     leak.Level
 		tracked, always, detailed bool
 	}{
-		{leak.Disabled, false, false, false},
-		{leak.Simple, false, true, false},
-		{leak.Advanced, false, true, true},
-		{leak.Paranoid, true, true, true},
+		{leak.LevelDisabled, false, false, false},
+		{leak.LevelSimple, false, true, false},
+		{leak.LevelAdvanced, false, true, true},
+		{leak.LevelParanoid, true, true, true},
 	} {
 		at(t, c.level)
 		sampled, always := &resource{}, &resource{}
@@ -122,7 +122,7 @@ func TestTheLevelDecidesWhatIsTracked(t *testing.T) {
 }
 
 func TestBelowParanoidOneIn128IsTracked(t *testing.T) {
-	for _, level := range []leak.Level{leak.Simple, leak.Advanced} {
+	for _, level := range []leak.Level{leak.LevelSimple, leak.LevelAdvanced} {
 		at(t, level)
 		d, _ := newSinkDetector()
 		const expected = 1000 // standard deviation 31.5; the bound is six of them
@@ -139,7 +139,7 @@ func TestBelowParanoidOneIn128IsTracked(t *testing.T) {
 }
 
 func TestASamplingIntervalOfOneTracksEveryResource(t *testing.T) {
-	at(t, leak.Simple)
+	at(t, leak.LevelSimple)
 	d, _ := newSinkDetector(leak.Options{SamplingInterval: 1})
 	for range 10 {
 		r := &resource{}
@@ -166,7 +166,7 @@ func TestAnOptionOutsideItsRangePanics(t *testing.T) {
 }
 
 func TestADetectorKeepsTheOptionsItWasGiven(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("kept")
 	options := leak.Options{Scope: scope, ReleaseMethod: "Stop"}
 	d := leak.NewDetector[resource]("test.Resource", &options)
@@ -177,14 +177,14 @@ func TestADetectorKeepsTheOptionsItWasGiven(t *testing.T) {
 }
 
 func TestNilIsNotTracked(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	assert.Nil(t, d.Track(nil))
 	assert.Nil(t, d.TrackAlways(nil))
 }
 
 func TestTheStackBeginsWithTheCallerEvenThroughAnInterface(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("stacks")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	var tracking interface {
@@ -197,7 +197,7 @@ func TestTheStackBeginsWithTheCallerEvenThroughAnInterface(t *testing.T) {
 }
 
 func TestSimpleRecordsHintsButNoStacks(t *testing.T) {
-	at(t, leak.Simple)
+	at(t, leak.LevelSimple)
 	d, reports := newSinkDetector(leak.Options{SamplingInterval: 1})
 	drop(d, func(tracker *leak.Tracker) {
 		tracker.Record("hint")
@@ -210,14 +210,14 @@ func TestSimpleRecordsHintsButNoStacks(t *testing.T) {
 }
 
 func TestChangingTheLevelDoesNotSilenceWhatIsTracked(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
-	drop(d, func(*leak.Tracker) { leak.SetLevel(leak.Disabled) })
+	drop(d, func(*leak.Tracker) { leak.SetLevel(leak.LevelDisabled) })
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
 }
 
 func TestAListenerThatPanicsHarmsNothing(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	var log timertest.Buffer
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{
 		Logger:   slog.New(slog.NewTextHandler(&log, nil)),
@@ -229,7 +229,7 @@ func TestAListenerThatPanicsHarmsNothing(t *testing.T) {
 }
 
 func TestWithoutAListenerReportsAreLoggedAsErrors(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	var log timertest.Buffer
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	drop(d, nil)
@@ -240,7 +240,7 @@ func TestWithoutAListenerReportsAreLoggedAsErrors(t *testing.T) {
 }
 
 func TestTheDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d := leak.NewDetector[resource]("test.Resource", nil)
 	var logged timertest.Buffer
 	before, writer, flags := slog.Default(), log.Writer(), log.Flags()
@@ -255,7 +255,7 @@ func TestTheDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
 }
 
 func TestALogHandlerThatPanicsHarmsNothing(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{Logger: slog.New(brokenHandler{})})
 	drop(d, nil)
 	collectUntil(t, func() bool { return d.Stats().Leaked == 1 })
@@ -263,7 +263,7 @@ func TestALogHandlerThatPanicsHarmsNothing(t *testing.T) {
 }
 
 func TestALeakInABubbleIsReportedOutsideOfIt(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	synctest.Test(t, func(t *testing.T) {
 		kept := &resource{}

@@ -57,7 +57,7 @@
 //
 // # Cost
 //
-// At [Disabled], Track takes two atomic loads and allocates nothing. At the
+// At [LevelDisabled], Track takes two atomic loads and allocates nothing. At the
 // other levels, a resource that is not chosen costs one random number, and its
 // Tracker is nil, whose methods do nothing. A resource that is chosen costs a
 // captured stack, a cleanup and a few hundred bytes. A detector has no
@@ -71,5 +71,5 @@
 // the collector may come first; [Tracker.CloseFor] ensures that.
 //
 // To release something when a resource leaks, attach a cleanup of your own to
-// it. A detector tracks only some of the resources, and none at Disabled.
+// it. A detector tracks only some of the resources, and none at LevelDisabled.
 package leak

@@ -26,8 +26,8 @@ func (c *Conn) Send(text string) { c.tracker.Record(text) }
 func (c *Conn) Close() { c.tracker.CloseFor(c) }
 
 func ExampleDetector() {
-	leak.SetLevel(leak.Paranoid) // so that this example tracks every resource
-	defer leak.SetLevel(leak.Simple)
+	leak.SetLevel(leak.LevelParanoid) // so that this example tracks every resource
+	defer leak.SetLevel(leak.LevelSimple)
 	reports := make(chan leak.Report, 1)
 	detector := leak.NewDetector[Conn]("pool.Conn", &leak.Options{
 		Listener: func(r leak.Report) { reports <- r },
@@ -55,9 +55,9 @@ func ExampleDetector() {
 	// created by github.com/hashedwheel/hwt/leak_test.ExampleDetector
 }
 
-// printer stands for the *testing.T of a test. It prints only the first lines of
-// a failure, without files.
-type printer struct{}
+// printer replaces the *testing.T of a test. It prints only the first lines of a
+// failure, without files.
+type printer struct{ leak.TestingT }
 
 func (printer) Helper() {}
 

@@ -2,6 +2,7 @@ package leak
 
 // Internals for tests.
 var (
+	CurrentLevel = currentLevel
 	ReadSettings = readSettings
 	Replaces     = replaces
 	TextOf       = textOf

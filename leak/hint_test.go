@@ -46,7 +46,7 @@ func TestHintsAreShownAsText(t *testing.T) {
 }
 
 func TestAHintThatPanicsHarmsNothing(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	drop(d, func(tracker *leak.Tracker) {
 		tracker.Record(panickingMore{})
@@ -59,7 +59,7 @@ func TestAHintThatPanicsHarmsNothing(t *testing.T) {
 }
 
 func TestAHintIsTurnedIntoTextWhenItIsRecorded(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
 	r.tracker = d.Track(r)

@@ -16,19 +16,19 @@ type Level int32
 
 // The levels, from tracking nothing to tracking everything.
 const (
-	// Disabled tracks nothing. A [Scope] still counts.
-	Disabled Level = iota
+	// LevelDisabled tracks nothing. A [Scope] still counts.
+	LevelDisabled Level = iota
 
-	// Simple tracks one resource in 128, with the place that created it and the
+	// LevelSimple tracks one resource in 128, with the place that created it and the
 	// hints recorded. It is the default.
-	Simple
+	LevelSimple
 
-	// Advanced also records the places of accesses: every Record captures a
+	// LevelAdvanced also records the places of accesses: every Record captures a
 	// stack.
-	Advanced
+	LevelAdvanced
 
-	// Paranoid tracks every resource as Advanced does. It is meant for tests.
-	Paranoid
+	// LevelParanoid tracks every resource as LevelAdvanced does. It is meant for tests.
+	LevelParanoid
 )
 
 const levelNames = "disabled, simple, advanced, paranoid"
@@ -42,33 +42,33 @@ func (l Level) String() string {
 	return strings.Split(levelNames, ", ")[l]
 }
 
-func (l Level) valid() bool { return Disabled <= l && l <= Paranoid }
+func (l Level) valid() bool { return LevelDisabled <= l && l <= LevelParanoid }
 
 // ParseLevel returns the level with the given name, in any case, or the given
 // ordinal from 0 to 3. It ignores space around the text. For anything else it
-// returns Simple, as Netty does, and an error that names the text and what is
+// returns LevelSimple, as Netty does, and an error that names the text and what is
 // allowed.
 func ParseLevel(text string) (Level, error) {
 	trimmed := strings.TrimSpace(text)
-	for l := Disabled; l <= Paranoid; l++ {
+	for l := LevelDisabled; l <= LevelParanoid; l++ {
 		if strings.EqualFold(trimmed, l.String()) || trimmed == strconv.Itoa(int(l)) {
 			return l, nil
 		}
 	}
-	return Simple, fmt.Errorf("leak: unknown level %q, allowed are %s or 0 to %d", text, levelNames, Paranoid)
+	return LevelSimple, fmt.Errorf("leak: unknown level %q, allowed are %s or 0 to %d", text, levelNames, LevelParanoid)
 }
 
 // Ground rules: a reader that finds the level unset sets it from the environment
 // by one compare-and-swap, so a concurrent SetLevel wins. Once set it stays set.
 
 // level is the process's level plus one. Zero means that it has not been read
-// from the environment. Atomic: written by GetLevel once and by SetLevel, read by
+// from the environment. Atomic: written by currentLevel once and by SetLevel, read by
 // every Track.
 var level atomic.Int32
 
-// GetLevel returns the current level. It is safe for concurrent use and costs one
+// currentLevel returns the current level. It is safe for concurrent use and costs one
 // atomic load.
-func GetLevel() Level {
+func currentLevel() Level {
 	if l := level.Load(); l != 0 {
 		return Level(l - 1)
 	}
@@ -82,11 +82,11 @@ func firstLevel() Level {
 
 // SetLevel sets the level for what is tracked from now on and returns the
 // previous one. Resources that are tracked already are still reported. A value
-// that is not a level means Simple. SetLevel is safe for concurrent use.
+// that is not a level means LevelSimple. SetLevel is safe for concurrent use.
 func SetLevel(l Level) (before Level) {
 	if !l.valid() {
-		l = Simple
+		l = LevelSimple
 	}
-	GetLevel() // reads the environment, so that there is a previous level
+	currentLevel() // reads the environment, so that there is a previous level
 	return Level(level.Swap(int32(l)+1) - 1)
 }

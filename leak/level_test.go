@@ -10,10 +10,10 @@ import (
 
 func TestParseLevelTakesNamesInAnyCaseAndOrdinals(t *testing.T) {
 	for text, want := range map[string]leak.Level{
-		"disabled": leak.Disabled, "DISABLED": leak.Disabled, "0": leak.Disabled,
-		"simple": leak.Simple, "Simple": leak.Simple, "1": leak.Simple,
-		"advanced": leak.Advanced, "aDvAnCeD": leak.Advanced, "2": leak.Advanced,
-		"paranoid": leak.Paranoid, " Paranoid\t": leak.Paranoid, "3": leak.Paranoid,
+		"disabled": leak.LevelDisabled, "DISABLED": leak.LevelDisabled, "0": leak.LevelDisabled,
+		"simple": leak.LevelSimple, "Simple": leak.LevelSimple, "1": leak.LevelSimple,
+		"advanced": leak.LevelAdvanced, "aDvAnCeD": leak.LevelAdvanced, "2": leak.LevelAdvanced,
+		"paranoid": leak.LevelParanoid, " Paranoid\t": leak.LevelParanoid, "3": leak.LevelParanoid,
 	} {
 		got, err := leak.ParseLevel(text)
 		assert.NoError(t, err, text)
@@ -24,32 +24,32 @@ func TestParseLevelTakesNamesInAnyCaseAndOrdinals(t *testing.T) {
 func TestParseLevelReturnsSimpleAndAnErrorForAnUnknownName(t *testing.T) {
 	for _, text := range []string{"", "off", "4", "-1", "01", "+1", "1.0", "simple,", "para noid", "Level(1)"} {
 		got, err := leak.ParseLevel(text)
-		assert.Equal(t, leak.Simple, got, text)
+		assert.Equal(t, leak.LevelSimple, got, text)
 		assert.ErrorContains(t, err, `"`+text+`"`)
 		assert.ErrorContains(t, err, "disabled, simple, advanced, paranoid or 0 to 3")
 	}
 }
 
 func TestLevelsNameThemselves(t *testing.T) {
-	assert.Equal(t, "disabled", leak.Disabled.String())
-	assert.Equal(t, "paranoid", leak.Paranoid.String())
+	assert.Equal(t, "disabled", leak.LevelDisabled.String())
+	assert.Equal(t, "paranoid", leak.LevelParanoid.String())
 	assert.Equal(t, "Level(-1)", leak.Level(-1).String())
 	assert.Equal(t, "Level(4)", leak.Level(4).String())
 }
 
 func TestSetLevelReturnsThePreviousLevel(t *testing.T) {
-	at(t, leak.Advanced)
-	assert.Equal(t, leak.Advanced, leak.GetLevel())
-	assert.Equal(t, leak.Advanced, leak.SetLevel(leak.Disabled))
-	assert.Equal(t, leak.Disabled, leak.GetLevel())
+	at(t, leak.LevelAdvanced)
+	assert.Equal(t, leak.LevelAdvanced, leak.CurrentLevel())
+	assert.Equal(t, leak.LevelAdvanced, leak.SetLevel(leak.LevelDisabled))
+	assert.Equal(t, leak.LevelDisabled, leak.CurrentLevel())
 }
 
 func TestSetLevelTreatsAnInvalidLevelAsSimple(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	leak.SetLevel(leak.Level(7))
-	assert.Equal(t, leak.Simple, leak.GetLevel())
+	assert.Equal(t, leak.LevelSimple, leak.CurrentLevel())
 	leak.SetLevel(leak.Level(-7))
-	assert.Equal(t, leak.Simple, leak.GetLevel())
+	assert.Equal(t, leak.LevelSimple, leak.CurrentLevel())
 }
 
 func FuzzParseLevel(f *testing.F) {
@@ -59,12 +59,12 @@ func FuzzParseLevel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		level, err := leak.ParseLevel(text)
 		if err != nil {
-			assert.Equal(t, leak.Simple, level)
+			assert.Equal(t, leak.LevelSimple, level)
 			return
 		}
 		again, err := leak.ParseLevel(level.String())
 		assert.NoError(t, err)
 		assert.Equal(t, level, again)
-		assert.Contains(t, []leak.Level{leak.Disabled, leak.Simple, leak.Advanced, leak.Paranoid}, level)
+		assert.Contains(t, []leak.Level{leak.LevelDisabled, leak.LevelSimple, leak.LevelAdvanced, leak.LevelParanoid}, level)
 	})
 }

@@ -28,7 +28,7 @@ type Options struct {
 	Logger *slog.Logger
 
 	// SamplingInterval is how many resources there are for each one that is
-	// tracked, below level [Paranoid], from 1, which tracks every resource, to
+	// tracked, below level [LevelParanoid], from 1, which tracks every resource, to
 	// 1<<30. 0 is the default: what the environment says, or 128.
 	SamplingInterval int
 

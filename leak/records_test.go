@@ -23,14 +23,14 @@ func recordN(target, n int) (kept []string, discarded int) {
 }
 
 func TestUpToTheTargetAllRecordsAreKeptNewestFirst(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	kept, discarded := recordN(4, 4)
 	assert.Equal(t, []string{"4", "3", "2", "1"}, kept)
 	assert.Zero(t, discarded)
 }
 
 func TestTheLastRecordIsAlwaysKeptAndTheCountsAddUp(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	for _, target := range []int{1, 4, 10} {
 		for n := 1; n <= 300; n++ {
 			kept, discarded := recordN(target, n)
@@ -44,7 +44,7 @@ func TestTheLastRecordIsAlwaysKeptAndTheCountsAddUp(t *testing.T) {
 // Past the target a list of n records grows with probability 1/2^(n-target+1),
 // so its length is about the target plus the logarithm of the accesses.
 func TestPastTheTargetOlderRecordsAreDropped(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	kept, discarded := recordN(4, 10_000)
 	assert.Greater(t, len(kept), 4)
 	assert.Less(t, len(kept), 4+32)
@@ -71,7 +71,7 @@ func TestARecordIsDroppedWithGrowingProbability(t *testing.T) {
 }
 
 func TestRacingRecordsAreKeptOrCounted(t *testing.T) {
-	at(t, leak.Simple) // without stacks, records race more often
+	at(t, leak.LevelSimple) // without stacks, records race more often
 	atProcs(t, func(t *testing.T) {
 		d, _ := newSinkDetector()
 		r := &resource{}
@@ -89,7 +89,7 @@ func TestRacingRecordsAreKeptOrCounted(t *testing.T) {
 }
 
 func TestAReportCountsDuplicateAndDiscardedRecords(t *testing.T) {
-	at(t, leak.Simple)
+	at(t, leak.LevelSimple)
 	scope := leak.NewScope("counts")
 	d, _ := newSinkDetector(leak.Options{Scope: scope, TargetRecords: 4})
 	r := &resource{}

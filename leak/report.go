@@ -25,7 +25,7 @@ type Report struct {
 // Record is one access to a resource.
 type Record struct {
 	Hint  string // what the access was about; "" if there was no hint
-	Stack Stack  // where the access was; nil below level Advanced
+	Stack Stack  // where the access was; nil below level LevelAdvanced
 }
 
 // String returns the record as text: its hint, then its stack.

@@ -56,7 +56,7 @@ Created at:
 }
 
 func TestAStackNamesItsCallersAndLeavesOutTheRuntime(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("stacks")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	drop(d, nil)
@@ -70,7 +70,7 @@ func TestAStackNamesItsCallersAndLeavesOutTheRuntime(t *testing.T) {
 }
 
 func TestAStackIsCutAtItsDepth(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("depth")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	deep(100, func() { drop(d, nil) })

@@ -33,22 +33,17 @@ type Scope struct {
 	ended bool               // Guarded by mu.
 }
 
-// TestingT is what Check needs of a *testing.T.
+// TestingT is the part of a [testing.TB] that scopes use.
 type TestingT interface {
+	Name() string
 	Helper()
 	Errorf(format string, args ...any)
+	Cleanup(f func())
 }
 
 // NewScope returns a scope with nothing open. Failures show its name.
 func NewScope(name string) *Scope {
 	return &Scope{name: name, open: make(map[*Tracker]int64)}
-}
-
-// TestingTB is what NewTestScope needs of a *testing.T.
-type TestingTB interface {
-	TestingT
-	Name() string
-	Cleanup(f func())
 }
 
 // NewTestScope returns a scope, named after the test, that counts what all
@@ -59,7 +54,7 @@ type TestingTB interface {
 //
 // The scope counts what other goroutines open, too, so it is not for tests that
 // run in parallel with others.
-func NewTestScope(t TestingTB) *Scope {
+func NewTestScope(t TestingT) *Scope {
 	scope := NewScope(t.Name()).Watch()
 	t.Cleanup(func() {
 		t.Helper()

@@ -13,10 +13,21 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// recorder is a TestingT that keeps its failures.
-type recorder struct{ failures []string }
+// recorder is a TestingT that records its failures. Its test ends when finish is called.
+type recorder struct {
+	failures []string
+	cleanups []func()
+}
 
-func (r *recorder) Helper() {}
+func (r *recorder) Name() string     { return "TestRun" }
+func (r *recorder) Helper()          {}
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+
+func (r *recorder) finish() {
+	for _, f := range slices.Backward(r.cleanups) {
+		f()
+	}
+}
 
 func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
@@ -34,7 +45,7 @@ func TestAScopeWithNothingOpenPasses(t *testing.T) {
 }
 
 func TestAScopeFailsAndNamesEachOpenResourceAndItsPlace(t *testing.T) {
-	at(t, leak.Disabled) // a scope counts at every level
+	at(t, leak.LevelDisabled) // a scope counts at every level
 	scope := leak.NewScope("orders")
 	d, _ := newSinkDetector(leak.Options{Scope: scope, ReleaseMethod: "Stop"})
 	for range 3 {
@@ -56,7 +67,7 @@ func TestAScopeFailsAndNamesEachOpenResourceAndItsPlace(t *testing.T) {
 }
 
 func TestAScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	first, _ := newSinkDetector()
 	second := leak.NewDetector[[64]byte]("test.Block", nil)
 
@@ -79,7 +90,7 @@ func TestAScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
 }
 
 func TestAnEndedScopeCountsNothingNew(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("ended")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	before := drop(d, nil)
@@ -91,7 +102,7 @@ func TestAnEndedScopeCountsNothingNew(t *testing.T) {
 }
 
 func TestAScopeListsWhatIsOpenOldestFirst(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("order")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	const n = 50
@@ -104,7 +115,7 @@ func TestAScopeListsWhatIsOpenOldestFirst(t *testing.T) {
 }
 
 func TestAtDisabledAScopeCountsButTheCollectorReportsNothing(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("disabled")
 	d, reports := newSinkDetector(leak.Options{Scope: scope})
 	dropAlways(d)
@@ -126,7 +137,7 @@ func leaveEnded(scope *leak.Scope) *leak.Detector[resource] {
 }
 
 func TestScopesCountIndependently(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	own, all, other := leak.NewScope("own"), leak.NewScope("all").Watch(), leak.NewScope("other").Watch()
 	d, _ := newSinkDetector(leak.Options{Scope: own})
 	tracker := drop(d, nil)
@@ -146,7 +157,7 @@ func TestScopesCountIndependently(t *testing.T) {
 }
 
 func TestAScopeThatIsBothAnOptionAndWatchingCountsOnce(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("both").Watch()
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	tracker := drop(d, nil)
@@ -156,7 +167,7 @@ func TestAScopeThatIsBothAnOptionAndWatchingCountsOnce(t *testing.T) {
 }
 
 func TestAScopeCountsBeforeAndAfterACollection(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("collected")
 	d, reports := newSinkDetector(leak.Options{Scope: scope})
 	drop(d, func(tracker *leak.Tracker) { tracker.Record("hint") })
@@ -166,25 +177,10 @@ func TestAScopeCountsBeforeAndAfterACollection(t *testing.T) {
 	assert.Equal(t, "hint", scope.Open()[0].Records[0].Hint)
 }
 
-// testRun is a TestingTB whose test ends when finish is called.
-type testRun struct {
-	recorder
-	cleanups []func()
-}
-
-func (r *testRun) Name() string     { return "TestRun" }
-func (r *testRun) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
-
-func (r *testRun) finish() {
-	for _, f := range slices.Backward(r.cleanups) {
-		f()
-	}
-}
-
 func TestATestScopeChecksAfterTheTestsCleanups(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	d, _ := newSinkDetector()
-	run := new(testRun)
+	run := new(recorder)
 	scope := leak.NewTestScope(run)
 	kept, deferred := drop(d, nil), drop(d, nil)
 	run.Cleanup(func() { assert.True(t, kept.Close()) })
@@ -196,9 +192,9 @@ func TestATestScopeChecksAfterTheTestsCleanups(t *testing.T) {
 }
 
 func TestATestScopeFailsTheTestThatLeavesAResourceOpen(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	d, _ := newSinkDetector()
-	run := new(testRun)
+	run := new(recorder)
 	leak.NewTestScope(run)
 	drop(d, nil)
 	run.finish()
@@ -207,7 +203,7 @@ func TestATestScopeFailsTheTestThatLeavesAResourceOpen(t *testing.T) {
 }
 
 func TestATestScopeWorksInARealTest(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	d, _ := newSinkDetector()
 	t.Run("sub", func(t *testing.T) {
 		leak.NewTestScope(t)
@@ -222,7 +218,7 @@ func TestATestScopeWorksInARealTest(t *testing.T) {
 }
 
 func TestAScopeWorksInABubble(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	synctest.Test(t, func(t *testing.T) {
 		scope := leak.NewScope("bubble").Watch()
 		defer scope.Check(t)
@@ -234,7 +230,7 @@ func TestAScopeWorksInABubble(t *testing.T) {
 }
 
 func TestScopesUnderConcurrentUse(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	atProcs(t, func(t *testing.T) {
 		scope := leak.NewScope("busy").Watch()
 		d, _ := newSinkDetector()

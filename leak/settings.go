@@ -51,11 +51,11 @@ func readSettings(getenv func(string) string, log *slog.Logger) envSettings {
 
 func readLevel(value string, log *slog.Logger) Level {
 	if value == "" {
-		return Simple
+		return LevelSimple
 	}
 	l, err := ParseLevel(value)
 	if err != nil {
-		unusable(log, envLevel, value, levelNames+" or 0 to 3", Simple.String())
+		unusable(log, envLevel, value, levelNames+" or 0 to 3", LevelSimple.String())
 	}
 	return l
 }

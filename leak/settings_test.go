@@ -71,7 +71,7 @@ func TestAnUnusableValueIsReportedAndTheDefaultApplies(t *testing.T) {
 // environment matters only until it is first read.
 func TestTheProcessReadsItsEnvironmentOnce(t *testing.T) {
 	if os.Getenv("LEAK_TEST_CHILD") != "" {
-		fmt.Println("before:", leak.SetLevel(leak.Advanced), "after:", leak.GetLevel())
+		fmt.Println("before:", leak.SetLevel(leak.LevelAdvanced), "after:", leak.CurrentLevel())
 		d := leak.NewDetector[resource]("test.Resource", nil)
 		for range 10 { // the environment sets an interval of 1
 			r := &resource{}

@@ -23,7 +23,7 @@ func TestConcurrentUseCausesNoFalseReport(t *testing.T) {
 	case raceEnabled:
 		rounds = 20
 	}
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	var notClosed atomic.Int64
 

@@ -40,7 +40,7 @@ type Tracker struct {
 }
 
 // Record notes an access to the resource for a report: the hint, unless it is
-// nil, and at level Advanced and above the place of the call. The last access is
+// nil, and at [LevelAdvanced] and above the place of the call. The last access is
 // always kept; [Options].TargetRecords decides about the others.
 //
 // Record turns the hint into text at once and does not keep it, so the hint may
@@ -49,7 +49,7 @@ type Tracker struct {
 // be changing. A hint that panics does no harm and is shown as having panicked.
 //
 // On a nil Tracker it costs one comparison. Otherwise it prints the hint and
-// makes one allocation; at Advanced and above it also captures the stack, with
+// makes one allocation; at LevelAdvanced and above it also captures the stack, with
 // another allocation.
 func (t *Tracker) Record(hint any) {
 	if t != nil {
@@ -68,9 +68,9 @@ func (t *Tracker) record(hint any) {
 	t.records.add(r, t.core.targetRecords())
 }
 
-// Detailed reports whether records have stacks, which they have at level Advanced
+// Detailed reports whether records have stacks, which they have at [LevelAdvanced]
 // and above. An owner with many cheap accesses can call it before each Record, so
-// that level Simple adds nothing to them. It returns false on a nil Tracker.
+// that [LevelSimple] adds nothing to them. It returns false on a nil Tracker.
 func (t *Tracker) Detailed() bool { return t != nil && t.detailed }
 
 // Close marks the resource as released. It returns true the first time, and

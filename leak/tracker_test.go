@@ -13,7 +13,7 @@ import (
 )
 
 func TestCloseReturnsTrueOnce(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
 	r.tracker = d.Track(r)
@@ -31,7 +31,7 @@ func TestANilTrackerDoesNothing(t *testing.T) {
 }
 
 func TestARecordAfterCloseIsNotKept(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
 	r.tracker = d.Track(r)
@@ -43,7 +43,7 @@ func TestARecordAfterCloseIsNotKept(t *testing.T) {
 }
 
 func TestCloseForKeepsTheResourceReachableUntilItIsDone(t *testing.T) {
-	at(t, leak.Disabled)
+	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("held")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	made, closed := make(chan weak.Pointer[resource]), make(chan struct{})
@@ -71,7 +71,7 @@ func makeAndClose(d *leak.Detector[resource], made chan weak.Pointer[resource]) 
 }
 
 func TestAClosedTrackerIsReleasedBeforeItsResource(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
 	tracker := trackAndClose(d, r)
@@ -87,7 +87,7 @@ func trackAndClose(d *leak.Detector[resource], r *resource) weak.Pointer[leak.Tr
 }
 
 func TestOneOfManyRacingClosesReturnsTrue(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	atProcs(t, func(t *testing.T) {
 		d, reports := newSinkDetector()
 		for range 200 {
@@ -108,7 +108,7 @@ func TestOneOfManyRacingClosesReturnsTrue(t *testing.T) {
 }
 
 func TestACloseThatRacesWithTheCollectorEndsOneWay(t *testing.T) {
-	at(t, leak.Paranoid)
+	at(t, leak.LevelParanoid)
 	atProcs(t, func(t *testing.T) {
 		d, _ := newSinkDetector()
 		const rounds, each = 20, 50

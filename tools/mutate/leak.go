@@ -16,8 +16,8 @@ var leaks = []mutant{
 	},
 	{
 		file: "leak/detector.go", tests: []string{"./leak"},
-		breaks: "at Disabled no resource is watched",
-		from: `	case level == Disabled:
+		breaks: "at LevelDisabled no resource is watched",
+		from: `	case level == LevelDisabled:
 		return false
 `,
 	},
