@@ -45,7 +45,7 @@ func TestAStoppedTimerMakesExpiryExact(t *testing.T) {
 			}
 			_, ok = c.Delete("a")
 			assert.False(t, ok)
-			assert.Equal(t, []end{{"a", 1, cache.Expired}}, ends.take())
+			assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
 		}
 	})
 }
@@ -60,8 +60,8 @@ func TestAfterAStopASetFailsAndRemovesTheOldValue(t *testing.T) {
 			assert.True(t, holds(c, "a", 1))
 			assert.ErrorIs(t, c.Set("a", 2), hwt.ErrStopped)
 			assert.False(t, has(c, "a"), "the old value is wrong")
-			assert.Equal(t, []end{{"a", 1, cache.Replaced}}, ends.take())
-			value, err := c.Take("a", func() (int, error) { return 3, nil })
+			assert.Equal(t, []end{{"a", 1, cache.ReasonReplaced}}, ends.take())
+			value, err := c.GetOrFetch(t.Context(), "a", fetched(3))
 			assert.NoError(t, err)
 			assert.Equal(t, 3, value, "fetched, though it cannot be stored")
 			assert.Zero(t, c.Len())

@@ -74,7 +74,7 @@ func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache
 // Close drops all entries, calling OnEvict for each, and stops the cache's own
 // timer, so that no goroutine is left once a running callback has returned. It
 // does not stop a timer that [Options] has. From then on Get finds nothing, and
-// Set and Take return ErrClosed. A fetch that is running still returns its value
+// Set and GetOrFetch return ErrClosed. A fetch that is running still returns its value
 // to its callers.
 //
 // Every call after the first does nothing. Close may be called from within a
@@ -87,7 +87,7 @@ func (c *Cache[K, V]) Close() {
 	if c.own != nil {
 		c.own.Stop()
 	}
-	c.clear(Closed)
+	c.clear(ReasonClosed)
 }
 
 // String returns the name of the cache and its number of entries.

@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -108,7 +109,7 @@ func TestAClosedCacheIsEmpty(t *testing.T) {
 			assert.ErrorIs(t, c.Set("a", 2), cache.ErrClosed)
 			_, err := c.SetIfAbsent("a", 2)
 			assert.ErrorIs(t, err, cache.ErrClosed)
-			_, err = c.Take("a", func() (int, error) { t.Error("fetched"); return 0, nil })
+			_, err = c.GetOrFetch(t.Context(), "a", func(context.Context) (int, error) { t.Error("fetched"); return 0, nil })
 			assert.ErrorIs(t, err, cache.ErrClosed)
 			_, ok := c.Delete("a")
 			assert.False(t, ok)
@@ -136,7 +137,7 @@ func TestCloseFromWithinACallback(t *testing.T) {
 		setFor(t, c, "a", 1, time.Second)
 		setFor(t, c, "b", 2, time.Minute)
 		pass(time.Hour)
-		assert.Equal(t, []end{{"a", 1, cache.Expired}, {"b", 2, cache.Closed}}, ends.take())
+		assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}, {"b", 2, cache.ReasonClosed}}, ends.take())
 	})
 }
 
@@ -148,7 +149,7 @@ func TestKeysThatCannotBeFoundAgainAreRefused(t *testing.T) {
 		assert.ErrorIs(t, c.Set(key, 1), cache.ErrKey)
 		_, err := c.SetIfAbsent(key, 1)
 		assert.ErrorIs(t, err, cache.ErrKey)
-		_, err = c.Take(key, func() (int, error) { return 1, nil })
+		_, err = c.GetOrFetch(t.Context(), key, fetched(1))
 		assert.ErrorIs(t, err, cache.ErrKey)
 		_, ok := c.Get(key)
 		assert.False(t, ok)

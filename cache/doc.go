@@ -2,7 +2,7 @@
 // not been used for a time, or when there are too many of them:
 //
 //	prices, err := cache.New(10*time.Minute, &cache.Options[string, int]{Limit: 10_000})
-//	price, err := prices.Take("tea", func() (int, error) { return shop.Price("tea") })
+//	price, err := prices.GetOrFetch(ctx, "tea", func(ctx context.Context) (int, error) { return shop.Price(ctx, "tea") })
 //	prices.Delete("tea") // the price has changed
 //
 // Use it for values that are expensive to fetch and may be outdated for a while,
@@ -18,7 +18,7 @@
 //     and are exact.
 //   - If the timer is stopped, or refuses the cache's timeout, no entry lives
 //     longer for that: look-ups then read the clock.
-//   - [Cache.Take] fetches a missing value once for all concurrent callers. A Set
+//   - [Cache.GetOrFetch] fetches a missing value once for all concurrent callers. A Set
 //     or Delete overtakes the fetch: after Delete(key) has returned, no fetch that
 //     began before it stores the old value.
 //   - Get, Set, SetIfAbsent, Touch and Delete are linearizable. Every value that

@@ -2,18 +2,22 @@ package cache
 
 import "errors"
 
-// Errors of Set and Take; test for them with [errors.Is]. Errors of the timer's
+// Errors of Set and GetOrFetch; test for them with [errors.Is]. Errors of the timer's
 // NewTimeout are returned unchanged: [hwt.ErrStopped] and
 // [hwt.ErrTooManyPending].
 var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("cache: cache is closed")
 
-	// ErrKey is returned for a key that a map could never find again: it is not
-	// equal to itself (a NaN), or cannot be hashed (a slice in an interface).
+	// ErrKey is returned for a key that a map cannot find again: one that is unequal
+	// to itself (a NaN) or cannot be hashed (a slice in an interface).
 	ErrKey = errors.New("cache: key is unequal to itself or cannot be hashed")
+
+	// ErrRecursion is returned to a fetch that calls GetOrFetch for the key that
+	// it fetches.
+	ErrRecursion = errors.New("cache: fetch calls GetOrFetch for its own key")
 )
 
-// errBubble is returned where the time is before the cache's start. That is so in
-// a testing/synctest bubble if the cache was made outside of it.
+// errBubble is returned if the time is before the cache's start: in a
+// testing/synctest bubble, if the cache was made outside of it.
 var errBubble = errors.New("cache: made outside this synctest bubble: make the cache inside it")

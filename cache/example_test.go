@@ -17,12 +17,12 @@ func Example() {
 	}
 	defer prices.Close()
 
-	fetch := func() (int, error) {
+	fetch := func(context.Context) (int, error) {
 		fmt.Println("asking the shop")
 		return 4, nil
 	}
 	for range 2 {
-		price, err := prices.Take("tea", fetch)
+		price, err := prices.GetOrFetch(context.Background(), "tea", fetch)
 		fmt.Println(price, err)
 	}
 	prices.Delete("tea") // the price has changed
@@ -72,7 +72,7 @@ func Example_sessions() {
 var errUnknown = errors.New("no such user")
 
 // That there is nothing under a key can be cached, too, for a shorter time.
-func ExampleCache_TakeWithTTL() {
+func ExampleCache_GetOrFetchTTL() {
 	type user struct{}
 	users, _ := cache.New[string, *user](time.Hour, nil)
 	defer users.Close()
@@ -82,7 +82,7 @@ func ExampleCache_TakeWithTTL() {
 		return nil, errUnknown
 	}
 	for range 2 {
-		u, err := users.TakeWithTTL(context.Background(), "x", func(ctx context.Context) (*user, time.Duration, error) {
+		u, err := users.GetOrFetchTTL(context.Background(), "x", func(ctx context.Context) (*user, time.Duration, error) {
 			u, err := find(ctx, "x")
 			if errors.Is(err, errUnknown) {
 				return nil, time.Minute, nil // remember that for a minute

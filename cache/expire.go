@@ -40,7 +40,7 @@ func (c *Cache[K, V]) expire(key K, r ref, now int64) (out ended[K, V]) {
 			return it, xsync.CancelOp
 		}
 		s.remove(r.slot())
-		out = c.ended(key, it, Expired)
+		out = c.ended(key, it, ReasonExpired)
 		return it, xsync.DeleteOp // Linearization point of expiry.
 	})
 	return out
@@ -93,9 +93,9 @@ func (c *Cache[K, V]) refused(err error) {
 // ended returns the end of it, and counts it.
 func (c *Cache[K, V]) ended(key K, it item[V], reason Reason) ended[K, V] {
 	switch reason {
-	case Expired:
+	case ReasonExpired:
 		c.expirations.Add(1)
-	case Capacity:
+	case ReasonCapacity:
 		c.evictions.Add(1)
 	}
 	return ended[K, V]{key, it.value, reason}
@@ -134,9 +134,9 @@ func (c *Cache[K, V]) evict(key K, r ref) (out ended[K, V]) {
 		if !known || it.ref != r {
 			return it, xsync.CancelOp
 		}
-		reason := Capacity
+		reason := ReasonCapacity
 		if !c.alive(it) {
-			reason = Expired
+			reason = ReasonExpired
 		}
 		c.stripeOf(r).remove(r.slot())
 		out = c.ended(key, it, reason)

@@ -38,7 +38,7 @@ func TestEveryEntryExpiresOnTime(t *testing.T) {
 		c := newCache(t, options{Timer: newTimer(t), OnEvict: func(key string, _ int, reason cache.Reason) {
 			mu.Lock()
 			defer mu.Unlock()
-			assert.Equal(t, cache.Expired, reason)
+			assert.Equal(t, cache.ReasonExpired, reason)
 			assert.WithinRange(t, time.Now(), dues[key].from, dues[key].until, key)
 			delete(dues, key)
 		}})
@@ -105,7 +105,7 @@ func TestATTLOfZeroOrLessRemovesTheEntry(t *testing.T) {
 				setFor(t, c, "b", 2, ttl)
 				assert.Zero(t, c.Len())
 				assert.False(t, has(c, "a") || has(c, "b"))
-				assert.Equal(t, []end{{"a", 1, cache.Replaced}}, ends.take())
+				assert.Equal(t, []end{{"a", 1, cache.ReasonReplaced}}, ends.take())
 				c.Close()
 				assert.ErrorIs(t, c.SetWithTTL("a", 2, ttl), cache.ErrClosed)
 			}

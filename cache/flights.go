@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// flight is a fetch that is running.
+// flight is a running fetch.
 type flight[V any] struct {
 	done   chan struct{}      // closed when the result is final.
 	value  V                  // Immutable once done.
 	ttl    time.Duration      // Immutable once done.
 	err    error              // Immutable once done.
-	cancel context.CancelFunc // ends the context of a fetch on its own goroutine, or nil. Immutable.
+	cancel context.CancelFunc // ends the context of the fetch. Immutable.
 
 	waiters int // Guarded by the lock of the key's bucket.
 }

@@ -260,7 +260,7 @@ func TestTheSieveKeepsItsListUnderAnyOrder(t *testing.T) {
 }
 
 // TestJoinReturnsAValueThatWasJustStored joins after another flight has finished,
-// like a Take that looked before it did.
+// like a GetOrFetch that looked before it did.
 func TestJoinReturnsAValueThatWasJustStored(t *testing.T) {
 	c, err := New[int, int](time.Hour, nil)
 	require.NoError(t, err)

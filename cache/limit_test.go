@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -19,8 +20,8 @@ func TestAnUnusedEntryIsEvicted(t *testing.T) {
 		uses := map[string]func(c *cache.Cache[string, int]){
 			"Get":   func(c *cache.Cache[string, int]) { assert.True(t, holds(c, "a", 0)) },
 			"Touch": func(c *cache.Cache[string, int]) { assert.True(t, c.Touch("a")) },
-			"Take": func(c *cache.Cache[string, int]) {
-				_, err := c.Take("a", unexpected)
+			"GetOrFetch": func(c *cache.Cache[string, int]) {
+				_, err := c.GetOrFetch(t.Context(), "a", unexpected)
 				assert.NoError(t, err)
 			},
 			"Set": func(c *cache.Cache[string, int]) { set(t, c, "a", 0) },
@@ -40,8 +41,13 @@ func TestAnUnusedEntryIsEvicted(t *testing.T) {
 	})
 }
 
+// fetched returns a fetch of value.
+func fetched(value int) func(context.Context) (int, error) {
+	return func(context.Context) (int, error) { return value, nil }
+}
+
 // unexpected is a fetch that should not be called.
-func unexpected() (int, error) { return 0, fmt.Errorf("fetched") }
+func unexpected(context.Context) (int, error) { return 0, fmt.Errorf("fetched") }
 
 func TestANewEntryIsNotEvictedForItself(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
@@ -81,7 +87,7 @@ func TestTheLimitHoldsUnderConcurrentUse(t *testing.T) {
 				case 2:
 					c.Get(key)
 				case 3:
-					c.Take(key, func() (int, error) { return i, nil })
+					c.GetOrFetch(t.Context(), key, fetched(i))
 				case 4:
 					c.Delete(key)
 				}

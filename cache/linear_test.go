@@ -62,7 +62,7 @@ var linearModel = porcupine.Model{
 }
 
 // TestOperationsOnAKeyAreLinearizable runs on the real clock, to provoke races.
-// Take is not checked, because a fetch that was overtaken returns a value that
+// GetOrFetch is not checked, because a fetch that was overtaken returns a value that
 // the cache never had.
 func TestOperationsOnAKeyAreLinearizable(t *testing.T) {
 	for _, o := range []options{{}, {Limit: 1}, {Sliding: time.Hour}, {ExactExpiry: true}} {

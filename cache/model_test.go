@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -83,7 +84,7 @@ func (m *model) end(e *modelEntry, reason cache.Reason) {
 // endFor is end for an entry that may have expired already.
 func (m *model) endFor(e *modelEntry, reason cache.Reason) {
 	if !m.alive(e) {
-		reason = cache.Expired
+		reason = cache.ReasonExpired
 	}
 	m.end(e, reason)
 }
@@ -114,7 +115,7 @@ func (m *model) store(key string, value int, ttl time.Duration) {
 	old := m.find(key)
 	if ttl <= 0 {
 		if old != nil {
-			m.endFor(old, cache.Replaced)
+			m.endFor(old, cache.ReasonReplaced)
 		}
 		return
 	}
@@ -123,16 +124,16 @@ func (m *model) store(key string, value int, ttl time.Duration) {
 		deadline = time.Now().Add(ttl)
 	}
 	if old != nil && m.options.Sliding == 0 {
-		reason := cache.Replaced
+		reason := cache.ReasonReplaced
 		if !m.alive(old) {
-			reason = cache.Expired
+			reason = cache.ReasonExpired
 		}
 		m.want = append(m.want, end{key, old.value, reason})
 		old.value, old.deadline, old.used = value, deadline, true
 		return
 	}
 	if old != nil { // a Set makes a new entry
-		m.endFor(old, cache.Replaced)
+		m.endFor(old, cache.ReasonReplaced)
 	}
 	e := &modelEntry{key: key, value: value, deadline: deadline, idle: time.Now().Add(modelSliding)}
 	if !deadline.IsZero() && deadline.Before(e.idle) {
@@ -152,7 +153,7 @@ func (m *model) evict(keep *modelEntry) {
 	for ; ; i = (i + 1) % len(m.entries) {
 		if e := m.entries[i]; e != keep && !e.used {
 			m.hand = e
-			m.endFor(e, cache.Capacity)
+			m.endFor(e, cache.ReasonCapacity)
 			return
 		}
 		if m.entries[i] != keep {
@@ -189,14 +190,14 @@ func (m *model) get(key string) {
 
 func (m *model) take(key string) {
 	m.values++
-	value, err := m.cache.Take(key, func() (int, error) { return m.values, nil })
+	value, err := m.cache.GetOrFetch(context.Background(), key, fetched(m.values))
 	require.NoError(m.rt, err)
 	if e := m.find(key); m.alive(e) {
-		require.Equal(m.rt, e.value, value, "Take")
+		require.Equal(m.rt, e.value, value, "GetOrFetch")
 		m.use(e)
 		return
 	}
-	require.Equal(m.rt, m.values, value, "Take")
+	require.Equal(m.rt, m.values, value, "GetOrFetch")
 	m.store(key, m.values, time.Minute)
 }
 
@@ -220,7 +221,7 @@ func (m *model) delete(key string) {
 		require.Equal(m.rt, e.value, value, "Delete")
 	}
 	if e != nil {
-		m.endFor(e, cache.Deleted)
+		m.endFor(e, cache.ReasonDeleted)
 	}
 }
 
@@ -237,7 +238,7 @@ func (m *model) pass(d time.Duration) {
 		switch {
 		case m.options.Sliding > 0 && e.idle.Before(time.Now()),
 			m.options.Sliding == 0 && !e.deadline.IsZero() && e.deadline.Before(time.Now()):
-			m.end(e, cache.Expired)
+			m.end(e, cache.ReasonExpired)
 		}
 	}
 }
@@ -289,7 +290,7 @@ func TestEveryOperationInEveryOrder(t *testing.T) {
 					"clear": func(rt *rapid.T) {
 						if rapid.IntRange(0, 9).Draw(rt, "clear") == 0 {
 							m.cache.Clear()
-							m.clear(cache.Deleted)
+							m.clear(cache.ReasonDeleted)
 						}
 					},
 					"pass": func(rt *rapid.T) {
@@ -300,7 +301,7 @@ func TestEveryOperationInEveryOrder(t *testing.T) {
 					"": func(*rapid.T) { m.compare() },
 				})
 				m.cache.Close()
-				m.clear(cache.Closed)
+				m.clear(cache.ReasonClosed)
 				m.compare()
 			})
 		})

@@ -13,13 +13,13 @@ import (
 // Options are the settings of a [Cache]. The zero value of each field is its
 // default.
 type Options[K comparable, V any] struct {
-	// Limit is how many entries the cache has at most, up to 1<<30. A Set or Take
+	// Limit is how many entries the cache has at most, up to 1<<30. A Set or GetOrFetch
 	// of a new key that would exceed it evicts an entry that has not been used
-	// lately, by the SIEVE algorithm; Get, Take, Touch and Set are uses. 0 is the
+	// lately, by the SIEVE algorithm; Get, GetOrFetch, Touch and Set are uses. 0 is the
 	// default: no limit.
 	Limit int
 
-	// Sliding makes an entry expire when it was not used for that time; Get, Take,
+	// Sliding makes an entry expire when it was not used for that time; Get, GetOrFetch,
 	// Touch and Set are uses. The entry's TTL is the upper bound: it expires when
 	// the TTL is over in any case. The cache records a use only if it postpones
 	// the expiry by a thousandth of Sliding, so an entry may live longer by that

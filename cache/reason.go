@@ -7,17 +7,17 @@ type Reason int
 
 // The reasons.
 const (
-	Expired  Reason = iota + 1 // its TTL is over, or it was not used for Sliding
-	Capacity                   // the cache had more entries than Limit
-	Deleted                    // Delete or Clear removed it
-	Replaced                   // a Set replaced its value, or failed to
-	Closed                     // Close dropped it
+	ReasonExpired  Reason = iota + 1 // its TTL is over, or it was not used for Sliding
+	ReasonCapacity                   // the cache had more entries than Limit
+	ReasonDeleted                    // Delete or Clear removed it
+	ReasonReplaced                   // a Set replaced its value, or failed to
+	ReasonClosed                     // Close dropped it
 )
 
 // String returns the name of the reason in lower case, or "Reason(n)" for a value
 // that is not a reason.
 func (r Reason) String() string {
-	if r < Expired || r > Closed {
+	if r < ReasonExpired || r > ReasonClosed {
 		return "Reason(" + strconv.Itoa(int(r)) + ")"
 	}
 	return [...]string{"expired", "capacity", "deleted", "replaced", "closed"}[r-1]

@@ -51,15 +51,15 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 	var out ended[K, V]
 	var added ref
 	c.items.Compute(key, func(old item[V], known bool) (it item[V], op xsync.ComputeOp) {
-		reason := Replaced
+		reason := ReasonReplaced
 		if known && !c.alive(old) {
-			reason = Expired
+			reason = ReasonExpired
 		}
 		switch {
 		case c.closed.Load():
 			err = ErrClosed
 			return old, xsync.CancelOp
-		case w.ifAbsent && known && reason != Expired:
+		case w.ifAbsent && known && reason != ReasonExpired:
 			return old, xsync.CancelOp
 		case w.flight != nil:
 			if !c.flights.finish(key, w.flight) {
@@ -75,7 +75,7 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 		if it.ref == 0 {
 			return old, xsync.DeleteOp // of an unknown key: nothing happens
 		}
-		return it, xsync.UpdateOp // Linearization point of Set, SetIfAbsent and Take.
+		return it, xsync.UpdateOp // Linearization point of Set, SetIfAbsent and GetOrFetch.
 	})
 	c.notify(out)
 	if added != 0 && c.options.Limit > 0 {
@@ -204,23 +204,23 @@ func (c *Cache[K, V]) Delete(key K) (value V, ok bool) {
 		if !known {
 			return it, xsync.CancelOp
 		}
-		reason := Deleted
+		reason := ReasonDeleted
 		if !c.alive(it) {
-			reason = Expired
+			reason = ReasonExpired
 		}
 		c.stripeOf(it.ref).remove(it.ref.slot())
 		out = c.ended(key, it, reason)
 		return it, xsync.DeleteOp // Linearization point of Delete.
 	})
 	c.notify(out)
-	if out.reason == Deleted {
+	if out.reason == ReasonDeleted {
 		return out.value, true
 	}
 	return value, false
 }
 
 // Clear removes all entries. It takes time proportional to their number.
-func (c *Cache[K, V]) Clear() { c.clear(Deleted) }
+func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted) }
 
 // lastKeys is the number of keys that clear removes one by one. Each makes the map
 // half as large; DeleteMatching alone would do so once.

@@ -36,7 +36,7 @@ func TestDeleteReturnsWhatItRemoves(t *testing.T) {
 			assert.Zero(t, c.Len())
 			pass(time.Hour)
 			assert.Zero(t, c.Stats().Expirations)
-			assert.Equal(t, []end{{"a", 1, cache.Deleted}}, ends.take())
+			assert.Equal(t, []end{{"a", 1, cache.ReasonDeleted}}, ends.take())
 		}
 	})
 }
@@ -159,11 +159,11 @@ func TestClearRemovesEverything(t *testing.T) {
 			all := ends.take()
 			assert.Len(t, all, 50)
 			for _, e := range all {
-				assert.Equal(t, cache.Deleted, e.reason)
+				assert.Equal(t, cache.ReasonDeleted, e.reason)
 			}
 			set(t, c, "a", 1)
 			pass(2 * time.Minute)
-			assert.Equal(t, []end{{"a", 1, cache.Expired}}, ends.take())
+			assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
 		}
 	})
 }
@@ -174,27 +174,27 @@ func TestEachReasonIsReported(t *testing.T) {
 		c := newCache(t, options{Limit: 2, OnEvict: ends.add})
 		set(t, c, "a", 1)
 		set(t, c, "a", 2)
-		assert.Equal(t, []end{{"a", 1, cache.Replaced}}, ends.take())
+		assert.Equal(t, []end{{"a", 1, cache.ReasonReplaced}}, ends.take())
 		c.Delete("a")
-		assert.Equal(t, []end{{"a", 2, cache.Deleted}}, ends.take())
+		assert.Equal(t, []end{{"a", 2, cache.ReasonDeleted}}, ends.take())
 		set(t, c, "b", 3)
 		set(t, c, "c", 4)
 		set(t, c, "d", 5)
-		assert.Equal(t, []end{{"b", 3, cache.Capacity}}, ends.take())
+		assert.Equal(t, []end{{"b", 3, cache.ReasonCapacity}}, ends.take())
 		pass(30 * time.Second)
 		set(t, c, "d", 6)
-		assert.Equal(t, []end{{"d", 5, cache.Replaced}}, ends.take())
+		assert.Equal(t, []end{{"d", 5, cache.ReasonReplaced}}, ends.take())
 		pass(31 * time.Second)
-		assert.Equal(t, []end{{"c", 4, cache.Expired}}, ends.take())
+		assert.Equal(t, []end{{"c", 4, cache.ReasonExpired}}, ends.take())
 		c.Close()
-		assert.Equal(t, []end{{"d", 6, cache.Closed}}, ends.take())
+		assert.Equal(t, []end{{"d", 6, cache.ReasonClosed}}, ends.take())
 		assert.Equal(t, cache.Stats{Evictions: 1, Expirations: 1}, c.Stats())
 	})
 }
 
 func TestReasonsHaveNames(t *testing.T) {
 	var names []string
-	for r := range cache.Closed + 2 {
+	for r := range cache.ReasonClosed + 2 {
 		names = append(names, r.String())
 	}
 	assert.Equal(t, []string{"Reason(0)", "expired", "capacity", "deleted", "replaced", "closed", "Reason(6)"}, names)
@@ -204,7 +204,7 @@ func TestOnEvictMayUseTheCache(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var c *cache.Cache[string, int]
 		c = newCache(t, options{Limit: 1, OnEvict: func(key string, value int, reason cache.Reason) {
-			if value < 5 && reason == cache.Capacity {
+			if value < 5 && reason == cache.ReasonCapacity {
 				assert.NoError(t, c.Set(key+"'", value+1))
 			}
 			c.Delete("x")
@@ -229,7 +229,7 @@ func TestAPanicOfOnEvictIsIsolated(t *testing.T) {
 		assert.NotPanics(t, func() {
 			set(t, c, "a", 1)
 			set(t, c, "b", 2)
-			_, err := c.Take("c", func() (int, error) { return 3, nil })
+			_, err := c.GetOrFetch(t.Context(), "c", fetched(3))
 			require.NoError(t, err)
 		})
 		pass(time.Hour)

@@ -36,7 +36,7 @@ func TestAnEntryThatIsNotUsedSlidesOut(t *testing.T) {
 			assert.False(t, ok)
 			pass(late)
 			assert.Zero(t, c.Len())
-			assert.Equal(t, []end{{"a", 1, cache.Expired}}, ends.take())
+			assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
 		}
 	})
 }
@@ -45,8 +45,8 @@ func TestEveryUsePostponesExpiry(t *testing.T) {
 	uses := map[string]func(c *cache.Cache[string, int]){
 		"Get":   func(c *cache.Cache[string, int]) { assert.True(t, holds(c, "a", 1)) },
 		"Touch": func(c *cache.Cache[string, int]) { assert.True(t, c.Touch("a")) },
-		"Take": func(c *cache.Cache[string, int]) {
-			_, err := c.Take("a", unexpected)
+		"GetOrFetch": func(c *cache.Cache[string, int]) {
+			_, err := c.GetOrFetch(t.Context(), "a", unexpected)
 			assert.NoError(t, err)
 		},
 		"Set": func(c *cache.Cache[string, int]) { assert.NoError(t, c.SetWithTTL("a", 1, time.Minute/2)) },
@@ -81,7 +81,7 @@ func TestTheTTLBoundsSliding(t *testing.T) {
 		pass(1)
 		assert.False(t, has(c, "a"), "exact, though it was just used")
 		pass(late)
-		assert.Equal(t, []end{{"a", 1, cache.Expired}}, ends.take())
+		assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
 	})
 }
 
@@ -108,7 +108,7 @@ func TestALogoutIsNotUndoneByARacingRequest(t *testing.T) {
 		assert.False(t, has(c, "a"))
 		assert.False(t, c.Touch("a"))
 		pass(time.Hour)
-		assert.Equal(t, []end{{"a", 1, cache.Deleted}}, ends.take())
+		assert.Equal(t, []end{{"a", 1, cache.ReasonDeleted}}, ends.take())
 	})
 }
 
@@ -132,7 +132,7 @@ func TestSlidingUnderConcurrentUse(t *testing.T) {
 			Timer:   newTimer(t),
 			Sliding: time.Minute,
 			OnEvict: func(_ string, _ int, reason cache.Reason) {
-				if reason != cache.Replaced && reason != cache.Closed {
+				if reason != cache.ReasonReplaced && reason != cache.ReasonClosed {
 					lost.Add(1)
 				}
 			},

@@ -2,10 +2,10 @@ package cache
 
 // Stats is a snapshot of a cache's counts.
 type Stats struct {
-	Hits        int64 // look-ups by Get or Take that found an entry
+	Hits        int64 // look-ups by Get or GetOrFetch that found an entry
 	Misses      int64 // look-ups that found none, including those that waited for another's fetch
-	Evictions   int64 // entries with reason Capacity
-	Expirations int64 // entries with reason Expired
+	Evictions   int64 // entries with reason ReasonCapacity
+	Expirations int64 // entries with reason ReasonExpired
 }
 
 // Stats returns a snapshot of the counts. It takes time proportional to the

@@ -94,7 +94,7 @@ func TestNothingIsLeftWhenEverythingExpires(t *testing.T) {
 						case 3:
 							c.Touch(key)
 						case 4:
-							c.Take(key, func() (int, error) { return i, nil })
+							c.GetOrFetch(t.Context(), key, fetched(i))
 						case 5:
 							c.Get(key)
 						}

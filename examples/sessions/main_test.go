@@ -74,7 +74,7 @@ func TestASessionLastsWhileItIsUsed(t *testing.T) {
 			assert.True(t, b.in())
 		}
 		time.Sleep(62 * time.Second)
-		assert.Equal(t, cache.Expired, ended())
+		assert.Equal(t, cache.ReasonExpired, ended())
 		assert.False(t, b.in())
 	})
 }
@@ -88,7 +88,7 @@ func TestASessionEndsAtItsAge(t *testing.T) {
 		}
 		assert.Equal(t, time.Hour, time.Since(start))
 		time.Sleep(time.Second)
-		assert.Equal(t, cache.Expired, ended())
+		assert.Equal(t, cache.ReasonExpired, ended())
 	})
 }
 
@@ -103,6 +103,6 @@ func TestALogoutIsFinal(t *testing.T) {
 		assert.False(t, b.in())
 		requests.Wait()
 		assert.False(t, b.in())
-		assert.Equal(t, cache.Deleted, ended())
+		assert.Equal(t, cache.ReasonDeleted, ended())
 	})
 }

@@ -26,21 +26,21 @@ var caches = []mutant{
 		from:   ` || c.own == nil && c.alarm.stopped()`,
 	},
 	{
-		file: "cache/set.go", tests: []string{"./cache"}, run: "Overtake|Take|Fetch",
+		file: "cache/set.go", tests: []string{"./cache"}, run: "Overtake|Fetch",
 		breaks: "a fetched value is not stored after a Set",
 		from: `		default:
 			c.flights.overtake(key) // (C5)
 `,
 	},
 	{
-		file: "cache/set.go", tests: []string{"./cache"}, run: "Overtake|Take|Fetch",
+		file: "cache/set.go", tests: []string{"./cache"}, run: "Overtake|Fetch",
 		breaks: "a fetched value is not stored after a Delete",
 		from: `		c.flights.overtake(key) // (C5)
 		if !known {`,
 		to: `		if !known {`,
 	},
 	{
-		file: "cache/set.go", tests: []string{"./cache"}, run: "Overtake|Take|Fetch",
+		file: "cache/set.go", tests: []string{"./cache"}, run: "Overtake|Fetch",
 		breaks: "a fetched value is not stored after a Clear",
 		from: `	c.flights.overtakeAll() // Linearization point of Clear.
 `,
@@ -110,15 +110,21 @@ var caches = []mutant{
 		to:     `	// What`,
 	},
 	{
-		file: "cache/take.go", tests: []string{"./cache"}, run: "Waiter",
+		file: "cache/fetch.go", tests: []string{"./cache"}, run: "Waiter",
 		breaks: "a canceled fetch is joined by no caller",
 		from: `			c.flights.finish(key, f) // so that later calls start another
 `,
 	},
 	{
-		file: "cache/take.go", tests: []string{"./cache"}, run: "Waiter|Context",
+		file: "cache/fetch.go", tests: []string{"./cache"}, run: "Waiter|Context",
 		breaks: "a waiter that gives up cancels no other",
-		from:   `f.waiters == 0 && f.cancel != nil`,
-		to:     `f.cancel != nil`,
+		from:   `f.waiters--; f.waiters == 0`,
+		to:     `f.waiters--; true`,
+	},
+	{
+		file: "cache/fetch.go", tests: []string{"./cache"}, run: "OwnKey",
+		breaks: "a fetch of its own key ends with an error",
+		from:   `if ctx.Value(f) != nil {`,
+		to:     `if false {`,
 	},
 }

@@ -1,0 +1,161 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/puzpuzpuz/xsync/v4"
+
+	"github.com/hashedwheel/hwt/internal/usercode"
+)
+
+// GetOrFetch returns the value stored under key. If there is none, it calls fetch,
+// stores the fetched value for the TTL given to New, and returns it. Concurrent
+// calls for a key share one fetch and its error. Errors are not stored.
+//
+// fetch runs on its own goroutine. Each caller waits until its own ctx ends, and
+// then returns the cause of ctx. The context of fetch has the values of the first
+// caller's ctx. It ends when fetch returns or the last caller has stopped waiting;
+// a later call then fetches again.
+//
+// A Set, Delete, or Clear during the fetch overtakes it: the callers that wait for
+// the fetched value still get it, but it is not stored, and a later call fetches
+// again. A value that cannot be stored, because of ErrClosed or an error of the
+// timer, is returned as well.
+//
+// If fetch panics, all callers get an error that wraps a *[hwt.PanicError]. If fetch
+// ends its goroutine, they get one that wraps [hwt.ErrGoexit]. fetch may use the
+// cache. A call for its own key, with its own context, returns [ErrRecursion];
+// with any other context, that call waits until its context ends.
+//
+// GetOrFetch returns ErrClosed after Close, and ErrKey, without calling fetch.
+func (c *Cache[K, V]) GetOrFetch(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (value V, err error) {
+	if fetch == nil {
+		return value, errNilFetch("GetOrFetch")
+	}
+	if value, ok := c.Get(key); ok {
+		return value, nil
+	}
+	return c.fetch(ctx, key, func(ctx context.Context) (V, time.Duration, error) {
+		value, err := fetch(ctx)
+		return value, c.ttl, err
+	})
+}
+
+// GetOrFetchTTL is GetOrFetch for a fetch that also returns the TTL of its value,
+// so that a value can carry its own TTL and "not found" can be cached briefly.
+// A value with the TTL [NoExpiry] does not expire. A value with a TTL of zero or
+// less is not stored.
+func (c *Cache[K, V]) GetOrFetchTTL(ctx context.Context, key K, fetch func(ctx context.Context) (V, time.Duration, error)) (value V, err error) {
+	if fetch == nil {
+		return value, errNilFetch("GetOrFetchTTL")
+	}
+	if value, ok := c.Get(key); ok {
+		return value, nil
+	}
+	return c.fetch(ctx, key, fetch)
+}
+
+func errNilFetch(method string) error {
+	return errors.New("cache: " + method + ": fetch is nil (expected: a function)")
+}
+
+// fetch waits for a fetch of key, which it starts if there is none.
+func (c *Cache[K, V]) fetch(ctx context.Context, key K, fetch func(context.Context) (V, time.Duration, error)) (value V, err error) {
+	if ctx.Err() != nil {
+		return value, context.Cause(ctx)
+	}
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f, leads, err := c.join(key, cancel)
+	if leads {
+		go c.run(key, f, func() (V, time.Duration, error) { return fetch(context.WithValue(own, f, true)) })
+	} else {
+		cancel()
+	}
+	if err != nil {
+		return value, err
+	}
+	if ctx.Value(f) != nil { // f would wait for itself
+		c.leave(key, f)
+		return value, ErrRecursion
+	}
+	select {
+	case <-f.done:
+		return f.value, f.err
+	case <-ctx.Done():
+		c.leave(key, f)
+		return value, context.Cause(ctx)
+	}
+}
+
+// join returns the flight to wait for. If leads is true, the flight is new and the
+// caller must run it. If a value was stored after the caller's Get, join returns it
+// as a flight that is done.
+func (c *Cache[K, V]) join(key K, cancel context.CancelFunc) (f *flight[V], leads bool, err error) {
+	if !c.check.OK(key) {
+		return nil, false, ErrKey
+	}
+	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+		if c.closed.Load() {
+			err = ErrClosed
+			return it, xsync.CancelOp
+		}
+		if known && c.alive(it) {
+			f = &flight[V]{done: closedChan, value: it.value}
+			return it, xsync.CancelOp
+		}
+		if f = c.flights.find(key); f == nil {
+			f, leads = &flight[V]{done: make(chan struct{}), cancel: cancel}, true
+			c.flights.start(key, f)
+		}
+		f.waiters++
+		return it, xsync.CancelOp
+	})
+	return f, leads, err
+}
+
+// closedChan is the done channel of flights that never ran.
+var closedChan = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// leave takes back a join. The last waiter cancels the fetch.
+func (c *Cache[K, V]) leave(key K, f *flight[V]) {
+	c.items.Compute(key, func(it item[V], _ bool) (item[V], xsync.ComputeOp) {
+		if f.waiters--; f.waiters == 0 {
+			c.flights.finish(key, f) // so that later calls start another
+			f.cancel()
+		}
+		return it, xsync.CancelOp
+	})
+}
+
+// run runs fetch for all waiters of f.
+func (c *Cache[K, V]) run(key K, f *flight[V], fetch func() (V, time.Duration, error)) {
+	returned := false
+	usercode.Run(func() {
+		f.value, f.ttl, f.err = fetch()
+		returned = true
+	}, func(err error) {
+		f.err = fmt.Errorf("cache: fetch: %w", err)
+		c.finish(key, f)
+	})
+	if returned {
+		c.finish(key, f)
+	}
+}
+
+// finish stores the value of f, unless f failed or was overtaken (C5), and wakes
+// its waiters.
+func (c *Cache[K, V]) finish(key K, f *flight[V]) {
+	if f.err == nil && f.ttl > 0 {
+		_, _ = c.put(write[V]{value: f.value, ttl: f.ttl, flight: f}, key)
+	}
+	c.flights.finish(key, f) // if it was not stored
+	f.cancel()
+	close(f.done)
+}
