@@ -154,3 +154,22 @@ func ExampleClock_ScheduleFunc_cron() {
 	job.Stop()
 	// Output: 03:30
 }
+
+// A run at 02:30 does not exist on the day when clocks go from 02:00 to 03:00. By
+// default it is at the end of the gap.
+func ExampleSpec() {
+	nightly, err := clock.ParseSpec("CRON_TZ=Europe/Berlin 30 2 * * *")
+	if err != nil {
+		log.Fatal(err)
+	}
+	saturday := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
+	for _, next := range nightly.NextN(saturday, 2) {
+		fmt.Println(next)
+	}
+	_, err = clock.ParseSpec("30 24 * * *")
+	fmt.Println(err)
+	// Output:
+	// 2027-03-28 03:00:00 +0200 CEST
+	// 2027-03-29 02:30:00 +0200 CEST
+	// clock: spec "30 24 * * *": hour: "24" (expected: 0 to 23)
+}

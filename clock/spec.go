@@ -1,0 +1,131 @@
+package clock
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Spec is a [Schedule] that is written as text. [ParseSpec] creates one.
+//
+// The text is a cron expression of five fields, or six if it begins with seconds:
+//
+//	field           values       names
+//	second          0 to 59
+//	minute          0 to 59
+//	hour            0 to 23
+//	day of month    1 to 31
+//	month           1 to 12      jan to dec
+//	day of week     0 to 7       sun to sat; 0 and 7 are Sunday
+//
+// A field is a list, separated by commas, of "*" or "?" for all values, single values
+// and ranges such as "1-5". A step such as "*/15" or "10-30/5" selects every nth
+// value; "10/5" starts at 10 and ends at the last value. If both the day of month and
+// the day of week are restricted, a day must match only one of them. "@yearly",
+// "@annually", "@monthly", "@weekly", "@daily", "@midnight" and "@hourly" stand for
+// the first minute of such a period.
+//
+// "@every 90m" is a period of at least a second. Its times are multiples of the
+// period after START, or, without START, one period after the time passed to Next.
+//
+// These options may precede the expression, separated by spaces:
+//
+//	CRON_TZ=Europe/Berlin         the time zone, UTC by default; also TZ=
+//	SKIP_GAP                      skip times that the zone leaves out
+//	REPEAT                        run twice at times that the zone repeats
+//	START=2027-01-01T00:00:00Z    the earliest time, in the format of RFC 3339
+//	END=2027-12-31T23:59:59Z      the last time
+//	JITTER=30s                    a random delay of less than this
+//
+// # Daylight saving time
+//
+// If a time does not exist because clocks are set forward, the run is at the end of
+// that gap, once for all times in the gap; with SKIP_GAP it is skipped. If clocks are
+// set back and show a time twice, the run is at the first; with REPEAT it is at both.
+// If the hour field has a wildcard, such as "*" or "*/2", neither applies: there is a
+// run whenever the clock shows a matching time. Therefore "*/5 * * * *" runs every
+// five minutes of elapsed time.
+//
+// A nil or zero Spec has no times and no text. A Spec is safe for concurrent use,
+// except for UnmarshalText. Next takes less than a microsecond for most expressions
+// and does not allocate.
+type Spec struct {
+	cron            cron           // Unless every is set.
+	every           time.Duration  // The period of "@every", or 0.
+	zone            *time.Location // Nil for the zero Spec.
+	skipGap, repeat bool
+	start, end      time.Time // Zero if there is no limit.
+	jitter          time.Duration
+}
+
+// searchSeconds is the limit of a search. The longest distance between two days that
+// an expression can name is eight years, from one 29 February to another.
+const searchSeconds = 40 * 366 * secondsPerDay
+
+// The years in which cron expressions have times are those that the text of START and
+// END can name: 0 to 9999.
+const (
+	minUnix = -62167219200
+	maxUnix = 253402300800
+)
+
+// Next returns the first time after t, in the zone of s, or the zero time if there is
+// none within 40 years. It ignores JITTER, which a [Job] adds: see [Spec.Delay].
+func (s *Spec) Next(t time.Time) time.Time {
+	if s == nil || s.zone == nil {
+		return time.Time{}
+	}
+	if !s.start.IsZero() && t.Before(s.start) {
+		t = s.start.Add(-1)
+	}
+	next := s.nextAfter(t)
+	if next.IsZero() || !s.end.IsZero() && next.After(s.end) {
+		return time.Time{}
+	}
+	return next.In(s.zone)
+}
+
+// nextAfter is Next without the limits.
+func (s *Spec) nextAfter(t time.Time) time.Time {
+	switch {
+	case s.every == 0:
+		after := max(t.Unix(), minUnix)
+		next, ok := s.next(after, min(after+searchSeconds, maxUnix))
+		if !ok {
+			return time.Time{}
+		}
+		return time.Unix(next, 0)
+	case s.start.IsZero():
+		return t.Add(s.every)
+	case t.Before(s.start):
+		return s.start
+	}
+	return s.start.Add((t.Sub(s.start)/s.every + 1) * s.every)
+}
+
+// NextN returns the first n times after t, or fewer if s ends before. It takes n calls
+// of Next.
+func (s *Spec) NextN(t time.Time, n int) (times []time.Time) {
+	for ; n > 0; n-- {
+		if t = s.Next(t); t.IsZero() {
+			break
+		}
+		times = append(times, t)
+	}
+	return times
+}
+
+// Delay returns a random delay, less than JITTER, for the run that is due at the given
+// time. The run is not delayed beyond END. Without JITTER, Delay returns 0.
+func (s *Spec) Delay(due time.Time) time.Duration {
+	if s == nil || s.jitter == 0 {
+		return 0
+	}
+	limit := s.jitter
+	if !s.end.IsZero() {
+		limit = min(limit, s.end.Sub(due)+1)
+	}
+	if limit <= 0 {
+		return 0
+	}
+	return rand.N(limit)
+}

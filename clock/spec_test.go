@@ -1,0 +1,235 @@
+package clock_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/clock"
+)
+
+func newSpec(tb testing.TB, text string) *clock.Spec {
+	tb.Helper()
+	spec, err := clock.ParseSpec(text)
+	require.NoError(tb, err)
+	return spec
+}
+
+func instant(tb testing.TB, text string) time.Time {
+	tb.Helper()
+	at, err := time.Parse(time.RFC3339Nano, text)
+	require.NoError(tb, err)
+	return at
+}
+
+// nextTexts returns the times of a spec after t as text.
+func nextTexts(tb testing.TB, spec, after string, n int) (all []string) {
+	tb.Helper()
+	for _, next := range newSpec(tb, spec).NextN(instant(tb, after), n) {
+		all = append(all, next.Format(time.RFC3339Nano))
+	}
+	return all
+}
+
+func TestSpecTimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec, after string
+		want        string
+	}{
+		"five fields":                     {"30 9 * * 1-5", "2026-11-20T09:30:00Z", "2026-11-23T09:30:00Z 2026-11-24T09:30:00Z"},
+		"six fields":                      {"*/20 59 23 31 dec *", "2026-12-31T23:59:20.5Z", "2026-12-31T23:59:40Z 2027-12-31T23:59:00Z"},
+		"Sunday is 7 as well":             {"0 0 * * 7", "2026-11-23T00:00:00Z", "2026-11-29T00:00:00Z"},
+		"range that ends on Sunday":       {"0 0 * * 6-7", "2026-11-23T00:00:00Z", "2026-11-28T00:00:00Z 2026-11-29T00:00:00Z 2026-12-05T00:00:00Z"},
+		"restricted day and weekday":      {"0 0 13 * fri", "2026-11-09T00:00:00Z", "2026-11-13T00:00:00Z 2026-11-20T00:00:00Z"},
+		"29 February":                     {"0 0 29 2 *", "2096-03-01T00:00:00Z", "2104-02-29T00:00:00Z"},
+		"before 1970":                     {"0 0 * * *", "1912-06-23T12:00:00.1Z", "1912-06-24T00:00:00Z"},
+		"macro":                           {"CRON_TZ=Asia/Tokyo @monthly", "2026-11-23T00:00:00Z", "2026-12-01T00:00:00+09:00"},
+		"gap":                             {"CRON_TZ=Europe/Berlin 0,30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29T03:00:00+02:00 2026-03-30T02:00:00+02:00"},
+		"gap and its end":                 {"CRON_TZ=Europe/Berlin 30 2,3 * * *", "2026-03-28T12:00:00Z", "2026-03-29T03:00:00+02:00 2026-03-29T03:30:00+02:00"},
+		"skipped gap":                     {"CRON_TZ=Europe/Berlin SKIP_GAP 30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-30T02:30:00+02:00"},
+		"gap with a wildcard":             {"CRON_TZ=Europe/Berlin 0 */2 * * *", "2026-03-28T23:30:00Z", "2026-03-29T04:00:00+02:00"},
+		"repeated time":                   {"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25T02:30:00+02:00 2026-10-26T02:30:00+01:00"},
+		"repeated time, twice":            {"CRON_TZ=Europe/Berlin REPEAT 30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25T02:30:00+02:00 2026-10-25T02:30:00+01:00"},
+		"repeated time with a wildcard":   {"CRON_TZ=Europe/Berlin 30 * * * *", "2026-10-25T00:00:00Z", "2026-10-25T02:30:00+02:00 2026-10-25T02:30:00+01:00 2026-10-25T03:30:00+01:00"},
+		"every hour by name":              {"CRON_TZ=Europe/Berlin 0 0-23 * * *", "2026-10-25T00:00:00Z", "2026-10-25T03:00:00+01:00"},
+		"a day left out":                  {"CRON_TZ=Pacific/Apia 0 12 30 * *", "2011-12-01T00:00:00Z", "2011-12-31T00:00:00+14:00 2012-01-30T12:00:00+14:00"},
+		"every":                           {"@every 90m", "2026-11-23T00:00:00.25Z", "2026-11-23T01:30:00.25Z 2026-11-23T03:00:00.25Z"},
+		"every from a start":              {"START=2026-01-01T00:00:00Z @every 24h", "2026-11-23T07:00:00Z", "2026-11-24T00:00:00Z 2026-11-25T00:00:00Z"},
+		"before the start":                {"START=2026-12-01T00:00:00Z @every 24h", "2026-11-23T07:00:00Z", "2026-12-01T00:00:00Z 2026-12-02T00:00:00Z"},
+		"a time at the start and the end": {"START=2026-12-01T00:00:00Z END=2026-12-02T00:00:00Z @daily", "2026-11-23T07:00:00Z", "2026-12-01T00:00:00Z 2026-12-02T00:00:00Z"},
+		"start and end around times":      {"START=2026-12-01T00:00:00.1Z END=2026-12-02T23:59:59.9Z @daily", "2026-11-23T07:00:00Z", "2026-12-02T00:00:00Z"},
+		"every until the end":             {"END=2026-12-01T00:00:00Z @every 24h", "2026-11-29T12:00:00Z", "2026-11-30T12:00:00Z"},
+		"year 9999":                       {"0 0 * * *", "9999-12-31T00:00:00Z", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := max(1, len(strings.Fields(c.want)))
+			assert.Equal(t, c.want, strings.Join(nextTexts(t, c.spec, c.after, n), " "))
+		})
+	}
+}
+
+func TestSpecFromTheZeroTimeHasTimes(t *testing.T) {
+	spec := newSpec(t, "CRON_TZ=Europe/Berlin 0 0 1 1 *")
+	assert.Equal(t, 2, spec.Next(time.Time{}).Year())
+	assert.Equal(t, 1, spec.Next(time.Unix(-1<<60, 0)).Year())
+	assert.True(t, spec.Next(time.Unix(1<<60, 0)).IsZero())
+}
+
+func TestNextNEndsWithTheSpec(t *testing.T) {
+	spec := newSpec(t, "END=2026-12-02T00:00:00Z @daily")
+	after := instant(t, "2026-11-29T12:00:00Z")
+	assert.Len(t, spec.NextN(after, 9), 3)
+	assert.Empty(t, spec.NextN(after, 0))
+	assert.Empty(t, spec.NextN(after, -1))
+}
+
+// TestSpecText compares the text of each spec with the canonical one, and has the
+// canonical text parsed again.
+func TestSpecText(t *testing.T) {
+	for text, want := range map[string]string{
+		"  0   2\t* * * ": "0 2 * * *",
+		"0 2 ? * ?":       "0 2 * * *",
+		"0 0 2 * * *":     "0 2 * * *",
+		"5 0 2 * * *":     "5 0 2 * * *",
+		"@daily":          "0 0 * * *",
+		"@weekly":         "0 0 * * 0",
+		"@yearly":         "0 0 1 1 *",
+		"TZ=UTC @hourly":  "0 * * * *",
+		"JITTER=90s CRON_TZ=Asia/Tokyo @midnight":     "CRON_TZ=Asia/Tokyo JITTER=1m30s 0 0 * * *",
+		"0,5,10,15,20,25,30,35,40,45,50,55 */1 * * *": "*/5 * * * *",
+		"0 0,6,12,18 * * *":                           "0 0,6,12,18 * * *",
+		"0 */6 * * *":                                 "0 */6 * * *",
+		"0 */6,7 * * *":                               "0 */6,7 * * *",
+		"0 0 1-31 * MON-fri":                          "0 0 1-31 * 1-5",
+		"0 0 * JAN,jul 6,7":                           "0 0 * 1,7 0,6",
+		"0 0 1-7/2 3/4 *":                             "0 0 1,3,5,7 3,7,11 *",
+		"1-3,3-9,20 1,2 * * *":                        "1-9,20 1,2 * * *",
+		"@every 1h":                                   "@every 1h0m0s",
+		"REPEAT END=2027-01-01T00:00:00+02:00 SKIP_GAP START=2026-01-01T01:00:00.5+01:00 CRON_TZ=Europe/Berlin JITTER=30s 0 2 * * *": "CRON_TZ=Europe/Berlin SKIP_GAP REPEAT START=2026-01-01T00:00:00.5Z END=2026-12-31T22:00:00Z JITTER=30s 0 2 * * *",
+	} {
+		spec := newSpec(t, text)
+		assert.Equal(t, want, spec.String(), text)
+		assert.Equal(t, spec, newSpec(t, want), "a Spec of the canonical text")
+	}
+}
+
+func TestSpecInJSON(t *testing.T) {
+	type config struct{ Nightly *clock.Spec }
+	text, err := json.Marshal(config{newSpec(t, "CRON_TZ=Europe/Berlin @daily")})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"Nightly": "CRON_TZ=Europe/Berlin 0 0 * * *"}`, string(text))
+	var c config
+	require.NoError(t, json.Unmarshal(text, &c))
+	assert.Equal(t, "CRON_TZ=Europe/Berlin 0 0 * * *", c.Nightly.String())
+	assert.Error(t, json.Unmarshal([]byte(`{"Nightly": "@dayly"}`), &c))
+	assert.Equal(t, "CRON_TZ=Europe/Berlin 0 0 * * *", c.Nightly.String(), "it is as before")
+	require.NoError(t, json.Unmarshal([]byte(`{"Nightly": ""}`), &c))
+	assert.Empty(t, c.Nightly.String())
+}
+
+func TestNilAndZeroSpecsHaveNoTimesAndNoText(t *testing.T) {
+	for _, spec := range []*clock.Spec{nil, {}} {
+		assert.True(t, spec.Next(time.Now()).IsZero())
+		assert.Empty(t, spec.NextN(time.Now(), 3))
+		assert.Zero(t, spec.Delay(time.Now()))
+		assert.Empty(t, spec.String())
+		text, err := spec.MarshalText()
+		assert.NoError(t, err)
+		assert.Empty(t, text)
+	}
+}
+
+func TestDelayIsLessThanTheJitterAndEndsAtTheEnd(t *testing.T) {
+	const end = "2027-01-01T00:00:00Z"
+	spec := newSpec(t, "END="+end+" JITTER=1m @hourly")
+	seen := map[time.Duration]bool{}
+	for range 1000 {
+		d := spec.Delay(instant(t, "2026-12-31T23:00:00Z"))
+		assert.GreaterOrEqual(t, d, time.Duration(0))
+		assert.Less(t, d, time.Minute)
+		seen[d.Truncate(10*time.Second)] = true
+		assert.LessOrEqual(t, spec.Delay(instant(t, end).Add(-time.Second)), time.Second)
+		assert.Zero(t, spec.Delay(instant(t, end)))
+		assert.Zero(t, spec.Delay(instant(t, end).Add(time.Hour)))
+	}
+	assert.Len(t, seen, 6)
+	assert.Zero(t, newSpec(t, "@hourly").Delay(time.Now()))
+}
+
+func TestBadSpecsAreErrors(t *testing.T) {
+	const count = `(expected: five or six fields, "@every" and a duration, or a name such as @daily)`
+	for text, want := range map[string]string{
+		"":                     `expression "" ` + count,
+		"* * * *":              `expression "* * * *" ` + count,
+		"1 2 3 4 5 6 7":        `expression "1 2 3 4 5 6 7" ` + count,
+		"@dayly":               `expression "@dayly" ` + count,
+		"CRON_TZ=UTC":          `expression "" ` + count,
+		"CRON_TZ=UTC @every":   `expression "@every" ` + count,
+		"61 * * * *":           `minute: "61" (expected: 0 to 59)`,
+		"60 * * * * *":         `second: "60" (expected: 0 to 59)`,
+		"0 24 * * *":           `hour: "24" (expected: 0 to 23)`,
+		"0 0 0 * *":            `day of month: "0" (expected: 1 to 31)`,
+		"0 0 * 13 *":           `month: "13" (expected: 1 to 12)`,
+		"0 0 * * 8":            `day of week: "8" (expected: 0 to 7)`,
+		"0 0 * mon *":          `month: "mon" (expected: 1 to 12)`,
+		"0 0,,1 * * *":         `hour: "" (expected: 0 to 23)`,
+		"0 -1 * * *":           `hour: "" (expected: 0 to 23)`,
+		"0 1-2-3 * * *":        `hour: "2-3" (expected: 0 to 23)`,
+		"0 5-1 * * *":          `hour: "5-1" (expected: a range in ascending order)`,
+		"*/60 * * * *":         `step of minute: "60" (expected: 1 to 59)`,
+		"0 */0 * * *":          `step of hour: "0" (expected: 1 to 23)`,
+		"0 1/2/3 * * *":        `step of hour: "2/3" (expected: 1 to 23)`,
+		"99999999999 * * * *":  `minute: "99999999999" (expected: 0 to 59)`,
+		"@every 1ms":           `@every: "1ms" (expected: a duration of at least 1s)`,
+		"@every soon":          `@every: "soon" (expected: a duration of at least 1s)`,
+		"0 0 30 2 *":           `no time matches (expected: at least one from START to END)`,
+		"0 0 31 4,jun *":       `no time matches (expected: at least one from START to END)`,
+		"CRON_TZ=Local @daily": `CRON_TZ: "Local" (expected: a name such as Europe/Berlin, which means the same on every machine)`,
+		"TZ= @daily":           `CRON_TZ: "" (expected: a name such as Europe/Berlin, which means the same on every machine)`,
+		"CRON_TZ=Mars @daily":  `CRON_TZ: "Mars" (expected: a name in the IANA time zone database): unknown time zone Mars`,
+		"TZ=UTC TZ=UTC @daily": `CRON_TZ: given twice (expected: once)`,
+		"JITTER=0s @daily":     `JITTER: "0s" (expected: a duration of at least 1ns)`,
+		"JITTER @daily":        `JITTER: "" (expected: a duration of at least 1ns)`,
+		"START=today @daily":   `START: "today" (expected: a time such as 2027-01-31T15:04:05Z)`,
+		"REPEAT=2 @daily":      `REPEAT: =2 (expected: no value)`,
+		"repeat 0 0 * * *":     `second: "repeat" (expected: 0 to 59)`,
+		"START=2027-01-02T00:00:00Z END=2027-01-01T00:00:00Z @daily": `END: 2027-01-01T00:00:00Z (expected: START or later)`,
+		"START=2027-01-01T00:00:01Z END=2027-01-01T09:00:00Z @daily": `no time matches (expected: at least one from START to END)`,
+	} {
+		spec, err := clock.ParseSpec(text)
+		assert.Nil(t, spec, text)
+		assert.EqualError(t, err, "clock: spec \""+strings.ReplaceAll(text, `"`, `\"`)+"\": "+want)
+	}
+}
+
+// TestSpecOfTheDayThatApiaLeftOutEnds calls Next with a time from which a search for
+// a day 30 passes the day that does not exist.
+func TestSpecOfTheDayThatApiaLeftOutEnds(t *testing.T) {
+	assert.Equal(t, []string{"2012-01-30T00:00:00+14:00"},
+		nextTexts(t, "CRON_TZ=Pacific/Apia SKIP_GAP 0 0 30 * *", "2011-12-01T00:00:00Z", 1))
+}
+
+// FuzzSpec compares a spec with the one of its canonical text, and its times with each
+// other.
+func FuzzSpec(f *testing.F) {
+	for _, text := range []string{"30 9 * * 1-5", "CRON_TZ=Europe/Berlin SKIP_GAP REPEAT 0 2 * * *", "JITTER=1s @every 1h", "0 */6,7 29 2 *",
+		"START=2026-01-01T00:00:00Z END=2027-01-01T00:00:00Z */7 1-9/3 ? jan-mar sun"} {
+		f.Add(text, int64(1_774_000_000))
+	}
+	f.Fuzz(func(t *testing.T, text string, after int64) {
+		spec, err := clock.ParseSpec(text)
+		if err != nil {
+			return
+		}
+		require.Equal(t, spec, newSpec(t, spec.String()))
+		at := time.Unix(after, 0)
+		for _, next := range spec.NextN(at, 5) {
+			require.True(t, next.After(at), "%v is not after %v", next, at)
+			at = next
+		}
+	})
+}
