@@ -1,0 +1,132 @@
+package clock
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// MissedPolicy is the treatment of missed runs.
+type MissedPolicy uint8
+
+// The policies for missed runs.
+const (
+	MissedSkip MissedPolicy = iota // Missed runs do not happen.
+	MissedOnce                     // One run makes up for all missed runs.
+	MissedAll                      // Each missed run happens, one after another, up to a limit.
+)
+
+var missedPolicies = [...]string{MissedSkip: "skip", MissedOnce: "once", MissedAll: "all"}
+
+// String returns "skip", "once" or "all".
+func (p MissedPolicy) String() string {
+	if int(p) < len(missedPolicies) {
+		return missedPolicies[p]
+	}
+	return fmt.Sprintf("MissedPolicy(%d)", uint8(p))
+}
+
+// Missed describes missed runs and their treatment. Runs are missed while the process
+// is paused, while the machine sleeps, or when the wall clock is set forward. A run is
+// missed if the next run of the schedule is due as well, or if it is later than
+// MaxLateness. The zero value skips missed runs: after a pause, only the last run that
+// is due happens.
+type Missed struct {
+	// Policy is one of [MissedSkip], the default, [MissedOnce] and [MissedAll].
+	Policy MissedPolicy
+
+	// Limit is the maximum number of runs that MissedAll makes up for. The most recent
+	// ones happen. The default, 0, is 100; the range is 1 to 10,000.
+	Limit int
+
+	// MaxLateness is the time after which a run is missed even if the next run is not
+	// due. The default, 0, is no limit. A negative value is an error.
+	MaxLateness time.Duration
+}
+
+const (
+	defaultMissed = 100
+	maxMissed     = 10_000
+)
+
+// Valid returns an error if a field is out of its range.
+func (m Missed) Valid() error {
+	switch {
+	case int(m.Policy) >= len(missedPolicies):
+		return fmt.Errorf("clock: Missed.Policy: %d (expected: MissedSkip, MissedOnce or MissedAll)", m.Policy)
+	case m.Limit < 0 || m.Limit > maxMissed:
+		return fmt.Errorf("clock: Missed.Limit: %d (expected: 0 for the default, or 1 to %d)", m.Limit, maxMissed)
+	case m.MaxLateness < 0:
+		return fmt.Errorf("clock: Missed.MaxLateness: %v (expected: 0 for no limit, or more)", m.MaxLateness)
+	}
+	return nil
+}
+
+// Plan decides about a run that was due at the given time, and about the runs after it
+// that are due by now. It returns the due times of the runs to begin now, in order,
+// and the time of the next run, which is zero if the schedule ends.
+//
+// With MissedSkip and MissedOnce at most one run begins, the last that is due. With
+// MissedAll, next may be made up for later: Plan(s, runs[1], now) returns runs[1:].
+//
+// Plan calls s.Next once if only one run is due. Otherwise it makes up to 60 calls,
+// and a few for each of the runs. If s.Next returns a time that is not after its
+// argument, next may be a time that is not after now.
+func (m Missed) Plan(s Schedule, due, now time.Time) (runs []time.Time, next time.Time) {
+	runs = []time.Time{due}
+	if next = s.Next(due); !next.IsZero() && !next.After(now) {
+		s = anchored(s, due)
+		runs, next = recent(s, due, now, m.most()), s.Next(now)
+	}
+	if last := runs[len(runs)-1]; m.Policy == MissedSkip && m.tooLate(last, now) {
+		runs = nil
+	}
+	return runs, next
+}
+
+// most returns the maximum number of runs that begin together.
+func (m Missed) most() int {
+	switch {
+	case m.Policy != MissedAll:
+		return 1
+	case m.Limit == 0:
+		return defaultMissed
+	}
+	return m.Limit
+}
+
+func (m Missed) tooLate(due, now time.Time) bool {
+	return m.MaxLateness > 0 && now.Sub(due) > m.MaxLateness
+}
+
+// anchored returns s, or, for an "@every" that counts from the argument of Next, a
+// schedule of the same period that counts from due.
+func anchored(s Schedule, due time.Time) Schedule {
+	spec, ok := s.(*Spec)
+	if !ok || spec.every == 0 || !spec.start.IsZero() {
+		return s
+	}
+	anchored := *spec
+	anchored.start = due
+	return &anchored
+}
+
+// recent returns the last n times of s from due to now, or all if there are fewer. Of
+// those, due is the first. It looks back from now in windows of growing size, so that
+// the calls of Next do not grow with the number of times.
+func recent(s Schedule, due, now time.Time, n int) (times []time.Time) {
+	for window := time.Microsecond; ; window *= 2 {
+		t := now.Add(-window)
+		times = times[:0]
+		whole := window > math.MaxInt64/2 || !t.After(due)
+		if whole {
+			t, times = due, append(times, due)
+		}
+		for next := s.Next(t); next.After(t) && !next.After(now); next = s.Next(t) {
+			t, times = next, append(times, next)
+		}
+		if whole || len(times) >= n {
+			return times[max(0, len(times)-n):]
+		}
+	}
+}
