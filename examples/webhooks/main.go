@@ -1,89 +1,122 @@
-// Webhooks posts messages to servers that fail now and then, until they have arrived.
+// Webhooks posts messages to servers that sometimes fail, and retries until each
+// message has arrived.
 //
-//	go run ./webhooks             # to a server of its own, which fails every third time
+//	go run ./webhooks             # to its own server, which fails every third time
 //	go run ./webhooks -messages 10000 http://localhost:8081/hook http://localhost:8082/hook
+//
+// Ctrl-C ends it: posts in progress may finish, and the unsent messages are counted.
 package main
 
 import (
+	"context"
+	"errors"
 	"expvar"
 	"flag"
 	"log"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
-	"sync"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/alitto/pond/v2"
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/keyed"
 )
 
-const attempts, firstDelay, lastDelay = 10, 100 * time.Millisecond, 10 * time.Second
+const attempts, firstDelay, lastDelay, grace = 10, 100 * time.Millisecond, 10 * time.Second, 5 * time.Second
 
 func main() {
-	n := flag.Int("messages", 1000, "number of messages, which go to the URLs after the flags in turn")
+	n := flag.Int("messages", 1000, "number of messages; the URLs after the flags receive them in turn")
 	flag.Parse()
+	if *n < 1 {
+		log.Fatalf("-messages: %d (expected: at least 1)", *n)
+	}
 	http.HandleFunc("/hook", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader([]int{200, 200, 503}[rand.N(3)]) })
-	go func() { log.Fatal(http.ListenAndServe("localhost:8080", nil)) }() // with the metrics, at /debug/vars
+	go func() { log.Fatal(http.ListenAndServe("localhost:8080", nil)) }() // with the metrics at /debug/vars
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
 	s := &sender{urls: append(flag.Args(), "http://localhost:8080/hook")[:max(1, flag.NArg())], metrics: expvar.NewMap("webhooks")}
-	err := s.sendAll(*n, 64, 8)
-	log.Println(s.metrics, err)
+	s.client.Timeout = 5 * time.Second // a receiver that hangs must not hold a sender forever
+	unsent, err := s.sendAll(ctx, *n, 64)
+	log.Printf("%v; %d unsent", s.metrics, unsent)
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 type sender struct {
 	urls    []string
 	client  http.Client
 	metrics *expvar.Map
-	waiting *keyed.Wheel[int, int] // Messages by number, each with how many attempts have failed.
-	open    sync.WaitGroup         // Messages that have neither arrived nor been given up.
+	timer   *hashedwheel.Timer
+	open    atomic.Int64  // messages that are neither delivered nor abandoned
+	done    chan struct{} // closed when open becomes zero
 }
 
-func (s *sender) sendAll(n, atOnce, atOnceToHost int) error {
-	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
-	if err != nil {
-		return err
+// pool runs the posts: a timer's executor.
+type pool struct{ pond.Pool }
+
+func (p pool) Execute(task func()) error { return p.Go(task) }
+
+// sendAll posts n messages with the given number of concurrent posts. It returns the number of
+// messages that were waiting when ctx ended.
+func (s *sender) sendAll(ctx context.Context, n, concurrent int) (unsent int, err error) {
+	options := &hashedwheel.Options{TickDuration: 10 * time.Millisecond, Executor: pool{pond.NewPool(concurrent)}}
+	if s.timer, err = hashedwheel.New(options); err != nil {
+		return n, err
 	}
-	defer timer.Stop()
-	pool, hosts := pond.NewPool(atOnce), map[string]pond.Pool{} // The timer's worker alone uses the map.
-	s.waiting, err = keyed.New(timer, func(id, failed int) {
-		to, _ := url.Parse(s.urls[id%len(s.urls)])
-		if hosts[to.Host] == nil {
-			hosts[to.Host] = pool.NewSubpool(atOnceToHost, pond.WithQueueSize(10*atOnceToHost), pond.WithNonBlocking(true))
-		}
-		if hosts[to.Host].Go(func() { s.post(id, failed, to.String()) }) != nil { // The queue is full.
-			s.later(id, failed, "refused")
-		}
-	}, nil)
-	for id := 0; id < n && err == nil; id++ {
-		s.open.Add(1)
-		s.later(id, 0, "new")
+	s.open.Store(int64(n))
+	s.done = make(chan struct{})
+	for id := range n {
+		s.schedule(id, 0)
 	}
-	s.open.Wait()
-	return err
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	unprocessed, err := s.timer.Shutdown(limit) // ends the contexts of the posts that remain after grace
+	return len(unprocessed), err
 }
 
-// later waits for a random time before the next attempt, up to twice as long after each failure.
-func (s *sender) later(id, failed int, why string) {
-	s.metrics.Add(why, 1)
-	if err := s.waiting.Set(id, failed, rand.N(min(firstDelay<<failed, lastDelay))); err != nil {
-		log.Panic(err) // The timer has no limit and runs until all is sent.
+// schedule posts a message after a random delay, which doubles with each failure.
+func (s *sender) schedule(id, failed int) {
+	task := hwt.ContextTask(func(ctx context.Context, _ hwt.Timeout) error { s.post(ctx, id, failed); return nil })
+	if _, err := s.timer.NewTimeout(task, rand.N(min(firstDelay<<failed, lastDelay))); err != nil {
+		s.end("unsent") // The timer has been stopped.
 	}
 }
 
-func (s *sender) post(id, failed int, to string) {
-	response, err := s.client.Post(to, "text/plain", nil)
+// post attempts to deliver a message once.
+func (s *sender) post(ctx context.Context, id, failed int) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.urls[id%len(s.urls)], http.NoBody)
+	var response *http.Response
+	if err == nil {
+		response, err = s.client.Do(request)
+	}
 	if err == nil {
 		response.Body.Close()
+		if response.StatusCode >= 300 {
+			err = errors.New(response.Status)
+		}
 	}
 	switch failed++; {
-	case err == nil && response.StatusCode < 300:
-		s.metrics.Add("delivered", 1)
+	case err == nil:
+		s.end("delivered")
 	case failed == attempts:
-		s.metrics.Add("given up", 1)
+		s.end("abandoned")
 	default:
-		s.later(id, failed, "failed")
-		return
+		s.metrics.Add("failed", 1)
+		s.schedule(id, failed)
 	}
-	s.open.Done()
+}
+
+func (s *sender) end(how string) {
+	s.metrics.Add(how, 1)
+	if s.open.Add(-1) == 0 {
+		close(s.done)
+	}
 }
