@@ -1,13 +1,13 @@
-// Service is an HTTP server that takes orders and mails a receipt for each, later.
+// Service is an HTTP server that takes orders and later mails a receipt for each.
 //
 //	go run ./service
 //	curl 'localhost:8080/order?takes=100ms'
 //	curl 'localhost:8080/order?takes=1m'                           # past its deadline
 //	curl --http2-prior-knowledge localhost:8080/order
 //
-// Each request has a deadline, and idle connections are closed. After Ctrl-C or
-// SIGTERM, requests and mails that have begun may finish, for -grace. What did not,
-// and the receipts that were not due, are reported.
+// Each request has a deadline, and idle connections are closed. After Ctrl-C or SIGTERM,
+// requests and mails in progress may finish within -grace. The program then reports
+// unfinished work and the receipts that were not due.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	flag.DurationVar(&s.request, "request", 2*time.Second, "deadline of a request")
 	flag.DurationVar(&s.idle, "idle", time.Minute, "an idle connection is closed after this time")
 	flag.DurationVar(&s.receipt, "receipt", 10*time.Second, "time from an order to its receipt")
-	mail := flag.Duration("mail", 300*time.Millisecond, "how long mailing takes")
+	mail := flag.Duration("mail", 300*time.Millisecond, "duration of mailing")
 	flag.DurationVar(&s.grace, "grace", 5*time.Second, "time to finish after Ctrl-C or SIGTERM")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -39,7 +39,7 @@ func main() {
 	}
 	log.Printf("listening on %v", listener.Addr())
 	s.take = func(ctx context.Context, r *http.Request) error {
-		takes, _ := time.ParseDuration(r.FormValue("takes")) // no time if it says nothing
+		takes, _ := time.ParseDuration(r.FormValue("takes")) // 0 by default
 		return work(ctx, takes)
 	}
 	s.mail = func(ctx context.Context) error { return work(ctx, *mail) }
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// work stands for a database, or a mail server.
+// work stands for a database or a mail server.
 func work(ctx context.Context, takes time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests in this file use real connections, so they run on the real clock. None
-// depends on how long anything takes.
+// The tests in this file use real connections and therefore the real clock. None of them
+// depends on a duration.
 
-// patient returns a service whose times do not pass in a test.
+// patient returns a service whose timeouts exceed any test.
 func patient() *service {
 	return &service{
 		request: time.Hour, idle: time.Hour, receipt: time.Hour, grace: time.Hour,
@@ -26,7 +26,7 @@ func patient() *service {
 	}
 }
 
-// start runs a service. stop does as SIGTERM does, and returns what run does.
+// start runs a service. stop acts like SIGTERM and returns the error of run.
 func start(t *testing.T, s *service) (addr string, stop func() error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func start(t *testing.T, s *service) (addr string, stop func() error) {
 	}
 }
 
-// order orders by HTTP/1.1 or HTTP/2, and returns the status and the answer.
+// order sends a request by HTTP/1.1 or HTTP/2.
 func order(t *testing.T, addr string, http2 bool) (status int, answer string) {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!http2)
@@ -56,10 +56,10 @@ func order(t *testing.T, addr string, http2 bool) (status int, answer string) {
 	return response.StatusCode, string(body)
 }
 
-// wait returns when ctx ends, or after a time that others have to go on.
+// wait returns when ctx ends, or after a short time.
 func wait(ctx context.Context) error { return work(ctx, 100*time.Millisecond) }
 
-func TestARequestHasADeadline(t *testing.T) {
+func TestRequestHasADeadline(t *testing.T) {
 	s := patient()
 	s.request = 50 * time.Millisecond
 	s.take = func(ctx context.Context, _ *http.Request) error { return work(ctx, time.Hour) }
@@ -78,8 +78,8 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	s.take = func(ctx context.Context, _ *http.Request) error { return wait(ctx) }
 	addr, stop := start(t, s)
 	for hello, want := range map[string]string{
-		"GET /order HTTP/1.1\r\nHost: shop\r\n\r\n":                                 "200 OK", // A request that runs is not idle.
-		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00": "",       // settings, none
+		"GET /order HTTP/1.1\r\nHost: shop\r\n\r\n":                                 "200 OK", // A request in progress is not idle.
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00": "",       // empty SETTINGS
 	} {
 		conn, err := net.Dial("tcp", addr)
 		require.NoError(t, err)
@@ -93,9 +93,8 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	assert.EqualError(t, stop(), "1 receipts were not due")
 }
 
-// begin returns a running service at the moment when it mails the receipt of a first
-// request and takes a second. Both then do what finish does, and answer returns the
-// answer to the second.
+// begin returns a service that is mailing the receipt of one request and taking a second.
+// Both call finish; answer receives the response to the second request.
 func begin(t *testing.T, s *service, http2 bool, finish func(ctx context.Context) error) (stop func() error, answer <-chan string) {
 	requests, begun := 0, make(chan bool)
 	s.receipt = 0
@@ -123,7 +122,7 @@ func begin(t *testing.T, s *service, http2 bool, finish func(ctx context.Context
 	return stop, answers
 }
 
-func TestWhatHasBegunMayFinish(t *testing.T) {
+func TestShutdownWaitsForWorkInProgress(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		var finished atomic.Int64
 		stop, answer := begin(t, patient(), http2, func(ctx context.Context) error {
@@ -136,7 +135,7 @@ func TestWhatHasBegunMayFinish(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFinishIsReportedAndEnded(t *testing.T) {
+func TestShutdownReportsUnfinishedWork(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		s := patient()
 		s.grace = 50 * time.Millisecond
@@ -147,6 +146,6 @@ func TestWhatDoesNotFinishIsReportedAndEnded(t *testing.T) {
 		err := stop()
 		assert.ErrorContains(t, err, "1 requests did not finish: context deadline exceeded")
 		assert.ErrorContains(t, err, "mails did not finish: hwt: shutdown left 1 running and 0 waiting")
-		assert.Equal(t, "hwt: timer is stopped\n", <-answer)
+		assert.Equal(t, "the server is shutting down\n", <-answer)
 	}
 }

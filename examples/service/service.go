@@ -11,26 +11,26 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/idle"
 	"github.com/hashedwheel/hwt/idle/idlehttp"
 )
 
-// service has one timer for all its timeouts.
+// service uses one timer for receipts and idle connections. A request's deadline is a
+// context of package context: a handler that waits for Done gains nothing from a wheel.
 type service struct {
-	request, idle, receipt, grace time.Duration // as the flags say
+	request, idle, receipt, grace time.Duration // from the flags
 
 	take func(ctx context.Context, r *http.Request) error // takes an order
 	mail func(ctx context.Context) error                  // mails a receipt
 
 	timer    *hashedwheel.Timer
-	clock    *clock.Clock
-	requests atomic.Int64 // that run
+	requests atomic.Int64 // requests in progress
 }
 
-// goroutines is an executor that runs each task on a goroutine of its own, since
-// mailing takes its time.
+var errShutdown = errors.New("the server is shutting down")
+
+// goroutines is an executor that starts a goroutine per task, because mailing blocks.
 type goroutines struct{}
 
 func (goroutines) Execute(task func()) error {
@@ -38,8 +38,7 @@ func (goroutines) Execute(task func()) error {
 	return nil
 }
 
-// run serves until ctx ends, and then shuts down. It returns an error that says what
-// did not finish.
+// run serves until ctx ends, and then shuts down. The error lists unfinished work.
 func (s *service) run(ctx context.Context, listener net.Listener) error {
 	var err error
 	s.timer, err = hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond, Executor: goroutines{}})
@@ -47,16 +46,16 @@ func (s *service) run(ctx context.Context, listener net.Listener) error {
 		return err
 	}
 	defer s.timer.Stop()
-	if s.clock, err = clock.New(s.timer, nil); err != nil {
-		return err
-	}
 	reaper, err := idle.NewReaper(s.timer, s.idle, nil)
 	if err != nil {
 		return err
 	}
 	defer reaper.Close()
 
+	requests, end := context.WithCancelCause(context.Background())
+	defer end(errShutdown)
 	server := s.newServer()
+	server.BaseContext = func(net.Listener) context.Context { return requests }
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(reaper.Listener(listener)) }()
 	select {
@@ -67,8 +66,8 @@ func (s *service) run(ctx context.Context, listener net.Listener) error {
 	return s.shutDown(server, reaper)
 }
 
-// newServer returns a server of HTTP/1.1 and HTTP/2, which holds a connection while
-// it works for it.
+// newServer returns a server for HTTP/1.1 and HTTP/2 whose connections are not idle while a
+// handler runs.
 func (s *service) newServer() *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/order", s.order)
@@ -79,11 +78,11 @@ func (s *service) newServer() *http.Server {
 	return server
 }
 
-// order serves a request.
+// order takes an order and schedules its receipt.
 func (s *service) order(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	defer s.requests.Add(-1)
-	ctx, cancel := s.clock.WithTimeout(r.Context(), s.request)
+	ctx, cancel := context.WithTimeout(r.Context(), s.request)
 	defer cancel()
 	if err := s.take(ctx, r); err != nil {
 		http.Error(w, err.Error(), http.StatusGatewayTimeout)
@@ -96,7 +95,7 @@ func (s *service) order(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "ordered by %s; the receipt follows\n", r.Proto)
 }
 
-// mailReceipt is a task of the timer. Its ctx ends when a shutdown no longer waits.
+// mailReceipt is a task of the timer. Its ctx ends when Shutdown stops waiting.
 func (s *service) mailReceipt(ctx context.Context, _ hwt.Timeout) error {
 	err := s.mail(ctx)
 	if err == nil {
@@ -105,7 +104,7 @@ func (s *service) mailReceipt(ctx context.Context, _ hwt.Timeout) error {
 	return err // The timer logs it.
 }
 
-// shutDown lets the requests finish, and then the tasks that have begun.
+// shutDown waits for requests, and then for tasks that have begun.
 func (s *service) shutDown(server *http.Server, reaper *idle.Reaper) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.grace)
 	defer cancel()
@@ -118,12 +117,11 @@ func (s *service) shutDown(server *http.Server, reaper *idle.Reaper) error {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("mails did not finish: %w", err))
 	}
-	receipts := s.clock.End(unprocessed) // Ends the contexts of requests.
-	for _, receipt := range receipts {
+	for _, receipt := range unprocessed {
 		log.Printf("a receipt was due in %v", time.Until(receipt.Deadline()).Round(time.Millisecond))
 	}
-	if len(receipts) > 0 {
-		errs = append(errs, fmt.Errorf("%d receipts were not due", len(receipts)))
+	if len(unprocessed) > 0 {
+		errs = append(errs, fmt.Errorf("%d receipts were not due", len(unprocessed)))
 	}
 	return errors.Join(errs...)
 }
