@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// obey does what the lines of in say, until ctx or in ends or a line is "quit".
+// obey runs the commands of in until ctx or in ends, or until "quit".
 func obey(ctx context.Context, pending *wheel, in io.Reader, console *log.Logger) {
 	lines := make(chan string)
 	go func() {
@@ -38,11 +38,11 @@ func obey(ctx context.Context, pending *wheel, in io.Reader, console *log.Logger
 	}
 }
 
-// do does what one line says.
+// do runs one command.
 func do(pending *wheel, line string, console *log.Logger) (err error) {
 	var command, delay string
 	var n int
-	fmt.Sscan(line, &command, &n, &delay) // What is missing is zero.
+	fmt.Sscan(line, &command, &n, &delay) // Missing values are zero.
 	known := true
 	switch command {
 	case "pay":
@@ -65,7 +65,7 @@ func do(pending *wheel, line string, console *log.Logger) (err error) {
 	return err
 }
 
-// first returns the n orders that are checked first.
+// first returns the n orders with the earliest checks.
 func first(pending *wheel, n int) (list []entry) {
 	for e := range pending.All() {
 		i, _ := slices.BinarySearchFunc(list, e, func(a, b entry) int { return a.Due.Compare(b.Due) })

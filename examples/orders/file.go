@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// save moves the pending orders to a file, which appears only when it is complete.
+// save moves the pending orders to a file, which appears only once it is complete.
 func save(name string, pending *wheel) error {
 	file, err := os.Create(name + ".new")
 	if err != nil {
@@ -27,13 +27,17 @@ func save(name string, pending *wheel) error {
 	return os.Rename(name+".new", name)
 }
 
-// load schedules the orders of a file. Those that are overdue are checked at once.
+// load schedules the orders of a file, and checks overdue ones immediately. It renames the
+// file: after a kill, the next start must not check orders again that were paid meanwhile.
 func load(name string, pending *wheel) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	if err := os.Rename(name, name+".loaded"); err != nil {
+		return err
+	}
 	for decoder := gob.NewDecoder(bufio.NewReader(file)); err == nil; {
 		var e entry
 		if err = decoder.Decode(&e); err == nil {

@@ -1,6 +1,7 @@
-// Orders checks each order half an hour after it was placed, unless it was paid.
-// What is pending survives a restart: Ctrl-C saves it to a file, and the next start
-// loads it. Checks that came due in between run at once.
+// Orders checks each order half an hour after it was placed, unless it was paid. Ctrl-C
+// saves the pending checks to a file, and the next start loads them and runs overdue ones
+// immediately. A kill loses them; its file from the start before remains as NAME.loaded.
+// Program checks survives kills.
 //
 //	go run ./orders                                  # ten thousand orders, for a quick try
 //	go run ./orders -orders 1000000 -file /tmp/million
@@ -28,7 +29,7 @@ import (
 )
 
 func main() {
-	orders := flag.Int("orders", 10_000, "number of orders to place if there is no file")
+	orders := flag.Int("orders", 10_000, "number of orders to place without a file")
 	after := flag.Duration("check-after", 30*time.Minute, "time from an order to its check")
 	file := flag.String("file", "orders.saved", "file to load from and save to")
 	flag.Parse()
@@ -39,27 +40,26 @@ func main() {
 	}
 }
 
-// order is what is known of an order.
+// order is the data of an order.
 type order struct {
 	Customer string
 	Cents    int
 }
 
-// What is pending is kept by the number of the order.
+// Pending checks are stored by order number.
 type (
 	wheel = keyed.Wheel[int, order]
 	entry = keyed.Entry[int, order]
 )
 
-// run is the program: it loads or places orders, does what it reads from in until ctx
-// ends, and saves.
+// run loads or places orders, obeys the commands from in until ctx ends, and saves.
 func run(ctx context.Context, file string, n int, after time.Duration, in io.Reader, out io.Writer) error {
 	timer, err := hashedwheel.New(nil)
 	if err != nil {
 		return err
 	}
 	defer timer.Stop()
-	console := log.New(out, "", 0) // also the checks print
+	console := log.New(out, "", 0) // shared with the checks
 	pending, err := keyed.New(timer, func(id int, o order) {
 		console.Printf("order %d was not paid: %s owes %d cents", id, o.Customer, o.Cents)
 	}, &keyed.Options[int, order]{DrainWorkers: 1})

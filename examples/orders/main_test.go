@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// start runs the program in a bubble with four orders, which are checked after half
-// an hour, and returns what it prints.
+// start runs the program in a bubble with four orders that are checked after half an hour,
+// and returns its output.
 func start(t *testing.T, ctx context.Context, file, commands string) string {
 	var out bytes.Buffer
 	in, end := io.Pipe()
@@ -74,7 +74,24 @@ $`, start(t, ctx, file, ""))
 	})
 }
 
-func TestAMillionOrdersAreSavedAndLoaded(t *testing.T) {
+func TestSavedFileIsLoadedOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "orders")
+	require.NoError(t, run(t.Context(), file, 4, time.Hour, strings.NewReader(""), io.Discard))
+	ctx, cancel := context.WithCancel(t.Context())
+	in, killed := io.Pipe()
+	defer killed.Close()
+	var out bytes.Buffer
+	loaded := make(chan error, 1)
+	go func() { loaded <- run(ctx, file, 4, time.Hour, in, &out) }()
+	_, err := io.WriteString(killed, "list 1\n") // It has loaded the file.
+	require.NoError(t, err)
+	assert.NoFileExists(t, file, "a program killed now leaves no file to load")
+	assert.FileExists(t, file+".loaded")
+	cancel()
+	require.NoError(t, <-loaded)
+}
+
+func TestMillionOrdersAreSavedAndLoaded(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() {
 		n = 10_000
