@@ -15,8 +15,8 @@ import (
 )
 
 func main() {
-	devices := flag.Int("devices", 1000, "number of devices, one in a thousand of which breaks each time")
-	silence := flag.Duration("silence", 3*time.Second, "time from a heartbeat to the alert; there are three in it")
+	devices := flag.Int("devices", 1000, "number of devices; one in a thousand breaks at each heartbeat")
+	silence := flag.Duration("silence", 3*time.Second, "time from the last heartbeat to the alert; devices send three in that time")
 	flag.Parse()
 	broken := map[int]bool{}
 	sends := func(id int) bool {
@@ -27,8 +27,8 @@ func main() {
 	log.Fatal(watch(*devices, *silence, time.Tick(*silence/3), sends, alert))
 }
 
-// watch lets devices send a heartbeat at each tick, and calls alert silence after the
-// last one of a device, with their number.
+// watch lets devices send a heartbeat per tick. It calls alert with a device's number of
+// heartbeats when its last one is silence ago.
 func watch(devices int, silence time.Duration, ticks <-chan time.Time, sends func(id int) bool, alert func(id, beats int)) error {
 	timer, err := hashedwheel.New(nil)
 	if err != nil {

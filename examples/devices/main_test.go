@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestEachSilentDeviceIsReportedOnce(t *testing.T) {
+func TestSilentDeviceIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const devices, silence, tick = 100_000, 30 * time.Second, 100 * time.Millisecond
 		ticks, asked := make(chan time.Time), make([]int, devices)

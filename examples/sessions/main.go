@@ -1,4 +1,4 @@
-// Sessions is a web server with logins that end when they are not used for a while.
+// Sessions is a web server whose logins end after a time without use.
 //
 //	go run ./sessions
 //	curl -c jar -d user=ada localhost:8080/login
@@ -18,8 +18,8 @@ import (
 )
 
 func main() {
-	idle := flag.Duration("idle", time.Minute, "a session ends when it was not used for this time")
-	age := flag.Duration("age", time.Hour, "a session ends at this age in any case")
+	idle := flag.Duration("idle", time.Minute, "a session ends after this time without use")
+	age := flag.Duration("age", time.Hour, "a session ends at this age")
 	flag.Parse()
 	report := func(_, user string, why cache.Reason) { log.Printf("the session of %s ends: %s", user, why) }
 	sessions, err := cache.New(*age, &cache.Options[string, string]{Sliding: *idle, OnEvict: report})
@@ -40,7 +40,7 @@ func handler(sessions *cache.Cache[string, string]) http.Handler {
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if cookie, err := r.Cookie("session"); err == nil {
-			// Get is a use, and sets nothing. So no request brings a session back after its logout.
+			// Get counts as a use and sets nothing: no request restores a session after its logout.
 			if user, ok := sessions.Get(cookie.Value); ok {
 				fmt.Fprintf(w, "Hello %s\n", user)
 				return

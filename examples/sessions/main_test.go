@@ -44,8 +44,8 @@ func (b *browser) login(user string) {
 // in reports whether the user is logged in.
 func (b *browser) in() bool { return b.do("GET", "/", nil).StatusCode == http.StatusOK }
 
-// visit runs f in a bubble with a browser of a server, whose sessions end after a
-// minute without use or after an hour. ended returns how the latest session ended.
+// visit runs f in a bubble with a browser of a server whose sessions end after a minute
+// without use or after an hour. ended returns the reason of the last end.
 func visit(t *testing.T, f func(b *browser, ended func() cache.Reason)) {
 	synctest.Test(t, func(t *testing.T) {
 		var why cache.Reason
@@ -65,7 +65,7 @@ func visit(t *testing.T, f func(b *browser, ended func() cache.Reason)) {
 	})
 }
 
-func TestASessionLastsWhileItIsUsed(t *testing.T) {
+func TestSessionLastsWhileItIsUsed(t *testing.T) {
 	visit(t, func(b *browser, ended func() cache.Reason) {
 		assert.False(t, b.in())
 		b.login("ada")
@@ -79,7 +79,7 @@ func TestASessionLastsWhileItIsUsed(t *testing.T) {
 	})
 }
 
-func TestASessionEndsAtItsAge(t *testing.T) {
+func TestSessionEndsAtItsAge(t *testing.T) {
 	visit(t, func(b *browser, ended func() cache.Reason) {
 		b.login("ada")
 		start := time.Now()
@@ -92,7 +92,7 @@ func TestASessionEndsAtItsAge(t *testing.T) {
 	})
 }
 
-func TestALogoutIsFinal(t *testing.T) {
+func TestLogoutIsFinal(t *testing.T) {
 	visit(t, func(b *browser, ended func() cache.Reason) {
 		b.login("ada")
 		var requests sync.WaitGroup
