@@ -20,7 +20,8 @@ import (
 //	    bit is as in seen, the walk has seen the timeout, which is what makes it
 //	    yield one at most once. To begin, a walk flips its bit of seen; until
 //	    then all that waits is seen. What leaves the intake for the wheel is seen
-//	    by every walk: a walk settles what is in the intake before it begins.
+//	    by every walk: a walk settles what is in the intake before it begins, oldest
+//	    first, however much others push and cancel meanwhile.
 //	A2. A move to another place of what a walk has not seen finds it for the walk,
 //	    as the walk itself would. If the walk has no room, it passes through
 //	    everything again.
@@ -286,11 +287,11 @@ func (c *Core) settleBacklog(s *stripe) {
 }
 
 // settleSome settles some of the new timeouts of s. It returns how many of left, or of
-// what is there if that is less, remain.
+// what is there if that is less, remain. Newer timeouts that had already ended do not
+// count: they leave the queue before older ones.
 func (c *Core) settleSome(s *stripe, left int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := s.drained.Load()
 	left = min(left, s.backlog())
 	if c.wheel == nil || s.added.Empty() {
 		return 0
@@ -298,5 +299,5 @@ func (c *Core) settleSome(s *stripe, left int64) int64 {
 	c.catchUp()
 	b := budget{room: maxWalkBatch, until: never}
 	c.settleAdded(s, &b)
-	return left - (s.drained.Load() - before)
+	return left - int64(b.popped)
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math"
+	"runtime"
 	"testing"
 	"time"
 
@@ -36,5 +38,29 @@ func TestAllYieldsWhatBecomesDueMeanwhile(t *testing.T) {
 		}
 		e.core.fire()
 		assert.EqualValues(t, n, e.Stats().Expired)
+	})
+}
+
+// Other callers schedule and cancel while a loop drains the intake: their timeouts do
+// not count as the loop's (A1).
+func TestAllDrainsItsBacklogWhileOthersCancel(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		backlog := e.flood(t, 3*maxWalkBatch)
+		s := &e.core.intake.stripes[0]
+		for left := int64(math.MaxInt64); left > 0; {
+			left = e.core.settleSome(s, left)
+			for _, newer := range e.flood(t, maxWalkBatch) {
+				require.True(t, newer.Cancel())
+			}
+		}
+		missed := 0
+		for _, timeout := range backlog {
+			if _, in := e.wheel.added[timeout]; !in {
+				missed++
+			}
+		}
+		assert.Zero(t, missed)
 	})
 }

@@ -168,16 +168,18 @@ func (e *timer) settle(t *testing.T) then {
 	return quit
 }
 
-// flood pushes n timeouts, due in an hour, of which no caller takes notice: it
-// neither helps nor wakes the worker.
-func (e *timer) flood(t *testing.T, n int) {
+// flood pushes n timeouts of an hour as callers would that neither help nor wake the
+// worker.
+func (e *timer) flood(t *testing.T, n int) (timeouts []*Timeout) {
 	t.Helper()
 	for range n {
 		timeout := &Timeout{state: newState(e.core.deadline(time.Hour)), worker: &e.workers[0], task: hwt.TaskFunc(nil)}
 		s := e.core.intake.of(timeout)
 		s.accepted.Add(1)
 		require.True(t, s.added.Push(timeout))
+		timeouts = append(timeouts, timeout)
 	}
+	return timeouts
 }
 
 // after is AfterFunc where it must succeed.

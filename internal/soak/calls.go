@@ -32,13 +32,14 @@ func (w *wrong) text() string {
 	return ""
 }
 
-// maxBatch is the greatest number of timeouts of one NewTimeouts.
-const maxBatch = 16
+const (
+	maxBatch = 16     // timeouts of a usual batch
+	backlog  = 20_000 // timeouts of a batch that All has to drain in many steps
+)
 
-// scheduleBatch schedules entries at once, and returns one of them, or nil if the
-// timer is stopped.
-func (c *randomWork) scheduleBatch(random *rand.Rand) *entry {
-	n, delay := 1+random.IntN(maxBatch), randomDelay(random)
+// scheduleBatch schedules n entries at once, and returns them, or nil if the timer is
+// stopped.
+func (c *randomWork) scheduleBatch(random *rand.Rand, n int, delay time.Duration) []*entry {
 	batch, tasks := make([]*entry, n), make([]hwt.TimerTask, n)
 	for i := range batch {
 		batch[i], tasks[i] = c.newEntry(random.IntN(1000), c.injectFault, delay)
@@ -58,7 +59,7 @@ func (c *randomWork) scheduleBatch(random *rand.Rand) *entry {
 		c.round.wrong.batches.Add(1)
 	}
 	c.accept(batch[:len(timeouts)]...)
-	return batch[0]
+	return batch
 }
 
 // checkAll looks at all that is pending. It must find what the caller of mine keeps,

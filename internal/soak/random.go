@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -15,9 +17,13 @@ type randomWork struct{ entries }
 
 // One of so many operations, or of so many timeouts that are scheduled.
 const (
-	allEvery   = 4096
-	batchEvery = 64
+	allEvery     = 4096
+	backlogEvery = 8 // calls of All
+	batchEvery   = 64
 )
+
+// churners is how many goroutines schedule and cancel while All meets a backlog.
+const churners = 3
 
 // call implements work.
 func (c *randomWork) call(ctx context.Context, number int) (operations int64) {
@@ -27,11 +33,11 @@ func (c *randomWork) call(ctx context.Context, number int) (operations int64) {
 		slot := &mine[random.IntN(len(mine))]
 		switch e := *slot; {
 		case random.IntN(allEvery) == 0:
-			c.round.checkAll(mine[:])
+			c.checkAll(mine[:], random)
 		case e != nil && e.pending():
 			e.randomOp(random)
 		case random.IntN(batchEvery) == 0:
-			*slot = c.scheduleBatch(random)
+			*slot = first(c.scheduleBatch(random, 1+random.IntN(maxBatch), randomDelay(random)))
 		default:
 			*slot = c.scheduleRandom(random)
 		}
@@ -40,6 +46,40 @@ func (c *randomWork) call(ctx context.Context, number int) (operations int64) {
 		}
 	}
 	return operations
+}
+
+// checkAll checks that All finds mine: at times with a large backlog in the intake,
+// while others schedule and cancel.
+func (c *randomWork) checkAll(mine []*entry, random *rand.Rand) {
+	if random.IntN(backlogEvery) != 0 {
+		c.round.checkAll(mine)
+		return
+	}
+	var churning sync.WaitGroup
+	var done atomic.Bool
+	for seed := range uint64(churners) {
+		churning.Go(func() { c.churn(rand.New(rand.NewPCG(c.round.seed, seed)), &done) })
+	}
+	c.round.checkAll(append(c.scheduleBatch(random, backlog, time.Hour), mine...))
+	done.Store(true)
+	churning.Wait()
+}
+
+// churn schedules timeouts, and cancels them before they leave the intake.
+func (c *randomWork) churn(random *rand.Rand, done *atomic.Bool) {
+	for !done.Load() {
+		if e := c.scheduleRandom(random); e != nil {
+			e.cancel()
+		}
+	}
+}
+
+// first returns the first entry of a batch, or nil if it is empty.
+func first(batch []*entry) *entry {
+	if len(batch) == 0 {
+		return nil
+	}
+	return batch[0]
 }
 
 func (c *randomWork) scheduleRandom(random *rand.Rand) *entry {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ var allChecks = []check{
 	{"AllHoldsUpNothing", fake, allHoldsUpNothing},
 	{"AllTakesNoMemoryForWhatIsPending", realClock, allInConstantMemory},
 	{"AllAgainstRaces", realClock, allAgainstRaces},
+	{"AllMissesNothingOfABacklog", realClock, allWithBacklog},
 }
 
 // collect returns all timeouts of e.
@@ -275,4 +277,35 @@ func allAgainstRaces(tb testing.TB, newTimer Factory) {
 		})
 		e.Stop()
 	})
+}
+
+// allWithBacklog is on the real clock because other callers must schedule and cancel at
+// the same moment.
+func allWithBacklog(tb testing.TB, newTimer Factory) {
+	const rounds, backlog, cancelling = 10, 10_000, 3
+	e := newTimer.start(tb, Config{Tick: 100 * time.Millisecond})
+	tasks := slices.Repeat([]hwt.TimerTask{nothing}, backlog)
+	var stopped atomic.Bool
+	var callers sync.WaitGroup
+	for range cancelling {
+		callers.Go(func() {
+			for !stopped.Load() {
+				schedule(tb, e, nothing, time.Hour).Cancel()
+			}
+		})
+	}
+	for range rounds {
+		want, err := e.NewTimeouts(tasks, time.Hour)
+		require.NoError(tb, err)
+		all := tally{}
+		for timeout := range e.All() {
+			all[timeout]++
+		}
+		all.once(tb, want)
+		for _, timeout := range want {
+			timeout.Cancel()
+		}
+	}
+	stopped.Store(true)
+	callers.Wait()
 }

@@ -208,7 +208,7 @@ var faults = []fault{
 				yield(last)
 			}
 		}
-	}, []string{"AllYieldsExactlyWhatIsPending", "AllYieldsEachOnceWhateverMoves", "AllMissesNothingThatBecomesDueMeanwhile", "AllMayBeNestedAndLeft", "AllAgainstRaces"}},
+	}, []string{"AllYieldsExactlyWhatIsPending", "AllYieldsEachOnceWhateverMoves", "AllMissesNothingThatBecomesDueMeanwhile", "AllMayBeNestedAndLeft", "AllAgainstRaces", "AllMissesNothingOfABacklog"}},
 	{"shutdown does not wait", func(b *broken) {
 		b.shutdown = func(b *broken, _ context.Context) ([]hwt.Timeout, error) {
 			over, cancel := context.WithCancel(context.Background())

@@ -135,4 +135,13 @@ var looks = []mutant{
 		from: `			s.runner.EndContexts()
 `,
 	},
+	{
+		file: "internal/engine/all.go", tests: engine, run: "All",
+		breaks: "A1: a walk drains its backlog, whatever others cancel meanwhile",
+		from: `	c.settleAdded(s, &b)
+	return left - int64(b.popped)`,
+		to: `	before := s.drained.Load()
+	c.settleAdded(s, &b)
+	return left - (s.drained.Load() - before)`,
+	},
 }
