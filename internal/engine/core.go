@@ -190,6 +190,8 @@ func (c *Core) onCancelled(t *Timeout, was state) {
 	}
 	n := s.removed.Add(1)
 	if !s.changed.Push(t) {
+		s.removed.Add(-1) // first, so that Pending is never negative
+		s.cancelled.Add(1)
 		c.notifyLate(t)
 		return
 	}
@@ -218,6 +220,7 @@ func (c *Core) onAdvanced(t *Timeout, was state, deadline int64) {
 	}
 	n := s.reset.Add(1)
 	if !s.changed.Push(t) {
+		s.reset.Add(-1)
 		c.unqueue(t)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/mpsc"
 )
 
 // stop implements Stop.
@@ -94,8 +95,9 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	}
 	for i := range c.intake.stripes {
 		s := &c.intake.stripes[i]
-		for _, q := range []interface{ Pop() *Timeout }{&s.added, &s.changed} {
+		for _, q := range []*mpsc.Queue[Timeout]{&s.added, &s.changed} {
 			for t := q.Pop(); t != nil; t = q.Pop() {
+				c.took(s, 1)
 				if end(t); t.place() != endedByStop && wasCancelled(atomic.LoadInt64(&t.state)) && task.WantsCancelled(t.task) {
 					c.nextNotices = append(c.nextNotices, t) // its Cancel left it to the worker
 				}

@@ -178,3 +178,33 @@ func (w bucketWheel) Bucket(int64) (uint32, bool)      { return 0, true }
 func (w bucketWheel) Expire(due []*Timeout) []*Timeout { return due }
 func (w bucketWheel) Next() int64                      { return 1 << 62 }
 func (w bucketWheel) Held() *Buckets                   { return w.b }
+
+func TestStopLeavesTheIntakeEmpty(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		changed := []*Timeout{e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)}
+		e.settle(t)
+		e.core.phase.Store(ticking)
+		require.True(t, changed[0].Cancel())
+		require.True(t, changed[1].Reset(time.Minute))
+		e.after(t, time.Hour, nothing)
+		require.EqualValues(t, 3, e.Stats().Intake)
+		e.Stop()
+		assert.Zero(t, e.Stats().Intake)
+	})
+}
+
+func TestChangesThatRaceWithStopLeaveTheIntakeEmpty(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		reset, cancelled := e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)
+		e.settle(t)
+		e.shut() // a Stop that has closed the intake
+		require.True(t, reset.Reset(time.Minute))
+		require.True(t, cancelled.Cancel())
+		assert.Zero(t, e.Stats().Intake)
+		assert.EqualValues(t, 1, e.Stats().Cancelled)
+		e.core.takeAll(nil)
+		close(e.core.takenOver)
+	})
+}

@@ -107,4 +107,10 @@ var stops = []mutant{
 		from:   `	h.cleanup.Stop() // it keeps`,
 		to:     `	// it keeps`,
 	},
+	{
+		file: "internal/engine/stop.go", tests: engine, run: "IntakeEmpty",
+		breaks: "Stats counts nothing in the intake after Stop",
+		from: `				c.took(s, 1)
+`,
+	},
 }
