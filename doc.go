@@ -35,15 +35,17 @@
 //  5. Orderly stop. Stop refuses new timeouts, returns the pending ones, and waits
 //     for the tasks that run on the timer's goroutines. It may be called from
 //     anywhere, including from within a task, and never deadlocks: it waits no
-//     longer than the engine's StopTimeout. What an executor has queued may begin
-//     after Stop.
+//     longer than the engine's StopTimeout, and not at all in a synctest bubble if
+//     the timer was made outside it. What an executor has queued may begin after
+//     Stop.
 //  6. Isolation. A task that panics, returns an error or ends its goroutine is
 //     reported and affects no other timeout.
 //  7. Nothing lingers. While its worker keeps up, a timer drops a cancelled timeout
 //     within two ticks, or at once on an engine without ticks. When Stop has
 //     waited, no goroutine of the timer is left, except one whose task outlasts
-//     StopTimeout. Stop does not wait when called from a task or with a negative
-//     StopTimeout. A timer sleeps while nothing is due.
+//     StopTimeout. Stop does not wait when called from a task, with a negative
+//     StopTimeout, or in a synctest bubble for a timer made outside it. A timer
+//     sleeps while nothing is due.
 //  8. Fake time. All waits are durably blocking in the sense of testing/synctest, so
 //     a timer that was made in a bubble runs hours there in milliseconds.
 //  9. Order. Timeouts that are due in the same tick run in no promised order, in

@@ -48,7 +48,7 @@ func (t *Timer) await() {
 	if t.clock.Foreign() || insideTask() {
 		return
 	}
-	if t.stopWait <= 0 {
+	if t.stopWait <= 0 || t.clock.Apart() { // a bubble has no clock that limits the wait
 		t.runner.EndContexts()
 		return
 	}

@@ -49,6 +49,14 @@ func (c *Clock) Inside() bool { return c.inside }
 // that would end the process.
 func (c *Clock) Foreign() bool { return c.inside && !Inside() }
 
+// Apart reports whether the caller and the clock are on different sides of a bubble's
+// border. Their times then have nothing in common.
+func (c *Clock) Apart() bool { return c.inside != Inside() }
+
+// CheckSide is Check, and also panics in a bubble whose time lies in the future of a
+// clock that was started outside. It costs a reading of the clock.
+func (c *Clock) CheckSide() { c.look(c.Now()) }
+
 // Check panics if the caller, which has now from Now, is in another bubble than
 // the caller of Start, as far as that shows. On a clock started outside all
 // bubbles it costs a comparison.

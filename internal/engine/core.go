@@ -247,7 +247,7 @@ func (c *Core) addTo(s *hwt.Stats) {
 	s.Accepted += accepted
 	s.Cancelled += cancelled
 	s.Resets += c.intake.resets()
-	if now := c.now(); now >= 0 && !c.clock.Foreign() { // else it is no time of this timer
+	if now := c.now(); !c.clock.Apart() { // else it is no time of this timer
 		c.timing.addTo(s, now)
 		c.totals.lags.addTo(s, now, c.phase.Load() != stopped)
 		c.addIntake(s, now)

@@ -97,8 +97,7 @@ func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 
 // Start starts the workers that have not started.
 func (h *Handle) Start() {
-	setup := h.setup()
-	setup.clock.Check(setup.now())
+	h.setup().clock.CheckSide() // a worker belongs to the side that starts it
 	for i := range h.workers {
 		if c := h.workers[i].core; c.phase.Load() == unstarted {
 			c.wakeWorker()

@@ -51,8 +51,7 @@ func (c *Core) attend(s *stripe, deadline int64) {
 
 func (c *Core) attendSlow(s *stripe, deadline int64) {
 	switch {
-	case c.clock.Foreign(): // a Cancel; the channels and timers are the bubble's
-	case c.phase.Load() != asleep:
+	case c.phase.Load() != asleep || c.clock.Apart(): // the alarm is on the timer's side (W7)
 		c.wakeWorker()
 	case deadline < c.alarm.Load():
 		c.settleForSleeper(s)
@@ -69,7 +68,6 @@ func (c *Core) pace(s *stripe, n int64) {
 
 func (c *Core) paceNow(s *stripe) {
 	switch {
-	case c.clock.Foreign(): // as in attendSlow
 	case c.phase.Load() == asleep:
 		c.wakeWorker() // it sleeps because there was little traffic
 	case s.backlog() > maxBacklog/2:
@@ -81,7 +79,7 @@ func (c *Core) paceNow(s *stripe) {
 		}
 		c.assist(s)
 		c.mu.Unlock()
-	case c.now() >= c.assistFrom.Load():
+	case !c.clock.Apart() && c.now() >= c.assistFrom.Load():
 		if c.mu.TryLock() {
 			c.assist(s)
 			c.mu.Unlock()
@@ -116,7 +114,7 @@ func (c *Core) settleForSleeper(s *stripe) {
 // tick that is over, as if the worker were late. Guarded by mu.
 func (c *Core) catchUp() {
 	resting := c.sleeping || c.tick == 0 && !c.running
-	if c.wheel == nil || !resting || c.clock.Foreign() {
+	if c.wheel == nil || !resting || c.clock.Apart() { // (W7)
 		return
 	}
 	tick := c.now()/c.tickDur - 1

@@ -37,11 +37,17 @@ import (
 //	W6. The worker is the goroutine whose sleeper is Core.sleeper. That changes
 //	    only under mu, while sleeping is set: a worker that was relieved finds it
 //	    changed before it does anything else, and ends.
+//	W7. A caller on the other side of a synctest bubble's border has another clock. It
+//	    pushes, and wakes the worker by its token. It moves neither wheel nor alarm,
+//	    leaves phase to the worker, and starts none, whose goroutine would be the
+//	    bubble's. From outside, it leaves a bubble's token alone, too.
 
 // wakeWorker starts the worker, or wakes it. The slow path of a push, taken when
 // phase is not ticking.
 func (c *Core) wakeWorker() {
 	switch {
+	case c.clock.Apart(): // (W7)
+		c.nudge()
 	case c.phase.CompareAndSwap(asleep, ticking):
 		now := c.now()
 		c.emptied.Store(now)
@@ -50,6 +56,13 @@ func (c *Core) wakeWorker() {
 	case c.phase.CompareAndSwap(unstarted, ticking):
 		c.emptied.Store(c.now())
 		c.startWorker()
+	}
+}
+
+// nudge makes the worker look at the intake without touching phase or alarm.
+func (c *Core) nudge() {
+	if s := c.sleeper.Load(); s != nil && !c.clock.Foreign() {
+		s.wake()
 	}
 }
 

@@ -2,6 +2,7 @@ package timertest
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ var bubbleChecks = []check{
 	{"MadeOutsidePanicsInABubble", realClock, madeOutside},
 	{"FirstUseInABubblePanics", realClock, firstUsedInside},
 	{"CancelAndStopWorkInABubble", realClock, endedInside},
+	{"StopInABubbleDoesNotWaitForATaskOutside", realClock, stoppedInside},
 	{"MadeInABubblePanicsOutside", realClock, madeInside},
 	{"MadeInABubbleStopsOutside", realClock, stoppedOutside},
 }
@@ -105,6 +107,22 @@ func endedInside(tb testing.TB, newTimer Factory) {
 	assert.Equal(tb, []any{true, false, true, int64(1), 1, 0}, seen)
 	assert.True(tb, second.IsCancelled())
 	balanced(tb, e)
+}
+
+func stoppedInside(tb testing.TB, newTimer Factory) {
+	e := newTimer.start(tb, Config{Tick: time.Millisecond})
+	var begun atomic.Bool
+	release := make(chan struct{})
+	defer close(release)
+	schedule(tb, e, task(func(hwt.Timeout) {
+		begun.Store(true)
+		<-release
+	}), 0)
+	pending := schedule(tb, e, nothing, time.Hour)
+	eventually(tb, "the task begins", begun.Load)
+	seen := inBubble(tb, func() []any { return []any{len(e.Stop())} })
+	assert.Equal(tb, []any{1}, seen)
+	assert.True(tb, pending.IsCancelled())
 }
 
 // madeInside lets a goroutine outside use a timer of a bubble that is alive.

@@ -163,7 +163,7 @@ var faults = []fault{
 			}
 			return nil
 		}
-	}, []string{"StopReturnsExactlyWhatWasPending", "StopWithEverythingPending", "EveryTimeoutEndsOnce", "NewTimeoutAgainstStopLosesNothing", "StopFromManyGoroutines", "StopAgainstExpiryLosesNothing", "StopDuringAMoveReturnsAll", "ConservedWhateverRaces"}},
+	}, []string{"StopReturnsExactlyWhatWasPending", "StopWithEverythingPending", "EveryTimeoutEndsOnce", "NewTimeoutAgainstStopLosesNothing", "StopFromManyGoroutines", "StopAgainstExpiryLosesNothing", "StopDuringAMoveReturnsAll", "ConservedWhateverRaces", "StopInABubbleDoesNotWaitForATaskOutside"}},
 	{"stop returns the same again", func(b *broken) {
 		b.stop = func(b *broken) []hwt.Timeout {
 			for _, t := range b.Timer.Stop() {

@@ -19,7 +19,7 @@ var backlogs = []mutant{
 	{
 		file: "internal/engine/pace.go", tests: engine, run: "Assist",
 		breaks: "callers assist a worker that is late",
-		from:   `	case c.now() >= c.assistFrom.Load():`,
+		from:   `	case !c.clock.Apart() && c.now() >= c.assistFrom.Load():`,
 		to:     `	case c.now() < 0:`,
 	},
 	{

@@ -61,10 +61,10 @@ var guards = []mutant{
 			left++`,
 	},
 	{
-		file: "internal/engine/pace.go", tests: hashed, run: "TestContract/wheel=8/Bubbles",
+		file: "internal/engine/worker.go", tests: hashed, run: "TestContract/wheel=8/Bubbles",
 		breaks: "Cancel works outside the bubble",
-		from: `	case c.clock.Foreign(): // a Cancel; the channels and timers are the bubble's
-`,
+		from:   ` && !c.clock.Foreign() {`,
+		to:     ` {`,
 	},
 	{
 		file: "hashedwheel/wheel.go", tests: hashed, run: "LongWheel",
@@ -304,5 +304,31 @@ var guards = []mutant{
 		breaks: "a worker that waits for a processor is in no slow task",
 		from:   `for range secondLookAfter {`,
 		to:     `for range 0 {`,
+	},
+	{
+		file: "internal/engine/pace.go", tests: engine, run: "FromABubble",
+		breaks: "W7: a caller with another clock leaves the wheel where it is",
+		from:   ` || !resting || c.clock.Apart() {`,
+		to:     ` || !resting || c.clock.Foreign() {`,
+	},
+	{
+		file: "internal/engine/pace.go", tests: engine, run: "FromABubble",
+		breaks: "W7: a caller with another clock leaves the alarm as it is",
+		from:   ` || c.clock.Apart(): // the alarm`,
+		to:     `: // the alarm`,
+	},
+	{
+		file: "internal/engine/worker.go", tests: engine, run: "FromABubble",
+		breaks: "W7: a caller with another clock wakes the worker by its token",
+		from: `	case c.clock.Apart(): // (W7)
+`,
+		to: `	case c.clock.Foreign():
+`,
+	},
+	{
+		file: "internal/engine/stop.go", tests: hashed, run: "Contract/.*/Bubbles",
+		breaks: "Stop does not wait where no clock limits the wait",
+		from:   `s.wait <= 0 || s.clock.Apart()`,
+		to:     `s.wait <= 0`,
 	},
 }

@@ -91,8 +91,8 @@ var stops = []mutant{
 	{
 		file: "internal/engine/stop.go", tests: engine,
 		breaks: "Stop waits for the task that runs",
-		from:   `	if s.wait <= 0 {`,
-		to:     `	if s.wait > 0 {`,
+		from:   `	if s.wait <= 0 || s`,
+		to:     `	if s.wait > 0 || s`,
 	},
 	{
 		file: "internal/engine/cleanup.go", tests: hashed, run: "Leak|Contract/AbandonedTimer|Dropped|Collect",

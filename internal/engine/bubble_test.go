@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// century is longer than the time between the years 2000, where bubbles begin, and now.
+const century = 100 * 365 * 24 * time.Hour
+
+// Real: the timer is outside of the bubble, whose time is later than the timer's (W7).
+func TestCallsFromABubbleOfTheFutureMoveNothing(t *testing.T) {
+	for name, call := range map[string]func(*timer, *Timeout){
+		"Cancel":      func(_ *timer, timeout *Timeout) { timeout.Cancel() },
+		"Reset":       func(_ *timer, timeout *Timeout) { timeout.Reset(time.Hour) },
+		"NewTimeout":  func(e *timer, _ *Timeout) { _, _ = e.AfterFunc(time.Hour, nothing) },
+		"NewTimeouts": func(e *timer, _ *Timeout) { _, _ = e.NewTimeouts([]hwt.TimerTask{hwt.TaskFunc(nil)}, 0) },
+		"All": func(e *timer, _ *Timeout) {
+			for range e.All() { //nolint:revive // The loop drains the intake.
+			}
+		},
+		"settleAll": func(e *timer, _ *Timeout) { e.core.settleAll() },
+		"paceNow":   func(e *timer, timeout *Timeout) { e.core.paceNow(e.core.intake.of(timeout)) },
+	} {
+		e := newTimer(t)
+		other := e.after(t, time.Hour, nothing)
+		sleeps := func() bool {
+			e.core.mu.Lock()
+			defer e.core.mu.Unlock()
+			return e.core.sleeping && e.core.phase.Load() == asleep
+		}
+		require.Eventually(t, sleeps, 10*time.Second, time.Millisecond, name)
+		first := e.after(t, 20*tick, nothing)
+		synctest.Test(t, func(*testing.T) {
+			time.Sleep(century)
+			call(e, other)
+		})
+		assert.Less(t, e.core.assistFrom.Load(), int64(2*time.Hour), name)
+		second := e.after(t, 5*tick, nothing)
+		require.Eventually(t, func() bool { return first.IsExpired() && second.IsExpired() },
+			10*time.Second, time.Millisecond, name)
+		e.core.mu.Lock()
+		assert.Less(t, e.core.tick, int64(time.Hour/tick), name)
+		e.core.mu.Unlock()
+	}
+}
+
+// Real: as above. The goroutine would be the bubble's.
+func TestNoWorkerIsStartedFromABubbleOfTheFuture(t *testing.T) {
+	e := newTimer(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(century)
+		assert.Panics(t, e.Start)
+		e.after(t, time.Hour, nothing)
+		assert.Equal(t, unstarted, e.core.phase.Load())
+	})
+	timeout := e.after(t, tick, nothing)
+	require.Eventually(t, timeout.IsExpired, 10*time.Second, time.Millisecond)
+}
