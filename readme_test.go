@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,24 +28,5 @@ func TestTheReadmesProgramsRun(t *testing.T) {
 		out, err := exec.Command("go", "run", file).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		assert.Equal(t, string(program[2]), string(out))
-	}
-}
-
-// TestTheDocumentsLinksLeadSomewhere follows the links to files of the repository.
-func TestTheDocumentsLinksLeadSomewhere(t *testing.T) {
-	documents, err := filepath.Glob("docs/*.md")
-	require.NoError(t, err)
-	guides, err := filepath.Glob("docs/migration/*.md")
-	require.NoError(t, err)
-	roots, err := filepath.Glob("*.md")
-	require.NoError(t, err)
-	for _, document := range slices.Concat(documents, guides, roots) {
-		text, err := os.ReadFile(document)
-		require.NoError(t, err)
-		text = regexp.MustCompile("(?s)```.*?```").ReplaceAll(text, nil) // where f[K](x) is no link
-		for _, link := range regexp.MustCompile(`\]\(([^):#]+)[)#]`).FindAllSubmatch(text, -1) {
-			_, err := os.Stat(filepath.Join(filepath.Dir(document), string(link[1])))
-			assert.NoError(t, err, "linked in %s", document)
-		}
 	}
 }
