@@ -9,8 +9,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/keys"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Cache holds values until they expire. Make one with [New] and Close it. All
@@ -22,7 +21,7 @@ type Cache[K comparable, V any] struct {
 	exact   bool          // look-ups always compare deadlines. Immutable after New.
 	own     hwt.Timer     // nil if the timer is the caller's. Immutable after New.
 	start   time.Time     // time zero of all deadlines. Immutable after New.
-	check   keys.Check[K] // Immutable after New.
+	check   check.Keys[K] // Immutable after New.
 
 	items      *xsync.Map[K, item[V]] // See the ground rules in item.go.
 	stripes    stripes[K]
@@ -42,7 +41,7 @@ type Cache[K comparable, V any] struct {
 // A cache that is dropped without Close becomes garbage once its last entry has
 // expired. Its own timer is then reported as a leak.
 func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache[K, V], error) {
-	if err := settings.Positive("cache", "New", "ttl", ttl); err != nil {
+	if err := check.Positive("cache", "New", "ttl", ttl); err != nil {
 		return nil, err
 	}
 	o, err := complete(options)
@@ -54,7 +53,7 @@ func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache
 		ttl:     ttl,
 		exact:   o.ExactExpiry || o.Sliding > 0,
 		start:   time.Now(),
-		check:   keys.For[K](),
+		check:   check.KeysOf[K](),
 		items:   xsync.NewMap[K, item[V]](),
 		stripes: newStripes[K](o.Limit > 0, o.Sliding > 0),
 		lookups: newLookups(),

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Options are the settings of a [Cache]. The zero value of each field is its
@@ -76,15 +76,15 @@ func complete[K comparable, V any](options *Options[K, V]) (o Options[K, V], err
 	o.Name = cmp.Or(o.Name, "cache")
 	switch {
 	case o.Limit < 0 || o.Limit > maxLimit:
-		err = settings.Refuse("cache", "Limit", o.Limit, fmt.Sprintf("0 for no limit, or 1 to %d", maxLimit))
+		err = check.Invalid("cache", "Limit", o.Limit, fmt.Sprintf("0 for no limit, or 1 to %d", maxLimit))
 	case o.Sliding < 0:
-		err = settings.Refuse("cache", "Sliding", o.Sliding, "0 for none, or more")
+		err = check.Invalid("cache", "Sliding", o.Sliding, "0 for none, or more")
 	case !(o.Jitter >= 0 && o.Jitter < 1): // a NaN is refused, too
-		err = settings.Refuse("cache", "Jitter", o.Jitter, "0 <= Jitter < 1")
+		err = check.Invalid("cache", "Jitter", o.Jitter, "0 <= Jitter < 1")
 	case o.Jitter != 0 && (o.ExactExpiry || o.Sliding > 0):
-		err = settings.Refuse("cache", "Jitter", o.Jitter, "0 with ExactExpiry or Sliding")
+		err = check.Invalid("cache", "Jitter", o.Jitter, "0 with ExactExpiry or Sliding")
 	default:
-		err = settings.NotTypedNil("cache", "Timer", o.Timer, "nil for the cache's own timer, or a timer")
+		err = check.NotTypedNil("cache", "Timer", o.Timer, "nil for the cache's own timer, or a timer")
 	}
 	return o, err
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/bubble"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/task"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
@@ -68,10 +68,10 @@ type Options struct {
 
 func (o *Options) check() error {
 	if o.PanicsEndProgram && o.FuncsOnTimer {
-		return settings.Refuse("clock", "PanicsEndProgram", true, "false if FuncsOnTimer is true")
+		return check.Invalid("clock", "PanicsEndProgram", true, "false if FuncsOnTimer is true")
 	}
 	if o.RuntimeBelow < 0 {
-		return settings.Refuse("clock", "RuntimeBelow", o.RuntimeBelow, "0 for none, or more")
+		return check.Invalid("clock", "RuntimeBelow", o.RuntimeBelow, "0 for none, or more")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (o *Options) check() error {
 // defaults. New does not start the timer. It returns an error if timer is nil, or
 // an option is out of its range.
 func New(timer hwt.Timer, options *Options) (*Clock, error) {
-	if err := settings.NotNil("clock", "New", "timer", timer, "an hwt.Timer"); err != nil {
+	if err := check.NotNil("clock", "New", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
 	}
 	c := &Clock{timer: timer, start: time.Now()}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/isnil"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Overlap is what happens to a run of a [Job] that is due while another is under
@@ -74,7 +74,7 @@ func (c *Clock) ScheduleFunc(schedule Schedule, f func(), options *JobOptions) (
 		options = new(JobOptions)
 	}
 	switch {
-	case isnil.Of(schedule):
+	case check.IsNil(schedule):
 		return nil, errors.New("clock: ScheduleFunc: schedule is nil (expected: a Schedule)")
 	case f == nil:
 		return nil, errors.New("clock: ScheduleFunc: f is nil (expected: a function)")

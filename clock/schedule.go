@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/isnil"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Schedule says when a [Job] runs. Every schedule of github.com/robfig/cron/v3 is
@@ -83,7 +83,7 @@ func (fixedDelay) AfterRun() bool               { return true }
 // not less than the time between two runs, some may be missed. Jitter panics if
 // schedule is nil or limit is not positive.
 func Jitter(schedule Schedule, limit time.Duration) Schedule {
-	if isnil.Of(schedule) {
+	if check.IsNil(schedule) {
 		panic("clock: Jitter: schedule is nil (expected: a Schedule)")
 	}
 	return jitter{schedule, positive("Jitter: limit", limit)}

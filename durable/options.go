@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Defaults and limits of [Options].
@@ -79,7 +79,7 @@ type Options struct {
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 
 func refuse(field string, value any, expected string) error {
-	return settings.Refuse("durable", field, value, expected)
+	return check.Invalid("durable", field, value, expected)
 }
 
 // complete returns a copy of o with the defaults that do not depend on what is
@@ -112,7 +112,7 @@ func (o *Options) complete() (Options, error) {
 
 // completeLocal fills in what is not stored.
 func (o *Options) completeLocal() (err error) {
-	if o.MaxLeased, err = settings.OrDefault("durable", "MaxLeased", o.MaxLeased, DefaultMaxLeased, 1, 10_000_000); err != nil {
+	if o.MaxLeased, err = check.OrDefault("durable", "MaxLeased", o.MaxLeased, DefaultMaxLeased, 1, 10_000_000); err != nil {
 		return err
 	}
 	if o.Timeout == 0 {

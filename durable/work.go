@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Handler is called for each timer that is due. If it returns nil, the timer is
@@ -100,7 +100,7 @@ func (o *WorkOptions) complete() (WorkOptions, error) {
 }
 
 func refuseWork(field string, value any, expected string) error {
-	return settings.RefuseOf("durable", "WorkOptions", field, value, expected)
+	return check.InvalidIn("durable", "WorkOptions", field, value, expected)
 }
 
 // Work calls handler for each timer that is due, until ctx ends or the store is

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/engine"
-	"github.com/hashedwheel/hwt/internal/settings"
 )
 
 // Defaults and limits of [Options], which are Netty's.
@@ -140,7 +140,7 @@ func complete(options *Options) (engine.Options, error) {
 	}
 	o.TicksPerWheel = 1 << bits.Len(uint(o.TicksPerWheel-1))
 	if limit := math.MaxInt64 / time.Duration(o.TicksPerWheel); o.TickDuration >= limit {
-		return o, settings.Refuse("hashedwheel", "TickDuration", o.TickDuration,
+		return o, check.Invalid("hashedwheel", "TickDuration", o.TickDuration,
 			fmt.Sprintf("less than %v, so that %d ticks are less than 292 years", limit, o.TicksPerWheel))
 	}
 	return o, nil

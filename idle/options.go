@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Options are the settings of a [Reaper]. The zero value of each field is its
@@ -80,10 +80,10 @@ func complete(options *Options) (o Options, err error) {
 		o = *options
 	}
 	if o.Activity&^(ActivityRead|ActivityWrite) != 0 {
-		return o, settings.Refuse("idle", "Activity", o.Activity, "0 for the default, ActivityRead, ActivityWrite or ActivityRead|ActivityWrite")
+		return o, check.Invalid("idle", "Activity", o.Activity, "0 for the default, ActivityRead, ActivityWrite or ActivityRead|ActivityWrite")
 	}
 	if o.MaxAge < 0 {
-		return o, settings.Refuse("idle", "MaxAge", o.MaxAge, "0 for no limit, or a positive duration")
+		return o, check.Invalid("idle", "MaxAge", o.MaxAge, "0 for no limit, or a positive duration")
 	}
 	if o.Activity == 0 {
 		o.Activity = ActivityRead | ActivityWrite

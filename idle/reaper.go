@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
@@ -38,10 +38,10 @@ type Reaper struct {
 // It returns an error if timer is nil, if timeout is not positive, or if an
 // option is out of its range.
 func NewReaper(timer hwt.Timer, timeout time.Duration, options *Options) (*Reaper, error) {
-	if err := settings.NotNil("idle", "NewReaper", "timer", timer, "an hwt.Timer"); err != nil {
+	if err := check.NotNil("idle", "NewReaper", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
 	}
-	if err := settings.Positive("idle", "NewReaper", "timeout", timeout); err != nil {
+	if err := check.Positive("idle", "NewReaper", "timeout", timeout); err != nil {
 		return nil, err
 	}
 	o, err := complete(options)

@@ -57,8 +57,8 @@ import (
 	"strings"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/inspection"
-	"github.com/hashedwheel/hwt/internal/isnil"
 )
 
 // Options configures [Handler].
@@ -154,7 +154,7 @@ func (h *handler) timers() []timer {
 	maps.Copy(all, h.fixed)
 	timers := make([]timer, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if t := all[name]; !isnil.Of(t) {
+		if t := all[name]; !check.IsNil(t) {
 			view, _ := inspection.Of(t)
 			timers = append(timers, timer{name, t, view})
 		}

@@ -1,6 +1,6 @@
 package keyed
 
-import "github.com/hashedwheel/hwt/internal/settings"
+import "github.com/hashedwheel/hwt/internal/check"
 
 // defaultDrainWorkers is how many callbacks of a Drain run at a time, as in
 // go-zero.
@@ -36,7 +36,7 @@ func complete[K comparable, V any](options *Options[K, V]) (o Options[K, V], err
 	}
 	switch {
 	case o.DrainWorkers < 0:
-		err = settings.Refuse("keyed", "DrainWorkers", o.DrainWorkers, "0 for the default, or at least 1")
+		err = check.Invalid("keyed", "DrainWorkers", o.DrainWorkers, "0 for the default, or at least 1")
 	case o.DrainWorkers == 0:
 		o.DrainWorkers = defaultDrainWorkers
 	}

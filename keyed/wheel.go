@@ -7,8 +7,7 @@ import (
 	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/keys"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Wheel holds pairs of key and value until they expire. Make one with [New]. All
@@ -17,7 +16,7 @@ type Wheel[K comparable, V any] struct {
 	timer                     hwt.Timer                 // Immutable after New.
 	callback                  func(key K, value V)      // Immutable after New.
 	options                   Options[K, V]             // Immutable after New.
-	check                     keys.Check[K]             // Immutable after New.
+	check                     check.Keys[K]             // Immutable after New.
 	pairs                     *xsync.Map[K, pair[K, V]] // See the ground rules in pair.go.
 	closed                    atomic.Bool               // Atomic: written by Close, read by all.
 	fired, drained, cancelled atomic.Int64              // Atomic: written where pairs end, read by Stats.
@@ -36,10 +35,10 @@ type Wheel[K comparable, V any] struct {
 // New returns an error if timer is nil, including a nil pointer as a timer, if
 // callback is nil, or if an option is outside its range.
 func New[K comparable, V any](timer hwt.Timer, callback func(key K, value V), options *Options[K, V]) (*Wheel[K, V], error) {
-	if err := settings.NotNil("keyed", "New", "timer", timer, "an hwt.Timer"); err != nil {
+	if err := check.NotNil("keyed", "New", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
 	}
-	if err := settings.NotNil("keyed", "New", "callback", callback, "a function"); err != nil {
+	if err := check.NotNil("keyed", "New", "callback", callback, "a function"); err != nil {
 		return nil, err
 	}
 	o, err := complete(options)
@@ -50,7 +49,7 @@ func New[K comparable, V any](timer hwt.Timer, callback func(key K, value V), op
 		timer:    timer,
 		callback: callback,
 		options:  o,
-		check:    keys.For[K](),
+		check:    check.KeysOf[K](),
 		pairs:    xsync.NewMap[K, pair[K, V]](),
 	}, nil
 }

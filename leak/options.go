@@ -3,7 +3,7 @@ package leak
 import (
 	"log/slog"
 
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Options are the settings of a [Detector]. The zero value of each field is its
@@ -46,10 +46,10 @@ type Options struct {
 
 // check returns an error if a field is outside its range.
 func (o *Options) check() error {
-	_, err := settings.OrDefault("leak", "SamplingInterval", o.SamplingInterval, 0, 1, maxSamplingInterval)
+	_, err := check.OrDefault("leak", "SamplingInterval", o.SamplingInterval, 0, 1, maxSamplingInterval)
 	if err != nil {
 		return err
 	}
-	_, err = settings.OrDefault("leak", "TargetRecords", o.TargetRecords, 0, 1, maxTargetRecords)
+	_, err = check.OrDefault("leak", "TargetRecords", o.TargetRecords, 0, 1, maxTargetRecords)
 	return err
 }

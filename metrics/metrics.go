@@ -13,7 +13,7 @@ package metrics
 import (
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/isnil"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Kind is the type of a metric.
@@ -72,7 +72,7 @@ type source[S any] struct {
 
 // newSource returns the source of a package, or nil if what it measures is nil.
 func newSource[S any](measured interface{ Stats() S }, metrics []metric[S]) Source {
-	if isnil.Of(measured) {
+	if check.IsNil(measured) {
 		return nil
 	}
 	return source[S]{measured.Stats, metrics}

@@ -4,7 +4,7 @@ import (
 	"github.com/hashedwheel/hwt/cache"
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/isnil"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/keyed"
 	"github.com/hashedwheel/hwt/leak"
 )
@@ -28,7 +28,7 @@ func Cache(c interface {
 		cache.Stats
 		entries int
 	}
-	if isnil.Of(c) {
+	if check.IsNil(c) {
 		return nil
 	}
 	return source[snapshot]{func() snapshot { return snapshot{c.Stats(), c.Len()} }, []metric[snapshot]{

@@ -37,8 +37,8 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/bubble"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/limit"
-	"github.com/hashedwheel/hwt/internal/settings"
 	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/internal/task"
 )
@@ -80,7 +80,7 @@ func New(options *Options) (*Timer, error) {
 		shards: make([]shard, striping.Count(shardsPerProc, maxShards)),
 
 		callers:  options.RecordCallers,
-		stopWait: settings.OrOff(options.StopTimeout, DefaultStopTimeout),
+		stopWait: check.OrOff(options.StopTimeout, DefaultStopTimeout),
 		running:  running{none: make(chan struct{})},
 	}
 	runner.Given, runner.Running = t.countGiven, t.countRunning

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/durable"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // DefaultSyncInterval is how often the server has the operating system write to
@@ -81,7 +81,7 @@ type Cluster struct {
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 
 func refuse(field string, value any, expected string) error {
-	return settings.Refuse("embedded", field, value, expected)
+	return check.Invalid("embedded", field, value, expected)
 }
 
 func (o *Options) complete() (Options, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/task"
 	"github.com/hashedwheel/hwt/leak"
 )
@@ -55,15 +55,15 @@ type Limits struct {
 func (o Options) Complete(l Limits) (Options, error) {
 	var err error
 	if o.TickDuration < 0 {
-		return o, settings.Refuse(l.Package, "TickDuration", o.TickDuration, "0 for the default, or more")
+		return o, check.Invalid(l.Package, "TickDuration", o.TickDuration, "0 for the default, or more")
 	}
 	o.TickDuration = cmp.Or(o.TickDuration, l.TickDuration)
-	o.TicksPerWheel, err = settings.OrDefault(l.Package, "TicksPerWheel",
+	o.TicksPerWheel, err = check.OrDefault(l.Package, "TicksPerWheel",
 		o.TicksPerWheel, l.TicksPerWheel, l.MinTicksPerWheel, l.MaxTicksPerWheel)
 	if err != nil {
 		return o, err
 	}
-	if o.Workers, err = settings.OrDefault(l.Package, "Workers", o.Workers, 1, 1, MaxWorkers); err != nil {
+	if o.Workers, err = check.OrDefault(l.Package, "Workers", o.Workers, 1, 1, MaxWorkers); err != nil {
 		return o, err
 	}
 	r := o.runner()
@@ -77,8 +77,8 @@ func (o Options) Complete(l Limits) (Options, error) {
 		o.TickDuration = MinTickDuration
 	}
 	slow := min(o.TickDuration, math.MaxInt64/DefaultSlowTaskTicks) * DefaultSlowTaskTicks
-	o.SlowTaskThreshold = settings.OrOff(o.SlowTaskThreshold, max(slow, MinDefaultSlowTask))
-	o.StopTimeout = settings.OrOff(o.StopTimeout, DefaultStopTimeout)
+	o.SlowTaskThreshold = check.OrOff(o.SlowTaskThreshold, max(slow, MinDefaultSlowTask))
+	o.StopTimeout = check.OrOff(o.StopTimeout, DefaultStopTimeout)
 	return o, nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/settings"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
@@ -81,7 +81,7 @@ type Runner struct {
 func (r *Runner) Complete(pkg string) error {
 	r.Name = cmp.Or(r.Name, pkg)
 	r.Logger = cmp.Or(r.Logger, slog.Default())
-	return settings.NotTypedNil(pkg, "Executor", r.Executor, "nil for none, or an executor")
+	return check.NotTypedNil(pkg, "Executor", r.Executor, "nil for none, or an executor")
 }
 
 // Run runs the task of an expired timeout. It returns whatever the task does,
