@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/bubble"
 	"github.com/hashedwheel/hwt/internal/check"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
@@ -18,14 +17,14 @@ import (
 // Create one with [New]. Its methods are safe for concurrent use. A Clock has no
 // goroutine and needs no Close; stop its timer after everything that uses it.
 type Clock struct {
-	timer   hwt.Timer    // Immutable after New.
-	options Options      // Immutable after New.
-	runner  task.Runner  // Immutable after New.
-	start   time.Time    // The zero of the times in this package. Immutable after New.
-	bubble  bubble.Clock // Knows the synctest bubble of New. Safe for concurrent use.
-	groups  sync.Map     // From time.Duration to *tickerGroup.
-	wakeups sync.Pool    // Of *wakeup. One per clock: a channel must stay in its synctest bubble.
-	refused sync.Once    // The first refusal is logged.
+	timer   hwt.Timer        // Immutable after New.
+	options Options          // Immutable after New.
+	runner  enginekit.Runner // Immutable after New.
+	start   time.Time        // The zero of the times in this package. Immutable after New.
+	bubble  enginekit.Clock  // Knows the synctest bubble of New. Safe for concurrent use.
+	groups  sync.Map         // From time.Duration to *tickerGroup.
+	wakeups sync.Pool        // Of *wakeup. One per clock: a channel must stay in its synctest bubble.
+	refused sync.Once        // The first refusal is logged.
 
 	failures       atomic.Int64 // Atomic: written by call, read by Stats.
 	fallbackTimers atomic.Int64 // Atomic: written by fallback, read by Stats.
@@ -94,7 +93,7 @@ func New(timer hwt.Timer, options *Options) (*Clock, error) {
 	if c.options.Logger == nil {
 		c.options.Logger = slog.Default()
 	}
-	c.runner = task.Runner{Name: "clock", Logger: c.options.Logger}
+	c.runner = enginekit.Runner{Name: "clock", Logger: c.options.Logger}
 	if handler := c.options.ErrorHandler; handler != nil {
 		c.runner.OnError = func(_ hwt.Timeout, err error) { handler(err) }
 	}
@@ -105,7 +104,7 @@ func New(timer hwt.Timer, options *Options) (*Clock, error) {
 func (c *Clock) call(f func()) {
 	usercode.Run(f, func(err error) {
 		c.failures.Add(1)
-		c.report(task.Func(f), err)
+		c.report(enginekit.Func(f), err)
 	})
 }
 

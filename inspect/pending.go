@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // maxN is the upper bound of n in a query.
@@ -163,7 +163,7 @@ func (q query) find(t timer, f func(timeout hwt.Timeout, at time.Time) bool) {
 		if q.within >= 0 && (at.IsZero() || at.After(until)) {
 			continue
 		}
-		if q.task != "" && !strings.Contains(task.Name(timeout.Task()), q.task) {
+		if q.task != "" && !strings.Contains(enginekit.TaskName(timeout.Task()), q.task) {
 			continue
 		}
 		if !f(timeout, at) {

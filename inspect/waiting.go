@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 const (
@@ -76,7 +76,7 @@ func waitingOn(t timer, stop <-chan struct{}) (waiting, bool) {
 			next.add(deadline, timeout)
 		}
 		what := timeout.Task()
-		tasks.add(keyOf(what), func() string { return task.Name(what) })
+		tasks.add(keyOf(what), func() string { return enginekit.TaskName(what) })
 		if frame, ok := hwt.CallerOf(timeout); ok {
 			sites.add(place{frame.File, frame.Line}, func() string { return siteOf(frame) })
 		}
@@ -102,7 +102,7 @@ func isDone(stop <-chan struct{}) bool {
 
 // entryOf describes a timeout with its deadline, which is zero if it never expires.
 func entryOf(timeout hwt.Timeout, at time.Time) entry {
-	e := entry{Task: task.Name(timeout.Task())}
+	e := entry{Task: enginekit.TaskName(timeout.Task())}
 	if !at.IsZero() {
 		e.Left = int64(time.Until(at))
 		wall := at.Round(0)
@@ -120,7 +120,7 @@ type place struct {
 	line int
 }
 
-// siteOf names a call as task.Name names a function.
+// siteOf names a call as enginekit.TaskName names a function.
 func siteOf(f runtime.Frame) string {
 	return fmt.Sprintf("%s (%s:%d)", f.Function, f.File, f.Line)
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // scheduleAll schedules all tasks on one shard, so that they need one lock, in which
 // the timer is stopped or not.
 func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	switch {
-	case slices.ContainsFunc(tasks, task.IsNil):
+	case slices.ContainsFunc(tasks, enginekit.IsNilTask):
 		return nil, hwt.ErrNilTask
 	case t.stopped.Load():
 		return nil, hwt.ErrStopped

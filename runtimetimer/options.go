@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // DefaultStopTimeout is how long Stop waits for tasks that are running.
@@ -56,11 +56,11 @@ type Options struct {
 }
 
 // runner returns what runs the tasks of a timer with these options.
-func (o *Options) runner() (*task.Runner, error) {
-	r := &task.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
+func (o *Options) runner() (*enginekit.Runner, error) {
+	r := &enginekit.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
 	err := r.Complete("runtimetimer")
 	if o.LabelTasks {
-		r.Labels = task.NewLabels(r.Name, false)
+		r.Labels = enginekit.NewLabels(r.Name, false)
 	}
 	return r, err
 }

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // running lets Stop wait for the tasks and callbacks that have begun. The shards
@@ -59,7 +59,7 @@ func (t *Timer) await() {
 	case <-patience.C:
 		t.runner.EndContexts()
 		t.runner.Warn("hwt: Stop gave up waiting for tasks that are running",
-			task.AttrRunning, t.countRunning(), task.AttrWaited, t.stopWait)
+			enginekit.AttrRunning, t.countRunning(), enginekit.AttrWaited, t.stopWait)
 	}
 }
 

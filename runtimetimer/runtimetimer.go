@@ -36,11 +36,9 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/bubble"
 	"github.com/hashedwheel/hwt/internal/check"
-	"github.com/hashedwheel/hwt/internal/limit"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/striping"
-	"github.com/hashedwheel/hwt/internal/task"
 )
 
 var _ hwt.Engine = (*Timer)(nil)
@@ -51,10 +49,10 @@ var _ hwt.Engine = (*Timer)(nil)
 // A Timer has no goroutine, so one that is dropped with nothing pending is collected
 // like any other value.
 type Timer struct {
-	clock  bubble.Clock // Counts from New, time zero of all deadlines.
-	runner *task.Runner // Immutable after New.
-	limit  *limit.Limit // Safe for concurrent use.
-	shards []shard      // Immutable after New; a power of two of them.
+	clock  enginekit.Clock   // Counts from New, time zero of all deadlines.
+	runner *enginekit.Runner // Immutable after New.
+	limit  *enginekit.Limit  // Safe for concurrent use.
+	shards []shard           // Immutable after New; a power of two of them.
 
 	callers  bool          // Immutable after New. Options.RecordCallers.
 	stopWait time.Duration // Immutable after New. Options.StopTimeout, 0 if off.
@@ -76,7 +74,7 @@ func New(options *Options) (*Timer, error) {
 	}
 	t := &Timer{
 		runner: runner,
-		limit:  limit.New(options.MaxPendingTimeouts),
+		limit:  enginekit.NewLimit(options.MaxPendingTimeouts),
 		shards: make([]shard, striping.Count(shardsPerProc, maxShards)),
 
 		callers:  options.RecordCallers,
@@ -118,11 +116,11 @@ func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 // AfterFunc is [Timer.NewTimeout] for a function. If f is nil, it returns
 // [hwt.ErrNilTask].
 func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
-	return t.schedule(task.Func(f), delay)
+	return t.schedule(enginekit.Func(f), delay)
 }
 
 func (t *Timer) schedule(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-	if task.IsNil(tt) {
+	if enginekit.IsNilTask(tt) {
 		return nil, hwt.ErrNilTask
 	}
 	if t.stopped.Load() {

@@ -31,7 +31,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/buckets"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 const (
@@ -136,7 +136,7 @@ func (s *shard) cancel(t *timeout) bool {
 	if e == nil {
 		return false
 	}
-	if task.WantsCancelled(t.task) {
+	if enginekit.WantsCancelled(t.task) {
 		s.running.Add(1)
 		s.noticed++
 	}

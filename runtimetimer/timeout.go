@@ -7,8 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/callsite"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 var _ hwt.Timeout = (*timeout)(nil)
@@ -44,7 +43,7 @@ func (s *shard) newTimeout(task hwt.TimerTask, caller uintptr) *timeout {
 // caller returns where the calling goroutine came from, if that is recorded.
 func (t *Timer) caller() uintptr {
 	if t.callers {
-		return callsite.Outside()
+		return enginekit.Caller()
 	}
 	return 0
 }
@@ -54,7 +53,7 @@ func (t *timeout) Caller() (runtime.Frame, bool) {
 	if !t.shard.timer.callers {
 		return runtime.Frame{}, false
 	}
-	return callsite.Frame((*recorded)(unsafe.Pointer(t)).caller)
+	return enginekit.CallerFrame((*recorded)(unsafe.Pointer(t)).caller)
 }
 
 // Timer implements hwt.Timeout.
@@ -84,7 +83,7 @@ func (t *timeout) Cancel() bool {
 	if !t.load().is(pending) || !t.shard.cancel(t) {
 		return false
 	}
-	if task.WantsCancelled(t.task) {
+	if enginekit.WantsCancelled(t.task) {
 		// Not here: the caller may hold locks that the callback needs, and the
 		// executor may block.
 		go t.shard.perform(t, cancelled)
@@ -109,7 +108,7 @@ func (t *timeout) String() string {
 		end = "expired"
 	}
 	left := w.deadline() - time.Duration(t.shard.timer.clock.Now())
-	return task.Describe(left, w.deadline() == never, end, t.task)
+	return enginekit.Describe(left, w.deadline() == never, end, t.task)
 }
 
 // state is where a timeout is in its life.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // NewTimeouts implements hwt.Engine.
@@ -14,7 +14,7 @@ import (
 // Stop either precedes or follows. So some may wait there whose stripe is another
 // one (S4).
 func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
-	if slices.ContainsFunc(tasks, task.IsNil) {
+	if slices.ContainsFunc(tasks, enginekit.IsNilTask) {
 		return nil, hwt.ErrNilTask
 	}
 	if h.tracker.Detailed() {

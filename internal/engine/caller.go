@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/callsite"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // recorded is a timeout of a timer that records callers. All of that timer's are.
@@ -28,7 +28,7 @@ func (s *setup) newTimeout(deadline int64, task hwt.TimerTask, caller uintptr) *
 // caller returns where the calling goroutine came from, if that is recorded.
 func (s *setup) caller() uintptr {
 	if s.callers {
-		return callsite.Outside()
+		return enginekit.Caller()
 	}
 	return 0
 }
@@ -38,5 +38,5 @@ func (t *Timeout) Caller() (runtime.Frame, bool) {
 	if !t.worker.core.callers {
 		return runtime.Frame{}, false
 	}
-	return callsite.Frame((*recorded)(unsafe.Pointer(t)).caller)
+	return enginekit.CallerFrame((*recorded)(unsafe.Pointer(t)).caller)
 }

@@ -3,7 +3,7 @@ package engine
 import (
 	"sync/atomic"
 
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // maxTimers is how many live timers are fine, as in Netty. The next one is warned
@@ -19,7 +19,7 @@ var (
 func countInstance(warn func(message string, attrs ...any)) {
 	if n := live.Add(1); n > maxTimers && warned.CompareAndSwap(false, true) {
 		warn("hwt: many timers are alive; a timer is made to be shared, and each has a goroutine of its own",
-			task.AttrLive, n)
+			enginekit.AttrLive, n)
 	}
 }
 

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/bubble"
-	"github.com/hashedwheel/hwt/internal/limit"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/striping"
-	"github.com/hashedwheel/hwt/internal/task"
 	"github.com/hashedwheel/hwt/leak"
 )
 
@@ -26,7 +24,7 @@ type Config struct {
 	StopWait   time.Duration // how long Stop waits for users' code
 	Workers    int           // at least 1
 	NewWheel   func() Wheel  // called once for each worker
-	Runner     *task.Runner
+	Runner     *enginekit.Runner
 	Callers    bool          // record where timeouts are scheduled
 	Tracker    *leak.Tracker // nil: not tracked
 }
@@ -63,12 +61,12 @@ type Core struct {
 // setup is what the timer was made with, the same for all its workers. Immutable
 // after New; what it points to is safe for concurrent use.
 type setup struct {
-	clock   *bubble.Clock // counts from New, time zero of all deadlines
-	tickDur int64         // in nanoseconds
-	limit   *limit.Limit  // of pending timeouts
-	held    *atomic.Int64 // timeouts that Cancel ended and that are still held; unused without a limit. Atomic: written by all.
-	wait    time.Duration // how long Stop waits for users' code
-	runner  *task.Runner
+	clock   *enginekit.Clock // counts from New, time zero of all deadlines
+	tickDur int64            // in nanoseconds
+	limit   *enginekit.Limit // of pending timeouts
+	held    *atomic.Int64    // timeouts that Cancel ended and that are still held; unused without a limit. Atomic: written by all.
+	wait    time.Duration    // how long Stop waits for users' code
+	runner  *enginekit.Runner
 	callers bool // where timeouts are scheduled is recorded
 }
 
@@ -129,9 +127,9 @@ type totals struct {
 
 func newSetup(cfg Config) setup {
 	s := setup{
-		clock:   new(bubble.Clock),
+		clock:   new(enginekit.Clock),
 		tickDur: int64(cfg.Tick),
-		limit:   limit.New(cfg.MaxPending),
+		limit:   enginekit.NewLimit(cfg.MaxPending),
 		held:    new(atomic.Int64),
 		wait:    cfg.StopWait,
 		runner:  cfg.Runner,

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
@@ -131,7 +131,7 @@ func (c *Core) took(s *stripe, n int) {
 // isDead reports whether a new timeout ended before its transfer, and its task
 // wants no notice of it.
 func isDead(t *Timeout) bool {
-	return ended(atomic.LoadInt64(&t.state)) && !task.WantsCancelled(t.task)
+	return ended(atomic.LoadInt64(&t.state)) && !enginekit.WantsCancelled(t.task)
 }
 
 // settleQueue settles what is in q, a queue of s, as far as b allows.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
@@ -239,7 +239,7 @@ func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
 func newHandle(t *testing.T) *Handle {
 	t.Helper()
 	h := new(Handle)
-	h.Init(nil, Config{Tick: tick, Workers: 1, NewWheel: newFlatWheel, Runner: &task.Runner{
+	h.Init(nil, Config{Tick: tick, Workers: 1, NewWheel: newFlatWheel, Runner: &enginekit.Runner{
 		Logger: slog.New(slog.DiscardHandler),
 	}})
 	return h

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/striping"
-	"github.com/hashedwheel/hwt/internal/task"
 	"github.com/hashedwheel/hwt/leak"
 )
 
@@ -57,7 +57,7 @@ func (h *Handle) workerOf(t *Timeout) *worker {
 
 // NewTimeout implements hwt.Timer.
 func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-	if task.IsNil(tt) {
+	if enginekit.IsNilTask(tt) {
 		return nil, hwt.ErrNilTask
 	}
 	if h.tracker.Detailed() {
@@ -92,7 +92,7 @@ func (h *Handle) schedule(t *Timeout, deadline int64) (hwt.Timeout, error) {
 
 // AfterFunc schedules f; see the engines.
 func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
-	return h.NewTimeout(task.Func(f), delay)
+	return h.NewTimeout(enginekit.Func(f), delay)
 }
 
 // Start starts the workers that have not started.

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/timertest"
 )
 
@@ -118,7 +118,7 @@ type timer struct {
 // newTimer makes a timer whose wheel is checked when the test is over.
 func newTimer(t *testing.T, change ...func(*Config)) *timer {
 	e := &timer{wheel: &flatWheel{added: map[*Timeout]addition{}}}
-	cfg := Config{Tick: tick, StopWait: 5 * time.Second, Workers: 1, NewWheel: func() Wheel { return e.wheel }, Runner: &task.Runner{
+	cfg := Config{Tick: tick, StopWait: 5 * time.Second, Workers: 1, NewWheel: func() Wheel { return e.wheel }, Runner: &enginekit.Runner{
 		Name:    "test",
 		Logger:  slog.New(slog.NewTextHandler(&e.log, nil)),
 		OnError: func(_ hwt.Timeout, err error) { e.errs = append(e.errs, err) },

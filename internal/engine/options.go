@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/check"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/leak"
 )
 
@@ -73,7 +73,7 @@ func (o Options) Complete(l Limits) (Options, error) {
 	o.Name, o.Logger = r.Name, r.Logger
 	if o.TickDuration < MinTickDuration {
 		r.Warn(fmt.Sprintf("%s: tick duration raised to the shortest possible", l.Package),
-			task.AttrAsked, o.TickDuration, task.AttrTick, MinTickDuration)
+			enginekit.AttrAsked, o.TickDuration, enginekit.AttrTick, MinTickDuration)
 		o.TickDuration = MinTickDuration
 	}
 	slow := min(o.TickDuration, math.MaxInt64/DefaultSlowTaskTicks) * DefaultSlowTaskTicks
@@ -82,8 +82,8 @@ func (o Options) Complete(l Limits) (Options, error) {
 	return o, nil
 }
 
-func (o *Options) runner() *task.Runner {
-	return &task.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
+func (o *Options) runner() *enginekit.Runner {
+	return &enginekit.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
 }
 
 // Config returns what Init needs for a timer with these options, which are
@@ -92,7 +92,7 @@ func (o *Options) runner() *task.Runner {
 func (o *Options) Config(newWheel func() Wheel, tracker *leak.Tracker) Config {
 	runner := o.runner()
 	if o.LabelTasks {
-		runner.Labels = task.NewLabels(o.Name, o.Executor == nil)
+		runner.Labels = enginekit.NewLabels(o.Name, o.Executor == nil)
 	}
 	return Config{
 		Tick:       o.TickDuration,

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 func TestNoWorkerBeforeTheFirstTimeout(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAnAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
 		pass(tick)
 		queued := first
 		for e.core.intake.of(queued) == e.core.intake.of(first) {
-			queued = &Timeout{state: newState(e.core.deadline(60 * tick)), worker: &e.workers[0], task: task.Func(nothing)}
+			queued = &Timeout{state: newState(e.core.deadline(60 * tick)), worker: &e.workers[0], task: enginekit.Func(nothing)}
 		}
 		s := e.core.intake.of(queued) // as NewTimeout does
 		s.accepted.Add(1)

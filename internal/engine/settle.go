@@ -3,7 +3,7 @@ package engine
 import (
 	"sync/atomic"
 
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // move is a timeout that has left a queue, and the tick at which it goes to the
@@ -82,7 +82,7 @@ func (c *Core) settle(m move) {
 func (c *Core) drop(t *Timeout) {
 	switch {
 	case !wasCancelled(atomic.LoadInt64(&t.state)):
-	case task.WantsCancelled(t.task):
+	case enginekit.WantsCancelled(t.task):
 		c.nextNotices = append(c.nextNotices, t)
 	default:
 		c.dropped(1)

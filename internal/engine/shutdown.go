@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // Shutdown implements hwt.Engine.
@@ -74,7 +74,7 @@ func (c *Core) addLeft(left *hwt.ShutdownError) {
 	if c.runner.Executor == nil { // otherwise it was counted
 		left.Running++
 	}
-	left.Tasks = append(left.Tasks, task.Name(c.at(at).task))
+	left.Tasks = append(left.Tasks, enginekit.TaskName(c.at(at).task))
 }
 
 // given returns how many tasks and notices the workers have handed to the runner.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
@@ -98,7 +98,7 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 		for _, q := range []*mpsc.Queue[Timeout]{&s.added, &s.changed} {
 			for t := q.Pop(); t != nil; t = q.Pop() {
 				c.took(s, 1)
-				if end(t); t.place() != endedByStop && wasCancelled(atomic.LoadInt64(&t.state)) && task.WantsCancelled(t.task) {
+				if end(t); t.place() != endedByStop && wasCancelled(atomic.LoadInt64(&t.state)) && enginekit.WantsCancelled(t.task) {
 					c.nextNotices = append(c.nextNotices, t) // its Cancel left it to the worker
 				}
 			}
@@ -133,7 +133,7 @@ func (c *Core) takeLateNotices() bool {
 // closed. The worker does it as long as it is there, and a goroutine otherwise:
 // never the caller of Cancel, which may hold locks that the task needs.
 func (c *Core) notifyLate(t *Timeout) {
-	if !task.WantsCancelled(t.task) {
+	if !enginekit.WantsCancelled(t.task) {
 		return
 	}
 	c.mu.Lock()
@@ -179,7 +179,7 @@ func (h *Handle) awaitEnd() {
 		case <-h.workers[i].core.done:
 		case <-patience.C:
 			s.runner.EndContexts()
-			s.runner.Warn("hwt: Stop gave up waiting for a task that occupies the timer's worker", task.AttrWaited, s.wait)
+			s.runner.Warn("hwt: Stop gave up waiting for a task that occupies the timer's worker", enginekit.AttrWaited, s.wait)
 			return
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
@@ -85,5 +85,5 @@ func (t *Timeout) String() string {
 		end = "expired"
 	}
 	deadline := deadlineOf(w)
-	return task.Describe(time.Duration(deadline-t.worker.core.now()), deadline == forever, end, t.task)
+	return enginekit.Describe(time.Duration(deadline-t.worker.core.now()), deadline == forever, end, t.task)
 }

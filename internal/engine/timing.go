@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/buckets"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 const (
@@ -115,7 +115,7 @@ func (m *timing) publish() {
 func (m *timing) noteSlow(now, took int64, tt hwt.TimerTask) {
 	slot := &m.slowest[now/interval%intervals]
 	if s := slot.Load(); s == nil || s.interval != now/interval || s.took < took {
-		slot.Store(&slowest{now / interval, took, task.Name(tt)})
+		slot.Store(&slowest{now / interval, took, enginekit.TaskName(tt)})
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 const (
@@ -139,5 +139,5 @@ func (w *watchdog) report(s slowTask) {
 		message = "hwt: the executor holds up the timer's worker; its Execute should return an error when it has no room"
 	}
 	c.runner.Warn(message,
-		task.AttrTask, task.Name(s.timeout.task), task.AttrHeld, s.held, task.AttrThreshold, time.Duration(w.threshold))
+		enginekit.AttrTask, enginekit.TaskName(s.timeout.task), enginekit.AttrHeld, s.held, enginekit.AttrThreshold, time.Duration(w.threshold))
 }

@@ -4,7 +4,7 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // Ground rules
@@ -90,7 +90,7 @@ func (c *Core) work(s *sleeper) {
 			close(c.done)
 		}
 	}()
-	pprof.SetGoroutineLabels(task.TimerLabels(c.runner.Name))
+	pprof.SetGoroutineLabels(enginekit.TimerLabels(c.runner.Name))
 	if c.enter(s) {
 		c.fire() // what a task that ended its goroutine left over
 	}

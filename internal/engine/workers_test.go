@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/task"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // Each worker gets at least one of so many timeouts.
@@ -22,7 +22,7 @@ const enough = 200
 func newWorkers(t *testing.T, n int, change ...func(*Config)) *Handle {
 	t.Helper()
 	h := new(Handle)
-	cfg := Config{Tick: tick, StopWait: 5 * time.Second, Workers: n, NewWheel: newFlatWheel, Runner: &task.Runner{
+	cfg := Config{Tick: tick, StopWait: 5 * time.Second, Workers: n, NewWheel: newFlatWheel, Runner: &enginekit.Runner{
 		Logger: slog.New(slog.DiscardHandler),
 	}}
 	for _, f := range change {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/bubble"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // fault is one thing that an engine may do wrong, and the checks that find it.
@@ -356,6 +356,6 @@ var faults = []fault{
 		}
 	}, []string{"MadeOutsidePanicsInABubble", "FirstUseInABubblePanics", "MadeInABubblePanicsOutside"}},
 	{"cancel fails in another bubble", func(b *broken) {
-		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !bubble.Inside() && t.Cancel() }
+		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !enginekit.InBubble() && t.Cancel() }
 	}, []string{"CancelAndStopWorkInABubble"}},
 }

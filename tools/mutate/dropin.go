@@ -6,8 +6,8 @@ var dropins = []mutant{
 	{
 		file: "dropin/internal/shared/shared.go", tests: []string{"./dropin/..."},
 		breaks: "bubbles have package time",
-		from:   `	if bubble.Inside() {`,
-		to:     `	if bubble.Inside() && false {`,
+		from:   `	if enginekit.InBubble() {`,
+		to:     `	if enginekit.InBubble() && false {`,
 	},
 	{
 		file: "dropin/internal/shared/shared.go", tests: []string{"./dropin/..."},

@@ -66,7 +66,7 @@ var edges = []mutant{
 		to:     `		r.Logger.Warn(fmt.Sprintf(`,
 	},
 	{
-		file: "internal/task/name.go", tests: []string{"./internal/task"},
+		file: "internal/enginekit/name.go", tests: []string{"./internal/enginekit"},
 		breaks: "the log names a function",
 		from: `	case Func:
 		return funcName(reflect.ValueOf(f).Pointer())
@@ -98,8 +98,8 @@ var edges = []mutant{
 	{
 		file: "runtimetimer/shard.go", tests: runtimeTimer, run: "TestContract/Stop",
 		breaks: "Stop waits for callbacks",
-		from:   `if task.WantsCancelled(t.task) {`,
-		to:     `if task.WantsCancelled(nil) {`,
+		from:   `if enginekit.WantsCancelled(t.task) {`,
+		to:     `if enginekit.WantsCancelled(nil) {`,
 	},
 	{
 		file: "internal/engine/worker.go", tests: []string{"."}, run: "LeakCheckers",
@@ -116,7 +116,7 @@ var edges = []mutant{
 		to:     `if false {`,
 	},
 	{
-		file: "internal/bubble/clock.go", tests: []string{"./internal/bubble"},
+		file: "internal/enginekit/clock.go", tests: []string{"./internal/enginekit"},
 		breaks: "time never goes back in one bubble",
 		from:   `if now < latest {`,
 		to:     `if false {`,

@@ -90,7 +90,7 @@ var bounds = []mutant{
 		to:     `return now + min(max(int64(delay), -int64(delay)), forever-now)`,
 	},
 	{
-		file: "internal/limit/limit.go", tests: hashed, run: "TestContract",
+		file: "internal/enginekit/limit.go", tests: hashed, run: "TestContract",
 		breaks: "no more than the maximum is pending",
 		from:   `if n > l.max-taken {`,
 		to:     `if n > l.max-taken+1 {`,

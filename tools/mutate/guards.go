@@ -240,8 +240,8 @@ var guards = []mutant{
 	{
 		file: "internal/engine/drain.go", tests: engine, run: "Cancel|Notice|Goexit",
 		breaks: "a cancel before the transfer is noticed",
-		from:   `ended(atomic.LoadInt64(&t.state)) && !task.WantsCancelled(t.task)`,
-		to:     `ended(atomic.LoadInt64(&t.state)) && !task.WantsCancelled(nil)`,
+		from:   `ended(atomic.LoadInt64(&t.state)) && !enginekit.WantsCancelled(t.task)`,
+		to:     `ended(atomic.LoadInt64(&t.state)) && !enginekit.WantsCancelled(nil)`,
 	},
 	{
 		file: "internal/engine/drain.go", tests: engine, run: "Drain",

@@ -91,26 +91,26 @@ var looks = []mutant{
 `,
 	},
 	{
-		file: "internal/limit/limit.go", tests: []string{"./internal/limit"},
+		file: "internal/enginekit/limit.go", tests: []string{"./internal/enginekit"},
 		breaks: "places are taken all or none",
 		from:   `		if n > l.max-taken {`,
 		to:     `		if 0 >= l.max-taken {`,
 	},
 	{
-		file: "internal/task/runner.go", tests: hashed, run: "Contract/.*/Shutdown",
+		file: "internal/enginekit/runner.go", tests: hashed, run: "Contract/.*/Shutdown",
 		breaks: "Shutdown hears of a task that ends on the executor",
 		from: `		s.runner.Ended()
 `,
 	},
 	{
-		file: "internal/task/runner.go", tests: hashed, run: "Contract/.*/Shutdown",
+		file: "internal/enginekit/runner.go", tests: hashed, run: "Contract/.*/Shutdown",
 		breaks: "what the executor refused is not waited for",
 		from: `		defer s.begin().end()
 		r.executorRejected.Add(1)`,
 		to: `		r.executorRejected.Add(1)`,
 	},
 	{
-		file: "internal/task/await.go", tests: runtimeTimer, run: "Contract/Shutdown",
+		file: "internal/enginekit/await.go", tests: runtimeTimer, run: "Contract/Shutdown",
 		breaks: "two tasks may call Shutdown",
 		from: `	w.own += own
 `,

@@ -11,7 +11,7 @@ var runtimeTimers = []mutant{
 `,
 	},
 	{
-		file: "internal/bubble/clock.go", tests: []string{"./internal/bubble", "./hashedwheel"}, run: "Time|Contract",
+		file: "internal/enginekit/clock.go", tests: []string{"./internal/enginekit", "./hashedwheel"}, run: "Time|Contract",
 		breaks: "a deadline is exact however much later it is asked for",
 		from:   `now.Add(time.Duration(deadline) - now.Sub(c.start))`,
 		to:     `now.Add(time.Duration(deadline))`,

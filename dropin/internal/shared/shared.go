@@ -11,7 +11,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/bubble"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 var (
@@ -22,7 +22,7 @@ var (
 // Clock returns the clock, which it makes if there is none. It returns nil in a
 // synctest bubble, where the caller must use the standard library.
 func Clock() *clock.Clock {
-	if bubble.Inside() {
+	if enginekit.InBubble() {
 		return nil
 	}
 	if c := current.Load(); c != nil {

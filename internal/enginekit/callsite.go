@@ -1,6 +1,4 @@
-// Package callsite finds the place in a user's program that called into this
-// module.
-package callsite
+package enginekit
 
 import (
 	"runtime"
@@ -9,14 +7,14 @@ import (
 
 const module = "github.com/hashedwheel/hwt"
 
-// Outside returns the program counter of the first caller outside this module, to
-// pass to Frame. It returns 0 if there is none, as on a goroutine of a timer.
-func Outside() uintptr {
+// Caller returns the program counter of the first caller outside this module, to
+// pass to CallerFrame. It returns 0 if there is none, as on a goroutine of a timer.
+func Caller() uintptr {
 	var pcs [16]uintptr
 	for skip := 2; ; skip += len(pcs) {
 		n := runtime.Callers(skip, pcs[:])
 		for _, pc := range pcs[:n] {
-			if f, ok := Frame(pc); ok && isOutside(f) {
+			if f, ok := CallerFrame(pc); ok && isOutside(f) {
 				return pc
 			}
 		}
@@ -26,8 +24,8 @@ func Outside() uintptr {
 	}
 }
 
-// Frame returns the frame of a program counter from Outside, and false for 0.
-func Frame(pc uintptr) (runtime.Frame, bool) {
+// CallerFrame returns the frame of a program counter from Caller, and false for 0.
+func CallerFrame(pc uintptr) (runtime.Frame, bool) {
 	if pc == 0 {
 		return runtime.Frame{}, false
 	}

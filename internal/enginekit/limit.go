@@ -1,5 +1,4 @@
-// Package limit bounds how many timeouts of a timer are pending.
-package limit
+package enginekit
 
 import (
 	"sync/atomic"
@@ -15,8 +14,8 @@ type Limit struct {
 	rejected atomic.Int64 // Atomic: written by Take, read by Rejected.
 }
 
-// New returns a Limit with a maximum, or none if n is not positive.
-func New(n int64) *Limit { return &Limit{max: max(n, 0)} }
+// NewLimit returns a Limit with a maximum, or none if n is not positive.
+func NewLimit(n int64) *Limit { return &Limit{max: max(n, 0)} }
 
 // Max returns the maximum, or 0 if there is none.
 func (l *Limit) Max() int64 { return l.max }

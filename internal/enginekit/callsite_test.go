@@ -1,4 +1,4 @@
-package callsite
+package enginekit
 
 import (
 	"runtime"
@@ -10,21 +10,21 @@ import (
 
 func deep(n int) uintptr {
 	if n == 0 {
-		return Outside()
+		return Caller()
 	}
 	return deep(n - 1)
 }
 
 func TestTheFirstCallerOutsideIsFound(t *testing.T) {
-	frame, ok := Frame(deep(3))
+	frame, ok := CallerFrame(deep(3))
 	require.True(t, ok)
-	assert.Equal(t, "github.com/hashedwheel/hwt/internal/callsite.deep", frame.Function)
+	assert.Equal(t, "github.com/hashedwheel/hwt/internal/enginekit.deep", frame.Function)
 	assert.Contains(t, frame.File, "callsite_test.go")
 	assert.Positive(t, frame.Line)
 }
 
 func TestAGoroutineOfTheModuleHasNoCallerOutside(t *testing.T) {
-	_, ok := Frame(0)
+	_, ok := CallerFrame(0)
 	assert.False(t, ok)
 }
 

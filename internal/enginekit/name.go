@@ -1,4 +1,4 @@
-package task
+package enginekit
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// Name returns how the log and String call a task: by its type, and a function
+// TaskName returns how the log and String call a task: by its type, and a function
 // by its name and where it is, such as
 // "example.com/shop.(*Shop).check.func1 (/src/shop/check.go:63)".
-func Name(task hwt.TimerTask) string {
+func TaskName(task hwt.TimerTask) string {
 	switch f := task.(type) {
 	case hwt.TaskFunc:
 		return funcName(reflect.ValueOf(f).Pointer())
@@ -53,5 +53,5 @@ func Describe(left time.Duration, never bool, end string, task hwt.TimerTask) st
 	if end != "" {
 		end = ", " + end
 	}
-	return fmt.Sprintf("timeout(%s%s, task %s)", due, end, Name(task))
+	return fmt.Sprintf("timeout(%s%s, task %s)", due, end, TaskName(task))
 }

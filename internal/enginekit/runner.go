@@ -1,6 +1,4 @@
-// Package task runs users' code for every engine: on the calling goroutine or on
-// an executor, isolated, with a report of every failure.
-package task
+package enginekit
 
 import (
 	"cmp"
@@ -23,8 +21,8 @@ func (f Func) Run(hwt.Timeout) error {
 	return nil
 }
 
-// IsNil reports whether task is nil, or one of the function types holding nil.
-func IsNil(task hwt.TimerTask) bool {
+// IsNilTask reports whether task is nil, or one of the function types holding nil.
+func IsNilTask(task hwt.TimerTask) bool {
 	switch f := task.(type) {
 	case nil:
 		return true
@@ -239,7 +237,7 @@ func (r *Runner) write(level slog.Level, message string, attrs []any) {
 }
 
 func (r *Runner) log(timeout hwt.Timeout, err error) {
-	attrs := []any{AttrTask, Name(timeout.Task()), AttrError, err}
+	attrs := []any{AttrTask, TaskName(timeout.Task()), AttrError, err}
 	// Not errors.As: a typed nil as an error may well panic when it is unwrapped.
 	if broken, ok := err.(*hwt.PanicError); ok && broken != nil {
 		attrs = append(attrs, AttrStack, string(broken.Stack))

@@ -1,4 +1,4 @@
-package task
+package enginekit
 
 import (
 	"bytes"
@@ -86,12 +86,12 @@ type badValue struct{}
 func (badValue) String() string { panic("no string") }
 
 func TestNilTasksAreFound(t *testing.T) {
-	assert.True(t, IsNil(nil))
-	assert.True(t, IsNil(hwt.TaskFunc(nil)))
-	assert.True(t, IsNil(Func(nil)))
-	assert.False(t, IsNil(Func(func() {})))
-	assert.False(t, IsNil(hwt.TaskFunc(func(hwt.Timeout) error { return nil })))
-	assert.False(t, IsNil((*notifier)(nil)), "a method may well do with a nil receiver")
+	assert.True(t, IsNilTask(nil))
+	assert.True(t, IsNilTask(hwt.TaskFunc(nil)))
+	assert.True(t, IsNilTask(Func(nil)))
+	assert.False(t, IsNilTask(Func(func() {})))
+	assert.False(t, IsNilTask(hwt.TaskFunc(func(hwt.Timeout) error { return nil })))
+	assert.False(t, IsNilTask((*notifier)(nil)), "a method may well do with a nil receiver")
 }
 
 type notifier struct{ f func() }
@@ -170,7 +170,7 @@ func TestErrorsAreLoggedWithoutAHandler(t *testing.T) {
 	assert.True(t, b.run(func() error { return fs.ErrClosed }))
 	assert.Contains(t, b.log.String(), "level=ERROR")
 	assert.Contains(t, b.log.String(), "timer=bench")
-	assert.Contains(t, b.log.String(), `task="github.com/hashedwheel/hwt/internal/task.(*bench).run.func1 (`)
+	assert.Contains(t, b.log.String(), `task="github.com/hashedwheel/hwt/internal/enginekit.(*bench).run.func1 (`)
 	assert.Contains(t, b.log.String(), "file already closed")
 	assert.NotContains(t, b.log.String(), "stack=")
 	b.log.Reset()

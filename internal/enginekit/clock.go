@@ -1,16 +1,13 @@
-// Package bubble keeps timers in the testing/synctest bubble, or outside all
-// bubbles, where they were made. Elsewhere their time would be another, 26 years
-// apart, and their timeouts would be lost.
-package bubble
+package enginekit
 
 import (
 	"sync/atomic"
 	"time"
 )
 
-// Inside reports whether the caller runs in a synctest bubble. There, and only
+// InBubble reports whether the caller runs in a synctest bubble. There, and only
 // there, the time has no monotonic reading.
-func Inside() bool {
+func InBubble() bool {
 	now := time.Now()
 	return now == now.Round(0)
 }
@@ -26,7 +23,7 @@ type Clock struct {
 
 // Start starts the clock.
 func (c *Clock) Start() {
-	c.start, c.inside = time.Now(), Inside()
+	c.start, c.inside = time.Now(), InBubble()
 	if !c.inside {
 		c.suspect = 1 << 63 // the negative: bubbles begin in the year 2000
 	}
@@ -47,11 +44,11 @@ func (c *Clock) Inside() bool { return c.inside }
 // Foreign reports whether the clock was started in a bubble and the caller is
 // outside all bubbles, where it must not touch the bubble's channels and timers:
 // that would end the process.
-func (c *Clock) Foreign() bool { return c.inside && !Inside() }
+func (c *Clock) Foreign() bool { return c.inside && !InBubble() }
 
 // Apart reports whether the caller and the clock are on different sides of a bubble's
 // border. Their times then have nothing in common.
-func (c *Clock) Apart() bool { return c.inside != Inside() }
+func (c *Clock) Apart() bool { return c.inside != InBubble() }
 
 // CheckSide is Check, and also panics in a bubble whose time lies in the future of a
 // clock that was started outside. It costs a reading of the clock.
@@ -67,7 +64,7 @@ func (c *Clock) Check(now int64) {
 }
 
 func (c *Clock) look(now int64) {
-	switch inside := Inside(); {
+	switch inside := InBubble(); {
 	case inside && !c.inside:
 		panic("hwt: timer made outside this synctest bubble: make the timer inside it")
 	case c.inside && !inside:

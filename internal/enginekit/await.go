@@ -1,4 +1,4 @@
-package task
+package enginekit
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/bubble"
 )
 
 // waiters are the callers of Await. Whatever ends calls Ended after it was counted,
@@ -54,7 +53,7 @@ func (r *Runner) Await(ctx context.Context, own int64) bool {
 	defer func() { w.own -= own }()
 	for r.busy() > w.allowed(own) {
 		if w.woken == nil {
-			w.woken, w.inside = make(chan struct{}), bubble.Inside()
+			w.woken, w.inside = make(chan struct{}), InBubble()
 		}
 		woken := w.woken
 		w.mu.Unlock()
@@ -103,7 +102,7 @@ func (r *Runner) Ended() {
 // wake wakes the callers of Await, unless they are in a bubble and the caller is not:
 // then closing their channel would end the process. Guarded by mu.
 func (w *waiters) wake() {
-	if w.woken != nil && w.inside == bubble.Inside() {
+	if w.woken != nil && w.inside == InBubble() {
 		close(w.woken)
 		w.woken = nil
 	}

@@ -1,4 +1,4 @@
-package bubble_test
+package enginekit_test
 
 import (
 	"sync"
@@ -8,20 +8,20 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/hashedwheel/hwt/internal/bubble"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-func started() *bubble.Clock {
-	c := new(bubble.Clock)
+func started() *enginekit.Clock {
+	c := new(enginekit.Clock)
 	c.Start()
 	return c
 }
 
 func TestInsideIsTrueInBubblesOnly(t *testing.T) {
-	assert.False(t, bubble.Inside())
+	assert.False(t, enginekit.InBubble())
 	assert.False(t, started().Inside())
 	synctest.Test(t, func(t *testing.T) {
-		assert.True(t, bubble.Inside())
+		assert.True(t, enginekit.InBubble())
 		assert.True(t, started().Inside())
 	})
 }
@@ -56,7 +56,7 @@ func TestClockFromOutsideFailsInABubble(t *testing.T) {
 }
 
 func TestClockFromABubbleFailsOutside(t *testing.T) {
-	var c *bubble.Clock
+	var c *enginekit.Clock
 	synctest.Test(t, func(t *testing.T) {
 		c = started()
 		assert.False(t, c.Foreign())
@@ -67,7 +67,7 @@ func TestClockFromABubbleFailsOutside(t *testing.T) {
 }
 
 func TestClockFromABubbleFailsInAnEarlierOne(t *testing.T) {
-	var c *bubble.Clock
+	var c *enginekit.Clock
 	synctest.Test(t, func(*testing.T) {
 		c = started()
 		time.Sleep(time.Second)

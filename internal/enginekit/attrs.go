@@ -1,4 +1,4 @@
-package task
+package enginekit
 
 // The attributes of the engines' log records. The documentation of package hwt lists
 // them.

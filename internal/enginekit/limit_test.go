@@ -1,4 +1,4 @@
-package limit_test
+package enginekit_test
 
 import (
 	"math"
@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/limit"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 func TestWithoutAMaximumNothingIsRejected(t *testing.T) {
 	for _, n := range []int64{math.MinInt64, -1, 0} {
-		l := limit.New(n)
+		l := enginekit.NewLimit(n)
 		for range 100 {
 			require.NoError(t, l.Take(1))
 		}
@@ -26,7 +26,7 @@ func TestWithoutAMaximumNothingIsRejected(t *testing.T) {
 }
 
 func TestPlacesAreTakenAllOrNone(t *testing.T) {
-	l := limit.New(5)
+	l := enginekit.NewLimit(5)
 	require.NoError(t, l.Take(3))
 	var full *hwt.PendingLimitError
 	require.ErrorAs(t, l.Take(3), &full)
@@ -37,7 +37,7 @@ func TestPlacesAreTakenAllOrNone(t *testing.T) {
 }
 
 func TestThePlaceBeyondTheMaximumIsRejected(t *testing.T) {
-	l := limit.New(2)
+	l := enginekit.NewLimit(2)
 	assert.EqualValues(t, 2, l.Max())
 	require.NoError(t, l.Take(1))
 	require.NoError(t, l.Take(1))
@@ -55,7 +55,7 @@ func TestThePlaceBeyondTheMaximumIsRejected(t *testing.T) {
 // Real: processors that race for the last places.
 func TestAnErrorMeansThatAllPlacesWereTaken(t *testing.T) {
 	const callers, most = 8, 4
-	l := limit.New(most)
+	l := enginekit.NewLimit(most)
 	var holding, rejected int64
 	var mu sync.Mutex
 	var all sync.WaitGroup

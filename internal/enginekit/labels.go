@@ -1,4 +1,4 @@
-package task
+package enginekit
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func (l *Labels) set(task hwt.TimerTask) {
 	kind := kindOf(task)
 	ctx, ok := l.tasks.Load(kind)
 	if !ok {
-		ctx, _ = l.tasks.LoadOrStore(kind, pprof.WithLabels(l.timer, pprof.Labels(LabelTask, Name(task))))
+		ctx, _ = l.tasks.LoadOrStore(kind, pprof.WithLabels(l.timer, pprof.Labels(LabelTask, TaskName(task))))
 	}
 	pprof.SetGoroutineLabels(ctx.(context.Context))
 }

@@ -1,0 +1,41 @@
+package enginekit
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt"
+)
+
+func (b *bench) method() {}
+
+func named(hwt.Timeout) error { return nil }
+
+func TestFunctionsAreCalledByNameAndPlace(t *testing.T) {
+	const pkg = `^github\.com/hashedwheel/hwt/internal/enginekit\.`
+	const place = ` \(.*internal/enginekit/name_test\.go:\d+\)$`
+	assert.Regexp(t, pkg+`named`+place, TaskName(hwt.TaskFunc(named)))
+	assert.Regexp(t, pkg+`TestFunctionsAreCalledByNameAndPlace\.func1`+place, TaskName(Func(func() {})))
+	assert.Regexp(t, pkg+`\(\*bench\)\.method$`, TaskName(Func(new(bench).method)))
+	assert.Equal(t, "func", TaskName(Func(nil)))
+}
+
+func TestOtherTasksAreCalledByTheirType(t *testing.T) {
+	assert.Equal(t, "*enginekit.notifier", TaskName(new(notifier)))
+	assert.Equal(t, "<nil>", TaskName(nil))
+}
+
+func TestDescriptionNamesDeadlineEndAndTask(t *testing.T) {
+	for want, got := range map[string]string{
+		"timeout(in 5s, task *enginekit.notifier)":           Describe(5*time.Second, false, "", new(notifier)),
+		"timeout(5s ago, expired, task *enginekit.notifier)": Describe(-5*time.Second, false, "expired", new(notifier)),
+		"timeout(now, cancelled, task *enginekit.notifier)":  Describe(0, false, "cancelled", new(notifier)),
+		"timeout(never, task *enginekit.notifier)":           Describe(math.MaxInt64, true, "", new(notifier)),
+		"timeout(in 2ns, task <nil>)":                   Describe(2, false, "", nil),
+	} {
+		assert.Equal(t, want, got)
+	}
+}
