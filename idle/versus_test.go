@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // The benchmarks in this file measure process CPU time. One iteration is a whole
@@ -48,7 +48,7 @@ func newReaper(tb testing.TB, timer hwt.Timer, timeout time.Duration, options ..
 }
 
 func used(tb testing.TB) time.Duration {
-	d, ok := cputime.Process()
+	d, ok := cli.CPUTime()
 	if !ok {
 		tb.Skip("this system's CPU accounting is not read")
 	}

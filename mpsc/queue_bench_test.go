@@ -9,7 +9,7 @@ import (
 
 	"github.com/Workiva/go-datastructures/queue"
 
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
@@ -122,13 +122,13 @@ func benchmarkPushPop(b *testing.B, c carrier, producers int) {
 	}
 	b.ReportAllocs()
 	runtime.GC()
-	before, _ := cputime.Process()
+	before, _ := cli.CPUTime()
 	for b.Loop() {
 		if sum := exchange(c, parcels, producers); sum != batch*(batch-1)/2 {
 			b.Fatalf("the consumer's values add up to %d", sum)
 		}
 	}
-	after, _ := cputime.Process()
+	after, _ := cli.CPUTime()
 	elements := float64(b.N) * batch
 	b.ReportMetric(float64(b.Elapsed())/elements, "ns/elem")
 	b.ReportMetric(float64(after-before)/elements, "cpu-ns/elem")

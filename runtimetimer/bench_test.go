@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 	"github.com/hashedwheel/hwt/internal/versus"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
@@ -155,9 +155,9 @@ func bareTimers(n int) []*time.Timer {
 // reportCPU reports the processor time of the whole process, garbage collector
 // included, which is fairer than the wall clock on a machine that is shared.
 func reportCPU(b *testing.B) (report func()) {
-	before, ok := cputime.Process()
+	before, ok := cli.CPUTime()
 	return func() {
-		if after, _ := cputime.Process(); ok {
+		if after, _ := cli.CPUTime(); ok {
 			b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/op")
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 func main() {
@@ -55,7 +55,7 @@ The caches have %[4]s entries with a TTL of %[5]v minutes. × is a figure over o
 
 // page measures, and writes the page.
 func (l load) page(w io.Writer) error {
-	fmt.Fprintf(w, intro, "`", runtime.Version(), runtime.GOMAXPROCS(0), human.Count(int64(l.entries)), ttl.Minutes())
+	fmt.Fprintf(w, intro, "`", runtime.Version(), runtime.GOMAXPROCS(0), cli.Count(int64(l.entries)), ttl.Minutes())
 	fmt.Fprintf(w, "\n## Time, ns an operation\n\nTwo goroutines look up and set known keys, chosen by a Zipf distribution with exponent 1.01. "+
 		"A figure is the median of %d rounds, in which the caches take turns.\n\n", l.rounds)
 	header(w, true)
@@ -119,9 +119,9 @@ func header(w io.Writer, ratios bool) {
 func row(w io.Writer, name string, figures []float64, ratios bool) {
 	fmt.Fprintf(w, "| %s |", name)
 	for i, figure := range figures {
-		fmt.Fprintf(w, " %s |", human.Number(figure))
+		fmt.Fprintf(w, " %s |", cli.Number(figure))
 		if ratios && i > 0 {
-			fmt.Fprintf(w, " %s |", human.Number(figure/figures[0]))
+			fmt.Fprintf(w, " %s |", cli.Number(figure/figures[0]))
 		}
 	}
 	fmt.Fprintln(w)

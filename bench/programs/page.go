@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashedwheel/hwt/bench/internal/stats"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // render returns the page.
@@ -72,9 +72,9 @@ func difference(ours, theirs stats.Summary, what string) string {
 	case !stats.Apart(ours, theirs):
 		return "no difference in " + what
 	case ratio < 0.01:
-		return fmt.Sprintf("1/%s of the %s", human.Count(int64(1/ratio)), what)
+		return fmt.Sprintf("1/%s of the %s", cli.Count(int64(1/ratio)), what)
 	}
-	return fmt.Sprintf("%s times the %s", human.Number(ratio), what)
+	return fmt.Sprintf("%s times the %s", cli.Number(ratio), what)
 }
 
 func summarize(samples []sample, of func(sample) float64) stats.Summary {
@@ -120,7 +120,7 @@ func (c comparison) table(b *strings.Builder) {
 				cpu := shown[0].of
 				value = median(samples, cpu) / median(ours, cpu)
 			}
-			fmt.Fprintf(b, " %s |", human.Number(value))
+			fmt.Fprintf(b, " %s |", cli.Number(value))
 		}
 		b.WriteString("\n")
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // The flags of this file implement pflag.Value. The errors of Set name what is
@@ -49,7 +49,7 @@ func number(value *int, min, max int) ranged[int] {
 	return ranged[int]{
 		value: value, kind: "number", min: min, max: max,
 		parse: strconv.Atoi,
-		show:  func(n int) string { return human.Count(int64(n)) },
+		show:  func(n int) string { return cli.Count(int64(n)) },
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
-	"github.com/hashedwheel/hwt/internal/human"
-	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 const idleHelp = `Runs a TCP server that echoes what it receives, and closes with package idle the
@@ -114,7 +113,7 @@ func (c *idleCommand) run(ctx context.Context) error {
 // serve serves until it is interrupted.
 func (c *idleCommand) serve(ctx context.Context, timer hwt.Engine) error {
 	server, err := echo.Listen(c.config.Listen, timer, c.config.IdleAfter, func(peer net.Addr, silent time.Duration) {
-		fmt.Fprintf(c.out, "%v was silent for %s: closed\n", peer, human.Duration(silent))
+		fmt.Fprintf(c.out, "%v was silent for %s: closed\n", peer, cli.Duration(silent))
 	})
 	if err != nil {
 		return err
@@ -138,7 +137,7 @@ func (c *idleCommand) demonstrate(ctx context.Context, timer hwt.Engine) error {
 	if err != nil {
 		return err
 	}
-	stop := progress.Follow(c.err, lineEvery, func() string { return idleStatus(demo.Progress()) })
+	stop := cli.Follow(c.err, lineEvery, func() string { return idleStatus(demo.Progress()) })
 	report, err := demo.Run(ctx)
 	stop()
 	if err != nil {
@@ -154,20 +153,20 @@ func (c *idleCommand) fit() {
 	switch {
 	case connections < c.config.Connections:
 		fmt.Fprintf(c.err, "The limit of %s open files allows %s connections with both their ends, not %s.\n",
-			human.Count(int64(limit)), human.Count(int64(connections)), human.Count(int64(c.config.Connections)))
+			cli.Count(int64(limit)), cli.Count(int64(connections)), cli.Count(int64(c.config.Connections)))
 	case limit > 0 && limit < 1<<62:
 		fmt.Fprintf(c.err, "The limit of %s open files allows all %s connections.\n",
-			human.Count(int64(limit)), human.Count(int64(connections)))
+			cli.Count(int64(limit)), cli.Count(int64(connections)))
 	}
 	c.config.Connections = connections
 }
 
 // idleStatus fits into 80 columns with 10,000 connections.
 func idleStatus(p echo.Progress) string {
-	status := fmt.Sprintf("open %s  reaped %s of %s", human.Count(p.Open), human.Count(p.Reaped), human.Count(p.Silent))
+	status := fmt.Sprintf("open %s  reaped %s of %s", cli.Count(p.Open), cli.Count(p.Reaped), cli.Count(p.Silent))
 	if p.Reaped > 0 {
 		status += fmt.Sprintf("  late p50 %s  p99 %s  max %s",
-			human.Duration(p.P50), human.Duration(p.P99), human.Duration(p.Max))
+			cli.Duration(p.P50), cli.Duration(p.P99), cli.Duration(p.Max))
 	}
 	return status
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/cli"
 	"io"
 	"regexp"
 	"strings"
@@ -51,7 +51,7 @@ func TestIdleShowsLinesWhereThereIsNoTerminal(t *testing.T) {
 	demo, err := echo.New(echo.Config{Listen: "127.0.0.1:0", IdleAfter: time.Hour, Connections: 3}, timer)
 	require.NoError(t, err)
 	var shown text
-	stop := progress.Follow(&shown, lineEvery, func() string { return idleStatus(demo.Progress()) })
+	stop := cli.Follow(&shown, lineEvery, func() string { return idleStatus(demo.Progress()) })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {

@@ -10,8 +10,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/shop"
-	"github.com/hashedwheel/hwt/internal/human"
-	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // lineEvery is how often progress is shown where there is no terminal.
@@ -88,7 +87,7 @@ func (c *ordersCommand) run(ctx context.Context) error {
 	}
 	defer closePage()
 	simulation := shop.New(c.config, func() (hwt.Engine, error) { return c.engine.open("orders") })
-	stop := progress.Follow(c.err, lineEvery, func() string { return ordersStatus(simulation.Progress()) })
+	stop := cli.Follow(c.err, lineEvery, func() string { return ordersStatus(simulation.Progress()) })
 	report, err := simulation.Run(ctx)
 	stop()
 	if err != nil {
@@ -100,5 +99,5 @@ func (c *ordersCommand) run(ctx context.Context) error {
 
 func ordersStatus(b shop.Balance) string {
 	return fmt.Sprintf("created %s  paid %s  released %s  pending %s",
-		human.Count(b.Reserved), human.Count(b.Paid), human.Count(b.Released), human.Count(b.Rest()+b.Unprocessed))
+		cli.Count(b.Reserved), cli.Count(b.Paid), cli.Count(b.Released), cli.Count(b.Rest()+b.Unprocessed))
 }

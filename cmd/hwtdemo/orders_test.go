@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/cli"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,7 +34,7 @@ func TestOrdersShowProgressAsLinesWhereThereIsNoTerminal(t *testing.T) {
 	config := shop.Config{Orders: 100, CheckAfter: time.Hour, Producers: 1, Seed: 1}
 	simulation := shop.New(config, func() (hwt.Engine, error) { return runtimetimer.New(nil) })
 	var shown text
-	stop := progress.Follow(&shown, lineEvery, func() string { return ordersStatus(simulation.Progress()) })
+	stop := cli.Follow(&shown, lineEvery, func() string { return ordersStatus(simulation.Progress()) })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {

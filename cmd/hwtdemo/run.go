@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/jobs"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/runner"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 const runHelp = `Fires the schedule in FILE. With - or without FILE it is read from the standard
@@ -117,7 +117,7 @@ func (c *runCommand) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(c.err, "%s:%d: %s\n", in.name, p.Line, p.Text)
 	}
 	if c.strict && len(read.Problems) > 0 {
-		return fmt.Errorf("nothing was run: %s in %s", human.Plural(len(read.Problems), "bad row"), in.name)
+		return fmt.Errorf("nothing was run: %s in %s", cli.Plural(len(read.Problems), "bad row"), in.name)
 	}
 	return c.fire(ctx, read, &printer{runCommand: c, input: in.name, pool: pool})
 }

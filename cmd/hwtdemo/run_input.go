@@ -7,7 +7,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/cli"
 	"io"
 	"os"
 
@@ -47,7 +47,7 @@ func (c *runCommand) input(args []string) (*input, error) {
 
 // openStdin announces that it waits if the user might not know.
 func (c *runCommand) openStdin() (io.ReadCloser, error) {
-	if progress.IsTerminal(c.in) {
+	if cli.IsTerminal(c.in) {
 		fmt.Fprintln(c.err, "hwtdemo: reading a schedule from the terminal; end it with Ctrl-D")
 	}
 	return io.NopCloser(c.in), nil

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/jobs"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/runner"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // printer prints what happens and runs the command of --exec. It is a
@@ -27,7 +27,7 @@ type printer struct {
 // Fired implements runner.Listener.
 func (p *printer) Fired(f runner.Firing) {
 	line := fmt.Sprintf("%8.3fs  %-16s  %-9s  %s",
-		f.After.Seconds(), printable(f.ID), "+"+human.Duration(f.Lateness), printable(f.Message))
+		f.After.Seconds(), printable(f.ID), "+"+cli.Duration(f.Lateness), printable(f.Message))
 	if p.json {
 		text, _ := json.Marshal(f) // cannot fail: strings and numbers
 		line = string(text)
@@ -74,7 +74,7 @@ func (s *summary) write(w io.Writer) {
 			if !u.Scheduled {
 				note = "(not scheduled yet) "
 			}
-			fmt.Fprintf(w, "%9s  %-16s  %s%s\n", human.Duration(max(0, u.Remaining)), printable(u.ID), note, printable(u.Message))
+			fmt.Fprintf(w, "%9s  %-16s  %s%s\n", cli.Duration(max(0, u.Remaining)), printable(u.ID), note, printable(u.Message))
 		}
 	}
 	n := s.counts
@@ -101,7 +101,7 @@ func (s *summary) write(w io.Writer) {
 func (s *summary) err() error {
 	switch {
 	case s.counts.Early > 0:
-		return fmt.Errorf("%s fired early", human.Plural(s.counts.Early, "timeout"))
+		return fmt.Errorf("%s fired early", cli.Plural(s.counts.Early, "timeout"))
 	case s.interrupted.Err() != nil:
 		return errInterrupted
 	case s.failure != nil:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/inspect"
-	"github.com/hashedwheel/hwt/internal/livepage"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // pageServer is the flag --serve: the page of package inspect, while a command runs.
@@ -55,9 +55,9 @@ func (p *pageServer) start(out io.Writer) (stop func(), err error) {
 	if _, err := net.ResolveTCPAddr("tcp", p.address); err != nil {
 		return nil, usageError{fmt.Errorf("--serve %q: %w", p.address, err)}
 	}
-	listener, err := livepage.Listen(p.address)
+	listener, err := cli.Listen(p.address)
 	if err != nil {
 		return nil, fmt.Errorf("--serve %q: %w", p.address, err)
 	}
-	return livepage.Serve(listener, inspect.Handler(&inspect.Options{DynamicTimers: p.all}), out), nil
+	return cli.ServePage(listener, inspect.Handler(&inspect.Options{DynamicTimers: p.all}), out), nil
 }

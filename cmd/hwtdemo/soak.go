@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/human"
-	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/cli"
 	"github.com/hashedwheel/hwt/internal/soak"
 )
 
@@ -121,7 +120,7 @@ func (c *soakCommand) run(ctx context.Context) error {
 	}
 	defer closePage()
 	s := soak.New(c.config)
-	stop := progress.Follow(c.err, soakLineEvery, func() string { return soakStatus(s.Progress()) })
+	stop := cli.Follow(c.err, soakLineEvery, func() string { return soakStatus(s.Progress()) })
 	report, err := s.Run(ctx)
 	stop()
 	if err != nil {
@@ -135,5 +134,5 @@ const soakLineEvery = 5 * time.Second
 
 func soakStatus(p soak.Progress) string {
 	return fmt.Sprintf("rounds %s  operations %s  violations %d",
-		human.Count(p.Rounds), human.Count(p.Operations), p.Violations)
+		cli.Count(p.Rounds), cli.Count(p.Operations), p.Violations)
 }

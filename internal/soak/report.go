@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Report is the result of a [Soak]. Its durations are nanoseconds in JSON.
@@ -88,13 +88,13 @@ func (r *Report) Err() error {
 	if len(r.Violations) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s, the first: %s", human.Plural(len(r.Violations), "violation"), r.Violations[0])
+	return fmt.Errorf("%s, the first: %s", cli.Plural(len(r.Violations), "violation"), r.Violations[0])
 }
 
 // Text returns the report for people.
 func (r *Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Soaked for %s with %s, seed %d.\n", human.Duration(r.Elapsed), human.Plural(r.Callers, "caller"), r.Seed)
+	fmt.Fprintf(&b, "Soaked for %s with %s, seed %d.\n", cli.Duration(r.Elapsed), cli.Plural(r.Callers, "caller"), r.Seed)
 	if r.Interrupted {
 		b.WriteString("It was interrupted.\n")
 	}
@@ -105,9 +105,9 @@ func (r *Report) Text() string {
 	for _, e := range r.Engines {
 		fmt.Fprint(table, e.Engine, "\t")
 		for _, n := range []int64{e.Rounds, e.Operations, e.Faults, e.Accepted, e.Expired, e.Cancelled, e.Unprocessed} {
-			fmt.Fprint(table, human.Count(n), "\t")
+			fmt.Fprint(table, cli.Count(n), "\t")
 		}
-		fmt.Fprint(table, human.Duration(e.MaxLate), "\t\n")
+		fmt.Fprint(table, cli.Duration(e.MaxLate), "\t\n")
 		looks += e.Looks
 		for load, n := range e.ByLoad {
 			byLoad[load] += n
@@ -115,9 +115,9 @@ func (r *Report) Text() string {
 	}
 	_ = table.Flush() // to memory
 	fmt.Fprintf(&b, "\nrounds      %s random, %s at a rate, %s with resets\n",
-		human.Count(byLoad[Random]), human.Count(byLoad[Rate]), human.Count(byLoad[Resets]))
-	fmt.Fprintf(&b, "counts      checked %s times during rounds, and after each\n", human.Count(looks))
-	fmt.Fprintf(&b, "heap        %s bytes before, %s after\n", human.Count(r.Before.Heap), human.Count(r.After.Heap))
+		cli.Count(byLoad[Random]), cli.Count(byLoad[Rate]), cli.Count(byLoad[Resets]))
+	fmt.Fprintf(&b, "counts      checked %s times during rounds, and after each\n", cli.Count(looks))
+	fmt.Fprintf(&b, "heap        %s bytes before, %s after\n", cli.Count(r.Before.Heap), cli.Count(r.After.Heap))
 	fmt.Fprintf(&b, "goroutines  %d before, %d after\n", r.Before.Goroutines, r.After.Goroutines)
 	fmt.Fprintf(&b, "violations  %d\n", len(r.Violations))
 	for _, v := range r.Violations {

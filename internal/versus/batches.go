@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Batches compares a NewTimeouts of 1,000 with as many calls of NewTimeout, in rounds
@@ -42,11 +42,11 @@ func Batches(b *testing.B, newTimer Factory) {
 type turn struct{ caller, process time.Duration }
 
 func (t *turn) measure(f func()) {
-	before, _ := cputime.Process()
+	before, _ := cli.CPUTime()
 	began := time.Now()
 	f()
 	t.caller += time.Since(began)
 	time.Sleep(3 * time.Millisecond) // for the worker
-	after, _ := cputime.Process()
+	after, _ := cli.CPUTime()
 	t.process += after - before
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 const million = 1_000_000
@@ -40,12 +40,12 @@ var nop = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 // operations of f. It skips the benchmark where that time is not known.
 func CPU(tb testing.TB, n int, f func()) float64 {
 	runtime.GC()
-	before, ok := cputime.Process()
+	before, ok := cli.CPUTime()
 	if !ok {
 		tb.Skip("the CPU time of the process is not known on this system")
 	}
 	f()
-	after, _ := cputime.Process()
+	after, _ := cli.CPUTime()
 	return float64(after-before) / float64(n)
 }
 

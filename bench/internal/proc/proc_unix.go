@@ -5,12 +5,12 @@ package proc
 import (
 	"syscall"
 
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Now returns what the process has used so far.
 func Now() Usage {
-	used, known := cputime.Process()
+	used, known := cli.CPUTime()
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil || !known {
 		panic("the process cannot read its own usage")

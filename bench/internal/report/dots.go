@@ -13,7 +13,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // pale is the colour of rivals' dots.
@@ -99,6 +99,6 @@ func (dots dotChart) Plot(c draw.Canvas, p *plot.Plot) {
 		c.StrokeLine2(guide, c.Min.X, at.Y, c.Max.X, at.Y)
 		c.StrokeLine2(draw.LineStyle{Color: d.fill, Width: 2}, least, at.Y, most, at.Y)
 		c.DrawGlyph(draw.GlyphStyle{Color: d.fill, Radius: 5, Shape: draw.CircleGlyph{}}, at)
-		c.FillText(text, vg.Point{X: max(most, at.X+5) + 5, Y: at.Y}, human.Number(d.summary.Median))
+		c.FillText(text, vg.Point{X: max(most, at.X+5) + 5, Y: at.Y}, cli.Number(d.summary.Median))
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // faults are what an engine can do wrong with a timeout.
@@ -48,7 +48,7 @@ func correctness(r *results.Results) (tables []titled) {
 		for _, c := range r.Cases(trial.name) {
 			for _, k := range r.Engines {
 				if cell := r.Cell(c, k.Name); cell != nil {
-					t.add(append([]string{label(r, k), human.Count(int64(c.N))}, worst(cell)...)...)
+					t.add(append([]string{label(r, k), cli.Count(int64(c.N))}, worst(cell)...)...)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func worst(cell *results.Cell) (row []string) {
 	for _, fault := range faults {
 		text := absent
 		if s := cell.Summary(fault.name); s.Known() {
-			text = human.Number(s.Max)
+			text = cli.Number(s.Max)
 		}
 		row = append(row, text)
 	}

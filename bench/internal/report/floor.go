@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // floors returns the table of the floor in each round.
@@ -22,8 +22,8 @@ func floors(r *results.Results) table {
 			least, greatest, moved = min(least, low), max(greatest, high), max(moved, 100*(high/low-1))
 			repeated += s.Repeated
 		}
-		t.add(strconv.Itoa(i+1), strconv.Itoa(len(round.Stretches)), human.Number(least), human.Number(greatest),
-			human.Number(moved), strconv.Itoa(repeated)+" ×")
+		t.add(strconv.Itoa(i+1), strconv.Itoa(len(round.Stretches)), cli.Number(least), cli.Number(greatest),
+			cli.Number(moved), strconv.Itoa(repeated)+" ×")
 	}
 	return t
 }

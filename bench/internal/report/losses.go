@@ -7,7 +7,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // near is the ratio below which two figures are level.
@@ -36,7 +36,7 @@ func losses(r *results.Results) table {
 					rounds = " (one round)"
 				}
 				t.add(m.title, metric.head, label(r, k), strconv.Itoa(len(list)), conditions(l.c)+rounds,
-					human.Number(l.its.Median), human.Number(l.ours.Median))
+					cli.Number(l.its.Median), cli.Number(l.ours.Median))
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/results"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Write writes benchmarks.md and the plots to a folder, and the summary to the
@@ -68,7 +68,7 @@ type view struct {
 // render returns the page with the plots that were drawn.
 func render(r *results.Results, drawn []string) (string, error) {
 	v := view{
-		Results: r, Memory: human.Number(float64(r.Machine.Memory) / (1 << 30)), Base: base(r), Lines: lines(r),
+		Results: r, Memory: cli.Number(float64(r.Machine.Memory) / (1 << 30)), Base: base(r), Lines: lines(r),
 		Losses: losses(r), Correctness: correctness(r), Failures: failures(r), Sections: sections(r),
 		Floors: floors(r), FloorParts: floorParts(r),
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // section is one measurement on the page.
@@ -119,7 +119,7 @@ func groupTitle(c spec.Spec) (text string) {
 // columnHead names a case within its group.
 func columnHead(c spec.Spec) string {
 	if c.Rate > 0 {
-		return human.Count(int64(c.Rate)) + "/s"
+		return cli.Count(int64(c.Rate)) + "/s"
 	}
 	return pending(c.Pending)
 }
@@ -128,7 +128,7 @@ func pending(n int) string {
 	if n == 0 {
 		return "nothing pending"
 	}
-	return human.Count(int64(n)) + " pending"
+	return cli.Count(int64(n)) + " pending"
 }
 
 // conditions describes a case.
@@ -140,7 +140,7 @@ func conditions(c spec.Spec) string {
 	case c.Rate > 0:
 		parts = append(parts, columnHead(c))
 	case slices.Contains([]string{spec.Expire, spec.Burst, spec.Correct, spec.Moved, spec.Deadlines, spec.Goroutines}, c.Measure):
-		parts = append(parts, human.Count(int64(c.N))+" timeouts")
+		parts = append(parts, cli.Count(int64(c.N))+" timeouts")
 	default:
 		parts = append(parts, pending(c.Pending))
 	}
@@ -194,5 +194,5 @@ func highestRate(r *results.Results, group []spec.Spec, engine string) (text str
 	case most == 0:
 		return "none", true
 	}
-	return human.Count(int64(most)) + "/s", true
+	return cli.Count(int64(most)) + "/s", true
 }

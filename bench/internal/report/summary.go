@@ -11,7 +11,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // The lines around the summary in a README.
@@ -71,7 +71,7 @@ func summaryFigure(r *results.Results, col column, k engines.Kind) string {
 		case col.metric.name == spec.CPUNs:
 			return ratio(s, r.Cell(c, base(r).Name).Summary(col.metric.name))
 		case s.Known():
-			return human.Number(s.Median)
+			return cli.Number(s.Median)
 		}
 	}
 	return absent

@@ -9,7 +9,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // absent stands for a figure that there is not.
@@ -123,12 +123,12 @@ func figure(cell *results.Cell, s stats.Summary, m metric, best string, fair boo
 	case !s.Known():
 		return absent
 	}
-	text := human.Number(s.Median)
+	text := cli.Number(s.Median)
 	if fair && text == best {
 		text = "**" + text + "**"
 	}
 	if s.Rounds > 1 {
-		text += fmt.Sprintf(" (%s to %s)", human.Number(s.Min), human.Number(s.Max))
+		text += fmt.Sprintf(" (%s to %s)", cli.Number(s.Min), cli.Number(s.Max))
 	}
 	if behind := cell.Summary(spec.Behind).Median; m == p99 && cell.Measure == spec.Sustained && behind > carriedMissed {
 		text += fmt.Sprintf(", %.0f %% not made", behind)
@@ -139,7 +139,7 @@ func figure(cell *results.Cell, s stats.Summary, m metric, best string, fair boo
 // ratio writes a's median over b's.
 func ratio(a, b stats.Summary) string {
 	if r := stats.Ratio(a, b); !math.IsNaN(r) {
-		return human.Number(r)
+		return cli.Number(r)
 	}
 	return absent
 }
@@ -157,7 +157,7 @@ func bestOf(r *results.Results, col column) string {
 		if !s.Known() {
 			continue
 		}
-		written[human.Number(s.Median)] = true
+		written[cli.Number(s.Median)] = true
 		if fair(r, col.metric, col.c, k.Name) && (!best.Known() || col.metric.better(s, best)) {
 			best = s
 		}
@@ -165,7 +165,7 @@ func bestOf(r *results.Results, col column) string {
 	if !best.Known() || len(written) < 2 {
 		return ""
 	}
-	return human.Number(best.Median)
+	return cli.Number(best.Median)
 }
 
 // fair reports whether a low figure is not the result of a fault: an engine that runs

@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/foreign"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // size is how much is measured.
@@ -56,7 +56,7 @@ func (z size) without(memory int64) (size, []string) {
 	z.background = slices.DeleteFunc(slices.Clone(z.background), func(n int) bool { return !fits(n, pending) })
 	z.growth = slices.DeleteFunc(slices.Clone(z.growth), func(n int) bool {
 		if !fits(n, pending) {
-			notes = append(notes, fmt.Sprintf("%s pending were left out, since there is not enough memory.", human.Count(int64(n))))
+			notes = append(notes, fmt.Sprintf("%s pending were left out, since there is not enough memory.", cli.Count(int64(n))))
 		}
 		return !fits(n, pending)
 	})
@@ -64,7 +64,7 @@ func (z size) without(memory int64) (size, []string) {
 		live := int(float64(rate) * z.longDelay.Seconds())
 		if !fits(live, sustained) {
 			notes = append(notes, fmt.Sprintf("%s timeouts a second that are due after %v were left out, since there is not enough memory.",
-				human.Count(int64(rate)), z.longDelay))
+				cli.Count(int64(rate)), z.longDelay))
 		}
 		return !fits(live, sustained)
 	})

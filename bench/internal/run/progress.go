@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashedwheel/hwt/bench/internal/results"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	show "github.com/hashedwheel/hwt/internal/progress"
+	show "github.com/hashedwheel/hwt/internal/cli"
 )
 
 // lineEvery is how often progress is logged where there is no terminal.

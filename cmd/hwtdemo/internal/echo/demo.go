@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Config is what to demonstrate.
@@ -75,7 +75,7 @@ func (d *Demo) Progress() Progress {
 // Run opens the connections, waits until the server has closed every client that
 // fell silent, or ctx ends, and closes the rest.
 func (d *Demo) Run(ctx context.Context) (*Report, error) {
-	cpu, _ := cputime.Now()
+	cpu, _ := cli.CPUNow()
 	d.start = time.Now()
 	served := make(chan error, 1)
 	go func() { served <- d.server.Serve() }()

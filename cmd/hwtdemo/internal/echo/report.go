@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
-	"github.com/hashedwheel/hwt/internal/cputime"
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Report is the result of a demonstration. Its durations are nanoseconds in JSON.
@@ -36,13 +35,13 @@ type Report struct {
 }
 
 // fillReport completes the report. cpu is the process's use at the beginning.
-func (d *Demo) fillReport(cpu cputime.Usage) {
+func (d *Demo) fillReport(cpu cli.CPU) {
 	r, c := &d.report, d.config
 	r.Address = d.server.Addr().String()
 	r.IdleAfter, r.Connections, r.Talkers, r.Talk, r.Seed = c.IdleAfter, c.Connections, c.Talkers, c.Talk, c.Seed
 	r.Opened, r.Silent, r.Messages = d.opened.Load(), d.silent.Load(), d.echoed.Load()
 	r.Reaped, r.ReapedTalkers, r.Early = d.server.reaped.Load(), d.goneTalkers.Load(), d.early.Load()
-	if now, known := cputime.Now(); known {
+	if now, known := cli.CPUNow(); known {
 		r.CPU = now.Sub(cpu).Total()
 	}
 	r.Elapsed = d.end.Sub(d.start)
@@ -69,7 +68,7 @@ func (r *Report) Text() string {
 	t.linef("A server at %s closed connections that were silent for %v; %g %% of the clients kept talking.",
 		r.Address, r.IdleAfter, r.Talkers)
 	if r.Interrupted {
-		t.linef("It was interrupted after %s.", human.Duration(r.Elapsed))
+		t.linef("It was interrupted after %s.", cli.Duration(r.Elapsed))
 	}
 	t.linef("\nConnections")
 	t.row("opened", r.Opened, "")
@@ -79,7 +78,7 @@ func (r *Report) Text() string {
 	t.row("left", r.Left, r.leftNote())
 	t.row("messages", r.Messages, "echoed; each is a read and a write")
 	t.linef("\nTimer: %s", r.Engine)
-	t.linef("  %-12s %12s   in %s, clients included", "CPU time", human.Duration(r.CPU), human.Duration(r.Elapsed))
+	t.linef("  %-12s %12s   in %s, clients included", "CPU time", cli.Duration(r.CPU), cli.Duration(r.Elapsed))
 	r.writeLateness(t)
 	return t.String()
 }
@@ -88,7 +87,7 @@ func (r *Report) reapedNote() string {
 	if r.ReapedTalkers == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of them kept talking, but too slowly on this machine", human.Count(r.ReapedTalkers))
+	return fmt.Sprintf("%s of them kept talking, but too slowly on this machine", cli.Count(r.ReapedTalkers))
 }
 
 func (r *Report) leftNote() string {
@@ -101,11 +100,11 @@ func (r *Report) leftNote() string {
 func (r *Report) writeLateness(t *text) {
 	l := r.Lateness
 	t.linef("\nLateness of the %s closes: from %v after the last byte to the end of the read",
-		human.Count(l.Count), r.IdleAfter)
+		cli.Count(l.Count), r.IdleAfter)
 	if l.Count == 0 {
 		return
 	}
-	t.linef("  p50 %s   p99 %s   max %s", human.Duration(l.P50), human.Duration(l.P99), human.Duration(l.Max))
+	t.linef("  p50 %s   p99 %s   max %s", cli.Duration(l.P50), cli.Duration(l.P99), cli.Duration(l.Max))
 	t.WriteString(l.Histogram("  "))
 }
 
@@ -118,5 +117,5 @@ func (t *text) linef(format string, args ...any) {
 
 // row writes a name, a count and a note.
 func (t *text) row(name string, n int64, note string) {
-	t.linef("  %-12s %12s   %s", name, human.Count(n), note)
+	t.linef("  %-12s %12s   %s", name, cli.Count(n), note)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // edges are the upper ends of the bins: 1, 2 and 5 times each power of ten from
@@ -56,7 +56,7 @@ const barWidth = 40
 func (s Summary) Histogram(indent string) string {
 	var text strings.Builder
 	for _, bin := range s.Bins {
-		line := fmt.Sprintf("%sup to %7s %12s  %s", indent, human.Duration(bin.UpTo), human.Count(bin.Count), s.bar(bin))
+		line := fmt.Sprintf("%sup to %7s %12s  %s", indent, cli.Duration(bin.UpTo), cli.Count(bin.Count), s.bar(bin))
 		text.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return text.String()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Limits bound the input, so that no input can exhaust the machine: Read holds a
@@ -60,7 +60,7 @@ func Read(r io.Reader, format Format, limits Limits) (*Schedule, error) {
 		line, long, err := readLine(lines)
 		switch {
 		case input.N == 0:
-			return nil, fmt.Errorf("more than %s bytes, which is the limit", human.Count(limits.Bytes))
+			return nil, fmt.Errorf("more than %s bytes, which is the limit", cli.Count(limits.Bytes))
 		case err == io.EOF:
 			return reading.end()
 		case err != nil:
@@ -104,7 +104,7 @@ func (r *reading) add(line []byte, number int, long bool) error {
 	case r.format == CSV && r.csv.columns == nil:
 		return r.csv.header(line)
 	case r.rows == r.limits.Rows:
-		return fmt.Errorf("more than %s rows, which is the limit", human.Count(int64(r.limits.Rows)))
+		return fmt.Errorf("more than %s rows, which is the limit", cli.Count(int64(r.limits.Rows)))
 	}
 	r.rows++
 	row, err := r.parse(line, long)
@@ -137,7 +137,7 @@ func (r *reading) parse(line []byte, long bool) (Row, error) {
 }
 
 func (r *reading) tooLong() error {
-	return fmt.Errorf("the line is longer than %s bytes, which is the limit", human.Count(int64(r.limits.LineBytes)))
+	return fmt.Errorf("the line is longer than %s bytes, which is the limit", cli.Count(int64(r.limits.LineBytes)))
 }
 
 // end is called after the last line.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Report is the result of a simulation. Its durations are nanoseconds in JSON.
@@ -52,12 +52,12 @@ type CPU struct {
 
 // finishReport fills in the report at the end. cpu is what the process had used at
 // the beginning.
-func (s *Simulation) finishReport(cpu cputime.Usage, interrupted bool) {
+func (s *Simulation) finishReport(cpu cli.CPU, interrupted bool) {
 	r, c := &s.report, s.config
 	r.Orders, r.CheckAfter, r.PaidPercent, r.Producers, r.Seed = c.Orders, c.CheckAfter, c.Paid, c.Producers, c.Seed
 	r.Elapsed = s.shop.elapsed()
 	r.Interrupted = interrupted
-	if now, known := cputime.Now(); known {
+	if now, known := cli.CPUNow(); known {
 		used := now.Sub(cpu)
 		r.CPU = &CPU{User: used.User, System: used.System}
 	}

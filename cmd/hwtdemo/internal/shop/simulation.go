@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Config selects what to simulate.
@@ -53,7 +53,7 @@ func (s *Simulation) Run(ctx context.Context) (*Report, error) {
 	if ctx.Err() == nil { // else the heap is not measured
 		empty = heapInUse()
 	}
-	cpu, _ := cputime.Now()
+	cpu, _ := cli.CPUNow()
 
 	s.shop.opened = time.Now()
 	err = s.create(ctx)

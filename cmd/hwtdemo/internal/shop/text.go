@@ -5,17 +5,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/human"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Text returns the report for people.
 func (r *Report) Text() string {
 	t := &text{}
 	t.linef("A shop took %s orders, each with one timer: a check %v after the order.",
-		human.Count(r.Created), r.CheckAfter)
+		cli.Count(r.Created), r.CheckAfter)
 	t.linef("A payment in time cancels the check; a check that fires releases what was reserved.")
 	if r.Interrupted {
-		t.linef("It was interrupted after %s.", human.Duration(r.Elapsed))
+		t.linef("It was interrupted after %s.", cli.Duration(r.Elapsed))
 	}
 	r.writeOrders(t)
 	r.writeTimer(t)
@@ -34,7 +34,7 @@ func (t *text) linef(format string, args ...any) {
 func (t *text) row(name, figure, note string) { t.linef("  %-14s %14s   %s", name, figure, note) }
 
 // count writes a row with a count.
-func (t *text) count(name string, n int64, note string) { t.row(name, human.Count(n), note) }
+func (t *text) count(name string, n int64, note string) { t.row(name, cli.Count(n), note) }
 
 // writeOrders writes what became of the orders.
 func (r *Report) writeOrders(t *text) {
@@ -50,7 +50,7 @@ func (r *Report) writeOrders(t *text) {
 
 func (r *Report) createdNote() string {
 	if r.Created < int64(r.Orders) {
-		return fmt.Sprintf("of %s", human.Count(int64(r.Orders)))
+		return fmt.Sprintf("of %s", cli.Count(int64(r.Orders)))
 	}
 	return ""
 }
@@ -59,7 +59,7 @@ func (r *Report) releasedNote() string {
 	if r.PaidTooLate == 0 {
 		return "check fired"
 	}
-	return fmt.Sprintf("check fired; %s payments came just too late and were refused", human.Count(r.PaidTooLate))
+	return fmt.Sprintf("check fired; %s payments came just too late and were refused", cli.Count(r.PaidTooLate))
 }
 
 func (r *Report) balanceNote() string {
@@ -67,9 +67,9 @@ func (r *Report) balanceNote() string {
 	if r.Interrupted {
 		formula += " - unprocessed"
 	}
-	note := fmt.Sprintf("%s; must be 0 (money: %s cents)", formula, human.Count(r.Money.Rest()))
+	note := fmt.Sprintf("%s; must be 0 (money: %s cents)", formula, cli.Count(r.Money.Rest()))
 	if r.EndedTwice != 0 {
-		note += fmt.Sprintf("; %s orders ended twice", human.Count(r.EndedTwice))
+		note += fmt.Sprintf("; %s orders ended twice", cli.Count(r.EndedTwice))
 	}
 	return note
 }
@@ -77,18 +77,18 @@ func (r *Report) balanceNote() string {
 // writeTimer writes what the timer cost.
 func (r *Report) writeTimer(t *text) {
 	t.linef("\nTimer: %s", r.Engine)
-	t.row("schedule", human.Rate(r.Created, r.CreateTime), fmt.Sprintf(
-		"a second: %s to create all orders, with %s", human.Duration(r.CreateTime), human.Plural(r.Producers, "producer")))
-	t.row("cancel", human.Rate(r.Cancels, r.CancelTime), r.cancelNote())
+	t.row("schedule", cli.Rate(r.Created, r.CreateTime), fmt.Sprintf(
+		"a second: %s to create all orders, with %s", cli.Duration(r.CreateTime), cli.Plural(r.Producers, "producer")))
+	t.row("cancel", cli.Rate(r.Cancels, r.CancelTime), r.cancelNote())
 	t.row("heap", r.heap(), r.heapNote())
-	t.row("CPU time", r.cpu(), fmt.Sprintf("in %s, of the whole process", human.Duration(r.Elapsed)))
+	t.row("CPU time", r.cpu(), fmt.Sprintf("in %s, of the whole process", cli.Duration(r.Elapsed)))
 }
 
 func (r *Report) cancelNote() string {
 	if r.Cancels == 0 {
 		return ""
 	}
-	return fmt.Sprintf("per second and payer; %s each, at random orders", human.Duration(r.CancelTime/time.Duration(r.Cancels)))
+	return fmt.Sprintf("per second and payer; %s each, at random orders", cli.Duration(r.CancelTime/time.Duration(r.Cancels)))
 }
 
 func (r *Report) heap() string {
@@ -102,14 +102,14 @@ func (r *Report) heapNote() string {
 	if r.HeapPerCheck == nil {
 		return r.HeapNote
 	}
-	return fmt.Sprintf("bytes a pending check, with %s pending", human.Count(r.HeapPending))
+	return fmt.Sprintf("bytes a pending check, with %s pending", cli.Count(r.HeapPending))
 }
 
 func (r *Report) cpu() string {
 	if r.CPU == nil {
 		return "n/a"
 	}
-	return human.Duration(r.CPU.User + r.CPU.System)
+	return cli.Duration(r.CPU.User + r.CPU.System)
 }
 
 // writeLateness writes how late the checks were.
@@ -119,8 +119,8 @@ func (r *Report) writeLateness(t *text) {
 		return
 	}
 	t.linef("\nLateness of the %s checks that fired: from when they were due to when they ran; %s were early",
-		human.Count(l.Count), human.Count(l.Early))
+		cli.Count(l.Count), cli.Count(l.Early))
 	t.linef("  p50 %s   p99 %s   p99.9 %s   max %s",
-		human.Duration(l.P50), human.Duration(l.P99), human.Duration(l.P999), human.Duration(l.Max))
+		cli.Duration(l.P50), cli.Duration(l.P99), cli.Duration(l.P999), cli.Duration(l.Max))
 	t.WriteString(l.Histogram("  "))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/embedded/cmd/hwtdurable/internal/orders"
-	"github.com/hashedwheel/hwt/internal/livepage"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // runOrders is the command orders.
@@ -44,7 +44,7 @@ func runOrders(ctx context.Context, args []string, out, log io.Writer) error {
 		}
 	}
 	if *serve != "" {
-		listener, err := livepage.Listen(*serve)
+		listener, err := cli.Listen(*serve)
 		if err != nil {
 			fmt.Fprintf(log, "hwtdurable orders: --serve %q: %v\n", *serve, err)
 			return errUsage

@@ -16,7 +16,7 @@ import (
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/embedded"
 	"github.com/hashedwheel/hwt/durable/embedded/internal/role"
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // Lateness are the settings of a measurement of lateness.
@@ -117,10 +117,10 @@ func (m Lateness) fire(ctx context.Context, s *durable.Store, out io.Writer) err
 	// The processor time of the middle, in which as much is handed out as fires.
 	var cpu, wall time.Duration
 	time.AfterFunc(time.Until(start.Add(m.For/4)), func() {
-		before, _ := cputime.Process() // zero where the system has no such figure
+		before, _ := cli.CPUTime() // zero where the system has no such figure
 		began := time.Now()
 		time.Sleep(m.For / 2)
-		after, _ := cputime.Process()
+		after, _ := cli.CPUTime()
 		mu.Lock()
 		defer mu.Unlock()
 		cpu, wall = after-before, time.Since(began)

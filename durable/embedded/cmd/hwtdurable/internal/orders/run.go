@@ -18,8 +18,7 @@ import (
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/embedded/internal/role"
-	"github.com/hashedwheel/hwt/internal/livepage"
-	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // ErrInterrupted is returned by Run if its context ended before the totals were
@@ -86,7 +85,7 @@ func (r *run) all(ctx context.Context) (Totals, error) {
 	defer r.conn.Close()
 	defer r.store.Close()
 	if r.options.Page != nil {
-		defer livepage.Serve(r.options.Page, r.page(), r.progress)()
+		defer cli.ServePage(r.options.Page, r.page(), r.progress)()
 	}
 	if err := r.trade(ctx); err != nil {
 		return Totals{}, err
@@ -112,7 +111,7 @@ func (r *run) trade(ctx context.Context) error {
 	}
 	do(func() error { return r.processes.killWorkers(chaos) })
 	do(func() error { return r.processes.killNodes(chaos, r.leader) })
-	stop := progress.Follow(r.progress, time.Second, r.status())
+	stop := cli.Follow(r.progress, time.Second, r.status())
 	err := r.shop(ctx)
 	if err == nil {
 		err = r.untilDone(ctx, calm)

@@ -1,5 +1,4 @@
-// Package human formats figures for people.
-package human
+package cli
 
 import (
 	"math"

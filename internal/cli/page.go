@@ -1,5 +1,4 @@
-// Package livepage serves the page of package inspect for the commands.
-package livepage
+package cli
 
 import (
 	"context"
@@ -11,8 +10,8 @@ import (
 	"time"
 )
 
-// Path is where the page is.
-const Path = "/debug/hwt/"
+// PagePath is the path of the page.
+const PagePath = "/debug/hwt/"
 
 // Listen opens an address such as 127.0.0.1:8080, on this machine only if it has no
 // host. Port 0 is any free one.
@@ -27,12 +26,12 @@ func Listen(address string) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, port))
 }
 
-// Serve serves handler under Path until stop is called, which closes the listener. It
+// ServePage serves handler under PagePath until stop is called, which closes the listener. It
 // writes to out where the page is, and what goes wrong.
-func Serve(listener net.Listener, handler http.Handler, out io.Writer) (stop func()) {
+func ServePage(listener net.Listener, handler http.Handler, out io.Writer) (stop func()) {
 	mux := http.NewServeMux()
-	mux.Handle(Path, handler)
-	mux.Handle("GET /{$}", http.RedirectHandler(Path, http.StatusFound))
+	mux.Handle(PagePath, handler)
+	mux.Handle("GET /{$}", http.RedirectHandler(PagePath, http.StatusFound))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan struct{})
 	go func() {
@@ -41,7 +40,7 @@ func Serve(listener net.Listener, handler http.Handler, out io.Writer) (stop fun
 			fmt.Fprintf(out, "--serve: %v\n", err)
 		}
 	}()
-	fmt.Fprintf(out, "Watch it at http://%v%s\n", listener.Addr(), Path)
+	fmt.Fprintf(out, "Watch it at http://%v%s\n", listener.Addr(), PagePath)
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

@@ -1,4 +1,4 @@
-package progress_test
+package cli_test
 
 import (
 	"bytes"
@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/hashedwheel/hwt/internal/progress"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 func TestALineAfterEveryInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		stop := progress.Follow(&out, 2*time.Second, func() string { return "half way" })
+		stop := cli.Follow(&out, 2*time.Second, func() string { return "half way" })
 		time.Sleep(5 * time.Second)
 		stop()
 		assert.Equal(t, "  2s  half way\n  4s  half way\n", out.String())
@@ -23,7 +23,7 @@ func TestALineAfterEveryInterval(t *testing.T) {
 
 func TestABufferIsNoTerminal(t *testing.T) {
 	var out bytes.Buffer
-	assert.False(t, progress.IsTerminal(&out))
-	progress.Wipe(&out)
+	assert.False(t, cli.IsTerminal(&out))
+	cli.Wipe(&out)
 	assert.Empty(t, out.String())
 }

@@ -1,4 +1,4 @@
-package cputime_test
+package cli_test
 
 import (
 	"testing"
@@ -6,18 +6,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/hashedwheel/hwt/internal/cputime"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // This needs the real clock, because it measures the processor.
 func TestBusyLoopUsesProcessorTime(t *testing.T) {
-	before, known := cputime.Now()
+	before, known := cli.CPUNow()
 	if !known {
 		t.Skip("not known on this system")
 	}
 	used := time.Duration(0)
 	for began := time.Now(); used == 0 && time.Since(began) < time.Minute; { // some systems count coarsely
-		after, _ := cputime.Now()
+		after, _ := cli.CPUNow()
 		used = after.Sub(before).Total()
 	}
 	assert.Positive(t, used)

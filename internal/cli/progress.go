@@ -1,5 +1,4 @@
-// Package progress shows how far a command is.
-package progress
+package cli
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package livepage_test
+package cli_test
 
 import (
 	"bytes"
@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/hashedwheel/hwt/internal/livepage"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestThePageIsServedOnThisMachineUntilStop(t *testing.T) {
-	listener, err := livepage.Listen(":0")
+	listener, err := cli.Listen(":0")
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(listener.Addr().String(), "127.0.0.1:"), listener.Addr())
 	var out bytes.Buffer
-	stop := livepage.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	stop := cli.ServePage(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "the page")
 	}), &out)
 	root := "http://" + listener.Addr().String()
@@ -40,7 +40,7 @@ func TestThePageIsServedOnThisMachineUntilStop(t *testing.T) {
 
 func TestAnAddressMustBeOne(t *testing.T) {
 	for _, address := range []string{"", "8080", "127.0.0.1:99999"} {
-		_, err := livepage.Listen(address)
+		_, err := cli.Listen(address)
 		assert.Error(t, err, address)
 	}
 }
