@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/hashedwheel/hwt/internal/striping"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
 const (
@@ -17,23 +17,23 @@ const (
 // cell is correct, since only the sum matters.
 type lookups struct {
 	cells []cell // A power of two of them. Immutable after newLookups.
-	shift uint   // For striping.Of. Immutable after newLookups.
+	shift uint   // For cacheline.StripeOf. Immutable after newLookups.
 }
 
 type cell struct {
 	hits, misses atomic.Int64
-	_            [striping.Padding - 16]byte
+	_            [cacheline.Padding - 16]byte
 }
 
 func newLookups() lookups {
-	n := striping.Count(8, maxCells)
-	return lookups{cells: make([]cell, n), shift: striping.Shift(n)}
+	n := cacheline.Stripes(8, maxCells)
+	return lookups{cells: make([]cell, n), shift: cacheline.Shift(n)}
 }
 
 // cell returns the cell of the calling goroutine.
 func (l *lookups) cell() *cell {
 	var here byte
-	return &l.cells[striping.Of(uint64(uintptr(unsafe.Pointer(&here))>>stackBits), l.shift)]
+	return &l.cells[cacheline.StripeOf(uint64(uintptr(unsafe.Pointer(&here))>>stackBits), l.shift)]
 }
 
 func (l *lookups) sum() (hits, misses int64) {

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"sync"
 
-	"github.com/hashedwheel/hwt/internal/striping"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
 // maxStripes bounds the stripes of a cache without a limit.
@@ -16,7 +16,7 @@ type stripe[K comparable] struct {
 	slots slots[K]
 	wheel wheel[K] // Guarded by mu.
 	sieve sieve[K] // Empty without a limit. Guarded by mu.
-	_     [striping.Padding]byte
+	_     [cacheline.Padding]byte
 }
 
 // stripes maps keys to stripes, evenly.
@@ -28,7 +28,7 @@ type stripes[K comparable] struct {
 func newStripes[K comparable](limited, sliding bool) stripes[K] {
 	n := 1
 	if !limited {
-		n = striping.Count(4, maxStripes)
+		n = cacheline.Stripes(4, maxStripes)
 	}
 	s := stripes[K]{all: make([]stripe[K], n), seed: maphash.MakeSeed()}
 	for i := range s.all {

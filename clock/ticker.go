@@ -5,7 +5,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/hashedwheel/hwt/internal/prefetch"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
 // Ticker is a [time.Ticker] on a [Clock]. Create one with [Clock.NewTicker]. Its
@@ -93,8 +93,8 @@ func (t *Ticker) tick(now time.Time, at, period time.Duration) {
 // next one, and the one after it. In a large group all of it has left the
 // processor's caches since the last tick. Guarded by group.mu.
 func (t *Ticker) prefetch() {
-	prefetch.Lines(*(*unsafe.Pointer)(unsafe.Pointer(&t.next.c)))
-	prefetch.Line(unsafe.Pointer(t.next.next))
+	cacheline.PrefetchPair(*(*unsafe.Pointer)(unsafe.Pointer(&t.next.c)))
+	cacheline.Prefetch(unsafe.Pointer(t.next.next))
 }
 
 // drain removes a tick that was not received. Guarded by group.mu.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/check"
-	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
@@ -50,7 +50,7 @@ func NewReaper(timer hwt.Timer, timeout time.Duration, options *Options) (*Reape
 	}
 	r := &Reaper{options: o, timer: timer, timeout: timeout}
 	r.closePool.reaper = r
-	r.shards = make([]shard, striping.Count(1, maxShards))
+	r.shards = make([]shard, cacheline.Stripes(1, maxShards))
 	start := time.Now()
 	for i := range r.shards {
 		r.shards[i].reaper, r.shards[i].start = r, start

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/striping"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
 // shard is a part of a reaper's watches, so that connections that are made and
@@ -13,14 +13,14 @@ import (
 type shard struct {
 	reaper *Reaper   // Immutable after NewReaper.
 	start  time.Time // Immutable after NewReaper.
-	_      [striping.Padding]byte
+	_      [cacheline.Padding]byte
 
 	mu     sync.Mutex
 	open   groupSet // with room for more watches. Guarded by mu.
 	full   groupSet // without. Guarded by mu.
 	closed bool     // Guarded by mu.
 	counts counts   // Guarded by mu.
-	_      [striping.Padding]byte
+	_      [cacheline.Padding]byte
 }
 
 // now returns the nanoseconds since the reaper was made.

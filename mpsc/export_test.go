@@ -1,10 +1,10 @@
 package mpsc
 
-import "github.com/hashedwheel/hwt/internal/striping"
+import "github.com/hashedwheel/hwt/internal/cacheline"
 
 import "unsafe"
 
-const FalseSharing = striping.Padding
+const FalseSharing = cacheline.Padding
 
 // Layout is where the parts of a Queue that matter lie, in bytes from its
 // beginning.

@@ -29,7 +29,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/hashedwheel/hwt/internal/striping"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
 // Ground rules
@@ -87,7 +87,7 @@ func (at linkOffset[T]) of(e *T) *Link[T] {
 type Queue[T any] struct {
 	pushLink linkOffset[T]     // for Push. Immutable after Init.
 	head     atomic.Pointer[T] // the newest element, nil, or &sentinel. Atomic: written by all, read by all.
-	_        [striping.Padding - unsafe.Sizeof(uintptr(0))]byte
+	_        [cacheline.Padding - unsafe.Sizeof(uintptr(0))]byte
 
 	takeLink linkOffset[T] // for the consumer, equal to pushLink (I6). Immutable after Init.
 	oldest   *T            // of the elements taken and not yet popped. Consumer only.
@@ -95,7 +95,7 @@ type Queue[T any] struct {
 
 	sentinel T          // stands at the head of a closed queue; only its link is used (I3).
 	closing  sync.Mutex // makes one Close at a time, since there is one sentinel.
-	_        [striping.Padding]byte
+	_        [cacheline.Padding]byte
 }
 
 // New returns an empty queue of elements that are linked by the field to which

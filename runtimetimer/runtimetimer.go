@@ -36,9 +36,9 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/enginekit"
-	"github.com/hashedwheel/hwt/internal/striping"
 )
 
 var _ hwt.Engine = (*Timer)(nil)
@@ -75,7 +75,7 @@ func New(options *Options) (*Timer, error) {
 	t := &Timer{
 		runner: runner,
 		limit:  enginekit.NewLimit(options.MaxPendingTimeouts),
-		shards: make([]shard, striping.Count(shardsPerProc, maxShards)),
+		shards: make([]shard, cacheline.Stripes(shardsPerProc, maxShards)),
 
 		callers:  options.RecordCallers,
 		stopWait: check.OrOff(options.StopTimeout, DefaultStopTimeout),

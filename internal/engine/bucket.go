@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hashedwheel/hwt/internal/prefetch"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
 // Buckets is an array of sets of timeouts, each timeout with a tag of eight
@@ -162,7 +162,7 @@ func (b *Buckets) prefetchFirst(t *Timeout) {
 func (b *Buckets) prefetchLast(t *Timeout) {
 	if t.chunk != 0 && !t.chunk.isSingle() {
 		first := b.chunks.at(b.heads[b.chunks.at(t.chunk).bucket])
-		prefetch.Line(unsafe.Pointer(first.timeouts[first.n-1]))
+		cacheline.Prefetch(unsafe.Pointer(first.timeouts[first.n-1]))
 	}
 }
 
@@ -170,9 +170,9 @@ func (b *Buckets) prefetch(id chunkID) {
 	switch {
 	case id == 0:
 	case id.isSingle():
-		prefetch.Line(unsafe.Pointer(b.singles.at(id)))
+		cacheline.Prefetch(unsafe.Pointer(b.singles.at(id)))
 	default:
-		prefetch.Lines(unsafe.Pointer(b.chunks.at(id)))
+		cacheline.PrefetchPair(unsafe.Pointer(b.chunks.at(id)))
 	}
 }
 

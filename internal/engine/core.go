@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/enginekit"
-	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/leak"
 )
 
@@ -72,12 +72,12 @@ type setup struct {
 
 // parking is how callers and Stop reach the worker.
 type parking struct {
-	_          [striping.Padding]byte
+	_          [cacheline.Padding]byte
 	phase      atomic.Int32 // Atomic: see worker.go.
 	alarm      atomic.Int64 // what is due before this must not wait for a sleeping worker's alarm. Atomic: written under mu, read by callers.
 	emptied    atomic.Int64 // since when the intake may not have been empty, while phase is ticking. Atomic: written by the worker and wakeWorker, read by Stats.
 	assistFrom atomic.Int64 // when callers begin to assist, see pace.go. Atomic: written under mu and by wakeWorker, read by callers.
-	_          [striping.Padding]byte
+	_          [cacheline.Padding]byte
 
 	sleeper   atomic.Pointer[sleeper] // the worker's (W6). Atomic: written under mu once the worker has started, read by all.
 	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written by them.
@@ -203,7 +203,7 @@ const resetSample = 64
 // onReset counts a reset of t, for resetSample of them, if it is one of a sample: one
 // that is as good as random, since deadlines differ in their nanoseconds.
 func (c *Core) onReset(t *Timeout, deadline int64) {
-	if striping.Share(uint64(deadline)+numberOf(t), resetSample) == 0 {
+	if cacheline.Share(uint64(deadline)+numberOf(t), resetSample) == 0 {
 		c.intake.of(t).resets.Add(resetSample)
 	}
 }

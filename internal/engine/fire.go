@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/prefetch"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
 // maxSpareCap bounds the room that notices and due keep from one tick to the next.
@@ -81,14 +81,14 @@ const prefetchAhead = 8
 // looks at, and the line behind it, in which there may be what it takes to run.
 func (c *Core) prefetchTimeout(i int) {
 	if i < len(c.due) {
-		prefetch.Lines(unsafe.Pointer(c.due[i]))
+		cacheline.PrefetchPair(unsafe.Pointer(c.due[i]))
 	}
 }
 
 // prefetchTask asks for the memory of the task at i of due.
 func (c *Core) prefetchTask(i int) {
 	if i < len(c.due) {
-		prefetch.Lines(dataOf(c.due[i].task))
+		cacheline.PrefetchPair(dataOf(c.due[i].task))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/enginekit"
-	"github.com/hashedwheel/hwt/internal/striping"
 	"github.com/hashedwheel/hwt/leak"
 )
 
@@ -50,7 +50,7 @@ func (h *Handle) setup() *setup { return &h.workers[0].core.setup }
 // callers share no counter.
 func (h *Handle) workerOf(t *Timeout) *worker {
 	if n := len(h.workers); n > 1 {
-		return &h.workers[striping.Share(numberOf(t), n)]
+		return &h.workers[cacheline.Share(numberOf(t), n)]
 	}
 	return &h.workers[0]
 }

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/hashedwheel/hwt/internal/striping"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
@@ -49,10 +49,10 @@ type stripe struct {
 	reset     atomic.Int64        // pushes to changed by Reset. Atomic: written by Reset, read by callers.
 	cancelled atomic.Int64        // cancelled while in a queue. Atomic: written by Cancel, read by all.
 	resets    atomic.Int64        // estimate of all resets, see onReset. Atomic: written by Reset, read by Stats.
-	_         [striping.Padding]byte
+	_         [cacheline.Padding]byte
 
 	drained atomic.Int64 // out of both queues. Atomic: written by the holder of Core.mu, read by callers.
-	_       [striping.Padding + 16]byte
+	_       [cacheline.Padding + 16]byte
 }
 
 // backlog returns about how many timeouts are in the two queues.
@@ -63,15 +63,15 @@ func (s *stripe) backlog() int64 {
 // intake is the callers' side of the timer.
 type intake struct {
 	stripes []stripe // Immutable after New; a power of two of them.
-	shift   uint     // Immutable after New. For striping.Of.
+	shift   uint     // Immutable after New. For cacheline.StripeOf.
 }
 
 func newIntake() intake {
 	n := 1
 	if runtime.GOMAXPROCS(0) > 1 {
-		n = striping.Count(stripesPerProc, maxStripes)
+		n = cacheline.Stripes(stripesPerProc, maxStripes)
 	}
-	in := intake{stripes: make([]stripe, n), shift: striping.Shift(n)}
+	in := intake{stripes: make([]stripe, n), shift: cacheline.Shift(n)}
 	for i := range in.stripes {
 		in.stripes[i].added.Init(linkOf)
 		in.stripes[i].changed.Init(linkOf)
@@ -83,7 +83,7 @@ func linkOf(t *Timeout) *mpsc.Link[Timeout] { return &t.link }
 
 // of returns the stripe of t (S1).
 func (in *intake) of(t *Timeout) *stripe {
-	return &in.stripes[striping.Of(spanOf(t), in.shift)]
+	return &in.stripes[cacheline.StripeOf(spanOf(t), in.shift)]
 }
 
 // spanOf returns the number of the allocator's span that t is in.
