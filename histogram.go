@@ -4,11 +4,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/buckets"
+	"github.com/hashedwheel/hwt/internal/histogram"
 )
 
 // HistogramBuckets is how many buckets a [Histogram] has.
-const HistogramBuckets = buckets.Count
+const HistogramBuckets = histogram.Buckets
 
 // Histogram counts durations by size. There are two buckets for each doubling:
 // bucket 0 counts what is no longer than 1.024 µs (2^10 ns), bucket 1 what is no
@@ -23,7 +23,7 @@ type Histogram struct {
 
 // Bound returns the longest duration that bucket i counts. That of the last bucket
 // is the longest there is.
-func (h Histogram) Bound(i int) time.Duration { return time.Duration(buckets.Bound(i)) }
+func (h Histogram) Bound(i int) time.Duration { return time.Duration(histogram.Bound(i)) }
 
 // Count returns how many durations were counted.
 func (h Histogram) Count() (n int64) {

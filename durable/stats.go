@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/buckets"
+	buckets "github.com/hashedwheel/hwt/internal/histogram"
 )
 
 // Stats is a snapshot of a store: its size, as last asked of the server, and what
@@ -84,7 +84,7 @@ type histogram struct {
 
 // note counts d.
 func (h *histogram) note(d time.Duration) {
-	h.counts[buckets.Of(int64(d))].Add(1)
+	h.counts[buckets.BucketOf(int64(d))].Add(1)
 	h.sum.Add(int64(d))
 }
 

@@ -30,8 +30,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/buckets"
 	"github.com/hashedwheel/hwt/internal/enginekit"
+	"github.com/hashedwheel/hwt/internal/histogram"
 )
 
 const (
@@ -64,7 +64,7 @@ type counts struct {
 }
 
 func (c *counts) noteLate(late int64) {
-	c.lateness.Counts[buckets.Of(late)]++
+	c.lateness.Counts[histogram.BucketOf(late)]++
 	c.lateness.Sum += time.Duration(late)
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/buckets"
 	"github.com/hashedwheel/hwt/internal/enginekit"
+	"github.com/hashedwheel/hwt/internal/histogram"
 )
 
 const (
@@ -29,16 +29,16 @@ const (
 // begins, so that a task costs no atomic operation for it.
 type timing struct {
 	// Worker only.
-	size    int                   // tasks in the batch
-	begun   int                   // how many of them have begun
-	next    int                   // tasks in the next batch
-	at      int64                 // when the batch began
-	late    [buckets.Count]uint32 // lateness not yet published
-	touched uint64                // a bit for each bucket in which there is some
-	sum     int64                 // of all that is not yet published
+	size    int                       // tasks in the batch
+	begun   int                       // how many of them have begun
+	next    int                       // tasks in the next batch
+	at      int64                     // when the batch began
+	late    [histogram.Buckets]uint32 // lateness not yet published
+	touched uint64                    // a bit for each bucket in which there is some
+	sum     int64                     // of all that is not yet published
 
 	// Atomic: written by the worker, read by Stats.
-	counts [buckets.Count]atomic.Int64
+	counts [histogram.Buckets]atomic.Int64
 	total  atomic.Int64 // of all lateness
 	busy   atomic.Int64 // time in tasks
 
@@ -94,7 +94,7 @@ func (c *Core) endBatch(i int, now int64) {
 // noteLate records how late a task is that is about to run.
 func (m *timing) noteLate(deadline int64) {
 	late := m.at - deadline
-	i := buckets.Of(late)
+	i := histogram.BucketOf(late)
 	m.late[i]++
 	m.touched |= 1 << i
 	m.sum += late
