@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashedwheel/hwt/internal/leaklog"
+	"github.com/hashedwheel/hwt/internal/inspection"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
@@ -165,7 +165,7 @@ type shownLeak struct {
 
 func latestLeaks() []shownLeak {
 	leaks := []shownLeak{}
-	for _, l := range leaklog.Latest() {
+	for _, l := range inspection.Leaks() {
 		leaks = append(leaks, shownLeak(l))
 	}
 	return leaks

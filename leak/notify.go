@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 
-	"github.com/hashedwheel/hwt/internal/leaklog"
+	"github.com/hashedwheel/hwt/internal/inspection"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
@@ -24,7 +24,7 @@ func (c *core) leaked(r Report) {
 		c.duplicates.Add(1)
 		return
 	}
-	leaklog.Add(c.resourceType, text)
+	inspection.AddLeak(c.resourceType, text)
 	c.deliver(r)
 }
 

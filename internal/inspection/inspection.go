@@ -1,6 +1,6 @@
-// Package inspection is how package inspect looks into the engines of this module.
-// An engine registers a function that recognizes its timers; a timer of users' own,
-// one that wraps an engine for example, has no view.
+// Package inspection gives package inspect views of the engines' wheels, and the
+// last reports of package leak. An engine registers a function that recognizes its
+// timers. A timer of another implementation, such as a wrapper, has no view.
 package inspection
 
 import (
@@ -9,50 +9,49 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// Batch is how many chunks of buckets a view counts at most while it holds a lock.
+// Batch is the maximum number of chunks that a view counts while it holds a lock.
 const Batch = 1024
 
 // View looks into a timer. Its methods are safe for concurrent use.
 type View interface {
-	// Name returns the name that the timer's log has.
+	// Name returns the timer's name in the log.
 	Name() string
 
-	// Workers returns the parts of the timer that have a wheel each; none if it has
-	// no wheels.
+	// Workers returns the workers of a timer that has wheels.
 	Workers() []Worker
 }
 
-// Worker looks into one wheel, or hierarchy of wheels, and the worker it belongs to.
+// Worker looks into one worker's wheel or hierarchy of wheels.
 type Worker interface {
-	// Rings returns the rings of buckets as they are, the finest first; none if the
-	// timer was stopped. Count is zero in each bucket.
+	// Rings returns the rings of buckets, the finest first. A stopped timer has none.
 	Rings() []Ring
 
-	// Count calls add with how many timeouts wait in which bucket of which ring of
-	// Rings, in no order and more than once for a bucket. What is added or moves meanwhile may
-	// be missing or count twice, and what has not reached the wheel is missing. It
-	// takes time in the number pending, divided by 13, and holds the worker's lock
-	// for at most a Batch of chunks at a time.
+	// Count calls add with the number of timeouts in a bucket of a ring of Rings, in
+	// any order and possibly several times per bucket. A timeout that is added or moved
+	// meanwhile may be missed or counted twice. Timeouts in the intake are not counted.
+	//
+	// It takes O(n/13) time for n pending timeouts, and holds the worker's lock for at
+	// most a Batch of chunks at a time.
 	Count(add func(ring, bucket, n int))
 }
 
-// Ring is a wheel as it is at one time.
+// Ring is a snapshot of a wheel.
 type Ring struct {
-	Buckets int           // how many there are
-	Span    time.Duration // the time that a bucket stands for
+	Buckets int           // number of buckets
+	Span    time.Duration // the time that a bucket covers
 	Hand    int           // the current bucket
-	Turned  time.Duration // how far the hand is in its bucket, less than Span
+	Turned  time.Duration // progress of the hand within its bucket, less than Span
 }
 
-// Recognize returns the view of a timer, and false if it is of another kind.
+// Recognize returns the view of a timer, and false for a timer of another type.
 type Recognize func(hwt.Timer) (View, bool)
 
-// recognizers are those of the engines in this program. They register while the
-// program's packages are initialized, one after another.
+// recognizers belong to the engines in the program. Package initialization, which is
+// sequential, registers them.
 var recognizers []Recognize
 
-// Register makes the timers of an engine visible. It is for variables of packages,
-// and returns true so that it can initialize one.
+// Register makes the timers of an engine visible. Call it to initialize a package
+// variable; it returns true.
 func Register(r Recognize) bool {
 	recognizers = append(recognizers, r)
 	return true
