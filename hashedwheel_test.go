@@ -18,7 +18,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // The tests in this file use the library as its users do: through what is
@@ -61,7 +61,7 @@ func withDeadline(timer hwt.Timer, d time.Duration) (context.Context, func(), er
 }
 
 func TestSlowRequestsMeetTheirDeadlineAndFastOnesDoNot(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const deadline = 500 * time.Millisecond
 		timer := newTimer(t, hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 		var answered, timedOut atomic.Int64
@@ -126,7 +126,7 @@ func TestAMillionOrderChecks(t *testing.T) {
 	if testing.Short() {
 		orders = 50_000
 	}
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		s := new(shop)
 		checks := make([]hwt.Timeout, orders)
@@ -210,7 +210,7 @@ func TestCancelStormLeavesNothingBehind(t *testing.T) {
 }
 
 func TestIdleConnectionsArePushedBackUntilTheyFallSilent(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const idle = time.Minute
 		timer := newTimer(t)
 		connections := make([]hwt.Timeout, 500)
@@ -257,7 +257,7 @@ func (j *job) Run(hwt.Timeout) error {
 }
 
 func TestGracefulShutdownHandsTheRestToAnotherTimer(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		old, heir := newTimer(t), newTimer(t, hashedwheel.Options{Name: "heir"})
 		var ran atomic.Int64
 		jobs := make([]*job, 10_000)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // slots is a worker pool of the kind users bring: it runs so many tasks at once
@@ -42,7 +42,7 @@ type submit func(task func()) error
 func (f submit) Execute(task func()) error { return f(task) }
 
 func TestBusyPoolRefusesAndTheErrorHandlerHearsOfEach(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		pool := make(slots, 10)
 		var refused, ran atomic.Int64
 		timer := newTimer(t, hashedwheel.Options{
@@ -74,7 +74,7 @@ func TestBusyPoolRefusesAndTheErrorHandlerHearsOfEach(t *testing.T) {
 }
 
 func TestOverloadedServerShedsByTheLimit(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, hashedwheel.Options{MaxPendingTimeouts: 1000})
 		shed, most := 0, int64(0)
 		for range 10_000 {
@@ -98,7 +98,7 @@ func TestOverloadedServerShedsByTheLimit(t *testing.T) {
 }
 
 func TestOneBadTaskAmongManyIsAllThatFails(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, hashedwheel.Options{Logger: slog.New(slog.DiscardHandler)})
 		var ran atomic.Int64
 		for i := range 1000 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt/cache"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,7 +68,7 @@ func pass(d time.Duration) {
 // bubble runs f in fake time.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	timertest.Bubble(t, f)
+	enginetest.Bubble(t, f)
 }
 
 // onProcs runs f with several settings of GOMAXPROCS.

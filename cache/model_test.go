@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hashedwheel/hwt/cache"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // model is a cache and the simplest thing that behaves like it: a slice of
@@ -273,7 +273,7 @@ func TestEveryOperationInEveryOrder(t *testing.T) {
 		{}, {ExactExpiry: true}, {Sliding: modelSliding},
 		{Limit: 1}, {Limit: 3}, {Limit: 3, ExactExpiry: true}, {Limit: 3, Sliding: modelSliding},
 	} {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) {
 				m := newModel(rt, o)
 				defer m.cache.Close()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // cost returns what a call of f allocates. What the rest of the process allocates
@@ -92,7 +92,7 @@ func TestAllocations(t *testing.T) {
 // TestAllocationsOfSleep runs in a bubble, where the worker of the timer is never
 // late, since it allocates when it is.
 func TestAllocationsOfSleep(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		c := newClock(t, newTimer(t))
 		assert.InDelta(t, 1, testing.AllocsPerRun(100, func() { c.Sleep(1) }), 0.1)
 	})

@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // TestConcurrentCallsOfDoneShareACore makes both calls after both saw no core.
 func TestConcurrentCallsOfDoneShareACore(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		ctx, cancel := newIdleClock(t).WithTimeout(context.Background(), time.Hour)
 		one, first := ctx.(*deadlineCtx).makeCore()
 		other, second := ctx.(*deadlineCtx).makeCore()
@@ -28,7 +28,7 @@ func TestConcurrentCallsOfDoneShareACore(t *testing.T) {
 
 // TestErrIsNilUntilDoneIsClosed stops an end between its two steps (X2).
 func TestErrIsNilUntilDoneIsClosed(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		ctx, _ := newIdleClock(t).WithTimeout(context.Background(), time.Hour)
 		done := ctx.Done()
 		left := ctx.(*deadlineCtx).settle(canceled, nil, nil)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // TestClockFromOutsideABubblePanics uses a clock in a bubble that was made outside,
@@ -18,7 +18,7 @@ func TestClockFromOutsideABubblePanics(t *testing.T) {
 	c := newClock(t, timer)
 	ticker, stopped := c.NewTicker(5*tick), c.NewTimer(time.Hour)
 	defer ticker.Stop()
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		for _, f := range []func(){
 			func() { c.NewTicker(5 * tick) },
 			func() { c.NewTicker(time.Hour) },

@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -45,7 +45,7 @@ func onPools(t *testing.T, f func(t *testing.T, timer hwt.Engine, p *pool, refus
 		},
 	} {
 		t.Run("engine="+name, func(t *testing.T) {
-			timertest.Bubble(t, func(t *testing.T) {
+			enginetest.Bubble(t, func(t *testing.T) {
 				p := new(pool)
 				var refusals list[error]
 				timer, err := newTimer(p, func(_ hwt.Timeout, err error) { refusals.add(err) })

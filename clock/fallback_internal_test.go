@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // TestFallbackTimerEndsOnce calls run as a runtime timer does whose goroutine had
 // begun before a Cancel.
 func TestFallbackTimerEndsOnce(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		c := newIdleClock(t)
 		var runs atomic.Int32
 		task := hwt.TaskFunc(func(hwt.Timeout) error { runs.Add(1); return nil })
@@ -46,7 +46,7 @@ func TestFallbackTimerEndsOnce(t *testing.T) {
 }
 
 func TestFallbackTimerHasADeadline(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		c := newIdleClock(t)
 		task := hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 		f := c.fallback(task, time.Hour, errors.New("no"))

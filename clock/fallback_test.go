@@ -16,11 +16,11 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestRefusalIsReportedAndLosesNothing(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimerWith(t, hashedwheel.Options{MaxPendingTimeouts: 1})
 		var errs list[error]
 		c := newClockWith(t, timer, clock.Options{ErrorHandler: errs.add})
@@ -40,7 +40,7 @@ func TestRefusalIsReportedAndLosesNothing(t *testing.T) {
 }
 
 func TestErrorHandlerMayUseTheRefusedTimer(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var timer atomic.Pointer[clock.Timer]
 		c := newClockWith(t, refusing{hwt.ErrStopped}, clock.Options{ErrorHandler: func(error) {
 			if timer := timer.Load(); timer != nil {
@@ -67,7 +67,7 @@ func TestFirstRefusalIsLogged(t *testing.T) {
 		log.SetFlags(flags)
 	}(slog.Default(), log.Writer(), log.Flags())
 	slog.SetDefault(slog.New(logged))
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		c := newClock(t, refusing{hwt.ErrStopped})
 		for range 3 {
 			c.NewTimer(unit).Stop()
@@ -90,7 +90,7 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestClockWorksAfterItsTimerStopped(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		var errs list[error]
 		c := newClockWith(t, timer, clock.Options{ErrorHandler: errs.add})
@@ -134,7 +134,7 @@ func TestTickerThatJoinsAfterTheTimersStopTicks(t *testing.T) {
 }
 
 func TestUnprocessedTimeoutsCanBeRunEarly(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		c := newClock(t, timer)
 		known, ticker := c.NewTimer(time.Hour), c.NewTicker(time.Hour)
@@ -155,7 +155,7 @@ func TestUnprocessedTimeoutsCanBeRunEarly(t *testing.T) {
 }
 
 func TestFuncsOnTimerRunOnItsWorker(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var errs list[error]
 		c := newClockWith(t, newTimer(t), clock.Options{FuncsOnTimer: true, ErrorHandler: errs.add})
 		var first, second atomic.Bool
@@ -171,7 +171,7 @@ func TestFuncsOnTimerRunOnItsWorker(t *testing.T) {
 }
 
 func TestFuncThatIsDueAtOnceHasItsOwnGoroutine(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		c := newClockWith(t, newTimer(t), clock.Options{FuncsOnTimer: true})
 		start, release := time.Now(), make(chan struct{})
 		var ran atomic.Bool

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // FuzzAsPackageTime reads its input as a program of calls on a few timers and
@@ -27,7 +27,7 @@ func FuzzAsPackageTime(f *testing.F) {
 		if len(program) > 50 {
 			program = program[:50]
 		}
-		timertest.Bubble(t, func(t *testing.T) { require.Empty(t, disagreements(t, program)) })
+		enginetest.Bubble(t, func(t *testing.T) { require.Empty(t, disagreements(t, program)) })
 	})
 }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // TestTickerGroupStaysInOrder fires with old readings of the clock, like those of a
 // worker that was interrupted in the middle, and checks G1 after each step.
 func TestTickerGroupStaysInOrder(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const period = 100 * time.Millisecond
 		r := rand.New(rand.NewPCG(1, 2)) // the same each time
 		c := newIdleClock(t)
@@ -48,7 +48,7 @@ func TestTickerGroupStaysInOrder(t *testing.T) {
 // TestTickersComeAndGoDuringAFiring stops, resets and makes tickers between two
 // batches: some that have ticked, some that have not, and the first of each.
 func TestTickersComeAndGoDuringAFiring(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const period, n = 100 * time.Millisecond, 4 * batch
 		c := newIdleClock(t)
 		var tickers []*Ticker
@@ -90,7 +90,7 @@ func TestTickersComeAndGoDuringAFiring(t *testing.T) {
 // TestTickerThatJoinedTicksInALateFiring fires so late that all other tickers and
 // some of those that joined have missed ticks.
 func TestTickerThatJoinedTicksInALateFiring(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const period, step, n = 100 * time.Millisecond, 7 * time.Millisecond, 60 // over four periods
 		c := newIdleClock(t)
 		var tickers []*Ticker
@@ -130,7 +130,7 @@ func TestFirstTickerMayLeaveDuringAFiring(t *testing.T) {
 	for name, leave := range map[string]int{"first that ticked": 0, "last that ticked": batch - 1, "next": batch, "last": n - 1} {
 		for _, idle := range []int{0, batch} { // how many are not due
 			t.Run(fmt.Sprintf("%s of %d", name, n+idle), func(t *testing.T) {
-				timertest.Bubble(t, func(t *testing.T) {
+				enginetest.Bubble(t, func(t *testing.T) {
 					c := newIdleClock(t)
 					var tickers []*Ticker
 					for i := range n + idle {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // times is a schedule of a few times, an hour apart.
@@ -32,7 +32,7 @@ func newIdleJob(t *testing.T, schedule Schedule, f func()) *Job {
 // TestStopPreventsTheLastRunThatIsDue stops the job after its schedule has ended and
 // before the last run begins.
 func TestStopPreventsTheLastRunThatIsDue(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		j := newIdleJob(t, &times{left: 1}, func() { assert.Fail(t, "ran") })
 		time.Sleep(time.Hour)
 		j.timeout.(*idleTimeout).expired = true
@@ -51,7 +51,7 @@ func TestStopPreventsTheLastRunThatIsDue(t *testing.T) {
 // TestTaskThatRunsAfterStopDoesNotAskTheSchedule runs the task of an expired timeout
 // after Stop and Wait.
 func TestTaskThatRunsAfterStopDoesNotAskTheSchedule(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		schedule := &times{left: 9}
 		j := newIdleJob(t, schedule, func() { assert.Fail(t, "ran") })
 		timeout := j.timeout
@@ -67,7 +67,7 @@ func TestTaskThatRunsAfterStopDoesNotAskTheSchedule(t *testing.T) {
 // TestRunWaitsForAWallClockThatWasSetBack makes the timeout expire before the time of
 // the run.
 func TestRunWaitsForAWallClockThatWasSetBack(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		runs := 0
 		j := newIdleJob(t, &times{left: 9}, func() { runs++ })
 		next := j.Next()

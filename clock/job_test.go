@@ -13,7 +13,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // at is a schedule of given times after its start.
@@ -193,7 +193,7 @@ func TestFailuresAreReportedAndHarmNothingElse(t *testing.T) {
 }
 
 func TestBadArgumentsPanic(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		c := newClock(t, newTimer(t))
 		for message, f := range map[string]func(){
 			"clock: AfterFunc: f is nil (expected: a function)":                func() { c.AfterFunc(unit, nil) },
@@ -209,7 +209,7 @@ func TestBadArgumentsPanic(t *testing.T) {
 }
 
 func TestBadArgumentsAreErrors(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		for _, timer := range []hwt.Timer{nil, (*hashedwheel.Timer)(nil)} {
 			c, err := clock.New(timer, nil)
 			assert.EqualError(t, err, "clock: New: timer is nil (expected: an hwt.Timer)")

@@ -16,7 +16,7 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -61,7 +61,7 @@ var engines = map[string]func() (hwt.Engine, error){
 func onEngines(t *testing.T, f func(t *testing.T, timer hwt.Engine)) {
 	for name, newTimer := range engines {
 		t.Run("engine="+name, func(t *testing.T) {
-			timertest.Bubble(t, func(t *testing.T) {
+			enginetest.Bubble(t, func(t *testing.T) {
 				timer, err := newTimer()
 				require.NoError(t, err)
 				defer timer.Stop()
@@ -145,7 +145,7 @@ func (refusing) Stop() []hwt.Timeout                                            
 // the runtime. f asserts what they have in common.
 func agree(t *testing.T, f func(t *testing.T, s shapes)) {
 	t.Run("on=standard", func(t *testing.T) {
-		timertest.Bubble(t, func(t *testing.T) { f(t, standard()) })
+		enginetest.Bubble(t, func(t *testing.T) { f(t, standard()) })
 	})
 	onClocks(t, f)
 }
@@ -158,13 +158,13 @@ func onClocks(t *testing.T, f func(t *testing.T, s shapes)) {
 		require.Zero(t, timer.Pending(), "left in the timer")
 	})
 	t.Run("on=refusing", func(t *testing.T) {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			c := newClockWith(t, refusing{hwt.ErrStopped}, clock.Options{ErrorHandler: func(error) {}})
 			f(t, shapesOf(c, func() int64 { return 0 }))
 		})
 	})
 	t.Run("on=mixed", func(t *testing.T) {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			timer := newTimer(t)
 			c := newClockWith(t, timer, clock.Options{RuntimeBelow: unit + 1})
 			f(t, shapesOf(c, timer.Pending))

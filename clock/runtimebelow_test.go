@@ -11,12 +11,12 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // onCoarse runs f in a bubble, on a clock whose wheel would be late by up to a unit.
 func onCoarse(t *testing.T, f func(t *testing.T, timer hwt.Engine, c *clock.Clock)) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: unit})
 		require.NoError(t, err)
 		defer timer.Stop()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestFixedRateKeepsItsPhase(t *testing.T) {
@@ -35,7 +35,7 @@ func TestFixedRateKeepsItsPhase(t *testing.T) {
 }
 
 func TestFixedRateBeginsOnePeriodAfterItIsMade(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		made := time.Now()
 		rate := clock.FixedRate(2 * unit)
 		for asked, want := range map[time.Duration]time.Duration{

@@ -9,11 +9,11 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestAllYieldsWhatIsAloneInItsBucket(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const n = 200
 		timer, err := hashedwheel.New(&hashedwheel.Options{TicksPerWheel: 2 * n})
 		require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // newTestTimer makes a timer and sees to its end.
@@ -49,7 +49,7 @@ func TestStringHasNameTickBucketsAndPending(t *testing.T) {
 }
 
 func TestLogNamesTheTimer(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		timer := newTestTimer(t, Options{Name: "orders", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		after(t, timer, 0, func() { panic("no good") })
@@ -77,7 +77,7 @@ func workers(t *testing.T, name string) int {
 }
 
 func TestTheFirstTimeoutStartsTheWorker(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var timers []*Timer
 		for range 20 {
 			timers = append(timers, newTestTimer(t, Options{Name: "lazy"}))
@@ -94,7 +94,7 @@ func TestTheFirstTimeoutStartsTheWorker(t *testing.T) {
 }
 
 func TestStartStartsTheWorkerAndLabelsIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t, Options{Name: "labelled"})
 		timer.Start()
 		timer.Start()
@@ -103,7 +103,7 @@ func TestStartStartsTheWorkerAndLabelsIt(t *testing.T) {
 }
 
 func TestNilTaskDoesNotStartTheWorker(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t)
 		_, err := timer.NewTimeout(nil, 0)
 		require.ErrorIs(t, err, hwt.ErrNilTask)
@@ -113,7 +113,7 @@ func TestNilTaskDoesNotStartTheWorker(t *testing.T) {
 }
 
 func TestStartAfterStopStartsNothing(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t, Options{Name: "stopped"})
 		timer.Stop()
 		timer.Start()
@@ -125,7 +125,7 @@ func TestStartAfterStopStartsNothing(t *testing.T) {
 }
 
 func TestStatsCountEachEndAndEachFault(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t, Options{
 			MaxPendingTimeouts: 8,
 			TickDuration:       10 * time.Millisecond,
@@ -167,7 +167,7 @@ func TestStatsCountEachEndAndEachFault(t *testing.T) {
 // A burst that is due at once: the first 100,000 come before the tick's bucket, as
 // in Netty, and the others are settled in the time until the next tick.
 func TestABurstIsDueWithinTwoTicks(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const n, tick = 250_000, 10 * time.Millisecond
 		timer := newTestTimer(t, Options{TickDuration: tick})
 		var ran atomic.Int64
@@ -187,7 +187,7 @@ func TestABurstIsDueWithinTwoTicks(t *testing.T) {
 
 // Whatever the tick, a rate that the processor can carry is on time.
 func TestASustainedRateIsOnTimeAtALongTick(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const rate, tick, delay = 20_000, 10 * time.Second, 30 * time.Second
 		timer := newTestTimer(t, Options{TickDuration: tick})
 		begin, latest := time.Now(), time.Duration(0)
@@ -209,7 +209,7 @@ func TestASustainedRateIsOnTimeAtALongTick(t *testing.T) {
 
 // A million cancelled timeouts would linger for ten ticks in Netty.
 func TestCancelledTimeoutsDoNotCountAgainstTheTransfer(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const tick = 10 * time.Millisecond
 		timer := newTestTimer(t, Options{TickDuration: tick})
 		for range 350_000 {
@@ -228,7 +228,7 @@ func TestCancelledTimeoutsDoNotCountAgainstTheTransfer(t *testing.T) {
 // taken out of a bucket leaves the others in another order.
 func TestTimeoutsOfOneTickRunInTheOrderOfSubmission(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t)
 		var order []int
 		for i := range 1000 {
@@ -245,7 +245,7 @@ func TestTimeoutsOfOneTickRunInTheOrderOfSubmission(t *testing.T) {
 }
 
 func TestStopIsBoundedByItsTimeout(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		for _, wait := range []time.Duration{0, time.Second, time.Minute} {
 			var log bytes.Buffer
 			timer := newTestTimer(t, Options{StopTimeout: cmp.Or(wait, -1), SlowTaskThreshold: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -263,7 +263,7 @@ func TestStopIsBoundedByItsTimeout(t *testing.T) {
 }
 
 func TestTickOfHoursWorks(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		for _, tick := range []time.Duration{time.Hour, 7*24*time.Hour + 1} {
 			timer := newTestTimer(t, Options{TickDuration: tick, TicksPerWheel: 4})
 			begin := time.Now()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/engine"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // The tests in this file act on a timeout in the middle of a cascade: at each
@@ -107,7 +107,7 @@ func (c *cascade) pass() {
 // atEachStep runs check with an action at each step of a whole cascade.
 func atEachStep(t *testing.T, act func(c *cascade), check func(t *testing.T, c *cascade)) {
 	var steps int
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		c := newCascade(t, -1, nil)
 		c.pass()
 		require.EqualValues(t, 1, c.runs.Load())
@@ -120,7 +120,7 @@ func atEachStep(t *testing.T, act func(c *cascade), check func(t *testing.T, c *
 	require.Greater(t, steps, 20)
 	for step := 1; step <= steps; step++ {
 		t.Run(fmt.Sprint("step=", step), func(t *testing.T) {
-			timertest.Bubble(t, func(t *testing.T) {
+			enginetest.Bubble(t, func(t *testing.T) {
 				c := newCascade(t, step, act)
 				c.pass()
 				check(t, c)
@@ -204,7 +204,7 @@ func TestStopInTheMiddleOfACascade(t *testing.T) {
 // TestCancelFromATaskOfTheSameTick has the tasks of a tick, which just came down
 // all levels, cancel each other.
 func TestCancelFromATaskOfTheSameTick(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer, err := New(&Options{TickDuration: cascadeTick, TicksPerWheel: 3})
 		require.NoError(t, err)
 		defer timer.Stop()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 const tick = 10 * time.Millisecond
@@ -27,7 +27,7 @@ func pass(d time.Duration) {
 
 // bubble runs f with a timer in fake time, and its start.
 func bubble(t *testing.T, size int, f func(t *testing.T, timer *hierarchical.Timer, start time.Time)) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer, err := hierarchical.New(&hierarchical.Options{TickDuration: tick, TicksPerWheel: size})
 		require.NoError(t, err)
 		defer timer.Stop()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestValueOutsideItsRangeIsAnError(t *testing.T) {
@@ -53,7 +53,7 @@ func TestExtremeOptionsAreFine(t *testing.T) {
 		{MaxPendingTimeouts: -1, SlowTaskThreshold: -1, StopTimeout: -1},
 		{DisableLeakDetection: true},
 	} {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			timer, err := hierarchical.New(&options)
 			require.NoError(t, err)
 			for _, delay := range []time.Duration{0, time.Hour, math.MaxInt64} {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // pieces cuts p at random into buffers, some of them empty or long.
@@ -122,7 +122,7 @@ func TestFailedWriteLeavesTheRestInTheBuffers(t *testing.T) {
 
 // TestBuffersToASlowPeerAreActivity ends with a peer that does not read any more.
 func TestBuffersToASlowPeerAreActivity(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, far := pipe(t)
 		c := r.Wrap(stream{near})

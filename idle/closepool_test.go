@@ -14,7 +14,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // closer is a Close method.
@@ -23,7 +23,7 @@ type closer func() error
 func (c closer) Close() error { return c() }
 
 func TestHangingCloseDelaysNoOther(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newReaper(t, newTimer(t, second), 10*second)
 		things := make([]*thing, 1000)
@@ -50,7 +50,7 @@ func TestHangingCloseDelaysNoOther(t *testing.T) {
 }
 
 func TestMoreHangingClosesThanWorkers(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newReaper(t, newTimer(t, second), 10*second)
 		for range 300 {
@@ -75,7 +75,7 @@ func TestMoreHangingClosesThanWorkers(t *testing.T) {
 // TestEndedWatchKeepsItsTimeout sets another timeout while the close waits behind
 // others that hang. The event must have the timeout for which the watch ended.
 func TestEndedWatchKeepsItsTimeout(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var reported events
 		hang := make(chan struct{})
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{OnIdle: reported.add})
@@ -113,7 +113,7 @@ func TestCloseOfAClosedConnectionIsNotReported(t *testing.T) {
 // TestQueueThatNeverEmptiesReusesItsRoom queues closes as fast as they are done,
 // 256 a second, so that as many always wait.
 func TestQueueThatNeverEmptiesReusesItsRoom(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newRuntimeTimer(t), second)
 		longest := 0
 		for i := range 100 {
@@ -143,7 +143,7 @@ func TestBrokenCallbackIsReportedAndTheCloseFollows(t *testing.T) {
 		"goexit": runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {
-			timertest.Bubble(t, func(t *testing.T) {
+			enginetest.Bubble(t, func(t *testing.T) {
 				var failed failures
 				r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: failed.add, OnIdle: func(idle.Event) { fault() }})
 				things := make([]*thing, 500)
@@ -169,7 +169,7 @@ func TestBrokenCallbackIsReportedAndTheCloseFollows(t *testing.T) {
 // TestCallbacksThatEndAllWorkersDelayNoClose lets all workers wait, so that none
 // is left when they end.
 func TestCallbacksThatEndAllWorkersDelayNoClose(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		end := make(chan struct{})
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: func(error) {}, OnIdle: func(idle.Event) {
 			<-end
@@ -190,7 +190,7 @@ func TestCallbacksThatEndAllWorkersDelayNoClose(t *testing.T) {
 }
 
 func TestFailedCloseIsReported(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		broken := errors.New("does not close")
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: failed.add})
@@ -210,7 +210,7 @@ func TestErrorHandlerThatDoesNotReturnGivesWayToTheLog(t *testing.T) {
 		"panic: again":              func() { panic("again") },
 		"runtime.Goexit was called": runtime.Goexit,
 	} {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			var log strings.Builder
 			r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{
 				ErrorHandler: func(error) { fail() },

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // can returns which methods beyond net.Conn a connection has.
@@ -73,7 +73,7 @@ func TestWrapperHasNoOtherMethods(t *testing.T) {
 }
 
 func TestCloseInterruptsARead(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		near, _ := pipe(t)
@@ -120,7 +120,7 @@ func TestActivity(t *testing.T) {
 		{idle.ActivityWrite, true, true}, {idle.ActivityWrite, false, false},
 		{idle.ActivityRead | idle.ActivityWrite, true, false}, {idle.ActivityRead | idle.ActivityWrite, false, false},
 	} {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{Activity: c.activity})
 			near, far := pipe(t)
 			wrapped := r.Wrap(near)
@@ -145,7 +145,7 @@ func TestActivity(t *testing.T) {
 }
 
 func TestOccasionalBytesKeepAConnection(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) { // slow loris
+	enginetest.Bubble(t, func(t *testing.T) { // slow loris
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{Activity: idle.ActivityRead})
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
@@ -164,7 +164,7 @@ func TestOccasionalBytesKeepAConnection(t *testing.T) {
 }
 
 func TestMaxAgeEndsASlowLoris(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{MaxAge: time.Minute})
 		near, far := pipe(t)
 		wrapped := r.Wrap(near)
@@ -183,7 +183,7 @@ func TestMaxAgeEndsASlowLoris(t *testing.T) {
 }
 
 func TestDeadlinesAreTheConnectionsOwn(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, _ := pipe(t)
 		wrapped := r.Wrap(near)
@@ -200,7 +200,7 @@ func TestDeadlinesAreTheConnectionsOwn(t *testing.T) {
 }
 
 func TestReadWithoutBytesIsNotActivity(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, _ := pipe(t)
 		c := r.Wrap(near)
@@ -220,7 +220,7 @@ type ended struct{ net.Conn }
 func (ended) Read([]byte) (int, error) { return 0, io.EOF }
 
 func TestEndOfFileIsNotWrapped(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		near, _ := pipe(t)
 		c := r.Wrap(ended{near})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // modelled is a watch, and what the model knows of it.
@@ -28,7 +28,7 @@ func FuzzWatches(f *testing.F) {
 	f.Add(uint8(100), []byte{0, 1, 90, 2, 0, 1, 90, 2, 0, 1, 200, 0, 1, 255})
 	f.Add(uint8(7), []byte("watch, touch, advance, release"))
 	f.Fuzz(func(t *testing.T, tick uint8, program []byte) {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			const timeout = 100 * time.Millisecond
 			m := model{tick: time.Duration(tick%120+1) * time.Millisecond, timeout: timeout}
 			m.reaper = newReaper(t, newTimer(t, m.tick), timeout)

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestHeldWatchIsNotIdle(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		c := newThing()
 		w := r.Watch(c)
@@ -41,7 +41,7 @@ func TestHeldWatchIsNotIdle(t *testing.T) {
 // The timeout comes due during the hold, before any scan could take the hold for
 // activity.
 func TestTheWholeTimeoutFollowsARelease(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		c := newThing()
 		release := r.Watch(c).Hold()
@@ -56,7 +56,7 @@ func TestTheWholeTimeoutFollowsARelease(t *testing.T) {
 
 // TestHoldAndScanRace lets holds begin and end in the middle of a scan (S5).
 func TestHoldAndScanRace(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, &foreign{}, 10*second) // scans nothing by itself
 		w := r.Watch(newThing())
 		time.Sleep(20 * second)
@@ -75,7 +75,7 @@ func TestHoldAndScanRace(t *testing.T) {
 }
 
 func TestTimeoutSetDuringAHoldBeginsAfterIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		c := newThing()
 		w := r.Watch(c)
@@ -92,7 +92,7 @@ func TestTimeoutSetDuringAHoldBeginsAfterIt(t *testing.T) {
 }
 
 func TestHeldWatchReachesItsMaximalAge(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{MaxAge: time.Minute})
 		c := newThing()
 		w := r.Watch(c)
@@ -115,7 +115,7 @@ func (stream) ReadFrom(io.Reader) (int64, error) { return 0, nil }
 // timeout, and no more if the peer does not read.
 func TestWriteDuringAHold(t *testing.T) {
 	for _, reads := range []bool{true, false} {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			r := newReaper(t, newTimer(t, second), 10*second)
 			near, far := pipe(t)
 			c := r.Wrap(stream{near})

@@ -20,7 +20,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestSettingsOutOfRangeAreErrors(t *testing.T) {
@@ -44,7 +44,7 @@ func TestSettingsOutOfRangeAreErrors(t *testing.T) {
 }
 
 func TestCloseEndsAllWatches(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second, &idle.Options{ErrorHandler: failed.add})
@@ -80,7 +80,7 @@ func TestCloseEndsAllWatches(t *testing.T) {
 }
 
 func TestCloseClosesAllWithCloseAll(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var reported events
 		var failed failures
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: failed.add, CloseAll: true, OnIdle: reported.add})
@@ -113,7 +113,7 @@ func TestCloseClosesAllWithCloseAll(t *testing.T) {
 }
 
 func TestStoppedTimerClosesNothing(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second, &idle.Options{ErrorHandler: failed.add})
@@ -144,7 +144,7 @@ func TestStoppedTimerClosesNothing(t *testing.T) {
 }
 
 func TestFallbackTimersReplaceATimerAtItsLimit(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		timer := newTimer(t, second, hashedwheel.Options{MaxPendingTimeouts: 1})
 		_, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), 40*second)
@@ -185,7 +185,7 @@ func (d *dropping) Execute(task func()) error {
 }
 
 func TestScanDroppedByTheExecutorIsRepeated(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		executor := &dropping{}
 		executor.refuse.Store(true)
 		timer := newTimer(t, second, hashedwheel.Options{
@@ -226,7 +226,7 @@ func (h *holding) Execute(task func()) error {
 // alarm.
 func TestLateScanLeavesOneAlarm(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single shard
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		executor := &holding{}
 		timer := newTimer(t, second, hashedwheel.Options{Executor: executor})
 		r := newReaper(t, timer, 10*second)
@@ -274,7 +274,7 @@ func (t *foreignTimeout) Cancel() bool             { return true }
 func (t *foreignTimeout) Reset(time.Duration) bool { return false }
 
 func TestFailedResetIsReplacedByANewTimeout(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := &foreign{}
 		r := newReaper(t, timer, 10*second)
 		r.Watch(newThing()).SetTimeout(3 * second)
@@ -318,7 +318,7 @@ func TestDefaultLogHasPanicsAndTheFirstRefusal(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		r.Watch(closer(func() error { panic("from Close") }))

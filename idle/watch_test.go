@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/idle"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 const second = time.Second
@@ -20,7 +20,7 @@ func TestCloseIsNeitherEarlyNorMoreThanATickLate(t *testing.T) {
 	for _, tick := range []time.Duration{time.Millisecond, 70 * time.Millisecond, second} {
 		for _, offset := range []time.Duration{0, 1, 333 * time.Millisecond} {
 			t.Run(fmt.Sprintf("tick=%v/offset=%v", tick, offset), func(t *testing.T) {
-				timertest.Bubble(t, func(t *testing.T) {
+				enginetest.Bubble(t, func(t *testing.T) {
 					r := newReaper(t, newTimer(t, tick), 10*second)
 					time.Sleep(offset)
 					things := make([]*thing, 200) // several groups
@@ -43,7 +43,7 @@ func TestCloseIsNeitherEarlyNorMoreThanATickLate(t *testing.T) {
 }
 
 func TestRuntimeTimerClosesOnTime(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newRuntimeTimer(t), 10*second)
 		c := newThing()
 		w := r.Watch(c)
@@ -55,7 +55,7 @@ func TestRuntimeTimerClosesOnTime(t *testing.T) {
 }
 
 func TestHierarchicalTimerClosesOnTime(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		const tick = 10 * time.Millisecond
 		r := newReaper(t, newHierarchical(t, tick), time.Hour)
 		things := make([]*thing, 200)
@@ -77,7 +77,7 @@ func TestHierarchicalTimerClosesOnTime(t *testing.T) {
 }
 
 func TestWholeTimeoutFollowsATouch(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		c := newThing()
 		w := r.Watch(c)
@@ -101,7 +101,7 @@ func TestWholeTimeoutFollowsATouch(t *testing.T) {
 }
 
 func TestIdleWatchAmongActiveOnesIsClosedOnTime(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		busy := make([]*idle.Watch, 100)
 		for i := range busy {
@@ -126,7 +126,7 @@ func TestIdleWatchAmongActiveOnesIsClosedOnTime(t *testing.T) {
 }
 
 func TestReleaseEndsTheWatch(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
 		c := newThing()
@@ -150,7 +150,7 @@ func TestReleaseEndsTheWatch(t *testing.T) {
 }
 
 func TestTimeoutCanChange(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		shorter, longer, back, late := newThing(), newThing(), newThing(), newThing()
 		r.Watch(shorter).SetTimeout(3 * second)
@@ -172,7 +172,7 @@ func TestTimeoutCanChange(t *testing.T) {
 }
 
 func TestTimeoutBeyondTheClockNeverComes(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, math.MaxInt64)
 		c, d := newThing(), newThing()
@@ -188,7 +188,7 @@ func TestTimeoutBeyondTheClockNeverComes(t *testing.T) {
 }
 
 func TestTimeoutOf(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		own := newThing()
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{TimeoutOf: func(c io.Closer) time.Duration {
 			if c == io.Closer(own) {
@@ -206,7 +206,7 @@ func TestTimeoutOf(t *testing.T) {
 }
 
 func TestMaxAgeEndsActiveWatches(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var reported events
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{MaxAge: time.Minute, OnIdle: reported.add})
 		c := newThing()
@@ -229,7 +229,7 @@ func TestMaxAgeEndsActiveWatches(t *testing.T) {
 }
 
 func TestOnIdleComesBeforeTheClose(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		c := newThing()
 		var reported events
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{OnIdle: func(e idle.Event) {

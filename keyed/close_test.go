@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -49,7 +49,7 @@ func TestClosingTwiceCountsOnce(t *testing.T) {
 }
 
 func TestCloseDoesNotStopTheTimer(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, 8)
 		w, _ := newWheel(t, timer)
 		set(t, w, 1, 11, time.Hour)

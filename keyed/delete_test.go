@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -36,7 +36,7 @@ func TestLoadAndDeleteReturnsTheValue(t *testing.T) {
 }
 
 func TestLoadAndDeleteOnAPairThatIsDuePreventsItsCallback(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		value, ok, err := w.LoadAndDelete(1)
 		require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestSetIfAbsentSetsOnlyAnUnknownKey(t *testing.T) {
 }
 
 func TestSetIfAbsentReturnsTheTimersError(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, _ := newWheel(t, newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 1}))
 		set(t, w, 1, 11, time.Second)
 		ok, err := w.SetIfAbsent(2, 22, time.Second)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -27,7 +27,7 @@ func dueWheel(t *testing.T) (w *keyed.Wheel[int, int], r *recorder, run func() i
 }
 
 func TestAPairThatIsDueIsPendingUntilItsCallback(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		assert.True(t, w.Has(1))
 		assert.Equal(t, 1, w.Len())
@@ -38,7 +38,7 @@ func TestAPairThatIsDueIsPendingUntilItsCallback(t *testing.T) {
 }
 
 func TestSetOnAPairThatIsDueReplacesIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		set(t, w, 1, 12, time.Second)
 		require.Equal(t, 1, run())
@@ -50,7 +50,7 @@ func TestSetOnAPairThatIsDueReplacesIt(t *testing.T) {
 }
 
 func TestMoveOnAPairThatIsDueSavesIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		moved, err := w.Move(1, time.Minute)
 		require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestMoveOnAPairThatIsDueSavesIt(t *testing.T) {
 }
 
 func TestDeleteOnAPairThatIsDueDeletesIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		deleted, err := w.Delete(1)
 		require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestDeleteOnAPairThatIsDueDeletesIt(t *testing.T) {
 }
 
 func TestDrainOnAPairThatIsDueTakesIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		var drained []int
 		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) { drained = append(drained, e.Value) }))
@@ -89,7 +89,7 @@ func TestDrainOnAPairThatIsDueTakesIt(t *testing.T) {
 }
 
 func TestCloseOnAPairThatIsDueCancelsIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		w.Close()
 		require.Equal(t, 1, run())
@@ -99,7 +99,7 @@ func TestCloseOnAPairThatIsDueCancelsIt(t *testing.T) {
 }
 
 func TestAMoveThatTheTimerRefusesDoesNotStopTheCallback(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(holding)
 		timer := newTimer(t, 8, hashedwheel.Options{Executor: executor, MaxPendingTimeouts: 1})
 		w, r := newWheel(t, timer)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -80,7 +80,7 @@ func TestThePairOfAStoppedTimerKeepsItsDueTime(t *testing.T) {
 }
 
 func TestThePairOfARefusedCallbackIsDueAtItsRetry(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, _ := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: new(refusing)}),
 			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
 		set(t, w, 1, 11, time.Second)

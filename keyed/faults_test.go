@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -22,7 +22,7 @@ import (
 // early or late.
 func TestMovesAcrossTheCurrentTickAtEveryPosition(t *testing.T) {
 	for _, size := range []int{1, 4, 8} {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			w, r := newWheel(t, newTimer(t, size))
 			time.Sleep(tick / 2) // every step below is between two ticks
 			type move struct{ key, ticks int }
@@ -189,7 +189,7 @@ func TestATimerThatPanicsLeavesNothingLocked(t *testing.T) {
 
 // A callback that panics prevents the rest of its tick.
 func TestAPanicDoesNotPreventTheRestOfItsTick(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		fired := 0
 		timer := newTimer(t, 4, hashedwheel.Options{ErrorHandler: func(hwt.Timeout, error) {}})
 		w, err := keyed.New(timer, func(key string, _ int) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
@@ -45,7 +45,7 @@ func onEngines(t *testing.T, f func(t *testing.T, timer hwt.Timer)) {
 		"runtime": func() (hwt.Timer, error) { return runtimetimer.New(nil) },
 	} {
 		t.Run("engine="+name, func(t *testing.T) {
-			timertest.Bubble(t, func(t *testing.T) {
+			enginetest.Bubble(t, func(t *testing.T) {
 				timer, err := newTimer()
 				require.NoError(t, err)
 				defer timer.Stop()

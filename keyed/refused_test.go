@@ -14,7 +14,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -47,7 +47,7 @@ type failures []failure
 func (f *failures) add(key, value int, err error) { *f = append(*f, failure{key, value, err}) }
 
 func TestARefusedPairComesDueAgain(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		var failed failures
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
@@ -71,7 +71,7 @@ func TestARefusedPairComesDueAgain(t *testing.T) {
 }
 
 func TestWithoutErrorHandlerARefusalReachesTheTimersErrorHandlerWithTheKey(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		var errs []error
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{
@@ -90,7 +90,7 @@ func TestWithoutErrorHandlerARefusalReachesTheTimersErrorHandlerWithTheKey(t *te
 }
 
 func TestARefusedPairCanStillBeChanged(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
 			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
@@ -112,7 +112,7 @@ func TestARefusedPairCanStillBeChanged(t *testing.T) {
 }
 
 func TestErrorHandlerMayUseTheWheel(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		var w *keyed.Wheel[int, int]
 		var r *recorder
@@ -136,7 +136,7 @@ func TestErrorHandlerMayUseTheWheel(t *testing.T) {
 }
 
 func TestAnUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
 			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
@@ -153,7 +153,7 @@ func TestAnUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
 // A refusal that comes after its pair was replaced or removed says nothing about
 // the pair that the wheel has now.
 func TestARefusalOfAnEndedPairIsNotReported(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var w *keyed.Wheel[int, int]
 		var failed failures
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executorFunc(func(func()) error {
@@ -176,7 +176,7 @@ type executorFunc func(task func()) error
 func (f executorFunc) Execute(task func()) error { return f(task) }
 
 func TestARefusedPairThatCannotBeRetriedStaysInTheWheel(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		var timer *hashedwheel.Timer
 		timer = newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 1, Executor: executorFunc(func(func()) error {
@@ -197,7 +197,7 @@ func TestARefusedPairThatCannotBeRetriedStaysInTheWheel(t *testing.T) {
 }
 
 func TestAnExecutorThatPanicsLosesNoPair(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		for name, breaks := range map[string]func(){
 			"panics":             func() { panic("executor") },
 			"ends its goroutine": runtime.Goexit,
@@ -220,7 +220,7 @@ func TestAnExecutorThatPanicsLosesNoPair(t *testing.T) {
 }
 
 func TestErrorHandlerReceivesThePanicsOfCallbacks(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		var reported []error
 		timer := newTimer(t, 8, hashedwheel.Options{
@@ -253,7 +253,7 @@ func TestErrorHandlerReceivesThePanicsOfCallbacks(t *testing.T) {
 }
 
 func TestWithoutErrorHandlerThePanicOfACallbackIsReportedWithItsKey(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		timer := newTimer(t, 8, hashedwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		cause := errors.New("no shop")

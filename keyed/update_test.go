@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -73,7 +73,7 @@ func TestAnUpdatedPairIsAPairLikeAnyOther(t *testing.T) {
 }
 
 func TestUpdateMayUseTheWheelAndRunsAgainIfThePairChanged(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, _ := newWheel(t, newTimer(t, 8))
 		set(t, w, 1, 11, time.Minute)
 		calls := 0
@@ -107,7 +107,7 @@ func TestUpdateMayUseTheWheelAndRunsAgainIfThePairChanged(t *testing.T) {
 }
 
 func TestUpdateSeesAValueThatWasSetWithoutRoomForATimeout(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 1}))
 		set(t, w, 1, 11, time.Minute)
 		calls := 0
@@ -126,7 +126,7 @@ func TestUpdateSeesAValueThatWasSetWithoutRoomForATimeout(t *testing.T) {
 }
 
 func TestUpdateOnAPairThatIsDueChangesIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		updated, err := w.Update(1, increment)
 		require.NoError(t, err)

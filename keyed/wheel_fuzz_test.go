@@ -3,7 +3,7 @@ package keyed_test
 import (
 	"testing"
 
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // FuzzOperations drives the model with bytes. The first one is the size of the
@@ -20,7 +20,7 @@ func FuzzOperations(f *testing.F) {
 		if len(data) == 0 || len(data) > 400 {
 			t.Skip()
 		}
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			m := newModel(t, t, 1<<(data[0]%5))
 			for data = data[1:]; len(data) >= 2; data = data[2:] {
 				m.step(data[0]>>4, int(data[0]&0xf)%modelKeys, int(data[1]%40)-1)

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -221,7 +221,7 @@ type noDeadline struct{ testing.TB }
 
 func TestEveryOperationInEveryOrder(t *testing.T) {
 	for _, buckets := range []int{1, 4, 8} {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			rapid.Check(noDeadline{t}, func(rt *rapid.T) {
 				m := newModel(t, rt, buckets)
 				key := rapid.IntRange(0, modelKeys-1)

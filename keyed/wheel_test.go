@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -149,7 +149,7 @@ func TestACallbackMayUseTheWheel(t *testing.T) {
 }
 
 func TestAPanicAffectsNoOtherPair(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		var broken []error
 		timer := newTimer(t, 8, hashedwheel.Options{ErrorHandler: func(_ hwt.Timeout, err error) { broken = append(broken, err) }})
 		var fired []int
@@ -187,7 +187,7 @@ func TestWheelsShareATimer(t *testing.T) {
 }
 
 func TestTheErrorsOfTheTimerChangeNothing(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 2})
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
@@ -273,7 +273,7 @@ func (s *slowTimeout) Reset(delay time.Duration) bool {
 }
 
 func TestSetOfAKnownKeyNeverKeepsTheDelayOfARacingMove(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := &slowTimer{newTimer(t, 512), 200 * time.Millisecond}
 		var firedAfter atomic.Int64
 		begin := time.Now()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/leak"
 )
 
@@ -218,7 +218,7 @@ func TestChangingTheLevelDoesNotSilenceWhatIsTracked(t *testing.T) {
 
 func TestAListenerThatPanicsHarmsNothing(t *testing.T) {
 	at(t, leak.LevelParanoid)
-	var log timertest.Buffer
+	var log enginetest.Buffer
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{
 		Logger:   slog.New(slog.NewTextHandler(&log, nil)),
 		Listener: func(leak.Report) { panic("listener's own fault") },
@@ -230,7 +230,7 @@ func TestAListenerThatPanicsHarmsNothing(t *testing.T) {
 
 func TestWithoutAListenerReportsAreLoggedAsErrors(t *testing.T) {
 	at(t, leak.LevelParanoid)
-	var log timertest.Buffer
+	var log enginetest.Buffer
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	drop(d, nil)
 	collectUntil(t, func() bool { return strings.Contains(log.String(), "\n") })
@@ -242,7 +242,7 @@ func TestWithoutAListenerReportsAreLoggedAsErrors(t *testing.T) {
 func TestTheDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d := leak.NewDetector[resource]("test.Resource", nil)
-	var logged timertest.Buffer
+	var logged enginetest.Buffer
 	before, writer, flags := slog.Default(), log.Writer(), log.Flags()
 	defer func() { // SetDefault redirects package log as well
 		slog.SetDefault(before)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -39,7 +39,7 @@ func TestGoroutineOfAnOldDeadlineFindsNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			timertest.Bubble(t, func(t *testing.T) {
+			enginetest.Bubble(t, func(t *testing.T) {
 				timer := newTimer(t)
 				c := new(counter)
 				timeout, err := timer.NewTimeout(c, time.Minute)
@@ -103,7 +103,7 @@ func TestSpareEntriesAreBoundedAndGoWithStop(t *testing.T) {
 }
 
 func TestTaskThatBlocksHoldsUpNoOther(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		_, err := timer.AfterFunc(time.Second, func() { time.Sleep(time.Hour) })
 		require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestTaskThatBlocksHoldsUpNoOther(t *testing.T) {
 }
 
 func TestStopWaitsForATaskThatIsAboutToBegin(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		c := new(counter)
 		timeout, err := timer.NewTimeout(c, time.Hour)
@@ -139,7 +139,7 @@ func TestStopWaitsForATaskThatIsAboutToBegin(t *testing.T) {
 }
 
 func TestStopIsBoundedByItsTimeout(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		for _, wait := range []time.Duration{-1, time.Second, time.Minute} {
 			var log bytes.Buffer
 			timer := newTimer(t, runtimetimer.Options{StopTimeout: wait, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -157,7 +157,7 @@ func TestStopIsBoundedByItsTimeout(t *testing.T) {
 
 // The caller is a task deep down in its own calls, which Stop finds all the same.
 func TestStopFromATaskDoesNotWait(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		timer, other := newTimer(t), newTimer(t)
 		var took time.Duration
 		var deep func(n int)

@@ -17,7 +17,7 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/idle"
 	"github.com/hashedwheel/hwt/idle/idlehttp"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -125,7 +125,7 @@ func inBubble(t *testing.T, f func(t *testing.T, http2 bool)) {
 			if http2 && version.Compare(runtime.Version(), "go1.26") < 0 {
 				t.Skip("needs Go 1.26")
 			}
-			timertest.Bubble(t, func(t *testing.T) { f(t, http2) })
+			enginetest.Bubble(t, func(t *testing.T) { f(t, http2) })
 		})
 	}
 }

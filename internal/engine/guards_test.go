@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/internal/enginekit"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // Tests of the ground rules that no user sees broken before it is too late: each
@@ -39,7 +39,7 @@ func (w guardedWheel) Next() int64                { w.check(); return w.flatWhee
 func (w guardedWheel) Held() *Buckets             { w.check(); return w.flatWheel.Held() }
 
 func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.core.wheel = guardedWheel{e.wheel, &e.core.mu}
 		ran := 0
@@ -55,7 +55,7 @@ func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
 
 // Between the worker's look at the word and its Add: the Reset must push again.
 func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
 		e.wheel.onAdd = func() {
@@ -73,7 +73,7 @@ func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
 
 // The timeout is in a queue by its link: one more push would tear that apart.
 func TestResetOfAQueuedTimeoutDoesNotPushIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
 		e := newIdleTimer(t)
 		timeouts := []*Timeout{e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)}
@@ -87,7 +87,7 @@ func TestResetOfAQueuedTimeoutDoesNotPushIt(t *testing.T) {
 }
 
 func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.shut() // a Stop that gets no further for now
 		var back atomic.Bool
@@ -105,7 +105,7 @@ func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
 }
 
 func TestLateNoticesAreTakenOnlyAfterStopTookAll(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.shut()
 		var back atomic.Bool
@@ -124,7 +124,7 @@ func TestLateNoticesAreTakenOnlyAfterStopTookAll(t *testing.T) {
 
 // The worker is in a task when Stop comes; what it still reads of due is there.
 func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t, watched, func(c *Config) { c.StopWait = 0 })
 		e.after(t, tick, func() {
 			e.Stop()
@@ -138,7 +138,7 @@ func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
 
 // A Reset to later, which the worker meets, and one to a time that has passed.
 func TestWhatIsReinsertedComesAtTheNextTickAtTheEarliest(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, tick, nothing)
 		e.due(t)
@@ -155,7 +155,7 @@ func TestWhatIsReinsertedComesAtTheNextTickAtTheEarliest(t *testing.T) {
 }
 
 func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
 		e.settle(t)
@@ -208,7 +208,7 @@ func together(n, rounds int, f func(i, round int)) {
 
 // Both callers found the timer unstarted, and come one after the other.
 func TestASecondCallerThatFoundNoWorkerStartsNone(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.core.wakeWorker()
 		e.core.wakeWorker()

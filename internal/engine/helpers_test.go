@@ -17,7 +17,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/enginekit"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -111,7 +111,7 @@ type timer struct {
 	Handle
 	core  *Core // of its only worker
 	wheel *flatWheel
-	log   timertest.Buffer
+	log   enginetest.Buffer
 	errs  []error
 }
 
@@ -200,7 +200,7 @@ func (e *timer) add(t *testing.T, what hwt.TimerTask, delay time.Duration) *Time
 // inBubble runs a test in fake time.
 func inBubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	timertest.Bubble(t, f)
+	enginetest.Bubble(t, f)
 }
 
 // pass lets time go by and everything that is due by then run.

@@ -34,7 +34,7 @@ func TestDescriptionNamesDeadlineEndAndTask(t *testing.T) {
 		"timeout(5s ago, expired, task *enginekit.notifier)": Describe(-5*time.Second, false, "expired", new(notifier)),
 		"timeout(now, cancelled, task *enginekit.notifier)":  Describe(0, false, "cancelled", new(notifier)),
 		"timeout(never, task *enginekit.notifier)":           Describe(math.MaxInt64, true, "", new(notifier)),
-		"timeout(in 2ns, task <nil>)":                   Describe(2, false, "", nil),
+		"timeout(in 2ns, task <nil>)":                        Describe(2, false, "", nil),
 	} {
 		assert.Equal(t, want, got)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 var isolationChecks = []check{
@@ -111,7 +112,7 @@ func (bad badTask) assertReported(tb testing.TB, err error) {
 }
 
 func badTaskLogged(tb testing.TB, newTimer Factory) {
-	var log Buffer
+	var log enginetest.Buffer
 	e := newTimer.start(tb, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, bad := range badOnes() {
 		schedule(tb, e, hwt.TaskFunc(bad.run), 0)

@@ -17,7 +17,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -299,7 +299,7 @@ func (r *trial) stop() {
 
 // run does all operations in a bubble of their own, then Stop.
 func run(t *testing.T, ops []op) (fault error) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		r := &trial{start: time.Now(), subjects: subjects(t)}
 		r.wait(half)
 		for _, o := range ops {

@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -283,7 +283,7 @@ func (p *performance) act(all program, actor int) {
 // perform runs a program on an engine in a bubble of its own, and returns what
 // was wrong.
 func perform(t *testing.T, on performer, all program, actors int) (wrong []string) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		p := &performance{start: time.Now(), tick: on.tick, engine: on.open(t)}
 		var done sync.WaitGroup
 		for actor := range actors {

@@ -18,15 +18,14 @@ package timertest
 
 import (
 	"log/slog"
-	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // Config is what a check asks of the engine it is given. A zero value means the
@@ -104,20 +103,7 @@ type check struct {
 type clock func(t *testing.T, run func(t *testing.T))
 
 // fake runs a check in a bubble. The bubble fails it if a goroutine is left.
-func fake(t *testing.T, run func(t *testing.T)) { Bubble(t, run) }
-
-// Bubble is synctest.Test for tests of timers.
-//
-// Under the race detector it does so on one processor: as of Go 1.26 many
-// time.AfterFunc in a bubble corrupt the detector's own state if other
-// processors run meanwhile, and it crashes the process now and then. What it
-// finds does not depend on the processors, and without it there are all of them.
-func Bubble(t *testing.T, run func(t *testing.T)) {
-	if raceDetector {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	}
-	synctest.Test(t, run)
-}
+func fake(t *testing.T, run func(t *testing.T)) { enginetest.Bubble(t, run) }
 
 // realClock runs a check in real time, and fails it if a goroutine is left.
 func realClock(t *testing.T, run func(t *testing.T)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -120,7 +120,7 @@ func FuzzAnyValueIsRefusedOrWorks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tick, size, workers, limit, slow, stop, delay int64) {
 		n := numbers{time.Duration(tick), time.Duration(slow), time.Duration(stop), int(size), int(workers), limit}
 		for name := range makers {
-			timertest.Bubble(t, func(t *testing.T) { works(t, name, n, time.Duration(delay)) })
+			enginetest.Bubble(t, func(t *testing.T) { works(t, name, n, time.Duration(delay)) })
 		}
 	})
 }

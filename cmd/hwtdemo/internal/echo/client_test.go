@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 const allowed = 10 * time.Second
@@ -26,7 +26,7 @@ func answer(c net.Conn, n int) {
 }
 
 func TestEarlyCloseIsFound(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go answer(far, 3)
 		ended, echoed := echo.Talk(near, allowed, time.Now())
@@ -38,7 +38,7 @@ func TestEarlyCloseIsFound(t *testing.T) {
 // TestMessageSentTooLateIsNoFaultOfTheServer sends it after the idle timeout, and the
 // server does not read it.
 func TestMessageSentTooLateIsNoFaultOfTheServer(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go answer(far, 0)
 		ended, echoed := echo.Talk(near, allowed, time.Now().Add(-allowed))
@@ -48,7 +48,7 @@ func TestMessageSentTooLateIsNoFaultOfTheServer(t *testing.T) {
 }
 
 func TestClientEndsWithItsConnection(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go io.Copy(far, far)
 		time.AfterFunc(time.Minute, func() { far.Close() })

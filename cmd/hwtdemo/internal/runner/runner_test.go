@@ -17,7 +17,7 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/runner"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 const tick = time.Millisecond
@@ -66,7 +66,7 @@ func rowsOf(t *testing.T, rows string) []schedule.Row {
 // that is zero.
 func run(t *testing.T, rows []schedule.Row, interrupt time.Duration) (r result) {
 	t.Helper()
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		if interrupt > 0 {
@@ -203,7 +203,7 @@ func (s *slowReader) Fired(f runner.Firing) {
 }
 
 func TestSlowListenerDelaysNeitherRowsNorTimeouts(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		rows := rowsOf(t, "0,schedule,a,1s,\n2s,schedule,b,1s,\n4s,schedule,c,1s,\n")
 		slow := &slowReader{}
 		counts, _, err := runner.New(newTimer(t), rows, slow).Run(t.Context())
@@ -216,7 +216,7 @@ func TestSlowListenerDelaysNeitherRowsNorTimeouts(t *testing.T) {
 
 func TestTimerThatRefusesEndsTheRun(t *testing.T) {
 	for room := range 3 {
-		timertest.Bubble(t, func(t *testing.T) {
+		enginetest.Bubble(t, func(t *testing.T) {
 			rows := rowsOf(t, "0,schedule,a,1h,\n0,schedule,b,1h,\n1s,schedule,c,1h,\n")
 			timer := &refusing{Timer: newTimer(t), left: room}
 			counts, unfired, err := runner.New(timer, rows, &diary{}).Run(t.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/shop"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 const tick = time.Millisecond
@@ -32,7 +32,7 @@ func config() shop.Config {
 // simulate runs a shop in a bubble.
 func simulate(t *testing.T, c shop.Config, open func() (hwt.Engine, error)) (report *shop.Report, err error) {
 	t.Helper()
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		report, err = shop.New(c, open).Run(t.Context())
 	})
 	return report, err
@@ -104,7 +104,7 @@ func TestPaymentsThatComeTooLateAreRefused(t *testing.T) {
 }
 
 func TestInterruptLeavesTheRestUnprocessed(t *testing.T) {
-	timertest.Bubble(t, func(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		r, err := shop.New(config(), openWheel).Run(ctx)

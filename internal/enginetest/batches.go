@@ -1,10 +1,8 @@
-package versus
+package enginetest
 
 import (
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cli"
@@ -24,7 +22,7 @@ func Batches(b *testing.B, newTimer Factory) {
 	for b.Loop() {
 		batches.measure(func() {
 			_, err := timer.NewTimeouts(tasks, time.Hour)
-			require.NoError(b, err)
+			must(b, err)
 		})
 		calls.measure(func() {
 			all := make([]hwt.Timeout, len(tasks))

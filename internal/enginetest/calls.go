@@ -1,11 +1,9 @@
-package versus
+package enginetest
 
 import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
 )
@@ -69,7 +67,7 @@ func resetHot(b *testing.B, newTimer Factory) {
 	stop := fill(b, timer, far(million))
 	defer stop()
 	ours, err := timer.NewTimeout(nop, time.Hour)
-	require.NoError(b, err)
+	must(b, err)
 	theirs := time.AfterFunc(time.Hour, func() {})
 	time.Sleep(10 * time.Millisecond)
 	b.ReportAllocs()

@@ -1,12 +1,12 @@
-package timertest
+package enginetest
 
 import (
 	"bytes"
 	"sync"
 )
 
-// Buffer is a buffer for a log that may be written to and read at once. The zero
-// value is empty.
+// Buffer is a buffer for logs. It is safe for concurrent use, and its zero value is
+// empty.
 type Buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer // Guarded by mu.
@@ -19,14 +19,14 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String returns what was written since the last Take.
+// String returns the text written since the last Take.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
 
-// Take returns what String does, and empties the buffer.
+// Take is String, and empties the buffer.
 func (b *Buffer) Take() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

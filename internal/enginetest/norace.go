@@ -1,5 +1,5 @@
 //go:build !race
 
-package timertest
+package enginetest
 
 const raceDetector = false

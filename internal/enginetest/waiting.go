@@ -1,11 +1,9 @@
-package versus
+package enginetest
 
 import (
 	"runtime"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
 // PendingHeap reports the heap memory of each of a million pending timeouts.
@@ -17,7 +15,7 @@ func PendingHeap(b *testing.B, newTimer Factory) {
 		before := heap()
 		for _, d := range delays {
 			_, err := timer.NewTimeout(nop, d)
-			require.NoError(b, err)
+			must(b, err)
 		}
 		time.Sleep(time.Second)
 		b.ReportMetric(float64(heap()-before)/million, "heap-B/timeout")
@@ -44,7 +42,7 @@ func Idle(b *testing.B, newTimer Factory) {
 			timer.Start()
 			for _, d := range far(pending) {
 				_, err := timer.NewTimeout(nop, d)
-				require.NoError(b, err)
+				must(b, err)
 			}
 			time.Sleep(time.Second)
 			for b.Loop() {

@@ -1,11 +1,4 @@
-// Package versus compares an engine, or what is built on one, with Go's own timers or
-// another rival in one run, in alternating rounds. It reports the medians of the process's CPU time and their ratio. One
-// iteration is a whole comparison:
-//
-//	go test -run '^$' -bench Versus -benchtime 1x ./hashedwheel
-//
-// The benchmarks of an engine only call functions of this package.
-package versus
+package enginetest
 
 import (
 	"math/rand/v2"
@@ -13,8 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cli"
@@ -32,6 +23,13 @@ func (newTimer Factory) start(tb testing.TB) hwt.Engine {
 	timer := newTimer(tb)
 	tb.Cleanup(func() { timer.Stop() })
 	return timer
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
 
 var nop = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
@@ -100,7 +98,7 @@ func fill(tb testing.TB, timer hwt.Engine, delays []time.Duration) (stop func())
 func fillTimer(tb testing.TB, timer hwt.Engine, delays []time.Duration) {
 	for _, d := range delays {
 		_, err := timer.NewTimeout(nop, d)
-		require.NoError(tb, err)
+		must(tb, err)
 	}
 	time.Sleep(time.Second) // the worker takes them over
 }
