@@ -1,6 +1,6 @@
-// Command trydropin moves a copy of a module to packages dropin/time and
-// dropin/context, by its import lines alone, and runs the module's own tests before
-// and after. From the repository's root:
+// Command trydropin changes the imports of packages time and context in a copy of a
+// module to dropin/time and dropin/context. It runs the module's tests before and
+// after. From the repository's root:
 //
 //	go -C tools run ./trydropin github.com/cenkalti/backoff/v5@v5.0.3
 //	go -C tools run ./trydropin -packages ./quicvarint/... github.com/quic-go/quic-go@v0.54.0
@@ -23,11 +23,11 @@ import (
 	"time"
 )
 
-// config is what the command line asks for.
+// config holds the command-line options.
 type config struct {
-	root    string        // the folder of the library
-	imports []string      // the standard packages to replace
-	limit   time.Duration // for one run of the tests
+	root    string        // folder of the library
+	imports []string      // standard packages to replace
+	limit   time.Duration // time limit of one test run
 	test    []string      // arguments of go test
 }
 
@@ -36,8 +36,8 @@ func main() {
 	root := flag.String("root", "..", "the `directory` of the library")
 	imports := flag.String("imports", "time,context", "the standard `packages` to replace")
 	packages := flag.String("packages", "./...", "the packages to test, separated by commas")
-	flags := flag.String("flags", "", "more `flags` of go test, separated by spaces")
-	flag.DurationVar(&c.limit, "timeout", 5*time.Minute, "how long one run of the tests may take")
+	flags := flag.String("flags", "", "additional `flags` of go test, separated by spaces")
+	flag.DurationVar(&c.limit, "timeout", 5*time.Minute, "time limit of one test run")
 	flag.Parse()
 	c.imports = strings.Split(*imports, ",")
 	c.test = append(strings.Fields(*flags), strings.Split(*packages, ",")...)
@@ -56,7 +56,7 @@ func main() {
 	}
 }
 
-// try runs the tests of a module before and after its move, and prints how they went.
+// try runs the tests of a module before and after its move, and prints the results.
 func (c config) try(ctx context.Context, module string) error {
 	source, err := download(ctx, module)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c config) try(ctx context.Context, module string) error {
 	return compare(before, after)
 }
 
-// download returns the folder of the module in Go's module cache.
+// download returns the folder of the module in the module cache.
 func download(ctx context.Context, module string) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "mod", "download", "-json", module).Output()
 	var answer struct{ Dir, Error string }
@@ -100,7 +100,8 @@ func download(ctx context.Context, module string) (string, error) {
 	return answer.Dir, nil
 }
 
-// compare returns an error that names what passed before and does not after.
+// compare prints the differences. It returns an error if a test or package that passed
+// before does not pass after.
 func compare(before, after result) error {
 	var worse, failed []string
 	for name, outcome := range before.outcomes {
@@ -113,10 +114,10 @@ func compare(before, after result) error {
 	}
 	slices.Sort(failed)
 	for _, name := range failed {
-		fmt.Printf("failed before, too: %s\n", name)
+		fmt.Printf("also failed before: %s\n", name)
 	}
 	if len(worse) == 0 {
-		fmt.Println("all that passed before passes after")
+		fmt.Println("all tests and packages that passed before pass after")
 		return nil
 	}
 	after.explain(os.Stdout, worse)

@@ -16,8 +16,8 @@ import (
 
 const library = "github.com/hashedwheel/hwt"
 
-// copyModule copies the module to dir, where it may be changed, and gives it the
-// library's version of the Go language, so that both runs have the same.
+// copyModule copies the module to dir, where it can be changed. It sets the library's
+// version of the Go language, so that both runs use the same one.
 func copyModule(ctx context.Context, dir, source string) error {
 	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
 		return err
@@ -34,10 +34,13 @@ func copyModule(ctx context.Context, dir, source string) error {
 	if err := os.RemoveAll(filepath.Join(dir, "vendor")); err != nil {
 		return err
 	}
+	if err := dropReplacements(ctx, dir); err != nil {
+		return err
+	}
 	return goCommand(ctx, dir, "mod", "edit", "-go=1.25.0", "-toolchain=none")
 }
 
-// move replaces the imports, and returns in how many files.
+// move replaces the imports and returns the number of changed files.
 func (c config) move(ctx context.Context, dir string) (moved int, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
@@ -67,8 +70,8 @@ func (c config) moveFile(path string) (changed bool, err error) {
 	return true, os.WriteFile(path, moved, 0o644)
 }
 
-// moveSource returns the source with its imports replaced. What does not parse, such
-// as a template, stays as it is.
+// moveSource returns the source with its imports replaced. A source that does not
+// parse, such as a template, is returned unchanged.
 func (c config) moveSource(source []byte) []byte {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", source, parser.ImportsOnly)
@@ -76,7 +79,7 @@ func (c config) moveSource(source []byte) []byte {
 		return source
 	}
 	moved := slices.Clone(source)
-	for _, spec := range slices.Backward(file.Imports) { // from the end: offsets before it stay right
+	for _, spec := range slices.Backward(file.Imports) { // last first, so that the other offsets stay valid
 		if path, err := strconv.Unquote(spec.Path.Value); err == nil && slices.Contains(c.imports, path) {
 			from, to := fset.Position(spec.Path.Pos()).Offset, fset.Position(spec.Path.End()).Offset
 			moved = slices.Replace(moved, from, to, []byte(strconv.Quote(library+"/dropin/"+path))...)

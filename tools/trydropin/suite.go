@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// result is how the tests of a module went.
+// result holds the outcomes of a module's tests.
 type result struct {
-	outcomes map[string]string // pass, fail or skip, by package, or package and test
-	output   map[string]string // what they printed, by the same names
+	outcomes map[string]string // pass, fail, or skip, by package, or by package and test
+	output   map[string]string // their output, by the same names
 }
 
-// event is one of what go test -json prints.
+// event is a line of the output of go test -json.
 type event struct {
 	Action, Package, ImportPath, Test, Output, FailedBuild string
 }
@@ -34,7 +34,7 @@ func (e event) name() string {
 	return e.Package + " " + e.Test
 }
 
-// runTests runs the module's tests. Tests that fail are no error.
+// runTests runs the module's tests. A failed test is not an error.
 func (c config) runTests(ctx context.Context, dir string) (result, error) {
 	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-mod=mod", "-timeout=" + c.limit.String()}, c.test...)
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -60,7 +60,7 @@ func (c config) runTests(ctx context.Context, dir string) (result, error) {
 	return r, ctx.Err()
 }
 
-// read reads the events. Lines that are none do not count.
+// read reads the events and skips all other lines.
 func read(out io.Reader) result {
 	r := result{outcomes: map[string]string{}, output: map[string]string{}}
 	lines := bufio.NewReader(out)
@@ -89,7 +89,7 @@ func (r result) add(e event) {
 }
 
 // passed reports whether the test or package passed. A subtest that did not run, such
-// as one with a random name, passed if its test did.
+// as one with a random name, passed if its parent did.
 func (r result) passed(name string) bool {
 	outcome := r.outcomes[name]
 	if i := strings.LastIndexByte(name, '/'); outcome == "" && i > strings.IndexByte(name, ' ') && strings.Contains(name, " ") {
@@ -98,7 +98,7 @@ func (r result) passed(name string) bool {
 	return outcome == "pass"
 }
 
-// String returns the counts.
+// String returns the numbers of outcomes.
 func (r result) String() string {
 	tests, packages := map[string]int{}, map[string]int{}
 	for name, outcome := range r.outcomes {
@@ -108,11 +108,11 @@ func (r result) String() string {
 			packages[outcome]++
 		}
 	}
-	return fmt.Sprintf("%d tests passed, %d failed, %d were skipped; %d packages passed, %d failed",
+	return fmt.Sprintf("%d tests passed, %d failed, %d skipped; %d packages passed, %d failed",
 		tests["pass"], tests["fail"], tests["skip"], packages["pass"], packages["fail"])
 }
 
-// explain prints the end of what the named tests and packages printed.
+// explain prints the end of the output of the named tests and packages.
 func (r result) explain(w io.Writer, names []string) {
 	const most = 2000
 	slices.Sort(names)
