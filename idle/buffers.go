@@ -3,10 +3,10 @@ package idle
 import "net"
 
 // WriteBuffers writes v to c and consumes it, as v.WriteTo(c) does. If c is a
-// wrapped TCP or Unix connection, one system call writes many buffers, where
-// v.WriteTo(c) takes one for each. It is activity like Write.
+// wrapped TCP or Unix connection, one system call writes many buffers, while
+// v.WriteTo(c) makes one call per buffer. It is activity like Write.
 //
-// It makes no allocations beyond those of package net.
+// It allocates nothing beyond the allocations of package net.
 func WriteBuffers(c net.Conn, v *net.Buffers) (int64, error) {
 	if own, ok := c.(wrapper); ok {
 		return own.base().writeBuffers(v)
@@ -25,15 +25,15 @@ func (c *conn) writeBuffers(v *net.Buffers) (n int64, err error) {
 	for len(*v) > 0 {
 		m, err := writeUpTo(c.Conn, v, c.watch.piece())
 		c.noteWrite(m)
-		if n += m; err != nil || m == 0 { // 0: only empty buffers are left
+		if n += m; err != nil || m == 0 { // m == 0: the other buffers are empty
 			return n, c.watch.explain(err)
 		}
 	}
 	return n, nil
 }
 
-// writeUpTo writes the first bytes of v, limit at most, and consumes those that
-// were written.
+// writeUpTo writes at most limit bytes from the start of v, and consumes the bytes
+// written.
 func writeUpTo(c net.Conn, v *net.Buffers, limit int) (int64, error) {
 	all, whole := *v, 0
 	for whole < len(all) && len(all[whole]) <= limit {
@@ -46,11 +46,11 @@ func writeUpTo(c net.Conn, v *net.Buffers, limit int) (int64, error) {
 		*v = all[whole-len(piece):]
 		return n, err
 	}
-	cut := all[whole] // of which the piece has the first limit bytes
+	cut := all[whole] // the piece contains its first limit bytes
 	all[whole] = cut[:limit]
 	piece := all[:whole+1]
 	n, err := piece.WriteTo(c)
-	left := 0 // of those
+	left := 0 // unwritten bytes of cut[:limit]
 	if len(piece) > 0 {
 		left = len(piece[len(piece)-1])
 	}

@@ -12,49 +12,49 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// maxCloseWorkers bounds how many closes run at a time. A close that hangs
-// occupies one of the workers.
+// maxCloseWorkers is the maximum number of concurrent closes. A blocked close
+// occupies a worker.
 const maxCloseWorkers = 256
 
-// maxKept bounds the capacity that the queue keeps when it is empty.
+// maxKept is the maximum capacity that an empty queue keeps.
 const maxKept = 1 << 12
 
-// closePool closes what has expired, on worker goroutines that exist only while
-// there is something to close. Before a worker closes, it starts another one if
-// more is queued. So a close that hangs delays no other until maxCloseWorkers
-// hang.
+// closePool closes expired connections and other resources. Its worker goroutines
+// exist only while the queue is not empty. Before a worker closes, it starts
+// another worker if the queue is not empty. Blocked closes therefore delay no
+// other until maxCloseWorkers are blocked.
 type closePool struct {
 	reaper *Reaper // Immutable after NewReaper.
 
 	mu      sync.Mutex
 	queue   []expired // Guarded by mu.
-	head    int       // of the queue. Guarded by mu.
+	head    int       // index of the oldest entry of queue. Guarded by mu.
 	workers int       // Guarded by mu.
-	closing int       // of the workers. Guarded by mu.
+	closing int       // number of workers in a close. Guarded by mu.
 }
 
-// add queues what has expired.
+// add queues expired watches.
 func (p *closePool) add(ended []expired) {
 	if len(ended) == 0 {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.head > len(p.queue)/2 { // reuse the room of those that are done
+	if p.head > len(p.queue)/2 { // reuse the space of completed entries
 		p.queue, p.head = slices.Delete(p.queue, 0, p.head), 0
 	}
 	p.queue = append(p.queue, ended...)
 	p.startWorker()
 }
 
-// pending returns how many are not closed yet.
+// pending returns the number of watches that are not closed yet.
 func (p *closePool) pending() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return int64(len(p.queue) - p.head + p.closing)
 }
 
-// startWorker starts a worker if one more has something to do. Guarded by mu.
+// startWorker starts a worker if the queue is not empty. Guarded by mu.
 func (p *closePool) startWorker() {
 	if p.head < len(p.queue) && p.workers < maxCloseWorkers {
 		p.workers++
@@ -63,7 +63,7 @@ func (p *closePool) startWorker() {
 }
 
 // work closes until the queue is empty. If OnIdle or a Close ends the goroutine,
-// another worker goes on.
+// another worker takes over.
 func (p *closePool) work() {
 	defer func() {
 		p.mu.Lock()
@@ -98,7 +98,7 @@ func (p *closePool) next() (e expired, ok bool) {
 	return e, true
 }
 
-// close calls OnIdle and closes, even if OnIdle does not return.
+// close calls OnIdle, and closes even if OnIdle does not return.
 func (p *closePool) close(e expired) {
 	defer func() {
 		p.mu.Lock()
@@ -108,7 +108,7 @@ func (p *closePool) close(e expired) {
 	r, event := p.reaper, e.event()
 	defer r.call("Close", event.Closer, func() {
 		err := event.Closer.Close()
-		if err != nil && !errors.Is(err, net.ErrClosed) { // else its user has closed it, too
+		if err != nil && !errors.Is(err, net.ErrClosed) { // ErrClosed: its user has also closed it
 			r.report(fmt.Errorf("idle: closing %s: %w", typeOf(event.Closer), err))
 		}
 	})
@@ -128,7 +128,7 @@ func (e expired) event() Event {
 	}
 }
 
-// call calls f, the user's code, and reports if it does not return.
+// call calls f, which runs user code, and reports if it does not return.
 func (r *Reaper) call(name string, c io.Closer, f func()) {
 	usercode.Run(f, func(err error) {
 		r.panics.Add(1)
@@ -136,7 +136,7 @@ func (r *Reaper) call(name string, c io.Closer, f func()) {
 	})
 }
 
-// typeOf returns the type of what is watched, without the wrapper of a connection.
+// typeOf returns the type of a watched value, without a connection's wrapper.
 func typeOf(c io.Closer) string {
 	if own, ok := c.(wrapper); ok {
 		c = own.base().Conn

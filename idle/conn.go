@@ -8,19 +8,17 @@ import (
 	"time"
 )
 
-// conn is a connection and its watch, in one allocation. By itself it wraps
-// connections that have nothing beyond net.Conn; the types in wrap.go add what
-// others have.
+// conn is a connection and its watch, in one allocation. It wraps connections that
+// have only the methods of net.Conn; the types in wrap.go add other methods.
 type conn struct {
 	net.Conn // Immutable after wrap.
 	watch    Watch
-	writing  sync.Mutex // held during a write that goes in pieces, so that no other write comes in between
+	writing  sync.Mutex // held during a write in pieces, so that no other write intervenes
 }
 
 func (c *conn) base() *conn { return c }
 
-// NetConn returns the connection that was wrapped. Its reads and writes are not
-// activity.
+// NetConn returns the original connection. Its reads and writes are not activity.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // Read reads. It is activity if it returns at least one byte.
@@ -33,9 +31,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes. It is activity if it takes at least one byte. A long write to a
-// stream goes in pieces, each of which is activity. Concurrent writes wait for
-// its end, as those of package net do.
+// Write writes. It is activity if it writes at least one byte. A long write to a
+// stream is split into pieces, each of which is activity. Concurrent writes wait
+// until it ends, as in package net.
 func (c *conn) Write(p []byte) (n int, err error) {
 	if !c.watch.pieces {
 		return c.writePiece(p)
@@ -57,9 +55,8 @@ func (c *conn) writePiece(p []byte) (int, error) {
 	return n, c.watch.explain(err)
 }
 
-// lockPieces locks writing. If the watch is held, it touches it before: after a
-// long silence the write that begins must have the whole idle timeout, for which
-// the hold does not count.
+// lockPieces locks writing. If the watch is held, lockPieces touches it first: holds
+// do not count during a write, so the write must start with a whole idle timeout.
 func (c *conn) lockPieces() {
 	if c.watch.holds.Load() > 0 {
 		c.watch.Touch()
@@ -67,7 +64,7 @@ func (c *conn) lockPieces() {
 	c.writing.Lock()
 }
 
-// isWriting reports whether a write that goes in pieces is in progress.
+// isWriting reports whether a write in pieces is in progress.
 func (c *conn) isWriting() bool {
 	if c.writing.TryLock() {
 		c.writing.Unlock()
@@ -76,13 +73,13 @@ func (c *conn) isWriting() bool {
 	return true
 }
 
-// Close ends the watch, and closes the connection.
+// Close ends the watch and closes the connection.
 func (c *conn) Close() error {
 	c.watch.Release()
 	return c.watch.explain(c.Conn.Close())
 }
 
-// SetDeadline sets the connection's deadlines, which the reaper does not use.
+// SetDeadline sets the connection's deadlines. The reaper does not use them.
 func (c *conn) SetDeadline(t time.Time) error { return c.watch.explain(c.Conn.SetDeadline(t)) }
 
 // SetReadDeadline sets the connection's read deadline.
@@ -98,7 +95,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 func (c *conn) noteRead(n int64)  { c.note(ActivityRead, n) }
 func (c *conn) noteWrite(n int64) { c.note(ActivityWrite, n) }
 
-// note touches the watch if n bytes were moved by an operation that counts.
+// note touches the watch if an operation that counts moved n > 0 bytes.
 func (c *conn) note(a Activity, n int64) {
 	if n > 0 && c.counts(a) {
 		c.watch.Touch()
@@ -107,22 +104,22 @@ func (c *conn) note(a Activity, n int64) {
 
 func (c *conn) counts(a Activity) bool { return c.watch.shard.reaper.options.Activity&a != 0 }
 
-// The limits of a piece, and the speed below which a transfer is idle.
+// The limits of a piece, and the minimum speed of a transfer that is not idle.
 const (
 	minPiece = 4 << 10
 	maxPiece = 64 << 10
-	minSpeed = 1 << 10 // bytes a second
+	minSpeed = 1 << 10 // bytes per second
 )
 
-// piece returns how many bytes to move before they count: so many that a
-// transfer of minSpeed moves them within the idle timeout.
+// piece returns the length of a piece: the number of bytes that a transfer at
+// minSpeed moves within the idle timeout.
 func (w *Watch) piece() int {
 	seconds := min(w.Timeout()/time.Second, maxPiece/minSpeed)
 	return int(max(minPiece, seconds*minSpeed))
 }
 
-// isStream reports whether c is known to have no message boundaries, so that a
-// write to it may go in pieces.
+// isStream reports whether c is known to have no message boundaries. A write to a
+// stream can be split into pieces.
 func isStream(c net.Conn) bool {
 	switch c := c.(type) {
 	case *net.TCPConn, *tls.Conn:

@@ -105,7 +105,7 @@ func TestErrorsOfAClosedTCPConnection(t *testing.T) {
 	ne, ok := err.(net.Error)
 	require.True(t, ok)
 	assert.False(t, ne.Timeout())
-	assert.Contains(t, err.Error(), "idle: closed for being idle: ")
+	assert.Contains(t, err.Error(), "idle: closed because of inactivity: ")
 	_, err = c.(io.ReaderFrom).ReadFrom(file(t, 10))
 	assert.ErrorIs(t, err, idle.ErrIdle)
 	assert.ErrorIs(t, c.Close(), idle.ErrIdle)

@@ -7,40 +7,40 @@ import (
 	"net"
 )
 
-// Reasons for which a reaper closes. Operations of the connection that fail
-// afterwards return them, by errors.Is.
+// Reasons of a close by the reaper. Later errors of the connection match them by
+// errors.Is.
 var (
 	// ErrIdle means that there was no activity for the idle timeout.
-	ErrIdle = errors.New("idle: closed for being idle")
+	ErrIdle = errors.New("idle: closed because of inactivity")
 
 	// ErrTooOld means that Options.MaxAge was reached.
-	ErrTooOld = errors.New("idle: closed at its maximal age")
+	ErrTooOld = errors.New("idle: closed at its maximum age")
 
-	// ErrCloseAll means that the reaper was closed, and had Options.CloseAll.
+	// ErrCloseAll means that the reaper was closed with Options.CloseAll set.
 	ErrCloseAll = errors.New("idle: closed with its reaper")
 )
 
-// ErrClosed is the error that [Options.ErrorHandler] gets when something is
-// given to a closed reaper, which does not watch it.
+// ErrClosed is reported to [Options.ErrorHandler] when a closed reaper is asked to
+// watch a connection or other value.
 var ErrClosed = errors.New("idle: reaper is closed")
 
-// closedError is the error of an operation that failed during or after a close
-// by the reaper.
+// closedError is the error of an operation that failed during or after a close by
+// the reaper.
 type closedError struct {
 	reason error
-	err    error // of the connection
+	err    error // the connection's error
 }
 
 var _ net.Error = (*closedError)(nil)
 
-// Error returns the reason and the connection's own error.
+// Error returns the reason and the connection's error.
 func (e *closedError) Error() string { return fmt.Sprintf("%v: %v", e.reason, e.err) }
 
-// Unwrap returns both.
+// Unwrap returns both errors.
 func (e *closedError) Unwrap() []error { return []error{e.reason, e.err} }
 
-// Timeout reports what the connection's own error does. A connection closed by
-// the reaper is not a timeout, because it is no use to try again.
+// Timeout reports whether the connection's error is a timeout. A close by the reaper
+// is not a timeout, because retrying is useless.
 func (e *closedError) Timeout() bool {
 	var own net.Error
 	return errors.As(e.err, &own) && own.Timeout()
@@ -50,7 +50,7 @@ func (e *closedError) Timeout() bool {
 func (e *closedError) Temporary() bool { return false }
 
 // explain adds the reason to the error of an operation if the reaper has ended w.
-// It leaves io.EOF as it is, since callers compare it, and it came from the peer.
+// It does not wrap io.EOF, because callers compare it and it came from the peer.
 func (w *Watch) explain(err error) error {
 	if err == nil || err == io.EOF {
 		return err

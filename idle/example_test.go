@@ -82,7 +82,7 @@ func ExampleWatchOf() {
 	})
 }
 
-// A server of a protocol of its own holds a connection while it works for it.
+// A server of a custom protocol holds a connection while it works on a response.
 func ExampleWatch_Hold() {
 	serve := func(conn net.Conn, answer func(question string) string) error { // conn: from a reaper's listener
 		watch := idle.WatchOf(conn)
@@ -116,5 +116,5 @@ func ExampleReaper_Watch() {
 	watch.Touch() // on every use
 	<-closed
 	fmt.Println(watch.Err())
-	// Output: idle: closed for being idle
+	// Output: idle: closed because of inactivity
 }

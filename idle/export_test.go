@@ -5,29 +5,29 @@ import (
 	"unsafe"
 )
 
-// What tests see of the inside.
+// Internals for tests.
 const (
 	SizeOfWatch = unsafe.Sizeof(Watch{})
 	SizeOfTCP   = unsafe.Sizeof(tcpConn{})
 	SizeOfGroup = unsafe.Sizeof(group{})
 
-	// The distance between what a touch reads and what others write, within a
-	// shard and to the next one.
+	// The distance between the fields that a touch reads and the fields that other
+	// goroutines write, in the same shard and to the next one.
 	GapInShard = unsafe.Offsetof(shard{}.mu) - unsafe.Offsetof(shard{}.start) - unsafe.Sizeof(shard{}.start)
 	GapToNext  = unsafe.Sizeof(shard{}) - unsafe.Offsetof(shard{}.counts) - unsafe.Sizeof(shard{}.counts)
 )
 
-// Backlog returns the length of the close pool's queue, including what is done.
+// Backlog returns the length of the close pool's queue, including completed entries.
 func Backlog(r *Reaper) int {
 	r.closePool.mu.Lock()
 	defer r.closePool.mu.Unlock()
 	return len(r.closePool.queue)
 }
 
-// Latest returns the time of the latest activity of w.
+// Latest returns the time of the last activity of w.
 func Latest(w *Watch) time.Time { return w.shard.start.Add(time.Duration(w.state.last())) }
 
-// Groups returns how many groups a reaper has.
+// Groups returns the number of groups of a reaper.
 func Groups(r *Reaper) (n int) {
 	for i := range r.shards {
 		s := &r.shards[i]
@@ -38,10 +38,10 @@ func Groups(r *Reaper) (n int) {
 	return n
 }
 
-// IsStream reports whether a write to c may go in pieces.
+// IsStream reports whether a write to c can be split into pieces.
 var IsStream = isStream
 
-// Scan does the first half of a scan of w, and returns the second, which ends it.
+// Scan runs the first half of a scan of w and returns the second half, which ends w.
 func Scan(w *Watch) (end func() bool) {
 	last := w.state.word.Load()
 	_, reason := w.deadline(last)
@@ -49,10 +49,10 @@ func Scan(w *Watch) (end func() bool) {
 	return func() bool { return !held && w.state.end(last, reason) }
 }
 
-// State lets tests do the steps that race one by one.
+// State lets tests run racing steps one by one.
 type State = state
 
-// StateAt returns the state of a watch whose latest activity is last.
+// StateAt returns the state of a watch whose last activity is last.
 func StateAt(last int64) *State {
 	s := &state{}
 	s.word.Store(last)

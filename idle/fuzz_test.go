@@ -11,18 +11,18 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// modelled is a watch, and what the model knows of it.
+// modelled is a watch and its model.
 type modelled struct {
 	thing    *thing
 	watch    *idle.Watch
 	last     time.Time
 	timeout  time.Duration
 	released bool
-	unhold   func() // nil if it is not held
+	unhold   func() // nil unless it is held
 }
 
-// FuzzWatches runs a program of touches, releases, new timeouts, holds and waits, and
-// compares with a model what is closed, and when.
+// FuzzWatches runs a program of touches, releases, new timeouts, holds, and waits, and
+// compares the closes and their times with a model.
 func FuzzWatches(f *testing.F) {
 	f.Add(uint8(1), []byte{0, 0, 0, 1, 200, 2, 1, 3, 2, 1, 255, 4, 60, 1, 255})
 	f.Add(uint8(100), []byte{0, 1, 90, 2, 0, 1, 90, 2, 0, 1, 200, 0, 1, 255})

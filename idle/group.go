@@ -9,30 +9,30 @@ import (
 
 // Ground rules
 //
-// With a timeout for each watch, every active connection would need a new one in
-// each idle period. So up to 64 watches form a group that shares one timeout, due
-// at the earliest deadline that a member had when the group was last scanned.
-// When it is due, a scan ends the members whose true deadline has come and arms
-// the timeout for the earliest deadline of the others. Activity only moves
-// deadlines away, so no member is scanned after its deadline: sharing costs no
+// With one timeout per watch, every active connection would need a new timeout in
+// each idle period. Up to 64 watches therefore form a group that shares one
+// timeout. It is due at the earliest deadline that a member had at the last scan.
+// When it expires, a scan ends the members whose current deadline has passed and
+// arms the timeout for the earliest deadline of the others. Activity only moves
+// deadlines later, so no member is scanned after its deadline. Sharing costs no
 // precision.
 //
-//	G1. Everything in a group and in a shard is guarded by shard.mu. It is held
-//	    during a scan, and never while the user's code runs or something is closed.
-//	G2. A group with a member whose deadline can come has an alarm that is pending
-//	    or about to run, due no later than the earliest deadline of its members.
-//	    group.due is the time of that alarm.
-//	G3. A scan that comes too early or once too often does no harm. So an alarm
-//	    that has expired while its group was changed need not be stopped: its scan
-//	    finds what there is, and arms anew.
-//	G4. The goroutine that ended a member removes it from the group, under mu. A
-//	    scan skips members that have ended and are still there.
+//	G1. shard.mu guards all fields of groups and shards. It is held during a scan,
+//	    but not while user code runs or a connection is closed.
+//	G2. A group with a member that can expire has an alarm that is pending or about
+//	    to run. The alarm is due at group.due, which is no later than the earliest
+//	    deadline of the members.
+//	G3. An early or redundant scan is harmless. An alarm that expires while its
+//	    group changes therefore need not be stopped: its scan examines the current
+//	    members and arms a new alarm.
+//	G4. The goroutine that ends a member removes it from the group, under mu. A
+//	    scan skips members that have ended but are not removed yet.
 
-// groupLen is how many watches share a timeout. Larger groups mean fewer timeouts,
-// and longer and more frequent scans. See BenchmarkWatches.
+// groupLen is the maximum number of watches that share a timeout. Larger groups
+// have fewer timeouts, but longer and more frequent scans. See BenchmarkWatches.
 const groupLen = 64
 
-// alarm wakes a group: a timeout of the reaper's timer, or a fallbackTimer.
+// alarm wakes a group. It is a timeout of the reaper's timer or a fallbackTimer.
 type alarm interface {
 	IsExpired() bool
 	IsCancelled() bool
@@ -40,36 +40,36 @@ type alarm interface {
 	Reset(delay time.Duration) bool
 }
 
-// group is some watches and their timeout. Guarded by shard.mu.
+// group is a set of watches that share a timeout. Guarded by shard.mu.
 type group struct {
-	shard   *shard    // Immutable after it was made.
-	alarm   alarm     // nil if no member's deadline can come
-	due     int64     // of the alarm
-	set     *groupSet // that it is in, nil if none
-	index   int       // in the set
-	n       int       // members
+	shard   *shard    // Immutable after openGroup.
+	alarm   alarm     // nil if no member can expire
+	due     int64     // deadline of the alarm
+	set     *groupSet // set that contains the group; may be nil
+	index   int       // position in set
+	n       int       // number of members
 	members [groupLen]*Watch
 }
 
-// expired is a watch that the reaper has ended, and when.
+// expired is a watch that the reaper has ended, and the time of the end.
 type expired struct {
 	watch *Watch
 	at    int64
 }
 
-// Run implements hwt.TimerTask.
+// Run implements [hwt.TimerTask].
 func (g *group) Run(hwt.Timeout) error {
 	g.scan()
 	return nil
 }
 
-// scan ends the members whose deadline has come, hands them to the close pool,
+// scan ends the members whose deadline has passed, passes them to the close pool,
 // and arms the alarm for the others.
 func (g *group) scan() {
 	s := g.shard
 	s.mu.Lock()
 	now := s.now()
-	g.disarm() // there may be another alarm by now (G3)
+	g.disarm() // there may be a newer alarm (G3)
 	ended := g.endExpired(now)
 	err := g.arm(now)
 	s.place(g)
@@ -78,7 +78,7 @@ func (g *group) scan() {
 	s.reaper.refused(err)
 }
 
-// endExpired ends and removes the members whose deadline has come, and sets due
+// endExpired ends and removes the members whose deadline has passed, and sets due
 // for the others.
 func (g *group) endExpired(now int64) (ended []expired) {
 	g.due = never
@@ -102,13 +102,13 @@ func (g *group) endExpired(now int64) (ended []expired) {
 			g.remove(w)
 			g.shard.counts.add(reason)
 			ended = append(ended, expired{w, now})
-		} // else it was touched meanwhile: look again
+		} // otherwise it was touched meanwhile: examine it again
 	}
 	return ended
 }
 
-// prefetch loads all members' words in a loop so short that the processor fetches
-// many of them at the same time.
+// prefetch loads the words of all members. The loop is short enough for the processor
+// to fetch many of them in parallel.
 func (g *group) prefetch() (sum int64) {
 	for _, w := range g.members[:g.n] {
 		sum += w.state.word.Load()
@@ -116,8 +116,8 @@ func (g *group) prefetch() (sum int64) {
 	return sum
 }
 
-// arm sets the alarm to due. If the timer takes no timeouts any more, arm ends
-// all members.
+// arm sets the alarm to due. If the timer no longer accepts timeouts, arm ends all
+// members.
 func (g *group) arm(now int64) error {
 	g.alarm = nil
 	if g.n == 0 || g.due == never {
@@ -137,9 +137,8 @@ func (g *group) arm(now int64) error {
 	return err
 }
 
-// armBy makes the alarm come no later than the deadline of w, a member. If the
-// alarm has expired, its scan is about to come, unless an executor dropped it:
-// so armBy arms anew.
+// armBy arms the alarm no later than the deadline of member w. An expired alarm has
+// a scan ahead unless an executor discarded it, so armBy arms a new one.
 func (g *group) armBy(w *Watch, now int64) error {
 	at, _ := w.deadline(w.state.last())
 	switch {
@@ -166,7 +165,7 @@ func (g *group) disarm() {
 	}
 }
 
-// add makes w a member.
+// add adds w to the group.
 func (g *group) add(w *Watch, now int64) error {
 	w.group, w.slot = g, uint8(g.n)
 	g.members[g.n] = w
@@ -174,7 +173,7 @@ func (g *group) add(w *Watch, now int64) error {
 	return g.armBy(w, now)
 }
 
-// remove removes w, a member.
+// remove removes member w.
 func (g *group) remove(w *Watch) {
 	g.n--
 	moved := g.members[g.n]
@@ -192,7 +191,7 @@ func (g *group) endAll(reason endReason) (ended []expired) {
 			g.shard.counts.dropped++
 			ended = append(ended, expired{w, now})
 		} else {
-			g.shard.counts.released++ // its Release will find that it has left the group
+			g.shard.counts.released++ // its Release will find it removed from the group
 		}
 		g.remove(w)
 	}

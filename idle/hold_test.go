@@ -38,9 +38,8 @@ func TestHeldWatchIsNotIdle(t *testing.T) {
 	})
 }
 
-// The timeout comes due during the hold, before any scan could take the hold for
-// activity.
-func TestTheWholeTimeoutFollowsARelease(t *testing.T) {
+// TestWholeTimeoutFollowsARelease releases a hold before any scan has seen it.
+func TestWholeTimeoutFollowsARelease(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second)
 		c := newThing()
@@ -57,7 +56,7 @@ func TestTheWholeTimeoutFollowsARelease(t *testing.T) {
 // TestHoldAndScanRace lets holds begin and end in the middle of a scan (S5).
 func TestHoldAndScanRace(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
-		r := newReaper(t, &foreign{}, 10*second) // scans nothing by itself
+		r := newReaper(t, &foreign{}, 10*second) // never scans
 		w := r.Watch(newThing())
 		time.Sleep(20 * second)
 		end := idle.Scan(w)
@@ -91,7 +90,7 @@ func TestTimeoutSetDuringAHoldBeginsAfterIt(t *testing.T) {
 	})
 }
 
-func TestHeldWatchReachesItsMaximalAge(t *testing.T) {
+func TestHeldWatchReachesItsMaximumAge(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{MaxAge: time.Minute})
 		c := newThing()

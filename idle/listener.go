@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Listener returns l with an Accept that wraps each connection, as Wrap does. An
-// http.Server can serve it. For TLS, wrap the TCP listener, and put
-// tls.NewListener or http.Server.ServeTLS over the result: HTTP/2 needs the
-// *tls.Conn on the outside, and a close need not wait for the peer then.
+// Listener returns l with an Accept that wraps each connection, as Wrap does. For
+// TLS, pass the TCP listener to Listener and the result to [crypto/tls.NewListener] or
+// [net/http.Server.ServeTLS]: HTTP/2 needs the *tls.Conn on the outside, and a close
+// then does not wait for the peer.
 //
-// The result has SyscallConn and SetDeadline if l has both. To close it closes l
-// and no connection.
+// The result has the methods SyscallConn and SetDeadline if l has both. Closing it
+// closes l but no connections.
 func (r *Reaper) Listener(l net.Listener) net.Listener {
 	own := listener{l, r}
 	if s, ok := l.(socketListener); ok {
@@ -26,7 +26,7 @@ type listener struct {
 	reaper *Reaper
 }
 
-// Accept waits for the next connection and returns it, wrapped.
+// Accept waits for the next connection and returns it wrapped.
 func (l *listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -35,13 +35,14 @@ func (l *listener) Accept() (net.Conn, error) {
 	return l.reaper.Wrap(c), nil
 }
 
-// socketListener is what the listeners of package net have beyond net.Listener.
+// socketListener has the methods that the listeners of package net add to
+// net.Listener.
 type socketListener interface {
 	syscall.Conn
 	SetDeadline(time.Time) error
 }
 
-// socket is a listener over one of those.
+// socket is a listener on top of a socketListener.
 type socket struct {
 	listener
 	socketListener

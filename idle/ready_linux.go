@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// readiness knows how many bytes have arrived at a socket.
+// readiness reports the number of bytes that have arrived at a socket.
 type readiness struct {
 	conn  net.Conn
 	raw   syscall.RawConn
@@ -25,7 +25,7 @@ func newReadiness(r io.Reader) *readiness {
 	return nil
 }
 
-// wait waits until something has arrived, as a read does, and returns how much. It
+// wait blocks until bytes have arrived, as a read does, and returns their number. It
 // returns 0 at the end of the stream.
 func (r *readiness) wait() (int64, error) {
 	r.n, r.err = 0, nil
@@ -38,8 +38,7 @@ func (r *readiness) wait() (int64, error) {
 	return r.n, nil
 }
 
-// look is called when fd may have become readable. It returns false to be called
-// again.
+// look is called when fd may be readable. It returns false to be called again.
 func (r *readiness) look(fd uintptr) bool {
 	n, _, err := syscall.Recvfrom(int(fd), r.first[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	switch {
@@ -60,7 +59,7 @@ func (r *readiness) look(fd uintptr) bool {
 	return true
 }
 
-// opError returns r.err in the form in which a read of the connection does.
+// opError returns r.err as a read of the connection would.
 func (r *readiness) opError() error {
 	local := r.conn.LocalAddr()
 	return &net.OpError{Op: "read", Net: local.Network(), Source: local, Addr: r.conn.RemoteAddr(),

@@ -4,8 +4,8 @@ package idle
 
 import "io"
 
-// readiness is not known here, and package net does not move bytes between sockets
-// inside this kernel.
+// readiness is never created: package net does not move bytes between sockets inside
+// this kernel.
 type readiness struct{}
 
 func newReadiness(io.Reader) *readiness { return nil }

@@ -16,27 +16,27 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// maxShards bounds the shards of a reaper.
+// maxShards is the maximum number of shards of a reaper.
 const maxShards = 64
 
-// Reaper closes what has been idle for too long. Make one with [NewReaper]. All
-// methods are safe for concurrent use.
+// Reaper closes connections and other closers after their idle timeout. Create one
+// with [NewReaper]. All methods are safe for concurrent use.
 type Reaper struct {
 	options   Options       // Immutable after NewReaper.
 	timer     hwt.Timer     // Immutable after NewReaper.
 	timeout   time.Duration // Immutable after NewReaper.
-	shards    []shard       // Immutable after NewReaper; a power of two of them.
+	shards    []shard       // The length is a power of two. Immutable after NewReaper.
 	closePool closePool
 	panics    atomic.Int64 // Atomic: written by the close pool, read by Stats.
-	warned    sync.Once    // the first warning has been logged
+	warned    sync.Once    // logs the first warning
 }
 
-// NewReaper returns a reaper that closes what had no activity for timeout: no
-// earlier, and no later than one tick of timer after that. The timer may serve
-// others too; the reaper does not stop it. nil options mean the defaults.
+// NewReaper returns a reaper that closes a connection or other closer after timeout
+// without activity, at most one tick of timer later. The timer may have other
+// users; the reaper does not stop it. nil options mean the defaults.
 //
-// It returns an error if timer is nil, if timeout is not positive, or if an
-// option is out of its range.
+// NewReaper returns an error if timer is nil, if timeout is not positive, or if an
+// option is out of range.
 func NewReaper(timer hwt.Timer, timeout time.Duration, options *Options) (*Reaper, error) {
 	if err := check.NotNil("idle", "NewReaper", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
@@ -58,19 +58,17 @@ func NewReaper(timer hwt.Timer, timeout time.Duration, options *Options) (*Reape
 	return r, nil
 }
 
-// Wrap returns c, watched: the reaper closes it when it is idle. A read in
-// progress then, and all later operations, return errors that are [ErrIdle] by
-// errors.Is. To close the connection ends the watch at once. The package's
-// documentation describes what counts as activity, and what a wrapped connection
-// can do.
+// Wrap returns c wrapped. The reaper closes it when it is idle. A read in progress
+// at that time and all later operations return errors that match [ErrIdle] by
+// errors.Is. Closing the connection ends its watch. The package documentation
+// describes activity and the methods of wrapped connections.
 //
-// Wrap does not fail. If the timer is at its limit of pending timeouts, one of
-// Go's own timers replaces it. If the timer is stopped or the reaper closed, the
-// connection works but is not watched, and the error handler is called; if the
-// reaper was closed with [Options.CloseAll], the connection is closed.
+// Wrap never fails. If the timer is at its pending limit, a runtime timer replaces
+// the timeout. If the timer is stopped or the reaper is closed, the connection
+// works but is not watched, and the error handler is called. If the reaper was
+// closed with [Options.CloseAll], the connection is closed.
 //
-// Wrap takes amortized constant time, one allocation, and a lock that is held
-// briefly.
+// Wrap takes amortized constant time, one allocation, and a briefly held lock.
 func (r *Reaper) Wrap(c net.Conn) net.Conn {
 	wrapped := wrap(c)
 	own := wrapped.base()
@@ -79,16 +77,15 @@ func (r *Reaper) Wrap(c net.Conn) net.Conn {
 	return wrapped
 }
 
-// Watch begins to watch c. It is active when Touch is called on the result.
-// Watch does not fail, as Wrap does not, and costs the same.
+// Watch starts watching c. Each Touch of the result is activity. Watch never fails
+// and costs as much as Wrap.
 func (r *Reaper) Watch(c io.Closer) *Watch {
 	w := &Watch{}
 	r.begin(w, c, c)
 	return w
 }
 
-// begin makes w watch c. given is the connection or other thing without its
-// wrapper.
+// begin makes w watch c. given is c without its wrapper.
 func (r *Reaper) begin(w *Watch, c, given io.Closer) {
 	timeout := r.timeout
 	if r.options.TimeoutOf != nil {
@@ -101,11 +98,11 @@ func (r *Reaper) begin(w *Watch, c, given io.Closer) {
 	s.add(w)
 }
 
-// Close ends all watches. With [Options.CloseAll] everything that was watched is
-// closed; Close does not wait for that. Close does not stop the timer. It always
-// returns nil, and does nothing the second time.
+// Close ends all watches. With [Options.CloseAll] it starts closing everything that
+// was watched, without waiting. Close does not stop the timer. It always returns
+// nil, and does nothing the second time.
 //
-// It takes time proportional to the number of watches.
+// Close takes time proportional to the number of watches.
 func (r *Reaper) Close() error {
 	for i := range r.shards {
 		r.shards[i].close()
@@ -113,7 +110,7 @@ func (r *Reaper) Close() error {
 	return nil
 }
 
-// closeReason is why watches end when the reaper is closed.
+// closeReason returns the reason of watches that end with the reaper.
 func (r *Reaper) closeReason() endReason {
 	if r.options.CloseAll {
 		return endClosed
@@ -121,14 +118,14 @@ func (r *Reaper) closeReason() endReason {
 	return endReleased
 }
 
-// refused reports the error of a timer that did not take a timeout, if any.
+// refused reports err, the error of a timer that rejected a timeout, unless it is nil.
 func (r *Reaper) refused(err error) {
 	if err != nil {
-		r.warn(fmt.Errorf("idle: the timer refused a timeout: %w", err))
+		r.warn(fmt.Errorf("idle: the timer rejected a timeout: %w", err))
 	}
 }
 
-// warn reports err. The default logs the first such error only.
+// warn reports err. Without an error handler, only the first error is logged.
 func (r *Reaper) warn(err error) {
 	if r.options.ErrorHandler != nil {
 		r.report(err)
@@ -137,8 +134,8 @@ func (r *Reaper) warn(err error) {
 	r.warned.Do(func() { r.options.Logger.Warn(err.Error()) })
 }
 
-// report calls the error handler with err. If there is none, or it does not
-// return, report logs.
+// report calls the error handler with err. It logs err if the handler is nil or does
+// not return.
 func (r *Reaper) report(err error) {
 	if r.options.ErrorHandler == nil {
 		r.log(err)
@@ -150,10 +147,9 @@ func (r *Reaper) report(err error) {
 	})
 }
 
-// log logs what the user's code did wrong, and not that a connection returned an
-// error as it was closed.
+// log logs failures of user code, but not errors returned by a close.
 func (r *Reaper) log(err error) {
-	defer func() { _ = recover() }() // the log is the last resort
+	defer func() { _ = recover() }() // logging is the last resort
 	var broken *hwt.PanicError
 	if errors.As(err, &broken) {
 		r.options.Logger.Error(err.Error(), "stack", string(broken.Stack))

@@ -26,8 +26,8 @@ import (
 func TestSettingsOutOfRangeAreErrors(t *testing.T) {
 	timer := newTimer(t, second)
 	for want, options := range map[string]*idle.Options{
-		"idle: Options.Activity: 4 (expected: 0 for the default, ActivityRead, ActivityWrite or ActivityRead|ActivityWrite)": {Activity: 4},
-		"idle: Options.MaxAge: -1s (expected: 0 for no limit, or a positive duration)":                                       {MaxAge: -second},
+		"idle: Options.Activity: 4 (expected: 0 for the default, ActivityRead, ActivityWrite, or both)": {Activity: 4},
+		"idle: Options.MaxAge: -1s (expected: 0 for no limit, or a positive duration)":                  {MaxAge: -second},
 	} {
 		r, err := idle.NewReaper(timer, second, options)
 		assert.EqualError(t, err, want)
@@ -329,6 +329,6 @@ func TestDefaultLogHasPanicsAndTheFirstRefusal(t *testing.T) {
 		r.Watch(newThing())
 	})
 	assert.Equal(t, 1, strings.Count(log.String(), "from Close\""))
-	assert.Equal(t, 1, strings.Count(log.String(), "refused"))
+	assert.Equal(t, 1, strings.Count(log.String(), "rejected"))
 	assert.NotContains(t, log.String(), "closed pipe")
 }

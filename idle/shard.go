@@ -8,25 +8,25 @@ import (
 	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
-// shard is a part of a reaper's watches, so that connections that are made and
-// closed on different processors seldom wait for the same lock.
+// shard holds a part of a reaper's watches. Connections that are created and closed
+// on different processors seldom wait for the same lock.
 type shard struct {
 	reaper *Reaper   // Immutable after NewReaper.
 	start  time.Time // Immutable after NewReaper.
 	_      [cacheline.Padding]byte
 
 	mu     sync.Mutex
-	open   groupSet // with room for more watches. Guarded by mu.
-	full   groupSet // without. Guarded by mu.
+	open   groupSet // groups with room for more watches. Guarded by mu.
+	full   groupSet // groups without room. Guarded by mu.
 	closed bool     // Guarded by mu.
 	counts counts   // Guarded by mu.
 	_      [cacheline.Padding]byte
 }
 
-// now returns the nanoseconds since the reaper was made.
+// now returns the nanoseconds since NewReaper.
 func (s *shard) now() int64 { return int64(time.Since(s.start)) }
 
-// add begins to watch w.
+// add starts watching with w.
 func (s *shard) add(w *Watch) {
 	s.mu.Lock()
 	s.counts.accepted++
@@ -45,7 +45,7 @@ func (s *shard) add(w *Watch) {
 	s.reaper.refused(err)
 }
 
-// reject ends w, since the reaper is closed. Guarded by mu.
+// reject ends w because the reaper is closed. Guarded by mu.
 func (s *shard) reject(w *Watch) {
 	s.counts.dropped++
 	reason := s.reaper.closeReason()
@@ -54,21 +54,21 @@ func (s *shard) reject(w *Watch) {
 	}
 }
 
-// remove removes w, which its Release has ended, from its group.
+// remove removes w from its group after a Release.
 func (s *shard) remove(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := w.group
 	if g == nil {
-		return // the reaper was closed or the timer stopped, and w is counted
+		return // the reaper was closed or the timer stopped; w is counted
 	}
 	s.counts.released++
 	g.remove(w)
 	s.place(g)
 }
 
-// setTimeout changes the timeout of w. Once w has left its group the timeout
-// stays: it is the one for which the reaper ended it.
+// setTimeout changes the timeout of w. It does nothing after w has left its group, so
+// that Timeout still returns the timeout that ended it.
 func (s *shard) setTimeout(w *Watch, timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = s.reaper.timeout
@@ -111,8 +111,8 @@ func (s *shard) openGroup() *group {
 	return g
 }
 
-// place moves g, whose members have changed, to the set where it belongs. Of
-// empty groups it keeps one, for the next watch.
+// place moves g to the right set after a change of its members. It keeps one empty
+// group for the next watch.
 func (s *shard) place(g *group) {
 	if s.closed {
 		return

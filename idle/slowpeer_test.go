@@ -95,8 +95,8 @@ func TestTricklingPipeKeepsATransfer(t *testing.T) {
 	assert.NoError(t, <-done)
 }
 
-// TestSlowReaderKeepsATransfer reads a long write and a long file a bit at a time.
-// Each bit is longer than a piece and all buffers on the way.
+// TestSlowReaderKeepsATransfer slowly reads a long write and a long file in parts.
+// Each part is longer than a piece and all buffers on the way.
 func TestSlowReaderKeepsATransfer(t *testing.T) {
 	const bit, n = 2 << 20, 16 << 20
 	for name, send := range sendings(t, n) {

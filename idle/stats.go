@@ -1,20 +1,19 @@
 package idle
 
-// Stats is a snapshot of a reaper's counts since it was made. While nothing
-// changes,
+// Stats is a snapshot of a reaper's counts since NewReaper. While no count changes,
 //
 //	Accepted = Watched + Idle + TooOld + Released + Dropped
 type Stats struct {
-	Accepted int64 // watches and connections that were begun
-	Watched  int64 // those that have not ended
-	Idle     int64 // ended for being idle
-	TooOld   int64 // ended at their maximal age
-	Released int64 // ended by Release, or because the connection was closed by its user
+	Accepted int64 // watches and connections started
+	Watched  int64 // active watches and connections
+	Idle     int64 // closed because they were idle
+	TooOld   int64 // closed at their maximum age
+	Released int64 // ended by Release, or by closing the connection
 	Dropped  int64 // ended because the reaper was closed or the timer stopped
 
-	Closing        int64 // ended by the reaper and not closed yet
+	Closing        int64 // ended by the reaper, but not closed yet
 	Panics         int64 // calls of OnIdle and Close that panicked or ended their goroutine
-	FallbackTimers int64 // timers of Go's that replaced a timeout, the timer being at its limit
+	FallbackTimers int64 // runtime timers that replaced timeouts while the timer was at its pending limit
 }
 
 // counts is a shard's share of Stats.
@@ -31,16 +30,16 @@ func (c *counts) add(reason endReason) {
 	}
 }
 
-// Stats returns a snapshot of the reaper's counts. If it has nothing watched and
-// nothing closing, everything is closed. It takes each shard's lock in turn and
-// does not slow down touches.
+// Stats returns a snapshot of the reaper's counts. If Watched and Closing are 0, all
+// closes have completed. Stats takes each shard's lock in turn and does not slow
+// down touches.
 func (r *Reaper) Stats() Stats {
 	s := Stats{}
 	for i := range r.shards {
 		r.shards[i].addTo(&s)
 	}
 	s.Watched = s.Accepted - s.Idle - s.TooOld - s.Released - s.Dropped
-	s.Closing = r.closePool.pending() // after the shards: the pool has what they count as ended
+	s.Closing = r.closePool.pending() // after the shards: their ended watches are in the pool
 	s.Panics = r.panics.Load()
 	return s
 }

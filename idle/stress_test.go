@@ -52,10 +52,10 @@ func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 }
 
 // TestTouchAtTheMomentOfExpiry touches so often that some touches come between a
-// scan's load of the latest activity and the end (S3). Those that it closes must
-// have been idle for their timeout nevertheless.
+// scan's load of the last activity and the end (S3). Every watch that it closes must
+// have been idle for its timeout.
 func TestTouchAtTheMomentOfExpiry(t *testing.T) {
-	const timeout = time.Microsecond // shorter than what a round of touches takes
+	const timeout = time.Microsecond // shorter than a round of touches
 	var early atomic.Int64
 	r := newReaper(t, newRuntimeTimer(t), timeout, &idle.Options{OnIdle: func(e idle.Event) {
 		if e.Idle < timeout {

@@ -11,14 +11,14 @@ import (
 
 // A TCP connection moves bytes from a file or another connection inside the
 // kernel, in one call that returns at the end. The connection would look idle
-// meanwhile. So a transfer goes in pieces, each of which is activity. A piece is
-// no longer than what a slow peer takes in its idle timeout and, if the source is
-// a connection, than what has arrived there. So one byte now and then keeps both
-// connections alive, as with a read and a write.
+// meanwhile. A transfer is therefore split into pieces, each of which is activity.
+// The length of a piece is limited to the bytes that a slow peer takes in its idle
+// timeout. If the source is a connection, it is also limited to the bytes that
+// have arrived. An occasional byte thus keeps both connections alive, as with a
+// read and a write.
 
-// ReadFrom writes what r has until its end, inside the kernel where the connection
-// can. io.Copy calls it. Each piece counts as a write, and as a read of r if that
-// is a wrapped connection.
+// ReadFrom writes the contents of r, inside the kernel if possible. io.Copy calls
+// it. Each piece counts as a write, and as a read of r if r is a wrapped connection.
 func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 	to := c.Conn.(io.ReaderFrom)
 	src, fast := sourceOf(r)
@@ -27,7 +27,7 @@ func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 	case fast && src.ready != nil:
 		t := transfer{to: to, writer: &c.conn, source: src}
 		return t.run()
-	case fast && c.watch.pieces: // a file; in package net, too, no other write comes in between
+	case fast && c.watch.pieces: // a file; as in package net, no other write intervenes
 		c.lockPieces()
 		defer c.writing.Unlock()
 		t := transfer{to: to, writer: &c.conn, source: src}
@@ -39,8 +39,8 @@ func (c *tcpConn) ReadFrom(r io.Reader) (int64, error) {
 	return n, c.watch.explain(err)
 }
 
-// WriteTo writes what arrives to w until the end, inside the kernel if w is a TCP
-// connection or a file. io.Copy calls it. Each piece counts as a read.
+// WriteTo writes the stream to w, inside the kernel if w is a TCP connection or a
+// file. io.Copy calls it. Each piece counts as a read.
 func (c *tcpConn) WriteTo(w io.Writer) (int64, error) {
 	switch to := w.(type) {
 	case *tcpConn:
@@ -60,15 +60,15 @@ type (
 	onlyReader struct{ io.Reader }
 )
 
-// source is where a transfer takes bytes from.
+// source is the source of a transfer.
 type source struct {
 	reader io.Reader         // a connection or file of the standard library
-	own    *conn             // the wrapper over it, nil if there is none
-	limit  *io.LimitedReader // the user's limit, nil if there is none
-	ready  *readiness        // knows how much has arrived; nil for a file
+	own    *conn             // wrapper of reader; may be nil
+	limit  *io.LimitedReader // the user's limit; may be nil
+	ready  *readiness        // number of bytes that have arrived; nil for a file
 }
 
-// sourceOf returns r as a source. fast is whether the kernel can read it.
+// sourceOf returns r as a source. fast reports whether the kernel can read it.
 func sourceOf(r io.Reader) (s source, fast bool) {
 	s.reader = r
 	if limit, ok := r.(*io.LimitedReader); ok {
@@ -89,9 +89,9 @@ func sourceOf(r io.Reader) (s source, fast bool) {
 	return s, false
 }
 
-// packageOf returns the package that defines r's type. A type that embeds a
-// connection may read differently, so its own methods must be used. And io.Copy
-// may pass a type of the standard library that is not exported.
+// packageOf returns the package that defines r's type. Only types of the standard
+// library, exported or not, can be read inside the kernel: a type that embeds a
+// connection may read differently.
 func packageOf(r io.Reader) string {
 	t := reflect.TypeOf(r)
 	if t == nil {
@@ -128,7 +128,7 @@ func streamSocket(r io.Reader) (net.Conn, syscall.RawConn) {
 type transfer struct {
 	source
 	to     io.ReaderFrom
-	writer *conn // the wrapper over to, nil if there is none
+	writer *conn // wrapper of to; may be nil
 }
 
 func (t *transfer) run() (n int64, err error) {
@@ -148,7 +148,7 @@ func (t *transfer) run() (n int64, err error) {
 	return n, t.explain(err)
 }
 
-// left returns how many bytes the user's limit leaves.
+// left returns the number of bytes that the user's limit leaves.
 func (t *transfer) left() int64 {
 	if t.limit != nil {
 		return t.limit.N
@@ -156,8 +156,7 @@ func (t *transfer) left() int64 {
 	return math.MaxInt64
 }
 
-// next waits for the next piece and returns its length, 0 at the end of the
-// source.
+// next waits for the next piece and returns its length, or 0 at the end of the source.
 func (t *transfer) next(left int64) (int64, error) {
 	n := min(left, maxPiece)
 	if t.writer != nil {
@@ -170,17 +169,17 @@ func (t *transfer) next(left int64) (int64, error) {
 	return min(n, arrived), err
 }
 
-// move moves a piece and sets its N to the number of bytes.
+// move moves a piece and sets piece.N to the number of bytes moved.
 func (t *transfer) move(piece *io.LimitedReader) (err error) {
 	if t.ready != nil && t.writer != nil && t.writer.watch.pieces {
-		t.writer.lockPieces() // a file's transfer holds the lock already
+		t.writer.lockPieces() // the transfer of a file already holds the lock
 		defer t.writer.writing.Unlock()
 	}
 	piece.N, err = t.to.ReadFrom(piece)
 	return err
 }
 
-// moved counts a piece on both sides.
+// moved counts a piece of n bytes on both sides.
 func (t *transfer) moved(n int64) {
 	if t.limit != nil {
 		t.limit.N -= n

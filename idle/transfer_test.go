@@ -55,7 +55,7 @@ func sendings(t testing.TB, n int) map[string]func(net.Conn) error {
 	}
 }
 
-// received returns what arrives at c until its end.
+// received returns the bytes that arrive at c until its end.
 func received(c net.Conn) <-chan []byte {
 	all := make(chan []byte, 1)
 	go func() {
@@ -161,8 +161,8 @@ func (c *interrupted) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// TestConcurrentWritesDoNotMix requires of a wrapper what package net promises: the
-// bytes of one call are contiguous, however many.
+// TestConcurrentWritesDoNotMix checks a promise of package net on wrappers: the bytes of
+// one call are contiguous.
 func TestConcurrentWritesDoNotMix(t *testing.T) {
 	const n = 1 << 20
 	r := newReaper(t, newTimer(t, second), time.Hour)
@@ -227,8 +227,8 @@ func (c *counting) ReadFrom(r io.Reader) (int64, error) {
 	return c.TCPConn.ReadFrom(r)
 }
 
-// TestLengthOfAPiece checks how many bytes must move in a timeout. The timer is
-// stopped, so that nothing is closed.
+// TestLengthOfAPiece checks the number of bytes that must move in a timeout. The timer
+// is stopped, so the reaper closes no connection.
 func TestLengthOfAPiece(t *testing.T) {
 	timer := newTimer(t, second)
 	timer.Stop()

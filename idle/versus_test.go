@@ -27,7 +27,7 @@ const (
 	versusWatches = 1_000_000
 )
 
-// nothing is what benchmarks watch.
+// nothing is the closer that benchmarks watch.
 type nothing struct{}
 
 func (nothing) Close() error { return nil }
@@ -98,7 +98,7 @@ func BenchmarkVersusTouch(b *testing.B) {
 	}
 }
 
-// BenchmarkVersusRead reads a byte at a time from a connection that is always
+// BenchmarkVersusRead reads single bytes from a connection that is always
 // readable: bare, wrapped, and with a deadline set for each read.
 func BenchmarkVersusRead(b *testing.B) {
 	const n = 200_000
@@ -155,7 +155,7 @@ func BenchmarkWatches(b *testing.B) {
 			watches := newWatches(r, c.churn)
 			for b.Loop() {
 				const seconds = 20
-				touchAtRandom(b, watches, start, 12) // the first deadlines all came at once
+				touchAtRandom(b, watches, start, 12) // the first deadlines are all the same
 				scans := timer.Stats().Expired
 				n, touches, rest := touchAtRandom(b, watches, start, seconds)
 				b.ReportMetric(float64(n)/seconds/versusWatches, "touches/watch/s")

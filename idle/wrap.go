@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// The kinds of wrapped connections, by what they have beyond net.Conn. A wrapper
-// must not offer a method that its connection lacks, since code finds out by a
-// type assertion whether something works. A connection with another combination
-// of these methods is wrapped by the richest kind that has none too many.
+// The kinds of wrapped connections differ in their methods beyond net.Conn. A wrapper
+// must not have a method that its connection lacks, because code uses type
+// assertions to find out the capabilities of a connection. A connection with another
+// combination of methods gets the richest wrapper without an extra method.
 type (
 	// tcpConn has all methods, for *net.TCPConn.
 	tcpConn struct{ unixConn }
@@ -35,7 +35,7 @@ type (
 	closeWriter interface{ CloseWrite() error }
 )
 
-// wrap returns c wrapped by its kind. The watch is still to be filled in.
+// wrap returns c in a wrapper of its kind. The caller initializes the watch.
 func wrap(c net.Conn) wrapper {
 	_, raw := c.(syscall.Conn)
 	_, closesRead := c.(closeReader)
@@ -62,8 +62,8 @@ func wrap(c net.Conn) wrapper {
 	return &conn{Conn: c}
 }
 
-// CloseWrite shuts down the writing side. The connection is still watched: a peer
-// that keeps its side open in silence is idle.
+// CloseWrite shuts down the writing side. The connection is still watched: a silent
+// peer that keeps its side open is idle.
 func (c *tlsConn) CloseWrite() error {
 	return c.watch.explain(c.Conn.(closeWriter).CloseWrite())
 }
@@ -73,11 +73,11 @@ func (c *unixConn) CloseRead() error {
 	return c.watch.explain(c.Conn.(closeReader).CloseRead())
 }
 
-// SyscallConn returns the raw connection. A Read or Write of it is activity when
-// it returns without an error.
+// SyscallConn returns the raw connection. Its Read and Write are activity when they
+// return without an error.
 func (c *unixConn) SyscallConn() (syscall.RawConn, error) { return c.raw() }
 
-// SyscallConn returns the raw connection, as that of unixConn does.
+// SyscallConn returns the raw connection, as unixConn's does.
 func (c *udpConn) SyscallConn() (syscall.RawConn, error) { return c.raw() }
 
 func (c *conn) raw() (syscall.RawConn, error) {
@@ -88,9 +88,8 @@ func (c *conn) raw() (syscall.RawConn, error) {
 	return &rawConn{raw, c}, nil
 }
 
-// rawConn is a raw connection whose operations are activity. Its type also keeps
-// package os from recognizing a connection of package net: os.File would move
-// bytes to and from it unnoticed.
+// rawConn is a raw connection whose operations are activity. Its type also hides a
+// connection of package net from package os: os.File would move bytes unnoticed.
 type rawConn struct {
 	syscall.RawConn
 	conn *conn

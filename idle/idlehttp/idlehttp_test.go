@@ -48,7 +48,7 @@ func TestShortRequestDoesNotEndALongOne(t *testing.T) {
 	})
 }
 
-// TestStreamWithLongPauses answers a line at a time.
+// TestStreamWithLongPauses writes a line per minute.
 func TestStreamWithLongPauses(t *testing.T) {
 	inBubble(t, func(t *testing.T, http2 bool) {
 		s := serve(t, http2, func(w http.ResponseWriter, _ *http.Request) {
@@ -62,7 +62,7 @@ func TestStreamWithLongPauses(t *testing.T) {
 	})
 }
 
-// TestStreamBothWaysWithLongPauses echoes a line at a time.
+// TestStreamBothWaysWithLongPauses echoes a line per minute.
 func TestStreamBothWaysWithLongPauses(t *testing.T) {
 	inBubble(t, func(t *testing.T, http2 bool) {
 		s := serve(t, http2, func(w http.ResponseWriter, q *http.Request) {

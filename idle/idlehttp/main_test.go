@@ -22,15 +22,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// timeout is the idle timeout of the servers in a bubble, and tick how late a
-// close may be.
+// timeout is the idle timeout of the servers in a bubble, and tick the maximum
+// lateness of a close.
 const (
 	timeout = 10 * time.Second
 	tick    = time.Second
 )
 
-// newReaper returns a reaper on a timer of its own. Both are stopped when the
-// test ends.
+// newReaper returns a reaper on a new timer. Both are stopped when the test ends.
 func newReaper(t *testing.T, tick, timeout time.Duration) *idle.Reaper {
 	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: tick})
 	require.NoError(t, err)
@@ -43,7 +42,7 @@ func newReaper(t *testing.T, tick, timeout time.Duration) *idle.Reaper {
 	return reaper
 }
 
-// pipes is a listener of pipes: with it a server and its clients run in a bubble.
+// pipes is a listener of pipes. It lets a server and its clients run in a bubble.
 type pipes struct {
 	accept chan net.Conn
 	closed chan struct{}
@@ -105,7 +104,7 @@ func serve(t *testing.T, http2 bool, handler http.HandlerFunc, setUp ...func(*ht
 	return s
 }
 
-// get makes a request and returns the body of the answer.
+// get makes a request and returns the body of the response.
 func get(t *testing.T, client *http.Client, url string) string {
 	r, err := client.Get(url)
 	if !assert.NoError(t, err) {
