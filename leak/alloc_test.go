@@ -20,7 +20,7 @@ func TestDisabledAllocatesNothing(t *testing.T) {
 	}))
 }
 
-func TestWhatIsNotSampledAllocatesNothing(t *testing.T) {
+func TestUnsampledResourceAllocatesNothing(t *testing.T) {
 	at(t, leak.LevelSimple)
 	d, _ := newSinkDetector(leak.Options{SamplingInterval: 1 << 30})
 	r := &resource{}
@@ -33,7 +33,7 @@ func TestWhatIsNotSampledAllocatesNothing(t *testing.T) {
 
 // Two of them are the detector's. The runtime's AddCleanup makes the others: one with
 // Go 1.26, three with Go 1.25.
-func TestATrackedResourceTakesFewAllocations(t *testing.T) {
+func TestTrackedResourceTakesFewAllocations(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
@@ -43,7 +43,7 @@ func TestATrackedResourceTakesFewAllocations(t *testing.T) {
 	}), 5.0)
 }
 
-func TestARecordTakesTwoAllocations(t *testing.T) {
+func TestRecordTakesTwoAllocations(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}

@@ -20,8 +20,8 @@ type Detector[T any] struct {
 	core core
 }
 
-// core is the part of a detector that does not depend on the type of its
-// resources. Trackers refer to it.
+// core is the part of a detector that is independent of the resource type.
+// Trackers refer to it.
 type core struct {
 	resourceType string  // Immutable after NewDetector.
 	options      Options // Immutable after NewDetector.
@@ -30,14 +30,14 @@ type core struct {
 	duplicates atomic.Int64 // Atomic: written by leaked, read by Stats.
 
 	mu       sync.Mutex
-	reported map[uint64]struct{} // hashes of the reports delivered, whose texts are long. Guarded by mu.
+	reported map[uint64]struct{} // hashes of the delivered reports. Guarded by mu.
 }
 
-// NewDetector returns a detector of the resources that reports name
-// resourceType, as in "pool.Conn". Nil options mean the defaults.
+// NewDetector returns a detector. Reports call its resources resourceType, for
+// example "pool.Conn". Nil options mean the defaults.
 //
-// It returns no error, so that a detector can be a package-level variable. It
-// panics if an option is outside its range.
+// NewDetector returns no error, so that a detector can be a package-level
+// variable. It panics if an option is out of range.
 func NewDetector[T any](resourceType string, options *Options) *Detector[T] {
 	d := &Detector[T]{core: core{resourceType: resourceType}}
 	if options != nil {
@@ -50,15 +50,15 @@ func NewDetector[T any](resourceType string, options *Options) *Detector[T] {
 }
 
 // Track starts watching resource if the level and the sampling choose it, and
-// returns its Tracker. It returns nil if the resource was not chosen, or is nil.
-// Nothing that it returns refers to the resource.
+// returns its Tracker, which does not refer to the resource. It returns nil if the
+// resource is nil or was not chosen.
 //
-// The resource must be memory that Go allocated. Its type should be larger than
-// 16 bytes or contain a pointer: the runtime may batch smaller values and
-// collect them late or never. A package-level variable never leaks.
+// Go must have allocated the resource. Its type should be larger than 16 bytes or
+// contain a pointer: the runtime may batch smaller values and collect them late or
+// never. A package-level variable never leaks.
 //
-// A resource that is not chosen costs a random number and no allocation. One
-// that is chosen costs a captured stack, a cleanup and a few allocations.
+// A resource that is not chosen costs a random number and no allocation. A chosen
+// resource costs a captured stack, a cleanup, and a few allocations.
 func (d *Detector[T]) Track(resource *T) *Tracker {
 	if d.core.off() {
 		return nil
@@ -67,8 +67,8 @@ func (d *Detector[T]) Track(resource *T) *Tracker {
 }
 
 // TrackAlways is Track without sampling: it returns nil only at [LevelDisabled].
-// Use it for resources that are few and costly to lose, such as a timer with its
-// goroutine. Netty's HashedWheelTimer does the same with an interval of 1.
+// Use it for a small number of resources that are costly to lose, such as timers
+// with goroutines. Netty's HashedWheelTimer does the same with an interval of 1.
 func (d *Detector[T]) TrackAlways(resource *T) *Tracker {
 	if d.core.off() {
 		return nil
@@ -91,12 +91,12 @@ func (d *Detector[T]) track(resource *T, always bool) *Tracker {
 	return t
 }
 
-// off reports whether there is nothing to do for any resource.
+// off reports whether no resource is tracked.
 func (c *core) off() bool {
 	return currentLevel() == LevelDisabled && c.options.Scope == nil && watching.Load() == nil
 }
 
-// chooses reports whether the collection of the next resource is to be watched.
+// chooses reports whether to watch the collection of the next resource.
 func (c *core) chooses(level Level, always bool) bool {
 	switch {
 	case level == LevelDisabled:
@@ -108,7 +108,7 @@ func (c *core) chooses(level Level, always bool) bool {
 	}
 }
 
-// The environment is read only where an option does not settle the matter.
+// The environment is read only if the option is not set.
 
 func (c *core) samplingInterval() int {
 	if n := c.options.SamplingInterval; n != 0 {

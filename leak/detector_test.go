@@ -18,7 +18,7 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-func TestALeakedResourceIsReportedOnceWithItsHint(t *testing.T) {
+func TestLeakedResourceIsReportedOnceWithItsHint(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	drop(d, func(tracker *leak.Tracker) { tracker.Record("the last access") })
@@ -37,7 +37,7 @@ func TestALeakedResourceIsReportedOnceWithItsHint(t *testing.T) {
 	assert.Equal(t, leak.Stats{Leaked: 1}, d.Stats())
 }
 
-func TestAReleasedResourceIsNeverReported(t *testing.T) {
+func TestReleasedResourceIsNeverReported(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	for range 100 {
@@ -48,7 +48,7 @@ func TestAReleasedResourceIsNeverReported(t *testing.T) {
 	assert.Zero(t, d.Stats())
 }
 
-func TestAResourceInUseIsNotReported(t *testing.T) {
+func TestResourceInUseIsNotReported(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	r := &resource{}
@@ -99,7 +99,7 @@ func TestLeaksWithDifferentTextsAreEachReported(t *testing.T) {
 	assert.Equal(t, leak.Stats{Leaked: 3, Duplicates: 1}, d.Stats())
 }
 
-func TestTheLevelDecidesWhatIsTracked(t *testing.T) {
+func TestLevelSelectsTrackedResources(t *testing.T) {
 	d, _ := newSinkDetector(leak.Options{SamplingInterval: 1 << 30})
 	for _, c := range []struct {
 		level                     leak.Level
@@ -138,7 +138,7 @@ func TestBelowParanoidOneIn128IsTracked(t *testing.T) {
 	}
 }
 
-func TestASamplingIntervalOfOneTracksEveryResource(t *testing.T) {
+func TestSamplingIntervalOfOneTracksEveryResource(t *testing.T) {
 	at(t, leak.LevelSimple)
 	d, _ := newSinkDetector(leak.Options{SamplingInterval: 1})
 	for range 10 {
@@ -149,7 +149,7 @@ func TestASamplingIntervalOfOneTracksEveryResource(t *testing.T) {
 	}
 }
 
-func TestAnOptionOutsideItsRangePanics(t *testing.T) {
+func TestOptionOutsideItsRangePanics(t *testing.T) {
 	for _, c := range []struct {
 		options leak.Options
 		want    string
@@ -165,7 +165,7 @@ func TestAnOptionOutsideItsRangePanics(t *testing.T) {
 	}
 }
 
-func TestADetectorKeepsTheOptionsItWasGiven(t *testing.T) {
+func TestDetectorKeepsTheOptionsItWasGiven(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("kept")
 	options := leak.Options{Scope: scope, ReleaseMethod: "Stop"}
@@ -183,7 +183,7 @@ func TestNilIsNotTracked(t *testing.T) {
 	assert.Nil(t, d.TrackAlways(nil))
 }
 
-func TestTheStackBeginsWithTheCallerEvenThroughAnInterface(t *testing.T) {
+func TestStackBeginsWithTheCallerEvenThroughAnInterface(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("stacks")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
@@ -209,14 +209,14 @@ func TestSimpleRecordsHintsButNoStacks(t *testing.T) {
 	assert.Equal(t, []leak.Record{{Hint: "hint"}}, report.Records)
 }
 
-func TestChangingTheLevelDoesNotSilenceWhatIsTracked(t *testing.T) {
+func TestChangingTheLevelKeepsTrackedResources(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	drop(d, func(*leak.Tracker) { leak.SetLevel(leak.LevelDisabled) })
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
 }
 
-func TestAListenerThatPanicsHarmsNothing(t *testing.T) {
+func TestListenerThatPanicsHarmsNothing(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	var log enginetest.Buffer
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{
@@ -239,7 +239,7 @@ func TestWithoutAListenerReportsAreLoggedAsErrors(t *testing.T) {
 	assert.Contains(t, log.String(), "resource=test.Resource")
 }
 
-func TestTheDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
+func TestDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d := leak.NewDetector[resource]("test.Resource", nil)
 	var logged enginetest.Buffer
@@ -254,7 +254,7 @@ func TestTheDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
 	collectUntil(t, func() bool { return strings.Contains(logged.String(), "LEAK: test.Resource") })
 }
 
-func TestALogHandlerThatPanicsHarmsNothing(t *testing.T) {
+func TestLogHandlerThatPanicsHarmsNothing(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{Logger: slog.New(brokenHandler{})})
 	drop(d, nil)
@@ -262,7 +262,7 @@ func TestALogHandlerThatPanicsHarmsNothing(t *testing.T) {
 	settle(t)
 }
 
-func TestALeakInABubbleIsReportedOutsideOfIt(t *testing.T) {
+func TestLeakInABubbleIsReportedOutsideOfIt(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,7 @@ func ExampleDetector() {
 	defer conn.Close()
 	open(detector, "lost.example").Send("hello") // and never closed
 
-	for range 1000 { // a program need not do this: the collector runs by itself
+	for range 1000 { // for the example only: a program need not run the collector
 		runtime.GC()
 		select {
 		case r := <-reports:
@@ -97,5 +97,5 @@ func ExampleParseLevel() {
 	fmt.Println(level, err)
 	// Output:
 	// paranoid <nil>
-	// simple leak: unknown level "chatty", allowed are disabled, simple, advanced, paranoid or 0 to 3
+	// simple leak: unknown level "chatty" (expected: disabled, simple, advanced, paranoid, or 0 to 3)
 }

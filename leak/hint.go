@@ -5,11 +5,11 @@ import (
 	"reflect"
 )
 
-// textOf turns a hint into text. It returns whatever the hint's methods do,
-// unless they end the goroutine.
+// textOf turns a hint into text. It returns even if a method of the hint panics, but
+// not if a method ends the goroutine.
 func textOf(hint any) (text string) {
 	defer func() {
-		if recover() != nil { // fmt catches a panic, but not one about the panic
+		if recover() != nil { // fmt catches a panic, but not a second one while it formats the first
 			text = fmt.Sprintf("%T that panicked", hint)
 		}
 	}()
@@ -27,15 +27,15 @@ func textOf(hint any) (text string) {
 	return fmt.Sprint(hint)
 }
 
-// opaque reports whether printing hint might read memory that is being written,
-// or show an address, which would make every report distinct. Only plain values
-// are not opaque.
+// opaque reports whether printing hint might read memory that is being written, or
+// print an address, which would make every report distinct. Only plain values are
+// not opaque.
 func opaque(hint any) bool {
 	return !plain(reflect.TypeOf(hint))
 }
 
-// plain reports whether values of type t consist of numbers, booleans and
-// strings, and refer to no other memory.
+// plain reports whether values of type t consist only of numbers, booleans, and
+// strings.
 func plain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Uintptr:

@@ -45,7 +45,7 @@ func TestHintsAreShownAsText(t *testing.T) {
 	}
 }
 
-func TestAHintThatPanicsHarmsNothing(t *testing.T) {
+func TestHintThatPanicsHarmsNothing(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	drop(d, func(tracker *leak.Tracker) {
@@ -58,7 +58,7 @@ func TestAHintThatPanicsHarmsNothing(t *testing.T) {
 	assert.Contains(t, text, "no text today")
 }
 
-func TestAHintIsTurnedIntoTextWhenItIsRecorded(t *testing.T) {
+func TestHintIsTurnedIntoTextWhenItIsRecorded(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}

@@ -10,24 +10,24 @@ import (
 	"sync/atomic"
 )
 
-// Level is how much a process spends on finding leaks. The values and their
-// order are those of Netty's ResourceLeakDetector.Level.
+// Level selects the tracked resources and the recorded details of a process. The
+// values and their order are those of Netty's ResourceLeakDetector.Level.
 type Level int32
 
-// The levels, from tracking nothing to tracking everything.
+// The levels, from the cheapest to the most thorough.
 const (
 	// LevelDisabled tracks nothing. A [Scope] still counts.
 	LevelDisabled Level = iota
 
-	// LevelSimple tracks one resource in 128, with the place that created it and the
-	// hints recorded. It is the default.
+	// LevelSimple tracks one resource in 128 and records its creation and hints. It is
+	// the default.
 	LevelSimple
 
-	// LevelAdvanced also records the places of accesses: every Record captures a
+	// LevelAdvanced also records the place of each access: every Record captures a
 	// stack.
 	LevelAdvanced
 
-	// LevelParanoid tracks every resource as LevelAdvanced does. It is meant for tests.
+	// LevelParanoid is LevelAdvanced for every resource. It is meant for tests.
 	LevelParanoid
 )
 
@@ -44,10 +44,10 @@ func (l Level) String() string {
 
 func (l Level) valid() bool { return LevelDisabled <= l && l <= LevelParanoid }
 
-// ParseLevel returns the level with the given name, in any case, or the given
-// ordinal from 0 to 3. It ignores space around the text. For anything else it
-// returns LevelSimple, as Netty does, and an error that names the text and what is
-// allowed.
+// ParseLevel returns the level with the given name, in any case, or with the given
+// number from 0 to 3. It ignores space around the text. For any other text it
+// returns LevelSimple, as Netty does, and an error that names the text and the
+// valid values.
 func ParseLevel(text string) (Level, error) {
 	trimmed := strings.TrimSpace(text)
 	for l := LevelDisabled; l <= LevelParanoid; l++ {
@@ -55,19 +55,18 @@ func ParseLevel(text string) (Level, error) {
 			return l, nil
 		}
 	}
-	return LevelSimple, fmt.Errorf("leak: unknown level %q, allowed are %s or 0 to %d", text, levelNames, LevelParanoid)
+	return LevelSimple, fmt.Errorf("leak: unknown level %q (expected: %s, or 0 to %d)", text, levelNames, LevelParanoid)
 }
 
 // Ground rules: a reader that finds the level unset sets it from the environment
 // by one compare-and-swap, so a concurrent SetLevel wins. Once set it stays set.
 
-// level is the process's level plus one. Zero means that it has not been read
-// from the environment. Atomic: written by currentLevel once and by SetLevel, read by
-// every Track.
+// level is the process's level plus one. Zero means that the environment has not
+// been read. Atomic: written by firstLevel once and by SetLevel, read by every
+// Track.
 var level atomic.Int32
 
-// currentLevel returns the current level. It is safe for concurrent use and costs one
-// atomic load.
+// currentLevel returns the process's level. It costs one atomic load.
 func currentLevel() Level {
 	if l := level.Load(); l != 0 {
 		return Level(l - 1)
@@ -80,13 +79,13 @@ func firstLevel() Level {
 	return Level(level.Load() - 1)
 }
 
-// SetLevel sets the level for what is tracked from now on and returns the
-// previous one. Resources that are tracked already are still reported. A value
-// that is not a level means LevelSimple. SetLevel is safe for concurrent use.
+// SetLevel sets the level of later calls of Track and returns the previous level.
+// Resources that are already tracked are still reported. An invalid level means
+// LevelSimple. SetLevel is safe for concurrent use.
 func SetLevel(l Level) (before Level) {
 	if !l.valid() {
 		l = LevelSimple
 	}
-	currentLevel() // reads the environment, so that there is a previous level
+	currentLevel() // reads the environment for the previous level
 	return Level(level.Swap(int32(l)+1) - 1)
 }

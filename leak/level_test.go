@@ -26,7 +26,7 @@ func TestParseLevelReturnsSimpleAndAnErrorForAnUnknownName(t *testing.T) {
 		got, err := leak.ParseLevel(text)
 		assert.Equal(t, leak.LevelSimple, got, text)
 		assert.ErrorContains(t, err, `"`+text+`"`)
-		assert.ErrorContains(t, err, "disabled, simple, advanced, paranoid or 0 to 3")
+		assert.ErrorContains(t, err, "disabled, simple, advanced, paranoid, or 0 to 3")
 	}
 }
 

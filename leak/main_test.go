@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// resource is what the tests leak. It is too large to be batched with others.
+// resource is leaked by the tests. It is too large for the runtime to batch.
 type resource struct {
 	tracker *leak.Tracker
 	_       [4]int

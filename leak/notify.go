@@ -8,15 +8,15 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// Ground rules: leaked runs on goroutines of the runtime, outside of every
-// bubble, and concurrently with itself. It waits only for mu, which is held for
-// a map access and never while user code runs. Nothing it calls may panic out of
-// it, because that would end the process.
+// Ground rules: leaked runs on goroutines of the runtime, outside all bubbles, and
+// concurrently with itself. It waits only for mu, which is held for a map access
+// and never while user code runs. No panic may leave it, because that would end
+// the process.
 
 var seed = maphash.MakeSeed()
 
-// leaked counts a leak, and delivers its report if the same text was not
-// delivered before.
+// leaked counts a leak, and delivers its report unless the same text was delivered
+// before.
 func (c *core) leaked(r Report) {
 	c.leaks.Add(1)
 	text := r.String()
@@ -42,8 +42,7 @@ func (c *core) isNew(text string) bool {
 	return true
 }
 
-// deliver hands r to the listener, or to the log if there is no listener or it
-// fails.
+// deliver passes r to the listener. It logs r if the listener is nil or fails.
 func (c *core) deliver(r Report) {
 	if c.options.Listener == nil {
 		c.log(r.String())
@@ -55,7 +54,7 @@ func (c *core) deliver(r Report) {
 	})
 }
 
-// log writes to the log. It drops a panic of the log's handler, since there is
+// log writes to the log. It discards a panic of the log's handler, because there is
 // no other place to report it.
 func (c *core) log(message string, args ...any) {
 	defer func() { _ = recover() }()

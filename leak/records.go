@@ -13,8 +13,8 @@ import (
 //  1. A record is written before it is published, and immutable after.
 //  2. The list changes at its head only, by one compare-and-swap. A reader that
 //     loaded the head sees a consistent list with its counts.
-//  3. The newest record is never dropped. A new record may replace the one that
-//     was newest until then.
+//  3. The newest record is never discarded. A new record may replace the previously
+//     newest one.
 
 // trail is the list of the access records of one resource, newest first. The zero
 // value is empty.
@@ -26,9 +26,9 @@ type trail struct {
 type record struct {
 	older     *record
 	kept      int       // number of records in the list from this one on
-	discarded int       // number of records dropped so far
-	hint      string    // "" if there was none
-	stack     []uintptr // nil if none was captured
+	discarded int       // number of records discarded so far
+	hint      string    // may be empty
+	stack     []uintptr // nil below LevelAdvanced
 }
 
 // add puts r in front. Past target records, r replaces the newest one with
@@ -74,5 +74,5 @@ func replaces(kept, target int, random uint32) bool {
 	return random&(1<<excess-1) != 0
 }
 
-// clear drops all records.
+// clear discards all records.
 func (tr *trail) clear() { tr.newest.Store(nil) }

@@ -22,14 +22,14 @@ func recordN(target, n int) (kept []string, discarded int) {
 	return r.tracker.Kept()
 }
 
-func TestUpToTheTargetAllRecordsAreKeptNewestFirst(t *testing.T) {
+func TestRecordsUpToTheTargetAreKeptNewestFirst(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	kept, discarded := recordN(4, 4)
 	assert.Equal(t, []string{"4", "3", "2", "1"}, kept)
 	assert.Zero(t, discarded)
 }
 
-func TestTheLastRecordIsAlwaysKeptAndTheCountsAddUp(t *testing.T) {
+func TestLastRecordIsAlwaysKeptAndTheCountsAddUp(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	for _, target := range []int{1, 4, 10} {
 		for n := 1; n <= 300; n++ {
@@ -43,7 +43,7 @@ func TestTheLastRecordIsAlwaysKeptAndTheCountsAddUp(t *testing.T) {
 
 // Past the target a list of n records grows with probability 1/2^(n-target+1),
 // so its length is about the target plus the logarithm of the accesses.
-func TestPastTheTargetOlderRecordsAreDropped(t *testing.T) {
+func TestRecordsPastTheTargetAreDiscarded(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	kept, discarded := recordN(4, 10_000)
 	assert.Greater(t, len(kept), 4)
@@ -51,7 +51,7 @@ func TestPastTheTargetOlderRecordsAreDropped(t *testing.T) {
 	assert.Equal(t, 10_000-len(kept), discarded)
 }
 
-func TestARecordIsDroppedWithGrowingProbability(t *testing.T) {
+func TestRecordsAreDiscardedWithGrowingProbability(t *testing.T) {
 	const draws = 1 << 12
 	for _, c := range []struct{ kept, target, stays int }{
 		{0, 4, draws}, {3, 4, draws},
@@ -88,7 +88,7 @@ func TestRacingRecordsAreKeptOrCounted(t *testing.T) {
 	})
 }
 
-func TestAReportCountsDuplicateAndDiscardedRecords(t *testing.T) {
+func TestReportCountsDuplicateAndDiscardedRecords(t *testing.T) {
 	at(t, leak.LevelSimple)
 	scope := leak.NewScope("counts")
 	d, _ := newSinkDetector(leak.Options{Scope: scope, TargetRecords: 4})

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Report describes one resource that was not released. It is plain data, and
-// refers neither to the resource nor to the detector.
+// Report describes a resource that was not released. It refers neither to the
+// resource nor to the detector.
 type Report struct {
-	Type    string // the resource type, as given to NewDetector
-	Release string // the method that should have been called
-	Scope   string // the scope that found the resource open; "" if the collector found it
+	Type    string // resource type, as passed to NewDetector
+	Release string // method that was not called
+	Scope   string // scope that found the resource open; "" if the collector found it
 
-	Created Stack    // where the resource was tracked
+	Created Stack    // place of the call of Track
 	Records []Record // recent accesses, newest first
 
-	Discarded  int // accesses dropped because of Options.TargetRecords
-	Duplicates int // accesses left out because a newer one reads the same
+	Discarded  int // accesses discarded because of Options.TargetRecords
+	Duplicates int // accesses omitted because a newer one has the same text
 }
 
 // Record is one access to a resource.
 type Record struct {
-	Hint  string // what the access was about; "" if there was no hint
-	Stack Stack  // where the access was; nil below level LevelAdvanced
+	Hint  string // the argument of Tracker.Record as text; "" for nil
+	Stack Stack  // place of the access; nil below LevelAdvanced
 }
 
 // String returns the record as text: its hint, then its stack.
@@ -36,9 +36,9 @@ func (r Record) String() string {
 	return "\tHint: " + r.Hint + "\n" + r.Stack.String()
 }
 
-// String returns the report as several lines of text, in Netty's layout: the
-// method that was not called, the recent accesses, where the resource was
-// created, and how many accesses are not shown.
+// String returns the report as several lines of text, in Netty's layout: the method
+// that was not called, the recent accesses, the place of creation, and the number of
+// accesses not shown.
 func (r Report) String() string {
 	var b strings.Builder
 	b.WriteString(r.headline() + "\n")
@@ -66,8 +66,7 @@ func (r Report) headline() string {
 	return fmt.Sprintf("LEAK: %s.%s() was not called before %s", r.Type, r.Release, before)
 }
 
-// report describes the resource as far as it is known now. scope is "" if the
-// resource was collected.
+// report describes the resource. scope is "" if the resource was collected.
 func (t *Tracker) report(scope string) Report {
 	r := Report{
 		Type:    t.core.resourceType,
@@ -79,7 +78,7 @@ func (t *Tracker) report(scope string) Report {
 	return r
 }
 
-// take fills in the records from newest on, and the counts of those left out.
+// take fills in the records from newest on and the numbers of omitted records.
 func (r *Report) take(newest *record) {
 	if newest == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-func TestAReportReadsAsText(t *testing.T) {
+func TestReportReadsAsText(t *testing.T) {
 	report := leak.Report{
 		Type: "hashedwheel.Timer", Release: "Stop",
 		Created: leak.Stack{
@@ -45,7 +45,7 @@ Access records discarded: 7 (HWT_LEAK_DETECTION_TARGET_RECORDS keeps more)
 `, report.String())
 }
 
-func TestAReportWithoutRecordsShowsOnlyWhereTheResourceWasCreated(t *testing.T) {
+func TestReportWithoutRecordsShowsOnlyWhereTheResourceWasCreated(t *testing.T) {
 	report := leak.Report{Type: "pool.Conn", Release: "Close", Scope: "orders",
 		Created: leak.Stack{{Function: "main.main", File: "/src/main.go", Line: 3}}}
 	assert.Equal(t, `LEAK: pool.Conn.Close() was not called before the end of scope "orders"
@@ -55,7 +55,7 @@ Created at:
 `, report.String())
 }
 
-func TestAStackNamesItsCallersAndLeavesOutTheRuntime(t *testing.T) {
+func TestStackOmitsTheRuntime(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("stacks")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
@@ -69,7 +69,7 @@ func TestAStackNamesItsCallersAndLeavesOutTheRuntime(t *testing.T) {
 	}
 }
 
-func TestAStackIsCutAtItsDepth(t *testing.T) {
+func TestStackIsCutAtItsDepth(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("depth")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})

@@ -11,25 +11,25 @@ import (
 	"sync"
 )
 
-// Scope counts the resources that are open, and reports them when it ends. It
-// needs no garbage collection, so it is exact. It is meant for tests:
+// Scope counts the open resources and reports them at its end. It needs no garbage
+// collection, so it is exact. It is meant for tests:
 //
 //	func TestPool(t *testing.T) {
 //		leak.NewTestScope(t)
 //		...
 //
-// A Scope counts every resource that a detector is asked to track, sampled or
-// not, at every level: those of the detectors that have it as [Options].Scope
-// and, between Watch and Check, those of all detectors. It keeps no resource
-// alive. All methods are safe for concurrent use.
+// A Scope counts the resources passed to Track, sampled or not, at every level. It
+// counts those of detectors with this [Options].Scope and, between Watch and Check,
+// those of all detectors. It keeps no resource alive. All methods are safe for
+// concurrent use.
 //
 // It follows the LeakPresenceDetector of Netty 4.2.
 type Scope struct {
 	name string // Immutable after NewScope.
 
 	mu    sync.Mutex
-	open  map[*Tracker]int64 // by the order of arrival. Guarded by mu.
-	next  int64              // the order of the next arrival. Guarded by mu.
+	open  map[*Tracker]int64 // values give the order of arrival. Guarded by mu.
+	next  int64              // number of the next arrival. Guarded by mu.
 	ended bool               // Guarded by mu.
 }
 
@@ -41,19 +41,19 @@ type TestingT interface {
 	Cleanup(f func())
 }
 
-// NewScope returns a scope with nothing open. Failures show its name.
+// NewScope returns an empty scope. Failures contain its name.
 func NewScope(name string) *Scope {
 	return &Scope{name: name, open: make(map[*Tracker]int64)}
 }
 
-// NewTestScope returns a scope, named after the test, that counts what all
-// detectors track until the test ends. The test then fails if a resource is
-// still open. Call NewTestScope at the beginning of the test: it registers the
-// check with t.Cleanup, so that the check runs after all deferred calls and all
-// cleanups that are registered later.
+// NewTestScope returns a scope, named after the test, that counts the resources of
+// all detectors until the test ends. The test then fails if a resource is still
+// open. Call NewTestScope at the beginning of the test: it registers the check with
+// t.Cleanup, so the check runs after all deferred calls and all cleanups that are
+// registered later.
 //
-// The scope counts what other goroutines open, too, so it is not for tests that
-// run in parallel with others.
+// The scope also counts resources that other goroutines open. Do not use it in
+// tests that run in parallel with others.
 func NewTestScope(t TestingT) *Scope {
 	scope := NewScope(t.Name()).Watch()
 	t.Cleanup(func() {
@@ -63,9 +63,9 @@ func NewTestScope(t TestingT) *Scope {
 	return scope
 }
 
-// Watch makes the scope count what all detectors of the process track from now
-// on, and returns the scope. The scope counts what other goroutines open, too, so
-// it is not for tests that run in parallel with others.
+// Watch makes the scope count the resources of all detectors of the process from
+// now on, and returns the scope. The scope also counts resources that other
+// goroutines open. Do not use it in tests that run in parallel with others.
 func (s *Scope) Watch() *Scope {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,13 +75,12 @@ func (s *Scope) Watch() *Scope {
 	return s
 }
 
-// Check ends the scope, and fails the test if a resource is still open. The
-// failure names each one and where it was created. From then on the scope counts
-// nothing new, but a resource that is closed still leaves it, so a later Check
-// may pass.
+// Check ends the scope, and fails the test if a resource is still open. The failure
+// names each open resource and its place of creation. An ended scope counts no new
+// resources, but closed resources still leave it, so a later Check may pass.
 //
-// Do not defer Check in a test that closes resources in t.Cleanup, which runs
-// after all deferred calls. Use NewTestScope there.
+// Do not defer Check in a test that closes resources in t.Cleanup, which runs after
+// all deferred calls. Use NewTestScope instead.
 func (s *Scope) Check(t TestingT) {
 	t.Helper()
 	s.end()
@@ -90,14 +89,14 @@ func (s *Scope) Check(t TestingT) {
 	}
 }
 
-// Count returns the number of resources that are open now.
+// Count returns the number of open resources.
 func (s *Scope) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)
 }
 
-// Open describes the resources that are open now, oldest first.
+// Open describes the open resources, oldest first.
 func (s *Scope) Open() []Report {
 	trackers := s.trackers()
 	reports := make([]Report, len(trackers))
@@ -107,7 +106,7 @@ func (s *Scope) Open() []Report {
 	return reports
 }
 
-// trackers returns what is open, oldest first.
+// trackers returns the trackers of the open resources, oldest first.
 func (s *Scope) trackers() []*Tracker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +141,7 @@ func (s *Scope) end() {
 	unwatch(s)
 }
 
-// join returns the text of reports, each distinct one once with its count.
+// join returns the distinct texts of reports, with their counts.
 func join(reports []Report) string {
 	var texts []string
 	counts := make(map[string]int)

@@ -33,7 +33,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-func TestAScopeWithNothingOpenPasses(t *testing.T) {
+func TestScopeWithNothingOpenPasses(t *testing.T) {
 	scope := leak.NewScope("empty")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	r := &resource{}
@@ -44,7 +44,7 @@ func TestAScopeWithNothingOpenPasses(t *testing.T) {
 	scope.Check(t)
 }
 
-func TestAScopeFailsAndNamesEachOpenResourceAndItsPlace(t *testing.T) {
+func TestScopeFailsAndNamesEachOpenResourceAndItsPlace(t *testing.T) {
 	at(t, leak.LevelDisabled) // a scope counts at every level
 	scope := leak.NewScope("orders")
 	d, _ := newSinkDetector(leak.Options{Scope: scope, ReleaseMethod: "Stop"})
@@ -66,7 +66,7 @@ func TestAScopeFailsAndNamesEachOpenResourceAndItsPlace(t *testing.T) {
 	assert.Contains(t, text, t.Name())
 }
 
-func TestAScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
+func TestScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	first, _ := newSinkDetector()
 	second := leak.NewDetector[[64]byte]("test.Block", nil)
@@ -89,7 +89,7 @@ func TestAScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
 	assert.Nil(t, drop(leaveEnded(scope), nil), "an ended scope does not watch again")
 }
 
-func TestAnEndedScopeCountsNothingNew(t *testing.T) {
+func TestEndedScopeCountsNoNewResource(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("ended")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
@@ -101,7 +101,7 @@ func TestAnEndedScopeCountsNothingNew(t *testing.T) {
 	scope.Check(t)
 }
 
-func TestAScopeListsWhatIsOpenOldestFirst(t *testing.T) {
+func TestScopeListsOpenResourcesOldestFirst(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("order")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
@@ -156,7 +156,7 @@ func TestScopesCountIndependently(t *testing.T) {
 	}
 }
 
-func TestAScopeThatIsBothAnOptionAndWatchingCountsOnce(t *testing.T) {
+func TestScopeThatIsBothAnOptionAndWatchingCountsOnce(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("both").Watch()
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
@@ -166,7 +166,7 @@ func TestAScopeThatIsBothAnOptionAndWatchingCountsOnce(t *testing.T) {
 	scope.Check(t)
 }
 
-func TestAScopeCountsBeforeAndAfterACollection(t *testing.T) {
+func TestScopeCountsBeforeAndAfterACollection(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("collected")
 	d, reports := newSinkDetector(leak.Options{Scope: scope})
@@ -177,7 +177,7 @@ func TestAScopeCountsBeforeAndAfterACollection(t *testing.T) {
 	assert.Equal(t, "hint", scope.Open()[0].Records[0].Hint)
 }
 
-func TestATestScopeChecksAfterTheTestsCleanups(t *testing.T) {
+func TestTestScopeChecksAfterTheTestsCleanups(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	d, _ := newSinkDetector()
 	run := new(recorder)
@@ -191,7 +191,7 @@ func TestATestScopeChecksAfterTheTestsCleanups(t *testing.T) {
 	assert.Nil(t, drop(d, nil), "the scope no longer watches")
 }
 
-func TestATestScopeFailsTheTestThatLeavesAResourceOpen(t *testing.T) {
+func TestTestScopeFailsTheTestThatLeavesAResourceOpen(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	d, _ := newSinkDetector()
 	run := new(recorder)
@@ -202,7 +202,7 @@ func TestATestScopeFailsTheTestThatLeavesAResourceOpen(t *testing.T) {
 	assert.Contains(t, run.failures[0], `scope "TestRun": 1 open`)
 }
 
-func TestATestScopeWorksInARealTest(t *testing.T) {
+func TestTestScopeWorksInARealTest(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	d, _ := newSinkDetector()
 	t.Run("sub", func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestATestScopeWorksInARealTest(t *testing.T) {
 	})
 }
 
-func TestAScopeWorksInABubble(t *testing.T) {
+func TestScopeWorksInABubble(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	synctest.Test(t, func(t *testing.T) {
 		scope := leak.NewScope("bubble").Watch()

@@ -35,8 +35,8 @@ type envSettings struct {
 	samplingInterval int // 1 to maxSamplingInterval
 }
 
-// environment reads the settings when they are first needed rather than at start,
-// so that main can set up the log before.
+// environment reads the settings on first use, so that main can set up the log
+// before.
 var environment = sync.OnceValue(func() envSettings {
 	return readSettings(os.Getenv, slog.Default())
 })
@@ -55,7 +55,7 @@ func readLevel(value string, log *slog.Logger) Level {
 	}
 	l, err := ParseLevel(value)
 	if err != nil {
-		unusable(log, envLevel, value, levelNames+" or 0 to 3", LevelSimple.String())
+		unusable(log, envLevel, value, levelNames+", or 0 to 3", LevelSimple.String())
 	}
 	return l
 }
@@ -74,6 +74,6 @@ func readInt(name string, getenv func(string) string, byDefault, limit int, log 
 }
 
 func unusable(log *slog.Logger, name, value, allowed, byDefault string) {
-	log.Warn("leak: unusable value in the environment, using the default",
+	log.Warn("leak: invalid environment variable, using the default",
 		"variable", name, "value", value, "allowed", allowed, "default", byDefault)
 }

@@ -29,7 +29,7 @@ func settingsOf(env map[string]string) (values, log string) {
 	return fmt.Sprint(level, " ", target, " ", interval), b.String()
 }
 
-func TestTheEnvironmentOverridesTheDefaults(t *testing.T) {
+func TestEnvironmentOverridesTheDefaults(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{envLevel, "", "simple 4 128"},
 		{envLevel, "Paranoid", "paranoid 4 128"},
@@ -45,10 +45,10 @@ func TestTheEnvironmentOverridesTheDefaults(t *testing.T) {
 	}
 }
 
-func TestAnUnusableValueIsReportedAndTheDefaultApplies(t *testing.T) {
+func TestInvalidVariableIsReportedAndTheDefaultApplies(t *testing.T) {
 	for _, c := range []struct{ name, value, allowed string }{
-		{envLevel, "chatty", "disabled, simple, advanced, paranoid or 0 to 3"},
-		{envLevel, "4", "disabled, simple, advanced, paranoid or 0 to 3"},
+		{envLevel, "chatty", "disabled, simple, advanced, paranoid, or 0 to 3"},
+		{envLevel, "4", "disabled, simple, advanced, paranoid, or 0 to 3"},
 		{envTarget, "0", "1 to 1024"},
 		{envTarget, "1025", "1 to 1024"},
 		{envTarget, "few", "1 to 1024"},
@@ -69,7 +69,7 @@ func TestAnUnusableValueIsReportedAndTheDefaultApplies(t *testing.T) {
 
 // TestTheProcessReadsItsEnvironmentOnce runs this test binary again, because the
 // environment matters only until it is first read.
-func TestTheProcessReadsItsEnvironmentOnce(t *testing.T) {
+func TestProcessReadsItsEnvironmentOnce(t *testing.T) {
 	if os.Getenv("LEAK_TEST_CHILD") != "" {
 		fmt.Println("before:", leak.SetLevel(leak.LevelAdvanced), "after:", leak.CurrentLevel())
 		d := leak.NewDetector[resource]("test.Resource", nil)
@@ -84,7 +84,7 @@ func TestTheProcessReadsItsEnvironmentOnce(t *testing.T) {
 	out := runAgain(t, envLevel+"=disabled", envInterval+"=1", envTarget+"=none")
 	assert.Contains(t, out, "before: disabled after: advanced")
 	assert.Equal(t, 10, strings.Count(out, "tracked:true"), out)
-	assert.Equal(t, 1, strings.Count(out, "unusable value"), out)
+	assert.Equal(t, 1, strings.Count(out, "invalid environment variable"), out)
 	assert.Contains(t, out, envTarget)
 }
 

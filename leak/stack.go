@@ -10,11 +10,11 @@ import (
 // maxDepth is the largest number of frames in a captured stack.
 const maxDepth = 64
 
-// Stack is a call stack, innermost call first, of at most 64 frames. It leaves
-// out frames of the runtime itself.
+// Stack is a call stack of at most 64 frames, innermost call first, without the
+// frames of the runtime.
 type Stack []runtime.Frame
 
-// String returns two lines for each frame: the function, and its file and line.
+// String returns two lines per frame: the function, and its file and line.
 func (s Stack) String() string {
 	var b strings.Builder
 	for _, frame := range s {
@@ -23,8 +23,8 @@ func (s Stack) String() string {
 	return b.String()
 }
 
-// capture returns the calling goroutine's stack without capture itself and the
-// skip frames above it. It only walks the stack; resolve names the frames.
+// capture returns the calling goroutine's stack without capture and its skip
+// callers. It only walks the stack; resolve names the frames.
 func capture(skip int) []uintptr {
 	var pcs [maxDepth]uintptr
 	n := runtime.Callers(skip+2, pcs[:])

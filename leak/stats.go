@@ -1,13 +1,13 @@
 package leak
 
-// Stats is what a detector has found so far.
+// Stats is a snapshot of a detector's counts.
 type Stats struct {
 	Leaked     int64 // resources collected before they were released
-	Duplicates int64 // those of Leaked whose report reads like an earlier one, which were not reported
+	Duplicates int64 // leaks with the same report as an earlier one, counted but not reported
 }
 
-// Stats returns the counts of what the detector has found. It reads them one
-// after another, so they may not add up while leaks are being found.
+// Stats returns the detector's counts. It reads them separately, so they may be
+// inconsistent while leaks are being found.
 func (d *Detector[T]) Stats() Stats {
 	return Stats{Leaked: d.core.leaks.Load(), Duplicates: d.core.duplicates.Load()}
 }

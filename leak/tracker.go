@@ -10,46 +10,45 @@ import (
 
 // Ground rules of a Tracker.
 //
-// Who may touch what: the owner of the resource calls Record and Close from any
-// goroutine; the runtime calls collected once, on a goroutine of its own, after
-// the resource became unreachable; a Scope reads what a report needs.
+// The owner of the resource calls Record and Close from any goroutine. The runtime
+// calls collected once, on its goroutine, after the resource became unreachable. A
+// Scope reads the fields of a report.
 //
-//  1. A Tracker never refers to its resource: the runtime keeps the Tracker for
-//     the cleanup, and whatever that reaches is never collected.
-//  2. ended changes once, from false to true. If Close changes it, the resource
-//     was released; if collected does, it leaked. So no resource is both, and
-//     Close returns true at most once.
-//  3. A Record that races with the end may be kept or not. It is never read.
+//  1. A Tracker never refers to its resource. The runtime keeps the Tracker for the
+//     cleanup, so a resource reachable from it would never be collected.
+//  2. ended changes once, from false to true. If Close changes it, the resource was
+//     released; if collected does, it leaked. No resource is both, and Close returns
+//     true at most once.
+//  3. A Record that races with the end may or may not be kept. It is never read.
 //
-// A race that this does not settle: if the owner drops its last reference to the
-// resource before it calls Close, collected may come first, and its report is
-// right. CloseFor keeps the resource reachable until then.
+// One race remains: if the owner discards its last reference to the resource before
+// it calls Close, collected may come first, and its report is correct. CloseFor
+// keeps the resource reachable until Close returns.
 
 // Tracker watches one resource until it is released. Its methods are safe for
-// concurrent use and never block; on a nil Tracker they do nothing.
-//
-// It is Netty's ResourceLeakTracker.
+// concurrent use and never block; on a nil Tracker they do nothing. It is a port of
+// Netty's ResourceLeakTracker.
 type Tracker struct {
 	core     *core           // Immutable after Track.
-	detailed bool            // reports whether records have stacks. Immutable after Track.
-	scopes   []*Scope        // the scopes that count the resource. Immutable after Track.
-	created  []uintptr       // where Track was called. Immutable after Track.
+	detailed bool            // records have stacks. Immutable after Track.
+	scopes   []*Scope        // scopes that count the resource. Immutable after Track.
+	created  []uintptr       // stack of the call of Track. Immutable after Track.
 	cleanup  runtime.Cleanup // zero if only scopes track the resource. Immutable after Track; read by Close.
 	records  trail           // Atomic: written by Record and Close, read by reports.
 	ended    atomic.Bool     // Atomic: written once, by Close or collected, read by Record.
 }
 
-// Record notes an access to the resource for a report: the hint, unless it is
-// nil, and at [LevelAdvanced] and above the place of the call. The last access is
-// always kept; [Options].TargetRecords decides about the others.
+// Record adds an access to the resource's report: the hint, unless it is nil, and at
+// [LevelAdvanced] and above the place of the call. The last access is always kept;
+// [Options].TargetRecords limits the number of the others.
 //
-// Record turns the hint into text at once and does not keep it, so the hint may
-// change later and may refer to the resource. A hint of pointer type without a
-// String or Error method is shown by its type only, since what it points to may
-// be changing. A hint that panics does no harm and is shown as having panicked.
+// Record turns the hint into text immediately and does not keep it. The hint may
+// change later and may refer to the resource. A pointer without a String or Error
+// method appears as its type, because its target may be changing. A panic of the
+// hint's methods is harmless and appears in the report.
 //
-// On a nil Tracker it costs one comparison. Otherwise it prints the hint and
-// makes one allocation; at LevelAdvanced and above it also captures the stack, with
+// On a nil Tracker, Record costs one comparison. Otherwise it formats the hint and
+// allocates once; at LevelAdvanced and above it also captures the stack, with
 // another allocation.
 func (t *Tracker) Record(hint any) {
 	if t != nil {
@@ -68,18 +67,17 @@ func (t *Tracker) record(hint any) {
 	t.records.add(r, t.core.targetRecords())
 }
 
-// Detailed reports whether records have stacks, which they have at [LevelAdvanced]
-// and above. An owner with many cheap accesses can call it before each Record, so
-// that [LevelSimple] adds nothing to them. It returns false on a nil Tracker.
+// Detailed reports whether records have stacks, as at [LevelAdvanced] and above. An
+// owner with many cheap accesses can call it before each Record, so that
+// [LevelSimple] does not slow them down. It returns false on a nil Tracker.
 func (t *Tracker) Detailed() bool { return t != nil && t.detailed }
 
-// Close marks the resource as released. It returns true the first time, and
-// false after that, if the resource was reported as leaked before, and on a nil
-// Tracker.
+// Close marks the resource as released and returns true. It returns false if the
+// resource is already released or reported as leaked, and on a nil Tracker.
 //
-// The resource must still be reachable, or the collector may have found it
-// first. A method of the resource that uses it last in its call of Close does not
-// ensure that. Use CloseFor, or call [runtime.KeepAlive] after Close.
+// The resource must still be reachable, or the collector may have found it first. A
+// method of the resource whose last use of it is the call of Close does not ensure
+// that. Use CloseFor, or call [runtime.KeepAlive] after Close.
 func (t *Tracker) Close() bool {
 	if t == nil || !t.ended.CompareAndSwap(false, true) { // Linearization point of Close.
 		return false
@@ -92,16 +90,15 @@ func (t *Tracker) Close() bool {
 	return true
 }
 
-// CloseFor is like Close, and keeps resource, the pointer given to Track,
-// reachable until it returns. Netty's close(trackedObject) has its argument for
-// the same reason.
+// CloseFor is like Close, but keeps resource, the argument of Track, reachable until
+// it returns. Netty's close(trackedObject) has its argument for the same reason.
 func (t *Tracker) CloseFor(resource any) bool {
 	closed := t.Close()
 	runtime.KeepAlive(resource)
 	return closed
 }
 
-// collected is the cleanup, which runs when the resource of t was collected.
+// collected is the cleanup. It runs after the resource of t was collected.
 func collected(t *Tracker) {
 	if t.ended.CompareAndSwap(false, true) { // Linearization point of the leak.
 		t.core.leaked(t.report(""))

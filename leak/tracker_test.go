@@ -22,7 +22,7 @@ func TestCloseReturnsTrueOnce(t *testing.T) {
 	assert.False(t, r.tracker.Close())
 }
 
-func TestANilTrackerDoesNothing(t *testing.T) {
+func TestNilTrackerDoesNothing(t *testing.T) {
 	var tracker *leak.Tracker
 	tracker.Record("hint")
 	assert.False(t, tracker.Detailed())
@@ -30,7 +30,7 @@ func TestANilTrackerDoesNothing(t *testing.T) {
 	assert.False(t, tracker.CloseFor(t))
 }
 
-func TestARecordAfterCloseIsNotKept(t *testing.T) {
+func TestRecordAfterCloseIsNotKept(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
@@ -70,7 +70,7 @@ func makeAndClose(d *leak.Detector[resource], made chan weak.Pointer[resource]) 
 	r.tracker.CloseFor(r)
 }
 
-func TestAClosedTrackerIsReleasedBeforeItsResource(t *testing.T) {
+func TestClosedTrackerIsReleasedBeforeItsResource(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, _ := newSinkDetector()
 	r := &resource{}
@@ -107,7 +107,7 @@ func TestOneOfManyRacingClosesReturnsTrue(t *testing.T) {
 	})
 }
 
-func TestACloseThatRacesWithTheCollectorEndsOneWay(t *testing.T) {
+func TestCloseThatRacesWithTheCollectorEndsOneWay(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	atProcs(t, func(t *testing.T) {
 		d, _ := newSinkDetector()

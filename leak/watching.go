@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// Ground rules: the list of scopes is replaced and never changed, so Track reads
-// it without a lock. Lock order: Scope.mu before watchMu.
+// Ground rules: the list of scopes is replaced, never modified, so Track reads it
+// without a lock. Lock order: Scope.mu before watchMu.
 
 var (
-	// watching is the list of the scopes that count what all detectors track;
-	// nil if there are none. Atomic: written under watchMu, read by every Track.
+	// watching is the list of the scopes that count the resources of all detectors.
+	// It is nil if empty. Atomic: written under watchMu, read by every Track.
 	watching atomic.Pointer[[]*Scope]
 	watchMu  sync.Mutex
 )
@@ -34,7 +34,7 @@ func unwatch(s *Scope) {
 	watching.Store(&scopes)
 }
 
-// watchers returns the scopes that count what all detectors track.
+// watchers returns the scopes that count the resources of all detectors.
 func watchers() []*Scope {
 	if scopes := watching.Load(); scopes != nil {
 		return *scopes
@@ -42,8 +42,8 @@ func watchers() []*Scope {
 	return nil
 }
 
-// scopes returns the scopes that count the resources of this detector. A scope
-// may be in it twice, which changes nothing.
+// scopes returns the scopes that count the resources of this detector. It may contain
+// a scope twice, which is harmless.
 func (c *core) scopes() []*Scope {
 	if c.options.Scope == nil {
 		return watchers()
