@@ -49,7 +49,7 @@ func TestCloseAllocatesNothing(t *testing.T) {
 	}))
 }
 
-func TestALinkIsOneWord(t *testing.T) {
+func TestLinkIsOneWord(t *testing.T) {
 	assert.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mpsc.Link[item]{}))
 }
 
@@ -64,7 +64,7 @@ func TestProducersAndConsumerDoNotShareCacheLines(t *testing.T) {
 	assert.Equal(t, 128, mpsc.FalseSharing)
 }
 
-func TestAQueueTakesAboutThreeHundredBytesAndOneElement(t *testing.T) {
+func TestQueueTakesAboutThreeHundredBytesAndOneElement(t *testing.T) {
 	type bare struct{ mpsc.Link[bare] }
 	want := map[uintptr]uintptr{4: 280, 8: 296}[unsafe.Sizeof(uintptr(0))]
 	assert.Equal(t, want+unsafe.Sizeof(bare{}), mpsc.LayoutOf[bare]().Size)

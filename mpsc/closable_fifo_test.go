@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What the queue is checked against, and the proof that the check sees faults.
+// The sequential model of the queue, and tests that the check finds faults.
 
 type action string
 
@@ -22,15 +22,15 @@ const (
 	closing       action = "Close"
 	askingEmpty   action = "Empty"
 	askingClosed  action = "Closed"
-	nothing              = 0 // the outcome of a Pop that returned nil
+	nothing              = 0 // outcome of a Pop that returned nil
 	linearTimeout        = 20 * time.Second
 )
 
-// call is the input of an operation; number is that of the pushed item.
+// call is the input of an operation. number belongs to the pushed item.
 type call struct {
 	action action
 	number int
-	place  int // at which the item was popped, from 1; 0 if it was not, or is not known
+	place  int // position in the order of pops, from 1; 0 if unknown or not popped
 }
 
 // sequential is the model's state: the numbers of the items in the queue, oldest
@@ -132,7 +132,7 @@ func at(from, to int64, c call, outcome any) porcupine.Operation {
 	return porcupine.Operation{Call: from, Return: to, Input: c, Output: outcome}
 }
 
-func TestTheModelAcceptsOnlyGoodHistories(t *testing.T) {
+func TestModelAcceptsOnlyGoodHistories(t *testing.T) {
 	push := func(n int) call { return call{action: pushing, number: n} }
 	pop, shut := call{action: popping}, call{action: closing}
 	isEmpty, isClosed := call{action: askingEmpty}, call{action: askingClosed}
@@ -218,7 +218,7 @@ func (b *broken) Empty() bool {
 
 // The check must see a fault where there is one. One goroutine and a clock that
 // counts make this the same each time.
-func TestTheCheckRejectsBrokenQueues(t *testing.T) {
+func TestCheckRejectsBrokenQueues(t *testing.T) {
 	use := func(q fifo) porcupine.CheckResult {
 		clock := int64(0)
 		c := &client{queue: q, now: func() int64 { clock++; return clock }}

@@ -14,9 +14,8 @@ type hit struct {
 	bytes int
 }
 
-// Goroutines that serve requests note what they served without waiting for
-// anyone; the statistics take it in every now and then, a bounded number at a
-// time, and a last time when all is closed.
+// Goroutines that serve requests record each request without waiting. The statistics
+// process a bounded number of records now and then, and the rest after Close.
 func Example() {
 	hits := mpsc.New(func(h *hit) *mpsc.Link[hit] { return &h.next })
 

@@ -9,7 +9,7 @@ import (
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
-func TestAnElementWithSeveralLinksCanBeInSeveralQueues(t *testing.T) {
+func TestElementWithSeveralLinksCanBeInSeveralQueues(t *testing.T) {
 	forth, back := newQueue(), mpsc.New(otherLinkOf)
 	items := make([]*item, 5)
 	for i := range items {
@@ -25,7 +25,7 @@ func TestAnElementWithSeveralLinksCanBeInSeveralQueues(t *testing.T) {
 	assert.Equal(t, []int{3, 2, 1, 0}, drain(back))
 }
 
-func TestAnElementMayBeABareLinkOrALargeStruct(t *testing.T) {
+func TestElementMayBeABareLinkOrALargeStruct(t *testing.T) {
 	type bare struct{ mpsc.Link[bare] }
 	q := mpsc.New(func(b *bare) *mpsc.Link[bare] { return &b.Link })
 	e := new(bare)
@@ -45,7 +45,7 @@ func TestAnElementMayBeABareLinkOrALargeStruct(t *testing.T) {
 	assert.Panics(t, func() { r.Push(nil) })
 }
 
-func TestAnEmbeddedQueueIsMadeReadyByInit(t *testing.T) {
+func TestEmbeddedQueueIsMadeReadyByInit(t *testing.T) {
 	var owner struct {
 		name string
 		q    mpsc.Queue[item]
@@ -77,6 +77,6 @@ func TestInitPanicsOnALinkOutsideTheElement(t *testing.T) {
 
 func TestInitsPanicNamesTheElement(t *testing.T) {
 	assert.PanicsWithValue(t,
-		"mpsc: link must return the address of a field of the mpsc_test.item it is given",
+		"mpsc: link must return the address of a field of its argument, a mpsc_test.item",
 		func() { mpsc.New(func(*item) *mpsc.Link[item] { return nil }) })
 }

@@ -48,7 +48,7 @@ func TestPushAllOfNilOrOfOneTwicePanics(t *testing.T) {
 	assert.Panics(t, func() { newQueue().PushAll(slices.Values([]*item{e, e})) })
 }
 
-func TestPushAllIsPushedAtOnceOrRefused(t *testing.T) {
+func TestPushAllIsAtomic(t *testing.T) {
 	for range 300 {
 		q := newQueue()
 		var done sync.WaitGroup

@@ -8,18 +8,18 @@
 //	q.Push(new(job)) // by any goroutine
 //	j := q.Pop()     // by the consumer
 //
-// Elements are linked by a [Link] that is a field of theirs, so a push allocates
-// nothing and a queue takes no memory beyond its elements. Producers push with one
-// compare-and-swap. The consumer takes all that was pushed with another one, and
-// then pops element by element without synchronization. A queue can be closed: every
-// later push fails, and everything pushed before can still be drained.
+// A [Link] in each element connects it to the next one. A push therefore does not
+// allocate, and a queue takes no memory beyond its elements. Producers push with one
+// compare-and-swap. The consumer takes over all pushed elements with another one,
+// and then pops them without synchronization. A queue can be closed: every later
+// push fails, and the elements pushed before can still be drained.
 //
-// Use it to hand work to a goroutine that looks at the queue now and then, such as
-// a timer's worker. A consumer that polls without a pause slows the producers,
-// because it shares the cache line to which they write. There is no blocking pop: a
-// consumer that wants to sleep until there is work publishes that it sleeps and then
+// Use it to pass work to a goroutine that checks the queue now and then, such as a
+// timer's worker. A consumer that polls without pause slows the producers, because
+// it shares the cache line to which they write. There is no blocking pop. A consumer
+// that wants to sleep until an element arrives publishes that it sleeps and then
 // calls [Queue.Empty] once more; see the Parking example. If the consumer must
-// block, or the queue be bounded, use a channel.
+// block, or the queue must be bounded, use a channel.
 package mpsc
 
 import (
@@ -34,72 +34,72 @@ import (
 
 // Ground rules
 //
-// The producers' side is a stack: head points at the newest element, each
-// element at the one pushed before it. The consumer takes the whole stack at
-// once and reverses it, which makes it a queue.
+// The producers' side is a stack: head points to the newest element, and each
+// element points to the one pushed before it. The consumer takes the whole stack in
+// one step and reverses it, which makes it a queue.
 //
-//	I1. By one link an element is in at most one queue, and in it once. The link
-//	    belongs to the pushing goroutine until the compare-and-swap in Push, and
-//	    from then on to the consumer, until Pop returns the element.
-//	I2. The compare-and-swap that puts e at the head publishes e and its link, and
-//	    those of what PushAll hung below e; it synchronizes before the later
-//	    ones, that of sentinel included, and so before the operation by which
-//	    take gets e: the compare-and-swap that empties the stack, or the load
-//	    that finds sentinel on it.
-//	I3. Once head is &sentinel it stays so. What was on the stack at that moment
-//	    hangs below sentinel, and only the consumer unhooks it.
-//	I4. sentinel is pushed once, under closing; nothing else writes its link
+//	I1. Through one link, an element is in at most one queue, and there only once.
+//	    The link belongs to the pushing goroutine until the compare-and-swap in
+//	    Push, then to the consumer until Pop returns the element.
+//	I2. The compare-and-swap that makes e the head publishes e, its link, and the
+//	    elements that PushAll linked below e. It synchronizes before all later ones,
+//	    including the sentinel's. It therefore synchronizes before the operation by
+//	    which take gets e: the compare-and-swap that empties the stack, or the load
+//	    that finds the sentinel.
+//	I3. A head of &sentinel never changes. The elements that were on the stack are
+//	    linked below the sentinel, and only the consumer removes them.
+//	I4. The sentinel is pushed once, under closing. No goroutine writes its link
 //	    before that.
-//	I5. oldest and everything that hangs on it belong to the consumer.
-//	I6. What the consumer needs for an element that was taken lies apart from
-//	    head, or every Pop would wait for a line that the producers write to.
+//	I5. oldest and all elements linked from it belong to the consumer.
+//	I6. The fields that the consumer uses for taken elements are not on the cache
+//	    line of head, or every Pop would wait for the producers' writes.
 //
-// The races, and what settles them:
+// The races and their outcomes:
 //
-//	Push with Push    one compare-and-swap fails and retries.
-//	Push with take    an element is taken now, or with the next take. There is
-//	                  no ABA fault: Push needs head only as the value of its
-//	                  link, and take detaches all or nothing.
-//	Push with Close   either e is below sentinel and will be drained, or Push sees
-//	                  sentinel and fails.
-//	take with Close   take swaps out only a head that is not sentinel (I3).
+//	Push with Push    one compare-and-swap fails and is retried.
+//	Push with take    this take or the next one takes the element. There is no ABA
+//	                  fault: Push needs head only as the value of its link, and
+//	                  take detaches all elements or no element.
+//	Push with Close   either e is below the sentinel and will be drained, or Push
+//	                  sees the sentinel and fails.
+//	take with Close   take swaps out only a head that is not the sentinel (I3).
 
-// Link is the field by which an element of type T hangs in a queue. Its zero
-// value is ready. An element with several links can be in several queues.
+// Link links an element of type T into a queue. Its zero value is ready to use. An
+// element with several links can be in several queues.
 type Link[T any] struct {
 	next *T // Pusher's until Push, then the consumer's (I1).
 }
 
-// linkOffset is one more than the offset of the link in a T, so that 0 means a
-// queue without Init.
+// linkOffset is one more than the offset of the link in a T. The zero value belongs to
+// a queue without Init.
 type linkOffset[T any] uintptr
 
 func (at linkOffset[T]) of(e *T) *Link[T] {
 	return (*Link[T])(unsafe.Add(unsafe.Pointer(e), uintptr(at)-1))
 }
 
-// Queue is an unbounded, intrusive, lock-free queue. Make one with [New], or
-// embed one and call Init. It must not be copied. It takes some 300 bytes, most
-// of them padding, and room for one T.
+// Queue is an unbounded, intrusive, lock-free queue. Create one with [New], or embed
+// one and call Init. It must not be copied. It takes about 300 bytes, mostly
+// padding, and space for one T.
 //
-// Push, PushAll, Close and Closed may be called from any goroutine; Pop, Drain,
-// DeleteFunc and Empty by one goroutine at a time, the consumer.
+// Any goroutine may call Push, PushAll, Close, and Closed. Only the consumer may call
+// Pop, Drain, DeleteFunc, and Empty. Calls of the consumer must not be concurrent.
 type Queue[T any] struct {
 	pushLink linkOffset[T]     // for Push. Immutable after Init.
-	head     atomic.Pointer[T] // the newest element, nil, or &sentinel. Atomic: written by all, read by all.
+	head     atomic.Pointer[T] // newest element, nil, or &sentinel. Atomic: written and read by all.
 	_        [cacheline.Padding - unsafe.Sizeof(uintptr(0))]byte
 
 	takeLink linkOffset[T] // for the consumer, equal to pushLink (I6). Immutable after Init.
-	oldest   *T            // of the elements taken and not yet popped. Consumer only.
-	latest   *T            // the other end of it, nil with oldest. Consumer only.
+	oldest   *T            // oldest of the elements taken and not yet popped. Consumer only.
+	latest   *T            // newest of these elements; nil if oldest is nil. Consumer only.
 
-	sentinel T          // stands at the head of a closed queue; only its link is used (I3).
-	closing  sync.Mutex // makes one Close at a time, since there is one sentinel.
+	sentinel T          // head of a closed queue; only its link is used (I3).
+	closing  sync.Mutex // serializes Close, because there is one sentinel.
 	_        [cacheline.Padding]byte
 }
 
-// New returns an empty queue of elements that are linked by the field to which
-// link points, always the same one:
+// New returns an empty queue. link returns the address of the field that links an
+// element, always of the same field:
 //
 //	type job struct {
 //		next mpsc.Link[job]
@@ -114,31 +114,29 @@ func New[T any](link func(*T) *Link[T]) *Queue[T] {
 	return q
 }
 
-// Init makes the zero Queue ready, as New does. It must come before any other
-// use.
+// Init makes the zero Queue ready, as New does. Call it before any other use.
 //
 //go:noinline
 func (q *Queue[T]) Init(link func(*T) *Link[T]) {
-	var probe T // on the heap, since link is unknown here: it stays where it is while we subtract
+	var probe T // on the heap, because link is unknown here; its address does not change meanwhile
 	at := uintptr(unsafe.Pointer(link(&probe)))
 	base := uintptr(unsafe.Pointer(&probe))
 	if at < base || at+unsafe.Sizeof(Link[T]{}) > base+unsafe.Sizeof(probe) {
-		panic(fmt.Sprintf("mpsc: link must return the address of a field of the %T it is given", probe))
+		panic(fmt.Sprintf("mpsc: link must return the address of a field of its argument, a %T", probe))
 	}
 	q.pushLink = linkOffset[T](at - base + 1)
 	q.takeLink = q.pushLink
 }
 
-// Push appends e, which must not be in a queue by the same link already. It
-// returns false, and does not change e, if the queue is closed. It panics if e is
-// nil.
+// Push appends e, which must not already be in a queue through the same link. If the
+// queue is closed, Push returns false and does not change e. It panics if e is nil.
 //
-// Elements are drained in the order in which their pushes took effect: when one
-// push returned before another began, its element comes first. So the elements
-// of one goroutine come in the order in which it pushed them.
+// Elements are drained in the order in which their pushes took effect: if one push
+// returned before another began, its element comes first. The elements of one
+// goroutine are therefore drained in the order of its pushes.
 //
-// Push does not block and does not allocate. It takes constant time, except for
-// retries, which happen only if another operation succeeded.
+// Push does not block or allocate. It takes constant time, except for retries, which
+// happen only if another operation succeeded.
 func (q *Queue[T]) Push(e *T) bool {
 	if e == nil || q.pushLink == 0 {
 		panic("mpsc: Push of nil, or to a Queue without Init")
@@ -157,12 +155,12 @@ func (q *Queue[T]) Push(e *T) bool {
 	}
 }
 
-// PushAll appends what elements yields, in that order and at once: nothing comes
-// between, and none is appended if the queue is closed, which is when it returns
-// false. Then it changes no element. It panics if one is nil or yielded twice in a
-// row; otherwise what goes for the arguments of Push goes for each.
+// PushAll appends the elements of the sequence, in its order and without elements of
+// other pushes between them. If the queue is closed, it returns false, appends no
+// element, and changes none. It panics if an element is nil or repeats its
+// predecessor. The requirements of Push apply to each element.
 //
-// elements must not use the queue. PushAll costs one compare-and-swap, except for
+// The sequence must not use the queue. PushAll costs one compare-and-swap, except for
 // retries, and writes each link once.
 func (q *Queue[T]) PushAll(elements iter.Seq[*T]) bool {
 	var first, newest *T
@@ -194,7 +192,7 @@ func (q *Queue[T]) PushAll(elements iter.Seq[*T]) bool {
 	}
 }
 
-// unlink takes apart the chain that hangs on e.
+// unlink separates the elements linked from e.
 func (q *Queue[T]) unlink(e *T) {
 	for e != nil {
 		link := q.pushLink.of(e)
@@ -202,11 +200,10 @@ func (q *Queue[T]) unlink(e *T) {
 	}
 }
 
-// Close makes every later Push fail. What was pushed before can still be
-// drained. It returns true the first time, false if the queue was closed
-// already.
+// Close makes every later Push fail. Elements pushed before can still be drained. It
+// returns true the first time, and false if the queue was already closed.
 //
-// Close waits for another Close under way, and for nothing else.
+// Close blocks only during another Close.
 func (q *Queue[T]) Close() bool {
 	q.closing.Lock()
 	defer q.closing.Unlock()
@@ -220,9 +217,9 @@ func (q *Queue[T]) Close() bool {
 // elements.
 func (q *Queue[T]) Closed() bool { return q.head.Load() == &q.sentinel }
 
-// Pop removes and returns the oldest element, or nil if there is none. It takes
-// constant amortized time: a Pop that finds nothing left of what was taken over
-// takes over all that was pushed since, and reverses it. Consumer only.
+// Pop removes and returns the oldest element, or nil if the queue is empty. It takes
+// constant amortized time: if all taken elements are popped, it takes over all
+// elements pushed since, and reverses them. Consumer only.
 func (q *Queue[T]) Pop() *T {
 	if q.oldest == nil {
 		q.append(q.take(), nil)
@@ -239,18 +236,16 @@ func (q *Queue[T]) Pop() *T {
 	return e
 }
 
-// DeleteFunc takes over what producers have pushed and removes the elements for
-// which del returns true; the others keep their order. Elements that an earlier
-// Pop or DeleteFunc took over are not looked at. It is the cheapest way to drop
-// elements that became useless while they waited, since it touches each once. It
-// takes time proportional to what was pushed since the last take. del must not use
-// the queue. Consumer only.
+// DeleteFunc takes over the pushed elements and removes those for which del returns
+// true; the others keep their order. It does not examine elements that an earlier
+// Pop or DeleteFunc took over. It is the cheapest way to discard elements that became
+// useless in the queue, because it touches each once. It takes time proportional to
+// the number of elements it takes over. del must not use the queue. Consumer only.
 func (q *Queue[T]) DeleteFunc(del func(*T) bool) { q.append(q.take(), del) }
 
-// Drain calls f with at most n elements, oldest first, and returns how many
-// there were. An element has left the queue before f sees it. f may push to the
-// queue, including the element itself: what it pushes is drained in turn, as far
-// as n allows. Consumer only.
+// Drain removes at most n elements, oldest first, calls f with each, and returns
+// their number. f may push elements to the queue, including its argument; they are
+// drained in turn, within the limit of n. Consumer only.
 func (q *Queue[T]) Drain(n int, f func(*T)) int {
 	for done := range n {
 		e := q.Pop()
@@ -262,8 +257,8 @@ func (q *Queue[T]) Drain(n int, f func(*T)) int {
 	return max(n, 0)
 }
 
-// Empty reports whether there is nothing to drain, at a moment during the call.
-// Consumer only.
+// Empty reports whether the queue is empty at a moment during the call. Consumer
+// only.
 func (q *Queue[T]) Empty() bool {
 	if q.oldest != nil {
 		return false
@@ -272,15 +267,15 @@ func (q *Queue[T]) Empty() bool {
 	return head == nil || head == &q.sentinel && q.takeLink.of(head).next == nil
 }
 
-// take detaches all that was pushed and returns the newest, with the others
-// below it. It retries only when a push or a close got in between.
+// take detaches all pushed elements and returns the newest, with the others linked
+// below it. It retries only if a push or a close intervened.
 func (q *Queue[T]) take() *T {
 	for {
 		head := q.head.Load()
 		switch {
 		case head == nil:
 			return nil
-		case head == &q.sentinel: // closed for good, so there is no one to race with (I3)
+		case head == &q.sentinel: // closed forever, so there are no races (I3)
 			link := q.takeLink.of(head)
 			head, link.next = link.next, nil
 			return head
@@ -290,8 +285,8 @@ func (q *Queue[T]) take() *T {
 	}
 }
 
-// append reverses the stack below newest, leaves out the elements for which del,
-// unless it is nil, returns true, and puts the rest behind what the consumer has.
+// append reverses the stack below newest and appends it to the consumer's elements.
+// It omits the elements for which del returns true; del may be nil.
 func (q *Queue[T]) append(newest *T, del func(*T) bool) {
 	var first, last *T
 	for newest != nil {

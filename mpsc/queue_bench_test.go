@@ -13,26 +13,26 @@ import (
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
-// One iteration of BenchmarkPushPop is a whole exchange: producers push batch
-// elements between them while a consumer, in a goroutine of its own, takes them
-// all. To be read by element: ns/elem is what passed on the clock, cpu-ns/elem
-// what all processors together spent, waiting in loops included.
+// One iteration of BenchmarkPushPop is a whole exchange: producers push a total of
+// batch elements while a consumer goroutine takes them. ns/elem is the elapsed time
+// per element. cpu-ns/elem is the CPU time of all processors per element, including
+// busy waiting.
 //
 //	go test -run '^$' -bench . -count 10 ./mpsc | benchstat -col /queue -
 //
-// The channel and the ring have room for a batch, as nothing bounds the queue.
-// Where there is nothing to take, queue=mpsc and queue=ring yield the processor
-// and look again (so Workiva's Get does by itself), while queue=channel and
-// queue=mpsc-parking put the consumer to sleep.
+// The channel and the ring have room for a batch, because the queue is unbounded. If
+// the queue is empty, the consumers of queue=mpsc and queue=ring yield the processor
+// and poll again, as Workiva's Get does. Those of queue=channel and
+// queue=mpsc-parking sleep.
 const batch = 1 << 13
 
-// carrier is what the consumer and the producers of a benchmark share.
+// carrier is the queue between the producers and the consumer of a benchmark.
 type carrier interface {
 	put(*parcel)
 	get() *parcel
 }
 
-// parcel fills a cache line, so that none is shared with its neighbour's.
+// parcel fills a cache line, so that neighbors do not share one.
 type parcel struct {
 	next  mpsc.Link[parcel]
 	value int
@@ -156,8 +156,8 @@ func exchange(c carrier, parcels []parcel, producers int) (sum int) {
 	return sum
 }
 
-// BenchmarkBacklog is what a consumer that comes by now and then sees: a whole
-// batch is in when it begins.
+// BenchmarkBacklog measures a consumer that polls rarely: a whole batch is in the
+// queue when it begins.
 func BenchmarkBacklog(b *testing.B) {
 	parcels := make([]parcel, batch)
 	for _, c := range carriers {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAClosedQueueRefusesPushes(t *testing.T) {
+func TestClosedQueueRejectsPushes(t *testing.T) {
 	q := newQueue()
 	require.True(t, q.Close())
 	e := &item{number: 1}
@@ -19,7 +19,7 @@ func TestAClosedQueueRefusesPushes(t *testing.T) {
 	assert.Nil(t, q.Pop())
 }
 
-func TestWhatWasPushedBeforeCloseIsStillDrained(t *testing.T) {
+func TestElementsPushedBeforeCloseAreDrained(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3, 4)
 	assert.Equal(t, []int{1}, drainAtMost(q, 1), "so that some are taken and some are not")
@@ -43,7 +43,7 @@ func TestCloseIsTrueOnlyTheFirstTime(t *testing.T) {
 	assert.True(t, q.Closed())
 }
 
-func TestASecondCloseLosesNothing(t *testing.T) {
+func TestSecondCloseLosesNothing(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2)
 	assert.True(t, q.Close())
@@ -76,7 +76,7 @@ func TestOneOfManyClosesIsTrue(t *testing.T) {
 	}
 }
 
-func TestEmptyReportsWhetherThereIsSomethingToDrain(t *testing.T) {
+func TestEmptyReportsAnEmptyQueue(t *testing.T) {
 	q := newQueue()
 	assert.True(t, q.Empty(), "new")
 	push(t, q, 1, 2)

@@ -10,8 +10,8 @@ import (
 )
 
 // FuzzQueueAgainstSlice runs its input as a program on a queue and on a slice.
-// The low four bits of a byte say what to do, the high four how often, or to
-// which element.
+// The low four bits of a byte select the operation. The high four bits are a count or
+// select an element.
 func FuzzQueueAgainstSlice(f *testing.F) {
 	for _, program := range []string{
 		"",
@@ -25,7 +25,7 @@ func FuzzQueueAgainstSlice(f *testing.F) {
 		"\x70\x13\x06\x25\x73\x07",             // closed when half drained, pushed while drained
 		"\x10\x02\x01\x02\x01\x02\x02",         // the same elements again
 		"\x30\x02\x02\x01\x11\x06\x02\x01\x73", // again, across a close
-		"\x70\x19\x02\x50\x09\x02\x29\xf3",     // pruned, also behind what was left
+		"\x70\x19\x02\x50\x09\x02\x29\xf3",     // pruned, also behind a remainder
 		"\x30\x06\x19\x19\xf3",                 // pruned when closed
 		"\x3a\x00\x0a\x23\x2a\x06\x2a\xf3",     // batches, also when closed
 	} {
@@ -42,12 +42,12 @@ func FuzzQueueAgainstSlice(f *testing.F) {
 	})
 }
 
-// machine is a queue, what should be in it, and the elements that are not.
+// machine is a queue, a model of its contents, and the elements outside of it.
 type machine struct {
 	*testing.T
 	queue  *mpsc.Queue[item]
 	model  []*item
-	taken  int // of model, from its front: what the queue has on the consumer's side
+	taken  int // number of elements at the front of model that the consumer has taken over
 	free   []*item
 	made   int
 	closed bool
@@ -88,7 +88,7 @@ func (m *machine) run(operation byte, n int) {
 	}
 }
 
-// prune removes what has a number that n+2 divides, of what was pushed since the
+// prune removes the items with numbers divisible by n+2 among those pushed since the
 // queue was last found empty or pruned.
 func (m *machine) prune(n int) {
 	void := func(i *item) bool { return i.number%(n+2) == 0 }

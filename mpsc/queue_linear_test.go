@@ -13,13 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The queue is checked against what a reader would take it for: a first-in,
-// first-out queue that can be closed, on which everything happens at once.
-// Several producers, a consumer and two closers record what they do, when they
-// began and when they were told the outcome; porcupine looks for an order in
-// which the sequential queue would have told them the same.
+// The queue is checked against a sequential first-in, first-out queue that can be
+// closed. Several producers, a consumer, and two closers record their operations,
+// with the times of call and return. porcupine searches for an order in which the
+// sequential queue returns the same results.
 
-// fifo is what is checked.
+// fifo is the interface of the checked queues.
 type fifo interface {
 	Push(*item) bool
 	Pop() *item
@@ -63,7 +62,7 @@ func (c *client) close()  { c.record(closing, 0, func() any { return c.queue.Clo
 func (c *client) closed() { c.record(askingClosed, 0, func() any { return c.queue.Closed() }) }
 func (c *client) empty()  { c.record(askingEmpty, 0, func() any { return c.queue.Empty() }) }
 
-func TestTheQueueIsLinearizable(t *testing.T) {
+func TestQueueIsLinearizable(t *testing.T) {
 	rounds := 500
 	if testing.Short() {
 		rounds = 50
@@ -82,9 +81,9 @@ func TestTheQueueIsLinearizable(t *testing.T) {
 	}
 }
 
-// concurrentHistory lets three producers, a consumer and two closers loose on a
-// queue. They begin together, and yield at random, to vary how they meet. In the end
-// the consumer pops what is left.
+// concurrentHistory runs three producers, a consumer, and two closers on a queue. They
+// begin together and yield at random, to vary their order. In the end the consumer
+// pops the rest.
 func concurrentHistory() []porcupine.Operation {
 	const producers, pushes, pops, closers = 3, 20, 60, 2
 	q, start := newQueue(), time.Now()

@@ -33,7 +33,7 @@ func hammer(t *testing.T, much, little int, f func(t *testing.T, amount int)) {
 	}
 }
 
-// ledger checks that what a consumer gets is, producer by producer, 0, 1, 2, …
+// ledger checks that the consumer gets the items 0, 1, 2, … of each producer in order.
 type ledger []int
 
 func (l ledger) enter(t *testing.T, i *item) {
@@ -53,7 +53,7 @@ func (l ledger) total() (n int) {
 	return n
 }
 
-// consume takes what there is, in one way or another.
+// consume takes items by a random method.
 func (l ledger) consume(t *testing.T, q *mpsc.Queue[item]) {
 	switch rand.N(4) {
 	case 0:
@@ -198,7 +198,7 @@ func TestElementsGoRoundAndRound(t *testing.T) {
 // Each letter is sent only when the one before it was received, about when the
 // consumer goes to sleep: no later letter makes good for a wake-up that was
 // lost, which would end this test.
-func TestAParkedConsumerIsAlwaysWoken(t *testing.T) {
+func TestParkedConsumerIsAlwaysWoken(t *testing.T) {
 	hammer(t, 100_000, 10_000, func(t *testing.T, letters int) {
 		m := newMailbox()
 		var received atomic.Int64

@@ -58,7 +58,7 @@ func TestElementsArePoppedInTheOrderPushed(t *testing.T) {
 	assert.Nil(t, q.Pop())
 }
 
-func TestWhatIsPushedBetweenPopsComesLast(t *testing.T) {
+func TestElementsPushedBetweenPopsComeLast(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2)
 	assert.Equal(t, 1, q.Pop().number)
@@ -94,7 +94,7 @@ func TestEachProducersElementsStayInOrder(t *testing.T) {
 	assert.Equal(t, [producers]int{each, each, each, each}, next)
 }
 
-func TestAnElementCanBePushedAgainOnceItWasPopped(t *testing.T) {
+func TestElementCanBePushedAgainOnceItWasPopped(t *testing.T) {
 	q := newQueue()
 	e := &item{number: 1}
 	for range 3 {
@@ -137,7 +137,7 @@ func TestDrainHandsOutAtMostN(t *testing.T) {
 	}
 }
 
-func TestDrainAlsoDrainsWhatItsFunctionPushes(t *testing.T) {
+func TestDrainIncludesElementsThatItsFunctionPushes(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2)
 	var got []int
@@ -176,7 +176,7 @@ func TestDrainsFunctionMayPopAndClose(t *testing.T) {
 	assert.True(t, q.Closed())
 }
 
-func TestAPanicInDrainLosesNothingBehindIt(t *testing.T) {
+func TestPanicInDrainLosesNothingBehindIt(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3)
 	boom := errors.New("boom")
@@ -196,7 +196,7 @@ func kept(e weak.Pointer[item]) bool {
 	return e.Value() != nil
 }
 
-func TestAPoppedElementKeepsNoOtherAlive(t *testing.T) {
+func TestPoppedElementKeepsNoOtherAlive(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		q := newQueue()
 		push(t, q, 1, 2, 3)
@@ -213,7 +213,7 @@ func TestAPoppedElementKeepsNoOtherAlive(t *testing.T) {
 	}
 }
 
-func TestAQueueKeepsOnlyWhatIsInIt(t *testing.T) {
+func TestQueueKeepsNoRemovedElementAlive(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2)
 	first := weak.Make(q.Pop())
@@ -236,7 +236,7 @@ func TestDeleteFuncRemovesAndKeepsTheOrder(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 4, 5}, drain(q))
 }
 
-func TestDeleteFuncLooksAtEachElementOnceAndAppendsBehindWhatIsLeft(t *testing.T) {
+func TestDeleteFuncExaminesEachElementOnceAndAppendsTheRest(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3)
 	assert.Equal(t, 1, q.Pop().number)
@@ -252,7 +252,7 @@ func TestDeleteFuncLooksAtEachElementOnceAndAppendsBehindWhatIsLeft(t *testing.T
 }
 
 func TestDeletedElementCanBePushedAgain(t *testing.T) {
-	for _, before := range []int{0, 1} { // what is pushed later is linked to what came before
+	for _, before := range []int{0, 1} { // later elements are linked to earlier ones
 		q := newQueue()
 		e := &item{number: 1}
 		push(t, q, []int{2, 3}[:before]...)
