@@ -71,7 +71,7 @@ import (
 )
 
 // Use makes timer the timer of packages dropin/time and dropin/context. tick is its
-// tick, or 0 if it has none; delays below two ticks use Go's runtime timers. The caller
+// tick, or 0 for a timer without ticks; delays below two ticks use runtime timers. The caller
 // stops the timer after all uses of these packages. Later timers and deadlines are
 // runtime timers.
 //

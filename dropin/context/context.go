@@ -1,6 +1,6 @@
-// Package context stands in for the standard library's package context: it has the
-// same names, and a wheel keeps its deadlines. It costs less than package context
-// only where deadlines are mostly not waited for. See package dropin.
+// Package context replaces the standard library's package context. It has the same
+// names, and its deadlines are on a wheel. It costs less than package context only
+// where most deadlines are never waited for. See package dropin.
 package context
 
 import (
@@ -12,7 +12,7 @@ import (
 
 //go:generate go run ../internal/generate context
 
-// WithTimeout is [context.WithTimeout], with the deadline kept by the wheel.
+// WithTimeout is [context.WithTimeout] on the wheel.
 func WithTimeout(parent Context, timeout time.Duration) (Context, CancelFunc) {
 	if c := shared.Clock(); c != nil {
 		return c.WithTimeout(parent, timeout)
@@ -20,8 +20,7 @@ func WithTimeout(parent Context, timeout time.Duration) (Context, CancelFunc) {
 	return context.WithTimeout(parent, timeout)
 }
 
-// WithTimeoutCause is [context.WithTimeoutCause], with the deadline kept by the
-// wheel.
+// WithTimeoutCause is [context.WithTimeoutCause] on the wheel.
 func WithTimeoutCause(parent Context, timeout time.Duration, cause error) (Context, CancelFunc) {
 	if c := shared.Clock(); c != nil {
 		return c.WithTimeoutCause(parent, timeout, cause)
@@ -29,7 +28,7 @@ func WithTimeoutCause(parent Context, timeout time.Duration, cause error) (Conte
 	return context.WithTimeoutCause(parent, timeout, cause)
 }
 
-// WithDeadline is [context.WithDeadline], with the deadline kept by the wheel.
+// WithDeadline is [context.WithDeadline] on the wheel.
 func WithDeadline(parent Context, d time.Time) (Context, CancelFunc) {
 	if c := shared.Clock(); c != nil {
 		return c.WithDeadline(parent, d)
@@ -37,8 +36,7 @@ func WithDeadline(parent Context, d time.Time) (Context, CancelFunc) {
 	return context.WithDeadline(parent, d)
 }
 
-// WithDeadlineCause is [context.WithDeadlineCause], with the deadline kept by the
-// wheel.
+// WithDeadlineCause is [context.WithDeadlineCause] on the wheel.
 func WithDeadlineCause(parent Context, d time.Time, cause error) (Context, CancelFunc) {
 	if c := shared.Clock(); c != nil {
 		return c.WithDeadlineCause(parent, d, cause)

@@ -6,10 +6,10 @@ import (
 	"github.com/hashedwheel/hwt/dropin/internal/shared"
 )
 
-// Ticker is a [time.Ticker] whose time the wheel keeps, except in a synctest bubble.
+// Ticker is a [time.Ticker] on the wheel or, in a synctest bubble, a runtime ticker.
 // Its methods are safe for concurrent use. It stays in memory until it is stopped.
 type Ticker struct {
-	C <-chan Time // Delivers the time at which each tick was due.
+	C <-chan Time // Delivers the deadline of each tick.
 
 	ticker interface { // A *time.Ticker or a *clock.Ticker. Nil in the zero value. Immutable.
 		Stop()
@@ -17,7 +17,7 @@ type Ticker struct {
 	}
 }
 
-// NewTicker is [time.NewTicker], with the time kept by the wheel.
+// NewTicker is [time.NewTicker] on the wheel.
 func NewTicker(d Duration) *Ticker {
 	c := shared.Clock()
 	if c == nil || d <= 0 { // Package time panics.
@@ -28,7 +28,7 @@ func NewTicker(d Duration) *Ticker {
 	return &Ticker{C: t.C, ticker: t}
 }
 
-// Tick is [time.Tick], with the time kept by the wheel.
+// Tick is [time.Tick] on the wheel.
 func Tick(d Duration) <-chan Time {
 	c := shared.Clock()
 	if c == nil {

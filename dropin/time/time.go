@@ -1,6 +1,6 @@
-// Package time stands in for the standard library's package time: it has the same
-// names, and its timers, tickers and sleeps are on a wheel. See package dropin for
-// what that changes, and when to use it.
+// Package time replaces the standard library's package time. It has the same names, and
+// a wheel runs its timers, tickers, and sleeps. See package dropin for the differences
+// and for advice on when to use it.
 package time
 
 import (
@@ -11,10 +11,10 @@ import (
 
 //go:generate go run ../internal/generate time
 
-// Timer is a [time.Timer] whose time the wheel keeps, except in a synctest bubble.
+// Timer is a [time.Timer] on the wheel or, in a synctest bubble, a runtime timer.
 // Its methods are safe for concurrent use.
 type Timer struct {
-	C <-chan Time // Delivers the time at which the timer was due. Nil for AfterFunc.
+	C <-chan Time // Delivers the timer's deadline when it passes. Nil for AfterFunc.
 
 	timer interface { // A *time.Timer or a *clock.Timer. Nil in the zero value. Immutable.
 		Stop() bool
@@ -22,7 +22,7 @@ type Timer struct {
 	}
 }
 
-// NewTimer is [time.NewTimer], with the time kept by the wheel.
+// NewTimer is [time.NewTimer] on the wheel.
 func NewTimer(d Duration) *Timer {
 	c := shared.Clock()
 	if c == nil {
@@ -33,8 +33,7 @@ func NewTimer(d Duration) *Timer {
 	return &Timer{C: t.C, timer: t}
 }
 
-// AfterFunc is [time.AfterFunc], with the time kept by the wheel. It panics if f is
-// nil.
+// AfterFunc is [time.AfterFunc] on the wheel. It panics if f is nil.
 func AfterFunc(d Duration, f func()) *Timer {
 	c := shared.Clock()
 	if c == nil {
@@ -43,8 +42,8 @@ func AfterFunc(d Duration, f func()) *Timer {
 	return &Timer{timer: c.AfterFunc(d, f)}
 }
 
-// After is [time.After], with the time kept by the wheel. Its channel and timeout
-// stay in memory until they are due.
+// After is [time.After] on the wheel. Its channel and timeout stay in memory until the
+// deadline.
 func After(d Duration) <-chan Time {
 	c := shared.Clock()
 	if c == nil {
@@ -71,7 +70,7 @@ func (t *Timer) check(method string) {
 	}
 }
 
-// Sleep is [time.Sleep], with the time kept by the wheel.
+// Sleep is [time.Sleep] on the wheel.
 func Sleep(d Duration) {
 	if c := shared.Clock(); c != nil {
 		c.Sleep(d)

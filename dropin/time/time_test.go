@@ -15,8 +15,8 @@ import (
 	"github.com/hashedwheel/hwt/dropin/time"
 )
 
-// These tests are on the real clock, since bubbles have package time: they wait for
-// what is due soon, and never measure.
+// These tests use the real clock, because bubbles use package time. They wait for
+// short timers and never measure.
 const (
 	soon = 5 * time.Millisecond // more than two ticks
 	long = time.Hour
@@ -30,7 +30,7 @@ func TestEveryNameOfPackageTimeIsHere(t *testing.T) {
 	assert.Empty(t, missing, "run go generate")
 }
 
-// TestProgramsCompile has what programs do with the types of package time.
+// TestProgramsCompile uses the types of package time as programs do.
 func TestProgramsCompile(t *testing.T) {
 	type session struct {
 		*time.Timer
@@ -81,7 +81,7 @@ func TestTimersAreOnTheWheel(t *testing.T) {
 	<-timer.C
 }
 
-func TestAllThatIsDueComes(t *testing.T) {
+func TestTimersFire(t *testing.T) {
 	start := time.Now()
 	timer, ticker, called := time.NewTimer(soon), time.NewTicker(soon), make(chan struct{})
 	time.AfterFunc(soon, func() { close(called) })

@@ -1,5 +1,5 @@
-// Command generate writes std.go into the current directory: the names of a standard
-// package that the package there does not declare itself.
+// Command generate writes std.go into the current directory. The file declares the names
+// of a standard package that the current package does not declare elsewhere.
 //
 //	go run ../internal/generate time
 package main

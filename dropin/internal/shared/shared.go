@@ -1,4 +1,4 @@
-// Package shared has the clock that the packages of dropin are on.
+// Package shared holds the clock of the packages of dropin.
 package shared
 
 import (
@@ -19,7 +19,7 @@ var (
 	current atomic.Pointer[clock.Clock] // Set once. Atomic: written under mu, read by all.
 )
 
-// Clock returns the clock, which it makes if there is none. It returns nil in a
+// Clock returns the clock and creates it on the first call. It returns nil in a
 // synctest bubble, where the caller must use the standard library.
 func Clock() *clock.Clock {
 	if enginekit.InBubble() {
@@ -37,7 +37,7 @@ func makeClock() *clock.Clock {
 	if c := current.Load(); c != nil {
 		return c
 	}
-	// The leak detection would never report a timer that a variable refers to.
+	// The leak detector never reports a timer that a variable refers to.
 	timer, err := hierarchical.New(&hierarchical.Options{Name: "dropin", DisableLeakDetection: true})
 	if err == nil {
 		err = set(timer, hierarchical.DefaultTickDuration)
@@ -48,7 +48,7 @@ func makeClock() *clock.Clock {
 	return current.Load()
 }
 
-// Use makes the clock one on timer, which has the given tick.
+// Use creates the clock on timer, whose tick is given.
 func Use(timer hwt.Timer, tick time.Duration) error {
 	if tick < 0 {
 		return fmt.Errorf("dropin: Use: tick is %v (expected: 0 for none, or more)", tick)
@@ -56,7 +56,7 @@ func Use(timer hwt.Timer, tick time.Duration) error {
 	mu.Lock()
 	defer mu.Unlock()
 	if current.Load() != nil {
-		return errors.New("dropin: Use: a timer is in use already (expected: one call, before the first timer, sleep or deadline)")
+		return errors.New("dropin: Use: a timer is already in use (expected: one call, before the first timer, sleep, or deadline)")
 	}
 	if err := set(timer, tick); err != nil {
 		return fmt.Errorf("dropin: Use: %w", err)
@@ -64,7 +64,7 @@ func Use(timer hwt.Timer, tick time.Duration) error {
 	return nil
 }
 
-// set makes the clock. Guarded by mu.
+// set creates the clock. Guarded by mu.
 func set(timer hwt.Timer, tick time.Duration) error {
 	c, err := clock.New(timer, &clock.Options{PanicsEndProgram: true, RuntimeBelow: 2 * tick})
 	if err == nil {

@@ -33,11 +33,11 @@ func TestUseComesFirstAndOnce(t *testing.T) {
 	fresh(t)
 	require.NoError(t, Use(none{}, time.Second))
 	used := Clock()
-	assert.ErrorContains(t, Use(none{}, time.Second), "a timer is in use already")
+	assert.ErrorContains(t, Use(none{}, time.Second), "a timer is already in use")
 	assert.Same(t, used, Clock())
 }
 
-func TestUseRefusesWhatCannotWork(t *testing.T) {
+func TestUseRejectsInvalidArguments(t *testing.T) {
 	fresh(t)
 	assert.EqualError(t, Use(none{}, -1), "dropin: Use: tick is -1ns (expected: 0 for none, or more)")
 	assert.EqualError(t, Use(nil, 0), "dropin: Use: clock: New: timer is nil (expected: an hwt.Timer)")
@@ -53,7 +53,7 @@ func TestBubblesHaveNoClock(t *testing.T) {
 	assert.NotNil(t, Clock())
 }
 
-// TestFirstUsersShareOneClock runs in a process of its own, whose wheel stays.
+// TestFirstUsersShareOneClock runs in a separate process, whose wheel stays.
 func TestFirstUsersShareOneClock(t *testing.T) {
 	if os.Getenv("SHARED_CHILD") == "" {
 		child := exec.Command(os.Args[0], "-test.run=^TestFirstUsersShareOneClock$")

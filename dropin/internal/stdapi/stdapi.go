@@ -14,7 +14,7 @@ import (
 
 // API is the exported names of a package.
 type API struct {
-	Types  []string // in the order of the source, as the others
+	Types  []string // in source order, like the others
 	Consts []string
 	Vars   []string
 	Funcs  []Func // methods included
@@ -22,12 +22,12 @@ type API struct {
 
 // Func is a function, or a method of an exported type.
 type Func struct {
-	Name string // with the type before the method, such as Timer.Stop
+	Name string // includes the type of a method: Timer.Stop
 	decl *ast.FuncDecl
 	fset *token.FileSet
 }
 
-// Std reads a package of the standard library that is installed.
+// Std reads a package of the installed standard library.
 func Std(path string) (*API, error) {
 	p, err := build.Import(path, "", 0)
 	if err != nil {
@@ -36,7 +36,7 @@ func Std(path string) (*API, error) {
 	return read(p.Dir, p.GoFiles)
 }
 
-// Dir reads the package in a directory, without the named files.
+// Dir reads the package in dir, except the named files.
 func Dir(dir string, without ...string) (*API, error) {
 	p, err := build.ImportDir(dir, 0)
 	if err != nil {
@@ -111,7 +111,7 @@ func exported(list []string, names ...*ast.Ident) []string {
 // IsMethod reports whether f is a method.
 func (f Func) IsMethod() bool { return f.decl.Recv != nil }
 
-// Signature returns the parameters and results as in the source.
+// Signature returns the parameters and results as written in the source.
 func (f Func) Signature() string {
 	return strings.TrimPrefix(source(f.fset, f.decl.Type), "func")
 }
@@ -136,7 +136,7 @@ func types(fset *token.FileSet, fields *ast.FieldList) string {
 // Returns reports whether f has results.
 func (f Func) Returns() bool { return f.decl.Type.Results != nil }
 
-// Arguments returns the names of the parameters, as a call has them.
+// Arguments returns the names of the parameters as a call's arguments.
 func (f Func) Arguments() string {
 	var all []string
 	for _, field := range f.decl.Type.Params.List {
@@ -155,8 +155,8 @@ func source(fset *token.FileSet, node any) string {
 	return b.String()
 }
 
-// Missing returns what the package in dir lacks of the standard package std, or
-// has with other types. A type that dir declares anew must have all the methods.
+// Missing returns the names of the standard package std that the package in dir does
+// not have, or has with another type. A type that dir redeclares must have all methods.
 func Missing(std, dir string) ([]string, error) {
 	want, err := Std(std)
 	if err != nil {
@@ -189,7 +189,7 @@ func (a *API) missingFuncs(want *API) (missing []string) {
 	for _, f := range want.Funcs {
 		receiver, _, method := strings.Cut(f.Name, ".")
 		if method && !anew[receiver] {
-			continue // an alias has it
+			continue // the alias has it
 		}
 		if have[f.Name] != f.Types() {
 			missing = append(missing, f.Name+f.Types())

@@ -11,9 +11,9 @@ import (
 	"github.com/hashedwheel/hwt/dropin/internal/stdapi"
 )
 
-// TestWhatIsMissingIsNamed has a package that lacks most of package context, and
+// TestMissingNamesAreListed has a package that lacks most of package context, and
 // has some of it wrong.
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestMissingNamesAreListed(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "context.go"), []byte(`package context
 

@@ -17,8 +17,8 @@ import (
 // wheel is the timer that the drop-in packages use. Immutable while tests run.
 var wheel hwt.Engine
 
-// Main runs the tests of m on a wheel with a tick of 1 ms, and ends the process. It
-// fails if they leave a goroutine.
+// Main runs the tests of m on a wheel with a tick of 1 ms and exits. It fails if a test
+// leaves a goroutine behind.
 func Main(m *testing.M) {
 	var err error
 	wheel, err = hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
@@ -37,9 +37,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Pending returns how many timeouts of the wheel are due in half an hour or later. It
-// leaves out the others, because a ticker that nothing can stop, of a test before,
-// expires and is scheduled again at any moment.
+// Pending returns the number of timeouts with a deadline in half an hour or later. It
+// ignores earlier ones, because an unstoppable ticker of an earlier test may expire
+// at any moment.
 func Pending() (n int) {
 	for timeout := range wheel.All() {
 		if time.Until(timeout.Deadline()) >= time.Hour/2 {
