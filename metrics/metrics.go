@@ -70,7 +70,7 @@ type source[S any] struct {
 	metrics []metric[S]
 }
 
-// newSource returns the source of a package, or nil if what it measures is nil.
+// newSource returns the source of measured, or nil if measured is nil.
 func newSource[S any](measured interface{ Stats() S }, metrics []metric[S]) Source {
 	if check.IsNil(measured) {
 		return nil

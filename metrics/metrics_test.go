@@ -25,7 +25,7 @@ type fixed[S any] struct{ stats S }
 func (f fixed[S]) Stats() S { return f.stats }
 func (f fixed[S]) Len() int { return 7 }
 
-// What the packages offer.
+// The packages implement the arguments.
 var (
 	_ = func(t *hashedwheel.Timer) metrics.Source { return metrics.Timer(t) }
 	_ = func(w *keyed.Wheel[string, int]) metrics.Source { return metrics.Keyed(w) }
@@ -35,7 +35,7 @@ var (
 	_ = func(d *leak.Detector[int]) metrics.Source { return metrics.Leak(d) }
 )
 
-// everyField checks that each field of S alone changes what the source reads.
+// everyField checks that each field of S changes a value of the source.
 func everyField[S any](t *testing.T, open func(fixed[S]) metrics.Source) {
 	t.Helper()
 	nothing := open(fixed[S]{}).Read()
@@ -103,7 +103,7 @@ func TestNilHasNoSource(t *testing.T) {
 	assert.Nil(t, metrics.Leak((*leak.Detector[int])(nil)))
 }
 
-func TestTheBoundsOfLatenessGrow(t *testing.T) {
+func TestBoundsOfLatenessGrow(t *testing.T) {
 	stats := hwt.Stats{}
 	for i := range stats.Lateness.Counts {
 		stats.Lateness.Counts[i] = int64(i)

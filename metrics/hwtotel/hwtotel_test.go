@@ -30,7 +30,7 @@ func newMeter() (metric.Meter, *sdk.ManualReader) {
 	return sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"), reader
 }
 
-// collect returns what reader collects, by name.
+// collect returns the metrics that reader collects, by name.
 func collect(t *testing.T, reader *sdk.ManualReader) map[string]metricdata.Metrics {
 	var data metricdata.ResourceMetrics
 	require.NoError(t, reader.Collect(t.Context(), &data))
@@ -43,7 +43,7 @@ func collect(t *testing.T, reader *sdk.ManualReader) map[string]metricdata.Metri
 	return byName
 }
 
-func TestACollectionHasTheCounts(t *testing.T) {
+func TestCollectionHasTheCounts(t *testing.T) {
 	timer := newTimer(t)
 	meter, reader := newMeter()
 	registration, err := hwtotel.Register(meter, "orders", metrics.Timer(timer))
@@ -77,7 +77,7 @@ func TestTwoTimersShareTheInstruments(t *testing.T) {
 	assert.Len(t, collect(t, reader)["hwt.timer.pending"].Data.(metricdata.Gauge[float64]).DataPoints, 2)
 }
 
-func TestRegisteringANameTwiceIsRefused(t *testing.T) {
+func TestNameRegisteredTwiceIsRejected(t *testing.T) {
 	timer := newTimer(t)
 	meter, reader := newMeter()
 	first, err := hwtotel.Register(meter, "orders", metrics.Timer(timer))
@@ -128,7 +128,7 @@ func TestNoopMetersShareNames(t *testing.T) {
 	}
 }
 
-func TestBadArgumentsAreRefused(t *testing.T) {
+func TestInvalidArgumentsAreRejected(t *testing.T) {
 	meter, _ := newMeter()
 	_, err := hwtotel.Register(meter, "\xff", sizes{"queue.message_size"})
 	assert.EqualError(t, err, `hwtotel: Register: name is "\xff" (expected: valid UTF-8)`)
@@ -149,7 +149,7 @@ func (sizes) Read() []metrics.Value {
 	return []metrics.Value{{Number: 25, Buckets: buckets}}
 }
 
-func TestTheBucketsOfAHistogramAreCounters(t *testing.T) {
+func TestBucketsOfAHistogramAreCounters(t *testing.T) {
 	meter, reader := newMeter()
 	_, err := hwtotel.Register(meter, "mail", sizes{"queue.message_size"})
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestTheBucketsOfAHistogramAreCounters(t *testing.T) {
 	assert.Equal(t, map[string]float64{"1": 5, "4": 7, "+Inf": 8}, counts)
 }
 
-func TestANameThatTheMeterRefusesIsAnError(t *testing.T) {
+func TestNameRejectedByTheMeterIsAnError(t *testing.T) {
 	meter, _ := newMeter()
 	_, err := hwtotel.Register(meter, "mail", sizes{"no spaces"})
 	assert.ErrorContains(t, err, "hwtotel: no spaces: ")

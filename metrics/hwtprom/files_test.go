@@ -34,7 +34,7 @@ func exports(t *testing.T) map[string]bool {
 	return names
 }
 
-func TestTheDashboardAndTheAlertsNameMetricsThatExist(t *testing.T) {
+func TestDashboardAndAlertsNameExistingMetrics(t *testing.T) {
 	names := exports(t)
 	for _, file := range []string{"dashboard.json", "alerts.yml"} {
 		text, err := os.ReadFile(file)
@@ -46,7 +46,7 @@ func TestTheDashboardAndTheAlertsNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// promtool runs the tool with args and returns what it writes.
+// promtool runs the tool with args and returns its output.
 func promtool(t *testing.T, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("promtool"); err != nil {
@@ -61,7 +61,7 @@ func TestPromtoolAcceptsTheAlerts(t *testing.T) {
 	promtool(t, "check", "rules", "alerts.yml")
 }
 
-func TestTheAlertsFireWhenTheyShould(t *testing.T) {
+func TestAlertsFire(t *testing.T) {
 	promtool(t, "test", "rules", "testdata/alerts_test.yml")
 }
 

@@ -59,7 +59,7 @@ func (sizes) Read() []metrics.Value {
 	return []metrics.Value{{Number: 25, Buckets: buckets}}
 }
 
-func TestNamesAndHelpAreAsPrometheusWantsThem(t *testing.T) {
+func TestNamesAndHelpPassPrometheusLint(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	for _, source := range all(t, newTimer(t)) {
 		require.NoError(t, registry.Register(hwtprom.New("test", source)))
@@ -69,7 +69,7 @@ func TestNamesAndHelpAreAsPrometheusWantsThem(t *testing.T) {
 	assert.Empty(t, problems)
 }
 
-func TestAScrapeHasTheCounts(t *testing.T) {
+func TestScrapeHasTheCounts(t *testing.T) {
 	timer := newTimer(t)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(hwtprom.New("orders", metrics.Timer(timer)))
@@ -122,11 +122,11 @@ func TestHistogramsAreCumulative(t *testing.T) {
 	assert.NoError(t, testutil.CollectAndCompare(hwtprom.New("mail", sizes{}), strings.NewReader(want)))
 }
 
-func TestANameThatIsNotTextIsRefused(t *testing.T) {
+func TestInvalidUTF8NameIsRejected(t *testing.T) {
 	assert.Error(t, prometheus.NewRegistry().Register(hwtprom.New("\xff", sizes{})))
 }
 
-func TestANilSourceIsRefused(t *testing.T) {
+func TestNilSourceIsRejected(t *testing.T) {
 	collector := hwtprom.New("orders", metrics.Timer(nil))
 	assert.ErrorContains(t, prometheus.NewRegistry().Register(collector),
 		`hwtprom: New: source of "orders" is nil (expected: a metrics.Source)`)
