@@ -92,7 +92,7 @@ func durations(name, help string, of func(Stats) hwt.Histogram) metric {
 		for i, n := range h.Counts {
 			v.Buckets = append(v.Buckets, metrics.Bucket{Bound: h.Bound(i).Seconds(), Count: uint64(n)})
 		}
-		v.Buckets[hwt.HistogramBuckets-1].Bound = math.Inf(1)
+		v.Buckets[len(v.Buckets)-1].Bound = math.Inf(1)
 		return v
 	}}
 }

@@ -78,7 +78,7 @@ type counts struct {
 
 // histogram counts durations.
 type histogram struct {
-	counts [hwt.HistogramBuckets]atomic.Int64
+	counts [len(hwt.Histogram{}.Counts)]atomic.Int64
 	sum    atomic.Int64
 }
 
