@@ -21,7 +21,7 @@ func (p plain) Timer() hwt.Timer { return struct{ hwt.Timer }{p.Engine} }
 func TestContextTaskRunsByHand(t *testing.T) {
 	var seen []context.Context
 	errDone := errors.New("done")
-	task := hwt.ContextTask(func(ctx context.Context, _ hwt.Timeout) error {
+	task := hwt.ContextTaskFunc(func(ctx context.Context, _ hwt.Timeout) error {
 		seen = append(seen, ctx)
 		return errDone
 	})

@@ -39,7 +39,7 @@ func Example() {
 	// left when stopped: 0
 }
 
-// What waits, and for how long, can be listed while the timer goes on.
+// All lists the pending timeouts while the timer runs.
 func ExampleEngine_all() {
 	var timer hwt.Engine
 	timer, err := hashedwheel.New(nil)
@@ -83,7 +83,7 @@ func ExampleEngine_newTimeouts() {
 
 // A task that calls something with a context passes its own on, so that it ends when
 // the timer no longer waits for it.
-func ExampleContextTask() {
+func ExampleContextTaskFunc() {
 	failed := make(chan error)
 	timer, err := hashedwheel.New(&hashedwheel.Options{
 		TickDuration: time.Millisecond,
@@ -98,7 +98,7 @@ func ExampleContextTask() {
 		<-ctx.Done()
 		return fmt.Errorf("query: %w", context.Cause(ctx))
 	}
-	cleanup := hwt.ContextTask(func(ctx context.Context, _ hwt.Timeout) error { return query(ctx) })
+	cleanup := hwt.ContextTaskFunc(func(ctx context.Context, _ hwt.Timeout) error { return query(ctx) })
 	if _, err := timer.NewTimeout(cleanup, 10*time.Millisecond); err != nil {
 		log.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func ExampleEngine_shutdown() {
 		ended <- context.Cause(ctx)
 		return nil
 	}
-	_, _ = timer.NewTimeout(hwt.ContextTask(upload), 0)
+	_, _ = timer.NewTimeout(hwt.ContextTaskFunc(upload), 0)
 	_, _ = timer.AfterFunc(time.Hour, func() {})
 	<-began
 

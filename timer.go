@@ -14,32 +14,33 @@ import (
 //
 // It is Netty's io.netty.util.Timer for Go.
 //
-// The timers of this module keep more promises than these methods state; see the
-// package documentation. A Timer that wraps one of them, to collect metrics or
-// traces for example, may wrap the tasks and the Timeouts, too: then a task gets
-// another handle than the caller of NewTimeout. The packages of this module that
-// take a Timer do not compare handles.
+// The engines keep more promises than these methods state; see the package
+// documentation. A Timer may wrap an engine, to collect metrics or traces for
+// example, and may wrap tasks and Timeouts, too. A task may then receive another
+// handle than the caller of NewTimeout. The packages of this module that take a
+// Timer do not compare handles. Package hwttest checks a wrapper.
 type Timer interface {
 	// NewTimeout schedules task to run once, delay from now. A delay of zero
 	// or less expires at the next opportunity. A deadline past the range of the
 	// clock never comes.
 	//
 	// It returns [ErrNilTask] if task is nil, [ErrStopped] after Stop, and a
-	// *[PendingLimitError] if the timer's limit of pending timeouts is reached.
-	// On an error nothing is scheduled and the Timeout is nil.
+	// *[PendingLimitError] if the timer's pending limit is reached. On an error the
+	// Timeout is nil, and the task never runs.
 	//
-	// It panics if the timer was made in another testing/synctest bubble than the
-	// caller's, or outside it, as far as that shows.
+	// It panics in a testing/synctest bubble if the timer was made outside it, and
+	// outside a bubble if the timer was made inside one.
 	NewTimeout(task TimerTask, delay time.Duration) (Timeout, error)
 
-	// Stop makes the timer refuse new timeouts, cancels the pending ones, and
-	// returns them. Every call after the first returns nothing.
+	// Stop makes the timer reject new timeouts, cancels the pending ones, and
+	// returns them. Every call after the first returns an empty slice.
 	//
 	// It may be called from anywhere, including from within a task.
 	Stop() []Timeout
 }
 
-// Engine is implemented by the Timer of every engine package.
+// Engine is implemented by the Timer of every engine package. It may gain methods
+// in later versions; a wrapper should embed an Engine.
 type Engine interface {
 	Timer
 
@@ -48,52 +49,56 @@ type Engine interface {
 	AfterFunc(delay time.Duration, f func()) (Timeout, error)
 
 	// NewTimeouts schedules the tasks to run once each, delay from now, and returns
-	// their timeouts in the same order. It schedules all or none: on an error,
-	// which is one of those of NewTimeout, nothing is scheduled. Against Stop it is
-	// one call: Stop precedes all of them or none. It costs less than as many calls
-	// of NewTimeout.
+	// their timeouts in the same order. It schedules all of them, or none and
+	// returns an error of NewTimeout. A concurrent Stop precedes or follows the
+	// whole batch. A batch costs less than a NewTimeout per task.
 	NewTimeouts(tasks []TimerTask, delay time.Duration) ([]Timeout, error)
 
-	// Start starts the workers, which the first timeouts do otherwise. It has no
-	// effect after Start or Stop, or on an engine without workers. A timer with
-	// workers panics in another synctest bubble, as NewTimeout does.
+	// Start starts the workers, which otherwise start with the first timeouts. It
+	// has no effect after Start or Stop, or on an engine without workers. In another
+	// synctest bubble, a timer with workers panics as NewTimeout does.
 	Start()
 
-	// Shutdown differs from Stop in how it waits: for the tasks that run, for what
-	// the executor has accepted, and for the notices of cancelled timeouts, until
-	// ctx ends. Then the contexts of each [ContextTask] end, and it returns a
-	// *[ShutdownError] beside what was pending. If Stop was called before, Shutdown
-	// returns no timeouts, and waits for what is left.
+	// Shutdown is like Stop, but waits until ctx ends for running tasks, for tasks
+	// accepted by the executor, and for notifications of cancelled timeouts. When ctx
+	// ends first, Shutdown cancels TaskContext and returns a *[ShutdownError] beside
+	// the timeouts that were pending. After Stop it returns no timeouts, and waits
+	// for the rest.
 	//
-	// A task that calls it on the timer's own goroutine does not wait for itself,
-	// nor for tasks on the timer's other goroutines. A task on an executor waits
-	// for itself, and so until ctx ends.
+	// A task that calls it on the timer's own goroutine does not wait for itself, or
+	// for tasks on the timer's other goroutines. A task on an executor waits for
+	// itself, and therefore until ctx ends.
 	Shutdown(ctx context.Context) ([]Timeout, error)
 
-	// Pending returns how many timeouts have not ended. A timeout that is
-	// cancelled leaves the count before its Cancel returns, and one that expires
-	// before its task runs.
+	// TaskContext returns the context that each [ContextTaskFunc] receives. It is
+	// cancelled, with [ErrStopped] as its cause, when Shutdown returns an error or
+	// Stop gives up waiting.
+	TaskContext() context.Context
+
+	// Pending returns the number of pending timeouts. A cancelled timeout leaves the
+	// count before Cancel returns, and an expired one before its task runs.
 	Pending() int64
 
 	// All returns an iterator over the pending timeouts, in no particular order. It
-	// yields each at most once, and every one that stays pending throughout. One
-	// that is scheduled or ends meanwhile may be yielded or not.
+	// yields each at most once, and every timeout that stays pending throughout. A
+	// timeout that is scheduled or ends meanwhile may be yielded or not.
 	//
-	// The loop may call anything: no lock is held while its body runs. Between
-	// calls of the body, a lock is held for at most 1,024 timeouts at a time. Loops
-	// may run at once and nest. Their memory does not grow with what is pending, as
-	// long as at most 15 run on one timer.
+	// The loop body may call anything, since no lock is held while it runs. Between
+	// calls of the body, All holds a lock for at most 1,024 timeouts at a time. Loops
+	// may nest and run concurrently. Up to 15 of them on one timer take O(1) memory
+	// each.
 	All() iter.Seq[Timeout]
 
 	// Stats returns a snapshot of the timer's counts.
 	Stats() Stats
 }
 
-// Timeout is the handle of a task that was scheduled. All methods are safe for
-// concurrent use and never wait for a task. Each engine states their cost.
+// Timeout is the handle of a scheduled task. All methods are safe for concurrent
+// use and never wait for a task. Each engine states their cost. Timeout may gain
+// methods in later versions; a wrapper should embed a Timeout.
 //
 // A Timeout ends once, in one of three ways: it expires and its task runs, it
-// is cancelled, or Stop finds it pending and returns it.
+// is cancelled, or Stop returns it.
 type Timeout interface {
 	// Timer returns the timer that made this timeout.
 	Timer() Timer
@@ -101,14 +106,14 @@ type Timeout interface {
 	// Task returns the task given to NewTimeout.
 	Task() TimerTask
 
-	// Deadline returns when the timeout is due, or was due if it has ended: the
-	// present plus the time left. That is exact by the monotonic clock. The wall
-	// time of the result is that of the present wall clock, so it is right even
-	// if that was set since. A timeout that never comes due has the zero Time.
+	// Deadline returns the deadline of a pending or ended timeout: the present plus
+	// the remaining time, which is exact by the monotonic clock. Its wall time
+	// follows the present wall clock, and stays right when that clock is set. The
+	// deadline of a timeout that never expires is the zero Time.
 	Deadline() time.Time
 
-	// IsExpired reports whether the timeout expired. It returns true from before
-	// the task runs.
+	// IsExpired reports whether the timeout expired. It becomes true before the task
+	// runs.
 	IsExpired() bool
 
 	// IsCancelled reports whether the timeout was cancelled, by Cancel or by
@@ -116,40 +121,40 @@ type Timeout interface {
 	IsCancelled() bool
 
 	// Cancel prevents the task from running. It returns true once, and only if
-	// the task never ran and never will. It returns false after expiry, after
-	// another Cancel, and after Stop.
+	// the task never ran and never will. It returns false after expiry, another
+	// Cancel, or Stop.
 	Cancel() bool
 
 	// Reset changes the deadline of a pending timeout to delay from now, where
-	// delay has the same meaning as in NewTimeout. It returns false, and changes
-	// nothing, once the timeout has ended: it never revives. It panics in another
-	// synctest bubble, as NewTimeout does.
+	// delay has the same meaning as in NewTimeout. It returns false and has no effect
+	// once the timeout has ended. It panics in another synctest bubble, as
+	// NewTimeout does.
 	Reset(delay time.Duration) bool
 }
 
 // TimerTask is the code that a Timeout runs when it expires.
 type TimerTask interface {
 	// Run is called once, after the timeout expired, with the Timeout that
-	// NewTimeout returned. An error it returns, or a *[PanicError] if it panics,
-	// goes to the timer's error handler.
+	// NewTimeout returned. Its error, or a *[PanicError] if it panics, goes to the
+	// timer's error handler.
 	Run(timeout Timeout) error
 }
 
-// TaskFunc makes a TimerTask of a function.
+// TaskFunc is a function that is a TimerTask.
 type TaskFunc func(timeout Timeout) error
 
 // Run calls f(timeout).
 func (f TaskFunc) Run(timeout Timeout) error { return f(timeout) }
 
-// ContextTask is a function with a context that ends, with [ErrStopped] as its cause,
-// when the timer no longer waits for the task: when its Shutdown returns an error or
-// its Stop gives up. It has no deadline and no values.
-type ContextTask func(ctx context.Context, timeout Timeout) error
+// ContextTaskFunc is a function that is a TimerTask and receives a context. The
+// timer cancels the context, with [ErrStopped] as its cause, when it no longer waits
+// for the task: when Shutdown returns an error or Stop gives up. The context has no
+// deadline and no values.
+type ContextTaskFunc func(ctx context.Context, timeout Timeout) error
 
-// Run calls f. The context is that of the timeout's timer, if that has a method
-// TaskContext() context.Context, as the engines have; a Timer that wraps one should
-// pass it on. Otherwise, and without a timeout, it is [context.Background].
-func (f ContextTask) Run(timeout Timeout) error {
+// Run calls f with the [Engine.TaskContext] of the timeout's timer. If timeout is
+// nil or its timer has no such method, the context is [context.Background].
+func (f ContextTaskFunc) Run(timeout Timeout) error {
 	ctx := context.Background()
 	if timeout != nil {
 		if timer, ok := timeout.Timer().(interface{ TaskContext() context.Context }); ok {
@@ -164,36 +169,36 @@ type CancelledTask interface {
 	TimerTask
 
 	// Cancelled is called once after [Timeout.Cancel] returned true, within two
-	// ticks, and where the task itself would have run. It is not called for
-	// timeouts that [Timer.Stop] returns.
+	// ticks, on the goroutine or executor that would have run the task. It is not
+	// called for timeouts that [Timer.Stop] returns.
 	Cancelled(timeout Timeout)
 }
 
-// RefusedTask is a TimerTask that handles the refusals of the timer's executor.
+// RefusedTask is a TimerTask that handles the rejections of the timer's executor.
 type RefusedTask interface {
 	TimerTask
 
-	// Refused is called, on the goroutine that called the executor's Execute, if
-	// that returned an error, panicked or ended its goroutine. err wraps the
-	// error. An error that Refused returns goes to the timer's error handler, so
-	// it may return err itself; nil means that the refusal is handled.
+	// Refused is called if the executor's Execute returned an error, panicked or
+	// ended its goroutine, on the goroutine that called Execute. err wraps the
+	// cause. Refused returns nil if it handled the rejection. Otherwise its error,
+	// which may be err, goes to the timer's error handler.
 	//
-	// Run is not called, unless the executor breaks its rules: one that panics
+	// Run is then not called, unless the executor breaks its rules: one that panics
 	// after it accepted the task may still call it.
 	Refused(timeout Timeout, err error) error
 }
 
-// Executor runs tasks elsewhere than on the timer's own goroutine. A worker pool
-// becomes one with a single line; see the example.
+// Executor runs tasks on other goroutines than the timer's own. The example adapts a
+// worker pool.
 type Executor interface {
-	// Execute arranges for task to be called, now or later. If it returns an
-	// error, task is never called; the error goes to the timer's error handler,
-	// or first to a [RefusedTask].
+	// Execute calls task, now or later. If it returns an error, it must never call
+	// task. The error goes to the task if it is a [RefusedTask], or else to the
+	// timer's error handler.
 	//
-	// Execute should not block. A timer with a worker calls it there, and as long
-	// as it blocks no other task runs. So a pool that is full should return an
-	// error rather than wait for room: ants does with its option WithNonblocking.
-	// Package runtimetimer calls Execute on a goroutine of the timeout's own,
-	// where it may block.
+	// Execute should not block. An engine with a worker calls it on the worker, and
+	// no other task runs while it blocks. A full pool should therefore return an
+	// error instead of waiting; pools of ants do with their option WithNonblocking.
+	// Package runtimetimer calls Execute on the timeout's own goroutine, where it
+	// may block.
 	Execute(task func()) error
 }

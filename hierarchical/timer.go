@@ -134,7 +134,7 @@ func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
 // Shutdown differs from [Timer.Stop] in how it waits: for the tasks that run, for
 // what the executor has accepted, and for the notices of cancelled timeouts, until
-// ctx ends. Then it ends the context of each [hwt.ContextTask], and returns a
+// ctx ends. Then it ends the context of each [hwt.ContextTaskFunc], and returns a
 // *[hwt.ShutdownError] beside the timeouts that were pending. After a Stop it
 // returns no timeouts, and waits for what is left, also if that Stop gave up.
 //
@@ -143,7 +143,7 @@ func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 // until ctx ends.
 func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) { return t.handle.Shutdown(ctx) }
 
-// TaskContext returns the context of each [hwt.ContextTask], which asks for it. It
+// TaskContext returns the context of each [hwt.ContextTaskFunc], which asks for it. It
 // ends when Shutdown returns an error, or Stop gives up waiting.
 func (t *Timer) TaskContext() context.Context { return t.handle.TaskContext() }
 

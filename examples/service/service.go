@@ -88,7 +88,7 @@ func (s *service) order(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusGatewayTimeout)
 		return
 	}
-	if _, err := s.timer.NewTimeout(hwt.ContextTask(s.mailReceipt), s.receipt); err != nil {
+	if _, err := s.timer.NewTimeout(hwt.ContextTaskFunc(s.mailReceipt), s.receipt); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}

@@ -84,7 +84,7 @@ func (s *sender) sendAll(ctx context.Context, n, concurrent int) (unsent int, er
 
 // schedule posts a message after a random delay, which doubles with each failure.
 func (s *sender) schedule(id, failed int) {
-	task := hwt.ContextTask(func(ctx context.Context, _ hwt.Timeout) error { s.post(ctx, id, failed); return nil })
+	task := hwt.ContextTaskFunc(func(ctx context.Context, _ hwt.Timeout) error { s.post(ctx, id, failed); return nil })
 	if _, err := s.timer.NewTimeout(task, rand.N(min(firstDelay<<failed, lastDelay))); err != nil {
 		s.end("unsent") // The timer has been stopped.
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// Contexts has the context of a timer's [hwt.ContextTask]s. The zero value is ready,
+// Contexts has the context of a timer's [hwt.ContextTaskFunc]s. The zero value is ready,
 // and costs nothing before the first of them.
 type Contexts struct {
 	once sync.Once

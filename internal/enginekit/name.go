@@ -17,7 +17,7 @@ func TaskName(task hwt.TimerTask) string {
 	switch f := task.(type) {
 	case hwt.TaskFunc:
 		return funcName(reflect.ValueOf(f).Pointer())
-	case hwt.ContextTask:
+	case hwt.ContextTaskFunc:
 		return funcName(reflect.ValueOf(f).Pointer())
 	case Func:
 		return funcName(reflect.ValueOf(f).Pointer())

@@ -28,7 +28,7 @@ func IsNilTask(task hwt.TimerTask) bool {
 		return true
 	case hwt.TaskFunc:
 		return f == nil
-	case hwt.ContextTask:
+	case hwt.ContextTaskFunc:
 		return f == nil
 	case Func:
 		return f == nil
@@ -39,7 +39,7 @@ func IsNilTask(task hwt.TimerTask) bool {
 // WantsCancelled reports whether task is an hwt.CancelledTask.
 func WantsCancelled(task hwt.TimerTask) bool {
 	switch task.(type) {
-	case hwt.TaskFunc, hwt.ContextTask, Func:
+	case hwt.TaskFunc, hwt.ContextTaskFunc, Func:
 		return false // the common cases, by a comparison
 	}
 	_, ok := task.(hwt.CancelledTask)

@@ -142,7 +142,7 @@ func (c *randomWork) injectFault(e *entry, timeout hwt.Timeout) error {
 			r.stop(kind == 303)
 		}
 	case kind == 304:
-		return hwt.ContextTask(r.waitForContext).Run(timeout)
+		return hwt.ContextTaskFunc(r.waitForContext).Run(timeout)
 	}
 	return nil
 }

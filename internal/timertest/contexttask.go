@@ -13,7 +13,7 @@ import (
 
 // untilEnded is a task that runs until its context ends, or for an hour. The
 // context's cause goes to cause.
-func untilEnded(cause *error, at *mark) hwt.ContextTask {
+func untilEnded(cause *error, at *mark) hwt.ContextTaskFunc {
 	return func(ctx context.Context, _ hwt.Timeout) error {
 		select {
 		case <-ctx.Done():
@@ -47,12 +47,12 @@ func contextEndsWithShutdown(tb testing.TB, newTimer Factory) {
 	}
 	e := newTimer.start(tb, Config{})
 	var inside context.Context
-	schedule(tb, e, hwt.ContextTask(func(ctx context.Context, _ hwt.Timeout) error { inside = ctx; return nil }), 0)
+	schedule(tb, e, hwt.ContextTaskFunc(func(ctx context.Context, _ hwt.Timeout) error { inside = ctx; return nil }), 0)
 	pass(2 * tick)
 	shutDown(tb, e)
 	require.NotNil(tb, inside)
 	assert.NoError(tb, inside.Err(), "a Shutdown that waited to the end")
-	_, err := e.NewTimeout(hwt.ContextTask(nil), 0)
+	_, err := e.NewTimeout(hwt.ContextTaskFunc(nil), 0)
 	assert.ErrorIs(tb, err, hwt.ErrNilTask)
 }
 

@@ -231,7 +231,7 @@ var faults = []fault{
 	}, []string{"ShutdownReturnsWhatWasPending", "ShutdownFromManyGoroutines", "ShutdownGivesUpWithItsContext"}},
 	{"contexts end too late", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask {
-			if f, ok := task.(hwt.ContextTask); ok && f != nil {
+			if f, ok := task.(hwt.ContextTaskFunc); ok && f != nil {
 				return hwt.TaskFunc(func(t hwt.Timeout) error { return f(context.Background(), t) })
 			}
 			return task
