@@ -2,20 +2,20 @@ package hwt
 
 import "runtime"
 
-// CallerTimeout is a [Timeout] that may know where it was scheduled. Those of the
-// engines are; a Timeout that wraps one may pass the method on.
+// CallerTimeout is a [Timeout] that may know where it was scheduled. The engines'
+// timeouts implement it; a Timeout that wraps one should forward the method.
 type CallerTimeout interface {
 	Timeout
 
 	// Caller returns the first frame outside this module of the call that scheduled
-	// the timeout. It returns false if the timer does not record that, which it does
-	// with its option RecordCallers, or if there is no such frame: a ticker of
-	// package clock, for example, schedules its next tick itself.
+	// the timeout. It returns false if the timer does not record callers, which it
+	// does with the option RecordCallers. It also returns false if there is no such
+	// frame: a ticker of package clock, for example, schedules its next tick itself.
 	Caller() (runtime.Frame, bool)
 }
 
-// CallerOf returns where timeout was scheduled, if it is a [CallerTimeout] that knows
-// it.
+// CallerOf returns the Caller of timeout if it is a [CallerTimeout], and false
+// otherwise.
 func CallerOf(timeout Timeout) (runtime.Frame, bool) {
 	if t, ok := timeout.(CallerTimeout); ok {
 		return t.Caller()

@@ -14,8 +14,8 @@ var (
 	// ErrNilTask is returned if the task is nil.
 	ErrNilTask = errors.New("hwt: task is nil")
 
-	// ErrTooManyPending is returned if the timer's limit of pending timeouts is
-	// reached. The error is a *[PendingLimitError].
+	// ErrTooManyPending is returned if the timer's pending limit is reached. The
+	// error is a *[PendingLimitError].
 	ErrTooManyPending = errors.New("hwt: too many pending timeouts")
 )
 
@@ -24,22 +24,21 @@ var (
 var ErrGoexit = errors.New("hwt: runtime.Goexit was called")
 
 // PendingLimitError is the error of a timeout that would have exceeded the timer's
-// limit of pending timeouts. It is an [ErrTooManyPending].
+// pending limit. It is an [ErrTooManyPending].
 type PendingLimitError struct {
-	Pending int64 // what the number of pending timeouts would have become
+	Pending int64 // number of pending timeouts, including the rejected ones
 	Max     int64 // the limit
 
-	// Cancelled is zero, unless too many cancelled timeouts are still held, since
-	// their tasks wait for the notice that [CancelledTask] promises. Then it is
-	// their number, Max is how many may be, and Pending is zero.
+	// Cancelled is the number of cancelled timeouts whose [CancelledTask] has not been
+	// notified, if these caused the rejection. Max is then their limit and Pending is
+	// zero. Otherwise Cancelled is zero.
 	Cancelled int64
 }
 
-// Error returns a message with both figures, as that of Netty's
-// RejectedExecutionException.
+// Error returns the message of Netty's RejectedExecutionException, with both numbers.
 func (e *PendingLimitError) Error() string {
 	if e.Cancelled > 0 {
-		return fmt.Sprintf("hwt: number of cancelled timeouts that wait for their notice (%d) is "+
+		return fmt.Sprintf("hwt: number of cancelled timeouts that wait for their notification (%d) is "+
 			"greater than or equal to maximum allowed (%d)", e.Cancelled, e.Max)
 	}
 	return fmt.Sprintf("hwt: number of pending timeouts (%d) is greater than or equal to "+
@@ -49,20 +48,20 @@ func (e *PendingLimitError) Error() string {
 // Is reports whether target is [ErrTooManyPending].
 func (e *PendingLimitError) Is(target error) bool { return target == ErrTooManyPending }
 
-// ShutdownError is the error of an [Engine.Shutdown] whose context ended before
-// everything had returned. It wraps the context's error.
+// ShutdownError is the error of an [Engine.Shutdown] whose context ended before all
+// tasks and callbacks had returned. It wraps the context's error.
 type ShutdownError struct {
-	Running int64 // tasks and callbacks that have begun
-	Waiting int64 // those that have not: in the executor, or for the timer's worker
+	Running int64 // tasks and callbacks that have started
+	Waiting int64 // tasks and callbacks that wait for the executor or the timer's worker
 
-	// Tasks names what occupies the timer's workers, as the log names it: tasks, or
-	// those whose executor does not return.
+	// Tasks names the tasks that occupy the timer's workers, as the log names them. A
+	// worker is also occupied while the executor's Execute blocks.
 	Tasks []string
 
 	Err error // of the context
 }
 
-// Error returns a message with all of it.
+// Error returns a message with all fields.
 func (e *ShutdownError) Error() string {
 	text := fmt.Sprintf("hwt: shutdown left %d running and %d waiting", e.Running, e.Waiting)
 	if len(e.Tasks) > 0 {

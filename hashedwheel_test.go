@@ -21,8 +21,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// The tests in this file use the library as its users do: through what is
-// exported, for whole jobs. Most run in a bubble, where half an hour is nothing.
+// The tests in this file use only the exported API, for realistic jobs. Most run in a
+// bubble, where half an hour passes in an instant.
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -44,7 +44,8 @@ func balanced(tb testing.TB, timer *hashedwheel.Timer) hwt.Stats {
 	return s
 }
 
-// withDeadline gives a request its deadline, and returns what ends both.
+// withDeadline returns a context for a request, and a function that ends the context
+// and its timeout.
 func withDeadline(timer hwt.Timer, d time.Duration) (context.Context, func(), error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	timeout, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error {
@@ -164,7 +165,7 @@ func TestAMillionOrderChecks(t *testing.T) {
 	})
 }
 
-// Real: only the collector can tell that nothing is kept.
+// Real clock: only the garbage collector shows that the timer holds no memory.
 func TestCancelStormLeavesNothingBehind(t *testing.T) {
 	timer := newTimer(t, hashedwheel.Options{TickDuration: time.Millisecond})
 	inUse := func() uint64 {
@@ -178,8 +179,7 @@ func TestCancelStormLeavesNothingBehind(t *testing.T) {
 	const goroutines, each = 4, 50_000
 	for range goroutines {
 		storm.Go(func() {
-			// Half of them are cancelled at once, the others when they have long been
-			// in the wheel.
+			// One half is cancelled in the intake, the other half in the wheel.
 			var others []hwt.Timeout
 			for i := range each {
 				timeout, err := timer.AfterFunc(time.Hour, func() {})
@@ -276,8 +276,8 @@ func TestGracefulShutdownHandsTheRestToAnotherTimer(t *testing.T) {
 				}
 			})
 		}
-		// In the middle of a tick: what is due at an edge may, at that very instant,
-		// be stopped or run.
+		// Stop in the middle of a tick: a timeout that expires at a tick's edge may
+		// run or be returned.
 		time.Sleep(15*time.Minute + hashedwheel.DefaultTickDuration/2)
 		unprocessed := old.Stop()
 		assert.NotEmpty(t, unprocessed)

@@ -17,8 +17,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// slots is a worker pool of the kind users bring: it runs so many tasks at once
-// and refuses the others.
+// slots is a simple worker pool: it runs a limited number of tasks concurrently and
+// rejects further ones.
 type slots chan struct{}
 
 var errBusy = errors.New("pool is busy")

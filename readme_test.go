@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheReadmesProgramsRun runs each of the README's Go snippets, all of which
-// are whole programs, and compares what they print with the README.
-func TestTheReadmesProgramsRun(t *testing.T) {
+// TestReadmeProgramsRun runs the README's Go snippets, which are whole programs, and
+// compares their output with the README.
+func TestReadmeProgramsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}

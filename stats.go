@@ -2,18 +2,17 @@ package hwt
 
 import "time"
 
-// Stats is a snapshot of what a timer has done since it was made. Every engine
-// has a Stats method that returns one. Figures of a worker stay zero on an engine
-// without one.
+// Stats is a snapshot of a timer's counts since it was made. The fields about a
+// worker stay zero on an engine without one.
 //
-// The counts are read one after another while the timer goes on, so they add
-// up exactly only when nothing is in flight. Then
+// The counts are read one after another while the timer runs, so they add up exactly
+// only when no call or task is in progress. Then
 //
 //	Accepted = Pending + Expired + Cancelled + Unprocessed
 //
-// All counts but Pending, Intake and ExecutorWaiting only grow, so rates are
-// differences of two snapshots. With more than one worker, Lag, MaxLag, IntakeAge
-// and the slowest task are the greatest of any worker, and the rest are sums.
+// All counts except Pending, Intake and ExecutorWaiting only grow, so rates are
+// differences of two snapshots. With several workers, Lag, MaxLag, IntakeAge and the
+// slowest task are maxima over the workers, and the other fields are sums.
 type Stats struct {
 	Pending     int64 // timeouts that have not ended
 	Accepted    int64 // timeouts that NewTimeout returned
@@ -21,42 +20,42 @@ type Stats struct {
 	Cancelled   int64 // timeouts that Cancel ended
 	Unprocessed int64 // timeouts that Stop returned
 
-	// Resets is how many calls of Reset set a deadline. An engine with a worker
-	// counts one in 64, for all of them, so that Reset stays cheap.
+	// Resets is the number of Reset calls that set a deadline. An engine with a worker
+	// samples one Reset in 64 and estimates the number, so that Reset stays cheap.
 	Resets int64
 
-	Rejected         int64 // NewTimeout calls refused by the limit of pending timeouts
+	Rejected         int64 // NewTimeout calls rejected by the pending limit
 	Failed           int64 // tasks that returned an error or ended their goroutine
 	Panics           int64 // tasks and callbacks that panicked
-	ExecutorRejected int64 // tasks that the executor refused, which never ran
+	ExecutorRejected int64 // tasks that the executor rejected, and that never ran
 	SlowTasks        int64 // tasks that held the worker past the slow-task threshold
 
-	Ticks         int64 // ticks that the worker processed; empty ones it slept over do not count
+	Ticks         int64 // ticks that the worker processed, without the empty ones it slept through
 	Wakeups       int64 // times the worker woke from sleep
 	DeferredTicks int64 // ticks that began before the intake was drained
 
-	// Lateness counts how long after their deadlines tasks were started, or handed to
-	// the executor. Its Count is Expired. A worker reads the clock for up to 64 tasks
-	// at once, and for each task while they are slow.
+	// Lateness counts the lateness of tasks when they start or are handed to the
+	// executor. Its Count is Expired. A worker reads the clock once per batch of up to
+	// 64 tasks, and per task while tasks are slow.
 	Lateness Histogram
 
-	Lag    time.Duration // how far the worker is behind now
-	MaxLag time.Duration // the most that the worker was behind real time in the last minute
+	Lag    time.Duration // time that the worker is behind the clock
+	MaxLag time.Duration // maximum of Lag in the last minute
 
-	Intake    int64         // new, cancelled and reset timeouts that the worker has yet to look at
-	IntakeAge time.Duration // how long ago the intake was empty the last time; 0 if it is empty
+	Intake    int64         // new, cancelled and reset timeouts that the worker has not drained
+	IntakeAge time.Duration // time since the intake was last empty; 0 if it is empty
 
-	// ExecutorWaiting is how many tasks the executor has accepted and not yet begun.
+	// ExecutorWaiting is the number of tasks that the executor accepted and has not
+	// started.
 	ExecutorWaiting int64
 
-	// TaskTime is how long the worker ran tasks and callbacks, or handed them to the
-	// executor, altogether.
+	// TaskTime is the total time that the worker spent running tasks and callbacks, or
+	// handing them to the executor.
 	TaskTime time.Duration
 
-	// SlowestTask is the slowest task seen in the last minute, by name, and
-	// SlowestTaskTime how long it took, or takes if it still runs. They come from
-	// samples, and from the watch for slow tasks: tasks of less than 100 µs are
-	// mostly not seen.
+	// SlowestTask is the name of the slowest task in the last minute, and
+	// SlowestTaskTime its duration so far. Both come from samples and from the slow-task
+	// watchdog, which rarely see tasks of less than 100 µs.
 	SlowestTask     string
 	SlowestTaskTime time.Duration
 }

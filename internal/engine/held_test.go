@@ -55,7 +55,7 @@ func TestTimeoutsThatWaitForTheirNoticeAreRefusedAboveTheBound(t *testing.T) {
 		}
 		_, err := e.NewTimeout(task, time.Hour)
 		require.ErrorIs(t, err, hwt.ErrTooManyPending)
-		require.EqualError(t, err, "hwt: number of cancelled timeouts that wait for their notice (4096) is "+
+		require.EqualError(t, err, "hwt: number of cancelled timeouts that wait for their notification (4096) is "+
 			"greater than or equal to maximum allowed (4096)")
 		assert.EqualValues(t, 1, e.Stats().Rejected)
 		pass(2 * time.Hour)
