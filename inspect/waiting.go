@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"reflect"
 	"runtime"
 	"slices"
 	"time"
@@ -62,7 +61,7 @@ func waitingOn(t timer, stop <-chan struct{}) (waiting, bool) {
 		return waiting{}, false
 	}
 	w := waiting{At: time.Now()}
-	var tasks groupCount[taskKey]
+	var tasks groupCount[enginekit.TaskKey]
 	var sites groupCount[place]
 	next := newUpcoming(w.At)
 	for timeout := range all {
@@ -76,7 +75,7 @@ func waitingOn(t timer, stop <-chan struct{}) (waiting, bool) {
 			next.add(deadline, timeout)
 		}
 		what := timeout.Task()
-		tasks.add(keyOf(what), func() string { return enginekit.TaskName(what) })
+		tasks.add(enginekit.KeyOf(what), func() string { return enginekit.TaskName(what) })
 		if frame, ok := hwt.CallerOf(timeout); ok {
 			sites.add(place{frame.File, frame.Line}, func() string { return siteOf(frame) })
 		}
@@ -123,20 +122,6 @@ type place struct {
 // siteOf names a call as enginekit.TaskName names a function.
 func siteOf(f runtime.Frame) string {
 	return fmt.Sprintf("%s (%s:%d)", f.Function, f.File, f.Line)
-}
-
-// taskKey identifies a task: by its type, and a function by its code.
-type taskKey struct {
-	of reflect.Type
-	pc uintptr
-}
-
-func keyOf(t hwt.TimerTask) taskKey {
-	k := taskKey{of: reflect.TypeOf(t)}
-	if k.of.Kind() == reflect.Func {
-		k.pc = reflect.ValueOf(t).Pointer()
-	}
-	return k
 }
 
 // groupCount counts timeouts by a key.

@@ -2,7 +2,6 @@ package enginekit
 
 import (
 	"context"
-	"reflect"
 	"runtime/pprof"
 	"sync"
 
@@ -19,7 +18,7 @@ const (
 type Labels struct {
 	timer context.Context // with the label of the timer
 	after context.Context // whose labels a goroutine has after the task
-	tasks sync.Map        // by type, or by function: the context with the labels of that task
+	tasks sync.Map        // from TaskKey to the context with the labels of that task
 }
 
 // NewLabels returns the labels for the tasks of the timer called name. The timer's
@@ -39,24 +38,13 @@ func TimerLabels(name string) context.Context {
 
 // set labels the calling goroutine for task.
 func (l *Labels) set(task hwt.TimerTask) {
-	kind := kindOf(task)
-	ctx, ok := l.tasks.Load(kind)
+	key := KeyOf(task)
+	ctx, ok := l.tasks.Load(key)
 	if !ok {
-		ctx, _ = l.tasks.LoadOrStore(kind, pprof.WithLabels(l.timer, pprof.Labels(LabelTask, TaskName(task))))
+		ctx, _ = l.tasks.LoadOrStore(key, pprof.WithLabels(l.timer, pprof.Labels(LabelTask, TaskName(task))))
 	}
 	pprof.SetGoroutineLabels(ctx.(context.Context))
 }
 
 // reset ends the labels of a task.
 func (l *Labels) reset() { pprof.SetGoroutineLabels(l.after) }
-
-// kindOf returns what tasks of one name have in common.
-func kindOf(task hwt.TimerTask) any {
-	switch f := task.(type) {
-	case hwt.TaskFunc:
-		return reflect.ValueOf(f).Pointer()
-	case Func:
-		return reflect.ValueOf(f).Pointer()
-	}
-	return reflect.TypeOf(task)
-}

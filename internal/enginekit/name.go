@@ -10,17 +10,27 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// TaskName returns how the log and String call a task: by its type, and a function
-// by its name and where it is, such as
+// TaskKey identifies the tasks of one [TaskName].
+type TaskKey struct {
+	of reflect.Type
+	pc uintptr // of a function
+}
+
+// KeyOf returns the key of a task.
+func KeyOf(task hwt.TimerTask) TaskKey {
+	key := TaskKey{of: reflect.TypeOf(task)}
+	if v := reflect.ValueOf(task); v.Kind() == reflect.Func {
+		key.pc = v.Pointer()
+	}
+	return key
+}
+
+// TaskName returns the name of a task in the log and in String: its type, or the name
+// and source line of a function, such as
 // "example.com/shop.(*Shop).check.func1 (/src/shop/check.go:63)".
 func TaskName(task hwt.TimerTask) string {
-	switch f := task.(type) {
-	case hwt.TaskFunc:
-		return funcName(reflect.ValueOf(f).Pointer())
-	case hwt.ContextTaskFunc:
-		return funcName(reflect.ValueOf(f).Pointer())
-	case Func:
-		return funcName(reflect.ValueOf(f).Pointer())
+	if v := reflect.ValueOf(task); v.Kind() == reflect.Func {
+		return funcName(v.Pointer())
 	}
 	return fmt.Sprintf("%T", task)
 }

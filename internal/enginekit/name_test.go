@@ -1,6 +1,7 @@
 package enginekit
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
@@ -14,16 +15,30 @@ func (b *bench) method() {}
 
 func named(hwt.Timeout) error { return nil }
 
-func TestFunctionsAreCalledByNameAndPlace(t *testing.T) {
+func TestFunctionsAreNamedWithTheirLine(t *testing.T) {
 	const pkg = `^github\.com/hashedwheel/hwt/internal/enginekit\.`
 	const place = ` \(.*internal/enginekit/name_test\.go:\d+\)$`
 	assert.Regexp(t, pkg+`named`+place, TaskName(hwt.TaskFunc(named)))
-	assert.Regexp(t, pkg+`TestFunctionsAreCalledByNameAndPlace\.func1`+place, TaskName(Func(func() {})))
+	assert.Regexp(t, pkg+`TestFunctionsAreNamedWithTheirLine\.func1`+place, TaskName(Func(func() {})))
 	assert.Regexp(t, pkg+`\(\*bench\)\.method$`, TaskName(Func(new(bench).method)))
 	assert.Equal(t, "func", TaskName(Func(nil)))
 }
 
-func TestOtherTasksAreCalledByTheirType(t *testing.T) {
+func TestTasksOfOneKeyHaveOneName(t *testing.T) {
+	contextTask := func(context.Context, hwt.Timeout) error { return nil }
+	tasks := []hwt.TimerTask{
+		nil, new(notifier), hwt.TaskFunc(named), Func(new(bench).method), Func(nil), hwt.ContextTaskFunc(contextTask),
+		hwt.ContextTaskFunc(func(context.Context, hwt.Timeout) error { return nil }),
+	}
+	for i, a := range tasks {
+		for j, b := range tasks {
+			assert.Equal(t, i == j, KeyOf(a) == KeyOf(b))
+			assert.Equal(t, i == j, TaskName(a) == TaskName(b))
+		}
+	}
+}
+
+func TestOtherTasksAreNamedByType(t *testing.T) {
 	assert.Equal(t, "*enginekit.notifier", TaskName(new(notifier)))
 	assert.Equal(t, "<nil>", TaskName(nil))
 }

@@ -1,6 +1,7 @@
 package timertest
 
 import (
+	"context"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -121,6 +122,11 @@ func profilesNameTask(tb testing.TB, newTimer Factory) {
 		schedule(tb, e, &canceller{then: func(hwt.Timeout) { notice = labels(tb) }}, tick).Cancel()
 		pass(3 * tick)
 		after = labels(tb)
+		first, second := "", ""
+		schedule(tb, e, hwt.ContextTaskFunc(func(context.Context, hwt.Timeout) error { first = labels(tb); return nil }), tick)
+		schedule(tb, e, hwt.ContextTaskFunc(func(context.Context, hwt.Timeout) error { second = labels(tb); return nil }), 3*tick)
+		pass(5 * tick)
+		assert.NotEqual(tb, first, second, "%s: two tasks, one label: %s", name, first)
 		assert.Contains(tb, during, `"hwt_task":"github.com/hashedwheel/hwt/internal/timertest.profilesNameTask`, name)
 		assert.Regexp(tb, `"hwt":"[a-z]+"`, during, name)
 		assert.Contains(tb, notice, `"hwt_task":"*timertest.canceller"`, name)

@@ -68,10 +68,17 @@ var edges = []mutant{
 	{
 		file: "internal/enginekit/name.go", tests: []string{"./internal/enginekit"},
 		breaks: "the log names a function",
-		from: `	case Func:
-		return funcName(reflect.ValueOf(f).Pointer())
-`,
-		to: ``,
+		from: `	if v := reflect.ValueOf(task); v.Kind() == reflect.Func {
+		return funcName(v.Pointer())
+	}
+	return`,
+		to: `	return`,
+	},
+	{
+		file: "internal/enginekit/name.go", tests: runtimeTimer, run: "TestContract/Observed",
+		breaks: "each function has its own pprof label",
+		from:   `		key.pc = v.Pointer()`,
+		to:     `		_ = v.Pointer()`,
 	},
 	{
 		file: "runtimetimer/shard.go", tests: runtimeTimer,
