@@ -6,9 +6,6 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/hierarchical"
@@ -28,52 +25,50 @@ type engineFlags struct {
 	tick    time.Duration
 	wheel   int // 0 unless set: usualWheel
 	workers int
-	flags   *pflag.FlagSet
+	cmd     *command
 	page    pageServer
 }
 
 // Ranges of the flags. The library allows more.
 const (
-	maxTick  = time.Minute
-	maxWheel = 1 << 24
+	minTick    = time.Millisecond
+	maxTick    = time.Minute
+	maxWheel   = 1 << 24
+	maxWorkers = 64
 )
 
-// usualWheel is how many buckets a wheel has unless --wheel is set.
-var usualWheel = map[string]int{nameHashed: 8192, nameHierarchical: hierarchical.DefaultTicksPerWheel}
+// usualWheel is the number of buckets of a wheel unless --wheel is set.
+var usualWheel = map[string]int{nameHashed: 8192, nameHierarchical: 64}
 
-// slowTask is how long a task may hold the worker. The tasks of this command are
-// short; one that takes longer than the default only shows that the machine is
-// busy.
+// slowTask is the time that a task may hold the worker. The tasks of this command are
+// short: one above the library's default shows only that the machine is busy.
 const slowTask = time.Second
 
-// add adds the flags to a command, and checks them before it runs. A tick that is
-// set already is the default.
-func (f *engineFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	f.name, f.tick, f.flags = nameHashed, cmp.Or(f.tick, time.Millisecond), flags
-	f.workers = 1
-	flags.Var(choice[string]{&f.name, "engine", []string{nameHashed, nameHierarchical, nameRuntime}}, "engine",
+// add adds the flags to a command, and makes it check them before it runs. A tick that
+// is set already is the default.
+func (f *engineFlags) add(cmd *command) {
+	f.name, f.tick, f.workers, f.cmd = nameHashed, cmp.Or(f.tick, time.Millisecond), 1, cmd
+	cmd.flags.Var(choice[string]{&f.name, []string{nameHashed, nameHierarchical, nameRuntime}}, "engine",
 		"the timer: hashed, hierarchical, or runtime for Go's own timers")
-	flags.Var(duration(&f.tick, hashedwheel.MinTickDuration, maxTick), "tick",
-		"the timer's tick, which is how late a timeout may fire")
-	flags.Var(number(&f.wheel, 1, maxWheel), "wheel",
-		"buckets of the timer's wheel, rounded up to a power of two (default 8192);\nof each level of a hierarchical one (default 64)")
-	flags.Var(number(&f.workers, 1, hashedwheel.MaxWorkers), "workers", "the timer's worker goroutines")
-	f.page.add(flags)
-	cmd.PreRunE = func(*cobra.Command, []string) error { return f.check() }
+	cmd.flags.Var(duration(&f.tick, minTick, maxTick), "tick", "the timer's tick, the greatest lateness it adds")
+	cmd.flags.Var(number(&f.wheel, 1, maxWheel), "wheel",
+		"buckets of the wheel, rounded up to a power of two (default 8192); per level of a hierarchical one (default 64)")
+	cmd.flags.Var(number(&f.workers, 1, maxWorkers), "workers", "the timer's worker goroutines")
+	f.page.add(cmd)
 }
 
-// check refuses flags that do not go together.
+// check rejects flags that do not go together.
 func (f *engineFlags) check() error {
 	for _, name := range []string{"tick", "wheel", "workers"} {
-		if f.name == nameRuntime && f.flags.Changed(name) {
+		if f.name == nameRuntime && f.cmd.changed(name) {
 			return usageError{fmt.Errorf("--%s: the runtime engine has none (allowed: --engine hashed or hierarchical)", name)}
 		}
 	}
-	if f.name == nameHierarchical && f.wheel != 0 && (f.wheel < hierarchical.MinTicksPerWheel || f.wheel > hierarchical.MaxTicksPerWheel) {
-		return usageError{fmt.Errorf("--wheel %d: must be a number from %d to %d with --engine hierarchical",
-			f.wheel, hierarchical.MinTicksPerWheel, hierarchical.MaxTicksPerWheel)}
+	timer, err := f.make("check")
+	if err != nil {
+		return usageError{fmt.Errorf("--engine %s: %w", f.name, err)}
 	}
+	timer.Stop()
 	return nil
 }
 
@@ -87,7 +82,7 @@ func (f *engineFlags) buckets() int {
 	return n
 }
 
-// open makes the timer and puts it on the page. name is for both, and its logs.
+// open creates the timer and puts it on the page.
 func (f *engineFlags) open(name string) (hwt.Engine, error) {
 	timer, err := f.make(name)
 	if err == nil {
@@ -119,7 +114,7 @@ func (f *engineFlags) make(name string) (hwt.Engine, error) {
 	})
 }
 
-// String describes the timer that open makes.
+// String describes the timer that open creates.
 func (f *engineFlags) String() string {
 	workers := ""
 	if f.workers > 1 {
@@ -127,7 +122,7 @@ func (f *engineFlags) String() string {
 	}
 	switch f.name {
 	case nameHierarchical:
-		return fmt.Sprintf("hierarchical wheel, tick %v, %d buckets a level%s", f.tick, f.buckets(), workers)
+		return fmt.Sprintf("hierarchical wheel, tick %v, %d buckets per level%s", f.tick, f.buckets(), workers)
 	case nameRuntime:
 		return "Go's own timers"
 	}

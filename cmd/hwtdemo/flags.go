@@ -11,8 +11,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// The flags of this file implement pflag.Value. The errors of Set name what is
-// allowed; pflag adds the flag and the value. The default is what value points to.
+// The flags of this file implement flag.Value. The errors of Set name the allowed
+// values; package flag adds the flag and the value. The default is *value.
 
 // ranged is a flag whose value must be within a range.
 type ranged[T cmp.Ordered] struct {
@@ -23,13 +23,8 @@ type ranged[T cmp.Ordered] struct {
 	show     func(T) string
 }
 
-// String returns the value as the command line would have it.
-func (r ranged[T]) String() string {
-	if r.value == nil {
-		return ""
-	}
-	return fmt.Sprint(*r.value)
-}
+// String returns the value in the form of the command line.
+func (r ranged[T]) String() string { return fmt.Sprint(*r.value) }
 
 // Type returns the kind of value.
 func (r ranged[T]) Type() string { return r.kind }
@@ -83,20 +78,14 @@ func seed(value *uint64) ranged[uint64] {
 // choice is a flag for one of a few names, in any case.
 type choice[T ~string] struct {
 	value *T
-	kind  string // for the help, such as "engine"
 	names []T
 }
 
 // String returns the name.
-func (c choice[T]) String() string {
-	if c.value == nil {
-		return ""
-	}
-	return string(*c.value)
-}
+func (c choice[T]) String() string { return string(*c.value) }
 
 // Type returns the kind of value.
-func (c choice[T]) Type() string { return c.kind }
+func (c choice[T]) Type() string { return "name" }
 
 // Set checks and sets the name.
 func (c choice[T]) Set(text string) error {

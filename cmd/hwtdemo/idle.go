@@ -6,24 +6,25 @@ import (
 	"net"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-const idleHelp = `Runs a TCP server that echoes what it receives, and closes with package idle the
-connections that were silent for --idle-after. Some clients talk on (--talkers), the
-others fall silent within --talk. In the end all silent ones must be closed, and none
-of them early; if not, the exit status is 1.
+const idleHelp = `Runs a TCP server that echoes its input, and closes with package idle the
+connections that were silent for --idle-after. Some clients talk on (--talkers),
+the others fall silent within --talk. At the end all silent ones must be closed,
+and none of them early; otherwise the exit status is 1.
 
-Both ends of a connection are in this process, so each takes two open files. If the
-limit of open files does not allow as many as asked for, the command takes fewer and
-reports so.
+Both ends of a connection are in this process: each takes two open files. If the
+limit of open files is too low, the command opens fewer and reports it.
 
 With --serve-only there are no clients except yours. Ctrl-C ends it.`
+
+const idleExamples = `  hwtdemo idle                                       # takes some 7 seconds
+  hwtdemo idle --connections 500 --idle-after 500ms  # a quick look
+  hwtdemo idle --serve-only --listen 127.0.0.1:7000 --idle-after 10s
+  nc 127.0.0.1 7000                                  # in another terminal`
 
 // idleCommand is the command "idle".
 type idleCommand struct {
@@ -42,58 +43,43 @@ const (
 )
 
 // newIdle returns the command "idle".
-func newIdle(s streams) *cobra.Command {
+func newIdle(s streams) *command {
 	c := &idleCommand{streams: s, engine: engineFlags{tick: 100 * time.Millisecond}, config: echo.Config{
 		Listen: "127.0.0.1:0", IdleAfter: 2 * time.Second, Connections: 10_000, Talkers: 50,
 		Talk: 3 * time.Second, Seed: 1,
 	}}
-	cmd := &cobra.Command{
-		Use:   "idle",
-		Short: "Close ten thousand idle connections of a real server, on time",
-		Long:  idleHelp,
-		Example: `  hwtdemo idle                                       # takes some 7 seconds
-  hwtdemo idle --connections 500 --idle-after 500ms  # a quick look
-  hwtdemo idle --serve-only --listen 127.0.0.1:7000 --idle-after 10s
-  nc 127.0.0.1 7000                                  # in another terminal; then be silent`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.check(cmd.Flags()); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&c.config.Listen, "listen", c.config.Listen, "address of the server; port 0 means any free one")
-	flags.Var(duration(&c.config.IdleAfter, minIdleAfter, maxIdleAfter), "idle-after", "silence after which the server closes")
-	flags.Var(number(&c.config.Connections, 1, maxConnections), "connections", "how many clients")
-	flags.Var(percent(&c.config.Talkers), "talkers", "percent of the clients that never fall silent")
-	flags.Var(duration(&c.config.Talk, 0, maxIdleAfter), "talk", "time within which the others fall silent")
-	flags.Var(seed(&c.config.Seed), "seed", "seed for which clients fall silent")
+	cmd := newCommand("idle", "Ten thousand idle connections of a real server, closed on time", idleHelp, idleExamples)
+	cmd.run = func(ctx context.Context, _ []string) error { return c.run(ctx) }
+	cmd.flags.StringVar(&c.config.Listen, "listen", c.config.Listen, "address of the server; port 0 means any free one")
+	cmd.flags.Var(duration(&c.config.IdleAfter, minIdleAfter, maxIdleAfter), "idle-after", "silence after which the server closes")
+	cmd.flags.Var(number(&c.config.Connections, 1, maxConnections), "connections", "number of clients")
+	cmd.flags.Var(percent(&c.config.Talkers), "talkers", "percentage of the clients that never fall silent")
+	cmd.flags.Var(duration(&c.config.Talk, 0, maxIdleAfter), "talk", "time within which the others fall silent")
+	cmd.flags.Var(seed(&c.config.Seed), "seed", "seed of the choice of silent clients")
+	cmd.flags.BoolVar(&c.serveOnly, "serve-only", false, "only serve, for clients of yours")
+	cmd.flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
 	c.engine.add(cmd)
-	flags.BoolVar(&c.serveOnly, "serve-only", false, "only serve, for clients of yours")
-	flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
 	return cmd
 }
 
-// check refuses an invalid address, and flags that do not go together.
-func (c *idleCommand) check(flags *pflag.FlagSet) error {
+// check rejects an invalid address, and flags that do not go together.
+func (c *idleCommand) check() error {
 	if _, err := net.ResolveTCPAddr("tcp", c.config.Listen); err != nil {
 		return usageError{fmt.Errorf("--listen %q: %w", c.config.Listen, err)}
 	}
 	for _, name := range []string{"connections", "talkers", "talk", "seed", "json"} {
-		if c.serveOnly && flags.Changed(name) {
+		if c.serveOnly && c.engine.cmd.changed(name) {
 			return usageError{fmt.Errorf("--%s: concerns the clients, and --serve-only has none", name)}
 		}
 	}
-	return nil
+	return c.engine.check()
 }
 
-// run does what the flags say until it is done or interrupted.
+// run serves or demonstrates.
 func (c *idleCommand) run(ctx context.Context) error {
-	ctx, release := interruptible(ctx, func() {})
-	defer release()
+	if err := c.check(); err != nil {
+		return err
+	}
 	timer, err := c.engine.open("idle")
 	if err != nil {
 		return err
@@ -147,7 +133,7 @@ func (c *idleCommand) demonstrate(ctx context.Context, timer hwt.Engine) error {
 	return conclude(c.out, report, c.json, report.Interrupted)
 }
 
-// fit lowers the number of connections to what the limit of open files allows.
+// fit reduces the number of connections to the limit of open files.
 func (c *idleCommand) fit() {
 	connections, limit := echo.Fit(c.config.Connections)
 	switch {

@@ -80,12 +80,12 @@ func TestIdleFailsIfTheServerDoes(t *testing.T) {
 func TestIdleRefusesNonsense(t *testing.T) {
 	for line, want := range map[string]string{
 		"idle --listen nowhere":         `--listen "nowhere": `,
-		"idle --connections 0":          `"--connections" flag: must be a number from 1 to 1,000,000`,
-		"idle --idle-after 1ms":         `"--idle-after" flag: must be a duration from 10ms to 24h0m0s`,
-		"idle --talkers 101 --talk 10s": `"--talkers" flag: must be a percentage from 0 to 100`,
+		"idle --connections 0":          `flag -connections: must be a number from 1 to 1,000,000`,
+		"idle --idle-after 1ms":         `flag -idle-after: must be a duration from 10ms to 24h0m0s`,
+		"idle --talkers 101 --talk 10s": `flag -talkers: must be a percentage from 0 to 100`,
 		"idle --serve-only --json":      "--json: concerns the clients, and --serve-only has none",
 		"idle --serve-only --seed 2":    "--seed: ",
-		"idle now":                      `unknown command "now" for "hwtdemo idle"`,
+		"idle now":                      `unexpected argument "now"`,
 	} {
 		r := call("", strings.Fields(line)...)
 		assert.Equal(t, 2, r.status, line)

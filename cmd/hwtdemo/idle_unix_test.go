@@ -80,5 +80,5 @@ func idleStops(t *testing.T, binary string) {
 	p.signal(t, syscall.SIGINT)
 	status, out := p.end()
 	assert.Equal(t, 130, status)
-	assert.Contains(t, out, "It was interrupted after ")
+	assert.Contains(t, out, "Interrupted after ")
 }

@@ -7,17 +7,17 @@ import (
 	"syscall"
 )
 
-// interruptible returns a context that ends at the first interrupt: Ctrl-C,
-// SIGTERM or SIGHUP. A second interrupt calls kill and ends the process at once.
-// After release, interrupts have their default effect.
-func interruptible(parent context.Context, kill func()) (_ context.Context, release context.CancelFunc) {
+// interruptible returns a context that ends at the first interrupt: Ctrl-C, SIGTERM or
+// SIGHUP. A second interrupt ends the process. After release, interrupts have their
+// default effect.
+func interruptible(parent context.Context) (_ context.Context, release context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, interrupts()...)
 	released := make(chan struct{})
 	go func() {
 		defer signal.Stop(received)
-		for _, act := range []func(){cancel, func() { kill(); os.Exit(statusInterrupted) }} {
+		for _, act := range []func(){cancel, func() { os.Exit(statusInterrupted) }} {
 			select {
 			case <-received:
 				act()

@@ -6,31 +6,35 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/shop"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// lineEvery is how often progress is shown where there is no terminal.
+// lineEvery is the time between two lines of progress where there is no terminal.
 const lineEvery = time.Second
 
-const ordersHelp = `Simulates a shop with very many orders, which is what timing wheels are for.
+const ordersHelp = `Simulates a shop with very many orders, the kind of load timing wheels are for.
 
-Each order reserves stock and money and gets one timeout: a check after --check-after,
-in production perhaps half an hour. Most orders are paid before (--paid), at random
-moments, and a payment cancels the check. A check that fires releases what the order
-reserved. Each order must end in exactly one of the two ways, so in the end reserved
-minus paid minus released is 0. If it is not, or if a check fired early, the exit
-status is 1.
+Each order reserves stock and money and gets one timeout: a check after
+--check-after, in production perhaps half an hour. Most orders are paid before
+(--paid), at random moments, and a payment cancels the check. A check that fires
+releases the reservation of its order. Each order must end in exactly one of the
+two ways: reserved minus paid minus released is 0 at the end. If it is not, or
+if a check fired early, the exit status is 1.
 
-The report shows how fast checks are scheduled and cancelled, how late they fired,
-and how much memory a pending check takes. A payment that races with its check may
-come too late; the shop refuses it.
+The report has the rates of schedule and cancel, the lateness of the checks that
+fired, and the memory per pending check. A payment that races with its check may
+come too late; the shop rejects it.
 
 An order takes about 130 bytes of memory, including its timeout. Ctrl-C ends the
-simulation early, with a report of what was pending.`
+simulation early, with a report of the pending checks.`
+
+const ordersExamples = `  hwtdemo orders                                    # takes some 6 seconds
+  hwtdemo orders --orders 20000 --check-after 1s    # a quick look
+  hwtdemo orders --paid 0 --tick 100ms --wheel 512  # every check fires
+  hwtdemo orders --serve :8080 --check-after 1m     # watch it in the browser
+  hwtdemo orders --json | jq .lateness.p99_ns       # the report for programs`
 
 // ordersCommand is the command "orders".
 type ordersCommand struct {
@@ -49,38 +53,27 @@ const (
 )
 
 // newOrders returns the command "orders".
-func newOrders(s streams) *cobra.Command {
+func newOrders(s streams) *command {
 	c := &ordersCommand{streams: s, config: shop.Config{
 		Orders: 1_000_000, CheckAfter: 5 * time.Second, Paid: 95, Producers: runtime.GOMAXPROCS(0), Seed: 1,
 	}}
-	cmd := &cobra.Command{
-		Use:   "orders",
-		Short: "Simulate a shop: a million orders, each with a check that most payments cancel",
-		Long:  ordersHelp,
-		Example: `  hwtdemo orders                                      # takes some 6 seconds
-  hwtdemo orders --orders 20000 --check-after 1s      # a quick look
-  hwtdemo orders --paid 0 --tick 100ms --wheel 512    # every check fires; Netty's defaults
-  hwtdemo orders --serve :8080 --check-after 1m       # watch it in the browser
-  hwtdemo orders --json | jq .lateness.p99_ns         # the report for programs`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.Var(number(&c.config.Orders, 1, maxOrders), "orders", "how many orders")
-	flags.Var(duration(&c.config.CheckAfter, minCheckAfter, maxCheckAfter), "check-after", "time from an order to its check")
-	flags.Var(percent(&c.config.Paid), "paid", "percent of the orders that are paid before the check")
-	flags.Var(number(&c.config.Producers, 1, maxProducers), "producers", "goroutines that create orders, and as many that pay")
-	flags.Var(seed(&c.config.Seed), "seed", "seed for payments")
+	cmd := newCommand("orders", "A million orders, each with a check that most payments cancel", ordersHelp, ordersExamples)
+	cmd.run = func(ctx context.Context, _ []string) error { return c.run(ctx) }
+	cmd.flags.Var(number(&c.config.Orders, 1, maxOrders), "orders", "number of orders")
+	cmd.flags.Var(duration(&c.config.CheckAfter, minCheckAfter, maxCheckAfter), "check-after", "time from an order to its check")
+	cmd.flags.Var(percent(&c.config.Paid), "paid", "percentage of the orders that are paid before the check")
+	cmd.flags.Var(number(&c.config.Producers, 1, maxProducers), "producers", "goroutines that create orders, and as many that pay")
+	cmd.flags.Var(seed(&c.config.Seed), "seed", "seed of the payments")
+	cmd.flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
 	c.engine.add(cmd)
-	flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
 	return cmd
 }
 
 // run simulates and reports.
 func (c *ordersCommand) run(ctx context.Context) error {
-	ctx, release := interruptible(ctx, func() {})
-	defer release()
+	if err := c.engine.check(); err != nil {
+		return err
+	}
 	closePage, err := c.engine.page.start(c.err)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func TestOrdersAddUp(t *testing.T) {
 	r := call("", strings.Fields("orders --orders 5000 --check-after 100ms --paid 80% --producers 3 --seed 7")...)
 	require.Equal(t, 0, r.status, r.errOut)
 	assert.Empty(t, progressLines.ReplaceAllString(r.errOut, ""), "nothing else is written")
-	assert.Contains(t, r.out, "A shop took 5,000 orders")
+	assert.Contains(t, r.out, "5,000 orders, each")
 	assert.Regexp(t, `created +5,000\n`, r.out)
 	assert.Regexp(t, `balance +0 `, r.out)
 	assert.Contains(t, r.out, "hashed wheel, tick 1ms, 8192 buckets")
@@ -65,9 +65,9 @@ func TestOrdersWriteOneJSONObject(t *testing.T) {
 func TestOrdersAddUpOnEveryEngine(t *testing.T) {
 	for engine, described := range map[string]string{
 		"hashed":                 "hashed wheel, tick 1ms, 8192 buckets",
-		"hierarchical":           "hierarchical wheel, tick 1ms, 64 buckets a level",
+		"hierarchical":           "hierarchical wheel, tick 1ms, 64 buckets per level",
 		"hashed --workers 2":     "hashed wheel, tick 1ms, 8192 buckets, 2 workers",
-		"hierarchical --wheel 7": "hierarchical wheel, tick 1ms, 7 buckets a level",
+		"hierarchical --wheel 7": "hierarchical wheel, tick 1ms, 7 buckets per level",
 		"runtime":                "Go's own timers",
 	} {
 		r := call("", strings.Fields("orders --orders 5000 --check-after 100ms --engine "+engine)...)

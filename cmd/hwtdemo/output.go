@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// checkedWriter keeps the first error of a Writer, so that commands need not check
-// every write.
+// checkedWriter keeps the first error of a Writer. Commands need not check every write.
 type checkedWriter struct {
 	io.Writer
 	mu  sync.Mutex
@@ -38,7 +37,7 @@ func (w *checkedWriter) failure() error {
 // report is the result of a command.
 type report interface {
 	Text() string // for people
-	Err() error   // what the timer did wrong, or nil
+	Err() error   // the broken promises of the timer, or nil
 }
 
 // conclude writes a report and returns the error with which the command ends.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,16 +123,6 @@ func (p *process) freeze(t *testing.T, pause time.Duration) {
 	p.signal(t, syscall.SIGSTOP)
 	time.Sleep(pause)
 	p.signal(t, syscall.SIGCONT)
-}
-
-// group reads lines until one is the process group of a stubborn command.
-func (p *process) group(t *testing.T) int {
-	t.Helper()
-	for {
-		if group, err := strconv.Atoi(strings.TrimSpace(p.line(t))); err == nil {
-			return group
-		}
-	}
 }
 
 // A process under nohup ignores SIGHUP, and so would the processes that it starts.

@@ -7,8 +7,6 @@ import (
 	"net"
 	"sync"
 
-	"github.com/spf13/pflag"
-
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/inspect"
 	"github.com/hashedwheel/hwt/internal/cli"
@@ -24,9 +22,9 @@ type pageServer struct {
 }
 
 // add adds the flag.
-func (p *pageServer) add(flags *pflag.FlagSet) {
-	flags.StringVar(&p.address, "serve", "",
-		"show the timer in the browser, at this address such as 127.0.0.1:8080;\nport 0 means any free one, and no host this machine only")
+func (p *pageServer) add(cmd *command) {
+	cmd.flags.StringVar(&p.address, "serve", "",
+		"show the timer in the browser, at this address such as 127.0.0.1:8080; port 0 means any free one, and no host this machine only")
 }
 
 // show puts a timer on the page, in place of an earlier one of that name.
@@ -46,8 +44,8 @@ func (p *pageServer) all() map[string]hwt.Timer {
 	return maps.Clone(p.timers)
 }
 
-// start serves the page, if it is asked for, until stop is called. It writes where the
-// page is.
+// start serves the page, if the flag is set, until stop is called. It writes the page's
+// address to out.
 func (p *pageServer) start(out io.Writer) (stop func(), err error) {
 	if p.address == "" {
 		return func() {}, nil

@@ -5,32 +5,34 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
 	"github.com/hashedwheel/hwt/internal/cli"
-	"github.com/hashedwheel/hwt/internal/soak"
 )
 
-const soakHelp = `Runs the engines under heavy load and checks that no timeout is lost, repeated or
-early. Timers are made, used by several goroutines, and stopped, round after
-round, under one of three loads:
+const soakHelp = `Runs the engines under heavy load and checks that no timeout is lost, repeated
+or early. Timers are created, used by several goroutines, and stopped, round
+after round, under one of three loads:
 
-  random  all operations in random order; tasks fail, panic, block and stop their
-          timer; an executor refuses, panics and drops tasks
+  random  all operations in random order; tasks fail, panic, block and stop
+          their timer; an executor rejects, panics and drops tasks
   rate    a steady rate; a long tick brings more than the worker drains at once
   resets  resets as fast as possible, while other timeouts are reset to earlier
 
 After each round every accepted timeout must have ended in exactly one way:
 accepted = expired + cancelled + unprocessed. During a round no more may have
-ended than were accepted. Under random, the answers of NewTimeouts, All, Deadline
-and Shutdown are checked, and the contexts of tasks. The report shows how late the
-latest timeout was; that is a fault only under rate and resets, and only beyond
-what the machine explains. At the end, heap and goroutines must be back where they
-were after the first rounds. If anything is wrong, the exit status is 1. Ctrl-C
-ends the soak early, with a report.`
+ended than were accepted. Under random, the answers of NewTimeouts, All,
+Deadline and Shutdown are checked, and the contexts of tasks. The greatest
+lateness is a fault only under rate and resets, beyond the share of the machine.
+At the end, heap and goroutines must be back at their values after the first
+rounds. If anything is wrong, the exit status is 1. Ctrl-C ends the soak early,
+with a report.`
 
-// Ranges of the flags, and how long the timer of a random round lives.
+const soakExamples = `  hwtdemo soak                            # a minute
+  hwtdemo soak --for 10m --engine hashed  # longer, one engine
+  hwtdemo soak --json | jq .violations    # the report for programs`
+
+// Ranges of the flags, and the life of the timer of a random round.
 const (
 	minSoak    = 100 * time.Millisecond
 	maxSoak    = 30 * 24 * time.Hour
@@ -52,29 +54,19 @@ type soakCommand struct {
 }
 
 // newSoak returns the command "soak".
-func newSoak(s streams) *cobra.Command {
+func newSoak(s streams) *command {
 	c := &soakCommand{streams: s, engine: all, load: all, config: soak.Config{For: time.Minute, Round: soakRound, Callers: 4, Seed: 1}}
-	cmd := &cobra.Command{
-		Use:   "soak",
-		Short: "Run every engine under heavy load, and check that nothing is lost",
-		Long:  soakHelp,
-		Example: `  hwtdemo soak                            # a minute
-  hwtdemo soak --for 10m --engine hashed  # longer, one engine
-  hwtdemo soak --json | jq .violations    # the report for programs`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.Var(duration(&c.config.For, minSoak, maxSoak), "for", "how long")
-	flags.Var(choice[string]{&c.engine, "engine", []string{all, nameHashed, nameHierarchical, nameRuntime}}, "engine",
+	cmd := newCommand("soak", "Every engine under heavy load: nothing may be lost", soakHelp, soakExamples)
+	cmd.run = func(ctx context.Context, _ []string) error { return c.run(ctx) }
+	cmd.flags.Var(duration(&c.config.For, minSoak, maxSoak), "for", "length of the soak")
+	cmd.flags.Var(choice[string]{&c.engine, []string{all, nameHashed, nameHierarchical, nameRuntime}}, "engine",
 		"the timer: hashed, hierarchical, runtime, or all in turn")
-	flags.Var(choice[soak.Load]{&c.load, "load", append([]soak.Load{all}, soak.Loads...)}, "load",
+	cmd.flags.Var(choice[soak.Load]{&c.load, append([]soak.Load{all}, soak.Loads...)}, "load",
 		"random, rate, resets, or all in turn")
-	flags.Var(number(&c.config.Callers, 1, maxCallers), "callers", "goroutines that use a timer at once")
-	flags.Var(seed(&c.config.Seed), "seed", "seed of the random numbers")
-	c.page.add(flags)
-	flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
+	cmd.flags.Var(number(&c.config.Callers, 1, maxCallers), "callers", "goroutines that use a timer")
+	cmd.flags.Var(seed(&c.config.Seed), "seed", "seed of the random numbers")
+	cmd.flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
+	c.page.add(cmd)
 	return cmd
 }
 
@@ -94,7 +86,7 @@ func (c *soakCommand) choose() error {
 	return nil
 }
 
-// shown returns an engine whose latest timer is on the page.
+// shown returns an engine whose most recent timer is on the page.
 func (c *soakCommand) shown(e soak.Engine) soak.Engine {
 	open := e.New
 	e.New = func(o soak.Options) (hwt.Engine, error) {
@@ -112,8 +104,6 @@ func (c *soakCommand) run(ctx context.Context) error {
 	if err := c.choose(); err != nil {
 		return err
 	}
-	ctx, release := interruptible(ctx, func() {})
-	defer release()
 	closePage, err := c.page.start(c.err)
 	if err != nil {
 		return err
@@ -129,7 +119,7 @@ func (c *soakCommand) run(ctx context.Context) error {
 	return conclude(c.out, report, c.json, report.Interrupted)
 }
 
-// soakLineEvery is how often a line of progress is written: a soak may take days.
+// soakLineEvery is the time between two lines of progress: a soak may take days.
 const soakLineEvery = 5 * time.Second
 
 func soakStatus(p soak.Progress) string {

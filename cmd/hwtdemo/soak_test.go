@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/soak"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
 )
 
 func TestSoakOfEveryEngineFindsNothing(t *testing.T) {
@@ -30,11 +30,11 @@ func TestSoakOfEveryEngineFindsNothing(t *testing.T) {
 
 func TestSoakRefusesNonsense(t *testing.T) {
 	for line, want := range map[string]string{
-		"soak --engine steam":               `invalid argument "steam" for "--engine" flag: must be all, hashed, hierarchical or runtime`,
-		"soak --load heavy":                 `invalid argument "heavy" for "--load" flag: must be all, random, rate or resets`,
+		"soak --engine steam":               `invalid value "steam" for flag -engine: must be all, hashed, hierarchical or runtime`,
+		"soak --load heavy":                 `invalid value "heavy" for flag -load: must be all, random, rate or resets`,
 		"soak --load rate --engine Runtime": "--load rate: is for --engine hashed and hierarchical",
-		"soak --for 1ms":                    `"--for" flag: must be a duration from 100ms to 720h0m0s`,
-		"soak now":                          `unknown command "now" for "hwtdemo soak"`,
+		"soak --for 1ms":                    `flag -for: must be a duration from 100ms to 720h0m0s`,
+		"soak now":                          `unexpected argument "now"`,
 	} {
 		r := call("", strings.Fields(line)...)
 		assert.Equal(t, 2, r.status)

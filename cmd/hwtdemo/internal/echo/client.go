@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// message is what clients send.
+// message is the text that clients send.
 const message = "are you there?\n"
 
-// outcome is how a client's connection ended.
+// outcome is the end of a client's connection.
 type outcome int
 
 const (
@@ -24,14 +24,14 @@ const (
 type client struct {
 	conn        net.Conn
 	idleAfter   time.Duration
-	silentAfter time.Duration // since it was dialled; negative if it never falls silent
+	silentAfter time.Duration // since the dial; negative if it never falls silent
 	random      *rand.Rand
 	echoed      *atomic.Int64 // messages of all clients
-	latest      time.Time     // just before the latest message was sent that was echoed; at first, before it was dialled
+	latest      time.Time     // just before the last echoed message was sent; at first, before the dial
 }
 
-// run sends messages, falls silent if it is to, and returns how the connection
-// ended. over is closed at the end of the demonstration.
+// run sends messages, falls silent unless the client is a talker, and returns the end
+// of the connection. over is closed at the end of the demonstration.
 func (c *client) run(over <-chan struct{}) outcome {
 	if c.talk(over) {
 		_, _ = c.conn.Read(make([]byte, 1)) // returns when the server or the demonstration closes
@@ -83,10 +83,9 @@ func (c *client) send() bool {
 	return true
 }
 
-// outcome returns how the connection ended. The server read the latest message
-// that it echoed after the client had sent it. So if less than the idle timeout
-// has passed since, it closed too early. A message without an echo proves nothing:
-// on a busy machine it may have been sent after the timeout.
+// outcome returns the end of the connection. The server received the last echoed message
+// after the client had sent it: a close within the idle timeout since then is early. A
+// message without an echo proves nothing, since a busy machine may send it too late.
 func (c *client) outcome(over <-chan struct{}) outcome {
 	select {
 	case <-over:

@@ -14,11 +14,11 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Config is what to demonstrate.
+// Config is the size of a demonstration.
 type Config struct {
 	Listen      string        // address of the server
 	IdleAfter   time.Duration // silence after which the server closes; positive
-	Connections int           // how many clients; at least 1
+	Connections int           // clients; at least 1
 	Talkers     float64       // percent of them that never fall silent, 0 to 100
 	Talk        time.Duration // the others fall silent within this time
 	Seed        uint64        // of which clients fall silent, and when
@@ -26,7 +26,7 @@ type Config struct {
 
 const (
 	dialers    = 32               // clients that dial at the same time
-	perSource  = 20_000           // connections from one loopback address, which has so many ports
+	perSource  = 20_000           // connections from one loopback address, whose ports are limited
 	patience   = 30 * time.Second // beyond the latest time at which a silent connection may be open
 	awaitEvery = 5 * time.Millisecond
 )
@@ -131,8 +131,8 @@ func (d *Demo) dial(i int) error {
 	return nil
 }
 
-// dialer returns the dialer for client i. On loopback it uses one source address
-// after another, since each has ports for so many connections only.
+// dialer returns the dialer for client i. On loopback it uses one source address after
+// another, because the ports of each are limited.
 func (d *Demo) dialer(i int) *net.Dialer {
 	at, ok := d.server.Addr().(*net.TCPAddr)
 	if !ok || i < perSource || at.IP.To4() == nil || !at.IP.IsLoopback() {
@@ -155,8 +155,7 @@ func (d *Demo) count(o outcome, talks bool) {
 	}
 }
 
-// await waits until the server has closed all silent clients, or should have done
-// so long ago.
+// await waits until the server has closed all silent clients, or patience is over.
 func (d *Demo) await(ctx context.Context) {
 	look := time.NewTicker(awaitEvery)
 	defer look.Stop()

@@ -1,5 +1,5 @@
-// Package echo has a TCP server that echoes and closes idle connections, and a
-// demonstration of it with many clients: some keep talking, some fall silent.
+// Package echo has a TCP server that echoes and closes idle connections, and many
+// clients for it: some keep talking, some fall silent.
 package echo
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/hashedwheel/hwt/idle"
 )
 
-// bufferSize is how much the server reads at a time.
+// bufferSize is the size of the server's reads.
 const bufferSize = 512
 
-// acceptPause is how long the server waits after an Accept that failed, usually
-// because too many files are open.
+// acceptPause is the pause after an Accept that failed, usually because too many files
+// are open.
 const acceptPause = 10 * time.Millisecond
 
 // Server is an echo server. Make it with Listen, and run it with Serve.
@@ -30,8 +30,8 @@ type Server struct {
 	onReaped  func(peer net.Addr, silent time.Duration) // may be nil
 	served    chan struct{}                             // closed when Serve returns
 	handlers  sync.WaitGroup
-	lateness  *lateness.Recorder // of the connections that were reaped
-	open      atomic.Int64       // connections
+	lateness  lateness.Recorder // of the connections that were reaped
+	open      atomic.Int64      // connections
 	reaped    atomic.Int64
 }
 
@@ -49,7 +49,7 @@ func Listen(address string, timer hwt.Timer, idleAfter time.Duration,
 	}
 	return &Server{
 		listener: reaper.Listener(listener), reaper: reaper, idleAfter: idleAfter,
-		onReaped: onReaped, served: make(chan struct{}), lateness: lateness.NewRecorder(),
+		onReaped: onReaped, served: make(chan struct{}),
 	}, nil
 }
 

@@ -41,7 +41,7 @@ func TestAllSilentConnectionsAreClosedAndNoneEarly(t *testing.T) {
 	assert.Zero(t, report.Early)
 	assert.Zero(t, report.Left)
 	assert.Equal(t, report.Reaped, report.Lateness.Count)
-	assert.Contains(t, report.Text(), "left                    0   silent and still open; must be 0\n")
+	assert.Contains(t, report.Text(), "left                      0   silent and still open; must be 0\n")
 	p := demo.Progress()
 	assert.EqualValues(t, 60, p.Opened)
 	assert.Zero(t, p.Open)
@@ -59,7 +59,7 @@ func TestInterruptEndsTheDemo(t *testing.T) {
 	assert.True(t, report.Interrupted)
 	assert.NoError(t, report.Err())
 	assert.Equal(t, report.Silent, report.Left)
-	assert.Contains(t, report.Text(), "It was interrupted after ")
+	assert.Contains(t, report.Text(), "Interrupted after ")
 }
 
 // hasty is a timer that fires everything too early.

@@ -1,15 +1,14 @@
 package echo
 
-// Files that a connection needs, since both its ends are in this process, and
-// files that the process needs besides.
+// Files per connection, both of whose ends are in this process, and for the process
+// itself.
 const (
 	filesEach     = 2
 	filesReserved = 64
 )
 
-// Fit returns how many of the wanted connections this process can have open, after
-// it has raised its soft limit of open files, and that limit. The limit is 0 if
-// there is none, or it is not known.
+// Fit raises the soft limit of open files. It returns the number of wanted connections
+// that fit into it, and the limit, or 0 if it is unknown.
 func Fit(wanted int) (connections int, limit uint64) {
 	limit, known := openFiles()
 	if !known {

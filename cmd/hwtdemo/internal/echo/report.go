@@ -3,10 +3,10 @@ package echo
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/text"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
@@ -34,7 +34,7 @@ type Report struct {
 	Lateness lateness.Summary `json:"lateness"` // of the closes
 }
 
-// fillReport completes the report. cpu is the process's use at the beginning.
+// fillReport completes the report. cpu is the usage at the beginning.
 func (d *Demo) fillReport(cpu cli.CPU) {
 	r, c := &d.report, d.config
 	r.Address = d.server.Addr().String()
@@ -49,8 +49,8 @@ func (d *Demo) fillReport(cpu cli.CPU) {
 	r.Early = max(r.Early, r.Lateness.Early) // by the clocks of the clients and of the server
 }
 
-// Err returns an error that names the faults of the server, if there are any. An
-// interrupt is none.
+// Err returns an error that names the faults of the server, if any. An interrupt is
+// not a fault.
 func (r *Report) Err() error {
 	var faults []error
 	if r.Early != 0 {
@@ -64,21 +64,20 @@ func (r *Report) Err() error {
 
 // Text returns the report for people.
 func (r *Report) Text() string {
-	t := &text{}
-	t.linef("A server at %s closed connections that were silent for %v; %g %% of the clients kept talking.",
-		r.Address, r.IdleAfter, r.Talkers)
+	t := &text.Builder{}
+	t.Linef("A server closed connections that were silent for %v; %g %% kept talking.", r.IdleAfter, r.Talkers)
 	if r.Interrupted {
-		t.linef("It was interrupted after %s.", cli.Duration(r.Elapsed))
+		t.Linef("Interrupted after %s.", cli.Duration(r.Elapsed))
 	}
-	t.linef("\nConnections")
-	t.row("opened", r.Opened, "")
-	t.row("fell silent", r.Silent, "")
-	t.row("reaped", r.Reaped, r.reapedNote())
-	t.row("early", r.Early, "closed before the idle timeout; must be 0")
-	t.row("left", r.Left, r.leftNote())
-	t.row("messages", r.Messages, "echoed; each is a read and a write")
-	t.linef("\nTimer: %s", r.Engine)
-	t.linef("  %-12s %12s   in %s, clients included", "CPU time", cli.Duration(r.CPU), cli.Duration(r.Elapsed))
+	t.Linef("\nConnections")
+	t.Row("opened", cli.Count(r.Opened), "")
+	t.Row("fell silent", cli.Count(r.Silent), "")
+	t.Row("reaped", cli.Count(r.Reaped), r.reapedNote())
+	t.Row("early", cli.Count(r.Early), "closed too soon; must be 0")
+	t.Row("left", cli.Count(r.Left), r.leftNote())
+	t.Row("messages", cli.Count(r.Messages), "echoed: a read and a write each")
+	t.Linef("\nTimer: %s", r.Engine)
+	t.Row("CPU time", cli.Duration(r.CPU), fmt.Sprintf("in %s, with the clients", cli.Duration(r.Elapsed)))
 	r.writeLateness(t)
 	return t.String()
 }
@@ -87,35 +86,22 @@ func (r *Report) reapedNote() string {
 	if r.ReapedTalkers == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of them kept talking, but too slowly on this machine", cli.Count(r.ReapedTalkers))
+	return fmt.Sprintf("%s of them talked, but too slowly", cli.Count(r.ReapedTalkers))
 }
 
 func (r *Report) leftNote() string {
 	if r.Interrupted {
-		return "silent, or about to be, when it was interrupted"
+		return "silent, or about to be"
 	}
 	return "silent and still open; must be 0"
 }
 
-func (r *Report) writeLateness(t *text) {
+func (r *Report) writeLateness(t *text.Builder) {
 	l := r.Lateness
-	t.linef("\nLateness of the %s closes: from %v after the last byte to the end of the read",
-		cli.Count(l.Count), r.IdleAfter)
+	t.Linef("\nLateness of the %s closes, %v after the last byte", cli.Count(l.Count), r.IdleAfter)
 	if l.Count == 0 {
 		return
 	}
-	t.linef("  p50 %s   p99 %s   max %s", cli.Duration(l.P50), cli.Duration(l.P99), cli.Duration(l.Max))
-	t.WriteString(l.Histogram("  "))
-}
-
-// text is a builder of lines.
-type text struct{ strings.Builder }
-
-func (t *text) linef(format string, args ...any) {
-	t.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
-}
-
-// row writes a name, a count and a note.
-func (t *text) row(name string, n int64, note string) {
-	t.linef("  %-12s %12s   %s", name, cli.Count(n), note)
+	t.Linef("  p50 %s   p99 %s   max %s", cli.Duration(l.P50), cli.Duration(l.P99), cli.Duration(l.Max))
+	t.WriteString(l.Histogram())
 }

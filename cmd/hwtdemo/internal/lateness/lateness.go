@@ -1,31 +1,26 @@
-// Package lateness records how late events were.
+// Package lateness records how late events are.
 package lateness
 
 import (
+	"fmt"
+	"sort"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// longest is the longest lateness that is distinguished from longer ones.
-const longest = time.Hour
-
-// Recorder records latenesses, to three digits. It is safe for concurrent use and
-// takes 300 KB, however much it records.
+// Recorder records lateness. It is safe for concurrent use. Its zero value is empty.
 type Recorder struct {
 	mu        sync.Mutex
-	histogram *hdrhistogram.Histogram // of nanoseconds. Guarded by mu.
-	max       time.Duration           // exact. Guarded by mu.
-	early     int64                   // recordings below zero. Guarded by mu.
+	histogram hwt.Histogram // Guarded by mu.
+	max       time.Duration // exact. Guarded by mu.
+	early     int64         // negative values. Guarded by mu.
 }
 
-// NewRecorder returns an empty recorder.
-func NewRecorder() *Recorder {
-	return &Recorder{histogram: hdrhistogram.New(1, int64(longest), 3)}
-}
-
-// Record records one lateness. A negative one only counts as early.
+// Record records one lateness. A negative one counts as early only.
 func (r *Recorder) Record(lateness time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,32 +28,29 @@ func (r *Recorder) Record(lateness time.Duration) {
 		r.early++
 		return
 	}
+	h := &r.histogram
+	i := sort.Search(len(h.Counts)-1, func(i int) bool { return lateness <= h.Bound(i) })
+	h.Counts[i]++
+	h.Sum += lateness
 	r.max = max(r.max, lateness)
-	_ = r.histogram.RecordValue(int64(min(lateness, longest))) // cannot fail: within the range
 }
 
-// Summary returns what has been recorded.
+// Summary returns the records so far.
 func (r *Recorder) Summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Summary{Count: r.histogram.TotalCount(), Early: r.early, Max: r.max, Bins: []Bin{}}
-	if s.Count > 0 {
-		s.P50, s.P99, s.P999 = r.quantile(50), r.quantile(99), r.quantile(99.9)
-		s.Bins = bins(r.histogram.Distribution())
+	quantile := func(q float64) time.Duration { return min(r.histogram.Quantile(q), r.max) }
+	return Summary{
+		Count: r.histogram.Count(), Early: r.early, Max: r.max,
+		P50: quantile(0.5), P99: quantile(0.99), P999: quantile(0.999), Bins: bins(r.histogram),
 	}
-	return s
 }
 
-// quantile returns the lateness that q percent did not exceed. The histogram rounds
-// up; the maximum is exact.
-func (r *Recorder) quantile(q float64) time.Duration {
-	return min(time.Duration(r.histogram.ValueAtQuantile(q)), r.max)
-}
-
-// Summary is what a [Recorder] has recorded. Its durations are nanoseconds in JSON.
+// Summary is the content of a [Recorder]. Its durations are nanoseconds in JSON. The
+// quantiles are bounds of [hwt.Histogram], at most half as long again as the exact ones.
 type Summary struct {
-	Count int64         `json:"count"` // latenesses recorded
-	Early int64         `json:"early"` // recordings below zero, not part of the rest
+	Count int64         `json:"count"`
+	Early int64         `json:"early"` // negative values, not part of the rest
 	P50   time.Duration `json:"p50_ns"`
 	P99   time.Duration `json:"p99_ns"`
 	P999  time.Duration `json:"p999_ns"`
@@ -66,9 +58,54 @@ type Summary struct {
 	Bins  []Bin         `json:"histogram"` // from the first that is not empty to the last
 }
 
-// Bin is one bar of a histogram: how many were no later than UpTo, and later than
-// the bin before.
+// Bin is one bar of a histogram: it counts up to UpTo, from the bin before.
 type Bin struct {
 	UpTo  time.Duration `json:"up_to_ns"`
 	Count int64         `json:"count"`
+}
+
+// maxBins is the number of bins that leaves room on a terminal of 24 lines.
+const maxBins = 6
+
+// bins merges buckets into at most maxBins bins of equal width on the logarithmic scale.
+func bins(h hwt.Histogram) []Bin {
+	first, last := 0, len(h.Counts)-1
+	for first <= last && h.Counts[first] == 0 {
+		first++
+	}
+	for last >= first && h.Counts[last] == 0 {
+		last--
+	}
+	list := []Bin{}
+	width := (last-first)/maxBins + 1
+	for i := first; i <= last; i += width {
+		end := min(i+width-1, last)
+		bin := Bin{UpTo: h.Bound(end)}
+		for _, n := range h.Counts[i : end+1] {
+			bin.Count += n
+		}
+		list = append(list, bin)
+	}
+	return list
+}
+
+// barWidth is the length of the longest bar, in characters.
+const barWidth = 40
+
+// Histogram draws the bins, one per line.
+func (s Summary) Histogram() string {
+	var fullest int64 = 1
+	for _, bin := range s.Bins {
+		fullest = max(fullest, bin.Count)
+	}
+	var text strings.Builder
+	for _, bin := range s.Bins {
+		bar := strings.Repeat("#", int(bin.Count*barWidth/fullest))
+		if bar == "" && bin.Count > 0 {
+			bar = "."
+		}
+		line := fmt.Sprintf("  up to %7s %12s  %s", cli.Duration(bin.UpTo), cli.Count(bin.Count), bar)
+		text.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return text.String()
 }

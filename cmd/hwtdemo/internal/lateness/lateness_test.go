@@ -10,27 +10,31 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
 )
 
-func TestNothingRecordedIsAllZero(t *testing.T) {
-	s := lateness.NewRecorder().Summary()
+func TestEmptySummaryIsAllZero(t *testing.T) {
+	s := new(lateness.Recorder).Summary()
 	assert.Equal(t, lateness.Summary{Bins: []lateness.Bin{}}, s)
-	assert.Empty(t, s.Histogram(""))
+	assert.Empty(t, s.Histogram())
 }
 
-func TestQuantilesAreWithinAThousandth(t *testing.T) {
-	r := lateness.NewRecorder()
+func TestQuantilesAreAtMostHalfAsLongAgain(t *testing.T) {
+	var r lateness.Recorder
 	for i := range 10_000 {
 		r.Record(time.Duration(i+1) * time.Microsecond)
 	}
 	s := r.Summary()
 	assert.EqualValues(t, 10_000, s.Count)
-	assert.InEpsilon(t, 5*time.Millisecond, s.P50, 0.001)
-	assert.InEpsilon(t, 9900*time.Microsecond, s.P99, 0.001)
-	assert.InEpsilon(t, 9990*time.Microsecond, s.P999, 0.001)
+	for exact, got := range map[time.Duration]time.Duration{
+		5000 * time.Microsecond: s.P50, 9900 * time.Microsecond: s.P99, 9990 * time.Microsecond: s.P999,
+	} {
+		assert.GreaterOrEqual(t, got, exact)
+		assert.LessOrEqual(t, got, exact*3/2)
+	}
 	assert.Equal(t, 10*time.Millisecond, s.Max, "the maximum is exact")
+	assert.LessOrEqual(t, s.P999, s.Max)
 }
 
 func TestEarlyOnesAreCountedSeparately(t *testing.T) {
-	r := lateness.NewRecorder()
+	var r lateness.Recorder
 	r.Record(-1)
 	r.Record(0)
 	s := r.Summary()
@@ -39,8 +43,8 @@ func TestEarlyOnesAreCountedSeparately(t *testing.T) {
 	assert.Zero(t, s.Max)
 }
 
-func TestBinsHoldEveryRecording(t *testing.T) {
-	r := lateness.NewRecorder()
+func TestAtMostSixBinsHoldEveryRecord(t *testing.T) {
+	var r lateness.Recorder
 	for _, d := range []time.Duration{0, 15 * time.Microsecond, 300 * time.Microsecond, time.Millisecond,
 		3 * time.Second, 48 * time.Minute, time.Hour, 30 * time.Hour} {
 		r.Record(d)
@@ -53,7 +57,7 @@ func TestBinsHoldEveryRecording(t *testing.T) {
 		sum += bin.Count
 	}
 	assert.EqualValues(t, 8, sum)
-	assert.Equal(t, lateness.Bin{UpTo: 10 * time.Microsecond, Count: 1}, s.Bins[0])
+	assert.LessOrEqual(t, len(s.Bins), 6)
 }
 
 func TestHistogramIsDrawnToScale(t *testing.T) {
@@ -67,11 +71,11 @@ func TestHistogramIsDrawnToScale(t *testing.T) {
 		"  up to   500µs            1  .\n"+
 		"  up to     1ms        2,000  ########################################\n"+
 		"  up to     2ms            0\n"+
-		"  up to     5ms        1,000  ####################\n", s.Histogram("  "))
+		"  up to     5ms        1,000  ####################\n", s.Histogram())
 }
 
 func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
-	r := lateness.NewRecorder()
+	var r lateness.Recorder
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

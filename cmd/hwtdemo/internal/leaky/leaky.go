@@ -1,4 +1,4 @@
-// Package leaky loses a timer on purpose and waits until that is found.
+// Package leaky loses a timer on purpose and waits for the report.
 package leaky
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// Result is what happened to the lost timer.
+// Result is the end of the lost timer.
 type Result struct {
-	Report string // what the leak detector logged
-	Before int    // goroutines before the timer was made
+	Report string // of the leak detector
+	Before int    // goroutines before the timer was created
 	While  int    // goroutines while it was in use
 	After  int    // goroutines after the report, when the worker had ended
 }
@@ -22,7 +22,7 @@ type Result struct {
 // collectEvery is the pause between two garbage collections.
 const collectEvery = 10 * time.Millisecond
 
-// Lose makes a timer, uses it, drops it without Stop, and collects garbage until
+// Lose creates a timer, uses it, drops it without Stop, and collects garbage until
 // the leak is reported and the worker has ended, or ctx ends. Meanwhile it replaces
 // the default logger.
 func Lose(ctx context.Context) (Result, error) {
@@ -32,7 +32,9 @@ func Lose(ctx context.Context) (Result, error) {
 	defer slog.SetDefault(before)
 
 	r := Result{Before: runtime.NumGoroutine()}
-	if err := useAndDrop(); err != nil {
+	dropped := make(chan error)
+	go func() { dropped <- useAndDrop() }() // on a goroutine, whose stack is short
+	if err := <-dropped; err != nil {
 		return r, err
 	}
 	r.While = runtime.NumGoroutine()
@@ -49,8 +51,7 @@ func Lose(ctx context.Context) (Result, error) {
 	return r, nil
 }
 
-// useAndDrop is the mistake: when it returns, its timer is unreachable and not
-// stopped.
+// useAndDrop is the mistake: when it returns, its timer is unreachable and not stopped.
 //
 //go:noinline
 func useAndDrop() error {

@@ -56,7 +56,7 @@ func newTimer(t *testing.T) *hashedwheel.Timer {
 // rowsOf reads rows of CSV, which must all be good.
 func rowsOf(t *testing.T, rows string) []schedule.Row {
 	t.Helper()
-	s, err := schedule.Read(strings.NewReader("at,op,id,delay,message\n"+rows), schedule.CSV, schedule.DefaultLimits)
+	s, err := schedule.Read(strings.NewReader("at,op,id,delay,message\n"+rows), schedule.DefaultLimits)
 	require.NoError(t, err)
 	require.Empty(t, s.Problems)
 	return s.Rows
@@ -231,7 +231,7 @@ func TestExampleScheduleAddsUp(t *testing.T) {
 	f, err := os.Open("../../testdata/shop-day.csv")
 	require.NoError(t, err)
 	defer f.Close()
-	s, err := schedule.Read(f, schedule.CSV, schedule.DefaultLimits)
+	s, err := schedule.Read(f, schedule.DefaultLimits)
 	require.NoError(t, err)
 	r := run(t, s.Rows, 0)
 	assert.Empty(t, r.unfired)

@@ -33,7 +33,7 @@ func (p *csvParser) header(line []byte) error {
 		case new(record).field(names[i]) == nil:
 			return fmt.Errorf("unknown column %s in the header: the columns are %s", quote(names[i]), fieldNames)
 		case slices.Contains(names[:i], names[i]):
-			return fmt.Errorf("column %s stands twice in the header", names[i])
+			return fmt.Errorf("column %s is in the header twice", names[i])
 		}
 	}
 	for _, name := range []string{"id", "delay"} {
@@ -71,8 +71,8 @@ func (p *csvParser) split(line []byte) ([]string, error) {
 	fields, err := reader.Read()
 	switch {
 	case errors.Is(err, csv.ErrQuote):
-		return nil, errors.New(`a quoted field is not closed on its line, or goes on after its closing quote; ` +
-			`write a quote inside it twice (""), and use JSON lines for line breaks`)
+		return nil, errors.New(`a quoted field is not closed on its line, or text follows its closing quote; ` +
+			`write a quote inside it twice ("")`)
 	case errors.Is(err, csv.ErrBareQuote):
 		return nil, errors.New(`a quote (") inside a field that is not quoted; quote the field, and write the quote twice`)
 	}

@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Limits bound the input, so that no input can exhaust the machine: Read holds a
-// few times Bytes, and some hundred bytes a row.
+// Limits bound the memory of Read: a few times Bytes, and some hundred bytes per row.
 type Limits struct {
 	LineBytes int   // of a line; a longer one is a bad row
 	Rows      int   // including bad ones; more are an error
@@ -24,38 +21,18 @@ type Limits struct {
 // DefaultLimits are the limits of hwtdemo.
 var DefaultLimits = Limits{LineBytes: 64 << 10, Rows: 1_000_000, Bytes: 256 << 20}
 
-// Format is how a schedule is written.
-type Format string
-
-// The formats.
-const (
-	CSV   Format = "csv"   // comma-separated values with a header
-	JSONL Format = "jsonl" // one JSON object a line
-)
-
-// FormatOf returns the format that the name of a file suggests: JSONL for .jsonl,
-// .ndjson and .json, CSV for all others.
-func FormatOf(file string) Format {
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".jsonl", ".ndjson", ".json":
-		return JSONL
-	}
-	return CSV
-}
-
-// byteOrderMark is what some editors put before the first line.
+// byteOrderMark is written before the first line by some editors.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Read reads a whole schedule. Bad rows are in its Problems. The error is for a
-// failing reader, and for what makes the rest of the input meaningless; it is a
-// [Problem] if a line is to blame.
+// Read reads a whole schedule. Bad rows are in its Problems. It returns an error if the
+// reader fails, the header is bad or a limit is exceeded; a [Problem] if it has a line.
 //
 // A byte order mark at the start is skipped, and so are blank lines and comments.
 // Lines end in LF or CRLF.
-func Read(r io.Reader, format Format, limits Limits) (*Schedule, error) {
+func Read(r io.Reader, limits Limits) (*Schedule, error) {
 	input := &io.LimitedReader{R: r, N: limits.Bytes + 1}
 	lines := bufio.NewReaderSize(input, limits.LineBytes+len(byteOrderMark)+len("\r\n"))
-	reading := reading{format: format, limits: limits}
+	reading := reading{limits: limits}
 	for number := 1; ; number++ {
 		line, long, err := readLine(lines)
 		switch {
@@ -88,20 +65,19 @@ func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 // reading is the state of one Read.
 type reading struct {
 	Schedule
-	format Format
 	csv    csvParser
 	limits Limits
 	rows   int // including bad ones
 }
 
-// add adds a line. The error is for what concerns the whole file.
+// add adds a line. It returns an error if the whole file is at fault.
 func (r *reading) add(line []byte, number int, long bool) error {
 	switch {
 	case !long && isComment(line):
 		return nil
-	case r.format == CSV && r.csv.columns == nil && long:
+	case r.csv.columns == nil && long:
 		return r.tooLong()
-	case r.format == CSV && r.csv.columns == nil:
+	case r.csv.columns == nil:
 		return r.csv.header(line)
 	case r.rows == r.limits.Rows:
 		return fmt.Errorf("more than %s rows, which is the limit", cli.Count(int64(r.limits.Rows)))
@@ -125,11 +101,7 @@ func (r *reading) parse(line []byte, long bool) (Row, error) {
 	case !utf8.Valid(line):
 		return Row{}, errors.New("the line is not valid UTF-8")
 	}
-	parse := r.csv.parse
-	if r.format == JSONL {
-		parse = parseJSON
-	}
-	rec, err := parse(line)
+	rec, err := r.csv.parse(line)
 	if err != nil {
 		return Row{}, err
 	}
@@ -142,7 +114,7 @@ func (r *reading) tooLong() error {
 
 // end is called after the last line.
 func (r *reading) end() (*Schedule, error) {
-	if r.format == CSV && r.csv.columns == nil {
+	if r.csv.columns == nil {
 		return nil, errors.New("no header: the first line must name the columns, such as at,op,id,delay,message")
 	}
 	r.finish()

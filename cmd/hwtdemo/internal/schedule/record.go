@@ -8,14 +8,8 @@ import (
 	"unicode"
 )
 
-// record is a row as text, in either format. What is absent is empty.
-type record struct {
-	At      string `json:"at"`
-	Op      string `json:"op"`
-	ID      string `json:"id"`
-	Delay   string `json:"delay"`
-	Message string `json:"message"`
-}
+// record is a row as text. An absent field is empty.
+type record struct{ At, Op, ID, Delay, Message string }
 
 const fieldNames = "at, op, id, delay and message"
 
@@ -36,7 +30,7 @@ func (rec *record) field(name string) *string {
 	return nil
 }
 
-// row turns the text into a Row, or returns what is wrong with it.
+// row turns the text into a Row.
 func (rec *record) row() (row Row, err error) {
 	row = Row{ID: strings.TrimSpace(rec.ID), Message: rec.Message}
 	if row.Op, err = parseOp(rec.Op); err != nil {
@@ -62,7 +56,7 @@ func (rec *record) row() (row Row, err error) {
 	return row, err
 }
 
-// parseOp reads an operation; none means schedule.
+// parseOp reads an operation; an empty one means schedule.
 func parseOp(text string) (Op, error) {
 	switch op := Op(strings.TrimSpace(text)); op {
 	case "":
@@ -73,7 +67,7 @@ func parseOp(text string) (Op, error) {
 	return "", fmt.Errorf("unknown op %s: it must be schedule, cancel or reset", quote(strings.TrimSpace(text)))
 }
 
-// parseDuration reads a duration that is not negative; none means zero.
+// parseDuration reads a duration that is not negative; an empty one means zero.
 func parseDuration(name, text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -89,7 +83,7 @@ func parseDuration(name, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// longestQuote is how many bytes of a value an error repeats.
+// longestQuote is the number of bytes of a value that an error repeats.
 const longestQuote = 40
 
 // quote returns text in quotes, shortened if it is long.

@@ -1,8 +1,6 @@
-// Package schedule reads the schedules that "hwtdemo run" fires. Each row of CSV,
-// or each line of JSON, schedules, cancels or resets one timeout.
-//
-// A row is one line, so that a bad row harms no other and has a line to be
-// reported by.
+// Package schedule reads the schedules that "hwtdemo run" fires, in CSV. Each row
+// schedules, cancels or resets one timeout. A row is one line: a bad row harms no
+// other, and is reported by its line.
 package schedule
 
 import (
@@ -12,7 +10,7 @@ import (
 	"time"
 )
 
-// Op is what a row does, as rows spell it.
+// Op is an operation, as rows spell it.
 type Op string
 
 // The operations. Start and Reset make the timeout due delay after the row acts.
@@ -26,13 +24,13 @@ const (
 type Row struct {
 	Line    int           // in the file, from 1
 	At      time.Duration // when to act, after the start; never negative
-	Op      Op            // what to do
-	ID      string        // with which timeout; not empty, no control characters
+	Op      Op
+	ID      string        // of the timeout; not empty, no control characters
 	Delay   time.Duration // never negative; 0 for Cancel
 	Message string        // of the timeout; no NUL
 }
 
-// Problem is what is wrong with a line.
+// Problem is the fault of a line.
 type Problem struct {
 	Line int // in the file, from 1
 	Text string
@@ -54,9 +52,8 @@ func (s *Schedule) finish() {
 	slices.SortStableFunc(s.Problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// checkIDs rejects rows that schedule an id again, and rows that cancel or reset
-// an id that no row has scheduled by then. Of two rows that schedule the same id,
-// the first in the file counts, whatever their times.
+// checkIDs rejects rows that schedule an id again, and rows that cancel or reset an id
+// before a row schedules it. If two rows schedule an id, the first in the file counts.
 func (s *Schedule) checkIDs() {
 	first := make(map[string]Row)
 	for _, row := range s.Rows {
@@ -73,7 +70,7 @@ func (s *Schedule) checkIDs() {
 	})
 }
 
-// idFault returns what is wrong with the id of row, or "".
+// idFault describes the fault of row's id, or returns "".
 func idFault(row Row, scheduled map[string]Row) string {
 	first, known := scheduled[row.ID]
 	switch {

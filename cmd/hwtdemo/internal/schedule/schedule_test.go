@@ -18,9 +18,9 @@ import (
 )
 
 // read reads text, which must be a readable schedule.
-func read(t *testing.T, format schedule.Format, text string) *schedule.Schedule {
+func read(t *testing.T, text string) *schedule.Schedule {
 	t.Helper()
-	s, err := schedule.Read(strings.NewReader(text), format, schedule.DefaultLimits)
+	s, err := schedule.Read(strings.NewReader(text), schedule.DefaultLimits)
 	require.NoError(t, err)
 	return s
 }
@@ -57,30 +57,15 @@ func TestGoodRowsAreRead(t *testing.T) {
 			"0,schedule,a,1m30s,\"pay, please\"\n1s,reset,a,1m,\n2s,cancel,a,,",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := read(t, schedule.CSV, text)
+			s := read(t, text)
 			assert.Empty(t, problems(s))
 			assert.Equal(t, want, s.Rows)
 		})
 	}
 }
 
-func TestJSONLinesAreReadLikeCSV(t *testing.T) {
-	s := read(t, schedule.JSONL, `{"id":"a","delay":"1m30s","message":"pay,\nplease"}
-{"at":"1s","op":"reset","id":"a","delay":"1m"}
-
-# a comment
-{"at":"2s","op":"cancel","id":"a","delay":null}
-`)
-	assert.Empty(t, problems(s))
-	assert.Equal(t, []schedule.Row{
-		{Line: 1, Op: schedule.Start, ID: "a", Delay: 90 * time.Second, Message: "pay,\nplease"},
-		{Line: 2, At: time.Second, Op: schedule.Reset, ID: "a", Delay: time.Minute},
-		{Line: 5, At: 2 * time.Second, Op: schedule.Cancel, ID: "a"},
-	}, s.Rows)
-}
-
 func TestOnlyIDAndDelayColumnsAreNeeded(t *testing.T) {
-	s := read(t, schedule.CSV, "delay,id\n5s,a\n0,b\n")
+	s := read(t, "delay,id\n5s,a\n0,b\n")
 	assert.Empty(t, problems(s))
 	assert.Equal(t, []schedule.Row{
 		{Line: 2, Op: schedule.Start, ID: "a", Delay: 5 * time.Second},
@@ -89,7 +74,7 @@ func TestOnlyIDAndDelayColumnsAreNeeded(t *testing.T) {
 }
 
 func TestRowsComeInTimeOrderAndOtherwiseAsInTheFile(t *testing.T) {
-	s := read(t, schedule.CSV, "at,id,delay\n2s,a,0\n1s,b,0\n2s,c,0\n1s,d,0\n")
+	s := read(t, "at,id,delay\n2s,a,0\n1s,b,0\n2s,c,0\n1s,d,0\n")
 	var ids string
 	for _, row := range s.Rows {
 		ids += row.ID
@@ -98,7 +83,7 @@ func TestRowsComeInTimeOrderAndOtherwiseAsInTheFile(t *testing.T) {
 }
 
 func TestCommentsAndBlankLinesAreSkippedAndCounted(t *testing.T) {
-	s := read(t, schedule.CSV, "# the evening\n\n  \nid,delay\n#\n\r\n# a,1s\na,1s\n#1001,1s\n")
+	s := read(t, "# the evening\n\n  \nid,delay\n#\n\r\n# a,1s\na,1s\n#1001,1s\n")
 	assert.Empty(t, problems(s))
 	assert.Equal(t, []schedule.Row{
 		{Line: 8, Op: schedule.Start, ID: "a", Delay: time.Second},
@@ -127,41 +112,16 @@ func TestBadRowsAreReportedAndTheOthersStay(t *testing.T) {
 		"too few columns":   {"0,schedule,a,1s", "wrong number of columns: 4, but the header has 5"},
 		"too many columns":  {"0,schedule,a,1s,,", "wrong number of columns: 6, but the header has 5"},
 		"not UTF-8":         {"0,schedule,a,1s,\xff", "the line is not valid UTF-8"},
-		"open quote":        {`0,schedule,a,1s,"oh`, "a quoted field is not closed on its line, or goes on after its closing quote; " + `write a quote inside it twice (""), and use JSON lines for line breaks`},
+		"open quote":        {`0,schedule,a,1s,"oh`, "a quoted field is not closed on its line, or text follows its closing quote; " + `write a quote inside it twice ("")`},
 		"quote inside":      {`0,schedule,a,1s,o"h`, `a quote (") inside a field that is not quoted; quote the field, and write the quote twice`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := read(t, schedule.CSV, "at,op,id,delay,message\n10ms,schedule,x,1s,\n"+c.row+"\n10ms,reset,x,2s,\n")
+			s := read(t, "at,op,id,delay,message\n10ms,schedule,x,1s,\n"+c.row+"\n10ms,reset,x,2s,\n")
 			assert.Equal(t, []string{"3: " + c.want}, problems(s))
 			require.Len(t, s.Rows, 2)
 			assert.Equal(t, 2, s.Rows[0].Line)
 			assert.Equal(t, 4, s.Rows[1].Line)
 		})
-	}
-}
-
-func TestBadJSONLinesAreReported(t *testing.T) {
-	for row, want := range map[string]string{
-		`{"id":"a","delay":"1s"`:             "not a JSON object: unexpected EOF",
-		`{"id":"a","delay":"1s"} x`:          "not a JSON object: more follows it",
-		`{"id":"a","delay":"1s"}{}`:          "not a JSON object: more follows it",
-		`["a"]`:                              "not a JSON object: array",
-		`null`:                               "no id: schedule needs one",
-		`{"id":"a","delay":5}`:               `field delay must be a string, such as "1m30s"`,
-		`{"id":7,"delay":"1s"}`:              "field id must be a string",
-		`{"id":"a","delay":"1s","x":""}`:     `unknown field "x": the fields are at, op, id, delay and message`,
-		`{"delay":"1s"}`:                     "no id: schedule needs one",
-		`{"id":"a"}`:                         "no delay: schedule needs one, such as 1m30s",
-		`{"id":"a\u0000","delay":"1s"}`:      `id "a\x00" holds a control character`,
-		`{"op":"fire","id":"a"}`:             `unknown op "fire": it must be schedule, cancel or reset`,
-		`{"op":"cancel","id":"b"}`:           `unknown id "b": no good row schedules it`,
-		`{"id":"a","delay":"` + long(50):     `not a JSON object: unexpected EOF`,
-		`{"op":"` + long(50) + `"}`:          `unknown op "` + long(40) + `"...: it must be schedule, cancel or reset`,
-		strings.Repeat("[", 50_000) + "\xc3": "the line is not valid UTF-8",
-	} {
-		s := read(t, schedule.JSONL, row+"\n"+`{"id":"z","delay":"1s"}`)
-		assert.Equal(t, []string{"1: " + want}, problems(s))
-		assert.Len(t, s.Rows, 1)
 	}
 }
 
@@ -182,7 +142,7 @@ func TestIDsAreCheckedByTimeAndThenByPlaceInTheFile(t *testing.T) {
 		"cancelled twice is fine":  {"0,schedule,a,1s\n1s,cancel,a,\n2s,cancel,a,\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, problems(read(t, schedule.CSV, "at,op,id,delay\n"+c.rows)))
+			assert.Equal(t, c.want, problems(read(t, "at,op,id,delay\n"+c.rows)))
 		})
 	}
 }
@@ -193,14 +153,14 @@ func TestFilesThatAreNotSchedulesAreErrors(t *testing.T) {
 		"\n# nothing\n":           "no header: the first line must name the columns, such as at,op,id,delay,message",
 		"id,delya\n":              `line 1: unknown column "delya" in the header: the columns are at, op, id, delay and message`,
 		"\nid;delay\n":            `line 2: unknown column "id;delay" in the header: the columns are at, op, id, delay and message`,
-		"id,delay,id\n":           "line 1: column id stands twice in the header",
+		"id,delay,id\n":           "line 1: column id is in the header twice",
 		"at,delay\n":              "line 1: no column id in the header: of at, op, id, delay and message, id and delay are required",
 		"id,op\n":                 "line 1: no column delay in the header: of at, op, id, delay and message, id and delay are required",
 		"\xff\xfei\x00d\x00":      "line 1: not a text in UTF-8",
-		"id,\"delay\n":            "line 1: a quoted field is not closed on its line, or goes on after its closing quote; " + `write a quote inside it twice (""), and use JSON lines for line breaks`,
+		"id,\"delay\n":            "line 1: a quoted field is not closed on its line, or text follows its closing quote; " + `write a quote inside it twice ("")`,
 		long(70_000) + "\na,1s\n": "line 1: the line is longer than 65,536 bytes, which is the limit",
 	} {
-		_, err := schedule.Read(strings.NewReader(text), schedule.CSV, schedule.DefaultLimits)
+		_, err := schedule.Read(strings.NewReader(text), schedule.DefaultLimits)
 		assert.EqualError(t, err, want, "%.20q", text)
 	}
 }
@@ -211,7 +171,7 @@ func TestLongLinesAreBadRowsAndSkipped(t *testing.T) {
 			first := "a,1s,"
 			first += long(100 - len(first) + over)
 			text := "\ufeffid,delay,message" + end + first + end + "b,1s," + long(5000) + end + "c,1s,"
-			s, err := schedule.Read(strings.NewReader(text), schedule.CSV, schedule.Limits{LineBytes: 100, Rows: 10, Bytes: 10_000})
+			s, err := schedule.Read(strings.NewReader(text), schedule.Limits{LineBytes: 100, Rows: 10, Bytes: 10_000})
 			require.NoError(t, err)
 			want := []string{"3: the line is longer than 100 bytes, which is the limit"}
 			if over > 0 {
@@ -224,27 +184,27 @@ func TestLongLinesAreBadRowsAndSkipped(t *testing.T) {
 
 func TestMoreRowsThanTheLimitAreRefused(t *testing.T) {
 	limits := schedule.Limits{LineBytes: 100, Rows: 2, Bytes: 100}
-	_, err := schedule.Read(strings.NewReader("id,delay\na,1s\n\nb,bad\n"), schedule.CSV, limits)
+	_, err := schedule.Read(strings.NewReader("id,delay\na,1s\n\nb,bad\n"), limits)
 	require.NoError(t, err)
-	_, err = schedule.Read(strings.NewReader("id,delay\na,1s\n\nb,bad\nc,1s\n"), schedule.CSV, limits)
+	_, err = schedule.Read(strings.NewReader("id,delay\na,1s\n\nb,bad\nc,1s\n"), limits)
 	assert.EqualError(t, err, "line 5: more than 2 rows, which is the limit")
 }
 
 func TestLargerInputsThanTheLimitAreRefused(t *testing.T) {
 	const text = "id,delay\na,1s\n\n# skipped\nb,1s"
 	limits := schedule.Limits{LineBytes: 100, Rows: 100, Bytes: int64(len(text))}
-	s, err := schedule.Read(strings.NewReader(text), schedule.CSV, limits)
+	s, err := schedule.Read(strings.NewReader(text), limits)
 	require.NoError(t, err)
 	assert.Len(t, s.Rows, 2)
 	for _, more := range []string{"0", "\n", long(200)} {
-		_, err = schedule.Read(strings.NewReader(text+more), schedule.CSV, limits)
+		_, err = schedule.Read(strings.NewReader(text+more), limits)
 		assert.EqualError(t, err, "more than 29 bytes, which is the limit", "%q", more)
 	}
 }
 
 func TestALineWithoutEndIsRefusedAtTheLimit(t *testing.T) {
 	header := strings.NewReader("id,delay\n")
-	_, err := schedule.Read(io.MultiReader(header, zeros{}), schedule.CSV, schedule.Limits{LineBytes: 100, Rows: 100, Bytes: 1 << 20})
+	_, err := schedule.Read(io.MultiReader(header, zeros{}), schedule.Limits{LineBytes: 100, Rows: 100, Bytes: 1 << 20})
 	assert.EqualError(t, err, "more than 1,048,576 bytes, which is the limit")
 }
 
@@ -258,30 +218,19 @@ func (zeros) Read(p []byte) (int, error) {
 
 func TestFailingReadsAreReported(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader("id,delay\na,1s\n"), iotest.ErrReader(errors.New("disk failed")))
-	_, err := schedule.Read(broken, schedule.CSV, schedule.DefaultLimits)
+	_, err := schedule.Read(broken, schedule.DefaultLimits)
 	assert.EqualError(t, err, "disk failed")
-}
-
-func TestFormatsAreKnownByTheNameOfTheFile(t *testing.T) {
-	for file, want := range map[string]schedule.Format{
-		"a.csv": schedule.CSV, "a.jsonl": schedule.JSONL, "A.NDJSON": schedule.JSONL,
-		"a.json": schedule.JSONL, "-": schedule.CSV, "a.txt": schedule.CSV, "": schedule.CSV,
-	} {
-		assert.Equal(t, want, schedule.FormatOf(file), file)
-	}
 }
 
 // testdata holds the example schedules.
 const testdata = "../../testdata"
 
-func TestExampleSchedulesAreFaultless(t *testing.T) {
-	for file, atLeast := range map[string]int{"shop-day.csv": 300, "shop-day.jsonl": 50} {
-		f, err := os.Open(filepath.Join(testdata, file))
-		require.NoError(t, err)
-		defer f.Close()
-		s, err := schedule.Read(f, schedule.FormatOf(file), schedule.DefaultLimits)
-		require.NoError(t, err)
-		assert.Empty(t, problems(s), file)
-		assert.GreaterOrEqual(t, len(s.Rows), atLeast, file)
-	}
+func TestExampleScheduleIsFaultless(t *testing.T) {
+	f, err := os.Open(filepath.Join(testdata, "shop-day.csv"))
+	require.NoError(t, err)
+	defer f.Close()
+	s, err := schedule.Read(f, schedule.DefaultLimits)
+	require.NoError(t, err)
+	assert.Empty(t, problems(s))
+	assert.GreaterOrEqual(t, len(s.Rows), 300)
 }

@@ -11,7 +11,7 @@ const (
 	heapMinTime    = 500 * time.Millisecond // until the first check is due
 )
 
-// heapInUse returns how many bytes of heap are reachable.
+// heapInUse returns the size of the reachable heap in bytes.
 func heapInUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -19,9 +19,8 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// measureHeap measures how much the heap has grown since it was empty, for each
-// pending check. All orders are placed and none is paid, so that all checks are
-// pending. The orders' own memory was allocated before.
+// measureHeap measures the growth of the heap per pending check since it was empty. All
+// orders are placed and unpaid. The memory of the orders was allocated before.
 func (s *Simulation) measureHeap(empty int64) {
 	pending := s.timer.Pending()
 	switch {

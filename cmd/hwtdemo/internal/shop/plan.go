@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// payment is what a customer will do: pay for an order at some time.
+// payment is the plan of a customer to pay for an order at some time.
 type payment struct {
 	at    time.Duration // after the order; after sortPayments, on the shop's clock
 	order *order

@@ -50,8 +50,7 @@ type CPU struct {
 	System time.Duration `json:"system_ns"`
 }
 
-// finishReport fills in the report at the end. cpu is what the process had used at
-// the beginning.
+// finishReport fills in the report at the end. cpu is the usage at the beginning.
 func (s *Simulation) finishReport(cpu cli.CPU, interrupted bool) {
 	r, c := &s.report, s.config
 	r.Orders, r.CheckAfter, r.PaidPercent, r.Producers, r.Seed = c.Orders, c.CheckAfter, c.Paid, c.Producers, c.Seed
@@ -66,7 +65,7 @@ func (s *Simulation) finishReport(cpu cli.CPU, interrupted bool) {
 	r.Lateness = s.shop.lateness.Summary()
 }
 
-// reportAccounts fills in what became of the orders.
+// reportAccounts fills in the ends of the orders.
 func (s *Simulation) reportAccounts() {
 	r := &s.report
 	r.Stock, r.Money = s.shop.stock.balance(), s.shop.money.balance()

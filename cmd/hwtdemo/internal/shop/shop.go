@@ -20,27 +20,27 @@ type Shop struct {
 	checkAfter time.Duration // Immutable after newShop.
 	opened     time.Time     // Written once, before the first order.
 
-	stock    account            // units, of which each order takes one
-	money    account            // cents
-	refused  atomic.Int64       // payments after the check had fired
-	twice    atomic.Int64       // orders that would have ended twice: a fault of the timer
-	lateness *lateness.Recorder // of the checks that fired
+	stock    account           // units, of which each order takes one
+	money    account           // cents
+	refused  atomic.Int64      // payments after the check had fired
+	twice    atomic.Int64      // orders that would have ended twice: a fault of the timer
+	lateness lateness.Recorder // of the checks that fired
 }
 
 func newShop(checkAfter time.Duration) *Shop {
-	return &Shop{checkAfter: checkAfter, lateness: lateness.NewRecorder()}
+	return &Shop{checkAfter: checkAfter}
 }
 
 // elapsed returns the time since the shop opened, which is its clock.
 func (s *Shop) elapsed() time.Duration { return time.Since(s.opened) }
 
-// account counts what was reserved and what became of it.
+// account counts reservations and their ends.
 type account struct {
 	reserved, paid, released, unprocessed atomic.Int64
 }
 
-// balance returns the account at present. It reads the ends first, so that they
-// never exceed what was reserved.
+// balance returns the account at present. It reads the ends first: they never exceed
+// the reservations.
 func (a *account) balance() Balance {
 	b := Balance{Paid: a.paid.Load(), Released: a.released.Load(), Unprocessed: a.unprocessed.Load()}
 	b.Reserved = a.reserved.Load()
@@ -55,7 +55,7 @@ type Balance struct {
 	Unprocessed int64 `json:"unprocessed"` // still reserved when the timer was stopped
 }
 
-// Rest returns what was reserved and has not ended.
+// Rest returns the number of reservations that have not ended.
 func (b Balance) Rest() int64 { return b.Reserved - b.Paid - b.Released - b.Unprocessed }
 
 // The states of an order. Each but the first is final.
@@ -66,14 +66,14 @@ const (
 	stateUnprocessed
 )
 
-// order is one order and also the task of its check, so that the check takes no
-// memory except the timeout. It has 40 bytes where pointers have 8.
+// order is one order and the task of its check: the check takes no memory except the
+// timeout. It has 40 bytes where pointers have 8.
 type order struct {
 	shop  *Shop         // Immutable after drawing.
 	check hwt.Timeout   // Written by its producer, read by its payer afterwards.
-	due   time.Duration // when the check is due. Written by its producer before the check is scheduled.
+	due   time.Duration // of the check. Written by its producer before the check is scheduled.
 	cents uint32        // Immutable after drawing.
-	state atomic.Uint32 // Atomic: written by what ends the order.
+	state atomic.Uint32 // Atomic: written by the end of the order.
 }
 
 // place reserves stock and money, and schedules the check.
@@ -98,9 +98,8 @@ func (o *order) Run(hwt.Timeout) error {
 	return nil
 }
 
-// pay counts a payment. inTime is what cancelling the check returned. If it is
-// false, the check came first, the goods may be sold already, and the payment is
-// refused.
+// pay counts a payment. inTime is the result of cancelling the check. If it is false,
+// the goods may be sold already, and the payment is rejected.
 func (o *order) pay(inTime bool) {
 	if !inTime {
 		o.shop.refused.Add(1)
@@ -119,7 +118,7 @@ func (o *order) end(state uint32) {
 	o.shop.money.of(state).Add(int64(o.cents))
 }
 
-// of returns the counter of what ended in state.
+// of returns the counter of the ends in state.
 func (a *account) of(state uint32) *atomic.Int64 {
 	switch state {
 	case statePaid:

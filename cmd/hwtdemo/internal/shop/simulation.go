@@ -11,9 +11,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Config selects what to simulate.
+// Config is the size of a simulation.
 type Config struct {
-	Orders     int           // how many; at least 1
+	Orders     int           // at least 1
 	CheckAfter time.Duration // from order to check; positive
 	Paid       float64       // percent of the orders that are paid, 0 to 100
 	Producers  int           // goroutines that create orders, and as many that pay; at least 1
@@ -36,12 +36,11 @@ func New(c Config, open func() (hwt.Engine, error)) *Simulation {
 	return &Simulation{config: c, shop: newShop(c.CheckAfter), open: open}
 }
 
-// Progress returns how many orders were created, and what became of them so far.
-// It may be called at any time and from any goroutine.
+// Progress returns the orders so far and their ends. It is safe for concurrent use.
 func (s *Simulation) Progress() Balance { return s.shop.stock.balance() }
 
 // Run simulates until every order has ended, or ctx does. The report is complete in
-// both cases. The error is for a timer that cannot be made, or refuses to schedule.
+// both cases. It returns an error if the timer cannot be created, or rejects a timeout.
 func (s *Simulation) Run(ctx context.Context) (*Report, error) {
 	s.workers = newWorkers(ctx, s.shop, s.config)
 	timer, err := s.open()
@@ -59,7 +58,7 @@ func (s *Simulation) Run(ctx context.Context) (*Report, error) {
 	err = s.create(ctx)
 	if err == nil && ctx.Err() == nil {
 		s.measureHeap(empty)
-		s.settle(ctx)
+		s.pay(ctx)
 	}
 	s.stop()
 	s.finishReport(cpu, ctx.Err() != nil)
@@ -81,8 +80,8 @@ func (s *Simulation) create(ctx context.Context) error {
 	return nil
 }
 
-// settle runs the payers, and waits until every order has ended.
-func (s *Simulation) settle(ctx context.Context) {
+// pay runs the payers, and waits until every order has ended.
+func (s *Simulation) pay(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, w := range s.workers {
 		wg.Go(func() { w.pay(ctx, s.shop) })
@@ -91,14 +90,14 @@ func (s *Simulation) settle(ctx context.Context) {
 	s.await(ctx)
 }
 
-// How long to wait for the end of all orders.
+// The wait for the end of all orders.
 const (
-	awaitEvery = 5 * time.Millisecond // between two checks
+	awaitEvery = 5 * time.Millisecond // between two looks
 	grace      = 30 * time.Second     // after the last check was due; then it counts as lost
 )
 
-// await waits until every order has ended, but not forever: the timer may have lost
-// a check.
+// await waits until every order has ended, or grace is over: the timer may have lost a
+// check.
 func (s *Simulation) await(ctx context.Context) {
 	look := time.NewTicker(awaitEvery)
 	defer look.Stop()
@@ -111,7 +110,7 @@ func (s *Simulation) await(ctx context.Context) {
 	}
 }
 
-// lastDue returns when the last check is due.
+// lastDue returns the latest deadline of a check.
 func (s *Simulation) lastDue() time.Duration { return s.report.CreateTime + s.config.CheckAfter }
 
 // stop stops the timer and counts what was pending as unprocessed.

@@ -2,20 +2,18 @@ package shop
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/text"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Text returns the report for people.
+// Text returns the report for people, on a terminal of 80x24.
 func (r *Report) Text() string {
-	t := &text{}
-	t.linef("A shop took %s orders, each with one timer: a check %v after the order.",
-		cli.Count(r.Created), r.CheckAfter)
-	t.linef("A payment in time cancels the check; a check that fires releases what was reserved.")
+	t := &text.Builder{}
+	t.Linef("%s orders, each with a check %v later; a payment in time cancels it.", cli.Count(r.Created), r.CheckAfter)
 	if r.Interrupted {
-		t.linef("It was interrupted after %s.", cli.Duration(r.Elapsed))
+		t.Linef("Interrupted after %s.", cli.Duration(r.Elapsed))
 	}
 	r.writeOrders(t)
 	r.writeTimer(t)
@@ -23,29 +21,20 @@ func (r *Report) Text() string {
 	return t.String()
 }
 
-// text collects lines.
-type text struct{ strings.Builder }
-
-func (t *text) linef(format string, args ...any) {
-	t.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
-}
-
-// row writes a name, a figure and a note.
-func (t *text) row(name, figure, note string) { t.linef("  %-14s %14s   %s", name, figure, note) }
-
-// count writes a row with a count.
-func (t *text) count(name string, n int64, note string) { t.row(name, cli.Count(n), note) }
-
-// writeOrders writes what became of the orders.
-func (r *Report) writeOrders(t *text) {
-	t.linef("\nOrders")
-	t.count("created", r.Created, r.createdNote())
-	t.count("paid", r.Paid, "check cancelled")
-	t.count("released", r.Released, r.releasedNote())
+// writeOrders writes the ends of the orders.
+func (r *Report) writeOrders(t *text.Builder) {
+	t.Linef("\nOrders")
+	t.Row("created", cli.Count(r.Created), r.createdNote())
+	t.Row("paid", cli.Count(r.Paid), "check cancelled")
+	t.Row("released", cli.Count(r.Released), r.releasedNote())
 	if r.Interrupted || r.Unprocessed > 0 {
-		t.count("unprocessed", r.Unprocessed, "check still pending when the timer was stopped")
+		t.Row("unprocessed", cli.Count(r.Unprocessed), "check pending when the timer stopped")
 	}
-	t.count("balance", r.Balance, r.balanceNote())
+	balance := fmt.Sprintf("must be 0 (money: %s cents)", cli.Count(r.Money.Rest()))
+	if r.EndedTwice != 0 {
+		balance += fmt.Sprintf("; %s orders ended twice", cli.Count(r.EndedTwice))
+	}
+	t.Row("balance", cli.Count(r.Balance), balance)
 }
 
 func (r *Report) createdNote() string {
@@ -59,68 +48,40 @@ func (r *Report) releasedNote() string {
 	if r.PaidTooLate == 0 {
 		return "check fired"
 	}
-	return fmt.Sprintf("check fired; %s payments came just too late and were refused", cli.Count(r.PaidTooLate))
+	return fmt.Sprintf("check fired; %s payments came too late", cli.Count(r.PaidTooLate))
 }
 
-func (r *Report) balanceNote() string {
-	formula := "reserved - paid - released"
-	if r.Interrupted {
-		formula += " - unprocessed"
+// writeTimer writes the cost of the timer.
+func (r *Report) writeTimer(t *text.Builder) {
+	t.Linef("\nTimer: %s", r.Engine)
+	t.Row("schedule", cli.Rate(r.Created, r.CreateTime), fmt.Sprintf(
+		"per second; %s in all, %s", cli.Duration(r.CreateTime), cli.Plural(r.Producers, "producer")))
+	cancel := ""
+	if r.Cancels > 0 {
+		cancel = fmt.Sprintf("per second and payer; %s each", cli.Duration(r.CancelTime/time.Duration(r.Cancels)))
 	}
-	note := fmt.Sprintf("%s; must be 0 (money: %s cents)", formula, cli.Count(r.Money.Rest()))
-	if r.EndedTwice != 0 {
-		note += fmt.Sprintf("; %s orders ended twice", cli.Count(r.EndedTwice))
+	t.Row("cancel", cli.Rate(r.Cancels, r.CancelTime), cancel)
+	heap, note := "n/a", r.HeapNote
+	if r.HeapPerCheck != nil {
+		heap = fmt.Sprintf("%.1f", *r.HeapPerCheck)
+		note = fmt.Sprintf("bytes per check, with %s pending", cli.Count(r.HeapPending))
 	}
-	return note
-}
-
-// writeTimer writes what the timer cost.
-func (r *Report) writeTimer(t *text) {
-	t.linef("\nTimer: %s", r.Engine)
-	t.row("schedule", cli.Rate(r.Created, r.CreateTime), fmt.Sprintf(
-		"a second: %s to create all orders, with %s", cli.Duration(r.CreateTime), cli.Plural(r.Producers, "producer")))
-	t.row("cancel", cli.Rate(r.Cancels, r.CancelTime), r.cancelNote())
-	t.row("heap", r.heap(), r.heapNote())
-	t.row("CPU time", r.cpu(), fmt.Sprintf("in %s, of the whole process", cli.Duration(r.Elapsed)))
-}
-
-func (r *Report) cancelNote() string {
-	if r.Cancels == 0 {
-		return ""
+	t.Row("heap", heap, note)
+	cpu := "n/a"
+	if r.CPU != nil {
+		cpu = cli.Duration(r.CPU.User + r.CPU.System)
 	}
-	return fmt.Sprintf("per second and payer; %s each, at random orders", cli.Duration(r.CancelTime/time.Duration(r.Cancels)))
+	t.Row("CPU time", cpu, fmt.Sprintf("of the process, in %s", cli.Duration(r.Elapsed)))
 }
 
-func (r *Report) heap() string {
-	if r.HeapPerCheck == nil {
-		return "n/a"
-	}
-	return fmt.Sprintf("%.1f", *r.HeapPerCheck)
-}
-
-func (r *Report) heapNote() string {
-	if r.HeapPerCheck == nil {
-		return r.HeapNote
-	}
-	return fmt.Sprintf("bytes a pending check, with %s pending", cli.Count(r.HeapPending))
-}
-
-func (r *Report) cpu() string {
-	if r.CPU == nil {
-		return "n/a"
-	}
-	return cli.Duration(r.CPU.User + r.CPU.System)
-}
-
-// writeLateness writes how late the checks were.
-func (r *Report) writeLateness(t *text) {
+// writeLateness writes the lateness of the checks.
+func (r *Report) writeLateness(t *text.Builder) {
 	l := r.Lateness
 	if l.Count+l.Early == 0 {
 		return
 	}
-	t.linef("\nLateness of the %s checks that fired: from when they were due to when they ran; %s were early",
-		cli.Count(l.Count), cli.Count(l.Early))
-	t.linef("  p50 %s   p99 %s   p99.9 %s   max %s",
+	t.Linef("\nLateness of the %s checks that fired; %s were early", cli.Count(l.Count), cli.Count(l.Early))
+	t.Linef("  p50 %s   p99 %s   p99.9 %s   max %s",
 		cli.Duration(l.P50), cli.Duration(l.P99), cli.Duration(l.P999), cli.Duration(l.Max))
-	t.WriteString(l.Histogram("  "))
+	t.WriteString(l.Histogram())
 }

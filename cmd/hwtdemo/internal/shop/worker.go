@@ -7,14 +7,14 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// worker is one producer and one payer with the orders that are theirs.
+// worker is one producer and one payer, with their orders.
 type worker struct {
 	orders   []order
 	payments []payment
 	spent    time.Duration // in calls of Cancel
 }
 
-// checkStopEvery is after how many orders a producer checks whether to stop.
+// checkStopEvery is the number of orders between two looks at the context.
 const checkStopEvery = 1024
 
 // produce places the worker's orders as fast as it can.
@@ -43,7 +43,7 @@ func (w *worker) pay(ctx context.Context, s *Shop) {
 	defer pause.Stop()
 	for rest := w.payments; len(rest) > 0; {
 		batch := dueBatch(rest, s.elapsed())
-		w.settle(batch)
+		w.cancel(batch)
 		rest = rest[len(batch):]
 		pause.Reset(untilNext(rest, s.elapsed()))
 		select {
@@ -54,7 +54,7 @@ func (w *worker) pay(ctx context.Context, s *Shop) {
 	}
 }
 
-// untilNext returns how long a payer waits before the next batch.
+// untilNext returns the pause of a payer before the next batch.
 func untilNext(rest []payment, now time.Duration) time.Duration {
 	if len(rest) == 0 || rest[0].at <= now {
 		return 0
@@ -71,9 +71,8 @@ func dueBatch(payments []payment, now time.Duration) []payment {
 	return payments[:n]
 }
 
-// settle cancels the checks of a batch, which is timed, and then counts the
-// payments.
-func (w *worker) settle(batch []payment) {
+// cancel cancels the checks of a batch, which is timed, and then counts the payments.
+func (w *worker) cancel(batch []payment) {
 	if len(batch) == 0 {
 		return
 	}

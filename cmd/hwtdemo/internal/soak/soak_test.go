@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/soak"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

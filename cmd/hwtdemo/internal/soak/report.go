@@ -2,9 +2,9 @@ package soak
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hashedwheel/hwt/internal/cli"
@@ -98,22 +98,15 @@ func (r *Report) Text() string {
 	if r.Interrupted {
 		b.WriteString("It was interrupted.\n")
 	}
-	looks, byLoad := int64(0), make(map[Load]int64)
 	b.WriteByte('\n')
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "engine\trounds\toperations\tfaults\taccepted\t= expired\t+ cancelled\t+ unprocessed\tmax late\t")
+	r.writeTable(&b)
+	looks, byLoad := int64(0), make(map[Load]int64)
 	for _, e := range r.Engines {
-		fmt.Fprint(table, e.Engine, "\t")
-		for _, n := range []int64{e.Rounds, e.Operations, e.Faults, e.Accepted, e.Expired, e.Cancelled, e.Unprocessed} {
-			fmt.Fprint(table, cli.Count(n), "\t")
-		}
-		fmt.Fprint(table, cli.Duration(e.MaxLate), "\t\n")
 		looks += e.Looks
 		for load, n := range e.ByLoad {
 			byLoad[load] += n
 		}
 	}
-	_ = table.Flush() // to memory
 	fmt.Fprintf(&b, "\nrounds      %s random, %s at a rate, %s with resets\n",
 		cli.Count(byLoad[Random]), cli.Count(byLoad[Rate]), cli.Count(byLoad[Resets]))
 	fmt.Fprintf(&b, "counts      checked %s times during rounds, and after each\n", cli.Count(looks))
@@ -124,4 +117,27 @@ func (r *Report) Text() string {
 		fmt.Fprintf(&b, "  %s\n", v)
 	}
 	return b.String()
+}
+
+// writeTable writes the counts, with a column per engine.
+func (r *Report) writeTable(w io.Writer) {
+	row := func(name string, cell func(*EngineReport) string) {
+		fmt.Fprintf(w, "%-14s", name)
+		for _, e := range r.Engines {
+			fmt.Fprintf(w, "%17s", cell(e))
+		}
+		fmt.Fprintln(w)
+	}
+	count := func(name string, n func(*EngineReport) int64) {
+		row(name, func(e *EngineReport) string { return cli.Count(n(e)) })
+	}
+	row("", func(e *EngineReport) string { return e.Engine })
+	count("rounds", func(e *EngineReport) int64 { return e.Rounds })
+	count("operations", func(e *EngineReport) int64 { return e.Operations })
+	count("faults", func(e *EngineReport) int64 { return e.Faults })
+	count("accepted", func(e *EngineReport) int64 { return e.Accepted })
+	count("= expired", func(e *EngineReport) int64 { return e.Expired })
+	count("+ cancelled", func(e *EngineReport) int64 { return e.Cancelled })
+	count("+ unprocessed", func(e *EngineReport) int64 { return e.Unprocessed })
+	row("max late", func(e *EngineReport) string { return cli.Duration(e.MaxLate) })
 }
