@@ -30,6 +30,8 @@ type Cache[K comparable, V any] struct {
 	closed     atomic.Bool // Atomic: written by Close, read by all that store something.
 	unreliable atomic.Bool // look-ups compare deadlines, since the alarm is not armed. Atomic.
 
+	deleters atomic.Int32 // number of calls of DeleteFunc that run (C6). Atomic: written by them, read by Set.
+
 	lookups                lookups      // Atomic: written by look-ups, read by Stats.
 	evictions, expirations atomic.Int64 // Atomic: written where entries end, read by Stats.
 }

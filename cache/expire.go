@@ -124,23 +124,22 @@ func (c *Cache[K, V]) makeRoom(keep uint32) {
 		if !ok {
 			return
 		}
-		c.notify(c.evict(key, r))
+		c.notify(c.remove(key, r, ReasonCapacity))
 	}
 }
 
-// evict removes the entry of r, unless it has ended.
-func (c *Cache[K, V]) evict(key K, r ref) (out ended[K, V]) {
+// remove removes the entry of r for reason, unless it has ended.
+func (c *Cache[K, V]) remove(key K, r ref, reason Reason) (out ended[K, V]) {
 	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
 		if !known || it.ref != r {
 			return it, xsync.CancelOp
 		}
-		reason := ReasonCapacity
 		if !c.alive(it) {
 			reason = ReasonExpired
 		}
 		c.stripeOf(r).remove(r.slot())
 		out = c.ended(key, it, reason)
-		return it, xsync.DeleteOp // Linearization point of eviction.
+		return it, xsync.DeleteOp // Linearization point of eviction and of DeleteFunc for an entry.
 	})
 	return out
 }

@@ -287,7 +287,7 @@ func TestAnExpiryThatComesLateDoesNotEndANewerEntry(t *testing.T) {
 	now, _ := c.items.Load(1)
 	require.Equal(t, old.ref.slot(), now.ref.slot())
 	c.expire(1, old.ref, never-1)
-	c.evict(1, old.ref)
+	c.remove(1, old.ref, ReasonCapacity)
 	value, ok := c.Get(1)
 	assert.True(t, ok)
 	assert.Equal(t, 12, value)

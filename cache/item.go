@@ -24,6 +24,10 @@ import (
 //	C5. A flight is in flights while its result may be stored. A Set or Delete
 //	    removes it in the same Compute that changes the item. So nothing that was
 //	    fetched before them is stored after them.
+//	C6. A Set of a known key keeps the item's ref, unless a DeleteFunc runs. So
+//	    equal refs mean to DeleteFunc that the entry has still the value that it
+//	    has seen. A Set that overlooks a DeleteFunc has begun before it, and holds
+//	    the lock of the bucket until DeleteFunc sees the result.
 //
 // Lock order: the map's bucket, then a stripe's mu or flights.mu, then the
 // alarm's mu. None of them is held while user code runs.

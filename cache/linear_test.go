@@ -3,6 +3,7 @@ package cache_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,7 @@ const (
 	opGet
 	opTouch
 	opDelete
+	opDeleteFunc
 	opKinds
 )
 
@@ -54,6 +56,11 @@ var linearModel = porcupine.Model{
 			return out.ok == (s != 0) && out.value == s, s
 		case opTouch:
 			return out.ok == (s != 0), s
+		case opDeleteFunc:
+			if !out.ok { // the entry was unknown, or replaced meanwhile
+				return true, s
+			}
+			return out.value == s && s != 0, 0
 		default: // opDelete
 			return out.ok == (s != 0) && out.value == s, 0
 		}
@@ -109,6 +116,14 @@ func do(t require.TestingT, c *cache.Cache[string, int], in opInput) (out opOutp
 		out.ok = c.Touch("k")
 	case opDelete:
 		out.value, out.ok = c.Delete("k")
+	case opDeleteFunc:
+		var n int
+		n, err = c.DeleteFunc(func(_ string, value int) bool {
+			out.value = value
+			runtime.Gosched()
+			return true
+		})
+		out.ok = n == 1
 	}
 	require.NoError(t, err)
 	return out

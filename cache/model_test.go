@@ -225,6 +225,19 @@ func (m *model) delete(key string) {
 	}
 }
 
+// deleteFunc deletes the entries with a later key.
+func (m *model) deleteFunc(key string) {
+	n, err := m.cache.DeleteFunc(func(k string, _ int) bool { return k > key })
+	require.NoError(m.rt, err)
+	for _, e := range slices.Clone(m.entries) {
+		if e.key > key && m.alive(e) {
+			m.end(e, cache.ReasonDeleted)
+			n--
+		}
+	}
+	require.Zero(m.rt, n, "DeleteFunc")
+}
+
 func (m *model) clear(reason cache.Reason) {
 	for len(m.entries) > 0 {
 		m.end(m.entries[0], reason)
@@ -281,12 +294,13 @@ func TestEveryOperationInEveryOrder(t *testing.T) {
 				ttl := rapid.SampledFrom([]time.Duration{0, time.Second, 20 * time.Second, time.Minute, cache.NoExpiry})
 				wait := rapid.SampledFrom([]time.Duration{0, time.Second, 9 * time.Second, 20 * time.Second, time.Minute})
 				rt.Repeat(map[string]func(*rapid.T){
-					"set":    func(rt *rapid.T) { m.set(key.Draw(rt, "key"), ttl.Draw(rt, "ttl")) },
-					"absent": func(rt *rapid.T) { m.setIfAbsent(key.Draw(rt, "key")) },
-					"get":    func(rt *rapid.T) { m.get(key.Draw(rt, "key")) },
-					"take":   func(rt *rapid.T) { m.take(key.Draw(rt, "key")) },
-					"touch":  func(rt *rapid.T) { m.touch(key.Draw(rt, "key")) },
-					"delete": func(rt *rapid.T) { m.delete(key.Draw(rt, "key")) },
+					"set":        func(rt *rapid.T) { m.set(key.Draw(rt, "key"), ttl.Draw(rt, "ttl")) },
+					"absent":     func(rt *rapid.T) { m.setIfAbsent(key.Draw(rt, "key")) },
+					"get":        func(rt *rapid.T) { m.get(key.Draw(rt, "key")) },
+					"take":       func(rt *rapid.T) { m.take(key.Draw(rt, "key")) },
+					"touch":      func(rt *rapid.T) { m.touch(key.Draw(rt, "key")) },
+					"delete":     func(rt *rapid.T) { m.delete(key.Draw(rt, "key")) },
+					"deleteFunc": func(rt *rapid.T) { m.deleteFunc(key.Draw(rt, "key")) },
 					"clear": func(rt *rapid.T) {
 						if rapid.IntRange(0, 9).Draw(rt, "clear") == 0 {
 							m.cache.Clear()

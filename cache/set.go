@@ -97,13 +97,13 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 		return item[V]{}, 0, err
 	}
 	it = item[V]{value: w.value, deadline: after(now, c.shorten(w.ttl))}
-	if known && c.options.Sliding == 0 {
+	if known && c.options.Sliding == 0 && c.deleters.Load() == 0 {
 		it.ref = old.ref
 		if err = c.reinsert(old, it.deadline, now); err == nil && c.options.Limit > 0 {
 			markUsed(c.stripeOf(it.ref).slots.use(it.ref.slot()))
 		}
 	} else {
-		if known { // Its slot may be in use by look-ups, with the old deadline as a bound.
+		if known { // With Sliding, look-ups may use its slot with the old deadline as a bound.
 			c.stripeOf(old.ref).remove(old.ref.slot())
 		}
 		it.ref, err = c.add(key, it.deadline, now)
@@ -190,70 +190,4 @@ func (c *Cache[K, V]) Touch(key K) (touched bool) {
 		return it, xsync.UpdateOp // Linearization point of Touch.
 	})
 	return touched
-}
-
-// Delete removes the entry of key and returns its value, if there is one. It
-// takes constant time.
-func (c *Cache[K, V]) Delete(key K) (value V, ok bool) {
-	if !c.check.OK(key) {
-		return value, false
-	}
-	var out ended[K, V]
-	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
-		c.flights.overtake(key) // (C5)
-		if !known {
-			return it, xsync.CancelOp
-		}
-		reason := ReasonDeleted
-		if !c.alive(it) {
-			reason = ReasonExpired
-		}
-		c.stripeOf(it.ref).remove(it.ref.slot())
-		out = c.ended(key, it, reason)
-		return it, xsync.DeleteOp // Linearization point of Delete.
-	})
-	c.notify(out)
-	if out.reason == ReasonDeleted {
-		return out.value, true
-	}
-	return value, false
-}
-
-// Clear removes all entries. It takes time proportional to their number.
-func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted) }
-
-// lastKeys is the number of keys that clear removes one by one. Each makes the map
-// half as large; DeleteMatching alone would do so once.
-const lastKeys = 32
-
-// clear removes all entries for reason, and overtakes all fetches.
-func (c *Cache[K, V]) clear(reason Reason) {
-	c.flights.overtakeAll() // Linearization point of Clear.
-	var out []ended[K, V]
-	remove := func(key K, it item[V]) {
-		c.stripeOf(it.ref).remove(it.ref.slot())
-		if e := c.ended(key, it, reason); c.options.OnEvict != nil {
-			out = append(out, e)
-		}
-	}
-	var last []K
-	c.items.DeleteMatching(func(key K, it item[V]) (matches, stop bool) {
-		if len(last) < lastKeys {
-			last = append(last, key)
-			return false, false
-		}
-		remove(key, it)
-		return true, false
-	})
-	for _, key := range last {
-		c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
-			if known {
-				remove(key, it)
-			}
-			return it, xsync.DeleteOp
-		})
-	}
-	for _, e := range out {
-		c.notify(e)
-	}
 }

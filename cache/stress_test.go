@@ -48,6 +48,9 @@ func TestEveryValueEndsOnce(t *testing.T) {
 						case 5:
 							c.Touch(key)
 						case 6:
+							if i%10 == 0 {
+								c.DeleteFunc(func(k string, _ int) bool { return k == key })
+							}
 							c.TTL(key)
 						case 7:
 							if i%500 == 0 {

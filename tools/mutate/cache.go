@@ -33,14 +33,14 @@ var caches = []mutant{
 `,
 	},
 	{
-		file: "cache/set.go", tests: []string{"./cache"}, run: "Overtake|Fetch",
+		file: "cache/delete.go", tests: []string{"./cache"}, run: "Overtake|Fetch",
 		breaks: "a fetched value is not stored after a Delete",
 		from: `		c.flights.overtake(key) // (C5)
 		if !known {`,
 		to: `		if !known {`,
 	},
 	{
-		file: "cache/set.go", tests: []string{"./cache"}, run: "Overtake|Fetch",
+		file: "cache/delete.go", tests: []string{"./cache"}, run: "Overtake|Fetch",
 		breaks: "a fetched value is not stored after a Clear",
 		from: `	c.flights.overtakeAll() // Linearization point of Clear.
 `,
@@ -92,7 +92,7 @@ var caches = []mutant{
 `,
 	},
 	{
-		file: "cache/set.go", tests: []string{"./cache"}, run: "Removed",
+		file: "cache/delete.go", tests: []string{"./cache"}, run: "Removed",
 		breaks: "Clear lets the map shrink",
 		from:   `		if len(last) < lastKeys {`,
 		to:     `		if len(last) < 0 {`,
@@ -126,5 +126,17 @@ var caches = []mutant{
 		breaks: "a fetch of its own key ends with an error",
 		from:   `if ctx.Value(f) != nil {`,
 		to:     `if false {`,
+	},
+	{
+		file: "cache/set.go", tests: []string{"./cache"}, run: "DeleteFunc|Linear",
+		breaks: "C6: DeleteFunc keeps a value that was set meanwhile",
+		from:   ` && c.deleters.Load() == 0`,
+	},
+	{
+		file: "cache/delete.go", tests: []string{"./cache"}, run: "DeleteFunc",
+		breaks: "a fetched value is not stored after a DeleteFunc",
+		from: `	c.flights.overtakeAll()
+	c.items.Range`,
+		to: `	c.items.Range`,
 	},
 }

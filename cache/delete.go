@@ -1,0 +1,102 @@
+package cache
+
+import (
+	"errors"
+
+	"github.com/puzpuzpuz/xsync/v4"
+)
+
+// Delete removes the entry of key and returns its value, if there is one. It
+// takes constant time.
+func (c *Cache[K, V]) Delete(key K) (value V, ok bool) {
+	if !c.check.OK(key) {
+		return value, false
+	}
+	var out ended[K, V]
+	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+		c.flights.overtake(key) // (C5)
+		if !known {
+			return it, xsync.CancelOp
+		}
+		reason := ReasonDeleted
+		if !c.alive(it) {
+			reason = ReasonExpired
+		}
+		c.stripeOf(it.ref).remove(it.ref.slot())
+		out = c.ended(key, it, reason)
+		return it, xsync.DeleteOp // Linearization point of Delete.
+	})
+	c.notify(out)
+	if out.reason == ReasonDeleted {
+		return out.value, true
+	}
+	return value, false
+}
+
+// DeleteFunc calls f with each entry, deletes those for which f returns true, and
+// returns their number. An entry whose value is replaced while f runs stays. f runs
+// on the caller's goroutine and may use the cache. It is not a use of the entries.
+//
+// Like Clear, DeleteFunc overtakes all fetches, since f cannot judge values that
+// are not fetched yet. It takes time proportional to the number of entries.
+//
+// It returns an error if f is nil.
+func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int, err error) {
+	if f == nil {
+		return 0, errors.New("cache: DeleteFunc: f is nil (expected: a function)")
+	}
+	c.deleters.Add(1) // before the first look at an entry (C6)
+	defer c.deleters.Add(-1)
+	c.flights.overtakeAll()
+	c.items.Range(func(key K, it item[V]) bool {
+		if _, ok := c.left(it); !ok || !f(key, it.value) {
+			return true
+		}
+		out := c.remove(key, it.ref, ReasonDeleted)
+		if out.reason == ReasonDeleted {
+			deleted++
+		}
+		c.notify(out)
+		return true
+	})
+	return deleted, nil
+}
+
+// Clear removes all entries. It takes time proportional to their number.
+func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted) }
+
+// lastKeys is the number of keys that clear removes one by one. Each makes the map
+// half as large; DeleteMatching alone would do so once.
+const lastKeys = 32
+
+// clear removes all entries for reason, and overtakes all fetches.
+func (c *Cache[K, V]) clear(reason Reason) {
+	c.flights.overtakeAll() // Linearization point of Clear.
+	var out []ended[K, V]
+	remove := func(key K, it item[V]) {
+		c.stripeOf(it.ref).remove(it.ref.slot())
+		if e := c.ended(key, it, reason); c.options.OnEvict != nil {
+			out = append(out, e)
+		}
+	}
+	var last []K
+	c.items.DeleteMatching(func(key K, it item[V]) (matches, stop bool) {
+		if len(last) < lastKeys {
+			last = append(last, key)
+			return false, false
+		}
+		remove(key, it)
+		return true, false
+	})
+	for _, key := range last {
+		c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
+			if known {
+				remove(key, it)
+			}
+			return it, xsync.DeleteOp
+		})
+	}
+	for _, e := range out {
+		c.notify(e)
+	}
+}
