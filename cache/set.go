@@ -41,6 +41,9 @@ type write[V any] struct {
 	ttl      time.Duration
 	ifAbsent bool       // store it only if there is no entry
 	flight   *flight[V] // if not nil, store it only if this was not overtaken
+
+	loaded bool          // by Load: it overtakes no fetch, and its ttl has no jitter
+	idle   time.Duration // with loaded and Sliding, when it expires unless it is used
 }
 
 // put carries out w for key, and reports whether it did.
@@ -65,6 +68,7 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 			if !c.flights.finish(key, w.flight) {
 				return old, xsync.CancelOp
 			}
+		case w.loaded:
 		default:
 			c.flights.overtake(key) // (C5)
 		}
@@ -96,7 +100,11 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 		}
 		return item[V]{}, 0, err
 	}
-	it = item[V]{value: w.value, deadline: after(now, c.shorten(w.ttl))}
+	ttl, idle := c.shorten(w.ttl), c.options.Sliding
+	if w.loaded {
+		ttl, idle = w.ttl, min(w.idle, idle)
+	}
+	it = item[V]{value: w.value, deadline: after(now, ttl)}
 	if known && c.options.Sliding == 0 && c.deleters.Load() == 0 {
 		it.ref = old.ref
 		if err = c.reinsert(old, it.deadline, now); err == nil && c.options.Limit > 0 {
@@ -106,7 +114,7 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 		if known { // With Sliding, look-ups may use its slot with the old deadline as a bound.
 			c.stripeOf(old.ref).remove(old.ref.slot())
 		}
-		it.ref, err = c.add(key, it.deadline, now)
+		it.ref, err = c.add(key, it.deadline, idle, now)
 		added = it.ref
 	}
 	if err != nil {
@@ -117,10 +125,10 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 }
 
 // add takes a slot for key.
-func (c *Cache[K, V]) add(key K, deadline, now int64) (r ref, err error) {
+func (c *Cache[K, V]) add(key K, deadline int64, idle time.Duration, now int64) (r ref, err error) {
 	due := deadline
 	if c.options.Sliding > 0 {
-		due = min(due, after(now, c.options.Sliding))
+		due = min(due, after(now, idle))
 	}
 	i := c.stripes.of(key)
 	r, alarm := c.stripes.all[i].add(i, key, due)

@@ -139,4 +139,22 @@ var caches = []mutant{
 	c.items.Range`,
 		to: `	c.items.Range`,
 	},
+	{
+		file: "cache/set.go", tests: []string{"./cache"}, run: "Load",
+		breaks: "a loaded value overtakes no fetch",
+		from: `		case w.loaded:
+`,
+	},
+	{
+		file: "cache/set.go", tests: []string{"./cache"}, run: "Load",
+		breaks: "a loaded entry keeps its deadline",
+		from:   `ttl, idle = w.ttl, min(w.idle, idle)`,
+		to:     `idle = min(w.idle, idle)`,
+	},
+	{
+		file: "cache/save.go", tests: []string{"./cache"}, run: "Malformed",
+		breaks: "a shortened file is rejected",
+		from:   `if entries != len(l.entries) {`,
+		to:     `if false {`,
+	},
 }
