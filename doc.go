@@ -65,6 +65,8 @@
 //   - stack: the stack of a panic
 //   - held: the time for which a slow task has blocked the worker
 //   - threshold: the time from which a task is slow
+//   - starved: the time within held for which the process lacked a processor. If it is
+//     large, the task may be fast
 //   - waited: the time that Stop waited
 //   - running: the number of tasks that still run
 //   - live: the number of timers in the program

@@ -27,6 +27,9 @@ const (
 // still is there at a second look, after the processors ran whatever else was
 // ready: a worker that merely waits for a processor has moved on by then.
 //
+// If the operating system takes the processor from the worker's thread, a fast task
+// seems slow. The looks then come late, too, and the warning says by how much.
+//
 // Guarded by Core.mu.
 type watchdog struct {
 	core      *Core // Immutable after New.
@@ -35,6 +38,8 @@ type watchdog struct {
 	round     int64     // how often firing began
 	spot      watchSpot // where the worker was at the latest look
 	since     int64     // when it was first seen there
+	dueAt     int64     // when the next look is due
+	starved   int64     // total lateness of the looks since then
 	found     watchSpot // the latest at which a slow task was found
 	logged    bool      // a warning was logged, at loggedAt
 	loggedAt  int64
@@ -47,6 +52,7 @@ type watchSpot struct{ round, position int64 }
 type slowTask struct {
 	timeout *Timeout
 	held    time.Duration
+	starved time.Duration
 	log     bool // the latest warning is long enough ago
 }
 
@@ -56,11 +62,18 @@ func (w *watchdog) begin() {
 		return
 	}
 	w.round++
-	w.spot, w.since = watchSpot{w.round, 1}, w.core.now()
-	if first := time.Duration(w.threshold/8 + 1); w.timer == nil {
-		w.timer = time.AfterFunc(first, w.look)
+	w.spot, w.since, w.starved = watchSpot{w.round, 1}, w.core.now(), 0
+	w.arm(w.since, w.threshold)
+}
+
+// arm sets the next look to an eighth of d after now.
+func (w *watchdog) arm(now, d int64) {
+	next := d/8 + 1
+	w.dueAt = now + next
+	if w.timer == nil {
+		w.timer = time.AfterFunc(time.Duration(next), w.look)
 	} else {
-		w.timer.Reset(first)
+		w.timer.Reset(time.Duration(next))
 	}
 }
 
@@ -92,11 +105,14 @@ func (w *watchdog) firstLook() (suspect watchSpot) {
 	}
 	now := c.now()
 	if spot := (watchSpot{w.round, c.position.Load()}); spot != w.spot || spot.position == 0 { // At 0 the worker has yet to begin.
-		w.spot, w.since = spot, now
-	} else if now-w.since >= w.threshold && spot != w.found {
-		suspect = spot
+		w.spot, w.since, w.starved = spot, now, 0
+	} else {
+		w.starved += now - w.dueAt
+		if now-w.since >= w.threshold && spot != w.found {
+			suspect = spot
+		}
 	}
-	w.timer.Reset(time.Duration(max(now-w.since, w.threshold)/8 + 1))
+	w.arm(now, max(now-w.since, w.threshold))
 	return suspect
 }
 
@@ -111,7 +127,7 @@ func (w *watchdog) secondLook(spot watchSpot) (slow slowTask) {
 	}
 	w.found = spot
 	c.totals.slow.Add(1)
-	slow = slowTask{timeout: c.at(spot.position), held: time.Duration(now - w.since)}
+	slow = slowTask{timeout: c.at(spot.position), held: time.Duration(now - w.since), starved: time.Duration(w.starved)}
 	c.timing.noteSlow(now, int64(slow.held), slow.timeout.task)
 	if !w.logged || now-w.loggedAt >= int64(slowLogEvery) {
 		w.logged, w.loggedAt, slow.log = true, now, true
@@ -134,10 +150,11 @@ func (w *watchdog) report(s slowTask) {
 		return
 	}
 	c := w.core
-	message := "hwt: a slow task holds up the timer's worker; give it an executor or a goroutine of its own"
+	message := "hwt: slow task is blocking the timer's worker; set Options.Executor"
 	if c.runner.Executor != nil {
-		message = "hwt: the executor holds up the timer's worker; its Execute should return an error when it has no room"
+		message = "hwt: executor is blocking the timer's worker; its Execute should return an error when it is full"
 	}
 	c.runner.Warn(message,
-		enginekit.AttrTask, enginekit.TaskName(s.timeout.task), enginekit.AttrHeld, s.held, enginekit.AttrThreshold, time.Duration(w.threshold))
+		enginekit.AttrTask, enginekit.TaskName(s.timeout.task), enginekit.AttrHeld, s.held,
+		enginekit.AttrThreshold, time.Duration(w.threshold), enginekit.AttrStarved, s.starved)
 }

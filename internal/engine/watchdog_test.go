@@ -48,6 +48,21 @@ func TestSlowTaskIsFoundOnceAndWhileItRuns(t *testing.T) {
 	})
 }
 
+func TestSlowTaskIsLoggedWithTheLatenessOfTheWatchdog(t *testing.T) {
+	for late, want := range map[time.Duration]string{0: "starved=0s", 70 * time.Millisecond: "starved=70ms"} {
+		inBubble(t, func(t *testing.T) {
+			e := newTimer(t, watched)
+			e.add(t, sleepy{2 * threshold}, tick)
+			pass(tick + threshold/2)
+			e.core.mu.Lock()
+			e.core.watchdog.dueAt -= int64(late)
+			e.core.mu.Unlock()
+			pass(2 * threshold)
+			assert.Contains(t, e.log.Take(), want)
+		})
+	}
+}
+
 func TestFastTasksAreNeverSlowHoweverMany(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, watched)
@@ -198,7 +213,7 @@ func TestExecutorThatBlocksIsNamedInTheWarning(t *testing.T) {
 		pass(10 * threshold)
 		assert.EqualValues(t, 1, e.Stats().SlowTasks)
 		log := e.log.Take()
-		assert.Contains(t, log, "the executor holds up the timer's worker")
+		assert.Contains(t, log, "executor is blocking the timer's worker")
 		assert.NotContains(t, log, "give it an executor")
 	})
 }

@@ -117,6 +117,12 @@ var edges = []mutant{
 	go c.work(s)`,
 	},
 	{
+		file: "internal/engine/watchdog.go", tests: engine, run: "SlowTask",
+		breaks: "a warning of a slow task says that the process was starved",
+		from:   `		w.starved += now - w.dueAt`,
+		to:     `		_ = w.dueAt`,
+	},
+	{
 		file: "internal/engine/watchdog.go", tests: engine, run: "Executor",
 		breaks: "an executor that blocks is named",
 		from:   `if c.runner.Executor != nil {`,
