@@ -1,9 +1,9 @@
-// Command mutate checks that the tests find defects. It breaks a copy of the
-// library in one place at a time, each a way in which a promise could be broken,
-// and runs the tests that must fail. Its exit status is 1 if a mutant survives.
-// From the repository's root:
+// Command mutate checks that the tests find defects. It breaks a copy of the library in
+// one place at a time, and runs the tests that must fail. Each mutant breaks a numbered
+// rule or a promise, and each of those has at least one mutant. The exit status is 1 if
+// a mutant survives. From the repository's root:
 //
-//	go -C tools run ./mutate             # all mutants, in an hour or so
+//	go -C tools run ./mutate             # all mutants, in less than an hour
 //	go -C tools run ./mutate -only stop  # those that mention stop
 //	go -C tools run ./mutate -list       # their names
 package main
@@ -21,12 +21,16 @@ import (
 func main() {
 	root := flag.String("root", "..", "the `directory` of the library")
 	only := flag.String("only", "", "take the mutants whose file or promise contains this `text`")
-	jobs := flag.Int("jobs", min(runtime.NumCPU(), 4), "how many mutants to try at the same time")
-	patience := flag.Duration("patience", 10*time.Minute, "how long tests may take on the sound library; on a mutant, five times what they took there, and 30 s more")
+	jobs := flag.Int("jobs", min(runtime.NumCPU(), 4), "mutants that are tried in parallel")
+	patience := flag.Duration("patience", 10*time.Minute, "limit of the tests on the sound library; on a mutant, five times the time there, and 30 s more")
 	list := flag.Bool("list", false, "only list the mutants")
 	flag.Parse()
 
-	chosen := choose(*only)
+	chosen, err := choose(*only)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
 	if *list {
 		for _, m := range chosen {
 			fmt.Printf("%s: %s\n", m.file, m.breaks)
@@ -40,17 +44,18 @@ func main() {
 }
 
 // choose returns the mutants that mention text.
-func choose(text string) (chosen []mutant) {
-	for _, m := range mutants() {
+func choose(text string) (chosen []mutant, err error) {
+	all, err := mutants()
+	for _, m := range all {
 		if strings.Contains(strings.ToLower(m.file+" "+m.breaks), strings.ToLower(text)) {
 			chosen = append(chosen, m)
 		}
 	}
-	return chosen
+	return chosen, err
 }
 
-// try tries the mutants and prints the fate of each. It returns an error unless all
-// were caught.
+// try tries the mutants and prints the fate of each. It returns an error unless all were
+// caught.
 func try(root string, all []mutant, jobs int, patience time.Duration) error {
 	if len(all) == 0 {
 		return fmt.Errorf("no mutant has that text")
@@ -86,7 +91,7 @@ func try(root string, all []mutant, jobs int, patience time.Duration) error {
 	return nil
 }
 
-// tryEach tries all, one at a time in each tree.
+// tryEach tries all, one after another in each tree.
 func tryEach(trees []*tree, all []mutant) <-chan verdict {
 	todo, verdicts := make(chan mutant), make(chan verdict)
 	var workers sync.WaitGroup

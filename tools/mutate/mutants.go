@@ -1,29 +1,94 @@
 package main
 
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
 // mutant is one way to break the library.
 type mutant struct {
 	file     string   // below the repository's root
-	from, to string   // from must be there exactly once
-	breaks   string   // the promise that it breaks
+	breaks   string   // the rule or promise that it breaks
 	tests    []string // packages whose tests must fail, as paths in the module
+	run      string   // the pattern of the necessary tests; empty for all
 	module   string   // whose tests; empty for the module of file
-	run      string   // the tests that are enough; empty for all
+	from, to string   // from occurs exactly once in file
 }
 
-// mutants returns all of them.
-func mutants() (all []mutant) {
-	for _, part := range [][]mutant{
-		lives, workers, stops, bounds, guards, backlogs, edges, observed, looks, wheels, queues, tasks, runtimeTimers,
-		keys, caches, clocks, idles, leaks, watched, durables, dropins,
-	} {
-		all = append(all, part...)
+// data holds the mutants, in this form; -run and -C are optional:
+//
+//	== internal/engine/state.go: never early
+//	test ./internal/engine ./hashedwheel -run Early -C .
+//	-the text, in one line or several,
+//	-that is replaced
+//	+by this one
+//
+//go:embed mutants/*.txt
+var data embed.FS
+
+// mutants returns all of them, in the order of the files.
+func mutants() (all []mutant, err error) {
+	files, err := fs.Glob(data, "mutants/*.txt")
+	if err != nil {
+		return nil, err
 	}
-	return all
+	slices.Sort(files)
+	for _, file := range files {
+		text, err := data.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, block := range strings.Split("\n"+string(text), "\n== ")[1:] {
+			m, err := parse(block)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q: %w", file, strings.SplitN(block, "\n", 2)[0], err)
+			}
+			all = append(all, m)
+		}
+	}
+	return all, nil
 }
 
-var (
-	engine       = []string{"./internal/engine"}
-	hashed       = []string{"./hashedwheel"}
-	hierarchical = []string{"./hierarchical"}
-	runtimeTimer = []string{"./runtimetimer"}
-)
+// parse parses a block, without the marker of its first line.
+func parse(block string) (m mutant, err error) {
+	var from, to []string
+	for i, line := range strings.Split(strings.TrimRight(block, "\n"), "\n") {
+		rest, isTest := strings.CutPrefix(line, "test ")
+		switch {
+		case i == 0:
+			m.file, m.breaks, _ = strings.Cut(line, ": ")
+		case isTest:
+			m.parseTest(strings.Fields(rest))
+		case strings.HasPrefix(line, "-"):
+			from = append(from, line[1:])
+		case strings.HasPrefix(line, "+"):
+			to = append(to, line[1:])
+		case line != "":
+			return m, fmt.Errorf("unknown line %q", line)
+		}
+	}
+	m.from, m.to = strings.Join(from, "\n"), strings.Join(to, "\n")
+	if m.breaks == "" || len(m.tests) == 0 || m.from == "" {
+		return m, fmt.Errorf("a promise, tests and a text to replace are required")
+	}
+	return m, nil
+}
+
+// parseTest reads the arguments of a test line.
+func (m *mutant) parseTest(words []string) {
+	for i := 0; i < len(words); i++ {
+		switch {
+		case words[i] == "-run" && i+1 < len(words):
+			i++
+			m.run = words[i]
+		case words[i] == "-C" && i+1 < len(words):
+			i++
+			m.module = words[i]
+		default:
+			m.tests = append(m.tests, words[i])
+		}
+	}
+}

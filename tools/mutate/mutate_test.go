@@ -54,7 +54,14 @@ func place(t *testing.T) (root string) {
 
 // Without this, a mutant whose text was changed would be found only after minutes.
 func TestEveryMutantFitsTheLibrary(t *testing.T) {
-	for _, m := range mutants() {
+	all, err := mutants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 150 {
+		t.Errorf("only %d mutants were read", len(all))
+	}
+	for _, m := range all {
 		text, err := os.ReadFile(filepath.Join("..", "..", m.file))
 		if err != nil {
 			t.Error(err)
@@ -96,7 +103,7 @@ func TestEveryFateIsRecognized(t *testing.T) {
 			t.Errorf("%s → %s: %s by %q, want %s by %q", c.from, c.to, v.fate, v.by, c.want, c.by)
 		}
 		if text, _ := os.ReadFile(filepath.Join(tree.dir, "sum.go")); string(text) != library["sum.go"] {
-			t.Fatal("not mended")
+			t.Fatal("not restored")
 		}
 	}
 	if text, _ := os.ReadFile(filepath.Join(root, "sum.go")); string(text) != library["sum.go"] {
@@ -127,5 +134,19 @@ func TestRedTestsCatchNothing(t *testing.T) {
 	m := mutant{file: "sum.go", from: "1 + 1", to: "2 + 2", tests: []string{"."}}
 	if err := try(root, []mutant{m}, 1, time.Minute); err == nil || !strings.Contains(err.Error(), "before anything is broken") {
 		t.Error(err)
+	}
+}
+
+func TestMutantsAreReadAsWritten(t *testing.T) {
+	m, err := parse("a/b.go: P1: it holds\ntest ./a ./b -run X|Y -C c\n-one\n-\n+two\n\n")
+	want := mutant{file: "a/b.go", breaks: "P1: it holds", run: "X|Y", module: "c", from: "one\n", to: "two"}
+	if err != nil || m.file != want.file || m.breaks != want.breaks || m.run != want.run || m.module != want.module ||
+		m.from != want.from || m.to != want.to || strings.Join(m.tests, " ") != "./a ./b" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for _, bad := range []string{"a.go\ntest .\n-x\n", "a.go: b\n-x\n", "a.go: b\ntest .\n", "a.go: b\ntest .\n-x\nstray\n"} {
+		if _, err := parse(bad); err == nil {
+			t.Errorf("no error for %q", bad)
+		}
 	}
 }

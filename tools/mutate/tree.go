@@ -14,7 +14,7 @@ import (
 type tree struct {
 	dir      string
 	patience time.Duration            // with tests that were not measured
-	took     map[string]time.Duration // how long the sound tests took, by their key
+	took     map[string]time.Duration // by the sound tests, by key
 }
 
 // skipped are the folders that no library test needs.
@@ -54,9 +54,8 @@ func copyTree(root string, patience time.Duration) (*tree, error) {
 
 func (t *tree) remove() { _ = os.RemoveAll(t.dir) }
 
-// sound runs all the tests on the library as it is, since a test that fails anyway
-// catches nothing. It returns how long each took, from which limit derives when a
-// test hangs on this machine.
+// sound runs all the tests on the sound library: a test that fails there catches nothing.
+// It returns their times, from which limit derives when a test hangs.
 func (t *tree) sound(all []mutant) (took map[string]time.Duration, err error) {
 	took = make(map[string]time.Duration)
 	for _, m := range all {
@@ -77,8 +76,8 @@ func (t *tree) key(m mutant) string {
 	return t.moduleOf(m) + " " + strings.Join(m.tests, " ") + " " + m.run
 }
 
-// limit is how long the tests of m may take: much longer than on the sound
-// library, and some more for a machine that others keep busy.
+// limit is the time for the tests of m: much longer than on the sound library, and some
+// more for a busy machine.
 func (t *tree) limit(m mutant) time.Duration {
 	if took, measured := t.took[t.key(m)]; measured {
 		return 5*took + 30*time.Second
@@ -86,8 +85,8 @@ func (t *tree) limit(m mutant) time.Duration {
 	return t.patience
 }
 
-// chances is how often the tests are run before a mutant has survived: some
-// mutants show only when goroutines meet.
+// chances is the number of runs before a mutant has survived: some show only when
+// goroutines meet.
 const chances = 3
 
 // try breaks the tree, runs the tests, and restores the tree.
@@ -105,7 +104,7 @@ func (t *tree) try(m mutant) (v verdict) {
 	}
 	defer func() {
 		if err := os.WriteFile(path, text, 0o644); err != nil {
-			panic(err) // the tree would stay broken
+			panic(err) // the copy would stay broken
 		}
 	}()
 	if err := os.WriteFile(path, []byte(strings.Replace(string(text), m.from, m.to, 1)), 0o644); err != nil {

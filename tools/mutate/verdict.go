@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// fate is what became of a mutant.
+// fate is the end of a mutant.
 type fate string
 
 const (
