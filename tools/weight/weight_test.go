@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+)
+
+func TestApparatusKeepsToItsShare(t *testing.T) {
+	w, err := weigh(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum(w.library) < 10_000 || sum(w.apparatus) < 1000 {
+		t.Errorf("some lines were not counted:\n%v", w)
+	}
+	if w.share() > limit {
+		t.Errorf("%v", w)
+	}
+}
+
+func TestLinesAreCountedByTheirFolder(t *testing.T) {
+	root := t.TempDir()
+	for name, lines := range map[string]int{
+		"a.go": 1, "a_test.go": 2, "keyed/b.go": 4, "tools/x/c.go": 8, "tools/mutate/mutants/m.txt": 16,
+		"docs/d.go": 32, "durable/e.go": 64, "durable/compare/f.go": 128, ".git/g.go": 256, "h.md": 512,
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Repeat("\n", lines)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := weigh(root)
+	if err != nil || sum(w.library) != 1+4+64 || sum(w.apparatus) != 8+16+128 {
+		t.Errorf("%v, %v", w, err)
+	}
+}
+
+// TestTheRootRequiresLittle: every program that uses the library downloads these.
+func TestTheRootRequiresLittle(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := 0
+	for _, r := range file.Require {
+		if !r.Indirect {
+			direct++
+		}
+	}
+	if direct > 9 || strings.Count(string(text), "\nrequire (") != 2 {
+		t.Errorf("%d direct requirements (at most 9), in blocks for direct and indirect ones:\n%s", direct, text)
+	}
+}
