@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheMigrationPagesSnippetsCompile builds each Go snippet of docs/migration as a
-// package of this module, which requires what they migrate from.
-func TestTheMigrationPagesSnippetsCompile(t *testing.T) {
+// TestSnippetsOfMigrationPagesCompile builds each Go snippet of docs/migration as a
+// package of this module, which requires the libraries that they replace.
+func TestSnippetsOfMigrationPagesCompile(t *testing.T) {
 	pages, err := filepath.Glob("../docs/migration/*.md")
 	require.NoError(t, err)
 	here, err := filepath.Abs(".")
