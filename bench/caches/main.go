@@ -1,5 +1,5 @@
-// Command caches compares package cache with otter and golang-lru, and writes a page
-// about them. It takes a minute, on a machine that does nothing else:
+// Command caches compares package cache with otter and golang-lru, and writes a page. It takes
+// a minute on a quiet machine:
 //
 //	go -C bench run ./caches --out ../docs
 //	go -C bench run ./caches --quick
@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	fast := pflag.Bool("quick", false, "measure little and once, to try it: the figures mean nothing")
+	fast := pflag.Bool("quick", false, "quick smoke run; results are not meaningful")
 	out := pflag.String("out", "", "the `folder` for caches.md; the page goes to standard output by default")
 	pflag.Parse()
 	l := full
@@ -50,14 +50,14 @@ const intro = `# Caches
 This page is written by %[1]sgo -C bench run ./caches --out ../docs%[1]s. Edit %[1]sbench/caches%[1]s to
 change it. It was measured with %[2]s on %[3]d cores.
 
-The caches have %[4]s entries with a TTL of %[5]v minutes. × is a figure over ours.
+The caches have %[4]s entries with a TTL of %[5]v minutes. × is a value over ours.
 `
 
 // page measures, and writes the page.
 func (l load) page(w io.Writer) error {
 	fmt.Fprintf(w, intro, "`", runtime.Version(), runtime.GOMAXPROCS(0), cli.Count(int64(l.entries)), ttl.Minutes())
-	fmt.Fprintf(w, "\n## Time, ns an operation\n\nTwo goroutines look up and set known keys, chosen by a Zipf distribution with exponent 1.01. "+
-		"A figure is the median of %d rounds, in which the caches take turns.\n\n", l.rounds)
+	fmt.Fprintf(w, "\n## Time, ns per operation\n\nTwo goroutines look up and set known keys, chosen by a Zipf distribution with exponent 1.01. "+
+		"Values are medians of %d rounds, in which the caches take turns.\n\n", l.rounds)
 	header(w, true)
 	for _, limit := range []int{0, l.entries} {
 		for _, sets := range []int{0, 10, 100} {

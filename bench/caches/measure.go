@@ -9,7 +9,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/stats"
 )
 
-// load is what is measured.
+// load is the workload.
 type load struct {
 	entries int // in a cache
 	ops     int // of a goroutine in a round
@@ -91,7 +91,7 @@ func (l load) heaps(limit int) (bytes []float64, err error) {
 		if err != nil {
 			return nil, err
 		}
-		time.Sleep(200 * time.Millisecond) // what is done in the background counts
+		time.Sleep(200 * time.Millisecond) // background work counts
 		bytes = append(bytes, float64(heap()-before)/float64(l.entries))
 		c.close()
 	}

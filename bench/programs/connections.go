@@ -74,7 +74,7 @@ func read(c net.Conn, before func(net.Conn), received *atomic.Int64) {
 	}
 }
 
-// runClients sends a message a second on each of n connections, until it is killed.
+// runClients sends a message per second on each of n connections until it is killed.
 func runClients(n int, address string) {
 	defer func() { recover() }() // the server has gone
 	conns := make([]net.Conn, n)

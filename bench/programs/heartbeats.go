@@ -13,7 +13,7 @@ import (
 
 const silence = time.Minute // until a device is offline
 
-// presence is what keeps the devices' timeouts.
+// presence holds the devices' timeouts.
 type presence interface {
 	connect(id uint64)
 	heartbeat(id uint64)
@@ -78,7 +78,7 @@ func newIDs(n int) []uint64 {
 
 func offline() {}
 
-// alone is what the others cannot do without.
+// alone is the part that all sides share.
 type alone struct{ devices *shards[*int] }
 
 func newAlone() presence { return alone{newShards[*int]()} }

@@ -1,12 +1,12 @@
-// Command programs measures whole small programs, each written with the standard
-// library, with the usual library, and with hwt, and writes a page about them:
+// Command programs measures small programs, each written with the standard library, with
+// the usual library, and with hwt, and writes a page about them:
 //
 //	go -C bench run ./programs --out ../docs
 //	go -C bench run ./programs --out ../docs --keep --only sessions
 //	go -C bench run ./programs --quick --only sessions
 //
-// Each side of a program runs in a process of its own, the sides in turn, round by
-// round. A figure is the median of the rounds.
+// Each side of a program runs in its own process, the sides in turn, round by round. Values
+// are medians of the rounds.
 package main
 
 import (
@@ -28,12 +28,12 @@ import (
 
 func main() {
 	child := pflag.String("child", "", "run one side of one program")
-	clients := pflag.Int("clients", 0, "send messages to an address on so many connections")
+	clients := pflag.Int("clients", 0, "number of connections that send messages to an address")
 	only := pflag.StringSlice("only", nil, "the `programs` to run; all by default")
-	rounds := pflag.Int("rounds", 3, "how often to run each")
-	quick := pflag.Bool("quick", false, "a tenth of each load, for a try")
+	rounds := pflag.Int("rounds", 3, "number of rounds")
+	quick := pflag.Bool("quick", false, "quick smoke run with a tenth of each load")
 	out := pflag.String("out", "", "the `folder` for programs.md and programs.jsonl; the page goes to standard output by default")
-	keep := pflag.Bool("keep", false, "keep what programs.jsonl has of the programs that do not run")
+	keep := pflag.Bool("keep", false, "keep the results in programs.jsonl of all other programs")
 	chosen := func(p program) bool { return len(*only) == 0 || slices.Contains(*only, p.name) }
 	for _, hidden := range []string{"child", "clients"} {
 		_ = pflag.CommandLine.MarkHidden(hidden)
@@ -158,7 +158,7 @@ func (p program) measure(ctx context.Context, rounds int, quick bool) (all []mea
 	return all, nil
 }
 
-// spawn runs one side in a process of its own.
+// spawn runs one side in its own process.
 func spawn(ctx context.Context, what string, quick bool) (s sample, err error) {
 	executable, err := os.Executable()
 	if err != nil {

@@ -67,7 +67,7 @@ func difference(ours, theirs stats.Summary, what string) string {
 	if ours.Median == 0 || theirs.Median == 0 {
 		return ""
 	}
-	ratio := stats.Ratio(ours, theirs)
+	ratio := ours.Median / theirs.Median
 	switch {
 	case !stats.Apart(ours, theirs):
 		return "no difference in " + what

@@ -11,24 +11,24 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// program is a load, and the ways in which a program carries it.
+// program is a load with several implementations.
 type program struct {
 	name, title, text string
-	remark            string // below the table: why it is so
-	unit              string // what CPU time is divided by
+	remark            string // the explanation below the table
+	unit              string // the unit of CPU time
 	sides             []side // ours last
 }
 
-// side is one way. run divides the load by scale.
+// side is an implementation. run divides the load by scale.
 type side struct {
 	name string
 	run  func(scale int) sample
 	base bool // the load alone, without a timeout
 }
 
-// sample is what one process measured. Zero values were not measured.
+// sample is the result of one process. Zero means not measured.
 type sample struct {
-	CPU     float64 // for each unit, in µs
+	CPU     float64 // per unit, in µs
 	HeapMB  float64 // at the height of the load
 	LateP50 float64 // in ms
 	LateP99 float64
@@ -52,8 +52,7 @@ func must(err error) {
 	}
 }
 
-// cpuOf returns the CPU time of the process for each of n units of f, in µs, with
-// what is still to do in the background.
+// cpuOf returns the CPU time of the process per unit of f, in µs, including background work.
 func cpuOf(n int, f func()) float64 {
 	runtime.GC()
 	before := proc.Now()
@@ -62,7 +61,7 @@ func cpuOf(n int, f func()) float64 {
 	return float64(proc.Now().Sub(before).CPU) / 1e3 / float64(n)
 }
 
-// heapMB returns what is on the heap after a garbage collection.
+// heapMB returns the live heap after a garbage collection.
 func heapMB() float64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -71,10 +70,10 @@ func heapMB() float64 {
 	return float64(m.HeapAlloc) / 1e6
 }
 
-// span is how long a paced load runs.
+// span is the duration of a paced load.
 const span = 2 * time.Second
 
-// paced calls f with 0, 1, 2 and so on, so many times a second, for span.
+// paced calls f with 0, 1, 2, and so on, rate times per second, for span.
 func paced(rate int, span time.Duration, f func(i int)) (done int) {
 	const step = 5 * time.Millisecond // a shorter one would cost more than some loads
 	began := time.Now()
@@ -87,7 +86,7 @@ func paced(rate int, span time.Duration, f func(i int)) (done int) {
 	return done
 }
 
-// lateness sums up how late things were.
+// lateness summarizes the lateness.
 func (s *sample) lateness(late []time.Duration) {
 	if len(late) == 0 {
 		return

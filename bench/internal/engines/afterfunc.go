@@ -4,7 +4,7 @@ import "time"
 
 var afterFuncKind = Kind{
 	Name: "AfterFunc", Package: "time", Setting: "no tick", Tasks: goroutineEach, Resets: true, Verdict: true,
-	New: func(_ time.Duration) (Engine, error) { return afterFunc{}, nil },
+	New: func() (Engine, error) { return afterFunc{}, nil },
 }
 
 // afterFunc is the standard library's timers.

@@ -1,15 +1,16 @@
-// Package engines has every timer that is compared behind one interface: ours and the
-// rivals', each with an adapter in a file of its own.
+// Package engines has adapters that put all compared timers behind one interface, one file
+// per timer.
 package engines
 
 import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// Handle is an engine's handle of one timeout, or a key. A pointer in it costs no
-// allocation.
+// Handle is an engine's handle of one timeout, or a key. A pointer in it is not allocated.
 type Handle any
 
 // Engine is one running timer. It ends with the process that measures it.
@@ -17,51 +18,50 @@ type Engine interface {
 	// Schedule runs f once, delay from now.
 	Schedule(delay time.Duration, f func()) Handle
 
-	// Cancel prevents f from running. The result is meaningful only if Kind.Verdict
-	// is set.
+	// Cancel prevents f from running. The result means something only with Kind.Verdict.
 	Cancel(Handle) bool
 
-	// Reset moves a pending timeout to delay from now, and returns its handle from now
-	// on. Engines without a reset cancel, and schedule f anew.
+	// Reset moves a pending timeout to delay from now and returns its new handle.
+	// Engines without a reset cancel and schedule f again.
 	Reset(h Handle, delay time.Duration, f func()) Handle
 }
 
 // Kind describes an engine.
 type Kind struct {
-	Name    string        `json:"name"`              // as in --engines, tables and plots
-	Package string        `json:"package"`           // import path, or its name elsewhere
-	Version string        `json:"version,omitempty"` // empty for ours and for the standard library's
-	Setting string        `json:"setting"`           // how it was made
+	Name    string        `json:"name"`              // as in --engines, tables, and plots
+	Package string        `json:"package"`           // import path, or the name in another language
+	Version string        `json:"version,omitempty"` // empty for ours and the standard library's
+	Setting string        `json:"setting"`           // configuration
 	Tasks   string        `json:"tasks"`             // where tasks run
 	Ours    bool          `json:"ours,omitempty"`
-	Foreign bool          `json:"foreign,omitempty"` // not in Go: measured by a harness of its own
-	Resets  bool          `json:"resets,omitempty"`  // has a reset, or a move
-	Verdict bool          `json:"verdict,omitempty"` // a cancel returns whether it came in time
-	Slow    bool          `json:"slow,omitempty"`    // takes up to a minute to schedule ten million
+	Foreign bool          `json:"foreign,omitempty"` // not in Go: measured by its own harness
+	Resets  bool          `json:"resets,omitempty"`  // has a reset or a move
+	Verdict bool          `json:"verdict,omitempty"` // a cancel reports whether it was in time
 	Tick    time.Duration `json:"tick,omitempty"`
-	Only    []string      `json:"only,omitempty"`  // the measurements that it takes part in; empty: all
-	Fixed   bool          `json:"fixed,omitempty"` // its tick cannot be chosen
+	Only    []string      `json:"only,omitempty"` // its measurements; empty: all
 
-	// New makes a running timer with a tick, if it has one that can be chosen. Nil
-	// for foreign engines.
-	New func(tick time.Duration) (Engine, error) `json:"-"`
+	// New makes a running timer. It is nil for foreign engines.
+	New func() (Engine, error) `json:"-"`
 }
 
-// GoroutineEach reports whether each task gets a goroutine.
+// GoroutineEach reports whether each task has its own goroutine.
 func (k Kind) GoroutineEach() bool { return k.Tasks == goroutineEach }
 
 // Where tasks run.
 const (
-	onWorker      = "on the worker, one by one"
-	goroutineEach = "a goroutine each"
+	onWorker      = "on the worker"
+	goroutineEach = "one goroutine each"
 )
 
-// All returns every engine, ours first; the first is the one that the others
-// are compared with.
+// verdicts are the measurements of engines that are too slow or too wrong for the others.
+var verdicts = []string{spec.Correct, spec.Moved}
+
+// All returns every engine, ours first. The first is the base of all ratios.
 func All() []Kind {
 	return []Kind{
-		hashedWheelKind, twoWorkersKind, goroutinesKind, hierarchicalKind, runtimeTimerKind, afterFuncKind, russellLuoKind, antlabsKind,
-		rfyiamcoolKind, ouqiangKind, goZeroKind, nettyKind, tokioKind,
+		hashedWheelKind, twoWorkersKind, sevenWorkersKind, goroutinesKind, hierarchicalKind, runtimeTimerKind,
+		afterFuncKind, russellLuoKind, antlabsKind, rfyiamcoolKind, ouqiangKind, goZeroKind,
+		nettyKind, jdkKind, tokioKind,
 	}
 }
 

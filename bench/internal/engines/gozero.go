@@ -10,12 +10,11 @@ import (
 var goZeroKind = Kind{
 	Name: "go-zero", Package: "github.com/zeromicro/go-zero/core/collection", Version: "v1.10.3",
 	Setting: "TimingWheel, tick 1 ms, 8192 slots (its own cache: 1 s, 300 slots)",
-	Tasks:   "a goroutine for all of a tick", Resets: true, Tick: fineTick,
-	New: func(tick time.Duration) (Engine, error) {
-		wheel, err := collection.NewTimingWheel(tick, fineTicks, func(_, f any) { f.(func())() })
+	Tasks:   "one goroutine per tick", Resets: true, Tick: fineTick, Only: verdicts,
+	New: func() (Engine, error) {
+		wheel, err := collection.NewTimingWheel(fineTick, fineTicks, func(_, f any) { f.(func())() })
 		return &goZero{wheel: wheel}, err
 	},
-	Slow: true,
 }
 
 // goZero is a wheel of keyed timeouts.
@@ -26,7 +25,7 @@ type goZero struct {
 
 func (g *goZero) Schedule(delay time.Duration, f func()) Handle {
 	var key any = g.last.Add(1)
-	// It refuses delays that are not positive.
+	// It rejects delays that are not positive.
 	if err := g.wheel.SetTimer(key, f, max(delay, 1)); err != nil {
 		panic(err)
 	}

@@ -1,8 +1,6 @@
 package engines
 
 import (
-	"time"
-
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
@@ -14,32 +12,40 @@ var hashedWheelKind = Kind{
 	New: newHashedWheel(hashedwheel.Options{}),
 }
 
-// twoWorkersKind is for what one worker cannot carry alone.
+// twoWorkersKind takes part in loads that exceed one worker, and beside busy goroutines.
 var twoWorkersKind = Kind{
-	Name: "hashedwheel+2", Package: hashedWheelKind.Package, Setting: "with two workers",
+	Name: "hashedwheel+2", Package: hashedWheelKind.Package, Setting: "two workers",
 	Tasks: onWorker, Ours: true, Resets: true, Verdict: true, Tick: fineTick,
-	Only: []string{spec.Expire, spec.Burst, spec.FullSpeed, spec.LongTick, spec.Sustained},
+	Only: []string{spec.Expire, spec.Burst, spec.FullSpeed, spec.Sustained, spec.Saturated},
 	New:  newHashedWheel(hashedwheel.Options{Workers: 2}),
 }
 
-// goroutinesKind runs tasks as most rivals do.
+// sevenWorkersKind has more workers than processors.
+var sevenWorkersKind = Kind{
+	Name: "hashedwheel+7", Package: hashedWheelKind.Package, Setting: "seven workers",
+	Tasks: onWorker, Ours: true, Resets: true, Verdict: true, Tick: fineTick,
+	Only: []string{spec.Saturated, spec.Trickle},
+	New:  newHashedWheel(hashedwheel.Options{Workers: 7}),
+}
+
+// goroutinesKind runs each task in a goroutine, as most rivals do.
 var goroutinesKind = Kind{
-	Name: "hashedwheel+go", Package: hashedWheelKind.Package, Setting: "with an executor that starts goroutines",
+	Name: "hashedwheel+go", Package: hashedWheelKind.Package, Setting: "an executor that starts goroutines",
 	Tasks: goroutineEach, Ours: true, Resets: true, Verdict: true, Tick: fineTick,
-	Only: []string{spec.Expire, spec.LongTick, spec.Sustained, spec.Saturated},
+	Only: []string{spec.Expire, spec.Sustained, spec.Saturated},
 	New:  newHashedWheel(hashedwheel.Options{Executor: starter{}}),
 }
 
-// newHashedWheel returns a function that makes timers with the options, and a tick.
-func newHashedWheel(o hashedwheel.Options) func(tick time.Duration) (Engine, error) {
-	return func(tick time.Duration) (Engine, error) {
-		o.TickDuration, o.TicksPerWheel = tick, fineTicks
+// newHashedWheel returns a function that makes timers with the options and a fine tick.
+func newHashedWheel(o hashedwheel.Options) func() (Engine, error) {
+	return func() (Engine, error) {
+		o.TickDuration, o.TicksPerWheel = fineTick, fineTicks
 		timer, err := hashedwheel.New(&o)
 		return contract{timer}, err
 	}
 }
 
-// starter is an executor that starts a goroutine for each task.
+// starter is an executor that starts a goroutine per task.
 type starter struct{}
 
 func (starter) Execute(task func()) error {

@@ -14,7 +14,7 @@ type contract struct {
 func (c contract) Schedule(delay time.Duration, f func()) Handle {
 	timeout, err := c.timer.AfterFunc(delay, f)
 	if err != nil {
-		panic(err) // there is no limit, and nothing is stopped while measured
+		panic(err) // without a limit or a stop, it cannot fail
 	}
 	return timeout
 }

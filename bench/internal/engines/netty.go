@@ -5,3 +5,10 @@ var nettyKind = Kind{
 	Setting: "on a JVM; tick 1 ms, 8192 ticks (the defaults: 100 ms, 512)", Tasks: onWorker,
 	Foreign: true, Verdict: true, Tick: fineTick,
 }
+
+// jdkKind is the heap of timers in Java's standard library.
+var jdkKind = Kind{
+	Name: "JDK", Package: "java.util.concurrent.ScheduledThreadPoolExecutor",
+	Setting: "on a JVM; one thread, cancelled timeouts removed", Tasks: onWorker,
+	Foreign: true, Verdict: true,
+}

@@ -9,17 +9,15 @@ import (
 
 var ouqiangKind = Kind{
 	Name: "ouqiang", Package: "github.com/ouqiang/timewheel", Version: "v1.0.1",
-	Setting: "tick 1 s, the shortest, and 3600 slots, as its README", Tasks: goroutineEach, Tick: time.Second, Fixed: true,
-	New: func(_ time.Duration) (Engine, error) {
+	Setting: "tick 1 s, the shortest, and 3600 slots, as its README", Tasks: goroutineEach, Tick: time.Second, Only: verdicts,
+	New: func() (Engine, error) {
 		wheel := timewheel.New(time.Second, 3600, func(f any) { f.(func())() })
 		wheel.Start()
 		return &ouqiang{wheel: wheel}, nil
 	},
-	Slow: true,
 }
 
-// ouqiang is a wheel of keyed timeouts. It counts in whole seconds: with a tick
-// below one it divides by zero.
+// ouqiang is a wheel of keyed timeouts. A tick below one second makes it divide by zero.
 type ouqiang struct {
 	wheel *timewheel.TimeWheel
 	last  atomic.Int64

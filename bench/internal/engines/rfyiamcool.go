@@ -8,28 +8,25 @@ import (
 
 var rfyiamcoolKind = Kind{
 	Name: "rfyiamcool", Package: "github.com/rfyiamcool/go-timewheel", Version: "v1.1.0",
-	Setting: "tick 1 ms, 8192 buckets (its README: 1 s, 360)", Tasks: goroutineEach, Tick: fineTick,
-	New: func(tick time.Duration) (Engine, error) {
-		wheel, err := timewheel.NewTimeWheel(tick, fineTicks)
+	Setting: "tick 1 ms, 8192 buckets (its README: 1 s, 360)", Tasks: goroutineEach, Tick: fineTick, Only: verdicts,
+	New: func() (Engine, error) {
+		wheel, err := timewheel.NewTimeWheel(fineTick, fineTicks)
 		if err != nil {
 			return nil, err
 		}
 		wheel.Start()
 		return rfyiamcool{wheel}, nil
 	},
-	Slow: true,
 }
 
-// The package starts a wheel when it is imported. It would wake every process in which
-// another engine is measured, so it is stopped.
+// The package starts a wheel at its import, which would wake every measured process.
 func init() {
 	timewheel.DefaultTimeWheel.Stop()
 	timewheel.DefaultTimeWheel = nil
 }
 
-// rfyiamcool uses Add and Remove, the cheaper of the two ways that the wheel
-// offers. The other, AfterFunc, adds a channel and a context to each timeout;
-// its Reset adds a timeout each time, so it is no reset here.
+// rfyiamcool uses Add and Remove, the cheaper of the wheel's two APIs. The other, AfterFunc,
+// adds a channel and a context per timeout, and its Reset adds another timeout.
 type rfyiamcool struct{ wheel *timewheel.TimeWheel }
 
 func (r rfyiamcool) Schedule(delay time.Duration, f func()) Handle { return r.wheel.Add(delay, f) }

@@ -1,8 +1,6 @@
 package engines
 
 import (
-	"time"
-
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -10,7 +8,7 @@ var runtimeTimerKind = Kind{
 	Name: "runtimetimer", Package: "github.com/hashedwheel/hwt/runtimetimer", Setting: "no tick",
 	Tasks: goroutineEach,
 	Ours:  true, Resets: true, Verdict: true,
-	New: func(_ time.Duration) (Engine, error) {
+	New: func() (Engine, error) {
 		timer, err := runtimetimer.New(nil)
 		return contract{timer}, err
 	},

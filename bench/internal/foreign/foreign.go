@@ -1,5 +1,5 @@
-// Package foreign measures timers that are not in Go. Each has a harness in its own
-// language, which is built when it is needed and runs one measurement a process.
+// Package foreign measures timers in other languages. Each has a harness in its own language,
+// which is built on demand and runs one measurement per process.
 package foreign
 
 import (
@@ -17,20 +17,20 @@ import (
 //go:embed netty tokio
 var sources embed.FS
 
-// Harness is a harness that was built.
+// Harness is a built harness.
 type Harness struct {
-	Version string // of the timer and of what runs it
+	Version string // of the timer and its runtime
 	dir     string
 	command []string
 }
 
 // builders build the harness of an engine in a folder that holds its sources.
-var builders = map[string]func(h *Harness) error{"Netty": buildNetty, "tokio": buildTokio}
+var builders = map[string]func(h *Harness) error{"Netty": buildNetty, "JDK": buildJDK, "tokio": buildTokio}
 
-// folders hold the sources of an engine's harness.
-var folders = map[string]string{"Netty": "netty", "tokio": "tokio"}
+// folders name the sources of each harness.
+var folders = map[string]string{"Netty": "netty", "JDK": "netty", "tokio": "tokio"}
 
-// New builds the harness of an engine. Its error names what is missing.
+// New builds the harness of an engine. Its error names a missing program or package.
 func New(engine string) (*Harness, error) {
 	dir, err := os.MkdirTemp("", "hwt-bench-")
 	if err != nil {
@@ -55,27 +55,22 @@ func (h *Harness) build(engine string) error {
 	return builders[engine](h)
 }
 
-// Close removes what was built.
+// Close removes the files of the harness.
 func (h *Harness) Close() { os.RemoveAll(h.dir) }
 
 // Command returns the command line that measures s.
 func (h *Harness) Command(s spec.Spec) []string {
 	return append(slices.Clone(h.command), s.Measure,
 		fmt.Sprintf("n=%d", s.N), fmt.Sprintf("pending=%d", s.Pending), fmt.Sprintf("producers=%d", s.Producers),
-		fmt.Sprintf("span=%d", s.Span), fmt.Sprintf("rate=%d", s.Rate), fmt.Sprintf("delay=%d", s.Delay),
-		fmt.Sprintf("tick=%d", s.Tick))
+		fmt.Sprintf("span=%d", s.Span), fmt.Sprintf("rate=%d", s.Rate), fmt.Sprintf("delay=%d", s.Delay))
 }
 
 // Measures reports whether harnesses have that measurement.
 func Measures(measure string) bool {
-	switch measure {
-	case spec.Saturated, spec.Goroutines, spec.Moved: // goroutines are Go's
-		return false
-	}
-	return true
+	return measure != spec.Saturated && measure != spec.Moved // busy goroutines exist in Go only
 }
 
-// need returns an error if a program is missing.
+// need returns an error that names a missing program.
 func need(pkg string, programs ...string) error {
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -85,7 +80,7 @@ func need(pkg string, programs ...string) error {
 	return nil
 }
 
-// run runs a program in the harness's folder. Its output is part of the error.
+// run runs a program in the harness's folder. The error contains its output.
 func (h *Harness) run(program string, args ...string) error {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = h.dir

@@ -42,7 +42,6 @@ func TestHarnessesAnswer(t *testing.T) {
 				{Measure: spec.Expire, N: 100, Span: time.Second},
 				{Measure: spec.Burst, N: 100, Span: time.Second},
 				{Measure: spec.FullSpeed, Producers: 2, Pending: 10, Span: span},
-				{Measure: spec.ResetStorm, Pending: 100, Span: span},
 				{Measure: spec.Sustained, Producers: 2, Rate: 1000, Delay: span, Span: span},
 				{Measure: spec.Trickle, Rate: 1000, Span: span},
 			} {
@@ -62,7 +61,7 @@ func TestHarnessesAnswer(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestMissingProgramIsNamed(t *testing.T) {
 	assert.EqualError(t, need("some-package", "no-such-program"), "there is no no-such-program here (Debian: some-package)")
 	assert.NoError(t, need("coreutils", "ls"))
 }

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// jars is where Debian's libnetty-java installs them.
+// jars is the folder of Debian's libnetty-java.
 const jars = "/usr/share/java"
 
 func buildNetty(h *Harness) error {
@@ -32,9 +33,19 @@ func buildNetty(h *Harness) error {
 	}
 	jvm, _, _ := strings.Cut(string(out), "\n")
 	h.Version = netty + " on " + strings.ReplaceAll(jvm, `"`, "")
-	// Nothing but the heap's bound is set: users seldom set more.
+	// Only the heap's bound is set, as in most programs.
 	h.command = []string{
 		"java", "-XX:MaxRAMPercentage=60", "-cp", jar + string(filepath.ListSeparator) + h.dir, "Harness",
 	}
+	return nil
+}
+
+// buildJDK builds the same harness with the executor in place of Netty's timer.
+func buildJDK(h *Harness) error {
+	if err := buildNetty(h); err != nil {
+		return err
+	}
+	_, h.Version, _ = strings.Cut(h.Version, " on ")
+	h.command = slices.Insert(h.command, 1, "-Dtimer=jdk")
 	return nil
 }

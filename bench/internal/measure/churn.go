@@ -9,26 +9,18 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// batch is how many operations a producer at full speed makes between two looks
-// at the clock.
+// batch is the number of operations between two readings of the clock.
 const batch = 64
 
-// churn lets s.Producers keep s.Pending timeouts pending each: an operation schedules
-// one and cancels the oldest. Producers are as fast as they can be, or make s.Rate
-// operations a second between them. Probes measure how late the engine runs.
+// churn lets each of s.Producers keep s.Pending timeouts pending at full speed: an
+// operation schedules one and cancels the oldest. Probes measure the lateness.
 func churn(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	p := newProbes(e, s.Producers*int(s.Span/probeEvery+1))
 	pools := make([]pool, s.Producers)
 	each(pools, func(c *pool) { *c = newPool(e, s.Pending) })
 	settle(s.Pending*s.Producers, 0)
 	began, before := time.Now(), proc.Now()
-	each(pools, func(c *pool) {
-		if s.Rate > 0 {
-			c.paced(p, s.Rate/s.Producers, s.Span)
-		} else {
-			c.fullSpeed(p, s.Span)
-		}
-	})
+	each(pools, func(c *pool) { c.run(p, s.Span) })
 	wall := time.Since(began)
 	done := 0
 	for i := range pools {
@@ -39,15 +31,14 @@ func churn(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	sample := p.sample(patience)
 	sample.Metrics[spec.PerSec] = float64(done) / wall.Seconds()
 	sample.Metrics[spec.CPUNs] = float64(cpu) / float64(max(1, done))
-	sample.Metrics[spec.Behind] = behind(s.Rate, done, wall)
 	sample.Metrics[spec.PeakMB] = proc.PeakMB()
 	return sample
 }
 
-// apart keeps what one producer writes off the cache lines of the next.
+// apart keeps the cache lines of two producers apart.
 type apart [128]byte
 
-// each calls f for each element, on goroutines of their own, and waits for them.
+// each calls f for each element concurrently, and waits.
 func each[T any](all []T, f func(*T)) {
 	var wait sync.WaitGroup
 	for i := range all {
@@ -56,16 +47,7 @@ func each[T any](all []T, f func(*T)) {
 	wait.Wait()
 }
 
-// behind returns the share of operations that were not made, in percent, of a load
-// with that rate. Without a rate it is 0.
-func behind(rate, done int, wall time.Duration) float64 {
-	if rate == 0 {
-		return 0
-	}
-	return max(0, 100*(1-float64(done)/(float64(rate)*wall.Seconds())))
-}
-
-// pool is what one producer keeps pending.
+// pool holds the pending timeouts of one producer.
 type pool struct {
 	engine  engines.Engine
 	handles []engines.Handle
@@ -93,8 +75,8 @@ func (c *pool) step() {
 	c.done++
 }
 
-// fullSpeed makes steps until the span is over.
-func (c *pool) fullSpeed(p *probes, span time.Duration) {
+// run makes steps until the span is over.
+func (c *pool) run(p *probes, span time.Duration) {
 	began, probe := time.Now(), time.Duration(0)
 	for now := time.Duration(0); now < span; now = time.Since(began) {
 		if now >= probe {
@@ -105,15 +87,4 @@ func (c *pool) fullSpeed(p *probes, span time.Duration) {
 			c.step()
 		}
 	}
-}
-
-// paced makes rate steps a second until the span is over.
-func (c *pool) paced(p *probes, rate int, span time.Duration) {
-	every := max(1, rate*int(probeEvery)/int(time.Second))
-	paced(rate, time.Second, span, func(i int) {
-		if i%every == 0 {
-			p.schedule(probeDelay)
-		}
-		c.step()
-	})
 }

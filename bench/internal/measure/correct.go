@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// margin is how far from the deadline a call is beyond doubt. A cancel that returned
-	// so long before the task started was ignored, if the engine returns no verdict; one
-	// that returned false so early is wrong, if it does.
+	// margin is the distance from the deadline beyond which a verdict is certain. A
+	// cancel that returned so long before the task started was ignored, and one that
+	// returned false so early is wrong.
 	margin = 100 * time.Millisecond
 
-	// subjectEvery is how far apart the timeouts are scheduled.
+	// subjectEvery is the interval between schedules.
 	subjectEvery = 10 * time.Microsecond
 )
 
@@ -23,25 +23,25 @@ type subject struct {
 	delay     time.Duration
 	task      func()
 	handle    engines.Handle
-	deadline  time.Duration // counted from before the call, so the earliest that it can be
-	cancelled time.Duration // when Cancel returned, or 0
+	deadline  time.Duration // counted from before the call: the earliest possible one
+	cancelled time.Duration // the return of Cancel, or 0
 	verdict   bool
-	fired     atomic.Int64 // when first, or 0
+	fired     atomic.Int64 // the first run, or 0
 	times     atomic.Int32
 }
 
-// correct schedules s.N timeouts with random delays, cancels a third of them,
-// half of those close to the deadline, and counts what went wrong.
+// correct schedules s.N timeouts with random delays, cancels a third of them, half of those
+// close to the deadline, and counts the faults.
 func correct(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
 	return try(s, k, e, cancels(max(k.Tick, time.Millisecond)))
 }
 
-// moved resets half of the timeouts, well before their deadlines, and cancels none.
+// moved resets half of the timeouts well before their deadlines.
 func moved(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
 	return try(s, k, e, resets(s.Span))
 }
 
-// try makes the planned calls, waits, and counts what went wrong.
+// try makes the planned calls, waits, and counts the faults.
 func try(s spec.Spec, k engines.Kind, e engines.Engine, second planner) spec.Sample {
 	subjects := make([]subject, s.N)
 	start := time.Now()
@@ -91,7 +91,7 @@ func (s *subject) resetTo(delay time.Duration, e engines.Engine, start time.Time
 // grace returns how long after the last deadline an engine may still fire.
 func grace(span time.Duration) time.Duration { return max(time.Second, 2*span) }
 
-// judge counts what went wrong.
+// judge counts the faults.
 func judge(subjects []subject, verdicts bool) map[string]float64 {
 	m := map[string]float64{spec.Early: 0, spec.EarlyMs: 0, spec.Lost: 0, spec.Repeated: 0, spec.Revived: 0, spec.Refused: 0}
 	for i := range subjects {

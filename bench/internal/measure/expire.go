@@ -17,11 +17,10 @@ import (
 // unfired marks timeouts that have not fired.
 const unfired = math.MinInt64
 
-// expire schedules s.N timeouts that come due within one second. The CPU time is that
-// of the second and of what it takes to catch up, with the task's own reading of the
-// clock.
+// expire schedules s.N timeouts that are due within one second. CPU time counts from the
+// first deadline until all have fired, including the tasks' readings of the clock.
 func expire(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	// All must be scheduled before the first comes due.
+	// All must be scheduled before the first is due.
 	lead := 2*time.Second + time.Duration(min(s.N, 1e6))*5*time.Microsecond + time.Duration(max(s.N-1e6, 0))*time.Microsecond
 	start := time.Now()
 	x := &expiry{start: start, late: make([]atomic.Int64, s.N)}
@@ -48,11 +47,11 @@ func expire(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	return sample
 }
 
-// expiry is what the tasks share, so that each takes little memory of its own.
+// expiry is shared by all tasks, which keeps each of them small.
 type expiry struct {
 	start    time.Time
 	late     []atomic.Int64 // of each, in nanoseconds
-	counts   [64]count      // of those that fired, apart: tasks may run on several processors
+	counts   [64]count      // fired timeouts, on separate cache lines
 	repeated atomic.Int64
 }
 
@@ -76,7 +75,7 @@ func (x *expiry) fire(i int, deadline time.Duration) {
 	}
 }
 
-// spread returns how the lateness of those that fired is distributed.
+// spread returns the distribution of the lateness.
 func spread(late []atomic.Int64) spec.Sample {
 	ms := make([]float64, 0, len(late))
 	for i := range late {
@@ -89,7 +88,7 @@ func spread(late []atomic.Int64) spec.Sample {
 	return sample
 }
 
-// distribution returns how values in milliseconds are distributed. It sorts them.
+// distribution summarizes values in milliseconds. It sorts them.
 func distribution(ms []float64) spec.Sample {
 	m := make(map[string]float64)
 	if len(ms) == 0 {

@@ -7,14 +7,14 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 )
 
-// far returns a function that returns the delays of background timeouts, between 30
-// and 90 minutes. They are the same in every process, and differ between producers.
+// far returns a generator of background delays between 30 and 90 minutes. They are equal in
+// every process and differ between producers.
 func far(producer int) func() time.Duration {
 	r := rand.New(rand.NewPCG(1, uint64(producer)))
 	return func() time.Duration { return 30*time.Minute + time.Duration(r.Int64N(int64(time.Hour))) }
 }
 
-// fill schedules n far timeouts, and waits until the engine has settled.
+// fill schedules n far timeouts, and waits until the engine is idle.
 func fill(e engines.Engine, n int) {
 	next := far(0)
 	for range n {
@@ -23,7 +23,7 @@ func fill(e engines.Engine, n int) {
 	settle(n, 0)
 }
 
-// fillAndHold is fill, with the handles.
+// fillAndHold is fill that returns the handles.
 func fillAndHold(e engines.Engine, n int) []engines.Handle {
 	next := far(0)
 	handles := make([]engines.Handle, n)

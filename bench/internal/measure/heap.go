@@ -9,8 +9,8 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// heap measures what pending timeouts hold, and how long a cycle of the garbage
-// collector takes over them. Only the engine refers to them.
+// heap measures the heap per pending timeout, and the duration of a garbage collection over
+// them. Only the engine refers to them.
 func heap(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	before := heapInUse()
 	fill(e, s.Pending)

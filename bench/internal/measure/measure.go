@@ -1,9 +1,8 @@
-// Package measure holds the measurements. Each runs in a process of its own,
-// on one engine, and returns one sample.
+// Package measure holds the measurements. Each runs in its own process, on one engine,
+// and returns one sample.
 package measure
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
 	"time"
@@ -17,34 +16,23 @@ import (
 type measurement func(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample
 
 var measurements = map[string]measurement{
-	spec.Schedule:     schedule,
-	spec.Cancel:       cancel,
-	spec.ResetLater:   resetLater,
-	spec.ResetEarlier: resetEarlier,
-	spec.ResetAll:     resetAll,
-	spec.Heartbeats:   heartbeats,
-	spec.Heap:         heap,
-	spec.Expire:       expire,
-	spec.Burst:        expire,
-	spec.Idle:         idle,
-	spec.Deadlines:    deadlines,
-	spec.Goroutines:   goroutines,
-	spec.Correct:      correct,
-	spec.Moved:        moved,
-	spec.FullSpeed:    churn,
-	spec.ResetStorm:   resetStorm,
-	spec.ShortLived:   churn,
-	spec.LongTick:     sustained,
-	spec.Sustained:    sustained,
-	spec.Saturated:    saturated,
-	spec.Trickle:      trickle,
+	spec.Schedule:   schedule,
+	spec.Cancel:     cancel,
+	spec.ResetAll:   resetAll,
+	spec.Heartbeats: heartbeats,
+	spec.Heap:       heap,
+	spec.Expire:     expire,
+	spec.Burst:      expire,
+	spec.FullSpeed:  churn,
+	spec.Sustained:  sustained,
+	spec.Saturated:  saturated,
+	spec.Trickle:    trickle,
+	spec.Correct:    correct,
+	spec.Moved:      moved,
 }
 
 // Run makes the measurement s in this process.
 func Run(s spec.Spec) (spec.Sample, error) {
-	if s.Measure == spec.Floor {
-		return floor(s), nil
-	}
 	measure := measurements[s.Measure]
 	if measure == nil {
 		return spec.Sample{}, fmt.Errorf("no measurement %q", s.Measure)
@@ -56,23 +44,23 @@ func Run(s spec.Spec) (spec.Sample, error) {
 	if kind.New == nil {
 		return spec.Sample{}, fmt.Errorf("%s is not measured by this program", kind.Name)
 	}
-	engine, err := kind.New(cmp.Or(s.Tick, kind.Tick))
+	engine, err := kind.New()
 	if err != nil {
 		return spec.Sample{}, err
 	}
 	return measure(s, kind, engine), nil
 }
 
-// nop is the task of timeouts that only wait.
+// nop is the task of timeouts that do nothing.
 func nop() {}
 
-// timed runs operations, which return how many they were, and returns wall and CPU
-// time, bytes and allocations for each. Wall time is the time that one call takes its
-// producer. CPU time includes what the engine does in the background, to its end.
+// timed runs operations, which returns their number, and returns wall time, CPU time,
+// bytes, and allocations per operation. Wall time is that of one producer's call. CPU
+// time includes the engine's background work to its end.
 func timed(producers int, operations func() (done int)) map[string]float64 {
 	var before, after runtime.MemStats
 	runtime.GC()
-	idle := used() // an engine may look at what is pending all the time
+	idle := used() // an engine may poll all the time
 	runtime.ReadMemStats(&before)
 	began, used := time.Now(), proc.Now()
 	done := operations()
@@ -89,11 +77,10 @@ func timed(producers int, operations func() (done int)) map[string]float64 {
 	}
 }
 
-// atMost bounds a loop of operations: an engine that is very slow does fewer.
+// atMost bounds a loop of operations: a very slow engine makes fewer of them.
 const atMost = 5 * time.Second
 
-// repeat runs operation n times, or for as long as it may take, and returns how
-// often it did.
+// repeat runs operation n times, but no longer than atMost. It returns the number of runs.
 func repeat(n int, operation func()) (done int) {
 	for began := time.Now(); done < n && time.Since(began) < atMost; {
 		for range min(1000, n-done) {

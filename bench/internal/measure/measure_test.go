@@ -12,18 +12,16 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// Every engine in Go takes part in every measurement; these need the real clock,
-// which is what is measured. The figures are not looked at. antlabs' reset hangs,
-// which only a process of its own survives.
+// Every Go engine takes part in these measurements, on the real clock. Results are not
+// compared. The Reset of antlabs hangs, which only a separate process survives.
 func TestEveryEngineIsMeasured(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds an engine")
+		t.Skip("takes seconds per engine")
 	}
 	specs := []spec.Spec{
 		{Measure: spec.Schedule, Producers: 1, N: 100},
 		{Measure: spec.Cancel, Producers: 2, N: 100, Pending: 10},
 		{Measure: spec.Heap, Pending: 1000},
-		{Measure: spec.Idle, Span: 10 * time.Millisecond},
 	}
 	for _, k := range engines.All() {
 		if k.Foreign {
@@ -42,7 +40,7 @@ func TestEveryEngineIsMeasured(t *testing.T) {
 }
 
 func TestResetsAreMeasured(t *testing.T) {
-	for _, measure := range []string{spec.ResetLater, spec.ResetEarlier, spec.ResetAll, spec.Heartbeats, spec.Deadlines} {
+	for _, measure := range []string{spec.ResetAll, spec.Heartbeats} {
 		sample, err := Run(spec.Spec{Measure: measure, Engine: "AfterFunc", N: 10, Pending: 20, Span: 20 * time.Millisecond})
 		require.NoError(t, err)
 		assert.Contains(t, sample.Metrics, spec.CPUNs, measure)
@@ -53,11 +51,8 @@ func TestLoadsAreMeasured(t *testing.T) {
 	const span = 50 * time.Millisecond
 	for _, s := range []spec.Spec{
 		{Measure: spec.FullSpeed, Producers: 2, Pending: 10},
-		{Measure: spec.ResetStorm, Pending: 100},
-		{Measure: spec.ShortLived, Producers: 1, Pending: 10, Rate: 1000},
-		{Measure: spec.LongTick, Producers: 1, Rate: 10_000, Delay: span, Tick: span},
 		{Measure: spec.Sustained, Producers: 2, Rate: 10_000, Delay: span},
-		{Measure: spec.Saturated, N: 2, Busy: 2},
+		{Measure: spec.Saturated, Busy: 2},
 		{Measure: spec.Trickle, Rate: 1000},
 	} {
 		s.Engine, s.Span = "hashedwheel", span
@@ -70,7 +65,7 @@ func TestLoadsAreMeasured(t *testing.T) {
 	}
 }
 
-func TestProbesThatNeverFireCountAsLate(t *testing.T) {
+func TestUnfiredProbesCountAsLate(t *testing.T) {
 	p := newProbes(deaf{}, 2)
 	assert.True(t, p.schedule(0))
 	assert.True(t, p.schedule(time.Hour))
@@ -95,14 +90,6 @@ func TestExpiryCountsEveryTimeout(t *testing.T) {
 	assert.Equal(t, sample.Metrics[spec.LateMax], sample.Late[len(sample.Late)-1])
 }
 
-func TestFloorHasItsParts(t *testing.T) {
-	sample, err := Run(spec.Spec{Measure: spec.Floor, N: 100_000})
-	require.NoError(t, err)
-	assert.GreaterOrEqual(t, sample.Metrics[spec.Bytes], 48.0)
-	assert.Contains(t, sample.Metrics, spec.SwapNs)
-}
-
-// What went wrong is judged by hand-made subjects.
 func TestJudgeCountsEachFault(t *testing.T) {
 	subjects := make([]subject, 7)
 	fire := func(i int, times int32, fired, deadline time.Duration) {
@@ -128,7 +115,7 @@ func TestJudgeCountsEachFault(t *testing.T) {
 	assert.Equal(t, want, judge(subjects, false))
 }
 
-// counted counts the events of each subject, and sees that the first schedules it.
+// counted counts the events per subject, and checks that the first schedules it.
 func counted(t *testing.T, second planner) (delays []time.Duration, seconds int) {
 	subjects := make([]subject, 600)
 	count := make([]int, len(subjects))
@@ -154,13 +141,13 @@ func TestPlanCancelsAThirdAfterScheduling(t *testing.T) {
 	assert.Greater(t, slices.Max(delays), 3500*time.Millisecond, "beyond a turn")
 }
 
-func TestPlanResetsHalfOfThoseThatAreNotTooSoon(t *testing.T) {
+func TestPlanResetsHalfOfTheDistantTimeouts(t *testing.T) {
 	_, seconds := counted(t, resets(time.Second))
 	assert.Greater(t, seconds, 200)
 	assert.LessOrEqual(t, seconds, 300)
 }
 
-func TestWhatIsCloseToItsDeadlineIsNotReset(t *testing.T) {
+func TestSubjectsCloseToTheirDeadlineAreNotReset(t *testing.T) {
 	s := &subject{deadline: margin}
 	s.resetTo(time.Hour, nil, time.Now())
 	assert.Equal(t, margin, s.deadline)

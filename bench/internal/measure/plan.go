@@ -9,20 +9,18 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 )
 
-// event is something to do with a subject.
+// event is an action on a subject.
 type event struct {
 	at      time.Duration
 	subject int
 	do      func(*subject, engines.Engine, time.Time)
 }
 
-// planner returns what else happens to the subject that is scheduled at a time with a
-// delay, or an empty event.
+// planner returns a second event for a subject, given its time and delay, or an empty event.
 type planner func(r *rand.Rand, i int, at, delay time.Duration) event
 
-// plan sets each subject's delay, and returns what to do when. Most delays are at most
-// span. A tenth are 3.5 spans longer, which is more than a turn of any wheel here, so
-// that they wait for another turn, or pass from a coarse wheel to a fine one.
+// plan sets the delays of the subjects and returns the events in order. Most delays are at
+// most span. A tenth are 3.5 spans longer, more than a rotation of any wheel here.
 func plan(subjects []subject, span time.Duration, second planner) []event {
 	r := rand.New(rand.NewPCG(3, 4))
 	events := make([]event, 0, len(subjects)*3/2+1)

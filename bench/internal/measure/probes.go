@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// probeDelay is the delay of probes beside a load of timeouts that never expire.
+	// probeDelay is the delay of probes beside a load whose timeouts never expire.
 	probeDelay = 5 * time.Millisecond
 
-	// probeEvery is how far apart one producer schedules them.
+	// probeEvery is the interval at which a producer schedules probes.
 	probeEvery = time.Millisecond
 
-	// patience is how long to wait for probes once the load has ended.
+	// patience is the longest wait for probes after the load.
 	patience = 5 * time.Second
 )
 
@@ -34,34 +34,20 @@ func newProbes(e engines.Engine, n int) *probes {
 	return &probes{engine: e, start: time.Now(), deadline: make([]int64, n), late: make([]atomic.Int64, n)}
 }
 
-// schedule schedules another probe, and reports whether there is room for it. It is
+// schedule schedules another probe. It returns false if there is no room for it, and is
 // safe for concurrent use.
-func (p *probes) schedule(delay time.Duration) bool { return p.scheduleThen(delay, func() {}) }
-
-// scheduleThen is schedule with a function to call after the probe has fired.
-func (p *probes) scheduleThen(delay time.Duration, then func()) bool {
-	i, ok := p.add(delay)
-	if ok {
-		p.engine.Schedule(delay, func() {
-			p.fire(i)
-			then()
-		})
-	}
-	return ok
-}
-
-// add adds a probe that is about to be scheduled, or reset, to run after the delay.
-func (p *probes) add(delay time.Duration) (i int, ok bool) {
-	i = int(p.next.Add(1) - 1)
+func (p *probes) schedule(delay time.Duration) bool {
+	i := int(p.next.Add(1) - 1)
 	if i >= len(p.late) {
 		p.next.Add(-1)
-		return 0, false
+		return false
 	}
 	p.deadline[i] = int64(time.Since(p.start) + delay)
-	return i, true
+	p.engine.Schedule(delay, func() { p.fire(i) })
+	return true
 }
 
-// fire takes note that a probe runs.
+// fire records the lateness of a probe.
 func (p *probes) fire(i int) {
 	late := int64(time.Since(p.start)) - p.deadline[i]
 	if late == 0 {
@@ -72,9 +58,8 @@ func (p *probes) fire(i int) {
 	}
 }
 
-// sample waits until every probe has fired, for the time given at most, and returns the
-// distribution of the lateness. A probe that has not fired counts with what it is late
-// by then.
+// sample waits until every probe has fired, but not longer than wait, and returns the
+// distribution of the lateness. A probe that has not fired counts with its lateness so far.
 func (p *probes) sample(wait time.Duration) spec.Sample {
 	for end := time.Now().Add(wait); p.fired.Load() < p.next.Load() && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
@@ -94,7 +79,7 @@ func (p *probes) sample(wait time.Duration) spec.Sample {
 		ms = append(ms, float64(late)/1e6)
 	}
 	sample := distribution(ms)
-	sample.Late = nil // the load is compared, not the shape
+	sample.Late = nil // only the summary is stored
 	sample.Metrics[spec.Lost] = float64(unfired)
 	return sample
 }

@@ -8,30 +8,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// resetLater moves one timeout to ever later times.
-func resetLater(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	return resetOne(s, e, time.Hour, time.Microsecond)
-}
-
-// resetEarlier moves one timeout to ever earlier times. A step is longer than a call
-// takes, or the time would be later.
-func resetEarlier(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	return resetOne(s, e, 2*time.Hour, -time.Millisecond)
-}
-
-func resetOne(s spec.Spec, e engines.Engine, delay, step time.Duration) spec.Sample {
-	fill(e, s.Pending)
-	h := e.Schedule(delay, nop)
-	settle(1, 0)
-	return spec.Sample{Metrics: timed(1, func() int {
-		return repeat(s.N, func() {
-			delay += step
-			h = e.Reset(h, delay, nop)
-		})
-	})}
-}
-
-// resetAll moves each of the pending timeouts to earlier, once.
+// resetAll moves each of the pending timeouts to an earlier time, once.
 func resetAll(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	handles := fillAndHold(e, s.Pending)
 	next := far(1)
@@ -44,16 +21,16 @@ func resetAll(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	})}
 }
 
-// heartbeats resets each of many timeouts at half its delay, at an even pace. The delay
-// is s.Span, and so is the time that is measured. An engine that puts work off until
-// the old deadline has to do it here.
+// heartbeats resets each of many timeouts at half its delay, at an even pace. Both the delay
+// and the measured time are s.Span, so an engine that postpones work until the old deadline
+// does it within the measurement.
 func heartbeats(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	delay, turn := s.Span, s.Span/2
 	handles := make([]engines.Handle, s.Pending)
-	// The first turn schedules, so that the deadlines are spread evenly.
+	// The first turn schedules, which spreads the deadlines evenly.
 	paced(s.Pending, turn, turn, func(i int) { handles[i] = e.Schedule(delay, nop) })
 	beat := func(i int) {
-		if handles[i] == nil { // the first turn was not made in time
+		if handles[i] == nil { // the first turn did not reach it in time
 			handles[i] = e.Schedule(delay, nop)
 			return
 		}
@@ -65,8 +42,7 @@ func heartbeats(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	return paceCost(s.Pending, turn, done, time.Since(began), proc.Now().Sub(used).CPU)
 }
 
-// paceCost returns what it cost to do n operations every turn, and what share of
-// them was not done.
+// paceCost returns the cost of n operations per turn, and the share not made in time.
 func paceCost(n int, turn time.Duration, done int, wall, cpu time.Duration) spec.Sample {
 	wanted := float64(n) * float64(wall) / float64(turn)
 	return spec.Sample{Metrics: map[string]float64{
@@ -76,9 +52,9 @@ func paceCost(n int, turn time.Duration, done int, wall, cpu time.Duration) spec
 	}}
 }
 
-// paced calls f(0) to f(n-1) once every turn, again and again, evenly spread
-// over it, until the span is over. It sleeps whenever it is ahead, and does not
-// catch up more than a tenth of a turn. It returns how many calls it made.
+// paced calls f(0) to f(n-1) once per turn, evenly spread, until the span is over. It
+// sleeps whenever it is ahead, and catches up at most a tenth of a turn. It returns the
+// number of calls.
 func paced(n int, turn, span time.Duration, f func(i int)) (done int) {
 	began := time.Now()
 	skipped := 0

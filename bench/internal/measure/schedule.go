@@ -9,7 +9,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// schedule leaves what it schedules pending, on top of the background.
+// schedule adds pending timeouts to the background.
 func schedule(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	fill(e, s.Pending)
 	return spec.Sample{Metrics: produce(s, func(producer int) func() {
@@ -18,7 +18,7 @@ func schedule(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	})}
 }
 
-// cancel cancels each timeout at once.
+// cancel cancels each timeout immediately.
 func cancel(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	fill(e, s.Pending)
 	return spec.Sample{Metrics: produce(s, func(int) func() {
@@ -26,8 +26,8 @@ func cancel(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	})}
 }
 
-// produce runs s.N operations, spread over s.Producers goroutines. Each gets an
-// operation of its own from prepare.
+// produce runs s.N operations in s.Producers goroutines. prepare returns the operation of
+// each.
 func produce(s spec.Spec, prepare func(producer int) func()) map[string]float64 {
 	return timed(s.Producers, func() int {
 		var all sync.WaitGroup

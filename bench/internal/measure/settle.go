@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// look is the time over which the process must be quiet.
+	// look is the time for which the process must be quiet.
 	look = 25 * time.Millisecond
 
-	// quiet is the CPU time within look that counts as none: 4 % of a core.
+	// quiet is the CPU time within look that counts as quiet: 4 % of a core.
 	quiet = time.Millisecond
 )
 
 // settle waits until the engine has processed n operations and the collector has
-// finished: until the process uses no more CPU time within look than idle, which it
-// uses all the time. It waits no longer than the slowest engine takes.
+// finished: until the process uses no more CPU time within look than idle, its constant
+// use. It waits no longer than the slowest engine needs.
 func settle(n int, idle time.Duration) {
 	end := time.Now().Add(200*time.Millisecond + time.Duration(n)*time.Microsecond)
 	for still := 0; still < 2 && time.Now().Before(end); {
@@ -28,7 +28,7 @@ func settle(n int, idle time.Duration) {
 	}
 }
 
-// used returns the CPU time that the process uses within look.
+// used returns the CPU time of the process within look.
 func used() time.Duration {
 	before := proc.Now()
 	time.Sleep(look)

@@ -8,22 +8,18 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// probeOneIn is the share of the expiring timeouts whose lateness is measured.
+// probeOneIn is the sampling rate: the lateness of one in so many timeouts is measured.
 const probeOneIn = 16
 
-// sustained schedules s.Rate timeouts a second with s.Delay. Every second one is
-// cancelled after half its delay, unless the measurement is that of long ticks. It
-// looks once the first have come due, for s.Span.
+// sustained schedules s.Rate timeouts per second with s.Delay, and cancels every second
+// one after half its delay. It measures for s.Span, once the first have expired.
 func sustained(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	rate := s.Rate / s.Producers
 	wanted := int(float64(s.Rate)*s.Span.Seconds())/probeOneIn + probeOneIn
 	producers := make([]producer, s.Producers)
 	p := newProbes(e, wanted)
 	each(producers, func(r *producer) {
-		*r = producer{engine: e, delay: s.Delay}
-		if s.Measure != spec.LongTick {
-			r.held = make([]engines.Handle, int(float64(rate)*s.Delay.Seconds()/4)+1)
-		}
+		*r = producer{engine: e, delay: s.Delay, held: make([]engines.Handle, int(float64(rate)*s.Delay.Seconds()/4)+1)}
 		paced(rate, time.Second, s.Delay+s.Delay/4, r.step)
 		r.probes = p
 	})
@@ -45,8 +41,8 @@ func sustained(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 // producer schedules timeouts at an even pace.
 type producer struct {
 	engine engines.Engine
-	probes *probes          // nil at first
-	held   []engines.Handle // those to cancel, a ring; empty: none is cancelled
+	probes *probes          // nil until the measurement begins
+	held   []engines.Handle // the ring of timeouts to cancel
 	next   int
 	steps  int
 	delay  time.Duration
@@ -54,11 +50,11 @@ type producer struct {
 	_      apart
 }
 
-// step schedules one timeout, and cancels one that has lived for half its delay.
+// step schedules one timeout, and cancels one after half its delay.
 func (r *producer) step(int) {
 	r.steps++
 	switch {
-	case len(r.held) > 0 && r.steps%2 == 0:
+	case r.steps%2 == 0:
 		if h := r.held[r.next]; h != nil {
 			r.engine.Cancel(h)
 		}
@@ -69,4 +65,9 @@ func (r *producer) step(int) {
 	case r.probes == nil || r.steps%probeOneIn != 1 || !r.probes.schedule(r.delay):
 		r.engine.Schedule(r.delay, nop)
 	}
+}
+
+// behind returns the percentage of a rate's operations that were not made.
+func behind(rate, done int, wall time.Duration) float64 {
+	return max(0, 100*(1-float64(done)/(float64(rate)*wall.Seconds())))
 }

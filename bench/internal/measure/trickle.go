@@ -12,16 +12,15 @@ import (
 
 const (
 	trickleDelay  = 20 * time.Millisecond
-	trickleCancel = 3 * time.Millisecond // after which half of the timeouts are cancelled
+	trickleCancel = 3 * time.Millisecond // the life of the cancelled half
 )
 
-// trickle schedules s.Rate timeouts a second, at random times, and cancels every
-// second one after a short while. The producer sleeps in between, which is part of
-// the figures of every engine.
+// trickle schedules s.Rate timeouts per second at random times, and cancels every second one
+// after a short time. The results of every engine include the sleeping producer.
 func trickle(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	p := newProbes(e, int(float64(s.Rate)*s.Span.Seconds())+100)
 	t := trickler{engine: e, random: rand.New(rand.NewPCG(5, 6)), gap: time.Second / time.Duration(s.Rate)}
-	t.run(newProbes(e, s.Rate), 500*time.Millisecond) // until all has started
+	t.run(newProbes(e, s.Rate), 500*time.Millisecond) // warm-up
 	runtime.GC()
 	began, before := time.Now(), proc.Now()
 	done := t.run(p, s.Span)
@@ -40,13 +39,13 @@ type trickler struct {
 	gap    time.Duration // between two schedules, on average
 }
 
-// short is a timeout that is to be cancelled.
+// short is a timeout to cancel.
 type short struct {
 	at     time.Duration
 	handle engines.Handle
 }
 
-// run schedules and cancels for the span, and returns how many it scheduled.
+// run schedules and cancels for the span. It returns the number of schedules.
 func (t *trickler) run(p *probes, span time.Duration) (done int) {
 	var shorts []short
 	began, next := time.Now(), time.Duration(0)

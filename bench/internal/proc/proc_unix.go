@@ -8,7 +8,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Now returns what the process has used so far.
+// Now returns the usage so far.
 func Now() Usage {
 	used, known := cli.CPUTime()
 	var r syscall.Rusage

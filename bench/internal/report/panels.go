@@ -23,15 +23,15 @@ const (
 	legendPad   = 16
 )
 
-// panel is one plot of several, with a line an engine on logarithmic scales.
+// panel is one of several plots, with a line per engine on logarithmic scales.
 type panel struct {
 	title, x, y string
 	shares      bool // y is a share
 	points      func(engine string) plotter.XYs
 }
 
-// drawPanels draws panels in rows, with one legend below. Those without lines are left
-// out; without any the canvas is nil.
+// drawPanels draws the panels that have lines in rows, with a legend below. Without any
+// lines the canvas is nil.
 func drawPanels(r *results.Results, columns int, height vg.Length, panels []panel) (*vgsvg.Canvas, error) {
 	var plots []*plot.Plot
 	drawn := make(map[string]bool)
@@ -64,7 +64,7 @@ func drawPanels(r *results.Results, columns int, height vg.Length, panels []pane
 	return canvas, nil
 }
 
-// inRows lays plots out in rows of the same length; those missing are nil.
+// inRows lays plots out in rows of equal length, filled with nil.
 func inRows(plots []*plot.Plot, columns int) (rows [][]*plot.Plot) {
 	columns = min(columns, len(plots))
 	for row := range slices.Chunk(plots, columns) {
@@ -74,7 +74,7 @@ func inRows(plots []*plot.Plot, columns int) (rows [][]*plot.Plot) {
 }
 
 // plot draws every engine's line, ours last so that they lie on top, and returns nil if
-// there is none.
+// it has no points.
 func (n panel) plot(r *results.Results, drawn map[string]bool) (*plot.Plot, error) {
 	p := newPlot(n.title, n.x, n.y)
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
@@ -84,6 +84,9 @@ func (n panel) plot(r *results.Results, drawn map[string]bool) (*plot.Plot, erro
 	p.Add(grid)
 	any := false
 	for _, k := range slices.Backward(r.Engines) {
+		if !isPlotted(k.Name) {
+			continue
+		}
 		points := n.points(k.Name)
 		if len(points) == 0 {
 			continue
@@ -92,7 +95,7 @@ func (n panel) plot(r *results.Results, drawn map[string]bool) (*plot.Plot, erro
 		if err != nil {
 			return nil, err
 		}
-		line.LineStyle = styleOf(r.Engines, k.Name)
+		line.LineStyle = styleOf(k.Name)
 		p.Add(line)
 		if !n.shares {
 			dots.Shape, dots.Color, dots.Radius = draw.CircleGlyph{}, line.Color, 2.2
@@ -113,14 +116,13 @@ func (n panel) plot(r *results.Results, drawn map[string]bool) (*plot.Plot, erro
 	return p, nil
 }
 
-// shareTicks marks the shares that people ask for.
+// shareTicks marks the usual shares.
 var shareTicks = plot.ConstantTicks{
 	{Value: 1, Label: "100 %"}, {Value: 0.5, Label: "50 %"}, {Value: 0.1, Label: "10 %"},
 	{Value: 0.01, Label: "1 %"}, {Value: 0.001, Label: "0.1 %"}, {Value: 0.0001, Label: "0.01 %"},
 }
 
-// logTicks marks powers of ten with plain numbers, and the steps between them without;
-// over a short range, 2 and 5 times those powers too.
+// logTicks labels powers of ten and, over a short range, also 2 and 5 times those powers.
 type logTicks struct{}
 
 func (logTicks) Ticks(low, high float64) (ticks []plot.Tick) {
@@ -141,14 +143,13 @@ func (logTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 
 func legendColumns() int { return plotWidth / legendEach }
 
-// legendHeight returns the height of a legend of so many engines.
+// legendHeight returns the height of a legend.
 func legendHeight(engines int) vg.Length {
 	columns := legendColumns()
 	return vg.Length((engines+columns-1)/columns*legendRow + legendPad)
 }
 
-// drawLegend names the engines at the bottom of the canvas, below the plots and not
-// among their lines.
+// drawLegend names the engines at the bottom of the canvas.
 func drawLegend(r *results.Results, drawn map[string]bool, c draw.Canvas, height vg.Length) {
 	style := newPlot("", "", "").Legend.TextStyle
 	style.YAlign = draw.YCenter
@@ -159,7 +160,7 @@ func drawLegend(r *results.Results, drawn map[string]bool, c draw.Canvas, height
 		}
 		x := vg.Length(20 + i%legendColumns()*legendEach)
 		y := height - vg.Length(legendPad+i/legendColumns()*legendRow)
-		c.StrokeLine2(styleOf(r.Engines, k.Name), x, y, x+32, y)
+		c.StrokeLine2(styleOf(k.Name), x, y, x+32, y)
 		c.FillText(style, vg.Point{X: x + 40, Y: y}, k.Name)
 		i++
 	}

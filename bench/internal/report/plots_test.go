@@ -14,25 +14,25 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-func TestStillToRunIsTheOtherWayRoundAndEndsAtTheBottom(t *testing.T) {
+func TestStillToRunIsTheComplement(t *testing.T) {
 	late := make([]float64, len(spec.Shares))
 	late[0], late[12] = -1, 2
 	got := stillToRun(late)
-	require.Len(t, got, len(spec.Shares)-1, "all but the last, which none is later than")
+	require.Len(t, got, len(spec.Shares)-1, "the last share is zero")
 	assert.Equal(t, plotter.XY{X: soonest, Y: 1}, got[0], "early")
 	assert.Equal(t, 2.0, got[12].X)
 	assert.InDelta(t, 0.1, got[12].Y, 1e-9)
 	assert.Equal(t, leastShare, got[len(got)-1].Y)
 }
 
-func TestLatenessIsDrawnWhereverItLies(t *testing.T) {
+func TestLatenessPlotHasFiniteCoordinates(t *testing.T) {
 	for name, ms := range map[string]float64{"early": -300, "at once": 0, "late": 3, "very late": 1e6} {
 		late := make([]float64, len(spec.Shares))
 		for i := range late {
 			late[i] = ms * (1 + float64(i))
 		}
-		r := &results.Results{Engines: []engines.Kind{{Name: "only"}}, Cells: []*results.Cell{{
-			Spec: spec.Spec{Measure: spec.Expire, Engine: "only", N: 10}, Late: [][]float64{late},
+		r := &results.Results{Engines: []engines.Kind{{Name: "AfterFunc"}}, Cells: []*results.Cell{{
+			Spec: spec.Spec{Measure: spec.Expire, Engine: "AfterFunc", N: 10}, Late: [][]float64{late},
 		}}}
 		canvas, err := lateness(r)
 		require.NoError(t, err, name)
@@ -45,7 +45,7 @@ func TestLatenessIsDrawnWhereverItLies(t *testing.T) {
 	}
 }
 
-func TestTicksArePlainAndWithinTheScale(t *testing.T) {
+func TestTicksLieWithinTheScale(t *testing.T) {
 	names := func(low, high float64) (list []string) {
 		for _, tick := range (logTicks{}).Ticks(low, high) {
 			assert.GreaterOrEqual(t, tick.Value, low)
@@ -61,23 +61,25 @@ func TestTicksArePlainAndWithinTheScale(t *testing.T) {
 	assert.Equal(t, "10M", tickName(1e7))
 }
 
-func TestPanelsLeaveNoHoles(t *testing.T) {
+func TestPanelsFillRows(t *testing.T) {
 	p := new(plot.Plot)
 	assert.Equal(t, [][]*plot.Plot{{p}}, inRows([]*plot.Plot{p}, 3))
 	assert.Equal(t, [][]*plot.Plot{{p, p, p}, {p, nil, nil}}, inRows([]*plot.Plot{p, p, p, p}, 3))
 }
 
-func TestTheLegendHasRoomForAll(t *testing.T) {
+func TestLegendGrowsByRows(t *testing.T) {
 	columns := legendColumns()
 	assert.Equal(t, legendHeight(1), legendHeight(columns))
 	assert.Greater(t, legendHeight(columns+1), legendHeight(columns))
 }
 
-func TestEveryEngineHasAColourOfItsOwn(t *testing.T) {
+func TestPlottedEnginesExistAndDiffer(t *testing.T) {
 	seen := make(map[any]string)
-	for _, k := range engines.All() {
-		style := styleOf(engines.All(), k.Name)
-		assert.Empty(t, seen[style.Color], k.Name)
-		seen[style.Color] = k.Name
+	for name, style := range styles {
+		_, err := engines.Find(name)
+		assert.NoError(t, err)
+		assert.Empty(t, seen[style.Color], name)
+		seen[style.Color] = name
 	}
+	assert.LessOrEqual(t, len(styles), 6, "lines per panel")
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"image/color"
 	"math"
-	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -11,45 +10,24 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
-
-	"github.com/hashedwheel/hwt/bench/internal/engines"
 )
 
-// The colours of our engines, which are strong, and of rivals, which are not.
-var (
-	ourColours   = colours(0xd02020, 0xf08000, 0xb030b0, 0xe06090, 0x801010)
-	rivalColours = colours(0x303030, 0x1f77b4, 0x2ca02c, 0x17becf, 0x8c564b, 0x7f7f7f, 0x9a9b10, 0x3b3f9a)
-	rivalDashes  = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
-)
-
-func colours(hex ...uint32) (list []color.Color) {
-	for _, c := range hex {
-		list = append(list, color.RGBA{R: uint8(c >> 16), G: uint8(c >> 8), B: uint8(c), A: 0xff})
-	}
-	return list
+// styles are those of the plotted engines: at most six lines per panel, in the palette of
+// Okabe and Ito, which color-blind readers can tell apart. Our lines are thick.
+var styles = map[string]draw.LineStyle{
+	"hashedwheel":  {Color: color.RGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}, Width: 3},
+	"hierarchical": {Color: color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff}, Width: 3},
+	"AfterFunc":    {Color: color.RGBA{R: 0x20, G: 0x20, B: 0x20, A: 0xff}, Width: 1.4},
+	"RussellLuo":   {Color: color.RGBA{R: 0xe6, G: 0x9f, B: 0x00, A: 0xff}, Width: 1.4, Dashes: []vg.Length{6, 3}},
+	"antlabs":      {Color: color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff}, Width: 1.4, Dashes: []vg.Length{2, 2}},
+	"Netty":        {Color: color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, Width: 1.4, Dashes: []vg.Length{8, 3, 2, 3}},
 }
 
-// styleOf returns how an engine is drawn: the same in all plots.
-func styleOf(kinds []engines.Kind, name string) draw.LineStyle {
-	i := slices.IndexFunc(kinds, func(k engines.Kind) bool { return k.Name == name })
-	if i < 0 {
-		return draw.LineStyle{}
-	}
-	nth := 0 // among ours, or among the rivals
-	for _, k := range kinds[:i] {
-		if k.Ours == kinds[i].Ours {
-			nth++
-		}
-	}
-	if kinds[i].Ours {
-		return draw.LineStyle{Color: ourColours[nth%len(ourColours)], Width: 3}
-	}
-	return draw.LineStyle{
-		Color: rivalColours[nth%len(rivalColours)], Width: 1.4, Dashes: rivalDashes[nth%len(rivalDashes)],
-	}
-}
+func isPlotted(engine string) bool { _, ok := styles[engine]; return ok }
 
-// blank returns a white canvas, and what draws on it.
+func styleOf(engine string) draw.LineStyle { return styles[engine] }
+
+// blank returns a white canvas and its drawing surface.
 func blank(width, height vg.Length) (*vgsvg.Canvas, draw.Canvas) {
 	canvas := vgsvg.New(width, height)
 	all := draw.New(canvas)

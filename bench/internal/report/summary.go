@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
@@ -16,70 +17,113 @@ import (
 
 // The lines around the summary in a README.
 const (
-	summaryBegin = "<!-- summary, written by go -C bench run . -->\n"
+	summaryBegin = "<!-- summary, written by go -C bench run . page -->\n"
 	summaryEnd   = "<!-- end of summary -->\n"
 )
 
-// summarised are the rivals of the summary.
-var summarised = map[string]string{
+// column is a metric of a case, with a million timeouts.
+type column struct {
+	head   string
+	c      spec.Spec
+	metric metric
+	ratio  bool // a multiple of the base's
+}
+
+// columns are those of the summary. The README has the first of them.
+var (
+	columns = []column{
+		{"CPU: schedule, cancel", spec.Spec{Measure: spec.Cancel, Producers: 1, Pending: 1e6}, cpu, true},
+		{"CPU: expire", spec.Spec{Measure: spec.Expire, N: 1e6}, cpu, true},
+		{"lateness p99, ms", spec.Spec{Measure: spec.Expire, N: 1e6}, p99, false},
+		{"heap each, bytes", spec.Spec{Measure: spec.Heap, Pending: 1e6}, heap, false},
+		{"GC cycle, ms", spec.Spec{Measure: spec.Heap, Pending: 1e6}, cycle, false},
+		{"CPU: reset each", spec.Spec{Measure: spec.ResetAll, Pending: 1e6}, cpu, true},
+	}
+	readmeColumns = columns[:4]
+)
+
+// readmeEngines are the rows of the README, with their names there.
+var readmeEngines = map[string]string{
 	"AfterFunc":  "`time.AfterFunc`",
 	"RussellLuo": "RussellLuo/timingwheel",
 	"antlabs":    "antlabs/timer",
 	"Netty":      "Netty 4.1 on a JVM",
 }
 
-// summaryColumns are what the summary shows, all of it with a million timeouts.
-var summaryColumns = []column{
-	{head: "CPU: schedule, cancel", c: spec.Spec{Measure: spec.Cancel, Producers: 1, Pending: 1e6}, metric: cpu},
-	{head: "CPU: expire", c: spec.Spec{Measure: spec.Expire, N: 1e6}, metric: cpu},
-	{head: "late, p99, ms", c: spec.Spec{Measure: spec.Expire, N: 1e6}, metric: p99},
-	{head: "heap each, bytes", c: spec.Spec{Measure: spec.Heap, Pending: 1e6}, metric: heap},
+// summary returns the table of the page.
+func summary(r *results.Results) table {
+	return summaryOf(r, columns, func(k engines.Kind) string { return label(r, k) })
 }
 
-// summary returns a table of a few engines and figures. It shows CPU time as a
-// multiple of our base's.
-func summary(r *results.Results) table {
+// readmeSummary returns the table of the README.
+func readmeSummary(r *results.Results) table {
+	return summaryOf(r, readmeColumns, func(k engines.Kind) string {
+		if k.Name == base(r).Name {
+			return "**`" + k.Name + "`**"
+		}
+		return readmeEngines[k.Name]
+	})
+}
+
+// summaryOf returns a table of the engines with a name and at least one value.
+func summaryOf(r *results.Results, columns []column, name func(engines.Kind) string) table {
 	t := table{head: []string{"engine"}}
-	for _, col := range summaryColumns {
+	for _, col := range columns {
 		t.head = append(t.head, col.head)
 	}
-	t.head = append(t.head, "wrong")
+	t.head = append(t.head, "faults")
 	for _, k := range r.Engines {
-		name := summarised[k.Name]
-		if k.Name == base(r).Name {
-			name = "**`" + k.Name + "`**"
+		row, known := []string{name(k)}, false
+		for _, col := range columns {
+			text := col.text(r, k)
+			row, known = append(row, text), known || text != absent
 		}
-		if name == "" {
-			continue
+		if row[0] != "" && known {
+			t.add(append(row, faultsOf(r, k.Name))...)
 		}
-		row := []string{name}
-		for _, col := range summaryColumns {
-			row = append(row, summaryFigure(r, col, k))
-		}
-		t.add(append(row, wrongs(r, k.Name))...)
 	}
 	return t
 }
 
-func summaryFigure(r *results.Results, col column, k engines.Kind) string {
-	for _, c := range r.Cases(col.c.Measure) {
-		if c.Producers != col.c.Producers && col.c.Producers != 0 || c.Pending != col.c.Pending || c.N != col.c.N && col.c.N != 0 {
-			continue
-		}
-		s := r.Cell(c, k.Name).Summary(col.metric.name)
-		switch {
-		case col.metric.name == spec.CPUNs:
-			return ratio(s, r.Cell(c, base(r).Name).Summary(col.metric.name))
-		case s.Known():
-			return cli.Number(s.Median)
-		}
+// text writes the value of an engine.
+func (col column) text(r *results.Results, k engines.Kind) string {
+	i := slices.IndexFunc(r.Cases(col.c.Measure), func(c spec.Spec) bool {
+		return (col.c.Producers == 0 || c.Producers == col.c.Producers) && c.Pending == col.c.Pending && (col.c.N == 0 || c.N == col.c.N)
+	})
+	if i < 0 {
+		return absent
 	}
-	return absent
+	c := r.Cases(col.c.Measure)[i]
+	s, ours := r.Cell(c, k.Name).Summary(col.metric.name), r.Cell(c, base(r).Name).Summary(col.metric.name)
+	switch {
+	case !s.Known():
+		return absent
+	case col.ratio && k.Name == base(r).Name:
+		return fmt.Sprintf("1 (%s ns)", cli.Number(s.Median))
+	case col.ratio:
+		return between(s.Over(ours).Low, s.Over(ours).High)
+	}
+	return between(s.Low, s.High)
 }
 
-// wrongs names the faults of an engine, each with the largest share of timeouts
-// that had it.
-func wrongs(r *results.Results, engine string) string {
+// between writes a range with two digits.
+func between(low, high float64) string {
+	a, b := twoDigits(low), twoDigits(high)
+	if a == b {
+		return a
+	}
+	return a + "–" + b
+}
+
+func twoDigits(v float64) string {
+	if v >= 100 {
+		return cli.Number(v)
+	}
+	return fmt.Sprintf("%.2g", v)
+}
+
+// faultsOf names the faults of an engine, each with the largest share of timeouts.
+func faultsOf(r *results.Results, engine string) string {
 	var list []string
 	for _, fault := range faults {
 		if fault.name == spec.EarlyMs {
@@ -88,7 +132,7 @@ func wrongs(r *results.Results, engine string) string {
 		worst := 0.0
 		for _, measure := range []string{spec.Correct, spec.Moved, spec.Expire} {
 			for _, c := range r.Cases(measure) {
-				worst = max(worst, r.Cell(c, engine).Summary(fault.name).Max/float64(c.N))
+				worst = max(worst, r.Cell(c, engine).Summary(fault.name).High/float64(c.N))
 			}
 		}
 		switch {
@@ -99,13 +143,12 @@ func wrongs(r *results.Results, engine string) string {
 		}
 	}
 	if list == nil {
-		return "nothing"
+		return "none"
 	}
 	return strings.Join(list, ", ")
 }
 
-// writeSummary writes the summary to the README beside dir, if there is one with a
-// place for it.
+// writeSummary writes the summary to the README beside dir, if that has a place for it.
 func writeSummary(r *results.Results, dir string) error {
 	file := filepath.Join(dir, "..", "README.md")
 	text, err := os.ReadFile(file)
@@ -117,5 +160,5 @@ func writeSummary(r *results.Results, dir string) error {
 	if err != nil || !found {
 		return err
 	}
-	return os.WriteFile(file, []byte(before+summaryBegin+"\n"+summary(r).String()+"\n"+summaryEnd+after), 0o644)
+	return os.WriteFile(file, []byte(before+summaryBegin+"\n"+readmeSummary(r).String()+"\n"+summaryEnd+after), 0o644)
 }

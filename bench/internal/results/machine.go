@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// ThisMachine describes where the program runs. What is not known
-// stays empty.
+// ThisMachine describes this machine. Unknown fields stay empty.
 func ThisMachine() Machine {
 	return Machine{
 		CPU:    processor(),
@@ -17,34 +16,20 @@ func ThisMachine() Machine {
 		Memory: kib(field("/proc/meminfo", "MemTotal")),
 		System: strings.TrimSpace(runtime.GOOS + "/" + runtime.GOARCH + " " + firstLine("/proc/sys/kernel/osrelease")),
 		Go:     runtime.Version(),
-		Load:   LoadText(),
+		Load:   firstWord(firstLine("/proc/loadavg")),
 	}
 }
 
-// LoadText returns the system's load of the last minute, empty if it is not known.
-func LoadText() string { return firstWord(firstLine("/proc/loadavg")) }
-
-// Load returns the system's load of the last minute, if it is known.
-func Load() (load float64, known bool) {
-	load, err := strconv.ParseFloat(LoadText(), 64)
-	return load, err == nil
-}
-
-// processor returns the processor's name. On ARM the kernel has only numbers,
-// and lscpu has the names.
+// processor returns the processor's name. On ARM, only lscpu knows it.
 func processor() string {
 	if name := field("/proc/cpuinfo", "model name"); name != "" {
 		return name
 	}
-	out, _ := exec.Command("lscpu").Output() // it may not be there
+	out, _ := exec.Command("lscpu").Output() // lscpu may be missing
 	return fieldOf(string(out), "Model name")
 }
 
-// MemoryAvailable returns the bytes that programs can still have; 0 if that is
-// not known.
-func MemoryAvailable() int64 { return kib(field("/proc/meminfo", "MemAvailable")) }
-
-// Commit returns the commit that is measured, with a mark if files differ.
+// Commit returns the measured commit, marked if tracked files differ.
 func Commit() string {
 	out, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestFieldsAreReadWhateverSpaceIsAroundThem(t *testing.T) {
+func TestFieldsAreReadWithoutTheirSpace(t *testing.T) {
 	text := "Architecture:        aarch64\nmodel name\t: one\nModel name:  Neoverse-N1 \nModel name: another\n"
 	assert.Equal(t, "Neoverse-N1", fieldOf(text, "Model name"))
 	assert.Equal(t, "one", fieldOf(text, "model name"))

@@ -1,4 +1,4 @@
-// Package results holds what a run of the comparison measured.
+// Package results holds the data of a run of the comparison.
 package results
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/stats"
 )
 
-// Results is everything that one run measured.
+// Results is the data of one run.
 type Results struct {
 	Machine Machine        `json:"machine"`
 	Commit  string         `json:"commit"`
@@ -20,44 +20,36 @@ type Results struct {
 	Date    time.Time      `json:"date"`
 	Took    time.Duration  `json:"took"`
 	Quick   bool           `json:"quick,omitempty"`
-	Rounds  []Round        `json:"rounds"`
+	Rounds  int            `json:"rounds"`
 	Engines []engines.Kind `json:"engines"`
-	Notes   []string       `json:"notes,omitempty"` // what was left out, and why
+	Notes   []string       `json:"notes,omitempty"` // omissions, with their reasons
 	Cells   []*Cell        `json:"-"`
 }
 
-// Machine is where it was measured.
+// Machine describes the machine of a run.
 type Machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
 	Memory int64  `json:"memory"` // bytes
 	System string `json:"system"`
 	Go     string `json:"go"`
-	Load   string `json:"load"` // of the system when the run began
-}
-
-// Round is one round, in which each cell is measured once.
-type Round struct {
-	Stretches []Stretch `json:"stretches,omitempty"` // if the floor was measured
-}
-
-// Stretch is some minutes of a round.
-type Stretch struct {
-	Before   float64 `json:"before"` // the floor, CPU in ns
-	After    float64 `json:"after"`
-	Repeated int     `json:"repeated,omitempty"` // times, since the floor had moved
+	Load   string `json:"load"` // of the system at the start
 }
 
 // Cell is one measurement of one engine.
 type Cell struct {
 	spec.Spec
-	Metrics map[string][]float64 `json:"metrics,omitempty"` // a value a round
-	Late    [][]float64          `json:"late,omitempty"`    // at spec.Shares, a list a round
-	Failure string               `json:"failure,omitempty"` // why it lacks figures
+	Metrics map[string][]float64 `json:"metrics,omitempty"` // one value per round
+	Late    [][]float64          `json:"late,omitempty"`    // at spec.Shares, one list per round
+	Failure string               `json:"failure,omitempty"` // the reason of missing values
 }
 
-// Add adds what a round measured.
+// Add adds the sample of a round.
 func (c *Cell) Add(s spec.Sample) {
+	if s.Failure != "" {
+		c.Failure = s.Failure
+		return
+	}
 	if c.Metrics == nil {
 		c.Metrics = make(map[string][]float64)
 	}
@@ -71,13 +63,9 @@ func (c *Cell) Add(s spec.Sample) {
 		}
 		c.Late = append(c.Late, late)
 	}
-	if s.Failure != "" {
-		c.Failure = s.Failure
-	}
 }
 
-// fourDigits rounds what is not a count to as many digits as a measurement has at
-// most.
+// fourDigits rounds fractions to the precision of a measurement.
 func fourDigits(v float64) float64 {
 	if v == math.Trunc(v) {
 		return v
@@ -86,7 +74,7 @@ func fourDigits(v float64) float64 {
 	return v
 }
 
-// Rounds returns how often the cell was measured.
+// Rounds returns the number of samples.
 func (c *Cell) Rounds() (n int) {
 	for _, values := range c.Metrics {
 		n = max(n, len(values))
@@ -94,7 +82,7 @@ func (c *Cell) Rounds() (n int) {
 	return n
 }
 
-// Summary sums up a metric of the cell, which may be nil.
+// Summary summarizes a metric of the cell, which may be nil.
 func (c *Cell) Summary(metric string) stats.Summary {
 	if c == nil {
 		return stats.Summary{}
@@ -102,8 +90,8 @@ func (c *Cell) Summary(metric string) stats.Summary {
 	return stats.Of(c.Metrics[metric])
 }
 
-// Lateness returns the distribution of the lateness at spec.Shares: the median round
-// of each share. It is nil if there is none.
+// Lateness returns the distribution of the lateness at spec.Shares: the median over the
+// rounds at each share. It is nil without data.
 func (c *Cell) Lateness() []float64 {
 	if c == nil || len(c.Late) == 0 {
 		return nil
@@ -129,8 +117,7 @@ func (r *Results) Cell(c spec.Spec, engine string) *Cell {
 	return r.Cells[i]
 }
 
-// Cases returns the cases of a measurement, in the order in which they were
-// planned.
+// Cases returns the cases of a measurement in the order of the plan.
 func (r *Results) Cases(measure string) (cases []spec.Spec) {
 	seen := make(map[spec.Spec]bool)
 	for _, cell := range r.Cells {

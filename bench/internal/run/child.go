@@ -17,8 +17,8 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// Child is what a child process does: it reads a spec from JSON, measures, and writes
-// the sample to w.
+// Child runs in a child process. It reads a spec from JSON, measures, and writes the sample
+// to w.
 func Child(text string, w io.Writer) error {
 	var s spec.Spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -36,8 +36,8 @@ func Child(text string, w io.Writer) error {
 	return json.NewEncoder(w).Encode(sample)
 }
 
-// inChild runs a command line that measures, and returns its sample. If it crashes, or
-// takes longer than the limit, the sample has a failure. The error is that of ctx.
+// inChild runs a command line that measures, and returns its sample. A crash, or a run longer
+// than the limit, is a failure of the sample. The error is that of ctx.
 func inChild(ctx context.Context, command, environment []string, limit time.Duration) (spec.Sample, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -76,8 +76,7 @@ func reason(stderr string, err error) string {
 	return first
 }
 
-// parse reads a sample from the last line that a child wrote. A rival may have written
-// others.
+// parse reads a sample from the last line of a child's output. Rivals may write more.
 func parse(out []byte) spec.Sample {
 	out = bytes.TrimSpace(out)
 	if i := bytes.LastIndexByte(out, '\n'); i >= 0 {

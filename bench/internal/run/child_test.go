@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-func TestChildMeasuresAndItsAnswerIsRead(t *testing.T) {
+func TestChildWritesASample(t *testing.T) {
 	text, err := json.Marshal(spec.Spec{Measure: spec.Cancel, Engine: "hashedwheel", Producers: 2, Pending: 10, N: 1000})
 	require.NoError(t, err)
 	var out strings.Builder
@@ -25,13 +25,13 @@ func TestChildMeasuresAndItsAnswerIsRead(t *testing.T) {
 	assert.GreaterOrEqual(t, sample.Metrics[spec.Bytes], 48.0)
 }
 
-func TestChildRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestChildRejectsUnknownMeasurements(t *testing.T) {
 	assert.ErrorContains(t, Child(`{"measure":"nonsense","engine":"hashedwheel"}`, nil), "nonsense")
 	assert.ErrorContains(t, Child(`{"measure":"cancel","engine":"unknown"}`, nil), "unknown")
 	assert.Error(t, Child(`{`, nil))
 }
 
-func TestWhatIsNoAnswerIsAFailure(t *testing.T) {
+func TestMissingSampleIsAFailure(t *testing.T) {
 	assert.Contains(t, parse(nil).Failure, "no result")
 	assert.Contains(t, parse([]byte("hello")).Failure, "no result")
 }
@@ -45,14 +45,14 @@ func TestHangsAndCrashesAreFailures(t *testing.T) {
 	assert.Equal(t, "crashed: panic: oh", sample.Failure)
 }
 
-func TestAnInterruptedRunIsAnError(t *testing.T) {
+func TestInterruptedChildIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := inChild(ctx, []string{"sleep", "60"}, nil, time.Minute)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-func TestReasonIsTheLineThatExplainsMost(t *testing.T) {
+func TestReasonIsThePanicOrTheFirstLine(t *testing.T) {
 	err := errors.New("exit status 1")
 	assert.Equal(t, "fatal error: all goroutines are asleep", reason("x\nfatal error: all goroutines are asleep\ny", err))
 	assert.Equal(t, "x", reason("x\ny\n", err))

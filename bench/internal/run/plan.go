@@ -1,104 +1,88 @@
-// Package run plans the comparison, and runs each measurement in a process of its own,
-// round by round, the engines in turn.
+// Package run plans the comparison and runs each measurement in its own process, round by
+// round, the engines in turn.
 package run
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/foreign"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
-	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// size is how much is measured.
+// size is the amount of work.
 type size struct {
-	growth     []int // the backgrounds over which growth is shown
-	background []int // those of them that two producers are measured on
+	growth     []int // backgrounds of the growth plot
+	background []int // backgrounds for two producers
 	operations int
 	expiring   int
-	bursts     []int         // timeouts that come due within one second
-	span       time.Duration // for what is measured by time
-	subjects   int           // timeouts of the correctness measurement
+	bursts     []int         // timeouts due within one second
+	span       time.Duration // of heartbeats and correctness
+	subjects   int           // timeouts of the correctness measurements
 	beats      int           // timeouts with heartbeats
-	deadlines  int           // timers in the workload of the Go issue
-	load       time.Duration // how long to look at a load
-	rates      []int         // sustained with a short delay, a second
-	longRates  []int         // with a long delay
-	longDelay  time.Duration
+	load       time.Duration // duration of a load
+	kept       int           // timeouts that a producer at full speed keeps pending
+	rates      []int         // sustained, per second, with a delay of 100 ms
+	busy       time.Duration // duration of the load beside busy goroutines
 }
 
 var full = size{
-	growth:     []int{0, 1e3, 1e5, 1e6, 1e7},
+	growth:     []int{0, 1e4, 1e6},
 	background: []int{0, 1e6},
-	operations: 1e6, expiring: 1e6, bursts: []int{3e6, 6e6, 1e7}, span: 5 * time.Second, subjects: 200_000, beats: 1e6, deadlines: 50_000,
-	load: 3 * time.Second, rates: []int{1e5, 3e5, 1e6, 2e6, 4e6, 8e6}, longRates: []int{1e6, 4e6, 8e6}, longDelay: 10 * time.Second,
+	operations: 1e6, expiring: 1e6, bursts: []int{3e6}, span: 4 * time.Second, subjects: 100_000, beats: 1e6,
+	load: 2 * time.Second, kept: 100_000, rates: []int{1e5, 1e6, 4e6}, busy: 8 * time.Second,
 }
 
 var quick = size{
-	growth:     []int{0, 1e4, 1e5},
-	background: []int{0, 1e5},
-	operations: 50_000, expiring: 100_000, bursts: []int{300_000}, span: 400 * time.Millisecond, subjects: 20_000, beats: 20_000, deadlines: 5_000,
-	load: time.Second, rates: []int{1e5, 1e6}, longRates: []int{1e5}, longDelay: 500 * time.Millisecond,
+	growth:     []int{0, 1e5},
+	background: []int{0},
+	operations: 50_000, expiring: 100_000, bursts: []int{300_000}, span: 400 * time.Millisecond, subjects: 20_000, beats: 20_000,
+	load: 500 * time.Millisecond, kept: 10_000, rates: []int{1e5}, busy: 500 * time.Millisecond,
 }
 
-// without returns z without what needs more memory than there is, and notes of what was
-// left out.
-func (z size) without(memory int64) (size, []string) {
-	const (
-		pending   = 1 << 10 // bytes a timeout: the greediest rival, while the collector lets its heap grow
-		sustained = 1 << 8  // of the engines that carry a high rate
-	)
-	var notes []string
-	fits := func(n int, bytes int64) bool { return memory == 0 || int64(n)*bytes <= memory }
-	z.background = slices.DeleteFunc(slices.Clone(z.background), func(n int) bool { return !fits(n, pending) })
-	z.growth = slices.DeleteFunc(slices.Clone(z.growth), func(n int) bool {
-		if !fits(n, pending) {
-			notes = append(notes, fmt.Sprintf("%s pending were left out, since there is not enough memory.", cli.Count(int64(n))))
-		}
-		return !fits(n, pending)
-	})
-	z.longRates = slices.DeleteFunc(slices.Clone(z.longRates), func(rate int) bool {
-		live := int(float64(rate) * z.longDelay.Seconds())
-		if !fits(live, sustained) {
-			notes = append(notes, fmt.Sprintf("%s timeouts a second that are due after %v were left out, since there is not enough memory.",
-				cli.Count(int64(rate)), z.longDelay))
-		}
-		return !fits(live, sustained)
-	})
-	return z, notes
-}
-
-// cases returns all that is measured, without engines.
-func (z size) cases() []spec.Spec {
-	cases := []spec.Spec{{Measure: spec.Floor, N: z.operations * 4}}
+// cases returns all measurements without engines.
+func (z size) cases() (cases []spec.Spec) {
+	add := func(c spec.Spec) { cases = append(cases, c) }
 	for _, measure := range []string{spec.Schedule, spec.Cancel} {
 		for _, pending := range z.growth {
-			cases = append(cases, spec.Spec{Measure: measure, Producers: 1, Pending: pending, N: z.enough(measure, pending)})
+			add(spec.Spec{Measure: measure, Producers: 1, Pending: pending, N: z.enough(measure, pending)})
 		}
 		for _, pending := range z.background {
-			cases = append(cases, spec.Spec{Measure: measure, Producers: 2, Pending: pending, N: z.enough(measure, pending)})
+			add(spec.Spec{Measure: measure, Producers: 2, Pending: pending, N: z.enough(measure, pending)})
 		}
 	}
-	for _, measure := range []string{spec.ResetLater, spec.ResetEarlier} {
-		for _, pending := range z.growth {
-			cases = append(cases, spec.Spec{Measure: measure, Producers: 1, Pending: pending, N: 2 * z.operations})
-		}
+	add(spec.Spec{Measure: spec.ResetAll, Pending: z.beats})
+	add(spec.Spec{Measure: spec.Heartbeats, Pending: z.beats, Span: z.span})
+	for _, pending := range z.growth[1:] {
+		add(spec.Spec{Measure: spec.Heap, Pending: pending})
 	}
-	for _, pending := range z.growth {
-		if pending > 0 {
-			cases = append(cases, spec.Spec{Measure: spec.Heap, Pending: pending})
-		}
+	add(spec.Spec{Measure: spec.Expire, N: z.expiring, Span: 15 * time.Second})
+	for _, n := range z.bursts {
+		add(spec.Spec{Measure: spec.Burst, N: n, Span: 15 * time.Second})
 	}
-	return slices.Concat(cases, z.timed(), z.loads())
+	for _, producers := range []int{1, 2} {
+		add(spec.Spec{Measure: spec.FullSpeed, Producers: producers, Pending: z.kept, Span: z.load})
+	}
+	for _, rate := range z.rates {
+		add(spec.Spec{Measure: spec.Sustained, Producers: 2, Rate: rate, Delay: 100 * time.Millisecond, Span: z.load})
+	}
+	for _, busy := range []int{20, 200} {
+		add(spec.Spec{Measure: spec.Saturated, Busy: busy, Span: z.busy})
+	}
+	for _, rate := range []int{100, 1000} {
+		add(spec.Spec{Measure: spec.Trickle, Rate: rate, Span: z.load})
+	}
+	add(spec.Spec{Measure: spec.Correct, N: z.subjects, Span: z.span / 2})
+	add(spec.Spec{Measure: spec.Moved, N: z.subjects, Span: z.span / 2})
+	return cases
 }
 
-// enough returns how many operations to time. With many pending, a collection is a large
-// part of what an allocation costs, and whether one falls into the time of a few
-// operations is chance. So the operations allocate more than the collector lets a heap
-// grow.
+// enough returns the number of operations to time. With many pending timeouts, a garbage
+// collection is a large part of the cost of an allocation, and few operations would meet
+// one by chance. The operations therefore allocate more than the heap may grow.
 func (z size) enough(measure string, pending int) int {
 	switch {
 	case pending < z.operations:
@@ -109,42 +93,12 @@ func (z size) enough(measure string, pending int) int {
 	return pending + z.operations
 }
 
-// timed returns the cases that are measured by time.
-func (z size) timed() []spec.Spec {
-	cases := []spec.Spec{
-		{Measure: spec.ResetAll, Pending: z.beats},
-		{Measure: spec.Heartbeats, Pending: z.beats, Span: z.span},
-		{Measure: spec.Expire, N: z.expiring, Span: 15 * time.Second},
-		{Measure: spec.Idle, Span: z.span},
-		{Measure: spec.Deadlines, N: z.deadlines, Span: z.span},
-		{Measure: spec.Goroutines, N: z.deadlines, Span: z.span},
-		{Measure: spec.Correct, N: z.subjects, Span: z.span / 2},
-		{Measure: spec.Moved, N: z.subjects, Span: z.span / 2},
-	}
-	for _, n := range z.bursts {
-		cases = append(cases, spec.Spec{Measure: spec.Burst, N: n, Span: 15 * time.Second})
-	}
-	if len(z.background) > 1 { // what fits into memory
-		cases = append(cases, spec.Spec{Measure: spec.Idle, Span: z.span, Pending: z.background[1]})
-	}
-	return cases
-}
-
-// mostForSlow is how many pending timeouts a slow engine is measured with at most.
-const mostForSlow = 1e6
-
 // measures reports whether case c is measured on the engine.
 func measures(c spec.Spec, k engines.Kind) bool {
 	switch {
 	case len(k.Only) > 0 && !slices.Contains(k.Only, c.Measure):
 		return false
-	case c.Measure == spec.Goroutines:
-		return k.Ours || k.Package == "time" // the issue is about the runtime's timers
-	case k.Slow && c.Pending > mostForSlow:
-		return false
-	case c.Measure == spec.Burst && (k.Slow || k.GoroutineEach()): // millions of goroutines at once
-		return false
-	case c.Measure == spec.LongTick && k.Fixed:
+	case c.Measure == spec.Burst && k.GoroutineEach(): // millions of concurrent goroutines
 		return false
 	case k.Foreign:
 		return foreign.Measures(c.Measure)
@@ -152,15 +106,9 @@ func measures(c spec.Spec, k engines.Kind) bool {
 	return true
 }
 
-// specs returns every measurement of the cases on the engines, those of one case
-// side by side.
-func specs(cases []spec.Spec, kinds []engines.Kind) []spec.Spec {
-	var all []spec.Spec
+// specs returns every measurement of the cases on the engines, ordered by case.
+func specs(cases []spec.Spec, kinds []engines.Kind) (all []spec.Spec) {
 	for _, c := range cases {
-		if c.Measure == spec.Floor {
-			all = append(all, c)
-			continue
-		}
 		for _, k := range kinds {
 			if measures(c, k) {
 				c.Engine = k.Name
@@ -169,4 +117,30 @@ func specs(cases []spec.Spec, kinds []engines.Kind) []spec.Spec {
 		}
 	}
 	return all
+}
+
+// wanted reports whether the options select a case.
+func (o Options) wanted(c spec.Spec) bool {
+	text := c.String()
+	return (len(o.Only) == 0 || slices.Contains(o.Only, c.Measure)) &&
+		(len(o.Rows) == 0 || slices.ContainsFunc(o.Rows, func(row string) bool { return strings.Contains(text, row) }))
+}
+
+// CheckOnly returns an error if a name is no measurement.
+func CheckOnly(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(spec.Measurements, name) {
+			return fmt.Errorf("no measurement %q (known: %s)", name, strings.Join(spec.Measurements, ", "))
+		}
+	}
+	return nil
+}
+
+// limit is the time after which a measurement is killed.
+func limit(s spec.Spec) time.Duration {
+	most := 6*time.Second + 10*s.Span + 4*s.Delay + time.Duration(s.N+s.Pending)*20*time.Microsecond
+	if k, err := engines.Find(s.Engine); err == nil && k.Foreign {
+		most += 20 * time.Second // for the compiler
+	}
+	return most
 }

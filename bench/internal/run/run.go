@@ -3,11 +3,11 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
@@ -20,26 +20,13 @@ import (
 type Options struct {
 	Quick   bool
 	Only    []string // measurements; empty: all
-	Rows    []string // texts one of which the description of a measurement must hold; empty: all
+	Rows    []string // texts that occur in the descriptions of measurements; empty: all
 	Engines []string // empty: all
 	Rounds  int
-	Wait    time.Duration // for a quiet machine; 0: do not wait
-	Steady  bool          // measure again while what the floor moved
 	Command string
-	Log     io.Writer        // progress and messages
-	Before  *results.Results // of an interrupted run of the same code, to go on with; nil: none
+	Part    string // the file that an interrupted run continues; "" for none
+	Log     io.Writer
 }
-
-// Measurements are the names that Options.Only knows.
-var Measurements = []string{
-	spec.Floor, spec.Schedule, spec.Cancel, spec.ResetLater, spec.ResetEarlier, spec.ResetAll, spec.Heartbeats,
-	spec.Heap, spec.Expire, spec.Burst, spec.Idle, spec.Deadlines, spec.Goroutines,
-	spec.FullSpeed, spec.ShortLived, spec.ResetStorm, spec.LongTick, spec.Sustained, spec.Saturated, spec.Trickle,
-	spec.Correct, spec.Moved,
-}
-
-// wasInterrupted begins the note of a run that lacks something.
-const wasInterrupted = "The run was interrupted"
 
 // runner is one run of the comparison.
 type runner struct {
@@ -47,43 +34,42 @@ type runner struct {
 	self      string                      // this program
 	harnesses map[string]*foreign.Harness // of foreign engines, by name
 	results   *results.Results
-	load      func() (load float64, known bool) // of the machine
+	part      *results.Part
 	sample    func(context.Context, spec.Spec) (spec.Sample, error)
 }
 
-// Run measures what the options say. If ctx ends meanwhile, it returns what was measured,
-// if anything, with the error.
+// Run measures. If ctx ends meanwhile, Run returns its error, and the same call with the
+// same Part continues.
 func Run(ctx context.Context, o Options) (*results.Results, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{options: o, self: self, harnesses: make(map[string]*foreign.Harness), load: results.Load}
-	r.sample = r.inChild
-	r.results = &results.Results{Commit: results.Commit(), Command: o.Command, Quick: o.Quick}
+	r := &runner{options: o, self: self, harnesses: make(map[string]*foreign.Harness)}
+	r.sample = func(ctx context.Context, s spec.Spec) (spec.Sample, error) {
+		return inChild(ctx, r.command(s), r.environment(), limit(s))
+	}
+	r.results = &results.Results{
+		Machine: results.ThisMachine(), Commit: results.Commit(), Command: o.Command,
+		Date: time.Now().UTC().Truncate(time.Second), Quick: o.Quick, Rounds: o.Rounds,
+	}
 	r.choose()
 	defer r.close()
-	if err := r.waitForQuiet(ctx, o.Wait); err != nil {
-		return nil, err
-	}
-	r.results.Machine, r.results.Date = results.ThisMachine(), time.Now().UTC().Truncate(time.Second)
 	r.plan()
-	if err := r.goOn(); err != nil {
+	if len(r.results.Cells) == 0 {
+		return nil, errors.New("no measurement is left: none of these engines has any of these measurements")
+	}
+	if r.part, err = results.OpenPart(o.Part, r.results); err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	err = r.measure(ctx)
-	if err != nil && len(r.results.Rounds) == 0 {
+	if err := errors.Join(r.measure(ctx), r.part.Close()); err != nil {
 		return nil, err
 	}
-	if err != nil {
-		r.note(fmt.Sprintf("%s in round %d.", wasInterrupted, len(r.results.Rounds)))
-	}
-	r.results.Took += time.Since(began).Round(time.Second)
-	return r.results, err
+	r.results.Took = r.part.Took().Round(time.Second)
+	return r.results, r.part.Remove()
 }
 
-// choose fills in the engines, and leaves out those that cannot run here.
+// choose selects the engines that can run here.
 func (r *runner) choose() {
 	for _, k := range engines.All() {
 		if len(r.options.Engines) > 0 && !slices.Contains(r.options.Engines, k.Name) {
@@ -92,7 +78,7 @@ func (r *runner) choose() {
 		if k.Foreign {
 			harness, err := foreign.New(k.Name)
 			if err != nil {
-				r.note(fmt.Sprintf("%s was left out: %v.", k.Name, err))
+				r.results.Notes = append(r.results.Notes, fmt.Sprintf("%s was left out: %v.", k.Name, err))
 				continue
 			}
 			r.harnesses[k.Name], k.Version = harness, harness.Version
@@ -107,56 +93,63 @@ func (r *runner) close() {
 	}
 }
 
-// note records what the page must say, and logs it.
-func (r *runner) note(text string) {
-	r.results.Notes = append(r.results.Notes, text)
-	r.log(text)
-}
-
-func (r *runner) log(format string, args ...any) { fmt.Fprintf(r.options.Log, format+"\n", args...) }
-
-// plan adds the cells to fill to the results.
+// plan adds the cells to the results.
 func (r *runner) plan() {
 	size := full
 	if r.options.Quick {
 		size = quick
 	}
-	size, notes := size.without(results.MemoryAvailable())
-	for _, text := range notes {
-		r.note(text)
-	}
-	cases := slices.DeleteFunc(size.cases(), func(c spec.Spec) bool { return !r.wanted(c) })
-	if slow := r.slow(cases); len(slow) > 0 {
-		r.note(strings.Join(slow, ", ") + ": left out at 10,000,000 pending, since it takes too long to schedule them.")
-	}
+	cases := slices.DeleteFunc(size.cases(), func(c spec.Spec) bool { return !r.options.wanted(c) })
 	for _, s := range specs(cases, r.results.Engines) {
 		r.results.Cells = append(r.results.Cells, &results.Cell{Spec: s})
 	}
 }
 
-// slow returns the engines that are left out of some of the cases.
-func (r *runner) slow(cases []spec.Spec) (names []string) {
-	if !slices.ContainsFunc(cases, func(c spec.Spec) bool { return c.Pending > mostForSlow }) {
-		return nil
-	}
-	for _, k := range r.results.Engines {
-		if k.Slow {
-			names = append(names, k.Name)
+// measure fills the cells, round by round. It skips the samples of an interrupted run,
+// and cells that failed.
+func (r *runner) measure(ctx context.Context) error {
+	all, began, made := len(r.results.Cells)*r.options.Rounds, time.Now(), 0
+	for round := range r.options.Rounds {
+		for i, cell := range inTurn(r.results.Cells, round) {
+			if cell.Rounds() > round || cell.Failure != "" {
+				continue
+			}
+			done := round*len(r.results.Cells) + i
+			left := "?"
+			if made > 0 {
+				left = (time.Since(began) / time.Duration(made) * time.Duration(all-done)).Round(time.Minute).String()
+			}
+			fmt.Fprintf(r.options.Log, "%3d %%  round %d/%d  %v  (%s left)\n", 100*done/all, round+1, r.options.Rounds, cell.Spec, left)
+			sample, err := r.sample(ctx, cell.Spec)
+			if err != nil {
+				return err
+			}
+			if sample.Failure != "" {
+				fmt.Fprintf(r.options.Log, "%v: %s\n", cell.Spec, sample.Failure)
+			}
+			if err := r.part.Add(cell, sample); err != nil {
+				return err
+			}
+			made++
 		}
 	}
-	return names
+	return nil
 }
 
-// wanted reports whether the options ask for a case.
-func (r *runner) wanted(c spec.Spec) bool {
-	o, text := r.options, c.String()
-	return (len(o.Only) == 0 || slices.Contains(o.Only, c.Measure)) &&
-		(len(o.Rows) == 0 || slices.ContainsFunc(o.Rows, func(row string) bool { return strings.Contains(text, row) }))
-}
-
-// inChild measures s in a process of its own.
-func (r *runner) inChild(ctx context.Context, s spec.Spec) (spec.Sample, error) {
-	return inChild(ctx, r.command(s), r.environment(), limit(s))
+// inTurn returns the cells in the order of a round. Every second round reverses the
+// engines of each case, so no engine always follows the same other one.
+func inTurn(cells []*results.Cell, round int) []*results.Cell {
+	cells = slices.Clone(cells)
+	if round%2 == 0 {
+		return cells
+	}
+	for from, i := 0, 1; i <= len(cells); i++ {
+		if i == len(cells) || cells[i].Case() != cells[from].Case() {
+			slices.Reverse(cells[from:i])
+			from = i
+		}
+	}
+	return cells
 }
 
 // command returns the command line that measures s.
@@ -171,20 +164,10 @@ func (r *runner) command(s spec.Spec) []string {
 	return []string{r.self, "--child", string(text)}
 }
 
-// environment keeps a greedy child from being killed for its memory.
+// environment keeps a greedy child from exhausting the memory.
 func (r *runner) environment() []string {
-	if r.results.Machine.Memory == 0 { // not known
+	if r.results.Machine.Memory == 0 { // unknown
 		return nil
 	}
 	return []string{fmt.Sprintf("GOMEMLIMIT=%d", r.results.Machine.Memory*8/10)}
-}
-
-// CheckOnly returns an error if a name is no measurement.
-func CheckOnly(names []string) error {
-	for _, name := range names {
-		if !slices.Contains(Measurements, name) {
-			return fmt.Errorf("no measurement %q (known: %s)", name, strings.Join(Measurements, ", "))
-		}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timer;
 import io.netty.util.Timeout;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -27,7 +27,7 @@ final class Correct {
         volatile long fired; // when first, or 0
         final AtomicInteger times = new AtomicInteger();
 
-        void schedule(HashedWheelTimer timer, long start) {
+        void schedule(Timer timer, long start) {
             deadline = System.nanoTime() - start + delay;
             handle = timer.newTimeout(timeout -> {
                 long now = System.nanoTime() - start;
@@ -70,7 +70,7 @@ final class Correct {
         Subject[] subjects = new Subject[spec.get("n").intValue()];
         long span = spec.get("span");
         List<Event> events = plan(subjects, span);
-        HashedWheelTimer timer = Timers.create();
+        Timer timer = Timers.create();
         long start = System.nanoTime();
         for (Event event : events) {
             sleepUntil(start + event.at);

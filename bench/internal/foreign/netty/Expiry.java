@@ -1,4 +1,4 @@
-import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timer;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -25,7 +25,7 @@ final class Expiry {
     }
 
     private static void round(int n, long span, Harness.Sample sample) throws Exception {
-        HashedWheelTimer timer = Timers.create();
+        Timer timer = Timers.create();
         AtomicLongArray late = new AtomicLongArray(n);
         AtomicInteger fired = new AtomicInteger();
         AtomicInteger repeated = new AtomicInteger();

@@ -2,7 +2,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Measures Netty's timer as the Go program measures the others: one measurement a process. */
+/** Measures a timer of the JVM as the Go program measures the others: one measurement per process. */
 public final class Harness {
     public static void main(String[] args) throws Exception {
         Map<String, Long> spec = new TreeMap<>();
@@ -14,20 +14,13 @@ public final class Harness {
         switch (args[0]) {
             case "schedule": Operations.schedule(spec, sample); break;
             case "cancel": Operations.cancel(spec, sample); break;
-            case "reset-later": Operations.resetOne(spec, sample, 3600_000_000_000L, 1_000); break;
-            case "reset-earlier": Operations.resetOne(spec, sample, 7200_000_000_000L, -1_000_000); break;
             case "reset-all": Operations.resetAll(spec, sample); break;
             case "heartbeats": Waiting.heartbeats(spec, sample); break;
             case "heap": Waiting.heap(spec, sample); break;
-            case "idle": Waiting.idle(spec, sample); break;
-            case "deadlines": Waiting.deadlines(spec, sample); break;
             case "expire": Expiry.expire(spec, sample); break;
             case "burst": Expiry.expire(spec, sample); break;
             case "full-speed": Loads.churn(spec, sample); break;
-            case "reset-storm": Loads.resetStorm(spec, sample); break;
-            case "short-lived": Loads.churn(spec, sample); break;
-            case "long-tick": Loads.sustained(spec, sample, false); break;
-            case "sustained": Loads.sustained(spec, sample, true); break;
+            case "sustained": Loads.sustained(spec, sample); break;
             case "trickle": Loads.trickle(spec, sample); break;
             case "correct": Correct.correct(spec, sample); break;
             default: sample.failure = "not measured";
@@ -36,7 +29,7 @@ public final class Harness {
         System.exit(0);
     }
 
-    /** What one process measured. */
+    /** The result of one process. */
     static final class Sample {
         final Map<String, Double> metrics = new TreeMap<>();
         final StringBuilder late = new StringBuilder();

@@ -1,4 +1,4 @@
-import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timer;
 import io.netty.util.Timeout;
 import java.util.ArrayDeque;
 import java.util.Map;
@@ -9,7 +9,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntConsumer;
 import java.util.function.IntToLongFunction;
 
-/** Loads that go on: lateness, CPU time and memory while producers work. */
+/** Sustained loads: lateness, CPU time, and memory. */
 final class Loads {
     private static final long SECOND = 1_000_000_000L;
     private static final long MINUTE = 60 * SECOND;
@@ -18,8 +18,6 @@ final class Loads {
     private static final long PATIENCE = 5 * SECOND;
     private static final int PROBE_ONE_IN = 16;
     private static final int BATCH = 64;
-    private static final long STORM_FAR = 30 * 3600 * SECOND;
-    private static final long STORM_PROBE_EVERY = 10_000_000;
     private static final long TRICKLE_DELAY = 20_000_000;
     private static final long TRICKLE_CANCEL = 3_000_000;
     private static final long WARM_UP = 2 * SECOND;
@@ -30,76 +28,36 @@ final class Loads {
     static void churn(Map<String, Long> spec, Harness.Sample sample) throws Exception {
         int producers = spec.get("producers").intValue();
         int pending = spec.get("pending").intValue();
-        long rate = spec.get("rate");
         long span = spec.get("span");
-        HashedWheelTimer timer = Timers.create();
+        Timer timer = Timers.create();
         Probes probes = new Probes(timer, (int) (producers * (span / PROBE_EVERY + 1)));
         Probes none = new Probes(timer, 0);
         Pool[] pools = new Pool[producers];
         for (int i = 0; i < producers; i++) {
             pools[i] = new Pool(timer, pending);
         }
-        all(producers, i -> pools[i].run(none, rate / producers, WARM_UP));
+        all(producers, i -> pools[i].run(none, WARM_UP));
         Steady.settle(Steady.idle());
         Load load = new Load();
-        long done = all(producers, i -> pools[i].run(probes, rate / producers, span));
-        load.stop();
-        Steady.settle(0.05);
-        load.put(sample, done, rate);
-        probes.put(sample, PATIENCE);
-    }
-
-    /** Resets timeouts as fast as it can; probes that are far ahead are reset to a short delay. */
-    static void resetStorm(Map<String, Long> spec, Harness.Sample sample) throws Exception {
-        long span = spec.get("span");
-        HashedWheelTimer timer = Timers.create();
-        Timeout[] others = new Timeout[(int) (span / STORM_PROBE_EVERY) + 1];
-        for (int i = 0; i < others.length; i++) {
-            others[i] = Timers.schedule(timer, STORM_FAR);
-        }
-        Probes probes = new Probes(timer, others.length);
-        Timeout[] handles = Timers.fill(timer, spec.get("pending").intValue(), true);
-        storm(timer, handles, new Probes(timer, 0), others, WARM_UP);
-        Steady.settle(Steady.idle());
-        Load load = new Load();
-        long done = storm(timer, handles, probes, others, span);
+        long done = all(producers, i -> pools[i].run(probes, span));
         load.stop();
         Steady.settle(0.05);
         load.put(sample, done, 0);
         probes.put(sample, PATIENCE);
     }
 
-    private static long storm(HashedWheelTimer timer, Timeout[] handles, Probes probes, Timeout[] others, long span) {
-        SplittableRandom random = new SplittableRandom(2);
-        long began = System.nanoTime();
-        long probe = 0;
-        int next = 0;
-        long done = 0;
-        for (long now = 0; now < span; now = System.nanoTime() - began) {
-            if (now >= probe && next < others.length) {
-                probes.reset(others[next++], PROBE_DELAY);
-                probe = now + STORM_PROBE_EVERY;
-            }
-            for (int i = 0; i < BATCH; i++) {
-                int at = (int) (done++ % handles.length);
-                handles[at] = Timers.reset(timer, handles[at], Timers.far(random));
-            }
-        }
-        return done;
-    }
-
-    /** Timeouts at a rate: half are cancelled after half their delay, unless the tick is long. */
-    static void sustained(Map<String, Long> spec, Harness.Sample sample, boolean cancels) throws Exception {
+    /** Timeouts at a rate; half are cancelled after half their delay. */
+    static void sustained(Map<String, Long> spec, Harness.Sample sample) throws Exception {
         int producers = spec.get("producers").intValue();
         long rate = spec.get("rate");
         long span = spec.get("span");
         long delay = spec.get("delay");
-        HashedWheelTimer timer = Timers.create(spec.get("tick") > 0 ? spec.get("tick") : Timers.TICK);
+        Timer timer = Timers.create();
         Probes probes = new Probes(timer, (int) (rate * (span / 1e9) / PROBE_ONE_IN) + PROBE_ONE_IN);
         Probes none = new Probes(timer, 0);
         Mixed[] mixed = new Mixed[producers];
         for (int i = 0; i < producers; i++) {
-            mixed[i] = new Mixed(timer, delay, cancels ? (int) (rate / producers * (delay / 1e9) / 4) + 1 : 0);
+            mixed[i] = new Mixed(timer, delay, (int) (rate / producers * (delay / 1e9) / 4) + 1);
         }
         all(producers, i -> mixed[i].run(none, rate / producers, delay + delay / 4 + WARM_UP));
         Load load = new Load();
@@ -109,11 +67,11 @@ final class Loads {
         probes.put(sample, delay + PATIENCE);
     }
 
-    /** A few timeouts a second, half of them cancelled. */
+    /** A few timeouts per second, half of them cancelled. */
     static void trickle(Map<String, Long> spec, Harness.Sample sample) throws Exception {
         long rate = spec.get("rate");
         long span = spec.get("span");
-        HashedWheelTimer timer = Timers.create();
+        Timer timer = Timers.create();
         Trickle trickle = new Trickle(timer, SECOND / rate);
         trickle.run(new Probes(timer, 0), WARM_UP);
         Probes probes = new Probes(timer, (int) (rate * (span / 1e9)) + 100);
@@ -145,7 +103,7 @@ final class Loads {
         return done.get();
     }
 
-    /** What a load used. */
+    /** The resources that a load used. */
     private static final class Load {
         private final long before = Usage.cpuNanos();
         private final long began = System.nanoTime();
@@ -167,13 +125,13 @@ final class Loads {
         }
     }
 
-    /** What one producer keeps pending. */
+    /** The pending timeouts of one producer. */
     private static final class Pool {
-        private final HashedWheelTimer timer;
+        private final Timer timer;
         private final Timeout[] handles;
         private int oldest;
 
-        Pool(HashedWheelTimer timer, int n) {
+        Pool(Timer timer, int n) {
             this.timer = timer;
             handles = new Timeout[n];
             for (int i = 0; i < n; i++) {
@@ -181,16 +139,7 @@ final class Loads {
             }
         }
 
-        long run(Probes probes, long rate, long span) {
-            if (rate > 0) {
-                long every = Math.max(1, rate * PROBE_EVERY / SECOND);
-                return Waiting.paced((int) rate, SECOND, span, i -> {
-                    if (i % every == 0) {
-                        probes.schedule(PROBE_DELAY);
-                    }
-                    step();
-                });
-            }
+        long run(Probes probes, long span) {
             long done = 0;
             long began = System.nanoTime();
             long probe = 0;
@@ -217,13 +166,13 @@ final class Loads {
 
     /** Schedules at a pace; some of the timeouts are cancelled. */
     private static final class Mixed {
-        private final HashedWheelTimer timer;
+        private final Timer timer;
         private final long delay;
         private final Timeout[] held;
         private int next;
         private long steps;
 
-        Mixed(HashedWheelTimer timer, long delay, int held) {
+        Mixed(Timer timer, long delay, int held) {
             this.timer = timer;
             this.delay = delay;
             this.held = new Timeout[held];
@@ -232,7 +181,7 @@ final class Loads {
         long run(Probes probes, long rate, long span) {
             IntConsumer step = i -> {
                 steps++;
-                if (held.length > 0 && steps % 2 == 0) {
+                if (steps % 2 == 0) {
                     if (held[next] != null) {
                         held[next].cancel();
                     }
@@ -248,11 +197,11 @@ final class Loads {
 
     /** Schedules at random times, and sleeps in between. */
     private static final class Trickle {
-        private final HashedWheelTimer timer;
+        private final Timer timer;
         private final SplittableRandom random = new SplittableRandom(5);
         private final long gap;
 
-        Trickle(HashedWheelTimer timer, long gap) {
+        Trickle(Timer timer, long gap) {
             this.timer = timer;
             this.gap = gap;
         }

@@ -1,4 +1,4 @@
-import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timer;
 import io.netty.util.Timeout;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -24,19 +24,10 @@ final class Operations {
         measure(spec, sample, (timer, producer) -> () -> Timers.schedule(timer, 60_000_000_000L).cancel());
     }
 
-    static void resetOne(Map<String, Long> spec, Harness.Sample sample, long first, long step) throws Exception {
-        spec.put("producers", 1L);
-        measure(spec, sample, (timer, producer) -> {
-            long[] delay = {first};
-            Timeout[] handle = {Timers.schedule(timer, first)};
-            return () -> handle[0] = Timers.reset(timer, handle[0], delay[0] += step);
-        });
-    }
-
     static void resetAll(Map<String, Long> spec, Harness.Sample sample) throws Exception {
         int n = spec.get("pending").intValue();
         warmResets(Math.min(n, WARM_UP));
-        HashedWheelTimer timer = Timers.create();
+        Timer timer = Timers.create();
         Timeout[] handles = Timers.fill(timer, n, true);
         System.gc();
         double idle = Steady.idle();
@@ -49,7 +40,7 @@ final class Operations {
     }
 
     private static void warmResets(int n) throws Exception {
-        HashedWheelTimer warm = Timers.create();
+        Timer warm = Timers.create();
         Timeout[] handles = Timers.fill(warm, n, true);
         Steady.warm(() -> {
             System.gc();
@@ -62,7 +53,7 @@ final class Operations {
         warm.stop();
     }
 
-    private static void resetEach(HashedWheelTimer timer, Timeout[] handles) {
+    private static void resetEach(Timer timer, Timeout[] handles) {
         SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < handles.length; i++) {
             handles[i] = Timers.reset(timer, handles[i], Timers.far(random) / 2);
@@ -71,7 +62,7 @@ final class Operations {
 
     /** Makes the operation of one producer. */
     interface Maker {
-        Runnable make(HashedWheelTimer timer, int producer);
+        Runnable make(Timer timer, int producer);
     }
 
     private static void measure(Map<String, Long> spec, Harness.Sample sample, Maker maker) throws Exception {
@@ -80,7 +71,7 @@ final class Operations {
         long n = (long) each * producers;
         int pending = spec.getOrDefault("pending", 0L).intValue();
         Steady.warm(() -> warm(maker, producers, Math.min(pending, BACKGROUND)));
-        HashedWheelTimer timer = Timers.create();
+        Timer timer = Timers.create();
         Timers.fill(timer, pending, false);
         System.gc();
         double idle = Steady.idle();
@@ -97,7 +88,7 @@ final class Operations {
 
     /** Each batch has a timer of its own, or what it leaves pending would slow the next one down. */
     private static long warm(Maker maker, int producers, int pending) throws Exception {
-        HashedWheelTimer timer = Timers.create();
+        Timer timer = Timers.create();
         Timers.fill(timer, pending, false);
         System.gc(); // or one batch would collect for another
         CountDownLatch measured = new CountDownLatch(1);

@@ -1,4 +1,4 @@
-import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timer;
 import io.netty.util.Timeout;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
@@ -7,14 +7,14 @@ import java.util.concurrent.atomic.AtomicLongArray;
 
 /** Timeouts whose lateness is measured while a load runs. */
 final class Probes {
-    private final HashedWheelTimer timer;
+    private final Timer timer;
     private final long start = System.nanoTime();
     private final long[] deadline;
     private final AtomicLongArray late; // 0 until it fires
     private final AtomicInteger next = new AtomicInteger();
     private final AtomicInteger fired = new AtomicInteger();
 
-    Probes(HashedWheelTimer timer, int n) {
+    Probes(Timer timer, int n) {
         this.timer = timer;
         deadline = new long[n];
         late = new AtomicLongArray(n);

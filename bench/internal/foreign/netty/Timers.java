@@ -1,27 +1,27 @@
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
+import io.netty.util.Timer;
 import io.netty.util.TimerTask;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 
-/** What the measurements have in common. */
+/** Creates the timer under test, and schedules on it. */
 final class Timers {
     static final long TICK = 1_000_000;
     static final TimerTask NOP = timeout -> { };
 
     private Timers() { }
 
-    static HashedWheelTimer create() {
-        return create(TICK);
-    }
-
-    static HashedWheelTimer create(long tick) {
-        HashedWheelTimer timer = new HashedWheelTimer(tick, TimeUnit.NANOSECONDS, 8192);
+    static Timer create() {
+        if ("jdk".equals(System.getProperty("timer"))) {
+            return new JdkTimer();
+        }
+        HashedWheelTimer timer = new HashedWheelTimer(TICK, TimeUnit.NANOSECONDS, 8192);
         timer.start();
         return timer;
     }
 
-    static Timeout schedule(HashedWheelTimer timer, long nanos) {
+    static Timeout schedule(Timer timer, long nanos) {
         return timer.newTimeout(NOP, nanos, TimeUnit.NANOSECONDS);
     }
 
@@ -30,8 +30,8 @@ final class Timers {
         return 1800_000_000_000L + (long) (random.nextDouble() * 3600e9);
     }
 
-    /** Schedules n far timeouts, and waits until the timer has them. */
-    static Timeout[] fill(HashedWheelTimer timer, int n, boolean hold) throws InterruptedException {
+    /** Schedules n far timeouts, and waits until they are in the timer. */
+    static Timeout[] fill(Timer timer, int n, boolean hold) throws InterruptedException {
         Timeout[] handles = hold ? new Timeout[n] : null;
         SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ final class Timers {
         return handles;
     }
 
-    static Timeout reset(HashedWheelTimer timer, Timeout old, long nanos) {
+    static Timeout reset(Timer timer, Timeout old, long nanos) {
         old.cancel();
         return schedule(timer, nanos);
     }

@@ -1,4 +1,4 @@
-//! Loads that go on: lateness, CPU time and memory while producers work.
+//! Sustained loads: lateness, CPU time, and memory.
 
 use crate::probes::Probes;
 use crate::sample::{Sample, Spec};
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-pub const PROBE_DELAY: u64 = 5_000_000;
+const PROBE_DELAY: u64 = 5_000_000;
 const PROBE_EVERY: u64 = 1_000_000;
-pub const PATIENCE: u64 = 5 * SECOND;
+const PATIENCE: u64 = 5 * SECOND;
 const PROBE_ONE_IN: u64 = 16;
-pub const BATCH: u64 = 64;
+const BATCH: u64 = 64;
 const TRICKLE_DELAY: u64 = 20_000_000;
 const TRICKLE_CANCEL: u64 = 3_000_000;
 
@@ -21,13 +21,9 @@ const TRICKLE_CANCEL: u64 = 3_000_000;
 pub fn churn(spec: &Spec, sample: &mut Sample) {
     let pools: Vec<Pool> = (0..spec.producers).map(|_| Pool { held: pool(spec.pending), oldest: 0 }).collect();
     let probes = Probes::new(spec.producers * (spec.span / PROBE_EVERY + 1) as usize);
-    let rate = spec.rate / spec.producers as u64;
     let load = Load::begin();
-    let (pools, done) = parallel(pools, |pool| match rate {
-        0 => pool.full_speed(&probes, spec.span),
-        _ => pool.paced(&probes, rate, spec.span),
-    });
-    load.put(sample, done, spec.rate);
+    let (pools, done) = parallel(pools, |pool| pool.full_speed(&probes, spec.span));
+    load.put(sample, done, 0);
     probes.put(sample, PATIENCE, false);
     std::mem::forget(pools);
 }
@@ -36,7 +32,7 @@ fn pool(n: usize) -> Vec<Timeout> {
     (0..n).map(|_| schedule(MINUTE)).collect()
 }
 
-/// What one producer keeps pending.
+/// The pending timeouts of one producer.
 struct Pool {
     held: Vec<Timeout>,
     oldest: usize,
@@ -65,16 +61,6 @@ impl Pool {
             }
             done += BATCH;
         }
-    }
-
-    fn paced(&mut self, probes: &Arc<Probes>, rate: u64, span: u64) -> u64 {
-        let every = (rate * PROBE_EVERY / SECOND).max(1);
-        paced(rate, SECOND, span, |i| {
-            if i % every == 0 {
-                probes.schedule(PROBE_DELAY);
-            }
-            self.step();
-        })
     }
 }
 
@@ -118,9 +104,9 @@ impl Mixed {
     }
 }
 
-/// A few timeouts a second, half of them cancelled.
+/// A few timeouts per second, half of them cancelled.
 pub fn trickle(spec: &Spec, sample: &mut Sample) {
-    let far = fill(1); // all is started
+    let far = fill(1); // warm-up
     let mut trickle = Trickle { random: Random(5), gap: SECOND / spec.rate };
     trickle.run(&Probes::new(spec.rate as usize), SECOND / 2);
     let probes = Probes::new((spec.rate as f64 * spec.span as f64 / 1e9) as usize + 100);

@@ -1,4 +1,4 @@
-//! Measures tokio's timers as the Go program measures the others: one measurement a process.
+//! Measures tokio's timers as the Go program measures the others: one measurement per process.
 
 mod alloc;
 mod correct;
@@ -7,7 +7,6 @@ mod loads;
 mod operations;
 mod probes;
 mod sample;
-mod storm;
 mod timers;
 mod usage;
 mod waiting;
@@ -24,21 +23,16 @@ fn main() {
     match measure.as_str() {
         "schedule" => operations::schedule(&spec, &mut sample),
         "cancel" => operations::cancel(&spec, &mut sample),
-        "reset-later" => operations::reset_one(&spec, &mut sample, 3_600_000_000_000, 1_000),
-        "reset-earlier" => operations::reset_one(&spec, &mut sample, 7_200_000_000_000, -1_000_000),
         "reset-all" => operations::reset_all(&spec, &mut sample),
         "heartbeats" => waiting::heartbeats(&spec, &mut sample),
         "heap" => waiting::heap(&spec, &mut sample),
-        "idle" => waiting::idle(&spec, &mut sample),
-        "deadlines" => waiting::deadlines(&spec, &mut sample),
         "expire" | "burst" => expire::expire(&spec, &mut sample),
         "correct" => correct::correct(&spec, &mut sample),
-        "full-speed" | "short-lived" => loads::churn(&spec, &mut sample),
-        "reset-storm" => storm::reset_storm(&spec, &mut sample),
+        "full-speed" => loads::churn(&spec, &mut sample),
         "sustained" => loads::sustained(&spec, &mut sample),
         "trickle" => loads::trickle(&spec, &mut sample),
         _ => sample.failure = Some("not measured".to_string()),
     }
     println!("{}", sample.json());
-    std::process::exit(0); // what is pending need not be dropped
+    std::process::exit(0); // without dropping the pending timeouts
 }

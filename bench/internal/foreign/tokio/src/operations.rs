@@ -1,4 +1,4 @@
-//! What single calls cost.
+//! The costs of single calls.
 
 use crate::alloc;
 use crate::sample::{Sample, Spec};
@@ -6,7 +6,7 @@ use crate::timers::{fill, parallel, reset, schedule as timeout, Random, Timeout,
 use crate::usage;
 use std::time::{Duration, Instant};
 
-const COUNTED: u64 = 1000; // operations of which the allocations are counted
+const COUNTED: u64 = 1000; // operations whose allocations are counted
 
 pub fn schedule(spec: &Spec, sample: &mut Sample) {
     let each = spec.n / spec.producers;
@@ -16,13 +16,6 @@ pub fn schedule(spec: &Spec, sample: &mut Sample) {
 
 pub fn cancel(spec: &Spec, sample: &mut Sample) {
     measure(spec, sample, |_| (), |_| drop(timeout(MINUTE)));
-}
-
-pub fn reset_one(spec: &Spec, sample: &mut Sample, first: i64, step: i64) {
-    measure(spec, sample, |_| (first, timeout(first as u64)), |(delay, held)| {
-        *delay += step;
-        reset(held, *delay as u64);
-    });
 }
 
 pub fn reset_all(spec: &Spec, sample: &mut Sample) {
@@ -39,12 +32,12 @@ pub fn reset_all(spec: &Spec, sample: &mut Sample) {
     std::mem::forget(held);
 }
 
-/// Times an operation by each producer, on top of what is pending.
+/// Times an operation of each producer on top of the background.
 fn measure<S: Send>(spec: &Spec, sample: &mut Sample, make: impl Fn(usize) -> S, operation: impl Fn(&mut S) + Sync) {
     let background = fill(spec.pending);
     let states: Vec<S> = (0..spec.producers).map(make).collect();
     let each = (spec.n / spec.producers) as u64;
-    let (states, _) = parallel(states, |state| repeat(each.min(COUNTED), state, &operation)); // all is started
+    let (states, _) = parallel(states, |state| repeat(each.min(COUNTED), state, &operation)); // warm-up
     std::thread::sleep(Duration::from_millis(100));
     let (began, cpu) = (Instant::now(), usage::cpu_nanos());
     let (mut states, done) = parallel(states, |state| repeat(each, state, &operation));

@@ -26,7 +26,7 @@ impl Spec {
                 "span" => spec.span = value,
                 "rate" => spec.rate = value,
                 "delay" => spec.delay = value,
-                _ => {} // a tick, which cannot be chosen here
+                _ => {}
             }
         }
         spec

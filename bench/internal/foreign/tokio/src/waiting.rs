@@ -1,35 +1,19 @@
-//! What timeouts cost that wait, or that are reset at an even pace.
+//! The costs of pending timeouts, and of timeouts reset at an even pace.
 
 use crate::alloc;
 use crate::sample::{Sample, Spec};
-use crate::timers::{fill, paced, reset, schedule, Timeout, SECOND};
+use crate::timers::{paced, reset, schedule, Timeout};
 use crate::usage;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-const SHORT: u64 = 5 * SECOND;
-const LONG: u64 = 10 * SECOND;
-const TURN: u64 = SECOND / 50;
+use std::time::Instant;
 
 pub fn heap(spec: &Spec, sample: &mut Sample) {
-    let mut holder: Vec<Timeout> = Vec::with_capacity(spec.pending); // is not the timer's
+    let mut holder: Vec<Timeout> = Vec::with_capacity(spec.pending); // not the timer's
     let (_, allocated) = alloc::during(|| {
         let mut random = crate::timers::Random(1);
         holder.extend((0..spec.pending).map(|_| schedule(random.far())));
     });
     sample.put("heap_bytes", allocated.held / spec.pending as f64);
     std::mem::forget(holder);
-}
-
-pub fn idle(spec: &Spec, sample: &mut Sample) {
-    let held = fill(spec.pending);
-    sleep(Duration::from_secs(1));
-    let (began, cpu, wakeups) = (Instant::now(), usage::cpu_nanos(), usage::wakeups());
-    sleep(Duration::from_nanos(spec.span));
-    let wall = began.elapsed().as_nanos() as f64;
-    sample.put("core_pct", 100.0 * (usage::cpu_nanos() - cpu) / wall);
-    sample.put("wakeups", (usage::wakeups() - wakeups) * 1e9 / wall);
-    std::mem::forget(held);
 }
 
 pub fn heartbeats(spec: &Spec, sample: &mut Sample) {
@@ -43,17 +27,6 @@ pub fn heartbeats(spec: &Spec, sample: &mut Sample) {
     paced(n, turn, turn, &mut beat);
     paced(n, turn, turn, &mut beat);
     measure(sample, n, turn, delay, beat);
-    std::mem::forget(held);
-}
-
-pub fn deadlines(spec: &Spec, sample: &mut Sample) {
-    let mut held: Vec<Timeout> = (0..spec.n).map(|_| schedule(SHORT)).collect();
-    let mut round = |i: u64| {
-        reset(&mut held[i as usize], SHORT);
-        reset(&mut held[i as usize], LONG);
-    };
-    paced(spec.n as u64, TURN, SECOND, &mut round);
-    measure(sample, spec.n as u64, TURN, spec.span, round);
     std::mem::forget(held);
 }
 
