@@ -6,7 +6,6 @@ require (
 	github.com/Workiva/go-datastructures v1.1.7
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/puzpuzpuz/xsync/v4 v4.5.0
-	github.com/robfig/cron/v3 v3.0.1
 	github.com/stretchr/testify v1.11.1
 	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.44.0

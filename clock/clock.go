@@ -25,6 +25,8 @@ type Clock struct {
 	groups  sync.Map         // From time.Duration to *tickerGroup.
 	wakeups sync.Pool        // Of *wakeup. One per clock: a channel must stay in its synctest bubble.
 	refused sync.Once        // The first refusal is logged.
+	jobs    registry         // Safe for concurrent use.
+	present func() time.Time // time.Now. Tests set the wall clock with it. Immutable.
 
 	failures       atomic.Int64 // Atomic: written by call, read by Stats.
 	fallbackTimers atomic.Int64 // Atomic: written by fallback, read by Stats.
@@ -82,7 +84,7 @@ func New(timer hwt.Timer, options *Options) (*Clock, error) {
 	if err := check.NotNil("clock", "New", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
 	}
-	c := &Clock{timer: timer, start: time.Now()}
+	c := &Clock{timer: timer, start: time.Now(), present: time.Now}
 	c.bubble.Start()
 	if options != nil {
 		c.options = *options
@@ -139,6 +141,9 @@ func ended(timeout hwt.Timeout) bool { return timeout.IsExpired() || timeout.IsC
 
 // now returns the monotonic time since New.
 func (c *Clock) now() time.Duration { return time.Since(c.start) }
+
+// until returns the time left until t. It is of the wall clock if t is.
+func (c *Clock) until(t time.Time) time.Duration { return t.Sub(c.present()) }
 
 // in returns the time d from now. It panics if the clock was made outside the
 // synctest bubble of the caller, whose time is another.

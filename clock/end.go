@@ -125,11 +125,21 @@ func (x *jobTask) endOn(c *Clock) bool {
 	if j.clock != c {
 		return false
 	}
+	if j.endIfTimeoutEnded() {
+		j.cancel()
+	}
+	return true
+}
+
+// endIfTimeoutEnded stops the job unless it was armed again since, and reports whether
+// it did.
+func (j *Job) endIfTimeoutEnded() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.timeout != nil && ended(j.timeout) {
-		j.stop()
+	if j.timeout == nil || !ended(j.timeout) {
+		return false
 	}
+	j.stop()
 	return true
 }
 

@@ -9,8 +9,6 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
@@ -138,21 +136,43 @@ func ExampleClock_ScheduleFunc() {
 	// Output: ran twice or more
 }
 
-// The schedules of package cron implement Schedule.
-func ExampleClock_ScheduleFunc_cron() {
+// A job with a name can be found, paused and run on request. Its function gets a
+// context that ends when the job is stopped.
+func ExampleClock_ScheduleContext() {
 	c, stop := newExampleClock()
 	defer stop()
-	nightly, err := cron.ParseStandard("CRON_TZ=UTC 30 3 * * *")
+	nightly, err := clock.ParseSpec("JITTER=1m 30 3 * * *")
 	if err != nil {
 		log.Fatal(err)
 	}
-	job, err := c.ScheduleFunc(clock.Jitter(nightly, time.Minute), func() { fmt.Println("good night") }, nil)
+	began := make(chan struct{})
+	backup := func(ctx context.Context) error {
+		close(began)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	_, err = c.ScheduleContext(nightly, backup, &clock.JobOptions{
+		Name:   "backup",
+		Missed: clock.Missed{Policy: clock.MissedOnce}, // After a sleep, make up for the backup.
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(job.Next().UTC().Format("15:04"))
+
+	for _, job := range c.Jobs() {
+		fmt.Println(job.Status().Name, job.Next().UTC().Format("15:04"))
+	}
+	job := c.Job("backup")
+	job.Pause()
+	fmt.Println(job.RunNow())
+	<-began
 	job.Stop()
-	// Output: 03:30
+	job.Wait() // until the run has returned
+	fmt.Println(len(c.Jobs()))
+	// Output:
+	// backup 03:30
+	// true
+	// 0
 }
 
 // A run at 02:30 does not exist on the day when clocks go from 02:00 to 03:00. By

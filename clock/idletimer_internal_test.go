@@ -15,6 +15,7 @@ type idleTimer struct{ hwt.Timer }
 type idleTimeout struct {
 	hwt.Timeout
 	task               hwt.TimerTask
+	delay              time.Duration
 	expired, cancelled bool
 }
 
@@ -23,8 +24,8 @@ func (t *idleTimeout) IsCancelled() bool        { return t.cancelled }
 func (t *idleTimeout) IsExpired() bool          { return t.expired }
 func (t *idleTimeout) Reset(time.Duration) bool { return !t.expired && !t.cancelled }
 
-func (idleTimer) NewTimeout(task hwt.TimerTask, _ time.Duration) (hwt.Timeout, error) {
-	return &idleTimeout{task: task}, nil
+func (idleTimer) NewTimeout(task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+	return &idleTimeout{task: task, delay: d}, nil
 }
 
 // expire makes a timeout of an idleTimer expire, and runs its task.

@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -8,10 +9,10 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/check"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// Overlap is what happens to a run of a [Job] that is due while another is under
-// way.
+// Overlap is the treatment of a run of a [Job] that is due while another is under way.
 type Overlap uint8
 
 // The policies for runs that overlap.
@@ -24,40 +25,62 @@ const (
 // JobOptions are the settings of a [Job]. The zero value of each field is its
 // default.
 type JobOptions struct {
+	// Name makes the job known to [Clock.Jobs] and [Clock.Job], and appears in its
+	// errors. No two jobs of a clock may have the same name at a time. The default,
+	// "", is no name.
+	Name string
+
 	// Overlap is one of [OverlapSkip], the default, [OverlapQueueOne] and
 	// [OverlapParallel].
 	Overlap Overlap
+
+	// Missed is the treatment of runs that are due while the process is paused, the
+	// machine sleeps, or the wall clock is set forward. By default they are skipped.
+	Missed Missed
+}
+
+func (o *JobOptions) check() error {
+	if o.Overlap > OverlapParallel {
+		return fmt.Errorf("clock: JobOptions.Overlap: %d (expected: OverlapSkip, OverlapQueueOne or OverlapParallel)", o.Overlap)
+	}
+	return o.Missed.Valid()
 }
 
 // Ground rules
 //
-//	J1. At most one timeout is pending. When it has expired, one goroutine plans the
-//	    next run and arms the next timeout.
+//	J1. At most one timeout is pending, and not while planning is set. When it has
+//	    expired, or at Resume, one goroutine plans the next run and arms the next
+//	    timeout.
 //	J2. busy counts the goroutines that may still run something, including one that
-//	    plans. It grows only in ScheduleFunc and while a run is planned.
-//	J3. The job is over when planning has ended and busy is zero. Then over is closed.
-//	J4. mu is not held while f or the schedule runs.
+//	    plans. It grows only before the job is over.
+//	J3. The job is over when planning has ended for good and busy is zero. Then over
+//	    is closed and the name is free.
+//	J4. mu is not held while f, the schedule or a context's cancel runs. The locks of
+//	    the clock's registry and of its wall clock are taken under mu.
 
 // Job is a function that runs on a schedule. Its methods are safe for concurrent
 // use.
 type Job struct {
 	clock    *Clock        // Immutable.
+	name     string        // Immutable.
 	schedule jitter        // Immutable.
 	afterRun bool          // The schedule counts from the end of a run. Immutable.
-	f        func()        // Immutable.
 	overlap  Overlap       // Immutable.
-	over     chan struct{} // Closed when nothing runs and nothing will (J3).
+	missed   Missed        // Immutable.
+	f        func() error  // Immutable.
+	label    hwt.TimerTask // Names f in the log. Immutable.
+	cancel   func()        // Ends the context of f. Immutable.
+	over     chan struct{} // Closed when the job is over (J3).
 
-	mu      sync.Mutex
-	next    planned     // Zero if no run is planned. Guarded by mu.
-	timeout hwt.Timeout // Nil if no run is planned. Guarded by mu.
-	ended   bool        // No run will be planned. Guarded by mu.
-	stopped bool        // By Stop. Guarded by mu.
-	busy    int         // J2. Guarded by mu.
-	due     int         // Runs that are due, about which begin has not decided yet. Guarded by mu.
-	running int         // Runs under way. Guarded by mu.
-	queued  bool        // A run waits for the end of another. Guarded by mu.
-	skipped int64       // Guarded by mu.
+	mu       sync.Mutex
+	next     planned     // Zero if no run is planned. Guarded by mu.
+	timeout  hwt.Timeout // Nil if no run is planned. Guarded by mu.
+	planning bool        // J1. Guarded by mu.
+	paused   bool        // Guarded by mu.
+	ended    bool        // No run will be planned. Guarded by mu.
+	stopped  bool        // By Stop. Guarded by mu.
+	busy     int         // J2. Guarded by mu.
+	runs     runs        // Guarded by mu.
 }
 
 // ScheduleFunc calls f at the times of schedule or up to one tick of the timer
@@ -67,35 +90,70 @@ type Job struct {
 // A panic in f is reported and ends that run. A panic in the schedule is reported
 // and ends the job. See [Options.ErrorHandler].
 //
-// ScheduleFunc returns an error if schedule or f is nil, or if a field of the
-// options is out of its range.
+// ScheduleFunc returns an error if schedule or f is nil, if a field of the options
+// is out of its range, or if another job has the name.
 func (c *Clock) ScheduleFunc(schedule Schedule, f func(), options *JobOptions) (*Job, error) {
+	if f == nil {
+		return nil, errors.New("clock: ScheduleFunc: f is nil (expected: a function)")
+	}
+	j := &Job{label: enginekit.Func(f), cancel: func() {}, f: func() error {
+		f()
+		return nil
+	}}
+	return c.schedule("ScheduleFunc", j, schedule, options)
+}
+
+// ScheduleContext is [Clock.ScheduleFunc] for a function with a context, which ends
+// when the job is stopped. An error that f returns is reported and does not end the
+// job, unless it is [context.Canceled] after that.
+func (c *Clock) ScheduleContext(schedule Schedule, f func(context.Context) error, options *JobOptions) (*Job, error) {
+	if f == nil {
+		return nil, errors.New("clock: ScheduleContext: f is nil (expected: a function)")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	j := &Job{cancel: cancel, f: func() error {
+		err := f(ctx)
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}}
+	j.label = (*jobTask)(j)
+	return c.schedule("ScheduleContext", j, schedule, options)
+}
+
+// schedule starts a job that has a function.
+func (c *Clock) schedule(caller string, j *Job, schedule Schedule, options *JobOptions) (*Job, error) {
+	if check.IsNil(schedule) {
+		return nil, fmt.Errorf("clock: %s: schedule is nil (expected: a Schedule)", caller)
+	}
 	if options == nil {
 		options = new(JobOptions)
 	}
-	switch {
-	case check.IsNil(schedule):
-		return nil, errors.New("clock: ScheduleFunc: schedule is nil (expected: a Schedule)")
-	case f == nil:
-		return nil, errors.New("clock: ScheduleFunc: f is nil (expected: a function)")
-	case options.Overlap > OverlapParallel:
-		return nil, fmt.Errorf("clock: JobOptions.Overlap: %d (expected: OverlapSkip, OverlapQueueOne or OverlapParallel)", options.Overlap)
+	if err := options.check(); err != nil {
+		return nil, err
 	}
-	j := &Job{clock: c, schedule: withJitter(schedule), afterRun: isAfterRun(schedule), f: f,
-		overlap: options.Overlap, over: make(chan struct{}), busy: 1}
+	c.in(0) // Panics in another bubble, before the job has its name.
+	j.clock, j.name, j.overlap, j.missed = c, options.Name, options.Overlap, options.Missed
+	j.schedule, j.afterRun = withJitter(schedule), isAfterRun(schedule)
+	j.over, j.busy, j.planning = make(chan struct{}), 1, true
+	if err := c.jobs.add(j); err != nil {
+		return nil, err
+	}
 	defer j.done()
-	j.plan(time.Time{})
+	j.planFromNow()
 	return j, nil
 }
 
-// Stop prevents further runs from beginning, and reports whether it prevented any.
-// It returns false if the job was stopped before, or if the schedule has ended and
-// the last run has begun. It does not wait for a run that is under way; [Job.Wait]
-// does.
+// Stop prevents further runs from beginning and ends the context of the function. It
+// reports whether it prevented a run. It returns false if the job was stopped before,
+// or if the schedule has ended and the last run has begun. It does not wait for a run
+// that is under way; [Job.Wait] does.
 func (j *Job) Stop() bool {
+	defer j.cancel() // After the unlock (J4).
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.stopped || j.ended && !j.queued && j.due == 0 {
+	if j.stopped || j.ended && !j.runs.waiting() {
 		return false
 	}
 	j.stop()
@@ -105,39 +163,38 @@ func (j *Job) Stop() bool {
 // stop prevents further runs from beginning. Guarded by mu.
 func (j *Job) stop() {
 	j.stopped = true
-	j.queued = false
+	j.runs.queued, j.runs.requested = 0, false
 	j.end()
 }
 
-// Wait returns when nothing is running and nothing will run again, after Stop or
-// the end of the schedule. It must not be called from the job's own function.
+// Wait returns when no run is under way and none will begin, after Stop or the end of
+// the schedule. It must not be called from the job's own function.
 func (j *Job) Wait() { <-j.over }
 
-// Next returns the time of the next run, or the zero time if none is planned,
-// because the job has ended or because its schedule counts from the end of the run
-// under way.
+// Next returns the time of the next run, or the zero time if it is not known, because
+// the job has ended or is paused, or because its schedule counts from the end of the
+// run under way.
 func (j *Job) Next() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.next.at
 }
 
-// Skipped returns how many runs were skipped because another was under way.
-func (j *Job) Skipped() int64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.skipped
-}
-
 // end ends planning. Guarded by mu.
 func (j *Job) end() {
 	j.ended = true
+	j.disarm()
+	j.closeIfOver()
+}
+
+// disarm cancels the next run. If it is too late for that, expire finds no timeout.
+// Guarded by mu.
+func (j *Job) disarm() {
 	j.next = planned{}
 	if j.timeout != nil {
-		j.timeout.Cancel() // If it is too late for that, expire finds no timeout.
+		j.timeout.Cancel()
 		j.timeout = nil
 	}
-	j.closeIfOver()
 }
 
 // closeIfOver closes over if the job is over (J3). Guarded by mu.
@@ -148,6 +205,7 @@ func (j *Job) closeIfOver() {
 	select {
 	case <-j.over:
 	default:
+		j.clock.jobs.remove(j)
 		close(j.over)
 	}
 }
@@ -160,26 +218,56 @@ func (j *Job) done() {
 	j.closeIfOver()
 }
 
-// plan arms the timer for the schedule's first time after due, or after the present
-// if due is zero. It ends the job if there is none.
-func (j *Job) plan(due time.Time) {
+// planFromNow arms the timer for the schedule's first time from now on, or ends the
+// job if there is none.
+func (j *Job) planFromNow() {
+	j.planWith(func(now time.Time) (argument, next time.Time) { return now, j.schedule.base.Next(now) })
+}
+
+// plan decides which of the runs begin that are due, of which last is the first, and
+// returns their number. It arms the timer for the run after them.
+func (j *Job) plan(last planned) (runs int) {
+	runs = 1 // Also if the schedule fails.
+	j.planWith(func(now time.Time) (argument, next time.Time) {
+		now = now.Add(last.due.Sub(last.at)) // A delay does not make a run late.
+		times, next := j.missed.Plan(j.schedule.base, last.due, now)
+		runs = len(times)
+		return now, next
+	})
+	return runs
+}
+
+// planWith arms the timer for the time that ask returns, with the argument that the
+// schedule returned it for. If ask fails, the job ends.
+func (j *Job) planWith(ask func(now time.Time) (argument, next time.Time)) {
 	var next planned
-	defer func() { j.arm(next) }() // also if the schedule panics or ends the goroutine
-	j.clock.call(func() { next = j.schedule.nextAfter(due) })
+	defer func() { j.arm(next) }() // Also if ask ends the goroutine.
+	j.clock.call(func() {
+		now := j.clock.present()
+		_, due := ask(now)
+		next = j.schedule.delayed(due)
+	})
 }
 
 // arm arms the timer for the next run, or ends the job if there is none.
 func (j *Job) arm(next planned) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.planning = false
 	switch {
 	case j.ended:
 	case next.due.IsZero():
 		j.end()
+	case j.paused: // Resume plans.
 	default:
 		j.next = next
-		j.timeout = j.clock.arm((*jobTask)(j), time.Until(next.at))
+		j.armNext()
 	}
+}
+
+// armNext arms the timer for next. Guarded by mu.
+func (j *Job) armNext() {
+	j.timeout = j.clock.arm((*jobTask)(j), j.clock.until(j.next.at))
 }
 
 // jobTask is a Job as the task of its timeouts.
@@ -200,82 +288,44 @@ func (x *jobTask) Refused(timeout hwt.Timeout, err error) error {
 	return err
 }
 
-// expire reports whether a run is due, and when it was. The caller must then call
+// expire reports whether a run is due, and which. The caller must then call
 // planAndRun.
-func (j *Job) expire() (due time.Time, ok bool) {
+func (j *Job) expire() (due planned, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.timeout == nil || !ended(j.timeout) {
-		return time.Time{}, false // it was stopped
+		return planned{}, false // It was stopped, paused or armed again.
 	}
-	if left := time.Until(j.next.at); left > 0 { // the wall clock was set back
-		j.timeout = j.clock.arm((*jobTask)(j), left)
-		return time.Time{}, false
+	if j.clock.until(j.next.at) > 0 { // The wall clock was set back.
+		j.armNext()
+		return planned{}, false
 	}
-	due = j.next.due
+	due = j.next
 	j.timeout, j.next = nil, planned{}
-	j.busy++
-	j.due++
+	j.startPlanning()
+	j.runs.due++
 	return due, true
 }
 
+// startPlanning makes the caller the goroutine that plans, which must call done at its
+// end. Guarded by mu.
+func (j *Job) startPlanning() {
+	j.planning = true
+	j.busy++
+}
+
 // planAndRun runs f and plans the next run, in the order that the schedule needs.
-func (j *Job) planAndRun(due time.Time) {
+func (j *Job) planAndRun(due planned) {
 	defer j.done()
+	runs := 1
 	if j.afterRun {
-		j.run()
-		j.plan(time.Time{})
+		if j.missed.skips(due.at, j.clock.present()) {
+			runs = 0
+		}
+		j.run(runs)
+		j.planFromNow()
 		return
 	}
-	defer j.run() // also if the schedule ends the goroutine
-	j.plan(due)
-}
-
-// run calls f, unless the policy is against it, and again for each run that was
-// queued meanwhile.
-func (j *Job) run() {
-	for more := j.begin(); more; more = j.again() {
-		j.call()
-	}
-}
-
-// call calls f on a goroutine of its own, which f may end, and waits for it.
-func (j *Job) call() {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		j.clock.call(j.f)
-	}()
-	<-ended
-}
-
-// begin reports whether a run that is due may begin now.
-func (j *Job) begin() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.due--
-	switch {
-	case j.stopped:
-		return false
-	case j.running == 0 || j.overlap == OverlapParallel:
-		j.running++
-		return true
-	case j.overlap == OverlapQueueOne && !j.queued:
-		j.queued = true
-	default:
-		j.skipped++
-	}
-	return false
-}
-
-// again ends a run, and reports whether the queued one begins.
-func (j *Job) again() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.queued {
-		j.queued = false
-		return true
-	}
-	j.running--
-	return false
+	defer func() { j.run(runs) }() // Also if the schedule ends the goroutine.
+	runs = j.plan(due)
 }

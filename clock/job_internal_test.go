@@ -38,11 +38,11 @@ func TestStopPreventsTheLastRunThatIsDue(t *testing.T) {
 		j.timeout.(*idleTimeout).expired = true
 		due, ok := j.expire()
 		assert.True(t, ok)
-		j.plan(due)
+		assert.Equal(t, 1, j.plan(due))
 		assert.True(t, j.Next().IsZero())
 		assert.True(t, j.Stop(), "a run was due")
 		assert.False(t, j.Stop())
-		j.run()
+		j.run(1)
 		j.done()
 		j.Wait()
 	})

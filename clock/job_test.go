@@ -78,7 +78,7 @@ func TestOverlap(t *testing.T) {
 				require.NoError(t, err)
 				job.Wait()
 				assert.Equal(t, c.begins, begins.take())
-				assert.Equal(t, c.skipped, job.Skipped())
+				assert.Equal(t, c.skipped, job.Status().Skipped)
 				assert.False(t, job.Stop(), "the schedule had ended")
 			})
 		})

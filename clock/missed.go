@@ -78,7 +78,7 @@ func (m Missed) Plan(s Schedule, due, now time.Time) (runs []time.Time, next tim
 		s = anchored(s, due)
 		runs, next = recent(s, due, now, m.most()), s.Next(now)
 	}
-	if last := runs[len(runs)-1]; m.Policy == MissedSkip && m.tooLate(last, now) {
+	if m.skips(runs[len(runs)-1], now) {
 		runs = nil
 	}
 	return runs, next
@@ -95,8 +95,9 @@ func (m Missed) most() int {
 	return m.Limit
 }
 
-func (m Missed) tooLate(due, now time.Time) bool {
-	return m.MaxLateness > 0 && now.Sub(due) > m.MaxLateness
+// skips reports whether the last run that is due is too late to begin.
+func (m Missed) skips(due, now time.Time) bool {
+	return m.Policy == MissedSkip && m.MaxLateness > 0 && now.Sub(due) > m.MaxLateness
 }
 
 // anchored returns s, or, for an "@every" that counts from the argument of Next, a

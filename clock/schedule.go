@@ -86,7 +86,7 @@ func Jitter(schedule Schedule, limit time.Duration) Schedule {
 	if check.IsNil(schedule) {
 		panic("clock: Jitter: schedule is nil (expected: a Schedule)")
 	}
-	return jitter{schedule, positive("Jitter: limit", limit)}
+	return jitter{base: schedule, limit: positive("Jitter: limit", limit)}
 }
 
 // jitter is a schedule with random delays. A Job takes it apart, so that a delay
@@ -94,17 +94,21 @@ func Jitter(schedule Schedule, limit time.Duration) Schedule {
 type jitter struct {
 	base  Schedule
 	limit time.Duration // 0 for no delays.
+	spec  *Spec         // The base if that has the delays.
 }
 
 // withJitter returns the schedule as one with jitter, which may be none.
 func withJitter(s Schedule) jitter {
-	if j, ok := s.(jitter); ok {
-		return j
+	switch s := s.(type) {
+	case jitter:
+		return s
+	case *Spec:
+		return jitter{base: s, spec: s}
 	}
 	return jitter{base: s}
 }
 
-func (s jitter) Next(t time.Time) time.Time { return s.next(t).at }
+func (s jitter) Next(t time.Time) time.Time { return s.delayed(s.base.Next(t)).at }
 
 func (s jitter) AfterRun() bool { return isAfterRun(s.base) }
 
@@ -114,25 +118,16 @@ type planned struct {
 	at  time.Time // The same with the delay.
 }
 
-// next returns the first time after t.
-func (s jitter) next(t time.Time) planned {
-	due := s.base.Next(t)
-	if due.IsZero() || s.limit == 0 {
-		return planned{due, due}
+// delayed returns the given time of the schedule with a delay.
+func (s jitter) delayed(due time.Time) planned {
+	switch {
+	case due.IsZero():
+	case s.spec != nil:
+		return planned{due, due.Add(s.spec.Delay(due))}
+	case s.limit > 0:
+		return planned{due, due.Add(rand.N(s.limit))}
 	}
-	return planned{due, due.Add(rand.N(s.limit))}
-}
-
-// nextAfter returns the first time after due, or after the present if due is zero
-// or that time has passed.
-func (s jitter) nextAfter(due time.Time) planned {
-	if !due.IsZero() {
-		next := s.next(due)
-		if next.due.IsZero() || !next.at.Before(time.Now()) {
-			return next
-		}
-	}
-	return s.next(time.Now())
+	return planned{due, due}
 }
 
 func positive(name string, d time.Duration) time.Duration {

@@ -1,0 +1,121 @@
+package clock
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// registry holds the named jobs of a clock that are not over.
+type registry struct {
+	mu   sync.Mutex
+	jobs map[string]*Job // Guarded by mu.
+}
+
+// add adds j if it has a name. It returns an error if another job has that name.
+func (r *registry) add(j *Job) error {
+	if j.name == "" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.jobs[j.name] != nil {
+		return fmt.Errorf("clock: JobOptions.Name: %q (expected: a name that no other job of the clock has)", j.name)
+	}
+	if r.jobs == nil {
+		r.jobs = map[string]*Job{}
+	}
+	r.jobs[j.name] = j
+	return nil
+}
+
+// remove frees the name of j.
+func (r *registry) remove(j *Job) {
+	if j.name == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.jobs, j.name)
+}
+
+// Jobs returns the named jobs in the order of their names. A job remains in the list
+// until it has ended and none of its runs is under way.
+func (c *Clock) Jobs() []*Job {
+	c.jobs.mu.Lock()
+	defer c.jobs.mu.Unlock()
+	return slices.SortedFunc(maps.Values(c.jobs.jobs), func(a, b *Job) int { return cmp.Compare(a.name, b.name) })
+}
+
+// Job returns the job of the given name, or nil if [Clock.Jobs] has none.
+func (c *Clock) Job(name string) *Job {
+	c.jobs.mu.Lock()
+	defer c.jobs.mu.Unlock()
+	return c.jobs.jobs[name]
+}
+
+// JobStatus is a snapshot of a [Job].
+type JobStatus struct {
+	Name      string
+	Next      time.Time // See [Job.Next].
+	LastRun   time.Time // The begin of the last run, or the zero time before the first.
+	LastError error     // The error of the last run that ended, or nil if it succeeded.
+	Running   int       // Runs under way.
+	Paused    bool
+	Runs      int64 // Runs that have ended.
+	Skipped   int64 // Runs that were skipped because another was under way.
+}
+
+// Status returns a snapshot of the job. It takes constant time.
+func (j *Job) Status() JobStatus {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := &j.runs
+	return JobStatus{Name: j.name, Next: j.next.at, LastRun: r.last, LastError: r.lastErr, Running: r.running,
+		Paused: j.paused, Runs: r.finished, Skipped: r.skipped}
+}
+
+// Pause prevents the runs of the schedule from beginning until [Job.Resume], also one
+// that waits for the end of another. Runs of [Job.RunNow] still begin. Pause reports
+// whether the job was neither paused nor ended.
+func (j *Job) Pause() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.paused || j.ended {
+		return false
+	}
+	j.paused = true
+	j.runs.queued = 0
+	j.disarm()
+	return true
+}
+
+// Resume ends a pause. The next run is at the first time of the schedule from now on;
+// the runs during the pause are not made up for, whatever [JobOptions.Missed] is.
+// Resume reports whether the job was paused and had not ended.
+func (j *Job) Resume() bool {
+	resumed, plans := j.resume()
+	if plans {
+		defer j.done()
+		j.planFromNow()
+	}
+	return resumed
+}
+
+// resume ends a pause. The caller must plan the next run if no other goroutine does.
+func (j *Job) resume() (resumed, plans bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.paused || j.ended {
+		return false, false
+	}
+	j.paused = false
+	if j.planning {
+		return true, false
+	}
+	j.startPlanning()
+	return true, true
+}

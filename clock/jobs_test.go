@@ -1,0 +1,361 @@
+package clock_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/hierarchical"
+	"github.com/hashedwheel/hwt/internal/enginetest"
+)
+
+// names returns the names of the clock's jobs.
+func names(c *clock.Clock) (all []string) {
+	for _, job := range c.Jobs() {
+		all = append(all, job.Status().Name)
+	}
+	return all
+}
+
+func TestJobsAreKnownByNameUntilTheyAreOver(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		c := newClock(t, timer)
+		named := func(name string, schedule clock.Schedule) (*clock.Job, error) {
+			return c.ScheduleFunc(schedule, func() { time.Sleep(unit) }, &clock.JobOptions{Name: name})
+		}
+		b, err := named("b", clock.FixedRate(unit))
+		require.NoError(t, err)
+		a, err := named("a", at{time.Now(), []time.Duration{unit}})
+		require.NoError(t, err)
+		unnamed := newJob(t, c, clock.FixedRate(unit), func() {})
+		assert.Equal(t, []string{"a", "b"}, names(c))
+		assert.Same(t, b, c.Job("b"))
+		assert.Nil(t, c.Job("c"))
+		assert.Nil(t, c.Job(""))
+
+		_, err = named("a", clock.FixedRate(unit))
+		assert.EqualError(t, err, `clock: JobOptions.Name: "a" (expected: a name that no other job of the clock has)`)
+		pass(unit + slop)
+		assert.True(t, b.Stop())
+		assert.Equal(t, []string{"a", "b"}, names(c), "their runs are under way")
+		b.Wait()
+		a.Wait()
+		assert.Empty(t, names(c))
+		a, err = named("a", clock.FixedRate(unit))
+		require.NoError(t, err)
+		a.Stop()
+		unnamed.Stop()
+		assert.Empty(t, names(c))
+	})
+}
+
+func TestStatus(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		c := newClockWith(t, timer, clock.Options{ErrorHandler: func(error) {}})
+		start := time.Now()
+		fail := errors.New("failed")
+		job, err := c.ScheduleContext(clock.FixedRate(2*unit), func(context.Context) error {
+			time.Sleep(unit)
+			if units(start) > 4 {
+				return nil
+			}
+			return fail
+		}, &clock.JobOptions{Name: "job"})
+		require.NoError(t, err)
+		assert.Equal(t, clock.JobStatus{Name: "job", Next: start.Add(2 * unit)}, job.Status())
+		pass(2*unit + unit/2)
+		status := job.Status()
+		assert.Equal(t, 2, int(status.LastRun.Sub(start)/unit))
+		status.LastRun = time.Time{}
+		assert.Equal(t, clock.JobStatus{Name: "job", Next: start.Add(4 * unit), Running: 1}, status)
+		pass(unit)
+		status = job.Status()
+		assert.Equal(t, fail, status.LastError)
+		assert.Zero(t, status.Running)
+		assert.EqualValues(t, 1, status.Runs)
+		pass(2 * unit)
+		assert.NoError(t, job.Status().LastError)
+		assert.True(t, job.Pause())
+		assert.True(t, job.Status().Paused)
+		assert.True(t, job.Status().Next.IsZero())
+		job.Stop()
+		job.Wait()
+		assert.EqualValues(t, 2, job.Status().Runs)
+	})
+}
+
+func TestPausedJobRunsOnAtTheTimesOfItsSchedule(t *testing.T) {
+	for name, schedule := range map[string]func() clock.Schedule{
+		"rate":  func() clock.Schedule { return clock.FixedRate(2 * unit) },
+		"delay": func() clock.Schedule { return clock.FixedDelay(2 * unit) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSchedule(t, func(t *testing.T, timer hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+				job := newJob(t, c, schedule(), record)
+				assert.False(t, job.Resume(), "it is not paused")
+				pass(2*unit + slop)
+				assert.True(t, job.Pause())
+				assert.False(t, job.Pause())
+				assert.Zero(t, timer.Pending())
+				pass(7*unit - slop)
+				assert.Equal(t, []int{2}, begins.take())
+				assert.True(t, job.Resume())
+				assert.False(t, job.Resume())
+				assert.False(t, job.Next().IsZero())
+				pass(2*unit + slop)
+				assert.True(t, job.Stop())
+				assert.False(t, job.Pause())
+				assert.False(t, job.Resume())
+				job.Wait()
+				want := map[string][]int{"rate": {10}, "delay": {11}}
+				assert.Equal(t, want[name], begins.take())
+			})
+		})
+	}
+}
+
+func TestPauseDuringARun(t *testing.T) {
+	for _, schedule := range []clock.Schedule{every(2 * unit), clock.FixedDelay(2 * unit)} {
+		onSchedule(t, func(t *testing.T, timer hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+			job := newJob(t, c, schedule, func() {
+				record()
+				time.Sleep(unit)
+			})
+			pass(2*unit + unit/2)
+			job.Pause()
+			job.Resume()
+			job.Pause()
+			pass(4 * unit)
+			assert.Equal(t, []int{2}, begins.take())
+			assert.Zero(t, timer.Pending())
+			job.Resume() // At 6.5.
+			pass(3 * unit)
+			job.Stop()
+			job.Wait()
+			assert.Equal(t, []int{8}, begins.take())
+		})
+	}
+}
+
+// TestPauseKeepsARequestedRun has both a run of the schedule and one of RunNow wait for
+// the end of another.
+func TestPauseKeepsARequestedRun(t *testing.T) {
+	onSchedule(t, func(t *testing.T, _ hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+		job := newJobWith(t, c, clock.OverlapQueueOne, clock.FixedRate(unit), func() {
+			record()
+			time.Sleep(2*unit + unit/2)
+		})
+		pass(2*unit + unit/4) // The first run is under way, and the second waits.
+		assert.True(t, job.RunNow())
+		assert.False(t, job.RunNow(), "one waits")
+		job.Pause()
+		pass(6 * unit)
+		assert.Equal(t, []int{1, 3}, begins.take())
+		assert.True(t, job.RunNow(), "it is paused")
+		pass(slop)
+		assert.True(t, job.RunNow())
+		assert.True(t, job.Stop(), "a requested run waits")
+		job.Wait()
+		assert.Equal(t, []int{8}, begins.take())
+		assert.False(t, job.RunNow())
+	})
+}
+
+func TestRunNowFollowsOverlap(t *testing.T) {
+	for overlap, want := range map[clock.Overlap]struct {
+		answers []bool
+		begins  []int
+		skipped int64
+	}{
+		clock.OverlapSkip:     {[]bool{true, false, false}, []int{0}, 2},
+		clock.OverlapQueueOne: {[]bool{true, true, false}, []int{0, 1}, 1},
+		clock.OverlapParallel: {[]bool{true, true, true}, []int{0, 0, 0}, 0},
+	} {
+		onSchedule(t, func(t *testing.T, _ hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
+			job := newJobWith(t, c, overlap, at{time.Now(), []time.Duration{9 * unit}}, func() {
+				record()
+				time.Sleep(unit)
+			})
+			var answers []bool
+			for range 3 {
+				answers = append(answers, job.RunNow())
+			}
+			assert.Equal(t, want.answers, answers)
+			pass(3 * unit)
+			assert.Equal(t, want.begins, begins.take())
+			assert.Equal(t, want.skipped, job.Status().Skipped)
+			job.Wait()
+			assert.Equal(t, []int{9}, begins.take())
+			assert.False(t, job.RunNow(), "the schedule has ended")
+		})
+	}
+}
+
+func TestStopEndsTheContextOfTheRun(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		var errs list[error]
+		c := newClockWith(t, timer, clock.Options{ErrorHandler: errs.add})
+		fail := errors.New("failed")
+		runs := 0
+		job, err := c.ScheduleContext(clock.FixedRate(unit), func(ctx context.Context) error {
+			if runs++; runs == 1 {
+				return fail
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}, nil)
+		require.NoError(t, err)
+		pass(2*unit + slop)
+		failed := errs.take()
+		require.Len(t, failed, 1)
+		assert.ErrorIs(t, failed[0], fail)
+		assert.EqualValues(t, 1, c.Stats().Failures)
+		assert.True(t, job.Stop())
+		job.Wait()
+		assert.Empty(t, errs.take(), "the end of the context is no failure")
+		assert.NoError(t, job.Status().LastError)
+	})
+}
+
+func TestEndEndsTheContextOfTheRun(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t)
+		c := newClock(t, timer)
+		job, err := c.ScheduleContext(clock.FixedRate(unit), func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, nil)
+		require.NoError(t, err)
+		pass(unit + slop)
+		assert.Empty(t, c.End(timer.Stop()))
+		job.Wait()
+	})
+}
+
+func TestBadJobsAreErrors(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		c := newClock(t, newTimer(t))
+		f := func(context.Context) error { return nil }
+		_, err := c.ScheduleContext(nil, f, nil)
+		assert.EqualError(t, err, "clock: ScheduleContext: schedule is nil (expected: a Schedule)")
+		_, err = c.ScheduleContext(every(unit), nil, nil)
+		assert.EqualError(t, err, "clock: ScheduleContext: f is nil (expected: a function)")
+		_, err = c.ScheduleContext(every(unit), f, &clock.JobOptions{Missed: clock.Missed{Limit: -1}})
+		assert.EqualError(t, err, "clock: Missed.Limit: -1 (expected: 0 for the default, or 1 to 10000)")
+	})
+}
+
+// TestMissedRunsFollowTheirPolicy holds back the task of the first run until 3.5 units
+// have passed.
+func TestMissedRunsFollowTheirPolicy(t *testing.T) {
+	for name, c := range map[string]struct {
+		missed  clock.Missed
+		overlap clock.Overlap
+		begins  []int
+		skipped int64
+	}{
+		"skip":                    {clock.Missed{}, clock.OverlapSkip, []int{3, 4}, 0},
+		"skip, too late":          {clock.Missed{MaxLateness: unit / 4}, clock.OverlapSkip, []int{4}, 0},
+		"once":                    {clock.Missed{Policy: clock.MissedOnce, MaxLateness: unit / 4}, clock.OverlapSkip, []int{3, 4}, 0},
+		"all":                     {clock.Missed{Policy: clock.MissedAll}, clock.OverlapQueueOne, []int{3, 3, 3, 4}, 0},
+		"the last two":            {clock.Missed{Policy: clock.MissedAll, Limit: 2}, clock.OverlapQueueOne, []int{3, 3, 4}, 0},
+		"all that do not overlap": {clock.Missed{Policy: clock.MissedAll}, clock.OverlapSkip, []int{3, 3, 3}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEngines(t, func(t *testing.T, timer hwt.Engine) {
+				start := time.Now()
+				var begins list[int]
+				held := &holding{Timer: timer}
+				job, err := newClock(t, held).ScheduleFunc(clock.FixedRate(unit), func() {
+					begins.add(units(start))
+					time.Sleep(unit / 5)
+				}, &clock.JobOptions{Overlap: c.overlap, Missed: c.missed})
+				require.NoError(t, err)
+				held.hold()
+				pass(3*unit + unit/2)
+				held.release()
+				pass(unit)
+				job.Stop()
+				job.Wait()
+				assert.Equal(t, c.begins, begins.take())
+				assert.Equal(t, c.skipped, job.Status().Skipped)
+			})
+		})
+	}
+}
+
+// TestFixedDelayThatIsTooLateIsSkipped holds back the task of a job whose schedule
+// counts from the end of each run.
+func TestFixedDelayThatIsTooLateIsSkipped(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		start := time.Now()
+		var begins list[int]
+		held := &holding{Timer: timer}
+		job, err := newClock(t, held).ScheduleFunc(clock.FixedDelay(unit), func() { begins.add(units(start)) },
+			&clock.JobOptions{Missed: clock.Missed{MaxLateness: unit}})
+		require.NoError(t, err)
+		held.hold()
+		pass(3*unit + unit/2)
+		held.release()
+		pass(unit + slop)
+		job.Stop()
+		job.Wait()
+		assert.Equal(t, []int{4}, begins.take())
+	})
+}
+
+// TestJitterMakesNoRunMissed has delays up to nearly the time between two runs.
+func TestJitterMakesNoRunMissed(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		c := newClock(t, newTimer(t))
+		start := time.Now().Truncate(time.Second)
+		end := start.Add(time.Hour)
+		spec := newSpec(t, "END="+end.Format(time.RFC3339)+" JITTER=59s * * * * *")
+		var begins list[time.Time]
+		job, err := c.ScheduleFunc(spec, func() { begins.add(time.Now()) },
+			&clock.JobOptions{Missed: clock.Missed{MaxLateness: time.Second}, Overlap: clock.OverlapParallel})
+		require.NoError(t, err)
+		job.Wait()
+		all := begins.take()
+		assert.Len(t, all, 60)
+		assert.LessOrEqual(t, all[59].Sub(end), 2*tick, "the last delay ends at the end")
+		for i, begin := range all {
+			due := start.Add(time.Duration(i+1) * time.Minute)
+			assert.GreaterOrEqual(t, begin.Sub(due), time.Duration(0))
+			assert.Less(t, begin.Sub(due), time.Minute)
+		}
+	})
+}
+
+// TestYearOfAHundredJobs runs a hundred jobs for a year, on the engine for schedules of
+// days. It logs the time that this takes on the real clock.
+func TestYearOfAHundredJobs(t *testing.T) {
+	began := time.Now()
+	enginetest.Bubble(t, func(t *testing.T) {
+		timer, err := hierarchical.New(&hierarchical.Options{TickDuration: tick})
+		require.NoError(t, err)
+		defer timer.Stop()
+		c := newClock(t, timer)
+		var want, got atomic.Int64
+		texts := []string{"0 2 * * *", "30 2 * * *", "*/5 12 * * 1", "0 9 * * 1-5", "0 0 1 * *"}
+		for i := range 100 {
+			spec := newSpec(t, "CRON_TZ="+zones[i%len(zones)]+" "+texts[i/20])
+			for next := spec.Next(time.Now()); time.Until(next) < 365*24*time.Hour; next = spec.Next(next) {
+				want.Add(1)
+			}
+			job := newJob(t, c, spec, func() { got.Add(1) })
+			defer job.Stop()
+		}
+		pass(365*24*time.Hour - slop)
+		assert.Greater(t, want.Load(), int64(30_000))
+		assert.Equal(t, want.Load(), got.Load())
+	})
+	t.Logf("%v", time.Since(began))
+}
