@@ -76,6 +76,7 @@ type Job struct {
 	next     planned     // Zero if no run is planned. Guarded by mu.
 	timeout  hwt.Timeout // Nil if no run is planned. Guarded by mu.
 	planning bool        // J1. Guarded by mu.
+	warned   bool        // The schedule was reported for times in the past. Guarded by mu.
 	paused   bool        // Guarded by mu.
 	ended    bool        // No run will be planned. Guarded by mu.
 	stopped  bool        // By Stop. Guarded by mu.
@@ -218,6 +219,10 @@ func (j *Job) done() {
 	j.closeIfOver()
 }
 
+// leastDelay is the delay of a run whose time is not in the future. It keeps a
+// schedule that only knows such times from running without a pause.
+const leastDelay = time.Millisecond
+
 // planFromNow arms the timer for the schedule's first time from now on, or ends the
 // job if there is none.
 func (j *Job) planFromNow() {
@@ -244,9 +249,26 @@ func (j *Job) planWith(ask func(now time.Time) (argument, next time.Time)) {
 	defer func() { j.arm(next) }() // Also if ask ends the goroutine.
 	j.clock.call(func() {
 		now := j.clock.present()
-		_, due := ask(now)
-		next = j.schedule.delayed(due)
+		argument, due := ask(now)
+		if due.IsZero() || due.After(argument) {
+			next = j.schedule.delayed(due)
+			return
+		}
+		j.warn(argument, due)
+		next = planned{due: now, at: now.Add(leastDelay)}
 	})
+}
+
+// warn reports the schedule, once, for a time that is not after its argument.
+func (j *Job) warn(argument, due time.Time) {
+	j.mu.Lock()
+	warned := j.warned
+	j.warned = true
+	j.mu.Unlock()
+	if !warned {
+		j.report(fmt.Errorf("schedule %T returned %v, which is not after %v; the run is at the next tick (reported once)",
+			j.schedule.base, due, argument))
+	}
 }
 
 // arm arms the timer for the next run, or ends the job if there is none.

@@ -6,6 +6,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
@@ -137,6 +138,41 @@ func TestMissedRunsAreNotMadeUpFor(t *testing.T) {
 			})
 		})
 	}
+}
+
+// stuck is a schedule that returns one time until that has passed long ago.
+type stuck struct{ at, until time.Time }
+
+func (s stuck) Next(t time.Time) time.Time {
+	if t.After(s.until) {
+		return time.Time{}
+	}
+	return s.at
+}
+
+// TestScheduleThatReturnsThePastDoesNotSpin counts the runs of a schedule whose times
+// are not after its arguments.
+func TestScheduleThatReturnsThePastDoesNotSpin(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		var errs list[error]
+		c := newClockWith(t, timer, clock.Options{ErrorHandler: errs.add})
+		start := time.Now()
+		for name, past := range map[string]time.Time{"present": start, "past": start.Add(-time.Hour), "year 1": time.Unix(-62e9, 0)} {
+			var runs list[int]
+			begin := time.Now()
+			job, err := c.ScheduleFunc(stuck{past, begin.Add(unit)}, func() { runs.add(1) }, &clock.JobOptions{Name: name})
+			require.NoError(t, err)
+			job.Wait()
+			assert.Less(t, time.Since(begin), unit+slop)
+			n := len(runs.take())
+			assert.Greater(t, n, 10, "it runs on")
+			assert.LessOrEqual(t, n, int(unit/time.Millisecond)+2, "it runs once per tick")
+			failed := errs.take()
+			require.Len(t, failed, 1, "the handler hears of it once")
+			assert.ErrorContains(t, failed[0], "clock: job \""+name+"\": schedule clock_test.stuck returned")
+		}
+		assert.Zero(t, timer.Pending())
+	})
 }
 
 func TestJitterDelaysByLessThanItsLimit(t *testing.T) {
