@@ -26,6 +26,7 @@ type Clock struct {
 	wakeups sync.Pool        // Of *wakeup. One per clock: a channel must stay in its synctest bubble.
 	refused sync.Once        // The first refusal is logged.
 	jobs    registry         // Safe for concurrent use.
+	wall    wallClock        // Safe for concurrent use.
 	present func() time.Time // time.Now. Tests set the wall clock with it. Immutable.
 
 	failures       atomic.Int64 // Atomic: written by call, read by Stats.
@@ -86,6 +87,7 @@ func New(timer hwt.Timer, options *Options) (*Clock, error) {
 	}
 	c := &Clock{timer: timer, start: time.Now(), present: time.Now}
 	c.bubble.Start()
+	c.wall.off = c.bubble.Inside()
 	if options != nil {
 		c.options = *options
 	}

@@ -196,6 +196,7 @@ func (j *Job) disarm() {
 		j.timeout.Cancel()
 		j.timeout = nil
 	}
+	j.clock.wall.remove(j)
 }
 
 // closeIfOver closes over if the job is over (J3). Guarded by mu.
@@ -290,6 +291,9 @@ func (j *Job) arm(next planned) {
 // armNext arms the timer for next. Guarded by mu.
 func (j *Job) armNext() {
 	j.timeout = j.clock.arm((*jobTask)(j), j.clock.until(j.next.at))
+	if isWall(j.next.at) {
+		j.clock.wall.add(j)
+	}
 }
 
 // jobTask is a Job as the task of its timeouts.

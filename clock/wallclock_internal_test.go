@@ -1,0 +1,117 @@
+package clock
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginetest"
+	"github.com/hashedwheel/hwt/runtimetimer"
+)
+
+// hourly is a schedule of the wall clock's full hours.
+type hourly struct{}
+
+func (hourly) Next(t time.Time) time.Time { return t.Round(0).Truncate(time.Hour).Add(time.Hour) }
+
+// steppedClock is a clock on a runtimetimer, whose wall clock a test sets.
+func steppedClock(t *testing.T) (c *Clock, set func(ahead time.Duration)) {
+	t.Helper()
+	timer, err := runtimetimer.New(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { timer.Stop() })
+	c, err = New(timer, nil)
+	require.NoError(t, err)
+	var ahead atomic.Int64
+	c.present = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	return c, func(d time.Duration) { ahead.Store(int64(d)) }
+}
+
+// TestStepOfTheWallClockIsNoticed uses the real clocks, because those of a bubble never
+// differ.
+func TestStepOfTheWallClockIsNoticed(t *testing.T) {
+	c, set := steppedClock(t)
+	var runs atomic.Int64
+	job, err := c.ScheduleFunc(hourly{}, func() { runs.Add(1) }, nil)
+	require.NoError(t, err)
+	next := job.Next()
+	set(time.Until(next) + time.Second)
+	assert.Eventually(t, func() bool { return runs.Load() == 1 && job.Next().After(next) }, 20*time.Second, time.Millisecond)
+	assert.Equal(t, next.Add(time.Hour), job.Next())
+	job.Stop()
+	job.Wait()
+	c.wall.mu.Lock()
+	defer c.wall.mu.Unlock()
+	assert.Nil(t, c.wall.timeout, "no job waits")
+}
+
+// looked has the clock look for a step, as its timeout does.
+func looked(t *testing.T, c *Clock) {
+	t.Helper()
+	c.wall.timeout.(*idleTimeout).expired = true
+	require.NoError(t, (*lookTask)(c).Run(nil))
+	synctest.Wait()
+}
+
+// TestJobFollowsTheWallClock sets the wall clock of a job that would run in an hour or
+// less.
+func TestJobFollowsTheWallClock(t *testing.T) {
+	for name, c := range map[string]struct {
+		step  time.Duration
+		next  time.Duration // Of the job's next time, after the step.
+		armed time.Duration // The delay of its timeout, less the delay before the step.
+	}{
+		"slewed":         {leastStep / 2, 0, 0},
+		"forward":        {10 * time.Minute, 0, -10 * time.Minute},
+		"back":           {-2 * time.Hour, 0, 2 * time.Hour},
+		"back in a year": {-24 * 365 * time.Hour, -24 * 365 * time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Bubble(t, func(t *testing.T) {
+				clock := newIdleClock(t)
+				clock.wall.off = false
+				var ahead time.Duration
+				clock.present = func() time.Time { return time.Now().Add(ahead) }
+				j, err := clock.ScheduleFunc(hourly{}, func() { assert.Fail(t, "ran") }, nil)
+				require.NoError(t, err)
+				next, delay := j.Next(), j.timeout.(*idleTimeout).delay
+				ahead = c.step
+				looked(t, clock)
+				assert.Equal(t, c.next, j.Next().Sub(next))
+				assert.Equal(t, c.armed, j.timeout.(*idleTimeout).delay-delay)
+				looked(t, clock)
+				assert.Equal(t, c.next, j.Next().Sub(next))
+				j.Stop()
+				j.Wait()
+			})
+		})
+	}
+}
+
+// TestNothingLooksAtTheWallClockInABubble counts the timeouts of a wall-clock job.
+func TestNothingLooksAtTheWallClockInABubble(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		c := newIdleClock(t)
+		j, err := c.ScheduleFunc(hourly{}, func() {}, nil)
+		require.NoError(t, err)
+		assert.Nil(t, c.wall.timeout)
+		j.Stop()
+	})
+}
+
+// TestLookEndsWithItsClock has End get the timeout of a look.
+func TestLookEndsWithItsClock(t *testing.T) {
+	c, _ := steppedClock(t)
+	other, _ := steppedClock(t)
+	job, err := c.ScheduleFunc(hourly{}, func() {}, nil)
+	require.NoError(t, err)
+	unprocessed := c.timer.(hwt.Engine).Stop()
+	assert.Len(t, other.End(unprocessed), 2)
+	assert.Empty(t, c.End(unprocessed))
+	job.Wait()
+}
