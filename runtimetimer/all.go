@@ -2,26 +2,26 @@ package runtimetimer
 
 import "github.com/hashedwheel/hwt"
 
-// How many entries an iteration passes while it holds a shard's mu: few at first, so
-// that a short look is cheap.
+// The number of entries that an iteration passes under a shard's mu. It starts small,
+// so that a short loop is cheap.
 const (
 	minBatch = 16
 	maxBatch = 1024
 )
 
-// all yields the pending timeouts until yield returns false, which it returns then.
-// batch is room that it may use.
+// all yields the pending timeouts. It returns false if yield did. batch is scratch
+// space.
 //
-// Two bookmarks hold its place in the list: how far it came, and where the list
-// ended when it began. An entry keeps its place as long as its timeout is pending, so
-// each comes once, and what others add or remove does not matter.
+// Two bookmarks in the list mark its progress and the end of the list when it began.
+// An entry keeps its place while its timeout is pending, so all passes each entry once
+// whatever others add or remove.
 func (s *shard) all(batch *[]*timeout, yield func(hwt.Timeout) bool) bool {
 	at, end := new(entry), new(entry)
 	s.open(at, end)
 	defer s.close(at, end)
 	for n := minBatch; s.turn(at, end, n, batch); n = min(2*n, maxBatch) {
 		for _, t := range *batch {
-			if t.load().is(pending) && !yield(t) {
+			if t.isPending() && !yield(t) {
 				return false
 			}
 		}
@@ -45,8 +45,8 @@ func (s *shard) close(at, end *entry) {
 	end.unlink()
 }
 
-// turn moves the bookmark at past n entries, or to end, and puts their timeouts into
-// batch. It returns false if there are no entries.
+// turn moves the bookmark at past n entries, or to end, and collects their timeouts in
+// batch. It returns false if there are no more entries.
 func (s *shard) turn(at, end *entry, n int, batch *[]*timeout) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

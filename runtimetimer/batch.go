@@ -8,8 +8,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// scheduleAll schedules all tasks on one shard, so that they need one lock, in which
-// the timer is stopped or not.
+// scheduleAll schedules all tasks on one shard. They need one lock, under which the
+// timer is either stopped or not.
 func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	switch {
 	case slices.ContainsFunc(tasks, enginekit.IsNilTask):
@@ -19,7 +19,7 @@ func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 	case len(tasks) == 0:
 		return nil, nil
 	}
-	deadline, n := t.deadline(delay), int64(len(tasks))
+	deadline, n := t.clock.Deadline(delay), int64(len(tasks))
 	if err := t.limit.Take(n); err != nil {
 		return nil, err
 	}
@@ -31,10 +31,9 @@ func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 	return timeouts, nil
 }
 
-// addAll makes timeouts of the tasks and makes them pending. It returns nil if the
-// timer was stopped.
-func (s *shard) addAll(tasks []hwt.TimerTask, delay, deadline time.Duration) []hwt.Timeout {
-	timeouts, caller := make([]hwt.Timeout, len(tasks)), s.timer.caller()
+// addAll returns pending timeouts for the tasks, or nil if the timer was stopped.
+func (s *shard) addAll(tasks []hwt.TimerTask, delay time.Duration, deadline int64) []hwt.Timeout {
+	timeouts, caller := make([]hwt.Timeout, len(tasks)), s.timer.callers.Caller()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.timer.stopped.Load() {

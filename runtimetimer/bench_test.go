@@ -16,8 +16,7 @@ import (
 
 var idle = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 
-// BenchmarkScheduleCancel compares the engine with what it is made of: bare is
-// time.AfterFunc with Stop.
+// BenchmarkScheduleCancel compares the engine with a bare time.AfterFunc and Stop.
 func BenchmarkScheduleCancel(b *testing.B) {
 	for _, pending := range []int{0, 1e5} {
 		name := fmt.Sprintf("pending=%d", pending)
@@ -43,7 +42,7 @@ func BenchmarkScheduleCancel(b *testing.B) {
 	}
 }
 
-// BenchmarkScheduleCancelParallel is the same from all processors at once.
+// BenchmarkScheduleCancelParallel is BenchmarkScheduleCancel on all processors.
 func BenchmarkScheduleCancelParallel(b *testing.B) {
 	b.Run("engine=bare", func(b *testing.B) {
 		b.ReportAllocs()
@@ -66,7 +65,7 @@ func BenchmarkScheduleCancelParallel(b *testing.B) {
 	})
 }
 
-// bareCycle has a closure that captures something, as users' closures do.
+// bareCycle uses a closure that captures a variable, as users' closures do.
 func bareCycle() {
 	n := time.Hour
 	time.AfterFunc(n, func() { runtime.KeepAlive(n) }).Stop()
@@ -136,8 +135,8 @@ func reportHeap(b *testing.B, n int, f func()) {
 	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/float64(n), "B/pending")
 }
 
-// purgeRuntimeTimers lets the runtime drop stopped timers, which it holds on to
-// for as long as its processors are busy.
+// purgeRuntimeTimers lets the runtime release stopped timers, which it keeps while its
+// processors are busy.
 func purgeRuntimeTimers() {
 	for range 10 {
 		time.Sleep(time.Millisecond)
@@ -152,8 +151,8 @@ func bareTimers(n int) []*time.Timer {
 	return timers
 }
 
-// reportCPU reports the processor time of the whole process, garbage collector
-// included, which is fairer than the wall clock on a machine that is shared.
+// reportCPU reports the processor time of the process, including the garbage
+// collector. On a shared machine it is more accurate than wall time.
 func reportCPU(b *testing.B) (report func()) {
 	before, ok := cli.CPUTime()
 	return func() {

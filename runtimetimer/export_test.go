@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 const (
@@ -28,27 +29,44 @@ func (t *Timer) Free() int {
 // Shards returns how many shards t has.
 func (t *Timer) Shards() int { return len(t.shards) }
 
-// FireLate calls what the runtime calls for the timeout n, as a goroutine does
-// that was on its way when n was reset or ended: the runtime believes that it
-// fired, so the next Reset or Stop of its timer says false.
+// FireLate returns the function that the runtime calls for the timeout n, for use as a
+// goroutine that was on its way when n was reset or ended. The runtime timer counts as
+// fired, so its next Reset or Stop returns false.
 func FireLate(n any) (fire func()) {
 	e := n.(*timeout).entry
 	e.timer.Stop()
 	return e.fire
 }
 
-// Expire ends the timeout n, as the goroutine does whose time has come, and returns
-// what that goroutine does next.
+// Expire ends the timeout n, as its goroutine does, and returns that goroutine's next
+// step.
 func Expire(n any) (run func()) {
 	t := n.(*timeout)
 	t.entry.timer.Stop()
 	t.shard.expire(t.entry)
-	return func() { t.shard.perform(t, expired) }
+	return func() { t.shard.perform(t, t.shard.timer.runner.Run) }
 }
 
-// AddToAShard is the last step of NewTimeout, as it comes when Stop got in
-// before it.
+// FireAcrossReset calls fire for the timeout n, and gives n the present as its
+// deadline while fire waits for the shard's mu.
+func FireAcrossReset(n any) {
+	t := n.(*timeout)
+	e := t.entry
+	e.timer.Stop()
+	t.shard.mu.Lock()
+	fired := make(chan struct{})
+	go func() {
+		e.fire()
+		close(fired)
+	}()
+	time.Sleep(10 * time.Millisecond) // until fire waits
+	t.store(enginekit.PendingWord(t.shard.timer.clock.Now()))
+	t.shard.mu.Unlock()
+	<-fired
+}
+
+// AddToAShard is the last step of a NewTimeout after a concurrent Stop.
 func (t *Timer) AddToAShard(task hwt.TimerTask, delay time.Duration) bool {
 	s := t.anyShard()
-	return s.add(&timeout{shard: s, task: task}, delay, t.deadline(delay))
+	return s.add(&timeout{shard: s, task: task}, delay, t.clock.Deadline(delay))
 }

@@ -8,19 +8,18 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// DefaultStopTimeout is how long Stop waits for tasks that are running.
-const DefaultStopTimeout = 5 * time.Second
+// defaultStopTimeout is the default of Options.StopTimeout.
+const defaultStopTimeout = 5 * time.Second
 
 // Options are the settings of a [Timer]. The zero value of each field is its
 // default.
 type Options struct {
-	// MaxPendingTimeouts is how many timeouts may be pending at once. NewTimeout
-	// refuses more with a *[hwt.PendingLimitError]. 0, the default, or less means
-	// no limit.
+	// MaxPendingTimeouts is the pending limit. NewTimeout rejects more timeouts with a
+	// *[hwt.PendingLimitError]. The default 0, or a negative number, means no limit.
 	MaxPendingTimeouts int64
 
-	// Executor runs the tasks and the callbacks of hwt.CancelledTask. Its Execute
-	// is called on a goroutine of the timeout's own, so it may block. By default,
+	// Executor runs the tasks and the callbacks of hwt.CancelledTask. Execute is
+	// called on a new goroutine for each timeout, so it may block. With the default
 	// nil, tasks run on that goroutine.
 	Executor hwt.Executor
 
@@ -28,34 +27,34 @@ type Options struct {
 	// default: slog.Default at the time of New.
 	Logger *slog.Logger
 
-	// ErrorHandler is called with each error that a task returns, a
-	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
-	// its goroutine, and the executor's refusals. It runs on the goroutine on
-	// which the error occurred, several at once. nil is the default: errors are
-	// logged.
+	// ErrorHandler is called with each error that a task returns, with a
+	// *[hwt.PanicError] if a task panics, with [hwt.ErrGoexit] if a task ends its
+	// goroutine, and with the executor's errors. It runs on the goroutine on which
+	// the error occurred, and must be safe for concurrent use. With the default nil,
+	// errors are logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
 
 	// Name identifies the timer in the log and in String. "" is the default:
 	// "runtimetimer".
 	Name string
 
-	// StopTimeout is how long Stop waits for the tasks that are running. 0 is the
-	// default, 5 s. If negative, Stop does not wait.
+	// StopTimeout is the longest time that Stop waits for running tasks. The default
+	// 0 means 5 s. If StopTimeout is negative, Stop does not wait.
 	StopTimeout time.Duration
 
-	// RecordCallers keeps, for each pending timeout, where it was scheduled: see
-	// [hwt.CallerOf]. NewTimeout then walks the stack. A timeout takes no more
-	// memory on 64-bit machines. false is the default.
+	// RecordCallers records the line that scheduled each timeout, for
+	// [hwt.CallerOf]. NewTimeout then walks the stack. On 64-bit machines, timeouts
+	// take no more memory. The default is false.
 	RecordCallers bool
 
 	// LabelTasks sets pprof labels while a task runs: "hwt", the timer's name, and
-	// "hwt_task", the task as the log calls it. So a profile shows which tasks use
-	// the CPU. Goroutines that a task starts inherit the labels. After the task, an
-	// executor's goroutine has no labels. false is the default.
+	// "hwt_task", the task's name in the log. Profiles then show the CPU time per
+	// task. Goroutines that a task starts inherit the labels. After a task, an
+	// executor's goroutine has no labels. The default is false.
 	LabelTasks bool
 }
 
-// runner returns what runs the tasks of a timer with these options.
+// runner returns the runner of a timer with these options.
 func (o *Options) runner() (*enginekit.Runner, error) {
 	r := &enginekit.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
 	err := r.Complete("runtimetimer")

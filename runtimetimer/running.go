@@ -8,27 +8,28 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// running lets Stop wait for the tasks and callbacks that have begun. The shards
-// count them: up in the step that ends the timeout, under mu, and so never after
-// Stop has drained the shard; down when they have returned.
+// running lets Stop wait for tasks and callbacks in progress. Each shard counts its
+// own: up under mu when the timeout ends, and therefore never after Stop has drained
+// the shard; down when the task or callback has returned.
 type running struct {
-	drained atomic.Bool   // Atomic: set by Stop, when the counts only fall any more; read by the shards.
-	none    chan struct{} // closed when drained is set and nothing runs.
-	closing sync.Once     // closes none.
+	drained atomic.Bool   // The counts no longer grow. Atomic: set by Stop, read by the shards.
+	none    chan struct{} // Closed when drained is set and all counts are zero.
+	closing sync.Once     // Closes none.
 }
 
-// noteDrained notes that all shards are drained.
+// noteDrained records that all shards are drained.
 func (t *Timer) noteDrained() {
 	t.running.drained.Store(true)
 	t.checkNone()
 }
 
-// checkNone closes none if nothing runs. Stop calls it after setting drained, and
-// perform after counting down to zero, so that the later of them sees both. Outside
-// the bubble that the timer belongs to, closing would end the process.
+// checkNone closes none if all counts are zero. Stop calls it after setting drained,
+// and perform after counting down to zero, so the later of them sees both. Outside
+// the timer's bubble, closing would end the process.
 func (t *Timer) checkNone() {
 	if t.countRunning() == 0 && !t.clock.Foreign() {
 		t.running.closing.Do(func() { close(t.running.none) })
@@ -42,8 +43,8 @@ func (t *Timer) countRunning() (n int64) {
 	return n
 }
 
-// await waits until nothing runs, for a limited time: a task may never return, or
-// wait for this very call.
+// await waits until all tasks and callbacks have returned, or StopTimeout has passed:
+// a task may never return, or may wait for this very call.
 func (t *Timer) await() {
 	if t.clock.Foreign() || insideTask() {
 		return
@@ -58,12 +59,13 @@ func (t *Timer) await() {
 	case <-t.running.none:
 	case <-patience.C:
 		t.runner.EndContexts()
-		t.runner.Warn("hwt: Stop gave up waiting for tasks that are running",
+		t.runner.Warn("hwt: Stop gave up waiting for running tasks",
 			enginekit.AttrRunning, t.countRunning(), enginekit.AttrWaited, t.stopWait)
 	}
 }
 
-// awaitAll waits until nothing runs, or waits in the executor, or ctx ends.
+// awaitAll waits until no task or callback runs or waits in the executor, or ctx
+// ends.
 func (t *Timer) awaitAll(ctx context.Context) error {
 	if t.clock.Foreign() {
 		return nil
@@ -79,8 +81,8 @@ func (t *Timer) awaitAll(ctx context.Context) error {
 	return t.runner.Left(ctx, own)
 }
 
-// countGiven returns how many tasks and callbacks were handed to the runner, or are
-// about to be.
+// countGiven returns the number of tasks and callbacks that were handed to the runner
+// or are about to be.
 func (t *Timer) countGiven() (n int64) {
 	for i := range t.shards {
 		n += t.shards[i].given()
@@ -88,28 +90,24 @@ func (t *Timer) countGiven() (n int64) {
 	return n
 }
 
-// perform runs the task of a timeout that expired, or its Cancelled. insideTask
-// looks for it on the stack.
+// perform calls call, which runs the task of an expired timeout, or the Cancelled of
+// a cancelled one. insideTask searches the stack for perform.
 //
 //go:noinline
-func (s *shard) perform(t *timeout, how state) {
+func (s *shard) perform(t *timeout, call func(hwt.Timeout, hwt.TimerTask)) {
 	defer func() {
 		if s.running.Add(-1) == 0 && s.timer.running.drained.Load() {
 			s.timer.checkNone()
 		}
 		s.timer.runner.Ended()
 	}()
-	if how == expired {
-		s.timer.runner.Run(t, t.task)
-	} else {
-		s.timer.runner.Cancelled(t, t.task)
-	}
+	call(t, t.task)
 }
 
 var performEntry = reflect.ValueOf((*shard).perform).Pointer()
 
-// insideTask reports whether the calling goroutine runs a task of any timer.
-// Finding out which one would cost every task.
+// insideTask reports whether the calling goroutine runs a task of any Timer. To find
+// out which one would cost every task.
 func insideTask() bool {
 	var pcs [64]uintptr
 	for skip := 2; ; skip += len(pcs) {

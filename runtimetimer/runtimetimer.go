@@ -1,6 +1,6 @@
 // Package runtimetimer is an engine of package hwt on Go's own timers. It has no
-// tick: a task starts as soon after its deadline as the runtime's timers can, on a
-// goroutine of its own or on an executor.
+// tick: a task starts as soon after its deadline as the runtime allows, on a new
+// goroutine or on an executor.
 //
 //	timer, err := runtimetimer.New(nil)
 //	...
@@ -8,20 +8,20 @@
 //	...
 //	timeout.Cancel() // the answer came
 //
-// Use it for few timeouts, for precise ones, and for tasks that block: no task
-// delays another. The timer has no goroutine, and uses no CPU while it waits. For
-// very many timeouts use package hashedwheel or hierarchical: the runtime keeps its
-// timers in heaps, a pending timeout takes several times the memory, and very many
-// that are due at the same moment run late.
+// Use it for few timeouts, for precise ones, and for tasks that block, since no task
+// delays another. The timer has no goroutine, and uses no CPU while it waits. For very
+// many timeouts use package hashedwheel or hierarchical. The runtime keeps its timers
+// in heaps, a pending timeout takes several times the memory, and a very large number
+// of timeouts with the same deadline run late.
 //
 // # Cost
 //
-// Every timeout is a [time.AfterFunc]. [Timer.NewTimeout] and Reset of a
-// [hwt.Timeout] take O(log n) time in the pending timeouts, and Cancel O(1).
-// NewTimeout makes one allocation of 48 bytes, or four when no runtime timer can be
-// reused; Reset and Cancel make none. A pending timeout takes about 224 bytes of
-// heap, where a bare time.AfterFunc takes 136. The difference keeps the contract:
-// Stop returns what was pending, each timeout ends once, and knows its deadline.
+// Every timeout is a [time.AfterFunc]. With n pending timeouts, [Timer.NewTimeout] and
+// Reset of a [hwt.Timeout] take O(log n) time, and Cancel O(1). NewTimeout makes one
+// allocation of 48 bytes, or four if it cannot reuse a runtime timer; Reset and Cancel
+// do not allocate. A pending timeout takes about 224 bytes of heap; a bare
+// time.AfterFunc takes 136. The difference keeps the contract: Stop returns the
+// pending timeouts, and each timeout ends once and knows its deadline.
 //
 // Package hwt states the promises that all engines keep.
 package runtimetimer
@@ -43,22 +43,22 @@ import (
 
 var _ hwt.Engine = (*Timer)(nil)
 
-// Timer is a timer on Go's own timers. Make one with [New]. All methods are safe for
+// Timer is a timer on Go's own timers. Create it with [New]. All methods are safe for
 // concurrent use, including from within a task.
 //
-// A Timer has no goroutine, so one that is dropped with nothing pending is collected
-// like any other value.
+// A Timer has no goroutine. A Timer without pending timeouts is garbage collected like
+// any other value.
 type Timer struct {
 	clock  enginekit.Clock   // Counts from New, time zero of all deadlines.
 	runner *enginekit.Runner // Immutable after New.
 	limit  *enginekit.Limit  // Safe for concurrent use.
 	shards []shard           // Immutable after New; a power of two of them.
 
-	callers  bool          // Immutable after New. Options.RecordCallers.
-	stopWait time.Duration // Immutable after New. Options.StopTimeout, 0 if off.
-	stopped  atomic.Bool   // Atomic: written by Stop, read by NewTimeout, for good under a shard's mu.
-	stop     sync.Once     // Lets later calls of Stop wait until the first has drained.
-	running  running       // See there.
+	callers  enginekit.Callers // Immutable after New. Options.RecordCallers.
+	stopWait time.Duration     // Immutable after New. Options.StopTimeout, 0 if off.
+	stopped  atomic.Bool       // Atomic: written by Stop, read by NewTimeout, for good under a shard's mu.
+	stop     sync.Once         // Lets later calls of Stop wait until the first has drained.
+	running  running           // See there.
 }
 
 // New returns a timer with the given options; nil means the defaults. A field
@@ -77,8 +77,8 @@ func New(options *Options) (*Timer, error) {
 		limit:  enginekit.NewLimit(options.MaxPendingTimeouts),
 		shards: make([]shard, cacheline.Stripes(shardsPerProc, maxShards)),
 
-		callers:  options.RecordCallers,
-		stopWait: check.OrOff(options.StopTimeout, DefaultStopTimeout),
+		callers:  enginekit.Callers(options.RecordCallers),
+		stopWait: check.OrOff(options.StopTimeout, defaultStopTimeout),
 		running:  running{none: make(chan struct{})},
 	}
 	runner.Given, runner.Running = t.countGiven, t.countRunning
@@ -89,26 +89,26 @@ func New(options *Options) (*Timer, error) {
 	return t, nil
 }
 
-// NewTimeout schedules a task to run once, delay from now, on a goroutine of its own
-// or on the timer's executor.
+// NewTimeout schedules a task to run once, delay from now, on a new goroutine or on
+// the timer's executor.
 //
-// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError], and
-// then scheduled nothing. A call that races with Stop returns hwt.ErrStopped, or
-// its timeout is in Stop's result unless it ended before.
+// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError], and the
+// task then never runs. If Stop is called concurrently, NewTimeout returns
+// hwt.ErrStopped, or the timeout ends first, or Stop returns it.
 //
-// It takes O(log n) time in the pending timeouts and makes one allocation of 48
-// bytes, or four when no runtime timer can be reused. It blocks only while another
-// call holds the same one of the timer's shards.
+// With n pending timeouts it takes O(log n) time. It makes one allocation of 48 bytes,
+// or four if it cannot reuse a runtime timer. It blocks only while another call holds
+// the same shard of the timer.
 func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	return t.schedule(task, delay)
 }
 
-// NewTimeouts is NewTimeout for each of the tasks, all of which it schedules, or none:
-// if one is nil, it returns [hwt.ErrNilTask], and if the limit of pending timeouts
-// leaves no room for all, a *[hwt.PendingLimitError]. The timeouts have one deadline,
-// and are in the order of their tasks. Against Stop it is a single call.
+// NewTimeouts schedules all of the tasks, as NewTimeout does, or none of them. It
+// returns [hwt.ErrNilTask] if one is nil, and a *[hwt.PendingLimitError] if the pending
+// limit does not allow all of them. The timeouts have one deadline, and are in the
+// order of their tasks. A concurrent Stop precedes or follows the whole batch.
 //
-// It holds one of the timer's shards until all are scheduled.
+// It holds one shard of the timer until all are scheduled.
 func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	return t.scheduleAll(tasks, delay)
 }
@@ -124,14 +124,14 @@ func (t *Timer) schedule(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout, er
 		return nil, hwt.ErrNilTask
 	}
 	if t.stopped.Load() {
-		return nil, hwt.ErrStopped // before the limit, which late calls may fill among themselves
+		return nil, hwt.ErrStopped // Before the limit, which rejected calls take briefly.
 	}
-	deadline := t.deadline(delay) // before anything is counted, because it may panic
+	deadline := t.clock.Deadline(delay) // Before the counts change, because it may panic.
 	if err := t.limit.Take(1); err != nil {
 		return nil, err
 	}
 	s := t.anyShard()
-	n := s.newTimeout(tt, t.caller())
+	n := s.newTimeout(tt, t.callers.Caller())
 	if !s.add(n, delay, deadline) {
 		t.limit.Give(1)
 		return nil, hwt.ErrStopped
@@ -139,42 +139,43 @@ func (t *Timer) schedule(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout, er
 	return n, nil
 }
 
-// Start has no effect, since there is no worker to start.
+// Start has no effect, since the timer has no worker.
 func (t *Timer) Start() {}
 
-// Stop makes the timer refuse new timeouts, cancels the pending ones and returns
-// them in no particular order. It takes O(n) time in the pending timeouts. Every
-// call after the first returns nothing.
+// Stop makes the timer reject new timeouts, cancels the pending ones and returns
+// them in no particular order. With n pending timeouts it takes O(n) time. Every call
+// after the first returns an empty slice.
 //
-// It waits for the tasks, and the callbacks of hwt.CancelledTask, that have begun,
+// It waits for running tasks and callbacks of hwt.CancelledTask,
 // no longer than Options.StopTimeout, and not at all when called from a task of any
-// runtimetimer. So it may be called from anywhere. What an executor has queued it
-// does not wait for: that may begin after Stop.
+// Timer. It may therefore be called from anywhere. Tasks queued in an executor may
+// still start after Stop.
 func (t *Timer) Stop() []hwt.Timeout {
 	unprocessed := t.halt()
 	t.await()
 	return unprocessed
 }
 
-// Shutdown differs from [Timer.Stop] in how it waits: for the tasks that run, for
-// what the executor has accepted, and for the notices of cancelled timeouts, until
-// ctx ends. Then it ends the context of each [hwt.ContextTaskFunc], and returns a
-// *[hwt.ShutdownError] beside the timeouts that were pending. After a Stop it
-// returns no timeouts, and waits for what is left, also if that Stop gave up.
+// Shutdown is like [Timer.Stop], but waits until ctx ends for running tasks, for tasks
+// accepted by the executor, and for notifications of cancelled timeouts. When ctx ends
+// first, Shutdown cancels [Timer.TaskContext] and returns a *[hwt.ShutdownError] beside
+// the timeouts that were pending. After Stop it returns no timeouts, and waits for the
+// rest.
 //
-// A task that calls it does not wait for itself, nor for other tasks that do so. A
-// task that calls it on an executor waits for itself, and so until ctx ends. Since it
-// takes O(1) memory to know that a goroutine runs a task, but not whose, the task of
-// another Timer of this package counts as one of this.
+// A task that calls it does not wait for itself, or for other tasks that call it. A
+// task on an executor waits for itself, and therefore until ctx ends. Shutdown knows
+// that its goroutine runs a task, but not which Timer's. It treats a task of another
+// Timer of this package like one of t.
 func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 	return t.halt(), t.awaitAll(ctx)
 }
 
-// TaskContext returns the context of each [hwt.ContextTaskFunc], which asks for it. It
-// ends when Shutdown returns an error, or Stop gives up waiting.
+// TaskContext returns the context that each [hwt.ContextTaskFunc] receives. It is
+// cancelled, with [hwt.ErrStopped] as its cause, when Shutdown returns an error or Stop
+// gives up waiting.
 func (t *Timer) TaskContext() context.Context { return t.runner.TaskContext() }
 
-// halt refuses new timeouts and ends what is pending.
+// halt rejects new timeouts and ends the pending ones.
 func (t *Timer) halt() (unprocessed []hwt.Timeout) {
 	t.stop.Do(func() {
 		t.stopped.Store(true) // Linearization point against NewTimeout.
@@ -186,14 +187,14 @@ func (t *Timer) halt() (unprocessed []hwt.Timeout) {
 	return unprocessed
 }
 
-// Pending returns how many timeouts have not ended. A timeout that is cancelled
-// leaves the count before its Cancel returns, one that expires before its task
-// runs. It takes time in the number of processors.
+// Pending returns the number of pending timeouts. A cancelled timeout leaves the
+// count before Cancel returns, and an expired one before its task runs. Pending takes
+// O(GOMAXPROCS) time.
 func (t *Timer) Pending() int64 { return t.count().Pending }
 
-// All returns an iterator over the pending timeouts, in no particular order: each at
-// most once, and none missed that is pending all the while. The loop's body may call
-// anything. It takes O(1) memory, and O(n) time in the pending timeouts.
+// All returns an iterator over the pending timeouts, in no particular order. It yields
+// each at most once, and every timeout that stays pending throughout. The loop body
+// may call anything. With n pending timeouts, All takes O(n) time and O(1) memory.
 func (t *Timer) All() iter.Seq[hwt.Timeout] {
 	return func(yield func(hwt.Timeout) bool) {
 		var batch []*timeout
@@ -205,8 +206,8 @@ func (t *Timer) All() iter.Seq[hwt.Timeout] {
 	}
 }
 
-// Stats returns a snapshot of the timer's counts. Those of ticks and of the worker
-// stay zero. It takes time in the number of processors.
+// Stats returns a snapshot of the timer's counts. The counts of ticks and of a worker
+// stay zero. Stats takes O(GOMAXPROCS) time.
 func (t *Timer) Stats() hwt.Stats {
 	stats := t.count()
 	stats.Rejected = t.limit.Rejected()
@@ -214,7 +215,7 @@ func (t *Timer) Stats() hwt.Stats {
 	return stats
 }
 
-// String returns the timer's name and pending timeouts.
+// String returns the timer's name and its number of pending timeouts.
 func (t *Timer) String() string {
 	return fmt.Sprintf("runtimetimer.Timer(%s, %d pending)", t.runner.Name, t.Pending())
 }
@@ -227,20 +228,8 @@ func (t *Timer) count() hwt.Stats {
 	return stats
 }
 
-// anyShard spreads timeouts over the shards. A random one does as well as any
-// hash of the timeout, and needs no unsafe.
+// anyShard returns a random shard. A hash of the timeout would spread timeouts no
+// better, and would need unsafe.
 func (t *Timer) anyShard() *shard {
 	return &t.shards[rand.Uint64()&uint64(len(t.shards)-1)]
-}
-
-// deadline returns the time delay from now in nanoseconds since start, or never
-// if that is past the clock's range. It panics if the caller is in another
-// synctest bubble than the timer.
-func (t *Timer) deadline(delay time.Duration) time.Duration {
-	now := time.Duration(t.clock.Now())
-	t.clock.Check(int64(now))
-	if delay >= never-now {
-		return never
-	}
-	return now + max(delay, 0)
 }

@@ -3,26 +3,28 @@ package runtimetimer
 // Ground rules
 //
 // S1  A shard's mu guards its counts, its list, its entries, and every change of
-//     the state of its timeouts. A timeout stays in one shard for life. No lock
-//     is taken while holding one, and no user code runs under it.
-// S2  A timeout is pending exactly as long as it has an entry, and that entry is
-//     in the shard's list. It keeps its place there. What else is in the list are
-//     the bookmarks of all.go.
-// S3  An entry's goroutine may be on its way already when its timer is stopped or
-//     set again. Set again: the entry counts it as stale, and one goroutine, no
-//     matter which, finds the count and leaves. Stopped: the entry has no timeout
-//     any more and is not used again, so the goroutine finds nothing.
-// S4  An entry is used again only when no goroutine of it is on its way: its
-//     timer was stopped in time, or that goroutine itself gives the entry back;
-//     and nothing is stale. A runtime timer belongs to its synctest bubble, so
-//     entries made in one are used once.
-// S5  The runtime keeps a stopped timer in its heap for as long as it likes,
-//     and with it the entry. Therefore an entry drops its timeout when that ends,
-//     and the task with it can be collected at once.
+//     its timeouts' states. A timeout stays in one shard for life. No second lock
+//     is taken under mu, and no user code runs under it.
+// S2  A timeout is pending exactly while it has an entry, and the entry is then in
+//     the shard's list, always at the same place. The list also holds the bookmarks
+//     of all.go.
+// S3  The goroutine of an entry may already be on its way when the runtime timer is
+//     stopped or reset. On a reset, the entry counts one stale goroutine; the first
+//     goroutine to arrive takes the count down and returns. On a stop, the entry has
+//     no timeout any more and is not reused, so the goroutine returns.
+// S4  An entry is reused only if none of its goroutines is on its way: its runtime
+//     timer was stopped in time, or the goroutine itself returns the entry, and the
+//     count of stale ones is zero. A runtime timer belongs to its synctest bubble,
+//     so an entry made in a bubble is used once.
+// S5  The runtime may keep a stopped timer in its heap, and with it the entry. An
+//     entry therefore drops its timeout when that ends, so that the collector can
+//     free the task.
+// S6  expire reads the clock under mu. The last goroutine to arrive comes after the
+//     latest deadline (S3), so the lateness is never negative.
 //
-// The races, and what settles them: expire, Cancel, Reset and Stop's drain all
-// decide under mu by the timeout's state; NewTimeout against Stop is settled by
-// the stopped flag, set before the first drain and read under mu.
+// Races: expire, Cancel, Reset and Stop's drain decide under mu by the timeout's
+// state. NewTimeout against Stop is decided by the stopped flag, which is set before
+// the first drain and read under mu.
 
 import (
 	"sync"
@@ -35,32 +37,30 @@ import (
 )
 
 const (
-	shardsPerProc = 8 // make it unlikely that two processors want the same shard
+	shardsPerProc = 8 // two processors seldom use the same shard
 	maxShards     = 1 << 12
-
-	// maxFree is how many entries a shard keeps for reuse.
-	maxFree = 64
+	maxFree       = 64 // entries that a shard keeps for reuse
 )
 
-// shard is one part of the set of pending timeouts.
+// shard holds a part of the pending timeouts.
 type shard struct {
 	timer *Timer // Immutable after New.
 
-	mu      sync.Mutex
-	pending entry  // Guarded by mu. Sentinel of the ring of entries that have a timeout.
-	free    *entry // Guarded by mu. List, by next, of entries to use again.
-	freeLen int    // Guarded by mu. Length of free.
-	counts  counts // Guarded by mu.
-	noticed int64  // Guarded by mu. Cancelled timeouts whose tasks get notice.
+	mu       sync.Mutex
+	pending  entry  // Sentinel of the ring of entries that have a timeout. Guarded by mu.
+	free     *entry // List, by next, of entries to reuse. Guarded by mu.
+	freeLen  int    // Length of free. Guarded by mu.
+	counts   counts // Guarded by mu.
+	notified int64  // Cancelled timeouts with a CancelledTask. Guarded by mu.
 
-	running atomic.Int64 // Atomic: see running.go.
+	running atomic.Int64 // Tasks and callbacks in progress. Atomic: see running.go.
 }
 
-// counts are those of Stats.
+// counts are counts of Stats.
 type counts struct {
 	accepted, expired, cancelled, unprocessed, resets int64
 
-	lateness hwt.Histogram // of those that expired
+	lateness hwt.Histogram // of expired timeouts
 }
 
 func (c *counts) noteLate(late int64) {
@@ -72,15 +72,15 @@ func (c *counts) pending() int64 {
 	return c.accepted - c.expired - c.cancelled - c.unprocessed
 }
 
-// entry is what a timeout has while it is pending: a runtime timer, and a place in
-// its shard's list. Entries are used again, because the runtime timer and its
-// function are most of what scheduling allocates.
+// entry gives a pending timeout its runtime timer and its place in the shard's list.
+// Entries are reused, because the runtime timer and its function make up most of the
+// memory that scheduling allocates.
 type entry struct {
 	shard      *shard      // Immutable.
-	timer      *time.Timer // Immutable once made. Calls fire.
-	timeout    *timeout    // Guarded by shard.mu. Nil when not in use, and of a bookmark.
+	timer      *time.Timer // Calls fire. Immutable once made.
+	timeout    *timeout    // nil in a free entry and in a bookmark. Guarded by shard.mu.
 	next, prev *entry      // Guarded by shard.mu.
-	stale      int         // Guarded by shard.mu. Goroutines on their way for a time that is no longer set (S3).
+	stale      int         // Goroutines on their way for a deadline that was reset (S3). Guarded by shard.mu.
 }
 
 func (s *shard) init(t *Timer) {
@@ -89,7 +89,7 @@ func (s *shard) init(t *Timer) {
 }
 
 // add makes t pending, unless the timer was stopped.
-func (s *shard) add(t *timeout, delay, deadline time.Duration) bool {
+func (s *shard) add(t *timeout, delay time.Duration, deadline int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.timer.stopped.Load() {
@@ -100,18 +100,18 @@ func (s *shard) add(t *timeout, delay, deadline time.Duration) bool {
 }
 
 // insert makes t pending.
-func (s *shard) insert(t *timeout, delay, deadline time.Duration) {
+func (s *shard) insert(t *timeout, delay time.Duration, deadline int64) {
 	s.counts.accepted++
-	t.store(pendingUntil(deadline))
+	t.store(enginekit.PendingWord(deadline))
 	t.entry = s.newEntry(t, delay)
 }
 
-// expire ends the timeout of e, whose goroutine has come, and returns it. It
-// returns nil if there is nothing to run.
+// expire is called by a goroutine of e. It ends the timeout of e and returns it, or
+// returns nil if there is no task to run.
 func (s *shard) expire(e *entry) *timeout {
-	now := s.timer.clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.timer.clock.Now() // S6
 	if e.stale > 0 {
 		e.stale--
 		return nil
@@ -122,8 +122,8 @@ func (s *shard) expire(e *entry) *timeout {
 	}
 	s.running.Add(1)
 	s.counts.expired++
-	s.counts.noteLate(now - int64(t.load().deadline()))
-	s.end(t, expired)
+	s.counts.noteLate(now - t.load().Deadline())
+	s.end(t, t.load().Expired())
 	s.reuse(e)
 	return t
 }
@@ -138,10 +138,10 @@ func (s *shard) cancel(t *timeout) bool {
 	}
 	if enginekit.WantsCancelled(t.task) {
 		s.running.Add(1)
-		s.noticed++
+		s.notified++
 	}
 	s.counts.cancelled++
-	s.end(t, cancelled)
+	s.end(t, t.load().Cancelled())
 	if s.stop(e) {
 		s.reuse(e)
 	}
@@ -150,14 +150,14 @@ func (s *shard) cancel(t *timeout) bool {
 
 // reset gives t another deadline if it is pending.
 func (s *shard) reset(t *timeout, delay time.Duration) bool {
-	deadline := s.timer.deadline(delay)
+	deadline := s.timer.clock.Deadline(delay)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := t.entry
 	if e == nil {
 		return false
 	}
-	t.store(pendingUntil(deadline))
+	t.store(enginekit.PendingWord(deadline)) // Linearization point of Reset.
 	s.counts.resets++
 	if !e.timer.Reset(delay) {
 		e.stale++
@@ -165,7 +165,7 @@ func (s *shard) reset(t *timeout, delay time.Duration) bool {
 	return true
 }
 
-// drain cancels everything pending and appends it to unprocessed.
+// drain cancels the pending timeouts and appends them to unprocessed.
 func (s *shard) drain(unprocessed []hwt.Timeout) []hwt.Timeout {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *shard) drain(unprocessed []hwt.Timeout) []hwt.Timeout {
 			continue
 		}
 		s.counts.unprocessed++
-		s.end(t, cancelled)
+		s.end(t, t.load().Cancelled())
 		s.stop(e)
 		unprocessed = append(unprocessed, t)
 	}
@@ -184,12 +184,11 @@ func (s *shard) drain(unprocessed []hwt.Timeout) []hwt.Timeout {
 	return unprocessed
 }
 
-// given returns how many tasks and callbacks perform was called for, or is about to
-// be.
+// given returns the number of past and imminent calls of perform.
 func (s *shard) given() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.counts.expired + s.noticed
+	return s.counts.expired + s.notified
 }
 
 func (s *shard) addTo(stats *hwt.Stats) {
@@ -224,12 +223,12 @@ func (s *shard) newEntry(t *timeout, delay time.Duration) *entry {
 	return e
 }
 
-// end is the one place where a timeout stops being pending.
-func (s *shard) end(t *timeout, how state) {
+// end makes a pending timeout an ended one, with the given word.
+func (s *shard) end(t *timeout, word enginekit.Word) {
 	e := t.entry
 	e.unlink()
 	e.timeout, t.entry = nil, nil
-	t.store(t.load().ended(how)) // Linearization point of expire, Cancel and Stop for t.
+	t.store(word) // Linearization point of expiry, Cancel and Stop for t.
 	s.timer.limit.Give(1)
 }
 
@@ -246,11 +245,11 @@ func (e *entry) unlink() {
 	e.next, e.prev = nil, nil
 }
 
-// stop stops the runtime timer of e. It returns false if a goroutine may be on its
-// way.
+// stop stops the runtime timer of e. It returns false if a goroutine of e may be on
+// its way.
 func (s *shard) stop(e *entry) bool { return !s.timer.clock.Foreign() && e.timer.Stop() }
 
-// reuse keeps e for another timeout, if it may be and is wanted (S4).
+// reuse keeps e for another timeout, if S4 allows it and the shard has too few.
 func (s *shard) reuse(e *entry) {
 	if e.stale > 0 || s.freeLen == maxFree || s.timer.clock.Inside() {
 		return
@@ -260,9 +259,9 @@ func (s *shard) reuse(e *entry) {
 	s.freeLen++
 }
 
-// fire is what the runtime calls, on a goroutine of its own.
+// fire is called by the runtime, on a new goroutine.
 func (e *entry) fire() {
 	if t := e.shard.expire(e); t != nil {
-		e.shard.perform(t, expired)
+		e.shard.perform(t, t.shard.timer.runner.Run)
 	}
 }

@@ -69,7 +69,7 @@ func TestEntryWithAGoroutineOnItsWayIsNotReused(t *testing.T) {
 		timeout, err := timer.NewTimeout(idle, time.Hour)
 		require.NoError(t, err)
 		runtimetimer.FireLate(timeout)
-		if i%2 == 0 { // sets the runtime's timer again, so that Cancel stops it in time
+		if i%2 == 0 { // rearms the runtime timer, so that Cancel stops it in time
 			require.True(t, timeout.Reset(time.Hour))
 		}
 		require.True(t, timeout.Cancel())
@@ -77,8 +77,18 @@ func TestEntryWithAGoroutineOnItsWayIsNotReused(t *testing.T) {
 	}
 }
 
-// The caller found the timer running, and Stop came before it got to its shard.
-func TestAddToAShardThatWasSweptIsRefused(t *testing.T) {
+// Real clock: goroutines that wait for a lock do not advance fake time.
+func TestLatenessIsNeverNegativeAfterAReset(t *testing.T) {
+	timer := newTimer(t)
+	timeout, err := timer.NewTimeout(idle, time.Hour)
+	require.NoError(t, err)
+	runtimetimer.FireAcrossReset(timeout)
+	assert.EqualValues(t, 1, timer.Stats().Expired)
+	assert.GreaterOrEqual(t, timer.Stats().Lateness.Sum, time.Duration(0))
+}
+
+// Stop comes after the caller found the timer running, and before it locks its shard.
+func TestAddToADrainedShardIsRejected(t *testing.T) {
 	timer := newTimer(t)
 	assert.True(t, timer.AddToAShard(idle, time.Hour))
 	assert.Len(t, timer.Stop(), 1)
@@ -86,7 +96,7 @@ func TestAddToAShardThatWasSweptIsRefused(t *testing.T) {
 	assert.EqualValues(t, 1, timer.Stats().Accepted)
 }
 
-func TestSpareEntriesAreBoundedAndGoWithStop(t *testing.T) {
+func TestFreeEntriesAreBoundedAndReleasedByStop(t *testing.T) {
 	timer := newTimer(t)
 	var timeouts []hwt.Timeout
 	for range 4 * runtimetimer.MaxFree * timer.Shards() {
@@ -102,7 +112,7 @@ func TestSpareEntriesAreBoundedAndGoWithStop(t *testing.T) {
 	assert.Zero(t, timer.Free())
 }
 
-func TestTaskThatBlocksHoldsUpNoOther(t *testing.T) {
+func TestTaskThatBlocksDelaysNoOther(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		_, err := timer.AfterFunc(time.Second, func() { time.Sleep(time.Hour) })
@@ -149,13 +159,13 @@ func TestStopIsBoundedByItsTimeout(t *testing.T) {
 			begin := time.Now()
 			timer.Stop()
 			assert.Equal(t, max(wait, 0), time.Since(begin))
-			assert.Equal(t, wait > 0, strings.Contains(log.String(), "gave up waiting for tasks that are running\" timer=runtimetimer running=1"))
+			assert.Equal(t, wait > 0, strings.Contains(log.String(), "gave up waiting for running tasks\" timer=runtimetimer running=1"))
 			time.Sleep(time.Hour)
 		}
 	})
 }
 
-// The caller is a task deep down in its own calls, which Stop finds all the same.
+// The caller is a task with a deep stack.
 func TestStopFromATaskDoesNotWait(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer, other := newTimer(t), newTimer(t)

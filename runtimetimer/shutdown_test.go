@@ -13,8 +13,8 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-// TestShutdownWaitsForATaskThatShutsDown has a task that is still in its own Shutdown,
-// since another task runs.
+// TestShutdownWaitsForATaskThatShutsDown has tasks that are still in their own Shutdown,
+// because another task runs.
 func TestShutdownWaitsForATaskThatShutsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, err := runtimetimer.New(nil)

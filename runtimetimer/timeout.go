@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/enginekit"
@@ -12,48 +11,34 @@ import (
 
 var _ hwt.Timeout = (*timeout)(nil)
 
-// timeout is the handle that users hold: 48 bytes, and all that is allocated
-// for one more timeout when an entry can be used again.
+// timeout is the handle that users hold. Its 48 bytes are the only allocation of a
+// timeout whose entry is reused.
 type timeout struct {
 	shard *shard        // Immutable.
 	task  hwt.TimerTask // Immutable.
 	entry *entry        // Guarded by shard.mu. Nil once ended.
-	word  atomic.Int64  // A stateWord. Atomic: written under shard.mu, read by anyone.
+	word  atomic.Int64  // An enginekit.Word. Atomic: written under shard.mu, read by anyone.
 }
 
-func (t *timeout) load() stateWord   { return stateWord(t.word.Load()) }
-func (t *timeout) store(w stateWord) { t.word.Store(int64(w)) }
+func (t *timeout) load() enginekit.Word   { return enginekit.Word(t.word.Load()) }
+func (t *timeout) store(w enginekit.Word) { t.word.Store(int64(w)) }
 
-// recorded is a timeout of a timer that records callers. All of that timer's are.
-type recorded struct {
-	timeout
-	caller uintptr // Immutable.
-}
+func (t *timeout) isPending() bool { return !t.load().HasEnded() }
 
 var _ hwt.CallerTimeout = (*timeout)(nil)
 
-// newTimeout makes a timeout. caller is from the function of that name.
+// newTimeout returns a timeout that is not pending yet. caller comes from
+// Timer.callers.
 func (s *shard) newTimeout(task hwt.TimerTask, caller uintptr) *timeout {
 	if s.timer.callers {
-		return &(&recorded{timeout{shard: s, task: task}, caller}).timeout
+		return &(&enginekit.Recorded[timeout]{Timeout: timeout{shard: s, task: task}, Caller: caller}).Timeout
 	}
 	return &timeout{shard: s, task: task}
 }
 
-// caller returns where the calling goroutine came from, if that is recorded.
-func (t *Timer) caller() uintptr {
-	if t.callers {
-		return enginekit.Caller()
-	}
-	return 0
-}
-
 // Caller implements hwt.CallerTimeout.
 func (t *timeout) Caller() (runtime.Frame, bool) {
-	if !t.shard.timer.callers {
-		return runtime.Frame{}, false
-	}
-	return enginekit.CallerFrame((*recorded)(unsafe.Pointer(t)).caller)
+	return enginekit.FrameOf(t.shard.timer.callers, t)
 }
 
 // Timer implements hwt.Timeout.
@@ -64,29 +49,29 @@ func (t *timeout) Task() hwt.TimerTask { return t.task }
 
 // Deadline implements hwt.Timeout.
 func (t *timeout) Deadline() time.Time {
-	deadline := t.load().deadline()
-	if deadline == never {
+	deadline := t.load().Deadline()
+	if deadline == enginekit.Forever {
 		return time.Time{}
 	}
-	return t.shard.timer.clock.Time(int64(deadline))
+	return t.shard.timer.clock.Time(deadline)
 }
 
 // IsExpired implements hwt.Timeout.
-func (t *timeout) IsExpired() bool { return t.load().is(expired) }
+func (t *timeout) IsExpired() bool { return t.load().IsExpired() }
 
 // IsCancelled implements hwt.Timeout.
-func (t *timeout) IsCancelled() bool { return t.load().is(cancelled) }
+func (t *timeout) IsCancelled() bool { return t.load().IsCancelled() }
 
 // Cancel implements hwt.Timeout. It takes two short locks, the shard's and the
 // runtime timer's, and no allocation.
 func (t *timeout) Cancel() bool {
-	if !t.load().is(pending) || !t.shard.cancel(t) {
+	if !t.isPending() || !t.shard.cancel(t) {
 		return false
 	}
 	if enginekit.WantsCancelled(t.task) {
-		// Not here: the caller may hold locks that the callback needs, and the
-		// executor may block.
-		go t.shard.perform(t, cancelled)
+		// On another goroutine: the caller may hold locks that the callback needs, and
+		// the executor may block.
+		go t.shard.perform(t, t.shard.timer.runner.Cancelled)
 	}
 	return true
 }
@@ -94,57 +79,11 @@ func (t *timeout) Cancel() bool {
 // Reset implements hwt.Timeout. It takes O(log n) time in the pending timeouts, and
 // no allocation.
 func (t *timeout) Reset(delay time.Duration) bool {
-	return t.load().is(pending) && t.shard.reset(t, delay)
+	return t.isPending() && t.shard.reset(t, delay)
 }
 
-// String describes the timeout by its deadline, relative to now, by its end if it
-// had one, and by its task: "timeout(in 4.99s, task *shop.check)".
+// String describes the timeout by its deadline, its end and its task:
+// "timeout(in 4.99s, task *shop.check)".
 func (t *timeout) String() string {
-	w, end := t.load(), ""
-	switch {
-	case w.is(cancelled):
-		end = "cancelled"
-	case w.is(expired):
-		end = "expired"
-	}
-	left := w.deadline() - time.Duration(t.shard.timer.clock.Now())
-	return enginekit.Describe(left, w.deadline() == never, end, t.task)
-}
-
-// state is where a timeout is in its life.
-type state int64
-
-const (
-	pending state = iota
-	expired
-	cancelled
-)
-
-// never is the latest deadline, 146 years after the timer's start; it does not
-// come.
-const never time.Duration = 1<<62 - 1
-
-// stateWord is a deadline and a state, so that both are read at once:
-//
-//	pending    deadline<<1                   never negative
-//	ended      ^(deadline<<1 | cancelled)    always negative
-type stateWord int64
-
-func pendingUntil(deadline time.Duration) stateWord { return stateWord(deadline << 1) }
-
-// ended returns the end of w, which is pending.
-func (w stateWord) ended(s state) stateWord { return ^(w | stateWord(s-expired)) }
-
-func (w stateWord) is(s state) bool {
-	if w >= 0 {
-		return s == pending
-	}
-	return s == expired+state(^w&1)
-}
-
-func (w stateWord) deadline() time.Duration {
-	if w < 0 {
-		w = ^w
-	}
-	return time.Duration(w >> 1)
+	return t.load().Describe(t.shard.timer.clock.Now(), t.task)
 }

@@ -36,9 +36,9 @@ func TestTimeoutStringHasTimeStateAndTask(t *testing.T) {
 	})
 }
 
-func TestSizesAreWhatTheDocumentationSays(t *testing.T) {
+func TestSizesMatchTheDocumentation(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
-		t.Skip("the figures are for 64-bit machines")
+		t.Skip("the sizes are those of 64-bit machines")
 	}
 	assert.EqualValues(t, 40, runtimetimer.TimeoutSize, "allocated as 48")
 	assert.EqualValues(t, 48, runtimetimer.EntrySize)

@@ -42,7 +42,7 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 // push makes timeouts of the tasks and pushes them, unless the intake is closed.
 func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, bool) {
 	setup := h.setup()
-	caller := setup.caller()
+	caller := setup.callers.Caller()
 	first := setup.newTimeout(deadline, tasks[0], caller)
 	first.worker = h.workerOf(first)
 	c, n := first.worker.core, int64(len(tasks))

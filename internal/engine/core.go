@@ -67,7 +67,7 @@ type setup struct {
 	held    *atomic.Int64    // timeouts that Cancel ended and that are still held; unused without a limit. Atomic: written by all.
 	wait    time.Duration    // how long Stop waits for users' code
 	runner  *enginekit.Runner
-	callers bool // where timeouts are scheduled is recorded
+	callers enginekit.Callers // whether callers are recorded
 }
 
 // parking is how callers and Stop reach the worker.
@@ -133,7 +133,7 @@ func newSetup(cfg Config) setup {
 		held:    new(atomic.Int64),
 		wait:    cfg.StopWait,
 		runner:  cfg.Runner,
-		callers: cfg.Callers,
+		callers: enginekit.Callers(cfg.Callers),
 	}
 	s.clock.Start()
 	return s

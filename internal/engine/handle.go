@@ -70,7 +70,7 @@ func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout,
 			return nil, err
 		}
 	}
-	return h.schedule(setup.newTimeout(deadline, tt, setup.caller()), deadline)
+	return h.schedule(setup.newTimeout(deadline, tt, setup.callers.Caller()), deadline)
 }
 
 // schedule pushes t to the worker for it.

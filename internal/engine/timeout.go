@@ -77,13 +77,5 @@ func (t *Timeout) Reset(delay time.Duration) bool {
 // String describes the timeout by its deadline, relative to now, by its end if it
 // had one, and by its task: "timeout(in 4.99s, task *shop.check)".
 func (t *Timeout) String() string {
-	w, end := atomic.LoadInt64(&t.state), ""
-	switch {
-	case wasCancelled(w):
-		end = "cancelled"
-	case wasExpired(w):
-		end = "expired"
-	}
-	deadline := deadlineOf(w)
-	return enginekit.Describe(time.Duration(deadline-t.worker.core.now()), deadline == forever, end, t.task)
+	return enginekit.Word(atomic.LoadInt64(&t.state)).Describe(t.worker.core.now(), t.task)
 }

@@ -3,6 +3,7 @@ package enginekit
 import (
 	"runtime"
 	"strings"
+	"unsafe"
 )
 
 const module = "github.com/hashedwheel/hwt"
@@ -42,4 +43,31 @@ func isOutside(f runtime.Frame) bool {
 		return strings.HasSuffix(f.File, "_test.go") || strings.HasPrefix(path, "/cmd/")
 	}
 	return !strings.HasPrefix(f.Function, "runtime.")
+}
+
+// Callers is the option RecordCallers.
+type Callers bool
+
+// Caller returns [Caller] if callers are recorded, and 0 otherwise.
+func (c Callers) Caller() uintptr {
+	if c {
+		return Caller()
+	}
+	return 0
+}
+
+// Recorded is a timeout of type T with its caller. If a timer records callers, all of
+// its timeouts lie in a Recorded.
+type Recorded[T any] struct {
+	Timeout T       // First, so that a *T is the address of its Recorded.
+	Caller  uintptr // Immutable.
+}
+
+// FrameOf returns the caller of a timeout, and false if c is off or the timeout has
+// none.
+func FrameOf[T any](c Callers, timeout *T) (runtime.Frame, bool) {
+	if !c {
+		return runtime.Frame{}, false
+	}
+	return CallerFrame((*Recorded[T])(unsafe.Pointer(timeout)).Caller)
 }

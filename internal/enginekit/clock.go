@@ -38,6 +38,14 @@ func (c *Clock) Time(deadline int64) time.Time {
 	return now.Add(time.Duration(deadline) - now.Sub(c.start))
 }
 
+// Deadline returns the time delay from now, or [Forever] if that is past the clock's
+// range. It panics as Check does.
+func (c *Clock) Deadline(delay time.Duration) int64 {
+	now := c.Now()
+	c.Check(now)
+	return now + min(max(int64(delay), 0), Forever-now)
+}
+
 // Inside reports whether the clock was started in a bubble.
 func (c *Clock) Inside() bool { return c.inside }
 

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/hashedwheel/hwt"
 )
@@ -46,22 +45,4 @@ func funcName(pc uintptr) string {
 	}
 	file, line := f.FileLine(pc)
 	return fmt.Sprintf("%s (%s:%d)", name, file, line)
-}
-
-// Describe is the String of a timeout that is due in left, or never. end is how
-// it ended, or "".
-func Describe(left time.Duration, never bool, end string, task hwt.TimerTask) string {
-	due := "now"
-	switch {
-	case never:
-		due = "never"
-	case left > 0:
-		due = fmt.Sprintf("in %v", left)
-	case left < 0:
-		due = fmt.Sprintf("%v ago", -left)
-	}
-	if end != "" {
-		end = ", " + end
-	}
-	return fmt.Sprintf("timeout(%s%s, task %s)", due, end, TaskName(task))
 }

@@ -2,9 +2,7 @@ package enginekit
 
 import (
 	"context"
-	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -41,16 +39,4 @@ func TestTasksOfOneKeyHaveOneName(t *testing.T) {
 func TestOtherTasksAreNamedByType(t *testing.T) {
 	assert.Equal(t, "*enginekit.notifier", TaskName(new(notifier)))
 	assert.Equal(t, "<nil>", TaskName(nil))
-}
-
-func TestDescriptionNamesDeadlineEndAndTask(t *testing.T) {
-	for want, got := range map[string]string{
-		"timeout(in 5s, task *enginekit.notifier)":           Describe(5*time.Second, false, "", new(notifier)),
-		"timeout(5s ago, expired, task *enginekit.notifier)": Describe(-5*time.Second, false, "expired", new(notifier)),
-		"timeout(now, cancelled, task *enginekit.notifier)":  Describe(0, false, "cancelled", new(notifier)),
-		"timeout(never, task *enginekit.notifier)":           Describe(math.MaxInt64, true, "", new(notifier)),
-		"timeout(in 2ns, task <nil>)":                        Describe(2, false, "", nil),
-	} {
-		assert.Equal(t, want, got)
-	}
 }
