@@ -1,0 +1,87 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMarksAreFound(t *testing.T) {
+	for text, want := range map[string]string{
+		"what waits is gone":                       "what",
+		"So it ends. Nor does it wait.":            "opening opening",
+		"n is how many there are":                  "is how",
+		"16 bits a bucket":                         "a for per",
+		"a goroutine of its own":                   "own",
+		"nothing is lost":                          "none",
+		"a timeout that comes due at once":         "idiom idiom",
+		"Pending timeouts expire at their tick.":   "",
+		"somewhat late, and so it fires; 8 bytes.": "",
+	} {
+		if got := strings.Join(marks(text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestCommentsMessagesAndMarkdownAreRead(t *testing.T) {
+	source := "package a // one\n\n//go:embed x\n/* two\nthree */\nvar s = \"it has four words\"\nvar t = `short`\n"
+	var got []string
+	for _, l := range append(readGo("a/b/c.go", []byte(source)), readMarkdown("d.md", "Text\n\n```\ncode\n```\nmore\n")...) {
+		got = append(got, l.folder+": "+l.text)
+	}
+	want := []string{"a: one", "a: /* two", "a: three */", "a: it has four words", ".: Text", ".: more"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestLimitsAreParsed(t *testing.T) {
+	l, err := parseLimits("# comment\ndefault 10\nbench 7\n")
+	if err != nil || l.of("bench") != 7 || l.of("cache") != 10 {
+		t.Error(l, err)
+	}
+	for _, bad := range []string{"", "bench 7", "default x", "default -1", "default 1 2"} {
+		if _, err := parseLimits(bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+// maxRetired is the number of retired words that are left.
+const maxRetired = 400
+
+// TestRetiredWordsStayAway looks at identifiers, prose and tests alike: the glossary in
+// CONTRIBUTING.md has the words to use.
+func TestRetiredWordsStayAway(t *testing.T) {
+	found := 0
+	var patterns []*regexp.Regexp
+	for _, r := range retired { // in identifiers, a word begins at a capital letter
+		capital := strings.ToUpper(r.word[:1]) + r.word[1:]
+		patterns = append(patterns, regexp.MustCompile(`\b`+r.word+`(?:[A-Z_]|\b)|(?:\b|[a-z])`+capital+`(?:[A-Z_]|\b)`))
+	}
+	err := walk(filepath.Join("..", ".."), func(name string, text []byte) {
+		if strings.HasPrefix(name, "tools/prose/") || name == "CONTRIBUTING.md" {
+			return
+		}
+		for i, r := range retired {
+			if slices.ContainsFunc(r.except, func(folder string) bool { return strings.HasPrefix(name, folder) }) {
+				continue
+			}
+			for number, l := range strings.Split(string(text), "\n") {
+				if n := len(patterns[i].FindAllString(l, -1)); n > 0 {
+					found += n
+					t.Logf("%s:%d: %q: say %s", name, number+1, r.word, r.use)
+				}
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found > maxRetired {
+		t.Errorf("%d retired words, at most %d", found, maxRetired)
+	}
+}

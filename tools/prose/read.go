@@ -1,0 +1,120 @@
+package main
+
+import (
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// line is a line of prose.
+type line struct {
+	file, folder string
+	number       int
+	text         string
+}
+
+// read collects the prose below root: comments and messages of Go files that are not
+// tests, and Markdown.
+func read(root string) (all []line, err error) {
+	err = walk(root, func(name string, text []byte) {
+		switch {
+		case strings.HasSuffix(name, ".md"):
+			all = append(all, readMarkdown(name, string(text))...)
+		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+			all = append(all, readGo(name, text)...)
+		}
+	})
+	return all, err
+}
+
+// walk calls each with every file below root, except hidden ones and test data.
+func walk(root string, each func(name string, text []byte)) error {
+	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !slices.Contains([]string{".go", ".md"}, filepath.Ext(name)) {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err == nil {
+			each(filepath.ToSlash(name), text)
+		}
+		return err
+	})
+}
+
+// folderOf returns the folder that a file counts for: the first element of its path,
+// and the second, too, below internal.
+func folderOf(name string) string {
+	parts := strings.Split(path.Dir(name), "/")
+	if parts[0] == "internal" && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}
+
+func readMarkdown(name, text string) (all []line) {
+	fenced := false
+	for i, l := range strings.Split(text, "\n") {
+		l = strings.TrimSpace(l)
+		switch {
+		case strings.HasPrefix(l, "```"):
+			fenced = !fenced
+		case !fenced && l != "":
+			all = append(all, line{name, folderOf(name), i + 1, l})
+		}
+	}
+	return all
+}
+
+// minWords is the number of words from which a string literal is a message.
+const minWords = 4
+
+func readGo(name string, source []byte) (all []line) {
+	files := token.NewFileSet()
+	file := files.AddFile(name, files.Base(), len(source))
+	var s scanner.Scanner
+	s.Init(file, source, nil, scanner.ScanComments)
+	for {
+		pos, tok, literal := s.Scan()
+		text := ""
+		switch tok {
+		case token.EOF:
+			return all
+		case token.COMMENT:
+			text = strings.TrimPrefix(literal, "//")
+			if strings.HasPrefix(text, "go:") {
+				continue
+			}
+		case token.STRING:
+			text, _ = strconv.Unquote(literal) // the scanner has checked it
+			if len(strings.Fields(text)) < minWords {
+				continue
+			}
+		default:
+			continue
+		}
+		for i, l := range strings.Split(text, "\n") {
+			if l = strings.TrimSpace(l); l != "" {
+				all = append(all, line{name, folderOf(name), files.Position(pos).Line + i, l})
+			}
+		}
+	}
+}
