@@ -29,7 +29,7 @@ func newCommand(name, short, long, examples string) *command {
 	return c
 }
 
-const help = `hwtdemo shows what timers for very many timeouts do, on real input.
+const help = `hwtdemo demonstrates timers for very many timeouts, on real input.
 
 Usage: hwtdemo COMMAND [flags]
 

@@ -61,7 +61,7 @@ func (f *engineFlags) add(cmd *command) {
 func (f *engineFlags) check() error {
 	for _, name := range []string{"tick", "wheel", "workers"} {
 		if f.name == nameRuntime && f.cmd.changed(name) {
-			return usageError{fmt.Errorf("--%s: the runtime engine has none (allowed: --engine hashed or hierarchical)", name)}
+			return usageError{fmt.Errorf("--%s: does not apply to the runtime engine (allowed: --engine hashed or hierarchical)", name)}
 		}
 	}
 	timer, err := f.make("check")

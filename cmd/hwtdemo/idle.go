@@ -14,7 +14,7 @@ import (
 const idleHelp = `Runs a TCP server that echoes its input, and closes with package idle the
 connections that were silent for --idle-after. Some clients talk on (--talkers),
 the others fall silent within --talk. At the end all silent ones must be closed,
-and none of them early; otherwise the exit status is 1.
+and never early; otherwise the exit status is 1.
 
 Both ends of a connection are in this process: each takes two open files. If the
 limit of open files is too low, the command opens fewer and reports it.
@@ -69,7 +69,7 @@ func (c *idleCommand) check() error {
 	}
 	for _, name := range []string{"connections", "talkers", "talk", "seed", "json"} {
 		if c.serveOnly && c.engine.cmd.changed(name) {
-			return usageError{fmt.Errorf("--%s: concerns the clients, and --serve-only has none", name)}
+			return usageError{fmt.Errorf("--%s: does not go with --serve-only, which has no clients", name)}
 		}
 	}
 	return c.engine.check()

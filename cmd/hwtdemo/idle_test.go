@@ -83,7 +83,7 @@ func TestIdleRefusesNonsense(t *testing.T) {
 		"idle --connections 0":          `flag -connections: must be a number from 1 to 1,000,000`,
 		"idle --idle-after 1ms":         `flag -idle-after: must be a duration from 10ms to 24h0m0s`,
 		"idle --talkers 101 --talk 10s": `flag -talkers: must be a percentage from 0 to 100`,
-		"idle --serve-only --json":      "--json: concerns the clients, and --serve-only has none",
+		"idle --serve-only --json":      "--json: does not go with --serve-only, which has no clients",
 		"idle --serve-only --seed 2":    "--seed: ",
 		"idle now":                      `unexpected argument "now"`,
 	} {

@@ -1,4 +1,4 @@
-// Command hwtdemo shows what the timers of hwt do: a shop with a million orders, a
+// Command hwtdemo demonstrates the timers of hwt: a shop with a million orders, a
 // schedule from a file, a server that closes idle connections, a lost timer that is
 // found, and a test under load. Try
 //

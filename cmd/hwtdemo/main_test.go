@@ -87,7 +87,7 @@ func TestWrongUsageExitsWithTwoAndNamesTheRange(t *testing.T) {
 		"orders --tick 1us":                      `invalid value "1us" for flag -tick: must be a duration from 1ms to 1m0s`,
 		"orders --wheel 99999999":                `invalid value "99999999" for flag -wheel: must be a number from 1 to 16,777,216`,
 		"orders --engine steam":                  `invalid value "steam" for flag -engine: must be hashed, hierarchical or runtime`,
-		"orders --engine runtime --tick 2ms":     `--tick: the runtime engine has none (allowed: --engine hashed or hierarchical)`,
+		"orders --engine runtime --tick 2ms":     `--tick: does not apply to the runtime engine (allowed: --engine hashed or hierarchical)`,
 		"orders --engine hierarchical --wheel 1": `--engine hierarchical: `,
 		"run a b":                                `unexpected argument "b"`,
 		"run --example day.csv":                  "--example: does not go with FILE",

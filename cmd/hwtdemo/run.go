@@ -82,7 +82,7 @@ func (c *runCommand) run(ctx context.Context, files []string) error {
 		fmt.Fprintf(c.err, "%s:%d: %s\n", in.name, p.Line, p.Text)
 	}
 	if c.strict && len(read.Problems) > 0 {
-		return fmt.Errorf("nothing was run: %s in %s", cli.Plural(len(read.Problems), "bad row"), in.name)
+		return fmt.Errorf("no row was run: %s in %s", cli.Plural(len(read.Problems), "bad row"), in.name)
 	}
 	return c.fire(ctx, read, in.name)
 }

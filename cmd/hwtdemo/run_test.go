@@ -61,7 +61,7 @@ func TestRunStrictlyFiresNothingIfARowIsBad(t *testing.T) {
 	assert.Empty(t, r.out)
 	assert.Equal(t, `stdin:3: delay "x" is not a duration such as 250ms, 5s or 1m30s
 stdin:4: delay "y" is not a duration such as 250ms, 5s or 1m30s
-hwtdemo: nothing was run: 2 bad rows in stdin
+hwtdemo: no row was run: 2 bad rows in stdin
 `, r.errOut)
 	r = call("id,delay\na,1ms\n", "run", "--strict")
 	assert.Equal(t, 0, r.status)

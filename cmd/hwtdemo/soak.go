@@ -16,7 +16,7 @@ after round, under one of three loads:
 
   random  all operations in random order; tasks fail, panic, block and stop
           their timer; an executor rejects, panics and drops tasks
-  rate    a steady rate; a long tick brings more than the worker drains at once
+  rate    a steady rate; a long tick brings more than one drain moves
   resets  resets as fast as possible, while other timeouts are reset to earlier
 
 After each round every accepted timeout must have ended in exactly one way:

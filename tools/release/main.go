@@ -1,5 +1,5 @@
-// Command release makes the commits and tags of a version, in a clone, and checks
-// them as users will see them. From the repository's root:
+// Command release creates the commits and tags of a version in a clone, and checks them
+// as users will see them. From the repository's root:
 //
 //	go -C tools run ./release v0.1.0       # only tries
 //	go -C tools run ./release -tag v0.1.0  # and puts the tags into this repository
@@ -7,7 +7,7 @@
 // The root module is tagged as it is. The modules in folders that programs import
 // have a replace directive for it, which is ignored in dependencies and refused by
 // go install: the clone requires the version instead. The tags lead to commits that
-// are on no branch, so that development goes on with the replace directives.
+// are on no branch, so that development continues with the replace directives.
 //
 // The check serves the modules from a folder, as a module proxy would, builds a
 // module outside the repository that imports every package, and installs the
@@ -68,7 +68,7 @@ func run(root, version string, tag bool) error {
 		return err
 	}
 	if !tag {
-		fmt.Printf("%s of %s works; nothing was tagged here\n", version, strings.Join(r.paths(), ", "))
+		fmt.Printf("%s of %s works; this repository has no new tags\n", version, strings.Join(r.paths(), ", "))
 		return nil
 	}
 	if _, err := git(root, append([]string{"fetch", "--quiet", r.clone}, r.refspecs()...)...); err != nil {

@@ -46,9 +46,8 @@ func (r *release) serve(m module) error {
 	return nil
 }
 
-// goCommand runs the go command with these modules from the folder. It has a module
-// cache of its own, so that the version does not stay in the user's, from where it
-// takes the modules of others.
+// goCommand runs the go command with these modules from the folder. Its module
+// cache is separate, to keep the version out of the user's. Other modules come from there.
 func (r *release) goCommand(dir string, args ...string) error {
 	_, err := r.goOutput(dir, args...)
 	return err

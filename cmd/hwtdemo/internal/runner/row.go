@@ -16,7 +16,7 @@ type entry struct {
 	due     time.Duration // since the start. Guarded by r.mu.
 }
 
-// carryOut does what row says.
+// carryOut executes row.
 func (r *Runner) carryOut(row schedule.Row) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package runner carries out a schedule on a timer.
+// Package runner runs a schedule on a timer.
 package runner
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
 )
 
-// Listener is called with what happens, one event at a time and in order, on the
-// goroutine that calls Run. It may block: neither the timer's worker nor the rows
+// Listener receives the events, one after another and in order, on the goroutine that
+// calls Run. It may block: neither the timer's worker nor the rows
 // wait for it.
 type Listener interface {
 	// Fired is called for a timeout that fired.
@@ -27,10 +27,10 @@ type Firing struct {
 	ID       string        `json:"id"`
 	Message  string        `json:"message"`
 	After    time.Duration `json:"after_ns"`    // since the start
-	Lateness time.Duration `json:"lateness_ns"` // After minus when it was due; below zero only if the timer is broken
+	Lateness time.Duration `json:"lateness_ns"` // negative only if the timer is broken
 }
 
-// Counts is what was done.
+// Counts are the results of a run.
 type Counts struct {
 	Scheduled int // timeouts
 	Fired     int
@@ -42,7 +42,7 @@ type Counts struct {
 
 // Runner carries out one schedule. Make it with New and use it once.
 //
-// Ground rules: rows act on a goroutine of their own. mu is held while a row acts
+// Ground rules: rows act on one goroutine. mu is held while a row acts
 // and while a firing is counted, so that a row sees each timeout either before or
 // after its end.
 type Runner struct {
@@ -68,8 +68,8 @@ func New(timer hwt.Timer, rows []schedule.Row, listener Listener) *Runner {
 }
 
 // Run carries out the schedule until all its timeouts have ended, or ctx ends.
-// Then it stops the timer. It returns what has not fired, the next due first. The
-// error is for a timer that refuses to schedule.
+// Then it stops the timer. It returns the timeouts that have not fired, the earliest
+// first, and an error if the timer rejects a timeout.
 func (r *Runner) Run(ctx context.Context) (Counts, []Unfired, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -17,8 +17,8 @@ type Unfired struct {
 	Scheduled bool          // false if its row had not acted
 }
 
-// unfired returns what the timer had pending and what rows would still have
-// scheduled. The caller holds mu.
+// unfired returns the pending timeouts of the timer and those of the remaining rows. The
+// caller holds mu.
 func (r *Runner) unfired(pending []hwt.Timeout) (list []Unfired) {
 	now := r.elapsed()
 	for _, timeout := range pending {

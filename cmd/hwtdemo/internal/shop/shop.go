@@ -91,7 +91,7 @@ func (o *order) place(timer hwt.Timer) error {
 	return nil
 }
 
-// Run is the check: it releases what an unpaid order reserved.
+// Run is the check: it releases the reservation of an unpaid order.
 func (o *order) Run(hwt.Timeout) error {
 	o.shop.lateness.Record(o.shop.elapsed() - o.due)
 	o.end(stateReleased)

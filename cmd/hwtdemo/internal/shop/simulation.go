@@ -113,7 +113,7 @@ func (s *Simulation) await(ctx context.Context) {
 // lastDue returns the latest deadline of a check.
 func (s *Simulation) lastDue() time.Duration { return s.report.CreateTime + s.config.CheckAfter }
 
-// stop stops the timer and counts what was pending as unprocessed.
+// stop stops the timer and counts its pending timeouts as unprocessed.
 func (s *Simulation) stop() {
 	for _, timeout := range s.timer.Stop() {
 		timeout.Task().(*order).end(stateUnprocessed)

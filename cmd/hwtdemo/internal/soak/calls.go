@@ -20,7 +20,7 @@ type wrong struct {
 	contexts   atomic.Int64 // of tasks, that ended too soon or not at all
 }
 
-// text returns what was wrong, or nothing.
+// text describes the faults, or returns "".
 func (w *wrong) text() string {
 	counts := []any{w.batches.Load(), w.missed.Load(), w.repeated.Load(), w.deadlines.Load(), w.unfinished.Load(), w.contexts.Load()}
 	for _, n := range counts {
@@ -37,7 +37,7 @@ const (
 	backlog  = 20_000 // timeouts of a batch that All has to drain in many steps
 )
 
-// scheduleBatch schedules n entries at once, and returns them, or nil if the timer is
+// scheduleBatch schedules n entries in one call, and returns them, or nil if the timer is
 // stopped.
 func (c *randomWork) scheduleBatch(random *rand.Rand, n int, delay time.Duration) []*entry {
 	batch, tasks := make([]*entry, n), make([]hwt.TimerTask, n)
@@ -62,8 +62,8 @@ func (c *randomWork) scheduleBatch(random *rand.Rand, n int, delay time.Duration
 	return batch
 }
 
-// checkAll looks at all that is pending. It must find what the caller of mine keeps,
-// and nothing twice.
+// checkAll iterates over the pending timeouts. All must yield every entry of mine, and no
+// timeout twice.
 func (r *round) checkAll(mine []*entry) {
 	seen := make(map[hwt.Timeout]struct{})
 	for timeout := range r.timer.All() {
@@ -101,10 +101,10 @@ func (e *entry) checkDeadline() {
 	}
 }
 
-// shutdownWaits are how long a Shutdown waits: some give up, others do not.
+// shutdownWaits are the limits of Shutdown: some are exceeded, others are not.
 var shutdownWaits = []time.Duration{0, time.Millisecond, time.Second}
 
-// shutdown stops the timer, and waits for limit at most for what it runs.
+// shutdown stops the timer, and waits at most for limit until its tasks have ended.
 func (r *round) shutdown(limit time.Duration) (unprocessed []hwt.Timeout, finished bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -115,15 +115,15 @@ func (r *round) shutdown(limit time.Duration) (unprocessed []hwt.Timeout, finish
 	return unprocessed, err == nil
 }
 
-// checkFinished is called after a Shutdown that returned no error, when no callers
-// are left: nothing may be left that runs or is to run.
+// checkFinished is called after a Shutdown without error, when no callers are left: no
+// task may run or wait.
 func (r *round) checkFinished() {
 	if r.busy.Load() != 0 || !r.allCalled(r.timer.Stats()) {
 		r.wrong.unfinished.Add(1)
 	}
 }
 
-// contextWait is how long a task waits for the end of its context.
+// contextWait bounds a task's wait for the end of its context.
 const contextWait = 10 * time.Millisecond
 
 // waitForContext is a task that waits until its context ends, or for a while.

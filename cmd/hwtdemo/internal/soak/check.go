@@ -7,8 +7,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// check waits until the last tasks are done and returns what is wrong with the
-// round.
+// check waits until the last tasks are done, and returns the faults of the round.
 func (r *round) check(seen *statsWatcher) (found []string) {
 	waitUntil(r.atRest, patience)
 	s := r.timer.Stats()
@@ -36,8 +35,8 @@ func (r *round) check(seen *statsWatcher) (found []string) {
 	return found
 }
 
-// atRest reports whether a stopped timer does nothing more: tasks may be running,
-// and one of them may be in the Stop that takes what is pending.
+// atRest reports whether a stopped timer rests. Tasks may still be running, and one of
+// them may be in the Stop that takes the pending timeouts.
 func (r *round) atRest() bool {
 	s := r.timer.Stats()
 	return r.busy.Load() == 0 && s.Pending == 0 && r.unprocessed.Load() == s.Unprocessed && r.allCalled(s)

@@ -11,7 +11,7 @@ import (
 // entry is one timeout and its task.
 type entry struct {
 	round   *round
-	kind    int                             // what the task does. Immutable.
+	kind    int                             // of the task. Immutable.
 	act     func(*entry, hwt.Timeout) error // does it; may be nil. Immutable.
 	timeout hwt.Timeout                     // Written once by the caller that made it, and used by that one alone.
 	dueAt   atomic.Int64                    // The task must not run before. Atomic: written by its caller, read by its task.
@@ -88,7 +88,7 @@ type entries struct {
 	all   []*entry // that were accepted. Guarded by mu.
 }
 
-// newEntry returns an entry whose timeout is about to be made, and its task.
+// newEntry returns an entry without a timeout yet, and its task.
 func (s *entries) newEntry(kind int, act func(*entry, hwt.Timeout) error, delay time.Duration) (*entry, hwt.TimerTask) {
 	e := &entry{round: s.round, kind: kind, act: act}
 	e.dueAt.Store(s.round.after(delay))

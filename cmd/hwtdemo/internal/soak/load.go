@@ -18,7 +18,7 @@ const (
 // Loads are all loads, in the order in which they have their turns.
 var Loads = []Load{Random, Rate, Resets}
 
-// work is what the callers of one round do.
+// work is the load of one round.
 type work interface {
 	// call uses the timer until soon after ctx ends, as the caller of that number,
 	// and returns how many operations it did.
@@ -29,7 +29,7 @@ type work interface {
 	unended() int
 }
 
-// plan is what a round does.
+// plan describes a round.
 type plan struct {
 	load    Load
 	tick    time.Duration
@@ -44,12 +44,12 @@ const turns = 12
 // tickOf is the tick of the random rounds, by turn. A round has at least four.
 var tickOf = [turns]time.Duration{3: 300 * time.Millisecond, 4: 100 * time.Millisecond, 7: 10 * time.Millisecond}
 
-// workersOf is how many workers a timer has: over the turns, each with each load.
+// workersOf are the numbers of workers. Over the turns, each meets each load.
 var workersOf = []int{1, 2, 7}
 
 // plan returns the plan for a round of e. Every load has its turn early; most
 // rounds are random and short. Engines without a worker have random rounds only: Go
-// keeps the memory of all goroutines and timers that ever existed at once.
+// keeps the memory of the greatest number of goroutines and timers.
 func (c Config) plan(e Engine, number int) plan {
 	turn, load := number%turns, c.Load
 	if load == "" {

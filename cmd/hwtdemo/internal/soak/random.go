@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// randomWork is everything at random, with tasks that do what tasks should not.
+// randomWork does every operation at random, with misbehaving tasks.
 type randomWork struct{ entries }
 
 // One of so many operations, or of so many timeouts that are scheduled.
@@ -22,7 +22,7 @@ const (
 	batchEvery   = 64
 )
 
-// churners is how many goroutines schedule and cancel while All meets a backlog.
+// churners is the number of goroutines that schedule and cancel while All meets a backlog.
 const churners = 3
 
 // call implements work.
@@ -115,7 +115,7 @@ func randomDelay(random *rand.Rand) time.Duration {
 
 var errTask = errors.New("a task failed")
 
-// injectFault does what tasks should not, in about one of three tasks.
+// injectFault misbehaves in about one of three tasks.
 func (c *randomWork) injectFault(e *entry, timeout hwt.Timeout) error {
 	r := c.round
 	switch kind := e.kind; {
@@ -147,7 +147,7 @@ func (c *randomWork) injectFault(e *entry, timeout hwt.Timeout) error {
 	return nil
 }
 
-// badExecutor runs most of what it is given, now, soon or on another goroutine. It
+// badExecutor runs most of its tasks, now, soon or on another goroutine. It
 // refuses or drops the rest.
 type badExecutor struct{ round *round }
 

@@ -8,14 +8,14 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// What the callers of a rate round do together. A tick brings twice the 100,000
+// The load of a rate round, by all callers. A tick brings twice the 100,000
 // timeouts that a worker drains before it expires a bucket.
 const (
 	rateTick  = 400 * time.Millisecond
 	rateBatch = 500 // timeouts every rateEvery
 	rateEvery = time.Millisecond
 	rateDelay = 300 * time.Millisecond
-	rateCatch = 20 // batches that a caller may make up for at once
+	rateCatch = 20 // the most batches that a caller makes up for
 )
 
 // rateWork is to schedule timeouts at a steady rate.
@@ -25,8 +25,8 @@ type rateWork struct {
 	open  atomic.Int64 // accepted timeouts that have not ended
 }
 
-// batch is the task of timeouts that one caller schedules at once, so that they
-// take no memory but the timer's.
+// batch is the task of all timeouts of one batch: they take no memory besides the
+// timer's.
 type batch struct {
 	*rateWork
 	dueAt int64 // when the first is due

@@ -60,7 +60,7 @@ func (e *EngineReport) add(r *round, seen *statsWatcher) {
 	e.MaxLate = max(e.MaxLate, time.Duration(r.latest.Load()))
 }
 
-// maxViolations is how many are kept.
+// maxViolations is the number of violations that are kept.
 const maxViolations = 100
 
 func (r *Report) violated(format string, args ...any) {

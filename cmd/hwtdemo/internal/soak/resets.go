@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What the callers of a reset round do together.
+// The load of a reset round, by all callers.
 const (
 	farTimeouts = 400_000        // that are reset over and over
 	farDelay    = 30 * time.Hour // beyond the round

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// round is the life of one timer, and what is counted in it.
+// round is the life of one timer, with its counts.
 //
 // Ground rules: the counters are atomic, written by callers, tasks and callbacks,
 // and read once all of those are done. Only busy is read before.
@@ -35,7 +35,7 @@ type round struct {
 	dropped     atomic.Int64 // those that it does not run
 	faults      atomic.Int64 // injected ones, and those reported to the error handler
 
-	stopping atomic.Bool // a call of Stop or Shutdown is about to begin, or has begun
+	stopping atomic.Bool // set before a call of Stop or Shutdown begins
 	gaveUp   atomic.Bool // a Shutdown has returned an error
 	wrong    wrong
 
@@ -93,7 +93,7 @@ func (r *round) run(ctx context.Context, callers int) *statsWatcher {
 	return watcher
 }
 
-// task is what the callers schedule.
+// task is a task of the callers.
 type task interface {
 	hwt.TimerTask
 

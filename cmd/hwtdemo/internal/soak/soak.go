@@ -5,10 +5,10 @@
 //   - random: all operations in random order, at ticks from 1 ms to 300 ms. Tasks
 //     fail, panic, block and wait for their contexts, an executor refuses, and Stop
 //     or Shutdown comes at any moment. Batches must be one timeout for each task,
-//     deadlines those asked for, and All must yield what a caller keeps, and nothing
-//     twice. After a Shutdown without an error nothing may run.
+//     deadlines must be exact, and All must yield the entries of each caller once.
+//     After a Shutdown without error no task may run.
 //   - rate: timeouts at a steady rate, of which a long tick brings more than the
-//     worker drains at once.
+//     worker drains in one go.
 //   - resets: resets as fast as possible, while other timeouts are reset to
 //     earlier.
 //
@@ -26,13 +26,13 @@ import (
 	"time"
 )
 
-// Config selects what a [Soak] does.
+// Config is the size of a [Soak].
 type Config struct {
 	Engines []Engine
 	Load    Load          // "" means all in turn
 	For     time.Duration // how long in all; the round that runs then is cut short
 	Round   time.Duration // how long the timer of a random round lives
-	Callers int           // goroutines that use a timer at once
+	Callers int           // goroutines that use a timer
 	Seed    uint64
 }
 
@@ -48,20 +48,20 @@ type Soak struct {
 // New returns a Soak that has not begun.
 func New(c Config) *Soak { return &Soak{config: c, began: time.Now()} }
 
-// Progress is how far a [Soak] is.
+// Progress is the progress of a [Soak].
 type Progress struct {
 	Elapsed                        time.Duration
 	Rounds, Operations, Violations int64
 }
 
-// Progress returns how far s is.
+// Progress returns the progress of s.
 func (s *Soak) Progress() Progress {
 	return Progress{time.Since(s.began), s.rounds.Load(), s.operations.Load(), s.violations.Load()}
 }
 
 // Run runs rounds with each engine in turn until the time is over or ctx ends,
-// and at least one. The error is for a timer that cannot be made. What the timers
-// did wrong is in the report.
+// and at least one. It returns an error if a timer cannot be created. The
+// faults of the timers are in the report.
 func (s *Soak) Run(ctx context.Context) (*Report, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, s.config.For)
@@ -75,10 +75,10 @@ func (s *Soak) Run(ctx context.Context) (*Report, error) {
 			}
 		}
 		if n == 0 { // the first rounds fill caches and pools
-			r.Before = settledMemory(0)
+			r.Before = restingMemory(0)
 		}
 	}
-	r.After = settledMemory(r.Before.Goroutines)
+	r.After = restingMemory(r.Before.Goroutines)
 	r.Elapsed = time.Since(s.began)
 	r.Interrupted = parent.Err() != nil
 	r.checkMemory()
@@ -104,21 +104,21 @@ func (s *Soak) round(ctx context.Context, e Engine, p plan, seed uint64, into *R
 	return nil
 }
 
-// Memory is what the process holds.
+// Memory is the memory of the process.
 type Memory struct {
 	Heap       int64 `json:"heap_bytes"`
 	Goroutines int   `json:"goroutines"`
 }
 
-// patience is how long an event may take on a busy machine. Tests set it.
+// patience bounds the wait for an event on a busy machine. Tests set it.
 var patience = 10 * time.Second
 
-// settledMemory waits until at most that many goroutines are left, or patience ends,
+// restingMemory waits until at most that many goroutines are left, or patience ends,
 // and measures. Zero means any number, after a moment.
-func settledMemory(goroutines int) Memory {
+func restingMemory(goroutines int) Memory {
 	waitUntil(func() bool { return runtime.NumGoroutine() <= goroutines }, min(patience, time.Duration(goroutines+1)*time.Second))
 	runtime.GC()
-	runtime.GC() // frees what the cleanups of the first one released
+	runtime.GC() // frees the memory that the first one's cleanups released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return Memory{Heap: int64(m.HeapAlloc), Goroutines: runtime.NumGoroutine()}
