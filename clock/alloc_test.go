@@ -11,8 +11,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// cost returns what a call of f allocates. What the rest of the process allocates
-// is little, and is rounded off.
+// cost returns the allocations of a call of f. Those of the rest of the process are few
+// and are rounded off.
 func cost(f func()) (allocs, bytes uint64) {
 	const n = 20_000
 	var before, after runtime.MemStats

@@ -12,8 +12,8 @@ var (
 
 func init() { close(closed) }
 
-// ensureCore returns the Done channel. It makes the core, and the link if the
-// parent can end.
+// ensureCore returns the Done channel. It creates the core, and the link if the parent
+// can end, unless they exist.
 func (c *deadlineCtx) ensureCore() <-chan struct{} {
 	done, made := c.makeCore()
 	if made && c.parent.Done() != nil {
@@ -22,7 +22,7 @@ func (c *deadlineCtx) ensureCore() <-chan struct{} {
 	return done
 }
 
-// makeCore returns the Done channel, and whether it made the core.
+// makeCore returns the Done channel and reports whether it created the core.
 func (c *deadlineCtx) makeCore() (done <-chan struct{}, made bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,9 +52,9 @@ func (c *deadlineCtx) link() {
 	}
 }
 
-// bridge is a deadlineCtx as the parent of its own core. Package context ends its
-// contexts with Canceled, or with the error of a parent of another kind, which it
-// takes at once if that parent has a method AfterFunc.
+// bridge is a deadlineCtx as the parent of its core. Package context ends the core with
+// the error of a parent of another kind. It takes that error without a goroutine if the
+// parent has a method AfterFunc.
 type bridge deadlineCtx
 
 var _ context.Context = (*bridge)(nil)
@@ -73,8 +73,8 @@ func (b *bridge) Done() <-chan struct{} { return never }
 // Err is called when the core ends, and must not wait for that.
 func (b *bridge) Err() error { return (*deadlineCtx)(b).err() }
 
-// Value returns what the cause is taken from: nil when the core is made, under mu,
-// and the answer when it ends.
+// Value returns the context from which package context takes the cause: nil when the
+// core is made, under mu, and the answer when it ends.
 func (b *bridge) Value(key any) any {
 	c := (*deadlineCtx)(b)
 	if key != causeKey {

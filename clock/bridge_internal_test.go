@@ -31,7 +31,7 @@ func TestErrIsNilUntilDoneIsClosed(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		ctx, _ := newIdleClock(t).WithTimeout(context.Background(), time.Hour)
 		done := ctx.Done()
-		left := ctx.(*deadlineCtx).settle(canceled, nil, nil)
+		left := ctx.(*deadlineCtx).commit(canceled, nil, nil)
 		got := make(chan error, 1)
 		go func() { got <- ctx.Err() }()
 		synctest.Wait()

@@ -2,18 +2,18 @@ package clock
 
 import "context"
 
-// Package context asks a context for the nearest context of its own, with a key
-// that no other package has. context.Cause takes the cause from what it gets, and
-// a new child becomes a child of it. If a context leaves the question to its
-// parents, the cause may be that of a parent that ended later, and each child
-// needs a goroutine. So this package obtains the key, by asking for the cause of a
-// context that records it, and answers.
+// Package context calls Value with a key that no other package has, to find the nearest
+// context that it created itself. context.Cause takes the cause from the result, and a
+// new child becomes a child of it. If a context left the answer to its parents, the
+// cause could be that of a parent that ended later, and each child would need a
+// goroutine. Therefore this package obtains the key, by requesting the cause of a context
+// that records it, and answers.
 //
-// If a later version of Go asks in another way, causeKey is nil. Then children
-// have goroutines, and causes are right except those given to WithTimeoutCause and
+// If a later version of Go finds contexts in another way, causeKey is nil. Then children
+// have goroutines, and causes are right except those passed to WithTimeoutCause and
 // those of parents that end later. The tests of this package would fail.
 
-// keyProbe is a context that records the key it was last asked for.
+// keyProbe is a context that records the last key passed to Value.
 type keyProbe struct {
 	context.Context
 	key any
@@ -32,8 +32,8 @@ var causeKey = func() any {
 	return p.key
 }()
 
-// answer returns a context that was cancelled with the cause, or nil if the cause
-// is what Err returns, which context.Cause knows itself.
+// answer returns a context that was cancelled with the cause. It returns nil if the cause
+// equals Err, which context.Cause then returns.
 func (c *deadlineCtx) answer() any {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -119,8 +119,8 @@ func TestChildrenEndWithTheContext(t *testing.T) {
 	})
 }
 
-// TestCancelReachesChildrenBeforeItReturns tests what package context does, though
-// it does not promise it.
+// TestCancelReachesChildrenBeforeItReturns tests a behavior that package context has
+// but does not promise.
 func TestCancelReachesChildrenBeforeItReturns(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		ctx, cancel := s.timeout(context.Background(), unit)
@@ -153,7 +153,7 @@ func TestEndOfAChildDoesNotEndTheContext(t *testing.T) {
 	})
 }
 
-// foreign is a context of a foreign type with an error of its own.
+// foreign is a context of a foreign type with an error of another kind.
 type foreign struct {
 	context.Context
 	done chan struct{}

@@ -13,7 +13,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// Clock makes timers, tickers, contexts and jobs whose times an [hwt.Timer] keeps.
+// Clock creates timers, tickers, contexts and jobs whose times an [hwt.Timer] keeps.
 // Create one with [New]. Its methods are safe for concurrent use. A Clock has no
 // goroutine and needs no Close; stop its timer after everything that uses it.
 type Clock struct {
@@ -24,7 +24,7 @@ type Clock struct {
 	bubble  enginekit.Clock  // Knows the synctest bubble of New. Safe for concurrent use.
 	groups  sync.Map         // From time.Duration to *tickerGroup.
 	wakeups sync.Pool        // Of *wakeup. One per clock: a channel must stay in its synctest bubble.
-	refused sync.Once        // The first refusal is logged.
+	refused sync.Once        // The first rejection is logged.
 	jobs    registry         // Safe for concurrent use.
 	wall    wallClock        // Safe for concurrent use.
 	present func() time.Time // time.Now. Tests set the wall clock with it. Immutable.
@@ -36,25 +36,24 @@ type Clock struct {
 // Options are the settings of a [Clock]. The zero value of each field is its
 // default.
 type Options struct {
-	// ErrorHandler is called with a *[hwt.PanicError] for a function or a Schedule
-	// that panics, and with [hwt.ErrGoexit] for one that ends its goroutine. It is
-	// also called each time that the timer refuses a timeout, with an error that
-	// wraps the timer's, such as [hwt.ErrStopped] or [hwt.ErrTooManyPending].
+	// ErrorHandler is called with a *[hwt.PanicError] if a function or a Schedule
+	// panics, with [hwt.ErrGoexit] if it ends its goroutine, and with the error that
+	// the function of a [Job] returns. It is also called each time the timer rejects a
+	// timeout, with an error that wraps the timer's, such as [hwt.ErrStopped] or
+	// [hwt.ErrTooManyPending].
 	//
-	// It may be called from several goroutines at once and should not block. nil is
-	// the default: failures are logged, and so is the first refusal.
+	// It may be called from several goroutines concurrently and should not block. nil
+	// is the default: failures are logged, and so is the first rejection.
 	ErrorHandler func(error)
 
-	// Logger receives failures and the first refusal if there is no ErrorHandler, and
-	// a panic of the ErrorHandler. nil is the default: slog.Default at the time of
-	// New.
+	// Logger receives failures and the first rejection if there is no ErrorHandler, and
+	// panics of the ErrorHandler. nil is the default: slog.Default at the time of New.
 	Logger *slog.Logger
 
 	// FuncsOnTimer makes the functions of AfterFunc run where the timer runs its
-	// tasks: on its worker, or on its executor if it has one. This saves a goroutine
-	// for each, and suits functions that return quickly. By default, false, each
-	// runs on a goroutine of its own, as in package time. A function that is due at
-	// once always does.
+	// tasks: on its worker, or on its executor if it has one. This saves one goroutine
+	// per call and suits functions that return quickly. By default, false, each call
+	// has a new goroutine, as in package time. A call without a delay always has one.
 	FuncsOnTimer bool
 
 	// PanicsEndProgram makes a panic in a function of AfterFunc end the program, as
@@ -62,9 +61,9 @@ type Options struct {
 	// cannot be set together with FuncsOnTimer.
 	PanicsEndProgram bool
 
-	// RuntimeBelow is the delay below which a timer, context or sleep uses a timer
-	// of Go's runtime, which is not late by a tick. Two ticks of the timer suit most
-	// programs. 0 is the default, none. A negative value is an error.
+	// RuntimeBelow is the delay below which a timer, context or sleep uses a runtime
+	// timer, which is not late by a tick. Two ticks of the timer suit most programs. The
+	// default, 0, uses runtime timers for no delay. A negative value is an error.
 	RuntimeBelow time.Duration
 }
 
@@ -112,14 +111,14 @@ func (c *Clock) call(f func()) {
 	})
 }
 
-// report passes err to the error handler, or logs it with the name of what failed.
+// report passes err to the error handler, or logs it with the name of the failed task.
 func (c *Clock) report(failed hwt.TimerTask, err error) {
 	fail := hwt.TaskFunc(func(hwt.Timeout) error { return err })
 	c.runner.Run(&fallbackTimer{clock: c, task: failed}, fail)
 }
 
 // arm schedules task on the timer, or on a runtime timer if the delay is short or
-// the timer refuses.
+// the timer rejects it.
 func (c *Clock) arm(task hwt.TimerTask, d time.Duration) hwt.Timeout {
 	if d < c.options.RuntimeBelow {
 		return c.armRuntime(task, d)
@@ -148,7 +147,7 @@ func (c *Clock) now() time.Duration { return time.Since(c.start) }
 func (c *Clock) until(t time.Time) time.Duration { return t.Sub(c.present()) }
 
 // in returns the time d from now. It panics if the clock was made outside the
-// synctest bubble of the caller, whose time is another.
+// synctest bubble of the caller, where the time differs.
 func (c *Clock) in(d time.Duration) time.Duration {
 	now := c.now()
 	c.bubble.Check(int64(now))
@@ -163,8 +162,8 @@ func due(now, d time.Duration) time.Duration {
 	return now + max(d, 0)
 }
 
-// dueTime returns due as a time.Time, given the present. Channels receive the time
-// at which something was due, as in package time, however late it is sent.
+// dueTime returns due as a time.Time, given the present. As in package time, channels
+// receive the time that was due, however late it is sent.
 func (c *Clock) dueTime(now time.Time, due time.Duration) time.Time {
 	return now.Add(due - now.Sub(c.start))
 }

@@ -6,11 +6,11 @@ import (
 )
 
 // WithTimeout is [context.WithTimeout] with the deadline kept by the clock's timer:
-// the context is done when d has passed or up to one tick later, or at once if d is
-// zero or less.
+// the context is done when d has passed or up to one tick later. If d is zero or less,
+// it is done immediately.
 //
 // It takes 192 bytes in three allocations, and constant time however many timeouts
-// are pending. The CancelFunc releases the timeout at once.
+// are pending. The CancelFunc releases the timeout immediately.
 func (c *Clock) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return c.withDeadline(parent, time.Now().Add(d), d, nil)
 }
@@ -22,8 +22,8 @@ func (c *Clock) WithTimeoutCause(parent context.Context, d time.Duration, cause 
 }
 
 // WithDeadline is [context.WithDeadline] with the deadline kept by the clock's
-// timer: the context is done at t or up to one tick later, or at once if t has
-// passed. If the parent's deadline is earlier, there is no timeout, and the context
+// timer: the context is done at t or up to one tick later. If t has passed, it is done
+// immediately. If the parent's deadline is earlier, the context needs no timeout and
 // ends with its parent.
 func (c *Clock) WithDeadline(parent context.Context, t time.Time) (context.Context, context.CancelFunc) {
 	return c.withDeadline(parent, t, time.Until(t), nil)

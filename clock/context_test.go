@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The tests in this file, children_test.go and cause_test.go cover what Go's tests of
-// package context check for contexts with deadlines, and more.
+// The tests in this file, children_test.go and cause_test.go cover the cases of
+// Go's tests for contexts with deadlines, and more.
 
 var errOurs, errTheirs = errors.New("ours"), errors.New("theirs")
 

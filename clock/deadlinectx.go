@@ -12,23 +12,23 @@ import (
 
 // Ground rules
 //
-// Most contexts with a deadline are cancelled before anything waits for them. So a
-// deadlineCtx starts without a Done channel and without a place among its parent's
-// children; instead, Err and Done ask the parent first. The first call of Done,
-// which making a child includes, gives it a core, which is a context of package
-// context with the Done channel and the children, and a link, through which the
-// end of the parent reaches it. See bridge.go.
+// Most contexts with a deadline are cancelled before anything waits for them. Therefore
+// a deadlineCtx starts without a Done channel and without a place among its parent's
+// children; instead, Err and Done call Err of the parent first. The first call of Done,
+// also by a new child, creates a core and a link. The core is a context of package
+// context with the Done channel and the children. Through the link the end of the parent
+// reaches the context. See bridge.go.
 //
-//	X1. state leaves live once, under mu, in settle, after everything that Err and
+//	X1. state leaves live once, under mu, in commit, after everything that Err and
 //	    Cause need was stored. The goroutine that changed it cleans up: it cancels
 //	    the core and removes the link.
-//	X2. No core is made after the end, and the goroutine that ended the context
-//	    cancels the core that exists. Err waits for that. So Err is nil until Done is
-//	    closed, and not nil afterwards.
+//	X2. No core is created after the end, and the goroutine that ended the context
+//	    cancels the core that exists. Err waits for that. Therefore Err is nil until
+//	    Done is closed, and not nil afterwards.
 //	X3. mu is not held during a call of package context, except when the core is
-//	    made, which calls nothing but the bridge.
-//	X4. The link calls cancel, which asks the parent how it ended before it says
-//	    Canceled. So one function serves the user, Err and the link.
+//	    created, which calls only the bridge.
+//	X4. The link calls cancel, which takes the error of the parent, or Canceled if the
+//	    parent has not ended. Therefore one function serves the user, Err and the link.
 
 // deadlineCtx is a context whose deadline the timer keeps. With its cancel function
 // and its timeout it takes three allocations, 192 bytes in all.
@@ -37,7 +37,7 @@ type deadlineCtx struct {
 	parent   context.Context // Immutable.
 	deadline time.Time       // Immutable once made.
 	cancel   func()          // Immutable once made.
-	timeout  hwt.Timeout     // Nil if none is needed. Immutable once made; the task does not read it.
+	timeout  hwt.Timeout     // Nil if the parent ends first. Immutable once made; the task does not read it.
 
 	state   atomic.Int32 // Atomic: written under mu, read by all (X1).
 	mu      sync.Mutex
@@ -53,7 +53,7 @@ const (
 	foreign        // Err is that of a parent of another kind, in details.
 )
 
-// cleanup is what the end of a context must call.
+// cleanup holds the functions that the end of a context must call.
 type cleanup struct {
 	cancelCore func()      // Ends the core and its children.
 	unlink     func() bool // Removes the link from the parent.
@@ -62,8 +62,8 @@ type cleanup struct {
 // details are fields that few contexts need. The context's mu guards it.
 type details struct {
 	ifExceeded error           // The cause if the deadline passes.
-	err        error           // What Err returns if state is foreign.
-	cause      error           // What Cause returns, if not Err.
+	err        error           // The result of Err if state is foreign.
+	cause      error           // The result of Cause if it differs from Err.
 	answer     context.Context // Has the cause, for package context. See cause.go.
 }
 
@@ -80,7 +80,7 @@ func (c *deadlineCtx) Err() error {
 	return c.err()
 }
 
-// err returns what Err does, without waiting.
+// err is Err without waiting.
 func (c *deadlineCtx) err() error {
 	switch c.state.Load() {
 	case live:
@@ -111,9 +111,9 @@ func (c *deadlineCtx) checkParent() {
 	}
 }
 
-// Value implements [context.Context]. Package context uses a key of its own to find
-// the nearest context of its own, which becomes the parent of a child and knows the
-// cause of an end. That is the core.
+// Value implements [context.Context]. Package context has a private key to find the
+// nearest context that it created. That becomes the parent of a child and knows the
+// cause of an end. Here it is the core.
 func (c *deadlineCtx) Value(key any) any {
 	if key != causeKey {
 		return c.parent.Value(key)
@@ -124,7 +124,7 @@ func (c *deadlineCtx) Value(key any) any {
 	return c.answer()
 }
 
-// String returns what package context would.
+// String returns the same text as a context of package context.
 func (c *deadlineCtx) String() string {
 	parent := fmt.Sprintf("%T", c.parent)
 	if s, ok := c.parent.(fmt.Stringer); ok {
@@ -136,8 +136,8 @@ func (c *deadlineCtx) String() string {
 	return fmt.Sprintf("%s.WithDeadline(%v [%v])", parent, c.deadline, time.Until(c.deadline))
 }
 
-// setCause sets the cause for the case that the deadline passes. It is called
-// before the context is shared.
+// setCause sets the cause of a deadline that passes. It is called before the context is
+// shared.
 func (c *deadlineCtx) setCause(cause error) {
 	if cause != nil {
 		c.details = &details{ifExceeded: cause}
@@ -197,7 +197,7 @@ func stateOf(err error) int32 {
 // end ends the context, unless it has ended. err and cause are the parent's, or
 // nil.
 func (c *deadlineCtx) end(state int32, err, cause error) {
-	cleanup := c.settle(state, err, cause)
+	cleanup := c.commit(state, err, cause)
 	if cleanup.cancelCore != nil {
 		cleanup.cancelCore()
 	}
@@ -206,8 +206,9 @@ func (c *deadlineCtx) end(state int32, err, cause error) {
 	}
 }
 
-// settle changes the state, and returns what the caller must call without mu (X3).
-func (c *deadlineCtx) settle(state int32, err, cause error) cleanup {
+// commit changes the state and returns the functions that the caller must call without
+// mu (X3).
+func (c *deadlineCtx) commit(state int32, err, cause error) cleanup {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.Load() != live {

@@ -8,22 +8,22 @@ import (
 
 // endingTask is implemented by the tasks of this package.
 type endingTask interface {
-	// endOn ends what depends on the task, if the clock is its clock, and reports
-	// whether it is. The timeout of the task was cancelled by the timer's Stop.
+	// endOn ends the timers, tickers, contexts or jobs behind the task, if they are of
+	// the clock, and reports whether they are. The timer's Stop cancelled the timeout.
 	endOn(*Clock) bool
 }
 
 // End ends those of unprocessed that are the clock's, and returns the others. Call it
-// with what the timer's Stop or Shutdown returned, once all that uses the clock has
-// had its time:
+// with the timeouts that the timer's Stop or Shutdown returned, after everything that
+// uses the clock has had time to finish:
 //
 //	others := c.End(timer.Stop())
 //
 // A context ends with the error [context.Canceled] and the cause [hwt.ErrStopped]. A
 // timer, a ticker or a job is stopped, as by its Stop method: the function of an
-// AfterFunc does not run. Sleep returns, and the channel of After receives the time
-// at which it was due, because nothing else could end them. What was reset since the
-// Stop goes on, with a timer of Go's runtime.
+// AfterFunc does not run. Sleep returns, and the channel of After receives its due time,
+// because they cannot be ended in another way. A timer that was reset since the Stop
+// continues on a runtime timer.
 //
 // Several clocks may share a timer; each ends its own. If the timer wraps tasks, the
 // wrapped ones must have a method Unwrap() hwt.TimerTask, or they are among the
@@ -38,7 +38,7 @@ func (c *Clock) End(unprocessed []hwt.Timeout) (others []hwt.Timeout) {
 	return others
 }
 
-// end ends what depends on task, if the task is the clock's.
+// end ends the user of task, if that is the clock's, and reports whether it is.
 func (c *Clock) end(task hwt.TimerTask) bool {
 	for {
 		switch t := task.(type) {

@@ -14,8 +14,8 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 )
 
-// onStopped runs f on every engine with a clock whose timer f stops. What runtime
-// timers replace is not reported.
+// onStopped runs f on every engine with a clock whose timer f stops. The
+// timer's rejections are not reported.
 func onStopped(t *testing.T, f func(t *testing.T, c *clock.Clock, timer hwt.Engine)) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		f(t, newClockWith(t, timer, clock.Options{ErrorHandler: func(error) {}}), timer)
@@ -100,7 +100,7 @@ func TestEndWakesThoseThatNoStopReaches(t *testing.T) {
 	})
 }
 
-func TestEndReturnsWhatIsNotTheClocks(t *testing.T) {
+func TestEndReturnsTimeoutsOfOthers(t *testing.T) {
 	onStopped(t, func(t *testing.T, c *clock.Clock, timer hwt.Engine) {
 		other := newClockWith(t, timer, clock.Options{ErrorHandler: func(error) {}})
 		ctx, cancel := other.WithTimeout(context.Background(), time.Hour)
@@ -127,9 +127,9 @@ func TestEndReturnsWhatIsNotTheClocks(t *testing.T) {
 	})
 }
 
-// What is reset or joined after the timer's Stop has a runtime timer, and no longer
-// depends on what Stop returned.
-func TestEndLeavesWhatWasSavedSince(t *testing.T) {
+// TestEndLeavesUsersThatWereResetSince resets timers and adds tickers after the timer's
+// Stop. Then they have runtime timers and no longer depend on the result of Stop.
+func TestEndLeavesUsersThatWereResetSince(t *testing.T) {
 	onStopped(t, func(t *testing.T, c *clock.Clock, timer hwt.Engine) {
 		held, ticker, moved := c.NewTimer(time.Hour), c.NewTicker(unit), c.NewTicker(time.Hour)
 		unprocessed := timer.Stop()
@@ -150,7 +150,7 @@ func TestEndLeavesWhatWasSavedSince(t *testing.T) {
 	})
 }
 
-func TestEndLeavesWhatIsPending(t *testing.T) {
+func TestEndLeavesPendingTimeouts(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		recording := &recording{Timer: timer}
 		c := newClock(t, recording)

@@ -72,7 +72,7 @@ func ExampleClock_WithTimeoutCause() {
 	// the database is slow
 }
 
-// At shutdown, what still waits for the clock ends.
+// At shutdown, End ends the contexts and timers that still wait.
 func ExampleClock_End() {
 	timer, err := hashedwheel.New(nil)
 	if err != nil {

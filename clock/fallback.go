@@ -10,8 +10,8 @@ import (
 )
 
 // fallbackTimer is a runtime timer in place of a timeout that the [hwt.Timer]
-// refused, or for a delay below [Options.RuntimeBelow]. The functions of packages
-// time and context cannot fail, but NewTimeout can, and no deadline may be lost.
+// rejected, or for a delay below [Options.RuntimeBelow]. The functions of packages time
+// and context cannot fail, but NewTimeout can, and no deadline may be lost.
 type fallbackTimer struct {
 	clock *Clock        // Immutable.
 	task  hwt.TimerTask // Immutable.
@@ -46,7 +46,7 @@ func (c *Clock) armRuntime(task hwt.TimerTask, d time.Duration) hwt.Timeout {
 // reportRefusal runs under locks of this package, so it calls the handler and the
 // log on a goroutine, from where they may use the clock.
 func (c *Clock) reportRefusal(refused hwt.TimerTask, why error) {
-	const message = "clock: the timer refused a timeout; a runtime timer replaces it"
+	const message = "clock: the timer rejected a timeout; a runtime timer replaces it"
 	if c.options.ErrorHandler != nil {
 		go c.report(refused, fmt.Errorf(message+": %w", why))
 		return
@@ -81,8 +81,8 @@ func (t *fallbackTimer) Cancel() bool {
 	return true
 }
 
-// Reset is called by one goroutine at a time. A concurrent Cancel is not lost,
-// because run looks at the state.
+// Reset is not called concurrently. A concurrent Cancel is not lost, because run checks
+// the state.
 func (t *fallbackTimer) Reset(d time.Duration) bool {
 	if !t.timer.Stop() {
 		return false

@@ -73,7 +73,7 @@ func TestFirstRefusalIsLogged(t *testing.T) {
 			c.NewTimer(unit).Stop()
 			synctest.Wait()
 		}
-		assert.Equal(t, []string{"clock: the timer refused a timeout; a runtime timer replaces it (logged once)"}, logged.take())
+		assert.Equal(t, []string{"clock: the timer rejected a timeout; a runtime timer replaces it (logged once)"}, logged.take())
 	})
 }
 

@@ -15,10 +15,10 @@ import (
 // and Reset and every value received.
 //
 // Each step takes a little time, and all steps together take less than a unit, so
-// that nothing is due at the moment of a call.
+// that no timer is due at the moment of a call.
 func FuzzAsPackageTime(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7})
-	f.Add([]byte{0x00, 0x40, 0x80, 0x05, 0x42, 0x82, 0x04, 0x44, 0x84, 0x05, 0x02, 0x42, 0x05}) // timers that are due at once
+	f.Add([]byte{0x00, 0x40, 0x80, 0x05, 0x42, 0x82, 0x04, 0x44, 0x84, 0x05, 0x02, 0x42, 0x05}) // timers without a delay
 	f.Add([]byte{0x00, 0x48, 0x18, 0x48, 0x48, 0x20, 0x30, 0x48, 0x38})
 	f.Add([]byte{0x04, 0x40, 0x0c, 0x90, 0x24, 0x58, 0x24, 0x30, 0x98, 0x24, 0x1c, 0x40, 0x24})
 	f.Add([]byte{0x40, 0x0d, 0x42, 0x0d, 0x44, 0x0d, 0x42, 0x05, 0x0d, 0x05}) // a timer whose value is not received, and that is reset and stopped
@@ -31,8 +31,8 @@ func FuzzAsPackageTime(f *testing.F) {
 	})
 }
 
-// disagreements runs the program on all shapes at once, and returns where a clock
-// differs from package time.
+// disagreements runs the program on all shapes in parallel, and returns the steps in
+// which a clock differs from package time.
 func disagreements(t *testing.T, program []byte) (all []string) {
 	machines := map[string]*machine{}
 	for name, newTimer := range engines {

@@ -11,7 +11,7 @@ import (
 // Ground rules
 //
 // A tickerGroup is the tickers of one period. A ticker that ticks is due again one
-// period later, after all the others. So a group is a queue in the order of due
+// period later, after all the others. Therefore a group is a queue in the order of due
 // times, and one timeout, for its front, serves all. The queue is two rings:
 //
 //	ring    the tickers that were due or had joined by the latest firing: due no
@@ -22,8 +22,8 @@ import (
 //	    firing ring is rotated: it begins with the next ticker to tick and ends with
 //	    those that have ticked.
 //	G2. A firing reads the clock once, and ticks the tickers that are due by then.
-//	    Afterwards they are not. So a firing ends, however short the period is, and
-//	    the due time of the head shows when ring has gone round.
+//	    Afterwards they are not due. Therefore a firing ends, however short the period
+//	    is, and the due time of the head shows when ring has gone round.
 //	G3. A tick moves no ticker. Because ring is circular, advancing its head puts the
 //	    ticker at the back. That is its place, because the others in ring are due
 //	    within one period of the firing before, and it was due after that firing. It
@@ -33,19 +33,19 @@ import (
 //	    the clock with those that ticked, at the back of ring. A ticker that joined
 //	    after the reading stays in late, because it may be due after one that ticks
 //	    in the next firing.
-//	G5. mu is held for one batch of ticks at a time, so that Stop and Reset do not
-//	    wait for a whole group. The end of a firing holds it for a constant time,
+//	G5. mu is held for one batch of ticks and then released, so that Stop and Reset do
+//	    not wait for a whole group. The end of a firing holds it for a constant time,
 //	    except for the merge, if tickers joined, and the sort.
 //	G6. While there are tickers, a firing is under way or a timeout exists that
 //	    expires no later than the front is due. It may expire earlier, because a
 //	    ticker that leaves does not move it. The task of every timeout of the group
-//	    begins a firing unless one is under way, so none can be lost or confused. If
+//	    begins a firing unless one is under way, so that no task can be lost or confused. If
 //	    a timeout ended and no firing came of it, because its timer was stopped or
 //	    lost the task, the next ticker that joins arms another.
 //	G7. A group without tickers is not used again, and is out of the map before mu
 //	    is released.
 
-// batch is how many tickers tick under one lock.
+// batch is the number of tickers that tick under one lock.
 const batch = 128
 
 // tickerGroup is the tickers of one period.
@@ -171,8 +171,8 @@ func (g *tickerGroup) fire(now time.Time, at time.Duration) bool {
 	return true
 }
 
-// advance returns the next ticker that is due, now at the back of ring (G3), or
-// nil if there is none. Guarded by mu.
+// advance returns the next ticker that is due, now at the back of ring (G3). It returns
+// nil after the last. Guarded by mu.
 func (g *tickerGroup) advance(at time.Duration) *Ticker {
 	if t := g.ring.head; t != nil && t.due <= at {
 		g.ring.head = t.next

@@ -42,14 +42,14 @@ func (h *holding) hold() {
 	h.holds = true
 }
 
-// lose forgets what was held back, and holds back nothing more.
+// lose discards the tasks that were held back and ends the holding.
 func (h *holding) lose() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.held, h.holds = nil, false
 }
 
-// release runs what was held back, and holds back nothing more.
+// release runs the tasks that were held back and ends the holding.
 func (h *holding) release() {
 	h.mu.Lock()
 	held := h.held

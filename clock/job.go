@@ -26,8 +26,8 @@ const (
 // default.
 type JobOptions struct {
 	// Name makes the job known to [Clock.Jobs] and [Clock.Job], and appears in its
-	// errors. No two jobs of a clock may have the same name at a time. The default,
-	// "", is no name.
+	// errors. Two jobs of a clock cannot have the same name until one of them is over.
+	// The default, "", is no name.
 	Name string
 
 	// Overlap is one of [OverlapSkip], the default, [OverlapQueueOne] and
@@ -85,8 +85,8 @@ type Job struct {
 }
 
 // ScheduleFunc calls f at the times of schedule or up to one tick of the timer
-// later, each time on a goroutine of its own, until [Job.Stop], or until the
-// schedule ends. nil options are the defaults.
+// later, each time on a new goroutine, until [Job.Stop], or until the schedule ends. nil
+// options are the defaults.
 //
 // A panic in f is reported and ends that run. A panic in the schedule is reported
 // and ends the job. See [Options.ErrorHandler].
@@ -224,8 +224,8 @@ func (j *Job) done() {
 // schedule that only knows such times from running without a pause.
 const leastDelay = time.Millisecond
 
-// planFromNow arms the timer for the schedule's first time from now on, or ends the
-// job if there is none.
+// planFromNow arms the timer for the schedule's first time from now on. If the schedule
+// has ended, the job ends.
 func (j *Job) planFromNow() {
 	j.planWith(func(now time.Time) (argument, next time.Time) { return now, j.schedule.base.Next(now) })
 }
@@ -272,7 +272,7 @@ func (j *Job) warn(argument, due time.Time) {
 	}
 }
 
-// arm arms the timer for the next run, or ends the job if there is none.
+// arm arms the timer for the next run. If next is zero, the job ends.
 func (j *Job) arm(next planned) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -50,7 +50,7 @@ func (c *Clock) Jobs() []*Job {
 	return slices.SortedFunc(maps.Values(c.jobs.jobs), func(a, b *Job) int { return cmp.Compare(a.name, b.name) })
 }
 
-// Job returns the job of the given name, or nil if [Clock.Jobs] has none.
+// Job returns the job of the given name, or nil if it is not among [Clock.Jobs].
 func (c *Clock) Job(name string) *Job {
 	c.jobs.mu.Lock()
 	defer c.jobs.mu.Unlock()

@@ -71,13 +71,13 @@ func onEngines(t *testing.T, f func(t *testing.T, timer hwt.Engine)) {
 	}
 }
 
-// timer is what *time.Timer and *clock.Timer have in common.
+// timer has the methods common to *time.Timer and *clock.Timer.
 type timer interface {
 	Stop() bool
 	Reset(time.Duration) bool
 }
 
-// ticker is what *time.Ticker and *clock.Ticker have in common.
+// ticker has the methods common to *time.Ticker and *clock.Ticker.
 type ticker interface {
 	Stop()
 	Reset(time.Duration)
@@ -142,7 +142,7 @@ func (refusing) Stop() []hwt.Timeout                                            
 
 // agree runs f in a bubble on the standard library, on a clock on every engine, on
 // one whose timer refuses everything, and on one that leaves delays of a unit to
-// the runtime. f asserts what they have in common.
+// the runtime. f asserts their common behavior.
 func agree(t *testing.T, f func(t *testing.T, s shapes)) {
 	t.Run("on=standard", func(t *testing.T) {
 		enginetest.Bubble(t, func(t *testing.T) { f(t, standard()) })
@@ -180,7 +180,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// received returns what can be received from c at once, and whether anything can.
+// received receives from c without waiting, and reports whether it received a value.
 func received(c <-chan time.Time) (time.Time, bool) {
 	select {
 	case v := <-c:
@@ -212,7 +212,7 @@ func (l *list[T]) add(v T) {
 	l.all = append(l.all, v)
 }
 
-// take returns what was added since the last take.
+// take returns the values added since the last take.
 func (l *list[T]) take() []T {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,12 +15,12 @@ type runs struct {
 	requested bool // A run of RunNow waits for that.
 
 	last     time.Time // The begin of the last run.
-	lastErr  error     // Of the last run that ended.
+	lastErr  error     // The error of the last run that ended.
 	finished int64
 	skipped  int64
 }
 
-// waiting reports whether a run has yet to begin.
+// waiting reports whether a run is due that has not begun.
 func (r *runs) waiting() bool { return r.due > 0 || r.queued > 0 || r.requested }
 
 // RunNow begins a run, in addition to those of the schedule, even if the job is
@@ -88,7 +88,7 @@ func (j *Job) work() {
 	}
 }
 
-// call calls f on a goroutine of its own, which f may end, and waits for it.
+// call calls f on a new goroutine, which f may end, and waits for it.
 func (j *Job) call() (err error) {
 	j.mu.Lock()
 	j.runs.last = j.clock.present()

@@ -7,37 +7,39 @@ import (
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
-// Schedule says when a [Job] runs. Every schedule of github.com/robfig/cron/v3 is
-// one. [FixedRate] and [FixedDelay] make others, and [Jitter] spreads their times.
+// Schedule determines the times at which a [Job] runs. [Spec], [FixedRate] and
+// [FixedDelay] implement it, and so does every schedule of github.com/robfig/cron/v3.
+// [Jitter] spreads the times.
 type Schedule interface {
-	// Next returns the first time after t, or the zero time if there is none, which
-	// ends the job. A time that is not after t is due at the next tick.
+	// Next returns the first time after t, or the zero time after the last, which ends
+	// the job. If it returns a time that is not after t, the run is at the next tick but
+	// not earlier than a millisecond later, and the error handler is called once.
 	//
-	// A job calls Next first with the present, and at each run with the time at which
-	// that run was due, so that a late run does not delay those after it. If the
-	// answer has passed, it calls Next again with the present: missed runs are not
-	// made up for.
+	// A job calls Next first with the present, and at each run with the due time of
+	// that run, so that a late run does not delay those after it. If the result has
+	// passed, runs were missed. Then the job calls Next with earlier times, to find
+	// the missed runs, and with the present. See [JobOptions.Missed].
 	//
-	// Next is called on the goroutines of the jobs that use the schedule, so a
-	// schedule that several jobs share must be safe for concurrent use.
+	// Next is called on the goroutines of the jobs that use the schedule. A schedule
+	// that several jobs share must be safe for concurrent use.
 	//
-	// A time without a monotonic reading, such as cron's, is of the wall clock. If
-	// that is set back, the run waits until it shows the time again. If it is set
-	// forward, the next run may be late by as much, because nothing notices the
-	// change; the one after it is on time. A time that the wall clock skips does not
-	// come: a cron job at 02:30 does not run on the day when clocks go from 02:00 to
-	// 03:00.
+	// A time without a monotonic reading, such as that of a [Spec], is of the wall
+	// clock. Within a second, jobs that wait for such a time notice that the wall clock
+	// was set or that the machine slept. If it was set forward, runs may have been
+	// missed. If it was set back by less than three hours, the next run waits until it
+	// shows the time again. If it was set back by more, the job calls Next with the
+	// present.
 	Next(t time.Time) time.Time
 }
 
 // AfterRunSchedule is a [Schedule] that may count from the end of each run, as
-// [FixedDelay] does. A schedule that wraps another should implement it and return
-// what the other does, or runs may overlap.
+// [FixedDelay] does. A schedule that wraps another should implement it and return the
+// result of the other, or runs may overlap.
 type AfterRunSchedule interface {
 	Schedule
 
 	// AfterRun reports whether a job calls Next only when a run has ended, with the
-	// time of that end. It is called once for each job.
+	// time of that end. It is called once per job.
 	AfterRun() bool
 }
 
@@ -66,9 +68,9 @@ func (s fixedRate) Next(t time.Time) time.Time {
 	return t.Add(s.period - passed%s.period)
 }
 
-// FixedDelay returns a schedule whose first run is delay from now, and each other
-// one delay after the end of the run before. So runs never overlap. FixedDelay
-// panics if delay is not positive.
+// FixedDelay returns a schedule whose first run is delay from now. Each other run is
+// delay after the end of the run before. Therefore runs never overlap. FixedDelay panics
+// if delay is not positive.
 func FixedDelay(delay time.Duration) Schedule {
 	return fixedDelay{positive("FixedDelay: delay", delay)}
 }
@@ -78,10 +80,10 @@ type fixedDelay struct{ delay time.Duration }
 func (s fixedDelay) Next(t time.Time) time.Time { return t.Add(s.delay) }
 func (fixedDelay) AfterRun() bool               { return true }
 
-// Jitter returns schedule with each of its times put off at random by less than
-// limit, so that jobs with the same schedule do not all run at once. If limit is
-// not less than the time between two runs, some may be missed. Jitter panics if
-// schedule is nil or limit is not positive.
+// Jitter returns schedule with a random delay of less than limit for each time, so that
+// jobs with the same schedule do not all run at the same moment. The delay does not make
+// a run late in the sense of [Missed]. If limit is not less than the time between two
+// runs, some may be missed. Jitter panics if schedule is nil or limit is not positive.
 func Jitter(schedule Schedule, limit time.Duration) Schedule {
 	if check.IsNil(schedule) {
 		panic("clock: Jitter: schedule is nil (expected: a Schedule)")
@@ -114,7 +116,7 @@ func (s jitter) AfterRun() bool { return isAfterRun(s.base) }
 
 // planned is a time of a schedule.
 type planned struct {
-	due time.Time // As the schedule has it. Zero if there is none.
+	due time.Time // The result of the schedule. Zero after the last run.
 	at  time.Time // The same with the delay.
 }
 

@@ -24,8 +24,8 @@ func (w *wakeup) Refused(timeout hwt.Timeout, err error) error {
 	return err
 }
 
-// Sleep pauses the calling goroutine for d or up to one tick longer. It returns at
-// once if d is zero or less. It allocates only the timer's timeout.
+// Sleep pauses the calling goroutine for d or up to one tick longer. It returns
+// immediately if d is zero or less. It allocates only the timer's timeout.
 func (c *Clock) Sleep(d time.Duration) {
 	if d <= 0 {
 		return

@@ -2,8 +2,8 @@ package clock
 
 // Stats is a snapshot of a clock's counts.
 type Stats struct {
-	Failures       int64 // functions and Schedules that panicked or ended their goroutine
-	FallbackTimers int64 // timers of Go's that replaced a timeout, which the timer refused
+	Failures       int64 // Calls of functions and Schedules that panicked, ended their goroutine or returned an error.
+	FallbackTimers int64 // Runtime timers that replaced a timeout, which the timer rejected.
 }
 
 // Stats returns a snapshot of the counts. It takes constant time.

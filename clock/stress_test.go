@@ -17,8 +17,8 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 )
 
-// The tests in this file look for races, so they run on the real clock. What they
-// assert holds whatever the order of events and however slow the machine is.
+// The tests in this file look for races and therefore run on the real clock. Their
+// assertions hold whatever the order of events and however slow the machine is.
 
 // hammer runs f on several goroutines, on 1, 2 and 4 processors. Half of them use a
 // timer that wraps tasks and timeouts.

@@ -16,7 +16,7 @@ type Ticker struct {
 	c          chan time.Time // C, to send to. Immutable.
 	clock      *Clock         // Immutable.
 	next, prev *Ticker        // In a ring of the group. Guarded by group.mu.
-	due        time.Duration  // Of the next tick. Guarded by group.mu.
+	due        time.Duration  // The time of the next tick. Guarded by group.mu.
 
 	mu    sync.Mutex   // Locked before group.mu.
 	group *tickerGroup // Nil if stopped. Guarded by mu.
@@ -24,7 +24,7 @@ type Ticker struct {
 
 // NewTicker returns a ticker that sends the time at which each tick was due on its
 // channel: first when d has passed, then every d, each up to one tick of the timer
-// late. If the receiver is slow, one tick waits for it and later ones are dropped;
+// late. If the receiver is slow, one tick waits for it and later ones are discarded;
 // the phase is kept. NewTicker panics if d is not positive.
 //
 // The timer refers to the ticker until it is stopped. Tickers of one period share
@@ -48,8 +48,8 @@ func (c *Clock) Tick(d time.Duration) <-chan time.Time {
 	return c.NewTicker(d).C
 }
 
-// Stop ends the ticks. Afterwards nothing is received from C, not even a tick sent
-// there before. Stop does not close C.
+// Stop ends the ticks. Afterwards no tick is received from C, not even one sent there
+// before. Stop does not close C.
 func (t *Ticker) Stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 // Ground rules
 //
 //	T1. A Timer is active while it has a timeout. Its task fires it only if that
-//	    timeout has ended. If the timeout is pending, or there is none, the task
-//	    belongs to an earlier timeout, which expired but lost the race for mu to a
-//	    Stop or Reset. Handles are not compared, because the hwt.Timer may wrap
+//	    timeout has ended. If the timeout is pending or nil, the task belongs to an
+//	    earlier timeout, which expired but lost the race for mu to a Stop or Reset.
+//	    Handles are not compared, because the hwt.Timer may wrap
 //	    those that it returns.
 //	T2. The channel has room for one value, and is sent to only under mu and only
 //	    when empty, so the send never blocks. Stop and Reset empty it under mu, so
@@ -35,9 +35,8 @@ type Timer struct {
 	timeout hwt.Timeout   // Nil unless active (T1). Guarded by mu.
 }
 
-// AfterFunc calls f once, on a goroutine of its own, when d has passed or up to
-// one tick later. If d is zero or less, it does so at once. [Timer.Stop] prevents
-// the call.
+// AfterFunc calls f once, on a new goroutine, when d has passed or up to one tick later.
+// If d is zero or less, it does so immediately. [Timer.Stop] prevents the call.
 //
 // A panic in f is reported and does not end the program, unless
 // [Options.PanicsEndProgram] is set: see [Options.ErrorHandler], and
@@ -53,8 +52,8 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) *Timer {
 }
 
 // NewTimer returns a timer that sends the time at which it was due on its channel,
-// when d has passed or up to one tick later. If d is zero or less, it does so at
-// once.
+// when d has passed or up to one tick later. If d is zero or less, it does so
+// immediately.
 func (c *Clock) NewTimer(d time.Duration) *Timer {
 	ch := make(chan time.Time, 1)
 	t := &Timer{C: ch, c: ch, clock: c}
@@ -82,9 +81,9 @@ func (t *Timer) Stop() bool {
 	return t.disarm() || active
 }
 
-// Reset makes the timer fire when d has passed or up to one tick later, or at once
-// if d is zero or less, whatever its state. It returns what Stop would have
-// returned. Afterwards no value sent before the Reset is received from C.
+// Reset makes the timer fire when d has passed or up to one tick later, whatever its
+// state. If d is zero or less, the timer fires immediately. The result is that of Stop in
+// the same state. Afterwards no value sent before the Reset is received from C.
 //
 // To move an active timer to a later time does not allocate. A timer that is not
 // active needs a new timeout.

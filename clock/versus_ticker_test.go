@@ -45,7 +45,7 @@ var makers = []struct {
 }
 
 // BenchmarkTicker reads tickers of 100 ms, made over one period so that their
-// phases are spread, each by a goroutine of its own. It reports the CPU time of a
+// phases are spread. Each has a goroutine. It reports the CPU time of a
 // received tick, and the share of ticks that were received.
 func BenchmarkTicker(b *testing.B) {
 	for _, maker := range makers {
@@ -61,7 +61,7 @@ func BenchmarkTicker(b *testing.B) {
 	}
 }
 
-// BenchmarkVersusTicker compares them. Each is measured in processes of its own,
+// BenchmarkVersusTicker compares them. Each is measured in new processes,
 // because 100,000 goroutines that end leave memory scattered for those that follow.
 func BenchmarkVersusTicker(b *testing.B) {
 	for _, n := range many {
@@ -84,7 +84,7 @@ func BenchmarkVersusTicker(b *testing.B) {
 	}
 }
 
-// benchmarkAlone runs a benchmark of this package in a process of its own.
+// benchmarkAlone runs a benchmark of this package in a new process.
 func benchmarkAlone(b *testing.B, name string) string {
 	levels := strings.Split(name, "/")
 	for i := range levels {
@@ -95,7 +95,7 @@ func benchmarkAlone(b *testing.B, name string) string {
 	return string(out)
 }
 
-// metric returns what a benchmark reported in a unit.
+// metric returns the result of a benchmark in a unit.
 func metric(b *testing.B, out, unit string) float64 {
 	fields := strings.Fields(out)
 	for i := range fields {

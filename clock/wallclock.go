@@ -28,8 +28,8 @@ const (
 type wallClock struct {
 	off     bool // In a synctest bubble. Immutable after New.
 	mu      sync.Mutex
-	jobs    map[*Job]struct{} // Those that wait for a time of the wall clock. Guarded by mu.
-	timeout hwt.Timeout       // Of the next look. Nil if there was none. Guarded by mu.
+	jobs    map[*Job]struct{} // Jobs that wait for a time of the wall clock. Guarded by mu.
+	timeout hwt.Timeout       // Runs the next look. Nil while no job waits. Guarded by mu.
 	offset  time.Duration     // The wall clock minus the monotonic one. Guarded by mu.
 }
 

@@ -63,8 +63,8 @@ func looked(t *testing.T, c *Clock) {
 func TestJobFollowsTheWallClock(t *testing.T) {
 	for name, c := range map[string]struct {
 		step  time.Duration
-		next  time.Duration // Of the job's next time, after the step.
-		armed time.Duration // The delay of its timeout, less the delay before the step.
+		next  time.Duration // The change of the job's next time.
+		armed time.Duration // The change of the delay of its timeout.
 	}{
 		"slewed":         {leastStep / 2, 0, 0},
 		"forward":        {10 * time.Minute, 0, -10 * time.Minute},
