@@ -27,7 +27,8 @@ type Clock struct {
 	refused sync.Once        // The first rejection is logged.
 	jobs    registry         // Safe for concurrent use.
 	wall    wallClock        // Safe for concurrent use.
-	present func() time.Time // time.Now. Tests set the wall clock with it. Immutable.
+
+	ahead atomic.Int64 // By this, tests set the wall clock forward. Otherwise 0.
 
 	failures       atomic.Int64 // Atomic: written by call, read by Stats.
 	fallbackTimers atomic.Int64 // Atomic: written by fallback, read by Stats.
@@ -84,7 +85,7 @@ func New(timer hwt.Timer, options *Options) (*Clock, error) {
 	if err := check.NotNil("clock", "New", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
 	}
-	c := &Clock{timer: timer, start: time.Now(), present: time.Now}
+	c := &Clock{timer: timer, start: time.Now()}
 	c.bubble.Start()
 	c.wall.off = c.bubble.Inside()
 	if options != nil {
@@ -142,6 +143,9 @@ func ended(timeout hwt.Timeout) bool { return timeout.IsExpired() || timeout.IsC
 
 // now returns the monotonic time since New.
 func (c *Clock) now() time.Duration { return time.Since(c.start) }
+
+// present returns the present time.
+func (c *Clock) present() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 // until returns the time left until t. It is of the wall clock if t is.
 func (c *Clock) until(t time.Time) time.Duration { return t.Sub(c.present()) }

@@ -65,9 +65,11 @@ func (w *wallClock) remove(j *Job) {
 	}
 }
 
-// wallOffset returns the time that the wall clock is ahead of the clock's time.
+// wallOffset returns by how much the wall clock has gained on the monotonic clock since
+// New. Both are from one reading, so that a pause between two readings is no step.
 func (c *Clock) wallOffset() time.Duration {
-	return c.present().Round(0).Sub(c.start.Round(0)) - c.now()
+	now := time.Now()
+	return now.Round(0).Sub(c.start.Round(0)) - now.Sub(c.start) + time.Duration(c.ahead.Load())
 }
 
 // arm arms the timer for the next look. A refusal is not reported each time. Guarded by

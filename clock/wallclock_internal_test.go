@@ -27,9 +27,7 @@ func steppedClock(t *testing.T) (c *Clock, set func(ahead time.Duration)) {
 	t.Cleanup(func() { timer.Stop() })
 	c, err = New(timer, nil)
 	require.NoError(t, err)
-	var ahead atomic.Int64
-	c.present = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	return c, func(d time.Duration) { ahead.Store(int64(d)) }
+	return c, func(d time.Duration) { c.ahead.Store(int64(d)) }
 }
 
 // TestStepOfTheWallClockIsNoticed uses the real clocks, because those of a bubble never
@@ -75,12 +73,10 @@ func TestJobFollowsTheWallClock(t *testing.T) {
 			enginetest.Bubble(t, func(t *testing.T) {
 				clock := newIdleClock(t)
 				clock.wall.off = false
-				var ahead time.Duration
-				clock.present = func() time.Time { return time.Now().Add(ahead) }
 				j, err := clock.ScheduleFunc(hourly{}, func() { assert.Fail(t, "ran") }, nil)
 				require.NoError(t, err)
 				next, delay := j.Next(), j.timeout.(*idleTimeout).delay
-				ahead = c.step
+				clock.ahead.Store(int64(c.step))
 				looked(t, clock)
 				assert.Equal(t, c.next, j.Next().Sub(next))
 				assert.Equal(t, c.armed, j.timeout.(*idleTimeout).delay-delay)
