@@ -58,7 +58,7 @@ func Idle(reaper interface{ Stats() idle.Stats }) Source {
 // Clock returns the metrics of a *[clock.Clock].
 func Clock(c interface{ Stats() clock.Stats }) Source {
 	return newSource(c, []metric[clock.Stats]{
-		counter("clock.failures", "Functions that panicked or ended their goroutine", func(s clock.Stats) int64 { return s.Failures }),
+		counter("clock.failures", "Calls that panicked, ended their goroutine or returned an error", func(s clock.Stats) int64 { return s.Failures }),
 		counter("clock.fallback_timers", "Runtime timers that replaced rejected timeouts", func(s clock.Stats) int64 { return s.FallbackTimers }),
 	})
 }
