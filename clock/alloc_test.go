@@ -97,3 +97,9 @@ func TestAllocationsOfSleep(t *testing.T) {
 		assert.InDelta(t, 1, testing.AllocsPerRun(100, func() { c.Sleep(1) }), 0.1)
 	})
 }
+
+func TestSpecNextDoesNotAllocate(t *testing.T) {
+	spec := newSpec(t, "CRON_TZ=Europe/Berlin 30 2 * * 1-5")
+	at := time.Now()
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { at = spec.Next(at) }))
+}
