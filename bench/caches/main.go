@@ -6,6 +6,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,15 +14,13 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 func main() {
-	fast := pflag.Bool("quick", false, "quick smoke run; results are not meaningful")
-	out := pflag.String("out", "", "the `folder` for caches.md; the page goes to standard output by default")
-	pflag.Parse()
+	fast := flag.Bool("quick", false, "quick smoke run; results are not meaningful")
+	out := flag.String("out", "", "the `folder` for caches.md; the page goes to standard output by default")
+	flag.Parse()
 	l := full
 	if *fast {
 		l = quick

@@ -14,6 +14,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -22,23 +23,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 func main() {
-	child := pflag.String("child", "", "run one side of one program")
-	clients := pflag.Int("clients", 0, "number of connections that send messages to an address")
-	only := pflag.StringSlice("only", nil, "the `programs` to run; all by default")
-	rounds := pflag.Int("rounds", 3, "number of rounds")
-	quick := pflag.Bool("quick", false, "quick smoke run with a tenth of each load")
-	out := pflag.String("out", "", "the `folder` for programs.md and programs.jsonl; the page goes to standard output by default")
-	keep := pflag.Bool("keep", false, "keep the results in programs.jsonl of all other programs")
-	chosen := func(p program) bool { return len(*only) == 0 || slices.Contains(*only, p.name) }
-	for _, hidden := range []string{"child", "clients"} {
-		_ = pflag.CommandLine.MarkHidden(hidden)
-	}
-	pflag.Parse()
+	child := flag.String("child", "", "run one side of one program")
+	clients := flag.Int("clients", 0, "number of connections that send messages to an address")
+	only := flag.String("only", "", "the `programs` to run, separated by commas; all by default")
+	rounds := flag.Int("rounds", 3, "number of rounds")
+	quick := flag.Bool("quick", false, "quick smoke run with a tenth of each load")
+	out := flag.String("out", "", "the `folder` for programs.md and programs.jsonl; the page goes to standard output by default")
+	keep := flag.Bool("keep", false, "keep the results in programs.jsonl of all other programs")
+	chosen := func(p program) bool { return *only == "" || slices.Contains(strings.Split(*only, ","), p.name) }
+	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -47,7 +43,7 @@ func main() {
 	case *child != "":
 		err = runChild(*child, *quick)
 	case *clients > 0:
-		runClients(*clients, pflag.Arg(0))
+		runClients(*clients, flag.Arg(0))
 	default:
 		err = compare(ctx, chosen, *rounds, *quick, *out, *keep)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Write writes benchmarks.md and the plots to a folder, and the summary to the README
-// beside it.
+// Write writes benchmarks.md and the plots to a folder, and tables into the documents around
+// it.
 func Write(r *results.Results, dir string) error {
 	drawn, err := drawAll(r, dir)
 	if err != nil {

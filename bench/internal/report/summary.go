@@ -15,7 +15,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// The lines around the summary in a README.
+// The lines around a table in a document.
 const (
 	summaryBegin = "<!-- summary, written by go -C bench run . page -->\n"
 	summaryEnd   = "<!-- end of summary -->\n"
@@ -148,9 +148,36 @@ func faultsOf(r *results.Results, engine string) string {
 	return strings.Join(list, ", ")
 }
 
-// writeSummary writes the summary to the README beside dir, if that has a place for it.
+// choice returns the table that compares the two wheels, with a row per value.
+func choice(r *results.Results) table {
+	t := table{head: []string{"a million timeouts", "`hashedwheel`", "`hierarchical`"}}
+	for _, col := range []column{
+		{"schedule and cancel, CPU, ns", spec.Spec{Measure: spec.Cancel, Producers: 1, Pending: 1e6}, cpu, false},
+		{"schedule, CPU, ns", spec.Spec{Measure: spec.Schedule, Producers: 1, Pending: 1e6}, cpu, false},
+		{"reset each to an earlier time, CPU, ns", spec.Spec{Measure: spec.ResetAll, Pending: 1e6}, cpu, false},
+		{"heartbeats, CPU per reset, ns", spec.Spec{Measure: spec.Heartbeats, Pending: 1e6}, cpu, false},
+		{"due within one second, CPU, ns", spec.Spec{Measure: spec.Expire, N: 1e6}, cpu, false},
+		{"due within one second, lateness p99, ms", spec.Spec{Measure: spec.Expire, N: 1e6}, p99, false},
+		{"heap per timeout, bytes", spec.Spec{Measure: spec.Heap, Pending: 1e6}, heap, false},
+		{"garbage collection, ms", spec.Spec{Measure: spec.Heap, Pending: 1e6}, cycle, false},
+	} {
+		t.add(col.head, col.text(r, engines.Kind{Name: "hashedwheel"}), col.text(r, engines.Kind{Name: "hierarchical"}))
+	}
+	return t
+}
+
+// writeSummary puts the tables into the documents around the page: the README's and the one
+// about the choice of an engine.
 func writeSummary(r *results.Results, dir string) error {
-	file := filepath.Join(dir, "..", "README.md")
+	return errors.Join(
+		replace(filepath.Join(dir, "..", "README.md"), readmeSummary(r)),
+		replace(filepath.Join(dir, "migration", "engines.md"), choice(r)),
+	)
+}
+
+// replace replaces the table in a document. It does nothing without the document or a place
+// for the table.
+func replace(file string, t table) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -160,5 +187,5 @@ func writeSummary(r *results.Results, dir string) error {
 	if err != nil || !found {
 		return err
 	}
-	return os.WriteFile(file, []byte(before+summaryBegin+"\n"+readmeSummary(r).String()+"\n"+summaryEnd+after), 0o644)
+	return os.WriteFile(file, []byte(before+summaryBegin+"\n"+t.String()+"\n"+summaryEnd+after), 0o644)
 }

@@ -161,7 +161,7 @@ func (r *runner) command(s spec.Spec) []string {
 	if err != nil {
 		panic(err) // plain data
 	}
-	return []string{r.self, "--child", string(text)}
+	return []string{r.self, "-child", string(text)}
 }
 
 // environment keeps a greedy child from exhausting the memory.
