@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"context"
+	"time"
+)
+
+// Limits describe a backend. They don't change after Open.
+type Limits struct {
+	Lead       time.Duration // how far ahead of their due times rows are leased
+	Poll       time.Duration // pause between two looks for new rows
+	MaxBatch   int           // operations per call of Apply, Claim, and Finish
+	MaxPayload int           // bytes
+	Tx         string        // types that Apply and Finish accept as tx, for error messages
+}
+
+// LeaseRequest asks for pending rows that are due soon.
+type LeaseRequest struct {
+	Worker    int64
+	After     Cursor   // rows up to and including After are left out
+	Until     int64    // rows due after Until are left out
+	Max       int      // rows per call
+	Schedules []string // rows with a Schedule outside this list are left out
+}
+
+// Cursor is a position in the order of due times: by due time, key, and slot.
+type Cursor struct {
+	Due  int64
+	Key  string
+	Slot uint64
+}
+
+// Stats are the sizes of a store.
+type Stats struct {
+	Pending int64
+	Claimed int64
+	Dead    int64
+	Bytes   int64   // disk in use
+	Limit   int64   // limit of Bytes, or 0
+	Oldest  int64   // due time of the pending row that is due first, or 0
+	Due     []int64 // rows due before each of the requested times, counted up to CountLimit
+
+	// More are figures of the one backend, such as the use of a notification queue.
+	More map[string]float64
+}
+
+// CountLimit bounds the counts in Stats.Due.
+const CountLimit = 100_000
+
+// Backend keeps rows. All methods are safe for concurrent use. After Close they return
+// [ErrClosed].
+//
+// A batch is not a transaction: its elements succeed or fail one by one, and a backend
+// may split it, or commit several batches together. One failing element never fails
+// its neighbors. If two elements address the same key, they apply in order. An error
+// beside the results means that the call failed as a whole, see R5.
+type Backend interface {
+	Limits() Limits
+
+	// Now returns the time of the database's clock.
+	Now(ctx context.Context) (time.Time, error)
+
+	// Apply performs ops and returns one result each. If tx is not nil, it is the
+	// caller's transaction: the ops run inside it, are stored if it commits, and rows
+	// due within Limits.Lead are announced by its commit. A tx of an unsupported type is
+	// [ErrInvalid].
+	Apply(ctx context.Context, tx any, ops []Op) ([]Result, error)
+
+	// Get returns the row in the key's main slot, in any state, or ErrNotFound.
+	Get(ctx context.Context, key string) (Row, error)
+
+	// Page returns up to max pending rows whose keys start with prefix, ordered by key
+	// and slot, beginning after the given row; the zero Ref is the beginning. A short
+	// page is the last. It holds no snapshot between calls.
+	Page(ctx context.Context, prefix string, after Cursor, max int) ([]Row, error)
+
+	// DeadPage is Page for dead letters, ordered by key and generation.
+	DeadPage(ctx context.Context, prefix string, after Ref, max int) ([]Dead, error)
+
+	// Heartbeat renews the worker's lease for ttl from now on the database's clock. Worker
+	// 0 registers a new worker. A ttl of 0 or less ends the lease: rows that the worker
+	// leased become free, and rows that it claimed can be adopted at once. If the lease
+	// has ended, Heartbeat returns ErrLeaseLost.
+	Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error)
+
+	// Lease returns pending rows ordered as [Cursor]. Whether it marks them is up to the
+	// backend: a row may be returned to several workers, and Claim decides. A row
+	// returned with State Claimed and Holder Worker is claimed already.
+	Lease(ctx context.Context, req LeaseRequest) ([]Row, error)
+
+	// Adopt claims for worker up to max claimed rows of workers whose leases have ended,
+	// and frees what those workers had leased. The rows stay claimed throughout.
+	Adopt(ctx context.Context, worker int64, max int) ([]Row, error)
+
+	// Claim claims rows for worker, and reports for each whether it did. A row that was
+	// cancelled, moved, replaced, or claimed meanwhile is not claimed. It returns
+	// ErrLeaseLost if the worker's lease has ended.
+	Claim(ctx context.Context, worker int64, claims []Claim) ([]bool, error)
+
+	// Finish stores outcomes, and reports for each whether it applied. tx is as in Apply.
+	Finish(ctx context.Context, tx any, worker int64, outcomes []Outcome) ([]bool, error)
+
+	// Watch calls near for rows due within Limits.Lead that were not stored by Apply
+	// without tx of this Backend: those that its transactions commit, and those of other
+	// processes. With no rows, near asks for a look at the database. near must not block.
+	// The returned function ends the watch.
+	Watch(near func(rows []Row)) (stop func())
+
+	// Stats returns sizes, and counts of the pending rows due before each of the times.
+	Stats(ctx context.Context, due []int64) (Stats, error)
+
+	// Close releases all resources. Its transactions must have ended.
+	Close() error
+}

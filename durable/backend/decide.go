@@ -1,0 +1,203 @@
+package backend
+
+import "fmt"
+
+// Change is the effect of an operation on the rows of one key. Put and Delete name
+// slots: a Put replaces the row in its slot. Deletes come first.
+type Change struct {
+	Put        []Row
+	Delete     []Row
+	Bury       *Dead // dead letter to store
+	DeleteDead bool  // deletes the dead letter that was read
+	Result     Result
+}
+
+// Decide returns the effect of op on a key. rows are all rows of the key in the order of
+// their slots, locked against changes. dead is the dead letter (Key, If) for Requeue and
+// Discard, nil if there is none. next is the generation for a new version.
+//
+// Both backends and the model decide by this function, so that they agree.
+func (op *Op) Decide(rows []Row, dead *Dead, next uint64) Change {
+	main := mainRow(rows)
+	switch op.Kind {
+	case Set, Create:
+		return op.set(main, next)
+	case Move:
+		return op.move(main, next)
+	case Cancel:
+		return op.cancel(main, rows)
+	case Requeue:
+		return op.requeue(main, dead, next)
+	case Discard:
+		if dead == nil {
+			return failed(ErrNotFound)
+		}
+		return Change{DeleteDead: true, Result: Result{Row: dead.Row}}
+	}
+	return failed(fmt.Errorf("%w: kind of operation %d", ErrInvalid, op.Kind))
+}
+
+func failed(err error) Change { return Change{Result: Result{Err: err}} }
+
+// mainRow returns the row in the main slot, or nil.
+func mainRow(rows []Row) *Row {
+	if len(rows) > 0 && !rows[0].Detached {
+		return &rows[0]
+	}
+	return nil
+}
+
+func (op *Op) set(main *Row, next uint64) Change {
+	if op.Kind == Create && main != nil && main.State == Pending {
+		return failed(ErrExists)
+	}
+	if op.If != 0 {
+		if err := op.expect(main); err != nil {
+			return failed(err)
+		}
+	}
+	return occupy(main, op.Row.version(next))
+}
+
+// expect returns the error for a main row that is not the pending row op asks for.
+func (op *Op) expect(main *Row) error {
+	switch {
+	case main == nil:
+		return ErrNotFound
+	case main.State == Claimed:
+		return ErrFired
+	case op.If != 0 && main.Generation != op.If:
+		return ErrConflict
+	}
+	return nil
+}
+
+// version returns r as a new pending version.
+func (r Row) version(next uint64) Row {
+	r.Generation, r.State, r.Holder = next, Pending, 0
+	if r.Origin == 0 {
+		r.Origin = next
+	}
+	r.Attempt = max(r.Attempt, 1)
+	return r
+}
+
+// occupy puts row into the main slot and detaches a claimed row from it.
+func occupy(main *Row, row Row) Change {
+	c := Change{Put: []Row{row}, Result: Result{Row: row}}
+	if main != nil && main.State == Claimed {
+		aside := *main
+		aside.Detached = true
+		c.Put = []Row{aside, row}
+	}
+	return c
+}
+
+func (op *Op) move(main *Row, next uint64) Change {
+	if err := op.expect(main); err != nil {
+		return failed(err)
+	}
+	row := *main
+	if row.NotAfter != 0 && op.Row.Due > row.NotAfter {
+		return failed(fmt.Errorf("%w: the new due time is after the entry's NotAfter", ErrInvalid))
+	}
+	row.Due, row.Attempt = op.Row.Due, 1
+	row.Origin, row.Nonce = 0, op.Row.Nonce // a new firing
+	return occupy(nil, row.version(next))
+}
+
+func (op *Op) cancel(main *Row, rows []Row) Change {
+	var c Change
+	claimed := false
+	for _, r := range rows {
+		if r.State == Claimed {
+			claimed = true
+		} else if op.If == 0 || op.If == r.Generation {
+			c.Delete = append(c.Delete, r)
+		}
+	}
+	switch {
+	case len(c.Delete) > 0:
+		c.Result.Row = c.Delete[0]
+	case main != nil && main.State == Pending:
+		c.Result.Err = ErrConflict
+	case claimed:
+		c.Result.Err = ErrFired
+	default:
+		c.Result.Err = ErrNotFound
+	}
+	return c
+}
+
+// requeue revives an occurrence of a recurring entry beside the main slot, where the
+// series goes on, and a one-shot inside it.
+func (op *Op) requeue(main *Row, dead *Dead, next uint64) Change {
+	if dead == nil {
+		return failed(ErrNotFound)
+	}
+	row := dead.Row
+	row.Due, row.NotAfter, row.Attempt = op.Row.Due, 0, 1
+	row.Detached = row.Every != ""
+	row = row.version(next)
+	if row.Detached {
+		return Change{Put: []Row{row}, DeleteDead: true, Result: Result{Row: row}}
+	}
+	if main != nil && main.State == Pending {
+		return failed(ErrExists)
+	}
+	c := occupy(main, row)
+	c.DeleteDead = true
+	return c
+}
+
+// Decide returns the effect of a claim on its row, nil if there is none, and whether the
+// row is claimed. The row is the one that the Ref names.
+func (c *Claim) Decide(row *Row, worker int64, next uint64) (Change, bool) {
+	if row == nil || row.State != Pending {
+		return Change{}, false
+	}
+	var change Change
+	if c.Next != nil {
+		change.Put = append(change.Put, c.Next.version(next))
+	}
+	if c.Skip {
+		if c.Next == nil {
+			change.Delete = []Row{*row}
+		}
+		return change, true
+	}
+	claimed := *row
+	claimed.State, claimed.Holder = Claimed, worker
+	claimed.Detached = row.Detached || c.Next != nil
+	change.Put = append(change.Put, claimed)
+	return change, true
+}
+
+// Decide returns the effect of an outcome on its row, nil if there is none, and whether it
+// applies. The row is the one that the Ref names. now is the time of the database.
+func (o *Outcome) Decide(row *Row, worker, now int64, next uint64) (Change, bool) {
+	if row == nil {
+		return Change{}, false
+	}
+	if o.Fate != Done && (row.State != Claimed || row.Holder != worker) {
+		return Change{}, false
+	}
+	switch o.Fate {
+	case Done:
+		return Change{Delete: []Row{*row}}, true
+	case Bury:
+		return Change{Delete: []Row{*row}, Bury: &Dead{*row, o.Error, now}}, true
+	}
+	again := *row
+	again.State, again.Holder = Pending, 0
+	if o.Fate == Release {
+		return Change{Put: []Row{again}}, true
+	}
+	again.Due = o.Due
+	again.Attempt++
+	c := Change{Put: []Row{again.version(next)}}
+	if row.Detached { // its slot is its generation
+		c.Delete = []Row{*row}
+	}
+	return c, true
+}

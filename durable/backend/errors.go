@@ -1,0 +1,16 @@
+package backend
+
+import "errors"
+
+// Errors that backends report. Package durable exports them under the same names.
+var (
+	ErrExists    = errors.New("the key has a pending entry")
+	ErrNotFound  = errors.New("the key has no pending entry")
+	ErrFired     = errors.New("the entry has fired")
+	ErrConflict  = errors.New("the pending entry has another generation")
+	ErrFull      = errors.New("the store is full")
+	ErrClosed    = errors.New("the store is closed")
+	ErrInvalid   = errors.New("invalid argument")
+	ErrLeaseLost = errors.New("the worker's lease has ended")
+	ErrDamaged   = errors.New("the stored entry is damaged")
+)

@@ -1,0 +1,72 @@
+package backend
+
+// Kind is the kind of an [Op].
+type Kind uint8
+
+// The kinds of an [Op].
+const (
+	Set     Kind = iota // stores a row, replaces a pending one, detaches a claimed one
+	Create              // Set, but ErrExists over a pending row
+	Move                // changes Due of the pending row
+	Cancel              // deletes the pending row and the waiting retries of the key
+	Requeue             // turns the dead letter (Key, If) into a pending row
+	Discard             // deletes the dead letter (Key, If)
+)
+
+// Op is one operation of a batch.
+type Op struct {
+	Kind Kind
+
+	// Row is the row to store. Move uses Key, Due, and Nonce; Requeue uses Key and Due;
+	// Cancel and Discard use Key. The backend assigns Generation, and Origin if it is 0.
+	Row Row
+
+	// If is the generation that the pending row must have: another one is ErrConflict.
+	// 0 accepts any. For Requeue and Discard it names the dead letter.
+	If uint64
+
+	// Announce reports that the row is due within Limits.Lead, and that no worker of
+	// this process was told of it. The backend tells the workers of other processes,
+	// after the commit and without delaying it, if it can.
+	Announce bool
+}
+
+// Result is the result of one [Op]: the row that it stored or removed, or an error.
+type Result struct {
+	Row Row
+	Err error
+}
+
+// Claim asks for a pending row.
+type Claim struct {
+	Ref
+
+	// Next is the next occurrence of a recurring row. The claimed row is detached, and
+	// Next takes the main slot under a new generation. nil for one-shots, for detached
+	// rows, and for the last occurrence.
+	Next *Row
+
+	// Skip replaces the row by Next without claiming it: the occurrence was missed. With
+	// a nil Next, it deletes the row.
+	Skip bool
+}
+
+// Fate is what becomes of a claimed row.
+type Fate uint8
+
+// The fates of a claimed row.
+const (
+	Done    Fate = iota // deletes the row
+	Retry               // makes it pending again with Due, a new generation and Attempt+1
+	Bury                // moves it to the dead letters with Error
+	Release             // makes it pending again unchanged: its handler was never called
+)
+
+// Outcome ends a claim. Done applies to the row (Key, Generation) in whatever state;
+// the other fates apply only while the row is claimed by the worker.
+type Outcome struct {
+	Ref
+	Fate  Fate
+	Due   int64  // of Retry
+	Error string // of Bury
+}

@@ -1,0 +1,88 @@
+package backend
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// State is the state of a row.
+type State uint8
+
+// The states of a row.
+const (
+	Pending State = iota // waits to be claimed
+	Claimed              // fires, or is about to; its Holder decides its outcome
+)
+
+// Row is one version of an entry as stored. Times are nanoseconds of the Unix epoch.
+type Row struct {
+	Key        string
+	Generation uint64
+	Due        int64
+	NotAfter   int64  // latest time to fire, or 0
+	Payload    []byte // nil and empty are the same
+	Attempt    int    // number of the next or current attempt, from 1
+	Every      string // encoded recurrence, opaque to backends; "" for a one-shot
+	Schedule   string // name of the schedule that a worker must know; "" if none
+	Origin     uint64 // generation that began the firing; retries keep it
+	Nonce      uint64 // 64 random bits; with Origin, the ID of the firing
+
+	State    State
+	Holder   int64 // worker that leased or claimed the row; 0 if none
+	Detached bool  // outside the main slot of its key
+}
+
+// Ref returns the name of r.
+func (r *Row) Ref() Ref { return Ref{r.Key, r.Generation} }
+
+// Slot returns the slot of r: 0, or its generation if it is detached.
+func (r *Row) Slot() uint64 {
+	if r.Detached {
+		return r.Generation
+	}
+	return 0
+}
+
+// Ref names a row: its slot is 0 or Generation, and its generation is Generation.
+type Ref struct {
+	Key        string
+	Generation uint64
+}
+
+// Dead is a dead letter. Its row keeps the generation of the failed attempt.
+type Dead struct {
+	Row
+	Error   string
+	GivenUp int64
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Checksum returns the checksum of r, which backends store with the row. It covers
+// every field except State, Holder, and Detached, which change without a new version.
+func (r *Row) Checksum() uint32 {
+	var head [6 * 8]byte
+	for i, v := range [...]uint64{
+		r.Generation, uint64(r.Due), uint64(r.NotAfter), uint64(r.Attempt), r.Origin, r.Nonce,
+	} {
+		binary.LittleEndian.PutUint64(head[i*8:], v)
+	}
+	sum := crc32.Update(0, castagnoli, head[:])
+	for _, part := range [...]string{r.Key, r.Every, r.Schedule} {
+		var size [4]byte
+		binary.LittleEndian.PutUint32(size[:], uint32(len(part)))
+		sum = crc32.Update(sum, castagnoli, size[:])
+		sum = crc32.Update(sum, castagnoli, []byte(part))
+	}
+	return crc32.Update(sum, castagnoli, r.Payload)
+}
+
+// Verify returns an error that wraps [ErrDamaged] unless stored is the checksum of r.
+func (r *Row) Verify(stored uint32) error {
+	if sum := r.Checksum(); sum != stored {
+		return fmt.Errorf("%w: key %.64q, generation %d: checksum %08x (expected: %08x)",
+			ErrDamaged, r.Key, r.Generation, sum, stored)
+	}
+	return nil
+}
