@@ -9,6 +9,7 @@ import (
 type Limits struct {
 	Lead       time.Duration // how far ahead of their due times rows are leased
 	Poll       time.Duration // pause between two looks for new rows
+	LeaseBatch int           // rows per call of Lease
 	MaxBatch   int           // operations per call of Apply, Claim, and Finish
 	MaxPayload int           // bytes
 	Tx         string        // types that Apply and Finish accept as tx, for error messages
@@ -79,7 +80,7 @@ type Backend interface {
 
 	// Heartbeat renews the worker's lease for ttl from now on the database's clock. Worker
 	// 0 registers a new worker. A ttl of 0 or less ends the lease: rows that the worker
-	// leased become free, and rows that it claimed can be adopted at once. If the lease
+	// leased become free, and others can adopt the rows that it claimed. If the lease
 	// has ended, Heartbeat returns ErrLeaseLost.
 	Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error)
 
@@ -89,7 +90,7 @@ type Backend interface {
 	Lease(ctx context.Context, req LeaseRequest) ([]Row, error)
 
 	// Adopt claims for worker up to max claimed rows of workers whose leases have ended,
-	// and frees what those workers had leased. The rows stay claimed throughout.
+	// and frees the rows that those workers had leased. The rows stay claimed throughout.
 	Adopt(ctx context.Context, worker int64, max int) ([]Row, error)
 
 	// Claim claims rows for worker, and reports for each whether it did. A row that was

@@ -14,7 +14,7 @@ type Change struct {
 
 // Decide returns the effect of op on a key. rows are all rows of the key in the order of
 // their slots, locked against changes. dead is the dead letter (Key, If) for Requeue and
-// Discard, nil if there is none. next is the generation for a new version.
+// Discard, or nil. next is the generation for a new version.
 //
 // Both backends and the model decide by this function, so that they agree.
 func (op *Op) Decide(rows []Row, dead *Dead, next uint64) Change {
@@ -130,7 +130,7 @@ func (op *Op) cancel(main *Row, rows []Row) Change {
 }
 
 // requeue revives an occurrence of a recurring entry beside the main slot, where the
-// series goes on, and a one-shot inside it.
+// series continues, and a one-shot inside it.
 func (op *Op) requeue(main *Row, dead *Dead, next uint64) Change {
 	if dead == nil {
 		return failed(ErrNotFound)
@@ -150,7 +150,7 @@ func (op *Op) requeue(main *Row, dead *Dead, next uint64) Change {
 	return c
 }
 
-// Decide returns the effect of a claim on its row, nil if there is none, and whether the
+// Decide returns the effect of a claim on its row, which may be nil, and whether the
 // row is claimed. The row is the one that the Ref names.
 func (c *Claim) Decide(row *Row, worker int64, next uint64) (Change, bool) {
 	if row == nil || row.State != Pending {
@@ -173,7 +173,7 @@ func (c *Claim) Decide(row *Row, worker int64, next uint64) (Change, bool) {
 	return change, true
 }
 
-// Decide returns the effect of an outcome on its row, nil if there is none, and whether it
+// Decide returns the effect of an outcome on its row, which may be nil, and whether it
 // applies. The row is the one that the Ref names. now is the time of the database.
 func (o *Outcome) Decide(row *Row, worker, now int64, next uint64) (Change, bool) {
 	if row == nil {
@@ -182,15 +182,14 @@ func (o *Outcome) Decide(row *Row, worker, now int64, next uint64) (Change, bool
 	if o.Fate != Done && (row.State != Claimed || row.Holder != worker) {
 		return Change{}, false
 	}
+	again := *row
+	again.State, again.Holder = Pending, 0
 	switch o.Fate {
 	case Done:
 		return Change{Delete: []Row{*row}}, true
 	case Bury:
-		return Change{Delete: []Row{*row}, Bury: &Dead{*row, o.Error, now}}, true
-	}
-	again := *row
-	again.State, again.Holder = Pending, 0
-	if o.Fate == Release {
+		return Change{Delete: []Row{*row}, Bury: &Dead{again, o.Error, now}}, true
+	case Release:
 		return Change{Put: []Row{again}}, true
 	}
 	again.Due = o.Due

@@ -51,7 +51,7 @@ type Claim struct {
 	Skip bool
 }
 
-// Fate is what becomes of a claimed row.
+// Fate is the end of a claim.
 type Fate uint8
 
 // The fates of a claimed row.

@@ -12,7 +12,7 @@ type State uint8
 // The states of a row.
 const (
 	Pending State = iota // waits to be claimed
-	Claimed              // fires, or is about to; its Holder decides its outcome
+	Claimed              // fires soon or now; its Holder decides its outcome
 )
 
 // Row is one version of an entry as stored. Times are nanoseconds of the Unix epoch.
@@ -24,20 +24,20 @@ type Row struct {
 	Payload    []byte // nil and empty are the same
 	Attempt    int    // number of the next or current attempt, from 1
 	Every      string // encoded recurrence, opaque to backends; "" for a one-shot
-	Schedule   string // name of the schedule that a worker must know; "" if none
+	Schedule   string // name of the schedule that a worker must know, or ""
 	Origin     uint64 // generation that began the firing; retries keep it
 	Nonce      uint64 // 64 random bits; with Origin, the ID of the firing
 
 	State    State
-	Holder   int64 // worker that leased or claimed the row; 0 if none
+	Holder   int64 // worker that leased or claimed the row, or 0
 	Detached bool  // outside the main slot of its key
 }
 
 // Ref returns the name of r.
-func (r *Row) Ref() Ref { return Ref{r.Key, r.Generation} }
+func (r Row) Ref() Ref { return Ref{r.Key, r.Generation} }
 
 // Slot returns the slot of r: 0, or its generation if it is detached.
-func (r *Row) Slot() uint64 {
+func (r Row) Slot() uint64 {
 	if r.Detached {
 		return r.Generation
 	}
