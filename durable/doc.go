@@ -1,39 +1,39 @@
-// Package durable has timers that survive crashes and spread over machines.
+// Package durable provides timers that survive crashes and spread over machines.
 //
-// A [Store] keeps timers by key in NATS JetStream. [Store.Set] returns when the
-// timer is stored, and [Store.Work], in any number of processes, calls a handler
-// for each timer that is due. A timer survives a deploy, a crash, a lost
-// machine, and a full disk, and fires once across all workers; see [Firing] for
-// when it may fire again with the same ID.
-//
-// Package [github.com/hashedwheel/hwt/durable/embedded] runs the server inside
-// the process, with no port open. [Open] takes any [jetstream.JetStream], so TLS
-// and credentials are those of nats.go.
+// A [Store] keeps entries by key in an SQL database: SQLite inside the process (package
+// [github.com/hashedwheel/hwt/durable/sqlite]) or PostgreSQL for many machines (package
+// [github.com/hashedwheel/hwt/durable/postgres]). [Store.Set] returns when the entry is
+// stored. [Store.Work], in any number of processes, calls a handler for each entry at its
+// due time. SetTx, CreateTx, MoveTx, and CancelTx do the same inside the caller's own
+// transaction, and [Firing.DoneTx] acknowledges inside the handler's.
 //
 // # Promises
 //
-//  1. A timer never fires before its due time by the clock of the machine that
-//     fires it. [Stats] has the offset of that clock from the server's.
-//  2. A timer fires at least once, and once where no worker dies or is paused
-//     while its handler runs. A repeated firing has the same [Firing.ID].
-//  3. A timer whose [Store.Cancel] or [Store.Move] returned nil never fires, or
-//     fires at the new time only.
-//  4. Nothing that was accepted is lost.
-//  5. After [Store.Close] and the end of [Store.Work], no goroutine, file or
-//     connection of the store is left. The end of a context ends every wait.
+//  1. An entry never fires before its due time on the database's clock, within half a
+//     round trip to the database.
+//  2. An entry fires at least once. It fires once unless a worker dies or stalls between
+//     the claim and the acknowledgement, or the database loses the acknowledgement. A
+//     repeated firing has the same [Firing.ID].
+//  3. An entry whose [Store.Cancel] or [Store.Move] returned nil never fires, or fires at
+//     the new time only, except on a worker that is paused between its last look at its
+//     lease and its handler. [Firing.Generation] fences that case.
+//  4. Accepted entries are never lost while the database keeps its commits.
+//  5. A call takes effect at most once, even if the library repeats a request.
+//  6. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
+//     store is left. The end of a context ends every wait.
 //
-// # Who wins, firing or cancel
+// # Lease, wheel, claim, fire
 //
-// Each version of a timer has a generation, and each generation has one fate:
-// claimed by a worker, cancelled, or moved. A fate is written by one
-// compare-and-set, so the first wins. A worker claims a timer
-// [ClaimAhead] before it is due. From then on Cancel and Move return [ErrFired].
+// A worker leases entries shortly before they are due and holds them in a hashed wheel. It
+// claims them 150 ms before they are due, fires them at their due times, and deletes them
+// from the database. Claims and deletions are gathered for 40 ms into one transaction. Each
+// transition is conditional on the stored row, so that the row decides who wins: Cancel and
+// Move succeed until the claim, and return ErrFired from then on.
+//
+// A worker leases only as many entries as it can hold. A burst beyond that stays in the
+// database and drains in the order of due times.
 //
 // # Cost
 //
-// Set of a new key is one replicated write, of a pending one a read and a write.
-// Cancel and Move are two requests: a read and a write, or two writes within half a
-// minute of the time the timer is handed to a worker. A firing is the server's own
-// write, the claim, and the acknowledgement. README.md has figures, and WIRE.md the
-// format for clients in other languages.
+// Concurrent operations share transactions. README.md has measurements.
 package durable

@@ -1,55 +1,56 @@
 package durable
 
-import "errors"
+import (
+	"fmt"
 
-// Errors of a [Store]. They are wrapped with the operation and the key; test for
-// them with [errors.Is]. Any other error of an operation that writes, including
-// a context's, leaves open whether the write took place.
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Errors of a [Store]. They are wrapped with the operation and the key; test for them
+// with [errors.Is]. After any other error of an operation that writes, including a
+// context's, the operation may or may not have taken place. It never takes place twice.
 var (
-	// ErrExists is returned by Create if the key has a pending timer.
-	ErrExists = errors.New("a timer of this key is pending")
+	// ErrExists is returned by Create if the key has a pending entry, and by Requeue if
+	// the key of the dead letter has one.
+	ErrExists = backend.ErrExists
 
-	// ErrNotFound is returned if the key has no pending timer, and by Requeue and
-	// Discard if it has no dead letter of the generation.
-	ErrNotFound = errors.New("no timer of this key is pending")
+	// ErrNotFound is returned if the key has no pending entry, and by Requeue and
+	// Discard if there is no dead letter of that key and generation.
+	ErrNotFound = backend.ErrNotFound
 
-	// ErrFired is returned if the key's timer was claimed by a worker: it fires,
-	// or is firing.
-	ErrFired = errors.New("the timer has fired")
+	// ErrFired is returned if a worker has claimed the key's entry: its handler has run,
+	// runs, or will run.
+	ErrFired = backend.ErrFired
 
-	// ErrConflict is returned by SetIf, MoveIf and CancelIf if the key's pending
-	// timer has another generation.
-	ErrConflict = errors.New("the pending timer has another generation")
+	// ErrConflict is returned by SetIf, MoveIf, and CancelIf if the pending entry has
+	// another generation.
+	ErrConflict = backend.ErrConflict
 
-	// ErrFull is returned by operations that add a timer while the store uses
-	// more than 80 % of its space. Cancel, Move and firing go on.
-	ErrFull = errors.New("the store is more than 80 % full")
+	// ErrFull is returned by operations that add an entry while the store is near its
+	// size limit, and by all operations while the disk is full. Cancel, Move, and firing
+	// go on at the limit.
+	ErrFull = backend.ErrFull
 
 	// ErrClosed is returned after Close.
-	ErrClosed = errors.New("the store is closed")
+	ErrClosed = backend.ErrClosed
 
-	// ErrForeignStream is returned by Open if a stream of the store's name exists
-	// that no store of this package made, or one of another format or layout: one
-	// left of a creation that was cut short, with other options.
-	ErrForeignStream = errors.New("the stream is not this store's")
+	// ErrInvalid is returned for an argument out of range. Its text names the argument,
+	// the value, and the range.
+	ErrInvalid = backend.ErrInvalid
 
-	// ErrNoStore is returned by Open with Options.MustExist if there is no store of
-	// the name.
-	ErrNoStore = errors.New("there is no such store")
+	// ErrLeaseLost is the cause of the end of a handler's context after the worker's
+	// lease could not be renewed, and the error of DoneTx in that case. Another worker
+	// then fires the entry again with the same ID.
+	ErrLeaseLost = backend.ErrLeaseLost
 
-	// ErrInvalid is returned for an argument that is out of range. The error's
-	// text names it.
-	ErrInvalid = errors.New("invalid argument")
-
-	// ErrLeaseLost is the cause of the end of a handler's context if the lease
-	// on its timer could not be renewed. Another worker may then fire it again,
-	// with the same ID.
-	ErrLeaseLost = errors.New("durable: the lease of the timer was lost")
+	// ErrDamaged is returned for an entry whose checksum does not match.
+	ErrDamaged = backend.ErrDamaged
 )
 
-// What the publisher reports; operations turn them into the errors above.
-var (
-	errWrongSequence = errors.New("another write came first")
-	errUnavailable   = errors.New("no answer from the server")
-	errNoSpace       = errors.New("the server has no space left")
-)
+func wrap(operation, key string, err error) error {
+	return fmt.Errorf("durable: %s %.64q: %w", operation, key, err)
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
+}

@@ -1,73 +1,135 @@
-package durable
+package durable_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/durable"
 )
 
-func at(text string) time.Time {
-	t, err := time.Parse(time.DateTime, text)
-	if err != nil {
-		panic(err)
-	}
-	return t
+// every stores a series with a period of ten seconds.
+func (f *fixture) every(missed clock.Missed) {
+	f.t.Helper()
+	_, err := f.SetEvery(f.t.Context(), "series", durable.Every{Spec: "@every 10s", Missed: missed}, time.Time{}, nil)
+	require.NoError(f.t, err)
 }
 
-func TestSuccessors(t *testing.T) {
+func TestRecurringEntryIsAlwaysPending(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.every(clock.Missed{})
+		end := f.work(nil, nil)
+		for range 300 {
+			time.Sleep(100*time.Millisecond + 1)
+			require.Len(t, f.keys(), 1)
+		}
+		_, err := f.Cancel(t.Context(), "series")
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		end()
+		assert.Equal(t, seconds(10, 20, 30), f.times())
+		assert.NotEqual(t, f.fired[0].ID, f.fired[1].ID)
+		assert.Equal(t, "@every 10s", f.fired[0].Every.Spec)
+	})
+}
+
+func TestMissedOccurrencesFollowThePolicy(t *testing.T) {
 	for _, c := range []struct {
-		spec     string
-		missed   Missed
-		due, now string
-		next     string
-		fires    bool
+		missed clock.Missed
+		want   []time.Duration
 	}{
-		{"@every 5m", MissedOnce, "2026-11-22 10:00:00", "2026-11-22 10:00:01", "2026-11-22 10:05:00", true},
-		{"@every 5m", MissedSkip, "2026-11-22 10:00:00", "2026-11-22 10:04:59", "2026-11-22 10:05:00", true},
-		{"@every 5m", MissedOnce, "2026-11-22 10:00:00", "2026-11-22 10:05:00", "2026-11-22 10:10:00", true},
-		{"@every 5m", MissedOnce, "2026-11-22 10:00:00", "2026-11-23 10:01:00", "2026-11-23 10:05:00", true},
-		{"@every 5m", MissedSkip, "2026-11-22 10:00:00", "2026-11-22 10:11:00", "2026-11-22 10:15:00", false},
-		{"@every 5m", MissedAll, "2026-11-22 10:00:00", "2026-11-22 11:00:00", "2026-11-22 10:05:00", true},
-		{"0 9 * * *", MissedOnce, "2026-11-22 09:00:00", "2026-11-22 09:00:00", "2026-11-23 09:00:00", true},
-		{"0 9 * * *", MissedSkip, "2026-11-22 09:00:00", "2026-11-25 08:00:00", "2026-11-25 09:00:00", false},
-		{"CRON_TZ=Europe/Berlin 30 2 * * *", MissedOnce, "2026-03-28 01:30:00", "2026-03-28 01:30:00", "2026-03-30 00:30:00", true},
-		{"CRON_TZ=Europe/Berlin 30 2 * * *", MissedOnce, "2026-10-25 00:30:00", "2026-10-25 00:30:00", "2026-10-25 01:30:00", true},
-		{"CRON_TZ=Europe/Berlin 0 9 * * *", MissedOnce, "2026-10-24 07:00:00", "2026-10-24 07:00:00", "2026-10-25 08:00:00", true},
+		{clock.Missed{}, seconds(45, 50, 60)},
+		{clock.Missed{MaxLateness: time.Second}, seconds(50, 60)},
+		{clock.Missed{Policy: clock.MissedOnce, MaxLateness: time.Second}, seconds(45, 50, 60)},
+		{clock.Missed{Policy: clock.MissedAll}, seconds(45, 45, 45, 45, 50, 60)},
+		{clock.Missed{Policy: clock.MissedAll, Limit: 2}, seconds(45, 45, 50, 60)},
 	} {
-		e := Every{Spec: c.spec, Missed: c.missed}
-		require.NoError(t, e.check())
-		s, err := e.schedule(nil)
-		require.NoError(t, err)
-		next, fires, err := e.successor(s, at(c.due), at(c.now))
-		require.NoError(t, err)
-		assert.Equal(t, c.next, next.UTC().Format(time.DateTime), "%+v", c)
-		assert.Equal(t, c.fires, fires, "%+v", c)
+		t.Run(c.missed.Policy.String(), func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				f.every(c.missed)
+				time.Sleep(45 * time.Second)
+				defer f.work(nil, nil)()
+				time.Sleep(20 * time.Second)
+				var rounded []time.Duration
+				for _, at := range f.times() {
+					rounded = append(rounded, at.Truncate(time.Second))
+				}
+				// Occurrences that are made up for follow each other within seconds.
+				for i := range rounded {
+					if rounded[i] > 45*time.Second && rounded[i] < 48*time.Second {
+						rounded[i] = 45 * time.Second
+					}
+				}
+				assert.Equal(t, c.want, rounded)
+				require.Len(t, f.keys(), 1)
+			})
+		})
 	}
 }
 
-// still is a schedule that stands still.
-type still struct{}
-
-func (still) Next(t time.Time) time.Time { return t }
-
-func TestAScheduleThatStandsStillIsBroken(t *testing.T) {
-	due := at("2026-11-22 10:00:00")
-	for _, now := range []time.Time{due.Add(-time.Second), due.Add(time.Second)} {
-		_, _, err := Every{Schedule: "still"}.successor(still{}, due, now)
-		assert.ErrorContains(t, err, "the schedule returned")
-	}
+func TestOccurrenceRetriesBesideItsSeries(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.every(clock.Missed{})
+		defer f.work(func(_ context.Context, firing durable.Firing) error {
+			if len(f.times()) == 1 {
+				return durable.RetryAfter(15 * time.Second)
+			}
+			return nil
+		}, nil)()
+		time.Sleep(20500 * time.Millisecond)
+		assert.Equal(t, []string{"series", "series"}, f.keys())
+		time.Sleep(10 * time.Second)
+		require.Len(t, f.times(), 4)
+		assert.Equal(t, f.fired[0].ID, f.fired[2].ID)
+		assert.Equal(t, f.fired[0].Due.Add(20*time.Second), f.fired[3].Due)
+	})
 }
 
-func TestEveryIsReadAsItWasWritten(t *testing.T) {
-	for _, want := range []Every{{Spec: "@every 5m"}, {Spec: "0 9 * * 1-5", Missed: MissedSkip}, {Schedule: "a b  c", Missed: MissedAll}} {
-		got, err := parseEvery(want.header())
+func TestCancelEndsTheWaitingRetriesOfASeries(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.every(clock.Missed{})
+		defer f.work(func(context.Context, durable.Firing) error { return durable.RetryAfter(time.Minute) }, nil)()
+		time.Sleep(15 * time.Second)
+		_, err := f.Cancel(t.Context(), "series")
 		require.NoError(t, err)
-		assert.Equal(t, want, got)
-	}
-	for _, text := range []string{"", "once", "once spec", "never spec @every 1m", "once what @every 1m"} {
-		_, err := parseEvery(text)
-		assert.Error(t, err, text)
-	}
+		time.Sleep(time.Hour)
+		assert.Len(t, f.times(), 1)
+		assert.Empty(t, f.keys())
+	})
+}
+
+type named struct{ next func(time.Time) time.Time }
+
+func (n named) Next(t time.Time) time.Time { return n.next(t) }
+
+func TestNamedScheduleWaitsForAWorkerThatKnowsIt(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
+		require.NoError(t, err)
+		stranger := f.work(nil, nil)
+		time.Sleep(time.Minute)
+		require.Empty(t, f.times())
+		stranger()
+		last := named{func(time.Time) time.Time { return time.Time{} }}
+		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": last}})()
+		time.Sleep(time.Minute)
+		require.Len(t, f.times(), 1)
+		assert.Empty(t, f.keys())
+	})
+}
+
+func TestScheduleThatStandsStillDoesNotFire(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
+		require.NoError(t, err)
+		stuck := named{func(t time.Time) time.Time { return t }}
+		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": stuck}})()
+		time.Sleep(time.Minute)
+		assert.Empty(t, f.times())
+		assert.Equal(t, []string{"k"}, f.keys())
+	})
 }

@@ -2,14 +2,14 @@ package durable
 
 import "sync"
 
-// queue holds the leases whose handlers are to be called, first in, first out. It
-// is unbounded, since the number of leases is bounded: put must not block (W2).
+// queue holds the rows whose handlers are to be called, first in, first out. It needs no
+// limit, since the number of held rows has one: put never blocks (W2).
 type queue struct {
 	mu     sync.Mutex
 	ready  sync.Cond
-	items  []*lease // Guarded by mu.
-	head   int      // Guarded by mu.
-	closed bool     // Guarded by mu.
+	items  []*held // Guarded by mu.
+	head   int     // Guarded by mu.
+	closed bool    // Guarded by mu.
 }
 
 func newQueue() *queue {
@@ -18,15 +18,19 @@ func newQueue() *queue {
 	return q
 }
 
-func (q *queue) put(l *lease) {
+// put adds a row, unless the queue is closed.
+func (q *queue) put(h *held) bool {
 	q.mu.Lock()
-	q.items = append(q.items, l)
-	q.mu.Unlock()
-	q.ready.Signal()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.items = append(q.items, h)
+		q.ready.Signal()
+	}
+	return !q.closed
 }
 
-// get waits for a lease. It returns nil after close, when the queue is empty.
-func (q *queue) get() *lease {
+// get waits for a row. It returns nil after close.
+func (q *queue) get() *held {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.head == len(q.items) {
@@ -35,18 +39,26 @@ func (q *queue) get() *lease {
 		}
 		q.ready.Wait()
 	}
-	l := q.items[q.head]
+	h := q.items[q.head]
 	q.items[q.head] = nil
-	q.head++
-	if q.head == len(q.items) {
+	if q.head++; q.head == len(q.items) {
 		q.items, q.head = q.items[:0], 0
 	}
-	return l
+	return h
 }
 
-func (q *queue) close() {
+func (q *queue) len() int {
 	q.mu.Lock()
-	q.closed = true
-	q.mu.Unlock()
+	defer q.mu.Unlock()
+	return len(q.items) - q.head
+}
+
+// close ends get and put, and returns the rows that were in the queue.
+func (q *queue) close() []*held {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	rows := q.items[q.head:]
+	q.items, q.head, q.closed = nil, 0, true
 	q.ready.Broadcast()
+	return rows
 }

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// RetryAfter returns an error for a handler to return that has the timer fire
-// again after d, instead of the backoff of WorkOptions. It may be wrapped. The
-// limit of attempts holds. A d below zero is zero, and one that leads beyond the
-// latest due time leads to that.
+// RetryAfter returns an error for a handler to return: the entry fires again after d
+// instead of after the backoff of WorkOptions. It may be wrapped. MaxAttempts still
+// applies. A negative d is 0.
 func RetryAfter(d time.Duration) error { return &retryAfter{max(d, 0)} }
 
 type retryAfter struct{ d time.Duration }
 
 func (e *retryAfter) Error() string { return fmt.Sprintf("durable: retry after %v", e.d) }
 
-// GiveUp returns an error for a handler to return that makes the timer a dead
-// letter without further attempts.
+// GiveUp returns an error for a handler to return: the entry becomes a dead letter
+// without further attempts.
 func GiveUp(err error) error { return &giveUp{err} }
 
 type giveUp struct{ err error }
@@ -26,8 +25,8 @@ type giveUp struct{ err error }
 func (e *giveUp) Error() string { return fmt.Sprintf("durable: given up: %v", e.err) }
 func (e *giveUp) Unwrap() error { return e.err }
 
-// backoff returns how long to wait after the attempt that failed with err, and
-// false if there is no further attempt.
+// backoff returns the pause after the attempt that failed with err, and false if there
+// is no further attempt.
 func (o *WorkOptions) backoff(attempt int, err error) (time.Duration, bool) {
 	var stop *giveUp
 	if errors.As(err, &stop) || o.MaxAttempts > 0 && attempt >= o.MaxAttempts {
@@ -41,5 +40,5 @@ func (o *WorkOptions) backoff(attempt int, err error) (time.Duration, bool) {
 	if shift := attempt - 1; o.MinBackoff <= most>>shift {
 		most = o.MinBackoff << shift
 	}
-	return rand.N(most + 1), true // full jitter: retries of one outage do not come at once
+	return rand.N(most + 1), true // full jitter spreads the retries after an outage
 }

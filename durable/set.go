@@ -3,264 +3,193 @@ package durable
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
+	"math/rand/v2"
 	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Set stores a timer that fires at due. If the key has a pending timer, it is
-// replaced; a firing of it that a worker has claimed goes on. So a key has one
-// pending timer at most. A due time that has passed by up to a minute is due at
-// once.
+// Set stores an entry that fires at due. It replaces the key's pending entry. A claimed
+// entry still fires. A due time in the past fires immediately. Set
+// returns when the entry is stored as durably as the store's options promise.
 //
-// It returns when the timer is stored, on a majority of the servers if the store
-// has replicas. A new key costs one write, and a pending one two requests more.
-func (s *Store) Set(ctx context.Context, key string, due time.Time, payload []byte) (Timer, error) {
-	t, err := s.put(ctx, request{key: key, due: due, payload: payload}, replaceAny)
-	if err != nil {
-		return Timer{}, wrap("Set", key, err)
-	}
-	return t, nil
+// Concurrent operations share a transaction, so that their cost is far below one sync
+// each. The returned entry shares payload.
+func (s *Store) Set(ctx context.Context, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
+	return s.put(ctx, nil, "Set", backend.Set, 0, newEntry(key, due, payload, options))
 }
 
-// Create is Set for a key that has no pending timer. It returns ErrExists if it
-// has one.
-func (s *Store) Create(ctx context.Context, key string, due time.Time, payload []byte) (Timer, error) {
-	t, err := s.put(ctx, request{key: key, due: due, payload: payload}, replaceNone)
-	if err != nil {
-		return Timer{}, wrap("Create", key, err)
-	}
-	return t, nil
+// Create is Set for a key without a pending entry. It returns ErrExists if there is one.
+func (s *Store) Create(ctx context.Context, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
+	return s.put(ctx, nil, "Create", backend.Create, 0, newEntry(key, due, payload, options))
 }
 
-// SetIf is Set on the condition that the key's pending timer has the generation.
-// It returns ErrConflict if it has another, and ErrNotFound or ErrFired as Move.
-func (s *Store) SetIf(ctx context.Context, key string, generation uint64, due time.Time, payload []byte) (Timer, error) {
-	t, err := s.put(ctx, request{key: key, due: due, payload: payload}, replaceOnly(generation))
-	if err != nil {
-		return Timer{}, wrap("SetIf", key, err)
+// SetIf is Set on the condition that the pending entry has the generation. It returns
+// ErrConflict if it has another one, and ErrNotFound or ErrFired as Move does.
+func (s *Store) SetIf(ctx context.Context, key string, generation uint64, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
+	if generation == 0 {
+		return Entry{}, wrap("SetIf", key, errGeneration)
 	}
-	return t, nil
+	return s.put(ctx, nil, "SetIf", backend.Set, generation, newEntry(key, due, payload, options))
 }
 
-// SetEvery stores a recurring timer whose next occurrence is the first after now.
-// It replaces the key's pending timer. Each occurrence sets the next one when it
-// is claimed, in one atomic write, so that exactly one is pending at any time, and
-// Cancel ends the series.
+var errGeneration = invalid("generation 0 (expected: the Generation of an Entry)")
+
+// SetEvery stores a recurring entry that fires first at first, or, if first is zero, at
+// the schedule's first time after now. It replaces the key's pending entry. The claim of
+// an occurrence stores the next one in the same transaction. Exactly one is therefore
+// pending at any time, and Cancel ends the series.
 //
-// If every names a schedule that workers resolve, first is the first occurrence.
-// Otherwise it may be zero, and the schedule's first time after now is taken.
-func (s *Store) SetEvery(ctx context.Context, key string, every Every, first time.Time, payload []byte) (Timer, error) {
-	if err := every.check(); err != nil {
-		return Timer{}, wrap("SetEvery", key, err)
-	}
-	if first.IsZero() {
-		schedule, err := every.schedule(nil)
-		if err != nil {
-			return Timer{}, wrap("SetEvery", key, fmt.Errorf("%w: first is zero (expected: the first occurrence of schedule %q)", ErrInvalid, every.Schedule))
-		}
-		if first = schedule.Next(s.now()); first.IsZero() {
-			return Timer{}, wrap("SetEvery", key, fmt.Errorf("%w: Every.Spec: %q has no occurrence after now", ErrInvalid, every.Spec))
-		}
-	}
-	t, err := s.put(ctx, request{key: key, due: first, payload: payload, every: every}, replaceAny)
+// first must not be zero if every names a schedule that only workers know.
+func (s *Store) SetEvery(ctx context.Context, key string, every Every, first time.Time, payload []byte) (Entry, error) {
+	first, err := every.first(first, time.Unix(0, s.clock.nanos()))
 	if err != nil {
-		return Timer{}, wrap("SetEvery", key, err)
+		return Entry{}, wrap("SetEvery", key, err)
 	}
-	return t, nil
+	return s.put(ctx, nil, "SetEvery", backend.Set, 0, Entry{Key: key, Due: first, Payload: payload, Every: every})
 }
 
-// request is a timer as asked for.
-type request struct {
-	key     string
-	due     time.Time
-	payload []byte
-	every   Every
+// Move changes the due time of the key's pending entry. The entry gets a new generation
+// and a new ID. Move returns ErrNotFound if there is no pending entry, and ErrFired if a
+// worker has claimed it. After nil, the entry fires at the new time only.
+func (s *Store) Move(ctx context.Context, key string, due time.Time) (Entry, error) {
+	return s.move(ctx, nil, "Move", key, 0, due)
 }
 
-// replacing is which pending timer a write may replace. It returns the error for
-// a state that it may not replace, or nil.
-type replacing func(st state) error
-
-func replaceAny(state) error { return nil }
-
-func replaceNone(st state) error {
-	if st.phase == pending || st.phase == leased {
-		return ErrExists
+// MoveIf is Move on the condition that the pending entry has the generation. It returns
+// ErrConflict if it has another one.
+func (s *Store) MoveIf(ctx context.Context, key string, generation uint64, due time.Time) (Entry, error) {
+	if generation == 0 {
+		return Entry{}, wrap("MoveIf", key, errGeneration)
 	}
-	return nil
+	return s.move(ctx, nil, "MoveIf", key, generation, due)
 }
 
-func replaceOnly(generation uint64) replacing {
-	return func(st state) error {
-		if err := missing(st); err != nil {
-			return err
-		}
-		if st.v.gen != generation {
-			return ErrConflict
-		}
-		return nil
-	}
+// Cancel deletes the key's pending entry and its waiting retries, and returns the entry.
+// After nil, it never fires. Cancel returns ErrNotFound without a pending entry, and
+// ErrFired if a worker has claimed the entry.
+func (s *Store) Cancel(ctx context.Context, key string) (Entry, error) {
+	return s.cancel(ctx, nil, "Cancel", key, 0)
 }
 
-// missing returns the error for a key that has no pending timer.
-func missing(st state) error {
-	switch st.phase {
-	case absent:
-		return ErrNotFound
-	case fired:
-		return ErrFired
+// CancelIf is Cancel on the condition that the pending entry has the generation. It
+// returns ErrConflict if it has another one.
+func (s *Store) CancelIf(ctx context.Context, key string, generation uint64) (Entry, error) {
+	if generation == 0 {
+		return Entry{}, wrap("CancelIf", key, errGeneration)
 	}
-	return nil
+	return s.cancel(ctx, nil, "CancelIf", key, generation)
 }
 
-// check returns the error for a request that is out of range.
-func (s *Store) check(r request) error {
-	if err := checkKey(r.key); err != nil {
-		return err
+func newEntry(key string, due time.Time, payload []byte, options []SetOption) Entry {
+	e := Entry{Key: key, Due: due, Payload: payload}
+	for _, option := range options {
+		option(&e)
 	}
-	if err := checkDue(r.due, s.now()); err != nil {
-		return err
-	}
-	if most := s.maxPayload(); len(r.payload) > most {
-		return fmt.Errorf("%w: payload of %d bytes (expected: up to %d)", ErrInvalid, len(r.payload), most)
-	}
-	return s.guard.admit()
+	return e
 }
 
-// headerRoom is left for headers in the server's largest message.
-const headerRoom = 8 << 10
-
-// maxPayload returns the largest payload that the server takes, as last asked: the
-// connection's own method waits while the connection sends.
-func (s *Store) maxPayload() int { return int(s.largest.Load()) - headerRoom }
-
-// put stores a timer in place of what may be replaced.
-func (s *Store) put(ctx context.Context, r request, may replacing) (Timer, error) {
-	if err := s.check(r); err != nil {
-		return Timer{}, err
-	}
-	shard, t := shardOf(r.key, s.shards), tokenOf(r.key)
-	v := version{
-		id:      id{shard, t, generation(s.now(), 0)},
-		due:     r.due.UnixNano(),
-		payload: bytes.Clone(r.payload), // what is queued outlives a call that ctx ended
-		attempt: 1,
-		every:   r.every,
-	}
-	var st state // Most keys are new: no read before the first try.
-	if may(st) != nil {
-		var err error
-		if st, err = s.resolve(ctx, shard, t); err != nil {
-			return Timer{}, err
-		}
-	}
-	err := s.replace(ctx, st, &v, may)
+func (s *Store) put(ctx context.Context, tx any, name string, kind backend.Kind, generation uint64, e Entry) (Entry, error) {
+	row, err := s.row(e)
 	if err != nil {
-		return Timer{}, s.guard.noted(err)
+		return Entry{}, wrap(name, e.Key, err)
 	}
-	s.counts.set.Add(1)
-	return v.timer()
+	return s.apply(ctx, tx, name, backend.Op{Kind: kind, Row: row, If: generation})
 }
 
-// replace writes v in place of st, or of what it finds instead. It gives v a
-// generation larger than what it replaces.
-func (s *Store) replace(ctx context.Context, st state, v *version, may replacing) error {
-	for {
-		if err := may(st); err != nil {
-			return err
-		}
-		if v.gen <= st.v.gen {
-			v.gen = generation(s.now(), st.v.gen)
-		}
-		err := s.replaceOnce(ctx, st, *v)
-		if !errors.Is(err, errWrongSequence) {
-			return err
-		}
-		if st, err = s.resolve(ctx, v.shard, v.token); err != nil {
-			return err
-		}
+func (s *Store) move(ctx context.Context, tx any, name, key string, generation uint64, due time.Time) (Entry, error) {
+	if err := checkKey(key); err != nil {
+		return Entry{}, wrap(name, key, err)
 	}
-}
-
-// replaceOnce writes v if st is still true.
-func (s *Store) replaceOnce(ctx context.Context, st state, v version) error {
-	if (st.phase == pending || st.phase == leased) && s.isClose(st) {
-		return s.moveClose(ctx, st, v)
-	}
-	if err := s.succeedEarly(ctx, st, v); err != nil {
-		return err
-	}
-	if st.phase == pending && s.isClose(st) {
-		return s.confirm(ctx, st, v) // the answer took that long
-	}
-	return nil
-}
-
-// succeedEarly writes v in place of a schedule long before its time, or of
-// nothing that can still fire.
-func (s *Store) succeedEarly(ctx context.Context, st state, v version) error {
-	return s.once(ctx, v, func() error {
-		if st.phase == pending && s.isClose(st) {
-			return errWrongSequence // no longer long before: look again
-		}
-		return s.succeed(ctx, st, v)
-	})
-}
-
-// confirm decides the fate of st after v was written in its place, because F4 may
-// not have held: the server was paused, for example. If a worker has claimed st
-// in between, st fires, and v is taken back.
-func (s *Store) confirm(ctx context.Context, st state, v version) error {
-	msg := s.moveMessage(st)
-	won, err := s.decide(ctx, st.v.id, msg.Header.Get(headerBy), func() error {
-		_, err := s.publish.write(ctx, msg)
-		return err
-	})
-	if err != nil || won {
-		return err
-	}
-	now, err := s.resolve(ctx, v.shard, v.token)
+	nanos, err := checkTime("due time", due)
 	if err != nil {
-		return err
+		return Entry{}, wrap(name, key, err)
 	}
-	if (now.phase == pending || now.phase == leased) && now.v.gen == v.gen {
-		if err := s.cancelOnce(ctx, now); err != nil && !errors.Is(err, errWrongSequence) {
-			return err
+	row := backend.Row{Key: key, Due: nanos, Nonce: newNonce()}
+	return s.apply(ctx, tx, name, backend.Op{Kind: backend.Move, Row: row, If: generation})
+}
+
+func (s *Store) cancel(ctx context.Context, tx any, name, key string, generation uint64) (Entry, error) {
+	if err := checkKey(key); err != nil {
+		return Entry{}, wrap(name, key, err)
+	}
+	return s.apply(ctx, tx, name, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}, If: generation})
+}
+
+// row returns the row for an entry that is set.
+func (s *Store) row(e Entry) (row backend.Row, err error) {
+	if err := checkKey(e.Key); err != nil {
+		return row, err
+	}
+	if len(e.Payload) > s.limits.MaxPayload {
+		return row, invalid("payload of %d bytes (expected: up to %d)", len(e.Payload), s.limits.MaxPayload)
+	}
+	row = backend.Row{
+		Key:     e.Key,
+		Payload: bytes.Clone(e.Payload), // a worker may hold it after the call
+		Attempt: 1,
+		Nonce:   newNonce(),
+	}
+	if row.Due, err = checkTime("due time", e.Due); err != nil {
+		return row, err
+	}
+	if !e.NotAfter.IsZero() {
+		if row.NotAfter, err = checkTime("NotAfter", e.NotAfter); err != nil {
+			return row, err
+		}
+		if row.NotAfter < row.Due {
+			return row, invalid("NotAfter %s (expected: %s, the due time, or later)",
+				e.NotAfter.Format(time.RFC3339Nano), e.Due.Format(time.RFC3339Nano))
 		}
 	}
-	return errWrongSequence
+	row.Every, row.Schedule = e.Every.encode()
+	return row, nil
 }
 
-// once calls write until the server answers. If an earlier try, whose answer was
-// lost, had stored v, then a later one fails, and is taken for success.
-func (s *Store) once(ctx context.Context, v version, write func() error) error {
-	tries := 0
-	err := s.insist(ctx, func() error {
-		tries++
-		return write()
-	})
-	if tries == 1 || !errors.Is(err, errWrongSequence) {
-		return err
+// apply performs one operation.
+func (s *Store) apply(ctx context.Context, tx any, name string, op backend.Op) (Entry, error) {
+	results, err := s.applyAll(ctx, tx, []backend.Op{op})
+	if err == nil {
+		err = results[0].Err
 	}
-	stored, e := s.wasStored(ctx, v)
-	if e != nil {
-		return e
+	var e Entry
+	if err == nil {
+		e, err = entryOf(&results[0].Row)
 	}
-	if stored {
-		return nil
+	if err != nil {
+		return Entry{}, wrap(name, op.Row.Key, err)
 	}
-	return err
+	return e, nil
 }
 
-// wasStored reports whether v is or was stored.
-func (s *Store) wasStored(ctx context.Context, v version) (bool, error) {
-	for _, kind := range []string{kindAt, kindDue, kindFate} {
-		r, err := s.last(ctx, v.shard, s.names.of(kind, v.id))
-		if errors.Is(err, errNoMessage) {
+// applyAll performs operations, counts them, and passes near entries to workers.
+func (s *Store) applyAll(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+	here := tx == nil && s.working()
+	for i := range ops {
+		switch ops[i].Kind {
+		case backend.Set, backend.Create, backend.Move, backend.Requeue:
+			ops[i].Announce = !here && s.isNear(ops[i].Row.Due)
+		}
+	}
+	results, err := s.backend.Apply(ctx, tx, ops)
+	if err != nil {
+		return nil, err
+	}
+	var near []backend.Row
+	for i, r := range results {
+		if r.Err != nil {
 			continue
 		}
-		return err == nil && r.seq != 0, err
+		s.counts.op(ops[i].Kind)
+		if here && ops[i].Kind != backend.Cancel && ops[i].Kind != backend.Discard && s.isNear(r.Row.Due) {
+			near = append(near, r.Row)
+		}
 	}
-	return false, nil
+	if len(near) > 0 {
+		s.near(near)
+	}
+	return results, nil
 }
+
+// newNonce returns the random part of a firing's ID.
+func newNonce() uint64 { return rand.Uint64() }

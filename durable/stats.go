@@ -1,80 +1,80 @@
 package durable
 
 import (
+	"context"
+	"sort"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	buckets "github.com/hashedwheel/hwt/internal/histogram"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Stats is a snapshot of a store: its size, as last asked of the server, and what
-// this Store has done since Open. Counters only grow.
+// Stats is a snapshot of a store: its sizes as last read from the database, and the counts
+// of this Store since Open. Counts only grow.
 type Stats struct {
-	Time    time.Time // when the server was last asked; zero if it has not answered yet
-	Pending int64     // timers stored and not yet handed to workers
-	Leased  int64     // timers in the hands of workers, or on the way to them
-	Dead    int64     // timers given up
-	Bytes   int64     // disk in use on each server
-	Limit   int64     // what Bytes, or the account's use, is measured against; 0 if unlimited
+	Time    time.Time     // last reading of the sizes; zero if there was none
+	Pending int64         // pending entries
+	Claimed int64         // entries that fire, or are about to
+	Dead    int64         // dead letters
+	Bytes   int64         // disk in use
+	Limit   int64         // limit of Bytes, or 0
+	Overdue time.Duration // lateness of the oldest pending entry: the age of the backlog
 
-	Set       int64 // timers set and created
+	// Backend has figures of the one database, such as "notification_queue_usage".
+	Backend map[string]float64
+
+	Set       int64 // entries set and created
 	Moved     int64
 	Cancelled int64
 
-	Received    int64 // timers received by workers, including repeatedly
-	Redelivered int64 // of those, repeatedly
-	Fired       int64 // handlers called
-	Succeeded   int64 // handlers that returned nil
-	Retried     int64 // attempts that failed and are tried again
-	GivenUp     int64 // timers that became dead letters
-	Missed      int64 // occurrences left out, by MissedSkip and MissedOnce
-	Refused     int64 // claims that a Cancel, Move or another worker won
-	Fenced      int64 // firings refused because the lease had ended
-	Repaired    int64 // overdue timers that an audit found and set free
+	Received  int64 // entries leased, including repeatedly
+	Fired     int64 // calls of handlers
+	Succeeded int64 // handlers that returned nil
+	Retried   int64 // attempts that failed and are repeated
+	GivenUp   int64 // entries that became dead letters
+	Missed    int64 // occurrences left out
+	Refused   int64 // claims that a Cancel, a Move, or another worker won
+	Fenced    int64 // firings prevented because the lease had ended
+	Adopted   int64 // entries taken over from workers that were gone
 
-	// Lateness counts how long after their due times handlers were called.
-	Lateness hwt.Histogram
+	Lateness hwt.Histogram // times from due times to calls of handlers
+	Claims   hwt.Histogram // durations of claim batches
 
-	// Claims counts how long it took from the first request to claim a timer until
-	// the claim was stored.
-	Claims hwt.Histogram
-
-	// ClockOffset is how far the server's clock is ahead of this machine's, and
-	// ClockError the most that this may be wrong by.
-	ClockOffset time.Duration
-	ClockError  time.Duration
-
-	Shards []ShardStats
-}
-
-// ShardStats is one shard's part of Stats.
-type ShardStats struct {
-	Pending, Leased, Dead, Bytes int64
-
-	// Lag is how much later than asked the server handed out the last timer that
-	// a Work of this Store received, by the server's clock.
-	Lag time.Duration
-
-	// Canary is when the shard's canary last came through. It is zero before the
-	// first, and if no Work of this Store runs.
-	Canary time.Time
-
-	// Overdue is for how long the shard's canary has waited to reach a worker of any
-	// Store, by the server's clock: 0 unless the server is behind or there is no
-	// worker. It is negative if the shard has no canary: no worker ever ran.
-	Overdue time.Duration
+	// ClockOffset is the database's clock minus this machine's, and ClockError the
+	// largest possible error of that.
+	ClockOffset, ClockError time.Duration
 }
 
 // counts are the counters of Stats.
 type counts struct {
-	set, moved, cancelled                     atomic.Int64
-	received, redelivered, fired, succeeded   atomic.Int64
-	retried, givenUp, missed, refused, fenced atomic.Int64
-	repaired                                  atomic.Int64
-
-	lateness, claims histogram
+	set, moved, cancelled                        atomic.Int64
+	received, fired, succeeded, retried, givenUp atomic.Int64
+	missed, refused, fenced, adopted             atomic.Int64
+	lateness, claims                             histogram
 }
+
+// op counts an operation that succeeded.
+func (c *counts) op(kind backend.Kind) {
+	switch kind {
+	case backend.Set, backend.Create:
+		c.set.Add(1)
+	case backend.Move:
+		c.moved.Add(1)
+	case backend.Cancel:
+		c.cancelled.Add(1)
+	}
+}
+
+// bounds are the upper bounds of the buckets of a histogram, except the last.
+var bounds = func() (all []time.Duration) {
+	var h hwt.Histogram
+	for i := range len(h.Counts) - 1 {
+		all = append(all, h.Bound(i))
+	}
+	return all
+}()
 
 // histogram counts durations.
 type histogram struct {
@@ -82,9 +82,8 @@ type histogram struct {
 	sum    atomic.Int64
 }
 
-// note counts d.
 func (h *histogram) note(d time.Duration) {
-	h.counts[buckets.BucketOf(int64(d))].Add(1)
+	h.counts[sort.Search(len(bounds), func(i int) bool { return d <= bounds[i] })].Add(1)
 	h.sum.Add(int64(d))
 }
 
@@ -96,19 +95,70 @@ func (h *histogram) load() hwt.Histogram {
 	return snapshot
 }
 
-// Stats returns the store's figures. It does not ask the server: sizes are those
-// of the last measurement, which the store makes every few seconds.
+// sizes are the latest sizes of the database.
+type sizes struct {
+	mu    sync.Mutex // held while the database is read, so that one caller reads
+	at    time.Time  // Guarded by mu.
+	stats backend.Stats
+}
+
+const (
+	sizesFor    = 2 * time.Second // time for which sizes are current
+	sizesWithin = 2 * time.Second // time that Stats waits for the database
+)
+
+// dueRanges are the ranges in which Section counts pending entries by due time.
+var dueRanges = [...]struct {
+	name  string
+	until time.Duration
+}{
+	{"overdue", 0},
+	{"next second", time.Second},
+	{"next minute", time.Minute},
+	{"next hour", time.Hour},
+	{"next day", 24 * time.Hour},
+}
+
+// read returns the latest sizes, and reads them anew if they are old. On an error they
+// stay as they were.
+func (z *sizes) read(ctx context.Context, s *Store) (backend.Stats, time.Time, error) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if time.Since(z.at) < sizesFor {
+		return z.stats, z.at, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sizesWithin)
+	defer cancel()
+	now := s.clock.nanos()
+	due := make([]int64, len(dueRanges))
+	for i, r := range dueRanges {
+		due[i] = now + int64(r.until)
+	}
+	stats, err := s.backend.Stats(ctx, due)
+	if err == nil {
+		z.stats, z.at = stats, time.Now()
+	}
+	return z.stats, z.at, err
+}
+
+// Stats returns the store's numbers. It reads the sizes from the database if the last
+// reading is older than two seconds, and waits for that for two seconds at most.
 func (s *Store) Stats() Stats {
-	st := s.sizes.load()
+	sizes, at, _ := s.sizes.read(context.Background(), s) // Time tells the age
 	c := &s.counts
-	st.Limit = s.guard.most.Load()
-	st.Set, st.Moved, st.Cancelled = c.set.Load(), c.moved.Load(), c.cancelled.Load()
-	st.Received, st.Redelivered = c.received.Load(), c.redelivered.Load()
-	st.Fired, st.Succeeded = c.fired.Load(), c.succeeded.Load()
-	st.Retried, st.GivenUp, st.Missed = c.retried.Load(), c.givenUp.Load(), c.missed.Load()
-	st.Refused, st.Fenced, st.Repaired = c.refused.Load(), c.fenced.Load(), c.repaired.Load()
-	st.Lateness, st.Claims = c.lateness.load(), c.claims.load()
-	st.ClockOffset = time.Duration(s.offset.ahead.Load())
-	st.ClockError = time.Duration(s.offset.error.Load())
+	st := Stats{
+		Time:    at,
+		Pending: sizes.Pending, Claimed: sizes.Claimed, Dead: sizes.Dead,
+		Bytes: sizes.Bytes, Limit: sizes.Limit, Backend: sizes.More,
+		Set: c.set.Load(), Moved: c.moved.Load(), Cancelled: c.cancelled.Load(),
+		Received: c.received.Load(), Fired: c.fired.Load(), Succeeded: c.succeeded.Load(),
+		Retried: c.retried.Load(), GivenUp: c.givenUp.Load(), Missed: c.missed.Load(),
+		Refused: c.refused.Load(), Fenced: c.fenced.Load(), Adopted: c.adopted.Load(),
+		Lateness: c.lateness.load(), Claims: c.claims.load(),
+	}
+	if sizes.Oldest != 0 {
+		st.Overdue = max(0, time.Duration(s.clock.nanos()-sizes.Oldest))
+	}
+	st.ClockOffset, st.ClockError = s.clock.figures()
 	return st
 }

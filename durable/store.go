@@ -4,149 +4,128 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Store keeps timers in NATS JetStream. Make one with [Open], or with package
-// embedded. All methods are safe for concurrent use.
+// Store keeps entries in a database. All methods are safe for concurrent use.
 type Store struct {
-	js       jetstream.JetStream
-	conn     *nats.Conn
-	names    names
-	options  Options // complete. Immutable after Open.
-	shards   int     // Immutable after Open.
-	replicas int     // Immutable after Open.
-	lead     time.Duration
-	log      *slog.Logger
-	api      string // the prefix of the server's API. Immutable after Open.
-	publish  *publisher
-	guard    *guard
-	offset   *offset
-	sizes    sizes
-	counts   counts
-	writer   string        // distinguishes this Store in what it writes. Immutable after Open.
-	writes   atomic.Uint64 // operations begun
-	largest  atomic.Int64  // message that the server takes. Atomic: written by Open and watch.
-
-	closing sync.Once
+	backend backend.Backend
+	limits  backend.Limits
+	options Options
+	log     *slog.Logger
+	clock   dbClock
+	counts  counts
+	sizes   sizes
+	unwatch func()
 
 	mu     sync.Mutex
-	closed bool                                // Guarded by mu.
-	works  map[*worker]context.CancelCauseFunc // running Works. Guarded by mu.
-	idle   sync.Cond                           // works became empty
-	ctx    context.Context                     // Ends at Close.
-	end    context.CancelCauseFunc
-	tasks  sync.WaitGroup // the store's own goroutines
+	works  []*worker            // Works that take near entries. Guarded by mu.
+	ends   map[*worker]struct{} // running Works, draining ones included. Guarded by mu.
+	turn   int                  // Work that is offered the next near entry. Guarded by mu.
+	closed bool                 // Guarded by mu.
+	idle   sync.Cond            // signals that ends shrank
 }
 
-// Open opens the store that options name on js, and creates it if it does not
-// exist. It waits until the server answers, or ctx ends. The connection of js
-// stays the caller's: Close does not close it.
-func Open(ctx context.Context, js jetstream.JetStream, options *Options) (*Store, error) {
-	if js == nil {
-		return nil, fmt.Errorf("durable: Open: %w: js is nil (expected: a jetstream.JetStream)", ErrInvalid)
-	}
+// New returns a store on a backend and owns it from then on. It is for authors of
+// backends: programs call Open of durable/sqlite or durable/postgres.
+func New(b backend.Backend, options *Options) (*Store, error) {
 	o, err := options.complete()
 	if err != nil {
 		return nil, err
 	}
-	stored, err := openStreams(ctx, js, o)
-	if err != nil {
-		return nil, fmt.Errorf("durable: Open %q: %w", o.Name, err)
-	}
-	publish, err := newPublisher(js.Conn(), o.Timeout)
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{
-		js:       js,
-		conn:     js.Conn(),
-		names:    names{o.Name},
-		options:  o,
-		shards:   stored.shards,
-		replicas: stored.replicas,
-		lead:     stored.lead,
-		log:      o.Logger.With("store", o.Name),
-		api:      apiPrefix(js),
-		publish:  publish,
-		writer:   newWriter(),
-		works:    make(map[*worker]context.CancelCauseFunc),
-	}
-	s.largest.Store(s.conn.MaxPayload())
-	s.guard = &guard{limit: stored.maxBytes}
-	s.offset = &offset{}
-	s.sizes.stats.Shards = make([]ShardStats, s.shards)
+	s := &Store{backend: b, limits: b.Limits(), options: o, log: o.Logger, ends: make(map[*worker]struct{})}
 	s.idle.L = &s.mu
-	s.ctx, s.end = context.WithCancelCause(context.Background())
-	s.tasks.Add(1)
-	go s.watch()
+	s.clock.now = b.Now
+	if err := s.clock.measure(context.Background()); err != nil {
+		return nil, fmt.Errorf("durable: Open: %w", err)
+	}
+	s.unwatch = b.Watch(s.near)
 	return s, nil
 }
 
-// apiPrefix returns what the subjects of the server's API begin with.
-func apiPrefix(js jetstream.JetStream) string {
-	o := js.Options()
-	switch {
-	case o.Domain != "":
-		return "$JS." + o.Domain + ".API."
-	case o.APIPrefix != "":
-		return trimDot(o.APIPrefix) + "."
-	}
-	return jetstream.DefaultAPIPrefix
-}
-
-func trimDot(s string) string {
-	if n := len(s); n > 0 && s[n-1] == '.' {
-		return s[:n-1]
-	}
-	return s
-}
-
-// Name returns the store's name.
+// Name returns the name of Options.
 func (s *Store) Name() string { return s.options.Name }
 
-// Shards returns over how many streams the store is spread.
-func (s *Store) Shards() int { return s.shards }
-
-// Close ends every Work, waits until it has drained, and releases what the store
-// holds. Every other method then returns ErrClosed. What is pending stays stored.
-// Close does not close the connection. Further calls wait for the first. A handler
-// must not call it, since it waits for the handlers.
+// Close ends every Work, waits for running handlers as Work does, and releases the
+// database. Calls that are under way return ErrClosed.
 func (s *Store) Close() error {
-	s.closing.Do(s.close)
-	return nil
-}
-
-func (s *Store) close() {
 	s.mu.Lock()
-	s.closed = true
-	for _, cancel := range s.works {
-		cancel(ErrClosed)
+	if s.closed {
+		s.mu.Unlock()
+		return nil
 	}
-	for len(s.works) > 0 {
+	s.closed = true
+	for w := range s.ends {
+		w.stop(ErrClosed)
+	}
+	for len(s.ends) > 0 {
 		s.idle.Wait()
 	}
 	s.mu.Unlock()
-	s.end(ErrClosed)
-	s.publish.close()
-	s.tasks.Wait()
+	s.unwatch()
+	return s.backend.Close()
 }
 
-// operation returns a name for one operation of this store, which lets it
-// recognize what it wrote itself.
-func (s *Store) operation() string {
-	return fmt.Sprintf("%s-%d", s.writer, s.writes.Add(1))
+// enlist registers a Work for near entries and for Close, unless the store is closed.
+func (s *Store) enlist(w *worker) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.works = append(s.works, w)
+		s.ends[w] = struct{}{}
+	}
+	return !s.closed
 }
 
-// now returns the time by the store's clock.
-func (s *Store) now() time.Time { return s.options.Now() }
-
-// wrap adds the operation and the key to err.
-func wrap(operation, key string, err error) error {
-	return fmt.Errorf("durable: %s %q: %w", operation, key, err)
+// retire stops passing near entries to a Work.
+func (s *Store) retire(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.works = slices.DeleteFunc(s.works, func(other *worker) bool { return other == w })
 }
+
+// discharge notes the end of a Work.
+func (s *Store) discharge(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.ends, w)
+	s.idle.Broadcast()
+}
+
+// near passes rows that are due soon to one of the Works, in turn. With no rows, every
+// Work looks for new ones.
+func (s *Store) near(rows []backend.Row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(rows) == 0 {
+		for _, w := range s.works {
+			w.sweepSoon()
+		}
+		return
+	}
+	if len(s.works) == 0 {
+		return
+	}
+	s.turn++
+	s.works[s.turn%len(s.works)].offer(rows)
+}
+
+// working reports whether a Work of this store takes near entries.
+func (s *Store) working() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.works) > 0
+}
+
+// isNear reports whether a row with this due time must be announced.
+func (s *Store) isNear(due int64) bool {
+	return due-s.clock.nanos() <= int64(s.limits.Lead+nearSlack)
+}
+
+// nearSlack covers the time that it takes to store a row: its due time may come within
+// the lead meanwhile.
+const nearSlack = time.Second

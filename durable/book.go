@@ -1,0 +1,276 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+const (
+	// claimAhead is the time from the claim of a row to its due time. Cancel and Move
+	// win until the claim.
+	claimAhead = 150 * time.Millisecond
+
+	// gather is the time for which claims and outcomes are gathered into one transaction.
+	gather = 40 * time.Millisecond
+
+	// overdueAhead is the number of overdue rows per handler that wait in the queue,
+	// claimed. Further ones stay pending, where Cancel reaches them.
+	overdueAhead = 8
+)
+
+// awaitClaim puts a row into claimable claimAhead before it is due.
+func (w *worker) awaitClaim(h *held) {
+	wait := h.untilDue() - claimAhead
+	w.after(wait, func() {
+		w.mu.Lock()
+		h.waiting = false
+		if w.held[h.row.Ref()] == h { // not if drain forgot it
+			w.claimable = append(w.claimable, h)
+		}
+		w.mu.Unlock()
+		if wait <= gather-claimAhead {
+			w.hurry()
+		}
+	})
+}
+
+// hurry makes keepBooks flush now.
+func (w *worker) hurry() {
+	select {
+	case w.book <- struct{}{}:
+	default: // already requested
+	}
+}
+
+// keepBooks stores claims and outcomes until ctx ends.
+func (w *worker) keepBooks(ctx context.Context) {
+	tick := time.NewTicker(gather)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-w.book:
+		}
+		pause := gather
+		for more := true; more; {
+			var ok bool
+			if more, ok = w.flush(ctx); ok {
+				pause = gather
+				continue
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, maxPause)
+			more = true
+		}
+	}
+}
+
+// flush stores the gathered claims and outcomes side by side, so that a backend may put
+// both into one transaction. It reports whether more can be stored immediately, and whether
+// the database stored everything.
+func (w *worker) flush(ctx context.Context) (more, ok bool) {
+	claims, finished, more := w.takeBooks()
+	var both sync.WaitGroup
+	stored, claimed := true, true
+	if len(finished) > 0 {
+		both.Go(func() { stored = w.storeOutcomes(ctx, finished) })
+	}
+	if len(claims) > 0 {
+		claimed = w.storeClaims(ctx, claims)
+	}
+	both.Wait()
+	return more, stored && claimed
+}
+
+// flushAll stores the outcomes that are left after all handlers have returned.
+func (w *worker) flushAll() {
+	ctx, cancel := context.WithTimeout(context.Background(), w.store.options.Lease)
+	defer cancel()
+	for {
+		w.mu.Lock()
+		n := len(w.finished)
+		w.mu.Unlock()
+		_, valid := w.lease.worker()
+		if n == 0 && w.isEmpty() || !valid || ctx.Err() != nil {
+			return
+		}
+		w.hurry()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (w *worker) isEmpty() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.held) == 0
+}
+
+// takeBooks returns the rows to claim and the rows with outcomes. While Work drains, rows
+// are dropped instead of claimed.
+func (w *worker) takeBooks() (claims, finished []*held, more bool) {
+	now := w.store.clock.nanos()
+	queued := w.queue.len()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	most := w.store.limits.MaxBatch
+	n := min(most, len(w.finished))
+	finished, w.finished = w.finished[:n:n], w.finished[n:]
+	if w.draining {
+		for _, h := range w.claimable {
+			w.forget(h)
+		}
+		w.claimable = nil
+		return nil, finished, len(w.finished) > 0
+	}
+	allowed := max(0, overdueAhead*w.options.Concurrency-queued)
+	later := w.claimable[:0]
+	for _, h := range w.claimable {
+		overdue := h.row.Due <= now
+		if len(claims) == most || overdue && allowed == 0 {
+			later = append(later, h)
+			continue
+		}
+		if overdue {
+			allowed--
+		}
+		claims = append(claims, h)
+	}
+	clear(w.claimable[len(later):])
+	w.claimable = later
+	return claims, finished, len(w.finished) > 0 || len(later) > 0 && len(claims) > 0
+}
+
+// storeClaims claims rows and puts them into their next places. After an error, they
+// come again by a sweep.
+func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
+	begun := time.Now()
+	id, _ := w.lease.worker()
+	claims := make([]backend.Claim, 0, len(rows))
+	kept := rows[:0]
+	for _, h := range rows {
+		if !w.lease.holds(h.term) || !w.planClaim(h) {
+			w.drop(h)
+			continue
+		}
+		claims = append(claims, h.claim)
+		kept = append(kept, h)
+	}
+	if len(claims) == 0 {
+		return true
+	}
+	won, err := w.store.backend.Claim(ctx, id, claims)
+	w.store.counts.claims.note(time.Since(begun))
+	if err != nil {
+		if ctx.Err() == nil {
+			w.log.Warn("durable: cannot claim due entries; retrying", "error", err, "entries", len(claims))
+		}
+		w.lost(err)
+		for _, h := range kept {
+			w.drop(h)
+		}
+		w.sweepLater()
+		return false
+	}
+	for i, h := range kept {
+		w.claimed(h, won[i])
+	}
+	return true
+}
+
+// sweepLater makes the next look of feed a sweep.
+func (w *worker) sweepLater() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sweep = true
+}
+
+// claimed puts a row whose claim was answered into its next place.
+func (w *worker) claimed(h *held, won bool) {
+	switch {
+	case !won:
+		w.store.counts.refused.Add(1)
+		w.drop(h)
+	case h.claim.Skip:
+		w.store.counts.missed.Add(1)
+		w.drop(h)
+	default:
+		h.row.State = backend.Claimed
+		w.awaitDue(h)
+	}
+	if won && h.claim.Next != nil && w.store.isNear(h.claim.Next.Due) {
+		w.sweepLater() // the generation of Next is known to the database only
+	}
+}
+
+// finish puts a row into finished.
+func (w *worker) finish(h *held, outcome backend.Outcome) {
+	outcome.Ref = h.row.Ref()
+	h.outcome = outcome
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.finished = append(w.finished, h)
+}
+
+// storeOutcomes stores outcomes. On an error, they are tried again with the next flush
+// while the lease lasts.
+func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
+	id, _ := w.lease.worker()
+	outcomes := make([]backend.Outcome, 0, len(rows))
+	kept := rows[:0]
+	for _, h := range rows {
+		if h.outcome.Fate != backend.Done && !w.lease.holds(h.term) {
+			w.drop(h)
+			continue
+		}
+		outcomes = append(outcomes, h.outcome)
+		kept = append(kept, h)
+	}
+	_, err := w.store.backend.Finish(ctx, nil, id, outcomes)
+	if err == nil {
+		w.outcomesStored(kept)
+		return true
+	}
+	if ctx.Err() == nil && !errors.Is(err, ErrClosed) {
+		w.log.Warn("durable: cannot store outcomes; retrying", "error", err, "entries", len(outcomes))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range kept {
+		if w.lease.holds(h.term) {
+			w.finished = append(w.finished, h)
+		} else {
+			w.forget(h)
+		}
+	}
+	return false
+}
+
+// outcomesStored drops the rows. A retry that is due soon comes again by a sweep.
+func (w *worker) outcomesStored(rows []*held) {
+	near := false
+	w.mu.Lock()
+	for _, h := range rows {
+		w.forget(h)
+		near = near || h.outcome.Fate == backend.Retry && w.store.isNear(h.outcome.Due)
+	}
+	w.mu.Unlock()
+	if near {
+		w.sweepLater()
+	}
+}
+
+// release hands back a claimed row that is not held.
+func (w *worker) release(row backend.Row) {
+	term, _ := w.lease.current()
+	w.finish(&held{worker: w, row: row, term: term}, backend.Outcome{Fate: backend.Release})
+}

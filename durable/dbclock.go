@@ -1,0 +1,62 @@
+package durable
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// dbClock estimates the database's clock: its last reading plus the monotonic time since.
+// Steps of this machine's wall clock therefore do not matter.
+type dbClock struct {
+	now func(context.Context) (time.Time, error)
+
+	mu     sync.Mutex
+	at     time.Time     // local time of the last reading, with its monotonic part. Guarded by mu.
+	read   int64         // database time at that moment. Guarded by mu.
+	offset time.Duration // database's clock minus this machine's. Guarded by mu.
+	err    time.Duration // half of the round trip. Guarded by mu.
+}
+
+// maxDrift is the difference between elapsed wall time and elapsed monotonic time from
+// which on the last reading is out of date: the wall clock was set, or the machine slept
+// while its monotonic clock stood still.
+const maxDrift = 5 * time.Millisecond
+
+// measure reads the database's clock.
+func (c *dbClock) measure(ctx context.Context) error {
+	sent := time.Now()
+	read, err := c.now(ctx)
+	if err != nil {
+		return err
+	}
+	half := time.Since(sent) / 2
+	at := sent.Add(half)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at, c.read, c.err = at, read.UnixNano(), half
+	c.offset = read.Round(0).Sub(at.Round(0))
+	return nil
+}
+
+// nanos returns the database's time.
+func (c *dbClock) nanos() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.read + int64(time.Since(c.at))
+}
+
+// stale reports whether the clock must be read again before its time counts.
+func (c *dbClock) stale() bool {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	drift := now.Round(0).Sub(c.at.Round(0)) - now.Sub(c.at)
+	return drift.Abs() > maxDrift
+}
+
+func (c *dbClock) figures() (offset, err time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.offset, c.err
+}

@@ -1,8 +1,0 @@
-//go:build !race
-
-package embedded
-
-import "time"
-
-// leastSyncInterval is the shortest interval that the server gets.
-const leastSyncInterval time.Duration = 0

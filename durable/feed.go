@@ -1,0 +1,148 @@
+package durable
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// sweepEvery is the pause between two looks at all rows within the lead, in place of
+// those behind the watermark only.
+const sweepEvery = 5 * time.Second
+
+// adoptEvery is the pause between two looks for rows of workers that are gone.
+const adoptEvery = time.Second
+
+// maxPause bounds the pause after failed looks.
+const maxPause = 2 * time.Second
+
+// feed leases rows until ctx ends.
+func (w *worker) feed(ctx context.Context) {
+	poll := w.store.limits.Poll
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var mark backend.Cursor // the last row that was seen
+	var swept, adopted time.Time
+	pause := poll
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-w.look:
+		}
+		if time.Since(swept) >= sweepEvery || w.takeSweep() {
+			mark, swept = backend.Cursor{}, time.Now()
+		}
+		if time.Since(adopted) >= adoptEvery {
+			adopted = time.Now()
+			w.adopt(ctx)
+		}
+		if err := w.leaseRows(ctx, &mark); err != nil && ctx.Err() == nil {
+			w.log.Warn("durable: cannot look for due entries; retrying", "error", err, "pause", pause)
+			swept = time.Time{}
+			pause = min(2*pause, maxPause)
+		} else {
+			pause = poll
+		}
+		timer.Reset(pause)
+	}
+}
+
+// leaseRows leases rows within the lead, from mark on, while there is room.
+func (w *worker) leaseRows(ctx context.Context, mark *backend.Cursor) error {
+	s := w.store
+	if err := s.clock.measure(ctx); err != nil {
+		return err
+	}
+	id, valid := w.lease.worker()
+	if !valid {
+		return nil // keepLease is at work
+	}
+	for ctx.Err() == nil {
+		n := min(s.limits.LeaseBatch, w.room())
+		if n <= 0 {
+			return nil // the next poll continues
+		}
+		rows, err := s.backend.Lease(ctx, backend.LeaseRequest{
+			Worker:    id,
+			After:     *mark,
+			Until:     s.clock.nanos() + int64(s.limits.Lead),
+			Max:       n,
+			Schedules: w.names,
+		})
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if !w.accept(rows[i]) {
+				return nil
+			}
+			*mark = backend.Cursor{Due: rows[i].Due, Key: rows[i].Key, Slot: rows[i].Slot()}
+		}
+		if len(rows) < n {
+			return nil
+		}
+	}
+	return nil
+}
+
+// adopt takes over rows of workers that are gone.
+func (w *worker) adopt(ctx context.Context) {
+	for ctx.Err() == nil {
+		id, valid := w.lease.worker()
+		n := min(w.store.limits.LeaseBatch, w.room())
+		if !valid || n <= 0 {
+			return
+		}
+		rows, err := w.store.backend.Adopt(ctx, id, n)
+		if err != nil {
+			if ctx.Err() == nil {
+				w.log.Warn("durable: cannot take over entries of other workers; retrying", "error", err)
+			}
+			return
+		}
+		w.store.counts.adopted.Add(int64(len(rows)))
+		for i := range rows {
+			if !w.accept(rows[i]) {
+				w.release(rows[i])
+			}
+		}
+		if len(rows) < n {
+			return
+		}
+	}
+}
+
+// offer passes near rows of this store to the worker. It never blocks.
+func (w *worker) offer(rows []backend.Row) {
+	for _, row := range rows {
+		if row.Schedule != "" && w.options.Schedules[row.Schedule] == nil {
+			continue
+		}
+		w.accept(row)
+	}
+}
+
+// sweepSoon makes feed look at all rows within the lead.
+func (w *worker) sweepSoon() {
+	w.mu.Lock()
+	w.sweep = true
+	w.mu.Unlock()
+	select {
+	case w.look <- struct{}{}:
+	default: // already requested
+	}
+}
+
+// takeSweep reports whether a sweep was asked for and there is room for its rows.
+func (w *worker) takeSweep() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.sweep || len(w.held) > w.options.MaxHeld/2 {
+		return false
+	}
+	w.sweep = false
+	return true
+}

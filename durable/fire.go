@@ -1,0 +1,173 @@
+package durable
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// awaitDue puts a claimed row into the queue when it is due.
+func (w *worker) awaitDue(h *held) {
+	w.after(h.untilDue(), func() { w.enqueue(h) })
+}
+
+// enqueue puts a row into the queue. Once that is closed, the row goes back to the table.
+func (w *worker) enqueue(h *held) {
+	if !w.queue.put(h) {
+		w.finish(h, backend.Outcome{Fate: backend.Release})
+	}
+}
+
+// handle calls handlers until the queue is closed.
+func (w *worker) handle(all *sync.WaitGroup) {
+	closed := false
+	defer func() {
+		if !closed { // the handler ended its goroutine
+			go w.handle(all)
+			return
+		}
+		all.Done()
+	}()
+	for {
+		h := w.queue.get()
+		if h == nil {
+			closed = true
+			return
+		}
+		w.fire(h)
+	}
+}
+
+// fire calls the handler for a row, unless it is early, too late, or no longer held.
+func (w *worker) fire(h *held) {
+	s := w.store
+	if s.clock.stale() {
+		if err := s.clock.measure(w.contextOf()); err != nil {
+			w.log.Warn("durable: cannot read the database's clock; retrying", "error", err)
+			w.after(gather, func() { w.enqueue(h) })
+			return
+		}
+	}
+	late := -h.untilDue()
+	if late < 0 {
+		w.early(h)
+		return
+	}
+	if h.row.NotAfter != 0 && h.row.Due+int64(late) > h.row.NotAfter {
+		w.bury(h, errTooLate)
+		return
+	}
+	e, err := entryOf(&h.row)
+	if err != nil {
+		w.bury(h, err)
+		return
+	}
+	e.Payload = bytes.Clone(e.Payload) // the handler may change it
+	ctx, cancel := context.WithCancelCause(w.contextOf())
+	defer cancel(nil)
+	if !w.lease.holds(h.term) {
+		s.counts.fenced.Add(1)
+		w.drop(h)
+		return
+	}
+	s.counts.fired.Add(1)
+	s.counts.lateness.note(late)
+	w.call(ctx, h, Firing{e, firingID(&h.row), late, h})
+}
+
+var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")
+
+// early returns a row that is not due by the latest reading of the clock: to the wheel,
+// or, if the clock was set back far, to the table.
+func (w *worker) early(h *held) {
+	if wait := h.untilDue(); wait <= w.store.limits.Lead {
+		w.awaitDue(h)
+		return
+	}
+	w.finish(h, backend.Outcome{Fate: backend.Release})
+}
+
+// call calls the handler and puts the row into finished, even if the handler panics or
+// ends its goroutine.
+func (w *worker) call(ctx context.Context, h *held, f Firing) {
+	err := errGoexit
+	defer func() { w.returned(h, err) }()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("durable: the handler panicked: %v", p)
+			w.log.Error("durable: the handler panicked", "id", f.ID, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	err = w.handler(ctx, f)
+}
+
+var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
+
+// returned decides on the outcome of an attempt.
+func (w *worker) returned(h *held, err error) {
+	if err == nil {
+		w.store.counts.succeeded.Add(1)
+		w.finish(h, backend.Outcome{Fate: backend.Done})
+		return
+	}
+	wait, again := w.options.backoff(h.row.Attempt, err)
+	due := h.worker.store.clock.nanos()
+	if due += min(int64(wait), maxDue.UnixNano()-due); h.row.NotAfter != 0 && due > h.row.NotAfter {
+		again = false
+	}
+	if !again {
+		w.bury(h, err)
+		return
+	}
+	w.store.counts.retried.Add(1)
+	w.finish(h, backend.Outcome{Fate: backend.Retry, Due: due})
+}
+
+// maxErrorSize is the number of bytes that are stored of an error's text.
+const maxErrorSize = 1024
+
+// bury makes a row a dead letter.
+func (w *worker) bury(h *held, cause error) {
+	text := strconv.QuoteToASCII(fmt.Sprint(cause)) // survives an Error that panics
+	text = text[1 : len(text)-1]
+	w.store.counts.givenUp.Add(1)
+	w.log.Warn("durable: an entry became a dead letter",
+		"key", h.row.Key, "id", firingID(&h.row), "attempts", h.row.Attempt, "error", text)
+	w.finish(h, backend.Outcome{Fate: backend.Bury, Error: text[:min(len(text), maxErrorSize)]})
+}
+
+// contextOf returns the parent of handlers' contexts under the present lease.
+func (w *worker) contextOf() context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls
+}
+
+// endHandlers ends the contexts of the running handlers.
+func (w *worker) endHandlers(cause error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.endCall(cause)
+	w.calls, w.endCall = context.WithCancelCause(context.Background())
+}
+
+// doneTx stores the outcome of a running handler inside its transaction.
+func (w *worker) doneTx(ctx context.Context, tx any, h *held) error {
+	if err := w.store.checkTx(tx); err != nil {
+		return err
+	}
+	id, _ := w.lease.worker()
+	if !w.lease.holds(h.term) {
+		return ErrLeaseLost
+	}
+	applied, err := w.store.backend.Finish(ctx, tx, id, []backend.Outcome{{Ref: h.row.Ref(), Fate: backend.Done}})
+	if err == nil && !applied[0] {
+		err = ErrLeaseLost
+	}
+	return err
+}

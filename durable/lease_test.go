@@ -1,0 +1,132 @@
+package durable_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+)
+
+func TestWorkerThatLosesItsLeaseIsFenced(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		causes := make(chan error, 1)
+		defer f.work(func(ctx context.Context, firing durable.Firing) error {
+			if firing.Key == "running" && len(f.times()) == 1 {
+				<-ctx.Done()
+				causes <- context.Cause(ctx)
+				return errors.New("ended")
+			}
+			return nil
+		}, &durable.WorkOptions{Concurrency: 1})()
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(2 * time.Second)
+		f.b.set("Heartbeat", durable.ErrLeaseLost)
+		time.Sleep(10 * time.Second)
+		require.Equal(t, durable.ErrLeaseLost, <-causes)
+		require.Len(t, f.times(), 1, "firings without a lease")
+		f.b.set("Heartbeat", nil)
+		time.Sleep(20 * time.Second)
+		require.Len(t, f.times(), 3, "firings after the rows were adopted")
+		assert.Equal(t, f.fired[0].ID, f.fired[1].ID)
+		assert.Equal(t, 1, f.fired[1].Attempt)
+		assert.EqualValues(t, 2, f.Stats().Adopted)
+		assert.NotZero(t, f.Stats().Fenced)
+	})
+}
+
+func TestErrorsOfTheDatabaseAreRetried(t *testing.T) {
+	for _, method := range []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"} {
+		t.Run(method, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				f.setIn("k", 3*time.Second)
+				defer f.work(nil, nil)()
+				time.Sleep(time.Second)
+				f.b.set(method, errors.New("the database is gone"))
+				time.Sleep(4 * time.Second)
+				f.b.set(method, nil)
+				time.Sleep(20 * time.Second)
+				require.Len(t, f.times(), 1)
+				assert.GreaterOrEqual(t, f.at[0], 3*time.Second)
+				assert.Empty(t, f.keys())
+				assert.Zero(t, f.Stats().Claimed)
+			})
+		})
+	}
+}
+
+func TestClockSetBackMakesNothingEarly(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(nil, nil)()
+		f.setIn("near", 10*time.Second)
+		f.setIn("far", 20*time.Second)
+		time.Sleep(9900 * time.Millisecond) // near is claimed
+		f.b.mu.Lock()
+		f.b.offset = -5 * time.Second
+		f.b.mu.Unlock()
+		time.Sleep(time.Minute)
+		require.Len(t, f.times(), 2)
+		assert.GreaterOrEqual(t, f.at[1], 25*time.Second)
+	})
+}
+
+func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		entered := make(chan struct{})
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			close(entered)
+			time.Sleep(10 * time.Second)
+			return ctx.Err()
+		}, &durable.WorkOptions{Concurrency: 1})
+		f.setIn("running", time.Second)
+		f.setIn("unclaimed", 1900*time.Millisecond)
+		<-entered
+		second := f.work(nil, nil)
+		defer second()
+		end()
+		assert.Equal(t, 11*time.Second, time.Since(f.start).Truncate(time.Second))
+		require.Len(t, f.times(), 2)
+		assert.Equal(t, seconds(1, 1.9), f.times())
+		assert.Empty(t, f.keys())
+	})
+}
+
+func TestDrainTimeoutEndsHandlersAndReleasesTheQueue(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: 3 * time.Second, MinBackoff: time.Hour})
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(2 * time.Second)
+		end()
+		assert.Equal(t, 5*time.Second, time.Since(f.start).Truncate(time.Second))
+		require.Len(t, f.times(), 1)
+		assert.Equal(t, []string{"queued", "running"}, f.keys())
+		e, err := f.Get(t.Context(), "queued")
+		require.NoError(t, err)
+		assert.Equal(t, 1, e.Attempt)
+	})
+}
+
+func TestDoneTxAcknowledges(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(func(ctx context.Context, firing durable.Firing) error {
+			assert.ErrorIs(t, firing.DoneTx(ctx, nil), durable.ErrInvalid)
+			assert.NoError(t, firing.DoneTx(ctx, "tx"))
+			assert.ErrorIs(t, firing.DoneTx(ctx, "tx"), durable.ErrLeaseLost)
+			return errors.New("the commit's answer was lost")
+		}, nil)()
+		f.setIn("k", time.Second)
+		time.Sleep(time.Hour)
+		assert.Len(t, f.times(), 1)
+		assert.Empty(t, f.keys())
+		assert.ErrorIs(t, durable.Firing{}.DoneTx(t.Context(), "tx"), durable.ErrInvalid)
+	})
+}

@@ -1,0 +1,86 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// SetMany sets the Key, Due, NotAfter, Payload, and Every of each entry of seq, as Set
+// does, in large batches. It returns the number of stored entries. The first error ends
+// it; entries before the failed one are stored. Entries with equal keys are set in order.
+func (s *Store) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) {
+	stored := 0
+	batch := make([]backend.Op, 0, s.limits.MaxBatch)
+	flush := func() error {
+		n, err := s.setBatch(ctx, batch)
+		stored += n
+		batch = batch[:0]
+		return err
+	}
+	for e := range seq {
+		row, err := s.row(e)
+		if err == nil {
+			err = e.Every.check()
+		}
+		if err != nil {
+			return stored, errors.Join(wrap("SetMany", e.Key, err), flush())
+		}
+		batch = append(batch, backend.Op{Kind: backend.Set, Row: row})
+		if len(batch) == cap(batch) {
+			if err := flush(); err != nil {
+				return stored, err
+			}
+		}
+	}
+	return stored, flush()
+}
+
+func (s *Store) setBatch(ctx context.Context, ops []backend.Op) (stored int, err error) {
+	if len(ops) == 0 {
+		return 0, nil
+	}
+	results, err := s.applyAll(ctx, nil, ops)
+	if err != nil {
+		return 0, fmt.Errorf("durable: SetMany: %w", err)
+	}
+	for i, r := range results {
+		if r.Err == nil {
+			stored++
+		} else if err == nil {
+			err = wrap("SetMany", ops[i].Row.Key, r.Err)
+		}
+	}
+	return stored, err
+}
+
+// CancelMany cancels all pending entries whose keys start with prefix, in batches, and
+// returns their number. Entries that are claimed or set meanwhile may be left out.
+func (s *Store) CancelMany(ctx context.Context, prefix string) (int, error) {
+	cancelled := 0
+	for rows, err := range s.pages(ctx, prefix) {
+		if err != nil {
+			return cancelled, fmt.Errorf("durable: CancelMany %.64q: %w", prefix, err)
+		}
+		ops := make([]backend.Op, len(rows))
+		for i, r := range rows {
+			ops[i] = backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: r.Key}, If: r.Generation}
+		}
+		results, err := s.applyAll(ctx, nil, ops)
+		if err != nil {
+			return cancelled, fmt.Errorf("durable: CancelMany %.64q: %w", prefix, err)
+		}
+		for i, r := range results {
+			switch {
+			case r.Err == nil:
+				cancelled++
+			case !errors.Is(r.Err, ErrNotFound) && !errors.Is(r.Err, ErrFired) && !errors.Is(r.Err, ErrConflict):
+				return cancelled, wrap("CancelMany", rows[i].Key, r.Err)
+			}
+		}
+	}
+	return cancelled, nil
+}

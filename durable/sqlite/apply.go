@@ -1,0 +1,189 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Apply implements backend.Backend.
+func (b *sqliteBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+	var results []backend.Result
+	run := func(t *txn) (err error) {
+		results, err = t.apply(ops)
+		return err
+	}
+	if tx == nil {
+		return stored(&results, b.do(ctx, len(ops), run))
+	}
+	own, err := b.own(tx)
+	if err != nil {
+		return nil, err
+	}
+	err = own.use(ctx, run)
+	horizon := time.Now().Add(b.Limits().Lead).UnixNano()
+	for i, r := range results {
+		if kind := ops[i].Kind; r.Err == nil && err == nil && r.Row.Due <= horizon && kind != backend.Cancel && kind != backend.Discard {
+			own.near = append(own.near, r.Row)
+		}
+	}
+	return results, err
+}
+
+// stored returns the results of a job that succeeded, or its error.
+func stored[T any](results *[]T, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return *results, nil
+}
+
+// apply performs operations.
+func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
+	results := make([]backend.Result, len(ops))
+	for i := range ops {
+		op := &ops[i]
+		adds := op.Kind == backend.Set || op.Kind == backend.Create || op.Kind == backend.Requeue
+		if adds && t.b.options.MaxBytes > 0 {
+			full, err := t.isFull()
+			if err != nil {
+				return nil, err
+			}
+			if full {
+				results[i].Err = backend.ErrFull
+				continue
+			}
+		}
+		rows, err := t.rows(op.Row.Key)
+		if err != nil {
+			return nil, err
+		}
+		var dead *backend.Dead
+		if op.Kind == backend.Requeue || op.Kind == backend.Discard {
+			if dead, err = t.deadLetter(backend.Ref{Key: op.Row.Key, Generation: op.If}); err != nil {
+				return nil, err
+			}
+		}
+		change := op.Decide(rows, dead, uint64(t.s.generation+1))
+		if change.DeleteDead {
+			if _, err := t.c.query("DELETE FROM hwt_dead WHERE key = ? AND gen = ?").blob(op.Row.Key).int(int64(op.If)).exec(); err != nil {
+				return nil, err
+			}
+			t.s.dead--
+		}
+		if err := t.write(rows, &change); err != nil {
+			return nil, err
+		}
+		results[i] = change.Result
+	}
+	return results, nil
+}
+
+// rows returns the rows of a key in the order of their slots.
+func (t *txn) rows(key string) (rows []backend.Row, err error) {
+	err = t.c.query("SELECT " + columns + " FROM hwt_entries WHERE key = ? ORDER BY slot").blob(key).each(func(q *query) error {
+		r, err := scan(q)
+		rows = append(rows, r)
+		return err
+	})
+	return rows, err
+}
+
+// find returns the row that ref names, or nil.
+func (t *txn) find(ref backend.Ref) (row *backend.Row, err error) {
+	err = t.c.query("SELECT " + columns + " FROM hwt_entries WHERE key = ? AND slot IN (0, ?2) AND gen = ?2").
+		blob(ref.Key).int(int64(ref.Generation)).each(func(q *query) error {
+		r, err := scan(q)
+		row = &r
+		return err
+	})
+	return row, err
+}
+
+func (t *txn) deadLetter(ref backend.Ref) (dead *backend.Dead, err error) {
+	err = t.c.query("SELECT " + deadColumns + " FROM hwt_dead WHERE key = ? AND gen = ?").
+		blob(ref.Key).int(int64(ref.Generation)).each(func(q *query) error {
+		d, err := scanDead(q)
+		dead = &d
+		return err
+	})
+	return dead, err
+}
+
+// write stores a change. rows are the rows that it may replace or delete.
+func (t *txn) write(rows []backend.Row, change *backend.Change) error {
+	for i := range change.Delete {
+		r := &change.Delete[i]
+		t.uncount(rows, r.Slot())
+		if _, err := t.c.query("DELETE FROM hwt_entries WHERE key = ? AND slot = ?").blob(r.Key).int(int64(r.Slot())).exec(); err != nil {
+			return err
+		}
+	}
+	for i := range change.Put {
+		r := &change.Put[i]
+		t.uncount(rows, r.Slot())
+		t.count(r.State, 1)
+		t.s.generation = max(t.s.generation, int64(r.Generation))
+		q := t.c.query("INSERT OR REPLACE INTO hwt_entries (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
+		if _, err := bind(q, r).exec(); err != nil {
+			return err
+		}
+	}
+	if change.Bury != nil {
+		return t.bury(change.Bury)
+	}
+	return nil
+}
+
+// count counts a row that is added, or, with -1, removed.
+func (t *txn) count(state backend.State, n int64) {
+	if state == backend.Claimed {
+		t.s.claimed += n
+	} else {
+		t.s.pending += n
+	}
+}
+
+// uncount counts the row in a slot as removed.
+func (t *txn) uncount(rows []backend.Row, slot uint64) {
+	for i := range rows {
+		if rows[i].Slot() == slot {
+			t.count(rows[i].State, -1)
+		}
+	}
+}
+
+func (t *txn) bury(d *backend.Dead) error {
+	q := t.c.query(`INSERT OR REPLACE INTO hwt_dead (key, gen, due, sum, not_after, attempt, every, schedule,
+		origin, nonce, payload, detached, error, given_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
+	q.blob(d.Key).int(int64(d.Generation)).int(d.Due)
+	bindRest(q, &d.Row)
+	detached := int64(0)
+	if d.Detached {
+		detached = 1
+	}
+	_, err := q.int(detached).blob(d.Error).int(d.GivenUp).exec()
+	t.s.dead++
+	return err
+}
+
+// isFull reports whether more than 80 % of MaxBytes are in use.
+func (t *txn) isFull() (bool, error) {
+	if t.full == 0 {
+		used, err := t.c.used()
+		if err != nil {
+			return false, err
+		}
+		if t.full = 1; used > t.b.options.MaxBytes/5*4 {
+			t.full = 2
+		}
+	}
+	return t.full == 2, nil
+}
+
+// used returns the bytes of the pages that are in use.
+func (c *conn) used() (int64, error) {
+	return c.query(`SELECT (page_count - freelist_count) * page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).integer()
+}

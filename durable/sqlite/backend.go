@@ -1,0 +1,242 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// pollEvery is the interval of checks for writes of other processes.
+const pollEvery = 250 * time.Millisecond
+
+// readers is the number of connections for reads. Each takes about 3 MB.
+const readers = 2
+
+// sqliteBackend implements backend.Backend.
+type sqliteBackend struct {
+	path    string
+	options Options
+	readers chan *conn // idle connections for reads
+
+	writer  *conn         // S1
+	state   state         // S1
+	stale   bool          // state must be read anew. S1
+	version int64         // of the file, as others saw it. S1
+	wake    chan struct{} // there are jobs
+	stop    chan struct{} // closed by Close
+	written chan struct{} // closed by the writer goroutine
+	syncs   sync.WaitGroup
+	dirty   atomic.Bool // there are commits that SyncEvery has not synced
+
+	mu       sync.Mutex
+	jobs     []*job                      // Guarded by mu.
+	failed   error                       // why no call can succeed any more. Guarded by mu.
+	watchers map[int]func([]backend.Row) // Guarded by mu.
+	watches  int                         // Guarded by mu.
+}
+
+var _ backend.Backend = (*sqliteBackend)(nil)
+
+// newBackend opens the file.
+func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	if err := checkLocal(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	b := &sqliteBackend{
+		path:     path,
+		options:  o,
+		readers:  make(chan *conn, readers),
+		stale:    true,
+		wake:     make(chan struct{}, 1),
+		stop:     make(chan struct{}),
+		written:  make(chan struct{}),
+		watchers: make(map[int]func([]backend.Row)),
+	}
+	if err := b.connect(ctx); err != nil {
+		b.disconnect()
+		return nil, translate(ctx, err)
+	}
+	go b.write()
+	if o.SyncEvery > 0 {
+		b.syncs.Go(b.keepSynced)
+	}
+	return b, nil
+}
+
+// connect opens the connections and brings the schema up to date.
+func (b *sqliteBackend) connect(ctx context.Context) (err error) {
+	flags := sqlite3.OPEN_READWRITE
+	if !b.options.MustExist {
+		flags |= sqlite3.OPEN_CREATE
+	}
+	synchronous := "synchronous = FULL"
+	if b.options.SyncEvery > 0 {
+		synchronous = "synchronous = NORMAL"
+	}
+	b.writer, err = open(b.path, flags, "journal_mode = WAL", synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
+		"wal_autocheckpoint = 4000", "cache_size = -16000", "temp_store = MEMORY")
+	if errors.Is(err, sqlite3.CANTOPEN) && b.options.MustExist {
+		return fmt.Errorf("%w: %w", errNoStore, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer b.writer.SetInterrupt(b.writer.SetInterrupt(ctx))
+	if err := migrate(b.writer, b.options.MustExist); err != nil {
+		return err
+	}
+	for range readers {
+		c, err := open(b.path, sqlite3.OPEN_READWRITE, "query_only = ON", "cache_size = -2000")
+		if err != nil {
+			return err
+		}
+		b.readers <- c
+	}
+	return b.writer.BusyTimeout(0) // begin waits itself
+}
+
+// disconnect closes the connections; the last one of all processes checkpoints.
+func (b *sqliteBackend) disconnect() (err error) {
+	for len(b.readers) > 0 {
+		err = errors.Join(err, (<-b.readers).close())
+	}
+	if b.writer != nil {
+		err = errors.Join(err, b.writer.close())
+	}
+	return err
+}
+
+// Limits implements backend.Backend.
+func (b *sqliteBackend) Limits() backend.Limits {
+	return backend.Limits{
+		Lead:       time.Second,
+		Poll:       pollEvery,
+		LeaseBatch: 1000,
+		MaxBatch:   2000,
+		MaxPayload: 1 << 20,
+		Tx:         "*sqlite.Tx",
+	}
+}
+
+// Now implements backend.Backend.
+func (b *sqliteBackend) Now(context.Context) (time.Time, error) { return time.Now(), b.failure() }
+
+// Watch implements backend.Backend.
+func (b *sqliteBackend) Watch(near func(rows []backend.Row)) (stop func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := b.watches
+	b.watches++
+	b.watchers[id] = near
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.watchers, id)
+	}
+}
+
+// announce passes near rows to the watchers.
+func (b *sqliteBackend) announce(rows []backend.Row) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, near := range b.watchers {
+		near(rows)
+	}
+}
+
+// keepSynced syncs the write-ahead log at the interval of SyncEvery.
+func (b *sqliteBackend) keepSynced() {
+	tick := time.NewTicker(b.options.SyncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-b.stop:
+			return
+		}
+		if !b.dirty.Swap(false) {
+			continue
+		}
+		if err := syncFile(b.path + "-wal"); err != nil {
+			b.fail(fmt.Errorf("%w after an error of the disk: %w", backend.ErrClosed, err))
+			return
+		}
+	}
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Close implements backend.Backend.
+func (b *sqliteBackend) Close() error {
+	b.fail(backend.ErrClosed)
+	close(b.stop)
+	<-b.written
+	b.syncs.Wait()
+	var err error
+	for range readers {
+		err = errors.Join(err, (<-b.readers).close())
+	}
+	return errors.Join(err, b.writer.close())
+}
+
+// read runs f with a connection for reads.
+func (b *sqliteBackend) read(ctx context.Context, f func(*conn) error) error {
+	if err := b.failure(); err != nil {
+		return err
+	}
+	var c *conn
+	select {
+	case c = <-b.readers:
+	case <-b.stop:
+		return backend.ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { b.readers <- c }()
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	return translate(ctx, f(c))
+}
+
+// Store is a store in a file.
+type Store struct {
+	*durable.Store
+	backend *sqliteBackend
+}
+
+// Open opens the store in the file, and creates both if they don't exist. The file's
+// directory must exist, and must not be on a network file system. Close the store to
+// release the file.
+func Open(ctx context.Context, path string, options *Options) (*Store, error) {
+	o, err := options.complete()
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBackend(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: Open %q: %w", path, err)
+	}
+	s, err := durable.New(b, &o.Options)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return &Store{s, b}, nil
+}

@@ -1,0 +1,172 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// conn is a connection with its prepared statements. It is not safe for concurrent use.
+type conn struct {
+	*sqlite3.Conn
+	queries map[string]*query
+	scratch []byte // never nil: SQLite takes nil for NULL
+}
+
+// busyFor is the time that a read waits for a lock, which in WAL mode only recovery and
+// checkpoints of other processes hold.
+const busyFor = 5 * time.Second
+
+func open(path string, flags sqlite3.OpenFlag, pragmas ...string) (*conn, error) {
+	raw, err := sqlite3.OpenFlags(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: raw, queries: make(map[string]*query), scratch: make([]byte, 0, 512)}
+	err = c.BusyTimeout(busyFor)
+	for _, p := range pragmas {
+		if err == nil {
+			err = c.Exec("PRAGMA " + p)
+		}
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *conn) close() error {
+	for _, q := range c.queries {
+		q.s.Close()
+	}
+	return c.Close()
+}
+
+// rollback ends a transaction if there is one.
+func (c *conn) rollback() {
+	if !c.GetAutocommit() {
+		c.Exec("ROLLBACK") // fails only if SQLite has rolled back itself
+	}
+}
+
+// query is a prepared statement that is being bound, executed, or read.
+type query struct {
+	c   *conn
+	s   *sqlite3.Stmt
+	n   int // parameters bound so far
+	err error
+}
+
+// query returns the statement, ready to be bound. Errors are kept until exec or each.
+func (c *conn) query(sql string) *query {
+	q := c.queries[sql]
+	if q == nil {
+		s, _, err := c.Prepare(sql)
+		if err != nil {
+			return &query{err: err}
+		}
+		q = &query{c: c, s: s}
+		c.queries[sql] = q
+	}
+	q.n, q.err = 0, nil
+	return q
+}
+
+func (q *query) int(v int64) *query {
+	if q.err == nil {
+		q.n++
+		q.err = q.s.BindInt64(q.n, v)
+	}
+	return q
+}
+
+// blob binds text or bytes as a BLOB, and "" as NULL.
+func (q *query) blob(v string) *query {
+	if q.err == nil {
+		q.n++
+		if v == "" {
+			q.err = q.s.BindNull(q.n)
+		} else {
+			q.c.scratch = append(q.c.scratch[:0], v...)
+			q.err = q.s.BindBlob(q.n, q.c.scratch)
+		}
+	}
+	return q
+}
+
+// bytesOf binds text as a BLOB, also if it is empty.
+func (q *query) bytesOf(v string) *query {
+	if q.err == nil {
+		q.n++
+		q.c.scratch = append(q.c.scratch[:0], v...)
+		q.err = q.s.BindBlob(q.n, q.c.scratch)
+	}
+	return q
+}
+
+func (q *query) bytes(v []byte) *query {
+	if q.err == nil {
+		q.n++
+		if len(v) == 0 {
+			v = nil
+		}
+		q.err = q.s.BindBlob(q.n, v)
+	}
+	return q
+}
+
+// exec executes the statement and returns the number of changed rows.
+func (q *query) exec() (int64, error) {
+	if q.err != nil {
+		return 0, q.err
+	}
+	if err := q.s.Exec(); err != nil {
+		return 0, err
+	}
+	return q.c.Changes(), nil
+}
+
+// each calls f for each row of the result.
+func (q *query) each(f func(*query) error) error {
+	if q.err != nil {
+		return q.err
+	}
+	var err error
+	for err == nil && q.s.Step() {
+		err = f(q)
+	}
+	if err == nil {
+		err = q.s.Err()
+	}
+	return errors.Join(err, q.s.Reset())
+}
+
+// integer returns the only column of the only row.
+func (q *query) integer() (n int64, err error) {
+	err = q.each(func(q *query) error {
+		n = q.s.ColumnInt64(0)
+		return nil
+	})
+	return n, err
+}
+
+// translate returns the error of package backend for an error of SQLite.
+func translate(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sqlite3.INTERRUPT) && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, sqlite3.FULL):
+		return fmt.Errorf("%w: %w", backend.ErrFull, err)
+	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.NOTADB):
+		return fmt.Errorf("%w: %w", backend.ErrDamaged, err)
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/sqlite"
+)
+
+// An order reserves stock. If it is not paid in time, the reservation is released, even if
+// the process was restarted in between.
+func Example() {
+	dir, err := os.MkdirTemp("", "orders-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "timers.db"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	soon := time.Now().Add(300 * time.Millisecond)
+	for _, order := range []string{"order-17", "order-18"} {
+		if _, err := store.Set(ctx, order, soon, []byte("2 x tea")); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := store.Cancel(ctx, "order-17"); err == nil {
+		fmt.Println("order-17 is paid; its check will never fire")
+	}
+	err = store.Work(ctx, func(_ context.Context, f durable.Firing) error {
+		fmt.Printf("%s was not paid: %s released\n", f.Key, f.Payload)
+		cancel()
+		return nil
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// order-17 is paid; its check will never fire
+	// order-18 was not paid: 2 x tea released
+}
+
+// An entry and a row of the program's own table are stored together, or not at all. The
+// handler's effect and the acknowledgement are one transaction, too: the effect takes place
+// exactly once.
+func ExampleStore_BeginTx() {
+	dir, err := os.MkdirTemp("", "orders-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "shop.db"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+
+	place := func() error {
+		tx, err := store.BeginTx(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec(ctx, "CREATE TABLE orders (id TEXT PRIMARY KEY, state TEXT)"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO orders VALUES (?, 'reserved')", "order-17"); err != nil {
+			return err
+		}
+		if _, err := store.SetTx(ctx, tx, "order-17", time.Now().Add(100*time.Millisecond), nil); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	if err := place(); err != nil {
+		log.Fatal(err)
+	}
+	err = store.Work(ctx, func(ctx context.Context, f durable.Firing) error {
+		tx, err := store.BeginTx(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec(ctx, "UPDATE orders SET state = 'released' WHERE id = ?", f.Key); err != nil {
+			return err
+		}
+		if err := f.DoneTx(ctx, tx); err != nil {
+			return err
+		}
+		cancel()
+		return tx.Commit()
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tx, err := store.BeginTx(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tx.Rollback()
+	for row, err := range tx.Query(context.Background(), "SELECT id, state FROM orders") {
+		fmt.Println(row, err)
+	}
+	// Output: [order-17 released] <nil>
+}
+
+// A recurring entry has one pending occurrence at any time.
+func Example_recurring() {
+	dir, err := os.MkdirTemp("", "reports-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "timers.db"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	every := durable.Every{Spec: "CRON_TZ=Europe/Berlin 0 9 * * 1-5"}
+	if _, err := store.SetEvery(ctx, "report", every, time.Time{}, nil); err != nil {
+		log.Fatal(err)
+	}
+	for entry, err := range store.All(ctx, "") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(entry.Key, entry.Every.Spec, entry.Due.Minute())
+	}
+	// Output:
+	// report CRON_TZ=Europe/Berlin 0 9 * * 1-5 0
+}

@@ -1,0 +1,223 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Heartbeat implements backend.Backend. The row of a worker that has left stays until
+// Adopt finds nothing that it holds.
+func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {
+	id := worker
+	err := b.do(ctx, 1, func(t *txn) error {
+		now := time.Now()
+		id = worker
+		if id == 0 {
+			t.s.worker++
+			id = t.s.worker
+			_, err := t.c.query("INSERT INTO hwt_workers (id, expires) VALUES (?, ?)").int(id).int(now.Add(ttl).UnixNano()).exec()
+			return err
+		}
+		n, err := t.c.query("UPDATE hwt_workers SET expires = ?2 WHERE id = ?1 AND expires > ?3").
+			int(id).int(now.Add(ttl).UnixNano()).int(now.UnixNano()).exec()
+		if n == 0 {
+			id = 0
+		}
+		return err
+	})
+	if err == nil && id == 0 {
+		err = backend.ErrLeaseLost
+	}
+	return id, err
+}
+
+// alive returns ErrLeaseLost if the worker's lease has ended.
+func (c *conn) alive(worker int64) error {
+	n, err := c.query("SELECT count(*) FROM hwt_workers WHERE id = ? AND expires > ?").int(worker).int(time.Now().UnixNano()).integer()
+	if err == nil && n == 0 {
+		err = backend.ErrLeaseLost
+	}
+	return err
+}
+
+// Lease implements backend.Backend. It marks nothing: every worker holds every row that is
+// due soon, and the claim decides. That saves one write per firing.
+func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (rows []backend.Row, err error) {
+	named := strings.Repeat(",?", len(req.Schedules))
+	sql := "SELECT " + columns + ` FROM hwt_entries INDEXED BY hwt_due
+		WHERE holder = 0 AND due <= ? AND (due, key, slot) > (?, ?, ?)
+		AND (schedule IS NULL OR schedule IN (` + strings.TrimPrefix(named, ",") + `))
+		ORDER BY due, key, slot LIMIT ?`
+	err = b.read(ctx, func(c *conn) error {
+		rows = rows[:0]
+		if err := c.alive(req.Worker); err != nil {
+			return err
+		}
+		q := c.query(sql).int(req.Until).int(req.After.Due).bytesOf(req.After.Key).int(int64(req.After.Slot))
+		for _, name := range req.Schedules {
+			q.blob(name)
+		}
+		return q.int(int64(req.Max)).each(func(q *query) error {
+			r, err := scan(q)
+			rows = append(rows, r)
+			return err
+		})
+	})
+	return rows, err
+}
+
+// Adopt implements backend.Backend.
+func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []backend.Row, err error) {
+	var gone []int64
+	err = b.read(ctx, func(c *conn) error {
+		gone, err = c.gone()
+		return err
+	})
+	if err != nil || len(gone) == 0 {
+		return nil, err
+	}
+	err = b.do(ctx, n, func(t *txn) error {
+		rows = rows[:0]
+		if err := t.c.alive(worker); err != nil {
+			return err
+		}
+		gone, err := t.c.gone()
+		for _, id := range gone {
+			if err == nil && len(rows) < n {
+				rows, err = t.adopt(rows, id, worker, n)
+			}
+		}
+		return err
+	})
+	return rows, err
+}
+
+// gone returns the workers whose leases have ended.
+func (c *conn) gone() (ids []int64, err error) {
+	err = c.query("SELECT id FROM hwt_workers WHERE expires <= ?").int(time.Now().UnixNano()).each(func(q *query) error {
+		ids = append(ids, q.s.ColumnInt64(0))
+		return nil
+	})
+	return ids, err
+}
+
+// adopt appends rows of a worker that is gone, up to n in all, and deletes the worker if
+// there are no more.
+func (t *txn) adopt(rows []backend.Row, from, to int64, n int) ([]backend.Row, error) {
+	found := rows
+	err := t.c.query("SELECT " + columns + " FROM hwt_entries INDEXED BY hwt_holder WHERE holder > 0 AND holder = ? LIMIT ?").
+		int(from).int(int64(n - len(rows))).each(func(q *query) error {
+		r, err := scan(q)
+		found = append(found, r)
+		return err
+	})
+	if err != nil {
+		return rows, err
+	}
+	for i := range found[len(rows):] {
+		r := &found[len(rows)+i]
+		r.Holder = to
+		if _, err := t.c.query("UPDATE hwt_entries SET holder = ? WHERE key = ? AND slot = ?").
+			int(to).blob(r.Key).int(int64(r.Slot())).exec(); err != nil {
+			return rows, err
+		}
+	}
+	if len(found) < n {
+		_, err = t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(from).exec()
+	}
+	return found, err
+}
+
+// Claim implements backend.Backend.
+func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
+	var won []bool
+	return stored(&won, b.do(ctx, len(claims), func(t *txn) error {
+		won = make([]bool, len(claims))
+		if err := t.c.alive(worker); err != nil {
+			return err
+		}
+		for i := range claims {
+			var err error
+			if won[i], err = t.claim(worker, &claims[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func (t *txn) claim(worker int64, claim *backend.Claim) (bool, error) {
+	if claim.Next == nil && !claim.Skip {
+		// The hot path: one statement instead of Decide.
+		n, err := t.atRef("UPDATE hwt_entries SET holder = ?3 WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder = 0", claim.Ref, worker)
+		t.s.pending -= n
+		t.s.claimed += n
+		return n > 0, err
+	}
+	row, err := t.find(claim.Ref)
+	if err != nil {
+		return false, err
+	}
+	change, won := claim.Decide(row, worker, uint64(t.s.generation+1))
+	return won, t.write(one(row), &change)
+}
+
+// atRef executes a statement for the row that ref names: in the main slot, or else in its
+// own. The parameters are key, generation, worker, and slot.
+func (t *txn) atRef(sql string, ref backend.Ref, worker int64) (n int64, err error) {
+	for _, slot := range [...]int64{0, int64(ref.Generation)} {
+		n, err = t.c.query(sql).blob(ref.Key).int(int64(ref.Generation)).int(worker).int(slot).exec()
+		if n > 0 || err != nil {
+			break
+		}
+	}
+	return n, err
+}
+
+func one(row *backend.Row) []backend.Row {
+	if row == nil {
+		return nil
+	}
+	return []backend.Row{*row}
+}
+
+// Finish implements backend.Backend.
+func (b *sqliteBackend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+	var applied []bool
+	run := func(t *txn) error {
+		applied = make([]bool, len(outcomes))
+		for i := range outcomes {
+			var err error
+			if applied[i], err = t.finish(worker, &outcomes[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if tx == nil {
+		return stored(&applied, b.do(ctx, len(outcomes), run))
+	}
+	own, err := b.own(tx)
+	if err != nil {
+		return nil, err
+	}
+	return stored(&applied, own.use(ctx, run))
+}
+
+func (t *txn) finish(worker int64, outcome *backend.Outcome) (bool, error) {
+	if outcome.Fate == backend.Done {
+		n, err := t.atRef("DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND ?3 = ?3", outcome.Ref, worker)
+		if t.s.claimed -= n; n > 0 || err != nil {
+			return true, err
+		}
+	}
+	row, err := t.find(outcome.Ref)
+	if err != nil {
+		return false, err
+	}
+	change, applied := outcome.Decide(row, worker, time.Now().UnixNano(), uint64(t.s.generation+1))
+	return applied, t.write(one(row), &change)
+}

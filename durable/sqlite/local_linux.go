@@ -1,0 +1,38 @@
+package sqlite
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// networkTypes are the types of network file systems, as statfs returns them.
+var networkTypes = map[uint32]string{
+	0x6969:     "NFS",
+	0x517b:     "SMB",
+	0xff534d42: "CIFS",
+	0xfe534d42: "SMB2",
+	0x01021997: "9P",
+	0x5346414f: "AFS",
+	0x6b414653: "kAFS",
+	0x00c36400: "Ceph",
+	0x0bd00bd0: "Lustre",
+	0x47504653: "GPFS",
+	0x7461636f: "OCFS2",
+	0x01161970: "GFS2",
+}
+
+// checkLocal returns an error if a directory is on a network file system.
+func checkLocal(directory string) error {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(directory, &fs); err != nil {
+		return fmt.Errorf("directory %q: %w", directory, err)
+	}
+	return refuseNetwork(directory, uint32(fs.Type))
+}
+
+func refuseNetwork(directory string, kind uint32) error {
+	if name := networkTypes[kind]; name != "" {
+		return fmt.Errorf("directory %q is on %s, which breaks SQLite's locks; use a local disk, or durable/postgres", directory, name)
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package sqlite
+
+import (
+	"fmt"
+	"os"
+)
+
+// checkLocal returns an error if a directory does not exist. It does not know network file
+// systems.
+func checkLocal(directory string) error {
+	if _, err := os.Stat(directory); err != nil {
+		return fmt.Errorf("directory %q: %w", directory, err)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/hashedwheel/hwt/durable"
+)
+
+// Backup writes a consistent and compact copy of the whole file to path, while the store
+// is in use. The path must not exist. The copy is a store: Open opens it. A program that
+// continues from a backup repeats the firings since then, with the same IDs.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	if err := s.backend.backup(ctx, path); err != nil {
+		return fmt.Errorf("sqlite: Backup to %q: %w", path, err)
+	}
+	return nil
+}
+
+func (b *sqliteBackend) backup(ctx context.Context, path string) error {
+	if err := b.failure(); err != nil {
+		return err
+	}
+	c, err := open(b.path, sqlite3.OPEN_READWRITE)
+	if err != nil {
+		return translate(ctx, err)
+	}
+	defer c.close()
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	return translate(ctx, c.copyTo(path))
+}
+
+// Restore copies a backup to path, which must not exist, after it has verified the backup.
+func Restore(ctx context.Context, backup, path string) error {
+	if err := restore(ctx, backup, path); err != nil {
+		return fmt.Errorf("sqlite: Restore %q to %q: %w", backup, path, err)
+	}
+	return nil
+}
+
+func restore(ctx context.Context, backup, path string) error {
+	c, err := open(backup, sqlite3.OPEN_READONLY)
+	if err != nil {
+		return translate(ctx, err)
+	}
+	defer c.close()
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	version, err := schemaVersion(c)
+	if err == nil && version == 0 {
+		err = errNoStore
+	}
+	if err == nil {
+		err = c.verify()
+	}
+	if err == nil {
+		err = c.copyTo(path)
+	}
+	return translate(ctx, err)
+}
+
+// copyTo copies the file and syncs the copy.
+func (c *conn) copyTo(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%w: the path exists (expected: a new file)", durable.ErrInvalid))
+	}
+	s, _, err := c.Prepare("VACUUM INTO ?")
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.BindText(1, path); err != nil {
+		return err
+	}
+	if err := s.Exec(); err != nil {
+		os.Remove(path)
+		return err
+	}
+	return syncFile(path)
+}
+
+// Verify reads the whole file: SQLite's structures, the checksum of every entry and dead
+// letter, and the counts. It returns an error that wraps durable.ErrDamaged and describes
+// up to 100 faults, or nil. Other calls go on meanwhile.
+func (s *Store) Verify(ctx context.Context) error {
+	if err := s.backend.read(ctx, (*conn).verify); err != nil {
+		return fmt.Errorf("sqlite: Verify: %w", err)
+	}
+	return nil
+}
+
+const maxFaults = 100
+
+// verify checks everything inside one snapshot.
+func (c *conn) verify() error {
+	if err := c.Exec("BEGIN"); err != nil {
+		return err
+	}
+	defer c.rollback()
+	var faults []error
+	note := func(err error) {
+		if err != nil && len(faults) < maxFaults {
+			faults = append(faults, err)
+		}
+	}
+	err := c.query("PRAGMA integrity_check").each(func(q *query) error {
+		if text := q.s.ColumnText(0); text != "ok" {
+			note(fmt.Errorf("%w: %s", durable.ErrDamaged, text))
+		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(append(faults, err)...)
+	}
+	var counted state
+	note(c.query("SELECT " + columns + " FROM hwt_entries").each(func(q *query) error {
+		r, err := scan(q)
+		note(err)
+		if r.Holder == 0 {
+			counted.pending++
+		} else {
+			counted.claimed++
+		}
+		return nil
+	}))
+	note(c.query("SELECT " + deadColumns + " FROM hwt_dead").each(func(q *query) error {
+		_, err := scanDead(q)
+		note(err)
+		counted.dead++
+		return nil
+	}))
+	note(c.query("SELECT pending, claimed, dead FROM hwt_store").each(func(q *query) error {
+		stored := state{pending: q.s.ColumnInt64(0), claimed: q.s.ColumnInt64(1), dead: q.s.ColumnInt64(2)}
+		if stored != counted {
+			return fmt.Errorf("%w: counts %+v (expected: %+v)", durable.ErrDamaged, stored, counted)
+		}
+		return nil
+	}))
+	return errors.Join(faults...)
+}

@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable"
+)
+
+// Options are the settings of a [Store]. The zero value of each field is its default.
+type Options struct {
+	durable.Options
+
+	// SyncEvery is the interval at which commits are synced to the disk, 10 ms to 10 s. 0
+	// is the default: each commit is synced before its callers return. With an interval,
+	// a power loss costs the commits since the last sync; the death of the process costs
+	// none.
+	SyncEvery time.Duration
+
+	// MaxBytes limits the size of the entries' data. Operations that add an entry return
+	// durable.ErrFull from 80 % of it on; Cancel, Move, and firing go on. 0 is the
+	// default, no limit. The smallest limit is 1 MB.
+	MaxBytes int64
+
+	// MustExist makes Open return an error if there is no store in the file, instead of
+	// creating one.
+	MustExist bool
+}
+
+func (o *Options) complete() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.SyncEvery != 0 && (c.SyncEvery < 10*time.Millisecond || c.SyncEvery > 10*time.Second) {
+		return c, refuse("SyncEvery", c.SyncEvery, "0 for each commit, or 10ms to 10s")
+	}
+	if c.MaxBytes < 0 || c.MaxBytes > 0 && c.MaxBytes < 1_000_000 {
+		return c, refuse("MaxBytes", c.MaxBytes, "0 for no limit, or 1000000 or more")
+	}
+	return c, nil
+}
+
+func refuse(field string, value any, expected string) error {
+	return fmt.Errorf("sqlite: %w: Options.%s: %v (expected: %s)", durable.ErrInvalid, field, value, expected)
+}

@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"os"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Get implements backend.Backend.
+func (b *sqliteBackend) Get(ctx context.Context, key string) (row backend.Row, err error) {
+	found := false
+	err = b.read(ctx, func(c *conn) error {
+		return c.query("SELECT " + columns + " FROM hwt_entries WHERE key = ? AND slot = 0").blob(key).each(func(q *query) error {
+			row, err = scan(q)
+			found = true
+			return err
+		})
+	})
+	if err == nil && !found {
+		err = backend.ErrNotFound
+	}
+	return row, err
+}
+
+// Page implements backend.Backend.
+func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.Cursor, n int) (rows []backend.Row, err error) {
+	sql := "SELECT " + columns + ` FROM hwt_entries
+		WHERE key >= ? AND (key, slot) > (?, ?) AND (?4 IS NULL OR key < ?4) AND holder = 0
+		ORDER BY key, slot LIMIT ?`
+	err = b.read(ctx, func(c *conn) error {
+		return c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Slot)).blob(prefixEnd(prefix)).int(int64(n)).
+			each(func(q *query) error {
+				r, err := scan(q)
+				rows = append(rows, r)
+				return err
+			})
+	})
+	return rows, err
+}
+
+// DeadPage implements backend.Backend.
+func (b *sqliteBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, n int) (page []backend.Dead, err error) {
+	sql := "SELECT " + deadColumns + ` FROM hwt_dead
+		WHERE key >= ? AND (key, gen) > (?, ?) AND (?4 IS NULL OR key < ?4)
+		ORDER BY key, gen LIMIT ?`
+	err = b.read(ctx, func(c *conn) error {
+		return c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Generation)).blob(prefixEnd(prefix)).int(int64(n)).
+			each(func(q *query) error {
+				d, err := scanDead(q)
+				page = append(page, d)
+				return err
+			})
+	})
+	return page, err
+}
+
+// prefixEnd returns the first key after all keys with the prefix, or "".
+func prefixEnd(prefix string) string {
+	end := []byte(prefix)
+	for len(end) > 0 {
+		last := len(end) - 1
+		if end[last]++; end[last] != 0 {
+			return string(end)
+		}
+		end = end[:last]
+	}
+	return ""
+}
+
+// Stats implements backend.Backend.
+func (b *sqliteBackend) Stats(ctx context.Context, due []int64) (st backend.Stats, err error) {
+	err = b.read(ctx, func(c *conn) error {
+		st = backend.Stats{Limit: b.options.MaxBytes}
+		err := c.query("SELECT pending, claimed, dead FROM hwt_store").each(func(q *query) error {
+			st.Pending, st.Claimed, st.Dead = q.s.ColumnInt64(0), q.s.ColumnInt64(1), q.s.ColumnInt64(2)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		st.Oldest, err = c.query("SELECT due FROM hwt_entries INDEXED BY hwt_due WHERE holder = 0 ORDER BY due LIMIT 1").integer()
+		for i := 0; i < len(due) && err == nil; i++ {
+			var n int64
+			n, err = c.query("SELECT count(*) FROM (SELECT 1 FROM hwt_entries INDEXED BY hwt_due WHERE holder = 0 AND due < ? LIMIT ?)").
+				int(due[i]).int(backend.CountLimit).integer()
+			st.Due = append(st.Due, n)
+		}
+		if err != nil {
+			return err
+		}
+		st.Bytes, err = c.used()
+		return err
+	})
+	if wal, err := os.Stat(b.path + "-wal"); err == nil {
+		st.Bytes += wal.Size()
+	}
+	return st, err
+}

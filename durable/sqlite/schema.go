@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashedwheel/hwt/durable"
+)
+
+// migrations lead from each version of the schema to the next: the first one creates
+// version 1. A migration keeps the tables readable for the version before it.
+var migrations = []string{`
+CREATE TABLE hwt_store (
+	id         INTEGER PRIMARY KEY CHECK (id = 1),
+	version    INTEGER NOT NULL,
+	generation INTEGER NOT NULL DEFAULT 0,
+	worker     INTEGER NOT NULL DEFAULT 0,
+	pending    INTEGER NOT NULL DEFAULT 0,
+	claimed    INTEGER NOT NULL DEFAULT 0,
+	dead       INTEGER NOT NULL DEFAULT 0
+);
+INSERT INTO hwt_store (id, version) VALUES (1, 1);
+CREATE TABLE hwt_entries (
+	key       BLOB    NOT NULL,
+	slot      INTEGER NOT NULL, -- 0, or the generation of a detached row
+	gen       INTEGER NOT NULL,
+	due       INTEGER NOT NULL,
+	holder    INTEGER NOT NULL, -- worker that claimed the row, or 0
+	sum       INTEGER NOT NULL,
+	not_after INTEGER NOT NULL,
+	attempt   INTEGER NOT NULL,
+	every     BLOB,
+	schedule  BLOB,
+	origin    INTEGER NOT NULL, -- 0 if it is gen
+	nonce     INTEGER NOT NULL,
+	payload   BLOB,
+	PRIMARY KEY (key, slot)
+) WITHOUT ROWID;
+CREATE INDEX hwt_due ON hwt_entries (due, key, slot) WHERE holder = 0;
+CREATE INDEX hwt_holder ON hwt_entries (holder) WHERE holder > 0;
+CREATE TABLE hwt_dead (
+	key       BLOB    NOT NULL,
+	gen       INTEGER NOT NULL,
+	due       INTEGER NOT NULL,
+	sum       INTEGER NOT NULL,
+	not_after INTEGER NOT NULL,
+	attempt   INTEGER NOT NULL,
+	every     BLOB,
+	schedule  BLOB,
+	origin    INTEGER NOT NULL,
+	nonce     INTEGER NOT NULL,
+	payload   BLOB,
+	detached  INTEGER NOT NULL,
+	error     BLOB,
+	given_up  INTEGER NOT NULL,
+	PRIMARY KEY (key, gen)
+) WITHOUT ROWID;
+CREATE TABLE hwt_workers (
+	id      INTEGER PRIMARY KEY,
+	expires INTEGER NOT NULL
+);`}
+
+var errNoStore = errors.New("there is no store in the file")
+
+// migrate brings the schema to the newest version, inside a transaction.
+func migrate(c *conn, mustExist bool) error {
+	version, err := schemaVersion(c)
+	if err != nil {
+		return err
+	}
+	if version == 0 && mustExist {
+		return errNoStore
+	}
+	if version > len(migrations) {
+		return fmt.Errorf("the store has schema version %d (expected: up to %d); use a newer release of durable/sqlite", version, len(migrations))
+	}
+	if version == len(migrations) {
+		return nil
+	}
+	if err := c.Exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer c.rollback()                               // no effect after COMMIT
+	if version, err = schemaVersion(c); err != nil { // another process may have been faster
+		return err
+	}
+	for ; version < len(migrations); version++ {
+		if err := c.Exec(migrations[version]); err != nil {
+			return fmt.Errorf("schema version %d: %w", version+1, err)
+		}
+	}
+	return c.Exec("COMMIT")
+}
+
+// schemaVersion returns 0 if the file has no store.
+func schemaVersion(c *conn) (version int, err error) {
+	found := false
+	err = c.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'hwt_store'").each(func(*query) error {
+		found = true
+		return nil
+	})
+	if err != nil || !found {
+		return 0, err
+	}
+	err = c.query("SELECT version FROM hwt_store").each(func(q *query) error {
+		version = int(q.s.ColumnInt64(0))
+		return nil
+	})
+	if err == nil && version == 0 {
+		err = fmt.Errorf("%w: table hwt_store has no version", durable.ErrDamaged)
+	}
+	return version, err
+}

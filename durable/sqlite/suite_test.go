@@ -1,0 +1,24 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+)
+
+func TestBackend(t *testing.T) {
+	backendtest.Run(t, func(t testing.TB) backend.Backend {
+		b, err := newBackend(t.Context(), filepath.Join(t.TempDir(), "timers.db"), Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			if b.failure() == nil {
+				require.NoError(t, b.Close())
+			}
+		})
+		return b
+	})
+}

@@ -1,0 +1,220 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Tx is a transaction on the store's file, for the program's own tables and for SetTx,
+// CreateTx, MoveTx, CancelTx, and DoneTx. Its methods are safe for concurrent use, but
+// calls wait for each other.
+type Tx struct {
+	backend *sqliteBackend
+	job     *job
+	near    []backend.Row // to announce after COMMIT. Guarded by mu.
+
+	mu    sync.Mutex
+	t     *txn          // nil after the end. Guarded by mu.
+	abort error         // why the transaction rolls back. Guarded by mu.
+	ended chan struct{} // closed by the first of Commit, Rollback, and the context's end
+}
+
+// ErrTxDone is returned by the methods of a Tx that has ended.
+var ErrTxDone = errors.New("sqlite: the transaction has ended")
+
+// BeginTx begins a transaction (BEGIN IMMEDIATE). While it is open, all other writes to the
+// store wait, firings included: keep it short. It rolls back when ctx ends.
+func (s *Store) BeginTx(ctx context.Context) (*Tx, error) {
+	x := &Tx{backend: s.backend, ended: make(chan struct{})}
+	begun := make(chan struct{})
+	x.job = &job{alone: true, done: make(chan struct{}), run: func(t *txn) error {
+		x.t = t
+		close(begun)
+		select {
+		case <-x.ended:
+		case <-ctx.Done():
+		case <-s.backend.stop:
+		}
+		return x.end(ctx)
+	}}
+	if err := s.backend.enqueue(ctx, x.job); err != nil {
+		return nil, fmt.Errorf("sqlite: BeginTx: %w", err)
+	}
+	select {
+	case <-begun:
+		return x, nil
+	case <-x.job.done:
+		return nil, fmt.Errorf("sqlite: BeginTx: %w", x.job.err)
+	case <-ctx.Done():
+		x.job.taken.Store(true) // the writer skips it, or rolls back
+		return nil, fmt.Errorf("sqlite: BeginTx: %w", context.Cause(ctx))
+	}
+}
+
+// end takes the connection from the users of x. It returns the reason to roll back, or nil.
+func (x *Tx) end(ctx context.Context) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.t = nil
+	select {
+	case <-x.ended:
+	default: // nobody asked for a commit
+		if x.abort = context.Cause(ctx); x.abort == nil {
+			x.abort = backend.ErrClosed
+		}
+	}
+	return x.abort
+}
+
+// finish ends the transaction, and returns its result.
+func (x *Tx) finish(abort error) error {
+	x.mu.Lock()
+	open := x.t != nil
+	if open {
+		x.t, x.abort = nil, abort
+		close(x.ended)
+	}
+	x.mu.Unlock()
+	if !open {
+		return ErrTxDone
+	}
+	<-x.job.done
+	return x.job.err
+}
+
+// Commit commits the transaction. After any error but ErrTxDone and ErrFull, the commit may
+// or may not have taken place.
+func (x *Tx) Commit() error {
+	if err := x.finish(nil); err != nil {
+		return fmt.Errorf("sqlite: Commit: %w", err)
+	}
+	if len(x.near) > 0 {
+		x.backend.announce(x.near)
+	}
+	return nil
+}
+
+var errRollback = errors.New("rolled back")
+
+// Rollback rolls the transaction back. After Commit it has no effect and returns ErrTxDone.
+func (x *Tx) Rollback() error {
+	if err := x.finish(errRollback); !errors.Is(err, errRollback) {
+		return err
+	}
+	return nil
+}
+
+// own returns the Tx of a store method.
+func (b *sqliteBackend) own(tx any) (*Tx, error) {
+	x, ok := tx.(*Tx)
+	if !ok || x == nil {
+		return nil, fmt.Errorf("%w: transaction of type %T (expected: *sqlite.Tx of BeginTx)", backend.ErrInvalid, tx)
+	}
+	if x.backend != b {
+		return nil, fmt.Errorf("%w: transaction of another store", backend.ErrInvalid)
+	}
+	return x, nil
+}
+
+// use runs f inside the transaction. An error of f undoes only the changes of f.
+func (x *Tx) use(ctx context.Context, f func(*txn) error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.t == nil {
+		return ErrTxDone
+	}
+	c := x.t.c
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	before := x.t.s
+	err := c.run("SAVEPOINT hwt")
+	if err == nil {
+		if err = f(x.t); err != nil {
+			x.t.s = before
+			c.SetInterrupt(context.Background())
+			err = errors.Join(err, c.run("ROLLBACK TO hwt"))
+		}
+		err = errors.Join(err, c.run("RELEASE hwt"))
+	}
+	return translate(ctx, err)
+}
+
+// Exec executes a statement and returns the number of changed rows. Arguments are nil,
+// bool, int, int64, float64, string, []byte, or time.Time.
+func (x *Tx) Exec(ctx context.Context, sql string, args ...any) (changed int64, err error) {
+	err = x.use(ctx, func(t *txn) error {
+		s, err := t.prepare(sql, args)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		if err = s.Exec(); err == nil {
+			changed = t.c.Changes()
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sqlite: Exec: %w", err)
+	}
+	return changed, nil
+}
+
+// Query executes a statement and returns its rows: int64, float64, string, []byte, or nil
+// for each column. The rows are read before Query returns. An error ends the sequence.
+func (x *Tx) Query(ctx context.Context, sql string, args ...any) iter.Seq2[[]any, error] {
+	var rows [][]any
+	err := x.use(ctx, func(t *txn) error {
+		s, err := t.prepare(sql, args)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		for s.Step() {
+			row := make([]any, s.ColumnCount())
+			if err := s.Columns(row...); err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		return s.Err()
+	})
+	return func(yield func([]any, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, fmt.Errorf("sqlite: Query: %w", err))
+		}
+	}
+}
+
+// prepare prepares and binds a statement of the user.
+func (t *txn) prepare(sql string, args []any) (*sqlite3.Stmt, error) {
+	s, tail, err := t.c.Prepare(sql)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil || tail != "" {
+		s.Close()
+		return nil, fmt.Errorf("%w: SQL %.64q (expected: one statement)", backend.ErrInvalid, sql)
+	}
+	if n := s.BindCount(); n != len(args) {
+		s.Close()
+		return nil, fmt.Errorf("%w: %d arguments (expected: %d)", backend.ErrInvalid, len(args), n)
+	}
+	for i, arg := range args {
+		if err := bindAny(s, i+1, arg); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,300 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Ground rules
+//
+//	S1. The connection of the writer, and state, belong to the writer goroutine; during a
+//	    job with alone, to the transaction of its caller.
+//	S2. The functions of jobs may run twice: once in a group, and once more on their own
+//	    if the group failed. They leave their results in variables of the caller, who
+//	    reads them after done.
+//	S3. A caller returns before its job is done only if it withdrew the job, which then
+//	    has no effect, or if its context ended while the job ran, which then may have one.
+
+// maxGroup is the number of operations from which on a group takes no more jobs.
+const maxGroup = 4096
+
+// job is a caller's part of a transaction.
+type job struct {
+	run   func(*txn) error
+	size  int         // number of operations
+	alone bool        // runs once, in a separate transaction
+	taken atomic.Bool // by the writer, or by the caller who withdrew it
+	err   error       // result, after done
+	done  chan struct{}
+}
+
+// state is the row of hwt_store as of the last commit.
+type state struct {
+	generation, worker     int64
+	pending, claimed, dead int64
+}
+
+// txn is a transaction of the writer.
+type txn struct {
+	b    *sqliteBackend
+	c    *conn
+	s    state // written back before COMMIT
+	full int   // whether the store is full: 0 unknown, 1 no, 2 yes
+}
+
+// do has the writer run a function in a transaction, and returns after COMMIT.
+func (b *sqliteBackend) do(ctx context.Context, size int, run func(*txn) error) error {
+	j := &job{run: run, size: size, done: make(chan struct{})}
+	if err := b.enqueue(ctx, j); err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-ctx.Done():
+		if !j.taken.CompareAndSwap(false, true) {
+			// It runs: a commit takes little time, and its result is worth more than the
+			// context's error.
+			select {
+			case <-j.done:
+				return j.err
+			case <-time.After(afterContext):
+			}
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// afterContext is the time for which a caller waits for a job that runs after the end of
+// its context.
+const afterContext = 50 * time.Millisecond
+
+func (b *sqliteBackend) enqueue(ctx context.Context, j *job) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed != nil {
+		return b.failed
+	}
+	b.jobs = append(b.jobs, j)
+	select {
+	case b.wake <- struct{}{}:
+	default: // already requested
+	}
+	return nil
+}
+
+// take returns the next jobs of up to max operations, or a single one that is alone.
+func (b *sqliteBackend) take(max int) (jobs []*job, size int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for _, j := range b.jobs {
+		if size >= max || j.alone && len(jobs) > 0 {
+			break
+		}
+		n++
+		if j.taken.CompareAndSwap(false, true) {
+			jobs = append(jobs, j)
+			size += j.size
+			if j.alone {
+				size = max
+			}
+		}
+	}
+	clear(b.jobs[:n])
+	if b.jobs = b.jobs[n:]; len(b.jobs) == 0 {
+		b.jobs = nil
+	}
+	return jobs, size
+}
+
+// write is the writer goroutine.
+func (b *sqliteBackend) write() {
+	defer close(b.written)
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.wake:
+		case <-tick.C:
+			if b.others() {
+				b.announce(nil)
+			}
+		case <-b.stop:
+			return
+		}
+		for b.group() {
+		}
+	}
+}
+
+// group runs the waiting jobs in one transaction, and reports whether there were any.
+func (b *sqliteBackend) group() bool {
+	jobs, size := b.take(maxGroup)
+	if len(jobs) == 0 {
+		return false
+	}
+	if jobs[0].alone {
+		jobs[0].err = b.transaction(jobs[0].run)
+		close(jobs[0].done)
+		return true
+	}
+	err := b.transaction(func(t *txn) error {
+		for i := 0; i < len(jobs); i++ {
+			if err := jobs[i].run(t); err != nil {
+				return err
+			}
+			if i == len(jobs)-1 && size < maxGroup && b.nextShares() {
+				more, n := b.take(maxGroup - size)
+				jobs, size = append(jobs, more...), size+n
+			}
+		}
+		return nil
+	})
+	for _, j := range jobs {
+		j.err = err
+		if err != nil && len(jobs) > 1 && b.failure() == nil {
+			j.err = b.transaction(j.run) // one caller's error is nobody else's
+		}
+		close(j.done)
+	}
+	return true
+}
+
+// nextShares reports whether the next job may join a group.
+func (b *sqliteBackend) nextShares() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.jobs) > 0 && !b.jobs[0].alone
+}
+
+// transaction runs f between BEGIN IMMEDIATE and COMMIT. An error of f rolls back. An
+// error of COMMIT that leaves its effect open closes the store.
+func (b *sqliteBackend) transaction(f func(*txn) error) error {
+	if err := b.begin(); err != nil {
+		return err
+	}
+	t := &txn{b: b, c: b.writer, s: b.state}
+	err := f(t)
+	if err == nil && t.s != b.state {
+		err = t.store()
+	}
+	if err != nil {
+		b.writer.rollback()
+		b.fatal(err)
+		return translate(context.Background(), err)
+	}
+	if err := b.writer.run("COMMIT"); err != nil {
+		b.writer.rollback()
+		b.stale = true
+		b.fatal(err)
+		return translate(context.Background(), fmt.Errorf("commit: %w", err))
+	}
+	b.state = t.s
+	b.dirty.Store(true)
+	return nil
+}
+
+// run executes a statement without parameters.
+func (c *conn) run(sql string) error {
+	_, err := c.query(sql).exec()
+	return err
+}
+
+// begin begins a transaction. It waits for other processes, which may hold the lock for
+// as long as they like, until the store is closed.
+func (b *sqliteBackend) begin() error {
+	for {
+		err := b.writer.run("BEGIN IMMEDIATE")
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, sqlite3.BUSY) {
+			b.fatal(err)
+			return translate(context.Background(), err)
+		}
+		select {
+		case <-b.stop:
+			return backend.ErrClosed
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if b.others() {
+		b.announce(nil)
+	}
+	if !b.stale {
+		return nil
+	}
+	err := b.load()
+	if err != nil {
+		b.writer.rollback()
+	}
+	return err
+}
+
+// load reads the state.
+func (b *sqliteBackend) load() error {
+	err := b.writer.query("SELECT generation, worker, pending, claimed, dead FROM hwt_store").each(func(q *query) error {
+		s := q.s
+		b.state = state{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4)}
+		return nil
+	})
+	b.stale = err != nil
+	return translate(context.Background(), err)
+}
+
+// store writes the state.
+func (t *txn) store() error {
+	_, err := t.c.query("UPDATE hwt_store SET generation = ?, worker = ?, pending = ?, claimed = ?, dead = ?").
+		int(t.s.generation).int(t.s.worker).int(t.s.pending).int(t.s.claimed).int(t.s.dead).exec()
+	return err
+}
+
+// others reports whether another process has written since the last call. If so, state
+// must be read anew.
+func (b *sqliteBackend) others() bool {
+	version, err := b.writer.query("PRAGMA data_version").integer()
+	changed := err == nil && version != b.version
+	b.version = version
+	b.stale = b.stale || changed
+	return changed
+}
+
+// fatal closes the store for errors after which the file's state is unknown.
+func (b *sqliteBackend) fatal(err error) {
+	if errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.CORRUPT) {
+		b.fail(fmt.Errorf("%w after an error of the disk: %w", backend.ErrClosed, translate(context.Background(), err)))
+	}
+}
+
+// fail makes all further calls return err, and ends those that wait.
+func (b *sqliteBackend) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed == nil {
+		b.failed = err
+	}
+	for _, j := range b.jobs {
+		if j.taken.CompareAndSwap(false, true) {
+			j.err = b.failed
+			close(j.done)
+		}
+	}
+	b.jobs = nil
+}
+
+func (b *sqliteBackend) failure() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
+}

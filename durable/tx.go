@@ -1,0 +1,51 @@
+package durable
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// SetTx is Set inside tx, a transaction of the caller on the store's database: the entry
+// is stored, and announced to the workers, if and only if tx commits. Its type is the
+// database's: pgx.Tx or *sql.Tx for durable/postgres, *sqlite.Tx for durable/sqlite. An
+// operation that fails leaves tx usable unless the database itself aborts it.
+func (s *Store) SetTx(ctx context.Context, tx any, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
+	if err := s.checkTx(tx); err != nil {
+		return Entry{}, wrap("SetTx", key, err)
+	}
+	return s.put(ctx, tx, "SetTx", backend.Set, 0, newEntry(key, due, payload, options))
+}
+
+// CreateTx is Create inside tx, see SetTx.
+func (s *Store) CreateTx(ctx context.Context, tx any, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
+	if err := s.checkTx(tx); err != nil {
+		return Entry{}, wrap("CreateTx", key, err)
+	}
+	return s.put(ctx, tx, "CreateTx", backend.Create, 0, newEntry(key, due, payload, options))
+}
+
+// MoveTx is Move inside tx, see SetTx.
+func (s *Store) MoveTx(ctx context.Context, tx any, key string, due time.Time) (Entry, error) {
+	if err := s.checkTx(tx); err != nil {
+		return Entry{}, wrap("MoveTx", key, err)
+	}
+	return s.move(ctx, tx, "MoveTx", key, 0, due)
+}
+
+// CancelTx is Cancel inside tx, see SetTx. Its answer is final once tx commits.
+func (s *Store) CancelTx(ctx context.Context, tx any, key string) (Entry, error) {
+	if err := s.checkTx(tx); err != nil {
+		return Entry{}, wrap("CancelTx", key, err)
+	}
+	return s.cancel(ctx, tx, "CancelTx", key, 0)
+}
+
+// checkTx keeps a nil transaction from meaning none.
+func (s *Store) checkTx(tx any) error {
+	if tx == nil {
+		return invalid("transaction nil (expected: %s)", s.limits.Tx)
+	}
+	return nil
+}

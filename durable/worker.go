@@ -1,0 +1,215 @@
+package durable
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+// Ground rules
+//
+//	W1. A held row is always in exactly one place: on the wheel, in claimable, in a claim
+//	    under way, in the queue, in a handler, in finished, or in an outcome under way.
+//	    Whoever takes it from one place puts it into the next.
+//	W2. Nothing on the wheel's goroutine blocks.
+//	W3. No handler starts before the row is claimed and due, or after the lease ended.
+//	W4. A row leaves held after its outcome is stored, its claim was refused, or the
+//	    worker lost its lease. Until then no second copy of the row is accepted.
+
+// worker is one Work.
+type worker struct {
+	store   *Store
+	handler Handler
+	options WorkOptions
+	names   []string // of WorkOptions.Schedules, sorted
+	wheel   *hashedwheel.Timer
+	log     *slog.Logger
+	stop    context.CancelCauseFunc // ends Work
+	queue   *queue
+	lease   lease
+	calls   context.Context // parent of the handlers' contexts
+	endCall context.CancelCauseFunc
+
+	look   chan struct{} // wakes feed; one element means look
+	book   chan struct{} // wakes keepBooks: there is an urgent claim, or draining began
+	rejoin chan struct{} // wakes keepLease: the lease was lost
+
+	mu        sync.Mutex
+	held      map[backend.Ref]*held // Guarded by mu.
+	claimable []*held               // rows to claim, overdue ones by due time. Guarded by mu.
+	finished  []*held               // rows whose handlers returned. Guarded by mu.
+	sweep     bool                  // rows behind the watermark may be new. Guarded by mu.
+	draining  bool                  // no new rows are accepted. Guarded by mu.
+	emptied   chan struct{}         // closed when draining and held is empty. Guarded by mu.
+}
+
+// held is a row in the hands of a worker. Its place has it alone, by W1.
+type held struct {
+	worker  *worker
+	row     backend.Row
+	term    uint64 // lease under which it was taken
+	waiting bool   // on the wheel until its claim. Guarded by mu of the worker.
+	claim   backend.Claim
+	outcome backend.Outcome
+}
+
+func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCauseFunc) (*worker, error) {
+	wheel, err := hashedwheel.New(&hashedwheel.Options{
+		TickDuration:         time.Millisecond,
+		TicksPerWheel:        1 << 12, // one rotation is longer than the lead
+		Name:                 "durable",
+		DisableLeakDetection: true, // Work stops the wheel
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{
+		store:   s,
+		handler: handler,
+		options: o,
+		names:   slices.Sorted(maps.Keys(o.Schedules)),
+		wheel:   wheel,
+		log:     s.log,
+		stop:    stop,
+		queue:   newQueue(),
+		look:    make(chan struct{}, 1),
+		book:    make(chan struct{}, 1),
+		rejoin:  make(chan struct{}, 1),
+		held:    make(map[backend.Ref]*held),
+		emptied: make(chan struct{}),
+	}
+	w.calls, w.endCall = context.WithCancelCause(context.Background())
+	return w, nil
+}
+
+// run works until ctx ends, and then drains.
+func (w *worker) run(ctx context.Context) {
+	background, end := context.WithCancel(context.Background())
+	defer end()
+	var handlers, loops sync.WaitGroup
+	for range w.options.Concurrency {
+		handlers.Add(1)
+		go w.handle(&handlers)
+	}
+	loops.Go(func() { w.keepLease(background) })
+	loops.Go(func() { w.keepBooks(background) })
+	w.feed(ctx)
+	w.drain()
+	for _, h := range w.queue.close() {
+		w.finish(h, backend.Outcome{Fate: backend.Release})
+	}
+	handlers.Wait()
+	w.endHandlers(nil)
+	w.flushAll()
+	end()
+	loops.Wait()
+	w.wheel.Stop()
+	w.leave()
+	w.store.near(nil) // other Works take over
+}
+
+// drain leaves unclaimed rows to other workers, and waits until the claimed ones are
+// done or DrainTimeout has passed. It then ends the handlers' contexts.
+func (w *worker) drain() {
+	w.mu.Lock()
+	w.draining = true
+	for _, h := range w.held {
+		if h.waiting {
+			w.forget(h)
+		}
+	}
+	w.checkEmpty()
+	w.mu.Unlock()
+	w.store.retire(w) // near rows go to other Works from here on
+	w.hurry()
+	timeout := time.NewTimer(max(0, w.options.DrainTimeout))
+	defer timeout.Stop()
+	select {
+	case <-w.emptied:
+	case <-timeout.C:
+		w.endHandlers(context.Canceled)
+	}
+}
+
+// room returns the number of rows that may still be accepted.
+func (w *worker) room() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.options.MaxHeld - len(w.held)
+}
+
+// accept takes a row into held and puts it into its first place. It reports whether the
+// row is held, now or already.
+func (w *worker) accept(row backend.Row) bool {
+	w.mu.Lock()
+	ref := row.Ref()
+	if w.held[ref] != nil {
+		w.mu.Unlock()
+		return true
+	}
+	term, valid := w.lease.current()
+	if w.draining || !valid || len(w.held) >= w.options.MaxHeld {
+		w.sweep = true // it comes again
+		w.mu.Unlock()
+		return false
+	}
+	h := &held{worker: w, row: row, term: term, waiting: row.State == backend.Pending}
+	w.held[ref] = h
+	w.mu.Unlock()
+	w.store.counts.received.Add(1)
+	if row.State == backend.Claimed {
+		w.awaitDue(h)
+	} else {
+		w.awaitClaim(h)
+	}
+	return true
+}
+
+// drop forgets a row.
+func (w *worker) drop(h *held) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.forget(h)
+}
+
+// forget is drop for callers that hold mu.
+func (w *worker) forget(h *held) {
+	if w.held[h.row.Ref()] == h {
+		delete(w.held, h.row.Ref())
+	}
+	w.checkEmpty()
+}
+
+// checkEmpty ends the wait of drain.
+func (w *worker) checkEmpty() {
+	if !w.draining || len(w.held) > 0 {
+		return
+	}
+	select {
+	case <-w.emptied:
+	default:
+		close(w.emptied)
+	}
+}
+
+// after calls f on the wheel after d, or in this goroutine if there is no wait.
+func (w *worker) after(d time.Duration, f func()) {
+	if d <= 0 {
+		f()
+		return
+	}
+	if _, err := w.wheel.AfterFunc(d, f); err != nil {
+		f() // the wheel has stopped: Work has ended
+	}
+}
+
+// untilDue returns the time until the row is due on the database's clock.
+func (h *held) untilDue() time.Duration {
+	return time.Duration(h.row.Due - h.worker.store.clock.nanos())
+}
