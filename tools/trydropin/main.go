@@ -67,7 +67,7 @@ func (c config) try(ctx context.Context, module string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := copyModule(ctx, dir, source); err != nil {
+	if err := copyModule(ctx, dir, source.Dir, source.GoMod); err != nil {
 		return err
 	}
 	before, err := c.runTests(ctx, dir)
@@ -87,17 +87,23 @@ func (c config) try(ctx context.Context, module string) error {
 	return compare(before, after)
 }
 
-// download returns the folder of the module in the module cache.
-func download(ctx context.Context, module string) (string, error) {
+// cached is a module in the module cache.
+type cached struct {
+	Dir   string
+	GoMod string // path of its go.mod, also if Dir does not have one
+	Error string
+}
+
+// download downloads the module to the module cache.
+func download(ctx context.Context, module string) (c cached, err error) {
 	out, err := exec.CommandContext(ctx, "go", "mod", "download", "-json", module).Output()
-	var answer struct{ Dir, Error string }
-	if json.Unmarshal(out, &answer) == nil && answer.Error != "" {
-		return "", errors.New(answer.Error)
+	if json.Unmarshal(out, &c) == nil && c.Error != "" {
+		return c, errors.New(c.Error)
 	}
 	if err != nil {
-		return "", fmt.Errorf("go mod download %s: %w", module, err)
+		return c, fmt.Errorf("go mod download %s: %w", module, err)
 	}
-	return answer.Dir, nil
+	return c, nil
 }
 
 // compare prints the differences. It returns an error if a test or package that passed

@@ -16,11 +16,21 @@ import (
 
 const library = "github.com/hashedwheel/hwt"
 
-// copyModule copies the module to dir, where it can be changed. It sets the library's
-// version of the Go language, so that both runs use the same one.
-func copyModule(ctx context.Context, dir, source string) error {
+// copyModule copies the module to dir, where it can be changed. goMod replaces a
+// missing go.mod, as of releases before modules. copyModule sets the library's version
+// of the Go language, so that both runs use the same one.
+func copyModule(ctx context.Context, dir, source, goMod string) error {
 	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
 		return err
+	}
+	if !exists(dir, ".") {
+		text, err := os.ReadFile(goMod)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "go.mod"), text, 0o644); err != nil {
+			return err
+		}
 	}
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {

@@ -65,30 +65,47 @@ go: downloading
 	}
 }
 
-func TestDropReplacementsKeepsExistingFolders(t *testing.T) {
-	dir := t.TempDir()
-	write := func(file, text string) {
-		t.Helper()
-		path := filepath.Join(dir, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("inside/go.mod", "module example.org/inside\n")
-	const module = "module example.org/m\n\ngo 1.25.0\n"
-	const kept = "\nreplace (\n\texample.org/fork => example.org/other v1.0.0\n\texample.org/inside => ./inside\n)\n"
-	write("go.mod", module+"\nreplace (\n\texample.org/api => ../api\n\texample.org/old v1.0.0 => ../old\n)\n"+kept)
-	if err := dropReplacements(t.Context(), dir); err != nil {
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expectFile(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := module + kept; string(got) != want {
-		t.Errorf("got %q, want %q", got, want)
+	if string(got) != want {
+		t.Errorf("%s: got %q, want %q", path, got, want)
 	}
+}
+
+func TestCopyModuleAddsAMissingGoMod(t *testing.T) {
+	source, dir, goMod := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "v1.0.0.mod")
+	write(t, filepath.Join(source, "p.go"), "package p\n")
+	write(t, goMod, "module example.org/p\n")
+	if err := copyModule(t.Context(), dir, source, goMod); err != nil {
+		t.Fatal(err)
+	}
+	expectFile(t, filepath.Join(dir, "p.go"), "package p\n")
+	expectFile(t, filepath.Join(dir, "go.mod"), "module example.org/p\n\ngo 1.25.0\n")
+}
+
+func TestDropReplacementsKeepsExistingFolders(t *testing.T) {
+	dir := t.TempDir()
+	goMod := filepath.Join(dir, "go.mod")
+	write(t, filepath.Join(dir, "inside", "go.mod"), "module example.org/inside\n")
+	const module = "module example.org/m\n\ngo 1.25.0\n"
+	const kept = "\nreplace (\n\texample.org/fork => example.org/other v1.0.0\n\texample.org/inside => ./inside\n)\n"
+	write(t, goMod, module+"\nreplace (\n\texample.org/api => ../api\n\texample.org/old v1.0.0 => ../old\n)\n"+kept)
+	if err := dropReplacements(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	expectFile(t, goMod, module+kept)
 }
