@@ -34,19 +34,15 @@ var connections = program{
 	},
 }
 
-// runConnections has a server that wraps each connection, and calls before before
-// each read. Its clients are another process, since both would have too many files.
+// runConnections runs a server that wraps each connection, and calls before before
+// each read.
 func runConnections(scale int, wrap func(net.Conn) net.Conn, before func(net.Conn)) (s sample) {
 	n := 10_000 / scale
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
-	executable, err := os.Executable()
-	must(err)
 	base := heapMB()
-	clients := exec.Command(executable, fmt.Sprintf("--clients=%d", n), l.Addr().String())
-	clients.Stderr = os.Stderr
-	must(clients.Start())
-	defer clients.Process.Kill()
+	kill := startClients(n, l.Addr().String(), 0)
+	defer kill()
 	var received atomic.Int64
 	for range n {
 		c, err := l.Accept()
@@ -74,17 +70,35 @@ func read(c net.Conn, before func(net.Conn), received *atomic.Int64) {
 	}
 }
 
-// runClients sends a message per second on each of n connections until it is killed.
-func runClients(n int, address string) {
-	defer func() { recover() }() // the server has gone
-	conns := make([]net.Conn, n)
-	for i := range conns {
-		var err error
-		conns[i], err = net.Dial("tcp", address)
-		must(err)
+// startClients starts a process with n clients of the server at address. One process
+// for both would need too many files. batch is 0, or the number of MQTT messages per
+// write.
+func startClients(n int, address string, batch int) (kill func()) {
+	executable, err := os.Executable()
+	must(err)
+	clients := exec.Command(executable, fmt.Sprintf("--clients=%d", n), fmt.Sprintf("--batch=%d", batch), address)
+	clients.Stderr = os.Stderr
+	must(clients.Start())
+	return func() {
+		clients.Process.Kill()
+		clients.Wait()
 	}
-	message := make([]byte, 64)
-	paced(n, time.Hour, func(i int) {
+}
+
+// runClients sends n messages per second, evenly on n connections, until it is killed.
+func runClients(n int, address string, batch int) {
+	defer func() { recover() }() // the server is gone
+	conns, message := make([]net.Conn, n), make([]byte, 64)
+	if batch > 0 {
+		conns, message = mqttClients(n, address, batch)
+	} else {
+		for i := range conns {
+			var err error
+			conns[i], err = net.Dial("tcp", address)
+			must(err)
+		}
+	}
+	paced(max(n/max(batch, 1), 1), time.Hour, func(i int) {
 		_, err := conns[i%n].Write(message)
 		must(err)
 	})

@@ -28,6 +28,7 @@ import (
 func main() {
 	child := flag.String("child", "", "run one side of one program")
 	clients := flag.Int("clients", 0, "number of connections that send messages to an address")
+	batch := flag.Int("batch", 0, "number of MQTT messages per write of --clients")
 	only := flag.String("only", "", "the `programs` to run, separated by commas; all by default")
 	rounds := flag.Int("rounds", 3, "number of rounds")
 	quick := flag.Bool("quick", false, "quick smoke run with a tenth of each load")
@@ -43,7 +44,7 @@ func main() {
 	case *child != "":
 		err = runChild(*child, *quick)
 	case *clients > 0:
-		runClients(*clients, flag.Arg(0))
+		runClients(*clients, flag.Arg(0), *batch)
 	default:
 		err = compare(ctx, chosen, *rounds, *quick, *out, *keep)
 	}
