@@ -29,6 +29,7 @@ func TestAllocations(t *testing.T) {
 		"Set known":      {3, func() { w.Set("known", value, time.Hour) }},
 		"Set and Delete": {3, func() { w.Set("new", value, time.Hour); w.Delete("new") }},
 		"Due":            {0, func() { w.Due("known") }},
+		"SetIfSooner":    {0, func() { w.SetIfSooner("known", value, 2*time.Hour) }},
 		"Len":            {0, func() { w.Len() }},
 	} {
 		assert.InDelta(t, c.allocs, testing.AllocsPerRun(1000, c.f), 0.1, name)

@@ -1,6 +1,7 @@
 package keyed
 
 import (
+	"math"
 	"time"
 
 	"github.com/puzpuzpuz/xsync/v4"
@@ -50,6 +51,36 @@ func (w *Wheel[K, V]) SetIfAbsent(key K, value V, delay time.Duration) (set bool
 		return pair[K, V]{value, a}, xsync.UpdateOp // Linearization point of SetIfAbsent.
 	})
 	return set, err
+}
+
+// SetIfSooner is Set for a key that is unknown, or whose pair is due later than
+// delay from now. Otherwise it changes nothing and returns false, takes no lock, and
+// allocates nothing. A pair whose timeout has expired is not due later than any delay.
+func (w *Wheel[K, V]) SetIfSooner(key K, value V, delay time.Duration) (set bool, err error) {
+	if err := w.usable(key); err != nil {
+		return false, err
+	}
+	if p, known := w.pairs.Load(key); known && !p.isLater(delay) {
+		return false, nil // Linearization point: the pair had this due time until now, or until it ended.
+	}
+	w.pairs.Compute(key, func(old pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
+		if known && !old.isLater(delay) {
+			return old, xsync.CancelOp
+		}
+		var a *alarm[K, V]
+		if a, err = w.replace(key, old.alarm, delay); err != nil {
+			return old, xsync.CancelOp
+		}
+		set = true
+		return pair[K, V]{value, a}, xsync.UpdateOp // Linearization point of SetIfSooner.
+	})
+	return set, err
+}
+
+// isLater reports whether p is due later than delay from now.
+func (p pair[K, V]) isLater(delay time.Duration) bool {
+	due := p.alarm.timeout.Deadline()
+	return due.IsZero() && delay < math.MaxInt64 || time.Until(due) > max(delay, 0)
 }
 
 // Move makes the pair of key expire delay from now, with the meaning that delay

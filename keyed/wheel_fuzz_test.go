@@ -16,6 +16,7 @@ func FuzzOperations(f *testing.F) {
 	f.Add([]byte{1, 0x00, 9, 0x50, 0, 0x00, 9, 0x10, 1})    // stop
 	f.Add([]byte{2, 0x04, 20, 0x44, 15, 0x14, 20, 0x44, 9}) // several rotations
 	f.Add([]byte{2, 0x60, 5, 0x70, 0, 0x60, 1, 0x80, 0})    // set if absent, update, load and delete
+	f.Add([]byte{2, 0x00, 9, 0x90, 5, 0x90, 9, 0x40, 6})    // set if sooner, twice
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 || len(data) > 400 {
 			t.Skip()
@@ -32,7 +33,7 @@ func FuzzOperations(f *testing.F) {
 }
 
 func (m *model) step(what byte, key, ticks int) {
-	switch what % 9 {
+	switch what % 10 {
 	case 0:
 		m.set(key, ticks)
 	case 1:
@@ -51,5 +52,7 @@ func (m *model) step(what byte, key, ticks int) {
 		m.update(key)
 	case 8:
 		m.loadAndDelete(key)
+	case 9:
+		m.setIfSooner(key, ticks)
 	}
 }

@@ -23,6 +23,7 @@ type opKind int
 const (
 	opSet opKind = iota
 	opSetIfAbsent
+	opSetIfSooner
 	opUpdate
 	opMove
 	opDelete
@@ -81,6 +82,11 @@ var linearModel = porcupine.Model{
 			return true, keyState{true, in.value, in.far}
 		case opSetIfAbsent:
 			if s.known {
+				return !out.ok, s
+			}
+			return out.ok, keyState{true, in.value, in.far}
+		case opSetIfSooner:
+			if s.known && (in.far || !s.far) {
 				return !out.ok, s
 			}
 			return out.ok, keyState{true, in.value, in.far}
@@ -152,6 +158,9 @@ func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, 
 	case opSetIfAbsent:
 		h.sets.Store(in.value, called)
 		out.ok, err = w.SetIfAbsent(1, in.value, delay)
+	case opSetIfSooner:
+		h.sets.Store(in.value, called)
+		out.ok, err = w.SetIfSooner(1, in.value, delay)
 	case opUpdate:
 		h.sets.Store(in.value, called)
 		out.ok, err = w.Update(1, func(old int) int {

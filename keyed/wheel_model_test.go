@@ -84,6 +84,20 @@ func (m *model) setIfAbsent(key, ticks int) {
 	}
 }
 
+func (m *model) setIfSooner(key, ticks int) {
+	m.values++
+	ok, err := m.wheel.SetIfSooner(key, m.values, delay(ticks))
+	if m.refused(err) {
+		return
+	}
+	p, known := m.pending[key]
+	sooner := !known || p.at.After(time.Now().Add(delay(max(ticks, 0))))
+	assert.Equal(m.tb, sooner, ok, "SetIfSooner")
+	if sooner {
+		m.pending[key] = m.pair(m.values, ticks)
+	}
+}
+
 func (m *model) update(key int) {
 	m.values++
 	ok, err := m.wheel.Update(key, func(old int) int {
