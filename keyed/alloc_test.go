@@ -66,6 +66,22 @@ func TestHeapOfAPendingKey(t *testing.T) {
 	runtime.KeepAlive(w)
 }
 
+// TestADrainedPairTakesNoMemory needs the real heap.
+func TestADrainedPairTakesNoMemory(t *testing.T) {
+	const n = 20_000
+	w, err := keyed.New(fineTimer(t), func(int64, *int) {}, nil)
+	require.NoError(t, err)
+	before := heap()
+	for key := range int64(n) {
+		require.NoError(t, w.Set(key, nil, time.Hour))
+	}
+	require.NoError(t, w.Drain(func(keyed.Entry[int64, *int]) {}))
+	assert.Eventually(t, func() bool { // once the worker has dropped the cancelled timeouts
+		return float64(heap()-before)/n < 8
+	}, 10*time.Second, 10*time.Millisecond, "bytes of heap per drained pair")
+	w.Close()
+}
+
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -138,13 +138,6 @@ func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool, err error) {
 	if err := w.usable(key); err != nil {
 		return value, false, err
 	}
-	w.pairs.Compute(key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if !known {
-			return p, xsync.CancelOp
-		}
-		p.alarm.timeout.Cancel() // false if it has expired: its alarm will find nothing
-		value, ok = p.value, true
-		return p, xsync.DeleteOp // Linearization point of Delete and LoadAndDelete.
-	})
+	w.take(key, func(p pair[K, V]) { value, ok = p.value, true })
 	return value, ok, nil
 }

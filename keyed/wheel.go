@@ -79,13 +79,38 @@ func (w *Wheel[K, V]) Close() {
 	w.sweep(func(K, pair[K, V]) { w.cancelled.Add(1) })
 }
 
+// lastKeys is the number of keys that sweep deletes one by one. Each lets the map
+// halve its table; DeleteMatching alone does so once.
+const lastKeys = 32
+
 // sweep deletes every pending pair and calls f with it. f must not use the wheel
 // (K2).
 func (w *Wheel[K, V]) sweep(f func(K, pair[K, V])) {
-	w.pairs.DeleteMatching(func(key K, p pair[K, V]) (remove, stop bool) {
+	var last []K
+	w.pairs.DeleteMatching(func(key K, p pair[K, V]) (matches, stop bool) {
+		if len(last) < lastKeys {
+			last = append(last, key)
+			return false, false
+		}
 		p.alarm.timeout.Cancel()
 		f(key, p)
 		return true, false
+	})
+	for _, key := range last {
+		w.take(key, func(p pair[K, V]) { f(key, p) })
+	}
+}
+
+// take deletes the pair of key, if there is one, and calls f with it. f must not
+// use the wheel (K2).
+func (w *Wheel[K, V]) take(key K, f func(pair[K, V])) {
+	w.pairs.Compute(key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
+		if !known {
+			return p, xsync.CancelOp
+		}
+		p.alarm.timeout.Cancel() // false if it has expired: its alarm will find nothing
+		f(p)
+		return p, xsync.DeleteOp // Linearization point of Delete and LoadAndDelete.
 	})
 }
 
