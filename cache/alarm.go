@@ -10,27 +10,27 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// retryDelay is when the alarm goes off again that the timer's executor refused.
+// retryDelay is the delay of the alarm after the timer's executor has rejected it.
 const retryDelay = time.Second
 
-// alarm is the one timeout of a cache. It goes off when the first of the entries
-// may be due. It is the task of its timeouts: usually there is one, but an
-// executor may be late with the task of an earlier one.
+// alarm is the only timeout of a cache. It goes off when the first entry may be due.
+// It is the task of its timeouts: usually one, but an executor may still run the task
+// of an earlier one.
 type alarm struct {
 	timer   hwt.Timer       // Immutable after New.
-	ring    func()          // expires what is due and arms the alarm again. Immutable after New.
-	refused func(err error) // called if the executor refuses the task. Immutable after New.
+	ring    func()          // expires due entries and arms the alarm again. Immutable after New.
+	refused func(err error) // called if the executor rejects the task. Immutable after New.
 
 	mu      sync.Mutex
 	ended   bool                        // Guarded by mu.
 	due     atomic.Int64                // when it goes off, or never. Atomic: written under mu, read by arm.
-	timeout atomic.Pointer[hwt.Timeout] // the latest. Atomic: written under mu, read by look-ups.
+	timeout atomic.Pointer[hwt.Timeout] // the most recent. Atomic: written under mu, read by look-ups.
 }
 
 // Run implements [hwt.TimerTask].
 func (a *alarm) Run(hwt.Timeout) error {
 	a.mu.Lock()
-	a.due.Store(never) // What is filed from now on arms the alarm; ring sees what was filed before.
+	a.due.Store(never) // An entry that is filed from now on arms the alarm; ring sees the others.
 	a.mu.Unlock()
 	a.ring()
 	return nil

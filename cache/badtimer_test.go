@@ -79,7 +79,7 @@ func TestATimerThatWasNeverAnyGoodIsNoticed(t *testing.T) {
 	})
 }
 
-func TestATimerThatIsFullRefusesTheFirstEntryOnly(t *testing.T) {
+func TestAFullTimerRejectsOnlyTheFirstEntry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		timer := newTimer(t, hashedwheel.Options{MaxPendingTimeouts: 1})
 		other, err := timer.AfterFunc(time.Hour, func() {})
@@ -112,7 +112,7 @@ func (h *hog) Execute(task func()) error {
 	return nil
 }
 
-func TestATimerThatIsFullWhenEntriesExpireMakesExpiryExact(t *testing.T) {
+func TestExpiryIsExactOnAFullTimer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		h := new(hog)

@@ -12,8 +12,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
-// Cache holds values until they expire. Make one with [New] and Close it. All
-// methods are safe for concurrent use, including from within callbacks and
+// Cache holds values until they expire. Create it with [New] and close it with
+// [Cache.Close]. All methods are safe for concurrent use, including in callbacks and
 // fetches.
 type Cache[K comparable, V any] struct {
 	options Options[K, V] // Immutable after New.
@@ -27,10 +27,10 @@ type Cache[K comparable, V any] struct {
 	stripes    stripes[K]
 	flights    flights[K, V]
 	alarm      alarm
-	closed     atomic.Bool // Atomic: written by Close, read by all that store something.
-	unreliable atomic.Bool // look-ups compare deadlines, since the alarm is not armed. Atomic.
+	closed     atomic.Bool // Atomic: written by Close, read by the methods that store.
+	unreliable atomic.Bool // the alarm is not armed, and look-ups compare deadlines. Atomic.
 
-	deleters atomic.Int32 // number of calls of DeleteFunc that run (C6). Atomic: written by them, read by Set.
+	deleters atomic.Int32 // number of running calls of DeleteFunc (C6). Atomic: written by them, read by Set.
 
 	lookups                lookups      // Atomic: written by look-ups, read by Stats.
 	evictions, expirations atomic.Int64 // Atomic: written where entries end, read by Stats.
@@ -40,8 +40,8 @@ type Cache[K comparable, V any] struct {
 // never if that is [NoExpiry]. Nil options mean the defaults. New returns an
 // error if ttl is not positive or an option is outside its range.
 //
-// A cache that is dropped without Close becomes garbage once its last entry has
-// expired. Its own timer is then reported as a leak.
+// A cache that is abandoned without Close becomes garbage after its last entry has
+// expired. The timer that it created is then reported as a leak.
 func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache[K, V], error) {
 	if err := check.Positive("cache", "New", "ttl", ttl); err != nil {
 		return nil, err
@@ -72,14 +72,13 @@ func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache
 	return c, nil
 }
 
-// Close drops all entries, calling OnEvict for each, and stops the cache's own
-// timer, so that no goroutine is left once a running callback has returned. It
-// does not stop a timer that [Options] has. From then on Get finds nothing, and
-// Set and GetOrFetch return ErrClosed. A fetch that is running still returns its value
-// to its callers.
+// Close removes all entries, calls OnEvict for each, and stops the timer that the
+// cache created; no goroutine remains once a running callback has returned. It
+// does not stop a timer from [Options]. After Close, Get finds no entry, and Set and
+// GetOrFetch return ErrClosed. A running fetch still returns its value to its
+// callers.
 //
-// Every call after the first does nothing. Close may be called from within a
-// callback.
+// Calls after the first have no effect. Callbacks may call Close.
 func (c *Cache[K, V]) Close() {
 	if c.closed.Swap(true) { // Linearization point of Close.
 		return

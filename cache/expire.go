@@ -10,10 +10,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// expireDue removes the entries that are due, and arms the alarm for the next. It
-// is what the alarm rings.
+// expireDue removes due entries and arms the alarm for the next. The alarm calls it.
 func (c *Cache[K, V]) expireDue() {
-	defer func() { c.settle(c.rearm()) }() // even if OnEvict ends the goroutine
+	defer func() { c.noteTimer(c.rearm()) }() // even if OnEvict ends the goroutine
 	now := c.now()
 	for i := range c.stripes.all {
 		s := &c.stripes.all[i]
@@ -49,8 +48,8 @@ func (c *Cache[K, V]) expire(key K, r ref, now int64) (out ended[K, V]) {
 // dead is the due time of a sliding entry that has expired.
 const dead = math.MinInt64
 
-// end reports whether it is due at now, and ends it then: no look-up postpones it
-// any more. If not, it returns when it is due.
+// end reports whether it is due at now. If so, it ends it, and no look-up postpones
+// it any more. If not, it returns its due time.
 func (c *Cache[K, V]) end(it item[V], now int64) (due int64, ended bool) {
 	if c.options.Sliding == 0 {
 		return it.deadline, it.deadline <= now
@@ -72,25 +71,24 @@ func (c *Cache[K, V]) rearm() error {
 	return c.alarm.arm(next, c.now())
 }
 
-// settle notes whether the timer expires the entries: it took the alarm, or
-// refused it with err.
-func (c *Cache[K, V]) settle(err error) {
+// noteTimer records whether the timer expires the entries: it accepted the alarm, or
+// rejected it with err.
+func (c *Cache[K, V]) noteTimer(err error) {
 	if before := c.unreliable.Swap(err != nil); before || err == nil || c.closed.Load() || errors.Is(err, hwt.ErrStopped) {
 		return
 	}
-	c.options.Logger.Warn("cache: the timer does not expire entries, so look-ups compare deadlines",
+	c.options.Logger.Warn("cache: timer rejects the timeout that expires entries; look-ups compare deadlines instead",
 		"cache", c.options.Name, "error", err)
 }
 
-// refused is called when the timer's executor refused, with err, to expire what
-// is due.
+// refused is called when the timer's executor has rejected the alarm with err.
 func (c *Cache[K, V]) refused(err error) {
-	c.settle(err)
+	c.noteTimer(err)
 	now := c.now()
 	_ = c.alarm.arm(after(now, retryDelay), now) // if this fails, the next Set tries again
 }
 
-// ended returns the end of it, and counts it.
+// ended counts the end of it for reason, and returns it for notify.
 func (c *Cache[K, V]) ended(key K, it item[V], reason Reason) ended[K, V] {
 	switch reason {
 	case ReasonExpired:
@@ -115,8 +113,8 @@ func (c *Cache[K, V]) notify(e ended[K, V]) {
 	})
 }
 
-// makeRoom evicts entries, but not the one in the slot keep, until the limit is
-// kept.
+// makeRoom evicts entries, except the one in the slot keep, until the cache is within
+// its limit.
 func (c *Cache[K, V]) makeRoom(keep uint32) {
 	s := &c.stripes.all[0]
 	for {

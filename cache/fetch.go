@@ -11,8 +11,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// GetOrFetch returns the value stored under key. If there is none, it calls fetch,
-// stores the fetched value for the TTL given to New, and returns it. Concurrent
+// GetOrFetch returns the value stored under key. If the key has no entry, it calls
+// fetch, stores the value for the TTL given to New, and returns it. Concurrent
 // calls for a key share one fetch and its error. Errors are not stored.
 //
 // fetch runs on its own goroutine. Each caller waits until its own ctx ends, and
@@ -62,7 +62,7 @@ func errNilFetch(method string) error {
 	return errors.New("cache: " + method + ": fetch is nil (expected: a function)")
 }
 
-// fetch waits for a fetch of key, which it starts if there is none.
+// fetch waits for the running fetch of key, or starts one.
 func (c *Cache[K, V]) fetch(ctx context.Context, key K, fetch func(context.Context) (V, time.Duration, error)) (value V, err error) {
 	if ctx.Err() != nil {
 		return value, context.Cause(ctx)

@@ -19,7 +19,7 @@ type flight[V any] struct {
 }
 
 // flights are the fetches whose result may be stored, by key (C5). Methods with a
-// key need the lock of the key's bucket.
+// key require the lock of the key's bucket.
 type flights[K comparable, V any] struct {
 	count atomic.Int64 // Atomic: written under mu, read without it by those that hold the bucket's lock.
 
@@ -48,8 +48,7 @@ func (f *flights[K, V]) start(key K, started *flight[V]) {
 	f.count.Store(int64(len(f.m)))
 }
 
-// finish removes a flight, and reports whether it was there: if not, it was
-// overtaken.
+// finish removes a flight, and reports whether it was not overtaken.
 func (f *flights[K, V]) finish(key K, finished *flight[V]) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +60,7 @@ func (f *flights[K, V]) finish(key K, finished *flight[V]) bool {
 	return true
 }
 
-// overtake removes the flight of key, if there is one.
+// overtake removes the flight of key.
 func (f *flights[K, V]) overtake(key K) {
 	if f.count.Load() == 0 {
 		return

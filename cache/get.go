@@ -7,7 +7,7 @@ import (
 
 // Get returns the value stored under key, until the timer expires it; with
 // ExactExpiry or Sliding, until it is due. It takes constant time and no lock,
-// and allocates nothing. After Close it finds nothing.
+// and allocates nothing. After Close it finds no entry.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	it, ok := c.find(key)
 	if !ok {
@@ -18,7 +18,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return it.value, true
 }
 
-// find returns the item of key, if a look-up may return it, and records the use.
+// find returns the item of key if it is alive, and records the use.
 func (c *Cache[K, V]) find(key K) (item[V], bool) {
 	if !c.check.OK(key) {
 		return item[V]{}, false
@@ -42,14 +42,14 @@ func (c *Cache[K, V]) find(key K) (item[V], bool) {
 
 // markUsed marks a slot as used. It writes only if that changes something, so
 // that look-ups of the same key do not slow each other down. The slot may have
-// been freed or dropped meanwhile; a mark too many does no harm.
+// been freed or dropped meanwhile; a superfluous mark does no harm.
 func markUsed(u *use) {
 	if u != nil && !u.used.Load() {
 		u.used.Store(true)
 	}
 }
 
-// slidingSteps is how many uses of an entry are recorded at most in the time of
+// slidingSteps bounds the number of uses of an entry that are recorded in the time of
 // Sliding. An entry may therefore live longer by 1/slidingSteps of that.
 const slidingSteps = 1 << 10
 
@@ -74,8 +74,8 @@ func (c *Cache[K, V]) postpone(key K, it item[V]) (item[V], bool) {
 	}
 }
 
-// idle returns when it is due, and where that is stored. It returns false if it
-// has left the map.
+// idle returns the due time of it and the place where that is stored. It returns
+// false if it has left the map.
 func (c *Cache[K, V]) idle(it item[V]) (idle *idleDue, due int64, ok bool) {
 	idle = c.stripeOf(it.ref).slots.idle(it.ref.slot())
 	if idle == nil {
@@ -85,8 +85,8 @@ func (c *Cache[K, V]) idle(it item[V]) (idle *idleDue, due int64, ok bool) {
 	return idle, due, idle.gen.Load() == uint32(it.ref.gen()) // after due: so due is not another entry's
 }
 
-// TTL returns how long the entry of key will live if it is not used or changed:
-// NoExpiry if it does not expire. It is not a use of the entry.
+// TTL returns the time until the entry of key expires if it is not used or changed,
+// or [NoExpiry]. It is not a use of the entry.
 func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	if !c.check.OK(key) {
 		return 0, false
@@ -98,7 +98,7 @@ func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	return c.left(it)
 }
 
-// left returns how long it will live. It returns false if it has expired.
+// left returns the time until it expires. It returns false if it has expired.
 func (c *Cache[K, V]) left(it item[V]) (left time.Duration, ok bool) {
 	due := it.deadline
 	if c.options.Sliding > 0 {

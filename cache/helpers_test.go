@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const tick = 10 * time.Millisecond
 
 // late is how late a timer with that tick expires an entry at most: by a tick,
-// and by what the cache rounds deadlines up.
+// and by the rounding of deadlines.
 const late = tick + 2*time.Millisecond
 
 type options = cache.Options[string, int]

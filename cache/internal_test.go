@@ -93,8 +93,8 @@ func TestEveryRefIsUsedOnce(t *testing.T) {
 	})
 }
 
-// TestTheWheelPopsEachSlotWhenItIsDue compares the wheel with a map.
-func TestTheWheelPopsEachSlotWhenItIsDue(t *testing.T) {
+// TestWheelPopsEachSlotAtItsDueTick compares the wheel with a map.
+func TestWheelPopsEachSlotAtItsDueTick(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var s slots[int]
 		var w wheel[int]
@@ -186,7 +186,7 @@ func TestPopReleasesALargeBucket(t *testing.T) {
 	assert.Equal(t, n, popped)
 }
 
-func TestTheSieveSparesWhatWasUsed(t *testing.T) {
+func TestSieveSparesUsedSlots(t *testing.T) {
 	s := slots[int]{limited: true}
 	var v sieve[int]
 	for i := range 5 {

@@ -7,12 +7,12 @@ import (
 
 // Ground rules
 //
-// The map decides what is in the cache. The stripes only know when to look at an
-// entry, and which one to evict.
+// The map defines the content of the cache. The stripes only know when to look at an
+// entry, and which entry to evict.
 //
 //	C1. An entry is in the cache while its item is in the map. It ends when the
 //	    item is deleted or replaced, and the code that does so reports the end.
-//	    So it ends once.
+//	    An entry therefore ends once.
 //	C2. The map changes only inside Compute and DeleteMatching, which hold the
 //	    lock of the key's bucket. User code never runs there.
 //	C3. Every item has a slot, which belongs to it from the Compute that stores
@@ -22,15 +22,15 @@ import (
 //	    alarm is armed no later than the earliest bucket of all wheels, or look-ups
 //	    compare deadlines (see unreliable). An item that never expires is not filed.
 //	C5. A flight is in flights while its result may be stored. A Set or Delete
-//	    removes it in the same Compute that changes the item. So nothing that was
-//	    fetched before them is stored after them.
-//	C6. A Set of a known key keeps the item's ref, unless a DeleteFunc runs. So
-//	    equal refs mean to DeleteFunc that the entry has still the value that it
-//	    has seen. A Set that overlooks a DeleteFunc has begun before it, and holds
-//	    the lock of the bucket until DeleteFunc sees the result.
+//	    removes it in the same Compute that changes the item. A value that was
+//	    fetched before them is therefore not stored after them.
+//	C6. A Set of a known key keeps the item's ref, unless a DeleteFunc runs. To
+//	    DeleteFunc, equal refs therefore mean that the entry still has the value
+//	    that it has seen. A Set that overlooks a DeleteFunc began before it, and
+//	    holds the lock of the bucket until DeleteFunc can see its result.
 //
 // Lock order: the map's bucket, then a stripe's mu or flights.mu, then the
-// alarm's mu. None of them is held while user code runs.
+// alarm's mu. User code runs without locks.
 
 // never is the due time of an item that does not expire.
 const never = math.MaxInt64
@@ -58,16 +58,15 @@ func after(now int64, d time.Duration) int64 {
 }
 
 // checks reports whether look-ups compare deadlines. If not, every item in the
-// map is alive, and the timer alone decides when it expires.
+// map is alive, and only the timer expires it.
 func (c *Cache[K, V]) checks() bool {
 	return c.exact || c.unreliable.Load() || c.own == nil && c.alarm.stopped()
 }
 
-// alive reports whether it has not expired, for code that holds the lock of its
-// bucket.
+// alive reports whether it has not expired. The caller holds the lock of its bucket.
 func (c *Cache[K, V]) alive(it item[V]) bool { return !c.checks() || c.due(it) > c.now() }
 
-// due returns when it expires, for code that holds the lock of its bucket.
+// due returns the time at which it expires. The caller holds the lock of its bucket.
 func (c *Cache[K, V]) due(it item[V]) int64 {
 	if c.options.Sliding > 0 {
 		return c.stripeOf(it.ref).slots.idle(it.ref.slot()).due.Load()

@@ -25,7 +25,7 @@ type model struct {
 	entries []*modelEntry
 	hand    *modelEntry // the next to look at; nil for the oldest
 	values  int         // number of values used so far, which are all different
-	want    []end       // what OnEvict should have been called with
+	want    []end       // the expected calls of OnEvict
 	ends    ends
 }
 
@@ -244,7 +244,7 @@ func (m *model) clear(reason cache.Reason) {
 	}
 }
 
-// pass advances the clock and lets what is due expire.
+// pass advances the clock and expires due entries.
 func (m *model) pass(d time.Duration) {
 	pass(d)
 	for _, e := range slices.Clone(m.entries) {

@@ -13,15 +13,15 @@ import (
 // Options are the settings of a [Cache]. The zero value of each field is its
 // default.
 type Options[K comparable, V any] struct {
-	// Limit is how many entries the cache has at most, up to 1<<30. A Set or GetOrFetch
+	// Limit is the largest number of entries, from 1 to 1<<30. A Set or GetOrFetch
 	// of a new key that would exceed it evicts an entry that has not been used
-	// lately, by the SIEVE algorithm; Get, GetOrFetch, Touch and Set are uses. 0 is the
+	// recently, by the SIEVE algorithm; Get, GetOrFetch, Touch and Set are uses. 0 is the
 	// default: no limit.
 	Limit int
 
-	// Sliding makes an entry expire when it was not used for that time; Get, GetOrFetch,
-	// Touch and Set are uses. The entry's TTL is the upper bound: it expires when
-	// the TTL is over in any case. The cache records a use only if it postpones
+	// Sliding makes an entry expire when it has not been used for that time; Get, GetOrFetch,
+	// Touch and Set are uses. The entry's TTL is the upper bound: it expires
+	// after its TTL in any case. The cache records a use only if it postpones
 	// the expiry by a thousandth of Sliding, so an entry may live longer by that
 	// much. 0 is the default: only the TTL counts.
 	Sliding time.Duration
@@ -38,26 +38,26 @@ type Options[K comparable, V any] struct {
 	// and after the timer was stopped, expiry is always exact.
 	ExactExpiry bool
 
-	// Timer expires the entries. A cache takes one pending timeout, however many
-	// entries it has. Caches may share a timer with each other and with anything
-	// else; Close does not stop it. nil is the default: a hashedwheel.Timer of the
-	// cache's own, with a tick of 100 ms, which Close stops.
+	// Timer expires the entries. A cache takes one pending timeout for all its
+	// entries. Caches may share a timer with each other and with other code;
+	// Close does not stop it. nil is the default: a hashedwheel.Timer for this
+	// cache, with a tick of 100 ms, which Close stops.
 	Timer hwt.Timer
 
 	// OnEvict is called once with every value that leaves the cache, and the
 	// reason. nil is the default: no calls.
 	//
 	// It is called after the value has left, and may use the cache. For an
-	// entry that the timer expires it runs where the timer runs its tasks, for
-	// all others on the goroutine of the call that ended the entry, before that
+	// entry that the timer expires, it runs where the timer runs its tasks. For
+	// all others it runs on the goroutine that ended the entry, before the call
 	// returns. A panic is logged.
 	OnEvict func(key K, value V, reason Reason)
 
-	// Logger receives panics of OnEvict, and warnings of the cache and its own
+	// Logger receives panics of OnEvict, and warnings of the cache and its
 	// timer. nil is the default: slog.Default at the time of New.
 	Logger *slog.Logger
 
-	// Name identifies the cache in the log and in String, and its own timer. ""
+	// Name identifies the cache in the log and in String, and names its timer. ""
 	// is the default: "cache".
 	Name string
 }
@@ -79,7 +79,7 @@ func complete[K comparable, V any](options *Options[K, V]) (o Options[K, V], err
 		err = check.Invalid("cache", "Limit", o.Limit, fmt.Sprintf("0 for no limit, or 1 to %d", maxLimit))
 	case o.Sliding < 0:
 		err = check.Invalid("cache", "Sliding", o.Sliding, "0 for none, or more")
-	case !(o.Jitter >= 0 && o.Jitter < 1): // a NaN is refused, too
+	case !(o.Jitter >= 0 && o.Jitter < 1): // rejects NaN, too
 		err = check.Invalid("cache", "Jitter", o.Jitter, "0 <= Jitter < 1")
 	case o.Jitter != 0 && (o.ExactExpiry || o.Sliding > 0):
 		err = check.Invalid("cache", "Jitter", o.Jitter, "0 with ExactExpiry or Sliding")

@@ -8,9 +8,9 @@ type Reason int
 // The reasons.
 const (
 	ReasonExpired  Reason = iota + 1 // its TTL is over, or it was not used for Sliding
-	ReasonCapacity                   // the cache had more entries than Limit
+	ReasonCapacity                   // the cache was full
 	ReasonDeleted                    // Delete or Clear removed it
-	ReasonReplaced                   // a Set replaced its value, or failed to
+	ReasonReplaced                   // a Set replaced its value, or removed it with an error
 	ReasonClosed                     // Close dropped it
 )
 
@@ -27,5 +27,5 @@ func (r Reason) String() string {
 type ended[K comparable, V any] struct {
 	key    K
 	value  V
-	reason Reason // 0 if there is none
+	reason Reason // 0 in the zero value
 }

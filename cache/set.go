@@ -14,15 +14,15 @@ import (
 // Limit, Set evicts another entry if necessary. It calls OnEvict for the entries
 // that it replaces and evicts before it returns.
 //
-// It returns ErrClosed, ErrKey, or an error of the timer's NewTimeout. Then
-// nothing is stored, and after an error of the timer the old value of key is
-// removed.
+// It returns ErrClosed, ErrKey, or an error of the timer's NewTimeout. In these
+// cases it does not store value, and an error of the timer also removes the entry
+// of key.
 func (c *Cache[K, V]) Set(key K, value V) error {
 	return c.SetWithTTL(key, value, c.ttl)
 }
 
-// SetWithTTL is Set with a TTL of its own. [NoExpiry] means that the entry does not
-// expire. A TTL of zero or less is already over: the entry of key is removed, and
+// SetWithTTL is Set with the given TTL. An entry with the TTL [NoExpiry] does not
+// expire. A TTL of zero or less is already over: it removes the entry of key, which
 // counts as replaced.
 func (c *Cache[K, V]) SetWithTTL(key K, value V, ttl time.Duration) error {
 	_, err := c.put(write[V]{value: value, ttl: ttl}, key)
@@ -77,7 +77,7 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 		}
 		stored = err == nil
 		if it.ref == 0 {
-			return old, xsync.DeleteOp // of an unknown key: nothing happens
+			return old, xsync.DeleteOp // no effect if key is unknown
 		}
 		return it, xsync.UpdateOp // Linearization point of Set, SetIfAbsent and GetOrFetch.
 	})
@@ -89,9 +89,9 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 }
 
 // place returns the item for w, which replaces old if key is known, and the ref
-// of its slot if that is a new one. It returns no item if w is over already, or
-// with the error of the timer; then old has no slot any more. The caller holds
-// the lock of the key's bucket.
+// of its slot if that is a new one. If the TTL is over or the timer returns an error,
+// place returns no item, and releases the slot of old. The caller holds the lock of
+// the key's bucket.
 func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item[V], added ref, err error) {
 	now := c.now()
 	if err = c.timerError(now); err != nil || w.ttl <= 0 {
@@ -135,9 +135,9 @@ func (c *Cache[K, V]) add(key K, deadline int64, idle time.Duration, now int64) 
 	return r, c.alarm.arm(alarm, now)
 }
 
-// reinsert makes sure that the slot of old is looked at no later than deadline.
-// While entries are only postponed, that takes nothing: the slot is filed for the
-// old deadline, and reinserted when that comes.
+// reinsert ensures that the slot of old is examined no later than deadline. An entry
+// that is only postponed costs nothing: its slot stays filed for the old deadline,
+// and expireDue reinserts it then.
 func (c *Cache[K, V]) reinsert(old item[V], deadline, now int64) error {
 	if deadline >= old.deadline {
 		return nil
@@ -145,8 +145,8 @@ func (c *Cache[K, V]) reinsert(old item[V], deadline, now int64) error {
 	return c.alarm.arm(c.stripeOf(old.ref).reinsert(old.ref.slot(), deadline), now)
 }
 
-// timerError returns an error if the timer does not expire entries: because it
-// was stopped, because it refuses to, or because its time is another.
+// timerError returns an error if the timer does not expire entries: it was stopped,
+// it rejects the alarm, or its clock is that of another synctest bubble.
 func (c *Cache[K, V]) timerError(now int64) error {
 	if now < 0 {
 		return errBubble
@@ -171,10 +171,9 @@ func (c *Cache[K, V]) shorten(ttl time.Duration) time.Duration {
 	return ttl - time.Duration(float64(ttl)*c.options.Jitter*rand.Float64())
 }
 
-// Touch makes the entry of key live for the TTL given to New from now, or with
-// Sliding for that time, but not past its TTL. It is a use of the entry. Touch
-// reports whether there was an entry; one that expired or was deleted stays so.
-// It takes constant time.
+// Touch restarts the TTL of the entry of key, as given to New. With Sliding, it
+// restarts only the idle time. It is a use of the entry. Touch reports whether key
+// has an entry; it does not revive an expired or deleted one. It takes constant time.
 func (c *Cache[K, V]) Touch(key K) (touched bool) {
 	if c.options.Sliding > 0 {
 		_, ok := c.find(key)

@@ -18,7 +18,7 @@ import (
 	"github.com/hashedwheel/hwt/cache"
 )
 
-func TestDeleteReturnsWhatItRemoves(t *testing.T) {
+func TestDeleteReturnsTheRemovedValue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}, {ExactExpiry: true}} {
 			var ends ends

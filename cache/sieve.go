@@ -3,11 +3,11 @@ package cache
 // sieve chooses the entry to evict, as in "SIEVE is Simpler than LRU" (Zhang et
 // al., NSDI 2024). Slots are in a list by their age. A look-up only marks its
 // slot as used. To evict, a hand moves from older to newer slots: it clears the
-// marks that it passes, and stops at the first slot without one. Guarded by the
+// marks that it passes, and stops at the first unmarked slot. Guarded by the
 // stripe's mu.
 type sieve[K comparable] struct {
 	newest, oldest uint32 // 0 if empty
-	hand           uint32 // where the search goes on; 0 for the oldest
+	hand           uint32 // where the next search begins; 0 for the oldest
 	len            int
 }
 
@@ -48,10 +48,10 @@ func (v *sieve[K]) remove(s *slots[K], n uint32) {
 	v.len--
 }
 
-// evict removes and returns a slot that was not used lately, but not the slot
-// keep. The sieve must have another one.
+// evict removes and returns a slot that was not used recently, except the slot
+// keep. The sieve must have another slot.
 func (v *sieve[K]) evict(s *slots[K], keep uint32) uint32 {
-	for n := v.hand; ; { // Ends: in the second round no slot is marked, unless look-ups are faster.
+	for n := v.hand; ; { // Ends: the second round finds unmarked slots, unless look-ups are faster.
 		if n == 0 {
 			n = v.oldest
 		}

@@ -24,7 +24,7 @@ func newSliding(t *testing.T, o options) (*cache.Cache[string, int], *ends) {
 // step is how much longer an entry may live because uses are recorded in steps.
 const step = 10*time.Second/1024 + 1
 
-func TestAnEntryThatIsNotUsedSlidesOut(t *testing.T) {
+func TestAnUnusedEntryExpires(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, limit := range []int{0, 5} {
 			c, ends := newSliding(t, options{Limit: limit})

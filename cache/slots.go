@@ -26,14 +26,14 @@ type slot[K comparable] struct {
 	bucket uint16 // of the wheel; 0 if it is not filed
 }
 
-// use is what a slot has in addition if the cache has a limit; see sieve.
+// use extends a slot of a cache with a limit; see sieve.
 type use struct {
 	newer, older uint32      // 0 for none. Guarded by the stripe's mu.
 	linked       bool        // Guarded by the stripe's mu.
 	used         atomic.Bool // Atomic: set by look-ups, cleared by the sieve.
 }
 
-// idleDue is what a slot has in addition if expiration is sliding.
+// idleDue extends a slot of a cache with sliding expiration.
 type idleDue struct {
 	due atomic.Int64  // when the entry expires. Atomic: moved by uses, ended by expiry.
 	gen atomic.Uint32 // that of the slot. Atomic: written under the stripe's mu, read by look-ups.

@@ -32,7 +32,7 @@ type level struct {
 func tickOf(due int64) int64 { return (due-1)>>tickBits + 1 }
 
 // file files slot n for tick. It returns the tick at which the wheel must be
-// looked at for it, which may be earlier.
+// examined for it, which may be earlier.
 func (w *wheel[K]) file(s *slots[K], n uint32, tick int64) int64 {
 	tick = min(max(tick, w.now), w.now+maxFarTicks)
 	l := max(bits.Len64(uint64(tick^w.now))-1, 0) / levelBits
@@ -76,8 +76,8 @@ func (w *wheel[K]) start(l, i int) int64 {
 	return w.now>>(shift+levelBits)<<(shift+levelBits) | int64(i)<<shift
 }
 
-// next returns the tick at which the wheel must be looked at next, and the first
-// slot of the bucket to look at, which is 0 if the wheel is empty.
+// next returns the tick at which the wheel must be examined next, and the first slot
+// of the bucket of that tick. The slot is 0 if the wheel is empty.
 func (w *wheel[K]) next() (tick int64, head uint32) {
 	tick = never
 	for l, level := range w.levels {
@@ -92,12 +92,12 @@ func (w *wheel[K]) next() (tick int64, head uint32) {
 	return tick, head
 }
 
-// maxRefiles bounds how many slots one call of pop files again.
+// maxRefiles bounds the number of slots that one call of pop files again.
 const maxRefiles = 1024
 
-// pop unfiles and returns a slot that was filed for tick at or before, and 0 if
-// there is none. If more is true, there may be one nevertheless: pop has filed
-// many slots again and wants the stripe's mu to be released.
+// pop unfiles and returns a slot that was filed for tick at or before, or 0. If more
+// is true, other slots may be due: pop has filed many slots again, and the caller
+// should release the stripe's mu before the next call.
 func (w *wheel[K]) pop(s *slots[K], at int64) (n uint32, more bool) {
 	for range maxRefiles {
 		tick, head := w.next()

@@ -35,7 +35,7 @@ func TestLoadAndDeleteReturnsTheValue(t *testing.T) {
 	})
 }
 
-func TestLoadAndDeleteOnAPairThatIsDuePreventsItsCallback(t *testing.T) {
+func TestLoadAndDeleteOnADuePairPreventsItsCallback(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		value, ok, err := w.LoadAndDelete(1)

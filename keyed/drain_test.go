@@ -58,7 +58,7 @@ func TestADrainCallbackMaySchedule(t *testing.T) {
 			move(t, w, e.Key, time.Minute)
 			del(t, w, e.Key+1000)
 		}))
-		assert.EqualValues(t, 100, calls.Load(), "what is set meanwhile is not drained")
+		assert.EqualValues(t, 100, calls.Load(), "pairs set by the drain callback are not drained")
 		assert.Equal(t, 100, w.Len())
 		pass(time.Hour)
 		assert.Len(t, r.take(), 100)

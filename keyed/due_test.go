@@ -26,7 +26,7 @@ func dueWheel(t *testing.T) (w *keyed.Wheel[int, int], r *recorder, run func() i
 	return w, r, executor.release
 }
 
-func TestAPairThatIsDueIsPendingUntilItsCallback(t *testing.T) {
+func TestADuePairIsPendingUntilItsCallback(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		assert.True(t, w.Has(1))
@@ -37,7 +37,7 @@ func TestAPairThatIsDueIsPendingUntilItsCallback(t *testing.T) {
 	})
 }
 
-func TestSetOnAPairThatIsDueReplacesIt(t *testing.T) {
+func TestSetOnADuePairReplacesIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		set(t, w, 1, 12, time.Second)
@@ -49,7 +49,7 @@ func TestSetOnAPairThatIsDueReplacesIt(t *testing.T) {
 	})
 }
 
-func TestMoveOnAPairThatIsDueSavesIt(t *testing.T) {
+func TestMoveOnADuePairSavesIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		moved, err := w.Move(1, time.Minute)
@@ -64,7 +64,7 @@ func TestMoveOnAPairThatIsDueSavesIt(t *testing.T) {
 	})
 }
 
-func TestDeleteOnAPairThatIsDueDeletesIt(t *testing.T) {
+func TestDeleteOnADuePairDeletesIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		deleted, err := w.Delete(1)
@@ -77,7 +77,7 @@ func TestDeleteOnAPairThatIsDueDeletesIt(t *testing.T) {
 	})
 }
 
-func TestDrainOnAPairThatIsDueTakesIt(t *testing.T) {
+func TestDrainOnADuePairTakesIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		var drained []int
@@ -88,7 +88,7 @@ func TestDrainOnAPairThatIsDueTakesIt(t *testing.T) {
 	})
 }
 
-func TestCloseOnAPairThatIsDueCancelsIt(t *testing.T) {
+func TestCloseOnADuePairCancelsIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		w.Close()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Entry is a pair of key and value with the time at which it is due.
+// Entry is a pair of key and value with its due time.
 //
 // It survives a restart of the program: its fields can be encoded, by encoding/json
 // for example, and Set(e.Key, e.Value, e.Left()) schedules it again.
@@ -16,8 +16,8 @@ type Entry[K comparable, V any] struct {
 	Due   time.Time // the zero Time if never; see [hwt.Timeout.Deadline]
 }
 
-// Left returns how long it is until the entry is due: zero or less if it is overdue,
-// and the longest Duration if it never is.
+// Left returns the time until the entry is due: zero or less if it is overdue, and
+// the longest Duration if it is never due.
 func (e Entry[K, V]) Left() time.Duration {
 	if e.Due.IsZero() {
 		return math.MaxInt64
@@ -25,8 +25,8 @@ func (e Entry[K, V]) Left() time.Duration {
 	return time.Until(e.Due)
 }
 
-// Due returns when the pair of key is due, and whether there is a pair. It takes
-// constant time and no lock, and allocates nothing. After Close it finds nothing.
+// Due returns the due time of the pair of key, and whether there is a pair. It takes
+// constant time and no lock, and allocates nothing. After Close it finds no pair.
 func (w *Wheel[K, V]) Due(key K) (due time.Time, ok bool) {
 	p, ok := w.load(key)
 	if !ok {

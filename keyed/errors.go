@@ -12,20 +12,20 @@ var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("keyed: wheel is closed")
 
-	// ErrKey is returned for a key that a map could never find again: it is not
-	// equal to itself (a NaN), or cannot be hashed (a slice in an interface).
+	// ErrKey is returned for a key that a map cannot find again: one that is unequal
+	// to itself (a NaN) or cannot be hashed (a slice in an interface).
 	ErrKey = errors.New("keyed: key is unequal to itself or cannot be hashed")
 )
 
-// DrainError is the error of a Drain some of whose callbacks failed. The other
-// pairs were drained all the same.
+// DrainError is the error of a Drain with failed callbacks. All pairs were drained
+// nevertheless.
 type DrainError struct {
 	Failed  int   // number of callbacks that failed
 	Drained int   // number of pairs drained, including those that failed
-	First   error // of one that failed: a *[hwt.PanicError] or [hwt.ErrGoexit]
+	First   error // of the first failed callback: a *[hwt.PanicError] or [hwt.ErrGoexit]
 }
 
-// Error returns how many callbacks failed, and the error of one of them.
+// Error returns the number of failed callbacks and the error of the first.
 func (e *DrainError) Error() string {
 	return fmt.Sprintf("keyed: %d of %d drain callbacks failed, the first with: %v", e.Failed, e.Drained, e.First)
 }

@@ -38,7 +38,7 @@ func Example_sessions() {
 	// known: false
 }
 
-// A server saves what is still pending when it shuts down.
+// A server saves its pending pairs when it shuts down.
 func ExampleWheel_Drain() {
 	timer, _ := hashedwheel.New(nil)
 	defer timer.Stop()

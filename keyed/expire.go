@@ -11,8 +11,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// retryDelay is when a pair expires again whose callback the timer's executor
-// refused.
+// retryDelay is the delay of a pair after the timer's executor has rejected its
+// callback.
 const retryDelay = time.Second
 
 // Run implements [hwt.TimerTask]: it ends the pair and calls the callback.
@@ -56,7 +56,7 @@ func (w *Wheel[K, V]) callbackFailed(key K, value V, err error) {
 	panic(fmt.Errorf("keyed: key %v: %v", key, p.Value))
 }
 
-// Refused implements [hwt.RefusedTask]: the timer's executor refused to run a.
+// Refused implements [hwt.RefusedTask]: the timer's executor rejected a.
 func (a *alarm[K, V]) Refused(_ hwt.Timeout, refusal error) error {
 	value, ok, err := a.wheel.retry(a)
 	switch {

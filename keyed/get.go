@@ -1,7 +1,7 @@
 package keyed
 
 // Get returns the value pending under key. It takes constant time and no lock,
-// and allocates nothing. After Close it finds nothing.
+// and allocates nothing. After Close it finds no pair.
 func (w *Wheel[K, V]) Get(key K) (value V, ok bool) {
 	p, ok := w.load(key)
 	return p.value, ok

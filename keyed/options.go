@@ -2,21 +2,20 @@ package keyed
 
 import "github.com/hashedwheel/hwt/internal/check"
 
-// defaultDrainWorkers is how many callbacks of a Drain run at a time, as in
-// go-zero.
+// defaultDrainWorkers is the default of DrainWorkers, as in go-zero.
 const defaultDrainWorkers = 8
 
 // Options are the settings of a [Wheel]. The zero value of each field is its
 // default.
 type Options[K comparable, V any] struct {
-	// DrainWorkers is how many callbacks of one Drain run at a time, at least 1.
+	// DrainWorkers is the number of concurrent callbacks of a Drain, at least 1.
 	// 0 is the default, 8.
 	DrainWorkers int
 
 	// ErrorHandler is called with each pair whose callback failed or could not be
 	// called. The error is a *[hwt.PanicError] if the callback panicked, and
 	// [hwt.ErrGoexit] if it ended its goroutine; the pair has ended. Otherwise it
-	// wraps the error with which the timer's executor refused the callback; the
+	// wraps the error with which the timer's executor rejected the callback; the
 	// pair is pending and expires again after a second, and ErrorHandler may set,
 	// move, or delete it. If the timer cannot schedule it again, the error wraps
 	// the timer's error as well, and the pair stays in the wheel without a

@@ -11,27 +11,27 @@ import (
 
 // Ground rules
 //
-// The map decides what is pending. Timeouts only trigger a look at it.
+// The map defines the pending pairs. Timeouts only trigger a look at it.
 //
 //	K1. A pair is pending while it is in the map. It ends when it is deleted from
-//	    the map, and the code that deletes it does what this end requires. So it
-//	    ends once.
+//	    the map, and the code that deletes it carries out this end. A pair
+//	    therefore ends once.
 //	K2. The map changes only inside Compute and DeleteMatching, which hold the
 //	    lock of the key's bucket. The timer's NewTimeout, Reset and Cancel are
 //	    called there, since they do not block. User code is never called there.
 //	K3. Pairs are immutable, and so are alarms once they are in the map. Readers
 //	    need no lock.
 //	K4. A pending timeout is the one that the map has for its key, unless the
-//	    holder of the bucket's lock is about to put it there: a timeout is
-//	    cancelled before its pair is deleted or replaced, under the same lock.
-//	K5. Each timeout has an alarm of its own as its task. A pair belongs to the
+//	    holder of the bucket's lock is putting it there: a timeout is cancelled
+//	    before its pair is deleted or replaced, under the same lock.
+//	K5. Each timeout has its alarm as its task. A pair belongs to the
 //	    alarm that the map has beside its value, or to the origin of that alarm's
 //	    linked timeout. The wheel never asks a timeout for its task, because a
 //	    timer may wrap both.
-//	K6. A pair whose value changes gets another alarm. So equal alarms mean equal
-//	    values, which lets Update compare and swap.
+//	K6. A pair whose value changes gets another alarm. Equal alarms therefore mean
+//	    equal values, which lets Update compare and swap.
 //
-// The races, and what settles them:
+// The races and their outcomes:
 //
 //	Move with expiry     If Reset succeeds, it reset the key's timeout, by K4. If
 //	                     not, the timeout has expired, and the bucket's lock
@@ -43,10 +43,13 @@ import (
 //	Refused with all     The same as expiry: an alarm that is not the task of the
 //	                     pair in the map does nothing.
 //	Set with Close       Set checks closed under the bucket's lock. Close sets
-//	                     closed before it sweeps the bucket. So the pair is
-//	                     refused or swept.
+//	                     closed before it sweeps the bucket. The pair is therefore
+//	                     rejected or swept.
+//	SetIfSooner with     Without the lock, it may only find that the pair is due
+//	the others           no later: a deadline that it reads is that of the pair at
+//	                     that moment, or when the pair ended since it was loaded.
 
-// pair is what the map has for a key.
+// pair is the map's value for a key.
 type pair[K comparable, V any] struct {
 	value V            // Immutable.
 	alarm *alarm[K, V] // Immutable.

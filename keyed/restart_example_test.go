@@ -38,7 +38,7 @@ func save(path string, pending *orders) (err error) {
 	return firstError(err, drained, buffer.Flush(), file.Sync())
 }
 
-// load schedules the orders of a file. What is overdue fires at once.
+// load schedules the orders of a file. Overdue orders fire immediately.
 func load(path string, pending *orders) error {
 	file, err := os.Open(path)
 	if err != nil {

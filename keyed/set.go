@@ -8,8 +8,8 @@ import (
 )
 
 // Set schedules value under key, to expire delay from now. A known key gets the
-// new value and the new delay, and the old ones are dropped without a callback.
-// A delay of zero or less expires at the next opportunity.
+// new value and the new delay; the old value gets no callback.
+// A pair with a delay of zero or less expires at the next opportunity.
 //
 // It takes constant time and three allocations, including the timer's. A known
 // key gets a new timeout, and then the old one is cancelled. If the timer has no
@@ -87,9 +87,9 @@ func (p pair[K, V]) isLater(delay time.Duration) bool {
 // has in Set. It reports whether there was a pair; an unknown key is not an
 // error.
 //
-// It takes constant time and allocates nothing, unless the pair is about to
-// expire: its timeout has expired and its callback has not begun. Then the pair
-// gets a new timeout, at the cost of a Set.
+// It takes constant time and allocates nothing. Only if the pair's timeout has
+// expired and its callback has not begun, the pair gets a new timeout, at the cost of
+// a Set.
 //
 // Move returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
@@ -123,8 +123,8 @@ func (w *Wheel[K, V]) moveExpired(key K, delay time.Duration) (moved bool, err e
 	return moved, err
 }
 
-// Delete deletes the pair of key: its callback does not run. It reports whether
-// there was a pair; an unknown key is not an error. It takes constant time and
+// Delete deletes the pair of key, whose callback then does not run. It reports
+// whether there was a pair; an unknown key is not an error. It takes constant time and
 // allocates nothing.
 //
 // Delete returns ErrClosed or ErrKey.

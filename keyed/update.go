@@ -6,12 +6,12 @@ import (
 	"github.com/puzpuzpuz/xsync/v4"
 )
 
-// Update replaces the value of key by what f returns for it, and keeps its due
+// Update replaces the value of key by the result of f for it, and keeps its due
 // time. It reports whether there was a pair; an unknown key is not an error.
 //
-// No lock is held while f runs, so f may use the wheel. If the pair changes in
-// the meantime, Update calls f again with the new value. It takes constant time
-// and two allocations for each call of f, and one more the first time.
+// f runs without locks and may use the wheel. If the pair changes while f runs,
+// Update calls f again with the new value. It takes constant time and two allocations
+// per call of f, and one more for the first Update of a timeout.
 //
 // Update returns ErrClosed or ErrKey.
 func (w *Wheel[K, V]) Update(key K, f func(value V) V) (updated bool, err error) {

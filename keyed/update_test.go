@@ -125,7 +125,7 @@ func TestUpdateSeesAValueThatWasSetWithoutRoomForATimeout(t *testing.T) {
 	})
 }
 
-func TestUpdateOnAPairThatIsDueChangesIt(t *testing.T) {
+func TestUpdateOnADuePairChangesIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		updated, err := w.Update(1, increment)

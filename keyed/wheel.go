@@ -10,8 +10,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
-// Wheel holds pairs of key and value until they expire. Make one with [New]. All
-// methods are safe for concurrent use, including from within callbacks.
+// Wheel holds pairs of key and value until they expire. Create it with [New]. All
+// methods are safe for concurrent use, including in callbacks.
 type Wheel[K comparable, V any] struct {
 	timer                     hwt.Timer                 // Immutable after New.
 	callback                  func(key K, value V)      // Immutable after New.
@@ -23,12 +23,12 @@ type Wheel[K comparable, V any] struct {
 }
 
 // New returns an empty wheel on timer. The wheel calls callback with each pair
-// that expires, where the timer runs its tasks: on the worker of a timing wheel,
-// so that it should return quickly, unless the timer has an executor. Several
-// wheels may share a timer, and closing a wheel does not stop its timer. Nil
+// that expires, where the timer runs its tasks. Without an executor, that is the
+// worker of a timing wheel, and callback should return quickly. Several wheels may
+// share a timer, and closing a wheel does not stop its timer. Nil
 // options mean the defaults.
 //
-// If the timer's executor refuses a callback, the pair expires again after
+// If the timer's executor rejects a callback, the pair expires again after
 // a second; see ErrorHandler in [Options]. Pairs that are pending when the timer is
 // stopped stay in the wheel until they are removed or drained.
 //
@@ -66,9 +66,9 @@ func (w *Wheel[K, V]) usable(key K) error {
 }
 
 // Close cancels all pending pairs, which [Stats] counts as Cancelled. Every later
-// call returns ErrClosed or, if it has no error, finds nothing. Close takes time
-// proportional to the number of pending pairs. Every call after the first does
-// nothing.
+// call returns ErrClosed or, if it has no error, finds no pair. Close takes time
+// proportional to the number of pending pairs. Calls after the first have no
+// effect.
 //
 // Close does not wait for callbacks that are running, and may be called from
 // within one. It does not stop the timer.

@@ -63,7 +63,7 @@ type keyState struct {
 	far   bool
 }
 
-// output is what operations return that return an entry.
+// output is the output of operations that return an entry.
 func (s keyState) output() opOutput {
 	if !s.known {
 		return opOutput{}

@@ -178,7 +178,7 @@ func (m *model) stop() {
 	clear(m.pending)
 }
 
-// pass advances the clock by ticks, and compares what fires at each.
+// pass advances the clock by ticks, and compares the firing pairs of each.
 func (m *model) pass(ticks int) {
 	for range ticks {
 		pass(tick)
@@ -197,7 +197,7 @@ func (m *model) pass(ticks int) {
 	}
 }
 
-// entries returns what is pending.
+// entries returns the pending entries.
 func (m *model) entries() (entries []keyed.Entry[int, int]) {
 	for key, p := range m.pending {
 		entries = append(entries, keyed.Entry[int, int]{Key: key, Value: p.value, Due: p.at})

@@ -205,7 +205,7 @@ func TestTheErrorsOfTheTimerChangeNothing(t *testing.T) {
 		assert.ErrorIs(t, err, hwt.ErrStopped)
 		due := time.Now().Add(time.Minute - 2*time.Second)
 		want := []keyed.Entry[int, int]{{Key: 1, Value: 12, Due: due}}
-		assert.Equal(t, want, slices.Collect(w.All()), "what the timer dropped can still be drained")
+		assert.Equal(t, want, slices.Collect(w.All()), "pairs of a stopped timer can still be drained")
 		var drained []keyed.Entry[int, int]
 		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) { drained = append(drained, e) }))
 		assert.Equal(t, want, drained)
