@@ -48,6 +48,8 @@ import (
 //	SetIfSooner with     Without the lock, it may only find that the pair is due
 //	the others           no later: a deadline that it reads is that of the pair at
 //	                     that moment, or when the pair ended since it was loaded.
+//	                     With the lock, it cancels the timeout before it decides,
+//	                     because a Move resets the timeout without the lock.
 
 // pair is the map's value for a key.
 type pair[K comparable, V any] struct {

@@ -1,10 +1,13 @@
 package keyed
 
 import (
+	"errors"
 	"math"
 	"time"
 
 	"github.com/puzpuzpuz/xsync/v4"
+
+	"github.com/hashedwheel/hwt"
 )
 
 // Set schedules value under key, to expire delay from now. A known key gets the
@@ -63,18 +66,39 @@ func (w *Wheel[K, V]) SetIfSooner(key K, value V, delay time.Duration) (set bool
 	if p, known := w.pairs.Load(key); known && !p.isLater(delay) {
 		return false, nil // Linearization point: the pair had this due time until now, or until it ended.
 	}
-	w.pairs.Compute(key, func(old pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
+	w.pairs.Compute(key, func(old pair[K, V], known bool) (p pair[K, V], op xsync.ComputeOp) {
 		if known && !old.isLater(delay) {
 			return old, xsync.CancelOp
 		}
-		var a *alarm[K, V]
-		if a, err = w.replace(key, old.alarm, delay); err != nil {
+		if p, set, err = w.advance(key, value, old, delay); err != nil {
 			return old, xsync.CancelOp
 		}
-		set = true
-		return pair[K, V]{value, a}, xsync.UpdateOp // Linearization point of SetIfSooner.
+		return p, xsync.UpdateOp // Linearization point of SetIfSooner.
 	})
 	return set, err
+}
+
+// advance returns the pair that replaces old, which was due later than delay from
+// now or does not exist. If a Move has made old due sooner in the meantime, advance
+// keeps its value and due time, and set is false. The caller holds the lock of the
+// key's bucket.
+func (w *Wheel[K, V]) advance(key K, value V, old pair[K, V], delay time.Duration) (p pair[K, V], set bool, err error) {
+	a, err := w.schedule(key, delay)
+	switch {
+	case err == nil && old.alarm == nil:
+		return pair[K, V]{value, a}, true, nil
+	case errors.Is(err, hwt.ErrTooManyPending) && old.alarm != nil && old.alarm.timeout.Reset(delay):
+		return pair[K, V]{value, old.alarm.relink()}, true, nil
+	case err != nil:
+		return old, false, err
+	case !old.alarm.timeout.Cancel(): // moved, and expired
+		a.timeout.Cancel()
+		return old, false, nil
+	case old.isLater(delay): // for good: no Move resets a cancelled timeout
+		return pair[K, V]{value, a}, true, nil
+	}
+	a.timeout.Reset(time.Until(old.alarm.timeout.Deadline())) // false if a has expired: the pair is due anyway
+	return pair[K, V]{old.value, a}, false, nil
 }
 
 // isLater reports whether p is due later than delay from now.

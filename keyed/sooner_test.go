@@ -69,3 +69,52 @@ func TestSetIfSoonerReturnsTheTimersError(t *testing.T) {
 		assert.Equal(t, []int{12}, r.values())
 	})
 }
+
+// interruptedTimer calls a function before it returns a new timeout.
+type interruptedTimer struct {
+	hwt.Timer
+	interrupt func()
+}
+
+func (i *interruptedTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	timeout, err := i.Timer.NewTimeout(task, delay)
+	i.interrupt()
+	return timeout, err
+}
+
+func TestSetIfSoonerKeepsAMoveThatRacesWithIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		move, expiry time.Duration
+		want         bool
+		values       []int
+	}{
+		"to sooner": {move: time.Second, values: []int{11}},
+		"to later":  {move: 2 * time.Hour, want: true, values: []int{12}},
+		"to now":    {move: tick, expiry: 3 * tick, values: []int{11}},
+	} {
+		enginetest.Bubble(t, func(t *testing.T) {
+			executor := new(holding)
+			timer := &interruptedTimer{newTimer(t, 8, hashedwheel.Options{Executor: executor}), func() {}}
+			w, r := newWheel(t, timer)
+			set(t, w, 1, 11, time.Hour)
+			timer.interrupt = func() {
+				move(t, w, 1, c.move)
+				time.Sleep(c.expiry)
+			}
+			assert.Equal(t, c.want, setIfSooner(t, w, 1, 12, time.Minute), name)
+			timer.interrupt = func() {}
+			pass(time.Second + 2*tick)
+			executor.release()
+			if !c.want {
+				assert.Equal(t, c.values, r.values(), name)
+			}
+			pass(3 * time.Hour)
+			executor.release()
+			if c.want {
+				assert.Equal(t, c.values, r.values(), name)
+			}
+			assert.Empty(t, r.take(), name)
+			assert.Zero(t, w.Len(), name)
+		})
+	}
+}
