@@ -23,6 +23,9 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 	setup, n := h.setup(), int64(len(tasks))
 	deadline := setup.deadline(delay) // before anything is counted, because it may panic
 	if n == 0 {
+		if h.stopping.Load() {
+			return nil, hwt.ErrStopped
+		}
 		return nil, nil
 	}
 	if setup.limit.Max() > 0 {

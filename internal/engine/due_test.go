@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -85,4 +86,23 @@ func TestWhatIsResetWhileItIsDueRunsAtItsNewTime(t *testing.T) {
 			e.Stop()
 		}
 	})
+}
+
+// The tick divides forever: so one tick is at that very time.
+func TestAnEndlessDelayNeverExpiresWhateverTheTick(t *testing.T) {
+	const longest = time.Duration(math.MaxInt64)
+	for _, d := range []time.Duration{math.MaxInt32, tick} {
+		inBubble(t, func(t *testing.T) {
+			e := newTimer(t, func(c *Config) { c.Tick = d })
+			endless := e.after(t, longest, nothing)
+			late := e.after(t, forever/2, nothing)
+			pass(forever + 2*d)
+			assert.False(t, endless.IsExpired(), "tick %v", d)
+			assert.True(t, late.IsExpired(), "tick %v", d)
+			e.core.nudge() // a token brings the worker past the tick
+			pass(d)
+			assert.False(t, endless.IsExpired(), "tick %v", d)
+			assert.EqualValues(t, 1, e.Pending())
+		})
+	}
 }

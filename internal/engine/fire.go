@@ -18,7 +18,7 @@ var inDue = place{entry: 1}
 // since it was added, or added early by the wheel, is added again.
 func (c *Core) expire() {
 	c.due = c.wheel.Expire(c.due)
-	now := c.tick * c.tickDur
+	now := c.tickTime()
 	kept := c.due[:0]
 	for i, t := range c.due {
 		c.prefetchTimeout(i + prefetchAhead)
@@ -36,6 +36,10 @@ func (c *Core) expire() {
 	clear(c.due[len(kept):])
 	c.due = kept
 }
+
+// tickTime returns the time by which deadlines expire at this tick. The clock may reach
+// forever, but a deadline that is forever never expires.
+func (c *Core) tickTime() int64 { return min(c.tick*c.tickDur, forever-1) }
 
 // beginFiring hands the notices and due over to fire. Guarded by mu.
 func (c *Core) beginFiring() {
@@ -99,7 +103,7 @@ func dataOf(task hwt.TimerTask) unsafe.Pointer {
 
 // expireAndRun expires t and runs its task, unless Cancel, Reset or Stop came first.
 func (c *Core) expireAndRun(t *Timeout) {
-	w, ok := expire(&t.state, c.tick*c.tickDur)
+	w, ok := expire(&t.state, c.tickTime())
 	if ok {
 		c.totals.expired.Add(1)
 		c.timing.noteLate(deadlineOf(w))

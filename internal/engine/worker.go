@@ -178,8 +178,8 @@ func (c *Core) processTick(now int64) {
 	c.earliest = c.tick
 	c.wheel.MoveTo(c.tick)
 	c.drainAtTick(now)
-	c.expire()
 	c.earliest = c.tick + 1
+	c.expire()
 	c.totals.ticks.Add(1)
 	c.noteLag(now)
 }
@@ -278,7 +278,7 @@ func (c *Core) correctAlarm() {
 // timeOf returns the time at which tick has come; never if the clock does not
 // reach it.
 func (c *Core) timeOf(tick int64) int64 {
-	if tick > forever/c.tickDur {
+	if tick > (forever-1)/c.tickDur {
 		return never
 	}
 	return tick * c.tickDur

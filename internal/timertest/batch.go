@@ -87,6 +87,7 @@ func batchRefused(tb testing.TB, newTimer Factory) {
 	_, four := scheduleBatch(tb, e, 4, time.Hour)
 	sameTimeouts(tb, append(six, four...), e.Stop())
 	refused(hwt.ErrStopped, five)
+	refused(hwt.ErrStopped, nil)
 	pass(time.Hour)
 	s := balanced(tb, e)
 	assert.Equal(tb, [3]int64{10, 10, 2}, [3]int64{s.Accepted, s.Unprocessed, s.Rejected})
