@@ -57,3 +57,22 @@ func TestABatchHelpsInProportionToItsSize(t *testing.T) {
 		}
 	})
 }
+
+// A caller holds mu when the relief comes.
+func TestReliefIsTriedAgainWhileACallerHoldsTheLock(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, never runs
+		e.core.workers.Add(1)
+		timeout := e.after(t, 5*tick, nothing)
+		require.Equal(t, sleep, e.settle(t))
+		e.core.mu.Lock()
+		time.Sleep(5*tick + maxOnTime)
+		for range 100 {
+			runtime.Gosched() // the relief runs into the lock
+		}
+		e.core.mu.Unlock()
+		pass(tick)
+		assert.True(t, timeout.IsExpired())
+		e.core.workers.Add(-1)
+	})
+}

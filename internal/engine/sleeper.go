@@ -60,8 +60,9 @@ func (s *sleeper) sleep(quit <-chan struct{}) {
 // was made a moment ago, and which the scheduler runs next. It leaves alone a
 // worker that runs tasks, however long they take.
 func (c *Core) relieve(s *sleeper) {
-	if !c.mu.TryLock() {
-		return // the worker or a caller is at work
+	if !c.mu.TryLock() { // the worker is at work, or a caller that leaves it asleep
+		s.relief.Reset(time.Duration(c.onTime()))
+		return
 	}
 	if c.sleeper.Load() != s || !c.sleeping || c.now() < c.expected || c.phase.Load() == stopped {
 		c.mu.Unlock()
