@@ -68,6 +68,7 @@ type setup struct {
 	wait    time.Duration    // how long Stop waits for users' code
 	runner  *enginekit.Runner
 	callers enginekit.Callers // whether callers are recorded
+	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
 }
 
 // parking is how callers and Stop reach the worker.
@@ -134,6 +135,7 @@ func newSetup(cfg Config) setup {
 		wait:    cfg.StopWait,
 		runner:  cfg.Runner,
 		callers: enginekit.Callers(cfg.Callers),
+		late:    new(sync.Map),
 	}
 	s.clock.Start()
 	return s

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -119,6 +120,32 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 			close(c.done)
 		}
 	})
+}
+
+// The worker is gone, so the notice has a goroutine, which Shutdown must not wait for.
+func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
+	for name, execute := range map[string]hwt.Executor{"": nil, "on an executor": inline{}} {
+		inBubble(t, func(t *testing.T) {
+			e := newIdleTimer(t, func(c *Config) { c.Runner.Executor = execute })
+			c, returned := e.core, false
+			task := &noticeTask{then: func() {
+				_, err := e.Shutdown(context.Background())
+				returned = err == nil
+			}}
+			timeout := e.add(t, task, time.Hour)
+			time.Sleep(tick)
+			require.Equal(t, goOn, e.step())
+			e.shut()
+			timeout.state, _ = ^(timeout.state | cancelled), true // Cancel has won, and not yet looked at the intake
+			c.takeAll(nil)
+			close(c.takenOver)
+			require.False(t, c.takeLateNotices())
+			close(c.done)
+			c.notifyLate(timeout)
+			synctest.Wait()
+			assert.True(t, returned, name)
+		})
+	}
 }
 
 // Real: preemption and cores, not the clock, make these races.

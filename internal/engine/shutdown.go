@@ -22,11 +22,13 @@ func (h *Handle) TaskContext() context.Context { return h.setup().runner.TaskCon
 
 // awaitAll waits until the workers have ended and nothing is outstanding elsewhere,
 // or ctx ends. If this is a worker, it waits for none, as awaitEnd; with an executor it
-// is in the middle of handing something over, which is outstanding.
+// is in the middle of handing something over, which is outstanding. A
+// late notice that calls Shutdown is outstanding, too.
 func (h *Handle) awaitAll(ctx context.Context) error {
 	runner, own := h.setup().runner, int64(0)
-	onWorker := h.isWorker(goroutineID())
-	if onWorker && runner.Executor != nil {
+	id := goroutineID()
+	onWorker := h.isWorker(id)
+	if _, late := h.setup().late.Load(id); late || onWorker && runner.Executor != nil {
 		own = 1
 	}
 	if (onWorker || h.awaitWorkers(ctx)) && runner.Await(ctx, own) {

@@ -144,8 +144,16 @@ func (c *Core) notifyLate(t *Timeout) {
 	c.mu.Unlock()
 	if gone {
 		c.totals.noticed.Add(1)
-		c.runner.CallLate(t, t.task)
+		c.runner.CallLate(func() { c.giveLate(t) })
 	}
+}
+
+// giveLate gives a late notice, on its own goroutine.
+func (c *Core) giveLate(t *Timeout) {
+	id := goroutineID()
+	c.late.Store(id, nil)
+	defer c.late.Delete(id)
+	c.runner.Cancelled(t, t.task)
 }
 
 // unqueue takes back the queued bit of t, which was pushed after the intake was

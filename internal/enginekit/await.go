@@ -108,14 +108,19 @@ func (w *waiters) wake() {
 	}
 }
 
-// CallLate is Cancelled on a goroutine of its own, for what no worker will do.
-func (r *Runner) CallLate(timeout hwt.Timeout, task hwt.TimerTask) {
+// CallLate starts a goroutine for call, which gives a notice that no worker gives any
+// more. Of a timer with an executor, Given counts the notice already.
+func (r *Runner) CallLate(call func()) {
+	if r.Executor != nil {
+		go call()
+		return
+	}
 	r.late.Add(1)
 	go func() {
 		defer func() {
 			r.late.Add(-1)
 			r.Ended()
 		}()
-		r.Cancelled(timeout, task)
+		call()
 	}()
 }
