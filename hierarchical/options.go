@@ -65,8 +65,8 @@ type Options struct {
 	// The place of a timeout is free again once its Cancel has returned, or when
 	// its task begins. Pending may fall a moment earlier. Besides the pending
 	// timeouts, the timer holds at most as many cancelled ones, or 4,096 if that
-	// is more. It refuses new ones beyond that only while the notices of cancelled
-	// [hwt.CancelledTask]s wait for a task that holds the worker.
+	// is more. It rejects new ones beyond that until the worker has given the
+	// notices of cancelled [hwt.CancelledTask]s.
 	MaxPendingTimeouts int64
 
 	// Executor runs the tasks. By default, nil, they run on the timer's worker

@@ -182,7 +182,7 @@ func (c *Core) tickOf(deadline int64) int64 { return (deadline-1)/c.tickDur + 1 
 // it. was is the word that Cancel ended.
 func (c *Core) onCancelled(t *Timeout, was state) {
 	s := c.intake.of(t)
-	c.hold()
+	t.worker.handle.hold()
 	if was&queued != 0 { // in a queue already: when it is settled it is dropped
 		s.cancelled.Add(1)
 		c.attend(s, noDeadline)

@@ -18,11 +18,12 @@ func (h *Handle) reserve(n int64) error {
 		return hwt.ErrStopped
 	}
 	s := h.setup()
-	if bound := max(s.limit.Max(), minHeld); s.held.Load() >= bound {
+	if bound := s.maxHeld(); s.held.Load() >= bound {
 		for i := range h.workers {
 			h.workers[i].core.settleAll()
 		}
-		if held := s.held.Load(); held >= bound { // their notices have to wait for a task
+		if held := s.held.Load(); held >= bound { // the rest waits for its notices
+			h.nudge()
 			return s.limit.Reject(&hwt.PendingLimitError{Cancelled: held, Max: bound})
 		}
 	}
@@ -44,11 +45,26 @@ func (c *Core) settleAll() {
 	}
 }
 
-// hold accounts for a timeout that Cancel ended and that is not yet dropped.
-func (c *Core) hold() {
-	if c.limit.Max() > 0 {
-		c.held.Add(1)
-		c.limit.Give(1)
+// maxHeld returns how many cancelled timeouts a timer with a limit may hold.
+func (s *setup) maxHeld() int64 { return max(s.limit.Max(), minHeld) }
+
+// hold accounts for a timeout that Cancel ended and that is not yet dropped. At half the
+// bound it wakes the workers, which else give notices at their next tick only.
+func (h *Handle) hold() {
+	s := h.setup()
+	if s.limit.Max() == 0 {
+		return
+	}
+	if s.held.Add(1) == s.maxHeld()/2 {
+		h.nudge()
+	}
+	s.limit.Give(1)
+}
+
+// nudge has all workers look at the intake and at the notices that callers left.
+func (h *Handle) nudge() {
+	for i := range h.workers {
+		h.workers[i].core.nudge()
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -61,5 +62,36 @@ func TestTimeoutsThatWaitForTheirNoticeAreRefusedAboveTheBound(t *testing.T) {
 		pass(2 * time.Hour)
 		assert.Equal(t, [2]int{0, minHeld}, task.counts())
 		e.add(t, task, time.Hour)
+	})
+}
+
+// No task runs, and the tick is far away.
+func TestNoticesOfALimitedTimerDoNotWaitForATick(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newWorkers(t, 2, func(c *Config) { c.MaxPending, c.Tick = 10, time.Hour })
+		task := new(noticeTask)
+		cancel := func(n int) {
+			for range n {
+				timeout, err := h.NewTimeout(task, 24*time.Hour)
+				require.NoError(t, err)
+				require.True(t, timeout.Cancel())
+			}
+		}
+		for range 2 { // from now on the workers mean to look at the next tick
+			cancel(enough)
+			synctest.Wait()
+		}
+		held := h.setup().held
+		cancel(minHeld / 2)
+		synctest.Wait()
+		assert.Less(t, held.Load(), int64(minHeld/2), "at half the bound notices are given")
+		cancel(enough)
+		held.Add(minHeld) // as if the workers had had no time so far
+		_, err := h.NewTimeout(task, 24*time.Hour)
+		require.ErrorIs(t, err, hwt.ErrTooManyPending)
+		held.Add(-minHeld)
+		synctest.Wait()
+		assert.Zero(t, held.Load(), "after a rejection notices are given")
+		h.Stop()
 	})
 }
