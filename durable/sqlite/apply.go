@@ -15,7 +15,7 @@ func (b *sqliteBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]
 		return err
 	}
 	if tx == nil {
-		return stored(&results, b.do(ctx, len(ops), run))
+		return resultsOf(&results, b.do(ctx, len(ops), run))
 	}
 	own, err := b.own(tx)
 	if err != nil {
@@ -31,8 +31,8 @@ func (b *sqliteBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]
 	return results, err
 }
 
-// stored returns the results of a job that succeeded, or its error.
-func stored[T any](results *[]T, err error) ([]T, error) {
+// resultsOf returns the results of a job that succeeded, or its error.
+func resultsOf[T any](results *[]T, err error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +67,9 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 		}
 		change := op.Decide(rows, dead, uint64(t.s.generation+1))
 		if change.DeleteDead {
-			if _, err := t.c.query("DELETE FROM hwt_dead WHERE key = ? AND gen = ?").blob(op.Row.Key).int(int64(op.If)).exec(); err != nil {
+			if err := t.dropDead(dead.Ref()); err != nil {
 				return nil, err
 			}
-			t.s.dead--
 		}
 		if err := t.write(rows, &change); err != nil {
 			return nil, err
@@ -82,7 +81,7 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 
 // rows returns the rows of a key in the order of their slots.
 func (t *txn) rows(key string) (rows []backend.Row, err error) {
-	err = t.c.query("SELECT " + columns + " FROM hwt_entries WHERE key = ? ORDER BY slot").blob(key).each(func(q *query) error {
+	err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? ORDER BY slot").blob(key).each(func(q *query) error {
 		r, err := scan(q)
 		rows = append(rows, r)
 		return err
@@ -92,7 +91,7 @@ func (t *txn) rows(key string) (rows []backend.Row, err error) {
 
 // find returns the row that ref names, or nil.
 func (t *txn) find(ref backend.Ref) (row *backend.Row, err error) {
-	err = t.c.query("SELECT " + columns + " FROM hwt_entries WHERE key = ? AND slot IN (0, ?2) AND gen = ?2").
+	err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? AND slot IN (0, ?2) AND gen = ?2").
 		blob(ref.Key).int(int64(ref.Generation)).each(func(q *query) error {
 		r, err := scan(q)
 		row = &r
@@ -102,7 +101,7 @@ func (t *txn) find(ref backend.Ref) (row *backend.Row, err error) {
 }
 
 func (t *txn) deadLetter(ref backend.Ref) (dead *backend.Dead, err error) {
-	err = t.c.query("SELECT " + deadColumns + " FROM hwt_dead WHERE key = ? AND gen = ?").
+	err = t.c.query("SELECT " + deadColumns + " FROM hwt_dead AS t WHERE key = ? AND gen = ?").
 		blob(ref.Key).int(int64(ref.Generation)).each(func(q *query) error {
 		d, err := scanDead(q)
 		dead = &d
@@ -115,18 +114,26 @@ func (t *txn) deadLetter(ref backend.Ref) (dead *backend.Dead, err error) {
 func (t *txn) write(rows []backend.Row, change *backend.Change) error {
 	for i := range change.Delete {
 		r := &change.Delete[i]
-		t.uncount(rows, r.Slot())
+		if err := t.remove(rows, r.Slot()); err != nil {
+			return err
+		}
 		if _, err := t.c.query("DELETE FROM hwt_entries WHERE key = ? AND slot = ?").blob(r.Key).int(int64(r.Slot())).exec(); err != nil {
 			return err
 		}
 	}
 	for i := range change.Put {
 		r := &change.Put[i]
-		t.uncount(rows, r.Slot())
+		if err := t.remove(rows, r.Slot()); err != nil {
+			return err
+		}
 		t.count(r.State, 1)
 		t.s.generation = max(t.s.generation, int64(r.Generation))
-		q := t.c.query("INSERT OR REPLACE INTO hwt_entries (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
-		if _, err := bind(q, r).exec(); err != nil {
+		large, err := t.putPayload(r.Payload)
+		if err != nil {
+			return err
+		}
+		q := t.c.query("INSERT OR REPLACE INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
+		if _, err := bind(q, r, large).exec(); err != nil {
 			return err
 		}
 	}
@@ -145,25 +152,62 @@ func (t *txn) count(state backend.State, n int64) {
 	}
 }
 
-// uncount counts the row in a slot as removed.
-func (t *txn) uncount(rows []backend.Row, slot uint64) {
+// remove counts the row in a slot as removed, if there is one, and deletes its payload.
+func (t *txn) remove(rows []backend.Row, slot uint64) error {
 	for i := range rows {
-		if rows[i].Slot() == slot {
-			t.count(rows[i].State, -1)
+		if r := &rows[i]; r.Slot() == slot {
+			t.count(r.State, -1)
+			return t.dropPayload("hwt_entries WHERE key = ?1 AND slot = ?3 AND gen = ?2", r.Ref(), int64(slot))
 		}
 	}
+	return nil
+}
+
+// putPayload stores a large payload and returns its id, or 0 for a small one.
+func (t *txn) putPayload(payload []byte) (int64, error) {
+	if len(payload) <= largePayload {
+		return 0, nil
+	}
+	t.s.large++
+	_, err := t.c.query("INSERT INTO hwt_payloads (payload) VALUES (?)").bytes(payload).exec()
+	return t.c.LastInsertRowID(), err
+}
+
+// dropPayload deletes the payload of a row if it is a large one. where names the row by
+// key, generation, and slot.
+func (t *txn) dropPayload(where string, ref backend.Ref, slot int64) error {
+	if t.s.large == 0 {
+		return nil
+	}
+	n, err := t.c.query("DELETE FROM hwt_payloads WHERE id = (SELECT payload FROM " + where + " AND typeof(payload) = 'integer' AND ?3 >= 0)").
+		blob(ref.Key).int(int64(ref.Generation)).int(slot).exec()
+	t.s.large -= n
+	return err
+}
+
+func (t *txn) dropDead(ref backend.Ref) error {
+	if err := t.dropPayload("hwt_dead WHERE key = ?1 AND gen = ?2", ref, 0); err != nil {
+		return err
+	}
+	t.s.dead--
+	_, err := t.c.query("DELETE FROM hwt_dead WHERE key = ? AND gen = ?").blob(ref.Key).int(int64(ref.Generation)).exec()
+	return err
 }
 
 func (t *txn) bury(d *backend.Dead) error {
+	large, err := t.putPayload(d.Payload)
+	if err != nil {
+		return err
+	}
 	q := t.c.query(`INSERT OR REPLACE INTO hwt_dead (key, gen, due, sum, not_after, attempt, every, schedule,
 		origin, nonce, payload, detached, error, given_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
 	q.blob(d.Key).int(int64(d.Generation)).int(d.Due)
-	bindRest(q, &d.Row)
+	bindRest(q, &d.Row, large)
 	detached := int64(0)
 	if d.Detached {
 		detached = 1
 	}
-	_, err := q.int(detached).blob(d.Error).int(d.GivenUp).exec()
+	_, err = q.int(detached).blob(d.Error).int(d.GivenUp).exec()
 	t.s.dead++
 	return err
 }

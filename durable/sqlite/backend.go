@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -86,8 +87,12 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if b.options.SyncEvery > 0 {
 		synchronous = "synchronous = NORMAL"
 	}
-	b.writer, err = open(b.path, flags, "journal_mode = WAL", synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
-		"wal_autocheckpoint = 4000", "cache_size = -16000", "temp_store = MEMORY")
+	path := b.path
+	if b.options.vfs != "" {
+		path, flags = "file:"+path+"?vfs="+b.options.vfs, flags|sqlite3.OPEN_URI
+	}
+	b.writer, err = open(path, flags, "journal_mode = WAL", synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
+		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint), "cache_size = -16000", "temp_store = MEMORY")
 	if errors.Is(err, sqlite3.CANTOPEN) && b.options.MustExist {
 		return fmt.Errorf("%w: %w", errNoStore, err)
 	}
@@ -98,8 +103,14 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if err := migrate(b.writer, b.options.MustExist); err != nil {
 		return err
 	}
+	if err := b.options.sync(b.path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := syncDirectory(filepath.Dir(b.path)); err != nil {
+		return err
+	}
 	for range readers {
-		c, err := open(b.path, sqlite3.OPEN_READWRITE, "query_only = ON", "cache_size = -2000")
+		c, err := open(path, flags&^sqlite3.OPEN_CREATE, "query_only = ON", "cache_size = -2000")
 		if err != nil {
 			return err
 		}
@@ -170,11 +181,24 @@ func (b *sqliteBackend) keepSynced() {
 		if !b.dirty.Swap(false) {
 			continue
 		}
-		if err := syncFile(b.path + "-wal"); err != nil {
+		if err := b.options.sync(b.path + "-wal"); err != nil {
 			b.fail(fmt.Errorf("%w after an error of the disk: %w", backend.ErrClosed, err))
 			return
 		}
 	}
+}
+
+// syncDirectory makes the creation and deletion of files in a directory durable. SQLite
+// leaves that to the first sync of its log.
+func syncDirectory(path string) error {
+	if runtime.GOOS == "windows" { // cannot
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 func syncFile(path string) error {

@@ -47,7 +47,7 @@ func (c *conn) alive(worker int64) error {
 // due soon, and the claim decides. That saves one write per firing.
 func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (rows []backend.Row, err error) {
 	named := strings.Repeat(",?", len(req.Schedules))
-	sql := "SELECT " + columns + ` FROM hwt_entries INDEXED BY hwt_due
+	sql := "SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due
 		WHERE holder = 0 AND due <= ? AND (due, key, slot) > (?, ?, ?)
 		AND (schedule IS NULL OR schedule IN (` + strings.TrimPrefix(named, ",") + `))
 		ORDER BY due, key, slot LIMIT ?`
@@ -108,7 +108,7 @@ func (c *conn) gone() (ids []int64, err error) {
 // there are no more.
 func (t *txn) adopt(rows []backend.Row, from, to int64, n int) ([]backend.Row, error) {
 	found := rows
-	err := t.c.query("SELECT " + columns + " FROM hwt_entries INDEXED BY hwt_holder WHERE holder > 0 AND holder = ? LIMIT ?").
+	err := t.c.query("SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_holder WHERE holder > 0 AND holder = ? LIMIT ?").
 		int(from).int(int64(n - len(rows))).each(func(q *query) error {
 		r, err := scan(q)
 		found = append(found, r)
@@ -134,7 +134,7 @@ func (t *txn) adopt(rows []backend.Row, from, to int64, n int) ([]backend.Row, e
 // Claim implements backend.Backend.
 func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
 	var won []bool
-	return stored(&won, b.do(ctx, len(claims), func(t *txn) error {
+	return resultsOf(&won, b.do(ctx, len(claims), func(t *txn) error {
 		won = make([]bool, len(claims))
 		if err := t.c.alive(worker); err != nil {
 			return err
@@ -198,17 +198,17 @@ func (b *sqliteBackend) Finish(ctx context.Context, tx any, worker int64, outcom
 		return nil
 	}
 	if tx == nil {
-		return stored(&applied, b.do(ctx, len(outcomes), run))
+		return resultsOf(&applied, b.do(ctx, len(outcomes), run))
 	}
 	own, err := b.own(tx)
 	if err != nil {
 		return nil, err
 	}
-	return stored(&applied, own.use(ctx, run))
+	return resultsOf(&applied, own.use(ctx, run))
 }
 
 func (t *txn) finish(worker int64, outcome *backend.Outcome) (bool, error) {
-	if outcome.Fate == backend.Done {
+	if outcome.Fate == backend.Done && t.s.large == 0 {
 		n, err := t.atRef("DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND ?3 = ?3", outcome.Ref, worker)
 		if t.s.claimed -= n; n > 0 || err != nil {
 			return true, err

@@ -116,7 +116,7 @@ func (c *conn) verify() error {
 		return errors.Join(append(faults, err)...)
 	}
 	var counted state
-	note(c.query("SELECT " + columns + " FROM hwt_entries").each(func(q *query) error {
+	note(c.query("SELECT " + columns + " FROM hwt_entries AS t").each(func(q *query) error {
 		r, err := scan(q)
 		note(err)
 		if r.Holder == 0 {
@@ -126,14 +126,16 @@ func (c *conn) verify() error {
 		}
 		return nil
 	}))
-	note(c.query("SELECT " + deadColumns + " FROM hwt_dead").each(func(q *query) error {
+	note(c.query("SELECT " + deadColumns + " FROM hwt_dead AS t").each(func(q *query) error {
 		_, err := scanDead(q)
 		note(err)
 		counted.dead++
 		return nil
 	}))
-	note(c.query("SELECT pending, claimed, dead FROM hwt_store").each(func(q *query) error {
-		stored := state{pending: q.s.ColumnInt64(0), claimed: q.s.ColumnInt64(1), dead: q.s.ColumnInt64(2)}
+	counted.large, err = c.query("SELECT count(*) FROM hwt_payloads").integer()
+	note(err)
+	note(c.query("SELECT pending, claimed, dead, large FROM hwt_store").each(func(q *query) error {
+		stored := state{pending: q.s.ColumnInt64(0), claimed: q.s.ColumnInt64(1), dead: q.s.ColumnInt64(2), large: q.s.ColumnInt64(3)}
 		if stored != counted {
 			return fmt.Errorf("%w: counts %+v (expected: %+v)", durable.ErrDamaged, stored, counted)
 		}

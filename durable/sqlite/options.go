@@ -25,6 +25,11 @@ type Options struct {
 	// MustExist makes Open return an error if there is no store in the file, instead of
 	// creating one.
 	MustExist bool
+
+	// Of tests:
+	vfs        string                  // SQLite's file system
+	checkpoint int                     // pages in the log until a checkpoint; 0 is 4000
+	sync       func(path string) error // syncs the log for SyncEvery; nil is syncFile
 }
 
 func (o *Options) complete() (Options, error) {
@@ -37,6 +42,12 @@ func (o *Options) complete() (Options, error) {
 	}
 	if c.MaxBytes < 0 || c.MaxBytes > 0 && c.MaxBytes < 1_000_000 {
 		return c, refuse("MaxBytes", c.MaxBytes, "0 for no limit, or 1000000 or more")
+	}
+	if c.checkpoint == 0 {
+		c.checkpoint = 4000
+	}
+	if c.sync == nil {
+		c.sync = syncFile
 	}
 	return c, nil
 }

@@ -11,7 +11,7 @@ import (
 func (b *sqliteBackend) Get(ctx context.Context, key string) (row backend.Row, err error) {
 	found := false
 	err = b.read(ctx, func(c *conn) error {
-		return c.query("SELECT " + columns + " FROM hwt_entries WHERE key = ? AND slot = 0").blob(key).each(func(q *query) error {
+		return c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? AND slot = 0").blob(key).each(func(q *query) error {
 			row, err = scan(q)
 			found = true
 			return err
@@ -25,7 +25,7 @@ func (b *sqliteBackend) Get(ctx context.Context, key string) (row backend.Row, e
 
 // Page implements backend.Backend.
 func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.Cursor, n int) (rows []backend.Row, err error) {
-	sql := "SELECT " + columns + ` FROM hwt_entries
+	sql := "SELECT " + columns + ` FROM hwt_entries AS t
 		WHERE key >= ? AND (key, slot) > (?, ?) AND (?4 IS NULL OR key < ?4) AND holder = 0
 		ORDER BY key, slot LIMIT ?`
 	err = b.read(ctx, func(c *conn) error {
@@ -41,7 +41,7 @@ func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.C
 
 // DeadPage implements backend.Backend.
 func (b *sqliteBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, n int) (page []backend.Dead, err error) {
-	sql := "SELECT " + deadColumns + ` FROM hwt_dead
+	sql := "SELECT " + deadColumns + ` FROM hwt_dead AS t
 		WHERE key >= ? AND (key, gen) > (?, ?) AND (?4 IS NULL OR key < ?4)
 		ORDER BY key, gen LIMIT ?`
 	err = b.read(ctx, func(c *conn) error {

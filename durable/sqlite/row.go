@@ -6,8 +6,18 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// columns are those that scan reads.
-const columns = "key, slot, gen, due, holder, sum, not_after, attempt, every, schedule, origin, nonce, payload"
+// columns are those that scan reads, and stored those that bind writes.
+const (
+	columns = "key, slot, gen, due, holder, sum, not_after, attempt, every, schedule, origin, nonce, " + anyPayload
+	stored  = "key, slot, gen, due, holder, sum, not_after, attempt, every, schedule, origin, nonce, payload"
+)
+
+// largePayload is the size from which on a payload is stored in hwt_payloads: a row of a
+// WITHOUT ROWID table takes a page of its own beyond a quarter of a page.
+const largePayload = 256
+
+// anyPayload reads a payload wherever it is.
+const anyPayload = "CASE typeof(t.payload) WHEN 'integer' THEN (SELECT p.payload FROM hwt_payloads p WHERE p.id = t.payload) ELSE t.payload END"
 
 // scan returns the current row of a result and verifies it.
 func scan(q *query) (r backend.Row, err error) {
@@ -32,30 +42,34 @@ func scan(q *query) (r backend.Row, err error) {
 	return r, r.Verify(uint32(s.ColumnInt64(5)))
 }
 
-// bind binds the columns of r, in the order of columns.
-func bind(q *query, r *backend.Row) *query {
+// bind binds the columns of r, in the order of stored. large is the id of a large payload.
+func bind(q *query, r *backend.Row, large int64) *query {
 	q.blob(r.Key).int(int64(r.Slot())).int(int64(r.Generation)).int(r.Due)
 	if r.State == backend.Claimed {
 		q.int(r.Holder)
 	} else {
 		q.int(0)
 	}
-	return bindRest(q, r)
+	return bindRest(q, r, large)
 }
 
 // bindRest binds the columns from sum on, which dead letters have, too.
-func bindRest(q *query, r *backend.Row) *query {
+func bindRest(q *query, r *backend.Row, large int64) *query {
 	origin := r.Origin
 	if origin == r.Generation {
 		origin = 0 // takes no space
 	}
-	return q.int(int64(r.Checksum())).int(r.NotAfter).int(int64(r.Attempt)).
-		blob(r.Every).blob(r.Schedule).int(int64(origin)).int(int64(r.Nonce)).bytes(r.Payload)
+	q.int(int64(r.Checksum())).int(r.NotAfter).int(int64(r.Attempt)).
+		blob(r.Every).blob(r.Schedule).int(int64(origin)).int(int64(r.Nonce))
+	if large != 0 {
+		return q.int(large)
+	}
+	return q.bytes(r.Payload)
 }
 
 // deadColumns are those that scanDead reads: in the order of columns, with whether the row
 // was detached for slot and 0 for holder.
-const deadColumns = "key, detached, gen, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, payload, error, given_up"
+const deadColumns = "key, detached, gen, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, " + anyPayload + ", error, given_up"
 
 func scanDead(q *query) (d backend.Dead, err error) {
 	d.Row, err = scan(q)

@@ -17,7 +17,8 @@ CREATE TABLE hwt_store (
 	worker     INTEGER NOT NULL DEFAULT 0,
 	pending    INTEGER NOT NULL DEFAULT 0,
 	claimed    INTEGER NOT NULL DEFAULT 0,
-	dead       INTEGER NOT NULL DEFAULT 0
+	dead       INTEGER NOT NULL DEFAULT 0,
+	large      INTEGER NOT NULL DEFAULT 0 -- rows of hwt_payloads
 );
 INSERT INTO hwt_store (id, version) VALUES (1, 1);
 CREATE TABLE hwt_entries (
@@ -33,7 +34,7 @@ CREATE TABLE hwt_entries (
 	schedule  BLOB,
 	origin    INTEGER NOT NULL, -- 0 if it is gen
 	nonce     INTEGER NOT NULL,
-	payload   BLOB,
+	payload   BLOB, -- or the id of a large one
 	PRIMARY KEY (key, slot)
 ) WITHOUT ROWID;
 CREATE INDEX hwt_due ON hwt_entries (due, key, slot) WHERE holder = 0;
@@ -55,6 +56,10 @@ CREATE TABLE hwt_dead (
 	given_up  INTEGER NOT NULL,
 	PRIMARY KEY (key, gen)
 ) WITHOUT ROWID;
+CREATE TABLE hwt_payloads (
+	id      INTEGER PRIMARY KEY,
+	payload BLOB NOT NULL
+);
 CREATE TABLE hwt_workers (
 	id      INTEGER PRIMARY KEY,
 	expires INTEGER NOT NULL

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -12,10 +13,11 @@ import (
 
 func TestBackend(t *testing.T) {
 	backendtest.Run(t, func(t testing.TB) backend.Backend {
-		b, err := newBackend(t.Context(), filepath.Join(t.TempDir(), "timers.db"), Options{})
+		b, err := newBackend(t.Context(), filepath.Join(t.TempDir(), "timers.db"), Options{checkpoint: 4000, sync: syncFile})
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			if b.failure() == nil {
+				require.NoError(t, b.read(context.Background(), (*conn).verify))
 				require.NoError(t, b.Close())
 			}
 		})

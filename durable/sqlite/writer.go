@@ -39,6 +39,7 @@ type job struct {
 type state struct {
 	generation, worker     int64
 	pending, claimed, dead int64
+	large                  int64 // payloads
 }
 
 // txn is a transaction of the writer.
@@ -244,9 +245,9 @@ func (b *sqliteBackend) begin() error {
 
 // load reads the state.
 func (b *sqliteBackend) load() error {
-	err := b.writer.query("SELECT generation, worker, pending, claimed, dead FROM hwt_store").each(func(q *query) error {
+	err := b.writer.query("SELECT generation, worker, pending, claimed, dead, large FROM hwt_store").each(func(q *query) error {
 		s := q.s
-		b.state = state{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4)}
+		b.state = state{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4), s.ColumnInt64(5)}
 		return nil
 	})
 	b.stale = err != nil
@@ -255,8 +256,8 @@ func (b *sqliteBackend) load() error {
 
 // store writes the state.
 func (t *txn) store() error {
-	_, err := t.c.query("UPDATE hwt_store SET generation = ?, worker = ?, pending = ?, claimed = ?, dead = ?").
-		int(t.s.generation).int(t.s.worker).int(t.s.pending).int(t.s.claimed).int(t.s.dead).exec()
+	_, err := t.c.query("UPDATE hwt_store SET generation = ?, worker = ?, pending = ?, claimed = ?, dead = ?, large = ?").
+		int(t.s.generation).int(t.s.worker).int(t.s.pending).int(t.s.claimed).int(t.s.dead).int(t.s.large).exec()
 	return err
 }
 

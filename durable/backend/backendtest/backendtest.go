@@ -152,7 +152,8 @@ func (m *model) due() int64 {
 func (m *model) key() string { return fmt.Sprintf("k%d", m.rng.IntN(6)) }
 
 func (m *model) row(key string) backend.Row {
-	r := backend.Row{Key: key, Due: m.due(), Attempt: 1, Nonce: m.rng.Uint64(), Payload: []byte{byte(m.rng.IntN(256))}}
+	r := backend.Row{Key: key, Due: m.due(), Attempt: 1, Nonce: m.rng.Uint64(), Payload: make([]byte, 1+m.rng.IntN(3)*200)}
+	r.Payload[0] = byte(m.rng.IntN(256))
 	if m.rng.IntN(3) == 0 {
 		r.Every = "every"
 	}
