@@ -15,7 +15,7 @@ import (
 const rootPath = "github.com/hashedwheel/hwt"
 
 // private are the modules that programs do not import. They keep their replace directives.
-var private = []string{"bench", "tools", "examples", "examples/kubequeue", "inspect/browsertest"}
+var private = []string{"bench", "tools", "examples", "examples/gozero", "examples/kubequeue", "inspect/browsertest"}
 
 // release is a version that is being made.
 type release struct {
