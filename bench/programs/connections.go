@@ -79,15 +79,20 @@ func startClients(n int, address string, batch int) (kill func()) {
 	clients := exec.Command(executable, fmt.Sprintf("--clients=%d", n), fmt.Sprintf("--batch=%d", batch), address)
 	clients.Stderr = os.Stderr
 	must(clients.Start())
+	var killed atomic.Bool
+	go func() {
+		if err := clients.Wait(); !killed.Load() {
+			panic(fmt.Sprintf("the clients ended before the measurement: %v", err))
+		}
+	}()
 	return func() {
+		killed.Store(true)
 		clients.Process.Kill()
-		clients.Wait()
 	}
 }
 
 // runClients sends n messages per second, evenly on n connections, until it is killed.
 func runClients(n int, address string, batch int) {
-	defer func() { recover() }() // the server is gone
 	conns, message := make([]net.Conn, n), make([]byte, 64)
 	if batch > 0 {
 		conns, message = mqttClients(n, address, batch)
@@ -99,7 +104,8 @@ func runClients(n int, address string, batch int) {
 		}
 	}
 	paced(max(n/max(batch, 1), 1), time.Hour, func(i int) {
-		_, err := conns[i%n].Write(message)
-		must(err)
+		if _, err := conns[i%n].Write(message); err != nil {
+			os.Exit(0) // the server is gone
+		}
 	})
 }
