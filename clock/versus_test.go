@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/enginetest"
+	"github.com/hashedwheel/hwt/internal/versus"
 )
 
 // The benchmarks in this file run the clock and the standard library in turn, and
@@ -70,7 +70,7 @@ func versusContext(b *testing.B, live int, parent context.Context, wait bool) {
 	defer fill(live, c.WithTimeout)()
 	defer fill(live, context.WithTimeout)()
 	time.Sleep(time.Second)
-	enginetest.Compare(b, enginetest.Rounds, n, use(c.WithTimeout), use(context.WithTimeout))
+	versus.Compare(b, versus.Rounds, n, use(c.WithTimeout), use(context.WithTimeout))
 }
 
 // fill makes n contexts with deadlines in half an hour to an hour and a half, and

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/enginetest"
+	"github.com/hashedwheel/hwt/internal/versus"
 )
 
 // many are the numbers of tickers that are measured. 100,000 keep two processors
@@ -68,7 +68,7 @@ func BenchmarkVersusTicker(b *testing.B) {
 		b.Run(fmt.Sprintf("tickers=%d", n), func(b *testing.B) {
 			each, share := map[string][]float64{}, map[string][]float64{}
 			for b.Loop() {
-				for range enginetest.Rounds {
+				for range versus.Rounds {
 					for _, maker := range makers {
 						out := benchmarkAlone(b, fmt.Sprintf("BenchmarkTicker/of=%s/tickers=%d", maker.of, n))
 						each[maker.of] = append(each[maker.of], metric(b, out, "cpu-ns"))
@@ -76,10 +76,10 @@ func BenchmarkVersusTicker(b *testing.B) {
 					}
 				}
 			}
-			enginetest.Report(b, each["clock"], each["std"])
-			b.ReportMetric(enginetest.Median(each["floor"])/enginetest.Median(each["std"]), "floor-ratio")
-			b.ReportMetric(enginetest.Median(share["clock"]), "clock-received-%")
-			b.ReportMetric(enginetest.Median(share["std"]), "std-received-%")
+			versus.Report(b, each["clock"], each["std"])
+			b.ReportMetric(versus.Median(each["floor"])/versus.Median(each["std"]), "floor-ratio")
+			b.ReportMetric(versus.Median(share["clock"]), "clock-received-%")
+			b.ReportMetric(versus.Median(share["std"]), "std-received-%")
 		})
 	}
 }
@@ -182,7 +182,7 @@ func readTickers(b *testing.B, n int, make func(time.Duration) (<-chan time.Time
 	}
 	time.Sleep(2 * period)
 	var came, periods float64
-	total := enginetest.CPU(b, 1, func() {
+	total := versus.CPU(b, 1, func() {
 		before, since := ticks.Load(), time.Now()
 		time.Sleep(span)
 		came, periods = float64(ticks.Load()-before), float64(time.Since(since))/float64(period)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
-	"github.com/hashedwheel/hwt/internal/enginetest"
+	"github.com/hashedwheel/hwt/internal/versus"
 )
 
 // The benchmarks in this file put the wheel and Go's own timers side by side:
@@ -24,12 +24,12 @@ func newFine(tb testing.TB) hwt.Engine {
 	return timer
 }
 
-func BenchmarkVersusScheduleCancel(b *testing.B) { enginetest.ScheduleCancel(b, newFine) }
-func BenchmarkNewTimeouts(b *testing.B)          { enginetest.Batches(b, newFine) }
-func BenchmarkVersusResetLater(b *testing.B)     { enginetest.ResetLater(b, newFine) }
-func BenchmarkPendingHeap(b *testing.B)          { enginetest.PendingHeap(b, newFine) }
-func BenchmarkIdle(b *testing.B)                 { enginetest.Idle(b, newFine) }
+func BenchmarkVersusScheduleCancel(b *testing.B) { versus.ScheduleCancel(b, newFine) }
+func BenchmarkNewTimeouts(b *testing.B)          { versus.Batches(b, newFine) }
+func BenchmarkVersusResetLater(b *testing.B)     { versus.ResetLater(b, newFine) }
+func BenchmarkPendingHeap(b *testing.B)          { versus.PendingHeap(b, newFine) }
+func BenchmarkIdle(b *testing.B)                 { versus.Idle(b, newFine) }
 
 func BenchmarkVersusExpire(b *testing.B) {
-	enginetest.Expire(b, newFine, enginetest.Crowd{Begin: 3 * time.Second})
+	versus.Expire(b, newFine, versus.Crowd{Begin: 3 * time.Second})
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hierarchical"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/hwttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +23,7 @@ func TestContract(t *testing.T) {
 		{TicksPerWheel: 3, Workers: 7},
 	} {
 		t.Run(fmt.Sprintf("wheel=%d,workers=%d", o.TicksPerWheel, o.Workers), func(t *testing.T) {
-			timertest.Run(t, func(tb testing.TB, c timertest.Config) hwt.Engine {
+			hwttest.Run(t, func(tb testing.TB, c hwttest.Config) hwt.Engine {
 				return newTimer(tb, c, o)
 			})
 		})
@@ -31,7 +31,7 @@ func TestContract(t *testing.T) {
 }
 
 // newTimer makes the timer that the suite asks for.
-func newTimer(tb testing.TB, c timertest.Config, o hierarchical.Options) *hierarchical.Timer {
+func newTimer(tb testing.TB, c hwttest.Config, o hierarchical.Options) *hierarchical.Timer {
 	o.TickDuration, o.MaxPendingTimeouts, o.Executor = c.Tick, c.MaxPending, c.Executor
 	o.Logger, o.ErrorHandler = c.Logger, c.ErrorHandler
 	o.RecordCallers, o.LabelTasks = c.RecordCallers, c.LabelTasks

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cli"
-	"github.com/hashedwheel/hwt/internal/enginetest"
+	"github.com/hashedwheel/hwt/internal/versus"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -77,7 +77,7 @@ func cycle(t *runtimetimer.Timer) {
 }
 
 func BenchmarkNewTimeouts(b *testing.B) {
-	enginetest.Batches(b, func(tb testing.TB) hwt.Engine { return newTimer(tb) })
+	versus.Batches(b, func(tb testing.TB) hwt.Engine { return newTimer(tb) })
 }
 
 // BenchmarkReset pushes one timeout back, again and again.

@@ -7,14 +7,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/timertest"
+	"github.com/hashedwheel/hwt/hwttest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
-	timertest.Run(t, func(tb testing.TB, c timertest.Config) hwt.Engine {
+	hwttest.Run(t, func(tb testing.TB, c hwttest.Config) hwt.Engine {
 		timer, err := runtimetimer.New(&runtimetimer.Options{
 			MaxPendingTimeouts: c.MaxPending,
 			Executor:           c.Executor,

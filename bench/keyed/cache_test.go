@@ -10,7 +10,7 @@ import (
 	"github.com/zeromicro/go-zero/core/collection"
 
 	"github.com/hashedwheel/hwt/cache"
-	"github.com/hashedwheel/hwt/internal/enginetest"
+	"github.com/hashedwheel/hwt/internal/versus"
 )
 
 // BenchmarkCacheGet gets from several goroutines, and sets once in a hundred. The
@@ -81,8 +81,8 @@ func versusWall(b *testing.B, n int, ours, theirs func()) {
 			*wall = append(*wall, float64(time.Since(start))/float64(n))
 		}
 	}
-	enginetest.Compare(b, 4*enginetest.Rounds, n, timed(&oursWall, ours), timed(&theirsWall, theirs))
-	b.ReportMetric(enginetest.Median(oursWall), "hwt-ns")
-	b.ReportMetric(enginetest.Median(theirsWall), "rival-ns")
-	b.ReportMetric(enginetest.Median(theirsWall)/enginetest.Median(oursWall), "speedup")
+	versus.Compare(b, 4*versus.Rounds, n, timed(&oursWall, ours), timed(&theirsWall, theirs))
+	b.ReportMetric(versus.Median(oursWall), "hwt-ns")
+	b.ReportMetric(versus.Median(theirsWall), "rival-ns")
+	b.ReportMetric(versus.Median(theirsWall)/versus.Median(oursWall), "speedup")
 }

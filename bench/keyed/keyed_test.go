@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zeromicro/go-zero/core/collection"
 
-	"github.com/hashedwheel/hwt/internal/enginetest"
+	"github.com/hashedwheel/hwt/internal/versus"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -49,7 +49,7 @@ func BenchmarkKeyedSetDelete(b *testing.B) {
 				ours, theirs := newWheels(b)
 				fillWheels(b, ours, theirs, pending)
 				value := new(int)
-				enginetest.Compare(b, enginetest.Rounds, n, func() {
+				versus.Compare(b, versus.Rounds, n, func() {
 					parallel(procs, n, func(i int) {
 						ours.Set(int64(pending+i), value, time.Minute)
 						ours.Delete(int64(pending + i))
@@ -79,7 +79,7 @@ func BenchmarkKeyedMove(b *testing.B) {
 				runtime.ReadMemStats(&before)
 				parallel(1, n, func(i int) { ours.Move(int64(i%pending), 2*time.Hour) })
 				runtime.ReadMemStats(&after)
-				enginetest.Compare(b, enginetest.Rounds, n, func() {
+				versus.Compare(b, versus.Rounds, n, func() {
 					parallel(procs, n, func(i int) { ours.Move(int64(i%pending), 2*time.Hour) })
 				}, func() {
 					parallel(procs, n, func(i int) { theirs.MoveTimer(int64(i%pending), 2*time.Hour) })

@@ -20,7 +20,7 @@ import (
 // examples are documentation, and count for neither side.
 var (
 	apparatus = []string{"bench", "cmd", "tools", "durable/check", "durable/cmd", "durable/compare", "durable/embedded/cmd",
-		"inspect/browsertest", "internal/enginetest", "internal/timertest"}
+		"inspect/browsertest", "internal/enginetest", "internal/versus"}
 	examples = []string{"examples", "docs"}
 )
 

@@ -1,0 +1,163 @@
+package hwttest
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// All of these are about what happens on the border of a bubble, and so begin
+// outside, on the real clock.
+var bubbleChecks = []check{
+	{"MadeOutsidePanicsInABubble", realClock, madeOutside},
+	{"FirstUseInABubblePanics", realClock, firstUsedInside},
+	{"CancelAndStopWorkInABubble", realClock, endedInside},
+	{"StopInABubbleDoesNotWaitForATaskOutside", realClock, stoppedInside},
+	{"MadeInABubblePanicsOutside", realClock, madeInside},
+	{"MadeInABubbleStopsOutside", realClock, stoppedOutside},
+}
+
+const (
+	outsideMessage = "hwt: timer made outside this synctest bubble: make the timer inside it"
+	insideMessage  = "hwt: timer made inside a synctest bubble: it cannot be used outside"
+)
+
+// inBubble runs f in a bubble, where failures are not tb's: f returns what it saw.
+func inBubble(tb testing.TB, f func() []any) (seen []any) {
+	inner := tb
+	if r, ok := tb.(interface{ Unwrap() testing.TB }); ok {
+		inner = r.Unwrap()
+	}
+	synctest.Test(inner.(*testing.T), func(*testing.T) { seen = f() })
+	return seen
+}
+
+// panicOf returns what f panics with, or nil.
+func panicOf(f func()) (value any) {
+	defer func() { value = recover() }()
+	f()
+	return nil
+}
+
+// closed returns a function that reports whether c is closed.
+func closed(c chan struct{}) func() bool {
+	return func() bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// uses are the calls that need the timer's time.
+func uses(e hwt.Engine, pending hwt.Timeout) []func() {
+	return []func(){
+		func() { _, _ = e.NewTimeout(nothing, 0) },
+		func() { _, _ = e.AfterFunc(time.Hour, func() {}) },
+		func() { pending.Reset(time.Minute) },
+	}
+}
+
+func madeOutside(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: time.Millisecond, MaxPending: 2})
+	pending := schedule(tb, e, nothing, time.Hour)
+	seen := inBubble(tb, func() (seen []any) {
+		for _, use := range uses(e, pending) {
+			seen = append(seen, panicOf(use))
+		}
+		return seen
+	})
+	assert.Equal(tb, []any{outsideMessage, outsideMessage, outsideMessage}, seen)
+
+	assert.Equal(tb, 1, e.Pending(), "a call that panics takes a place")
+	assert.False(tb, pending.IsExpired())
+	assert.True(tb, pending.Reset(time.Hour), "a panic ended the timeout")
+	ran := make(chan struct{})
+	schedule(tb, e, task(func(hwt.Timeout) { close(ran) }), 0)
+	eventually(tb, "the timer goes on outside", closed(ran))
+}
+
+func firstUsedInside(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: time.Millisecond})
+	seen := inBubble(tb, func() []any {
+		return []any{panicOf(func() { _, _ = e.NewTimeout(nothing, 0) })}
+	})
+	assert.Equal(tb, []any{outsideMessage}, seen)
+	ran := make(chan struct{})
+	schedule(tb, e, task(func(hwt.Timeout) { close(ran) }), 0)
+	eventually(tb, "the first use outside", closed(ran))
+}
+
+func endedInside(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: time.Millisecond})
+	first, second := schedule(tb, e, nothing, time.Hour), schedule(tb, e, nothing, time.Hour)
+	seen := inBubble(tb, func() []any {
+		cancelled, again := first.Cancel(), first.Cancel()
+		return []any{cancelled, again, fmt.Sprint(second) != "", e.Pending(), len(e.Stop()), len(e.Stop())}
+	})
+	assert.Equal(tb, []any{true, false, true, int64(1), 1, 0}, seen)
+	assert.True(tb, second.IsCancelled())
+	balanced(tb, e)
+}
+
+func stoppedInside(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: time.Millisecond})
+	var begun atomic.Bool
+	release := make(chan struct{})
+	defer close(release)
+	schedule(tb, e, task(func(hwt.Timeout) {
+		begun.Store(true)
+		<-release
+	}), 0)
+	pending := schedule(tb, e, nothing, time.Hour)
+	eventually(tb, "the task begins", begun.Load)
+	seen := inBubble(tb, func() []any { return []any{len(e.Stop())} })
+	assert.Equal(tb, []any{1}, seen)
+	assert.True(tb, pending.IsCancelled())
+}
+
+// madeInside lets a goroutine outside use a timer of a bubble that is alive.
+func madeInside(tb testing.TB, newTimer factory) {
+	calls, panics := make(chan []func()), make(chan any)
+	go func() {
+		for _, call := range <-calls {
+			panics <- panicOf(call)
+		}
+	}()
+	cancelled := false
+	seen := inBubble(tb, func() (seen []any) {
+		e := newTimer(tb, Config{Tick: time.Millisecond})
+		defer e.Stop()
+		pending, err := e.NewTimeout(nothing, time.Hour)
+		time.Sleep(time.Minute)
+		other, _ := e.NewTimeout(nothing, 2*time.Hour)
+		time.Sleep(time.Minute) // the worker sleeps until the first is due
+		calls <- append(uses(e, pending), func() { cancelled = pending.Cancel() })
+		seen = append(seen, err, <-panics, <-panics, <-panics, <-panics, e.Pending())
+		time.Sleep(90 * time.Minute)
+		return append(seen, pending.IsExpired(), other.IsExpired(), e.Pending())
+	})
+	assert.Equal(tb, []any{nil, insideMessage, insideMessage, insideMessage, nil, int64(1), false, false, int64(1)}, seen)
+	assert.True(tb, cancelled, "Cancel works from anywhere")
+}
+
+// stoppedOutside ends what a bubble left, as a cleanup of the test around it does.
+func stoppedOutside(tb testing.TB, newTimer factory) {
+	var e hwt.Engine
+	var timeout hwt.Timeout
+	inBubble(tb, func() []any {
+		e = newTimer(tb, Config{Tick: time.Millisecond})
+		timeout, _ = e.NewTimeout(nothing, time.Hour)
+		e.Stop()
+		return nil
+	})
+	require.NotNil(tb, timeout)
+	assert.Empty(tb, e.Stop())
+	assert.False(tb, timeout.Cancel())
+}

@@ -1,0 +1,361 @@
+package hwttest
+
+import (
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginekit"
+)
+
+// fault is one thing that an engine may do wrong, and the checks that find it.
+type fault struct {
+	name     string
+	inject   func(*broken)
+	caughtBy []string
+}
+
+var faults = []fault{
+	{"early by a nanosecond", delays(func(d time.Duration) time.Duration { return d - 1 }),
+		[]string{"NeverEarlyAndWithinATick", "AnyTickDuration", "OnTimeAmongManyOthers", "DaysPassInABubble"}},
+	{"early by rounding to ticks", delays(func(d time.Duration) time.Duration { return d / time.Millisecond * time.Millisecond }),
+		[]string{"NeverEarlyAndWithinATick"}},
+	// By more than a loaded machine is late with every one.
+	{"at once instead of later", delays(func(time.Duration) time.Duration { return 0 }),
+		[]string{"NeverEarlyAndWithinATick", "NeverEarlyOnTheRealClock"}},
+	{"late by a tick", delays(func(d time.Duration) time.Duration { return max(d, 0) + tick + 1 }),
+		[]string{"NeverEarlyAndWithinATick", "NoDelayRunsAtTheNextOpportunity", "OnTimeAfterIdleHours"}},
+	{"negative delays are lost", delays(func(d time.Duration) time.Duration {
+		if d < 0 {
+			return time.Hour
+		}
+		return d
+	}), []string{"NoDelayRunsAtTheNextOpportunity"}},
+	{"endless delays overflow", delays(func(d time.Duration) time.Duration {
+		if d == math.MaxInt64 {
+			return 0
+		}
+		return d
+	}), []string{"EndlessDelayNeverComes"}},
+	{"lateness is not counted", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.Lateness = hwt.Histogram{} }
+	}, []string{"LatenessIsThatOfTheTasks"}},
+	{"lateness is counted from elsewhere", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.Lateness.Sum += 1 }
+	}, []string{"LatenessIsThatOfTheTasks"}},
+	{"resets are not counted", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.Resets = 0 }
+	}, []string{"ResetsAreCounted"}},
+	{"callers are not recorded", func(b *broken) { b.config.RecordCallers = false },
+		[]string{"CallerIsTheFirstFrameOutside"}},
+	{"callers are always recorded", func(b *broken) { b.config.RecordCallers = true },
+		[]string{"CallerIsUnknownByDefault"}},
+	{"a caller is made up", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+			timeout, err := b.Timer.NewTimeout(task, delay)
+			return calledTimeout{timeout}, err
+		}
+	}, []string{"ATaskHasNoCallerOutside"}},
+	{"tasks are not labelled", func(b *broken) { b.config.LabelTasks = false },
+		[]string{"ProfilesNameTheTask"}},
+	{"tasks are always labelled", func(b *broken) { b.config.LabelTasks = true },
+		[]string{"ProfilesNameNoTaskByDefault"}},
+	{"a refused task still waits for the executor", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.ExecutorWaiting += s.ExecutorRejected }
+	}, []string{"ExecutorThatRefusesIsReported"}},
+	{"deadlines are rounded", func(b *broken) {
+		b.deadline = func(_ *broken, d time.Time, _ hwt.Timeout) time.Time { return d.Truncate(4) }
+	}, []string{"DeadlineIsExactAndFollowsReset"}},
+	{"deadlines drift", func(b *broken) {
+		b.deadline = func(b *broken, d time.Time, _ hwt.Timeout) time.Time {
+			b.calls++
+			return d.Add(time.Duration(b.calls))
+		}
+	}, []string{"DeadlineOnTheRealClock"}},
+	{"ended timeouts have no deadline", func(b *broken) {
+		b.deadline = func(_ *broken, d time.Time, t hwt.Timeout) time.Time {
+			if t.IsExpired() || t.IsCancelled() {
+				return time.Time{}
+			}
+			return d
+		}
+	}, []string{"DeadlineStaysWhenTheTimeoutEnds"}},
+	{"endless deadlines are far ahead", func(b *broken) {
+		b.deadline = func(_ *broken, d time.Time, _ hwt.Timeout) time.Time {
+			if d.IsZero() {
+				return time.Now().Add(math.MaxInt64)
+			}
+			return d
+		}
+	}, []string{"DeadlineOfAnEndlessDelayIsZero"}},
+	{"tasks run twice", func(b *broken) {
+		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return runsTwice{task} }
+	}, []string{"NeverEarlyAndWithinATick", "AnyTickDuration"}},
+	{"nil tasks are taken", func(b *broken) {
+		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask {
+			if task == nil {
+				return nothing
+			}
+			return task
+		}
+	}, []string{"NilTaskIsRefused"}},
+	{"timeouts know another timer", func(*broken) {}, []string{"TimeoutKnowsItsTimerAndTask"}},
+	{"timeouts are wrapped for their caller", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+			timeout, err := b.Timer.NewTimeout(task, d)
+			return &brokenTimeout{timeout, b}, err
+		}
+	}, []string{"TaskGetsTheHandleThatItsCallerGot"}},
+	{"timeouts are silent", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+			timeout, err := b.Timer.NewTimeout(task, d)
+			return struct{ hwt.Timeout }{timeout}, err
+		}
+	}, []string{"TimeoutDescribesItselfInEveryState"}},
+	{"functions run late", func(b *broken) {
+		b.afterFunc = func(b *broken, d time.Duration, f func()) (hwt.Timeout, error) {
+			return b.Timer.AfterFunc(d+2*tick, f)
+		}
+	}, []string{"AfterFuncIsNewTimeoutForAFunction"}},
+	{"tasks hold up others forever", oneByOne, []string{"SlowTaskLeavesNoLag"}},
+	{"bad tasks end the worker", mortal, []string{"BadTaskHarmsNoOther", "BadErrorHandlerHarmsNothing", "BadTasksOfOneTickHarmNoOther", "BlockedTaskHoldsUpNoTimeoutForGood"}},
+	{"tasks cannot schedule", deafInside, []string{"EveryMethodWorksInsideATask", "TaskMayScheduleItselfAgain", "TaskMayScheduleForNow", "TasksMayScheduleMany"}},
+
+	{"cancel lies", func(b *broken) {
+		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !t.IsExpired() && !t.IsCancelled() }
+	}, []string{"CancelledNeverRuns", "CancelAgainstExpiryHasOneWinner", "CancelOfAnotherFromATaskHolds", "CancelInTheMiddleOfTheWait", "WholeLifeInABubble", "PendingFallsBeforeCancelReturns", "CancelAfterResetHolds"}},
+	{"cancel is true twice", func(b *broken) {
+		b.cancel = func(_ *broken, t hwt.Timeout) bool { return t.Cancel() || t.IsCancelled() }
+	}, []string{"CancelIsTrueOnce", "CancelDuringAMoveHolds", "EveryTimeoutEndsOnce", "ConservedWhateverRaces"}},
+	{"cancel is true after expiry", func(b *broken) {
+		b.cancel = func(_ *broken, t hwt.Timeout) bool { return t.Cancel() || t.IsExpired() }
+	}, []string{"CancelAfterExpiryIsFalse", "CancelResetAndExpiryAreLinearizable", "CancelAgainstExpiryHasOneWinner", "CancelOfAnotherFromATaskHolds"}},
+	{"cancel takes effect later", func(b *broken) {
+		b.cancel = func(_ *broken, t hwt.Timeout) bool {
+			time.AfterFunc(tick/2, func() { t.Cancel() })
+			return !t.IsExpired()
+		}
+	}, []string{"CancelledNeverRuns", "PendingFallsBeforeCancelReturns", "CancelFreesAPlaceAtOnce"}},
+
+	{"reset does nothing", func(b *broken) {
+		b.reset = func(_ *broken, t hwt.Timeout, _ time.Duration) bool { return !t.IsExpired() && !t.IsCancelled() }
+	}, []string{"ResetMovesTheDeadline", "ResetAgainAndAgain", "ResetAcrossAnyDistance", "ResetOfWhatIsJustCreated", "ResetToNoDelay", "ResetToNeverAndBack", "ResetFromOtherTasks", "ResetDuringAMoveHolds", "ResetAgainstExpiryRunsOnceAndNotEarly", "ResetAgainstExpiryOnTheRealClock"}},
+	{"reset only to later", func(b *broken) {
+		b.reset = func(_ *broken, t hwt.Timeout, d time.Duration) bool { return t.Reset(max(d, 3*tick)) }
+	}, []string{"ResetMovesTheDeadline", "ResetToNoDelay"}},
+	{"reset always says true", func(b *broken) {
+		b.reset = func(_ *broken, t hwt.Timeout, d time.Duration) bool { t.Reset(d); return true }
+	}, []string{"ResetNeverRevives", "ResetAgainstExpiryRunsOnceAndNotEarly", "CancelResetAndExpiryAreLinearizable"}},
+	{"reset makes another timeout", func(b *broken) {
+		b.reset = func(b *broken, t hwt.Timeout, d time.Duration) bool {
+			_, err := b.Timer.NewTimeout(t.Task(), d)
+			return err == nil
+		}
+	}, []string{"ResetNeverRevives", "ResetAgainAndAgain", "ResetMovesTheDeadline"}},
+
+	{"stop loses one", func(b *broken) {
+		b.stop = func(b *broken) []hwt.Timeout {
+			if all := b.Timer.Stop(); len(all) > 0 {
+				return all[1:]
+			}
+			return nil
+		}
+	}, []string{"StopReturnsExactlyWhatWasPending", "StopWithEverythingPending", "EveryTimeoutEndsOnce", "NewTimeoutAgainstStopLosesNothing", "StopFromManyGoroutines", "StopAgainstExpiryLosesNothing", "StopDuringAMoveReturnsAll", "ConservedWhateverRaces", "StopInABubbleDoesNotWaitForATaskOutside"}},
+	{"stop returns the same again", func(b *broken) {
+		b.stop = func(b *broken) []hwt.Timeout {
+			for _, t := range b.Timer.Stop() {
+				b.kept = append(b.kept, t)
+			}
+			var all []hwt.Timeout
+			for _, t := range b.kept {
+				all = append(all, t.(hwt.Timeout))
+			}
+			return all
+		}
+	}, []string{"StopTwiceReturnsNothing", "EveryTimeoutEndsOnce", "StopFromInsideATask", "MadeInABubbleStopsOutside", "CancelAndStopWorkInABubble"}},
+	{"stop stops nothing", func(b *broken) { b.stop = func(*broken) []hwt.Timeout { return nil } },
+		[]string{"StopRefusesNewTimeouts", "NothingRunsAfterStop", "NoTaskBeginsAfterStop", "StopWaitsForTheTaskThatRuns", "StopWaitsForTheCallbackThatRuns", "StopEndsItsTimeouts", "StopAfterResets", "TaskThatSchedulesItselfForeverEndsWithStop", "StartMayBeCalledAnyTime", "StatesExcludeOneAnother"}},
+	{"stop waits too long", func(b *broken) {
+		b.stop = func(b *broken) []hwt.Timeout {
+			time.Sleep(20 * time.Second)
+			return b.Timer.Stop()
+		}
+	}, []string{"StopDoesNotWaitForever", "StopFromWhatATaskWaitsFor", "StopOfAnUnusedTimer", "IdleTimerStopsAtOnce"}},
+
+	{"all misses one", func(b *broken) {
+		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
+			first := true
+			for t := range all {
+				if !first && !yield(t) {
+					return
+				}
+				first = false
+			}
+		}
+	}, []string{"AllYieldsExactlyWhatIsPending", "AllYieldsEachOnceWhateverMoves", "AllMissesNothingThatBecomesDueMeanwhile", "AllMayBeUsedInsideATask", "AllMayBeNestedAndLeft", "AllAgainstRaces"}},
+	{"all yields one twice", func(b *broken) {
+		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
+			var last hwt.Timeout
+			for t := range all {
+				if last = t; !yield(t) {
+					return
+				}
+			}
+			if last != nil {
+				yield(last)
+			}
+		}
+	}, []string{"AllYieldsExactlyWhatIsPending", "AllYieldsEachOnceWhateverMoves", "AllMissesNothingThatBecomesDueMeanwhile", "AllMayBeNestedAndLeft", "AllAgainstRaces", "AllMissesNothingOfABacklog"}},
+	{"shutdown does not wait", func(b *broken) {
+		b.shutdown = func(b *broken, _ context.Context) ([]hwt.Timeout, error) {
+			over, cancel := context.WithCancel(context.Background())
+			cancel()
+			unprocessed, _ := b.Timer.Shutdown(over)
+			return unprocessed, nil
+		}
+	}, []string{"ShutdownWaitsForTaskAndCallback", "ShutdownWaitsForTheExecutor", "ShutdownGivesUpWithItsContext", "ShutdownCountsWhatTheExecutorHas", "ShutdownWaitsAfterAStopThatGaveUp", "ShutdownFromInsideATaskOnAnExecutor", "ShutdownDoesNotWaitForWhatWasRefused", "NothingRunsOnceShutdownHasWaited", "ContextEndsWhenShutdownGivesUp"}},
+	{"shutdown is too patient", func(b *broken) {
+		b.shutdown = func(b *broken, _ context.Context) ([]hwt.Timeout, error) {
+			defer time.Sleep(time.Minute)
+			return b.Timer.Shutdown(context.Background())
+		}
+	}, []string{"ShutdownReturnsWhatWasPending", "ShutdownGivesUpWithItsContext", "ShutdownFromInsideATask", "ShutdownDoesNotWaitForWhatWasRefused", "ShutdownWaitsForTheExecutor"}},
+	{"shutdown loses one", func(b *broken) {
+		b.shutdown = func(b *broken, ctx context.Context) ([]hwt.Timeout, error) {
+			all, err := b.Timer.Shutdown(ctx)
+			return all[:max(len(all)-1, 0)], err
+		}
+	}, []string{"ShutdownReturnsWhatWasPending", "ShutdownFromManyGoroutines", "ShutdownGivesUpWithItsContext"}},
+	{"contexts end too late", func(b *broken) {
+		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask {
+			if f, ok := task.(hwt.ContextTaskFunc); ok && f != nil {
+				return hwt.TaskFunc(func(t hwt.Timeout) error { return f(context.Background(), t) })
+			}
+			return task
+		}
+	}, []string{"ContextEndsWhenShutdownGivesUp", "ContextEndsWhenStopGivesUp"}},
+	{"a batch is scheduled one by one", func(b *broken) { b.batch = oneByOneBatch },
+		[]string{"BatchIsRefusedAsAWhole", "BatchAgainstStopIsAllOrNone"}},
+	{"a batch is late", func(b *broken) {
+		b.batch = func(b *broken, tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+			return b.Timer.NewTimeouts(tasks, max(delay, 0)+2*tick)
+		}
+	}, []string{"BatchIsNewTimeoutForEachTask", "BatchWakesASleepingTimer"}},
+	{"one of a batch is for another task", func(b *broken) {
+		b.batch = func(b *broken, tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+			timeouts, err := b.Timer.NewTimeouts(tasks, delay)
+			if len(timeouts) > 1 {
+				timeouts[0] = timeouts[1]
+			}
+			return timeouts, err
+		}
+	}, []string{"BatchIsNewTimeoutForEachTask", "BatchMayBeCancelledAndReset", "BatchesKeepTheMaximum"}},
+	{"all copies", func(b *broken) {
+		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
+			for _, t := range slices.Collect(all) {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}, []string{"AllTakesNoMemoryForWhatIsPending"}},
+	{"all holds a lock", func(b *broken) {
+		lock := make(chan struct{}, 1)
+		b.task = func(_ *broken, t hwt.TimerTask) hwt.TimerTask {
+			return hwt.TaskFunc(func(timeout hwt.Timeout) error {
+				lock <- struct{}{}
+				defer func() { <-lock }()
+				return t.Run(timeout)
+			})
+		}
+		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
+			lock <- struct{}{}
+			defer func() { <-lock }()
+			all(yield)
+		}
+	}, []string{"AllHoldsUpNothing"}},
+
+	{"errors are not reported", func(b *broken) { b.config.ErrorHandler = func(hwt.Timeout, error) {} },
+		[]string{"BadTaskHarmsNoOther", "BadTasksOfOneTickHarmNoOther", "ExecutorThatRefusesIsReported", "ExecutorThatBreaksHarmsNothing", "BadTaskOnAnExecutorIsReported", "BadCancelledHarmsNothing"}},
+	{"the log is not written", func(b *broken) { b.config.ErrorHandler = func(hwt.Timeout, error) {} },
+		[]string{"BadTaskIsLoggedByDefault"}},
+	{"tasks do not hear of refusals", func(b *broken) {
+		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return struct{ hwt.TimerTask }{task} }
+	}, []string{"ExecutorThatRefusesIsReportedToARefusedTask"}},
+	{"the executor is not used", func(b *broken) { b.config.Executor = nil },
+		[]string{"ExecutorRunsEveryTask", "ExecutorMayRunLater", "ExecutorThatBlocksHoldsUpNoTimeoutForGood", "CancelledRunsOnTheExecutor"}},
+
+	{"cancelled is never notified", func(b *broken) {
+		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return unnotified{task} }
+	}, []string{"CancelledIsToldOnceAndSoon", "CancelledIsToldAlsoWhenStopFollows", "CancelledSeesTheEndedTimeout", "CancelledMayUseTheTimer"}},
+	{"cancelled is notified twice", func(b *broken) {
+		b.task = wrapped(func(t hwt.CancelledTask) notifiedTwice { return notifiedTwice{t} })
+	}, []string{"CancelledIsToldOnceAndSoon"}},
+	{"cancelled is notified late", func(b *broken) {
+		b.task = wrapped(func(t hwt.CancelledTask) notifiedLate { return notifiedLate{t} })
+	}, []string{"CancelledIsToldOnceAndSoon"}},
+	{"stop notifies cancelled", func(b *broken) {
+		b.stop = func(b *broken) []hwt.Timeout {
+			all := b.Timer.Stop()
+			for _, t := range all {
+				if notified, ok := t.Task().(hwt.CancelledTask); ok {
+					notified.Cancelled(t)
+				}
+			}
+			return all
+		}
+	}, []string{"CancelledIsToldOfNothingElse", "StopEndsItsTimeouts"}},
+
+	{"one too many is allowed", func(b *broken) { b.config.MaxPending++ },
+		[]string{"ExactlyTheMaximumIsAllowed", "CancelFreesAPlaceAtOnce", "ExpiryFreesAPlaceForItsTask", "PlacesNeverDrift", "MaximumHoldsAgainstRaces"}},
+	{"no maximum means none at all", func(b *broken) {
+		if b.config.MaxPending == 0 {
+			b.config.MaxPending = 1000
+		}
+	}, []string{"NoMaximumByDefault"}},
+	{"places are lost", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+			if b.calls++; b.calls%100 == 0 {
+				_, _ = b.Timer.NewTimeout(nothing, 1000*time.Hour)
+			}
+			return b.Timer.NewTimeout(task, d)
+		}
+	}, []string{"PlacesNeverDrift", "ExactlyTheMaximumIsAllowed"}},
+	{"pending falls too late", func(b *broken) { b.pending = func(n int64) int64 { return n + 1 } },
+		[]string{"ExpiredAlreadyWhileTheTaskRuns", "PendingFallsBeforeCancelReturns"}},
+	{"resets are counted", func(b *broken) {
+		b.reset = func(b *broken, t hwt.Timeout, d time.Duration) bool {
+			if other, err := b.Timer.NewTimeout(nothing, d); err == nil {
+				other.Cancel()
+			}
+			return t.Reset(d)
+		}
+		b.config.MaxPending = 0
+	}, []string{"ResetCountsNothing"}},
+	{"pending goes below zero", func(b *broken) { b.pending = func(n int64) int64 { return n - 1 } },
+		[]string{"ConservedWhateverRaces", "EveryTimeoutEndsOnce", "ExecutorThatRunsTwiceUpsetsNoCount"}},
+
+	{"tasks are kept", func(b *broken) {
+		b.task = func(b *broken, task hwt.TimerTask) hwt.TimerTask {
+			b.kept = append(b.kept, task)
+			return task
+		}
+	}, []string{"CancelledTimeoutsAreBoundedByTheMaximum", "CancelledTaskIsCollectable", "CancelledTaskIsCollectableWhileOthersWait", "ResetAndCancelledTaskIsCollectable", "ExpiredTaskIsCollectable", "StoppedTaskIsCollectable"}},
+	{"engines are kept", func(b *broken) { kept.Store(b) }, []string{"AbandonedTimerIsCollectable"}},
+	{"idle engines wake up", func(b *broken) {
+		begin := time.Now()
+		b.stats = func(s *hwt.Stats) { s.Wakeups = int64(time.Since(begin) / tick) }
+	}, []string{"IdleTimerDoesNotWake"}},
+	{"timeouts of another bubble are lost", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (timeout hwt.Timeout, err error) {
+			defer func() { _ = recover() }()
+			return b.Timer.NewTimeout(task, d)
+		}
+	}, []string{"MadeOutsidePanicsInABubble", "FirstUseInABubblePanics", "MadeInABubblePanicsOutside"}},
+	{"cancel fails in another bubble", func(b *broken) {
+		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !enginekit.InBubble() && t.Cancel() }
+	}, []string{"CancelAndStopWorkInABubble"}},
+}

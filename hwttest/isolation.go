@@ -1,0 +1,186 @@
+package hwttest
+
+import (
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginetest"
+)
+
+var isolationChecks = []check{
+	{"BadTaskHarmsNoOther", fake, badTasks},
+	{"BadTaskIsLoggedByDefault", fake, badTaskLogged},
+	{"BadErrorHandlerHarmsNothing", fake, badHandlers},
+	{"BadTasksOfOneTickHarmNoOther", fake, badTasksTogether},
+	{"BlockedTaskHoldsUpNoTimeoutForGood", fake, blockedTask},
+}
+
+var errTask = errors.New("task failed")
+
+// badTask is one way in which a task goes wrong.
+type badTask struct {
+	name string
+	run  func(hwt.Timeout) error
+	err  error // the error that the handler gets; nil: a PanicError
+}
+
+func badOnes() []badTask {
+	return []badTask{
+		{"returns an error", func(hwt.Timeout) error { return errTask }, errTask},
+		{"panics with a value", func(hwt.Timeout) error { panic("no good") }, nil},
+		{"panics with an error", func(hwt.Timeout) error { panic(errTask) }, errTask},
+		{"panics with nil", func(hwt.Timeout) error { panic(nil) }, nil},
+		{"divides by zero", func(hwt.Timeout) error { zero := 0; _ = 1 / zero; return nil }, nil},
+		{"ends its goroutine", func(hwt.Timeout) error { runtime.Goexit(); return nil }, nil},
+	}
+}
+
+// report is one call of an error handler.
+type report struct {
+	timeout hwt.Timeout
+	err     error
+}
+
+// reports is an error handler that remembers.
+type reports struct {
+	mu  sync.Mutex
+	all []report
+}
+
+func (r *reports) handle(timeout hwt.Timeout, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, report{timeout, err})
+}
+
+// take returns the reports so far and forgets them.
+func (r *reports) take() []report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.all
+	r.all = nil
+	return all
+}
+
+func badTasks(tb testing.TB, newTimer factory) {
+	var reported reports
+	e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
+	for _, bad := range badOnes() {
+		begin := time.Now()
+		before, beside, after := new(probe), new(probe), new(probe)
+		schedule(tb, e, before, tick)
+		timeout := schedule(tb, e, hwt.TaskFunc(bad.run), 2*tick)
+		schedule(tb, e, beside, 2*tick)
+		schedule(tb, e, after, 5*tick)
+		pass(10 * tick)
+
+		ranOnTime(tb, before, begin.Add(tick), "%s", bad.name)
+		ranOnTime(tb, beside, begin.Add(2*tick), "%s", bad.name)
+		ranOnTime(tb, after, begin.Add(5*tick), "%s", bad.name)
+		assert.True(tb, timeout.IsExpired(), bad.name)
+		all := reported.take()
+		if assert.Len(tb, all, 1, bad.name) {
+			same(tb, timeout, all[0].timeout, "the timeout reported when a task "+bad.name)
+			bad.assertReported(tb, all[0].err)
+		}
+	}
+	s := balanced(tb, e)
+	assert.Equal(tb, 2, s.Failed, "the error and the Goexit")
+	assert.Equal(tb, 4, s.Panics)
+	assert.Zero(tb, s.Pending)
+}
+
+func (bad badTask) assertReported(tb testing.TB, err error) {
+	tb.Helper()
+	require.NotNil(tb, err, bad.name)
+	if bad.err != nil {
+		assert.ErrorIs(tb, err, bad.err, bad.name)
+	}
+	var broken *hwt.PanicError
+	if errors.As(err, &broken) {
+		assert.NotNil(tb, broken.Value, bad.name)
+		assert.NotEmpty(tb, broken.Stack, bad.name)
+	}
+}
+
+func badTaskLogged(tb testing.TB, newTimer factory) {
+	var log enginetest.Buffer
+	e := newTimer.start(tb, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, bad := range badOnes() {
+		schedule(tb, e, hwt.TaskFunc(bad.run), 0)
+		pass(2 * tick)
+		assert.Contains(tb, log.Take(), "level=ERROR", bad.name)
+	}
+}
+
+func badHandlers(tb testing.TB, newTimer factory) {
+	for name, handler := range map[string]func(hwt.Timeout, error){
+		"panics":             func(hwt.Timeout, error) { panic("handler") },
+		"ends its goroutine": func(hwt.Timeout, error) { runtime.Goexit() },
+	} {
+		e := newTimer.start(tb, Config{ErrorHandler: handler, Logger: slog.New(slog.DiscardHandler)})
+		for _, bad := range badOnes() {
+			begin := time.Now()
+			schedule(tb, e, hwt.TaskFunc(bad.run), tick)
+			beside, after := new(probe), new(probe)
+			schedule(tb, e, beside, tick)
+			schedule(tb, e, after, 4*tick)
+			pass(8 * tick)
+			ranOnTime(tb, beside, begin.Add(tick), "task %s, handler %s", bad.name, name)
+			ranOnTime(tb, after, begin.Add(4*tick), "task %s, handler %s", bad.name, name)
+		}
+		assert.Zero(tb, balanced(tb, e).Pending)
+	}
+}
+
+// badTasksTogether puts bad tasks and good ones in the same tick, alternating.
+func badTasksTogether(tb testing.TB, newTimer factory) {
+	var reported reports
+	e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
+	begin := time.Now()
+	var good []*probe
+	const rounds = 20
+	for range rounds {
+		for _, bad := range badOnes() {
+			schedule(tb, e, hwt.TaskFunc(bad.run), 3*tick)
+			good = append(good, new(probe))
+			schedule(tb, e, good[len(good)-1], 3*tick)
+		}
+	}
+	pass(5 * tick)
+	for _, p := range good {
+		ranOnTime(tb, p, begin.Add(3*tick), "among bad ones")
+	}
+	assert.Len(tb, reported.take(), rounds*len(badOnes()))
+	p, now := new(probe), time.Now()
+	schedule(tb, e, p, tick)
+	pass(3 * tick)
+	ranOnTime(tb, p, now.Add(tick), "afterwards")
+	assert.Equal(tb, 2*len(good)+1, balanced(tb, e).Expired)
+}
+
+// blockedTask waits for something that comes only after others are due. They
+// may be late, but all of them run.
+func blockedTask(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Logger: slog.New(slog.DiscardHandler)})
+	release := make(chan struct{})
+	schedule(tb, e, task(func(hwt.Timeout) { <-release }), tick)
+	others, _ := scheduleAll(tb, e, 50, 2*tick, newProbe)
+	pass(time.Minute)
+	cancelled := schedule(tb, e, nothing, time.Second)
+	assert.True(tb, cancelled.Cancel(), "Cancel needs no worker")
+	later, now := new(probe), time.Now()
+	schedule(tb, e, later, 10*tick)
+	close(release)
+	pass(20 * tick)
+	for _, p := range others {
+		assert.Equal(tb, 1, p.ran.count())
+	}
+	ranOnTime(tb, later, now.Add(10*tick), "once the task is over")
+	assert.Zero(tb, balanced(tb, e).Pending)
+}

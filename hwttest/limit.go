@@ -1,0 +1,196 @@
+package hwttest
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+var limitChecks = []check{
+	{"ExactlyTheMaximumIsAllowed", fake, exactlyMaximum},
+	{"NoMaximumByDefault", fake, noMaximum},
+	{"CancelFreesAPlaceAtOnce", fake, cancelFrees},
+	{"ExpiryFreesAPlaceForItsTask", fake, expiryFrees},
+	{"PlacesNeverDrift", fake, placesNeverDrift},
+	// Real: the collector shows what is held.
+	{"CancelledTimeoutsAreBoundedByTheMaximum", realClock, cancelledBounded},
+	// Real: cores that race for the last places.
+	{"MaximumHoldsAgainstRaces", realClock, maximumHolds},
+}
+
+// refused asserts that e is full, and says so with Netty's figures.
+func refused(tb testing.TB, e hwt.Engine, limit int64) {
+	tb.Helper()
+	timeout, err := e.NewTimeout(nothing, time.Second)
+	require.Nil(tb, timeout)
+	require.ErrorIs(tb, err, hwt.ErrTooManyPending)
+	var full *hwt.PendingLimitError
+	require.ErrorAs(tb, err, &full)
+	assert.Equal(tb, hwt.PendingLimitError{Pending: limit + 1, Max: limit}, *full)
+}
+
+func exactlyMaximum(tb testing.TB, newTimer factory) {
+	for _, limit := range []int64{1, 2, 100} {
+		e := newTimer.start(tb, Config{MaxPending: limit})
+		for range limit {
+			schedule(tb, e, nothing, time.Hour)
+		}
+		for range 3 {
+			refused(tb, e, limit)
+			pass(3 * tick)
+		}
+		assert.Equal(tb, limit, e.Pending())
+		s := balanced(tb, e)
+		assert.Equal(tb, limit, s.Accepted)
+		assert.Equal(tb, 3, s.Rejected)
+		assert.Len(tb, e.Stop(), int(limit))
+	}
+}
+
+// mostHeld is how many cancelled timeouts an engine with a small limit may hold.
+const mostHeld = 4096
+
+// cancelledBounded schedules and cancels while a task keeps the worker, if there
+// is one, from dropping what was cancelled.
+func cancelledBounded(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: realTick, MaxPending: 10})
+	began, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	schedule(tb, e, task(func(hwt.Timeout) { close(began); <-release }), 0)
+	<-began
+	tasks := drop(tb, e, 4*mostHeld, time.Hour, cancelled)
+	held := 0
+	eventually(tb, "few are held", func() bool {
+		runtime.GC()
+		held = 0
+		for _, task := range tasks {
+			if task.Value() != nil {
+				held++
+			}
+		}
+		return held <= mostHeld
+	})
+	assert.LessOrEqual(tb, held, mostHeld)
+	assert.Zero(tb, e.Stats().Rejected)
+	runtime.KeepAlive(e)
+}
+
+func noMaximum(tb testing.TB, newTimer factory) {
+	for _, limit := range []int64{0, -1} {
+		e := newTimer.start(tb, Config{MaxPending: limit})
+		for range 2000 {
+			schedule(tb, e, nothing, time.Hour)
+		}
+		assert.Equal(tb, 2000, e.Pending())
+	}
+}
+
+func cancelFrees(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{MaxPending: 2})
+	schedule(tb, e, nothing, time.Hour)
+	for range 100 {
+		timeout := schedule(tb, e, nothing, time.Hour)
+		refused(tb, e, 2)
+		require.True(tb, timeout.Cancel())
+		assert.False(tb, timeout.Cancel())
+	}
+	pass(3 * tick) // Sweeping the cancelled ones frees nothing again.
+	schedule(tb, e, nothing, time.Hour)
+	refused(tb, e, 2)
+}
+
+func expiryFrees(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{MaxPending: 1})
+	ran := 0
+	var again func(hwt.Timeout)
+	again = func(hwt.Timeout) {
+		ran++
+		_, err := e.NewTimeout(task(again), tick)
+		assert.NoError(tb, err, "the place of a running task is free")
+		_, err = e.NewTimeout(nothing, tick)
+		assert.ErrorIs(tb, err, hwt.ErrTooManyPending)
+	}
+	schedule(tb, e, task(again), tick)
+	pass(100 * tick)
+	assert.Greater(tb, ran, 40)
+	assert.Equal(tb, 1, e.Pending())
+}
+
+// placesNeverDrift lets timeouts end in every way, refuses some, and counts the
+// places again.
+func placesNeverDrift(tb testing.TB, newTimer factory) {
+	const limit = 10
+	e := newTimer.start(tb, Config{MaxPending: limit})
+	for range 50 {
+		for range limit + 2 {
+			timeout, err := e.NewTimeout(nothing, 2*tick)
+			if err == nil && rand.N(2) == 0 {
+				timeout.Reset(3 * tick)
+				timeout.Cancel()
+			}
+		}
+		time.Sleep(2 * tick)
+		pass(3 * tick)
+		require.Zero(tb, e.Pending())
+	}
+	for range limit {
+		schedule(tb, e, nothing, time.Hour)
+	}
+	refused(tb, e, limit)
+	assert.Len(tb, e.Stop(), limit)
+	assert.Zero(tb, e.Pending())
+	_, err := e.NewTimeout(nothing, 0)
+	assert.ErrorIs(tb, err, hwt.ErrStopped, "no place is short after Stop")
+}
+
+// maximumHolds counts for itself: a timeout counts from when NewTimeout has
+// returned it until Cancel is about to be called, which is less than the time
+// for which it holds its place.
+func maximumHolds(tb testing.TB, newTimer factory) {
+	const limit = 50
+	onProcs(func(int) {
+		e := newTimer.start(tb, Config{Tick: time.Millisecond, MaxPending: limit})
+		var held atomic.Int64
+		begin := time.Now()
+		together(4, func(int) {
+			for time.Since(begin) < 30*time.Millisecond {
+				timeouts := takePlaces(tb, e, &held, limit)
+				held.Add(-int64(len(timeouts)))
+				for _, timeout := range timeouts {
+					assert.True(tb, timeout.Cancel())
+				}
+				_, _ = e.NewTimeout(nothing, 0)
+			}
+		})
+		eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
+		for range limit { // A place is free a moment after Pending fell.
+			require.True(tb, eventually(tb, "a place is free", func() bool {
+				_, err := e.NewTimeout(nothing, time.Hour)
+				return err == nil
+			}))
+		}
+		refused(tb, e, limit)
+		e.Stop()
+		balanced(tb, e)
+	})
+}
+
+// takePlaces schedules some timeouts that will not expire, or as many as it is
+// allowed.
+func takePlaces(tb testing.TB, e hwt.Engine, held *atomic.Int64, limit int64) []hwt.Timeout {
+	var timeouts []hwt.Timeout
+	for range rand.N(limit) {
+		timeout, err := e.NewTimeout(nothing, time.Hour)
+		if err != nil {
+			assert.ErrorIs(tb, err, hwt.ErrTooManyPending)
+			break
+		}
+		assert.LessOrEqual(tb, held.Add(1), limit, "pending at once")
+		timeouts = append(timeouts, timeout)
+	}
+	return timeouts
+}

@@ -1,0 +1,191 @@
+package hwttest
+
+import (
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/hashedwheel/hwt"
+)
+
+var lingerChecks = []check{
+	{"IdleTimerDoesNotWake", fake, idleDoesNotWake},
+	{"IdleTimerStopsAtOnce", fake, idleStops},
+	// Real, all of these: the collector knows no fake time.
+	{"CancelledTaskIsCollectable", realClock, cancelledCollectable},
+	{"CancelledTaskIsCollectableWhileOthersWait", realClock, cancelledCollectableAmongOthers},
+	{"ResetAndCancelledTaskIsCollectable", realClock, resetCollectable},
+	{"ExpiredTaskIsCollectable", realClock, expiredCollectable},
+	{"StoppedTaskIsCollectable", realClock, stoppedCollectable},
+	{"AbandonedTimerIsCollectable", realClock, abandoned},
+}
+
+// idleDoesNotWake has an engine do a bit of everything, and then nothing for hours.
+func idleDoesNotWake(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	idle := func(when string) {
+		tb.Helper()
+		pass(3 * tick) // It may need two ticks to find that all is done.
+		before := e.Stats()
+		pass(time.Hour)
+		after := e.Stats()
+		assert.Equal(tb, before.Wakeups, after.Wakeups, "wake-ups %s", when)
+		assert.Equal(tb, before.Ticks, after.Ticks, "ticks %s", when)
+	}
+	e.Start()
+	idle("before the first timeout")
+	schedule(tb, e, nothing, 5*tick)
+	pass(5 * tick)
+	idle("after an expiry")
+	schedule(tb, e, nothing, time.Hour).Cancel()
+	idle("after a cancel at once")
+	timeout := schedule(tb, e, nothing, 30*time.Hour)
+	pass(3 * tick)
+	timeout.Reset(40 * time.Hour)
+	pass(3 * tick)
+	timeout.Cancel()
+	idle("after a cancel of a far timeout")
+	e.Stop()
+	idle("after Stop")
+}
+
+func idleStops(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	schedule(tb, e, nothing, tick)
+	pass(time.Hour)
+	begin := time.Now()
+	assert.Empty(tb, e.Stop())
+	assert.LessOrEqual(tb, time.Since(begin), tick)
+}
+
+// ballast is a task of some size, for the collector to miss.
+type ballast struct{ _ [1 << 10]byte }
+
+func (*ballast) Run(hwt.Timeout) error { return nil }
+
+// dropped makes a task, has use do something with it, forgets it, and returns
+// what is left of it.
+//
+//go:noinline
+func dropped(use func(*ballast)) weak.Pointer[ballast] {
+	task := new(ballast)
+	use(task)
+	return weak.Make(task)
+}
+
+// collected asserts that every one of tasks is gone some time after two ticks.
+func collected(tb testing.TB, tick time.Duration, tasks []weak.Pointer[ballast]) {
+	tb.Helper()
+	time.Sleep(3 * tick)
+	left := 0
+	eventually(tb, "all collected", func() bool {
+		runtime.GC()
+		left = 0
+		for _, task := range tasks {
+			if task.Value() != nil {
+				left++
+			}
+		}
+		return left == 0
+	})
+	assert.Zero(tb, left, "of %d tasks still referenced", len(tasks))
+}
+
+const realTick = time.Millisecond
+
+// drop schedules n tasks, ends each with end, and keeps no reference to them.
+func drop(tb testing.TB, e hwt.Engine, n int, delay time.Duration, end func(hwt.Timeout)) []weak.Pointer[ballast] {
+	tb.Helper()
+	tasks := make([]weak.Pointer[ballast], n)
+	for i := range tasks {
+		tasks[i] = dropped(func(task *ballast) { end(schedule(tb, e, task, delay)) })
+	}
+	return tasks
+}
+
+func cancelled(timeout hwt.Timeout) { timeout.Cancel() }
+
+func cancelledCollectable(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: realTick})
+	at := drop(tb, e, 100, time.Hour, cancelled)
+	after := drop(tb, e, 100, time.Hour, func(timeout hwt.Timeout) {
+		time.Sleep(realTick / 10) // Some are cancelled before the engine saw them, some after.
+		timeout.Cancel()
+	})
+	collected(tb, realTick, append(at, after...))
+	runtime.KeepAlive(e)
+}
+
+func cancelledCollectableAmongOthers(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: realTick})
+	for i := range 1000 {
+		schedule(tb, e, nothing, time.Hour+time.Duration(i)*time.Second)
+	}
+	var timeouts []hwt.Timeout
+	tasks := drop(tb, e, 100, 100*time.Hour, func(timeout hwt.Timeout) { timeouts = append(timeouts, timeout) })
+	time.Sleep(5 * realTick)
+	for _, timeout := range timeouts {
+		timeout.Cancel()
+	}
+	timeouts = nil
+	collected(tb, realTick, tasks)
+	require.Equal(tb, 1000, e.Pending())
+}
+
+func resetCollectable(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: realTick})
+	tasks := drop(tb, e, 50, time.Hour, func(timeout hwt.Timeout) {
+		timeout.Reset(2 * time.Hour)
+		time.Sleep(realTick / 5)
+		timeout.Reset(time.Minute)
+		timeout.Reset(3 * time.Hour)
+		timeout.Cancel()
+	})
+	collected(tb, realTick, tasks)
+	runtime.KeepAlive(e)
+}
+
+func expiredCollectable(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: realTick})
+	tasks := drop(tb, e, 100, 2*realTick, func(hwt.Timeout) {})
+	eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
+	collected(tb, realTick, tasks)
+	runtime.KeepAlive(e)
+}
+
+func stoppedCollectable(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: realTick})
+	tasks := drop(tb, e, 100, time.Hour, func(hwt.Timeout) {})
+	time.Sleep(3 * realTick)
+	fresh := drop(tb, e, 100, time.Hour, func(hwt.Timeout) {})
+	assert.Len(tb, e.Stop(), 200)
+	collected(tb, realTick, append(tasks, fresh...))
+	runtime.KeepAlive(e)
+}
+
+// abandoned drops an engine without Stop, with nothing pending. It must
+// go, and its goroutine with it, which the clock of the check looks for.
+func abandoned(tb testing.TB, newTimer factory) {
+	gone := weakEngine(tb, newTimer)
+	time.Sleep(5 * realTick)
+	eventually(tb, "the engine collected", func() bool {
+		runtime.GC()
+		return gone.Value() == nil
+	})
+}
+
+// weakEngine uses an engine, forgets it, and returns what is left of it. It
+// bypasses the suite's start, which would keep the engine in order to stop it.
+//
+//go:noinline
+func weakEngine(tb testing.TB, newTimer factory) weak.Pointer[byte] {
+	e := newTimer(tb, Config{Tick: realTick})
+	schedule(tb, e, nothing, time.Hour).Cancel()
+	schedule(tb, e, nothing, realTick)
+	eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
+	// The engine's type is not known here, and a weak pointer to the first byte
+	// of an object goes when the object goes.
+	return weak.Make((*byte)(reflect.ValueOf(e).UnsafePointer()))
+}

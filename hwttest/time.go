@@ -1,0 +1,211 @@
+package hwttest
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+var timeChecks = []check{
+	{"NeverEarlyAndWithinATick", fake, aroundTickEdges},
+	{"AnyTickDuration", fake, anyTick},
+	{"OnTimeAmongManyOthers", fake, amongMany},
+	{"NoDelayRunsAtTheNextOpportunity", fake, noDelay},
+	{"EndlessDelayNeverComes", fake, endlessDelay},
+	{"OnTimeAfterIdleHours", fake, afterIdleHours},
+	{"SlowTaskLeavesNoLag", fake, slowTaskLeavesNoLag},
+	{"ExpiredAlreadyWhileTheTaskRuns", fake, expiredWhileRunning},
+	// Real: only a clock that moves between two readings can show a deadline
+	// that was rounded down, or a delay counted from a reading that is stale.
+	{"NeverEarlyOnTheRealClock", realClock, neverEarlyReal},
+}
+
+// aroundTickEdges schedules at several places within a tick, with delays that
+// end at, just before and just after the edges of ticks, of powers of two of
+// them, and of what is a rotation or a level to some engine.
+func aroundTickEdges(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	c := newCourse(e, tick)
+	for _, offset := range []time.Duration{0, 1, tick / 3, tick/2 + 1, tick - 1} {
+		time.Sleep(offset)
+		for _, ticks := range []time.Duration{0, 1, 2, 3, 7, 63, 64, 65, 127, 128, 511, 512, 513, 1024, 4095, 4096, 4097, 8192} {
+			for _, odd := range []time.Duration{-tick / 2, -1, 0, 1, 333, tick / 2, tick - 1} {
+				if delay := ticks*tick + odd; delay > 0 {
+					c.add(tb, delay)
+				}
+			}
+		}
+	}
+	pass(8195 * tick)
+	c.verify(tb)
+}
+
+func anyTick(tb testing.TB, newTimer factory) {
+	for _, tick := range []time.Duration{time.Millisecond, 1234567 * time.Nanosecond, 7 * time.Millisecond, time.Second, time.Minute} {
+		e := newTimer.start(tb, Config{Tick: tick})
+		c := newCourse(e, tick)
+		for _, delay := range []time.Duration{1, 17, tick / 7, tick - 1, tick, tick + 1, 3*tick - 1, 3 * tick, 1000*tick + 1} {
+			c.add(tb, delay)
+			time.Sleep(tick / 7)
+		}
+		pass(1005 * tick)
+		c.verify(tb)
+		e.Stop()
+	}
+}
+
+func amongMany(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	c := newCourse(e, tick)
+	for range 50 {
+		for range 100 {
+			c.add(tb, 1+rand.N(20*time.Second))
+		}
+		time.Sleep(rand.N(3 * tick))
+	}
+	pass(21 * time.Second)
+	c.verify(tb)
+}
+
+// course is a number of timeouts that must come due on time.
+type course struct {
+	e       hwt.Engine
+	tick    time.Duration
+	created time.Time // of the engine: ticks count from here
+	runners []runner
+}
+
+// runner is one timeout of a course.
+type runner struct {
+	probe    *probe
+	from     time.Duration // since the engine's creation
+	deadline time.Duration // since the engine's creation
+}
+
+func newCourse(e hwt.Engine, tick time.Duration) *course {
+	return &course{e: e, tick: tick, created: time.Now()}
+}
+
+func (c *course) add(tb testing.TB, delay time.Duration) {
+	tb.Helper()
+	from := time.Since(c.created)
+	r := runner{new(probe), from, from + delay}
+	schedule(tb, c.e, r.probe, delay)
+	c.runners = append(c.runners, r)
+}
+
+// verify asserts that all ran, none early, and each by the first edge of a tick
+// at or after its deadline.
+func (c *course) verify(tb testing.TB) {
+	tb.Helper()
+	for _, r := range c.runners {
+		require.Equal(tb, 1, r.probe.ran.count(), "runs, scheduled at %v for %v", r.from, r.deadline)
+		edge := (r.deadline + c.tick - 1) / c.tick * c.tick
+		between(tb, r.probe.ran.at(), c.created.Add(r.deadline), c.created.Add(edge),
+			"tick %v, scheduled at %v for %v", c.tick, r.from, r.deadline)
+	}
+	assert.Zero(tb, c.e.Pending())
+	assert.Equal(tb, len(c.runners), balanced(tb, c.e).Expired)
+}
+
+func noDelay(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	for _, delay := range []time.Duration{0, -1, -tick, -time.Hour, math.MinInt64, math.MinInt64 + 1} {
+		for _, offset := range []time.Duration{0, tick / 3, 5*tick - 1, time.Minute} {
+			time.Sleep(offset)
+			p, now := new(probe), time.Now()
+			schedule(tb, e, p, delay)
+			pass(2 * tick)
+			ranOnTime(tb, p, now, "delay %v", delay)
+		}
+	}
+}
+
+func endlessDelay(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	const decades = 250 * 365 * 24 * time.Hour
+	var never mark
+	var timeouts []hwt.Timeout
+	for range 3 {
+		for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 - tick, math.MaxInt64 / 2, decades} {
+			timeouts = append(timeouts, schedule(tb, e, task(func(hwt.Timeout) { never.set() }), delay))
+		}
+		pass(time.Hour + tick/3) // The next round's deadlines lie past the range.
+	}
+	p, now := new(probe), time.Now()
+	schedule(tb, e, p, tick) // Far ones do not hold up near ones.
+	pass(3 * tick)
+	ranOnTime(tb, p, now.Add(tick), "next to endless ones")
+	assert.Zero(tb, never.count())
+	assert.True(tb, timeouts[0].Cancel())
+	sameTimeouts(tb, timeouts[1:], e.Stop())
+}
+
+func afterIdleHours(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	for _, idle := range []time.Duration{0, 3*time.Hour + tick/3, 1, 40 * time.Hour, tick - 1} {
+		time.Sleep(idle)
+		p, now := new(probe), time.Now()
+		schedule(tb, e, p, 5*tick+1)
+		pass(7 * tick)
+		ranOnTime(tb, p, now.Add(5*tick+1), "after %v of nothing", idle)
+	}
+}
+
+// slowTaskLeavesNoLag holds up whatever runs tasks; what came due meanwhile is
+// late, and everything after is on time again.
+func slowTaskLeavesNoLag(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	const slow = 20*tick + tick/2
+	schedule(tb, e, task(func(hwt.Timeout) { time.Sleep(slow) }), tick)
+	begin := time.Now()
+	held, later := new(probe), new(probe)
+	schedule(tb, e, held, 5*tick)
+	schedule(tb, e, later, 30*tick)
+	pass(10 * tick)
+	meanwhile, now := new(probe), time.Now()
+	schedule(tb, e, meanwhile, 20*tick)
+
+	pass(40 * tick)
+	require.Equal(tb, 1, held.ran.count())
+	between(tb, held.ran.at(), begin.Add(5*tick), begin.Add(tick+slow+2*tick), "held up")
+	ranOnTime(tb, later, begin.Add(30*tick), "after the slow task")
+	ranOnTime(tb, meanwhile, now.Add(20*tick), "scheduled during the slow task")
+}
+
+func expiredWhileRunning(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	ran := false
+	schedule(tb, e, task(func(timeout hwt.Timeout) {
+		ran = true
+		assert.True(tb, timeout.IsExpired(), "IsExpired")
+		assert.False(tb, timeout.IsCancelled(), "IsCancelled")
+		assert.False(tb, timeout.Cancel(), "Cancel")
+		assert.False(tb, timeout.Reset(time.Second), "Reset")
+		assert.Zero(tb, e.Pending(), "the count falls before the task runs")
+	}), tick)
+	pass(time.Minute)
+	assert.True(tb, ran)
+	assert.Equal(tb, 1, balanced(tb, e).Expired)
+}
+
+func neverEarlyReal(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{Tick: time.Millisecond})
+	var done sync.WaitGroup
+	for range 500 {
+		delay := upTo(30 * time.Millisecond)
+		done.Add(1)
+		before := time.Now()
+		schedule(tb, e, task(func(hwt.Timeout) {
+			defer done.Done()
+			assert.LessOrEqual(tb, delay, time.Since(before), "ran early")
+		}), delay)
+		time.Sleep(upTo(100 * time.Microsecond))
+	}
+	done.Wait()
+	eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
+}
