@@ -1,0 +1,47 @@
+package hwt_test
+
+import (
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Users' builds select the versions of the modules independently, so a module that
+// imports internal packages of another one may not compile there.
+func TestModulesImportNoInternalPackagesOfOthers(t *testing.T) {
+	const root = "github.com/hashedwheel/hwt/"
+	exempt := map[string]bool{
+		"bench": true, "tools": true, // never imported
+		"durable": true, "durable/embedded": true, "durable/compare": true,
+	}
+	modules := files(t, "go.mod")
+	moduleOf := func(dir string) string {
+		for ; ; dir = filepath.Dir(dir) {
+			if _, ok := modules[filepath.Join(dir, "go.mod")]; ok || dir == "." {
+				return dir
+			}
+		}
+	}
+	require.Equal(t, "metrics/hwtprom", moduleOf("metrics/hwtprom"))
+	for path, text := range files(t, ".go") {
+		module := moduleOf(filepath.Dir(path))
+		if module == "." || exempt[module] {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			require.NoError(t, err)
+			if dir, ok := strings.CutPrefix(imported, root); ok && strings.Contains("/"+dir+"/", "/internal/") {
+				assert.Equal(t, module, moduleOf(dir), "%s imports %s", path, imported)
+			}
+		}
+	}
+}
