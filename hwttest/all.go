@@ -13,18 +13,18 @@ import (
 )
 
 var allChecks = []check{
-	{"AllYieldsExactlyWhatIsPending", fake, allPending},
-	{"AllYieldsEachOnceWhateverMoves", fake, allWhileMoving},
-	{"AllMissesNothingThatBecomesDueMeanwhile", fake, allWhileDue},
+	{"AllYieldsThePendingTimeouts", fake, allPending},
+	{"AllYieldsEachOnceWhileTimeoutsMove", fake, allWhileMoving},
+	{"AllYieldsTimeoutsThatBecomeDueMeanwhile", fake, allWhileDue},
 	{"AllMayBeUsedInsideATask", fake, allInsideTask},
 	{"AllMayBeNestedAndLeft", fake, allNested},
-	{"AllHoldsUpNothing", fake, allHoldsUpNothing},
-	{"AllTakesNoMemoryForWhatIsPending", realClock, allInConstantMemory},
+	{"AllBlocksNoOtherCall", fake, allHoldsUpNothing},
+	{"AllTakesConstantMemory", realClock, allInConstantMemory},
 	{"AllAgainstRaces", realClock, allAgainstRaces},
-	{"AllMissesNothingOfABacklog", realClock, allWithBacklog},
+	{"AllYieldsABacklog", realClock, allWithBacklog},
 }
 
-// collect returns all timeouts of e.
+// collect returns the timeouts that All yields.
 func collect(e hwt.Engine) []hwt.Timeout { return slices.Collect(e.All()) }
 
 func allPending(tb testing.TB, newTimer factory) {
@@ -51,10 +51,10 @@ func allPending(tb testing.TB, newTimer factory) {
 	assert.Empty(tb, collect(e), "stopped")
 }
 
-// tally counts how often All yielded each timeout.
+// tally counts how many times All yielded each timeout.
 type tally map[hwt.Timeout]int
 
-// once asserts that All yielded each of want once, and nothing twice.
+// once asserts that All yielded each of want once, and no timeout twice.
 func (all tally) once(tb testing.TB, want []hwt.Timeout) {
 	tb.Helper()
 	missed, twice := 0, 0
@@ -87,7 +87,7 @@ func allWhileMoving(tb testing.TB, newTimer factory) {
 			require.True(tb, other.Reset(delay+time.Duration(i)*tick))
 			if i%50 == 0 {
 				schedule(tb, e, nothing, tick).Reset(delay)
-				pass(tick) // The worker moves what was reset.
+				pass(tick) // The worker moves the reset timeouts.
 			}
 		}
 		all.once(tb, want)
@@ -97,8 +97,7 @@ func allWhileMoving(tb testing.TB, newTimer factory) {
 	}
 }
 
-// allWhileDue lets what is to come be filed again and again, and become due, while
-// a loop rests in its body.
+// allWhileDue lets timeouts cascade and become due while a loop is in its body.
 func allWhileDue(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	var want []hwt.Timeout
@@ -109,7 +108,7 @@ func allWhileDue(tb testing.TB, newTimer factory) {
 	all := tally{}
 	for timeout := range e.All() {
 		if all[timeout]++; len(all) == 10 {
-			pass(990 * tick) // Coarse spans are over by then, and nothing is due yet.
+			pass(990 * tick) // Timeouts have cascaded, and are not due yet.
 		}
 	}
 	all.once(tb, want)
@@ -136,12 +135,12 @@ func allInsideTask(tb testing.TB, newTimer factory) {
 		<-ready
 		own, inside = t, collect(e)
 		for _, other := range others {
-			if other.Reset(time.Hour) { // So it was pending throughout.
+			if other.Reset(time.Hour) { // Then it was pending throughout.
 				reset = append(reset, other)
 			}
 		}
 	}), tick)
-	_, with := scheduleAll(tb, e, 100, tick, newProbe) // Due by the same tick, and mostly behind.
+	_, with := scheduleAll(tb, e, 100, tick, newProbe) // In the same tick, and mostly after the first.
 	_, later := scheduleAll(tb, e, 100, time.Minute, newProbe)
 	others = append(with, later...)
 	close(ready)
@@ -218,17 +217,17 @@ func allHoldsUpNothing(tb testing.TB, newTimer factory) {
 	ranOnTime(tb, tasks[99], begin.Add(2*time.Minute), "reset in the loop")
 }
 
-// allInConstantMemory is on the real clock because a bubble allocates for itself.
+// allInConstantMemory uses the real clock because a bubble allocates memory, too.
 func allInConstantMemory(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	cost := func(n int) uint64 {
 		scheduleAll(tb, e, n, time.Hour, newProbe)
-		collect(e) // They leave the intake for the wheel, which grows.
+		collect(e) // Drains the intake, so that the wheel grows.
 		least := ^uint64(0)
-		for range 5 { // Others may allocate meanwhile.
+		for range 5 { // Other goroutines may allocate meanwhile.
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			for range e.All() { //nolint:revive // It is all there is to do.
+			for range e.All() { //nolint:revive // The loop itself is measured.
 			}
 			runtime.ReadMemStats(&after)
 			least = min(least, after.TotalAlloc-before.TotalAlloc)
@@ -240,8 +239,8 @@ func allInConstantMemory(tb testing.TB, newTimer factory) {
 	assert.Greater(tb, few+more*4, cost(more), "half a pointer per additional timeout")
 }
 
-// allAgainstRaces is on the real clock because the worker must move timeouts at the
-// same moment.
+// allAgainstRaces uses the real clock because the worker must move timeouts
+// concurrently.
 func allAgainstRaces(tb testing.TB, newTimer factory) {
 	onProcs(func(int) {
 		e := newTimer.start(tb, Config{Tick: time.Millisecond})
@@ -277,8 +276,8 @@ func allAgainstRaces(tb testing.TB, newTimer factory) {
 	})
 }
 
-// allWithBacklog is on the real clock because other callers must schedule and cancel at
-// the same moment.
+// allWithBacklog uses the real clock because other callers must schedule and cancel
+// concurrently.
 func allWithBacklog(tb testing.TB, newTimer factory) {
 	const rounds, backlog, cancelling = 10, 10_000, 3
 	e := newTimer.start(tb, Config{Tick: 100 * time.Millisecond})

@@ -17,8 +17,8 @@ type assertion struct{ fatal bool }
 
 var assert, require = assertion{fatal: false}, assertion{fatal: true}
 
-// report fails tb with what unless ok.
-func (a assertion) report(tb testing.TB, ok bool, what string, msg []any) bool {
+// report fails tb with text and msg, unless ok.
+func (a assertion) report(tb testing.TB, ok bool, text string, msg []any) bool {
 	tb.Helper()
 	if ok {
 		return true
@@ -28,9 +28,9 @@ func (a assertion) report(tb testing.TB, ok bool, what string, msg []any) bool {
 		if !isText {
 			format = fmt.Sprint(msg[0])
 		}
-		what += " (" + fmt.Sprintf(format, msg[1:]...) + ")"
+		text += " (" + fmt.Sprintf(format, msg[1:]...) + ")"
 	}
-	tb.Errorf("%s", what)
+	tb.Errorf("%s", text)
 	if a.fatal {
 		tb.FailNow()
 	}

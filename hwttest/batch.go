@@ -11,14 +11,14 @@ import (
 
 var batchChecks = []check{
 	{"BatchIsNewTimeoutForEachTask", fake, batchOnTime},
-	{"BatchIsRefusedAsAWhole", fake, batchRefused},
+	{"BatchIsRejectedAsAWhole", fake, batchRefused},
 	{"BatchMayBeCancelledAndReset", fake, batchEnds},
 	{"BatchWakesASleepingTimer", fake, batchWakes},
 	{"BatchAgainstStopIsAllOrNone", realClock, batchAgainstStop},
-	{"BatchesKeepTheMaximum", realClock, batchesKeepMaximum},
+	{"BatchesKeepThePendingLimit", realClock, batchesKeepMaximum},
 }
 
-// probes returns n probes, also as tasks.
+// probes returns n probes, and the same probes as tasks.
 func probes(n int) ([]*probe, []hwt.TimerTask) {
 	all, tasks := make([]*probe, n), make([]hwt.TimerTask, n)
 	for i := range all {
@@ -40,7 +40,7 @@ func scheduleBatch(tb testing.TB, e hwt.Engine, n int, delay time.Duration) ([]*
 
 func batchOnTime(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
-	pass(tick / 2) // at the very edge of a tick, what is due at once may run at once
+	pass(tick / 2) // at the edge of a tick, a task without delay could run in the same tick
 	for _, n := range []int{0, 1, 2, 17, 3000} {
 		begin := time.Now()
 		tasks, timeouts := scheduleBatch(tb, e, n, 3*tick+1)
@@ -118,7 +118,7 @@ func batchEnds(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, [2]int64{300, 600}, [2]int64{s.Cancelled, s.Expired})
 }
 
-// batchWakes lets a batch be the first that a timer hears of for hours.
+// batchWakes schedules a batch after hours without a call.
 func batchWakes(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	for range 3 {
@@ -138,7 +138,7 @@ func batchWakes(tb testing.TB, newTimer factory) {
 	}
 }
 
-// batchAgainstStop is on the real clock because the calls must overlap.
+// batchAgainstStop uses the real clock because the calls must overlap.
 func batchAgainstStop(tb testing.TB, newTimer factory) {
 	accepted := 0
 	for round := range 200 {
@@ -169,11 +169,11 @@ func batchAgainstStop(tb testing.TB, newTimer factory) {
 	assert.Greater(tb, accepted, 0)
 }
 
-// batchesKeepMaximum is on the real clock because the calls must overlap.
+// batchesKeepMaximum uses the real clock because the calls must overlap.
 func batchesKeepMaximum(tb testing.TB, newTimer factory) {
 	const most = 100
 	e := newTimer.start(tb, Config{MaxPending: most})
-	var held atomic.Int64 // what is pending for certain
+	var held atomic.Int64 // lower bound of the pending timeouts
 	together(4, func(i int) {
 		for range 300 {
 			_, tasks := probes(20 + 7*i)

@@ -10,8 +10,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// All of these are about what happens on the border of a bubble, and so begin
-// outside, on the real clock.
+// bubbleChecks cross the border of a bubble, and start outside, on the real clock.
 var bubbleChecks = []check{
 	{"MadeOutsidePanicsInABubble", realClock, madeOutside},
 	{"FirstUseInABubblePanics", realClock, firstUsedInside},
@@ -26,7 +25,7 @@ const (
 	insideMessage  = "hwt: timer made inside a synctest bubble: it cannot be used outside"
 )
 
-// inBubble runs f in a bubble, where failures are not tb's: f returns what it saw.
+// inBubble runs f in a bubble and returns its result. f cannot fail tb there.
 func inBubble(tb testing.TB, f func() []any) (seen []any) {
 	inner := tb
 	if r, ok := tb.(interface{ Unwrap() testing.TB }); ok {
@@ -36,7 +35,7 @@ func inBubble(tb testing.TB, f func() []any) (seen []any) {
 	return seen
 }
 
-// panicOf returns what f panics with, or nil.
+// panicOf returns the value that f panics with, or nil.
 func panicOf(f func()) (value any) {
 	defer func() { value = recover() }()
 	f()
@@ -122,7 +121,7 @@ func stoppedInside(tb testing.TB, newTimer factory) {
 	assert.True(tb, pending.IsCancelled())
 }
 
-// madeInside lets a goroutine outside use a timer of a bubble that is alive.
+// madeInside uses a timer of a live bubble from a goroutine outside.
 func madeInside(tb testing.TB, newTimer factory) {
 	calls, panics := make(chan []func()), make(chan any)
 	go func() {
@@ -137,7 +136,7 @@ func madeInside(tb testing.TB, newTimer factory) {
 		pending, err := e.NewTimeout(nothing, time.Hour)
 		time.Sleep(time.Minute)
 		other, _ := e.NewTimeout(nothing, 2*time.Hour)
-		time.Sleep(time.Minute) // the worker sleeps until the first is due
+		time.Sleep(time.Minute) // the worker sleeps until the first deadline
 		calls <- append(uses(e, pending), func() { cancelled = pending.Cancel() })
 		seen = append(seen, err, <-panics, <-panics, <-panics, <-panics, e.Pending())
 		time.Sleep(90 * time.Minute)
@@ -147,7 +146,7 @@ func madeInside(tb testing.TB, newTimer factory) {
 	assert.True(tb, cancelled, "Cancel works from anywhere")
 }
 
-// stoppedOutside ends what a bubble left, as a cleanup of the test around it does.
+// stoppedOutside stops a timer after its bubble has ended, as a test's cleanup does.
 func stoppedOutside(tb testing.TB, newTimer factory) {
 	var e hwt.Engine
 	var timeout hwt.Timeout

@@ -15,7 +15,7 @@ var cancelChecks = []check{
 	{"PendingFallsBeforeCancelReturns", fake, pendingFallsAtOnce},
 	{"CancelAgainstExpiryHasOneWinner", fake, cancelAgainstExpiry},
 	{"CancelOfAnotherFromATaskHolds", fake, cancelFromTask},
-	{"CancelInTheMiddleOfTheWait", fake, cancelOnTheWay},
+	{"CancelDuringTheWait", fake, cancelOnTheWay},
 }
 
 func cancelledNeverRuns(tb testing.TB, newTimer factory) {
@@ -25,7 +25,7 @@ func cancelledNeverRuns(tb testing.TB, newTimer factory) {
 	for _, wait := range []time.Duration{0, 1, tick / 2, tick, 2 * tick} {
 		for _, delay := range delays {
 			if wait > 0 && delay <= wait {
-				continue // It is due before the cancel.
+				continue // It expires before the cancel.
 			}
 			p := new(probe)
 			timeout := schedule(tb, e, p, delay)
@@ -49,7 +49,7 @@ func cancelTrueOnce(tb testing.TB, newTimer factory) {
 	for round := range 100 {
 		timeout := schedule(tb, e, nothing, time.Second)
 		if round%2 == 0 {
-			pass(2 * tick) // The engine has filed it.
+			pass(2 * tick) // The engine has stored it.
 		}
 		var wins atomic.Int64
 		together(8, func(int) {
@@ -82,7 +82,7 @@ func pendingFallsAtOnce(tb testing.TB, newTimer factory) {
 	_, timeouts := scheduleAll(tb, e, 100, time.Hour, newProbe)
 	for i, timeout := range timeouts {
 		if i == len(timeouts)/2 {
-			pass(3 * tick) // The first half goes before the engine saw them.
+			pass(3 * tick) // The first half is cancelled in the intake.
 		}
 		timeout.Cancel()
 		assert.Equal(tb, len(timeouts)-i-1, e.Pending())
@@ -94,9 +94,9 @@ func pendingFallsAtOnce(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, len(timeouts), balanced(tb, e).Cancelled)
 }
 
-// cancelAgainstExpiry cancels at the very instant at which the timeouts come
-// due, from goroutines that went to sleep before the timeouts were scheduled
-// and after, so that either side may be first.
+// cancelAgainstExpiry cancels at the deadline of the timeouts, from goroutines that
+// started to sleep before and after the timeouts were scheduled. Either side may
+// therefore be first.
 func cancelAgainstExpiry(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	for range 50 {
@@ -120,12 +120,12 @@ func cancelAgainstExpiry(tb testing.TB, newTimer factory) {
 	balanced(tb, e)
 }
 
-// cancelFromTask has every task of a tick cancel all the others. A task whose
-// Cancel returned true must not run, even if it is the next one in the same bucket.
+// cancelFromTask lets every task of a tick cancel all others. A task whose Cancel
+// returned true must not run, even if it is the next one in the same bucket.
 func cancelFromTask(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	const n = 20
-	var timeouts [n]atomic.Pointer[hwt.Timeout] // Atomic: not every engine's tasks see what was written after NewTimeout.
+	var timeouts [n]atomic.Pointer[hwt.Timeout] // Atomic: tasks may run before NewTimeout's result is stored.
 	var ran, cancelled [n]atomic.Int64
 	for i := range timeouts {
 		timeout := schedule(tb, e, task(func(hwt.Timeout) {
@@ -146,8 +146,8 @@ func cancelFromTask(tb testing.TB, newTimer factory) {
 	balanced(tb, e)
 }
 
-// cancelOnTheWay cancels at many moments of a long wait, so that an engine that
-// moves its timeouts from place to place meets cancels in each of them.
+// cancelOnTheWay cancels at many times of a long wait, so that an engine that moves
+// its timeouts meets a cancel in each place.
 func cancelOnTheWay(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	const wait = 5000 * tick

@@ -10,17 +10,17 @@ import (
 )
 
 var cancelledTaskChecks = []check{
-	{"StopWaitsForTheCallbackThatRuns", fake, stopWaitsForCancelled},
-	{"CancelledIsToldOnceAndSoon", fake, toldOnce},
-	{"CancelledIsToldOfNothingElse", fake, toldNothingElse},
-	{"CancelledIsToldAlsoWhenStopFollows", fake, toldThoughStopped},
+	{"StopWaitsForARunningCallback", fake, stopWaitsForCancelled},
+	{"CancelledIsCalledOnceAndSoon", fake, toldOnce},
+	{"CancelledIsCalledOnlyAfterCancel", fake, toldNothingElse},
+	{"CancelledIsCalledIfStopFollows", fake, toldThoughStopped},
 	{"CancelledSeesTheEndedTimeout", fake, toldSees},
 	{"CancelledMayUseTheTimer", fake, toldUsesTimer},
-	{"BadCancelledHarmsNothing", fake, toldBadly},
+	{"BadCancelledAffectsNoOther", fake, toldBadly},
 	{"CancelledRunsOnTheExecutor", fake, toldOnExecutor},
 }
 
-// canceller is a task with something to do when it is cancelled.
+// canceller is a task that calls a function when it is cancelled.
 type canceller struct {
 	probe
 	then func(timeout hwt.Timeout)
@@ -75,8 +75,8 @@ func toldNothingElse(tb testing.TB, newTimer factory) {
 	}
 }
 
-// toldThoughStopped cancels just before Stop: those were cancelled by Cancel,
-// not by Stop, so they are notified, and Stop does not return them.
+// toldThoughStopped cancels just before Stop. Cancel ended these timeouts, not Stop, so
+// their tasks are notified, and Stop does not return them.
 func toldThoughStopped(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	tasks, timeouts := scheduleAll(tb, e, 20, time.Hour, newProbe)

@@ -8,8 +8,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// untilEnded is a task that runs until its context ends, or for an hour. The
-// context's cause goes to cause.
+// untilEnded is a task that runs until its context ends, but at most for an hour. It
+// stores the context's cause and the time.
 func untilEnded(cause *error, at *mark) hwt.ContextTaskFunc {
 	return func(ctx context.Context, _ hwt.Timeout) error {
 		select {

@@ -65,8 +65,7 @@ func deadlineOfEndless(tb testing.TB, newTimer factory) {
 	assert.Zero(tb, endless.Deadline())
 }
 
-// deadlineOnTheRealClock needs a monotonic clock beside the wall clock, which a
-// bubble does not have.
+// deadlineOnTheRealClock needs a monotonic clock, which a bubble does not have.
 func deadlineOnTheRealClock(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	before := time.Now().Add(time.Hour)

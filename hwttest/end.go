@@ -12,13 +12,13 @@ import (
 
 var endChecks = []check{
 	{"EveryTimeoutEndsOnce", fake, endsOnce},
-	{"StopAgainstExpiryLosesNothing", fake, stopAgainstExpiry},
-	{"NewTimeoutAgainstStopLosesNothing", fake, newTimeoutAgainstStop},
-	// Real: preemption and cores, not the clock, make these races.
-	{"ConservedWhateverRaces", realClock, conserved},
+	{"StopAgainstExpiryLosesNoTimeout", fake, stopAgainstExpiry},
+	{"NewTimeoutAgainstStopLosesNoTimeout", fake, newTimeoutAgainstStop},
+	// Real: these races need preemption and several processors.
+	{"EveryTimeoutEndsOnceUnderRaces", realClock, conserved},
 }
 
-// fate is a task that counts each of the ways in which its timeout may end.
+// fate is a task that counts the ends of its timeout by kind.
 type fate struct{ ran, cancelled, unprocessed atomic.Int32 }
 
 func newFate() *fate { return new(fate) }
@@ -28,7 +28,7 @@ func (f *fate) Run(hwt.Timeout) error {
 	return nil
 }
 
-// cancel is timeout.Cancel, counted.
+// cancel calls and counts timeout.Cancel.
 func (f *fate) cancel(timeout hwt.Timeout) {
 	if timeout.Cancel() {
 		f.cancelled.Add(1)
@@ -39,15 +39,15 @@ func (f *fate) ends() [3]int32 {
 	return [3]int32{f.ran.Load(), f.cancelled.Load(), f.unprocessed.Load()}
 }
 
-// settle is Stop with its result counted.
+// settle calls Stop and counts its result.
 func settle(e hwt.Engine) {
 	for _, timeout := range e.Stop() {
 		timeout.Task().(*fate).unprocessed.Add(1)
 	}
 }
 
-// conservation asserts that each of fates ended once, and that the engine
-// counted the same ends. Nothing may be in flight.
+// conservation asserts that each of fates ended once, and that the engine counted the
+// same ends. No call or task may be in progress.
 func conservation(tb testing.TB, e hwt.Engine, fates []*fate) {
 	tb.Helper()
 	var sum [3]int64
@@ -88,7 +88,7 @@ func endsOnce(tb testing.TB, newTimer factory) {
 	conservation(tb, e, fates)
 }
 
-// stopAgainstExpiry stops at the very instant at which everything comes due.
+// stopAgainstExpiry stops the engine at the deadline of all timeouts.
 func stopAgainstExpiry(tb testing.TB, newTimer factory) {
 	for range 50 {
 		e := newTimer.start(tb, Config{})
@@ -122,8 +122,8 @@ func newTimeoutAgainstStop(tb testing.TB, newTimer factory) {
 	}
 }
 
-// scheduleUntilStopped schedules until the engine refuses, and some more, and
-// returns what was accepted.
+// scheduleUntilStopped schedules until the engine rejects a timeout, tries some more,
+// and returns the accepted tasks.
 func scheduleUntilStopped(tb testing.TB, e hwt.Engine, maxDelay time.Duration) []*fate {
 	var fates []*fate
 	for refused := 0; refused < 3; {
@@ -132,7 +132,7 @@ func scheduleUntilStopped(tb testing.TB, e hwt.Engine, maxDelay time.Duration) [
 		if err == nil {
 			fates = append(fates, f)
 			if len(fates)%16 == 0 {
-				time.Sleep(tick / 8) // In a bubble nothing else lets time pass.
+				time.Sleep(tick / 8) // Lets time pass in a bubble.
 			}
 			assert.Zero(tb, refused, "accepted after a refusal")
 			continue
@@ -143,8 +143,7 @@ func scheduleUntilStopped(tb testing.TB, e hwt.Engine, maxDelay time.Duration) [
 	return fates
 }
 
-// conserved hammers an engine with every operation at once, and stops it in the
-// middle.
+// conserved calls all methods concurrently, and stops the engine meanwhile.
 func conserved(tb testing.TB, newTimer factory) {
 	onProcs(func(procs int) {
 		e := newTimer.start(tb, Config{Tick: time.Millisecond})
@@ -155,10 +154,10 @@ func conserved(tb testing.TB, newTimer factory) {
 	})
 }
 
-// hammer is everything that may race, on one engine.
+// hammer calls an engine's methods concurrently.
 type hammer struct {
 	e     hwt.Engine
-	known [256]atomic.Pointer[hwt.Timeout] // some timeouts, for anyone to meddle with
+	known [256]atomic.Pointer[hwt.Timeout] // timeouts that any goroutine may cancel or reset
 
 	mu    sync.Mutex
 	fates []*fate
@@ -183,7 +182,7 @@ func (h *hammer) run(tb testing.TB, producers int) {
 	})
 }
 
-// produce schedules, and meddles with the timeouts of everyone, until the
+// produce schedules timeouts, and cancels and resets those of all goroutines, until the
 // engine is stopped.
 func (h *hammer) produce(tb testing.TB) {
 	var own []*fate
@@ -201,7 +200,7 @@ func (h *hammer) produce(tb testing.TB) {
 		}
 		h.randomOp()
 		if len(own)%100 == 0 {
-			time.Sleep(upTo(time.Millisecond)) // Lets some of them come due.
+			time.Sleep(upTo(time.Millisecond)) // Lets some of them expire.
 		}
 	}
 	h.mu.Lock()
@@ -225,7 +224,7 @@ func (h *hammer) randomOp() {
 	}
 }
 
-// running returns how many tasks are expired and have yet to run.
+// running returns the number of expired tasks that have not run.
 func (h *hammer) running() int64 {
 	n := h.e.Stats().Expired
 	for _, f := range h.fates {

@@ -14,15 +14,15 @@ import (
 var executorChecks = []check{
 	{"ExecutorRunsEveryTask", fake, executorRuns},
 	{"ExecutorMayRunLater", fake, executorLater},
-	{"ExecutorThatRefusesIsReported", fake, executorRefuses},
-	{"ExecutorThatRefusesIsReportedToARefusedTask", fake, executorRefusesRefusedTask},
-	{"ExecutorThatBreaksHarmsNothing", fake, executorBreaks},
-	{"ExecutorThatBlocksHoldsUpNoTimeoutForGood", fake, executorBlocks},
-	{"ExecutorThatRunsTwiceUpsetsNoCount", fake, executorTwice},
+	{"ExecutorRejectionIsReported", fake, executorRefuses},
+	{"ExecutorRejectionGoesToARefusedTask", fake, executorRefusesRefusedTask},
+	{"ExecutorPanicAffectsNoOther", fake, executorBreaks},
+	{"ExecutorThatBlocksDelaysTimeouts", fake, executorBlocks},
+	{"ExecutorThatRunsTwiceChangesNoCount", fake, executorTwice},
 	{"BadTaskOnAnExecutorIsReported", fake, badTaskOnExecutor},
 }
 
-// executor is a function as an hwt.Executor.
+// executor is a function that is an hwt.Executor.
 type executor func(task func()) error
 
 func (f executor) Execute(task func()) error { return f(task) }
@@ -111,11 +111,11 @@ func executorRefuses(tb testing.TB, newTimer factory) {
 	assert.Zero(tb, e.Pending())
 }
 
-// refusedTask is a task that handles the refusals of its executor.
+// refusedTask is a task that handles the executor's rejection.
 type refusedTask struct {
 	probe
 	refused []error
-	answer  error // what Refused returns
+	answer  error // result of Refused
 }
 
 func (r *refusedTask) Refused(_ hwt.Timeout, err error) error {
@@ -172,7 +172,7 @@ func executorBreaks(tb testing.TB, newTimer factory) {
 	}
 }
 
-// executorBlocks has a pool that is full, and so makes the timer wait.
+// executorBlocks uses a full pool that makes the timer wait.
 func executorBlocks(tb testing.TB, newTimer factory) {
 	release := make(chan struct{})
 	var submitted atomic.Int64
@@ -198,15 +198,15 @@ func executorBlocks(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, 51, balanced(tb, e).Expired)
 }
 
-// executorTwice breaks the rules of Executor: that its task runs twice is its
-// doing, but the timeout ended once.
+// executorTwice breaks the rules of Executor and runs each task twice. The timeout
+// still ends once.
 func executorTwice(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{MaxPending: 1, Executor: executor(func(task func()) error {
 		task()
 		go task()
 		return nil
 	})})
-	for range 3 { // or places would come from nowhere
+	for range 3 { // a second end would free a second place
 		p := new(probe)
 		timeout := schedule(tb, e, p, tick)
 		_, err := e.NewTimeout(nothing, tick)
@@ -231,7 +231,7 @@ func badTaskOnExecutor(tb testing.TB, newTimer factory) {
 			schedule(tb, e, p, tick)
 			pass(4 * tick)
 			ranOnTime(tb, p, now.Add(tick), "%s: next to a task that %s", name, bad.name)
-			// An executor that runs inline is itself ended by a Goexit, which is then reported too.
+			// Goexit also ends an executor that runs tasks inline, and is then reported again.
 			all := reported.take()
 			if assert.NotEmpty(tb, all, "%s: %s", name, bad.name) {
 				same(tb, timeout, all[0].timeout, "the timeout reported")

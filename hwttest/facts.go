@@ -10,12 +10,12 @@ import (
 
 var factChecks = []check{
 	{"TimeoutKnowsItsTimerAndTask", fake, knowsTimerAndTask},
-	{"TaskGetsTheHandleThatItsCallerGot", fake, oneHandle},
+	{"TaskReceivesItsCallersHandle", fake, oneHandle},
 	{"TimeoutDescribesItselfInEveryState", fake, describesItself},
-	{"NilTaskIsRefused", fake, nilTask},
+	{"NilTaskIsRejected", fake, nilTask},
 	{"AfterFuncIsNewTimeoutForAFunction", fake, afterFunc},
 	{"StartMayBeCalledAnyTime", fake, startAnyTime},
-	{"StatesExcludeOneAnother", fake, statesExclude},
+	{"StatesExcludeEachOther", fake, statesExclude},
 }
 
 func knowsTimerAndTask(tb testing.TB, newTimer factory) {
@@ -89,7 +89,7 @@ func nilTask(tb testing.TB, newTimer factory) {
 		require.ErrorIs(tb, err, hwt.ErrNilTask)
 		require.Nil(tb, timeout)
 	}
-	schedule(tb, e, nothing, time.Second) // The refused ones took no place.
+	schedule(tb, e, nothing, time.Second) // The rejected ones took no place.
 	assert.Equal(tb, 1, e.Pending())
 }
 

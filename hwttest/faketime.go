@@ -10,7 +10,7 @@ import (
 
 var fakeTimeChecks = []check{
 	{"DaysPassInABubble", fake, days},
-	{"WholeLifeInABubble", fake, wholeLife},
+	{"BusyDayInABubble", fake, wholeLife},
 }
 
 const day = 24 * time.Hour
@@ -27,8 +27,8 @@ func days(tb testing.TB, newTimer factory) {
 	c.verify(tb)
 }
 
-// wholeLife is a server's day: connections come, are pushed back while they are
-// busy, and are cancelled or time out.
+// wholeLife simulates a server's day: connections open, are reset while they are busy,
+// and are cancelled or time out.
 func wholeLife(tb testing.TB, newTimer factory) {
 	const tick = 100 * time.Millisecond
 	e := newTimer.start(tb, Config{Tick: tick})

@@ -27,25 +27,25 @@ var faults = []fault{
 	{"at once instead of later", delays(func(time.Duration) time.Duration { return 0 }),
 		[]string{"NeverEarlyAndWithinATick", "NeverEarlyOnTheRealClock"}},
 	{"late by a tick", delays(func(d time.Duration) time.Duration { return max(d, 0) + tick + 1 }),
-		[]string{"NeverEarlyAndWithinATick", "NoDelayRunsAtTheNextOpportunity", "OnTimeAfterIdleHours"}},
+		[]string{"NeverEarlyAndWithinATick", "ZeroDelayRunsAtTheNextOpportunity", "OnTimeAfterIdleHours"}},
 	{"negative delays are lost", delays(func(d time.Duration) time.Duration {
 		if d < 0 {
 			return time.Hour
 		}
 		return d
-	}), []string{"NoDelayRunsAtTheNextOpportunity"}},
+	}), []string{"ZeroDelayRunsAtTheNextOpportunity"}},
 	{"endless delays overflow", delays(func(d time.Duration) time.Duration {
 		if d == math.MaxInt64 {
 			return 0
 		}
 		return d
-	}), []string{"EndlessDelayNeverComes"}},
+	}), []string{"EndlessDelayNeverExpires"}},
 	{"lateness is not counted", func(b *broken) {
 		b.stats = func(s *hwt.Stats) { s.Lateness = hwt.Histogram{} }
-	}, []string{"LatenessIsThatOfTheTasks"}},
+	}, []string{"LatenessMatchesTheTasks"}},
 	{"lateness is counted from elsewhere", func(b *broken) {
 		b.stats = func(s *hwt.Stats) { s.Lateness.Sum += 1 }
-	}, []string{"LatenessIsThatOfTheTasks"}},
+	}, []string{"LatenessMatchesTheTasks"}},
 	{"resets are not counted", func(b *broken) {
 		b.stats = func(s *hwt.Stats) { s.Resets = 0 }
 	}, []string{"ResetsAreCounted"}},
@@ -58,14 +58,14 @@ var faults = []fault{
 			timeout, err := b.Timer.NewTimeout(task, delay)
 			return calledTimeout{timeout}, err
 		}
-	}, []string{"ATaskHasNoCallerOutside"}},
+	}, []string{"CallerIsUnknownInsideATask"}},
 	{"tasks are not labelled", func(b *broken) { b.config.LabelTasks = false },
 		[]string{"ProfilesNameTheTask"}},
 	{"tasks are always labelled", func(b *broken) { b.config.LabelTasks = true },
 		[]string{"ProfilesNameNoTaskByDefault"}},
 	{"a refused task still waits for the executor", func(b *broken) {
 		b.stats = func(s *hwt.Stats) { s.ExecutorWaiting += s.ExecutorRejected }
-	}, []string{"ExecutorThatRefusesIsReported"}},
+	}, []string{"ExecutorRejectionIsReported"}},
 	{"deadlines are rounded", func(b *broken) {
 		b.deadline = func(_ *broken, d time.Time, _ hwt.Timeout) time.Time { return d.Truncate(4) }
 	}, []string{"DeadlineIsExactAndFollowsReset"}},
@@ -101,14 +101,14 @@ var faults = []fault{
 			}
 			return task
 		}
-	}, []string{"NilTaskIsRefused"}},
+	}, []string{"NilTaskIsRejected"}},
 	{"timeouts know another timer", func(*broken) {}, []string{"TimeoutKnowsItsTimerAndTask"}},
 	{"timeouts are wrapped for their caller", func(b *broken) {
 		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
 			timeout, err := b.Timer.NewTimeout(task, d)
 			return &brokenTimeout{timeout, b}, err
 		}
-	}, []string{"TaskGetsTheHandleThatItsCallerGot"}},
+	}, []string{"TaskReceivesItsCallersHandle"}},
 	{"timeouts are silent", func(b *broken) {
 		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
 			timeout, err := b.Timer.NewTimeout(task, d)
@@ -121,15 +121,15 @@ var faults = []fault{
 		}
 	}, []string{"AfterFuncIsNewTimeoutForAFunction"}},
 	{"tasks hold up others forever", oneByOne, []string{"SlowTaskLeavesNoLag"}},
-	{"bad tasks end the worker", mortal, []string{"BadTaskHarmsNoOther", "BadErrorHandlerHarmsNothing", "BadTasksOfOneTickHarmNoOther", "BlockedTaskHoldsUpNoTimeoutForGood"}},
+	{"bad tasks end the worker", mortal, []string{"BadTaskAffectsNoOther", "BadErrorHandlerAffectsNoOther", "BadTasksOfOneTickAffectNoOther", "BlockedTaskOnlyDelaysTimeouts"}},
 	{"tasks cannot schedule", deafInside, []string{"EveryMethodWorksInsideATask", "TaskMayScheduleItselfAgain", "TaskMayScheduleForNow", "TasksMayScheduleMany"}},
 
 	{"cancel lies", func(b *broken) {
 		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !t.IsExpired() && !t.IsCancelled() }
-	}, []string{"CancelledNeverRuns", "CancelAgainstExpiryHasOneWinner", "CancelOfAnotherFromATaskHolds", "CancelInTheMiddleOfTheWait", "WholeLifeInABubble", "PendingFallsBeforeCancelReturns", "CancelAfterResetHolds"}},
+	}, []string{"CancelledNeverRuns", "CancelAgainstExpiryHasOneWinner", "CancelOfAnotherFromATaskHolds", "CancelDuringTheWait", "BusyDayInABubble", "PendingFallsBeforeCancelReturns", "CancelAfterResetHolds"}},
 	{"cancel is true twice", func(b *broken) {
 		b.cancel = func(_ *broken, t hwt.Timeout) bool { return t.Cancel() || t.IsCancelled() }
-	}, []string{"CancelIsTrueOnce", "CancelDuringAMoveHolds", "EveryTimeoutEndsOnce", "ConservedWhateverRaces"}},
+	}, []string{"CancelIsTrueOnce", "CancelDuringAMoveHolds", "EveryTimeoutEndsOnce", "EveryTimeoutEndsOnceUnderRaces"}},
 	{"cancel is true after expiry", func(b *broken) {
 		b.cancel = func(_ *broken, t hwt.Timeout) bool { return t.Cancel() || t.IsExpired() }
 	}, []string{"CancelAfterExpiryIsFalse", "CancelResetAndExpiryAreLinearizable", "CancelAgainstExpiryHasOneWinner", "CancelOfAnotherFromATaskHolds"}},
@@ -138,17 +138,17 @@ var faults = []fault{
 			time.AfterFunc(tick/2, func() { t.Cancel() })
 			return !t.IsExpired()
 		}
-	}, []string{"CancelledNeverRuns", "PendingFallsBeforeCancelReturns", "CancelFreesAPlaceAtOnce"}},
+	}, []string{"CancelledNeverRuns", "PendingFallsBeforeCancelReturns", "CancelFreesAPlaceImmediately"}},
 
 	{"reset does nothing", func(b *broken) {
 		b.reset = func(_ *broken, t hwt.Timeout, _ time.Duration) bool { return !t.IsExpired() && !t.IsCancelled() }
-	}, []string{"ResetMovesTheDeadline", "ResetAgainAndAgain", "ResetAcrossAnyDistance", "ResetOfWhatIsJustCreated", "ResetToNoDelay", "ResetToNeverAndBack", "ResetFromOtherTasks", "ResetDuringAMoveHolds", "ResetAgainstExpiryRunsOnceAndNotEarly", "ResetAgainstExpiryOnTheRealClock"}},
+	}, []string{"ResetMovesTheDeadline", "ResetAgainAndAgain", "ResetAcrossAnyDistance", "ResetOfANewTimeout", "ResetToNoDelay", "ResetToNeverAndBack", "ResetFromOtherTasks", "ResetDuringAMoveHolds", "ResetAgainstExpiryRunsOnceAndOnTime", "ResetAgainstExpiryOnTheRealClock"}},
 	{"reset only to later", func(b *broken) {
 		b.reset = func(_ *broken, t hwt.Timeout, d time.Duration) bool { return t.Reset(max(d, 3*tick)) }
 	}, []string{"ResetMovesTheDeadline", "ResetToNoDelay"}},
 	{"reset always says true", func(b *broken) {
 		b.reset = func(_ *broken, t hwt.Timeout, d time.Duration) bool { t.Reset(d); return true }
-	}, []string{"ResetNeverRevives", "ResetAgainstExpiryRunsOnceAndNotEarly", "CancelResetAndExpiryAreLinearizable"}},
+	}, []string{"ResetNeverRevives", "ResetAgainstExpiryRunsOnceAndOnTime", "CancelResetAndExpiryAreLinearizable"}},
 	{"reset makes another timeout", func(b *broken) {
 		b.reset = func(b *broken, t hwt.Timeout, d time.Duration) bool {
 			_, err := b.Timer.NewTimeout(t.Task(), d)
@@ -163,7 +163,7 @@ var faults = []fault{
 			}
 			return nil
 		}
-	}, []string{"StopReturnsExactlyWhatWasPending", "StopWithEverythingPending", "EveryTimeoutEndsOnce", "NewTimeoutAgainstStopLosesNothing", "StopFromManyGoroutines", "StopAgainstExpiryLosesNothing", "StopDuringAMoveReturnsAll", "ConservedWhateverRaces", "StopInABubbleDoesNotWaitForATaskOutside"}},
+	}, []string{"StopReturnsThePendingTimeouts", "StopWithEverythingPending", "EveryTimeoutEndsOnce", "NewTimeoutAgainstStopLosesNoTimeout", "StopFromManyGoroutines", "StopAgainstExpiryLosesNoTimeout", "StopDuringAMoveReturnsAll", "EveryTimeoutEndsOnceUnderRaces", "StopInABubbleDoesNotWaitForATaskOutside"}},
 	{"stop returns the same again", func(b *broken) {
 		b.stop = func(b *broken) []hwt.Timeout {
 			for _, t := range b.Timer.Stop() {
@@ -175,15 +175,15 @@ var faults = []fault{
 			}
 			return all
 		}
-	}, []string{"StopTwiceReturnsNothing", "EveryTimeoutEndsOnce", "StopFromInsideATask", "MadeInABubbleStopsOutside", "CancelAndStopWorkInABubble"}},
+	}, []string{"StopReturnsNoTimeoutsTwice", "EveryTimeoutEndsOnce", "StopFromInsideATask", "MadeInABubbleStopsOutside", "CancelAndStopWorkInABubble"}},
 	{"stop stops nothing", func(b *broken) { b.stop = func(*broken) []hwt.Timeout { return nil } },
-		[]string{"StopRefusesNewTimeouts", "NothingRunsAfterStop", "NoTaskBeginsAfterStop", "StopWaitsForTheTaskThatRuns", "StopWaitsForTheCallbackThatRuns", "StopEndsItsTimeouts", "StopAfterResets", "TaskThatSchedulesItselfForeverEndsWithStop", "StartMayBeCalledAnyTime", "StatesExcludeOneAnother"}},
+		[]string{"StopRejectsNewTimeouts", "NoTaskRunsAfterStop", "NoTaskBeginsAfterStop", "StopWaitsForARunningTask", "StopWaitsForARunningCallback", "StopEndsItsTimeouts", "StopAfterResets", "TaskThatSchedulesItselfForeverEndsWithStop", "StartMayBeCalledAnyTime", "StatesExcludeEachOther"}},
 	{"stop waits too long", func(b *broken) {
 		b.stop = func(b *broken) []hwt.Timeout {
 			time.Sleep(20 * time.Second)
 			return b.Timer.Stop()
 		}
-	}, []string{"StopDoesNotWaitForever", "StopFromWhatATaskWaitsFor", "StopOfAnUnusedTimer", "IdleTimerStopsAtOnce"}},
+	}, []string{"StopDoesNotWaitForever", "StopFromAGoroutineThatATaskAwaits", "StopOfAnUnusedTimer", "IdleTimerStopsImmediately"}},
 
 	{"all misses one", func(b *broken) {
 		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
@@ -195,7 +195,7 @@ var faults = []fault{
 				first = false
 			}
 		}
-	}, []string{"AllYieldsExactlyWhatIsPending", "AllYieldsEachOnceWhateverMoves", "AllMissesNothingThatBecomesDueMeanwhile", "AllMayBeUsedInsideATask", "AllMayBeNestedAndLeft", "AllAgainstRaces"}},
+	}, []string{"AllYieldsThePendingTimeouts", "AllYieldsEachOnceWhileTimeoutsMove", "AllYieldsTimeoutsThatBecomeDueMeanwhile", "AllMayBeUsedInsideATask", "AllMayBeNestedAndLeft", "AllAgainstRaces"}},
 	{"all yields one twice", func(b *broken) {
 		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
 			var last hwt.Timeout
@@ -208,7 +208,7 @@ var faults = []fault{
 				yield(last)
 			}
 		}
-	}, []string{"AllYieldsExactlyWhatIsPending", "AllYieldsEachOnceWhateverMoves", "AllMissesNothingThatBecomesDueMeanwhile", "AllMayBeNestedAndLeft", "AllAgainstRaces", "AllMissesNothingOfABacklog"}},
+	}, []string{"AllYieldsThePendingTimeouts", "AllYieldsEachOnceWhileTimeoutsMove", "AllYieldsTimeoutsThatBecomeDueMeanwhile", "AllMayBeNestedAndLeft", "AllAgainstRaces", "AllYieldsABacklog"}},
 	{"shutdown does not wait", func(b *broken) {
 		b.shutdown = func(b *broken, _ context.Context) ([]hwt.Timeout, error) {
 			over, cancel := context.WithCancel(context.Background())
@@ -216,19 +216,19 @@ var faults = []fault{
 			unprocessed, _ := b.Timer.Shutdown(over)
 			return unprocessed, nil
 		}
-	}, []string{"ShutdownWaitsForTaskAndCallback", "ShutdownWaitsForTheExecutor", "ShutdownGivesUpWithItsContext", "ShutdownCountsWhatTheExecutorHas", "ShutdownWaitsAfterAStopThatGaveUp", "ShutdownFromInsideATaskOnAnExecutor", "ShutdownDoesNotWaitForWhatWasRefused", "NothingRunsOnceShutdownHasWaited", "ContextEndsWhenShutdownGivesUp"}},
+	}, []string{"ShutdownWaitsForTaskAndCallback", "ShutdownWaitsForTheExecutor", "ShutdownGivesUpWithItsContext", "ShutdownCountsQueuedTasks", "ShutdownWaitsAfterAStopThatGaveUp", "ShutdownFromInsideATaskOnAnExecutor", "ShutdownDoesNotWaitForRejectedTasks", "NoTaskRunsAfterShutdown", "ContextEndsWhenShutdownGivesUp"}},
 	{"shutdown is too patient", func(b *broken) {
 		b.shutdown = func(b *broken, _ context.Context) ([]hwt.Timeout, error) {
 			defer time.Sleep(time.Minute)
 			return b.Timer.Shutdown(context.Background())
 		}
-	}, []string{"ShutdownReturnsWhatWasPending", "ShutdownGivesUpWithItsContext", "ShutdownFromInsideATask", "ShutdownDoesNotWaitForWhatWasRefused", "ShutdownWaitsForTheExecutor"}},
+	}, []string{"ShutdownReturnsThePendingTimeouts", "ShutdownGivesUpWithItsContext", "ShutdownFromInsideATask", "ShutdownDoesNotWaitForRejectedTasks", "ShutdownWaitsForTheExecutor"}},
 	{"shutdown loses one", func(b *broken) {
 		b.shutdown = func(b *broken, ctx context.Context) ([]hwt.Timeout, error) {
 			all, err := b.Timer.Shutdown(ctx)
 			return all[:max(len(all)-1, 0)], err
 		}
-	}, []string{"ShutdownReturnsWhatWasPending", "ShutdownFromManyGoroutines", "ShutdownGivesUpWithItsContext"}},
+	}, []string{"ShutdownReturnsThePendingTimeouts", "ShutdownFromManyGoroutines", "ShutdownGivesUpWithItsContext"}},
 	{"contexts end too late", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask {
 			if f, ok := task.(hwt.ContextTaskFunc); ok && f != nil {
@@ -238,7 +238,7 @@ var faults = []fault{
 		}
 	}, []string{"ContextEndsWhenShutdownGivesUp", "ContextEndsWhenStopGivesUp"}},
 	{"a batch is scheduled one by one", func(b *broken) { b.batch = oneByOneBatch },
-		[]string{"BatchIsRefusedAsAWhole", "BatchAgainstStopIsAllOrNone"}},
+		[]string{"BatchIsRejectedAsAWhole", "BatchAgainstStopIsAllOrNone"}},
 	{"a batch is late", func(b *broken) {
 		b.batch = func(b *broken, tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 			return b.Timer.NewTimeouts(tasks, max(delay, 0)+2*tick)
@@ -252,7 +252,7 @@ var faults = []fault{
 			}
 			return timeouts, err
 		}
-	}, []string{"BatchIsNewTimeoutForEachTask", "BatchMayBeCancelledAndReset", "BatchesKeepTheMaximum"}},
+	}, []string{"BatchIsNewTimeoutForEachTask", "BatchMayBeCancelledAndReset", "BatchesKeepThePendingLimit"}},
 	{"all copies", func(b *broken) {
 		b.all = func(_ *broken, all iter.Seq[hwt.Timeout], yield func(hwt.Timeout) bool) {
 			for _, t := range slices.Collect(all) {
@@ -261,7 +261,7 @@ var faults = []fault{
 				}
 			}
 		}
-	}, []string{"AllTakesNoMemoryForWhatIsPending"}},
+	}, []string{"AllTakesConstantMemory"}},
 	{"all holds a lock", func(b *broken) {
 		lock := make(chan struct{}, 1)
 		b.task = func(_ *broken, t hwt.TimerTask) hwt.TimerTask {
@@ -276,27 +276,27 @@ var faults = []fault{
 			defer func() { <-lock }()
 			all(yield)
 		}
-	}, []string{"AllHoldsUpNothing"}},
+	}, []string{"AllBlocksNoOtherCall"}},
 
 	{"errors are not reported", func(b *broken) { b.config.ErrorHandler = func(hwt.Timeout, error) {} },
-		[]string{"BadTaskHarmsNoOther", "BadTasksOfOneTickHarmNoOther", "ExecutorThatRefusesIsReported", "ExecutorThatBreaksHarmsNothing", "BadTaskOnAnExecutorIsReported", "BadCancelledHarmsNothing"}},
+		[]string{"BadTaskAffectsNoOther", "BadTasksOfOneTickAffectNoOther", "ExecutorRejectionIsReported", "ExecutorPanicAffectsNoOther", "BadTaskOnAnExecutorIsReported", "BadCancelledAffectsNoOther"}},
 	{"the log is not written", func(b *broken) { b.config.ErrorHandler = func(hwt.Timeout, error) {} },
 		[]string{"BadTaskIsLoggedByDefault"}},
 	{"tasks do not hear of refusals", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return struct{ hwt.TimerTask }{task} }
-	}, []string{"ExecutorThatRefusesIsReportedToARefusedTask"}},
+	}, []string{"ExecutorRejectionGoesToARefusedTask"}},
 	{"the executor is not used", func(b *broken) { b.config.Executor = nil },
-		[]string{"ExecutorRunsEveryTask", "ExecutorMayRunLater", "ExecutorThatBlocksHoldsUpNoTimeoutForGood", "CancelledRunsOnTheExecutor"}},
+		[]string{"ExecutorRunsEveryTask", "ExecutorMayRunLater", "ExecutorThatBlocksDelaysTimeouts", "CancelledRunsOnTheExecutor"}},
 
 	{"cancelled is never notified", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return unnotified{task} }
-	}, []string{"CancelledIsToldOnceAndSoon", "CancelledIsToldAlsoWhenStopFollows", "CancelledSeesTheEndedTimeout", "CancelledMayUseTheTimer"}},
+	}, []string{"CancelledIsCalledOnceAndSoon", "CancelledIsCalledIfStopFollows", "CancelledSeesTheEndedTimeout", "CancelledMayUseTheTimer"}},
 	{"cancelled is notified twice", func(b *broken) {
 		b.task = wrapped(func(t hwt.CancelledTask) notifiedTwice { return notifiedTwice{t} })
-	}, []string{"CancelledIsToldOnceAndSoon"}},
+	}, []string{"CancelledIsCalledOnceAndSoon"}},
 	{"cancelled is notified late", func(b *broken) {
 		b.task = wrapped(func(t hwt.CancelledTask) notifiedLate { return notifiedLate{t} })
-	}, []string{"CancelledIsToldOnceAndSoon"}},
+	}, []string{"CancelledIsCalledOnceAndSoon"}},
 	{"stop notifies cancelled", func(b *broken) {
 		b.stop = func(b *broken) []hwt.Timeout {
 			all := b.Timer.Stop()
@@ -307,10 +307,10 @@ var faults = []fault{
 			}
 			return all
 		}
-	}, []string{"CancelledIsToldOfNothingElse", "StopEndsItsTimeouts"}},
+	}, []string{"CancelledIsCalledOnlyAfterCancel", "StopEndsItsTimeouts"}},
 
 	{"one too many is allowed", func(b *broken) { b.config.MaxPending++ },
-		[]string{"ExactlyTheMaximumIsAllowed", "CancelFreesAPlaceAtOnce", "ExpiryFreesAPlaceForItsTask", "PlacesNeverDrift", "MaximumHoldsAgainstRaces"}},
+		[]string{"ExactlyTheMaximumIsAllowed", "CancelFreesAPlaceImmediately", "ExpiryFreesAPlaceForItsTask", "PlacesNeverDrift", "MaximumHoldsAgainstRaces"}},
 	{"no maximum means none at all", func(b *broken) {
 		if b.config.MaxPending == 0 {
 			b.config.MaxPending = 1000
@@ -325,7 +325,7 @@ var faults = []fault{
 		}
 	}, []string{"PlacesNeverDrift", "ExactlyTheMaximumIsAllowed"}},
 	{"pending falls too late", func(b *broken) { b.pending = func(n int64) int64 { return n + 1 } },
-		[]string{"ExpiredAlreadyWhileTheTaskRuns", "PendingFallsBeforeCancelReturns"}},
+		[]string{"ExpiredBeforeTheTaskRuns", "PendingFallsBeforeCancelReturns"}},
 	{"resets are counted", func(b *broken) {
 		b.reset = func(b *broken, t hwt.Timeout, d time.Duration) bool {
 			if other, err := b.Timer.NewTimeout(nothing, d); err == nil {
@@ -334,16 +334,16 @@ var faults = []fault{
 			return t.Reset(d)
 		}
 		b.config.MaxPending = 0
-	}, []string{"ResetCountsNothing"}},
+	}, []string{"ResetChangesNoCount"}},
 	{"pending goes below zero", func(b *broken) { b.pending = func(n int64) int64 { return n - 1 } },
-		[]string{"ConservedWhateverRaces", "EveryTimeoutEndsOnce", "ExecutorThatRunsTwiceUpsetsNoCount"}},
+		[]string{"EveryTimeoutEndsOnceUnderRaces", "EveryTimeoutEndsOnce", "ExecutorThatRunsTwiceChangesNoCount"}},
 
 	{"tasks are kept", func(b *broken) {
 		b.task = func(b *broken, task hwt.TimerTask) hwt.TimerTask {
 			b.kept = append(b.kept, task)
 			return task
 		}
-	}, []string{"CancelledTimeoutsAreBoundedByTheMaximum", "CancelledTaskIsCollectable", "CancelledTaskIsCollectableWhileOthersWait", "ResetAndCancelledTaskIsCollectable", "ExpiredTaskIsCollectable", "StoppedTaskIsCollectable"}},
+	}, []string{"CancelledTimeoutsAreBoundedByTheMaximum", "CancelledTaskIsCollectable", "CancelledTaskIsCollectableAmongPendingOnes", "ResetAndCancelledTaskIsCollectable", "ExpiredTaskIsCollectable", "StoppedTaskIsCollectable"}},
 	{"engines are kept", func(b *broken) { kept.Store(b) }, []string{"AbandonedTimerIsCollectable"}},
 	{"idle engines wake up", func(b *broken) {
 		begin := time.Now()

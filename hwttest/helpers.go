@@ -13,8 +13,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// probe is a task that remembers how often and when it ran, and how often and
-// when it was notified of its cancellation.
+// probe is a task that records its runs and its notifications of a cancellation.
 type probe struct{ ran, notified mark }
 
 func (p *probe) Run(hwt.Timeout) error {
@@ -24,7 +23,7 @@ func (p *probe) Run(hwt.Timeout) error {
 
 func (p *probe) Cancelled(hwt.Timeout) { p.notified.set() }
 
-// mark is something that should happen at most once.
+// mark counts an event that should happen at most once, and records its time.
 type mark struct {
 	times atomic.Int64
 	last  atomic.Pointer[time.Time]
@@ -38,7 +37,7 @@ func (m *mark) set() {
 
 func (m *mark) count() int { return int(m.times.Load()) }
 
-// at returns when it happened last, or the zero time.
+// at returns the time of the last event, or the zero time.
 func (m *mark) at() time.Time {
 	if last := m.last.Load(); last != nil {
 		return *last
@@ -46,7 +45,7 @@ func (m *mark) at() time.Time {
 	return time.Time{}
 }
 
-// schedule is NewTimeout where it must succeed.
+// schedule is NewTimeout, and fails the check on an error.
 func schedule(tb testing.TB, e hwt.Engine, task hwt.TimerTask, delay time.Duration) hwt.Timeout {
 	tb.Helper()
 	timeout, err := e.NewTimeout(task, delay)
@@ -55,7 +54,7 @@ func schedule(tb testing.TB, e hwt.Engine, task hwt.TimerTask, delay time.Durati
 	return timeout
 }
 
-// scheduleAll schedules n tasks of make's at the same delay.
+// scheduleAll schedules n new tasks with the same delay.
 func scheduleAll[T hwt.TimerTask](tb testing.TB, e hwt.Engine, n int, delay time.Duration, newTask func() T) ([]T, []hwt.Timeout) {
 	tb.Helper()
 	tasks, timeouts := make([]T, n), make([]hwt.Timeout, n)
@@ -68,7 +67,7 @@ func scheduleAll[T hwt.TimerTask](tb testing.TB, e hwt.Engine, n int, delay time
 
 func newProbe() *probe { return new(probe) }
 
-// task makes a task of a function that cannot fail.
+// task returns a task that calls f and succeeds.
 func task(f func(timeout hwt.Timeout)) hwt.TimerTask {
 	return hwt.TaskFunc(func(timeout hwt.Timeout) error {
 		f(timeout)
@@ -76,16 +75,16 @@ func task(f func(timeout hwt.Timeout)) hwt.TimerTask {
 	})
 }
 
-// nothing is a task that does nothing.
+// nothing is an empty task.
 var nothing = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 
-// pass lets fake time go by and everything that is due by then run.
+// pass sleeps for d in fake time, and waits until all tasks due by then have run.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// between asserts that at lies within [earliest, latest].
+// between asserts that at is neither before earliest nor after latest.
 func between(tb testing.TB, at, earliest, latest time.Time, msg string, args ...any) {
 	tb.Helper()
 	if at.Before(earliest) || at.After(latest) {
@@ -102,13 +101,11 @@ func ranOnTime(tb testing.TB, p *probe, deadline time.Time, msg string, args ...
 	between(tb, p.ran.at(), deadline, deadline.Add(tick), msg, args...)
 }
 
-// impatient is a testing.TB of an engine that is broken, for which nothing that
-// it lacks will come true.
+// impatient is a testing.TB for broken engines, whose checks need not wait long.
 type impatient interface{ patience() time.Duration }
 
-// eventually waits, on the real clock, for something that must come true. The
-// bound is far beyond what a loaded machine needs. It may be called from any
-// goroutine.
+// eventually waits on the real clock until met returns true, and fails the check after
+// ten seconds, which suffice on a loaded machine. Any goroutine may call it.
 func eventually(tb testing.TB, what string, met func() bool) bool {
 	tb.Helper()
 	patience := 10 * time.Second
@@ -165,7 +162,7 @@ func sameTimeouts(tb testing.TB, want, got []hwt.Timeout) bool {
 	return assert.True(tb, missing == 0 && extra == 0, "of %d timeouts %d missing, %d extra", len(want), missing, extra)
 }
 
-// balanced asserts that the counts of a timer with nothing in flight add up.
+// balanced asserts that the counts add up. No call or task may be in progress.
 func balanced(tb testing.TB, e hwt.Engine) hwt.Stats {
 	tb.Helper()
 	s := e.Stats()
@@ -175,8 +172,8 @@ func balanced(tb testing.TB, e hwt.Engine) hwt.Stats {
 	return s
 }
 
-// together runs f on n goroutines that start as nearly at once as may be, and
-// waits for them.
+// together runs f on n goroutines that start at nearly the same time, and waits for
+// them.
 func together(n int, f func(i int)) {
 	var ready, done sync.WaitGroup
 	ready.Add(n)
@@ -190,15 +187,15 @@ func together(n int, f func(i int)) {
 	done.Wait()
 }
 
-// atOnce lets meddle run at the instant at which what prepare schedules comes
-// due, delay from now, in a bubble. One goroutine's sleep is set before what
-// prepare sets and one's after, so that now one side is first and now the other.
+// atOnce calls meddle twice, delay from now, in a bubble. The timeouts that prepare
+// schedules expire at the same time. One goroutine starts to sleep before prepare and
+// one after it, so that either side may be first.
 func atOnce(delay time.Duration, prepare, meddle func()) {
 	prepared := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
 		time.Sleep(delay)
-		<-prepared // It is; for the race detector.
+		<-prepared // It is closed; for the race detector.
 		meddle()
 	})
 	synctest.Wait()
@@ -211,8 +208,7 @@ func atOnce(delay time.Duration, prepare, meddle func()) {
 	done.Wait()
 }
 
-// onProcs runs f at several settings of GOMAXPROCS, because races that hide at
-// one show at another.
+// onProcs runs f with several values of GOMAXPROCS, since each value shows other races.
 func onProcs(f func(procs int)) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, procs := range []int{1, 2, 4} {

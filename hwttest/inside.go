@@ -46,7 +46,7 @@ func everyMethodInside(tb testing.TB, newTimer factory) {
 	balanced(tb, e)
 }
 
-// rearms is a periodic task as users write it.
+// rearms is a typical periodic task.
 func rearms(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	const rounds = 200
@@ -70,8 +70,8 @@ func rearms(tb testing.TB, newTimer factory) {
 	assert.Zero(tb, balanced(tb, e).Pending)
 }
 
-// rearmsNow schedules with no delay from inside a task: it must neither starve
-// the others nor keep the timer from its end.
+// rearmsNow schedules without delay from inside a task. It must neither starve other
+// tasks nor prevent Stop.
 func rearmsNow(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	const rounds = 100
@@ -91,7 +91,7 @@ func rearmsNow(tb testing.TB, newTimer factory) {
 	ranOnTime(tb, other, begin.Add(3*tick), "next to a task that schedules itself")
 }
 
-// rearmsForever never stops by itself.
+// rearmsForever schedules itself until the timer is stopped.
 func rearmsForever(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	var ran, refused atomic.Int64

@@ -13,16 +13,16 @@ import (
 )
 
 var isolationChecks = []check{
-	{"BadTaskHarmsNoOther", fake, badTasks},
+	{"BadTaskAffectsNoOther", fake, badTasks},
 	{"BadTaskIsLoggedByDefault", fake, badTaskLogged},
-	{"BadErrorHandlerHarmsNothing", fake, badHandlers},
-	{"BadTasksOfOneTickHarmNoOther", fake, badTasksTogether},
-	{"BlockedTaskHoldsUpNoTimeoutForGood", fake, blockedTask},
+	{"BadErrorHandlerAffectsNoOther", fake, badHandlers},
+	{"BadTasksOfOneTickAffectNoOther", fake, badTasksTogether},
+	{"BlockedTaskOnlyDelaysTimeouts", fake, blockedTask},
 }
 
 var errTask = errors.New("task failed")
 
-// badTask is one way in which a task goes wrong.
+// badTask is a task that fails in some way.
 type badTask struct {
 	name string
 	run  func(hwt.Timeout) error
@@ -40,13 +40,13 @@ func badOnes() []badTask {
 	}
 }
 
-// report is one call of an error handler.
+// report is a call of an error handler.
 type report struct {
 	timeout hwt.Timeout
 	err     error
 }
 
-// reports is an error handler that remembers.
+// reports is an error handler that records its calls.
 type reports struct {
 	mu  sync.Mutex
 	all []report
@@ -58,7 +58,7 @@ func (r *reports) handle(timeout hwt.Timeout, err error) {
 	r.all = append(r.all, report{timeout, err})
 }
 
-// take returns the reports so far and forgets them.
+// take returns and removes the reports.
 func (r *reports) take() []report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func badHandlers(tb testing.TB, newTimer factory) {
 	}
 }
 
-// badTasksTogether puts bad tasks and good ones in the same tick, alternating.
+// badTasksTogether alternates bad tasks and good ones in the same tick.
 func badTasksTogether(tb testing.TB, newTimer factory) {
 	var reported reports
 	e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
@@ -164,8 +164,8 @@ func badTasksTogether(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, 2*len(good)+1, balanced(tb, e).Expired)
 }
 
-// blockedTask waits for something that comes only after others are due. They
-// may be late, but all of them run.
+// blockedTask blocks past the deadlines of other tasks. These may be late, but all of
+// them run.
 func blockedTask(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{Logger: slog.New(slog.DiscardHandler)})
 	release := make(chan struct{})

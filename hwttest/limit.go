@@ -13,16 +13,16 @@ import (
 var limitChecks = []check{
 	{"ExactlyTheMaximumIsAllowed", fake, exactlyMaximum},
 	{"NoMaximumByDefault", fake, noMaximum},
-	{"CancelFreesAPlaceAtOnce", fake, cancelFrees},
+	{"CancelFreesAPlaceImmediately", fake, cancelFrees},
 	{"ExpiryFreesAPlaceForItsTask", fake, expiryFrees},
 	{"PlacesNeverDrift", fake, placesNeverDrift},
-	// Real: the collector shows what is held.
+	// Real: the garbage collector shows the memory in use.
 	{"CancelledTimeoutsAreBoundedByTheMaximum", realClock, cancelledBounded},
-	// Real: cores that race for the last places.
+	// Real: several processors race for the last places.
 	{"MaximumHoldsAgainstRaces", realClock, maximumHolds},
 }
 
-// refused asserts that e is full, and says so with Netty's figures.
+// refused asserts that e is full, and reports it with Netty's numbers.
 func refused(tb testing.TB, e hwt.Engine, limit int64) {
 	tb.Helper()
 	timeout, err := e.NewTimeout(nothing, time.Second)
@@ -51,11 +51,12 @@ func exactlyMaximum(tb testing.TB, newTimer factory) {
 	}
 }
 
-// mostHeld is how many cancelled timeouts an engine with a small limit may hold.
+// mostHeld is the number of cancelled timeouts that an engine with a small limit may
+// hold.
 const mostHeld = 4096
 
-// cancelledBounded schedules and cancels while a task keeps the worker, if there
-// is one, from dropping what was cancelled.
+// cancelledBounded schedules and cancels while a task keeps the worker, if there is
+// one, from releasing cancelled timeouts.
 func cancelledBounded(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{Tick: realTick, MaxPending: 10})
 	began, release := make(chan struct{}), make(chan struct{})
@@ -98,7 +99,7 @@ func cancelFrees(tb testing.TB, newTimer factory) {
 		require.True(tb, timeout.Cancel())
 		assert.False(tb, timeout.Cancel())
 	}
-	pass(3 * tick) // Sweeping the cancelled ones frees nothing again.
+	pass(3 * tick) // Releasing the cancelled ones frees no place again.
 	schedule(tb, e, nothing, time.Hour)
 	refused(tb, e, 2)
 }
@@ -120,8 +121,8 @@ func expiryFrees(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, 1, e.Pending())
 }
 
-// placesNeverDrift lets timeouts end in every way, refuses some, and counts the
-// places again.
+// placesNeverDrift lets timeouts end in every way and be rejected, and then counts the
+// places.
 func placesNeverDrift(tb testing.TB, newTimer factory) {
 	const limit = 10
 	e := newTimer.start(tb, Config{MaxPending: limit})
@@ -147,9 +148,8 @@ func placesNeverDrift(tb testing.TB, newTimer factory) {
 	assert.ErrorIs(tb, err, hwt.ErrStopped, "no place is short after Stop")
 }
 
-// maximumHolds counts for itself: a timeout counts from when NewTimeout has
-// returned it until Cancel is about to be called, which is less than the time
-// for which it holds its place.
+// maximumHolds counts a timeout from the return of NewTimeout until the call of Cancel,
+// which is less than the time for which it holds its place.
 func maximumHolds(tb testing.TB, newTimer factory) {
 	const limit = 50
 	onProcs(func(int) {
@@ -167,7 +167,7 @@ func maximumHolds(tb testing.TB, newTimer factory) {
 			}
 		})
 		eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
-		for range limit { // A place is free a moment after Pending fell.
+		for range limit { // A place becomes free shortly after Pending has fallen.
 			require.True(tb, eventually(tb, "a place is free", func() bool {
 				_, err := e.NewTimeout(nothing, time.Hour)
 				return err == nil
@@ -179,8 +179,7 @@ func maximumHolds(tb testing.TB, newTimer factory) {
 	})
 }
 
-// takePlaces schedules some timeouts that will not expire, or as many as it is
-// allowed.
+// takePlaces schedules timeouts that will not expire, as many as the limit allows.
 func takePlaces(tb testing.TB, e hwt.Engine, held *atomic.Int64, limit int64) []hwt.Timeout {
 	var timeouts []hwt.Timeout
 	for range rand.N(limit) {

@@ -12,22 +12,22 @@ import (
 
 var lingerChecks = []check{
 	{"IdleTimerDoesNotWake", fake, idleDoesNotWake},
-	{"IdleTimerStopsAtOnce", fake, idleStops},
-	// Real, all of these: the collector knows no fake time.
+	{"IdleTimerStopsImmediately", fake, idleStops},
+	// Real: the garbage collector does not run in fake time.
 	{"CancelledTaskIsCollectable", realClock, cancelledCollectable},
-	{"CancelledTaskIsCollectableWhileOthersWait", realClock, cancelledCollectableAmongOthers},
+	{"CancelledTaskIsCollectableAmongPendingOnes", realClock, cancelledCollectableAmongOthers},
 	{"ResetAndCancelledTaskIsCollectable", realClock, resetCollectable},
 	{"ExpiredTaskIsCollectable", realClock, expiredCollectable},
 	{"StoppedTaskIsCollectable", realClock, stoppedCollectable},
 	{"AbandonedTimerIsCollectable", realClock, abandoned},
 }
 
-// idleDoesNotWake has an engine do a bit of everything, and then nothing for hours.
+// idleDoesNotWake calls all methods, and then leaves the engine idle for hours.
 func idleDoesNotWake(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	idle := func(when string) {
 		tb.Helper()
-		pass(3 * tick) // It may need two ticks to find that all is done.
+		pass(3 * tick) // The worker may need two ticks to become idle.
 		before := e.Stats()
 		pass(time.Hour)
 		after := e.Stats()
@@ -60,13 +60,12 @@ func idleStops(tb testing.TB, newTimer factory) {
 	assert.LessOrEqual(tb, time.Since(begin), tick)
 }
 
-// ballast is a task of some size, for the collector to miss.
+// ballast is a task of some size.
 type ballast struct{ _ [1 << 10]byte }
 
 func (*ballast) Run(hwt.Timeout) error { return nil }
 
-// dropped makes a task, has use do something with it, forgets it, and returns
-// what is left of it.
+// dropped creates a task, passes it to use, and returns a weak pointer to it.
 //
 //go:noinline
 func dropped(use func(*ballast)) weak.Pointer[ballast] {
@@ -75,7 +74,7 @@ func dropped(use func(*ballast)) weak.Pointer[ballast] {
 	return weak.Make(task)
 }
 
-// collected asserts that every one of tasks is gone some time after two ticks.
+// collected asserts that all tasks have been collected some time after two ticks.
 func collected(tb testing.TB, tick time.Duration, tasks []weak.Pointer[ballast]) {
 	tb.Helper()
 	time.Sleep(3 * tick)
@@ -111,7 +110,7 @@ func cancelledCollectable(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{Tick: realTick})
 	at := drop(tb, e, 100, time.Hour, cancelled)
 	after := drop(tb, e, 100, time.Hour, func(timeout hwt.Timeout) {
-		time.Sleep(realTick / 10) // Some are cancelled before the engine saw them, some after.
+		time.Sleep(realTick / 10) // Some are cancelled in the intake, some later.
 		timeout.Cancel()
 	})
 	collected(tb, realTick, append(at, after...))
@@ -165,8 +164,8 @@ func stoppedCollectable(tb testing.TB, newTimer factory) {
 	runtime.KeepAlive(e)
 }
 
-// abandoned drops an engine without Stop, with nothing pending. It must
-// go, and its goroutine with it, which the clock of the check looks for.
+// abandoned drops an engine without pending timeouts and without Stop. The engine must
+// be collected and its goroutine must end, which realClock asserts.
 func abandoned(tb testing.TB, newTimer factory) {
 	gone := weakEngine(tb, newTimer)
 	time.Sleep(5 * realTick)
@@ -176,8 +175,8 @@ func abandoned(tb testing.TB, newTimer factory) {
 	})
 }
 
-// weakEngine uses an engine, forgets it, and returns what is left of it. It
-// bypasses the suite's start, which would keep the engine in order to stop it.
+// weakEngine uses an engine and returns a weak pointer to it. It does not call
+// factory.start, which would keep the engine in order to stop it.
 //
 //go:noinline
 func weakEngine(tb testing.TB, newTimer factory) weak.Pointer[byte] {
@@ -185,7 +184,7 @@ func weakEngine(tb testing.TB, newTimer factory) weak.Pointer[byte] {
 	schedule(tb, e, nothing, time.Hour).Cancel()
 	schedule(tb, e, nothing, realTick)
 	eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
-	// The engine's type is not known here, and a weak pointer to the first byte
-	// of an object goes when the object goes.
+	// The engine's type is unknown. A weak pointer to the first byte of an object
+	// becomes nil with the object.
 	return weak.Make((*byte)(reflect.ValueOf(e).UnsafePointer()))
 }

@@ -7,24 +7,23 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// movesChecks meddle with timeouts at the instants at which an engine moves
-// them from place to place: at the ends of rotations and of the spans of levels.
+// movesChecks end and reset timeouts at the times at which an engine moves them: at
+// the ends of rotations and of the spans of levels.
 var movesChecks = []check{
 	{"CancelDuringAMoveHolds", fake, cancelDuringMoves},
 	{"ResetDuringAMoveHolds", fake, resetDuringMoves},
 	{"StopDuringAMoveReturnsAll", fake, stopDuringMoves},
 }
 
-// edges are where engines move timeouts: powers of two ticks.
+// edges are delays at whose ends engines move timeouts: powers of two ticks.
 var edges = []time.Duration{2 * tick, 8 * tick, 64 * tick, 512 * tick, 1024 * tick, 4096 * tick}
 
-// beyond are delays that lie a bit past an edge, so that what waits for them is
-// moved at the edge.
+// beyond are delays slightly past an edge, at which their timeouts are moved.
 func beyond(edge time.Duration) []time.Duration {
 	return []time.Duration{edge + 1, edge + tick - 1, edge + tick, edge + edge/2, 2*edge - 1, 2*edge + 3*tick}
 }
 
-// scheduleBeyond schedules some of each delay beyond edge.
+// scheduleBeyond schedules several timeouts per delay beyond edge.
 func scheduleBeyond[T hwt.TimerTask](tb testing.TB, e hwt.Engine, edge time.Duration, newTask func() T) (tasks []T, timeouts []hwt.Timeout) {
 	tb.Helper()
 	for _, delay := range beyond(edge) {

@@ -12,18 +12,18 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// observedChecks are about what an operator sees of a timer.
+// observedChecks test statistics, recorded callers and profiles.
 var observedChecks = []check{
-	{"LatenessIsThatOfTheTasks", fake, latenessOfTasks},
+	{"LatenessMatchesTheTasks", fake, latenessOfTasks},
 	{"ResetsAreCounted", fake, resetsCounted},
 	{"CallerIsTheFirstFrameOutside", fake, callerOutside},
 	{"CallerIsUnknownByDefault", fake, callerUnknown},
-	{"ATaskHasNoCallerOutside", fake, callerInsideTask},
+	{"CallerIsUnknownInsideATask", fake, callerInsideTask},
 	{"ProfilesNameTheTask", fake, profilesNameTask},
 	{"ProfilesNameNoTaskByDefault", fake, profilesNameNone},
 }
 
-// latenessOfTasks compares the histogram with what the tasks see.
+// latenessOfTasks compares the histogram with the tasks' own measurements.
 func latenessOfTasks(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	var sum atomic.Int64
@@ -88,7 +88,7 @@ func callerUnknown(tb testing.TB, newTimer factory) {
 	assert.False(tb, ok)
 }
 
-// callerInsideTask schedules from a task, with nothing of users' on the stack.
+// callerInsideTask schedules from a task, with no user code on the stack.
 func callerInsideTask(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{RecordCallers: true})
 	var inside hwt.Timeout

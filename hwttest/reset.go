@@ -14,15 +14,15 @@ var resetChecks = []check{
 	{"ResetMovesTheDeadline", fake, resetMoves},
 	{"ResetAgainAndAgain", fake, resetAgain},
 	{"ResetAcrossAnyDistance", fake, resetAnyDistance},
-	{"ResetOfWhatIsJustCreated", fake, resetJustCreated},
+	{"ResetOfANewTimeout", fake, resetJustCreated},
 	{"ResetNeverRevives", fake, resetNeverRevives},
 	{"ResetToNoDelay", fake, resetNoDelay},
 	{"ResetToNeverAndBack", fake, resetNever},
 	{"ResetFromOtherTasks", fake, resetFromTasks},
-	{"ResetCountsNothing", fake, resetCountsNothing},
+	{"ResetChangesNoCount", fake, resetCountsNothing},
 	{"CancelAfterResetHolds", fake, cancelAfterReset},
-	{"ResetAgainstExpiryRunsOnceAndNotEarly", fake, resetAgainstExpiry},
-	// Real: the race of one moving clock against another goroutine's.
+	{"ResetAgainstExpiryRunsOnceAndOnTime", fake, resetAgainstExpiry},
+	// Real: the race needs a clock that moves between two steps.
 	{"ResetAgainstExpiryOnTheRealClock", realClock, resetAgainstExpiryReal},
 }
 
@@ -50,7 +50,7 @@ func resetAgain(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	p := new(probe)
 	timeout := schedule(tb, e, p, 5*tick)
-	for range 1000 { // As an idle connection's timeout on every read.
+	for range 1000 { // Like an idle connection's timeout on every read.
 		time.Sleep(1 + rand.N(3*tick))
 		require.True(tb, timeout.Reset(5*tick))
 	}
@@ -60,8 +60,7 @@ func resetAgain(tb testing.TB, newTimer factory) {
 	ranOnTime(tb, p, last.Add(5*tick), "pushed back")
 }
 
-// resetAnyDistance walks timeouts at random through delays from nanoseconds to
-// an hour.
+// resetAnyDistance resets timeouts to random delays from nanoseconds to an hour.
 func resetAnyDistance(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	anyDelay := func() time.Duration { return 1 + rand.N(time.Duration(1)<<(10+rand.N(32))) }
@@ -148,8 +147,7 @@ func resetNever(tb testing.TB, newTimer factory) {
 	ranOnTime(tb, p, now.Add(time.Second), "back from never")
 }
 
-// resetFromTasks resets others of the same tick, and of later ones, from inside
-// tasks.
+// resetFromTasks resets timeouts of the same tick and of later ones from inside tasks.
 func resetFromTasks(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	tasks, timeouts := scheduleAll(tb, e, 20, 10*tick, newProbe)
@@ -212,8 +210,8 @@ func cancelAfterReset(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, len(never), balanced(tb, e).Cancelled)
 }
 
-// resetAgainstExpiry resets at the very instant at which the timeouts come due:
-// either they ran then, or they run at the new time, and never twice.
+// resetAgainstExpiry resets timeouts at their deadline. Each runs once: then, or at its
+// new deadline.
 func resetAgainstExpiry(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	for round := range 100 {
@@ -258,7 +256,7 @@ func resetAgainstExpiryReal(tb testing.TB, newTimer factory) {
 	})
 }
 
-// racedReset pushes a timeout back about when it is due, until that fails.
+// racedReset resets a timeout close to its deadline until that fails.
 func racedReset(tb testing.TB, e hwt.Engine) {
 	p := new(probe)
 	before, delay := time.Now(), upTo(2*time.Millisecond)

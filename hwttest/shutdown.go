@@ -11,17 +11,17 @@ import (
 )
 
 var shutdownChecks = []check{
-	{"ShutdownReturnsWhatWasPending", fake, shutdownReturnsPending},
+	{"ShutdownReturnsThePendingTimeouts", fake, shutdownReturnsPending},
 	{"ShutdownWaitsForTaskAndCallback", fake, shutdownWaits},
 	{"ShutdownWaitsForTheExecutor", fake, shutdownWaitsForExecutor},
 	{"ShutdownGivesUpWithItsContext", fake, shutdownGivesUp},
-	{"ShutdownCountsWhatTheExecutorHas", fake, shutdownCountsExecutor},
+	{"ShutdownCountsQueuedTasks", fake, shutdownCountsExecutor},
 	{"ShutdownWaitsAfterAStopThatGaveUp", fake, shutdownAfterStop},
 	{"ShutdownFromInsideATask", fake, shutdownInsideTask},
 	{"ShutdownFromInsideATaskOnAnExecutor", fake, shutdownInsideExecutor},
-	{"ShutdownDoesNotWaitForWhatWasRefused", fake, shutdownAfterRefusals},
+	{"ShutdownDoesNotWaitForRejectedTasks", fake, shutdownAfterRefusals},
 	{"ShutdownFromManyGoroutines", realClock, shutdownTogether},
-	{"NothingRunsOnceShutdownHasWaited", realClock, nothingRunsAfterShutdown},
+	{"NoTaskRunsAfterShutdown", realClock, nothingRunsAfterShutdown},
 	{"ContextEndsWhenShutdownGivesUp", fake, contextEndsWithShutdown},
 	{"ContextEndsWhenStopGivesUp", fake, contextEndsWithStop},
 }
@@ -33,7 +33,7 @@ func within(tb testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// shutDown is Shutdown where it must have the time that it needs.
+// shutDown is Shutdown with enough time, and fails the check on an error.
 func shutDown(tb testing.TB, e hwt.Engine) []hwt.Timeout {
 	tb.Helper()
 	unprocessed, err := e.Shutdown(context.Background())
@@ -41,7 +41,7 @@ func shutDown(tb testing.TB, e hwt.Engine) []hwt.Timeout {
 	return unprocessed
 }
 
-// gaveUp asserts that err is that of a Shutdown whose time was over.
+// gaveUp asserts that err is the error of a Shutdown whose context ended.
 func gaveUp(tb testing.TB, err error) hwt.ShutdownError {
 	tb.Helper()
 	var left *hwt.ShutdownError
@@ -51,10 +51,10 @@ func gaveUp(tb testing.TB, err error) hwt.ShutdownError {
 	return *left
 }
 
-// outlast lets a check go on until all tasks are done, whatever the engine does.
+// outlast keeps a check alive until all tasks are done, whatever the engine does.
 func outlast(tb testing.TB) { tb.Cleanup(func() { time.Sleep(2 * time.Hour) }) }
 
-// sleeps is a task that takes d.
+// sleeps returns a task that takes d.
 func sleeps(d time.Duration) hwt.TimerTask { return task(func(hwt.Timeout) { time.Sleep(d) }) }
 
 func shutdownReturnsPending(tb testing.TB, newTimer factory) {
@@ -99,8 +99,7 @@ func shutdownWaits(tb testing.TB, newTimer factory) {
 	assert.LessOrEqual(tb, time.Since(begin), time.Hour+2*time.Second, "Shutdown waited for longer")
 }
 
-// line is an executor with a goroutine that runs what it was given, one after
-// another.
+// line is an executor with a goroutine that runs tasks one after another.
 type line chan func()
 
 func newLine(tb testing.TB) line {
@@ -139,7 +138,7 @@ func shutdownWaitsForExecutor(tb testing.TB, newTimer factory) {
 	assert.Empty(tb, e.Stop())
 }
 
-// occupies is a task that takes an hour, by a name that can be found.
+// occupies is a task that takes an hour. Checks look for its name.
 func occupies(hwt.Timeout) error {
 	time.Sleep(time.Hour)
 	return nil
@@ -275,7 +274,7 @@ func shutdownAfterRefusals(tb testing.TB, newTimer factory) {
 	between(tb, time.Now(), begin.Add(time.Minute+5*tick), begin.Add(time.Minute+7*tick), "Shutdown")
 }
 
-// shutdownTogether is on the real clock because the calls must overlap.
+// shutdownTogether uses the real clock because the calls must overlap.
 func shutdownTogether(tb testing.TB, newTimer factory) {
 	for range 20 {
 		e := newTimer.start(tb, Config{})
@@ -299,8 +298,8 @@ func shutdownTogether(tb testing.TB, newTimer factory) {
 	}
 }
 
-// nothingRunsAfterShutdown is on the real clock because tasks must run on one
-// processor when Shutdown returns on another.
+// nothingRunsAfterShutdown uses the real clock because tasks must run on one processor
+// when Shutdown returns on another.
 func nothingRunsAfterShutdown(tb testing.TB, newTimer factory) {
 	for i := range 20 {
 		var pool hwt.Executor

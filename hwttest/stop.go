@@ -8,23 +8,23 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// stopWithin bounds how long Stop may wait for a task that does not end, by
-// default.
+// stopWithin is the longest time that Stop may wait, by default, for a task that does
+// not end.
 const stopWithin = 5*time.Second + 2*tick
 
 var stopChecks = []check{
-	{"StopReturnsExactlyWhatWasPending", fake, stopReturnsPending},
+	{"StopReturnsThePendingTimeouts", fake, stopReturnsPending},
 	{"StopOfAnUnusedTimer", fake, stopUnused},
 	{"StopWithEverythingPending", fake, stopEverythingPending},
-	{"StopTwiceReturnsNothing", fake, stopTwice},
+	{"StopReturnsNoTimeoutsTwice", fake, stopTwice},
 	{"StopFromManyGoroutines", fake, stopConcurrently},
 	{"StopEndsItsTimeouts", fake, stopEndsTimeouts},
-	{"StopRefusesNewTimeouts", fake, stopRefuses},
+	{"StopRejectsNewTimeouts", fake, stopRefuses},
 	{"StopFromInsideATask", fake, stopInsideTask},
-	{"StopFromWhatATaskWaitsFor", fake, stopAwaitedByTask},
+	{"StopFromAGoroutineThatATaskAwaits", fake, stopAwaitedByTask},
 	{"StopDoesNotWaitForever", fake, stopDuringEndlessTask},
-	{"StopWaitsForTheTaskThatRuns", fake, stopWaits},
-	{"NothingRunsAfterStop", fake, nothingAfterStop},
+	{"StopWaitsForARunningTask", fake, stopWaits},
+	{"NoTaskRunsAfterStop", fake, nothingAfterStop},
 	{"NoTaskBeginsAfterStop", realClock, noneBegins},
 	{"StopAfterResets", fake, stopAfterResets},
 }
@@ -179,7 +179,7 @@ func stopInsideTask(tb testing.TB, newTimer factory) {
 	balanced(tb, e)
 }
 
-// stopAwaitedByTask is the deadlock that Stop cannot see: the worker waits for a
+// stopAwaitedByTask is a deadlock that Stop cannot detect: the worker waits for a
 // goroutine that waits for the worker.
 func stopAwaitedByTask(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
@@ -238,7 +238,7 @@ func stopWaits(tb testing.TB, newTimer factory) {
 	pass(time.Minute)
 }
 
-// stopTogether stops e from two goroutines, and calls then after each.
+// stopTogether stops e from two goroutines, and calls then after each Stop.
 func stopTogether(e hwt.Engine, then func()) {
 	together(2, func(int) {
 		e.Stop()
@@ -266,8 +266,8 @@ func (s *sleepsOnCancel) Cancelled(hwt.Timeout) {
 	s.then()
 }
 
-// noneBegins is on the real clock because a task must be about to begin on one
-// processor when Stop returns on another.
+// noneBegins uses the real clock because a task must be about to start on one processor
+// when Stop returns on another.
 func noneBegins(tb testing.TB, newTimer factory) {
 	for range 20 {
 		e := newTimer.start(tb, Config{Tick: time.Millisecond})
@@ -299,14 +299,14 @@ func nothingAfterStop(tb testing.TB, newTimer factory) {
 			}
 		}), time.Duration(i)*tick/5)
 	}
-	pass(50*tick + tick/2) // No edge of a tick: nothing is about to run.
+	pass(50*tick + tick/2) // Between the edges of ticks, no task is about to run.
 	require.NotEmpty(tb, e.Stop())
 	stopped.Store(true)
 	pass(time.Hour)
 	assert.Zero(tb, late.count(), "tasks ran after Stop")
 }
 
-// stopAfterResets leaves timeouts filed in one place and due at another.
+// stopAfterResets stops timeouts whose bucket does not match their deadline.
 func stopAfterResets(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	tasks, want := scheduleAll(tb, e, 30, time.Second, newProbe)

@@ -14,19 +14,19 @@ var timeChecks = []check{
 	{"NeverEarlyAndWithinATick", fake, aroundTickEdges},
 	{"AnyTickDuration", fake, anyTick},
 	{"OnTimeAmongManyOthers", fake, amongMany},
-	{"NoDelayRunsAtTheNextOpportunity", fake, noDelay},
-	{"EndlessDelayNeverComes", fake, endlessDelay},
+	{"ZeroDelayRunsAtTheNextOpportunity", fake, noDelay},
+	{"EndlessDelayNeverExpires", fake, endlessDelay},
 	{"OnTimeAfterIdleHours", fake, afterIdleHours},
 	{"SlowTaskLeavesNoLag", fake, slowTaskLeavesNoLag},
-	{"ExpiredAlreadyWhileTheTaskRuns", fake, expiredWhileRunning},
-	// Real: only a clock that moves between two readings can show a deadline
-	// that was rounded down, or a delay counted from a reading that is stale.
+	{"ExpiredBeforeTheTaskRuns", fake, expiredWhileRunning},
+	// Real: only a clock that moves between two readings shows a deadline that was
+	// rounded down, or a delay that starts at an old reading.
 	{"NeverEarlyOnTheRealClock", realClock, neverEarlyReal},
 }
 
-// aroundTickEdges schedules at several places within a tick, with delays that
-// end at, just before and just after the edges of ticks, of powers of two of
-// them, and of what is a rotation or a level to some engine.
+// aroundTickEdges schedules at several times within a tick. The delays end at, just
+// before and just after the edges of ticks, of powers of two ticks, and of the
+// rotations and levels of the engines.
 func aroundTickEdges(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	c := newCourse(e, tick)
@@ -71,7 +71,7 @@ func amongMany(tb testing.TB, newTimer factory) {
 	c.verify(tb)
 }
 
-// course is a number of timeouts that must come due on time.
+// course is a set of timeouts that must expire on time.
 type course struct {
 	e       hwt.Engine
 	tick    time.Duration
@@ -79,7 +79,7 @@ type course struct {
 	runners []runner
 }
 
-// runner is one timeout of a course.
+// runner is a timeout of a course.
 type runner struct {
 	probe    *probe
 	from     time.Duration // since the engine's creation
@@ -98,8 +98,8 @@ func (c *course) add(tb testing.TB, delay time.Duration) {
 	c.runners = append(c.runners, r)
 }
 
-// verify asserts that all ran, none early, and each by the first edge of a tick
-// at or after its deadline.
+// verify asserts that all tasks ran, never before their deadline, and no later than the
+// first edge of a tick from it on.
 func (c *course) verify(tb testing.TB) {
 	tb.Helper()
 	for _, r := range c.runners {
@@ -134,10 +134,10 @@ func endlessDelay(tb testing.TB, newTimer factory) {
 		for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 - tick, math.MaxInt64 / 2, decades} {
 			timeouts = append(timeouts, schedule(tb, e, task(func(hwt.Timeout) { never.set() }), delay))
 		}
-		pass(time.Hour + tick/3) // The next round's deadlines lie past the range.
+		pass(time.Hour + tick/3) // The next round's deadlines are past the clock's range.
 	}
 	p, now := new(probe), time.Now()
-	schedule(tb, e, p, tick) // Far ones do not hold up near ones.
+	schedule(tb, e, p, tick) // Far ones do not delay near ones.
 	pass(3 * tick)
 	ranOnTime(tb, p, now.Add(tick), "next to endless ones")
 	assert.Zero(tb, never.count())
@@ -156,8 +156,8 @@ func afterIdleHours(tb testing.TB, newTimer factory) {
 	}
 }
 
-// slowTaskLeavesNoLag holds up whatever runs tasks; what came due meanwhile is
-// late, and everything after is on time again.
+// slowTaskLeavesNoLag blocks the goroutine that runs tasks. Timeouts that expire
+// meanwhile are late, and later ones are on time again.
 func slowTaskLeavesNoLag(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{})
 	const slow = 20*tick + tick/2

@@ -34,7 +34,7 @@ func timerThemes() []theme {
 	}
 }
 
-// counted extends a timer to an engine, as far as the checks of timerThemes need one.
+// counted makes a timer an engine, with the methods that the checks of timerThemes call.
 // It counts the ends of timeouts by their states, and replaces the handles that Stop
 // returns by its own.
 type counted struct {
