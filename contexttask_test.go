@@ -18,7 +18,7 @@ type plain struct {
 
 func (p plain) Timer() hwt.Timer { return struct{ hwt.Timer }{p.Engine} }
 
-func TestContextTaskRunsByHand(t *testing.T) {
+func TestContextTaskFuncRunsWithoutATimer(t *testing.T) {
 	var seen []context.Context
 	errDone := errors.New("done")
 	task := hwt.ContextTaskFunc(func(ctx context.Context, _ hwt.Timeout) error {
@@ -30,7 +30,7 @@ func TestContextTaskRunsByHand(t *testing.T) {
 	assert.Equal(t, []context.Context{context.Background(), context.Background()}, seen)
 }
 
-func TestShutdownErrorSaysWhatIsLeft(t *testing.T) {
+func TestShutdownErrorCountsRemainingTasks(t *testing.T) {
 	err := error(&hwt.ShutdownError{Running: 2, Waiting: 5, Tasks: []string{"shop.check"}, Err: context.Canceled})
 	assert.EqualError(t, err, "hwt: shutdown left 2 running and 5 waiting (worker: shop.check): context canceled")
 	assert.ErrorIs(t, err, context.Canceled)

@@ -22,7 +22,7 @@ func TestPendingLimitErrorIsErrTooManyPendingAndNothingElse(t *testing.T) {
 	assert.Equal(t, hwt.PendingLimitError{Pending: 3, Max: 2}, *limit)
 }
 
-func TestPendingLimitErrorNamesBothFigures(t *testing.T) {
+func TestPendingLimitErrorNamesBothNumbers(t *testing.T) {
 	assert.EqualError(t, &hwt.PendingLimitError{Pending: 3, Max: 2},
 		"hwt: number of pending timeouts (3) is greater than or equal to maximum allowed pending timeouts (2)")
 }

@@ -121,7 +121,7 @@ func (o *order) Run(hwt.Timeout) error {
 	return nil
 }
 
-func TestAMillionOrderChecks(t *testing.T) {
+func TestMillionOrderChecks(t *testing.T) {
 	const checkAfter = 30 * time.Minute
 	orders := 1_000_000
 	if testing.Short() {
@@ -166,7 +166,7 @@ func TestAMillionOrderChecks(t *testing.T) {
 }
 
 // Real clock: only the garbage collector shows that the timer holds no memory.
-func TestCancelStormLeavesNothingBehind(t *testing.T) {
+func TestCancelStormLeavesNoMemoryBehind(t *testing.T) {
 	timer := newTimer(t, hashedwheel.Options{TickDuration: time.Millisecond})
 	inUse := func() uint64 {
 		runtime.GC()
@@ -209,7 +209,7 @@ func TestCancelStormLeavesNothingBehind(t *testing.T) {
 	runtime.KeepAlive(timer)
 }
 
-func TestIdleConnectionsArePushedBackUntilTheyFallSilent(t *testing.T) {
+func TestIdleConnectionsAreClosedAfterTheirLastReset(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const idle = time.Minute
 		timer := newTimer(t)
@@ -256,7 +256,7 @@ func (j *job) Run(hwt.Timeout) error {
 	return nil
 }
 
-func TestGracefulShutdownHandsTheRestToAnotherTimer(t *testing.T) {
+func TestUnprocessedTimeoutsMoveToAnotherTimer(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		old, heir := newTimer(t), newTimer(t, hashedwheel.Options{Name: "heir"})
 		var ran atomic.Int64

@@ -61,7 +61,7 @@ func TestQuantilesAreAtMostHalfTooLong(t *testing.T) {
 	})
 }
 
-func TestSubIsWhatCameSince(t *testing.T) {
+func TestSubIsTheDifference(t *testing.T) {
 	before := histogramOf(time.Second, time.Minute)
 	both := histogramOf(time.Second, time.Minute, time.Hour, time.Second)
 	assert.Equal(t, histogramOf(time.Second, time.Hour), both.Sub(before))

@@ -41,7 +41,7 @@ type submit func(task func()) error
 
 func (f submit) Execute(task func()) error { return f(task) }
 
-func TestBusyPoolRefusesAndTheErrorHandlerHearsOfEach(t *testing.T) {
+func TestRejectionsOfABusyPoolReachTheErrorHandler(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		pool := make(slots, 10)
 		var refused, ran atomic.Int64
@@ -73,7 +73,7 @@ func TestBusyPoolRefusesAndTheErrorHandlerHearsOfEach(t *testing.T) {
 	})
 }
 
-func TestOverloadedServerShedsByTheLimit(t *testing.T) {
+func TestPendingLimitShedsLoad(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, hashedwheel.Options{MaxPendingTimeouts: 1000})
 		shed, most := 0, int64(0)
@@ -97,7 +97,7 @@ func TestOverloadedServerShedsByTheLimit(t *testing.T) {
 	})
 }
 
-func TestOneBadTaskAmongManyIsAllThatFails(t *testing.T) {
+func TestBadTaskAmongManyFailsAlone(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, hashedwheel.Options{Logger: slog.New(slog.DiscardHandler)})
 		var ran atomic.Int64

@@ -20,7 +20,7 @@ func TestScheduleAndCancelAllocateOnce(t *testing.T) {
 	assert.EqualValues(t, 1, testing.AllocsPerRun(1000, once))
 }
 
-func TestResetAllocatesNothing(t *testing.T) {
+func TestResetDoesNotAllocate(t *testing.T) {
 	timeout, err := newTimer(t).NewTimeout(idle, time.Hour)
 	require.NoError(t, err)
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { timeout.Reset(time.Hour) }))

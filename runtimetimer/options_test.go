@@ -25,7 +25,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestGoodOptionsAreTaken(t *testing.T) {
+func TestValidOptionsAreAccepted(t *testing.T) {
 	for _, limit := range []int64{-1, 0, 1, 1 << 40} {
 		timer := newTimer(t, runtimetimer.Options{
 			Name:               "orders",

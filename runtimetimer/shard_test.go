@@ -25,7 +25,7 @@ func (c *counter) Run(hwt.Timeout) error {
 	return nil
 }
 
-func TestGoroutineOfAnOldDeadlineFindsNothing(t *testing.T) {
+func TestGoroutineOfAnOldDeadlineRunsNoTask(t *testing.T) {
 	for name, change := range map[string]func(*runtimetimer.Timer, hwt.Timeout) bool{
 		"reset":  func(_ *runtimetimer.Timer, n hwt.Timeout) bool { return n.Reset(time.Second) },
 		"resets": func(_ *runtimetimer.Timer, n hwt.Timeout) bool { return n.Reset(time.Hour) && n.Reset(time.Second) },

@@ -1,3 +1,3 @@
-// Package cli holds what the commands share: number formatting, progress lines,
-// processor time, and serving the page of package inspect.
+// Package cli is shared by the commands. It formats numbers, prints progress, measures
+// processor time, and serves the page of package inspect.
 package cli

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Count writes n with commas between the thousands.
+// Count formats n with commas between the thousands.
 func Count(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -19,8 +19,8 @@ func Count(n int64) string {
 	return sign + digits
 }
 
-// Number writes v in three digits, with commas between the thousands: 0.0123, 4.56,
-// 789 or 1,234. Below 0.0001 it writes 0.
+// Number formats v with three digits and with commas between the thousands: 0.0123,
+// 4.56, 789 or 1,234. Below 0.0001 it returns 0.
 func Number(v float64) string {
 	if math.Abs(v) >= 999.5 {
 		return Count(int64(math.Round(v)))
@@ -31,8 +31,8 @@ func Number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// Duration writes d with about three digits, such as 612µs, 1.24ms or 5.93s.
-// From a minute on it writes whole seconds.
+// Duration formats d with about three digits, such as 612µs, 1.24ms or 5.93s. From a
+// minute on it rounds to seconds.
 func Duration(d time.Duration) string {
 	if d < 0 {
 		return "-" + Duration(-d)
@@ -47,8 +47,8 @@ func Duration(d time.Duration) string {
 	return d.Round(unit).String()
 }
 
-// Rate writes how many operations were done a second, in three digits: 812, 45.1
-// thousand or 11.2 million.
+// Rate formats the number of operations per second with three digits: 812, 45.1 thousand
+// or 11.2 million.
 func Rate(operations int64, taken time.Duration) string {
 	if operations <= 0 || taken <= 0 {
 		return "n/a"
@@ -63,7 +63,7 @@ func Rate(operations int64, taken time.Duration) string {
 	return strconv.FormatFloat(rate, 'g', 3, 64)
 }
 
-// Plural writes n things.
+// Plural formats n and thing, with an s unless n is 1.
 func Plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -13,8 +13,8 @@ import (
 // PagePath is the path of the page.
 const PagePath = "/debug/hwt/"
 
-// Listen opens an address such as 127.0.0.1:8080, on this machine only if it has no
-// host. Port 0 is any free one.
+// Listen opens an address such as 127.0.0.1:8080. Without a host, it listens on this
+// machine only. Port 0 selects a free port.
 func Listen(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -26,8 +26,8 @@ func Listen(address string) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, port))
 }
 
-// ServePage serves handler under PagePath until stop is called, which closes the listener. It
-// writes to out where the page is, and what goes wrong.
+// ServePage serves handler under PagePath until stop is called, which closes the
+// listener. It writes the page's URL and errors to out.
 func ServePage(listener net.Listener, handler http.Handler, out io.Writer) (stop func()) {
 	mux := http.NewServeMux()
 	mux.Handle(PagePath, handler)

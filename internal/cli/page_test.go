@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestThePageIsServedOnThisMachineUntilStop(t *testing.T) {
+func TestPageIsServedOnThisMachineUntilStop(t *testing.T) {
 	listener, err := cli.Listen(":0")
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(listener.Addr().String(), "127.0.0.1:"), listener.Addr())
@@ -38,7 +38,7 @@ func TestThePageIsServedOnThisMachineUntilStop(t *testing.T) {
 	assert.Error(t, err)
 }
 
-func TestAnAddressMustBeOne(t *testing.T) {
+func TestListenRejectsBadAddresses(t *testing.T) {
 	for _, address := range []string{"", "8080", "127.0.0.1:99999"} {
 		_, err := cli.Listen(address)
 		assert.Error(t, err, address)

@@ -9,20 +9,19 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalEvery is how often the line on a terminal changes.
+// terminalEvery is the interval at which the line on a terminal changes.
 const terminalEvery = 100 * time.Millisecond
 
-// wipe clears the line of a terminal. Between cut and uncut, the terminal cuts a
-// long line instead of continuing it below, where wipe would not reach it.
+// wipe clears the line of a terminal. Between cut and uncut, the terminal truncates a
+// long line instead of wrapping it, because wipe clears only one line.
 const (
 	wipe  = "\r\x1b[K"
 	cut   = "\x1b[?7l"
 	uncut = "\x1b[?7h"
 )
 
-// Follow writes the time that has passed, and status, to w again and again until
-// stop is called. On a terminal it is one line that changes, elsewhere a new line after
-// every interval.
+// Follow repeatedly writes the elapsed time and status to w until stop is called. On a
+// terminal it updates one line, elsewhere it writes a new line after every interval.
 func Follow(w io.Writer, every time.Duration, status func() string) (stop func()) {
 	before, after, end := "", "\n", ""
 	if IsTerminal(w) {
@@ -55,8 +54,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Wipe clears the line that Follow writes on a terminal, so that a line of another kind
-// may come between.
+// Wipe clears the line that Follow writes on a terminal, to make room for other output.
 func Wipe(w io.Writer) {
 	if IsTerminal(w) {
 		fmt.Fprint(w, wipe)

@@ -11,7 +11,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-func TestALineAfterEveryInterval(t *testing.T) {
+func TestFollowWritesALinePerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		stop := cli.Follow(&out, 2*time.Second, func() string { return "half way" })
@@ -21,7 +21,7 @@ func TestALineAfterEveryInterval(t *testing.T) {
 	})
 }
 
-func TestABufferIsNoTerminal(t *testing.T) {
+func TestBufferIsNoTerminal(t *testing.T) {
 	var out bytes.Buffer
 	assert.False(t, cli.IsTerminal(&out))
 	cli.Wipe(&out)

@@ -32,7 +32,7 @@ func constants(t *testing.T, path string) (values []string) {
 	return values
 }
 
-func TestThePackageDocumentsEveryAttributeAndNoOther(t *testing.T) {
+func TestRootPackageDocumentsTheAttributes(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../doc.go", nil, parser.ParseComments)
 	require.NoError(t, err)
 	_, section, ok := strings.Cut(file.Doc.Text(), "# Logs and profiles\n")
@@ -49,7 +49,7 @@ func TestThePackageDocumentsEveryAttributeAndNoOther(t *testing.T) {
 	assert.Contains(t, section, " "+LabelTask+",")
 }
 
-func TestAFailedTaskIsLoggedWithItsAttributes(t *testing.T) {
+func TestFailedTaskIsLoggedWithItsAttributes(t *testing.T) {
 	var log bytes.Buffer
 	b := newBench()
 	b.Logger, b.OnError = slog.New(slog.NewJSONHandler(&log, nil)), nil

@@ -8,19 +8,20 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// waiters are the callers of Await. Whatever ends calls Ended after it was counted,
-// and Await counts after it has set awaited; so one of them sees the other.
+// waiters are the callers of Await. A task or callback calls Ended after it has been
+// counted as ended, and Await counts after it has set awaited, so one of them sees the
+// other.
 type waiters struct {
 	awaited atomic.Bool // Atomic: set by Await, for good.
 
 	mu     sync.Mutex
-	own    int64         // Guarded by mu. What callers of Await run themselves.
-	woken  chan struct{} // Guarded by mu. Closed to have them count again; nil if none waits.
-	inside bool          // Guarded by mu. woken belongs to a synctest bubble.
+	own    int64         // Tasks that call Await themselves. Guarded by mu.
+	woken  chan struct{} // Closed to make the callers count again. nil without callers. Guarded by mu.
+	inside bool          // woken belongs to a synctest bubble. Guarded by mu.
 }
 
-// Outstanding returns how many tasks and callbacks run, and how many wait in the
-// executor. What a timer's worker runs itself is not included.
+// Outstanding returns the number of tasks and callbacks that run, and of those that
+// wait in the executor. It does not include those that a worker runs itself.
 func (r *Runner) Outstanding() (running, waiting int64) {
 	running = r.late.Load()
 	switch {
@@ -29,7 +30,7 @@ func (r *Runner) Outstanding() (running, waiting int64) {
 	case r.Executor != nil && r.Given != nil:
 		ended, begun := r.ended.Load(), r.begun.Load()
 		running += begun - ended
-		waiting = r.Given() - begun // read last, or it might be below zero
+		waiting = r.Given() - begun // Given is read last, so that waiting is never negative.
 	}
 	return running, waiting
 }
@@ -39,10 +40,10 @@ func (r *Runner) busy() int64 {
 	return running + waiting
 }
 
-// Await waits until nothing is outstanding, or ctx ends, which is when it returns
-// false. If the caller itself is in what the runner runs, own is 1, otherwise 0. Such
-// callers do not wait for each other: two tasks may wait for all others. Everybody else
-// waits for them, too.
+// Await waits until all outstanding tasks and callbacks have ended. It returns false if
+// ctx ends first. own is 1 if the caller is itself such a task or callback, and 0
+// otherwise. Callers with own = 1 do not wait for each other, so two tasks may wait for
+// all others. Callers with own = 0 wait for them, too.
 func (r *Runner) Await(ctx context.Context, own int64) bool {
 	w := &r.waiters
 	w.awaited.Store(true)
@@ -69,7 +70,8 @@ func (r *Runner) Await(ctx context.Context, own int64) bool {
 	return true
 }
 
-// allowed returns how much may be outstanding when an Await returns. Guarded by mu.
+// allowed returns the number of outstanding tasks for which an Await returns. Guarded
+// by mu.
 func (w *waiters) allowed(own int64) int64 {
 	if own == 0 {
 		return 0
@@ -86,7 +88,7 @@ func (r *Runner) Left(ctx context.Context, own int64) *hwt.ShutdownError {
 	return &hwt.ShutdownError{Running: running - own, Waiting: waiting, Err: ctx.Err()}
 }
 
-// Ended is to be called when something outstanding has ended.
+// Ended must be called after an outstanding task or callback has ended.
 func (r *Runner) Ended() {
 	w := &r.waiters
 	if !w.awaited.Load() {
@@ -99,8 +101,8 @@ func (r *Runner) Ended() {
 	}
 }
 
-// wake wakes the callers of Await, unless they are in a bubble and the caller is not:
-// then closing their channel would end the process. Guarded by mu.
+// wake wakes the callers of Await. If they are in a bubble and the caller is not,
+// closing their channel would end the process, and wake has no effect. Guarded by mu.
 func (w *waiters) wake() {
 	if w.woken != nil && w.inside == InBubble() {
 		close(w.woken)

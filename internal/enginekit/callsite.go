@@ -9,7 +9,7 @@ import (
 const module = "github.com/hashedwheel/hwt"
 
 // Caller returns the program counter of the first caller outside this module, to
-// pass to CallerFrame. It returns 0 if there is none, as on a goroutine of a timer.
+// pass to CallerFrame. It returns 0 on a goroutine that only this module uses.
 func Caller() uintptr {
 	var pcs [16]uintptr
 	for skip := 2; ; skip += len(pcs) {
@@ -25,7 +25,8 @@ func Caller() uintptr {
 	}
 }
 
-// CallerFrame returns the frame of a program counter from Caller, and false for 0.
+// CallerFrame returns the frame of a program counter from Caller. It returns false for
+// 0.
 func CallerFrame(pc uintptr) (runtime.Frame, bool) {
 	if pc == 0 {
 		return runtime.Frame{}, false
@@ -34,9 +35,8 @@ func CallerFrame(pc uintptr) (runtime.Frame, bool) {
 	return f, f.PC != 0
 }
 
-// isOutside reports whether the frame belongs to a program. The tests of this module
-// and its commands are programs that use it, and the runtime, at the bottom of each
-// stack, is none.
+// isOutside reports whether the frame belongs to a program. Tests and commands of this
+// module are programs, too. The runtime, at the bottom of each stack, is not.
 func isOutside(f runtime.Frame) bool {
 	path, inside := strings.CutPrefix(f.Function, module)
 	if inside && (strings.HasPrefix(path, ".") || strings.HasPrefix(path, "/")) {

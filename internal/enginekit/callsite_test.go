@@ -15,7 +15,7 @@ func deep(n int) uintptr {
 	return deep(n - 1)
 }
 
-func TestTheFirstCallerOutsideIsFound(t *testing.T) {
+func TestCallerIsTheFirstFrameOutside(t *testing.T) {
 	frame, ok := CallerFrame(deep(3))
 	require.True(t, ok)
 	assert.Equal(t, "github.com/hashedwheel/hwt/internal/enginekit.deep", frame.Function)
@@ -23,12 +23,12 @@ func TestTheFirstCallerOutsideIsFound(t *testing.T) {
 	assert.Positive(t, frame.Line)
 }
 
-func TestAGoroutineOfTheModuleHasNoCallerOutside(t *testing.T) {
+func TestZeroHasNoFrame(t *testing.T) {
 	_, ok := CallerFrame(0)
 	assert.False(t, ok)
 }
 
-func TestWhatIsOutside(t *testing.T) {
+func TestProgramsAndTestsAreOutside(t *testing.T) {
 	for function, want := range map[string]bool{
 		"main.main":                                       true,
 		"example.com/shop.(*Shop).Sell.func1":             true,

@@ -5,34 +5,37 @@ import (
 	"time"
 )
 
-// InBubble reports whether the caller runs in a synctest bubble. There, and only
-// there, the time has no monotonic reading.
+// InBubble reports whether the caller runs in a synctest bubble. Only there, times have
+// no monotonic clock reading.
 func InBubble() bool {
 	now := time.Now()
 	return now == now.Round(0)
 }
 
-// Clock counts the nanoseconds since Start by the monotonic clock, or by that of
-// the bubble. Its methods are safe for concurrent use once Start has returned.
+// Clock counts the nanoseconds since Start by the monotonic clock or the bubble's
+// clock. It binds a timer to the bubble in which it was made, or to none: times in
+// other bubbles differ by decades, and timeouts would be lost. After Start, all methods
+// are safe for concurrent use.
 type Clock struct {
 	start   time.Time    // Immutable after Start.
-	suspect uint64       // Check looks closer at what is not below. Immutable after Start.
+	suspect uint64       // Check inspects times from here on. Immutable after Start.
 	inside  bool         // Start was called in a bubble. Immutable after Start.
-	latest  atomic.Int64 // the latest time that Check saw, if inside. Atomic: written by Check.
+	latest  atomic.Int64 // The latest time that Check saw, if inside. Atomic: written by Check.
 }
 
 // Start starts the clock.
 func (c *Clock) Start() {
 	c.start, c.inside = time.Now(), InBubble()
 	if !c.inside {
-		c.suspect = 1 << 63 // the negative: bubbles begin in the year 2000
+		c.suspect = 1 << 63 // Negative times, since bubbles start in the year 2000.
 	}
 }
 
 // Now returns the time since Start.
 func (c *Clock) Now() int64 { return int64(time.Since(c.start)) }
 
-// Time returns the present plus what is left until deadline, a time of Now.
+// Time returns the wall time of deadline, a time of Now: the present plus the remaining
+// time.
 func (c *Clock) Time(deadline int64) time.Time {
 	now := time.Now()
 	return now.Add(time.Duration(deadline) - now.Sub(c.start))
@@ -49,9 +52,9 @@ func (c *Clock) Deadline(delay time.Duration) int64 {
 // Inside reports whether the clock was started in a bubble.
 func (c *Clock) Inside() bool { return c.inside }
 
-// Foreign reports whether the clock was started in a bubble and the caller is
-// outside all bubbles, where it must not touch the bubble's channels and timers:
-// that would end the process.
+// Foreign reports whether the clock was started in a bubble and the caller is outside
+// all bubbles. The caller must then not touch the bubble's channels and timers, which
+// would end the process.
 func (c *Clock) Foreign() bool { return c.inside && !InBubble() }
 
 // Apart reports whether the caller and the clock are on different sides of a bubble's
@@ -62,9 +65,9 @@ func (c *Clock) Apart() bool { return c.inside != InBubble() }
 // clock that was started outside. It costs a reading of the clock.
 func (c *Clock) CheckSide() { c.look(c.Now()) }
 
-// Check panics if the caller, which has now from Now, is in another bubble than
-// the caller of Start, as far as that shows. On a clock started outside all
-// bubbles it costs a comparison.
+// Check panics if the caller is in another bubble than the caller of Start, as far as
+// now, a time from Now, shows. On a clock started outside all bubbles it costs one
+// comparison.
 func (c *Clock) Check(now int64) {
 	if uint64(now) >= c.suspect {
 		c.look(now)
@@ -82,8 +85,9 @@ func (c *Clock) look(now int64) {
 	}
 }
 
-// advance panics if now is before the latest time seen, since the time of one
-// bubble never goes back. The loop ends: each turn another call advanced.
+// advance panics if now is before the latest time seen, because the time of a bubble
+// never goes back. The loop ends, because a failed compare-and-swap means that another
+// call advanced.
 func (c *Clock) advance(now int64) {
 	for {
 		latest := c.latest.Load()

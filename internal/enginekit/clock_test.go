@@ -17,7 +17,7 @@ func started() *enginekit.Clock {
 	return c
 }
 
-func TestInsideIsTrueInBubblesOnly(t *testing.T) {
+func TestInBubbleIsTrueOnlyInBubbles(t *testing.T) {
 	assert.False(t, enginekit.InBubble())
 	assert.False(t, started().Inside())
 	synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestInsideIsTrueInBubblesOnly(t *testing.T) {
 	})
 }
 
-func TestClockPassesWhereItWasStarted(t *testing.T) {
+func TestCheckPassesWhereTheClockWasStarted(t *testing.T) {
 	outside := started()
 	assert.NotPanics(t, func() { outside.Check(outside.Now()) })
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-func TestTimeIsThePresentPlusWhatIsLeft(t *testing.T) {
+func TestTimeIsThePresentPlusTheRemainingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, c := time.Now(), started()
 		time.Sleep(time.Minute)

@@ -7,8 +7,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// Contexts has the context of a timer's [hwt.ContextTaskFunc]s. The zero value is ready,
-// and costs nothing before the first of them.
+// Contexts holds the context of a timer's [hwt.ContextTaskFunc]s, which the first use
+// creates. The zero value is ready for use.
 type Contexts struct {
 	once sync.Once
 	ctx  context.Context
@@ -23,7 +23,7 @@ func (c *Contexts) TaskContext() context.Context {
 	return c.ctx
 }
 
-// EndContexts ends the context.
+// EndContexts cancels the context.
 func (c *Contexts) EndContexts() {
 	c.once.Do(c.make)
 	c.end(hwt.ErrStopped)

@@ -37,7 +37,7 @@ func TestExecutorRunsTasksAndCallbacks(t *testing.T) {
 	assert.Equal(t, [3]int64{1, 1, 0}, b.counts())
 }
 
-func TestRefusalOfAnExecutorIsReportedAndCounted(t *testing.T) {
+func TestExecutorRejectionIsReportedAndCounted(t *testing.T) {
 	b := newBench()
 	b.Executor = executor(func(func()) error { return fs.ErrPermission })
 	assert.True(t, b.run(func() error { assert.Fail(t, "run"); return nil }))
@@ -49,7 +49,7 @@ func TestRefusalOfAnExecutorIsReportedAndCounted(t *testing.T) {
 	assert.Equal(t, [3]int64{0, 0, 2}, b.counts())
 }
 
-func TestExecutorThatBreaksIsReported(t *testing.T) {
+func TestExecutorPanicIsReported(t *testing.T) {
 	b := newBench()
 	b.Executor = executor(func(func()) error { panic("pool is broken") })
 	assert.True(t, b.run(func() error { return nil }))
@@ -90,7 +90,7 @@ type refusable struct {
 func (r *refusable) Run(hwt.Timeout) error                  { r.ran = true; return nil }
 func (r *refusable) Refused(_ hwt.Timeout, err error) error { return r.f(err) }
 
-func TestRefusedTaskHandlesWhatTheExecutorDoes(t *testing.T) {
+func TestRefusedTaskHandlesTheRejection(t *testing.T) {
 	errFull := errors.New("full")
 	for name, c := range map[string]struct {
 		execute func(func()) error
@@ -137,7 +137,7 @@ func TestErrorOfRefusedIsReported(t *testing.T) {
 	assert.Equal(t, []error{errMore}, b.errs)
 }
 
-func TestRefusedThatPanicsIsReportedBesideTheRefusal(t *testing.T) {
+func TestRefusedThatPanicsIsReportedWithTheRejection(t *testing.T) {
 	b := newBench()
 	errFull := errors.New("full")
 	b.Executor = executor(func(func()) error { return errFull })

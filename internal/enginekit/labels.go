@@ -8,21 +8,23 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// The keys of the pprof labels.
+// The keys of pprof labels.
 const (
 	LabelTimer = "hwt"      // the timer's name
-	LabelTask  = "hwt_task" // the task, as the log calls it
+	LabelTask  = "hwt_task" // the task's TaskName
 )
 
-// Labels labels the goroutines that run tasks, for pprof. Safe for concurrent use.
+// Labels sets the pprof labels of goroutines that run tasks. It is safe for concurrent
+// use.
 type Labels struct {
-	timer context.Context // with the label of the timer
-	after context.Context // whose labels a goroutine has after the task
+	timer context.Context // has the label of the timer
+	after context.Context // has the labels of a goroutine after a task
 	tasks sync.Map        // from TaskKey to the context with the labels of that task
 }
 
-// NewLabels returns the labels for the tasks of the timer called name. The timer's
-// own goroutine keeps the label of the timer; others keep none.
+// NewLabels returns the labels for the tasks of the timer called name. If own is true,
+// tasks run on the timer's own goroutine, which keeps the label of the timer after a
+// task.
 func NewLabels(name string, own bool) *Labels {
 	l := &Labels{timer: TimerLabels(name), after: context.Background()}
 	if own {
@@ -46,5 +48,5 @@ func (l *Labels) set(task hwt.TimerTask) {
 	pprof.SetGoroutineLabels(ctx.(context.Context))
 }
 
-// reset ends the labels of a task.
+// reset removes the labels of a task.
 func (l *Labels) reset() { pprof.SetGoroutineLabels(l.after) }

@@ -6,28 +6,28 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// Limit counts the places that pending timeouts take. The zero value has no
-// maximum, and counts nothing. All methods are safe for concurrent use.
+// Limit is a pending limit: each pending timeout takes a place. The zero value has no
+// maximum and does not count. All methods are safe for concurrent use.
 type Limit struct {
 	max      int64        // Immutable after New. 0 means no maximum.
 	taken    atomic.Int64 // Atomic: written by Take and Give.
 	rejected atomic.Int64 // Atomic: written by Take, read by Rejected.
 }
 
-// NewLimit returns a Limit with a maximum, or none if n is not positive.
+// NewLimit returns a Limit of n places, or without a maximum if n is not positive.
 func NewLimit(n int64) *Limit { return &Limit{max: max(n, 0)} }
 
-// Max returns the maximum, or 0 if there is none.
+// Max returns the maximum, or 0 for no maximum.
 func (l *Limit) Max() int64 { return l.max }
 
-// Rejected returns how often Take returned an error.
+// Rejected returns the number of errors that Take and Reject returned.
 func (l *Limit) Rejected() int64 { return l.rejected.Load() }
 
-// Take takes n places, or returns a [*hwt.PendingLimitError] and takes none.
+// Take takes n places, or returns a [*hwt.PendingLimitError] and takes no place.
 //
-// The count never passes the maximum, not even for a moment, so that an error
-// means that fewer than n places were left. The loop ends: a compare-and-swap fails only
-// if another call took or gave a place.
+// The count never exceeds the maximum, so an error means that fewer than n places were
+// left. The loop ends, because a compare-and-swap fails only if another call took or
+// gave a place.
 func (l *Limit) Take(n int64) error {
 	if l.max == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-func TestWithoutAMaximumNothingIsRejected(t *testing.T) {
+func TestLimitWithoutAMaximumRejectsNoTimeout(t *testing.T) {
 	for _, n := range []int64{math.MinInt64, -1, 0} {
 		l := enginekit.NewLimit(n)
 		for range 100 {
@@ -25,7 +25,7 @@ func TestWithoutAMaximumNothingIsRejected(t *testing.T) {
 	}
 }
 
-func TestPlacesAreTakenAllOrNone(t *testing.T) {
+func TestTakeTakesAllPlacesOrNone(t *testing.T) {
 	l := enginekit.NewLimit(5)
 	require.NoError(t, l.Take(3))
 	var full *hwt.PendingLimitError
@@ -36,7 +36,7 @@ func TestPlacesAreTakenAllOrNone(t *testing.T) {
 	assert.Error(t, l.Take(math.MaxInt64))
 }
 
-func TestThePlaceBeyondTheMaximumIsRejected(t *testing.T) {
+func TestPlaceBeyondTheMaximumIsRejected(t *testing.T) {
 	l := enginekit.NewLimit(2)
 	assert.EqualValues(t, 2, l.Max())
 	require.NoError(t, l.Take(1))
@@ -53,7 +53,7 @@ func TestThePlaceBeyondTheMaximumIsRejected(t *testing.T) {
 }
 
 // Real: processors that race for the last places.
-func TestAnErrorMeansThatAllPlacesWereTaken(t *testing.T) {
+func TestErrorMeansThatAllPlacesWereTaken(t *testing.T) {
 	const callers, most = 8, 4
 	l := enginekit.NewLimit(most)
 	var holding, rejected int64

@@ -21,7 +21,7 @@ func (f Func) Run(hwt.Timeout) error {
 	return nil
 }
 
-// IsNilTask reports whether task is nil, or one of the function types holding nil.
+// IsNilTask reports whether task is nil or a nil function.
 func IsNilTask(task hwt.TimerTask) bool {
 	switch f := task.(type) {
 	case nil:
@@ -40,14 +40,15 @@ func IsNilTask(task hwt.TimerTask) bool {
 func WantsCancelled(task hwt.TimerTask) bool {
 	switch task.(type) {
 	case hwt.TaskFunc, hwt.ContextTaskFunc, Func:
-		return false // the common cases, by a comparison
+		return false // Comparisons decide the common cases.
 	}
 	_, ok := task.(hwt.CancelledTask)
 	return ok
 }
 
-// Runner runs tasks and their cancellation callbacks. Its fields are set before
-// the first use and immutable after; its methods are safe for concurrent use.
+// Runner runs tasks and their cancellation callbacks, on the calling goroutine or on an
+// executor. It isolates and reports failures. The exported fields are set before the
+// first use and immutable afterwards. All methods are safe for concurrent use.
 type Runner struct {
 	Name     string                   // names the timer in the log
 	Executor hwt.Executor             // nil: run on the calling goroutine
@@ -55,12 +56,12 @@ type Runner struct {
 	OnError  func(hwt.Timeout, error) // nil: log the error
 	Labels   *Labels                  // nil: set no pprof labels while a task runs
 
-	// Given returns, for a timer with an executor, how many tasks and callbacks Run
-	// and Cancelled were called for, or are about to be. nil: not counted.
+	// Given returns the number of past and imminent calls of Run and Cancelled, for a
+	// timer with an executor. nil: not counted.
 	Given func() int64
 
-	// Running returns, for a timer without one, how many run on other goroutines
-	// than a worker's. nil: none.
+	// Running returns the number of tasks and callbacks on other goroutines than the
+	// workers', for a timer without an executor. nil: zero.
 	Running func() int64
 
 	Contexts
@@ -68,23 +69,22 @@ type Runner struct {
 	failed           atomic.Int64
 	panics           atomic.Int64
 	executorRejected atomic.Int64
-	begun            atomic.Int64 // what the executor began, or refused
-	ended            atomic.Int64 // of those, what has returned
+	begun            atomic.Int64 // submissions that the executor started or rejected
+	ended            atomic.Int64 // submissions of begun that have returned
 	late             atomic.Int64 // callbacks of CallLate that have not returned
 	waiters          waiters
 }
 
-// Complete checks the fields as pkg's Options, and fills in the defaults: the
-// timer is named for its package, and logs to slog.Default.
+// Complete validates the fields as pkg's Options and fills in the defaults: the name of
+// the package and slog.Default.
 func (r *Runner) Complete(pkg string) error {
 	r.Name = cmp.Or(r.Name, pkg)
 	r.Logger = cmp.Or(r.Logger, slog.Default())
 	return check.NotTypedNil(pkg, "Executor", r.Executor, "nil for none, or an executor")
 }
 
-// Run runs the task of an expired timeout. It returns whatever the task does,
-// except after runtime.Goexit, which it reports and which then ends the calling
-// goroutine.
+// Run runs the task of an expired timeout. It returns even if the task panics. If the
+// task calls runtime.Goexit, Run reports that, and the calling goroutine ends.
 func (r *Runner) Run(timeout hwt.Timeout, task hwt.TimerTask) {
 	if r.Executor == nil {
 		r.run(timeout, task)
@@ -95,8 +95,8 @@ func (r *Runner) Run(timeout hwt.Timeout, task hwt.TimerTask) {
 	})
 }
 
-// Cancelled calls the Cancelled of a task whose timeout was cancelled, if it has
-// one. It isolates it as Run does a task.
+// Cancelled calls the Cancelled method of a task, if it has one, after its timeout was
+// cancelled. It isolates the method as Run isolates a task.
 func (r *Runner) Cancelled(timeout hwt.Timeout, task hwt.TimerTask) {
 	if !WantsCancelled(task) {
 		return
@@ -141,8 +141,8 @@ func (r *Runner) notify(timeout hwt.Timeout, task hwt.CancelledTask) {
 	usercode.Run(func() { task.Cancelled(timeout) }, func(err error) { r.broken(timeout, err) })
 }
 
-// submit hands task to the executor. If that fails, it reports the error that
-// refused returns.
+// submit hands task to the executor. If the executor fails, submit reports the error
+// that refused returns.
 func (r *Runner) submit(timeout hwt.Timeout, task func(), refused func(error) error) {
 	var err error
 	s := &submission{runner: r, task: task}
@@ -154,7 +154,7 @@ func (r *Runner) submit(timeout hwt.Timeout, task func(), refused func(error) er
 	if err != nil {
 		defer s.begin().end()
 		r.executorRejected.Add(1)
-		r.report(timeout, refused(fmt.Errorf("hwt: executor refused the task: %w", err)))
+		r.report(timeout, refused(fmt.Errorf("hwt: executor rejected the task: %w", err)))
 	}
 }
 
@@ -162,7 +162,7 @@ func (r *Runner) submit(timeout hwt.Timeout, task func(), refused func(error) er
 type submission struct {
 	runner *Runner
 	task   func()
-	left   atomic.Bool // it was begun or refused
+	left   atomic.Bool // The task was started or rejected.
 }
 
 func (s *submission) run() {
@@ -170,8 +170,8 @@ func (s *submission) run() {
 	s.task()
 }
 
-// begin counts that the submission is begun or refused, and returns it. It does so
-// once, since an executor may break its rules: then it returns nil.
+// begin counts that the submission was started or rejected, and returns it. An executor
+// that breaks its rules may cause further calls; these return nil.
 func (s *submission) begin() *submission {
 	if !s.left.CompareAndSwap(false, true) {
 		return nil
@@ -180,7 +180,7 @@ func (s *submission) begin() *submission {
 	return s
 }
 
-// end counts that s, unless it is nil, has returned.
+// end counts that s has returned. It does nothing if s is nil.
 func (s *submission) end() {
 	if s != nil {
 		s.runner.ended.Add(1)
@@ -188,8 +188,8 @@ func (s *submission) end() {
 	}
 }
 
-// refused lets the task handle err, with which the executor refused it, and
-// returns what is left to report.
+// refused lets the task handle err, the executor's rejection, and returns the error to
+// report.
 func (r *Runner) refused(timeout hwt.Timeout, task hwt.TimerTask, err error) error {
 	if t, ok := task.(hwt.RefusedTask); ok {
 		usercode.Run(func() { err = t.Refused(timeout, err) }, func(err error) { r.broken(timeout, err) })
@@ -197,13 +197,13 @@ func (r *Runner) refused(timeout hwt.Timeout, task hwt.TimerTask, err error) err
 	return err
 }
 
-// broken counts and reports users' code that did not return.
+// broken counts and reports user code that did not return.
 func (r *Runner) broken(timeout hwt.Timeout, err error) {
 	r.count(err)
 	r.report(timeout, err)
 }
 
-// count counts users' code that did not return.
+// count counts user code that did not return.
 func (r *Runner) count(err error) {
 	if err == hwt.ErrGoexit {
 		r.failed.Add(1)
@@ -212,8 +212,8 @@ func (r *Runner) count(err error) {
 	}
 }
 
-// report hands err, unless it is nil, to the error handler, or to the log if
-// there is none or it does not return.
+// report hands err to the error handler if it is not nil. Without a handler, or if the
+// handler does not return, it logs err.
 func (r *Runner) report(timeout hwt.Timeout, err error) {
 	if err == nil {
 		return
@@ -232,13 +232,13 @@ func (r *Runner) report(timeout hwt.Timeout, err error) {
 func (r *Runner) Warn(message string, attrs ...any) { r.write(slog.LevelWarn, message, attrs) }
 
 func (r *Runner) write(level slog.Level, message string, attrs []any) {
-	defer func() { _ = recover() }() // there is nowhere left to report it
+	defer func() { _ = recover() }() // There is no other place to report it.
 	r.Logger.With(AttrTimer, r.Name).Log(context.Background(), level, message, attrs...)
 }
 
 func (r *Runner) log(timeout hwt.Timeout, err error) {
 	attrs := []any{AttrTask, TaskName(timeout.Task()), AttrError, err}
-	// Not errors.As: a typed nil as an error may well panic when it is unwrapped.
+	// Not errors.As: an error that is a typed nil may panic when it is unwrapped.
 	if broken, ok := err.(*hwt.PanicError); ok && broken != nil {
 		attrs = append(attrs, AttrStack, string(broken.Stack))
 	}

@@ -99,7 +99,7 @@ type notifier struct{ f func() }
 func (c *notifier) Run(hwt.Timeout) error { return nil }
 func (c *notifier) Cancelled(hwt.Timeout) { c.f() }
 
-func TestOnlyCancelledTasksWantToKnow(t *testing.T) {
+func TestOnlyCancelledTasksWantCancelled(t *testing.T) {
 	assert.True(t, WantsCancelled(&notifier{}))
 	assert.False(t, WantsCancelled(Func(func() {})))
 	assert.False(t, WantsCancelled(hwt.TaskFunc(nil)))
@@ -118,7 +118,7 @@ func TestTaskThatSucceedsIsNotReported(t *testing.T) {
 	assert.Zero(t, b.counts())
 }
 
-func TestErrorOfATaskIsReportedAsItIs(t *testing.T) {
+func TestErrorOfATaskIsReportedUnchanged(t *testing.T) {
 	b := newBench()
 	assert.True(t, b.run(func() error { return fs.ErrClosed }))
 	assert.Equal(t, []error{fs.ErrClosed}, b.errs)
@@ -178,7 +178,7 @@ func TestErrorsAreLoggedWithoutAHandler(t *testing.T) {
 	assert.Contains(t, b.log.String(), "panicsHere", "the stack is logged")
 }
 
-func TestValuesThatBreakWhoLooksAtThemAreLoggedSomehow(t *testing.T) {
+func TestValuesThatPanicWhenPrintedAreLogged(t *testing.T) {
 	for name, f := range map[string]func() error{
 		"a typed nil as an error":     func() error { return (*badError)(nil) },
 		"a nil *PanicError":           func() error { return (*hwt.PanicError)(nil) },
@@ -195,7 +195,7 @@ func TestValuesThatBreakWhoLooksAtThemAreLoggedSomehow(t *testing.T) {
 	}
 }
 
-func TestHandlerThatPanicsGivesWayToTheLog(t *testing.T) {
+func TestErrorsAreLoggedIfTheHandlerPanics(t *testing.T) {
 	b := newBench()
 	b.OnError = func(hwt.Timeout, error) { panic("handler is broken") }
 	assert.True(t, b.run(func() error { return fs.ErrClosed }))
@@ -206,7 +206,7 @@ func TestHandlerThatPanicsGivesWayToTheLog(t *testing.T) {
 	assert.Equal(t, [3]int64{1, 1, 0}, b.counts())
 }
 
-func TestHandlerThatEndsTheGoroutineDoesThat(t *testing.T) {
+func TestHandlerMayEndItsGoroutine(t *testing.T) {
 	b := newBench()
 	b.OnError = func(hwt.Timeout, error) { runtime.Goexit() }
 	assert.False(t, b.run(func() error { return fs.ErrClosed }))
@@ -224,7 +224,7 @@ func (brokenLog) WithAttrs([]slog.Attr) slog.Handler        { return brokenLog{}
 func (brokenLog) Enabled(context.Context, slog.Level) bool  { return true }
 func (brokenLog) Handle(context.Context, slog.Record) error { panic("log is broken") }
 
-func TestLogThatPanicsHarmsNothing(t *testing.T) {
+func TestPanicOfTheLogIsIgnored(t *testing.T) {
 	b := newBench()
 	b.Logger, b.OnError = slog.New(brokenLog{}), nil
 	assert.True(t, b.run(func() error { return fs.ErrClosed }))

@@ -23,7 +23,8 @@ type View interface {
 
 // Worker looks into one worker's wheel or hierarchy of wheels.
 type Worker interface {
-	// Rings returns the rings of buckets, the finest first. A stopped timer has none.
+	// Rings returns the rings of buckets, the finest first. It returns nil for a stopped
+	// timer.
 	Rings() []Ring
 
 	// Count calls add with the number of timeouts in a bucket of a ring of Rings, in
@@ -57,7 +58,7 @@ func Register(r Recognize) bool {
 	return true
 }
 
-// Of returns the view of a timer, and false if it has none.
+// Of returns the view of a timer, and false if no engine recognizes it.
 func Of(timer hwt.Timer) (View, bool) {
 	for _, recognize := range recognizers {
 		if v, ok := recognize(timer); ok {

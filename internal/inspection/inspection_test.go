@@ -80,7 +80,7 @@ func TestEveryBucketOfAHashedWheelIsCounted(t *testing.T) {
 	})
 }
 
-func TestTheHandTurnsWithTheTime(t *testing.T) {
+func TestHandFollowsTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, open := range []func(*testing.T, int) (hwt.Engine, inspection.View){hashed, hierarchy} {
 			timer, v := open(t, 8)
@@ -113,7 +113,7 @@ func TestEachLevelIsARing(t *testing.T) {
 	})
 }
 
-func TestThePartsOfAFullBucketCount(t *testing.T) {
+func TestPartsOfAFullBucketAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, v := hierarchy(t, 8)
 		schedule(t, timer, 20_000, 1000*tick, tick/100)
@@ -122,7 +122,7 @@ func TestThePartsOfAFullBucketCount(t *testing.T) {
 	})
 }
 
-func TestWhatTheWorkerNeedNotWakeForIsNotOnTheWheelYet(t *testing.T) {
+func TestTimeoutsInTheIntakeAreNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, v := hashed(t, 8)
 		schedule(t, timer, 1, time.Hour, 0)
@@ -133,7 +133,7 @@ func TestWhatTheWorkerNeedNotWakeForIsNotOnTheWheelYet(t *testing.T) {
 	})
 }
 
-func TestAStoppedTimerHoldsNothing(t *testing.T) {
+func TestStoppedTimerHasNoRings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, v := hashed(t, 64)
 		schedule(t, timer, 100, time.Second, 0)
@@ -144,7 +144,7 @@ func TestAStoppedTimerHoldsNothing(t *testing.T) {
 	})
 }
 
-func TestAWrappedTimerHasNoView(t *testing.T) {
+func TestWrappedTimerHasNoView(t *testing.T) {
 	timer, err := hashedwheel.New(nil)
 	require.NoError(t, err)
 	defer timer.Stop()

@@ -1,5 +1,5 @@
-// Package usercode calls functions of the library's users. What they break stays
-// with them: a panic or a runtime.Goexit becomes an error, in this one place.
+// Package usercode calls functions of the library's users. It turns a panic or a
+// runtime.Goexit into an error, and is the only package that does.
 package usercode
 
 import (
@@ -8,12 +8,11 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// Run calls f. If f returns, so does Run. If f panics, Run calls broken with a
-// *[hwt.PanicError] and returns. If f ends its goroutine, Run calls broken with
-// [hwt.ErrGoexit], and then the goroutine ends: Run does not return.
+// Run calls f. If f panics, Run calls broken with a *[hwt.PanicError] and returns. If f
+// ends its goroutine, Run calls broken with [hwt.ErrGoexit] and does not return.
 //
-// broken is called at most once, as a deferred function. It may panic itself,
-// which Run passes on. Run allocates nothing, and neither f nor broken escapes.
+// broken is called at most once, as a deferred function. If it panics, so does Run. Run
+// does not allocate, and neither f nor broken escapes.
 func Run(f func(), broken func(err error)) {
 	returned := false
 	defer Catch(&returned, broken)
@@ -21,13 +20,13 @@ func Run(f func(), broken func(err error)) {
 	returned = true
 }
 
-// Catch is what Run does after f, for callers on hot paths, which save a call of a
-// closure. Defer it, and set returned once the user's code has returned.
+// Catch is the deferred part of Run, for hot paths that avoid a closure. Callers defer
+// it, and set returned after the user's code has returned.
 func Catch(returned *bool, broken func(err error)) {
 	if *returned {
 		return
 	}
-	if v := recover(); v != nil { // panic(nil) has a value, too
+	if v := recover(); v != nil { // recover returns a value for panic(nil), too.
 		broken(&hwt.PanicError{Value: v, Stack: debug.Stack()})
 		return
 	}

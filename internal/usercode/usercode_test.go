@@ -24,7 +24,7 @@ func run(f func()) (errs []error, returned bool) {
 	return errs, returned
 }
 
-func TestFunctionThatReturnsIsNotBroken(t *testing.T) {
+func TestFunctionThatReturnsIsNotReported(t *testing.T) {
 	calls := 0
 	errs, returned := run(func() { calls++ })
 	assert.Empty(t, errs)
@@ -73,7 +73,7 @@ func TestPanicOfBrokenIsPassedOn(t *testing.T) {
 	})
 }
 
-func TestRunAllocatesNothing(t *testing.T) {
+func TestRunDoesNotAllocate(t *testing.T) {
 	n := 0
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		usercode.Run(func() { n++ }, func(error) { n-- })

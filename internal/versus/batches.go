@@ -8,10 +8,10 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Batches compares a NewTimeouts of 1,000 with as many calls of NewTimeout, in rounds
-// on one timer. It reports the time of the caller, and the CPU time of the process,
-// which includes the worker and the garbage collector, both as the part of the batches
-// over that of the calls.
+// Batches compares a NewTimeouts of 1,000 tasks with as many calls of NewTimeout, in
+// rounds on one timer. It reports two ratios of the batches to the calls: the caller's
+// time, and the process's CPU time, which includes the worker and the garbage
+// collector.
 func Batches(b *testing.B, newTimer Factory) {
 	timer := newTimer.start(b)
 	tasks := make([]hwt.TimerTask, 1000)
@@ -36,7 +36,7 @@ func Batches(b *testing.B, newTimer Factory) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// turn is what one side took in all rounds.
+// turn is the time of one side in all rounds.
 type turn struct{ caller, process time.Duration }
 
 func (t *turn) measure(f func()) {

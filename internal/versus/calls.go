@@ -8,9 +8,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// ScheduleCancel compares NewTimeout and Cancel with time.AfterFunc and Stop, from
-// one goroutine and from two, with nothing else pending and with a million far
-// timeouts.
+// ScheduleCancel compares NewTimeout and Cancel with time.AfterFunc and Stop, from one
+// goroutine and from two, without other timeouts and with a million far ones.
 func ScheduleCancel(b *testing.B, newTimer Factory) {
 	for _, c := range []struct {
 		name      string
@@ -36,7 +35,7 @@ func ScheduleCancel(b *testing.B, newTimer Factory) {
 						})
 					}
 					all.Wait()
-					time.Sleep(5 * time.Millisecond) // the worker's share counts as well
+					time.Sleep(5 * time.Millisecond) // include the worker's time
 				}
 			}
 			stop := fill(b, timer, far(c.pending))
@@ -51,11 +50,10 @@ func ScheduleCancel(b *testing.B, newTimer Factory) {
 	}
 }
 
-// ResetLater compares Reset to a later time with that of time.Timer, in two forms.
-// hot resets one timeout among a million far ones. heartbeat resets each of a
-// million timeouts at half its delay, at an even pace, as for connections that are
-// closed when they go quiet. It includes what a timer postpones at the reset and
-// does at the old deadline.
+// ResetLater compares Reset to a later time with that of time.Timer, in two forms. hot
+// resets one timeout among a million far ones. heartbeat resets each of a million
+// timeouts at half its delay, at an even pace, like timeouts of idle connections. It
+// includes the work that a timer postpones from the reset to the old deadline.
 func ResetLater(b *testing.B, newTimer Factory) {
 	b.Run("form=hot", func(b *testing.B) { resetHot(b, newTimer) })
 	b.Run("form=heartbeat", func(b *testing.B) { resetHeartbeat(b, newTimer) })
@@ -110,7 +108,7 @@ func resetHeartbeat(b *testing.B, newTimer Factory) {
 	}
 }
 
-// evenly calls do with the numbers below a million, within half of heartDelay.
+// evenly calls do with the numbers below a million, evenly over half of heartDelay.
 func evenly(do func(int)) {
 	const batch = int(million * heartPace / (heartDelay / 2))
 	next := time.Now()
@@ -123,8 +121,7 @@ func evenly(do func(int)) {
 	}
 }
 
-// beat resets a million timeouts, heartbeats times, and returns the CPU time of
-// each reset.
+// beat resets a million timeouts, heartbeats times, and returns the CPU time per reset.
 func beat(b *testing.B, reset func(int) bool) float64 {
 	late := 0
 	each := CPU(b, heartbeats*million, func() {

@@ -13,7 +13,7 @@ import (
 
 const million = 1_000_000
 
-// Rounds is how often each side is measured, where a round is long.
+// Rounds is the number of measurements per side in comparisons with long rounds.
 const Rounds = 5
 
 // Factory makes the engine of a benchmark. The benchmark stops it.
@@ -34,8 +34,8 @@ func must(tb testing.TB, err error) {
 
 var nop = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 
-// CPU returns the CPU time of the process, in nanoseconds, of each of the n
-// operations of f. It skips the benchmark where that time is not known.
+// CPU returns the process's CPU time per operation, in nanoseconds, while f does n
+// operations. It skips the benchmark if the system does not report that time.
 func CPU(tb testing.TB, n int, f func()) float64 {
 	runtime.GC()
 	before, ok := cli.CPUTime()
@@ -67,7 +67,7 @@ func Compare(b *testing.B, rounds, n int, ours, theirs func()) {
 	}
 }
 
-// Report reports the medians of the CPU times of ours and theirs, and their ratio.
+// Report reports the median CPU times of ours and theirs, and the ratio.
 func Report(b *testing.B, ours, theirs []float64) {
 	a, t := Median(ours), Median(theirs)
 	b.ReportMetric(a, "hwt-cpu-ns")
@@ -100,10 +100,10 @@ func fillTimer(tb testing.TB, timer hwt.Engine, delays []time.Duration) {
 		_, err := timer.NewTimeout(nop, d)
 		must(tb, err)
 	}
-	time.Sleep(time.Second) // the worker takes them over
+	time.Sleep(time.Second) // the worker drains the intake
 }
 
-// fillRuntime schedules timers with the runtime; stop stops them.
+// fillRuntime schedules timers with the runtime, which stop stops.
 func fillRuntime(delays []time.Duration) (stop func()) {
 	timers := make([]*time.Timer, len(delays))
 	for i, d := range delays {
@@ -113,6 +113,6 @@ func fillRuntime(delays []time.Duration) (stop func()) {
 		for _, t := range timers {
 			t.Stop()
 		}
-		time.Sleep(time.Second) // Stop only marks timers; the runtime removes them later
+		time.Sleep(time.Second) // the runtime removes stopped timers later
 	}
 }

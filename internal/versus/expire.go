@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Crowd is a million timeouts that are due within one second.
+// Crowd is a million timeouts that expire within one second.
 type Crowd struct {
-	// Begin is the time from scheduling the first timeout to its deadline. All of
-	// them must be scheduled within it.
+	// Begin is the time from scheduling the first timeout to the first deadline. All
+	// timeouts must be scheduled within it.
 	Begin time.Duration
 
-	// Waiting is how many other timeouts are pending, with delays up to ten minutes.
+	// Waiting is the number of other pending timeouts, with delays up to ten minutes.
 	Waiting int
 }
 
-// lateness records how late each of many timeouts fired.
+// lateness records the lateness of each timeout.
 type lateness struct {
 	start time.Time
 	late  []firing
-	slip  []time.Duration // by number: how long it took to schedule the timeout
+	slip  []time.Duration // by number: the time that scheduling took
 	fired atomic.Int64
 }
 
-// firing is how long after its deadline the timeout of that number fired.
+// firing is the lateness of the timeout of that number.
 type firing struct {
 	number int
 	late   time.Duration
@@ -38,8 +38,8 @@ func (l *lateness) fire(number int, deadline time.Duration) {
 }
 
 // sort sorts the firings by lateness. A caller that loses the processor while it
-// schedules asks for a later deadline than it recorded. That is not the timer's
-// lateness, and is subtracted.
+// schedules gets a later deadline than it recorded. The difference is not the timer's
+// lateness, so sort subtracts it.
 func (l *lateness) sort() {
 	for i, f := range l.late {
 		if f.late > 0 {
@@ -82,7 +82,7 @@ func (c Crowd) schedule(b *testing.B, schedule func(time.Duration, func())) (*la
 }
 
 // Expire compares the CPU time and the lateness of the crowd. The lateness is the
-// median of the rounds. It costs a clock reading in each task, on both sides.
+// median of the rounds. Both sides read the clock in each task.
 func Expire(b *testing.B, newTimer Factory, c Crowd) {
 	for b.Loop() {
 		var a, t, ours, theirs []float64

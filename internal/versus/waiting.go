@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PendingHeap reports the heap memory of each of a million pending timeouts.
+// PendingHeap reports the heap memory per timeout with a million pending.
 func PendingHeap(b *testing.B, newTimer Factory) {
 	for b.Loop() {
 		timer := newTimer(b)
@@ -33,8 +33,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Idle reports what a timer costs while nothing is due, with nothing pending and
-// with a million far timeouts: wakeups a second, and the share of one core.
+// Idle reports the cost of a timer while no timeout is due: wakeups per second, and the
+// share of one processor. It measures a timer without timeouts, and one with a million
+// far ones.
 func Idle(b *testing.B, newTimer Factory) {
 	for name, pending := range map[string]int{"pending=0": 0, "pending=1e6": million} {
 		b.Run(name, func(b *testing.B) {
