@@ -1,0 +1,26 @@
+package hwttest
+
+import (
+	"testing"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// A factory skips the checks of an option that its engine does not have.
+func TestFactoryMaySkipACheck(t *testing.T) {
+	for _, name := range []string{"ProfilesNameTheTask", "NeverEarlyOnTheRealClock"} {
+		skipped := false
+		ok := t.Run(name, func(t *testing.T) {
+			t.Cleanup(func() { skipped = t.Skipped() })
+			c := checkNamed(t, name)
+			c.on(t, func(t *testing.T) {
+				c.run(t, func(tb testing.TB, _ Config) hwt.Engine {
+					tb.Skip("no such option")
+					return nil
+				})
+			})
+		})
+		assert.True(t, ok)
+		assert.True(t, skipped, name)
+	}
+}
