@@ -11,7 +11,8 @@ import (
 	"github.com/hashedwheel/hwt/hwttest"
 )
 
-// Counting is a timer that counts started tasks. It wraps tasks and handles.
+// Counting is a timer that counts started tasks. It wraps tasks and handles, and does
+// not pass on Cancelled.
 type Counting struct {
 	hwt.Timer
 	Started atomic.Int64
