@@ -104,8 +104,10 @@
 // that is tested in a bubble should therefore take its timer as an argument. Tests on
 // the real clock may use any timer.
 //
-// Leak checkers such as goleak find the worker goroutine of a timer that is never
-// stopped. Exclude the goroutine's function, whose name does not change:
+// A worker goroutine ends when nothing has been pending for 50 ms, so leak checkers
+// such as goleak find none after the last timeout. They find the worker of a timer that
+// has pending timeouts or on which Start was called. Exclude the goroutine's function,
+// whose name does not change:
 //
 //	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(
 //		"github.com/hashedwheel/hwt/internal/engine.runWorker"))

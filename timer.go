@@ -54,9 +54,10 @@ type Engine interface {
 	// whole batch. A batch costs less than a NewTimeout per task.
 	NewTimeouts(tasks []TimerTask, delay time.Duration) ([]Timeout, error)
 
-	// Start starts the workers, which otherwise start with the first timeouts. It
-	// has no effect after Start or Stop, or on an engine without workers. In another
-	// synctest bubble, a timer with workers panics as NewTimeout does.
+	// Start starts the workers, which then stay until Stop. Without Start they start
+	// with the first timeouts, and end when nothing has been pending for 50 ms. Start
+	// has no effect after Stop, or on an engine without workers. In another synctest
+	// bubble, a timer with workers panics as NewTimeout does.
 	Start()
 
 	// Shutdown is like Stop, but waits until ctx ends for running tasks, for tasks

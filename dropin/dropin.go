@@ -41,8 +41,8 @@
 //     change the other.
 //   - The vet check lostcancel does not know these packages. It no longer reports a
 //     CancelFunc that is never called.
-//   - Leak checkers such as goleak see the wheel's goroutine, from the first timer to
-//     the end of the program. Package hwt documents how to name it.
+//   - Leak checkers such as goleak see the wheel's goroutine while timers are pending.
+//     It ends 50 ms after the last one. Package hwt documents how to name it.
 //   - GODEBUG=asynctimerchan=1 has no effect.
 //
 // # Contexts with waiters

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/leak"
@@ -196,4 +197,22 @@ func TestStoppedTimerIsCollectedThoughItsErrorHandlerRefersToIt(t *testing.T) {
 		require.Len(t, self.timer.Stop(), 1)
 	}()
 	collectUntil(t, collected.Load)
+}
+
+// Real: leak checkers look at all goroutines.
+func TestLeakCheckersFindNothingAfterTheLastTimeout(t *testing.T) {
+	existing := goleak.IgnoreCurrent()
+	for _, workers := range []int{1, 3} {
+		timer := newLeaky(t, Options{Workers: workers, DisableLeakDetection: true})
+		for range 10 * workers {
+			_, err := timer.AfterFunc(time.Millisecond, nothing)
+			require.NoError(t, err)
+		}
+		cancelled, err := timer.AfterFunc(time.Hour, nothing)
+		require.NoError(t, err)
+		require.True(t, cancelled.Cancel())
+		require.Eventually(t, func() bool { return goleak.Find(existing) == nil }, 10*time.Second, time.Millisecond)
+		runtime.KeepAlive(timer) // the collector would end the workers
+		timer.Stop()
+	}
 }

@@ -287,6 +287,7 @@ func TestASleepOfManyRotationsIsNoLag(t *testing.T) {
 			timer, err := New(&Options{TickDuration: time.Millisecond, TicksPerWheel: size})
 			require.NoError(t, err)
 			defer timer.Stop()
+			timer.Start() // so that the worker sleeps
 			_, err = timer.AfterFunc(0, func() {})
 			require.NoError(t, err)
 			time.Sleep(48 * time.Hour)

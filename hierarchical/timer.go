@@ -117,8 +117,9 @@ func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return t.handle.AfterFunc(delay, f)
 }
 
-// Start starts the worker, which the first timeout does otherwise. It has no effect
-// on a timer that has started or stopped.
+// Start starts the workers, which then stay until Stop. Without Start, the first
+// timeout starts a worker, which ends when nothing has been pending for 50 ms. It has no
+// effect after Stop.
 func (t *Timer) Start() { t.handle.Start() }
 
 // Stop makes the timer refuse new timeouts, cancels the pending ones and returns

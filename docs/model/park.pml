@@ -1,7 +1,7 @@
 /*
  * Sleeping and waking: Core.phase, the alarm of a sleeping worker, callers who
  * settle what they pushed instead of waking it, the token, relief, starting late,
- * and Stop at any moment.
+ * retiring with nothing pending, and Stop at any moment.
  *
  * Time is in ticks. There are two timeouts, each in a stripe of its own. Deadlines
  * are chosen freely. The clock runs on as it pleases, up to HORIZON; after that it
@@ -56,6 +56,13 @@
  * mutation NO_LATE_START: Stop starts no worker where there was none
  * mutation STOP_BY_STORE: Stop sets phase without seeing what it was
  *
+ * mutations with -DHORIZON=0 -DCHANGES=1 -DRETIRES
+ * mutation RETIRE_BLINDLY: the worker retires without a look at the intake
+ * mutation RETIRE_LOADED: the worker retires although the wheel is not empty
+ *
+ * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1 -DRETIRES
+ * mutation RETIRE_STOPPED: the worker that retires goes on although Stop starts another
+ *
  * mutations with live -DHORIZON=0 -DCHANGES=0
  * mutation NO_STALE: the worker does not drain what it found
  * mutation DRAIN_HALF: a drain visits one stripe only
@@ -92,7 +99,7 @@ byte alarm;			/* as callers see it */
 byte cur, latest;		/* Core.sleeper, and how many were made after the first */
 byte clockOf[SLEEPERS];		/* when its alarm goes off */
 bool token[SLEEPERS], relieved[SLEEPERS];
-bool quit, taken, done;
+bool quit, taken, gone, done;	/* gone: noticesClosed */
 byte workers;
 
 bool mu;			/* guards what follows */
@@ -171,21 +178,21 @@ inline wake() {
 			g = 0; ok = false
 		}
 	:: else ->
-#ifdef START_TWICE
-		ok = (phase == unstarted);
 		if
-		:: ok -> phase = ticking
-		:: else
-		fi;
+		:: phase == unstarted -> atomic {
+			lock();
+#ifdef START_TWICE
+			ok = true; phase = ticking;
 #else
-		swap(unstarted, ticking);
+			swap(unstarted, ticking);
 #endif
-		atomic {
 			if
-			:: ok -> workers++; run worker(0); ok = false
+			:: ok -> workers++; run worker(cur); ok = false
 			:: else
-			fi
-		}
+			fi;
+			unlock() }
+		:: else
+		fi
 	fi
 }
 
@@ -475,7 +482,7 @@ inline beginFiring() {
 }
 
 proctype worker(byte g) {
-	bool ok;
+	bool ok, linger;
 step:	skip;				/* here, and there, an atomic sequence ends */
 	atomic {
 		lock();
@@ -505,7 +512,24 @@ step:	skip;				/* here, and there, an atomic sequence ends */
 		fi;
 #endif
 		if
-		:: sleeping -> sleeping = false; swap(asleep, ticking)
+		:: sleeping ->
+#ifdef RETIRES
+# ifdef RETIRE_LOADED
+			ok = linger;
+# else
+			ok = (linger && nearest == NEVER && !nextNotices);
+# endif
+			linger = false;
+			if
+			:: ok -> swap(asleep, unstarted)
+			:: else
+			fi;
+			if
+			:: ok -> ok = false; goto retiring
+			:: else
+			fi;
+#endif
+			sleeping = false; swap(asleep, ticking)
 		:: else
 		fi;
 		if
@@ -601,8 +625,33 @@ end_parked:
 	:: token[g] -> token[g] = false
 	:: relieved[g]
 	:: quit
+#ifdef RETIRES
+	:: expected == NEVER && phase == asleep -> linger = true
+#endif
 	fi;
 	goto step;
+#ifdef RETIRES
+retiring:
+	atomic {				/* retire */
+# ifndef RETIRE_BLINDLY
+		ok = (pushed[0] || pushed[1]);
+# endif
+		if
+		:: ok -> ok = false
+		:: else -> workers--; unlock(); goto out
+		fi
+	}
+	atomic {
+		swap(unstarted, asleep);
+# ifndef RETIRE_STOPPED
+		if
+		:: !ok -> workers--; unlock(); goto out
+		:: else
+		fi;
+# endif
+		ok = false; unlock(); goto step
+	}
+#endif
 fire:	skip;
 	atomic {
 		if
@@ -611,14 +660,15 @@ fire:	skip;
 		fi;
 		goto step
 	}
-last:	taken;					/* takeLateNotices */
-over:	atomic {
+last:	atomic { taken -> gone = true }		/* takeLateNotices */
+over:	atomic {				/* leave */
 		workers--;
 		if
-		:: workers == 0 -> assert(!done); done = true
+		:: workers == 0 && gone -> assert(!done); done = true
 		:: else
 		fi
 	}
+out:	skip
 }
 
 proctype stopper() {
@@ -657,7 +707,7 @@ proctype stopper() {
 	taken = true;
 #ifndef NO_LATE_START
 	if
-	:: was == unstarted -> atomic { workers++; run worker(0) }
+	:: was == unstarted -> atomic { workers++; run worker(cur) }
 	:: else
 	fi;
 #endif
@@ -702,10 +752,10 @@ active proctype watcher() {
 		:: phase == stopped -> break
 		:: else
 		fi;
-		assert(workers == 1 && sleeping && !mu && !running);
+		assert(workers == (phase == unstarted -> 0 : 1) && sleeping && !mu && !running);
 		inTime(0); inTime(1);
 		assert(clockOf[cur] == expected && alarm == expected);
-		assert(phase == (expected == tick + 1 && phase == ticking -> ticking : asleep));
+		assert(phase == unstarted || phase == (expected == tick + 1 && phase == ticking -> ticking : asleep));
 		assert(phase == ticking || !nextNotices);
 		if
 		:: expected == NEVER -> break

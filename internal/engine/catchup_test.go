@@ -12,6 +12,7 @@ import (
 func newSleepingTimer(t *testing.T) *timer {
 	t.Helper()
 	e := newTimer(t)
+	e.Start()
 	e.after(t, tick, nothing)
 	pass(1000*tick + tick/2)
 	require.Equal(t, asleep, e.core.phase.Load())

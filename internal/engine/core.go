@@ -33,7 +33,7 @@ type Config struct {
 type phase = int32
 
 const (
-	unstarted phase = iota // there is no worker yet
+	unstarted phase = iota // there is no worker yet, or no more
 	ticking                // the worker will look at the intake at its next tick
 	asleep                 // the worker may sleep for long: a caller that pushes must attend (pace.go)
 	stopped                // the worker is gone, or about to go
@@ -81,7 +81,7 @@ type parking struct {
 	_          [cacheline.Padding]byte
 
 	sleeper   atomic.Pointer[sleeper] // the worker's (W6). Atomic: written under mu once the worker has started, read by all.
-	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written by them.
+	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written under mu.
 	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by Stop.
 	quit      chan struct{}           // closed with phase stopped.
 	takenOver chan struct{}           // closed when nothing is pending any more and nothing can be.
@@ -91,14 +91,16 @@ type parking struct {
 // schedule is what waits, and how far the worker has come with it. Guarded by
 // Core.mu.
 type schedule struct {
-	wheel    Wheel          // nil once Stop took it
-	tick     int64          // the latest processed. Written by the worker, or while it sleeps or has yet to begin, so it may read it without mu.
-	earliest int64          // the first tick for which timeouts may be added: tick, or the next once tick has expired
-	expected int64          // when the worker means to look next
-	sleeping bool           // the worker is asleep, or about to be
-	draining draining       // see there
-	walks    walks          // see there
-	batch    [batchLen]move // being settled; here, since what the wheel is handed escapes
+	wheel     Wheel          // nil once Stop took it
+	tick      int64          // the latest processed. Written by the worker, or while it sleeps or has yet to begin, so it may read it without mu.
+	earliest  int64          // the first tick for which timeouts may be added: tick, or the next once tick has expired
+	expected  int64          // when the worker means to look next
+	sleeping  bool           // the worker is asleep, or about to be, or has retired
+	kept      bool           // the worker does not retire, since Start was called
+	idleUntil int64          // when a sleeping worker with nothing pending may retire
+	draining  draining       // see there
+	walks     walks          // see there
+	batch     [batchLen]move // being settled; here, since what the wheel is handed escapes
 
 	nextNotices   []*Timeout // cancelled, with tasks to notify
 	noticesClosed bool       // the worker takes no more of nextNotices

@@ -224,7 +224,7 @@ func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
 	for i := range handles {
 		handles[i] = newHandle(t)
 	}
-	together(2, n, func(_, round int) { handles[round].workers[0].core.wakeWorker() })
+	together(2, n, func(_, round int) { handles[round].Start() })
 	for _, h := range handles {
 		require.EqualValues(t, 1, h.workers[0].core.workers.Load())
 	}

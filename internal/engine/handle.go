@@ -95,13 +95,11 @@ func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return h.NewTimeout(enginekit.Func(f), delay)
 }
 
-// Start starts the workers that have not started.
+// Start starts the workers, which then stay until Stop.
 func (h *Handle) Start() {
 	h.setup().clock.CheckSide() // a worker belongs to the side that starts it
 	for i := range h.workers {
-		if c := h.workers[i].core; c.phase.Load() == unstarted {
-			c.wakeWorker()
-		}
+		h.workers[i].core.keepWorker()
 	}
 	// There is no pending timeout that keeps h alive, as in NewTimeout. Otherwise
 	// abandon could find a worker unstarted, and leave behind the goroutine that

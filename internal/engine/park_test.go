@@ -30,6 +30,7 @@ func TestNoWorkerBeforeTheFirstTimeout(t *testing.T) {
 func TestWorkerParksWhenNothingIsPending(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
+		e.Start()
 		e.after(t, tick, nothing)
 		pass(4 * tick)
 		assert.Equal(t, asleep, e.core.phase.Load())
@@ -43,11 +44,12 @@ func TestWorkerSleepsToTheWheelsNextTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		var at []time.Duration
-		e.core.mu.Lock() // the worker drains all three at once
+		e.core.phase.Store(ticking) // so that the worker, once it begins, drains all three at once
 		for _, ticks := range []time.Duration{100, 5000, 5001} {
 			e.after(t, ticks*tick, func() { at = append(at, time.Duration(e.core.now())) })
 		}
-		e.core.mu.Unlock()
+		e.core.phase.Store(unstarted)
+		e.Start()
 		pass(6000 * tick)
 		assert.Equal(t, []time.Duration{100 * tick, 5000 * tick, 5001 * tick}, at)
 		// One wake-up after the first traffic, and one for each tick at which

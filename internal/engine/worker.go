@@ -14,10 +14,12 @@ import (
 // tasks. When no tick is left to process it settles, in rounds, what is still in
 // the intake, and what the tasks scheduled. Then it sleeps: to the next tick while
 // there is traffic, and otherwise to the wheel's next occupied tick, or for good
-// if the wheel is empty.
+// if the wheel is empty. With nothing pending, it retires after a moment.
 //
-//	W1. phase goes unstarted → ticking ⇄ asleep, and from any of them to stopped,
-//	    for good. Every change is a compare-and-swap or a swap.
+//	W1. phase goes unstarted → ticking ⇄ asleep, from asleep to unstarted again, and
+//	    from any of them to stopped, for good. Every change is a compare-and-swap or a
+//	    swap. The holder of mu makes those between unstarted and another one, except
+//	    for the one to stopped.
 //	W2. No lost wake-up: the worker enters asleep and then looks at the intake
 //	    once more, without releasing mu; a caller pushes and then looks at phase.
 //	    Both are sequentially consistent, so that at least one of them sees the
@@ -41,6 +43,15 @@ import (
 //	    pushes, and wakes the worker by its token. It moves neither wheel nor alarm,
 //	    leaves phase to the worker, and starts none, whose goroutine would be the
 //	    bubble's. From outside, it leaves a bubble's token alone, too.
+//	W8. A worker retires, unless Start was called, when it has slept for linger with
+//	    nothing pending: under mu it moves phase from asleep to unstarted, looks at the
+//	    intake once more as in W2, and gives its place in workers back. The next one has
+//	    its sleeper. If Stop comes between, it starts a worker of its own. done is
+//	    closed by the last worker that ends, once one has closed notices.
+
+// linger is how long a worker with nothing pending stays. Leak checkers look again for
+// some tenths of a second.
+const linger = 50 * time.Millisecond
 
 // wakeWorker starts the worker, or wakes it. The slow path of a push, taken when
 // phase is not ticking.
@@ -53,10 +64,24 @@ func (c *Core) wakeWorker() {
 		c.emptied.Store(now)
 		c.assistFrom.Store(now + c.onTime())
 		c.sleeper.Load().wake()
-	case c.phase.CompareAndSwap(unstarted, ticking):
-		c.emptied.Store(c.now())
-		c.startWorker()
+	case c.phase.Load() == unstarted:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.phase.CompareAndSwap(unstarted, ticking) {
+			now := c.now()
+			c.emptied.Store(now)
+			c.assistFrom.Store(now + c.onTime())
+			c.startWorker()
+		}
 	}
+}
+
+// keepWorker starts the worker, which then does not retire.
+func (c *Core) keepWorker() {
+	c.mu.Lock()
+	c.kept = true
+	c.mu.Unlock()
+	c.wakeWorker()
 }
 
 // nudge makes the worker look at the intake without touching phase or alarm.
@@ -66,10 +91,13 @@ func (c *Core) nudge() {
 	}
 }
 
-// startWorker starts the first worker.
+// startWorker starts a worker where there is none.
 func (c *Core) startWorker() {
-	s := newSleeper(c)
-	c.sleeper.Store(s)
+	s := c.sleeper.Load()
+	if s == nil {
+		s = newSleeper(c)
+		c.sleeper.Store(s)
+	}
 	c.workers.Add(1)
 	go runWorker(c, s)
 }
@@ -84,24 +112,29 @@ func (c *Core) work(s *sleeper) {
 	defer func() {
 		if !finished {
 			go runWorker(c, s)
-			return
-		}
-		if c.workers.Add(-1) == 0 {
-			close(c.done)
 		}
 	}()
 	pprof.SetGoroutineLabels(enginekit.TimerLabels(c.runner.Name))
 	if c.enter(s) {
 		c.fire() // what a task that ended its goroutine left over
 	}
-	stopped := c.run(s)
-	s.stop()
-	if stopped {
-		for c.takeLateNotices() {
+	if end := c.run(s); end != retired { // then the sleeper may be another worker's
+		s.stop()
+		for end == quit && c.takeLateNotices() {
 			c.fire()
 		}
+		c.leave()
 	}
 	finished = true
+}
+
+// leave gives the worker's place back.
+func (c *Core) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.workers.Add(-1) == 0 && c.noticesClosed {
+		close(c.done)
+	}
 }
 
 // enter makes this goroutine known as the worker, unless another one relieved it
@@ -117,19 +150,16 @@ func (c *Core) enter(s *sleeper) bool {
 	return c.running
 }
 
-// run does what there is to do, and sleeps, until the timer is stopped, or another
-// worker takes over. It returns true if the timer was stopped.
-func (c *Core) run(s *sleeper) bool {
+// run does what there is to do, and sleeps, until the worker is to end. It returns why.
+func (c *Core) run(s *sleeper) then {
 	for {
-		switch c.step(s) {
+		switch then := c.step(s); then {
 		case goOn:
 			c.fire()
 		case sleep:
 			s.sleep(c.quit)
-		case relieved:
-			return false
-		case quit:
-			return true
+		default:
+			return then
 		}
 	}
 }
@@ -142,6 +172,7 @@ const (
 	sleep                // sleep until the alarm, or until a caller wakes it
 	relieved             // end, since another worker took over
 	quit                 // end, since the timer was stopped
+	retired              // end, since nothing is pending
 )
 
 // step takes mu once: for a tick that has come, or for a round in which the worker
@@ -157,6 +188,9 @@ func (c *Core) step(s *sleeper) then {
 	}
 	now := c.now()
 	if c.sleeping {
+		if c.retire(now) {
+			return retired
+		}
 		c.sleeping = false
 		c.totals.wakeups.Add(1)
 		if c.phase.CompareAndSwap(asleep, ticking) {
@@ -169,6 +203,24 @@ func (c *Core) step(s *sleeper) then {
 		return goOn
 	}
 	return c.round(now)
+}
+
+// idle reports whether the worker may retire, once it has slept for a while.
+func (c *Core) idle() bool {
+	return !c.kept && c.wheel.Next() == never && len(c.nextNotices) == 0
+}
+
+// retire ends the part of a worker that slept long enough with nothing pending (W8). It
+// stays marked as sleeping, so that callers catch up for it.
+func (c *Core) retire(now int64) bool {
+	if now < c.idleUntil || !c.idle() || !c.phase.CompareAndSwap(asleep, unstarted) {
+		return false
+	}
+	if !c.intake.empty() && c.phase.CompareAndSwap(unstarted, asleep) { // as W2
+		return false
+	}
+	c.workers.Add(-1)
+	return true
 }
 
 // processTick does the wheel's part of a tick: the current one, or an earlier one
@@ -246,6 +298,10 @@ func (c *Core) setAlarm(at int64) {
 	if at == never {
 		c.assistFrom.Store(never)
 		c.sleeper.Load().stop()
+		if c.idle() {
+			c.idleUntil = c.now() + int64(linger)
+			c.sleeper.Load().alarm.Reset(linger)
+		}
 		return
 	}
 	late := at + c.onTime()
@@ -270,7 +326,7 @@ func (c *Core) correctAlarm() {
 			return
 		}
 	}
-	if at != c.expected {
+	if at != c.expected || at == never { // a worker with nothing pending lingers anew
 		c.setAlarm(at)
 	}
 }

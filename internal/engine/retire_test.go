@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestWorkerRetiresWhenNothingIsPending(t *testing.T) {
+	for name, last := range map[string]func(*timer){
+		"expiry":               func(e *timer) { e.after(t, tick, nothing) },
+		"Cancel in the intake": func(e *timer) { e.after(t, time.Hour, nothing).Cancel() },
+		"Cancel in the wheel": func(e *timer) {
+			timeout := e.after(t, time.Hour, nothing)
+			pass(time.Minute)
+			timeout.Cancel()
+		},
+		"notice": func(e *timer) {
+			timeout := e.add(t, new(noticeTask), time.Hour)
+			pass(time.Minute)
+			timeout.Cancel()
+		},
+	} {
+		inBubble(t, func(t *testing.T) {
+			e := newTimer(t)
+			first := (*sleeper)(nil)
+			for range 3 {
+				last(e)
+				pass(100 * time.Millisecond)
+				assert.Equal(t, unstarted, e.core.phase.Load(), name)
+				assert.Zero(t, e.core.workers.Load(), name)
+				if first == nil {
+					first = e.core.sleeper.Load()
+				}
+				assert.Same(t, first, e.core.sleeper.Load(), "the next worker has the sleeper")
+				pass(time.Hour)
+			}
+			assert.Less(t, e.Stats().MaxLag, tick)
+			assert.Empty(t, e.Stop())
+			<-e.core.done
+		})
+	}
+}
+
+func TestWorkerStaysWhileSomethingIsPending(t *testing.T) {
+	for name, delay := range map[string]time.Duration{"a day": 24 * time.Hour, "for ever": 1<<63 - 1} {
+		inBubble(t, func(t *testing.T) {
+			e := newTimer(t)
+			e.after(t, delay, nothing)
+			pass(time.Hour)
+			assert.Equal(t, asleep, e.core.phase.Load(), name)
+			assert.EqualValues(t, 1, e.core.workers.Load(), name)
+			assert.LessOrEqual(t, e.Stats().Wakeups, int64(2), name)
+		})
+	}
+}
+
+func TestWorkerStaysAfterStart(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, tick, nothing)
+		pass(tick + linger/2)
+		e.Start() // while it lingers
+		pass(time.Hour)
+		assert.EqualValues(t, 1, e.core.workers.Load())
+		e.after(t, tick, nothing)
+		pass(time.Hour)
+		assert.EqualValues(t, 1, e.core.workers.Load())
+	})
+}
+
+// Less than linger apart: the worker starts once.
+func TestWorkerStaysWithSparseTraffic(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		for range 100 {
+			e.after(t, time.Hour, nothing).Cancel()
+			pass(linger - tick)
+			require.EqualValues(t, 1, e.core.workers.Load())
+		}
+	})
+}
+
+// A caller moves the wheel for a worker that has retired, too.
+func TestACallerCatchesUpForARetiredWorker(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, tick, nothing)
+		pass(1000*tick + tick/2)
+		require.Equal(t, unstarted, e.core.phase.Load())
+		e.core.phase.Store(ticking) // as between the start of a worker and its first step
+		e.after(t, time.Hour, nothing)
+		e.core.settleAll()
+		assert.EqualValues(t, 999, e.wheel.tick)
+		e.core.phase.Store(unstarted)
+		e.after(t, 0, nothing)
+		pass(tick)
+		assert.EqualValues(t, 2, e.Stats().Expired)
+		assert.Less(t, e.Stats().MaxLag, tick)
+	})
+}
+
+// The push comes after the worker found nothing pending, and before it retires (W8).
+func TestPushJustBeforeTheWorkerRetiresIsSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		e.core.workers.Store(1)
+		require.Equal(t, sleep, e.settle(t))
+		e.core.sleeper.Load().stop()
+		time.Sleep(linger)
+		timeout := e.after(t, time.Hour, nothing) // is drained for the sleeper
+		require.Equal(t, sleep, e.settle(t))
+		require.True(t, timeout.Cancel())
+		require.Equal(t, sleep, e.settle(t))
+		time.Sleep(linger)
+		e.flood(t, 1)
+		require.Equal(t, goOn, e.step())
+		assert.Equal(t, ticking, e.core.phase.Load())
+		e.core.workers.Store(0)
+	})
+}
+
+// Real: only processors that run at the same time come between two steps.
+func TestNoTimeoutIsLostToAWorkerThatRetires(t *testing.T) {
+	e := newTimer(t, func(c *Config) { c.Tick = time.Millisecond })
+	var fired atomic.Int64
+	for i := range int64(20) {
+		e.after(t, 0, func() { fired.Add(1) })
+		require.Eventually(t, func() bool { return fired.Load() == i+1 }, 10*time.Second, 100*time.Microsecond)
+		time.Sleep(linger - time.Duration(i-5)*100*time.Microsecond)
+	}
+	require.Eventually(t, func() bool { return e.core.workers.Load() == 0 }, 10*time.Second, time.Millisecond)
+}
+
+func TestStopOfATimerWhoseWorkerRetiredGivesItsNotices(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, tick, nothing)
+		pass(time.Second)
+		require.Zero(t, e.core.workers.Load())
+		e.core.phase.Store(ticking) // as if another caller were about to start the worker
+		task := new(noticeTask)
+		require.True(t, e.add(t, task, time.Hour).Cancel())
+		e.core.phase.Store(unstarted)
+		assert.Empty(t, e.Stop())
+		synctest.Wait()
+		assert.Equal(t, [2]int{0, 1}, task.counts())
+	})
+}
