@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 // empty is the next tick of a bucket, or a wheel, that holds nothing.
@@ -30,7 +30,7 @@ const minReach = 1024
 // none is more than maxAhead rotations away, so that the rotation's lowest bits are
 // enough. For what is farther, the worker wakes after so many rotations for nothing.
 type wheel struct {
-	buckets engine.Buckets
+	buckets store.Buckets
 	nexts   []uint16 // for each bucket that is not empty, a rotation, modulo 65,536, before which none of its entries expires
 	next    int64    // a tick before which nothing expires
 	stale   bool     // what next stood for was removed
@@ -69,7 +69,7 @@ func (w *wheel) nextOf(i uint32, turn int64) int64 {
 func (w *wheel) MoveTo(tick int64) { w.tick = tick }
 
 // Add implements engine.Wheel.
-func (w *wheel) Add(t *engine.Timeout, tick int64) {
+func (w *wheel) Add(t *store.Node, tick int64) {
 	if w.nexts == nil {
 		w.build()
 	}
@@ -85,7 +85,7 @@ func (w *wheel) Add(t *engine.Timeout, tick int64) {
 
 // Remove implements engine.Wheel. As long as there is something left in a bucket,
 // its entry in nexts stays true, if not exact: the worker may wake once for nothing.
-func (w *wheel) Remove(t *engine.Timeout) {
+func (w *wheel) Remove(t *store.Node) {
 	i := w.buckets.Remove(t)
 	if w.buckets.IsEmpty(i) {
 		w.stale = w.stale || w.nextOf(i, w.turnOf(i)) == w.next || w.buckets.Count() == 0
@@ -96,7 +96,7 @@ func (w *wheel) Remove(t *engine.Timeout) {
 func (w *wheel) Bucket(tick int64) (uint32, bool) { return w.bucketOf(tick), w.nexts != nil }
 
 // Expire implements engine.Wheel.
-func (w *wheel) Expire(due []*engine.Timeout) []*engine.Timeout {
+func (w *wheel) Expire(due []*store.Node) []*store.Node {
 	if w.next > w.tick {
 		return due
 	}
@@ -157,4 +157,4 @@ func (w *wheel) Next() int64 {
 }
 
 // Held implements engine.Wheel.
-func (w *wheel) Held() *engine.Buckets { return &w.buckets }
+func (w *wheel) Held() *store.Buckets { return &w.buckets }

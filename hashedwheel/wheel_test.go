@@ -10,22 +10,22 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 // wheelModel drives a wheel as the core does, next to a plain list of what is
 // filed and for when.
 type wheelModel struct {
 	w     *wheel
-	filed map[*engine.Timeout]int64
-	order []*engine.Timeout // of filing, so that drawing one is repeatable
+	filed map[*store.Node]int64
+	order []*store.Node // of filing, so that drawing one is repeatable
 }
 
 func newWheelModel(size int) *wheelModel {
-	return &wheelModel{w: newWheel(size), filed: map[*engine.Timeout]int64{}}
+	return &wheelModel{w: newWheel(size), filed: map[*store.Node]int64{}}
 }
 
-func (m *wheelModel) file(timeout *engine.Timeout, tick int64) {
+func (m *wheelModel) file(timeout *store.Node, tick int64) {
 	m.w.Add(timeout, tick)
 	m.filed[timeout] = tick
 }
@@ -44,14 +44,14 @@ func (m *wheelModel) distance(t *rapid.T) int64 {
 
 func (m *wheelModel) add(t *rapid.T) {
 	for range rapid.IntRange(1, 12).Draw(t, "times") {
-		timeout := new(engine.Timeout)
+		timeout := new(store.Node)
 		m.file(timeout, m.w.tick+1+m.distance(t))
 		m.order = append(m.order, timeout)
 	}
 }
 
 func (m *wheelModel) remove(t *rapid.T) {
-	m.order = slices.DeleteFunc(m.order, func(timeout *engine.Timeout) bool {
+	m.order = slices.DeleteFunc(m.order, func(timeout *store.Node) bool {
 		_, in := m.filed[timeout]
 		return !in
 	})
@@ -76,7 +76,7 @@ func (m *wheelModel) advance(t *rapid.T) {
 func (m *wheelModel) turn(t require.TestingT, tick int64, atOnce int) {
 	m.w.MoveTo(tick)
 	for range atOnce {
-		m.file(new(engine.Timeout), tick)
+		m.file(new(store.Node), tick)
 	}
 	for _, timeout := range m.w.Expire(nil) {
 		due, in := m.filed[timeout]
@@ -100,7 +100,7 @@ func (m *wheelModel) check(t *rapid.T) {
 	if len(m.filed) == 0 {
 		require.EqualValues(t, int64(math.MaxInt64), m.w.Next())
 	}
-	all := map[*engine.Timeout]bool{}
+	all := map[*store.Node]bool{}
 	for timeout := range m.w.buckets.All {
 		all[timeout] = true
 	}
@@ -126,7 +126,7 @@ func TestLoneFarTimeoutIsSleptForInOneGo(t *testing.T) {
 			m := newWheelModel(size)
 			due := rotations*int64(size) + 1
 			m.turn(t, 1, 0)
-			m.file(new(engine.Timeout), due)
+			m.file(new(store.Node), due)
 			assert.Equal(t, due, m.w.Next())
 			m.turn(t, due, 0)
 			assert.Empty(t, m.filed)
@@ -141,7 +141,7 @@ func TestLoneTimeoutBeyondTheReachIsSleptForInAFewGoes(t *testing.T) {
 		for _, rotations := range []int64{maxAhead + 1, 3 * maxAhead, 3*maxAhead + 200} {
 			m := newWheelModel(int(size))
 			m.turn(t, 1, 0)
-			m.file(new(engine.Timeout), rotations*size+1)
+			m.file(new(store.Node), rotations*size+1)
 			goes := int64(0)
 			for ; len(m.filed) > 0; goes++ {
 				m.turn(t, m.w.Next(), 0)
@@ -157,9 +157,9 @@ func TestLoneTimeoutBeyondTheReachIsSleptForInAFewGoes(t *testing.T) {
 func TestFarTimeoutTakenForDueIsReinserted(t *testing.T) {
 	m := newWheelModel(8)
 	m.turn(t, 1, 0)
-	m.file(new(engine.Timeout), 9)
-	m.file(new(engine.Timeout), 9+256*8)
-	m.file(new(engine.Timeout), 9+512*8)
+	m.file(new(store.Node), 9)
+	m.file(new(store.Node), 9+256*8)
+	m.file(new(store.Node), 9+512*8)
 	m.turn(t, 9, 0)
 	assert.Len(t, m.filed, 2)
 	assert.EqualValues(t, 9+256*8, m.w.Next())
@@ -172,8 +172,8 @@ func TestWaitForAFarBucketTakesFewTurns(t *testing.T) {
 	const size = 1 << 20
 	m := newWheelModel(size)
 	m.turn(t, 5, 1)
-	m.file(new(engine.Timeout), size-3)
-	m.file(new(engine.Timeout), 7)
+	m.file(new(store.Node), size-3)
+	m.file(new(store.Node), 7)
 	turns := 0
 	for ; len(m.filed) > 0; turns++ {
 		m.turn(t, max(m.w.Next(), m.w.tick+1), 0)
@@ -186,9 +186,9 @@ func TestWaitForAFarBucketTakesFewTurns(t *testing.T) {
 func TestNearTimeoutsDoNotMakeTheWheelSearchForFarOnesAgainAndAgain(t *testing.T) {
 	m := newWheelModel(1 << 20)
 	m.turn(t, 1, 0)
-	m.file(new(engine.Timeout), 1<<20)
+	m.file(new(store.Node), 1<<20)
 	for range 50_000 {
-		m.file(new(engine.Timeout), m.w.tick+1)
+		m.file(new(store.Node), m.w.tick+1)
 		m.turn(t, m.w.tick+1, 0)
 	}
 	assert.Len(t, m.filed, 1)

@@ -18,14 +18,14 @@ const (
 )
 
 // bucket is a span of ticks as the delay queue knows it: due at its first. What
-// is in it, engine.Buckets holds.
+// is in it, store.Buckets holds.
 //
 // A bucket that has a sub-wheel is queued, since only what is queued fills. When it is
 // taken out of the queue, its sub-wheel is detached and goes on without it.
 type bucket = delayqueue.Item[content]
 
 type content struct {
-	index uint32    // in engine.Buckets. Immutable once made.
+	index uint32    // in store.Buckets. Immutable once made.
 	of    *subWheel // that this belongs to; nil for a level's bucket. Immutable once made.
 	sub   *subWheel // nil if there is none
 }
@@ -35,7 +35,7 @@ type subWheel struct {
 	unit     int64  // ticks a bucket spans
 	queued   int    // buckets in the delay queue
 	detached bool   // its bucket came due before it
-	first    uint32 // the number of the first bucket in engine.Buckets. Immutable once made.
+	first    uint32 // the number of the first bucket in store.Buckets. Immutable once made.
 	buckets  [subBuckets]bucket
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
@@ -29,19 +30,19 @@ type stepped struct {
 	step func()
 }
 
-func (s *stepped) Add(t *engine.Timeout, tick int64) {
+func (s *stepped) Add(t *store.Node, tick int64) {
 	s.step()
 	s.wheel.Add(t, tick)
 	s.step()
 }
 
-func (s *stepped) Remove(t *engine.Timeout) {
+func (s *stepped) Remove(t *store.Node) {
 	s.step()
 	s.wheel.Remove(t)
 	s.step()
 }
 
-func (s *stepped) Expire(due []*engine.Timeout) []*engine.Timeout {
+func (s *stepped) Expire(due []*store.Node) []*store.Node {
 	s.step()
 	due = s.wheel.Expire(due)
 	s.step()

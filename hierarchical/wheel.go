@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt/hierarchical/internal/delayqueue"
-	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 // level is one wheel of the hierarchy. Its buckets stand for the spans of ticks
@@ -14,7 +14,7 @@ import (
 type level struct {
 	unit    int64  // ticks a bucket spans: 1 on the lowest level, above it what a whole level below spans
 	limit   int64  // the first tick out of the level's reach
-	first   uint32 // the number of the first bucket in engine.Buckets
+	first   uint32 // the number of the first bucket in store.Buckets
 	buckets []bucket
 }
 
@@ -29,8 +29,8 @@ type level struct {
 // place in the delay queue is right for whatever is added to it.
 type wheel struct {
 	levels        []level
-	set           engine.Buckets // what is in the buckets
-	counts        []int32        // how many are in each
+	set           store.Buckets // what is in the buckets
+	counts        []int32       // how many are in each
 	queue         *delayqueue.Queue[content]
 	freeSubWheels []*subWheel
 	tick          int64 // the current one
@@ -89,7 +89,7 @@ func (w *wheel) MoveTo(tick int64) {
 
 // Add implements engine.Wheel. A bucket that holds something is queued, so that its
 // item, which may not be in the cache, need not be read.
-func (w *wheel) Add(t *engine.Timeout, tick int64) {
+func (w *wheel) Add(t *store.Node, tick int64) {
 	p := w.placeOf(tick)
 	w.set.Add(p.index, t, 0)
 	if w.counts[p.index]++; w.counts[p.index] == 1 {
@@ -100,7 +100,7 @@ func (w *wheel) Add(t *engine.Timeout, tick int64) {
 // place is a bucket, and where in time it is.
 type place struct {
 	bucket *bucket
-	index  uint32 // in engine.Buckets
+	index  uint32 // in store.Buckets
 	first  int64  // the first tick of the bucket's span
 }
 
@@ -154,7 +154,7 @@ func (w *wheel) reaching(tick int64) *level {
 
 // Remove implements engine.Wheel. A bucket left empty stays in the delay queue
 // until it comes to the head.
-func (w *wheel) Remove(t *engine.Timeout) { w.counts[w.set.Remove(t)]-- }
+func (w *wheel) Remove(t *store.Node) { w.counts[w.set.Remove(t)]-- }
 
 // Bucket implements engine.Wheel. Where Add would make a level or a sub-wheel, it
 // returns no bucket, or the full one.
@@ -166,7 +166,7 @@ func (w *wheel) Bucket(tick int64) (uint32, bool) {
 }
 
 // Expire implements engine.Wheel.
-func (w *wheel) Expire(due []*engine.Timeout) []*engine.Timeout {
+func (w *wheel) Expire(due []*store.Node) []*store.Node {
 	for b := w.take(w.tick); b != nil; b = w.take(w.tick) {
 		due, _ = w.set.TakeTagged(b.Value.index, 0, due)
 		w.counts[b.Value.index] = 0
@@ -184,4 +184,4 @@ func (w *wheel) Next() int64 {
 }
 
 // Held implements engine.Wheel.
-func (w *wheel) Held() *engine.Buckets { return &w.set }
+func (w *wheel) Held() *store.Buckets { return &w.set }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 // BenchmarkWheel adds a million timeouts due within a thousand ticks, and lets
@@ -17,8 +17,8 @@ func BenchmarkWheel(b *testing.B) {
 	for name, begin := range map[string]int64{"begin=2000": 2000, "begin=8192": 8192, "begin=600000": 600_000} {
 		b.Run(name, func(b *testing.B) {
 			type timeout struct {
-				engine.Timeout // first, so that its address is that of the whole
-				tick           int64
+				store.Node // first, so that its address is that of the whole
+				tick       int64
 			}
 			timeouts := make([]*timeout, n)
 			for i := range timeouts {
@@ -28,9 +28,9 @@ func BenchmarkWheel(b *testing.B) {
 			for b.Loop() {
 				w := newWheel(DefaultTicksPerWheel, new(atomic.Int64))
 				for _, t := range timeouts {
-					w.Add(&t.Timeout, t.tick)
+					w.Add(&t.Node, t.tick)
 				}
-				var due []*engine.Timeout
+				var due []*store.Node
 				for next := w.Next(); next < math.MaxInt64; next = w.Next() {
 					w.MoveTo(next)
 					due = w.Expire(due[:0])

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 // wheelModel does at random what the core may do with a wheel. Everything must
@@ -16,7 +16,7 @@ import (
 func wheelModel(t *rapid.T) {
 	d := drive(rapid.SampledFrom([]int{2, 3, 4, 7, 64, 1 << 12}).Draw(t, "size"))
 	d.maxBucketLen = rapid.Int32Range(1, 4).Draw(t, "crowd")
-	var order []*engine.Timeout // of adding, so that a choice among them repeats
+	var order []*store.Node // of adding, so that a choice among them repeats
 	distance := rapid.Custom(func(t *rapid.T) int64 {
 		return rapid.Int64Range(0, 1<<rapid.IntRange(0, 40).Draw(t, "magnitude")).Draw(t, "distance")
 	})
@@ -48,8 +48,8 @@ func wheelModel(t *rapid.T) {
 			}
 		},
 		"": func(t *rapid.T) {
-			added := make(map[*engine.Timeout]int64)
-			d.Held().All(func(timeout *engine.Timeout) bool {
+			added := make(map[*store.Node]int64)
+			d.Held().All(func(timeout *store.Node) bool {
 				added[timeout] = d.due[timeout]
 				return true
 			})

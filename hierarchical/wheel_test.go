@@ -11,31 +11,31 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 // driver turns a wheel as the core does, and knows when each timeout is due.
 type driver struct {
 	*wheel
 	levelCount atomic.Int64
-	due        map[*engine.Timeout]int64
+	due        map[*store.Node]int64
 	reinserted int // what the latest tick reinserted
 }
 
 func drive(size int) *driver {
-	d := &driver{due: make(map[*engine.Timeout]int64)}
+	d := &driver{due: make(map[*store.Node]int64)}
 	d.wheel = newWheel(size, &d.levelCount)
 	return d
 }
 
-func (d *driver) add(tick int64) *engine.Timeout {
-	t := new(engine.Timeout)
+func (d *driver) add(tick int64) *store.Node {
+	t := new(store.Node)
 	d.due[t] = tick
 	d.Add(t, tick)
 	return t
 }
 
-func (d *driver) remove(t *engine.Timeout) {
+func (d *driver) remove(t *store.Node) {
 	d.Remove(t)
 	delete(d.due, t)
 }
@@ -276,8 +276,8 @@ func TestAllYieldsWhatWasAdded(t *testing.T) {
 		d.add(1 + i*i)
 	}
 	d.advance(t, 1000)
-	seen := make(map[*engine.Timeout]bool)
-	d.Held().All(func(timeout *engine.Timeout) bool {
+	seen := make(map[*store.Node]bool)
+	d.Held().All(func(timeout *store.Node) bool {
 		assert.False(t, seen[timeout], "yielded twice")
 		assert.Contains(t, d.due, timeout)
 		seen[timeout] = true
@@ -305,7 +305,7 @@ func TestBucketIsTheOneThatAddTakesAndNothingIsMade(t *testing.T) {
 		i, found := w.Bucket(tick)
 		require.Len(t, w.counts, made)
 		before := slices.Clone(w.counts)
-		w.Add(new(engine.Timeout), tick)
+		w.Add(new(store.Node), tick)
 		if found && len(w.counts) == made {
 			before[i]++
 			require.Equal(t, before, w.counts)

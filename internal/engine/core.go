@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cacheline"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/leak"
 )
@@ -109,11 +110,11 @@ type schedule struct {
 // firing is the users' code of a tick. Guarded by Core.mu, and unchanging while it
 // runs (W5).
 type firing struct {
-	notices  []*Timeout   // cancelled, with tasks to notify
-	due      []*Timeout   // expired, or about to be
-	running  bool         // the worker is running notices and due. Written by the worker, so it may read it without mu.
-	hasReset bool         // something in due was reset, and did not expire. Worker only.
-	position atomic.Int64 // how many of notices and due have begun. Atomic: written by the worker, read by the watchdog.
+	notices  []*Timeout    // cancelled, with tasks to notify
+	due      []*store.Node // expired, or about to be
+	running  bool          // the worker is running notices and due. Written by the worker, so it may read it without mu.
+	hasReset bool          // something in due was reset, and did not expire. Worker only.
+	position atomic.Int64  // how many of notices and due have begun. Atomic: written by the worker, read by the watchdog.
 }
 
 // totals are the counts of Stats that the worker keeps.

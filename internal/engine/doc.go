@@ -1,36 +1,34 @@
-// Package engine is what the wheel engines have in common: the life of a
-// timeout, the way it takes from the caller to the worker and back, the worker
-// goroutine, stopping, and leak detection. Where timeouts wait for their tick
-// is the one thing in which the engines differ; each brings a [Wheel].
+// Package engine is the common part of the wheel engines: the states of a timeout, its
+// way from the caller to the worker and back, the worker goroutine, stopping, and leak
+// detection. The engines differ only in where timeouts wait for their tick: each brings a
+// [Wheel], built on the buckets of package store.
 //
 // # How a timeout travels
 //
-//	NewTimeout ──push──▶ intake ──drain──▶ wheel ──expire──▶ due ──fire──▶ task
+//	NewTimeout ──push──▶ intake ──drain──▶ wheel ──collect──▶ due ──fire──▶ task
 //	                      ▲  stripes          │
 //	Cancel, Reset ────────┘                   └─ removed if cancelled
 //
-// A timer has one worker or several, each a [Core] with an intake, a wheel and a
-// goroutine of its own; the [Handle] spreads the timeouts over them. What follows
-// holds for each.
+// A timer has one worker or several. Each is a [Core] with its own intake, wheel and
+// goroutine. The [Handle] spreads the timeouts over them. The rest holds for each worker.
 //
-// A caller usually writes only the timeout's state word and one stripe of the
-// intake. If the worker is late or the stripe is full, it takes Core.mu and settles
-// a batch (pace.go). Everything right of the intake belongs to the holder of
-// Core.mu: the worker while it works on the wheel, never while it sleeps or runs
-// users' code, so that Stop can always take the wheel over.
+// A caller usually writes only the timeout's state word and one stripe of the intake. If
+// the worker is late or the stripe is full, the caller takes mu and drains a batch
+// (pace.go). Everything right of the intake belongs to the holder of mu. The worker holds
+// it while it works on the wheel, and releases it to sleep and to run users' code.
+// Therefore Stop can always take the wheel over.
 //
 // # The files
 //
-// The way of a timeout, in its order: handle.go (NewTimeout), timeout.go (Cancel,
-// Reset), state.go (the word that decides what becomes of it), intake.go (the
-// queues), core.go and worker.go (the goroutine and its steps), drain.go and
-// settle.go (from the intake to the wheel, or out of it), wheel.go, bucket.go,
-// chunks.go and singles.go (where it waits), fire.go (what comes due, and the tasks),
-// stop.go and shutdown.go.
+// The way of a timeout, in its order: handle.go (NewTimeout), timeout.go (Cancel, Reset),
+// state.go (the word that decides every race), intake.go (the queues), core.go and
+// worker.go (the goroutine and its steps), drain.go and move.go (from the intake to the
+// wheel, or out of it), wheel.go and package store (the buckets), fire.go (due timeouts
+// and their tasks), stop.go and shutdown.go.
 //
-// Beside that way: batch.go (many at once), caller.go (who made it), all.go and
-// inspect.go (what waits), pace.go (callers that help), sleeper.go (how the worker
-// sleeps, and another takes over), held.go (the bound of cancelled ones),
-// watchdog.go and timing.go (slow tasks, lateness), cleanup.go (timers that are
-// never stopped), goroutine.go and options.go.
+// Beside that way: batch.go (many timeouts in one push), caller.go (where a timeout was
+// scheduled), walk.go (All), inspect.go (the live page), pace.go (callers that help),
+// sleeper.go (sleep and relief), held.go (the bound of cancelled timeouts), watchdog.go
+// and timing.go (slow tasks, lateness), cleanup.go (timers that are never stopped),
+// goroutine.go and options.go.
 package engine

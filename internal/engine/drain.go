@@ -144,7 +144,7 @@ func (c *Core) settleQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
 				break
 			}
 			if q == &s.added {
-				t.marks = c.walks.seen // (A1)
+				t.node.Marks = uint16(c.walks.seen) // (A1)
 			}
 			batch = append(batch, c.moveOf(t, dequeue(&t.state)))
 		}

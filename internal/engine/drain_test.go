@@ -23,7 +23,7 @@ func TestAtMostTheTransferCapComesBeforeWhatIsDue(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		require.Equal(t, goOn, e.step())
 		assert.Len(t, e.wheel.added, TransferCap)
-		assert.Equal(t, []*Timeout{due}, e.core.due)
+		assert.Equal(t, nodes(due), e.core.due)
 	})
 }
 

@@ -11,26 +11,24 @@ import (
 // maxSpareCap bounds the room that notices and due keep from one tick to the next.
 const maxSpareCap = 1 << 14
 
-// inDue is the place of the timeouts in due.
-var inDue = place{entry: 1}
-
 // expire gathers in due what comes due at this tick. What was reset to later
 // since it was added, or added early by the wheel, is added again.
 func (c *Core) expire() {
 	c.due = c.wheel.Expire(c.due)
 	now := c.tickTime()
 	kept := c.due[:0]
-	for i, t := range c.due {
+	for i, n := range c.due {
 		c.prefetchTimeout(i + prefetchAhead)
-		t.put(place{})
+		n.MoveTo(elsewhere)
+		t := timeoutOf(n)
 		switch w := atomic.LoadInt64(&t.state); {
 		case ended(w): // cancelled, and in a queue to be settled
 		case deadlineOf(w) > now:
 			c.settle(c.moveOf(t, w))
 		default:
-			t.put(inDue)
-			c.walks.moved(t)
-			kept = append(kept, t)
+			n.MoveTo(inDue)
+			c.walks.Moved(n)
+			kept = append(kept, n)
 		}
 	}
 	clear(c.due[len(kept):])
@@ -69,7 +67,7 @@ func (c *Core) fire() {
 			c.runner.Cancelled(c.notices[i], c.notices[i].task)
 		} else {
 			c.prefetchTask(i - len(c.notices) + prefetchAhead)
-			c.expireAndRun(c.due[i-len(c.notices)])
+			c.expireAndRun(timeoutOf(c.due[i-len(c.notices)]))
 		}
 	}
 	c.endTiming()
@@ -92,7 +90,7 @@ func (c *Core) prefetchTimeout(i int) {
 // prefetchTask asks for the memory of the task at i of due.
 func (c *Core) prefetchTask(i int) {
 	if i < len(c.due) {
-		cacheline.PrefetchPair(dataOf(c.due[i].task))
+		cacheline.PrefetchPair(dataOf(timeoutOf(c.due[i]).task))
 	}
 }
 
@@ -141,15 +139,16 @@ func (c *Core) reinsert() {
 		return
 	}
 	c.hasReset = false
-	for _, t := range c.due {
+	for _, n := range c.due {
+		t := timeoutOf(n)
 		if w := atomic.LoadInt64(&t.state); !ended(w) {
-			t.put(place{})
-			c.wheel.Add(t, c.moveOf(t, w).tick)
+			n.MoveTo(elsewhere)
+			c.wheel.Add(n, c.moveOf(t, w).tick)
 		}
 	}
 }
 
-func emptied(list []*Timeout) []*Timeout {
+func emptied[T any](list []*T) []*T {
 	if cap(list) > maxSpareCap {
 		return nil
 	}

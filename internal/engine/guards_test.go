@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
@@ -33,10 +34,10 @@ func (w guardedWheel) check() {
 	w.fault(!free, "used without mu")
 }
 
-func (w guardedWheel) MoveTo(tick int64)          { w.check(); w.flatWheel.MoveTo(tick) }
-func (w guardedWheel) Add(t *Timeout, tick int64) { w.check(); w.flatWheel.Add(t, tick) }
-func (w guardedWheel) Next() int64                { w.check(); return w.flatWheel.Next() }
-func (w guardedWheel) Held() *Buckets             { w.check(); return w.flatWheel.Held() }
+func (w guardedWheel) MoveTo(tick int64)             { w.check(); w.flatWheel.MoveTo(tick) }
+func (w guardedWheel) Add(n *store.Node, tick int64) { w.check(); w.flatWheel.Add(n, tick) }
+func (w guardedWheel) Next() int64                   { w.check(); return w.flatWheel.Next() }
+func (w guardedWheel) Held() *store.Buckets          { w.check(); return w.flatWheel.Held() }
 
 func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
 		require.Equal(t, goOn, e.step())
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
-		assert.Equal(t, []*Timeout{timeout}, e.core.due)
+		assert.Equal(t, nodes(timeout), e.core.due)
 		e.core.fire()
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // the rules that Wheel states.
 type flatWheel struct {
 	added  map[*Timeout]addition
-	held   Buckets // the same timeouts
+	held   store.Buckets // the same timeouts
 	adds   int
 	tick   int64
 	moves  []int64
@@ -54,9 +55,10 @@ func (w *flatWheel) MoveTo(tick int64) {
 	w.moves = append(w.moves, tick)
 }
 
-func (w *flatWheel) Add(t *Timeout, tick int64) {
+func (w *flatWheel) Add(n *store.Node, tick int64) {
+	t := timeoutOf(n)
 	_, twice := w.added[t]
-	w.fault(!twice && t.place() == place{}, "added twice")
+	w.fault(!twice && n.IsAt(elsewhere), "added twice")
 	w.fault(tick >= w.tick, "added for %d at %d", tick, w.tick)
 	w.adds++
 	if w.onAdd != nil {
@@ -66,19 +68,20 @@ func (w *flatWheel) Add(t *Timeout, tick int64) {
 	if w.adds == 1 {
 		w.held.Grow(1)
 	}
-	w.held.Add(0, t, 0)
+	w.held.Add(0, n, 0)
 }
 
-func (w *flatWheel) Remove(t *Timeout) {
+func (w *flatWheel) Remove(n *store.Node) {
+	t := timeoutOf(n)
 	_, in := w.added[t]
 	w.fault(in, "removed what is not there")
 	delete(w.added, t)
-	w.held.Remove(t)
+	w.held.Remove(n)
 }
 
 func (w *flatWheel) Bucket(int64) (uint32, bool) { return 0, w.adds > 0 }
 
-func (w *flatWheel) Expire(due []*Timeout) []*Timeout {
+func (w *flatWheel) Expire(due []*store.Node) []*store.Node {
 	var now []*Timeout
 	for t, at := range w.added {
 		if at.tick <= w.tick {
@@ -88,9 +91,12 @@ func (w *flatWheel) Expire(due []*Timeout) []*Timeout {
 	slices.SortFunc(now, func(a, b *Timeout) int { return cmp.Compare(w.added[a].turn, w.added[b].turn) })
 	for _, t := range slices.Backward(now) { // as the wheels do, so that none moves into a hole
 		delete(w.added, t)
-		w.held.Remove(t)
+		w.held.Remove(&t.node)
 	}
-	return append(due, now...)
+	for _, t := range now {
+		due = append(due, &t.node)
+	}
+	return due
 }
 
 func (w *flatWheel) Next() int64 {
@@ -101,7 +107,7 @@ func (w *flatWheel) Next() int64 {
 	return next
 }
 
-func (w *flatWheel) Held() *Buckets { return &w.held }
+func (w *flatWheel) Held() *store.Buckets { return &w.held }
 
 // tick is that of the tests.
 const tick = 10 * time.Millisecond
@@ -215,6 +221,14 @@ func (e *timer) balanced(t *testing.T) hwt.Stats {
 	s := e.Stats()
 	assert.Equal(t, s.Accepted, s.Pending+s.Expired+s.Cancelled+s.Unprocessed, "%+v", s)
 	return s
+}
+
+// nodes returns the nodes of timeouts, as they are in due.
+func nodes(timeouts ...*Timeout) (all []*store.Node) {
+	for _, t := range timeouts {
+		all = append(all, &t.node)
+	}
+	return all
 }
 
 func nothing() {}

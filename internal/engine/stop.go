@@ -76,9 +76,6 @@ func (c *Core) shut() phase {
 	return was
 }
 
-// endedByStop is the place of the timeouts that Stop ended.
-var endedByStop = place{entry: 2}
-
 // takeAll ends every pending timeout of this worker and appends it to unprocessed.
 // The worker may be in the middle of users' code meanwhile; it will find no wheel,
 // and nothing left in due.
@@ -86,28 +83,29 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := len(unprocessed)
-	end := func(t *Timeout) bool {
+	end := func(t *Timeout) {
 		if _, ok := cancel(&t.state); ok {
-			t.put(endedByStop)
+			t.node.MoveTo(endedByStop)
 			unprocessed = append(unprocessed, t)
 		}
-		return true
 	}
 	for i := range c.intake.stripes {
 		s := &c.intake.stripes[i]
 		for _, q := range []*mpsc.Queue[Timeout]{&s.added, &s.changed} {
 			for t := q.Pop(); t != nil; t = q.Pop() {
 				c.took(s, 1)
-				if end(t); t.place() != endedByStop && wasCancelled(atomic.LoadInt64(&t.state)) && enginekit.WantsCancelled(t.task) {
+				if end(t); !t.node.IsAt(endedByStop) && wasCancelled(atomic.LoadInt64(&t.state)) && enginekit.WantsCancelled(t.task) {
 					c.nextNotices = append(c.nextNotices, t) // its Cancel left it to the worker
 				}
 			}
 		}
 	}
-	c.wheel.Held().All(end)
+	for n := range c.wheel.Held().All {
+		end(timeoutOf(n))
+	}
 	c.wheel = nil
-	for _, t := range c.due {
-		end(t)
+	for _, n := range c.due {
+		end(timeoutOf(n))
 	}
 	if !c.running {
 		c.due = nil
@@ -160,7 +158,7 @@ func (c *Core) giveLate(t *Timeout) {
 // closed, and gives the notice for a Cancel that relied on that push.
 func (c *Core) unqueue(t *Timeout) {
 	c.mu.Lock()
-	missed := wasCancelled(dequeue(&t.state)) && t.place() != endedByStop
+	missed := wasCancelled(dequeue(&t.state)) && !t.node.IsAt(endedByStop)
 	c.mu.Unlock()
 	if missed {
 		c.notifyLate(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 func TestStopWaitsForTheTaskThatRuns(t *testing.T) {
@@ -141,13 +142,13 @@ func TestTimeoutThatStopReturnedKeepsNoOthers(t *testing.T) {
 	e := newTimer(t)
 	e.core.sleeper.Store(newSleeper(e.core))
 	e.core.phase.Store(ticking)
-	b := new(Buckets)
+	b := new(store.Buckets)
 	b.Grow(1)
 	e.core.wheel = bucketWheel{b}
 	close(e.core.done)
 	var tasks []weak.Pointer[noticeTask]
 	func() {
-		for range 5 * chunkLen {
+		for range 5 * store.MaxVisit {
 			task := new(noticeTask)
 			tasks = append(tasks, weak.Make(task))
 			e.add(t, task, time.Hour)
@@ -169,15 +170,15 @@ func TestTimeoutThatStopReturnedKeepsNoOthers(t *testing.T) {
 }
 
 // bucketWheel is one bucket.
-type bucketWheel struct{ b *Buckets }
+type bucketWheel struct{ b *store.Buckets }
 
-func (w bucketWheel) MoveTo(int64)                     {}
-func (w bucketWheel) Add(t *Timeout, _ int64)          { w.b.Add(0, t, 0) }
-func (w bucketWheel) Remove(t *Timeout)                { w.b.Remove(t) }
-func (w bucketWheel) Bucket(int64) (uint32, bool)      { return 0, true }
-func (w bucketWheel) Expire(due []*Timeout) []*Timeout { return due }
-func (w bucketWheel) Next() int64                      { return 1 << 62 }
-func (w bucketWheel) Held() *Buckets                   { return w.b }
+func (w bucketWheel) MoveTo(int64)                           {}
+func (w bucketWheel) Add(n *store.Node, _ int64)             { w.b.Add(0, n, 0) }
+func (w bucketWheel) Remove(n *store.Node)                   { w.b.Remove(n) }
+func (w bucketWheel) Bucket(int64) (uint32, bool)            { return 0, true }
+func (w bucketWheel) Expire(due []*store.Node) []*store.Node { return due }
+func (w bucketWheel) Next() int64                            { return 1 << 62 }
+func (w bucketWheel) Held() *store.Buckets                   { return w.b }
 
 func TestStopLeavesTheIntakeEmpty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -3,8 +3,10 @@ package engine
 import (
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/mpsc"
 )
@@ -13,9 +15,7 @@ import (
 // bytes on 64-bit machines, a size class of the allocator, filled to the last.
 type Timeout struct {
 	state  state              // Atomic: written by callers and the worker, by the rules of state.go. First, so that it is aligned on 32-bit machines.
-	chunk  chunkID            // of its place. Guarded by Core.mu.
-	entry  uint8              // of its place. Guarded by Core.mu.
-	marks  marks              // by which walks it was seen. Guarded by Core.mu.
+	node   store.Node         // its place in the wheel, or one of the spots below, and the marks of walks. Guarded by Core.mu.
 	link   mpsc.Link[Timeout] // Belongs to the queue that holds the timeout.
 	task   hwt.TimerTask      // Immutable after NewTimeout.
 	worker *worker            // Immutable after NewTimeout. Keeps the timer alive while this is pending.
@@ -23,11 +23,17 @@ type Timeout struct {
 
 var _ hwt.Timeout = (*Timeout)(nil)
 
-// place returns where t waits in the wheel. Guarded by Core.mu.
-func (t *Timeout) place() place { return place{t.chunk, t.entry} }
+// The spots of timeouts outside the wheel.
+const (
+	elsewhere   store.Spot = iota
+	inDue                  // in firing.due
+	endedByStop            // in the result of Stop
+)
 
-// put sets the place. Guarded by Core.mu.
-func (t *Timeout) put(p place) { t.chunk, t.entry = p.chunk, p.entry }
+// timeoutOf returns the timeout that n is a part of.
+func timeoutOf(n *store.Node) *Timeout {
+	return (*Timeout)(unsafe.Add(unsafe.Pointer(n), -int(unsafe.Offsetof(Timeout{}.node))))
+}
 
 // Timer implements hwt.Timeout.
 func (t *Timeout) Timer() hwt.Timer { return t.worker.handle.outer }

@@ -3,8 +3,10 @@ package engine
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -67,4 +69,12 @@ func TestTickOfIsTheFirstThatComesNoEarlier(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTimeoutFillsItsSizeClassOn64BitMachines(t *testing.T) {
+	if strconv.IntSize != 64 {
+		t.Skip("sizes are those of 64-bit machines")
+	}
+	assert.EqualValues(t, 48, unsafe.Sizeof(Timeout{}))
+	assert.Zero(t, unsafe.Offsetof(Timeout{}.state), "atomics of 64 bits want to be first on 32-bit machines")
 }

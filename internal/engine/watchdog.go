@@ -140,7 +140,7 @@ func (f *firing) at(position int64) *Timeout {
 	if i := int(position) - 1; i < len(f.notices) {
 		return f.notices[i]
 	}
-	return f.due[int(position)-1-len(f.notices)]
+	return timeoutOf(f.due[int(position)-1-len(f.notices)])
 }
 
 // report warns of the slow task, if there is one. Without mu, since the log is

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/hashedwheel/hwt/internal/engine/store"
+
 // Wheel is where timeouts wait for their tick. Ticks are numbered from the
 // timer's start; tick n has come once n tick durations have passed. All methods
 // are called by the holder of Core.mu.
@@ -9,24 +11,24 @@ type Wheel interface {
 	// unless tick is before Next.
 	MoveTo(tick int64)
 
-	// Add adds t, to expire at tick, or earlier if that suits the wheel: the core
+	// Add adds n, to expire at tick, or earlier if that suits the wheel: the core
 	// adds again what comes before its time. tick is at least the current one.
-	Add(t *Timeout, tick int64)
+	Add(n *store.Node, tick int64)
 
 	// Remove removes a timeout that was added.
-	Remove(t *Timeout)
+	Remove(n *store.Node)
 
 	// Bucket returns the bucket to which Add would add for tick, or false if only
 	// Add finds it.
 	Bucket(tick int64) (i uint32, ok bool)
 
 	// Expire removes the timeouts of the current tick and appends them to due.
-	Expire(due []*Timeout) []*Timeout
+	Expire(due []*store.Node) []*store.Node
 
 	// Next returns a tick, after the current one once that has expired, before
 	// which no timeout expires; the largest int64 if the wheel is empty.
 	Next() int64
 
 	// Held returns the buckets of all that was added, which stay the same ones.
-	Held() *Buckets
+	Held() *store.Buckets
 }

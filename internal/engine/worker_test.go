@@ -153,10 +153,11 @@ func TestWhatWasFiredIsForgotten(t *testing.T) {
 		}
 		pass(3 * tick)
 		assert.Empty(t, e.core.due)
-		for _, list := range [][]*Timeout{e.core.due, e.core.notices} {
-			for _, timeout := range list[:cap(list)] {
-				assert.Nil(t, timeout)
-			}
+		for _, node := range e.core.due[:cap(e.core.due)] {
+			assert.Nil(t, node)
+		}
+		for _, timeout := range e.core.notices[:cap(e.core.notices)] {
+			assert.Nil(t, timeout)
 		}
 		assert.Zero(t, e.core.batch)
 	})

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 // Ground rules
@@ -55,14 +56,13 @@ type walks struct {
 type walk struct {
 	core  *Core
 	bit   marks
-	room  int        // for timeouts in found
-	found []*Timeout // seen, and not yet handed out
-	again bool       // one more pass is needed (A2)
-	done  bool       // everything was seen
-	chunk int        // how many chunks this pass has come past
-	lone  int        // how many singles it has come past
-	due   int        // how many timeouts of due it has come past
-	tick  int64      // the current one when the pass began, and due was filled
+	room  int          // for timeouts in found
+	found []*Timeout   // seen, and not yet handed out
+	again bool         // one more pass is needed (A2)
+	done  bool         // everything was seen
+	at    store.Cursor // of this pass in the wheel
+	due   int          // how many timeouts of due it has come past
+	tick  int64        // the current one when the pass began, and due was filled
 }
 
 // All yields the pending timeouts; see the engines.
@@ -144,7 +144,7 @@ func (w *walk) enter() (broken bool) {
 	defer c.mu.Unlock()
 	c.walks.underWay = append(c.walks.underWay, w)
 	if c.wheel != nil {
-		c.wheel.Held().walks = &c.walks
+		c.wheel.Held().Watcher = &c.walks
 	}
 	w.startPass()
 	return c.walks.broken&w.bit != 0
@@ -172,7 +172,7 @@ func (w *walk) leave() {
 	}
 	ws.underWay = slices.DeleteFunc(ws.underWay, func(other *walk) bool { return other == w })
 	if len(ws.underWay) == 0 && c.wheel != nil {
-		c.wheel.Held().walks = nil
+		c.wheel.Held().Watcher = nil
 	}
 }
 
@@ -204,7 +204,7 @@ func (w *walk) next(batch []*Timeout) ([]*Timeout, bool) {
 		w.done = true
 		return nil, false
 	}
-	for passed := 0; passed < w.room && len(w.found)+chunkLen <= w.room && !w.done; {
+	for passed := 0; passed < w.room && len(w.found)+store.MaxVisit <= w.room && !w.done; {
 		passed += w.step()
 	}
 	batch, w.found = w.found, batch
@@ -212,67 +212,55 @@ func (w *walk) next(batch []*Timeout) ([]*Timeout, bool) {
 	return batch, len(batch) > 0 || !w.done
 }
 
-// step takes the pass past one chunk, or as much of the singles or of due. It returns
-// how much that was: a timeout counts, and a chunk, which may be empty.
+// step takes the pass past a part of the wheel, or as much of due. It returns the cost: a
+// timeout counts, and so does a chunk or single.
 func (w *walk) step() int {
-	c, held, before := w.core, w.core.wheel.Held(), w.chunk
-	k, next := held.chunks.from(before)
-	w.chunk = next
+	c := w.core
+	if cost, ok := c.wheel.Held().Visit(&w.at, w.look); ok {
+		return cost
+	}
 	switch {
-	case k != nil:
-		w.look(k.timeouts[:k.n])
-	case w.lone < held.singles.made:
-		w.lookAtSingles(&held.singles)
 	case w.tick == c.tick && w.due < len(c.due):
 		rest := c.due[w.due:]
-		rest = rest[:min(len(rest), chunkLen)]
-		w.look(rest)
+		rest = rest[:min(len(rest), store.MaxVisit)]
+		for _, n := range rest {
+			w.look(n)
+		}
 		w.due += len(rest)
 	case w.again:
 		w.startPass()
 	default:
 		w.done = true
 	}
-	return chunkLen + next - before
+	return store.MaxVisit
 }
 
 func (w *walk) startPass() {
-	w.again, w.chunk, w.lone, w.due, w.tick = false, 0, 0, 0, w.core.tick
+	w.again, w.at, w.due, w.tick = false, store.Cursor{}, 0, w.core.tick
 }
 
-// lookAtSingles sees what is in the next chunkLen singles.
-func (w *walk) lookAtSingles(s *singles) {
-	for end := min(w.lone+chunkLen, s.made); w.lone < end; w.lone++ {
-		if t := s.numbered(w.lone).timeout; t != nil && w.isNew(t) {
-			w.see(t)
-		}
+// look sees n, unless w has seen it.
+func (w *walk) look(n *store.Node) {
+	if w.isNew(n) {
+		w.see(n)
 	}
 }
 
-// look sees the timeouts given.
-func (w *walk) look(timeouts []*Timeout) {
-	for _, t := range timeouts {
-		if w.isNew(t) {
-			w.see(t)
-		}
-	}
+// isNew reports whether w has not seen n.
+func (w *walk) isNew(n *store.Node) bool { return (marks(n.Marks)^w.core.walks.seen)&w.bit != 0 }
+
+func (w *walk) see(n *store.Node) {
+	n.Marks ^= uint16(w.bit)
+	w.found = append(w.found, timeoutOf(n))
 }
 
-// isNew reports whether w has not seen t.
-func (w *walk) isNew(t *Timeout) bool { return (t.marks^w.core.walks.seen)&w.bit != 0 }
-
-func (w *walk) see(t *Timeout) {
-	t.marks ^= w.bit
-	w.found = append(w.found, t)
-}
-
-// moved has the walks find t, which has another place now (A2).
-func (ws *walks) moved(t *Timeout) {
+// Moved implements store.Watcher: the walks find n, which has another place now (A2).
+func (ws *walks) Moved(n *store.Node) {
 	for _, w := range ws.underWay {
 		switch {
-		case !w.isNew(t):
+		case !w.isNew(n):
 		case len(w.found) < w.room:
-			w.see(t)
+			w.see(n)
 		default:
 			w.again = true
 		}

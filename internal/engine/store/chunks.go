@@ -1,4 +1,4 @@
-package engine
+package store
 
 import "math/bits"
 
@@ -13,11 +13,11 @@ const (
 // chunk is a piece of a bucket. Waiting timeouts are passed over by their tags
 // alone, which lie side by side: a rotation touches no timeout that stays.
 type chunk struct {
-	next     chunkID // older than this one, and full; of a free chunk, another one
-	bucket   uint32
-	n        uint8
-	tags     [chunkLen]uint8
-	timeouts [chunkLen]*Timeout
+	next   chunkID // older than this one, and full; of a free chunk, another one
+	bucket uint32
+	n      uint8
+	tags   [chunkLen]uint8
+	nodes  [chunkLen]*Node
 }
 
 // chunkID names a chunk: its number, counted from 1 through all slabs. With the bit

@@ -46,19 +46,19 @@ func (c *Core) settleBatch(batch []move) (waiting int) {
 func (c *Core) prefetch(batch []move) {
 	held := c.wheel.Held()
 	for _, m := range batch {
-		held.prefetchChunk(m.timeout)
+		held.PrefetchPlace(&m.timeout.node)
 		if m.tick == nowhere {
 			continue
 		}
 		if i, ok := c.wheel.Bucket(m.tick); ok {
-			held.prefetch(held.heads[i])
+			held.PrefetchBucket(i)
 		}
 	}
 	for _, m := range batch {
-		held.prefetchFirst(m.timeout)
+		held.PrefetchFirst(&m.timeout.node)
 	}
 	for _, m := range batch {
-		held.prefetchLast(m.timeout)
+		held.PrefetchFiller(&m.timeout.node)
 	}
 }
 
@@ -66,14 +66,14 @@ func (c *Core) prefetch(batch []move) {
 // dropped. One in due stays there until firing ends (W5).
 func (c *Core) settle(m move) {
 	t := m.timeout
-	if t.chunk != 0 {
-		c.wheel.Remove(t)
+	if t.node.Stored() {
+		c.wheel.Remove(&t.node)
 	}
 	switch {
 	case m.tick == nowhere:
 		c.drop(t)
-	case t.place() != inDue:
-		c.wheel.Add(t, m.tick)
+	case !t.node.IsAt(inDue):
+		c.wheel.Add(&t.node, m.tick)
 	}
 }
 

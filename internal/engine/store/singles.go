@@ -1,11 +1,11 @@
-package engine
+package store
 
 // single is a bucket that holds one timeout, for which a chunk would be large: 16
 // bytes on 64-bit machines.
 type single struct {
-	timeout *Timeout // nil if this is free
-	bucket  uint32   // of a free one, the number of another one, counted from 1; 0 if there is none
-	tag     uint8
+	node   *Node  // nil if this is free
+	bucket uint32 // of a free one, the number of another one, counted from 1; 0 if there is none
+	tag    uint8
 }
 
 // alone is the bit of a chunkID that names a single.

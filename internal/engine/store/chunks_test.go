@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ type chunkModel struct {
 func (m *chunkModel) alloc(t *rapid.T) {
 	for range rapid.SampledFrom([]int{1, 7, slabLen, 3 * slabLen}).Draw(t, "n") {
 		id, c := m.s.alloc()
-		if id == 0 || m.in[id] || c != m.s.at(id) || c.n != 0 || c.timeouts != [chunkLen]*Timeout{} {
+		if id == 0 || m.in[id] || c != m.s.at(id) || c.n != 0 || c.nodes != [chunkLen]*Node{} {
 			t.Fatalf("took chunk %d, %v: taken already, or not empty", id, *c)
 		}
 		c.next, c.bucket = id, uint32(id) // as a bucket does
@@ -82,17 +82,17 @@ func TestChunksAreTakenWhereTheFirstIsToSpare(t *testing.T) {
 
 func TestTheFirstSlabGrowsWithWhatIsInIt(t *testing.T) {
 	var s chunks
-	timeouts := make([]*Timeout, slabLen+1)
+	timeouts := make([]*Node, slabLen+1)
 	for i := range timeouts {
-		timeouts[i] = new(Timeout)
+		timeouts[i] = new(Node)
 		_, c := s.alloc()
-		c.timeouts[0] = timeouts[i]
+		c.nodes[0] = timeouts[i]
 		assert.LessOrEqual(t, len(s.slabs[0].chunks), max(8, 2*(i+1)))
 	}
 	assert.Len(t, s.slabs[0].chunks, slabLen)
 	assert.Len(t, s.slabs[1].chunks, slabLen)
 	for i := range timeouts {
-		assert.Same(t, timeouts[i], s.at(chunkID(i + 1)).timeouts[0])
+		assert.Same(t, timeouts[i], s.at(chunkID(i + 1)).nodes[0])
 	}
 }
 
@@ -119,24 +119,26 @@ func TestOfEmptySlabsTheFirstIsKept(t *testing.T) {
 	}), "one that comes and goes alone finds it")
 }
 
-func TestTheChunksInUseAreVisitedAFewAtATime(t *testing.T) {
-	var s chunks
-	var ids []chunkID
+func TestGroupsVisitsEachChunkInUseInBoundedSteps(t *testing.T) {
+	var b Buckets
 	for range 3*slabLen + 5 {
-		id, c := s.alloc()
-		c.n = 1
-		ids = append(ids, id)
+		_, c := b.chunks.alloc()
+		c.n, c.nodes[0] = 1, new(Node)
 	}
-	for _, id := range ids[slabLen : 2*slabLen] { // all of a slab, which is dropped or kept
-		s.at(id).n = 0
-		s.free(id)
+	for id := chunkID(slabLen + 1); id <= 2*slabLen; id++ { // all of a slab, which is dropped or kept
+		b.chunks.at(id).n = 0
+		b.chunks.free(id)
 	}
-	seen := 0
-	for at := chunkID(1); at != 0; {
-		visits, left := 0, 0
-		at, left = s.each(at, 100, func(group) { visits++ })
-		require.LessOrEqual(t, visits+left, 100)
+	b.Grow(200)
+	for i := range uint32(200) {
+		b.Add(i, new(Node), 0)
+	}
+	seen, at := 0, Cursor{}
+	for more := true; more; {
+		visits := 0
+		more = b.Groups(&at, 100, func(Group) { visits++ })
+		require.LessOrEqual(t, visits, 100)
 		seen += visits
 	}
-	assert.Equal(t, 2*slabLen+5, seen)
+	assert.Equal(t, 2*slabLen+5+200, seen)
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
 // What a loop has not come to becomes due, and waits behind a task that holds the
 // worker (A2).
 func TestAllYieldsWhatBecomesDueMeanwhile(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		const n = 10 * chunkLen
+		const n = 10 * store.MaxVisit
 		e := newIdleTimer(t)
 		for range n {
 			e.after(t, 2*tick, nothing)

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"math/rand/v2"
@@ -14,7 +14,7 @@ import (
 type singleModel struct {
 	s     singles
 	taken []chunkID
-	in    map[chunkID]*Timeout
+	in    map[chunkID]*Node
 }
 
 func (m *singleModel) alloc(t *rapid.T) {
@@ -22,8 +22,8 @@ func (m *singleModel) alloc(t *rapid.T) {
 		id, s := m.s.alloc()
 		require.True(t, id.isSingle())
 		require.NotContains(t, m.in, id)
-		*s = single{timeout: new(Timeout), bucket: uint32(len(m.taken))}
-		m.in[id] = s.timeout
+		*s = single{node: new(Node), bucket: uint32(len(m.taken))}
+		m.in[id] = s.node
 		m.taken = append(m.taken, id)
 	}
 }
@@ -41,11 +41,11 @@ func (m *singleModel) release(t *rapid.T) {
 func (m *singleModel) check(t *rapid.T) {
 	require.Equal(t, len(m.in), m.s.used)
 	for id, timeout := range m.in {
-		require.Same(t, timeout, m.s.at(id).timeout)
+		require.Same(t, timeout, m.s.at(id).node)
 	}
 	held := 0
 	for n := range m.s.made {
-		if m.s.numbered(n).timeout != nil {
+		if m.s.numbered(n).node != nil {
 			held++
 		}
 	}
@@ -57,7 +57,7 @@ func (m *singleModel) check(t *rapid.T) {
 
 func TestSinglesAreGivenToOneAtATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &singleModel{in: map[chunkID]*Timeout{}}
+		m := &singleModel{in: map[chunkID]*Node{}}
 		t.Repeat(map[string]func(*rapid.T){"alloc": m.alloc, "release": m.release, "": m.check})
 	})
 }
@@ -65,7 +65,7 @@ func TestSinglesAreGivenToOneAtATime(t *testing.T) {
 func TestSinglesAreUsedAgain(t *testing.T) {
 	var b Buckets
 	b.Grow(1)
-	timeout := new(Timeout)
+	timeout := new(Node)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		b.Add(0, timeout, 0)
 		b.Remove(timeout)
@@ -76,7 +76,7 @@ func TestSinglesAreUsedAgain(t *testing.T) {
 func TestASecondTimeoutMovesTheFirstToAChunk(t *testing.T) {
 	var b Buckets
 	b.Grow(1)
-	first, second := new(Timeout), new(Timeout)
+	first, second := new(Node), new(Node)
 	b.Add(0, first, 7)
 	require.True(t, first.chunk.isSingle())
 	b.Add(0, second, 7)
@@ -105,7 +105,7 @@ func TestFewTimeoutsInManyBucketsTakeLittle(t *testing.T) {
 	b.Grow(buckets)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range n {
-		b.Add(uint32(r.IntN(buckets)), new(Timeout), 0)
+		b.Add(uint32(r.IntN(buckets)), new(Node), 0)
 	}
 	assert.Less(t, b.bytes()/n, 72, "the buckets take 33 of it")
 }
@@ -115,16 +115,17 @@ func TestSinglesAreVisitedAfterTheChunks(t *testing.T) {
 	b.Grow(slabLen)
 	for i := range uint32(slabLen) {
 		for range 1 + i%3 { // alone in every third bucket
-			b.Add(i, new(Timeout), 0)
+			b.Add(i, new(Node), 0)
 		}
 	}
 	counts := make([]int, slabLen)
-	for at := chunkID(1); at != 0; {
+	at := Cursor{}
+	for more := true; more; {
 		visits := 0
-		at = b.each(at, 10, func(g group) {
+		more = b.Groups(&at, 10, func(g Group) {
 			visits++
-			counts[g.bucket] += g.n
-			require.NotNil(t, g.first)
+			counts[g.Bucket] += g.Len
+			require.NotNil(t, g.First)
 		})
 		require.LessOrEqual(t, visits, 10)
 	}

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"maps"
@@ -19,8 +19,7 @@ func TestLayoutFillsSizeClassesOf64BitMachines(t *testing.T) {
 	assert.EqualValues(t, 128, unsafe.Sizeof(chunk{}), "two cache lines")
 	assert.EqualValues(t, 16, unsafe.Sizeof(single{}))
 	assert.EqualValues(t, 4, unsafe.Sizeof(Buckets{}.heads[0]), "the engines document what a bucket costs")
-	assert.EqualValues(t, 48, unsafe.Sizeof(Timeout{}))
-	assert.Zero(t, unsafe.Offsetof(Timeout{}.state), "atomics of 64 bits want to be first on 32-bit machines")
+	assert.EqualValues(t, 8, unsafe.Sizeof(Node{}))
 }
 
 // tagged is where the model keeps a timeout.
@@ -32,9 +31,9 @@ type tagged struct {
 // bucketModel drives Buckets and a map side by side.
 type bucketModel struct {
 	b     Buckets
-	in    map[*Timeout]tagged
-	added []*Timeout // in this order; the removed ones stay
-	plain []bool     // for each bucket: nothing was removed since it was empty
+	in    map[*Node]tagged
+	added []*Node // in this order; the removed ones stay
+	plain []bool  // for each bucket: nothing was removed since it was empty
 	n     int
 }
 
@@ -45,7 +44,7 @@ func (m *bucketModel) add(t *rapid.T) {
 		m.plain[i] = true
 	}
 	for range rapid.IntRange(1, 25).Draw(t, "times") {
-		timeout := new(Timeout)
+		timeout := new(Node)
 		m.b.Add(i, timeout, tag)
 		m.in[timeout] = tagged{i, tag}
 		m.added = append(m.added, timeout)
@@ -59,7 +58,7 @@ func (m *bucketModel) remove(t *rapid.T) {
 	}
 	timeout := rapid.SampledFrom(left).Draw(t, "timeout")
 	require.Equal(t, m.in[timeout].bucket, m.b.Remove(timeout))
-	require.Zero(t, timeout.place())
+	require.False(t, timeout.Stored())
 	m.plain[m.in[timeout].bucket] = false
 	delete(m.in, timeout)
 }
@@ -67,7 +66,7 @@ func (m *bucketModel) remove(t *rapid.T) {
 func (m *bucketModel) takeTagged(t *rapid.T) {
 	i := uint32(rapid.IntRange(0, m.n-1).Draw(t, "bucket"))
 	tag := rapid.SampledFrom([]uint8{0, 1, 3, 128, 200, 255}).Draw(t, "tag")
-	var want []*Timeout
+	var want []*Node
 	nearest := 0
 	for _, timeout := range m.added {
 		at, in := m.in[timeout]
@@ -82,7 +81,7 @@ func (m *bucketModel) takeTagged(t *rapid.T) {
 			}
 		}
 	}
-	before := []*Timeout{new(Timeout)}
+	before := []*Node{new(Node)}
 	got, gap := m.b.TakeTagged(i, tag, before)
 	require.Same(t, before[0], got[0], "appends")
 	require.EqualValues(t, nearest, gap, "nearest")
@@ -98,7 +97,7 @@ func (m *bucketModel) takeTagged(t *rapid.T) {
 
 // addresses makes timeouts comparable in ElementsMatch, which looks into
 // pointers.
-func addresses(timeouts []*Timeout) []uintptr {
+func addresses(timeouts []*Node) []uintptr {
 	var all []uintptr
 	for _, t := range timeouts {
 		all = append(all, uintptr(unsafe.Pointer(t)))
@@ -115,8 +114,8 @@ func (m *bucketModel) check(t *rapid.T) {
 		at, in := m.in[timeout]
 		require.True(t, in)
 		held := m.held(timeout)
-		require.Equal(t, at.bucket, held.bucket)
-		require.Same(t, timeout, held.first)
+		require.Equal(t, at.bucket, held.Bucket)
+		require.Same(t, timeout, held.First)
 		used[at.bucket] = true
 	}
 	inChunks, inSingles := 0, 0
@@ -133,7 +132,7 @@ func (m *bucketModel) check(t *rapid.T) {
 			id = c.next
 			inChunks += int(c.n)
 			for j := range chunkLen {
-				require.Equal(t, j < int(c.n), c.timeouts[j] != nil, "an entry that is free refers to nothing")
+				require.Equal(t, j < int(c.n), c.nodes[j] != nil, "an entry that is free refers to nothing")
 			}
 		}
 	}
@@ -142,18 +141,18 @@ func (m *bucketModel) check(t *rapid.T) {
 }
 
 // held returns what the timeout's place holds: its bucket and the timeout itself.
-func (m *bucketModel) held(t *Timeout) group {
+func (m *bucketModel) held(t *Node) Group {
 	if t.chunk.isSingle() {
 		s := m.b.singles.at(t.chunk)
-		return group{s.bucket, s.timeout, 1}
+		return Group{s.bucket, s.node, 1}
 	}
 	c := m.b.chunks.at(t.chunk)
-	return group{c.bucket, c.timeouts[t.entry], 1}
+	return Group{c.bucket, c.nodes[t.entry], 1}
 }
 
 func TestBucketsAreSetsOfTaggedTimeouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &bucketModel{in: map[*Timeout]tagged{}, n: rapid.IntRange(1, 3).Draw(t, "buckets")}
+		m := &bucketModel{in: map[*Node]tagged{}, n: rapid.IntRange(1, 3).Draw(t, "buckets")}
 		m.b.Grow(m.n)
 		m.plain = make([]bool, m.n)
 		t.Repeat(map[string]func(*rapid.T){"add": m.add, "remove": m.remove, "take": m.takeTagged, "": m.check})
@@ -163,14 +162,14 @@ func TestBucketsAreSetsOfTaggedTimeouts(t *testing.T) {
 func TestTimeoutsOfABucketKnowTheirPlaces(t *testing.T) {
 	var b Buckets
 	b.Grow(1)
-	var in []*Timeout
+	var in []*Node
 	for range 3*chunkLen + 2 {
-		in = append(in, new(Timeout))
+		in = append(in, new(Node))
 		b.Add(0, in[len(in)-1], 0)
 	}
 	for len(in) > 0 {
 		for _, timeout := range in {
-			require.Same(t, timeout, b.chunks.at(timeout.chunk).timeouts[timeout.entry])
+			require.Same(t, timeout, b.chunks.at(timeout.chunk).nodes[timeout.entry])
 		}
 		middle := len(in) / 2
 		require.Zero(t, b.Remove(in[middle]))
@@ -181,9 +180,9 @@ func TestTimeoutsOfABucketKnowTheirPlaces(t *testing.T) {
 func TestTakeTaggedKeepsTheOrderOfAdding(t *testing.T) {
 	var b Buckets
 	b.Grow(1)
-	var want []*Timeout
+	var want []*Node
 	for i := range 3*chunkLen + 2 {
-		timeout := new(Timeout)
+		timeout := new(Node)
 		if b.Add(0, timeout, uint8(i%2)); i%2 == 1 {
 			want = append(want, timeout)
 		}
@@ -200,9 +199,9 @@ func TestAllStopsWhenTheLoopDoes(t *testing.T) {
 	var b Buckets
 	b.Grow(2)
 	for i := range 40 {
-		b.Add(uint32(i%2), new(Timeout), 0)
+		b.Add(uint32(i%2), new(Node), 0)
 	}
-	seen := map[*Timeout]bool{}
+	seen := map[*Node]bool{}
 	for timeout := range b.All {
 		if seen[timeout] = true; len(seen) == 25 {
 			break
