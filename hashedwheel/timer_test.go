@@ -165,7 +165,7 @@ func TestStatsCountEachEndAndEachFault(t *testing.T) {
 }
 
 // A burst that is due at once: the first 100,000 come before the tick's bucket, as
-// in Netty, and the others are settled in the time until the next tick.
+// in Netty, and the others are drained in the time until the next tick.
 func TestABurstIsDueWithinTwoTicks(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const n, tick = 250_000, 10 * time.Millisecond

@@ -56,7 +56,7 @@ func TestTenMillionPending(t *testing.T) {
 		}
 	}
 	scheduled := time.Since(begin)
-	settle(t, timer)
+	drain(t, timer)
 	t.Logf("scheduled in %v, added after %v, on %d levels", scheduled, time.Since(begin), timer.Levels())
 	most := resident()
 	held := float64(heapInUse()-before) / n
@@ -91,9 +91,9 @@ func TestTenMillionPending(t *testing.T) {
 	assert.Less(t, most, uint64(limit))
 }
 
-// settle waits until the worker has added all that is new, as far as can be seen:
+// drain waits until the worker has added all that is new, as far as can be seen:
 // no tick leaves anything over for the next.
-func settle(t *testing.T, timer *hierarchical.Timer) {
+func drain(t *testing.T, timer *hierarchical.Timer) {
 	for left := int64(-1); ; {
 		s := timer.Stats()
 		if s.DeferredTicks == left {

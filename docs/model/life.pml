@@ -4,7 +4,7 @@
  * queue and to phase is a step of its own; what is guarded by Core.mu goes
  * together with the access before it.
  *
- * Callers also settle what is in the intake, at any moment, as the worker does in
+ * Callers also drain what is in the intake, at any moment, as the worker does in
  * the rounds between its ticks: one process does it for them all.
  *
  * Time is in ticks. Callers and wheel choose freely: any deadline up to HORIZON,
@@ -31,10 +31,10 @@
  * mutation RESET_UNPUSHED: a Reset to earlier does not push
  * mutation EXPIRE_BY_STORE: expiry stores the word without comparing
  * mutation NO_DEADLINE: expiry does not look at the deadline
- * mutation NO_REMOVE: what is settled is not taken out of the wheel
+ * mutation NO_REMOVE: what is drained is not taken out of the wheel
  * mutation FORGET_LATER: what was reset to later is not added again at its old tick
  * mutation NO_REFILE: what was reset once it was due is not added again
- * mutation ADD_DUE: what is settled is added to the wheel though it is in due
+ * mutation ADD_DUE: what is drained is added to the wheel though it is in due
  * mutation NO_IN_DUE: what is in due has no place of its own
  * mutation ADD_BEHIND: a caller adds for the tick that has expired
  * mutation NOTICE_WHILE_RUNNING: a caller adds its notice to those that are being given
@@ -265,7 +265,7 @@ inline insert(earliest) {
 	}
 }
 
-/* settleSome, its first half: into w the word of what has just left a queue */
+/* drainSome, its first half: into w the word of what has just left a queue */
 inline look() {
 #ifdef NO_DEQUEUE
 	w = state;
@@ -280,8 +280,8 @@ inline look() {
 #endif
 }
 
-/* settle: what that word says */
-inline settle(earliest) {
+/* drain: what that word says */
+inline store(earliest) {
 	atomic {
 #ifndef NO_REMOVE
 		if
@@ -308,18 +308,18 @@ inline settle(earliest) {
 	}
 }
 
-/* settleAdded: very much may be left over to the next tick. */
-inline settleAdded(earliest) {
+/* drainAdded: very much may be left over to the next tick. */
+inline drainAdded(earliest) {
 	if
 	:: atomic { inAdded -> inAdded = false }
 	   look();
-	   settle(earliest)
+	   store(earliest)
 	:: now <= HORIZON || !inAdded
 	fi
 }
 
 /* The same for what was changed; a Reset may bring it into the batch twice. */
-inline settleChanged(earliest) {
+inline drainChanged(earliest) {
 	if
 	:: atomic { inChanged -> inChanged = false }
 	   look();
@@ -327,10 +327,10 @@ inline settleChanged(earliest) {
 	   :: atomic { inChanged -> inChanged = false; first = w; w = 0 }
 	      look();
 	      atomic { v = w; w = first; first = v; v = 0 }
-	      settle(earliest);
+	      store(earliest);
 	      atomic { w = first; first = 0 }
-	      settle(earliest)
-	   :: settle(earliest)
+	      store(earliest)
+	   :: store(earliest)
 	   fi
 	:: now <= HORIZON || !inChanged
 	fi
@@ -479,8 +479,8 @@ end_idle:
 		tick = min(at, tick);
 		at = 0
 	   }
-	   settleAdded(tick);
-	   settleChanged(tick);
+	   drainAdded(tick);
+	   drainChanged(tick);
 	   atomic {
 		gather();
 		beginFiring();
@@ -492,7 +492,7 @@ end_idle:
 	   }
 	   fire();
 next:	   skip
-	:: atomic { nextNotices ->			/* round: what it settles, helper does */
+	:: atomic { nextNotices ->			/* round: what it drains, helper does */
 		lock();
 		if
 		:: wheelGone || stopped -> unlock(); break
@@ -524,7 +524,7 @@ next:	   skip
 	done = true
 }
 
-/* Callers who settle for the worker: assist and settleAll; and its own rounds. */
+/* Callers who drain for the worker: assist and drainAll; and its own rounds. */
 proctype helper() {
 	byte w, v, first;
 end_idle:
@@ -537,11 +537,11 @@ end_idle:
 		fi
 	   }
 #ifdef ADD_BEHIND
-	   settleAdded(tick);
-	   settleChanged(tick);
+	   drainAdded(tick);
+	   drainChanged(tick);
 #else
-	   settleAdded((tick + 1));
-	   settleChanged((tick + 1));
+	   drainAdded((tick + 1));
+	   drainChanged((tick + 1));
 #endif
 	   unlock()
 	:: taken -> break

@@ -1,6 +1,6 @@
 /*
  * Sleeping and waking: Core.phase, the alarm of a sleeping worker, callers who
- * settle what they pushed instead of waking it, the token, relief, starting late,
+ * drain what they pushed instead of waking it, the token, relief, starting late,
  * retiring with nothing pending, and Stop at any moment.
  *
  * Time is in ticks. There are two timeouts, each in a stripe of its own. Deadlines
@@ -9,7 +9,7 @@
  *
  * A step is one access to phase, to alarm, to the stripes or to the word of a
  * timeout. Accesses that are guarded by Core.mu go together with the one before
- * them. A timeout that leaves a queue is settled in the same step: life.pml looks at
+ * them. A timeout that leaves a queue is drained in the same step: life.pml looks at
  * that more closely, and at what a tick does with what is due.
  *
  * mutations with -DHORIZON=0 -DCHANGES=1
@@ -24,7 +24,7 @@
  * mutation LOOK_BEFORE_PUSH: a caller looks at phase before its push
  * mutation START_TWICE: a caller starts the worker without comparing
  * mutation NO_TRY: a caller that finds mu held leaves its timeout alone
- * mutation NOT_EARLIER: a caller settles its timeout and leaves the alarm as it was
+ * mutation NOT_EARLIER: a caller drains its timeout and leaves the alarm as it was
  * mutation NOTICE_WAITS: a caller leaves a notice and does not wake the worker
  * mutation LATER_BLINDLY: a caller sets the alarm later without a look at the intake
  * mutation LATER_LOOK_FIRST: a caller looks before it stores the later alarm
@@ -74,7 +74,7 @@
 #define CHANGES 2		/* calls of Cancel and Reset of the first timeout */
 #endif
 #ifndef HELPS
-#define HELPS 0			/* calls of settleAll, or of assist for a late worker */
+#define HELPS 0			/* calls of drainAll, or of assist for a late worker */
 #endif
 #ifndef RELIEFS
 #define RELIEFS 0		/* calls of relieve */
@@ -138,8 +138,8 @@ inline choose(d) {
 	fi
 }
 
-/* settleQueue for one timeout; it is not looked at whether its task wants notice of a Cancel */
-inline settle(i, earliest) {
+/* drainQueue for one timeout; it is not looked at whether its task wants notice of a Cancel */
+inline store(i, earliest) {
 	pushed[i] = false; queued[i] = false; arrived = true;
 	filed[i] = (end[i] != 0 -> 0 : max(deadline[i], earliest));
 	if
@@ -196,15 +196,15 @@ inline wake() {
 	fi
 }
 
-/* settleForSleeper, with assist and correctAlarm */
-inline settleForSleeper(s) {
+/* drainForSleeper, with assist and correctAlarm */
+inline drainForSleeper(s) {
 	atomic {
 		if
 		:: !mu -> mu = true
-		:: enough = false; goto unsettled	/* another process holds it */
+		:: enough = false; goto undrained	/* another process holds it */
 		fi;
 		if
-		:: pushed[s] && !wheelGone -> settle(s, (tick + 1))
+		:: pushed[s] && !wheelGone -> store(s, (tick + 1))
 		:: else
 		fi;
 		enough = !nextNotices;
@@ -217,9 +217,9 @@ inline settleForSleeper(s) {
 		fi;
 		if
 #ifdef CORRECT_TICKING
-		:: !enough || wheelGone || phase == stopped -> goto settled
+		:: !enough || wheelGone || phase == stopped -> goto drained
 #else
-		:: !enough || wheelGone || phase != asleep -> goto settled
+		:: !enough || wheelGone || phase != asleep -> goto drained
 #endif
 		:: else
 		fi;
@@ -235,7 +235,7 @@ inline settleForSleeper(s) {
 #else
 # ifdef NOT_EARLIER
 		if
-		:: nearest < expected -> goto settled
+		:: nearest < expected -> goto drained
 		:: else
 		fi;
 # endif
@@ -263,9 +263,9 @@ found:
 		:: else
 #endif
 		fi;
-settled:	unlock(); ok = false
+drained:	unlock(); ok = false
 	}
-unsettled:
+undrained:
 	skip
 }
 
@@ -289,7 +289,7 @@ inline attend(s) {
 		:: else -> d = 0
 		fi
 	}
-	settleForSleeper(s);
+	drainForSleeper(s);
 #ifndef NO_TRY
 	atomic {
 		if
@@ -375,23 +375,23 @@ proctype changer() {
 			fi
 		}
 #ifndef OWN_DEADLINE
-		d = (end[0] != 0 -> 0 : deadline[0])	/* settleBy */
+		d = (end[0] != 0 -> 0 : deadline[0])	/* drainBy */
 #endif
 	:: else
 	fi;
 	attend(0)
 }
 
-/* settleAll, and assist where the worker is late */
+/* drainAll, and assist where the worker is late */
 proctype helper() {
 	atomic {
 		lock();
 		if
-		:: pushed[0] && !wheelGone -> settle(0, (tick + 1))
+		:: pushed[0] && !wheelGone -> store(0, (tick + 1))
 		:: true
 		fi;
 		if
-		:: pushed[1] && !wheelGone -> settle(1, (tick + 1))
+		:: pushed[1] && !wheelGone -> store(1, (tick + 1))
 		:: true
 		fi;
 		unlock()
@@ -445,12 +445,12 @@ out:	skip
 inline drain(earliest) {
 	complete = true; stale = false; ok = false;
 	if
-	:: pushed[0] -> settle(0, earliest); ok = true
+	:: pushed[0] -> store(0, earliest); ok = true
 	:: else
 	fi;
 #ifndef DRAIN_HALF
 	if
-	:: pushed[1] -> settle(1, earliest)
+	:: pushed[1] -> store(1, earliest)
 	:: pushed[1] && ok ->
 		complete = false
 	:: else
@@ -597,7 +597,7 @@ step:	skip;				/* here, and there, an atomic sequence ends */
 		ok = (ok || pushed[1]);
 # endif
 		if
-		:: !ok -> goto settled
+		:: !ok -> goto drained
 		:: else
 		fi
 	}
@@ -607,7 +607,7 @@ step:	skip;				/* here, and there, an atomic sequence ends */
 # endif
 		ok = false; unlock(); goto step
 	}
-settled:
+drained:
 #endif
 	atomic {
 #ifdef ALARM_AFTER

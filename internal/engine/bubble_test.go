@@ -25,8 +25,8 @@ func TestCallsFromABubbleOfTheFutureMoveNothing(t *testing.T) {
 			for range e.All() { //nolint:revive // The loop drains the intake.
 			}
 		},
-		"settleAll": func(e *timer, _ *Timeout) { e.core.settleAll() },
-		"paceNow":   func(e *timer, timeout *Timeout) { e.core.paceNow(e.core.intake.of(timeout)) },
+		"drainAll": func(e *timer, _ *Timeout) { e.core.drainAll() },
+		"paceNow":  func(e *timer, timeout *Timeout) { e.core.paceNow(e.core.intake.of(timeout)) },
 	} {
 		e := newTimer(t)
 		other := e.after(t, time.Hour, nothing)

@@ -101,7 +101,7 @@ type schedule struct {
 	idleUntil int64          // when a sleeping worker with nothing pending may retire
 	draining  draining       // see there
 	walks     walks          // see there
-	batch     [batchLen]move // being settled; here, since what the wheel is handed escapes
+	batch     [batchLen]move // being drained; here, since what the wheel is handed escapes
 
 	nextNotices   []*Timeout // cancelled, with tasks to notify
 	noticesClosed bool       // the worker takes no more of nextNotices
@@ -186,7 +186,7 @@ func (c *Core) tickOf(deadline int64) int64 { return (deadline-1)/c.tickDur + 1 
 func (c *Core) onCancelled(t *Timeout, was state) {
 	s := c.intake.of(t)
 	t.worker.handle.hold()
-	if was&queued != 0 { // in a queue already: when it is settled it is dropped
+	if was&queued != 0 { // in a queue already: when it is drained it is dropped
 		s.cancelled.Add(1)
 		c.attend(s, noDeadline)
 		return
@@ -227,7 +227,7 @@ func (c *Core) onAdvanced(t *Timeout, was state, deadline int64) {
 		c.unqueue(t)
 		return
 	}
-	c.attend(s, settleBy(atomic.LoadInt64(&t.state))) // others may rely on this push (L2)
+	c.attend(s, drainBy(atomic.LoadInt64(&t.state))) // others may rely on this push (L2)
 	c.pace(s, n)
 }
 

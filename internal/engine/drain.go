@@ -57,17 +57,17 @@ func (c *Core) drainAtTick(now int64) {
 	d.resumeAt = end + min(end-now, c.tickDur+int64(maxDrainPause))
 }
 
-// drain settles what is in the intake: at most TransferCap new timeouts, and as
+// drain drains what is in the intake: at most TransferCap new timeouts, and as
 // many changed ones, until the time given.
 func (c *Core) drain(until int64) {
 	d, stripes := &c.draining, c.intake.stripes
 	added := budget{room: TransferCap, until: until}
 	changed := added // a share of its own, or new timeouts could starve it
 	for i := range stripes {
-		c.settleAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)
+		c.drainAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)
 	}
 	for i := range stripes {
-		c.settleChanged(&stripes[(d.turn+i)&(len(stripes)-1)], &changed)
+		c.drainChanged(&stripes[(d.turn+i)&(len(stripes)-1)], &changed)
 	}
 	d.turn++
 	d.stale = false
@@ -97,9 +97,9 @@ func (b *budget) allows(c *Core) bool {
 	return !b.spent
 }
 
-// settleAdded settles the new timeouts of s. Those that have ended meanwhile are
+// drainAdded drains the new timeouts of s. Those that have ended meanwhile are
 // dropped first, all at once.
-func (c *Core) settleAdded(s *stripe, b *budget) {
+func (c *Core) drainAdded(s *stripe, b *budget) {
 	if s.added.Empty() {
 		return
 	}
@@ -113,12 +113,12 @@ func (c *Core) settleAdded(s *stripe, b *budget) {
 	})
 	c.took(s, dead)
 	c.dropped(int64(dead))
-	c.settleQueue(s, &s.added, b)
+	c.drainQueue(s, &s.added, b)
 }
 
-// settleChanged settles the timeouts of s that were cancelled, or reset to
+// drainChanged drains the timeouts of s that were cancelled, or reset to
 // earlier, after they were transferred.
-func (c *Core) settleChanged(s *stripe, b *budget) { c.settleQueue(s, &s.changed, b) }
+func (c *Core) drainChanged(s *stripe, b *budget) { c.drainQueue(s, &s.changed, b) }
 
 // took counts n timeouts that left a queue of s.
 func (c *Core) took(s *stripe, n int) {
@@ -134,8 +134,8 @@ func isDead(t *Timeout) bool {
 	return ended(atomic.LoadInt64(&t.state)) && !enginekit.WantsCancelled(t.task)
 }
 
-// settleQueue settles what is in q, a queue of s, as far as b allows.
-func (c *Core) settleQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
+// drainQueue drains what is in q, a queue of s, as far as b allows.
+func (c *Core) drainQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
 	for !b.spent {
 		batch := c.batch[:0]
 		for len(batch) < min(b.room, batchLen) && b.allows(c) {
@@ -152,7 +152,7 @@ func (c *Core) settleQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
 			return
 		}
 		c.took(s, len(batch))
-		b.room -= c.settleBatch(batch)
+		b.room -= c.storeBatch(batch)
 		if b.room == 0 {
 			b.spent = true
 		}

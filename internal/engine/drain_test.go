@@ -17,7 +17,7 @@ func TestAtMostTheTransferCapComesBeforeWhatIsDue(t *testing.T) {
 		e := newIdleTimer(t)
 		due := e.after(t, tick, nothing)
 		time.Sleep(tick - 1)
-		require.Equal(t, sleep, e.settle(t))
+		require.Equal(t, sleep, e.finish(t))
 		e.core.phase.Store(ticking)
 		e.flood(t, 3*TransferCap)
 		time.Sleep(time.Nanosecond)
@@ -27,8 +27,8 @@ func TestAtMostTheTransferCapComesBeforeWhatIsDue(t *testing.T) {
 	})
 }
 
-// In the time until the next tick the worker settles what is left over.
-func TestRoundsSettleTheRestWithinTheTick(t *testing.T) {
+// In the time until the next tick the worker drains what is left over.
+func TestRoundsDrainTheRestWithinTheTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.Start()
@@ -54,12 +54,12 @@ func TestARoundAddsNothingToATickThatHasExpired(t *testing.T) {
 		require.Equal(t, goOn, e.step())
 		late := &Timeout{state: newState(int64(tick)), worker: &e.workers[0], task: hwt.TaskFunc(nil)}
 		e.core.intake.of(late).added.Push(late)
-		e.settle(t)
+		e.finish(t)
 		assert.EqualValues(t, 2, e.wheel.added[late].tick)
 	})
 }
 
-// Callers who push as fast as the worker settles get a tick's time, not all of it.
+// Callers who push as fast as the worker drains get a tick's time, not all of it.
 func TestDrainingEndsWithItsTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -100,7 +100,7 @@ func TestAWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
 		for i := range time.Duration(20) {
 			e.after(t, i*tick, nothing)
 		}
-		e.settle(t)
+		e.finish(t)
 		e.core.phase.Store(ticking)
 		e.core.sleeper.Load().stop() // what it would do has to wait for mu
 		time.Sleep(10 * tick)

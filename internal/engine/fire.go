@@ -11,9 +11,9 @@ import (
 // maxSpareCap bounds the room that notices and due keep from one tick to the next.
 const maxSpareCap = 1 << 14
 
-// expire gathers in due what comes due at this tick. What was reset to later
+// collect gathers in due what comes due at this tick. What was reset to later
 // since it was added, or added early by the wheel, is added again.
-func (c *Core) expire() {
+func (c *Core) collect() {
 	c.due = c.wheel.Expire(c.due)
 	now := c.tickTime()
 	kept := c.due[:0]
@@ -22,9 +22,9 @@ func (c *Core) expire() {
 		n.MoveTo(elsewhere)
 		t := timeoutOf(n)
 		switch w := atomic.LoadInt64(&t.state); {
-		case ended(w): // cancelled, and in a queue to be settled
+		case ended(w): // cancelled, and in a queue to be drained
 		case deadlineOf(w) > now:
-			c.settle(c.moveOf(t, w))
+			c.store(c.moveOf(t, w))
 		default:
 			n.MoveTo(inDue)
 			c.walks.Moved(n)

@@ -79,7 +79,7 @@ func TestResetOfAQueuedTimeoutDoesNotPushIt(t *testing.T) {
 		e := newIdleTimer(t)
 		timeouts := []*Timeout{e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)}
 		require.True(t, timeouts[1].Reset(time.Minute))
-		e.settle(t)
+		e.finish(t)
 		for _, timeout := range timeouts {
 			assert.Contains(t, e.wheel.added, timeout)
 		}
@@ -159,7 +159,7 @@ func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
-		e.settle(t)
+		e.finish(t)
 		e.core.phase.Store(ticking)
 		e.flood(t, 4*popAtLeast) // takes all of the time
 		require.True(t, timeout.Cancel())

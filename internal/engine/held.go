@@ -12,7 +12,7 @@ const minHeld = 4096
 
 // reserve takes places for n new timeouts, if the timer has a limit of pending
 // timeouts. The limit also bounds the cancelled timeouts that are not yet dropped:
-// a caller that finds too many of them settles what is in the intake itself.
+// a caller that finds too many of them drains what is in the intake itself.
 func (h *Handle) reserve(n int64) error {
 	if h.stopping.Load() {
 		return hwt.ErrStopped
@@ -20,7 +20,7 @@ func (h *Handle) reserve(n int64) error {
 	s := h.setup()
 	if bound := s.maxHeld(); s.held.Load() >= bound {
 		for i := range h.workers {
-			h.workers[i].core.settleAll()
+			h.workers[i].core.drainAll()
 		}
 		if held := s.held.Load(); held >= bound { // the rest waits for its notices
 			h.nudge()
@@ -30,8 +30,8 @@ func (h *Handle) reserve(n int64) error {
 	return s.limit.Take(n)
 }
 
-// settleAll settles what is in the intake.
-func (c *Core) settleAll() {
+// drainAll drains what is in the intake.
+func (c *Core) drainAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.wheel == nil {
@@ -40,8 +40,8 @@ func (c *Core) settleAll() {
 	c.catchUp()
 	for i := range c.intake.stripes {
 		b := budget{room: math.MaxInt, until: never}
-		c.settleAdded(&c.intake.stripes[i], &b)
-		c.settleChanged(&c.intake.stripes[i], &b)
+		c.drainAdded(&c.intake.stripes[i], &b)
+		c.drainChanged(&c.intake.stripes[i], &b)
 	}
 }
 

@@ -161,8 +161,8 @@ func (e *timer) shut() {
 // step takes a step of the worker that the test is.
 func (e *timer) step() then { return e.core.step(e.core.sleeper.Load()) }
 
-// settle takes steps until the worker would sleep.
-func (e *timer) settle(t *testing.T) then {
+// finish takes steps until the worker would sleep.
+func (e *timer) finish(t *testing.T) then {
 	t.Helper()
 	for range 1000 {
 		if then := e.step(); then != goOn {

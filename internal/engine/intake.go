@@ -100,7 +100,7 @@ func (in *intake) close() {
 	}
 }
 
-// empty reports whether there is nothing to settle. Guarded by Core.mu.
+// empty reports whether there is nothing to drain. Guarded by Core.mu.
 func (in *intake) empty() bool {
 	for i := range in.stripes {
 		if s := &in.stripes[i]; !s.added.Empty() || !s.changed.Empty() {

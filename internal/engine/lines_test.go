@@ -183,16 +183,16 @@ func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 	}
 	count("schedule", schedule)
 	for i := range h.workers {
-		h.workers[i].core.settleAll()
+		h.workers[i].core.drainAll()
 	}
 	count("reset to later", func(timeout *Timeout) { require.True(t, timeout.Reset(2*time.Hour)) })
 	count("reset to earlier", func(timeout *Timeout) { require.True(t, timeout.Reset(time.Minute)) })
 	for i := range h.workers {
-		h.workers[i].core.settleAll()
+		h.workers[i].core.drainAll()
 	}
 	count("cancel", func(timeout *Timeout) { require.True(t, timeout.Cancel()) })
 	for i := range h.workers {
-		h.workers[i].core.settleAll()
+		h.workers[i].core.drainAll()
 	}
 	count("schedule and cancel", func(timeout *Timeout) {
 		schedule(timeout)

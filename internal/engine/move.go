@@ -16,7 +16,7 @@ type move struct {
 // nowhere is the tick of a timeout that is not added again.
 const nowhere = -1
 
-// batchLen is how many timeouts are settled together, so that the memory of one
+// batchLen is how many timeouts are drained together, so that the memory of one
 // arrives while others are handled.
 const batchLen = 32
 
@@ -27,11 +27,11 @@ func (c *Core) moveOf(t *Timeout, w state) move {
 	return move{t, max(c.tickOf(deadlineOf(w)), c.earliest)}
 }
 
-// settleBatch makes the moves. It returns how many of them go to the wheel.
-func (c *Core) settleBatch(batch []move) (waiting int) {
+// storeBatch makes the moves. It returns how many of them go to the wheel.
+func (c *Core) storeBatch(batch []move) (waiting int) {
 	c.prefetch(batch)
 	for _, m := range batch {
-		c.settle(m)
+		c.store(m)
 		if m.tick != nowhere {
 			waiting++
 		}
@@ -62,9 +62,9 @@ func (c *Core) prefetch(batch []move) {
 	}
 }
 
-// settle makes the move: the timeout waits in the wheel for its deadline, or it is
+// store makes the move: the timeout waits in the wheel for its deadline, or it is
 // dropped. One in due stays there until firing ends (W5).
-func (c *Core) settle(m move) {
+func (c *Core) store(m move) {
 	t := m.timeout
 	if t.node.Stored() {
 		c.wheel.Remove(&t.node)

@@ -11,27 +11,27 @@ import (
 // A push never waits for the worker, so callers at full speed would outrun it:
 // what they push costs the worker more than it costs them. So callers help, as
 // goroutines that allocate assist Go's garbage collector: when the worker is late,
-// or a stripe is full, a caller takes mu and settles a batch of its own stripe,
+// or a stripe is full, a caller takes mu and drains a batch of its own stripe,
 // which is in its processor's cache. It never waits for users' code, since that runs
 // without mu.
 //
 //	P1. A stripe holds no more than maxBacklog timeouts and what is pushed between
 //	    two looks of each processor's callers, or a batch: a caller that finds more
 //	    waits for mu. So every take of a queue is bounded.
-//	P2. A caller that settles does what the worker would do: it adds nothing for a
+//	P2. A caller that drains does what the worker would do: it adds nothing for a
 //	    tick before earliest, leaves what is in due alone, and queues notices for the
 //	    worker. It runs no users' code. The wheel of a worker that sleeps stood still,
 //	    so the caller first moves it on.
 //	P3. A caller that pushes a timeout which is due before the alarm of a sleeping
-//	    worker wakes it, or settles the timeout and corrects the alarm, even if
-//	    another caller has settled it.
+//	    worker wakes it, or drains the timeout and corrects the alarm, even if
+//	    another caller has drained it.
 
 const (
 	paceEvery  = 128     // pushes to a stripe between two looks
 	maxBacklog = 1 << 15 // timeouts in a stripe
-	assistLen  = 1024    // timeouts that a caller settles at once, at most
+	assistLen  = 1024    // timeouts that a caller drains at once, at most
 
-	// sleeperTraffic is how many timeouts, beyond one a tick, callers settle for a
+	// sleeperTraffic is how many timeouts, beyond one a tick, callers drain for a
 	// sleeping worker.
 	sleeperTraffic = 16
 
@@ -54,7 +54,7 @@ func (c *Core) attendSlow(s *stripe, deadline int64) {
 	case c.phase.Load() != asleep || c.clock.Apart(): // the alarm is on the timer's side (W7)
 		c.wakeWorker()
 	case deadline < c.alarm.Load():
-		c.settleForSleeper(s)
+		c.drainForSleeper(s)
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *Core) paceNow(s *stripe) {
 	case s.backlog() > maxBacklog/2:
 		if !c.mu.TryLock() {
 			if s.backlog() <= maxBacklog {
-				return // the worker or another caller is settling
+				return // the worker or another caller is draining
 			}
 			c.mu.Lock()
 		}
@@ -88,11 +88,11 @@ func (c *Core) paceNow(s *stripe) {
 	}
 }
 
-// settleForSleeper settles what the caller pushed to s and sets the alarm, so that
+// drainForSleeper drains what the caller pushed to s and sets the alarm, so that
 // the sleeping worker need not wake for it. It wakes the worker where that is not
 // enough, and where there is traffic: then the worker comes by at every tick, and
 // callers need not do this.
-func (c *Core) settleForSleeper(s *stripe) {
+func (c *Core) drainForSleeper(s *stripe) {
 	if !c.mu.TryLock() {
 		c.wakeWorker()
 		return
@@ -127,14 +127,14 @@ func (c *Core) catchUp() {
 	}
 }
 
-// assist settles a batch of s. Guarded by mu.
+// assist drains a batch of s. Guarded by mu.
 func (c *Core) assist(s *stripe) {
 	if c.wheel == nil {
 		return
 	}
 	c.catchUp()
 	b := budget{room: assistLen, until: math.MaxInt64}
-	c.settleChanged(s, &b)
+	c.drainChanged(s, &b)
 	b.spent = false
-	c.settleAdded(s, &b)
+	c.drainAdded(s, &b)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A task holds the worker: what callers push, they settle, beyond a bound (P1).
+// A task holds the worker: what callers push, they drain, beyond a bound (P1).
 func TestTheIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
 	inBubble(t, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestTheIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 			timeouts[i] = e.after(t, time.Hour, nothing)
 		}
 		assert.LessOrEqual(t, e.backlog(), bound)
-		e.core.settleAll()
+		e.core.drainAll()
 		for _, timeout := range timeouts {
 			timeout.Cancel()
 		}
@@ -36,7 +36,7 @@ func TestTheIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 	})
 }
 
-// The worker should have come by: callers settle for it, and it finds little to do.
+// The worker should have come by: callers drain for it, and it finds little to do.
 func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -55,7 +55,7 @@ func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
 	})
 }
 
-// A timeout in due stays there, whatever a caller settles meanwhile (P2, W5).
+// A timeout in due stays there, whatever a caller drains meanwhile (P2, W5).
 func TestACallerLeavesAloneWhatIsDue(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -64,7 +64,7 @@ func TestACallerLeavesAloneWhatIsDue(t *testing.T) {
 		require.True(t, later.Reset(2*time.Hour))
 		require.True(t, later.Reset(time.Hour)) // is pushed
 		require.True(t, cancelled.Cancel())
-		e.core.settleAll()
+		e.core.drainAll()
 		assert.Empty(t, e.wheel.added)
 		e.core.fire()
 		assert.Len(t, e.wheel.added, 1)
@@ -72,8 +72,8 @@ func TestACallerLeavesAloneWhatIsDue(t *testing.T) {
 	})
 }
 
-// What a caller settles while the worker sleeps or runs tasks is noticed, too.
-func TestNoticesThatACallerSettledAreGiven(t *testing.T) {
+// What a caller drains while the worker sleeps or runs tasks is noticed, too.
+func TestNoticesThatACallerDrainedAreGiven(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, time.Hour, nothing)
@@ -86,7 +86,7 @@ func TestNoticesThatACallerSettledAreGiven(t *testing.T) {
 	})
 }
 
-// A caller settles a Cancel between the tick's drain and the worker's falling asleep.
+// A caller drains a Cancel between the tick's drain and the worker's falling asleep.
 func TestNoticesThatCameSinceTheDrainAreGivenBeforeTheWorkerSleeps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -95,8 +95,8 @@ func TestNoticesThatCameSinceTheDrainAreGivenBeforeTheWorkerSleeps(t *testing.T)
 		time.Sleep(5 * tick)
 		require.Equal(t, goOn, e.step()) // the tick, with its drain
 		require.True(t, timeout.Cancel())
-		e.core.settleAll()
-		require.Equal(t, sleep, e.settle(t))
+		e.core.drainAll()
+		require.Equal(t, sleep, e.finish(t))
 		assert.Equal(t, [2]int{0, 1}, task.counts())
 	})
 }
@@ -130,7 +130,7 @@ func TestAWorkerThatDoesNotGetToRunIsRelieved(t *testing.T) {
 		var by []byte
 		timeout := e.after(t, 5*tick, func() { by = debug.Stack() })
 		old := c.sleeper.Load()
-		require.Equal(t, sleep, e.settle(t))
+		require.Equal(t, sleep, e.finish(t))
 		pass(5*tick + maxOnTime)
 		assert.Contains(t, string(by), "engine.runWorker(", "by another worker, which leak checkers know")
 		assert.True(t, timeout.IsExpired())

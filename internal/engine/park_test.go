@@ -59,7 +59,7 @@ func TestWorkerSleepsToTheWheelsNextTick(t *testing.T) {
 	})
 }
 
-// The caller settles the timeout for the sleeping worker, and sets its alarm: the
+// The caller drains the timeout for the sleeping worker, and sets its alarm: the
 // worker wakes once, when the timeout is due.
 func TestALoneTimeoutWakesASleepingWorkerOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestWorkerLooksAtEveryTickWhileThereIsTraffic(t *testing.T) {
 	})
 }
 
-// What tasks schedule is settled before the worker sleeps.
+// What tasks schedule is drained before the worker sleeps.
 func TestAChainOfTimeoutsTakesOneWakingEach(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)

@@ -43,7 +43,7 @@ func TestANoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
 	})
 }
 
-// Another caller's batch may be larger than what callers can settle in a while.
+// Another caller's batch may be larger than what callers can drain in a while.
 func TestABatchHelpsInProportionToItsSize(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -64,7 +64,7 @@ func TestReliefIsTriedAgainWhileACallerHoldsTheLock(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, never runs
 		e.core.workers.Add(1)
 		timeout := e.after(t, 5*tick, nothing)
-		require.Equal(t, sleep, e.settle(t))
+		require.Equal(t, sleep, e.finish(t))
 		e.core.mu.Lock()
 		time.Sleep(5*tick + maxOnTime)
 		for range 100 {

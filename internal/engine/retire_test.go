@@ -94,7 +94,7 @@ func TestACallerCatchesUpForARetiredWorker(t *testing.T) {
 		require.Equal(t, unstarted, e.core.phase.Load())
 		e.core.phase.Store(ticking) // as between the start of a worker and its first step
 		e.after(t, time.Hour, nothing)
-		e.core.settleAll()
+		e.core.drainAll()
 		assert.EqualValues(t, 999, e.wheel.tick)
 		e.core.phase.Store(unstarted)
 		e.after(t, 0, nothing)
@@ -109,13 +109,13 @@ func TestPushJustBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.core.workers.Store(1)
-		require.Equal(t, sleep, e.settle(t))
+		require.Equal(t, sleep, e.finish(t))
 		e.core.sleeper.Load().stop()
 		time.Sleep(linger)
 		timeout := e.after(t, time.Hour, nothing) // is drained for the sleeper
-		require.Equal(t, sleep, e.settle(t))
+		require.Equal(t, sleep, e.finish(t))
 		require.True(t, timeout.Cancel())
-		require.Equal(t, sleep, e.settle(t))
+		require.Equal(t, sleep, e.finish(t))
 		time.Sleep(linger)
 		e.flood(t, 1)
 		require.Equal(t, goOn, e.step())

@@ -44,7 +44,7 @@ const (
 	forever   = 1<<62 - 1 // the latest deadline, 146 years after the timer's start; it never comes
 
 	never      = math.MaxInt64 // the time of what the clock does not reach
-	noDeadline = math.MinInt64 // the deadline of what should be settled soon
+	noDeadline = math.MinInt64 // the deadline of what should be drained soon
 )
 
 func newState(deadline int64) state { return deadline<<1 | queued }
@@ -57,8 +57,8 @@ func deadlineOf(w state) int64 {
 	return w >> 1
 }
 
-// settleBy returns the time by which a timeout in a queue must be settled.
-func settleBy(w state) int64 {
+// drainBy returns the time by which a timeout in a queue must be drained.
+func drainBy(w state) int64 {
 	if ended(w) {
 		return noDeadline
 	}

@@ -154,7 +154,7 @@ func TestTimeoutThatStopReturnedKeepsNoOthers(t *testing.T) {
 			e.add(t, task, time.Hour)
 		}
 	}()
-	e.settle(t)
+	e.finish(t)
 	one := e.Stop()[7].(*Timeout)
 	require.Eventually(t, func() bool {
 		runtime.GC()
@@ -184,7 +184,7 @@ func TestStopLeavesTheIntakeEmpty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		changed := []*Timeout{e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)}
-		e.settle(t)
+		e.finish(t)
 		e.core.phase.Store(ticking)
 		require.True(t, changed[0].Cancel())
 		require.True(t, changed[1].Reset(time.Minute))
@@ -199,7 +199,7 @@ func TestChangesThatRaceWithStopLeaveTheIntakeEmpty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		reset, cancelled := e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)
-		e.settle(t)
+		e.finish(t)
 		e.shut() // a Stop that has closed the intake
 		require.True(t, reset.Reset(time.Minute))
 		require.True(t, cancelled.Cancel())

@@ -171,7 +171,7 @@ func TestTheIntakeIsShownWithItsAge(t *testing.T) {
 func TestTheAgeOfTheIntakeBeginsWhenTheWorkerIsWoken(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		assert.Equal(t, sleep, e.settle(t))
+		assert.Equal(t, sleep, e.finish(t))
 		time.Sleep(time.Hour)
 		e.core.wakeWorker()
 		e.flood(t, 1)

@@ -21,7 +21,7 @@ import (
 //	    bit is as in seen, the walk has seen the timeout, which is what makes it
 //	    yield one at most once. To begin, a walk flips its bit of seen; until
 //	    then all that waits is seen. What leaves the intake for the wheel is seen
-//	    by every walk: a walk settles what is in the intake before it begins, oldest
+//	    by every walk: a walk drains what is in the intake before it begins, oldest
 //	    first, however much others push and cancel meanwhile.
 //	A2. A move to another place of what a walk has not seen finds it for the walk,
 //	    as the walk itself would. If the walk has no room, it passes through
@@ -124,7 +124,7 @@ func (c *Core) takeBit() marks {
 // returns then.
 func (c *Core) walk(bit marks, each func(batch []*Timeout) bool) bool {
 	for i := range c.intake.stripes {
-		c.settleBacklog(&c.intake.stripes[i])
+		c.drainBacklog(&c.intake.stripes[i])
 	}
 	w := &walk{core: c, bit: bit, room: minWalkBatch}
 	broken := w.enter()
@@ -267,17 +267,17 @@ func (ws *walks) Moved(n *store.Node) {
 	}
 }
 
-// settleBacklog settles what was pushed to s before the call (A1).
-func (c *Core) settleBacklog(s *stripe) {
+// drainBacklog drains what was pushed to s before the call (A1).
+func (c *Core) drainBacklog(s *stripe) {
 	for left := int64(math.MaxInt64); left > 0; {
-		left = c.settleSome(s, left)
+		left = c.drainSome(s, left)
 	}
 }
 
-// settleSome settles some of the new timeouts of s. It returns how many of left, or of
+// drainSome drains some of the new timeouts of s. It returns how many of left, or of
 // what is there if that is less, remain. Newer timeouts that had already ended do not
 // count: they leave the queue before older ones.
-func (c *Core) settleSome(s *stripe, left int64) int64 {
+func (c *Core) drainSome(s *stripe, left int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left = min(left, s.backlog())
@@ -286,6 +286,6 @@ func (c *Core) settleSome(s *stripe, left int64) int64 {
 	}
 	c.catchUp()
 	b := budget{room: maxWalkBatch, until: never}
-	c.settleAdded(s, &b)
+	c.drainAdded(s, &b)
 	return left - int64(b.popped)
 }

@@ -22,7 +22,7 @@ func TestAllYieldsWhatBecomesDueMeanwhile(t *testing.T) {
 		for range n {
 			e.after(t, 2*tick, nothing)
 		}
-		e.settle(t)
+		e.finish(t)
 		e.core.sleeper.Load().stop() // the worker is the test
 		seen := map[hwt.Timeout]int{}
 		for timeout := range e.All() {
@@ -51,7 +51,7 @@ func TestAllDrainsItsBacklogWhileOthersCancel(t *testing.T) {
 		backlog := e.flood(t, 3*maxWalkBatch)
 		s := &e.core.intake.stripes[0]
 		for left := int64(math.MaxInt64); left > 0; {
-			left = e.core.settleSome(s, left)
+			left = e.core.drainSome(s, left)
 			for _, newer := range e.flood(t, maxWalkBatch) {
 				require.True(t, newer.Cancel())
 			}

@@ -9,9 +9,9 @@ import (
 
 // Ground rules
 //
-// One worker goroutine a timer. At every tick it settles what came through the
+// One worker goroutine a timer. At every tick it drains what came through the
 // intake, expires what the wheel has for the tick, releases mu, and runs the
-// tasks. When no tick is left to process it settles, in rounds, what is still in
+// tasks. When no tick is left to process it drains, in rounds, what is still in
 // the intake, and what the tasks scheduled. Then it sleeps: to the next tick while
 // there is traffic, and otherwise to the wheel's next occupied tick, or for good
 // if the wheel is empty. With nothing pending, it retires after a moment.
@@ -176,7 +176,7 @@ const (
 )
 
 // step takes mu once: for a tick that has come, or for a round in which the worker
-// settles what is left in the intake and decides to sleep.
+// drains what is left in the intake and decides to sleep.
 func (c *Core) step(s *sleeper) then {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,7 +231,7 @@ func (c *Core) processTick(now int64) {
 	c.wheel.MoveTo(c.tick)
 	c.drainAtTick(now)
 	c.earliest = c.tick + 1
-	c.expire()
+	c.collect()
 	c.totals.ticks.Add(1)
 	c.noteLag(now)
 }
@@ -249,7 +249,7 @@ func (c *Core) expect(at int64) {
 	c.totals.lags.lookAt.Store(at)
 }
 
-// round settles what is left in the intake after the ticks that have come, or, if
+// round drains what is left in the intake after the ticks that have come, or, if
 // nothing is, decides how to sleep.
 func (c *Core) round(now int64) then {
 	if d := &c.draining; d.stale || !d.complete || len(c.nextNotices) > 0 {
@@ -316,7 +316,7 @@ func (c *Core) alarmFor(at int64) int64 { return max(at-c.tickDur+1, 0) }
 // correctAlarm sets the alarm of a sleeping worker to the wheel's next occupied tick.
 func (c *Core) correctAlarm() {
 	if c.wheel == nil || c.phase.Load() != asleep {
-		return // what was settled is the worker's, or Stop's
+		return // what was drained is the worker's, or Stop's
 	}
 	at := c.timeOf(c.wheel.Next())
 	if at > c.expected {
