@@ -47,8 +47,8 @@ func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, boo
 	setup := h.setup()
 	caller := setup.callers.Caller()
 	first := setup.newTimeout(deadline, tasks[0], caller)
-	first.worker = h.workerOf(first)
-	c, n := first.worker.core, int64(len(tasks))
+	first.home = h.workerOf(first)
+	c, n := first.home.core, int64(len(tasks))
 	s := c.intake.of(first)
 	timeouts := make([]hwt.Timeout, n)
 	total := int64(0)
@@ -57,7 +57,7 @@ func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, boo
 		yield(first)
 		for i := 1; i < len(tasks); i++ {
 			t := setup.newTimeout(deadline, tasks[i], caller)
-			t.worker = first.worker
+			t.home = first.home
 			timeouts[i] = t
 			yield(t)
 		}
@@ -67,7 +67,7 @@ func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, boo
 		s.accepted.Add(-n)
 		return nil, false
 	}
-	if c.phase.Load() != ticking {
+	if c.signal.phase.Load() != ticking {
 		c.wakeWorker() // (S4)
 	}
 	c.paceBatch(s, total, n)
@@ -81,7 +81,7 @@ func (c *Core) paceBatch(s *stripe, total, n int64) {
 	if total/paceEvery != (total-n)/paceEvery {
 		c.paceNow(s)
 	}
-	for left := n; left > 0 && s.backlog() > maxBacklog && c.phase.Load() != stopped; left -= assistLen {
+	for left := n; left > 0 && s.backlog() > maxBacklog && c.signal.phase.Load() != stopped; left -= assistLen {
 		c.paceNow(s)
 	}
 }

@@ -33,7 +33,7 @@ func TestCallsFromABubbleOfTheFutureMoveNothing(t *testing.T) {
 		sleeps := func() bool {
 			e.core.mu.Lock()
 			defer e.core.mu.Unlock()
-			return e.core.sleeping && e.core.phase.Load() == asleep
+			return e.core.schedule.sleeping && e.core.signal.phase.Load() == asleep
 		}
 		require.Eventually(t, sleeps, 10*time.Second, time.Millisecond, name)
 		first := e.after(t, 20*tick, nothing)
@@ -41,12 +41,12 @@ func TestCallsFromABubbleOfTheFutureMoveNothing(t *testing.T) {
 			time.Sleep(century)
 			call(e, other)
 		})
-		assert.Less(t, e.core.assistFrom.Load(), int64(2*time.Hour), name)
+		assert.Less(t, e.core.signal.assistFrom.Load(), int64(2*time.Hour), name)
 		second := e.after(t, 5*tick, nothing)
 		require.Eventually(t, func() bool { return first.IsExpired() && second.IsExpired() },
 			10*time.Second, time.Millisecond, name)
 		e.core.mu.Lock()
-		assert.Less(t, e.core.tick, int64(time.Hour/tick), name)
+		assert.Less(t, e.core.schedule.tick, int64(time.Hour/tick), name)
 		e.core.mu.Unlock()
 	}
 }
@@ -58,7 +58,7 @@ func TestNoWorkerIsStartedFromABubbleOfTheFuture(t *testing.T) {
 		time.Sleep(century)
 		assert.Panics(t, e.Start)
 		e.after(t, time.Hour, nothing)
-		assert.Equal(t, unstarted, e.core.phase.Load())
+		assert.Equal(t, unstarted, e.core.signal.phase.Load())
 	})
 	timeout := e.after(t, tick, nothing)
 	require.Eventually(t, timeout.IsExpired, 10*time.Second, time.Millisecond)

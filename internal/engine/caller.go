@@ -20,5 +20,5 @@ func (s *setup) newTimeout(deadline int64, task hwt.TimerTask, caller uintptr) *
 
 // Caller implements hwt.CallerTimeout.
 func (t *Timeout) Caller() (runtime.Frame, bool) {
-	return enginekit.FrameOf(t.worker.core.callers, t)
+	return enginekit.FrameOf(t.home.core.timer.callers, t)
 }

@@ -15,7 +15,7 @@ func newSleepingTimer(t *testing.T) *timer {
 	e.Start()
 	e.after(t, tick, nothing)
 	pass(1000*tick + tick/2)
-	require.Equal(t, asleep, e.core.phase.Load())
+	require.Equal(t, asleep, e.core.signal.phase.Load())
 	require.Less(t, e.wheel.tick, int64(10))
 	return e
 }
@@ -68,7 +68,7 @@ func TestACallerMovesTheWheelPastNothingThatIsDue(t *testing.T) {
 		e.after(t, 20*tick, nothing)
 		time.Sleep(tick)
 		require.Equal(t, sleep, e.finish(t))
-		e.core.sleeper.Load().stop()
+		e.core.worker.sleeper.Load().stop()
 		time.Sleep(49 * tick)
 		late := e.after(t, 0, nothing)
 		e.core.drainAll()

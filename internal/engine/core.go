@@ -30,91 +30,103 @@ type Config struct {
 	Tracker    *leak.Tracker // nil: not tracked
 }
 
-// phase says what the worker is at, as far as callers need to know.
-type phase = int32
+// phase is the part of the worker's state that callers need to know.
+type phase int32
 
 const (
-	unstarted phase = iota // there is no worker yet, or no more
+	unstarted phase = iota // there is no worker
 	ticking                // the worker will look at the intake at its next tick
 	asleep                 // the worker may sleep for long: a caller that pushes must attend (pace.go)
-	stopped                // the worker is gone, or about to go
+	stopped                // the worker has ended, or is about to end
 )
 
-// Core is one worker of a timer and all that it works on: an intake, a wheel, a
-// goroutine. The users' side is [Handle]: a core refers to handles only through
-// pending timeouts, so that a timer that is no longer used can be collected although
-// its workers are alive.
-//
-// The fields are grouped by owner.
-type Core struct {
-	setup
-	intake intake // see its own ground rules.
-	parking
-	totals totals // Atomic: written by the holder of mu, read by Stats.
+// phaseWord is an atomic phase.
+type phaseWord struct{ word atomic.Int32 }
 
-	mu sync.Mutex
-	schedule
-	firing
+func (p *phaseWord) Load() phase          { return phase(p.word.Load()) }
+func (p *phaseWord) Store(now phase)      { p.word.Store(int32(now)) }
+func (p *phaseWord) Swap(now phase) phase { return phase(p.word.Swap(int32(now))) }
+func (p *phaseWord) CompareAndSwap(was, now phase) bool {
+	return p.word.CompareAndSwap(int32(was), int32(now))
+}
+
+// Core is one worker of a timer with its intake and wheel. The users' side is [Handle]. A
+// core refers to handles only through pending timeouts, so the collector finds a timer
+// that is no longer used although its workers are alive.
+//
+// Each field has an owner, whose rules its type states.
+type Core struct {
+	timer    setup  // the whole timer's. Immutable after New.
+	intake   intake // the callers'; see its ground rules.
+	signal   signal // how callers reach the worker.
+	worker   worker // the worker's goroutine.
+	totals   totals // Atomic: written by the holder of mu, read by Stats.
+	mu       sync.Mutex
+	schedule schedule // Guarded by mu.
+	firing   firing   // the running tasks. Guarded by mu, and constant while they run (W5).
 	timing   timing   // see there.
 	watchdog watchdog // Guarded by mu.
 }
 
-// setup is what the timer was made with, the same for all its workers. Immutable
-// after New; what it points to is safe for concurrent use.
+// setup is the timer's configuration, the same for all its workers. Immutable after New.
+// The objects that it points to are safe for concurrent use.
 type setup struct {
 	clock   *enginekit.Clock // counts from New, time zero of all deadlines
 	tickDur int64            // in nanoseconds
 	limit   *enginekit.Limit // of pending timeouts
-	held    *atomic.Int64    // timeouts that Cancel ended and that are still held; unused without a limit. Atomic: written by all.
-	wait    time.Duration    // how long Stop waits for users' code
+	held    *atomic.Int64    // cancelled timeouts that are still held; unused without a limit. Atomic: written by all.
+	wait    time.Duration    // the longest wait of Stop for users' code
 	runner  *enginekit.Runner
 	callers enginekit.Callers // whether callers are recorded
 	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
 }
 
-// parking is how callers and Stop reach the worker.
-type parking struct {
+// signal is how callers reach the worker. On cache lines that only the worker and callers
+// that wake it write.
+type signal struct {
 	_          [cacheline.Padding]byte
-	phase      atomic.Int32 // Atomic: see worker.go.
-	alarm      atomic.Int64 // what is due before this must not wait for a sleeping worker's alarm. Atomic: written under mu, read by callers.
-	emptied    atomic.Int64 // since when the intake may not have been empty, while phase is ticking. Atomic: written by the worker and wakeWorker, read by Stats.
-	assistFrom atomic.Int64 // when callers begin to assist, see pace.go. Atomic: written under mu and by wakeWorker, read by callers.
+	phase      phaseWord    // Atomic: see worker.go.
+	alarm      atomic.Int64 // the earliest deadline that a sleeping worker's timer does not cover: a caller with an earlier one must act (P3). Atomic: written under mu, read by callers.
+	emptied    atomic.Int64 // the last time at which the intake was known to be empty, while phase is ticking. Atomic: written by the worker and wakeWorker, read by Stats.
+	assistFrom atomic.Int64 // the time from which callers assist (pace.go). Atomic: written under mu and by wakeWorker, read by callers.
 	_          [cacheline.Padding]byte
+}
 
-	sleeper   atomic.Pointer[sleeper] // the worker's (W6). Atomic: written under mu once the worker has started, read by all.
+// worker is the goroutine that advances the wheel, and its end.
+type worker struct {
+	sleeper   atomic.Pointer[sleeper] // the worker's (W6). Atomic: written under mu, read by all.
 	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written under mu.
 	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by Stop.
 	quit      chan struct{}           // closed with phase stopped.
-	takenOver chan struct{}           // closed when nothing is pending any more and nothing can be.
+	takenOver chan struct{}           // closed once Stop has ended all pending timeouts.
 	done      chan struct{}           // closed when the worker has ended.
 }
 
-// schedule is what waits, and how far the worker has come with it. Guarded by
-// Core.mu.
+// schedule is the wheel and its progress. Guarded by Core.mu.
 type schedule struct {
 	wheel     Wheel          // nil once Stop took it
-	tick      int64          // the latest processed. Written by the worker, or while it sleeps or has yet to begin, so it may read it without mu.
-	earliest  int64          // the first tick for which timeouts may be added: tick, or the next once tick has expired
-	expected  int64          // when the worker means to look next
-	sleeping  bool           // the worker is asleep, or about to be, or has retired
+	tick      int64          // the last processed. Written by the worker, or while it sleeps or before it begins, so it may read it without mu.
+	earliest  int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
+	expected  int64          // the time of the worker's next look
+	sleeping  bool           // the worker is asleep or about to be, or has retired
 	kept      bool           // the worker does not retire, since Start was called
-	idleUntil int64          // when a sleeping worker with nothing pending may retire
+	idleUntil int64          // the time from which a sleeping worker with nothing pending may retire
 	draining  draining       // see there
 	walks     walks          // see there
-	batch     [batchLen]move // being drained; here, since what the wheel is handed escapes
+	batch     [batchLen]move // scratch space for drainQueue; a field because a local would escape through Wheel
 
 	nextNotices   []*Timeout // cancelled, with tasks to notify
 	noticesClosed bool       // the worker takes no more of nextNotices
 }
 
-// firing is the users' code of a tick. Guarded by Core.mu, and unchanging while it
-// runs (W5).
+// firing is the users' code of a tick. Guarded by Core.mu, and constant while it runs
+// (W5).
 type firing struct {
 	notices  []*Timeout    // cancelled, with tasks to notify
-	due      []*store.Node // expired, or about to be
+	due      []*store.Node // timeouts that expire now
 	running  bool          // the worker is running notices and due. Written by the worker, so it may read it without mu.
-	hasReset bool          // something in due was reset, and did not expire. Worker only.
-	position atomic.Int64  // how many of notices and due have begun. Atomic: written by the worker, read by the watchdog.
+	hasReset bool          // a timeout of due was reset, and did not expire. Worker only.
+	position atomic.Int64  // the number of notices and due timeouts that have begun. Atomic: written by the worker, read by the watchdog.
 }
 
 // totals are the counts of Stats that the worker keeps.
@@ -146,9 +158,9 @@ func newSetup(cfg Config) setup {
 
 func newCore(s setup, cfg Config) *Core {
 	c := &Core{
-		setup:  s,
+		timer:  s,
 		intake: newIntake(),
-		parking: parking{
+		worker: worker{
 			quit:      make(chan struct{}),
 			takenOver: make(chan struct{}),
 			done:      make(chan struct{}),
@@ -179,13 +191,13 @@ func (s *setup) deadline(delay time.Duration) int64 {
 }
 
 // tickOf returns the first tick that has come no earlier than deadline.
-func (c *Core) tickOf(deadline int64) int64 { return (deadline-1)/c.tickDur + 1 }
+func (c *Core) tickOf(deadline int64) int64 { return (deadline-1)/c.timer.tickDur + 1 }
 
 // onCancelled accounts for a timeout that Cancel ended, and makes the worker drop
 // it. was is the word that Cancel ended.
 func (c *Core) onCancelled(t *Timeout, was state) {
 	s := c.intake.of(t)
-	t.worker.handle.hold()
+	t.home.handle.hold()
 	if was&queued != 0 { // in a queue already: when it is drained it is dropped
 		s.cancelled.Add(1)
 		c.attend(s, noDeadline)
@@ -250,9 +262,9 @@ func (c *Core) addTo(s *hwt.Stats) {
 	s.Accepted += accepted
 	s.Cancelled += cancelled
 	s.Resets += c.intake.resets()
-	if now := c.now(); !c.clock.Apart() { // else it is no time of this timer
+	if now := c.timer.now(); !c.timer.clock.Apart() { // else it is no time of this timer
 		c.timing.addTo(s, now)
-		c.totals.lags.addTo(s, now, c.phase.Load() != stopped)
+		c.totals.lags.addTo(s, now, c.signal.phase.Load() != stopped)
 		c.addIntake(s, now)
 	}
 }

@@ -42,25 +42,25 @@ type draining struct {
 // has passed. Without this limit, callers that push faster than the worker drains
 // could delay timeouts that are already due.
 func (c *Core) drainAtTick(now int64) {
-	d := &c.draining
+	d := &c.schedule.draining
 	if !d.complete {
 		c.totals.deferredTicks.Add(1)
-		c.assistFrom.Store(0) // the tick before was too short
+		c.signal.assistFrom.Store(0) // the tick before was too short
 	}
-	if now/c.tickDur > c.tick && now < d.resumeAt {
+	if now/c.timer.tickDur > c.schedule.tick && now < d.resumeAt {
 		d.complete = c.intake.empty()
 		return
 	}
-	c.drain((c.tick + 1) * c.tickDur)
-	end := c.now()
+	c.drain((c.schedule.tick + 1) * c.timer.tickDur)
+	end := c.timer.now()
 	c.noteEmptied(end)
-	d.resumeAt = end + min(end-now, c.tickDur+int64(maxDrainPause))
+	d.resumeAt = end + min(end-now, c.timer.tickDur+int64(maxDrainPause))
 }
 
 // drain drains what is in the intake: at most TransferCap new timeouts, and as
 // many changed ones, until the time given.
 func (c *Core) drain(until int64) {
-	d, stripes := &c.draining, c.intake.stripes
+	d, stripes := &c.schedule.draining, c.intake.stripes
 	added := budget{room: TransferCap, until: until}
 	changed := added // a share of its own, or new timeouts could starve it
 	for i := range stripes {
@@ -76,8 +76,8 @@ func (c *Core) drain(until int64) {
 
 // noteEmptied records that the latest drain emptied the intake, if it did.
 func (c *Core) noteEmptied(now int64) {
-	if c.draining.complete {
-		c.emptied.Store(now)
+	if c.schedule.draining.complete {
+		c.signal.emptied.Store(now)
 	}
 }
 
@@ -91,7 +91,7 @@ type budget struct {
 
 // allows reports whether one more timeout may be taken.
 func (b *budget) allows(c *Core) bool {
-	if b.popped++; b.popped%1024 == 0 && b.popped > popAtLeast && c.now() >= b.until {
+	if b.popped++; b.popped%1024 == 0 && b.popped > popAtLeast && c.timer.now() >= b.until {
 		b.spent = true
 	}
 	return !b.spent
@@ -123,8 +123,8 @@ func (c *Core) drainChanged(s *stripe, b *budget) { c.drainQueue(s, &s.changed, 
 // took counts n timeouts that left a queue of s.
 func (c *Core) took(s *stripe, n int) {
 	s.drained.Store(s.drained.Load() + int64(n))
-	if !c.draining.fired {
-		c.draining.arrivals += int64(n)
+	if !c.schedule.draining.fired {
+		c.schedule.draining.arrivals += int64(n)
 	}
 }
 
@@ -137,14 +137,14 @@ func isDead(t *Timeout) bool {
 // drainQueue drains what is in q, a queue of s, as far as b allows.
 func (c *Core) drainQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
 	for !b.spent {
-		batch := c.batch[:0]
+		batch := c.schedule.batch[:0]
 		for len(batch) < min(b.room, batchLen) && b.allows(c) {
 			t := q.Pop()
 			if t == nil {
 				break
 			}
 			if q == &s.added {
-				t.node.Marks = uint16(c.walks.seen) // (A1)
+				t.node.Marks = uint16(c.schedule.walks.seen) // (A1)
 			}
 			batch = append(batch, c.moveOf(t, dequeue(&t.state)))
 		}

@@ -18,12 +18,12 @@ func TestAtMostTheTransferCapComesBeforeWhatIsDue(t *testing.T) {
 		due := e.after(t, tick, nothing)
 		time.Sleep(tick - 1)
 		require.Equal(t, sleep, e.finish(t))
-		e.core.phase.Store(ticking)
+		e.core.signal.phase.Store(ticking)
 		e.flood(t, 3*TransferCap)
 		time.Sleep(time.Nanosecond)
 		require.Equal(t, goOn, e.step())
 		assert.Len(t, e.wheel.added, TransferCap)
-		assert.Equal(t, nodes(due), e.core.due)
+		assert.Equal(t, nodes(due), e.core.firing.due)
 	})
 }
 
@@ -33,10 +33,10 @@ func TestRoundsDrainTheRestWithinTheTick(t *testing.T) {
 		e := newTimer(t)
 		e.Start()
 		synctest.Wait()
-		e.core.phase.Store(ticking) // as while there is traffic
+		e.core.signal.phase.Store(ticking) // as while there is traffic
 		const n = 2*TransferCap + TransferCap/2
 		e.flood(t, n)
-		e.core.sleeper.Load().wake()
+		e.core.worker.sleeper.Load().wake()
 		synctest.Wait()
 		e.core.mu.Lock()
 		assert.Len(t, e.wheel.added, n)
@@ -52,7 +52,7 @@ func TestARoundAddsNothingToATickThatHasExpired(t *testing.T) {
 		e := newIdleTimer(t)
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
-		late := &Timeout{state: newState(int64(tick)), worker: &e.workers[0], task: hwt.TaskFunc(nil)}
+		late := &Timeout{state: newState(int64(tick)), home: &e.workers[0], task: hwt.TaskFunc(nil)}
 		e.core.intake.of(late).added.Push(late)
 		e.finish(t)
 		assert.EqualValues(t, 2, e.wheel.added[late].tick)
@@ -70,9 +70,9 @@ func TestDrainingEndsWithItsTick(t *testing.T) {
 		c.drain(0) // the time is over
 		assert.LessOrEqual(t, e.wheel.adds, popAtLeast+1024+batchLen)
 		assert.GreaterOrEqual(t, e.wheel.adds, popAtLeast)
-		assert.False(t, c.draining.complete)
+		assert.False(t, c.schedule.draining.complete)
 		c.drain(never)
-		assert.True(t, c.draining.complete)
+		assert.True(t, c.schedule.draining.complete)
 		assert.Len(t, e.wheel.added, 16*popAtLeast)
 		c.mu.Unlock()
 	})
@@ -101,8 +101,8 @@ func TestAWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
 			e.after(t, i*tick, nothing)
 		}
 		e.finish(t)
-		e.core.phase.Store(ticking)
-		e.core.sleeper.Load().stop() // what it would do has to wait for mu
+		e.core.signal.phase.Store(ticking)
+		e.core.worker.sleeper.Load().stop() // what it would do has to wait for mu
 		time.Sleep(10 * tick)
 		prepare := func() (drained int) {
 			e.after(t, time.Hour, nothing)
@@ -127,10 +127,10 @@ func TestAWorkerThatIsNotBehindDrainsAtEveryTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		for range 5 {
-			e.core.sleeper.Load().stop() // what it would do has to wait for mu
+			e.core.worker.sleeper.Load().stop() // what it would do has to wait for mu
 			e.wheel.onAdd = func() { time.Sleep(tick * 3 / 4) }
 			timeout := e.after(t, time.Hour, nothing)
-			time.Sleep(time.Duration((e.core.tick+1)*e.core.tickDur - e.core.now()))
+			time.Sleep(time.Duration((e.core.schedule.tick+1)*e.core.timer.tickDur - e.core.timer.now()))
 			require.Equal(t, goOn, e.step())
 			require.Contains(t, e.wheel.added, timeout)
 		}
@@ -151,8 +151,8 @@ func TestAPauseWhileDrainingHoldsUpNothingAfterIt(t *testing.T) {
 		synctest.Wait()
 		cancelled.Cancel()
 		late := time.Duration(-1)
-		deadline := time.Duration(e.core.now()) + tick
-		e.after(t, tick, func() { late = time.Duration(e.core.now()) - deadline })
+		deadline := time.Duration(e.core.timer.now()) + tick
+		e.after(t, tick, func() { late = time.Duration(e.core.timer.now()) - deadline })
 		pass(3*tick + maxDrainPause)
 		assert.GreaterOrEqual(t, late, time.Duration(0), "it ran")
 		assert.LessOrEqual(t, late, tick+maxDrainPause)
@@ -168,7 +168,7 @@ func TestEveryStripeComesFirstInItsTurn(t *testing.T) {
 	for range len(c.intake.stripes) {
 		from := map[*Timeout]int{}
 		for i := range c.intake.stripes {
-			timeout := &Timeout{state: newState(forever), worker: &e.workers[0]}
+			timeout := &Timeout{state: newState(forever), home: &e.workers[0]}
 			from[timeout] = i
 			require.True(t, c.intake.stripes[i].added.Push(timeout))
 		}

@@ -19,7 +19,7 @@ func (e *timer) due(t *testing.T) {
 	t.Helper()
 	time.Sleep(tick)
 	require.Equal(t, goOn, e.step())
-	require.True(t, e.core.running)
+	require.True(t, e.core.firing.running)
 }
 
 // The timeout is in no queue and no bucket when Stop comes to look.
@@ -37,8 +37,8 @@ func TestTimeoutResetWhileDueIsNotLostToAStopThatCameBetween(t *testing.T) {
 			e.core.fire()
 			assert.Equal(t, quit, e.step(), "no more ticks")
 			assert.Equal(t, []hwt.Timeout{timeout}, e.core.takeAll(nil), name)
-			close(e.core.takenOver)
-			assert.Nil(t, e.core.due)
+			close(e.core.worker.takenOver)
+			assert.Nil(t, e.core.firing.due)
 			s := e.balanced(t)
 			assert.EqualValues(t, 1, s.Unprocessed)
 		})
@@ -53,11 +53,11 @@ func TestStopFindsWhatTwoResetsMovedWhileItWasDue(t *testing.T) {
 		timeout := e.after(t, tick, nothing)
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
-		require.Equal(t, nodes(timeout), e.core.due)
+		require.Equal(t, nodes(timeout), e.core.firing.due)
 
 		require.True(t, timeout.Reset(time.Hour)) // later: only the word changes
 		e.core.expireAndRun(timeout)
-		deadline := e.core.now() + int64(tick)
+		deadline := e.core.timer.now() + int64(tick)
 		was, ok := rearm(&timeout.state, deadline) // a Reset that has yet to push
 		require.True(t, ok && was&queued == 0)
 		e.core.endFiring()

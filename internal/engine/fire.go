@@ -14,10 +14,10 @@ const maxSpareCap = 1 << 14
 // collect gathers in due what comes due at this tick. What was reset to later
 // since it was added, or added early by the wheel, is added again.
 func (c *Core) collect() {
-	c.due = c.wheel.Expire(c.due)
+	c.firing.due = c.schedule.wheel.Expire(c.firing.due)
 	now := c.tickTime()
-	kept := c.due[:0]
-	for i, n := range c.due {
+	kept := c.firing.due[:0]
+	for i, n := range c.firing.due {
 		c.prefetchTimeout(i + prefetchAhead)
 		n.MoveTo(elsewhere)
 		t := timeoutOf(n)
@@ -27,27 +27,27 @@ func (c *Core) collect() {
 			c.store(c.moveOf(t, w))
 		default:
 			n.MoveTo(inDue)
-			c.walks.Moved(n)
+			c.schedule.walks.Moved(n)
 			kept = append(kept, n)
 		}
 	}
-	clear(c.due[len(kept):])
-	c.due = kept
+	clear(c.firing.due[len(kept):])
+	c.firing.due = kept
 }
 
 // tickTime returns the time by which deadlines expire at this tick. The clock may reach
 // forever, but a deadline that is forever never expires.
-func (c *Core) tickTime() int64 { return min(c.tick*c.tickDur, forever-1) }
+func (c *Core) tickTime() int64 { return min(c.schedule.tick*c.timer.tickDur, forever-1) }
 
 // beginFiring hands the notices and due over to fire. Guarded by mu.
 func (c *Core) beginFiring() {
-	c.notices, c.nextNotices = c.nextNotices, c.notices
-	if len(c.notices)+len(c.due) == 0 {
+	c.firing.notices, c.schedule.nextNotices = c.schedule.nextNotices, c.firing.notices
+	if len(c.firing.notices)+len(c.firing.due) == 0 {
 		return
 	}
-	c.running = true
-	c.draining.fired, c.draining.stale = true, true
-	c.position.Store(0)
+	c.firing.running = true
+	c.schedule.draining.fired, c.schedule.draining.stale = true, true
+	c.firing.position.Store(0)
 	c.watchdog.begin()
 }
 
@@ -55,19 +55,19 @@ func (c *Core) beginFiring() {
 // goroutine is not run again: the next worker calls fire anew and goes on
 // behind it.
 func (c *Core) fire() {
-	if !c.running {
+	if !c.firing.running {
 		return
 	}
-	for i := int(c.position.Load()); i < len(c.notices)+len(c.due); i++ {
+	for i := int(c.firing.position.Load()); i < len(c.firing.notices)+len(c.firing.due); i++ {
 		c.beginTask(i)
-		c.position.Store(int64(i + 1))
-		if i < len(c.notices) {
+		c.firing.position.Store(int64(i + 1))
+		if i < len(c.firing.notices) {
 			c.totals.noticed.Add(1)
 			c.dropped(1) // first, since the notice may end the goroutine
-			c.runner.Cancelled(c.notices[i], c.notices[i].task)
+			c.timer.runner.Cancelled(c.firing.notices[i], c.firing.notices[i].task)
 		} else {
-			c.prefetchTask(i - len(c.notices) + prefetchAhead)
-			c.expireAndRun(timeoutOf(c.due[i-len(c.notices)]))
+			c.prefetchTask(i - len(c.firing.notices) + prefetchAhead)
+			c.expireAndRun(timeoutOf(c.firing.due[i-len(c.firing.notices)]))
 		}
 	}
 	c.endTiming()
@@ -82,15 +82,15 @@ const prefetchAhead = 8
 // prefetchTimeout asks for the memory of the timeout at i of due: what expire
 // looks at, and the line behind it, in which there may be what it takes to run.
 func (c *Core) prefetchTimeout(i int) {
-	if i < len(c.due) {
-		cacheline.PrefetchPair(unsafe.Pointer(c.due[i]))
+	if i < len(c.firing.due) {
+		cacheline.PrefetchPair(unsafe.Pointer(c.firing.due[i]))
 	}
 }
 
 // prefetchTask asks for the memory of the task at i of due.
 func (c *Core) prefetchTask(i int) {
-	if i < len(c.due) {
-		cacheline.PrefetchPair(dataOf(timeoutOf(c.due[i]).task))
+	if i < len(c.firing.due) {
+		cacheline.PrefetchPair(dataOf(timeoutOf(c.firing.due[i]).task))
 	}
 }
 
@@ -105,12 +105,12 @@ func (c *Core) expireAndRun(t *Timeout) {
 	if ok {
 		c.totals.expired.Add(1)
 		c.timing.noteLate(deadlineOf(w))
-		c.limit.Give(1)
-		c.runner.Run(t, t.task)
+		c.timer.limit.Give(1)
+		c.timer.runner.Run(t, t.task)
 		return
 	}
 	if !ended(w) {
-		c.hasReset = true // reset since it came due
+		c.firing.hasReset = true // reset since it came due
 	}
 }
 
@@ -119,15 +119,15 @@ func (c *Core) expireAndRun(t *Timeout) {
 // nor in the wheel, where Stop looks for it.
 func (c *Core) endFiring() {
 	c.mu.Lock()
-	c.running = false
+	c.firing.running = false
 	c.watchdog.end()
-	c.notices = emptied(c.notices)
+	c.firing.notices = emptied(c.firing.notices)
 	switch {
-	case c.wheel == nil: // Stop went through due already
-		c.due = nil
-	case c.phase.Load() != stopped:
+	case c.schedule.wheel == nil: // Stop went through due already
+		c.firing.due = nil
+	case c.signal.phase.Load() != stopped:
 		c.reinsert()
-		c.due = emptied(c.due)
+		c.firing.due = emptied(c.firing.due)
 	} // else Stop is about to go through due
 	c.mu.Unlock()
 }
@@ -135,15 +135,15 @@ func (c *Core) endFiring() {
 // reinsert adds to the wheel what is left pending in due. The current tick is
 // over, so that the next one is the earliest.
 func (c *Core) reinsert() {
-	if !c.hasReset {
+	if !c.firing.hasReset {
 		return
 	}
-	c.hasReset = false
-	for _, n := range c.due {
+	c.firing.hasReset = false
+	for _, n := range c.firing.due {
 		t := timeoutOf(n)
 		if w := atomic.LoadInt64(&t.state); !ended(w) {
 			n.MoveTo(elsewhere)
-			c.wheel.Add(n, c.moveOf(t, w).tick)
+			c.schedule.wheel.Add(n, c.moveOf(t, w).tick)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (w guardedWheel) Held() *store.Buckets          { w.check(); return w.flatW
 func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		e.core.wheel = guardedWheel{e.wheel, &e.core.mu}
+		e.core.schedule.wheel = guardedWheel{e.wheel, &e.core.mu}
 		ran := 0
 		var second atomic.Pointer[Timeout]
 		e.after(t, tick, func() { second.Load().Reset(3 * tick) })
@@ -67,7 +67,7 @@ func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
 		require.Equal(t, goOn, e.step())
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
-		assert.Equal(t, nodes(timeout), e.core.due)
+		assert.Equal(t, nodes(timeout), e.core.firing.due)
 		e.core.fire()
 	})
 }
@@ -99,7 +99,7 @@ func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
 		synctest.Wait()
 		assert.False(t, back.Load())
 		e.core.takeAll(nil)
-		close(e.core.takenOver)
+		close(e.core.worker.takenOver)
 		synctest.Wait()
 		assert.True(t, back.Load())
 	})
@@ -117,7 +117,7 @@ func TestLateNoticesAreTakenOnlyAfterStopTookAll(t *testing.T) {
 		synctest.Wait()
 		assert.False(t, back.Load())
 		e.core.takeAll(nil)
-		close(e.core.takenOver)
+		close(e.core.worker.takenOver)
 		synctest.Wait()
 		assert.True(t, back.Load())
 	})
@@ -133,7 +133,7 @@ func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
 		})
 		pass(5 * threshold)
 		assert.EqualValues(t, 1, e.Stats().SlowTasks)
-		<-e.core.done
+		<-e.core.worker.done
 	})
 }
 
@@ -147,7 +147,7 @@ func TestWhatIsReinsertedComesAtTheNextTickAtTheEarliest(t *testing.T) {
 		e.core.expireAndRun(timeout)
 		require.True(t, timeout.Reset(0))
 		e.core.endFiring()
-		assert.Equal(t, e.core.tick+1, e.wheel.added[timeout].tick)
+		assert.Equal(t, e.core.schedule.tick+1, e.wheel.added[timeout].tick)
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
 		e.core.fire()
@@ -160,12 +160,12 @@ func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
 		e.finish(t)
-		e.core.phase.Store(ticking)
+		e.core.signal.phase.Store(ticking)
 		e.flood(t, 4*popAtLeast) // takes all of the time
 		require.True(t, timeout.Cancel())
 		e.core.drain(0)
 		assert.NotContains(t, e.wheel.added, timeout)
-		assert.False(t, e.core.draining.complete)
+		assert.False(t, e.core.schedule.draining.complete)
 	})
 }
 
@@ -177,10 +177,10 @@ func TestEveryStripeCounts(t *testing.T) {
 	for i := range in.stripes {
 		require.True(t, in.empty())
 		s := &in.stripes[i]
-		require.True(t, s.added.Push(&Timeout{state: newState(forever), worker: &e.workers[0]}))
+		require.True(t, s.added.Push(&Timeout{state: newState(forever), home: &e.workers[0]}))
 		assert.False(t, in.empty(), "stripe %d", i)
 		require.NotNil(t, s.added.Pop())
-		require.True(t, s.changed.Push(&Timeout{state: newState(forever), worker: &e.workers[0]}))
+		require.True(t, s.changed.Push(&Timeout{state: newState(forever), home: &e.workers[0]}))
 		assert.False(t, in.empty(), "stripe %d", i)
 		require.NotNil(t, s.changed.Pop())
 	}
@@ -213,7 +213,7 @@ func TestASecondCallerThatFoundNoWorkerStartsNone(t *testing.T) {
 		e := newTimer(t)
 		e.core.wakeWorker()
 		e.core.wakeWorker()
-		assert.EqualValues(t, 1, e.core.workers.Load())
+		assert.EqualValues(t, 1, e.core.worker.workers.Load())
 	})
 }
 
@@ -227,11 +227,11 @@ func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
 	}
 	together(2, n, func(_, round int) { handles[round].Start() })
 	for _, h := range handles {
-		require.EqualValues(t, 1, h.workers[0].core.workers.Load())
+		require.EqualValues(t, 1, h.workers[0].core.worker.workers.Load())
 	}
 	together(2, n, func(_, round int) { handles[round].Stop() })
 	for _, h := range handles {
-		<-h.workers[0].core.done
+		<-h.workers[0].core.worker.done
 	}
 	runtime.KeepAlive(&handles) // a timer that was collected would have been stopped
 }

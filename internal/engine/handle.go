@@ -14,7 +14,7 @@ import (
 // Handle is the users' side of a timer. An engine's Timer holds one by value and
 // forwards its methods to it.
 type Handle struct {
-	workers  []worker        // Immutable after Init.
+	workers  []home          // Immutable after Init.
 	outer    hwt.Timer       // the engine's Timer that this is part of. Immutable after Init.
 	tracker  *leak.Tracker   // of outer, nil if it is not tracked. Immutable after Init.
 	cleanup  runtime.Cleanup // abandons the cores. Immutable after Init.
@@ -22,20 +22,20 @@ type Handle struct {
 	closed   atomic.Bool     // all intakes are closed. Atomic: set by close.
 }
 
-// worker is one of a timer's workers, as the timeouts that belong to it know it.
-// It is apart from the core, which must not refer to the handle.
-type worker struct {
+// home is a worker as its timeouts know it: its core, and the handle, to which the core
+// must not refer.
+type home struct {
 	core   *Core
 	handle *Handle
 }
 
 // Init makes h the inside of outer. Once outer is garbage, its workers end.
 func (h *Handle) Init(outer hwt.Timer, cfg Config) {
-	h.workers, h.outer, h.tracker = make([]worker, cfg.Workers), outer, cfg.Tracker
+	h.workers, h.outer, h.tracker = make([]home, cfg.Workers), outer, cfg.Tracker
 	cores, setup := make([]*Core, cfg.Workers), newSetup(cfg)
 	for i := range cores {
 		cores[i] = newCore(setup, cfg)
-		h.workers[i] = worker{cores[i], h}
+		h.workers[i] = home{cores[i], h}
 	}
 	cfg.Runner.Given = func() int64 { return given(cores) }
 	countInstance(cfg.Runner.Warn)
@@ -43,12 +43,12 @@ func (h *Handle) Init(outer hwt.Timer, cfg Config) {
 }
 
 // setup returns what the timer was made with.
-func (h *Handle) setup() *setup { return &h.workers[0].core.setup }
+func (h *Handle) setup() *setup { return &h.workers[0].core.timer }
 
 // workerOf returns the worker for a new timeout. It is a function of the timeout's
 // address, so that timeouts are spread evenly, whichever processor makes them, and
 // callers share no counter.
-func (h *Handle) workerOf(t *Timeout) *worker {
+func (h *Handle) workerOf(t *Timeout) *home {
 	if n := len(h.workers); n > 1 {
 		return &h.workers[cacheline.Share(numberOf(t), n)]
 	}
@@ -75,13 +75,13 @@ func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout,
 
 // schedule pushes t to the worker for it.
 func (h *Handle) schedule(t *Timeout, deadline int64) (hwt.Timeout, error) {
-	t.worker = h.workerOf(t)
-	c := t.worker.core
+	t.home = h.workerOf(t)
+	c := t.home.core
 	s := c.intake.of(t)
 	n := s.accepted.Add(1)
 	if !s.added.Push(t) {
 		s.accepted.Add(-1)
-		c.limit.Give(1)
+		c.timer.limit.Give(1)
 		h.close()
 		return nil, hwt.ErrStopped
 	}

@@ -34,7 +34,7 @@ func (h *Handle) reserve(n int64) error {
 func (c *Core) drainAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wheel == nil {
+	if c.schedule.wheel == nil {
 		return
 	}
 	c.catchUp()
@@ -70,7 +70,7 @@ func (h *Handle) nudge() {
 
 // dropped accounts for n cancelled timeouts that are no longer held.
 func (c *Core) dropped(n int64) {
-	if c.limit.Max() > 0 {
-		c.held.Add(-n)
+	if c.timer.limit.Max() > 0 {
+		c.timer.held.Add(-n)
 	}
 }

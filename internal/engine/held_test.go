@@ -35,10 +35,10 @@ func TestCancelledTimeoutsOfALimitedTimerAreBounded(t *testing.T) {
 			for range 10 * minHeld {
 				require.True(t, e.after(t, time.Hour, nothing).Cancel(), name)
 			}
-			assert.LessOrEqual(t, e.core.held.Load(), int64(minHeld), name)
+			assert.LessOrEqual(t, e.core.timer.held.Load(), int64(minHeld), name)
 			assert.LessOrEqual(t, e.backlog(), int64(minHeld), name)
 			pass(3 * time.Hour)
-			assert.Zero(t, e.core.held.Load(), name)
+			assert.Zero(t, e.core.timer.held.Load(), name)
 			assert.Zero(t, e.Stats().Rejected, name)
 		})
 	}

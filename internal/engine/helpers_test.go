@@ -145,8 +145,8 @@ func newTimer(t *testing.T, change ...func(*Config)) *timer {
 // test can be the worker.
 func newIdleTimer(t *testing.T, change ...func(*Config)) *timer {
 	e := newTimer(t, append(change, func(c *Config) { c.StopWait = 0 })...)
-	e.core.sleeper.Store(newSleeper(e.core))
-	e.core.phase.Store(ticking)
+	e.core.worker.sleeper.Store(newSleeper(e.core))
+	e.core.signal.phase.Store(ticking)
 	return e
 }
 
@@ -159,7 +159,7 @@ func (e *timer) shut() {
 }
 
 // step takes a step of the worker that the test is.
-func (e *timer) step() then { return e.core.step(e.core.sleeper.Load()) }
+func (e *timer) step() then { return e.core.step(e.core.worker.sleeper.Load()) }
 
 // finish takes steps until the worker would sleep.
 func (e *timer) finish(t *testing.T) then {
@@ -179,7 +179,7 @@ func (e *timer) finish(t *testing.T) then {
 func (e *timer) flood(t *testing.T, n int) (timeouts []*Timeout) {
 	t.Helper()
 	for range n {
-		timeout := &Timeout{state: newState(e.core.deadline(time.Hour)), worker: &e.workers[0], task: hwt.TaskFunc(nil)}
+		timeout := &Timeout{state: newState(e.core.timer.deadline(time.Hour)), home: &e.workers[0], task: hwt.TaskFunc(nil)}
 		s := e.core.intake.of(timeout)
 		s.accepted.Add(1)
 		require.True(t, s.added.Push(timeout))

@@ -38,7 +38,7 @@ func (c *Core) locate(rings []Ring, g store.Group) (ring, bucket int) {
 	}
 	tick := c.tickOf(deadlineOf(atomic.LoadInt64(&timeoutOf(g.First).state)))
 	for i, r := range rings {
-		if tick/r.Span < c.tick/r.Span+int64(r.Buckets) {
+		if tick/r.Span < c.schedule.tick/r.Span+int64(r.Buckets) {
 			return i, r.hand(tick)
 		}
 	}
@@ -63,14 +63,14 @@ func (o observer) Rings() []inspection.Ring {
 	c := o.Core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rings, now := c.rings(), c.now()
+	rings, now := c.rings(), c.timer.now()
 	seen := make([]inspection.Ring, len(rings))
 	for i, r := range rings {
-		span := r.Span * c.tickDur
+		span := r.Span * c.timer.tickDur
 		seen[i] = inspection.Ring{
 			Buckets: r.Buckets,
 			Span:    time.Duration(span),
-			Hand:    r.hand(now / c.tickDur),
+			Hand:    r.hand(now / c.timer.tickDur),
 			Turned:  time.Duration(now % span),
 		}
 	}
@@ -79,7 +79,7 @@ func (o observer) Rings() []inspection.Ring {
 
 // rings returns the rings of the wheel; none if Stop took it. Guarded by mu.
 func (c *Core) rings() []Ring {
-	if w, ok := c.wheel.(visible); ok {
+	if w, ok := c.schedule.wheel.(visible); ok {
 		return w.Rings(nil)
 	}
 	return nil
@@ -104,7 +104,7 @@ func (o observer) Count(add func(ring, bucket, n int)) {
 func (c *Core) countSome(seen []groupCount, at *store.Cursor) (_ []groupCount, more bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w, ok := c.wheel.(visible)
+	w, ok := c.schedule.wheel.(visible)
 	if !ok {
 		return nil, false
 	}

@@ -152,9 +152,9 @@ type lines struct{ written, contended float64 }
 func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 	h := newWorkers(t, workers)
 	for i := range h.workers { // as if the worker ran, and were on time
-		h.workers[i].core.sleeper.Store(newSleeper(h.workers[i].core))
-		h.workers[i].core.phase.Store(ticking)
-		h.workers[i].core.assistFrom.Store(never)
+		h.workers[i].core.worker.sleeper.Store(newSleeper(h.workers[i].core))
+		h.workers[i].core.signal.phase.Store(ticking)
+		h.workers[i].core.signal.assistFrom.Store(never)
 	}
 	all := owners(n, max(8, 128/n), old)
 	order := rand.New(rand.NewPCG(3, 4))
@@ -200,7 +200,7 @@ func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 	})
 	runtime.KeepAlive(all)
 	for i := range h.workers {
-		close(h.workers[i].core.done)
+		close(h.workers[i].core.worker.done)
 	}
 	h.Stop()
 	return found

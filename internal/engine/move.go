@@ -24,7 +24,7 @@ func (c *Core) moveOf(t *Timeout, w state) move {
 	if ended(w) {
 		return move{t, nowhere}
 	}
-	return move{t, max(c.tickOf(deadlineOf(w)), c.earliest)}
+	return move{t, max(c.tickOf(deadlineOf(w)), c.schedule.earliest)}
 }
 
 // storeBatch makes the moves. It returns how many of them go to the wheel.
@@ -44,13 +44,13 @@ func (c *Core) storeBatch(batch []move) (waiting int) {
 // first ones of their buckets, from which the holes are filled, the timeouts that fill
 // them, and the first chunks of the buckets that are added to.
 func (c *Core) prefetch(batch []move) {
-	held := c.wheel.Held()
+	held := c.schedule.wheel.Held()
 	for _, m := range batch {
 		held.PrefetchPlace(&m.timeout.node)
 		if m.tick == nowhere {
 			continue
 		}
-		if i, ok := c.wheel.Bucket(m.tick); ok {
+		if i, ok := c.schedule.wheel.Bucket(m.tick); ok {
 			held.PrefetchBucket(i)
 		}
 	}
@@ -67,13 +67,13 @@ func (c *Core) prefetch(batch []move) {
 func (c *Core) store(m move) {
 	t := m.timeout
 	if t.node.Stored() {
-		c.wheel.Remove(&t.node)
+		c.schedule.wheel.Remove(&t.node)
 	}
 	switch {
 	case m.tick == nowhere:
 		c.drop(t)
 	case !t.node.IsAt(inDue):
-		c.wheel.Add(&t.node, m.tick)
+		c.schedule.wheel.Add(&t.node, m.tick)
 	}
 }
 
@@ -83,7 +83,7 @@ func (c *Core) drop(t *Timeout) {
 	switch {
 	case !wasCancelled(atomic.LoadInt64(&t.state)):
 	case enginekit.WantsCancelled(t.task):
-		c.nextNotices = append(c.nextNotices, t)
+		c.schedule.nextNotices = append(c.schedule.nextNotices, t)
 	default:
 		c.dropped(1)
 	}

@@ -21,7 +21,7 @@ func TestCancelThatReliedOnALatePushIsNoticed(t *testing.T) {
 		"after Stop took over": func(e *timer) {
 			e.shut()
 			e.core.takeAll(nil)
-			close(e.core.takenOver)
+			close(e.core.worker.takenOver)
 		},
 	} {
 		for _, early := range []bool{true, false} { // Cancel comes before Stop, or after
@@ -38,14 +38,14 @@ func TestCancelThatReliedOnALatePushIsNoticed(t *testing.T) {
 				stop(e)
 				wins = wins || timeout.Cancel()
 				c.onAdvanced(timeout, was, 1)
-				if c.wheel != nil {
+				if c.schedule.wheel != nil {
 					c.takeAll(nil)
-					close(c.takenOver)
+					close(c.worker.takenOver)
 				}
 				for c.takeLateNotices() {
 					c.fire()
 				}
-				close(c.done)
+				close(c.worker.done)
 				want := [2]int{0, 0}
 				if wins {
 					want = [2]int{0, 1}
@@ -97,7 +97,7 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 			e.shut()
 			if gone {
 				c.takeAll(nil)
-				close(c.takenOver)
+				close(c.worker.takenOver)
 				require.False(t, c.takeLateNotices())
 				w := newState(1) // Cancel had won just before, and comes only now to the notice
 				cancel(&w)
@@ -106,7 +106,7 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 			} else {
 				require.True(t, timeout.Cancel(), "does not block")
 				c.takeAll(nil)
-				close(c.takenOver)
+				close(c.worker.takenOver)
 				go func() {
 					for c.takeLateNotices() {
 						c.fire()
@@ -117,7 +117,7 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 			assert.Equal(t, [2]int{0, 1}, task.counts(), "gone %v", gone)
 			close(block)
 			synctest.Wait()
-			close(c.done)
+			close(c.worker.done)
 		}
 	})
 }
@@ -138,9 +138,9 @@ func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
 			e.shut()
 			timeout.state, _ = ^(timeout.state | cancelled), true // Cancel has won, and not yet looked at the intake
 			c.takeAll(nil)
-			close(c.takenOver)
+			close(c.worker.takenOver)
 			require.False(t, c.takeLateNotices())
-			close(c.done)
+			close(c.worker.done)
 			c.notifyLate(timeout)
 			synctest.Wait()
 			assert.True(t, returned, name)

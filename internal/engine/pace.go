@@ -44,16 +44,16 @@ const (
 // deadline, unless it is about to look at the intake anyway, or sleeps and will wake
 // in time by itself (P3).
 func (c *Core) attend(s *stripe, deadline int64) {
-	if c.phase.Load() != ticking {
+	if c.signal.phase.Load() != ticking {
 		c.attendSlow(s, deadline)
 	}
 }
 
 func (c *Core) attendSlow(s *stripe, deadline int64) {
 	switch {
-	case c.phase.Load() != asleep || c.clock.Apart(): // the alarm is on the timer's side (W7)
+	case c.signal.phase.Load() != asleep || c.timer.clock.Apart(): // the alarm is on the timer's side (W7)
 		c.wakeWorker()
-	case deadline < c.alarm.Load():
+	case deadline < c.signal.alarm.Load():
 		c.drainForSleeper(s)
 	}
 }
@@ -68,7 +68,7 @@ func (c *Core) pace(s *stripe, n int64) {
 
 func (c *Core) paceNow(s *stripe) {
 	switch {
-	case c.phase.Load() == asleep:
+	case c.signal.phase.Load() == asleep:
 		c.wakeWorker() // it sleeps because there was little traffic
 	case s.backlog() > maxBacklog/2:
 		if !c.mu.TryLock() {
@@ -79,7 +79,7 @@ func (c *Core) paceNow(s *stripe) {
 		}
 		c.assist(s)
 		c.mu.Unlock()
-	case !c.clock.Apart() && c.now() >= c.assistFrom.Load():
+	case !c.timer.clock.Apart() && c.timer.now() >= c.signal.assistFrom.Load():
 		if c.mu.TryLock() {
 			c.assist(s)
 			c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *Core) drainForSleeper(s *stripe) {
 		return
 	}
 	c.assist(s)
-	enough := len(c.nextNotices) == 0 && s.backlog() <= 0 && !c.busy(c.now()/c.tickDur+sleeperTraffic)
+	enough := len(c.schedule.nextNotices) == 0 && s.backlog() <= 0 && !c.busy(c.timer.now()/c.timer.tickDur+sleeperTraffic)
 	if enough {
 		c.correctAlarm()
 	}
@@ -113,23 +113,23 @@ func (c *Core) drainForSleeper(s *stripe) {
 // places timeouts by the distance from its tick: from one long past, Next could be a
 // tick that is over, as if the worker were late. Guarded by mu.
 func (c *Core) catchUp() {
-	resting := c.sleeping || c.tick == 0 && !c.running
-	if c.wheel == nil || !resting || c.clock.Apart() { // (W7)
+	resting := c.schedule.sleeping || c.schedule.tick == 0 && !c.firing.running
+	if c.schedule.wheel == nil || !resting || c.timer.clock.Apart() { // (W7)
 		return
 	}
-	tick := c.now()/c.tickDur - 1
-	if tick <= c.tick {
+	tick := c.timer.now()/c.timer.tickDur - 1
+	if tick <= c.schedule.tick {
 		return
 	}
-	if tick = min(tick, c.wheel.Next()-1); tick > c.tick {
-		c.tick, c.earliest = tick, tick+1
-		c.wheel.MoveTo(tick)
+	if tick = min(tick, c.schedule.wheel.Next()-1); tick > c.schedule.tick {
+		c.schedule.tick, c.schedule.earliest = tick, tick+1
+		c.schedule.wheel.MoveTo(tick)
 	}
 }
 
 // assist drains a batch of s. Guarded by mu.
 func (c *Core) assist(s *stripe) {
-	if c.wheel == nil {
+	if c.schedule.wheel == nil {
 		return
 	}
 	c.catchUp()

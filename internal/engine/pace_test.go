@@ -40,7 +40,7 @@ func TestTheIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		e.core.assistFrom.Store(int64(tick + maxOnTime))
+		e.core.signal.assistFrom.Store(int64(tick + maxOnTime))
 		push := func() {
 			for range paceEvery * len(e.core.intake.stripes) {
 				e.after(t, time.Hour, nothing)
@@ -78,7 +78,7 @@ func TestNoticesThatACallerDrainedAreGiven(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, time.Hour, nothing)
 		pass(5 * tick)
-		require.Equal(t, asleep, e.core.phase.Load())
+		require.Equal(t, asleep, e.core.signal.phase.Load())
 		task := new(noticeTask)
 		require.True(t, e.add(t, task, time.Minute).Cancel())
 		pass(2 * tick)
@@ -110,7 +110,7 @@ func TestChangedTimeoutsOfEveryStripeHaveTheirTurn(t *testing.T) {
 	for range len(stripes) {
 		for i := range stripes {
 			for range 2 * popAtLeast {
-				require.True(t, stripes[i].changed.Push(&Timeout{state: newState(forever), worker: &e.workers[0]}))
+				require.True(t, stripes[i].changed.Push(&Timeout{state: newState(forever), home: &e.workers[0]}))
 			}
 		}
 		c.drain(0) // the time is over after popAtLeast
@@ -126,17 +126,17 @@ func TestAWorkerThatDoesNotGetToRunIsRelieved(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, never runs
 		c := e.core
-		c.workers.Add(1)
+		c.worker.workers.Add(1)
 		var by []byte
 		timeout := e.after(t, 5*tick, func() { by = debug.Stack() })
-		old := c.sleeper.Load()
+		old := c.worker.sleeper.Load()
 		require.Equal(t, sleep, e.finish(t))
 		pass(5*tick + maxOnTime)
 		assert.Contains(t, string(by), "engine.runWorker(", "by another worker, which leak checkers know")
 		assert.True(t, timeout.IsExpired())
 		<-old.relieved
 		assert.Equal(t, relieved, c.step(old))
-		c.workers.Add(-1)
+		c.worker.workers.Add(-1)
 		e.after(t, tick, nothing)
 		pass(3 * tick)
 		assert.Zero(t, e.Pending())
@@ -149,9 +149,9 @@ func TestAWorkerInATaskIsNotRelieved(t *testing.T) {
 		e.after(t, tick, func() { time.Sleep(100 * tick) })
 		e.after(t, 5*tick, nothing)
 		pass(50 * tick) // past the time at which the worker meant to look
-		go e.core.relieve(e.core.sleeper.Load())
+		go e.core.relieve(e.core.worker.sleeper.Load())
 		synctest.Wait()
-		assert.EqualValues(t, 1, e.core.workers.Load())
+		assert.EqualValues(t, 1, e.core.worker.workers.Load())
 		assert.EqualValues(t, 1, e.Pending())
 	})
 }

@@ -18,12 +18,12 @@ func TestNoWorkerBeforeTheFirstTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		pass(time.Hour)
-		assert.Equal(t, unstarted, e.core.phase.Load())
-		assert.Zero(t, e.core.workerID.Load())
+		assert.Equal(t, unstarted, e.core.signal.phase.Load())
+		assert.Zero(t, e.core.worker.workerID.Load())
 		e.after(t, time.Second, nothing)
-		assert.Equal(t, ticking, e.core.phase.Load())
+		assert.Equal(t, ticking, e.core.signal.phase.Load())
 		synctest.Wait()
-		assert.NotZero(t, e.core.workerID.Load())
+		assert.NotZero(t, e.core.worker.workerID.Load())
 	})
 }
 
@@ -33,7 +33,7 @@ func TestWorkerParksWhenNothingIsPending(t *testing.T) {
 		e.Start()
 		e.after(t, tick, nothing)
 		pass(4 * tick)
-		assert.Equal(t, asleep, e.core.phase.Load())
+		assert.Equal(t, asleep, e.core.signal.phase.Load())
 		before := e.Stats()
 		pass(1000 * time.Hour)
 		assert.Equal(t, before, e.Stats())
@@ -44,11 +44,11 @@ func TestWorkerSleepsToTheWheelsNextTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		var at []time.Duration
-		e.core.phase.Store(ticking) // so that the worker, once it begins, drains all three at once
+		e.core.signal.phase.Store(ticking) // so that the worker, once it begins, drains all three at once
 		for _, ticks := range []time.Duration{100, 5000, 5001} {
-			e.after(t, ticks*tick, func() { at = append(at, time.Duration(e.core.now())) })
+			e.after(t, ticks*tick, func() { at = append(at, time.Duration(e.core.timer.now())) })
 		}
-		e.core.phase.Store(unstarted)
+		e.core.signal.phase.Store(unstarted)
 		e.Start()
 		pass(6000 * tick)
 		assert.Equal(t, []time.Duration{100 * tick, 5000 * tick, 5001 * tick}, at)
@@ -67,11 +67,11 @@ func TestALoneTimeoutWakesASleepingWorkerOnce(t *testing.T) {
 		e.after(t, 1000*time.Hour, nothing)
 		for range 100 {
 			pass(5*tick + rand.N(100*tick))
-			require.Equal(t, asleep, e.core.phase.Load())
-			before, begin := e.Stats().Wakeups, e.core.now()
+			require.Equal(t, asleep, e.core.signal.phase.Load())
+			before, begin := e.Stats().Wakeups, e.core.timer.now()
 			delay := 1 + rand.N(9*tick)
 			var ran int64
-			e.after(t, delay, func() { ran = e.core.now() })
+			e.after(t, delay, func() { ran = e.core.timer.now() })
 			pass(10 * tick)
 			deadline := begin + int64(delay)
 			require.Equal(t, (deadline+int64(tick)-1)/int64(tick)*int64(tick), ran)
@@ -89,7 +89,7 @@ func TestATimeoutBehindTheAlarmDoesNotWakeTheWorker(t *testing.T) {
 		var ran []time.Duration
 		for i := range time.Duration(10) {
 			delay := 60*tick + i
-			e.after(t, delay, func() { ran = append(ran, time.Duration(e.core.now())) })
+			e.after(t, delay, func() { ran = append(ran, time.Duration(e.core.timer.now())) })
 		}
 		cancelled := e.after(t, 70*tick, nothing)
 		pass(tick)
@@ -113,7 +113,7 @@ func TestCancelOfWhatIsDueFirstSetsTheAlarmLater(t *testing.T) {
 		pass(tick)
 		assert.Equal(t, before+1, e.Stats().Wakeups)
 		assert.True(t, second.IsExpired())
-		assert.Equal(t, asleep, e.core.phase.Load())
+		assert.Equal(t, asleep, e.core.signal.phase.Load())
 	})
 }
 
@@ -127,7 +127,7 @@ func TestAnAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
 		pass(tick)
 		queued := first
 		for e.core.intake.of(queued) == e.core.intake.of(first) {
-			queued = &Timeout{state: newState(e.core.deadline(60 * tick)), worker: &e.workers[0], task: enginekit.Func(nothing)}
+			queued = &Timeout{state: newState(e.core.timer.deadline(60 * tick)), home: &e.workers[0], task: enginekit.Func(nothing)}
 		}
 		s := e.core.intake.of(queued) // as NewTimeout does
 		s.accepted.Add(1)
@@ -135,7 +135,7 @@ func TestAnAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
 		e.core.attend(s, deadlineOf(queued.state))
 		require.EqualValues(t, 1, s.backlog(), "it is left to the worker")
 		require.True(t, first.Cancel())
-		require.Equal(t, asleep, e.core.phase.Load())
+		require.Equal(t, asleep, e.core.signal.phase.Load())
 		pass(60 * tick)
 		assert.True(t, queued.IsExpired())
 	})
@@ -148,7 +148,7 @@ func TestResetOfAQueuedTimeoutToBeforeTheAlarmIsOnTime(t *testing.T) {
 		e.after(t, 50*tick, nothing)
 		pass(tick)
 		var ran time.Duration
-		timeout := e.after(t, 60*tick, func() { ran = time.Duration(e.core.now()) })
+		timeout := e.after(t, 60*tick, func() { ran = time.Duration(e.core.timer.now()) })
 		require.True(t, timeout.Reset(5*tick))
 		pass(10 * tick)
 		assert.Equal(t, 6*tick, ran)
@@ -163,12 +163,12 @@ func TestAResetThatReliesOnAPushToComeIsOnTime(t *testing.T) {
 		ran := false
 		timeout := e.after(t, 100*tick, func() { ran = true })
 		pass(tick)
-		deadline := e.core.deadline(60 * tick) // behind the alarm
+		deadline := e.core.timer.deadline(60 * tick) // behind the alarm
 		was, ok := rearm(&timeout.state, deadline)
 		require.True(t, ok)
 		require.True(t, timeout.Reset(5*tick))
 		pass(2 * tick) // the worker looks, finds nothing, and sleeps
-		require.Equal(t, asleep, e.core.phase.Load())
+		require.Equal(t, asleep, e.core.signal.phase.Load())
 		e.core.onAdvanced(timeout, was, deadline)
 		pass(5 * tick)
 		assert.True(t, ran)
@@ -183,7 +183,7 @@ func TestACancelThatReliesOnAPushToComeIsNoticed(t *testing.T) {
 		task := new(noticeTask)
 		timeout := e.add(t, task, 100*tick)
 		pass(tick)
-		deadline := e.core.deadline(60 * tick)
+		deadline := e.core.timer.deadline(60 * tick)
 		was, ok := rearm(&timeout.state, deadline)
 		require.True(t, ok)
 		require.True(t, timeout.Cancel())
@@ -200,7 +200,7 @@ func TestWorkerLooksAtEveryTickWhileThereIsTraffic(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, time.Hour, nothing)
 		pass(5 * tick)
-		require.Equal(t, asleep, e.core.phase.Load())
+		require.Equal(t, asleep, e.core.signal.phase.Load())
 		for i := range time.Duration(sleeperTraffic + 10) { // each before the alarm
 			e.after(t, time.Minute-i*tick, nothing)
 		}
@@ -209,10 +209,10 @@ func TestWorkerLooksAtEveryTickWhileThereIsTraffic(t *testing.T) {
 			e.after(t, time.Hour, nothing)
 			e.after(t, time.Hour, nothing)
 			pass(tick)
-			require.Equal(t, ticking, e.core.phase.Load())
+			require.Equal(t, ticking, e.core.signal.phase.Load())
 		}
 		pass(tick) // it finds that there was nothing more
-		assert.Equal(t, asleep, e.core.phase.Load())
+		assert.Equal(t, asleep, e.core.signal.phase.Load())
 		assert.EqualValues(t, 22, e.Stats().Ticks)
 	})
 }
@@ -240,7 +240,7 @@ func TestAWorkerThatRunsLateDoesNotWaitForAnotherTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		require.Equal(t, sleep, e.step())
-		require.Equal(t, asleep, e.core.phase.Load())
+		require.Equal(t, asleep, e.core.signal.phase.Load())
 		timeout := e.after(t, tick, nothing)
 		time.Sleep(3*tick + 1)
 		require.Equal(t, goOn, e.step())
@@ -254,10 +254,10 @@ func TestAWorkerThatRunsLateDoesNotWaitForAnotherTick(t *testing.T) {
 func TestPushJustBeforeTheWorkerFallsAsleepIsSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		e.core.draining.stale = false // as after a drain
+		e.core.schedule.draining.stale = false // as after a drain
 		timeout := e.after(t, time.Hour, nothing)
 		require.Equal(t, goOn, e.step())
-		require.Equal(t, ticking, e.core.phase.Load())
+		require.Equal(t, ticking, e.core.signal.phase.Load())
 		require.Equal(t, sleep, e.step())
 		assert.Contains(t, e.wheel.added, timeout)
 	})

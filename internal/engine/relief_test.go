@@ -17,16 +17,16 @@ func TestAWorkerThatWasRelievedBeforeItBeganRunsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		c, ran := e.core, false
-		c.workers.Store(1)
+		c.worker.workers.Store(1)
 		e.after(t, 0, func() { ran = true })
 		e.due(t)
-		c.workers.Add(1)
+		c.worker.workers.Add(1)
 		go runWorker(c, newSleeper(c))
 		synctest.Wait()
 		assert.False(t, ran)
-		assert.True(t, c.running)
-		assert.Zero(t, c.workerID.Load())
-		assert.EqualValues(t, 1, c.workers.Load())
+		assert.True(t, c.firing.running)
+		assert.Zero(t, c.worker.workerID.Load())
+		assert.EqualValues(t, 1, c.worker.workers.Load())
 		c.fire()
 		assert.True(t, ran)
 	})
@@ -39,7 +39,7 @@ func TestANoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
 		require.True(t, e.add(t, task, time.Hour).Cancel())
 		pass(2 * tick)
 		assert.Equal(t, [2]int{0, 1}, task.counts())
-		assert.Zero(t, e.core.held.Load())
+		assert.Zero(t, e.core.timer.held.Load())
 	})
 }
 
@@ -62,7 +62,7 @@ func TestABatchHelpsInProportionToItsSize(t *testing.T) {
 func TestReliefIsTriedAgainWhileACallerHoldsTheLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, never runs
-		e.core.workers.Add(1)
+		e.core.worker.workers.Add(1)
 		timeout := e.after(t, 5*tick, nothing)
 		require.Equal(t, sleep, e.finish(t))
 		e.core.mu.Lock()
@@ -73,6 +73,6 @@ func TestReliefIsTriedAgainWhileACallerHoldsTheLock(t *testing.T) {
 		e.core.mu.Unlock()
 		pass(tick)
 		assert.True(t, timeout.IsExpired())
-		e.core.workers.Add(-1)
+		e.core.worker.workers.Add(-1)
 	})
 }

@@ -31,17 +31,17 @@ func TestWorkerRetiresWhenNothingIsPending(t *testing.T) {
 			for range 3 {
 				last(e)
 				pass(100 * time.Millisecond)
-				assert.Equal(t, unstarted, e.core.phase.Load(), name)
-				assert.Zero(t, e.core.workers.Load(), name)
+				assert.Equal(t, unstarted, e.core.signal.phase.Load(), name)
+				assert.Zero(t, e.core.worker.workers.Load(), name)
 				if first == nil {
-					first = e.core.sleeper.Load()
+					first = e.core.worker.sleeper.Load()
 				}
-				assert.Same(t, first, e.core.sleeper.Load(), "the next worker has the sleeper")
+				assert.Same(t, first, e.core.worker.sleeper.Load(), "the next worker has the sleeper")
 				pass(time.Hour)
 			}
 			assert.Less(t, e.Stats().MaxLag, tick)
 			assert.Empty(t, e.Stop())
-			<-e.core.done
+			<-e.core.worker.done
 		})
 	}
 }
@@ -52,8 +52,8 @@ func TestWorkerStaysWhileSomethingIsPending(t *testing.T) {
 			e := newTimer(t)
 			e.after(t, delay, nothing)
 			pass(time.Hour)
-			assert.Equal(t, asleep, e.core.phase.Load(), name)
-			assert.EqualValues(t, 1, e.core.workers.Load(), name)
+			assert.Equal(t, asleep, e.core.signal.phase.Load(), name)
+			assert.EqualValues(t, 1, e.core.worker.workers.Load(), name)
 			assert.LessOrEqual(t, e.Stats().Wakeups, int64(2), name)
 		})
 	}
@@ -66,10 +66,10 @@ func TestWorkerStaysAfterStart(t *testing.T) {
 		pass(tick + linger/2)
 		e.Start() // while it lingers
 		pass(time.Hour)
-		assert.EqualValues(t, 1, e.core.workers.Load())
+		assert.EqualValues(t, 1, e.core.worker.workers.Load())
 		e.after(t, tick, nothing)
 		pass(time.Hour)
-		assert.EqualValues(t, 1, e.core.workers.Load())
+		assert.EqualValues(t, 1, e.core.worker.workers.Load())
 	})
 }
 
@@ -80,7 +80,7 @@ func TestWorkerStaysWithSparseTraffic(t *testing.T) {
 		for range 100 {
 			e.after(t, time.Hour, nothing).Cancel()
 			pass(linger - tick)
-			require.EqualValues(t, 1, e.core.workers.Load())
+			require.EqualValues(t, 1, e.core.worker.workers.Load())
 		}
 	})
 }
@@ -91,12 +91,12 @@ func TestACallerCatchesUpForARetiredWorker(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, nothing)
 		pass(1000*tick + tick/2)
-		require.Equal(t, unstarted, e.core.phase.Load())
-		e.core.phase.Store(ticking) // as between the start of a worker and its first step
+		require.Equal(t, unstarted, e.core.signal.phase.Load())
+		e.core.signal.phase.Store(ticking) // as between the start of a worker and its first step
 		e.after(t, time.Hour, nothing)
 		e.core.drainAll()
 		assert.EqualValues(t, 999, e.wheel.tick)
-		e.core.phase.Store(unstarted)
+		e.core.signal.phase.Store(unstarted)
 		e.after(t, 0, nothing)
 		pass(tick)
 		assert.EqualValues(t, 2, e.Stats().Expired)
@@ -108,9 +108,9 @@ func TestACallerCatchesUpForARetiredWorker(t *testing.T) {
 func TestPushJustBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		e.core.workers.Store(1)
+		e.core.worker.workers.Store(1)
 		require.Equal(t, sleep, e.finish(t))
-		e.core.sleeper.Load().stop()
+		e.core.worker.sleeper.Load().stop()
 		time.Sleep(linger)
 		timeout := e.after(t, time.Hour, nothing) // is drained for the sleeper
 		require.Equal(t, sleep, e.finish(t))
@@ -119,8 +119,8 @@ func TestPushJustBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 		time.Sleep(linger)
 		e.flood(t, 1)
 		require.Equal(t, goOn, e.step())
-		assert.Equal(t, ticking, e.core.phase.Load())
-		e.core.workers.Store(0)
+		assert.Equal(t, ticking, e.core.signal.phase.Load())
+		e.core.worker.workers.Store(0)
 	})
 }
 
@@ -133,7 +133,7 @@ func TestNoTimeoutIsLostToAWorkerThatRetires(t *testing.T) {
 		require.Eventually(t, func() bool { return fired.Load() == i+1 }, 10*time.Second, 100*time.Microsecond)
 		time.Sleep(linger - time.Duration(i-5)*100*time.Microsecond)
 	}
-	require.Eventually(t, func() bool { return e.core.workers.Load() == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return e.core.worker.workers.Load() == 0 }, 10*time.Second, time.Millisecond)
 }
 
 func TestStopOfATimerWhoseWorkerRetiredGivesItsNotices(t *testing.T) {
@@ -141,11 +141,11 @@ func TestStopOfATimerWhoseWorkerRetiredGivesItsNotices(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, nothing)
 		pass(time.Second)
-		require.Zero(t, e.core.workers.Load())
-		e.core.phase.Store(ticking) // as if another caller were about to start the worker
+		require.Zero(t, e.core.worker.workers.Load())
+		e.core.signal.phase.Store(ticking) // as if another caller were about to start the worker
 		task := new(noticeTask)
 		require.True(t, e.add(t, task, time.Hour).Cancel())
-		e.core.phase.Store(unstarted)
+		e.core.signal.phase.Store(unstarted)
 		assert.Empty(t, e.Stop())
 		synctest.Wait()
 		assert.Equal(t, [2]int{0, 1}, task.counts())

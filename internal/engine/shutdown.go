@@ -52,7 +52,7 @@ func (h *Handle) awaitAll(ctx context.Context) error {
 func (h *Handle) awaitWorkers(ctx context.Context) bool {
 	for i := range h.workers {
 		select {
-		case <-h.workers[i].core.done:
+		case <-h.workers[i].core.worker.done:
 		case <-ctx.Done():
 			return false
 		}
@@ -64,19 +64,19 @@ func (h *Handle) awaitWorkers(ctx context.Context) bool {
 func (c *Core) addLeft(left *hwt.ShutdownError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left.Waiting += int64(len(c.nextNotices))
-	if !c.running {
+	left.Waiting += int64(len(c.schedule.nextNotices))
+	if !c.firing.running {
 		return
 	}
-	at := c.position.Load()
-	left.Waiting += max(int64(len(c.notices))-at, 0)
+	at := c.firing.position.Load()
+	left.Waiting += max(int64(len(c.firing.notices))-at, 0)
 	if at == 0 {
 		return
 	}
-	if c.runner.Executor == nil { // otherwise it was counted
+	if c.timer.runner.Executor == nil { // otherwise it was counted
 		left.Running++
 	}
-	left.Tasks = append(left.Tasks, enginekit.TaskName(c.at(at).task))
+	left.Tasks = append(left.Tasks, enginekit.TaskName(c.firing.at(at).task))
 }
 
 // given returns how many tasks and notices the workers have handed to the runner.

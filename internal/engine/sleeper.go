@@ -64,14 +64,14 @@ func (c *Core) relieve(s *sleeper) {
 		s.relief.Reset(time.Duration(c.onTime()))
 		return
 	}
-	if c.sleeper.Load() != s || !c.sleeping || c.now() < c.expected || c.phase.Load() == stopped {
+	if c.worker.sleeper.Load() != s || !c.schedule.sleeping || c.timer.now() < c.schedule.expected || c.signal.phase.Load() == stopped {
 		c.mu.Unlock()
 		return
 	}
 	next := newSleeper(c)
-	c.sleeper.Store(next)
+	c.worker.sleeper.Store(next)
 	close(s.relieved)
-	c.workers.Add(1)
+	c.worker.workers.Add(1)
 	c.mu.Unlock()
 	runWorker(c, next)
 }

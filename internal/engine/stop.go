@@ -32,7 +32,7 @@ func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
 		unprocessed = h.takeAll()
 	}
 	for i := range h.workers {
-		<-h.workers[i].core.takenOver // another Stop may be doing it, which waits for no users' code
+		<-h.workers[i].core.worker.takenOver // another Stop may be doing it, which waits for no users' code
 	}
 	return unprocessed, true
 }
@@ -61,7 +61,7 @@ func (h *Handle) takeAll() []hwt.Timeout {
 	for i := range h.workers {
 		c := h.workers[i].core
 		unprocessed = c.takeAll(unprocessed)
-		close(c.takenOver)
+		close(c.worker.takenOver)
 		if before[i] == unstarted {
 			c.startWorker() // only to give the notices that are left, and to close done
 		}
@@ -71,8 +71,8 @@ func (h *Handle) takeAll() []hwt.Timeout {
 
 // shut lets the worker end. It returns the phase before.
 func (c *Core) shut() phase {
-	was := c.phase.Swap(stopped)
-	close(c.quit)
+	was := c.signal.phase.Swap(stopped)
+	close(c.worker.quit)
 	return was
 }
 
@@ -95,36 +95,36 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 			for t := q.Pop(); t != nil; t = q.Pop() {
 				c.took(s, 1)
 				if end(t); !t.node.IsAt(endedByStop) && wasCancelled(atomic.LoadInt64(&t.state)) && enginekit.WantsCancelled(t.task) {
-					c.nextNotices = append(c.nextNotices, t) // its Cancel left it to the worker
+					c.schedule.nextNotices = append(c.schedule.nextNotices, t) // its Cancel left it to the worker
 				}
 			}
 		}
 	}
-	for n := range c.wheel.Held().All {
+	for n := range c.schedule.wheel.Held().All {
 		end(timeoutOf(n))
 	}
-	c.wheel = nil
-	for _, n := range c.due {
+	c.schedule.wheel = nil
+	for _, n := range c.firing.due {
 		end(timeoutOf(n))
 	}
-	if !c.running {
-		c.due = nil
+	if !c.firing.running {
+		c.firing.due = nil
 	}
 	ended := int64(len(unprocessed) - before)
 	c.totals.unprocessed.Add(ended)
-	c.limit.Give(ended)
+	c.timer.limit.Give(ended)
 	return unprocessed
 }
 
 // takeLateNotices gives fire the notices that were left when Stop came. It returns
 // false if there are none; from then on none may be left to the worker.
 func (c *Core) takeLateNotices() bool {
-	<-c.takenOver // Stop waits for nothing until then
+	<-c.worker.takenOver // Stop waits for nothing until then
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.beginFiring()
-	c.noticesClosed = !c.running
-	return c.running
+	c.schedule.noticesClosed = !c.firing.running
+	return c.firing.running
 }
 
 // notifyLate notifies the task of t, which Cancel ended after the intake was
@@ -135,23 +135,23 @@ func (c *Core) notifyLate(t *Timeout) {
 		return
 	}
 	c.mu.Lock()
-	gone := c.noticesClosed
+	gone := c.schedule.noticesClosed
 	if !gone {
-		c.nextNotices = append(c.nextNotices, t)
+		c.schedule.nextNotices = append(c.schedule.nextNotices, t)
 	}
 	c.mu.Unlock()
 	if gone {
 		c.totals.noticed.Add(1)
-		c.runner.CallLate(func() { c.giveLate(t) })
+		c.timer.runner.CallLate(func() { c.giveLate(t) })
 	}
 }
 
 // giveLate gives a late notice, on its own goroutine.
 func (c *Core) giveLate(t *Timeout) {
 	id := goroutineID()
-	c.late.Store(id, nil)
-	defer c.late.Delete(id)
-	c.runner.Cancelled(t, t.task)
+	c.timer.late.Store(id, nil)
+	defer c.timer.late.Delete(id)
+	c.timer.runner.Cancelled(t, t.task)
 }
 
 // unqueue takes back the queued bit of t, which was pushed after the intake was
@@ -182,7 +182,7 @@ func (h *Handle) awaitEnd() {
 	defer patience.Stop()
 	for i := range h.workers {
 		select {
-		case <-h.workers[i].core.done:
+		case <-h.workers[i].core.worker.done:
 		case <-patience.C:
 			s.runner.EndContexts()
 			s.runner.Warn("hwt: Stop gave up waiting for a task that occupies the timer's worker", enginekit.AttrWaited, s.wait)
@@ -204,4 +204,4 @@ func (h *Handle) isWorker(id int64) bool {
 }
 
 // isWorker reports whether the goroutine id is the worker's.
-func (c *Core) isWorker(id int64) bool { return id != 0 && id == c.workerID.Load() }
+func (c *Core) isWorker(id int64) bool { return id != 0 && id == c.worker.workerID.Load() }

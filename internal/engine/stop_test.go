@@ -59,7 +59,7 @@ func TestStopTakesOverWhileATaskIsBlockedAndGivesUpInTime(t *testing.T) {
 		synctest.Wait()
 		assert.EqualValues(t, 1, ran.Load(), "ran after Stop")
 		select {
-		case <-e.core.done:
+		case <-e.core.worker.done:
 		default:
 			assert.Fail(t, "the worker did not end with its task")
 		}
@@ -105,7 +105,7 @@ func TestStopFromTheWorkerDoesNotWait(t *testing.T) {
 		}
 		assert.ElementsMatch(t, []hwt.Timeout{waiting, behind}, got)
 		assert.EqualValues(t, 1, ran.Load(), "ran after Stop")
-		<-e.core.done
+		<-e.core.worker.done
 	})
 }
 
@@ -132,7 +132,7 @@ func TestUnstartedTimerStopsWithNothingLeft(t *testing.T) {
 		begin := time.Now()
 		assert.Empty(t, e.Stop())
 		assert.Equal(t, begin, time.Now())
-		<-e.core.done
+		<-e.core.worker.done
 		assert.Zero(t, e.Stats().Wakeups)
 	})
 }
@@ -140,12 +140,12 @@ func TestUnstartedTimerStopsWithNothingLeft(t *testing.T) {
 // Real: only the collector decides.
 func TestTimeoutThatStopReturnedKeepsNoOthers(t *testing.T) {
 	e := newTimer(t)
-	e.core.sleeper.Store(newSleeper(e.core))
-	e.core.phase.Store(ticking)
+	e.core.worker.sleeper.Store(newSleeper(e.core))
+	e.core.signal.phase.Store(ticking)
 	b := new(store.Buckets)
 	b.Grow(1)
-	e.core.wheel = bucketWheel{b}
-	close(e.core.done)
+	e.core.schedule.wheel = bucketWheel{b}
+	close(e.core.worker.done)
 	var tasks []weak.Pointer[noticeTask]
 	func() {
 		for range 5 * store.MaxVisit {
@@ -185,7 +185,7 @@ func TestStopLeavesTheIntakeEmpty(t *testing.T) {
 		e := newIdleTimer(t)
 		changed := []*Timeout{e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)}
 		e.finish(t)
-		e.core.phase.Store(ticking)
+		e.core.signal.phase.Store(ticking)
 		require.True(t, changed[0].Cancel())
 		require.True(t, changed[1].Reset(time.Minute))
 		e.after(t, time.Hour, nothing)
@@ -206,6 +206,6 @@ func TestChangesThatRaceWithStopLeaveTheIntakeEmpty(t *testing.T) {
 		assert.Zero(t, e.Stats().Intake)
 		assert.EqualValues(t, 1, e.Stats().Cancelled)
 		e.core.takeAll(nil)
-		close(e.core.takenOver)
+		close(e.core.worker.takenOver)
 	})
 }

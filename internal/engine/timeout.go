@@ -14,11 +14,11 @@ import (
 // Timeout is the one allocation that a pending timeout costs its caller: 48
 // bytes on 64-bit machines, a size class of the allocator, filled to the last.
 type Timeout struct {
-	state  state              // Atomic: written by callers and the worker, by the rules of state.go. First, so that it is aligned on 32-bit machines.
-	node   store.Node         // its place in the wheel, or one of the spots below, and the marks of walks. Guarded by Core.mu.
-	link   mpsc.Link[Timeout] // Belongs to the queue that holds the timeout.
-	task   hwt.TimerTask      // Immutable after NewTimeout.
-	worker *worker            // Immutable after NewTimeout. Keeps the timer alive while this is pending.
+	state state              // Atomic: written by callers and the worker, by the rules of state.go. First, so that it is aligned on 32-bit machines.
+	node  store.Node         // its place in the wheel, or one of the spots below, and the marks of walks. Guarded by Core.mu.
+	link  mpsc.Link[Timeout] // Belongs to the queue that holds the timeout.
+	task  hwt.TimerTask      // Immutable after NewTimeout.
+	home  *home              // Immutable after NewTimeout. Keeps the timer alive while this is pending.
 }
 
 var _ hwt.Timeout = (*Timeout)(nil)
@@ -36,7 +36,7 @@ func timeoutOf(n *store.Node) *Timeout {
 }
 
 // Timer implements hwt.Timeout.
-func (t *Timeout) Timer() hwt.Timer { return t.worker.handle.outer }
+func (t *Timeout) Timer() hwt.Timer { return t.home.handle.outer }
 
 // Task implements hwt.Timeout.
 func (t *Timeout) Task() hwt.TimerTask { return t.task }
@@ -47,7 +47,7 @@ func (t *Timeout) Deadline() time.Time {
 	if deadline == forever {
 		return time.Time{}
 	}
-	return t.worker.core.clock.Time(deadline)
+	return t.home.core.timer.clock.Time(deadline)
 }
 
 // IsExpired implements hwt.Timeout.
@@ -60,15 +60,15 @@ func (t *Timeout) IsCancelled() bool { return wasCancelled(atomic.LoadInt64(&t.s
 func (t *Timeout) Cancel() bool {
 	was, ok := cancel(&t.state)
 	if ok {
-		t.worker.core.onCancelled(t, was)
+		t.home.core.onCancelled(t, was)
 	}
 	return ok
 }
 
 // Reset implements hwt.Timeout.
 func (t *Timeout) Reset(delay time.Duration) bool {
-	core := t.worker.core
-	deadline := core.deadline(delay)
+	core := t.home.core
+	deadline := core.timer.deadline(delay)
 	was, ok := rearm(&t.state, deadline)
 	if !ok {
 		return false
@@ -83,5 +83,5 @@ func (t *Timeout) Reset(delay time.Duration) bool {
 // String describes the timeout by its deadline, relative to now, by its end if it
 // had one, and by its task: "timeout(in 4.99s, task *shop.check)".
 func (t *Timeout) String() string {
-	return enginekit.Word(atomic.LoadInt64(&t.state)).Describe(t.worker.core.now(), t.task)
+	return enginekit.Word(atomic.LoadInt64(&t.state)).Describe(t.home.core.timer.now(), t.task)
 }

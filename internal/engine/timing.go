@@ -62,14 +62,14 @@ func (c *Core) beginTask(i int) {
 }
 
 func (c *Core) beginBatch(i int) {
-	m, now := &c.timing, c.now()
+	m, now := &c.timing, c.timer.now()
 	c.endBatch(i, now)
 	m.at, m.size, m.begun = now, max(m.next, 1), 0
 }
 
 // endTiming ends the batch after the last task.
 func (c *Core) endTiming() {
-	c.endBatch(len(c.notices)+len(c.due), c.now())
+	c.endBatch(len(c.firing.notices)+len(c.firing.due), c.timer.now())
 	c.timing.size, c.timing.begun = 0, 0
 }
 
@@ -83,7 +83,7 @@ func (c *Core) endBatch(i int, now int64) {
 	took := now - m.at
 	m.busy.Add(took)
 	if m.begun == 1 {
-		m.noteSlow(now, took, c.at(int64(i)).task)
+		m.noteSlow(now, took, c.firing.at(int64(i)).task)
 	}
 	m.publish()
 	if m.next = 1; took < int64(timedFor) {
@@ -171,7 +171,7 @@ func (l *lags) addTo(s *hwt.Stats, now int64, works bool) {
 func (c *Core) addIntake(s *hwt.Stats, now int64) {
 	n := c.intake.backlog()
 	s.Intake += n
-	if n > 0 && c.phase.Load() == ticking {
-		s.IntakeAge = max(s.IntakeAge, time.Duration(now-c.emptied.Load()))
+	if n > 0 && c.signal.phase.Load() == ticking {
+		s.IntakeAge = max(s.IntakeAge, time.Duration(now-c.signal.emptied.Load()))
 	}
 }

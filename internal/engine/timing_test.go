@@ -152,7 +152,7 @@ func TestTheIntakeIsShownWithItsAge(t *testing.T) {
 		}
 		e.after(t, tick, func() { time.Sleep(time.Minute) })
 		pass(tick + time.Second)
-		e.core.assistFrom.Store(never) // no caller helps
+		e.core.signal.assistFrom.Store(never) // no caller helps
 		for range 10 {
 			e.after(t, time.Hour, nothing)
 		}

@@ -97,8 +97,8 @@ func yieldPending(timeouts []*Timeout, yield func(hwt.Timeout) bool) bool {
 // copyAll returns what is pending. Walks beyond those that have a bit of their own
 // take turns with one, which they hold while no users' code runs.
 func (c *Core) copyAll() (all []*Timeout) {
-	c.walks.turns.Lock()
-	defer c.walks.turns.Unlock()
+	c.schedule.walks.turns.Lock()
+	defer c.schedule.walks.turns.Unlock()
 	c.walk(copying, func(batch []*Timeout) bool {
 		all = append(all, batch...)
 		return true
@@ -111,12 +111,12 @@ func (c *Core) copyAll() (all []*Timeout) {
 func (c *Core) takeBit() marks {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	free := ^(c.walks.used | copying)
-	if clean := free &^ c.walks.broken; clean != 0 {
+	free := ^(c.schedule.walks.used | copying)
+	if clean := free &^ c.schedule.walks.broken; clean != 0 {
 		free = clean
 	}
 	bit := free & -free
-	c.walks.used |= bit
+	c.schedule.walks.used |= bit
 	return bit
 }
 
@@ -142,19 +142,19 @@ func (w *walk) enter() (broken bool) {
 	c := w.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.walks.underWay = append(c.walks.underWay, w)
-	if c.wheel != nil {
-		c.wheel.Held().Watcher = &c.walks
+	c.schedule.walks.underWay = append(c.schedule.walks.underWay, w)
+	if c.schedule.wheel != nil {
+		c.schedule.wheel.Held().Watcher = &c.schedule.walks
 	}
 	w.startPass()
-	return c.walks.broken&w.bit != 0
+	return c.schedule.walks.broken&w.bit != 0
 }
 
 // flip begins the walk proper (A1).
 func (w *walk) flip() {
 	w.core.mu.Lock()
 	defer w.core.mu.Unlock()
-	w.core.walks.seen ^= w.bit
+	w.core.schedule.walks.seen ^= w.bit
 	w.done = false
 	w.startPass()
 }
@@ -164,15 +164,15 @@ func (w *walk) leave() {
 	c := w.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ws := &c.walks
+	ws := &c.schedule.walks
 	ws.used &^= w.bit
 	ws.broken &^= w.bit
 	if !w.done {
 		ws.broken |= w.bit
 	}
 	ws.underWay = slices.DeleteFunc(ws.underWay, func(other *walk) bool { return other == w })
-	if len(ws.underWay) == 0 && c.wheel != nil {
-		c.wheel.Held().Watcher = nil
+	if len(ws.underWay) == 0 && c.schedule.wheel != nil {
+		c.schedule.wheel.Held().Watcher = nil
 	}
 }
 
@@ -200,7 +200,7 @@ func (w *walk) next(batch []*Timeout) ([]*Timeout, bool) {
 	c := w.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wheel == nil { // Stop ended all there was
+	if c.schedule.wheel == nil { // Stop ended all there was
 		w.done = true
 		return nil, false
 	}
@@ -216,12 +216,12 @@ func (w *walk) next(batch []*Timeout) ([]*Timeout, bool) {
 // timeout counts, and so does a chunk or single.
 func (w *walk) step() int {
 	c := w.core
-	if cost, ok := c.wheel.Held().Visit(&w.at, w.look); ok {
+	if cost, ok := c.schedule.wheel.Held().Visit(&w.at, w.look); ok {
 		return cost
 	}
 	switch {
-	case w.tick == c.tick && w.due < len(c.due):
-		rest := c.due[w.due:]
+	case w.tick == c.schedule.tick && w.due < len(c.firing.due):
+		rest := c.firing.due[w.due:]
 		rest = rest[:min(len(rest), store.MaxVisit)]
 		for _, n := range rest {
 			w.look(n)
@@ -236,7 +236,7 @@ func (w *walk) step() int {
 }
 
 func (w *walk) startPass() {
-	w.again, w.at, w.due, w.tick = false, store.Cursor{}, 0, w.core.tick
+	w.again, w.at, w.due, w.tick = false, store.Cursor{}, 0, w.core.schedule.tick
 }
 
 // look sees n, unless w has seen it.
@@ -247,7 +247,9 @@ func (w *walk) look(n *store.Node) {
 }
 
 // isNew reports whether w has not seen n.
-func (w *walk) isNew(n *store.Node) bool { return (marks(n.Marks)^w.core.walks.seen)&w.bit != 0 }
+func (w *walk) isNew(n *store.Node) bool {
+	return (marks(n.Marks)^w.core.schedule.walks.seen)&w.bit != 0
+}
 
 func (w *walk) see(n *store.Node) {
 	n.Marks ^= uint16(w.bit)
@@ -281,7 +283,7 @@ func (c *Core) drainSome(s *stripe, left int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left = min(left, s.backlog())
-	if c.wheel == nil || s.added.Empty() {
+	if c.schedule.wheel == nil || s.added.Empty() {
 		return 0
 	}
 	c.catchUp()

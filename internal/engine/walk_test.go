@@ -23,12 +23,12 @@ func TestAllYieldsWhatBecomesDueMeanwhile(t *testing.T) {
 			e.after(t, 2*tick, nothing)
 		}
 		e.finish(t)
-		e.core.sleeper.Load().stop() // the worker is the test
+		e.core.worker.sleeper.Load().stop() // the worker is the test
 		seen := map[hwt.Timeout]int{}
 		for timeout := range e.All() {
 			if seen[timeout]++; len(seen) == 1 {
 				time.Sleep(2 * tick)
-				for !e.core.running {
+				for !e.core.firing.running {
 					require.Equal(t, goOn, e.step())
 				}
 			}

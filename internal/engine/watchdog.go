@@ -62,7 +62,7 @@ func (w *watchdog) begin() {
 		return
 	}
 	w.round++
-	w.spot, w.since, w.starved = watchSpot{w.round, 1}, w.core.now(), 0
+	w.spot, w.since, w.starved = watchSpot{w.round, 1}, w.core.timer.now(), 0
 	w.arm(w.since, w.threshold)
 }
 
@@ -100,11 +100,11 @@ func (w *watchdog) firstLook() (suspect watchSpot) {
 	c := w.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.running {
+	if !c.firing.running {
 		return suspect
 	}
-	now := c.now()
-	if spot := (watchSpot{w.round, c.position.Load()}); spot != w.spot || spot.position == 0 { // At 0 the worker has yet to begin.
+	now := c.timer.now()
+	if spot := (watchSpot{w.round, c.firing.position.Load()}); spot != w.spot || spot.position == 0 { // At 0 the worker has yet to begin.
 		w.spot, w.since, w.starved = spot, now, 0
 	} else {
 		w.starved += now - w.dueAt
@@ -121,13 +121,13 @@ func (w *watchdog) secondLook(spot watchSpot) (slow slowTask) {
 	c := w.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
-	if !c.running || spot == w.found || spot != (watchSpot{w.round, c.position.Load()}) {
+	now := c.timer.now()
+	if !c.firing.running || spot == w.found || spot != (watchSpot{w.round, c.firing.position.Load()}) {
 		return slow
 	}
 	w.found = spot
 	c.totals.slow.Add(1)
-	slow = slowTask{timeout: c.at(spot.position), held: time.Duration(now - w.since), starved: time.Duration(w.starved)}
+	slow = slowTask{timeout: c.firing.at(spot.position), held: time.Duration(now - w.since), starved: time.Duration(w.starved)}
 	c.timing.noteSlow(now, int64(slow.held), slow.timeout.task)
 	if !w.logged || now-w.loggedAt >= int64(slowLogEvery) {
 		w.logged, w.loggedAt, slow.log = true, now, true
@@ -151,10 +151,10 @@ func (w *watchdog) report(s slowTask) {
 	}
 	c := w.core
 	message := "hwt: slow task is blocking the timer's worker; set Options.Executor"
-	if c.runner.Executor != nil {
+	if c.timer.runner.Executor != nil {
 		message = "hwt: executor is blocking the timer's worker; its Execute should return an error when it is full"
 	}
-	c.runner.Warn(message,
+	c.timer.runner.Warn(message,
 		enginekit.AttrTask, enginekit.TaskName(s.timeout.task), enginekit.AttrHeld, s.held,
 		enginekit.AttrThreshold, time.Duration(w.threshold), enginekit.AttrStarved, s.starved)
 }

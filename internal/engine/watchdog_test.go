@@ -164,7 +164,7 @@ func TestLookBeforeTheFirstTaskBeginsFindsNothing(t *testing.T) {
 		e.after(t, 0, nothing)
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
-		require.True(t, c.running)
+		require.True(t, c.firing.running)
 		pass(10 * threshold) // the worker is kept from going on
 		assert.Zero(t, e.Stats().SlowTasks)
 		c.fire()

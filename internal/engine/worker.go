@@ -57,20 +57,20 @@ const linger = 50 * time.Millisecond
 // phase is not ticking.
 func (c *Core) wakeWorker() {
 	switch {
-	case c.clock.Apart(): // (W7)
+	case c.timer.clock.Apart(): // (W7)
 		c.nudge()
-	case c.phase.CompareAndSwap(asleep, ticking):
-		now := c.now()
-		c.emptied.Store(now)
-		c.assistFrom.Store(now + c.onTime())
-		c.sleeper.Load().wake()
-	case c.phase.Load() == unstarted:
+	case c.signal.phase.CompareAndSwap(asleep, ticking):
+		now := c.timer.now()
+		c.signal.emptied.Store(now)
+		c.signal.assistFrom.Store(now + c.onTime())
+		c.worker.sleeper.Load().wake()
+	case c.signal.phase.Load() == unstarted:
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.phase.CompareAndSwap(unstarted, ticking) {
-			now := c.now()
-			c.emptied.Store(now)
-			c.assistFrom.Store(now + c.onTime())
+		if c.signal.phase.CompareAndSwap(unstarted, ticking) {
+			now := c.timer.now()
+			c.signal.emptied.Store(now)
+			c.signal.assistFrom.Store(now + c.onTime())
 			c.startWorker()
 		}
 	}
@@ -79,31 +79,31 @@ func (c *Core) wakeWorker() {
 // keepWorker starts the worker, which then does not retire.
 func (c *Core) keepWorker() {
 	c.mu.Lock()
-	c.kept = true
+	c.schedule.kept = true
 	c.mu.Unlock()
 	c.wakeWorker()
 }
 
 // nudge makes the worker look at the intake without touching phase or alarm.
 func (c *Core) nudge() {
-	if s := c.sleeper.Load(); s != nil && !c.clock.Foreign() {
+	if s := c.worker.sleeper.Load(); s != nil && !c.timer.clock.Foreign() {
 		s.wake()
 	}
 }
 
 // startWorker starts a worker where there is none.
 func (c *Core) startWorker() {
-	s := c.sleeper.Load()
+	s := c.worker.sleeper.Load()
 	if s == nil {
 		s = newSleeper(c)
-		c.sleeper.Store(s)
+		c.worker.sleeper.Store(s)
 	}
-	c.workers.Add(1)
+	c.worker.workers.Add(1)
 	go runWorker(c, s)
 }
 
 // onTime is how late the worker may be before callers assist it.
-func (c *Core) onTime() int64 { return min(c.tickDur, int64(maxOnTime)) }
+func (c *Core) onTime() int64 { return min(c.timer.tickDur, int64(maxOnTime)) }
 
 // work is the worker goroutine. A task may end it by runtime.Goexit; then
 // another one goes on where it stopped.
@@ -114,7 +114,7 @@ func (c *Core) work(s *sleeper) {
 			go runWorker(c, s)
 		}
 	}()
-	pprof.SetGoroutineLabels(enginekit.TimerLabels(c.runner.Name))
+	pprof.SetGoroutineLabels(enginekit.TimerLabels(c.timer.runner.Name))
 	if c.enter(s) {
 		c.fire() // what a task that ended its goroutine left over
 	}
@@ -132,8 +132,8 @@ func (c *Core) work(s *sleeper) {
 func (c *Core) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.workers.Add(-1) == 0 && c.noticesClosed {
-		close(c.done)
+	if c.worker.workers.Add(-1) == 0 && c.schedule.noticesClosed {
+		close(c.worker.done)
 	}
 }
 
@@ -143,11 +143,11 @@ func (c *Core) enter(s *sleeper) bool {
 	id := goroutineID()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sleeper.Load() != s {
+	if c.worker.sleeper.Load() != s {
 		return false
 	}
-	c.workerID.Store(id)
-	return c.running
+	c.worker.workerID.Store(id)
+	return c.firing.running
 }
 
 // run does what there is to do, and sleeps, until the worker is to end. It returns why.
@@ -157,7 +157,7 @@ func (c *Core) run(s *sleeper) then {
 		case goOn:
 			c.fire()
 		case sleep:
-			s.sleep(c.quit)
+			s.sleep(c.worker.quit)
 		default:
 			return then
 		}
@@ -180,24 +180,24 @@ const (
 func (c *Core) step(s *sleeper) then {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sleeper.Load() != s {
+	if c.worker.sleeper.Load() != s {
 		return relieved
 	}
-	if c.wheel == nil || c.phase.Load() == stopped { // then due is Stop's (W5)
+	if c.schedule.wheel == nil || c.signal.phase.Load() == stopped { // then due is Stop's (W5)
 		return quit
 	}
-	now := c.now()
-	if c.sleeping {
+	now := c.timer.now()
+	if c.schedule.sleeping {
 		if c.retire(now) {
 			return retired
 		}
-		c.sleeping = false
+		c.schedule.sleeping = false
 		c.totals.wakeups.Add(1)
-		if c.phase.CompareAndSwap(asleep, ticking) {
-			c.emptied.Store(now)
+		if c.signal.phase.CompareAndSwap(asleep, ticking) {
+			c.signal.emptied.Store(now)
 		}
 	}
-	if now/c.tickDur > c.tick {
+	if now/c.timer.tickDur > c.schedule.tick {
 		c.processTick(now)
 		c.beginFiring()
 		return goOn
@@ -207,30 +207,30 @@ func (c *Core) step(s *sleeper) then {
 
 // idle reports whether the worker may retire, once it has slept for a while.
 func (c *Core) idle() bool {
-	return !c.kept && c.wheel.Next() == never && len(c.nextNotices) == 0
+	return !c.schedule.kept && c.schedule.wheel.Next() == never && len(c.schedule.nextNotices) == 0
 }
 
 // retire ends the part of a worker that slept long enough with nothing pending (W8). It
 // stays marked as sleeping, so that callers catch up for it.
 func (c *Core) retire(now int64) bool {
-	if now < c.idleUntil || !c.idle() || !c.phase.CompareAndSwap(asleep, unstarted) {
+	if now < c.schedule.idleUntil || !c.idle() || !c.signal.phase.CompareAndSwap(asleep, unstarted) {
 		return false
 	}
-	if !c.intake.empty() && c.phase.CompareAndSwap(unstarted, asleep) { // as W2
+	if !c.intake.empty() && c.signal.phase.CompareAndSwap(unstarted, asleep) { // as W2
 		return false
 	}
-	c.workers.Add(-1)
+	c.worker.workers.Add(-1)
 	return true
 }
 
 // processTick does the wheel's part of a tick: the current one, or an earlier one
 // if something was due then and the worker is behind.
 func (c *Core) processTick(now int64) {
-	c.tick = min(now/c.tickDur, max(c.wheel.Next(), c.tick+1))
-	c.earliest = c.tick
-	c.wheel.MoveTo(c.tick)
+	c.schedule.tick = min(now/c.timer.tickDur, max(c.schedule.wheel.Next(), c.schedule.tick+1))
+	c.schedule.earliest = c.schedule.tick
+	c.schedule.wheel.MoveTo(c.schedule.tick)
 	c.drainAtTick(now)
-	c.earliest = c.tick + 1
+	c.schedule.earliest = c.schedule.tick + 1
 	c.collect()
 	c.totals.ticks.Add(1)
 	c.noteLag(now)
@@ -238,25 +238,25 @@ func (c *Core) processTick(now int64) {
 
 // noteLag records how far the worker is behind: it meant to look at expected.
 func (c *Core) noteLag(now int64) {
-	lag := now - min(c.expected, c.tick*c.tickDur)
+	lag := now - min(c.schedule.expected, c.schedule.tick*c.timer.tickDur)
 	c.totals.lags.note(now, lag)
-	c.expect((c.tick + 1) * c.tickDur)
+	c.expect((c.schedule.tick + 1) * c.timer.tickDur)
 }
 
 // expect records when the worker means to look next.
 func (c *Core) expect(at int64) {
-	c.expected = at
+	c.schedule.expected = at
 	c.totals.lags.lookAt.Store(at)
 }
 
 // round drains what is left in the intake after the ticks that have come, or, if
 // nothing is, decides how to sleep.
 func (c *Core) round(now int64) then {
-	if d := &c.draining; d.stale || !d.complete || len(c.nextNotices) > 0 {
-		c.drain(min((c.tick+1)*c.tickDur, now+int64(maxHold)))
+	if d := &c.schedule.draining; d.stale || !d.complete || len(c.schedule.nextNotices) > 0 {
+		c.drain(min((c.schedule.tick+1)*c.timer.tickDur, now+int64(maxHold)))
 		c.noteEmptied(now)
 		c.beginFiring() // notices, if there are any
-		if c.running || !d.complete {
+		if c.firing.running || !d.complete {
 			return goOn
 		}
 	}
@@ -266,67 +266,69 @@ func (c *Core) round(now int64) then {
 // fallAsleep decides how to sleep. While there is traffic the worker comes by at
 // every tick, so that no caller has to wake it.
 func (c *Core) fallAsleep() then {
-	d := &c.draining
-	next := c.wheel.Next()
-	toTick := c.busy(c.tick) || next <= c.tick+1
-	d.arrivals, d.sleptAt, d.fired, d.stale = 0, c.tick, false, true
+	d := &c.schedule.draining
+	next := c.schedule.wheel.Next()
+	toTick := c.busy(c.schedule.tick) || next <= c.schedule.tick+1
+	d.arrivals, d.sleptAt, d.fired, d.stale = 0, c.schedule.tick, false, true
 	if toTick {
-		c.sleeping = true
-		c.setAlarm((c.tick + 1) * c.tickDur)
+		c.schedule.sleeping = true
+		c.setAlarm((c.schedule.tick + 1) * c.timer.tickDur)
 		return sleep
 	}
 	c.setAlarm(c.timeOf(next))
-	if !c.phase.CompareAndSwap(ticking, asleep) {
+	if !c.signal.phase.CompareAndSwap(ticking, asleep) {
 		return quit
 	}
 	if !c.intake.empty() { // W2
-		c.phase.CompareAndSwap(asleep, ticking)
+		c.signal.phase.CompareAndSwap(asleep, ticking)
 		return goOn
 	}
-	c.sleeping = true
+	c.schedule.sleeping = true
 	return sleep
 }
 
 // busy reports whether more than one timeout a tick came through the intake since
 // the worker fell asleep.
-func (c *Core) busy(tick int64) bool { return c.draining.arrivals > tick-c.draining.sleptAt }
+func (c *Core) busy(tick int64) bool {
+	return c.schedule.draining.arrivals > tick-c.schedule.draining.sleptAt
+}
 
 // setAlarm has the worker wake when the clock reaches at, or not by itself.
 func (c *Core) setAlarm(at int64) {
 	c.expect(at)
-	c.alarm.Store(c.alarmFor(at))
+	c.signal.alarm.Store(c.alarmFor(at))
 	if at == never {
-		c.assistFrom.Store(never)
-		c.sleeper.Load().stop()
+		c.signal.assistFrom.Store(never)
+		c.worker.sleeper.Load().stop()
 		if c.idle() {
-			c.idleUntil = c.now() + int64(linger)
-			c.sleeper.Load().alarm.Reset(linger)
+			c.schedule.idleUntil = c.timer.now() + int64(linger)
+			c.worker.sleeper.Load().alarm.Reset(linger)
 		}
 		return
 	}
 	late := at + c.onTime()
-	c.assistFrom.Store(late)
-	now := c.now()
-	c.sleeper.Load().set(time.Duration(at-now), time.Duration(late-now))
+	c.signal.assistFrom.Store(late)
+	now := c.timer.now()
+	c.worker.sleeper.Load().set(time.Duration(at-now), time.Duration(late-now))
 }
 
 // alarmFor returns the first deadline of the tick that comes at the time given.
-func (c *Core) alarmFor(at int64) int64 { return max(at-c.tickDur+1, 0) }
+func (c *Core) alarmFor(at int64) int64 { return max(at-c.timer.tickDur+1, 0) }
 
 // correctAlarm sets the alarm of a sleeping worker to the wheel's next occupied tick.
 func (c *Core) correctAlarm() {
-	if c.wheel == nil || c.phase.Load() != asleep {
+	if c.schedule.wheel == nil || c.signal.phase.Load() != asleep {
 		return // what was drained is the worker's, or Stop's
 	}
-	at := c.timeOf(c.wheel.Next())
-	if at > c.expected {
-		c.alarm.Store(c.alarmFor(at))
+	at := c.timeOf(c.schedule.wheel.Next())
+	if at > c.schedule.expected {
+		c.signal.alarm.Store(c.alarmFor(at))
 		if !c.intake.empty() { // its caller may rely on the alarm as it was: as W2
-			c.alarm.Store(c.alarmFor(c.expected))
+			c.signal.alarm.Store(c.alarmFor(c.schedule.expected))
 			return
 		}
 	}
-	if at != c.expected || at == never { // a worker with nothing pending lingers anew
+	if at != c.schedule.expected || at == never { // a worker with nothing pending lingers anew
 		c.setAlarm(at)
 	}
 }
@@ -334,8 +336,8 @@ func (c *Core) correctAlarm() {
 // timeOf returns the time at which tick has come; never if the clock does not
 // reach it.
 func (c *Core) timeOf(tick int64) int64 {
-	if tick > (forever-1)/c.tickDur {
+	if tick > (forever-1)/c.timer.tickDur {
 		return never
 	}
-	return tick * c.tickDur
+	return tick * c.timer.tickDur
 }

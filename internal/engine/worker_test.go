@@ -20,7 +20,7 @@ func TestWorkerCatchesUpInOrderAfterALag(t *testing.T) {
 			e.after(t, time.Duration(at)*tick, func() { order = append(order, at) })
 		}
 		var onTime int64
-		e.after(t, 3005*tick, func() { onTime = e.core.now() })
+		e.after(t, 3005*tick, func() { onTime = e.core.timer.now() })
 		pass(3010 * tick)
 		require.Len(t, order, 2000)
 		for i, at := range order {
@@ -86,7 +86,7 @@ func TestTimeoutResetWhileDueIsAddedAgain(t *testing.T) {
 		for i := range timeouts { // due in one tick, in whichever order
 			timeouts[i] = e.after(t, tick, func() {
 				<-known
-				if ran = append(ran, e.core.now()); len(ran) > 1 {
+				if ran = append(ran, e.core.timer.now()); len(ran) > 1 {
 					return
 				}
 				later, sooner := timeouts[(i+1)%3], timeouts[(i+2)%3]
@@ -105,7 +105,7 @@ func TestResetToSoonerMovesTheTimeoutAtTheNextTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		var ran []int64
-		timeout := e.after(t, 100*tick, func() { ran = append(ran, e.core.now()) })
+		timeout := e.after(t, 100*tick, func() { ran = append(ran, e.core.timer.now()) })
 		pass(5 * tick)
 		timeout.Reset(50 * tick)
 		pass(tick)
@@ -146,19 +146,19 @@ func TestWhatWasFiredIsForgotten(t *testing.T) {
 			e.after(t, tick, nothing)
 		}
 		pass(3 * tick)
-		assert.Nil(t, e.core.due, "too much room to keep")
+		assert.Nil(t, e.core.firing.due, "too much room to keep")
 		for range 10 {
 			e.after(t, tick, nothing)
 			e.add(t, new(noticeTask), time.Hour).Cancel()
 		}
 		pass(3 * tick)
-		assert.Empty(t, e.core.due)
-		for _, node := range e.core.due[:cap(e.core.due)] {
+		assert.Empty(t, e.core.firing.due)
+		for _, node := range e.core.firing.due[:cap(e.core.firing.due)] {
 			assert.Nil(t, node)
 		}
-		for _, timeout := range e.core.notices[:cap(e.core.notices)] {
+		for _, timeout := range e.core.firing.notices[:cap(e.core.firing.notices)] {
 			assert.Nil(t, timeout)
 		}
-		assert.Zero(t, e.core.batch)
+		assert.Zero(t, e.core.schedule.batch)
 	})
 }

@@ -43,7 +43,7 @@ func afterOn(t *testing.T, h *Handle, i int, delay time.Duration, f func()) {
 			}
 		})
 		require.NoError(t, err)
-		if timeout.(*Timeout).worker == &h.workers[i] {
+		if timeout.(*Timeout).home == &h.workers[i] {
 			begun.Store(true)
 			return
 		}
@@ -74,7 +74,7 @@ func TestStartStartsAllWorkers(t *testing.T) {
 		h := newWorkers(t, 3)
 		h.Start()
 		for i := range h.workers {
-			assert.NotEqual(t, unstarted, h.workers[i].core.phase.Load())
+			assert.NotEqual(t, unstarted, h.workers[i].core.signal.phase.Load())
 		}
 		h.Stop()
 	})
@@ -195,7 +195,7 @@ func TestAllWorkersOfADroppedTimerEnd(t *testing.T) {
 		h := newWorkers(t, 3)
 		h.Start()
 		for i := range h.workers {
-			ends = append(ends, h.workers[i].core.done)
+			ends = append(ends, h.workers[i].core.worker.done)
 		}
 	}()
 	require.Eventually(t, func() bool {
