@@ -10,9 +10,9 @@ import (
 
 // NewTimeouts implements hwt.Engine.
 //
-// All timeouts of a batch go to the stripe of the first one by one push, which
-// Stop either precedes or follows. So some may wait there whose stripe is another
-// one (S4).
+// One push brings all timeouts of a batch to the stripe of the first, so a Stop
+// precedes all of them or none. Some may therefore be in a stripe that is not theirs
+// (S4).
 func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	if slices.ContainsFunc(tasks, enginekit.IsNilTask) {
 		return nil, hwt.ErrNilTask
@@ -61,7 +61,7 @@ func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, boo
 			timeouts[i] = t
 			yield(t)
 		}
-		total = s.accepted.Add(n) // no sooner, or callers would help with what is not there yet
+		total = s.accepted.Add(n) // only now, or callers would try to help before the push
 	})
 	if !pushed {
 		s.accepted.Add(-n)
@@ -74,9 +74,9 @@ func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, boo
 	return timeouts, true
 }
 
-// paceBatch is pace for n pushes at once, total being the number of the latest. Like
-// callers that push one by one, the caller helps until the stripe holds no more than
-// it may (P1), but with no more than about as many as it pushed.
+// paceBatch is pace for n pushes; total is the number of the last one. As callers of
+// single pushes do, the caller helps until the stripe holds no more than it may (P1),
+// but with about as many timeouts as it pushed at most.
 func (c *Core) paceBatch(s *stripe, total, n int64) {
 	if total/paceEvery != (total-n)/paceEvery {
 		c.paceNow(s)

@@ -6,8 +6,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// maxTimers is how many live timers are fine, as in Netty. The next one is warned
-// of, once in the process.
+// maxTimers is the number of live timers that is fine, as in Netty. The next one causes
+// a warning, once per process.
 const maxTimers = 64
 
 var (

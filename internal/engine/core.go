@@ -12,12 +12,12 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// TransferCap is how many new timeouts the worker transfers to the wheel in one
-// tick, as in Netty. What is more waits for the next tick; a timeout that was
-// cancelled before its transfer does not count.
+// TransferCap is the greatest number of new timeouts that the worker transfers to the
+// wheel in one tick, as in Netty. The rest waits for the next tick. Timeouts that were
+// cancelled before their transfer do not count.
 const TransferCap = 100_000
 
-// Config is what New needs. The engines have checked it.
+// Config has the arguments of New. The engines have checked them.
 type Config struct {
 	Tick       time.Duration // at least a nanosecond
 	MaxPending int64         // 0 or less: no limit
@@ -37,7 +37,7 @@ const (
 	unstarted phase = iota // there is no worker
 	ticking                // the worker will look at the intake at its next tick
 	asleep                 // the worker may sleep for long: a caller that pushes must attend (pace.go)
-	stopped                // the worker has ended, or is about to end
+	stopped                // the worker has ended or is ending
 )
 
 // phaseWord is an atomic phase.
@@ -214,7 +214,7 @@ func (c *Core) onCancelled(t *Timeout, was state) {
 	c.pace(s, n)
 }
 
-// resetSample is how many resets one that is counted stands for.
+// resetSample is the number of resets that a counted one stands for.
 const resetSample = 64
 
 // onReset counts a reset of t, for resetSample of them, if it is one of a sample: one
@@ -250,7 +250,7 @@ func (c *Core) pending() int64 {
 	return accepted - cancelled - ends
 }
 
-// addTo adds what this worker did to the timer's statistics.
+// addTo adds the counts of this worker to the timer's statistics.
 func (c *Core) addTo(s *hwt.Stats) {
 	s.Expired += c.totals.expired.Load()
 	s.Unprocessed += c.totals.unprocessed.Load()

@@ -9,23 +9,21 @@ import (
 )
 
 const (
-	// popAtLeast is how many timeouts of each kind a drain takes from the intake
-	// even if its time is over: the worker must get on with both.
+	// popAtLeast is the number of timeouts of each kind that a drain takes from the
+	// intake even after its time: the worker must advance with both.
 	popAtLeast = 4096
 
 	// maxHold is for how long a round keeps mu, which callers may wait for.
 	maxHold = time.Millisecond
 
-	// maxDrainPause is how much longer than a tick the intake is left alone at
-	// most. To drain takes a tick, and popAtLeast, which takes a millisecond or a
-	// few; what seems to have taken longer is a process that was stopped, or a
-	// machine that slept. What was scheduled since must not wait for that long
-	// once more.
+	// maxDrainPause is the longest time beyond a tick for which the worker leaves the
+	// intake alone. A drain takes a tick, and some milliseconds for popAtLeast. If it
+	// seems longer, the process was stopped or the machine slept, and newer timeouts
+	// must not wait for as long again.
 	maxDrainPause = 10 * time.Millisecond
 )
 
-// draining is what the worker remembers from one drain to the next. Guarded by
-// Core.mu.
+// draining is the worker's memory from one drain to the next. Guarded by Core.mu.
 type draining struct {
 	turn     int   // how many drains there were, so that each stripe comes first in its turn
 	complete bool  // the latest one ended with an empty intake
@@ -57,12 +55,12 @@ func (c *Core) drainAtTick(now int64) {
 	d.resumeAt = end + min(end-now, c.timer.tickDur+int64(maxDrainPause))
 }
 
-// drain drains what is in the intake: at most TransferCap new timeouts, and as
-// many changed ones, until the time given.
+// drain drains the intake until the given time: at most TransferCap new timeouts, and
+// as many changed ones.
 func (c *Core) drain(until int64) {
 	d, stripes := &c.schedule.draining, c.intake.stripes
 	added := budget{room: TransferCap, until: until}
-	changed := added // a share of its own, or new timeouts could starve it
+	changed := added // a separate share, or new timeouts could starve it
 	for i := range stripes {
 		c.drainAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)
 	}
@@ -81,7 +79,7 @@ func (c *Core) noteEmptied(now int64) {
 	}
 }
 
-// budget is how much a drain may take from one kind of queue.
+// budget bounds the timeouts that a drain takes from one kind of queue.
 type budget struct {
 	room   int   // timeouts that may still be moved; those that had ended do not count
 	until  int64 // when the time is over
@@ -97,8 +95,8 @@ func (b *budget) allows(c *Core) bool {
 	return !b.spent
 }
 
-// drainAdded drains the new timeouts of s. Those that have ended meanwhile are
-// dropped first, all at once.
+// drainAdded drains the new timeouts of s. It begins with dropping those that have
+// ended.
 func (c *Core) drainAdded(s *stripe, b *budget) {
 	if s.added.Empty() {
 		return
@@ -134,7 +132,7 @@ func isDead(t *Timeout) bool {
 	return ended(atomic.LoadInt64(&t.state)) && !enginekit.WantsCancelled(t.task)
 }
 
-// drainQueue drains what is in q, a queue of s, as far as b allows.
+// drainQueue drains q, a queue of s, within b.
 func (c *Core) drainQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
 	for !b.spent {
 		batch := c.schedule.batch[:0]

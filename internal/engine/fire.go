@@ -11,8 +11,9 @@ import (
 // maxSpareCap bounds the room that notices and due keep from one tick to the next.
 const maxSpareCap = 1 << 14
 
-// collect gathers in due what comes due at this tick. What was reset to later
-// since it was added, or added early by the wheel, is added again.
+// collect moves the timeouts of this tick from the wheel to due. Timeouts with a later
+// deadline, because of a Reset or because the wheel stored them early, go back to the
+// wheel.
 func (c *Core) collect() {
 	c.firing.due = c.schedule.wheel.Expire(c.firing.due)
 	now := c.tickTime()
@@ -52,8 +53,8 @@ func (c *Core) beginFiring() {
 }
 
 // fire runs the users' code of this tick, if there is any. A task that ends the
-// goroutine is not run again: the next worker calls fire anew and goes on
-// behind it.
+// goroutine does not run again: the next worker calls fire anew and continues behind
+// it.
 func (c *Core) fire() {
 	if !c.firing.running {
 		return
@@ -74,13 +75,13 @@ func (c *Core) fire() {
 	c.endFiring()
 }
 
-// prefetchAhead is how many timeouts ahead memory is asked for: enough for it to
-// arrive while these are looked at. What a timeout and its task need was written when
-// they were scheduled, long ago, and waiting for it was a large part of what an expiry cost.
+// prefetchAhead is the distance in timeouts at which memory is prefetched, so that it
+// arrives in time. A timeout and its task were written when they were scheduled, long
+// ago, and waiting for their memory was a large part of the cost of an expiry.
 const prefetchAhead = 8
 
-// prefetchTimeout asks for the memory of the timeout at i of due: what expire
-// looks at, and the line behind it, in which there may be what it takes to run.
+// prefetchTimeout loads the timeout at i of due for collect, and the line behind it,
+// which may hold the rest of it.
 func (c *Core) prefetchTimeout(i int) {
 	if i < len(c.firing.due) {
 		cacheline.PrefetchPair(unsafe.Pointer(c.firing.due[i]))
@@ -110,13 +111,13 @@ func (c *Core) expireAndRun(t *Timeout) {
 		return
 	}
 	if !ended(w) {
-		c.firing.hasReset = true // reset since it came due
+		c.firing.hasReset = true // reset since it was collected
 	}
 }
 
-// endFiring forgets what was fired. What was reset since it came due goes
-// back to the wheel in the same step, so that at no moment it is neither in due
-// nor in the wheel, where Stop looks for it.
+// endFiring releases the lists. Timeouts that were reset since they were collected go
+// back to the wheel in the same step, so that Stop always finds them in due or in the
+// wheel.
 func (c *Core) endFiring() {
 	c.mu.Lock()
 	c.firing.running = false
@@ -128,12 +129,12 @@ func (c *Core) endFiring() {
 	case c.signal.phase.Load() != stopped:
 		c.reinsert()
 		c.firing.due = emptied(c.firing.due)
-	} // else Stop is about to go through due
+	} // otherwise Stop will pass through due
 	c.mu.Unlock()
 }
 
-// reinsert adds to the wheel what is left pending in due. The current tick is
-// over, so that the next one is the earliest.
+// reinsert stores the timeouts of due that are still pending. The current tick is over,
+// so the next one is the earliest.
 func (c *Core) reinsert() {
 	if !c.firing.hasReset {
 		return

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// runWorker is what a worker goroutine runs. Package hwt documents its name for leak
-// checkers, so it must stay.
+// runWorker is the function of a worker goroutine. Package hwt documents its name for
+// leak checkers, so it must stay.
 //
 //go:noinline
 func runWorker(c *Core, s *sleeper) { c.work(s) }

@@ -42,7 +42,7 @@ func (h *Handle) Init(outer hwt.Timer, cfg Config) {
 	h.cleanup = runtime.AddCleanup(h, abandon, cores)
 }
 
-// setup returns what the timer was made with.
+// setup returns the configuration of the timer.
 func (h *Handle) setup() *setup { return &h.workers[0].core.timer }
 
 // workerOf returns the worker for a new timeout. It is a function of the timeout's
@@ -113,7 +113,8 @@ func (h *Handle) Stop() []hwt.Timeout {
 	return h.stop()
 }
 
-// release ends what was to happen to a timer that is collected without Stop.
+// release cancels the cleanup and the leak report of a timer that is collected without
+// Stop.
 func (h *Handle) release() {
 	h.cleanup.Stop() // it keeps the cores alive, and all that the user's code there refers to
 	h.tracker.CloseFor(h)

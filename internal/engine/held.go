@@ -6,13 +6,12 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// minHeld is how many cancelled timeouts a timer with a limit may hold, however low
-// the limit is.
+// minHeld is the least bound of the cancelled timeouts that a timer with a limit holds.
 const minHeld = 4096
 
-// reserve takes places for n new timeouts, if the timer has a limit of pending
-// timeouts. The limit also bounds the cancelled timeouts that are not yet dropped:
-// a caller that finds too many of them drains what is in the intake itself.
+// reserve takes places for n new timeouts, if the timer has a pending limit. The limit
+// also bounds the cancelled timeouts that are still held: a caller that finds too many
+// drains the intake itself.
 func (h *Handle) reserve(n int64) error {
 	if h.stopping.Load() {
 		return hwt.ErrStopped
@@ -30,7 +29,7 @@ func (h *Handle) reserve(n int64) error {
 	return s.limit.Take(n)
 }
 
-// drainAll drains what is in the intake.
+// drainAll drains the whole intake.
 func (c *Core) drainAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +44,7 @@ func (c *Core) drainAll() {
 	}
 }
 
-// maxHeld returns how many cancelled timeouts a timer with a limit may hold.
+// maxHeld returns the bound of the cancelled timeouts that are still held.
 func (s *setup) maxHeld() int64 { return max(s.limit.Max(), minHeld) }
 
 // hold accounts for a timeout that Cancel ended and that is not yet dropped. At half the

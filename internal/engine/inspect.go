@@ -85,7 +85,7 @@ func (c *Core) rings() []Ring {
 	return nil
 }
 
-// groupCount is how many timeouts of a bucket were counted.
+// groupCount is the number of timeouts in a part of a bucket.
 type groupCount struct{ ring, bucket, n int }
 
 // Count implements inspection.Worker.

@@ -11,12 +11,11 @@ import (
 
 // Ground rules
 //
-// The intake is striped, so that callers on different processors do not contend
-// for one queue head and one counter. Which stripe a timeout uses is a
-// function of its address: the allocator hands each processor a span of memory
-// of its own, so that the timeouts one processor makes fall on one stripe for a
-// span's length, and those of two processors on two, most of the time. Finding
-// the stripe costs a multiplication, and no token, no pinning.
+// The intake is striped, so that callers on different processors do not contend for the
+// head of a queue and its counters. The stripe of a timeout is a function of its address.
+// The allocator gives each processor separate spans of memory: the timeouts of one
+// processor fall on one stripe for the length of a span, and two processors mostly use
+// two stripes. Finding the stripe costs a multiplication, without a token or pinning.
 //
 //	S1. Nothing depends on which stripe is taken: the counts are only ever
 //	    summed over all stripes, and the worker visits them all.
@@ -28,9 +27,9 @@ import (
 //	    and is drained, or fails; after one that failed, all do.
 //	S4. A timeout may be in the queue added of another stripe than its own, if it
 //	    came in a batch. Callers do not know its handle before the batch has woken
-//	    the worker, and the worker does not sleep again before it took the batch. So
-//	    a caller that finds the worker asleep finds no such timeout queued, and may
-//	    look for a queued timeout in the timeout's own stripe.
+//	    the worker, and the worker does not sleep again before it took the batch. A
+//	    caller that finds the worker asleep therefore finds no such timeout queued,
+//	    and may look for a queued timeout in the timeout's stripe.
 
 const (
 	spanBits       = 13 // spans of small objects are 8 KiB
@@ -38,8 +37,8 @@ const (
 	maxStripes     = 256
 )
 
-// stripe is what the callers on one processor write to, and at its end what the
-// holder of Core.mu does.
+// stripe is written by the callers on one processor, except for its end, which the
+// holder of Core.mu writes.
 type stripe struct {
 	added     mpsc.Queue[Timeout] // new timeouts
 	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after they left added

@@ -16,8 +16,8 @@ type move struct {
 // nowhere is the tick of a timeout that is not added again.
 const nowhere = -1
 
-// batchLen is how many timeouts are drained together, so that the memory of one
-// arrives while others are handled.
+// batchLen is the number of timeouts that are drained together, so that the memory of
+// one arrives while others are handled.
 const batchLen = 32
 
 func (c *Core) moveOf(t *Timeout, w state) move {

@@ -86,9 +86,8 @@ func (o *Options) runner() *enginekit.Runner {
 	return &enginekit.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
 }
 
-// Config returns what Init needs for a timer with these options, which are
-// complete, on wheels that newWheel makes. tracker is nil if the timer is not
-// tracked.
+// Config returns the argument of Init for a timer with these options, which are
+// complete, on wheels that newWheel makes. tracker is nil if the timer is not tracked.
 func (o *Options) Config(newWheel func() Wheel, tracker *leak.Tracker) Config {
 	runner := o.runner()
 	if o.LabelTasks {

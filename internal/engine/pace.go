@@ -8,20 +8,19 @@ import (
 
 // Pacing
 //
-// A push never waits for the worker, so callers at full speed would outrun it:
-// what they push costs the worker more than it costs them. So callers help, as
-// goroutines that allocate assist Go's garbage collector: when the worker is late,
-// or a stripe is full, a caller takes mu and drains a batch of its own stripe,
-// which is in its processor's cache. It never waits for users' code, since that runs
-// without mu.
+// A push never waits for the worker, and costs the worker more than the caller. Callers
+// at full speed would outrun it. They therefore help, as goroutines that allocate assist
+// Go's garbage collector: when the worker is late or a stripe is full, a caller takes mu
+// and drains a batch of its stripe, which is in its processor's cache. It never waits for
+// users' code, which runs without mu.
 //
-//	P1. A stripe holds no more than maxBacklog timeouts and what is pushed between
-//	    two looks of each processor's callers, or a batch: a caller that finds more
-//	    waits for mu. So every take of a queue is bounded.
-//	P2. A caller that drains does what the worker would do: it adds nothing for a
-//	    tick before earliest, leaves what is in due alone, and queues notices for the
-//	    worker. It runs no users' code. The wheel of a worker that sleeps stood still,
-//	    so the caller first moves it on.
+//	P1. A stripe holds no more than maxBacklog timeouts, plus a batch or the pushes
+//	    between two looks of each processor's callers: a caller that finds more waits
+//	    for mu. Every take of a queue is therefore bounded.
+//	P2. A caller that drains acts as the worker would: it stores no timeout for a tick
+//	    before earliest, leaves due alone, and queues notices for the worker. It runs
+//	    no users' code. The wheel of a sleeping worker stood still, so the caller first
+//	    moves it to the present.
 //	P3. A caller that pushes a timeout which is due before the alarm of a sleeping
 //	    worker wakes it, or drains the timeout and corrects the alarm, even if
 //	    another caller has drained it.
@@ -29,20 +28,19 @@ import (
 const (
 	paceEvery  = 128     // pushes to a stripe between two looks
 	maxBacklog = 1 << 15 // timeouts in a stripe
-	assistLen  = 1024    // timeouts that a caller drains at once, at most
+	assistLen  = 1024    // most timeouts that a caller drains together
 
-	// sleeperTraffic is how many timeouts, beyond one a tick, callers drain for a
-	// sleeping worker.
+	// sleeperTraffic is the number of timeouts, beyond one per tick, that callers drain
+	// for a sleeping worker.
 	sleeperTraffic = 16
 
-	// maxOnTime is how late the worker may be, beyond a tick's begin, before
-	// callers assist it. To be woken takes it some time.
+	// maxOnTime is the lateness of the worker, from the begin of a tick, at which
+	// callers begin to assist. Waking it takes some time.
 	maxOnTime = time.Millisecond
 )
 
-// attend makes the worker look at a timeout that was pushed to s and is due at
-// deadline, unless it is about to look at the intake anyway, or sleeps and will wake
-// in time by itself (P3).
+// attend makes the worker look at a timeout that was pushed to s and has the given
+// deadline, unless it will look at the intake in time anyway (P3).
 func (c *Core) attend(s *stripe, deadline int64) {
 	if c.signal.phase.Load() != ticking {
 		c.attendSlow(s, deadline)
@@ -88,10 +86,9 @@ func (c *Core) paceNow(s *stripe) {
 	}
 }
 
-// drainForSleeper drains what the caller pushed to s and sets the alarm, so that
-// the sleeping worker need not wake for it. It wakes the worker where that is not
-// enough, and where there is traffic: then the worker comes by at every tick, and
-// callers need not do this.
+// drainForSleeper drains s on behalf of the sleeping worker and advances its alarm if
+// necessary. It wakes the worker if that does not suffice, or if there is traffic: the
+// worker then looks at every tick, and callers need not drain for it.
 func (c *Core) drainForSleeper(s *stripe) {
 	if !c.mu.TryLock() {
 		c.wakeWorker()
@@ -108,10 +105,10 @@ func (c *Core) drainForSleeper(s *stripe) {
 	}
 }
 
-// catchUp moves the wheel of a worker that sleeps, or has yet to begin, to the tick
-// before the present one, or before the next one with work if that is earlier. A wheel
-// places timeouts by the distance from its tick: from one long past, Next could be a
-// tick that is over, as if the worker were late. Guarded by mu.
+// catchUp moves the wheel of a worker that sleeps or has not begun to the tick before
+// the present one, or before the next tick with work if that is earlier. A wheel places
+// timeouts by their distance from its tick. From a tick long past, Next could be a tick
+// that is over, as if the worker were late. Guarded by mu.
 func (c *Core) catchUp() {
 	resting := c.schedule.sleeping || c.schedule.tick == 0 && !c.firing.running
 	if c.schedule.wheel == nil || !resting || c.timer.clock.Apart() { // (W7)

@@ -60,7 +60,7 @@ func (h *Handle) awaitWorkers(ctx context.Context) bool {
 	return true
 }
 
-// addLeft adds what the worker is at, and what waits for it.
+// addLeft adds the task that the worker runs, and the notices that wait for it.
 func (c *Core) addLeft(left *hwt.ShutdownError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// sleeper is where a worker sleeps. Each worker has one of its own, so that a
-// worker that was relieved takes nothing from the one after it.
+// sleeper is the place where a worker sleeps. Each worker has one, so a worker that was
+// relieved takes nothing from the next.
 type sleeper struct {
 	alarm    *time.Timer   // wakes the worker. Set under Core.mu.
 	relief   *time.Timer   // has another worker take over a little later. Set under Core.mu.

@@ -14,7 +14,7 @@ import (
 //	pending    deadline<<1 | queued     never negative
 //	ended      ^(deadline<<1 | how)     always negative
 //
-//	L1. An ended word never changes again. So a timeout ends exactly once, and
+//	L1. An ended word never changes again. A timeout ends exactly once, and
 //	    the goroutine that made that change accounts for it.
 //	L2. queued means: the timeout is in a queue to the worker, or the goroutine
 //	    that set the bit is about to push it. A caller that changes the word of a
@@ -25,7 +25,7 @@ import (
 //	    worker: see unqueue.
 //	L3. In a pending word only the holder of mu clears queued, after taking the
 //	    timeout from its queue, or failing to push it, and before acting on the
-//	    word. So a timeout is in at most one queue, once, and no change goes
+//	    word. A timeout is in at most one queue, once, and no change goes
 //	    unseen.
 //	L4. A Reset to later changes the deadline alone, and pushes nothing: the
 //	    worker compares before it expires a timeout.
@@ -43,8 +43,8 @@ const (
 	cancelled = 1         // in an ended word: cancelled if set, expired if not
 	forever   = 1<<62 - 1 // the latest deadline, 146 years after the timer's start; it never comes
 
-	never      = math.MaxInt64 // the time of what the clock does not reach
-	noDeadline = math.MinInt64 // the deadline of what should be drained soon
+	never      = math.MaxInt64 // a time that the clock does not reach
+	noDeadline = math.MinInt64 // the deadline of a timeout to drain soon
 )
 
 func newState(deadline int64) state { return deadline<<1 | queued }

@@ -18,8 +18,8 @@ func (h *Handle) stop() []hwt.Timeout {
 	return unprocessed
 }
 
-// halt refuses new timeouts, takes the wheels over from the workers, which end, and
-// ends what is pending. It returns false if the caller must not wait, since the timer
+// halt closes the intakes, takes the wheels over from the workers, which end, and ends
+// the pending timeouts. It returns false if the caller must not wait, because the timer
 // is a bubble's.
 func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
 	if s := h.setup(); s.clock.Foreign() { // the channels are its bubble's

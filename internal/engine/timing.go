@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// maxTimed is how many tasks share one reading of the clock, at most.
+	// maxTimed is the greatest number of tasks that share a reading of the clock.
 	maxTimed = 64
 
-	// timedFor is how long such tasks may take together: if they take longer, the
-	// next one is timed alone.
+	// timedFor is the time for which tasks may share a reading. If they take longer,
+	// the next one is timed alone.
 	timedFor = 100 * time.Microsecond
 
 	// A greatest value is kept for each of the latest intervals, so that it falls
@@ -24,9 +24,9 @@ const (
 	intervals = 10
 )
 
-// timing is how late tasks are, and how long they take. The worker reads the clock
-// for a batch of tasks. What it learns of a batch is published when the next one
-// begins, so that a task costs no atomic operation for it.
+// timing counts the lateness and the duration of tasks. The worker reads the clock for
+// a batch of tasks and publishes the results with the next batch, so that a task costs
+// no atomic operation.
 type timing struct {
 	// Worker only.
 	size    int                       // tasks in the batch
@@ -73,8 +73,8 @@ func (c *Core) endTiming() {
 	c.timing.size, c.timing.begun = 0, 0
 }
 
-// endBatch publishes what became known of the batch, if there is one. Its last task
-// was the one before position i.
+// endBatch publishes the lateness of the current batch, which ends before position i.
+// It does nothing if no batch is open.
 func (c *Core) endBatch(i int, now int64) {
 	m := &c.timing
 	if m.begun == 0 {
@@ -91,7 +91,7 @@ func (c *Core) endBatch(i int, now int64) {
 	}
 }
 
-// noteLate records how late a task is that is about to run.
+// noteLate records the lateness of a task that begins.
 func (m *timing) noteLate(deadline int64) {
 	late := m.at - deadline
 	i := histogram.BucketOf(late)
@@ -111,7 +111,7 @@ func (m *timing) publish() {
 	m.sum = 0
 }
 
-// noteSlow records that what took so long, if nothing in this interval took longer.
+// noteSlow records a task and its duration, if it is the longest of its interval.
 func (m *timing) noteSlow(now, took int64, tt hwt.TimerTask) {
 	slot := &m.slowest[now/interval%intervals]
 	if s := slot.Load(); s == nil || s.interval != now/interval || s.took < took {
@@ -136,8 +136,8 @@ func (m *timing) addTo(s *hwt.Stats, now int64) {
 // isRecent reports whether the interval is one of the latest.
 func isRecent(i, now int64) bool { return i <= now/interval && i > now/interval-intervals }
 
-// lags is how far the worker was behind. Atomic: written by the holder of Core.mu,
-// read by Stats.
+// lags is the distance by which the worker was behind. Atomic: written by the holder of
+// Core.mu, read by Stats.
 type lags struct {
 	lookAt   atomic.Int64 // when the worker means to look next
 	greatest [intervals]struct{ interval, lag atomic.Int64 }

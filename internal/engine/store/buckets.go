@@ -71,8 +71,8 @@ func (b *Buckets) addSecond(i uint32, n *Node, tag uint8) {
 	b.addToChunk(i, n, tag)
 }
 
-// addToChunk puts n into the first chunk of bucket i. If there is none, or it is full, a
-// new chunk becomes the first.
+// addToChunk puts n into the first chunk of bucket i. A new chunk becomes the first if
+// that is full or missing.
 func (b *Buckets) addToChunk(i uint32, n *Node, tag uint8) {
 	id := b.heads[i]
 	var c *chunk
@@ -106,7 +106,7 @@ func (b *Buckets) Remove(n *Node) (i uint32) {
 }
 
 // TakeTagged takes the nodes tagged tag out of bucket i and appends them to taken. They
-// are in the order of their adding if nothing was removed in between. It returns the
+// are in the order of their adding unless one was removed meanwhile. It returns the
 // distance from tag, upwards, to the nearest tag that stays, or 0 if the bucket is empty.
 func (b *Buckets) TakeTagged(i uint32, tag uint8, taken []*Node) (_ []*Node, nearest uint8) {
 	if b.heads[i].isSingle() {

@@ -3,7 +3,7 @@ package store
 import "math/bits"
 
 // A chunk is 128 bytes on 64-bit machines, two cache lines, which are fetched as
-// a pair: 9.8 bytes an entry. A slab of them is eight pages of the allocator, so
+// a pair: 9.8 bytes per entry. A slab of them is eight pages of the allocator, so
 // that each begins on a line.
 const (
 	chunkLen = 13  // entries of a chunk
@@ -24,23 +24,23 @@ type chunk struct {
 // alone it names a single. The zero value names none.
 type chunkID uint32
 
-// chunks is a store of chunks. They refer to each other, and timeouts to them, by
-// number: so the collector walks through each slab once, from one end to the other.
-// With chunks that were objects of their own, and pointers to them in every
-// timeout, a cycle took several times as long.
+// chunks is a store of chunks. They refer to each other, and nodes to them, by number.
+// The collector therefore walks through each slab once, from one end to the other. With
+// separate chunks, and pointers to them in every node, a cycle took several times as
+// long.
 //
-// A chunk is allocated in the first slab that has a free one. So mostly the last
-// slabs run empty when there is less to hold, and all empty ones but one go back to
-// the collector. The zero value has no slabs.
+// alloc uses the first slab with a free chunk. When there is less to hold, the last
+// slabs run empty, and all empty ones but one go back to the collector. The zero value
+// has no slabs.
 type chunks struct {
 	slabs  []slab
 	open   []uint64 // a bit for each slab: it has a free chunk
 	lowest int      // all words of open before this one are zero
-	idle   int      // 1 + the slab that is kept though it is empty; 0 if none is
+	idle   int      // 1 + the empty slab that is kept, or 0
 }
 
-// slab is a row of chunks, and what is known about them. That is kept apart, so
-// that they fill whole pages.
+// slab is a row of chunks and its counts, which are apart so that the chunks fill whole
+// pages.
 type slab struct {
 	chunks []chunk // slabLen; fewer in the first while it grows; none if the slab was empty and went back
 	free   chunkID // the first of those that were freed, which names the next
@@ -55,7 +55,7 @@ func (s *chunks) at(id chunkID) *chunk {
 }
 
 // from returns the first chunk in use whose number, counted from 0, is n or more, and
-// the number to go on with; nil if there is none.
+// the number to continue with. At the end the chunk is nil.
 func (s *chunks) from(n int) (c *chunk, next int) {
 	for i := n / slabLen; i < len(s.slabs); i++ {
 		sl := &s.slabs[i]

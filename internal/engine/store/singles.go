@@ -4,7 +4,7 @@ package store
 // bytes on 64-bit machines.
 type single struct {
 	node   *Node  // nil if this is free
-	bucket uint32 // of a free one, the number of another one, counted from 1; 0 if there is none
+	bucket uint32 // of a free one, the number of the next free one, counted from 1, or 0
 	tag    uint8
 }
 
