@@ -53,8 +53,8 @@ func (o *JobOptions) check() error {
 //	    timeout.
 //	J2. busy counts the goroutines that may still run something, including one that
 //	    plans. It grows only before the job is over.
-//	J3. The job is over when planning has ended for good and busy is zero. Then over
-//	    is closed and the name is free.
+//	J3. The job is over when planning has ended for good and busy is zero. Then the
+//	    name is free, and Wait returns.
 //	J4. mu is not held while f, the schedule or a context's cancel runs. The locks of
 //	    the clock's registry and of its wall clock are taken under mu.
 
@@ -70,18 +70,18 @@ type Job struct {
 	f        func() error  // Immutable.
 	label    hwt.TimerTask // Names f in the log. Immutable.
 	cancel   func()        // Ends the context of f. Immutable.
-	over     chan struct{} // Closed when the job is over (J3).
 
 	mu       sync.Mutex
-	next     planned     // Zero if no run is planned. Guarded by mu.
-	timeout  hwt.Timeout // Nil if no run is planned. Guarded by mu.
-	planning bool        // J1. Guarded by mu.
-	warned   bool        // The schedule was reported for times in the past. Guarded by mu.
-	paused   bool        // Guarded by mu.
-	ended    bool        // No run will be planned. Guarded by mu.
-	stopped  bool        // By Stop. Guarded by mu.
-	busy     int         // J2. Guarded by mu.
-	runs     runs        // Guarded by mu.
+	next     planned       // Zero if no run is planned. Guarded by mu.
+	timeout  hwt.Timeout   // Nil if no run is planned. Guarded by mu.
+	planning bool          // J1. Guarded by mu.
+	warned   bool          // The schedule was reported for times in the past. Guarded by mu.
+	paused   bool          // Guarded by mu.
+	ended    bool          // No run will be planned. Guarded by mu.
+	stopped  bool          // By Stop. Guarded by mu.
+	busy     int           // J2. Guarded by mu.
+	over     chan struct{} // Closed when the job is over (J3). Nil unless Wait waits. Guarded by mu.
+	runs     runs          // Guarded by mu.
 }
 
 // ScheduleFunc calls f at the times of schedule or up to one tick of the timer
@@ -137,7 +137,7 @@ func (c *Clock) schedule(caller string, j *Job, schedule Schedule, options *JobO
 	c.in(0) // Panics in another bubble, before the job has its name.
 	j.clock, j.name, j.overlap, j.missed = c, options.Name, options.Overlap, options.Missed
 	j.schedule, j.afterRun = withJitter(schedule), isAfterRun(schedule)
-	j.over, j.busy, j.planning = make(chan struct{}), 1, true
+	j.busy, j.planning = 1, true
 	if err := c.jobs.add(j); err != nil {
 		return nil, err
 	}
@@ -170,7 +170,22 @@ func (j *Job) stop() {
 
 // Wait returns when no run is under way and none will begin, after Stop or the end of
 // the schedule. It must not be called from the job's own function.
-func (j *Job) Wait() { <-j.over }
+func (j *Job) Wait() {
+	j.mu.Lock()
+	if j.isOver() {
+		j.mu.Unlock()
+		return
+	}
+	if j.over == nil {
+		j.over = make(chan struct{})
+	}
+	over := j.over
+	j.mu.Unlock()
+	<-over
+}
+
+// isOver reports whether no run is under way and none will begin (J3). Guarded by mu.
+func (j *Job) isOver() bool { return j.ended && j.busy == 0 }
 
 // Next returns the time of the next run, or the zero time if it is not known, because
 // the job has ended or is paused, or because its schedule counts from the end of the
@@ -185,7 +200,7 @@ func (j *Job) Next() time.Time {
 func (j *Job) end() {
 	j.ended = true
 	j.disarm()
-	j.closeIfOver()
+	j.finishIfOver()
 }
 
 // disarm cancels the next run. If it is too late for that, expire finds no timeout.
@@ -199,16 +214,15 @@ func (j *Job) disarm() {
 	j.clock.wall.remove(j)
 }
 
-// closeIfOver closes over if the job is over (J3). Guarded by mu.
-func (j *Job) closeIfOver() {
-	if !j.ended || j.busy > 0 {
+// finishIfOver frees the name and ends Wait if the job is over (J3). Guarded by mu.
+func (j *Job) finishIfOver() {
+	if !j.isOver() {
 		return
 	}
-	select {
-	case <-j.over:
-	default:
-		j.clock.jobs.remove(j)
+	j.clock.jobs.remove(j)
+	if j.over != nil {
 		close(j.over)
+		j.over = nil
 	}
 }
 
@@ -217,7 +231,7 @@ func (j *Job) done() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.busy--
-	j.closeIfOver()
+	j.finishIfOver()
 }
 
 // leastDelay is the delay of a run whose time is not in the future. It keeps a

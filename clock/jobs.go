@@ -32,14 +32,16 @@ func (r *registry) add(j *Job) error {
 	return nil
 }
 
-// remove frees the name of j.
+// remove frees the name of j, unless another job has it already.
 func (r *registry) remove(j *Job) {
 	if j.name == "" {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.jobs, j.name)
+	if r.jobs[j.name] == j {
+		delete(r.jobs, j.name)
+	}
 }
 
 // Jobs returns the named jobs in the order of their names. A job remains in the list
