@@ -1,0 +1,147 @@
+// Command schedules compares the schedules of package clock with robfig/cron and
+// gocron. It writes a page about them in about ten minutes:
+//
+//	go -C bench run ./schedules --out ../docs
+//	go -C bench run ./schedules --quick
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashedwheel/hwt/bench/internal/stats"
+	"github.com/hashedwheel/hwt/internal/cli"
+)
+
+// load is the size of a measurement.
+type load struct {
+	jobs   []int
+	rounds int
+	span   time.Duration // Of one round.
+}
+
+// period is the time between two runs of a job.
+const period = 30 * time.Second
+
+var (
+	full  = load{[]int{1, 1_000, 100_000}, 3, 10 * time.Second}
+	quick = load{[]int{1, 100}, 1, time.Second}
+)
+
+func main() {
+	fast := flag.Bool("quick", false, "quick smoke run; results are not meaningful")
+	out := flag.String("out", "", "the `folder` for schedules.md; the page goes to standard output by default")
+	child := flag.String("child", "", "run the jobs of one library, as `library/jobs`, and print a sample")
+	flag.Parse()
+	l := full
+	if *fast {
+		l = quick
+	}
+	if err := l.run(*child, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "schedules:", err)
+		os.Exit(1)
+	}
+}
+
+func (l load) run(child, out string) error {
+	if name, jobs, ok := strings.Cut(child, "/"); ok {
+		return runChild(name, jobs, l.span)
+	}
+	var page strings.Builder
+	if err := l.page(&page); err != nil {
+		return err
+	}
+	if out == "" {
+		fmt.Print(page.String())
+		return nil
+	}
+	return os.WriteFile(filepath.Join(out, "schedules.md"), []byte(page.String()), 0o644)
+}
+
+const intro = `# Schedules
+
+This page is written by %[1]sgo -C bench run ./schedules --out ../docs%[1]s. Edit
+%[1]sbench/schedules%[1]s to change it. It was measured with %[2]s on %[3]d cores.
+`
+
+const costs = `
+## Cost
+
+Each job runs an empty function every 30 seconds, and the jobs are spread over that
+time. A number is the median of %d rounds of %v, each library in a process of its own, in
+turn. CPU is that of the whole process once all jobs are scheduled; × is a number over
+ours. A core busy all the time is 1,000 ms per second. The runs are those in the round.
+
+`
+
+// page measures, and writes the page.
+func (l load) page(w io.Writer) error {
+	fmt.Fprintf(w, intro, "`", runtime.Version(), runtime.GOMAXPROCS(0))
+	fmt.Fprintf(w, costs, l.rounds, l.span)
+	fmt.Fprintf(w, "| jobs | library | runs, %% of due | CPU to schedule all, ms | CPU, ms per second | × | heap, MB | × |\n|--:|:--|--:|--:|--:|--:|--:|--:|\n")
+	for _, jobs := range l.jobs {
+		if err := l.rows(w, jobs); err != nil {
+			return err
+		}
+	}
+	writeCases(w)
+	return nil
+}
+
+// rows measures all libraries with a number of jobs, and writes a row for each.
+func (l load) rows(w io.Writer, jobs int) error {
+	all := make([][]sample, len(rivals))
+	for range l.rounds {
+		for i, r := range rivals {
+			s, err := l.spawn(r.name, jobs)
+			if err != nil {
+				return fmt.Errorf("%s with %d jobs: %w", r.name, jobs, err)
+			}
+			fmt.Fprintf(os.Stderr, "%-8s %7d %+v\n", r.name, jobs, s)
+			all[i] = append(all[i], s)
+		}
+	}
+	median := func(i int, of func(sample) float64) float64 {
+		var values []float64
+		for _, s := range all[i] {
+			values = append(values, of(s))
+		}
+		return stats.Of(values).Median
+	}
+	for i, r := range rivals {
+		cpu, heap := func(s sample) float64 { return s.CPU }, func(s sample) float64 { return s.HeapMB }
+		runs := "–"
+		if due := float64(jobs) * l.span.Seconds() / period.Seconds(); due > 1 {
+			runs = cli.Number(100 * median(i, func(s sample) float64 { return float64(s.Runs) }) / due)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", cli.Count(int64(jobs)), r.title, runs,
+			cli.Number(median(i, func(s sample) float64 { return s.SetUp })),
+			cli.Number(median(i, cpu)), cli.Number(median(i, cpu)/median(0, cpu)),
+			cli.Number(median(i, heap)), cli.Number(median(i, heap)/median(0, heap)))
+	}
+	return nil
+}
+
+// spawn runs the jobs of one library in a process.
+func (l load) spawn(name string, jobs int) (s sample, err error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return s, err
+	}
+	cmd := exec.Command(executable, "--child="+name+"/"+strconv.Itoa(jobs), fmt.Sprintf("--quick=%t", l.span == quick.span))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(out, &s)
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestSpecIsRightInAllCases(t *testing.T) {
+	for _, e := range examples {
+		assert.Equal(t, e.right(), e.answer(specTimes), e.name)
+	}
+}
+
+func TestEachLibraryRunsItsJobs(t *testing.T) {
+	for _, r := range rivals {
+		ran := make(chan struct{}, 1)
+		stop, err := r.start([]string{"* * * * * *"}, func() {
+			select {
+			case ran <- struct{}{}:
+			default:
+			}
+		})
+		if assert.NoError(t, err, r.name) {
+			<-ran
+			stop()
+		}
+	}
+}
+
+func TestTheTableHasAColumnForEachLibrary(t *testing.T) {
+	var page strings.Builder
+	writeCases(&page)
+	assert.Equal(t, len(examples)+2, strings.Count(page.String(), "\n|"))
+	for line := range strings.Lines(page.String()) {
+		if strings.HasPrefix(line, "|") {
+			assert.Equal(t, len(sides)+5, strings.Count(line, "|"), line)
+		}
+	}
+}
