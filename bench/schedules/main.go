@@ -1,5 +1,5 @@
 // Command schedules compares the schedules of package clock with robfig/cron and
-// gocron. It writes a page about them in about ten minutes:
+// gocron, and produces a page about them in about ten minutes:
 //
 //	go -C bench run ./schedules --out ../docs
 //	go -C bench run ./schedules --quick
