@@ -72,6 +72,17 @@ func ExampleClock_WithTimeoutCause() {
 	// the database is slow
 }
 
+func ExampleClock_RunWithTimeout() {
+	c, stop := newExampleClock()
+	defer stop()
+	err := c.RunWithTimeout(context.Background(), 20*time.Millisecond, func(ctx context.Context) error {
+		<-ctx.Done() // for a long computation that calls ctx.Err now and then
+		return ctx.Err()
+	})
+	fmt.Println(err)
+	// Output: context deadline exceeded
+}
+
 // At shutdown, End ends the contexts and timers that still wait.
 func ExampleClock_End() {
 	timer, err := hashedwheel.New(nil)

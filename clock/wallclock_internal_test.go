@@ -102,12 +102,15 @@ func TestNothingLooksAtTheWallClockInABubble(t *testing.T) {
 
 // TestLookEndsWithItsClock has End get the timeout of a look.
 func TestLookEndsWithItsClock(t *testing.T) {
-	c, _ := steppedClock(t)
-	other, _ := steppedClock(t)
-	job, err := c.ScheduleFunc(hourly{}, func() {}, nil)
-	require.NoError(t, err)
-	unprocessed := c.timer.(hwt.Engine).Stop()
-	assert.Len(t, other.End(unprocessed), 2)
-	assert.Empty(t, c.End(unprocessed))
-	job.Wait()
+	enginetest.Bubble(t, func(t *testing.T) {
+		c, _ := steppedClock(t)
+		c.wall.off = false
+		other, _ := steppedClock(t)
+		job, err := c.ScheduleFunc(hourly{}, func() {}, nil)
+		require.NoError(t, err)
+		unprocessed := c.timer.(hwt.Engine).Stop()
+		assert.Len(t, other.End(unprocessed), 2)
+		assert.Empty(t, c.End(unprocessed))
+		job.Wait()
+	})
 }
