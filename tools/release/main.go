@@ -3,6 +3,7 @@
 //
 //	go -C tools run ./release v0.1.0       # only tries
 //	go -C tools run ./release -tag v0.1.0  # and puts the tags into this repository
+//	go -C tools run ./release -keep /tmp/proxy v0.1.0  # and leaves the modules there
 //
 // The root module is tagged as it is. The modules in folders that programs import
 // have a replace directive for it, which is ignored in dependencies and refused by
@@ -15,6 +16,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -26,12 +28,13 @@ import (
 func main() {
 	root := flag.String("root", "..", "the `directory` of the repository")
 	tag := flag.Bool("tag", false, "put the tags into the repository")
+	keep := flag.String("keep", "", "leave the module proxy in this `directory`, for other programs")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: release [-tag] vX.Y.Z")
+		fmt.Fprintln(os.Stderr, "usage: release [-tag] [-keep DIRECTORY] vX.Y.Z")
 		os.Exit(2)
 	}
-	if err := run(*root, flag.Arg(0), *tag); err != nil {
+	if err := run(*root, flag.Arg(0), *tag, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
@@ -39,7 +42,7 @@ func main() {
 
 var isVersion = regexp.MustCompile(`^v[01]\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-func run(root, version string, tag bool) error {
+func run(root, version string, tag bool, keep string) error {
 	if !isVersion.MatchString(version) {
 		return fmt.Errorf("version is %q (expected: v0 or v1, such as v0.1.0; v2 needs other import paths)", version)
 	}
@@ -52,7 +55,11 @@ func run(root, version string, tag bool) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	r := release{version: version, clone: filepath.Join(temp, "clone"), temp: temp}
+	folder, err := filepath.Abs(cmp.Or(keep, filepath.Join(temp, "proxy")))
+	if err != nil {
+		return err
+	}
+	r := release{version: version, clone: filepath.Join(temp, "clone"), temp: temp, folder: folder}
 	if err := r.prepare(root); err != nil {
 		return err
 	}
@@ -66,6 +73,10 @@ func run(root, version string, tag bool) error {
 	}
 	if err := r.check(); err != nil {
 		return err
+	}
+	if keep != "" {
+		fmt.Printf("try it in a program with: GOPROXY=file://%s,$(go env GOPROXY) GONOSUMDB=%s go get %s@%s\n",
+			folder, rootPath+","+rootPath+"/*", rootPath, version)
 	}
 	if !tag {
 		fmt.Printf("%s of %s works; this repository has no new tags\n", version, strings.Join(r.paths(), ", "))

@@ -15,12 +15,10 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-func (r *release) proxy() string { return filepath.Join(r.temp, "proxy") }
-
 // serve puts the module, as it is in the clone's commit, where GOPROXY finds it.
 func (r *release) serve(m module) error {
 	version := modulepath.Version{Path: m.path(), Version: r.version}
-	dir := filepath.Join(r.proxy(), filepath.FromSlash(m.path()), "@v")
+	dir := filepath.Join(r.folder, filepath.FromSlash(m.path()), "@v")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -63,7 +61,7 @@ func (r *release) goOutput(dir string, args ...string) (string, error) {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(),
 		"GOMODCACHE="+filepath.Join(r.temp, "cache"),
-		"GOPROXY=file://"+r.proxy()+",file://"+filepath.Join(cache, "cache", "download")+","+upstream,
+		"GOPROXY=file://"+r.folder+",file://"+filepath.Join(cache, "cache", "download")+","+upstream,
 		"GONOSUMDB=github.com/hashedwheel/*", // no checksum database knows this version yet
 		"GOFLAGS=-modcacherw -mod=mod", "GOWORK=off", "GOBIN="+filepath.Join(r.temp, "bin"))
 	out, err := cmd.CombinedOutput()

@@ -14,14 +14,21 @@ import (
 
 const rootPath = "github.com/hashedwheel/hwt"
 
-// private are the modules that programs do not import. They keep their replace directives.
-var private = []string{"bench", "tools", "examples", "examples/gozero", "examples/kubequeue", "inspect/browsertest"}
+// private are the folders of modules that programs do not import. They keep their replace
+// directives.
+var private = []string{"bench", "tools", "examples", "inspect/browsertest"}
 
-// release is a version that is being made.
+// isPrivate reports whether a folder is one of them, or below one.
+func isPrivate(dir string) bool {
+	return slices.ContainsFunc(private, func(p string) bool { return strings.HasPrefix(dir+"/", p+"/") })
+}
+
+// release is a version in the making.
 type release struct {
 	version string
 	clone   string   // the repository's copy
 	temp    string   // for everything else
+	folder  string   // served as a module proxy
 	modules []module // the root first, then in an order in which each requires only earlier ones
 }
 
@@ -83,7 +90,7 @@ func (r *release) prepare(root string) error {
 // importable returns the folders of the modules that programs import.
 func importable(files []string) (dirs []string) {
 	for _, file := range files {
-		if dir := path.Dir(file); !slices.Contains(private, dir) {
+		if dir := path.Dir(file); !isPrivate(dir) {
 			dirs = append(dirs, dir)
 		}
 	}

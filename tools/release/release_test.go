@@ -47,8 +47,15 @@ func TestModulesThatProgramsImportAreReleased(t *testing.T) {
 
 func TestVersionsAreChecked(t *testing.T) {
 	for _, bad := range []string{"0.1.0", "v2.0.0", "v0.1", "latest"} {
-		if err := run(t.TempDir(), bad, false); err == nil {
+		if err := run(t.TempDir(), bad, false, ""); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
+	}
+}
+
+func TestModulesBelowPrivateFoldersArePrivate(t *testing.T) {
+	got := importable([]string{"go.mod", "durable/go.mod", "examples/queue/go.mod", "bench/go.mod", "benchmark/go.mod"})
+	if want := []string{".", "durable", "benchmark"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
