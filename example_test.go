@@ -11,32 +11,26 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// Two orders are checked for payment a moment after they came in. One is paid in
-// time, so its check is cancelled.
+// Two orders are checked for payment. The first is paid in time; the check of the second
+// fires. README.md begins with this program.
 func Example() {
-	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
-	done := make(chan struct{})
-	unpaid := func(order string) hwt.TaskFunc {
-		return func(hwt.Timeout) error {
-			defer close(done)
-			_, err := fmt.Println(order, "is not paid: released")
-			return err
-		}
-	}
-	first, _ := timer.NewTimeout(unpaid("order 1"), 30*time.Minute)
-	second, _ := timer.NewTimeout(unpaid("order 2"), 30*time.Minute)
-	fmt.Println("order 1 paid in time:", first.Cancel())
-	second.Reset(10 * time.Millisecond) // the customer of order 2 went away
-	<-done
-	fmt.Println("left when stopped:", len(timer.Stop()))
+	defer timer.Stop() // returns the pending timeouts
+
+	released := make(chan string)
+	check := func(order string) func() { return func() { released <- order } }
+	paid, _ := timer.AfterFunc(30*time.Minute, check("order 1")) // fails after Stop only
+	_, _ = timer.AfterFunc(50*time.Millisecond, check("order 2"))
+
+	fmt.Println("order 1 is paid in time:", paid.Cancel())
+	fmt.Println(<-released, "is not paid: released")
 
 	// Output:
-	// order 1 paid in time: true
+	// order 1 is paid in time: true
 	// order 2 is not paid: released
-	// left when stopped: 0
 }
 
 // All lists the pending timeouts while the timer runs.
