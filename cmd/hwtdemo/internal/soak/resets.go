@@ -17,7 +17,7 @@ const (
 )
 
 // resetWork is to reset far timeouts to earlier as fast as possible, which the
-// worker has to settle. Meanwhile other timeouts are reset to much earlier, and must
+// worker has to drain. Meanwhile other timeouts are reset to much earlier, and must
 // not wait for the far ones.
 type resetWork struct {
 	entries
