@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -73,15 +75,67 @@ func entries(from, to int, due func(i int) time.Time) iter.Seq[durable.Entry] {
 	}
 }
 
-// BenchmarkSetMany measures bulk loading, and the disk per entry.
+// BenchmarkSetMany measures bulk loading, the disk per entry, the heap, and the time of
+// Open for the files that a SIGKILL would leave.
 func BenchmarkSetMany(b *testing.B) {
-	s := openBench(b, nil)
+	dir := b.TempDir()
+	s, err := sqlite.Open(b.Context(), filepath.Join(dir, "timers.db"), nil)
+	require.NoError(b, err)
+	defer s.Close()
 	due := time.Now().Add(24 * time.Hour)
 	n, err := s.SetMany(b.Context(), entries(0, b.N, func(i int) time.Time { return due.Add(time.Duration(i) * time.Millisecond) }))
 	require.NoError(b, err)
 	require.Equal(b, b.N, n)
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "entries/s")
 	b.ReportMetric(float64(s.Stats().Bytes)/float64(n), "bytes/entry")
+	b.ReportMetric(heap(), "heap-MB")
+	copied := b.TempDir()
+	for _, name := range []string{"timers.db", "timers.db-wal"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(b, err)
+		require.NoError(b, os.WriteFile(filepath.Join(copied, name), data, 0o600))
+	}
+	start := time.Now()
+	again, err := sqlite.Open(b.Context(), filepath.Join(copied, "timers.db"), nil)
+	require.NoError(b, err)
+	b.ReportMetric(float64(time.Since(start).Microseconds())/1000, "open-ms")
+	require.NoError(b, again.Close())
+}
+
+// heap returns the size of the heap in MB.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / 1e6
+}
+
+// BenchmarkBurst fires b.N entries that are due in the same second.
+func BenchmarkBurst(b *testing.B) {
+	s := openBench(b, nil)
+	due := time.Now()
+	_, err := s.SetMany(b.Context(), entries(0, b.N, func(i int) time.Time { return due.Add(time.Duration(i) * time.Second / time.Duration(b.N)) }))
+	require.NoError(b, err)
+	ctx, cancel := context.WithCancel(b.Context())
+	var fired atomic.Int64
+	largest := 0.0
+	used := cpu()
+	b.ResetTimer()
+	err = s.Work(ctx, func(context.Context, durable.Firing) error {
+		switch n := fired.Add(1); {
+		case n == int64(b.N):
+			cancel()
+		case n%100_000 == 0:
+			largest = max(largest, heap())
+		}
+		return nil
+	}, nil)
+	require.NoError(b, err)
+	require.EqualValues(b, b.N, fired.Load())
+	require.Zero(b, s.Stats().Pending+s.Stats().Claimed)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "firings/s")
+	b.ReportMetric(float64((cpu()-used).Microseconds())/float64(b.N), "cpu-us/op")
+	b.ReportMetric(largest, "heap-MB")
 }
 
 // BenchmarkLateness sets and fires entries at a constant rate for b.N/rate seconds.

@@ -121,6 +121,13 @@ func (m *Memory) Get(ctx context.Context, key string) (backend.Row, error) {
 	return backend.Row{}, backend.ErrNotFound
 }
 
+// Rows returns all rows of a key, in any state, in the order of their slots.
+func (m *Memory) Rows(key string) []backend.Row {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.rows[key])
+}
+
 // all returns the rows that keep accepts, in the order of compare.
 func (m *Memory) all(compare func(a, b backend.Row) int, keep func(*backend.Row) bool) (all []backend.Row) {
 	for _, rows := range m.rows {

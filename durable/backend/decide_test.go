@@ -1,0 +1,92 @@
+package backend_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+)
+
+// FuzzRules performs the operations that the input spells on one key, and checks the rules
+// of the package after each: R2, generations grow; R3, only outcomes remove a claimed row.
+func FuzzRules(f *testing.F) {
+	f.Add([]byte("\x00\x10\x20\x01\x02\x13\x04\x25"))
+	f.Add([]byte{0, 0, 6, 0, 0, 0, 7, 2, 4, 1, 7, 1})
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		ctx := context.Background()
+		m := backendtest.NewMemory()
+		worker, err := m.Heartbeat(ctx, 0, time.Hour)
+		require.NoError(t, err)
+		var last uint64
+		var refs []backend.Ref
+		claimed := make(map[uint64]bool) // nonces of claimed rows
+		for i := 0; i+1 < len(steps); i += 2 {
+			kind, arg := steps[i]%8, steps[i+1]
+			var ref backend.Ref
+			if len(refs) > 0 {
+				ref = refs[int(arg)%len(refs)]
+			}
+			ref.Key = "k"
+			switch kind {
+			case 6:
+				claim := backend.Claim{Ref: ref}
+				if arg&1 != 0 {
+					claim.Next = &backend.Row{Key: "k", Due: 1, Nonce: uint64(i) + 1<<32}
+				}
+				_, err = m.Claim(ctx, worker, []backend.Claim{claim})
+			case 7:
+				_, err = m.Finish(ctx, nil, worker, []backend.Outcome{{Ref: ref, Fate: backend.Fate(arg % 4), Due: 2}})
+				clear(claimed) // whatever it removed
+			default:
+				op := backend.Op{Kind: backend.Kind(kind), Row: backend.Row{Key: "k", Due: int64(arg), Nonce: uint64(i + 1)}}
+				if arg&1 != 0 || op.Kind >= backend.Requeue {
+					op.If = ref.Generation
+				}
+				var results []backend.Result
+				results, err = m.Apply(ctx, nil, []backend.Op{op})
+				if r := results[0]; r.Err == nil && op.Kind != backend.Cancel && op.Kind != backend.Discard {
+					require.Greater(t, r.Row.Generation, last, "R2")
+				}
+			}
+			require.NoError(t, err)
+			now := make(map[uint64]bool)
+			for _, r := range m.Rows("k") {
+				if last = max(last, r.Generation); r.State == backend.Claimed {
+					now[r.Nonce] = true
+				}
+				refs = append(refs, r.Ref())
+			}
+			for nonce := range claimed {
+				require.Contains(t, now, nonce, "R3")
+			}
+			claimed = now
+		}
+	})
+}
+
+func TestChecksumCoversEveryField(t *testing.T) {
+	row := backend.Row{Key: "k", Generation: 1, Due: 2, NotAfter: 3, Payload: []byte{4}, Attempt: 5, Every: "e", Schedule: "s", Origin: 6, Nonce: 7}
+	sum := row.Checksum()
+	for name, change := range map[string]func(r *backend.Row){
+		"Key":        func(r *backend.Row) { r.Key = "l" },
+		"Generation": func(r *backend.Row) { r.Generation++ },
+		"Due":        func(r *backend.Row) { r.Due++ },
+		"NotAfter":   func(r *backend.Row) { r.NotAfter++ },
+		"Payload":    func(r *backend.Row) { r.Payload = []byte{5} },
+		"Attempt":    func(r *backend.Row) { r.Attempt++ },
+		"Every":      func(r *backend.Row) { r.Every = "f" },
+		"Schedule":   func(r *backend.Row) { r.Schedule = "t" },
+		"boundary":   func(r *backend.Row) { r.Every, r.Schedule = "es", "" },
+		"Origin":     func(r *backend.Row) { r.Origin++ },
+		"Nonce":      func(r *backend.Row) { r.Nonce++ },
+	} {
+		changed := row
+		change(&changed)
+		require.NotEqual(t, sum, changed.Checksum(), name)
+		require.ErrorIs(t, changed.Verify(sum), backend.ErrDamaged, name)
+	}
+}
