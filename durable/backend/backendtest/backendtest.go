@@ -3,7 +3,6 @@
 package backendtest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -271,11 +270,9 @@ func (m *model) compare() {
 	ctx := m.t.Context()
 	got, want := all(m.t, m.b, "", 1+m.rng.IntN(4)), all(m.t, m.m, "", 100)
 	equal(m.t, "pending rows", len(got), len(want))
-	order := func(rows []backend.Row) (order []int) { // ranks of generations
-		sorted := slices.Clone(rows)
-		slices.SortFunc(sorted, func(a, b backend.Row) int { return cmp.Compare(a.Generation, b.Generation) })
-		for _, r := range rows {
-			order = append(order, slices.IndexFunc(sorted, func(o backend.Row) bool { return o.Ref() == r.Ref() }))
+	order := func(rows []backend.Row) (order []bool) { // of generations of the same key, R2
+		for i := range max(len(rows), 1) - 1 {
+			order = append(order, rows[i].Key == rows[i+1].Key && rows[i].Generation < rows[i+1].Generation)
 		}
 		return order
 	}
