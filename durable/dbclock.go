@@ -12,7 +12,7 @@ type dbClock struct {
 	now func(context.Context) (time.Time, error)
 
 	mu     sync.Mutex
-	at     time.Time     // local time of the last reading, with its monotonic part. Guarded by mu.
+	at     time.Time     // local time at the end of the last reading, with its monotonic part. Guarded by mu.
 	read   int64         // database time at that moment. Guarded by mu.
 	offset time.Duration // database's clock minus this machine's. Guarded by mu.
 	err    time.Duration // half of the round trip. Guarded by mu.
@@ -23,19 +23,21 @@ type dbClock struct {
 // while its monotonic clock stood still.
 const maxDrift = 5 * time.Millisecond
 
-// measure reads the database's clock.
+// measure reads the database's clock. The reading counts from the end of the round trip,
+// so that the estimate is never ahead of the database, and behind by the time of the
+// answer at most.
 func (c *dbClock) measure(ctx context.Context) error {
 	sent := time.Now()
 	read, err := c.now(ctx)
 	if err != nil {
 		return err
 	}
-	half := time.Since(sent) / 2
-	at := sent.Add(half)
+	at := time.Now()
+	half := at.Sub(sent) / 2
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at, c.read, c.err = at, read.UnixNano(), half
-	c.offset = read.Round(0).Sub(at.Round(0))
+	c.offset = read.Round(0).Sub(at.Add(-half).Round(0))
 	return nil
 }
 

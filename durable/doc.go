@@ -9,8 +9,7 @@
 //
 // # Promises
 //
-//  1. An entry never fires before its due time on the database's clock, within half a
-//     round trip to the database.
+//  1. An entry never fires before its due time on the database's clock.
 //  2. An entry fires at least once. It fires once unless a worker dies or stalls between
 //     the claim and the acknowledgement, or the database loses the acknowledgement. A
 //     repeated firing has the same [Firing.ID].
