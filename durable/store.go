@@ -50,6 +50,10 @@ func New(b backend.Backend, options *Options) (*Store, error) {
 // Name returns the name of Options.
 func (s *Store) Name() string { return s.options.Name }
 
+// Backend returns the database of s, for tools that copy whole stores. It is
+// experimental, as package backend is.
+func (s *Store) Backend() backend.Backend { return s.backend }
+
 // Close ends every Work, waits for running handlers as Work does, and releases the
 // database. Calls that are under way return ErrClosed.
 func (s *Store) Close() error {
