@@ -1,0 +1,230 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// locked are the rows and the dead letters that a batch has locked.
+type locked struct {
+	rows        map[string][]backend.Row // by key, in the order of slots
+	dead        map[backend.Ref]*backend.Dead
+	generations []uint64
+	now         int64
+}
+
+// lockKeys locks all rows of the keys of ops and the dead letters that they name. It
+// takes the new generations after the locks: a generation taken before could be
+// smaller than that of a version stored meanwhile.
+func (b *Backend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (locked, error) {
+	l := locked{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]*backend.Dead)}
+	var keys [][]byte
+	var letters refs
+	for i := range ops {
+		keys = append(keys, []byte(ops[i].Row.Key))
+		if ops[i].Kind == backend.Requeue || ops[i].Kind == backend.Discard {
+			letters.add(backend.Ref{Key: ops[i].Row.Key, Generation: ops[i].If})
+		}
+	}
+	stmts := []stmt{query(l.scanRow, b.sql.lockKeys, keys)}
+	if len(letters.key) > 0 {
+		stmts = append(stmts, query(l.scanDead, b.sql.lockDead, letters.key, letters.generation))
+	}
+	stmts = append(stmts, b.takeGenerations(&l, len(ops)))
+	return l, q.run(ctx, stmts...)
+}
+
+func (l *locked) scanRow(scan scanner) error {
+	r, err := scanRow(scan)
+	l.rows[r.Key] = append(l.rows[r.Key], r)
+	return err
+}
+
+func (l *locked) scanDead(scan scanner) error {
+	d, err := scanDead(scan)
+	l.dead[d.Ref()] = &d
+	return err
+}
+
+func scanDead(scan scanner) (d backend.Dead, err error) {
+	var text []byte
+	d.Row, err = scanRow(scan, &text, &d.GivenUp)
+	d.Error = string(text)
+	return d, err
+}
+
+func (b *Backend) takeGenerations(l *locked, n int) stmt {
+	return query(func(scan scanner) error {
+		var generation int64
+		err := scan(&generation, &l.now)
+		l.generations = append(l.generations, uint64(generation))
+		return err
+	}, b.sql.generations, int32(n))
+}
+
+// find returns the row that a Ref names, or nil.
+func (l *locked) find(ref backend.Ref) *backend.Row {
+	rows := l.rows[ref.Key]
+	i := slices.IndexFunc(rows, func(r backend.Row) bool { return r.Generation == ref.Generation })
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
+// writes are the statements of a batch as arrays.
+type writes struct {
+	inserts, updates, buried columns
+	updated                  []int64 // slots of the rows that updates replace
+	errors                   [][]byte
+	givenUp                  []int64
+	removed                  refs // keys and slots
+	discarded                refs
+}
+
+// add plans a change of a key whose rows are locked. A row that leaves its slot for
+// another one is updated, not deleted and inserted: a transaction that waits for its
+// lock follows the update.
+func (w *writes) add(rows []backend.Row, c backend.Change) {
+	deletes := c.Delete
+	for i := range c.Put {
+		p := &c.Put[i]
+		at := slices.IndexFunc(rows, func(r backend.Row) bool { return r.Slot() == p.Slot() })
+		switch {
+		case at >= 0:
+			w.update(p, p.Slot())
+		case len(deletes) > 0:
+			w.update(p, deletes[0].Slot())
+			deletes = deletes[1:]
+		default:
+			w.inserts.add(p)
+		}
+	}
+	for i := range deletes {
+		w.removed.add(backend.Ref{Key: deletes[i].Key, Generation: deletes[i].Slot()})
+	}
+	if c.Bury != nil {
+		w.buried.add(&c.Bury.Row)
+		w.errors = append(w.errors, []byte(c.Bury.Error))
+		w.givenUp = append(w.givenUp, c.Bury.GivenUp)
+	}
+}
+
+func (w *writes) update(r *backend.Row, slot uint64) {
+	w.updates.add(r)
+	w.updated = append(w.updated, int64(slot))
+}
+
+// statements returns the statements that are not empty. inserted is called for each
+// row that was inserted.
+func (w *writes) statements(sql *statements, inserted func(scanner) error) (out []stmt) {
+	if len(w.removed.key) > 0 {
+		out = append(out, execute(sql.remove, w.removed.key, w.removed.generation))
+	}
+	if len(w.updated) > 0 {
+		out = append(out, execute(sql.update, append(w.updates.args(), w.updated)...))
+	}
+	if len(w.inserts.key) > 0 {
+		out = append(out, query(inserted, sql.insert, w.inserts.args()...))
+	}
+	if len(w.givenUp) > 0 {
+		out = append(out, execute(sql.bury, append(w.buried.args(), w.errors, w.givenUp)...))
+	}
+	if len(w.discarded.key) > 0 {
+		out = append(out, execute(sql.removeDead, w.discarded.key, w.discarded.generation))
+	}
+	return out
+}
+
+// store runs the writes by write. It returns errMissed if another transaction has
+// inserted a row in the place of one of them; then nothing may be committed.
+func (w *writes) store(ctx context.Context, sql *statements, write func(context.Context, ...stmt) error) error {
+	inserted := 0
+	stmts := w.statements(sql, func(scanner) error { inserted++; return nil })
+	if len(stmts) == 0 {
+		return nil
+	}
+	err := write(ctx, stmts...)
+	if err == nil && inserted < len(w.inserts.key) {
+		return errMissed
+	}
+	return err
+}
+
+// applyOps performs ops, whose keys differ, by q. It ends with write.
+func (b *Backend) applyOps(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op) ([]backend.Result, error) {
+	l, err := b.lockKeys(ctx, q, ops)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]backend.Result, len(ops))
+	var w writes
+	for i := range ops {
+		op := &ops[i]
+		rows := l.rows[op.Row.Key]
+		var dead *backend.Dead
+		if op.Kind == backend.Requeue || op.Kind == backend.Discard {
+			dead = l.dead[backend.Ref{Key: op.Row.Key, Generation: op.If}]
+		}
+		change := op.Decide(rows, dead, l.generations[i])
+		w.add(rows, change)
+		if change.DeleteDead {
+			w.discarded.add(dead.Ref())
+		}
+		results[i] = change.Result
+	}
+	return results, w.store(ctx, &b.sql, write)
+}
+
+// Apply implements [backend.Backend].
+func (b *Backend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+	if b.ctx.Err() != nil {
+		return nil, backend.ErrClosed
+	}
+	if tx == nil {
+		return b.lanes.apply(ctx, ops)
+	}
+	q, err := callersTx(tx)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]backend.Result, 0, len(ops))
+	for i := range ops {
+		one, err := b.applyInTx(ctx, q, ops[i:i+1])
+		if err != nil {
+			return nil, described(err)
+		}
+		results = append(results, one...)
+	}
+	return results, b.notifyNear(ctx, q, results)
+}
+
+// applyInTx performs one operation in a caller's transaction. It looks again if a row
+// has appeared: every statement sees the commits before it.
+func (b *Backend) applyInTx(ctx context.Context, q querier, ops []backend.Op) ([]backend.Result, error) {
+	if full := b.full(&ops[0]); full != nil {
+		return []backend.Result{{Err: full}}, nil
+	}
+	for {
+		results, err := b.applyOps(ctx, q, q.run, ops)
+		if err != errMissed {
+			return results, err
+		}
+	}
+}
+
+// notifyNear announces stored rows that are due soon by the commit of q.
+func (b *Backend) notifyNear(ctx context.Context, q querier, results []backend.Result) error {
+	var due []int64
+	for _, r := range results {
+		if r.Err == nil && r.Row.State == backend.Pending {
+			due = append(due, r.Row.Due)
+		}
+	}
+	if len(due) == 0 || b.options.PollOnly || b.options.QuietTx {
+		return nil
+	}
+	return q.run(ctx, query(nil, b.sql.notifyNear, due, int64(lead)))
+}

@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+const (
+	lead      = 3 * time.Second
+	poll      = 500 * time.Millisecond
+	sizeEvery = 2 * time.Second
+
+	// leaseBatch keeps one worker from taking half a second's entries from others.
+	leaseBatch = 500
+)
+
+// Backend implements [backend.Backend] in PostgreSQL. [Open] makes a store of it.
+type Backend struct {
+	pool    *pgxpool.Pool
+	options Options // complete. Immutable after NewBackend.
+	sql     statements
+	name    string // distinguishes this process's notifications. Immutable after NewBackend.
+	ctx     context.Context
+	end     context.CancelFunc
+	tasks   sync.WaitGroup
+	bytes   atomic.Int64 // disk space when last measured. Atomic: written by measure and Stats, read by callers.
+
+	lanes     *lanes
+	returner  *returner
+	announcer announcer
+	watchers  watchers
+}
+
+var _ backend.Backend = (*Backend)(nil)
+
+// NewBackend prepares the tables and returns the backend. The caller keeps the pool:
+// Close leaves it open. The pool needs two connections or more, and one more is opened
+// for LISTEN.
+func NewBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Backend, error) {
+	o, err := options.complete()
+	if err != nil {
+		return nil, err
+	}
+	if pool == nil {
+		return nil, refuse("pool", "nil", "a *pgxpool.Pool")
+	}
+	b := &Backend{pool: pool, options: o, sql: forSchema(o.Schema), name: rand.Text()}
+	b.ctx, b.end = context.WithCancel(context.Background())
+	if err := b.prepare(ctx); err != nil {
+		b.end()
+		return nil, err
+	}
+	b.watchers.near = make(map[int]func([]backend.Row))
+	b.lanes = newLanes(b)
+	b.returner = newReturner(b)
+	b.announcer = announcer{b, make(chan struct{}, 1)}
+	if !o.PollOnly {
+		b.tasks.Go(b.listen)
+		b.tasks.Go(b.announcer.run)
+	}
+	if o.MaxBytes > 0 {
+		b.tasks.Go(b.measure)
+	}
+	return b, nil
+}
+
+// Limits implements [backend.Backend].
+func (b *Backend) Limits() backend.Limits {
+	return backend.Limits{Lead: lead, Poll: poll, LeaseBatch: leaseBatch, MaxBatch: maxBatch, MaxPayload: 1 << 20, Tx: txTypes}
+}
+
+// Close implements [backend.Backend].
+func (b *Backend) Close() error {
+	b.end()
+	b.lanes.close()
+	b.returner.tasks.Wait()
+	b.tasks.Wait()
+	return nil
+}

@@ -1,0 +1,24 @@
+// Package postgres keeps durable entries in PostgreSQL 14 or later, for workers on
+// many machines.
+//
+// [Open] takes a [pgxpool.Pool] and creates its tables in a schema of the database.
+// [durable.Store.SetTx] and the other Tx methods accept a [pgx.Tx] or an [*sql.Tx].
+//
+// # Privileges
+//
+// The first Open needs CREATE on the database, or an existing schema with CREATE.
+// Later ones need USAGE on the schema and the sequence generation, SELECT on the
+// table meta, and SELECT, INSERT, UPDATE, DELETE on the tables entry, dead, and
+// worker. Open names a missing privilege.
+//
+// # PgBouncer
+//
+// In transaction mode, LISTEN does not work and prepared statements may not. Set
+// [Options.PollOnly], and default_query_exec_mode=exec in the connection string.
+//
+// # Replication
+//
+// An entry survives a failover if its commit waited for the standby: list the
+// standby in synchronous_standby_names and leave synchronous_commit on. Entries
+// that an asynchronous standby has not received are lost with the primary.
+package postgres

@@ -1,0 +1,72 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// errMissed reports that another transaction inserted a row after it was looked for.
+var errMissed = errors.New("a row appeared meanwhile")
+
+// sqlState returns the code of a server's error, or "".
+func sqlState(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// passes reports whether a later try of a transaction that failed with err, before its
+// COMMIT, may succeed.
+func passes(err error) bool {
+	if errors.Is(err, errMissed) || errors.Is(err, errAborted) {
+		return true
+	}
+	for _, sentinel := range []error{backend.ErrDamaged, backend.ErrInvalid, backend.ErrLeaseLost, backend.ErrClosed,
+		errUnknown, ErrNoStore, puddle.ErrClosedPool} {
+		if errors.Is(err, sentinel) {
+			return false
+		}
+	}
+	code := sqlState(err)
+	switch {
+	case code == "":
+		return true // the connection failed
+	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"): // connection lost, shutdown, starting up
+		return true
+	}
+	switch code {
+	case "40001", "40P01", "55P03", // conflict, deadlock, lock timeout
+		"25006",          // a standby that is not promoted yet
+		"53300", "57014": // too many connections, cancelled
+		return true
+	}
+	return false
+}
+
+// described adds the sentinel that the core knows to a server's error.
+func described(err error) error {
+	switch sqlState(err) {
+	case "53100":
+		return fmt.Errorf("%w: %w", backend.ErrFull, err)
+	case "XX001", "XX002":
+		return fmt.Errorf("%w: %w", backend.ErrDamaged, err)
+	}
+	return err
+}
+
+// waited reports whether err is a conflict over a row with another transaction.
+func waited(err error) bool {
+	switch sqlState(err) {
+	case "55P03", "40P01", "40001":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,168 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/postgres"
+	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
+)
+
+func proxied(t *testing.T) (*pgtest.Proxy, *postgres.Backend) {
+	if server == nil {
+		t.Skip(pgtest.ErrNotInstalled)
+	}
+	p, err := pgtest.NewProxy(server.Address())
+	require.NoError(t, err)
+	t.Cleanup(func() { p.Close() })
+	return p, open(t, newPool(t, p.Address()), postgres.Options{PollOnly: true, Timeout: time.Second})
+}
+
+// loseCommits makes the proxy lose the answers to n COMMITs.
+func loseCommits(p *pgtest.Proxy, n int64) *atomic.Int64 {
+	var lost atomic.Int64
+	p.Lose(func(request []byte) bool {
+		return bytes.Contains(request, []byte("COMMIT")) && lost.Add(1) <= n
+	})
+	return &lost
+}
+
+func TestLostAnswerToCommitIsFoundOut(t *testing.T) {
+	p, b := proxied(t)
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("warm", far)) // statements prepared
+	for i, op := range []backend.Op{
+		{Kind: backend.Create, Row: backend.Row{Key: "a", Due: far.UnixNano()}},
+		{Kind: backend.Move, Row: backend.Row{Key: "a", Due: far.UnixNano() + 1}},
+		{Kind: backend.Cancel, Row: backend.Row{Key: "a"}},
+	} {
+		lost := loseCommits(p, 1)
+		require.NoError(t, apply(t, b, op)[0].Err, "operation %d", i)
+		require.Positive(t, lost.Load())
+		p.Lose(nil)
+	}
+	_, err := b.Get(context.Background(), "a")
+	require.ErrorIs(t, err, backend.ErrNotFound)
+}
+
+func TestClaimIsKnownAfterLostAnswer(t *testing.T) {
+	p, b := proxied(t)
+	ctx := context.Background()
+	due := time.Now().Add(time.Minute)
+	apply(t, b, set("a", due), set("b", due))
+	w := register(t, b)
+	loseCommits(p, 1)
+	rows := lease(t, b, w, due)
+	require.Len(t, rows, 2)
+	loseCommits(p, 1)
+	won, err := b.Claim(ctx, w, []backend.Claim{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, true}, won)
+	loseCommits(p, 1)
+	done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, true}, done)
+}
+
+// A COMMIT whose connection breaks while it is on its way has one outcome, which the
+// operation reports.
+func TestHeldCommitHasOneOutcome(t *testing.T) {
+	p, b := proxied(t)
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("warm", far))
+	var once sync.Once
+	p.Lose(func(request []byte) bool {
+		if bytes.Contains(request, []byte("COMMIT")) {
+			once.Do(func() {
+				go func() { // longer than Options.Timeout
+					p.Hold()
+					time.Sleep(1200 * time.Millisecond)
+					p.Release()
+					p.Cut()
+				}()
+			})
+		}
+		return false
+	})
+	result := apply(t, b, backend.Op{Kind: backend.Create, Row: backend.Row{Key: "a", Due: far.UnixNano()}})[0]
+	require.NoError(t, result.Err)
+	row, err := b.Get(context.Background(), "a")
+	require.NoError(t, err)
+	require.Equal(t, result.Row.Generation, row.Generation)
+}
+
+func TestCutConnectionsLoseNothing(t *testing.T) {
+	p, b := proxied(t)
+	far := time.Now().Add(time.Hour)
+	stop := make(chan struct{})
+	ended := make(chan struct{})
+	cuts := 0
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(50*time.Millisecond + rand.N(200*time.Millisecond)):
+				cuts += p.Cut()
+			}
+		}
+	}()
+	for i := range 60 {
+		key := fmt.Sprint(i)
+		require.NoError(t, apply(t, b, backend.Op{Kind: backend.Create, Row: backend.Row{Key: key, Due: far.UnixNano()}})[0].Err)
+		require.NoError(t, apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}})[0].Err)
+	}
+	close(stop)
+	<-ended
+	require.Positive(t, cuts)
+}
+
+// After a failover, the ID of a transaction means nothing: the new primary may give it
+// to another one. The entry must not count as stored unless it is.
+func TestOutcomeIsUnknownAfterFailover(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	primary, err := pgtest.Start(ctx, nil)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer primary.Close()
+	standby, err := primary.Standby(ctx) // asynchronous
+	require.NoError(t, err)
+	defer standby.Close()
+	p, err := pgtest.NewProxy(primary.Address())
+	require.NoError(t, err)
+	defer p.Close()
+	b := open(t, newPool(t, p.Address()), postgres.Options{PollOnly: true, Timeout: time.Second})
+	far := time.Now().Add(time.Hour)
+	require.NoError(t, apply(t, b, set("warm", far))[0].Err)
+	failed := make(chan error, 1)
+	p.Lose(func(request []byte) bool {
+		if !bytes.Contains(request, []byte("COMMIT")) {
+			return false
+		}
+		primary.Kill() // the proxy forwards nothing before this returns
+		go func() {
+			failed <- standby.Promote(ctx)
+			p.Lose(nil)
+			p.Retarget(standby.Address())
+		}()
+		return true
+	})
+	result := apply(t, b, set("a", far))[0]
+	require.NoError(t, <-failed)
+	require.ErrorContains(t, result.Err, "outcome of the transaction is unknown")
+	_, err = b.Get(ctx, "a")
+	require.ErrorIs(t, err, backend.ErrNotFound)
+	require.NoError(t, apply(t, b, set("a", far))[0].Err)
+}

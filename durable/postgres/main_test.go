@@ -1,0 +1,80 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/postgres"
+	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
+)
+
+// server is the server of all tests; nil if PostgreSQL is not installed.
+var server *pgtest.Server
+
+func TestMain(m *testing.M) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	var err error
+	server, err = pgtest.Start(ctx, &pgtest.Options{Settings: map[string]string{"fsync": "off", "max_connections": "200"}})
+	cancel()
+	if err != nil && !errors.Is(err, pgtest.ErrNotInstalled) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	if server != nil {
+		server.Close()
+	}
+	os.Exit(status)
+}
+
+var schemas atomic.Int64
+
+// newPool returns a pool at an address, or at the server's own.
+func newPool(t testing.TB, address string) *pgxpool.Pool {
+	t.Helper()
+	if server == nil {
+		t.Skip(pgtest.ErrNotInstalled)
+	}
+	url := server.URL("postgres")
+	if address != "" {
+		url = fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", address)
+	}
+	pool, err := pgxpool.New(context.Background(), url+"&pool_max_conns=8")
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// open opens a backend in a schema of its own.
+func open(t testing.TB, pool *pgxpool.Pool, o postgres.Options) *postgres.Backend {
+	t.Helper()
+	if o.Schema == "" {
+		o.Schema = fmt.Sprintf("test %d's", schemas.Add(1))
+	}
+	b, err := postgres.NewBackend(context.Background(), pool, &o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b
+}
+
+func apply(t testing.TB, b *postgres.Backend, ops ...backend.Op) []backend.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	results, err := b.Apply(ctx, nil, ops)
+	require.NoError(t, err)
+	return results
+}
+
+func set(key string, due time.Time) backend.Op {
+	return backend.Op{Kind: backend.Set, Row: backend.Row{Key: key, Due: due.UnixNano(), Nonce: 7, Payload: []byte("p")}}
+}

@@ -1,0 +1,127 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// watchers are the functions given to Watch.
+type watchers struct {
+	mu   sync.Mutex
+	next int
+	near map[int]func([]backend.Row) // Guarded by mu.
+}
+
+// Watch implements [backend.Backend].
+func (b *Backend) Watch(near func(rows []backend.Row)) (stop func()) {
+	w := &b.watchers
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next++
+	id := w.next
+	w.near[id] = near
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.near, id)
+	}
+}
+
+// look asks every watcher for a look at the database.
+func (w *watchers) look() {
+	w.mu.Lock()
+	all := slices.Collect(maps.Values(w.near))
+	w.mu.Unlock()
+	for _, near := range all {
+		near(nil)
+	}
+}
+
+// listen waits for notifications until the backend is closed. After each connection it
+// looks at the database: notifications of the time without one are lost.
+func (b *Backend) listen() {
+	var patience time.Duration
+	for b.ctx.Err() == nil {
+		if b.listenOnce() {
+			patience = 0
+		}
+		patience = b.pause(b.ctx, patience)
+	}
+}
+
+// listenOnce listens on a new connection until it breaks, and reports whether it
+// listened at all.
+func (b *Backend) listenOnce() bool {
+	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, b.pool.Config().ConnConfig)
+	if err != nil {
+		return false
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), time.Second)
+		defer cancel()
+		conn.Close(ctx)
+	}()
+	if _, err := conn.Exec(ctx, b.sql.listen, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return false
+	}
+	b.watchers.look()
+	for b.awaitNotification(conn) == nil {
+	}
+	return true
+}
+
+// awaitNotification waits for a notification, or sends a query after a quiet time: a
+// connection whose peer is gone is found only by writing.
+func (b *Backend) awaitNotification(conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+	defer cancel()
+	n, err := conn.WaitForNotification(ctx)
+	switch {
+	case err == nil && n.Payload != b.name:
+		b.watchers.look()
+	case err != nil && ctx.Err() != nil && b.ctx.Err() == nil && !conn.IsClosed():
+		ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+		defer cancel()
+		return conn.Ping(ctx)
+	}
+	return err
+}
+
+// announcer notifies other processes of near rows in separate transactions: a
+// transaction that notifies holds a lock on the whole database while it commits.
+type announcer struct {
+	b    *Backend
+	wake chan struct{}
+}
+
+// announce makes other processes look at the database soon.
+func (a *announcer) announce() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (a *announcer) run() {
+	for {
+		select {
+		case <-a.wake:
+		case <-a.b.ctx.Done():
+			return
+		}
+		// Polling finds the rows if this fails.
+		a.b.inTx(a.b.ctx, settings(batchWait, true), func(t *txn) error {
+			return t.run(a.b.ctx, query(nil, a.b.sql.notify, a.b.name))
+		})
+		a.b.pause(a.b.ctx, 10*time.Millisecond) // many entries share a notification
+	}
+}

@@ -1,0 +1,28 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hashedwheel/hwt/durable"
+)
+
+// Open opens the store in a schema of the pool's database, and creates or upgrades its
+// tables. The pool stays the caller's: [durable.Store.Close] leaves it open. The pool
+// needs four connections or more. One more connection, outside of the pool, listens.
+//
+// Open waits for an unreachable server until ctx ends. It names privileges that the
+// role lacks, and rejects tables of a later version that this package cannot read.
+func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*durable.Store, error) {
+	b, err := NewBackend(ctx, pool, options)
+	if err != nil {
+		return nil, err
+	}
+	store, err := durable.New(b, &b.options.Options)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return store, nil
+}

@@ -1,0 +1,262 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/postgres"
+)
+
+func TestOpenNamesMissingPrivileges(t *testing.T) {
+	ctx := t.Context()
+	admin := newPool(t, "")
+	open(t, admin, postgres.Options{Schema: "rights"})
+	run := func(sql string) {
+		_, err := admin.Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+	run(`DROP ROLE IF EXISTS clerk; CREATE ROLE clerk LOGIN`)
+	t.Cleanup(func() { admin.Exec(context.Background(), `DROP OWNED BY clerk; DROP ROLE clerk`) })
+	config := admin.Config()
+	config.ConnConfig.User = "clerk"
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	require.NoError(t, err)
+	defer pool.Close()
+	try := func(schema string) error {
+		b, err := postgres.NewBackend(ctx, pool, &postgres.Options{Schema: schema})
+		if err == nil {
+			defer b.Close()
+			apply(t, b, set("a", time.Now()))
+			w := register(t, b)
+			rows := lease(t, b, w, time.Now())
+			require.Len(t, rows, 1)
+			done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref()}})
+			require.NoError(t, err)
+			require.Equal(t, []bool{true}, done)
+			_, err = b.Stats(ctx, nil)
+			require.NoError(t, err)
+		}
+		return err
+	}
+	require.ErrorContains(t, try("absent"), "the role lacks CREATE on the database")
+	require.ErrorContains(t, try("rights"), "the role lacks USAGE on the schema")
+	run(`GRANT USAGE ON SCHEMA rights TO clerk; GRANT SELECT ON rights.meta TO clerk;
+		GRANT SELECT, INSERT, UPDATE ON rights.entry, rights.dead, rights.worker TO clerk`)
+	err = try("rights")
+	require.ErrorContains(t, err, "USAGE on the sequence generation, DELETE on the table entry, DELETE on the table dead, DELETE on the table worker")
+	run(`GRANT USAGE ON SEQUENCE rights.generation TO clerk; GRANT DELETE ON rights.entry, rights.dead, rights.worker TO clerk`)
+	require.NoError(t, try("rights"))
+}
+
+func TestOpenRejectsTablesOfLaterVersion(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	open(t, pool, postgres.Options{Schema: "later"})
+	_, err := pool.Exec(ctx, `UPDATE later.meta SET version = 9`)
+	require.NoError(t, err)
+	open(t, pool, postgres.Options{Schema: "later"}) // which this version can still read
+	_, err = pool.Exec(ctx, `UPDATE later.meta SET reader = 8`)
+	require.NoError(t, err)
+	_, err = postgres.NewBackend(ctx, pool, &postgres.Options{Schema: "later"})
+	require.ErrorContains(t, err, "tables of version 9 need version 8 of this package or later (this is 1)")
+}
+
+func TestOpenCreatesTablesOnce(t *testing.T) {
+	pool := newPool(t, "")
+	_, err := postgres.NewBackend(t.Context(), pool, &postgres.Options{Schema: "once", MustExist: true})
+	require.ErrorIs(t, err, postgres.ErrNoStore)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { open(t, pool, postgres.Options{Schema: "once"}) })
+	}
+	all.Wait()
+	open(t, pool, postgres.Options{Schema: "once", MustExist: true})
+}
+
+func TestOptionsOutOfRangeAreNamed(t *testing.T) {
+	for want, o := range map[string]postgres.Options{
+		"Options.Schema":   {Schema: "a\x00b"},
+		"Options.MaxBytes": {MaxBytes: -1},
+		"Options.Timeout":  {Timeout: time.Hour},
+	} {
+		_, err := postgres.NewBackend(t.Context(), newPool(t, ""), &o)
+		require.ErrorIs(t, err, backend.ErrInvalid)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// Near entries of other processes arrive by notification, long before the next poll.
+func TestNearEntriesAreAnnouncedToOthers(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	a := open(t, pool, postgres.Options{Schema: "announced"})
+	b := open(t, pool, postgres.Options{Schema: "announced"})
+	looks := make(chan struct{}, 1000)
+	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
+	look := func() bool {
+		select {
+		case <-looks:
+			return true
+		case <-time.After(10 * time.Millisecond):
+			return false
+		}
+	}
+	announced := func(f func()) func() bool {
+		return func() bool { f(); return look() }
+	}
+	now, err := a.Now(ctx)
+	require.NoError(t, err)
+	near := set("near", now)
+	near.Announce = true
+	require.Eventually(t, announced(func() { apply(t, a, near) }), 20*time.Second, time.Millisecond)
+	require.Eventually(t, announced(func() {
+		tx, err := pool.Begin(ctx)
+		require.NoError(t, err)
+		_, err = a.Apply(ctx, tx, []backend.Op{set("near", now)})
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit(ctx))
+	}), 20*time.Second, time.Millisecond)
+}
+
+// Notifications arrive in the order of commits: the first is the marker.
+func TestFarEntriesAreNotAnnounced(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: "quiet"})
+	listener, err := pool.Acquire(ctx)
+	require.NoError(t, err)
+	defer listener.Release()
+	_, err = listener.Exec(ctx, `LISTEN "hwt:quiet"`)
+	require.NoError(t, err)
+	now, err := b.Now(ctx)
+	require.NoError(t, err)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("far", now.Add(time.Hour))})
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(ctx))
+	apply(t, b, set("told to a worker of this process", now))
+	_, err = pool.Exec(ctx, `SELECT pg_notify('hwt:quiet', 'marker')`)
+	require.NoError(t, err)
+	n, err := listener.Conn().WaitForNotification(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "marker", n.Payload)
+}
+
+func TestDamagedRowIsReported(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: "damaged"})
+	apply(t, b, set("good", time.Now()), set("bad", time.Now()))
+	_, err := pool.Exec(ctx, `UPDATE damaged.entry SET payload = '\x00' WHERE key = 'bad'`)
+	require.NoError(t, err)
+	_, err = b.Get(ctx, "bad")
+	require.ErrorIs(t, err, backend.ErrDamaged)
+	require.ErrorContains(t, err, `key "bad"`)
+	_, err = b.Get(ctx, "good")
+	require.NoError(t, err)
+	require.ErrorIs(t, apply(t, b, set("bad", time.Now()))[0].Err, backend.ErrDamaged)
+}
+
+func TestFullStoreStillCancelsAndFires(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{MaxBytes: 1})
+	apply(t, b, set("a", time.Now()), set("b", time.Now())) // before the first measurement, or not at all
+	st, err := b.Stats(ctx, nil)
+	require.NoError(t, err)
+	require.Greater(t, st.Bytes, st.Limit)
+	require.ErrorIs(t, apply(t, b, set("c", time.Now()))[0].Err, backend.ErrFull)
+	require.NotErrorIs(t, apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "a"}})[0].Err, backend.ErrFull)
+}
+
+func TestBackendKeepsTheContractThroughPgBouncer(t *testing.T) {
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if program = "/usr/sbin/pgbouncer"; !exists(program) {
+			t.Skip("pgbouncer is not installed")
+		}
+	}
+	newPool(t, "") // skips without PostgreSQL
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	_, port, _ := net.SplitHostPort(address)
+	_, serverPort, _ := net.SplitHostPort(server.Address())
+	dir := t.TempDir()
+	config := filepath.Join(dir, "pgbouncer.ini")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
+postgres = host=127.0.0.1 port=%s user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %s
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+`, serverPort, port), 0o644))
+	require.NoError(t, os.Chmod(dir, 0o755))
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	cmd := exec.Command(program, "-u", "postgres", config)
+	if os.Getuid() != 0 {
+		cmd = exec.Command(program, config)
+	}
+	out := &syncBuffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	require.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}, 20*time.Second, 20*time.Millisecond, out)
+	config2, err := pgxpool.ParseConfig("postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&default_query_exec_mode=exec&pool_max_conns=8")
+	require.NoError(t, err)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config2)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	n := 0
+	backendtest.Run(t, func(t testing.TB) backend.Backend {
+		n++
+		return open(t, pool, postgres.Options{Schema: "bouncer" + strconv.Itoa(n), PollOnly: true})
+	})
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// syncBuffer keeps a process's output.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = append(b.text, p...)
+	return len(p), nil
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return string(b.text)
+}

@@ -1,0 +1,68 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Options are the settings of a store in PostgreSQL. The zero value of each field is
+// its default.
+type Options struct {
+	durable.Options
+
+	// Schema holds the store's tables: 1 to 40 bytes without a zero byte. "" is the
+	// default, "hwt". Stores in different schemas are independent.
+	Schema string
+
+	// MustExist makes Open fail with [ErrNoStore] instead of creating or
+	// upgrading the tables.
+	MustExist bool
+
+	// PollOnly replaces LISTEN and NOTIFY by polling every half second. PgBouncer
+	// in transaction mode requires it.
+	PollOnly bool
+
+	// QuietTx keeps Tx methods from calling pg_notify in the caller's transaction.
+	// A notifying transaction holds a lock on the whole database while it commits.
+	// Polling then finds the entry.
+	QuietTx bool
+
+	// MaxBytes limits the disk space of the tables and indexes. 0 is the default: no
+	// limit. Above it, operations that add entries return ErrFull; all others work.
+	MaxBytes int64
+
+	// Timeout is the time that one statement may take before its connection counts
+	// as lost, 100 ms to 1 min. 0 is the default, 10 s.
+	Timeout time.Duration
+}
+
+func (o *Options) complete() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Schema == "" {
+		c.Schema = "hwt"
+	}
+	if len(c.Schema) > 40 || strings.ContainsRune(c.Schema, 0) {
+		return c, refuse("Schema", fmt.Sprintf("%q", c.Schema), "1 to 40 bytes without a zero byte")
+	}
+	if c.MaxBytes < 0 {
+		return c, refuse("MaxBytes", c.MaxBytes, "0 for no limit, or 1 or more")
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 10 * time.Second
+	}
+	if c.Timeout < 100*time.Millisecond || c.Timeout > time.Minute {
+		return c, refuse("Timeout", c.Timeout, "0 for the default, or 100ms to 1m")
+	}
+	return c, nil
+}
+
+func refuse(field string, value any, expected string) error {
+	return fmt.Errorf("postgres: %w: Options.%s: %v (expected: %s)", backend.ErrInvalid, field, value, expected)
+}

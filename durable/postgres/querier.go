@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// stmt is a statement with its arguments. row is called for each row of the result; nil
+// discards them.
+type stmt struct {
+	sql  string
+	args []any
+	row  func(scanner) error
+}
+
+func query(row func(scanner) error, sql string, args ...any) stmt { return stmt{sql, args, row} }
+func execute(sql string, args ...any) stmt                        { return stmt{sql, args, nil} }
+
+// querier runs statements in order, in one round trip if it can. After an error it
+// skips the rest.
+type querier interface {
+	run(ctx context.Context, stmts ...stmt) error
+}
+
+// sender is a connection or a transaction of pgx.
+type sender interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// pgxQuerier sends the statements as one batch.
+type pgxQuerier struct{ sender sender }
+
+func (q pgxQuerier) run(ctx context.Context, stmts ...stmt) error {
+	if len(stmts) == 0 {
+		return nil
+	}
+	var batch pgx.Batch
+	for _, s := range stmts {
+		queued := batch.Queue(s.sql, s.args...)
+		if s.row == nil {
+			continue
+		}
+		queued.Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				if err := s.row(rows.Scan); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+	}
+	return q.sender.SendBatch(ctx, &batch).Close()
+}
+
+// sqlQuerier sends the statements one by one, with arrays as text: drivers of package
+// database/sql need not know PostgreSQL's arrays.
+type sqlQuerier struct{ tx *sql.Tx }
+
+func (q sqlQuerier) run(ctx context.Context, stmts ...stmt) error {
+	for _, s := range stmts {
+		if err := q.one(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q sqlQuerier) one(ctx context.Context, s stmt) error {
+	args := make([]any, len(s.args))
+	for i, a := range s.args {
+		args[i] = arrayText(a)
+	}
+	rows, err := q.tx.QueryContext(ctx, s.sql, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if s.row == nil {
+			continue
+		}
+		if err := s.row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// arrayText returns an array as PostgreSQL's literal for it, and other values unchanged.
+func arrayText(value any) any {
+	var out []string
+	switch v := value.(type) {
+	case [][]byte:
+		for _, b := range v {
+			out = append(out, `"\\x`+hex.EncodeToString(b)+`"`)
+		}
+	case []int64:
+		out = integers(v)
+	case []int32:
+		out = integers(v)
+	case []int16:
+		out = integers(v)
+	default:
+		return value
+	}
+	return "{" + strings.Join(out, ",") + "}"
+}
+
+func integers[T int16 | int32 | int64](values []T) (out []string) {
+	for _, v := range values {
+		out = append(out, strconv.FormatInt(int64(v), 10))
+	}
+	return out
+}
+
+// txTypes names the types that callersTx accepts.
+const txTypes = "pgx.Tx or *sql.Tx"
+
+// callersTx returns the querier of a caller's transaction.
+func callersTx(tx any) (querier, error) {
+	switch tx := tx.(type) {
+	case pgx.Tx:
+		return pgxQuerier{tx}, nil
+	case *sql.Tx:
+		return sqlQuerier{tx}, nil
+	}
+	return nil, fmt.Errorf("%w: transaction of type %T (expected: %s)", backend.ErrInvalid, tx, txTypes)
+}

@@ -1,0 +1,68 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Now implements [backend.Backend].
+func (b *Backend) Now(ctx context.Context) (time.Time, error) {
+	var now int64
+	err := b.insist(ctx, func(ctx context.Context) error {
+		return b.simple(ctx, query(func(scan scanner) error { return scan(&now) }, "SELECT "+clock))
+	})
+	return time.Unix(0, now), err
+}
+
+// Get implements [backend.Backend].
+func (b *Backend) Get(ctx context.Context, key string) (backend.Row, error) {
+	rows, err := b.readRows(ctx, b.sql.get, []byte(key))
+	if err == nil && len(rows) == 0 {
+		err = backend.ErrNotFound
+	}
+	if err != nil {
+		return backend.Row{}, err
+	}
+	return rows[0], nil
+}
+
+// Page implements [backend.Backend].
+func (b *Backend) Page(ctx context.Context, prefix string, after backend.Cursor, most int) ([]backend.Row, error) {
+	return b.readRows(ctx, b.sql.page, []byte(prefix), prefixEnd(prefix), []byte(after.Key), int64(after.Slot), int64(most))
+}
+
+func (b *Backend) readRows(ctx context.Context, sql string, args ...any) (rows []backend.Row, err error) {
+	err = b.insist(ctx, func(ctx context.Context) error {
+		rows = nil
+		return b.simple(ctx, query(scanRows(&rows), sql, args...))
+	})
+	return rows, err
+}
+
+// DeadPage implements [backend.Backend].
+func (b *Backend) DeadPage(ctx context.Context, prefix string, after backend.Ref, most int) (letters []backend.Dead, err error) {
+	err = b.insist(ctx, func(ctx context.Context) error {
+		letters = nil
+		return b.simple(ctx, query(func(scan scanner) error {
+			d, err := scanDead(scan)
+			letters = append(letters, d)
+			return err
+		}, b.sql.deadPage, []byte(prefix), prefixEnd(prefix), []byte(after.Key), int64(after.Generation), int64(most)))
+	})
+	return letters, err
+}
+
+// prefixEnd returns the first key after all keys with the prefix, or nil if no key follows.
+func prefixEnd(prefix string) any {
+	end := []byte(prefix)
+	for len(end) > 0 && end[len(end)-1] == 0xff {
+		end = end[:len(end)-1]
+	}
+	if len(end) == 0 {
+		return nil
+	}
+	end[len(end)-1]++
+	return end
+}

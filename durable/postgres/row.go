@@ -1,0 +1,107 @@
+package postgres
+
+import (
+	"strings"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// columnNames are the columns of the table entry in the order of [columns].
+var columnNames = [...]struct{ name, kind string }{
+	{"key", "bytea"}, {"slot", "int8"}, {"generation", "int8"}, {"due", "int8"}, {"not_after", "int8"},
+	{"origin", "int8"}, {"nonce", "int8"}, {"holder", "int4"}, {"checksum", "int4"}, {"attempt", "int4"},
+	{"state", "int2"}, {"every", "bytea"}, {"schedule", "bytea"}, {"payload", "bytea"},
+}
+
+// columnList returns the column names, each after a prefix.
+func columnList(prefix string) string {
+	var names []string
+	for _, c := range columnNames {
+		names = append(names, prefix+c.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// columns are rows as arrays, one per column, which unnest turns into rows again.
+type columns struct {
+	key                                            [][]byte
+	slot, generation, due, notAfter, origin, nonce []int64
+	holder, checksum, attempt                      []int32
+	state                                          []int16
+	every, schedule, payload                       [][]byte
+}
+
+func (c *columns) add(r *backend.Row) {
+	c.key = append(c.key, []byte(r.Key))
+	c.slot = append(c.slot, int64(r.Slot()))
+	c.generation = append(c.generation, int64(r.Generation))
+	c.due = append(c.due, r.Due)
+	c.notAfter = append(c.notAfter, r.NotAfter)
+	c.origin = append(c.origin, int64(r.Origin))
+	c.nonce = append(c.nonce, int64(r.Nonce))
+	c.holder = append(c.holder, int32(r.Holder))
+	c.checksum = append(c.checksum, int32(r.Checksum()))
+	c.attempt = append(c.attempt, int32(r.Attempt))
+	c.state = append(c.state, int16(r.State))
+	c.every = append(c.every, []byte(r.Every))
+	c.schedule = append(c.schedule, []byte(r.Schedule))
+	c.payload = append(c.payload, append([]byte{}, r.Payload...)) // a nil slice would be NULL
+}
+
+func (c *columns) args() []any {
+	return []any{c.key, c.slot, c.generation, c.due, c.notAfter, c.origin, c.nonce, c.holder, c.checksum,
+		c.attempt, c.state, c.every, c.schedule, c.payload}
+}
+
+// scanner reads the columns of one result row.
+type scanner func(dest ...any) error
+
+// scanRow reads the columns of columnList and verifies the checksum.
+func scanRow(scan scanner, more ...any) (backend.Row, error) {
+	var r backend.Row
+	var key, every, schedule []byte
+	var slot, generation, origin, nonce int64
+	var holder, checksum, attempt int32
+	var state int16
+	dest := append([]any{&key, &slot, &generation, &r.Due, &r.NotAfter, &origin, &nonce, &holder, &checksum,
+		&attempt, &state, &every, &schedule, &r.Payload}, more...)
+	if err := scan(dest...); err != nil {
+		return r, err
+	}
+	r.Key, r.Every, r.Schedule = string(key), string(every), string(schedule)
+	r.Generation, r.Origin, r.Nonce = uint64(generation), uint64(origin), uint64(nonce)
+	r.Holder, r.Attempt, r.State, r.Detached = int64(holder), int(attempt), backend.State(state), slot != 0
+	return r, r.Verify(uint32(checksum))
+}
+
+// scanRows returns a function that appends each row to rows.
+func scanRows(rows *[]backend.Row) func(scanner) error {
+	return func(scan scanner) error {
+		r, err := scanRow(scan)
+		if err == nil {
+			*rows = append(*rows, r)
+		}
+		return err
+	}
+}
+
+// refs are the names of rows as arrays.
+type refs struct {
+	key        [][]byte
+	generation []int64
+}
+
+func (r *refs) add(ref backend.Ref) {
+	r.key = append(r.key, []byte(ref.Key))
+	r.generation = append(r.generation, int64(ref.Generation))
+}
+
+func scanRefs(found map[backend.Ref]bool) func(scanner) error {
+	return func(scan scanner) error {
+		var key []byte
+		var generation int64
+		err := scan(&key, &generation)
+		found[backend.Ref{Key: string(key), Generation: uint64(generation)}] = true
+		return err
+	}
+}

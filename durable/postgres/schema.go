@@ -1,0 +1,153 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// ErrNoStore is returned by Open with [Options.MustExist] if the schema has no tables of
+// this version.
+var ErrNoStore = errors.New("the database has no such store")
+
+// schemaVersion is the version of the tables that this package writes. A later version
+// of the package states in meta.reader the oldest version that may work beside it.
+const schemaVersion = 1
+
+// migrations[i] leads from version i to i+1. {s} stands for the schema.
+//
+// fillfactor leaves room for claims to update a row on its page, without a change of
+// the indexes. Dead rows appear as fast as entries fire: vacuum starts early and does
+// not pause.
+var migrations = [schemaVersion]string{`
+CREATE SCHEMA IF NOT EXISTS {s};
+CREATE TABLE {s}.meta (version int4 NOT NULL, reader int4 NOT NULL);
+INSERT INTO {s}.meta VALUES (1, 1);
+CREATE SEQUENCE {s}.generation;
+CREATE TABLE {s}.worker (id int4 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, until int8 NOT NULL) WITH (fillfactor = 50);
+CREATE TABLE {s}.entry (
+	slot int8 NOT NULL, generation int8 NOT NULL, due int8 NOT NULL, not_after int8 NOT NULL, origin int8 NOT NULL,
+	nonce int8 NOT NULL, holder int4 NOT NULL, checksum int4 NOT NULL, attempt int4 NOT NULL, state int2 NOT NULL,
+	key bytea NOT NULL, every bytea NOT NULL, schedule bytea NOT NULL, payload bytea NOT NULL,
+	PRIMARY KEY (key, slot)
+) WITH (fillfactor = 70, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_scale_factor = 0.05,
+	autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX entry_due ON {s}.entry (due) WHERE holder = 0;
+CREATE INDEX entry_holder ON {s}.entry (holder) WHERE holder <> 0;
+CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT NULL, PRIMARY KEY (key, generation));
+`}
+
+// privileges are those that a store needs beside USAGE on the schema.
+var privileges = []struct{ table, needs string }{
+	{"meta", "SELECT"},
+	{"entry", "SELECT, INSERT, UPDATE, DELETE"},
+	{"dead", "SELECT, INSERT, UPDATE, DELETE"},
+	{"worker", "SELECT, INSERT, UPDATE, DELETE"},
+}
+
+// prepare creates or upgrades the tables, and checks the privileges.
+func (b *Backend) prepare(ctx context.Context) error {
+	err := b.insist(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return b.migrate(ctx, tx) })
+	})
+	var missing []string
+	if err == nil {
+		missing, err = b.missingPrivileges(ctx)
+	}
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("the role lacks %s", strings.Join(missing, ", "))
+	}
+	if err != nil {
+		return fmt.Errorf("postgres: schema %q: %w", b.options.Schema, err)
+	}
+	return nil
+}
+
+// migrate brings the tables to this package's version. The lock keeps other processes
+// out until the transaction ends.
+func (b *Backend) migrate(ctx context.Context, tx pgx.Tx) error {
+	version, err := b.version(ctx, tx)
+	if err != nil || version >= schemaVersion {
+		return err
+	}
+	if b.options.MustExist {
+		return fmt.Errorf("%w: tables of version %d (expected: %d)", ErrNoStore, version, schemaVersion)
+	}
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('hwt:' || $1, 0))`, b.options.Schema); err != nil {
+		return err
+	}
+	if version, err = b.version(ctx, tx); err != nil { // another process was faster
+		return err
+	}
+	for v := version; v < schemaVersion; v++ {
+		sql := strings.ReplaceAll(migrations[v], "{s}", pgx.Identifier{b.options.Schema}.Sanitize())
+		if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return b.missingPrivilege(err)
+		}
+	}
+	return nil
+}
+
+// missingPrivilege explains why the tables could not be created.
+func (b *Backend) missingPrivilege(err error) error {
+	if sqlState(err) == "42501" {
+		return fmt.Errorf("the role lacks CREATE on the database, or CREATE on the schema: %w", err)
+	}
+	return err
+}
+
+// version returns the version of the tables, or 0 if there are none.
+func (b *Backend) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
+	var exists bool
+	meta := pgx.Identifier{b.options.Schema, "meta"}.Sanitize()
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = 'meta')`, b.options.Schema).Scan(&exists)
+	if err != nil || !exists {
+		return 0, err
+	}
+	var reader int
+	err = tx.QueryRow(ctx, "SELECT version, reader FROM "+meta).Scan(&version, &reader)
+	switch {
+	case sqlState(err) == "42501":
+		return 0, fmt.Errorf("the role lacks USAGE on the schema, or SELECT on its table meta: %w", err)
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, fmt.Errorf("%w: the table meta is empty", backend.ErrDamaged)
+	case err == nil && reader > schemaVersion:
+		return 0, fmt.Errorf("%w: tables of version %d need version %d of this package or later (this is %d)",
+			backend.ErrInvalid, version, reader, schemaVersion)
+	}
+	return version, err
+}
+
+// missingPrivileges names the privileges that the role lacks.
+func (b *Backend) missingPrivileges(ctx context.Context) (missing []string, err error) {
+	lacks := func(privilege string) func(scanner) error {
+		return func(scan scanner) error {
+			var no bool
+			err := scan(&no)
+			if no {
+				missing = append(missing, privilege)
+			}
+			return err
+		}
+	}
+	name := func(relation string) string { return pgx.Identifier{b.options.Schema, relation}.Sanitize() }
+	stmts := []stmt{query(lacks("USAGE on the sequence generation"),
+		`SELECT NOT has_sequence_privilege($1::text, 'USAGE')`, name("generation"))}
+	for _, p := range privileges {
+		for need := range strings.SplitSeq(p.needs, ", ") {
+			stmts = append(stmts, query(lacks(need+" on the table "+p.table),
+				`SELECT NOT has_table_privilege($1::text, $2)`, name(p.table), need))
+		}
+	}
+	err = b.insist(ctx, func(ctx context.Context) error {
+		missing = nil
+		return b.simple(ctx, stmts...)
+	})
+	return missing, err
+}

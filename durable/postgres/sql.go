@@ -1,0 +1,145 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// clock is the database's time in nanoseconds. now() is the start of the transaction.
+const clock = "(extract(epoch FROM clock_timestamp()) * 1000000000)::int8"
+
+// statements are the texts of all statements of one schema.
+type statements struct {
+	lockKeys, lockDead, generations     string
+	insert, update, remove              string
+	bury, removeDead                    string
+	get, page, deadPage                 string
+	register, renew, endLease, free     string
+	present, lease, claim               string
+	held, unlease, existing             string
+	lockRefs, done, owned               string
+	endedWorkers, freeOf, adopt, forget string
+	counts, countDue                    string
+	notify, notifyNear, listen          string
+}
+
+// forSchema returns the statements. {s} stands for the schema, {cols} for the columns,
+// {e.cols} for those of e, {rows} for arrays of all columns, and {clock} for the time.
+func forSchema(schema string) statements {
+	channel := "hwt:" + schema
+	f := strings.NewReplacer("{s}", pgx.Identifier{schema}.Sanitize(), "{cols}", columnList(""), "{e.cols}", columnList("e."),
+		"{n.cols}", columnList("n."), "{rows}", columnArrays(), "{clock}", clock,
+		"{entry}", quoteLiteral(pgx.Identifier{schema, "entry"}.Sanitize()),
+		"{sequence}", quoteLiteral(pgx.Identifier{schema, "generation"}.Sanitize()),
+		"{channel}", quoteLiteral(channel), "{listen}", pgx.Identifier{channel}.Sanitize()).Replace
+	return statements{
+		// Rows are locked and inserted in key order, so that batches never deadlock. A row that
+		// another transaction changes meanwhile is read as that one leaves it: every
+		// change of a row's slot is an UPDATE, which the lock follows.
+		lockKeys: f(`SELECT {e.cols} FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) ORDER BY e.key, e.slot FOR UPDATE`),
+		lockDead: f(`SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
+			ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`),
+		generations: f(`SELECT nextval({sequence}), {clock} FROM generate_series(1, $1::int4)`),
+
+		insert: f(`INSERT INTO {s}.entry ({cols}) SELECT * FROM unnest({rows}) n({cols}) ORDER BY key, slot
+			ON CONFLICT (key, slot) DO NOTHING RETURNING key, generation`),
+		update: f(`UPDATE {s}.entry e SET ({cols}) = ROW({n.cols})
+			FROM unnest({rows}, $15::int8[]) n({cols}, old) WHERE e.key = n.key AND e.slot = n.old`),
+		remove: f(`DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r(key, slot) WHERE e.key = r.key AND e.slot = r.slot`),
+		bury:   f(`INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $15::bytea[], $16::int8[])`),
+		removeDead: f(`DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r(key, generation)
+			WHERE e.key = r.key AND e.generation = r.generation`),
+
+		get: f(`SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`),
+		page: f(`SELECT {cols} FROM {s}.entry WHERE key >= $1 AND ($2::bytea IS NULL OR key < $2) AND (key, slot) > ($3::bytea, $4::int8)
+			AND state = 0 ORDER BY key, slot LIMIT $5`),
+		deadPage: f(`SELECT {cols}, error, given_up FROM {s}.dead WHERE key >= $1 AND ($2::bytea IS NULL OR key < $2)
+			AND (key, generation) > ($3::bytea, $4::int8) ORDER BY key, generation LIMIT $5`),
+
+		register: f(`INSERT INTO {s}.worker (until) VALUES ({clock} + $1) RETURNING id`),
+		renew:    f(`UPDATE {s}.worker SET until = {clock} + $2 WHERE id = $1 AND until > {clock} RETURNING id`),
+		endLease: f(`UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`),
+		free:     f(`UPDATE {s}.entry SET holder = 0 WHERE holder = $1 AND holder <> 0 AND state = 0`),
+		// The lock keeps Adopt away from the worker until the transaction ends, and
+		// lets heartbeats pass.
+		present: f(`SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`),
+
+		// Overdue one-shots are claimed in the same statement.
+		lease: f(`WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due BETWEEN $2 AND $3
+				AND (schedule = '' OR schedule = ANY($4::bytea[])) ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED)
+			UPDATE {s}.entry e SET holder = $1,
+				state = CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END
+			FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`),
+		claim: f(`WITH l AS (SELECT e.key, e.slot FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
+				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
+				WHERE e.state = 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+			UPDATE {s}.entry e SET state = 1, holder = $1 FROM l
+			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING e.key, e.generation`),
+		held: f(`SELECT e.key, e.generation FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
+			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
+			WHERE e.state = 0 AND e.holder = $1`),
+		unlease: f(`WITH l AS (SELECT e.key, e.slot FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
+				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
+				WHERE e.state = 0 AND e.holder = $1 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+			UPDATE {s}.entry e SET holder = 0 FROM l
+			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = $1`),
+		existing: f(`SELECT e.key, e.generation FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
+			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation`),
+		lockRefs: f(`SELECT {e.cols} FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
+			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
+			ORDER BY e.key, e.slot FOR UPDATE OF e`),
+		done: f(`WITH l AS (SELECT e.key, e.slot FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
+				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
+				ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+			DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING e.key, e.generation`),
+		owned: f(`SELECT {e.cols} FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
+			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
+			WHERE e.holder = $1 ORDER BY e.key, e.slot FOR UPDATE OF e`),
+
+		// Holders of rows whose lease has ended, found by skipping through the index.
+		endedWorkers: f(`WITH RECURSIVE h AS ((SELECT holder FROM {s}.entry WHERE holder <> 0 ORDER BY holder LIMIT 1)
+				UNION ALL SELECT (SELECT e.holder FROM {s}.entry e WHERE e.holder <> 0 AND e.holder > h.holder
+					ORDER BY e.holder LIMIT 1) FROM h WHERE h.holder IS NOT NULL)
+			SELECT holder FROM h WHERE holder IS NOT NULL
+				AND NOT EXISTS (SELECT FROM {s}.worker w WHERE w.id = h.holder AND w.until > {clock})`),
+		freeOf: f(`WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
+				LIMIT $2 FOR UPDATE SKIP LOCKED)
+			UPDATE {s}.entry e SET holder = 0 FROM l
+			WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $1 AND e.state = 0`),
+		adopt: f(`WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $2 AND holder <> 0 AND state = 1
+				LIMIT $3 FOR UPDATE SKIP LOCKED)
+			UPDATE {s}.entry e SET holder = $1 FROM l
+			WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $2 AND e.state = 1 RETURNING {e.cols}`),
+		forget: f(`DELETE FROM {s}.worker w WHERE w.until < {clock} - 3600000000000
+			AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0)`),
+
+		counts: f(`SELECT CASE WHEN n > $1 THEN greatest(n, (SELECT reltuples FROM pg_class WHERE oid = {entry}::regclass)::int8)
+				ELSE n END, claimed, dead, oldest FROM
+			(SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 LIMIT $1 + 1) p)
+					+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0) AS n,
+				(SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 1) AS claimed,
+				(SELECT count(*) FROM (SELECT FROM {s}.dead LIMIT $1) d) AS dead,
+				coalesce(least((SELECT min(due) FROM {s}.entry WHERE holder = 0),
+					(SELECT min(due) FROM {s}.entry WHERE holder <> 0 AND state = 0)), 0) AS oldest) c`),
+		countDue: f(`SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 AND due < $1 LIMIT $2) p)
+			+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0 AND due < $1)`),
+
+		notify: f(`SELECT pg_notify({channel}, $1)`),
+		notifyNear: f(`SELECT pg_notify({channel}, '') WHERE EXISTS
+			(SELECT FROM unnest($1::int8[]) d WHERE d <= {clock} + $2::int8)`),
+		listen: f(`LISTEN {listen}`),
+	}
+}
+
+// columnArrays returns placeholders for arrays of all columns.
+func columnArrays() string {
+	var arrays []string
+	for i, c := range columnNames {
+		arrays = append(arrays, fmt.Sprintf("$%d::%s[]", i+1, c.kind))
+	}
+	return strings.Join(arrays, ", ")
+}
+
+func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -1,0 +1,65 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// size is the disk space of the tables.
+const sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = $1 AND c.relname IN ('entry', 'dead', 'worker', 'meta')`
+
+// Stats implements [backend.Backend]. Pending counts up to CountLimit and is the
+// planner's estimate above. All counts take time proportional to their results.
+func (b *Backend) Stats(ctx context.Context, due []int64) (backend.Stats, error) {
+	var st backend.Stats
+	err := b.insist(ctx, func(ctx context.Context) error {
+		st = backend.Stats{Limit: b.options.MaxBytes}
+		stmts := []stmt{
+			query(func(scan scanner) error { return scan(&st.Pending, &st.Claimed, &st.Dead, &st.Oldest) }, b.sql.counts, int64(backend.CountLimit)),
+			query(func(scan scanner) error { return scan(&st.Bytes) }, sizeSQL, b.options.Schema),
+			query(func(scan scanner) error {
+				var usage float64
+				err := scan(&usage)
+				st.More = map[string]float64{"notification_queue_usage": usage}
+				return err
+			}, `SELECT pg_notification_queue_usage()`),
+		}
+		for _, d := range due {
+			stmts = append(stmts, query(func(scan scanner) error {
+				var n int64
+				err := scan(&n)
+				st.Due = append(st.Due, n)
+				return err
+			}, b.sql.countDue, d, int64(backend.CountLimit)))
+		}
+		return b.simple(ctx, stmts...)
+	})
+	if err == nil {
+		b.bytes.Store(st.Bytes)
+	}
+	return st, err
+}
+
+// full returns ErrFull for an operation that adds a row to a full store.
+func (b *Backend) full(op *backend.Op) error {
+	adds := op.Kind == backend.Set || op.Kind == backend.Create
+	if bytes := b.bytes.Load(); adds && b.options.MaxBytes > 0 && bytes > b.options.MaxBytes {
+		return fmt.Errorf("%w: %d bytes (limit: %d)", backend.ErrFull, bytes, b.options.MaxBytes)
+	}
+	return nil
+}
+
+// measure keeps the size up to date for full.
+func (b *Backend) measure() {
+	for b.ctx.Err() == nil {
+		var bytes int64
+		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(&bytes) }, sizeSQL, b.options.Schema))
+		if err == nil {
+			b.bytes.Store(bytes)
+		}
+		b.pause(b.ctx, sizeEvery)
+	}
+}

@@ -1,0 +1,113 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/postgres"
+)
+
+// fired collects firings.
+type fired struct {
+	mu  sync.Mutex
+	all map[string][]durable.Firing
+}
+
+func (f *fired) handle(_ context.Context, firing durable.Firing) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all[firing.Key] = append(f.all[firing.Key], firing)
+	return nil
+}
+
+func (f *fired) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.all)
+}
+
+func openStore(t *testing.T, schema string) *durable.Store {
+	s, err := postgres.Open(t.Context(), newPool(t, ""), &postgres.Options{Schema: schema})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestTwoStoresFireEachEntryOnce(t *testing.T) {
+	a, b := openStore(t, "two"), openStore(t, "two")
+	f := &fired{all: make(map[string][]durable.Firing)}
+	ctx, end := context.WithCancel(t.Context())
+	var works sync.WaitGroup
+	for _, s := range []*durable.Store{a, b} {
+		works.Go(func() { require.NoError(t, s.Work(ctx, f.handle, nil)) })
+	}
+	const n = 600
+	due := time.Now().Add(time.Second)
+	stored, err := a.SetMany(ctx, func(yield func(durable.Entry) bool) {
+		for i := range n {
+			if !yield(durable.Entry{Key: fmt.Sprint("k", i), Due: due.Add(time.Duration(i) * time.Millisecond)}) {
+				return
+			}
+		}
+	})
+	require.NoError(t, err)
+	require.Equal(t, n, stored)
+	_, err = b.Cancel(ctx, "k599")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return f.count() == n-1 }, 30*time.Second, 10*time.Millisecond)
+	end()
+	works.Wait()
+	for key, firings := range f.all {
+		require.Len(t, firings, 1, key)
+		require.GreaterOrEqual(t, firings[0].Lateness, time.Duration(0))
+	}
+	require.NotContains(t, f.all, "k599")
+}
+
+// A handler's effect and its acknowledgement commit together.
+func TestDoneTxCommitsWithTheHandlersEffect(t *testing.T) {
+	pool := newPool(t, "")
+	s := openStore(t, "effects")
+	ctx, end := context.WithCancel(t.Context())
+	_, err := pool.Exec(ctx, "CREATE TABLE effects.done (key bytea)")
+	require.NoError(t, err)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = s.SetTx(ctx, tx, "k", time.Now(), nil)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(ctx))
+	attempts := make(chan struct{}, 10)
+	var work sync.WaitGroup
+	work.Go(func() {
+		require.NoError(t, s.Work(ctx, func(ctx context.Context, f durable.Firing) error {
+			attempts <- struct{}{}
+			return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(ctx, "INSERT INTO effects.done VALUES ($1)", []byte(f.Key)); err != nil {
+					return err
+				}
+				if err := f.DoneTx(ctx, tx); err != nil || f.Attempt > 1 {
+					return err
+				}
+				return fmt.Errorf("the first attempt rolls back")
+			})
+		}, &durable.WorkOptions{MinBackoff: time.Millisecond}))
+	})
+	<-attempts
+	<-attempts
+	require.Eventually(t, func() bool {
+		var n int
+		err := pool.QueryRow(ctx, "SELECT count(*) FROM effects.done").Scan(&n)
+		_, missing := s.Get(ctx, "k")
+		return err == nil && n == 1 && missing != nil
+	}, 20*time.Second, 10*time.Millisecond)
+	end()
+	work.Wait()
+	require.Empty(t, attempts)
+}

@@ -1,0 +1,186 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/postgres"
+)
+
+func TestOpsInCallersTransactionFollowItsFate(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	db, err := sql.Open("pgx", server.URL("postgres"))
+	require.NoError(t, err)
+	defer db.Close()
+	for name, begin := range map[string]func() (tx any, commit, rollback func() error){
+		"pgx.Tx": func() (any, func() error, func() error) {
+			tx, err := pool.Begin(ctx)
+			require.NoError(t, err)
+			return tx, func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }
+		},
+		"sql.Tx": func() (any, func() error, func() error) {
+			tx, err := db.Begin()
+			require.NoError(t, err)
+			return tx, tx.Commit, tx.Rollback
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			far := time.Now().Add(time.Hour)
+			apply(t, b, set(name+"moved", far), set(name+"cancelled", far))
+			ops := []backend.Op{
+				{Kind: backend.Create, Row: backend.Row{Key: name + "\x00new", Due: far.UnixNano(), Payload: []byte("\x00\"\\")}},
+				{Kind: backend.Move, Row: backend.Row{Key: name + "moved", Due: far.UnixNano() + 5}},
+				{Kind: backend.Cancel, Row: backend.Row{Key: name + "cancelled"}},
+				{Kind: backend.Cancel, Row: backend.Row{Key: name + "missing"}},
+			}
+			tx, _, rollback := begin()
+			results, err := b.Apply(ctx, tx, ops)
+			require.NoError(t, err)
+			require.ErrorIs(t, results[3].Err, backend.ErrNotFound)
+			require.NoError(t, rollback())
+			_, err = b.Get(ctx, name+"\x00new")
+			require.ErrorIs(t, err, backend.ErrNotFound)
+			tx, commit, _ := begin()
+			results, err = b.Apply(ctx, tx, ops)
+			require.NoError(t, err)
+			require.NoError(t, commit())
+			row, err := b.Get(ctx, name+"\x00new")
+			require.NoError(t, err)
+			require.Equal(t, results[0].Row, row)
+			row, err = b.Get(ctx, name+"moved")
+			require.NoError(t, err)
+			require.Equal(t, far.UnixNano()+5, row.Due)
+			_, err = b.Get(ctx, name+"cancelled")
+			require.ErrorIs(t, err, backend.ErrNotFound)
+		})
+	}
+	_, err = b.Apply(ctx, "no transaction", []backend.Op{set("a", time.Now())})
+	require.ErrorIs(t, err, backend.ErrInvalid)
+	require.ErrorContains(t, err, "type string (expected: pgx.Tx or *sql.Tx)")
+}
+
+func TestSerializableTransactionGetsItsConflict(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	apply(t, b, set("a", time.Now().Add(time.Hour)))
+	tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = tx.Exec(ctx, "SELECT 1 FROM pg_class")
+	require.NoError(t, err)
+	apply(t, b, set("a", time.Now().Add(time.Hour)))
+	_, err = b.Apply(ctx, tx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "a"}}})
+	require.ErrorContains(t, err, "SQLSTATE 40001")
+}
+
+// An open transaction delays the operations on its own key, and no others.
+func TestOpenTransactionDelaysItsOwnKeyOnly(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("locked", far))
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far), set("new", far)})
+	require.NoError(t, err)
+
+	locked := make(chan []backend.Result, 1)
+	go func() {
+		results, _ := b.Apply(ctx, nil, []backend.Op{
+			{Kind: backend.Create, Row: backend.Row{Key: "new", Due: far.UnixNano()}},
+			{Kind: backend.Cancel, Row: backend.Row{Key: "locked"}},
+		})
+		locked <- results
+	}()
+	for range 3 * 512 {
+		apply(t, b, set("free", far))
+	}
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	_, err = b.Apply(short, nil, []backend.Op{set("locked", far)})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	select {
+	case <-locked:
+		t.Fatal("an operation passed a locked row")
+	default:
+	}
+	require.NoError(t, tx.Commit(ctx))
+	results := <-locked
+	require.ErrorIs(t, results[0].Err, backend.ErrExists)
+	require.NoError(t, results[1].Err)
+}
+
+// While a transaction that replaces leased rows is open, a claim skips them. After a
+// rollback they can be leased again.
+func TestClaimSkipsRowOfOpenTransaction(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	due := time.Now().Add(time.Minute)
+	apply(t, b, set("free", due), set("locked", due))
+	w := register(t, b)
+	rows := lease(t, b, w, due)
+	require.Len(t, rows, 2)
+	looks := make(chan struct{}, 100)
+	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", due)})
+	require.NoError(t, err)
+	won, err := b.Claim(ctx, w, []backend.Claim{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false}, won)
+	require.NoError(t, tx.Rollback(ctx))
+	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.NotEmpty(t, looks)
+}
+
+// A row that an open transaction moves aside is acknowledged once that has committed.
+func TestDoneReachesRowOfOpenTransaction(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	apply(t, b, set("a", time.Now()))
+	w := register(t, b)
+	rows := lease(t, b, w, time.Now())
+	require.Len(t, rows, 1)
+	require.Equal(t, backend.Claimed, rows[0].State)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("a", time.Now().Add(time.Hour))})
+	require.NoError(t, err)
+	done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref()}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, done)
+	require.NoError(t, tx.Commit(ctx))
+	require.Eventually(t, func() bool {
+		st, err := b.Stats(ctx, nil)
+		return err == nil && st.Claimed == 0 && st.Pending == 1
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+func register(t *testing.T, b *postgres.Backend) int64 {
+	t.Helper()
+	w, err := b.Heartbeat(t.Context(), 0, time.Minute)
+	require.NoError(t, err)
+	return w
+}
+
+func lease(t *testing.T, b *postgres.Backend, worker int64, until time.Time) []backend.Row {
+	t.Helper()
+	rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: until.UnixNano(), Max: 100})
+	require.NoError(t, err)
+	return rows
+}

@@ -1,0 +1,227 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Ground rules of transactions
+//
+//	T1. BEGIN travels with the first statements. COMMIT travels alone, after the
+//	    answer with the transaction's ID has arrived. A transaction without an ID
+//	    here was never committed.
+//	T2. An error before COMMIT was sent means that nothing took effect. Only then
+//	    may the transaction be repeated.
+//	T3. If the answer to COMMIT is lost, resolve asks the server for the outcome.
+//	    It trusts the answer only on the same timeline: after a failover, another
+//	    transaction may have the same ID.
+//	T4. A context of a caller never ends a COMMIT.
+
+// errUnknown reports that the fate of a transaction cannot be learned.
+var errUnknown = errors.New("the outcome of the transaction is unknown: the server was replaced during COMMIT")
+
+// errAborted reports that a transaction had no effect.
+var errAborted = errors.New("the transaction was rolled back")
+
+// txn is a transaction of the backend.
+type txn struct {
+	b        *Backend
+	conn     *pgxpool.Conn
+	settings []stmt // precede the first statements
+	begun    bool
+	id       identity
+}
+
+// identity names a transaction on its server.
+type identity struct {
+	xid      string
+	timeline string
+	pid      int32
+}
+
+const identify = `SELECT pg_current_xact_id()::text, left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_backend_pid()`
+
+// run implements querier.
+func (t *txn) run(ctx context.Context, stmts ...stmt) error {
+	ctx, cancel := context.WithTimeout(ctx, t.b.options.Timeout)
+	defer cancel()
+	if !t.begun {
+		t.begun = true
+		first := append([]stmt{execute("BEGIN")}, t.settings...)
+		stmts = append(first, stmts...)
+	}
+	return pgxQuerier{t.conn}.run(ctx, stmts...)
+}
+
+// write is run for the last statements of a transaction that writes.
+func (t *txn) write(ctx context.Context, stmts ...stmt) error {
+	return t.run(ctx, append(stmts, query(func(scan scanner) error {
+		return scan(&t.id.xid, &t.id.timeline, &t.id.pid)
+	}, identify))...)
+}
+
+// Settings of a transaction. Statements on few rows must never scan the table,
+// whatever the planner believes of a table that has just been filled.
+func settings(lockTimeout time.Duration, async bool) []stmt {
+	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('enable_seqscan', 'off', true),
+		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' ELSE current_setting('synchronous_commit') END, true)`,
+		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async)}
+}
+
+// inTx runs f in a transaction and commits it. f calls write last if it writes.
+func (b *Backend) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	t := &txn{b: b, conn: conn, settings: settings}
+	if err := f(t); err != nil {
+		b.rollback(conn)
+		return err
+	}
+	if !t.begun {
+		conn.Release()
+		return nil
+	}
+	return t.commit()
+}
+
+// rollback ends a transaction and returns its connection to the pool.
+func (b *Backend) rollback(conn *pgxpool.Conn) {
+	defer conn.Release() // which closes a connection that is still in a transaction
+	if conn.Conn().IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+	defer cancel()
+	conn.Exec(ctx, "ROLLBACK") // Release closes the connection if this failed
+}
+
+// commit commits and releases the connection.
+func (t *txn) commit() error {
+	ctx, cancel := context.WithTimeout(t.b.ctx, t.b.options.Timeout)
+	defer cancel()
+	tag, err := t.conn.Exec(ctx, "COMMIT")
+	if err != nil {
+		t.conn.Conn().Close(ctx) // a late answer must not reach the next user
+	}
+	t.conn.Release()
+	var answer *pgconn.PgError
+	switch {
+	case err == nil && tag.String() == "COMMIT":
+		return nil
+	case err == nil:
+		return errAborted
+	case errors.As(err, &answer) && answer.Severity == "ERROR":
+		return err
+	case t.id.xid == "":
+		return nil // it only read
+	}
+	return t.b.resolve(t.id)
+}
+
+// resolve waits until the server knows how a transaction ended.
+func (b *Backend) resolve(id identity) error {
+	var patience time.Duration
+	for {
+		var status *string
+		var timeline string
+		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(&status, &timeline) },
+			`SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8)`, id.xid))
+		switch {
+		case b.ctx.Err() != nil:
+			return backend.ErrClosed
+		case err == nil && timeline != id.timeline, err == nil && status == nil, sqlState(err) == "22023":
+			return errUnknown
+		case err == nil && *status == "committed":
+			return b.confirm(id)
+		case err == nil && *status == "aborted":
+			return errAborted
+		case err == nil && patience > time.Second:
+			b.terminate(id)
+		}
+		patience = b.pause(b.ctx, patience)
+	}
+}
+
+// confirm waits for a commit that reaches the synchronous standbys after the one of id.
+// The server may have ended the wait of that one when its connection broke.
+func (b *Backend) confirm(id identity) error {
+	var patience time.Duration
+	for {
+		var timeline string
+		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(nil, &timeline) },
+			`SELECT pg_logical_emit_message(true, 'hwt', ''), left(pg_walfile_name(pg_current_wal_lsn()), 8)`))
+		switch {
+		case b.ctx.Err() != nil:
+			return backend.ErrClosed
+		case err == nil && timeline != id.timeline:
+			return errUnknown
+		case err == nil:
+			return nil
+		}
+		patience = b.pause(b.ctx, patience)
+	}
+}
+
+// terminate ends the server's process of a transaction whose client is gone.
+func (b *Backend) terminate(id identity) {
+	b.simple(b.ctx, query(nil, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE pid = $1 AND backend_xid = $2::text::xid8::xid`, id.pid, id.xid)) // resolve calls it again after an error
+}
+
+// simple runs statements outside of a transaction.
+func (b *Backend) simple(ctx context.Context, stmts ...stmt) error {
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
+	defer cancel()
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return pgxQuerier{conn}.run(ctx, stmts...)
+}
+
+// pause sleeps after a failure and returns the sum of all pauses so far.
+func (b *Backend) pause(ctx context.Context, before time.Duration) time.Duration {
+	d := min(max(before/2, 10*time.Millisecond), 500*time.Millisecond)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-b.ctx.Done():
+	}
+	return before + d
+}
+
+// insist repeats f while it fails without effect for a reason that passes, until ctx
+// ends or the backend is closed. Each try is a transaction.
+func (b *Backend) insist(ctx context.Context, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(b.ctx, func() { cancel(backend.ErrClosed) })()
+	var patience time.Duration
+	for {
+		if b.ctx.Err() != nil {
+			return backend.ErrClosed
+		}
+		err := f(ctx)
+		switch {
+		case err == nil || !passes(err):
+			return described(err)
+		case b.ctx.Err() != nil:
+			return backend.ErrClosed
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+		patience = b.pause(ctx, patience)
+	}
+}
