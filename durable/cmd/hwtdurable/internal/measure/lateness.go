@@ -1,0 +1,226 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
+)
+
+// Lateness measures how late entries fire while others are set at the same rate.
+type Lateness struct {
+	Place   place.Place
+	Server  bool          // start a private PostgreSQL server
+	Rate    int           // entries per second
+	For     time.Duration // length of the measurement
+	Workers int           // stores with a Work each
+	Tx      bool          // measure SetTx, due now, from commit to handler
+	Many    int           // entries due in the same second, in place of Rate
+}
+
+// recorder notes firings.
+type recorder struct {
+	mu     sync.Mutex
+	from   time.Time // earlier due times are not counted
+	late   []time.Duration
+	early  int
+	lead   time.Duration // of the earliest firing before its due time
+	fired  int
+	bursts map[string]chan time.Time // handlers to be told, by key
+}
+
+func (r *recorder) handle(_ context.Context, f durable.Firing) error {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if told := r.bursts[f.Key]; told != nil {
+		delete(r.bursts, f.Key)
+		told <- now
+	}
+	r.fired++
+	if by := now.Sub(f.Due); by < 0 {
+		r.early++
+		r.lead = max(r.lead, -by)
+	} else if !f.Due.Before(r.from) {
+		r.late = append(r.late, by)
+	}
+	return nil
+}
+
+// Run measures and prints.
+func (m Lateness) Run(ctx context.Context, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "hwtdurable-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	server, err := m.Place.Temporary(ctx, dir, m.Server, Settings)
+	if err != nil {
+		return err
+	}
+	if server != nil {
+		defer server.Close()
+	}
+	r := &recorder{bursts: make(map[string]chan time.Time)}
+	work, end := context.WithCancel(ctx)
+	defer end()
+	var works sync.WaitGroup
+	var stores []*place.Store
+	for range m.Workers {
+		s, err := m.Place.Open(ctx, false)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		stores = append(stores, s)
+		works.Go(func() { s.Work(work, r.handle, nil) }) // the count of firings tells
+	}
+	switch {
+	case m.Tx:
+		err = m.commits(ctx, stores[0], r, out)
+	case m.Many > 0:
+		err = m.burst(ctx, stores[0], r, out)
+	default:
+		err = m.rate(ctx, stores[0], server, r, out)
+	}
+	end()
+	works.Wait()
+	return err
+}
+
+const ahead = 5 * time.Second // from Set to the due time
+
+// rate sets entries at the rate and measures from when the first are due.
+func (m Lateness) rate(ctx context.Context, s *place.Store, server *pgtest.Server, r *recorder, out io.Writer) error {
+	begin := time.Now()
+	r.from = begin.Add(ahead + time.Second)
+	var used, began = time.Duration(0), time.Time{}
+	set := 0
+	for step := 0; ; step++ {
+		at := begin.Add(time.Duration(step) * 50 * time.Millisecond)
+		if !sleep(ctx, time.Until(at)) {
+			return ctx.Err()
+		}
+		if began.IsZero() && time.Now().After(r.from) {
+			used, began = cpu(server), time.Now()
+		}
+		if at.Sub(begin) > m.For+ahead+time.Second {
+			break
+		}
+		until := int(float64(m.Rate) * at.Sub(begin).Seconds())
+		n, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
+			for i := set; i < until; i++ {
+				due := begin.Add(ahead + time.Duration(float64(i)/float64(m.Rate)*float64(time.Second)))
+				if !yield(durable.Entry{Key: fmt.Sprintf("order-%08d", i), Due: due}) {
+					return
+				}
+			}
+		})
+		if set += n; err != nil {
+			return err
+		}
+	}
+	share := 100 * (cpu(server) - used).Seconds() / time.Since(began).Seconds()
+	if err := r.await(ctx, set, 2*ahead); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(out, "%d/s, %d workers, %v: %d set, %d fired, %d early by up to %v; late %s; CPU %.0f %% of a core\n",
+		m.Rate, m.Workers, m.For, set, r.fired, r.early, r.lead, percentiles(r.late), share)
+	return nil
+}
+
+// await waits until n entries have fired.
+func (r *recorder) await(ctx context.Context, n int, timeout time.Duration) error {
+	for end := time.Now().Add(timeout); ; {
+		r.mu.Lock()
+		fired := r.fired
+		r.mu.Unlock()
+		if fired >= n {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%d of %d entries fired", fired, n)
+		}
+		if !sleep(ctx, 20*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+}
+
+// burst sets entries that are due in the same second.
+func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder, out io.Writer) error {
+	setting := 10*time.Second + time.Duration(m.Many)*100*time.Microsecond
+	due := time.Now().Add(setting)
+	if _, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
+		for i := range m.Many {
+			if !yield(durable.Entry{Key: fmt.Sprintf("order-%08d", i), Due: due.Add(time.Second * time.Duration(i) / time.Duration(m.Many))}) {
+				return
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if left := time.Until(due); left < 0 {
+		return errors.New("setting the entries took until they were due: a slow disk")
+	}
+	sleep(ctx, time.Until(due))
+	heap := watchHeap(ctx)
+	err := r.await(ctx, m.Many, 10*time.Minute)
+	took := time.Since(due)
+	fmt.Fprintf(out, "%d due in one second, %d workers: %d fired in %v, %d early; heap up to %.0f MB\n",
+		m.Many, m.Workers, r.fired, took.Round(10*time.Millisecond), r.early, heap())
+	return err
+}
+
+// commits measures the time from the commit of SetTx, due now, to the handler.
+func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder, out io.Writer) error {
+	var took []time.Duration
+	for i := 0; time.Duration(i)*20*time.Millisecond < m.For; i++ {
+		key := fmt.Sprintf("tx-%d", i)
+		told := make(chan time.Time, 1)
+		r.mu.Lock()
+		r.bursts[key] = told
+		r.mu.Unlock()
+		if err := commitOne(ctx, s, key); err != nil {
+			return err
+		}
+		committed := time.Now()
+		select {
+		case at := <-told:
+			took = append(took, max(0, at.Sub(committed)))
+		case <-time.After(ahead):
+			return fmt.Errorf("%q did not fire", key)
+		}
+		sleep(ctx, 20*time.Millisecond)
+	}
+	fmt.Fprintf(out, "commit of SetTx to handler, %d times: %s\n", len(took), percentiles(took))
+	return nil
+}
+
+func commitOne(ctx context.Context, s *place.Store, key string) error {
+	if s.SQLite != nil {
+		tx, err := s.SQLite.BeginTx(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := s.SetTx(ctx, tx, key, time.Now(), nil); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+		return tx.Commit()
+	}
+	return pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
+		_, err := s.SetTx(ctx, tx, key, time.Now(), nil)
+		return err
+	})
+}

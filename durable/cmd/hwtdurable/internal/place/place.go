@@ -1,0 +1,126 @@
+// Package place opens stores by the flags of the command.
+package place
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/postgres"
+	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
+	"github.com/hashedwheel/hwt/durable/sqlite"
+)
+
+// Place is the location of a store.
+type Place struct {
+	File      string // of SQLite
+	URL       string // of PostgreSQL
+	Schema    string // in PostgreSQL
+	PgBouncer bool   // between here and PostgreSQL
+	Normal    bool   // SQLite syncs every 100 ms
+}
+
+// Flags adds the flags of a place.
+func (p *Place) Flags(flags *flag.FlagSet) {
+	flags.StringVar(&p.File, "store", "", "the `file` of an SQLite store")
+	flags.StringVar(&p.URL, "postgres", "", "the `URL` of a PostgreSQL database")
+	flags.StringVar(&p.Schema, "schema", "hwt", "the schema of the store in PostgreSQL")
+	flags.BoolVar(&p.PgBouncer, "pgbouncer", false, "the URL leads to PgBouncer in transaction mode")
+}
+
+// ErrOne is returned if not exactly one place is given.
+var ErrOne = errors.New("exactly one of --store and --postgres is required")
+
+// Store is an open store.
+type Store struct {
+	*durable.Store
+	SQLite *sqlite.Store // nil for PostgreSQL
+	Pool   *pgxpool.Pool // nil for SQLite
+}
+
+// log keeps warnings about retries off the terminal.
+func log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+}
+
+// Open opens the store, and creates it unless mustExist is set.
+func (p Place) Open(ctx context.Context, mustExist bool) (*Store, error) {
+	if (p.File == "") == (p.URL == "") {
+		return nil, ErrOne
+	}
+	common := durable.Options{Logger: log()}
+	if p.File != "" {
+		o := &sqlite.Options{Options: common, MustExist: mustExist}
+		if p.Normal {
+			o.SyncEvery = syncEvery
+		}
+		s, err := sqlite.Open(ctx, p.File, o)
+		if err != nil {
+			return nil, err
+		}
+		return &Store{Store: s.Store, SQLite: s}, nil
+	}
+	pool, err := p.pool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := postgres.Open(ctx, pool, &postgres.Options{Options: common, Schema: p.Schema, PollOnly: p.PgBouncer, MustExist: mustExist})
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &Store{Store: s, Pool: pool}, nil
+}
+
+func (p Place) pool(ctx context.Context) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(p.URL)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = max(config.MaxConns, 8)
+	if p.PgBouncer {
+		config.ConnConfig.DefaultQueryExecMode = pgxExec
+	}
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// Close closes the store and its pool.
+func (s *Store) Close() error {
+	if s.Pool != nil {
+		defer s.Pool.Close()
+		return s.Store.Close()
+	}
+	return s.SQLite.Close()
+}
+
+// Temporary completes a place without a location: a file in dir or, with server, a
+// private PostgreSQL server with the settings. The server is nil if it is not needed.
+func (p *Place) Temporary(ctx context.Context, dir string, server bool, settings map[string]string) (*pgtest.Server, error) {
+	switch {
+	case p.File != "" || p.URL != "":
+		return nil, nil
+	case !server:
+		p.File = filepath.Join(dir, "store.db")
+		return nil, nil
+	}
+	s, err := pgtest.Start(ctx, &pgtest.Options{Settings: settings})
+	if err == nil {
+		p.URL = s.URL("postgres")
+	}
+	return s, err
+}
+
+const (
+	syncEvery = 100 * time.Millisecond
+
+	// pgxExec uses neither prepared statements nor a cache.
+	pgxExec = pgx.QueryExecModeExec
+)

@@ -1,0 +1,118 @@
+// Command hwtdurable demonstrates, operates, and measures stores of durable entries. Run
+// it without arguments for its commands.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// command is one of the words that may follow hwtdurable.
+type command struct {
+	name string
+	args string
+	help string
+	run  func(ctx context.Context, args []string, out, log io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"list", "[PREFIX]", "list pending entries", operate(list)},
+		{"get", "KEY", "print a pending entry", operate(get)},
+		{"cancel", "KEY", "cancel an entry", operate(cancel)},
+		{"move", "KEY TIME", "move an entry to a time, such as +10m or 2026-01-02T15:04:05Z", operate(move)},
+		{"dead", "[PREFIX]", "list dead letters", operate(dead)},
+		{"requeue", "KEY GENERATION", "make a dead letter pending again, due now", operate(requeue)},
+		{"discard", "KEY GENERATION", "remove a dead letter", operate(discard)},
+		{"stats", "", "print the store's sizes", operate(stats)},
+		{"verify", "", "read everything and report damage", operate(verify)},
+		{"backup", "FILE", "copy the store to a new SQLite file", operate(backup)},
+		{"restore", "FILE", "copy a backup to a new store", runRestore},
+		{"migrate", "", "copy a store to a new store in the other database", runMigrate},
+		{"lateness", "", "measure the lateness of firings", runLateness},
+		{"size", "", "measure a store with very many entries", runSize},
+	}
+}
+
+func main() {
+	runRoles()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// errUsage ends the program with status 2, after a message.
+var errUsage = errors.New("wrong usage")
+
+// run runs the command that args name and returns the exit status.
+func run(ctx context.Context, args []string, out, log io.Writer) int {
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		usage(out)
+		return 0
+	}
+	for _, c := range commands() {
+		if c.name != args[0] {
+			continue
+		}
+		err := c.run(ctx, args[1:], out, log)
+		switch {
+		case err == nil, errors.Is(err, flag.ErrHelp):
+			return 0
+		case errors.Is(err, errUsage):
+			return 2
+		}
+		fmt.Fprintln(log, "hwtdurable:", err)
+		return 1
+	}
+	fmt.Fprintf(log, "hwtdurable: unknown command %q\n\n", args[0])
+	usage(log)
+	return 2
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "Durable entries in SQLite or PostgreSQL.\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  hwtdurable %-24s %s\n", c.name+" "+c.args, c.help)
+	}
+	fmt.Fprint(w, "\nEach command shows its flags with --help.\n")
+}
+
+// newFlags returns the flags of a command.
+func newFlags(name string, log io.Writer) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(log)
+	return flags
+}
+
+// parse parses flags and positional arguments in any order, and checks their number.
+func parse(flags *flag.FlagSet, args []string, least, most int, log io.Writer) error {
+	var rest []string
+	for {
+		if err := flags.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return err
+			}
+			return errUsage
+		}
+		if args = flags.Args(); len(args) == 0 {
+			break
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
+	if len(rest) < least || len(rest) > most {
+		return wrongUsage(log, flags.Name(), "%d arguments (expected: %d to %d)", len(rest), least, most)
+	}
+	return flags.Parse(append([]string{"--"}, rest...))
+}
+
+// wrongUsage prints the reason and returns errUsage.
+func wrongUsage(log io.Writer, command, format string, args ...any) error {
+	fmt.Fprintf(log, "hwtdurable %s: %s\n", command, fmt.Sprintf(format, args...))
+	return errUsage
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	runRoles()
+	os.Exit(m.Run())
+}
+
+// hwtdurable runs a command and returns its status and output.
+func hwtdurable(t *testing.T, args ...string) (status int, out, log string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var o, l bytes.Buffer
+	status = run(ctx, args, &o, &l)
+	return status, o.String(), l.String()
+}
+
+// succeed runs a command that must succeed and returns its output.
+func succeed(t *testing.T, args ...string) string {
+	t.Helper()
+	status, out, log := hwtdurable(t, args...)
+	require.Zero(t, status, "%v: %s", args, log)
+	return out
+}
+
+var due = time.Date(2100, 1, 2, 3, 4, 5, 6, time.UTC)
+
+// newStore fills a store: an entry, a recurring entry, a dead letter of an occurrence of
+// it, a retry of a replaced entry beside its replacement, and a dead letter.
+func newStore(t *testing.T, where place.Place) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := where.Open(ctx, false)
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Set(ctx, "order-1", due, []byte("pay"), durable.NotAfter(due.Add(time.Hour)))
+	require.NoError(t, err)
+	_, err = s.SetEvery(ctx, "report", durable.Every{Spec: "@every 5m"}, due, []byte("send"))
+	require.NoError(t, err)
+	for _, key := range []string{"lost", "late"} {
+		_, err = s.Set(ctx, key, time.Now(), []byte(key))
+		require.NoError(t, err)
+	}
+	work, end := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Work(work, func(_ context.Context, f durable.Firing) error {
+			if f.Key == "late" { // replaced while its handler runs
+				_, err := s.Set(ctx, "late", due, []byte("again"))
+				return errors.Join(err, durable.RetryAfter(time.Hour))
+			}
+			return durable.GiveUp(errors.New("no such order"))
+		}, nil)
+	}()
+	require.Eventually(t, func() bool { st := s.Stats(); return st.GivenUp == 1 && st.Retried == 1 }, 20*time.Second, 10*time.Millisecond)
+	end()
+	require.NoError(t, <-done)
+}
+
+// contents returns the output of list and dead without generations, which a copy changes.
+func contents(t *testing.T, flags ...string) (lines []map[string]any) {
+	t.Helper()
+	out := succeed(t, append([]string{"list", "--json"}, flags...)...) + succeed(t, append([]string{"dead", "--json"}, flags...)...)
+	for line := range strings.Lines(out) {
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &fields))
+		delete(fields, "generation")
+		delete(fields, "given_up")
+		lines = append(lines, fields)
+	}
+	return lines
+}
+
+func TestOperatorsSeeAndChangeEntries(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store.db")
+	newStore(t, place.Place{File: file})
+	before := sum(t, file)
+	require.Contains(t, succeed(t, "list", "--store", file), `"order-1"  generation`)
+	require.Contains(t, succeed(t, "list", "rep", "--store", file), `@every 5m  4 bytes`)
+	require.NotContains(t, succeed(t, "list", "rep", "--store", file), "order-1")
+	require.Contains(t, succeed(t, "get", "order-1", "--store", file), "2100-01-02T03:04:05.000000006Z")
+	require.Contains(t, succeed(t, "dead", "--store", file), `no such order"`)
+	require.Contains(t, succeed(t, "stats", "--store", file), "pending 4, claimed 0, dead 1")
+	require.Contains(t, succeed(t, "verify", "--store", file), "4 pending entries and 1 dead letters are intact")
+	require.Equal(t, before, sum(t, file), "a command that reads changed the file")
+
+	succeed(t, "move", "order-1", "2100-01-02T03:30:00Z", "--store", file)
+	require.Contains(t, succeed(t, "get", "order-1", "--store", file), "2100-01-02T03:30:00Z")
+	succeed(t, "cancel", "order-1", "--store", file)
+	status, _, log := hwtdurable(t, "get", "order-1", "--store", file)
+	require.Equal(t, 1, status)
+	require.Contains(t, log, "no pending entry")
+	var letter struct{ Generation string }
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "dead", "--json", "--store", file)), &letter))
+	succeed(t, "requeue", "lost", letter.Generation, "--store", file)
+	require.Contains(t, succeed(t, "get", "lost", "--store", file), `"lost"`)
+	require.Empty(t, succeed(t, "dead", "--store", file))
+	status, _, log = hwtdurable(t, "discard", "lost", letter.Generation, "--store", file)
+	require.Equal(t, 1, status, log)
+}
+
+func sum(t *testing.T, file string) [32]byte {
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return sha256.Sum256(text)
+}
+
+func TestBackupIsRestored(t *testing.T) {
+	dir := t.TempDir()
+	file, copied, restored := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
+	newStore(t, place.Place{File: file})
+	succeed(t, "backup", copied, "--store", file)
+	succeed(t, "restore", copied, "--store", restored)
+	require.Equal(t, contents(t, "--store", file), contents(t, "--store", restored))
+	status, _, _ := hwtdurable(t, "restore", copied, "--store", restored)
+	require.Equal(t, 1, status)
+}
+
+func TestMigrationKeepsEverythingInBothDirections(t *testing.T) {
+	server, err := pgtest.Start(t.Context(), nil)
+	if errors.Is(err, pgtest.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer server.Close()
+	dir := t.TempDir()
+	file, back, url := filepath.Join(dir, "a"), filepath.Join(dir, "b"), server.URL("postgres")
+	newStore(t, place.Place{File: file})
+	require.Contains(t, succeed(t, "migrate", "--store", file, "--to-postgres", url), "copied 4 pending entries and 1 dead letters")
+	want := contents(t, "--store", file)
+	require.Len(t, want, 5)
+	require.Equal(t, want, contents(t, "--postgres", url))
+	succeed(t, "verify", "--postgres", url)
+	succeed(t, "migrate", "--postgres", url, "--to-store", back)
+	require.Equal(t, want, contents(t, "--store", back))
+	status, _, log := hwtdurable(t, "migrate", "--store", file, "--to-postgres", url)
+	require.Equal(t, 1, status)
+	require.Contains(t, log, "the target is not empty")
+}
+
+func TestWrongUsageIsExplained(t *testing.T) {
+	for _, c := range []struct{ args, log string }{
+		{"nothing", `unknown command "nothing"`},
+		{"list", "exactly one of --store and --postgres is required"},
+		{"get --store x", "0 arguments (expected: 1 to 1)"},
+		{"lateness --rate 0", "--rate: 0"},
+		{"size --entries 1", "--entries: 1"},
+		{"migrate --store x", "one of --to-store and --to-postgres"},
+	} {
+		status, _, log := hwtdurable(t, strings.Fields(c.args)...)
+		require.Equal(t, 2, status, c.args)
+		require.Contains(t, log, c.log)
+	}
+	status, _, log := hwtdurable(t, "list", "--store", filepath.Join(t.TempDir(), "none"))
+	require.Equal(t, 1, status)
+	require.NotEmpty(t, log)
+	status, _, log = hwtdurable(t, "move", "k", "tomorrow", "--store", filepath.Join(t.TempDir(), "none"))
+	require.Equal(t, 1, status)
+	require.NotEmpty(t, log)
+}
+
+func TestMeasurementsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 20 seconds")
+	}
+	require.Regexp(t, `\d+ set, \d+ fired, \d+ early`, succeed(t, "lateness", "--rate", "200", "--for", "1s"))
+	require.Contains(t, succeed(t, "lateness", "--many", "2000"), "2000 fired")
+	require.Contains(t, succeed(t, "lateness", "--tx", "--for", "1s", "--normal"), "commit of SetTx")
+	require.Contains(t, succeed(t, "size", "--entries", "2000", "--for", "100ms"), "open and first Get after SIGKILL")
+}

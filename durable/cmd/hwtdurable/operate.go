@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+)
+
+// operation is a command on a store.
+type operation struct {
+	name        string
+	least, most int // arguments
+	do          func(ctx context.Context, s *place.Store, args []string, p *printer) error
+}
+
+// operate returns the function of a command on a store.
+func operate(op operation) func(context.Context, []string, io.Writer, io.Writer) error {
+	return func(ctx context.Context, args []string, out, log io.Writer) error {
+		flags := newFlags(op.name, log)
+		var where place.Place
+		where.Flags(flags)
+		asJSON := flags.Bool("json", false, "print JSON, one object per line")
+		if err := parse(flags, args, op.least, op.most, log); err != nil {
+			return err
+		}
+		s, err := where.Open(ctx, true)
+		if errors.Is(err, place.ErrOne) {
+			return wrongUsage(log, op.name, "%v", err)
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(op.do(ctx, s, flags.Args(), &printer{out, *asJSON}), s.Close())
+	}
+}
+
+var (
+	list = operation{"list", 0, 1, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+		for e, err := range s.All(ctx, prefix(args)) {
+			if err != nil {
+				return err
+			}
+			if err := p.entry(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	get = operation{"get", 1, 1, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+		return p.result(s.Get(ctx, args[0]))
+	}}
+	cancel = operation{"cancel", 1, 1, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+		return p.result(s.Cancel(ctx, args[0]))
+	}}
+	move = operation{"move", 2, 2, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+		due, err := parseTime(args[1], time.Now())
+		if err != nil {
+			return err
+		}
+		return p.result(s.Move(ctx, args[0], due))
+	}}
+	dead = operation{"dead", 0, 1, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+		for d, err := range s.Dead(ctx, prefix(args)) {
+			if err != nil {
+				return err
+			}
+			if err := p.dead(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	requeue = operation{"requeue", 2, 2, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+		generation, err := parseGeneration(args[1])
+		if err != nil {
+			return err
+		}
+		return p.result(s.Requeue(ctx, args[0], generation))
+	}}
+	discard = operation{"discard", 2, 2, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
+		generation, err := parseGeneration(args[1])
+		if err != nil {
+			return err
+		}
+		return s.Discard(ctx, args[0], generation)
+	}}
+	stats = operation{"stats", 0, 0, func(_ context.Context, s *place.Store, _ []string, p *printer) error {
+		st := s.Stats()
+		if st.Time.IsZero() {
+			return errors.New("the database did not answer in time")
+		}
+		return p.stats(st)
+	}}
+)
+
+// prefix returns the optional argument.
+func prefix(args []string) string { return strings.Join(args, "") }
+
+func parseGeneration(text string) (uint64, error) {
+	generation, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("generation %q (expected: a number, as dead lists it)", text)
+	}
+	return generation, nil
+}
+
+// parseTime reads a time in RFC 3339, or "+" and a duration from now.
+func parseTime(text string, now time.Time) (time.Time, error) {
+	if after, ok := strings.CutPrefix(text, "+"); ok {
+		if d, err := time.ParseDuration(after); err == nil {
+			return now.Add(d), nil
+		}
+	} else if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("time %q (expected: such as +10m or 2026-01-02T15:04:05Z)", text)
+}
+
+// printer prints entries.
+type printer struct {
+	out  io.Writer
+	json bool
+}
+
+// shown is an entry as printed in JSON.
+type shown struct {
+	Key        string     `json:"key"`
+	Due        time.Time  `json:"due"`
+	NotAfter   *time.Time `json:"not_after,omitempty"`
+	Generation uint64     `json:"generation,string"`
+	Attempt    int        `json:"attempt"`
+	Every      string     `json:"every,omitempty"`
+	Payload    []byte     `json:"payload"`
+	ID         string     `json:"id,omitempty"`
+	Error      string     `json:"error,omitempty"`
+	GivenUp    *time.Time `json:"given_up,omitempty"`
+}
+
+func shownEntry(e durable.Entry) shown {
+	s := shown{Key: e.Key, Due: e.Due, Generation: e.Generation, Attempt: e.Attempt,
+		Every: e.Every.Spec + e.Every.Schedule, Payload: e.Payload}
+	if !e.NotAfter.IsZero() {
+		s.NotAfter = &e.NotAfter
+	}
+	return s
+}
+
+func (p *printer) result(e durable.Entry, err error) error {
+	if err != nil {
+		return err
+	}
+	return p.entry(e)
+}
+
+func (p *printer) entry(e durable.Entry) error {
+	if p.json {
+		return json.NewEncoder(p.out).Encode(shownEntry(e))
+	}
+	every := e.Every.Spec + e.Every.Schedule
+	if every != "" {
+		every += "  "
+	}
+	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempt %d  %s%d bytes\n",
+		e.Due.Format(time.RFC3339Nano), e.Key, e.Generation, e.Attempt, every, len(e.Payload))
+	return err
+}
+
+func (p *printer) dead(d durable.DeadLetter) error {
+	if p.json {
+		s := shownEntry(d.Entry)
+		s.ID, s.Error, s.GivenUp = d.ID, d.Error, &d.GivenUp
+		return json.NewEncoder(p.out).Encode(s)
+	}
+	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempts %d  %q\n",
+		d.GivenUp.Format(time.RFC3339), d.Key, d.Generation, d.Attempt, d.Error)
+	return err
+}
+
+func (p *printer) stats(st durable.Stats) error {
+	if p.json {
+		return json.NewEncoder(p.out).Encode(map[string]any{"pending": st.Pending, "claimed": st.Claimed, "dead": st.Dead,
+			"bytes": st.Bytes, "limit": st.Limit, "overdue": st.Overdue.String(), "clock_offset": st.ClockOffset.String(),
+			"clock_error": st.ClockError.String()})
+	}
+	limit := "no limit"
+	if st.Limit > 0 {
+		limit = fmt.Sprintf("limit %d", st.Limit)
+	}
+	_, err := fmt.Fprintf(p.out, "pending %d, claimed %d, dead %d, overdue by %v\n%d bytes, %s\ndatabase clock ahead by %v ± %v\n",
+		st.Pending, st.Claimed, st.Dead, st.Overdue, st.Bytes, limit, st.ClockOffset, st.ClockError)
+	return err
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/sqlite"
+)
+
+var (
+	verify = operation{"verify", 0, 0, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
+		if s.SQLite != nil {
+			if err := s.SQLite.Verify(ctx); err != nil {
+				return err
+			}
+		}
+		entries, letters, err := count(ctx, s)
+		if err == nil {
+			_, err = fmt.Fprintf(p.out, "%d pending entries and %d dead letters are intact\n", entries, letters)
+		}
+		return err
+	}}
+	backup = operation{"backup", 1, 1, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
+		if s.SQLite == nil {
+			return errors.New("backup copies SQLite stores; use pg_dump --schema for PostgreSQL")
+		}
+		return s.SQLite.Backup(ctx, args[0])
+	}}
+)
+
+// count reads every pending entry and dead letter, and so verifies their checksums.
+func count(ctx context.Context, s *place.Store) (entries, letters int, err error) {
+	for _, err := range s.All(ctx, "") {
+		if err != nil {
+			return 0, 0, err
+		}
+		entries++
+	}
+	for _, err := range s.Dead(ctx, "") {
+		if err != nil {
+			return 0, 0, err
+		}
+		letters++
+	}
+	return entries, letters, nil
+}
+
+// runRestore is the command restore.
+func runRestore(ctx context.Context, args []string, _, log io.Writer) error {
+	flags := newFlags("restore", log)
+	to := flags.String("store", "", "the new `file` of the SQLite store")
+	if err := parse(flags, args, 1, 1, log); err != nil {
+		return err
+	}
+	if *to == "" {
+		return wrongUsage(log, "restore", "--store is required; use pg_restore for PostgreSQL")
+	}
+	return sqlite.Restore(ctx, flags.Arg(0), *to)
+}
+
+// runMigrate is the command migrate.
+func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
+	flags := newFlags("migrate", log)
+	var from, to place.Place
+	from.Flags(flags)
+	flags.StringVar(&to.File, "to-store", "", "the new `file` of an SQLite store")
+	flags.StringVar(&to.URL, "to-postgres", "", "the `URL` of a PostgreSQL database")
+	flags.StringVar(&to.Schema, "to-schema", "hwt", "the new schema in PostgreSQL")
+	if err := parse(flags, args, 0, 0, log); err != nil {
+		return err
+	}
+	if (from.File == "") == (from.URL == "") || (to.File == "") == (to.URL == "") {
+		return wrongUsage(log, "migrate", "exactly one of --store and --postgres, and one of --to-store and --to-postgres, are required")
+	}
+	source, err := from.Open(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := to.Open(ctx, false)
+	if err != nil {
+		return err
+	}
+	entries, letters, err := transfer(ctx, source.Backend(), target.Backend())
+	if err := errors.Join(err, target.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "copied %d pending entries and %d dead letters; the source is unchanged\n", entries, letters)
+	return err
+}
+
+// transfer copies all rows. IDs of firings stay; generations are new.
+//
+// A detached row is set, claimed, displaced by the row of its key's main slot, and
+// released at the end. A dead letter is set, claimed, and buried.
+func transfer(ctx context.Context, source, target backend.Backend) (entries, letters int, err error) {
+	for name, b := range map[string]backend.Backend{"source": source, "target": target} {
+		st, err := b.Stats(ctx, nil)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case name == "source" && st.Claimed > 0:
+			return 0, 0, fmt.Errorf("%d entries of the source are claimed: stop its workers, and start one until they are done", st.Claimed)
+		case name == "target" && st.Pending+st.Claimed+st.Dead > 0:
+			return 0, 0, errors.New("the target is not empty")
+		}
+	}
+	t := &copier{source: source, target: target}
+	if t.worker, err = target.Heartbeat(ctx, 0, 24*time.Hour); err != nil {
+		return 0, 0, err
+	}
+	letters, err = t.letters(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	detached, err := t.rows(ctx, true)
+	if err != nil {
+		return 0, 0, err
+	}
+	entries, err = t.rows(ctx, false)
+	if err == nil {
+		err = t.finish(ctx, t.detached)
+	}
+	if err == nil {
+		_, err = target.Heartbeat(ctx, t.worker, 0)
+	}
+	return entries + detached, letters, err
+}
+
+// copier copies rows to an empty store.
+type copier struct {
+	source, target backend.Backend
+	worker         int64             // of the target
+	detached       []backend.Outcome // to release
+}
+
+const copyPage = 500
+
+// letters copies the dead letters.
+func (c *copier) letters(ctx context.Context) (n int, err error) {
+	var after backend.Ref
+	for {
+		page, err := c.source.DeadPage(ctx, "", after, copyPage)
+		if err != nil {
+			return n, err
+		}
+		for i := range page {
+			ref, err := c.claim(ctx, page[i].Row)
+			if err != nil {
+				return n, err
+			}
+			if err := c.finish(ctx, []backend.Outcome{{Ref: ref, Fate: backend.Bury, Error: page[i].Error}}); err != nil {
+				return n, err
+			}
+		}
+		if n += len(page); len(page) < copyPage {
+			return n, nil
+		}
+		after = page[len(page)-1].Ref()
+	}
+}
+
+// rows copies the pending rows that are detached, or those that are not.
+func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
+	var after backend.Cursor
+	for {
+		page, err := c.source.Page(ctx, "", after, copyPage)
+		if err != nil {
+			return n, err
+		}
+		var ops []backend.Op
+		for i := range page {
+			switch {
+			case page[i].Detached != detached:
+			case detached:
+				ref, err := c.claim(ctx, page[i])
+				if err != nil {
+					return n, err
+				}
+				c.detached = append(c.detached, backend.Outcome{Ref: ref, Fate: backend.Release})
+				n++
+			default:
+				ops = append(ops, backend.Op{Kind: backend.Set, Row: page[i]})
+			}
+		}
+		if err := c.apply(ctx, ops); err != nil {
+			return n, err
+		}
+		if n += len(ops); len(page) < copyPage {
+			return n, nil
+		}
+		last := page[len(page)-1]
+		after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
+	}
+}
+
+// claim stores a row in the main slot of its key, and claims it.
+func (c *copier) claim(ctx context.Context, row backend.Row) (backend.Ref, error) {
+	row.Detached = false
+	results, err := c.target.Apply(ctx, nil, []backend.Op{{Kind: backend.Set, Row: row}})
+	if err == nil {
+		err = results[0].Err
+	}
+	if err != nil {
+		return backend.Ref{}, err
+	}
+	ref := results[0].Row.Ref()
+	won, err := c.target.Claim(ctx, c.worker, []backend.Claim{{Ref: ref}})
+	if err == nil && !won[0] {
+		err = errInUse
+	}
+	return ref, err
+}
+
+var errInUse = errors.New("another process uses the target")
+
+func (c *copier) apply(ctx context.Context, ops []backend.Op) error {
+	if len(ops) == 0 {
+		return nil
+	}
+	results, err := c.target.Apply(ctx, nil, ops)
+	for _, r := range results {
+		err = errors.Join(err, r.Err)
+	}
+	return err
+}
+
+func (c *copier) finish(ctx context.Context, outcomes []backend.Outcome) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	applied, err := c.target.Finish(ctx, nil, c.worker, outcomes)
+	for _, ok := range applied {
+		if !ok {
+			err = errors.Join(err, errInUse)
+		}
+	}
+	return err
+}
