@@ -3,6 +3,7 @@ module github.com/hashedwheel/hwt/durable/cmd/hwtdurable
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/hashedwheel/hwt/durable v0.0.0
 	github.com/hashedwheel/hwt/durable/postgres v0.0.0
 	github.com/hashedwheel/hwt/durable/sqlite v0.0.0

@@ -36,6 +36,7 @@ func commands() []command {
 		{"restore", "FILE", "copy a backup to a new store", runRestore},
 		{"migrate", "", "copy a store to a new store in the other database", runMigrate},
 		{"lateness", "", "measure the lateness of firings", runLateness},
+		{"check", "", "check the promises under faults", runCheck},
 		{"size", "", "measure a store with very many entries", runSize},
 	}
 }

@@ -164,6 +164,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"get --store x", "0 arguments (expected: 1 to 1)"},
 		{"lateness --rate 0", "--rate: 0"},
 		{"size --entries 1", "--entries: 1"},
+		{"check --only x", `--only: "x" (expected: rows`},
 		{"migrate --store x", "one of --to-store and --to-postgres"},
 	} {
 		status, _, log := hwtdurable(t, strings.Fields(c.args)...)

@@ -6,13 +6,14 @@ import (
 	"io"
 	"time"
 
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/check"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/measure"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
 // runRoles runs a role instead of the command if this process has one.
 func runRoles() {
-	proc.Run(map[string]proc.Role{"fill": role(measure.Fill)})
+	proc.Run(map[string]proc.Role{"fill": role(measure.Fill), "check": role(check.Run)})
 }
 
 // role decodes the configuration of a role.

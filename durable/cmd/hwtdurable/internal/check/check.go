@@ -1,0 +1,139 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+)
+
+// Options are the settings of a check.
+type Options struct {
+	For  time.Duration // of all scenarios together
+	Only []string      // names of scenarios; all if empty
+	Keep string        // folder in which the files of a failure stay
+}
+
+// fault injects one fault, waits for its end, and notes it if it had an effect.
+type fault func(ctx context.Context) error
+
+// scenario is a kind of scene with its faults.
+type scenario struct {
+	name  string
+	share int // of the time
+	run   func(ctx context.Context, dir string, d time.Duration) (Report, error)
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"rows", 3, rows},
+		{"sqlite", 4, sqliteFaults},
+		{"power", 4, powerLoss},
+		{"postgres", 6, postgresFaults},
+	}
+}
+
+// Names returns the names of the scenarios.
+func Names() (names []string) {
+	for _, s := range scenarios() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Report is the result of a scenario.
+type Report struct {
+	Verdict
+	Faults map[string]int // that had an effect
+}
+
+// ErrViolated reports that a promise was broken.
+var ErrViolated = errors.New("promises were broken")
+
+// All runs the scenarios and prints their reports.
+func All(ctx context.Context, o Options, out io.Writer) error {
+	shares := 0
+	for _, s := range scenarios() {
+		if o.wants(s.name) {
+			shares += s.share
+		}
+	}
+	failed := false
+	for _, s := range scenarios() {
+		if !o.wants(s.name) {
+			continue
+		}
+		dir, err := os.MkdirTemp(o.Keep, "check-"+s.name+"-")
+		if err != nil {
+			return err
+		}
+		report, err := s.run(ctx, dir, o.For*time.Duration(s.share)/time.Duration(shares))
+		report.print(out, s.name)
+		bad := err != nil || len(report.Violations) > 0 || report.Undecided > 0
+		if err != nil {
+			fmt.Fprintf(out, "  FAILED: %v\n", err)
+		}
+		if failed = failed || bad; bad && o.Keep != "" {
+			fmt.Fprintf(out, "  files: %s\n", dir)
+		} else if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if failed {
+		return ErrViolated
+	}
+	return nil
+}
+
+func (o Options) wants(name string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, name) }
+
+func (r Report) print(out io.Writer, name string) {
+	fmt.Fprintf(out, "%s: %d operations on %d keys, %d without an answer; %d firings, %d repeated with the same ID; %d violations, %d keys undecided\n",
+		name, r.Operations, r.Keys, r.Unknown, r.Firings, r.Repeats, len(r.Violations), r.Undecided)
+	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
+		fmt.Fprintf(out, "  %5d %s\n", r.Faults[kind], kind)
+	}
+	for _, v := range r.Violations[:min(5, len(r.Violations))] {
+		fmt.Fprintf(out, "  VIOLATION: %s\n", v)
+	}
+}
+
+// play injects random faults for a time, ends the scene, and judges it.
+func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults []fault) (Report, error) {
+	defer s.end()
+	if err := s.startAll(); err != nil {
+		return Report{}, err
+	}
+	for begun, turn := time.Now(), 0; time.Since(begun) < d && ctx.Err() == nil; turn++ {
+		sleep(ctx, 500*time.Millisecond+rand.N(time.Second))
+		i := turn // each kind once, then at random
+		if turn >= len(faults) {
+			i = rand.IntN(len(faults))
+		}
+		if err := faults[i](ctx); err != nil {
+			return Report{}, err
+		}
+	}
+	if err := s.finish(ctx); err != nil {
+		return Report{}, err
+	}
+	return s.report(judge)
+}
+
+func (s *scene) report(judge Judge) (Report, error) {
+	r := Report{Faults: make(map[string]int)}
+	for _, f := range s.faults {
+		r.Faults[f.Kind]++
+	}
+	var err error
+	r.Verdict, err = judge.Read(s.dir, s.faults)
+	return r, err
+}

@@ -1,0 +1,160 @@
+// Package check checks the promises of package durable under faults.
+//
+// Client processes perform random operations and write a journal of intents and
+// outcomes. Worker processes append each firing to a file and sync it. Meanwhile, faults
+// are injected. The judge then reads only these files.
+package check
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable"
+)
+
+// Kind is a kind of operation.
+type Kind string
+
+// The kinds of operations.
+const (
+	Set      Kind = "set"
+	Create   Kind = "create"
+	Move     Kind = "move"
+	Cancel   Kind = "cancel"
+	Get      Kind = "get"
+	SetIf    Kind = "setif"
+	MoveIf   Kind = "moveif"
+	CancelIf Kind = "cancelif"
+	fire     Kind = "fire" // of a worker
+)
+
+// Outcome is the outcome of an operation.
+type Outcome string
+
+// The outcomes. Unknown includes the absence of an answer.
+const (
+	OK       Outcome = "ok"
+	Exists   Outcome = "exists"
+	Absent   Outcome = "absent" // not found or fired
+	Conflict Outcome = "conflict"
+	Rejected Outcome = "rejected" // without effect: full or invalid
+	Unknown  Outcome = "unknown"
+)
+
+// Record is a line of a journal: an intent, or the outcome of the intent with the same
+// number. Times are nanoseconds of the machine's clock.
+type Record struct {
+	Number     int64   `json:"n"`
+	At         int64   `json:"at"`
+	Kind       Kind    `json:"op,omitempty"` // of an intent
+	Key        string  `json:"key,omitempty"`
+	If         uint64  `json:"if,omitempty"`
+	Due        int64   `json:"due,omitempty"` // requested, or of the result
+	Outcome    Outcome `json:"out,omitempty"` // of an outcome
+	Generation uint64  `json:"gen,omitempty"` // of the result
+	Error      string  `json:"error,omitempty"`
+	Over       bool    `json:"over,omitempty"` // no operation of this journal takes effect later
+}
+
+// Firing is a line of a worker's file.
+type Firing struct {
+	Key        string `json:"key"`
+	Due        int64  `json:"due"`
+	Generation uint64 `json:"gen"`
+	ID         string `json:"id"`
+	At         int64  `json:"at"`
+	Worker     int    `json:"pid"`
+}
+
+// Fault is a fault that had an effect, with the time in which it had it.
+type Fault struct {
+	Kind       string
+	Begin, End int64
+}
+
+// lines appends JSON lines to a file, each by one write.
+type lines struct {
+	mu   sync.Mutex
+	file *os.File
+	sync bool
+}
+
+func openLines(path string, sync bool) (*lines, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return &lines{file: f, sync: sync}, err
+}
+
+func (l *lines) add(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.file.Write(append(text, '\n')); err != nil || !l.sync {
+		return err
+	}
+	return l.file.Sync()
+}
+
+// readLines reads the complete lines of the files that match a pattern.
+func readLines[T any](pattern string, each func(path string, v T)) error {
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := readFile(path, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readFile[T any](path string, each func(path string, v T)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // a line without its end is the last of a killed process
+		}
+		if err != nil {
+			return err
+		}
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		each(path, v)
+	}
+}
+
+// outcomeOf returns the outcome that an error means.
+func outcomeOf(err error) Outcome {
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, durable.ErrExists):
+		return Exists
+	case errors.Is(err, durable.ErrNotFound), errors.Is(err, durable.ErrFired):
+		return Absent
+	case errors.Is(err, durable.ErrConflict):
+		return Conflict
+	case errors.Is(err, durable.ErrFull), errors.Is(err, durable.ErrInvalid):
+		return Rejected
+	}
+	return Unknown
+}
+
+func now() int64 { return time.Now().UnixNano() }

@@ -1,0 +1,210 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
+)
+
+// cluster is a PostgreSQL server, with a synchronous standby if it has one, behind a
+// proxy for clients and one for workers.
+type cluster struct {
+	scene   *scene
+	primary *pgtest.Server
+	standby *pgtest.Server
+	proxies [2]*pgtest.Proxy
+	done    []*pgtest.Server
+}
+
+var settings = map[string]string{"max_connections": "100"}
+
+// postgresFaults injects all faults into clients, workers, connections, and the server,
+// and fails over once in the middle.
+func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, error) {
+	primary, err := pgtest.Start(ctx, &pgtest.Options{Settings: settings})
+	if err != nil {
+		return Report{}, err
+	}
+	c := &cluster{primary: primary, done: []*pgtest.Server{primary}}
+	defer c.close()
+	if err := c.addStandby(ctx); err != nil {
+		return Report{}, err
+	}
+	var places [2]place.Place
+	for i := range places {
+		if c.proxies[i], err = pgtest.NewProxy(primary.Address()); err != nil {
+			return Report{}, err
+		}
+		defer c.proxies[i].Close()
+		places[i] = place.Place{Schema: "hwt", URL: fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", c.proxies[i].Address())}
+	}
+	client := Config{Place: places[0], Dir: dir, Callers: 8, Keys: 100, Life: 5, Timeout: 20 * time.Second}
+	worker := Config{Place: places[1], Dir: dir, Works: true}
+	s := &scene{dir: dir, settle: c.settle, reads: places[0], configs: []Config{client, client, worker, worker}}
+	c.scene = s
+	faults := append(s.processFaults(), c.killBackend, c.killServer, c.cut, c.hold, c.late, c.failover)
+	// Half a round trip, which Late makes long, bounds how early a firing may be.
+	return s.play(ctx, d, Judge{Tolerance: latest}, faults)
+}
+
+const latest = 500 * time.Millisecond
+
+func (c *cluster) close() {
+	c.scene.end()
+	for _, s := range c.done {
+		s.Close()
+	}
+}
+
+// execute runs a statement on the primary.
+func (c *cluster) execute(ctx context.Context, sql string, scan ...any) error {
+	conn, err := pgx.Connect(ctx, c.primary.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	if len(scan) > 0 {
+		return conn.QueryRow(ctx, sql).Scan(scan...)
+	}
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
+
+// addStandby starts a synchronous standby.
+func (c *cluster) addStandby(ctx context.Context) error {
+	standby, err := c.primary.Standby(ctx)
+	if err != nil {
+		return err
+	}
+	c.standby = standby
+	c.done = append(c.done, standby)
+	for _, sql := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()"} {
+		if err := c.execute(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return c.awaitSync(ctx)
+}
+
+// awaitSync waits until commits wait for the standby.
+func (c *cluster) awaitSync(ctx context.Context) error {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); sleep(ctx, 50*time.Millisecond) {
+		var state string
+		err := c.execute(ctx, "SELECT coalesce(max(sync_state), '') FROM pg_stat_replication", &state)
+		if err == nil && state == "sync" {
+			return nil
+		}
+	}
+	return errors.New("the standby did not become synchronous")
+}
+
+// settle waits until the server has ended the connections of a dead process.
+func (c *cluster) settle(ctx context.Context, pid int) error {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); sleep(ctx, 20*time.Millisecond) {
+		var n int
+		err := c.execute(ctx, fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'check-%d'", pid), &n)
+		if err == nil && n == 0 {
+			return nil
+		}
+	}
+	return errors.New("the server keeps connections of a dead process")
+}
+
+// killBackend kills a process of the server. The server then restarts itself.
+func (c *cluster) killBackend(ctx context.Context) error {
+	begin := now()
+	for pid, title := range c.primary.Children() {
+		if strings.Contains(title, "127.0.0.1(") && kill(pid) == nil {
+			if err := c.awaitAnswer(ctx); err != nil {
+				return err
+			}
+			c.scene.note("SIGKILL of a PostgreSQL backend", begin)
+			return nil
+		}
+	}
+	return nil
+}
+
+// killServer kills the postmaster and its children, and restarts the server.
+func (c *cluster) killServer(ctx context.Context) error {
+	begin := now()
+	c.primary.Kill()
+	sleep(ctx, rand.N(time.Second))
+	if err := c.primary.Restart(ctx); err != nil {
+		return err
+	}
+	c.scene.note("SIGKILL of PostgreSQL", begin)
+	return c.awaitAnswer(ctx)
+}
+
+func (c *cluster) awaitAnswer(ctx context.Context) error {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); sleep(ctx, 50*time.Millisecond) {
+		if c.execute(ctx, "SELECT 1") == nil {
+			return nil
+		}
+	}
+	return errors.New("the server does not answer")
+}
+
+func (c *cluster) proxy() *pgtest.Proxy { return c.proxies[rand.IntN(len(c.proxies))] }
+
+func (c *cluster) cut(context.Context) error {
+	begin := now()
+	if c.proxy().Cut() > 0 {
+		c.scene.note("connections cut", begin)
+	}
+	return nil
+}
+
+func (c *cluster) hold(ctx context.Context) error {
+	p, begin := c.proxy(), now()
+	before := p.Waited()
+	p.Hold()
+	sleep(ctx, time.Second+rand.N(7*time.Second))
+	if rand.IntN(2) == 0 {
+		p.Cut()
+	}
+	p.Release()
+	sleep(ctx, time.Second)
+	if p.Waited() > before {
+		c.scene.note("connections held", begin)
+	}
+	return nil
+}
+
+func (c *cluster) late(ctx context.Context) error {
+	p, begin := c.proxy(), now()
+	before := p.Waited()
+	p.Delay(rand.N(2 * latest))
+	sleep(ctx, time.Second+rand.N(3*time.Second))
+	p.Delay(0)
+	sleep(ctx, time.Second)
+	if p.Waited() > before {
+		c.scene.note("answers late", begin)
+	}
+	return nil
+}
+
+// failover kills the primary, promotes the synchronous standby, and adds a new one.
+func (c *cluster) failover(ctx context.Context) error {
+	begin := now()
+	c.primary.Kill()
+	if err := c.standby.Promote(ctx); err != nil {
+		return err
+	}
+	c.primary = c.standby
+	for _, p := range c.proxies {
+		p.Retarget(c.primary.Address())
+	}
+	sleep(ctx, time.Second)
+	c.scene.note("failover to the synchronous standby", begin)
+	return c.addStandby(ctx)
+}

@@ -1,0 +1,187 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
+)
+
+// Config is the configuration of a process. It performs operations if it has callers, and
+// fires if it works.
+type Config struct {
+	Place   place.Place
+	Dir     string // of journals and firings
+	Callers int
+	Keys    int           // keys in concurrent use
+	Life    int           // operations until a key is replaced by a new one; 0 is never
+	Far     bool          // entries are due in a day
+	Timeout time.Duration // of an operation
+	Works   bool
+}
+
+// Run is the role of a process of the checker.
+func Run(c Config) error {
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	if c.Place.URL != "" { // by which the server's connections are found
+		c.Place.URL += fmt.Sprintf("&application_name=check-%d", os.Getpid())
+	}
+	open, cancel := context.WithTimeout(ctx, time.Minute)
+	s, err := c.Place.Open(open, false)
+	cancel()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	failed := make(chan error, c.Callers+1)
+	var all sync.WaitGroup
+	if c.Works {
+		f, err := openLines(filepath.Join(c.Dir, fmt.Sprintf("firings-%d", os.Getpid())), true)
+		if err != nil {
+			return err
+		}
+		defer f.file.Close()
+		all.Go(func() {
+			if err := s.Work(ctx, f.handle, &durable.WorkOptions{DrainTimeout: 5 * time.Second}); err != nil {
+				failed <- err
+			}
+		})
+	}
+	if c.Callers > 0 {
+		journal, err := openLines(filepath.Join(c.Dir, fmt.Sprintf("journal-%d", os.Getpid())), false)
+		if err != nil {
+			return err
+		}
+		defer journal.file.Close()
+		cl := &client{Config: c, store: s, journal: journal}
+		for range c.Callers {
+			all.Go(func() {
+				if err := cl.run(ctx); err != nil {
+					failed <- err
+				}
+			})
+		}
+	}
+	proc.Ready()
+	select {
+	case <-proc.ParentEnded():
+		end()
+		all.Wait()
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
+// handle appends a firing. Its time is taken before the line is synced.
+func (l *lines) handle(_ context.Context, f durable.Firing) error {
+	return l.add(Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, now(), os.Getpid()})
+}
+
+// client performs random operations.
+type client struct {
+	Config
+	store   *place.Store
+	journal *lines
+
+	mu     sync.Mutex
+	number int64             // of the last operation. Guarded by mu.
+	seen   map[string]uint64 // last generation of a key in an answer. Guarded by mu.
+}
+
+func (c *client) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		r := c.draw()
+		if err := c.journal.add(r); err != nil {
+			return err
+		}
+		timed, cancel := context.WithTimeout(ctx, c.Timeout)
+		e, err := c.perform(timed, r)
+		cancel()
+		answer := Record{Number: r.Number, At: now(), Outcome: outcomeOf(err)}
+		if err == nil {
+			answer.Due, answer.Generation = e.Due.UnixNano(), e.Generation
+		}
+		if answer.Outcome == Unknown {
+			answer.Error = err.Error()
+		}
+		c.learn(r.Key, answer)
+		if err := c.journal.add(answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// draw chooses an operation. Keys of all processes are the same at the same time.
+func (c *client) draw() Record {
+	kinds := []Kind{Set, Set, Create, Create, Move, Move, Cancel, Cancel, Get, SetIf, MoveIf, CancelIf}
+	age := int64(0)
+	if c.Life > 0 {
+		age = time.Now().Unix() / int64(c.Life)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.number++
+	r := Record{Number: c.number, At: now(), Kind: kinds[rand.IntN(len(kinds))],
+		Key: fmt.Sprintf("k%04d-%d", rand.IntN(c.Keys), age)}
+	switch r.Kind {
+	case Set, Create, Move, SetIf, MoveIf:
+		r.Due = c.due()
+	}
+	switch r.Kind {
+	case SetIf, MoveIf, CancelIf:
+		if r.If = c.seen[r.Key]; r.If == 0 {
+			r.If = 1 // of another key
+		}
+	}
+	return r
+}
+
+// due returns a due time that no other operation has.
+func (c *client) due() int64 {
+	if c.Far {
+		return now() + int64(24*time.Hour) + rand.Int64N(int64(time.Hour))
+	}
+	return now() + rand.Int64N(int64(6*time.Second))
+}
+
+func (c *client) learn(key string, answer Record) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen == nil || len(c.seen) > 10_000 {
+		c.seen = make(map[string]uint64)
+	}
+	if answer.Generation != 0 {
+		c.seen[key] = answer.Generation
+	}
+}
+
+func (c *client) perform(ctx context.Context, r Record) (durable.Entry, error) {
+	due := time.Unix(0, r.Due)
+	switch r.Kind {
+	case Set:
+		return c.store.Set(ctx, r.Key, due, nil)
+	case Create:
+		return c.store.Create(ctx, r.Key, due, nil)
+	case Move:
+		return c.store.Move(ctx, r.Key, due)
+	case Cancel:
+		return c.store.Cancel(ctx, r.Key)
+	case SetIf:
+		return c.store.SetIf(ctx, r.Key, r.If, due, nil)
+	case MoveIf:
+		return c.store.MoveIf(ctx, r.Key, r.If, due)
+	case CancelIf:
+		return c.store.CancelIf(ctx, r.Key, r.If)
+	}
+	return c.store.Get(ctx, r.Key)
+}

@@ -1,0 +1,235 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
+)
+
+// scene is a store with its processes.
+type scene struct {
+	dir     string
+	configs []Config
+	settle  func(ctx context.Context, pid int) error // waits until nothing of a dead process is under way
+	reads   place.Place                              // of the judge
+
+	mu     sync.Mutex
+	procs  []*proc.Process // Guarded by mu.
+	faults []Fault         // Guarded by mu.
+}
+
+// start starts the i-th process.
+func (s *scene) start(i int) error {
+	p, err := proc.Start("check", s.configs[i])
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.procs[i] = p
+	return nil
+}
+
+func (s *scene) startAll() error {
+	s.procs = make([]*proc.Process, len(s.configs))
+	for i := range s.configs {
+		if err := s.start(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note records a fault that had an effect.
+func (s *scene) note(kind string, begin int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, Fault{kind, begin, now()})
+}
+
+func (s *scene) process(i int) *proc.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.procs[i]
+}
+
+// role names a process in the counts of faults.
+func (s *scene) role(i int) string {
+	switch c := s.configs[i]; {
+	case c.Works && c.Callers > 0:
+		return "client and worker"
+	case c.Works:
+		return "worker"
+	}
+	return "client"
+}
+
+// kill kills a process and starts it again.
+func (s *scene) kill(ctx context.Context, i int) error {
+	p := s.process(i)
+	begin := now()
+	if !p.Kill() {
+		return fmt.Errorf("a %s ended by itself: %s", s.role(i), p.Stderr())
+	}
+	if err := s.over(ctx, p); err != nil {
+		return err
+	}
+	s.note("SIGKILL of a "+s.role(i), begin)
+	return s.start(i)
+}
+
+// over notes that operations of an ended process take no effect any more.
+func (s *scene) over(ctx context.Context, p *proc.Process) error {
+	if err := s.settle(ctx, p.PID()); err != nil {
+		return err
+	}
+	path := filepath.Join(s.dir, fmt.Sprintf("journal-%d", p.PID()))
+	if _, err := os.Stat(path); err != nil {
+		return nil // it was no client
+	}
+	if err := endLine(path); err != nil {
+		return err
+	}
+	l, err := openLines(path, false)
+	if err != nil {
+		return err
+	}
+	defer l.file.Close()
+	return l.add(Record{At: now(), Over: true})
+}
+
+// endLine removes a line that was cut off by the end of its process.
+func endLine(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(path, int64(strings.LastIndexByte(string(text), '\n')+1))
+}
+
+// stop stops a process for a time, as a machine that stalls.
+func (s *scene) stop(ctx context.Context, i int) error {
+	p := s.process(i)
+	begin := now()
+	if err := pause(p.PID()); err != nil {
+		return err
+	}
+	sleep(ctx, time.Second+rand.N(7*time.Second))
+	if err := resume(p.PID()); err != nil {
+		return err
+	}
+	sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
+	s.note("SIGSTOP of a "+s.role(i), begin)
+	return nil
+}
+
+// finish lets everything fire, ends the processes, and reads all keys.
+func (s *scene) finish(ctx context.Context) error {
+	for i, c := range s.configs { // clients first
+		if c.Callers == 0 {
+			continue
+		}
+		p := s.process(i)
+		if err := p.Stop(time.Minute); err != nil {
+			return fmt.Errorf("%s: %w", s.role(i), err)
+		}
+		if err := s.over(ctx, p); err != nil {
+			return err
+		}
+		if c.Works {
+			only := c
+			only.Callers = 0
+			s.configs[i] = only
+			if err := s.start(i); err != nil {
+				return err
+			}
+		}
+	}
+	return s.read(ctx)
+}
+
+// read waits until all near entries have fired, and writes the rest as final reads.
+func (s *scene) read(ctx context.Context) error {
+	store, err := s.reads.Open(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	works := slices.ContainsFunc(s.configs, func(c Config) bool { return c.Works })
+	for end := time.Now().Add(time.Minute); works; {
+		st, err := store.Backend().Stats(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if st.Pending+st.Claimed == 0 || time.Now().After(end) { // the judge finds the violation
+			break
+		}
+		sleep(ctx, 100*time.Millisecond)
+	}
+	begin := now()
+	entries := make(map[string]Record)
+	for e, err := range store.All(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if _, twice := entries[e.Key]; twice {
+			return fmt.Errorf("%q has two pending entries", e.Key)
+		}
+		entries[e.Key] = Record{Due: e.Due.UnixNano(), Generation: e.Generation}
+	}
+	keys := make(map[string]bool)
+	if err := readLines(filepath.Join(s.dir, "journal-*"), func(_ string, r Record) {
+		if r.Key != "" {
+			keys[r.Key] = true
+		}
+	}); err != nil {
+		return err
+	}
+	var all []string
+	for key := range keys {
+		all = append(all, key)
+	}
+	for key := range entries {
+		if !keys[key] {
+			return fmt.Errorf("%q is pending, but was never set", key)
+		}
+	}
+	return writeReads(s.dir, all, begin, entries)
+}
+
+// end ends all processes.
+func (s *scene) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.procs {
+		if p != nil {
+			resume(p.PID()) // fails only if it has ended
+			p.Kill()
+		}
+	}
+}
+
+// kill sends SIGKILL to a process that this one may not have started.
+func kill(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
