@@ -16,10 +16,7 @@ import (
 // imports internal packages of another one may not compile there.
 func TestModulesImportNoInternalPackagesOfOthers(t *testing.T) {
 	const root = "github.com/hashedwheel/hwt/"
-	exempt := map[string]bool{
-		"bench": true, "tools": true, // never imported
-		"durable": true, "durable/embedded": true, "durable/compare": true,
-	}
+	exempt := map[string]bool{"bench": true, "tools": true} // never imported
 	modules := files(t, "go.mod")
 	moduleOf := func(dir string) string {
 		for ; ; dir = filepath.Dir(dir) {
