@@ -24,7 +24,7 @@ func TestLeakedResourceIsReportedOnceWithItsHint(t *testing.T) {
 	drop(d, func(tracker *leak.Tracker) { tracker.Record("the last access") })
 
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
-	settle(t)
+	awaitCleanups(t)
 
 	require.Len(t, reports.all(), 1)
 	report := reports.all()[0]
@@ -43,7 +43,7 @@ func TestReleasedResourceIsNeverReported(t *testing.T) {
 	for range 100 {
 		drop(d, func(tracker *leak.Tracker) { assert.True(t, tracker.Close()) })
 	}
-	settle(t)
+	awaitCleanups(t)
 	assert.Empty(t, reports.all())
 	assert.Zero(t, d.Stats())
 }
@@ -53,7 +53,7 @@ func TestResourceInUseIsNotReported(t *testing.T) {
 	d, reports := newSinkDetector()
 	r := &resource{}
 	r.tracker = d.Track(r)
-	settle(t)
+	awaitCleanups(t)
 	assert.Empty(t, reports.all())
 	assert.True(t, r.close())
 }
@@ -82,7 +82,7 @@ func TestLeaksWithTheSameTextAreReportedOnceAndCounted(t *testing.T) {
 		drop(d, nil)
 	}
 	collectUntil(t, func() bool { return allReported(d, reports, 10) })
-	settle(t)
+	awaitCleanups(t)
 	assert.Len(t, reports.all(), 1)
 	assert.Equal(t, leak.Stats{Leaked: 10, Duplicates: 9}, d.Stats())
 }
@@ -94,7 +94,7 @@ func TestLeaksWithDifferentTextsAreEachReported(t *testing.T) {
 		drop(d, func(tracker *leak.Tracker) { tracker.Record(hint) })
 	}
 	collectUntil(t, func() bool { return allReported(d, reports, 3) })
-	settle(t)
+	awaitCleanups(t)
 	assert.Len(t, reports.all(), 2)
 	assert.Equal(t, leak.Stats{Leaked: 3, Duplicates: 1}, d.Stats())
 }
@@ -259,7 +259,7 @@ func TestLogHandlerThatPanicsHarmsNothing(t *testing.T) {
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{Logger: slog.New(brokenHandler{})})
 	drop(d, nil)
 	collectUntil(t, func() bool { return d.Stats().Leaked == 1 })
-	settle(t)
+	awaitCleanups(t)
 }
 
 func TestLeakInABubbleIsReportedOutsideOfIt(t *testing.T) {
@@ -277,7 +277,7 @@ func TestLeakInABubbleIsReportedOutsideOfIt(t *testing.T) {
 		assert.True(t, kept.close())
 	})
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
-	settle(t)
+	awaitCleanups(t)
 	assert.Len(t, reports.all(), 1)
 }
 

@@ -75,9 +75,9 @@ func allReported(d *leak.Detector[resource], s *sink, n int64) bool {
 	return stats.Leaked == n && int64(len(s.all()))+stats.Duplicates == n
 }
 
-// settle collects until the cleanups of everything unreachable at the call have
+// awaitCleanups collects until the cleanups of everything unreachable at the call have
 // run.
-func settle(t testing.TB) {
+func awaitCleanups(t testing.TB) {
 	t.Helper()
 	for range 3 {
 		gone := make(chan struct{})

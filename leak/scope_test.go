@@ -119,7 +119,7 @@ func TestAtDisabledAScopeCountsButTheCollectorReportsNothing(t *testing.T) {
 	scope := leak.NewScope("disabled")
 	d, reports := newSinkDetector(leak.Options{Scope: scope})
 	dropAlways(d)
-	settle(t)
+	awaitCleanups(t)
 	assert.Equal(t, 1, scope.Count())
 	assert.Empty(t, reports.all())
 }

@@ -33,7 +33,7 @@ func TestConcurrentUseCausesNoFalseReport(t *testing.T) {
 		}
 	})
 
-	settle(t)
+	awaitCleanups(t)
 	assert.Zero(t, notClosed.Load(), "Close returned false")
 	assert.Empty(t, reports.all())
 	assert.Zero(t, d.Stats())

@@ -54,7 +54,7 @@ func TestCloseForKeepsTheResourceReachableUntilItIsDone(t *testing.T) {
 	ref := <-made
 	release := scope.Hold()
 	made <- ref // on to the Close, which waits for the scope
-	settle(t)
+	awaitCleanups(t)
 	assert.NotNil(t, ref.Value())
 	release()
 	<-closed
@@ -102,7 +102,7 @@ func TestOneOfManyRacingClosesReturnsTrue(t *testing.T) {
 			})
 			assert.EqualValues(t, 1, closed.Load())
 		}
-		settle(t)
+		awaitCleanups(t)
 		assert.Empty(t, reports.all())
 	})
 }
@@ -121,7 +121,7 @@ func TestCloseThatRacesWithTheCollectorEndsOneWay(t *testing.T) {
 			closed += closeWhileCollecting(t, trackers)
 		}
 		collectUntil(t, func() bool { return d.Stats().Leaked+closed >= rounds*each })
-		settle(t)
+		awaitCleanups(t)
 		assert.EqualValues(t, rounds*each, d.Stats().Leaked+closed)
 	})
 }
