@@ -51,7 +51,7 @@ func TestLimitsAreParsed(t *testing.T) {
 }
 
 // maxRetired is the number of retired words that are left.
-const maxRetired = 400
+const maxRetired = 40
 
 // TestRetiredWordsStayAway looks at identifiers, prose and tests alike: the glossary in
 // CONTRIBUTING.md has the words to use.
