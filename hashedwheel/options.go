@@ -31,44 +31,42 @@ const (
 	// default is 100 ms.
 	DefaultSlowTaskTicks = engine.DefaultSlowTaskTicks
 
-	// DefaultStopTimeout is how long Stop waits for a task that is running.
+	// DefaultStopTimeout is the longest wait of Stop for a running task.
 	DefaultStopTimeout = engine.DefaultStopTimeout
 )
 
 // Options are the settings of a [Timer]. The zero value of each field is its
 // default.
 type Options struct {
-	// TickDuration is how often the wheel advances, and so how late a task may
-	// run. 0 is the default, 100 ms. A duration below 1 ms is raised to 1 ms,
-	// with a warning in the log. The product with TicksPerWheel must stay below
-	// 292 years.
+	// TickDuration is the interval between two ticks, and the largest lateness of a
+	// task. 0 is the default, 100 ms. A duration below 1 ms is raised to 1 ms, with a
+	// warning in the log. The product with TicksPerWheel must stay below 292 years.
 	TickDuration time.Duration
 
-	// TicksPerWheel is how many buckets the wheel has, from 1 to
-	// MaxTicksPerWheel, rounded up to a power of two. 0 is the default, 512. An
-	// empty bucket takes 6 bytes. A wheel works best if one rotation, TickDuration
-	// times TicksPerWheel, is no shorter than the usual delay. Longer delays are
-	// fine, including many rotations.
+	// TicksPerWheel is the number of buckets, from 1 to MaxTicksPerWheel, rounded up to
+	// a power of two. 0 is the default, 512. An empty bucket takes 6 bytes. A wheel
+	// works best if one rotation, TickDuration times TicksPerWheel, is no shorter than
+	// the usual delay. Longer delays are fine, including many rotations.
 	TicksPerWheel int
 
-	// Workers is how many worker goroutines the timer has, from 1 to MaxWorkers. 0
-	// is the default, 1. Each has a wheel of its own, and timeouts are spread over
-	// them evenly, so that several processors expire what falls due together. A
-	// timeout stays with its worker. Tasks without an Executor then run on as many
-	// goroutines at once, and no order holds between two timeouts. Take more than
-	// one only if a worker cannot keep up, and no more than there are processors.
+	// Workers is the number of worker goroutines, from 1 to MaxWorkers. 0 is the
+	// default, 1. Each worker has a wheel, and the timer spreads timeouts over them
+	// evenly, so several processors expire timeouts of the same tick. A timeout stays
+	// with its worker. Tasks without an Executor then run on that many goroutines, and
+	// no order holds between two timeouts. Set more than one only if a worker cannot
+	// keep up, and at most the number of processors.
 	Workers int
 
-	// MaxPendingTimeouts is how many timeouts may be pending at once. NewTimeout
-	// refuses more with a *[hwt.PendingLimitError]. 0, the default, or less means
-	// no limit. With a limit, all callers update one shared counter, which costs
-	// some speed on many processors.
+	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects
+	// more with a *[hwt.PendingLimitError]. 0, the default, or less means no limit.
+	// With a limit, all callers update one shared counter, which costs some speed on
+	// many processors.
 	//
-	// The place of a timeout is free again once its Cancel has returned, or when
-	// its task begins. Pending may fall a moment earlier. Besides the pending
-	// timeouts, the timer holds at most as many cancelled ones, or 4,096 if that
-	// is more. It rejects new ones beyond that until the worker has given the
-	// notices of cancelled [hwt.CancelledTask]s.
+	// The place of a timeout is free again once its Cancel has returned, or when its
+	// task begins. Pending may fall a moment earlier. Besides the pending timeouts, the
+	// timer holds at most as many cancelled ones, or 4,096 if that is more. It rejects
+	// new ones beyond that until the worker has given the notices of cancelled
+	// [hwt.CancelledTask]s.
 	MaxPendingTimeouts int64
 
 	// Executor runs the tasks. By default, nil, they run on the timer's worker
@@ -91,14 +89,14 @@ type Options struct {
 	// "hwt" of its worker goroutine. "" is the default: "hashedwheel".
 	Name string
 
-	// SlowTaskThreshold is how long a task may hold the worker before it is
-	// counted in Stats.SlowTasks and, at most once a minute, logged by name while
-	// it still runs. 0 is the default, ten ticks but at least 100 ms. Negative
+	// SlowTaskThreshold is the time for which a task may hold the worker. A slower one
+	// counts in Stats.SlowTasks and is logged by name while it still runs, at most once
+	// per minute. 0 is the default, ten ticks but at least 100 ms. A negative value
 	// turns this off. A task that merely waits for a processor is not slow.
 	SlowTaskThreshold time.Duration
 
-	// StopTimeout is how long Stop waits for a task that runs on the worker. 0 is
-	// the default, 5 s. If negative, Stop does not wait.
+	// StopTimeout is the longest wait of Stop for a task that runs on the worker. 0 is
+	// the default, 5 s. If it is negative, Stop does not wait.
 	StopTimeout time.Duration
 
 	// RecordCallers keeps, for each pending timeout, where it was scheduled: see
@@ -107,7 +105,7 @@ type Options struct {
 	RecordCallers bool
 
 	// LabelTasks sets pprof labels while a task runs: "hwt", the timer's name, and
-	// "hwt_task", the task as the log calls it. So a profile shows which tasks use
+	// "hwt_task", the task as the log calls it. A profile then shows which tasks use
 	// the CPU. Goroutines that a task starts inherit the labels. After the task, an
 	// executor's goroutine has no labels. false is the default.
 	LabelTasks bool
@@ -118,7 +116,7 @@ type Options struct {
 	// New and nothing in NewTimeout.
 	//
 	// In both cases the worker of such a timer ends once the garbage collector
-	// found that nothing refers to the timer and nothing is pending. An Executor
+	// found the timer unreachable, with no pending timeout. An Executor
 	// or ErrorHandler that refers to the timer keeps it alive.
 	DisableLeakDetection bool
 }

@@ -10,30 +10,29 @@ import (
 // empty is the next tick of a bucket, or a wheel, that holds nothing.
 const empty = math.MaxInt64
 
-// maxAhead is how many rotations ahead nexts reaches: so many that the tag of what is
-// come for after them looks as it did before.
+// maxAhead is the farthest rotation a uint16 in nexts can name, rounded down to a
+// multiple of 256 so that 8-bit tags still match when the worker wakes there.
 const maxAhead = math.MaxUint16 &^ math.MaxUint8
 
-// minReach is how many buckets the search looks at after something expired.
+// minReach is the number of buckets that the search examines after timeouts expired.
 const minReach = 1024
 
-// wheel is an array of buckets. The timeouts of one bucket come due at ticks
-// that are a multiple of the wheel's length apart; an entry's remaining rounds
-// tell which. They are not counted down: an entry is tagged with the number of
-// the rotation in which it expires, modulo 256, so that a rotation costs
-// nothing, and its remaining rounds are the distance from the current one. What
-// has to wait for longer than the 255 rounds that a tag counts may be taken for
-// due a multiple of 256 rotations too early; then the core adds it again.
+// wheel is an array of buckets. The timeouts of one bucket expire at ticks that are a
+// multiple of the wheel's length apart, as their remaining rounds tell. They are not
+// counted down: an entry's tag is the number of the rotation in which it expires,
+// modulo 256, so that a rotation costs nothing. Its remaining rounds are the distance
+// from the current rotation. An entry beyond the 255 rounds that a tag counts may be
+// taken for due a multiple of 256 rotations too early. Then the core stores it again.
 //
-// next and nexts let the worker sleep over ticks at which no entry has zero
-// remaining rounds, even where buckets are full. No tick in nexts is passed over, and
-// none is more than maxAhead rotations away, so that the rotation's lowest bits are
-// enough. For what is farther, the worker wakes after so many rotations for nothing.
+// next and nexts let the worker sleep over ticks at which no entry has zero remaining
+// rounds, even where buckets are full. Entries more than 65,280 rotations away are
+// re-examined once every 65,280 rotations, so the lowest 16 bits of the rotation are
+// enough.
 type wheel struct {
 	buckets store.Buckets
 	nexts   []uint16 // for each bucket that is not empty, a rotation, modulo 65,536, before which none of its entries expires
 	next    int64    // a tick before which nothing expires
-	stale   bool     // what next stood for was removed
+	stale   bool     // the timeout behind next was removed
 	tick    int64    // the current one
 	reach   int      // how many buckets the next search looks at
 	size    int      // a power of two
@@ -113,16 +112,14 @@ func (w *wheel) Expire(due []*store.Node) []*store.Node {
 	return due
 }
 
-// search finds the earliest of nexts. It looks at the buckets in the order in
-// which they come, and stops at the first one that has something for its coming
-// turn.
+// search finds the earliest of nexts. It looks at the buckets in the order of their
+// turns, and stops at the first one with an entry for its coming turn.
 //
-// It does not look all the way to what is far: that would be for nothing if
-// something near is added meanwhile, and cost a rotation's steps at every tick.
-// It gives up after reach steps and has the worker come again that many ticks
-// later. The reach doubles each time, until something expires; so a wait takes
-// no more steps than ticks, and a number of wake-ups that is logarithmic in its
-// length.
+// It does not examine far buckets: that would be wasted if a nearer timeout is added
+// meanwhile, and cost the steps of a rotation at every tick. It gives up after reach
+// steps and lets the worker return that many ticks later. The reach doubles each time,
+// until timeouts expire. A wait therefore takes no more steps than ticks, and a number
+// of wake-ups that is logarithmic in its length.
 func (w *wheel) search() int64 {
 	if w.buckets.Count() == 0 {
 		return empty
@@ -150,7 +147,7 @@ func (w *wheel) search() int64 {
 // Next implements engine.Wheel.
 func (w *wheel) Next() int64 {
 	if w.stale {
-		// The search may not come as far as what was known before.
+		// The search may end before the tick that was known.
 		w.stale, w.next = false, max(w.next, w.search())
 	}
 	return w.next

@@ -2,39 +2,39 @@ package hierarchical
 
 import "github.com/hashedwheel/hwt/hierarchical/internal/delayqueue"
 
-// When a bucket of many ticks comes due, its timeouts are reinserted at one tick,
-// which delays that tick's tasks. So a bucket takes at most maxBucketLen timeouts.
-// Further ones go to the finer buckets of a sub-wheel, which come due at their own
-// first ticks, and get sub-wheels in turn. However many timeouts are due at about the
-// same time, a tick reinserts at most maxBucketLen for each size of bucket that begins
+// When the tick of a bucket of an upper level has come, its timeouts are stored again at
+// one tick, which delays that tick's tasks. A bucket therefore takes at most maxBucketLen
+// timeouts. Further ones go to the finer buckets of a sub-wheel. Those are collected at
+// their first ticks, and get sub-wheels in turn. However many timeouts are due at about the
+// same time, a tick stores at most maxBucketLen again for each size of bucket that begins
 // there.
 //
-// The buckets of a sub-wheel take three kilobytes, which is three bytes for each
-// timeout of a full bucket.
+// The buckets of a sub-wheel take three kilobytes: three bytes for each timeout of a full
+// bucket.
 
 const (
 	maxBucketLen = 1024
 	subBuckets   = 64 // buckets of a sub-wheel
 )
 
-// bucket is a span of ticks as the delay queue knows it: due at its first. What
-// is in it, store.Buckets holds.
+// bucket is a span of ticks as the delay queue knows it: due at its first.
+// store.Buckets holds its timeouts.
 //
-// A bucket that has a sub-wheel is queued, since only what is queued fills. When it is
-// taken out of the queue, its sub-wheel is detached and goes on without it.
+// A bucket that has a sub-wheel is queued, since only queued buckets fill. When it is
+// taken out of the queue, its sub-wheel is detached and continues without it.
 type bucket = delayqueue.Item[content]
 
 type content struct {
 	index uint32    // in store.Buckets. Immutable once made.
 	of    *subWheel // that this belongs to; nil for a level's bucket. Immutable once made.
-	sub   *subWheel // nil if there is none
+	sub   *subWheel // may be nil
 }
 
 // subWheel is the finer buckets of a full one.
 type subWheel struct {
-	unit     int64  // ticks a bucket spans
+	unit     int64  // span of a bucket in ticks
 	queued   int    // buckets in the delay queue
-	detached bool   // its bucket came due before it
+	detached bool   // its bucket was taken before it
 	first    uint32 // the number of the first bucket in store.Buckets. Immutable once made.
 	buckets  [subBuckets]bucket
 }
@@ -97,7 +97,7 @@ func (w *wheel) take(tick int64) *bucket {
 	return b
 }
 
-// retire keeps s for reuse if nothing is in it, nor will be.
+// retire keeps s for reuse if it is empty and stays so.
 func (w *wheel) retire(s *subWheel) {
 	if s.detached && s.queued == 0 {
 		w.freeSubWheels = append(w.freeSubWheels, s)

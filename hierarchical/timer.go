@@ -99,14 +99,14 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 	return t.handle.NewTimeout(task, delay)
 }
 
-// NewTimeouts is NewTimeout for each of the tasks, all of which it schedules, or none:
-// if one is nil, it returns [hwt.ErrNilTask], and if the limit of pending timeouts
-// leaves no room for all, a *[hwt.PendingLimitError]. The timeouts have one deadline,
-// and are in the order of their tasks. Against Stop it is a single call.
+// NewTimeouts is NewTimeout for each of the tasks. It schedules all or none: if one is
+// nil, it returns [hwt.ErrNilTask], and if the pending limit leaves no room for all, a
+// *[hwt.PendingLimitError]. The timeouts have one deadline, and are in the order of
+// their tasks. Against Stop it is a single call.
 //
-// It makes one allocation of 48 bytes a task, and one for the result. A batch of
-// more than a few costs less than as many calls of NewTimeout. All timeouts of a
-// batch go to one worker.
+// It makes one allocation of 48 bytes per task, and one for the result. A batch of more
+// than a few costs less than that many calls of NewTimeout. All timeouts of a batch
+// have one worker.
 func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	return t.handle.NewTimeouts(tasks, delay)
 }
@@ -122,26 +122,25 @@ func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 // effect after Stop.
 func (t *Timer) Start() { t.handle.Start() }
 
-// Stop makes the timer refuse new timeouts, cancels the pending ones and returns
-// them in no particular order. It takes O(n) time in the pending timeouts. Every
-// call after the first returns nothing.
+// Stop makes the timer reject new timeouts, cancels the pending ones and returns them
+// in no particular order. It takes O(n) time in the pending timeouts. Every call after
+// the first returns nothing.
 //
-// Stop waits until the workers have ended, and so for the tasks that run on them, but
-// no longer than Options.StopTimeout, after which those tasks go on alone. Called by
-// a task on a worker, it does not wait, and a task of another worker may be about to
-// begin. So it may be called from anywhere. What an executor has queued may begin after
-// Stop.
+// Stop waits until the workers and the tasks that run on them have ended, but no longer
+// than Options.StopTimeout, after which those tasks continue alone. It does not wait if
+// a task on a worker calls it, when a task of another worker may be about to begin, or
+// in a synctest bubble if the timer was made outside it. It may be called from
+// anywhere. Tasks queued in an executor may still start after Stop.
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
-// Shutdown differs from [Timer.Stop] in how it waits: for the tasks that run, for
-// what the executor has accepted, and for the notices of cancelled timeouts, until
-// ctx ends. Then it ends the context of each [hwt.ContextTaskFunc], and returns a
-// *[hwt.ShutdownError] beside the timeouts that were pending. After a Stop it
-// returns no timeouts, and waits for what is left, also if that Stop gave up.
+// Shutdown is like [Timer.Stop], but waits for running tasks, for tasks accepted by the
+// executor, and for the notices of cancelled timeouts, as long as ctx allows. When ctx
+// ends first, it ends the context of each [hwt.ContextTask], and returns a
+// *[hwt.ShutdownError] with the timeouts that were pending. After a Stop it returns no
+// timeouts, and waits for the rest, also if that Stop gave up.
 //
-// A task that calls it on a worker does not wait for the workers, but for what the
-// executor has accepted. A task that calls it on an executor waits for itself, and so
-// until ctx ends.
+// If a task on a worker calls it, it does not wait for the workers, only for the
+// executor. A task on an executor waits for itself, and so until ctx ends.
 func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) { return t.handle.Shutdown(ctx) }
 
 // TaskContext returns the context of each [hwt.ContextTaskFunc], which asks for it. It
@@ -159,10 +158,10 @@ func (t *Timer) Pending() int64 { return t.handle.Pending() }
 func (t *Timer) Levels() int { return int(t.levels.Load()) }
 
 // All returns an iterator over the pending timeouts, in no particular order: each at
-// most once, and none missed that is pending all the while. The timer goes on
-// meanwhile, and the loop's body may call anything. It takes O(1) memory, and O(n)
-// time in the pending timeouts, which grows with what the worker moves while the
-// body holds up the loop. A sixteenth loop at once takes O(n) memory.
+// most once, and every one that is pending throughout the loop. The timer continues
+// meanwhile, and the loop's body may call anything. All takes O(n) time and O(1)
+// memory. A slow loop body adds passes for timeouts that move meanwhile. More than 15
+// concurrent loops per worker copy the pending timeouts.
 func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
 
 // Stats returns a snapshot of the timer's counts. It takes time in the number of

@@ -12,7 +12,7 @@ import (
 // that begin with the current one's; when time moves on to the next, the bucket
 // left behind stands for the span after the last.
 type level struct {
-	unit    int64  // ticks a bucket spans: 1 on the lowest level, above it what a whole level below spans
+	unit    int64  // span of a bucket in ticks: 1 on the lowest level, above it the span of the level below
 	limit   int64  // the first tick out of the level's reach
 	first   uint32 // the number of the first bucket in store.Buckets
 	buckets []bucket
@@ -29,7 +29,7 @@ type level struct {
 // place in the delay queue is right for whatever is added to it.
 type wheel struct {
 	levels        []level
-	set           store.Buckets // what is in the buckets
+	set           store.Buckets // the content of the buckets
 	counts        []int32       // how many are in each
 	queue         *delayqueue.Queue[content]
 	freeSubWheels []*subWheel
@@ -104,13 +104,13 @@ type place struct {
 	first  int64  // the first tick of the bucket's span
 }
 
-// placeOf returns the place of the bucket that takes what is due at tick.
+// placeOf returns the place of the bucket for tick.
 func (w *wheel) placeOf(tick int64) place {
 	return w.descend(w.levelOf(tick), tick, true)
 }
 
-// descend returns the place of the bucket of l that takes what is due at tick, or of
-// the finer one below it. Without divide, a full one gets no sub-wheel.
+// descend returns the place of the bucket of l for tick, or of the finer one below it.
+// Without divide, a full one gets no sub-wheel.
 func (w *wheel) descend(l *level, tick int64, divide bool) place {
 	n := tick / l.unit
 	i := n % w.size

@@ -17,7 +17,7 @@ import (
 //	L1. An ended word never changes again. A timeout ends exactly once, and
 //	    the goroutine that made that change accounts for it.
 //	L2. queued means: the timeout is in a queue to the worker, or the goroutine
-//	    that set the bit is about to push it. A caller that changes the word of a
+//	    that set the bit will push it. A caller that changes the word of a
 //	    queued timeout need not push it, since the worker will look at the word
 //	    after taking it from the queue. The pusher looks at the word once more
 //	    after its push, since it attends for those who changed it before. If the

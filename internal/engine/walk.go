@@ -13,28 +13,25 @@ import (
 
 // Ground rules
 //
-// All walks through the chunks and singles of the wheel and through due, some
-// timeouts at a time. In between, the loop's body runs, without mu, and timeouts move: from a
-// bucket to another, to due and back.
+// All walks through the wheel and through due in batches. Between two batches the loop's
+// body runs without mu, and timeouts move: to another bucket, to due and back.
 //
-//	A1. Each walk has a bit of its own in the marks of every timeout. While the
-//	    bit is as in seen, the walk has seen the timeout, which is what makes it
-//	    yield one at most once. To begin, a walk flips its bit of seen; until
-//	    then all that waits is seen. What leaves the intake for the wheel is seen
-//	    by every walk: a walk drains what is in the intake before it begins, oldest
-//	    first, however much others push and cancel meanwhile.
-//	A2. A move to another place of what a walk has not seen finds it for the walk,
-//	    as the walk itself would. If the walk has no room, it passes through
-//	    everything again.
-//	A3. So a walk misses nothing: at the end of a pass after which no other is
-//	    needed, each timeout that is not seen would have stayed in its place all
-//	    along, where the pass looked. And it ends: the timeouts that it has not
-//	    seen only become fewer, and one pass more means that it saw a batch of
-//	    them before.
+//	A1. Each walk has one bit in the marks of every timeout. While the bit is as in
+//	    seen, the walk has seen the timeout, so it yields each at most once. To begin,
+//	    a walk flips its bit of seen; before, it has seen every pending timeout. Every
+//	    walk counts a timeout as seen that leaves the intake for the wheel: before it
+//	    begins, a walk drains the intake, oldest first, however much others push and
+//	    cancel meanwhile.
+//	A2. If a timeout moves that a walk has not seen, the move shows it to the walk. If
+//	    the walk has no room, it makes another pass.
+//	A3. Therefore a walk is complete: at the end of its last pass, a timeout that it
+//	    has not seen would have stayed all along in a place where the pass looked. And
+//	    it ends: the unseen timeouts only become fewer, and another pass means that it
+//	    saw a batch of them.
 
 const (
 	minWalkBatch = 16   // timeouts that a walk takes at first, so that a short look is cheap
-	maxWalkBatch = 1024 // timeouts that it takes at once, or passes over, while it holds mu
+	maxWalkBatch = 1024 // timeouts that it takes or passes while it holds mu
 )
 
 // marks are a bit for each walk there may be.
@@ -49,10 +46,10 @@ type walks struct {
 	used     marks      // bits of the walks under way
 	broken   marks      // bits of walks that ended before they had seen everything
 	underWay []*walk    // in no particular order
-	turns    sync.Mutex // makes one walk at a time use copying
+	turns    sync.Mutex // held by the walk that uses copying
 }
 
-// walk is one iteration over what waits. Guarded by Core.mu.
+// walk is one iteration over the pending timeouts. Guarded by Core.mu.
 type walk struct {
 	core  *Core
 	bit   marks
@@ -94,8 +91,8 @@ func yieldPending(timeouts []*Timeout, yield func(hwt.Timeout) bool) bool {
 	return true
 }
 
-// copyAll returns what is pending. Walks beyond those that have a bit of their own
-// take turns with one, which they hold while no users' code runs.
+// copyAll returns the pending timeouts. Walks beyond those with a bit take turns with
+// one, which they hold while no users' code runs.
 func (c *Core) copyAll() (all []*Timeout) {
 	c.schedule.walks.turns.Lock()
 	defer c.schedule.walks.turns.Unlock()
@@ -106,8 +103,8 @@ func (c *Core) copyAll() (all []*Timeout) {
 	return all
 }
 
-// takeBit takes a bit that is free, the lowest whose latest walk saw everything if
-// there is one. It returns 0 if none is free.
+// takeBit takes a free bit, preferably the lowest one whose last walk saw everything.
+// It returns 0 if all are used.
 func (c *Core) takeBit() marks {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,8 +117,8 @@ func (c *Core) takeBit() marks {
 	return bit
 }
 
-// walk calls each with batches of what is pending until it returns false, which walk
-// returns then.
+// walk calls each with batches of pending timeouts until it returns false. walk returns
+// the last result.
 func (c *Core) walk(bit marks, each func(batch []*Timeout) bool) bool {
 	for i := range c.intake.stripes {
 		c.drainBacklog(&c.intake.stripes[i])
@@ -176,8 +173,8 @@ func (w *walk) leave() {
 	}
 }
 
-// run calls each with what there is to see until that returns false, which run
-// returns then.
+// run calls each with the rest of the walk until it returns false. run returns the last
+// result.
 func (w *walk) run(each func(batch []*Timeout) bool) bool {
 	var batch []*Timeout
 	for {
@@ -194,8 +191,8 @@ func (w *walk) run(each func(batch []*Timeout) bool) bool {
 	}
 }
 
-// next hands out what was found, in exchange for an empty batch. It returns false
-// if there is nothing and will be nothing more.
+// next returns the timeouts found so far in exchange for an empty batch. It returns
+// false at the end of the walk.
 func (w *walk) next(batch []*Timeout) ([]*Timeout, bool) {
 	c := w.core
 	c.mu.Lock()
@@ -269,16 +266,16 @@ func (ws *walks) Moved(n *store.Node) {
 	}
 }
 
-// drainBacklog drains what was pushed to s before the call (A1).
+// drainBacklog drains the timeouts that were pushed to s before the call (A1).
 func (c *Core) drainBacklog(s *stripe) {
 	for left := int64(math.MaxInt64); left > 0; {
 		left = c.drainSome(s, left)
 	}
 }
 
-// drainSome drains some of the new timeouts of s. It returns how many of left, or of
-// what is there if that is less, remain. Newer timeouts that had already ended do not
-// count: they leave the queue before older ones.
+// drainSome drains some new timeouts of s. Of the oldest left ones, it returns the
+// number that remains. Newer timeouts that had already ended do not count: they leave
+// the queue before older ones.
 func (c *Core) drainSome(s *stripe, left int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,15 +11,14 @@ const (
 	// slowLogEvery is the least time between two warnings of slow tasks.
 	slowLogEvery = time.Minute
 
-	// secondLookAfter is how often the second look lets all that is ready to run
-	// go first. Once is not enough: there is more than one run queue.
+	// secondLookAfter is the number of times that the second look lets other goroutines
+	// run first. Once is not enough: there is more than one run queue.
 	secondLookAfter = 10
 )
 
 // watchdog finds tasks that hold the worker for too long while they still do,
-// since the one that never returns matters most. It costs nothing a task: it
-// looks at the worker's position from a timer of its own, which is armed only
-// while users' code runs.
+// since the one that never returns matters most. A task costs nothing: a separate timer,
+// which is armed only while users' code runs, looks at the worker's position.
 //
 // The looks follow one another in eighths of the threshold, and grow rare while a
 // task is stuck. A task that holds the worker for less than the threshold is never
@@ -56,7 +55,7 @@ type slowTask struct {
 	log     bool // the latest warning is long enough ago
 }
 
-// begin begins to watch what the worker runs.
+// begin starts to watch the tasks of a tick.
 func (w *watchdog) begin() {
 	if w.threshold == 0 {
 		return
@@ -77,14 +76,14 @@ func (w *watchdog) arm(now, d int64) {
 	}
 }
 
-// end ends what begin began.
+// end stops the watch.
 func (w *watchdog) end() {
 	if w.threshold != 0 {
 		w.timer.Stop()
 	}
 }
 
-// look runs on a goroutine of its own.
+// look runs on the timer's goroutine.
 func (w *watchdog) look() {
 	if spot := w.firstLook(); spot != (watchSpot{}) {
 		for range secondLookAfter {
@@ -94,8 +93,8 @@ func (w *watchdog) look() {
 	}
 }
 
-// firstLook returns where the worker has been for so long that its task may be
-// slow, and the zero spot if there is none or it was found before.
+// firstLook returns the position of the worker if its task may be slow and is not known
+// to be. Otherwise it returns the zero spot.
 func (w *watchdog) firstLook() (suspect watchSpot) {
 	c := w.core
 	c.mu.Lock()
@@ -104,7 +103,7 @@ func (w *watchdog) firstLook() (suspect watchSpot) {
 		return suspect
 	}
 	now := c.timer.now()
-	if spot := (watchSpot{w.round, c.firing.position.Load()}); spot != w.spot || spot.position == 0 { // At 0 the worker has yet to begin.
+	if spot := (watchSpot{w.round, c.firing.position.Load()}); spot != w.spot || spot.position == 0 { // At 0 the worker has not begun.
 		w.spot, w.since, w.starved = spot, now, 0
 	} else {
 		w.starved += now - w.dueAt
@@ -135,7 +134,7 @@ func (w *watchdog) secondLook(spot watchSpot) (slow slowTask) {
 	return slow
 }
 
-// at returns what runs at a position, from 1 on.
+// at returns the timeout at a position, from 1 on.
 func (f *firing) at(position int64) *Timeout {
 	if i := int(position) - 1; i < len(f.notices) {
 		return f.notices[i]

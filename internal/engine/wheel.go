@@ -12,7 +12,7 @@ type Wheel interface {
 	MoveTo(tick int64)
 
 	// Add adds n, to expire at tick, or earlier if that suits the wheel: the core
-	// adds again what comes before its time. tick is at least the current one.
+	// stores it again if its deadline has not passed. tick is at least the current one.
 	Add(n *store.Node, tick int64)
 
 	// Remove removes a timeout that was added.

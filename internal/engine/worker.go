@@ -9,12 +9,11 @@ import (
 
 // Ground rules
 //
-// One worker goroutine a timer. At every tick it drains what came through the
-// intake, expires what the wheel has for the tick, releases mu, and runs the
-// tasks. When no tick is left to process it drains, in rounds, what is still in
-// the intake, and what the tasks scheduled. Then it sleeps: to the next tick while
-// there is traffic, and otherwise to the wheel's next occupied tick, or for good
-// if the wheel is empty. With nothing pending, it retires after a moment.
+// At every tick the worker drains the intake, collects the due timeouts from the wheel,
+// releases mu, and runs the tasks. When no tick is left to process, it drains the rest of
+// the intake in rounds. Then it sleeps: to the next tick while there is traffic, and
+// otherwise to the wheel's next occupied tick. If the wheel is empty, it sleeps until a
+// caller wakes it, and retires after a moment.
 //
 //	W1. phase goes unstarted → ticking ⇄ asleep, from asleep to unstarted again, and
 //	    from any of them to stopped, for good. Every change is a compare-and-swap or a
@@ -23,7 +22,7 @@ import (
 //	W2. No lost wake-up: the worker enters asleep and then looks at the intake
 //	    once more, without releasing mu; a caller pushes and then looks at phase.
 //	    Both are sequentially consistent, so that at least one of them sees the
-//	    other. A caller need not wake the worker for what is due no earlier than
+//	    other. A caller need not wake the worker for a deadline that is no earlier than
 //	    the alarm, which is stored before the worker enters asleep.
 //	W3. One goroutine moves phase from asleep to ticking. If it is a caller, it
 //	    leaves a token, unless there is one. A worker that finds a token wakes; it
@@ -32,10 +31,10 @@ import (
 //	    mu: the worker, a caller that assists it (pace.go), or Stop. The worker
 //	    does not hold it while it sleeps or runs users' code.
 //	W5. While running is set, notices and due do not change; only the worker
-//	    resets it. A timeout in due has the place inDue, and its state word alone
-//	    decides what becomes of it. What was reset since it came due goes back
+//	    resets it. A timeout in due is at the spot inDue, and its state word alone
+//	    decides its end. Timeouts that were reset since they were collected go back
 //	    to the wheel in the step that resets running. Once phase is stopped no more
-//	    ticks are processed, and due is left as it is for Stop to go through.
+//	    ticks are processed, and due stays as it is for Stop.
 //	W6. The worker is the goroutine whose sleeper is Core.sleeper. That changes
 //	    only under mu, while sleeping is set: a worker that was relieved finds it
 //	    changed before it does anything else, and ends.
@@ -46,11 +45,11 @@ import (
 //	W8. A worker retires, unless Start was called, when it has slept for linger with
 //	    nothing pending: under mu it moves phase from asleep to unstarted, looks at the
 //	    intake once more as in W2, and gives its place in workers back. The next one has
-//	    its sleeper. If Stop comes between, it starts a worker of its own. done is
+//	    its sleeper. A Stop that comes between starts another worker. done is
 //	    closed by the last worker that ends, once one has closed notices.
 
-// linger is how long a worker with nothing pending stays. Leak checkers look again for
-// some tenths of a second.
+// linger is the time for which an idle worker stays. Leak checkers look again for some
+// tenths of a second.
 const linger = 50 * time.Millisecond
 
 // wakeWorker starts the worker, or wakes it. The slow path of a push, taken when
@@ -91,7 +90,7 @@ func (c *Core) nudge() {
 	}
 }
 
-// startWorker starts a worker where there is none.
+// startWorker starts a worker if the last one has retired or never was.
 func (c *Core) startWorker() {
 	s := c.worker.sleeper.Load()
 	if s == nil {
@@ -102,11 +101,11 @@ func (c *Core) startWorker() {
 	go runWorker(c, s)
 }
 
-// onTime is how late the worker may be before callers assist it.
+// onTime returns the lateness of the worker at which callers begin to assist it.
 func (c *Core) onTime() int64 { return min(c.timer.tickDur, int64(maxOnTime)) }
 
-// work is the worker goroutine. A task may end it by runtime.Goexit; then
-// another one goes on where it stopped.
+// work is the worker goroutine. A task may end it by runtime.Goexit; then another one
+// continues in its place.
 func (c *Core) work(s *sleeper) {
 	finished := false
 	defer func() {
@@ -116,7 +115,7 @@ func (c *Core) work(s *sleeper) {
 	}()
 	pprof.SetGoroutineLabels(enginekit.TimerLabels(c.timer.runner.Name))
 	if c.enter(s) {
-		c.fire() // what a task that ended its goroutine left over
+		c.fire() // the rest, after a task ended its goroutine
 	}
 	if end := c.run(s); end != retired { // then the sleeper may be another worker's
 		s.stop()
@@ -150,7 +149,7 @@ func (c *Core) enter(s *sleeper) bool {
 	return c.firing.running
 }
 
-// run does what there is to do, and sleeps, until the worker is to end. It returns why.
+// run takes steps, fires and sleeps until the worker ends. It returns the reason.
 func (c *Core) run(s *sleeper) then {
 	for {
 		switch then := c.step(s); then {
@@ -164,7 +163,7 @@ func (c *Core) run(s *sleeper) then {
 	}
 }
 
-// then is what the worker does after a step.
+// then is the worker's next move, returned by step.
 type then int
 
 const (
@@ -172,11 +171,11 @@ const (
 	sleep                // sleep until the alarm, or until a caller wakes it
 	relieved             // end, since another worker took over
 	quit                 // end, since the timer was stopped
-	retired              // end, since nothing is pending
+	retired              // end, because the timer is idle
 )
 
-// step takes mu once: for a tick that has come, or for a round in which the worker
-// drains what is left in the intake and decides to sleep.
+// step takes mu once: for a tick that has come, or for a round, in which the worker
+// drains the rest of the intake and decides to sleep.
 func (c *Core) step(s *sleeper) then {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,8 +248,8 @@ func (c *Core) expect(at int64) {
 	c.totals.lags.lookAt.Store(at)
 }
 
-// round drains what is left in the intake after the ticks that have come, or, if
-// nothing is, decides how to sleep.
+// round drains the rest of the intake after the last tick. If the intake is empty, it
+// decides how to sleep.
 func (c *Core) round(now int64) then {
 	if d := &c.schedule.draining; d.stale || !d.complete || len(c.schedule.nextNotices) > 0 {
 		c.drain(min((c.schedule.tick+1)*c.timer.tickDur, now+int64(maxHold)))
@@ -287,13 +286,14 @@ func (c *Core) fallAsleep() then {
 	return sleep
 }
 
-// busy reports whether more than one timeout a tick came through the intake since
-// the worker fell asleep.
+// busy reports whether more than one timeout per tick came through the intake since the
+// worker fell asleep.
 func (c *Core) busy(tick int64) bool {
 	return c.schedule.draining.arrivals > tick-c.schedule.draining.sleptAt
 }
 
-// setAlarm has the worker wake when the clock reaches at, or not by itself.
+// setAlarm has the worker wake when the clock reaches at. If at is never, only a caller
+// wakes it.
 func (c *Core) setAlarm(at int64) {
 	c.expect(at)
 	c.signal.alarm.Store(c.alarmFor(at))
@@ -318,7 +318,7 @@ func (c *Core) alarmFor(at int64) int64 { return max(at-c.timer.tickDur+1, 0) }
 // correctAlarm sets the alarm of a sleeping worker to the wheel's next occupied tick.
 func (c *Core) correctAlarm() {
 	if c.schedule.wheel == nil || c.signal.phase.Load() != asleep {
-		return // what was drained is the worker's, or Stop's
+		return // the worker or Stop takes care of the wheel
 	}
 	at := c.timeOf(c.schedule.wheel.Next())
 	if at > c.schedule.expected {
