@@ -66,6 +66,14 @@ func open(t testing.TB, pool *pgxpool.Pool, o postgres.Options) *postgres.Backen
 	return b
 }
 
+// fresh removes a schema that an earlier run has left.
+func fresh(t testing.TB, schema string) string {
+	t.Helper()
+	_, err := newPool(t, "").Exec(context.Background(), "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
+	require.NoError(t, err)
+	return schema
+}
+
 func apply(t testing.TB, b *postgres.Backend, ops ...backend.Op) []backend.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -23,7 +23,7 @@ import (
 func TestOpenNamesMissingPrivileges(t *testing.T) {
 	ctx := t.Context()
 	admin := newPool(t, "")
-	open(t, admin, postgres.Options{Schema: "rights"})
+	open(t, admin, postgres.Options{Schema: fresh(t, "rights")})
 	run := func(sql string) {
 		_, err := admin.Exec(ctx, sql)
 		require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestOpenNamesMissingPrivileges(t *testing.T) {
 func TestOpenRejectsTablesOfLaterVersion(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
-	open(t, pool, postgres.Options{Schema: "later"})
+	open(t, pool, postgres.Options{Schema: fresh(t, "later")})
 	_, err := pool.Exec(ctx, `UPDATE later.meta SET version = 9`)
 	require.NoError(t, err)
 	open(t, pool, postgres.Options{Schema: "later"}) // which this version can still read
@@ -76,7 +76,7 @@ func TestOpenRejectsTablesOfLaterVersion(t *testing.T) {
 
 func TestOpenCreatesTablesOnce(t *testing.T) {
 	pool := newPool(t, "")
-	_, err := postgres.NewBackend(t.Context(), pool, &postgres.Options{Schema: "once", MustExist: true})
+	_, err := postgres.NewBackend(t.Context(), pool, &postgres.Options{Schema: fresh(t, "once"), MustExist: true})
 	require.ErrorIs(t, err, postgres.ErrNoStore)
 	var all sync.WaitGroup
 	for range 4 {
@@ -102,7 +102,7 @@ func TestOptionsOutOfRangeAreNamed(t *testing.T) {
 func TestNearEntriesAreAnnouncedToOthers(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
-	a := open(t, pool, postgres.Options{Schema: "announced"})
+	a := open(t, pool, postgres.Options{Schema: fresh(t, "announced")})
 	b := open(t, pool, postgres.Options{Schema: "announced"})
 	looks := make(chan struct{}, 1000)
 	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
@@ -135,7 +135,7 @@ func TestNearEntriesAreAnnouncedToOthers(t *testing.T) {
 func TestFarEntriesAreNotAnnounced(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: "quiet"})
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "quiet")})
 	listener, err := pool.Acquire(ctx)
 	require.NoError(t, err)
 	defer listener.Release()
@@ -159,7 +159,7 @@ func TestFarEntriesAreNotAnnounced(t *testing.T) {
 func TestDamagedRowIsReported(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: "damaged"})
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "damaged")})
 	apply(t, b, set("good", time.Now()), set("bad", time.Now()))
 	_, err := pool.Exec(ctx, `UPDATE damaged.entry SET payload = '\x00' WHERE key = 'bad'`)
 	require.NoError(t, err)
@@ -233,7 +233,7 @@ pool_mode = transaction
 	n := 0
 	backendtest.Run(t, func(t testing.TB) backend.Backend {
 		n++
-		return open(t, pool, postgres.Options{Schema: "bouncer" + strconv.Itoa(n), PollOnly: true})
+		return open(t, pool, postgres.Options{Schema: fresh(t, "bouncer"+strconv.Itoa(n)), PollOnly: true})
 	})
 }
 

@@ -41,7 +41,7 @@ func openStore(t *testing.T, schema string) *durable.Store {
 }
 
 func TestTwoStoresFireEachEntryOnce(t *testing.T) {
-	a, b := openStore(t, "two"), openStore(t, "two")
+	a, b := openStore(t, fresh(t, "two")), openStore(t, "two")
 	f := &fired{all: make(map[string][]durable.Firing)}
 	ctx, end := context.WithCancel(t.Context())
 	var works sync.WaitGroup
@@ -74,7 +74,7 @@ func TestTwoStoresFireEachEntryOnce(t *testing.T) {
 // A handler's effect and its acknowledgement commit together.
 func TestDoneTxCommitsWithTheHandlersEffect(t *testing.T) {
 	pool := newPool(t, "")
-	s := openStore(t, "effects")
+	s := openStore(t, fresh(t, "effects"))
 	ctx, end := context.WithCancel(t.Context())
 	_, err := pool.Exec(ctx, "CREATE TABLE effects.done (key bytea)")
 	require.NoError(t, err)
