@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,13 +23,18 @@ const (
 	overdueAhead = 8
 )
 
-// awaitClaim puts a row into claimable claimAhead before it is due.
+// awaitClaim puts a row into claimable claimAhead before it is due, or into backlog if it
+// is overdue.
 func (w *worker) awaitClaim(h *held) {
 	wait := h.untilDue() - claimAhead
 	w.after(wait, func() {
 		w.mu.Lock()
 		h.waiting = false
-		if w.held[h.row.Ref()] == h { // not if drain forgot it
+		switch {
+		case w.held[h.row.Ref()] != h: // drain forgot it
+		case wait <= -claimAhead:
+			w.backlog = append(w.backlog, h)
+		default:
 			w.claimable = append(w.claimable, h)
 		}
 		w.mu.Unlock()
@@ -118,36 +124,33 @@ func (w *worker) isEmpty() bool {
 // takeBooks returns the rows to claim and the rows with outcomes. While Work drains, rows
 // are dropped instead of claimed.
 func (w *worker) takeBooks() (claims, finished []*held, more bool) {
-	now := w.store.clock.nanos()
 	queued := w.queue.len()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	most := w.store.limits.MaxBatch
-	n := min(most, len(w.finished))
-	finished, w.finished = w.finished[:n:n], w.finished[n:]
-	if w.draining {
-		for _, h := range w.claimable {
-			w.forget(h)
-		}
-		w.claimable = nil
-		return nil, finished, len(w.finished) > 0
+	finished = takeFirst(&w.finished, most)
+	claims = takeFirst(&w.claimable, most)
+	overdue := takeFirst(&w.backlog, min(most-len(claims), max(0, overdueAhead*w.options.Concurrency-queued)))
+	more = len(w.finished)+len(w.claimable) > 0 || len(overdue) > 0 && len(w.backlog) > 0
+	if claims = append(claims, overdue...); !w.draining {
+		return claims, finished, more
 	}
-	allowed := max(0, overdueAhead*w.options.Concurrency-queued)
-	later := w.claimable[:0]
-	for _, h := range w.claimable {
-		overdue := h.row.Due <= now
-		if len(claims) == most || overdue && allowed == 0 {
-			later = append(later, h)
-			continue
-		}
-		if overdue {
-			allowed--
-		}
-		claims = append(claims, h)
+	for _, h := range slices.Concat(claims, w.claimable, w.backlog) {
+		w.forget(h)
 	}
-	clear(w.claimable[len(later):])
-	w.claimable = later
-	return claims, finished, len(w.finished) > 0 || len(later) > 0 && len(claims) > 0
+	w.claimable, w.backlog = nil, nil
+	return nil, finished, len(w.finished) > 0
+}
+
+// takeFirst removes up to n rows from the front of a list. The two share no memory that
+// either writes.
+func takeFirst(list *[]*held, n int) []*held {
+	n = min(n, len(*list))
+	first := (*list)[:n:n]
+	if *list = (*list)[n:]; len(*list) == 0 {
+		*list = nil
+	}
+	return first
 }
 
 // storeClaims claims rows and puts them into their next places. After an error, they

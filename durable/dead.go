@@ -16,21 +16,20 @@ func (s *Store) Dead(ctx context.Context, prefix string) iter.Seq2[DeadLetter, e
 		var after backend.Ref
 		for {
 			page, err := s.backend.DeadPage(ctx, prefix, after, pageSize)
-			for i := range page {
+			for i := 0; i < len(page) && err == nil; i++ {
 				var d DeadLetter
-				if d, err = deadLetter(&page[i]); err != nil || !yield(d, nil) {
-					break
-				}
-				if i == len(page)-1 {
-					after = page[i].Ref()
+				if d, err = deadLetter(&page[i]); err == nil && !yield(d, nil) {
+					return
 				}
 			}
 			if err != nil {
 				yield(DeadLetter{}, fmt.Errorf("durable: Dead %.64q: %w", prefix, err))
-			}
-			if err != nil || len(page) < pageSize || after != page[len(page)-1].Ref() {
 				return
 			}
+			if len(page) < pageSize {
+				return
+			}
+			after = page[len(page)-1].Ref()
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 // Ground rules
 //
-//	W1. A held row is always in exactly one place: on the wheel, in claimable, in a claim
-//	    under way, in the queue, in a handler, in finished, or in an outcome under way.
+//	W1. A held row is always in exactly one place: on the wheel, in claimable or
+//	    backlog, in a claim under way, in the queue, in a handler, in finished, or in an outcome under way.
 //	    Whoever takes it from one place puts it into the next.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
@@ -42,7 +42,8 @@ type worker struct {
 
 	mu        sync.Mutex
 	held      map[backend.Ref]*held // Guarded by mu.
-	claimable []*held               // rows to claim, overdue ones by due time. Guarded by mu.
+	claimable []*held               // rows to claim that were not yet due. Guarded by mu.
+	backlog   []*held               // rows to claim that were overdue, oldest first. Guarded by mu.
 	finished  []*held               // rows whose handlers returned. Guarded by mu.
 	sweep     bool                  // rows behind the watermark may be new. Guarded by mu.
 	draining  bool                  // no new rows are accepted. Guarded by mu.

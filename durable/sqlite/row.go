@@ -13,7 +13,7 @@ const (
 )
 
 // largePayload is the size from which on a payload is stored in hwt_payloads: a row of a
-// WITHOUT ROWID table takes a page of its own beyond a quarter of a page.
+// WITHOUT ROWID table takes a further page beyond a quarter of a page.
 const largePayload = 256
 
 // anyPayload reads a payload wherever it is.
