@@ -11,6 +11,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
+// withTimeout is the signature of context.WithTimeout.
+type withTimeout = func(parent context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
+
 // cost returns the allocations of a call of f. Those of the rest of the process are few
 // and are rounded off.
 func cost(f func()) (allocs, bytes uint64) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cli"
-	"github.com/hashedwheel/hwt/internal/versus"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -76,11 +75,7 @@ func cycle(t *runtimetimer.Timer) {
 	timeout.Cancel()
 }
 
-func BenchmarkNewTimeouts(b *testing.B) {
-	versus.Batches(b, func(tb testing.TB) hwt.Engine { return newTimer(tb) })
-}
-
-// BenchmarkReset pushes one timeout back, again and again.
+// BenchmarkReset repeatedly resets one timeout to a later time.
 func BenchmarkReset(b *testing.B) {
 	b.Run("engine=bare", func(b *testing.B) {
 		t := time.AfterFunc(time.Hour, func() {})
