@@ -187,7 +187,7 @@ func (l *loader[K, V]) end(entries int) error {
 	case io.EOF:
 		return nil
 	case nil:
-		return errors.New("the input goes on after the number of entries")
+		return errors.New("the input continues after the number of entries")
 	default:
 		return err
 	}

@@ -123,6 +123,6 @@ func (w *worker) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), w.store.options.Lease)
 	defer cancel()
 	if _, err := w.store.backend.Heartbeat(ctx, id, 0); err != nil {
-		w.log.Warn("durable: cannot end the worker's lease; it ends by itself", "error", err)
+		w.log.Warn("durable: cannot end the worker's lease; it expires later", "error", err)
 	}
 }

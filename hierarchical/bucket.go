@@ -4,8 +4,8 @@ import "github.com/hashedwheel/hwt/hierarchical/internal/delayqueue"
 
 // When the tick of a bucket of an upper level has come, its timeouts are stored again at
 // one tick, which delays that tick's tasks. A bucket therefore takes at most maxBucketLen
-// timeouts. Further ones go to the finer buckets of a sub-wheel. Those are collected at
-// their first ticks, and get sub-wheels in turn. However many timeouts are due at about the
+// timeouts. Further ones go to the finer buckets of a sub-wheel. These buckets are
+// collected at their first ticks, and get sub-wheels in turn. However many timeouts are due at about the
 // same time, a tick stores at most maxBucketLen again for each size of bucket that begins
 // there.
 //

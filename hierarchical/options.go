@@ -37,16 +37,15 @@ const (
 // Options are the settings of a [Timer]. The zero value of each field is its
 // default.
 type Options struct {
-	// TickDuration is the tick of the lowest level, and so how late a task may
-	// run. 0 is the default, 1 ms. A duration below 1 ms is raised to 1 ms, with
-	// a warning in the log.
+	// TickDuration is the tick of the lowest level, and the largest lateness by design.
+	// 0 is the default, 1 ms. A duration below 1 ms is raised to 1 ms, with a warning
+	// in the log.
 	TickDuration time.Duration
 
-	// TicksPerWheel is how many buckets each level has, from 2 to
-	// MaxTicksPerWheel, and so how many ticks of a level make one tick of the
-	// level above. It is not rounded. 0 is the default, 64. Small wheels need
-	// more levels, large ones more buckets at once; between 16 and 512 the
-	// difference is small.
+	// TicksPerWheel is the number of buckets per level, from 2 to MaxTicksPerWheel: so
+	// many ticks of a level make one tick of the level above. It is not rounded. 0 is
+	// the default, 64. Small wheels need more levels, large ones more buckets per
+	// level; between 16 and 512 the difference is small.
 	TicksPerWheel int
 
 	// Workers is the number of worker goroutines, from 1 to MaxWorkers. 0 is the

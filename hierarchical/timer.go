@@ -7,33 +7,32 @@
 //	retry, err := timer.AfterFunc(20*time.Millisecond, func() { send(request) })
 //	deletion, err := timer.AfterFunc(30*24*time.Hour, func() { remove(account) })
 //
-// Use it for very many timeouts whose delays have nothing in common, or are long
-// for a fine tick: no wheel has to be sized for the usual delay. Package hashedwheel
-// is simpler and takes a little less memory; use it if most delays are shorter than
-// a rotation of its wheel. Package runtimetimer suits few or very precise timeouts.
+// Use it for very many timeouts with very different delays, or with delays that are long
+// for a fine tick: no wheel has to be sized for the usual delay. Package hashedwheel is
+// simpler and takes a little less memory; use it if most delays are shorter than a
+// rotation of its wheel. Package runtimetimer suits few or very precise timeouts.
 //
 // # How it works
 //
-// The lowest level is a wheel with one bucket a tick. Each level above has as many
-// buckets, each of which spans the whole level below. A level is made when a delay
-// first needs it: with the defaults, 64 ticks of 1 ms, the levels reach 64 ms, 4 s,
-// 4 minutes, 4.7 hours, 12 days and 2 years. A timeout waits on the lowest level
-// that reaches its deadline. The buckets in use are in a delay queue, so the worker
-// sleeps from one to the next. When a bucket of an upper level comes due, its
+// The lowest level is a wheel with one bucket per tick. Each level above has the same
+// number of buckets, and each of them spans the whole level below. A level is created
+// when a delay first needs it: with the defaults, 64 ticks of 1 ms, the levels reach
+// 64 ms, 4 s, 4 minutes, 4.7 hours, 12 days, and 2 years. A timeout is stored on the
+// lowest level that reaches its deadline. A delay queue holds the buckets in use, and
+// the worker sleeps from one to the next. When a bucket of an upper level is due, its
 // timeouts move to lower levels; they cascade until they expire at their tick.
 //
 // # Cost
 //
-// [Timer.NewTimeout], Cancel and Reset of a [hwt.Timeout] take O(1) time, whatever
-// is pending. NewTimeout makes one allocation of 48 bytes; Cancel and Reset make
-// none, and a reset to a later time is one atomic operation. A pending timeout
-// takes about 66 bytes of heap. The worker takes O(1) time for a timeout on each
-// level through which it cascades, and O(log b) for the first timeout in each of b
-// buckets.
+// [Timer.NewTimeout], and Cancel and Reset of a [hwt.Timeout], take O(1) time for any
+// number of pending timeouts. NewTimeout allocates 48 bytes; Cancel and Reset allocate
+// nothing, and a Reset to a later time is one atomic operation. A pending timeout takes
+// about 64 bytes of heap. The worker takes O(1) time for a timeout per level of its
+// cascade, and O(log b) for the first timeout in each of b buckets.
 //
-// A cascade delays the tasks of its tick, so it is bounded: a bucket takes 1024
-// timeouts, and more of them go to finer buckets at once. A level takes 48 bytes a
-// bucket for as long as the timer lives, 3 KiB with the defaults.
+// A cascade delays the tasks of its tick and is therefore bounded: a bucket takes 1024
+// timeouts, and further ones go to finer buckets directly. A level takes 48 bytes per
+// bucket for the life of the timer, 3 KiB with the defaults.
 //
 // Package hwt states the promises that all engines keep.
 package hierarchical

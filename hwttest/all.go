@@ -196,7 +196,7 @@ func allNested(tb testing.TB, newTimer factory) {
 			sameTimeouts(tb, want, unprocessed)
 		}
 	}
-	assert.Equal(tb, 1, n, "nothing is pending once Stop was called in the loop")
+	assert.Equal(tb, 1, n, "no timeout is pending after Stop in the loop")
 }
 
 func allHoldsUpNothing(tb testing.TB, newTimer factory) {

@@ -79,7 +79,7 @@ func madeOutside(tb testing.TB, newTimer factory) {
 	assert.True(tb, pending.Reset(time.Hour), "a panic ended the timeout")
 	ran := make(chan struct{})
 	schedule(tb, e, task(func(hwt.Timeout) { close(ran) }), 0)
-	eventually(tb, "the timer goes on outside", closed(ran))
+	eventually(tb, "the timer continues outside", closed(ran))
 }
 
 func firstUsedInside(tb testing.TB, newTimer factory) {

@@ -39,8 +39,8 @@ func (f *fate) ends() [3]int32 {
 	return [3]int32{f.ran.Load(), f.cancelled.Load(), f.unprocessed.Load()}
 }
 
-// settle calls Stop and counts its result.
-func settle(e hwt.Engine) {
+// stopAndCount calls Stop and counts its result.
+func stopAndCount(e hwt.Engine) {
 	for _, timeout := range e.Stop() {
 		timeout.Task().(*fate).unprocessed.Add(1)
 	}
@@ -77,8 +77,8 @@ func endsOnce(tb testing.TB, newTimer factory) {
 	}
 	late, _ := scheduleAll(tb, e, 100, 0, newFate)
 	assert.LessOrEqual(tb, e.Pending(), int64(200))
-	settle(e)
-	settle(e)
+	stopAndCount(e)
+	stopAndCount(e)
 	pass(2 * time.Hour)
 
 	assert.Equal(tb, [3]int32{1, 0, 0}, expire[0].ends())
@@ -95,7 +95,7 @@ func stopAgainstExpiry(tb testing.TB, newTimer factory) {
 		var fates []*fate
 		atOnce(2*tick,
 			func() { fates, _ = scheduleAll(tb, e, 50, 2*tick, newFate) },
-			func() { settle(e) })
+			func() { stopAndCount(e) })
 		pass(time.Second)
 		conservation(tb, e, fates)
 	}
@@ -109,7 +109,7 @@ func newTimeoutAgainstStop(tb testing.TB, newTimer factory) {
 		together(4, func(i int) {
 			if i == 0 {
 				time.Sleep(time.Duration(round%3) * tick)
-				settle(e)
+				stopAndCount(e)
 				return
 			}
 			own := scheduleUntilStopped(tb, e, 3*tick)
@@ -177,7 +177,7 @@ func (h *hammer) run(tb testing.TB, producers int) {
 			}
 		default:
 			time.Sleep(span)
-			settle(h.e)
+			stopAndCount(h.e)
 		}
 	})
 }

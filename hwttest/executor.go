@@ -71,14 +71,14 @@ func executorLater(tb testing.TB, newTimer factory) {
 	require.Len(tb, queue, 1)
 	assert.Zero(tb, p.ran.count())
 	assert.Equal(tb, 1, e.Stats().ExecutorWaiting)
-	assert.True(tb, timeout.IsExpired(), "expired when it came due")
+	assert.True(tb, timeout.IsExpired(), "expired at its deadline")
 	assert.False(tb, timeout.Cancel(), "too late: the executor has it")
 	assert.False(tb, timeout.Reset(time.Hour), "too late: the executor has it")
 	assert.Zero(tb, e.Pending())
 	assert.Empty(tb, e.Stop())
 	(<-queue)()
 	assert.Zero(tb, e.Stats().ExecutorWaiting)
-	assert.Equal(tb, 1, p.ran.count(), "Stop leaves alone what expired before")
+	assert.Equal(tb, 1, p.ran.count(), "Stop leaves earlier expired timeouts alone")
 }
 
 func executorRefuses(tb testing.TB, newTimer factory) {

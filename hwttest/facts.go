@@ -142,5 +142,5 @@ func statesExclude(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, [2]bool{true, false}, state(expired))
 	e.Stop()
 	assert.Equal(tb, [2]bool{false, true}, state(waiting), "Stop cancels")
-	assert.Equal(tb, [2]bool{true, false}, state(expired), "Stop leaves what expired")
+	assert.Equal(tb, [2]bool{true, false}, state(expired), "Stop leaves expired timeouts")
 }

@@ -75,7 +75,7 @@ func task(f func(timeout hwt.Timeout)) hwt.TimerTask {
 	})
 }
 
-// nothing is an empty task.
+// nothing is an empty task, which only returns.
 var nothing = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 
 // pass sleeps for d in fake time, and waits until all tasks due by then have run.

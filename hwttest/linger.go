@@ -40,7 +40,7 @@ func idleDoesNotWake(tb testing.TB, newTimer factory) {
 	pass(5 * tick)
 	idle("after an expiry")
 	schedule(tb, e, nothing, time.Hour).Cancel()
-	idle("after a cancel at once")
+	idle("after an immediate cancel")
 	timeout := schedule(tb, e, nothing, 30*time.Hour)
 	pass(3 * tick)
 	timeout.Reset(40 * time.Hour)

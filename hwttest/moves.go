@@ -91,7 +91,7 @@ func stopDuringMoves(tb testing.TB, newTimer factory) {
 		var fates []*fate
 		atOnce(edge,
 			func() { fates, _ = scheduleBeyond(tb, e, edge, newFate) },
-			func() { settle(e) })
+			func() { stopAndCount(e) })
 		pass(3 * edge)
 		for _, f := range fates {
 			assert.Equal(tb, [3]int32{0, 0, 1}, f.ends(), "ran, cancelled, unprocessed; stopped at %v", edge)

@@ -105,7 +105,7 @@ func resetNeverRevives(tb testing.TB, newTimer factory) {
 	cancelled := schedule(tb, e, gone, tick)
 	stopped := schedule(tb, e, swept, time.Hour)
 	cancelled.Cancel()
-	assert.False(tb, cancelled.Reset(tick), "at once after Cancel")
+	assert.False(tb, cancelled.Reset(tick), "immediately after Cancel")
 	pass(3 * tick)
 	e.Stop()
 	for _, timeout := range []hwt.Timeout{expired, cancelled, stopped} {
@@ -273,7 +273,7 @@ func racedReset(tb testing.TB, e hwt.Engine) {
 		}
 		earliest = before.Add(delay)
 	}
-	assert.True(tb, timeout.IsExpired(), "Reset failed on what has not expired")
+	assert.True(tb, timeout.IsExpired(), "Reset failed on a timeout that has not expired")
 	eventually(tb, "the task runs", func() bool { return p.ran.count() > 0 })
 	time.Sleep(upTo(3 * time.Millisecond)) // For a second run, if there is one.
 	assert.Equal(tb, 1, p.ran.count(), "runs")

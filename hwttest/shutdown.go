@@ -78,7 +78,7 @@ func shutdownReturnsPending(tb testing.TB, newTimer factory) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	unprocessed, err := e.Shutdown(over)
-	assert.NoError(tb, err, "nothing is left, however short the time")
+	assert.NoError(tb, err, "a short limit leaves no task behind")
 	assert.Empty(tb, unprocessed)
 	assert.Equal(tb, 20, balanced(tb, e).Unprocessed)
 }

@@ -132,7 +132,7 @@ func stopEndsTimeouts(tb testing.TB, newTimer factory) {
 	pass(time.Hour)
 	for _, p := range tasks {
 		assert.Zero(tb, p.ran.count())
-		assert.Zero(tb, p.notified.count(), "Cancelled is not for what Stop cancels")
+		assert.Zero(tb, p.notified.count(), "Cancelled is not called for timeouts that Stop ends")
 	}
 	s := balanced(tb, e)
 	assert.Zero(tb, s.Cancelled)
@@ -299,7 +299,7 @@ func nothingAfterStop(tb testing.TB, newTimer factory) {
 			}
 		}), time.Duration(i)*tick/5)
 	}
-	pass(50*tick + tick/2) // Between the edges of ticks, no task is about to run.
+	pass(50*tick + tick/2) // Between ticks, no task is being started.
 	require.NotEmpty(tb, e.Stop())
 	stopped.Store(true)
 	pass(time.Hour)

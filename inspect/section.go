@@ -13,7 +13,7 @@ type Section interface {
 
 	// Read returns the current contents. A handler calls it about every two seconds
 	// while a page is open, and never concurrently. It may wait for a network: the
-	// rest of the page goes on meanwhile. Its context ends after three seconds, and the page then
+	// rest of the page continues. Its context ends after three seconds, and the page then
 	// shows a missing answer. The page also shows an error or a panic, and blocks
 	// that are returned with an error.
 	Read(ctx context.Context) ([]Block, error)

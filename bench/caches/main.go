@@ -67,7 +67,7 @@ func (l load) page(w io.Writer) error {
 			row(w, fmt.Sprintf("%d %% sets%s", sets, withLimit(limit)), ns, true)
 		}
 	}
-	fmt.Fprint(w, "\n## Heap, bytes an entry\n\n")
+	fmt.Fprint(w, "\n## Heap, bytes per entry\n\n")
 	header(w, true)
 	for _, limit := range []int{0, l.entries} {
 		bytes, err := l.heaps(limit)

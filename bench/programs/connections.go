@@ -13,7 +13,7 @@ import (
 
 var connections = program{
 	name: "connections", title: "Ten thousand idle connections", unit: "message",
-	text: "Each TCP connection carries a message of 64 bytes a second, five seconds long, and would be closed after a " +
+	text: "Each TCP connection carries a message of 64 bytes per second, five seconds long, and would be closed after a " +
 		"minute of silence. The CPU time includes the client and the kernel.",
 	remark: "At this rate the reads decide, and CPU is no reason to choose. `idle` is for its other properties: one timeout " +
 		"in place of a deadline for each read, writes that count, holds, an age limit.",

@@ -18,10 +18,10 @@ This page is written by `+"`go -C bench run ./programs --out ../docs`"+`. Edit
 `+"`bench/programs`"+` to change it. It was measured with %s on %d cores.
 
 Each program is written with the standard library or the usual library, and with
-`+"`hwt`"+`. CPU is the time of all processors for the whole process, with the load's own;
-× is that over ours in the last line. Heap is what lives at the height of the load.
-Each side runs in a process of its own, the sides in turn. A figure is the median of
-the rounds. *No difference* means that the rounds of the two sides overlap.
+`+"`hwt`"+`. CPU is the time of all processors for the whole process, including the load's own;
+× is that over ours in the last line. Heap is the live heap at the height of the load.
+Each side runs in its own process, the sides in turn. Values are the medians of the
+rounds. *No difference* means that the rounds of the two sides overlap.
 
 ## In short
 

@@ -62,16 +62,16 @@ func (b *Backend) Lease(ctx context.Context, req backend.LeaseRequest) ([]backen
 		return t.write(ctx, present, query(scanRows(&rows), b.sql.lease,
 			req.Worker, req.After.Due, req.Until, schedules, int64(req.Max)))
 	})
-	rows, err = b.settled(ctx, req.Worker, rows, err)
+	rows, err = b.resolved(ctx, req.Worker, rows, err)
 	slices.SortFunc(rows, func(x, y backend.Row) int {
 		return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
 	})
 	return rows, err
 }
 
-// settled returns the rows that a transaction gave to worker. If its outcome is
+// resolved returns the rows that a transaction gave to worker. If its outcome is
 // unknown, it reads them again.
-func (b *Backend) settled(ctx context.Context, worker int64, rows []backend.Row, err error) ([]backend.Row, error) {
+func (b *Backend) resolved(ctx context.Context, worker int64, rows []backend.Row, err error) ([]backend.Row, error) {
 	if !errors.Is(err, errUnknown) {
 		if err != nil {
 			rows = nil
@@ -126,7 +126,7 @@ func (b *Backend) adoptFrom(ctx context.Context, worker, from int64, most int) (
 		return t.write(ctx, present, execute(b.sql.freeOf, from, int64(10*maxBatch)),
 			query(scanRows(&rows), b.sql.adopt, worker, from, int64(most)))
 	})
-	return b.settled(ctx, worker, rows, err)
+	return b.resolved(ctx, worker, rows, err)
 }
 
 // Claim implements [backend.Backend]. A row that another transaction has locked is not

@@ -60,8 +60,8 @@ func keysOf(n int) []string {
 	return keys
 }
 
-// settled waits until q has accepted all items, by adding one that is soon due.
-func settled(q delaying) {
+// awaitAccepted waits until q has accepted all items, by adding one that is soon due.
+func awaitAccepted(q delaying) {
 	q.AddAfter("last", time.Millisecond)
 	item, _ := q.Get()
 	q.Done(item)
@@ -113,7 +113,7 @@ func BenchmarkAddAfter(b *testing.B) {
 						})
 					}
 					all.Wait()
-					settled(q)
+					awaitAccepted(q)
 					return float64(cpu()-start) / float64(adds)
 				})
 			})
@@ -136,7 +136,7 @@ func BenchmarkHeap(b *testing.B) {
 		for _, key := range keys {
 			q.AddAfter(key, time.Hour+rand.N(time.Hour))
 		}
-		settled(q)
+		awaitAccepted(q)
 		return (heap() - before) / n
 	})
 	runtime.KeepAlive(keys)

@@ -8,7 +8,7 @@ import (
 )
 
 // If this fails, a new Go prints stack traces in another form: every Stop from a
-// task then waits for Options.StopTimeout, until parseGoroutineID is mended.
+// task then waits for Options.StopTimeout, until parseGoroutineID is fixed.
 func TestGoroutineIDIsFoundInTheRuntimesTraces(t *testing.T) {
 	own := goroutineID()
 	assert.Positive(t, own)

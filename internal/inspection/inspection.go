@@ -32,7 +32,7 @@ type Worker interface {
 	// meanwhile may be missed or counted twice. Timeouts in the intake are not counted.
 	//
 	// It takes O(n/13) time for n pending timeouts, and holds the worker's lock for at
-	// most a Batch of chunks at a time.
+	// most a Batch of chunks per call.
 	Count(add func(ring, bucket, n int))
 }
 

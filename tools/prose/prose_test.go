@@ -50,8 +50,8 @@ func TestLimitsAreParsed(t *testing.T) {
 	}
 }
 
-// maxRetired is the number of retired words that are left.
-const maxRetired = 40
+// maxRetired is the number of retired words that are allowed.
+const maxRetired = 0
 
 // TestRetiredWordsStayAway looks at identifiers, prose and tests alike: the glossary in
 // CONTRIBUTING.md has the words to use.

@@ -5,7 +5,7 @@ import (
 )
 
 var hierarchicalKind = Kind{
-	Name: "hierarchical", Package: "github.com/hashedwheel/hwt/hierarchical", Setting: "the defaults: tick 1 ms, 64 ticks a level",
+	Name: "hierarchical", Package: "github.com/hashedwheel/hwt/hierarchical", Setting: "the defaults: tick 1 ms, 64 ticks per level",
 	Tasks: onWorker,
 	Ours:  true, Resets: true, Verdict: true, Tick: fineTick,
 	New: func() (Engine, error) {

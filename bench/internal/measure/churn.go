@@ -18,7 +18,7 @@ func churn(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	p := newProbes(e, s.Producers*int(s.Span/probeEvery+1))
 	pools := make([]pool, s.Producers)
 	each(pools, func(c *pool) { *c = newPool(e, s.Pending) })
-	settle(s.Pending*s.Producers, 0)
+	awaitIdle(s.Pending*s.Producers, 0)
 	began, before := time.Now(), proc.Now()
 	each(pools, func(c *pool) { c.run(p, s.Span) })
 	wall := time.Since(began)
@@ -26,7 +26,7 @@ func churn(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	for i := range pools {
 		done += pools[i].done
 	}
-	settle(done, 0)
+	awaitIdle(done, 0)
 	cpu := proc.Now().Sub(before).CPU
 	sample := p.sample(patience)
 	sample.Metrics[spec.PerSec] = float64(done) / wall.Seconds()

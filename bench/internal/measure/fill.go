@@ -20,7 +20,7 @@ func fill(e engines.Engine, n int) {
 	for range n {
 		e.Schedule(next(), nop)
 	}
-	settle(n, 0)
+	awaitIdle(n, 0)
 }
 
 // fillAndHold is fill that returns the handles.
@@ -30,6 +30,6 @@ func fillAndHold(e engines.Engine, n int) []engines.Handle {
 	for i := range handles {
 		handles[i] = e.Schedule(next(), nop)
 	}
-	settle(n, 0)
+	awaitIdle(n, 0)
 	return handles
 }

@@ -65,7 +65,7 @@ func timed(producers int, operations func() (done int)) map[string]float64 {
 	began, used := time.Now(), proc.Now()
 	done := operations()
 	wall := time.Since(began)
-	settle(done, idle)
+	awaitIdle(done, idle)
 	cpu := proc.Now().Sub(used).CPU
 	runtime.ReadMemStats(&after)
 	per := func(total float64) float64 { return total / float64(done) }

@@ -40,7 +40,7 @@ func saturated(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 			p.schedule(lead + time.Duration(i)*wave - time.Since(p.start))
 		}
 	}
-	settle(waves*probesAtOne, 0)
+	awaitIdle(waves*probesAtOne, 0)
 	time.Sleep(lead - 100*time.Millisecond - time.Since(p.start))
 	var stop atomic.Bool
 	var all sync.WaitGroup

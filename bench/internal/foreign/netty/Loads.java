@@ -37,11 +37,11 @@ final class Loads {
             pools[i] = new Pool(timer, pending);
         }
         all(producers, i -> pools[i].run(none, WARM_UP));
-        Steady.settle(Steady.idle());
+        Steady.awaitIdle(Steady.idle());
         Load load = new Load();
         long done = all(producers, i -> pools[i].run(probes, span));
         load.stop();
-        Steady.settle(0.05);
+        Steady.awaitIdle(0.05);
         load.put(sample, done, 0);
         probes.put(sample, PATIENCE);
     }

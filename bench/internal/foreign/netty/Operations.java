@@ -35,7 +35,7 @@ final class Operations {
         long began = System.nanoTime();
         resetEach(timer, handles);
         sample.put("wall_ns", (System.nanoTime() - began) / (double) n);
-        Steady.settle(idle);
+        Steady.awaitIdle(idle);
         sample.put("cpu_ns", (Usage.cpuNanos() - cpu) / (double) n);
     }
 
@@ -80,7 +80,7 @@ final class Operations {
         CountDownLatch measured = new CountDownLatch(1);
         long bytes = produce(i -> maker.make(timer, i), producers, each, measured);
         sample.put("wall_ns", (System.nanoTime() - began) * (double) producers / n);
-        Steady.settle(idle);
+        Steady.awaitIdle(idle);
         sample.put("cpu_ns", (Usage.cpuNanos() - cpu) / (double) n);
         sample.put("bytes", bytes / (double) n);
         measured.countDown();

@@ -46,7 +46,7 @@ final class Steady {
     }
 
     /** Waits, after operations, until two intervals in a row are as idle as the process was before. */
-    static void settle(double idle) throws InterruptedException {
+    static void awaitIdle(double idle) throws InterruptedException {
         long began = System.nanoTime();
         for (int quiet = 0; quiet < 2 && System.nanoTime() - began < LONGEST_WAIT; ) {
             quiet = share(INTERVAL_MS) <= idle + margin(idle) ? quiet + 1 : 0;

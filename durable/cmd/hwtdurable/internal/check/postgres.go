@@ -48,7 +48,7 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 	}
 	client := Config{Place: places[0], Dir: dir, Callers: 8, Keys: 100, Life: 5, Timeout: 20 * time.Second}
 	worker := Config{Place: places[1], Dir: dir, Works: true}
-	s := &scene{dir: dir, settle: c.settle, reads: places[0], configs: []Config{client, client, worker, worker}}
+	s := &scene{dir: dir, resolve: c.resolve, reads: places[0], configs: []Config{client, client, worker, worker}}
 	c.scene = s
 	faults := append(s.processFaults(), c.killBackend, c.killServer, c.cut, c.hold, c.late, c.failover)
 	// Half a round trip, which Late makes long, bounds how early a firing may be.
@@ -106,8 +106,8 @@ func (c *cluster) awaitSync(ctx context.Context) error {
 	return errors.New("the standby did not become synchronous")
 }
 
-// settle waits until the server has ended the connections of a dead process.
-func (c *cluster) settle(ctx context.Context, pid int) error {
+// resolve waits until the server has ended the connections of a dead process.
+func (c *cluster) resolve(ctx context.Context, pid int) error {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); sleep(ctx, 20*time.Millisecond) {
 		var n int
 		err := c.execute(ctx, fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'check-%d'", pid), &n)

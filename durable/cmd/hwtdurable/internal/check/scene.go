@@ -19,7 +19,7 @@ import (
 type scene struct {
 	dir     string
 	configs []Config
-	settle  func(ctx context.Context, pid int) error // waits until nothing of a dead process is under way
+	resolve func(ctx context.Context, pid int) error // waits until nothing of a dead process is under way
 	reads   place.Place                              // of the judge
 
 	mu     sync.Mutex
@@ -89,7 +89,7 @@ func (s *scene) kill(ctx context.Context, i int) error {
 
 // over notes that operations of an ended process take no effect any more.
 func (s *scene) over(ctx context.Context, p *proc.Process) error {
-	if err := s.settle(ctx, p.PID()); err != nil {
+	if err := s.resolve(ctx, p.PID()); err != nil {
 		return err
 	}
 	path := filepath.Join(s.dir, fmt.Sprintf("journal-%d", p.PID()))

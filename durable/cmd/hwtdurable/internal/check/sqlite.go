@@ -9,13 +9,13 @@ import (
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 )
 
-func settled(context.Context, int) error { return nil }
+func resolved(context.Context, int) error { return nil }
 
 // rows kills a process that performs operations on entries due in a day, and compares
 // every row with the answers, again and again.
 func rows(ctx context.Context, dir string, d time.Duration) (Report, error) {
 	where := place.Place{File: filepath.Join(dir, "store.db")}
-	s := &scene{dir: dir, settle: settled, reads: where, configs: []Config{
+	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{
 		{Place: where, Dir: dir, Callers: 64, Keys: 512, Far: true, Timeout: time.Minute},
 	}}
 	defer s.end()
@@ -45,7 +45,7 @@ func rows(ctx context.Context, dir string, d time.Duration) (Report, error) {
 // sqliteFaults kills and stops processes that share a file.
 func sqliteFaults(ctx context.Context, dir string, d time.Duration) (Report, error) {
 	where := place.Place{File: filepath.Join(dir, "store.db")}
-	s := &scene{dir: dir, settle: settled, reads: where, configs: []Config{
+	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{
 		{Place: where, Dir: dir, Callers: 8, Keys: 100, Life: 5, Timeout: 20 * time.Second, Works: true},
 		{Place: where, Dir: dir, Callers: 4, Keys: 100, Life: 5, Timeout: 20 * time.Second},
 		{Place: where, Dir: dir, Works: true},

@@ -14,10 +14,10 @@ const (
 	quiet = time.Millisecond
 )
 
-// settle waits until the engine has processed n operations and the collector has
+// awaitIdle waits until the engine has processed n operations and the collector has
 // finished: until the process uses no more CPU time within look than idle, its constant
 // use. It waits no longer than the slowest engine needs.
-func settle(n int, idle time.Duration) {
+func awaitIdle(n int, idle time.Duration) {
 	end := time.Now().Add(200*time.Millisecond + time.Duration(n)*time.Microsecond)
 	for still := 0; still < 2 && time.Now().Before(end); {
 		if used() <= idle+max(quiet, idle/10) {
