@@ -28,7 +28,7 @@ func stoppedTimer(t *testing.T, o options) *cache.Cache[string, int] {
 	return c
 }
 
-func TestAStoppedTimerMakesExpiryExact(t *testing.T) {
+func TestStoppedTimerMakesExpiryExact(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}} {
 			var ends ends
@@ -69,7 +69,7 @@ func TestAfterAStopASetFailsAndRemovesTheOldValue(t *testing.T) {
 	})
 }
 
-func TestATimerThatWasNeverAnyGoodIsNoticed(t *testing.T) {
+func TestTimerThatWasNeverAnyGoodIsNoticed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		timer.Stop()
@@ -79,7 +79,7 @@ func TestATimerThatWasNeverAnyGoodIsNoticed(t *testing.T) {
 	})
 }
 
-func TestAFullTimerRejectsOnlyTheFirstEntry(t *testing.T) {
+func TestFullTimerRejectsOnlyTheFirstEntry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		timer := newTimer(t, hashedwheel.Options{MaxPendingTimeouts: 1})
 		other, err := timer.AfterFunc(time.Hour, func() {})
@@ -139,7 +139,7 @@ func TestExpiryIsExactOnAFullTimer(t *testing.T) {
 	})
 }
 
-func TestAnExecutorThatRefusesMakesExpiryExactAndIsTriedAgain(t *testing.T) {
+func TestExecutorThatRefusesMakesExpiryExactAndIsTriedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var open atomic.Bool
@@ -170,7 +170,7 @@ type executor func(task func()) error
 
 func (f executor) Execute(task func()) error { return f(task) }
 
-func TestACacheFromOutsideTheBubbleIsRefused(t *testing.T) {
+func TestCacheFromOutsideTheBubbleIsRefused(t *testing.T) {
 	c := newCache(t, options{Limit: 2})
 	set(t, c, "a", 1)
 	bubble(t, func(t *testing.T) {
@@ -192,7 +192,7 @@ func (w wrappingTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.
 	return w.Timer.NewTimeout(hwt.TaskFunc(func(t hwt.Timeout) error { return task.Run(t) }), delay)
 }
 
-func TestATimerThatWrapsTasksExpiresEveryEntry(t *testing.T) {
+func TestTimerThatWrapsTasksExpiresEveryEntry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{Timer: wrappingTimer{newTimer(t)}, Limit: 2})
 		set(t, c, "a", 1)
@@ -209,7 +209,7 @@ type broken struct{ hwt.Timer }
 
 func (broken) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { panic("broken") }
 
-func TestATimerThatPanicsLeavesNothingLocked(t *testing.T) {
+func TestTimerThatPanicsLeavesNothingLocked(t *testing.T) {
 	c := newCache(t, options{Timer: broken{}})
 	for range 2 {
 		assert.ErrorAs(t, c.Set("a", 1), new(*hwt.PanicError))

@@ -42,7 +42,7 @@ func TestNewRefusesBadArguments(t *testing.T) {
 	}
 }
 
-func TestACacheHasItsOwnTimerOrSharesOne(t *testing.T) {
+func TestCacheHasItsOwnTimerOrSharesOne(t *testing.T) {
 	bubble(t, func(t *testing.T) { // which fails if a goroutine is left
 		own := newCache(t, options{})
 		set(t, own, "a", 1)
@@ -59,7 +59,7 @@ func TestACacheHasItsOwnTimerOrSharesOne(t *testing.T) {
 	})
 }
 
-func TestACacheTakesOnePendingTimeout(t *testing.T) {
+func TestCacheTakesOnePendingTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		timer := newTimer(t, hashedwheel.Options{MaxPendingTimeouts: 1})
 		for _, limit := range []int{0, 1000} {
@@ -78,7 +78,7 @@ func TestACacheTakesOnePendingTimeout(t *testing.T) {
 	})
 }
 
-func TestACacheRunsOnEveryEngine(t *testing.T) {
+func TestCacheRunsOnEveryEngine(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		hierarchical, err := hierarchical.New(&hierarchical.Options{TickDuration: tick})
 		require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestACacheRunsOnEveryEngine(t *testing.T) {
 	})
 }
 
-func TestAClosedCacheIsEmpty(t *testing.T) {
+func TestClosedCacheIsEmpty(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, limit := range []int{0, 10} {
 			c := newCache(t, options{Limit: limit})
@@ -200,8 +200,8 @@ func TestHeapOfAnEntry(t *testing.T) {
 	}
 }
 
-// TestARemovedEntryTakesNoMemory needs the real heap.
-func TestARemovedEntryTakesNoMemory(t *testing.T) {
+// TestRemovedEntryTakesNoMemory needs the real heap.
+func TestRemovedEntryTakesNoMemory(t *testing.T) {
 	const n = 30_000
 	for _, o := range []cache.Options[int64, *int]{{}, {Limit: n}, {Sliding: time.Hour}} {
 		for name, remove := range map[string]func(c *cache.Cache[int64, *int]){

@@ -88,7 +88,7 @@ func TestDeleteFuncDoesNotSeeExpiredEntries(t *testing.T) {
 	})
 }
 
-func TestAPanicInDeleteFuncReachesItsCaller(t *testing.T) {
+func TestPanicInDeleteFuncReachesItsCaller(t *testing.T) {
 	c := newCache(t, options{})
 	set(t, c, "a", 1)
 	assert.PanicsWithValue(t, "broken", func() { c.DeleteFunc(func(string, int) bool { panic("broken") }) })

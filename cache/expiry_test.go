@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt/cache"
 )
 
-func TestAnEntryIsFoundUntilItExpires(t *testing.T) {
+func TestEntryIsFoundUntilItExpires(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{Timer: newTimer(t)})
 		set(t, c, "a", 1)
@@ -94,7 +94,7 @@ func TestSetStartsTheTTLAgain(t *testing.T) {
 	})
 }
 
-func TestATTLOfZeroOrLessRemovesTheEntry(t *testing.T) {
+func TestTTLOfZeroOrLessRemovesTheEntry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, ttl := range []time.Duration{0, -1, math.MinInt64} {
 			for _, limit := range []int{0, 2} {

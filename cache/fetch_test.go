@@ -65,7 +65,7 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 	})
 }
 
-func TestAnErrorIsReturnedToAllCallersAndNotStored(t *testing.T) {
+func TestErrorIsReturnedToAllCallersAndNotStored(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		broken := errors.New("broken")
@@ -87,7 +87,7 @@ func TestAnErrorIsReturnedToAllCallersAndNotStored(t *testing.T) {
 	})
 }
 
-func TestAFetchDoesNotBlockOtherKeys(t *testing.T) {
+func TestFetchDoesNotBlockOtherKeys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{Limit: 10}) // so that all keys share a stripe
 		go c.GetOrFetch(t.Context(), "a", slowly(1))
@@ -143,7 +143,7 @@ func TestEachWaiterCanGiveUpAlone(t *testing.T) {
 	})
 }
 
-func TestTheLastWaiterCancelsTheFetch(t *testing.T) {
+func TestLastWaiterCancelsTheFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		f := &fetching{takes: time.Minute}
@@ -168,7 +168,7 @@ func TestTheLastWaiterCancelsTheFetch(t *testing.T) {
 	})
 }
 
-func TestACallRightAfterTheLastWaiterLeftFetchesAgain(t *testing.T) {
+func TestCallRightAfterTheLastWaiterLeftFetchesAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		stubborn := make(chan struct{})
@@ -192,7 +192,7 @@ func TestACallRightAfterTheLastWaiterLeftFetchesAgain(t *testing.T) {
 	})
 }
 
-func TestTheFetchHasTheValuesOfTheFirstCaller(t *testing.T) {
+func TestFetchHasTheValuesOfTheFirstCaller(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		type key struct{}
 		c := newCache(t, options{})
@@ -211,7 +211,7 @@ func TestTheFetchHasTheValuesOfTheFirstCaller(t *testing.T) {
 	})
 }
 
-func TestAFetchOfItsOwnKeyIsAnError(t *testing.T) {
+func TestFetchOfItsOwnKeyIsAnError(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		var recurse func(keys ...string) func(context.Context) (int, error)
@@ -238,7 +238,7 @@ func TestAFetchOfItsOwnKeyIsAnError(t *testing.T) {
 	})
 }
 
-func TestARecursiveCallWithAnotherContextEndsWithIt(t *testing.T) {
+func TestRecursiveCallWithAnotherContextEndsWithIt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		value, err := c.GetOrFetch(t.Context(), "a", func(context.Context) (int, error) {
@@ -253,7 +253,7 @@ func TestARecursiveCallWithAnotherContextEndsWithIt(t *testing.T) {
 	})
 }
 
-func TestAContextThatHasEndedFetchesNothing(t *testing.T) {
+func TestContextThatHasEndedFetchesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -267,7 +267,7 @@ func TestAContextThatHasEndedFetchesNothing(t *testing.T) {
 	})
 }
 
-func TestABrokenFetchIsAnErrorForAllCallers(t *testing.T) {
+func TestBrokenFetchIsAnErrorForAllCallers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		for want, breaks := range map[any]func(){
@@ -322,7 +322,7 @@ func TestGetOrFetchTTLStoresForTheTTLOfTheFetch(t *testing.T) {
 	})
 }
 
-func TestANilFetchIsAnError(t *testing.T) {
+func TestNilFetchIsAnError(t *testing.T) {
 	c := newCache(t, options{})
 	_, err := c.GetOrFetch(t.Context(), "a", nil)
 	assert.EqualError(t, err, "cache: GetOrFetch: fetch is nil (expected: a function)")

@@ -25,14 +25,14 @@ func TestSizes(t *testing.T) {
 	assert.EqualValues(t, 24, unsafe.Sizeof(item[*int]{}))
 }
 
-func TestARefNamesItsSlot(t *testing.T) {
+func TestRefNamesItsSlot(t *testing.T) {
 	r := newRef(255, 65535, 1<<31)
 	assert.Equal(t, 255, r.stripe())
 	assert.Equal(t, uint16(65535), r.gen())
 	assert.Equal(t, uint32(1<<31), r.slot())
 }
 
-func TestAFreedSlotIsUsedAgainWithAnotherGeneration(t *testing.T) {
+func TestFreedSlotIsUsedAgainWithAnotherGeneration(t *testing.T) {
 	var s slots[int]
 	for i := range 3 * chunkSize {
 		assert.EqualValues(t, i+1, s.alloc(i))
@@ -213,7 +213,7 @@ func TestSieveSparesUsedSlots(t *testing.T) {
 	assert.Zero(t, v.newest)
 }
 
-func TestTheSieveKeepsItsListUnderAnyOrder(t *testing.T) {
+func TestSieveKeepsItsListUnderAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := slots[int]{limited: true}
 		var v sieve[int]
@@ -274,9 +274,9 @@ func TestJoinReturnsAValueThatWasJustStored(t *testing.T) {
 	assert.NoError(t, f.err)
 }
 
-// TestAnExpiryThatComesLateDoesNotEndANewerEntry expires and evicts a ref whose
+// TestExpiryThatComesLateDoesNotEndANewerEntry expires and evicts a ref whose
 // slot has a new owner with the same key.
-func TestAnExpiryThatComesLateDoesNotEndANewerEntry(t *testing.T) {
+func TestExpiryThatComesLateDoesNotEndANewerEntry(t *testing.T) {
 	c, err := New(time.Hour, &Options[int, int]{Limit: 5})
 	require.NoError(t, err)
 	defer c.Close()
@@ -293,9 +293,9 @@ func TestAnExpiryThatComesLateDoesNotEndANewerEntry(t *testing.T) {
 	assert.Equal(t, 12, value)
 }
 
-// TestADroppedCacheIsCollected needs the garbage collector, and so the real
+// TestDroppedCacheIsCollected needs the garbage collector, and so the real
 // clock.
-func TestADroppedCacheIsCollected(t *testing.T) {
+func TestDroppedCacheIsCollected(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the leak is reported
 	var gone atomic.Bool

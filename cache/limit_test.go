@@ -15,7 +15,7 @@ import (
 	"github.com/hashedwheel/hwt/cache"
 )
 
-func TestAnUnusedEntryIsEvicted(t *testing.T) {
+func TestUnusedEntryIsEvicted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		uses := map[string]func(c *cache.Cache[string, int]){
 			"Get":   func(c *cache.Cache[string, int]) { assert.True(t, holds(c, "a", 0)) },
@@ -49,7 +49,7 @@ func fetched(value int) func(context.Context) (int, error) {
 // unexpected is a fetch that should not be called.
 func unexpected(context.Context) (int, error) { return 0, fmt.Errorf("fetched") }
 
-func TestANewEntryIsNotEvictedForItself(t *testing.T) {
+func TestNewEntryIsNotEvictedForItself(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
 		c := newCache(t, options{Limit: limit})
 		for i := range 20 {
@@ -61,7 +61,7 @@ func TestANewEntryIsNotEvictedForItself(t *testing.T) {
 	}
 }
 
-func TestAnExpiredEntryMakesRoom(t *testing.T) {
+func TestExpiredEntryMakesRoom(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{Limit: 2})
 		set(t, c, "a", 1)
@@ -73,7 +73,7 @@ func TestAnExpiredEntryMakesRoom(t *testing.T) {
 	})
 }
 
-func TestTheLimitHoldsUnderConcurrentUse(t *testing.T) {
+func TestLimitHoldsUnderConcurrentUse(t *testing.T) {
 	const limit = 10
 	c := newCache(t, options{Timer: newTimer(t), Limit: limit})
 	var all sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestADeleteOvertakesAFetch(t *testing.T) {
+func TestDeleteOvertakesAFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		var old int
@@ -28,7 +28,7 @@ func TestADeleteOvertakesAFetch(t *testing.T) {
 	})
 }
 
-func TestADeleteDuringAFetchLeavesNothing(t *testing.T) {
+func TestDeleteDuringAFetchLeavesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		go c.GetOrFetch(t.Context(), "a", slowly(1))
@@ -40,7 +40,7 @@ func TestADeleteDuringAFetchLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestASetOvertakesAFetch(t *testing.T) {
+func TestSetOvertakesAFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		var old int
@@ -68,7 +68,7 @@ func TestCloseDuringAFetch(t *testing.T) {
 	})
 }
 
-func TestAClearOvertakesAFetch(t *testing.T) {
+func TestClearOvertakesAFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		var old int

@@ -32,7 +32,7 @@ func load(tb testing.TB, c *cache.Cache[string, int], input string) (loaded int)
 	return loaded
 }
 
-func TestALoadedEntryKeepsItsDueTime(t *testing.T) {
+func TestLoadedEntryKeepsItsDueTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, o := range []options{{ExactExpiry: true}, {Jitter: 0.9}, {Limit: 3}} {
 			jitter := o.Jitter
@@ -59,7 +59,7 @@ func TestALoadedEntryKeepsItsDueTime(t *testing.T) {
 	})
 }
 
-func TestALoadedEntryKeepsItsIdleTime(t *testing.T) {
+func TestLoadedEntryKeepsItsIdleTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		o := options{Sliding: 20 * time.Minute}
 		from := newCache(t, o)

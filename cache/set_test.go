@@ -218,7 +218,7 @@ func TestOnEvictMayUseTheCache(t *testing.T) {
 	})
 }
 
-func TestAPanicOfOnEvictIsIsolated(t *testing.T) {
+func TestPanicOfOnEvictIsIsolated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var logged bytes.Buffer
 		c := newCache(t, options{
@@ -240,7 +240,7 @@ func TestAPanicOfOnEvictIsIsolated(t *testing.T) {
 	})
 }
 
-func TestAnOnEvictThatEndsItsGoroutineStopsNoExpiry(t *testing.T) {
+func TestOnEvictThatEndsItsGoroutineStopsNoExpiry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{
 			Timer:   newTimer(t),

@@ -24,7 +24,7 @@ func newSliding(t *testing.T, o options) (*cache.Cache[string, int], *ends) {
 // step is how much longer an entry may live because uses are recorded in steps.
 const step = 10*time.Second/1024 + 1
 
-func TestAnUnusedEntryExpires(t *testing.T) {
+func TestUnusedEntryExpires(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, limit := range []int{0, 5} {
 			c, ends := newSliding(t, options{Limit: limit})
@@ -65,7 +65,7 @@ func TestEveryUsePostponesExpiry(t *testing.T) {
 	}
 }
 
-func TestTheTTLBoundsSliding(t *testing.T) {
+func TestTTLBoundsSliding(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, ends := newSliding(t, options{})
 		set(t, c, "a", 1)
@@ -98,7 +98,7 @@ func TestSlidingWithoutATTLHasNoBound(t *testing.T) {
 	})
 }
 
-func TestALogoutIsNotUndoneByARacingRequest(t *testing.T) {
+func TestLogoutIsNotUndoneByARacingRequest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, ends := newSliding(t, options{})
 		set(t, c, "a", 1)
@@ -112,7 +112,7 @@ func TestALogoutIsNotUndoneByARacingRequest(t *testing.T) {
 	})
 }
 
-func TestATTLShorterThanSlidingCounts(t *testing.T) {
+func TestTTLShorterThanSlidingCounts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := newSliding(t, options{})
 		setFor(t, c, "a", 1, time.Second)

@@ -76,7 +76,7 @@ func TestCancelEndsTheContextAndReleasesTheTimeout(t *testing.T) {
 	})
 }
 
-func TestTheEarlierDeadlineWins(t *testing.T) {
+func TestEarlierDeadlineWins(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		parent, cancelParent := s.timeout(context.Background(), unit)
 		defer cancelParent()

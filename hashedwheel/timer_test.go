@@ -76,7 +76,7 @@ func workers(t *testing.T, name string) int {
 	return count
 }
 
-func TestTheFirstTimeoutStartsTheWorker(t *testing.T) {
+func TestFirstTimeoutStartsTheWorker(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var timers []*Timer
 		for range 20 {
@@ -166,7 +166,7 @@ func TestStatsCountEachEndAndEachFault(t *testing.T) {
 
 // A burst that is due at once: the first 100,000 come before the tick's bucket, as
 // in Netty, and the others are drained in the time until the next tick.
-func TestABurstIsDueWithinTwoTicks(t *testing.T) {
+func TestBurstIsDueWithinTwoTicks(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const n, tick = 250_000, 10 * time.Millisecond
 		timer := newTestTimer(t, Options{TickDuration: tick})
@@ -186,7 +186,7 @@ func TestABurstIsDueWithinTwoTicks(t *testing.T) {
 }
 
 // Whatever the tick, a rate that the processor can carry is on time.
-func TestASustainedRateIsOnTimeAtALongTick(t *testing.T) {
+func TestSustainedRateIsOnTimeAtALongTick(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const rate, tick, delay = 20_000, 10 * time.Second, 30 * time.Second
 		timer := newTestTimer(t, Options{TickDuration: tick})
@@ -281,7 +281,7 @@ func TestTickOfHoursWorks(t *testing.T) {
 
 // What is scheduled is farther from where the wheel stood still than a bucket's next
 // tick reaches.
-func TestASleepOfManyRotationsIsNoLag(t *testing.T) {
+func TestSleepOfManyRotationsIsNoLag(t *testing.T) {
 	for _, size := range []int{1, 8, 512} {
 		synctest.Test(t, func(t *testing.T) {
 			timer, err := New(&Options{TickDuration: time.Millisecond, TicksPerWheel: size})

@@ -159,9 +159,9 @@ func TestEarlierBucketWakesTheWorker(t *testing.T) {
 	})
 }
 
-// TestASleepIsNoLag schedules after a sleep what is on a high level, seen from where the
+// TestSleepIsNoLag schedules after a sleep what is on a high level, seen from where the
 // wheel stood still.
-func TestASleepIsNoLag(t *testing.T) {
+func TestSleepIsNoLag(t *testing.T) {
 	for _, idle := range []time.Duration{177 * time.Millisecond, time.Hour, 1000 * time.Hour} {
 		bubble(t, 64, func(t *testing.T, timer *hierarchical.Timer, _ time.Time) {
 			_, err := timer.NewTimeout(nop, 0)

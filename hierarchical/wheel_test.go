@@ -241,7 +241,7 @@ func TestSplitsAreUsedAgain(t *testing.T) {
 }
 
 // A bucket and its first part are due at the same tick, and come in any order.
-func TestASplitInUseIsNotUsedAgain(t *testing.T) {
+func TestSplitInUseIsNotUsedAgain(t *testing.T) {
 	d := drive(64)
 	s := d.newSubWheel()
 	d.retire(s)
@@ -254,7 +254,7 @@ func TestASplitInUseIsNotUsedAgain(t *testing.T) {
 	assert.Equal(t, []*subWheel{s}, d.freeSubWheels)
 }
 
-func TestABucketThatWasEmptiedCountsNothing(t *testing.T) {
+func TestBucketThatWasEmptiedCountsNothing(t *testing.T) {
 	d := drive(8)
 	for range 3 {
 		tick := d.tick + 8 // the same bucket each time

@@ -66,8 +66,8 @@ func TestHeapOfAPendingKey(t *testing.T) {
 	runtime.KeepAlive(w)
 }
 
-// TestADrainedPairTakesNoMemory needs the real heap.
-func TestADrainedPairTakesNoMemory(t *testing.T) {
+// TestDrainedPairTakesNoMemory needs the real heap.
+func TestDrainedPairTakesNoMemory(t *testing.T) {
 	const n = 20_000
 	w, err := keyed.New(fineTimer(t), func(int64, *int) {}, nil)
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ func TestDrainOfAnEmptyWheelCallsNothing(t *testing.T) {
 	assert.EqualError(t, w.Drain(nil), "keyed: Drain: f is nil (expected: a function)")
 }
 
-func TestADrainCallbackMaySchedule(t *testing.T) {
+func TestDrainCallbackMaySchedule(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer, keyed.Options[int, int]{DrainWorkers: 2})
 		for key := range 100 {
@@ -65,7 +65,7 @@ func TestADrainCallbackMaySchedule(t *testing.T) {
 	})
 }
 
-func TestADrainWithinADrainReturns(t *testing.T) {
+func TestDrainWithinADrainReturns(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8), keyed.Options[int, int]{DrainWorkers: 1})
 	for key := range 10 {
 		set(t, w, key, key, time.Hour)

@@ -26,7 +26,7 @@ func dueWheel(t *testing.T) (w *keyed.Wheel[int, int], r *recorder, run func() i
 	return w, r, executor.release
 }
 
-func TestADuePairIsPendingUntilItsCallback(t *testing.T) {
+func TestDuePairIsPendingUntilItsCallback(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		assert.True(t, w.Has(1))
@@ -98,7 +98,7 @@ func TestCloseOnADuePairCancelsIt(t *testing.T) {
 	})
 }
 
-func TestAMoveThatTheTimerRefusesDoesNotStopTheCallback(t *testing.T) {
+func TestMoveThatTheTimerRefusesDoesNotStopTheCallback(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(holding)
 		timer := newTimer(t, 8, hashedwheel.Options{Executor: executor, MaxPendingTimeouts: 1})

@@ -67,7 +67,7 @@ func TestDueFollowsThePair(t *testing.T) {
 	})
 }
 
-func TestThePairOfAStoppedTimerKeepsItsDueTime(t *testing.T) {
+func TestPairOfAStoppedTimerKeepsItsDueTime(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, _ := newWheel(t, timer)
 		set(t, w, 1, 11, time.Minute)
@@ -79,7 +79,7 @@ func TestThePairOfAStoppedTimerKeepsItsDueTime(t *testing.T) {
 	})
 }
 
-func TestThePairOfARefusedCallbackIsDueAtItsRetry(t *testing.T) {
+func TestPairOfARefusedCallbackIsDueAtItsRetry(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, _ := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: new(refusing)}),
 			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
@@ -91,7 +91,7 @@ func TestThePairOfARefusedCallbackIsDueAtItsRetry(t *testing.T) {
 	})
 }
 
-func TestAnEntrySurvivesItsEncoding(t *testing.T) {
+func TestEntrySurvivesItsEncoding(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, _ := newWheel(t, timer)
 		for key, delay := range []time.Duration{time.Second, time.Minute, math.MaxInt64} {
@@ -143,7 +143,7 @@ func (h hookedTimeout) Deadline() time.Time {
 	return h.Timeout.Deadline()
 }
 
-func TestAnEntryIsThePairAsItWasAtOneMoment(t *testing.T) {
+func TestEntryIsThePairAsItWasAtOneMoment(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		hooked := &hookedTimer{Timer: timer}
 		w, _ := newWheel(t, hooked)

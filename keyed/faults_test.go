@@ -61,7 +61,7 @@ func TestMovesAcrossTheCurrentTickAtEveryPosition(t *testing.T) {
 }
 
 // A new delay below one tick fires the pair at once, and again at its old time.
-func TestAMoveBelowOneTickFiresOnce(t *testing.T) {
+func TestMoveBelowOneTickFiresOnce(t *testing.T) {
 	for _, delay := range []time.Duration{-1, 0, 1, tick - 1} {
 		onEngines(t, func(t *testing.T, timer hwt.Timer) {
 			w, r := newWheel(t, timer)
@@ -77,7 +77,7 @@ func TestAMoveBelowOneTickFiresOnce(t *testing.T) {
 }
 
 // Setting a known key with a delay below one tick fires it twice.
-func TestASetOnAKnownKeyBelowOneTickFiresOnce(t *testing.T) {
+func TestSetOnAKnownKeyBelowOneTickFiresOnce(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
@@ -89,7 +89,7 @@ func TestASetOnAKnownKeyBelowOneTickFiresOnce(t *testing.T) {
 
 // Drain leaves the keys behind, so that a later Set moves them instead, and they
 // never fire again.
-func TestAKeySetAfterADrainFires(t *testing.T) {
+func TestKeySetAfterADrainFires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		for range 3 {
@@ -129,7 +129,7 @@ func TestCloseTwiceAndScheduleAfterwards(t *testing.T) {
 }
 
 // The zero value of a key is refused, or treated as no key.
-func TestTheZeroKeyIsAKey(t *testing.T) {
+func TestZeroKeyIsAKey(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 0, 0, time.Second)
@@ -139,7 +139,7 @@ func TestTheZeroKeyIsAKey(t *testing.T) {
 }
 
 // A delay that is not a whole number of ticks is rounded down and fires early.
-func TestADelayBetweenTicksIsNeverEarly(t *testing.T) {
+func TestDelayBetweenTicksIsNeverEarly(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		want := map[int]time.Time{}
@@ -159,7 +159,7 @@ func TestADelayBetweenTicksIsNeverEarly(t *testing.T) {
 }
 
 // The longest delay overflows and fires at once.
-func TestTheLongestDelayDoesNotOverflow(t *testing.T) {
+func TestLongestDelayDoesNotOverflow(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		time.Sleep(time.Second)
@@ -175,7 +175,7 @@ type broken struct{ hwt.Timer }
 func (broken) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { panic("broken") }
 
 // A timer that panics leaves a lock held.
-func TestATimerThatPanicsLeavesNothingLocked(t *testing.T) {
+func TestTimerThatPanicsLeavesNothingLocked(t *testing.T) {
 	w, err := keyed.New(broken{}, func(int, int) {}, nil)
 	require.NoError(t, err)
 	for range 2 {
@@ -188,7 +188,7 @@ func TestATimerThatPanicsLeavesNothingLocked(t *testing.T) {
 }
 
 // A callback that panics prevents the rest of its tick.
-func TestAPanicDoesNotPreventTheRestOfItsTick(t *testing.T) {
+func TestPanicDoesNotPreventTheRestOfItsTick(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		fired := 0
 		timer := newTimer(t, 4, hashedwheel.Options{ErrorHandler: func(hwt.Timeout, error) {}})

@@ -46,7 +46,7 @@ type failures []failure
 
 func (f *failures) add(key, value int, err error) { *f = append(*f, failure{key, value, err}) }
 
-func TestARefusedPairComesDueAgain(t *testing.T) {
+func TestRefusedPairComesDueAgain(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		var failed failures
@@ -89,7 +89,7 @@ func TestWithoutErrorHandlerARefusalReachesTheTimersErrorHandlerWithTheKey(t *te
 	})
 }
 
-func TestARefusedPairCanStillBeChanged(t *testing.T) {
+func TestRefusedPairCanStillBeChanged(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
@@ -135,7 +135,7 @@ func TestErrorHandlerMayUseTheWheel(t *testing.T) {
 	})
 }
 
-func TestAnUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
+func TestUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
@@ -152,7 +152,7 @@ func TestAnUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
 
 // A refusal that comes after its pair was replaced or removed says nothing about
 // the pair that the wheel has now.
-func TestARefusalOfAnEndedPairIsNotReported(t *testing.T) {
+func TestRefusalOfAnEndedPairIsNotReported(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var w *keyed.Wheel[int, int]
 		var failed failures
@@ -175,7 +175,7 @@ type executorFunc func(task func()) error
 
 func (f executorFunc) Execute(task func()) error { return f(task) }
 
-func TestARefusedPairThatCannotBeRetriedStaysInTheWheel(t *testing.T) {
+func TestRefusedPairThatCannotBeRetriedStaysInTheWheel(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		var timer *hashedwheel.Timer
@@ -196,7 +196,7 @@ func TestARefusedPairThatCannotBeRetriedStaysInTheWheel(t *testing.T) {
 	})
 }
 
-func TestAnExecutorThatPanicsLosesNoPair(t *testing.T) {
+func TestExecutorThatPanicsLosesNoPair(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		for name, breaks := range map[string]func(){
 			"panics":             func() { panic("executor") },

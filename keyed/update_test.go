@@ -49,7 +49,7 @@ func TestUpdateChangesTheValueAndKeepsTheDueTime(t *testing.T) {
 	}
 }
 
-func TestAnUpdatedPairIsAPairLikeAnyOther(t *testing.T) {
+func TestUpdatedPairIsAPairLikeAnyOther(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		for key := range 4 {
@@ -142,7 +142,7 @@ func TestUpdateRefusesANilFunction(t *testing.T) {
 	assert.EqualError(t, err, "keyed: Update: f is nil (expected: a function)")
 }
 
-func TestAPanicOfUpdatesFunctionChangesNothing(t *testing.T) {
+func TestPanicOfUpdatesFunctionChangesNothing(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	set(t, w, 1, 11, time.Hour)
 	assert.Panics(t, func() { w.Update(1, func(int) int { panic("broken") }) })

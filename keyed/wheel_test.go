@@ -16,7 +16,7 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-func TestAPairFiresOnceAndOnTime(t *testing.T) {
+func TestPairFiresOnceAndOnTime(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		start := time.Now()
@@ -65,7 +65,7 @@ func TestMoveKeepsTheValue(t *testing.T) {
 	})
 }
 
-func TestAnUnknownKeyIsNotAnError(t *testing.T) {
+func TestUnknownKeyIsNotAnError(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		moved, err := w.Move(1, 0)
@@ -83,7 +83,7 @@ func TestAnUnknownKeyIsNotAnError(t *testing.T) {
 	})
 }
 
-func TestADeletedPairNeverFires(t *testing.T) {
+func TestDeletedPairNeverFires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
@@ -97,7 +97,7 @@ func TestADeletedPairNeverFires(t *testing.T) {
 	})
 }
 
-func TestADelayOfZeroOrLessRunsOnceAndNotOnTheCaller(t *testing.T) {
+func TestDelayOfZeroOrLessRunsOnceAndNotOnTheCaller(t *testing.T) {
 	for _, delay := range []time.Duration{0, -1, math.MinInt64} {
 		onEngines(t, func(t *testing.T, timer hwt.Timer) {
 			w, r := newWheel(t, timer)
@@ -114,7 +114,7 @@ func TestADelayOfZeroOrLessRunsOnceAndNotOnTheCaller(t *testing.T) {
 	}
 }
 
-func TestADelayBeyondTheClockNeverExpires(t *testing.T) {
+func TestDelayBeyondTheClockNeverExpires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, math.MaxInt64)
@@ -126,7 +126,7 @@ func TestADelayBeyondTheClockNeverExpires(t *testing.T) {
 	})
 }
 
-func TestACallbackMayUseTheWheel(t *testing.T) {
+func TestCallbackMayUseTheWheel(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		var w *keyed.Wheel[int, int]
 		var seen []int
@@ -148,7 +148,7 @@ func TestACallbackMayUseTheWheel(t *testing.T) {
 	})
 }
 
-func TestAPanicAffectsNoOtherPair(t *testing.T) {
+func TestPanicAffectsNoOtherPair(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var broken []error
 		timer := newTimer(t, 8, hashedwheel.Options{ErrorHandler: func(_ hwt.Timeout, err error) { broken = append(broken, err) }})
@@ -186,7 +186,7 @@ func TestWheelsShareATimer(t *testing.T) {
 	})
 }
 
-func TestTheErrorsOfTheTimerChangeNothing(t *testing.T) {
+func TestErrorsOfTheTimerChangeNothing(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 2})
 		w, r := newWheel(t, timer)

@@ -35,7 +35,7 @@ func (w wrappingTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.
 
 func (w wrappedTask) Run(t hwt.Timeout) error { return w.TimerTask.Run(wrappedTimeout{Timeout: t}) }
 
-func TestATimerThatWrapsTasksFiresEveryPair(t *testing.T) {
+func TestTimerThatWrapsTasksFiresEveryPair(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, wrappingTimer{timer})
 		set(t, w, 1, 11, time.Second)

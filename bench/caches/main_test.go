@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestThePageHasEveryTable(t *testing.T) {
+func TestPageHasEveryTable(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, quick.publish(folder))
 	text, err := os.ReadFile(filepath.Join(folder, "caches.md"))

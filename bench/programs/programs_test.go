@@ -65,8 +65,8 @@ func TestLinesAreWrapped(t *testing.T) {
 	assert.Equal(t, "a bc\ndef\ng", wrap("a bc def  g", 4))
 }
 
-// TestThePublishedPageShowsThePublishedData renders the published data again.
-func TestThePublishedPageShowsThePublishedData(t *testing.T) {
+// TestPublishedPageShowsThePublishedData renders the published data again.
+func TestPublishedPageShowsThePublishedData(t *testing.T) {
 	all, err := readData("../../docs/programs.jsonl")
 	require.NoError(t, err)
 	published, err := os.ReadFile("../../docs/programs.md")

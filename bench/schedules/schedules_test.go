@@ -30,7 +30,7 @@ func TestEachLibraryRunsItsJobs(t *testing.T) {
 	}
 }
 
-func TestTheTableHasAColumnForEachLibrary(t *testing.T) {
+func TestTableHasAColumnForEachLibrary(t *testing.T) {
 	patience = 100 * time.Millisecond // The answers do not matter here.
 	var page strings.Builder
 	writeCases(&page)

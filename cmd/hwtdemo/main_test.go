@@ -120,7 +120,7 @@ func TestWrongUsageIsFoundFirst(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsAnError(t *testing.T) {
+func TestFullDiskIsAnError(t *testing.T) {
 	for _, line := range []string{
 		"--help", "orders --help", "orders --orders 10 --check-after 1ms", "orders --orders 10 --check-after 1ms --json",
 		"idle --connections 1 --idle-after 10ms --talk 0 --talkers 0", "leak", "soak --for 100ms --engine runtime",

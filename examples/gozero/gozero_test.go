@@ -116,7 +116,7 @@ func TestFaultsOfGoZero(t *testing.T) {
 	}
 }
 
-func TestTheCacheCanBeClosed(t *testing.T) {
+func TestCacheCanBeClosed(t *testing.T) {
 	c, err := gozero.NewCache(nil, time.Minute, 0)
 	require.NoError(t, err)
 	c.Set("a", 1)

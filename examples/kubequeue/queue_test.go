@@ -41,7 +41,7 @@ func pass(q workqueue.TypedInterface[string], d time.Duration) (added int) {
 	return added
 }
 
-func TestAnAddRemovesTheDelayedAdd(t *testing.T) {
+func TestAddRemovesTheDelayedAdd(t *testing.T) {
 	for name, add := range map[string]func(q workqueue.TypedDelayingInterface[string]){
 		"Add":      func(q workqueue.TypedDelayingInterface[string]) { q.Add("a") },
 		"AddAfter": func(q workqueue.TypedDelayingInterface[string]) { q.AddAfter("a", 0) },
@@ -69,7 +69,7 @@ func TestClientGoAddsTheItemTwice(t *testing.T) {
 	})
 }
 
-func TestTheSoonerDelayWins(t *testing.T) {
+func TestSoonerDelayWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
 		q.AddAfter("a", time.Minute)
@@ -81,7 +81,7 @@ func TestTheSoonerDelayWins(t *testing.T) {
 	})
 }
 
-func TestAStoppedTimerLosesNoItem(t *testing.T) {
+func TestStoppedTimerLosesNoItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, err := hashedwheel.New(nil)
 		require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestAfterShutDownNoItemIsAdded(t *testing.T) {
 	})
 }
 
-func TestARateLimitingQueueTakesIt(t *testing.T) {
+func TestRateLimitingQueueTakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute)
 		q := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,

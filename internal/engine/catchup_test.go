@@ -20,7 +20,7 @@ func newSleepingTimer(t *testing.T) *timer {
 	return e
 }
 
-func TestACallerMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
+func TestCallerMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newSleepingTimer(t)
 		var at int64
@@ -35,7 +35,7 @@ func TestACallerMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
 	})
 }
 
-func TestACallerMovesTheWheelOfAWorkerThatHasYetToBeginOn(t *testing.T) {
+func TestCallerMovesTheWheelOfAWorkerThatHasYetToBeginOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		time.Sleep(1000 * tick)
@@ -47,7 +47,7 @@ func TestACallerMovesTheWheelOfAWorkerThatHasYetToBeginOn(t *testing.T) {
 	})
 }
 
-func TestAWalkMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
+func TestWalkMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newSleepingTimer(t)
 		e.after(t, 1000*tick, nothing)
@@ -62,7 +62,7 @@ func TestAWalkMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
 }
 
 // The worker should have woken, and has not got to run yet.
-func TestACallerMovesTheWheelPastNothingThatIsDue(t *testing.T) {
+func TestCallerMovesTheWheelPastNothingThatIsDue(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.after(t, 20*tick, nothing)
@@ -80,7 +80,7 @@ func TestACallerMovesTheWheelPastNothingThatIsDue(t *testing.T) {
 	})
 }
 
-func TestACallerLeavesTheWheelOfAWorkerAtWork(t *testing.T) {
+func TestCallerLeavesTheWheelOfAWorkerAtWork(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		time.Sleep(tick)

@@ -47,7 +47,7 @@ func TestRoundsDrainTheRestWithinTheTick(t *testing.T) {
 }
 
 // A bucket that has expired comes again only a rotation later.
-func TestARoundAddsNothingToATickThatHasExpired(t *testing.T) {
+func TestRoundAddsNothingToATickThatHasExpired(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		time.Sleep(tick)
@@ -78,7 +78,7 @@ func TestDrainingEndsWithItsTick(t *testing.T) {
 	})
 }
 
-func TestATickWhoseDrainsWereCutShortIsCounted(t *testing.T) {
+func TestTickWhoseDrainsWereCutShortIsCounted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.flood(t, 2*TransferCap)
@@ -94,7 +94,7 @@ func TestATickWhoseDrainsWereCutShortIsCounted(t *testing.T) {
 }
 
 // While ticks remain to be made up, draining takes half of the time at most.
-func TestAWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
+func TestWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		for i := range time.Duration(20) {
@@ -123,7 +123,7 @@ func TestAWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
 }
 
 // A long drain is no reason to leave the intake alone, if no tick was missed.
-func TestAWorkerThatIsNotBehindDrainsAtEveryTick(t *testing.T) {
+func TestWorkerThatIsNotBehindDrainsAtEveryTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		for range 5 {
@@ -138,7 +138,7 @@ func TestAWorkerThatIsNotBehindDrainsAtEveryTick(t *testing.T) {
 }
 
 // The process is stopped, or the machine sleeps, in the middle of draining.
-func TestAPauseWhileDrainingHoldsUpNothingAfterIt(t *testing.T) {
+func TestPauseWhileDrainingHoldsUpNothingAfterIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.wheel.onAdd = func() {

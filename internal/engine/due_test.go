@@ -89,7 +89,7 @@ func TestWhatIsResetWhileItIsDueRunsAtItsNewTime(t *testing.T) {
 }
 
 // The tick divides forever: so one tick is at that very time.
-func TestAnEndlessDelayNeverExpiresWhateverTheTick(t *testing.T) {
+func TestEndlessDelayNeverExpiresWhateverTheTick(t *testing.T) {
 	const longest = time.Duration(math.MaxInt64)
 	for _, d := range []time.Duration{math.MaxInt32, tick} {
 		inBubble(t, func(t *testing.T) {

@@ -208,7 +208,7 @@ func together(n, rounds int, f func(i, round int)) {
 }
 
 // Both callers found the timer unstarted, and come one after the other.
-func TestASecondCallerThatFoundNoWorkerStartsNone(t *testing.T) {
+func TestSecondCallerThatFoundNoWorkerStartsNone(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.core.wakeWorker()

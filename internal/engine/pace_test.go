@@ -12,7 +12,7 @@ import (
 )
 
 // A task holds the worker: what callers push, they drain, beyond a bound (P1).
-func TestTheIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
+func TestIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
@@ -56,7 +56,7 @@ func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
 }
 
 // A timeout in due stays there, whatever a caller drains meanwhile (P2, W5).
-func TestACallerLeavesAloneWhatIsDue(t *testing.T) {
+func TestCallerLeavesAloneWhatIsDue(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		later, cancelled := e.after(t, tick, nothing), e.after(t, tick, nothing)
@@ -122,7 +122,7 @@ func TestChangedTimeoutsOfEveryStripeHaveTheirTurn(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatDoesNotGetToRunIsRelieved(t *testing.T) {
+func TestWorkerThatDoesNotGetToRunIsRelieved(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, never runs
 		c := e.core
@@ -143,7 +143,7 @@ func TestAWorkerThatDoesNotGetToRunIsRelieved(t *testing.T) {
 	})
 }
 
-func TestAWorkerInATaskIsNotRelieved(t *testing.T) {
+func TestWorkerInATaskIsNotRelieved(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, func() { time.Sleep(100 * tick) })

@@ -61,7 +61,7 @@ func TestWorkerSleepsToTheWheelsNextTick(t *testing.T) {
 
 // The caller drains the timeout for the sleeping worker, and sets its alarm: the
 // worker wakes once, when the timeout is due.
-func TestALoneTimeoutWakesASleepingWorkerOnce(t *testing.T) {
+func TestLoneTimeoutWakesASleepingWorkerOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, 1000*time.Hour, nothing)
@@ -81,7 +81,7 @@ func TestALoneTimeoutWakesASleepingWorkerOnce(t *testing.T) {
 	})
 }
 
-func TestATimeoutBehindTheAlarmDoesNotWakeTheWorker(t *testing.T) {
+func TestTimeoutBehindTheAlarmDoesNotWakeTheWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, 50*tick, nothing)
@@ -118,7 +118,7 @@ func TestCancelOfWhatIsDueFirstSetsTheAlarmLater(t *testing.T) {
 }
 
 // A timeout that waits in the intake for the alarm, which a Cancel would set later.
-func TestAnAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
+func TestAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 		e := newTimer(t)
@@ -156,7 +156,7 @@ func TestResetOfAQueuedTimeoutToBeforeTheAlarmIsOnTime(t *testing.T) {
 }
 
 // A Reset sets queued, another one relies on its push, and only then it comes.
-func TestAResetThatReliesOnAPushToComeIsOnTime(t *testing.T) {
+func TestResetThatReliesOnAPushToComeIsOnTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, 50*tick, nothing)
@@ -176,7 +176,7 @@ func TestAResetThatReliesOnAPushToComeIsOnTime(t *testing.T) {
 }
 
 // The same with a Cancel, whose notice must not wait for the alarm.
-func TestACancelThatReliesOnAPushToComeIsNoticed(t *testing.T) {
+func TestCancelThatReliesOnAPushToComeIsNoticed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, 50*tick, nothing)
@@ -218,7 +218,7 @@ func TestWorkerLooksAtEveryTickWhileThereIsTraffic(t *testing.T) {
 }
 
 // What tasks schedule is drained before the worker sleeps.
-func TestAChainOfTimeoutsTakesOneWakingEach(t *testing.T) {
+func TestChainOfTimeoutsTakesOneWakingEach(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		links := 0
@@ -236,7 +236,7 @@ func TestAChainOfTimeoutsTakesOneWakingEach(t *testing.T) {
 }
 
 // A worker is woken in one tick, but the system runs it in a later one.
-func TestAWorkerThatRunsLateDoesNotWaitForAnotherTick(t *testing.T) {
+func TestWorkerThatRunsLateDoesNotWaitForAnotherTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		require.Equal(t, sleep, e.step())

@@ -13,7 +13,7 @@ import (
 )
 
 // A relief whose goroutine got to run only after the next relief.
-func TestAWorkerThatWasRelievedBeforeItBeganRunsNothing(t *testing.T) {
+func TestWorkerThatWasRelievedBeforeItBeganRunsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		c, ran := e.core, false
@@ -32,7 +32,7 @@ func TestAWorkerThatWasRelievedBeforeItBeganRunsNothing(t *testing.T) {
 	})
 }
 
-func TestANoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
+func TestNoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, func(c *Config) { c.MaxPending = 1 })
 		task := &noticeTask{then: runtime.Goexit}
@@ -44,7 +44,7 @@ func TestANoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
 }
 
 // Another caller's batch may be larger than what callers can drain in a while.
-func TestABatchHelpsInProportionToItsSize(t *testing.T) {
+func TestBatchHelpsInProportionToItsSize(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		for i := range e.core.intake.stripes { // what others push

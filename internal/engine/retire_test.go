@@ -86,7 +86,7 @@ func TestWorkerStaysWithSparseTraffic(t *testing.T) {
 }
 
 // A caller moves the wheel for a worker that has retired, too.
-func TestACallerCatchesUpForARetiredWorker(t *testing.T) {
+func TestCallerCatchesUpForARetiredWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, nothing)

@@ -115,7 +115,7 @@ func TestLagFallsAgain(t *testing.T) {
 	})
 }
 
-func TestTheGreatestOfAMinuteIsForgottenAfterIt(t *testing.T) {
+func TestGreatestOfAMinuteIsForgottenAfterIt(t *testing.T) {
 	var l lags
 	l.lookAt.Store(never)
 	at := func(now int64) time.Duration {
@@ -136,7 +136,7 @@ func TestTheGreatestOfAMinuteIsForgottenAfterIt(t *testing.T) {
 }
 
 // What a blocked worker has yet to look at, and since when.
-func TestTheIntakeIsShownWithItsAge(t *testing.T) {
+func TestIntakeIsShownWithItsAge(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, time.Hour, nothing)
@@ -168,7 +168,7 @@ func TestTheIntakeIsShownWithItsAge(t *testing.T) {
 }
 
 // A worker that slept for long is woken: the intake is not as old as its sleep.
-func TestTheAgeOfTheIntakeBeginsWhenTheWorkerIsWoken(t *testing.T) {
+func TestAgeOfTheIntakeBeginsWhenTheWorkerIsWoken(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		assert.Equal(t, sleep, e.finish(t))

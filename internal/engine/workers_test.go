@@ -137,7 +137,7 @@ func TestStopWaitsOnceForAllWorkers(t *testing.T) {
 	})
 }
 
-func TestTheLimitIsThatOfAllWorkers(t *testing.T) {
+func TestLimitIsThatOfAllWorkers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 3, func(c *Config) { c.MaxPending = enough })
 		var last hwt.Timeout
@@ -157,7 +157,7 @@ func TestTheLimitIsThatOfAllWorkers(t *testing.T) {
 }
 
 // No worker's share of what is held passes the bound unseen.
-func TestTheBoundOfCancelledTimeoutsIsThatOfAllWorkers(t *testing.T) {
+func TestBoundOfCancelledTimeoutsIsThatOfAllWorkers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 3, func(c *Config) { c.MaxPending = 1 })
 		for range 10 * minHeld {

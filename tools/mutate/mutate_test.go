@@ -118,7 +118,7 @@ func TestMutantsOfANestedModuleAreTestedThere(t *testing.T) {
 	}
 }
 
-func TestASurvivorFailsTheRun(t *testing.T) {
+func TestSurvivorFailsTheRun(t *testing.T) {
 	root := place(t)
 	m := mutant{file: "sum.go", from: "1 + 1", to: "2 + 2", breaks: "nothing", tests: []string{"."}}
 	if err := try(root, []mutant{m}, 1, time.Minute); err == nil || !strings.Contains(err.Error(), "1 survived") {

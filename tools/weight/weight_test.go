@@ -42,8 +42,8 @@ func TestLinesAreCountedByTheirFolder(t *testing.T) {
 	}
 }
 
-// TestTheRootRequiresLittle: every program that uses the library downloads these.
-func TestTheRootRequiresLittle(t *testing.T) {
+// TestRootRequiresLittle: every program that uses the library downloads these.
+func TestRootRequiresLittle(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestBrokenFileIsAnError(t *testing.T) {
 	}
 }
 
-func TestACellThatIsNotThereHasNoFigures(t *testing.T) {
+func TestCellThatIsNotThereHasNoFigures(t *testing.T) {
 	var cell *Cell
 	assert.False(t, cell.Summary(spec.CPUNs).Known())
 	assert.Nil(t, cell.Lateness())

@@ -80,7 +80,7 @@ func TestChunksAreTakenWhereTheFirstIsToSpare(t *testing.T) {
 	}
 }
 
-func TestTheFirstSlabGrowsWithWhatIsInIt(t *testing.T) {
+func TestFirstSlabGrowsWithWhatIsInIt(t *testing.T) {
 	var s chunks
 	timeouts := make([]*Node, slabLen+1)
 	for i := range timeouts {

@@ -73,7 +73,7 @@ func TestSinglesAreUsedAgain(t *testing.T) {
 	assert.Equal(t, 1, b.singles.made)
 }
 
-func TestASecondTimeoutMovesTheFirstToAChunk(t *testing.T) {
+func TestSecondTimeoutMovesTheFirstToAChunk(t *testing.T) {
 	var b Buckets
 	b.Grow(1)
 	first, second := new(Node), new(Node)

@@ -202,7 +202,7 @@ func TestLargerInputsThanTheLimitAreRefused(t *testing.T) {
 	}
 }
 
-func TestALineWithoutEndIsRefusedAtTheLimit(t *testing.T) {
+func TestLineWithoutEndIsRefusedAtTheLimit(t *testing.T) {
 	header := strings.NewReader("id,delay\n")
 	_, err := schedule.Read(io.MultiReader(header, zeros{}), schedule.Limits{LineBytes: 100, Rows: 100, Bytes: 1 << 20})
 	assert.EqualError(t, err, "more than 1,048,576 bytes, which is the limit")

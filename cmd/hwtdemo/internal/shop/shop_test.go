@@ -281,7 +281,7 @@ func TestOrderIsSmall(t *testing.T) {
 	assert.LessOrEqual(t, shop.OrderSize, uintptr(40))
 }
 
-func TestAnEndedContextStopsThePreparation(t *testing.T) {
+func TestEndedContextStopsThePreparation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	assert.NotZero(t, shop.PaymentsDrawn(ctx, config()))
 	cancel()

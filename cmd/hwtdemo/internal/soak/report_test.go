@@ -68,7 +68,7 @@ func TestLatenessBeyondWhatTheMachineExplainsIsAViolation(t *testing.T) {
 	}
 }
 
-func TestTheLatestTimeoutOfAllRoundsIsReported(t *testing.T) {
+func TestLatestTimeoutOfAllRoundsIsReported(t *testing.T) {
 	e := newReport(Config{Engines: Engines[:1]}).Engines[0]
 	for _, late := range []int64{3, 7, 5} {
 		r := &round{timer: ticked{}}

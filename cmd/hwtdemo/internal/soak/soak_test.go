@@ -32,7 +32,7 @@ func run(t *testing.T, load soak.Load, open func(soak.Options) (hwt.Engine, erro
 	return r
 }
 
-func TestAGoodTimerPassesUnderEveryLoad(t *testing.T) {
+func TestGoodTimerPassesUnderEveryLoad(t *testing.T) {
 	for _, load := range soak.Loads {
 		r := run(t, load, hashed)
 		require.NoError(t, r.Err(), load)
@@ -49,7 +49,7 @@ func TestAGoodTimerPassesUnderEveryLoad(t *testing.T) {
 }
 
 // A timer that loses what its executor should run, and nothing else.
-func TestATaskThatNeverRunsIsFound(t *testing.T) {
+func TestTaskThatNeverRunsIsFound(t *testing.T) {
 	t.Cleanup(soak.SetPatience(100 * time.Millisecond))
 	ctx, over := context.WithCancel(t.Context())
 	var lost sync.Once
@@ -188,7 +188,7 @@ func (u *unsteady) Stats() hwt.Stats {
 	return s
 }
 
-func TestABadTimerIsFound(t *testing.T) {
+func TestBadTimerIsFound(t *testing.T) {
 	t.Cleanup(soak.SetPatience(100 * time.Millisecond))
 	for name, c := range map[string]struct {
 		load  soak.Load
@@ -219,7 +219,7 @@ func TestABadTimerIsFound(t *testing.T) {
 	}
 }
 
-func TestAnInterruptEndsItWithAReport(t *testing.T) {
+func TestInterruptEndsItWithAReport(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, err := soak.New(soak.Config{
