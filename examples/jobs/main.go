@@ -1,0 +1,98 @@
+// Jobs runs named jobs on cron schedules, lists them over HTTP, and stops gracefully.
+//
+//	go run ./jobs
+//	curl localhost:8080/jobs
+//	curl -X POST localhost:8080/jobs/report      # runs it now
+//
+// After Ctrl-C no run begins, and runs in progress may finish within ten seconds.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	timer, err := hashedwheel.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := clock.New(timer, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	crons := map[string]string{"report": "CRON_TZ=Europe/Berlin 0 9 * * MON-FRI", "cleanup": "@every 10s"}
+	for name, cron := range crons {
+		if err := schedule(c, name, cron, 2*time.Second); err != nil {
+			log.Fatal(err)
+		}
+	}
+	go func() { log.Fatal(http.ListenAndServe("localhost:8080", handler(c))) }()
+	<-ctx.Done()
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := stopAll(grace, c); err != nil {
+		log.Print(err)
+	}
+	c.End(timer.Stop())
+}
+
+// schedule adds a job that works for a time, unless it is stopped earlier.
+func schedule(c *clock.Clock, name, cron string, work time.Duration) error {
+	spec, err := clock.ParseSpec(cron)
+	if err != nil {
+		return err
+	}
+	_, err = c.ScheduleContext(spec, func(ctx context.Context) error {
+		log.Printf("%s begins", name)
+		select {
+		case <-time.After(work):
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}, &clock.JobOptions{Name: name, Missed: clock.Missed{Policy: clock.MissedOnce}})
+	return err
+}
+
+// stopAll pauses all jobs and waits for their runs. It ends those that outlast ctx.
+func stopAll(ctx context.Context, c *clock.Clock) error {
+	jobs := c.Jobs()
+	for _, j := range jobs {
+		j.Pause()
+	}
+	for _, j := range jobs {
+		for j.Status().Running > 0 && ctx.Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		j.Stop() // ends the context of a run that is still in progress
+		j.Wait()
+	}
+	return ctx.Err()
+}
+
+func handler(c *clock.Clock) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /jobs", func(w http.ResponseWriter, _ *http.Request) {
+		for _, j := range c.Jobs() {
+			s := j.Status()
+			fmt.Fprintf(w, "%s: %d runs, next %v, last error %v\n", s.Name, s.Runs, s.Next.Format(time.RFC3339), s.LastError)
+		}
+	})
+	mux.HandleFunc("POST /jobs/{name}", func(w http.ResponseWriter, r *http.Request) {
+		if j := c.Job(r.PathValue("name")); j == nil || !j.RunNow() {
+			http.Error(w, "no such job", http.StatusNotFound)
+		}
+	})
+	return mux
+}
