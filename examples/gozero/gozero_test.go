@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,8 +36,13 @@ const step = time.Minute
 // which "a" fired within 40 steps. f may let n steps pass by calling pass(n).
 func firing(t *testing.T, theirs bool, f func(w wheel, pass func(n int))) (fired []int) {
 	synctest.Test(t, func(t *testing.T) {
-		steps := 0
-		fire := func(key, _ any) { fired = append(fired, steps) }
+		var steps atomic.Int64
+		var mu sync.Mutex
+		fire := func(key, _ any) {
+			mu.Lock()
+			defer mu.Unlock()
+			fired = append(fired, int(steps.Load()))
+		}
 		var w wheel
 		var err error
 		tick := func() { time.Sleep(step) }
@@ -54,7 +61,7 @@ func firing(t *testing.T, theirs bool, f func(w wheel, pass func(n int))) (fired
 		defer w.Stop()
 		pass := func(n int) {
 			for range n {
-				steps++
+				steps.Add(1)
 				tick()
 				synctest.Wait()
 			}
@@ -62,6 +69,8 @@ func firing(t *testing.T, theirs bool, f func(w wheel, pass func(n int))) (fired
 		f(w, pass)
 		synctest.Wait()
 		pass(40)
+		mu.Lock() // orders the firings before the return
+		defer mu.Unlock()
 	})
 	return fired
 }
