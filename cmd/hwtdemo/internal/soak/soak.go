@@ -22,6 +22,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -117,11 +118,26 @@ var patience = 10 * time.Second
 // and measures. Zero means any number, after a moment.
 func restingMemory(goroutines int) Memory {
 	waitUntil(func() bool { return runtime.NumGoroutine() <= goroutines }, min(patience, time.Duration(goroutines+1)*time.Second))
+	visitProcessors()
 	runtime.GC()
 	runtime.GC() // frees the memory that the first one's cleanups released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return Memory{Heap: int64(m.HeapAlloc), Goroutines: runtime.NumGoroutine()}
+}
+
+// visitProcessors lets every processor run for a moment: only there does the runtime
+// remove the stopped timers that the processor holds.
+func visitProcessors() {
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for began := time.Now(); time.Since(began) < 20*time.Millisecond; {
+				runtime.Gosched()
+			}
+		})
+	}
+	all.Wait()
 }
 
 // waitUntil waits until met returns true, or limit has passed.
