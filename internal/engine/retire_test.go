@@ -124,6 +124,32 @@ func TestPushJustBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 	})
 }
 
+// The alarm of a timeout goes off when its Cancel is drained and its caller has not yet
+// corrected the alarm. A worker that retired then would be relieved at once.
+func TestAWorkerWithAnAlarmDoesNotRetire(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t)
+		e.core.worker.workers.Store(1)
+		timeout := e.after(t, 10*tick, nothing)
+		require.Equal(t, sleep, e.finish(t))
+		require.Equal(t, asleep, e.core.signal.phase.Load())
+		_, ok := cancel(&timeout.state)
+		require.True(t, ok)
+		s := e.core.intake.of(timeout)
+		s.removed.Add(1)
+		require.True(t, s.changed.Push(timeout))
+		e.core.drainAll() // as another caller
+		time.Sleep(10 * tick)
+		require.Equal(t, goOn, e.step())
+		require.Equal(t, sleep, e.finish(t))
+		time.Sleep(linger)
+		require.Equal(t, retired, e.step())
+		pass(time.Second)
+		assert.Equal(t, unstarted, e.core.signal.phase.Load())
+		assert.Zero(t, e.core.worker.workers.Load())
+	})
+}
+
 // Real: only processors that run at the same time come between two steps.
 func TestNoTimeoutIsLostToAWorkerThatRetires(t *testing.T) {
 	e := newTimer(t, func(c *Config) { c.Tick = time.Millisecond })

@@ -209,10 +209,11 @@ func (c *Core) idle() bool {
 	return !c.schedule.kept && c.schedule.wheel.Next() == never && len(c.schedule.nextNotices) == 0
 }
 
-// retire ends the part of a worker that slept long enough with nothing pending (W8). It
-// stays marked as sleeping, so that callers catch up for it.
+// retire ends the part of a worker that slept long enough with nothing pending (W8), and
+// without an alarm, or its relief would start another. It stays marked as sleeping, so
+// that callers catch up for it.
 func (c *Core) retire(now int64) bool {
-	if now < c.schedule.idleUntil || !c.idle() || !c.signal.phase.CompareAndSwap(asleep, unstarted) {
+	if c.schedule.expected != never || now < c.schedule.idleUntil || !c.idle() || !c.signal.phase.CompareAndSwap(asleep, unstarted) {
 		return false
 	}
 	if !c.intake.empty() && c.signal.phase.CompareAndSwap(unstarted, asleep) { // as W2
