@@ -76,3 +76,19 @@ func TestReliefIsTriedAgainWhileACallerHoldsTheLock(t *testing.T) {
 		e.core.worker.workers.Add(-1)
 	})
 }
+
+// The relief of the last alarm runs into the lock after the worker has set the next.
+func TestReliefThatIsTriedAgainLeavesTheNextOne(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, never runs
+		e.core.worker.workers.Add(1)
+		timeout := e.after(t, 5*tick, nothing)
+		require.Equal(t, sleep, e.finish(t))
+		e.core.mu.Lock()
+		e.core.relieve(e.core.worker.sleeper.Load())
+		e.core.mu.Unlock()
+		pass(6 * tick)
+		assert.True(t, timeout.IsExpired())
+		e.core.worker.workers.Add(-1)
+	})
+}

@@ -61,7 +61,7 @@ func (s *sleeper) sleep(quit <-chan struct{}) {
 // worker that runs tasks, however long they take.
 func (c *Core) relieve(s *sleeper) {
 	if !c.mu.TryLock() { // the worker is at work, or a caller that leaves it asleep
-		s.relief.Reset(time.Duration(c.onTime()))
+		time.AfterFunc(time.Duration(c.onTime()), func() { c.relieve(s) }) // s.relief may have been set anew
 		return
 	}
 	if c.worker.sleeper.Load() != s || !c.schedule.sleeping || c.timer.now() < c.schedule.expected || c.signal.phase.Load() == stopped {
