@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +147,33 @@ func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
 			assert.True(t, returned, name)
 		})
 	}
+}
+
+// The task of one worker waits for the late notice of another one, which must not wait
+// for that worker.
+func TestShutdownFromALateNoticeDoesNotWaitForOtherWorkers(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newWorkers(t, 2, func(c *Config) { c.StopWait = 0 })
+		var returned atomic.Int64
+		shutdown := func() {
+			if _, err := h.Shutdown(context.Background()); err == nil {
+				returned.Add(1)
+			}
+		}
+		stopped := make(chan struct{})
+		afterOn(t, h, 1, 0, func() {
+			<-stopped
+			shutdown()
+		})
+		pass(tick)
+		h.Stop()
+		<-h.workers[0].core.worker.done
+		h.workers[0].core.notifyLate(&Timeout{state: ^(newState(1) | cancelled), home: &h.workers[0], task: &noticeTask{then: shutdown}})
+		synctest.Wait()
+		close(stopped)
+		synctest.Wait()
+		assert.EqualValues(t, 2, returned.Load())
+	})
 }
 
 // Real: preemption and cores, not the clock, make these races.

@@ -23,15 +23,17 @@ func (h *Handle) TaskContext() context.Context { return h.setup().runner.TaskCon
 // awaitAll waits until the workers have ended and nothing is outstanding elsewhere,
 // or ctx ends. If this is a worker, it waits for none, as awaitEnd; with an executor it
 // is in the middle of handing something over, which is outstanding. A
-// late notice that calls Shutdown is outstanding, too.
+// late notice that calls Shutdown is outstanding, too. It waits for no worker, since the
+// task of another worker may wait for it.
 func (h *Handle) awaitAll(ctx context.Context) error {
 	runner, own := h.setup().runner, int64(0)
 	id := goroutineID()
 	onWorker := h.isWorker(id)
-	if _, late := h.setup().late.Load(id); late || onWorker && runner.Executor != nil {
+	_, late := h.setup().late.Load(id)
+	if late || onWorker && runner.Executor != nil {
 		own = 1
 	}
-	if (onWorker || h.awaitWorkers(ctx)) && runner.Await(ctx, own) {
+	if (onWorker || late || h.awaitWorkers(ctx)) && runner.Await(ctx, own) {
 		return nil
 	}
 	left := runner.Left(ctx, own)
