@@ -411,7 +411,7 @@ proctype reliever() {
 		:: else -> mu = true
 		fi;
 		if
-		:: now < expected || workers == 0 -> goto leave
+		:: now < expected -> goto leave
 #ifndef RELIEF_TWICE
 		:: cur != s -> goto leave
 #endif
@@ -517,7 +517,7 @@ step:	skip;				/* here, and there, an atomic sequence ends */
 # ifdef RETIRE_LOADED
 			ok = linger;
 # else
-			ok = (linger && nearest == NEVER && !nextNotices);
+			ok = (linger && expected == NEVER && nearest == NEVER && !nextNotices);
 # endif
 			linger = false;
 			if
@@ -626,7 +626,7 @@ end_parked:
 	:: relieved[g]
 	:: quit
 #ifdef RETIRES
-	:: expected == NEVER && phase == asleep -> linger = true
+	:: (expected == NEVER || clockOf[g] <= now) && phase == asleep -> linger = true
 #endif
 	fi;
 	goto step;
