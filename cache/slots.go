@@ -61,7 +61,7 @@ type chunk[K comparable] struct {
 type slots[K comparable] struct {
 	limited bool                       // Immutable after New.
 	sliding bool                       // Immutable after New.
-	chunks  atomic.Pointer[[]chunk[K]] // ReasonReplaced by a longer one. Atomic: written under the stripe's mu, read by look-ups.
+	chunks  atomic.Pointer[[]chunk[K]] // replaced by a longer one. Atomic: written under the stripe's mu, read by look-ups.
 	made    uint32                     // chunks ever used. Guarded by the stripe's mu.
 	empty   int                        // chunks in room without a live slot. Guarded by the stripe's mu.
 	room    []uint32                   // chunks with a free slot; the last one is used next. Guarded by the stripe's mu.
