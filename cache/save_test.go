@@ -130,7 +130,7 @@ func TestMalformedInputLoadsNothing(t *testing.T) {
 		head + good:                          "line 3: the input ends without",
 		head + good + `{"entries":`:          "line 3: the input ends without",
 		head + good + `{"entries":2}` + "\n": "line 3: 2 entries were saved, but the input has 1",
-		head + good + foot + good:            "line 4: the input goes on",
+		head + good + foot + good:            "line 4: the input continues",
 		head + good + "\n" + foot:            "line 3: unexpected end of JSON input",
 		head + good + `{"value":2}` + "\n" + foot:                        `line 3: "{\"value\":2}\n" has no key or no value`,
 		head + good + `{"key":1,"value":2}` + "\n" + foot:                "line 3: key: json: cannot unmarshal number",
