@@ -96,10 +96,12 @@ func (s *Spec) nextAfter(t time.Time) time.Time {
 		return time.Unix(next, 0)
 	case s.start.IsZero():
 		return t.Add(s.every)
-	case t.Before(s.start):
-		return s.start
 	}
-	return s.start.Add((t.Sub(s.start)/s.every + 1) * s.every)
+	next := s.start
+	for !next.After(t) { // Once or twice, but Sub returns at most 292 years.
+		next = next.Add(max(1, t.Sub(next)/s.every) * s.every)
+	}
+	return next
 }
 
 // NextN returns the first n times after t, or fewer if s ends before. It takes n calls
