@@ -124,7 +124,7 @@ func (s *Spec) Delay(due time.Time) time.Duration {
 	}
 	limit := s.jitter
 	if !s.end.IsZero() {
-		limit = min(limit, s.end.Sub(due)+1)
+		limit = min(limit-1, s.end.Sub(due)) + 1 // Sub may return the longest duration.
 	}
 	if limit <= 0 {
 		return 0

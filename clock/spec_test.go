@@ -162,6 +162,11 @@ func TestDelayIsLessThanTheJitterAndEndsAtTheEnd(t *testing.T) {
 	assert.Zero(t, newSpec(t, "@hourly").Delay(time.Now()))
 }
 
+func TestDelayIsNotZeroWithAFarEnd(t *testing.T) {
+	spec := newSpec(t, "END=9999-12-31T23:59:59Z JITTER=1h @hourly")
+	assert.NotZero(t, spec.Delay(time.Now())+spec.Delay(time.Now()))
+}
+
 func TestBadSpecsAreErrors(t *testing.T) {
 	const count = `(expected: five or six fields, "@every" and a duration, or a name such as @daily)`
 	for text, want := range map[string]string{
