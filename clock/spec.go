@@ -61,8 +61,7 @@ type Spec struct {
 // an expression can name is eight years, from one 29 February to another.
 const searchSeconds = 40 * 366 * secondsPerDay
 
-// The years in which cron expressions have times are those that the text of START and
-// END can name: 0 to 9999.
+// Cron expressions have times in the years 0 to 9999.
 const (
 	minUnix = -62167219200
 	maxUnix = 253402300800

@@ -94,10 +94,11 @@ func loadZone(name string) (*time.Location, error) {
 
 func parseTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q (expected: a time such as 2027-01-31T15:04:05Z)", text)
+	t = t.UTC()
+	if err != nil || t.Year() < 2 || t.Year() > 9999 { // The zero time is in the year 1.
+		return time.Time{}, fmt.Errorf("%q (expected: a time of the years 2 to 9999, such as 2027-01-31T15:04:05Z)", text)
 	}
-	return t.UTC(), nil
+	return t, nil
 }
 
 func parsePeriod(text string, least time.Duration) (time.Duration, error) {
