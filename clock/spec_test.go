@@ -204,6 +204,7 @@ func TestBadSpecsAreErrors(t *testing.T) {
 		"START=today @daily":                    `START: "today" (expected: a time of the years 2 to 9999, such as 2027-01-31T15:04:05Z)`,
 		"START=0001-01-01T00:00:00Z @every 24h": `START: "0001-01-01T00:00:00Z" (expected: a time of the years 2 to 9999, such as 2027-01-31T15:04:05Z)`,
 		"END=9999-12-31T23:59:59-01:00 @daily":  `END: "9999-12-31T23:59:59-01:00" (expected: a time of the years 2 to 9999, such as 2027-01-31T15:04:05Z)`,
+		"ZONE=UTC 0 0 * * *":                    `ZONE: unknown option (expected: CRON_TZ, TZ, SKIP_GAP, REPEAT, START, END or JITTER)`,
 		"REPEAT=2 @daily":                       `REPEAT: =2 (expected: no value)`,
 		"repeat 0 0 * * *":                      `second: "repeat" (expected: 0 to 59)`,
 		"START=2027-01-02T00:00:00Z END=2027-01-01T00:00:00Z @daily": `END: 2027-01-01T00:00:00Z (expected: START or later)`,

@@ -73,7 +73,10 @@ func (s *Spec) option(name, value string, flag bool) (known bool, err error) {
 	case "REPEAT":
 		s.repeat = true
 	default:
-		return false, nil
+		if !flag {
+			err = errors.New("unknown option (expected: CRON_TZ, TZ, SKIP_GAP, REPEAT, START, END or JITTER)")
+		}
+		return false, err
 	}
 	if isFlag := name == "SKIP_GAP" || name == "REPEAT"; err == nil && isFlag != flag {
 		err = fmt.Errorf("=%s (expected: no value)", value)
