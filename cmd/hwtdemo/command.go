@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +52,7 @@ Examples:
 // dispatch runs the command that args name. path names it for messages.
 func dispatch(ctx context.Context, args []string, s streams) (path string, err error) {
 	commands := []*command{newOrders(s), newRun(s), newLeak(s), newIdle(s), newSoak(s)}
-	helps := len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help"
+	helps := len(args) == 0 || slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0])
 	if helps && len(args) > 0 {
 		args = args[1:]
 	}

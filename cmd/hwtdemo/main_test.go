@@ -133,7 +133,7 @@ func TestFullDiskIsAnError(t *testing.T) {
 }
 
 func TestHelpShowsExamples(t *testing.T) {
-	for _, line := range []string{"", "--help", "orders --help", "run --help", "help run", "idle -h", "leak --help", "soak --help"} {
+	for _, line := range []string{"", "--help", "-help", "orders --help", "run --help", "help run", "idle -h", "leak --help", "soak --help"} {
 		r := call("", strings.Fields(line)...)
 		assert.Equal(t, 0, r.status, line)
 		assert.Contains(t, r.out, "Examples:\n  hwtdemo ", line)

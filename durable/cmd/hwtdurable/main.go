@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -53,7 +54,7 @@ var errUsage = errors.New("wrong usage")
 
 // run runs the command that args name and returns the exit status.
 func run(ctx context.Context, args []string, out, log io.Writer) int {
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+	if len(args) == 0 || slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
 		usage(out)
 		return 0
 	}

@@ -157,6 +157,12 @@ func TestMigrationKeepsEverythingInBothDirections(t *testing.T) {
 	require.Contains(t, log, "the target is not empty")
 }
 
+func TestHelpListsTheCommands(t *testing.T) {
+	for _, args := range []string{"", "help", "-h", "-help", "--help"} {
+		require.Contains(t, succeed(t, strings.Fields(args)...), "migrate", args)
+	}
+}
+
 func TestWrongUsageIsExplained(t *testing.T) {
 	for _, c := range []struct{ args, log string }{
 		{"nothing", `unknown command "nothing"`},
