@@ -32,7 +32,7 @@ import (
 //	CRON_TZ=Europe/Berlin         the time zone, UTC by default; also TZ=
 //	SKIP_GAP                      skip times that the zone leaves out
 //	REPEAT                        run twice at times that the zone repeats
-//	START=2027-01-01T00:00:00Z    the earliest time, in the format of RFC 3339
+//	START=2027-01-01T00:00:00Z    the earliest time: RFC 3339, years 2 to 9999
 //	END=2027-12-31T23:59:59Z      the last time
 //	JITTER=30s                    a random delay of less than this
 //
@@ -68,7 +68,7 @@ const (
 )
 
 // Next returns the first time after t, in the zone of s, or the zero time if there is
-// none within 40 years. It ignores JITTER, which a [Job] adds: see [Spec.Delay].
+// none within 40 years of t or START. It ignores JITTER, which a [Job] adds: see [Spec.Delay].
 func (s *Spec) Next(t time.Time) time.Time {
 	if s == nil || s.zone == nil {
 		return time.Time{}

@@ -21,7 +21,7 @@ var macros = map[string]string{
 
 // ParseSpec returns the schedule that text describes: see [Spec]. An error names the
 // part that is wrong, its value and its range. A spec without any time, such as
-// "0 0 30 2 *", is an error, too.
+// "0 0 30 2 *", is an error, too. Time zones are those of [time.LoadLocation].
 func ParseSpec(text string) (*Spec, error) {
 	s := &Spec{zone: time.UTC}
 	if err := s.parse(strings.Fields(text)); err != nil {
