@@ -69,9 +69,10 @@ func (m Missed) Valid() error {
 // With MissedSkip and MissedOnce at most one run begins, the last that is due. With
 // MissedAll, next may be made up for later: Plan(s, runs[1], now) returns runs[1:].
 //
-// Plan calls s.Next once if only one run is due. Otherwise it makes up to 60 calls,
-// and a few for each of the runs. If s.Next returns a time that is not after its
-// argument, next may be a time that is not after now.
+// Plan calls s.Next once if only one run is due. Otherwise it makes up to 60 calls, and
+// a few for each of the runs if times are spread evenly. It makes more if they were dense
+// long before now: 86,400 for a day with a time per second. If s.Next returns a time that
+// is not after its argument, next may be a time that is not after now.
 func (m Missed) Plan(s Schedule, due, now time.Time) (runs []time.Time, next time.Time) {
 	runs = []time.Time{due}
 	if next = s.Next(due); !next.IsZero() && !next.After(now) {
