@@ -12,6 +12,7 @@ type locked struct {
 	rows        map[string][]backend.Row // by key, in the order of slots
 	dead        map[backend.Ref]*backend.Dead
 	generations []uint64
+	removals    int64 // counted before the generations were taken
 	now         int64
 }
 
@@ -25,14 +26,14 @@ func (b *Backend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (lo
 	for i := range ops {
 		keys = append(keys, []byte(ops[i].Row.Key))
 		if ops[i].Kind == backend.Requeue || ops[i].Kind == backend.Discard {
-			letters.add(backend.Ref{Key: ops[i].Row.Key, Generation: ops[i].If})
+			letters.add(letter(&ops[i]))
 		}
 	}
 	stmts := []stmt{query(l.scanRow, b.sql.lockKeys, keys)}
 	if len(letters.key) > 0 {
 		stmts = append(stmts, query(l.scanDead, b.sql.lockDead, letters.key, letters.generation))
 	}
-	stmts = append(stmts, b.takeGenerations(&l, len(ops)))
+	stmts = append(stmts, b.countRemovals(&l.removals), b.takeGenerations(&l, len(ops)))
 	return l, q.run(ctx, stmts...)
 }
 
@@ -53,6 +54,10 @@ func scanDead(scan scanner) (d backend.Dead, err error) {
 	d.Row, err = scanRow(scan, &text, &d.GivenUp)
 	d.Error = string(text)
 	return d, err
+}
+
+func (b *Backend) countRemovals(n *int64) stmt {
+	return query(func(scan scanner) error { return scan(n) }, b.sql.removals)
 }
 
 func (b *Backend) takeGenerations(l *locked, n int) stmt {
@@ -139,12 +144,19 @@ func (w *writes) statements(sql *statements, inserted func(scanner) error) (out 
 }
 
 // store runs the writes by write. It returns errMissed if another transaction has
-// inserted a row in the place of one of them; then nothing may be committed.
-func (w *writes) store(ctx context.Context, sql *statements, write func(context.Context, ...stmt) error) error {
+// inserted a row in the place of one of them; then nothing may be committed. It runs
+// afterInserts before it counts its own removals.
+func (w *writes) store(ctx context.Context, sql *statements, write func(context.Context, ...stmt) error, afterInserts ...stmt) error {
 	inserted := 0
 	stmts := w.statements(sql, func(scanner) error { inserted++; return nil })
 	if len(stmts) == 0 {
 		return nil
+	}
+	if len(w.inserts.key) > 0 {
+		stmts = append(stmts, afterInserts...)
+	}
+	if len(w.removed.key) > 0 {
+		stmts = append(stmts, execute(sql.countRemoval))
 	}
 	err := write(ctx, stmts...)
 	if err == nil && inserted < len(w.inserts.key) {
@@ -162,21 +174,49 @@ func (b *Backend) applyOps(ctx context.Context, q querier, write func(context.Co
 	results := make([]backend.Result, len(ops))
 	var w writes
 	for i := range ops {
-		op := &ops[i]
-		rows := l.rows[op.Row.Key]
-		var dead *backend.Dead
-		if op.Kind == backend.Requeue || op.Kind == backend.Discard {
-			dead = l.dead[backend.Ref{Key: op.Row.Key, Generation: op.If}]
-		}
-		change := op.Decide(rows, dead, l.generations[i])
-		w.add(rows, change)
+		change := l.decide(&ops[i], l.generations[i])
+		w.add(l.rows[ops[i].Row.Key], change)
 		if change.DeleteDead {
-			w.discarded.add(dead.Ref())
+			w.discarded.add(letter(&ops[i]))
 		}
 		results[i] = change.Result
 	}
-	return results, w.store(ctx, &b.sql, write)
+	removals := l.removals
+	err = w.store(ctx, &b.sql, write, b.countRemovals(&removals))
+	if err == nil && removals != l.removals {
+		err = b.renew(ctx, q, write, ops, &l, results)
+	}
+	return results, err
 }
+
+// renew gives new generations to the rows that were inserted for absent keys. No lock
+// protects an absent key: another process may have stored and removed a version after
+// the generations of l were taken. From the insertion on, the row's own lock does.
+func (b *Backend) renew(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op, l *locked, results []backend.Result) error {
+	var again locked
+	if err := q.run(ctx, b.takeGenerations(&again, len(ops))); err != nil {
+		return err
+	}
+	var w writes
+	for i := range ops {
+		old := results[i].Row
+		if results[i].Err != nil || old.Generation != l.generations[i] || len(l.rows[old.Key]) > 0 {
+			continue
+		}
+		change := l.decide(&ops[i], again.generations[i])
+		w.update(&change.Put[0], old.Slot())
+		results[i] = change.Result
+	}
+	return w.store(ctx, &b.sql, write)
+}
+
+// decide returns the effect of op on its locked rows.
+func (l *locked) decide(op *backend.Op, next uint64) backend.Change {
+	return op.Decide(l.rows[op.Row.Key], l.dead[letter(op)], next)
+}
+
+// letter names the dead letter of a Requeue or Discard.
+func letter(op *backend.Op) backend.Ref { return backend.Ref{Key: op.Row.Key, Generation: op.If} }
 
 // Apply implements [backend.Backend].
 func (b *Backend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {

@@ -29,6 +29,7 @@ CREATE SCHEMA IF NOT EXISTS {s};
 CREATE TABLE {s}.meta (version int4 NOT NULL, reader int4 NOT NULL);
 INSERT INTO {s}.meta VALUES (1, 1);
 CREATE SEQUENCE {s}.generation;
+CREATE SEQUENCE {s}.removal;
 CREATE TABLE {s}.worker (id int4 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, until int8 NOT NULL) WITH (fillfactor = 50);
 CREATE TABLE {s}.entry (
 	slot int8 NOT NULL, generation int8 NOT NULL, due int8 NOT NULL, not_after int8 NOT NULL, origin int8 NOT NULL,
@@ -43,11 +44,13 @@ CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT N
 `}
 
 // privileges are those that a store needs beside USAGE on the schema.
-var privileges = []struct{ table, needs string }{
-	{"meta", "SELECT"},
-	{"entry", "SELECT, INSERT, UPDATE, DELETE"},
-	{"dead", "SELECT, INSERT, UPDATE, DELETE"},
-	{"worker", "SELECT, INSERT, UPDATE, DELETE"},
+var privileges = []struct{ kind, name, needs string }{
+	{"sequence", "generation", "USAGE"},
+	{"sequence", "removal", "USAGE, SELECT"},
+	{"table", "meta", "SELECT"},
+	{"table", "entry", "SELECT, INSERT, UPDATE, DELETE"},
+	{"table", "dead", "SELECT, INSERT, UPDATE, DELETE"},
+	{"table", "worker", "SELECT, INSERT, UPDATE, DELETE"},
 }
 
 // prepare creates or upgrades the tables, and checks the privileges.
@@ -137,12 +140,11 @@ func (b *Backend) missingPrivileges(ctx context.Context) (missing []string, err 
 		}
 	}
 	name := func(relation string) string { return pgx.Identifier{b.options.Schema, relation}.Sanitize() }
-	stmts := []stmt{query(lacks("USAGE on the sequence generation"),
-		`SELECT NOT has_sequence_privilege($1::text, 'USAGE')`, name("generation"))}
+	var stmts []stmt
 	for _, p := range privileges {
 		for need := range strings.SplitSeq(p.needs, ", ") {
-			stmts = append(stmts, query(lacks(need+" on the table "+p.table),
-				`SELECT NOT has_table_privilege($1::text, $2)`, name(p.table), need))
+			stmts = append(stmts, query(lacks(need+" on the "+p.kind+" "+p.name),
+				`SELECT NOT has_`+p.kind+`_privilege($1::text, $2)`, name(p.name), need))
 		}
 	}
 	err = b.insist(ctx, func(ctx context.Context) error {

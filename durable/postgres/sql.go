@@ -13,6 +13,7 @@ const clock = "(extract(epoch FROM clock_timestamp()) * 1000000000)::int8"
 // statements are the texts of all statements of one schema.
 type statements struct {
 	lockKeys, lockDead, generations     string
+	removals, countRemoval              string
 	insert, update, remove              string
 	bury, removeDead                    string
 	get, page, deadPage                 string
@@ -33,6 +34,7 @@ func forSchema(schema string) statements {
 		"{n.cols}", columnList("n."), "{rows}", columnArrays(), "{clock}", clock,
 		"{entry}", quoteLiteral(pgx.Identifier{schema, "entry"}.Sanitize()),
 		"{sequence}", quoteLiteral(pgx.Identifier{schema, "generation"}.Sanitize()),
+		"{removal}", quoteLiteral(pgx.Identifier{schema, "removal"}.Sanitize()),
 		"{channel}", quoteLiteral(channel), "{listen}", pgx.Identifier{channel}.Sanitize()).Replace
 	return statements{
 		// Rows are locked and inserted in key order, so that batches never deadlock. A row that
@@ -42,6 +44,11 @@ func forSchema(schema string) statements {
 		lockDead: f(`SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
 			ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`),
 		generations: f(`SELECT nextval({sequence}), {clock} FROM generate_series(1, $1::int4)`),
+
+		// Sequences ignore transactions. A removal is counted after its DELETE and before
+		// its COMMIT, so that whoever finds the key absent finds it counted.
+		removals:     f(`SELECT last_value + is_called::int FROM {s}.removal`),
+		countRemoval: f(`SELECT nextval({removal})`),
 
 		insert: f(`INSERT INTO {s}.entry ({cols}) SELECT * FROM unnest({rows}) n({cols}) ORDER BY key, slot
 			ON CONFLICT (key, slot) DO NOTHING RETURNING key, generation`),
