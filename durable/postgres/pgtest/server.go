@@ -3,6 +3,8 @@
 // A [Server] listens on a free port of the loopback interface, trusts every local
 // user, and keeps its data in a temporary folder. It needs the programs initdb,
 // postgres, and pg_basebackup. As root, they run as the user postgres or nobody.
+// On Linux a server ends with the process that started it; its data stays if that
+// process did not call [Server.Close].
 package pgtest
 
 import (
@@ -14,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,15 +205,27 @@ func (s *Server) launch() (ended chan struct{}, err error) {
 	defer log.Close()
 	cmd := s.command(context.Background(), "postgres", "-D", s.data())
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	endWithParent(cmd.SysProcAttr)
+	started := make(chan error, 1)
+	ended = make(chan struct{})
+	go s.serve(cmd, started, ended)
+	if err := <-started; err != nil {
 		return nil, err
 	}
-	s.cmd, s.ended = cmd, make(chan struct{})
-	go s.reap(cmd, s.ended)
-	return s.ended, nil
+	s.cmd, s.ended = cmd, ended
+	return ended, nil
 }
 
-func (s *Server) reap(cmd *exec.Cmd, ended chan struct{}) {
+// serve runs the postmaster. Its parent, as Linux sees it, is the thread that starts it:
+// the thread must not end before.
+func (s *Server) serve(cmd *exec.Cmd, started chan<- error, ended chan struct{}) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
 	cmd.Wait() // the log has the reason
 	s.mu.Lock()
 	defer s.mu.Unlock()
