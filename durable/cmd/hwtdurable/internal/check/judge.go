@@ -101,7 +101,7 @@ const claimAhead = int64(time.Second)
 
 // Judge judges one run.
 type Judge struct {
-	Tolerance time.Duration // by which a firing may be early: half a round trip
+	Tolerance time.Duration // by which a firing may be early
 	Patience  time.Duration // for one key
 }
 

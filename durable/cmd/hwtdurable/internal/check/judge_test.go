@@ -23,7 +23,9 @@ func op(n int64, from, to int64, intent, outcome Record) []Record {
 	return []Record{intent, outcome}
 }
 
-func (s story) judge(t *testing.T) Verdict {
+func (s story) judge(t *testing.T) Verdict { return s.judgeBy(t, Judge{Tolerance: 2}) }
+
+func (s story) judgeBy(t *testing.T, j Judge) Verdict {
 	dir := t.TempDir()
 	for name, records := range s.records {
 		l, err := openLines(filepath.Join(dir, "journal-"+name), false)
@@ -39,7 +41,7 @@ func (s story) judge(t *testing.T) Verdict {
 		require.NoError(t, l.add(f))
 	}
 	require.NoError(t, l.file.Close())
-	v, err := Judge{Tolerance: 2}.Read(dir, s.faults)
+	v, err := j.Read(dir, s.faults)
 	require.NoError(t, err)
 	return v
 }
@@ -104,6 +106,16 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) { require.NotEmpty(t, s.judge(t).Violations) })
 	}
+}
+
+func TestPostgresJudgeToleratesDriftOfTheWallClockOnly(t *testing.T) {
+	early := func(d time.Duration) []string {
+		f := fired
+		f.At -= int64(d)
+		return story{records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{f}}.judgeBy(t, postgresJudge).Violations
+	}
+	require.Empty(t, early(5*time.Millisecond))
+	require.NotEmpty(t, early(6*time.Millisecond))
 }
 
 func TestJudgeCountsOperations(t *testing.T) {

@@ -51,11 +51,16 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 	s := &scene{dir: dir, resolve: c.resolve, reads: places[0], configs: []Config{client, client, worker, worker}}
 	c.scene = s
 	faults := append(s.processFaults(), c.killBackend, c.killServer, c.cut, c.hold, c.late, c.failover)
-	// Half a round trip, which Late makes long, bounds how early a firing may be.
-	return s.play(ctx, d, Judge{Tolerance: latest}, faults)
+	return s.play(ctx, d, postgresJudge, faults)
 }
 
-const latest = 500 * time.Millisecond
+// longest bounds the delay of an answer.
+const longest = time.Second
+
+// A worker counts a reading of the database's clock from the end of the round trip: no
+// delay makes it early. The tolerance is how far the wall clock may drift from the
+// monotonic one before the worker reads again.
+var postgresJudge = Judge{Tolerance: 5 * time.Millisecond}
 
 func (c *cluster) close() {
 	c.scene.end()
@@ -183,7 +188,7 @@ func (c *cluster) hold(ctx context.Context) error {
 func (c *cluster) late(ctx context.Context) error {
 	p, begin := c.proxy(), now()
 	before := p.Waited()
-	p.Delay(rand.N(2 * latest))
+	p.Delay(rand.N(longest))
 	sleep(ctx, time.Second+rand.N(3*time.Second))
 	p.Delay(0)
 	sleep(ctx, time.Second)
