@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -105,7 +106,7 @@ func TestCutConnectionsLoseNothing(t *testing.T) {
 	far := time.Now().Add(time.Hour)
 	stop := make(chan struct{})
 	ended := make(chan struct{})
-	cuts := 0
+	var cuts atomic.Int64
 	go func() {
 		defer close(ended)
 		for range 20 { // and not for ever: a slow machine needs time for a connection
@@ -113,18 +114,17 @@ func TestCutConnectionsLoseNothing(t *testing.T) {
 			case <-stop:
 				return
 			case <-time.After(50*time.Millisecond + rand.N(200*time.Millisecond)):
-				cuts += p.Cut()
+				cuts.Add(int64(p.Cut()))
 			}
 		}
 	}()
-	for i := range 60 {
+	for i := 0; i < 60 || cuts.Load() == 0; i++ {
 		key := fmt.Sprint(i)
 		require.NoError(t, apply(t, b, backend.Op{Kind: backend.Create, Row: backend.Row{Key: key, Due: far.UnixNano()}})[0].Err)
 		require.NoError(t, apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}})[0].Err)
 	}
 	close(stop)
 	<-ended
-	require.Positive(t, cuts)
 }
 
 // After a failover, the ID of a transaction means nothing: the new primary may give it
@@ -133,9 +133,10 @@ func TestOutcomeIsUnknownAfterFailover(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	primary, err := pgtest.Start(ctx, nil)
-	if err != nil {
+	if errors.Is(err, pgtest.ErrNotInstalled) {
 		t.Skip(err)
 	}
+	require.NoError(t, err)
 	defer primary.Close()
 	standby, err := primary.Standby(ctx) // asynchronous
 	require.NoError(t, err)
