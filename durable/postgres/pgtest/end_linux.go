@@ -2,5 +2,6 @@ package pgtest
 
 import "syscall"
 
-// endWithParent makes a postmaster and its children exit at once when their parent dies.
+// endWithParent makes a postmaster and its children exit when the process that
+// started them dies.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGQUIT }
