@@ -1,4 +1,4 @@
-// Command hwtdurable demonstrates, operates, and measures stores of durable entries. Run
+// Command hwtdurable operates, checks, and measures stores of durable entries. Run
 // it without arguments for its commands.
 package main
 
