@@ -273,9 +273,9 @@ func (c *Core) drainBacklog(s *stripe) {
 	}
 }
 
-// drainSome drains some new timeouts of s. Of the oldest left ones, it returns the
-// number that remains. Newer timeouts that had already ended do not count: they leave
-// the queue before older ones.
+// drainSome drains some new timeouts of s, and returns the number that remains of the
+// oldest left ones. Newer timeouts that had already ended do not count: they leave the
+// queue before older ones.
 func (c *Core) drainSome(s *stripe, left int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
