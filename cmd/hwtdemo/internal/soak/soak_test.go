@@ -80,11 +80,18 @@ type execute func(task func()) error
 
 func (f execute) Execute(task func()) error { return f(task) }
 
-// untilFound soaks round after round until something is wrong.
-func untilFound(t *testing.T, load soak.Load, open func(soak.Options) (hwt.Engine, error)) *soak.Report {
+// untilFound soaks round after round until something is wrong. The last round gives up
+// early, so untilFound waits for the rest of its tasks.
+func untilFound(t *testing.T, load soak.Load, spoil func(hwt.Engine) hwt.Engine) *soak.Report {
 	ctx, over := context.WithCancel(t.Context())
+	opened := func(o soak.Options) (hwt.Engine, error) {
+		timer, err := hashed(o)
+		require.NoError(t, err)
+		t.Cleanup(func() { timer.Shutdown(context.Background()) })
+		return spoil(timer), nil
+	}
 	s := soak.New(soak.Config{
-		Engines: []soak.Engine{{Name: "it", Worker: true, New: open}}, Load: load,
+		Engines: []soak.Engine{{Name: "it", Worker: true, New: opened}}, Load: load,
 		For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
 	})
 	go func() {
@@ -209,10 +216,7 @@ func TestBadTimerIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := untilFound(t, c.load, func(o soak.Options) (hwt.Engine, error) {
-				timer, err := hashed(o)
-				return c.spoil(timer), err
-			})
+			r := untilFound(t, c.load, c.spoil)
 			assert.Regexp(t, c.want, r.Text())
 			assert.NotContains(t, r.Text(), "violations  0\n")
 		})
