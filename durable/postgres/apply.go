@@ -85,8 +85,8 @@ type writes struct {
 	updated                  []int64 // slots of the rows that updates replace
 	errors                   [][]byte
 	givenUp                  []int64
+	detached                 refs // inserted into the main slot, from which they go to their own
 	removed                  refs // keys and slots
-	discarded                refs
 }
 
 // add plans a change of a key whose rows are locked. A row that leaves its slot for
@@ -103,6 +103,13 @@ func (w *writes) add(rows []backend.Row, c backend.Change) {
 		case len(deletes) > 0:
 			w.update(p, deletes[0].Slot())
 			deletes = deletes[1:]
+		case p.Detached && (len(rows) == 0 || rows[0].Detached):
+			// No lock protects the absent main row. The insertion into its slot waits for
+			// concurrent ones of the key, and they for it.
+			main := *p
+			main.Detached = false
+			w.inserts.add(&main)
+			w.detached.add(p.Ref())
 		default:
 			w.inserts.add(p)
 		}
@@ -134,11 +141,11 @@ func (w *writes) statements(sql *statements, inserted func(scanner) error) (out 
 	if len(w.inserts.key) > 0 {
 		out = append(out, query(inserted, sql.insert, w.inserts.args()...))
 	}
+	if len(w.detached.key) > 0 {
+		out = append(out, execute(sql.detach, w.detached.key, w.detached.generation))
+	}
 	if len(w.givenUp) > 0 {
 		out = append(out, execute(sql.bury, append(w.buried.args(), w.errors, w.givenUp)...))
-	}
-	if len(w.discarded.key) > 0 {
-		out = append(out, execute(sql.removeDead, w.discarded.key, w.discarded.generation))
 	}
 	return out
 }
@@ -155,7 +162,7 @@ func (w *writes) store(ctx context.Context, sql *statements, write func(context.
 	if len(w.inserts.key) > 0 {
 		stmts = append(stmts, afterInserts...)
 	}
-	if len(w.removed.key) > 0 {
+	if len(w.removed.key) > 0 || len(w.detached.key) > 0 {
 		stmts = append(stmts, execute(sql.countRemoval))
 	}
 	err := write(ctx, stmts...)
@@ -173,11 +180,12 @@ func (b *Backend) applyOps(ctx context.Context, q querier, write func(context.Co
 	}
 	results := make([]backend.Result, len(ops))
 	var w writes
+	var letters refs // to delete
 	for i := range ops {
 		change := l.decide(&ops[i], l.generations[i])
 		w.add(l.rows[ops[i].Row.Key], change)
 		if change.DeleteDead {
-			w.discarded.add(letter(&ops[i]))
+			letters.add(letter(&ops[i]))
 		}
 		results[i] = change.Result
 	}
@@ -185,6 +193,9 @@ func (b *Backend) applyOps(ctx context.Context, q querier, write func(context.Co
 	err = w.store(ctx, &b.sql, write, b.countRemovals(&removals))
 	if err == nil && removals != l.removals {
 		err = b.renew(ctx, q, write, ops, &l, results)
+	}
+	if err == nil && len(letters.key) > 0 { // not before the rows that replace them are stored
+		err = write(ctx, execute(b.sql.removeDead, letters.key, letters.generation))
 	}
 	return results, err
 }

@@ -81,3 +81,67 @@ func TestGenerationsGrowAcrossVersionsThatCameAndWent(t *testing.T) {
 		})
 	}
 }
+
+// A revived occurrence and a version of its key that another process stores meanwhile have
+// generations in the order of their commits, whichever began first.
+func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
+	pool := newPool(t, "")
+	a := open(t, pool, postgres.Options{Schema: fresh(t, "requeued")})
+	b := open(t, pool, postgres.Options{Schema: "requeued"})
+	create := func(key string) backend.Op {
+		return backend.Op{Kind: backend.Create, Row: backend.Row{Key: key, Due: time.Now().Add(time.Hour).UnixNano()}}
+	}
+	requeue := func(key string) backend.Op {
+		w := register(t, b)
+		op := set(key, time.Now())
+		op.Row.Every = "every"
+		ref := apply(t, b, op)[0].Row.Ref()
+		_, err := b.Claim(t.Context(), w, []backend.Claim{{Ref: ref}})
+		require.NoError(t, err)
+		buried, err := b.Finish(t.Context(), nil, w, []backend.Outcome{{Ref: ref, Fate: backend.Bury}})
+		require.NoError(t, err)
+		require.Equal(t, []bool{true}, buried)
+		return backend.Op{Kind: backend.Requeue, Row: backend.Row{Key: key, Due: time.Now().UnixNano()}, If: ref.Generation}
+	}
+	for key, ops := range map[string]func(revive backend.Op) (first backend.Op, between []backend.Op){
+		"create": func(revive backend.Op) (backend.Op, []backend.Op) {
+			return create("create"), []backend.Op{revive}
+		},
+		"requeue": func(revive backend.Op) (backend.Op, []backend.Op) {
+			return revive, []backend.Op{create("requeue")}
+		},
+		"requeue beside a version that came and went": func(revive backend.Op) (backend.Op, []backend.Op) {
+			key := revive.Row.Key
+			return revive, []backend.Op{create(key), {Kind: backend.Cancel, Row: backend.Row{Key: key}}}
+		},
+	} {
+		t.Run(key, func(t *testing.T) {
+			ctx := t.Context()
+			first, between := ops(requeue(key))
+			tx, err := pool.Begin(ctx)
+			require.NoError(t, err)
+			defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
+			var before backend.Row
+			results, err := a.Apply(ctx, &pausedTx{tx, func() {
+				for i, r := range apply(t, b, between...) {
+					require.NoError(t, r.Err)
+					if i == 0 {
+						before = r.Row
+					}
+				}
+			}}, []backend.Op{first})
+			require.NoError(t, err)
+			require.NoError(t, results[0].Err)
+			require.NoError(t, tx.Commit(ctx))
+			require.Greater(t, results[0].Row.Generation, before.Generation)
+			rows, err := b.Page(ctx, key, backend.Cursor{}, 10)
+			require.NoError(t, err)
+			var generations []uint64
+			for _, row := range rows {
+				generations = append(generations, row.Generation)
+			}
+			require.Contains(t, generations, results[0].Row.Generation)
+			require.Len(t, rows, 3-len(between))
+		})
+	}
+}

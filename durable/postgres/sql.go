@@ -14,7 +14,7 @@ const clock = "(extract(epoch FROM clock_timestamp()) * 1000000000)::int8"
 type statements struct {
 	lockKeys, lockDead, generations     string
 	removals, countRemoval              string
-	insert, update, remove              string
+	insert, detach, update, remove      string
 	bury, removeDead                    string
 	get, page, deadPage                 string
 	register, renew, endLease, free     string
@@ -52,6 +52,8 @@ func forSchema(schema string) statements {
 
 		insert: f(`INSERT INTO {s}.entry ({cols}) SELECT * FROM unnest({rows}) n({cols}) ORDER BY key, slot
 			ON CONFLICT (key, slot) DO NOTHING RETURNING key, generation`),
+		detach: f(`UPDATE {s}.entry e SET slot = e.generation FROM unnest($1::bytea[], $2::int8[]) r(key, generation)
+			WHERE e.key = r.key AND e.slot = 0 AND e.generation = r.generation`),
 		update: f(`UPDATE {s}.entry e SET ({cols}) = ROW({n.cols})
 			FROM unnest({rows}, $15::int8[]) n({cols}, old) WHERE e.key = n.key AND e.slot = n.old`),
 		remove: f(`DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r(key, slot) WHERE e.key = r.key AND e.slot = r.slot`),
