@@ -17,9 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestBrokenEnginesFail breaks one thing at a time in an engine that is right,
-// and asserts that the check of that thing fails. The same checks pass on the
-// engine as it is, so it is the fault that they find.
+// TestBrokenEnginesFail injects each fault alone into a sound engine, and asserts that
+// the checks of that fault fail. They pass on the sound engine, so they detect the fault.
 func TestBrokenEnginesFail(t *testing.T) {
 	for _, fault := range faults {
 		for _, name := range fault.caughtBy {
@@ -29,15 +28,15 @@ func TestBrokenEnginesFail(t *testing.T) {
 					assert.False(t, fails(t, c, nil), "the sound engine failed")
 				})
 				c.on(t, func(t *testing.T) {
-					assert.True(t, fails(t, c, fault.inject), "the fault was not found")
+					assert.True(t, fails(t, c, fault.inject), "the fault was not detected")
 				})
 			})
 		}
 	}
 }
 
-// TestEveryCheckIsSeenToFail asserts that there is a fault for each check.
-func TestEveryCheckIsSeenToFail(t *testing.T) {
+// TestEveryCheckDetectsAFault asserts that each check detects a fault.
+func TestEveryCheckDetectsAFault(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, fault := range faults {
 		for _, name := range fault.caughtBy {
@@ -78,14 +77,14 @@ func fails(t *testing.T, c check, inject func(*broken)) bool {
 	return tb.failed.Load()
 }
 
-// recorder is a testing.TB whose failures fail nothing.
+// recorder is a testing.TB that records failures without failing the test.
 type recorder struct {
 	testing.TB
 	failed atomic.Bool
-	wait   time.Duration // for what must come true. Immutable.
+	wait   time.Duration // the patience of Eventually. Immutable.
 }
 
-// Unwrap returns the test itself.
+// Unwrap returns the real test.
 func (r *recorder) Unwrap() testing.TB { return r.TB }
 
 func (r *recorder) patience() time.Duration { return r.wait }
@@ -97,7 +96,7 @@ func (r *recorder) FailNow() {
 	runtime.Goexit()
 }
 
-// broken is an engine with hooks for faults; without any it is sound.
+// broken is an engine with hooks for faults. It is sound without hooks.
 type broken struct {
 	*runtimetimer.Timer
 	config Config

@@ -11,8 +11,8 @@ import (
 	"github.com/hashedwheel/hwt/hwttest"
 )
 
-// Counting is a timer that counts started tasks. It wraps tasks and handles, and does
-// not pass on Cancelled.
+// Counting is a timer that counts started tasks. It wraps tasks and timeouts, and hides
+// the method Cancelled.
 type Counting struct {
 	hwt.Timer
 	Started atomic.Int64

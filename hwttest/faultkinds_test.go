@@ -10,10 +10,10 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// unnotified hides that a task wants to be notified of its cancellation.
+// unnotified hides a task's method Cancelled.
 type unnotified struct{ hwt.TimerTask }
 
-// notifiedTwice notifies it twice.
+// notifiedTwice calls Cancelled twice.
 type notifiedTwice struct{ hwt.CancelledTask }
 
 func (t notifiedTwice) Cancelled(timeout hwt.Timeout) {
@@ -21,7 +21,7 @@ func (t notifiedTwice) Cancelled(timeout hwt.Timeout) {
 	t.CancelledTask.Cancelled(timeout)
 }
 
-// notifiedLate notifies it after three ticks.
+// notifiedLate calls Cancelled after three ticks.
 type notifiedLate struct{ hwt.CancelledTask }
 
 func (t notifiedLate) Cancelled(timeout hwt.Timeout) {
@@ -29,7 +29,7 @@ func (t notifiedLate) Cancelled(timeout hwt.Timeout) {
 	t.CancelledTask.Cancelled(timeout)
 }
 
-// runsTwice runs it twice.
+// runsTwice runs a task twice.
 type runsTwice struct{ hwt.TimerTask }
 
 func (t runsTwice) Run(timeout hwt.Timeout) error {
@@ -49,7 +49,7 @@ func delays(f func(time.Duration) time.Duration) func(*broken) {
 	return func(b *broken) { b.delay = f }
 }
 
-// oneByOne runs tasks one after another, and rests after each.
+// oneByOne runs tasks one after another, and sleeps after each.
 func oneByOne(b *broken) {
 	worker := make(chan struct{}, 1)
 	b.task = func(_ *broken, t hwt.TimerTask) hwt.TimerTask {
@@ -62,7 +62,7 @@ func oneByOne(b *broken) {
 	}
 }
 
-// oneByOneBatch is a NewTimeouts that is nothing but calls of NewTimeout.
+// oneByOneBatch implements NewTimeouts by calls of NewTimeout.
 func oneByOneBatch(b *broken, tasks []hwt.TimerTask, delay time.Duration) (all []hwt.Timeout, err error) {
 	for _, t := range tasks {
 		timeout, err := b.Timer.NewTimeout(t, delay)
@@ -74,7 +74,7 @@ func oneByOneBatch(b *broken, tasks []hwt.TimerTask, delay time.Duration) (all [
 	return all, nil
 }
 
-// mortal runs no task any more after one that went wrong, or took very long.
+// mortal runs no tasks after one that failed or took more than ten seconds.
 func mortal(b *broken) {
 	var dead atomic.Bool
 	b.task = func(_ *broken, t hwt.TimerTask) hwt.TimerTask {
@@ -91,7 +91,7 @@ func mortal(b *broken) {
 	}
 }
 
-// deafInside forgets what is scheduled from inside a task.
+// deafInside loses timeouts that tasks schedule.
 func deafInside(b *broken) {
 	var inside atomic.Int64
 	b.newTimeout = func(b *broken, t hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
@@ -106,10 +106,10 @@ func deafInside(b *broken) {
 	}
 }
 
-// kept holds an engine for longer than it should live.
+// kept keeps an engine reachable.
 var kept atomic.Pointer[broken]
 
-// calledTimeout says that it has a caller.
+// calledTimeout returns an invented caller.
 type calledTimeout struct{ hwt.Timeout }
 
 func (calledTimeout) Caller() (runtime.Frame, bool) {

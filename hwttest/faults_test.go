@@ -11,7 +11,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// fault is one thing that an engine may do wrong, and the checks that find it.
+// fault is a fault of an engine, and the checks that detect it.
 type fault struct {
 	name     string
 	inject   func(*broken)
@@ -23,8 +23,8 @@ var faults = []fault{
 		[]string{"NeverEarlyAndWithinATick", "AnyTickDuration", "OnTimeAmongManyOthers", "DaysPassInABubble"}},
 	{"early by rounding to ticks", delays(func(d time.Duration) time.Duration { return d / time.Millisecond * time.Millisecond }),
 		[]string{"NeverEarlyAndWithinATick"}},
-	// By more than a loaded machine is late with every one.
-	{"at once instead of later", delays(func(time.Duration) time.Duration { return 0 }),
+	// Early by more than the lateness of a loaded machine.
+	{"immediate instead of delayed", delays(func(time.Duration) time.Duration { return 0 }),
 		[]string{"NeverEarlyAndWithinATick", "NeverEarlyOnTheRealClock"}},
 	{"late by a tick", delays(func(d time.Duration) time.Duration { return max(d, 0) + tick + 1 }),
 		[]string{"NeverEarlyAndWithinATick", "ZeroDelayRunsAtTheNextOpportunity", "OnTimeAfterIdleHours"}},
@@ -43,7 +43,7 @@ var faults = []fault{
 	{"lateness is not counted", func(b *broken) {
 		b.stats = func(s *hwt.Stats) { s.Lateness = hwt.Histogram{} }
 	}, []string{"LatenessMatchesTheTasks"}},
-	{"lateness is counted from elsewhere", func(b *broken) {
+	{"lateness has a wrong sum", func(b *broken) {
 		b.stats = func(s *hwt.Stats) { s.Lateness.Sum += 1 }
 	}, []string{"LatenessMatchesTheTasks"}},
 	{"resets are not counted", func(b *broken) {
@@ -53,7 +53,7 @@ var faults = []fault{
 		[]string{"CallerIsTheFirstFrameOutside"}},
 	{"callers are always recorded", func(b *broken) { b.config.RecordCallers = true },
 		[]string{"CallerIsUnknownByDefault"}},
-	{"a caller is made up", func(b *broken) {
+	{"a caller is invented", func(b *broken) {
 		b.newTimeout = func(b *broken, task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 			timeout, err := b.Timer.NewTimeout(task, delay)
 			return calledTimeout{timeout}, err
@@ -63,7 +63,7 @@ var faults = []fault{
 		[]string{"ProfilesNameTheTask"}},
 	{"tasks are always labelled", func(b *broken) { b.config.LabelTasks = true },
 		[]string{"ProfilesNameNoTaskByDefault"}},
-	{"a refused task still waits for the executor", func(b *broken) {
+	{"a rejected task still waits for the executor", func(b *broken) {
 		b.stats = func(s *hwt.Stats) { s.ExecutorWaiting += s.ExecutorRejected }
 	}, []string{"ExecutorRejectionIsReported"}},
 	{"deadlines are rounded", func(b *broken) {
@@ -83,7 +83,7 @@ var faults = []fault{
 			return d
 		}
 	}, []string{"DeadlineStaysWhenTheTimeoutEnds"}},
-	{"endless deadlines are far ahead", func(b *broken) {
+	{"endless deadlines are finite", func(b *broken) {
 		b.deadline = func(_ *broken, d time.Time, _ hwt.Timeout) time.Time {
 			if d.IsZero() {
 				return time.Now().Add(math.MaxInt64)
@@ -282,7 +282,7 @@ var faults = []fault{
 		[]string{"BadTaskAffectsNoOther", "BadTasksOfOneTickAffectNoOther", "ExecutorRejectionIsReported", "ExecutorPanicAffectsNoOther", "BadTaskOnAnExecutorIsReported", "BadCancelledAffectsNoOther"}},
 	{"the log is not written", func(b *broken) { b.config.ErrorHandler = func(hwt.Timeout, error) {} },
 		[]string{"BadTaskIsLoggedByDefault"}},
-	{"tasks do not hear of refusals", func(b *broken) {
+	{"tasks do not learn of rejections", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return struct{ hwt.TimerTask }{task} }
 	}, []string{"ExecutorRejectionGoesToARefusedTask"}},
 	{"the executor is not used", func(b *broken) { b.config.Executor = nil },
@@ -311,7 +311,7 @@ var faults = []fault{
 
 	{"one too many is allowed", func(b *broken) { b.config.MaxPending++ },
 		[]string{"ExactlyTheMaximumIsAllowed", "CancelFreesAPlaceImmediately", "ExpiryFreesAPlaceForItsTask", "PlacesNeverDrift", "MaximumHoldsAgainstRaces"}},
-	{"no maximum means none at all", func(b *broken) {
+	{"no maximum means a thousand", func(b *broken) {
 		if b.config.MaxPending == 0 {
 			b.config.MaxPending = 1000
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The package must add no dependency to programs that import it.
+// The package must not add dependencies to programs that import it.
 func TestImportsAreOfTheStandardLibrary(t *testing.T) {
 	const module = "github.com/hashedwheel/hwt"
 	for _, dir := range []string{".", "..", "../internal/enginetest", "../internal/histogram"} {

@@ -21,36 +21,36 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-// This file does the same random operations with every engine and with a slice
-// of deadlines, in fake time, and compares every outcome.
+// This file does the same random operations on every engine and on a slice of deadlines,
+// in fake time, and compares all results.
 //
-// Engines with a tick run a task at the first tick from its deadline on, the
-// other one at the deadline. So that they agree at every operation, operations
-// are done in the middle of a tick only, and deadlines lie in the second half of
-// one, its end included.
+// Engines with a tick run a task at the first tick that is not before its deadline;
+// runtimetimer runs it at the deadline. To make them agree at every operation, operations
+// happen in the middle of a tick, and deadlines lie in the second half of one, including
+// its end.
 
 const (
 	modelTick = 10 * time.Millisecond
 	half      = modelTick / 2
-	longest   = 50 * time.Hour // to wait; a small hashed wheel turns all the time
+	longest   = 50 * time.Hour // longest wait; a small hashed wheel wakes in each rotation
 )
 
-// op is one operation; which of its fields count depends on what.
+// op is one operation. The meaning of its fields depends on kind.
 type op struct {
-	what  string
-	which int           // timeout, counted back from the latest
-	delay time.Duration // to schedule or reset
-	wait  time.Duration // whole ticks
+	kind  string
+	which int           // index of a timeout, counted back from the last
+	delay time.Duration // of schedule and reset
+	wait  time.Duration // in whole ticks
 }
 
-// delays are such that the deadline lies where the operations do not.
+// delays generates delays whose deadlines lie in the second half of a tick.
 func delays() *rapid.Generator[time.Duration] {
 	return rapid.Custom(func(t *rapid.T) time.Duration {
 		return ticks().Draw(t, "ticks") + rapid.SampledFrom([]time.Duration{1, half / 3, half - 1, half}).Draw(t, "more")
 	})
 }
 
-// ticks are a few, or up to about three years of them.
+// ticks generates durations of whole ticks, up to about three years.
 func ticks() *rapid.Generator[time.Duration] {
 	return rapid.Custom(func(t *rapid.T) time.Duration {
 		most := int64(1) << rapid.IntRange(0, 33).Draw(t, "magnitude")
@@ -64,10 +64,10 @@ func ticks() *rapid.Generator[time.Duration] {
 
 func ops() *rapid.Generator[[]op] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) op {
-		o := op{what: rapid.SampledFrom([]string{
+		o := op{kind: rapid.SampledFrom([]string{
 			"schedule", "schedule", "schedule", "never", "now", "cancel", "reset", "reset", "reset to now", "wait", "wait", "wait for next", "wait for next",
-		}).Draw(t, "what")}
-		switch o.what {
+		}).Draw(t, "kind")}
+		switch o.kind {
 		case "schedule":
 			o.delay = delays().Draw(t, "delay")
 		case "never":
@@ -79,28 +79,27 @@ func ops() *rapid.Generator[[]op] {
 		case "wait":
 			o.wait = min(ticks().Draw(t, "wait"), longest)
 		}
-		if o.what == "cancel" || o.what == "reset" || o.what == "reset to now" {
+		if o.kind == "cancel" || o.kind == "reset" || o.kind == "reset to now" {
 			o.which = rapid.IntRange(0, 20).Draw(t, "which")
 		}
 		return o
 	}), 1, 60)
 }
 
-// entry is a timeout as the model has it: pending until its deadline, or until
-// it was cancelled.
+// entry is the model of a timeout. It is pending until its deadline or its cancellation.
 type entry struct {
 	deadline  time.Duration
 	cancelled bool
 }
 
-// model is what all engines should agree with.
+// model gives the expected results.
 type model []entry
 
 const beyond = math.MaxInt64
 
 func (m model) pending(i int, now time.Duration) bool { return !m[i].cancelled && m[i].deadline > now }
 
-// next returns the earliest deadline that is to come.
+// next returns the earliest pending deadline.
 func (m model) next(now time.Duration) time.Duration {
 	next := time.Duration(beyond)
 	for i := range m {
@@ -111,16 +110,16 @@ func (m model) next(now time.Duration) time.Duration {
 	return next
 }
 
-// subject is an engine at work.
+// subject is an engine under test.
 type subject struct {
 	name     string
 	timer    hwt.Engine
-	tick     time.Duration // 0: none
+	tick     time.Duration // 0 for an engine without ticks
 	timeouts []hwt.Timeout
 
-	mu    sync.Mutex            // tasks may run on several goroutines at once
-	fired map[int]time.Duration // when each one's task ran
-	twice int                   // how many ran again
+	mu    sync.Mutex            // tasks may run concurrently
+	fired map[int]time.Duration // time at which each task ran
+	twice int                   // number of tasks that ran again
 }
 
 func (s *subject) fire(i int, now time.Duration) {
@@ -162,7 +161,7 @@ func subjects(t *testing.T) []*subject {
 	return all
 }
 
-// trial is one run of the model and the engines side by side.
+// trial runs the model and the engines side by side.
 type trial struct {
 	start    time.Time
 	model    model
@@ -176,18 +175,18 @@ func (r *trial) fault(s *subject, format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf("%v, %s: %s", r.now(), s.name, fmt.Sprintf(format, args...)))
 }
 
-// agree compares an outcome of every engine with the model's.
-func agree[T comparable](r *trial, what string, want T, outcome func(s *subject) T) {
+// agree compares the result of a call on every engine with the model's.
+func agree[T comparable](r *trial, call string, want T, outcome func(s *subject) T) {
 	for _, s := range r.subjects {
 		if got := outcome(s); got != want {
-			r.fault(s, "%s: %v, want %v", what, got, want)
+			r.fault(s, "%s: %v, want %v", call, got, want)
 		}
 	}
 }
 
 func (r *trial) do(o op) {
 	i := len(r.model) - 1 - o.which
-	switch o.what {
+	switch o.kind {
 	case "schedule", "never", "now":
 		r.schedule(o.delay)
 	case "wait":
@@ -207,7 +206,7 @@ func (r *trial) do(o op) {
 		}
 	}
 	if o.delay <= 0 && o.wait == 0 {
-		r.wait(modelTick) // What is due now runs now, or at the next tick.
+		r.wait(modelTick) // lets due tasks run: now, or at the next tick
 	}
 	r.compare()
 }
@@ -241,7 +240,7 @@ func (r *trial) deadline(delay time.Duration) time.Duration {
 	return r.now() + min(max(delay, 0), beyond-r.now())
 }
 
-// compare looks at everything that can be seen of the engines.
+// compare checks all visible state of the engines.
 func (r *trial) compare() {
 	now, pending := r.now(), int64(0)
 	for i, e := range r.model {
@@ -263,7 +262,7 @@ func (r *trial) compare() {
 	agree(r, "runs twice", 0, func(s *subject) int { return s.twice })
 }
 
-// instant returns when the engine runs what has that deadline.
+// instant returns the time at which the engine runs a task with that deadline.
 func (s *subject) instant(deadline time.Duration) time.Duration {
 	if s.tick == 0 {
 		return deadline
@@ -271,7 +270,7 @@ func (s *subject) instant(deadline time.Duration) time.Duration {
 	return (deadline + s.tick - 1) / s.tick * s.tick
 }
 
-// stop stops the engines; what is pending comes back, and nothing else.
+// stop stops the engines. Each must return exactly the pending timeouts.
 func (r *trial) stop() {
 	want := make(map[int]bool)
 	for i := range r.model {
@@ -297,7 +296,7 @@ func (r *trial) stop() {
 	}
 }
 
-// run does all operations in a bubble of their own, then Stop.
+// run does all operations, and then Stop, in a new bubble.
 func run(t *testing.T, ops []op) (fault error) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		r := &trial{start: time.Now(), subjects: subjects(t)}
@@ -322,8 +321,8 @@ func property(t *testing.T) func(*rapid.T) {
 	}
 }
 
-func TestEveryEngineDoesAsTheModelDoes(t *testing.T) { rapid.Check(t, property(t)) }
+func TestEveryEngineAgreesWithTheModel(t *testing.T) { rapid.Check(t, property(t)) }
 
-func FuzzEveryEngineDoesAsTheModelDoes(f *testing.F) {
+func FuzzEveryEngineAgreesWithTheModel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) { rapid.MakeFuzz(property(t))(t, input) })
 }

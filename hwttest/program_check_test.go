@@ -9,16 +9,15 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// ending is how and when a timeout ended. The order of its call is 0 for a run:
-// the expiry came before, at the same instant.
+// ending is the way and time a timeout ended. callOrder is 0 for a run: the timeout expired
+// at the same instant, some time before its task ran.
 type ending struct {
 	moment
 	how string
 }
 
-// judge looks at a performance whose engine is stopped and at rest. A call that
-// returned before another began was first; of calls that overlapped, either may
-// have been. Nothing more is assumed.
+// judge checks the record of a performance whose engine is stopped and idle. Of two calls,
+// one is first only if it returned before the other began.
 func (p *performance) judge() {
 	returned := p.byDeed()
 	counts := map[string]int64{}
@@ -26,7 +25,7 @@ func (p *performance) judge() {
 		p.judgeAcceptance(d.calls[0])
 		if !d.calls[0].ok {
 			if len(d.runs)+d.notified+len(returned[d]) > 0 {
-				p.fault("%d was refused, and yet something came of it", i)
+				p.fault("%d was rejected, but ran, was notified, or was returned by Stop", i)
 			}
 			continue
 		}
@@ -48,11 +47,11 @@ func (p *performance) judge() {
 	got := [5]int64{s.Accepted, s.Expired, s.Cancelled, s.Unprocessed, s.Pending}
 	want := [5]int64{counts["accepted"], counts["ran"], counts["was cancelled"], counts["was stopped"], 0}
 	if got != want {
-		p.fault("accepted, expired, cancelled, unprocessed, pending are counted as %d, want %d", got, want)
+		p.fault("Stats count %d accepted, expired, cancelled, unprocessed and pending, want %d", got, want)
 	}
 }
 
-// compareCounts compares, while all actors rest, what is pending.
+// compareCounts checks Pending, and that no deadline has passed. All actors are idle.
 func (p *performance) compareCounts() {
 	pending := int64(0)
 	stopped := p.byDeed()
@@ -89,7 +88,7 @@ func deedOf(timeout hwt.Timeout) *deed {
 	return timeout.Task().(*deed)
 }
 
-// judgeAcceptance compares the outcome of a NewTimeout with the calls of Stop.
+// judgeAcceptance checks the result of a NewTimeout against the calls of Stop.
 func (p *performance) judgeAcceptance(c call) {
 	begun := false
 	for _, s := range p.stops {
@@ -99,22 +98,22 @@ func (p *performance) judgeAcceptance(c call) {
 	case c.ok && p.stopped(c.callOrder):
 		p.fault("accepted at %v, after Stop", c.called)
 	case !c.ok && !(begun && errors.Is(c.err, hwt.ErrStopped)):
-		p.fault("refused at %v: %v", c.called, c.err)
+		p.fault("rejected at %v: %v", c.called, c.err)
 	}
 }
 
-// stopped reports whether a Stop had returned by then.
+// stopped reports whether a Stop returned before the event with that order.
 func (p *performance) stopped(order int64) bool {
 	return slices.ContainsFunc(p.stops, func(s call) bool { return s.doneOrder < order })
 }
 
-// stoppedOutside reports whether a Stop had returned by then that no task had called:
-// one in a task waits for no other worker, whose task may be about to begin.
+// stoppedOutside is stopped without calls from tasks. They do not wait for other workers,
+// which may still start a task.
 func (p *performance) stoppedOutside(order int64) bool {
 	return slices.ContainsFunc(p.stops, func(s call) bool { return !s.inner && s.doneOrder < order })
 }
 
-// listed compares what All yielded with the life of a timeout.
+// listed checks the timeouts that All yielded against the lifetime of one timeout.
 func (p *performance) listed(d *deed, e ending) (all []string) {
 	for _, l := range p.lists {
 		n := 0
@@ -137,17 +136,17 @@ func (p *performance) listed(d *deed, e ending) (all []string) {
 	return all
 }
 
-// hasWorker reports whether Stop waits for the tasks that run.
+// hasWorker reports whether Stop waits for running tasks.
 func (p *performance) hasWorker() bool { return p.tick > 0 }
 
-// endings returns what ended the timeout; it should be one.
+// endings returns all events that ended the timeout. There should be one.
 func (d *deed) endings(stops []call) (all []ending) {
 	for _, m := range d.runs {
 		m.doneOrder, m.returned, m.callOrder = m.callOrder, m.called, 0
 		all = append(all, ending{m, "ran"})
 	}
 	for _, c := range d.calls {
-		if c.what == cancel && c.ok {
+		if c.op == cancel && c.ok {
 			all = append(all, ending{c.moment, "was cancelled"})
 		}
 	}
@@ -157,32 +156,32 @@ func (d *deed) endings(stops []call) (all []ending) {
 	return all
 }
 
-// faults compares all that happened to a timeout with its end.
+// faults checks a timeout's record against its end.
 func (d *deed) faults(e ending, tick time.Duration) (all []string) {
 	fault := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	for _, c := range d.calls[1:] {
 		switch {
 		case c.ok && c.callOrder > e.doneOrder:
-			fault("%s at %v afterwards said true", actionNames[c.what], c.called)
+			fault("%s at %v, after the end, returned true", actionNames[c.op], c.called)
 		case !c.ok && (c.doneOrder < e.callOrder || c.returned < e.called):
-			fault("%s at %v said false while it was pending", actionNames[c.what], c.called)
+			fault("%s at %v returned false for a pending timeout", actionNames[c.op], c.called)
 		}
 	}
 	if !d.onTime(e, tick) {
-		fault("it was early, or late: %+v", d.calls)
+		fault("early or late: %+v", d.calls)
 	}
 	if ran := e.how == "ran"; d.timeout.IsExpired() != ran || d.timeout.IsCancelled() == ran {
-		fault("IsExpired says %v, IsCancelled %v", d.timeout.IsExpired(), d.timeout.IsCancelled())
+		fault("IsExpired is %v, IsCancelled %v", d.timeout.IsExpired(), d.timeout.IsCancelled())
 	}
 	_, wants := d.timeout.Task().(notifiable)
 	if notified := wants && e.how == "was cancelled"; notified != (d.notified == 1) || d.notified > 1 {
-		fault("it was notified %d times", d.notified)
+		fault("notified %d times", d.notified)
 	}
 	return all
 }
 
-// onTime reports whether the end is possible for some deadline that may have
-// been in force. All Resets that said true came before the end.
+// onTime reports whether the end fits a deadline that may have been in force. All
+// successful Resets came before the end.
 func (d *deed) onTime(e ending, tick time.Duration) bool {
 	return d.inForce(func(c call) bool {
 		early := e.how == "ran" && e.called < c.deadline
@@ -190,17 +189,16 @@ func (d *deed) onTime(e ending, tick time.Duration) bool {
 	}) != nil
 }
 
-// inForce returns one of the calls that set the deadline which was in force last
-// and which meets fits; nil if there is none. Those after which another began are
-// out.
+// inForce returns a call that may have set the last deadline and satisfies fits, or nil.
+// A call that returned before another began did not set it.
 func (d *deed) inForce(fits func(c call) bool) *call {
 	for i, c := range d.calls {
-		if c.what == cancel || !c.ok || !fits(c) {
+		if c.op == cancel || !c.ok || !fits(c) {
 			continue
 		}
 		outdated := false
 		for _, other := range d.calls {
-			outdated = outdated || other.what != cancel && other.ok && other.callOrder > c.doneOrder
+			outdated = outdated || other.op != cancel && other.ok && other.callOrder > c.doneOrder
 		}
 		if !outdated {
 			return &d.calls[i]
@@ -209,12 +207,11 @@ func (d *deed) inForce(fits func(c call) bool) *call {
 	return nil
 }
 
-// tickOf is instantOf with the engine's tick.
+// tickOf calls instantOf with the engine's tick.
 func (p *performance) tickOf(c call) time.Duration { return instantOf(c, p.tick) }
 
-// instantOf returns when the timeout runs at the latest whose deadline c set: at
-// the first tick that comes no earlier than its deadline, and later than the
-// call.
+// instantOf returns the latest time for the timeout to run after c set its deadline: the
+// first tick after the call and not before the deadline.
 func instantOf(c call, tick time.Duration) time.Duration {
 	if tick == 0 || c.deadline > beyond-tick {
 		return c.deadline

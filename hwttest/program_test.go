@@ -18,27 +18,26 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-// A program is what several goroutines do with one engine, in rounds: within a
-// round they meet at one instant of fake time, which more often than not is one
-// at which something comes due. Who is first is open. So everything is noted,
-// with its place in the order of calls and returns, and judged afterwards
-// (program_check_test.go).
+// These tests run programs: several goroutines use one engine, in rounds. A round begins
+// for all of them at one instant of fake time, at which a timeout often expires as well,
+// so the order of operations is open. Each call is recorded with its place among all calls
+// and returns, and program_check_test.go judges the record afterwards.
 
-// program is the rounds, and in each the steps of each actor.
+// program is a list of rounds.
 type program []round
 
 type round struct {
-	actors [][]step
+	actors [][]step      // the steps of each goroutine
 	wait   time.Duration // until the next round
 }
 
-// step is one operation; which of its fields count depends on what.
+// step is one operation. The meaning of its fields depends on op.
 type step struct {
-	what  action
-	which int           // which of the timeouts that are known by then
-	delay time.Duration // to schedule or reset
-	then  *step         // schedule: what its task does, if anything
-	inner bool          // a task does it
+	op    action
+	which int           // index of a known timeout, counted back from the last
+	delay time.Duration // of schedule, batch, and reset
+	then  *step         // schedule: an operation for the task; list: one for the loop's body
+	inner bool          // done by a task
 }
 
 type action int
@@ -48,18 +47,18 @@ const (
 	cancel
 	reset
 	stop
-	shutdown // Stop, but for how it waits
-	batch    // NewTimeouts, of which most
-	list     // All, with what then does in the loop's body
+	shutdown
+	batch
+	list
 )
 
 var actionNames = [...]string{"NewTimeout", "Cancel", "Reset", "Stop", "Shutdown", "NewTimeouts", "All"}
 
-// batchSize is how many timeouts a batch has: two make a loop over what is pending
-// leave the lock.
+// batchSize is large enough that All releases the lock within a loop over two batches.
 const batchSize = 20
 
-// moment is a call: its instants, and its place among all calls and returns.
+// moment is the time of a call and of its return, and their places in the order of all
+// calls and returns.
 type moment struct {
 	called, returned     time.Duration
 	callOrder, doneOrder int64
@@ -68,15 +67,15 @@ type moment struct {
 // call is a call and its outcome.
 type call struct {
 	moment
-	what        action
+	op          action
 	deadline    time.Duration // NewTimeout, Reset
-	ok          bool          // Cancel, Reset; NewTimeout: accepted
-	err         error         // NewTimeout
-	unprocessed []hwt.Timeout // Stop, Shutdown; All: what it yielded
-	inner       bool          // a task made it
+	ok          bool          // Cancel and Reset: the result; NewTimeout: accepted
+	err         error         // NewTimeout, Shutdown
+	unprocessed []hwt.Timeout // Stop, Shutdown; All: the yielded timeouts
+	inner       bool          // made by a task
 }
 
-// deed is a timeout's task, and all that happened to the timeout.
+// deed is a task, and the record of its timeout.
 type deed struct {
 	p    *performance
 	then *step
@@ -109,15 +108,15 @@ func (d notifiable) Cancelled(hwt.Timeout) {
 	d.notified++
 }
 
-// performance is a program in the course of being run.
+// performance is one run of a program.
 type performance struct {
 	engine hwt.Engine
-	tick   time.Duration // 0: none
+	tick   time.Duration // 0 for an engine without ticks
 	start  time.Time
 	order  atomic.Int64
 
 	mu    sync.Mutex // never held in a call of the engine
-	deeds []*deed    // Guarded by mu. Also those that were refused.
+	deeds []*deed    // Guarded by mu. Includes rejected ones.
 	stops []call     // Guarded by mu.
 	lists []call     // Guarded by mu.
 	wrong []string   // Guarded by mu.
@@ -142,7 +141,7 @@ func (p *performance) fault(format string, args ...any) {
 
 // do does one step, from any goroutine.
 func (p *performance) do(s step) {
-	switch s.what {
+	switch s.op {
 	case schedule:
 		p.schedule(s)
 	case stop, shutdown:
@@ -164,7 +163,7 @@ func (p *performance) schedule(s step) {
 	if s.which%2 == 0 {
 		task = notifiable{d}
 	}
-	c := call{what: schedule, moment: p.begin()}
+	c := call{op: schedule, moment: p.begin()}
 	c.deadline = after(c.called, s.delay)
 	timeout, err := p.engine.NewTimeout(task, s.delay)
 	c.end(p)
@@ -176,8 +175,8 @@ func (p *performance) schedule(s step) {
 	p.deeds = append(p.deeds, d)
 }
 
-// known returns one of the deeds, counted back from the latest; nil if there is
-// none, or its timeout was refused.
+// known returns a deed by its index, counted back from the last. It returns nil if there
+// are no deeds, or if the timeout was rejected.
 func (p *performance) known(which int) *deed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,8 +191,8 @@ func (p *performance) known(which int) *deed {
 }
 
 func (p *performance) randomOp(s step, d *deed) {
-	c := call{what: s.what, moment: p.begin()}
-	if s.what == cancel {
+	c := call{op: s.op, moment: p.begin()}
+	if s.op == cancel {
 		c.ok = d.timeout.Cancel()
 	} else {
 		c.deadline = after(c.called, s.delay)
@@ -205,7 +204,7 @@ func (p *performance) randomOp(s step, d *deed) {
 	d.calls = append(d.calls, c)
 }
 
-// batch schedules batchSize tasks at once. Each has the call as its own.
+// batch schedules batchSize tasks with NewTimeouts, and records the call for each.
 func (p *performance) batch(s step) {
 	var deeds []*deed
 	var tasks []hwt.TimerTask
@@ -213,7 +212,7 @@ func (p *performance) batch(s step) {
 		d := &deed{p: p, then: s.then}
 		deeds, tasks = append(deeds, d), append(tasks, d)
 	}
-	c := call{what: schedule, moment: p.begin()}
+	c := call{op: schedule, moment: p.begin()}
 	c.deadline = after(c.called, s.delay)
 	timeouts, err := p.engine.NewTimeouts(tasks, s.delay)
 	c.end(p)
@@ -229,10 +228,9 @@ func (p *performance) batch(s step) {
 	p.deeds = append(p.deeds, deeds...)
 }
 
-// list goes through what is pending. After some timeouts it rests for a while, and
-// does what the step says.
+// list loops over the pending timeouts. After some of them, it sleeps and does step then.
 func (p *performance) list(s step) {
-	c := call{what: list, moment: p.begin()}
+	c := call{op: list, moment: p.begin()}
 	for timeout := range p.engine.All() {
 		c.unprocessed = append(c.unprocessed, timeout)
 		if n := len(c.unprocessed); n == 1+s.which && s.then != nil {
@@ -249,8 +247,8 @@ func (p *performance) list(s step) {
 }
 
 func (p *performance) stop(s step) {
-	c := call{what: s.what, moment: p.begin(), inner: s.inner}
-	if s.what == stop {
+	c := call{op: s.op, moment: p.begin(), inner: s.inner}
+	if s.op == stop {
 		c.unprocessed = p.engine.Stop()
 	} else {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -263,12 +261,12 @@ func (p *performance) stop(s step) {
 	p.stops = append(p.stops, c)
 }
 
-// after is the deadline of a delay from now.
+// after returns the deadline of a delay that begins now.
 func after(now, delay time.Duration) time.Duration {
 	return now + min(max(delay, 0), beyond-now)
 }
 
-// act is one actor's part in all rounds.
+// act does the steps of one actor in all rounds.
 func (p *performance) act(all program, actor int) {
 	var meet time.Duration
 	for _, r := range all {
@@ -280,8 +278,7 @@ func (p *performance) act(all program, actor int) {
 	}
 }
 
-// perform runs a program on an engine in a bubble of its own, and returns what
-// was wrong.
+// perform runs a program on a new engine in a new bubble, and returns the faults found.
 func perform(t *testing.T, on performer, all program, actors int) (wrong []string) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		p := &performance{start: time.Now(), tick: on.tick, engine: on.open(t)}
@@ -293,7 +290,7 @@ func perform(t *testing.T, on performer, all program, actors int) (wrong []strin
 		time.Sleep(programTick)
 		synctest.Wait()
 		p.compareCounts()
-		p.stop(step{what: stop})
+		p.stop(step{op: stop})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		p.judge()
@@ -306,7 +303,7 @@ const programTick = 10 * time.Millisecond
 
 // performer is a kind of engine.
 type performer struct {
-	tick time.Duration // 0: none
+	tick time.Duration // 0 for an engine without ticks
 	open func(t *testing.T) hwt.Engine
 }
 

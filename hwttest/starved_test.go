@@ -14,9 +14,9 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// guest is a timeout, with what must be true of it.
+// guest is a task that records whether it ran early.
 type guest struct {
-	due   atomic.Int64 // nanoseconds since begin; the earliest moment allowed
+	due   atomic.Int64 // earliest allowed time, in nanoseconds since begin
 	runs  atomic.Int64
 	early atomic.Bool
 	begin time.Time
@@ -30,11 +30,11 @@ func (s *guest) Run(hwt.Timeout) error {
 	return nil
 }
 
-// TestStarvedEnginesLoseNothingAndAreNeverEarly uses every engine on one
-// processor, which it shares with goroutines that never rest, under a memory
-// limit that keeps the collector at work all the time. On the real clock: in a
-// bubble nothing is scarce.
-func TestStarvedEnginesLoseNothingAndAreNeverEarly(t *testing.T) {
+// TestStarvedEngineRunsEachTaskOnce runs every engine on one
+// processor, next to busy goroutines, and under a memory limit that keeps the garbage
+// collector running. It needs the real clock: fake time advances only when all goroutines
+// are blocked.
+func TestStarvedEngineRunsEachTaskOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1))
 	var over atomic.Bool
@@ -43,7 +43,7 @@ func TestStarvedEnginesLoseNothingAndAreNeverEarly(t *testing.T) {
 	defer over.Store(true)
 	for range 3 {
 		hogs.Go(func() {
-			for !over.Load() { // no call that would yield
+			for !over.Load() { // never yields
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestStarvedEnginesLoseNothingAndAreNeverEarly(t *testing.T) {
 	}
 }
 
-// starve schedules, cancels and resets, and waits until all is over.
+// starve schedules, cancels, and resets timeouts, and waits until all have ended.
 func starve(t *testing.T, name string, e hwt.Engine) {
 	const n = 3000
 	begin := time.Now()
@@ -80,14 +80,14 @@ func starve(t *testing.T, name string, e hwt.Engine) {
 				cancelled++
 				s.runs.Add(1)
 			}
-		case 1: // to later: it may run by the old time or the new one
+		case 1: // it may run by the old time or the new one
 			timeout.Reset(2 * delay)
 		}
 	}
 	require.Eventually(t, func() bool { return e.Pending() == 0 }, time.Minute, 10*time.Millisecond, name)
 	assert.Empty(t, e.Stop(), name)
 	stats := e.Stats()
-	require.Eventually(t, func() bool { // the runtime's timers have goroutines of their own
+	require.Eventually(t, func() bool { // a runtime timer runs its task on another goroutine
 		ran := 0
 		for _, s := range guests {
 			ran += int(s.runs.Load())

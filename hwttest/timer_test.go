@@ -20,7 +20,7 @@ func TestBrokenTimersFail(t *testing.T) {
 	}
 	found := 0
 	for _, fault := range faults {
-		if !breaksTimer(fault.inject) || fault.name == "resets are counted" { // which only Stats shows
+		if !breaksTimer(fault.inject) || fault.name == "resets are counted" { // visible in Stats only
 			continue
 		}
 		for _, name := range fault.caughtBy {
@@ -30,7 +30,7 @@ func TestBrokenTimersFail(t *testing.T) {
 			}
 			t.Run(fault.name+"/"+name, func(t *testing.T) {
 				c.run = asTimer(c.run)
-				c.on(t, func(t *testing.T) { assert.True(t, fails(t, c, fault.inject), "the fault was not found") })
+				c.on(t, func(t *testing.T) { assert.True(t, fails(t, c, fault.inject), "the fault was not detected") })
 			})
 			found++
 		}

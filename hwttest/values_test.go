@@ -18,11 +18,11 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-// This file makes engines with numbers from the whole range of their types. Each
-// is an error that names the field, the value and what is allowed, or the
-// engine works with it.
+// This file creates engines with options from the whole range of their types. Either New
+// returns an error that names the field, the value, and the allowed range, or the engine
+// works.
 
-// numbers are what options are given.
+// numbers are values for Options.
 type numbers struct {
 	tick, slow, stop time.Duration
 	size, workers    int
@@ -33,7 +33,7 @@ func (n numbers) String() string {
 	return fmt.Sprintf("tick %d, size %d, workers %d, limit %d, slow task %d, stop timeout %d", n.tick, n.size, n.workers, n.limit, n.slow, n.stop)
 }
 
-// makers make each engine with n.
+// makers create each engine with n.
 var makers = map[string]func(n numbers) (hwt.Engine, error){
 	"hashedwheel": func(n numbers) (hwt.Engine, error) {
 		return some(hashedwheel.New(&hashedwheel.Options{
@@ -62,7 +62,7 @@ var makers = map[string]func(n numbers) (hwt.Engine, error){
 	},
 }
 
-// some keeps a nil engine from becoming one that is not nil.
+// some returns a nil interface for a nil engine.
 func some[E hwt.Engine](e E, err error) (hwt.Engine, error) {
 	if err != nil {
 		return nil, err
@@ -70,10 +70,10 @@ func some[E hwt.Engine](e E, err error) (hwt.Engine, error) {
 	return e, nil
 }
 
-// affordable is how many buckets a test may make.
+// affordable is the largest number of buckets that a test uses.
 const affordable = 1 << 12
 
-// works makes an engine with n, and uses it if it can.
+// works creates an engine with n, and uses it unless New rejected n.
 func works(t *testing.T, name string, n numbers, delay time.Duration) {
 	e, err := makers[name](n)
 	if err != nil {
@@ -108,7 +108,7 @@ func works(t *testing.T, name string, n numbers, delay time.Duration) {
 	assert.Equal(t, s.Accepted, s.Expired+s.Unprocessed, "%s: %v", name, n)
 }
 
-func FuzzAnyValueIsRefusedOrWorks(f *testing.F) {
+func FuzzAnyValueIsRejectedOrWorks(f *testing.F) {
 	good := []int64{int64(time.Millisecond), 64, 0, 0, 0, 0, int64(time.Second)}
 	for i := range good {
 		for _, v := range []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt32, -1, 0, 1, 2, 3, 1 << 20, 1 << 30, math.MaxInt32, 1<<31 + 1, math.MaxInt64 - 1, math.MaxInt64} {
