@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// plain is a Timer, or a Timeout of it, without contexts.
+// plain is a Timer, and a Timeout of it, without contexts.
 type plain struct {
 	hwt.Timeout
 	hwt.Engine

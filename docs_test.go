@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// files returns the contents of all files of the repository with an extension, by path.
+// files returns the contents of the repository's files with an extension, by path.
 func files(t *testing.T, extension string) map[string]string {
 	texts := make(map[string]string)
 	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

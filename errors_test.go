@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-func TestPendingLimitErrorIsErrTooManyPendingAndNothingElse(t *testing.T) {
+func TestPendingLimitErrorIsErrTooManyPending(t *testing.T) {
 	err := fmt.Errorf("order 7: %w", &hwt.PendingLimitError{Pending: 3, Max: 2})
 	require.ErrorIs(t, err, hwt.ErrTooManyPending)
 	assert.NotErrorIs(t, err, hwt.ErrStopped)

@@ -75,8 +75,8 @@ func ExampleEngine_newTimeouts() {
 	// unprocessed: 2
 }
 
-// A task that calls something with a context passes its own on, so that it ends when
-// the timer no longer waits for it.
+// A task passes its context to the calls that it makes. They end when the timer no longer
+// waits for the task.
 func ExampleContextTaskFunc() {
 	failed := make(chan error)
 	timer, err := hashedwheel.New(&hashedwheel.Options{
@@ -108,7 +108,7 @@ func ExampleContextTaskFunc() {
 	// query: hwt: timer is stopped
 }
 
-// A program that ends lets its tasks finish, but not forever.
+// A program lets its tasks finish before it exits, but does not wait forever.
 func ExampleEngine_shutdown() {
 	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Users' builds select the versions of the modules independently, so a module that
-// imports internal packages of another one may not compile there.
+// Users' builds select the version of each module independently. A module that imports
+// internal packages of another one may not compile there.
 func TestModulesImportNoInternalPackagesOfOthers(t *testing.T) {
 	const root = "github.com/hashedwheel/hwt/"
-	exempt := map[string]bool{"bench": true, "tools": true} // never imported
+	exempt := map[string]bool{"bench": true, "tools": true} // a command, which no module imports
 	modules := files(t, "go.mod")
 	moduleOf := func(dir string) string {
 		for ; ; dir = filepath.Dir(dir) {
