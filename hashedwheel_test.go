@@ -21,13 +21,11 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// The tests in this file use only the exported API, for realistic jobs. Most run in a
-// bubble, where half an hour passes in an instant.
+// The tests in this file use the exported API for realistic jobs, mostly in fake time.
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newTimer returns a timer with the options, if there are any, that is stopped
-// at the end of the test.
+// newTimer returns a timer that stops at the end of the test.
 func newTimer(tb testing.TB, options ...hashedwheel.Options) *hashedwheel.Timer {
 	tb.Helper()
 	timer, err := hashedwheel.New(&append(options, hashedwheel.Options{})[0])
@@ -44,7 +42,7 @@ func balanced(tb testing.TB, timer *hashedwheel.Timer) hwt.Stats {
 	return s
 }
 
-// withDeadline returns a context for a request, and a function that ends the context
+// withDeadline returns the context of a request, and a function that cancels the context
 // and its timeout.
 func withDeadline(timer hwt.Timer, d time.Duration) (context.Context, func(), error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -61,7 +59,7 @@ func withDeadline(timer hwt.Timer, d time.Duration) (context.Context, func(), er
 	}, nil
 }
 
-func TestSlowRequestsMeetTheirDeadlineAndFastOnesDoNot(t *testing.T) {
+func TestOnlySlowRequestsMeetTheirDeadline(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const deadline = 500 * time.Millisecond
 		timer := newTimer(t, hashedwheel.Options{TickDuration: 10 * time.Millisecond})
@@ -155,17 +153,17 @@ func TestMillionOrderChecks(t *testing.T) {
 		time.Sleep(16 * time.Minute)
 		synctest.Wait()
 
-		assert.Zero(t, s.reserved-s.paid-s.released, "money that is neither paid nor released")
+		assert.Zero(t, s.reserved-s.paid-s.released, "money neither paid nor released")
 		assert.LessOrEqual(t, s.late, hashedwheel.DefaultTickDuration)
 		stats := balanced(t, timer)
 		assert.EqualValues(t, orders/20, stats.Expired)
 		assert.EqualValues(t, orders/20*19, stats.Cancelled)
 		assert.Zero(t, stats.Pending)
-		assert.Less(t, stats.Wakeups, int64(100), "half an hour is slept over")
+		assert.Less(t, stats.Wakeups, int64(100), "the worker sleeps through most of the half hour")
 	})
 }
 
-// Real clock: only the garbage collector shows that the timer holds no memory.
+// The real clock, because it waits for the garbage collector.
 func TestCancelStormLeavesNoMemoryBehind(t *testing.T) {
 	timer := newTimer(t, hashedwheel.Options{TickDuration: time.Millisecond})
 	inUse := func() uint64 {
@@ -199,17 +197,17 @@ func TestCancelStormLeavesNoMemoryBehind(t *testing.T) {
 		})
 	}
 	storm.Wait()
-	assert.Zero(t, timer.Pending(), "off the count when Cancel returns")
+	assert.Zero(t, timer.Pending(), "not pending when Cancel returns")
 	s := balanced(t, timer)
 	assert.EqualValues(t, goroutines*each, s.Cancelled)
 
-	const slack = 2 << 20 // the 100,000 of the wheel alone would be 4.8 MB
+	const slack = 2 << 20 // the 100,000 timeouts in the wheel alone would take 4.8 MB
 	require.Eventually(t, func() bool { return inUse() < before+slack },
-		20*time.Second, 10*time.Millisecond, "cancelled timeouts linger")
+		20*time.Second, 10*time.Millisecond, "cancelled timeouts still take memory")
 	runtime.KeepAlive(timer)
 }
 
-func TestIdleConnectionsAreClosedAfterTheirLastReset(t *testing.T) {
+func TestConnectionsCloseWhenIdleSinceTheirReset(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const idle = time.Minute
 		timer := newTimer(t)
@@ -224,7 +222,7 @@ func TestIdleConnectionsAreClosedAfterTheirLastReset(t *testing.T) {
 		for range 10_000 {
 			time.Sleep(rand.N(50 * time.Millisecond))
 			i := rand.N(len(connections))
-			if i%10 != 0 && connections[i].Reset(idle) { // one in ten never says a word
+			if i%10 != 0 && connections[i].Reset(idle) { // one in ten never sends
 				silent[i] = time.Now()
 			}
 		}
@@ -238,12 +236,11 @@ func TestIdleConnectionsAreClosedAfterTheirLastReset(t *testing.T) {
 			}
 		}
 		assert.Zero(t, timer.Pending())
-		assert.EqualValues(t, len(connections), balanced(t, timer).Accepted, "a reset makes no timeout")
+		assert.EqualValues(t, len(connections), balanced(t, timer).Accepted, "Reset creates no timeout")
 	})
 }
 
-// job is a task that knows its own deadline, so that another timer can take it
-// over.
+// job is a task that knows its deadline, so that another timer can take it over.
 type job struct {
 	due time.Time
 	ran *atomic.Int64
@@ -276,8 +273,8 @@ func TestUnprocessedTimeoutsMoveToAnotherTimer(t *testing.T) {
 				}
 			})
 		}
-		// Stop in the middle of a tick: a timeout that expires at a tick's edge may
-		// run or be returned.
+		// In the middle of a tick, because a timeout that expires at the same time as
+		// Stop may run or be returned.
 		time.Sleep(15*time.Minute + hashedwheel.DefaultTickDuration/2)
 		unprocessed := old.Stop()
 		assert.NotEmpty(t, unprocessed)
@@ -301,8 +298,8 @@ func TestUnprocessedTimeoutsMoveToAnotherTimer(t *testing.T) {
 	})
 }
 
-// The name is that of the package documentation.
-func TestLeakCheckersCanIgnoreTheWorkerOfAProgramWideTimer(t *testing.T) {
+// The function's name comes from the package documentation.
+func TestLeakCheckersCanIgnoreASharedTimersWorker(t *testing.T) {
 	worker := goleak.IgnoreAnyFunction("github.com/hashedwheel/hwt/internal/engine.runWorker")
 	for name, open := range map[string]func() (hwt.Engine, error){
 		"hashed":       func() (hwt.Engine, error) { return hashedwheel.New(nil) },

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-func TestAllYieldsWhatIsAloneInItsBucket(t *testing.T) {
+func TestAllYieldsATimeoutAloneInItsBucket(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const n = 200
 		timer, err := hashedwheel.New(&hashedwheel.Options{TicksPerWheel: 2 * n})

@@ -13,7 +13,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// still makes a timer whose worker does nothing in the course of a test.
+// still returns a timer whose worker sleeps throughout the test.
 func still(t *testing.T, options ...Options) *Timer {
 	o := append(options, Options{})[0]
 	o.TickDuration = time.Hour
@@ -24,11 +24,11 @@ func still(t *testing.T, options ...Options) *Timer {
 	return timer
 }
 
-func TestNewTimeoutMakesOneAllocationOf48Bytes(t *testing.T) {
+func TestNewTimeoutAllocates48BytesOnce(t *testing.T) {
 	for name, timer := range map[string]*Timer{"plain": still(t), "limited": still(t, Options{MaxPendingTimeouts: 1 << 40})} {
 		var task hwt.TimerTask = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 		const n = 10_000
-		least := math.Inf(1) // of three tries: whatever else allocates meanwhile is counted, too
+		least := math.Inf(1) // of three tries, because the count includes other goroutines' allocations
 		for range 3 {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -43,7 +43,7 @@ func TestNewTimeoutMakesOneAllocationOf48Bytes(t *testing.T) {
 	}
 }
 
-func TestAfterFuncMakesOneAllocation(t *testing.T) {
+func TestAfterFuncAllocatesOnce(t *testing.T) {
 	timer := still(t)
 	f := func() {}
 	assert.EqualValues(t, 1, testing.AllocsPerRun(1000, func() { _, _ = timer.AfterFunc(time.Hour, f) }))

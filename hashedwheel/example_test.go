@@ -10,8 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// The use that the wheel is made for: a timeout for each request, which is
-// cancelled when the answer is there.
+// The main use of the wheel: each request has a timeout, which the answer cancels.
 func Example() {
 	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
 	if err != nil {
@@ -44,8 +43,7 @@ func Example() {
 	// never processed, cancelled: true
 }
 
-// goroutines is an Executor that runs each task on a goroutine of its own, and
-// can wait for them.
+// goroutines is an Executor that runs each task on a new goroutine, and can wait for them.
 type goroutines struct{ sync.WaitGroup }
 
 func (g *goroutines) Execute(task func()) error {

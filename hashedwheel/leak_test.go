@@ -16,9 +16,9 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// All of these run on the real clock: the collector knows no fake time. None
-// has a window that a slow machine could miss: they collect until they see what
-// must come, or for a while what must not.
+// These tests wait for the garbage collector, which runs on the real clock. They collect
+// until the expected event, however long it takes, or for a while to see that there is
+// none.
 
 func newLeaky(t *testing.T, options ...Options) *Timer {
 	o := append(options, Options{})[0]
@@ -28,15 +28,15 @@ func newLeaky(t *testing.T, options ...Options) *Timer {
 	return timer
 }
 
-// leakCount has a detector of the test's own watch, because timers of other tests
-// may be reported late, and returns how many timers it found, duplicates included.
+// leakCount installs a detector for the test, because leaks of other tests may be reported
+// late. leaked returns its number of leaked timers, including duplicates.
 func leakCount(t *testing.T) (leaked func() int64) {
 	reports(t)
 	own := leaks
 	return func() int64 { return own.Stats().Leaked }
 }
 
-// collectUntil collects garbage until done.
+// collectUntil collects garbage until done returns true.
 func collectUntil(t *testing.T, done func() bool) {
 	t.Helper()
 	for range 1000 {
@@ -49,7 +49,7 @@ func collectUntil(t *testing.T, done func() bool) {
 	require.Fail(t, "not collected")
 }
 
-// collectAndSee collects garbage for long enough to see what is collectable.
+// collectAndSee collects garbage often enough to find all unreachable timers.
 func collectAndSee() {
 	for range 5 {
 		runtime.GC()
@@ -59,8 +59,7 @@ func collectAndSee() {
 
 func nothing() {}
 
-// reports has a detector of the test's own watch, and returns what it reported
-// so far.
+// reports installs a detector for the test. text returns its reports so far.
 func reports(t *testing.T) (text func() string) {
 	var mu sync.Mutex
 	var all strings.Builder
@@ -86,7 +85,7 @@ func TestNeverStartedTimerIsReportedWithItsCreator(t *testing.T) {
 	assert.Contains(t, text(), "leak_test.go:")
 }
 
-func TestStartedAndIdleTimerIsReportedAndItsWorkerEnds(t *testing.T) {
+func TestIdleTimerIsReportedAndItsWorkerEnds(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	leaked := leakCount(t)
 	func() {
@@ -103,7 +102,7 @@ func TestStartedAndIdleTimerIsReportedAndItsWorkerEnds(t *testing.T) {
 	collectUntil(t, func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
-func TestBusyTimerIsReportedOnlyOnceItsLastTimeoutEnded(t *testing.T) {
+func TestBusyTimerIsReportedAfterItsLastTimeout(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	leaked := leakCount(t)
 	fire := make(chan struct{})
@@ -138,7 +137,7 @@ func TestStoppedTimerIsNeverReported(t *testing.T) {
 	assert.Zero(t, leaked())
 }
 
-func TestTimeoutAloneKeepsItsTimer(t *testing.T) {
+func TestTimeoutKeepsItsTimerReachable(t *testing.T) {
 	leaked := leakCount(t)
 	timeout := func() hwt.Timeout {
 		timeout, err := newLeaky(t).AfterFunc(time.Hour, nothing)
@@ -165,7 +164,7 @@ func TestWorkersOfAThousandLeakedTimersEnd(t *testing.T) {
 	collectUntil(t, func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
-func TestLeakDetectionOffReportsNothingAndEndsTheWorker(t *testing.T) {
+func TestWorkerEndsWithoutLeakDetection(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	leaked := leakCount(t)
 	func() { newLeaky(t, Options{DisableLeakDetection: true}).Start() }()
@@ -186,7 +185,7 @@ func TestAdvancedLevelShowsRecentUse(t *testing.T) {
 	collectUntil(t, func() bool { return strings.Contains(text(), "Hint: NewTimeout") })
 }
 
-func TestStoppedTimerIsCollectedThoughItsErrorHandlerRefersToIt(t *testing.T) {
+func TestStoppedTimerIsCollectedDespiteItsErrorHandler(t *testing.T) {
 	var collected atomic.Bool
 	func() {
 		self := new(struct{ timer *Timer })
@@ -199,8 +198,8 @@ func TestStoppedTimerIsCollectedThoughItsErrorHandlerRefersToIt(t *testing.T) {
 	collectUntil(t, collected.Load)
 }
 
-// Real: leak checkers look at all goroutines.
-func TestLeakCheckersFindNothingAfterTheLastTimeout(t *testing.T) {
+// The real clock, because leak checkers examine all goroutines.
+func TestNoGoroutineIsLeftAfterTheLastTimeout(t *testing.T) {
 	existing := goleak.IgnoreCurrent()
 	for _, workers := range []int{1, 3} {
 		timer := newLeaky(t, Options{Workers: workers, DisableLeakDetection: true})
@@ -212,7 +211,7 @@ func TestLeakCheckersFindNothingAfterTheLastTimeout(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, cancelled.Cancel())
 		require.Eventually(t, func() bool { return goleak.Find(existing) == nil }, 10*time.Second, time.Millisecond)
-		runtime.KeepAlive(timer) // the collector would end the workers
+		runtime.KeepAlive(timer) // or the garbage collector would end the workers
 		timer.Stop()
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-func TestValueOutsideItsRangeIsAnErrorThatNamesFieldValueAndRange(t *testing.T) {
+func TestOutOfRangeErrorNamesFieldValueAndRange(t *testing.T) {
 	most := strconv.Itoa(MaxTicksPerWheel)
 	for want, options := range map[string]Options{
 		"TickDuration: -1s (expected: 0 for the default, or more)":                             {TickDuration: -time.Second},
@@ -45,7 +45,7 @@ func TestWheelIsRoundedUpToAPowerOfTwo(t *testing.T) {
 	} {
 		c, err := complete(&Options{TicksPerWheel: asked})
 		require.NoError(t, err)
-		assert.Equal(t, want, c.TicksPerWheel, "asked for %d", asked)
+		assert.Equal(t, want, c.TicksPerWheel, "TicksPerWheel %d", asked)
 	}
 	if strconv.IntSize == 64 {
 		assert.EqualValues(t, 1<<30, MaxTicksPerWheel, "Netty's")
@@ -83,7 +83,7 @@ func TestRotationMustNotOverflow(t *testing.T) {
 		{math.MaxInt64 - 1, 1, true},
 		{math.MaxInt64 / 2, 2, false},
 		{math.MaxInt64/2 - 1, 2, true},
-		{math.MaxInt64 / 512, 500, false}, // the wheel counts as it is, not as it was asked for
+		{math.MaxInt64 / 512, 500, false}, // 500 is rounded up to 512
 		{math.MaxInt64/512 - 1, 512, true},
 		{8 * time.Second, MaxTicksPerWheel, true},
 		{math.MaxInt64 / MaxTicksPerWheel, MaxTicksPerWheel, false},

@@ -16,7 +16,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// storm is everything that users' code may do to a timer, at once.
+// storm does all operations of a timer concurrently.
 type storm struct {
 	timer                                           *Timer
 	ran, notified, cancelled, accepted, unprocessed atomic.Int64
@@ -24,7 +24,7 @@ type storm struct {
 	recent                                          [512]atomic.Pointer[hwt.Timeout]
 }
 
-// wild is a task that misbehaves now and then, and knows its earliest time.
+// wild is a task that sometimes misbehaves, and records whether it ran early.
 type wild struct {
 	s        *storm
 	earliest atomic.Int64
@@ -33,8 +33,8 @@ type wild struct {
 
 var stormBegan = time.Now()
 
-// far is long enough for some to be left when the timer stops, and short enough
-// for the limit not to fill up with them.
+// far is long enough for some timeouts to be pending at Stop, and short enough to keep
+// them below the limit.
 const far = 100 * time.Millisecond
 
 func (w *wild) Run(hwt.Timeout) error {
@@ -63,8 +63,8 @@ func (w *wild) Cancelled(hwt.Timeout) {
 	rarelyExit()
 }
 
-// rarelyExit ends the goroutine now and then. On one busy processor the next
-// worker may have to wait for its turn behind everybody, so not too often.
+// rarelyExit sometimes ends the goroutine: seldom, because on one busy processor the next
+// worker may wait behind all other goroutines.
 func rarelyExit() {
 	if rand.N(2000) == 0 {
 		runtime.Goexit()
@@ -87,7 +87,7 @@ func (s *storm) schedule() error {
 	return nil
 }
 
-// randomOp cancels or resets somebody's timeout.
+// randomOp cancels or resets a recent timeout of any goroutine.
 func (s *storm) randomOp() {
 	p := s.recent[rand.N(len(s.recent))].Load()
 	if p == nil {
@@ -102,15 +102,15 @@ func (s *storm) randomOp() {
 			s.cancelled.Add(1)
 		}
 	case 2:
-		timeout.Reset(far) // its earliest time only grows
+		timeout.Reset(far) // the earliest time stays as it is
 	default:
 		w.earliest.Store(0)
 		timeout.Reset(rand.N(3 * time.Millisecond))
 	}
 }
 
-// Real: preemption and cores make these races, not the clock.
-func TestStormLosesAndDoublesNothing(t *testing.T) {
+// The real clock, because preemption makes these races.
+func TestStormEndsEachTimeoutOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, procs := range []int{1, 2, 4} {
 		runtime.GOMAXPROCS(procs)
@@ -124,7 +124,7 @@ func TestStormLosesAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// spawn is an executor that runs each task on a goroutine of its own.
+// spawn is an executor that runs each task on a new goroutine.
 type spawn struct{}
 
 func (spawn) Execute(task func()) error {
@@ -149,7 +149,7 @@ func rage(t *testing.T, name string, options Options) {
 				}
 				s.randomOp()
 				if i%8 == 0 || err != nil {
-					runtime.Gosched() // a goroutine that wakes from a sleep goes before the worker each time
+					runtime.Gosched() // after a sleep, it would always run before the worker
 				}
 			}
 		})

@@ -13,10 +13,9 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// A fuzzed input is a program: two bytes choose the tick, the wheel and how many
-// workers there are, and then
-// every three are an operation with its arguments. It runs in a bubble next to a
-// model that knows, to the nanosecond, when everything must fire.
+// A fuzzed input encodes a program. Two bytes select the tick, the wheel size, and the
+// number of workers. Each further three bytes are an operation and its arguments. The
+// program runs in a bubble, next to a model with the exact time of each event.
 
 var (
 	fuzzTicks  = []time.Duration{time.Millisecond, 3_700_001, 100 * time.Millisecond, time.Hour}
@@ -25,14 +24,14 @@ var (
 	fuzzWorkers = []int{1, 2, 7}
 )
 
-// planned is one timeout, and what must become of it.
+// planned is a timeout, and its expected end.
 type planned struct {
 	timeout   hwt.Timeout
-	due       time.Duration // the instant at which it fires, since the start; or never
+	due       time.Duration // time since the start at which it fires, or never
 	fired     []time.Duration
 	cancelled bool
 	notified  int
-	then      time.Duration // what it schedules when it fires; none if negative
+	then      time.Duration // delay of a timeout that its task schedules, if not negative
 }
 
 const never = time.Duration(math.MaxInt64)
@@ -44,14 +43,14 @@ type program struct {
 	tick  time.Duration
 	start time.Time
 
-	mu  sync.Mutex // held by who runs: the program, or a task; never while time passes
+	mu  sync.Mutex // held by the program or a task, but not while time passes
 	all []*planned
 }
 
 func (p *program) now() time.Duration { return time.Since(p.start) }
 
-// due returns when a timeout fires that is scheduled now: at the first edge of a
-// tick at or after its deadline, but not at one that has come already.
+// due returns the time at which a timeout scheduled now fires: the first tick that is
+// in the future and not before the deadline.
 func (p *program) due(delay time.Duration) time.Duration {
 	now := p.now()
 	deadline := now + max(delay, 0)
@@ -79,7 +78,7 @@ func (f plannedTask) Run(hwt.Timeout) error {
 	f.p.mu.Lock()
 	defer f.p.mu.Unlock()
 	f.c.fired = append(f.c.fired, f.p.now())
-	if f.c.then >= 0 { // not for now: another worker may have yet to process this tick
+	if f.c.then >= 0 { // not 0, because another worker may not have processed this tick
 		f.p.schedule(max(f.c.then, 1), -1)
 	}
 	return nil
@@ -91,11 +90,10 @@ func (f plannedTask) Cancelled(hwt.Timeout) {
 	f.c.notified++
 }
 
-// pending reports whether c has not ended, by the model.
+// pending reports whether c is pending in the model.
 func (p *program) pending(c *planned) bool { return !c.cancelled && c.due > p.now() }
 
-// delays covers all magnitudes from nanoseconds to beyond the clock, and what is
-// around a tick's edge.
+// delay covers all magnitudes, from nanoseconds to overflow, and the time around a tick.
 func (p *program) delay(kind, n byte) time.Duration {
 	switch kind % 8 {
 	case 0:
@@ -103,7 +101,7 @@ func (p *program) delay(kind, n byte) time.Duration {
 	case 1:
 		return time.Duration(n)
 	case 2:
-		return p.tick - p.now()%p.tick + time.Duration(n) - 128 // about the next edge
+		return p.tick - p.now()%p.tick + time.Duration(n) - 128 // around the next tick
 	case 3:
 		return time.Duration(n) * p.tick / 7
 	case 4:
@@ -152,9 +150,9 @@ func (p *program) step(op, kind, n byte) {
 	}
 }
 
-// pass lets time pass, and all run that is due by then. It does not stop at the very
-// edge of a tick, where an idle worker has yet to process the tick that has come: what
-// is scheduled there for now runs at once.
+// pass advances time, and runs the due tasks. It does not end exactly at a tick, because
+// an idle worker has not processed that tick: a timeout scheduled without a delay would
+// run immediately.
 func (p *program) pass(d time.Duration) {
 	if (p.now()+d)%p.tick == 0 {
 		d++
@@ -183,7 +181,7 @@ func (p *program) check() {
 	require.Equal(p.t, pending, p.timer.Pending())
 }
 
-// end stops the timer and compares what is left.
+// end stops the timer and compares the unprocessed timeouts.
 func (p *program) end() {
 	var want []hwt.Timeout
 	for _, c := range p.all {
@@ -205,7 +203,7 @@ func (p *program) end() {
 			notified = 1
 			cancelled++
 		}
-		require.Equal(p.t, notified, c.notified, "Cancelled is called once, for what Cancel ended")
+		require.Equal(p.t, notified, c.notified, "Cancelled is called once, and only after Cancel")
 	}
 	s := p.timer.Stats()
 	require.EqualValues(p.t, len(p.all), s.Accepted)
@@ -216,14 +214,14 @@ func (p *program) end() {
 }
 
 func FuzzProgram(f *testing.F) {
-	f.Add([]byte("\x00\x02" + "\x00\x04\x05" + "\x07\x04\x06")) // one timeout, and a wait for it
+	f.Add([]byte("\x00\x02" + "\x00\x04\x05" + "\x07\x04\x06")) // one timeout expires
 	f.Add([]byte("\x00\x00" + "\x00\x05\x09" + "\x03\x00\x00" + "\x07\x05\xff"))
 	f.Add([]byte("\x01\x01" + "\x02\x03\x10" + "\x07\x04\x02" + "\x04\x01\x05" + "\x07\x06\x01" + "\x00\x07\x00"))
 	f.Add([]byte("\x02\x03" + "\x00\x00\x00" + "\x00\x02\x80" + "\x07\x02\x80" + "\x00\x00\x01" + "\x04\x00\x04" + "\x07\x04\x01"))
 	f.Add([]byte("\x00\x00" + "\x00\x06\x30" + "\x00\x05\x30" + "\x07\x06\x30" + "\x05\x00\x01" + "\x07\x06\x31")) // hundreds of rotations
 	f.Add([]byte("\x03\x04" + "\x02\x04\x01" + "\x02\x07\x04" + "\x04\x00\x07" + "\x07\x05\x07" + "\x05\x00\x01" + "\x07\x04\x01"))
 	f.Add([]byte("\x01\x11" + "\x02\x03\x10" + "\x07\x04\x02" + "\x04\x01\x05" + "\x07\x06\x01" + "\x00\x07\x00"))                  // two workers
-	f.Add([]byte("\x02\x23" + "\x00\x00\x00" + "\x00\x02\x80" + "\x07\x02\x80" + "\x00\x00\x01" + "\x04\x00\x04" + "\x07\x04\x01")) // seven
+	f.Add([]byte("\x02\x23" + "\x00\x00\x00" + "\x00\x02\x80" + "\x07\x02\x80" + "\x00\x00\x01" + "\x04\x00\x04" + "\x07\x04\x01")) // seven workers
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) < 2 || len(input) > 300 {
 			return

@@ -22,7 +22,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// newTestTimer makes a timer and sees to its end.
+// newTestTimer returns a timer that stops at the end of the test.
 func newTestTimer(t *testing.T, options ...Options) *Timer {
 	t.Helper()
 	timer, err := New(&append(options, Options{})[0])
@@ -63,7 +63,7 @@ func TestLogNamesTheTimer(t *testing.T) {
 // workers counts the worker goroutines of the timers called name.
 func workers(t *testing.T, name string) int {
 	t.Helper()
-	synctest.Wait() // each has labelled itself
+	synctest.Wait() // until each has labelled itself
 	var profile strings.Builder
 	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
 	count := 0
@@ -134,7 +134,7 @@ func TestStatsCountEachEndAndEachFault(t *testing.T) {
 		after(t, timer, 0, nothing)
 		after(t, timer, 0, func() { panic("no good") })
 		after(t, timer, 0, runtime.Goexit)
-		after(t, timer, 0, func() { time.Sleep(time.Second) }) // slow, since it takes ten ticks
+		after(t, timer, 0, func() { time.Sleep(time.Second) }) // slow: ten ticks
 		after(t, timer, time.Hour, nothing)
 		after(t, timer, time.Hour, nothing)
 		after(t, timer, time.Hour, nothing).Cancel()
@@ -157,15 +157,15 @@ func TestStatsCountEachEndAndEachFault(t *testing.T) {
 			TaskTime: time.Second,
 			Accepted: 10, Expired: 6, Cancelled: 2, Unprocessed: 2,
 			Rejected: 1, Failed: 2, Panics: 1, SlowTasks: 1,
-			Ticks:   3,                      // 1; 50, half a second late; and the present, 101
+			Ticks:   3,                      // tick 1; tick 50, half a second late; tick 101, the present
 			Wakeups: 1,                      // for tick 1
 			MaxLag:  990 * time.Millisecond, // from tick 2 to the present
 		}, stats)
 	})
 }
 
-// A burst that is due at once: the first 100,000 come before the tick's bucket, as
-// in Netty, and the others are drained in the time until the next tick.
+// All timeouts of the burst are due immediately. As in Netty, a tick drains at most
+// 100,000; the others are drained before the next tick.
 func TestBurstIsDueWithinTwoTicks(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const n, tick = 250_000, 10 * time.Millisecond
@@ -185,7 +185,6 @@ func TestBurstIsDueWithinTwoTicks(t *testing.T) {
 	})
 }
 
-// Whatever the tick, a rate that the processor can carry is on time.
 func TestSustainedRateIsOnTimeAtALongTick(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const rate, tick, delay = 20_000, 10 * time.Second, 30 * time.Second
@@ -207,8 +206,8 @@ func TestSustainedRateIsOnTimeAtALongTick(t *testing.T) {
 	})
 }
 
-// A million cancelled timeouts would linger for ten ticks in Netty.
-func TestCancelledTimeoutsDoNotCountAgainstTheTransfer(t *testing.T) {
+// In Netty, a million cancelled timeouts would take the transfers of ten ticks.
+func TestTransferSkipsCancelledTimeouts(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const tick = 10 * time.Millisecond
 		timer := newTestTimer(t, Options{TickDuration: tick})
@@ -224,9 +223,9 @@ func TestCancelledTimeoutsDoNotCountAgainstTheTransfer(t *testing.T) {
 	})
 }
 
-// As long as all are due within a rotation, and one processor makes them. What is
-// taken out of a bucket leaves the others in another order.
-func TestTimeoutsOfOneTickRunInTheOrderOfSubmission(t *testing.T) {
+// This holds for timeouts of one processor, due within a rotation. Removing a timeout
+// changes the order of its bucket.
+func TestTimeoutsOfOneTickRunInOrder(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTestTimer(t)
@@ -279,15 +278,15 @@ func TestTickOfHoursWorks(t *testing.T) {
 	})
 }
 
-// What is scheduled is farther from where the wheel stood still than a bucket's next
-// tick reaches.
+// After the sleep, a new timeout is farther from the wheel's last tick than an entry of
+// nexts can name.
 func TestSleepOfManyRotationsIsNoLag(t *testing.T) {
 	for _, size := range []int{1, 8, 512} {
 		synctest.Test(t, func(t *testing.T) {
 			timer, err := New(&Options{TickDuration: time.Millisecond, TicksPerWheel: size})
 			require.NoError(t, err)
 			defer timer.Stop()
-			timer.Start() // so that the worker sleeps
+			timer.Start() // the worker sleeps
 			_, err = timer.AfterFunc(0, func() {})
 			require.NoError(t, err)
 			time.Sleep(48 * time.Hour)
@@ -298,12 +297,12 @@ func TestSleepOfManyRotationsIsNoLag(t *testing.T) {
 			s := timer.Stats()
 			assert.Less(t, s.MaxLag, time.Millisecond)
 			assert.Equal(t, before.Expired+1, s.Expired)
-			assert.Equal(t, before.Ticks+1, s.Ticks, "it wakes for nothing else")
+			assert.Equal(t, before.Ticks+1, s.Ticks, "the only wake-up")
 		})
 	}
 }
 
-// The worker sleeps for longer than a search looks, before and after the Cancel.
+// Before and after the Cancel, the worker sleeps beyond the range of a search.
 func TestCancelOfTheEarliestInALongWheelIsNoLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, err := New(&Options{TickDuration: 10 * time.Millisecond, TicksPerWheel: 8192})

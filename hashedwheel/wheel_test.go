@@ -13,12 +13,12 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
-// wheelModel drives a wheel as the core does, next to a plain list of what is
-// filed and for when.
+// wheelModel drives a wheel as the engine does, next to a map of the stored timeouts and
+// their ticks.
 type wheelModel struct {
 	w     *wheel
 	filed map[*store.Node]int64
-	order []*store.Node // of filing, so that drawing one is repeatable
+	order []*store.Node // in a repeatable order, to draw from
 }
 
 func newWheelModel(size int) *wheelModel {
@@ -30,8 +30,8 @@ func (m *wheelModel) file(timeout *store.Node, tick int64) {
 	m.filed[timeout] = tick
 }
 
-// distance draws how far ahead a timeout is due: within the rotation, some
-// rotations away, about as many as a tag can hold, or beyond everything.
+// distance draws a timeout's distance in ticks: within the rotation, some rotations away,
+// around the range of a tag, or far beyond.
 func (m *wheelModel) distance(t *rapid.T) int64 {
 	size := int64(m.w.size)
 	rotations := rapid.SampledFrom([]int64{0, 0, 0, 1, 2, 100, 254, 255, 256, 257, 510, 511, maxAhead, maxAhead + 1, 70_000, 1 << 30}).Draw(t, "rotations")
@@ -63,8 +63,8 @@ func (m *wheelModel) remove(t *rapid.T) {
 	delete(m.filed, timeout)
 }
 
-// advance goes on by some ticks, or to the next one of interest, files some for
-// just that tick, and expires.
+// advance turns the wheel by some ticks, or to its next tick, stores timeouts for that
+// tick, and collects the due ones.
 func (m *wheelModel) advance(t *rapid.T) {
 	target := m.w.tick + 1 + m.distance(t)
 	if rapid.Bool().Draw(t, "to the next") && m.w.Next() != math.MaxInt64 {
@@ -80,13 +80,13 @@ func (m *wheelModel) turn(t require.TestingT, tick int64, atOnce int) {
 	}
 	for _, timeout := range m.w.Expire(nil) {
 		due, in := m.filed[timeout]
-		require.True(t, in, "expired what is not filed")
+		require.True(t, in, "expired a timeout that is not stored")
 		if due == tick {
 			delete(m.filed, timeout)
 			continue
 		}
 		require.Greater(t, due, tick, "expired late")
-		m.file(timeout, due) // as the core does with what comes early
+		m.file(timeout, due) // as the engine does with timeouts collected early
 	}
 }
 
@@ -107,7 +107,7 @@ func (m *wheelModel) check(t *rapid.T) {
 	require.Len(t, all, len(m.filed))
 }
 
-func TestWheelExpiresEachAtItsTick(t *testing.T) {
+func TestWheelExpiresEachTimeoutAtItsTick(t *testing.T) {
 	for _, size := range []int{1, 2, 8, 512, 4096} {
 		rapid.Check(t, func(t *rapid.T) {
 			m := newWheelModel(size)
@@ -120,7 +120,7 @@ func TestWheelExpiresEachAtItsTick(t *testing.T) {
 	}
 }
 
-func TestLoneFarTimeoutIsSleptForInOneGo(t *testing.T) {
+func TestWorkerSleepsOnceForALoneFarTimeout(t *testing.T) {
 	for _, size := range []int{1, 2, 8, 512} {
 		for _, rotations := range []int64{1, 255, 256, 257, 512, maxAhead} {
 			m := newWheelModel(size)
@@ -134,9 +134,9 @@ func TestLoneFarTimeoutIsSleptForInOneGo(t *testing.T) {
 	}
 }
 
-// For what is farther, the worker comes once in maxAhead rotations, and once more for
-// what a tag leaves out.
-func TestLoneTimeoutBeyondTheReachIsSleptForInAFewGoes(t *testing.T) {
+// For a farther timeout the worker wakes once every maxAhead rotations, and once more
+// because tags are rounded.
+func TestTimeoutBeyondTheRangeTakesAFewSleeps(t *testing.T) {
 	for _, size := range []int64{1, 2, 8, 512} {
 		for _, rotations := range []int64{maxAhead + 1, 3 * maxAhead, 3*maxAhead + 200} {
 			m := newWheelModel(int(size))
@@ -152,9 +152,9 @@ func TestLoneTimeoutBeyondTheReachIsSleptForInAFewGoes(t *testing.T) {
 	}
 }
 
-// A tag of 256 rounds looks like one of none, so it is taken out with those that
-// are due, and filed again.
-func TestFarTimeoutTakenForDueIsReinserted(t *testing.T) {
+// A tag of 256 rounds equals a tag of 0, so the timeout is collected early and stored
+// again.
+func TestFarTimeoutWithADueTagIsReinserted(t *testing.T) {
 	m := newWheelModel(8)
 	m.turn(t, 1, 0)
 	m.file(new(store.Node), 9)
@@ -179,11 +179,11 @@ func TestWaitForAFarBucketTakesFewTurns(t *testing.T) {
 		m.turn(t, max(m.w.Next(), m.w.tick+1), 0)
 	}
 	assert.EqualValues(t, size-3, m.w.tick)
-	assert.LessOrEqual(t, turns, 13, "doubles from a thousand to a million")
+	assert.LessOrEqual(t, turns, 13, "doubling from a thousand to a million")
 }
 
-// A rotation's search at every tick would take a minute here.
-func TestNearTimeoutsDoNotMakeTheWheelSearchForFarOnesAgainAndAgain(t *testing.T) {
+// Searching a rotation at every tick would take a minute here.
+func TestNearTimeoutsCauseNoRepeatedSearches(t *testing.T) {
 	m := newWheelModel(1 << 20)
 	m.turn(t, 1, 0)
 	m.file(new(store.Node), 1<<20)
@@ -196,7 +196,7 @@ func TestNearTimeoutsDoNotMakeTheWheelSearchForFarOnesAgainAndAgain(t *testing.T
 }
 
 func TestBucketsOfTheLargestWheelAreCounted(t *testing.T) {
-	w := newWheel(1 << 30) // without buckets: they are made late, and are 6 GB
+	w := newWheel(1 << 30) // its buckets, 6 GB, are allocated by the first timeout
 	assert.Nil(t, w.nexts)
 	for _, tick := range []int64{0, 1, 1<<30 - 1, 1 << 30, 1<<32 + 5, 1<<62 - 1} {
 		assert.EqualValues(t, tick%(1<<30), w.bucketOf(tick))
@@ -213,5 +213,5 @@ func TestBucketTakesSixBytes(t *testing.T) {
 	w := newWheel(8)
 	w.build()
 	assert.Len(t, w.nexts, 8)
-	assert.EqualValues(t, 6, unsafe.Sizeof(w.nexts[0])+4, "with what TestLayout… of package engine checks")
+	assert.EqualValues(t, 6, unsafe.Sizeof(w.nexts[0])+4, "2 bytes, and the 4 that TestLayoutFillsSizeClassesOf64BitMachines of package store checks")
 }
