@@ -12,11 +12,11 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// These pin what the package's documentation says of costs.
+// These tests check the costs that the package documentation states.
 
 func TestBucketSize(t *testing.T) {
 	if strconv.IntSize == 64 {
-		assert.EqualValues(t, 40, unsafe.Sizeof(bucket{}), "48 bytes with its head and its count")
+		assert.EqualValues(t, 40, unsafe.Sizeof(bucket{}), "48 bytes, including its head and count")
 	}
 }
 
@@ -28,7 +28,7 @@ func TestAllocationsOfATimeout(t *testing.T) {
 	var timeout hwt.Timeout
 	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() {
 		timeout, _ = timer.NewTimeout(nop, time.Hour)
-	}), 1.0, "NewTimeout; the worker's share averages out")
+	}), 1.0, "NewTimeout, including the worker's share")
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { timeout.Reset(2 * time.Hour) }), "Reset")
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { timeout.Cancel() }), "Cancel")
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// The tests in this file act on a timeout in the middle of a cascade: at each
-// step that the worker takes with the wheel, one after the other, from another
-// goroutine, while the worker waits.
+// The tests in this file act on a timeout during a cascade. They repeat the cascade once
+// per step of the worker, and act at that step from another goroutine while the worker
+// waits.
 
 const cascadeTick = 10 * time.Millisecond
 
-// stepped is a wheel that reports every step, before and after it.
+// stepped is a wheel that calls step before and after each operation.
 type stepped struct {
 	*wheel
 	step func()
@@ -49,22 +49,22 @@ func (s *stepped) Expire(due []*store.Node) []*store.Node {
 	return due
 }
 
-// cascade is a timer on a small wheel, in which a target and two others go
-// through four levels together; and a crowded bucket on the way.
+// cascade is a timer with a small wheel. A target and two other timeouts pass through four
+// levels together, and through one crowded bucket.
 type cascade struct {
 	timer  *Timer
 	start  time.Time
 	target hwt.Timeout
 	runs   atomic.Int64
-	ran    time.Duration // when the target ran
-	others atomic.Int64  // how often the others ran
+	ran    time.Duration // time at which the target ran
+	others atomic.Int64  // number of runs of the others
 	steps  int
-	ready  chan struct{} // closed when all are scheduled; no step is taken before
+	ready  chan struct{} // closed when all are scheduled; steps wait for it
 }
 
 const cascadeDelay = 47*cascadeTick - cascadeTick/2
 
-// newCascade makes one that calls act at a step, on a goroutine of its own.
+// newCascade returns a cascade that calls act at a step, on a new goroutine.
 func newCascade(t *testing.T, step int, act func(c *cascade)) *cascade {
 	options, err := complete(&Options{TickDuration: cascadeTick, TicksPerWheel: 3})
 	require.NoError(t, err)
@@ -99,13 +99,13 @@ func (c *cascade) add(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// pass lets everything come due.
+// pass lets all timeouts expire.
 func (c *cascade) pass() {
 	time.Sleep(200 * cascadeTick)
 	synctest.Wait()
 }
 
-// atEachStep runs check with an action at each step of a whole cascade.
+// atEachStep runs a cascade once per step, acts at that step, and calls check afterwards.
 func atEachStep(t *testing.T, act func(c *cascade), check func(t *testing.T, c *cascade)) {
 	var steps int
 	enginetest.Bubble(t, func(t *testing.T) {
@@ -137,15 +137,14 @@ func atEachStep(t *testing.T, act func(c *cascade), check func(t *testing.T, c *
 func TestCancelInTheMiddleOfACascade(t *testing.T) {
 	var cancelled bool
 	atEachStep(t, func(c *cascade) { cancelled = c.target.Cancel() }, func(t *testing.T, c *cascade) {
-		assert.True(t, cancelled, "nothing runs while the wheel is at work")
-		assert.Zero(t, c.runs.Load(), "ran though cancelled")
+		assert.True(t, cancelled, "the target does not run during the cascade")
+		assert.Zero(t, c.runs.Load(), "ran after Cancel")
 		assert.EqualValues(t, 2, c.others.Load())
 		assert.Empty(t, c.timer.Stop())
 	})
 }
 
-// TestResetInTheMiddleOfACascade moves the target to now, a bit, much, and by
-// nothing.
+// TestResetInTheMiddleOfACascade resets the target to several delays, and to its old time.
 func TestResetInTheMiddleOfACascade(t *testing.T) {
 	for _, delay := range []time.Duration{0, cascadeTick, 5 * cascadeTick, 100 * cascadeTick, -1} {
 		t.Run(fmt.Sprint("delay=", delay), func(t *testing.T) {
@@ -180,14 +179,14 @@ func TestResetAndCancelInTheMiddleOfACascade(t *testing.T) {
 	})
 }
 
-// TestStopInTheMiddleOfACascade finds all three, wherever they are.
+// TestStopInTheMiddleOfACascade asserts that Stop returns all three timeouts.
 func TestStopInTheMiddleOfACascade(t *testing.T) {
 	var unprocessed chan []hwt.Timeout
 	var extra int
 	atEachStep(t, func(c *cascade) {
 		unprocessed, extra = make(chan []hwt.Timeout, 1), 0
 		go func() { unprocessed <- c.timer.Stop() }()
-		for { // Until Stop has begun. It goes on when the worker leaves the wheel.
+		for { // until Stop has begun; it continues when the worker unlocks the wheel
 			if _, err := c.timer.AfterFunc(time.Hour, func() {}); err != nil {
 				return
 			}
@@ -202,14 +201,14 @@ func TestStopInTheMiddleOfACascade(t *testing.T) {
 	})
 }
 
-// TestCancelFromATaskOfTheSameTick has the tasks of a tick, which just came down
-// all levels, cancel each other.
+// TestCancelFromATaskOfTheSameTick lets tasks cancel others of their tick, right after a
+// cascade through all levels.
 func TestCancelFromATaskOfTheSameTick(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer, err := New(&Options{TickDuration: cascadeTick, TicksPerWheel: 3})
 		require.NoError(t, err)
 		defer timer.Stop()
-		var mu sync.Mutex // held while all are scheduled
+		var mu sync.Mutex // held until all are scheduled
 		timeouts := make([]hwt.Timeout, 10)
 		ran := 0
 		mu.Lock()

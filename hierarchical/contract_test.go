@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// newTimer makes the timer that the suite asks for.
+// newTimer returns the timer that the suite requests.
 func newTimer(tb testing.TB, c hwttest.Config, o hierarchical.Options) *hierarchical.Timer {
 	o.TickDuration, o.MaxPendingTimeouts, o.Executor = c.Tick, c.MaxPending, c.Executor
 	o.Logger, o.ErrorHandler = c.Logger, c.ErrorHandler

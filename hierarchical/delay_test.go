@@ -19,13 +19,13 @@ const tick = 10 * time.Millisecond
 
 var nop = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 
-// pass lets fake time go by and everything that is due by then run.
+// pass advances fake time, and runs the due tasks.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// bubble runs f with a timer in fake time, and its start.
+// bubble runs f in fake time, with a timer and its start time.
 func bubble(t *testing.T, size int, f func(t *testing.T, timer *hierarchical.Timer, start time.Time)) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer, err := hierarchical.New(&hierarchical.Options{TickDuration: tick, TicksPerWheel: size})
@@ -35,16 +35,16 @@ func bubble(t *testing.T, size int, f func(t *testing.T, timer *hierarchical.Tim
 	})
 }
 
-// expect schedules a task that must run at the first tick after the delay. It
-// returns whether it did.
-func expect(t *testing.T, timer *hierarchical.Timer, start time.Time, delay time.Duration, what string) (ran *bool) {
+// expect schedules a task that must run at the first tick after the delay, and returns
+// whether it ran.
+func expect(t *testing.T, timer *hierarchical.Timer, start time.Time, delay time.Duration, name string) (ran *bool) {
 	ran = new(bool)
 	deadline := time.Since(start) + delay
 	want := (deadline + tick - 1) / tick * tick
 	_, err := timer.AfterFunc(delay, func() {
-		assert.False(t, *ran, "%s: ran twice", what)
+		assert.False(t, *ran, "%s: ran twice", name)
 		*ran = true
-		assert.Equal(t, want, time.Since(start), what)
+		assert.Equal(t, want, time.Since(start), name)
 	})
 	require.NoError(t, err)
 	return ran
@@ -93,13 +93,13 @@ func TestDelaysOfYears(t *testing.T) {
 			for _, ran := range all {
 				assert.True(t, *ran)
 			}
-			assert.Less(t, timer.Stats().Wakeups, int64(4*45), "a waking a level, at most")
+			assert.Less(t, timer.Stats().Wakeups, int64(4*45), "at most one wake-up per level")
 		})
 	}
 }
 
-// TestDelaysBeyondTheClockNeverCome has the whole range go by.
-func TestDelaysBeyondTheClockNeverCome(t *testing.T) {
+// TestEndlessDelaysNeverExpire lets half of the clock's range pass.
+func TestEndlessDelaysNeverExpire(t *testing.T) {
 	for _, size := range []int{2, 64, hierarchical.MaxTicksPerWheel} {
 		bubble(t, size, func(t *testing.T, timer *hierarchical.Timer, start time.Time) {
 			timeout, err := timer.NewTimeout(nop, math.MaxInt64)
@@ -110,7 +110,7 @@ func TestDelaysBeyondTheClockNeverCome(t *testing.T) {
 			assert.False(t, timeout.IsExpired())
 			require.True(t, timeout.Reset(0))
 			pass(2 * tick)
-			assert.True(t, timeout.IsExpired(), "back from never")
+			assert.True(t, timeout.IsExpired(), "reset from an endless delay")
 		})
 	}
 }
@@ -120,23 +120,23 @@ func TestLevelsAppearWhenADelayNeedsThem(t *testing.T) {
 		assert.Equal(t, 1, timer.Levels(), "before anything")
 		for levels, ticks := range map[int]time.Duration{1: 5, 2: 50, 3: 500, 6: 500_000} {
 			if levels < timer.Levels() {
-				continue // the order of a map: levels never go away
+				continue // map order is random, and levels never disappear
 			}
 			timeout, err := timer.NewTimeout(nop, ticks*tick)
 			require.NoError(t, err)
 			pass(2 * tick)
 			assert.Equal(t, levels, timer.Levels())
-			timeout.Cancel() // or the worker need not look at later ones yet
+			timeout.Cancel() // or the worker would not examine the next one yet
 		}
 		pass(time.Hour)
 		assert.Equal(t, 6, timer.Levels(), "they stay")
 		timer.Stop()
-		assert.Equal(t, 6, timer.Levels(), "after Stop too")
+		assert.Equal(t, 6, timer.Levels(), "after Stop, too")
 	})
 }
 
-// TestEarlierBucketWakesTheWorker has the worker sleep for a bucket far away,
-// and lets an earlier one come: anew, and by a Reset.
+// TestEarlierBucketWakesTheWorker lets the worker sleep until a distant bucket, and adds
+// an earlier one, by NewTimeout and by Reset.
 func TestEarlierBucketWakesTheWorker(t *testing.T) {
 	bubble(t, 64, func(t *testing.T, timer *hierarchical.Timer, start time.Time) {
 		_, err := timer.NewTimeout(nop, 1000*time.Hour)
@@ -159,8 +159,7 @@ func TestEarlierBucketWakesTheWorker(t *testing.T) {
 	})
 }
 
-// TestSleepIsNoLag schedules after a sleep what is on a high level, seen from where the
-// wheel stood still.
+// After a sleep, the delay spans a high level, counted from the wheel's last tick.
 func TestSleepIsNoLag(t *testing.T) {
 	for _, idle := range []time.Duration{177 * time.Millisecond, time.Hour, 1000 * time.Hour} {
 		bubble(t, 64, func(t *testing.T, timer *hierarchical.Timer, _ time.Time) {
@@ -177,8 +176,8 @@ func TestSleepIsNoLag(t *testing.T) {
 	}
 }
 
-// TestEmptyTicksCostNothing has one timeout a day, for a month.
-func TestEmptyTicksCostNothing(t *testing.T) {
+// TestEmptyTicksAreSkipped schedules one timeout per day for a month.
+func TestEmptyTicksAreSkipped(t *testing.T) {
 	bubble(t, 64, func(t *testing.T, timer *hierarchical.Timer, start time.Time) {
 		var all []*bool
 		for day := range 30 {
@@ -188,6 +187,6 @@ func TestEmptyTicksCostNothing(t *testing.T) {
 		for _, ran := range all {
 			assert.True(t, *ran)
 		}
-		assert.LessOrEqual(t, timer.Stats().Ticks, int64(30*5), "a tick for each level's bucket")
+		assert.LessOrEqual(t, timer.Stats().Ticks, int64(30*5), "one tick per level's bucket")
 	})
 }

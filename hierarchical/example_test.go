@@ -33,11 +33,11 @@ func Example() {
 
 	<-done
 	fmt.Println("levels:", timer.Levels())
-	fmt.Println("put off:", deletion.Reset(60*24*time.Hour))
+	fmt.Println("postponed:", deletion.Reset(60*24*time.Hour))
 	fmt.Println("pending at the end:", len(timer.Stop()))
 	// Output:
 	// retry the request
 	// levels: 6
-	// put off: true
+	// postponed: true
 	// pending at the end: 1
 }

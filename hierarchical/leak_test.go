@@ -10,8 +10,8 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// TestDroppedTimerIsReportedAndItsWorkerEnds is on the real clock: the collector
-// knows no fake time.
+// TestDroppedTimerIsReportedAndItsWorkerEnds waits for the garbage collector, on the real
+// clock.
 func TestDroppedTimerIsReportedAndItsWorkerEnds(t *testing.T) {
 	before := leaks
 	defer func() { leaks = before }()

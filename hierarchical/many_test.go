@@ -17,7 +17,7 @@ import (
 
 const limit = 2 << 30 // bytes
 
-// resident returns how much memory the Go runtime has of the system.
+// resident returns the memory that the Go runtime holds from the system.
 func resident() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)
@@ -31,10 +31,9 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestTenMillionPending schedules ten million timeouts over 1 ms to 30 days,
-// cancels every tenth, and stops: within 2 GiB, its own lists of them included.
-// On the real clock, since it is about memory; in the end every timeout is
-// accounted for, however fast the machine is.
+// TestTenMillionPending schedules ten million timeouts over 1 ms to 30 days, cancels every
+// tenth, and stops. All memory, including the test's lists, must stay within 2 GiB. It
+// measures memory on the real clock, and does not depend on the speed of the machine.
 func TestTenMillionPending(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds and a gigabyte")
@@ -60,7 +59,7 @@ func TestTenMillionPending(t *testing.T) {
 	t.Logf("scheduled in %v, added after %v, on %d levels", scheduled, time.Since(begin), timer.Levels())
 	most := resident()
 	held := float64(heapInUse()-before) / n
-	t.Logf("heap: %.1f B a timeout, the list of every tenth included", held)
+	t.Logf("heap: %.1f bytes per timeout, including the list of every tenth", held)
 	assert.Less(t, held, 96.0)
 
 	begin, cancelled := time.Now(), int64(0)
@@ -80,19 +79,18 @@ func TestTenMillionPending(t *testing.T) {
 	assert.EqualValues(t, cancelled, s.Cancelled)
 	assert.EqualValues(t, len(unprocessed), s.Unprocessed)
 	assert.EqualValues(t, n, s.Expired+s.Cancelled+s.Unprocessed)
-	assert.Greater(t, len(unprocessed), n*8/10, "few are due so soon")
+	assert.Greater(t, len(unprocessed), n*8/10, "few expired so soon")
 	for _, timeout := range unprocessed {
 		if !timeout.IsCancelled() {
-			require.Fail(t, "returned, but not cancelled")
+			require.Fail(t, "returned by Stop, but not cancelled")
 		}
 	}
 	most = max(most, resident())
-	t.Logf("memory had of the system: %d MiB", most>>20)
+	t.Logf("memory from the system: %d MiB", most>>20)
 	assert.Less(t, most, uint64(limit))
 }
 
-// drain waits until the worker has added all that is new, as far as can be seen:
-// no tick leaves anything over for the next.
+// drain waits until the worker has drained the intake: no tick leaves timeouts to the next.
 func drain(t *testing.T, timer *hierarchical.Timer) {
 	for left := int64(-1); ; {
 		s := timer.Stats()

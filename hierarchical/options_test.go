@@ -45,7 +45,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestExtremeOptionsAreFine(t *testing.T) {
+func TestExtremeOptionsAreAccepted(t *testing.T) {
 	for _, options := range []hierarchical.Options{
 		{TicksPerWheel: hierarchical.MinTicksPerWheel, TickDuration: math.MaxInt64},
 		{TicksPerWheel: hierarchical.MaxTicksPerWheel, TickDuration: math.MaxInt64},

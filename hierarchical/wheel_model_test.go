@@ -11,12 +11,12 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
-// wheelModel does at random what the core may do with a wheel. Everything must
-// expire at its tick; a few fill a bucket, so that they divide a lot.
+// wheelModel does random operations on a wheel. Each timeout must expire at its tick.
+// maxBucketLen is small, so that buckets divide often.
 func wheelModel(t *rapid.T) {
 	d := drive(rapid.SampledFrom([]int{2, 3, 4, 7, 64, 1 << 12}).Draw(t, "size"))
 	d.maxBucketLen = rapid.Int32Range(1, 4).Draw(t, "crowd")
-	var order []*store.Node // of adding, so that a choice among them repeats
+	var order []*store.Node // in a repeatable order, to draw from
 	distance := rapid.Custom(func(t *rapid.T) int64 {
 		return rapid.Int64Range(0, 1<<rapid.IntRange(0, 40).Draw(t, "magnitude")).Draw(t, "distance")
 	})
@@ -32,7 +32,7 @@ func wheelModel(t *rapid.T) {
 		},
 		"remove": func(t *rapid.T) {
 			if len(order) == 0 {
-				return // no Skip: a fuzzer finds inputs that do nothing else, and rapid takes that for a fault
+				return // not Skip: a fuzzed input that only skips would count as a failure
 			}
 			timeout := rapid.SampledFrom(order).Draw(t, "which")
 			if _, there := d.due[timeout]; there {
@@ -53,7 +53,7 @@ func wheelModel(t *rapid.T) {
 				added[timeout] = d.due[timeout]
 				return true
 			})
-			require.True(t, maps.Equal(added, d.due), "what was added")
+			require.True(t, maps.Equal(added, d.due), "All yields the added timeouts")
 			earliest := int64(math.MaxInt64)
 			for _, due := range d.due {
 				earliest = min(earliest, due)
@@ -64,6 +64,6 @@ func wheelModel(t *rapid.T) {
 	})
 }
 
-func TestWheelExpiresEverythingAtItsTick(t *testing.T) { rapid.Check(t, wheelModel) }
+func TestEachTimeoutExpiresAtItsTick(t *testing.T) { rapid.Check(t, wheelModel) }
 
 func FuzzWheel(f *testing.F) { f.Fuzz(rapid.MakeFuzz(wheelModel)) }

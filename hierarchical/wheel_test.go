@@ -14,12 +14,12 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
-// driver turns a wheel as the core does, and knows when each timeout is due.
+// driver turns a wheel as the engine does, and knows each timeout's tick.
 type driver struct {
 	*wheel
 	levelCount atomic.Int64
 	due        map[*store.Node]int64
-	reinserted int // what the latest tick reinserted
+	reinserted int // number of timeouts that the last tick reinserted
 }
 
 func drive(size int) *driver {
@@ -40,8 +40,8 @@ func (d *driver) remove(t *store.Node) {
 	delete(d.due, t)
 }
 
-// step goes to tick, which must not be after Next, and returns how many expired
-// there; and all that is due, and nothing else.
+// step moves the wheel to tick, which must not be after Next, and returns the number of
+// expired timeouts. It asserts that each was due at tick.
 func (d *driver) step(tb require.TestingT, tick int64) (expired int) {
 	d.MoveTo(tick)
 	d.reinserted = 0
@@ -59,7 +59,7 @@ func (d *driver) step(tb require.TestingT, tick int64) (expired int) {
 	return expired
 }
 
-// advance goes from bucket to bucket up to tick.
+// advance moves the wheel to tick, and expires each bucket on the way.
 func (d *driver) advance(tb require.TestingT, tick int64) (steps int) {
 	for next := d.Next(); next <= tick; next = d.Next() {
 		require.GreaterOrEqual(tb, next, d.tick)
@@ -81,9 +81,9 @@ func power(size, k int64) int64 {
 	return p
 }
 
-// TestTimeoutIsAddedToTheLowestLevelThatReachesIt looks on both sides of each
+// TestTimeoutIsOnTheLowestLevelThatReachesIt looks on both sides of each
 // level's edge.
-func TestTimeoutIsAddedToTheLowestLevelThatReachesIt(t *testing.T) {
+func TestTimeoutIsOnTheLowestLevelThatReachesIt(t *testing.T) {
 	for _, size := range []int64{2, 3, 64, 1 << 20} {
 		for k := int64(1); k <= 4 && power(size, k) < math.MaxInt64/1_000_000; k++ {
 			for _, c := range []struct{ tick, levels int64 }{
@@ -100,13 +100,13 @@ func TestTimeoutIsAddedToTheLowestLevelThatReachesIt(t *testing.T) {
 	}
 }
 
-// The tick one whole turn ahead belongs to the bucket of the current one. Filed
-// there it would keep what comes for the current tick waiting for a turn.
-func TestCurrentTickDoesNotWaitForTheOneATurnAhead(t *testing.T) {
+// The tick one rotation ahead has the same bucket as the current tick. If the wheel stored
+// a timeout for it there, timeouts for the current tick would wait for a rotation.
+func TestCurrentTickDoesNotWaitForARotation(t *testing.T) {
 	for _, size := range []int64{2, 3, 64} {
 		for k := range int64(3) {
 			d := drive(int(size))
-			d.remove(d.add(power(size, k+1))) // so that the levels are there
+			d.remove(d.add(power(size, k+1))) // creates the levels
 			d.MoveTo(d.tick + 1)
 			limit := d.levels[k].limit
 			d.add(limit)
@@ -119,7 +119,7 @@ func TestCurrentTickDoesNotWaitForTheOneATurnAhead(t *testing.T) {
 	}
 }
 
-// TestReachMovesWithTime adds at every distance from every tick of a while.
+// TestReachMovesWithTime adds timeouts at 140 distances from each of 130 ticks.
 func TestReachMovesWithTime(t *testing.T) {
 	for _, size := range []int{2, 3, 5} {
 		for start := range int64(130) {
@@ -135,8 +135,8 @@ func TestReachMovesWithTime(t *testing.T) {
 	}
 }
 
-// TestFurthestTickOfAll is that of a deadline that saturated.
-func TestFurthestTickOfAll(t *testing.T) {
+// A deadline that overflows has the last tick.
+func TestLastTickIsStored(t *testing.T) {
 	const last = (1<<62-2)/1_000_000 + 1
 	for size, levels := range map[int]int64{2: 43, 3: 27, 64: 8, 1 << 20: 3} {
 		d := drive(size)
@@ -154,11 +154,11 @@ func TestFurthestTickOfAll(t *testing.T) {
 func TestEmptyBucketsCostNothing(t *testing.T) {
 	d := drive(64)
 	d.add(1_000_000_000)
-	assert.LessOrEqual(t, d.advance(t, 1_000_000_000), 5, "one step a level")
+	assert.LessOrEqual(t, d.advance(t, 1_000_000_000), 5, "one step per level")
 	assert.Equal(t, int64(math.MaxInt64), d.Next())
 }
 
-func TestExpireTakesOutNothingBeforeItsTick(t *testing.T) {
+func TestExpireCollectsNoTimeoutBeforeItsTick(t *testing.T) {
 	d := drive(4)
 	for tick := range int64(4) {
 		d.add(tick)
@@ -183,21 +183,20 @@ func TestRemovedTimeoutWakesNoWorker(t *testing.T) {
 	assert.Equal(t, next, d.Next(), "and filled again")
 }
 
-// TestBucketIsUsedAgainForItsNextSpan leaves an emptied bucket behind.
 func TestBucketIsUsedAgainForItsNextSpan(t *testing.T) {
 	d := drive(4)
 	emptied := d.add(2)
 	d.add(9)
 	d.remove(emptied)
 	d.advance(t, 5)
-	d.add(6) // the same bucket of the lowest level
+	d.add(6) // the emptied bucket
 	d.advance(t, 20)
 	assert.Empty(t, d.due)
 }
 
-// TestNoTickReinsertsMoreThanAFullBucketALevel has very many due at about the same
-// time, wherever that is.
-func TestNoTickReinsertsMoreThanAFullBucketALevel(t *testing.T) {
+// TestReinsertionsPerTickAreBounded adds many timeouts with deadlines close together, at
+// several distances.
+func TestReinsertionsPerTickAreBounded(t *testing.T) {
 	const n = 50_000
 	for _, size := range []int64{2, 64, 1000, 1 << 20} {
 		for _, begin := range []int64{size * 5, size*size*2 + 17, 123_456_789} {
@@ -212,7 +211,7 @@ func TestNoTickReinsertsMoreThanAFullBucketALevel(t *testing.T) {
 					most = max(most, d.reinserted)
 				}
 				assert.Equal(t, n, expired)
-				kinds := 4 * d.levelCount.Load() // a level's bucket divides no more than four times over
+				kinds := 4 * d.levelCount.Load() // a bucket divides at most four times per level
 				assert.LessOrEqual(t, int64(most), kinds*maxBucketLen)
 			})
 		}
@@ -233,28 +232,28 @@ func TestSplitsAreUsedAgain(t *testing.T) {
 			most = len(d.counts)
 		}
 	}
-	assert.LessOrEqual(t, len(d.counts), 2*most, "buckets ever made")
+	assert.LessOrEqual(t, len(d.counts), 2*most, "buckets created")
 	assert.NotEmpty(t, d.freeSubWheels)
 	for _, s := range d.freeSubWheels {
 		assert.True(t, s.detached && s.queued == 0)
 	}
 }
 
-// A bucket and its first part are due at the same tick, and come in any order.
+// A bucket and its first part are due at the same tick, in any order.
 func TestSplitInUseIsNotUsedAgain(t *testing.T) {
 	d := drive(64)
 	s := d.newSubWheel()
 	d.retire(s)
-	assert.Empty(t, d.freeSubWheels, "its bucket may fill it yet")
+	assert.Empty(t, d.freeSubWheels, "its bucket may still fill it")
 	s.detached, s.queued = true, 1
 	d.retire(s)
-	assert.Empty(t, d.freeSubWheels, "one of its buckets waits yet")
+	assert.Empty(t, d.freeSubWheels, "one of its buckets is still queued")
 	s.queued = 0
 	d.retire(s)
 	assert.Equal(t, []*subWheel{s}, d.freeSubWheels)
 }
 
-func TestBucketThatWasEmptiedCountsNothing(t *testing.T) {
+func TestEmptiedBucketHasACountOfZero(t *testing.T) {
 	d := drive(8)
 	for range 3 {
 		tick := d.tick + 8 // the same bucket each time
@@ -262,14 +261,14 @@ func TestBucketThatWasEmptiedCountsNothing(t *testing.T) {
 		d.remove(d.add(tick))
 		assert.Equal(t, 1, d.step(t, tick))
 		d.remove(d.add(tick + 8))
-		assert.Equal(t, int64(math.MaxInt64), d.Next(), "it is empty")
+		assert.Equal(t, int64(math.MaxInt64), d.Next(), "the wheel is empty")
 	}
 	for _, n := range d.counts {
 		assert.Zero(t, n)
 	}
 }
 
-func TestAllYieldsWhatWasAdded(t *testing.T) {
+func TestAllYieldsTheAddedTimeouts(t *testing.T) {
 	d := drive(3)
 	d.maxBucketLen = 2
 	for i := range int64(500) {
@@ -295,7 +294,7 @@ func TestUnusedWheelIsSmall(t *testing.T) {
 	assert.Equal(t, int64(1), d.levelCount.Load())
 }
 
-func TestBucketIsTheOneThatAddTakesAndNothingIsMade(t *testing.T) {
+func TestBucketReturnsTheBucketThatAddUses(t *testing.T) {
 	w := newWheel(4, new(atomic.Int64))
 	w.maxBucketLen = 2
 	r := rand.New(rand.NewPCG(1, 2))

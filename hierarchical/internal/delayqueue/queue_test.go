@@ -15,7 +15,7 @@ import (
 
 type item = delayqueue.Item[int]
 
-// fill puts an item for each due into a new queue.
+// fill returns a queue with an item for each due time.
 func fill(dues ...int64) *delayqueue.Queue[int] {
 	q := delayqueue.New[int]()
 	for i, due := range dues {
@@ -51,7 +51,7 @@ func TestWaitingItemStaysWhereItIs(t *testing.T) {
 	q, i := delayqueue.New[int](), new(item)
 	require.True(t, q.Put(i, 10))
 	assert.True(t, i.Queued())
-	assert.False(t, q.Put(i, 5), "it waits already")
+	assert.False(t, q.Put(i, 5), "already queued")
 	assert.Equal(t, int64(10), i.Due())
 	assert.Equal(t, 1, q.Len())
 	assert.Nil(t, q.Take(9))
@@ -82,7 +82,7 @@ func TestExtremeTimes(t *testing.T) {
 	assert.Equal(t, int64(math.MaxInt64), q.Take(math.MaxInt64).Due())
 }
 
-// TestQueueIsASortedSlice does the same at random with both.
+// TestQueueIsASortedSlice compares random operations on both.
 func TestQueueIsASortedSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := delayqueue.New[int]()
@@ -124,7 +124,7 @@ func TestQueueIsASortedSlice(t *testing.T) {
 	})
 }
 
-// The heap allocates the slice in which it hands out an item, and nothing else.
+// The only allocation is the slice in which the heap returns an item.
 func TestAllocations(t *testing.T) {
 	q := fill(make([]int64, 1000)...)
 	i := new(item)
