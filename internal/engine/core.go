@@ -193,56 +193,6 @@ func (s *setup) deadline(delay time.Duration) int64 {
 // tickOf returns the first tick that has come no earlier than deadline.
 func (c *Core) tickOf(deadline int64) int64 { return (deadline-1)/c.timer.tickDur + 1 }
 
-// onCancelled accounts for a timeout that Cancel ended, and makes the worker drop
-// it. was is the word that Cancel ended.
-func (c *Core) onCancelled(t *Timeout, was state) {
-	s := c.intake.of(t)
-	t.home.handle.hold()
-	if was&queued != 0 { // in a queue already: when it is drained it is dropped
-		s.cancelled.Add(1)
-		c.attend(s, noDeadline)
-		return
-	}
-	n := s.removed.Add(1)
-	if !s.changed.Push(t) {
-		s.removed.Add(-1) // first, so that Pending is never negative
-		s.cancelled.Add(1)
-		c.notifyLate(t)
-		return
-	}
-	c.attend(s, noDeadline)
-	c.pace(s, n)
-}
-
-// resetSample is the number of resets that a counted one stands for.
-const resetSample = 64
-
-// onReset counts a reset of t, for resetSample of them, if it is one of a sample: one
-// that is as good as random, since deadlines differ in their nanoseconds.
-func (c *Core) onReset(t *Timeout, deadline int64) {
-	if cacheline.Share(uint64(deadline)+numberOf(t), resetSample) == 0 {
-		c.intake.of(t).resets.Add(resetSample)
-	}
-}
-
-// onAdvanced makes the worker look at a timeout that was reset to an earlier
-// deadline. was is the word before.
-func (c *Core) onAdvanced(t *Timeout, was state, deadline int64) {
-	s := c.intake.of(t)
-	if was&queued != 0 { // in a queue already
-		c.attend(s, deadline)
-		return
-	}
-	n := s.reset.Add(1)
-	if !s.changed.Push(t) {
-		s.reset.Add(-1)
-		c.unqueue(t)
-		return
-	}
-	c.attend(s, drainBy(atomic.LoadInt64(&t.state))) // others may rely on this push (L2)
-	c.pace(s, n)
-}
-
 // pending returns how many timeouts have not ended. Ends first: see S2.
 func (c *Core) pending() int64 {
 	ends := c.totals.expired.Load() + c.totals.unprocessed.Load()

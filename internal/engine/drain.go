@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/internal/enginekit"
@@ -129,7 +128,7 @@ func (c *Core) took(s *stripe, n int) {
 // isDead reports whether a new timeout ended before its transfer, and its task
 // wants no notice of it.
 func isDead(t *Timeout) bool {
-	return ended(atomic.LoadInt64(&t.state)) && !enginekit.WantsCancelled(t.task)
+	return t.state.load().HasEnded() && !enginekit.WantsCancelled(t.task)
 }
 
 // drainQueue drains q, a queue of s, within b.
@@ -144,7 +143,7 @@ func (c *Core) drainQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
 			if q == &s.added {
 				t.node.Marks = uint16(c.schedule.walks.seen) // (A1)
 			}
-			batch = append(batch, c.moveOf(t, dequeue(&t.state)))
+			batch = append(batch, c.moveOf(t, t.state.dequeue()))
 		}
 		if len(batch) == 0 {
 			return

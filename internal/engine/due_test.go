@@ -58,12 +58,12 @@ func TestStopFindsWhatTwoResetsMovedWhileItWasDue(t *testing.T) {
 		require.True(t, timeout.Reset(time.Hour)) // later: only the word changes
 		e.core.expireAndRun(timeout)
 		deadline := e.core.timer.now() + int64(tick)
-		was, ok := rearm(&timeout.state, deadline) // a Reset that has yet to push
+		was, ok := timeout.state.rearm(deadline) // a Reset that has yet to push
 		require.True(t, ok && was&queued == 0)
 		e.core.endFiring()
 
 		assert.Equal(t, []hwt.Timeout{timeout}, e.Stop())
-		e.core.onAdvanced(timeout, was, deadline)
+		timeout.pushAdvanced(was, deadline)
 		e.balanced(t)
 	})
 }

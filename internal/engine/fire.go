@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/hashedwheel/hwt"
@@ -22,9 +21,9 @@ func (c *Core) collect() {
 		c.prefetchTimeout(i + prefetchAhead)
 		n.MoveTo(elsewhere)
 		t := timeoutOf(n)
-		switch w := atomic.LoadInt64(&t.state); {
-		case ended(w): // cancelled, and in a queue to be drained
-		case deadlineOf(w) > now:
+		switch w := t.state.load(); {
+		case w.HasEnded(): // cancelled, and in a queue to be drained
+		case w.Deadline() > now:
 			c.store(c.moveOf(t, w))
 		default:
 			n.MoveTo(inDue)
@@ -102,15 +101,15 @@ func dataOf(task hwt.TimerTask) unsafe.Pointer {
 
 // expireAndRun expires t and runs its task, unless Cancel, Reset or Stop came first.
 func (c *Core) expireAndRun(t *Timeout) {
-	w, ok := expire(&t.state, c.tickTime())
+	w, ok := t.state.expire(c.tickTime())
 	if ok {
 		c.totals.expired.Add(1)
-		c.timing.noteLate(deadlineOf(w))
+		c.timing.noteLate(w.Deadline())
 		c.timer.limit.Give(1)
 		c.timer.runner.Run(t, t.task)
 		return
 	}
-	if !ended(w) {
+	if !w.HasEnded() {
 		c.firing.hasReset = true // reset since it was collected
 	}
 }
@@ -142,7 +141,7 @@ func (c *Core) reinsert() {
 	c.firing.hasReset = false
 	for _, n := range c.firing.due {
 		t := timeoutOf(n)
-		if w := atomic.LoadInt64(&t.state); !ended(w) {
+		if w := t.state.load(); !w.HasEnded() {
 			n.MoveTo(elsewhere)
 			c.schedule.wheel.Add(n, c.moveOf(t, w).tick)
 		}

@@ -278,12 +278,12 @@ func TestOfRacingEndsOneWins(t *testing.T) {
 		w, ok := &words[round], false
 		switch (i + round%3) % 3 {
 		case 0:
-			_, ok = cancel(w)
+			_, ok = w.cancel()
 		case 1:
-			_, ok = expire(w, 3)
+			_, ok = w.expire(3)
 		case 2:
-			_, _ = rearm(w, 2)
-			_, ok = cancel(w)
+			_, _ = w.rearm(2)
+			_, ok = w.cancel()
 		}
 		if ok {
 			wins[round].Add(1)
@@ -291,6 +291,6 @@ func TestOfRacingEndsOneWins(t *testing.T) {
 	})
 	for round := range n {
 		require.EqualValues(t, 1, wins[round].Load())
-		require.True(t, ended(words[round]))
+		require.True(t, words[round].load().HasEnded())
 	}
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/internal/engine/store"
@@ -36,7 +35,7 @@ func (c *Core) locate(rings []Ring, g store.Group) (ring, bucket int) {
 			return i, int(at)
 		}
 	}
-	tick := c.tickOf(deadlineOf(atomic.LoadInt64(&timeoutOf(g.First).state)))
+	tick := c.tickOf(timeoutOf(g.First).state.load().Deadline())
 	for i, r := range rings {
 		if tick/r.Span < c.schedule.tick/r.Span+int64(r.Buckets) {
 			return i, r.hand(tick)

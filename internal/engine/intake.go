@@ -47,7 +47,7 @@ type stripe struct {
 	removed   atomic.Int64        // pushes to changed by Cancel. Atomic: written by Cancel, read by all.
 	reset     atomic.Int64        // pushes to changed by Reset. Atomic: written by Reset, read by callers.
 	cancelled atomic.Int64        // cancelled while in a queue. Atomic: written by Cancel, read by all.
-	resets    atomic.Int64        // estimate of all resets, see onReset. Atomic: written by Reset, read by Stats.
+	resets    atomic.Int64        // estimate of all resets, see countReset. Atomic: written by Reset, read by Stats.
 	_         [cacheline.Padding]byte
 
 	drained atomic.Int64 // out of both queues. Atomic: written by the holder of Core.mu, read by callers.
@@ -115,6 +115,17 @@ func (in *intake) backlog() (n int64) {
 		n += max(in.stripes[i].backlog(), 0)
 	}
 	return n
+}
+
+// resetSample is the number of resets that a counted one stands for.
+const resetSample = 64
+
+// countReset counts a reset of t, for resetSample of them, if it is one of a sample: one
+// that is as good as random, since deadlines differ in their nanoseconds.
+func (in *intake) countReset(t *Timeout, deadline int64) {
+	if cacheline.Share(uint64(deadline)+numberOf(t), resetSample) == 0 {
+		in.of(t).resets.Add(resetSample)
+	}
 }
 
 // resets sums over the stripes.

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"sync/atomic"
-
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
@@ -20,11 +18,11 @@ const nowhere = -1
 // one arrives while others are handled.
 const batchLen = 32
 
-func (c *Core) moveOf(t *Timeout, w state) move {
-	if ended(w) {
+func (c *Core) moveOf(t *Timeout, w enginekit.Word) move {
+	if w.HasEnded() {
 		return move{t, nowhere}
 	}
-	return move{t, max(c.tickOf(deadlineOf(w)), c.schedule.earliest)}
+	return move{t, max(c.tickOf(w.Deadline()), c.schedule.earliest)}
 }
 
 // storeBatch makes the moves. It returns how many of them go to the wheel.
@@ -81,7 +79,7 @@ func (c *Core) store(m move) {
 // one.
 func (c *Core) drop(t *Timeout) {
 	switch {
-	case !wasCancelled(atomic.LoadInt64(&t.state)):
+	case !t.state.load().IsCancelled():
 	case enginekit.WantsCancelled(t.task):
 		c.schedule.nextNotices = append(c.schedule.nextNotices, t)
 	default:

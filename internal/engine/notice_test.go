@@ -33,12 +33,12 @@ func TestCancelThatReliedOnALatePushIsNoticed(t *testing.T) {
 				timeout := e.add(t, task, time.Hour)
 				time.Sleep(tick)
 				require.Equal(t, goOn, e.step())
-				was, _ := rearm(&timeout.state, 1) // as Reset does, which then takes its time
+				was, _ := timeout.state.rearm(1) // as Reset does, which then takes its time
 				require.Zero(t, was&queued)
 				wins := early && timeout.Cancel()
 				stop(e)
 				wins = wins || timeout.Cancel()
-				c.onAdvanced(timeout, was, 1)
+				timeout.pushAdvanced(was, 1)
 				if c.schedule.wheel != nil {
 					c.takeAll(nil)
 					close(c.worker.takenOver)
@@ -100,9 +100,8 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 				c.takeAll(nil)
 				close(c.worker.takenOver)
 				require.False(t, c.takeLateNotices())
-				w := newState(1) // Cancel had won just before, and comes only now to the notice
-				cancel(&w)
-				timeout.state = w
+				timeout.state = newState(1)
+				timeout.state.cancel() // just before Stop, and comes only now to the notice
 				c.notifyLate(timeout)
 			} else {
 				require.True(t, timeout.Cancel(), "does not block")
@@ -137,7 +136,7 @@ func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
 			time.Sleep(tick)
 			require.Equal(t, goOn, e.step())
 			e.shut()
-			timeout.state, _ = ^(timeout.state | cancelled), true // Cancel has won, and not yet looked at the intake
+			timeout.state.cancel() // Cancel has won, and not yet looked at the intake
 			c.takeAll(nil)
 			close(c.worker.takenOver)
 			require.False(t, c.takeLateNotices())
@@ -168,7 +167,9 @@ func TestShutdownFromALateNoticeDoesNotWaitForOtherWorkers(t *testing.T) {
 		pass(tick)
 		h.Stop()
 		<-h.workers[0].core.worker.done
-		h.workers[0].core.notifyLate(&Timeout{state: ^(newState(1) | cancelled), home: &h.workers[0], task: &noticeTask{then: shutdown}})
+		timeout := &Timeout{state: newState(1), home: &h.workers[0], task: &noticeTask{then: shutdown}}
+		timeout.state.cancel()
+		h.workers[0].core.notifyLate(timeout)
 		synctest.Wait()
 		close(stopped)
 		synctest.Wait()

@@ -133,7 +133,7 @@ func TestAWorkerWithAnAlarmDoesNotRetire(t *testing.T) {
 		timeout := e.after(t, 10*tick, nothing)
 		require.Equal(t, sleep, e.finish(t))
 		require.Equal(t, asleep, e.core.signal.phase.Load())
-		_, ok := cancel(&timeout.state)
+		_, ok := timeout.state.cancel()
 		require.True(t, ok)
 		s := e.core.intake.of(timeout)
 		s.removed.Add(1)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // Several goroutines do to one word what callers and the worker do, and record
@@ -26,14 +28,14 @@ type spec struct {
 }
 
 // word returns the spec that w stands for.
-func word(w state) spec {
+func word(w enginekit.Word) spec {
 	switch {
-	case wasCancelled(w):
-		return spec{deadline: deadlineOf(w), end: "cancelled"}
-	case wasExpired(w):
-		return spec{deadline: deadlineOf(w), end: "expired"}
+	case w.IsCancelled():
+		return spec{deadline: w.Deadline(), end: "cancelled"}
+	case w.IsExpired():
+		return spec{deadline: w.Deadline(), end: "expired"}
 	}
-	return spec{deadline: deadlineOf(w), inQueue: w&queued != 0}
+	return spec{deadline: w.Deadline(), inQueue: w&queued != 0}
 }
 
 type stateCall struct {
@@ -82,16 +84,16 @@ func (s spec) after(c stateCall) (next spec, want result) {
 func (c stateCall) on(l *state) result {
 	switch c.op {
 	case "cancel":
-		w, ok := cancel(l)
+		w, ok := l.cancel()
 		return result{word: word(w), ok: ok}
 	case "expire":
-		w, ok := expire(l, c.at)
+		w, ok := l.expire(c.at)
 		return result{word: word(w), ok: ok}
 	case "rearm":
-		w, ok := rearm(l, c.at)
+		w, ok := l.rearm(c.at)
 		return result{word: word(w), ok: ok}
 	default:
-		return result{word: word(dequeue(l))}
+		return result{word: word(l.dequeue())}
 	}
 }
 

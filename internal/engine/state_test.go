@@ -5,32 +5,35 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 var deadlines = []int64{0, 1, 2, 1 << 40, forever - 1, forever}
 
 func TestPendingWordHoldsDeadlineAndQueued(t *testing.T) {
 	for _, d := range deadlines {
-		w := newState(d)
-		assert.Equal(t, d, deadlineOf(w))
+		l := newState(d)
+		w := l.load()
+		assert.Equal(t, d, w.Deadline())
 		assert.NotZero(t, w&queued, "a new timeout is on its way into the intake")
-		assert.False(t, ended(w) || wasCancelled(w) || wasExpired(w))
-		assert.Equal(t, d, deadlineOf(dequeue(&w)))
-		assert.Zero(t, w&queued)
+		assert.False(t, w.HasEnded() || w.IsCancelled() || w.IsExpired())
+		assert.Equal(t, d, l.dequeue().Deadline())
+		assert.Zero(t, l.load()&queued)
 	}
-	assert.EqualValues(t, int64(math.MaxInt64), newState(forever), "the whole word is used")
+	assert.EqualValues(t, math.MaxInt64, newState(forever).word, "the whole word is used")
 }
 
 func TestCancelEndsOnceAndKeepsTheDeadline(t *testing.T) {
 	for _, d := range deadlines {
 		l := newState(d)
-		was, ok := cancel(&l)
+		was, ok := l.cancel()
 		assert.True(t, ok)
-		assert.Equal(t, newState(d), was)
-		assert.True(t, ended(l) && wasCancelled(l) && !wasExpired(l))
-		assert.Equal(t, d, deadlineOf(l))
-		stands := l
-		_, ok = cancel(&l)
+		assert.EqualValues(t, newState(d).word, was)
+		assert.True(t, l.load().HasEnded() && l.load().IsCancelled() && !l.load().IsExpired())
+		assert.Equal(t, d, l.load().Deadline())
+		stands := l.load()
+		_, ok = l.cancel()
 		assert.False(t, ok)
 		assertEnded(t, stands, &l)
 	}
@@ -41,32 +44,32 @@ func TestExpireEndsOnceItsDeadlineHasCome(t *testing.T) {
 		for _, inQueue := range []bool{true, false} {
 			l := newState(d)
 			if !inQueue {
-				dequeue(&l)
+				l.dequeue()
 			}
-			_, ok := expire(&l, d-1)
+			_, ok := l.expire(d - 1)
 			assert.False(t, ok, "early")
-			assert.False(t, ended(l))
-			w, ok := expire(&l, d)
+			assert.False(t, l.load().HasEnded())
+			w, ok := l.expire(d)
 			assert.True(t, ok)
-			assert.Equal(t, d, deadlineOf(w))
-			assert.True(t, ended(l) && wasExpired(l) && !wasCancelled(l))
-			assert.Equal(t, d, deadlineOf(l))
-			assertEnded(t, l, &l)
+			assert.Equal(t, d, w.Deadline())
+			assert.True(t, l.load().HasEnded() && l.load().IsExpired() && !l.load().IsCancelled())
+			assert.Equal(t, d, l.load().Deadline())
+			assertEnded(t, l.load(), &l)
 		}
 	}
 }
 
 // assertEnded asserts that nothing changes an ended word (L1).
-func assertEnded(t *testing.T, stands state, l *state) {
+func assertEnded(t *testing.T, stands enginekit.Word, l *state) {
 	t.Helper()
-	_, ok := cancel(l)
+	_, ok := l.cancel()
 	assert.False(t, ok)
-	_, ok = expire(l, math.MaxInt64)
+	_, ok = l.expire(math.MaxInt64)
 	assert.False(t, ok)
-	_, ok = rearm(l, 5)
+	_, ok = l.rearm(5)
 	assert.False(t, ok)
-	assert.Equal(t, stands, dequeue(l))
-	assert.Equal(t, stands, *l)
+	assert.Equal(t, stands, l.dequeue())
+	assert.Equal(t, stands, l.load())
 }
 
 func TestRearmQueuesWhatIsEarlierThanTheWorkerKnows(t *testing.T) {
@@ -86,13 +89,13 @@ func TestRearmQueuesWhatIsEarlierThanTheWorkerKnows(t *testing.T) {
 	} {
 		l := newState(100)
 		if !c.inQueue {
-			dequeue(&l)
+			l.dequeue()
 		}
-		before := l
-		was, ok := rearm(&l, c.to)
+		before := l.load()
+		was, ok := l.rearm(c.to)
 		assert.True(t, ok, c.name)
 		assert.Equal(t, before, was, c.name)
-		assert.Equal(t, c.to, deadlineOf(l), c.name)
-		assert.Equal(t, c.queued, l&queued != 0, c.name)
+		assert.Equal(t, c.to, l.load().Deadline(), c.name)
+		assert.Equal(t, c.queued, l.load()&queued != 0, c.name)
 	}
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -84,7 +83,7 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	defer c.mu.Unlock()
 	before := len(unprocessed)
 	end := func(t *Timeout) {
-		if _, ok := cancel(&t.state); ok {
+		if _, ok := t.state.cancel(); ok {
 			t.node.MoveTo(endedByStop)
 			unprocessed = append(unprocessed, t)
 		}
@@ -94,7 +93,7 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 		for _, q := range []*mpsc.Queue[Timeout]{&s.added, &s.changed} {
 			for t := q.Pop(); t != nil; t = q.Pop() {
 				c.took(s, 1)
-				if end(t); !t.node.IsAt(endedByStop) && wasCancelled(atomic.LoadInt64(&t.state)) && enginekit.WantsCancelled(t.task) {
+				if end(t); !t.node.IsAt(endedByStop) && t.state.load().IsCancelled() && enginekit.WantsCancelled(t.task) {
 					c.schedule.nextNotices = append(c.schedule.nextNotices, t) // its Cancel left it to the worker
 				}
 			}
@@ -158,7 +157,7 @@ func (c *Core) giveLate(t *Timeout) {
 // closed, and gives the notice for a Cancel that relied on that push.
 func (c *Core) unqueue(t *Timeout) {
 	c.mu.Lock()
-	missed := wasCancelled(dequeue(&t.state)) && !t.node.IsAt(endedByStop)
+	missed := t.state.dequeue().IsCancelled() && !t.node.IsAt(endedByStop)
 	c.mu.Unlock()
 	if missed {
 		c.notifyLate(t)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math"
+	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -11,17 +13,44 @@ import (
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
+// Ground rules
+//
+// The state of a timeout is one atomic word, so that its deadline and its end
+// cannot disagree: Cancel, Reset and expiry are each one compare-and-swap on
+// it, which is their linearization point. [enginekit.Word] has its layout. The flag of a
+// pending word is queued.
+//
+//	L1. An ended word never changes again. A timeout ends exactly once, and
+//	    the goroutine that made that change accounts for it.
+//	L2. queued means: the timeout is in a queue to the worker, or the goroutine
+//	    that set the bit will push it. A caller that changes the word of a
+//	    queued timeout need not push it, since the worker will look at the word
+//	    after taking it from the queue. The pusher looks at the word once more
+//	    after its push, since it attends for those who changed it before. If the
+//	    push fails, because the timer is being stopped, the pusher acts for the
+//	    worker: see unqueue.
+//	L3. In a pending word only the holder of mu clears queued, after taking the
+//	    timeout from its queue, or failing to push it, and before acting on the
+//	    word. A timeout is in at most one queue, once, and no change goes
+//	    unseen.
+//	L4. A Reset to later changes the deadline alone, and pushes nothing: the
+//	    worker compares before it expires a timeout.
+//
+// Every loop below ends because its compare-and-swap fails only if another one
+// succeeded: by L1 that ends the timeout, by L3 the worker does it once for each
+// push, and a Reset that got in between is progress of another caller.
+
 // Timeout is the one allocation that a pending timeout costs its caller: 48
 // bytes on 64-bit machines, a size class of the allocator, filled to the last.
 type Timeout struct {
-	state state              // Atomic: written by callers and the worker, by the rules of state.go. First, so that it is aligned on 32-bit machines.
+	state state              // Atomic: written by callers and the worker, by the rules above. First, so that it is aligned on 32-bit machines.
 	node  store.Node         // its place in the wheel, or one of the spots below, and the marks of walks. Guarded by Core.mu.
 	link  mpsc.Link[Timeout] // Belongs to the queue that holds the timeout.
 	task  hwt.TimerTask      // Immutable after NewTimeout.
 	home  *home              // Immutable after NewTimeout. Keeps the timer alive while this is pending.
 }
 
-var _ hwt.Timeout = (*Timeout)(nil)
+var _ hwt.CallerTimeout = (*Timeout)(nil)
 
 // The spots of timeouts outside the wheel.
 const (
@@ -29,6 +58,15 @@ const (
 	inDue                  // in firing.due
 	endedByStop            // in the result of Stop
 )
+
+// newTimeout makes a timeout that has no worker yet. caller is from the function of
+// that name.
+func (s *setup) newTimeout(deadline int64, task hwt.TimerTask, caller uintptr) *Timeout {
+	if s.callers {
+		return &(&enginekit.Recorded[Timeout]{Timeout: Timeout{state: newState(deadline), task: task}, Caller: caller}).Timeout
+	}
+	return &Timeout{state: newState(deadline), task: task}
+}
 
 // timeoutOf returns the timeout that n is a part of.
 func timeoutOf(n *store.Node) *Timeout {
@@ -43,7 +81,7 @@ func (t *Timeout) Task() hwt.TimerTask { return t.task }
 
 // Deadline implements hwt.Timeout.
 func (t *Timeout) Deadline() time.Time {
-	deadline := deadlineOf(atomic.LoadInt64(&t.state))
+	deadline := t.state.load().Deadline()
 	if deadline == forever {
 		return time.Time{}
 	}
@@ -51,37 +89,107 @@ func (t *Timeout) Deadline() time.Time {
 }
 
 // IsExpired implements hwt.Timeout.
-func (t *Timeout) IsExpired() bool { return wasExpired(atomic.LoadInt64(&t.state)) }
+func (t *Timeout) IsExpired() bool { return t.state.load().IsExpired() }
 
 // IsCancelled implements hwt.Timeout.
-func (t *Timeout) IsCancelled() bool { return wasCancelled(atomic.LoadInt64(&t.state)) }
-
-// Cancel implements hwt.Timeout.
-func (t *Timeout) Cancel() bool {
-	was, ok := cancel(&t.state)
-	if ok {
-		t.home.core.onCancelled(t, was)
-	}
-	return ok
-}
-
-// Reset implements hwt.Timeout.
-func (t *Timeout) Reset(delay time.Duration) bool {
-	core := t.home.core
-	deadline := core.timer.deadline(delay)
-	was, ok := rearm(&t.state, deadline)
-	if !ok {
-		return false
-	}
-	core.onReset(t, deadline)
-	if deadline < deadlineOf(was) {
-		core.onAdvanced(t, was, deadline)
-	}
-	return true
-}
+func (t *Timeout) IsCancelled() bool { return t.state.load().IsCancelled() }
 
 // String describes the timeout by its deadline, relative to now, by its end if it
 // had one, and by its task: "timeout(in 4.99s, task *shop.check)".
-func (t *Timeout) String() string {
-	return enginekit.Word(atomic.LoadInt64(&t.state)).Describe(t.home.core.timer.now(), t.task)
+func (t *Timeout) String() string { return t.state.load().Describe(t.home.core.timer.now(), t.task) }
+
+// Caller implements hwt.CallerTimeout.
+func (t *Timeout) Caller() (runtime.Frame, bool) {
+	return enginekit.FrameOf(t.home.core.timer.callers, t)
+}
+
+const (
+	// queued is the flag of a pending word (L2).
+	queued enginekit.Word = 1
+
+	forever    = enginekit.Forever
+	never      = math.MaxInt64 // a time that the clock does not reach
+	noDeadline = math.MinInt64 // the deadline of a timeout to drain soon
+)
+
+// state is an atomic [enginekit.Word]; see the ground rules above. It holds a plain
+// integer, so that a new timeout is initialized without an atomic store.
+type state struct{ word int64 }
+
+func newState(deadline int64) state {
+	return state{int64(enginekit.PendingWord(deadline) | queued)}
+}
+
+func (s *state) load() enginekit.Word { return enginekit.Word(atomic.LoadInt64(&s.word)) }
+
+func (s *state) compareAndSwap(was, now enginekit.Word) bool {
+	return atomic.CompareAndSwapInt64(&s.word, int64(was), int64(now))
+}
+
+// cancel ends the timeout. It returns the pending word it ended, and false if
+// there was none.
+func (s *state) cancel() (was enginekit.Word, ok bool) {
+	for {
+		w := s.load()
+		if w.HasEnded() {
+			return w, false
+		}
+		if s.compareAndSwap(w, w.Cancelled()) { // Linearization point of Cancel.
+			return w, true
+		}
+	}
+}
+
+// expire ends the timeout if its deadline is not after now. It returns the word
+// that stands, and whether this call ended it.
+func (s *state) expire(now int64) (w enginekit.Word, ok bool) {
+	for {
+		w = s.load()
+		if w.HasEnded() || w.Deadline() > now {
+			return w, false
+		}
+		if s.compareAndSwap(w, w.Expired()) { // Linearization point of expiry.
+			return w, true
+		}
+	}
+}
+
+// rearm moves the deadline. It returns the word before, and false if the timeout has
+// ended. If the timeout is not queued and its deadline is now earlier, rearm sets
+// queued: the caller must push it to the worker.
+func (s *state) rearm(deadline int64) (was enginekit.Word, ok bool) {
+	for {
+		w := s.load()
+		if w.HasEnded() {
+			return w, false
+		}
+		next := enginekit.PendingWord(deadline) | w&queued
+		if deadline < w.Deadline() {
+			next |= queued
+		}
+		if s.compareAndSwap(w, next) { // Linearization point of Reset.
+			return w, true
+		}
+	}
+}
+
+// dequeue clears queued (L3) and returns the word that stands.
+func (s *state) dequeue() enginekit.Word {
+	for {
+		w := s.load()
+		if w.HasEnded() {
+			return w
+		}
+		if s.compareAndSwap(w, w&^queued) {
+			return w &^ queued
+		}
+	}
+}
+
+// drainBy returns the time by which a timeout in a queue must be drained.
+func (s *state) drainBy() int64 {
+	if w := s.load(); !w.HasEnded() {
+		return w.Deadline()
+	}
+	return noDeadline
 }

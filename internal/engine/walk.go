@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/engine/store"
@@ -84,7 +83,7 @@ func (c *Core) all(yield func(hwt.Timeout) bool) bool {
 // yieldPending yields those that have not ended, until yield returns false.
 func yieldPending(timeouts []*Timeout, yield func(hwt.Timeout) bool) bool {
 	for _, t := range timeouts {
-		if !ended(atomic.LoadInt64(&t.state)) && !yield(t) {
+		if !t.state.load().HasEnded() && !yield(t) {
 			return false
 		}
 	}

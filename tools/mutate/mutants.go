@@ -20,7 +20,7 @@ type mutant struct {
 
 // data holds the mutants, in this form; -run and -C are optional:
 //
-//	== internal/engine/state.go: never early
+//	== internal/engine/timeout.go: never early
 //	test ./internal/engine ./hashedwheel -run Early -C .
 //	-the text, in one line or several,
 //	-that is replaced

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/hashedwheel/hwt/internal/enginekit"
+)
+
+// Cancel implements hwt.Timeout.
+func (t *Timeout) Cancel() bool {
+	was, ok := t.state.cancel()
+	if ok {
+		t.pushCancelled(was)
+	}
+	return ok
+}
+
+// pushCancelled accounts for a timeout that Cancel ended, and makes the worker drop it.
+// was is the word that Cancel ended.
+func (t *Timeout) pushCancelled(was enginekit.Word) {
+	c := t.home.core
+	s := c.intake.of(t)
+	t.home.handle.hold()
+	if was&queued != 0 { // in a queue already: when it is drained it is dropped
+		s.cancelled.Add(1)
+		c.attend(s, noDeadline)
+		return
+	}
+	n := s.removed.Add(1)
+	if !s.changed.Push(t) {
+		s.removed.Add(-1) // first, so that Pending is never negative
+		s.cancelled.Add(1)
+		c.notifyLate(t)
+		return
+	}
+	c.attend(s, noDeadline)
+	c.pace(s, n)
+}
+
+// Reset implements hwt.Timeout.
+func (t *Timeout) Reset(delay time.Duration) bool {
+	core := t.home.core
+	deadline := core.timer.deadline(delay)
+	was, ok := t.state.rearm(deadline)
+	if !ok {
+		return false
+	}
+	core.intake.countReset(t, deadline)
+	if deadline < was.Deadline() {
+		t.pushAdvanced(was, deadline)
+	}
+	return true
+}
+
+// pushAdvanced makes the worker look at a timeout that was reset to an earlier
+// deadline. was is the word before.
+func (t *Timeout) pushAdvanced(was enginekit.Word, deadline int64) {
+	c := t.home.core
+	s := c.intake.of(t)
+	if was&queued != 0 { // in a queue already
+		c.attend(s, deadline)
+		return
+	}
+	n := s.reset.Add(1)
+	if !s.changed.Push(t) {
+		s.reset.Add(-1)
+		c.unqueue(t)
+		return
+	}
+	c.attend(s, t.state.drainBy()) // others may rely on this push (L2)
+	c.pace(s, n)
+}
