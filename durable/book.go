@@ -153,8 +153,8 @@ func takeFirst(list *[]*held, n int) []*held {
 	return first
 }
 
-// storeClaims claims rows and puts them into their next places. After an error, they
-// come again by a sweep.
+// storeClaims claims rows and puts them into their next places. On an error, they are
+// tried again with the next flush while the lease lasts.
 func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 	begun := time.Now()
 	id, _ := w.lease.worker()
@@ -178,10 +178,9 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 			w.log.Warn("durable: cannot claim due entries; retrying", "error", err, "entries", len(claims))
 		}
 		w.lost(err)
-		for _, h := range kept {
-			w.drop(h)
-		}
-		w.sweepLater()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.claimable = append(w.claimable, kept...)
 		return false
 	}
 	for i, h := range kept {
@@ -270,10 +269,4 @@ func (w *worker) outcomesStored(rows []*held) {
 	if near {
 		w.sweepLater()
 	}
-}
-
-// release hands back a claimed row that is not held.
-func (w *worker) release(row backend.Row) {
-	term, _ := w.lease.current()
-	w.finish(&held{worker: w, row: row, term: term}, backend.Outcome{Fate: backend.Release})
 }

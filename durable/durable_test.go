@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,8 +34,10 @@ type fixture struct {
 type faulty struct {
 	*backendtest.Memory
 	mu     sync.Mutex
-	fails  map[string]error // Guarded by mu.
-	offset time.Duration    // of its clock. Guarded by mu.
+	fails  map[string]error     // Guarded by mu.
+	offset time.Duration        // of its clock. Guarded by mu.
+	leased map[backend.Ref]bool // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does
+	during func()               // called inside Lease, if set
 }
 
 func (f *faulty) set(method string, err error) {
@@ -59,7 +62,23 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 	if err := f.fail("Lease"); err != nil {
 		return nil, err
 	}
-	return f.Memory.Lease(ctx, req)
+	rows, err := f.Memory.Lease(ctx, req)
+	if f.leased != nil {
+		rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return f.leased[r.Ref()] })
+	}
+	for i := range rows {
+		if r := &rows[i]; f.leased != nil {
+			f.leased[r.Ref()] = true
+			if r.Due <= time.Now().UnixNano() {
+				r.State, r.Holder = backend.Claimed, req.Worker
+				_, err = f.Memory.Claim(ctx, req.Worker, []backend.Claim{{Ref: r.Ref()}})
+			}
+		}
+	}
+	if f.during != nil {
+		f.during()
+	}
+	return rows, err
 }
 
 func (f *faulty) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {

@@ -60,59 +60,66 @@ func (w *worker) leaseRows(ctx context.Context, mark *backend.Cursor) error {
 	if !valid {
 		return nil // keepLease is at work
 	}
-	for ctx.Err() == nil {
-		n := min(s.limits.LeaseBatch, w.room())
-		if n <= 0 {
-			return nil // the next poll continues
-		}
-		rows, err := s.backend.Lease(ctx, backend.LeaseRequest{
-			Worker:    id,
-			After:     *mark,
-			Until:     s.clock.nanos() + int64(s.limits.Lead),
-			Max:       n,
-			Schedules: w.names,
-		})
-		if err != nil {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = w.leaseBatch(ctx, id, mark); err != nil {
 			return err
-		}
-		for i := range rows {
-			if !w.accept(rows[i]) {
-				return nil
-			}
-			*mark = backend.Cursor{Due: rows[i].Due, Key: rows[i].Key, Slot: rows[i].Slot()}
-		}
-		if len(rows) < n {
-			return nil
 		}
 	}
 	return nil
 }
 
+// leaseBatch leases a batch of rows, and reports whether there may be more. The database
+// may have marked them as leased: only the end of the lease makes it return them again.
+func (w *worker) leaseBatch(ctx context.Context, id int64, mark *backend.Cursor) (more bool, err error) {
+	s := w.store
+	n, cancel := w.reserve(s.limits.LeaseBatch)
+	defer cancel()
+	if n == 0 {
+		return false, nil // the next poll continues
+	}
+	rows, err := s.backend.Lease(ctx, backend.LeaseRequest{
+		Worker:    id,
+		After:     *mark,
+		Until:     s.clock.nanos() + int64(s.limits.Lead),
+		Max:       n,
+		Schedules: w.names,
+	})
+	for i := range rows {
+		if !w.accept(rows[i], true) {
+			return false, nil // the lease has ended
+		}
+		*mark = backend.Cursor{Due: rows[i].Due, Key: rows[i].Key, Slot: rows[i].Slot()}
+	}
+	return len(rows) == n, err
+}
+
 // adopt takes over rows of workers that are gone.
 func (w *worker) adopt(ctx context.Context) {
-	for ctx.Err() == nil {
-		id, valid := w.lease.worker()
-		n := min(w.store.limits.LeaseBatch, w.room())
-		if !valid || n <= 0 {
-			return
-		}
-		rows, err := w.store.backend.Adopt(ctx, id, n)
-		if err != nil {
-			if ctx.Err() == nil {
-				w.log.Warn("durable: cannot take over entries of other workers; retrying", "error", err)
-			}
-			return
-		}
-		w.store.counts.adopted.Add(int64(len(rows)))
-		for i := range rows {
-			if !w.accept(rows[i]) {
-				w.release(rows[i])
-			}
-		}
-		if len(rows) < n {
-			return
-		}
+	for w.adoptBatch(ctx) {
 	}
+}
+
+// adoptBatch takes over a batch of rows, and reports whether there may be more.
+func (w *worker) adoptBatch(ctx context.Context) (more bool) {
+	id, valid := w.lease.worker()
+	n, cancel := w.reserve(w.store.limits.LeaseBatch)
+	defer cancel()
+	if !valid || n == 0 || ctx.Err() != nil {
+		return false
+	}
+	rows, err := w.store.backend.Adopt(ctx, id, n)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.log.Warn("durable: cannot take over entries of other workers; retrying", "error", err)
+		}
+		return false
+	}
+	w.store.counts.adopted.Add(int64(len(rows)))
+	for i := range rows {
+		w.accept(rows[i], true)
+	}
+	return len(rows) == n
 }
 
 // offer passes near rows of this store to the worker. It never blocks.
@@ -121,7 +128,7 @@ func (w *worker) offer(rows []backend.Row) {
 		if row.Schedule != "" && w.options.Schedules[row.Schedule] == nil {
 			continue
 		}
-		w.accept(row)
+		w.accept(row, false)
 	}
 }
 

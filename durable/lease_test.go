@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 func TestWorkerThatLosesItsLeaseIsFenced(t *testing.T) {
@@ -37,6 +39,62 @@ func TestWorkerThatLosesItsLeaseIsFenced(t *testing.T) {
 		assert.Equal(t, 1, f.fired[1].Attempt)
 		assert.EqualValues(t, 2, f.Stats().Adopted)
 		assert.NotZero(t, f.Stats().Fenced)
+	})
+}
+
+// A handler that outlives the lease keeps the only copy of the row behind it in the queue.
+func TestQueuedEntryThatTheSameWorkerAdoptsFires(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(func(_ context.Context, firing durable.Firing) error {
+			if firing.Key == "running" {
+				time.Sleep(10 * time.Second)
+			}
+			return nil
+		}, &durable.WorkOptions{Concurrency: 1})()
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(2 * time.Second)
+		f.b.set("Heartbeat", durable.ErrLeaseLost)
+		time.Sleep(5 * time.Second)
+		f.b.set("Heartbeat", nil)
+		time.Sleep(time.Minute)
+		assert.Zero(t, f.Stats().Claimed)
+		assert.Equal(t, "queued", f.fired[len(f.fired)-1].Key)
+	})
+}
+
+func TestOverdueEntriesThatTheLeaseClaimsFire(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.leased = make(map[backend.Ref]bool)
+		defer f.work(func(context.Context, durable.Firing) error {
+			time.Sleep(time.Second)
+			return nil
+		}, &durable.WorkOptions{Concurrency: 1})()
+		time.Sleep(time.Second)
+		for i := range 20 { // more than wait in the queue, claimed
+			f.setIn(fmt.Sprint(i), 0)
+		}
+		time.Sleep(time.Minute) // with sweeps
+		assert.Len(t, f.times(), 20)
+		assert.Zero(t, f.Stats().Claimed)
+	})
+}
+
+func TestNearEntriesLeaveRoomForLeasedOnes(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.leased = make(map[backend.Ref]bool)
+		for i := range 5 {
+			f.setIn(fmt.Sprint("leased", i), 500*time.Millisecond)
+		}
+		f.b.during = func() {
+			f.b.during = nil
+			for i := range 5 {
+				f.setIn(fmt.Sprint("near", i), 500*time.Millisecond)
+			}
+		}
+		defer f.work(nil, &durable.WorkOptions{MaxHeld: 5})()
+		time.Sleep(time.Minute)
+		assert.Len(t, f.times(), 10)
 	})
 }
 

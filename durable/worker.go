@@ -20,7 +20,8 @@ import (
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves held after its outcome is stored, its claim was refused, or the
-//	    worker lost its lease. Until then no second copy of the row is accepted.
+//	    worker lost its lease. Until then only a copy that the database has claimed for
+//	    the worker is accepted; it replaces the present one.
 
 // worker is one Work.
 type worker struct {
@@ -45,6 +46,7 @@ type worker struct {
 	claimable []*held               // rows to claim that were not yet due. Guarded by mu.
 	backlog   []*held               // rows to claim that were overdue, oldest first. Guarded by mu.
 	finished  []*held               // rows whose handlers returned. Guarded by mu.
+	coming    int                   // rows that calls under way may return. Guarded by mu.
 	sweep     bool                  // rows behind the watermark may be new. Guarded by mu.
 	draining  bool                  // no new rows are accepted. Guarded by mu.
 	emptied   chan struct{}         // closed when draining and held is empty. Guarded by mu.
@@ -138,24 +140,32 @@ func (w *worker) drain() {
 	}
 }
 
-// room returns the number of rows that may still be accepted.
-func (w *worker) room() int {
+// reserve returns the number of rows, up to most, that a call of the database may return.
+// Until cancel, near rows leave room for them.
+func (w *worker) reserve(most int) (n int, cancel func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.options.MaxHeld - len(w.held)
+	n = max(0, min(most, w.options.MaxHeld-len(w.held)-w.coming))
+	w.coming += n
+	return n, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.coming -= n
+	}
 }
 
 // accept takes a row into held and puts it into its first place. It reports whether the
-// row is held, now or already.
-func (w *worker) accept(row backend.Row) bool {
+// row is held, now or already. A row that the database has claimed for the worker replaces
+// a copy that was offered, or that is from an earlier lease: the claim would be refused.
+func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()
-	if w.held[ref] != nil {
+	if w.held[ref] != nil && row.State == backend.Pending {
 		w.mu.Unlock()
 		return true
 	}
 	term, valid := w.lease.current()
-	if w.draining || !valid || len(w.held) >= w.options.MaxHeld {
+	if w.draining || !valid || !reserved && len(w.held)+w.coming >= w.options.MaxHeld {
 		w.sweep = true // it comes again
 		w.mu.Unlock()
 		return false
