@@ -344,7 +344,7 @@ inline toDue() {
 #endif
 }
 
-/* Core.expire: gathers in due. */
+/* schedule.collect */
 inline gather() {
 	atomic {
 		if

@@ -70,3 +70,18 @@ func (t *Timeout) pushAdvanced(was enginekit.Word, deadline int64) {
 	c.attend(s, t.state.drainBy()) // others may rely on this push (L2)
 	c.pace(s, n)
 }
+
+// remove takes a timeout that has ended out of its bucket, if it is in one. The worker
+// forgets it after its task got notice if it is to get one.
+func (s *schedule) remove(t *Timeout) {
+	if t.node.Stored() {
+		s.wheel.Remove(&t.node)
+	}
+	switch {
+	case !t.state.load().IsCancelled():
+	case enginekit.WantsCancelled(t.task):
+		s.nextNotices = append(s.nextNotices, t)
+	default:
+		s.timer.released(1)
+	}
+}

@@ -104,6 +104,8 @@ type worker struct {
 
 // schedule is the wheel and its progress. Guarded by Core.mu.
 type schedule struct {
+	timer     *setup         // Immutable after New.
+	intake    *intake        // its queues are drained here (W4). Immutable after New.
 	wheel     Wheel          // nil once Stop took it
 	tick      int64          // the last processed. Written by the worker, or while it sleeps or before it begins, so it may read it without mu.
 	earliest  int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
@@ -173,6 +175,7 @@ func newCore(s setup, cfg Config) *Core {
 		},
 		watchdog: watchdog{threshold: int64(cfg.SlowTask)},
 	}
+	c.schedule.timer, c.schedule.intake = &c.timer, &c.intake
 	c.watchdog.core = c
 	c.totals.lags.lookAt.Store(never)
 	return c
@@ -191,7 +194,7 @@ func (s *setup) deadline(delay time.Duration) int64 {
 }
 
 // tickOf returns the first tick that has come no earlier than deadline.
-func (c *Core) tickOf(deadline int64) int64 { return (deadline-1)/c.timer.tickDur + 1 }
+func (s *setup) tickOf(deadline int64) int64 { return (deadline-1)/s.tickDur + 1 }
 
 // pending returns how many timeouts have not ended. Ends first: see S2.
 func (c *Core) pending() int64 {

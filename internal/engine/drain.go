@@ -48,27 +48,10 @@ func (c *Core) drainAtTick(now int64) {
 		d.complete = c.intake.empty()
 		return
 	}
-	c.drain((c.schedule.tick + 1) * c.timer.tickDur)
+	c.schedule.drain((c.schedule.tick + 1) * c.timer.tickDur)
 	end := c.timer.now()
 	c.noteEmptied(end)
 	d.resumeAt = end + min(end-now, c.timer.tickDur+int64(maxDrainPause))
-}
-
-// drain drains the intake until the given time: at most TransferCap new timeouts, and
-// as many changed ones.
-func (c *Core) drain(until int64) {
-	d, stripes := &c.schedule.draining, c.intake.stripes
-	added := budget{room: TransferCap, until: until}
-	changed := added // a separate share, or new timeouts could starve it
-	for i := range stripes {
-		c.drainAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)
-	}
-	for i := range stripes {
-		c.drainChanged(&stripes[(d.turn+i)&(len(stripes)-1)], &changed)
-	}
-	d.turn++
-	d.stale = false
-	d.complete = !added.spent && !changed.spent || c.intake.empty()
 }
 
 // noteEmptied records that the latest drain emptied the intake, if it did.
@@ -76,6 +59,23 @@ func (c *Core) noteEmptied(now int64) {
 	if c.schedule.draining.complete {
 		c.signal.emptied.Store(now)
 	}
+}
+
+// drain drains the intake until the given time: at most TransferCap new timeouts, and
+// as many changed ones.
+func (s *schedule) drain(until int64) {
+	d, stripes := &s.draining, s.intake.stripes
+	added := budget{room: TransferCap, until: until}
+	changed := added // a separate share, or new timeouts could starve it
+	for i := range stripes {
+		s.drainAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)
+	}
+	for i := range stripes {
+		s.drainChanged(&stripes[(d.turn+i)&(len(stripes)-1)], &changed)
+	}
+	d.turn++
+	d.stale = false
+	d.complete = !added.spent && !changed.spent || s.intake.empty()
 }
 
 // budget bounds the timeouts that a drain takes from one kind of queue.
@@ -87,41 +87,41 @@ type budget struct {
 }
 
 // allows reports whether one more timeout may be taken.
-func (b *budget) allows(c *Core) bool {
-	if b.popped++; b.popped%1024 == 0 && b.popped > popAtLeast && c.timer.now() >= b.until {
+func (b *budget) allows(timer *setup) bool {
+	if b.popped++; b.popped%1024 == 0 && b.popped > popAtLeast && timer.now() >= b.until {
 		b.spent = true
 	}
 	return !b.spent
 }
 
-// drainAdded drains the new timeouts of s. It begins with dropping those that have
+// drainAdded drains the new timeouts of a stripe. It begins with dropping those that have
 // ended.
-func (c *Core) drainAdded(s *stripe, b *budget) {
-	if s.added.Empty() {
+func (s *schedule) drainAdded(from *stripe, b *budget) {
+	if from.added.Empty() {
 		return
 	}
 	dead := 0
-	s.added.DeleteFunc(func(t *Timeout) bool {
+	from.added.DeleteFunc(func(t *Timeout) bool {
 		if !isDead(t) {
 			return false
 		}
 		dead++
 		return true
 	})
-	c.took(s, dead)
-	c.dropped(int64(dead))
-	c.drainQueue(s, &s.added, b)
+	s.took(from, dead)
+	s.timer.released(int64(dead))
+	s.drainQueue(from, &from.added, b)
 }
 
-// drainChanged drains the timeouts of s that were cancelled, or reset to
+// drainChanged drains the timeouts of a stripe that were cancelled, or reset to
 // earlier, after they were transferred.
-func (c *Core) drainChanged(s *stripe, b *budget) { c.drainQueue(s, &s.changed, b) }
+func (s *schedule) drainChanged(from *stripe, b *budget) { s.drainQueue(from, &from.changed, b) }
 
-// took counts n timeouts that left a queue of s.
-func (c *Core) took(s *stripe, n int) {
-	s.drained.Store(s.drained.Load() + int64(n))
-	if !c.schedule.draining.fired {
-		c.schedule.draining.arrivals += int64(n)
+// took counts n timeouts that left a queue of a stripe.
+func (s *schedule) took(from *stripe, n int) {
+	from.drained.Store(from.drained.Load() + int64(n))
+	if !s.draining.fired {
+		s.draining.arrivals += int64(n)
 	}
 }
 
@@ -131,27 +131,99 @@ func isDead(t *Timeout) bool {
 	return t.state.load().HasEnded() && !enginekit.WantsCancelled(t.task)
 }
 
-// drainQueue drains q, a queue of s, within b.
-func (c *Core) drainQueue(s *stripe, q *mpsc.Queue[Timeout], b *budget) {
+// drainQueue drains q, a queue of the stripe from, within b.
+func (s *schedule) drainQueue(from *stripe, q *mpsc.Queue[Timeout], b *budget) {
 	for !b.spent {
-		batch := c.schedule.batch[:0]
-		for len(batch) < min(b.room, batchLen) && b.allows(c) {
+		batch := s.batch[:0]
+		for len(batch) < min(b.room, batchLen) && b.allows(s.timer) {
 			t := q.Pop()
 			if t == nil {
 				break
 			}
-			if q == &s.added {
-				t.node.Marks = uint16(c.schedule.walks.seen) // (A1)
+			if q == &from.added {
+				t.node.Marks = uint16(s.walks.seen) // (A1)
 			}
-			batch = append(batch, c.moveOf(t, t.state.dequeue()))
+			batch = append(batch, s.moveOf(t, t.state.dequeue()))
 		}
 		if len(batch) == 0 {
 			return
 		}
-		c.took(s, len(batch))
-		b.room -= c.storeBatch(batch)
+		s.took(from, len(batch))
+		b.room -= s.storeBatch(batch)
 		if b.room == 0 {
 			b.spent = true
 		}
+	}
+}
+
+// move is a timeout that has left a queue, and the tick at which it goes to the
+// wheel. It leaves its present place in the wheel first, if it has one.
+type move struct {
+	timeout *Timeout
+	tick    int64 // nowhere if it has ended
+}
+
+// nowhere is the tick of a timeout that is not added again.
+const nowhere = -1
+
+// batchLen is the number of timeouts that are drained together, so that the memory of
+// one arrives while others are handled.
+const batchLen = 32
+
+// moveOf returns the move of t, whose word is w.
+func (s *schedule) moveOf(t *Timeout, w enginekit.Word) move {
+	if w.HasEnded() {
+		return move{t, nowhere}
+	}
+	return move{t, max(s.timer.tickOf(w.Deadline()), s.earliest)}
+}
+
+// storeBatch makes the moves. It returns how many of them go to the wheel.
+func (s *schedule) storeBatch(batch []move) (waiting int) {
+	s.prefetch(batch)
+	for _, m := range batch {
+		s.store(m)
+		if m.tick != nowhere {
+			waiting++
+		}
+	}
+	clear(batch)
+	return waiting
+}
+
+// prefetch asks for the memory that the moves need: the chunks that are left, then the
+// first ones of their buckets, from which the holes are filled, the timeouts that fill
+// them, and the first chunks of the buckets that are added to.
+func (s *schedule) prefetch(batch []move) {
+	held := s.wheel.Held()
+	for _, m := range batch {
+		held.PrefetchPlace(&m.timeout.node)
+		if m.tick == nowhere {
+			continue
+		}
+		if i, ok := s.wheel.Bucket(m.tick); ok {
+			held.PrefetchBucket(i)
+		}
+	}
+	for _, m := range batch {
+		held.PrefetchFirst(&m.timeout.node)
+	}
+	for _, m := range batch {
+		held.PrefetchFiller(&m.timeout.node)
+	}
+}
+
+// store makes the move: the timeout waits in the wheel for its deadline, or it is
+// removed. One in due stays there until firing ends (W5).
+func (s *schedule) store(m move) {
+	node := &m.timeout.node
+	switch {
+	case m.tick == nowhere:
+		s.remove(m.timeout)
+	case !node.IsAt(inDue):
+		if node.Stored() {
+			s.wheel.Remove(node)
+		}
+		s.wheel.Add(node, m.tick)
 	}
 }

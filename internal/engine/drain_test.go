@@ -67,11 +67,11 @@ func TestDrainingEndsWithItsTick(t *testing.T) {
 		time.Sleep(tick)
 		c := e.core
 		c.mu.Lock()
-		c.drain(0) // the time is over
+		c.schedule.drain(0) // the time is over
 		assert.LessOrEqual(t, e.wheel.adds, popAtLeast+1024+batchLen)
 		assert.GreaterOrEqual(t, e.wheel.adds, popAtLeast)
 		assert.False(t, c.schedule.draining.complete)
-		c.drain(never)
+		c.schedule.drain(never)
 		assert.True(t, c.schedule.draining.complete)
 		assert.Len(t, e.wheel.added, 16*popAtLeast)
 		c.mu.Unlock()
@@ -173,7 +173,7 @@ func TestEveryStripeComesFirstInItsTurn(t *testing.T) {
 			require.True(t, c.intake.stripes[i].added.Push(timeout))
 		}
 		before := e.wheel.adds
-		c.drain(never)
+		c.schedule.drain(never)
 		for timeout, i := range from {
 			if e.wheel.added[timeout].turn == before+1 {
 				first[i] = true

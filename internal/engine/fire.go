@@ -10,35 +10,6 @@ import (
 // maxSpareCap bounds the room that notices and due keep from one tick to the next.
 const maxSpareCap = 1 << 14
 
-// collect moves the timeouts of this tick from the wheel to due. Timeouts with a later
-// deadline, because of a Reset or because the wheel stored them early, go back to the
-// wheel.
-func (c *Core) collect() {
-	c.firing.due = c.schedule.wheel.Expire(c.firing.due)
-	now := c.tickTime()
-	kept := c.firing.due[:0]
-	for i, n := range c.firing.due {
-		c.prefetchTimeout(i + prefetchAhead)
-		n.MoveTo(elsewhere)
-		t := timeoutOf(n)
-		switch w := t.state.load(); {
-		case w.HasEnded(): // cancelled, and in a queue to be drained
-		case w.Deadline() > now:
-			c.store(c.moveOf(t, w))
-		default:
-			n.MoveTo(inDue)
-			c.schedule.walks.Moved(n)
-			kept = append(kept, n)
-		}
-	}
-	clear(c.firing.due[len(kept):])
-	c.firing.due = kept
-}
-
-// tickTime returns the time by which deadlines expire at this tick. The clock may reach
-// forever, but a deadline that is forever never expires.
-func (c *Core) tickTime() int64 { return min(c.schedule.tick*c.timer.tickDur, forever-1) }
-
 // beginFiring hands the notices and due over to fire. Guarded by mu.
 func (c *Core) beginFiring() {
 	c.firing.notices, c.schedule.nextNotices = c.schedule.nextNotices, c.firing.notices
@@ -63,7 +34,7 @@ func (c *Core) fire() {
 		c.firing.position.Store(int64(i + 1))
 		if i < len(c.firing.notices) {
 			c.totals.noticed.Add(1)
-			c.dropped(1) // first, since the notice may end the goroutine
+			c.timer.released(1) // first, since the notice may end the goroutine
 			c.timer.runner.Cancelled(c.firing.notices[i], c.firing.notices[i].task)
 		} else {
 			c.prefetchTask(i - len(c.firing.notices) + prefetchAhead)
@@ -72,19 +43,6 @@ func (c *Core) fire() {
 	}
 	c.endTiming()
 	c.endFiring()
-}
-
-// prefetchAhead is the distance in timeouts at which memory is prefetched, so that it
-// arrives in time. A timeout and its task were written when they were scheduled, long
-// ago, and waiting for their memory was a large part of the cost of an expiry.
-const prefetchAhead = 8
-
-// prefetchTimeout loads the timeout at i of due for collect, and the line behind it,
-// which may hold the rest of it.
-func (c *Core) prefetchTimeout(i int) {
-	if i < len(c.firing.due) {
-		cacheline.PrefetchPair(unsafe.Pointer(c.firing.due[i]))
-	}
 }
 
 // prefetchTask asks for the memory of the task at i of due.
@@ -101,7 +59,7 @@ func dataOf(task hwt.TimerTask) unsafe.Pointer {
 
 // expireAndRun expires t and runs its task, unless Cancel, Reset or Stop came first.
 func (c *Core) expireAndRun(t *Timeout) {
-	w, ok := t.state.expire(c.tickTime())
+	w, ok := t.state.expire(c.schedule.time())
 	if ok {
 		c.totals.expired.Add(1)
 		c.timing.noteLate(w.Deadline())
@@ -126,26 +84,13 @@ func (c *Core) endFiring() {
 	case c.schedule.wheel == nil: // Stop went through due already
 		c.firing.due = nil
 	case c.signal.phase.Load() != stopped:
-		c.reinsert()
+		if c.firing.hasReset {
+			c.firing.hasReset = false
+			c.schedule.putBack(c.firing.due)
+		}
 		c.firing.due = emptied(c.firing.due)
 	} // otherwise Stop will pass through due
 	c.mu.Unlock()
-}
-
-// reinsert stores the timeouts of due that are still pending. The current tick is over,
-// so the next one is the earliest.
-func (c *Core) reinsert() {
-	if !c.firing.hasReset {
-		return
-	}
-	c.firing.hasReset = false
-	for _, n := range c.firing.due {
-		t := timeoutOf(n)
-		if w := t.state.load(); !w.HasEnded() {
-			n.MoveTo(elsewhere)
-			c.schedule.wheel.Add(n, c.moveOf(t, w).tick)
-		}
-	}
 }
 
 func emptied[T any](list []*T) []*T {

@@ -163,7 +163,7 @@ func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
 		e.core.signal.phase.Store(ticking)
 		e.flood(t, 4*popAtLeast) // takes all of the time
 		require.True(t, timeout.Cancel())
-		e.core.drain(0)
+		e.core.schedule.drain(0)
 		assert.NotContains(t, e.wheel.added, timeout)
 		assert.False(t, e.core.schedule.draining.complete)
 	})

@@ -39,8 +39,8 @@ func (c *Core) drainAll() {
 	c.catchUp()
 	for i := range c.intake.stripes {
 		b := budget{room: math.MaxInt, until: never}
-		c.drainAdded(&c.intake.stripes[i], &b)
-		c.drainChanged(&c.intake.stripes[i], &b)
+		c.schedule.drainAdded(&c.intake.stripes[i], &b)
+		c.schedule.drainChanged(&c.intake.stripes[i], &b)
 	}
 }
 
@@ -67,9 +67,9 @@ func (h *Handle) nudge() {
 	}
 }
 
-// dropped accounts for n cancelled timeouts that are no longer held.
-func (c *Core) dropped(n int64) {
-	if c.timer.limit.Max() > 0 {
-		c.timer.held.Add(-n)
+// released accounts for n cancelled timeouts that are no longer held.
+func (s *setup) released(n int64) {
+	if s.limit.Max() > 0 {
+		s.held.Add(-n)
 	}
 }

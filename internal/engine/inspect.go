@@ -35,7 +35,7 @@ func (c *Core) locate(rings []Ring, g store.Group) (ring, bucket int) {
 			return i, int(at)
 		}
 	}
-	tick := c.tickOf(timeoutOf(g.First).state.load().Deadline())
+	tick := c.timer.tickOf(timeoutOf(g.First).state.load().Deadline())
 	for i, r := range rings {
 		if tick/r.Span < c.schedule.tick/r.Span+int64(r.Buckets) {
 			return i, r.hand(tick)

@@ -131,7 +131,7 @@ func (c *Core) assist(s *stripe) {
 	}
 	c.catchUp()
 	b := budget{room: assistLen, until: math.MaxInt64}
-	c.drainChanged(s, &b)
+	c.schedule.drainChanged(s, &b)
 	b.spent = false
-	c.drainAdded(s, &b)
+	c.schedule.drainAdded(s, &b)
 }

@@ -113,7 +113,7 @@ func TestChangedTimeoutsOfEveryStripeHaveTheirTurn(t *testing.T) {
 				require.True(t, stripes[i].changed.Push(&Timeout{state: newState(forever), home: &e.workers[0]}))
 			}
 		}
-		c.drain(0) // the time is over after popAtLeast
+		c.schedule.drain(0) // the time is over after popAtLeast
 	}
 	for i := range stripes {
 		stripes[i].changed.Pop()

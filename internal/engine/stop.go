@@ -92,7 +92,7 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 		s := &c.intake.stripes[i]
 		for _, q := range []*mpsc.Queue[Timeout]{&s.added, &s.changed} {
 			for t := q.Pop(); t != nil; t = q.Pop() {
-				c.took(s, 1)
+				c.schedule.took(s, 1)
 				if end(t); !t.node.IsAt(endedByStop) && t.state.load().IsCancelled() && enginekit.WantsCancelled(t.task) {
 					c.schedule.nextNotices = append(c.schedule.nextNotices, t) // its Cancel left it to the worker
 				}

@@ -62,7 +62,7 @@ func TestTickOfIsTheFirstThatComesNoEarlier(t *testing.T) {
 				if deadline < 1 || deadline > forever {
 					continue
 				}
-				tick := c.tickOf(deadline)
+				tick := c.timer.tickOf(deadline)
 				assert.GreaterOrEqual(t, uint64(tick)*uint64(d), uint64(deadline), "tick %v", d)
 				assert.Less(t, uint64(tick-1)*uint64(d), uint64(deadline), "tick %v", d)
 				assert.LessOrEqual(t, uint64(tick)*uint64(d), uint64(math.MaxInt64), "the worker multiplies them")

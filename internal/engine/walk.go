@@ -284,6 +284,6 @@ func (c *Core) drainSome(s *stripe, left int64) int64 {
 	}
 	c.catchUp()
 	b := budget{room: maxWalkBatch, until: never}
-	c.drainAdded(s, &b)
+	c.schedule.drainAdded(s, &b)
 	return left - int64(b.popped)
 }

@@ -231,7 +231,7 @@ func (c *Core) processTick(now int64) {
 	c.schedule.wheel.MoveTo(c.schedule.tick)
 	c.drainAtTick(now)
 	c.schedule.earliest = c.schedule.tick + 1
-	c.collect()
+	c.firing.due = c.schedule.collect(c.firing.due)
 	c.totals.ticks.Add(1)
 	c.noteLag(now)
 }
@@ -253,7 +253,7 @@ func (c *Core) expect(at int64) {
 // decides how to sleep.
 func (c *Core) round(now int64) then {
 	if d := &c.schedule.draining; d.stale || !d.complete || len(c.schedule.nextNotices) > 0 {
-		c.drain(min((c.schedule.tick+1)*c.timer.tickDur, now+int64(maxHold)))
+		c.schedule.drain(min((c.schedule.tick+1)*c.timer.tickDur, now+int64(maxHold)))
 		c.noteEmptied(now)
 		c.beginFiring() // notices, if there are any
 		if c.firing.running || !d.complete {
