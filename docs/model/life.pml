@@ -370,7 +370,7 @@ inline gather() {
 	}
 }
 
-/* Core.expireAndRun */
+/* firing.fire */
 inline run_() {
 	atomic {
 		w = state;

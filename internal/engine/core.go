@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cacheline"
-	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/leak"
 )
@@ -63,9 +62,7 @@ type Core struct {
 	totals   totals // Atomic: written by the holder of mu, read by Stats.
 	mu       sync.Mutex
 	schedule schedule // Guarded by mu.
-	firing   firing   // the running tasks. Guarded by mu, and constant while they run (W5).
-	timing   timing   // see there.
-	watchdog watchdog // Guarded by mu.
+	firing   firing   // the running tasks; see there.
 }
 
 // setup is the timer's configuration, the same for all its workers. Immutable after New.
@@ -121,22 +118,9 @@ type schedule struct {
 	noticesClosed bool       // the worker takes no more of nextNotices
 }
 
-// firing is the users' code of a tick. Guarded by Core.mu, and constant while it runs
-// (W5).
-type firing struct {
-	notices  []*Timeout    // cancelled, with tasks to notify
-	due      []*store.Node // timeouts that expire now
-	running  bool          // the worker is running notices and due. Written by the worker, so it may read it without mu.
-	hasReset bool          // a timeout of due was reset, and did not expire. Worker only.
-	position atomic.Int64  // the number of notices and due timeouts that have begun. Atomic: written by the worker, read by the watchdog.
-}
-
 // totals are the counts of Stats that the worker keeps.
 type totals struct {
-	expired       atomic.Int64
-	noticed       atomic.Int64 // notices that were given, or are about to be
 	unprocessed   atomic.Int64
-	slow          atomic.Int64
 	ticks         atomic.Int64
 	wakeups       atomic.Int64
 	deferredTicks atomic.Int64
@@ -173,10 +157,11 @@ func newCore(s setup, cfg Config) *Core {
 			expected: never,
 			draining: draining{complete: true, stale: true, sleptAt: -1},
 		},
-		watchdog: watchdog{threshold: int64(cfg.SlowTask)},
+		firing: firing{watchdog: watchdog{threshold: int64(cfg.SlowTask)}},
 	}
 	c.schedule.timer, c.schedule.intake = &c.timer, &c.intake
-	c.watchdog.core = c
+	c.firing.timer = &c.timer
+	c.firing.watchdog.mu, c.firing.watchdog.firing = &c.mu, &c.firing
 	c.totals.lags.lookAt.Store(never)
 	return c
 }
@@ -198,16 +183,16 @@ func (s *setup) tickOf(deadline int64) int64 { return (deadline-1)/s.tickDur + 1
 
 // pending returns how many timeouts have not ended. Ends first: see S2.
 func (c *Core) pending() int64 {
-	ends := c.totals.expired.Load() + c.totals.unprocessed.Load()
+	ends := c.firing.expired.Load() + c.totals.unprocessed.Load()
 	accepted, cancelled := c.intake.counts()
 	return accepted - cancelled - ends
 }
 
 // addTo adds the counts of this worker to the timer's statistics.
 func (c *Core) addTo(s *hwt.Stats) {
-	s.Expired += c.totals.expired.Load()
+	s.Expired += c.firing.expired.Load()
 	s.Unprocessed += c.totals.unprocessed.Load()
-	s.SlowTasks += c.totals.slow.Load()
+	s.SlowTasks += c.firing.watchdog.slow.Load()
 	s.Ticks += c.totals.ticks.Load()
 	s.Wakeups += c.totals.wakeups.Load()
 	s.DeferredTicks += c.totals.deferredTicks.Load()
@@ -216,7 +201,7 @@ func (c *Core) addTo(s *hwt.Stats) {
 	s.Cancelled += cancelled
 	s.Resets += c.intake.resets()
 	if now := c.timer.now(); !c.timer.clock.Apart() { // else it is no time of this timer
-		c.timing.addTo(s, now)
+		c.firing.timing.addTo(s, now)
 		c.totals.lags.addTo(s, now, c.signal.phase.Load() != stopped)
 		c.addIntake(s, now)
 	}

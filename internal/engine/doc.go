@@ -23,10 +23,11 @@
 // The way of a timeout, in its order: handle.go (NewTimeout), timeout.go (the word that
 // decides every race), cancel.go (Cancel, Reset), intake.go (the queues), core.go and
 // worker.go (the goroutine and its steps), drain.go (from the intake to the wheel),
-// wheel.go and package store (the buckets), schedule.go (from the wheel to due), fire.go
-// (due timeouts and their tasks), stop.go and shutdown.go.
+// wheel.go and package store (the buckets), schedule.go (from the wheel to due),
+// firing.go (due timeouts and their tasks), stop.go and shutdown.go.
 //
-// Beside that way: batch.go (many timeouts in one push), walk.go (All), inspect.go (the live page), pace.go (callers that help),
+// Beside that way: batch.go (many timeouts in one push), walk.go (All), inspect.go (the live
+// page), pace.go (callers that help),
 // sleeper.go (sleep and relief), held.go (the bound of cancelled timeouts), watchdog.go
 // and timing.go (slow tasks, lateness), cleanup.go (timers that are never stopped),
 // goroutine.go and options.go.

@@ -56,7 +56,7 @@ func TestStopFindsWhatTwoResetsMovedWhileItWasDue(t *testing.T) {
 		require.Equal(t, nodes(timeout), e.core.firing.due)
 
 		require.True(t, timeout.Reset(time.Hour)) // later: only the word changes
-		e.core.expireAndRun(timeout)
+		e.core.firing.fire(timeout)
 		deadline := e.core.timer.now() + int64(tick)
 		was, ok := timeout.state.rearm(deadline) // a Reset that has yet to push
 		require.True(t, ok && was&queued == 0)

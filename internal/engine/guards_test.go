@@ -144,7 +144,7 @@ func TestWhatIsReinsertedComesAtTheNextTickAtTheEarliest(t *testing.T) {
 		timeout := e.after(t, tick, nothing)
 		e.due(t)
 		require.True(t, timeout.Reset(time.Hour))
-		e.core.expireAndRun(timeout)
+		e.core.firing.fire(timeout)
 		require.True(t, timeout.Reset(0))
 		e.core.endFiring()
 		assert.Equal(t, e.core.schedule.tick+1, e.wheel.added[timeout].tick)

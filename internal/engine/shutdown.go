@@ -70,9 +70,9 @@ func (c *Core) addLeft(left *hwt.ShutdownError) {
 	if !c.firing.running {
 		return
 	}
-	at := c.firing.position.Load()
-	left.Waiting += max(int64(len(c.firing.notices))-at, 0)
-	if at == 0 {
+	at := c.firing.progress()
+	left.Waiting += int64(len(c.firing.notices)) - at.notices
+	if at == (progress{}) {
 		return
 	}
 	if c.timer.runner.Executor == nil { // otherwise it was counted
@@ -84,7 +84,7 @@ func (c *Core) addLeft(left *hwt.ShutdownError) {
 // given returns how many tasks and notices the workers have handed to the runner.
 func given(cores []*Core) (n int64) {
 	for _, c := range cores {
-		n += c.totals.expired.Load() + c.totals.noticed.Load()
+		n += c.firing.expired.Load() + c.firing.noticed.Load()
 	}
 	return n
 }

@@ -140,7 +140,7 @@ func (c *Core) notifyLate(t *Timeout) {
 	}
 	c.mu.Unlock()
 	if gone {
-		c.totals.noticed.Add(1)
+		c.firing.noticed.Add(1)
 		c.timer.runner.CallLate(func() { c.giveLate(t) })
 	}
 }

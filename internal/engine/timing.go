@@ -52,43 +52,39 @@ type slowest struct {
 	name     string
 }
 
-// beginTask makes sure that the task at position i of notices and due has a
-// reading of the clock.
-func (c *Core) beginTask(i int) {
-	if c.timing.begun == c.timing.size {
-		c.beginBatch(i)
+// beginTask makes sure that the task that begins now has a reading of the clock.
+func (f *firing) beginTask() {
+	if m := &f.timing; m.begun == m.size {
+		now := f.timer.now()
+		f.endBatch(now)
+		m.at, m.size = now, max(m.next, 1)
 	}
-	c.timing.begun++
-}
-
-func (c *Core) beginBatch(i int) {
-	m, now := &c.timing, c.timer.now()
-	c.endBatch(i, now)
-	m.at, m.size, m.begun = now, max(m.next, 1), 0
+	f.timing.begun++
 }
 
 // endTiming ends the batch after the last task.
-func (c *Core) endTiming() {
-	c.endBatch(len(c.firing.notices)+len(c.firing.due), c.timer.now())
-	c.timing.size, c.timing.begun = 0, 0
+func (f *firing) endTiming() {
+	f.endBatch(f.timer.now())
+	f.timing.size = 0
 }
 
-// endBatch publishes the lateness of the current batch, which ends before position i.
-// It does nothing if no batch is open.
-func (c *Core) endBatch(i int, now int64) {
-	m := &c.timing
+// endBatch publishes the lateness of the current batch. It does nothing if no batch is
+// open.
+func (f *firing) endBatch(now int64) {
+	m := &f.timing
 	if m.begun == 0 {
 		return
 	}
 	took := now - m.at
 	m.busy.Add(took)
 	if m.begun == 1 {
-		m.noteSlow(now, took, c.firing.at(int64(i)).task)
+		m.noteSlow(now, took, f.at(f.progress()).task)
 	}
 	m.publish()
 	if m.next = 1; took < int64(timedFor) {
 		m.next = min(2*m.size, maxTimed)
 	}
+	m.begun = 0
 }
 
 // noteLate records the lateness of a task that begins.

@@ -55,7 +55,7 @@ func TestLatenessIncludesTheTasksAhead(t *testing.T) {
 func TestSlowTasksAreTimedOneByOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		m := &e.core.timing
+		m := &e.core.firing.timing
 		run := func(n int, f func()) {
 			for range n {
 				e.after(t, tick, f)

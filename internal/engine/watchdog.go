@@ -2,6 +2,8 @@ package engine
 
 import (
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/internal/enginekit"
@@ -31,8 +33,10 @@ const (
 //
 // Guarded by Core.mu.
 type watchdog struct {
-	core      *Core // Immutable after New.
-	threshold int64 // in nanoseconds; 0 if off. Immutable after New.
+	mu        *sync.Mutex  // Core.mu. Immutable after New.
+	firing    *firing      // that it watches. Immutable after New.
+	slow      atomic.Int64 // tasks found to be slow. Atomic: written by the watchdog, read by Stats.
+	threshold int64        // in nanoseconds; 0 if off. Immutable after New.
 	timer     *time.Timer
 	round     int64     // how often firing began
 	spot      watchSpot // where the worker was at the latest look
@@ -45,7 +49,10 @@ type watchdog struct {
 }
 
 // watchSpot is a place in the worker's course. The zero value is before its start.
-type watchSpot struct{ round, position int64 }
+type watchSpot struct {
+	round int64
+	progress
+}
 
 // slowTask is a task found to be slow. The zero value is none.
 type slowTask struct {
@@ -60,8 +67,12 @@ func (w *watchdog) begin() {
 	if w.threshold == 0 {
 		return
 	}
+	first := progress{notices: 1}
+	if len(w.firing.notices) == 0 {
+		first = progress{due: 1}
+	}
 	w.round++
-	w.spot, w.since, w.starved = watchSpot{w.round, 1}, w.core.timer.now(), 0
+	w.spot, w.since, w.starved = watchSpot{w.round, first}, w.firing.timer.now(), 0
 	w.arm(w.since, w.threshold)
 }
 
@@ -96,14 +107,14 @@ func (w *watchdog) look() {
 // firstLook returns the position of the worker if its task may be slow and is not known
 // to be. Otherwise it returns the zero spot.
 func (w *watchdog) firstLook() (suspect watchSpot) {
-	c := w.core
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.firing.running {
+	f := w.firing
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !f.running {
 		return suspect
 	}
-	now := c.timer.now()
-	if spot := (watchSpot{w.round, c.firing.position.Load()}); spot != w.spot || spot.position == 0 { // At 0 the worker has not begun.
+	now := f.timer.now()
+	if spot := (watchSpot{w.round, f.progress()}); spot != w.spot || spot.progress == (progress{}) { // there the worker has not begun.
 		w.spot, w.since, w.starved = spot, now, 0
 	} else {
 		w.starved += now - w.dueAt
@@ -117,29 +128,21 @@ func (w *watchdog) firstLook() (suspect watchSpot) {
 
 // secondLook returns the task at the spot if the worker still is there.
 func (w *watchdog) secondLook(spot watchSpot) (slow slowTask) {
-	c := w.core
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.timer.now()
-	if !c.firing.running || spot == w.found || spot != (watchSpot{w.round, c.firing.position.Load()}) {
+	f := w.firing
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := f.timer.now()
+	if !f.running || spot == w.found || spot != (watchSpot{w.round, f.progress()}) {
 		return slow
 	}
 	w.found = spot
-	c.totals.slow.Add(1)
-	slow = slowTask{timeout: c.firing.at(spot.position), held: time.Duration(now - w.since), starved: time.Duration(w.starved)}
-	c.timing.noteSlow(now, int64(slow.held), slow.timeout.task)
+	w.slow.Add(1)
+	slow = slowTask{timeout: f.at(spot.progress), held: time.Duration(now - w.since), starved: time.Duration(w.starved)}
+	f.timing.noteSlow(now, int64(slow.held), slow.timeout.task)
 	if !w.logged || now-w.loggedAt >= int64(slowLogEvery) {
 		w.logged, w.loggedAt, slow.log = true, now, true
 	}
 	return slow
-}
-
-// at returns the timeout at a position, from 1 on.
-func (f *firing) at(position int64) *Timeout {
-	if i := int(position) - 1; i < len(f.notices) {
-		return f.notices[i]
-	}
-	return timeoutOf(f.due[int(position)-1-len(f.notices)])
 }
 
 // report warns of the slow task, if there is one. Without mu, since the log is
@@ -148,12 +151,12 @@ func (w *watchdog) report(s slowTask) {
 	if !s.log {
 		return
 	}
-	c := w.core
+	runner := w.firing.timer.runner
 	message := "hwt: slow task is blocking the timer's worker; set Options.Executor"
-	if c.timer.runner.Executor != nil {
+	if runner.Executor != nil {
 		message = "hwt: executor is blocking the timer's worker; its Execute should return an error when it is full"
 	}
-	c.timer.runner.Warn(message,
+	runner.Warn(message,
 		enginekit.AttrTask, enginekit.TaskName(s.timeout.task), enginekit.AttrHeld, s.held,
 		enginekit.AttrThreshold, time.Duration(w.threshold), enginekit.AttrStarved, s.starved)
 }

@@ -55,7 +55,7 @@ func TestSlowTaskIsLoggedWithTheLatenessOfTheWatchdog(t *testing.T) {
 			e.add(t, sleepy{2 * threshold}, tick)
 			pass(tick + threshold/2)
 			e.core.mu.Lock()
-			e.core.watchdog.dueAt -= int64(late)
+			e.core.firing.watchdog.dueAt -= int64(late)
 			e.core.mu.Unlock()
 			pass(2 * threshold)
 			assert.Contains(t, e.log.Take(), want)
@@ -136,7 +136,7 @@ func TestNoTaskIsWatchedWithoutAThreshold(t *testing.T) {
 		e.add(t, sleepy{time.Hour}, tick)
 		pass(2 * time.Hour)
 		assert.Zero(t, e.Stats().SlowTasks)
-		assert.Nil(t, e.core.watchdog.timer)
+		assert.Nil(t, e.core.firing.watchdog.timer)
 	})
 }
 
