@@ -20,7 +20,7 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 	if h.tracker.Detailed() {
 		h.tracker.Record("NewTimeouts")
 	}
-	setup, n := h.setup(), int64(len(tasks))
+	setup, n := h.workers.setup(), int64(len(tasks))
 	deadline := setup.deadline(delay) // before anything is counted, because it may panic
 	if n == 0 {
 		if h.stopping.Load() {
@@ -44,10 +44,10 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 
 // push makes timeouts of the tasks and pushes them, unless the intake is closed.
 func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, bool) {
-	setup := h.setup()
+	setup := h.workers.setup()
 	caller := setup.callers.Caller()
 	first := setup.newTimeout(deadline, tasks[0], caller)
-	first.home = h.workerOf(first)
+	first.home = h.workers.of(first)
 	c, n := first.home.core, int64(len(tasks))
 	s := c.intake.of(first)
 	timeouts := make([]hwt.Timeout, n)

@@ -3,31 +3,10 @@ package engine
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cacheline"
-	"github.com/hashedwheel/hwt/internal/enginekit"
-	"github.com/hashedwheel/hwt/leak"
 )
-
-// TransferCap is the greatest number of new timeouts that the worker transfers to the
-// wheel in one tick, as in Netty. The rest waits for the next tick. Timeouts that were
-// cancelled before their transfer do not count.
-const TransferCap = 100_000
-
-// Config has the arguments of New. The engines have checked them.
-type Config struct {
-	Tick       time.Duration // at least a nanosecond
-	MaxPending int64         // 0 or less: no limit
-	SlowTask   time.Duration // 0: not watched
-	StopWait   time.Duration // how long Stop waits for users' code
-	Workers    int           // at least 1
-	NewWheel   func() Wheel  // called once for each worker
-	Runner     *enginekit.Runner
-	Callers    bool          // record where timeouts are scheduled
-	Tracker    *leak.Tracker // nil: not tracked
-}
 
 // phase is the part of the worker's state that callers need to know.
 type phase int32
@@ -63,19 +42,6 @@ type Core struct {
 	mu       sync.Mutex
 	schedule schedule // Guarded by mu.
 	firing   firing   // the running tasks; see there.
-}
-
-// setup is the timer's configuration, the same for all its workers. Immutable after New.
-// The objects that it points to are safe for concurrent use.
-type setup struct {
-	clock   *enginekit.Clock // counts from New, time zero of all deadlines
-	tickDur int64            // in nanoseconds
-	limit   *enginekit.Limit // of pending timeouts
-	held    *atomic.Int64    // cancelled timeouts that are still held; unused without a limit. Atomic: written by all.
-	wait    time.Duration    // the longest wait of Stop for users' code
-	runner  *enginekit.Runner
-	callers enginekit.Callers // whether callers are recorded
-	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
 }
 
 // signal is how callers reach the worker. On cache lines that only the worker and callers
@@ -127,21 +93,6 @@ type totals struct {
 	lags          lags
 }
 
-func newSetup(cfg Config) setup {
-	s := setup{
-		clock:   new(enginekit.Clock),
-		tickDur: int64(cfg.Tick),
-		limit:   enginekit.NewLimit(cfg.MaxPending),
-		held:    new(atomic.Int64),
-		wait:    cfg.StopWait,
-		runner:  cfg.Runner,
-		callers: enginekit.Callers(cfg.Callers),
-		late:    new(sync.Map),
-	}
-	s.clock.Start()
-	return s
-}
-
 func newCore(s setup, cfg Config) *Core {
 	c := &Core{
 		timer:  s,
@@ -165,21 +116,6 @@ func newCore(s setup, cfg Config) *Core {
 	c.totals.lags.lookAt.Store(never)
 	return c
 }
-
-// now returns the nanoseconds since the timer's start, by the monotonic clock.
-func (s *setup) now() int64 { return s.clock.Now() }
-
-// deadline returns the deadline of a delay from now; forever if that is beyond
-// the clock's range. It panics if the caller is in another synctest bubble than
-// the timer.
-func (s *setup) deadline(delay time.Duration) int64 {
-	now := s.now()
-	s.clock.Check(now)
-	return now + min(max(int64(delay), 0), forever-now)
-}
-
-// tickOf returns the first tick that has come no earlier than deadline.
-func (s *setup) tickOf(deadline int64) int64 { return (deadline-1)/s.tickDur + 1 }
 
 // pending returns how many timeouts have not ended. Ends first: see S2.
 func (c *Core) pending() int64 {

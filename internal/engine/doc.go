@@ -28,7 +28,7 @@
 //
 // Beside that way: batch.go (many timeouts in one push), walk.go (All), inspect.go (the live
 // page), pace.go (callers that help),
-// sleeper.go (sleep and relief), held.go (the bound of cancelled timeouts), watchdog.go
-// and timing.go (slow tasks, lateness), cleanup.go (timers that are never stopped),
-// goroutine.go and options.go.
+// sleeper.go (sleep and relief), group.go (the workers of a timer), watchdog.go and
+// timing.go (slow tasks, lateness), cleanup.go (timers that are never stopped),
+// goroutine.go, setup.go and options.go.
 package engine

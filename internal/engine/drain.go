@@ -7,6 +7,11 @@ import (
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
+// TransferCap is the greatest number of new timeouts that the worker transfers to the
+// wheel in one tick, as in Netty. The rest waits for the next tick. Timeouts that were
+// cancelled before their transfer do not count.
+const TransferCap = 100_000
+
 const (
 	// popAtLeast is the number of timeouts of each kind that a drain takes from the
 	// intake even after its time: the worker must advance with both.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/leak"
 )
@@ -14,45 +13,24 @@ import (
 // Handle is the users' side of a timer. An engine's Timer holds one by value and
 // forwards its methods to it.
 type Handle struct {
-	workers  []home          // Immutable after Init.
-	outer    hwt.Timer       // the engine's Timer that this is part of. Immutable after Init.
-	tracker  *leak.Tracker   // of outer, nil if it is not tracked. Immutable after Init.
+	workers  group           // Immutable after Init.
+	tracker  *leak.Tracker   // nil if it is not tracked. Immutable after Init.
 	cleanup  runtime.Cleanup // abandons the cores. Immutable after Init.
 	stopping atomic.Bool     // Stop was called. Atomic: set by the first Stop.
 	closed   atomic.Bool     // all intakes are closed. Atomic: set by close.
 }
 
-// home is a worker as its timeouts know it: its core, and the handle, to which the core
-// must not refer.
-type home struct {
-	core   *Core
-	handle *Handle
-}
-
 // Init makes h the inside of outer. Once outer is garbage, its workers end.
 func (h *Handle) Init(outer hwt.Timer, cfg Config) {
-	h.workers, h.outer, h.tracker = make([]home, cfg.Workers), outer, cfg.Tracker
+	h.workers, h.tracker = make(group, cfg.Workers), cfg.Tracker
 	cores, setup := make([]*Core, cfg.Workers), newSetup(cfg)
 	for i := range cores {
 		cores[i] = newCore(setup, cfg)
-		h.workers[i] = home{cores[i], h}
+		h.workers[i] = home{cores[i], outer, h.workers}
 	}
 	cfg.Runner.Given = func() int64 { return given(cores) }
 	countInstance(cfg.Runner.Warn)
 	h.cleanup = runtime.AddCleanup(h, abandon, cores)
-}
-
-// setup returns the configuration of the timer.
-func (h *Handle) setup() *setup { return &h.workers[0].core.timer }
-
-// workerOf returns the worker for a new timeout. It is a function of the timeout's
-// address, so that timeouts are spread evenly, whichever processor makes them, and
-// callers share no counter.
-func (h *Handle) workerOf(t *Timeout) *home {
-	if n := len(h.workers); n > 1 {
-		return &h.workers[cacheline.Share(numberOf(t), n)]
-	}
-	return &h.workers[0]
 }
 
 // NewTimeout implements hwt.Timer.
@@ -63,7 +41,7 @@ func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout,
 	if h.tracker.Detailed() {
 		h.tracker.Record("NewTimeout")
 	}
-	setup := h.setup()
+	setup := h.workers.setup()
 	deadline := setup.deadline(delay) // before anything is counted, because it may panic
 	if setup.limit.Max() > 0 {
 		if err := h.reserve(1); err != nil {
@@ -75,7 +53,7 @@ func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout,
 
 // schedule pushes t to the worker for it.
 func (h *Handle) schedule(t *Timeout, deadline int64) (hwt.Timeout, error) {
-	t.home = h.workerOf(t)
+	t.home = h.workers.of(t)
 	c := t.home.core
 	s := c.intake.of(t)
 	n := s.accepted.Add(1)
@@ -90,6 +68,14 @@ func (h *Handle) schedule(t *Timeout, deadline int64) (hwt.Timeout, error) {
 	return t, nil
 }
 
+// reserve takes places for n new timeouts of a timer with a pending limit.
+func (h *Handle) reserve(n int64) error {
+	if h.stopping.Load() {
+		return hwt.ErrStopped
+	}
+	return h.workers.reserve(n)
+}
+
 // AfterFunc schedules f; see the engines.
 func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return h.NewTimeout(enginekit.Func(f), delay)
@@ -97,7 +83,7 @@ func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 
 // Start starts the workers, which then stay until Stop.
 func (h *Handle) Start() {
-	h.setup().clock.CheckSide() // a worker belongs to the side that starts it
+	h.workers.setup().clock.CheckSide() // a worker belongs to the side that starts it
 	for i := range h.workers {
 		h.workers[i].core.keepWorker()
 	}
@@ -110,7 +96,11 @@ func (h *Handle) Start() {
 // Stop implements hwt.Timer.
 func (h *Handle) Stop() []hwt.Timeout {
 	defer h.release()
-	return h.stop()
+	unprocessed, ok := h.halt()
+	if ok {
+		h.workers.awaitEnd()
+	}
+	return unprocessed
 }
 
 // release cancels the cleanup and the leak report of a timer that is collected without
@@ -121,12 +111,7 @@ func (h *Handle) release() {
 }
 
 // Pending returns how many timeouts have not ended.
-func (h *Handle) Pending() (n int64) {
-	for i := range h.workers {
-		n += h.workers[i].core.pending()
-	}
-	return n
-}
+func (h *Handle) Pending() int64 { return h.workers.pending() }
 
 // Stats returns a snapshot.
 func (h *Handle) Stats() hwt.Stats {
@@ -135,7 +120,7 @@ func (h *Handle) Stats() hwt.Stats {
 		h.workers[i].core.addTo(&s)
 	}
 	s.Pending = s.Accepted - s.Cancelled - s.Expired - s.Unprocessed
-	setup := h.setup()
+	setup := h.workers.setup()
 	s.Rejected = setup.limit.Rejected()
 	setup.runner.AddTo(&s)
 	return s

@@ -42,7 +42,7 @@ func newLineCounter(h *Handle) *lineCounter {
 		l.before = append(l.before, make([]byte, size))
 	}
 	share(unsafe.Pointer(h), unsafe.Sizeof(*h))
-	share(unsafe.Pointer(h.setup().limit), unsafe.Sizeof(*h.setup().limit))
+	share(unsafe.Pointer(h.workers.setup().limit), unsafe.Sizeof(*h.workers.setup().limit))
 	for i := range h.workers {
 		c := h.workers[i].core
 		share(unsafe.Pointer(c), unsafe.Sizeof(*c))
@@ -176,7 +176,7 @@ func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 		found[name] = lines{float64(l.writes) / float64(l.operations), float64(l.contended) / float64(l.operations)}
 	}
 	schedule := func(timeout *Timeout) {
-		deadline := h.setup().deadline(time.Hour)
+		deadline := h.workers.setup().deadline(time.Hour)
 		*timeout = Timeout{state: newState(deadline), task: hwt.TaskFunc(nil)}
 		_, err := h.schedule(timeout, deadline)
 		require.NoError(t, err)

@@ -82,6 +82,19 @@ func (o Options) Complete(l Limits) (Options, error) {
 	return o, nil
 }
 
+// Config has the arguments of Init. The engines have checked them.
+type Config struct {
+	Tick       time.Duration // at least a nanosecond
+	MaxPending int64         // 0 or less: no limit
+	SlowTask   time.Duration // 0: not watched
+	StopWait   time.Duration // how long Stop waits for users' code
+	Workers    int           // at least 1
+	NewWheel   func() Wheel  // called once for each worker
+	Runner     *enginekit.Runner
+	Callers    bool          // record where timeouts are scheduled
+	Tracker    *leak.Tracker // nil: not tracked
+}
+
 func (o *Options) runner() *enginekit.Runner {
 	return &enginekit.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
 }

@@ -14,32 +14,32 @@ func (h *Handle) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 	if !ok {
 		return nil, nil
 	}
-	return unprocessed, h.awaitAll(ctx)
+	return unprocessed, h.workers.awaitAll(ctx)
 }
 
 // TaskContext returns the context of tasks.
-func (h *Handle) TaskContext() context.Context { return h.setup().runner.TaskContext() }
+func (h *Handle) TaskContext() context.Context { return h.workers.setup().runner.TaskContext() }
 
 // awaitAll waits until the workers have ended and nothing is outstanding elsewhere,
 // or ctx ends. If this is a worker, it waits for none, as awaitEnd; with an executor it
 // is in the middle of handing something over, which is outstanding. A
 // late notice that calls Shutdown is outstanding, too. It waits for no worker, since the
 // task of another worker may wait for it.
-func (h *Handle) awaitAll(ctx context.Context) error {
-	runner, own := h.setup().runner, int64(0)
+func (g group) awaitAll(ctx context.Context) error {
+	runner, own := g.setup().runner, int64(0)
 	id := goroutineID()
-	onWorker := h.isWorker(id)
-	_, late := h.setup().late.Load(id)
+	onWorker := g.isWorker(id)
+	_, late := g.setup().late.Load(id)
 	if late || onWorker && runner.Executor != nil {
 		own = 1
 	}
-	if (onWorker || late || h.awaitWorkers(ctx)) && runner.Await(ctx, own) {
+	if (onWorker || late || g.awaitWorkers(ctx)) && runner.Await(ctx, own) {
 		return nil
 	}
 	left := runner.Left(ctx, own)
 	if !onWorker {
-		for i := range h.workers {
-			h.workers[i].core.addLeft(left)
+		for i := range g {
+			g[i].core.addLeft(left)
 		}
 	}
 	if left.Running+left.Waiting <= 0 && len(left.Tasks) == 0 {
@@ -51,10 +51,10 @@ func (h *Handle) awaitAll(ctx context.Context) error {
 
 // awaitWorkers waits until all workers have ended, or ctx ends, which is when it
 // returns false.
-func (h *Handle) awaitWorkers(ctx context.Context) bool {
-	for i := range h.workers {
+func (g group) awaitWorkers(ctx context.Context) bool {
+	for i := range g {
 		select {
-		case <-h.workers[i].core.worker.done:
+		case <-g[i].core.worker.done:
 		case <-ctx.Done():
 			return false
 		}

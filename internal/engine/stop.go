@@ -8,20 +8,11 @@ import (
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
-// stop implements Stop.
-func (h *Handle) stop() []hwt.Timeout {
-	unprocessed, ok := h.halt()
-	if ok {
-		h.awaitEnd()
-	}
-	return unprocessed
-}
-
 // halt closes the intakes, takes the wheels over from the workers, which end, and ends
 // the pending timeouts. It returns false if the caller must not wait, because the timer
 // is a bubble's.
 func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
-	if s := h.setup(); s.clock.Foreign() { // the channels are its bubble's
+	if s := h.workers.setup(); s.clock.Foreign() { // the channels are its bubble's
 		if !h.stopping.Load() {
 			s.clock.Check(s.now())
 		}
@@ -42,9 +33,7 @@ func (h *Handle) close() {
 	if h.closed.Load() {
 		return
 	}
-	for i := range h.workers {
-		h.workers[i].core.intake.close()
-	}
+	h.workers.close()
 	h.closed.Store(true)
 }
 
@@ -168,9 +157,9 @@ func (c *Core) unqueue(t *Timeout) {
 // stop the timer would wait for each other. The time is limited, since a worker may
 // be in users' code that never returns or that waits for this very call. A bubble has
 // no clock that limits a wait for workers outside it, so there awaitEnd does not wait.
-func (h *Handle) awaitEnd() {
-	s := h.setup()
-	if h.isWorker(goroutineID()) {
+func (g group) awaitEnd() {
+	s := g.setup()
+	if g.isWorker(goroutineID()) {
 		return
 	}
 	if s.wait <= 0 || s.clock.Apart() {
@@ -179,9 +168,9 @@ func (h *Handle) awaitEnd() {
 	}
 	patience := time.NewTimer(s.wait)
 	defer patience.Stop()
-	for i := range h.workers {
+	for i := range g {
 		select {
-		case <-h.workers[i].core.worker.done:
+		case <-g[i].core.worker.done:
 		case <-patience.C:
 			s.runner.EndContexts()
 			s.runner.Warn("hwt: Stop gave up waiting for a task that occupies the timer's worker", enginekit.AttrWaited, s.wait)
@@ -193,9 +182,9 @@ func (h *Handle) awaitEnd() {
 // isWorker reports whether the goroutine id is one of the workers. One that is not
 // known is not: waiting for a worker by mistake ends, and not waiting for it breaks
 // a promise.
-func (h *Handle) isWorker(id int64) bool {
-	for i := range h.workers {
-		if h.workers[i].core.isWorker(id) {
+func (g group) isWorker(id int64) bool {
+	for i := range g {
+		if g[i].core.isWorker(id) {
 			return true
 		}
 	}

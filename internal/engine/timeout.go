@@ -74,7 +74,7 @@ func timeoutOf(n *store.Node) *Timeout {
 }
 
 // Timer implements hwt.Timeout.
-func (t *Timeout) Timer() hwt.Timer { return t.home.handle.outer }
+func (t *Timeout) Timer() hwt.Timer { return t.home.outer }
 
 // Task implements hwt.Timeout.
 func (t *Timeout) Task() hwt.TimerTask { return t.task }

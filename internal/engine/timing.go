@@ -54,12 +54,16 @@ type slowest struct {
 
 // beginTask makes sure that the task that begins now has a reading of the clock.
 func (f *firing) beginTask() {
-	if m := &f.timing; m.begun == m.size {
-		now := f.timer.now()
-		f.endBatch(now)
-		m.at, m.size = now, max(m.next, 1)
+	if f.timing.begun == f.timing.size {
+		f.beginBatch()
 	}
 	f.timing.begun++
+}
+
+func (f *firing) beginBatch() {
+	m, now := &f.timing, f.timer.now()
+	f.endBatch(now)
+	m.at, m.size = now, max(m.next, 1)
 }
 
 // endTiming ends the batch after the last task.

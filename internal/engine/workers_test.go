@@ -164,7 +164,7 @@ func TestBoundOfCancelledTimeoutsIsThatOfAllWorkers(t *testing.T) {
 			timeout, err := h.AfterFunc(time.Hour, nothing)
 			require.NoError(t, err)
 			require.True(t, timeout.Cancel())
-			require.LessOrEqual(t, h.setup().held.Load(), int64(minHeld))
+			require.LessOrEqual(t, h.workers.setup().held.Load(), int64(minHeld))
 		}
 		h.Stop()
 	})

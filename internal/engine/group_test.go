@@ -81,7 +81,7 @@ func TestNoticesOfALimitedTimerDoNotWaitForATick(t *testing.T) {
 			cancel(enough)
 			synctest.Wait()
 		}
-		held := h.setup().held
+		held := h.workers.setup().held
 		cancel(minHeld / 2)
 		synctest.Wait()
 		assert.Less(t, held.Load(), int64(minHeld/2), "at half the bound notices are given")

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashedwheel/hwt/internal/enginekit"
+)
+
+// minHeld is the least bound of the cancelled timeouts that a timer with a limit holds.
+const minHeld = 4096
+
+// setup is the timer's configuration, the same for all its workers. Immutable after New.
+// The objects that it points to are safe for concurrent use.
+type setup struct {
+	clock   *enginekit.Clock // counts from New, time zero of all deadlines
+	tickDur int64            // in nanoseconds
+	limit   *enginekit.Limit // of pending timeouts
+	held    *atomic.Int64    // cancelled timeouts that are still held; unused without a limit. Atomic: written by all.
+	wait    time.Duration    // the longest wait of Stop for users' code
+	runner  *enginekit.Runner
+	callers enginekit.Callers // whether callers are recorded
+	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
+}
+
+func newSetup(cfg Config) setup {
+	s := setup{
+		clock:   new(enginekit.Clock),
+		tickDur: int64(cfg.Tick),
+		limit:   enginekit.NewLimit(cfg.MaxPending),
+		held:    new(atomic.Int64),
+		wait:    cfg.StopWait,
+		runner:  cfg.Runner,
+		callers: enginekit.Callers(cfg.Callers),
+		late:    new(sync.Map),
+	}
+	s.clock.Start()
+	return s
+}
+
+// now returns the nanoseconds since the timer's start, by the monotonic clock.
+func (s *setup) now() int64 { return s.clock.Now() }
+
+// deadline returns the deadline of a delay from now; forever if that is beyond
+// the clock's range. It panics if the caller is in another synctest bubble than
+// the timer.
+func (s *setup) deadline(delay time.Duration) int64 {
+	now := s.now()
+	s.clock.Check(now)
+	return now + min(max(int64(delay), 0), forever-now)
+}
+
+// tickOf returns the first tick that has come no earlier than deadline.
+func (s *setup) tickOf(deadline int64) int64 { return (deadline-1)/s.tickDur + 1 }
+
+// maxHeld returns the bound of the cancelled timeouts that are still held.
+func (s *setup) maxHeld() int64 { return max(s.limit.Max(), minHeld) }
+
+// released accounts for n cancelled timeouts that are no longer held.
+func (s *setup) released(n int64) {
+	if s.limit.Max() > 0 {
+		s.held.Add(-n)
+	}
+}
