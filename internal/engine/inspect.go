@@ -29,15 +29,15 @@ func (r Ring) hand(tick int64) int { return int(tick / r.Span % int64(r.Buckets)
 // locate returns in which ring, and which bucket of it, the group waits. A bucket
 // outside the rings, such as a part of a full one, counts for the finest ring that
 // reaches the deadline of its first timeout.
-func (c *Core) locate(rings []Ring, g store.Group) (ring, bucket int) {
+func (o observer) locate(rings []Ring, g store.Group) (ring, bucket int) {
 	for i, r := range rings {
 		if at := g.Bucket - r.First; at < uint32(r.Buckets) {
 			return i, int(at)
 		}
 	}
-	tick := c.timer.tickOf(timeoutOf(g.First).state.load().Deadline())
+	tick := o.core.timer.tickOf(timeoutOf(g.First).state.load().Deadline())
 	for i, r := range rings {
-		if tick/r.Span < c.schedule.tick/r.Span+int64(r.Buckets) {
+		if tick/r.Span < o.core.schedule.tick/r.Span+int64(r.Buckets) {
 			return i, r.hand(tick)
 		}
 	}
@@ -55,14 +55,14 @@ func (h *Handle) Workers() []inspection.Worker {
 }
 
 // observer is a worker as package inspect sees it.
-type observer struct{ *Core }
+type observer struct{ core *Core }
 
 // Rings implements inspection.Worker.
 func (o observer) Rings() []inspection.Ring {
-	c := o.Core
+	c := o.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rings, now := c.rings(), c.timer.now()
+	rings, now := o.rings(), c.timer.now()
 	seen := make([]inspection.Ring, len(rings))
 	for i, r := range rings {
 		span := r.Span * c.timer.tickDur
@@ -77,8 +77,8 @@ func (o observer) Rings() []inspection.Ring {
 }
 
 // rings returns the rings of the wheel; none if Stop took it. Guarded by mu.
-func (c *Core) rings() []Ring {
-	if w, ok := c.schedule.wheel.(visible); ok {
+func (o observer) rings() []Ring {
+	if w, ok := o.core.schedule.wheel.(visible); ok {
 		return w.Rings(nil)
 	}
 	return nil
@@ -100,7 +100,8 @@ func (o observer) Count(add func(ring, bucket, n int)) {
 }
 
 // countSome appends the counts of some chunks from at on. It returns false at the end.
-func (c *Core) countSome(seen []groupCount, at *store.Cursor) (_ []groupCount, more bool) {
+func (o observer) countSome(seen []groupCount, at *store.Cursor) (_ []groupCount, more bool) {
+	c := o.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w, ok := c.schedule.wheel.(visible)
@@ -109,7 +110,7 @@ func (c *Core) countSome(seen []groupCount, at *store.Cursor) (_ []groupCount, m
 	}
 	rings := w.Rings(nil)
 	more = w.Held().Groups(at, inspection.Batch, func(g store.Group) {
-		ring, bucket := c.locate(rings, g)
+		ring, bucket := o.locate(rings, g)
 		seen = append(seen, groupCount{ring, bucket, g.Len})
 	})
 	return seen, more
