@@ -30,7 +30,7 @@ func (t *Timeout) pushCancelled(was enginekit.Word) {
 	if !s.changed.Push(t) {
 		s.removed.Add(-1) // first, so that Pending is never negative
 		s.cancelled.Add(1)
-		c.notifyLate(t)
+		t.notifyLate()
 		return
 	}
 	c.attend(s, noDeadline)
@@ -64,11 +64,51 @@ func (t *Timeout) pushAdvanced(was enginekit.Word, deadline int64) {
 	n := s.reset.Add(1)
 	if !s.changed.Push(t) {
 		s.reset.Add(-1)
-		c.unqueue(t)
+		t.unqueue()
 		return
 	}
 	c.attend(s, t.state.drainBy()) // others may rely on this push (L2)
 	c.pace(s, n)
+}
+
+// notifyLate notifies the task of t, which Cancel ended after the intake was
+// closed. The worker does it as long as it is there, and a goroutine otherwise:
+// never the caller of Cancel, which may hold locks that the task needs.
+func (t *Timeout) notifyLate() {
+	if !enginekit.WantsCancelled(t.task) {
+		return
+	}
+	c := t.home.core
+	c.mu.Lock()
+	gone := c.schedule.noticesClosed
+	if !gone {
+		c.schedule.nextNotices = append(c.schedule.nextNotices, t)
+	}
+	c.mu.Unlock()
+	if gone {
+		c.firing.noticed.Add(1)
+		c.timer.runner.CallLate(t.giveLate)
+	}
+}
+
+// giveLate gives a late notice, on its own goroutine.
+func (t *Timeout) giveLate() {
+	timer, id := &t.home.core.timer, goroutineID()
+	timer.late.Store(id, nil)
+	defer timer.late.Delete(id)
+	timer.runner.Cancelled(t, t.task)
+}
+
+// unqueue takes back the queued bit of t, which was pushed after the intake was
+// closed, and gives the notice for a Cancel that relied on that push.
+func (t *Timeout) unqueue() {
+	c := t.home.core
+	c.mu.Lock()
+	missed := t.state.dequeue().IsCancelled() && !t.node.IsAt(endedByStop)
+	c.mu.Unlock()
+	if missed {
+		t.notifyLate()
+	}
 }
 
 // remove takes a timeout that has ended out of its bucket, if it is in one. The worker

@@ -102,7 +102,7 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 				require.False(t, c.takeLateNotices())
 				timeout.state = newState(1)
 				timeout.state.cancel() // just before Stop, and comes only now to the notice
-				c.notifyLate(timeout)
+				timeout.notifyLate()
 			} else {
 				require.True(t, timeout.Cancel(), "does not block")
 				c.takeAll(nil)
@@ -141,7 +141,7 @@ func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
 			close(c.worker.takenOver)
 			require.False(t, c.takeLateNotices())
 			close(c.worker.done)
-			c.notifyLate(timeout)
+			timeout.notifyLate()
 			synctest.Wait()
 			assert.True(t, returned, name)
 		})
@@ -169,7 +169,7 @@ func TestShutdownFromALateNoticeDoesNotWaitForOtherWorkers(t *testing.T) {
 		<-h.workers[0].core.worker.done
 		timeout := &Timeout{state: newState(1), home: &h.workers[0], task: &noticeTask{then: shutdown}}
 		timeout.state.cancel()
-		h.workers[0].core.notifyLate(timeout)
+		timeout.notifyLate()
 		synctest.Wait()
 		close(stopped)
 		synctest.Wait()

@@ -115,44 +115,6 @@ func (c *Core) takeLateNotices() bool {
 	return c.firing.running
 }
 
-// notifyLate notifies the task of t, which Cancel ended after the intake was
-// closed. The worker does it as long as it is there, and a goroutine otherwise:
-// never the caller of Cancel, which may hold locks that the task needs.
-func (c *Core) notifyLate(t *Timeout) {
-	if !enginekit.WantsCancelled(t.task) {
-		return
-	}
-	c.mu.Lock()
-	gone := c.schedule.noticesClosed
-	if !gone {
-		c.schedule.nextNotices = append(c.schedule.nextNotices, t)
-	}
-	c.mu.Unlock()
-	if gone {
-		c.firing.noticed.Add(1)
-		c.timer.runner.CallLate(func() { c.giveLate(t) })
-	}
-}
-
-// giveLate gives a late notice, on its own goroutine.
-func (c *Core) giveLate(t *Timeout) {
-	id := goroutineID()
-	c.timer.late.Store(id, nil)
-	defer c.timer.late.Delete(id)
-	c.timer.runner.Cancelled(t, t.task)
-}
-
-// unqueue takes back the queued bit of t, which was pushed after the intake was
-// closed, and gives the notice for a Cancel that relied on that push.
-func (c *Core) unqueue(t *Timeout) {
-	c.mu.Lock()
-	missed := t.state.dequeue().IsCancelled() && !t.node.IsAt(endedByStop)
-	c.mu.Unlock()
-	if missed {
-		c.notifyLate(t)
-	}
-}
-
 // awaitEnd waits until the workers have ended, unless this is one of them: two that
 // stop the timer would wait for each other. The time is limited, since a worker may
 // be in users' code that never returns or that waits for this very call. A bubble has
