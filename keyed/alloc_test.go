@@ -29,6 +29,7 @@ func TestAllocations(t *testing.T) {
 		"Set known":      {3, func() { w.Set("known", value, time.Hour) }},
 		"Set and Delete": {3, func() { w.Set("new", value, time.Hour); w.Delete("new") }},
 		"Due":            {0, func() { w.Due("known") }},
+		"Update":         {2, func() { w.Update("known", func(v *int) *int { return v }) }},
 		"SetIfSooner":    {0, func() { w.SetIfSooner("known", value, 2*time.Hour) }},
 		"Len":            {0, func() { w.Len() }},
 	} {
@@ -38,8 +39,8 @@ func TestAllocations(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	word := unsafe.Sizeof(uintptr(0))
-	assert.Equal(t, 2*word, keyed.PairSize)
-	assert.Equal(t, 3*word+8, keyed.AlarmSize)
+	assert.Equal(t, 3*word, keyed.PairSize)
+	assert.Equal(t, word+8, keyed.AlarmSize)
 }
 
 // TestHeapOfAPendingKey measures the map just after it has grown, when it is

@@ -37,12 +37,12 @@
 //   - If the timer's executor rejects a callback, the pair stays pending and
 //     expires again after a second.
 //   - The timer may be wrapped, for metrics or tracing: the wheel depends on
-//     neither the task that a timeout returns nor the identity of timeouts. A
+//     neither the task that a timeout returns nor the handle that a task receives. A
 //     wrapper of tasks must pass on [hwt.RefusedTask] for the retries.
 //
 // # Cost
 //
-// A pending pair of an int64 key and a pointer takes about 150 bytes of heap on
+// A pending pair of an int64 key and a pointer takes about 140 bytes of heap on
 // the hashed wheel, including the timeout. Get, Has and Due take no lock. Move takes
 // one only if the pair is about to expire. Operations on different keys rarely share
 // a lock.

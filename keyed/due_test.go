@@ -77,6 +77,17 @@ func TestDeleteOnADuePairDeletesIt(t *testing.T) {
 	})
 }
 
+func TestPairThatIsDueTwiceFiresOnce(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		w, r, run := dueWheel(t)
+		set(t, w, 1, 12, time.Second)
+		pass(2 * time.Second)
+		require.Equal(t, 2, run(), "the old timeout and the new one")
+		assert.Equal(t, []int{12}, r.values())
+		assert.Equal(t, keyed.Stats{Fired: 1}, w.Stats())
+	})
+}
+
 func TestDrainOnADuePairTakesIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)

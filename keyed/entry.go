@@ -32,7 +32,7 @@ func (w *Wheel[K, V]) Due(key K) (due time.Time, ok bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	return p.alarm.timeout.Deadline(), true
+	return p.timeout.Deadline(), true
 }
 
 // All yields the pending pairs, in no order, each key at most once. Each entry is
@@ -53,7 +53,7 @@ func (w *Wheel[K, V]) entry(key K, p pair[K, V]) (e Entry[K, V], ok bool) {
 	for { // Ends: in each turn another operation changed the pair.
 		e = p.entry(key)
 		now, known := w.load(key)
-		if !known || now.alarm == p.alarm { // K6: e is the pair as it was in between
+		if !known || now.timeout == p.timeout { // K6: e is the pair as it was in between
 			return e, known
 		}
 		p = now
@@ -61,5 +61,5 @@ func (w *Wheel[K, V]) entry(key K, p pair[K, V]) (e Entry[K, V], ok bool) {
 }
 
 func (p pair[K, V]) entry(key K) Entry[K, V] {
-	return Entry[K, V]{key, p.value, p.alarm.timeout.Deadline()}
+	return Entry[K, V]{key, p.value, p.timeout.Deadline()}
 }

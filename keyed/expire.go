@@ -27,10 +27,10 @@ func (a *alarm[K, V]) Run(hwt.Timeout) error {
 	return nil
 }
 
-// expire deletes the pair of a, if it is still in the map (K1).
+// expire deletes the pair of a's key, if there is one and it is due (K1).
 func (w *Wheel[K, V]) expire(a *alarm[K, V]) (value V, ok bool) {
 	w.pairs.Compute(a.key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if !known || !a.isTask(p) {
+		if !known || !p.timeout.IsExpired() { // K5
 			return p, xsync.CancelOp
 		}
 		value, ok = p.value, true
@@ -74,15 +74,15 @@ func (a *alarm[K, V]) Refused(_ hwt.Timeout, refusal error) error {
 	return nil
 }
 
-// retry makes the pair of a expire again after retryDelay, if it is still in the
-// map. If that fails, the pair stays there without a timeout.
+// retry makes the pair of a's key expire again after retryDelay, if there is one and
+// it is due. If that fails, the pair stays in the map without a timeout.
 func (w *Wheel[K, V]) retry(a *alarm[K, V]) (value V, ok bool, err error) {
 	w.pairs.Compute(a.key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if !known || !a.isTask(p) {
+		if !known || !p.timeout.IsExpired() { // K5
 			return p, xsync.CancelOp
 		}
 		value, ok = p.value, true
-		var again *alarm[K, V]
+		var again hwt.Timeout
 		if again, err = w.schedule(a.key, retryDelay); err != nil {
 			return p, xsync.CancelOp
 		}

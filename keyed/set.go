@@ -27,11 +27,11 @@ func (w *Wheel[K, V]) Set(key K, value V, delay time.Duration) error {
 		return err
 	}
 	w.pairs.Compute(key, func(old pair[K, V], _ bool) (pair[K, V], xsync.ComputeOp) {
-		var a *alarm[K, V]
-		if a, err = w.replace(key, old.alarm, delay); err != nil {
+		var timeout hwt.Timeout
+		if timeout, err = w.replace(key, old.timeout, delay); err != nil {
 			return old, xsync.CancelOp
 		}
-		return pair[K, V]{value, a}, xsync.UpdateOp // Linearization point of Set.
+		return pair[K, V]{value, timeout}, xsync.UpdateOp // Linearization point of Set.
 	})
 	return err
 }
@@ -46,12 +46,12 @@ func (w *Wheel[K, V]) SetIfAbsent(key K, value V, delay time.Duration) (set bool
 		if known {
 			return old, xsync.CancelOp
 		}
-		var a *alarm[K, V]
-		if a, err = w.schedule(key, delay); err != nil {
+		var timeout hwt.Timeout
+		if timeout, err = w.schedule(key, delay); err != nil {
 			return old, xsync.CancelOp
 		}
 		set = true
-		return pair[K, V]{value, a}, xsync.UpdateOp // Linearization point of SetIfAbsent.
+		return pair[K, V]{value, timeout}, xsync.UpdateOp // Linearization point of SetIfAbsent.
 	})
 	return set, err
 }
@@ -83,27 +83,27 @@ func (w *Wheel[K, V]) SetIfSooner(key K, value V, delay time.Duration) (set bool
 // keeps its value and due time, and set is false. The caller holds the lock of the
 // key's bucket.
 func (w *Wheel[K, V]) advance(key K, value V, old pair[K, V], delay time.Duration) (p pair[K, V], set bool, err error) {
-	a, err := w.schedule(key, delay)
+	timeout, err := w.schedule(key, delay)
 	switch {
-	case err == nil && old.alarm == nil:
-		return pair[K, V]{value, a}, true, nil
-	case errors.Is(err, hwt.ErrTooManyPending) && old.alarm != nil && old.alarm.timeout.Reset(delay):
-		return pair[K, V]{value, old.alarm.relink()}, true, nil
+	case err == nil && old.timeout == nil:
+		return pair[K, V]{value, timeout}, true, nil
+	case errors.Is(err, hwt.ErrTooManyPending) && old.timeout != nil && old.timeout.Reset(delay):
+		return pair[K, V]{value, relink(old.timeout)}, true, nil
 	case err != nil:
 		return old, false, err
-	case !old.alarm.timeout.Cancel(): // moved, and expired
-		a.timeout.Cancel()
+	case !old.timeout.Cancel(): // moved, and expired
+		timeout.Cancel()
 		return old, false, nil
 	case old.isLater(delay): // for good: no Move resets a cancelled timeout
-		return pair[K, V]{value, a}, true, nil
+		return pair[K, V]{value, timeout}, true, nil
 	}
-	a.timeout.Reset(time.Until(old.alarm.timeout.Deadline())) // false if a has expired: the pair is due anyway
-	return pair[K, V]{old.value, a}, false, nil
+	timeout.Reset(time.Until(old.timeout.Deadline())) // false if it has expired: the pair is due anyway
+	return pair[K, V]{old.value, timeout}, false, nil
 }
 
 // isLater reports whether p is due later than delay from now.
 func (p pair[K, V]) isLater(delay time.Duration) bool {
-	due := p.alarm.timeout.Deadline()
+	due := p.timeout.Deadline()
 	return due.IsZero() && delay < math.MaxInt64 || time.Until(due) > max(delay, 0)
 }
 
@@ -125,7 +125,7 @@ func (w *Wheel[K, V]) Move(key K, delay time.Duration) (moved bool, err error) {
 	if !known {
 		return false, nil
 	}
-	if p.alarm.timeout.Reset(delay) { // Linearization point of Move (K4).
+	if p.timeout.Reset(delay) { // Linearization point of Move (K4).
 		return true, nil
 	}
 	return w.moveExpired(key, delay)
@@ -137,12 +137,12 @@ func (w *Wheel[K, V]) moveExpired(key K, delay time.Duration) (moved bool, err e
 		if !known {
 			return p, xsync.CancelOp
 		}
-		var a *alarm[K, V]
-		if a, err = w.postpone(key, p.alarm, delay); err != nil {
+		var timeout hwt.Timeout
+		if timeout, err = w.postpone(key, p.timeout, delay); err != nil {
 			return p, xsync.CancelOp
 		}
 		moved = true
-		return pair[K, V]{p.value, a}, xsync.UpdateOp
+		return pair[K, V]{p.value, timeout}, xsync.UpdateOp
 	})
 	return moved, err
 }

@@ -11,7 +11,7 @@ import (
 //
 // f runs without locks and may use the wheel. If the pair changes while f runs,
 // Update calls f again with the new value. It takes constant time and two allocations
-// per call of f, and one more for the first Update of a timeout.
+// per call of f.
 //
 // Update returns ErrClosed or ErrKey.
 func (w *Wheel[K, V]) Update(key K, f func(value V) V) (updated bool, err error) {
@@ -35,10 +35,10 @@ func (w *Wheel[K, V]) Update(key K, f func(value V) V) (updated bool, err error)
 // swap replaces the value of old, unless the pair of key is not old any more.
 func (w *Wheel[K, V]) swap(key K, old pair[K, V], value V) (swapped bool) {
 	w.pairs.Compute(key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if swapped = known && p.alarm == old.alarm; !swapped { // K6
+		if swapped = known && p.timeout == old.timeout; !swapped { // K6
 			return p, xsync.CancelOp
 		}
-		return pair[K, V]{value, p.alarm.relink()}, xsync.UpdateOp // Linearization point of Update.
+		return pair[K, V]{value, relink(p.timeout)}, xsync.UpdateOp // Linearization point of Update.
 	})
 	return swapped
 }

@@ -92,7 +92,7 @@ func (w *Wheel[K, V]) sweep(f func(K, pair[K, V])) {
 			last = append(last, key)
 			return false, false
 		}
-		p.alarm.timeout.Cancel()
+		p.timeout.Cancel()
 		f(key, p)
 		return true, false
 	})
@@ -108,7 +108,7 @@ func (w *Wheel[K, V]) take(key K, f func(pair[K, V])) {
 		if !known {
 			return p, xsync.CancelOp
 		}
-		p.alarm.timeout.Cancel() // false if it has expired: its alarm will find nothing
+		p.timeout.Cancel() // false if it has expired: its alarm will find nothing
 		f(p)
 		return p, xsync.DeleteOp // Linearization point of Delete and LoadAndDelete.
 	})

@@ -1,6 +1,7 @@
 package keyed_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -45,12 +46,16 @@ func TestTimerThatWrapsTasksFiresEveryPair(t *testing.T) {
 		moved, err := w.Move(3, time.Second)
 		require.NoError(t, err)
 		assert.True(t, moved)
+		updated, err := w.Update(3, func(int) int { return 30 })
+		require.NoError(t, err)
+		assert.True(t, updated)
+		assert.Len(t, slices.Collect(w.All()), 3)
 		set(t, w, 4, 44, time.Second)
 		deleted, err := w.Delete(4)
 		require.NoError(t, err)
 		assert.True(t, deleted)
 		pass(time.Minute)
-		assert.ElementsMatch(t, []int{11, 22, 33}, r.values())
+		assert.ElementsMatch(t, []int{11, 22, 30}, r.values())
 		assert.Equal(t, keyed.Stats{Fired: 3}, w.Stats())
 		pass(2 * time.Hour)
 		assert.Empty(t, r.take())
