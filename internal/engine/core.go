@@ -3,6 +3,7 @@ package engine
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cacheline"
@@ -140,5 +141,14 @@ func (c *Core) addTo(s *hwt.Stats) {
 		c.firing.timing.addTo(s, now)
 		c.totals.lags.addTo(s, now, c.signal.phase.Load() != stopped)
 		c.addIntake(s, now)
+	}
+}
+
+// addIntake adds the length and the age of the intake.
+func (c *Core) addIntake(s *hwt.Stats, now int64) {
+	n := c.intake.backlog()
+	s.Intake += n
+	if n > 0 && c.signal.phase.Load() == ticking {
+		s.IntakeAge = max(s.IntakeAge, time.Duration(now-c.signal.emptied.Load()))
 	}
 }

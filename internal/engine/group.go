@@ -38,6 +38,14 @@ func (g group) pending() (n int64) {
 	return n
 }
 
+// given returns how many tasks and notices the workers have handed to the runner.
+func given(cores []*Core) (n int64) {
+	for _, c := range cores {
+		n += c.firing.expired.Load() + c.firing.noticed.Load()
+	}
+	return n
+}
+
 // close closes all intakes (S3).
 func (g group) close() {
 	for i := range g {

@@ -93,14 +93,14 @@ func (h *Handle) Start() {
 	runtime.KeepAlive(h)
 }
 
-// Stop implements hwt.Timer.
-func (h *Handle) Stop() []hwt.Timeout {
-	defer h.release()
-	unprocessed, ok := h.halt()
-	if ok {
-		h.workers.awaitEnd()
+// close closes all intakes (S3). A caller whose push failed does so, too, since Stop
+// may have come no further than the queue it met.
+func (h *Handle) close() {
+	if h.closed.Load() {
+		return
 	}
-	return unprocessed
+	h.workers.close()
+	h.closed.Store(true)
 }
 
 // release cancels the cleanup and the leak report of a timer that is collected without

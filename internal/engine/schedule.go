@@ -5,7 +5,80 @@ import (
 
 	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/engine/store"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
+
+// move is a timeout that has left a queue, and the tick at which it goes to the
+// wheel. It leaves its present place in the wheel first, if it has one.
+type move struct {
+	timeout *Timeout
+	tick    int64 // nowhere if it has ended
+}
+
+// nowhere is the tick of a timeout that is not added again.
+const nowhere = -1
+
+// batchLen is the number of timeouts that are drained together, so that the memory of
+// one arrives while others are handled.
+const batchLen = 32
+
+// moveOf returns the move of t, whose word is w.
+func (s *schedule) moveOf(t *Timeout, w enginekit.Word) move {
+	if w.HasEnded() {
+		return move{t, nowhere}
+	}
+	return move{t, max(s.timer.tickOf(w.Deadline()), s.earliest)}
+}
+
+// storeBatch makes the moves. It returns how many of them go to the wheel.
+func (s *schedule) storeBatch(batch []move) (waiting int) {
+	s.prefetch(batch)
+	for _, m := range batch {
+		s.store(m)
+		if m.tick != nowhere {
+			waiting++
+		}
+	}
+	clear(batch)
+	return waiting
+}
+
+// prefetch asks for the memory that the moves need: the chunks that are left, then the
+// first ones of their buckets, from which the holes are filled, the timeouts that fill
+// them, and the first chunks of the buckets that are added to.
+func (s *schedule) prefetch(batch []move) {
+	held := s.wheel.Held()
+	for _, m := range batch {
+		held.PrefetchPlace(&m.timeout.node)
+		if m.tick == nowhere {
+			continue
+		}
+		if i, ok := s.wheel.Bucket(m.tick); ok {
+			held.PrefetchBucket(i)
+		}
+	}
+	for _, m := range batch {
+		held.PrefetchFirst(&m.timeout.node)
+	}
+	for _, m := range batch {
+		held.PrefetchFiller(&m.timeout.node)
+	}
+}
+
+// store makes the move: the timeout waits in the wheel for its deadline, or it is
+// removed. One in due stays there until firing ends (W5).
+func (s *schedule) store(m move) {
+	node := &m.timeout.node
+	switch {
+	case m.tick == nowhere:
+		s.remove(m.timeout)
+	case !node.IsAt(inDue):
+		if node.Stored() {
+			s.wheel.Remove(node)
+		}
+		s.wheel.Add(node, m.tick)
+	}
+}
 
 // collect moves the timeouts of this tick from the wheel to due. Timeouts with a later
 // deadline, because of a Reset or because the wheel stored them early, go back to the

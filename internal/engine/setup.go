@@ -1,11 +1,18 @@
 package engine
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/internal/enginekit"
+)
+
+const (
+	forever    = enginekit.Forever
+	never      = math.MaxInt64 // a time that the clock does not reach
+	noDeadline = math.MinInt64 // the deadline of a timeout to drain soon
 )
 
 // minHeld is the least bound of the cancelled timeouts that a timer with a limit holds.

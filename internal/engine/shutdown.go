@@ -80,11 +80,3 @@ func (c *Core) addLeft(left *hwt.ShutdownError) {
 	}
 	left.Tasks = append(left.Tasks, enginekit.TaskName(c.firing.at(at).task))
 }
-
-// given returns how many tasks and notices the workers have handed to the runner.
-func given(cores []*Core) (n int64) {
-	for _, c := range cores {
-		n += c.firing.expired.Load() + c.firing.noticed.Load()
-	}
-	return n
-}

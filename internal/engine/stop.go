@@ -8,6 +8,16 @@ import (
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
+// Stop implements hwt.Timer.
+func (h *Handle) Stop() []hwt.Timeout {
+	defer h.release()
+	unprocessed, ok := h.halt()
+	if ok {
+		h.workers.awaitEnd()
+	}
+	return unprocessed
+}
+
 // halt closes the intakes, takes the wheels over from the workers, which end, and ends
 // the pending timeouts. It returns false if the caller must not wait, because the timer
 // is a bubble's.
@@ -25,16 +35,6 @@ func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
 		<-h.workers[i].core.worker.takenOver // another Stop may be doing it, which waits for no users' code
 	}
 	return unprocessed, true
-}
-
-// close closes all intakes (S3). A caller whose push failed does so, too, since Stop
-// may have come no further than the queue it met.
-func (h *Handle) close() {
-	if h.closed.Load() {
-		return
-	}
-	h.workers.close()
-	h.closed.Store(true)
 }
 
 // takeAll ends every pending timeout.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -103,14 +102,8 @@ func (t *Timeout) Caller() (runtime.Frame, bool) {
 	return enginekit.FrameOf(t.home.core.timer.callers, t)
 }
 
-const (
-	// queued is the flag of a pending word (L2).
-	queued enginekit.Word = 1
-
-	forever    = enginekit.Forever
-	never      = math.MaxInt64 // a time that the clock does not reach
-	noDeadline = math.MinInt64 // the deadline of a timeout to drain soon
-)
+// queued is the flag of a pending word (L2).
+const queued enginekit.Word = 1
 
 // state is an atomic [enginekit.Word]; see the ground rules above. It holds a plain
 // integer, so that a new timeout is initialized without an atomic store.

@@ -166,12 +166,3 @@ func (l *lags) addTo(s *hwt.Stats, now int64, works bool) {
 		}
 	}
 }
-
-// addIntake adds the length and the age of the intake.
-func (c *Core) addIntake(s *hwt.Stats, now int64) {
-	n := c.intake.backlog()
-	s.Intake += n
-	if n > 0 && c.signal.phase.Load() == ticking {
-		s.IntakeAge = max(s.IntakeAge, time.Duration(now-c.signal.emptied.Load()))
-	}
-}
