@@ -104,8 +104,8 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 // their tasks. Against Stop it is a single call.
 //
 // It makes one allocation of 48 bytes per task, and one for the result. A batch of more
-// than a few costs less than that many calls of NewTimeout. All timeouts of a batch
-// have one worker.
+// than a few costs less than that many calls of NewTimeout. A batch of at least 2,048
+// is spread over the workers, at least 1,024 to each.
 func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	return t.handle.NewTimeouts(tasks, delay)
 }

@@ -20,14 +20,17 @@ type home struct {
 // setup returns the configuration of the timer.
 func (g group) setup() *setup { return &g[0].core.timer }
 
-// of returns the worker for a new timeout. It is a function of the timeout's address, so
-// that timeouts are spread evenly, whichever processor makes them, and callers share no
-// counter.
-func (g group) of(t *Timeout) *home {
+// of returns the worker for a new timeout.
+func (g group) of(t *Timeout) *home { return &g[g.index(t)] }
+
+// index returns the index of the worker for a new timeout. It is a function of the
+// timeout's address, so that timeouts are spread evenly, whichever processor makes them,
+// and callers share no counter.
+func (g group) index(t *Timeout) int {
 	if len(g) > 1 {
-		return &g[cacheline.Share(numberOf(t), len(g))]
+		return cacheline.Share(numberOf(t), len(g))
 	}
-	return &g[0]
+	return 0
 }
 
 // pending returns how many timeouts have not ended.

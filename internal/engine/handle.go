@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,7 @@ type Handle struct {
 	cleanup  runtime.Cleanup // abandons the cores. Immutable after Init.
 	stopping atomic.Bool     // Stop was called. Atomic: set by the first Stop.
 	closed   atomic.Bool     // all intakes are closed. Atomic: set by close.
+	batching sync.RWMutex    // held for reading while a batch is pushed to several workers, and by close (S5).
 }
 
 // Init makes h the inside of outer. Once outer is garbage, its workers end.
@@ -93,12 +95,14 @@ func (h *Handle) Start() {
 	runtime.KeepAlive(h)
 }
 
-// close closes all intakes (S3). A caller whose push failed does so, too, since Stop
-// may have come no further than the queue it met.
+// close closes all intakes (S3), between batches (S5). A caller whose push failed does
+// so, too, since Stop may have come no further than the queue it met.
 func (h *Handle) close() {
 	if h.closed.Load() {
 		return
 	}
+	h.batching.Lock()
+	defer h.batching.Unlock()
 	h.workers.close()
 	h.closed.Store(true)
 }

@@ -30,6 +30,9 @@ import (
 //	    the worker, and the worker does not sleep again before it took the batch. A
 //	    caller that finds the worker asleep therefore finds no such timeout queued,
 //	    and may look for a queued timeout in the timeout's stripe.
+//	S5. A batch for several workers is pushed under Handle.batching, and so are the
+//	    intakes closed. If its first push succeeds, all do. Only pushes happen under that
+//	    lock: Stop waits for no users' code, and for no worker.
 
 const (
 	spanBits       = 13 // spans of small objects are 8 KiB
