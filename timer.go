@@ -189,8 +189,8 @@ type RefusedTask interface {
 	Refused(timeout Timeout, err error) error
 }
 
-// Executor runs tasks on other goroutines than the timer's own. The example adapts a
-// worker pool.
+// Executor runs tasks on other goroutines than the timer's own: those of a timer, by
+// its Options, or one task, by [OnExecutor]. The example adapts a worker pool.
 type Executor interface {
 	// Execute calls task, now or later. If it returns an error, it must never call
 	// task. The error goes to the task if it is a [RefusedTask], or else to the

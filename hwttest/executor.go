@@ -20,6 +20,9 @@ var executorChecks = []check{
 	{"ExecutorThatBlocksDelaysTimeouts", fake, executorBlocks},
 	{"ExecutorThatRunsTwiceChangesNoCount", fake, executorTwice},
 	{"BadTaskOnAnExecutorIsReported", fake, badTaskOnExecutor},
+	{"OnExecutorRunsTheTaskThere", fake, onExecutor},
+	{"OnExecutorRejectionGoesToTheTask", fake, onExecutorRefused},
+	{"ShutdownWaitsForATaskOfOnExecutor", fake, onExecutorShutdown},
 }
 
 // executor is a function that is an hwt.Executor.

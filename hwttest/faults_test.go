@@ -285,6 +285,16 @@ var faults = []fault{
 	{"tasks do not learn of rejections", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return struct{ hwt.TimerTask }{task} }
 	}, []string{"ExecutorRejectionGoesToARefusedTask"}},
+	{"the executor of a task is not used", func(b *broken) {
+		b.newTimeout = func(b *broken, task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+			if t, ok := task.(interface {
+				OnExecutor() (hwt.Executor, hwt.TimerTask)
+			}); ok {
+				_, task = t.OnExecutor()
+			}
+			return b.Timer.NewTimeout(task, delay)
+		}
+	}, []string{"OnExecutorRunsTheTaskThere", "OnExecutorRejectionGoesToTheTask", "ShutdownWaitsForATaskOfOnExecutor"}},
 	{"the executor is not used", func(b *broken) { b.config.Executor = nil },
 		[]string{"ExecutorRunsEveryTask", "ExecutorMayRunLater", "ExecutorThatBlocksDelaysTimeouts", "CancelledRunsOnTheExecutor"}},
 

@@ -1,6 +1,6 @@
 module github.com/hashedwheel/hwt/examples/etcdlease
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/hashedwheel/hwt v0.0.0

@@ -75,8 +75,9 @@ func (c *Core) addLeft(left *hwt.ShutdownError) {
 	if at == (progress{}) {
 		return
 	}
-	if c.timer.runner.Executor == nil { // otherwise it was counted
+	task := c.firing.at(at).task
+	if !c.timer.runner.HandsOver(task) { // otherwise it was counted
 		left.Running++
 	}
-	left.Tasks = append(left.Tasks, enginekit.TaskName(c.firing.at(at).task))
+	left.Tasks = append(left.Tasks, enginekit.TaskName(task))
 }

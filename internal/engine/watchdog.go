@@ -153,7 +153,7 @@ func (w *watchdog) report(s slowTask) {
 	}
 	runner := w.firing.timer.runner
 	message := "hwt: slow task is blocking the timer's worker; set Options.Executor"
-	if runner.Executor != nil {
+	if runner.HandsOver(s.timeout.task) {
 		message = "hwt: executor is blocking the timer's worker; its Execute should return an error when it is full"
 	}
 	runner.Warn(message,

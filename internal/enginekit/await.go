@@ -24,15 +24,20 @@ type waiters struct {
 // wait in the executor. It does not include those that a worker runs itself.
 func (r *Runner) Outstanding() (running, waiting int64) {
 	running = r.late.Load()
-	switch {
-	case r.Executor == nil && r.Running != nil:
-		running += r.Running()
-	case r.Executor != nil && r.Given != nil:
-		ended, begun := r.ended.Load(), r.begun.Load()
-		running += begun - ended
-		waiting = r.Given() - begun // Given is read last, so that waiting is never negative.
+	ended, begun := r.ended.Load(), r.begun.Load()
+	given := begun
+	switch { // given is read last, so that waiting is never negative.
+	case r.Executor == nil:
+		given = r.handed.Load()
+		if r.Running != nil {
+			running += r.Running()
+		}
+	case r.Given != nil:
+		given = r.Given()
+	default:
+		ended = begun
 	}
-	return running, waiting
+	return running + begun - ended, given - begun
 }
 
 func (r *Runner) busy() int64 {

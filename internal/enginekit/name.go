@@ -17,6 +17,7 @@ type TaskKey struct {
 
 // KeyOf returns the key of a task.
 func KeyOf(task hwt.TimerTask) TaskKey {
+	_, task = onExecutor(task)
 	key := TaskKey{of: reflect.TypeOf(task)}
 	if v := reflect.ValueOf(task); v.Kind() == reflect.Func {
 		key.pc = v.Pointer()
@@ -28,6 +29,7 @@ func KeyOf(task hwt.TimerTask) TaskKey {
 // and source line of a function, such as
 // "example.com/shop.(*Shop).check.func1 (/src/shop/check.go:63)".
 func TaskName(task hwt.TimerTask) string {
+	_, task = onExecutor(task)
 	if v := reflect.ValueOf(task); v.Kind() == reflect.Func {
 		return funcName(v.Pointer())
 	}

@@ -36,6 +36,17 @@ func TestTasksOfOneKeyHaveOneName(t *testing.T) {
 	}
 }
 
+func TestTaskOfOnExecutorIsNamedAsItself(t *testing.T) {
+	pool := executor(func(func()) error { return nil })
+	assert.Equal(t, TaskName(hwt.TaskFunc(named)), TaskName(hwt.OnExecutor(pool, hwt.TaskFunc(named))))
+	assert.Equal(t, KeyOf(new(notifier)), KeyOf(hwt.OnExecutor(pool, new(notifier))))
+}
+
+func TestGoroutinesOfAnExecutorLoseAllLabels(t *testing.T) {
+	assert.Equal(t, context.Background(), NewLabels("timer", true).elsewhere().after)
+	assert.Nil(t, (*Labels)(nil).elsewhere())
+}
+
 func TestOtherTasksAreNamedByType(t *testing.T) {
 	assert.Equal(t, "*enginekit.notifier", TaskName(new(notifier)))
 	assert.Equal(t, "<nil>", TaskName(nil))

@@ -33,17 +33,39 @@ func IsNilTask(task hwt.TimerTask) bool {
 	case Func:
 		return f == nil
 	}
-	return false
+	own, task := onExecutor(task)
+	return own != nil && IsNilTask(task)
 }
 
 // WantsCancelled reports whether task is an hwt.CancelledTask.
 func WantsCancelled(task hwt.TimerTask) bool {
-	switch task.(type) {
-	case hwt.TaskFunc, hwt.ContextTaskFunc, Func:
-		return false // Comparisons decide the common cases.
+	if isFunc(task) {
+		return false
 	}
+	_, task = onExecutor(task)
 	_, ok := task.(hwt.CancelledTask)
 	return ok
+}
+
+// isFunc decides the common cases by comparisons.
+func isFunc(task hwt.TimerTask) bool {
+	switch task.(type) {
+	case hwt.TaskFunc, hwt.ContextTaskFunc, Func:
+		return true
+	}
+	return false
+}
+
+// onExecutor returns the parts of a task of [hwt.OnExecutor], or nil and task.
+func onExecutor(task hwt.TimerTask) (hwt.Executor, hwt.TimerTask) {
+	if !isFunc(task) {
+		if t, ok := task.(interface {
+			OnExecutor() (hwt.Executor, hwt.TimerTask)
+		}); ok {
+			return t.OnExecutor()
+		}
+	}
+	return nil, task
 }
 
 // Runner runs tasks and their cancellation callbacks, on the calling goroutine or on an
@@ -69,6 +91,7 @@ type Runner struct {
 	failed           atomic.Int64
 	panics           atomic.Int64
 	executorRejected atomic.Int64
+	handed           atomic.Int64 // submissions, for a timer without an executor
 	begun            atomic.Int64 // submissions that the executor started or rejected
 	ended            atomic.Int64 // submissions of begun that have returned
 	late             atomic.Int64 // callbacks of CallLate that have not returned
@@ -86,11 +109,13 @@ func (r *Runner) Complete(pkg string) error {
 // Run runs the task of an expired timeout. It returns even if the task panics. If the
 // task calls runtime.Goexit, Run reports that, and the calling goroutine ends.
 func (r *Runner) Run(timeout hwt.Timeout, task hwt.TimerTask) {
-	if r.Executor == nil {
-		r.run(timeout, task)
+	executor, task := r.executorOf(task)
+	if executor == nil {
+		r.run(timeout, task, r.Labels)
 		return
 	}
-	r.submit(timeout, func() { r.run(timeout, task) }, func(err error) error {
+	labels := r.Labels.elsewhere()
+	r.submit(executor, timeout, func() { r.run(timeout, task, labels) }, func(err error) error {
 		return r.refused(timeout, task, err)
 	})
 }
@@ -101,12 +126,28 @@ func (r *Runner) Cancelled(timeout hwt.Timeout, task hwt.TimerTask) {
 	if !WantsCancelled(task) {
 		return
 	}
+	executor, task := r.executorOf(task)
 	notified := task.(hwt.CancelledTask)
-	if r.Executor != nil {
-		r.submit(timeout, func() { r.notify(timeout, notified) }, func(err error) error { return err })
+	if executor == nil {
+		r.notify(timeout, notified, r.Labels)
 		return
 	}
-	r.notify(timeout, notified)
+	labels := r.Labels.elsewhere()
+	r.submit(executor, timeout, func() { r.notify(timeout, notified, labels) }, func(err error) error { return err })
+}
+
+// executorOf returns the executor of task, nil for none, and the task to run there.
+func (r *Runner) executorOf(task hwt.TimerTask) (hwt.Executor, hwt.TimerTask) {
+	if own, task := onExecutor(task); own != nil {
+		return own, task
+	}
+	return r.Executor, task
+}
+
+// HandsOver reports whether task runs on an executor.
+func (r *Runner) HandsOver(task hwt.TimerTask) bool {
+	executor, _ := r.executorOf(task)
+	return executor != nil
 }
 
 // AddTo adds the runner's counts to stats.
@@ -118,10 +159,10 @@ func (r *Runner) AddTo(stats *hwt.Stats) {
 	stats.ExecutorWaiting += waiting
 }
 
-func (r *Runner) run(timeout hwt.Timeout, task hwt.TimerTask) {
-	if r.Labels != nil {
-		r.Labels.set(task)
-		defer r.Labels.reset()
+func (r *Runner) run(timeout hwt.Timeout, task hwt.TimerTask, labels *Labels) {
+	if labels != nil {
+		labels.set(task)
+		defer labels.reset()
 	}
 	returned := false
 	defer usercode.Catch(&returned, func(err error) { r.broken(timeout, err) })
@@ -133,20 +174,23 @@ func (r *Runner) run(timeout hwt.Timeout, task hwt.TimerTask) {
 	}
 }
 
-func (r *Runner) notify(timeout hwt.Timeout, task hwt.CancelledTask) {
-	if r.Labels != nil {
-		r.Labels.set(task)
-		defer r.Labels.reset()
+func (r *Runner) notify(timeout hwt.Timeout, task hwt.CancelledTask, labels *Labels) {
+	if labels != nil {
+		labels.set(task)
+		defer labels.reset()
 	}
 	usercode.Run(func() { task.Cancelled(timeout) }, func(err error) { r.broken(timeout, err) })
 }
 
-// submit hands task to the executor. If the executor fails, submit reports the error
+// submit hands task to executor. If the executor fails, submit reports the error
 // that refused returns.
-func (r *Runner) submit(timeout hwt.Timeout, task func(), refused func(error) error) {
+func (r *Runner) submit(executor hwt.Executor, timeout hwt.Timeout, task func(), refused func(error) error) {
 	var err error
 	s := &submission{runner: r, task: task}
-	usercode.Run(func() { err = r.Executor.Execute(s.run) }, func(err error) {
+	if r.Executor == nil {
+		r.handed.Add(1)
+	}
+	usercode.Run(func() { err = executor.Execute(s.run) }, func(err error) {
 		defer s.begin().end()
 		r.count(err)
 		r.report(timeout, refused(err))

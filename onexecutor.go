@@ -1,0 +1,36 @@
+package hwt
+
+// OnExecutor returns a task that runs task on executor instead of the timer's
+// executor, or on the timer's goroutine if there is none. Use it for the few tasks
+// that block on a timer whose tasks return quickly:
+//
+//	timer.NewTimeout(hwt.OnExecutor(pool, hwt.ContextTaskFunc(report)), time.Minute)
+//
+// The engines treat it as a timer's executor. Run and, of a [CancelledTask],
+// Cancelled run there; a [RefusedTask] is told of a rejection; a [ContextTaskFunc]
+// gets the timer's context; errors and panics reach the timer's error handler. Stats
+// counts a waiting task as ExecutorWaiting and a rejected one as ExecutorRejected.
+// Shutdown waits for accepted tasks; Stop does not. A task on an executor that runs it
+// before Execute returns should not call Shutdown, which would wait for that task.
+//
+// A timer that wraps tasks must wrap the task given to OnExecutor. Otherwise the task
+// runs where the timer runs its tasks.
+//
+// OnExecutor returns task if executor is nil, and nil if task is nil.
+func OnExecutor(executor Executor, task TimerTask) TimerTask {
+	if executor == nil || task == nil {
+		return task
+	}
+	if t, ok := task.(*onExecutor); ok {
+		task = t.TimerTask
+	}
+	return &onExecutor{task, executor}
+}
+
+type onExecutor struct {
+	TimerTask
+	executor Executor
+}
+
+// OnExecutor returns the parts, for the engines.
+func (t *onExecutor) OnExecutor() (Executor, TimerTask) { return t.executor, t.TimerTask }
