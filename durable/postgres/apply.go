@@ -13,6 +13,7 @@ type locked struct {
 	dead        map[backend.Ref]*backend.Dead
 	generations []uint64
 	removals    int64 // counted before the generations were taken
+	last        int64 // generation then
 	now         int64
 }
 
@@ -33,7 +34,7 @@ func (b *Backend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (lo
 	if len(letters.key) > 0 {
 		stmts = append(stmts, query(l.scanDead, b.sql.lockDead, letters.key, letters.generation))
 	}
-	stmts = append(stmts, b.countRemovals(&l.removals), b.takeGenerations(&l, len(ops)))
+	stmts = append(stmts, b.countRemovals(&l.removals, &l.last), b.takeGenerations(&l, len(ops)))
 	return l, q.run(ctx, stmts...)
 }
 
@@ -56,8 +57,9 @@ func scanDead(scan scanner) (d backend.Dead, err error) {
 	return d, err
 }
 
-func (b *Backend) countRemovals(n *int64) stmt {
-	return query(func(scan scanner) error { return scan(n) }, b.sql.removals)
+// countRemovals reads the count of removals and the last generation.
+func (b *Backend) countRemovals(n, last *int64) stmt {
+	return query(func(scan scanner) error { return scan(n, last) }, b.sql.removals)
 }
 
 func (b *Backend) takeGenerations(l *locked, n int) stmt {
@@ -85,8 +87,9 @@ type writes struct {
 	updated                  []int64 // slots of the rows that updates replace
 	errors                   [][]byte
 	givenUp                  []int64
-	detached                 refs // inserted into the main slot, from which they go to their own
-	removed                  refs // keys and slots
+	detached                 refs  // inserted into the main slot, from which they go to their own
+	removed                  refs  // keys and slots
+	newest                   int64 // generation of the rows in removed
 }
 
 // add plans a change of a key whose rows are locked. A row that leaves its slot for
@@ -116,6 +119,7 @@ func (w *writes) add(rows []backend.Row, c backend.Change) {
 	}
 	for i := range deletes {
 		w.removed.add(backend.Ref{Key: deletes[i].Key, Generation: deletes[i].Slot()})
+		w.newest = max(w.newest, int64(deletes[i].Generation))
 	}
 	if c.Bury != nil {
 		w.buried.add(&c.Bury.Row)
@@ -163,7 +167,7 @@ func (w *writes) store(ctx context.Context, sql *statements, write func(context.
 		stmts = append(stmts, afterInserts...)
 	}
 	if len(w.removed.key) > 0 || len(w.detached.key) > 0 {
-		stmts = append(stmts, execute(sql.countRemoval))
+		stmts = append(stmts, execute(sql.countRemoval, w.newest))
 	}
 	err := write(ctx, stmts...)
 	if err == nil && inserted < len(w.inserts.key) {
@@ -189,9 +193,9 @@ func (b *Backend) applyOps(ctx context.Context, q querier, write func(context.Co
 		}
 		results[i] = change.Result
 	}
-	removals := l.removals
-	err = w.store(ctx, &b.sql, write, b.countRemovals(&removals))
-	if err == nil && removals != l.removals {
+	removals, last := l.removals, l.last
+	err = w.store(ctx, &b.sql, write, b.countRemovals(&removals, &last))
+	if err == nil && (removals != l.removals || last >= l.last+recent) {
 		err = b.renew(ctx, q, write, ops, &l, results)
 	}
 	if err == nil && len(letters.key) > 0 { // not before the rows that replace them are stored

@@ -7,9 +7,9 @@
 // # Privileges
 //
 // The first Open needs CREATE on the database, or an existing schema with CREATE.
-// Later ones need USAGE on the schema and the sequence generation; USAGE and SELECT
-// on the sequence removal; SELECT on the table meta; and SELECT, INSERT, UPDATE, and
-// DELETE on the tables entry, dead, and worker. Open names a missing privilege.
+// Later ones need USAGE on the schema and its sequences; SELECT on the table meta; and
+// SELECT, INSERT, UPDATE, and DELETE on the tables entry, dead, and worker. Open names
+// a missing privilege.
 //
 // # PgBouncer
 //

@@ -48,6 +48,11 @@ func TestGenerationsGrowAcrossVersionsThatCameAndWent(t *testing.T) {
 	b := open(t, pool, postgres.Options{Schema: "came_and_went"})
 	far := time.Now().Add(time.Hour)
 	removals := map[string]func(backend.Row){
+		"removed when it was no longer recent": func(row backend.Row) {
+			_, err := pool.Exec(ctx, `SELECT nextval('came_and_went.generation') FROM generate_series(1, 10001)`)
+			require.NoError(t, err)
+			require.NoError(t, apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: row.Key}})[0].Err)
+		},
 		"cancelled": func(row backend.Row) {
 			require.NoError(t, apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: row.Key}})[0].Err)
 		},

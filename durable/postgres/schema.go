@@ -46,7 +46,7 @@ CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT N
 // privileges are those that a store needs beside USAGE on the schema.
 var privileges = []struct{ kind, name, needs string }{
 	{"sequence", "generation", "USAGE"},
-	{"sequence", "removal", "USAGE, SELECT"},
+	{"sequence", "removal", "USAGE"},
 	{"table", "meta", "SELECT"},
 	{"table", "entry", "SELECT, INSERT, UPDATE, DELETE"},
 	{"table", "dead", "SELECT, INSERT, UPDATE, DELETE"},

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -9,6 +10,10 @@ import (
 
 // clock is the database's time in nanoseconds. now() is the start of the transaction.
 const clock = "(extract(epoch FROM clock_timestamp()) * 1000000000)::int8"
+
+// recent is the number of generations for which a version is recent. An operation that
+// takes longer than that many others takes new generations.
+const recent = 10_000
 
 // statements are the texts of all statements of one schema.
 type statements struct {
@@ -35,7 +40,7 @@ func forSchema(schema string) statements {
 		"{entry}", quoteLiteral(pgx.Identifier{schema, "entry"}.Sanitize()),
 		"{sequence}", quoteLiteral(pgx.Identifier{schema, "generation"}.Sanitize()),
 		"{removal}", quoteLiteral(pgx.Identifier{schema, "removal"}.Sanitize()),
-		"{channel}", quoteLiteral(channel), "{listen}", pgx.Identifier{channel}.Sanitize()).Replace
+		"{recent}", strconv.Itoa(recent), "{channel}", quoteLiteral(channel), "{listen}", pgx.Identifier{channel}.Sanitize()).Replace
 	return statements{
 		// Rows are locked and inserted in key order, so that batches never deadlock. A row that
 		// another transaction changes meanwhile is read as that one leaves it: every
@@ -45,10 +50,10 @@ func forSchema(schema string) statements {
 			ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`),
 		generations: f(`SELECT nextval({sequence}), {clock} FROM generate_series(1, $1::int4)`),
 
-		// Sequences ignore transactions. A removal is counted after its DELETE and before
-		// its COMMIT, so that whoever finds the key absent finds it counted.
-		removals:     f(`SELECT last_value + is_called::int FROM {s}.removal`),
-		countRemoval: f(`SELECT nextval({removal})`),
+		// Sequences ignore transactions. The removal of a recent version is counted before its
+		// COMMIT, so that whoever finds the key absent finds it counted.
+		removals:     f(`SELECT coalesce(pg_sequence_last_value({removal}), 0), coalesce(pg_sequence_last_value({sequence}), 0)`),
+		countRemoval: f(`SELECT nextval({removal}) WHERE $1::int8 > pg_sequence_last_value({sequence}) - {recent}`),
 
 		insert: f(`INSERT INTO {s}.entry ({cols}) SELECT * FROM unnest({rows}) n({cols}) ORDER BY key, slot
 			ON CONFLICT (key, slot) DO NOTHING RETURNING key, generation`),

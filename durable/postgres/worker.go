@@ -307,7 +307,7 @@ func (b *Backend) deleteDone(ctx context.Context, r refs) (map[backend.Ref]bool,
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return b.inTx(ctx, settings(batchWait, true), func(t *txn) error {
 			gone = make(map[backend.Ref]bool)
-			return t.write(ctx, query(scanRefs(gone), b.sql.done, r.key, r.generation), execute(b.sql.countRemoval))
+			return t.write(ctx, query(scanRefs(gone), b.sql.done, r.key, r.generation), execute(b.sql.countRemoval, slices.Max(r.generation)))
 		})
 	})
 	return gone, err

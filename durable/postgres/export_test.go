@@ -1,0 +1,21 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// LeasePlan returns the plan of Lease's statement as the backend runs it.
+func (b *Backend) LeasePlan(ctx context.Context) (string, error) {
+	var plan strings.Builder
+	err := b.inTx(ctx, settings(batchWait, false), func(t *txn) error {
+		return t.run(ctx, query(func(scan scanner) error {
+			var line string
+			err := scan(&line)
+			plan.WriteString(line + "\n")
+			return err
+		}, "EXPLAIN "+b.sql.lease, int64(1), int64(0), time.Now().Add(lead).UnixNano(), [][]byte{}, int64(leaseBatch)))
+	})
+	return plan.String(), err
+}
