@@ -163,7 +163,7 @@ func translate(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(err, sqlite3.INTERRUPT) && ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, sqlite3.FULL):
+	case noRoom(err):
 		return fmt.Errorf("%w: %w", backend.ErrFull, err)
 	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.NOTADB):
 		return fmt.Errorf("%w: %w", backend.ErrDamaged, err)

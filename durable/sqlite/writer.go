@@ -199,6 +199,11 @@ func (b *sqliteBackend) transaction(f func(*txn) error) error {
 		b.writer.rollback()
 		b.stale = true
 		b.fatal(err)
+		if errors.Is(err, sqlite3.IOERR_SHMSIZE) {
+			// The log has the commit, and its index does not: a recovery before the next
+			// commit, which takes its place, would find it.
+			return fmt.Errorf("commit: the file system is full: %w", err)
+		}
 		return translate(context.Background(), fmt.Errorf("commit: %w", err))
 	}
 	b.state = t.s
@@ -271,9 +276,16 @@ func (b *sqliteBackend) others() bool {
 	return changed
 }
 
+// noRoom reports whether the log or its index could not grow. SQLite rolls the transaction
+// back, and the file is intact. The driver does not tell a full file system from another
+// reason for a failed write.
+func noRoom(err error) bool {
+	return errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.IOERR_WRITE) || errors.Is(err, sqlite3.IOERR_SHMSIZE)
+}
+
 // fatal closes the store for errors after which the file's state is unknown.
 func (b *sqliteBackend) fatal(err error) {
-	if errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.CORRUPT) {
+	if errors.Is(err, sqlite3.IOERR) && !noRoom(err) || errors.Is(err, sqlite3.CORRUPT) {
 		b.fail(fmt.Errorf("%w after an error of the disk: %w", backend.ErrClosed, translate(context.Background(), err)))
 	}
 }
