@@ -17,6 +17,7 @@ type Options struct {
 	For  time.Duration // of all scenarios together
 	Only []string      // names of scenarios; all if empty
 	Keep string        // folder in which the files of a failure stay
+	Many int           // entries of the burst
 }
 
 // fault injects one fault, waits for its end, and notes it if it had an effect.
@@ -29,18 +30,19 @@ type scenario struct {
 	run   func(ctx context.Context, dir string, d time.Duration) (Report, error)
 }
 
-func scenarios() []scenario {
+func scenarios(many int) []scenario {
 	return []scenario{
-		{"rows", 3, rows},
+		{"rows", 2, rows},
 		{"sqlite", 4, sqliteFaults},
-		{"power", 4, powerLoss},
-		{"postgres", 6, postgresFaults},
+		{"full", 3, full},
+		{"burst", 2, burst(many)},
+		{"postgres", 8, postgresFaults},
 	}
 }
 
 // Names returns the names of the scenarios.
 func Names() (names []string) {
-	for _, s := range scenarios() {
+	for _, s := range scenarios(0) {
 		names = append(names, s.name)
 	}
 	return names
@@ -49,7 +51,39 @@ func Names() (names []string) {
 // Report is the result of a scenario.
 type Report struct {
 	Verdict
-	Faults map[string]int // that had an effect
+	Faults  map[string]int // that had an effect
+	Skipped []string
+}
+
+// add adds the counts of another report.
+func (r *Report) add(other Report) {
+	r.Operations += other.Operations
+	r.Unknown += other.Unknown
+	r.Rejected += other.Rejected
+	r.Firings += other.Firings
+	r.Repeats += other.Repeats
+	r.Keys += other.Keys
+	r.Undecided += other.Undecided
+	r.Violations = append(r.Violations, other.Violations...)
+	for kind, n := range other.Faults {
+		for range n {
+			r.count(kind)
+		}
+	}
+}
+
+func (r *Report) count(kind string) {
+	if r.Faults == nil {
+		r.Faults = make(map[string]int)
+	}
+	r.Faults[kind]++
+}
+
+// skip notes that a fault cannot be injected here.
+func (r *Report) skip(kind string, reason error) {
+	if text := fmt.Sprintf("%s: %v", kind, reason); !slices.Contains(r.Skipped, text) {
+		r.Skipped = append(r.Skipped, text)
+	}
 }
 
 // ErrViolated reports that a promise was broken.
@@ -58,13 +92,13 @@ var ErrViolated = errors.New("promises were broken")
 // All runs the scenarios and prints their reports.
 func All(ctx context.Context, o Options, out io.Writer) error {
 	shares := 0
-	for _, s := range scenarios() {
+	for _, s := range scenarios(o.Many) {
 		if o.wants(s.name) {
 			shares += s.share
 		}
 	}
 	failed := false
-	for _, s := range scenarios() {
+	for _, s := range scenarios(o.Many) {
 		if !o.wants(s.name) {
 			continue
 		}
@@ -96,10 +130,13 @@ func All(ctx context.Context, o Options, out io.Writer) error {
 func (o Options) wants(name string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, name) }
 
 func (r Report) print(out io.Writer, name string) {
-	fmt.Fprintf(out, "%s: %d operations on %d keys, %d without an answer; %d firings, %d repeated with the same ID; %d violations, %d keys undecided\n",
-		name, r.Operations, r.Keys, r.Unknown, r.Firings, r.Repeats, len(r.Violations), r.Undecided)
+	fmt.Fprintf(out, "%s: %d operations on %d keys, %d without an answer, %d rejected; %d firings, %d repeated with the same ID; %d violations, %d keys undecided\n",
+		name, r.Operations, r.Keys, r.Unknown, r.Rejected, r.Firings, r.Repeats, len(r.Violations), r.Undecided)
 	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(out, "  %5d %s\n", r.Faults[kind], kind)
+	}
+	for _, reason := range r.Skipped {
+		fmt.Fprintf(out, "  SKIPPED: %s\n", reason)
 	}
 	for _, v := range r.Violations[:min(5, len(r.Violations))] {
 		fmt.Fprintf(out, "  VIOLATION: %s\n", v)
@@ -109,16 +146,20 @@ func (r Report) print(out io.Writer, name string) {
 // play injects random faults for a time, ends the scene, and judges it.
 func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults []fault) (Report, error) {
 	defer s.end()
+	s.longest = min(max(d/15, 3*time.Second), time.Minute)
 	if err := s.startAll(); err != nil {
 		return Report{}, err
 	}
+	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	for begun, turn := time.Now(), 0; time.Since(begun) < d && ctx.Err() == nil; turn++ {
 		sleep(ctx, 500*time.Millisecond+rand.N(time.Second))
 		i := turn // each kind once, then at random
 		if turn >= len(faults) {
 			i = rand.IntN(len(faults))
 		}
-		if err := faults[i](ctx); err != nil {
+		if err := faults[i](ctx); errors.Is(err, errors.ErrUnsupported) {
+			s.skipped.skip("fault", err)
+		} else if err != nil {
 			return Report{}, err
 		}
 	}
@@ -129,9 +170,9 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 }
 
 func (s *scene) report(judge Judge) (Report, error) {
-	r := Report{Faults: make(map[string]int)}
+	r := s.skipped
 	for _, f := range s.faults {
-		r.Faults[f.Kind]++
+		r.count(f.Kind)
 	}
 	var err error
 	r.Verdict, err = judge.Read(s.dir, s.faults)

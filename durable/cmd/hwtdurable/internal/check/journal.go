@@ -32,7 +32,11 @@ const (
 	SetIf    Kind = "setif"
 	MoveIf   Kind = "moveif"
 	CancelIf Kind = "cancelif"
+	Requeue  Kind = "requeue"
+	Discard  Kind = "discard"
 	fire     Kind = "fire" // of a worker
+	bury     Kind = "bury" // of a worker
+	list     Kind = "list" // of the dead letters, at the end
 )
 
 // Outcome is the outcome of an operation.
@@ -51,16 +55,17 @@ const (
 // Record is a line of a journal: an intent, or the outcome of the intent with the same
 // number. Times are nanoseconds of the machine's clock.
 type Record struct {
-	Number     int64   `json:"n"`
-	At         int64   `json:"at"`
-	Kind       Kind    `json:"op,omitempty"` // of an intent
-	Key        string  `json:"key,omitempty"`
-	If         uint64  `json:"if,omitempty"`
-	Due        int64   `json:"due,omitempty"` // requested, or of the result
-	Outcome    Outcome `json:"out,omitempty"` // of an outcome
-	Generation uint64  `json:"gen,omitempty"` // of the result
-	Error      string  `json:"error,omitempty"`
-	Over       bool    `json:"over,omitempty"` // no operation of this journal takes effect later
+	Number     int64    `json:"n"`
+	At         int64    `json:"at"`
+	Kind       Kind     `json:"op,omitempty"` // of an intent
+	Key        string   `json:"key,omitempty"`
+	If         uint64   `json:"if,omitempty"`
+	Due        int64    `json:"due,omitempty"`     // requested, or of the result
+	Outcome    Outcome  `json:"out,omitempty"`     // of an outcome
+	Generation uint64   `json:"gen,omitempty"`     // of the result
+	Letters    []uint64 `json:"letters,omitempty"` // generations of the dead letters
+	Error      string   `json:"error,omitempty"`
+	Over       bool     `json:"over,omitempty"` // no operation of this journal takes effect later
 }
 
 // Firing is a line of a worker's file.
@@ -71,6 +76,7 @@ type Firing struct {
 	ID         string `json:"id"`
 	At         int64  `json:"at"`
 	Worker     int    `json:"pid"`
+	GaveUp     bool   `json:"gave_up,omitempty"` // the handler made it a dead letter
 }
 
 // Fault is a fault that had an effect, with the time in which it had it.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,13 +46,13 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 			return Report{}, err
 		}
 		defer c.proxies[i].Close()
-		places[i] = place.Place{Schema: "hwt", URL: fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", c.proxies[i].Address())}
+		places[i] = place.Place{Schema: "hwt", Lease: lease, URL: fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", c.proxies[i].Address())}
 	}
 	client := Config{Place: places[0], Dir: dir, Callers: 8, Keys: 100, Life: 5, Timeout: 20 * time.Second}
 	worker := Config{Place: places[1], Dir: dir, Works: true}
 	s := &scene{dir: dir, resolve: c.resolve, reads: places[0], configs: []Config{client, client, worker, worker}}
 	c.scene = s
-	faults := append(s.processFaults(), c.killBackend, c.killServer, c.cut, c.hold, c.late, c.failover)
+	faults := append(s.processFaults(), c.killBackend, c.killServer, c.stopBackend, c.stopServer, c.stepClock, c.cut, c.hold, c.late, c.failover)
 	return s.play(ctx, d, postgresJudge, faults)
 }
 
@@ -126,14 +128,52 @@ func (c *cluster) resolve(ctx context.Context, pid int) error {
 // killBackend kills a process of the server. The server then restarts itself.
 func (c *cluster) killBackend(ctx context.Context) error {
 	begin := now()
+	pid := c.backend()
+	if pid == 0 || kill(pid) != nil {
+		return nil
+	}
+	if err := c.awaitAnswer(ctx); err != nil {
+		return err
+	}
+	c.scene.note("SIGKILL of a PostgreSQL backend", begin)
+	return nil
+}
+
+// backend returns a process that serves a connection, or 0.
+func (c *cluster) backend() int {
 	for pid, title := range c.primary.Children() {
-		if strings.Contains(title, "127.0.0.1(") && kill(pid) == nil {
-			if err := c.awaitAnswer(ctx); err != nil {
-				return err
-			}
-			c.scene.note("SIGKILL of a PostgreSQL backend", begin)
-			return nil
+		if strings.Contains(title, "127.0.0.1(") && !strings.Contains(title, "walsender") {
+			return pid
 		}
+	}
+	return 0
+}
+
+func (c *cluster) stopBackend(ctx context.Context) error {
+	pid := c.backend()
+	if pid == 0 {
+		return nil
+	}
+	return c.scene.stall(ctx, "SIGSTOP of a PostgreSQL backend", pid)
+}
+
+// stopServer stops the postmaster and all its children.
+func (c *cluster) stopServer(ctx context.Context) error {
+	pids := append(slices.Collect(maps.Keys(c.primary.Children())), c.primary.PID())
+	return c.scene.stall(ctx, "SIGSTOP of PostgreSQL", pids...)
+}
+
+// stepClock sets the wall clock of a worker, and sets it again later.
+func (c *cluster) stepClock(ctx context.Context) error {
+	i := 2 + rand.IntN(2)
+	for range 3 {
+		begin := now()
+		offset := time.Duration(rand.Int64N(4*3600)-2*3600) * time.Second
+		if err := stepClock(c.scene.process(i).PID(), offset); err != nil {
+			return fmt.Errorf("steps of a worker's clock: %w", err)
+		}
+		sleep(ctx, 300*time.Millisecond+rand.N(time.Second))
+		c.scene.note("steps of a worker's clock", begin)
 	}
 	return nil
 }
@@ -173,7 +213,7 @@ func (c *cluster) hold(ctx context.Context) error {
 	p, begin := c.proxy(), now()
 	before := p.Waited()
 	p.Hold()
-	sleep(ctx, time.Second+rand.N(7*time.Second))
+	sleep(ctx, c.scene.pauseTime())
 	if rand.IntN(2) == 0 {
 		p.Cut()
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,14 +18,16 @@ import (
 // Config is the configuration of a process. It performs operations if it has callers, and
 // fires if it works.
 type Config struct {
-	Place   place.Place
-	Dir     string // of journals and firings
-	Callers int
-	Keys    int           // keys in concurrent use
-	Life    int           // operations until a key is replaced by a new one; 0 is never
-	Far     bool          // entries are due in a day
-	Timeout time.Duration // of an operation
-	Works   bool
+	Place    place.Place
+	Dir      string // of journals and firings
+	Callers  int
+	Keys     int           // keys in concurrent use
+	Life     int           // operations until a key is replaced by a new one; 0 is never
+	Far      bool          // entries are due in a day
+	Payload  int           // bytes
+	Timeout  time.Duration // of an operation
+	Works    bool
+	Unsynced bool // firings survive a SIGKILL, but no loss of power
 }
 
 // Run is the role of a process of the checker.
@@ -44,7 +47,7 @@ func Run(c Config) error {
 	failed := make(chan error, c.Callers+1)
 	var all sync.WaitGroup
 	if c.Works {
-		f, err := openLines(filepath.Join(c.Dir, fmt.Sprintf("firings-%d", os.Getpid())), true)
+		f, err := openLines(filepath.Join(c.Dir, fmt.Sprintf("firings-%d", os.Getpid())), !c.Unsynced)
 		if err != nil {
 			return err
 		}
@@ -81,10 +84,18 @@ func Run(c Config) error {
 	}
 }
 
-// handle appends a firing. Its time is taken before the line is synced.
+// handle appends a firing, and gives up one in four. Its time is taken before the line is
+// synced. All attempts of a generation agree.
 func (l *lines) handle(_ context.Context, f durable.Firing) error {
-	return l.add(Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, now(), os.Getpid()})
+	gaveUp := f.Generation%4 == 0
+	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), gaveUp}
+	if err := l.add(line); err != nil || !gaveUp {
+		return err
+	}
+	return durable.GiveUp(errGaveUp)
 }
+
+var errGaveUp = errors.New("no such order")
 
 // client performs random operations.
 type client struct {
@@ -100,45 +111,69 @@ type client struct {
 func (c *client) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r := c.draw()
-		if err := c.journal.add(r); err != nil {
-			return err
+		calls := 1
+		if r.Kind == Requeue { // concurrent with itself
+			calls = 3
 		}
-		timed, cancel := context.WithTimeout(ctx, c.Timeout)
-		e, err := c.perform(timed, r)
-		cancel()
-		answer := Record{Number: r.Number, At: now(), Outcome: outcomeOf(err)}
-		if err == nil {
-			answer.Due, answer.Generation = e.Due.UnixNano(), e.Generation
+		errs := make(chan error, calls)
+		for range calls {
+			one := r
+			one.Number = c.count()
+			go func() { errs <- c.do(ctx, one) }()
 		}
-		if answer.Outcome == Unknown {
-			answer.Error = err.Error()
-		}
-		c.learn(r.Key, answer)
-		if err := c.journal.add(answer); err != nil {
-			return err
+		for range calls {
+			if err := <-errs; err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// do performs an operation between its two lines of the journal.
+func (c *client) do(ctx context.Context, r Record) error {
+	r.At = now()
+	if err := c.journal.add(r); err != nil {
+		return err
+	}
+	timed, cancel := context.WithTimeout(ctx, c.Timeout)
+	e, err := c.perform(timed, r)
+	cancel()
+	answer := Record{Number: r.Number, At: now(), Outcome: outcomeOf(err)}
+	if err == nil && r.Kind != Discard {
+		answer.Due, answer.Generation = e.Due.UnixNano(), e.Generation
+	}
+	if answer.Outcome == Unknown {
+		answer.Error = err.Error()
+	}
+	c.learn(r.Key, answer)
+	return c.journal.add(answer)
+}
+
+func (c *client) count() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.number++
+	return c.number
+}
+
 // draw chooses an operation. Keys of all processes are the same at the same time.
 func (c *client) draw() Record {
-	kinds := []Kind{Set, Set, Create, Create, Move, Move, Cancel, Cancel, Get, SetIf, MoveIf, CancelIf}
+	kinds := []Kind{Set, Set, Create, Create, Move, Move, Cancel, Cancel, Get, SetIf, MoveIf, CancelIf, Requeue, Requeue, Discard}
 	age := int64(0)
 	if c.Life > 0 {
 		age = time.Now().Unix() / int64(c.Life)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.number++
-	r := Record{Number: c.number, At: now(), Kind: kinds[rand.IntN(len(kinds))],
+	r := Record{Kind: kinds[rand.IntN(len(kinds))],
 		Key: fmt.Sprintf("k%04d-%d", rand.IntN(c.Keys), age)}
 	switch r.Kind {
 	case Set, Create, Move, SetIf, MoveIf:
 		r.Due = c.due()
 	}
 	switch r.Kind {
-	case SetIf, MoveIf, CancelIf:
+	case SetIf, MoveIf, CancelIf, Requeue, Discard:
 		if r.If = c.seen[r.Key]; r.If == 0 {
 			r.If = 1 // of another key
 		}
@@ -167,21 +202,26 @@ func (c *client) learn(key string, answer Record) {
 
 func (c *client) perform(ctx context.Context, r Record) (durable.Entry, error) {
 	due := time.Unix(0, r.Due)
+	payload := make([]byte, c.Payload)
 	switch r.Kind {
 	case Set:
-		return c.store.Set(ctx, r.Key, due, nil)
+		return c.store.Set(ctx, r.Key, due, payload)
 	case Create:
-		return c.store.Create(ctx, r.Key, due, nil)
+		return c.store.Create(ctx, r.Key, due, payload)
 	case Move:
 		return c.store.Move(ctx, r.Key, due)
 	case Cancel:
 		return c.store.Cancel(ctx, r.Key)
 	case SetIf:
-		return c.store.SetIf(ctx, r.Key, r.If, due, nil)
+		return c.store.SetIf(ctx, r.Key, r.If, due, payload)
 	case MoveIf:
 		return c.store.MoveIf(ctx, r.Key, r.If, due)
 	case CancelIf:
 		return c.store.CancelIf(ctx, r.Key, r.If)
+	case Requeue:
+		return c.store.Requeue(ctx, r.Key, r.If)
+	case Discard:
+		return durable.Entry{}, c.store.Discard(ctx, r.Key, r.If)
 	}
 	return c.store.Get(ctx, r.Key)
 }

@@ -2,7 +2,9 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -21,6 +23,8 @@ type scene struct {
 	configs []Config
 	resolve func(ctx context.Context, pid int) error // waits until nothing of a dead process is under way
 	reads   place.Place                              // of the judge
+	longest time.Duration                            // pause of a process
+	skipped Report
 
 	mu     sync.Mutex
 	procs  []*proc.Process // Guarded by mu.
@@ -118,19 +122,35 @@ func endLine(path string) error {
 
 // stop stops a process for a time, as a machine that stalls.
 func (s *scene) stop(ctx context.Context, i int) error {
-	p := s.process(i)
+	return s.stall(ctx, "SIGSTOP of a "+s.role(i), s.process(i).PID())
+}
+
+// stall stops processes for a time.
+func (s *scene) stall(ctx context.Context, kind string, pids ...int) error {
 	begin := now()
-	if err := pause(p.PID()); err != nil {
-		return err
+	defer func() {
+		for _, pid := range pids {
+			resume(pid) // fails only if it has ended
+		}
+	}()
+	for _, pid := range pids {
+		if err := pause(pid); err != nil {
+			return err
+		}
 	}
-	sleep(ctx, time.Second+rand.N(7*time.Second))
-	if err := resume(p.PID()); err != nil {
-		return err
+	sleep(ctx, s.pauseTime())
+	for _, pid := range pids {
+		if err := resume(pid); err != nil {
+			return err
+		}
 	}
 	sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
-	s.note("SIGSTOP of a "+s.role(i), begin)
+	s.note(kind, begin)
 	return nil
 }
+
+// pauseTime returns a time from one second to the scene's longest.
+func (s *scene) pauseTime() time.Duration { return time.Second + rand.N(s.longest-time.Second) }
 
 // finish lets everything fire, ends the processes, and reads all keys.
 func (s *scene) finish(ctx context.Context) error {
@@ -165,26 +185,26 @@ func (s *scene) read(ctx context.Context) error {
 	}
 	defer store.Close()
 	works := slices.ContainsFunc(s.configs, func(c Config) bool { return c.Works })
-	for end := time.Now().Add(time.Minute); works; {
-		st, err := store.Backend().Stats(ctx, nil)
-		if err != nil {
+	if works {
+		if err := awaitFired(ctx, store, time.Minute); err != nil {
 			return err
 		}
-		if st.Pending+st.Claimed == 0 || time.Now().After(end) { // the judge finds the violation
-			break
-		}
-		sleep(ctx, 100*time.Millisecond)
 	}
-	begin := now()
-	entries := make(map[string]Record)
+	r := &reads{now(), make(map[string]Record), make(map[string][]uint64)}
 	for e, err := range store.All(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if _, twice := entries[e.Key]; twice {
+		if _, twice := r.entries[e.Key]; twice {
 			return fmt.Errorf("%q has two pending entries", e.Key)
 		}
-		entries[e.Key] = Record{Due: e.Due.UnixNano(), Generation: e.Generation}
+		r.entries[e.Key] = Record{Due: e.Due.UnixNano(), Generation: e.Generation}
+	}
+	for d, err := range store.Dead(ctx, "") {
+		if err != nil {
+			return err
+		}
+		r.letters[d.Key] = append(r.letters[d.Key], d.Generation)
 	}
 	keys := make(map[string]bool)
 	if err := readLines(filepath.Join(s.dir, "journal-*"), func(_ string, r Record) {
@@ -194,16 +214,65 @@ func (s *scene) read(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	var all []string
-	for key := range keys {
-		all = append(all, key)
-	}
-	for key := range entries {
+	for key := range r.entries {
 		if !keys[key] {
 			return fmt.Errorf("%q is pending, but was never set", key)
 		}
 	}
-	return writeReads(s.dir, all, begin, entries)
+	return r.write(s.dir, slices.Sorted(maps.Keys(keys)), works)
+}
+
+// reader is the name of the journal that holds the final reads.
+const reader = "journal-reader"
+
+// reads are the pending entries and the dead letters by key.
+type reads struct {
+	begin   int64
+	entries map[string]Record
+	letters map[string][]uint64
+}
+
+// write adds reads of all keys to a folder.
+func (r *reads) write(dir string, keys []string, withLetters bool) error {
+	l, err := openLines(filepath.Join(dir, reader), false)
+	if err != nil {
+		return err
+	}
+	defer l.file.Close()
+	n := r.begin
+	add := func(key string, kind Kind, outcome Record) error {
+		n++
+		outcome.Number, outcome.At = n, now()
+		return errors.Join(l.add(Record{Number: n, At: r.begin, Kind: kind, Key: key}), l.add(outcome))
+	}
+	for _, key := range keys {
+		outcome := Record{Outcome: Absent}
+		if e, ok := r.entries[key]; ok {
+			outcome = Record{Outcome: OK, Due: e.Due, Generation: e.Generation}
+		}
+		if err := add(key, Get, outcome); err != nil {
+			return err
+		}
+		if !withLetters {
+			continue
+		}
+		if err := add(key, list, Record{Outcome: OK, Letters: r.letters[key]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitFired waits until nothing is pending or firing, or until the timeout: the judge
+// finds the violation.
+func awaitFired(ctx context.Context, store *place.Store, timeout time.Duration) error {
+	for end := time.Now().Add(timeout); time.Now().Before(end) && ctx.Err() == nil; sleep(ctx, 100*time.Millisecond) {
+		st, err := store.Backend().Stats(ctx, nil)
+		if err != nil || st.Pending+st.Claimed == 0 {
+			return err
+		}
+	}
+	return nil
 }
 
 // end ends all processes.

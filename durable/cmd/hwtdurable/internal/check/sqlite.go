@@ -9,6 +9,9 @@ import (
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 )
 
+// lease is short, so that it ends in the pauses of short runs.
+const lease = 2 * time.Second
+
 func resolved(context.Context, int) error { return nil }
 
 // rows kills a process that performs operations on entries due in a day, and compares
@@ -44,7 +47,7 @@ func rows(ctx context.Context, dir string, d time.Duration) (Report, error) {
 
 // sqliteFaults kills and stops processes that share a file.
 func sqliteFaults(ctx context.Context, dir string, d time.Duration) (Report, error) {
-	where := place.Place{File: filepath.Join(dir, "store.db")}
+	where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
 	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{
 		{Place: where, Dir: dir, Callers: 8, Keys: 100, Life: 5, Timeout: 20 * time.Second, Works: true},
 		{Place: where, Dir: dir, Callers: 4, Keys: 100, Life: 5, Timeout: 20 * time.Second},

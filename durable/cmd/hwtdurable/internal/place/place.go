@@ -26,6 +26,8 @@ type Place struct {
 	Schema    string // in PostgreSQL
 	PgBouncer bool   // between here and PostgreSQL
 	Normal    bool   // SQLite syncs every 100 ms
+	MaxBytes  int64  // of SQLite
+	Lease     time.Duration
 }
 
 // Flags adds the flags of a place.
@@ -56,9 +58,9 @@ func (p Place) Open(ctx context.Context, mustExist bool) (*Store, error) {
 	if (p.File == "") == (p.URL == "") {
 		return nil, ErrOne
 	}
-	common := durable.Options{Logger: log()}
+	common := durable.Options{Logger: log(), Lease: p.Lease}
 	if p.File != "" {
-		o := &sqlite.Options{Options: common, MustExist: mustExist}
+		o := &sqlite.Options{Options: common, MustExist: mustExist, MaxBytes: p.MaxBytes}
 		if p.Normal {
 			o.SyncEvery = syncEvery
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,7 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
@@ -37,35 +41,56 @@ const (
 	memory     = "/dev/shm"
 )
 
-// powerLoss tries cuts with a sync for every commit, and with syncs every 100 ms.
-func powerLoss(ctx context.Context, dir string, d time.Duration) (Report, error) {
-	report := Report{Faults: make(map[string]int)}
+var cuts = flag.Int("cuts", 0, "number of power losses in TestPowerLoss; 0 means a few")
+
+// TestPowerLoss cuts records with a sync for every commit, and with syncs every 100 ms.
+func TestPowerLoss(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
-		return report, nil // no fault, and no claim
+		t.Skip("strace is not installed")
 	}
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return report, err
+	n, recording := *cuts, 10*time.Second
+	if n == 0 {
+		n, recording = 20, time.Second
+		t.Logf("use -cuts=1000 for the long form")
 	}
-	for _, full := range []bool{true, false} {
-		p := &power{dir: filepath.Join(dir, fmt.Sprint("full-", full)), full: full}
-		if err := p.record(ctx, min(d/4, 20*time.Second)); err != nil {
-			return report, err
-		}
-		name := map[bool]string{true: "power loss, FULL", false: "power loss, NORMAL"}[full]
-		for end := time.Now().Add(d / 4); time.Now().Before(end); {
-			v, err := p.cut(ctx)
-			report.Faults[name]++
-			report.Operations += v.Operations
-			report.Unknown += v.Unknown
-			report.Keys, report.Undecided = max(report.Keys, v.Keys), report.Undecided+v.Undecided
-			report.Violations = append(report.Violations, v.Violations...)
-			if err != nil || len(v.Violations) > 0 || ctx.Err() != nil {
-				return report, err
+	for name, full := range map[string]bool{"FULL": true, "NORMAL": false} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			require.NoError(t, err)
+			p := &power{dir: filepath.Join(dir, "store"), full: full}
+			require.NoError(t, p.record(t.Context(), recording))
+			operations := 0
+			for range n {
+				v, err := p.cut(t.Context())
+				require.NoError(t, err)
+				require.Empty(t, v.Violations)
+				require.Zero(t, v.Undecided)
+				operations += v.Operations
 			}
+			require.NotZero(t, operations)
+			t.Logf("%d cuts of %d system calls, %d operations judged", n, len(p.calls), operations)
+		})
+	}
+}
+
+// A record of syncs every 100 ms, judged as one of a sync for every commit, has violations.
+func TestPowerLossFindsUnsyncedCommits(t *testing.T) {
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace is not installed")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	p := &power{dir: filepath.Join(dir, "store")}
+	require.NoError(t, p.record(t.Context(), time.Second))
+	p.full = true
+	for range 100 {
+		v, err := p.cut(t.Context())
+		require.NoError(t, err)
+		if len(v.Violations) > 0 {
+			return
 		}
 	}
-	return report, nil
+	t.Fatal("100 cuts of an unsynced store lost nothing")
 }
 
 // record runs a client under strace and kills it.

@@ -1,0 +1,101 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+)
+
+// burst fires very many entries that are due in the same second, in two processes of
+// which one is killed. Each fires once, or again after the kill with the same ID.
+func burst(many int) func(ctx context.Context, dir string, d time.Duration) (Report, error) {
+	return func(ctx context.Context, dir string, _ time.Duration) (Report, error) {
+		where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
+		worker := Config{Place: where, Dir: dir, Works: true, Unsynced: true}
+		s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{worker, worker}}
+		defer s.end()
+		due := time.Now().Add(3*time.Second + time.Duration(many)*100*time.Microsecond)
+		if err := setMany(ctx, where, due, many); err != nil {
+			return Report{}, err
+		}
+		if late := time.Since(due); late > 0 {
+			return Report{}, fmt.Errorf("the entries were due %v before the last one was set", late)
+		}
+		if err := s.startAll(); err != nil {
+			return Report{}, err
+		}
+		sleep(ctx, time.Until(due)+rand.N(time.Second))
+		if err := s.kill(ctx, 0); err != nil {
+			return Report{}, err
+		}
+		store, err := where.Open(ctx, true)
+		if err != nil {
+			return Report{}, err
+		}
+		defer store.Close()
+		if err := awaitFired(ctx, store, time.Minute+time.Duration(many)*time.Millisecond); err != nil {
+			return Report{}, err
+		}
+		for i := range s.configs { // their firings end before they are read
+			if err := s.process(i).Stop(time.Minute); err != nil {
+				return Report{}, err
+			}
+		}
+		r := Report{Faults: map[string]int{"entries due in one second": many, "SIGKILL of a worker": 1}}
+		r.Verdict, err = judgeBurst(dir, many, due.UnixNano(), s.faults)
+		return r, err
+	}
+}
+
+func burstKey(i int) string { return fmt.Sprintf("order-%08d", i) }
+
+func setMany(ctx context.Context, where place.Place, due time.Time, many int) error {
+	store, err := where.Open(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	_, err = store.SetMany(ctx, func(yield func(durable.Entry) bool) {
+		for i := range many {
+			if !yield(durable.Entry{Key: burstKey(i), Due: due.Add(time.Second / time.Duration(many) * time.Duration(i))}) {
+				return
+			}
+		}
+	})
+	return err
+}
+
+// judgeBurst judges the firings of entries due within a second of the given time.
+func judgeBurst(dir string, many int, due int64, faults []Fault) (Verdict, error) {
+	v := Verdict{Keys: many, Operations: many}
+	first := make(map[string]Firing, many)
+	ids := make(map[string]bool, many)
+	err := readLines(filepath.Join(dir, "firings-*"), func(_ string, f Firing) {
+		v.Firings++
+		before, again := first[f.Key]
+		switch {
+		case f.Due < due || f.Due > due+int64(time.Second) || f.At < f.Due-int64(time.Millisecond):
+			v.Violations = append(v.Violations, fmt.Sprintf("a wrong time: %+v", f))
+		case !again:
+			first[f.Key], ids[f.ID] = f, true
+		case before.ID != f.ID || before.Due != f.Due || !explained(faults, before, f) && !explained(faults, f, before):
+			v.Violations = append(v.Violations, fmt.Sprintf("%s fired twice without a reason: %+v and %+v", f.Key, before, f))
+		default:
+			v.Repeats++
+		}
+	})
+	for i := range many {
+		if _, fired := first[burstKey(i)]; !fired {
+			v.Violations = append(v.Violations, burstKey(i)+" did not fire")
+		}
+	}
+	if len(first) != many || len(ids) != many {
+		v.Violations = append(v.Violations, fmt.Sprintf("%d keys with %d IDs (expected: %d)", len(first), len(ids), many))
+	}
+	return v, err
+}

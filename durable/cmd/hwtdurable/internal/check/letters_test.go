@@ -1,0 +1,85 @@
+package check
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A handler gives up at 10 s, and the dead letter is revived at 20 s.
+var (
+	gaveUp  = Firing{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec, GaveUp: true}
+	revived = Firing{Key: "k", Due: 20 * sec, Generation: 6, ID: "5-1", At: 20 * sec}
+	revive  = op(2, 19*sec, 21*sec, Record{Kind: Requeue, If: 5}, Record{Outcome: OK, Due: 20 * sec, Generation: 6})
+)
+
+func listed(generations ...uint64) []Record {
+	return op(10, 90*sec, 91*sec, Record{Kind: list}, Record{Outcome: OK, Letters: generations})
+}
+
+func TestJudgeKnowsDeadLetters(t *testing.T) {
+	again := op(3, 19*sec, 21*sec, Record{Kind: Requeue, If: 5}, Record{Outcome: Absent})
+	for name, c := range map[string]struct {
+		right   bool
+		records []Record
+		firings []Firing
+	}{
+		"left":                       {true, concat(setAt10, gone, listed(5)), []Firing{gaveUp}},
+		"revived by one of two":      {true, concat(setAt10, revive, again, gone, listed()), []Firing{gaveUp, revived}},
+		"revived without an answer":  {true, concat(setAt10, revive[:1], gone, listed()), []Firing{gaveUp, revived}},
+		"discarded":                  {true, concat(setAt10, op(2, 19*sec, 20*sec, Record{Kind: Discard, If: 5}, Record{Outcome: OK}), gone, listed()), []Firing{gaveUp}},
+		"beside an entry":            {true, concat(setAt10, op(2, 11*sec, 12*sec, Record{Kind: Set, Due: 30 * sec}, Record{Outcome: OK, Generation: 7}), op(3, 19*sec, 20*sec, Record{Kind: Requeue, If: 5}, Record{Outcome: Exists}), listed(5)), []Firing{gaveUp, {Key: "k", Due: 30 * sec, Generation: 7, ID: "7-1", At: 30 * sec}}},
+		"lost":                       {false, concat(setAt10, gone, listed()), []Firing{gaveUp}},
+		"left, though revived":       {false, concat(setAt10, revive, gone, listed(5)), []Firing{gaveUp, revived}},
+		"revived twice":              {false, concat(setAt10, revive, op(3, 19*sec, 21*sec, Record{Kind: Requeue, If: 5}, Record{Outcome: OK, Due: 20 * sec, Generation: 7}), gone, listed()), []Firing{gaveUp, revived, {Key: "k", Due: 20 * sec, Generation: 7, ID: "5-1", At: 20 * sec}}},
+		"revived, but never fired":   {false, concat(setAt10, revive, gone, listed()), []Firing{gaveUp}},
+		"revived before it was dead": {false, concat(setAt10, op(2, 3*sec, 4*sec, Record{Kind: Requeue, If: 5}, Record{Outcome: OK, Due: 3 * sec, Generation: 6}), gone, listed()), []Firing{gaveUp, revived}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := story{records: map[string][]Record{"a": c.records}, firings: c.firings}.judge(t)
+			require.Equal(t, c.right, len(v.Violations) == 0, v.Violations)
+		})
+	}
+}
+
+func TestJudgeOfFullStoresWantsRoomForCancel(t *testing.T) {
+	for kind, violations := range map[Kind]int{Set: 0, Create: 0, Requeue: 0, Cancel: 1, Move: 1} {
+		rejected := op(2, 3*sec, 4*sec, Record{Kind: kind}, Record{Outcome: Rejected})
+		s := story{records: map[string][]Record{"a": concat(setAt10, rejected, gone)}, firings: []Firing{fired}}
+		require.Len(t, s.judgeBy(t, Judge{Tolerance: 2, Room: true}).Violations, violations, kind)
+		require.Empty(t, s.judge(t).Violations)
+	}
+}
+
+func TestJudgeOfBurstsFindsEachDifference(t *testing.T) {
+	a, b := Firing{Key: burstKey(0), Due: 10 * sec, ID: "1", At: 11 * sec}, Firing{Key: burstKey(1), Due: 10 * sec, ID: "2", At: 10 * sec}
+	again, other, early := a, b, b
+	again.At, other.ID, early.At = 15*sec, "1", 9*sec
+	kill := []Fault{{"kill", 12 * sec, 13 * sec}}
+	for name, c := range map[string]struct {
+		right   bool
+		firings []Firing
+		faults  []Fault
+	}{
+		"once each":            {true, []Firing{a, b}, nil},
+		"again after a kill":   {true, []Firing{a, b, again}, kill},
+		"again":                {false, []Firing{a, b, again}, nil},
+		"lost":                 {false, []Firing{a}, nil},
+		"early":                {false, []Firing{a, early}, nil},
+		"two keys of one ID":   {false, []Firing{a, other}, nil},
+		"again under a new ID": {false, []Firing{a, b, {a.Key, a.Due, 0, "3", 15 * sec, 0, false}}, kill},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			l, err := openLines(dir+"/firings-1", false)
+			require.NoError(t, err)
+			for _, f := range c.firings {
+				require.NoError(t, l.add(f))
+			}
+			require.NoError(t, l.file.Close())
+			v, err := judgeBurst(dir, 2, 10*sec, c.faults)
+			require.NoError(t, err)
+			require.Equal(t, c.right, len(v.Violations) == 0, v.Violations)
+		})
+	}
+}

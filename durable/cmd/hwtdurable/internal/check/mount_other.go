@@ -1,0 +1,8 @@
+//go:build !linux
+
+package check
+
+import "errors"
+
+func mount(string, int) error { return errors.ErrUnsupported }
+func unmount(string)          {}
