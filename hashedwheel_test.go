@@ -23,6 +23,8 @@ import (
 
 // The tests in this file use the exported API for realistic jobs, mostly in fake time.
 
+const defaultTick = 100 * time.Millisecond
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newTimer returns a timer that stops at the end of the test.
@@ -154,7 +156,7 @@ func TestMillionOrderChecks(t *testing.T) {
 		synctest.Wait()
 
 		assert.Zero(t, s.reserved-s.paid-s.released, "money neither paid nor released")
-		assert.LessOrEqual(t, s.late, hashedwheel.DefaultTickDuration)
+		assert.LessOrEqual(t, s.late, defaultTick)
 		stats := balanced(t, timer)
 		assert.EqualValues(t, orders/20, stats.Expired)
 		assert.EqualValues(t, orders/20*19, stats.Cancelled)
@@ -232,7 +234,7 @@ func TestConnectionsCloseWhenIdleSinceTheirReset(t *testing.T) {
 			require.False(t, at.IsZero(), "connection %d was never closed", i)
 			if !silent[i].IsZero() {
 				late := at.Sub(silent[i]) - idle
-				assert.True(t, 0 <= late && late <= hashedwheel.DefaultTickDuration, "closed %v late", late)
+				assert.True(t, 0 <= late && late <= defaultTick, "closed %v late", late)
 			}
 		}
 		assert.Zero(t, timer.Pending())
@@ -275,7 +277,7 @@ func TestUnprocessedTimeoutsMoveToAnotherTimer(t *testing.T) {
 		}
 		// In the middle of a tick, because a timeout that expires at the same time as
 		// Stop may run or be returned.
-		time.Sleep(15*time.Minute + hashedwheel.DefaultTickDuration/2)
+		time.Sleep(15*time.Minute + defaultTick/2)
 		unprocessed := old.Stop()
 		assert.NotEmpty(t, unprocessed)
 		for _, timeout := range unprocessed {
@@ -290,7 +292,7 @@ func TestUnprocessedTimeoutsMoveToAnotherTimer(t *testing.T) {
 		assert.EqualValues(t, len(jobs), ran.Load())
 		for i, j := range jobs {
 			late := j.at.Sub(j.due)
-			require.True(t, 0 <= late && late <= hashedwheel.DefaultTickDuration, "job %d ran %v late", i, late)
+			require.True(t, 0 <= late && late <= defaultTick, "job %d ran %v late", i, late)
 		}
 		s := balanced(t, old)
 		assert.EqualValues(t, len(unprocessed), s.Unprocessed)

@@ -68,7 +68,7 @@ func TestRejectionsOfABusyPoolReachTheErrorHandler(t *testing.T) {
 		synctest.Wait()
 		assert.EqualValues(t, 10, ran.Load())
 		assert.EqualValues(t, 15, refused.Load())
-		assert.InDelta(t, 70*time.Second, after, float64(hashedwheel.DefaultTickDuration))
+		assert.InDelta(t, 70*time.Second, after, float64(100*time.Millisecond))
 		assert.EqualValues(t, 15, balanced(t, timer).ExecutorRejected)
 	})
 }

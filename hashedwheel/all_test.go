@@ -19,7 +19,7 @@ func TestAllYieldsATimeoutAloneInItsBucket(t *testing.T) {
 		require.NoError(t, err)
 		defer timer.Stop()
 		for i := range n {
-			_, err := timer.AfterFunc(time.Duration(2+i)*hashedwheel.DefaultTickDuration, func() {})
+			_, err := timer.AfterFunc(time.Duration(2+i)*100*time.Millisecond, func() {})
 			require.NoError(t, err)
 		}
 		seen := map[hwt.Timeout]bool{}

@@ -12,27 +12,12 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine"
 )
 
-// Defaults and limits of [Options], which are Netty's.
+// The defaults and limits of [Options], which are Netty's. More buckets would not fit
+// into the memory of a machine whose int has 32 bits.
 const (
-	DefaultTickDuration  = 100 * time.Millisecond
-	DefaultTicksPerWheel = 512
-
-	// MinTickDuration is the shortest tick. A shorter one is raised to it.
-	MinTickDuration = engine.MinTickDuration
-
-	// MaxTicksPerWheel is the longest wheel: 2^30 buckets, or 2^26 where int has
-	// 32 bits, because more would not fit into the memory of such a machine.
-	MaxTicksPerWheel = min(1<<30, math.MaxInt/32+1)
-
-	// MaxWorkers is the largest number of workers.
-	MaxWorkers = engine.MaxWorkers
-
-	// DefaultSlowTaskTicks is the default of SlowTaskThreshold in ticks. The least
-	// default is 100 ms.
-	DefaultSlowTaskTicks = engine.DefaultSlowTaskTicks
-
-	// DefaultStopTimeout is the longest wait of Stop for a running task.
-	DefaultStopTimeout = engine.DefaultStopTimeout
+	defaultTickDuration  = 100 * time.Millisecond
+	defaultTicksPerWheel = 512
+	maxTicksPerWheel     = min(1<<30, math.MaxInt/32+1)
 )
 
 // Options are the settings of a [Timer]. The zero value of each field is its
@@ -43,13 +28,13 @@ type Options struct {
 	// warning in the log. The product with TicksPerWheel must stay below 292 years.
 	TickDuration time.Duration
 
-	// TicksPerWheel is the number of buckets, from 1 to MaxTicksPerWheel, rounded up to
-	// a power of two. 0 is the default, 512. An empty bucket takes 6 bytes. A wheel
-	// works best if one rotation, TickDuration times TicksPerWheel, is no shorter than
-	// the usual delay. Longer delays are fine, including many rotations.
+	// TicksPerWheel is the number of buckets, rounded up to a power of two: from 1 to
+	// 2^30, or 2^26 where int has 32 bits. 0 is the default, 512. An empty bucket takes
+	// 6 bytes. A wheel works best if one rotation, TickDuration times TicksPerWheel, is
+	// no shorter than the usual delay. Longer delays are fine, including many rotations.
 	TicksPerWheel int
 
-	// Workers is the number of worker goroutines, from 1 to MaxWorkers. 0 is the
+	// Workers is the number of worker goroutines, from 1 to 1024. 0 is the
 	// default, 1. Each worker has a wheel, and the timer spreads timeouts over them
 	// evenly, so several processors expire timeouts of the same tick. A timeout stays
 	// with its worker. Tasks without an Executor then run on that many goroutines, and
@@ -128,10 +113,10 @@ func complete(options *Options) (engine.Options, error) {
 	}
 	o, err := engine.Options(*options).Complete(engine.Limits{
 		Package:          "hashedwheel",
-		TickDuration:     DefaultTickDuration,
-		TicksPerWheel:    DefaultTicksPerWheel,
+		TickDuration:     defaultTickDuration,
+		TicksPerWheel:    defaultTicksPerWheel,
 		MinTicksPerWheel: 1,
-		MaxTicksPerWheel: MaxTicksPerWheel,
+		MaxTicksPerWheel: maxTicksPerWheel,
 	})
 	if err != nil {
 		return o, err

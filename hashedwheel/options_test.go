@@ -15,11 +15,11 @@ import (
 )
 
 func TestOutOfRangeErrorNamesFieldValueAndRange(t *testing.T) {
-	most := strconv.Itoa(MaxTicksPerWheel)
+	most := strconv.Itoa(maxTicksPerWheel)
 	for want, options := range map[string]Options{
 		"TickDuration: -1s (expected: 0 for the default, or more)":                             {TickDuration: -time.Second},
 		"TicksPerWheel: -5 (expected: 0 for the default, or 1 to " + most + ")":                {TicksPerWheel: -5},
-		"TicksPerWheel: " + strconv.Itoa(MaxTicksPerWheel+1) + " (expected: 0 for the default": {TicksPerWheel: MaxTicksPerWheel + 1},
+		"TicksPerWheel: " + strconv.Itoa(maxTicksPerWheel+1) + " (expected: 0 for the default": {TicksPerWheel: maxTicksPerWheel + 1},
 		"TicksPerWheel: " + strconv.Itoa(math.MaxInt) + " (expected: ":                         {TicksPerWheel: math.MaxInt},
 		"TicksPerWheel: " + strconv.Itoa(math.MinInt) + " (expected: ":                         {TicksPerWheel: math.MinInt},
 		"Executor: (*hashedwheel.pool)(nil) (expected: nil for none, or an executor)":          {Executor: (*pool)(nil)},
@@ -41,16 +41,16 @@ func (*pool) Execute(task func()) error {
 func TestWheelIsRoundedUpToAPowerOfTwo(t *testing.T) {
 	for asked, want := range map[int]int{
 		1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 500: 512, 512: 512, 513: 1024, 1023: 1024, 1025: 2048,
-		MaxTicksPerWheel/2 + 1: MaxTicksPerWheel, MaxTicksPerWheel: MaxTicksPerWheel,
+		maxTicksPerWheel/2 + 1: maxTicksPerWheel, maxTicksPerWheel: maxTicksPerWheel,
 	} {
 		c, err := complete(&Options{TicksPerWheel: asked})
 		require.NoError(t, err)
 		assert.Equal(t, want, c.TicksPerWheel, "TicksPerWheel %d", asked)
 	}
 	if strconv.IntSize == 64 {
-		assert.EqualValues(t, 1<<30, MaxTicksPerWheel, "Netty's")
+		assert.EqualValues(t, 1<<30, maxTicksPerWheel, "Netty's")
 	} else {
-		assert.EqualValues(t, 1<<26, MaxTicksPerWheel)
+		assert.EqualValues(t, 1<<26, maxTicksPerWheel)
 	}
 }
 
@@ -85,8 +85,8 @@ func TestRotationMustNotOverflow(t *testing.T) {
 		{math.MaxInt64/2 - 1, 2, true},
 		{math.MaxInt64 / 512, 500, false}, // 500 is rounded up to 512
 		{math.MaxInt64/512 - 1, 512, true},
-		{8 * time.Second, MaxTicksPerWheel, true},
-		{math.MaxInt64 / MaxTicksPerWheel, MaxTicksPerWheel, false},
+		{8 * time.Second, maxTicksPerWheel, true},
+		{math.MaxInt64 / maxTicksPerWheel, maxTicksPerWheel, false},
 	} {
 		timer, err := New(&Options{TickDuration: c.tick, TicksPerWheel: c.wheel})
 		if c.ok {

@@ -8,30 +8,13 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine"
 )
 
-// Defaults and limits of [Options].
+// The defaults and limits of [Options]. A level of one bucket would reach no further than
+// the one below.
 const (
-	DefaultTickDuration  = time.Millisecond
-	DefaultTicksPerWheel = 64
-
-	// MinTickDuration is the shortest tick. A shorter one is raised to it.
-	MinTickDuration = engine.MinTickDuration
-
-	// MinTicksPerWheel is the smallest wheel: a level of one bucket would reach
-	// no further than the one below.
-	MinTicksPerWheel = 2
-
-	// MaxTicksPerWheel is the largest wheel.
-	MaxTicksPerWheel = 1 << 20
-
-	// MaxWorkers is the largest number of workers.
-	MaxWorkers = engine.MaxWorkers
-
-	// DefaultSlowTaskTicks is the default of SlowTaskThreshold in ticks. The least
-	// default is 100 ms.
-	DefaultSlowTaskTicks = engine.DefaultSlowTaskTicks
-
-	// DefaultStopTimeout is the longest wait of Stop for a running task.
-	DefaultStopTimeout = engine.DefaultStopTimeout
+	defaultTickDuration  = time.Millisecond
+	defaultTicksPerWheel = 64
+	minTicksPerWheel     = 2
+	maxTicksPerWheel     = 1 << 20
 )
 
 // Options are the settings of a [Timer]. The zero value of each field is its
@@ -42,13 +25,12 @@ type Options struct {
 	// in the log.
 	TickDuration time.Duration
 
-	// TicksPerWheel is the number of buckets per level, from 2 to MaxTicksPerWheel: so
-	// many ticks of a level make one tick of the level above. It is not rounded. 0 is
-	// the default, 64. Small wheels need more levels, large ones more buckets per
+	// TicksPerWheel is the number of buckets per level, from 2 to 2^20: so many ticks of
+	// a level make one tick of the level above. It is not rounded. 0 is the default, 64. Small wheels need more levels, large ones more buckets per
 	// level; between 16 and 512 the difference is small.
 	TicksPerWheel int
 
-	// Workers is the number of worker goroutines, from 1 to MaxWorkers. 0 is the
+	// Workers is the number of worker goroutines, from 1 to 1024. 0 is the
 	// default, 1. Each worker has a wheel, and the timer spreads timeouts over them
 	// evenly, so several processors expire timeouts of the same tick. A timeout stays
 	// with its worker. Tasks without an Executor then run on that many goroutines, and
@@ -127,9 +109,9 @@ func complete(options *Options) (engine.Options, error) {
 	}
 	return engine.Options(*options).Complete(engine.Limits{
 		Package:          "hierarchical",
-		TickDuration:     DefaultTickDuration,
-		TicksPerWheel:    DefaultTicksPerWheel,
-		MinTicksPerWheel: MinTicksPerWheel,
-		MaxTicksPerWheel: MaxTicksPerWheel,
+		TickDuration:     defaultTickDuration,
+		TicksPerWheel:    defaultTicksPerWheel,
+		MinTicksPerWheel: minTicksPerWheel,
+		MaxTicksPerWheel: maxTicksPerWheel,
 	})
 }

@@ -47,9 +47,9 @@ func TestDefaults(t *testing.T) {
 
 func TestExtremeOptionsAreAccepted(t *testing.T) {
 	for _, options := range []hierarchical.Options{
-		{TicksPerWheel: hierarchical.MinTicksPerWheel, TickDuration: math.MaxInt64},
-		{TicksPerWheel: hierarchical.MaxTicksPerWheel, TickDuration: math.MaxInt64},
-		{TicksPerWheel: hierarchical.MaxTicksPerWheel},
+		{TicksPerWheel: 2, TickDuration: math.MaxInt64},
+		{TicksPerWheel: 1 << 20, TickDuration: math.MaxInt64},
+		{TicksPerWheel: 1 << 20},
 		{MaxPendingTimeouts: -1, SlowTaskThreshold: -1, StopTimeout: -1},
 		{DisableLeakDetection: true},
 	} {

@@ -26,7 +26,7 @@ func BenchmarkWheel(b *testing.B) {
 			}
 			reinserted := 0
 			for b.Loop() {
-				w := newWheel(DefaultTicksPerWheel, new(atomic.Int64))
+				w := newWheel(defaultTicksPerWheel, new(atomic.Int64))
 				for _, t := range timeouts {
 					w.Add(&t.Node, t.tick)
 				}
