@@ -41,11 +41,11 @@
  * mutation NOTICES_UNSEEN: the worker sleeps although callers left it notices
  *
  * mutations with -DCHANGES=0 -DRELIEFS=2
- * mutation RELIEF_TWICE: relief does not look whether the worker was relieved already
  * mutation RELIEF_AWAKE: relief does not look whether the worker sleeps
- * mutation RELIEVED_GOES_ON: a worker does not look whether it was relieved
- * mutation RELIEVED_FLIPS: a worker looks only after it has set phase to ticking
- * mutation RELIEF_IN_PLACE: the new worker has the sleeper of the old one
+ * mutation RELIEF_RESTS: a relief ends without setting sleeping
+ * mutation RELIEF_COUNTED: a relief that would sleep stays counted
+ * mutation RELIEVED_GOES_ON: a goroutine that wakes does not look whether another one is the worker
+ * mutation RELIEVED_ENDS: a goroutine that wakes while another one is the worker ends
  *
  * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1
  * mutation RELIEF_STOPPED: relief does not look whether the timer was stopped
@@ -61,6 +61,7 @@
  * mutation RETIRE_LOADED: the worker retires although the wheel is not empty
  *
  * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1 -DRETIRES
+ * mutation RELIEF_RETIRED: relief does not look whether the worker has retired
  * mutation RETIRE_STOPPED: the worker that retires goes on although Stop starts another
  *
  * mutations with live -DHORIZON=0 -DCHANGES=0
@@ -84,7 +85,6 @@
 #endif
 #define LATEST	3		/* deadline */
 #define NEVER	15
-#define SLEEPERS (RELIEFS + 1)
 
 #define EXPIRED		1
 #define CANCELLED	2
@@ -96,14 +96,13 @@ mtype = { unstarted, ticking, asleep, stopped };
 mtype phase = unstarted;
 byte now;			/* the clock */
 byte alarm;			/* as callers see it */
-byte cur, latest;		/* Core.sleeper, and how many were made after the first */
-byte clockOf[SLEEPERS];		/* when its alarm goes off */
-bool token[SLEEPERS], relieved[SLEEPERS];
+byte wakeAt = NEVER;		/* when the sleeper's alarm goes off */
+bool token;			/* of the sleeper */
 bool quit, taken, gone, done;	/* gone: noticesClosed */
 byte workers;
 
 bool mu;			/* guards what follows */
-bool sleeping, wheelGone, nextNotices;
+bool sleeping = true, wheelGone, nextNotices;
 byte tick, expected = NEVER;
 bool complete = true, stale = true, arrived;
 
@@ -150,7 +149,16 @@ inline store(i, earliest) {
 
 inline setAlarm(at) {
 	expected = at;
-	clockOf[cur] = at
+	wakeAt = at
+}
+
+/* wakeUp: the goroutine becomes the worker */
+inline wakeUp() {
+	sleeping = false;
+	if
+	:: phase == asleep -> phase = ticking
+	:: else
+	fi
 }
 
 /* wakeWorker */
@@ -166,16 +174,13 @@ inline wake() {
 #endif
 	if
 	:: ok ->
-#if RELIEFS > 0
-		g = cur;
-#endif
 		atomic {
 #ifdef NO_TOKEN_ROOM
-			token[g] = (sleeping && !mu);
+			token = (sleeping && !mu);
 #else
-			token[g] = true;	/* or there is one already */
+			token = true;	/* or there is one already */
 #endif
-			g = 0; ok = false
+			ok = false
 		}
 	:: else ->
 		if
@@ -187,7 +192,7 @@ inline wake() {
 			swap(unstarted, ticking);
 #endif
 			if
-			:: ok -> workers++; run worker(cur); ok = false
+			:: ok -> workers++; run worker(false); ok = false
 			:: else
 			fi;
 			unlock() }
@@ -309,7 +314,7 @@ out:	atomic { d = 0; ok = false; enough = false; was = ticking }
 
 /* NewTimeout */
 proctype producer(byte i) {
-	byte d, g;
+	byte d;
 	bool ok, enough;
 	mtype was = ticking;
 #ifdef LOOK_BEFORE_PUSH
@@ -330,7 +335,7 @@ proctype producer(byte i) {
 
 /* Cancel and Reset of the first timeout */
 proctype changer() {
-	byte d, g;
+	byte d;
 	bool ok, enough, push;
 	mtype was = ticking;
 #ifdef LOOK_BEFORE_PUSH
@@ -398,44 +403,29 @@ proctype helper() {
 	}
 }
 
-/* relieve, of any worker and at any time: it looks itself whether it should */
+/* relieve, at any time: the thresholds are not modelled */
 proctype reliever() {
-	byte s;
 	atomic {
-		if
-		:: s = 0
-		:: latest > 0 -> s = 1
-		fi;
 		if
 		:: mu -> goto out			/* TryLock */
 		:: else -> mu = true
 		fi;
 		if
-		:: now < expected -> goto leave
-#ifndef RELIEF_TWICE
-		:: cur != s -> goto leave
-#endif
 #ifndef RELIEF_AWAKE
 		:: !sleeping -> goto leave
+#endif
+#ifndef RELIEF_RETIRED
+		:: phase == unstarted -> goto leave
+#endif
+#ifndef RELIEF_STOPPED
+		:: phase == stopped -> goto leave
 #endif
 		:: else
 		fi
 	}
-#ifndef RELIEF_STOPPED
-	if
-	:: phase == stopped -> goto leave
-	:: else
-	fi;
-#endif
 	atomic {
-		assert(!relieved[s]);		/* a second close panics */
-#ifdef RELIEF_IN_PLACE
-		workers++; run worker(s);
-#else
-		latest++; cur = latest; relieved[s] = true;
-		clockOf[cur] = NEVER;
-		workers++; run worker(cur);
-#endif
+		wakeUp();
+		workers++; run worker(true)
 	}
 leave:	unlock();
 out:	skip
@@ -481,55 +471,50 @@ inline beginFiring() {
 	running = (ok || nextNotices); nextNotices = false; ok = false; stale = (stale || running)
 }
 
-proctype worker(byte g) {
-	bool ok, linger;
+proctype worker(bool relief) {
+	bool ok, linger, working = relief;
 step:	skip;				/* here, and there, an atomic sequence ends */
 	atomic {
 		lock();
-#ifdef RELIEVED_FLIPS
 		if
-		:: phase == asleep -> phase = ticking
+		:: working -> goto works
+#ifdef RELIEVED_GOES_ON
+		:: !working
+#else
+		:: !working && sleeping
+		:: !working && !sleeping && (wheelGone || phase == stopped) -> unlock(); goto over
+# ifdef RELIEVED_ENDS
+		:: !working && !sleeping && !wheelGone && phase != stopped -> unlock(); goto over
+# else
+		:: !working && !sleeping && !wheelGone && phase != stopped -> unlock(); goto parked
+# endif
+#endif
+		fi;
+#ifdef RETIRES
+# ifdef RETIRE_LOADED
+		ok = (linger && !wheelGone);
+# else
+		ok = (linger && !wheelGone && expected == NEVER && nearest == NEVER && !nextNotices);
+# endif
+		linger = false;
+		if
+		:: ok -> swap(asleep, unstarted)
+		:: else
+		fi;
+		if
+		:: ok -> ok = false; goto retiring
 		:: else
 		fi;
 #endif
-#ifndef RELIEVED_GOES_ON
-		if
-		:: cur != g -> unlock(); goto over	/* relieved */
-		:: else
-		fi;
-#endif
-		assert(!running);			/* one worker at a time */
-		if
-		:: wheelGone || phase == stopped -> unlock(); goto last
-		:: else
-		fi;
 #ifdef WAKE_BY_STORE
 	}
 	atomic {
-		if
-		:: sleeping -> phase = ticking
-		:: else
-		fi;
+		phase = ticking;
 #endif
+		wakeUp(); working = true;
+works:		assert(!running && !sleeping);	/* one worker at a time */
 		if
-		:: sleeping ->
-#ifdef RETIRES
-# ifdef RETIRE_LOADED
-			ok = linger;
-# else
-			ok = (linger && expected == NEVER && nearest == NEVER && !nextNotices);
-# endif
-			linger = false;
-			if
-			:: ok -> swap(asleep, unstarted)
-			:: else
-			fi;
-			if
-			:: ok -> ok = false; goto retiring
-			:: else
-			fi;
-#endif
-			sleeping = false; swap(asleep, ticking)
+		:: wheelGone || phase == stopped -> unlock(); goto last
 		:: else
 		fi;
 		if
@@ -564,7 +549,7 @@ step:	skip;				/* here, and there, an atomic sequence ends */
 #endif
 		if
 		:: nearest <= tick + 1 || arrived -> arrived = false;
-			sleeping = true; alarm = tick + 1; setAlarm(alarm); unlock(); goto parked
+			sleeping = true; alarm = tick + 1; setAlarm(alarm); goto rests
 		:: nearest > tick + 1 -> arrived = false
 		fi;
 #ifdef RECHECK_FIRST
@@ -613,20 +598,34 @@ drained:
 #ifdef ALARM_AFTER
 		alarm = nearest;
 #endif
-		sleeping = true; unlock()
+		sleeping = true;
+rests:		working = false;
+#ifdef RELIEF_RESTS
+		sleeping = !relief;
+#endif
+#ifndef RELIEF_COUNTED
+		if
+		:: relief -> workers--
+		:: else
+		fi;
+#endif
+		unlock();
+		if
+		:: relief -> goto out
+		:: else
+		fi
 	}
 parked:
 #ifdef TOKEN_TAKEN
-	token[g] = false;
+	token = false;
 #endif
 end_parked:
 	if
-	:: clockOf[g] <= now
-	:: token[g] -> token[g] = false
-	:: relieved[g]
+	:: wakeAt <= now -> wakeAt = NEVER
+	:: token -> token = false
 	:: quit
 #ifdef RETIRES
-	:: (expected == NEVER || clockOf[g] <= now) && phase == asleep -> linger = true
+	:: (expected == NEVER || wakeAt <= now) && phase == asleep -> linger = true
 #endif
 	fi;
 	goto step;
@@ -707,7 +706,7 @@ proctype stopper() {
 	taken = true;
 #ifndef NO_LATE_START
 	if
-	:: was == unstarted -> atomic { workers++; run worker(cur) }
+	:: was == unstarted -> atomic { workers++; run worker(false) }
 	:: else
 	fi;
 #endif
@@ -725,12 +724,12 @@ proctype clock() {
 /* When no process can go on, the alarm is early enough for all that is pending. */
 inline inTime(i) {
 	if
-	:: filed[i] != 0 -> assert(clockOf[cur] <= filed[i])
+	:: filed[i] != 0 -> assert(wakeAt <= filed[i])
 	:: else
 	fi;
 	if
 	:: pushed[i] ->
-		assert(clockOf[cur] <= max(deadline[i], (tick + 1)));
+		assert(wakeAt <= max(deadline[i], (tick + 1)));
 		assert(phase == ticking || (end[i] == 0 && deadline[i] >= alarm))
 	:: else -> assert(!accepted[i] || end[i] != 0 || filed[i] != 0)
 	fi
@@ -754,7 +753,7 @@ active proctype watcher() {
 		fi;
 		assert(workers == (phase == unstarted -> 0 : 1) && sleeping && !mu && !running);
 		inTime(0); inTime(1);
-		assert(clockOf[cur] == expected && alarm == expected);
+		assert(wakeAt == expected && alarm == expected);
 		assert(phase == unstarted || phase == (expected == tick + 1 && phase == ticking -> ticking : asleep));
 		assert(phase == ticking || !nextNotices);
 		if

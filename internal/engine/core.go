@@ -58,7 +58,7 @@ type signal struct {
 
 // worker is the goroutine that advances the wheel, and its end.
 type worker struct {
-	sleeper   atomic.Pointer[sleeper] // the worker's (W6). Atomic: written under mu, read by all.
+	sleeper   atomic.Pointer[sleeper] // nil until the first worker starts. Atomic: written under mu, read by all.
 	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written under mu.
 	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by Stop.
 	quit      chan struct{}           // closed with phase stopped.
@@ -74,8 +74,9 @@ type schedule struct {
 	tick      int64          // the last processed. Written by the worker, or while it sleeps or before it begins, so it may read it without mu.
 	earliest  int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
 	expected  int64          // the time of the worker's next look
-	sleeping  bool           // the worker is asleep or about to be, or has retired
+	sleeping  bool           // the worker is asleep or about to be, has retired, or has not begun
 	kept      bool           // the worker does not retire, since Start was called
+	waryUntil int64          // the time until which all reliefs are set
 	idleUntil int64          // the time from which a sleeping worker with nothing pending may retire
 	draining  draining       // see there
 	walks     walks          // see there
@@ -107,6 +108,7 @@ func newCore(s setup, cfg Config) *Core {
 			wheel:    cfg.NewWheel(),
 			earliest: 1,
 			expected: never,
+			sleeping: true,
 			draining: draining{complete: true, stale: true, sleptAt: -1},
 		},
 		firing: firing{watchdog: watchdog{threshold: int64(cfg.SlowTask)}},
@@ -115,6 +117,7 @@ func newCore(s setup, cfg Config) *Core {
 	c.firing.timer = &c.timer
 	c.firing.watchdog.mu, c.firing.watchdog.firing = &c.mu, &c.firing
 	c.totals.lags.lookAt.Store(never)
+	c.signal.assistFrom.Store(never)
 	return c
 }
 

@@ -27,7 +27,7 @@
 // firing.go (due timeouts and their tasks), stop.go and shutdown.go.
 //
 // Beside that way: batch.go (many timeouts in one push), walk.go and marks.go (All),
-// inspect.go (the live page), pace.go (callers that help), sleeper.go (sleep and relief), group.go (the workers of a timer), watchdog.go and
-// timing.go (slow tasks, lateness), cleanup.go (timers that are never stopped),
-// goroutine.go, setup.go and options.go.
+// inspect.go (the live page), pace.go (callers that help), sleeper.go (alarm and relief),
+// group.go (the workers of a timer), watchdog.go and timing.go (slow tasks, lateness),
+// cleanup.go (timers that are never stopped), goroutine.go, setup.go and options.go.
 package engine

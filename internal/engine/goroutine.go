@@ -10,7 +10,7 @@ import (
 // leak checkers, so it must stay.
 //
 //go:noinline
-func runWorker(c *Core, s *sleeper) { c.work(s) }
+func runWorker(c *Core, g *shift) { c.work(g) }
 
 // goroutineID returns the number of the calling goroutine, or 0 if it cannot be
 // found out. The runtime shows it only in stack traces, so this is for the

@@ -116,6 +116,7 @@ const tick = 10 * time.Millisecond
 type timer struct {
 	Handle
 	core  *Core // of its only worker
+	shift shift // of the test, if it is the worker
 	wheel *flatWheel
 	log   enginetest.Buffer
 	errs  []error
@@ -159,7 +160,7 @@ func (e *timer) shut() {
 }
 
 // step takes a step of the worker that the test is.
-func (e *timer) step() then { return e.core.step(e.core.worker.sleeper.Load()) }
+func (e *timer) step() then { return e.core.step(&e.shift) }
 
 // finish takes steps until the worker would sleep.
 func (e *timer) finish(t *testing.T) then {

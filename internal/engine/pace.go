@@ -110,8 +110,7 @@ func (c *Core) drainForSleeper(s *stripe) {
 // timeouts by their distance from its tick. From a tick long past, Next could be a tick
 // that is over, as if the worker were late. Guarded by mu.
 func (c *Core) catchUp() {
-	resting := c.schedule.sleeping || c.schedule.tick == 0 && !c.firing.running
-	if c.schedule.wheel == nil || !resting || c.timer.clock.Apart() { // (W7)
+	if c.schedule.wheel == nil || !c.schedule.sleeping || c.timer.clock.Apart() { // (W7)
 		return
 	}
 	tick := c.timer.now()/c.timer.tickDur - 1

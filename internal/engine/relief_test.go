@@ -12,26 +12,6 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// A relief whose goroutine got to run only after the next relief.
-func TestWorkerThatWasRelievedBeforeItBeganRunsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		e := newIdleTimer(t)
-		c, ran := e.core, false
-		c.worker.workers.Store(1)
-		e.after(t, 0, func() { ran = true })
-		e.due(t)
-		c.worker.workers.Add(1)
-		go runWorker(c, newSleeper(c))
-		synctest.Wait()
-		assert.False(t, ran)
-		assert.True(t, c.firing.running)
-		assert.Zero(t, c.worker.workerID.Load())
-		assert.EqualValues(t, 1, c.worker.workers.Load())
-		c.fire()
-		assert.True(t, ran)
-	})
-}
-
 func TestNoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, func(c *Config) { c.MaxPending = 1 })
@@ -85,10 +65,164 @@ func TestReliefThatIsTriedAgainLeavesTheNextOne(t *testing.T) {
 		timeout := e.after(t, 5*tick, nothing)
 		require.Equal(t, sleep, e.finish(t))
 		e.core.mu.Lock()
-		e.core.relieve(e.core.worker.sleeper.Load())
+		e.core.relieve()
 		e.core.mu.Unlock()
 		pass(6 * tick)
 		assert.True(t, timeout.IsExpired())
 		e.core.worker.workers.Add(-1)
+	})
+}
+
+// rest takes the steps of the worker until it sleeps until an alarm, or for good.
+func (e *timer) rest(t *testing.T) {
+	t.Helper()
+	for e.finish(t); e.core.signal.phase.Load() != asleep; e.finish(t) {
+		e.core.worker.sleeper.Load().stop()
+		time.Sleep(time.Duration(e.core.schedule.expected - e.core.timer.now()))
+	}
+}
+
+// restLate is rest with a step that comes late.
+func (e *timer) restLate(t *testing.T, late time.Duration) {
+	t.Helper()
+	e.after(t, 5*tick, nothing)
+	e.rest(t)
+	e.core.worker.sleeper.Load().stop()
+	time.Sleep(time.Duration(e.core.schedule.expected-e.core.timer.now()) + late)
+	e.rest(t)
+}
+
+func TestAllReliefsAreSetForAWhileAfterTheWorkerWasLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		late, since time.Duration
+		at          []int // the reliefs that are set
+	}{
+		"on time":     {lateWake, 0, []int{standby}},
+		"late":        {lateWake + 1, 0, []int{0, 1, 2, 3, 4}},
+		"late before": {lateWake + 1, wary, []int{standby}},
+	} {
+		inBubble(t, func(t *testing.T) {
+			e := newIdleTimer(t) // whose worker, the test, never runs
+			e.restLate(t, c.late)
+			time.Sleep(c.since)
+			e.after(t, 5*tick, nothing)
+			var at []int
+			for i, r := range e.core.worker.sleeper.Load().reliefs {
+				if r.Stop() {
+					at = append(at, i)
+				}
+			}
+			assert.Equal(t, c.at, at, name)
+		})
+	}
+}
+
+func TestEachReliefReplacesTheWorker(t *testing.T) {
+	for i, late := range reliefAfter {
+		inBubble(t, func(t *testing.T) {
+			e := newIdleTimer(t) // whose worker, the test, never runs
+			e.restLate(t, 2*lateWake)
+			timeout := e.after(t, 5*tick, nothing)
+			at := time.Duration(e.core.schedule.expected - e.core.timer.now())
+			for j, r := range e.core.worker.sleeper.Load().reliefs {
+				if j != i {
+					r.Stop()
+				}
+			}
+			e.core.worker.workers.Add(1)
+			time.Sleep(at + late - 1)
+			assert.False(t, timeout.IsExpired())
+			pass(1)
+			assert.True(t, timeout.IsExpired(), i)
+			e.core.worker.workers.Add(-1)
+		})
+	}
+}
+
+// A token wakes the worker long before its alarm, but it does not get to run.
+func TestWorkerThatWasWokenByATokenIsRelieved(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, never runs
+		e.core.worker.workers.Add(1)
+		timeout := e.after(t, 100*tick, nothing)
+		e.rest(t)
+		e.flood(t, 1)
+		e.core.wakeWorker()
+		pass(maxOnTime)
+		assert.Len(t, e.wheel.added, 2)
+		pass(100*tick + maxOnTime)
+		assert.True(t, timeout.IsExpired())
+		e.core.worker.workers.Add(-1)
+	})
+}
+
+// The worker has slept anew when its caller sets the standby for the token.
+func TestReliefThatComesTooEarlyIsSetForTheAlarm(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, never runs
+		e.core.worker.workers.Add(1)
+		timeout := e.after(t, 100*tick, nothing)
+		e.rest(t)
+		e.core.worker.sleeper.Load().reliefs[standby].Reset(maxOnTime)
+		pass(100*tick + maxOnTime - 1)
+		assert.False(t, timeout.IsExpired())
+		pass(1)
+		assert.True(t, timeout.IsExpired())
+		e.core.worker.workers.Add(-1)
+	})
+}
+
+func TestReliefLeavesARetiredWorker(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, tick, nothing)
+		pass(time.Second)
+		require.Equal(t, unstarted, e.core.signal.phase.Load())
+		e.core.signal.assistFrom.Store(0) // by a caller whose token was not needed
+		e.core.relieve()
+		assert.Zero(t, e.core.worker.workers.Load())
+		assert.True(t, e.core.schedule.sleeping)
+	})
+}
+
+// A relief runs a task when the goroutine that it replaced wakes (W6).
+func TestGoroutineThatWakesDuringARelief(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newIdleTimer(t) // whose worker, the test, is late
+		e.core.worker.workers.Add(1)
+		e.after(t, 5*tick, func() { time.Sleep(10 * tick); runtime.Goexit() })
+		e.after(t, 5*tick, nothing)
+		require.Equal(t, sleep, e.finish(t))
+		pass(6 * tick)
+		assert.Equal(t, sleep, e.step(), "it sleeps on")
+		assert.EqualValues(t, 2, e.core.worker.workers.Load())
+		assert.False(t, e.core.isWorker(e.shift.id))
+		pass(10 * tick)
+		assert.Zero(t, e.Pending(), "a relief survives a task that ends its goroutine")
+		assert.EqualValues(t, 1, e.core.worker.workers.Load())
+
+		e.after(t, tick, func() { time.Sleep(10 * tick) })
+		pass(3 * tick)
+		e.Stop()
+		assert.Equal(t, relieved, e.step(), "it ends, and leaves the rest to the relief")
+		e.core.leave()
+		pass(10 * tick)
+		<-e.core.worker.done
+	})
+}
+
+// Until the relief has ended, too, the timer has not stopped.
+func TestStopFromARelief(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		stopped := false
+		e.after(t, 5*tick, func() { e.Stop(); stopped = true })
+		pass(4 * tick)
+		e.core.schedule.expected = 0 // as if the worker were late
+		go e.core.relieve()
+		pass(2 * tick)
+		assert.True(t, stopped, "it did not wait for itself")
+		<-e.core.worker.done
+		synctest.Wait()
 	})
 }

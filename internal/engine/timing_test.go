@@ -174,6 +174,7 @@ func TestAgeOfTheIntakeBeginsWhenTheWorkerIsWoken(t *testing.T) {
 		assert.Equal(t, sleep, e.finish(t))
 		time.Sleep(time.Hour)
 		e.core.wakeWorker()
+		e.core.worker.sleeper.Load().stop() // the worker is the test
 		e.flood(t, 1)
 		time.Sleep(tick)
 		assert.Equal(t, tick, e.Stats().IntakeAge)

@@ -25,7 +25,7 @@ import (
 //	    other. A caller need not wake the worker for a deadline that is no earlier than
 //	    the alarm, which is stored before the worker enters asleep.
 //	W3. One goroutine moves phase from asleep to ticking. If it is a caller, it
-//	    leaves a token, unless there is one. A worker that finds a token wakes; it
+//	    leaves a token, unless there is one. A goroutine that finds a token wakes; it
 //	    never sleeps on with one.
 //	W4. The wheel and the consumer's side of the intake belong to the holder of
 //	    mu: the worker, a caller that assists it (pace.go), or Stop. The worker
@@ -35,9 +35,11 @@ import (
 //	    decides its end. Timeouts that were reset since they were collected go back
 //	    to the wheel in the step that resets running. Once phase is stopped no more
 //	    ticks are processed, and due stays as it is for Stop.
-//	W6. The worker is the goroutine whose sleeper is Core.sleeper. That changes
-//	    only under mu, while sleeping is set: a worker that was relieved finds it
-//	    changed before it does anything else, and ends.
+//	W6. The worker is the goroutine that cleared sleeping, under mu, until it sets
+//	    sleeping again. Usually one goroutine sleeps and works in turn. If it is late,
+//	    a relief clears sleeping in its place, works until it would sleep, sets the
+//	    alarm, and ends. A goroutine that wakes while a relief is the worker sleeps on.
+//	    A caller that leaves a token sets the standby relief first.
 //	W7. A caller on the other side of a synctest bubble's border has another clock. It
 //	    pushes, and wakes the worker by its token. It moves neither wheel nor alarm,
 //	    leaves phase to the worker, and starts none, whose goroutine would be the
@@ -62,7 +64,9 @@ func (c *Core) wakeWorker() {
 		now := c.timer.now()
 		c.signal.emptied.Store(now)
 		c.signal.assistFrom.Store(now + c.onTime())
-		c.worker.sleeper.Load().wake()
+		s := c.worker.sleeper.Load()
+		s.reliefs[standby].Reset(reliefAfter[standby])
+		s.wake()
 	case c.signal.phase.Load() == unstarted:
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -97,29 +101,38 @@ func (c *Core) startWorker() {
 		s = newSleeper(c)
 		c.worker.sleeper.Store(s)
 	}
+	s.reliefs[standby].Reset(reliefAfter[standby])
 	c.worker.workers.Add(1)
-	go runWorker(c, s)
+	go runWorker(c, new(shift))
 }
 
 // onTime returns the lateness of the worker at which callers begin to assist it.
 func (c *Core) onTime() int64 { return min(c.timer.tickDur, int64(maxOnTime)) }
 
-// work is the worker goroutine. A task may end it by runtime.Goexit; then another one
+// shift is the state of a goroutine that is or may become the worker.
+type shift struct {
+	id      int64 // of the goroutine; 0 if it was not identified yet
+	working bool  // it is the worker (W6)
+	relief  bool  // it ends instead of sleeping
+}
+
+// work is a worker goroutine. A task may end it by runtime.Goexit; then another one
 // continues in its place.
-func (c *Core) work(s *sleeper) {
+func (c *Core) work(g *shift) {
 	finished := false
 	defer func() {
 		if !finished {
-			go runWorker(c, s)
+			g.id = 0
+			go runWorker(c, g)
 		}
 	}()
-	pprof.SetGoroutineLabels(enginekit.TimerLabels(c.timer.runner.Name))
-	if c.enter(s) {
-		c.fire() // the rest, after a task ended its goroutine
+	if !g.relief {
+		c.identify(g)
 	}
-	if end := c.run(s); end != retired { // then the sleeper may be another worker's
-		s.stop()
+	if end := c.run(g); end == quit || end == relieved {
+		c.worker.sleeper.Load().stop()
 		for end == quit && c.takeLateNotices() {
+			c.enter(g)
 			c.fire()
 		}
 		c.leave()
@@ -136,27 +149,31 @@ func (c *Core) leave() {
 	}
 }
 
-// enter makes this goroutine known as the worker, unless another one relieved it
-// before it began (W6). It reports whether there are tasks left to run.
-func (c *Core) enter(s *sleeper) bool {
-	id := goroutineID()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.worker.sleeper.Load() != s {
-		return false
-	}
-	c.worker.workerID.Store(id)
-	return c.firing.running
+// identify stores the number of the calling goroutine in g, and labels the goroutine.
+func (c *Core) identify(g *shift) {
+	g.id = goroutineID()
+	pprof.SetGoroutineLabels(enginekit.TimerLabels(c.timer.runner.Name))
 }
 
-// run takes steps, fires and sleeps until the worker ends. It returns the reason.
-func (c *Core) run(s *sleeper) then {
+// enter makes g known as the worker before it runs users' code.
+func (c *Core) enter(g *shift) {
+	if g.id == 0 { // a relief may run none
+		c.identify(g)
+	}
+	c.worker.workerID.Store(g.id)
+}
+
+// run takes steps, fires and sleeps until the goroutine ends. It returns the reason.
+func (c *Core) run(g *shift) then {
 	for {
-		switch then := c.step(s); then {
-		case goOn:
+		if g.working && c.firing.running { // a tick's tasks, or the rest after one ended its goroutine
+			c.enter(g)
 			c.fire()
-		case sleep:
-			s.sleep(c.worker.quit)
+		}
+		switch then := c.step(g); {
+		case then == goOn:
+		case then == sleep && !g.relief:
+			c.worker.sleeper.Load().sleep(c.worker.quit)
 		default:
 			return then
 		}
@@ -169,39 +186,62 @@ type then int
 const (
 	goOn     then = iota // run the tasks, if there are any, and take another step
 	sleep                // sleep until the alarm, or until a caller wakes it
-	relieved             // end, since another worker took over
+	relieved             // end, since the timer was stopped and another goroutine is the worker
 	quit                 // end, since the timer was stopped
 	retired              // end, because the timer is idle
 )
 
 // step takes mu once: for a tick that has come, or for a round, in which the worker
 // drains the rest of the intake and decides to sleep.
-func (c *Core) step(s *sleeper) then {
+func (c *Core) step(g *shift) then {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.worker.sleeper.Load() != s {
-		return relieved
-	}
-	if c.schedule.wheel == nil || c.signal.phase.Load() == stopped { // then due is Stop's (W5)
-		return quit
-	}
+	over := c.schedule.wheel == nil || c.signal.phase.Load() == stopped // then due is Stop's (W5)
 	now := c.timer.now()
-	if c.schedule.sleeping {
-		if c.retire(now) {
+	switch {
+	case g.working:
+	case c.schedule.sleeping:
+		if !over && c.retire(now) {
 			return retired
 		}
-		c.schedule.sleeping = false
-		c.totals.wakeups.Add(1)
-		if c.signal.phase.CompareAndSwap(asleep, ticking) {
-			c.signal.emptied.Store(now)
-		}
+		c.wakeUp(now)
+		c.worker.workerID.Store(g.id)
+		g.working = true
+	case over:
+		return relieved
+	default: // a relief is the worker, and will set the alarm
+		return sleep
+	}
+	if over {
+		return quit
 	}
 	if now/c.timer.tickDur > c.schedule.tick {
 		c.processTick(now)
 		c.beginFiring()
 		return goOn
 	}
-	return c.round(now)
+	then := c.round(now)
+	if then == sleep {
+		g.working = false
+		if g.relief {
+			c.worker.workers.Add(-1)
+		}
+	}
+	return then
+}
+
+// wakeUp makes the calling goroutine the worker (W6). Guarded by mu.
+func (c *Core) wakeUp(now int64) {
+	if c.schedule.draining.sleptAt >= 0 { // it is not the start
+		c.totals.wakeups.Add(1)
+	}
+	if now-min(c.schedule.expected, c.signal.assistFrom.Load()) > int64(lateWake) {
+		c.schedule.waryUntil = now + int64(wary)
+	}
+	c.schedule.sleeping = false
+	if c.signal.phase.CompareAndSwap(asleep, ticking) {
+		c.signal.emptied.Store(now)
+	}
 }
 
 // idle reports whether the worker may retire, once it has slept for a while.
@@ -291,54 +331,4 @@ func (c *Core) fallAsleep() then {
 // worker fell asleep.
 func (c *Core) busy(tick int64) bool {
 	return c.schedule.draining.arrivals > tick-c.schedule.draining.sleptAt
-}
-
-// setAlarm has the worker wake when the clock reaches at. If at is never, only a caller
-// wakes it.
-func (c *Core) setAlarm(at int64) {
-	c.expect(at)
-	c.signal.alarm.Store(c.alarmFor(at))
-	if at == never {
-		c.signal.assistFrom.Store(never)
-		c.worker.sleeper.Load().stop()
-		if c.idle() {
-			c.schedule.idleUntil = c.timer.now() + int64(linger)
-			c.worker.sleeper.Load().alarm.Reset(linger)
-		}
-		return
-	}
-	late := at + c.onTime()
-	c.signal.assistFrom.Store(late)
-	now := c.timer.now()
-	c.worker.sleeper.Load().set(time.Duration(at-now), time.Duration(late-now))
-}
-
-// alarmFor returns the first deadline of the tick that comes at the time given.
-func (c *Core) alarmFor(at int64) int64 { return max(at-c.timer.tickDur+1, 0) }
-
-// correctAlarm sets the alarm of a sleeping worker to the wheel's next occupied tick.
-func (c *Core) correctAlarm() {
-	if c.schedule.wheel == nil || c.signal.phase.Load() != asleep {
-		return // the worker or Stop takes care of the wheel
-	}
-	at := c.timeOf(c.schedule.wheel.Next())
-	if at > c.schedule.expected {
-		c.signal.alarm.Store(c.alarmFor(at))
-		if !c.intake.empty() { // its caller may rely on the alarm as it was: as W2
-			c.signal.alarm.Store(c.alarmFor(c.schedule.expected))
-			return
-		}
-	}
-	if at != c.schedule.expected || at == never { // a worker with nothing pending lingers anew
-		c.setAlarm(at)
-	}
-}
-
-// timeOf returns the time at which tick has come; never if the clock does not
-// reach it.
-func (c *Core) timeOf(tick int64) int64 {
-	if tick > (forever-1)/c.timer.tickDur {
-		return never
-	}
-	return tick * c.timer.tickDur
 }
