@@ -36,6 +36,7 @@ func commands() []command {
 		{"backup", "FILE", "copy the store to a new SQLite file", operate(backup)},
 		{"restore", "FILE", "copy a backup to a new store", runRestore},
 		{"migrate", "", "copy a store to a new store in the other database", runMigrate},
+		{"orders", "", "show a shop that survives SIGKILLs", runOrders},
 		{"lateness", "", "measure the lateness of firings", runLateness},
 		{"check", "", "check the promises under faults", runCheck},
 		{"size", "", "measure a store with very many entries", runSize},

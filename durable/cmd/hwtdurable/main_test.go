@@ -157,6 +157,19 @@ func TestMigrationKeepsEverythingInBothDirections(t *testing.T) {
 	require.Contains(t, log, "the target is not empty")
 }
 
+func TestShopSurvivesKills(t *testing.T) {
+	out := succeed(t, "orders", "--orders", "60", "--kills", "3", "--check-after", "1s")
+	require.Equal(t, 3, strings.Count(out, "SIGKILL after"), out)
+	require.Contains(t, out, "    60 orders\n")
+	require.Contains(t, out, "paid, 0 of them released all the same\n")
+	require.Contains(t, out, "released, 0 more than once, 0 early, up to ")
+	require.Contains(t, out, "     0 lost\n")
+	for line := range strings.Lines(out) {
+		require.LessOrEqual(t, len(line), 81, line)
+	}
+	require.LessOrEqual(t, strings.Count(out, "\n"), 24)
+}
+
 func TestHelpListsTheCommands(t *testing.T) {
 	for _, args := range []string{"", "help", "-h", "-help", "--help"} {
 		require.Contains(t, succeed(t, strings.Fields(args)...), "migrate", args)
@@ -169,6 +182,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"list", "exactly one of --store and --postgres is required"},
 		{"get --store x", "0 arguments (expected: 1 to 1)"},
 		{"lateness --rate 0", "--rate: 0"},
+		{"orders --kills 101", "--kills: 101"},
 		{"size --entries 1", "--entries: 1"},
 		{"check --only x", `--only: "x" (expected: rows`},
 		{"migrate --store x", "one of --to-store and --to-postgres"},

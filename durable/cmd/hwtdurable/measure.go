@@ -8,12 +8,13 @@ import (
 
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/check"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/measure"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/orders"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
 // runRoles runs a role instead of the command if this process has one.
 func runRoles() {
-	proc.Run(map[string]proc.Role{"fill": role(measure.Fill), "check": role(check.Run)})
+	proc.Run(map[string]proc.Role{"fill": role(measure.Fill), "check": role(check.Run), "orders": role(orders.Run)})
 }
 
 // role decodes the configuration of a role.
