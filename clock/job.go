@@ -80,7 +80,7 @@ type Job struct {
 	ended    bool          // No run will be planned. Guarded by mu.
 	stopped  bool          // By Stop. Guarded by mu.
 	busy     int           // J2. Guarded by mu.
-	over     chan struct{} // Closed when the job is over (J3). Nil unless Wait waits. Guarded by mu.
+	over     chan struct{} // Closed when the job is over (J3). Nil unless somebody waits. Guarded by mu.
 	runs     runs          // Guarded by mu.
 }
 
@@ -152,6 +152,11 @@ func (c *Clock) schedule(caller string, j *Job, schedule Schedule, options *JobO
 // that is under way; [Job.Wait] does.
 func (j *Job) Stop() bool {
 	defer j.cancel() // After the unlock (J4).
+	return j.halt()
+}
+
+// halt is Stop without the end of the context.
+func (j *Job) halt() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.stopped || j.ended && !j.runs.waiting() {
@@ -171,17 +176,22 @@ func (j *Job) stop() {
 // Wait returns when no run is under way and none will begin, after Stop or the end of
 // the schedule. It must not be called from the job's own function.
 func (j *Job) Wait() {
+	if over := j.untilOver(); over != nil {
+		<-over
+	}
+}
+
+// untilOver returns a channel that is closed when the job is over, or nil if it is.
+func (j *Job) untilOver() <-chan struct{} {
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	if j.isOver() {
-		j.mu.Unlock()
-		return
+		return nil
 	}
 	if j.over == nil {
 		j.over = make(chan struct{})
 	}
-	over := j.over
-	j.mu.Unlock()
-	<-over
+	return j.over
 }
 
 // isOver reports whether no run is under way and none will begin (J3). Guarded by mu.

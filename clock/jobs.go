@@ -2,6 +2,7 @@ package clock
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,6 +58,29 @@ func (c *Clock) Job(name string) *Job {
 	c.jobs.mu.Lock()
 	defer c.jobs.mu.Unlock()
 	return c.jobs.jobs[name]
+}
+
+// StopJobs stops the named jobs and waits for their runs under way, whose contexts end
+// only when ctx does. Then it returns the cause of ctx's end without waiting longer;
+// [Job.Wait] does. It must not be called from a job's function.
+func (c *Clock) StopJobs(ctx context.Context) error {
+	jobs := c.Jobs()
+	for _, j := range jobs {
+		j.halt()
+		defer j.cancel()
+	}
+	for _, j := range jobs {
+		over := j.untilOver()
+		if over == nil {
+			continue
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // JobStatus is a snapshot of a [Job].

@@ -224,6 +224,42 @@ func TestStopEndsTheContextOfTheRun(t *testing.T) {
 	})
 }
 
+func TestStopJobsLetsRunsFinishUntilItsContextEnds(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		c := newClock(t, timer)
+		var ended, ran atomic.Int64
+		add := func(name string, work time.Duration) *clock.Job {
+			job, err := c.ScheduleContext(clock.FixedRate(unit), func(ctx context.Context) error {
+				ran.Add(1)
+				select {
+				case <-time.After(work):
+				case <-ctx.Done():
+					ended.Add(1)
+				}
+				return nil
+			}, &clock.JobOptions{Name: name, Overlap: clock.OverlapQueueOne})
+			require.NoError(t, err)
+			return job
+		}
+		assert.NoError(t, c.StopJobs(t.Context()))
+		short := add("short", 3*unit)
+		pass(2*unit + slop) // the next run waits for the first
+		begin := time.Now()
+		assert.NoError(t, c.StopJobs(t.Context()))
+		assert.Greater(t, time.Since(begin), unit)
+		assert.EqualValues(t, 1, short.Status().Runs)
+		assert.Equal(t, [2]int64{1, 0}, [2]int64{ran.Load(), ended.Load()})
+
+		long := add("long", 1000*unit)
+		pass(unit + slop)
+		ctx, cancel := context.WithTimeout(t.Context(), unit)
+		defer cancel()
+		assert.ErrorIs(t, c.StopJobs(ctx), context.DeadlineExceeded)
+		long.Wait()
+		assert.EqualValues(t, 1, ended.Load())
+	})
+}
+
 func TestEndEndsTheContextOfTheRun(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)

@@ -41,10 +41,10 @@ func main() {
 	<-ctx.Done()
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := stopAll(grace, c); err != nil {
+	if err := c.StopJobs(grace); err != nil {
 		log.Print(err)
 	}
-	c.End(timer.Stop())
+	timer.Stop()
 }
 
 // schedule adds a job that works for a time, unless it is stopped earlier.
@@ -63,22 +63,6 @@ func schedule(c *clock.Clock, name, cron string, work time.Duration) error {
 		}
 	}, &clock.JobOptions{Name: name, Missed: clock.Missed{Policy: clock.MissedOnce}})
 	return err
-}
-
-// stopAll pauses all jobs and waits for their runs. It ends those that outlast ctx.
-func stopAll(ctx context.Context, c *clock.Clock) error {
-	jobs := c.Jobs()
-	for _, j := range jobs {
-		j.Pause()
-	}
-	for _, j := range jobs {
-		for j.Status().Running > 0 && ctx.Err() == nil {
-			time.Sleep(10 * time.Millisecond)
-		}
-		j.Stop() // ends the context of a run that is still in progress
-		j.Wait()
-	}
-	return ctx.Err()
 }
 
 func handler(c *clock.Clock) http.Handler {
