@@ -51,8 +51,8 @@ type sender struct {
 	client  http.Client
 	metrics *expvar.Map
 	timer   *hashedwheel.Timer
-	open    atomic.Int64  // messages that are neither delivered nor abandoned
-	done    chan struct{} // closed when open becomes zero
+	open    atomic.Int64       // messages that are neither delivered nor abandoned
+	done    context.CancelFunc // called when open becomes zero
 }
 
 // pool runs the posts: a timer's executor.
@@ -68,14 +68,12 @@ func (s *sender) sendAll(ctx context.Context, n, concurrent int) (unsent int, er
 		return n, err
 	}
 	s.open.Store(int64(n))
-	s.done = make(chan struct{})
+	ctx, s.done = context.WithCancel(ctx)
+	defer s.done()
 	for id := range n {
 		s.schedule(id, 0)
 	}
-	select {
-	case <-s.done:
-	case <-ctx.Done():
-	}
+	<-ctx.Done()
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	unprocessed, err := s.timer.Shutdown(limit) // ends the contexts of the posts that remain after grace
@@ -117,6 +115,6 @@ func (s *sender) post(ctx context.Context, id, failed int) {
 func (s *sender) end(how string) {
 	s.metrics.Add(how, 1)
 	if s.open.Add(-1) == 0 {
-		close(s.done)
+		s.done()
 	}
 }
