@@ -38,8 +38,8 @@ func heartbeats(name, title string, n int, sides []side) program {
 	return program{
 		name: name, title: title + " by device ID", unit: "heartbeat", sides: sides,
 		remark: "Finding the device in a large map takes much of the time, since its memory has left the processor's caches, " +
-			"and so has that of the timeout. `keyed` goes through one more object for each heartbeat: it saves code, not CPU. " +
-			"Where that counts and the map is there already, keep the `hwt.Timeout` in it, or better in the connection's own data.",
+			"and so has that of the timeout. `keyed` saves code, not CPU. If you have the map already, keep the `hwt.Timeout` in it, " +
+			"or better in the connection's own data.",
 		text: "Each device is offline when it was silent for a minute. Each sends a heartbeat every five seconds, " +
 			"in no order. The map is 64 Go maps with a mutex each.",
 	}

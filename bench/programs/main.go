@@ -30,7 +30,7 @@ func main() {
 	clients := flag.Int("clients", 0, "number of connections that send messages to an address")
 	batch := flag.Int("batch", 0, "number of MQTT messages per write of --clients")
 	only := flag.String("only", "", "the `programs` to run, separated by commas; all by default")
-	rounds := flag.Int("rounds", 3, "number of rounds")
+	rounds := flag.Int("rounds", 5, "number of rounds")
 	quick := flag.Bool("quick", false, "quick smoke run with a tenth of each load")
 	out := flag.String("out", "", "the `folder` for programs.md and programs.jsonl; the page goes to standard output by default")
 	keep := flag.Bool("keep", false, "keep the results in programs.jsonl of all other programs")

@@ -12,23 +12,34 @@ import (
 // render returns the page.
 func render(all []comparison) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Whole programs
+	fmt.Fprintf(&b, `# Does it pay?
 
-This page is written by `+"`go -C bench run ./programs --out ../docs`"+`. Edit
-`+"`bench/programs`"+` to change it. It was measured with %s on %d cores.
+It pays for programs with very many timeouts: in memory, and in CPU time if many expire
+together. It does not pay for the deadlines of a server's requests, which cost little
+beside the requests themselves.
 
-Each program is written with the standard library or the usual library, and with
-`+"`hwt`"+`. CPU is the time of all processors for the whole process, including the load's own;
-× is that over ours in the last line. Heap is the live heap at the height of the load.
-Each side runs in its own process, the sides in turn. Values are the medians of the
-rounds. *No difference* means that the rounds of the two sides overlap.
+Each program is written with the standard library or the usual library, and with `+"`hwt`"+`.
+Numbers are those of `+"`hwt`"+` divided by those of the other side, as the median of the rounds
+with their range. In bold, all rounds are on the same side of 1.
 
-## In short
-
-`, runtime.Version(), runtime.NumCPU())
+| program | with | instead of | CPU | heap |
+| :-- | :-- | :-- | --: | --: |
+`)
 	for _, c := range all {
-		c.summary(&b)
+		ours := c.sides[len(c.sides)-1].name
+		for i, side := range c.others() {
+			if !side.base {
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.title, ours, side.name, c.ratio(i, cpu), c.ratio(i, heap))
+			}
+		}
 	}
+	fmt.Fprintf(&b, `
+This page is written by `+"`go -C bench run ./programs --out ../docs`"+`. Edit
+`+"`bench/programs`"+` to change it. It was measured with %s on %d cores. CPU is the time of all
+processors for the whole process, including the load's own. Heap is the live heap at the
+height of the load. Each side runs in its own process. The sides take turns, and a ratio
+compares two processes of the same round.
+`, runtime.Version(), runtime.NumCPU())
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", c.title, wrap(c.text, 86))
 		c.table(&b)
@@ -39,94 +50,59 @@ rounds. *No difference* means that the rounds of the two sides overlap.
 	return b.String()
 }
 
-// summary writes how ours compares with each other side, except the load alone. It
-// names a difference only if no round of the one is like a round of the other.
-func (c comparison) summary(b *strings.Builder) {
-	ours := c.sides[len(c.sides)-1].name
-	for i, side := range c.sides[:len(c.sides)-1] {
-		if side.base {
-			continue
-		}
-		var parts []string
-		for _, column := range []column{
-			{"CPU", func(s sample) float64 { return s.CPU }},
-			{"heap", func(s sample) float64 { return s.HeapMB }},
-			{"99th percentile of the lateness", func(s sample) float64 { return s.LateP99 }},
-		} {
-			if text := difference(summarize(c.samples[len(c.samples)-1], column.of), summarize(c.samples[i], column.of), column.head); text != "" {
-				parts = append(parts, text)
-			}
-		}
-		line := fmt.Sprintf("**%s**: %s beside %s: %s.", c.title, ours, side.name, strings.Join(parts, "; "))
-		b.WriteString("- " + strings.ReplaceAll(wrap(line, 84), "\n", "\n  ") + "\n")
-	}
-}
+func cpu(s sample) float64  { return s.CPU }
+func heap(s sample) float64 { return s.HeapMB }
+func late(s sample) float64 { return s.LateP99 }
 
-// difference returns a phrase, or nothing if it was not measured.
-func difference(ours, theirs stats.Summary, what string) string {
-	if ours.Median == 0 || theirs.Median == 0 {
-		return ""
-	}
-	ratio := ours.Median / theirs.Median
-	switch {
-	case !stats.Apart(ours, theirs):
-		return "no difference in " + what
-	case ratio < 0.01:
-		return fmt.Sprintf("1/%s of the %s", cli.Count(int64(1/ratio)), what)
-	}
-	return fmt.Sprintf("%s times the %s", cli.Number(ratio), what)
-}
+// others returns the sides except ours.
+func (c comparison) others() []side { return c.sides[:len(c.sides)-1] }
 
-func summarize(samples []sample, of func(sample) float64) stats.Summary {
-	values := make([]float64, len(samples))
-	for i, s := range samples {
-		values[i] = of(s)
-	}
-	return stats.Of(values)
-}
+func (c comparison) ours() []sample { return c.samples[len(c.samples)-1] }
 
-// column is a figure of a sample.
-type column struct {
-	head string
-	of   func(sample) float64
-}
-
-// table writes the sides that were measured, ours last, without columns that are empty.
+// table writes a line for each other side. Lateness is written only if it was measured.
 func (c comparison) table(b *strings.Builder) {
-	columns := []column{
-		{"CPU, µs a " + c.unit, func(s sample) float64 { return s.CPU }},
-		{"×", nil},
-		{"heap, MB", func(s sample) float64 { return s.HeapMB }},
-		{"late, p50, ms", func(s sample) float64 { return s.LateP50 }},
-		{"late, p99, ms", func(s sample) float64 { return s.LateP99 }},
-		{"late, max, ms", func(s sample) float64 { return s.LateMax }},
+	b.WriteString("| instead of | CPU | heap |")
+	ours := median(c.ours(), late)
+	if ours > 0 {
+		b.WriteString(" late, p99, ms | ours |\n| :-- | --: | --: | --: | --: |\n")
+	} else {
+		b.WriteString("\n| :-- | --: | --: |\n")
 	}
-	var heads, rules []string
-	var shown []column
-	ours := c.samples[len(c.samples)-1]
-	for _, column := range columns {
-		if column.of == nil || median(ours, column.of) != 0 {
-			heads, rules, shown = append(heads, column.head), append(rules, "--:"), append(shown, column)
-		}
-	}
-	fmt.Fprintf(b, "| program | %s |\n| :-- | %s |\n", strings.Join(heads, " | "), strings.Join(rules, " | "))
-	for i, samples := range c.samples {
-		fmt.Fprintf(b, "| %s |", c.sides[i].name)
-		for _, column := range shown {
-			value := 0.0
-			if column.of != nil {
-				value = median(samples, column.of)
-			} else {
-				cpu := shown[0].of
-				value = median(samples, cpu) / median(ours, cpu)
-			}
-			fmt.Fprintf(b, " %s |", cli.Number(value))
+	for i, side := range c.others() {
+		fmt.Fprintf(b, "| %s | %s | %s |", side.name, c.ratio(i, cpu), c.ratio(i, heap))
+		if ours > 0 {
+			fmt.Fprintf(b, " %s | %s |", cli.Number(median(c.samples[i], late)), cli.Number(ours))
 		}
 		b.WriteString("\n")
 	}
 }
 
-func median(samples []sample, of func(sample) float64) float64 { return summarize(samples, of).Median }
+// ratio returns our part of another side's number.
+func (c comparison) ratio(other int, of func(sample) float64) string {
+	var ratios []float64
+	for round := range min(len(c.ours()), len(c.samples[other])) {
+		if theirs := of(c.samples[other][round]); theirs > 0 {
+			ratios = append(ratios, of(c.ours()[round])/theirs)
+		}
+	}
+	s := stats.Of(ratios)
+	if !s.Known() {
+		return "–"
+	}
+	text := fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.Low, s.High)
+	if s.High < 0.995 || s.Low >= 1.005 {
+		text = "**" + text + "**"
+	}
+	return text
+}
+
+func median(samples []sample, of func(sample) float64) float64 {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = of(s)
+	}
+	return stats.Of(values).Median
+}
 
 // wrap breaks text into lines of at most width.
 func wrap(text string, width int) string {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hashedwheel/hwt/bench/internal/stats"
 )
 
 // TestMain runs the clients of a program, which starts them by the path of its process.
@@ -33,13 +31,15 @@ func TestEachSideRuns(t *testing.T) {
 	}
 }
 
-func TestDifferencesAreThoseOfAllRounds(t *testing.T) {
-	a, b := stats.Of([]float64{1, 2, 3}), stats.Of([]float64{4, 5, 6})
-	assert.Equal(t, "0.4 times the CPU", difference(a, b, "CPU"))
-	assert.Equal(t, "2.5 times the CPU", difference(b, a, "CPU"))
-	assert.Equal(t, "no difference in CPU", difference(a, stats.Of([]float64{3, 4, 5}), "CPU"))
-	assert.Equal(t, "1/1,000 of the CPU", difference(stats.Of([]float64{0.001}), stats.Of([]float64{1}), "CPU"))
-	assert.Empty(t, difference(a, stats.Of([]float64{0}), "CPU"))
+func TestRatiosAreOfTheSameRound(t *testing.T) {
+	c := comparison{program{sides: make([]side, 2)}, [][]sample{
+		{{CPU: 1}, {CPU: 10}, {CPU: 100}},
+		{{CPU: 2}, {CPU: 21}, {CPU: 220}},
+	}}
+	assert.Equal(t, "**2.10 (2.00–2.20)**", c.ratio(0, cpu))
+	assert.Equal(t, "–", c.ratio(0, heap))
+	c.samples[0][0].CPU = 3
+	assert.Equal(t, "2.10 (0.67–2.20)", c.ratio(0, cpu))
 }
 
 func TestDataIsKept(t *testing.T) {
@@ -54,8 +54,8 @@ func TestDataIsKept(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, all, read)
 	page := render(compared(read))
-	assert.Contains(t, page, "| time.AfterFunc | 4 | 4 | 2 | 3 |")
-	assert.Contains(t, page, "`hashedwheel` beside time.AfterFunc:\n  0.25 times")
+	assert.Contains(t, page, "| `hashedwheel` | time.AfterFunc | **0.25 (0.25–0.25)** | 1.00 (1.00–1.00) |\n")
+	assert.Contains(t, page, "| time.AfterFunc | **0.25 (0.25–0.25)** | 1.00 (1.00–1.00) | 3 | 0.5 |")
 	require.NoError(t, os.WriteFile(file, []byte("{\n"), 0o600))
 	_, err = readData(file)
 	assert.Error(t, err)

@@ -20,14 +20,14 @@ var requests = program{
 	name: "requests", title: "An HTTP server with request deadlines", unit: "request",
 	text:   requestsText + " The handler looks at Err once.",
 	remark: "There is nothing to gain: the server and its kernel cost so much that no deadline shows.",
-	sides:  requestSides(func(ctx context.Context) { must(ctx.Err()) }),
+	sides:  deadlineSides(serve(func(ctx context.Context) { must(ctx.Err()) })),
 }
 
 var requestsWaited = program{
 	name: "requests-waited", title: "An HTTP server whose handlers wait for their deadlines", unit: "request",
 	text:   requestsText + " The handler waits for an answer or for Done.",
 	remark: "Take package context here: a context that is waited for costs more on a clock, though a request costs so much that it hardly shows.",
-	sides:  requestSides(await),
+	sides:  deadlineSides(serve(await)),
 }
 
 // await waits for an answer that another goroutine gives, or for the end of ctx.
@@ -41,9 +41,10 @@ func await(ctx context.Context) {
 	}
 }
 
-func requestSides(work func(context.Context)) []side {
+// deadlineSides returns the sides of a program whose requests have deadlines.
+func deadlineSides(load func(scale int, with withTimeout) sample) []side {
 	run := func(with func() withTimeout) func(int) sample {
-		return func(scale int) sample { return runRequests(scale, with(), work) }
+		return func(scale int) sample { return load(scale, with()) }
 	}
 	return []side{
 		{"no deadline", run(func() withTimeout { return noDeadline }), true},
@@ -60,8 +61,13 @@ func noDeadline(ctx context.Context, _ time.Duration) (context.Context, context.
 	return ctx, func() {}
 }
 
-func runRequests(scale int, with withTimeout, work func(context.Context)) (s sample) {
-	const clients = 64
+func serve(work func(context.Context)) func(int, withTimeout) sample {
+	return func(scale int, with withTimeout) sample { return runRequests(scale, with, work) }
+}
+
+const clients = 64
+
+func runRequests(scale int, with withTimeout, work func(context.Context)) sample {
 	n := 100_000 / scale / clients
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
@@ -74,15 +80,22 @@ func runRequests(scale int, with withTimeout, work func(context.Context)) (s sam
 	go server.Serve(l)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	url := "http://" + l.Addr().String()
+	return measureRequests(n, func() {
+		response, err := client.Get(url)
+		must(err)
+		_, _ = io.Copy(io.Discard, response.Body)
+		must(response.Body.Close())
+	})
+}
+
+// measureRequests measures n requests of each client.
+func measureRequests(n int, request func()) (s sample) {
 	send := func(times int) {
 		var all sync.WaitGroup
 		for range clients {
 			all.Go(func() {
 				for range times {
-					response, err := client.Get(url)
-					must(err)
-					_, _ = io.Copy(io.Discard, response.Body)
-					must(response.Body.Close())
+					request()
 				}
 			})
 		}
