@@ -22,9 +22,14 @@ func TestMain(m *testing.M) {
 
 // runClock is a process that ends when its wall clock is an hour ahead of elapsed time.
 func runClock(json.RawMessage) error {
-	begin := time.Now()
+	begin, ended := time.Now(), proc.ParentEnded()
 	proc.Ready()
 	for ; ; time.Sleep(time.Millisecond) {
+		select {
+		case <-ended:
+			return nil
+		default:
+		}
 		now := time.Now()
 		wall, elapsed := now.Round(0).Sub(begin.Round(0)), now.Sub(begin)
 		if step := (wall - elapsed).Round(time.Second); step == time.Hour {
