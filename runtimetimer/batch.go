@@ -39,6 +39,7 @@ func (s *shard) addAll(tasks []hwt.TimerTask, delay time.Duration, deadline int6
 	if s.timer.stopped.Load() {
 		return nil
 	}
+	s.checkSide(int64(len(tasks)))
 	for i := range tasks {
 		n := s.newTimeout(tasks[i], caller)
 		s.insert(n, delay, deadline)

@@ -95,8 +95,19 @@ func (s *shard) add(t *timeout, delay time.Duration, deadline int64) bool {
 	if s.timer.stopped.Load() {
 		return false
 	}
+	s.checkSide(1)
 	s.insert(t, delay, deadline)
 	return true
+}
+
+// checkSide panics if one of n timeouts with places in the limit would get a new
+// runtime timer, which would belong to the caller's bubble. Deadline detects other
+// bubbles, but not one whose time is later than the clock's. Guarded by mu.
+func (s *shard) checkSide(n int64) {
+	if n > int64(s.freeLen) && s.timer.clock.Apart() {
+		s.timer.limit.Give(n)
+		s.timer.clock.CheckSide()
+	}
 }
 
 // insert makes t pending.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
@@ -45,3 +46,19 @@ func TestSizesMatchTheDocumentation(t *testing.T) {
 }
 
 func nop() {}
+
+// Real: the timer is outside of the bubble, whose time is later than the timer's.
+func TestNoRuntimeTimerIsMadeInABubbleOfTheFuture(t *testing.T) {
+	timer, err := runtimetimer.New(&runtimetimer.Options{MaxPendingTimeouts: 1})
+	require.NoError(t, err)
+	defer timer.Stop()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(100 * 365 * 24 * time.Hour) // bubbles begin in the year 2000
+		assert.Panics(t, func() { _, _ = timer.AfterFunc(0, nop) })
+		assert.Panics(t, func() { _, _ = timer.NewTimeouts([]hwt.TimerTask{new(counter)}, 0) })
+	})
+	assert.Zero(t, timer.Pending())
+	timeout, err := timer.AfterFunc(0, nop)
+	require.NoError(t, err, "the calls that panicked took no place")
+	require.Eventually(t, timeout.IsExpired, 10*time.Second, time.Millisecond)
+}
