@@ -33,7 +33,7 @@ func TestCallsFromABubbleOfTheFutureMoveNothing(t *testing.T) {
 		sleeps := func() bool {
 			e.core.mu.Lock()
 			defer e.core.mu.Unlock()
-			return e.core.schedule.sleeping && e.core.signal.phase.Load() == asleep
+			return e.core.worker.sleeping && e.core.signal.phase.Load() == asleep
 		}
 		require.Eventually(t, sleeps, 10*time.Second, time.Millisecond, name)
 		first := e.after(t, 20*tick, nothing)

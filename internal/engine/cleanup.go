@@ -37,7 +37,7 @@ func abandon(cores []*Core) {
 	live.Add(-1)
 	for _, c := range cores {
 		if c.signal.phase.Load() != unstarted && !c.timer.clock.Inside() {
-			c.shut()
+			c.worker.shut()
 			close(c.worker.takenOver) // there is nothing to take
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/mpsc"
 )
@@ -27,42 +28,31 @@ const (
 	maxDrainPause = 10 * time.Millisecond
 )
 
-// draining is the worker's memory from one drain to the next. Guarded by Core.mu.
-type draining struct {
-	turn     int   // how many drains there were, so that each stripe comes first in its turn
-	complete bool  // the latest one ended with an empty intake
-	resumeAt int64 // while the worker is behind, the intake is left alone until then
-	stale    bool  // since then the worker slept, or ran users' code
-	arrivals int64 // timeouts taken out of the intake since the worker fell asleep, until it fired
-	sleptAt  int64 // the tick in which it fell asleep
-	fired    bool  // it has run users' code since
-}
-
 // drainAtTick moves new and changed timeouts from the intake to the wheel, before
 // the current tick expires. While ticks remain to be made up, it uses at most half
 // of the worker's time: after a drain that took d, the intake is left alone until d
 // has passed. Without this limit, callers that push faster than the worker drains
 // could delay timeouts that are already due.
-func (c *Core) drainAtTick(now int64) {
-	d := &c.schedule.draining
+func (s *schedule) drainAtTick(now int64) {
+	d := &s.draining
 	if !d.complete {
-		c.totals.deferredTicks.Add(1)
-		c.signal.assistFrom.Store(0) // the tick before was too short
+		s.deferredTicks.Add(1)
+		s.signal.assistFrom.Store(0) // the tick before was too short
 	}
-	if now/c.timer.tickDur > c.schedule.tick && now < d.resumeAt {
-		d.complete = c.intake.empty()
+	if now/s.timer.tickDur > s.tick && now < d.resumeAt {
+		d.complete = s.intake.empty()
 		return
 	}
-	c.schedule.drain((c.schedule.tick + 1) * c.timer.tickDur)
-	end := c.timer.now()
-	c.noteEmptied(end)
-	d.resumeAt = end + min(end-now, c.timer.tickDur+int64(maxDrainPause))
+	s.drain((s.tick + 1) * s.timer.tickDur)
+	end := s.timer.now()
+	s.noteEmptied(end)
+	d.resumeAt = end + min(end-now, s.timer.tickDur+int64(maxDrainPause))
 }
 
 // noteEmptied records that the latest drain emptied the intake, if it did.
-func (c *Core) noteEmptied(now int64) {
-	if c.schedule.draining.complete {
-		c.signal.emptied.Store(now)
+func (s *schedule) noteEmptied(now int64) {
+	if s.draining.complete {
+		s.signal.emptied.Store(now)
 	}
 }
 
@@ -159,4 +149,35 @@ func (s *schedule) drainQueue(from *stripe, q *mpsc.Queue[Timeout], b *budget) {
 			b.spent = true
 		}
 	}
+}
+
+// busy reports whether more than one timeout per tick came through the intake since the
+// worker fell asleep.
+func (s *schedule) busy(tick int64) bool {
+	return s.draining.arrivals > tick-s.draining.sleptAt
+}
+
+// skipTo moves the wheel to tick, or to the tick before the next one with work if that is
+// earlier. A wheel places timeouts by their distance from its tick. From a tick long past,
+// Next could be a tick that is over, as if the worker were late.
+func (s *schedule) skipTo(tick int64) {
+	if tick > s.tick { // Next takes time
+		tick = min(tick, s.wheel.Next()-1)
+	}
+	if tick > s.tick {
+		s.tick, s.earliest = tick, tick+1
+		s.wheel.MoveTo(tick)
+	}
+}
+
+// advance processes a tick: the current one, or an earlier one if something was due then
+// and the worker is behind. It appends the due timeouts to due.
+func (s *schedule) advance(now int64, due []*store.Node) []*store.Node {
+	s.tick = min(now/s.timer.tickDur, max(s.wheel.Next(), s.tick+1))
+	s.earliest = s.tick
+	s.wheel.MoveTo(s.tick)
+	s.drainAtTick(now)
+	s.earliest = s.tick + 1
+	s.ticks.Add(1)
+	return s.collect(due)
 }

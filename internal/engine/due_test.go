@@ -34,7 +34,7 @@ func TestTimeoutResetWhileDueIsNotLostToAStopThatCameBetween(t *testing.T) {
 			e.due(t)
 			e.shut()
 			reset(timeout)
-			e.core.fire()
+			e.core.worker.fire()
 			assert.Equal(t, quit, e.step(), "no more ticks")
 			assert.Equal(t, []hwt.Timeout{timeout}, e.core.takeAll(nil), name)
 			close(e.core.worker.takenOver)
@@ -60,7 +60,7 @@ func TestStopFindsWhatTwoResetsMovedWhileItWasDue(t *testing.T) {
 		deadline := e.core.timer.now() + int64(tick)
 		was, ok := timeout.state.rearm(deadline) // a Reset that has yet to push
 		require.True(t, ok && was&queued == 0)
-		e.core.endFiring()
+		e.core.worker.endFiring()
 
 		assert.Equal(t, []hwt.Timeout{timeout}, e.Stop())
 		timeout.pushAdvanced(was, deadline)

@@ -13,7 +13,7 @@ import (
 const maxSpareCap = 1 << 14
 
 // firing is the users' code of a tick: notices first, then the tasks of due timeouts.
-// Guarded by Core.mu, and constant while it runs (W5), except for what is atomic.
+// Guarded by Core.mu, and constant while it runs (W5), except for atomic fields.
 type firing struct {
 	timer       *setup        // Immutable after New.
 	notices     []*Timeout    // cancelled, with tasks to notify
@@ -121,38 +121,6 @@ func (f *firing) end() (reset []*store.Node) {
 		return f.due
 	}
 	return nil
-}
-
-// beginFiring hands the notices and due over to fire. Guarded by mu.
-func (c *Core) beginFiring() {
-	c.firing.notices, c.schedule.nextNotices = c.schedule.nextNotices, c.firing.notices
-	if c.firing.begin(c.schedule.time()) {
-		c.schedule.draining.fired, c.schedule.draining.stale = true, true
-	}
-}
-
-// fire runs the users' code of this tick, if there is any.
-func (c *Core) fire() {
-	if c.firing.running {
-		c.firing.run()
-		c.endFiring()
-	}
-}
-
-// endFiring releases the lists. Timeouts that were reset since they were collected go
-// back to the wheel in the same step, so that Stop always finds them in due or in the
-// wheel.
-func (c *Core) endFiring() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	reset := c.firing.end()
-	switch {
-	case c.schedule.wheel == nil: // Stop went through due already
-		c.firing.due = nil
-	case c.signal.phase.Load() != stopped: // otherwise Stop will pass through due
-		c.schedule.putBack(reset)
-		c.firing.due = emptied(c.firing.due)
-	}
 }
 
 func emptied[T any](list []*T) []*T {

@@ -6,12 +6,6 @@ import (
 	"strconv"
 )
 
-// runWorker is the function of a worker goroutine. Package hwt documents its name for
-// leak checkers, so it must stay.
-//
-//go:noinline
-func runWorker(c *Core, g *shift) { c.work(g) }
-
 // goroutineID returns the number of the calling goroutine, or 0 if it cannot be
 // found out. The runtime shows it only in stack traces, so this is for the
 // worker's start and for Stop alone.

@@ -68,7 +68,7 @@ func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
 		assert.Equal(t, nodes(timeout), e.core.firing.due)
-		e.core.fire()
+		e.core.worker.fire()
 	})
 }
 
@@ -111,7 +111,7 @@ func TestLateNoticesAreTakenOnlyAfterStopTookAll(t *testing.T) {
 		e.shut()
 		var back atomic.Bool
 		go func() {
-			e.core.takeLateNotices()
+			e.core.worker.takeLateNotices()
 			back.Store(true)
 		}()
 		synctest.Wait()
@@ -146,11 +146,11 @@ func TestWhatIsReinsertedComesAtTheNextTickAtTheEarliest(t *testing.T) {
 		require.True(t, timeout.Reset(time.Hour))
 		e.core.firing.fire(timeout)
 		require.True(t, timeout.Reset(0))
-		e.core.endFiring()
+		e.core.worker.endFiring()
 		assert.Equal(t, e.core.schedule.tick+1, e.wheel.added[timeout].tick)
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
-		e.core.fire()
+		e.core.worker.fire()
 		assert.True(t, timeout.IsExpired())
 	})
 }

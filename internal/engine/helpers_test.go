@@ -146,7 +146,7 @@ func newTimer(t *testing.T, change ...func(*Config)) *timer {
 // test can be the worker.
 func newIdleTimer(t *testing.T, change ...func(*Config)) *timer {
 	e := newTimer(t, append(change, func(c *Config) { c.StopWait = 0 })...)
-	e.core.worker.sleeper.Store(newSleeper(e.core))
+	e.core.worker.sleeper.Store(newSleeper(e.core.worker.relieve))
 	e.core.signal.phase.Store(ticking)
 	return e
 }
@@ -155,12 +155,12 @@ func newIdleTimer(t *testing.T, change ...func(*Config)) *timer {
 func (e *timer) shut() {
 	e.stopping.Store(true)
 	live.Add(-1)
-	e.core.shut()
+	e.core.worker.shut()
 	e.close()
 }
 
 // step takes a step of the worker that the test is.
-func (e *timer) step() then { return e.core.step(&e.shift) }
+func (e *timer) step() then { return e.core.worker.step(&e.shift) }
 
 // finish takes steps until the worker would sleep.
 func (e *timer) finish(t *testing.T) then {
@@ -169,7 +169,7 @@ func (e *timer) finish(t *testing.T) then {
 		if then := e.step(); then != goOn {
 			return then
 		}
-		e.core.fire()
+		e.core.worker.fire()
 	}
 	t.Fatal("the worker never sleeps")
 	return quit

@@ -149,3 +149,34 @@ func (in *intake) counts() (accepted, cancelled int64) {
 	}
 	return accepted, cancelled
 }
+
+// phase is the part of the worker's state that callers need to know.
+type phase int32
+
+const (
+	unstarted phase = iota // there is no worker
+	ticking                // the worker will look at the intake at its next tick
+	asleep                 // the worker may sleep for long: a caller that pushes must attend (pace.go)
+	stopped                // the worker has ended or is ending
+)
+
+// phaseWord is an atomic phase.
+type phaseWord struct{ word atomic.Int32 }
+
+func (p *phaseWord) Load() phase          { return phase(p.word.Load()) }
+func (p *phaseWord) Store(now phase)      { p.word.Store(int32(now)) }
+func (p *phaseWord) Swap(now phase) phase { return phase(p.word.Swap(int32(now))) }
+func (p *phaseWord) CompareAndSwap(was, now phase) bool {
+	return p.word.CompareAndSwap(int32(was), int32(now))
+}
+
+// signal is how callers reach the worker. On cache lines that only the worker and callers
+// that wake it write.
+type signal struct {
+	_          [cacheline.Padding]byte
+	phase      phaseWord    // Atomic: see worker.go.
+	alarm      atomic.Int64 // the earliest deadline that a sleeping worker's timer does not cover: a caller with an earlier one must act (P3). Atomic: written under mu, read by callers.
+	emptied    atomic.Int64 // the last time at which the intake was known to be empty, while phase is ticking. Atomic: written by the worker and wakeWorker, read by Stats.
+	assistFrom atomic.Int64 // the time from which callers assist (pace.go). Atomic: written under mu and by wakeWorker, read by callers.
+	_          [cacheline.Padding]byte
+}

@@ -43,8 +43,8 @@ func TestCancelThatReliedOnALatePushIsNoticed(t *testing.T) {
 					c.takeAll(nil)
 					close(c.worker.takenOver)
 				}
-				for c.takeLateNotices() {
-					c.fire()
+				for c.worker.takeLateNotices() {
+					c.worker.fire()
 				}
 				close(c.worker.done)
 				want := [2]int{0, 0}
@@ -99,7 +99,7 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 			if gone {
 				c.takeAll(nil)
 				close(c.worker.takenOver)
-				require.False(t, c.takeLateNotices())
+				require.False(t, c.worker.takeLateNotices())
 				timeout.state = newState(1)
 				timeout.state.cancel() // just before Stop, and comes only now to the notice
 				timeout.notifyLate()
@@ -108,8 +108,8 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 				c.takeAll(nil)
 				close(c.worker.takenOver)
 				go func() {
-					for c.takeLateNotices() {
-						c.fire()
+					for c.worker.takeLateNotices() {
+						c.worker.fire()
 					}
 				}()
 			}
@@ -139,7 +139,7 @@ func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
 			timeout.state.cancel() // Cancel has won, and not yet looked at the intake
 			c.takeAll(nil)
 			close(c.worker.takenOver)
-			require.False(t, c.takeLateNotices())
+			require.False(t, c.worker.takeLateNotices())
 			close(c.worker.done)
 			timeout.notifyLate()
 			synctest.Wait()

@@ -3,7 +3,6 @@ package engine
 import (
 	"math"
 	"runtime"
-	"time"
 )
 
 // Pacing
@@ -33,10 +32,6 @@ const (
 	// sleeperTraffic is the number of timeouts, beyond one per tick, that callers drain
 	// for a sleeping worker.
 	sleeperTraffic = 16
-
-	// maxOnTime is the lateness of the worker, from the begin of a tick, at which
-	// callers begin to assist. Waking it takes some time.
-	maxOnTime = time.Millisecond
 )
 
 // attend makes the worker look at a timeout that was pushed to s and has the given
@@ -95,9 +90,9 @@ func (c *Core) drainForSleeper(s *stripe) {
 		return
 	}
 	c.assist(s)
-	enough := len(c.schedule.nextNotices) == 0 && s.backlog() <= 0 && !c.busy(c.timer.now()/c.timer.tickDur+sleeperTraffic)
+	enough := len(c.schedule.nextNotices) == 0 && s.backlog() <= 0 && !c.schedule.busy(c.timer.now()/c.timer.tickDur+sleeperTraffic)
 	if enough {
-		c.correctAlarm()
+		c.worker.correctAlarm()
 	}
 	c.mu.Unlock()
 	if !enough {
@@ -105,32 +100,90 @@ func (c *Core) drainForSleeper(s *stripe) {
 	}
 }
 
-// catchUp moves the wheel of a worker that sleeps or has not begun to the tick before
-// the present one, or before the next tick with work if that is earlier. A wheel places
-// timeouts by their distance from its tick. From a tick long past, Next could be a tick
-// that is over, as if the worker were late. Guarded by mu.
-func (c *Core) catchUp() {
-	if c.schedule.wheel == nil || !c.schedule.sleeping || c.timer.clock.Apart() { // (W7)
-		return
+// catchUp moves the wheel of a worker that sleeps or has not begun to the tick before the
+// present one. It returns false if Stop took the wheel. Guarded by mu.
+func (c *Core) catchUp() bool {
+	if c.schedule.wheel == nil {
+		return false
 	}
-	tick := c.timer.now()/c.timer.tickDur - 1
-	if tick <= c.schedule.tick {
-		return
+	if c.worker.sleeping && !c.timer.clock.Apart() { // (W7)
+		c.schedule.skipTo(c.timer.now()/c.timer.tickDur - 1)
 	}
-	if tick = min(tick, c.schedule.wheel.Next()-1); tick > c.schedule.tick {
-		c.schedule.tick, c.schedule.earliest = tick, tick+1
-		c.schedule.wheel.MoveTo(tick)
-	}
+	return true
 }
 
 // assist drains a batch of s. Guarded by mu.
 func (c *Core) assist(s *stripe) {
-	if c.schedule.wheel == nil {
+	if c.catchUp() {
+		b := budget{room: assistLen, until: math.MaxInt64}
+		c.schedule.drainChanged(s, &b)
+		b.spent = false
+		c.schedule.drainAdded(s, &b)
+	}
+}
+
+// wakeWorker starts the worker, or wakes it. The slow path of a push, taken when
+// phase is not ticking.
+func (c *Core) wakeWorker() {
+	switch {
+	case c.timer.clock.Apart(): // (W7)
+		c.nudge()
+	case c.signal.phase.CompareAndSwap(asleep, ticking):
+		now := c.timer.now()
+		c.signal.emptied.Store(now)
+		c.signal.assistFrom.Store(now + c.timer.onTime())
+		s := c.worker.sleeper.Load()
+		s.reliefs[standby].Reset(reliefAfter[standby])
+		s.wake()
+	case c.signal.phase.Load() == unstarted:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.signal.phase.CompareAndSwap(unstarted, ticking) {
+			now := c.timer.now()
+			c.signal.emptied.Store(now)
+			c.signal.assistFrom.Store(now + c.timer.onTime())
+			c.startWorker()
+		}
+	}
+}
+
+// keepWorker starts the worker, which then does not retire.
+func (c *Core) keepWorker() {
+	c.mu.Lock()
+	c.worker.kept = true
+	c.mu.Unlock()
+	c.wakeWorker()
+}
+
+// nudge makes the worker look at the intake without touching phase or alarm.
+func (c *Core) nudge() {
+	if s := c.worker.sleeper.Load(); s != nil && !c.timer.clock.Foreign() {
+		s.wake()
+	}
+}
+
+// startWorker starts a worker if the last one has retired or never was.
+func (c *Core) startWorker() {
+	s := c.worker.sleeper.Load()
+	if s == nil {
+		s = newSleeper(c.worker.relieve)
+		c.worker.sleeper.Store(s)
+	}
+	s.reliefs[standby].Reset(reliefAfter[standby])
+	c.worker.workers.Add(1)
+	go runWorker(&c.worker, new(shift))
+}
+
+// drainAll drains the whole intake.
+func (c *Core) drainAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.catchUp() {
 		return
 	}
-	c.catchUp()
-	b := budget{room: assistLen, until: math.MaxInt64}
-	c.schedule.drainChanged(s, &b)
-	b.spent = false
-	c.schedule.drainAdded(s, &b)
+	for i := range c.intake.stripes {
+		b := budget{room: math.MaxInt, until: never}
+		c.schedule.drainAdded(&c.intake.stripes[i], &b)
+		c.schedule.drainChanged(&c.intake.stripes[i], &b)
+	}
 }

@@ -66,7 +66,7 @@ func TestCallerLeavesAloneWhatIsDue(t *testing.T) {
 		require.True(t, cancelled.Cancel())
 		e.core.drainAll()
 		assert.Empty(t, e.wheel.added)
-		e.core.fire()
+		e.core.worker.fire()
 		assert.Len(t, e.wheel.added, 1)
 		assert.Contains(t, e.wheel.added, later)
 	})
@@ -148,7 +148,7 @@ func TestWorkerInATaskIsNotRelieved(t *testing.T) {
 		e.after(t, tick, func() { time.Sleep(100 * tick) })
 		e.after(t, 5*tick, nothing)
 		pass(50 * tick) // past the time at which the worker meant to look
-		go e.core.relieve()
+		go e.core.worker.relieve()
 		synctest.Wait()
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())
 		assert.EqualValues(t, 1, e.Pending())

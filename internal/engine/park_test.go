@@ -244,7 +244,7 @@ func TestWorkerThatRunsLateDoesNotWaitForAnotherTick(t *testing.T) {
 		timeout := e.after(t, tick, nothing)
 		time.Sleep(3*tick + 1)
 		require.Equal(t, goOn, e.step())
-		e.core.fire()
+		e.core.worker.fire()
 		assert.True(t, timeout.IsExpired())
 	})
 }

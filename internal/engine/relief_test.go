@@ -65,7 +65,7 @@ func TestReliefThatIsTriedAgainLeavesTheNextOne(t *testing.T) {
 		timeout := e.after(t, 5*tick, nothing)
 		require.Equal(t, sleep, e.finish(t))
 		e.core.mu.Lock()
-		e.core.relieve()
+		e.core.worker.relieve()
 		e.core.mu.Unlock()
 		pass(6 * tick)
 		assert.True(t, timeout.IsExpired())
@@ -78,7 +78,7 @@ func (e *timer) rest(t *testing.T) {
 	t.Helper()
 	for e.finish(t); e.core.signal.phase.Load() != asleep; e.finish(t) {
 		e.core.worker.sleeper.Load().stop()
-		time.Sleep(time.Duration(e.core.schedule.expected - e.core.timer.now()))
+		time.Sleep(time.Duration(e.core.worker.lags.expected - e.core.timer.now()))
 	}
 }
 
@@ -88,7 +88,7 @@ func (e *timer) restLate(t *testing.T, late time.Duration) {
 	e.after(t, 5*tick, nothing)
 	e.rest(t)
 	e.core.worker.sleeper.Load().stop()
-	time.Sleep(time.Duration(e.core.schedule.expected-e.core.timer.now()) + late)
+	time.Sleep(time.Duration(e.core.worker.lags.expected-e.core.timer.now()) + late)
 	e.rest(t)
 }
 
@@ -123,7 +123,7 @@ func TestEachReliefReplacesTheWorker(t *testing.T) {
 			e := newIdleTimer(t) // whose worker, the test, never runs
 			e.restLate(t, 2*lateWake)
 			timeout := e.after(t, 5*tick, nothing)
-			at := time.Duration(e.core.schedule.expected - e.core.timer.now())
+			at := time.Duration(e.core.worker.lags.expected - e.core.timer.now())
 			for j, r := range e.core.worker.sleeper.Load().reliefs {
 				if j != i {
 					r.Stop()
@@ -179,9 +179,9 @@ func TestReliefLeavesARetiredWorker(t *testing.T) {
 		pass(time.Second)
 		require.Equal(t, unstarted, e.core.signal.phase.Load())
 		e.core.signal.assistFrom.Store(0) // by a caller whose token was not needed
-		e.core.relieve()
+		e.core.worker.relieve()
 		assert.Zero(t, e.core.worker.workers.Load())
-		assert.True(t, e.core.schedule.sleeping)
+		assert.True(t, e.core.worker.sleeping)
 	})
 }
 
@@ -196,7 +196,7 @@ func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 		pass(6 * tick)
 		assert.Equal(t, sleep, e.step(), "it sleeps on")
 		assert.EqualValues(t, 2, e.core.worker.workers.Load())
-		assert.False(t, e.core.isWorker(e.shift.id))
+		assert.False(t, e.core.worker.isWorker(e.shift.id))
 		pass(10 * tick)
 		assert.Zero(t, e.Pending(), "a relief survives a task that ends its goroutine")
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())
@@ -205,7 +205,7 @@ func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 		pass(3 * tick)
 		e.Stop()
 		assert.Equal(t, relieved, e.step(), "it ends, and leaves the rest to the relief")
-		e.core.leave()
+		e.core.worker.leave()
 		pass(10 * tick)
 		<-e.core.worker.done
 	})
@@ -218,8 +218,8 @@ func TestStopFromARelief(t *testing.T) {
 		stopped := false
 		e.after(t, 5*tick, func() { e.Stop(); stopped = true })
 		pass(4 * tick)
-		e.core.schedule.expected = 0 // as if the worker were late
-		go e.core.relieve()
+		e.core.worker.lags.expected = 0 // as if the worker were late
+		go e.core.worker.relieve()
 		pass(2 * tick)
 		assert.True(t, stopped, "it did not wait for itself")
 		<-e.core.worker.done

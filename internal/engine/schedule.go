@@ -1,12 +1,46 @@
 package engine
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
+
+// schedule is the wheel, its progress, and the draining of the intake. Guarded by Core.mu,
+// except for atomic fields.
+type schedule struct {
+	timer    *setup         // Immutable after New.
+	intake   *intake        // its queues are drained here (W4). Immutable after New.
+	signal   *signal        // tells callers how the drains went. Immutable after New.
+	wheel    Wheel          // nil once Stop took it
+	tick     int64          // the last processed. Written by the worker, or while it sleeps or before it begins, so it may read it without mu.
+	earliest int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
+	draining draining       // see there
+	walks    walks          // see there
+	batch    [batchLen]move // scratch space for drainQueue; a field because a local would escape through Wheel
+
+	nextNotices   []*Timeout // cancelled, with tasks to notify
+	noticesClosed bool       // the worker takes no more of nextNotices
+
+	// Atomic: written by the holder of mu, read by Stats.
+	unprocessed   atomic.Int64 // timeouts that Stop ended
+	ticks         atomic.Int64
+	deferredTicks atomic.Int64
+}
+
+// draining is the worker's memory from one drain to the next. Guarded by Core.mu.
+type draining struct {
+	turn     int   // how many drains there were, so that each stripe comes first in its turn
+	complete bool  // the latest one ended with an empty intake
+	resumeAt int64 // while the worker is behind, the intake is left alone until then
+	stale    bool  // since then the worker slept, or ran users' code
+	arrivals int64 // timeouts taken out of the intake since the worker fell asleep, until it fired
+	sleptAt  int64 // the tick in which it fell asleep
+	fired    bool  // it has run users' code since
+}
 
 // move is a timeout that has left a queue, and the tick at which it goes to the
 // wheel. It leaves its present place in the wheel first, if it has one.

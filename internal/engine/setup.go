@@ -15,6 +15,10 @@ const (
 	noDeadline = math.MinInt64 // the deadline of a timeout to drain soon
 )
 
+// maxOnTime is the lateness of the worker, from the begin of a tick, at which callers begin
+// to assist. Waking it takes some time.
+const maxOnTime = time.Millisecond
+
 // minHeld is the least bound of the cancelled timeouts that a timer with a limit holds.
 const minHeld = 4096
 
@@ -69,4 +73,19 @@ func (s *setup) released(n int64) {
 	if s.limit.Max() > 0 {
 		s.held.Add(-n)
 	}
+}
+
+// onTime returns the lateness of the worker at which callers begin to assist it.
+func (s *setup) onTime() int64 { return min(s.tickDur, int64(maxOnTime)) }
+
+// alarmFor returns the first deadline of the tick that comes at the time given.
+func (s *setup) alarmFor(at int64) int64 { return max(at-s.tickDur+1, 0) }
+
+// timeOf returns the time at which tick has come; never if the clock does not
+// reach it.
+func (s *setup) timeOf(tick int64) int64 {
+	if tick > (forever-1)/s.tickDur {
+		return never
+	}
+	return tick * s.tickDur
 }

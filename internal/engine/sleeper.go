@@ -2,6 +2,10 @@ package engine
 
 import "time"
 
+// linger is the time for which an idle worker stays. Leak checkers look again for some
+// tenths of a second.
+const linger = 50 * time.Millisecond
+
 // sleeper is the place where the worker sleeps.
 type sleeper struct {
 	alarm   *time.Timer                   // wakes the worker. Set under Core.mu.
@@ -23,10 +27,10 @@ const (
 	wary     = 10 * time.Second
 )
 
-func newSleeper(c *Core) *sleeper {
+func newSleeper(relieve func()) *sleeper {
 	s := &sleeper{alarm: time.NewTimer(forever), token: make(chan struct{}, 1)}
 	for i := range s.reliefs {
-		s.reliefs[i] = time.AfterFunc(forever, c.relieve)
+		s.reliefs[i] = time.AfterFunc(forever, relieve)
 	}
 	s.stop()
 	return s
@@ -74,84 +78,115 @@ func (s *sleeper) sleep(quit <-chan struct{}) {
 
 // setAlarm has the worker wake when the clock reaches at. If at is never, only a caller
 // wakes it.
-func (c *Core) setAlarm(at int64) {
-	c.expect(at)
-	c.signal.alarm.Store(c.alarmFor(at))
+func (w *worker) setAlarm(at int64) {
+	w.lags.expect(at)
+	w.signal.alarm.Store(w.timer.alarmFor(at))
 	if at == never {
-		c.signal.assistFrom.Store(never)
-		c.worker.sleeper.Load().stop()
-		if c.idle() {
-			c.schedule.idleUntil = c.timer.now() + int64(linger)
-			c.worker.sleeper.Load().alarm.Reset(linger)
+		w.signal.assistFrom.Store(never)
+		w.sleeper.Load().stop()
+		if w.idle() {
+			w.idleUntil = w.timer.now() + int64(linger)
+			w.sleeper.Load().alarm.Reset(linger)
 		}
 		return
 	}
-	c.signal.assistFrom.Store(at + c.onTime())
-	now := c.timer.now()
-	c.worker.sleeper.Load().set(time.Duration(at-now), now < c.schedule.waryUntil)
+	w.signal.assistFrom.Store(at + w.timer.onTime())
+	now := w.timer.now()
+	w.sleeper.Load().set(time.Duration(at-now), now < w.waryUntil)
 }
 
-// alarmFor returns the first deadline of the tick that comes at the time given.
-func (c *Core) alarmFor(at int64) int64 { return max(at-c.timer.tickDur+1, 0) }
-
 // correctAlarm sets the alarm of a sleeping worker to the wheel's next occupied tick.
-func (c *Core) correctAlarm() {
-	if c.schedule.wheel == nil || c.signal.phase.Load() != asleep {
+func (w *worker) correctAlarm() {
+	if w.schedule.wheel == nil || w.signal.phase.Load() != asleep {
 		return // the worker or Stop takes care of the wheel
 	}
-	at := c.timeOf(c.schedule.wheel.Next())
-	if at > c.schedule.expected {
-		c.signal.alarm.Store(c.alarmFor(at))
-		if !c.intake.empty() { // its caller may rely on the alarm as it was: as W2
-			c.signal.alarm.Store(c.alarmFor(c.schedule.expected))
+	at := w.timer.timeOf(w.schedule.wheel.Next())
+	if at > w.lags.expected {
+		w.signal.alarm.Store(w.timer.alarmFor(at))
+		if !w.schedule.intake.empty() { // its caller may rely on the alarm as it was: as W2
+			w.signal.alarm.Store(w.timer.alarmFor(w.lags.expected))
 			return
 		}
 	}
-	if at != c.schedule.expected || at == never { // a worker with nothing pending lingers anew
-		c.setAlarm(at)
+	if at != w.lags.expected || at == never { // a worker with nothing pending lingers anew
+		w.setAlarm(at)
 	}
-}
-
-// timeOf returns the time at which tick has come; never if the clock does not
-// reach it.
-func (c *Core) timeOf(tick int64) int64 {
-	if tick > (forever-1)/c.timer.tickDur {
-		return never
-	}
-	return tick * c.timer.tickDur
 }
 
 // relieve takes the place of a worker that should have woken but did not get to run,
 // because it waits its turn behind many goroutines. The scheduler often runs this
 // goroutine next, because it was just created. It leaves alone a worker that runs tasks,
 // however long they take.
-func (c *Core) relieve() {
-	if !c.mu.TryLock() { // the worker is at work, or a caller that leaves it asleep
-		time.AfterFunc(maxOnTime, c.relieve) // the reliefs may have been set anew
+func (w *worker) relieve() {
+	if !w.mu.TryLock() { // the worker is at work, or a caller that leaves it asleep
+		time.AfterFunc(maxOnTime, w.relieve) // the reliefs may have been set anew
 		return
 	}
-	if !c.mayRelieve() {
-		c.mu.Unlock()
+	if !w.mayRelieve() {
+		w.mu.Unlock()
 		return
 	}
-	c.wakeUp(c.timer.now())
-	c.worker.workers.Add(1)
-	c.mu.Unlock()
-	runWorker(c, &shift{working: true, relief: true})
+	w.wakeUp(w.timer.now())
+	w.workers.Add(1)
+	w.mu.Unlock()
+	runWorker(w, &shift{working: true, relief: true})
 }
 
 // mayRelieve reports whether the worker is late. Guarded by mu.
-func (c *Core) mayRelieve() bool {
-	if phase := c.signal.phase.Load(); !c.schedule.sleeping || phase == unstarted || phase == stopped {
+func (w *worker) mayRelieve() bool {
+	if phase := w.signal.phase.Load(); !w.sleeping || phase == unstarted || phase == stopped {
 		return false
 	}
-	now := c.timer.now()
-	if now >= min(c.schedule.expected, c.signal.assistFrom.Load()) {
+	now := w.timer.now()
+	if now >= min(w.lags.expected, w.signal.assistFrom.Load()) {
 		return true
 	}
-	if c.schedule.expected != never { // a caller may have set the standby for a token
-		d := time.Duration(c.schedule.expected - now)
-		c.worker.sleeper.Load().reliefs[standby].Reset(d + reliefAfter[standby])
+	if w.lags.expected != never { // a caller may have set the standby for a token
+		d := time.Duration(w.lags.expected - now)
+		w.sleeper.Load().reliefs[standby].Reset(d + reliefAfter[standby])
 	}
 	return false
+}
+
+// fallAsleep decides how to sleep. While there is traffic the worker comes by at
+// every tick, so that no caller has to wake it.
+func (w *worker) fallAsleep() then {
+	d := &w.schedule.draining
+	next := w.schedule.wheel.Next()
+	toTick := w.schedule.busy(w.schedule.tick) || next <= w.schedule.tick+1
+	d.arrivals, d.sleptAt, d.fired, d.stale = 0, w.schedule.tick, false, true
+	if toTick {
+		w.sleeping = true
+		w.setAlarm((w.schedule.tick + 1) * w.timer.tickDur)
+		return sleep
+	}
+	w.setAlarm(w.timer.timeOf(next))
+	if !w.signal.phase.CompareAndSwap(ticking, asleep) {
+		return quit
+	}
+	if !w.schedule.intake.empty() { // W2
+		w.signal.phase.CompareAndSwap(asleep, ticking)
+		return goOn
+	}
+	w.sleeping = true
+	return sleep
+}
+
+// idle reports whether the worker may retire, once it has slept for a while.
+func (w *worker) idle() bool {
+	return !w.kept && w.schedule.wheel.Next() == never && len(w.schedule.nextNotices) == 0
+}
+
+// retire ends the part of a worker that slept long enough with nothing pending (W8), and
+// without an alarm, or its relief would start another. It stays marked as sleeping, so
+// that callers catch up for it.
+func (w *worker) retire(now int64) bool {
+	if w.lags.expected != never || now < w.idleUntil || !w.idle() || !w.signal.phase.CompareAndSwap(asleep, unstarted) {
+		return false
+	}
+	if !w.schedule.intake.empty() && w.signal.phase.CompareAndSwap(unstarted, asleep) { // as W2
+		return false
+	}
+	w.workers.Add(-1)
+	return true
 }

@@ -42,7 +42,7 @@ func (h *Handle) takeAll() []hwt.Timeout {
 	live.Add(-1)
 	before := make([]phase, len(h.workers))
 	for i := range h.workers {
-		before[i] = h.workers[i].core.shut()
+		before[i] = h.workers[i].core.worker.shut()
 	}
 	h.close()
 	unprocessed := make([]hwt.Timeout, 0, h.Pending())
@@ -55,13 +55,6 @@ func (h *Handle) takeAll() []hwt.Timeout {
 		}
 	}
 	return unprocessed
-}
-
-// shut lets the worker end. It returns the phase before.
-func (c *Core) shut() phase {
-	was := c.signal.phase.Swap(stopped)
-	close(c.worker.quit)
-	return was
 }
 
 // takeAll ends every pending timeout of this worker and appends it to unprocessed.
@@ -99,20 +92,9 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 		c.firing.due = nil
 	}
 	ended := int64(len(unprocessed) - before)
-	c.totals.unprocessed.Add(ended)
+	c.schedule.unprocessed.Add(ended)
 	c.timer.limit.Give(ended)
 	return unprocessed
-}
-
-// takeLateNotices gives fire the notices that were left when Stop came. It returns
-// false if there are none; from then on none may be left to the worker.
-func (c *Core) takeLateNotices() bool {
-	<-c.worker.takenOver // Stop waits for nothing until then
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.beginFiring()
-	c.schedule.noticesClosed = !c.firing.running
-	return c.firing.running
 }
 
 // awaitEnd waits until the workers have ended, unless this is one of them: two that
@@ -146,12 +128,9 @@ func (g group) awaitEnd() {
 // a promise.
 func (g group) isWorker(id int64) bool {
 	for i := range g {
-		if g[i].core.isWorker(id) {
+		if g[i].core.worker.isWorker(id) {
 			return true
 		}
 	}
 	return false
 }
-
-// isWorker reports whether the goroutine id is the worker's.
-func (c *Core) isWorker(id int64) bool { return id != 0 && id == c.worker.workerID.Load() }

@@ -140,7 +140,7 @@ func TestUnstartedTimerStopsWithNothingLeft(t *testing.T) {
 // Real: only the collector decides.
 func TestTimeoutThatStopReturnedKeepsNoOthers(t *testing.T) {
 	e := newTimer(t)
-	e.core.worker.sleeper.Store(newSleeper(e.core))
+	e.core.worker.sleeper.Store(newSleeper(e.core.worker.relieve))
 	e.core.signal.phase.Store(ticking)
 	b := new(store.Buckets)
 	b.Grow(1)

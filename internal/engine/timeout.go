@@ -84,7 +84,7 @@ func (t *Timeout) Deadline() time.Time {
 	if deadline == forever {
 		return time.Time{}
 	}
-	return t.home.core.timer.clock.Time(deadline)
+	return t.home.timer.clock.Time(deadline)
 }
 
 // IsExpired implements hwt.Timeout.
@@ -95,11 +95,11 @@ func (t *Timeout) IsCancelled() bool { return t.state.load().IsCancelled() }
 
 // String describes the timeout by its deadline, relative to now, by its end if it
 // had one, and by its task: "timeout(in 4.99s, task *shop.check)".
-func (t *Timeout) String() string { return t.state.load().Describe(t.home.core.timer.now(), t.task) }
+func (t *Timeout) String() string { return t.state.load().Describe(t.home.timer.now(), t.task) }
 
 // Caller implements hwt.CallerTimeout.
 func (t *Timeout) Caller() (runtime.Frame, bool) {
-	return enginekit.FrameOf(t.home.core.timer.callers, t)
+	return enginekit.FrameOf(t.home.timer.callers, t)
 }
 
 // queued is the flag of a pending word (L2).

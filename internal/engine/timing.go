@@ -139,9 +139,20 @@ func isRecent(i, now int64) bool { return i <= now/interval && i > now/interval-
 // lags is the distance by which the worker was behind. Atomic: written by the holder of
 // Core.mu, read by Stats.
 type lags struct {
-	lookAt   atomic.Int64 // when the worker means to look next
+	expected int64        // when the worker means to look next. Guarded by Core.mu.
+	lookAt   atomic.Int64 // the same
 	greatest [intervals]struct{ interval, lag atomic.Int64 }
 }
+
+// expect records when the worker means to look next.
+func (l *lags) expect(at int64) {
+	l.expected = at
+	l.lookAt.Store(at)
+}
+
+// look records that the worker, which meant to look when expected, processes the tick that
+// came at the time given.
+func (l *lags) look(now, tick int64) { l.note(now, now-min(l.expected, tick)) }
 
 // note records a lag. A reader that finds the new interval finds its lag, too.
 func (l *lags) note(now, lag int64) {

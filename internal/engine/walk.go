@@ -17,7 +17,7 @@ const (
 // Guarded by Core.mu.
 type walk struct {
 	core  *Core
-	sight sight        // what it has seen, and not yet handed out
+	sight sight        // the timeouts found so far
 	done  bool         // everything was seen
 	at    store.Cursor // of this pass in the wheel
 	due   int          // how many timeouts of due it has come past
@@ -197,10 +197,9 @@ func (w *walk) drainSome(s *stripe, left int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left = min(left, s.backlog())
-	if c.schedule.wheel == nil || s.added.Empty() {
+	if s.added.Empty() || !c.catchUp() {
 		return 0
 	}
-	c.catchUp()
 	b := budget{room: maxWalkBatch, until: never}
 	c.schedule.drainAdded(s, &b)
 	return left - int64(b.popped)

@@ -37,7 +37,7 @@ func TestAllYieldsWhatBecomesDueMeanwhile(t *testing.T) {
 		for _, times := range seen {
 			assert.Equal(t, 1, times)
 		}
-		e.core.fire()
+		e.core.worker.fire()
 		assert.EqualValues(t, n, e.Stats().Expired)
 	})
 }

@@ -167,7 +167,7 @@ func TestLookBeforeTheFirstTaskBeginsFindsNothing(t *testing.T) {
 		require.True(t, c.firing.running)
 		pass(10 * threshold) // the worker is kept from going on
 		assert.Zero(t, e.Stats().SlowTasks)
-		c.fire()
+		c.worker.fire()
 		assert.EqualValues(t, 1, e.Stats().Expired)
 	})
 }

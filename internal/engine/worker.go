@@ -2,7 +2,8 @@ package engine
 
 import (
 	"runtime/pprof"
-	"time"
+	"sync"
+	"sync/atomic"
 
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
@@ -50,64 +51,30 @@ import (
 //	    its sleeper. A Stop that comes between starts another worker. done is
 //	    closed by the last worker that ends, once one has closed notices.
 
-// linger is the time for which an idle worker stays. Leak checkers look again for some
-// tenths of a second.
-const linger = 50 * time.Millisecond
+// worker is the goroutine that advances the wheel and runs due tasks. Guarded by Core.mu,
+// unless a field says otherwise.
+type worker struct {
+	sleeper   atomic.Pointer[sleeper] // nil until the first worker starts. Atomic: written under mu, read by all.
+	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written under mu.
+	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by Stop.
+	quit      chan struct{}           // closed with phase stopped.
+	takenOver chan struct{}           // closed once Stop has ended all pending timeouts.
+	done      chan struct{}           // closed when the worker has ended.
 
-// wakeWorker starts the worker, or wakes it. The slow path of a push, taken when
-// phase is not ticking.
-func (c *Core) wakeWorker() {
-	switch {
-	case c.timer.clock.Apart(): // (W7)
-		c.nudge()
-	case c.signal.phase.CompareAndSwap(asleep, ticking):
-		now := c.timer.now()
-		c.signal.emptied.Store(now)
-		c.signal.assistFrom.Store(now + c.onTime())
-		s := c.worker.sleeper.Load()
-		s.reliefs[standby].Reset(reliefAfter[standby])
-		s.wake()
-	case c.signal.phase.Load() == unstarted:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.signal.phase.CompareAndSwap(unstarted, ticking) {
-			now := c.timer.now()
-			c.signal.emptied.Store(now)
-			c.signal.assistFrom.Store(now + c.onTime())
-			c.startWorker()
-		}
-	}
+	// What the worker drives. Immutable after New.
+	timer    *setup
+	signal   *signal
+	mu       *sync.Mutex // Core.mu
+	schedule *schedule
+	firing   *firing
+
+	sleeping  bool         // the worker is asleep or about to be, has retired, or has not begun
+	kept      bool         // the worker does not retire, since Start was called
+	waryUntil int64        // the time until which all reliefs are set
+	idleUntil int64        // the time from which a sleeping worker with nothing pending may retire
+	lags      lags         // see there
+	wakeups   atomic.Int64 // Atomic: written under mu, read by Stats.
 }
-
-// keepWorker starts the worker, which then does not retire.
-func (c *Core) keepWorker() {
-	c.mu.Lock()
-	c.schedule.kept = true
-	c.mu.Unlock()
-	c.wakeWorker()
-}
-
-// nudge makes the worker look at the intake without touching phase or alarm.
-func (c *Core) nudge() {
-	if s := c.worker.sleeper.Load(); s != nil && !c.timer.clock.Foreign() {
-		s.wake()
-	}
-}
-
-// startWorker starts a worker if the last one has retired or never was.
-func (c *Core) startWorker() {
-	s := c.worker.sleeper.Load()
-	if s == nil {
-		s = newSleeper(c)
-		c.worker.sleeper.Store(s)
-	}
-	s.reliefs[standby].Reset(reliefAfter[standby])
-	c.worker.workers.Add(1)
-	go runWorker(c, new(shift))
-}
-
-// onTime returns the lateness of the worker at which callers begin to assist it.
-func (c *Core) onTime() int64 { return min(c.timer.tickDur, int64(maxOnTime)) }
 
 // shift is the state of a goroutine that is or may become the worker.
 type shift struct {
@@ -118,62 +85,63 @@ type shift struct {
 
 // work is a worker goroutine. A task may end it by runtime.Goexit; then another one
 // continues in its place.
-func (c *Core) work(g *shift) {
+func (w *worker) work(g *shift) {
 	finished := false
 	defer func() {
 		if !finished {
 			g.id = 0
-			go runWorker(c, g)
+			go runWorker(w, g)
 		}
 	}()
 	if !g.relief {
-		c.identify(g)
+		g.identify(w.timer.runner.Name)
 	}
-	if end := c.run(g); end == quit || end == relieved {
-		c.worker.sleeper.Load().stop()
-		for end == quit && c.takeLateNotices() {
-			c.enter(g)
-			c.fire()
+	if end := w.run(g); end == quit || end == relieved {
+		w.sleeper.Load().stop()
+		for end == quit && w.takeLateNotices() {
+			w.enter(g)
+			w.fire()
 		}
-		c.leave()
+		w.leave()
 	}
 	finished = true
 }
 
 // leave gives the worker's place back.
-func (c *Core) leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.worker.workers.Add(-1) == 0 && c.schedule.noticesClosed {
-		close(c.worker.done)
+func (w *worker) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.workers.Add(-1) == 0 && w.schedule.noticesClosed {
+		close(w.done)
 	}
 }
 
-// identify stores the number of the calling goroutine in g, and labels the goroutine.
-func (c *Core) identify(g *shift) {
+// identify stores the number of the calling goroutine in g, and labels the goroutine with
+// the name of the timer.
+func (g *shift) identify(timer string) {
 	g.id = goroutineID()
-	pprof.SetGoroutineLabels(enginekit.TimerLabels(c.timer.runner.Name))
+	pprof.SetGoroutineLabels(enginekit.TimerLabels(timer))
 }
 
 // enter makes g known as the worker before it runs users' code.
-func (c *Core) enter(g *shift) {
+func (w *worker) enter(g *shift) {
 	if g.id == 0 { // a relief may run none
-		c.identify(g)
+		g.identify(w.timer.runner.Name)
 	}
-	c.worker.workerID.Store(g.id)
+	w.workerID.Store(g.id)
 }
 
 // run takes steps, fires and sleeps until the goroutine ends. It returns the reason.
-func (c *Core) run(g *shift) then {
+func (w *worker) run(g *shift) then {
 	for {
-		if g.working && c.firing.running { // a tick's tasks, or the rest after one ended its goroutine
-			c.enter(g)
-			c.fire()
+		if g.working && w.firing.running { // a tick's tasks, or the rest after one ended its goroutine
+			w.enter(g)
+			w.fire()
 		}
-		switch then := c.step(g); {
+		switch then := w.step(g); {
 		case then == goOn:
 		case then == sleep && !g.relief:
-			c.worker.sleeper.Load().sleep(c.worker.quit)
+			w.sleeper.Load().sleep(w.quit)
 		default:
 			return then
 		}
@@ -193,19 +161,19 @@ const (
 
 // step takes mu once: for a tick that has come, or for a round, in which the worker
 // drains the rest of the intake and decides to sleep.
-func (c *Core) step(g *shift) then {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	over := c.schedule.wheel == nil || c.signal.phase.Load() == stopped // then due is Stop's (W5)
-	now := c.timer.now()
+func (w *worker) step(g *shift) then {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	over := w.schedule.wheel == nil || w.signal.phase.Load() == stopped // then due is Stop's (W5)
+	now := w.timer.now()
 	switch {
 	case g.working:
-	case c.schedule.sleeping:
-		if !over && c.retire(now) {
+	case w.sleeping:
+		if !over && w.retire(now) {
 			return retired
 		}
-		c.wakeUp(now)
-		c.worker.workerID.Store(g.id)
+		w.wakeUp(now)
+		w.workerID.Store(g.id)
 		g.working = true
 	case over:
 		return relieved
@@ -215,120 +183,106 @@ func (c *Core) step(g *shift) then {
 	if over {
 		return quit
 	}
-	if now/c.timer.tickDur > c.schedule.tick {
-		c.processTick(now)
-		c.beginFiring()
+	if now/w.timer.tickDur > w.schedule.tick {
+		w.firing.due = w.schedule.advance(now, w.firing.due)
+		w.lags.look(now, w.schedule.tick*w.timer.tickDur)
+		w.lags.expect((w.schedule.tick + 1) * w.timer.tickDur)
+		w.beginFiring()
 		return goOn
 	}
-	then := c.round(now)
+	then := w.round(now)
 	if then == sleep {
 		g.working = false
 		if g.relief {
-			c.worker.workers.Add(-1)
+			w.workers.Add(-1)
 		}
 	}
 	return then
 }
 
 // wakeUp makes the calling goroutine the worker (W6). Guarded by mu.
-func (c *Core) wakeUp(now int64) {
-	if c.schedule.draining.sleptAt >= 0 { // it is not the start
-		c.totals.wakeups.Add(1)
+func (w *worker) wakeUp(now int64) {
+	if w.schedule.draining.sleptAt >= 0 { // it is not the start
+		w.wakeups.Add(1)
 	}
-	if now-min(c.schedule.expected, c.signal.assistFrom.Load()) > int64(lateWake) {
-		c.schedule.waryUntil = now + int64(wary)
+	if now-min(w.lags.expected, w.signal.assistFrom.Load()) > int64(lateWake) {
+		w.waryUntil = now + int64(wary)
 	}
-	c.schedule.sleeping = false
-	if c.signal.phase.CompareAndSwap(asleep, ticking) {
-		c.signal.emptied.Store(now)
+	w.sleeping = false
+	if w.signal.phase.CompareAndSwap(asleep, ticking) {
+		w.signal.emptied.Store(now)
 	}
-}
-
-// idle reports whether the worker may retire, once it has slept for a while.
-func (c *Core) idle() bool {
-	return !c.schedule.kept && c.schedule.wheel.Next() == never && len(c.schedule.nextNotices) == 0
-}
-
-// retire ends the part of a worker that slept long enough with nothing pending (W8), and
-// without an alarm, or its relief would start another. It stays marked as sleeping, so
-// that callers catch up for it.
-func (c *Core) retire(now int64) bool {
-	if c.schedule.expected != never || now < c.schedule.idleUntil || !c.idle() || !c.signal.phase.CompareAndSwap(asleep, unstarted) {
-		return false
-	}
-	if !c.intake.empty() && c.signal.phase.CompareAndSwap(unstarted, asleep) { // as W2
-		return false
-	}
-	c.worker.workers.Add(-1)
-	return true
-}
-
-// processTick does the wheel's part of a tick: the current one, or an earlier one
-// if something was due then and the worker is behind.
-func (c *Core) processTick(now int64) {
-	c.schedule.tick = min(now/c.timer.tickDur, max(c.schedule.wheel.Next(), c.schedule.tick+1))
-	c.schedule.earliest = c.schedule.tick
-	c.schedule.wheel.MoveTo(c.schedule.tick)
-	c.drainAtTick(now)
-	c.schedule.earliest = c.schedule.tick + 1
-	c.firing.due = c.schedule.collect(c.firing.due)
-	c.totals.ticks.Add(1)
-	c.noteLag(now)
-}
-
-// noteLag records how far the worker is behind: it meant to look at expected.
-func (c *Core) noteLag(now int64) {
-	lag := now - min(c.schedule.expected, c.schedule.tick*c.timer.tickDur)
-	c.totals.lags.note(now, lag)
-	c.expect((c.schedule.tick + 1) * c.timer.tickDur)
-}
-
-// expect records when the worker means to look next.
-func (c *Core) expect(at int64) {
-	c.schedule.expected = at
-	c.totals.lags.lookAt.Store(at)
 }
 
 // round drains the rest of the intake after the last tick. If the intake is empty, it
 // decides how to sleep.
-func (c *Core) round(now int64) then {
-	if d := &c.schedule.draining; d.stale || !d.complete || len(c.schedule.nextNotices) > 0 {
-		c.schedule.drain(min((c.schedule.tick+1)*c.timer.tickDur, now+int64(maxHold)))
-		c.noteEmptied(now)
-		c.beginFiring() // notices, if there are any
-		if c.firing.running || !d.complete {
+func (w *worker) round(now int64) then {
+	if d := &w.schedule.draining; d.stale || !d.complete || len(w.schedule.nextNotices) > 0 {
+		w.schedule.drain(min((w.schedule.tick+1)*w.timer.tickDur, now+int64(maxHold)))
+		w.schedule.noteEmptied(now)
+		w.beginFiring() // notices, if there are any
+		if w.firing.running || !d.complete {
 			return goOn
 		}
 	}
-	return c.fallAsleep()
+	return w.fallAsleep()
 }
 
-// fallAsleep decides how to sleep. While there is traffic the worker comes by at
-// every tick, so that no caller has to wake it.
-func (c *Core) fallAsleep() then {
-	d := &c.schedule.draining
-	next := c.schedule.wheel.Next()
-	toTick := c.busy(c.schedule.tick) || next <= c.schedule.tick+1
-	d.arrivals, d.sleptAt, d.fired, d.stale = 0, c.schedule.tick, false, true
-	if toTick {
-		c.schedule.sleeping = true
-		c.setAlarm((c.schedule.tick + 1) * c.timer.tickDur)
-		return sleep
+// beginFiring hands the notices and due over to fire. Guarded by mu.
+func (w *worker) beginFiring() {
+	w.firing.notices, w.schedule.nextNotices = w.schedule.nextNotices, w.firing.notices
+	if w.firing.begin(w.schedule.time()) {
+		w.schedule.draining.fired, w.schedule.draining.stale = true, true
 	}
-	c.setAlarm(c.timeOf(next))
-	if !c.signal.phase.CompareAndSwap(ticking, asleep) {
-		return quit
-	}
-	if !c.intake.empty() { // W2
-		c.signal.phase.CompareAndSwap(asleep, ticking)
-		return goOn
-	}
-	c.schedule.sleeping = true
-	return sleep
 }
 
-// busy reports whether more than one timeout per tick came through the intake since the
-// worker fell asleep.
-func (c *Core) busy(tick int64) bool {
-	return c.schedule.draining.arrivals > tick-c.schedule.draining.sleptAt
+// fire runs the users' code of this tick, if there is any.
+func (w *worker) fire() {
+	if w.firing.running {
+		w.firing.run()
+		w.endFiring()
+	}
 }
+
+// endFiring releases the lists. Timeouts that were reset since they were collected go
+// back to the wheel in the same step, so that Stop always finds them in due or in the
+// wheel.
+func (w *worker) endFiring() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	reset := w.firing.end()
+	switch {
+	case w.schedule.wheel == nil: // Stop went through due already
+		w.firing.due = nil
+	case w.signal.phase.Load() != stopped: // otherwise Stop will pass through due
+		w.schedule.putBack(reset)
+		w.firing.due = emptied(w.firing.due)
+	}
+}
+
+// takeLateNotices gives fire the notices that were left when Stop came. It returns
+// false if there are none; from then on none may be left to the worker.
+func (w *worker) takeLateNotices() bool {
+	<-w.takenOver // Stop waits for nothing until then
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.beginFiring()
+	w.schedule.noticesClosed = !w.firing.running
+	return w.firing.running
+}
+
+// shut lets the worker end. It returns the phase before.
+func (w *worker) shut() phase {
+	was := w.signal.phase.Swap(stopped)
+	close(w.quit)
+	return was
+}
+
+// isWorker reports whether the goroutine id is the worker's.
+func (w *worker) isWorker(id int64) bool { return id != 0 && id == w.workerID.Load() }
+
+// runWorker is the function of a worker goroutine. Package hwt documents its name for
+// leak checkers, so it must stay.
+//
+//go:noinline
+func runWorker(w *worker, g *shift) { w.work(g) }
