@@ -115,7 +115,7 @@ func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
 		"requeue": func(revive backend.Op) (backend.Op, []backend.Op) {
 			return revive, []backend.Op{create("requeue")}
 		},
-		"requeue beside a version that came and went": func(revive backend.Op) (backend.Op, []backend.Op) {
+		"beside a version that came and went": func(revive backend.Op) (backend.Op, []backend.Op) {
 			key := revive.Row.Key
 			return revive, []backend.Op{create(key), {Kind: backend.Cancel, Row: backend.Row{Key: key}}}
 		},
