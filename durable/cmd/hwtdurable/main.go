@@ -38,6 +38,7 @@ func commands() []command {
 		{"migrate", "", "copy a store to a new store in the other database", runMigrate},
 		{"orders", "", "show a shop that survives SIGKILLs", runOrders},
 		{"lateness", "", "measure the lateness of firings", runLateness},
+		{"figures", "", "measure the table of the README, in a quarter of an hour", runFigures},
 		{"check", "", "check the promises under faults", runCheck},
 		{"size", "", "measure a store with very many entries", runSize},
 	}

@@ -70,3 +70,20 @@ func runSize(ctx context.Context, args []string, out, log io.Writer) error {
 	}
 	return m.Run(ctx, out)
 }
+
+// runFigures is the command figures.
+func runFigures(ctx context.Context, args []string, out, log io.Writer) error {
+	flags := newFlags("figures", log)
+	var m measure.Figures
+	flags.IntVar(&m.Rounds, "rounds", 5, "rounds, 1 to 100")
+	flags.IntVar(&m.Entries, "entries", 1_000_000, "entries that are pending, and due in one second, 1000 to 10000000")
+	flags.DurationVar(&m.For, "for", 3*time.Second, "length of each measurement, 1s to 1h")
+	if err := parse(flags, args, 0, 0, log); err != nil {
+		return err
+	}
+	if m.Rounds < 1 || m.Rounds > 100 || m.Entries < 1000 || m.Entries > 10_000_000 || m.For < time.Second || m.For > time.Hour {
+		return wrongUsage(log, "figures", "--rounds: %d, --entries: %d, --for: %v (expected: 1 to 100, 1000 to 10000000, 1s to 1h)",
+			m.Rounds, m.Entries, m.For)
+	}
+	return m.Run(ctx, out, log)
+}

@@ -1,11 +1,13 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +27,9 @@ type Lateness struct {
 	Workers int           // stores with a Work each
 	Tx      bool          // measure SetTx, due now, from commit to handler
 	Many    int           // entries due in the same second, in place of Rate
+
+	within time.Duration  // time to set Many; 0 allows for a slow disk
+	server *pgtest.Server // of Place, if it is known
 }
 
 // recorder notes firings.
@@ -36,6 +41,12 @@ type recorder struct {
 	lead   time.Duration // of the earliest firing before its due time
 	fired  int
 	bursts map[string]chan time.Time // handlers to be told, by key
+
+	set  int           // entries
+	cpu  float64       // percent of a core
+	disk [2]int64      // bytes in use after a twelfth of the time, and at its end
+	took time.Duration // from the due time of Many entries until all have fired
+	heap float64       // MB meanwhile
 }
 
 func (r *recorder) handle(_ context.Context, f durable.Firing) error {
@@ -58,17 +69,41 @@ func (r *recorder) handle(_ context.Context, f durable.Firing) error {
 
 // Run measures and prints.
 func (m Lateness) Run(ctx context.Context, out io.Writer) error {
-	dir, err := os.MkdirTemp("", "hwtdurable-")
+	r, err := m.measure(ctx)
 	if err != nil {
 		return err
+	}
+	switch {
+	case m.Tx:
+		fmt.Fprintf(out, "commit of SetTx to handler, %d times: %s\n", len(r.late), percentiles(r.late))
+	case m.Many > 0:
+		fmt.Fprintf(out, "%d due in one second, %d workers: %d fired in %v, %d early; heap up to %.0f MB\n",
+			m.Many, m.Workers, r.fired, r.took.Round(10*time.Millisecond), r.early, r.heap)
+	default:
+		twelfth := len(r.late) / 12
+		first, last := percentiles(slices.Clone(r.late[:twelfth])), percentiles(slices.Clone(r.late[len(r.late)-twelfth:]))
+		fmt.Fprintf(out, "%d/s, %d workers, %v: %d set, %d fired, %d early by up to %v; late %s; CPU %.0f %% of a core\n",
+			m.Rate, m.Workers, m.For, r.set, r.fired, r.early, r.lead, percentiles(r.late), r.cpu)
+		fmt.Fprintf(out, "the first twelfth: late %s; disk %d MB\nthe last twelfth: late %s; disk %d MB\n",
+			first, r.disk[0]/1e6, last, r.disk[1]/1e6)
+	}
+	return nil
+}
+
+// measure measures; the recorder is at rest when it returns.
+func (m Lateness) measure(ctx context.Context) (*recorder, error) {
+	dir, err := os.MkdirTemp("", "hwtdurable-")
+	if err != nil {
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	server, err := m.Place.Temporary(ctx, dir, m.Server, Settings)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if server != nil {
 		defer server.Close()
+		m.server = server
 	}
 	r := &recorder{bursts: make(map[string]chan time.Time)}
 	work, end := context.WithCancel(ctx)
@@ -78,7 +113,7 @@ func (m Lateness) Run(ctx context.Context, out io.Writer) error {
 	for range m.Workers {
 		s, err := m.Place.Open(ctx, false)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer s.Close()
 		stores = append(stores, s)
@@ -86,58 +121,58 @@ func (m Lateness) Run(ctx context.Context, out io.Writer) error {
 	}
 	switch {
 	case m.Tx:
-		err = m.commits(ctx, stores[0], r, out)
+		err = m.commits(ctx, stores[0], r)
 	case m.Many > 0:
-		err = m.burst(ctx, stores[0], r, out)
+		err = m.burst(ctx, stores[0], r)
 	default:
-		err = m.rate(ctx, stores[0], server, r, out)
+		err = m.rate(ctx, stores[0], r)
 	}
 	end()
 	works.Wait()
-	return err
+	return r, err
 }
 
 const ahead = 5 * time.Second // from Set to the due time
 
 // rate sets entries at the rate and measures from when the first are due.
-func (m Lateness) rate(ctx context.Context, s *place.Store, server *pgtest.Server, r *recorder, out io.Writer) error {
+func (m Lateness) rate(ctx context.Context, s *place.Store, r *recorder) error {
 	begin := time.Now()
 	r.from = begin.Add(ahead + time.Second)
 	var used, began = time.Duration(0), time.Time{}
-	set := 0
 	for step := 0; ; step++ {
 		at := begin.Add(time.Duration(step) * 50 * time.Millisecond)
 		if !sleep(ctx, time.Until(at)) {
 			return ctx.Err()
 		}
 		if began.IsZero() && time.Now().After(r.from) {
-			used, began = cpu(server), time.Now()
+			used, began = cpu(m.server), time.Now()
 		}
-		if at.Sub(begin) > m.For+ahead+time.Second {
+		passed := at.Sub(r.from)
+		if passed > m.For/12 && r.disk[0] == 0 || passed > m.For {
+			st, err := s.Backend().Stats(ctx, nil)
+			if err != nil {
+				return err
+			}
+			r.disk[min(r.disk[0], 1)] = st.Bytes
+		}
+		if passed > m.For {
 			break
 		}
 		until := int(float64(m.Rate) * at.Sub(begin).Seconds())
 		n, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
-			for i := set; i < until; i++ {
+			for i := r.set; i < until; i++ {
 				due := begin.Add(ahead + time.Duration(float64(i)/float64(m.Rate)*float64(time.Second)))
 				if !yield(durable.Entry{Key: fmt.Sprintf("order-%08d", i), Due: due}) {
 					return
 				}
 			}
 		})
-		if set += n; err != nil {
+		if r.set += n; err != nil {
 			return err
 		}
 	}
-	share := 100 * (cpu(server) - used).Seconds() / time.Since(began).Seconds()
-	if err := r.await(ctx, set, 2*ahead); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	fmt.Fprintf(out, "%d/s, %d workers, %v: %d set, %d fired, %d early by up to %v; late %s; CPU %.0f %% of a core\n",
-		m.Rate, m.Workers, m.For, set, r.fired, r.early, r.lead, percentiles(r.late), share)
-	return nil
+	r.cpu = 100 * (cpu(m.server) - used).Seconds() / time.Since(began).Seconds()
+	return r.await(ctx, r.set, 2*ahead)
 }
 
 // await waits until n entries have fired.
@@ -159,9 +194,8 @@ func (r *recorder) await(ctx context.Context, n int, timeout time.Duration) erro
 }
 
 // burst sets entries that are due in the same second.
-func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder, out io.Writer) error {
-	setting := 10*time.Second + time.Duration(m.Many)*100*time.Microsecond
-	due := time.Now().Add(setting)
+func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder) error {
+	due := time.Now().Add(10*time.Second + cmp.Or(m.within, time.Duration(m.Many)*100*time.Microsecond))
 	if _, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
 		for i := range m.Many {
 			if !yield(durable.Entry{Key: fmt.Sprintf("order-%08d", i), Due: due.Add(time.Second * time.Duration(i) / time.Duration(m.Many))}) {
@@ -177,14 +211,12 @@ func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder, out io
 	sleep(ctx, time.Until(due))
 	heap := watchHeap(ctx)
 	err := r.await(ctx, m.Many, 10*time.Minute)
-	took := time.Since(due)
-	fmt.Fprintf(out, "%d due in one second, %d workers: %d fired in %v, %d early; heap up to %.0f MB\n",
-		m.Many, m.Workers, r.fired, took.Round(10*time.Millisecond), r.early, heap())
+	r.took, r.heap = time.Since(due), heap()
 	return err
 }
 
 // commits measures the time from the commit of SetTx, due now, to the handler.
-func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder, out io.Writer) error {
+func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder) error {
 	var took []time.Duration
 	for i := 0; time.Duration(i)*20*time.Millisecond < m.For; i++ {
 		key := fmt.Sprintf("tx-%d", i)
@@ -204,7 +236,9 @@ func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder, out 
 		}
 		sleep(ctx, 20*time.Millisecond)
 	}
-	fmt.Fprintf(out, "commit of SetTx to handler, %d times: %s\n", len(took), percentiles(took))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.late = took
 	return nil
 }
 

@@ -55,11 +55,14 @@ func percentiles(d []time.Duration) string {
 	if len(d) == 0 {
 		return "none"
 	}
+	return fmt.Sprintf("p50 %v, p99 %v, p99.9 %v, max %v",
+		percentile(d, 0.5), percentile(d, 0.99), percentile(d, 0.999), percentile(d, 1))
+}
+
+// percentile sorts durations, of which there is one at least.
+func percentile(d []time.Duration, share float64) time.Duration {
 	slices.Sort(d)
-	at := func(share float64) time.Duration {
-		return d[min(int(share*float64(len(d))), len(d)-1)].Round(10 * time.Microsecond)
-	}
-	return fmt.Sprintf("p50 %v, p99 %v, p99.9 %v, max %v", at(0.5), at(0.99), at(0.999), at(1))
+	return d[min(int(share*float64(len(d))), len(d)-1)].Round(10 * time.Microsecond)
 }
 
 // sleep waits, and reports whether ctx is still alive.

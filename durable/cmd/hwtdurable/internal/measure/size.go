@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
+	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
 
 // Size measures a store with very many pending entries.
@@ -57,8 +59,17 @@ func Fill(f Filling) error {
 	return nil
 }
 
-// Run fills a store in another process, kills that, and measures the restart, the disk,
-// the heap, and the operations.
+// filled are the sizes of a store that was filled in another process, which was killed.
+type filled struct {
+	*place.Store
+	setMany float64       // per second
+	restart time.Duration // of the server
+	open    time.Duration // with the first Get
+	heap    float64       // MB
+	disk    int64         // bytes per entry
+}
+
+// Run prints the sizes and the rates of the operations.
 func (m Size) Run(ctx context.Context, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "hwtdurable-")
 	if err != nil {
@@ -72,36 +83,63 @@ func (m Size) Run(ctx context.Context, out io.Writer) error {
 	if server != nil {
 		defer server.Close()
 	}
-	began := time.Now()
-	p, err := proc.Start("fill", Filling{m.Place, m.Entries})
+	f, err := m.fill(ctx, server)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "SetMany: %.0f/s\n", float64(m.Entries)/time.Since(began).Seconds())
+	defer f.Close()
+	fmt.Fprintf(out, "SetMany: %.0f/s\n", f.setMany)
+	if server != nil {
+		fmt.Fprintf(out, "restart of the server after SIGKILL: %v\n", f.restart.Round(time.Millisecond))
+	}
+	fmt.Fprintf(out, "open and first Get after SIGKILL: %v\n", f.open.Round(100*time.Microsecond))
+	fmt.Fprintf(out, "heap: %.1f MB\n", f.heap)
+	fmt.Fprintf(out, "disk: %d B per entry with a key of %d B\n", f.disk, keySize)
+	for _, o := range operations(ctx, f.Store) {
+		for half, callers := range []int{m.Callers, 1} {
+			rate, err := m.calls(callers, half*m.Entries/2, o)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "%s, %d callers: %.0f/s\n", o.name, callers, rate)
+		}
+	}
+	return nil
+}
+
+// fill fills the store, kills the process that did and the server, and opens the store.
+func (m Size) fill(ctx context.Context, server *pgtest.Server) (f filled, err error) {
+	began := time.Now()
+	p, err := proc.Start("fill", Filling{m.Place, m.Entries})
+	if err != nil {
+		return f, err
+	}
+	f.setMany = float64(m.Entries) / time.Since(began).Seconds()
 	p.Kill()
 	if server != nil {
 		server.Kill()
 		began = time.Now()
 		if err := server.Restart(ctx); err != nil {
-			return err
+			return f, err
 		}
-		fmt.Fprintf(out, "restart of the server after SIGKILL: %v\n", time.Since(began).Round(time.Millisecond))
+		f.restart = time.Since(began)
 	}
 	before := heapInUse()
 	began = time.Now()
-	s, err := m.Place.Open(ctx, true)
+	if f.Store, err = m.Place.Open(ctx, true); err != nil {
+		return f, err
+	}
+	if _, err := f.Get(ctx, key(m.Entries/2)); err != nil {
+		return f, errors.Join(err, f.Close())
+	}
+	f.open = time.Since(began)
+	f.heap = max(0, float64(heapInUse())-float64(before)) / 1e6
+	st, err := f.Backend().Stats(ctx, nil)
 	if err != nil {
-		return err
+		return f, errors.Join(err, f.Close())
 	}
-	defer s.Close()
-	if _, err := s.Get(ctx, key(m.Entries/2)); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "open and first Get after SIGKILL: %v\n", time.Since(began).Round(100*time.Microsecond))
-	fmt.Fprintf(out, "heap: %.1f MB\n", float64(heapInUse()-before)/1e6)
-	st := s.Stats()
-	fmt.Fprintf(out, "disk: %d B per entry with a key of %d B; %d pending\n", st.Bytes/int64(m.Entries), keySize, st.Pending)
-	return m.operate(ctx, s, out)
+	f.disk = st.Bytes / int64(m.Entries)
+	return f, nil
 }
 
 func heapInUse() uint64 {
@@ -127,31 +165,29 @@ func watchHeap(ctx context.Context) func() float64 {
 	return func() float64 { end(); task.Wait(); return float64(most.Load()) / 1e6 }
 }
 
-// operate measures each operation with concurrent callers, and with one.
-func (m Size) operate(ctx context.Context, s *place.Store, out io.Writer) error {
-	day := time.Now().Add(48 * time.Hour)
-	for _, o := range []struct {
-		name string
-		do   func(key string) error
-	}{
-		{"Get", func(key string) error { _, err := s.Get(ctx, key); return err }},
-		{"Move", func(key string) error { _, err := s.Move(ctx, key, day); return err }},
-		{"Set", func(key string) error { _, err := s.Set(ctx, key, day, nil); return err }},
-		{"Cancel", func(key string) error { _, err := s.Cancel(ctx, key); return err }},
-	} {
-		for _, callers := range []int{m.Callers, 1} {
-			rate, err := m.calls(callers, o.do)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(out, "%s, %d callers: %.0f/s\n", o.name, callers, rate)
-		}
-	}
-	return nil
+// operation is a call with one key.
+type operation struct {
+	name  string
+	fresh bool // it takes keys without an entry
+	do    func(key string) error
 }
 
-// calls returns the rate of an operation on different keys.
-func (m Size) calls(callers int, do func(key string) error) (float64, error) {
+func operations(ctx context.Context, s *place.Store) []operation {
+	day := time.Now().Add(48 * time.Hour)
+	return []operation{
+		{"Get", false, func(key string) error { _, err := s.Get(ctx, key); return err }},
+		{"Set", true, func(key string) error { _, err := s.Set(ctx, key, day, nil); return err }},
+		{"Move", false, func(key string) error { _, err := s.Move(ctx, key, day); return err }},
+		{"Cancel", false, func(key string) error { _, err := s.Cancel(ctx, key); return err }},
+	}
+}
+
+// calls returns the rate of an operation on different keys, a quarter of the entries at
+// most, from one on.
+func (m Size) calls(callers, from int, o operation) (float64, error) {
+	if o.fresh {
+		from += m.Entries
+	}
 	var next, done atomic.Int64
 	var all sync.WaitGroup
 	errs := make(chan error, callers)
@@ -163,10 +199,7 @@ func (m Size) calls(callers int, do func(key string) error) (float64, error) {
 				if i > m.Entries/4 {
 					return
 				}
-				if callers == 1 {
-					i += m.Entries / 2
-				}
-				if err := do(key(i)); err != nil {
+				if err := o.do(key(from + i - 1)); err != nil {
 					errs <- err
 					return
 				}
