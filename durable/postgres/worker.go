@@ -33,13 +33,13 @@ func (b *Backend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration
 	return id, err
 }
 
-// asWorker runs f in a transaction that keeps the worker's lease from being ended by
-// others. f returns the statements to run and gets their rows before the commit.
-func (b *Backend) asWorker(ctx context.Context, worker int64, f func(ctx context.Context, t *txn, present stmt) error) error {
+// asWorker runs f in a transaction that keeps others from ending the worker's lease. f
+// runs present with its statements. An async commit does not wait for the disk.
+func (b *Backend) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn, present stmt) error) error {
 	return b.insist(ctx, func(ctx context.Context) error {
 		var id int64
 		present := query(func(scan scanner) error { return scan(&id) }, b.sql.present, worker)
-		return b.inTx(ctx, settings(batchWait, false), func(t *txn) error {
+		return b.inTx(ctx, settings(batchWait, async), func(t *txn) error {
 			err := f(ctx, t, present)
 			if err == nil && id == 0 {
 				return backend.ErrLeaseLost
@@ -57,7 +57,7 @@ func (b *Backend) Lease(ctx context.Context, req backend.LeaseRequest) ([]backen
 		schedules = append(schedules, []byte(s))
 	}
 	var rows []backend.Row
-	err := b.asWorker(ctx, req.Worker, func(ctx context.Context, t *txn, present stmt) error {
+	err := b.asWorker(ctx, req.Worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		rows = nil
 		return t.write(ctx, present, query(scanRows(&rows), b.sql.lease,
 			req.Worker, req.After.Due, req.Until, schedules, int64(req.Max)))
@@ -93,7 +93,7 @@ func (b *Backend) resolved(ctx context.Context, worker int64, rows []backend.Row
 // Adopt implements [backend.Backend].
 func (b *Backend) Adopt(ctx context.Context, worker int64, most int) ([]backend.Row, error) {
 	var ended []int64
-	err := b.asWorker(ctx, worker, func(ctx context.Context, t *txn, present stmt) error {
+	err := b.asWorker(ctx, worker, true, func(ctx context.Context, t *txn, present stmt) error {
 		ended = nil
 		return t.run(ctx, present, query(func(scan scanner) error {
 			var id int32
@@ -121,7 +121,7 @@ func (b *Backend) Adopt(ctx context.Context, worker int64, most int) ([]backend.
 // adoptFrom takes rows from a worker whose lease has ended.
 func (b *Backend) adoptFrom(ctx context.Context, worker, from int64, most int) ([]backend.Row, error) {
 	var rows []backend.Row
-	err := b.asWorker(ctx, worker, func(ctx context.Context, t *txn, present stmt) error {
+	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		rows = nil
 		return t.write(ctx, present, execute(b.sql.freeOf, from, int64(10*maxBatch)),
 			query(scanRows(&rows), b.sql.adopt, worker, from, int64(most)))
@@ -168,7 +168,7 @@ func (b *Backend) Claim(ctx context.Context, worker int64, claims []backend.Clai
 // claimSimple claims rows without a next occurrence by one statement.
 func (b *Backend) claimSimple(ctx context.Context, worker int64, r refs) (map[backend.Ref]bool, error) {
 	var won map[backend.Ref]bool
-	err := b.asWorker(ctx, worker, func(ctx context.Context, t *txn, present stmt) error {
+	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		won = make(map[backend.Ref]bool)
 		return t.write(ctx, present, query(scanRefs(won), b.sql.claim, worker, r.key, r.generation))
 	})
@@ -201,7 +201,7 @@ func (b *Backend) claimedBy(ctx context.Context, worker int64, r refs) (map[back
 
 // claimOne claims one row and stores its next occurrence.
 func (b *Backend) claimOne(ctx context.Context, worker int64, c *backend.Claim) (won bool, err error) {
-	err = b.asWorker(ctx, worker, func(ctx context.Context, t *txn, present stmt) error {
+	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		l, err := b.lockRefs(ctx, t, []backend.Ref{c.Ref}, present)
 		if err != nil {
 			return err

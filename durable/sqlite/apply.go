@@ -55,6 +55,12 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 				continue
 			}
 		}
+		if inserted, err := t.insert(op, &results[i]); inserted || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		rows, err := t.rows(op.Row.Key)
 		if err != nil {
 			return nil, err
@@ -77,6 +83,23 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 		results[i] = change.Result
 	}
 	return results, nil
+}
+
+// insert performs a Set or Create of an absent key by one statement, or reports that it
+// did not.
+func (t *txn) insert(op *backend.Op, result *backend.Result) (inserted bool, err error) {
+	if op.Kind > backend.Create || op.If != 0 || len(op.Row.Payload) > largePayload {
+		return false, nil
+	}
+	change := op.Decide(nil, nil, uint64(t.s.generation+1))
+	q := t.c.query("INSERT OR IGNORE INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
+	n, err := bind(q, &change.Result.Row, 0).exec()
+	if n > 0 && err == nil {
+		t.count(backend.Pending, 1)
+		t.s.generation++
+		*result = change.Result
+	}
+	return n > 0, err
 }
 
 // rows returns the rows of a key in the order of their slots.
