@@ -202,7 +202,7 @@ func (w *worker) step(g *shift) then {
 
 // wakeUp makes the calling goroutine the worker (W6). Guarded by mu.
 func (w *worker) wakeUp(now int64) {
-	if w.schedule.draining.sleptAt >= 0 { // it is not the start
+	if w.schedule.draining.sleptAt >= 0 && w.signal.phase.Load() != stopped { // neither the start nor the end
 		w.wakeups.Add(1)
 	}
 	if now-min(w.lags.expected, w.signal.assistFrom.Load()) > int64(lateWake) {
