@@ -31,9 +31,9 @@ func TestGoroutineThatIsNotKnownIsNotTheWorker(t *testing.T) {
 		e := newTimer(t)
 		e.Start()
 		pass(tick)
-		assert.True(t, e.core.worker.isWorker(e.core.worker.workerID.Load()))
-		assert.False(t, e.core.worker.isWorker(goroutineID()))
+		assert.True(t, e.core.timer.isWorker(e.core.worker.workerID.Load()))
+		assert.False(t, e.core.timer.isWorker(goroutineID()))
 		e.core.worker.workerID.Store(0) // as if the number could not be found out
-		assert.False(t, e.core.worker.isWorker(0), "then no Stop would wait for the worker")
+		assert.False(t, e.core.timer.isWorker(0), "then no Stop would wait for the worker")
 	})
 }

@@ -29,6 +29,7 @@ func (h *Handle) Init(outer hwt.Timer, cfg Config) {
 	cores, setup := make([]*Core, cfg.Workers), newSetup(cfg)
 	for i := range cores {
 		cores[i] = newCore(setup, cfg)
+		setup.workers[i] = &cores[i].worker.workerID
 		h.workers[i] = home{cores[i], &cores[i].timer, outer, h.workers}
 	}
 	cfg.Runner.Given = func() int64 { return given(cores) }

@@ -177,6 +177,7 @@ type signal struct {
 	phase      phaseWord    // Atomic: see worker.go.
 	alarm      atomic.Int64 // the earliest deadline that a sleeping worker's timer does not cover: a caller with an earlier one must act (P3). Atomic: written under mu, read by callers.
 	emptied    atomic.Int64 // the last time at which the intake was known to be empty, while phase is ticking. Atomic: written by the worker and wakeWorker, read by Stats.
+	nextPush   atomic.Int64 // the time for the next pushes of callers that outrun the worker (P4). Atomic: written by callers.
 	assistFrom atomic.Int64 // the time from which callers assist (pace.go). Atomic: written under mu and by wakeWorker, read by callers.
 	_          [cacheline.Padding]byte
 }

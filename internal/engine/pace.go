@@ -2,7 +2,7 @@ package engine
 
 import (
 	"math"
-	"runtime"
+	"time"
 )
 
 // Pacing
@@ -23,11 +23,21 @@ import (
 //	P3. A caller that pushes a timeout which is due before the alarm of a sleeping
 //	    worker wakes it, or drains the timeout and corrects the alarm, even if
 //	    another caller has drained it.
+//	P4. While the worker is far behind, callers that push fast rest, each time for a
+//	    bounded time: they would outrun it even if it only waits for a processor. They
+//	    never yield: runtime.Gosched moves its caller behind all other goroutines.
+//	    Workers do not rest.
 
 const (
 	paceEvery  = 128     // pushes to a stripe between two looks
 	maxBacklog = 1 << 15 // timeouts in a stripe
 	assistLen  = 1024    // most timeouts that a caller drains together
+
+	// Callers that push more than 100,000 timeouts a second to a worker rest once it is
+	// later than restShare times minRest. The pauses grow with its lateness.
+	minRest   = paceEvery * time.Second / 100_000
+	maxRest   = 10 * time.Millisecond
+	restShare = 16
 
 	// sleeperTraffic is the number of timeouts, beyond one per tick, that callers drain
 	// for a sleeping worker.
@@ -77,7 +87,24 @@ func (c *Core) paceNow(s *stripe) {
 			c.assist(s)
 			c.mu.Unlock()
 		}
-		runtime.Gosched() // the worker may be waiting for this processor
+		c.rest()
+	}
+}
+
+// rest holds back callers that push fast while the worker is far behind (P4).
+func (c *Core) rest() {
+	now := c.timer.now()
+	gap := min((now-c.worker.lags.lookAt.Load())/restShare, int64(maxRest))
+	if gap < int64(minRest) {
+		return
+	}
+	was := c.signal.nextPush.Load()
+	at := max(was, now)
+	if at < now+int64(maxRest) {
+		c.signal.nextPush.CompareAndSwap(was, at+gap)
+	}
+	if at > now && !c.timer.isWorker(goroutineID()) {
+		time.Sleep(time.Duration(min(at-now, int64(maxRest))))
 	}
 }
 

@@ -166,3 +166,51 @@ func TestMaxLagCountsFromWhenTheWorkerMeantToLook(t *testing.T) {
 		assert.Equal(t, 10*time.Second-tick, e.Stats().MaxLag)
 	})
 }
+
+// pushing returns the time that pushes of an hour take, with a pause after each.
+func (e *timer) pushing(t *testing.T, n int, pause time.Duration) time.Duration {
+	began := time.Now()
+	for range n {
+		e.after(t, time.Hour, nothing)
+		time.Sleep(pause)
+	}
+	return time.Since(began)
+}
+
+// The worker runs a task, and the callers push at full speed (P4).
+func TestCallersThatOutrunAWorkerFarBehindRest(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		looks := len(e.core.intake.stripes)
+		release := make(chan struct{})
+		defer close(release)
+		e.after(t, 0, func() { <-release })
+		pass(2 * tick)
+		full := func() time.Duration { return e.pushing(t, 100*paceEvery, 0) }
+		time.Sleep(-time.Duration(e.core.timer.now()-e.core.worker.lags.lookAt.Load()) + restShare*minRest - 1)
+		assert.Zero(t, full(), "the worker is not far behind")
+		time.Sleep(time.Second)
+		took := full()
+		assert.Greater(t, took, time.Duration(100-looks)*minRest)
+		assert.LessOrEqual(t, took, 100*maxRest)
+		time.Sleep(time.Second)
+		assert.Equal(t, 4*paceEvery*maxRest, e.pushing(t, 4*paceEvery, maxRest), "callers that do not push fast")
+	})
+}
+
+func TestWorkersDoNotRest(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, func(c *Config) { c.Workers, c.NewWheel = 2, newFlatWheel })
+		var took time.Duration
+		e.after(t, 0, func() {
+			time.Sleep(time.Second)
+			for i := range e.workers {
+				e.workers[i].core.worker.lags.lookAt.Store(0) // both are far behind
+				e.workers[i].core.signal.assistFrom.Store(0)
+			}
+			took = e.pushing(t, 100*paceEvery, 0)
+		})
+		pass(5 * time.Second)
+		assert.Zero(t, took)
+	})
+}

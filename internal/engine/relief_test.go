@@ -196,7 +196,7 @@ func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 		pass(6 * tick)
 		assert.Equal(t, sleep, e.step(), "it sleeps on")
 		assert.EqualValues(t, 2, e.core.worker.workers.Load())
-		assert.False(t, e.core.worker.isWorker(e.shift.id))
+		assert.False(t, e.core.timer.isWorker(e.shift.id))
 		pass(10 * tick)
 		assert.Zero(t, e.Pending(), "a relief survives a task that ends its goroutine")
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,7 @@ type setup struct {
 	limit   *enginekit.Limit // of pending timeouts
 	held    *atomic.Int64    // cancelled timeouts that are still held; unused without a limit. Atomic: written by all.
 	wait    time.Duration    // the longest wait of Stop for users' code
+	workers []*atomic.Int64  // the workers' goroutine numbers
 	runner  *enginekit.Runner
 	callers enginekit.Callers // whether callers are recorded
 	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
@@ -42,6 +44,7 @@ func newSetup(cfg Config) setup {
 		limit:   enginekit.NewLimit(cfg.MaxPending),
 		held:    new(atomic.Int64),
 		wait:    cfg.StopWait,
+		workers: make([]*atomic.Int64, cfg.Workers),
 		runner:  cfg.Runner,
 		callers: enginekit.Callers(cfg.Callers),
 		late:    new(sync.Map),
@@ -88,4 +91,11 @@ func (s *setup) timeOf(tick int64) int64 {
 		return never
 	}
 	return tick * s.tickDur
+}
+
+// isWorker reports whether the goroutine id is one of the workers. One that is not
+// known is not: waiting for a worker by mistake ends, and not waiting for it breaks
+// a promise.
+func (s *setup) isWorker(id int64) bool {
+	return id != 0 && slices.ContainsFunc(s.workers, func(w *atomic.Int64) bool { return w.Load() == id })
 }

@@ -28,7 +28,7 @@ func (h *Handle) TaskContext() context.Context { return h.workers.setup().runner
 func (g group) awaitAll(ctx context.Context) error {
 	runner, own := g.setup().runner, int64(0)
 	id := goroutineID()
-	onWorker := g.isWorker(id)
+	onWorker := g.setup().isWorker(id)
 	_, late := g.setup().late.Load(id)
 	if late || onWorker && runner.Executor != nil {
 		own = 1

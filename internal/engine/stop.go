@@ -103,7 +103,7 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 // no clock that limits a wait for workers outside it, so there awaitEnd does not wait.
 func (g group) awaitEnd() {
 	s := g.setup()
-	if g.isWorker(goroutineID()) {
+	if s.isWorker(goroutineID()) {
 		return
 	}
 	if s.wait <= 0 || s.clock.Apart() {
@@ -121,16 +121,4 @@ func (g group) awaitEnd() {
 			return
 		}
 	}
-}
-
-// isWorker reports whether the goroutine id is one of the workers. One that is not
-// known is not: waiting for a worker by mistake ends, and not waiting for it breaks
-// a promise.
-func (g group) isWorker(id int64) bool {
-	for i := range g {
-		if g[i].core.worker.isWorker(id) {
-			return true
-		}
-	}
-	return false
 }

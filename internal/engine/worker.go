@@ -278,9 +278,6 @@ func (w *worker) shut() phase {
 	return was
 }
 
-// isWorker reports whether the goroutine id is the worker's.
-func (w *worker) isWorker(id int64) bool { return id != 0 && id == w.workerID.Load() }
-
 // runWorker is the function of a worker goroutine. Package hwt documents its name for
 // leak checkers, so it must stay.
 //
