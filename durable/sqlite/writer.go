@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -135,6 +136,7 @@ func (b *sqliteBackend) write() {
 			return
 		}
 		for b.group() {
+			runtime.Gosched() // the callers just answered call again, and share the next commit
 		}
 	}
 }
