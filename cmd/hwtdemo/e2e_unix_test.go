@@ -16,8 +16,8 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
 )
 
-// These tests build the command and run it as a user would. They use the real
-// clock, and wait for output instead of time.
+// These tests build the command and run it as a user would. They use the real clock, and
+// wait for output instead of sleeping.
 
 func TestCommandEndToEnd(t *testing.T) {
 	if testing.Short() {
@@ -33,7 +33,7 @@ func TestCommandEndToEnd(t *testing.T) {
 		"run stops at an interrupt":          runStops,
 		"run stops while it waits for input": runStopsWaiting,
 		"nohup is respected":                 nohupIsRespected,
-		"nonsense is refused":                nonsenseIsRefused,
+		"invalid flags are rejected":         invalidFlagsAreRejected,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, binary) })
 	}
@@ -60,7 +60,7 @@ func ordersStop(t *testing.T, binary string) {
 	assert.Zero(t, report.Balance)
 }
 
-// All checks come due while the process is stopped.
+// All checks become due while the process is stopped.
 func ordersSurviveAPause(t *testing.T, binary string) {
 	for _, engine := range []string{"hashed", "hierarchical", "runtime"} {
 		p, checkAfter := ordersPlaced(t, binary, engine)
@@ -78,8 +78,8 @@ func ordersSurviveAPause(t *testing.T, binary string) {
 	}
 }
 
-// ordersPlaced starts a shop and waits until it reports that all orders are placed,
-// but have not ended. If the machine is too slow, it tries one with more time.
+// ordersPlaced starts a shop, and waits until it reports that all orders are placed and
+// none has ended. On a slow machine it tries again with more time.
 func ordersPlaced(t *testing.T, binary, engine string) (p *process, checkAfter time.Duration) {
 	for checkAfter = 2 * time.Second; ; checkAfter *= 2 {
 		p = start(t, binary, ptr(""), "orders", "--json", "--orders", "2000", "--check-after", checkAfter.String(), "--paid", "50", "--engine", engine)
@@ -93,7 +93,7 @@ func ordersPlaced(t *testing.T, binary, engine string) (p *process, checkAfter t
 
 func soakSurvivesAPause(t *testing.T, binary string) {
 	p := start(t, binary, ptr(""), "soak", "--json", "--for", "6s")
-	time.Sleep(time.Second) // into some round
+	time.Sleep(time.Second) // until the middle of some round
 	p.freeze(t, 2*time.Second)
 	status, out := p.end()
 	assert.Equal(t, 0, status, p.errOut.String())
@@ -118,7 +118,7 @@ func checkSoaked(t *testing.T, out string, interrupted bool) {
 	assert.Equal(t, interrupted, report.Interrupted)
 	assert.Empty(t, report.Violations)
 	require.Len(t, report.Engines, 3)
-	accepted := int64(0) // of all engines: on a slow machine, a round may end before its callers begin
+	accepted := int64(0) // of all engines, because on a slow machine a round may end before its callers start
 	for _, e := range report.Engines {
 		assert.Positive(t, e.Rounds, e.Engine)
 		assert.Equal(t, e.Accepted, e.Expired+e.Cancelled+e.Unprocessed, e.Engine)

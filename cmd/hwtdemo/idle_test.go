@@ -44,7 +44,7 @@ func TestIdleShowsProgress(t *testing.T) {
 	assert.Equal(t, "open 2  reaped 0 of 1", idleStatus(echo.Progress{Opened: 2, Open: 2, Silent: 1}))
 }
 
-func TestIdleShowsLinesWhereThereIsNoTerminal(t *testing.T) {
+func TestIdleShowsProgressLinesWithoutATerminal(t *testing.T) {
 	timer, err := runtimetimer.New(nil)
 	require.NoError(t, err)
 	defer timer.Stop()
@@ -77,7 +77,7 @@ func TestIdleFailsIfTheServerDoes(t *testing.T) {
 	assert.Equal(t, statusFailed, statusOf(conclude(io.Discard, early, true, true)))
 }
 
-func TestIdleRefusesNonsense(t *testing.T) {
+func TestIdleRejectsInvalidFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"idle --listen nowhere":         `--listen "nowhere": `,
 		"idle --connections 0":          `flag -connections: must be a number from 1 to 1,000,000`,

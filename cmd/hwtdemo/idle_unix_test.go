@@ -24,8 +24,8 @@ func TestIdleEndToEnd(t *testing.T) {
 		t.Skip("builds the command")
 	}
 	binary := build(t)
-	t.Run("it serves only", func(t *testing.T) { idleServes(t, binary) })
-	t.Run("it stops at an interrupt", func(t *testing.T) { idleStops(t, binary) })
+	t.Run("serve only", func(t *testing.T) { idleServes(t, binary) })
+	t.Run("interrupt", func(t *testing.T) { idleStops(t, binary) })
 }
 
 func TestIdleKeepsToTheLimitOfOpenFiles(t *testing.T) {
@@ -51,7 +51,7 @@ func idleServes(t *testing.T, binary string) {
 	p := start(t, binary, ptr(""), "idle", "--serve-only", "--idle-after", "300ms", "--tick", "10ms")
 	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(p.line(t))
 	talked := 0
-	for try := 0; try < 20 && talked == 0; try++ { // until this machine is quick enough to say something in time
+	for try := 0; try < 20 && talked == 0; try++ { // until the machine is fast enough to send a message in time
 		c, err := net.Dial("tcp", address)
 		require.NoError(t, err)
 		began := time.Now()

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In processes of their own, since a process reports each distinct leak once.
+// Each of these tests starts a process, because a process reports each distinct leak once.
 
-func TestLeakShowsWhereTheLostTimerWasMadeAndThatItsWorkerEnds(t *testing.T) {
+func TestLeakShowsTheCreatorAndTheEndedWorker(t *testing.T) {
 	r := callAlone(t, "leak")
 	require.Equal(t, 0, r.status, r.errOut)
 	assert.Contains(t, r.out, "LEAK: hashedwheel.Timer.Stop() was not called")
@@ -24,7 +24,7 @@ func TestLeakAtLevelAdvancedShowsRecentUse(t *testing.T) {
 	assert.Contains(t, r.out, "Hint: NewTimeout")
 }
 
-func TestLeakRefusesALevelThatReportsNothing(t *testing.T) {
+func TestLeakRejectsALevelWithoutReports(t *testing.T) {
 	for _, level := range []string{"disabled", "loud"} {
 		r := call("", "leak", "--level", level)
 		assert.Equal(t, 2, r.status)

@@ -57,7 +57,7 @@ func call(input string, args ...string) result {
 	return result{status: status, out: out.String(), errOut: errOut.String()}
 }
 
-// callAlone runs a command line in a process of its own.
+// callAlone runs a command line in a new process.
 func callAlone(t *testing.T, args ...string) result {
 	var out, errOut bytes.Buffer
 	cmd := exec.Command(os.Args[0], args...)
@@ -70,7 +70,7 @@ func callAlone(t *testing.T, args ...string) result {
 	return result{status: cmd.ProcessState.ExitCode(), out: out.String(), errOut: errOut.String()}
 }
 
-func TestWrongUsageExitsWithTwoAndNamesTheRange(t *testing.T) {
+func TestWrongUsageExitsWithTwo(t *testing.T) {
 	for line, want := range map[string]string{
 		"fly":                                    `unknown command "fly"`,
 		"orders x":                               `unexpected argument "x"`,
@@ -102,8 +102,8 @@ func TestWrongUsageExitsWithTwoAndNamesTheRange(t *testing.T) {
 	}
 }
 
-// A usage error comes before any input is read, or anything is made.
-func TestWrongUsageIsFoundFirst(t *testing.T) {
+// A usage error comes before the command reads input or creates a timer.
+func TestWrongUsageIsFoundBeforeAnyWork(t *testing.T) {
 	for _, flags := range []string{"--engine runtime --tick 2ms", "--engine runtime --wheel 4", "--engine runtime --workers 2", "--workers 0", "--engine hierarchical --wheel 1"} {
 		var errOut text
 		args := strings.Fields("run " + flags)

@@ -20,7 +20,7 @@ import (
 func TestOrdersAddUp(t *testing.T) {
 	r := call("", strings.Fields("orders --orders 5000 --check-after 100ms --paid 80% --producers 3 --seed 7")...)
 	require.Equal(t, 0, r.status, r.errOut)
-	assert.Empty(t, progressLines.ReplaceAllString(r.errOut, ""), "nothing else is written")
+	assert.Empty(t, progressLines.ReplaceAllString(r.errOut, ""), "no other output")
 	assert.Contains(t, r.out, "5,000 orders, each")
 	assert.Regexp(t, `created +5,000\n`, r.out)
 	assert.Regexp(t, `balance +0 `, r.out)
@@ -30,7 +30,7 @@ func TestOrdersAddUp(t *testing.T) {
 // progressLines matches the progress of a run that takes a second or more.
 var progressLines = regexp.MustCompile(`(?m)^ *\d+s  created [\d,]+  paid [\d,]+  released [\d,]+  pending [\d,]+\n`)
 
-func TestOrdersShowProgressAsLinesWhereThereIsNoTerminal(t *testing.T) {
+func TestOrdersShowProgressLinesWithoutATerminal(t *testing.T) {
 	config := shop.Config{Orders: 100, CheckAfter: time.Hour, Producers: 1, Seed: 1}
 	simulation := shop.New(config, func() (hwt.Engine, error) { return runtimetimer.New(nil) })
 	var shown text
@@ -56,7 +56,7 @@ func TestOrdersWriteOneJSONObject(t *testing.T) {
 	decoder.DisallowUnknownFields()
 	var report shop.Report
 	require.NoError(t, decoder.Decode(&report))
-	assert.False(t, decoder.More(), "nothing else on the standard output")
+	assert.False(t, decoder.More(), "no other output")
 	assert.EqualValues(t, 5000, report.Paid+report.Released)
 	assert.Zero(t, report.Balance)
 	assert.Equal(t, "hashed wheel, tick 5ms, 128 buckets", report.Engine)

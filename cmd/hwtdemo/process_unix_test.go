@@ -54,7 +54,7 @@ func start(t *testing.T, binary string, input *string, args ...string) *process 
 	return p
 }
 
-// stuck is how long a process may run before it is killed and its test fails.
+// stuck is the time after which a process is killed, and its test fails.
 const stuck = 2 * time.Minute
 
 // startWithSignals starts the process with the default action for every signal, even
@@ -80,8 +80,8 @@ func (p *process) line(t *testing.T) string {
 	return line
 }
 
-// writes waits until the process writes text on its standard error. It returns
-// false if there is output before, or the process ends.
+// writes waits until the process writes text to its standard error. It returns false if
+// the process writes to its standard output first, or ends.
 func (p *process) writes(text string) bool {
 	p.wrote = make(chan struct{})
 	go func() {
@@ -126,7 +126,7 @@ func (p *process) freeze(t *testing.T, pause time.Duration) {
 }
 
 // A process under nohup ignores SIGHUP, and so would the processes that it starts.
-func TestStartedProcessesTakeSIGHUPWhereTheTestIgnoresIt(t *testing.T) {
+func TestProcessesOfATestUnderNohupTakeSIGHUP(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
 	p := start(t, "sleep", ptr(""), "60")

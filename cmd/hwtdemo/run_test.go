@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// figures matches what varies between runs.
-var figures = regexp.MustCompile(`(?m)^ *\d+\.\d+s|\+\S+ +`)
+// measured matches the measured times in the output.
+var measured = regexp.MustCompile(`(?m)^ *\d+\.\d+s|\+\S+ +`)
 
-func TestRunFiresWhatIsScheduled(t *testing.T) {
+func TestRunFiresTheScheduledRows(t *testing.T) {
 	r := call("delay,id,message\n2ms,b,second\n1ms,a,first\n", "run")
 	assert.Equal(t, 0, r.status)
-	fired := strings.SplitAfter(figures.ReplaceAllString(r.out, ""), "\n")
+	fired := strings.SplitAfter(measured.ReplaceAllString(r.out, ""), "\n")
 	assert.ElementsMatch(t, []string{"  a                 first\n", "  b                 second\n", ""}, fired, "in some order on a busy machine")
 	assert.Equal(t, "scheduled 2, fired 2, cancelled 0, reset 0, bad rows 0\n", r.errOut)
 }
@@ -45,7 +45,7 @@ func TestRunReportsBadRowsAndFiresTheOthers(t *testing.T) {
 	}
 }
 
-// To fire the example takes 10 seconds, which the runner's tests do in a bubble.
+// The runner's tests run the example in fake time. Here, it would take 10 seconds.
 func TestRunHasAnExample(t *testing.T) {
 	in, err := (&runCommand{example: true}).input(nil)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestRunHasAnExample(t *testing.T) {
 	assert.NotEmpty(t, read.Rows)
 }
 
-func TestRunStrictlyFiresNothingIfARowIsBad(t *testing.T) {
+func TestStrictRunFiresNoRowIfOneIsBad(t *testing.T) {
 	r := call("id,delay\na,1ms\nb,x\nc,y\n", "run", "--strict")
 	assert.Equal(t, 1, r.status)
 	assert.Empty(t, r.out)
@@ -67,7 +67,7 @@ hwtdemo: no row was run: 2 bad rows in stdin
 	assert.Equal(t, 0, r.status)
 }
 
-func TestRunRefusesWhatIsNotASchedule(t *testing.T) {
+func TestRunRejectsInputThatIsNotASchedule(t *testing.T) {
 	for input, want := range map[string]string{
 		"":                    "stdin: no header",
 		"# c\nid,dealy\n":     `stdin:2: unknown column "dealy" in the header`,
@@ -86,13 +86,13 @@ func TestRunRefusesWhatIsNotASchedule(t *testing.T) {
 	assert.Equal(t, "hwtdemo: read .: is a directory\n", r.errOut)
 }
 
-func TestRunReportsWhatCameTooLate(t *testing.T) {
+func TestRunReportsLateCancelsAndResets(t *testing.T) {
 	const want = `stdin:3: notice: cancel of a came too late: it fired already
 stdin:4: notice: reset of a came too late: it fired already
 scheduled 1, fired 1, cancelled 0, reset 0, bad rows 0, too late to cancel or reset 2
 `
 	var r result
-	for _, later := range []string{"50ms", "1s", "10s"} { // a busy machine fires late
+	for _, later := range []string{"50ms", "1s", "10s"} { // on a busy machine, a fires late
 		r = call("at,op,id,delay\n0,schedule,a,1ms\n"+later+",cancel,a,\n"+later+",reset,a,1s\n", "run")
 		if r.errOut == want {
 			break
@@ -102,7 +102,7 @@ scheduled 1, fired 1, cancelled 0, reset 0, bad rows 0, too late to cancel or re
 	assert.Equal(t, want, r.errOut)
 }
 
-// fullDisk is an output that takes nothing.
+// fullDisk is an output that rejects all writes.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk is full") }

@@ -28,12 +28,12 @@ func TestRunStopsWhileItOpensAFIFO(t *testing.T) {
 		done <- execute(ctx, []string{"run", fifo}, strings.NewReader(""), &out, &errOut)
 	}()
 	require.Equal(t, statusInterrupted, <-done)
-	writer, err := os.OpenFile(fifo, os.O_WRONLY, 0) // lets the goroutine that opens end
+	writer, err := os.OpenFile(fifo, os.O_WRONLY, 0) // ends the goroutine in open
 	require.NoError(t, err)
 	writer.Close()
 }
 
-// The functions below belong to TestCommandEndToEnd.
+// TestCommandEndToEnd calls the functions below.
 
 func runStops(t *testing.T, binary string) {
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -66,7 +66,7 @@ func runStopsWaiting(t *testing.T, binary string) {
 	assert.Equal(t, 130, p.ProcessState.ExitCode(), p.errOut.String())
 }
 
-// A process that is started with SIGHUP ignored ignores it.
+// A process inherits that SIGHUP is ignored.
 func nohupIsRespected(t *testing.T, binary string) {
 	p := start(t, "sh", ptr("id,delay\na,0\nb,1h\n"), "-c", `trap "" HUP; exec "$0" run`, binary)
 	assert.Contains(t, p.line(t), "a")
@@ -78,7 +78,7 @@ func nohupIsRespected(t *testing.T, binary string) {
 	assert.Contains(t, p.errOut.String(), "not fired 1")
 }
 
-func nonsenseIsRefused(t *testing.T, binary string) {
+func invalidFlagsAreRejected(t *testing.T, binary string) {
 	noise, err := os.ReadFile(binary)
 	require.NoError(t, err)
 	p := start(t, binary, ptr(string(noise[:min(len(noise), 1<<20)])), "run")

@@ -52,7 +52,7 @@ func TestServeShowsTheTimerOfEachCommand(t *testing.T) {
 	}
 }
 
-func TestServeRefusesAnAddressThatItCannotOpen(t *testing.T) {
+func TestServeRejectsAnAddressThatItCannotOpen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()

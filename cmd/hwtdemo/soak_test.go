@@ -11,7 +11,7 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/soak"
 )
 
-func TestSoakOfEveryEngineFindsNothing(t *testing.T) {
+func TestSoakOfEveryEngineFindsNoViolation(t *testing.T) {
 	r := call("", strings.Fields("soak --for 500ms --json --seed 3")...)
 	require.Equal(t, 0, r.status, r.errOut)
 	decoder := json.NewDecoder(strings.NewReader(r.out))
@@ -28,7 +28,7 @@ func TestSoakOfEveryEngineFindsNothing(t *testing.T) {
 	assert.Positive(t, accepted)
 }
 
-func TestSoakRefusesNonsense(t *testing.T) {
+func TestSoakRejectsInvalidFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"soak --engine steam":               `invalid value "steam" for flag -engine: must be all, hashed, hierarchical or runtime`,
 		"soak --load heavy":                 `invalid value "heavy" for flag -load: must be all, random, rate or resets`,

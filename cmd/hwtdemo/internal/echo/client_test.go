@@ -14,7 +14,7 @@ import (
 
 const allowed = 10 * time.Second
 
-// answer echoes n messages and takes one more, which it does not answer.
+// answer echoes n messages, and reads one more without an answer.
 func answer(c net.Conn, n int) {
 	defer c.Close()
 	p := make([]byte, 100)
@@ -25,7 +25,7 @@ func answer(c net.Conn, n int) {
 	c.Read(p)
 }
 
-func TestEarlyCloseIsFound(t *testing.T) {
+func TestEarlyCloseIsDetected(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go answer(far, 3)
@@ -35,9 +35,8 @@ func TestEarlyCloseIsFound(t *testing.T) {
 	})
 }
 
-// TestMessageSentTooLateIsNoFaultOfTheServer sends it after the idle timeout, and the
-// server does not read it.
-func TestMessageSentTooLateIsNoFaultOfTheServer(t *testing.T) {
+// The message is sent after the idle timeout, and the server does not read it.
+func TestLateMessageIsNotTheServersFault(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go answer(far, 0)

@@ -15,7 +15,7 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// These tests are on loopback and the real clock, with few connections.
+// These tests use the loopback interface and the real clock, with few connections.
 
 var small = echo.Config{Listen: "127.0.0.1:0", IdleAfter: 300 * time.Millisecond, Connections: 60, Talkers: 50,
 	Talk: 200 * time.Millisecond, Seed: 3}
@@ -27,7 +27,7 @@ func newTimer(t *testing.T) hwt.Timer {
 	return timer
 }
 
-func TestAllSilentConnectionsAreClosedAndNoneEarly(t *testing.T) {
+func TestSilentConnectionsAreClosedOnTime(t *testing.T) {
 	demo, err := echo.New(small, newTimer(t))
 	require.NoError(t, err)
 	report, err := demo.Run(context.Background())
@@ -62,15 +62,15 @@ func TestInterruptEndsTheDemo(t *testing.T) {
 	assert.Contains(t, report.Text(), "Interrupted after ")
 }
 
-// hasty is a timer that fires everything too early.
+// hasty is a timer that runs all tasks too early.
 type hasty struct{ hwt.Timer }
 
 func (h hasty) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	return h.Timer.NewTimeout(task, delay/10)
 }
 
-// TestHastyTimerClosesNothingEarly shows that the reaper decides, not the timer.
-func TestHastyTimerClosesNothingEarly(t *testing.T) {
+// The reaper checks the time itself when the timer fires.
+func TestHastyTimerClosesNoConnectionEarly(t *testing.T) {
 	demo, err := echo.New(small, hasty{newTimer(t)})
 	require.NoError(t, err)
 	report, err := demo.Run(context.Background())
@@ -78,7 +78,7 @@ func TestHastyTimerClosesNothingEarly(t *testing.T) {
 	assert.NoError(t, report.Err())
 }
 
-func TestUnfairServerIsFound(t *testing.T) {
+func TestUnfairServerIsDetected(t *testing.T) {
 	c := small
 	c.IdleAfter = time.Hour
 	c.Talk = 0
@@ -107,7 +107,7 @@ func TestAddressInUseIsAnError(t *testing.T) {
 	assert.ErrorContains(t, err, "address already in use")
 }
 
-func TestConnectionsFitTheFiles(t *testing.T) {
+func TestConnectionsFitTheOpenFileLimit(t *testing.T) {
 	for _, c := range []struct {
 		wanted int
 		limit  uint64

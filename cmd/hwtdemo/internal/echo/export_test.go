@@ -12,7 +12,7 @@ import (
 // FitWithin is Fit with a given limit.
 var FitWithin = fit
 
-// NewUnfair is New with a server whose idle timeout is less than its clients expect.
+// NewUnfair is New, with a server whose idle timeout is shorter than its clients expect.
 func NewUnfair(c Config, allowed time.Duration, timer hwt.Timer) (*Demo, error) {
 	known := c.IdleAfter
 	c.IdleAfter = allowed
@@ -30,9 +30,8 @@ const (
 	ClosedEarly    = closedEarly
 )
 
-// Talk runs a client that talks on conn until the connection ends. Its latest echo
-// was that of a message sent at latest. It returns the outcome, and how many
-// messages were echoed.
+// Talk runs a client on conn until the connection ends. The client behaves as if it sent its
+// last echoed message at latest. Talk returns the outcome and the number of echoed messages.
 func Talk(conn net.Conn, idleAfter time.Duration, latest time.Time) (outcome, int64) {
 	var echoed atomic.Int64
 	c := &client{conn: conn, idleAfter: idleAfter, silentAfter: -1, echoed: &echoed, latest: latest,

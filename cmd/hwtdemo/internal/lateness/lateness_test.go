@@ -16,7 +16,7 @@ func TestEmptySummaryIsAllZero(t *testing.T) {
 	assert.Empty(t, s.Histogram())
 }
 
-func TestQuantilesAreAtMostHalfAsLongAgain(t *testing.T) {
+func TestQuantilesExceedTheExactOnesByAtMostHalf(t *testing.T) {
 	var r lateness.Recorder
 	for i := range 10_000 {
 		r.Record(time.Duration(i+1) * time.Microsecond)
@@ -33,7 +33,7 @@ func TestQuantilesAreAtMostHalfAsLongAgain(t *testing.T) {
 	assert.LessOrEqual(t, s.P999, s.Max)
 }
 
-func TestEarlyOnesAreCountedSeparately(t *testing.T) {
+func TestEarlyTimeoutsAreCountedSeparately(t *testing.T) {
 	var r lateness.Recorder
 	r.Record(-1)
 	r.Record(0)

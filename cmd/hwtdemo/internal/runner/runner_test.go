@@ -22,7 +22,7 @@ import (
 
 const tick = time.Millisecond
 
-// diary is a listener that records everything.
+// diary is a listener that records all events.
 type diary struct {
 	lines []string
 	late  time.Duration // the largest lateness
@@ -53,7 +53,7 @@ func newTimer(t *testing.T) *hashedwheel.Timer {
 	return timer
 }
 
-// rowsOf reads rows of CSV, which must all be good.
+// rowsOf reads valid CSV rows.
 func rowsOf(t *testing.T, rows string) []schedule.Row {
 	t.Helper()
 	s, err := schedule.Read(strings.NewReader("at,op,id,delay,message\n"+rows), schedule.DefaultLimits)
@@ -62,8 +62,7 @@ func rowsOf(t *testing.T, rows string) []schedule.Row {
 	return s.Rows
 }
 
-// run carries out rows in a bubble and interrupts it after a while, or never if
-// that is zero.
+// run runs rows in a bubble. It interrupts the run after a while, unless that is 0.
 func run(t *testing.T, rows []schedule.Row, interrupt time.Duration) (r result) {
 	t.Helper()
 	enginetest.Bubble(t, func(t *testing.T) {
@@ -80,7 +79,7 @@ func run(t *testing.T, rows []schedule.Row, interrupt time.Duration) (r result) 
 	return r
 }
 
-func TestEachOperationDoesWhatItSays(t *testing.T) {
+func TestEachOperationHasItsEffect(t *testing.T) {
 	r := run(t, rowsOf(t, `0,schedule,plain,1s,hello
 0,schedule,cancelled,2s,never
 0,schedule,later,1500ms,pushed back
@@ -88,21 +87,21 @@ func TestEachOperationDoesWhatItSays(t *testing.T) {
 1s,cancel,cancelled,,
 1s,reset,later,2s,
 2s,reset,sooner,500ms,
-10s,schedule,immediate,0,at once
+10s,schedule,immediate,0,without delay
 `), 0)
 	assert.NoError(t, r.err)
 	assert.Equal(t, []string{
 		"1s plain fired: hello",
 		"2.5s sooner fired: brought forward",
 		"3s later fired: pushed back",
-		"10s immediate fired: at once",
+		"10s immediate fired: without delay",
 	}, r.lines)
 	assert.Equal(t, runner.Counts{Scheduled: 5, Fired: 4, Cancelled: 1, Reset: 2}, r.counts)
 	assert.Empty(t, r.unfired)
 	assert.LessOrEqual(t, r.took, 10*time.Second+2*tick)
 }
 
-func TestEndedTimeoutsAreLeftAloneWithANotice(t *testing.T) {
+func TestOperationOnAnEndedTimeoutGivesANotice(t *testing.T) {
 	r := run(t, rowsOf(t, `0,schedule,fired,500ms,x
 0,schedule,cancelled,9s,y
 600ms,cancel,cancelled,,
@@ -132,7 +131,7 @@ func TestRowsOfOneTickActInTheOrderOfTheFile(t *testing.T) {
 	assert.Equal(t, runner.Counts{Scheduled: 200, Cancelled: 200, Reset: 200}, r.counts)
 }
 
-func TestLatenessIsCountedFromTheTimesInTheFileAndDoesNotAddUp(t *testing.T) {
+func TestLatenessDoesNotAccumulate(t *testing.T) {
 	var rows strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&rows, "%dus,schedule,a%d,%dus,\n", 7000*i+300, i, 3000*i+2500)
@@ -143,14 +142,14 @@ func TestLatenessIsCountedFromTheTimesInTheFileAndDoesNotAddUp(t *testing.T) {
 	assert.Zero(t, r.counts.Early)
 }
 
-func TestNothingToDoEndsAtOnce(t *testing.T) {
+func TestRunWithoutRowsEndsImmediately(t *testing.T) {
 	r := run(t, nil, 0)
 	assert.NoError(t, r.err)
 	assert.Zero(t, r.counts)
 	assert.Zero(t, r.took)
 }
 
-func TestInterruptListsWhatHasNotFired(t *testing.T) {
+func TestInterruptListsUnfiredRows(t *testing.T) {
 	r := run(t, rowsOf(t, `0,schedule,fired,1s,
 0,schedule,cancelled,9s,
 0,schedule,late,1h,in an hour
@@ -171,7 +170,7 @@ func TestInterruptListsWhatHasNotFired(t *testing.T) {
 	}, r.unfired)
 }
 
-func TestDelaysPastTheClockNeverFire(t *testing.T) {
+func TestEndlessDelayNeverFires(t *testing.T) {
 	rows := []schedule.Row{{Op: schedule.Start, ID: "never", At: time.Hour, Delay: math.MaxInt64}}
 	for interrupt, scheduled := range map[time.Duration]int{time.Minute: 0, 24 * time.Hour: 1} {
 		r := run(t, rows, interrupt)
@@ -181,20 +180,20 @@ func TestDelaysPastTheClockNeverFire(t *testing.T) {
 	}
 }
 
-// refusing is a timer that accepts a number of timeouts and no more.
-type refusing struct {
+// limited is a timer that accepts a limited number of timeouts.
+type limited struct {
 	hwt.Timer
 	left int
 }
 
-func (r *refusing) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+func (r *limited) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	if r.left--; r.left < 0 {
 		return nil, errors.New("no room")
 	}
 	return r.Timer.NewTimeout(task, delay)
 }
 
-// slowReader is a listener that takes a minute for each event.
+// slowReader is a listener that takes a minute per event.
 type slowReader struct{ diary }
 
 func (s *slowReader) Fired(f runner.Firing) {
@@ -214,11 +213,11 @@ func TestSlowListenerDelaysNeitherRowsNorTimeouts(t *testing.T) {
 	})
 }
 
-func TestTimerThatRefusesEndsTheRun(t *testing.T) {
+func TestRejectionByTheTimerEndsTheRun(t *testing.T) {
 	for room := range 3 {
 		enginetest.Bubble(t, func(t *testing.T) {
 			rows := rowsOf(t, "0,schedule,a,1h,\n0,schedule,b,1h,\n1s,schedule,c,1h,\n")
-			timer := &refusing{Timer: newTimer(t), left: room}
+			timer := &limited{Timer: newTimer(t), left: room}
 			counts, unfired, err := runner.New(timer, rows, &diary{}).Run(t.Context())
 			assert.EqualError(t, err, "no room")
 			assert.Equal(t, room, counts.Scheduled)
@@ -237,7 +236,7 @@ func TestExampleScheduleAddsUp(t *testing.T) {
 	assert.Empty(t, r.unfired)
 	assert.Equal(t, r.counts.Scheduled, r.counts.Fired+r.counts.Cancelled)
 	acted := r.counts.Scheduled + r.counts.Cancelled + r.counts.Reset + r.counts.TooLate
-	assert.Equal(t, len(s.Rows), acted, "every row did something")
+	assert.Equal(t, len(s.Rows), acted, "every row had an effect")
 	assert.Less(t, r.took, 12*time.Second)
 	assert.LessOrEqual(t, r.late, 2*tick)
 }

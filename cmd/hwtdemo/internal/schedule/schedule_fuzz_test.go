@@ -14,8 +14,7 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
 )
 
-// FuzzRead reads any text. Accepted rows must stay the same when they are written and
-// read again.
+// FuzzRead reads arbitrary text. Writing and reading accepted rows must not change them.
 func FuzzRead(f *testing.F) {
 	addLines(f, "shop-day.csv", 20)
 	addLines(f, "bad.csv", 100)
@@ -44,7 +43,7 @@ func addLines(f *testing.F, file string, count int) {
 	}
 }
 
-// checkRow checks the promises of Row's fields, and that the row survives a round trip.
+// checkRow checks that the fields of Row are in their ranges, and survive a round trip.
 func checkRow(t *testing.T, row schedule.Row) {
 	require.NotEmpty(t, row.ID)
 	require.GreaterOrEqual(t, row.At, schedule.Row{}.At)

@@ -17,7 +17,7 @@ import (
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
 )
 
-// read reads text, which must be a readable schedule.
+// read reads a valid schedule.
 func read(t *testing.T, text string) *schedule.Schedule {
 	t.Helper()
 	s, err := schedule.Read(strings.NewReader(text), schedule.DefaultLimits)
@@ -73,7 +73,7 @@ func TestOnlyIDAndDelayColumnsAreNeeded(t *testing.T) {
 	}, s.Rows)
 }
 
-func TestRowsComeInTimeOrderAndOtherwiseAsInTheFile(t *testing.T) {
+func TestRowsAreSortedByTimeStably(t *testing.T) {
 	s := read(t, "at,id,delay\n2s,a,0\n1s,b,0\n2s,c,0\n1s,d,0\n")
 	var ids string
 	for _, row := range s.Rows {
@@ -91,7 +91,7 @@ func TestCommentsAndBlankLinesAreSkippedAndCounted(t *testing.T) {
 	}, s.Rows)
 }
 
-func TestBadRowsAreReportedAndTheOthersStay(t *testing.T) {
+func TestBadRowsAreReportedAndSkipped(t *testing.T) {
 	for name, c := range map[string]struct{ row, want string }{
 		"unknown op":        {"0,launch,a,1s,", `unknown op "launch": it must be schedule, cancel or reset`},
 		"op in capitals":    {"0,Schedule,a,1s,", `unknown op "Schedule": it must be schedule, cancel or reset`},
@@ -127,7 +127,7 @@ func TestBadRowsAreReportedAndTheOthersStay(t *testing.T) {
 
 func long(n int) string { return strings.Repeat("x", n) }
 
-func TestIDsAreCheckedByTimeAndThenByPlaceInTheFile(t *testing.T) {
+func TestIDsAreCheckedInOrderOfTimeAndLine(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows string
 		want []string
@@ -139,7 +139,7 @@ func TestIDsAreCheckedByTimeAndThenByPlaceInTheFile(t *testing.T) {
 		"first in the file counts": {"2s,schedule,a,9s\n1s,schedule,a,9s\n", []string{`3: duplicate id "a": line 2 schedules it already`}},
 		"bad schedule, so unknown": {"0,schedule,a,\n1s,cancel,a,\n", []string{"2: no delay: schedule needs one, such as 1m30s", `3: unknown id "a": no good row schedules it`}},
 		"no id is reused":          {"0,schedule,a,1s\n1s,cancel,a,\n2s,schedule,a,1s\n", []string{`4: duplicate id "a": line 2 schedules it already`}},
-		"cancelled twice is fine":  {"0,schedule,a,1s\n1s,cancel,a,\n2s,cancel,a,\n", nil},
+		"cancelled twice":          {"0,schedule,a,1s\n1s,cancel,a,\n2s,cancel,a,\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.want, problems(read(t, "at,op,id,delay\n"+c.rows)))
@@ -182,7 +182,7 @@ func TestLongLinesAreBadRowsAndSkipped(t *testing.T) {
 	}
 }
 
-func TestMoreRowsThanTheLimitAreRefused(t *testing.T) {
+func TestMoreRowsThanTheLimitAreRejected(t *testing.T) {
 	limits := schedule.Limits{LineBytes: 100, Rows: 2, Bytes: 100}
 	_, err := schedule.Read(strings.NewReader("id,delay\na,1s\n\nb,bad\n"), limits)
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestMoreRowsThanTheLimitAreRefused(t *testing.T) {
 	assert.EqualError(t, err, "line 5: more than 2 rows, which is the limit")
 }
 
-func TestLargerInputsThanTheLimitAreRefused(t *testing.T) {
+func TestLargerInputThanTheLimitIsRejected(t *testing.T) {
 	const text = "id,delay\na,1s\n\n# skipped\nb,1s"
 	limits := schedule.Limits{LineBytes: 100, Rows: 100, Bytes: int64(len(text))}
 	s, err := schedule.Read(strings.NewReader(text), limits)
@@ -202,13 +202,13 @@ func TestLargerInputsThanTheLimitAreRefused(t *testing.T) {
 	}
 }
 
-func TestLineWithoutEndIsRefusedAtTheLimit(t *testing.T) {
+func TestLineWithoutEndIsRejectedAtTheLimit(t *testing.T) {
 	header := strings.NewReader("id,delay\n")
 	_, err := schedule.Read(io.MultiReader(header, zeros{}), schedule.Limits{LineBytes: 100, Rows: 100, Bytes: 1 << 20})
 	assert.EqualError(t, err, "more than 1,048,576 bytes, which is the limit")
 }
 
-// zeros never ends.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

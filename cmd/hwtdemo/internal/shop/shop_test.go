@@ -55,7 +55,7 @@ func TestEveryOrderEnds(t *testing.T) {
 	assert.False(t, r.Interrupted)
 }
 
-func TestNoneOrAllPay(t *testing.T) {
+func TestAllOrNoCustomersPay(t *testing.T) {
 	for paid, want := range map[float64]int64{0: 0, 100: 2000} {
 		c := config()
 		c.Paid = paid
@@ -66,7 +66,7 @@ func TestNoneOrAllPay(t *testing.T) {
 	}
 }
 
-func TestSeedAloneDecidesWhoPays(t *testing.T) {
+func TestPaymentsDependOnTheSeedOnly(t *testing.T) {
 	paid := func(c shop.Config) int64 {
 		r, err := simulate(t, c, openWheel)
 		require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestSeedAloneDecidesWhoPays(t *testing.T) {
 	assert.NotEqual(t, paid(one), paid(other))
 }
 
-func TestMoreProducersThanOrdersAreFine(t *testing.T) {
+func TestMoreProducersThanOrdersWork(t *testing.T) {
 	c := config()
 	c.Orders, c.Producers = 3, 100
 	r, err := simulate(t, c, openWheel)
@@ -88,8 +88,8 @@ func TestMoreProducersThanOrdersAreFine(t *testing.T) {
 	assert.EqualValues(t, 3, r.Created)
 }
 
-// Checks that fire at half the time find half of the customers without payment.
-func TestPaymentsThatComeTooLateAreRefused(t *testing.T) {
+// The checks fire after half of their time, when half of the customers have not paid.
+func TestLatePaymentsAreRejected(t *testing.T) {
 	c := config()
 	c.Producers, c.Paid = 1, 100
 	r, err := simulate(t, c, broken(func(_ int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration) {
@@ -152,7 +152,7 @@ func TestProgressMayBeReadAtAnyTime(t *testing.T) {
 	assert.Zero(t, s.Progress().Rest())
 }
 
-// faulty is a timer that breaks a promise now and then.
+// faulty is a timer that sometimes breaks a promise.
 type faulty struct {
 	hwt.Engine
 	calls int
@@ -168,7 +168,7 @@ func (f *faulty) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeou
 	return f.Engine.NewTimeout(task, delay)
 }
 
-// broken returns what opens a faulty timer.
+// broken returns a function that opens a faulty timer.
 func broken(fault func(int, hwt.TimerTask, time.Duration) (hwt.TimerTask, time.Duration)) func() (hwt.Engine, error) {
 	return func() (hwt.Engine, error) {
 		timer, err := openWheel()
@@ -176,15 +176,15 @@ func broken(fault func(int, hwt.TimerTask, time.Duration) (hwt.TimerTask, time.D
 	}
 }
 
-// single is a shop in which no customer pays. It has one producer, because faulty
-// timers are not safe for two.
+// single is a shop in which no customer pays. It has one producer, because faulty timers
+// are not safe for concurrent use.
 func single() shop.Config {
 	c := config()
 	c.Orders, c.Producers, c.Paid = 10, 1, 0
 	return c
 }
 
-func TestTimersThatBreakAPromiseAreFound(t *testing.T) {
+func TestTimersThatBreakAPromiseAreDetected(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault func(int, hwt.TimerTask, time.Duration) (hwt.TimerTask, time.Duration)
 		want  string
@@ -216,7 +216,7 @@ func TestTimersThatBreakAPromiseAreFound(t *testing.T) {
 	}
 }
 
-func TestTimerThatRefusesIsAnError(t *testing.T) {
+func TestRejectionByTheTimerIsAnError(t *testing.T) {
 	r, err := simulate(t, single(), broken(func(n int, task hwt.TimerTask, delay time.Duration) (hwt.TimerTask, time.Duration) {
 		if n == 3 {
 			return nil, 0
@@ -227,13 +227,13 @@ func TestTimerThatRefusesIsAnError(t *testing.T) {
 	assert.Zero(t, r.Balance)
 }
 
-func TestTimerThatCannotBeMadeIsAnError(t *testing.T) {
+func TestTimerThatCannotBeCreatedIsAnError(t *testing.T) {
 	_, err := shop.New(config(), func() (hwt.Engine, error) { return nil, errors.New("no wheel") }).Run(t.Context())
 	assert.EqualError(t, err, "no wheel")
 }
 
-// This needs the real heap, and so the real clock. The shop closes once the first
-// order is paid, which is after the heap was measured.
+// It measures the real heap, on the real clock. The shop closes when the first order is
+// paid, after the heap was measured.
 func TestHeapIsMeasuredAtThePeak(t *testing.T) {
 	c := config()
 	c.Orders, c.CheckAfter = 50_000, time.Hour
@@ -250,7 +250,7 @@ func TestHeapIsMeasuredAtThePeak(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, r.HeapPerCheck, r.HeapNote)
 	assert.EqualValues(t, 50_000, r.HeapPending)
-	assert.InDelta(t, 64, *r.HeapPerCheck, 30, "48 bytes of timeout and its share of the wheel")
+	assert.InDelta(t, 64, *r.HeapPerCheck, 30, "48 bytes of the timeout, and its share of the wheel")
 }
 
 func TestReportIsOneJSONObjectAndReadableText(t *testing.T) {
@@ -281,7 +281,7 @@ func TestOrderIsSmall(t *testing.T) {
 	assert.LessOrEqual(t, shop.OrderSize, uintptr(40))
 }
 
-func TestEndedContextStopsThePreparation(t *testing.T) {
+func TestCanceledContextStopsThePreparation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	assert.NotZero(t, shop.PaymentsDrawn(ctx, config()))
 	cancel()

@@ -2,8 +2,7 @@ package soak
 
 import "time"
 
-// SetPatience sets how long a round waits for its last tasks, and returns what
-// sets it back.
+// SetPatience sets the time that a round waits for its last tasks. reset restores it.
 func SetPatience(d time.Duration) (reset func()) {
 	before := patience
 	patience = d

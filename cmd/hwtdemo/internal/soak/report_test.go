@@ -23,7 +23,7 @@ func TestHeapMayGrowWithTheNumberOfProcessors(t *testing.T) {
 	}
 }
 
-func TestCountsMustAddUpAtEveryLook(t *testing.T) {
+func TestCountsMustAddUpAtEverySample(t *testing.T) {
 	before := hwt.Stats{Accepted: 10, Expired: 2, Cancelled: 3, Unprocessed: 1, Pending: 4}
 	for name, c := range map[string]struct {
 		now     hwt.Stats
@@ -50,12 +50,12 @@ func TestCountsMustAddUpAtEveryLook(t *testing.T) {
 	}
 }
 
-// ticked is a timer that has done nothing but tick.
+// ticked is a timer that has ticked and never fired.
 type ticked struct{ hwt.Engine }
 
 func (ticked) Stats() hwt.Stats { return hwt.Stats{Ticks: 1} }
 
-func TestLatenessBeyondWhatTheMachineExplainsIsAViolation(t *testing.T) {
+func TestLatenessBeyondTheStallsIsAViolation(t *testing.T) {
 	for stalled, most := range map[time.Duration]time.Duration{0: time.Second, 2 * time.Second: 9 * time.Second} {
 		for over, wrong := range map[time.Duration]int{0: 0, 1: 1} {
 			r := &round{timer: ticked{}, work: &rateWork{}, plan: plan{maxLate: time.Second}}
@@ -68,7 +68,7 @@ func TestLatenessBeyondWhatTheMachineExplainsIsAViolation(t *testing.T) {
 	}
 }
 
-func TestLatestTimeoutOfAllRoundsIsReported(t *testing.T) {
+func TestMaximumLatenessOfAllRoundsIsReported(t *testing.T) {
 	e := newReport(Config{Engines: Engines[:1]}).Engines[0]
 	for _, late := range []int64{3, 7, 5} {
 		r := &round{timer: ticked{}}
@@ -80,7 +80,7 @@ func TestLatestTimeoutOfAllRoundsIsReported(t *testing.T) {
 	assert.EqualValues(t, 3, e.Rounds)
 }
 
-func TestEveryLoadHasItsTurnEarly(t *testing.T) {
+func TestFirstRoundsCoverEveryLoad(t *testing.T) {
 	wheel, other := Engine{Worker: true}, Engine{}
 	c := Config{Round: 50 * time.Millisecond}
 	short := plan{load: Random, tick: time.Millisecond, workers: 1, length: 50 * time.Millisecond}
@@ -96,11 +96,11 @@ func TestEveryLoadHasItsTurnEarly(t *testing.T) {
 	for n := range 3 * turns {
 		assert.Equal(t, workersOf[(n+n/turns)%3], c.plan(wheel, n).workers)
 	}
-	assert.Equal(t, short.length, c.plan(other, 1).length, "instead of a rate")
-	assert.Equal(t, short.length, c.plan(other, 2).length, "instead of resets")
+	assert.Equal(t, short.length, c.plan(other, 1).length, "rate load needs a worker")
+	assert.Equal(t, short.length, c.plan(other, 2).length, "resets load needs a worker")
 }
 
-func TestContextsMustEndWhenTheTimerGivesUpAndNoSooner(t *testing.T) {
+func TestContextsMustEndWhenTheTimerGivesUp(t *testing.T) {
 	live := context.Background()
 	stopped, cancel := context.WithCancelCause(live)
 	cancel(hwt.ErrStopped)
@@ -114,10 +114,10 @@ func TestContextsMustEndWhenTheTimerGivesUpAndNoSooner(t *testing.T) {
 		"not stopped":         {live, false, false, 0},
 		"stopped":             {live, true, false, 0},
 		"given up":            {stopped, true, true, 0},
-		"about to give up":    {stopped, true, false, 0},
+		"giving up":           {stopped, true, false, 0},
 		"too soon":            {stopped, false, false, 1},
 		"for another reason":  {canceled, true, true, 1},
-		"given up, and lives": {live, true, true, 1},
+		"given up, but alive": {live, true, true, 1},
 	} {
 		var r round
 		r.stopping.Store(c.stopping)

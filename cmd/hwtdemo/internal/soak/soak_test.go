@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func hashed(o soak.Options) (hwt.Engine, error) { return soak.Engines[0].New(o) }
 
-// run soaks what open makes, on the real clock, because races are what it is for.
+// run soaks the timer that open returns. It uses the real clock, to provoke races.
 func run(t *testing.T, load soak.Load, open func(soak.Options) (hwt.Engine, error)) *soak.Report {
 	r, err := soak.New(soak.Config{
 		Engines: []soak.Engine{{Name: "it", Worker: true, New: open}}, Load: load,
@@ -48,8 +48,8 @@ func TestGoodTimerPassesUnderEveryLoad(t *testing.T) {
 	}
 }
 
-// A timer that loses what its executor should run, and nothing else.
-func TestTaskThatNeverRunsIsFound(t *testing.T) {
+// The executor loses one task.
+func TestTaskThatNeverRunsIsDetected(t *testing.T) {
 	t.Cleanup(soak.SetPatience(100 * time.Millisecond))
 	ctx, over := context.WithCancel(t.Context())
 	var lost sync.Once
@@ -73,15 +73,15 @@ func TestTaskThatNeverRunsIsFound(t *testing.T) {
 	assert.ErrorContains(t, r.Err(), "the executor dropped")
 }
 
-// seedWithExecutor is one whose first round has an executor.
+// seedWithExecutor is a seed whose first round has an executor.
 const seedWithExecutor = 1
 
 type execute func(task func()) error
 
 func (f execute) Execute(task func()) error { return f(task) }
 
-// untilFound soaks round after round until something is wrong. The last round gives up
-// early, so untilFound waits for the rest of its tasks.
+// untilFound soaks until a round finds a violation. The last round gives up early, so
+// untilFound waits for the rest of its tasks.
 func untilFound(t *testing.T, load soak.Load, spoil func(hwt.Engine) hwt.Engine) *soak.Report {
 	ctx, over := context.WithCancel(t.Context())
 	opened := func(o soak.Options) (hwt.Engine, error) {
@@ -129,7 +129,7 @@ func (m mixing) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 	return all, err
 }
 
-// partial is a timer whose NewTimeouts schedules some of what it refuses.
+// partial is a timer whose NewTimeouts schedules half of a batch that it rejects.
 type partial struct{ hwt.Engine }
 
 func (p partial) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
@@ -137,7 +137,7 @@ func (p partial) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 	return nil, errors.Join(err, hwt.ErrStopped)
 }
 
-// blind is a timer whose All leaves out each second timeout.
+// blind is a timer whose All skips every second timeout.
 type blind struct{ hwt.Engine }
 
 func (b blind) All() iter.Seq[hwt.Timeout] {
@@ -151,7 +151,7 @@ func (b blind) All() iter.Seq[hwt.Timeout] {
 	}
 }
 
-// stuttering is a timer whose All yields everything twice.
+// stuttering is a timer whose All yields each timeout twice.
 type stuttering struct{ hwt.Engine }
 
 func (s stuttering) All() iter.Seq[hwt.Timeout] {
@@ -166,7 +166,7 @@ func (s stuttering) All() iter.Seq[hwt.Timeout] {
 	}
 }
 
-// hurried is a timer whose Shutdown waits for nothing, and does not say so.
+// hurried is a timer whose Shutdown does not wait, and returns no error.
 type hurried struct{ hwt.Engine }
 
 func (h hurried) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
@@ -176,7 +176,7 @@ func (h hurried) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 	return unprocessed, nil
 }
 
-// unsteady is a timer whose counts are wrong until it is stopped, and right then.
+// unsteady is a timer whose counts are wrong until it is stopped.
 type unsteady struct {
 	hwt.Engine
 	stopped atomic.Bool
@@ -195,7 +195,7 @@ func (u *unsteady) Stats() hwt.Stats {
 	return s
 }
 
-func TestBadTimerIsFound(t *testing.T) {
+func TestFaultyTimerIsDetected(t *testing.T) {
 	t.Cleanup(soak.SetPatience(100 * time.Millisecond))
 	for name, c := range map[string]struct {
 		load  soak.Load
@@ -223,7 +223,7 @@ func TestBadTimerIsFound(t *testing.T) {
 	}
 }
 
-func TestInterruptEndsItWithAReport(t *testing.T) {
+func TestInterruptEndsASoakWithAReport(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, err := soak.New(soak.Config{
