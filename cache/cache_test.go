@@ -141,7 +141,7 @@ func TestCloseFromWithinACallback(t *testing.T) {
 	})
 }
 
-func TestKeysThatCannotBeFoundAgainAreRefused(t *testing.T) {
+func TestKeysUnequalToThemselvesAreRejected(t *testing.T) {
 	c, err := cache.New[any, int](time.Minute, nil)
 	require.NoError(t, err)
 	defer c.Close()

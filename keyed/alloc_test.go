@@ -43,8 +43,7 @@ func TestSizes(t *testing.T) {
 	assert.Equal(t, word+8, keyed.AlarmSize)
 }
 
-// TestHeapOfAPendingKey measures the map just after it has grown, when it is
-// emptiest.
+// TestHeapOfAPendingKey measures the map right after it has grown, when it is emptiest.
 func TestHeapOfAPendingKey(t *testing.T) {
 	if testing.Short() {
 		t.Skip("holds 20 MB")
@@ -61,8 +60,8 @@ func TestHeapOfAPendingKey(t *testing.T) {
 	}
 	time.Sleep(20 * time.Millisecond) // transferred
 	each := float64(heap()-before) / n
-	assert.Less(t, each, float64(most), "bytes of heap a pending key")
-	t.Logf("%.1f B a pending key", each)
+	assert.Less(t, each, float64(most), "bytes of heap per pending key")
+	t.Logf("%.1f bytes per pending key", each)
 	w.Close()
 	runtime.KeepAlive(w)
 }
@@ -77,7 +76,7 @@ func TestDrainedPairTakesNoMemory(t *testing.T) {
 		require.NoError(t, w.Set(key, nil, time.Hour))
 	}
 	require.NoError(t, w.Drain(func(keyed.Entry[int64, *int]) {}))
-	assert.Eventually(t, func() bool { // once the worker has dropped the cancelled timeouts
+	assert.Eventually(t, func() bool { // after the worker has discarded the cancelled timeouts
 		return float64(heap()-before)/n < 8
 	}, 10*time.Second, 10*time.Millisecond, "bytes of heap per drained pair")
 	w.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-func TestAfterCloseEveryCallIsRefused(t *testing.T) {
+func TestCallsAfterCloseAreRejected(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		for key := range 100 {

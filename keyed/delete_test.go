@@ -35,7 +35,7 @@ func TestLoadAndDeleteReturnsTheValue(t *testing.T) {
 	})
 }
 
-func TestLoadAndDeleteOnADuePairPreventsItsCallback(t *testing.T) {
+func TestLoadAndDeleteOfADuePairEndsIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
 		value, ok, err := w.LoadAndDelete(1)
@@ -57,7 +57,7 @@ func TestSetIfAbsentSetsOnlyAnUnknownKey(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, ok)
 		pass(2 * time.Second)
-		assert.Equal(t, []int{11}, r.values(), "neither value nor delay has changed")
+		assert.Equal(t, []int{11}, r.values(), "value and delay are unchanged")
 		ok, err = w.SetIfAbsent(1, 13, time.Second)
 		require.NoError(t, err)
 		assert.True(t, ok, "the key is unknown again")
@@ -81,7 +81,7 @@ func TestSetIfAbsentReturnsTheTimersError(t *testing.T) {
 	})
 }
 
-func TestNewMethodsRefuseKeysThatCannotBeFoundAgain(t *testing.T) {
+func TestWritesRejectKeysUnequalToThemselves(t *testing.T) {
 	w, err := keyed.New(newTimer(t, 8), func(float64, int) {}, nil)
 	require.NoError(t, err)
 	nan := math.NaN()

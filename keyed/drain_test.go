@@ -34,7 +34,7 @@ func TestDrainCallsEachPairOnce(t *testing.T) {
 		assert.Zero(t, w.Len())
 		assert.EqualValues(t, 1000, w.Stats().Drained)
 		pass(time.Minute)
-		assert.Empty(t, r.take(), "drained pairs do not come due")
+		assert.Empty(t, r.take(), "drained pairs do not expire")
 	})
 }
 

@@ -13,11 +13,11 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-// In the tests of this file a pair's timeout has expired and its callback has not
-// begun. An operation at this moment must win over the expiry entirely, or lose.
+// In these tests, a pair's timeout has expired and its callback has not started. An
+// operation at this moment must win over the expiry completely, or lose completely.
 
-// dueWheel returns a wheel in that state, with key 1 and value 11. run starts the
-// callbacks that are due, and returns how many timeouts expired.
+// dueWheel returns a wheel in that state, with key 1 and value 11. run starts the due
+// callbacks, and returns the number of expired timeouts.
 func dueWheel(t *testing.T) (w *keyed.Wheel[int, int], r *recorder, run func() int) {
 	executor := new(holding)
 	w, r = newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}))
@@ -109,7 +109,7 @@ func TestCloseOnADuePairCancelsIt(t *testing.T) {
 	})
 }
 
-func TestMoveThatTheTimerRefusesDoesNotStopTheCallback(t *testing.T) {
+func TestRejectedMoveDoesNotStopTheCallback(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(holding)
 		timer := newTimer(t, 8, hashedwheel.Options{Executor: executor, MaxPendingTimeouts: 1})

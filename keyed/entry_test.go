@@ -79,7 +79,7 @@ func TestPairOfAStoppedTimerKeepsItsDueTime(t *testing.T) {
 	})
 }
 
-func TestPairOfARefusedCallbackIsDueAtItsRetry(t *testing.T) {
+func TestPairOfARejectedCallbackIsDueAtItsRetry(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, _ := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: new(refusing)}),
 			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
@@ -143,7 +143,7 @@ func (h hookedTimeout) Deadline() time.Time {
 	return h.Timeout.Deadline()
 }
 
-func TestEntryIsThePairAsItWasAtOneMoment(t *testing.T) {
+func TestEntryIsAConsistentSnapshot(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		hooked := &hookedTimer{Timer: timer}
 		w, _ := newWheel(t, hooked)

@@ -15,8 +15,7 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-// The tests in this file are for faults of other keyed wheels. Each comment
-// describes the fault.
+// These tests check for faults of other keyed wheels. Each comment describes the fault.
 
 // A move to a bucket on the other side of the current tick expires one rotation
 // early or late.
@@ -24,9 +23,9 @@ func TestMovesAcrossTheCurrentTickAtEveryPosition(t *testing.T) {
 	for _, size := range []int{1, 4, 8} {
 		enginetest.Bubble(t, func(t *testing.T) {
 			w, r := newWheel(t, newTimer(t, size))
-			time.Sleep(tick / 2) // every step below is between two ticks
+			time.Sleep(tick / 2) // each step below is between two ticks
 			type move struct{ key, ticks int }
-			plan := map[int][]move{} // by the step at which the key is moved
+			plan := map[int][]move{} // index: the step at which the key is moved
 			due := map[int]time.Time{}
 			for step := range 4*size + 2 {
 				for first := 1; step < size && first <= 2*size+1; first++ {
@@ -60,7 +59,7 @@ func TestMovesAcrossTheCurrentTickAtEveryPosition(t *testing.T) {
 	}
 }
 
-// A new delay below one tick fires the pair at once, and again at its old time.
+// A new delay below one tick fires the pair immediately, and again at its old time.
 func TestMoveBelowOneTickFiresOnce(t *testing.T) {
 	for _, delay := range []time.Duration{-1, 0, 1, tick - 1} {
 		onEngines(t, func(t *testing.T, timer hwt.Timer) {
@@ -87,9 +86,8 @@ func TestSetOnAKnownKeyBelowOneTickFiresOnce(t *testing.T) {
 	})
 }
 
-// Drain leaves the keys behind, so that a later Set moves them instead, and they
-// never fire again.
-func TestKeySetAfterADrainFires(t *testing.T) {
+// Drain does not remove the keys. A later Set moves them, and they never fire.
+func TestPairSetAfterADrainFires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		for range 3 {
@@ -105,7 +103,7 @@ func TestKeySetAfterADrainFires(t *testing.T) {
 	})
 }
 
-// A drain callback that schedules waits for the goroutine that drains.
+// A drain callback that schedules waits for the draining goroutine, forever.
 func TestSchedulingInsideADrainDoesNotDeadlock(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer, keyed.Options[int, int]{DrainWorkers: 1})
@@ -128,8 +126,8 @@ func TestCloseTwiceAndScheduleAfterwards(t *testing.T) {
 	})
 }
 
-// The zero value of a key is refused, or treated as no key.
-func TestZeroKeyIsAKey(t *testing.T) {
+// The zero value of a key is rejected, or treated as no key.
+func TestZeroKeyIsValid(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 0, 0, time.Second)
@@ -158,7 +156,7 @@ func TestDelayBetweenTicksIsNeverEarly(t *testing.T) {
 	})
 }
 
-// The longest delay overflows and fires at once.
+// The longest delay overflows and fires immediately.
 func TestLongestDelayDoesNotOverflow(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)

@@ -21,8 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const tick = 10 * time.Millisecond
 
-// newTimer returns a timer with few buckets that is stopped at the end of the
-// test.
+// newTimer returns a timer with few buckets that stops at the end of the test.
 func newTimer(tb testing.TB, buckets int, options ...hashedwheel.Options) *hashedwheel.Timer {
 	tb.Helper()
 	o := append(options, hashedwheel.Options{})[0]
@@ -121,14 +120,14 @@ func del(tb testing.TB, w *keyed.Wheel[int, int], key int) {
 	require.NoError(tb, err)
 }
 
-// pass advances fake time and runs everything that is due by then.
+// pass advances fake time, and runs the due callbacks.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// holding is an executor that keeps tasks until release. So a test decides how
-// long a timeout has expired before its callback begins.
+// holding is an executor that keeps tasks until release. The test controls the time
+// between a timeout's expiry and its callback.
 type holding struct {
 	mu    sync.Mutex
 	tasks []func()

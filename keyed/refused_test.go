@@ -20,7 +20,7 @@ import (
 
 var errFull = errors.New("pool is full")
 
-// refusing is an executor that is full until it is opened.
+// refusing is an executor that rejects all tasks until it is opened.
 type refusing struct {
 	open     atomic.Bool
 	attempts atomic.Int64
@@ -46,7 +46,7 @@ type failures []failure
 
 func (f *failures) add(key, value int, err error) { *f = append(*f, failure{key, value, err}) }
 
-func TestRefusedPairComesDueAgain(t *testing.T) {
+func TestRejectedPairExpiresAgain(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		var failed failures
@@ -70,7 +70,7 @@ func TestRefusedPairComesDueAgain(t *testing.T) {
 	})
 }
 
-func TestWithoutErrorHandlerARefusalReachesTheTimersErrorHandlerWithTheKey(t *testing.T) {
+func TestRejectionReachesTheTimersErrorHandler(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		var errs []error
@@ -89,7 +89,7 @@ func TestWithoutErrorHandlerARefusalReachesTheTimersErrorHandlerWithTheKey(t *te
 	})
 }
 
-func TestRefusedPairCanStillBeChanged(t *testing.T) {
+func TestRejectedPairCanStillBeChanged(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
@@ -119,9 +119,9 @@ func TestErrorHandlerMayUseTheWheel(t *testing.T) {
 		w, r = newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}), keyed.Options[int, int]{
 			ErrorHandler: func(key, value int, _ error) {
 				if key == 1 {
-					del(t, w, key) // gives up
+					del(t, w, key) // end the retries
 				} else {
-					move(t, w, key, tick) // is impatient
+					move(t, w, key, tick) // retry sooner
 				}
 			},
 		})
@@ -135,7 +135,7 @@ func TestErrorHandlerMayUseTheWheel(t *testing.T) {
 	})
 }
 
-func TestUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
+func TestUpdateDoesNotLoseTheRejectionOfItsPair(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
@@ -150,9 +150,9 @@ func TestUpdateDoesNotLoseTheRefusalOfItsPair(t *testing.T) {
 	})
 }
 
-// A refusal that comes after its pair was replaced or removed says nothing about
-// the pair that the wheel has now.
-func TestRefusalOfAnEndedPairIsNotReported(t *testing.T) {
+// A rejection after its pair was replaced or removed does not concern the wheel's current
+// pair.
+func TestRejectionOfAnEndedPairIsNotReported(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var w *keyed.Wheel[int, int]
 		var failed failures
@@ -175,12 +175,12 @@ type executorFunc func(task func()) error
 
 func (f executorFunc) Execute(task func()) error { return f(task) }
 
-func TestRefusedPairThatCannotBeRetriedStaysInTheWheel(t *testing.T) {
+func TestRejectedPairWithoutARetryStaysInTheWheel(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var failed failures
 		var timer *hashedwheel.Timer
 		timer = newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 1, Executor: executorFunc(func(func()) error {
-			timer.AfterFunc(time.Hour, func() {}) // takes the place that the pair has left
+			timer.AfterFunc(time.Hour, func() {}) // takes the pair's place
 			return errFull
 		})})
 		w, _ := newWheel(t, timer, keyed.Options[int, int]{ErrorHandler: failed.add})
@@ -242,7 +242,7 @@ func TestErrorHandlerReceivesThePanicsOfCallbacks(t *testing.T) {
 		require.ErrorAs(t, failed[0].err, &broken)
 		assert.Equal(t, "broken", broken.Value)
 		assert.Contains(t, string(broken.Stack), "TestErrorHandlerReceivesThePanicsOfCallbacks")
-		assert.Empty(t, reported, "the timer does not report it again")
+		assert.Empty(t, reported, "the timer does not report it")
 
 		set(t, w, 2, 22, time.Second)
 		pass(2 * time.Second)
@@ -252,7 +252,7 @@ func TestErrorHandlerReceivesThePanicsOfCallbacks(t *testing.T) {
 	})
 }
 
-func TestWithoutErrorHandlerThePanicOfACallbackIsReportedWithItsKey(t *testing.T) {
+func TestPanicReachesTheTimersErrorHandler(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		timer := newTimer(t, 8, hashedwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})

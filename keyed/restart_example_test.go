@@ -68,8 +68,8 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// A shop saves 100,000 pending orders when it shuts down, and loads them when it
-// starts again. The orders that came due in between are checked at once.
+// A shop saves 100,000 pending orders when it shuts down, and loads them when it starts
+// again. The orders that became due in between are checked immediately.
 func Example_restart() {
 	dir, err := os.MkdirTemp("", "orders")
 	if err != nil {

@@ -64,7 +64,7 @@ func TestSetIfSoonerReturnsTheTimersError(t *testing.T) {
 		set(t, w, 1, 11, time.Hour)
 		_, err := w.SetIfSooner(2, 22, time.Second)
 		assert.ErrorIs(t, err, hwt.ErrTooManyPending)
-		assert.True(t, setIfSooner(t, w, 1, 12, time.Second), "the timeout is reset, since there is no room for another")
+		assert.True(t, setIfSooner(t, w, 1, 12, time.Second), "the timeout is reset at the pending limit")
 		pass(time.Minute)
 		assert.Equal(t, []int{12}, r.values())
 	})

@@ -49,7 +49,7 @@ func TestUpdateChangesTheValueAndKeepsTheDueTime(t *testing.T) {
 	}
 }
 
-func TestUpdatedPairIsAPairLikeAnyOther(t *testing.T) {
+func TestUpdatedPairCanBeChangedAndFires(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		for key := range 4 {
@@ -63,7 +63,7 @@ func TestUpdatedPairIsAPairLikeAnyOther(t *testing.T) {
 		pass(2 * time.Second)
 		assert.Equal(t, []int{1}, r.values(), "moved")
 		pass(2 * time.Minute)
-		assert.Equal(t, []int{31}, r.values(), "neither the replaced nor the removed one")
+		assert.Equal(t, []int{31}, r.values(), "the replaced and the removed pair do not fire")
 		pass(2 * time.Hour)
 		assert.Equal(t, []int{12}, r.values())
 		if engine, ok := timer.(hwt.Engine); assert.True(t, ok) {
@@ -72,7 +72,7 @@ func TestUpdatedPairIsAPairLikeAnyOther(t *testing.T) {
 	})
 }
 
-func TestUpdateMayUseTheWheelAndRunsAgainIfThePairChanged(t *testing.T) {
+func TestUpdateRunsAgainIfThePairChanged(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, _ := newWheel(t, newTimer(t, 8))
 		set(t, w, 1, 11, time.Minute)
@@ -106,14 +106,14 @@ func TestUpdateMayUseTheWheelAndRunsAgainIfThePairChanged(t *testing.T) {
 	})
 }
 
-func TestUpdateSeesAValueThatWasSetWithoutRoomForATimeout(t *testing.T) {
+func TestUpdateSeesAValueSetAtThePendingLimit(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 1}))
 		set(t, w, 1, 11, time.Minute)
 		calls := 0
 		updated, err := w.Update(1, func(v int) int {
 			if calls++; calls == 1 {
-				set(t, w, 1, 21, time.Minute) // resets the timeout, since there is no room for another
+				set(t, w, 1, 21, time.Minute) // resets the timeout at the pending limit
 			}
 			return v + 1
 		})
@@ -136,19 +136,19 @@ func TestUpdateOnADuePairChangesIt(t *testing.T) {
 	})
 }
 
-func TestUpdateRefusesANilFunction(t *testing.T) {
+func TestUpdateRejectsANilFunction(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	_, err := w.Update(1, nil)
 	assert.EqualError(t, err, "keyed: Update: f is nil (expected: a function)")
 }
 
-func TestPanicOfUpdatesFunctionChangesNothing(t *testing.T) {
+func TestPanicOfUpdatesFunctionLeavesThePair(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	set(t, w, 1, 11, time.Hour)
 	assert.Panics(t, func() { w.Update(1, func(int) int { panic("broken") }) })
 	value, _ := w.Get(1)
 	assert.Equal(t, 11, value)
-	set(t, w, 1, 12, time.Hour) // nothing is locked
+	set(t, w, 1, 12, time.Hour) // the lock is free
 }
 
 // TestNoUpdateIsLost counts with Update while other operations race with it.

@@ -6,8 +6,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// FuzzOperations drives the model with bytes. The first one is the size of the
-// timer's wheel. Each two that follow are a step: operation, key and delay.
+// FuzzOperations drives the model with bytes. The first byte is the size of the timer's
+// wheel. Each further two are a step: an operation, a key, and a delay.
 func FuzzOperations(f *testing.F) {
 	f.Add([]byte{2, 0x00, 3, 0x10, 1, 0x20, 0})             // set, move, delete
 	f.Add([]byte{3, 0x00, 8, 0x01, 9, 0x41, 7, 0x10, 1})    // two keys, pass, a move across the current tick
@@ -32,8 +32,8 @@ func FuzzOperations(f *testing.F) {
 	})
 }
 
-func (m *model) step(what byte, key, ticks int) {
-	switch what % 10 {
+func (m *model) step(op byte, key, ticks int) {
+	switch op % 10 {
 	case 0:
 		m.set(key, ticks)
 	case 1:

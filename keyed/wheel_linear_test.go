@@ -36,8 +36,8 @@ const (
 	opKinds
 )
 
-// opInput is the input of an operation. far is a delay that does not end within
-// the test; without it the delay is zero.
+// opInput is the input of an operation. The delay is 0, or beyond the end of the test if
+// far is set.
 type opInput struct {
 	kind  opKind
 	value int
@@ -48,7 +48,7 @@ type opInput struct {
 type opOutput struct {
 	ok    bool
 	value int
-	far   bool // only of those that return a due time
+	far   bool // only if the operation returns a due time
 }
 
 // entryOutput is the output of an operation that returned e.
@@ -71,8 +71,8 @@ func (s keyState) output() opOutput {
 	return opOutput{true, s.value, s.far}
 }
 
-// linearModel decides which results an operation may have. A pair that is far
-// must not fire, so a Move that reported success has won its race with expiry.
+// linearModel decides which results an operation may have. A far pair must not fire, so a
+// successful Move has won its race with expiry.
 var linearModel = porcupine.Model{
 	Init: func() any { return keyState{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -126,7 +126,7 @@ type history struct {
 	clock atomic.Int64
 	mu    sync.Mutex
 	ops   []porcupine.Operation
-	sets  sync.Map // value to when its set was called
+	sets  sync.Map // call time of each value's Set
 }
 
 func (h *history) add(client int, in opInput, out opOutput, called int64) {
@@ -136,7 +136,7 @@ func (h *history) add(client int, in opInput, out opOutput, called int64) {
 	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Call: called, Output: out, Return: returned})
 }
 
-// fire records an expiry, which was some time between the Set and the callback.
+// fire records an expiry, between the Set and the callback.
 func (h *history) fire(_, value int) {
 	called, _ := h.sets.Load(value)
 	h.add(-1, opInput{kind: opFire, value: value}, opOutput{}, called.(int64))
@@ -189,8 +189,7 @@ func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, 
 	h.add(client, in, out, called)
 }
 
-// counting is an executor that runs tasks at once and counts those that have
-// finished.
+// counting is an executor that runs tasks immediately and counts the finished ones.
 type counting struct{ finished atomic.Int64 }
 
 func (c *counting) Execute(task func()) error {
@@ -205,8 +204,8 @@ type linearTimer struct {
 	tasks *counting
 }
 
-// rest waits until every task has run. A timeout is counted as expired before its
-// task deletes the pair, so once the pairs are gone no task is missed.
+// rest waits until all tasks have finished. A timeout is counted as expired before its task
+// deletes the pair, so when the pairs are gone, the count includes every task.
 func (l linearTimer) rest(tb require.TestingT) {
 	require.Eventually(tb, func() bool { return l.tasks.finished.Load() == l.timer.Stats().Expired },
 		time.Minute, time.Millisecond)
@@ -243,7 +242,7 @@ func checkLinear(t *testing.T, timer linearTimer, clients, steps int, pause func
 	case porcupine.Illegal:
 		t.Fatalf("not linearizable: %v", h.ops)
 	case porcupine.Unknown:
-		t.Log("a history was too long to judge")
+		t.Log("a history is too long to check")
 	}
 }
 

@@ -16,12 +16,11 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-// modelKeys is how many keys the model uses: few, so that operations collide.
+// modelKeys is the number of keys of the model: few, so that operations collide.
 const modelKeys = 5
 
-// model is a wheel and the simplest thing that behaves like it: a map from keys
-// to values and due ticks. Every step is between two ticks of the timer, so that
-// it is certain which pairs are due.
+// model is a wheel and a simple model of it: a map from keys to values and due ticks. Each
+// step is between two ticks of the timer, which makes the due pairs unambiguous.
 type model struct {
 	tb      require.TestingT
 	wheel   *keyed.Wheel[int, int]
@@ -29,7 +28,7 @@ type model struct {
 	timer   *hashedwheel.Timer
 	pending map[int]modelPair
 	now     int // in ticks
-	values  int // number of values used so far, which are all different
+	values  int // number of values so far, all different
 	closed  bool
 }
 
@@ -54,7 +53,7 @@ func newModel(t *testing.T, tb require.TestingT, buckets int) *model {
 // delay returns the delay of ticks as a duration.
 func delay(ticks int) time.Duration { return time.Duration(ticks) * tick }
 
-// refused reports whether the wheel is stopped, and checks err accordingly.
+// refused reports whether the wheel is closed, and checks err accordingly.
 func (m *model) refused(err error) bool {
 	if m.closed {
 		assert.ErrorIs(m.tb, err, keyed.ErrClosed)
@@ -205,7 +204,7 @@ func (m *model) entries() (entries []keyed.Entry[int, int]) {
 	return entries
 }
 
-// compare checks everything that is visible to users.
+// compare checks all visible state.
 func (m *model) compare() {
 	assert.ElementsMatch(m.tb, m.entries(), slices.Collect(m.wheel.All()), "All")
 	assert.Equal(m.tb, len(m.pending), m.wheel.Len(), "Len")
@@ -222,7 +221,7 @@ func (m *model) compare() {
 	}
 }
 
-// finish fires everything that is left.
+// finish fires the remaining pairs.
 func (m *model) finish() {
 	m.pass(100)
 	m.compare()
@@ -230,7 +229,7 @@ func (m *model) finish() {
 	m.timer.Stop()
 }
 
-// noDeadline hides the test's deadline, which means nothing in a bubble.
+// noDeadline hides the test's deadline, which is wrong in a bubble.
 type noDeadline struct{ testing.TB }
 
 func TestEveryOperationInEveryOrder(t *testing.T) {

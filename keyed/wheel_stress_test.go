@@ -77,7 +77,7 @@ func TestFiftyGoroutinesOnAHundredKeys(t *testing.T) {
 		}
 		all.Wait()
 		require.Eventually(t, func() bool { return w.Len() == 0 && timer.Pending() == 0 }, 10*time.Second, time.Millisecond,
-			"every pair has a timeout that ends it, and no timeout is left without a pair")
+			"each pair has a timeout, and each timeout a pair")
 		w.Close()
 		timer.Stop()
 		for value := range seen {
@@ -87,7 +87,7 @@ func TestFiftyGoroutinesOnAHundredKeys(t *testing.T) {
 	})
 }
 
-func TestNoPairIsLostWhenAllEndsRace(t *testing.T) {
+func TestRacingEndsLoseNoPair(t *testing.T) {
 	const goroutines, each = 8, 2000
 	onProcs(func() {
 		timer := fineTimer(t)

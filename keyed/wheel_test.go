@@ -97,7 +97,7 @@ func TestDeletedPairNeverFires(t *testing.T) {
 	})
 }
 
-func TestDelayOfZeroOrLessRunsOnceAndNotOnTheCaller(t *testing.T) {
+func TestDelayOfZeroRunsOnceOnAnotherGoroutine(t *testing.T) {
 	for _, delay := range []time.Duration{0, -1, math.MinInt64} {
 		onEngines(t, func(t *testing.T, timer hwt.Timer) {
 			w, r := newWheel(t, timer)
@@ -186,7 +186,7 @@ func TestWheelsShareATimer(t *testing.T) {
 	})
 }
 
-func TestErrorsOfTheTimerChangeNothing(t *testing.T) {
+func TestErrorOfTheTimerLeavesThePairUnchanged(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 2})
 		w, r := newWheel(t, timer)
@@ -227,7 +227,7 @@ func TestNewRefusesBadArguments(t *testing.T) {
 		"keyed: Options.DrainWorkers: -1 (expected: 0 for the default, or at least 1)")
 }
 
-func TestKeysThatCannotBeFoundAgainAreRefused(t *testing.T) {
+func TestKeysUnequalToThemselvesAreRejected(t *testing.T) {
 	w, err := keyed.New(newTimer(t, 8), func(any, int) {}, nil)
 	require.NoError(t, err)
 	for _, key := range []any{math.NaN(), []int{1}} {
@@ -248,7 +248,7 @@ func TestStringReturnsPendingCountAndTimer(t *testing.T) {
 	assert.Equal(t, "keyed.Wheel(1 pending on hashedwheel.Timer(hashedwheel, tick 10ms, 8 buckets, 1 pending))", w.String())
 }
 
-// slowTimer pauses after it makes or resets a timeout, so that a test can place an
+// slowTimer pauses after it creates or resets a timeout, so that a test can place an
 // operation between the steps of a Set.
 type slowTimer struct {
 	hwt.Timer
@@ -272,7 +272,7 @@ func (s *slowTimeout) Reset(delay time.Duration) bool {
 	return ok
 }
 
-func TestSetOfAKnownKeyNeverKeepsTheDelayOfARacingMove(t *testing.T) {
+func TestSetNeverKeepsTheDelayOfARacingMove(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := &slowTimer{newTimer(t, 512), 200 * time.Millisecond}
 		var firedAfter atomic.Int64
@@ -291,7 +291,7 @@ func TestSetOfAKnownKeyNeverKeepsTheDelayOfARacingMove(t *testing.T) {
 		}()
 		require.NoError(t, w.Set(1, "new", time.Hour))
 		time.Sleep(2 * time.Hour)
-		assert.True(t, moved.Load(), "the old pair was moved, before the Set took effect")
+		assert.True(t, moved.Load(), "the Move took effect before the Set")
 		assert.GreaterOrEqual(t, time.Duration(firedAfter.Load()), time.Hour, "the delay is the Set's")
 		w.Close()
 		timer.Stop()

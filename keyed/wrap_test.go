@@ -15,15 +15,15 @@ import (
 // The tests in this file use timers that wrap tasks and timeouts, as metrics and
 // tracing do.
 
-// wrappingTimer wraps each task and each timeout. Its timeouts are values whose
-// type cannot be compared, which the interface allows.
+// wrappingTimer wraps each task and timeout. Its timeouts have a type that is not
+// comparable, which the interface allows.
 type wrappingTimer struct{ hwt.Timer }
 
 type wrappedTask struct{ hwt.TimerTask }
 
 type wrappedTimeout struct {
 	hwt.Timeout
-	_ []int // makes comparing two of them panic
+	_ []int // a comparison panics
 }
 
 func (w wrappingTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
