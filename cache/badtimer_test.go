@@ -37,7 +37,7 @@ func TestStoppedTimerMakesExpiryExact(t *testing.T) {
 			pass(time.Minute - 1)
 			assert.True(t, holds(c, "a", 1))
 			pass(1)
-			assert.False(t, has(c, "a"), "no timer removes it")
+			assert.False(t, has(c, "a"), "no timer removes the entry")
 			_, ok := c.TTL("a")
 			assert.False(t, ok)
 			for range c.All() {
@@ -59,17 +59,17 @@ func TestAfterAStopASetFailsAndRemovesTheOldValue(t *testing.T) {
 			assert.ErrorIs(t, c.Set("b", 2), hwt.ErrStopped)
 			assert.True(t, holds(c, "a", 1))
 			assert.ErrorIs(t, c.Set("a", 2), hwt.ErrStopped)
-			assert.False(t, has(c, "a"), "the old value is wrong")
+			assert.False(t, has(c, "a"), "the old value is removed")
 			assert.Equal(t, []end{{"a", 1, cache.ReasonReplaced}}, ends.take())
 			value, err := c.GetOrFetch(t.Context(), "a", fetched(3))
 			assert.NoError(t, err)
-			assert.Equal(t, 3, value, "fetched, though it cannot be stored")
+			assert.Equal(t, 3, value, "fetched, but not stored")
 			assert.Zero(t, c.Len())
 		}
 	})
 }
 
-func TestTimerThatWasNeverAnyGoodIsNoticed(t *testing.T) {
+func TestTimerThatRejectsAllTimeoutsIsNoticed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		timer.Stop()
@@ -94,11 +94,11 @@ func TestFullTimerRejectsOnlyTheFirstEntry(t *testing.T) {
 		for i := range 100 {
 			set(t, c, fmt.Sprint(i), i)
 		}
-		assert.Equal(t, 2, c.Len(), "the limit evicts, the timer does not refuse")
+		assert.Equal(t, 2, c.Len(), "the limit evicts before the timer rejects")
 	})
 }
 
-// hog takes the only place of its timer whenever a task of the timer runs.
+// hog takes its timer's only place whenever a task runs.
 type hog struct {
 	timer *hashedwheel.Timer
 	other hwt.Timeout
@@ -120,7 +120,7 @@ func TestExpiryIsExactOnAFullTimer(t *testing.T) {
 		c := newCache(t, options{Timer: h.timer, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		setFor(t, c, "a", 1, time.Second)
 		setFor(t, c, "b", 2, 2*time.Second)
-		pass(time.Second + late) // when the alarm goes off, it cannot be set again
+		pass(time.Second + late) // when the alarm fires, the timer rejects the next one
 		assert.False(t, has(c, "a"))
 		assert.True(t, has(c, "b"))
 		pass(time.Second)
@@ -139,7 +139,7 @@ func TestExpiryIsExactOnAFullTimer(t *testing.T) {
 	})
 }
 
-func TestExecutorThatRefusesMakesExpiryExactAndIsTriedAgain(t *testing.T) {
+func TestExecutorThatRejectsMakesExpiryExact(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var open atomic.Bool
@@ -170,7 +170,7 @@ type executor func(task func()) error
 
 func (f executor) Execute(task func()) error { return f(task) }
 
-func TestCacheFromOutsideTheBubbleIsRefused(t *testing.T) {
+func TestCacheFromOutsideTheBubbleIsRejected(t *testing.T) {
 	c := newCache(t, options{Limit: 2})
 	set(t, c, "a", 1)
 	bubble(t, func(t *testing.T) {
@@ -209,7 +209,7 @@ type broken struct{ hwt.Timer }
 
 func (broken) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { panic("broken") }
 
-func TestTimerThatPanicsLeavesNothingLocked(t *testing.T) {
+func TestTimerThatPanicsLeavesNoLock(t *testing.T) {
 	c := newCache(t, options{Timer: broken{}})
 	for range 2 {
 		assert.ErrorAs(t, c.Set("a", 1), new(*hwt.PanicError))

@@ -179,7 +179,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestHeapOfAnEntry measures the map just after it has grown, when it is emptiest.
+// TestHeapOfAnEntry measures the map right after it has grown, when it is emptiest.
 func TestHeapOfAnEntry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("holds 20 MB")
@@ -194,14 +194,14 @@ func TestHeapOfAnEntry(t *testing.T) {
 			require.NoError(t, c1.Set(key, value))
 		}
 		each := float64(heap()-before) / n
-		assert.Less(t, each, float64(c.most), "bytes of heap an entry, limit %d", c.limit)
-		t.Logf("%.1f B an entry, limit %d", each, c.limit)
+		assert.Less(t, each, float64(c.most), "bytes of heap per entry, limit %d", c.limit)
+		t.Logf("%.1f bytes per entry, limit %d", each, c.limit)
 		c1.Close()
 	}
 }
 
-// TestRemovedEntryTakesNoMemory needs the real heap.
-func TestRemovedEntryTakesNoMemory(t *testing.T) {
+// TestRemovedEntryLeavesNoMemory needs the real heap.
+func TestRemovedEntryLeavesNoMemory(t *testing.T) {
 	const n = 30_000
 	for _, o := range []cache.Options[int64, *int]{{}, {Limit: n}, {Sliding: time.Hour}} {
 		for name, remove := range map[string]func(c *cache.Cache[int64, *int]){

@@ -92,7 +92,7 @@ func TestPanicInDeleteFuncReachesItsCaller(t *testing.T) {
 	c := newCache(t, options{})
 	set(t, c, "a", 1)
 	assert.PanicsWithValue(t, "broken", func() { c.DeleteFunc(func(string, int) bool { panic("broken") }) })
-	set(t, c, "a", 2) // nothing is locked
+	set(t, c, "a", 2) // the lock is free
 	_, err := c.DeleteFunc(nil)
 	assert.EqualError(t, err, "cache: DeleteFunc: f is nil (expected: a function)")
 }

@@ -35,8 +35,7 @@ func Example() {
 	// known: false
 }
 
-// A session expires when it has not been used for a while, and at the end of the
-// day in any case.
+// A session expires when it is unused for a while, and at the end of the day at the latest.
 func Example_sessions() {
 	type session struct{ user string }
 	timer, _ := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond}) // for all caches
@@ -58,7 +57,7 @@ func Example_sessions() {
 	}
 	fmt.Println(<-gone)
 
-	sessions.Delete("a1") // Ada logs out, and no request that is running undoes that
+	sessions.Delete("a1") // Ada logs out; a running request does not undo it
 	fmt.Println(<-gone)
 	fmt.Println("logged in:", sessions.Touch("a1"))
 	sessions.Close()
@@ -71,7 +70,7 @@ func Example_sessions() {
 
 var errUnknown = errors.New("no such user")
 
-// That there is nothing under a key can be cached, too, for a shorter time.
+// The absence of a value can be cached, too, for a shorter time.
 func ExampleCache_GetOrFetchTTL() {
 	type user struct{}
 	users, _ := cache.New[string, *user](time.Hour, nil)

@@ -28,8 +28,8 @@ func TestEntryIsFoundUntilItExpires(t *testing.T) {
 	})
 }
 
-// TestEveryEntryExpiresOnTime sets entries with TTLs of all magnitudes, at all
-// times, so that they pass through every level of the wheel.
+// TestEveryEntryExpiresOnTime sets entries with TTLs of all magnitudes at many times, so
+// that they pass through every level of the wheel.
 func TestEveryEntryExpiresOnTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		type due struct{ from, until time.Time }
@@ -153,7 +153,7 @@ func TestJitterOnlyShortensTTLs(t *testing.T) {
 			c, err := cache.New(100*time.Second, &options{
 				Jitter: jitter,
 				Timer:  newTimer(t),
-				OnEvict: func(string, int, cache.Reason) { // on the worker, one at a time
+				OnEvict: func(string, int, cache.Reason) { // on the worker, sequentially
 					expired = append(expired, time.Since(start))
 				},
 			})
@@ -189,6 +189,6 @@ func TestTTLReturnsTheTimeLeft(t *testing.T) {
 		assert.Equal(t, 40*time.Second, left)
 		_, ok = c.TTL("b")
 		assert.False(t, ok)
-		assert.Equal(t, cache.Stats{}, c.Stats(), "TTL is no look-up")
+		assert.Equal(t, cache.Stats{}, c.Stats(), "TTL does not count as a look-up")
 	})
 }

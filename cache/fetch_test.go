@@ -61,7 +61,7 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 		assert.Equal(t, 7, value)
 		assert.Equal(t, cache.Stats{Hits: 1, Misses: 100}, c.Stats())
 		pass(time.Minute + 200*time.Millisecond)
-		assert.False(t, has(c, "a"), "it expires like any other entry")
+		assert.False(t, has(c, "a"), "a fetched entry expires")
 	})
 }
 
@@ -89,7 +89,7 @@ func TestErrorIsReturnedToAllCallersAndNotStored(t *testing.T) {
 
 func TestFetchDoesNotBlockOtherKeys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCache(t, options{Limit: 10}) // so that all keys share a stripe
+		c := newCache(t, options{Limit: 10}) // makes all keys share a stripe
 		go c.GetOrFetch(t.Context(), "a", slowly(1))
 		synctest.Wait()
 		start := time.Now()
@@ -106,7 +106,7 @@ func TestGetOrFetchReplacesAnExpiredEntry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{ExactExpiry: true})
 		require.NoError(t, c.Set("a", 1))
-		time.Sleep(time.Minute) // its TTL is over, but the tick has not come
+		time.Sleep(time.Minute) // the TTL has passed, but the tick has not come
 		value, err := c.GetOrFetch(t.Context(), "a", fetched(2))
 		require.NoError(t, err)
 		assert.Equal(t, 2, value)
@@ -168,7 +168,7 @@ func TestLastWaiterCancelsTheFetch(t *testing.T) {
 	})
 }
 
-func TestCallRightAfterTheLastWaiterLeftFetchesAgain(t *testing.T) {
+func TestCallAfterTheLastWaiterLeftFetchesAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		stubborn := make(chan struct{})
@@ -211,7 +211,7 @@ func TestFetchHasTheValuesOfTheFirstCaller(t *testing.T) {
 	})
 }
 
-func TestFetchOfItsOwnKeyIsAnError(t *testing.T) {
+func TestRecursiveFetchIsAnError(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		var recurse func(keys ...string) func(context.Context) (int, error)
@@ -253,7 +253,7 @@ func TestRecursiveCallWithAnotherContextEndsWithIt(t *testing.T) {
 	})
 }
 
-func TestContextThatHasEndedFetchesNothing(t *testing.T) {
+func TestEndedContextStartsNoFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		ctx, cancel := context.WithCancel(t.Context())

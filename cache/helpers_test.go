@@ -19,14 +19,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const tick = 10 * time.Millisecond
 
-// late is how late a timer with that tick expires an entry at most: by a tick,
-// and by the rounding of deadlines.
+// late returns the maximum lateness of an entry on a timer with that tick: the tick, and
+// the rounding of deadlines.
 const late = tick + 2*time.Millisecond
 
 type options = cache.Options[string, int]
 
-// newTimer returns a timer with the options, if there are any, that is stopped
-// at the end of the test.
+// newTimer returns a timer that stops at the end of the test.
 func newTimer(tb testing.TB, options ...hashedwheel.Options) *hashedwheel.Timer {
 	tb.Helper()
 	o := append(options, hashedwheel.Options{})[0]
@@ -37,8 +36,7 @@ func newTimer(tb testing.TB, options ...hashedwheel.Options) *hashedwheel.Timer 
 	return timer
 }
 
-// newCache returns a cache with a TTL of a minute that is closed at the end of
-// the test.
+// newCache returns a cache with a TTL of a minute that closes at the end of the test.
 func newCache(tb testing.TB, o options) *cache.Cache[string, int] {
 	tb.Helper()
 	c, err := cache.New(time.Minute, &o)
@@ -59,7 +57,7 @@ func setFor(tb testing.TB, c *cache.Cache[string, int], key string, value int, t
 	require.NoError(tb, c.SetWithTTL(key, value, ttl))
 }
 
-// pass advances fake time and runs everything that is due by then.
+// pass advances fake time, and runs the due callbacks.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

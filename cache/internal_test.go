@@ -45,9 +45,8 @@ func TestFreedSlotIsUsedAgainWithAnotherGeneration(t *testing.T) {
 	assert.EqualValues(t, 3*chunkSize+1, s.alloc(6))
 }
 
-// TestEveryRefIsUsedOnce allocates and releases slots by the thousand: a slot in
-// use is not allocated again, a ref never comes back, and look-ups by any ref are
-// safe.
+// TestEveryRefIsUsedOnce allocates and releases thousands of slots. A slot in use is never
+// allocated, a ref is never returned twice, and look-ups by any ref are safe.
 func TestEveryRefIsUsedOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := slots[int]{limited: true, sliding: true}
@@ -87,7 +86,7 @@ func TestEveryRefIsUsedOnce(t *testing.T) {
 						full++
 					}
 				}
-				require.LessOrEqual(rt, held-full, max(spareChunks, held/2), "most empty chunks are dropped")
+				require.LessOrEqual(rt, held-full, max(spareChunks, held/2), "most empty chunks are released")
 			},
 		})
 	})
@@ -99,7 +98,7 @@ func TestWheelPopsEachSlotAtItsDueTick(t *testing.T) {
 		var s slots[int]
 		var w wheel[int]
 		due := map[uint32]int64{}
-		filed := map[uint32]int64{} // when a slot was filed last
+		filed := map[uint32]int64{} // tick at which each slot was last stored
 		now := rapid.Int64Range(0, 1<<40).Draw(rt, "start")
 		w.now = now
 		delay := rapid.Custom(func(rt *rapid.T) int64 {
@@ -147,7 +146,7 @@ func TestWheelPopsEachSlotAtItsDueTick(t *testing.T) {
 				tick, n := w.next()
 				require.Equal(rt, len(due) == 0, n == 0)
 				for _, d := range due {
-					require.LessOrEqual(rt, tick, d, "the wheel must be looked at before")
+					require.LessOrEqual(rt, tick, d, "Next is not after the earliest slot")
 				}
 			},
 		})
@@ -199,8 +198,8 @@ func TestSieveSparesUsedSlots(t *testing.T) {
 	assert.Equal(t, 4, evict())
 	v.push(&s, 2)
 	assert.Equal(t, 5, evict())
-	assert.Equal(t, 2, evict(), "the hand goes on to newer slots")
-	assert.Equal(t, 1, evict(), "and begins again; the mark is gone")
+	assert.Equal(t, 2, evict(), "the hand moves to newer slots")
+	assert.Equal(t, 1, evict(), "and starts again; the mark is cleared")
 	v.remove(&s, 1)
 	assert.Equal(t, 1, v.len)
 	v.push(&s, 4)
@@ -259,8 +258,8 @@ func TestSieveKeepsItsListUnderAnyOrder(t *testing.T) {
 	})
 }
 
-// TestJoinReturnsAValueThatWasJustStored joins after another flight has finished,
-// like a GetOrFetch that looked before it did.
+// TestJoinReturnsAValueThatWasJustStored joins after another flight has finished, as a
+// GetOrFetch does that missed before the end of the flight.
 func TestJoinReturnsAValueThatWasJustStored(t *testing.T) {
 	c, err := New[int, int](time.Hour, nil)
 	require.NoError(t, err)
@@ -274,9 +273,9 @@ func TestJoinReturnsAValueThatWasJustStored(t *testing.T) {
 	assert.NoError(t, f.err)
 }
 
-// TestExpiryThatComesLateDoesNotEndANewerEntry expires and evicts a ref whose
-// slot has a new owner with the same key.
-func TestExpiryThatComesLateDoesNotEndANewerEntry(t *testing.T) {
+// TestLateExpiryDoesNotEndANewerEntry expires and evicts a ref whose slot now holds a newer
+// entry of the same key.
+func TestLateExpiryDoesNotEndANewerEntry(t *testing.T) {
 	c, err := New(time.Hour, &Options[int, int]{Limit: 5})
 	require.NoError(t, err)
 	defer c.Close()
@@ -293,8 +292,7 @@ func TestExpiryThatComesLateDoesNotEndANewerEntry(t *testing.T) {
 	assert.Equal(t, 12, value)
 }
 
-// TestDroppedCacheIsCollected needs the garbage collector, and so the real
-// clock.
+// TestDroppedCacheIsCollected waits for the garbage collector, on the real clock.
 func TestDroppedCacheIsCollected(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the leak is reported

@@ -38,8 +38,8 @@ type opOutput struct {
 	value int
 }
 
-// linearModel decides which results an operation may have. The state is the
-// value, or 0. No entry expires.
+// linearModel decides which results an operation may have. Its state is the value, or 0.
+// No entry expires.
 var linearModel = porcupine.Model{
 	Init: func() any { return 0 },
 	Step: func(state, input, output any) (bool, any) {
@@ -68,9 +68,8 @@ var linearModel = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v -> %+v", input, output) },
 }
 
-// TestOperationsOnAKeyAreLinearizable runs on the real clock, to provoke races.
-// GetOrFetch is not checked, because a fetch that was overtaken returns a value that
-// the cache never had.
+// TestOperationsOnAKeyAreLinearizable runs on the real clock, to provoke races. GetOrFetch
+// is not checked, because an overtaken fetch returns a value that the cache never held.
 func TestOperationsOnAKeyAreLinearizable(t *testing.T) {
 	for _, o := range []options{{}, {Limit: 1}, {Sliding: time.Hour}, {ExactExpiry: true}} {
 		for range 100 {

@@ -15,16 +15,16 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// model is a cache and the simplest thing that behaves like it: a slice of
-// entries, the oldest first, with a hand for SIEVE. Every step is between two
-// ticks of the timer, so that it is certain which entries have expired.
+// model is a cache and a simple model of it: a slice of entries, the oldest first, with a
+// hand for SIEVE. Each step is between two ticks of the timer, which makes the expired
+// entries unambiguous.
 type model struct {
 	rt      *rapid.T
 	cache   *cache.Cache[string, int]
 	options options
 	entries []*modelEntry
-	hand    *modelEntry // the next to look at; nil for the oldest
-	values  int         // number of values used so far, which are all different
+	hand    *modelEntry // next entry to examine; nil for the oldest
+	values  int         // number of values so far, all different
 	want    []end       // the expected calls of OnEvict
 	ends    ends
 }
@@ -32,8 +32,8 @@ type model struct {
 type modelEntry struct {
 	key      string
 	value    int
-	deadline time.Time // the zero Time if it has none
-	idle     time.Time // when it expires if it is not used, with Sliding
+	deadline time.Time // zero for an entry that does not expire
+	idle     time.Time // with Sliding, the time at which it expires unused
 	used     bool
 }
 
@@ -45,7 +45,7 @@ func newModel(rt *rapid.T, o options) *model {
 	c, err := cache.New(time.Minute, &o)
 	require.NoError(rt, err)
 	m.cache = c
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // half a tick, in fake time
 	return m
 }
 
@@ -132,7 +132,7 @@ func (m *model) store(key string, value int, ttl time.Duration) {
 		old.value, old.deadline, old.used = value, deadline, true
 		return
 	}
-	if old != nil { // a Set makes a new entry
+	if old != nil { // a Set creates a new entry
 		m.endFor(old, cache.ReasonReplaced)
 	}
 	e := &modelEntry{key: key, value: value, deadline: deadline, idle: time.Now().Add(modelSliding)}
@@ -256,7 +256,7 @@ func (m *model) pass(d time.Duration) {
 	}
 }
 
-// compare checks everything that is visible to users.
+// compare checks all visible state.
 func (m *model) compare() {
 	assert.Equal(m.rt, len(m.entries), m.cache.Len(), "Len")
 	alive := map[string]int{}

@@ -23,7 +23,7 @@ func TestDeleteOvertakesAFetch(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 2, value, "a caller after the Delete fetches again")
 		pass(2 * time.Second)
-		assert.Equal(t, 1, old, "an earlier caller gets the value that was fetched for it")
+		assert.Equal(t, 1, old, "an earlier caller gets the fetched value")
 		assert.True(t, holds(c, "a", 2), "the value of the overtaken fetch is not stored")
 	})
 }

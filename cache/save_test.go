@@ -81,7 +81,7 @@ func TestLoadedEntryKeepsItsIdleTime(t *testing.T) {
 			assert.True(t, has(to, "idle for good"))
 		}
 		pass(11 * time.Minute)
-		assert.False(t, has(to, "idle"), "its TTL is over")
+		assert.False(t, has(to, "idle"), "the TTL has passed")
 
 		plain := newCache(t, options{})
 		assert.Zero(t, load(t, plain, file), "all are overdue")
@@ -89,11 +89,11 @@ func TestLoadedEntryKeepsItsIdleTime(t *testing.T) {
 		setFor(t, from, "idle", 1, time.Hour)
 		assert.Equal(t, 1, load(t, short, saved(t, from)))
 		left, _ := short.TTL("idle")
-		assert.Equal(t, time.Second, left, "it lives no longer than Sliding")
+		assert.Equal(t, time.Second, left, "Sliding bounds its lifetime")
 	})
 }
 
-func TestLoadOvertakesNothing(t *testing.T) {
+func TestLoadOverwritesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		from := newCache(t, options{})
 		set(t, from, "a", 1)

@@ -64,7 +64,7 @@ func TestSetIfAbsentSetsOnlyAKeyWithoutAnEntry(t *testing.T) {
 	})
 }
 
-func TestOneOfManyRacingSetIfAbsentsSets(t *testing.T) {
+func TestOneOfSeveralRacingSetIfAbsentsSets(t *testing.T) {
 	onProcs(func() {
 		c := newCache(t, options{})
 		const keys = 500
@@ -118,7 +118,7 @@ func TestTouchRevivesNothing(t *testing.T) {
 		assert.False(t, has(c, "deleted"))
 
 		set(t, c, "over", 1)
-		time.Sleep(time.Minute) // its TTL is over, but the tick has not come
+		time.Sleep(time.Minute) // the TTL has passed, but the tick has not come
 		assert.False(t, c.Touch("over"))
 		assert.False(t, has(c, "over"))
 	})
@@ -142,7 +142,7 @@ func TestAllYieldsTheEntriesAndMayChangeThem(t *testing.T) {
 			c.Delete(key)
 		}
 		assert.Zero(t, c.Len())
-		assert.Equal(t, cache.Stats{}, c.Stats(), "All is no look-up")
+		assert.Equal(t, cache.Stats{}, c.Stats(), "All does not count as a look-up")
 	})
 }
 

@@ -13,15 +13,15 @@ import (
 	"github.com/hashedwheel/hwt/cache"
 )
 
-// newSliding returns a cache whose entries expire when they were not used for ten
-// seconds, and after a minute in any case.
+// newSliding returns a cache whose entries expire when unused for ten seconds, and after a
+// minute at the latest.
 func newSliding(t *testing.T, o options) (*cache.Cache[string, int], *ends) {
 	e := new(ends)
 	o.Timer, o.Sliding, o.OnEvict = newTimer(t), 10*time.Second, e.add
 	return newCache(t, o), e
 }
 
-// step is how much longer an entry may live because uses are recorded in steps.
+// step is the resolution of recorded uses: an entry may live this much longer.
 const step = 10*time.Second/1024 + 1
 
 func TestUnusedEntryExpires(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTTLBoundsSliding(t *testing.T) {
 		pass(4*time.Second - 1)
 		assert.True(t, has(c, "a"))
 		pass(1)
-		assert.False(t, has(c, "a"), "exact, though it was just used")
+		assert.False(t, has(c, "a"), "the TTL is exact, despite a recent use")
 		pass(late)
 		assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// TestEveryValueEndsOnce runs on the real clock, to provoke races: every value
-// that was stored leaves the cache once, and nothing else does.
+// TestEveryValueEndsOnce runs on the real clock, to provoke races. Each stored value must
+// leave the cache once, and no other value may.
 func TestEveryValueEndsOnce(t *testing.T) {
 	const goroutines, steps, keys = 8, 3000, 60
 	for _, o := range []options{{}, {Limit: 20}, {ExactExpiry: true}, {Sliding: 3 * time.Millisecond}, {Limit: 20, Sliding: 3 * time.Millisecond}} {
@@ -73,9 +73,9 @@ func TestEveryValueEndsOnce(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftWhenEverythingExpires runs on the real clock: after a storm of
-// operations every entry has a bucket of the wheel that ends it.
-func TestNothingIsLeftWhenEverythingExpires(t *testing.T) {
+// TestExpiryLeavesNoEntryAndNoTimeout runs on the real clock. After a storm of operations,
+// every entry must be in a bucket of the wheel, and expire.
+func TestExpiryLeavesNoEntryAndNoTimeout(t *testing.T) {
 	for _, o := range []options{{}, {Limit: 30}, {Sliding: 4 * time.Millisecond}} {
 		onProcs(func() {
 			timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond, SlowTaskThreshold: -1})
@@ -111,8 +111,8 @@ func TestNothingIsLeftWhenEverythingExpires(t *testing.T) {
 	}
 }
 
-// TestCloseLeavesNothingOfTheSetsItRacesWith runs on the real clock.
-func TestCloseLeavesNothingOfTheSetsItRacesWith(t *testing.T) {
+// TestCloseRemovesEntriesOfRacingSets runs on the real clock, to provoke races.
+func TestCloseRemovesEntriesOfRacingSets(t *testing.T) {
 	timer := newTimer(t)
 	for range 300 {
 		c, err := cache.New(time.Hour, &options{Timer: timer})
@@ -129,7 +129,7 @@ func TestCloseLeavesNothingOfTheSetsItRacesWith(t *testing.T) {
 			})
 		}
 		for c.Len() < 10 {
-			time.Sleep(10 * time.Microsecond)
+			time.Sleep(10 * time.Microsecond) // polls until both goroutines set
 		}
 		c.Close()
 		all.Wait()
