@@ -53,8 +53,8 @@ func TestLinkIsOneWord(t *testing.T) {
 	assert.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mpsc.Link[item]{}))
 }
 
-// The consumer's fields must not share a line with head, wherever the queue
-// begins, nor with whatever comes after the queue.
+// The consumer's fields must share a cache line neither with head nor with data after the
+// queue, at any address of the queue.
 func TestProducersAndConsumerDoNotShareCacheLines(t *testing.T) {
 	l := mpsc.LayoutOf[item]()
 	assert.Less(t, l.PushLink, l.Head)
@@ -64,7 +64,7 @@ func TestProducersAndConsumerDoNotShareCacheLines(t *testing.T) {
 	assert.Equal(t, 128, mpsc.FalseSharing)
 }
 
-func TestQueueTakesAboutThreeHundredBytesAndOneElement(t *testing.T) {
+func TestQueueTakesThreeHundredBytesAndAnElement(t *testing.T) {
 	type bare struct{ mpsc.Link[bare] }
 	want := map[uintptr]uintptr{4: 280, 8: 296}[unsafe.Sizeof(uintptr(0))]
 	assert.Equal(t, want+unsafe.Sizeof(bare{}), mpsc.LayoutOf[bare]().Size)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The sequential model of the queue, and tests that the check finds faults.
+// The sequential model of the queue, and tests that the check detects faults.
 
 type action string
 
@@ -87,11 +87,10 @@ func (s sequential) step(c call, outcome any) (bool, sequential) {
 	return outcome == want, next
 }
 
-// check looks for an order of the history that the model agrees with. It tells
-// the pushes beforehand at which place their item will be popped, which in a
-// first-in, first-out queue is the place at which it must be pushed. That rules
-// out nothing that would not be ruled out later, and spares porcupine the orders
-// of pushes that no pop bears out, of which there are exponentially many.
+// check searches for an order of the history that agrees with the model. It first gives
+// each push the place at which its item is popped, which in a first-in, first-out queue is
+// the place of the push. This excludes only orders that would fail later, and saves
+// porcupine exponentially many of them.
 func check(history []porcupine.Operation) porcupine.CheckResult {
 	history = slices.Clone(history)
 	slices.SortStableFunc(history, byCall)
@@ -114,7 +113,7 @@ func check(history []porcupine.Operation) porcupine.CheckResult {
 
 func byCall(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }
 
-// describe lists a history by the time of the calls.
+// describe lists a history in the order of its calls.
 func describe(history []porcupine.Operation) string {
 	history = slices.Clone(history)
 	slices.SortStableFunc(history, byCall)
@@ -126,8 +125,8 @@ func describe(history []porcupine.Operation) string {
 	return s.String()
 }
 
-// at makes a history by hand: c was called at the time from, and had its outcome
-// at the time to.
+// at returns an operation of a handmade history: the call c at time from, which returned
+// outcome at time to.
 func at(from, to int64, c call, outcome any) porcupine.Operation {
 	return porcupine.Operation{Call: from, Return: to, Input: c, Output: outcome}
 }
@@ -140,7 +139,7 @@ func TestModelAcceptsOnlyGoodHistories(t *testing.T) {
 
 	for name, h := range map[string]history{
 		"first in, first out":                       {at(1, 2, push(1), true), at(3, 4, push(2), true), at(5, 6, pop, 1), at(7, 8, pop, 2), at(9, 10, pop, nothing)},
-		"two pushes at once, either":                {at(1, 4, push(1), true), at(2, 3, push(2), true), at(5, 6, pop, 2), at(7, 8, pop, 1)},
+		"two concurrent pushes, either first":       {at(1, 4, push(1), true), at(2, 3, push(2), true), at(5, 6, pop, 2), at(7, 8, pop, 1)},
 		"a pop before a push returns":               {at(1, 4, push(1), true), at(2, 3, pop, 1)},
 		"a pop misses a push under way":             {at(1, 4, push(1), true), at(2, 3, pop, nothing), at(5, 6, pop, 1)},
 		"a push at the same time as close succeeds": {at(1, 3, shut, true), at(2, 4, push(1), true), at(5, 6, pop, 1)},
@@ -151,19 +150,19 @@ func TestModelAcceptsOnlyGoodHistories(t *testing.T) {
 		assert.Equal(t, porcupine.Ok, check(h), "good: %s", name)
 	}
 	for name, h := range map[string]history{
-		"last in, first out":          {at(1, 2, push(1), true), at(3, 4, push(2), true), at(5, 6, pop, 2)},
-		"an element lost":             {at(1, 2, push(1), true), at(3, 4, pop, nothing)},
-		"an element twice":            {at(1, 2, push(1), true), at(3, 4, pop, 1), at(5, 6, pop, 1)},
-		"an element never pushed":     {at(1, 2, pop, 1), at(3, 4, push(1), true)},
-		"a push after close":          {at(1, 2, shut, true), at(3, 4, push(1), true)},
-		"a push refused before close": {at(1, 2, push(1), false), at(3, 4, shut, true)},
-		"a refused push drained":      {at(1, 3, push(1), false), at(2, 4, shut, true), at(5, 6, pop, 1)},
-		"two closes that are true":    {at(1, 3, shut, true), at(2, 4, shut, true)},
-		"no close that is true":       {at(1, 3, shut, false), at(2, 4, shut, false)},
-		"empty with an element":       {at(1, 2, push(1), true), at(3, 4, isEmpty, true)},
-		"not empty without one":       {at(1, 2, push(1), true), at(3, 4, pop, 1), at(5, 6, isEmpty, false)},
-		"open after close":            {at(1, 2, shut, true), at(3, 4, isClosed, false)},
-		"closed before close":         {at(1, 2, isClosed, true), at(3, 4, shut, true)},
+		"last in, first out":           {at(1, 2, push(1), true), at(3, 4, push(2), true), at(5, 6, pop, 2)},
+		"an element lost":              {at(1, 2, push(1), true), at(3, 4, pop, nothing)},
+		"an element twice":             {at(1, 2, push(1), true), at(3, 4, pop, 1), at(5, 6, pop, 1)},
+		"an element never pushed":      {at(1, 2, pop, 1), at(3, 4, push(1), true)},
+		"a push after close":           {at(1, 2, shut, true), at(3, 4, push(1), true)},
+		"a push rejected before close": {at(1, 2, push(1), false), at(3, 4, shut, true)},
+		"a rejected push drained":      {at(1, 3, push(1), false), at(2, 4, shut, true), at(5, 6, pop, 1)},
+		"two closes that are true":     {at(1, 3, shut, true), at(2, 4, shut, true)},
+		"no close that is true":        {at(1, 3, shut, false), at(2, 4, shut, false)},
+		"empty with an element":        {at(1, 2, push(1), true), at(3, 4, isEmpty, true)},
+		"not empty without one":        {at(1, 2, push(1), true), at(3, 4, pop, 1), at(5, 6, isEmpty, false)},
+		"open after close":             {at(1, 2, shut, true), at(3, 4, isClosed, false)},
+		"closed before close":          {at(1, 2, isClosed, true), at(3, 4, shut, true)},
 	} {
 		assert.Equal(t, porcupine.Illegal, check(h), "bad: %s", name)
 	}
@@ -216,8 +215,8 @@ func (b *broken) Empty() bool {
 	return len(b.items) == 0 || b.fault == "empty when closed" && b.closes > 0
 }
 
-// The check must see a fault where there is one. One goroutine and a clock that
-// counts make this the same each time.
+// The check must detect each fault. With one goroutine and a logical clock, the history is
+// the same each time.
 func TestCheckRejectsBrokenQueues(t *testing.T) {
 	use := func(q fifo) porcupine.CheckResult {
 		clock := int64(0)

@@ -12,10 +12,10 @@ type letter struct {
 	text string
 }
 
-// mailbox adds to the queue a consumer that sleeps while there is nothing.
+// mailbox is a queue whose consumer sleeps while it is empty.
 type mailbox struct {
 	letters mpsc.Queue[letter]
-	asleep  atomic.Bool   // published by the consumer; whoever takes it back owes a token, or saves one
+	asleep  atomic.Bool   // set by the consumer; whoever clears it sends a token, or makes one unnecessary
 	wake    chan struct{} // room for one token
 }
 
@@ -37,24 +37,23 @@ func (m *mailbox) close() {
 	m.wakeConsumer()
 }
 
-// wakeConsumer comes after the push, or the close, that the consumer has to see.
+// wakeConsumer must follow each push and the close.
 func (m *mailbox) wakeConsumer() {
 	if m.asleep.Load() && m.asleep.CompareAndSwap(true, false) {
-		m.wake <- struct{}{} // never blocks: one sleep, one token
+		m.wake <- struct{}{} // never blocks: one token per sleep
 	}
 }
 
-// receive waits for a letter. It returns nil once the mailbox is closed and all
-// that was sent before has been received.
+// receive waits for a letter. It returns nil when the mailbox is closed and all letters
+// have been received.
 func (m *mailbox) receive() *letter {
 	for {
-		closed := m.letters.Closed() // before the Pop: then nil is the end
+		closed := m.letters.Closed() // before the Pop, so that nil means the end
 		if l := m.letters.Pop(); l != nil || closed {
 			return l
 		}
-		// Say that we sleep, and only then look once more. A sender does it the
-		// other way round, pushes and then looks whether we sleep: so either we
-		// see its letter or it sees us asleep.
+		// Set asleep, then check the queue again. A sender first pushes, then checks
+		// asleep. Either the consumer sees the letter or the sender sees asleep.
 		m.asleep.Store(true)
 		sleep := m.letters.Empty() && !m.letters.Closed()
 		if sleep || !m.asleep.CompareAndSwap(true, false) {

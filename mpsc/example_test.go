@@ -15,7 +15,7 @@ type hit struct {
 }
 
 // Goroutines that serve requests record each request without waiting. The statistics
-// process a bounded number of records now and then, and the rest after Close.
+// regularly process a bounded number of records, and the rest after Close.
 func Example() {
 	hits := mpsc.New(func(h *hit) *mpsc.Link[hit] { return &h.next })
 

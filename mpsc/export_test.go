@@ -6,8 +6,7 @@ import "unsafe"
 
 const FalseSharing = cacheline.Padding
 
-// Layout is where the parts of a Queue that matter lie, in bytes from its
-// beginning.
+// Layout has the offsets of a Queue's fields, in bytes.
 type Layout struct {
 	PushLink, Head, TakeLink, Oldest, EndOfFields, Size uintptr
 }

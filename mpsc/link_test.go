@@ -9,7 +9,7 @@ import (
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
-func TestElementWithSeveralLinksCanBeInSeveralQueues(t *testing.T) {
+func TestElementWithTwoLinksCanBeInTwoQueues(t *testing.T) {
 	forth, back := newQueue(), mpsc.New(otherLinkOf)
 	items := make([]*item, 5)
 	for i := range items {
@@ -41,11 +41,11 @@ func TestElementMayBeABareLinkOrALargeStruct(t *testing.T) {
 	require.True(t, r.Push(h))
 	r.Close()
 	assert.Same(t, h, r.Pop())
-	assert.Zero(t, h.load, "what is not the link is left alone")
+	assert.Zero(t, h.load, "other fields are unchanged")
 	assert.Panics(t, func() { r.Push(nil) })
 }
 
-func TestEmbeddedQueueIsMadeReadyByInit(t *testing.T) {
+func TestInitPreparesAnEmbeddedQueue(t *testing.T) {
 	var owner struct {
 		name string
 		q    mpsc.Queue[item]

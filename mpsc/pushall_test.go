@@ -28,7 +28,7 @@ func TestPushAllKeepsTheOrder(t *testing.T) {
 	assert.Equal(t, []int{3, 4, 5, 6, 7, 8}, drain(q))
 }
 
-func TestPushAllToAClosedQueueChangesNothing(t *testing.T) {
+func TestPushAllToAClosedQueueLinksNoElement(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1)
 	q.Close()

@@ -22,7 +22,7 @@ import (
 //
 // The channel and the ring have room for a batch, because the queue is unbounded. If
 // the queue is empty, the consumers of queue=mpsc and queue=ring yield the processor
-// and poll again, as Workiva's Get does. Those of queue=channel and
+// and poll again, as Workiva's Get does. The consumers of queue=channel and
 // queue=mpsc-parking sleep.
 const batch = 1 << 13
 

@@ -15,14 +15,14 @@ func TestClosedQueueRejectsPushes(t *testing.T) {
 	e := &item{number: 1}
 	assert.False(t, q.Push(e))
 	assert.False(t, q.Push(e))
-	assert.Equal(t, &item{number: 1}, e, "it is left alone")
+	assert.Equal(t, &item{number: 1}, e, "its link is unchanged")
 	assert.Nil(t, q.Pop())
 }
 
 func TestElementsPushedBeforeCloseAreDrained(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3, 4)
-	assert.Equal(t, []int{1}, drainAtMost(q, 1), "so that some are taken and some are not")
+	assert.Equal(t, []int{1}, drainAtMost(q, 1), "the consumer has taken over some of them")
 	push(t, q, 5, 6)
 	require.True(t, q.Close())
 	assert.False(t, q.Push(&item{number: 7}))
@@ -34,7 +34,7 @@ func TestElementsPushedBeforeCloseAreDrained(t *testing.T) {
 	assert.True(t, q.Closed())
 }
 
-func TestCloseIsTrueOnlyTheFirstTime(t *testing.T) {
+func TestCloseReturnsTrueOnce(t *testing.T) {
 	q := newQueue()
 	assert.False(t, q.Closed())
 	assert.True(t, q.Close())
@@ -54,7 +54,7 @@ func TestSecondCloseLosesNothing(t *testing.T) {
 	assert.False(t, q.Close(), "also once it is drained")
 }
 
-func TestOneOfManyClosesIsTrue(t *testing.T) {
+func TestOneOfManyRacingClosesIsTrue(t *testing.T) {
 	const closers = 4
 	for range 2000 {
 		q := newQueue()
@@ -91,7 +91,7 @@ func TestEmptyReportsAnEmptyQueue(t *testing.T) {
 	q.Close()
 	assert.True(t, q.Empty(), "closed")
 	assert.False(t, q.Push(&item{}))
-	assert.True(t, q.Empty(), "closed, and a push refused")
+	assert.True(t, q.Empty(), "closed, and a push rejected")
 }
 
 func TestEmptyOfAClosedQueueWithElements(t *testing.T) {

@@ -9,9 +9,8 @@ import (
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
-// FuzzQueueAgainstSlice runs its input as a program on a queue and on a slice.
-// The low four bits of a byte select the operation. The high four bits are a count or
-// select an element.
+// FuzzQueueAgainstSlice runs its input as a program on a queue and on a slice. The low four
+// bits of a byte select the operation; the high four bits are a count or select an element.
 func FuzzQueueAgainstSlice(f *testing.F) {
 	for _, program := range []string{
 		"",
@@ -146,7 +145,7 @@ func (m *machine) expect(i *item) {
 	require.Same(m, m.model[0], i)
 	require.Nil(m, i.link.Next())
 	if m.taken == 0 {
-		m.taken = len(m.model) // The queue takes all when it has nothing left.
+		m.taken = len(m.model) // The consumer takes over all elements when it has none left.
 	}
 	m.model, m.taken = m.model[1:], m.taken-1
 	m.free = append(m.free, i)
@@ -157,8 +156,8 @@ func (m *machine) drain(n int) {
 	require.Equal(m, want, m.queue.Drain(n, m.expect))
 }
 
-// drainAndPush pushes as it drains: every second element again, for the others a
-// new one.
+// drainAndPush drains, and pushes meanwhile: every second element again, and a new one for
+// each other.
 func (m *machine) drainAndPush(n int) {
 	before := len(m.model)
 	drained := m.queue.Drain(n, func(i *item) {
@@ -175,7 +174,7 @@ func (m *machine) drainAndPush(n int) {
 	case m.closed:
 		require.Equal(m, min(n, before), drained)
 	case before > 0:
-		require.Equal(m, n, drained, "what is pushed is drained too")
+		require.Equal(m, n, drained, "elements pushed meanwhile are drained")
 	default:
 		require.Zero(m, drained)
 	}

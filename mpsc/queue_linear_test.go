@@ -37,7 +37,7 @@ type client struct {
 
 func (c *client) record(a action, number int, do func() any) {
 	start := c.now()
-	yieldOnceIn(32) // as if preempted in the call: others overtake it
+	yieldOnceIn(32) // as if preempted in the call, so that others overtake it
 	outcome := do()
 	c.history = append(c.history, porcupine.Operation{
 		ClientId: c.id, Input: call{action: a, number: number}, Call: start, Output: outcome, Return: c.now(),
@@ -76,14 +76,13 @@ func TestQueueIsLinearizable(t *testing.T) {
 				overlaps += countOverlaps(history)
 				requireLinearizable(t, history)
 			}
-			t.Logf("%d pairs of overlapping operations", overlaps) // as the scheduler has it, none on some machine
+			t.Logf("%d pairs of overlapping operations", overlaps) // depends on the scheduler, and may be 0
 		})
 	}
 }
 
 // concurrentHistory runs three producers, a consumer, and two closers on a queue. They
-// begin together and yield at random, to vary their order. In the end the consumer
-// pops the rest.
+// begin together, and yield at random to vary their order. The consumer pops the rest.
 func concurrentHistory() []porcupine.Operation {
 	const producers, pushes, pops, closers = 3, 20, 60, 2
 	q, start := newQueue(), time.Now()
@@ -138,7 +137,7 @@ func concurrentHistory() []porcupine.Operation {
 	return history
 }
 
-// meet waits until n goroutines have come here.
+// meet waits until n goroutines have called it.
 func meet(here *atomic.Int32, n int32) {
 	for here.Add(1); here.Load() < n; {
 		runtime.Gosched()
@@ -151,8 +150,7 @@ func yieldOnceIn(n int) {
 	}
 }
 
-// countOverlaps counts the pairs of operations, of different clients, neither of
-// which was over when the other began.
+// countOverlaps counts the pairs of concurrent operations of different clients.
 func countOverlaps(history []porcupine.Operation) (pairs int) {
 	for i, a := range history {
 		for _, b := range history[:i] {

@@ -20,7 +20,7 @@ func setProcs(t *testing.T, procs int) {
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 }
 
-// hammer runs f with one, two and four processors, telling it how much to do.
+// hammer runs f with one, two, and four processors, and passes it the amount of work.
 func hammer(t *testing.T, much, little int, f func(t *testing.T, amount int)) {
 	if testing.Short() {
 		much = little
@@ -75,7 +75,7 @@ func (l ledger) consume(t *testing.T, q *mpsc.Queue[item]) {
 	}
 }
 
-func TestEverythingPushedIsDrainedOnceAndInOrder(t *testing.T) {
+func TestPushedElementsAreDrainedOnceInOrder(t *testing.T) {
 	const producers = 4
 	hammer(t, 100_000, 5_000, func(t *testing.T, each int) {
 		q := newQueue()
@@ -99,7 +99,7 @@ func TestEverythingPushedIsDrainedOnceAndInOrder(t *testing.T) {
 	})
 }
 
-func TestNothingSlipsBetweenPushAndClose(t *testing.T) {
+func TestPushAndCloseRaceLosesNoElement(t *testing.T) {
 	hammer(t, 1500, 150, func(t *testing.T, rounds int) {
 		accepted := 0
 		for range rounds {
@@ -109,8 +109,8 @@ func TestNothingSlipsBetweenPushAndClose(t *testing.T) {
 	})
 }
 
-// pushUntilClosed lets producers push until the queue is closed under them by
-// one of two closers, at a random moment. It returns how many pushes succeeded.
+// pushUntilClosed lets producers push until one of two closers closes the queue, at a
+// random moment. It returns the number of successful pushes.
 func pushUntilClosed(t *testing.T) int {
 	const producers, closers = 3, 2
 	q := newQueue()
@@ -122,10 +122,10 @@ func pushUntilClosed(t *testing.T) int {
 			for q.Push(late) {
 				accepted[p]++
 				late = &item{producer: p, number: accepted[p]}
-				yieldOnceIn(16) // or one processor is all theirs, and the backlog without end
+				yieldOnceIn(16) // or on one processor, the backlog would grow without bound
 			}
 			assert.False(t, q.Push(&item{}), "a push after one that failed")
-			assert.Nil(t, late.link.Next(), "a refused element is linked")
+			assert.Nil(t, late.link.Next(), "a rejected element is linked")
 		})
 	}
 	var first atomic.Int32
@@ -152,10 +152,9 @@ func pushUntilClosed(t *testing.T) int {
 	return seen.total()
 }
 
-// The consumer gives each element back to the producer from which it came, by
-// the same link, and the producer pushes it again: the same few addresses come
-// to the head over and over.
-func TestElementsGoRoundAndRound(t *testing.T) {
+// The consumer returns each element to its producer, which pushes it again with the same
+// link. The same few addresses appear at the head again and again.
+func TestElementsCirculate(t *testing.T) {
 	const producers, items = 3, 4
 	hammer(t, 50_000, 3_000, func(t *testing.T, each int) {
 		q := newQueue()
@@ -195,9 +194,8 @@ func TestElementsGoRoundAndRound(t *testing.T) {
 	})
 }
 
-// Each letter is sent only when the one before it was received, about when the
-// consumer goes to sleep: no later letter makes good for a wake-up that was
-// lost, which would end this test.
+// Each letter is sent when the previous one was received, about when the consumer falls
+// asleep. No later letter can make up for a lost wake-up, so the test would hang.
 func TestParkedConsumerIsAlwaysWoken(t *testing.T) {
 	hammer(t, 100_000, 10_000, func(t *testing.T, letters int) {
 		m := newMailbox()
@@ -210,7 +208,7 @@ func TestParkedConsumerIsAlwaysWoken(t *testing.T) {
 						runtime.Gosched()
 					}
 				}
-				for range rand.N(100) { // a moment, so that the consumer gets here and there
+				for range rand.N(100) { // to meet the consumer at different points
 					received.Load()
 				}
 				m.send(new(letter))

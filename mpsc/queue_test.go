@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// item is the element of the tests. Its links are not its first fields, so that
-// an offset that goes astray is noticed.
+// item is the element of the tests. Its links are not its first fields, to detect wrong
+// offsets.
 type item struct {
 	producer, number int
 
@@ -39,7 +39,7 @@ func push(tb testing.TB, q *mpsc.Queue[item], numbers ...int) {
 	}
 }
 
-// drain pops all there is and returns the numbers.
+// drain pops all items and returns their numbers.
 func drain(q *mpsc.Queue[item]) []int { return drainAtMost(q, math.MaxInt) }
 
 func drainAtMost(q *mpsc.Queue[item], n int) (numbers []int) {
@@ -66,7 +66,7 @@ func TestElementsPushedBetweenPopsComeLast(t *testing.T) {
 	assert.Equal(t, []int{2, 3, 4}, drain(q))
 }
 
-func TestPopReturnsTheVeryElementThatWasPushed(t *testing.T) {
+func TestPopReturnsThePushedElement(t *testing.T) {
 	q := newQueue()
 	e := &item{producer: 7, number: 8}
 	require.True(t, q.Push(e))
@@ -106,11 +106,11 @@ func TestElementCanBePushedAgainOnceItWasPopped(t *testing.T) {
 	}
 }
 
-func TestPushOfNilPanics(t *testing.T) {
+func TestPushOfNilPanicsAndChangesNothing(t *testing.T) {
 	q := newQueue()
 	assert.PanicsWithValue(t, "mpsc: Push of nil, or to a Queue without Init", func() { q.Push(nil) })
 	push(t, q, 1)
-	assert.Equal(t, []int{1}, drain(q), "the queue is as good as before")
+	assert.Equal(t, []int{1}, drain(q), "the queue still works")
 }
 
 func TestDrainHandsOutAtMostN(t *testing.T) {
@@ -137,7 +137,7 @@ func TestDrainHandsOutAtMostN(t *testing.T) {
 	}
 }
 
-func TestDrainIncludesElementsThatItsFunctionPushes(t *testing.T) {
+func TestDrainIncludesElementsPushedMeanwhile(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2)
 	var got []int
@@ -171,12 +171,12 @@ func TestDrainsFunctionMayPopAndClose(t *testing.T) {
 			assert.Equal(t, 2, q.Pop().number)
 		}
 	})
-	assert.Equal(t, 2, n, "what the function popped itself does not count")
+	assert.Equal(t, 2, n, "elements that the function pops do not count")
 	assert.True(t, q.Empty())
 	assert.True(t, q.Closed())
 }
 
-func TestPanicInDrainLosesNothingBehindIt(t *testing.T) {
+func TestPanicInDrainLosesNoLaterElement(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3)
 	boom := errors.New("boom")
@@ -190,13 +190,13 @@ func TestPanicInDrainLosesNothingBehindIt(t *testing.T) {
 	assert.Equal(t, []int{3}, drain(q))
 }
 
-// kept reports whether the element is still in memory after a collection.
+// kept reports whether the element is reachable, by a garbage collection.
 func kept(e weak.Pointer[item]) bool {
 	runtime.GC()
 	return e.Value() != nil
 }
 
-func TestPoppedElementKeepsNoOtherAlive(t *testing.T) {
+func TestPoppedElementKeepsNoOtherReachable(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		q := newQueue()
 		push(t, q, 1, 2, 3)
@@ -213,7 +213,7 @@ func TestPoppedElementKeepsNoOtherAlive(t *testing.T) {
 	}
 }
 
-func TestQueueKeepsNoRemovedElementAlive(t *testing.T) {
+func TestQueueKeepsNoRemovedElementReachable(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2)
 	first := weak.Make(q.Pop())
@@ -236,7 +236,7 @@ func TestDeleteFuncRemovesAndKeepsTheOrder(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 4, 5}, drain(q))
 }
 
-func TestDeleteFuncExaminesEachElementOnceAndAppendsTheRest(t *testing.T) {
+func TestDeleteFuncExaminesEachElementOnce(t *testing.T) {
 	q := newQueue()
 	push(t, q, 1, 2, 3)
 	assert.Equal(t, 1, q.Pop().number)
