@@ -31,7 +31,7 @@ func TestUnsampledResourceAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// Two of them are the detector's. The runtime's AddCleanup makes the others: one with
+// The detector makes two allocations. The others are those of runtime.AddCleanup: one with
 // Go 1.26, three with Go 1.25.
 func TestTrackedResourceTakesFewAllocations(t *testing.T) {
 	at(t, leak.LevelParanoid)

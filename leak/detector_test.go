@@ -58,13 +58,13 @@ func TestResourceInUseIsNotReported(t *testing.T) {
 	assert.True(t, r.close())
 }
 
-func TestNeitherTrackerNorHintsKeepTheResourceAlive(t *testing.T) {
+func TestTrackerAndHintsKeepNoResourceReachable(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	tracker := dropWithItselfAsHint(d)
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
 	assert.Equal(t, "*leak_test.resource", reports.all()[0].Records[0].Hint)
-	assert.False(t, tracker.Close(), "it leaked before")
+	assert.False(t, tracker.Close(), "already reported")
 }
 
 //go:noinline
@@ -75,7 +75,7 @@ func dropWithItselfAsHint(d *leak.Detector[resource]) *leak.Tracker {
 	return r.tracker
 }
 
-func TestLeaksWithTheSameTextAreReportedOnceAndCounted(t *testing.T) {
+func TestEqualLeaksAreReportedOnceAndCounted(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	for range 10 {
@@ -183,7 +183,7 @@ func TestNilIsNotTracked(t *testing.T) {
 	assert.Nil(t, d.TrackAlways(nil))
 }
 
-func TestStackBeginsWithTheCallerEvenThroughAnInterface(t *testing.T) {
+func TestStackBeginsWithTheInterfacesCaller(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	scope := leak.NewScope("stacks")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
@@ -216,7 +216,7 @@ func TestChangingTheLevelKeepsTrackedResources(t *testing.T) {
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
 }
 
-func TestListenerThatPanicsHarmsNothing(t *testing.T) {
+func TestPanicOfAListenerLosesNoReport(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	var log enginetest.Buffer
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{
@@ -239,7 +239,7 @@ func TestWithoutAListenerReportsAreLoggedAsErrors(t *testing.T) {
 	assert.Contains(t, log.String(), "resource=test.Resource")
 }
 
-func TestDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
+func TestReportUsesTheCurrentDefaultLog(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d := leak.NewDetector[resource]("test.Resource", nil)
 	var logged enginetest.Buffer
@@ -254,7 +254,7 @@ func TestDefaultLogIsTheOneAtTheTimeOfTheReport(t *testing.T) {
 	collectUntil(t, func() bool { return strings.Contains(logged.String(), "LEAK: test.Resource") })
 }
 
-func TestLogHandlerThatPanicsHarmsNothing(t *testing.T) {
+func TestPanicOfALogHandlerIsIgnored(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d := leak.NewDetector[resource]("test.Resource", &leak.Options{Logger: slog.New(brokenHandler{})})
 	drop(d, nil)

@@ -26,7 +26,7 @@ func (c *Conn) Send(text string) { c.tracker.Record(text) }
 func (c *Conn) Close() { c.tracker.CloseFor(c) }
 
 func ExampleDetector() {
-	leak.SetLevel(leak.LevelParanoid) // so that this example tracks every resource
+	leak.SetLevel(leak.LevelParanoid) // tracks every resource
 	defer leak.SetLevel(leak.LevelSimple)
 	reports := make(chan leak.Report, 1)
 	detector := leak.NewDetector[Conn]("pool.Conn", &leak.Options{
@@ -37,7 +37,7 @@ func ExampleDetector() {
 	defer conn.Close()
 	open(detector, "lost.example").Send("hello") // and never closed
 
-	for range 1000 { // for the example only: a program need not run the collector
+	for range 1000 { // for the example only; programs do not need it
 		runtime.GC()
 		select {
 		case r := <-reports:

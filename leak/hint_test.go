@@ -35,7 +35,7 @@ func TestHintsAreShownAsText(t *testing.T) {
 		{&named{"stringer"}, "stringer"},
 		{none, "<nil>"},
 		{struct{ A, B int }{1, 2}, "{1 2}"},
-		{&struct{ A int }{1}, "*struct { A int }"}, // by type only: it may be changing
+		{&struct{ A int }{1}, "*struct { A int }"}, // by type only, because its value may be changing
 		{make(chan int), "chan int"},
 		{func() {}, "func()"},
 		{panicking{}, "%!v(PANIC=String method: no text today)"},
@@ -45,7 +45,7 @@ func TestHintsAreShownAsText(t *testing.T) {
 	}
 }
 
-func TestHintThatPanicsHarmsNothing(t *testing.T) {
+func TestPanicOfAHintIsShown(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	drop(d, func(tracker *leak.Tracker) {

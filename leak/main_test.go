@@ -54,8 +54,8 @@ func newSinkDetector(options ...leak.Options) (*leak.Detector[resource], *sink) 
 	return leak.NewDetector[resource]("test.Resource", &o), s
 }
 
-// collectUntil collects garbage until done returns true, for a few seconds at
-// most. Cleanups run on the real clock, outside of every bubble.
+// collectUntil collects garbage until done returns true, for a few seconds at most.
+// Cleanups run on the real clock, outside of bubbles.
 func collectUntil(t testing.TB, done func() bool) {
 	t.Helper()
 	for range 1000 {
@@ -65,18 +65,17 @@ func collectUntil(t testing.TB, done func() bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	require.FailNow(t, "the collector did not find it")
+	require.FailNow(t, "the leak was not detected")
 }
 
-// allReported reports whether n leaks were found and each was reported to s or
-// counted as a duplicate. A leak is counted before it is reported.
+// allReported reports whether n leaks were detected, and each was reported to s or counted
+// as a duplicate. A leak is counted before it is reported.
 func allReported(d *leak.Detector[resource], s *sink, n int64) bool {
 	stats := d.Stats()
 	return stats.Leaked == n && int64(len(s.all()))+stats.Duplicates == n
 }
 
-// awaitCleanups collects until the cleanups of everything unreachable at the call have
-// run.
+// awaitCleanups collects garbage until the cleanups of all unreachable values have run.
 func awaitCleanups(t testing.TB) {
 	t.Helper()
 	for range 3 {

@@ -29,7 +29,7 @@ func TestRecordsUpToTheTargetAreKeptNewestFirst(t *testing.T) {
 	assert.Zero(t, discarded)
 }
 
-func TestLastRecordIsAlwaysKeptAndTheCountsAddUp(t *testing.T) {
+func TestLastRecordIsAlwaysKept(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	for _, target := range []int{1, 4, 10} {
 		for n := 1; n <= 300; n++ {
@@ -41,8 +41,8 @@ func TestLastRecordIsAlwaysKeptAndTheCountsAddUp(t *testing.T) {
 	}
 }
 
-// Past the target a list of n records grows with probability 1/2^(n-target+1),
-// so its length is about the target plus the logarithm of the accesses.
+// Above the target, a list of n records grows with probability 1/2^(n-target+1). Its length
+// is about the target plus the logarithm of the number of accesses.
 func TestRecordsPastTheTargetAreDiscarded(t *testing.T) {
 	at(t, leak.LevelParanoid)
 	kept, discarded := recordN(4, 10_000)

@@ -45,7 +45,7 @@ Access records discarded: 7 (HWT_LEAK_DETECTION_TARGET_RECORDS keeps more)
 `, report.String())
 }
 
-func TestReportWithoutRecordsShowsOnlyWhereTheResourceWasCreated(t *testing.T) {
+func TestReportWithoutRecordsShowsTheCreation(t *testing.T) {
 	report := leak.Report{Type: "pool.Conn", Release: "Close", Scope: "orders",
 		Created: leak.Stack{{Function: "main.main", File: "/src/main.go", Line: 3}}}
 	assert.Equal(t, `LEAK: pool.Conn.Close() was not called before the end of scope "orders"

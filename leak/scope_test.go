@@ -33,7 +33,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-func TestScopeWithNothingOpenPasses(t *testing.T) {
+func TestScopeWithoutOpenResourcesPasses(t *testing.T) {
 	scope := leak.NewScope("empty")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	r := &resource{}
@@ -44,7 +44,7 @@ func TestScopeWithNothingOpenPasses(t *testing.T) {
 	scope.Check(t)
 }
 
-func TestScopeFailsAndNamesEachOpenResourceAndItsPlace(t *testing.T) {
+func TestScopeReportsEachOpenResource(t *testing.T) {
 	at(t, leak.LevelDisabled) // a scope counts at every level
 	scope := leak.NewScope("orders")
 	d, _ := newSinkDetector(leak.Options{Scope: scope, ReleaseMethod: "Stop"})
@@ -66,7 +66,7 @@ func TestScopeFailsAndNamesEachOpenResourceAndItsPlace(t *testing.T) {
 	assert.Contains(t, text, t.Name())
 }
 
-func TestScopeThatWatchesCountsAllDetectorsUntilItsCheck(t *testing.T) {
+func TestWatchingScopeCountsAllDetectors(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	first, _ := newSinkDetector()
 	second := leak.NewDetector[[64]byte]("test.Block", nil)
@@ -114,7 +114,7 @@ func TestScopeListsOpenResourcesOldestFirst(t *testing.T) {
 	}
 }
 
-func TestAtDisabledAScopeCountsButTheCollectorReportsNothing(t *testing.T) {
+func TestScopeCountsAtLevelDisabled(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("disabled")
 	d, reports := newSinkDetector(leak.Options{Scope: scope})
@@ -156,7 +156,7 @@ func TestScopesCountIndependently(t *testing.T) {
 	}
 }
 
-func TestScopeThatIsBothAnOptionAndWatchingCountsOnce(t *testing.T) {
+func TestWatchingScopeInTheOptionsCountsOnce(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("both").Watch()
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
@@ -191,7 +191,7 @@ func TestTestScopeChecksAfterTheTestsCleanups(t *testing.T) {
 	assert.Nil(t, drop(d, nil), "the scope no longer watches")
 }
 
-func TestTestScopeFailsTheTestThatLeavesAResourceOpen(t *testing.T) {
+func TestTestScopeFailsATestWithAnOpenResource(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	d, _ := newSinkDetector()
 	run := new(recorder)

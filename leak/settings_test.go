@@ -45,7 +45,7 @@ func TestEnvironmentOverridesTheDefaults(t *testing.T) {
 	}
 }
 
-func TestInvalidVariableIsReportedAndTheDefaultApplies(t *testing.T) {
+func TestInvalidVariableIsReportedAndIgnored(t *testing.T) {
 	for _, c := range []struct{ name, value, allowed string }{
 		{envLevel, "chatty", "disabled, simple, advanced, paranoid, or 0 to 3"},
 		{envLevel, "4", "disabled, simple, advanced, paranoid, or 0 to 3"},
@@ -67,7 +67,7 @@ func TestInvalidVariableIsReportedAndTheDefaultApplies(t *testing.T) {
 	}
 }
 
-// TestTheProcessReadsItsEnvironmentOnce runs this test binary again, because the
+// TestProcessReadsItsEnvironmentOnce runs this test binary again, because the
 // environment matters only until it is first read.
 func TestProcessReadsItsEnvironmentOnce(t *testing.T) {
 	if os.Getenv("LEAK_TEST_CHILD") != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// TestConcurrentUseCausesNoFalseReport is Netty's test: goroutines
-// make resources, use them, pass them on and release them elsewhere.
+// TestConcurrentUseCausesNoFalseReport is Netty's test: goroutines create resources, use
+// them, and pass them to other goroutines, which release them.
 func TestConcurrentUseCausesNoFalseReport(t *testing.T) {
 	const goroutines, each = 50, 100
 	rounds := 1000
@@ -39,8 +39,8 @@ func TestConcurrentUseCausesNoFalseReport(t *testing.T) {
 	assert.Zero(t, d.Stats())
 }
 
-// round makes n resources, releases half of them here and half on another
-// goroutine, and returns how many Closes were false.
+// round creates n resources, releases half of them here and half on another goroutine, and
+// returns the number of Closes that returned false.
 func round(d *leak.Detector[resource], n int) (failed int64) {
 	passed, done := make(chan *resource, n), make(chan int64)
 	go func() {

@@ -42,7 +42,7 @@ func TestRecordAfterCloseIsNotKept(t *testing.T) {
 	assert.Empty(t, kept)
 }
 
-func TestCloseForKeepsTheResourceReachableUntilItIsDone(t *testing.T) {
+func TestCloseForKeepsTheResourceReachable(t *testing.T) {
 	at(t, leak.LevelDisabled)
 	scope := leak.NewScope("held")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
@@ -53,7 +53,7 @@ func TestCloseForKeepsTheResourceReachableUntilItIsDone(t *testing.T) {
 	}()
 	ref := <-made
 	release := scope.Hold()
-	made <- ref // on to the Close, which waits for the scope
+	made <- ref // continues to the Close, which waits for the scope
 	awaitCleanups(t)
 	assert.NotNil(t, ref.Value())
 	release()
