@@ -137,7 +137,7 @@ func TestQueueThatNeverEmptiesReusesItsRoom(t *testing.T) {
 	})
 }
 
-func TestBrokenCallbackIsReportedAndTheCloseFollows(t *testing.T) {
+func TestPanicOfACallbackIsReportedBeforeTheClose(t *testing.T) {
 	for name, fault := range map[string]func(){
 		"panic":  func() { panic("from the callback") },
 		"goexit": runtime.Goexit,
@@ -205,7 +205,7 @@ func TestFailedCloseIsReported(t *testing.T) {
 	})
 }
 
-func TestErrorHandlerThatDoesNotReturnGivesWayToTheLog(t *testing.T) {
+func TestErrorHandlerThatHangsIsReplacedByTheLog(t *testing.T) {
 	for reason, fail := range map[string]func(){
 		"panic: again":              func() { panic("again") },
 		"runtime.Goexit was called": runtime.Goexit,

@@ -117,7 +117,7 @@ func TestIOCopyMovesEverything(t *testing.T) {
 						moved, err := io.Copy(dst, limited)
 						assert.Equal(t, limit, moved)
 						assert.NoError(t, err)
-						assert.Zero(t, limited.N, "what is left to read")
+						assert.Zero(t, limited.N, "bytes left to read")
 					} else {
 						moved, err := io.Copy(dst, src)
 						assert.EqualValues(t, n, moved)

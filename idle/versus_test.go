@@ -27,7 +27,7 @@ const (
 	versusWatches = 1_000_000
 )
 
-// nothing is the closer that benchmarks watch.
+// nothing is a no-op io.Closer.
 type nothing struct{}
 
 func (nothing) Close() error { return nil }
