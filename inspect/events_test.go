@@ -22,7 +22,7 @@ import (
 type watch struct {
 	*httptest.ResponseRecorder
 	events chan string
-	seen   map[string][]string // by topic, those that no call asked for yet
+	seen   map[string][]string // unread events by topic
 }
 
 func (w *watch) Write(p []byte) (int, error) {
@@ -39,7 +39,7 @@ func open(ctx context.Context, h http.Handler) *watch {
 	return w
 }
 
-// next returns the data of the next event of a topic, whatever came of others before.
+// next returns the data of a topic's next event, and keeps those of other topics.
 func (w *watch) next(t *testing.T, topic string) string {
 	t.Helper()
 	for len(w.seen[topic]) == 0 {
@@ -132,7 +132,7 @@ func TestWatchersShareTheBytesOfAnEvent(t *testing.T) {
 	})
 }
 
-// TestTimersAreReadOnlyWhileAPageIsOpen counts the looks at the timers.
+// TestTimersAreReadOnlyWhileAPageIsOpen counts the reads of the timers.
 func TestTimersAreReadOnlyWhileAPageIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looks atomic.Int64
@@ -160,7 +160,7 @@ func TestTimersAreReadOnlyWhileAPageIsOpen(t *testing.T) {
 	})
 }
 
-func TestPanicInUserCodeIsShown(t *testing.T) {
+func TestPanicOfUserCodeIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := open(ctx, inspect.Handler(&inspect.Options{DynamicTimers: func() map[string]hwt.Timer { panic("no timers today") }}))

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/inspect"
 )
 
-// A section shows figures of the program's own, here those of a pool of connections.
+// A section shows numbers of the program, such as those of a connection pool.
 func ExampleNewSection() {
 	open, idle := 12, 5
 	pool := inspect.NewSection("Connections", func(context.Context) ([]inspect.Block, error) {

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// job is a task with a name of its own.
+// job is a named task.
 type job struct{}
 
 func (job) Run(hwt.Timeout) error { return nil }
@@ -35,7 +35,7 @@ func newTimer(t *testing.T) *hashedwheel.Timer {
 	return timer
 }
 
-// add schedules n jobs, one a second from first on.
+// add schedules n jobs, one per second, beginning at first.
 func add(t *testing.T, timer hwt.Timer, n int, first time.Duration) {
 	for i := range n {
 		_, err := timer.NewTimeout(job{}, first+time.Duration(i)*time.Second)
@@ -43,7 +43,7 @@ func add(t *testing.T, timer hwt.Timer, n int, first time.Duration) {
 	}
 }
 
-// get asks a handler for a path below its own.
+// get requests a path below the handler's.
 func get(h http.Handler, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/debug/hwt/"+path, nil)
 	for i := 0; i < len(header); i += 2 {

@@ -59,7 +59,7 @@ func TestPendingTimeoutsAreListed(t *testing.T) {
 		assert.Len(t, within.Timers[0].Pending, 10)
 		never := decode[pendings](t, get(h, "pending.json?timer=orders&n=10000&task=job").Body)
 		require.Len(t, never.Timers[0].Pending, 3001)
-		assert.Nil(t, never.Timers[0].Pending[3000].Deadline, "what never comes is last")
+		assert.Nil(t, never.Timers[0].Pending[3000].Deadline, "endless timeouts are last")
 	})
 }
 
@@ -80,7 +80,7 @@ func TestBadQueryErrorNamesTheRange(t *testing.T) {
 	}
 }
 
-// endless is a timer on which ever more is pending.
+// endless is a timer with endless pending timeouts.
 type endless struct {
 	hwt.Timer
 	timeout hwt.Timeout
@@ -95,7 +95,7 @@ func (e *endless) All() iter.Seq[hwt.Timeout] {
 	}
 }
 
-// narrow is a client that goes away after some bytes.
+// narrow is a client that disconnects after some bytes.
 type narrow struct {
 	*httptest.ResponseRecorder
 	room int

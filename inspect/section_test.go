@@ -32,7 +32,7 @@ func constant(title string, value any) inspect.Section {
 	})
 }
 
-// broken is a section whose Read does something else than to return blocks.
+// broken is a section whose Read fails.
 func broken(title string, f func(ctx context.Context) error) inspect.Section {
 	return inspect.NewSection(title, func(ctx context.Context) ([]inspect.Block, error) { return nil, f(ctx) })
 }
@@ -59,13 +59,13 @@ type readSection struct {
 	}
 }
 
-// readOf asks a handler for its sections.
+// readOf requests the sections of a handler.
 func readOf(t *testing.T, h http.Handler) []readSection {
 	t.Helper()
 	return decode[read](t, get(h, "sections.json").Body).Sections
 }
 
-// named is a number with a text of its own.
+// named is a number with a String method.
 type named int
 
 func (n named) String() string { return fmt.Sprintf("number %d", int(n)) }
@@ -161,20 +161,20 @@ func TestFailedSectionShowsItsError(t *testing.T) {
 			broken("exit", func(context.Context) error { runtime.Goexit(); return nil }),
 			broken("slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }),
 			inspect.NewSection("partly", func(context.Context) ([]inspect.Block, error) {
-				return []inspect.Block{{Title: "what there is"}}, errors.New("not all")
+				return []inspect.Block{{Title: "partial"}}, errors.New("not all")
 			}),
 			constant("good", 1),
 			broken("slow, too", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }))
-		for range 2 { // a section that failed is asked again
+		for range 2 { // a section that failed is read again
 			start := time.Now()
 			got := readOf(t, h)
-			assert.Equal(t, 3*time.Second, time.Since(start), "they are read side by side")
+			assert.Equal(t, 3*time.Second, time.Since(start), "the sections are read concurrently")
 			assert.Equal(t, "no connection", got[0].Error)
 			assert.Contains(t, got[1].Error, "a bug")
 			assert.Contains(t, got[2].Error, "Goexit")
 			assert.Equal(t, "no answer within 3s", got[3].Error)
 			assert.Equal(t, "not all", got[4].Error)
-			assert.Equal(t, "what there is", got[4].Blocks[0].Title)
+			assert.Equal(t, "partial", got[4].Blocks[0].Title)
 			assert.Empty(t, got[5].Error)
 			assert.EqualValues(t, 1, got[5].Blocks[0].Figures[0].Value)
 			time.Sleep(time.Second)
@@ -196,7 +196,7 @@ func TestSectionErrorThatPanicsIsShown(t *testing.T) {
 	assert.EqualValues(t, 1, got[1].Blocks[0].Figures[0].Value)
 }
 
-// TestHangingSectionIsReadOnce has a Read that does not heed its context.
+// The section's Read ignores its context.
 func TestHangingSectionIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -207,7 +207,7 @@ func TestHangingSectionIsReadOnce(t *testing.T) {
 		var errs []string
 		good := 0
 		for len(errs) < 3 {
-			w.next(t, "stats") // the page goes on
+			w.next(t, "stats") // the page still updates
 			s := decode[readSection](t, strings.NewReader(w.next(t, "section")))
 			if s.Title == "good" {
 				good++
@@ -216,19 +216,19 @@ func TestHangingSectionIsReadOnce(t *testing.T) {
 			errs = append(errs, s.Error)
 		}
 		assert.Equal(t, []string{"no answer within 3s", "the previous read has not returned", "the previous read has not returned"}, errs)
-		assert.Greater(t, good, 10, "the other section goes on")
+		assert.Greater(t, good, 10, "the other section still updates")
 		assert.EqualValues(t, 1, calls.Load())
 		close(release)
 		synctest.Wait()
-		assert.Empty(t, readOf(t, h)[0].Error, "it is asked again once it has returned")
+		assert.Empty(t, readOf(t, h)[0].Error, "the section is read again after it returned")
 		cancel()
 		for range w.events {
 		}
 	})
 }
 
-// TestSectionsAreReadWhileAPageIsOpen counts the calls, and what is under way when the
-// last page closes ends.
+// TestSectionsAreReadWhileAPageIsOpen counts the calls. Calls in progress end when the last
+// page closes.
 func TestSectionsAreReadWhileAPageIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, ended atomic.Int64
@@ -254,7 +254,7 @@ func TestSectionsAreReadWhileAPageIsOpen(t *testing.T) {
 			assert.Zero(t, ended.Load())
 			cancel()
 			synctest.Wait()
-			assert.EqualValues(t, 1, ended.Load(), "its context ended with the page")
+			assert.EqualValues(t, 1, ended.Load(), "the context ended with the page")
 			time.Sleep(time.Minute)
 			assert.EqualValues(t, 2, calls.Load())
 		}
