@@ -19,7 +19,7 @@ import (
 	"github.com/hashedwheel/hwt/metrics"
 )
 
-// fixed has the same statistics all the time.
+// fixed is a source with constant statistics.
 type fixed[S any] struct{ stats S }
 
 func (f fixed[S]) Stats() S { return f.stats }
@@ -48,7 +48,7 @@ func everyField[S any](t *testing.T, open func(fixed[S]) metrics.Source) {
 			continue // a name, such as that of the slowest task
 		}
 		if !fill(field) {
-			t.Errorf("%s: of a kind that this test does not know", name)
+			t.Errorf("%s: unknown kind; extend this test", name)
 			continue
 		}
 		assert.NotEqual(t, nothing, open(f).Read(), name)
@@ -56,7 +56,7 @@ func everyField[S any](t *testing.T, open func(fixed[S]) metrics.Source) {
 	describes(t, open(fixed[S]{}))
 }
 
-// fill gives a field a value that is not its zero.
+// fill gives a field a value other than zero.
 func fill(field reflect.Value) bool {
 	switch field.Kind() {
 	case reflect.Int, reflect.Int64:
