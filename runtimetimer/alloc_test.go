@@ -14,7 +14,7 @@ func TestScheduleAndCancelAllocateOnce(t *testing.T) {
 		timeout, _ := timer.NewTimeout(idle, time.Hour)
 		timeout.Cancel()
 	}
-	for range 100 * timer.Shards() { // Until every shard has an entry to spare.
+	for range 100 * timer.Shards() { // until every shard has a spare entry
 		once()
 	}
 	assert.EqualValues(t, 1, testing.AllocsPerRun(1000, once))

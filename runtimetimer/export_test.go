@@ -14,7 +14,7 @@ const (
 	MaxFree     = maxFree
 )
 
-// Free returns how many entries t keeps for reuse.
+// Free returns the number of entries that t keeps for reuse.
 func (t *Timer) Free() int {
 	n := 0
 	for i := range t.shards {
@@ -26,12 +26,12 @@ func (t *Timer) Free() int {
 	return n
 }
 
-// Shards returns how many shards t has.
+// Shards returns the number of shards of t.
 func (t *Timer) Shards() int { return len(t.shards) }
 
-// FireLate returns the function that the runtime calls for the timeout n, for use as a
-// goroutine that was on its way when n was reset or ended. The runtime timer counts as
-// fired, so its next Reset or Stop returns false.
+// FireLate returns the function that the runtime calls for the timeout n. A test calls it
+// later, as a goroutine that started before n was reset or ended. The runtime timer counts
+// as fired, so its next Reset or Stop returns false.
 func FireLate(n any) (fire func()) {
 	e := n.(*timeout).entry
 	e.timer.Stop()

@@ -77,7 +77,7 @@ func TestEntryWithAGoroutineOnItsWayIsNotReused(t *testing.T) {
 	}
 }
 
-// Real clock: goroutines that wait for a lock do not advance fake time.
+// The real clock, because fake time does not advance while goroutines wait for a lock.
 func TestLatenessIsNeverNegativeAfterAReset(t *testing.T) {
 	timer := newTimer(t)
 	timeout, err := timer.NewTimeout(idle, time.Hour)
@@ -127,7 +127,7 @@ func TestTaskThatBlocksDelaysNoOther(t *testing.T) {
 	})
 }
 
-func TestStopWaitsForATaskThatIsAboutToBegin(t *testing.T) {
+func TestStopWaitsForAStartingTask(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		c := new(counter)

@@ -13,8 +13,7 @@ import (
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
-// TestShutdownWaitsForATaskThatShutsDown has tasks that are still in their own Shutdown,
-// because another task runs.
+// The tasks call Shutdown, too, and are still in it because another task runs.
 func TestShutdownWaitsForATaskThatShutsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, err := runtimetimer.New(nil)
