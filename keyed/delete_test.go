@@ -93,7 +93,7 @@ func TestWritesRejectKeysUnequalToThemselves(t *testing.T) {
 	assert.ErrorIs(t, err, keyed.ErrKey)
 }
 
-func TestOneOfManyRacingSetIfAbsentsSets(t *testing.T) {
+func TestOneOfSeveralRacingSetIfAbsentsSets(t *testing.T) {
 	onProcs(func() {
 		w, err := keyed.New(fineTimer(t), func(int, int) {}, nil)
 		require.NoError(t, err)

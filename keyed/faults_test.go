@@ -173,7 +173,7 @@ type broken struct{ hwt.Timer }
 func (broken) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { panic("broken") }
 
 // A timer that panics leaves a lock held.
-func TestTimerThatPanicsLeavesNothingLocked(t *testing.T) {
+func TestTimerThatPanicsLeavesNoLock(t *testing.T) {
 	w, err := keyed.New(broken{}, func(int, int) {}, nil)
 	require.NoError(t, err)
 	for range 2 {

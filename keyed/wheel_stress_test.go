@@ -138,7 +138,7 @@ func TestRacingEndsLoseNoPair(t *testing.T) {
 	})
 }
 
-func TestCloseLeavesNothingOfTheSetsItRacesWith(t *testing.T) {
+func TestCloseRemovesEntriesOfRacingSets(t *testing.T) {
 	timer, rounds := fineTimer(t), 2000
 	if testing.Short() {
 		rounds = 300
