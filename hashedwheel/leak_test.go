@@ -185,7 +185,7 @@ func TestAdvancedLevelShowsRecentUse(t *testing.T) {
 	collectUntil(t, func() bool { return strings.Contains(text(), "Hint: NewTimeout") })
 }
 
-func TestStoppedTimerIsCollectedDespiteItsErrorHandler(t *testing.T) {
+func TestStoppedTimerIsCollectable(t *testing.T) {
 	var collected atomic.Bool
 	func() {
 		self := new(struct{ timer *Timer })
