@@ -14,8 +14,8 @@ import (
 // withTimeout is the signature of context.WithTimeout.
 type withTimeout = func(parent context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
 
-// cost returns the allocations of a call of f. Those of the rest of the process are few
-// and are rounded off.
+// cost returns the allocations of a call of f. Rounding removes the few allocations of
+// other goroutines.
 func cost(f func()) (allocs, bytes uint64) {
 	const n = 20_000
 	var before, after runtime.MemStats
@@ -86,14 +86,14 @@ func TestAllocations(t *testing.T) {
 	ended, cancelEnded := c.WithTimeoutCause(context.Background(), 0, errOurs)
 	defer cancelEnded()
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = context.Cause(ended) }), "Cause")
-	// The first ticker of a period makes the group.
+	// The first ticker of a period creates the group.
 	first := c.NewTicker(time.Hour)
 	defer first.Stop()
 	assert.InDelta(t, 3, testing.AllocsPerRun(1000, func() { c.NewTicker(time.Hour).Stop() }), 0.1, "NewTicker")
 }
 
-// TestAllocationsOfSleep runs in a bubble, where the worker of the timer is never
-// late, since it allocates when it is.
+// TestAllocationsOfSleep runs in a bubble, where the worker is never late: a late worker
+// allocates.
 func TestAllocationsOfSleep(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		c := newClock(t, newTimer(t))

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// TestConcurrentCallsOfDoneShareACore makes both calls after both saw no core.
+// TestConcurrentCallsOfDoneShareACore lets both calls continue after both saw no core.
 func TestConcurrentCallsOfDoneShareACore(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		ctx, cancel := newIdleClock(t).WithTimeout(context.Background(), time.Hour)

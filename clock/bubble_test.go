@@ -10,8 +10,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// TestClockFromOutsideABubblePanics uses a clock in a bubble that was made outside,
-// where it keeps working.
+// TestClockFromOutsideABubblePanics uses a clock in a bubble that was created outside. It
+// still works outside.
 func TestClockFromOutsideABubblePanics(t *testing.T) {
 	const message = "hwt: timer made outside this synctest bubble: make the timer inside it"
 	timer := newTimer(t)

@@ -85,9 +85,9 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestParentThatEndsLaterDoesNotChangeTheCause ends a context before its parent,
-// which ends with a cause.
-func TestParentThatEndsLaterDoesNotChangeTheCause(t *testing.T) {
+// TestLaterEndOfTheParentKeepsTheCause ends a context before its parent, which ends with
+// another cause.
+func TestLaterEndOfTheParentKeepsTheCause(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		for _, exceeds := range []bool{false, true} {
 			parent, cancelParent := context.WithCancelCause(context.Background())
@@ -104,7 +104,7 @@ func TestParentThatEndsLaterDoesNotChangeTheCause(t *testing.T) {
 	})
 }
 
-func TestTaskThatRunsAfterCancelChangesNothing(t *testing.T) {
+func TestTaskAfterCancelChangesNothing(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		held := &holding{Timer: timer}
 		c := newClock(t, held)
@@ -124,7 +124,7 @@ func TestTaskThatRunsAfterCancelChangesNothing(t *testing.T) {
 	})
 }
 
-func TestTimeoutAfterParentsEndTakesTheParentsError(t *testing.T) {
+func TestTimeoutAfterTheParentsEndTakesItsError(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		parent, cancelParent := context.WithCancelCause(context.Background())
 		ctx, cancel := newClock(t, timer).WithTimeoutCause(parent, unit, errOurs)

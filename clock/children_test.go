@@ -13,8 +13,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// registry is a parent of a foreign type that counts the functions registered with
-// AfterFunc, and never ends. It calls meanwhile, if set, during a registration.
+// registry is a parent of a foreign type that never ends. It counts the functions that are
+// registered with AfterFunc, and calls meanwhile during a registration.
 type registry struct {
 	context.Context
 	done      chan struct{}
@@ -36,8 +36,7 @@ func (r *registry) AfterFunc(func()) (stop func() bool) {
 	return func() bool { r.waiting--; return true }
 }
 
-// TestEndedContextIsUnlinkedFromItsParent matters because a parent, such as that of
-// a whole server, may outlive very many contexts.
+// A parent, such as a server's base context, may outlive millions of contexts.
 func TestEndedContextIsUnlinkedFromItsParent(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		parent := newRegistry()
@@ -54,7 +53,7 @@ func TestEndedContextIsUnlinkedFromItsParent(t *testing.T) {
 	})
 }
 
-func TestContextThatEndsWhileItIsLinkedIsUnlinked(t *testing.T) {
+func TestContextThatEndsDuringLinkingIsUnlinked(t *testing.T) {
 	onClocks(t, func(t *testing.T, s shapes) {
 		parent := newRegistry()
 		ctx, cancel := s.timeout(parent, unit)
@@ -149,7 +148,7 @@ func TestEndOfAChildDoesNotEndTheContext(t *testing.T) {
 		assert.False(t, stop())
 		pass(unit + slop)
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
-		assert.Equal(t, errOurs, context.Cause(child), "it stays so")
+		assert.Equal(t, errOurs, context.Cause(child), "the error does not change")
 	})
 }
 
@@ -174,7 +173,7 @@ type several []error
 
 func (s several) Error() string { return fmt.Sprint([]error(s)) }
 
-func TestErrorOfAForeignParentIsPassedOn(t *testing.T) {
+func TestErrorOfAForeignParentIsReturned(t *testing.T) {
 	for _, err := range []error{errTheirs, several{errTheirs}, context.Canceled, context.DeadlineExceeded} {
 		t.Run(fmt.Sprint("err=", err), func(t *testing.T) {
 			agree(t, func(t *testing.T, s shapes) {
@@ -193,8 +192,8 @@ func TestErrorOfAForeignParentIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestChildrenNeedNoGoroutine makes children of every kind, and counts the
-// goroutines of the bubble.
+// TestChildrenNeedNoGoroutine creates children of every kind, and counts the goroutines of
+// the bubble.
 func TestChildrenNeedNoGoroutine(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		s := shapesOf(newClock(t, timer), timer.Pending)
@@ -202,7 +201,7 @@ func TestChildrenNeedNoGoroutine(t *testing.T) {
 		parent, cancelParent := context.WithCancel(context.Background())
 		defer cancelParent()
 		before := goroutines()
-		require.Positive(t, before, "this one, at least")
+		require.Positive(t, before, "at least this goroutine")
 		_, children, cancel := family(s, parent, unit)
 		for _, child := range children {
 			child.Done()

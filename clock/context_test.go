@@ -35,11 +35,11 @@ func TestContextEndsAtItsDeadline(t *testing.T) {
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
 		assert.Equal(t, context.DeadlineExceeded, context.Cause(ctx))
 		cancel()
-		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "it stays so")
+		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "the error does not change")
 	})
 }
 
-func TestPastDeadlineEndsTheContextAtOnce(t *testing.T) {
+func TestPastDeadlineEndsTheContextImmediately(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		for _, d := range []time.Duration{0, -1, -unit} {
 			ctx, cancel := s.timeout(context.Background(), d)
@@ -55,7 +55,7 @@ func TestPastDeadlineEndsTheContextAtOnce(t *testing.T) {
 	})
 }
 
-func TestCancelEndsTheContextAndReleasesTheTimeout(t *testing.T) {
+func TestCancelReleasesTheTimeout(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		for _, waited := range []bool{false, true} {
 			ctx, cancel := s.timeout(context.Background(), unit)
@@ -71,7 +71,7 @@ func TestCancelEndsTheContextAndReleasesTheTimeout(t *testing.T) {
 			assert.Equal(t, context.Canceled, context.Cause(ctx))
 			cancel()
 			pass(2 * unit)
-			assert.Equal(t, context.Canceled, ctx.Err(), "it stays so")
+			assert.Equal(t, context.Canceled, ctx.Err(), "the error does not change")
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestEarlierDeadlineWins(t *testing.T) {
 	})
 }
 
-func TestParentsEndEndsTheContextAndReleasesTheTimeout(t *testing.T) {
+func TestEndOfTheParentReleasesTheTimeout(t *testing.T) {
 	for _, waited := range []bool{false, true} {
 		t.Run(fmt.Sprint("waited=", waited), func(t *testing.T) {
 			agree(t, func(t *testing.T, s shapes) {
@@ -125,7 +125,7 @@ func TestParentsEndEndsTheContextAndReleasesTheTimeout(t *testing.T) {
 	}
 }
 
-func TestParentsEndClosesDoneWithoutAnotherCall(t *testing.T) {
+func TestEndOfTheParentClosesDone(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		parent, cancelParent := context.WithCancel(context.Background())
 		ctx, cancel := s.timeout(parent, unit)
@@ -138,7 +138,7 @@ func TestParentsEndClosesDoneWithoutAnotherCall(t *testing.T) {
 	})
 }
 
-func TestDoneReturnsAClosedChannelAfterTheParentsEnd(t *testing.T) {
+func TestDoneAfterTheParentsEndIsClosed(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		for _, waited := range []bool{false, true} {
 			parent, cancelParent := context.WithCancel(context.Background())
@@ -153,7 +153,7 @@ func TestDoneReturnsAClosedChannelAfterTheParentsEnd(t *testing.T) {
 	})
 }
 
-func TestContextWithEarlierParentSeesItsEndAtOnce(t *testing.T) {
+func TestContextEndsWithAnEarlierParent(t *testing.T) {
 	for _, waited := range []bool{false, true} {
 		t.Run(fmt.Sprint("waited=", waited), func(t *testing.T) {
 			agree(t, func(t *testing.T, s shapes) {
@@ -175,7 +175,7 @@ func TestContextWithEarlierParentSeesItsEndAtOnce(t *testing.T) {
 	}
 }
 
-func TestContextBelowEndedParentHasEnded(t *testing.T) {
+func TestContextOfAnEndedParentHasEnded(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		parent, cancelParent := context.WithCancelCause(context.Background())
 		cancelParent(errTheirs)
@@ -220,7 +220,7 @@ func TestNilParentPanics(t *testing.T) {
 	})
 }
 
-func TestStringIsThatOfPackageContext(t *testing.T) {
+func TestStringEqualsThatOfPackageContext(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		ctx, cancel := s.timeout(context.WithValue(context.Background(), key{}, "value"), unit)
 		defer cancel()

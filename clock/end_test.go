@@ -14,8 +14,8 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 )
 
-// onStopped runs f on every engine with a clock whose timer f stops. The
-// timer's rejections are not reported.
+// onStopped runs f on every engine, with a clock whose timer f stops. The timer's
+// rejections are not reported.
 func onStopped(t *testing.T, f func(t *testing.T, c *clock.Clock, timer hwt.Engine)) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		f(t, newClockWith(t, timer, clock.Options{ErrorHandler: func(error) {}}), timer)
@@ -74,7 +74,7 @@ func TestEndStopsTimersTickersAndJobs(t *testing.T) {
 	})
 }
 
-func TestEndWakesThoseThatNoStopReaches(t *testing.T) {
+func TestEndWakesSleepers(t *testing.T) {
 	onStopped(t, func(t *testing.T, c *clock.Clock, timer hwt.Engine) {
 		start := time.Now()
 		after := c.After(time.Hour)
@@ -88,7 +88,7 @@ func TestEndWakesThoseThatNoStopReaches(t *testing.T) {
 		synctest.Wait()
 		unprocessed := timer.Stop()
 		assert.Empty(t, c.End(unprocessed))
-		assert.Empty(t, c.End(unprocessed), "a second time it has no effect")
+		assert.Empty(t, c.End(unprocessed), "a second End has no effect")
 		synctest.Wait()
 		assert.EqualValues(t, 3, woken.Load())
 		assert.Equal(t, time.Hour, (<-after).Sub(start))
@@ -127,15 +127,15 @@ func TestEndReturnsTimeoutsOfOthers(t *testing.T) {
 	})
 }
 
-// TestEndLeavesUsersThatWereResetSince resets timers and adds tickers after the timer's
+// TestEndLeavesTimersThatWereReset resets timers and adds tickers after the timer's
 // Stop. Then they have runtime timers and no longer depend on the result of Stop.
-func TestEndLeavesUsersThatWereResetSince(t *testing.T) {
+func TestEndLeavesTimersThatWereReset(t *testing.T) {
 	onStopped(t, func(t *testing.T, c *clock.Clock, timer hwt.Engine) {
 		held, ticker, moved := c.NewTimer(time.Hour), c.NewTicker(unit), c.NewTicker(time.Hour)
 		unprocessed := timer.Stop()
 		start := time.Now()
 		held.Reset(unit)
-		joined := c.NewTicker(unit) // arms the group of the first
+		joined := c.NewTicker(unit) // starts the group of the first
 		moved.Reset(unit)
 		assert.Empty(t, c.End(unprocessed))
 		pass(unit)
@@ -162,7 +162,7 @@ func TestEndLeavesPendingTimeouts(t *testing.T) {
 	})
 }
 
-// recording is a timer that records the timeouts it made.
+// recording is a timer that records its timeouts.
 type recording struct {
 	hwt.Timer
 	made []hwt.Timeout

@@ -42,7 +42,8 @@ func Example() {
 	// Output: 504 context deadline exceeded
 }
 
-// step is one of many steps, which take longer together than the deadline allows.
+// step is one of many steps, which together exceed the deadline. Examples use the real
+// clock, because they cannot run in a bubble.
 func step() { time.Sleep(time.Millisecond) }
 
 // newExampleClock returns a clock on a wheel, and the function that stops the wheel.
@@ -76,7 +77,7 @@ func ExampleClock_RunWithTimeout() {
 	c, stop := newExampleClock()
 	defer stop()
 	err := c.RunWithTimeout(context.Background(), 20*time.Millisecond, func(ctx context.Context) error {
-		<-ctx.Done() // for a long computation that calls ctx.Err now and then
+		<-ctx.Done() // a long computation that regularly calls ctx.Err
 		return ctx.Err()
 	})
 	fmt.Println(err)
@@ -186,8 +187,8 @@ func ExampleClock_ScheduleContext() {
 	// 0
 }
 
-// A run at 02:30 does not exist on the day when clocks go from 02:00 to 03:00. By
-// default it is at the end of the gap.
+// The time 02:30 does not exist on the day when clocks change from 02:00 to 03:00. By
+// default, the run is at the end of the gap.
 func ExampleSpec() {
 	nightly, err := clock.ParseSpec("CRON_TZ=Europe/Berlin 30 2 * * *")
 	if err != nil {

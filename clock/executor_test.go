@@ -20,7 +20,7 @@ import (
 
 var errFull = errors.New("full")
 
-// pool is an executor that refuses tasks while it is full.
+// pool is an executor that rejects tasks while it is full.
 type pool struct{ full atomic.Bool }
 
 func (p *pool) Execute(task func()) error {
@@ -57,8 +57,8 @@ func onPools(t *testing.T, f func(t *testing.T, timer hwt.Engine, p *pool, refus
 	}
 }
 
-// TestFullExecutorLosesNothing has the executor refuse all tasks of one unit.
-func TestFullExecutorLosesNothing(t *testing.T) {
+// The executor rejects all tasks of one unit.
+func TestFullExecutorLosesNoTimer(t *testing.T) {
 	for _, onTimer := range []bool{false, true} {
 		onPools(t, func(t *testing.T, timer hwt.Engine, p *pool, refusals *list[error]) {
 			c := newClockWith(t, timer, clock.Options{FuncsOnTimer: onTimer})

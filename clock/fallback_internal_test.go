@@ -14,8 +14,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// TestFallbackTimerEndsOnce calls run as a runtime timer does whose goroutine had
-// begun before a Cancel.
+// TestFallbackTimerEndsOnce calls run like a runtime timer whose goroutine started before a
+// Cancel.
 func TestFallbackTimerEndsOnce(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		c := newIdleClock(t)
@@ -27,7 +27,7 @@ func TestFallbackTimerEndsOnce(t *testing.T) {
 		first.(*fallbackTimer).run()
 		assert.Zero(t, runs.Load(), "it was cancelled")
 		assert.True(t, first.IsCancelled() && !first.IsExpired())
-		assert.False(t, first.Reset(time.Hour), "it never revives")
+		assert.False(t, first.Reset(time.Hour), "it stays cancelled")
 
 		second := c.fallback(task, time.Hour, errors.New("no"))
 		assert.True(t, second.Reset(2*time.Hour))
@@ -56,7 +56,7 @@ func TestFallbackTimerHasADeadline(t *testing.T) {
 		assert.True(t, f.Reset(time.Minute))
 		assert.Equal(t, time.Now().Add(time.Minute), f.Deadline())
 		assert.True(t, f.Reset(math.MaxInt64))
-		assert.Zero(t, f.Deadline(), "it never comes due")
+		assert.Zero(t, f.Deadline(), "no deadline")
 		assert.True(t, f.Cancel())
 	})
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-func TestRefusalIsReportedAndLosesNothing(t *testing.T) {
+func TestRejectionIsReportedAndLosesNoTimer(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimerWith(t, hashedwheel.Options{MaxPendingTimeouts: 1})
 		var errs list[error]
@@ -39,7 +39,7 @@ func TestRefusalIsReportedAndLosesNothing(t *testing.T) {
 	})
 }
 
-func TestErrorHandlerMayUseTheRefusedTimer(t *testing.T) {
+func TestErrorHandlerMayUseTheRejectedTimer(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var timer atomic.Pointer[clock.Timer]
 		c := newClockWith(t, refusing{hwt.ErrStopped}, clock.Options{ErrorHandler: func(error) {
@@ -53,13 +53,12 @@ func TestErrorHandlerMayUseTheRefusedTimer(t *testing.T) {
 		timer.Store(known)
 		known.Reset(unit)
 		synctest.Wait()
-		assert.False(t, known.Stop(), "the handler did that")
+		assert.False(t, known.Stop(), "the handler stopped it")
 	})
 }
 
-// TestFirstRefusalIsLogged has a log handler that panics, which must not end the
-// program.
-func TestFirstRefusalIsLogged(t *testing.T) {
+// TestFirstRejectionIsLogged uses a log handler that panics. The program must survive.
+func TestFirstRejectionIsLogged(t *testing.T) {
 	logged := &lines{}
 	defer func(was *slog.Logger, to io.Writer, flags int) {
 		slog.SetDefault(was)
@@ -125,11 +124,11 @@ func TestTickerThatJoinsAfterTheTimersStopTicks(t *testing.T) {
 			assert.Equal(t, unit*time.Duration(i+1), (<-reset.C).Sub(start))
 			assert.Equal(t, unit*time.Duration(i+1), (<-joined.C).Sub(start))
 			if i == 0 {
-				assert.NoError(t, unprocessed[0].Task().Run(unprocessed[0])) // has no effect so late
+				assert.NoError(t, unprocessed[0].Task().Run(unprocessed[0])) // has no effect
 			}
 		}
 		synctest.Wait()
-		assert.Len(t, refusals.take(), 1+2*3, "one as they joined, and two in each period, for their two phases")
+		assert.Len(t, refusals.take(), 1+2*3, "one when they joined, and one per phase and period")
 	})
 }
 
@@ -150,7 +149,7 @@ func TestUnprocessedTimeoutsCanBeRunEarly(t *testing.T) {
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
 		_, early := received(ticker.C)
 		assert.False(t, early)
-		assert.Equal(t, time.Hour, (<-ticker.C).Sub(start), "a ticker goes on")
+		assert.Equal(t, time.Hour, (<-ticker.C).Sub(start), "a ticker continues")
 	})
 }
 
@@ -170,7 +169,7 @@ func TestFuncsOnTimerRunOnItsWorker(t *testing.T) {
 	})
 }
 
-func TestFuncThatIsDueAtOnceHasItsOwnGoroutine(t *testing.T) {
+func TestFuncWithoutADelayHasItsOwnGoroutine(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		c := newClockWith(t, newTimer(t), clock.Options{FuncsOnTimer: true})
 		start, release := time.Now(), make(chan struct{})

@@ -10,9 +10,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// FuzzAsPackageTime reads its input as a program of calls on a few timers and
-// tickers, runs it on package time and on clocks, and compares the results of Stop
-// and Reset and every value received.
+// FuzzAsPackageTime reads its input as a program of calls on a few timers and tickers. It
+// runs the program on package time and on clocks, and compares the results of Stop and
+// Reset and all received values.
 //
 // Each step takes a little time, and all steps together take less than a unit, so
 // that no timer is due at the moment of a call.
@@ -75,9 +75,8 @@ type machine struct {
 
 func newMachine(s shapes) *machine { return &machine{shapes: s, start: time.Now()} }
 
-// step does one operation, and returns all that can be seen of it. The low three
-// bits are the operation, the next three the duration, and the highest two the
-// timer or ticker.
+// step does one operation, and returns its visible results. The low three bits are the
+// operation, the next three the duration, and the highest two the timer or ticker.
 func (m *machine) step(op byte) string {
 	d, i := unit*time.Duration(op>>3&7), int(op>>6)%3
 	switch op & 7 {
@@ -101,8 +100,7 @@ func (m *machine) step(op byte) string {
 	return ""
 }
 
-// newTimer makes a timer in the place of an older one: the first of AfterFunc, the
-// others with a channel.
+// newTimer replaces a timer. The first one is from AfterFunc; the others have channels.
 func (m *machine) newTimer(i int, d time.Duration) string {
 	stopped := m.stopOne(i, true)
 	if i == 0 {
@@ -129,7 +127,7 @@ func (m *machine) stopOne(i int, timer bool) string {
 	return ""
 }
 
-// receive receives from all channels, and returns the values and which functions ran.
+// receive receives from all channels. It returns the values, and the functions that ran.
 func (m *machine) receive() (seen string) {
 	for i, c := range m.values {
 		if at, ok := received(c); ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// TestTickerGroupStaysInOrder fires with old readings of the clock, like those of a
-// worker that was interrupted in the middle, and checks G1 after each step.
+// TestTickerGroupStaysInOrder fires with old readings of the clock, like a worker that was
+// preempted, and checks G1 after each step.
 func TestTickerGroupStaysInOrder(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const period = 100 * time.Millisecond
@@ -45,8 +45,8 @@ func TestTickerGroupStaysInOrder(t *testing.T) {
 	})
 }
 
-// TestTickersComeAndGoDuringAFiring stops, resets and makes tickers between two
-// batches: some that have ticked, some that have not, and the first of each.
+// TestTickersComeAndGoDuringAFiring stops, resets, and creates tickers between two batches:
+// tickers that have ticked and others that have not, and the first of each.
 func TestTickersComeAndGoDuringAFiring(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const period, n = 100 * time.Millisecond, 4 * batch
@@ -87,8 +87,8 @@ func TestTickersComeAndGoDuringAFiring(t *testing.T) {
 	})
 }
 
-// TestTickerThatJoinedTicksInALateFiring fires so late that all other tickers and
-// some of those that joined have missed ticks.
+// TestTickerThatJoinedTicksInALateFiring fires so late that all old tickers and some new
+// ones have missed ticks.
 func TestTickerThatJoinedTicksInALateFiring(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		const period, step, n = 100 * time.Millisecond, 7 * time.Millisecond, 60 // over four periods
@@ -114,7 +114,7 @@ func TestTickerThatJoinedTicksInALateFiring(t *testing.T) {
 	})
 }
 
-// fireNow fires by the present, and returns it.
+// fireNow fires the tickers that are due now, and returns the time.
 func fireNow(c *Clock, g *tickerGroup) (at time.Duration) {
 	now := time.Now()
 	for g.fire(now, now.Sub(c.start)) {
@@ -122,13 +122,13 @@ func fireNow(c *Clock, g *tickerGroup) (at time.Duration) {
 	return now.Sub(c.start)
 }
 
-// TestFirstTickerMayLeaveDuringAFiring stops, between two batches, the first or the
-// last that ticked, or the next that will. In half of the cases all tickers are due,
-// so that the ring goes round.
+// TestFirstTickerMayLeaveDuringAFiring stops one ticker between two batches: the first or
+// last that ticked, or the next one. In half of the cases all tickers are due, so that the
+// firing goes around the whole ring.
 func TestFirstTickerMayLeaveDuringAFiring(t *testing.T) {
 	const period, n = 100 * time.Millisecond, 2*batch + batch/2
 	for name, leave := range map[string]int{"first that ticked": 0, "last that ticked": batch - 1, "next": batch, "last": n - 1} {
-		for _, idle := range []int{0, batch} { // how many are not due
+		for _, idle := range []int{0, batch} { // number of tickers that are not due
 			t.Run(fmt.Sprintf("%s of %d", name, n+idle), func(t *testing.T) {
 				enginetest.Bubble(t, func(t *testing.T) {
 					c := newIdleClock(t)
@@ -140,7 +140,7 @@ func TestFirstTickerMayLeaveDuringAFiring(t *testing.T) {
 						tickers = append(tickers, c.NewTicker(period))
 					}
 					g := tickers[0].group
-					fireNow(c, g) // moves those that joined to the ring
+					fireNow(c, g) // moves new tickers to the ring
 					time.Sleep(period - c.now())
 					now := time.Now()
 					require.True(t, g.fire(now, period))

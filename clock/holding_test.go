@@ -7,8 +7,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// holding is a timer whose tasks a test can hold back: the timeouts expire, but
-// their tasks do not run until the release, or never.
+// holding is a timer whose tasks a test can hold back: timeouts expire, but their tasks run
+// at the release, or never.
 type holding struct {
 	hwt.Timer
 	mu    sync.Mutex

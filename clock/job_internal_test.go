@@ -29,9 +29,9 @@ func newIdleJob(t *testing.T, schedule Schedule, f func()) *Job {
 	return j
 }
 
-// TestStopPreventsTheLastRunThatIsDue stops the job after its schedule has ended and
-// before the last run begins.
-func TestStopPreventsTheLastRunThatIsDue(t *testing.T) {
+// TestStopPreventsTheLastDueRun stops the job after the end of its schedule and before the
+// last run.
+func TestStopPreventsTheLastDueRun(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		j := newIdleJob(t, &times{left: 1}, func() { assert.Fail(t, "ran") })
 		time.Sleep(time.Hour)
@@ -48,9 +48,9 @@ func TestStopPreventsTheLastRunThatIsDue(t *testing.T) {
 	})
 }
 
-// TestTaskThatRunsAfterStopDoesNotAskTheSchedule runs the task of an expired timeout
+// TestTaskAfterStopDoesNotCallTheSchedule runs the task of an expired timeout
 // after Stop and Wait.
-func TestTaskThatRunsAfterStopDoesNotAskTheSchedule(t *testing.T) {
+func TestTaskAfterStopDoesNotCallTheSchedule(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		schedule := &times{left: 9}
 		j := newIdleJob(t, schedule, func() { assert.Fail(t, "ran") })
@@ -64,9 +64,9 @@ func TestTaskThatRunsAfterStopDoesNotAskTheSchedule(t *testing.T) {
 	})
 }
 
-// TestRunWaitsForAWallClockThatWasSetBack makes the timeout expire before the time of
+// TestRunWaitsAfterTheWallClockWasSetBack makes the timeout expire before the time of
 // the run.
-func TestRunWaitsForAWallClockThatWasSetBack(t *testing.T) {
+func TestRunWaitsAfterTheWallClockWasSetBack(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		runs := 0
 		j := newIdleJob(t, &times{left: 9}, func() { runs++ })

@@ -105,7 +105,7 @@ func (a *answers) Next(time.Time) (next time.Time) {
 	return next
 }
 
-func TestStopDropsTheQueuedRunAndWaitWaitsForTheOther(t *testing.T) {
+func TestStopDiscardsTheQueuedRun(t *testing.T) {
 	onSchedule(t, func(t *testing.T, _ hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
 		start := time.Now()
 		job := newJobWith(t, c, clock.OverlapQueueOne, clock.FixedRate(unit), func() {
@@ -120,7 +120,7 @@ func TestStopDropsTheQueuedRunAndWaitWaitsForTheOther(t *testing.T) {
 	})
 }
 
-func TestStopAfterTheScheduleEndedDropsTheQueuedRun(t *testing.T) {
+func TestStopAfterTheScheduleDiscardsTheQueuedRun(t *testing.T) {
 	onSchedule(t, func(t *testing.T, _ hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
 		job := newJobWith(t, c, clock.OverlapQueueOne, at{time.Now(), []time.Duration{unit, 2 * unit}}, func() {
 			record()
@@ -159,7 +159,7 @@ func (s *broken) Next(t time.Time) time.Time {
 	return t.Add(unit)
 }
 
-func TestFailuresAreReportedAndHarmNothingElse(t *testing.T) {
+func TestFailuresAreReported(t *testing.T) {
 	for name, fail := range map[string]func(){
 		"panic":  func() { panic("no good") },
 		"goexit": runtime.Goexit,
@@ -179,7 +179,7 @@ func TestFailuresAreReportedAndHarmNothingElse(t *testing.T) {
 				job = newJob(t, c, &broken{how: fail}, func() { runs++ }) // a schedule that fails ends it
 				job.Wait()
 				assert.Len(t, errs.take(), 1)
-				assert.Equal(t, 1, runs, "it was due when the schedule was asked for the next")
+				assert.Equal(t, 1, runs, "the run was due when Next failed")
 				assert.False(t, job.Stop())
 				c.AfterFunc(unit, fail)
 				pass(unit + slop)
@@ -231,7 +231,7 @@ func TestBadArgumentsAreErrors(t *testing.T) {
 	})
 }
 
-func TestStopPreventsARunWhoseTaskHasNotBegun(t *testing.T) {
+func TestStopPreventsARunBeforeItsTask(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		held := &holding{Timer: timer}
 		job := newJob(t, newClock(t, held), clock.FixedRate(unit), func() { assert.Fail(t, "ran") })
@@ -245,7 +245,7 @@ func TestStopPreventsARunWhoseTaskHasNotBegun(t *testing.T) {
 	})
 }
 
-// slow is a schedule that takes a unit to answer.
+// slow is a schedule whose Next takes a unit.
 type slow struct{}
 
 func (slow) Next(t time.Time) time.Time {
@@ -253,10 +253,10 @@ func (slow) Next(t time.Time) time.Time {
 	return t.Add(2 * unit)
 }
 
-func TestStopPreventsARunWhoseScheduleIsBeingAsked(t *testing.T) {
+func TestStopPreventsARunDuringACallOfNext(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		job := newJob(t, newClock(t, timer), slow{}, func() { assert.Fail(t, "ran") })
-		pass(unit + unit/2) // the first run is due, and the schedule is asked for the second
+		pass(unit + unit/2) // the first run is due, and Next is called for the second
 		assert.True(t, job.Stop())
 		job.Wait()
 		assert.Zero(t, timer.Pending())

@@ -24,7 +24,7 @@ func names(c *clock.Clock) (all []string) {
 	return all
 }
 
-func TestJobsAreKnownByNameUntilTheyAreOver(t *testing.T) {
+func TestJobsAreFoundByNameUntilTheyEnd(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		c := newClock(t, timer)
 		named := func(name string, schedule clock.Schedule) (*clock.Job, error) {
@@ -91,7 +91,7 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-func TestPausedJobRunsOnAtTheTimesOfItsSchedule(t *testing.T) {
+func TestResumedJobKeepsTheTimesOfItsSchedule(t *testing.T) {
 	for name, schedule := range map[string]func() clock.Schedule{
 		"rate":  func() clock.Schedule { return clock.FixedRate(2 * unit) },
 		"delay": func() clock.Schedule { return clock.FixedDelay(2 * unit) },
@@ -144,8 +144,7 @@ func TestPauseDuringARun(t *testing.T) {
 	}
 }
 
-// TestPauseKeepsARequestedRun has both a run of the schedule and one of RunNow wait for
-// the end of another.
+// A scheduled run and one of RunNow both wait for the end of another run.
 func TestPauseKeepsARequestedRun(t *testing.T) {
 	onSchedule(t, func(t *testing.T, _ hwt.Engine, c *clock.Clock, begins *list[int], record func()) {
 		job := newJobWith(t, c, clock.OverlapQueueOne, clock.FixedRate(unit), func() {
@@ -219,7 +218,7 @@ func TestStopEndsTheContextOfTheRun(t *testing.T) {
 		assert.EqualValues(t, 1, c.Stats().Failures)
 		assert.True(t, job.Stop())
 		job.Wait()
-		assert.Empty(t, errs.take(), "the end of the context is no failure")
+		assert.Empty(t, errs.take(), "a canceled run is not a failure")
 		assert.NoError(t, job.Status().LastError)
 	})
 }
@@ -297,12 +296,12 @@ func TestMissedRunsFollowTheirPolicy(t *testing.T) {
 		begins  []int
 		skipped int64
 	}{
-		"skip":                    {clock.Missed{}, clock.OverlapSkip, []int{3, 4}, 0},
-		"skip, too late":          {clock.Missed{MaxLateness: unit / 4}, clock.OverlapSkip, []int{4}, 0},
-		"once":                    {clock.Missed{Policy: clock.MissedOnce, MaxLateness: unit / 4}, clock.OverlapSkip, []int{3, 4}, 0},
-		"all":                     {clock.Missed{Policy: clock.MissedAll}, clock.OverlapQueueOne, []int{3, 3, 3, 4}, 0},
-		"the last two":            {clock.Missed{Policy: clock.MissedAll, Limit: 2}, clock.OverlapQueueOne, []int{3, 3, 4}, 0},
-		"all that do not overlap": {clock.Missed{Policy: clock.MissedAll}, clock.OverlapSkip, []int{3, 3, 3}, 1},
+		"skip":                 {clock.Missed{}, clock.OverlapSkip, []int{3, 4}, 0},
+		"skip, too late":       {clock.Missed{MaxLateness: unit / 4}, clock.OverlapSkip, []int{4}, 0},
+		"once":                 {clock.Missed{Policy: clock.MissedOnce, MaxLateness: unit / 4}, clock.OverlapSkip, []int{3, 4}, 0},
+		"all":                  {clock.Missed{Policy: clock.MissedAll}, clock.OverlapQueueOne, []int{3, 3, 3, 4}, 0},
+		"the last two":         {clock.Missed{Policy: clock.MissedAll, Limit: 2}, clock.OverlapQueueOne, []int{3, 3, 4}, 0},
+		"all, without overlap": {clock.Missed{Policy: clock.MissedAll}, clock.OverlapSkip, []int{3, 3, 3}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEngines(t, func(t *testing.T, timer hwt.Engine) {
@@ -327,9 +326,9 @@ func TestMissedRunsFollowTheirPolicy(t *testing.T) {
 	}
 }
 
-// TestFixedDelayThatIsTooLateIsSkipped holds back the task of a job whose schedule
+// TestLateFixedDelayIsSkipped holds back the task of a job whose schedule
 // counts from the end of each run.
-func TestFixedDelayThatIsTooLateIsSkipped(t *testing.T) {
+func TestLateFixedDelayIsSkipped(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		start := time.Now()
 		var begins list[int]
@@ -347,8 +346,8 @@ func TestFixedDelayThatIsTooLateIsSkipped(t *testing.T) {
 	})
 }
 
-// TestJitterMakesNoRunMissed has delays up to nearly the time between two runs.
-func TestJitterMakesNoRunMissed(t *testing.T) {
+// The delays are up to nearly the time between two runs.
+func TestJitteredRunsAreNotMissed(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		c := newClock(t, newTimer(t))
 		start := time.Now().Truncate(time.Second)
@@ -370,9 +369,9 @@ func TestJitterMakesNoRunMissed(t *testing.T) {
 	})
 }
 
-// TestYearOfAHundredJobs runs a hundred jobs for a year, on the engine for schedules of
+// TestHundredJobsRunForAYear runs a hundred jobs for a year, on the engine for schedules of
 // days. It logs the time that this takes on the real clock.
-func TestYearOfAHundredJobs(t *testing.T) {
+func TestHundredJobsRunForAYear(t *testing.T) {
 	began := time.Now()
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer, err := hierarchical.New(&hierarchical.Options{TickDuration: tick})

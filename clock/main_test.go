@@ -28,7 +28,7 @@ const (
 	slop = 10 * time.Millisecond  // more than a tick, far less than a unit
 )
 
-// newTimer returns a wheel that is stopped when the test ends.
+// newTimer returns a wheel that stops at the end of the test.
 func newTimer(tb testing.TB) hwt.Engine { return newTimerWith(tb, hashedwheel.Options{}) }
 
 func newTimerWith(tb testing.TB, options hashedwheel.Options) hwt.Engine {
@@ -83,7 +83,7 @@ type ticker interface {
 	Reset(time.Duration)
 }
 
-// shapes is the standard library, or a clock in its place.
+// shapes has the functions of package time, or a clock's.
 type shapes struct {
 	afterFunc     func(time.Duration, func()) timer
 	newTimer      func(time.Duration) (timer, <-chan time.Time)
@@ -134,15 +134,15 @@ func shapesOf(c *clock.Clock, pending func() int64) shapes {
 	}
 }
 
-// refusing is a timer that refuses everything, so that runtime timers replace it.
+// refusing is a timer that rejects all timeouts, so that runtime timers replace it.
 type refusing struct{ err error }
 
 func (r refusing) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { return nil, r.err }
 func (refusing) Stop() []hwt.Timeout                                            { return nil }
 
-// agree runs f in a bubble on the standard library, on a clock on every engine, on
-// one whose timer refuses everything, and on one that leaves delays of a unit to
-// the runtime. f asserts their common behavior.
+// agree runs f in a bubble on the standard library, on a clock on every engine, on one
+// whose timer rejects all timeouts, and on one that uses runtime timers for delays of a
+// unit. f asserts their common behavior.
 func agree(t *testing.T, f func(t *testing.T, s shapes)) {
 	t.Run("on=standard", func(t *testing.T) {
 		enginetest.Bubble(t, func(t *testing.T) { f(t, standard()) })
@@ -174,7 +174,7 @@ func onClocks(t *testing.T, f func(t *testing.T, s shapes)) {
 	})
 }
 
-// pass lets fake time pass, and everything that is due by then run.
+// pass advances fake time, and runs the due functions.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

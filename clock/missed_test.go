@@ -32,8 +32,8 @@ func TestPlan(t *testing.T) {
 		"late":                       {clock.Missed{}, minutely, 59 * time.Second, []int{0}, 60},
 		"the next is due":            {clock.Missed{}, minutely, 60 * time.Second, []int{60}, 120},
 		"skip":                       {clock.Missed{}, minutely, 200 * time.Second, []int{180}, 240},
-		"skip what is too late":      {clock.Missed{MaxLateness: 19 * time.Second}, minutely, 200 * time.Second, nil, 240},
-		"skip one that is too late":  {clock.Missed{MaxLateness: time.Second}, minutely, 2 * time.Second, nil, 60},
+		"skip if too late":           {clock.Missed{MaxLateness: 19 * time.Second}, minutely, 200 * time.Second, nil, 240},
+		"skip one if too late":       {clock.Missed{MaxLateness: time.Second}, minutely, 2 * time.Second, nil, 60},
 		"late, but not too late":     {clock.Missed{MaxLateness: 20 * time.Second}, minutely, 200 * time.Second, []int{180}, 240},
 		"once":                       {clock.Missed{Policy: clock.MissedOnce, MaxLateness: time.Second}, minutely, 200 * time.Second, []int{180}, 240},
 		"once for one":               {clock.Missed{Policy: clock.MissedOnce, MaxLateness: time.Second}, minutely, 2 * time.Second, []int{0}, 60},
@@ -57,9 +57,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanMakesFewCallsAfterALongTime counts the calls of Next after a year with half
+// TestPlanMakesFewCallsAfterALongGap counts the calls of Next after a year with half
 // a million missed runs.
-func TestPlanMakesFewCallsAfterALongTime(t *testing.T) {
+func TestPlanMakesFewCallsAfterALongGap(t *testing.T) {
 	start := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	for policy, most := range map[clock.MissedPolicy]int{clock.MissedSkip: 60, clock.MissedOnce: 60, clock.MissedAll: 600} {
 		counted := &counted{Schedule: newSpec(t, "* * * * *")}

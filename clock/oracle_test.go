@@ -186,9 +186,9 @@ func firstOf(f randomField) (value uint8) {
 	return value
 }
 
-// TestSpecAgreesWithAWalkThroughEachMinute compares a spec with an oracle that walks
+// TestSpecAgreesWithAMinuteByMinuteWalk compares a spec with an oracle that walks
 // minute by minute. By default it takes a sample; with -oracle, 1,000 specs per zone.
-func TestSpecAgreesWithAWalkThroughEachMinute(t *testing.T) {
+func TestSpecAgreesWithAMinuteByMinuteWalk(t *testing.T) {
 	specs, every := 10, 8
 	if *wholeOracle {
 		specs, every = 1000, 1

@@ -71,7 +71,7 @@ func TestTimerMovesToTheTimerOfItsDelay(t *testing.T) {
 	})
 }
 
-func TestOptionsOutOfRangeAreRefused(t *testing.T) {
+func TestOptionsOutOfRangeAreRejected(t *testing.T) {
 	timer := newTimer(t)
 	_, err := clock.New(timer, &clock.Options{RuntimeBelow: -1})
 	assert.EqualError(t, err, "clock: Options.RuntimeBelow: -1ns (expected: 0 for none, or more)")

@@ -33,7 +33,7 @@ func TestFixedRateKeepsItsPhase(t *testing.T) {
 	})
 }
 
-func TestFixedRateBeginsOnePeriodAfterItIsMade(t *testing.T) {
+func TestFixedRateStartsAfterOnePeriod(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		made := time.Now()
 		rate := clock.FixedRate(2 * unit)
@@ -76,7 +76,7 @@ func TestFixedDelayBeginsAtTheEndOfTheRun(t *testing.T) {
 			time.Sleep(3 * unit)
 		})
 		pass(3 * unit)
-		assert.True(t, job.Next().IsZero(), "not known while it runs")
+		assert.True(t, job.Next().IsZero(), "unknown during the run")
 		pass(11 * unit)
 		assert.Equal(t, []int{2, 8, 13}, begins.take())
 		job.Stop()
@@ -84,7 +84,7 @@ func TestFixedDelayBeginsAtTheEndOfTheRun(t *testing.T) {
 	})
 }
 
-// every is a schedule that counts from the time it gets, as cron's "@every" does.
+// every is a schedule relative to the argument of Next, like cron's "@every".
 type every time.Duration
 
 func (e every) Next(t time.Time) time.Time { return t.Add(time.Duration(e)) }
@@ -150,9 +150,9 @@ func (s stuck) Next(t time.Time) time.Time {
 	return s.at
 }
 
-// TestScheduleThatReturnsThePastDoesNotSpin counts the runs of a schedule whose times
+// TestScheduleOfThePastDoesNotSpin counts the runs of a schedule whose times
 // are not after its arguments.
-func TestScheduleThatReturnsThePastDoesNotSpin(t *testing.T) {
+func TestScheduleOfThePastDoesNotSpin(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		var errs list[error]
 		c := newClockWith(t, timer, clock.Options{ErrorHandler: errs.add})
@@ -165,10 +165,10 @@ func TestScheduleThatReturnsThePastDoesNotSpin(t *testing.T) {
 			job.Wait()
 			assert.Less(t, time.Since(begin), unit+slop)
 			n := len(runs.take())
-			assert.Greater(t, n, 10, "it runs on")
+			assert.Greater(t, n, 10, "it continues to run")
 			assert.LessOrEqual(t, n, int(unit/time.Millisecond)+2, "it runs once per tick")
 			failed := errs.take()
-			require.Len(t, failed, 1, "the handler hears of it once")
+			require.Len(t, failed, 1, "the handler is called once")
 			assert.ErrorContains(t, failed[0], "clock: job \""+name+"\": schedule clock_test.stuck returned")
 		}
 		assert.Zero(t, timer.Pending())

@@ -89,8 +89,8 @@ func TestNextNEndsWithTheSpec(t *testing.T) {
 	assert.Empty(t, spec.NextN(after, -1))
 }
 
-// TestSpecText compares the text of each spec with the canonical one, and has the
-// canonical text parsed again.
+// TestSpecText compares the text of each spec with its canonical text, and parses that
+// again.
 func TestSpecText(t *testing.T) {
 	for text, want := range map[string]string{
 		"  0   2\t* * * ": "0 2 * * *",
@@ -216,9 +216,9 @@ func TestBadSpecsAreErrors(t *testing.T) {
 	}
 }
 
-// TestSpecOfTheDayThatApiaLeftOutEnds calls Next with a time from which a search for
+// TestSpecOfTheSkippedDayOfApiaEnds calls Next with a time from which a search for
 // a day 30 passes the day that does not exist.
-func TestSpecOfTheDayThatApiaLeftOutEnds(t *testing.T) {
+func TestSpecOfTheSkippedDayOfApiaEnds(t *testing.T) {
 	assert.Equal(t, []string{"2012-01-30T00:00:00+14:00"},
 		nextTexts(t, "CRON_TZ=Pacific/Apia SKIP_GAP 0 0 30 * *", "2011-12-01T00:00:00Z", 1))
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // The tests in this file look for races and therefore run on the real clock. Their
-// assertions hold whatever the order of events and however slow the machine is.
+// assertions hold for any order of events, and on any machine.
 
 // hammer runs f on several goroutines, on 1, 2 and 4 processors. Half of them use a
 // timer that wraps tasks and timeouts.
@@ -64,9 +64,9 @@ func TestStopAndAfterFuncAgree(t *testing.T) {
 	})
 }
 
-// TestNothingStaleUnderRaces asserts that a value received after a Reset was due
+// TestNoStaleValueUnderRaces asserts that a value received after a Reset was due
 // after it.
-func TestNothingStaleUnderRaces(t *testing.T) {
+func TestNoStaleValueUnderRaces(t *testing.T) {
 	hammer(t, func(t *testing.T, c *clock.Clock, _ hwt.Engine, r *rand.Rand) {
 		timer := c.NewTimer(tick)
 		ticker := c.NewTicker(tick)

@@ -29,7 +29,7 @@ func TestTickerTicksEveryPeriod(t *testing.T) {
 	})
 }
 
-func TestOneTickWaitsAndThePhaseIsKept(t *testing.T) {
+func TestOneMissedTickIsBuffered(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		start := time.Now()
 		ticker, c := s.newTicker(unit)
@@ -38,13 +38,13 @@ func TestOneTickWaitsAndThePhaseIsKept(t *testing.T) {
 		assert.True(t, ok)
 		assert.Equal(t, unit, at.Sub(start), "the first that was missed")
 		_, ok = received(c)
-		assert.False(t, ok, "the others were dropped")
+		assert.False(t, ok, "the others were discarded")
 		assert.Equal(t, 4*unit, (<-c).Sub(start))
 		ticker.Stop()
 	})
 }
 
-func TestNothingIsReceivedAfterATickerWasStopped(t *testing.T) {
+func TestStoppedTickerSendsNothing(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		ticker, c := s.newTicker(unit)
 		pass(unit + slop)
@@ -103,14 +103,12 @@ func TestTickTicks(t *testing.T) {
 	})
 }
 
-// dice returns random numbers that are the same each time, so that a failure can be
-// repeated.
+// dice returns reproducible random numbers.
 func dice() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
 func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
-// groupOf makes n tickers of one period at random times, and returns when each
-// was made.
+// groupOf creates n tickers of one period at random times, and returns these times.
 func groupOf(r *rand.Rand, c *clock.Clock, n int, period time.Duration) (tickers []*clock.Ticker, starts []time.Time) {
 	for range n {
 		time.Sleep(upTo(r, 3*period/time.Duration(n)))
@@ -133,7 +131,7 @@ func stopAll(tickers []*clock.Ticker) {
 	}
 }
 
-func TestTickersOfOnePeriodShareATimeoutAndKeepTheirPhases(t *testing.T) {
+func TestTickersOfOnePeriodShareATimeout(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		r := dice()
 		const n = 300
@@ -143,7 +141,7 @@ func TestTickersOfOnePeriodShareATimeoutAndKeepTheirPhases(t *testing.T) {
 		for i := range tickers {
 			received(tickers[i].C)
 		}
-		// All have joined: from here each ticks once a period, on time.
+		// All have joined. From here on, each ticks once per period, on time.
 		for range 1000 {
 			time.Sleep(upTo(r, unit/10))
 			i := r.IntN(n)
@@ -181,7 +179,7 @@ func TestTickersComeAndGoWhileOthersTick(t *testing.T) {
 	})
 }
 
-func TestTickersKeepTheirPhasesWhenTheWorkerIsLate(t *testing.T) {
+func TestTickersKeepTheirPhasesIfTheWorkerIsLate(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		r := dice()
 		held := &holding{Timer: timer}
@@ -201,7 +199,7 @@ func TestTickersKeepTheirPhasesWhenTheWorkerIsLate(t *testing.T) {
 	})
 }
 
-func TestPeriodFarBelowATickDoesNotBlockTheTimer(t *testing.T) {
+func TestShortPeriodDoesNotBlockTheTimer(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		c := newClock(t, timer)
 		short := c.NewTicker(time.Microsecond)
@@ -216,8 +214,8 @@ func TestPeriodFarBelowATickDoesNotBlockTheTimer(t *testing.T) {
 	})
 }
 
-// TestTickersTickAgainAfterTheTimerLostATask makes a ticker join after the task of
-// its group was lost.
+// TestTickersTickAgainAfterTheTimerLostATask adds a ticker after the task of its group was
+// lost.
 func TestTickersTickAgainAfterTheTimerLostATask(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		lossy := &holding{Timer: timer}

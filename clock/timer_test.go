@@ -29,9 +29,9 @@ func TestAfterFuncRunsOnceAfterItsDelay(t *testing.T) {
 	}
 }
 
-// TestTimerThatIsDueFiresAtOnce resets timers to no time left many times within a
-// tick, as programs that pace themselves do.
-func TestTimerThatIsDueFiresAtOnce(t *testing.T) {
+// TestTimerWithoutTimeLeftFiresImmediately often resets timers to a delay of zero within a
+// tick, as programs with rate limits do.
+func TestTimerWithoutTimeLeftFiresImmediately(t *testing.T) {
 	for _, d := range []time.Duration{0, -1, -unit} {
 		agree(t, func(t *testing.T, s shapes) {
 			start := time.Now()
@@ -88,7 +88,7 @@ func TestAfterFuncRunsAgainAfterEachReset(t *testing.T) {
 	})
 }
 
-func TestAfterFuncThatBlocksDelaysNoOther(t *testing.T) {
+func TestBlockedAfterFuncDelaysNoOther(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		release := make(chan struct{})
 		s.afterFunc(unit, func() { <-release })
@@ -102,7 +102,7 @@ func TestAfterFuncThatBlocksDelaysNoOther(t *testing.T) {
 	})
 }
 
-func TestTimerSendsTheTimeAtWhichItWasDue(t *testing.T) {
+func TestTimerSendsItsDueTime(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		due := time.Now().Add(unit)
 		_, c := s.newTimer(unit)
@@ -117,7 +117,7 @@ func TestTimerSendsTheTimeAtWhichItWasDue(t *testing.T) {
 	})
 }
 
-func TestReceiverThatWaitsGetsTheValue(t *testing.T) {
+func TestWaitingReceiverGetsTheValue(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		due := time.Now().Add(unit)
 		_, c := s.newTimer(unit)
@@ -132,7 +132,7 @@ func TestReceiverThatWaitsGetsTheValue(t *testing.T) {
 	})
 }
 
-func TestSleepOfZeroReturnsAtOnce(t *testing.T) {
+func TestSleepOfZeroReturnsImmediately(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		start := time.Now()
 		s.sleep(0)
@@ -141,11 +141,11 @@ func TestSleepOfZeroReturnsAtOnce(t *testing.T) {
 	})
 }
 
-func TestNothingIsReceivedAfterStop(t *testing.T) {
+func TestStoppedTimerSendsNothing(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		timer, c := s.newTimer(unit)
 		pass(unit + slop)
-		assert.True(t, timer.Stop(), "it fired, but nothing was received")
+		assert.True(t, timer.Stop(), "it fired, but its value was not received")
 		assert.False(t, timer.Stop())
 		_, stale := received(c)
 		assert.False(t, stale)
@@ -155,12 +155,12 @@ func TestNothingIsReceivedAfterStop(t *testing.T) {
 	})
 }
 
-func TestNothingStaleIsReceivedAfterReset(t *testing.T) {
+func TestResetDiscardsTheOldValue(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		timer, c := s.newTimer(unit)
 		pass(unit + slop)
 		due := time.Now().Add(2 * unit)
-		assert.True(t, timer.Reset(2*unit), "it fired, but nothing was received")
+		assert.True(t, timer.Reset(2*unit), "it fired, but its value was not received")
 		_, stale := received(c)
 		assert.False(t, stale)
 		pass(2*unit + slop)
@@ -194,9 +194,9 @@ func TestLongestDelayNeverExpires(t *testing.T) {
 	})
 }
 
-// TestTaskThatRunsAfterStopOrResetFiresNothing stops and resets timers whose
-// timeouts have expired and whose tasks have not begun.
-func TestTaskThatRunsAfterStopOrResetFiresNothing(t *testing.T) {
+// TestTaskAfterStopOrResetFiresNoTimer stops and resets timers whose timeouts have expired
+// and whose tasks have not started.
+func TestTaskAfterStopOrResetFiresNoTimer(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		held := &holding{Timer: timer}
 		c := newClock(t, held)

@@ -19,7 +19,7 @@ type hourly struct{}
 
 func (hourly) Next(t time.Time) time.Time { return t.Round(0).Truncate(time.Hour).Add(time.Hour) }
 
-// steppedClock is a clock on a runtimetimer, whose wall clock a test sets.
+// steppedClock is a clock on a runtimetimer with an adjustable wall clock.
 func steppedClock(t *testing.T) (c *Clock, set func(ahead time.Duration)) {
 	t.Helper()
 	timer, err := runtimetimer.New(nil)
@@ -30,8 +30,8 @@ func steppedClock(t *testing.T) (c *Clock, set func(ahead time.Duration)) {
 	return c, func(d time.Duration) { c.ahead.Store(int64(d)) }
 }
 
-// TestStepOfTheWallClockIsNoticed uses the real clocks, because those of a bubble never
-// differ.
+// TestStepOfTheWallClockIsNoticed uses the real clocks, because a bubble's wall clock and
+// monotonic clock never differ.
 func TestStepOfTheWallClockIsNoticed(t *testing.T) {
 	c, set := steppedClock(t)
 	var runs atomic.Int64
@@ -45,10 +45,10 @@ func TestStepOfTheWallClockIsNoticed(t *testing.T) {
 	job.Wait()
 	c.wall.mu.Lock()
 	defer c.wall.mu.Unlock()
-	assert.Nil(t, c.wall.timeout, "no job waits")
+	assert.Nil(t, c.wall.timeout, "without jobs")
 }
 
-// looked has the clock look for a step, as its timeout does.
+// looked lets the clock check for a step, as its timeout does.
 func looked(t *testing.T, c *Clock) {
 	t.Helper()
 	c.wall.timeout.(*idleTimeout).expired = true
@@ -61,8 +61,8 @@ func looked(t *testing.T, c *Clock) {
 func TestJobFollowsTheWallClock(t *testing.T) {
 	for name, c := range map[string]struct {
 		step  time.Duration
-		next  time.Duration // The change of the job's next time.
-		armed time.Duration // The change of the delay of its timeout.
+		next  time.Duration // Change of the job's next time.
+		armed time.Duration // Change of its timeout's delay.
 	}{
 		"slewed":         {leastStep / 2, 0, 0},
 		"forward":        {10 * time.Minute, 0, -10 * time.Minute},
@@ -89,8 +89,8 @@ func TestJobFollowsTheWallClock(t *testing.T) {
 	}
 }
 
-// TestNothingLooksAtTheWallClockInABubble counts the timeouts of a wall-clock job.
-func TestNothingLooksAtTheWallClockInABubble(t *testing.T) {
+// TestWallClockIsNotPolledInABubble counts the timeouts of a wall-clock job.
+func TestWallClockIsNotPolledInABubble(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		c := newIdleClock(t)
 		j, err := c.ScheduleFunc(hourly{}, func() {}, nil)
@@ -100,8 +100,8 @@ func TestNothingLooksAtTheWallClockInABubble(t *testing.T) {
 	})
 }
 
-// TestLookEndsWithItsClock has End get the timeout of a look.
-func TestLookEndsWithItsClock(t *testing.T) {
+// The timeout of a poll is passed to End.
+func TestWallClockPollEndsWithItsClock(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		c, _ := steppedClock(t)
 		c.wall.off = false

@@ -7,9 +7,8 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// wrapping is a timer that wraps its tasks and the timeouts it returns, as one
-// that collects metrics or traces does. A task therefore gets another handle than
-// the caller of NewTimeout.
+// wrapping is a timer that wraps its tasks and timeouts, for metrics or traces. A task
+// therefore gets a different handle than the caller of NewTimeout.
 type wrapping struct{ hwt.Engine }
 
 func newWrapping() (hwt.Engine, error) {
