@@ -1,0 +1,144 @@
+package clock
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// leastDelay is the delay of a run whose time is not in the future. It keeps a
+// schedule that only knows such times from running without a pause.
+const leastDelay = time.Millisecond
+
+// planFromNow arms the timer for the schedule's first time from now on. If the schedule
+// has ended, the job ends.
+func (j *Job) planFromNow() {
+	j.planWith(func(now time.Time) (argument, next time.Time) { return now, j.schedule.base.Next(now) })
+}
+
+// plan decides which of the runs begin that are due, of which last is the first, and
+// returns their number. It arms the timer for the run after them.
+func (j *Job) plan(last planned) (runs int) {
+	runs = 1 // Also if the schedule fails.
+	j.planWith(func(now time.Time) (argument, next time.Time) {
+		now = now.Add(last.due.Sub(last.at)) // A delay does not make a run late.
+		times, next := j.missed.Plan(j.schedule.base, last.due, now)
+		runs = len(times)
+		return now, next
+	})
+	return runs
+}
+
+// planWith arms the timer for the time that ask returns, with the argument that the
+// schedule returned it for. If ask fails, the job ends.
+func (j *Job) planWith(ask func(now time.Time) (argument, next time.Time)) {
+	var next planned
+	defer func() { j.arm(next) }() // Also if ask ends the goroutine.
+	j.clock.call(func() {
+		now := j.clock.present()
+		argument, due := ask(now)
+		if due.IsZero() || due.After(argument) {
+			next = j.schedule.delayed(due)
+			return
+		}
+		j.warn(argument, due)
+		next = planned{due: now, at: now.Add(leastDelay)}
+	})
+}
+
+// warn reports the schedule, once, for a time that is not after its argument.
+func (j *Job) warn(argument, due time.Time) {
+	j.mu.Lock()
+	warned := j.warned
+	j.warned = true
+	j.mu.Unlock()
+	if !warned {
+		j.report(fmt.Errorf("schedule %T returned %v, which is not after %v; the run is at the next tick (reported once)",
+			j.schedule.base, due, argument))
+	}
+}
+
+// arm arms the timer for the next run. If next is zero, the job ends.
+func (j *Job) arm(next planned) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.planning = false
+	switch {
+	case j.ended:
+	case next.due.IsZero():
+		j.end()
+	case j.paused: // Resume plans.
+	default:
+		j.next = next
+		j.armNext()
+	}
+}
+
+// armNext arms the timer for next. Guarded by mu.
+func (j *Job) armNext() {
+	j.timeout = j.clock.arm((*jobTask)(j), j.clock.until(j.next.at))
+	if isWall(j.next.at) {
+		j.clock.wall.add(j)
+	}
+}
+
+// jobTask is a Job as the task of its timeouts.
+type jobTask Job
+
+// Run implements [hwt.TimerTask]. No user code runs here.
+func (x *jobTask) Run(hwt.Timeout) error {
+	j := (*Job)(x)
+	if due, ok := j.expire(); ok {
+		go j.planAndRun(due)
+	}
+	return nil
+}
+
+// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
+func (x *jobTask) Refused(timeout hwt.Timeout, err error) error {
+	go x.Run(timeout)
+	return err
+}
+
+// expire reports whether a run is due, and which. The caller must then call
+// planAndRun.
+func (j *Job) expire() (due planned, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.timeout == nil || !ended(j.timeout) {
+		return planned{}, false // It was stopped, paused or armed again.
+	}
+	if j.clock.until(j.next.at) > 0 { // The wall clock was set back.
+		j.armNext()
+		return planned{}, false
+	}
+	due = j.next
+	j.timeout, j.next = nil, planned{}
+	j.startPlanning()
+	j.runs.due++
+	return due, true
+}
+
+// startPlanning makes the caller the goroutine that plans, which must call done at its
+// end. Guarded by mu.
+func (j *Job) startPlanning() {
+	j.planning = true
+	j.busy++
+}
+
+// planAndRun runs f and plans the next run, in the order that the schedule needs.
+func (j *Job) planAndRun(due planned) {
+	defer j.done()
+	runs := 1
+	if j.afterRun {
+		if j.missed.skips(due.at, j.clock.present()) {
+			runs = 0
+		}
+		j.run(runs)
+		j.planFromNow()
+		return
+	}
+	defer func() { j.run(runs) }() // Also if the schedule ends the goroutine.
+	runs = j.plan(due)
+}
