@@ -15,7 +15,7 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 )
 
-// none is a timer that refuses everything, and has no goroutine.
+// none is a timer that rejects all timeouts and has no goroutine.
 type none struct{}
 
 func (none) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) {

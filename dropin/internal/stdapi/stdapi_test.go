@@ -11,8 +11,8 @@ import (
 	"github.com/hashedwheel/hwt/dropin/internal/stdapi"
 )
 
-// TestMissingNamesAreListed has a package that lacks most of package context, and
-// has some of it wrong.
+// TestMissingNamesAreListed compares with a package that lacks most names of package
+// context and has some with wrong types.
 func TestMissingNamesAreListed(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "context.go"), []byte(`package context
