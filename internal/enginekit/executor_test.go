@@ -81,7 +81,7 @@ func TestConcurrentFailuresAreAllCounted(t *testing.T) {
 	assert.Equal(t, [3]int64{400, 400, 0}, b.counts())
 }
 
-// refusable is a task that handles refusals with f.
+// refusable is a task that handles rejections with f.
 type refusable struct {
 	ran bool
 	f   func(err error) error
@@ -137,7 +137,7 @@ func TestErrorOfRefusedIsReported(t *testing.T) {
 	assert.Equal(t, []error{errMore}, b.errs)
 }
 
-func TestRefusedThatPanicsIsReportedWithTheRejection(t *testing.T) {
+func TestPanicOfRefusedIsReported(t *testing.T) {
 	b := newBench()
 	errFull := errors.New("full")
 	b.Executor = executor(func(func()) error { return errFull })

@@ -36,7 +36,7 @@ func TestTakeTakesAllPlacesOrNone(t *testing.T) {
 	assert.Error(t, l.Take(math.MaxInt64))
 }
 
-func TestPlaceBeyondTheMaximumIsRejected(t *testing.T) {
+func TestTakeBeyondTheMaximumIsRejected(t *testing.T) {
 	l := enginekit.NewLimit(2)
 	assert.EqualValues(t, 2, l.Max())
 	require.NoError(t, l.Take(1))
@@ -52,8 +52,8 @@ func TestPlaceBeyondTheMaximumIsRejected(t *testing.T) {
 	assert.Error(t, l.Take(1))
 }
 
-// Real: processors that race for the last places.
-func TestErrorMeansThatAllPlacesWereTaken(t *testing.T) {
+// The real clock, to let processors race for the last places.
+func TestTakeFailsOnlyIfAllPlacesAreTaken(t *testing.T) {
 	const callers, most = 8, 4
 	l := enginekit.NewLimit(most)
 	var holding, rejected int64

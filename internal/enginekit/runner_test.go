@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stub is a timeout, as far as a Runner cares.
+// stub is a minimal timeout for a Runner.
 type stub struct{ task hwt.TimerTask }
 
 func (s *stub) Timer() hwt.Timer         { return nil }
@@ -30,7 +30,7 @@ func (s *stub) IsCancelled() bool        { return false }
 func (s *stub) Cancel() bool             { return false }
 func (s *stub) Reset(time.Duration) bool { return false }
 
-// bench is a Runner whose handler and log remember.
+// bench is a Runner with a recording handler and log.
 type bench struct {
 	Runner
 	errs     []error
@@ -55,15 +55,14 @@ func (b *bench) counts() [3]int64 {
 	return [3]int64{s.Failed, s.Panics, s.ExecutorRejected}
 }
 
-// run runs f as a task on a goroutine of its own, and reports whether Run
-// returned.
+// run runs f as a task on a new goroutine, and reports whether Run returned.
 func (b *bench) run(f func() error) (returned bool) {
 	task := hwt.TaskFunc(func(hwt.Timeout) error { return f() })
 	return apart(func() { b.Run(&stub{task}, task) })
 }
 
-// apart calls f on a goroutine of its own, and reports whether it returned
-// rather than ended the goroutine. A panic is a failure of the whole test.
+// apart calls f on a new goroutine. It returns false if f ended the goroutine. A panic in f
+// ends the test.
 func apart(f func()) (returned bool) {
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -74,18 +73,18 @@ func apart(f func()) (returned bool) {
 	return returned
 }
 
-// badError is an error that breaks whoever looks at it, as a typed nil may.
+// badError is an error whose methods panic, like those of a nil pointer.
 type badError struct{ cause error }
 
 func (e *badError) Error() string { return e.cause.Error() }
 func (e *badError) Unwrap() error { return e.cause }
 
-// badValue breaks whoever prints it.
+// badValue panics when it is printed.
 type badValue struct{}
 
 func (badValue) String() string { panic("no string") }
 
-func TestNilTasksAreFound(t *testing.T) {
+func TestIsNilTaskFindsTypedNils(t *testing.T) {
 	assert.True(t, IsNilTask(nil))
 	assert.True(t, IsNilTask(hwt.TaskFunc(nil)))
 	assert.True(t, IsNilTask(Func(nil)))

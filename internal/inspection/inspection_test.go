@@ -36,8 +36,8 @@ func opened(t *testing.T, timer hwt.Engine) (hwt.Engine, inspection.View) {
 	return timer, v
 }
 
-// schedule schedules n timeouts, one every step from first on, and lets them reach
-// the wheel.
+// schedule schedules n timeouts, one per step beginning at first, and waits until they are
+// in the wheel.
 func schedule(t *testing.T, timer hwt.Timer, n int, first, step time.Duration) (all []hwt.Timeout) {
 	for i := range n {
 		timeout, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), first+time.Duration(i)*step)
@@ -49,7 +49,7 @@ func schedule(t *testing.T, timer hwt.Timer, n int, first, step time.Duration) (
 	return all
 }
 
-// count returns how many timeouts wait in each bucket of each ring.
+// count returns the number of timeouts in each bucket of each ring.
 func count(v inspection.View) (rings []map[int]int, total int) {
 	for _, w := range v.Workers() {
 		for range w.Rings() {
@@ -74,7 +74,7 @@ func TestEveryBucketOfAHashedWheelIsCounted(t *testing.T) {
 		rings, total := count(v)
 		assert.Equal(t, 30_000, total)
 		require.Len(t, rings, 1)
-		for i := 401; i < 600; i++ { // the last 30,000 deadlines, 100 a tick, 4 s after the start and on
+		for i := 401; i < 600; i++ { // the last 30,000 deadlines, 100 per tick, from 4 s after the start
 			assert.Equal(t, 100, rings[0][i%512], "tick %d", i)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// run calls Run on a goroutine of its own. It returns the errors that broken got,
-// and whether Run returned.
+// run calls Run on a new goroutine. It returns the errors that broken received, and whether
+// Run returned.
 func run(f func()) (errs []error, returned bool) {
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -67,7 +67,7 @@ func TestGoexitIsReportedAndEndsTheGoroutine(t *testing.T) {
 	}
 }
 
-func TestPanicOfBrokenIsPassedOn(t *testing.T) {
+func TestPanicOfBrokenPropagates(t *testing.T) {
 	assert.PanicsWithValue(t, "again", func() {
 		usercode.Run(panicsHere, func(error) { panic("again") })
 	})
