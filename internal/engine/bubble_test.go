@@ -11,11 +11,11 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// century is longer than the time between the years 2000, where bubbles begin, and now.
+// century exceeds the time from the year 2000, where bubbles begin, to now.
 const century = 100 * 365 * 24 * time.Hour
 
-// Real: the timer is outside of the bubble, whose time is later than the timer's (W7).
-func TestCallsFromABubbleOfTheFutureMoveNothing(t *testing.T) {
+// The timer is outside of the bubble, on the real clock. The bubble's time is later (W7).
+func TestCallsFromALaterBubbleDoNotMoveTheWheel(t *testing.T) {
 	for name, call := range map[string]func(*timer, *Timeout){
 		"Cancel":      func(_ *timer, timeout *Timeout) { timeout.Cancel() },
 		"Reset":       func(_ *timer, timeout *Timeout) { timeout.Reset(time.Hour) },
@@ -51,8 +51,8 @@ func TestCallsFromABubbleOfTheFutureMoveNothing(t *testing.T) {
 	}
 }
 
-// Real: as above. The goroutine would be the bubble's.
-func TestNoWorkerIsStartedFromABubbleOfTheFuture(t *testing.T) {
+// The timer is outside of the bubble. A worker's goroutine would belong to the bubble.
+func TestNoWorkerIsStartedFromALaterBubble(t *testing.T) {
 	e := newTimer(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(century)

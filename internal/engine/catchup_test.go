@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newSleepingTimer makes a timer whose worker slept for a thousand ticks and a half.
+// newSleepingTimer returns a timer whose worker has slept for 1,000.5 ticks.
 func newSleepingTimer(t *testing.T) *timer {
 	t.Helper()
 	e := newTimer(t)
@@ -20,7 +20,7 @@ func newSleepingTimer(t *testing.T) *timer {
 	return e
 }
 
-func TestCallerMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
+func TestCallerAdvancesTheWheelOfASleepingWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newSleepingTimer(t)
 		var at int64
@@ -30,12 +30,12 @@ func TestCallerMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
 		before := e.Stats()
 		e.after(t, 0, nothing)
 		pass(tick / 2)
-		assert.EqualValues(t, 2, e.Stats().Expired, "the tick that is to come is not over")
+		assert.EqualValues(t, 2, e.Stats().Expired, "the current tick is not over")
 		assert.Equal(t, before.Ticks+1, e.Stats().Ticks)
 	})
 }
 
-func TestCallerMovesTheWheelOfAWorkerThatHasYetToBeginOn(t *testing.T) {
+func TestCallerAdvancesTheWheelOfANewWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		time.Sleep(1000 * tick)
@@ -47,13 +47,13 @@ func TestCallerMovesTheWheelOfAWorkerThatHasYetToBeginOn(t *testing.T) {
 	})
 }
 
-func TestWalkMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
+func TestWalkAdvancesTheWheelOfASleepingWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newSleepingTimer(t)
 		e.after(t, 1000*tick, nothing)
 		pass(500 * tick)
 		e.after(t, 1000*tick, nothing)
-		require.EqualValues(t, 1, e.core.intake.backlog(), "the worker wakes in time by itself")
+		require.EqualValues(t, 1, e.core.intake.backlog(), "the worker's alarm covers it")
 		for range e.All() {
 		}
 		require.Zero(t, e.core.intake.backlog())
@@ -61,8 +61,8 @@ func TestWalkMovesTheWheelOfASleepingWorkerOn(t *testing.T) {
 	})
 }
 
-// The worker should have woken, and has not got to run yet.
-func TestCallerMovesTheWheelPastNothingThatIsDue(t *testing.T) {
+// The worker's alarm has fired, but the worker is not scheduled yet.
+func TestCallerMovesTheWheelPastNoDueTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.after(t, 20*tick, nothing)
@@ -80,7 +80,7 @@ func TestCallerMovesTheWheelPastNothingThatIsDue(t *testing.T) {
 	})
 }
 
-func TestCallerLeavesTheWheelOfAWorkerAtWork(t *testing.T) {
+func TestCallerLeavesTheWheelOfABusyWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		time.Sleep(tick)

@@ -14,22 +14,22 @@ func noTimers(t *testing.T) {
 	t.Cleanup(func() { live.Store(before) })
 }
 
-func TestSixtyFifthLiveTimerGivesTheOneWarning(t *testing.T) {
+func TestSixtyFifthLiveTimerGivesOneWarning(t *testing.T) {
 	noTimers(t)
 	warnings := 0
 	warn := func(string, ...any) { warnings++ }
 	for range maxTimers {
 		countInstance(warn)
 	}
-	assert.Zero(t, warnings, "%d are fine", maxTimers)
+	assert.Zero(t, warnings, "%d timers", maxTimers)
 	for range 3 {
 		countInstance(warn)
 	}
 	assert.Equal(t, 1, warnings)
 }
 
-// Real: a deadlock shows as a wait without end.
-func TestLogHandlerMayMakeATimer(t *testing.T) {
+// The real clock, because a deadlock would be an endless wait.
+func TestLogHandlerMayCreateATimer(t *testing.T) {
 	noTimers(t)
 	warnings, done := 0, make(chan struct{})
 	var warn func(string, ...any)

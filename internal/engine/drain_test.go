@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-func TestAtMostTheTransferCapComesBeforeWhatIsDue(t *testing.T) {
+func TestTransferCapLimitsTheDrainBeforeATick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		due := e.after(t, tick, nothing)
@@ -27,13 +27,13 @@ func TestAtMostTheTransferCapComesBeforeWhatIsDue(t *testing.T) {
 	})
 }
 
-// In the time until the next tick the worker drains what is left over.
+// The worker drains the rest before the next tick.
 func TestRoundsDrainTheRestWithinTheTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.Start()
 		synctest.Wait()
-		e.core.signal.phase.Store(ticking) // as while there is traffic
+		e.core.signal.phase.Store(ticking) // as during traffic
 		const n = 2*TransferCap + TransferCap/2
 		e.flood(t, n)
 		e.core.worker.sleeper.Load().wake()
@@ -46,8 +46,8 @@ func TestRoundsDrainTheRestWithinTheTick(t *testing.T) {
 	})
 }
 
-// A bucket that has expired comes again only a rotation later.
-func TestRoundAddsNothingToATickThatHasExpired(t *testing.T) {
+// An expired bucket is processed again only a rotation later.
+func TestRoundAddsNoTimeoutToAnExpiredTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		time.Sleep(tick)
@@ -59,7 +59,7 @@ func TestRoundAddsNothingToATickThatHasExpired(t *testing.T) {
 	})
 }
 
-// Callers who push as fast as the worker drains get a tick's time, not all of it.
+// Callers that push as fast as the worker drains must not keep it from ticking.
 func TestDrainingEndsWithItsTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -78,13 +78,13 @@ func TestDrainingEndsWithItsTick(t *testing.T) {
 	})
 }
 
-func TestTickWhoseDrainsWereCutShortIsCounted(t *testing.T) {
+func TestTickWithAnIncompleteDrainIsCounted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.flood(t, 2*TransferCap)
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
-		time.Sleep(tick) // the rounds get no time
+		time.Sleep(tick) // leaves the rounds no time
 		require.Equal(t, goOn, e.step())
 		assert.EqualValues(t, 1, e.Stats().DeferredTicks)
 		time.Sleep(tick)
@@ -93,8 +93,8 @@ func TestTickWhoseDrainsWereCutShortIsCounted(t *testing.T) {
 	})
 }
 
-// While ticks remain to be made up, draining takes half of the time at most.
-func TestWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
+// While the worker lags, it drains for at most half of the time.
+func TestLaggingWorkerDrainsHalfOfTheTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		for i := range time.Duration(20) {
@@ -102,7 +102,7 @@ func TestWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
 		}
 		e.finish(t)
 		e.core.signal.phase.Store(ticking)
-		e.core.worker.sleeper.Load().stop() // what it would do has to wait for mu
+		e.core.worker.sleeper.Load().stop() // it would wait for mu
 		time.Sleep(10 * tick)
 		prepare := func() (drained int) {
 			e.after(t, time.Hour, nothing)
@@ -122,12 +122,12 @@ func TestWorkerThatIsBehindDrainsHalfOfTheTime(t *testing.T) {
 	})
 }
 
-// A long drain is no reason to leave the intake alone, if no tick was missed.
-func TestWorkerThatIsNotBehindDrainsAtEveryTick(t *testing.T) {
+// A long drain does not make the worker skip the next one, unless it missed a tick.
+func TestPunctualWorkerDrainsAtEveryTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		for range 5 {
-			e.core.worker.sleeper.Load().stop() // what it would do has to wait for mu
+			e.core.worker.sleeper.Load().stop() // it would wait for mu
 			e.wheel.onAdd = func() { time.Sleep(tick * 3 / 4) }
 			timeout := e.after(t, time.Hour, nothing)
 			time.Sleep(time.Duration((e.core.schedule.tick+1)*e.core.timer.tickDur - e.core.timer.now()))
@@ -137,8 +137,8 @@ func TestWorkerThatIsNotBehindDrainsAtEveryTick(t *testing.T) {
 	})
 }
 
-// The process is stopped, or the machine sleeps, in the middle of draining.
-func TestPauseWhileDrainingHoldsUpNothingAfterIt(t *testing.T) {
+// The process is stopped, or the machine sleeps, during a drain.
+func TestPauseDuringADrainDelaysNoLaterTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.wheel.onAdd = func() {
@@ -156,11 +156,11 @@ func TestPauseWhileDrainingHoldsUpNothingAfterIt(t *testing.T) {
 		pass(3*tick + maxDrainPause)
 		assert.GreaterOrEqual(t, late, time.Duration(0), "it ran")
 		assert.LessOrEqual(t, late, tick+maxDrainPause)
-		assert.Zero(t, e.core.intake.of(cancelled).backlog(), "what was cancelled is dropped")
+		assert.Zero(t, e.core.intake.of(cancelled).backlog(), "the cancelled timeout is discarded")
 	})
 }
 
-func TestEveryStripeComesFirstInItsTurn(t *testing.T) {
+func TestEveryStripeTakesTurnsAsTheFirst(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	e := newIdleTimer(t)
 	c := e.core

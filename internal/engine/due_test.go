@@ -13,8 +13,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// due brings a timer whose worker is the test to the point at which what was
-// scheduled so far is due, and about to be fired.
+// due takes a step of the worker, which collects the timeouts scheduled so far. They are
+// due, and not yet fired.
 func (e *timer) due(t *testing.T) {
 	t.Helper()
 	time.Sleep(tick)
@@ -22,8 +22,8 @@ func (e *timer) due(t *testing.T) {
 	require.True(t, e.core.firing.running)
 }
 
-// The timeout is in no queue and no bucket when Stop comes to look.
-func TestTimeoutResetWhileDueIsNotLostToAStopThatCameBetween(t *testing.T) {
+// The timeout is in no queue and no bucket when Stop begins.
+func TestStopFindsATimeoutResetWhileDue(t *testing.T) {
 	for name, reset := range map[string]func(*Timeout){
 		"to later":              func(timeout *Timeout) { timeout.Reset(time.Hour) },
 		"to later, then sooner": func(timeout *Timeout) { timeout.Reset(2 * time.Hour); timeout.Reset(time.Hour) },
@@ -45,9 +45,9 @@ func TestTimeoutResetWhileDueIsNotLostToAStopThatCameBetween(t *testing.T) {
 	}
 }
 
-// The worker finds that t was reset to later while it was due, and another Reset
-// has set queued but not yet pushed: a search for t then must find it.
-func TestStopFindsWhatTwoResetsMovedWhileItWasDue(t *testing.T) {
+// The worker finds the timeout reset to later while it was due. Another Reset has set
+// queued, but has not pushed yet. Stop must still find the timeout.
+func TestStopFindsATimeoutResetTwiceWhileDue(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, tick, nothing)
@@ -58,7 +58,7 @@ func TestStopFindsWhatTwoResetsMovedWhileItWasDue(t *testing.T) {
 		require.True(t, timeout.Reset(time.Hour)) // later: only the word changes
 		e.core.firing.fire(timeout)
 		deadline := e.core.timer.now() + int64(tick)
-		was, ok := timeout.state.rearm(deadline) // a Reset that has yet to push
+		was, ok := timeout.state.rearm(deadline) // a Reset before its push
 		require.True(t, ok && was&queued == 0)
 		e.core.worker.endFiring()
 
@@ -68,8 +68,8 @@ func TestStopFindsWhatTwoResetsMovedWhileItWasDue(t *testing.T) {
 	})
 }
 
-func TestWhatIsResetWhileItIsDueRunsAtItsNewTime(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe, so that they run in order
+func TestTimeoutResetWhileDueRunsAtItsNewTime(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe, so that tasks run in order
 	inBubble(t, func(t *testing.T) {
 		for _, delay := range []time.Duration{0, tick / 2, tick, 3 * tick, time.Hour} {
 			e := newTimer(t)
@@ -80,7 +80,7 @@ func TestWhatIsResetWhileItIsDueRunsAtItsNewTime(t *testing.T) {
 			pass(2 * time.Hour)
 			want := tick + max((delay+tick-1)/tick, 0)*tick
 			if delay <= 0 {
-				want = tick // due all the same
+				want = tick // still due
 			}
 			assert.Equal(t, want, ran, "reset by %v", delay)
 			e.Stop()
@@ -88,8 +88,8 @@ func TestWhatIsResetWhileItIsDueRunsAtItsNewTime(t *testing.T) {
 	})
 }
 
-// The tick divides forever: so one tick is at that very time.
-func TestEndlessDelayNeverExpiresWhateverTheTick(t *testing.T) {
+// The tick divides forever, so a tick occurs exactly at that time.
+func TestEndlessDelayNeverExpiresAtAnyTick(t *testing.T) {
 	const longest = time.Duration(math.MaxInt64)
 	for _, d := range []time.Duration{math.MaxInt32, tick} {
 		inBubble(t, func(t *testing.T) {

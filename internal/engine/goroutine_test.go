@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// If this fails, a new Go prints stack traces in another form: every Stop from a
+// If this test fails, a new Go release prints stack traces in another form. Every Stop in a
 // task then waits for Options.StopTimeout, until parseGoroutineID is fixed.
 func TestGoroutineIDIsFoundInTheRuntimesTraces(t *testing.T) {
 	own := goroutineID()
@@ -26,14 +26,14 @@ func TestTraceOfAnotherFormHasNoID(t *testing.T) {
 	}
 }
 
-func TestGoroutineThatIsNotKnownIsNotTheWorker(t *testing.T) {
+func TestUnknownGoroutineIsNotTheWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.Start()
 		pass(tick)
 		assert.True(t, e.core.timer.isWorker(e.core.worker.workerID.Load()))
 		assert.False(t, e.core.timer.isWorker(goroutineID()))
-		e.core.worker.workerID.Store(0) // as if the number could not be found out
-		assert.False(t, e.core.timer.isWorker(0), "then no Stop would wait for the worker")
+		e.core.worker.workerID.Store(0) // as if parsing failed
+		assert.False(t, e.core.timer.isWorker(0), "or no Stop would wait for the worker")
 	})
 }

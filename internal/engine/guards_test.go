@@ -17,10 +17,10 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// Tests of the ground rules that no user sees broken before it is too late: each
-// holds the moment still at which a rule counts, or lets goroutines meet there.
+// These tests check ground rules whose violation would show late or rarely. Each stops at
+// the moment at which a rule matters, or lets goroutines race there.
 
-// guardedWheel checks that the wheel is used by the holder of mu (W4).
+// guardedWheel checks that only the holder of mu uses the wheel (W4).
 type guardedWheel struct {
 	*flatWheel
 	mu *sync.Mutex
@@ -39,7 +39,7 @@ func (w guardedWheel) Add(n *store.Node, tick int64) { w.check(); w.flatWheel.Ad
 func (w guardedWheel) Next() int64                   { w.check(); return w.flatWheel.Next() }
 func (w guardedWheel) Held() *store.Buckets          { w.check(); return w.flatWheel.Held() }
 
-func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
+func TestWheelIsUsedUnderTheLockOnly(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.core.schedule.wheel = guardedWheel{e.wheel, &e.core.mu}
@@ -54,7 +54,7 @@ func TestWheelIsUsedUnderTheLockAlone(t *testing.T) {
 	})
 }
 
-// Between the worker's look at the word and its Add: the Reset must push again.
+// A Reset between the worker's load of the word and its Add must push again.
 func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -72,7 +72,7 @@ func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
 	})
 }
 
-// The timeout is in a queue by its link: one more push would tear that apart.
+// The timeout's link is in a queue. Another push would corrupt the queue.
 func TestResetOfAQueuedTimeoutDoesNotPushIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
@@ -87,10 +87,10 @@ func TestResetOfAQueuedTimeoutDoesNotPushIt(t *testing.T) {
 	})
 }
 
-func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
+func TestSecondStopWaitsForTakeAll(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		e.shut() // a Stop that gets no further for now
+		e.shut() // a Stop that is interrupted here
 		var back atomic.Bool
 		go func() {
 			e.Stop()
@@ -105,7 +105,7 @@ func TestSecondStopWaitsForTheFirstToTakeAll(t *testing.T) {
 	})
 }
 
-func TestLateNoticesAreTakenOnlyAfterStopTookAll(t *testing.T) {
+func TestLateNoticesAreTakenAfterTakeAll(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.shut()
@@ -123,13 +123,13 @@ func TestLateNoticesAreTakenOnlyAfterStopTookAll(t *testing.T) {
 	})
 }
 
-// The worker is in a task when Stop comes; what it still reads of due is there.
+// The worker runs a task during Stop, and reads due afterwards.
 func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t, watched, func(c *Config) { c.StopWait = 0 })
 		e.after(t, tick, func() {
 			e.Stop()
-			time.Sleep(2 * threshold) // found slow by its place in due
+			time.Sleep(2 * threshold) // the watchdog reads the task from due
 		})
 		pass(5 * threshold)
 		assert.EqualValues(t, 1, e.Stats().SlowTasks)
@@ -137,8 +137,8 @@ func TestStopLeavesDueToTheWorkerThatFiresIt(t *testing.T) {
 	})
 }
 
-// A Reset to later, which the worker meets, and one to a time that has passed.
-func TestWhatIsReinsertedComesAtTheNextTickAtTheEarliest(t *testing.T) {
+// The worker finds a Reset to later. Then follows one to a time in the past.
+func TestReinsertedTimeoutExpiresAtALaterTick(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, tick, nothing)
@@ -161,7 +161,7 @@ func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
 		timeout := e.after(t, time.Hour, nothing)
 		e.finish(t)
 		e.core.signal.phase.Store(ticking)
-		e.flood(t, 4*popAtLeast) // takes all of the time
+		e.flood(t, 4*popAtLeast) // takes all the time
 		require.True(t, timeout.Cancel())
 		e.core.schedule.drain(0)
 		assert.NotContains(t, e.wheel.added, timeout)
@@ -169,7 +169,7 @@ func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
 	})
 }
 
-func TestEveryStripeCounts(t *testing.T) {
+func TestStatsSumAllStripes(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	e := newIdleTimer(t)
 	in := &e.core.intake
@@ -186,8 +186,8 @@ func TestEveryStripeCounts(t *testing.T) {
 	}
 }
 
-// together runs f on n goroutines, for round after round. They begin each round
-// as near to one another as they can.
+// together runs f on n goroutines in rounds. The goroutines start each round as
+// simultaneously as possible.
 func together(n, rounds int, f func(i, round int)) {
 	var ready atomic.Int64
 	var all sync.WaitGroup
@@ -207,8 +207,8 @@ func together(n, rounds int, f func(i, round int)) {
 	all.Wait()
 }
 
-// Both callers found the timer unstarted, and come one after the other.
-func TestSecondCallerThatFoundNoWorkerStartsNone(t *testing.T) {
+// Both callers found the timer unstarted, and proceed one after the other.
+func TestSecondCallerStartsNoSecondWorker(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.core.wakeWorker()
@@ -217,9 +217,9 @@ func TestSecondCallerThatFoundNoWorkerStartsNone(t *testing.T) {
 	})
 }
 
-// Real: only processors that run at the same time come between two steps. A second
-// worker would close done once more, and a second Stop quit.
-func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
+// The real clock, because the race needs processors that run in parallel. A second worker
+// would close done again, and a second Stop would close quit again.
+func TestRacingCallersStartAndStopOneWorker(t *testing.T) {
 	const n = 2000
 	var handles [n]*Handle
 	for i := range handles {
@@ -233,10 +233,10 @@ func TestFirstCallersStartOneWorkerAndLastOnesStopItOnce(t *testing.T) {
 	for _, h := range handles {
 		<-h.workers[0].core.worker.done
 	}
-	runtime.KeepAlive(&handles) // a timer that was collected would have been stopped
+	runtime.KeepAlive(&handles) // a collected timer would be stopped
 }
 
-// newHandle makes a timer that the test has to stop.
+// newHandle returns a timer that the test must stop.
 func newHandle(t *testing.T) *Handle {
 	t.Helper()
 	h := new(Handle)
@@ -246,7 +246,7 @@ func newHandle(t *testing.T) *Handle {
 	return h
 }
 
-// Real: the ends are summed first (S2).
+// The real clock, to provoke races. Stats sums the ends first (S2).
 func TestPendingIsNeverNegative(t *testing.T) {
 	e := newTimer(t)
 	var done atomic.Bool
@@ -266,8 +266,8 @@ func TestPendingIsNeverNegative(t *testing.T) {
 	})
 }
 
-// Real: of many ends of one life one wins, whatever Resets come between.
-func TestOfRacingEndsOneWins(t *testing.T) {
+// The real clock, to provoke races between ends and Resets of one timeout.
+func TestOneOfTheRacingEndsWins(t *testing.T) {
 	const n = 20_000
 	var words [n]state
 	var wins [n]atomic.Int64

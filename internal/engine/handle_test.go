@@ -11,7 +11,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// backlog returns how many timeouts are in the intake.
+// backlog returns the number of timeouts in the intake.
 func (e *timer) backlog() (n int64) {
 	for i := range e.core.intake.stripes {
 		n += e.core.intake.stripes[i].backlog()
@@ -19,9 +19,9 @@ func (e *timer) backlog() (n int64) {
 	return n
 }
 
-// The worker sleeps through a long tick, or a task holds it: neither lets callers
+// The worker sleeps through a long tick, or a task blocks it. In neither case may callers
 // that schedule and cancel fill the memory.
-func TestCancelledTimeoutsOfALimitedTimerAreBounded(t *testing.T) {
+func TestCancelledTimeoutsAreBoundedWithALimit(t *testing.T) {
 	for name, hold := range map[string]func(*timer){
 		"a long tick": func(*timer) {},
 		"a task": func(e *timer) {
@@ -44,8 +44,8 @@ func TestCancelledTimeoutsOfALimitedTimerAreBounded(t *testing.T) {
 	}
 }
 
-// Notices must wait for the task that holds the worker, and so must the timeouts.
-func TestTimeoutsThatWaitForTheirNoticeAreRefusedAboveTheBound(t *testing.T) {
+// Notices wait for the task that blocks the worker, and the timeouts wait with them.
+func TestTimeoutsAwaitingNoticeAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, func(c *Config) { c.MaxPending = 10 })
 		e.after(t, 0, func() { time.Sleep(time.Hour) })
@@ -77,21 +77,21 @@ func TestNoticesOfALimitedTimerDoNotWaitForATick(t *testing.T) {
 				require.True(t, timeout.Cancel())
 			}
 		}
-		for range 2 { // from now on the workers mean to look at the next tick
+		for range 2 { // the workers now plan to wake at the next tick
 			cancel(enough)
 			synctest.Wait()
 		}
 		held := h.workers.setup().held
 		cancel(minHeld / 2)
 		synctest.Wait()
-		assert.Less(t, held.Load(), int64(minHeld/2), "at half the bound notices are given")
+		assert.Less(t, held.Load(), int64(minHeld/2), "notices are given at half the bound")
 		cancel(enough)
-		held.Add(minHeld) // as if the workers had had no time so far
+		held.Add(minHeld) // as if the workers had not been scheduled
 		_, err := h.NewTimeout(task, 24*time.Hour)
 		require.ErrorIs(t, err, hwt.ErrTooManyPending)
 		held.Add(-minHeld)
 		synctest.Wait()
-		assert.Zero(t, held.Load(), "after a rejection notices are given")
+		assert.Zero(t, held.Load(), "notices are given after a rejection")
 		h.Stop()
 	})
 }

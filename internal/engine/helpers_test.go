@@ -23,8 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// flatWheel is the simplest Wheel there may be, which also holds the core to
-// the rules that Wheel states.
+// flatWheel is a minimal Wheel that also checks that the engine keeps the rules of Wheel.
 type flatWheel struct {
 	added  map[*Timeout]addition
 	held   store.Buckets // the same timeouts
@@ -32,7 +31,7 @@ type flatWheel struct {
 	tick   int64
 	moves  []int64
 	faults []string
-	onAdd  func() // called within Add, if not nil
+	onAdd  func() // called by Add, if not nil
 }
 
 func newFlatWheel() Wheel { return &flatWheel{added: map[*Timeout]addition{}} }
@@ -74,7 +73,7 @@ func (w *flatWheel) Add(n *store.Node, tick int64) {
 func (w *flatWheel) Remove(n *store.Node) {
 	t := timeoutOf(n)
 	_, in := w.added[t]
-	w.fault(in, "removed what is not there")
+	w.fault(in, "removed a timeout that is not stored")
 	delete(w.added, t)
 	w.held.Remove(n)
 }
@@ -89,7 +88,7 @@ func (w *flatWheel) Expire(due []*store.Node) []*store.Node {
 		}
 	}
 	slices.SortFunc(now, func(a, b *Timeout) int { return cmp.Compare(w.added[a].turn, w.added[b].turn) })
-	for _, t := range slices.Backward(now) { // as the wheels do, so that none moves into a hole
+	for _, t := range slices.Backward(now) { // newest first, as in the wheels, so that none moves into a gap
 		delete(w.added, t)
 		w.held.Remove(&t.node)
 	}
@@ -109,20 +108,20 @@ func (w *flatWheel) Next() int64 {
 
 func (w *flatWheel) Held() *store.Buckets { return &w.held }
 
-// tick is that of the tests.
+// tick is the tick duration of the tests.
 const tick = 10 * time.Millisecond
 
-// timer is the least that an engine has to add to a Handle.
+// timer is a minimal engine.
 type timer struct {
 	Handle
-	core  *Core // of its only worker
+	core  *Core // of the only worker
 	shift shift // of the test, if it is the worker
 	wheel *flatWheel
 	log   enginetest.Buffer
 	errs  []error
 }
 
-// newTimer makes a timer whose wheel is checked when the test is over.
+// newTimer returns a timer whose wheel is checked at the end of the test.
 func newTimer(t *testing.T, change ...func(*Config)) *timer {
 	e := &timer{wheel: &flatWheel{added: map[*Timeout]addition{}}}
 	cfg := Config{Tick: tick, StopWait: 5 * time.Second, Workers: 1, NewWheel: func() Wheel { return e.wheel }, Runner: &enginekit.Runner{
@@ -142,8 +141,8 @@ func newTimer(t *testing.T, change ...func(*Config)) *timer {
 	return e
 }
 
-// newIdleTimer makes a timer that believes its worker to be at work, so that the
-// test can be the worker.
+// newIdleTimer returns a timer without a worker goroutine that acts as if it had one. The
+// test takes the worker's steps.
 func newIdleTimer(t *testing.T, change ...func(*Config)) *timer {
 	e := newTimer(t, append(change, func(c *Config) { c.StopWait = 0 })...)
 	e.core.worker.sleeper.Store(newSleeper(e.core.worker.relieve))
@@ -151,7 +150,7 @@ func newIdleTimer(t *testing.T, change ...func(*Config)) *timer {
 	return e
 }
 
-// shut begins a Stop that gets no further.
+// shut does the first part of Stop.
 func (e *timer) shut() {
 	e.stopping.Store(true)
 	live.Add(-1)
@@ -159,7 +158,7 @@ func (e *timer) shut() {
 	e.close()
 }
 
-// step takes a step of the worker that the test is.
+// step takes a step of the worker.
 func (e *timer) step() then { return e.core.worker.step(&e.shift) }
 
 // finish takes steps until the worker would sleep.
@@ -175,8 +174,7 @@ func (e *timer) finish(t *testing.T) then {
 	return quit
 }
 
-// flood pushes n timeouts of an hour as callers would that neither help nor wake the
-// worker.
+// flood pushes n timeouts of an hour, like callers that neither assist nor wake the worker.
 func (e *timer) flood(t *testing.T, n int) (timeouts []*Timeout) {
 	t.Helper()
 	for range n {
@@ -197,9 +195,9 @@ func (e *timer) after(t *testing.T, delay time.Duration, f func()) *Timeout {
 	return timeout.(*Timeout)
 }
 
-func (e *timer) add(t *testing.T, what hwt.TimerTask, delay time.Duration) *Timeout {
+func (e *timer) add(t *testing.T, task hwt.TimerTask, delay time.Duration) *Timeout {
 	t.Helper()
-	timeout, err := e.NewTimeout(what, delay)
+	timeout, err := e.NewTimeout(task, delay)
 	require.NoError(t, err)
 	return timeout.(*Timeout)
 }
@@ -210,13 +208,13 @@ func inBubble(t *testing.T, f func(t *testing.T)) {
 	enginetest.Bubble(t, f)
 }
 
-// pass lets time go by and everything that is due by then run.
+// pass advances fake time, and runs the due tasks.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// balanced asserts that the counts add up while nothing is in flight.
+// balanced asserts that the counts add up. No call may be in progress.
 func (e *timer) balanced(t *testing.T) hwt.Stats {
 	t.Helper()
 	s := e.Stats()
@@ -224,7 +222,7 @@ func (e *timer) balanced(t *testing.T) hwt.Stats {
 	return s
 }
 
-// nodes returns the nodes of timeouts, as they are in due.
+// nodes returns the nodes of timeouts, as in due.
 func nodes(timeouts ...*Timeout) (all []*store.Node) {
 	for _, t := range timeouts {
 		all = append(all, &t.node)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestStripesAreAPowerOfTwoWithRoomForEveryProcessor(t *testing.T) {
+func TestStripeCountIsAPowerOfTwo(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for procs, want := range map[int]int{1: 1, 2: 8, 3: 16, 4: 16, 5: 32, 16: 64, 17: 128, 64: 256, 300: maxStripes} {
 		runtime.GOMAXPROCS(procs)
@@ -41,17 +41,17 @@ func TestTimeoutsSpreadOverTheStripes(t *testing.T) {
 	}
 }
 
-func TestTimeoutsMadeInARowShareAStripe(t *testing.T) {
+func TestConsecutiveTimeoutsShareAStripe(t *testing.T) {
 	const n = 10_000
-	least := n // of three tries: a heap with holes has addresses far apart
+	least := n // of three tries, because a fragmented heap has addresses far apart
 	for range 3 {
 		least = min(least, changesOfStripe(n))
 	}
 	assert.Less(t, least, n/10, "a processor stays on one stripe for a while")
 }
 
-// changesOfStripe makes n timeouts in a row and returns how many are on another
-// stripe than the one before.
+// changesOfStripe creates n timeouts in a row, and returns the number of those on another
+// stripe than the previous one.
 func changesOfStripe(n int) (changes int) {
 	in := newIntake()
 	keep := []*Timeout{new(Timeout)}
@@ -82,7 +82,7 @@ func TestIntakeIsEmptyOnlyIfEveryQueueIs(t *testing.T) {
 	}
 }
 
-func TestClosedIntakeRefusesAndStillDrains(t *testing.T) {
+func TestClosedIntakeRejectsAndStillDrains(t *testing.T) {
 	in := newIntake()
 	early := new(Timeout)
 	require.True(t, in.of(early).added.Push(early))
@@ -97,8 +97,8 @@ func TestClosedIntakeRefusesAndStillDrains(t *testing.T) {
 	assert.True(t, in.empty())
 }
 
-// Real concurrency: a reader sums while others count.
-func TestCountsNeverShowMoreEndsThanBeginnings(t *testing.T) {
+// The real clock, to let a reader sum while others count.
+func TestCountsNeverShowMoreEndsThanStarts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	in := newIntake()
 	var stop atomic.Bool
@@ -106,7 +106,7 @@ func TestCountsNeverShowMoreEndsThanBeginnings(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 3 {
 		callers.Go(func() {
-			some := make([]*Timeout, 200) // that live on many stripes
+			some := make([]*Timeout, 200) // spread over many stripes
 			for i := range some {
 				some[i] = new(Timeout)
 			}

@@ -15,18 +15,18 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// How the cost of an operation grows with the processors is decided by the cache
-// lines it writes that another processor wrote before it. This test counts them: it
-// compares the timer's shared memory before and after each operation. The
-// processors are simulated, each with spans of its own, as the allocator gives them.
+// An operation gets slower with more processors if it writes cache lines that another
+// processor wrote last. This test counts such lines: it compares the timer's shared memory
+// before and after each operation. The processors are simulated. Each has its own spans, as
+// from the allocator.
 
 const (
 	lineSize = 64
 	spanSize = 1 << spanBits
-	perSpan  = 5 // operations on each span; more would add the same
+	perSpan  = 5 // operations on each span
 )
 
-// lineCounter knows who wrote each line last.
+// lineCounter records the last writer of each line.
 type lineCounter struct {
 	memory  [][]byte // shared by all callers
 	before  [][]byte
@@ -58,9 +58,8 @@ func (l *lineCounter) begin() {
 	}
 }
 
-// end is called after an operation of a processor. The first on a span, of some 170, is
-// not counted: the span may have another stripe than the one before, which somebody
-// used once.
+// end is called after an operation of a processor. It does not count the first of about 170
+// operations on a span, because the span may have a stripe that another processor used.
 func (l *lineCounter) end(processor int, first bool) {
 	counted := 1
 	if first {
@@ -86,13 +85,13 @@ func (l *lineCounter) end(processor int, first bool) {
 	}
 }
 
-// owner is a processor and the spans that the allocator gave it.
+// owner is a processor with its spans.
 type owner struct {
-	timeouts []*Timeout // in the order of their addresses, those of a span together
+	timeouts []*Timeout // grouped by span, in the order of their addresses
 }
 
-// owners divides an arena's spans among n processors, each taking the next when it
-// has used up one. In an old heap the spans that are free lie anywhere.
+// owners divides an arena's spans among n processors in turn. In an old heap, free spans
+// are in random order.
 func owners(n, spansEach int, old bool) []owner {
 	const size = unsafe.Sizeof(Timeout{})
 	arena := make([]Timeout, (n*spansEach+1)*spanSize/int(size))
@@ -118,10 +117,10 @@ func owners(n, spansEach int, old bool) []owner {
 	return all
 }
 
-// With each processor on a stripe of its own an operation would write two lines, both
-// its own. What is more is the share of the spans that fall on one stripe, which must
-// not grow with the processors.
-func TestProducersSeldomWriteToTheSameLines(t *testing.T) {
+// If each processor had its own stripe, an operation would write two lines of that stripe.
+// Spans of several processors share stripes, but that share must not grow with the number
+// of processors.
+func TestProducersSeldomShareCacheLines(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("the lines are laid out for 64-bit machines")
 	}
@@ -145,13 +144,13 @@ func TestProducersSeldomWriteToTheSameLines(t *testing.T) {
 	}
 }
 
-// lines is how many lines an operation writes.
+// lines is the number of lines that an operation writes.
 type lines struct{ written, contended float64 }
 
-// linesOf has n processors take turns with each operation.
+// linesOf lets n processors take turns with each operation.
 func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 	h := newWorkers(t, workers)
-	for i := range h.workers { // as if the worker ran, and were on time
+	for i := range h.workers { // as if the worker ran on time
 		h.workers[i].core.worker.sleeper.Store(newSleeper(h.workers[i].core.worker.relieve))
 		h.workers[i].core.signal.phase.Store(ticking)
 		h.workers[i].core.signal.assistFrom.Store(never)

@@ -16,7 +16,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-func TestCancelThatReliedOnALatePushIsNoticed(t *testing.T) {
+func TestCancelBeforeALatePushIsNotified(t *testing.T) {
 	for name, stop := range map[string]func(e *timer){
 		"before Stop takes over": func(e *timer) { e.shut() },
 		"after Stop took over": func(e *timer) {
@@ -25,7 +25,7 @@ func TestCancelThatReliedOnALatePushIsNoticed(t *testing.T) {
 			close(e.core.worker.takenOver)
 		},
 	} {
-		for _, early := range []bool{true, false} { // Cancel comes before Stop, or after
+		for _, early := range []bool{true, false} { // Cancel before or after Stop
 			inBubble(t, func(t *testing.T) {
 				e := newIdleTimer(t)
 				c := e.core
@@ -33,7 +33,7 @@ func TestCancelThatReliedOnALatePushIsNoticed(t *testing.T) {
 				timeout := e.add(t, task, time.Hour)
 				time.Sleep(tick)
 				require.Equal(t, goOn, e.step())
-				was, _ := timeout.state.rearm(1) // as Reset does, which then takes its time
+				was, _ := timeout.state.rearm(1) // as in Reset, which pushes later
 				require.Zero(t, was&queued)
 				wins := early && timeout.Cancel()
 				stop(e)
@@ -59,10 +59,10 @@ func TestCancelThatReliedOnALatePushIsNoticed(t *testing.T) {
 	}
 }
 
-func TestNoticesAreNeverGivenByTheCallerOfStop(t *testing.T) {
+func TestStopGivesNoNotices(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		lock := make(chan struct{}, 1) // not a mutex, so that fake time passes for who waits
+		lock := make(chan struct{}, 1) // not a mutex, so that fake time advances while a goroutine waits
 		tasks := make([]*noticeTask, 10)
 		for i := range tasks {
 			tasks[i] = &noticeTask{then: func() {
@@ -85,7 +85,7 @@ func TestNoticesAreNeverGivenByTheCallerOfStop(t *testing.T) {
 	})
 }
 
-func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
+func TestCancelDuringStopLeavesTheNoticeToTheWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		for _, gone := range []bool{false, true} {
 			e := newIdleTimer(t)
@@ -101,7 +101,7 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 				close(c.worker.takenOver)
 				require.False(t, c.worker.takeLateNotices())
 				timeout.state = newState(1)
-				timeout.state.cancel() // just before Stop, and comes only now to the notice
+				timeout.state.cancel() // before Stop, with the notice afterwards
 				timeout.notifyLate()
 			} else {
 				require.True(t, timeout.Cancel(), "does not block")
@@ -122,8 +122,9 @@ func TestCancelOfATimerBeingStoppedLeavesTheNoticeToTheWorker(t *testing.T) {
 	})
 }
 
-// The worker is gone, so the notice has a goroutine, which Shutdown must not wait for.
-func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
+// The worker has ended, so the notice runs on its own goroutine. Shutdown must not wait for
+// that.
+func TestShutdownInALateNoticeDoesNotWaitForIt(t *testing.T) {
 	for name, execute := range map[string]hwt.Executor{"": nil, "on an executor": inline{}} {
 		inBubble(t, func(t *testing.T) {
 			e := newIdleTimer(t, func(c *Config) { c.Runner.Executor = execute })
@@ -136,7 +137,7 @@ func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
 			time.Sleep(tick)
 			require.Equal(t, goOn, e.step())
 			e.shut()
-			timeout.state.cancel() // Cancel has won, and not yet looked at the intake
+			timeout.state.cancel() // Cancel has won, and has not read the intake yet
 			c.takeAll(nil)
 			close(c.worker.takenOver)
 			require.False(t, c.worker.takeLateNotices())
@@ -148,9 +149,9 @@ func TestShutdownFromALateNoticeDoesNotWaitForItself(t *testing.T) {
 	}
 }
 
-// The task of one worker waits for the late notice of another one, which must not wait
-// for that worker.
-func TestShutdownFromALateNoticeDoesNotWaitForOtherWorkers(t *testing.T) {
+// The task of one worker waits for the late notice of another worker. The notice must not
+// wait for that worker.
+func TestShutdownInALateNoticeDoesNotWaitForWorkers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 2, func(c *Config) { c.StopWait = 0 })
 		var returned atomic.Int64
@@ -177,8 +178,8 @@ func TestShutdownFromALateNoticeDoesNotWaitForOtherWorkers(t *testing.T) {
 	})
 }
 
-// Real: preemption and cores, not the clock, make these races.
-func TestCancelResetAndStopNoticeEachTaskOnce(t *testing.T) {
+// The real clock, because preemption and parallelism make these races.
+func TestCancelResetAndStopNotifyEachTaskOnce(t *testing.T) {
 	rounds := 400
 	if testing.Short() {
 		rounds = 100
@@ -221,7 +222,7 @@ func TestCancelResetAndStopNoticeEachTaskOnce(t *testing.T) {
 				}
 			}
 			return true
-		}, 20*time.Second, 100*time.Microsecond, "a task did not run, or got no notice")
+		}, 20*time.Second, 100*time.Microsecond, "a task neither ran nor got a notice")
 		for i, task := range tasks {
 			ran, noticed := task.counts()[0], task.counts()[1]
 			cancelled := 0

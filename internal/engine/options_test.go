@@ -74,7 +74,7 @@ func TestEveryOptionReachesTheCore(t *testing.T) {
 	assert.True(t, handled)
 }
 
-func TestValueOutsideItsRangeIsRefused(t *testing.T) {
+func TestValueOutsideItsRangeIsRejected(t *testing.T) {
 	for want, o := range map[string]Options{
 		"sundial: Options.TickDuration: -1ns (expected: 0 for the default, or more)":                {TickDuration: -1},
 		"sundial: Options.TicksPerWheel: 1 (expected: 0 for the default, or 2 to 24)":               {TicksPerWheel: 1},
@@ -92,7 +92,7 @@ func TestShortTickIsRaisedWithAWarning(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&out, nil))
 	_, err := Options{TickDuration: time.Millisecond, Logger: log}.Complete(sundial)
 	require.NoError(t, err)
-	assert.Empty(t, out.String(), "the shortest is fine")
+	assert.Empty(t, out.String(), "the shortest tick has no warning")
 	o, err := Options{TickDuration: time.Millisecond - 1, Logger: log}.Complete(sundial)
 	require.NoError(t, err)
 	assert.Equal(t, time.Millisecond, o.TickDuration)
@@ -106,7 +106,7 @@ func (brokenLog) WithAttrs([]slog.Attr) slog.Handler        { return brokenLog{}
 func (brokenLog) Enabled(context.Context, slog.Level) bool  { return true }
 func (brokenLog) Handle(context.Context, slog.Record) error { panic("log is broken") }
 
-func TestPanicOfTheLogStaysOutWhenATickIsRaised(t *testing.T) {
+func TestPanicOfTheLogIsIgnoredWhenATickIsRaised(t *testing.T) {
 	assert.NotPanics(t, func() {
 		_, err := Options{TickDuration: 1, Logger: slog.New(brokenLog{})}.Complete(sundial)
 		assert.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A task holds the worker: what callers push, they drain, beyond a bound (P1).
+// While a task blocks the worker, callers drain their own pushes above a bound (P1).
 func TestIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
 	inBubble(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 	})
 }
 
-// The worker should have come by: callers drain for it, and it finds little to do.
+// When the worker is late, callers drain for it.
 func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
@@ -51,18 +51,18 @@ func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
 		assert.Empty(t, e.wheel.added, "the worker is on time")
 		time.Sleep(maxOnTime)
 		push()
-		assert.NotEmpty(t, e.wheel.added, "it is late")
+		assert.NotEmpty(t, e.wheel.added, "the worker is late")
 	})
 }
 
-// A timeout in due stays there, whatever a caller drains meanwhile (P2, W5).
-func TestCallerLeavesAloneWhatIsDue(t *testing.T) {
+// A caller's drain leaves timeouts in due (P2, W5).
+func TestCallerDoesNotDrainDueTimeouts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		later, cancelled := e.after(t, tick, nothing), e.after(t, tick, nothing)
 		e.due(t)
 		require.True(t, later.Reset(2*time.Hour))
-		require.True(t, later.Reset(time.Hour)) // is pushed
+		require.True(t, later.Reset(time.Hour)) // pushes
 		require.True(t, cancelled.Cancel())
 		e.core.drainAll()
 		assert.Empty(t, e.wheel.added)
@@ -72,8 +72,8 @@ func TestCallerLeavesAloneWhatIsDue(t *testing.T) {
 	})
 }
 
-// What a caller drains while the worker sleeps or runs tasks is noticed, too.
-func TestNoticesThatACallerDrainedAreGiven(t *testing.T) {
+// A caller drains notices while the worker sleeps.
+func TestNoticesDrainedByACallerAreGiven(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, time.Hour, nothing)
@@ -86,8 +86,8 @@ func TestNoticesThatACallerDrainedAreGiven(t *testing.T) {
 	})
 }
 
-// A caller drains a Cancel between the tick's drain and the worker's falling asleep.
-func TestNoticesThatCameSinceTheDrainAreGivenBeforeTheWorkerSleeps(t *testing.T) {
+// A caller drains a Cancel after the tick's drain and before the worker sleeps.
+func TestLateNoticesAreGivenBeforeTheWorkerSleeps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		task := new(noticeTask)
@@ -101,8 +101,8 @@ func TestNoticesThatCameSinceTheDrainAreGivenBeforeTheWorkerSleeps(t *testing.T)
 	})
 }
 
-// A burst of resets fills one stripe; those on another one must have their turn.
-func TestChangedTimeoutsOfEveryStripeHaveTheirTurn(t *testing.T) {
+// A burst of Resets on one stripe must not starve those of another.
+func TestChangedTimeoutsOfEveryStripeAreDrained(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	e := newIdleTimer(t)
 	c := e.core
@@ -122,16 +122,16 @@ func TestChangedTimeoutsOfEveryStripeHaveTheirTurn(t *testing.T) {
 	}
 }
 
-func TestWorkerThatDoesNotGetToRunIsRelieved(t *testing.T) {
+func TestUnscheduledWorkerIsRelieved(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e := newIdleTimer(t) // whose worker, the test, never runs
+		e := newIdleTimer(t) // the test never takes a step
 		c := e.core
 		c.worker.workers.Add(1)
 		var by []byte
 		timeout := e.after(t, 5*tick, func() { by = debug.Stack() })
 		require.Equal(t, sleep, e.finish(t))
 		pass(5*tick + maxOnTime)
-		assert.Contains(t, string(by), "engine.runWorker(", "by another worker, which leak checkers know")
+		assert.Contains(t, string(by), "engine.runWorker(", "on another worker, which leak checkers recognize")
 		assert.True(t, timeout.IsExpired())
 		assert.EqualValues(t, 1, c.worker.workers.Load(), "the relief has ended")
 		assert.Equal(t, sleep, e.finish(t), "the worker works on")
@@ -147,7 +147,7 @@ func TestWorkerInATaskIsNotRelieved(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, func() { time.Sleep(100 * tick) })
 		e.after(t, 5*tick, nothing)
-		pass(50 * tick) // past the time at which the worker meant to look
+		pass(50 * tick) // past the worker's planned wake-up
 		go e.core.worker.relieve()
 		synctest.Wait()
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())
@@ -155,8 +155,8 @@ func TestWorkerInATaskIsNotRelieved(t *testing.T) {
 	})
 }
 
-// An empty wheel, and a full intake.
-func TestMaxLagCountsFromWhenTheWorkerMeantToLook(t *testing.T) {
+// The wheel is empty, and the intake is not.
+func TestMaxLagCountsFromThePlannedWakeUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, func() { time.Sleep(10 * time.Second) })

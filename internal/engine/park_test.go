@@ -27,7 +27,7 @@ func TestNoWorkerBeforeTheFirstTimeout(t *testing.T) {
 	})
 }
 
-func TestWorkerParksWhenNothingIsPending(t *testing.T) {
+func TestWorkerParksWithoutPendingTimeouts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.Start()
@@ -44,7 +44,7 @@ func TestWorkerSleepsToTheWheelsNextTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		var at []time.Duration
-		e.core.signal.phase.Store(ticking) // so that the worker, once it begins, drains all three at once
+		e.core.signal.phase.Store(ticking) // so that the worker drains all three together when it starts
 		for _, ticks := range []time.Duration{100, 5000, 5001} {
 			e.after(t, ticks*tick, func() { at = append(at, time.Duration(e.core.timer.now())) })
 		}
@@ -52,15 +52,14 @@ func TestWorkerSleepsToTheWheelsNextTick(t *testing.T) {
 		e.Start()
 		pass(6000 * tick)
 		assert.Equal(t, []time.Duration{100 * tick, 5000 * tick, 5001 * tick}, at)
-		// One wake-up after the first traffic, and one for each tick at which
-		// something is due.
+		// One wake-up after the first traffic, and one per tick with a due timeout.
 		assert.Equal(t, []int64{1, 100, 5000, 5001}, e.wheel.moves)
 		assert.EqualValues(t, 4, e.Stats().Wakeups)
 	})
 }
 
-// The caller drains the timeout for the sleeping worker, and sets its alarm: the
-// worker wakes once, when the timeout is due.
+// The caller drains the timeout for the sleeping worker and sets its alarm. The worker
+// wakes once, when the timeout is due.
 func TestLoneTimeoutWakesASleepingWorkerOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
@@ -94,14 +93,14 @@ func TestTimeoutBehindTheAlarmDoesNotWakeTheWorker(t *testing.T) {
 		cancelled := e.after(t, 70*tick, nothing)
 		pass(tick)
 		require.True(t, cancelled.Cancel())
-		assert.True(t, e.core.intake.of(cancelled).backlog() == 0, "dropped by its own Cancel")
+		assert.True(t, e.core.intake.of(cancelled).backlog() == 0, "discarded by its Cancel")
 		pass(100 * tick)
 		assert.Equal(t, slices.Repeat([]time.Duration{62 * tick}, 9), ran[1:])
 		assert.EqualValues(t, 3, e.Stats().Wakeups)
 	})
 }
 
-func TestCancelOfWhatIsDueFirstSetsTheAlarmLater(t *testing.T) {
+func TestCancelOfTheEarliestPostponesTheAlarm(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		first, second := e.after(t, 50*tick, nothing), e.after(t, 100*tick, nothing)
@@ -117,8 +116,8 @@ func TestCancelOfWhatIsDueFirstSetsTheAlarmLater(t *testing.T) {
 	})
 }
 
-// A timeout that waits in the intake for the alarm, which a Cancel would set later.
-func TestAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
+// A timeout waits in the intake for the alarm. A Cancel must not postpone that alarm.
+func TestAlarmOfAQueuedTimeoutIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 		e := newTimer(t)
@@ -133,7 +132,7 @@ func TestAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
 		s.accepted.Add(1)
 		require.True(t, s.added.Push(queued))
 		e.core.attend(s, queued.state.drainBy())
-		require.EqualValues(t, 1, s.backlog(), "it is left to the worker")
+		require.EqualValues(t, 1, s.backlog(), "left to the worker")
 		require.True(t, first.Cancel())
 		require.Equal(t, asleep, e.core.signal.phase.Load())
 		pass(60 * tick)
@@ -141,8 +140,8 @@ func TestAlarmThatAQueuedTimeoutReliesOnIsKept(t *testing.T) {
 	})
 }
 
-// A timeout that is in the intake, and not to be looked at before the alarm.
-func TestResetOfAQueuedTimeoutToBeforeTheAlarmIsOnTime(t *testing.T) {
+// The timeout is in the intake, and would be drained only at the alarm.
+func TestResetOfAQueuedTimeoutIsOnTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, 50*tick, nothing)
@@ -155,19 +154,19 @@ func TestResetOfAQueuedTimeoutToBeforeTheAlarmIsOnTime(t *testing.T) {
 	})
 }
 
-// A Reset sets queued, another one relies on its push, and only then it comes.
-func TestResetThatReliesOnAPushToComeIsOnTime(t *testing.T) {
+// A Reset sets queued. Another Reset relies on its push, which happens only afterwards.
+func TestResetBeforeAPushIsOnTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, 50*tick, nothing)
 		ran := false
 		timeout := e.after(t, 100*tick, func() { ran = true })
 		pass(tick)
-		deadline := e.core.timer.deadline(60 * tick) // behind the alarm
+		deadline := e.core.timer.deadline(60 * tick) // after the alarm
 		was, ok := timeout.state.rearm(deadline)
 		require.True(t, ok)
 		require.True(t, timeout.Reset(5*tick))
-		pass(2 * tick) // the worker looks, finds nothing, and sleeps
+		pass(2 * tick) // the worker wakes, finds no push, and sleeps
 		require.Equal(t, asleep, e.core.signal.phase.Load())
 		timeout.pushAdvanced(was, deadline)
 		pass(5 * tick)
@@ -175,8 +174,8 @@ func TestResetThatReliesOnAPushToComeIsOnTime(t *testing.T) {
 	})
 }
 
-// The same with a Cancel, whose notice must not wait for the alarm.
-func TestCancelThatReliesOnAPushToComeIsNoticed(t *testing.T) {
+// A Cancel relies on the push. Its notice must not wait for the alarm.
+func TestCancelBeforeAPushIsNotified(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, 50*tick, nothing)
@@ -194,8 +193,9 @@ func TestCancelThatReliesOnAPushToComeIsNoticed(t *testing.T) {
 	})
 }
 
-// More than one timeout a tick: the worker comes by, and callers do not wake it.
-func TestWorkerLooksAtEveryTickWhileThereIsTraffic(t *testing.T) {
+// With more than one timeout per tick, the worker drains at every tick, and callers need
+// not wake it.
+func TestWorkerTicksWhileThereIsTraffic(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, time.Hour, nothing)
@@ -211,14 +211,14 @@ func TestWorkerLooksAtEveryTickWhileThereIsTraffic(t *testing.T) {
 			pass(tick)
 			require.Equal(t, ticking, e.core.signal.phase.Load())
 		}
-		pass(tick) // it finds that there was nothing more
+		pass(tick) // without traffic
 		assert.Equal(t, asleep, e.core.signal.phase.Load())
 		assert.EqualValues(t, 22, e.Stats().Ticks)
 	})
 }
 
-// What tasks schedule is drained before the worker sleeps.
-func TestChainOfTimeoutsTakesOneWakingEach(t *testing.T) {
+// The worker drains the timeouts that tasks schedule before it sleeps.
+func TestChainOfTimeoutsTakesOneWakeUpEach(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		links := 0
@@ -235,8 +235,8 @@ func TestChainOfTimeoutsTakesOneWakingEach(t *testing.T) {
 	})
 }
 
-// A worker is woken in one tick, but the system runs it in a later one.
-func TestWorkerThatRunsLateDoesNotWaitForAnotherTick(t *testing.T) {
+// The worker is woken in one tick, and scheduled by the system in a later one.
+func TestLateWorkerDoesNotWaitForAnotherTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		require.Equal(t, sleep, e.step())
@@ -249,9 +249,9 @@ func TestWorkerThatRunsLateDoesNotWaitForAnotherTick(t *testing.T) {
 	})
 }
 
-// The push comes after the round that found the intake empty, and before the
-// worker enters asleep: so the caller does not wake it.
-func TestPushJustBeforeTheWorkerFallsAsleepIsSeen(t *testing.T) {
+// The push comes after the round that found the intake empty and before the worker enters
+// asleep, so the caller does not wake the worker.
+func TestPushBeforeTheWorkerSleepsIsSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.core.schedule.draining.stale = false // as after a drain
@@ -263,15 +263,15 @@ func TestPushJustBeforeTheWorkerFallsAsleepIsSeen(t *testing.T) {
 	})
 }
 
-func TestWakingsThatRaceWithFallingAsleepAreNeverLost(t *testing.T) {
+func TestWakeUpsRacingWithSleepAreNotLost(t *testing.T) {
 	e := newTimer(t, func(c *Config) { c.Tick = 100 * time.Microsecond })
 	fired := make(chan struct{})
-	for range 300 { // Real time: only then can the worker be anywhere.
+	for range 300 { // The real clock, to meet the worker at any step.
 		e.after(t, rand.N(300*time.Microsecond), func() { fired <- struct{}{} })
 		select {
 		case <-fired:
 		case <-time.After(10 * time.Second):
-			require.Fail(t, "the worker slept on")
+			require.Fail(t, "the worker did not wake")
 		}
 		time.Sleep(rand.N(300 * time.Microsecond))
 	}

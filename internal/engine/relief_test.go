@@ -23,11 +23,11 @@ func TestNoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
 	})
 }
 
-// Another caller's batch may be larger than what callers can drain in a while.
+// Another caller's batch may be too large to drain in a short time.
 func TestBatchHelpsInProportionToItsSize(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		for i := range e.core.intake.stripes { // what others push
+		for i := range e.core.intake.stripes { // as if other callers pushed
 			e.core.intake.stripes[i].accepted.Add(1 << 40)
 		}
 		_, err := e.NewTimeouts([]hwt.TimerTask{new(noticeTask), new(noticeTask)}, time.Hour)
@@ -38,8 +38,8 @@ func TestBatchHelpsInProportionToItsSize(t *testing.T) {
 	})
 }
 
-// A caller holds mu when the relief comes.
-func TestReliefIsTriedAgainWhileACallerHoldsTheLock(t *testing.T) {
+// A caller holds mu during the relief.
+func TestReliefIsRepeatedWhileACallerHoldsTheLock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, never runs
 		e.core.worker.workers.Add(1)
@@ -48,7 +48,7 @@ func TestReliefIsTriedAgainWhileACallerHoldsTheLock(t *testing.T) {
 		e.core.mu.Lock()
 		time.Sleep(5*tick + maxOnTime)
 		for range 100 {
-			runtime.Gosched() // the relief runs into the lock
+			runtime.Gosched() // the relief fails to lock mu
 		}
 		e.core.mu.Unlock()
 		pass(tick)
@@ -57,8 +57,8 @@ func TestReliefIsTriedAgainWhileACallerHoldsTheLock(t *testing.T) {
 	})
 }
 
-// The relief of the last alarm runs into the lock after the worker has set the next.
-func TestReliefThatIsTriedAgainLeavesTheNextOne(t *testing.T) {
+// The relief of the last alarm fails to lock mu after the worker has set the next alarm.
+func TestRepeatedReliefKeepsTheNextAlarm(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, never runs
 		e.core.worker.workers.Add(1)

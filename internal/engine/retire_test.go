@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWorkerRetiresWhenNothingIsPending(t *testing.T) {
+func TestWorkerRetiresWithoutPendingTimeouts(t *testing.T) {
 	for name, last := range map[string]func(*timer){
 		"expiry":               func(e *timer) { e.after(t, tick, nothing) },
 		"Cancel in the intake": func(e *timer) { e.after(t, time.Hour, nothing).Cancel() },
@@ -46,7 +46,7 @@ func TestWorkerRetiresWhenNothingIsPending(t *testing.T) {
 	}
 }
 
-func TestWorkerStaysWhileSomethingIsPending(t *testing.T) {
+func TestWorkerStaysWithAPendingTimeout(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"a day": 24 * time.Hour, "for ever": 1<<63 - 1} {
 		inBubble(t, func(t *testing.T) {
 			e := newTimer(t)
@@ -64,7 +64,7 @@ func TestWorkerStaysAfterStart(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, nothing)
 		pass(tick + linger/2)
-		e.Start() // while it lingers
+		e.Start() // while the worker lingers
 		pass(time.Hour)
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())
 		e.after(t, tick, nothing)
@@ -73,7 +73,7 @@ func TestWorkerStaysAfterStart(t *testing.T) {
 	})
 }
 
-// Less than linger apart: the worker starts once.
+// The timeouts are less than linger apart, so the worker starts once.
 func TestWorkerStaysWithSparseTraffic(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
@@ -85,7 +85,7 @@ func TestWorkerStaysWithSparseTraffic(t *testing.T) {
 	})
 }
 
-// A caller moves the wheel for a worker that has retired, too.
+// A caller advances the wheel for a retired worker.
 func TestCallerCatchesUpForARetiredWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
@@ -104,15 +104,15 @@ func TestCallerCatchesUpForARetiredWorker(t *testing.T) {
 	})
 }
 
-// The push comes after the worker found nothing pending, and before it retires (W8).
-func TestPushJustBeforeTheWorkerRetiresIsSeen(t *testing.T) {
+// The push comes after the worker found no pending timeouts and before it retires (W8).
+func TestPushBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.core.worker.workers.Store(1)
 		require.Equal(t, sleep, e.finish(t))
 		e.core.worker.sleeper.Load().stop()
 		time.Sleep(linger)
-		timeout := e.after(t, time.Hour, nothing) // is drained for the sleeper
+		timeout := e.after(t, time.Hour, nothing) // drained for the sleeping worker
 		require.Equal(t, sleep, e.finish(t))
 		require.True(t, timeout.Cancel())
 		require.Equal(t, sleep, e.finish(t))
@@ -124,9 +124,9 @@ func TestPushJustBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 	})
 }
 
-// The alarm of a timeout goes off when its Cancel is drained and its caller has not yet
-// corrected the alarm. A worker that retired then would be relieved at once.
-func TestAWorkerWithAnAlarmDoesNotRetire(t *testing.T) {
+// The alarm of a timeout fires after its Cancel is drained and before the canceller has
+// corrected the alarm. A worker that retired then would be relieved immediately.
+func TestWorkerWithAnAlarmDoesNotRetire(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		e.core.worker.workers.Store(1)
@@ -150,8 +150,8 @@ func TestAWorkerWithAnAlarmDoesNotRetire(t *testing.T) {
 	})
 }
 
-// Real: only processors that run at the same time come between two steps.
-func TestNoTimeoutIsLostToAWorkerThatRetires(t *testing.T) {
+// The real clock, because the race needs processors that run in parallel.
+func TestRetiringWorkerLosesNoTimeout(t *testing.T) {
 	e := newTimer(t, func(c *Config) { c.Tick = time.Millisecond })
 	var fired atomic.Int64
 	for i := range int64(20) {
@@ -162,7 +162,7 @@ func TestNoTimeoutIsLostToAWorkerThatRetires(t *testing.T) {
 	require.Eventually(t, func() bool { return e.core.worker.workers.Load() == 0 }, 10*time.Second, time.Millisecond)
 }
 
-func TestStopOfATimerWhoseWorkerRetiredGivesItsNotices(t *testing.T) {
+func TestStopAfterRetirementGivesNotices(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, nothing)

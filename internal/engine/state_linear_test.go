@@ -16,18 +16,17 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// Several goroutines do to one word what callers and the worker do, and record
-// what they returned. porcupine looks for an order in which a state that is a
-// plain struct would have returned the same.
+// Several goroutines change one word as callers and the worker do, and record the results.
+// porcupine searches for an order in which a plain struct returns the same results.
 
-// spec is a life as its readers think of it.
+// spec is a state as a plain struct.
 type spec struct {
 	deadline int64
 	inQueue  bool
 	end      string // "", "cancelled" or "expired"
 }
 
-// word returns the spec that w stands for.
+// word returns the spec of w.
 func word(w enginekit.Word) spec {
 	switch {
 	case w.IsCancelled():
@@ -43,7 +42,7 @@ type stateCall struct {
 	at int64 // the deadline, or the time
 }
 
-// result is what a call returned: the word, where it returns one, and its results.
+// result has the results of a call, including its word if it returns one.
 type result struct {
 	word spec
 	ok   bool
@@ -108,11 +107,11 @@ func TestStateIsLinearizable(t *testing.T) {
 	if testing.Short() {
 		rounds = 10_000
 	}
-	// A loaded machine takes ages to bring the goroutines together.
+	// On a loaded machine, the goroutines meet slowly.
 	begin := time.Now()
 	for i := 0; i < rounds && time.Since(begin) < 3*time.Second; i++ {
 		if history := race(2+i%2, 3); !linearizable(history) {
-			require.Fail(t, "no sequential life says the same", "%v", history)
+			require.Fail(t, "not linearizable", "%v", history)
 		}
 	}
 }
@@ -121,8 +120,7 @@ func linearizable(history []porcupine.Operation) bool {
 	return porcupine.CheckOperationsTimeout(lifeModel, history, 20*time.Second) == porcupine.Ok
 }
 
-// race has some goroutines make calls on one life, each call at the same moment
-// as those of the others.
+// race lets goroutines make simultaneous calls on one state.
 func race(goroutines, calls int) []porcupine.Operation {
 	l := newState(50)
 	var clock atomic.Int64

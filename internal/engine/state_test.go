@@ -16,7 +16,7 @@ func TestPendingWordHoldsDeadlineAndQueued(t *testing.T) {
 		l := newState(d)
 		w := l.load()
 		assert.Equal(t, d, w.Deadline())
-		assert.NotZero(t, w&queued, "a new timeout is on its way into the intake")
+		assert.NotZero(t, w&queued, "a new timeout is queued")
 		assert.False(t, w.HasEnded() || w.IsCancelled() || w.IsExpired())
 		assert.Equal(t, d, l.dequeue().Deadline())
 		assert.Zero(t, l.load()&queued)
@@ -72,7 +72,7 @@ func assertEnded(t *testing.T, stands enginekit.Word, l *state) {
 	assert.Equal(t, stands, l.load())
 }
 
-func TestRearmQueuesWhatIsEarlierThanTheWorkerKnows(t *testing.T) {
+func TestRearmQueuesAnEarlierDeadline(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		inQueue bool
@@ -83,7 +83,7 @@ func TestRearmQueuesWhatIsEarlierThanTheWorkerKnows(t *testing.T) {
 		{"the same", false, 100, false},
 		{"sooner", false, 99, true},
 		{"never", false, forever, false},
-		{"at once", false, 0, true},
+		{"now", false, 0, true},
 		{"sooner, while in a queue", true, 99, true},
 		{"later, while in a queue", true, 101, true},
 	} {

@@ -33,13 +33,13 @@ func TestStopWaitsForTheTaskThatRuns(t *testing.T) {
 	})
 }
 
-func TestStopTakesOverWhileATaskIsBlockedAndGivesUpInTime(t *testing.T) {
+func TestStopGivesUpOnABlockedTask(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		release := make(chan struct{})
 		var ran atomic.Int64
 		block := func() { ran.Add(1); <-release }
-		due := []*Timeout{e.after(t, tick, block), e.after(t, tick, block)} // one runs, and the other is behind it
+		due := []*Timeout{e.after(t, tick, block), e.after(t, tick, block)} // one runs, the other waits behind it
 		waiting := e.after(t, time.Hour, nothing)
 		pass(tick)
 		fresh := e.after(t, time.Hour, nothing)
@@ -67,7 +67,7 @@ func TestStopTakesOverWhileATaskIsBlockedAndGivesUpInTime(t *testing.T) {
 	})
 }
 
-func TestStopThatDoesNotWaitSaysNothing(t *testing.T) {
+func TestStopWithoutAWaitLogsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		for range 20 {
 			e := newTimer(t, func(c *Config) { c.StopWait = 0 })
@@ -95,7 +95,7 @@ func TestStopFromTheWorkerDoesNotWait(t *testing.T) {
 				got = e.Stop()
 				assert.Equal(t, begin, time.Now())
 			}()
-			runtime.Goexit() // and the worker is another one afterwards
+			runtime.Goexit() // afterwards, another worker runs
 		}
 		due := []*Timeout{e.after(t, tick, stop), e.after(t, tick, stop)}
 		pass(time.Hour)
@@ -137,8 +137,8 @@ func TestUnstartedTimerStopsWithNothingLeft(t *testing.T) {
 	})
 }
 
-// Real: only the collector decides.
-func TestTimeoutThatStopReturnedKeepsNoOthers(t *testing.T) {
+// The real clock, because it waits for the garbage collector.
+func TestUnprocessedTimeoutKeepsNoOtherReachable(t *testing.T) {
 	e := newTimer(t)
 	e.core.worker.sleeper.Store(newSleeper(e.core.worker.relieve))
 	e.core.signal.phase.Store(ticking)
@@ -195,12 +195,12 @@ func TestStopLeavesTheIntakeEmpty(t *testing.T) {
 	})
 }
 
-func TestChangesThatRaceWithStopLeaveTheIntakeEmpty(t *testing.T) {
+func TestChangesRacingWithStopLeaveNoIntake(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		reset, cancelled := e.after(t, time.Hour, nothing), e.after(t, time.Hour, nothing)
 		e.finish(t)
-		e.shut() // a Stop that has closed the intake
+		e.shut() // as after a Stop that closed the intake
 		require.True(t, reset.Reset(time.Minute))
 		require.True(t, cancelled.Cancel())
 		assert.Zero(t, e.Stats().Intake)

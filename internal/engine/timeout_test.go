@@ -41,7 +41,7 @@ func TestStringNamesDeadlineEndAndTask(t *testing.T) {
 
 func TestDeadlinesSaturateInsteadOfWrapping(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e := newTimer(t, func(c *Config) { c.Tick = time.Nanosecond }) // the most ticks there may be
+		e := newTimer(t, func(c *Config) { c.Tick = time.Nanosecond }) // the largest number of ticks
 		pass(time.Hour)
 		c := e.core
 		for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, forever, forever - time.Hour} {
@@ -54,7 +54,7 @@ func TestDeadlinesSaturateInsteadOfWrapping(t *testing.T) {
 	})
 }
 
-func TestTickOfIsTheFirstThatComesNoEarlier(t *testing.T) {
+func TestTickOfReturnsTheFirstTickNotEarlier(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		for _, d := range []time.Duration{1, 2, 3, time.Millisecond, 1234567, time.Hour, forever, math.MaxInt64/2 + 1, math.MaxInt64 - 1} {
 			c := newTimer(t, func(c *Config) { c.Tick = d }).core
@@ -76,5 +76,5 @@ func TestTimeoutFillsItsSizeClassOn64BitMachines(t *testing.T) {
 		t.Skip("sizes are those of 64-bit machines")
 	}
 	assert.EqualValues(t, 48, unsafe.Sizeof(Timeout{}))
-	assert.Zero(t, unsafe.Offsetof(Timeout{}.state), "atomics of 64 bits want to be first on 32-bit machines")
+	assert.Zero(t, unsafe.Offsetof(Timeout{}.state), "64-bit atomics must be first on 32-bit machines")
 }

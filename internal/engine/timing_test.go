@@ -11,7 +11,7 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-func TestLatenessIsCountedForEveryTaskThatRan(t *testing.T) {
+func TestLatenessIsCountedForEveryTask(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		for i := range time.Duration(1000) {
@@ -27,7 +27,7 @@ func TestLatenessIsCountedForEveryTaskThatRan(t *testing.T) {
 	})
 }
 
-// The delay by tasks ahead, in the same tick.
+// Tasks wait for the tasks before them in the same tick.
 func TestLatenessIncludesTheTasksAhead(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
@@ -36,7 +36,7 @@ func TestLatenessIncludesTheTasksAhead(t *testing.T) {
 			e.after(t, tick, func() { time.Sleep(time.Second) })
 		}
 		pass(3 * tick)
-		assert.Equal(t, tick, e.Stats().Lag, "the worker meant to look at tick 2")
+		assert.Equal(t, tick, e.Stats().Lag, "the worker was due at tick 2")
 		pass(n * time.Second)
 		s := e.Stats()
 		assert.EqualValues(t, n, s.Lateness.Count())
@@ -51,7 +51,7 @@ func TestLatenessIncludesTheTasksAhead(t *testing.T) {
 	})
 }
 
-// One reading for 64 quick tasks, one for each slow one, and 64 again.
+// The clock is read once per 64 quick tasks, and once per slow task.
 func TestSlowTasksAreTimedOneByOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
@@ -100,7 +100,7 @@ func TestLagFallsAgain(t *testing.T) {
 		pass(5 * time.Second)
 		s := e.Stats()
 		assert.Equal(t, 5*time.Second-2*tick, s.Lag)
-		assert.Equal(t, s.Lag, s.MaxLag, "the present is part of it")
+		assert.Equal(t, s.Lag, s.MaxLag, "includes the current interval")
 		pass(6 * time.Second)
 		e.after(t, tick, nothing)
 		pass(2 * tick)
@@ -115,7 +115,7 @@ func TestLagFallsAgain(t *testing.T) {
 	})
 }
 
-func TestGreatestOfAMinuteIsForgottenAfterIt(t *testing.T) {
+func TestMaximumIsForgottenAfterAMinute(t *testing.T) {
 	var l lags
 	l.lookAt.Store(never)
 	at := func(now int64) time.Duration {
@@ -130,12 +130,12 @@ func TestGreatestOfAMinuteIsForgottenAfterIt(t *testing.T) {
 	assert.EqualValues(t, 50, at(interval*intervals-1))
 	assert.EqualValues(t, 30, at(interval*intervals))
 	assert.Zero(t, at(interval*(intervals+1)))
-	l.note(interval*intervals, 20) // in the slot of the first
+	l.note(interval*intervals, 20) // reuses the entry of the first interval
 	assert.EqualValues(t, 30, at(interval*intervals))
 	assert.EqualValues(t, 20, at(interval*(intervals+1)))
 }
 
-// What a blocked worker has yet to look at, and since when.
+// Stats show the backlog of a blocked worker, and its age.
 func TestIntakeIsShownWithItsAge(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
@@ -144,7 +144,7 @@ func TestIntakeIsShownWithItsAge(t *testing.T) {
 		assert.Zero(t, e.Stats().Intake)
 		assert.Zero(t, e.Stats().IntakeAge)
 
-		for range 40 { // the worker comes by at every tick
+		for range 40 { // the worker drains at every tick
 			for range 2 * sleeperTraffic {
 				e.after(t, time.Hour, nothing)
 			}
@@ -152,7 +152,7 @@ func TestIntakeIsShownWithItsAge(t *testing.T) {
 		}
 		e.after(t, tick, func() { time.Sleep(time.Minute) })
 		pass(tick + time.Second)
-		e.core.signal.assistFrom.Store(never) // no caller helps
+		e.core.signal.assistFrom.Store(never) // no caller assists
 		for range 10 {
 			e.after(t, time.Hour, nothing)
 		}
@@ -167,8 +167,8 @@ func TestIntakeIsShownWithItsAge(t *testing.T) {
 	})
 }
 
-// A worker that slept for long is woken: the intake is not as old as its sleep.
-func TestAgeOfTheIntakeBeginsWhenTheWorkerIsWoken(t *testing.T) {
+// A worker is woken after a long sleep. The age of the intake must not include the sleep.
+func TestAgeOfTheIntakeStartsAtTheWakeUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		assert.Equal(t, sleep, e.finish(t))

@@ -13,9 +13,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/engine/store"
 )
 
-// What a loop has not come to becomes due, and waits behind a task that holds the
+// Timeouts that a loop has not visited become due, and wait behind a task that blocks the
 // worker (A2).
-func TestAllYieldsWhatBecomesDueMeanwhile(t *testing.T) {
+func TestAllYieldsTimeoutsThatBecomeDue(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const n = 10 * store.MaxVisit
 		e := newIdleTimer(t)
@@ -23,7 +23,7 @@ func TestAllYieldsWhatBecomesDueMeanwhile(t *testing.T) {
 			e.after(t, 2*tick, nothing)
 		}
 		e.finish(t)
-		e.core.worker.sleeper.Load().stop() // the worker is the test
+		e.core.worker.sleeper.Load().stop() // the test is the worker
 		seen := map[hwt.Timeout]int{}
 		for timeout := range e.All() {
 			if seen[timeout]++; len(seen) == 1 {
@@ -42,8 +42,8 @@ func TestAllYieldsWhatBecomesDueMeanwhile(t *testing.T) {
 	})
 }
 
-// Other callers schedule and cancel while a loop drains the intake: their timeouts do
-// not count as the loop's (A1).
+// Other callers schedule and cancel while a loop drains the intake. Their timeouts do not
+// count as the loop's (A1).
 func TestAllDrainsItsBacklogWhileOthersCancel(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stripe
 	inBubble(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// busy keeps all processors busy with n goroutines, each of which works for a
-// while and yields, until the test ends.
+// busy keeps all processors busy with n goroutines that work for a while and yield, until
+// the test ends.
 func busy(t *testing.T, n int) {
 	var over atomic.Bool
 	var all sync.WaitGroup
@@ -31,8 +31,8 @@ func busy(t *testing.T, n int) {
 	})
 }
 
-// Real: only a processor with too much to do makes a task seem slow that is not.
-func TestTaskIsNotSlowForWantOfAProcessor(t *testing.T) {
+// The real clock, because only an overloaded processor makes a fast task seem slow.
+func TestTaskWithoutAProcessorIsNotSlow(t *testing.T) {
 	e := newTimer(t, func(c *Config) { c.Tick, c.SlowTask = time.Millisecond, 10*time.Millisecond })
 	busy(t, 100)
 	var ran atomic.Int64

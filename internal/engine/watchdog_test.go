@@ -18,7 +18,7 @@ const threshold = 10 * tick
 
 func watched(c *Config) { c.SlowTask = threshold }
 
-// sleepy is a task of a type that a warning can name.
+// sleepy is a task with a named type, for warnings.
 type sleepy struct{ d time.Duration }
 
 func (s sleepy) Run(hwt.Timeout) error {
@@ -26,10 +26,10 @@ func (s sleepy) Run(hwt.Timeout) error {
 	return nil
 }
 
-// warnings counts them in what was logged.
+// warnings counts the warnings in a log.
 func warnings(log string) int { return strings.Count(log, "level=WARN") }
 
-func TestSlowTaskIsFoundOnceAndWhileItRuns(t *testing.T) {
+func TestSlowTaskIsDetectedOnceWhileItRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, watched)
 		e.add(t, sleepy{10 * threshold}, tick)
@@ -43,12 +43,12 @@ func TestSlowTaskIsFoundOnceAndWhileItRuns(t *testing.T) {
 		assert.Contains(t, log, fmt.Sprint("threshold=", threshold))
 		assert.Contains(t, log, "timer=test")
 		pass(20 * threshold)
-		assert.EqualValues(t, 1, e.Stats().SlowTasks, "once, however slow")
+		assert.EqualValues(t, 1, e.Stats().SlowTasks, "counted once")
 		assert.Empty(t, e.log.Take())
 	})
 }
 
-func TestSlowTaskIsLoggedWithTheLatenessOfTheWatchdog(t *testing.T) {
+func TestSlowTaskWarningHasTheWatchdogsLateness(t *testing.T) {
 	for late, want := range map[time.Duration]string{0: "starved=0s", 70 * time.Millisecond: "starved=70ms"} {
 		inBubble(t, func(t *testing.T) {
 			e := newTimer(t, watched)
@@ -76,9 +76,9 @@ func TestFastTasksAreNeverSlowHoweverMany(t *testing.T) {
 	})
 }
 
-// Wherever in a tick's row it stands: also when a task before it took a part of
-// the time in which the first look comes.
-func TestTaskThatTakesNineEighthsIsFoundWhereverItStands(t *testing.T) {
+// A task that takes 9/8 of the threshold is detected at any place within its tick, even if
+// a task before it took part of the time until the first check.
+func TestTaskOfNineEighthsIsAlwaysDetected(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		for _, before := range []time.Duration{0, 1, threshold / 16, threshold / 2, threshold - 1} {
 			for _, after := range []bool{false, true} {
@@ -98,11 +98,11 @@ func TestTaskThatTakesNineEighthsIsFoundWhereverItStands(t *testing.T) {
 	})
 }
 
-func TestSlowTasksAreAllCountedButLoggedOnceAMinute(t *testing.T) {
+func TestSlowTasksAreLoggedOncePerMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, watched)
 		const each = 2 * threshold
-		for i := range 1000 { // for 200 seconds in all
+		for i := range 1000 { // 200 seconds in total
 			e.add(t, sleepy{each}, tick+time.Duration(i))
 		}
 		logged := 0
@@ -140,9 +140,9 @@ func TestNoTaskIsWatchedWithoutAThreshold(t *testing.T) {
 	})
 }
 
-// Looks that did not grow rare would be a hundred million here, which take
-// minutes even in fake time.
-func TestStuckTaskIsLookedAtEverMoreSeldom(t *testing.T) {
+// Checks at a constant rate would number a hundred million here, and take minutes even in
+// fake time.
+func TestStuckTaskIsCheckedLessAndLessOften(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, watched)
 		release := make(chan struct{})
@@ -156,8 +156,8 @@ func TestStuckTaskIsLookedAtEverMoreSeldom(t *testing.T) {
 	})
 }
 
-// A look may find that the worker has not begun, as often as it likes.
-func TestLookBeforeTheFirstTaskBeginsFindsNothing(t *testing.T) {
+// Any number of checks may find that the worker has not started a task.
+func TestCheckBeforeTheFirstTaskFindsNoSlowTask(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t, watched)
 		c := e.core
@@ -165,14 +165,14 @@ func TestLookBeforeTheFirstTaskBeginsFindsNothing(t *testing.T) {
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
 		require.True(t, c.firing.running)
-		pass(10 * threshold) // the worker is kept from going on
+		pass(10 * threshold) // the worker is held here
 		assert.Zero(t, e.Stats().SlowTasks)
 		c.worker.fire()
 		assert.EqualValues(t, 1, e.Stats().Expired)
 	})
 }
 
-func TestTaskAfterAGoexitIsWatchedAsWell(t *testing.T) {
+func TestTaskAfterAGoexitIsWatched(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, watched)
 		e.after(t, tick, runtime.Goexit)
@@ -182,10 +182,10 @@ func TestTaskAfterAGoexitIsWatchedAsWell(t *testing.T) {
 	})
 }
 
-// panicky is a log handler that breaks.
+// panicky is a log handler that panics.
 type panicky struct{ slog.Handler }
 
-func TestWarningThatPanicsHarmsNothing(t *testing.T) {
+func TestPanicOfAWarningIsIgnored(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, watched, func(c *Config) { c.Runner.Logger = slog.New(panicky{}) })
 		e.add(t, sleepy{2 * threshold}, tick)
@@ -197,7 +197,7 @@ func TestWarningThatPanicsHarmsNothing(t *testing.T) {
 	})
 }
 
-// blocking is an executor without room.
+// blocking is a full executor that blocks.
 type blocking struct{}
 
 func (blocking) Execute(task func()) error {

@@ -26,12 +26,12 @@ func TestWorkerCatchesUpInOrderAfterALag(t *testing.T) {
 		for i, at := range order {
 			require.Equal(t, i+2, at)
 		}
-		assert.EqualValues(t, 3005*tick, onTime, "the lag is made up for")
+		assert.EqualValues(t, 3005*tick, onTime, "the worker has caught up")
 		assert.Equal(t, 2999*tick+tick/2, e.Stats().MaxLag)
 	})
 }
 
-func TestLagOfManyEmptyTicksIsPassedOver(t *testing.T) {
+func TestLagOfEmptyTicksIsSkipped(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, func() { time.Sleep(1_000_000 * tick) })
@@ -43,7 +43,7 @@ func TestLagOfManyEmptyTicksIsPassedOver(t *testing.T) {
 	})
 }
 
-func TestGoexitOfATaskGoesOnBehindIt(t *testing.T) {
+func TestGoexitOfATaskDelaysNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		var order []int
@@ -61,7 +61,7 @@ func TestGoexitOfATaskGoesOnBehindIt(t *testing.T) {
 			e.add(t, tasks[i], time.Hour).Cancel()
 		}
 		pass(2 * tick)
-		slices.Sort(order) // for they may have come by two stripes
+		slices.Sort(order) // they may have passed through two stripes
 		require.Len(t, order, 100)
 		for i := range order {
 			require.Equal(t, i, order[i], "each once")
@@ -83,7 +83,7 @@ func TestTimeoutResetWhileDueIsAddedAgain(t *testing.T) {
 		var timeouts [3]*Timeout
 		var ran []int64
 		known := make(chan struct{})
-		for i := range timeouts { // due in one tick, in whichever order
+		for i := range timeouts { // due in one tick, in any order
 			timeouts[i] = e.after(t, tick, func() {
 				<-known
 				if ran = append(ran, e.core.timer.now()); len(ran) > 1 {
@@ -117,7 +117,7 @@ func TestResetToSoonerMovesTheTimeoutAtTheNextTick(t *testing.T) {
 	})
 }
 
-func TestResetToLaterTouchesTheWheelOnlyWhenTheOldTimeComes(t *testing.T) {
+func TestResetToLaterMovesTheTimeoutAtItsOldTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		timeout := e.after(t, 100*tick, nothing)
@@ -139,14 +139,14 @@ func TestResetToLaterTouchesTheWheelOnlyWhenTheOldTimeComes(t *testing.T) {
 	})
 }
 
-func TestWhatWasFiredIsForgotten(t *testing.T) {
+func TestFiredTimeoutsAreReleased(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		for range maxSpareCap + 1 {
 			e.after(t, tick, nothing)
 		}
 		pass(3 * tick)
-		assert.Nil(t, e.core.firing.due, "too much room to keep")
+		assert.Nil(t, e.core.firing.due, "too large to keep")
 		for range 10 {
 			e.after(t, tick, nothing)
 			e.add(t, new(noticeTask), time.Hour).Cancel()

@@ -15,10 +15,10 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// Each worker gets at least one of so many timeouts.
+// enough is a number of timeouts of which each worker gets at least one.
 const enough = 200
 
-// newWorkers makes a timer with n workers.
+// newWorkers returns a timer with n workers.
 func newWorkers(t *testing.T, n int, change ...func(*Config)) *Handle {
 	t.Helper()
 	h := new(Handle)
@@ -80,7 +80,7 @@ func TestStartStartsAllWorkers(t *testing.T) {
 	})
 }
 
-func TestStopReturnsWhatAllWorkersHave(t *testing.T) {
+func TestStopReturnsTheTimeoutsOfAllWorkers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 3)
 		want := map[hwt.Timeout]bool{}
@@ -103,7 +103,7 @@ func TestStopReturnsWhatAllWorkersHave(t *testing.T) {
 	})
 }
 
-// They would wait for each other until the stop timeout.
+// Otherwise they would wait for each other until the stop timeout.
 func TestStopInTasksOfTwoWorkersDoesNotWait(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 2)
@@ -111,7 +111,7 @@ func TestStopInTasksOfTwoWorkersDoesNotWait(t *testing.T) {
 		var ends atomic.Int64
 		for i := range 2 {
 			afterOn(t, h, i, tick, func() {
-				time.Sleep(tick) // until the other is in its task, too
+				time.Sleep(tick) // until the other is in its task
 				h.Stop()
 				ends.Add(1)
 			})
@@ -137,7 +137,7 @@ func TestStopWaitsOnceForAllWorkers(t *testing.T) {
 	})
 }
 
-func TestLimitIsThatOfAllWorkers(t *testing.T) {
+func TestLimitSpansAllWorkers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 3, func(c *Config) { c.MaxPending = enough })
 		var last hwt.Timeout
@@ -156,8 +156,8 @@ func TestLimitIsThatOfAllWorkers(t *testing.T) {
 	})
 }
 
-// No worker's share of what is held passes the bound unseen.
-func TestBoundOfCancelledTimeoutsIsThatOfAllWorkers(t *testing.T) {
+// The bound applies to the cancelled timeouts of all workers together.
+func TestBoundOfCancelledTimeoutsSpansAllWorkers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 3, func(c *Config) { c.MaxPending = 1 })
 		for range 10 * minHeld {
@@ -170,8 +170,8 @@ func TestBoundOfCancelledTimeoutsIsThatOfAllWorkers(t *testing.T) {
 	})
 }
 
-// Stop has closed one queue so far.
-func TestAfterARefusalAllWorkersRefuse(t *testing.T) {
+// A Stop in progress has closed one queue.
+func TestAfterARejectionAllWorkersReject(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 3)
 		h.workers[1].core.intake.stripes[0].added.Close()
@@ -188,7 +188,7 @@ func TestAfterARefusalAllWorkersRefuse(t *testing.T) {
 	})
 }
 
-// Real: only the collector can say that a timer is no longer used.
+// The real clock, because it waits for the garbage collector.
 func TestAllWorkersOfADroppedTimerEnd(t *testing.T) {
 	var ends []chan struct{}
 	func() {
@@ -211,7 +211,7 @@ func TestAllWorkersOfADroppedTimerEnd(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 }
 
-func TestWorkersOfOneTimerRunTasksAtOnce(t *testing.T) {
+func TestWorkersOfOneTimerRunTasksConcurrently(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newWorkers(t, 2)
 		block := make(chan struct{})

@@ -18,11 +18,11 @@ func TestLayoutFillsSizeClassesOf64BitMachines(t *testing.T) {
 	}
 	assert.EqualValues(t, 128, unsafe.Sizeof(chunk{}), "two cache lines")
 	assert.EqualValues(t, 16, unsafe.Sizeof(single{}))
-	assert.EqualValues(t, 4, unsafe.Sizeof(Buckets{}.heads[0]), "the engines document what a bucket costs")
+	assert.EqualValues(t, 4, unsafe.Sizeof(Buckets{}.heads[0]), "the engines document the cost of a bucket")
 	assert.EqualValues(t, 8, unsafe.Sizeof(Node{}))
 }
 
-// tagged is where the model keeps a timeout.
+// tagged is a timeout's place in the model.
 type tagged struct {
 	bucket uint32
 	tag    uint8
@@ -32,8 +32,8 @@ type tagged struct {
 type bucketModel struct {
 	b     Buckets
 	in    map[*Node]tagged
-	added []*Node // in this order; the removed ones stay
-	plain []bool  // for each bucket: nothing was removed since it was empty
+	added []*Node // in the order of Add, including removed ones
+	plain []bool  // by bucket: no timeout was removed since it was empty
 	n     int
 }
 
@@ -95,8 +95,7 @@ func (m *bucketModel) takeTagged(t *rapid.T) {
 	m.plain[i] = m.plain[i] && len(want) == 0
 }
 
-// addresses makes timeouts comparable in ElementsMatch, which looks into
-// pointers.
+// addresses returns the addresses of timeouts, because ElementsMatch follows pointers.
 func addresses(timeouts []*Node) []uintptr {
 	var all []uintptr
 	for _, t := range timeouts {
@@ -132,7 +131,7 @@ func (m *bucketModel) check(t *rapid.T) {
 			id = c.next
 			inChunks += int(c.n)
 			for j := range chunkLen {
-				require.Equal(t, j < int(c.n), c.nodes[j] != nil, "an entry that is free refers to nothing")
+				require.Equal(t, j < int(c.n), c.nodes[j] != nil, "free entries are nil")
 			}
 		}
 	}
@@ -140,7 +139,7 @@ func (m *bucketModel) check(t *rapid.T) {
 	require.Equal(t, len(m.in), inChunks+inSingles)
 }
 
-// held returns what the timeout's place holds: its bucket and the timeout itself.
+// held returns the bucket and the timeout stored at a timeout's place.
 func (m *bucketModel) held(t *Node) Group {
 	if t.chunk.isSingle() {
 		s := m.b.singles.at(t.chunk)

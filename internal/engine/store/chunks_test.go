@@ -19,7 +19,7 @@ func (m *chunkModel) alloc(t *rapid.T) {
 	for range rapid.SampledFrom([]int{1, 7, slabLen, 3 * slabLen}).Draw(t, "n") {
 		id, c := m.s.alloc()
 		if id == 0 || m.in[id] || c != m.s.at(id) || c.n != 0 || c.nodes != [chunkLen]*Node{} {
-			t.Fatalf("took chunk %d, %v: taken already, or not empty", id, *c)
+			t.Fatalf("allocated chunk %d, %v: in use, or not empty", id, *c)
 		}
 		c.next, c.bucket = id, uint32(id) // as a bucket does
 		m.in[id] = true
@@ -54,20 +54,20 @@ func (m *chunkModel) check(t *rapid.T) {
 			require.Equal(t, i+1, m.s.idle)
 		}
 	}
-	require.Equal(t, min(m.s.idle, 1), idle, "empty slabs go back, but for one")
+	require.Equal(t, min(m.s.idle, 1), idle, "all empty slabs but one are released")
 	for i := range m.s.lowest {
 		require.Zero(t, m.s.open[i])
 	}
 }
 
-func TestChunksAreGivenToOneAtATime(t *testing.T) {
+func TestChunksAreAllocatedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &chunkModel{in: map[chunkID]bool{}}
 		t.Repeat(map[string]func(*rapid.T){"alloc": m.alloc, "free": m.free, "": m.check})
 	})
 }
 
-func TestChunksAreTakenWhereTheFirstIsToSpare(t *testing.T) {
+func TestFirstFreeChunkIsAllocated(t *testing.T) {
 	var s chunks
 	for range 65 * slabLen {
 		s.alloc()
@@ -80,7 +80,7 @@ func TestChunksAreTakenWhereTheFirstIsToSpare(t *testing.T) {
 	}
 }
 
-func TestFirstSlabGrowsWithWhatIsInIt(t *testing.T) {
+func TestFirstSlabGrowsWithItsContents(t *testing.T) {
 	var s chunks
 	timeouts := make([]*Node, slabLen+1)
 	for i := range timeouts {
@@ -96,7 +96,7 @@ func TestFirstSlabGrowsWithWhatIsInIt(t *testing.T) {
 	}
 }
 
-func TestOfEmptySlabsTheFirstIsKept(t *testing.T) {
+func TestFirstEmptySlabIsKept(t *testing.T) {
 	var s chunks
 	for range 3 * slabLen {
 		s.alloc()
@@ -116,7 +116,7 @@ func TestOfEmptySlabsTheFirstIsKept(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		id, _ := s.alloc()
 		s.free(id)
-	}), "one that comes and goes alone finds it")
+	}), "a lone chunk reuses the slab")
 }
 
 func TestGroupsVisitsEachChunkInUseInBoundedSteps(t *testing.T) {
@@ -125,7 +125,7 @@ func TestGroupsVisitsEachChunkInUseInBoundedSteps(t *testing.T) {
 		_, c := b.chunks.alloc()
 		c.n, c.nodes[0] = 1, new(Node)
 	}
-	for id := chunkID(slabLen + 1); id <= 2*slabLen; id++ { // all of a slab, which is dropped or kept
+	for id := chunkID(slabLen + 1); id <= 2*slabLen; id++ { // a whole slab, which is released or kept
 		b.chunks.at(id).n = 0
 		b.chunks.free(id)
 	}

@@ -49,13 +49,13 @@ func (m *singleModel) check(t *rapid.T) {
 			held++
 		}
 	}
-	require.Equal(t, len(m.in), held, "a free one refers to nothing")
+	require.Equal(t, len(m.in), held, "free singles are nil")
 	if held == 0 {
-		require.LessOrEqual(t, len(m.s.slabs), 1, "empty slabs go back, but for the first")
+		require.LessOrEqual(t, len(m.s.slabs), 1, "all empty slabs but the first are released")
 	}
 }
 
-func TestSinglesAreGivenToOneAtATime(t *testing.T) {
+func TestSinglesAreAllocatedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &singleModel{in: map[chunkID]*Node{}}
 		t.Repeat(map[string]func(*rapid.T){"alloc": m.alloc, "release": m.release, "": m.check})
@@ -88,7 +88,7 @@ func TestSecondTimeoutMovesTheFirstToAChunk(t *testing.T) {
 	assert.Same(t, second, taken[1])
 }
 
-// bytes returns what is allocated for what waits.
+// bytes returns the allocated memory.
 func (b *Buckets) bytes() (n int) {
 	for _, s := range b.chunks.slabs {
 		n += len(s.chunks) * int(unsafe.Sizeof(chunk{}))
@@ -99,7 +99,7 @@ func (b *Buckets) bytes() (n int) {
 	return n + cap(b.heads)*int(unsafe.Sizeof(b.heads[0]))
 }
 
-func TestFewTimeoutsInManyBucketsTakeLittle(t *testing.T) {
+func TestFewTimeoutsInManyBucketsTakeLittleMemory(t *testing.T) {
 	const buckets, n = 8192, 1000
 	var b Buckets
 	b.Grow(buckets)
@@ -107,7 +107,7 @@ func TestFewTimeoutsInManyBucketsTakeLittle(t *testing.T) {
 	for range n {
 		b.Add(uint32(r.IntN(buckets)), new(Node), 0)
 	}
-	assert.Less(t, b.bytes()/n, 72, "the buckets take 33 of it")
+	assert.Less(t, b.bytes()/n, 72, "including 33 for the buckets")
 }
 
 func TestSinglesAreVisitedAfterTheChunks(t *testing.T) {
