@@ -86,4 +86,5 @@ func (b *bridge) Value(key any) any {
 	return c.answer()
 }
 
+// Deadline returns the deadline of the context.
 func (b *bridge) Deadline() (deadline time.Time, ok bool) { return b.deadline, true }

@@ -19,8 +19,10 @@ type keyProbe struct {
 	key any
 }
 
+// Err makes context.Cause look for a cause.
 func (*keyProbe) Err() error { return context.Canceled }
 
+// Value records key, and finds no value.
 func (p *keyProbe) Value(key any) any {
 	p.key = key
 	return nil

@@ -60,11 +60,19 @@ func (t *fallbackTimer) run() {
 	}
 }
 
-func (t *fallbackTimer) Timer() hwt.Timer    { return t.clock.timer }
-func (t *fallbackTimer) Task() hwt.TimerTask { return t.task }
-func (t *fallbackTimer) IsExpired() bool     { return t.state.Load() == expired }
-func (t *fallbackTimer) IsCancelled() bool   { return t.state.Load() == cancelled }
+// Timer returns the clock's timer, whose timeout t replaces.
+func (t *fallbackTimer) Timer() hwt.Timer { return t.clock.timer }
 
+// Task implements [hwt.Timeout].
+func (t *fallbackTimer) Task() hwt.TimerTask { return t.task }
+
+// IsExpired implements [hwt.Timeout].
+func (t *fallbackTimer) IsExpired() bool { return t.state.Load() == expired }
+
+// IsCancelled implements [hwt.Timeout].
+func (t *fallbackTimer) IsCancelled() bool { return t.state.Load() == cancelled }
+
+// Deadline implements [hwt.Timeout].
 func (t *fallbackTimer) Deadline() time.Time {
 	due := t.due.Load()
 	if due == math.MaxInt64 {
@@ -73,6 +81,7 @@ func (t *fallbackTimer) Deadline() time.Time {
 	return t.clock.dueTime(time.Now(), time.Duration(due))
 }
 
+// Cancel implements [hwt.Timeout].
 func (t *fallbackTimer) Cancel() bool {
 	if !t.state.CompareAndSwap(pending, cancelled) { // Linearization point of Cancel.
 		return false

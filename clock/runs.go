@@ -106,12 +106,13 @@ func (j *Job) call() (err error) {
 	return err
 }
 
-// report reports err with the name of the job.
+// report reports err with the name of the job, if it has one.
 func (j *Job) report(err error) {
+	job := "job"
 	if j.name != "" {
-		err = fmt.Errorf("clock: job %q: %w", j.name, err)
+		job = fmt.Sprintf("job %q", j.name)
 	}
-	j.clock.report(j.label, err)
+	j.clock.report(j.label, fmt.Errorf("clock: %s: %w", job, err))
 }
 
 // finish records the end of a run, and reports whether a queued one begins.

@@ -60,6 +60,7 @@ type fixedRate struct {
 	period time.Duration
 }
 
+// Next implements [Schedule].
 func (s fixedRate) Next(t time.Time) time.Time {
 	passed := t.Sub(s.start)
 	if passed < 0 {
@@ -77,13 +78,19 @@ func FixedDelay(delay time.Duration) Schedule {
 
 type fixedDelay struct{ delay time.Duration }
 
+// Next implements [Schedule].
 func (s fixedDelay) Next(t time.Time) time.Time { return t.Add(s.delay) }
-func (fixedDelay) AfterRun() bool               { return true }
+
+// AfterRun implements [AfterRunSchedule].
+func (fixedDelay) AfterRun() bool { return true }
 
 // Jitter returns schedule with a random delay of less than limit for each time, so that
 // jobs with the same schedule do not all run at the same moment. The delay does not make
 // a run late in the sense of [Missed]. If limit is not less than the time between two
-// runs, some may be missed. Jitter panics if schedule is nil or limit is not positive.
+// runs, some may be missed.
+//
+// The delay replaces the JITTER of a [Spec], and may pass its END. Jitter panics if
+// schedule is nil or limit is not positive.
 func Jitter(schedule Schedule, limit time.Duration) Schedule {
 	if check.IsNil(schedule) {
 		panic("clock: Jitter: schedule is nil (expected: a Schedule)")
@@ -110,8 +117,10 @@ func withJitter(s Schedule) jitter {
 	return jitter{base: s}
 }
 
+// Next implements [Schedule].
 func (s jitter) Next(t time.Time) time.Time { return s.delayed(s.base.Next(t)).at }
 
+// AfterRun implements [AfterRunSchedule].
 func (s jitter) AfterRun() bool { return isAfterRun(s.base) }
 
 // planned is a time of a schedule.
