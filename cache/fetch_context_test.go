@@ -124,6 +124,27 @@ func TestRecursiveCallWithAnotherContextEndsWithIt(t *testing.T) {
 	})
 }
 
+func TestDeadlineEndsAMutualWaitOfFetches(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCache(t, options{})
+		begin := time.Now()
+		var all sync.WaitGroup
+		for key, other := range map[string]string{"a": "b", "b": "a"} {
+			all.Go(func() {
+				_, err := c.GetOrFetch(t.Context(), key, func(ctx context.Context) (int, error) {
+					time.Sleep(time.Second) // until the other fetch runs
+					ctx, cancel := context.WithTimeout(ctx, time.Minute)
+					defer cancel()
+					return c.GetOrFetch(ctx, other, unexpected)
+				})
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+			})
+		}
+		all.Wait()
+		assert.Equal(t, time.Minute+time.Second, time.Since(begin))
+	})
+}
+
 func TestEndedContextStartsNoFetch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
