@@ -62,7 +62,7 @@ type Engine interface {
 
 	// Shutdown is like Stop, but waits until ctx ends for running tasks, for tasks
 	// accepted by the executor, and for notifications of cancelled timeouts. When ctx
-	// ends first, Shutdown cancels TaskContext and returns a *[ShutdownError] beside
+	// ends first, Shutdown cancels TaskContext and returns a *[ShutdownError] with
 	// the timeouts that were pending. After Stop it returns no timeouts, and waits
 	// for the rest.
 	//
@@ -189,8 +189,8 @@ type RefusedTask interface {
 	Refused(timeout Timeout, err error) error
 }
 
-// Executor runs tasks on other goroutines than the timer's own: those of a timer, by
-// its Options, or one task, by [OnExecutor]. The example adapts a worker pool.
+// Executor runs tasks on goroutines other than the timer's: all tasks of a timer, by its
+// Options, or one task, by [OnExecutor]. The example adapts a worker pool.
 type Executor interface {
 	// Execute calls task, now or later. If it returns an error, it must never call
 	// task. The error goes to the task if it is a [RefusedTask], or else to the

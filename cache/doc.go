@@ -11,10 +11,10 @@
 //
 // # Guarantees
 //
-//   - An entry does not expire before its TTL, unless the cache has a jitter,
-//     which shortens it, or Sliding, and the entry was not used for that time.
-//   - It expires at most a tick (100 ms by default) plus a millisecond late, and
-//     later only if the timer is late. With ExactExpiry, look-ups read the clock
+//   - An entry does not expire before its TTL, unless Jitter shortens the TTL, or
+//     the entry is unused for the time of Sliding.
+//   - It expires at most a tick (100 ms by default) plus a millisecond late,
+//     unless the timer itself is late. With ExactExpiry, look-ups read the clock
 //     and are exact.
 //   - If the timer is stopped, or rejects the cache's timeout, look-ups read the
 //     clock. Entries therefore never outlive their TTL because of the timer.

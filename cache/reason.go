@@ -2,7 +2,7 @@ package cache
 
 import "strconv"
 
-// Reason is why an entry left the cache.
+// Reason is the reason for which an entry left the cache.
 type Reason int
 
 // The reasons.
@@ -11,7 +11,7 @@ const (
 	ReasonCapacity                   // the cache was full
 	ReasonDeleted                    // Delete or Clear removed it
 	ReasonReplaced                   // a Set replaced its value, or removed it with an error
-	ReasonClosed                     // Close dropped it
+	ReasonClosed                     // Close removed it
 )
 
 // String returns the name of the reason in lower case, or "Reason(n)" for a value

@@ -9,8 +9,8 @@ import (
 // the context is done when d has passed or up to one tick later. If d is zero or less,
 // it is done immediately.
 //
-// It takes 192 bytes in three allocations, and constant time however many timeouts
-// are pending. The CancelFunc releases the timeout immediately.
+// It makes three allocations of 192 bytes in total, and takes O(1) time for any number
+// of pending timeouts. The CancelFunc releases the timeout immediately.
 func (c *Clock) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return c.withDeadline(parent, time.Now().Add(d), d, nil)
 }

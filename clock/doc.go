@@ -52,7 +52,7 @@
 // more, or seven if the parent can be cancelled. Then it costs more than in package
 // context. Every select on Done waits, and so do calls of package database/sql and of
 // the client of package net/http. If most contexts are waited for, use
-// context.WithTimeout. A clock pays for deadlines that are seldom waited for, as in
+// context.WithTimeout. Use a clock for deadlines that are seldom waited for, as in
 // handlers that answer from memory or call Err between the steps of their work.
 //
 // Tickers of one period share a timeout. A tick costs little more than sending to the

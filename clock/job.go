@@ -106,7 +106,7 @@ func (c *Clock) ScheduleFunc(schedule Schedule, f func(), options *JobOptions) (
 
 // ScheduleContext is [Clock.ScheduleFunc] for a function with a context, which ends
 // when the job is stopped. An error that f returns is reported and does not end the
-// job, unless it is [context.Canceled] after that.
+// job. After Stop, [context.Canceled] is not reported.
 func (c *Clock) ScheduleContext(schedule Schedule, f func(context.Context) error, options *JobOptions) (*Job, error) {
 	if f == nil {
 		return nil, errors.New("clock: ScheduleContext: f is nil (expected: a function)")

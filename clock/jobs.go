@@ -104,9 +104,9 @@ func (j *Job) Status() JobStatus {
 		Paused: j.paused, Runs: r.finished, Skipped: r.skipped}
 }
 
-// Pause prevents the runs of the schedule from beginning until [Job.Resume], also one
-// that waits for the end of another. Runs of [Job.RunNow] still begin. Pause reports
-// whether the job was neither paused nor ended.
+// Pause prevents runs of the schedule until [Job.Resume], including one that waits for
+// the end of another. Runs of [Job.RunNow] still begin. Pause returns false if the job
+// was paused before or has ended.
 func (j *Job) Pause() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -119,9 +119,9 @@ func (j *Job) Pause() bool {
 	return true
 }
 
-// Resume ends a pause. The next run is at the first time of the schedule from now on;
-// the runs during the pause are not made up for, whatever [JobOptions.Missed] is.
-// Resume reports whether the job was paused and had not ended.
+// Resume ends a pause. The next run is at the first time of the schedule from now on.
+// Runs during the pause are skipped, regardless of [JobOptions.Missed]. Resume returns
+// false if the job was not paused or has ended.
 func (j *Job) Resume() bool {
 	resumed, plans := j.resume()
 	if plans {

@@ -85,8 +85,8 @@ func (t *Timer) Stop() bool {
 // state. If d is zero or less, the timer fires immediately. The result is that of Stop in
 // the same state. Afterwards no value sent before the Reset is received from C.
 //
-// To move an active timer to a later time does not allocate. A timer that is not
-// active needs a new timeout.
+// Moving an active timer to a later time does not allocate. A timer that is not active
+// needs a new timeout.
 func (t *Timer) Reset(d time.Duration) bool {
 	t.check("Reset")
 	t.mu.Lock()

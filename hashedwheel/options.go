@@ -65,7 +65,7 @@ type Options struct {
 
 	// ErrorHandler is called with each error that a task returns, a
 	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
-	// its goroutine, and the executor's refusals. It runs on the goroutine on
+	// its goroutine, and the executor's rejections. It runs on the goroutine on
 	// which the error occurred, so with an Executor it may run concurrently. nil
 	// is the default: errors are logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
@@ -96,7 +96,7 @@ type Options struct {
 	LabelTasks bool
 
 	// DisableLeakDetection turns off the report of a timer that becomes garbage
-	// without Stop. By default it is reported with the place that made it; see
+	// without Stop. By default it is reported with the place that created it; see
 	// package leak for the levels and for where reports go. That costs O(1) in
 	// New and nothing in NewTimeout.
 	//

@@ -55,7 +55,7 @@ import (
 	"github.com/hashedwheel/hwt/leak"
 )
 
-// Timer is a hashed wheel timer. Make one with [New]. All methods are safe for
+// Timer is a hashed wheel timer. Create one with [New]. All methods are safe for
 // concurrent use, including from within a task.
 type Timer struct {
 	handle  engine.Handle
@@ -89,9 +89,9 @@ func New(options *Options) (*Timer, error) {
 // A delay of zero or less expires at the next tick. A deadline past the clock's
 // range, which ends 146 years after New, never comes.
 //
-// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError], and
-// then scheduled nothing. A call that races with Stop returns hwt.ErrStopped, or
-// its timeout is in Stop's result unless it ended before.
+// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError] if it did
+// not schedule the task. A call that races with Stop returns hwt.ErrStopped, or Stop
+// returns its timeout unless that ended before.
 //
 // It makes one allocation of 48 bytes and takes O(1) time. It never waits for
 // tasks.
@@ -102,7 +102,7 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 // NewTimeouts is NewTimeout for each of the tasks. It schedules all or none: if one is
 // nil, it returns [hwt.ErrNilTask], and if the pending limit leaves no room for all, a
 // *[hwt.PendingLimitError]. The timeouts have one deadline, and are in the order of
-// their tasks. Against Stop it is a single call.
+// their tasks. A concurrent Stop precedes or follows the whole batch.
 //
 // It makes one allocation of 48 bytes per task, and one for the result. A batch of more
 // than a few costs less than that many calls of NewTimeout. A batch of at least 2,048
@@ -128,28 +128,28 @@ func (t *Timer) Start() { t.handle.Start() }
 //
 // Stop waits until the workers and the tasks that run on them have ended, but no longer
 // than Options.StopTimeout, after which those tasks continue alone. It does not wait if
-// a task on a worker calls it, when a task of another worker may be about to begin, or
-// in a synctest bubble if the timer was made outside it. It may be called from
+// a task on a worker calls it; a task of another worker may then still start. It does
+// not wait in a synctest bubble if the timer was made outside it. It may be called from
 // anywhere. Tasks queued in an executor may still start after Stop.
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
 // Shutdown is like [Timer.Stop], but waits for running tasks, for tasks accepted by the
 // executor, and for the notices of cancelled timeouts, as long as ctx allows. When ctx
-// ends first, it ends the context of each [hwt.ContextTask], and returns a
+// ends first, it ends the context of each [hwt.ContextTaskFunc], and returns a
 // *[hwt.ShutdownError] with the timeouts that were pending. After a Stop it returns no
 // timeouts, and waits for the rest, also if that Stop gave up.
 //
 // If a task on a worker calls it, it does not wait for the workers, only for the
-// executor. A task on an executor waits for itself, and so until ctx ends.
+// executor. A task on an executor waits for itself, and therefore until ctx ends.
 func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) { return t.handle.Shutdown(ctx) }
 
-// TaskContext returns the context of each [hwt.ContextTaskFunc], which asks for it. It
-// ends when Shutdown returns an error, or Stop gives up waiting.
+// TaskContext returns the context that each [hwt.ContextTaskFunc] receives. It ends when
+// Shutdown returns an error, or Stop gives up waiting.
 func (t *Timer) TaskContext() context.Context { return t.handle.TaskContext() }
 
-// Pending returns how many timeouts have not ended. A timeout that is cancelled
+// Pending returns the number of pending timeouts. A timeout that is cancelled
 // leaves the count before its Cancel returns, one that expires before its task
-// runs. It takes time in the number of processors.
+// runs. It takes O(GOMAXPROCS) time.
 func (t *Timer) Pending() int64 { return t.handle.Pending() }
 
 // All returns an iterator over the pending timeouts, in no particular order: each at
@@ -159,8 +159,8 @@ func (t *Timer) Pending() int64 { return t.handle.Pending() }
 // concurrent loops per worker copy the pending timeouts.
 func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
 
-// Stats returns a snapshot of the timer's counts. It takes time in the number of
-// processors.
+// Stats returns a snapshot of the timer's counts. It takes
+// O(GOMAXPROCS) time.
 func (t *Timer) Stats() hwt.Stats { return t.handle.Stats() }
 
 // String returns the timer's name, tick, number of buckets and pending timeouts.

@@ -25,9 +25,10 @@ type Options struct {
 	// in the log.
 	TickDuration time.Duration
 
-	// TicksPerWheel is the number of buckets per level, from 2 to 2^20: so many ticks of
-	// a level make one tick of the level above. It is not rounded. 0 is the default, 64. Small wheels need more levels, large ones more buckets per
-	// level; between 16 and 512 the difference is small.
+	// TicksPerWheel is the number of buckets per level, from 2 to 2^20. A
+	// bucket spans all ticks of the level below. The number is not rounded. 0 is the
+	// default, 64. Small wheels need more levels, large ones more buckets per level;
+	// between 16 and 512 the difference is small.
 	TicksPerWheel int
 
 	// Workers is the number of worker goroutines, from 1 to 1024. 0 is the
@@ -61,7 +62,7 @@ type Options struct {
 
 	// ErrorHandler is called with each error that a task returns, a
 	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
-	// its goroutine, and the executor's refusals. It runs on the goroutine on
+	// its goroutine, and the executor's rejections. It runs on the goroutine on
 	// which the error occurred, so with an Executor it may run concurrently. nil
 	// is the default: errors are logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
@@ -92,7 +93,7 @@ type Options struct {
 	LabelTasks bool
 
 	// DisableLeakDetection turns off the report of a timer that becomes garbage
-	// without Stop. By default it is reported with the place that made it; see
+	// without Stop. By default it is reported with the place that created it; see
 	// package leak for the levels and for where reports go. That costs O(1) in
 	// New and nothing in NewTimeout.
 	//

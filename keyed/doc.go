@@ -7,8 +7,8 @@
 //	checks.Move(order.ID, 30*time.Minute)       // changed
 //	checks.Delete(order.ID)                     // paid
 //
-// [Wheel.LoadAndDelete] also returns the value, [Wheel.SetIfAbsent] sets only an
-// unknown key, [Wheel.SetIfSooner] sets only an unknown or later one, and
+// [Wheel.LoadAndDelete] also returns the value. [Wheel.SetIfAbsent] sets only an
+// unknown key, and [Wheel.SetIfSooner] only a key that is unknown or due later.
 // [Wheel.Update] changes a value and keeps its due time. [Wheel.Due] and [Wheel.All]
 // return due times. [Wheel.Drain] removes all pairs, so that a program can save the
 // pending ones and load them when it starts again.
@@ -17,8 +17,8 @@
 // orders or devices. If you already hold the [hwt.Timeout], use an [hwt.Timer]
 // directly; it is cheaper. A plain map of timeouts is also cheaper if keys are mostly
 // moved, as by the heartbeats of a million devices, and you need none of the
-// guarantees below: among that many keys, a Move waits for memory, and touches one
-// object more than a look-up in a Go map and a Reset. docs/programs.md has numbers.
+// guarantees below. Among that many keys, memory access dominates, and a Move touches
+// one more object than a look-up in a Go map and a Reset. docs/programs.md has numbers.
 //
 // The package follows the TimingWheel of go-zero's core/collection and runs on
 // any [hwt.Timer].
@@ -28,9 +28,9 @@
 //   - A pair of key and value ends once: its callback runs, or it is deleted,
 //     drained, or cancelled by Close. A Set of a known key changes the pair's
 //     value and delay, and does not end it.
-//   - The operations on a key are linearizable. Against a racing expiry, an
-//     operation either comes first, and then the callback does not run before
-//     the new delay is over, or it finds the key gone.
+//   - The operations on a key are linearizable. An operation that races with
+//     expiry either wins, and the callback does not run before the end of the new
+//     delay, or finds no pair.
 //   - The callback runs where the timer runs its tasks, never on the caller's
 //     goroutine, and never before the delay is over. If it panics, the timer
 //     reports that, and no other pair is affected.
@@ -48,8 +48,8 @@
 // a lock.
 //
 // The map is that of xsync. Unlike Go maps in shards, each with a mutex, it reads a
-// contended key without a lock, and shrinks when keys are deleted. A Set of a known
-// key costs it one more allocation.
+// contended key without a lock, and shrinks when keys are deleted. In exchange, a Set
+// of a known key allocates once more.
 //
 // # Differences from go-zero
 //

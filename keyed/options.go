@@ -21,7 +21,7 @@ type Options[K comparable, V any] struct {
 	// the timer's error as well, and the pair stays in the wheel without a
 	// timeout.
 	//
-	// ErrorHandler runs where the timer runs its tasks, or after a refusal where the
+	// ErrorHandler runs where the timer runs its tasks, or after a rejection where the
 	// timer calls the executor, and may be called concurrently. nil is the
 	// default: the timer's error handler gets the error, with the key in its
 	// text.

@@ -11,7 +11,7 @@ import (
 )
 
 // Set schedules value under key, to expire delay from now. A known key gets the
-// new value and the new delay; the old value gets no callback.
+// new value and the new delay; no callback runs for the old value.
 // A pair with a delay of zero or less expires at the next opportunity.
 //
 // It takes constant time and three allocations, including the timer's. A known
@@ -58,7 +58,7 @@ func (w *Wheel[K, V]) SetIfAbsent(key K, value V, delay time.Duration) (set bool
 
 // SetIfSooner is Set for a key that is unknown, or whose pair is due later than
 // delay from now. Otherwise it changes nothing and returns false, takes no lock, and
-// allocates nothing. A pair whose timeout has expired is not due later than any delay.
+// allocates nothing. It does not change a pair whose timeout has expired.
 func (w *Wheel[K, V]) SetIfSooner(key K, value V, delay time.Duration) (set bool, err error) {
 	if err := w.usable(key); err != nil {
 		return false, err

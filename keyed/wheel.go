@@ -65,8 +65,8 @@ func (w *Wheel[K, V]) usable(key K) error {
 	return nil
 }
 
-// Close cancels all pending pairs, which [Stats] counts as Cancelled. Every later
-// call returns ErrClosed or, if it has no error, finds no pair. Close takes time
+// Close cancels all pending pairs, which [Stats] counts as Cancelled. Later calls
+// return ErrClosed; methods without an error result find no pair. Close takes time
 // proportional to the number of pending pairs. Calls after the first have no
 // effect.
 //

@@ -9,12 +9,12 @@
 //	j := q.Pop()     // by the consumer
 //
 // A [Link] in each element connects it to the next one. A push therefore does not
-// allocate, and a queue takes no memory beyond its elements. Producers push with one
+// allocate, and an element takes no memory beyond its Link. Producers push with one
 // compare-and-swap. The consumer takes over all pushed elements with another one,
 // and then pops them without synchronization. A queue can be closed: every later
 // push fails, and the elements pushed before can still be drained.
 //
-// Use it to pass work to a goroutine that checks the queue now and then, such as a
+// Use it to pass work to a goroutine that checks the queue regularly, such as a
 // timer's worker. A consumer that polls without pause slows the producers, because
 // it shares the cache line to which they write. There is no blocking pop. A consumer
 // that wants to sleep until an element arrives publishes that it sleeps and then

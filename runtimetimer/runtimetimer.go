@@ -158,7 +158,7 @@ func (t *Timer) Stop() []hwt.Timeout {
 
 // Shutdown is like [Timer.Stop], but waits until ctx ends for running tasks, for tasks
 // accepted by the executor, and for notifications of cancelled timeouts. When ctx ends
-// first, Shutdown cancels [Timer.TaskContext] and returns a *[hwt.ShutdownError] beside
+// first, Shutdown cancels [Timer.TaskContext] and returns a *[hwt.ShutdownError] with
 // the timeouts that were pending. After Stop it returns no timeouts, and waits for the
 // rest.
 //
