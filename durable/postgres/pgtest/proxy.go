@@ -128,11 +128,11 @@ func (p *Proxy) pass(l *link, data []byte, answers bool) bool {
 				break
 			}
 		}
-		waited = true
+		if !waited {
+			waited = true
+			p.bytes += int64(len(data))
+		}
 		p.await(wait)
-	}
-	if waited {
-		p.bytes += int64(len(data))
 	}
 	if !answers && p.lose != nil && p.lose(data) {
 		l.lost = true

@@ -52,22 +52,24 @@ func TestJudgeOfFullStoresWantsRoomForCancel(t *testing.T) {
 }
 
 func TestJudgeOfBurstsFindsEachDifference(t *testing.T) {
-	a, b := Firing{Key: burstKey(0), Due: 10 * sec, ID: "1", At: 11 * sec}, Firing{Key: burstKey(1), Due: 10 * sec, ID: "2", At: 10 * sec}
-	again, other, early := a, b, b
-	again.At, other.ID, early.At = 15*sec, "1", 9*sec
-	kill := []Fault{{"kill", 12 * sec, 13 * sec}}
+	const dead, alive = 1, 2
+	a, b := Firing{Key: burstKey(0), Due: 10 * sec, ID: "1", At: 11 * sec, Worker: dead}, Firing{Key: burstKey(1), Due: 10 * sec, ID: "2", At: 10 * sec, Worker: alive}
+	again, twice, soon, other, renamed, early := a, b, a, b, a, b
+	again.At, again.Worker = 15*sec, alive
+	twice.At, soon.Worker, other.ID, early.At = 15*sec, alive, "1", 9*sec
+	renamed.ID, renamed.At, renamed.Worker = "3", 15*sec, alive
 	for name, c := range map[string]struct {
 		right   bool
 		firings []Firing
-		faults  []Fault
 	}{
-		"once each":            {true, []Firing{a, b}, nil},
-		"again after a kill":   {true, []Firing{a, b, again}, kill},
-		"again":                {false, []Firing{a, b, again}, nil},
-		"lost":                 {false, []Firing{a}, nil},
-		"early":                {false, []Firing{a, early}, nil},
-		"two keys of one ID":   {false, []Firing{a, other}, nil},
-		"again under a new ID": {false, []Firing{a, b, {a.Key, a.Due, 0, "3", 15 * sec, 0, false}}, kill},
+		"once each":                 {true, []Firing{a, b}},
+		"again after the kill":      {true, []Firing{a, b, again}},
+		"again by a living process": {false, []Firing{a, b, twice}},
+		"by two before the kill":    {false, []Firing{a, b, soon}},
+		"lost":                      {false, []Firing{a}},
+		"early":                     {false, []Firing{a, early}},
+		"two keys of one ID":        {false, []Firing{a, other}},
+		"again under another ID":    {false, []Firing{a, b, renamed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -77,7 +79,7 @@ func TestJudgeOfBurstsFindsEachDifference(t *testing.T) {
 				require.NoError(t, l.add(f))
 			}
 			require.NoError(t, l.file.Close())
-			v, err := judgeBurst(dir, 2, 10*sec, c.faults)
+			v, err := judgeBurst(dir, 2, 10*sec, killed{dead, 12 * sec})
 			require.NoError(t, err)
 			require.Equal(t, c.right, len(v.Violations) == 0, v.Violations)
 		})

@@ -166,15 +166,18 @@ func (c *cluster) stopServer(ctx context.Context) error {
 // stepClock sets the wall clock of a worker, and sets it again later.
 func (c *cluster) stepClock(ctx context.Context) error {
 	i := 2 + rand.IntN(2)
-	for range 3 {
-		begin := now()
-		offset := time.Duration(rand.Int64N(4*3600)-2*3600) * time.Second
+	begin := now()
+	var offset time.Duration
+	for n := range 10 { // a second after any time: a longer step ends the worker's lease
+		if offset += time.Second; n%2 == 0 {
+			offset = time.Duration(rand.Int64N(4*3600)-2*3600) * time.Second
+		}
 		if err := stepClock(c.scene.process(i).PID(), offset); err != nil {
 			return fmt.Errorf("steps of a worker's clock: %w", err)
 		}
-		sleep(ctx, 300*time.Millisecond+rand.N(time.Second))
-		c.scene.note("steps of a worker's clock", begin)
+		sleep(ctx, 100*time.Millisecond+rand.N(500*time.Millisecond))
 	}
+	c.scene.note("ten steps of a worker's clock", begin)
 	return nil
 }
 
@@ -249,7 +252,8 @@ func (c *cluster) failover(ctx context.Context) error {
 	for _, p := range c.proxies {
 		p.Retarget(c.primary.Address())
 	}
+	err := c.addStandby(ctx) // for which commits wait
 	sleep(ctx, time.Second)
 	c.scene.note("failover to the synchronous standby", begin)
-	return c.addStandby(ctx)
+	return err
 }
