@@ -16,7 +16,6 @@ func runCheck(ctx context.Context, args []string, out, log io.Writer) error {
 	var o check.Options
 	flags.DurationVar(&o.For, "for", 2*time.Minute, "time for all scenarios together, 10s to 100h")
 	flags.StringVar(&o.Keep, "keep", "", "keep the files of failures in this `folder`")
-	flags.IntVar(&o.Many, "many", 20_000, "entries due in one second in the scenario burst, 1000 to 10000000")
 	only := flags.String("only", "", "`names` of scenarios with commas between them: "+strings.Join(check.Names(), ", "))
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
@@ -28,9 +27,6 @@ func runCheck(ctx context.Context, args []string, out, log io.Writer) error {
 		if !slices.Contains(check.Names(), name) {
 			return wrongUsage(log, "check", "--only: %q (expected: %s)", name, strings.Join(check.Names(), ", "))
 		}
-	}
-	if o.Many < 1000 || o.Many > 10_000_000 {
-		return wrongUsage(log, "check", "--many: %d (expected: 1000 to 10000000)", o.Many)
 	}
 	if o.For < 10*time.Second || o.For > 100*time.Hour {
 		return wrongUsage(log, "check", "--for: %v (expected: 10s to 100h)", o.For)

@@ -184,7 +184,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"lateness --rate 0", "--rate: 0"},
 		{"orders --kills 101", "--kills: 101"},
 		{"size --entries 1", "--entries: 1"},
-		{"check --only x", `--only: "x" (expected: rows`},
+		{"check --only x", `--only: "x" (expected: sqlite`},
 		{"migrate --store x", "one of --to-store and --to-postgres"},
 	} {
 		status, _, log := hwtdurable(t, strings.Fields(c.args)...)

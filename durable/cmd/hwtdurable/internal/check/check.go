@@ -17,7 +17,6 @@ type Options struct {
 	For  time.Duration // of all scenarios together
 	Only []string      // names of scenarios; all if empty
 	Keep string        // folder in which the files of a failure stay
-	Many int           // entries of the burst
 }
 
 // fault injects one fault, waits for its end, and notes it if it had an effect.
@@ -30,19 +29,16 @@ type scenario struct {
 	run   func(ctx context.Context, dir string, d time.Duration) (Report, error)
 }
 
-func scenarios(many int) []scenario {
+func scenarios() []scenario {
 	return []scenario{
-		{"rows", 2, rows},
-		{"sqlite", 4, sqliteFaults},
-		{"full", 3, full},
-		{"burst", 2, burst(many)},
-		{"postgres", 8, postgresFaults},
+		{"sqlite", 1, sqliteFaults},
+		{"postgres", 2, postgresFaults},
 	}
 }
 
 // Names returns the names of the scenarios.
 func Names() (names []string) {
-	for _, s := range scenarios(0) {
+	for _, s := range scenarios() {
 		names = append(names, s.name)
 	}
 	return names
@@ -53,23 +49,6 @@ type Report struct {
 	Verdict
 	Faults  map[string]int // that had an effect
 	Skipped []string
-}
-
-// add adds the counts of another report.
-func (r *Report) add(other Report) {
-	r.Operations += other.Operations
-	r.Unknown += other.Unknown
-	r.Rejected += other.Rejected
-	r.Firings += other.Firings
-	r.Repeats += other.Repeats
-	r.Keys += other.Keys
-	r.Undecided += other.Undecided
-	r.Violations = append(r.Violations, other.Violations...)
-	for kind, n := range other.Faults {
-		for range n {
-			r.count(kind)
-		}
-	}
 }
 
 func (r *Report) count(kind string) {
@@ -92,13 +71,13 @@ var ErrViolated = errors.New("promises were broken")
 // All runs the scenarios and prints their reports.
 func All(ctx context.Context, o Options, out io.Writer) error {
 	shares := 0
-	for _, s := range scenarios(o.Many) {
+	for _, s := range scenarios() {
 		if o.wants(s.name) {
 			shares += s.share
 		}
 	}
 	failed := false
-	for _, s := range scenarios(o.Many) {
+	for _, s := range scenarios() {
 		if !o.wants(s.name) {
 			continue
 		}

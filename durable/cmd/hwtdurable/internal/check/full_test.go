@@ -3,43 +3,41 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
+	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 )
 
-// full runs stores near their own limit, and stores on a small file system that another
-// program fills, in turn.
-func full(ctx context.Context, dir string, d time.Duration) (Report, error) {
-	var report Report
-	for begun, turn := time.Now(), 0; turn < 2 || time.Since(begun) < d && ctx.Err() == nil; turn++ {
-		name, fill := "stores at their own limit", fillStore
-		if turn%2 == 1 {
-			name, fill = "file systems filled by another program", fillDisk
-		}
-		sub := filepath.Join(dir, fmt.Sprint(turn))
-		if err := os.Mkdir(sub, 0o700); err != nil {
-			return report, err
-		}
-		r, err := fill(ctx, sub, max(3*time.Second, d/6))
-		if errors.Is(err, errors.ErrUnsupported) {
-			report.skip(name, err)
-			continue
-		}
-		if err == nil && r.Rejected == 0 {
-			err = fmt.Errorf("%s: no operation was rejected", name)
-		}
-		report.add(r)
-		if err != nil || len(r.Violations) > 0 {
-			return report, err
-		}
-		report.count(name)
+var length = flag.Duration("for", 3*time.Second, "length of each run of TestFullStores")
+
+// TestFullStores runs stores near their own limit, and on a small file system that another
+// program fills. No call that was rejected has an effect.
+func TestFullStores(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 20 seconds")
 	}
-	return report, nil
+	for name, fill := range map[string]func(context.Context, string, time.Duration) (Report, error){
+		"limit": fillStore, "file system": fillDisk,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := fill(t.Context(), t.TempDir(), *length)
+			if errors.Is(err, errors.ErrUnsupported) {
+				t.Skip(err)
+			}
+			require.NoError(t, err)
+			require.Empty(t, r.Violations)
+			require.Zero(t, r.Undecided)
+			require.NotZero(t, r.Rejected)
+			t.Logf("%d operations, %d rejected, %d firings, %v", r.Operations, r.Rejected, r.Firings, r.Faults)
+		})
+	}
 }
 
 // fillStore keeps more data than fits. Operations that add nothing always have room.

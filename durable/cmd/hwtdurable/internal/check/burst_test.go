@@ -2,55 +2,51 @@ package check
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 )
 
-// burst fires very many entries that are due in the same second, in two processes of
+var burst = flag.Int("burst", 5000, "entries due in one second in TestBurst")
+
+// TestBurst fires very many entries that are due in the same second, in two processes of
 // which one is killed. Each fires once, or again after the kill with the same ID.
-func burst(many int) func(ctx context.Context, dir string, d time.Duration) (Report, error) {
-	return func(ctx context.Context, dir string, _ time.Duration) (Report, error) {
-		where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
-		worker := Config{Place: where, Dir: dir, Works: true, Unsynced: true}
-		s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{worker, worker}}
-		defer s.end()
-		due := time.Now().Add(3*time.Second + time.Duration(many)*100*time.Microsecond)
-		if err := setMany(ctx, where, due, many); err != nil {
-			return Report{}, err
-		}
-		if late := time.Since(due); late > 0 {
-			return Report{}, fmt.Errorf("the entries were due %v before the last one was set", late)
-		}
-		if err := s.startAll(); err != nil {
-			return Report{}, err
-		}
-		sleep(ctx, time.Until(due)+rand.N(time.Second))
-		k := killed{s.process(0).PID(), now()}
-		if err := s.kill(ctx, 0); err != nil {
-			return Report{}, err
-		}
-		store, err := where.Open(ctx, true)
-		if err != nil {
-			return Report{}, err
-		}
-		defer store.Close()
-		if err := awaitFired(ctx, store, time.Minute+time.Duration(many)*time.Millisecond); err != nil {
-			return Report{}, err
-		}
-		for i := range s.configs { // their firings end before they are read
-			if err := s.process(i).Stop(time.Minute); err != nil {
-				return Report{}, err
-			}
-		}
-		r := Report{Faults: map[string]int{"entries due in one second": many, "SIGKILL of a worker": 1}}
-		r.Verdict, err = judgeBurst(dir, many, due.UnixNano(), k)
-		return r, err
+func TestBurst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 10 seconds")
 	}
+	ctx, dir, many := t.Context(), t.TempDir(), *burst
+	where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
+	worker := Config{Place: where, Dir: dir, Works: true, Unsynced: true}
+	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{worker, worker}}
+	defer s.end()
+	due := time.Now().Add(3*time.Second + time.Duration(many)*100*time.Microsecond)
+	require.NoError(t, setMany(ctx, where, due, many))
+	require.Less(t, time.Since(due), time.Duration(0), "the entries were due before the last one was set")
+	require.NoError(t, s.startAll())
+	sleep(ctx, time.Until(due)+rand.N(time.Second))
+	k := killed{s.process(0).PID(), now()}
+	require.NoError(t, s.kill(ctx, 0))
+	store, err := where.Open(ctx, true)
+	require.NoError(t, err)
+	defer store.Close()
+	require.NoError(t, awaitFired(ctx, store, time.Minute+time.Duration(many)*time.Millisecond))
+	took := time.Since(due)
+	for i := range s.configs { // their firings end before they are read
+		require.NoError(t, s.process(i).Stop(time.Minute))
+	}
+	v, err := judgeBurst(dir, many, due.UnixNano(), k)
+	require.NoError(t, err)
+	require.Empty(t, v.Violations)
+	t.Logf("%d firings in %v, %d of them again after the kill", v.Firings, took, v.Repeats)
 }
 
 func burstKey(i int) string { return fmt.Sprintf("order-%08d", i) }
