@@ -193,6 +193,9 @@ func TestCallersThatOutrunAWorkerFarBehindRest(t *testing.T) {
 		took := full()
 		assert.Greater(t, took, time.Duration(100-looks)*minRest)
 		assert.LessOrEqual(t, took, 100*maxRest)
+		e.core.signal.nextPush.Add(int64(time.Hour)) // as if many callers pushed
+		assert.LessOrEqual(t, full(), 100*maxRest)
+		e.core.signal.nextPush.Store(0)
 		time.Sleep(time.Second)
 		assert.Equal(t, 4*paceEvery*maxRest, e.pushing(t, 4*paceEvery, maxRest), "callers that do not push fast")
 	})

@@ -3,7 +3,6 @@ package engine
 import (
 	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -211,18 +210,22 @@ func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 	})
 }
 
-// Until the relief has ended, too, the timer has not stopped.
-func TestStopFromARelief(t *testing.T) {
+func TestStopFromATaskOfAReliefDoesNotWait(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e := newTimer(t)
-		stopped := false
-		e.after(t, 5*tick, func() { e.Stop(); stopped = true })
-		pass(4 * tick)
-		e.core.worker.lags.expected = 0 // as if the worker were late
-		go e.core.worker.relieve()
-		pass(2 * tick)
-		assert.True(t, stopped, "it did not wait for itself")
+		e := newIdleTimer(t) // whose worker, the test, is late
+		e.core.timer.wait = time.Minute
+		e.core.worker.workers.Add(1)
+		took := time.Hour
+		e.after(t, 5*tick, func() {
+			began := time.Now()
+			e.Stop()
+			took = time.Since(began)
+		})
+		require.Equal(t, sleep, e.finish(t))
+		pass(time.Hour)
+		assert.Zero(t, took)
+		require.Equal(t, relieved, e.step())
+		e.core.worker.leave()
 		<-e.core.worker.done
-		synctest.Wait()
 	})
 }
