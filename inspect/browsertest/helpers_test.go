@@ -124,7 +124,7 @@ func (b *browser) until(expression string) {
 }
 
 // shows waits for an expression in the page to have a value. The page draws when the next
-// event arrives, so a test must never compare what is drawn at one moment.
+// event arrives, so a test must not compare its state at a single moment.
 func (b *browser) shows(value any, expression string) {
 	b.t.Helper()
 	text, err := json.Marshal(value)
@@ -162,7 +162,7 @@ func serve(t *testing.T, timers map[string]hwt.Timer) string {
 	return server.URL + "/debug/hwt/"
 }
 
-// load keeps about pending timeouts on a timer until the test ends, like a shop in which
+// load keeps about that many timeouts pending until the test ends, like a shop in which
 // most orders are paid.
 func load(t *testing.T, timer hwt.Engine, pending int, longest time.Duration) {
 	stop, done := make(chan struct{}), make(chan struct{})

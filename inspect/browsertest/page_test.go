@@ -98,9 +98,9 @@ func TestPageIsLive(t *testing.T) {
 		b.run(chromedp.KeyEvent("1"))
 		b.until(`document.querySelectorAll(".dial").length === 1`)
 	})
-	t.Run("a pause stops everything", func(t *testing.T) {
+	t.Run("a pause stops the page", func(t *testing.T) {
 		b.run(chromedp.KeyEvent("p"))
-		// A canvas that was just made is drawn again as soon as its size is known.
+		// A new canvas is drawn again when its size is known.
 		b.run(chromedp.Evaluate(frames, nil, awaitPromise))
 		before, events := eval[string](b, hand), eval[int](b, `hwtPage.events`)
 		time.Sleep(600 * time.Millisecond)
@@ -154,8 +154,8 @@ func TestDocumentDoesNotGrow(t *testing.T) {
 	b := newBrowser(t, 1280, 900)
 	b.run(chromedp.Navigate(serve(t, timers)))
 	b.until(live + ` && document.querySelectorAll("#next tr").length >= 40`)
-	// A paused page receives no events of its own. It gets the same ones again and again,
-	// ten minutes of them in one go: the first makes the elements, and no other adds any.
+	// The page is paused, and receives no events from the server. The test repeats the same
+	// events, ten minutes' worth: the first creates the elements, and no other adds any.
 	b.run(chromedp.KeyEvent("p"))
 	b.shows("paused", `document.querySelector("#state").textContent`)
 	events := 4 * 60 * 10

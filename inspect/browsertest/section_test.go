@@ -57,13 +57,13 @@ func TestPageShowsSections(t *testing.T) {
 	b.shows("scaleX(0.25)", first+`.querySelector(".bars i").style.transform`)
 	b.shows(12, first+`.querySelectorAll("tbody tr").length`)
 	b.shows("1.20\u202fms–", `[...`+first+`.querySelectorAll("tbody td")].slice(5, 7).map(td => td.textContent).join("")`)
-	b.until(`Number(` + first + `.querySelectorAll("dd")[2].textContent) >= 3`) // it moves
+	b.until(`Number(` + first + `.querySelectorAll("dd")[2].textContent) >= 3`) // the value changes
 
 	b.shows("<b>no</b> connection", `document.querySelectorAll("#sections .error")[1].textContent`)
 	b.shows("there", `document.querySelectorAll("#sections .own")[1].querySelector("dd").textContent`) // from before the error
 	b.shows("no answer within 3s", `document.querySelectorAll("#sections .error")[2].textContent`)
 	b.run(chromedp.Evaluate("window.before = "+plot, nil))
-	b.until("window.before !== " + plot) // the rest of the page goes on
+	b.until("window.before !== " + plot) // the rest of the page still updates
 	b.fits(360, 740)
 	problems, requests := b.seen()
 	assert.Empty(t, problems)
