@@ -101,7 +101,7 @@ func TestNameRegisteredTwiceIsRejected(t *testing.T) {
 	require.NoError(t, again.Unregister())
 }
 
-// TestFailedRegistrationLeavesNothing registers a source whose last metric is refused.
+// TestFailedRegistrationLeavesNothing registers a source whose last metric is rejected.
 func TestFailedRegistrationLeavesNothing(t *testing.T) {
 	meter, reader := newMeter()
 	_, err := hwtotel.Register(meter, "mail", both{sizes{"queue.message_size"}, sizes{"no spaces"}})
@@ -138,7 +138,7 @@ func TestInvalidArgumentsAreRejected(t *testing.T) {
 	assert.EqualError(t, err, `hwtotel: Register: meter of "orders" is nil (expected: a metric.Meter)`)
 }
 
-// sizes is a source that is not of the library.
+// sizes is a source from outside the library.
 type sizes struct{ name string }
 
 func (s sizes) Describe() []metrics.Desc {

@@ -48,7 +48,7 @@ func newTimer(t *testing.T) *hashedwheel.Timer {
 	return timer
 }
 
-// sizes is a source that is not of the library.
+// sizes is a source from outside the library.
 type sizes struct{}
 
 func (sizes) Describe() []metrics.Desc {
