@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests in this file use real connections and therefore the real clock. None of them
-// depends on a duration.
+// The tests in this file use real connections and therefore the real clock. They do not
+// depend on durations.
 
 // patient returns a service whose timeouts exceed any test.
 func patient() *service {

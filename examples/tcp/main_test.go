@@ -13,8 +13,8 @@ import (
 	"github.com/hashedwheel/hwt/idle"
 )
 
-// The tests use real connections and therefore the real clock. None of them depends on a
-// duration.
+// The tests use real connections and therefore the real clock. They do not depend on
+// durations.
 
 // start runs the server, and returns its address, the reasons of its closes, and a
 // function that acts like Ctrl-C.

@@ -38,7 +38,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Body: http.NoBody, Request: r}, nil
 }
 
-// send sends messages to two URLs, three at a time, and returns the metrics.
+// send sends messages to two URLs, up to three concurrently, and returns the metrics.
 func send(ctx context.Context, t *testing.T, messages int, s *server) (unsent int, metrics func(name string) int64) {
 	counts := new(expvar.Map)
 	sender := &sender{
