@@ -10,7 +10,7 @@ import (
 )
 
 // The database may read its clock at any moment of the round trip. The estimate is never
-// ahead of it, and behind by the time of the answer.
+// ahead of that clock, and at most the answer's travel time behind.
 func TestClockIsNeverAheadOfTheDatabase(t *testing.T) {
 	const trip, ahead = 40 * time.Millisecond, time.Hour // of the database's clock
 	for _, request := range []time.Duration{0, trip / 4, trip / 2, trip} {

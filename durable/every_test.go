@@ -122,7 +122,7 @@ func TestNamedScheduleWaitsForAWorkerThatKnowsIt(t *testing.T) {
 	})
 }
 
-func TestScheduleThatStandsStillDoesNotFire(t *testing.T) {
+func TestScheduleThatRepeatsATimeDoesNotFire(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
 		require.NoError(t, err)

@@ -43,7 +43,7 @@ func TestWorkerThatLosesItsLeaseIsFenced(t *testing.T) {
 }
 
 // A handler that outlives the lease keeps the only copy of the row behind it in the queue.
-func TestQueuedEntryThatTheSameWorkerAdoptsFires(t *testing.T) {
+func TestQueuedEntryAdoptedByItsWorkerFires(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(func(_ context.Context, firing durable.Firing) error {
 			if firing.Key == "running" {
@@ -118,7 +118,7 @@ func TestErrorsOfTheDatabaseAreRetried(t *testing.T) {
 	}
 }
 
-func TestClockSetBackMakesNothingEarly(t *testing.T) {
+func TestClockSetBackMakesNoEntryEarly(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(nil, nil)()
 		f.setIn("near", 10*time.Second)
@@ -154,7 +154,7 @@ func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
 	})
 }
 
-func TestDrainTimeoutEndsHandlersAndReleasesTheQueue(t *testing.T) {
+func TestDrainTimeoutEndsHandlersAndTheirLeases(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		end := f.work(func(ctx context.Context, firing durable.Firing) error {
 			<-ctx.Done()

@@ -11,8 +11,8 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend/backendtest"
 )
 
-// FuzzRules performs the operations that the input spells on one key, and checks the rules
-// of the package after each: R2, generations grow; R3, only outcomes remove a claimed row.
+// FuzzRules decodes its input as operations on one key, and checks the package's rules
+// after each: R2, generations grow; R3, only outcomes remove a claimed row.
 func FuzzRules(f *testing.F) {
 	f.Add([]byte("\x00\x10\x20\x01\x02\x13\x04\x25"))
 	f.Add([]byte{0, 0, 6, 0, 0, 0, 7, 2, 4, 1, 7, 1})
@@ -40,7 +40,7 @@ func FuzzRules(f *testing.F) {
 				_, err = m.Claim(ctx, worker, []backend.Claim{claim})
 			case 7:
 				_, err = m.Finish(ctx, nil, worker, []backend.Outcome{{Ref: ref, Fate: backend.Fate(arg % 4), Due: 2}})
-				clear(claimed) // whatever it removed
+				clear(claimed) // regardless of the removed row
 			default:
 				op := backend.Op{Kind: backend.Kind(kind), Row: backend.Row{Key: "k", Due: int64(arg), Nonce: uint64(i + 1)}}
 				if arg&1 != 0 || op.Kind >= backend.Requeue {

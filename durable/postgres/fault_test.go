@@ -37,7 +37,7 @@ func loseCommits(p *pgtest.Proxy, n int64) *atomic.Int64 {
 	return &lost
 }
 
-func TestLostAnswerToCommitIsFoundOut(t *testing.T) {
+func TestLostAnswerToCommitIsResolved(t *testing.T) {
 	p, b := proxied(t)
 	far := time.Now().Add(time.Hour)
 	apply(t, b, set("warm", far)) // statements prepared
@@ -74,8 +74,8 @@ func TestClaimIsKnownAfterLostAnswer(t *testing.T) {
 	require.Equal(t, []bool{true, true}, done)
 }
 
-// A COMMIT whose connection breaks while it is on its way has one outcome, which the
-// operation reports.
+// A COMMIT has one outcome even if its connection breaks on the way, and the operation
+// reports it.
 func TestHeldCommitHasOneOutcome(t *testing.T) {
 	p, b := proxied(t)
 	far := time.Now().Add(time.Hour)
@@ -101,7 +101,7 @@ func TestHeldCommitHasOneOutcome(t *testing.T) {
 	require.Equal(t, result.Row.Generation, row.Generation)
 }
 
-func TestCutConnectionsLoseNothing(t *testing.T) {
+func TestCutConnectionsLoseNoEntry(t *testing.T) {
 	p, b := proxied(t)
 	far := time.Now().Add(time.Hour)
 	stop := make(chan struct{})
@@ -109,7 +109,7 @@ func TestCutConnectionsLoseNothing(t *testing.T) {
 	var cuts atomic.Int64
 	go func() {
 		defer close(ended)
-		for range 20 { // and not for ever: a slow machine needs time for a connection
+		for range 20 { // not forever, because a slow machine needs time for a connection
 			select {
 			case <-stop:
 				return
@@ -127,8 +127,8 @@ func TestCutConnectionsLoseNothing(t *testing.T) {
 	<-ended
 }
 
-// After a failover, the ID of a transaction means nothing: the new primary may give it
-// to another one. The entry must not count as stored unless it is.
+// After a failover, a transaction ID is meaningless: the new primary may give it to another
+// transaction. The entry must not count as stored unless it is.
 func TestOutcomeIsUnknownAfterFailover(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -39,9 +39,9 @@ func (r pausedResults) Close() error {
 	return err
 }
 
-// A version that another process stores and removes, while an operation on the absent key
-// is under way, has the smaller generation.
-func TestGenerationsGrowAcrossVersionsThatCameAndWent(t *testing.T) {
+// Another process stores and removes a version during an operation on the absent key. That
+// version has the smaller generation.
+func TestGenerationsGrowAcrossRemovedVersions(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
 	a := open(t, pool, postgres.Options{Schema: fresh(t, "came_and_went")})
@@ -87,8 +87,8 @@ func TestGenerationsGrowAcrossVersionsThatCameAndWent(t *testing.T) {
 	}
 }
 
-// A revived occurrence and a version of its key that another process stores meanwhile have
-// generations in the order of their commits, whichever began first.
+// A revived occurrence and a concurrent version of its key from another process have
+// generations in the order of their commits.
 func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
 	pool := newPool(t, "")
 	a := open(t, pool, postgres.Options{Schema: fresh(t, "requeued")})

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 var schemas atomic.Int64
 
-// newPool returns a pool at an address, or at the server's own.
+// newPool returns a pool at an address, by default the server's.
 func newPool(t testing.TB, address string) *pgxpool.Pool {
 	t.Helper()
 	if server == nil {
@@ -54,7 +54,7 @@ func newPool(t testing.TB, address string) *pgxpool.Pool {
 	return pool
 }
 
-// open opens a backend in a schema of its own.
+// open opens a backend in a new schema.
 func open(t testing.TB, pool *pgxpool.Pool, o postgres.Options) *postgres.Backend {
 	t.Helper()
 	if o.Schema == "" {

@@ -92,11 +92,11 @@ func callers(path string) {
 	select {}
 }
 
-// known is the state of a key as its calls returned it.
+// known is the state of a key by the results of its calls.
 type known struct {
-	due        int64 // 0 if nothing is pending
+	due        int64 // 0 without a pending entry
 	generation uint64
-	kind       string // of the call that was under way, or ""
+	kind       string // of the call in progress, or ""
 	next       int64  // due time of that call
 }
 
@@ -104,9 +104,9 @@ type known struct {
 func read(t *testing.T, journal io.Reader, keys map[string]*known) (calls int) {
 	lines := bufio.NewScanner(journal)
 	for lines.Scan() {
-		var kind, key, what string
+		var kind, key, value string
 		var number int64
-		if n, _ := fmt.Sscan(lines.Text(), &kind, &key, &what, &number); n != 4 {
+		if n, _ := fmt.Sscan(lines.Text(), &kind, &key, &value, &number); n != 4 {
 			continue // cut off by the kill
 		}
 		k := keys[key]
@@ -115,28 +115,28 @@ func read(t *testing.T, journal io.Reader, keys map[string]*known) (calls int) {
 			keys[key] = k
 		}
 		if kind == "intent" {
-			k.kind, k.next = what, number
+			k.kind, k.next = value, number
 			continue
 		}
 		calls++
-		if what == "ok" {
+		if value == "ok" {
 			require.False(t, k.kind == "create" && k.due != 0, "Create of %s returned nil over a pending entry", key)
 			require.False(t, (k.kind == "move" || k.kind == "cancel") && k.due == 0, "%s of %s returned nil without a pending entry", k.kind, key)
 			if k.due, k.generation = k.next, uint64(number); k.kind == "cancel" {
 				k.due = 0
 			}
 		} else {
-			require.False(t, k.kind == "set", "Set of %s: %s", key, what)
-			require.Equal(t, k.kind == "create", k.due != 0, "%s of %s: %s", k.kind, key, what)
+			require.False(t, k.kind == "set", "Set of %s: %s", key, value)
+			require.Equal(t, k.kind == "create", k.due != 0, "%s of %s: %s", k.kind, key, value)
 		}
 		k.kind = ""
 	}
 	return calls
 }
 
-// TestKilledStoreKeepsWhatItsCallsReturned compares every entry with the results of the
+// TestKilledStoreKeepsReturnedCalls compares every entry with the results of the
 // calls after each SIGKILL of a process with 64 callers.
-func TestKilledStoreKeepsWhatItsCallsReturned(t *testing.T) {
+func TestKilledStoreKeepsReturnedCalls(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "timers.db")
 	keys := make(map[string]*known)
 	calls := 0
@@ -191,9 +191,9 @@ func worker(path string) {
 	panic(err)
 }
 
-// TestKilledWorkerLosesNothing kills a worker while it fires. Every entry fires at least
+// TestKilledWorkerLosesNoEntry kills a worker while it fires. Every entry fires at least
 // once, never early, and with one ID.
-func TestKilledWorkerLosesNothing(t *testing.T) {
+func TestKilledWorkerLosesNoEntry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "timers.db")
 	s, err := sqlite.Open(t.Context(), path, nil)
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// children are the programs that tests start as processes of their own, by name.
+// children are the programs that tests start as processes, by name.
 var children = map[string]func(path string){"callers": callers, "worker": worker}
 
 func TestMain(m *testing.M) {

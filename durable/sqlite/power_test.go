@@ -24,7 +24,7 @@ var cuts = flag.Int("cuts", 0, "number of power losses in the power tests; 0 mea
 // event is an entry of a recording: a change of a file, or a step of a call.
 type event struct {
 	file string // "" for a step of a call
-	what string // "write", "truncate", "sync", "delete"; "intent", "result"
+	kind string // "write", "truncate", "sync", "delete"; "intent", "result"
 	at   int64  // offset or size; due time of a call, or 0 for a cancel
 	data []byte
 	from int // index in the recording when a sync began
@@ -63,7 +63,7 @@ func (r *recorder) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.Fil
 }
 
 func (r *recorder) Delete(name string, syncDir bool) error {
-	r.add(event{file: filepath.Base(name), what: "delete"})
+	r.add(event{file: filepath.Base(name), kind: "delete"})
 	return r.VFSFilename.Delete(name, syncDir)
 }
 
@@ -76,17 +76,17 @@ type recorded struct {
 }
 
 func (f *recorded) WriteAt(p []byte, at int64) (int, error) {
-	f.r.add(event{file: f.name, what: "write", at: at, data: slices.Clone(p)})
+	f.r.add(event{file: f.name, kind: "write", at: at, data: slices.Clone(p)})
 	return f.File.WriteAt(p, at)
 }
 
 func (f *recorded) Truncate(size int64) error {
-	f.r.add(event{file: f.name, what: "truncate", at: size})
+	f.r.add(event{file: f.name, kind: "truncate", at: size})
 	return f.File.Truncate(size)
 }
 
 func (f *recorded) Sync(vfs.SyncFlag) error {
-	f.r.add(event{file: f.name, what: "sync", from: f.r.length()})
+	f.r.add(event{file: f.name, kind: "sync", from: f.r.length()})
 	return nil
 }
 
@@ -106,18 +106,18 @@ const sector = 512
 func after(events []event, rng *rand.Rand) map[string][]byte {
 	synced := make(map[string]int)
 	for _, e := range events {
-		if e.what == "sync" {
+		if e.kind == "sync" {
 			synced[e.file] = e.from
 		}
 	}
 	files := make(map[string][]byte)
 	for i, e := range events {
-		if e.file == "" || e.what == "sync" {
+		if e.file == "" || e.kind == "sync" {
 			continue
 		}
 		content := files[e.file]
 		data := e.data
-		if i >= synced[e.file] && e.what != "delete" { // Open has synced the directory
+		if i >= synced[e.file] && e.kind != "delete" { // Open has synced the directory
 			switch rng.IntN(4) {
 			case 0:
 				continue
@@ -125,7 +125,7 @@ func after(events []event, rng *rand.Rand) map[string][]byte {
 				data = data[:rng.IntN(len(data)/sector+1)*sector]
 			}
 		}
-		switch e.what {
+		switch e.kind {
 		case "write":
 			if end := e.at + int64(len(data)); int64(len(content)) < end {
 				content = append(content, make([]byte, end-int64(len(content)))...)
@@ -142,9 +142,9 @@ func after(events []event, rng *rand.Rand) map[string][]byte {
 	return files
 }
 
-// version is what a call made of a key.
+// version is the state of a key after a call.
 type version struct {
-	due        int64 // 0 if nothing is pending
+	due        int64 // 0 without a pending entry
 	generation uint64
 }
 
@@ -156,7 +156,7 @@ func allowed(events []event, interval bool) map[string][]version {
 	if interval {
 		durable = 0
 		for _, e := range events {
-			if e.what == "sync" && e.file == "timers.db-wal" {
+			if e.kind == "sync" && e.file == "timers.db-wal" {
 				durable = max(durable, e.from)
 			}
 		}
@@ -165,13 +165,13 @@ func allowed(events []event, interval bool) map[string][]version {
 	intent := make(map[string]bool)
 	for i, e := range events {
 		switch {
-		case e.what == "intent":
+		case e.kind == "intent":
 			if all[e.key] == nil {
 				all[e.key] = []version{{}}
 			}
 			all[e.key] = append(all[e.key], version{due: e.at})
 			intent[e.key] = true
-		case e.what == "result":
+		case e.kind == "result":
 			versions := all[e.key]
 			versions[len(versions)-1].generation = e.generation
 			if i < durable {
@@ -192,7 +192,7 @@ func record(t *testing.T, interval time.Duration, calls int) []event {
 	path := filepath.Join(t.TempDir(), "timers.db")
 	s, err := Open(t.Context(), path, &Options{vfs: name, checkpoint: 50, SyncEvery: interval, sync: func(path string) error {
 		from := r.length()
-		r.add(event{file: filepath.Base(path), what: "sync", from: from})
+		r.add(event{file: filepath.Base(path), kind: "sync", from: from})
 		return nil
 	}})
 	require.NoError(t, err)
@@ -206,17 +206,17 @@ func record(t *testing.T, interval time.Duration, calls int) []event {
 				var e durable.Entry
 				var err error
 				if _, missing := s.Get(ctx, key); missing == nil && i%3 == 0 {
-					r.add(event{what: "intent", key: key})
+					r.add(event{kind: "intent", key: key})
 					_, err = s.Cancel(ctx, key)
 				} else {
-					r.add(event{what: "intent", key: key, at: due})
+					r.add(event{kind: "intent", key: key, at: due})
 					e, err = s.Set(ctx, key, time.Unix(0, due), make([]byte, rand.IntN(600)))
 				}
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				r.add(event{what: "result", key: key, generation: e.Generation})
+				r.add(event{kind: "result", key: key, generation: e.Generation})
 				if interval > 0 {
 					time.Sleep(time.Millisecond)
 				}
@@ -246,7 +246,7 @@ func TestPowerLossKeepsSyncedCalls(t *testing.T) {
 			for i := range n {
 				if i%100 == 0 {
 					events = record(t, interval, 600)
-					opened = slices.IndexFunc(events, func(e event) bool { return e.what == "result" })
+					opened = slices.IndexFunc(events, func(e event) bool { return e.kind == "result" })
 				}
 				seed := rand.Uint64()
 				rng := rand.New(rand.NewPCG(seed, 1))

@@ -135,7 +135,7 @@ func TestBackupIsRestored(t *testing.T) {
 	require.Equal(t, 1, status)
 }
 
-func TestMigrationKeepsEverythingInBothDirections(t *testing.T) {
+func TestMigrationIsLosslessInBothDirections(t *testing.T) {
 	server, err := pgtest.Start(t.Context(), nil)
 	if errors.Is(err, pgtest.ErrNotInstalled) {
 		t.Skip(err)

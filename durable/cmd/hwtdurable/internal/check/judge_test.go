@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// story is a history as told by journals and firings.
+// story is a history made of journals and firings.
 type story struct {
 	records map[string][]Record
 	firings []Firing
@@ -108,7 +108,7 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 	}
 }
 
-func TestPostgresJudgeToleratesDriftOfTheWallClockOnly(t *testing.T) {
+func TestPostgresJudgeToleratesWallClockDrift(t *testing.T) {
 	early := func(d time.Duration) []string {
 		f := fired
 		f.At -= int64(d)
