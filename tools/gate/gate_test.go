@@ -18,7 +18,7 @@ step_reads() { if read -r line; then echo "got $line"; fi; }
 step_skips() { skip 'the whole step'; }
 `
 
-// run runs the named steps in a folder of their own.
+// run runs the named steps in a temporary folder.
 func run(t *testing.T, names ...string) (out string, passed bool) {
 	t.Helper()
 	script, err := os.ReadFile(filepath.Join("..", "..", ".ci", "run"))
@@ -43,7 +43,7 @@ func run(t *testing.T, names ...string) (out string, passed bool) {
 	return string(text), err == nil
 }
 
-func TestStepThatFailsOnceIsFlakyAndTheGatePasses(t *testing.T) {
+func TestStepThatFailsOnceIsFlaky(t *testing.T) {
 	out, passed := run(t, "flaky", "good")
 	for _, want := range []string{"FLAKY: flaky ", "\n  --- FAIL: TestOnce\n", "== good: passed", "PASSED WITH FLAKY STEPS: flaky\n"} {
 		if !strings.Contains(out, want) {
@@ -55,7 +55,7 @@ func TestStepThatFailsOnceIsFlakyAndTheGatePasses(t *testing.T) {
 	}
 }
 
-func TestStepThatFailsTwiceFailsTheGateAfterTheOthers(t *testing.T) {
+func TestStepThatFailsTwiceFailsTheGate(t *testing.T) {
 	out, passed := run(t, "bad", "good")
 	if passed || !strings.Contains(out, "FAILED: bad") || !strings.Contains(out, "== good: passed") ||
 		strings.Count(out, "== bad\n") != 2 || strings.Contains(out, "FLAKY") || strings.Contains(out, "unreachable") {
@@ -63,7 +63,7 @@ func TestStepThatFailsTwiceFailsTheGateAfterTheOthers(t *testing.T) {
 	}
 }
 
-func TestStepsReadNoStandardInputAndSkipLoudly(t *testing.T) {
+func TestStepsReadNoInputAndReportSkips(t *testing.T) {
 	out, passed := run(t, "reads", "skips")
 	if !passed || strings.Contains(out, "got ") || strings.Count(out, "SKIPPED: the whole step") != 2 {
 		t.Errorf("passed: %v\n%s", passed, out)

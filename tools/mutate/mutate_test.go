@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// library is the smallest one that can be broken.
+// library is a minimal library for mutants.
 var library = map[string]string{
 	"go.mod": "module library\n\ngo 1.25\n",
 	"sum.go": "package library\n\nfunc Sum(a, b int) int { return a + b }\n\nfunc Wait(c chan int) { <-c }\n\nconst spare = 1 + 1\n",
@@ -37,7 +37,7 @@ func closed() chan int {
 	"part/one_test.go": "package part\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif one != 1 {\n\t\tt.Error(one)\n\t}\n}\n",
 }
 
-// place writes the library to a folder of its own.
+// place writes the library to a temporary folder.
 func place(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -52,7 +52,7 @@ func place(t *testing.T) (root string) {
 	return root
 }
 
-// Without this, a mutant whose text was changed would be found only after minutes.
+// Without this test, a mutant whose text has changed would fail only after minutes.
 func TestEveryMutantFitsTheLibrary(t *testing.T) {
 	all, err := mutants()
 	if err != nil {
@@ -126,7 +126,7 @@ func TestSurvivorFailsTheRun(t *testing.T) {
 	}
 }
 
-func TestRedTestsCatchNothing(t *testing.T) {
+func TestFailingTestsCatchNoMutant(t *testing.T) {
 	root := place(t)
 	if err := os.WriteFile(filepath.Join(root, "sum.go"), []byte(strings.Replace(library["sum.go"], "a + b", "a - b", 1)), 0o644); err != nil {
 		t.Fatal(err)

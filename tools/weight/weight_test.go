@@ -42,7 +42,7 @@ func TestLinesAreCountedByTheirFolder(t *testing.T) {
 	}
 }
 
-// TestRootRequiresLittle: every program that uses the library downloads these.
+// Every program that uses the library downloads these modules.
 func TestRootRequiresLittle(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	if err != nil {
