@@ -1,6 +1,6 @@
-// Command prose counts markers of hard English in comments, messages and documents, per
-// 1,000 lines of prose, and fails above the limits in limits.txt. From the repository's
-// root:
+// Command prose counts markers of hard English in comments, messages, documents and names
+// of tests, per 1,000 lines of prose, and fails above the limits in limits.txt. From the
+// repository's root:
 //
 //	go -C tools run ./prose         # the numbers by folder
 //	go -C tools run ./prose -v      # and every marked line

@@ -10,6 +10,7 @@ type marker struct {
 
 var markers = []marker{
 	{"what", regexp.MustCompile(`(?i)\bwhat\b`)},
+	{"long name", regexp.MustCompile(`^Test\w{42,}: `)},
 	{"opening", regexp.MustCompile(`(?:^|[.:;] )(?:What|So|Nor|Those|None|Whose|Of the|That of)\b`)},
 	{"is how", regexp.MustCompile(`\bis how (?:many|much|long|often|far|late)\b`)},
 	{"a for per", regexp.MustCompile(`\b(?:bytes?|B|ns|ms|times|one|(?:worker|goroutine|allocation|operation|request|message|timeout|stripe|line|timer)s?|ticks|bits|entries|writes?) an? (?:second|minute|tick|timer|timeout|worker|key|task|processor|bucket|entry|stripe|message|shard|level|page|loop|store|core)\b`)},

@@ -10,15 +10,18 @@ import (
 
 func TestMarksAreFound(t *testing.T) {
 	for text, want := range map[string]string{
-		"what waits is gone":                       "what",
-		"So it ends. Nor does it wait.":            "opening opening",
-		"n is how many there are":                  "is how",
-		"16 bits a bucket":                         "a for per",
-		"a goroutine of its own":                   "own",
-		"nothing is lost":                          "none",
-		"a timeout that comes due at once":         "idiom idiom",
-		"Pending timeouts expire at their tick.":   "",
-		"somewhat late, and so it fires; 8 bytes.": "",
+		"what waits is gone":                        "what",
+		"So it ends. Nor does it wait.":             "opening opening",
+		"n is how many there are":                   "is how",
+		"16 bits a bucket":                          "a for per",
+		"a goroutine of its own":                    "own",
+		"nothing is lost":                           "none",
+		"a timeout that comes due at once":          "idiom idiom",
+		"Pending timeouts expire at their tick.":    "",
+		"somewhat late, and so it fires; 8 bytes.":  "",
+		testName("TestWhatIsDueRuns"):               "what opening",
+		testName("Test" + strings.Repeat("Aa", 21)): "long name",
+		testName("Test" + strings.Repeat("A", 41)):  "",
 	} {
 		if got := strings.Join(marks(text), " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -28,11 +31,15 @@ func TestMarksAreFound(t *testing.T) {
 
 func TestCommentsMessagesAndMarkdownAreRead(t *testing.T) {
 	source := "package a // one\n\n//go:embed x\n/* two\nthree */\nvar s = \"it has four words\"\nvar t = `short`\n"
+	test := "package a\n\nfunc TestItEnds() {}\n\nfunc Test() {}\n\nfunc newTimer() {}\n"
 	var got []string
-	for _, l := range append(readGo("a/b/c.go", []byte(source)), readMarkdown("d.md", "Text\n\n```\ncode\n```\nmore\n")...) {
+	for _, l := range slices.Concat(
+		readGo("a/b/c.go", []byte(source)), readGo("a/b/c_test.go", []byte(test)),
+		readMarkdown("d.md", "Text\n\n```\ncode\n```\nmore\n"),
+	) {
 		got = append(got, l.folder+": "+l.text)
 	}
-	want := []string{"a: one", "a: /* two", "a: three */", "a: it has four words", ".: Text", ".: more"}
+	want := []string{"a: one", "a: /* two", "a: three */", "a: it has four words", "a_test: TestItEnds: It ends", ".: Text", ".: more"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,22 +20,22 @@ type line struct {
 	text         string
 }
 
-// read collects the prose below root: comments and messages of Go files that are not
+// read collects the prose below root: comments and messages of Go files, the names of
 // tests, and Markdown.
 func read(root string) (all []line, err error) {
 	err = walk(root, func(name string, text []byte) {
 		switch {
 		case strings.HasSuffix(name, ".md"):
 			all = append(all, readMarkdown(name, string(text))...)
-		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+		case strings.HasSuffix(name, ".go"):
 			all = append(all, readGo(name, text)...)
 		}
 	})
 	return all, err
 }
 
-// self has the patterns, which match themselves.
-var self = filepath.Join("tools", "prose", "marks.go")
+// self are the files whose patterns and examples are marked themselves.
+var self = []string{"tools/prose/marks.go", "tools/prose/prose_test.go"}
 
 // walk calls each with every file below root, except hidden ones and test data.
 func walk(root string, each func(name string, text []byte)) error {
@@ -46,31 +47,36 @@ func walk(root string, each func(name string, text []byte)) error {
 		if err != nil {
 			return err
 		}
+		name = filepath.ToSlash(name)
 		if entry.IsDir() {
 			if name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata") {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if name == self || !slices.Contains([]string{".go", ".md"}, filepath.Ext(name)) {
+		if slices.Contains(self, name) || !slices.Contains([]string{".go", ".md"}, filepath.Ext(name)) {
 			return nil
 		}
 		text, err := os.ReadFile(file)
 		if err == nil {
-			each(filepath.ToSlash(name), text)
+			each(name, text)
 		}
 		return err
 	})
 }
 
 // folderOf returns the folder that a file counts for: the first element of its path,
-// and the second, too, below internal.
+// and the second, too, below internal. Tests count separately, as cache_test.
 func folderOf(name string) string {
 	parts := strings.Split(path.Dir(name), "/")
-	if parts[0] == "internal" && len(parts) > 1 {
-		return parts[0] + "/" + parts[1]
+	folder := parts[0]
+	if folder == "internal" && len(parts) > 1 {
+		folder += "/" + parts[1]
 	}
-	return parts[0]
+	if strings.HasSuffix(name, "_test.go") {
+		folder += "_test"
+	}
+	return folder
 }
 
 func readMarkdown(name, text string) (all []line) {
@@ -95,9 +101,10 @@ func readGo(name string, source []byte) (all []line) {
 	file := files.AddFile(name, files.Base(), len(source))
 	var s scanner.Scanner
 	s.Init(file, source, nil, scanner.ScanComments)
-	for {
+	for previous := token.EOF; ; {
 		pos, tok, literal := s.Scan()
-		text := ""
+		text, isFunc := "", previous == token.FUNC
+		previous = tok
 		switch tok {
 		case token.EOF:
 			return all
@@ -111,6 +118,10 @@ func readGo(name string, source []byte) (all []line) {
 			if len(strings.Fields(text)) < minWords {
 				continue
 			}
+		case token.IDENT:
+			if isFunc {
+				text = testName(literal)
+			}
 		default:
 			continue
 		}
@@ -120,4 +131,15 @@ func readGo(name string, source []byte) (all []line) {
 			}
 		}
 	}
+}
+
+var capital = regexp.MustCompile(`[A-Z]`)
+
+// testName returns a test's name and its words. For other functions, it returns "".
+func testName(function string) string {
+	name, isTest := strings.CutPrefix(function, "Test")
+	if !isTest || name == "" {
+		return ""
+	}
+	return function + ": " + name[:1] + strings.ToLower(capital.ReplaceAllString(name[1:], " $0"))
 }
