@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,43 @@ func TestEveryMutantFitsTheLibrary(t *testing.T) {
 		}
 		if n := strings.Count(string(text), m.from); n != 1 {
 			t.Errorf("%s: %s: found %d times (expected: once):\n%s", m.file, m.breaks, n, m.from)
+		}
+	}
+}
+
+// testFunction matches the declaration of a test.
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w*)\(`)
+
+// A pattern that matches no test would let a mutant survive.
+func TestEveryMutantNamesExistingTests(t *testing.T) {
+	all, err := mutants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := &tree{dir: filepath.Join("..", "..")}
+	for _, m := range all {
+		pattern, _, _ := strings.Cut(m.run, "/")
+		run, err := regexp.Compile(pattern)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		found := false
+		for _, folder := range m.tests {
+			folder = strings.TrimSuffix(folder, "/...")
+			files, _ := filepath.Glob(filepath.Join(library.dir, library.moduleOf(m), folder, "*_test.go"))
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range testFunction.FindAllSubmatch(text, -1) {
+					found = found || run.Match(name[1])
+				}
+			}
+		}
+		if !found && m.run != "" {
+			t.Errorf("%s: %s: -run %s matches no test of %v", m.file, m.breaks, m.run, m.tests)
 		}
 	}
 }
