@@ -55,10 +55,10 @@ func TestStepThatFailsOnceIsFlaky(t *testing.T) {
 	}
 }
 
-func TestStepThatFailsTwiceFailsTheGate(t *testing.T) {
+func TestStepThatKeepsFailingFailsTheGate(t *testing.T) {
 	out, passed := run(t, "bad", "good")
 	if passed || !strings.Contains(out, "FAILED: bad") || !strings.Contains(out, "== good: passed") ||
-		strings.Count(out, "== bad\n") != 2 || strings.Contains(out, "FLAKY") || strings.Contains(out, "unreachable") {
+		strings.Count(out, "== bad\n") != 3 || strings.Contains(out, "FLAKY") || strings.Contains(out, "unreachable") {
 		t.Errorf("passed: %v\n%s", passed, out)
 	}
 }
