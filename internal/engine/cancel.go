@@ -20,7 +20,9 @@ func (t *Timeout) Cancel() bool {
 func (t *Timeout) pushCancelled(was enginekit.Word) {
 	c := t.home.core
 	s := c.intake.of(t)
-	t.home.group.hold()
+	if c.timer.limit.Max() > 0 {
+		t.home.group.hold()
+	}
 	if was&queued != 0 { // in a queue already: when it is drained it is dropped
 		s.cancelled.Add(1)
 		c.attend(s, noDeadline)

@@ -183,13 +183,11 @@ func (g group) close() {
 	}
 }
 
-// hold accounts for a timeout that Cancel ended and that is not yet dropped. At half the
-// bound it wakes the workers, which else give notices at their next tick only.
+// hold accounts for a timeout of a timer with a pending limit, which Cancel ended and
+// which is not yet dropped. At half the bound it wakes the workers, which else give notices
+// at their next tick only.
 func (g group) hold() {
 	s := g.setup()
-	if s.limit.Max() == 0 {
-		return
-	}
 	if s.held.Add(1) == s.maxHeld()/2 {
 		g.nudge()
 	}
