@@ -23,21 +23,23 @@ import (
 //	P3. A caller that pushes a timeout which is due before the alarm of a sleeping
 //	    worker wakes it, or drains the timeout and corrects the alarm, even if
 //	    another caller has drained it.
-//	P4. While the worker is far behind, callers that push fast rest, each time for a
-//	    bounded time: they would outrun it even if it only waits for a processor. They
-//	    never yield: runtime.Gosched moves its caller behind all other goroutines.
-//	    Workers do not rest.
+//	P4. While the worker is late, callers that push fast rest, each time for a bounded
+//	    time: they would outrun it even if it only waits for a processor. They never
+//	    yield: runtime.Gosched moves its caller behind all other goroutines. Workers do
+//	    not rest.
 
 const (
 	paceEvery  = 128     // pushes to a stripe between two looks
 	maxBacklog = 1 << 15 // timeouts in a stripe
 	assistLen  = 1024    // most timeouts that a caller drains together
 
-	// Callers that push more than 100,000 timeouts a second to a worker rest once it is
-	// later than restShare times minRest. The pauses grow with its lateness.
-	minRest   = paceEvery * time.Second / 100_000
-	maxRest   = 10 * time.Millisecond
-	restShare = 16
+	// While the worker is late, its callers together push paceEvery timeouts per
+	// interval, which is the square of the lateness over restUnit: ten million a second
+	// at a lateness of 2 ms, 100,000 at 20 ms. At 56 ms and more, each caller pushes at
+	// most 12,800 a second. A caller that is early by less than minRest does not rest.
+	restUnit = 312 * time.Millisecond
+	minRest  = 50 * time.Microsecond
+	maxRest  = 10 * time.Millisecond
 
 	// sleeperTraffic is the number of timeouts, beyond one per tick, that callers drain
 	// for a sleeping worker.
@@ -91,20 +93,16 @@ func (c *Core) paceNow(s *stripe) {
 	}
 }
 
-// rest holds back callers that push fast while the worker is far behind (P4).
+// rest holds back callers that push fast while the worker is late (P4).
 func (c *Core) rest() {
 	now := c.timer.now()
-	gap := min((now-c.worker.lags.lookAt.Load())/restShare, int64(maxRest))
-	if gap < int64(minRest) {
-		return
-	}
+	late := min(max(now-c.worker.lags.lookAt.Load(), 0), int64(time.Second))
+	interval := min(late*late/int64(restUnit), int64(maxRest))
 	was := c.signal.nextPush.Load()
-	at := max(was, now)
-	if at < now+int64(maxRest) {
-		c.signal.nextPush.CompareAndSwap(was, at+gap)
-	}
-	if at > now && !c.timer.isWorker(goroutineID()) {
-		time.Sleep(time.Duration(min(at-now, int64(maxRest))))
+	at := min(max(was, now), now+int64(maxRest))
+	c.signal.nextPush.CompareAndSwap(was, at+interval)
+	if at >= now+int64(minRest) && !c.timer.isWorker(goroutineID()) {
+		time.Sleep(time.Duration(at - now))
 	}
 }
 

@@ -178,25 +178,27 @@ func (e *timer) pushing(t *testing.T, n int, pause time.Duration) time.Duration 
 }
 
 // The worker runs a task, and the callers push at full speed (P4).
-func TestCallersThatOutrunAWorkerFarBehindRest(t *testing.T) {
+func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		looks := len(e.core.intake.stripes) // each may look once more or once less
+		stripes := len(e.core.intake.stripes) // each may look once more or once less
 		release := make(chan struct{})
 		defer close(release)
 		e.after(t, 0, func() { <-release })
 		pass(2 * tick)
+		late := func(d time.Duration) { e.core.worker.lags.lookAt.Store(e.core.timer.now() - int64(d)) }
 		full := func() time.Duration { return e.pushing(t, 100*paceEvery, 0) }
-		time.Sleep(-time.Duration(e.core.timer.now()-e.core.worker.lags.lookAt.Load()) + restShare*minRest - 1)
-		assert.Zero(t, full(), "the worker is not far behind")
-		time.Sleep(time.Second)
+		late(0)
+		assert.Zero(t, full(), "the worker is on time")
+		late(2 * time.Millisecond)
+		assert.Less(t, full(), 20*time.Millisecond, "the worker is a little late")
+		late(time.Second)
 		took := full()
-		assert.Greater(t, took, time.Duration(100-looks)*minRest)
-		assert.LessOrEqual(t, took, time.Duration(100+looks)*maxRest)
+		assert.Greater(t, took, time.Duration(90-stripes)*maxRest)
+		assert.LessOrEqual(t, took, time.Duration(100+stripes)*maxRest)
 		e.core.signal.nextPush.Add(int64(time.Hour)) // as if many callers pushed
-		assert.LessOrEqual(t, full(), time.Duration(100+looks)*maxRest)
-		e.core.signal.nextPush.Store(0)
-		time.Sleep(time.Second)
+		assert.LessOrEqual(t, full(), time.Duration(100+stripes)*maxRest)
+		time.Sleep(2 * maxRest)
 		assert.Equal(t, 4*paceEvery*maxRest, e.pushing(t, 4*paceEvery, maxRest), "callers that do not push fast")
 	})
 }
