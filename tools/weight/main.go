@@ -17,10 +17,13 @@ import (
 )
 
 // apparatus lists the folders that measure, test or demonstrate the library. The command
-// hwtdurable operates stores, as hwttest tests timers, for users; its internal packages are
-// apparatus. examples are documentation, and count for neither side.
+// hwtdurable operates stores, as hwttest tests timers, for users; its packages that check,
+// measure, and demonstrate are apparatus. examples are documentation, and count for
+// neither side.
 var (
-	apparatus = []string{"bench", "cmd", "tools", "durable/backend/backendtest", "durable/cmd/hwtdurable/internal",
+	apparatus = []string{"bench", "cmd", "tools", "durable/backend/backendtest",
+		"durable/cmd/hwtdurable/internal/check", "durable/cmd/hwtdurable/internal/measure",
+		"durable/cmd/hwtdurable/internal/orders", "durable/cmd/hwtdurable/internal/proc",
 		"inspect/browsertest", "internal/enginetest"}
 	examples = []string{"examples", "docs"}
 )

@@ -26,7 +26,7 @@ func TestLinesAreCountedByTheirFolder(t *testing.T) {
 	root := t.TempDir()
 	for name, lines := range map[string]int{
 		"a.go": 1, "a_test.go": 2, "keyed/b.go": 4, "tools/x/c.go": 8, "tools/mutate/mutants/m.txt": 16,
-		"docs/d.go": 32, "durable/e.go": 64, "durable/cmd/hwtdurable/internal/f.go": 128, ".git/g.go": 256, "h.md": 512,
+		"docs/d.go": 32, "durable/e.go": 64, "durable/cmd/hwtdurable/internal/check/f.go": 128, ".git/g.go": 256, "h.md": 512,
 	} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
