@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+func TestReadmeNamesModulesThatNeedGo126(t *testing.T) {
+	sentence := regexp.MustCompile(`Go 1\.26 for ([^.]*)\.`).FindStringSubmatch(files(t, "README.md")["README.md"])
+	require.NotNil(t, sentence)
+	for path, text := range files(t, "go.mod") {
+		name, example, _ := strings.Cut(filepath.ToSlash(filepath.Dir(path)), "/")
+		if name == "examples" && example != "" {
+			name = example
+		}
+		assert.Equal(t, strings.Contains(text, "\ngo 1.26"), strings.Contains(sentence[1], "`"+name+"`"), path)
+	}
+}
 
 // Users' builds select the version of each module independently. A module that imports
 // internal packages of another one may not compile there.

@@ -1,6 +1,7 @@
 package hwt_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ func TestReadmeProgramsRun(t *testing.T) {
 	require.NoError(t, err)
 	programs := regexp.MustCompile("(?s)```go\n(.*?)```\n\nIt prints:\n\n```text\n(.*?)```").FindAllSubmatch(text, -1)
 	require.NotEmpty(t, programs)
+	assert.LessOrEqual(t, bytes.Count(text, []byte("\n")), 110, "lines")
 	assert.Len(t, programs, len(regexp.MustCompile("```go\n").FindAll(text, -1)), "a snippet without its output")
 	for _, program := range programs {
 		file := filepath.Join(t.TempDir(), "main.go")
