@@ -394,7 +394,7 @@ function drawCounts(stats) {
     ["expired", count(stats.expired)], ["unprocessed", count(stats.unprocessed), false, "returned by Stop"],
     ["rejected", count(stats.rejected), stats.rejected, "schedules beyond the pending limit"], ["wake-ups", count(stats.wakeups)],
     ["intake", count(stats.intake), false, "timeouts on their way to the wheel"], ["intake age", duration(stats.intake_age_ns), false, "time since the intake was empty"],
-    ["ticks", count(stats.ticks)], ["deferred ticks", count(stats.deferred_ticks), false, "ticks with more new timeouts than one tick moves to the wheel"],
+    ["ticks", count(stats.ticks)], ["deferred ticks", count(stats.deferred_ticks), false, "ticks that began before the intake was drained"],
   ]);
   const samples = history.get(selected) || [], last = samples.at(-1), before = samples[Math.max(0, samples.length - 41)];
   const busy = last && last.t > before.t ? (last.taskTime - before.taskTime) / (last.t - before.t) : NaN;
