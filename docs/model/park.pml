@@ -1,5 +1,5 @@
 /*
- * Sleeping and waking: Core.phase, the alarm of a sleeping worker, callers who
+ * Sleeping and waking: signal.phase, the alarm of a sleeping worker, callers who
  * drain what they pushed instead of waking it, the token, relief, starting late,
  * retiring with nothing pending, and Stop at any moment.
  *
