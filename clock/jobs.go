@@ -60,9 +60,9 @@ func (c *Clock) Job(name string) *Job {
 	return c.jobs.jobs[name]
 }
 
-// StopJobs stops the named jobs and waits for their runs under way, whose contexts end
-// only when ctx does. Then it returns the cause of ctx's end without waiting longer;
-// [Job.Wait] does. It must not be called from a job's function.
+// StopJobs prevents further runs of the named jobs and waits for the runs under way. If
+// ctx ends first, StopJobs ends the contexts of these runs and returns the cause of ctx
+// without waiting for them; [Job.Wait] waits. It must not be called from a job's function.
 func (c *Clock) StopJobs(ctx context.Context) error {
 	jobs := c.Jobs()
 	for _, j := range jobs {
@@ -87,7 +87,7 @@ func (c *Clock) StopJobs(ctx context.Context) error {
 type JobStatus struct {
 	Name      string
 	Next      time.Time // See [Job.Next].
-	LastRun   time.Time // The begin of the last run, or the zero time before the first.
+	LastRun   time.Time // The start of the last run, or the zero time before the first.
 	LastError error     // The error of the last run that ended, or nil if it succeeded.
 	Running   int       // Runs under way.
 	Paused    bool

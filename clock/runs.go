@@ -14,7 +14,7 @@ type runs struct {
 	queued    int  // Runs of the schedule that wait for the end of another.
 	requested bool // A run of RunNow waits for that.
 
-	last     time.Time // The begin of the last run.
+	last     time.Time // The start of the last run.
 	lastErr  error     // The error of the last run that ended.
 	finished int64
 	skipped  int64

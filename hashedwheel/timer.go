@@ -25,7 +25,7 @@
 //
 // # Choosing tick and wheel
 //
-// Choose the tick as the lateness you can accept: the default of 100 ms suits
+// Choose as the tick the longest lateness that you accept: the default of 100 ms suits
 // connections and sessions, 10 ms suits requests, and 1 ms is the shortest. A longer
 // tick wakes the worker less often. Choose the wheel so that one rotation, tick
 // times buckets, is about as long as the usual delay. Longer delays cost little
@@ -33,12 +33,12 @@
 //
 // # Cost
 //
-// [Timer.NewTimeout], Cancel and Reset of a [hwt.Timeout] take O(1) time, whatever
-// is pending. NewTimeout makes one allocation of 48 bytes; Cancel and Reset make
-// none, and a reset to a later time is one atomic operation. A pending timeout
-// takes about 60 bytes of heap, and an empty bucket 6. Callers at full speed may
-// be made to help the worker, which bounds how far it falls behind. The worker
-// sleeps until a timeout is due.
+// [Timer.NewTimeout], Cancel and Reset of a [hwt.Timeout] take O(1) time for any
+// number of pending timeouts. NewTimeout makes one allocation of 48 bytes; Cancel and
+// Reset make none, and a reset to a later time is one atomic operation. A pending
+// timeout takes about 60 bytes of heap, and an empty bucket 6. Callers at full speed
+// may have to help the worker, which bounds its lag. The worker sleeps until a timeout
+// is due.
 //
 // Package hwt states the promises that all engines keep; docs/migration/netty.md in
 // the repository lists the differences from Netty.
@@ -134,10 +134,10 @@ func (t *Timer) Start() { t.handle.Start() }
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
 // Shutdown is like [Timer.Stop], but waits for running tasks, for tasks accepted by the
-// executor, and for the notices of cancelled timeouts, as long as ctx allows. When ctx
+// executor, and for notifications of cancelled timeouts, as long as ctx allows. If ctx
 // ends first, it ends the context of each [hwt.ContextTaskFunc], and returns a
-// *[hwt.ShutdownError] with the timeouts that were pending. After a Stop it returns no
-// timeouts, and waits for the rest, also if that Stop gave up.
+// *[hwt.ShutdownError] with the timeouts that were pending. After a Stop, even one that
+// gave up, it returns no timeouts, and waits for the rest.
 //
 // If a task on a worker calls it, it does not wait for the workers, only for the
 // executor. A task on an executor waits for itself, and therefore until ctx ends.

@@ -46,8 +46,8 @@ type Options struct {
 	//
 	// The place of a timeout is free again once its Cancel has returned, or when its
 	// task begins. Pending may fall a moment earlier. Besides the pending timeouts, the
-	// timer holds at most as many cancelled ones, or 4,096 if that is more. It rejects
-	// new ones beyond that until the worker has given the notices of cancelled
+	// timer holds at most as many cancelled ones, or 4,096 if that is more. At that
+	// bound it rejects new timeouts until the worker has notified the cancelled
 	// [hwt.CancelledTask]s.
 	MaxPendingTimeouts int64
 

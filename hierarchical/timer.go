@@ -133,10 +133,10 @@ func (t *Timer) Start() { t.handle.Start() }
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
 // Shutdown is like [Timer.Stop], but waits for running tasks, for tasks accepted by the
-// executor, and for the notices of cancelled timeouts, as long as ctx allows. When ctx
+// executor, and for notifications of cancelled timeouts, as long as ctx allows. If ctx
 // ends first, it ends the context of each [hwt.ContextTaskFunc], and returns a
-// *[hwt.ShutdownError] with the timeouts that were pending. After a Stop it returns no
-// timeouts, and waits for the rest, also if that Stop gave up.
+// *[hwt.ShutdownError] with the timeouts that were pending. After a Stop, even one that
+// gave up, it returns no timeouts, and waits for the rest.
 //
 // If a task on a worker calls it, it does not wait for the workers, only for the
 // executor. A task on an executor waits for itself, and therefore until ctx ends.
