@@ -291,7 +291,7 @@ function axis(c, colors, w, left, most, y) {
     c.lineTo(w, Math.round(y(v)) + 0.5);
     c.stroke();
     c.fillStyle = colors.dim;
-    c.fillText(v >= 1e7 ? trim(v / 1e6) + "\u202fM" : count(v), left - 8, y(v) + 4);
+    c.fillText(v >= 1e7 ? trim(v / 1e6) + "\u202fM" : Number.isInteger(v) ? count(v) : v.toFixed(v < 1 ? 2 : 1), left - 8, y(v) + 4);
   }
 }
 
