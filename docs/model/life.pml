@@ -1,11 +1,11 @@
 /*
  * The life of one timeout: Cancel, Reset and expiry against each other, against
- * the worker's filing, and against Stop. Every access to the state word, to a
- * queue and to phase is a step of its own; what is guarded by Core.mu goes
- * together with the access before it.
+ * the worker's storing, and against Stop. Every access to the state word, to a
+ * queue and to phase is a step of its own; an access guarded by
+ * Core.mu belongs to the step before it.
  *
- * Callers also drain what is in the intake, at any moment, as the worker does in
- * the rounds between its ticks: one process does it for them all.
+ * Callers also drain the intake, at any moment, as the worker does in the rounds
+ * between its ticks. One process stands for them all.
  *
  * Time is in ticks. Callers and wheel choose freely: any deadline up to HORIZON,
  * any tick up to the deadline to insert at. The task wants notice of a Cancel. Queues
@@ -15,35 +15,35 @@
  * mutation CANCEL_BY_STORE: Cancel stores the word without comparing
  * mutation RESET_BY_STORE: Reset stores the word without comparing
  * mutation RESET_ENDED: Reset does not look whether the life has ended
- * mutation PUSH_QUEUED: a Reset to earlier pushes what is in a queue already
- * mutation CANCEL_PUSHES: Cancel pushes what is in a queue already
+ * mutation PUSH_QUEUED: a Reset to an earlier time pushes a queued timeout
+ * mutation CANCEL_PUSHES: Cancel pushes a queued timeout
  * mutation NO_DEQUEUE: queued is not cleared
  * mutation DEQUEUE_LATE: queued is cleared after the look at the word
  * mutation STOP_SKIPS_QUEUE: Stop does not look through the queues
  * mutation CLOSE_AFTER_TAKE: Stop looks through the queues before it closes them
  * mutation STOP_SKIPS_NOTICE: Stop forgets who cancelled what it found in a queue
- * mutation NO_UNQUEUE: a push that failed does not make good for a Cancel
- * mutation NO_SWEPT: a push that failed takes Stop's end for a Cancel
+ * mutation NO_UNQUEUE: a failed push gives no notice for a Cancel that relied on it
+ * mutation NO_SWEPT: a failed push mistakes Stop's end for a Cancel
  * mutation GONE_UNSEEN: a late Cancel leaves the notice to a worker that has gone
  * mutation GONE_LATE: the worker closes notices in a second step
  *
  * mutations with -DCALLS=2 -DNO_STOPPER
- * mutation RESET_UNPUSHED: a Reset to earlier does not push
+ * mutation RESET_UNPUSHED: a Reset to an earlier time does not push
  * mutation EXPIRE_BY_STORE: expiry stores the word without comparing
  * mutation NO_DEADLINE: expiry does not look at the deadline
- * mutation NO_REMOVE: what is drained is not taken out of the wheel
- * mutation FORGET_LATER: what was reset to later is not added again at its old tick
- * mutation NO_REFILE: what was reset once it was due is not added again
- * mutation ADD_DUE: what is drained is added to the wheel though it is in due
- * mutation NO_IN_DUE: what is in due has no place of its own
+ * mutation NO_REMOVE: a drained timeout is not removed from the wheel
+ * mutation FORGET_LATER: a timeout that was reset to later is not stored again at its old tick
+ * mutation NO_REFILE: a timeout that was reset while due is not stored again
+ * mutation ADD_DUE: a drained timeout is stored in the wheel although it is in due
+ * mutation NO_IN_DUE: a timeout in due has no place of its own
  * mutation ADD_BEHIND: a caller adds for the tick that has expired
  * mutation NOTICE_WHILE_RUNNING: a caller adds its notice to those that are being given
  *
  * mutations with -DCALLS=1
- * mutation TICK_AFTER_STOP: a tick is processed though Stop has begun
- * mutation DROP_AFTER_STOP: due is dropped though Stop has begun
+ * mutation TICK_AFTER_STOP: a tick is processed although Stop has begun
+ * mutation DROP_AFTER_STOP: due is dropped although Stop has begun
  * mutation STOP_SKIPS_DUE: Stop does not look through due
- * mutation REFILE_LATER: it is added again after due was emptied, in a second step
+ * mutation REFILE_LATER: a timeout is stored again after due was emptied, in a second step
  */
 #ifndef CALLS
 #define CALLS	3		/* of Cancel and Reset, by two callers together */

@@ -1,24 +1,24 @@
 /*
  * Sleeping and waking: signal.phase, the alarm of a sleeping worker, callers who
- * drain what they pushed instead of waking it, the token, relief, starting late,
+ * drain their timeouts instead of waking it, the token, relief, starting late,
  * retiring with nothing pending, and Stop at any moment.
  *
- * Time is in ticks. There are two timeouts, each in a stripe of its own. Deadlines
- * are chosen freely. The clock runs on as it pleases, up to HORIZON; after that it
- * jumps to the alarm whenever no process can go on.
+ * Time is in ticks. There are two timeouts, each in its own stripe. Deadlines
+ * are chosen freely. The clock advances freely up to HORIZON. After that it jumps to
+ * the alarm whenever no process can continue.
  *
  * A step is one access to phase, to alarm, to the stripes or to the word of a
- * timeout. Accesses that are guarded by Core.mu go together with the one before
- * them. A timeout that leaves a queue is drained in the same step: life.pml looks at
- * that more closely, and at what a tick does with what is due.
+ * timeout. Accesses guarded by Core.mu belong to the step before them. A timeout
+ * that leaves a queue is drained in the same step: life.pml examines that, and the
+ * expiry at a tick, more closely.
  *
  * mutations with -DHORIZON=0 -DCHANGES=1
- * mutation NO_RECHECK: the worker does not look at the intake once it is asleep
+ * mutation NO_RECHECK: the worker does not check the intake once it is asleep
  * mutation RECHECK_FIRST: the worker looks before it enters asleep
  * mutation RECHECK_HALF: the worker looks at one stripe only
- * mutation NO_SWAP_BACK: the worker leaves phase asleep though it found something
+ * mutation NO_SWAP_BACK: the worker leaves phase asleep although it found something
  * mutation ALARM_AFTER: the worker stores the alarm after it looked at the intake
- * mutation NO_ALARM: the worker sets no alarm though the wheel is not empty
+ * mutation NO_ALARM: the worker sets no alarm although the wheel is not empty
  * mutation TOKEN_TAKEN: the worker takes out the token that is there and sleeps
  * mutation NO_TOKEN_ROOM: a token finds room only while the worker sleeps
  * mutation LOOK_BEFORE_PUSH: a caller looks at phase before its push
@@ -62,10 +62,10 @@
  *
  * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1 -DRETIRES
  * mutation RELIEF_RETIRED: relief does not look whether the worker has retired
- * mutation RETIRE_STOPPED: the worker that retires goes on although Stop starts another
+ * mutation RETIRE_STOPPED: the worker that retires continues although Stop starts another
  *
  * mutations with live -DHORIZON=0 -DCHANGES=0
- * mutation NO_STALE: the worker does not drain what it found
+ * mutation NO_STALE: the worker does not drain the timeouts that it found
  * mutation DRAIN_HALF: a drain visits one stripe only
  */
 #ifndef STOPPERS

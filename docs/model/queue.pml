@@ -1,19 +1,19 @@
 /*
  * The queue of package mpsc, and the handshake with which it is closed.
  *
- * Every access to head is a step of its own; whatever touches only memory that
- * one process owns goes together with the access before it.
+ * Every access to head is a step. Accesses to memory that only one process uses
+ * belong to the step before them.
  *
  * mutation PUSH_BY_STORE: Push writes the head instead of comparing and swapping
  * mutation TAKE_BY_STORE: take empties the head instead of comparing and swapping
  * mutation TAKE_SENTINEL: take detaches the sentinel like an element
  * mutation NO_REVERSE: take hands out the newest element first
- * mutation NO_CLOSING: two calls of Close push the one sentinel at once
+ * mutation NO_CLOSING: two calls of Close push the one sentinel concurrently
  * mutation CLOSE_AFTER_TAKE: Stop drains the queue before it closes it
  * mutation EMPTY_IF_MARKED: Empty takes a closed queue for an empty one
  */
 #define NIL	0
-#define EACH	2		/* elements a producer */
+#define EACH	2		/* elements per producer */
 #define SIZE	4		/* elements in all: 1 to SIZE */
 #define SENTINEL	(SIZE + 1)
 
