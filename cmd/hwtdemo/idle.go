@@ -11,12 +11,12 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-const idleHelp = `Runs a TCP server that echoes its input, and closes with package idle the
-connections that were silent for --idle-after. Some clients talk on (--talkers),
-the others fall silent within --talk. At the end all silent ones must be closed,
-and never early; otherwise the exit status is 1.
+const idleHelp = `Runs a TCP echo server. Package idle closes its connections that are silent for
+--idle-after. Some clients keep talking (--talkers), the others fall silent
+within --talk. At the end all silent connections must be closed, and none of
+them early; otherwise the exit status is 1.
 
-Both ends of a connection are in this process: each takes two open files. If the
+A connection takes two open files, because both ends are in this process. If the
 limit of open files is too low, the command opens fewer and reports it.
 
 With --serve-only there are no clients except yours. Ctrl-C ends it.`
@@ -56,7 +56,7 @@ func newIdle(s streams) *command {
 	cmd.flags.Var(percent(&c.config.Talkers), "talkers", "percentage of the clients that never fall silent")
 	cmd.flags.Var(duration(&c.config.Talk, 0, maxIdleAfter), "talk", "time within which the others fall silent")
 	cmd.flags.Var(seed(&c.config.Seed), "seed", "seed of the choice of silent clients")
-	cmd.flags.BoolVar(&c.serveOnly, "serve-only", false, "only serve, for clients of yours")
+	cmd.flags.BoolVar(&c.serveOnly, "serve-only", false, "only serve; connect with your own clients")
 	cmd.flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
 	c.engine.add(cmd)
 	return cmd

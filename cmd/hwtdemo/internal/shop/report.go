@@ -12,9 +12,9 @@ import (
 // Report is the result of a simulation. Its durations are nanoseconds in JSON.
 type Report struct {
 	Engine      string        `json:"engine"`
-	Orders      int           `json:"orders"` // asked for
+	Orders      int           `json:"orders"` // requested
 	CheckAfter  time.Duration `json:"check_after_ns"`
-	PaidPercent float64       `json:"paid_percent"` // asked for
+	PaidPercent float64       `json:"paid_percent"` // requested
 	Producers   int           `json:"producers"`
 	Seed        uint64        `json:"seed"`
 	Interrupted bool          `json:"interrupted"`
@@ -23,7 +23,7 @@ type Report struct {
 	Paid        int64   `json:"paid"`
 	Released    int64   `json:"released"`
 	Unprocessed int64   `json:"unprocessed"` // checks pending at the interrupt
-	PaidTooLate int64   `json:"paid_late"`   // payments that were refused
+	PaidTooLate int64   `json:"paid_late"`   // payments that were rejected
 	Balance     int64   `json:"balance"`     // reserved minus paid minus released minus unprocessed: must be 0
 	EndedTwice  int64   `json:"ended_twice"` // must be 0
 	Stock       Balance `json:"stock_units"` // must leave no rest
