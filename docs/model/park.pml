@@ -403,7 +403,7 @@ proctype helper() {
 	}
 }
 
-/* relieve, at any time: the thresholds are not modelled */
+/* relieve, at any time: the thresholds are not modeled */
 proctype reliever() {
 	atomic {
 		if
