@@ -13,10 +13,10 @@ import (
 
 var connections = program{
 	name: "connections", title: "Ten thousand idle connections", unit: "message",
-	text: "Each TCP connection carries a message of 64 bytes per second, five seconds long, and would be closed after a " +
+	text: "Each TCP connection carries a message of 64 bytes per second for five seconds. It would be closed after a " +
 		"minute of silence. The CPU time includes the client and the kernel.",
-	remark: "At this rate the reads decide, and CPU is no reason to choose. `idle` is for its other properties: one timeout " +
-		"in place of a deadline for each read, writes that count, holds, an age limit.",
+	remark: "At this rate most of the time goes to the reads, and CPU is no reason to choose. Use `idle` for its other properties: " +
+		"writes count as activity, a busy handler can hold its connection, and connections have a maximum age.",
 	sides: []side{
 		{"no limit", func(scale int) sample {
 			return runConnections(scale, func(c net.Conn) net.Conn { return c }, func(net.Conn) {})

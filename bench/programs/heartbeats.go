@@ -37,11 +37,11 @@ var heartbeats1m = heartbeats("heartbeats-1m", "1,000,000 heartbeats", 1_000_000
 func heartbeats(name, title string, n int, sides []side) program {
 	return program{
 		name: name, title: title + " by device ID", unit: "heartbeat", sides: sides,
-		remark: "Finding the device in a large map takes much of the time, since its memory has left the processor's caches, " +
-			"and so has that of the timeout. `keyed` saves code, not CPU. If you have the map already, keep the `hwt.Timeout` in it, " +
+		remark: "Much of the time goes to finding the device in a large map, and its timeout, because neither is in the processor's " +
+			"caches. `keyed` saves code, not CPU. If you have the map already, keep the `hwt.Timeout` in it, " +
 			"or better in the connection's own data.",
-		text: "Each device is offline when it was silent for a minute. Each sends a heartbeat every five seconds, " +
-			"in no order. The map is 64 Go maps with a mutex each.",
+		text: "A device is offline after a minute of silence. Each device sends a heartbeat every five seconds, " +
+			"in random order. The map is 64 Go maps with a mutex each.",
 	}
 }
 

@@ -18,15 +18,15 @@ const requestsText = "64 clients of one process send 100,000 requests on connect
 
 var requests = program{
 	name: "requests", title: "An HTTP server with request deadlines", unit: "request",
-	text:   requestsText + " The handler looks at Err once.",
-	remark: "There is nothing to gain: the server and its kernel cost so much that no deadline shows.",
+	text:   requestsText + " The handler calls Err once.",
+	remark: "There is nothing to gain: a request costs so much that its deadline does not show.",
 	sides:  deadlineSides(serve(func(ctx context.Context) { must(ctx.Err()) })),
 }
 
 var requestsWaited = program{
 	name: "requests-waited", title: "An HTTP server whose handlers wait for their deadlines", unit: "request",
 	text:   requestsText + " The handler waits for an answer or for Done.",
-	remark: "Take package context here: a context that is waited for costs more on a clock, though a request costs so much that it hardly shows.",
+	remark: "Use package context here: a context that is waited for costs more on a clock, although the cost of a request hides most of it.",
 	sides:  deadlineSides(serve(await)),
 }
 
