@@ -95,13 +95,14 @@ func (b *sqliteBackend) enqueue(ctx context.Context, j *job) error {
 	return nil
 }
 
-// take returns the next jobs of up to max operations, or a single one that is alone.
-func (b *sqliteBackend) take(max int) (jobs []*job, size int) {
+// take returns the next jobs of up to max operations, or a single one that is alone. With
+// joining, the jobs are for a group that has begun, and none is alone.
+func (b *sqliteBackend) take(max int, joining bool) (jobs []*job, size int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
 	for _, j := range b.jobs {
-		if size >= max || j.alone && len(jobs) > 0 {
+		if size >= max || j.alone && (joining || len(jobs) > 0) {
 			break
 		}
 		n++
@@ -143,7 +144,7 @@ func (b *sqliteBackend) write() {
 
 // group runs the waiting jobs in one transaction, and reports whether there were any.
 func (b *sqliteBackend) group() bool {
-	jobs, size := b.take(maxGroup)
+	jobs, size := b.take(maxGroup, false)
 	if len(jobs) == 0 {
 		return false
 	}
@@ -157,8 +158,8 @@ func (b *sqliteBackend) group() bool {
 			if err := jobs[i].run(t); err != nil {
 				return err
 			}
-			if i == len(jobs)-1 && size < maxGroup && b.nextShares() {
-				more, n := b.take(maxGroup - size)
+			if i == len(jobs)-1 {
+				more, n := b.take(maxGroup-size, true)
 				jobs, size = append(jobs, more...), size+n
 			}
 		}
@@ -172,13 +173,6 @@ func (b *sqliteBackend) group() bool {
 		close(j.done)
 	}
 	return true
-}
-
-// nextShares reports whether the next job may join a group.
-func (b *sqliteBackend) nextShares() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.jobs) > 0 && !b.jobs[0].alone
 }
 
 // transaction runs f between BEGIN IMMEDIATE and COMMIT. An error of f rolls back. An

@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A transaction of the caller waits behind a withdrawn call while a group runs. It must not
+// join the group, which its rollback would undo.
+func TestTransactionJoinsNoGroup(t *testing.T) {
+	ctx := t.Context()
+	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	b := s.backend
+	running, proceed := make(chan struct{}), make(chan struct{})
+	group := make(chan error, 1)
+	runs := 0
+	go func() {
+		group <- b.do(ctx, 1, func(*txn) error {
+			if runs++; runs == 1 {
+				close(running)
+				<-proceed
+			}
+			return nil
+		})
+	}()
+	<-running
+	withdrawn := &job{done: make(chan struct{})}
+	withdrawn.taken.Store(true)
+	require.NoError(t, b.enqueue(ctx, withdrawn))
+	rolledBack := make(chan error, 1)
+	go func() {
+		x, err := s.BeginTx(ctx)
+		if err == nil {
+			err = x.Rollback()
+		}
+		rolledBack <- err
+	}()
+	require.Eventually(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.jobs) == 2
+	}, time.Minute, time.Millisecond)
+	close(proceed)
+	require.NoError(t, <-group)
+	require.NoError(t, <-rolledBack)
+	require.Equal(t, 1, runs)
+}
