@@ -31,7 +31,7 @@ func (w *worker) awaitClaim(h *held) {
 		w.mu.Lock()
 		h.waiting = false
 		switch {
-		case w.held[h.row.Ref()] != h: // drain forgot it
+		case w.held[h.row.Ref()] != h: // forgotten or replaced
 		case wait <= -claimAhead:
 			w.backlog = append(w.backlog, h)
 		default:

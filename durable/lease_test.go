@@ -80,6 +80,23 @@ func TestOverdueEntriesThatTheLeaseClaimsFire(t *testing.T) {
 	})
 }
 
+// The worker still holds the entry of its earlier lease, and the database returns it once.
+func TestEntryOfAnEarlierLeaseFires(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.leased = make(map[backend.Ref]bool)
+		defer f.work(nil, nil)()
+		time.Sleep(2600 * time.Millisecond)
+		f.b.set("Heartbeat", durable.ErrLeaseLost) // at 3.75 s
+		time.Sleep(400 * time.Millisecond)
+		f.setIn("k", 1600*time.Millisecond) // held immediately
+		time.Sleep(900 * time.Millisecond)
+		require.NoError(t, f.b.Free(t.Context(), 0)) // Adopt frees the rows of the ended lease
+		f.b.set("Heartbeat", nil)                    // a new lease at 4 s
+		time.Sleep(time.Minute)
+		assert.Equal(t, seconds(4.6), f.times())
+	})
+}
+
 func TestNearEntriesLeaveRoomForLeasedOnes(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.leased = make(map[backend.Ref]bool)

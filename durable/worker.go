@@ -21,7 +21,7 @@ import (
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves held after its outcome is stored, its claim was refused, or the
 //	    worker lost its lease. Until then only a copy that the database has claimed for
-//	    the worker is accepted; it replaces the present one.
+//	    the worker, or that is from a later lease, replaces it.
 
 // worker is one Work.
 type worker struct {
@@ -155,16 +155,16 @@ func (w *worker) reserve(most int) (n int, cancel func()) {
 }
 
 // accept takes a row into held and puts it into its first place. It reports whether the
-// row is held, now or already. A row that the database has claimed for the worker replaces
-// a copy that was offered, or that is from an earlier lease: the claim would be refused.
+// row is held, now or already. A copy from an earlier lease is replaced, since it is never
+// claimed. A row that the database has claimed for the worker replaces any copy.
 func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()
-	if w.held[ref] != nil && row.State == backend.Pending {
+	term, valid := w.lease.current()
+	if h := w.held[ref]; h != nil && h.term == term && row.State == backend.Pending {
 		w.mu.Unlock()
 		return true
 	}
-	term, valid := w.lease.current()
 	if w.draining || !valid || !reserved && len(w.held)+w.coming >= w.options.MaxHeld {
 		w.sweep = true // it comes again
 		w.mu.Unlock()
