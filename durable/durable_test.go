@@ -36,7 +36,7 @@ type faulty struct {
 	mu     sync.Mutex
 	fails  map[string]error     // Guarded by mu.
 	offset time.Duration        // of its clock. Guarded by mu.
-	leased map[backend.Ref]bool // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does
+	leased map[backend.Ref]bool // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
 	during func()               // called inside Lease, if set
 }
 
@@ -63,6 +63,7 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 		return nil, err
 	}
 	rows, err := f.Memory.Lease(ctx, req)
+	f.mu.Lock()
 	if f.leased != nil {
 		rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return f.leased[r.Ref()] })
 	}
@@ -75,10 +76,18 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 			}
 		}
 	}
+	f.mu.Unlock()
 	if f.during != nil {
 		f.during()
 	}
 	return rows, err
+}
+
+func (f *faulty) Free(context.Context, int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.leased)
+	return nil
 }
 
 func (f *faulty) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {

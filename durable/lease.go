@@ -114,6 +114,20 @@ func (w *worker) lost(err error) {
 	}
 }
 
+// free gives the rows that were leased and not claimed to other workers.
+func (w *worker) free() {
+	id, valid := w.lease.worker()
+	if !valid {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), w.store.options.Lease)
+	defer cancel()
+	if err := w.store.backend.Free(ctx, id); err != nil {
+		w.log.Warn("durable: cannot free leased entries; they wait until Work ends", "error", err)
+	}
+	w.store.near(nil)
+}
+
 // leave ends the lease.
 func (w *worker) leave() {
 	id, valid := w.lease.worker()

@@ -171,6 +171,22 @@ func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
 	})
 }
 
+func TestDrainFreesLeasedEntries(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.leased = make(map[backend.Ref]bool)
+		f.setIn("running", 100*time.Millisecond)
+		f.setIn("leased", 900*time.Millisecond)
+		end := f.work(func(context.Context, durable.Firing) error {
+			time.Sleep(10 * time.Second)
+			return nil
+		}, nil)
+		time.Sleep(500 * time.Millisecond)
+		defer f.work(nil, nil)()
+		end()
+		assert.Equal(t, seconds(0.1, 0.9), f.times())
+	})
+}
+
 func TestDrainTimeoutEndsHandlersAndTheirLeases(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		end := f.work(func(ctx context.Context, firing durable.Firing) error {

@@ -131,6 +131,9 @@ func (w *worker) drain() {
 	w.mu.Unlock()
 	w.store.retire(w) // near rows go to other Works from here on
 	w.hurry()
+	var freed sync.WaitGroup
+	freed.Go(w.free)
+	defer freed.Wait()
 	timeout := time.NewTimer(max(0, w.options.DrainTimeout))
 	defer timeout.Stop()
 	select {

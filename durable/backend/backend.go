@@ -89,6 +89,9 @@ type Backend interface {
 	// returned with State Claimed and Holder Worker is claimed already.
 	Lease(ctx context.Context, req LeaseRequest) ([]Row, error)
 
+	// Free gives the rows that the worker has leased and not claimed to other workers.
+	Free(ctx context.Context, worker int64) error
+
 	// Adopt claims for worker up to max claimed rows of workers whose leases have ended,
 	// and frees the rows that those workers had leased. The rows stay claimed throughout.
 	Adopt(ctx context.Context, worker int64, max int) ([]Row, error)

@@ -22,7 +22,7 @@ type statements struct {
 	insert, detach, update, remove      string
 	bury, removeDead                    string
 	get, page, deadPage                 string
-	register, renew, endLease, free     string
+	register, renew, endLease           string
 	present, lease, claim               string
 	held, unlease, existing             string
 	lockRefs, done, owned               string
@@ -75,7 +75,6 @@ func forSchema(schema string) statements {
 		register: f(`INSERT INTO {s}.worker (until) VALUES ({clock} + $1) RETURNING id`),
 		renew:    f(`UPDATE {s}.worker SET until = {clock} + $2 WHERE id = $1 AND until > {clock} RETURNING id`),
 		endLease: f(`UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`),
-		free:     f(`UPDATE {s}.entry SET holder = 0 WHERE holder = $1 AND holder <> 0 AND state = 0`),
 		// The lock keeps Adopt away from the worker until the transaction ends, and
 		// lets heartbeats pass.
 		present: f(`SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`),

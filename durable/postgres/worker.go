@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -17,7 +18,7 @@ func (b *Backend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration
 	var stmts []stmt
 	switch {
 	case ttl <= 0:
-		stmts = []stmt{execute(b.sql.free, worker), query(row, b.sql.endLease, worker)}
+		stmts = []stmt{execute(b.sql.freeOf, worker, int64(math.MaxInt32)), query(row, b.sql.endLease, worker)}
 	case worker == 0:
 		stmts = []stmt{execute(b.sql.forget), query(row, b.sql.register, int64(ttl))}
 	default:
@@ -88,6 +89,18 @@ func (b *Backend) resolved(ctx context.Context, worker int64, rows []backend.Row
 		return b.simple(ctx, query(scanRows(&held), b.sql.owned, worker, r.key, r.generation))
 	})
 	return held, err
+}
+
+// Free implements [backend.Backend]. A row that another transaction has locked stays
+// until the lease ends.
+func (b *Backend) Free(ctx context.Context, worker int64) error {
+	err := b.insist(ctx, func(ctx context.Context) error {
+		return b.simple(ctx, execute(b.sql.freeOf, worker, int64(math.MaxInt32)))
+	})
+	if err == nil {
+		b.announcer.announce() // others take the rows over
+	}
+	return err
 }
 
 // Adopt implements [backend.Backend].

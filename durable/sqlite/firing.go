@@ -69,6 +69,9 @@ func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (ro
 	return rows, err
 }
 
+// Free implements backend.Backend. Lease marks no row.
+func (b *sqliteBackend) Free(context.Context, int64) error { return nil }
+
 // Adopt implements backend.Backend.
 func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []backend.Row, err error) {
 	var gone []int64

@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"SchedulesFilterLeases", testSchedulesFilterLeases},
 		{"CursorPagesThroughEqualDueTimes", testCursor},
 		{"EndedLeaseCannotClaim", testEndedLease},
+		{"FreedRowsAreLeasedAgain", testFree},
 		{"ClaimedRowsAreAdoptedOnce", testAdopt},
 		{"OneClaimWins", testOneClaimWins},
 		{"ConcurrentRequeueSucceedsOnce", testRequeueOnce},
@@ -422,6 +423,27 @@ func testEndedLease(t *testing.T, b backend.Backend) {
 			t.Errorf("%s after the end of the lease: %v", name, err)
 		}
 	}
+}
+
+func testFree(t *testing.T, b backend.Backend) {
+	due := time.Now().Add(time.Hour).UnixNano()
+	claimed := apply(t, b, set("claimed", due)).Row
+	apply(t, b, set("leased", due))
+	ending, other := join(t, b), join(t, b)
+	lease := func(worker int64) (keys []string) {
+		rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: due, Max: 9})
+		for _, r := range must(t, rows, err) {
+			keys = append(keys, r.Key)
+		}
+		return keys
+	}
+	equal(t, "leased", lease(ending), "[claimed leased]")
+	won, err := b.Claim(t.Context(), ending, []backend.Claim{{Ref: claimed.Ref()}})
+	equal(t, "claim", must(t, won, err), []bool{true})
+	must(t, 0, b.Free(t.Context(), ending))
+	equal(t, "leased after Free", lease(other), "[leased]")
+	applied, err := b.Finish(t.Context(), nil, ending, []backend.Outcome{{Ref: claimed.Ref(), Fate: backend.Retry, Due: due}})
+	equal(t, "outcome of the claimed row", must(t, applied, err), []bool{true})
 }
 
 func testAdopt(t *testing.T, b backend.Backend) {

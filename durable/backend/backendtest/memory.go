@@ -217,6 +217,9 @@ func (m *Memory) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 	}), req.Max), nil
 }
 
+// Free implements backend.Backend. Lease marks no row.
+func (m *Memory) Free(context.Context, int64) error { return nil }
+
 // Adopt implements backend.Backend.
 func (m *Memory) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, error) {
 	defer m.mu.Unlock()
