@@ -8,7 +8,6 @@ type queue struct {
 	mu     sync.Mutex
 	ready  sync.Cond
 	items  []*held // Guarded by mu.
-	head   int     // Guarded by mu.
 	closed bool    // Guarded by mu.
 }
 
@@ -33,32 +32,30 @@ func (q *queue) put(h *held) bool {
 func (q *queue) get() *held {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.head == len(q.items) {
+	for len(q.items) == 0 {
 		if q.closed {
 			return nil
 		}
 		q.ready.Wait()
 	}
-	h := q.items[q.head]
-	q.items[q.head] = nil
-	if q.head++; q.head == len(q.items) {
-		q.items, q.head = q.items[:0], 0
-	}
+	h := q.items[0]
+	q.items[0] = nil
+	q.items = q.items[1:] // put copies the rest once the array is used up
 	return h
 }
 
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.items) - q.head
+	return len(q.items)
 }
 
 // close ends get and put, and returns the rows that were in the queue.
 func (q *queue) close() []*held {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	rows := q.items[q.head:]
-	q.items, q.head, q.closed = nil, 0, true
+	rows := q.items
+	q.items, q.closed = nil, true
 	q.ready.Broadcast()
 	return rows
 }
