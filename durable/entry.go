@@ -18,7 +18,7 @@ type Entry struct {
 	Due time.Time
 
 	// NotAfter is the latest time to fire. An entry that could not fire by then becomes a
-	// dead letter. The zero time is no limit.
+	// dead letter. The zero time is no limit. A recurring entry has none: see Every.Missed.
 	NotAfter time.Time
 
 	// Payload is passed to the handler. It has at most 1 MB.

@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,25 +26,28 @@ func TestInvalidArgumentsAreNamed(t *testing.T) {
 		err  error
 		says string
 	}{
-		"empty key":       {second(s.Set(ctx, "", now, nil)), "0 bytes (expected: 1 to 512)"},
-		"long key":        {second(s.Create(ctx, strings.Repeat("k", 513), now, nil)), "513 bytes (expected: 1 to 512)"},
-		"zero due time":   {second(s.Set(ctx, "k", time.Time{}, nil)), "due time 0001"},
-		"far due time":    {second(s.Move(ctx, "k", now.AddDate(300, 0, 0))), "to 2262"},
-		"large payload":   {second(s.Set(ctx, "k", now, make([]byte, 1<<20+1))), "payload of 1048577 bytes (expected: up to 1048576)"},
-		"early NotAfter":  {second(s.Set(ctx, "k", now, nil, durable.NotAfter(now.Add(-1)))), "NotAfter"},
-		"generation 0":    {second(s.SetIf(ctx, "k", 0, now, nil)), "generation 0"},
-		"no transaction":  {second(s.SetTx(ctx, nil, "k", now, nil)), "transaction nil"},
-		"no recurrence":   {second(s.SetEvery(ctx, "k", durable.Every{}, now, nil)), "Every is zero"},
-		"both recurrence": {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Schedule: "n"}, now, nil)), "exactly one"},
-		"bad spec":        {second(s.SetEvery(ctx, "k", durable.Every{Spec: "61 * * * *"}, now, nil)), "61"},
-		"jitter":          {second(s.SetEvery(ctx, "k", durable.Every{Spec: "JITTER=5s @daily"}, now, nil)), "no JITTER"},
-		"bad policy":      {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Missed: clock.Missed{Policy: 9}}, now, nil)), "9"},
-		"no first time":   {second(s.SetEvery(ctx, "k", durable.Every{Schedule: "n"}, time.Time{}, nil)), "first is zero"},
-		"no handler":      {s.Work(ctx, nil, nil), "handler nil"},
-		"Concurrency":     {work(durable.WorkOptions{Concurrency: -1}), "Concurrency: -1"},
-		"MaxHeld":         {work(durable.WorkOptions{MaxHeld: -1}), "MaxHeld: -1"},
-		"MinBackoff":      {work(durable.WorkOptions{MinBackoff: -1}), "MinBackoff: -1ns"},
-		"MaxBackoff":      {work(durable.WorkOptions{MaxBackoff: 1}), "MaxBackoff: 1ns"},
+		"empty key":          {second(s.Set(ctx, "", now, nil)), "0 bytes (expected: 1 to 512)"},
+		"long key":           {second(s.Create(ctx, strings.Repeat("k", 513), now, nil)), "513 bytes (expected: 1 to 512)"},
+		"zero due time":      {second(s.Set(ctx, "k", time.Time{}, nil)), "due time 0001"},
+		"far due time":       {second(s.Move(ctx, "k", now.AddDate(300, 0, 0))), "to 2262"},
+		"large payload":      {second(s.Set(ctx, "k", now, make([]byte, 1<<20+1))), "payload of 1048577 bytes (expected: up to 1048576)"},
+		"early NotAfter":     {second(s.Set(ctx, "k", now, nil, durable.NotAfter(now.Add(-1)))), "NotAfter"},
+		"recurring NotAfter": {many(s, durable.Entry{Key: "k", Due: now, NotAfter: now, Every: durable.Every{Spec: "@daily"}}), "NotAfter of a recurring entry"},
+		"many":               {many(s, durable.Entry{Key: "k", Due: now, Every: durable.Every{Spec: "61 * * * *"}}), "61"},
+		"own option":         {second(s.Set(ctx, "k", now, nil, func(e *durable.Entry) { e.Every.Spec = "nonsense" })), "nonsense"},
+		"generation 0":       {second(s.SetIf(ctx, "k", 0, now, nil)), "generation 0"},
+		"no transaction":     {second(s.SetTx(ctx, nil, "k", now, nil)), "transaction nil"},
+		"no recurrence":      {second(s.SetEvery(ctx, "k", durable.Every{}, now, nil)), "Every is zero"},
+		"both recurrence":    {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Schedule: "n"}, now, nil)), "exactly one"},
+		"bad spec":           {second(s.SetEvery(ctx, "k", durable.Every{Spec: "61 * * * *"}, now, nil)), "61"},
+		"jitter":             {second(s.SetEvery(ctx, "k", durable.Every{Spec: "JITTER=5s @daily"}, now, nil)), "no JITTER"},
+		"bad policy":         {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Missed: clock.Missed{Policy: 9}}, now, nil)), "9"},
+		"no first time":      {second(s.SetEvery(ctx, "k", durable.Every{Schedule: "n"}, time.Time{}, nil)), "first is zero"},
+		"no handler":         {s.Work(ctx, nil, nil), "handler nil"},
+		"Concurrency":        {work(durable.WorkOptions{Concurrency: -1}), "Concurrency: -1"},
+		"MaxHeld":            {work(durable.WorkOptions{MaxHeld: -1}), "MaxHeld: -1"},
+		"MinBackoff":         {work(durable.WorkOptions{MinBackoff: -1}), "MinBackoff: -1ns"},
+		"MaxBackoff":         {work(durable.WorkOptions{MaxBackoff: 1}), "MaxBackoff: 1ns"},
 	} {
 		assert.ErrorIs(t, c.err, durable.ErrInvalid, name)
 		assert.ErrorContains(t, c.err, c.says, name)
@@ -53,6 +57,11 @@ func TestInvalidArgumentsAreNamed(t *testing.T) {
 	for range s.All(ctx, "") {
 		t.Error("an invalid call stored an entry")
 	}
+}
+
+func many(s *durable.Store, e durable.Entry) error {
+	_, err := s.SetMany(context.Background(), slices.Values([]durable.Entry{e}))
+	return err
 }
 
 func second(_ durable.Entry, err error) error { return err }

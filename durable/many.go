@@ -23,11 +23,9 @@ func (s *Store) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) {
 	}
 	for e := range seq {
 		row, err := s.row(e)
-		if err == nil {
-			err = e.Every.check()
-		}
 		if err != nil {
-			return stored, errors.Join(wrap("SetMany", e.Key, err), flush())
+			err = errors.Join(wrap("SetMany", e.Key, err), flush())
+			return stored, err
 		}
 		batch = append(batch, backend.Op{Kind: backend.Set, Row: row})
 		if len(batch) == cap(batch) {
@@ -36,7 +34,8 @@ func (s *Store) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) {
 			}
 		}
 	}
-	return stored, flush()
+	err := flush()
+	return stored, err
 }
 
 func (s *Store) setBatch(ctx context.Context, ops []backend.Op) (stored int, err error) {

@@ -51,7 +51,8 @@ func (s *Store) SetEvery(ctx context.Context, key string, every Every, first tim
 
 // Move changes the due time of the key's pending entry. The entry gets a new generation
 // and a new ID. Move returns ErrNotFound if there is no pending entry, and ErrFired if a
-// worker has claimed it. After nil, the entry fires at the new time only.
+// worker has claimed it, and ErrInvalid for a time after NotAfter. After nil, the entry
+// fires at the new time only.
 func (s *Store) Move(ctx context.Context, key string, due time.Time) (Entry, error) {
 	return s.move(ctx, nil, "Move", key, 0, due)
 }
@@ -133,7 +134,13 @@ func (s *Store) row(e Entry) (row backend.Row, err error) {
 	if row.Due, err = checkTime("due time", e.Due); err != nil {
 		return row, err
 	}
+	if err := e.Every.check(); err != nil {
+		return row, err
+	}
 	if !e.NotAfter.IsZero() {
+		if !e.Every.isZero() {
+			return row, invalid("NotAfter of a recurring entry (expected: Every.Missed)")
+		}
 		if row.NotAfter, err = checkTime("NotAfter", e.NotAfter); err != nil {
 			return row, err
 		}
