@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -91,7 +92,17 @@ func (w *worker) leaseBatch(ctx context.Context, id int64, mark *backend.Cursor)
 		}
 		*mark = backend.Cursor{Due: rows[i].Due, Key: rows[i].Key, Slot: rows[i].Slot()}
 	}
-	return len(rows) == n, err
+	return len(rows) == n, w.withoutDamage(err)
+}
+
+// withoutDamage logs an error that reports damaged rows, and returns any other one: a
+// damaged row does not fire, and delays no other.
+func (w *worker) withoutDamage(err error) error {
+	if !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	w.log.Error("durable: damaged entries do not fire", "error", err)
+	return nil
 }
 
 // adopt takes over rows of workers that are gone.
@@ -109,7 +120,7 @@ func (w *worker) adoptBatch(ctx context.Context) (more bool) {
 		return false
 	}
 	rows, err := w.store.backend.Adopt(ctx, id, n)
-	if err != nil {
+	if err = w.withoutDamage(err); err != nil {
 		if ctx.Err() == nil {
 			w.log.Warn("durable: cannot take over entries of other workers; retrying", "error", err)
 		}

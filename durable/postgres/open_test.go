@@ -171,6 +171,16 @@ func TestDamagedRowIsReported(t *testing.T) {
 	_, err = b.Get(ctx, "good")
 	require.NoError(t, err)
 	require.ErrorIs(t, apply(t, b, set("bad", time.Now()))[0].Err, backend.ErrDamaged)
+
+	w := register(t, b)
+	rows, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: 9})
+	require.ErrorIs(t, err, backend.ErrDamaged)
+	require.Len(t, rows, 1, "the good one")
+	_, err = b.Heartbeat(ctx, w, 0)
+	require.NoError(t, err)
+	rows, err = b.Adopt(ctx, register(t, b), 9)
+	require.ErrorIs(t, err, backend.ErrDamaged)
+	require.Len(t, rows, 1, "the good one")
 }
 
 func TestFullStoreStillCancelsAndFires(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -57,31 +56,49 @@ func (b *Backend) Lease(ctx context.Context, req backend.LeaseRequest) ([]backen
 	for _, s := range req.Schedules {
 		schedules = append(schedules, []byte(s))
 	}
-	var rows []backend.Row
+	var taken intact
 	err := b.asWorker(ctx, req.Worker, false, func(ctx context.Context, t *txn, present stmt) error {
-		rows = nil
-		return t.write(ctx, present, query(scanRows(&rows), b.sql.lease,
+		taken = intact{}
+		return t.write(ctx, present, query(taken.scan, b.sql.lease,
 			req.Worker, req.After.Due, req.Until, schedules, int64(req.Max)))
 	})
-	rows, err = b.resolved(ctx, req.Worker, rows, err)
+	rows, err := b.resolved(ctx, req.Worker, taken, err)
 	slices.SortFunc(rows, func(x, y backend.Row) int {
 		return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
 	})
 	return rows, err
 }
 
+// intact collects rows that are not damaged, and the damage of the others.
+type intact struct {
+	rows    []backend.Row
+	damaged error
+}
+
+func (in *intact) scan(scan scanner) error {
+	r, err := scanRow(scan)
+	switch {
+	case errors.Is(err, backend.ErrDamaged):
+		in.damaged = errors.Join(in.damaged, err)
+		return nil
+	case err == nil:
+		in.rows = append(in.rows, r)
+	}
+	return err
+}
+
 // resolved returns the rows that a transaction gave to worker. If its outcome is
 // unknown, it reads them again.
-func (b *Backend) resolved(ctx context.Context, worker int64, rows []backend.Row, err error) ([]backend.Row, error) {
+func (b *Backend) resolved(ctx context.Context, worker int64, taken intact, err error) ([]backend.Row, error) {
+	if err == nil {
+		return taken.rows, taken.damaged
+	}
 	if !errors.Is(err, errUnknown) {
-		if err != nil {
-			rows = nil
-		}
-		return rows, err
+		return nil, err
 	}
 	var r refs
-	for i := range rows {
-		r.add(rows[i].Ref())
+	for i := range taken.rows {
+		r.add(taken.rows[i].Ref())
 	}
 	var held []backend.Row
 	err = b.insist(ctx, func(ctx context.Context) error {
@@ -116,30 +133,32 @@ func (b *Backend) Adopt(ctx context.Context, worker int64, most int) ([]backend.
 		}, b.sql.endedWorkers))
 	})
 	var all []backend.Row
+	var damaged error
 	for _, from := range ended {
 		if err != nil || len(all) >= most {
 			break
 		}
 		var rows []backend.Row
-		if rows, err = b.adoptFrom(ctx, worker, from, most-len(all)); err == nil {
-			all = append(all, rows...)
+		if rows, err = b.adoptFrom(ctx, worker, from, most-len(all)); errors.Is(err, backend.ErrDamaged) {
+			damaged, err = errors.Join(damaged, err), nil
 		}
+		all = append(all, rows...)
 	}
 	if len(all) > 0 {
-		return all, nil // the next call reports the error if it lasts
+		err = nil // the next call reports the error if it lasts
 	}
-	return nil, err
+	return all, cmp.Or(err, damaged)
 }
 
 // adoptFrom takes rows from a worker whose lease has ended.
 func (b *Backend) adoptFrom(ctx context.Context, worker, from int64, most int) ([]backend.Row, error) {
-	var rows []backend.Row
+	var taken intact
 	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
-		rows = nil
+		taken = intact{}
 		return t.write(ctx, present, execute(b.sql.freeOf, from, int64(10*maxBatch)),
-			query(scanRows(&rows), b.sql.adopt, worker, from, int64(most)))
+			query(taken.scan, b.sql.adopt, worker, from, int64(most)))
 	})
-	return b.resolved(ctx, worker, rows, err)
+	return b.resolved(ctx, worker, taken, err)
 }
 
 // Claim implements [backend.Backend]. A row that another transaction has locked is not
@@ -246,118 +265,4 @@ func (b *Backend) lockRefs(ctx context.Context, q querier, names []backend.Ref, 
 	}
 	stmts := append(before, query(l.scanRow, b.sql.lockRefs, r.key, r.generation), b.takeGenerations(&l, len(names)))
 	return l, q.run(ctx, stmts...)
-}
-
-// Finish implements [backend.Backend]. Done commits asynchronously: if the server loses
-// it, the firing repeats with the same ID.
-func (b *Backend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
-	applied := make([]bool, len(outcomes))
-	var q querier
-	if tx != nil {
-		var err error
-		if q, err = callersTx(tx); err != nil {
-			return nil, err
-		}
-	}
-	done := make(map[backend.Ref]int) // acknowledged together
-	for i := range outcomes {
-		o := &outcomes[i]
-		if _, again := done[o.Ref]; again {
-			if err := b.finishDone(ctx, done, applied); err != nil {
-				return nil, err
-			}
-		}
-		if o.Fate == backend.Done && tx == nil {
-			done[o.Ref] = i
-			continue
-		}
-		var err error
-		if applied[i], err = b.finishOne(ctx, q, worker, o); err != nil {
-			return nil, err
-		}
-	}
-	if err := b.finishDone(ctx, done, applied); err != nil {
-		return nil, err
-	}
-	return applied, nil
-}
-
-// finishDone deletes rows, and empties done. A row may be moved aside while the
-// statement runs, or be locked by a caller's transaction: the returner deletes the rest
-// later.
-func (b *Backend) finishDone(ctx context.Context, done map[backend.Ref]int, applied []bool) error {
-	if len(done) == 0 {
-		return nil
-	}
-	var r refs
-	for ref := range done {
-		r.add(ref)
-	}
-	gone, err := b.deleteDone(ctx, r)
-	if err != nil {
-		return err
-	}
-	if len(gone) < len(done) {
-		left, err := b.find(ctx, b.sql.existing, r.key, r.generation)
-		if err != nil {
-			return err
-		}
-		if len(left) > 0 {
-			b.returner.add(0, left)
-		}
-		maps.Copy(gone, left)
-	}
-	for ref := range gone {
-		applied[done[ref]] = true
-	}
-	clear(done)
-	return nil
-}
-
-// deleteDone deletes the rows that are not locked, and returns them.
-func (b *Backend) deleteDone(ctx context.Context, r refs) (map[backend.Ref]bool, error) {
-	var gone map[backend.Ref]bool
-	err := b.insist(ctx, func(ctx context.Context) error {
-		return b.inTx(ctx, settings(batchWait, true), func(t *txn) error {
-			gone = make(map[backend.Ref]bool)
-			return t.write(ctx, query(scanRefs(gone), b.sql.done, r.key, r.generation), execute(b.sql.countRemoval, slices.Max(r.generation)))
-		})
-	})
-	return gone, err
-}
-
-// find returns the names that a statement reads.
-func (b *Backend) find(ctx context.Context, sql string, args ...any) (map[backend.Ref]bool, error) {
-	var found map[backend.Ref]bool
-	err := b.insist(ctx, func(ctx context.Context) error {
-		found = make(map[backend.Ref]bool)
-		return b.simple(ctx, query(scanRefs(found), sql, args...))
-	})
-	return found, err
-}
-
-// finishOne stores one outcome, in the caller's transaction if q is not nil.
-func (b *Backend) finishOne(ctx context.Context, q querier, worker int64, o *backend.Outcome) (applied bool, err error) {
-	store := func(q querier, write func(context.Context, ...stmt) error) error {
-		for range 2 { // a row that moved aside is found by the second look
-			l, err := b.lockRefs(ctx, q, []backend.Ref{o.Ref})
-			if err != nil {
-				return err
-			}
-			var change backend.Change
-			if change, applied = o.Decide(l.find(o.Ref), worker, l.now, l.generations[0]); applied {
-				var w writes
-				w.add(l.rows[o.Key], change)
-				return w.store(ctx, &b.sql, write)
-			}
-		}
-		return nil
-	}
-	if q != nil {
-		return applied, described(store(q, q.run))
-	}
-	err = b.insist(ctx, func(ctx context.Context) error {
-		return b.inTx(ctx, settings(batchWait, false), func(t *txn) error { return store(t, t.write) })
-	})
-	return applied && err == nil, err
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -51,8 +52,8 @@ func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (ro
 		WHERE holder = 0 AND due <= ? AND (due, key, slot) > (?, ?, ?)
 		AND (schedule IS NULL OR schedule IN (` + strings.TrimPrefix(named, ",") + `))
 		ORDER BY due, key, slot LIMIT ?`
+	var damaged error
 	err = b.read(ctx, func(c *conn) error {
-		rows = rows[:0]
 		if err := c.alive(req.Worker); err != nil {
 			return err
 		}
@@ -60,13 +61,26 @@ func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (ro
 		for _, name := range req.Schedules {
 			q.blob(name)
 		}
-		return q.int(int64(req.Max)).each(func(q *query) error {
-			r, err := scan(q)
-			rows = append(rows, r)
-			return err
-		})
+		rows, damaged, err = q.int(int64(req.Max)).intact()
+		return err
 	})
-	return rows, err
+	if err != nil {
+		return nil, err
+	}
+	return rows, damaged
+}
+
+// intact returns the rows of the result that are not damaged, and the damage of the others.
+func (q *query) intact() (rows []backend.Row, damaged, err error) {
+	err = q.each(func(q *query) error {
+		if r, err := scan(q); err != nil {
+			damaged = errors.Join(damaged, err)
+		} else {
+			rows = append(rows, r)
+		}
+		return nil
+	})
+	return rows, damaged, err
 }
 
 // Free implements backend.Backend. Lease marks no row.
@@ -75,6 +89,7 @@ func (b *sqliteBackend) Free(context.Context, int64) error { return nil }
 // Adopt implements backend.Backend.
 func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []backend.Row, err error) {
 	var gone []int64
+	var damaged error
 	err = b.read(ctx, func(c *conn) error {
 		gone, err = c.gone()
 		return err
@@ -83,19 +98,26 @@ func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []
 		return nil, err
 	}
 	err = b.do(ctx, n, func(t *txn) error {
-		rows = rows[:0]
+		rows, damaged = nil, nil
 		if err := t.c.alive(worker); err != nil {
 			return err
 		}
 		gone, err := t.c.gone()
 		for _, id := range gone {
-			if err == nil && len(rows) < n {
-				rows, err = t.adopt(rows, id, worker, n)
+			if err != nil || len(rows) >= n {
+				break
 			}
+			var more []backend.Row
+			var faults error
+			more, faults, err = t.adopt(id, worker, n-len(rows))
+			rows, damaged = append(rows, more...), errors.Join(damaged, faults)
 		}
 		return err
 	})
-	return rows, err
+	if err != nil {
+		return nil, err
+	}
+	return rows, damaged
 }
 
 // gone returns the workers whose leases have ended.
@@ -107,31 +129,23 @@ func (c *conn) gone() (ids []int64, err error) {
 	return ids, err
 }
 
-// adopt appends rows of a worker that is gone, up to n in all, and deletes the worker if
-// there are no more.
-func (t *txn) adopt(rows []backend.Row, from, to int64, n int) ([]backend.Row, error) {
-	found := rows
-	err := t.c.query("SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_holder WHERE holder > 0 AND holder = ? LIMIT ?").
-		int(from).int(int64(n - len(rows))).each(func(q *query) error {
-		r, err := scan(q)
-		found = append(found, r)
-		return err
-	})
-	if err != nil {
-		return rows, err
-	}
-	for i := range found[len(rows):] {
-		r := &found[len(rows)+i]
+// adopt takes up to n rows from a worker that is gone, and deletes the worker if there are
+// no others to take.
+func (t *txn) adopt(from, to int64, n int) (rows []backend.Row, damaged, err error) {
+	rows, damaged, err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_holder WHERE holder > 0 AND holder = ? LIMIT ?").
+		int(from).int(int64(n)).intact()
+	for i := range rows {
+		r := &rows[i]
 		r.Holder = to
-		if _, err := t.c.query("UPDATE hwt_entries SET holder = ? WHERE key = ? AND slot = ?").
-			int(to).blob(r.Key).int(int64(r.Slot())).exec(); err != nil {
-			return rows, err
+		if err == nil {
+			_, err = t.c.query("UPDATE hwt_entries SET holder = ? WHERE key = ? AND slot = ?").
+				int(to).blob(r.Key).int(int64(r.Slot())).exec()
 		}
 	}
-	if len(found) < n {
+	if err == nil && damaged == nil && len(rows) < n {
 		_, err = t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(from).exec()
 	}
-	return found, err
+	return rows, damaged, err
 }
 
 // Claim implements backend.Backend.

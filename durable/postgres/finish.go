@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Finish implements [backend.Backend]. Done commits asynchronously: if the server loses
+// it, the firing repeats with the same ID.
+func (b *Backend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+	applied := make([]bool, len(outcomes))
+	var q querier
+	if tx != nil {
+		var err error
+		if q, err = callersTx(tx); err != nil {
+			return nil, err
+		}
+	}
+	done := make(map[backend.Ref]int) // acknowledged together
+	for i := range outcomes {
+		o := &outcomes[i]
+		if _, again := done[o.Ref]; again {
+			if err := b.finishDone(ctx, done, applied); err != nil {
+				return nil, err
+			}
+		}
+		if o.Fate == backend.Done && tx == nil {
+			done[o.Ref] = i
+			continue
+		}
+		var err error
+		if applied[i], err = b.finishOne(ctx, q, worker, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.finishDone(ctx, done, applied); err != nil {
+		return nil, err
+	}
+	return applied, nil
+}
+
+// finishDone deletes rows, and empties done. A row may be moved aside while the
+// statement runs, or be locked by a caller's transaction: the returner deletes the rest
+// later.
+func (b *Backend) finishDone(ctx context.Context, done map[backend.Ref]int, applied []bool) error {
+	if len(done) == 0 {
+		return nil
+	}
+	var r refs
+	for ref := range done {
+		r.add(ref)
+	}
+	gone, err := b.deleteDone(ctx, r)
+	if err != nil {
+		return err
+	}
+	if len(gone) < len(done) {
+		left, err := b.find(ctx, b.sql.existing, r.key, r.generation)
+		if err != nil {
+			return err
+		}
+		if len(left) > 0 {
+			b.returner.add(0, left)
+		}
+		maps.Copy(gone, left)
+	}
+	for ref := range gone {
+		applied[done[ref]] = true
+	}
+	clear(done)
+	return nil
+}
+
+// deleteDone deletes the rows that are not locked, and returns them.
+func (b *Backend) deleteDone(ctx context.Context, r refs) (map[backend.Ref]bool, error) {
+	var gone map[backend.Ref]bool
+	err := b.insist(ctx, func(ctx context.Context) error {
+		return b.inTx(ctx, settings(batchWait, true), func(t *txn) error {
+			gone = make(map[backend.Ref]bool)
+			return t.write(ctx, query(scanRefs(gone), b.sql.done, r.key, r.generation), execute(b.sql.countRemoval, slices.Max(r.generation)))
+		})
+	})
+	return gone, err
+}
+
+// find returns the names that a statement reads.
+func (b *Backend) find(ctx context.Context, sql string, args ...any) (map[backend.Ref]bool, error) {
+	var found map[backend.Ref]bool
+	err := b.insist(ctx, func(ctx context.Context) error {
+		found = make(map[backend.Ref]bool)
+		return b.simple(ctx, query(scanRefs(found), sql, args...))
+	})
+	return found, err
+}
+
+// finishOne stores one outcome, in the caller's transaction if q is not nil.
+func (b *Backend) finishOne(ctx context.Context, q querier, worker int64, o *backend.Outcome) (applied bool, err error) {
+	store := func(q querier, write func(context.Context, ...stmt) error) error {
+		for range 2 { // a row that moved aside is found by the second look
+			l, err := b.lockRefs(ctx, q, []backend.Ref{o.Ref})
+			if err != nil {
+				return err
+			}
+			var change backend.Change
+			if change, applied = o.Decide(l.find(o.Ref), worker, l.now, l.generations[0]); applied {
+				var w writes
+				w.add(l.rows[o.Key], change)
+				return w.store(ctx, &b.sql, write)
+			}
+		}
+		return nil
+	}
+	if q != nil {
+		return applied, described(store(q, q.run))
+	}
+	err = b.insist(ctx, func(ctx context.Context) error {
+		return b.inTx(ctx, settings(batchWait, false), func(t *txn) error { return store(t, t.write) })
+	})
+	return applied && err == nil, err
+}

@@ -1,0 +1,84 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/sqlite"
+)
+
+// raw changes a file behind the store's back.
+func raw(t *testing.T, path, sql string) {
+	t.Helper()
+	c, err := sqlite3.Open(path)
+	require.NoError(t, err)
+	require.NoError(t, c.Exec(sql))
+	require.NoError(t, c.Close())
+}
+
+func TestDamageIsAnError(t *testing.T) {
+	for column, sql := range map[string]string{
+		"due":     "UPDATE hwt_entries SET due = due + 1 WHERE key = x'6b35'",
+		"payload": "UPDATE hwt_entries SET payload = x'00' WHERE key = x'6b35'",
+		"gen":     "UPDATE hwt_entries SET gen = gen + 1 WHERE key = x'6b35'",
+		"nonce":   "UPDATE hwt_entries SET nonce = nonce + 1 WHERE key = x'6b35'",
+		"large":   "UPDATE hwt_payloads SET payload = x'00' WHERE id = 6",
+	} {
+		t.Run(column, func(t *testing.T) {
+			path := temp(t)
+			s := open(t, path, nil)
+			ctx := t.Context()
+			payload := []byte("payload")
+			if column == "large" {
+				payload = make([]byte, 1000)
+			}
+			for i := range 10 {
+				_, err := s.Set(ctx, fmt.Sprint("k", i), time.Now().Add(time.Hour), payload)
+				require.NoError(t, err)
+			}
+			require.NoError(t, s.Verify(ctx))
+			raw(t, path, sql)
+			_, err := s.Get(ctx, "k5")
+			assert.ErrorIs(t, err, durable.ErrDamaged)
+			assert.ErrorContains(t, s.Verify(ctx), `key "k5"`)
+			_, err = s.Get(ctx, "k6")
+			assert.NoError(t, err)
+		})
+	}
+	t.Run("counts", func(t *testing.T) {
+		path := temp(t)
+		s := open(t, path, nil)
+		raw(t, path, "UPDATE hwt_store SET pending = 5")
+		assert.ErrorIs(t, s.Verify(t.Context()), durable.ErrDamaged)
+	})
+	t.Run("file", func(t *testing.T) {
+		path := temp(t)
+		require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 1000), 0o600))
+		_, err := sqlite.Open(t.Context(), path, nil)
+		assert.ErrorIs(t, err, durable.ErrDamaged)
+	})
+}
+
+func TestDamagedEntryStopsNoOther(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, nil)
+	for i, key := range []string{"damaged", "claimed", "good"} {
+		_, err := s.Set(t.Context(), key, time.Now().Add(time.Duration(i)*time.Millisecond-time.Hour), []byte("payload"))
+		require.NoError(t, err)
+	}
+	raw(t, path, `UPDATE hwt_entries SET payload = x'00' WHERE key = x'64616d61676564';
+		INSERT INTO hwt_workers VALUES (9, 0); UPDATE hwt_entries SET holder = 9 WHERE key = x'636c61696d6564'`)
+	fired := collect(t, s)
+	keys := []string{receive(t, fired).Key, receive(t, fired).Key}
+	assert.ElementsMatch(t, []string{"claimed", "good"}, keys)
+	_, err := s.Get(t.Context(), "damaged")
+	assert.ErrorIs(t, err, durable.ErrDamaged)
+}
