@@ -109,12 +109,17 @@ func (l *lanes) dispatch() {
 	}
 }
 
-// take removes up to maxBatch operations whose keys are idle from the queue. The caller
-// holds mu.
+// take removes up to maxBatch operations whose keys are idle from the queue, and those whose
+// callers no longer wait, which have no effect. The caller holds mu.
 func (l *lanes) take() (batch []*item) {
 	kept := l.queue[:0]
 	var waiting map[string]struct{} // keys with an operation that stays
 	for i, it := range l.queue {
+		if it.job.ctx.Err() != nil {
+			it.result.Err = context.Cause(it.job.ctx)
+			it.answered()
+			continue
+		}
 		key := it.op.Row.Key
 		_, busy := l.busy[key]
 		_, behind := waiting[key]

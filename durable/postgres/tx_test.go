@@ -120,6 +120,8 @@ func TestOpenTransactionDelaysItsOwnKeyOnly(t *testing.T) {
 	results := <-locked
 	require.ErrorIs(t, results[0].Err, backend.ErrExists)
 	require.NoError(t, results[1].Err)
+	again := backend.Op{Kind: backend.Create, Row: backend.Row{Key: "locked", Due: far.UnixNano()}}
+	require.NoError(t, apply(t, b, again)[0].Err, "a call whose context ended in the queue has no effect")
 }
 
 // While a transaction that replaces leased rows is open, a claim skips them. After a
