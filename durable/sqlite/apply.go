@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -21,14 +20,16 @@ func (b *sqliteBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]
 	if err != nil {
 		return nil, err
 	}
-	err = own.use(ctx, run)
-	horizon := time.Now().Add(b.Limits().Lead).UnixNano()
-	for i, r := range results {
-		if kind := ops[i].Kind; r.Err == nil && err == nil && r.Row.Due <= horizon && kind != backend.Cancel && kind != backend.Discard {
-			own.near = append(own.near, r.Row)
+	err = own.use(ctx, func(t *txn) error {
+		err := run(t)
+		for i, r := range results {
+			if kind := ops[i].Kind; r.Err == nil && kind != backend.Cancel && kind != backend.Discard {
+				own.stored(r.Row)
+			}
 		}
-	}
-	return results, err
+		return err
+	})
+	return resultsOf(&results, err)
 }
 
 // resultsOf returns the results of a job that succeeded, or its error.

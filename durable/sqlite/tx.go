@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -18,9 +19,10 @@ import (
 type Tx struct {
 	backend *sqliteBackend
 	job     *job
-	near    []backend.Row // to announce after COMMIT. Guarded by mu.
 
 	mu    sync.Mutex
+	near  []backend.Row // stored rows that were near then. Guarded by mu.
+	next  int64         // due time of the first of the others, or 0. Guarded by mu.
 	t     *txn          // nil after the end. Guarded by mu.
 	abort error         // why the transaction rolls back. Guarded by mu.
 	ended chan struct{} // closed by the first of Commit, Rollback, and the context's end
@@ -95,10 +97,31 @@ func (x *Tx) Commit() error {
 	if err := x.finish(nil); err != nil {
 		return fmt.Errorf("sqlite: Commit: %w", err)
 	}
-	if len(x.near) > 0 {
-		x.backend.announce(x.near)
+	x.mu.Lock()
+	near, next := x.near, x.next
+	x.mu.Unlock()
+	if len(near) > 0 {
+		x.backend.announce(near)
+	}
+	if next != 0 && x.backend.isNear(next) {
+		x.backend.announce(nil)
 	}
 	return nil
+}
+
+// stored notes a row that COMMIT announces: the transaction may be open for so long that it
+// is near only then. The caller holds mu.
+func (x *Tx) stored(r backend.Row) {
+	if x.backend.isNear(r.Due) {
+		x.near = append(x.near, r)
+	} else if x.next == 0 || r.Due < x.next {
+		x.next = r.Due
+	}
+}
+
+// isNear reports whether a due time is within the lead.
+func (b *sqliteBackend) isNear(due int64) bool {
+	return due <= time.Now().Add(b.Limits().Lead).UnixNano()
 }
 
 var errRollback = errors.New("rolled back")

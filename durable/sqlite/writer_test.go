@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // A transaction of the caller waits behind a withdrawn call while a group runs. It must not
@@ -49,4 +51,27 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 	require.NoError(t, <-group)
 	require.NoError(t, <-rolledBack)
 	require.Equal(t, 1, runs)
+}
+
+// The entry is near when its transaction commits, and was not when it was set.
+func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
+	ctx := t.Context()
+	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	looks := make(chan struct{}, 100)
+	defer s.backend.Watch(func([]backend.Row) { looks <- struct{}{} })()
+	x, err := s.BeginTx(ctx)
+	require.NoError(t, err)
+	for len(looks) > 0 { // the first look after Open
+		<-looks
+	}
+	due := time.Now().Add(s.backend.Limits().Lead + 100*time.Millisecond)
+	_, err = s.SetTx(ctx, x, "k", due, nil)
+	require.NoError(t, err)
+	_, err = s.SetTx(ctx, x, "far", due.Add(time.Hour), nil)
+	require.NoError(t, err)
+	time.Sleep(time.Until(due.Add(-s.backend.Limits().Lead)))
+	require.NoError(t, x.Commit())
+	require.NotEmpty(t, looks)
 }
