@@ -45,7 +45,7 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 	results := make([]backend.Result, len(ops))
 	for i := range ops {
 		op := &ops[i]
-		adds := op.Kind == backend.Set || op.Kind == backend.Create || op.Kind == backend.Requeue
+		adds := op.Kind == backend.Set || op.Kind == backend.Create
 		if adds && t.b.options.MaxBytes > 0 {
 			full, err := t.isFull()
 			if err != nil {

@@ -211,6 +211,8 @@ func TestFullStoreStillCancels(t *testing.T) {
 	assert.Greater(t, n, 500)
 	_, err = s.Move(ctx, "k0", due.Add(time.Hour))
 	require.NoError(t, err)
+	_, err = s.Requeue(ctx, "k0", 1)
+	require.ErrorIs(t, err, durable.ErrNotFound, "only Set and Create add entries")
 	cancelled, err := s.CancelMany(ctx, "k1")
 	require.NoError(t, err)
 	assert.Greater(t, cancelled, 100)
