@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -62,7 +63,7 @@ func restore(ctx context.Context, backup, path string) error {
 	return translate(ctx, err)
 }
 
-// copyTo copies the file and syncs the copy.
+// copyTo copies the file, and syncs the copy and its name.
 func (c *conn) copyTo(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%w: the path exists (expected: a new file)", durable.ErrInvalid))
@@ -79,7 +80,7 @@ func (c *conn) copyTo(path string) error {
 		os.Remove(path)
 		return err
 	}
-	return syncFile(path)
+	return errors.Join(syncFile(path), syncDirectory(filepath.Dir(path)))
 }
 
 // Verify reads the whole file: SQLite's structures, the checksum of every entry and dead
