@@ -5,10 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -313,7 +315,7 @@ func TestDeadLetterCanBeRequeued(t *testing.T) {
 			if len(f.times()) <= 3 {
 				return errors.New("failed")
 			}
-			return durable.GiveUp(errors.New("hopeless"))
+			return durable.GiveUp(errors.New("\"hopeless\": " + strings.Repeat("ä", 600)))
 		}, &durable.WorkOptions{MaxAttempts: 3, MaxBackoff: time.Second})()
 		f.setIn("k", time.Second)
 		time.Sleep(time.Minute)
@@ -331,7 +333,9 @@ func TestDeadLetterCanBeRequeued(t *testing.T) {
 		assert.Equal(t, 1, f.fired[3].Attempt)
 		dead = f.dead()
 		require.Len(t, dead, 1)
-		assert.Contains(t, dead[0].Error, "hopeless")
+		assert.Contains(t, dead[0].Error, `"hopeless": ä`)
+		assert.True(t, utf8.ValidString(dead[0].Error))
+		assert.InDelta(t, 1024, len(dead[0].Error), 1)
 		require.NoError(t, f.Discard(t.Context(), "k", dead[0].Generation))
 		assert.Empty(t, f.dead())
 		assert.ErrorIs(t, f.Discard(t.Context(), "k", dead[0].Generation), durable.ErrNotFound)

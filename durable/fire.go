@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -133,12 +133,12 @@ const maxErrorSize = 1024
 
 // bury makes a row a dead letter.
 func (w *worker) bury(h *held, cause error) {
-	text := strconv.QuoteToASCII(fmt.Sprint(cause)) // survives an Error that panics
-	text = text[1 : len(text)-1]
+	text := fmt.Sprint(cause) // survives an Error that panics
+	text = strings.ToValidUTF8(text[:min(len(text), maxErrorSize)], "")
 	w.store.counts.givenUp.Add(1)
 	w.log.Warn("durable: an entry became a dead letter",
 		"key", h.row.Key, "id", firingID(&h.row), "attempts", h.row.Attempt, "error", text)
-	w.finish(h, backend.Outcome{Fate: backend.Bury, Error: text[:min(len(text), maxErrorSize)]})
+	w.finish(h, backend.Outcome{Fate: backend.Bury, Error: text})
 }
 
 // contextOf returns the parent of handlers' contexts under the present lease.
