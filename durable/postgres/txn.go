@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -212,6 +213,7 @@ func (b *Backend) insist(ctx context.Context, f func(ctx context.Context) error)
 	defer cancel(nil)
 	defer context.AfterFunc(b.ctx, func() { cancel(backend.ErrClosed) })()
 	var patience time.Duration
+	var last error
 	for {
 		if b.ctx.Err() != nil {
 			return backend.ErrClosed
@@ -223,8 +225,9 @@ func (b *Backend) insist(ctx context.Context, f func(ctx context.Context) error)
 		case b.ctx.Err() != nil:
 			return backend.ErrClosed
 		case ctx.Err() != nil:
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w: %w", context.Cause(ctx), cmp.Or(last, err)) // err is the context's, too
 		}
+		last = err
 		patience = b.pause(ctx, patience)
 	}
 }

@@ -27,11 +27,14 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 		flags := newFlags(op.name, log)
 		var where place.Place
 		where.Flags(flags)
+		wait := flags.Duration("wait", 10*time.Second, "the longest `time` to wait for the database")
 		asJSON := flags.Bool("json", false, "print JSON, one object per line")
 		if err := parse(flags, args, op.least, op.most, log); err != nil {
 			return err
 		}
-		s, err := where.Open(ctx, true)
+		opening, cancel := context.WithTimeout(ctx, *wait)
+		defer cancel()
+		s, err := where.Open(opening, true)
 		if errors.Is(err, place.ErrOne) {
 			return wrongUsage(log, op.name, "%v", err)
 		}
