@@ -91,16 +91,18 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if b.options.vfs != "" {
 		path, flags = "file:"+path+"?vfs="+b.options.vfs, flags|sqlite3.OPEN_URI
 	}
+	if b.options.MustExist {
+		if err := checkExists(path, flags); err != nil {
+			return err
+		}
+	}
 	b.writer, err = open(path, flags, "journal_mode = WAL", synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
 		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint), "cache_size = -16000", "temp_store = MEMORY")
-	if errors.Is(err, sqlite3.CANTOPEN) && b.options.MustExist {
-		return fmt.Errorf("%w: %w", errNoStore, err)
-	}
 	if err != nil {
 		return err
 	}
 	defer b.writer.SetInterrupt(b.writer.SetInterrupt(ctx))
-	if err := migrate(b.writer, b.options.MustExist); err != nil {
+	if err := migrate(b.writer); err != nil {
 		return err
 	}
 	if err := b.options.sync(b.path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -117,6 +119,23 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		b.readers <- c
 	}
 	return b.writer.BusyTimeout(0) // begin waits itself
+}
+
+// checkExists returns an error unless the file has a store. It leaves the databases of other
+// programs as they are.
+func checkExists(path string, flags sqlite3.OpenFlag) error {
+	c, err := open(path, flags)
+	if errors.Is(err, sqlite3.CANTOPEN) {
+		return fmt.Errorf("%w: %w", errNoStore, err)
+	}
+	if err != nil {
+		return err
+	}
+	version, err := schemaVersion(c)
+	if err == nil && version == 0 {
+		err = errNoStore
+	}
+	return errors.Join(err, c.close())
 }
 
 // disconnect closes the connections; the last one of all processes checkpoints.

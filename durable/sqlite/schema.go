@@ -68,13 +68,10 @@ CREATE TABLE hwt_workers (
 var errNoStore = errors.New("there is no store in the file")
 
 // migrate brings the schema to the newest version, inside a transaction.
-func migrate(c *conn, mustExist bool) error {
+func migrate(c *conn) error {
 	version, err := schemaVersion(c)
 	if err != nil {
 		return err
-	}
-	if version == 0 && mustExist {
-		return errNoStore
 	}
 	if version > len(migrations) {
 		return fmt.Errorf("the store has schema version %d (expected: up to %d); use a newer release of durable/sqlite", version, len(migrations))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -271,8 +272,13 @@ func TestOpenNamesItsObstacle(t *testing.T) {
 func TestStoreSharesAFileWithOtherTables(t *testing.T) {
 	path := temp(t)
 	raw(t, path, "CREATE TABLE mine (a); INSERT INTO mine VALUES (1)")
-	_, err := sqlite.Open(t.Context(), path, &sqlite.Options{MustExist: true})
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, err = sqlite.Open(t.Context(), path, &sqlite.Options{MustExist: true})
 	require.ErrorContains(t, err, "there is no store")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
 	s := open(t, path, nil)
 	_, err = s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
 	require.NoError(t, err)
