@@ -96,8 +96,8 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 
 // transfer copies all rows. IDs of firings stay; generations are new.
 //
-// A detached row is set, claimed, displaced by the row of its key's main slot, and
-// released at the end. A dead letter is set, claimed, and buried.
+// A detached row is set, claimed, displaced from the main slot of its key, and released at
+// the end. A dead letter is set, claimed, and buried.
 func transfer(ctx context.Context, source, target backend.Backend) (entries, letters int, err error) {
 	for name, b := range map[string]backend.Backend{"source": source, "target": target} {
 		st, err := b.Stats(ctx, nil)
@@ -179,6 +179,9 @@ func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
 			case page[i].Detached != detached:
 			case detached:
 				ref, err := c.claim(ctx, page[i])
+				if err == nil {
+					err = c.displace(ctx, page[i].Key)
+				}
 				if err != nil {
 					return n, err
 				}
@@ -215,6 +218,15 @@ func (c *copier) claim(ctx context.Context, row backend.Row) (backend.Ref, error
 		err = errInUse
 	}
 	return ref, err
+}
+
+// displace leaves the main slot of a key with a claimed row empty: the series of a detached
+// occurrence may have been cancelled.
+func (c *copier) displace(ctx context.Context, key string) error {
+	return c.apply(ctx, []backend.Op{
+		{Kind: backend.Set, Row: backend.Row{Key: key, Due: 1}},
+		{Kind: backend.Cancel, Row: backend.Row{Key: key}},
+	})
 }
 
 var errInUse = errors.New("another process uses the target")
