@@ -75,8 +75,7 @@ func forSchema(schema string) statements {
 		register: f(`INSERT INTO {s}.worker (until) VALUES ({clock} + $1) RETURNING id`),
 		renew:    f(`UPDATE {s}.worker SET until = {clock} + $2 WHERE id = $1 AND until > {clock} RETURNING id`),
 		endLease: f(`UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`),
-		// The lock keeps Adopt away from the worker until the transaction ends, and
-		// lets heartbeats pass.
+		// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
 		present: f(`SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`),
 
 		// Overdue one-shots are claimed in the same statement.

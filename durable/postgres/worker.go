@@ -33,8 +33,8 @@ func (b *Backend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration
 	return id, err
 }
 
-// asWorker runs f in a transaction that keeps others from ending the worker's lease. f
-// runs present with its statements. An async commit does not wait for the disk.
+// asWorker runs f in a transaction, which fails if the worker's lease has ended. f runs
+// present with its statements. An async commit does not wait for the disk.
 func (b *Backend) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn, present stmt) error) error {
 	return b.insist(ctx, func(ctx context.Context) error {
 		var id int64
