@@ -7,48 +7,60 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hashedwheel/hwt"
 )
 
 // century exceeds the time from the year 2000, where bubbles begin, to now.
 const century = 100 * 365 * 24 * time.Hour
 
 // The timer is outside of the bubble, on the real clock. The bubble's time is later (W7).
-func TestCallsFromALaterBubbleDoNotMoveTheWheel(t *testing.T) {
+func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 	for name, call := range map[string]func(*timer, *Timeout){
-		"Cancel":      func(_ *timer, timeout *Timeout) { timeout.Cancel() },
-		"Reset":       func(_ *timer, timeout *Timeout) { timeout.Reset(time.Hour) },
+		"Cancel":      func(_ *timer, earliest *Timeout) { earliest.Cancel() },
+		"Reset":       func(_ *timer, earliest *Timeout) { earliest.Reset(time.Hour) },
 		"NewTimeout":  func(e *timer, _ *Timeout) { _, _ = e.AfterFunc(time.Hour, nothing) },
-		"NewTimeouts": func(e *timer, _ *Timeout) { _, _ = e.NewTimeouts([]hwt.TimerTask{hwt.TaskFunc(nil)}, 0) },
+		"NewTimeouts": func(e *timer, _ *Timeout) { _, _ = e.NewTimeouts(batchOf(1), 0) },
 		"All": func(e *timer, _ *Timeout) {
+			e.flood(t, 1)
 			for range e.All() { //nolint:revive // The loop drains the intake.
 			}
 		},
 		"drainAll": func(e *timer, _ *Timeout) { e.core.drainAll() },
-		"paceNow":  func(e *timer, timeout *Timeout) { e.core.paceNow(e.core.intake.of(timeout)) },
+		"paceNow":  func(e *timer, earliest *Timeout) { e.core.paceNow(e.core.intake.of(earliest)) },
 	} {
-		e := newTimer(t)
-		other := e.after(t, time.Hour, nothing)
-		sleeps := func() bool {
-			e.core.mu.Lock()
-			defer e.core.mu.Unlock()
-			return e.core.worker.sleeping && e.core.signal.phase.Load() == asleep
+		e := newIdleTimer(t) // whose worker, the test, sleeps
+		earliest := e.after(t, time.Hour, nothing)
+		require.Equal(t, sleep, e.finish(t), name)
+		e.after(t, 2*time.Hour, nothing)
+		e.core.drainAll()
+		place := func() []int64 {
+			s := &e.core.signal
+			return []int64{int64(s.phase.Load()), s.alarm.Load(), s.assistFrom.Load(), e.core.schedule.tick, e.core.worker.lags.expected}
 		}
-		require.Eventually(t, sleeps, 10*time.Second, time.Millisecond, name)
-		first := e.after(t, 20*tick, nothing)
+		before := place()
 		synctest.Test(t, func(*testing.T) {
 			time.Sleep(century)
-			call(e, other)
+			call(e, earliest)
 		})
-		assert.Less(t, e.core.signal.assistFrom.Load(), int64(2*time.Hour), name)
-		second := e.after(t, 5*tick, nothing)
-		require.Eventually(t, func() bool { return first.IsExpired() && second.IsExpired() },
-			10*time.Second, time.Millisecond, name)
-		e.core.mu.Lock()
-		assert.Less(t, e.core.schedule.tick, int64(time.Hour/tick), name)
-		e.core.mu.Unlock()
+		assert.Equal(t, before, place(), name)
 	}
+}
+
+// The worker finds the token of a caller in the bubble.
+func TestCallFromALaterBubbleWakesTheWorker(t *testing.T) {
+	e := newTimer(t)
+	timeout := e.after(t, time.Hour, nothing)
+	sleeps := func() bool {
+		e.core.mu.Lock()
+		defer e.core.mu.Unlock()
+		return e.core.worker.sleeping && e.core.signal.phase.Load() == asleep
+	}
+	require.Eventually(t, sleeps, 10*time.Second, time.Millisecond)
+	synctest.Test(t, func(*testing.T) {
+		time.Sleep(century)
+		timeout.Cancel()
+	})
+	drained := func() bool { return e.backlog() == 0 }
+	require.Eventually(t, drained, 10*time.Second, time.Millisecond)
 }
 
 // The timer is outside of the bubble. A worker's goroutine would belong to the bubble.
