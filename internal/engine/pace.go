@@ -26,7 +26,9 @@ import (
 //	P4. While the worker is late, callers that push fast rest, each time for a bounded
 //	    time: they would outrun it even if it only waits for a processor. They never
 //	    yield: runtime.Gosched moves its caller behind all other goroutines. Workers do
-//	    not rest.
+//	    not rest. A caller may hold a lock for which a task waits. Therefore callers do
+//	    not rest beside a slow task. In a synctest bubble none rests: its clock stands
+//	    still while a goroutine waits for such a lock.
 
 const (
 	paceEvery  = 128     // pushes to a stripe between two looks
@@ -85,11 +87,15 @@ func (c *Core) paceNow(s *stripe) {
 		c.assist(s)
 		c.mu.Unlock()
 	case !c.timer.clock.Apart() && c.timer.now() >= c.signal.assistFrom.Load():
+		slow := false
 		if c.mu.TryLock() {
 			c.assist(s)
+			slow = c.firing.watchdog.inSlowTask()
 			c.mu.Unlock()
 		}
-		c.rest()
+		if c.timer.rests && !slow {
+			c.rest()
+		}
 	}
 }
 

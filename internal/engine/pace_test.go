@@ -181,6 +181,7 @@ func (e *timer) pushing(t *testing.T, n int, pause time.Duration) time.Duration 
 func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
+		e.core.timer.rests = true // also in a bubble
 		stripes := len(e.core.intake.stripes) // each may look once more or once less
 		release := make(chan struct{})
 		defer close(release)
@@ -206,6 +207,9 @@ func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 func TestWorkersDoNotRest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, func(c *Config) { c.Workers, c.NewWheel = 2, newFlatWheel })
+		for i := range e.workers {
+			e.workers[i].timer.rests = true // also in a bubble
+		}
 		var took time.Duration
 		e.after(t, 0, func() {
 			time.Sleep(time.Second)
@@ -217,5 +221,26 @@ func TestWorkersDoNotRest(t *testing.T) {
 		})
 		pass(5 * time.Second)
 		assert.Zero(t, took)
+	})
+}
+
+// The caller may hold a lock for which the task waits.
+func TestCallersDoNotRestBesideASlowTask(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t, func(c *Config) { c.SlowTask = 100 * time.Millisecond })
+		e.core.timer.rests = true // also in a bubble
+		e.after(t, 0, func() { time.Sleep(time.Second) })
+		pass(time.Second / 2)
+		assert.Zero(t, e.pushing(t, 100*paceEvery, 0))
+	})
+}
+
+// Another goroutine waits for the caller's lock. That keeps the time from advancing.
+func TestCallersInABubbleDoNotRest(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, 0, func() { time.Sleep(time.Second) })
+		pass(time.Second / 2)
+		assert.Zero(t, e.pushing(t, 100*paceEvery, 0))
 	})
 }

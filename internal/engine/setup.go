@@ -34,6 +34,7 @@ type setup struct {
 	workers []*atomic.Int64  // the workers' goroutine numbers
 	runner  *enginekit.Runner
 	callers enginekit.Callers // whether callers are recorded
+	rests   bool              // whether callers rest (P4)
 	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
 }
 
@@ -50,6 +51,7 @@ func newSetup(cfg Config) setup {
 		late:    new(sync.Map),
 	}
 	s.clock.Start()
+	s.rests = !s.clock.Inside()
 	return s
 }
 

@@ -145,6 +145,11 @@ func (w *watchdog) secondLook(spot watchSpot) (slow slowTask) {
 	return slow
 }
 
+// inSlowTask reports whether the task that runs was found to be slow.
+func (w *watchdog) inSlowTask() bool {
+	return w.firing.running && w.found == watchSpot{w.round, w.firing.progress()}
+}
+
 // report warns of the slow task, if there is one. Without mu, since the log is
 // users' code too.
 func (w *watchdog) report(s slowTask) {
