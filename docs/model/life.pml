@@ -462,7 +462,7 @@ proctype worker() {
 end_idle:
 	do
 	:: quit -> break
-	:: atomic { now > tick -> at = now }	/* processTick */
+	:: atomic { now > tick -> at = now }	/* advance */
 	   atomic {
 		lock();
 		if

@@ -449,7 +449,7 @@ inline drain(earliest) {
 	ok = false
 }
 
-/* expire, for one timeout; users' code is run if ok */
+/* collect and firing.run, for one timeout; users' code is run if ok */
 inline expire(i) {
 	if
 	:: filed[i] != 0 && filed[i] <= tick ->
@@ -518,7 +518,7 @@ works:		assert(!running && !sleeping);	/* one worker at a time */
 		:: else
 		fi;
 		if
-		:: now > tick ->			/* processTick */
+		:: now > tick ->			/* advance */
 			tick = min(now, max(nearest, (tick + 1)));
 			if
 			:: now > tick -> complete = !(pushed[0] || pushed[1])	/* late, and the drain is put off */

@@ -170,8 +170,8 @@ func (p *phaseWord) CompareAndSwap(was, now phase) bool {
 	return p.word.CompareAndSwap(int32(was), int32(now))
 }
 
-// signal is how callers reach the worker. On cache lines that only the worker and callers
-// that wake it write.
+// signal is how callers reach the worker. On cache lines that only the worker, and callers
+// that wake it or may rest, write.
 type signal struct {
 	_          [cacheline.Padding]byte
 	phase      phaseWord    // Atomic: see worker.go.

@@ -16,7 +16,7 @@ type schedule struct {
 	intake   *intake        // its queues are drained here (W4). Immutable after New.
 	signal   *signal        // tells callers how the drains went. Immutable after New.
 	wheel    Wheel          // nil once Stop took it
-	tick     int64          // the last processed. Written by the worker, or while it sleeps or before it begins, so it may read it without mu.
+	tick     int64          // the last processed
 	earliest int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
 	draining draining       // see there
 	walks    walks          // see there

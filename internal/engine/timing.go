@@ -137,10 +137,10 @@ func (m *timing) addTo(s *hwt.Stats, now int64) {
 func isRecent(i, now int64) bool { return i <= now/interval && i > now/interval-intervals }
 
 // lags is the distance by which the worker was behind. Atomic: written by the holder of
-// Core.mu, read by Stats.
+// Core.mu, read by Stats and by callers that may rest.
 type lags struct {
 	expected int64        // when the worker means to look next. Guarded by Core.mu.
-	lookAt   atomic.Int64 // the same
+	lookAt   atomic.Int64 // the same, for readers without mu
 	greatest [intervals]struct{ interval, lag atomic.Int64 }
 }
 

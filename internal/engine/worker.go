@@ -40,7 +40,8 @@ import (
 //	    sleeping again. Usually one goroutine sleeps and works in turn. If it is late,
 //	    a relief clears sleeping in its place, works until it would sleep, sets the
 //	    alarm, and ends. A goroutine that wakes while a relief is the worker sleeps on.
-//	    A caller that leaves a token sets the standby relief first.
+//	    A caller that moves phase to ticking sets the standby relief before it leaves its
+//	    token.
 //	W7. A caller on the other side of a synctest bubble's border has another clock. It
 //	    pushes, and wakes the worker by its token. It moves neither wheel nor alarm,
 //	    leaves phase to the worker, and starts none, whose goroutine would be the
@@ -54,9 +55,9 @@ import (
 // worker is the goroutine that advances the wheel and runs due tasks. Guarded by Core.mu,
 // unless a field says otherwise.
 type worker struct {
-	sleeper   atomic.Pointer[sleeper] // nil until the first worker starts. Atomic: written under mu, read by all.
-	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written under mu.
-	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by Stop.
+	sleeper   atomic.Pointer[sleeper] // nil until the first worker starts. Atomic: written under mu or, in phase stopped, by Stop; read by all.
+	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written as sleeper.
+	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by all.
 	quit      chan struct{}           // closed with phase stopped.
 	takenOver chan struct{}           // closed once Stop has ended all pending timeouts.
 	done      chan struct{}           // closed when the worker has ended.
