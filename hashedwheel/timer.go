@@ -93,8 +93,9 @@ func New(options *Options) (*Timer, error) {
 // not schedule the task. A call that races with Stop returns hwt.ErrStopped, or Stop
 // returns its timeout unless that ended before.
 //
-// It makes one allocation of 48 bytes and takes O(1) time. It never waits for
-// tasks.
+// It makes one allocation of 48 bytes and takes O(1) time. It never waits for tasks. A
+// caller that schedules more than the timer can keep up with is slowed down: it sleeps
+// for up to 10 ms now and then.
 func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	return t.handle.NewTimeout(task, delay)
 }

@@ -19,7 +19,8 @@ import (
 //	    therefore ends once.
 //	K2. The map changes only inside Compute and DeleteMatching, which hold the
 //	    lock of the key's bucket. The timer's NewTimeout, Reset and Cancel are
-//	    called there, since they do not block. User code is never called there.
+//	    called there, since they block for a few milliseconds at most. User code is
+//	    never called there.
 //	K3. Pairs and alarms are immutable. Readers need no lock.
 //	K4. A pending timeout is the one that the map has for its key, unless the
 //	    holder of the bucket's lock is putting it there: a timeout is cancelled

@@ -131,9 +131,9 @@ func (p *part) attend() {
 // but with about as many timeouts as it pushed at most.
 func (c *Core) paceBatch(s *stripe, total, n int64) {
 	if total/paceEvery != (total-n)/paceEvery {
-		c.paceNow(s)
+		c.paceNow(s, true)
 	}
 	for left := n; left > 0 && s.backlog() > maxBacklog && c.signal.phase.Load() != stopped; left -= assistLen {
-		c.paceNow(s)
+		c.paceNow(s, true)
 	}
 }

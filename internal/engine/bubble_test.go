@@ -25,7 +25,7 @@ func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 			}
 		},
 		"drainAll": func(e *timer, _ *Timeout) { e.core.drainAll() },
-		"paceNow":  func(e *timer, earliest *Timeout) { e.core.paceNow(e.core.intake.of(earliest)) },
+		"paceNow":  func(e *timer, earliest *Timeout) { e.core.paceNow(e.core.intake.of(earliest), true) },
 	} {
 		e := newIdleTimer(t) // whose worker, the test, sleeps
 		earliest := e.after(t, time.Hour, nothing)

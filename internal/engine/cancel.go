@@ -36,7 +36,7 @@ func (t *Timeout) pushCancelled(was enginekit.Word) {
 		return
 	}
 	c.attend(s, noDeadline)
-	c.pace(s, n)
+	c.pace(s, n, false)
 }
 
 // Reset implements hwt.Timeout.
@@ -70,7 +70,7 @@ func (t *Timeout) pushAdvanced(was enginekit.Word, deadline int64) {
 		return
 	}
 	c.attend(s, t.state.drainBy()) // others may rely on this push (L2)
-	c.pace(s, n)
+	c.pace(s, n, false)
 }
 
 // notifyLate notifies the task of t, which Cancel ended after the intake was

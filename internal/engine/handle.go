@@ -68,7 +68,7 @@ func (h *Handle) schedule(t *Timeout, deadline int64) (hwt.Timeout, error) {
 		return nil, hwt.ErrStopped
 	}
 	c.attend(s, deadline)
-	c.pace(s, n)
+	c.pace(s, n, true)
 	return t, nil
 }
 

@@ -23,12 +23,13 @@ import (
 //	P3. A caller that pushes a timeout which is due before the alarm of a sleeping
 //	    worker wakes it, or drains the timeout and corrects the alarm, even if
 //	    another caller has drained it.
-//	P4. While the worker is late, callers that push fast rest, each time for a bounded
+//	P4. While the worker is late, callers that schedule fast rest, each time for a bounded
 //	    time: they would outrun it even if it only waits for a processor. They never
 //	    yield: runtime.Gosched moves its caller behind all other goroutines. Workers do
-//	    not rest. A caller may hold a lock for which a task waits. Therefore callers do
-//	    not rest beside a slow task. In a synctest bubble none rests: its clock stands
-//	    still while a goroutine waits for such a lock.
+//	    not rest, nor callers of Cancel and Reset, who make no more work. A caller may
+//	    hold a lock for which a task waits. Therefore callers do not rest beside a slow
+//	    task. In a synctest bubble none rests: its clock stands still while a goroutine
+//	    waits for such a lock.
 
 const (
 	paceEvery  = 128     // pushes to a stripe between two looks
@@ -66,14 +67,14 @@ func (c *Core) attendSlow(s *stripe, deadline int64) {
 }
 
 // pace looks, at each paceEvery-th push, whether the caller should help. n is the
-// number of the push.
-func (c *Core) pace(s *stripe, n int64) {
+// number of the push. The caller may rest if isNew is true: the timeout is new.
+func (c *Core) pace(s *stripe, n int64, isNew bool) {
 	if n%paceEvery == 0 {
-		c.paceNow(s)
+		c.paceNow(s, isNew)
 	}
 }
 
-func (c *Core) paceNow(s *stripe) {
+func (c *Core) paceNow(s *stripe, isNew bool) {
 	switch {
 	case c.signal.phase.Load() == asleep:
 		c.wakeWorker() // it sleeps because there was little traffic
@@ -93,13 +94,13 @@ func (c *Core) paceNow(s *stripe) {
 			slow = c.firing.watchdog.inSlowTask()
 			c.mu.Unlock()
 		}
-		if c.timer.rests && !slow {
+		if isNew && c.timer.rests && !slow {
 			c.rest()
 		}
 	}
 }
 
-// rest holds back callers that push fast while the worker is late (P4).
+// rest holds back callers that schedule fast while the worker is late (P4).
 func (c *Core) rest() {
 	now := c.timer.now()
 	late := min(max(now-c.worker.lags.lookAt.Load(), 0), int64(time.Second))

@@ -181,7 +181,7 @@ func (e *timer) pushing(t *testing.T, n int, pause time.Duration) time.Duration 
 func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		e.core.timer.rests = true // also in a bubble
+		e.core.timer.rests = true             // also in a bubble
 		stripes := len(e.core.intake.stripes) // each may look once more or once less
 		release := make(chan struct{})
 		defer close(release)
@@ -201,6 +201,29 @@ func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 		assert.LessOrEqual(t, full(), time.Duration(100+stripes)*maxRest)
 		time.Sleep(2 * maxRest)
 		assert.Equal(t, 4*paceEvery*maxRest, e.pushing(t, 4*paceEvery, maxRest), "callers that do not push fast")
+	})
+}
+
+// Cancel and Reset make the worker's queue no longer.
+func TestCallersThatCancelOrResetDoNotRest(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		timeouts := make([]*Timeout, 100*paceEvery)
+		for i := range timeouts {
+			timeouts[i] = e.after(t, 2*time.Hour, nothing)
+		}
+		e.after(t, 0, func() { time.Sleep(2 * time.Second) })
+		pass(time.Second)
+		e.core.timer.rests = true // also in a bubble
+		began := time.Now()
+		for _, timeout := range timeouts {
+			timeout.Reset(time.Hour)
+		}
+		e.core.drainAll()
+		for _, timeout := range timeouts {
+			timeout.Cancel()
+		}
+		assert.Zero(t, time.Since(began))
 	})
 }
 
