@@ -159,14 +159,14 @@ func (e *timer) shut() {
 }
 
 // step takes a step of the worker.
-func (e *timer) step() then { return e.core.worker.step(&e.shift) }
+func (e *timer) step() action { return e.core.worker.step(&e.shift) }
 
 // finish takes steps until the worker would sleep.
-func (e *timer) finish(t *testing.T) then {
+func (e *timer) finish(t *testing.T) action {
 	t.Helper()
 	for range 1000 {
-		if then := e.step(); then != goOn {
-			return then
+		if next := e.step(); next != goOn {
+			return next
 		}
 		e.core.worker.fire()
 	}

@@ -150,7 +150,7 @@ func (w *worker) mayRelieve() bool {
 
 // fallAsleep decides how to sleep. While there is traffic the worker comes by at
 // every tick, so that no caller has to wake it.
-func (w *worker) fallAsleep() then {
+func (w *worker) fallAsleep() action {
 	d := &w.schedule.draining
 	next := w.schedule.wheel.Next()
 	toTick := w.schedule.busy(w.schedule.tick) || next <= w.schedule.tick+1

@@ -133,36 +133,36 @@ func (w *worker) enter(g *shift) {
 }
 
 // run takes steps, fires and sleeps until the goroutine ends. It returns the reason.
-func (w *worker) run(g *shift) then {
+func (w *worker) run(g *shift) action {
 	for {
 		if g.working && w.firing.running { // a tick's tasks, or the rest after one ended its goroutine
 			w.enter(g)
 			w.fire()
 		}
-		switch then := w.step(g); {
-		case then == goOn:
-		case then == sleep && !g.relief:
+		switch next := w.step(g); {
+		case next == goOn:
+		case next == sleep && !g.relief:
 			w.sleeper.Load().sleep(w.quit)
 		default:
-			return then
+			return next
 		}
 	}
 }
 
-// then is the worker's next move, returned by step.
-type then int
+// action is the worker's next move, returned by step.
+type action int
 
 const (
-	goOn     then = iota // run the tasks, if there are any, and take another step
-	sleep                // sleep until the alarm, or until a caller wakes it
-	relieved             // end, since the timer was stopped and another goroutine is the worker
-	quit                 // end, since the timer was stopped
-	retired              // end, because the timer is idle
+	goOn     action = iota // run the tasks, if there are any, and take another step
+	sleep                  // sleep until the alarm, or until a caller wakes it
+	relieved               // end, since the timer was stopped and another goroutine is the worker
+	quit                   // end, since the timer was stopped
+	retired                // end, because the timer is idle
 )
 
 // step takes mu once: for a tick that has come, or for a round, in which the worker
 // drains the rest of the intake and decides to sleep.
-func (w *worker) step(g *shift) then {
+func (w *worker) step(g *shift) action {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	over := w.schedule.wheel == nil || w.signal.phase.Load() == stopped // then due is Stop's (W5)
@@ -191,14 +191,14 @@ func (w *worker) step(g *shift) then {
 		w.beginFiring()
 		return goOn
 	}
-	then := w.round(now)
-	if then == sleep {
+	next := w.round(now)
+	if next == sleep {
 		g.working = false
 		if g.relief {
 			w.workers.Add(-1)
 		}
 	}
-	return then
+	return next
 }
 
 // wakeUp makes the calling goroutine the worker (W6). Guarded by mu.
@@ -217,7 +217,7 @@ func (w *worker) wakeUp(now int64) {
 
 // round drains the rest of the intake after the last tick. If the intake is empty, it
 // decides how to sleep.
-func (w *worker) round(now int64) then {
+func (w *worker) round(now int64) action {
 	if d := &w.schedule.draining; d.stale || !d.complete || len(w.schedule.nextNotices) > 0 {
 		w.schedule.drain(min((w.schedule.tick+1)*w.timer.tickDur, now+int64(maxHold)))
 		w.schedule.noteEmptied(now)
