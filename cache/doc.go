@@ -30,7 +30,7 @@
 // only a counter that few goroutines share. A Set of a known key allocates only the
 // new entry. A Set of a new key also takes a lock that its key shares with some
 // other keys, or with all of them if there is a limit. An entry with an int64 key
-// and a pointer takes about 90 bytes of heap, and 16 more with a limit. Removed
+// and a pointer takes 80 to 90 bytes of heap, and 16 more with a limit. Removed
 // entries return their memory.
 //
 // All entries share one timeout of the timer, which expires when the first of
