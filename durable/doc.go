@@ -15,7 +15,7 @@
 //     repeated firing has the same [Firing.ID].
 //  3. An entry whose [Store.Cancel] or [Store.Move] returned nil never fires, or fires at
 //     the new time only, except on a worker that is paused between its last look at its
-//     lease and its handler. [Firing.Generation] fences that case.
+//     lease and its handler. The Generation of a [Firing] fences that case.
 //  4. Accepted entries are never lost while the database keeps its commits.
 //  5. A call takes effect at most once, even if the library repeats a request.
 //  6. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
