@@ -125,7 +125,6 @@ func (w *worker) free() {
 	if err := w.store.backend.Free(ctx, id); err != nil {
 		w.log.Warn("durable: cannot free leased entries; they wait until Work ends", "error", err)
 	}
-	w.store.near(nil)
 }
 
 // leave ends the lease.

@@ -206,6 +206,24 @@ func TestDrainTimeoutEndsHandlersAndTheirLeases(t *testing.T) {
 	})
 }
 
+func TestReleasedEntryFiresInAnotherWork(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: time.Second, MinBackoff: time.Hour})
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(2 * time.Second)
+		defer f.work(nil, nil)()
+		f.setIn("moves the watermark", 1200*time.Millisecond)
+		time.Sleep(2 * time.Second)
+		end()
+		time.Sleep(time.Second)
+		assert.Len(t, f.times(), 3, "firings before the next sweep, at 7 s")
+	})
+}
+
 func TestDoneTxAcknowledges(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(func(ctx context.Context, firing durable.Firing) error {
