@@ -73,9 +73,6 @@ func migrate(c *conn) error {
 	if err != nil {
 		return err
 	}
-	if version > len(migrations) {
-		return fmt.Errorf("the store has schema version %d (expected: up to %d); use a newer release of durable/sqlite", version, len(migrations))
-	}
 	if version == len(migrations) {
 		return nil
 	}
@@ -94,7 +91,7 @@ func migrate(c *conn) error {
 	return c.Exec("COMMIT")
 }
 
-// schemaVersion returns 0 if the file has no store.
+// schemaVersion returns 0 if the file has no store, and an error for a newer release's.
 func schemaVersion(c *conn) (version int, err error) {
 	found := false
 	err = c.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'hwt_store'").each(func(*query) error {
@@ -110,6 +107,9 @@ func schemaVersion(c *conn) (version int, err error) {
 	})
 	if err == nil && version == 0 {
 		err = fmt.Errorf("%w: table hwt_store has no version", durable.ErrDamaged)
+	}
+	if version > len(migrations) {
+		err = fmt.Errorf("the store has schema version %d (expected: up to %d); use a newer release of durable/sqlite", version, len(migrations))
 	}
 	return version, err
 }
