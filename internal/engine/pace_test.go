@@ -252,8 +252,10 @@ func TestCallersDoNotRestBesideASlowTask(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, func(c *Config) { c.SlowTask = 100 * time.Millisecond })
 		e.core.timer.rests = true // also in a bubble
-		e.after(t, 0, func() { time.Sleep(time.Second) })
-		pass(time.Second / 2)
+		e.after(t, 0, func() { time.Sleep(3 * longestWait) })
+		pass(longestWait / 2)
+		assert.Positive(t, e.pushing(t, 16*paceEvery, 0), "the worker may wait for a processor")
+		pass(longestWait)
 		assert.Zero(t, e.pushing(t, 100*paceEvery, 0))
 	})
 }
