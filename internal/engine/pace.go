@@ -27,8 +27,8 @@ import (
 //	    time: they would outrun it even if it only waits for a processor. They never
 //	    yield: runtime.Gosched moves its caller behind all other goroutines. Workers do
 //	    not rest, nor callers of Cancel and Reset, who make no more work. A caller may
-//	    hold a lock for which a task waits. Therefore callers do not rest beside a slow
-//	    task. In a synctest bubble none rests: its clock stands still while a goroutine
+//	    hold a lock for which a task waits. Therefore callers do not rest beside a task
+//	    that has held the worker for longestWait. In a synctest bubble none rests: its clock stands still while a goroutine
 //	    waits for such a lock.
 
 const (
