@@ -12,6 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
@@ -100,7 +103,8 @@ func (f *Figures) note(row string, c column, value float64) {
 }
 
 func (f *Figures) print(out io.Writer) error {
-	fmt.Fprintf(out, "| medians of %d rounds, %d entries |", f.Rounds, f.Entries)
+	english := message.NewPrinter(language.English) // commas between the thousands
+	english.Fprintf(out, "| medians of %d rounds, %d entries |", f.Rounds, f.Entries)
 	for _, c := range columns {
 		fmt.Fprintf(out, " %s |", c.name)
 	}
@@ -111,7 +115,7 @@ func (f *Figures) print(out io.Writer) error {
 			text := ""
 			if values := f.cells[r.name+c.name]; len(values) > 0 {
 				slices.Sort(values)
-				text = fmt.Sprintf(r.format, values[len(values)/2])
+				text = english.Sprintf(r.format, values[len(values)/2])
 			}
 			fmt.Fprintf(out, " %s |", text)
 		}
