@@ -28,8 +28,8 @@ import (
 //	    yield: runtime.Gosched moves its caller behind all other goroutines. Workers do
 //	    not rest, nor callers of Cancel and Reset, who make no more work. A caller may
 //	    hold a lock for which a task waits. Therefore callers do not rest beside a task
-//	    that has held the worker for longestWait. In a synctest bubble none rests: its clock stands still while a goroutine
-//	    waits for such a lock.
+//	    that has held the worker for longestWait. In a synctest bubble none rests: its
+//	    clock stands still while a goroutine waits for such a lock.
 
 const (
 	paceEvery  = 128     // pushes to a stripe between two looks
