@@ -211,7 +211,7 @@ func TestMeasurementsRun(t *testing.T) {
 	require.Contains(t, out, "the last twelfth")
 	require.Contains(t, succeed(t, "size", "--entries", "2000", "--for", "100ms"), "open and first Get after SIGKILL")
 	table := succeed(t, "figures", "--rounds", "1", "--entries", "1000", "--for", "1s")
-	require.Contains(t, table, "| medians of 1 rounds, 1000 entries | SQLite |")
+	require.Contains(t, table, "| medians of 1 rounds, 1,000 entries | SQLite |")
 	require.Regexp(t, `due in one second: heap \| \d+ MB`, table)
 	require.Regexp(t, `SetTx.* p99 \| [\d.]+ ms \| [\d.]+ ms \|`, table)
 }
