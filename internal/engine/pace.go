@@ -165,7 +165,7 @@ func (c *Core) wakeWorker() {
 		c.signal.emptied.Store(now)
 		c.signal.assistFrom.Store(now + c.timer.onTime())
 		s := c.worker.sleeper.Load()
-		s.reliefs[standby].Reset(reliefAfter[standby])
+		s.setRelief(standby, 0)
 		s.wake()
 	case c.signal.phase.Load() == unstarted:
 		c.mu.Lock()
@@ -201,7 +201,7 @@ func (c *Core) startWorker() {
 		s = newSleeper(c.worker.relieve)
 		c.worker.sleeper.Store(s)
 	}
-	s.reliefs[standby].Reset(reliefAfter[standby])
+	s.setRelief(standby, 0)
 	c.worker.workers.Add(1)
 	go runWorker(&c.worker, new(shift))
 }

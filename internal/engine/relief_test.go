@@ -3,6 +3,7 @@ package engine
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -229,5 +230,17 @@ func TestStopFromATaskOfAReliefDoesNotWait(t *testing.T) {
 		require.Equal(t, relieved, e.step())
 		e.core.worker.leave()
 		<-e.core.worker.done
+	})
+}
+
+// A time past the range of a duration is the longest one, and not the present.
+func TestReliefOfTheLongestAlarmDoesNotCome(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		came := false
+		s := newSleeper(func() { came = true })
+		defer s.stop()
+		s.set(forever-1, true)
+		synctest.Wait()
+		assert.False(t, came)
 	})
 }

@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // linger is the time for which an idle worker stays. Leak checkers look again for some
 // tenths of a second.
@@ -42,12 +45,17 @@ func newSleeper(relieve func()) *sleeper {
 func (s *sleeper) set(d time.Duration, all bool) {
 	s.alarm.Reset(max(d, 1))
 	if !all {
-		s.reliefs[standby].Reset(d + reliefAfter[standby])
+		s.setRelief(standby, d)
 		return
 	}
-	for i, r := range s.reliefs {
-		r.Reset(d + reliefAfter[i])
+	for i := range s.reliefs {
+		s.setRelief(i, d)
 	}
+}
+
+// setRelief sets a relief for an alarm after d, which may be as long as a duration can be.
+func (s *sleeper) setRelief(i int, d time.Duration) {
+	s.reliefs[i].Reset(min(d, math.MaxInt64-reliefAfter[i]) + reliefAfter[i])
 }
 
 // stop stops the alarm and the reliefs.
@@ -143,7 +151,7 @@ func (w *worker) mayRelieve() bool {
 	}
 	if w.lags.expected != never { // a caller may have set the standby for a token
 		d := time.Duration(w.lags.expected - now)
-		w.sleeper.Load().reliefs[standby].Reset(d + reliefAfter[standby])
+		w.sleeper.Load().setRelief(standby, d)
 	}
 	return false
 }
