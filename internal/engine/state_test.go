@@ -21,7 +21,7 @@ func TestPendingWordHoldsDeadlineAndQueued(t *testing.T) {
 		assert.Equal(t, d, l.dequeue().Deadline())
 		assert.Zero(t, l.load()&queued)
 	}
-	assert.EqualValues(t, math.MaxInt64, newState(forever).word, "the whole word is used")
+	assert.EqualValues(t, int64(math.MaxInt64), newState(forever).word, "the whole word is used")
 }
 
 func TestCancelEndsOnceAndKeepsTheDeadline(t *testing.T) {
