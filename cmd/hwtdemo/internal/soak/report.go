@@ -69,9 +69,10 @@ func (r *Report) violated(format string, args ...any) {
 	}
 }
 
-// heapSlack is by how much the heap may grow: the runtime may hold some stopped
-// timers for long, and a timer has parts for each processor.
-func heapSlack() int64 { return 128 << 10 * max(int64(runtime.GOMAXPROCS(0)), 16) }
+// heapSlack is by how much the heap may grow. The runtime may hold some stopped timers
+// for long, and it keeps 480 bytes for each of the most goroutines that ever ran at once:
+// tens of thousands on a loaded machine. A timer has parts for each processor.
+func heapSlack() int64 { return 512 << 10 * max(int64(runtime.GOMAXPROCS(0)), 16) }
 
 // checkMemory compares the memory at the end with that of the beginning.
 func (r *Report) checkMemory() {
