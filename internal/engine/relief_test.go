@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -239,7 +240,8 @@ func TestReliefOfTheLongestAlarmDoesNotCome(t *testing.T) {
 		came := false
 		s := newSleeper(func() { came = true })
 		defer s.stop()
-		s.set(forever-1, true)
+		s.set(math.MaxInt64, true)
+		time.Sleep(tick)
 		synctest.Wait()
 		assert.False(t, came)
 	})
