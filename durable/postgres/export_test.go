@@ -9,7 +9,7 @@ import (
 // LeasePlan returns the plan of Lease's statement as the backend runs it.
 func (b *Backend) LeasePlan(ctx context.Context) (string, error) {
 	var plan strings.Builder
-	err := b.inTx(ctx, settings(batchWait, false), func(t *txn) error {
+	err := b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
 		return t.run(ctx, query(func(scan scanner) error {
 			var line string
 			err := scan(&line)

@@ -78,7 +78,7 @@ func (b *Backend) finishDone(ctx context.Context, done map[backend.Ref]int, appl
 func (b *Backend) deleteDone(ctx context.Context, r refs) (map[backend.Ref]bool, error) {
 	var gone map[backend.Ref]bool
 	err := b.insist(ctx, func(ctx context.Context) error {
-		return b.inTx(ctx, settings(batchWait, true), func(t *txn) error {
+		return b.inTx(ctx, b.settings(batchWait, true), func(t *txn) error {
 			gone = make(map[backend.Ref]bool)
 			return t.write(ctx, query(scanRefs(gone), b.sql.done, r.key, r.generation), execute(b.sql.countRemoval, slices.Max(r.generation)))
 		})
@@ -117,7 +117,7 @@ func (b *Backend) finishOne(ctx context.Context, q querier, worker int64, o *bac
 		return applied, described(store(q, q.run))
 	}
 	err = b.insist(ctx, func(ctx context.Context) error {
-		return b.inTx(ctx, settings(batchWait, false), func(t *txn) error { return store(t, t.write) })
+		return b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error { return store(t, t.write) })
 	})
 	return applied && err == nil, err
 }

@@ -218,7 +218,7 @@ func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) erro
 		ops[i] = it.op
 	}
 	var results []backend.Result
-	err := l.b.inTx(ctx, settings(wait, false), func(t *txn) (err error) {
+	err := l.b.inTx(ctx, l.b.settings(wait, false), func(t *txn) (err error) {
 		results, err = l.b.applyOps(ctx, t, t.write, ops)
 		return err
 	})

@@ -119,7 +119,7 @@ func (a *announcer) run() {
 			return
 		}
 		// Polling finds the rows if this fails.
-		a.b.inTx(a.b.ctx, settings(batchWait, true), func(t *txn) error {
+		a.b.inTx(a.b.ctx, a.b.settings(batchWait, true), func(t *txn) error {
 			return t.run(a.b.ctx, query(nil, a.b.sql.notify, a.b.name))
 		})
 		a.b.pause(a.b.ctx, 10*time.Millisecond) // many entries share a notification

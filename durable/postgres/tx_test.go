@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -185,4 +186,28 @@ func lease(t *testing.T, b *postgres.Backend, worker int64, until time.Time) []b
 	rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: until.UnixNano(), Max: 100})
 	require.NoError(t, err)
 	return rows
+}
+
+// The server must give up a wait for a locked row before Options.Timeout counts the
+// connection as lost.
+func TestShortestTimeoutPassesLockedRow(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Timeout: 100 * time.Millisecond, PollOnly: true})
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("locked", far))
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far)})
+	require.NoError(t, err)
+	both := make(chan []backend.Result, 1)
+	go func() {
+		results, _ := b.Apply(ctx, nil, []backend.Op{set("free", far), {Kind: backend.Cancel, Row: backend.Row{Key: "locked"}}})
+		both <- results
+	}()
+	assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 5*time.Second, 10*time.Millisecond)
+	require.NoError(t, tx.Commit(ctx))
+	for _, r := range <-both {
+		require.NoError(t, r.Err)
+	}
 }

@@ -72,7 +72,10 @@ func (t *txn) write(ctx context.Context, stmts ...stmt) error {
 // whatever the planner believes of a table that has just been filled: no scan of the
 // table, and no sort of all rows within the lead for one batch of them. The planner then
 // takes the reading of a sequence for expensive, and would compile it.
-func settings(lockTimeout time.Duration, async bool) []stmt {
+//
+// The server gives up the wait for a lock before Options.Timeout gives up the connection.
+func (b *Backend) settings(lockTimeout time.Duration, async bool) []stmt {
+	lockTimeout = min(lockTimeout, b.options.Timeout/2)
 	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
 		set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' ELSE current_setting('synchronous_commit') END, true)`,

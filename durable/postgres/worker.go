@@ -39,7 +39,7 @@ func (b *Backend) asWorker(ctx context.Context, worker int64, async bool, f func
 	return b.insist(ctx, func(ctx context.Context) error {
 		var id int64
 		present := query(func(scan scanner) error { return scan(&id) }, b.sql.present, worker)
-		return b.inTx(ctx, settings(batchWait, async), func(t *txn) error {
+		return b.inTx(ctx, b.settings(batchWait, async), func(t *txn) error {
 			err := f(ctx, t, present)
 			if err == nil && id == 0 {
 				return backend.ErrLeaseLost
