@@ -121,25 +121,29 @@ func BenchmarkAddAfter(b *testing.B) {
 	}
 }
 
-// BenchmarkHeap measures the heap per pending key, without the key's text.
+// BenchmarkHeap measures the heap per pending key, without the key's text. The maps of
+// both queues grow in steps, at different numbers of keys.
 func BenchmarkHeap(b *testing.B) {
-	const n = 1_000_000
-	keys := keysOf(n)
 	heap := func() float64 {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
 		return float64(m.HeapAlloc)
 	}
-	compare(b, "B/key", func(q delaying) float64 {
-		before := heap()
-		for _, key := range keys {
-			q.AddAfter(key, time.Hour+rand.N(time.Hour))
-		}
-		awaitAccepted(q)
-		return (heap() - before) / n
-	})
-	runtime.KeepAlive(keys)
+	for _, n := range []int{1_000_000, 1_400_000, 1_700_000, 1_900_000} {
+		keys := keysOf(n)
+		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
+			compare(b, "B/key", func(q delaying) float64 {
+				before := heap()
+				for _, key := range keys {
+					q.AddAfter(key, time.Hour+rand.N(time.Hour))
+				}
+				awaitAccepted(q)
+				return (heap() - before) / float64(n)
+			})
+			runtime.KeepAlive(keys)
+		})
+	}
 }
 
 // BenchmarkDue measures the CPU time per key when 100,000 keys are due in the same
