@@ -17,7 +17,8 @@ type Report struct {
 	Elapsed     time.Duration   `json:"elapsed_ns"`
 	Interrupted bool            `json:"interrupted"`
 	Engines     []*EngineReport `json:"engines"`
-	Before      Memory          `json:"before"` // after the first round of every engine
+	MostAtOnce  int             `json:"most_goroutines"` // that a look found
+	Before      Memory          `json:"before"`          // after the first round of every engine
 	After       Memory          `json:"after"`
 	Violations  []string        `json:"violations"` // must be empty
 }
@@ -69,17 +70,20 @@ func (r *Report) violated(format string, args ...any) {
 	}
 }
 
-// heapSlack is by how much the heap may grow. The runtime may hold some stopped timers
-// for long, and it keeps 480 bytes for each of the most goroutines that ever ran at once:
-// tens of thousands on a loaded machine. A timer has parts for each processor.
-func heapSlack() int64 { return 512 << 10 * max(int64(runtime.GOMAXPROCS(0)), 16) }
+// heapSlack returns by how much the heap may grow: the runtime may hold some stopped
+// timers for long, a timer has parts for each processor, and the runtime keeps the
+// descriptors of the most goroutines that ever existed at once.
+func (r *Report) heapSlack() int64 {
+	const descriptor = 512 // bytes, at most
+	return 128<<10*max(int64(runtime.GOMAXPROCS(0)), 16) + descriptor*int64(r.MostAtOnce)
+}
 
 // checkMemory compares the memory at the end with that of the beginning.
 func (r *Report) checkMemory() {
 	if r.After.Goroutines > r.Before.Goroutines {
 		r.violated("goroutines: %d before, %d after", r.Before.Goroutines, r.After.Goroutines)
 	}
-	if r.After.Heap > r.Before.Heap+heapSlack() {
+	if r.After.Heap > r.Before.Heap+r.heapSlack() {
 		r.violated("heap: %d bytes before, %d after", r.Before.Heap, r.After.Heap)
 	}
 }
@@ -112,7 +116,8 @@ func (r *Report) Text() string {
 		cli.Count(byLoad[Random]), cli.Count(byLoad[Rate]), cli.Count(byLoad[Resets]))
 	fmt.Fprintf(&b, "counts      checked %s times during rounds, and after each\n", cli.Count(looks))
 	fmt.Fprintf(&b, "heap        %s bytes before, %s after\n", cli.Count(r.Before.Heap), cli.Count(r.After.Heap))
-	fmt.Fprintf(&b, "goroutines  %d before, %d after\n", r.Before.Goroutines, r.After.Goroutines)
+	fmt.Fprintf(&b, "goroutines  %d before, %d after, at most %s at once\n",
+		r.Before.Goroutines, r.After.Goroutines, cli.Count(int64(r.MostAtOnce)))
 	fmt.Fprintf(&b, "violations  %d\n", len(r.Violations))
 	for _, v := range r.Violations {
 		fmt.Fprintf(&b, "  %s\n", v)

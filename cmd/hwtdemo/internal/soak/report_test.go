@@ -11,14 +11,17 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-func TestHeapMayGrowWithTheNumberOfProcessors(t *testing.T) {
+func TestHeapMayGrowWithProcessorsAndGoroutines(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for procs, slack := range map[int]int64{1: 2 << 20, 16: 2 << 20, 64: 8 << 20} {
-		runtime.GOMAXPROCS(procs)
+	for _, c := range []struct {
+		procs, goroutines int
+		slack             int64
+	}{{1, 0, 2 << 20}, {16, 0, 2 << 20}, {64, 0, 8 << 20}, {1, 2048, 3 << 20}} {
+		runtime.GOMAXPROCS(c.procs)
 		for over, wrong := range map[int64]int{0: 0, 1: 1} {
-			r := Report{Before: Memory{Heap: 1000}, After: Memory{Heap: 1000 + slack + over}}
+			r := Report{MostAtOnce: c.goroutines, Before: Memory{Heap: 1000}, After: Memory{Heap: 1000 + c.slack + over}}
 			r.checkMemory()
-			assert.Len(t, r.Violations, wrong, "%d over, on %d processors", over, procs)
+			assert.Len(t, r.Violations, wrong, "%d over in %+v", over, c)
 		}
 	}
 }

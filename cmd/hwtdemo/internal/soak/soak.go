@@ -100,6 +100,7 @@ func (s *Soak) round(ctx context.Context, e Engine, p plan, seed uint64, into *R
 		s.violations.Add(1)
 	}
 	engine.add(r, seen)
+	into.MostAtOnce = max(into.MostAtOnce, seen.goroutines)
 	s.operations.Add(r.operations.Load())
 	s.rounds.Add(1)
 	return nil
