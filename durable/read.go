@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -58,16 +59,20 @@ func (s *Store) pages(ctx context.Context, prefix string) iter.Seq2[[]backend.Ro
 		var after backend.Cursor
 		for {
 			rows, err := s.backend.Page(ctx, prefix, after, pageSize)
+			full := len(rows) == pageSize
+			if full {
+				last := &rows[len(rows)-1]
+				after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
+			}
+			rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return r.State == backend.Claimed })
 			if err != nil || len(rows) > 0 {
 				if !yield(rows, err) || err != nil {
 					return
 				}
 			}
-			if len(rows) < pageSize {
+			if !full {
 				return
 			}
-			last := &rows[len(rows)-1]
-			after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
 		}
 	}
 }

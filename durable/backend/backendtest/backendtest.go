@@ -25,6 +25,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"FieldsSurvive", testFieldsSurvive},
 		{"SchedulesFilterLeases", testSchedulesFilterLeases},
 		{"CursorPagesThroughEqualDueTimes", testCursor},
+		{"PagesContainClaimedRows", testClaimedPages},
 		{"EndedLeaseCannotClaim", testEndedLease},
 		{"FreedRowsAreLeasedAgain", testFree},
 		{"ClaimedRowsAreAdoptedOnce", testAdopt},
@@ -76,7 +77,7 @@ func join(t testing.TB, b backend.Backend) int64 {
 	return must(t, id, err)
 }
 
-// all pages through the pending rows.
+// all pages through the rows.
 func all(t testing.TB, b backend.Backend, prefix string, size int) (rows []backend.Row) {
 	t.Helper()
 	var after backend.Cursor
@@ -202,6 +203,16 @@ func testRequeueOnce(t *testing.T, b backend.Backend) {
 	rows := all(t, b, "", 10)
 	equal(t, "pending rows", len(rows), 1)
 	equal(t, "origin and nonce", []uint64{rows[0].Origin, rows[0].Nonce}, []uint64{dead[0].Origin, dead[0].Nonce})
+}
+
+func testClaimedPages(t *testing.T, b backend.Backend) {
+	ref := apply(t, b, set("k", 1)).Row.Ref()
+	apply(t, b, set("l", 1))
+	won, err := b.Claim(t.Context(), join(t, b), []backend.Claim{{Ref: ref}})
+	equal(t, "won", must(t, won, err)[0], true)
+	rows := all(t, b, "", 1)
+	equal(t, "rows", len(rows), 2)
+	equal(t, "state", rows[0].State, backend.Claimed)
 }
 
 func testContext(t *testing.T, b backend.Backend) {

@@ -158,7 +158,7 @@ func (m *Memory) Page(ctx context.Context, prefix string, after backend.Cursor, 
 		return nil, err
 	}
 	return first(m.all(bySlot, func(r *backend.Row) bool {
-		return r.State == backend.Pending && strings.HasPrefix(r.Key, prefix) &&
+		return strings.HasPrefix(r.Key, prefix) &&
 			(r.Key > after.Key || r.Key == after.Key && r.Slot() > after.Slot)
 	}), n), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
@@ -100,7 +101,7 @@ func TestOperatorsSeeAndChangeEntries(t *testing.T) {
 	require.Contains(t, succeed(t, "get", "order-1", "--store", file), "2100-01-02T03:04:05.000000006Z")
 	require.Contains(t, succeed(t, "dead", "--store", file), `no such order"`)
 	require.Contains(t, succeed(t, "stats", "--store", file), "pending 4, claimed 0, dead 1")
-	require.Contains(t, succeed(t, "verify", "--store", file), "4 pending entries and 1 dead letters are intact")
+	require.Contains(t, succeed(t, "verify", "--store", file), "4 entries and 1 dead letters are intact")
 	require.Equal(t, before, sum(t, file), "a command that reads changed the file")
 
 	succeed(t, "move", "order-1", "2100-01-02T03:30:00Z", "--store", file)
@@ -155,6 +156,32 @@ func TestMigrationIsLosslessInBothDirections(t *testing.T) {
 	status, _, log := hwtdurable(t, "migrate", "--store", file, "--to-postgres", url)
 	require.Equal(t, 1, status)
 	require.Contains(t, log, "the target is not empty")
+}
+
+func TestVerifyReadsClaimedEntries(t *testing.T) {
+	server, err := pgtest.Start(t.Context(), nil)
+	if errors.Is(err, pgtest.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer server.Close()
+	url := server.URL("postgres")
+	s, err := place.Place{URL: url, Schema: "hwt"}.Open(t.Context(), false)
+	require.NoError(t, err)
+	defer s.Close()
+	entry, err := s.Set(t.Context(), "claimed", due, []byte("pay"))
+	require.NoError(t, err)
+	worker, err := s.Backend().Heartbeat(t.Context(), 0, time.Minute)
+	require.NoError(t, err)
+	_, err = s.Backend().Claim(t.Context(), worker, []backend.Claim{{Ref: backend.Ref{Key: "claimed", Generation: entry.Generation}}})
+	require.NoError(t, err)
+	require.Contains(t, succeed(t, "verify", "--postgres", url), "1 entries and 0 dead letters are intact")
+	require.Empty(t, succeed(t, "list", "--postgres", url))
+	_, err = s.Pool.Exec(t.Context(), "UPDATE hwt.entry SET payload = 'x'")
+	require.NoError(t, err)
+	status, _, log := hwtdurable(t, "verify", "--postgres", url)
+	require.Equal(t, 1, status)
+	require.Contains(t, log, `key "claimed"`)
 }
 
 func TestShopSurvivesKills(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -21,7 +22,7 @@ var (
 		}
 		entries, letters, err := count(ctx, s)
 		if err == nil {
-			_, err = fmt.Fprintf(p.out, "%d pending entries and %d dead letters are intact\n", entries, letters)
+			_, err = fmt.Fprintf(p.out, "%d entries and %d dead letters are intact\n", entries, letters)
 		}
 		return err
 	}}
@@ -33,13 +34,14 @@ var (
 	}}
 )
 
-// count reads every pending entry and dead letter, and so verifies their checksums.
+// count reads every entry, claimed ones included, and every dead letter, and so verifies
+// their checksums.
 func count(ctx context.Context, s *place.Store) (entries, letters int, err error) {
-	for _, err := range s.All(ctx, "") {
+	for page, err := range pages(ctx, s.Backend()) {
 		if err != nil {
 			return 0, 0, err
 		}
-		entries++
+		entries += len(page)
 	}
 	for _, err := range s.Dead(ctx, "") {
 		if err != nil {
@@ -141,6 +143,21 @@ type copier struct {
 
 const copyPage = 500
 
+// pages yields all rows page by page.
+func pages(ctx context.Context, b backend.Backend) iter.Seq2[[]backend.Row, error] {
+	return func(yield func([]backend.Row, error) bool) {
+		var after backend.Cursor
+		for {
+			page, err := b.Page(ctx, "", after, copyPage)
+			if !yield(page, err) || err != nil || len(page) < copyPage {
+				return
+			}
+			last := &page[len(page)-1]
+			after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
+		}
+	}
+}
+
 // letters copies the dead letters.
 func (c *copier) letters(ctx context.Context) (n int, err error) {
 	var after backend.Ref
@@ -167,9 +184,7 @@ func (c *copier) letters(ctx context.Context) (n int, err error) {
 
 // rows copies the pending rows that are detached, or those that are not.
 func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
-	var after backend.Cursor
-	for {
-		page, err := c.source.Page(ctx, "", after, copyPage)
+	for page, err := range pages(ctx, c.source) {
 		if err != nil {
 			return n, err
 		}
@@ -194,12 +209,9 @@ func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
 		if err := c.apply(ctx, ops); err != nil {
 			return n, err
 		}
-		if n += len(ops); len(page) < copyPage {
-			return n, nil
-		}
-		last := page[len(page)-1]
-		after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
+		n += len(ops)
 	}
+	return n, nil
 }
 
 // claim stores a row in the main slot of its key, and claims it.
