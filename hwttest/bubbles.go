@@ -20,6 +20,9 @@ var bubbleChecks = []check{
 	{"MadeInABubbleStopsOutside", realClock, stoppedOutside},
 }
 
+// century exceeds the time from the year 2000, where bubbles begin, to now.
+const century = 100 * 365 * 24 * time.Hour
+
 const (
 	outsideMessage = "hwt: timer made outside this synctest bubble: make the timer inside it"
 	insideMessage  = "hwt: timer made inside a synctest bubble: it cannot be used outside"
@@ -66,13 +69,16 @@ func uses(e hwt.Engine, pending hwt.Timeout) []func() {
 func madeOutside(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{Tick: time.Millisecond, MaxPending: 2})
 	pending := schedule(tb, e, nothing, time.Hour)
-	seen := inBubble(tb, func() (seen []any) {
-		for _, use := range uses(e, pending) {
-			seen = append(seen, panicOf(use))
-		}
-		return seen
-	})
-	assert.Equal(tb, []any{outsideMessage, outsideMessage, outsideMessage}, seen)
+	for _, age := range []time.Duration{0, century} {
+		seen := inBubble(tb, func() (seen []any) {
+			time.Sleep(age)
+			for _, use := range uses(e, pending) {
+				seen = append(seen, panicOf(use))
+			}
+			return seen
+		})
+		assert.Equal(tb, []any{outsideMessage, outsideMessage, outsideMessage}, seen, "a bubble %v old", age)
+	}
 
 	assert.Equal(tb, 1, e.Pending(), "a call that panics takes a place")
 	assert.False(tb, pending.IsExpired())

@@ -102,7 +102,7 @@ func (s *shard) add(t *timeout, delay time.Duration, deadline int64) bool {
 
 // checkSide panics if one of n timeouts with places in the limit would get a new
 // runtime timer, which would belong to the caller's bubble. Deadline detects other
-// bubbles, but not one whose time is later than the clock's. Guarded by mu.
+// bubbles, but not one whose time the clock could have. Guarded by mu.
 func (s *shard) checkSide(n int64) {
 	if n > int64(s.freeLen) && s.timer.clock.Apart() {
 		s.timer.limit.Give(n)

@@ -12,6 +12,10 @@ import (
 // century exceeds the time from the year 2000, where bubbles begin, to now.
 const century = 100 * 365 * 24 * time.Hour
 
+// sleepPast sleeps until the bubble's time is later than a timer made at start would wake,
+// and still one that its clock trusts.
+func sleepPast(start time.Time) { time.Sleep(time.Until(start.Add(50 * time.Second))) }
+
 // The timer is outside of the bubble, on the real clock. The bubble's time is later (W7).
 func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 	for name, call := range map[string]func(*timer, *Timeout){
@@ -27,10 +31,10 @@ func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 		"drainAll": func(e *timer, _ *Timeout) { e.core.drainAll() },
 		"paceNow":  func(e *timer, earliest *Timeout) { e.core.paceNow(e.core.intake.of(earliest), true) },
 	} {
-		e := newIdleTimer(t) // whose worker, the test, sleeps
-		earliest := e.after(t, time.Hour, nothing)
+		start, e := time.Now(), newIdleTimer(t) // whose worker, the test, sleeps
+		earliest := e.after(t, 20*time.Second, nothing)
 		require.Equal(t, sleep, e.finish(t), name)
-		e.after(t, 2*time.Hour, nothing)
+		e.after(t, 40*time.Second, nothing)
 		e.core.drainAll()
 		place := func() []int64 {
 			s := &e.core.signal
@@ -38,7 +42,7 @@ func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 		}
 		before := place()
 		synctest.Test(t, func(*testing.T) {
-			time.Sleep(century)
+			sleepPast(start)
 			call(e, earliest)
 		})
 		assert.Equal(t, before, place(), name)
@@ -65,9 +69,9 @@ func TestCallFromALaterBubbleWakesTheWorker(t *testing.T) {
 
 // The timer is outside of the bubble. A worker's goroutine would belong to the bubble.
 func TestNoWorkerIsStartedFromALaterBubble(t *testing.T) {
-	e := newTimer(t)
+	start, e := time.Now(), newTimer(t)
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(century)
+		sleepPast(start)
 		assert.Panics(t, e.Start)
 		e.after(t, time.Hour, nothing)
 		assert.Equal(t, unstarted, e.core.signal.phase.Load())

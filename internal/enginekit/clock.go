@@ -17,17 +17,20 @@ func InBubble() bool {
 // other bubbles differ by decades, and timeouts would be lost. After Start, all methods
 // are safe for concurrent use.
 type Clock struct {
-	start   time.Time    // Immutable after Start.
-	suspect uint64       // Check inspects times from here on. Immutable after Start.
-	inside  bool         // Start was called in a bubble. Immutable after Start.
-	latest  atomic.Int64 // The latest time that Check saw, if inside. Atomic: written by Check.
+	start   time.Time     // Immutable after Start.
+	inside  bool          // Start was called in a bubble. Immutable after Start.
+	suspect atomic.Uint64 // Check inspects times from here on. Atomic: written by Check.
+	latest  atomic.Int64  // The latest time that Check saw, if inside. Atomic: written by Check.
 }
+
+// plausible is the first limit of the times that Check trusts on a clock started outside.
+const plausible = time.Minute
 
 // Start starts the clock.
 func (c *Clock) Start() {
 	c.start, c.inside = time.Now(), InBubble()
 	if !c.inside {
-		c.suspect = 1 << 63 // Negative times, since bubbles start in the year 2000.
+		c.suspect.Store(uint64(plausible))
 	}
 }
 
@@ -61,15 +64,15 @@ func (c *Clock) Foreign() bool { return c.inside && !InBubble() }
 // border. Their times then have nothing in common.
 func (c *Clock) Apart() bool { return c.inside != InBubble() }
 
-// CheckSide is Check, and also panics in a bubble whose time lies in the future of a
-// clock that was started outside. It costs a reading of the clock.
+// CheckSide is Check, and trusts no time of a clock that was started outside. It costs a
+// reading of the clock.
 func (c *Clock) CheckSide() { c.look(c.Now()) }
 
 // Check panics if the caller is in another bubble than the caller of Start, as far as
-// now, a time from Now, shows. On a clock started outside all bubbles it costs one
-// comparison.
+// now, a time from Now, shows. A clock started outside all bubbles trusts times between
+// Start and a minute, or twice its age. That costs one comparison.
 func (c *Clock) Check(now int64) {
-	if uint64(now) >= c.suspect {
+	if uint64(now) >= c.suspect.Load() { // Negative ones, too: bubbles start in the year 2000.
 		c.look(now)
 	}
 }
@@ -82,6 +85,8 @@ func (c *Clock) look(now int64) {
 		panic("hwt: timer made inside a synctest bubble: it cannot be used outside")
 	case c.inside:
 		c.advance(now)
+	default:
+		c.suspect.Store(max(c.suspect.Load(), 2*uint64(now)))
 	}
 }
 

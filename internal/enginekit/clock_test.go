@@ -55,6 +55,26 @@ func TestClockFromOutsideFailsInABubble(t *testing.T) {
 	assert.NotPanics(t, func() { c.Check(c.Now()) })
 }
 
+func TestClockFromOutsideFailsInALaterBubble(t *testing.T) {
+	start, c := time.Now(), started()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(start.Add(2 * time.Minute)))
+		assert.Panics(t, func() { c.Check(c.Now()) })
+	})
+}
+
+func TestClockTrustsTwiceItsAge(t *testing.T) {
+	c := started()
+	c.Check(int64(time.Hour)) // as if an hour had passed
+	now := int64(2*time.Hour - 1)
+	synctest.Test(t, func(t *testing.T) {
+		assert.NotPanics(t, func() { c.Check(now) })
+		assert.Panics(t, func() { c.Check(now + 1) })
+	})
+	c.Check(int64(time.Minute))
+	synctest.Test(t, func(t *testing.T) { assert.NotPanics(t, func() { c.Check(now) }) })
+}
+
 func TestClockFromABubbleFailsOutside(t *testing.T) {
 	var c *enginekit.Clock
 	synctest.Test(t, func(t *testing.T) {
