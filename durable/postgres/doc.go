@@ -11,6 +11,12 @@
 // SELECT, INSERT, UPDATE, and DELETE on the tables entry, dead, and worker. Open names
 // a missing privilege.
 //
+// # Isolation
+//
+// The caller's transaction may have any isolation level. Under REPEATABLE READ and
+// SERIALIZABLE, a Tx method that meets a concurrent change returns PostgreSQL's error
+// 40001, as the caller's own statements do: repeat the transaction.
+//
 // # PgBouncer
 //
 // In transaction mode, LISTEN does not work and prepared statements may not. Set

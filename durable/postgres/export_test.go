@@ -19,3 +19,11 @@ func (b *Backend) LeasePlan(ctx context.Context) (string, error) {
 	})
 	return plan.String(), err
 }
+
+// Isolation returns the isolation level of the backend's transactions.
+func (b *Backend) Isolation(ctx context.Context) (level string, err error) {
+	err = b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
+		return t.run(ctx, query(func(scan scanner) error { return scan(&level) }, "SHOW transaction_isolation"))
+	})
+	return level, err
+}

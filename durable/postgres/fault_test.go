@@ -33,7 +33,7 @@ func proxied(t *testing.T) (*pgtest.Proxy, *postgres.Backend) {
 func loseCommits(p *pgtest.Proxy, n int64) *atomic.Int64 {
 	var lost atomic.Int64
 	p.Lose(func(request []byte) bool {
-		return bytes.Contains(request, []byte("COMMIT")) && lost.Add(1) <= n
+		return bytes.Contains(request, []byte("COMMIT\x00")) && lost.Add(1) <= n
 	})
 	return &lost
 }
@@ -83,7 +83,7 @@ func TestHeldCommitHasOneOutcome(t *testing.T) {
 	apply(t, b, set("warm", far))
 	var once sync.Once
 	p.Lose(func(request []byte) bool {
-		if bytes.Contains(request, []byte("COMMIT")) {
+		if bytes.Contains(request, []byte("COMMIT\x00")) {
 			once.Do(func() {
 				go func() { // longer than Options.Timeout
 					p.Hold()
@@ -150,7 +150,7 @@ func TestOutcomeIsUnknownAfterFailover(t *testing.T) {
 	require.NoError(t, apply(t, b, set("warm", far))[0].Err)
 	failed := make(chan error, 1)
 	p.Lose(func(request []byte) bool {
-		if !bytes.Contains(request, []byte("COMMIT")) {
+		if !bytes.Contains(request, []byte("COMMIT\x00")) {
 			return false
 		}
 		primary.Kill() // the proxy forwards nothing before this returns

@@ -36,6 +36,17 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
+// poolWith returns a pool whose sessions begin with a setting.
+func poolWith(t testing.TB, name, value string) *pgxpool.Pool {
+	t.Helper()
+	config := newPool(t, "").Config()
+	config.ConnConfig.RuntimeParams[name] = value
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
 var schemas atomic.Int64
 
 // newPool returns a pool at an address, by default the server's.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -86,6 +87,29 @@ func TestOpenCreatesTablesOnce(t *testing.T) {
 	}
 	all.Wait()
 	open(t, pool, postgres.Options{Schema: "once", MustExist: true})
+}
+
+// The rules of rows rely on statements that see each other's commits.
+func TestIsolationOfTheDatabaseDoesNotMatter(t *testing.T) {
+	strict := poolWith(t, "default_transaction_isolation", "repeatable read")
+	fresh(t, "strict")
+	var all sync.WaitGroup
+	for range 8 { // all but one wait for the tables
+		all.Go(func() {
+			b := open(t, strict, postgres.Options{Schema: "strict"})
+			level, err := b.Isolation(t.Context())
+			assert.NoError(t, err)
+			assert.Equal(t, "read committed", level)
+		})
+	}
+	all.Wait()
+}
+
+func TestOpenNamesReadOnlyDefault(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err := postgres.NewBackend(ctx, poolWith(t, "default_transaction_read_only", "on"), &postgres.Options{Schema: "absent"})
+	require.ErrorContains(t, err, "default_transaction_read_only is on")
 }
 
 func TestOptionsOutOfRangeAreNamed(t *testing.T) {

@@ -56,7 +56,7 @@ var privileges = []struct{ kind, name, needs string }{
 // prepare creates or upgrades the tables, and checks the privileges.
 func (b *Backend) prepare(ctx context.Context) error {
 	err := b.insist(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return b.migrate(ctx, tx) })
+		return pgx.BeginTxFunc(ctx, b.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return b.migrate(ctx, tx) })
 	})
 	var missing []string
 	if err == nil {
@@ -106,10 +106,14 @@ func (b *Backend) missingPrivilege(err error) error {
 
 // version returns the version of the tables, or 0 if there are none.
 func (b *Backend) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
-	var exists bool
+	var exists, readOnly bool
 	meta := pgx.Identifier{b.options.Schema, "meta"}.Sanitize()
 	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relname = 'meta')`, b.options.Schema).Scan(&exists)
+		WHERE n.nspname = $1 AND c.relname = 'meta'),
+		current_setting('transaction_read_only')::bool AND NOT pg_is_in_recovery()`, b.options.Schema).Scan(&exists, &readOnly)
+	if readOnly {
+		return 0, fmt.Errorf("%w: default_transaction_read_only is on (expected: off)", backend.ErrInvalid)
+	}
 	if err != nil || !exists {
 		return 0, err
 	}

@@ -22,7 +22,13 @@ func TestOpsInCallersTransactionFollowItsFate(t *testing.T) {
 	db, err := sql.Open("pgx", server.URL("postgres"))
 	require.NoError(t, err)
 	defer db.Close()
+	strict := poolWith(t, "default_transaction_isolation", "serializable")
 	for name, begin := range map[string]func() (tx any, commit, rollback func() error){
+		"pgx.Tx, serializable by default": func() (any, func() error, func() error) {
+			tx, err := strict.Begin(ctx)
+			require.NoError(t, err)
+			return tx, func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }
+		},
 		"pgx.Tx": func() (any, func() error, func() error) {
 			tx, err := pool.Begin(ctx)
 			require.NoError(t, err)

@@ -61,7 +61,7 @@ func (t *txn) run(ctx context.Context, stmts ...stmt) error {
 	defer cancel()
 	if !t.begun {
 		t.begun = true
-		first := append([]stmt{execute("BEGIN")}, t.settings...)
+		first := append([]stmt{execute("BEGIN ISOLATION LEVEL READ COMMITTED")}, t.settings...)
 		stmts = append(first, stmts...)
 	}
 	return pgxQuerier{t.conn}.run(ctx, stmts...)
