@@ -374,3 +374,27 @@ func TestCloseEndsWork(t *testing.T) {
 		assert.ErrorIs(t, s.Work(t.Context(), func(context.Context, durable.Firing) error { return nil }, nil), durable.ErrClosed)
 	})
 }
+
+func TestCloseInsideHandlerDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := backendtest.NewMemory()
+		s, err := durable.New(b, nil)
+		require.NoError(t, err)
+		_, err = s.Set(t.Context(), "k", time.Now().Add(time.Second), nil)
+		require.NoError(t, err)
+		var took time.Duration
+		err = s.Work(t.Context(), func(context.Context, durable.Firing) error {
+			begun := time.Now()
+			assert.NoError(t, s.Close())
+			took = time.Since(begun)
+			time.Sleep(time.Second)
+			return nil
+		}, nil)
+		require.ErrorIs(t, err, durable.ErrClosed)
+		require.Zero(t, took)
+		require.Empty(t, b.Rows("k"), "rows after the acknowledgement")
+		require.NoError(t, s.Close())
+		_, err = b.Get(t.Context(), "k")
+		require.ErrorIs(t, err, durable.ErrClosed, "the database after the second Close")
+	})
+}

@@ -106,6 +106,11 @@ func (w *worker) call(ctx context.Context, h *held, f Firing) {
 	err = w.handler(ctx, f)
 }
 
+// inHandler reports whether the calling goroutine is in a handler.
+func inHandler() bool {
+	return bytes.Contains(debug.Stack(), []byte("hwt/durable.(*worker).call("))
+}
+
 var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
 
 // returned decides on the outcome of an attempt.

@@ -28,6 +28,9 @@ type Store struct {
 	turn   int                  // Work that is offered the next near entry. Guarded by mu.
 	closed bool                 // Guarded by mu.
 	idle   sync.Cond            // signals that ends shrank
+
+	released   chan struct{} // closed once the database is released
+	releaseErr error         // Written before released is closed.
 }
 
 // New returns a store on a backend and owns it from then on. It is for authors of
@@ -37,7 +40,7 @@ func New(b backend.Backend, options *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{backend: b, limits: b.Limits(), options: o, log: o.Logger, ends: make(map[*worker]struct{})}
+	s := &Store{backend: b, limits: b.Limits(), options: o, log: o.Logger, ends: make(map[*worker]struct{}), released: make(chan struct{})}
 	s.idle.L = &s.mu
 	s.clock.now = b.Now
 	if err := s.clock.measure(context.Background()); err != nil {
@@ -55,23 +58,35 @@ func (s *Store) Name() string { return s.options.Name }
 func (s *Store) Backend() backend.Backend { return s.backend }
 
 // Close ends every Work, waits for running handlers as Work does, and releases the
-// database. Calls that are under way return ErrClosed.
+// database. Calls that are under way return ErrClosed. Inside a handler, Close returns
+// without waiting; another Close waits.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		for w := range s.ends {
+			w.stop(ErrClosed)
+		}
+		go s.release()
+	}
+	s.mu.Unlock()
+	if inHandler() {
 		return nil
 	}
-	s.closed = true
-	for w := range s.ends {
-		w.stop(ErrClosed)
-	}
+	<-s.released
+	return s.releaseErr
+}
+
+// release releases the database after the last Work.
+func (s *Store) release() {
+	s.mu.Lock()
 	for len(s.ends) > 0 {
 		s.idle.Wait()
 	}
 	s.mu.Unlock()
 	s.unwatch()
-	return s.backend.Close()
+	s.releaseErr = s.backend.Close()
+	close(s.released)
 }
 
 // enlist registers a Work for near entries and for Close, unless the store is closed.
