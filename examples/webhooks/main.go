@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"expvar"
 	"flag"
 	"log"
@@ -37,10 +36,11 @@ func main() {
 	go func() { log.Fatal(http.ListenAndServe("localhost:8080", nil)) }() // with the metrics at /debug/vars
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	s := &sender{urls: append(flag.Args(), "http://localhost:8080/hook")[:max(1, flag.NArg())], metrics: expvar.NewMap("webhooks")}
+	s := &sender{metrics: expvar.NewMap("webhooks"), done: stop}
 	s.client.Timeout = 5 * time.Second // a receiver that hangs must not hold a sender forever
-	unsent, err := s.sendAll(ctx, *n, 64)
-	log.Printf("%v; %d unsent", s.metrics, unsent)
+	s.urls = append(flag.Args(), "http://localhost:8080/hook")[:max(1, flag.NArg())]
+	err := s.sendAll(ctx, *n, 64)
+	log.Printf("%v; %d unsent", s.metrics, s.open.Load())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,32 +60,28 @@ type pool struct{ pond.Pool }
 
 func (p pool) Execute(task func()) error { return p.Go(task) }
 
-// sendAll posts n messages with the given number of concurrent posts. It returns the number of
-// messages that were waiting when ctx ended.
-func (s *sender) sendAll(ctx context.Context, n, concurrent int) (unsent int, err error) {
+// sendAll posts n messages with the given number of concurrent posts. The messages that
+// are waiting when ctx ends stay open.
+func (s *sender) sendAll(ctx context.Context, n, concurrent int) (err error) {
 	options := &hashedwheel.Options{TickDuration: 10 * time.Millisecond, Executor: pool{pond.NewPool(concurrent)}}
 	if s.timer, err = hashedwheel.New(options); err != nil {
-		return n, err
+		return err
 	}
 	s.open.Store(int64(n))
-	ctx, s.done = context.WithCancel(ctx)
-	defer s.done()
 	for id := range n {
 		s.schedule(id, 0)
 	}
 	<-ctx.Done()
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	unprocessed, err := s.timer.Shutdown(limit) // ends the contexts of the posts that remain after grace
-	return len(unprocessed), err
+	_, err = s.timer.Shutdown(limit) // ends the contexts of the posts that remain after grace
+	return err
 }
 
 // schedule posts a message after a random delay, which doubles with each failure.
 func (s *sender) schedule(id, failed int) {
 	task := hwt.ContextTaskFunc(func(ctx context.Context, _ hwt.Timeout) error { s.post(ctx, id, failed); return nil })
-	if _, err := s.timer.NewTimeout(task, rand.N(min(firstDelay<<failed, lastDelay))); err != nil {
-		s.end("unsent") // The timer has been stopped.
-	}
+	_, _ = s.timer.NewTimeout(task, rand.N(min(firstDelay<<failed, lastDelay))) // fails after Shutdown: the message stays open
 }
 
 // post attempts to deliver a message once.
@@ -93,16 +89,12 @@ func (s *sender) post(ctx context.Context, id, failed int) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.urls[id%len(s.urls)], http.NoBody)
 	var response *http.Response
 	if err == nil {
-		response, err = s.client.Do(request)
-	}
-	if err == nil {
-		response.Body.Close()
-		if response.StatusCode >= 300 {
-			err = errors.New(response.Status)
+		if response, err = s.client.Do(request); err == nil {
+			response.Body.Close()
 		}
 	}
 	switch failed++; {
-	case err == nil:
+	case err == nil && response.StatusCode < 300:
 		s.end("delivered")
 	case failed == attempts:
 		s.end("abandoned")

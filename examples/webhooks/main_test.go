@@ -39,16 +39,18 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // send sends messages to two URLs, up to three concurrently, and returns the metrics.
-func send(ctx context.Context, t *testing.T, messages int, s *server) (unsent int, metrics func(name string) int64) {
+func send(ctx context.Context, t *testing.T, messages int, s *server) (unsent int64, metrics func(name string) int64) {
 	counts := new(expvar.Map)
+	ctx, done := context.WithCancel(ctx)
+	defer done()
 	sender := &sender{
 		urls:    []string{"http://shop.test/a", "http://shop.test/b"},
 		client:  http.Client{Transport: s},
 		metrics: counts,
+		done:    done,
 	}
-	unsent, err := sender.sendAll(ctx, messages, 3)
-	require.NoError(t, err)
-	return unsent, func(name string) int64 {
+	require.NoError(t, sender.sendAll(ctx, messages, 3))
+	return sender.open.Load(), func(name string) int64 {
 		if count, ok := counts.Get(name).(*expvar.Int); ok {
 			return count.Value()
 		}
@@ -84,7 +86,8 @@ func TestInterruptLetsPostsFinish(t *testing.T) {
 		defer cancel()
 		s := &server{status: func(int64) int { return 503 }}
 		unsent, metrics := send(ctx, t, 3, s)
-		assert.EqualValues(t, 3, int64(unsent)+metrics("unsent"), "none was delivered")
+		assert.EqualValues(t, 3, unsent, "none was delivered")
+		assert.EqualValues(t, s.posts.Load(), metrics("failed"), "no post was interrupted")
 		assert.Zero(t, s.running.Load())
 	})
 }

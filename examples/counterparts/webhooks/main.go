@@ -1,5 +1,5 @@
 // Webhooks is examples/webhooks with asynq. It needs Redis at localhost:6379, and
-// keeps unsent messages there.
+// keeps unsent messages there. The queue must be empty at the start.
 package main
 
 import (
@@ -10,6 +10,9 @@ import (
 	"log"
 	"math/rand/v2"
 	"net/http"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -25,6 +28,8 @@ func main() {
 	}
 	http.HandleFunc("/hook", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader([]int{200, 200, 503}[rand.N(3)]) })
 	go func() { log.Fatal(http.ListenAndServe("localhost:8080", nil)) }() // with the metrics at /debug/vars
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
 	urls := append(flag.Args(), "http://localhost:8080/hook")[:max(1, flag.NArg())]
 	redis := asynq.RedisClientOpt{Addr: "localhost:6379"}
 	queue := asynq.NewClient(redis)
@@ -35,8 +40,9 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-	s := &sender{metrics: expvar.NewMap("webhooks")}
+	s := &sender{metrics: expvar.NewMap("webhooks"), done: stop}
 	s.client.Timeout = 5 * time.Second // a receiver that hangs must not hold a sender forever
+	s.open.Store(int64(*n))
 	server := asynq.NewServer(redis, asynq.Config{
 		Concurrency:     64,
 		ShutdownTimeout: grace,
@@ -45,24 +51,28 @@ func main() {
 		},
 		DelayedTaskCheckInterval: firstDelay,
 	})
-	if err := server.Run(asynq.HandlerFunc(s.post)); err != nil { // until a signal
+	if err := server.Start(asynq.HandlerFunc(s.post)); err != nil {
 		log.Fatal(err)
 	}
-	log.Print(s.metrics)
+	<-ctx.Done()
+	server.Shutdown()
+	log.Printf("%v; %d unsent", s.metrics, s.open.Load())
 }
 
 type sender struct {
 	client  http.Client
 	metrics *expvar.Map
+	open    atomic.Int64       // messages that are neither delivered nor abandoned
+	done    context.CancelFunc // called when open becomes zero
 }
 
 // post attempts to deliver a message once.
 func (s *sender) post(ctx context.Context, task *asynq.Task) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, string(task.Payload()), http.NoBody)
-	if err != nil {
-		return err
+	var response *http.Response
+	if err == nil {
+		response, err = s.client.Do(request)
 	}
-	response, err := s.client.Do(request)
 	if err == nil {
 		response.Body.Close()
 		if response.StatusCode >= 300 {
@@ -72,11 +82,18 @@ func (s *sender) post(ctx context.Context, task *asynq.Task) error {
 	failed, _ := asynq.GetRetryCount(ctx)
 	switch {
 	case err == nil:
-		s.metrics.Add("delivered", 1)
+		s.end("delivered")
 	case failed == attempts-1:
-		s.metrics.Add("abandoned", 1)
+		s.end("abandoned")
 	default:
 		s.metrics.Add("failed", 1)
 	}
 	return err
+}
+
+func (s *sender) end(how string) {
+	s.metrics.Add(how, 1)
+	if s.open.Add(-1) == 0 {
+		s.done()
+	}
 }
