@@ -155,7 +155,45 @@ func TestMigrationIsLosslessInBothDirections(t *testing.T) {
 	require.Equal(t, want, contents(t, "--store", back))
 	status, _, log := hwtdurable(t, "migrate", "--store", file, "--to-postgres", url)
 	require.Equal(t, 1, status)
-	require.Contains(t, log, "the target is not empty")
+	require.Contains(t, log, `the target is not empty: if a failed migration has left it, execute DROP SCHEMA "hwt" CASCADE`)
+}
+
+func TestFailedMigrationTellsHowToRepeatIt(t *testing.T) {
+	server, err := pgtest.Start(t.Context(), nil)
+	if errors.Is(err, pgtest.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer server.Close()
+	from := place.Place{URL: server.URL("postgres"), Schema: "hwt"}
+	newStore(t, from)
+	s, err := from.Open(t.Context(), true)
+	require.NoError(t, err)
+	defer s.Close()
+	add := func(n int) {
+		_, err := s.Pool.Exec(t.Context(), "UPDATE hwt.entry SET due = due + $1 WHERE key = 'order-1'", n)
+		require.NoError(t, err)
+	}
+	to := filepath.Join(t.TempDir(), "to")
+	migrate := func() (int, string) {
+		status, _, log := hwtdurable(t, "migrate", "--postgres", from.URL, "--to-store", to)
+		return status, log
+	}
+	add(1) // damage, found after the dead letters are copied
+	status, log := migrate()
+	require.Equal(t, 1, status)
+	require.Contains(t, log, `key "order-1"`)
+	require.Contains(t, log, "the target is incomplete: delete the files "+to)
+	add(-1)
+	status, log = migrate()
+	require.Equal(t, 1, status)
+	require.Contains(t, log, "the target is not empty: if a failed migration has left it, delete the files "+to)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		require.NoError(t, os.RemoveAll(to+suffix))
+	}
+	status, log = migrate()
+	require.Zero(t, status, log)
+	require.Equal(t, contents(t, "--postgres", from.URL), contents(t, "--store", to))
 }
 
 func TestVerifyReadsClaimedEntries(t *testing.T) {

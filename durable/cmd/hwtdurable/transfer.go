@@ -8,6 +8,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/sqlite"
@@ -89,11 +91,29 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	entries, letters, err := transfer(ctx, source.Backend(), target.Backend())
-	if err := errors.Join(err, target.Close()); err != nil {
+	switch err = errors.Join(err, target.Close()); {
+	case errors.Is(err, errNotEmpty):
+		return fmt.Errorf("%w: if a failed migration has left it, %s, and repeat the migration", err, removal(to))
+	case errors.Is(err, errIncomplete):
+		return fmt.Errorf("%w: %s, and repeat the migration", err, removal(to))
+	case err != nil:
 		return err
 	}
 	_, err = fmt.Fprintf(out, "copied %d pending entries and %d dead letters; the source is unchanged\n", entries, letters)
 	return err
+}
+
+var (
+	errNotEmpty   = errors.New("the target is not empty")
+	errIncomplete = errors.New("the target is incomplete")
+)
+
+// removal tells how to remove a store.
+func removal(p place.Place) string {
+	if p.File != "" {
+		return fmt.Sprintf("delete the files %s, %[1]s-wal, and %[1]s-shm", p.File)
+	}
+	return fmt.Sprintf("execute DROP SCHEMA %s CASCADE in its database", pgx.Identifier{p.Schema}.Sanitize())
 }
 
 // transfer copies all rows. IDs of firings stay; generations are new.
@@ -109,29 +129,14 @@ func transfer(ctx context.Context, source, target backend.Backend) (entries, let
 		case name == "source" && st.Claimed > 0:
 			return 0, 0, fmt.Errorf("%d entries of the source are claimed: stop its workers, and start one until they are done", st.Claimed)
 		case name == "target" && st.Pending+st.Claimed+st.Dead > 0:
-			return 0, 0, errors.New("the target is not empty")
+			return 0, 0, errNotEmpty
 		}
 	}
-	t := &copier{source: source, target: target}
-	if t.worker, err = target.Heartbeat(ctx, 0, 24*time.Hour); err != nil {
-		return 0, 0, err
+	c := &copier{source: source, target: target}
+	if entries, letters, err = c.copy(ctx); err != nil {
+		err = fmt.Errorf("%w\n%w", err, errIncomplete)
 	}
-	letters, err = t.letters(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	detached, err := t.rows(ctx, true)
-	if err != nil {
-		return 0, 0, err
-	}
-	entries, err = t.rows(ctx, false)
-	if err == nil {
-		err = t.finish(ctx, t.detached)
-	}
-	if err == nil {
-		_, err = target.Heartbeat(ctx, t.worker, 0)
-	}
-	return entries + detached, letters, err
+	return entries, letters, err
 }
 
 // copier copies rows to an empty store.
@@ -139,6 +144,28 @@ type copier struct {
 	source, target backend.Backend
 	worker         int64             // of the target
 	detached       []backend.Outcome // to release
+}
+
+// copy copies everything.
+func (c *copier) copy(ctx context.Context) (entries, letters int, err error) {
+	if c.worker, err = c.target.Heartbeat(ctx, 0, 24*time.Hour); err != nil {
+		return 0, 0, err
+	}
+	if letters, err = c.letters(ctx); err != nil {
+		return 0, 0, err
+	}
+	detached, err := c.rows(ctx, true)
+	if err != nil {
+		return 0, 0, err
+	}
+	entries, err = c.rows(ctx, false)
+	if err == nil {
+		err = c.finish(ctx, c.detached)
+	}
+	if err == nil {
+		_, err = c.target.Heartbeat(ctx, c.worker, 0)
+	}
+	return entries + detached, letters, err
 }
 
 const copyPage = 500
