@@ -269,14 +269,17 @@ func TestWrongUsageIsExplained(t *testing.T) {
 
 func TestMeasurementsRun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("takes a quarter of a minute")
 	}
-	out := succeed(t, "lateness", "--rate", "200", "--for", "1s")
-	require.Regexp(t, `\d+ set, \d+ fired, \d+ early`, out)
+	out := succeed(t, "lateness", "--rate", "500", "--for", "300ms")
+	require.Regexp(t, `[1-9]\d+ set, [1-9]\d+ fired, \d+ early`, out)
 	require.Contains(t, out, "the last twelfth")
 	require.Contains(t, succeed(t, "size", "--entries", "2000", "--for", "100ms"), "open and first Get after SIGKILL")
-	table := succeed(t, "figures", "--rounds", "1", "--entries", "1000", "--for", "1s")
+	table := succeed(t, "figures", "--rounds", "1", "--entries", "1000", "--for", "300ms")
 	require.Contains(t, table, "| medians of 1 rounds, 1,000 entries | SQLite |")
 	require.Regexp(t, `due in one second: heap \| \d+ MB`, table)
+	for _, row := range []string{"Set by", "Move by", "Cancel by", "`SetMany`", "lateness at 5,000/s, p99", "due in one second: until"} {
+		require.Regexp(t, row+`[^|]*\| [\d,.]*[1-9][\d,.]*( ms| s|/s) \|`, table)
+	}
 	require.Regexp(t, `SetTx.* p99 \| [\d.]+ ms \| [\d.]+ ms \|`, table)
 }

@@ -36,16 +36,16 @@ func runLateness(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.BoolVar(&m.Server, "server", false, "measure on a private PostgreSQL server")
 	flags.BoolVar(&m.Place.Normal, "normal", false, "sync an SQLite store every 100 ms")
 	flags.IntVar(&m.Rate, "rate", 1000, "entries set and fired per second, 1 to 100000")
-	flags.DurationVar(&m.For, "for", 10*time.Second, "length of the measurement, 1s to 2h")
+	flags.DurationVar(&m.For, "for", 10*time.Second, "length of the measurement, 100ms to 2h")
 	flags.IntVar(&m.Workers, "workers", 1, "stores with a worker each, 1 to 16")
 	flags.BoolVar(&m.Tx, "tx", false, "measure from the commit of SetTx, due now, to the handler")
 	flags.IntVar(&m.Many, "many", 0, "entries due in the same second, 0 to 10000000, in place of --rate")
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
 	}
-	if m.Rate < 1 || m.Rate > 100_000 || m.For < time.Second || m.For > 2*time.Hour ||
+	if m.Rate < 1 || m.Rate > 100_000 || m.For < 100*time.Millisecond || m.For > 2*time.Hour ||
 		m.Workers < 1 || m.Workers > 16 || m.Many < 0 || m.Many > 10_000_000 {
-		return wrongUsage(log, "lateness", "--rate: %d, --for: %v, --workers: %d, --many: %d (expected: 1 to 100000, 1s to 2h, 1 to 16, 0 to 10000000)",
+		return wrongUsage(log, "lateness", "--rate: %d, --for: %v, --workers: %d, --many: %d (expected: 1 to 100000, 100ms to 2h, 1 to 16, 0 to 10000000)",
 			m.Rate, m.For, m.Workers, m.Many)
 	}
 	return m.Run(ctx, out)
@@ -77,12 +77,12 @@ func runFigures(ctx context.Context, args []string, out, log io.Writer) error {
 	var m measure.Figures
 	flags.IntVar(&m.Rounds, "rounds", 5, "rounds, 1 to 100")
 	flags.IntVar(&m.Entries, "entries", 1_000_000, "entries that are pending, and due in one second, 1000 to 10000000")
-	flags.DurationVar(&m.For, "for", 3*time.Second, "length of each measurement, 1s to 1h")
+	flags.DurationVar(&m.For, "for", 3*time.Second, "length of each measurement, 100ms to 1h")
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
 	}
-	if m.Rounds < 1 || m.Rounds > 100 || m.Entries < 1000 || m.Entries > 10_000_000 || m.For < time.Second || m.For > time.Hour {
-		return wrongUsage(log, "figures", "--rounds: %d, --entries: %d, --for: %v (expected: 1 to 100, 1000 to 10000000, 1s to 1h)",
+	if m.Rounds < 1 || m.Rounds > 100 || m.Entries < 1000 || m.Entries > 10_000_000 || m.For < 100*time.Millisecond || m.For > time.Hour {
+		return wrongUsage(log, "figures", "--rounds: %d, --entries: %d, --for: %v (expected: 1 to 100, 1000 to 10000000, 100ms to 1h)",
 			m.Rounds, m.Entries, m.For)
 	}
 	return m.Run(ctx, out, log)

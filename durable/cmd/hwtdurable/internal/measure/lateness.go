@@ -132,12 +132,15 @@ func (m Lateness) measure(ctx context.Context) (*recorder, error) {
 	return r, err
 }
 
-const ahead = 5 * time.Second // from Set to the due time
+const ahead = 5 * time.Second // from Set to the due time, at most
+
+// ahead is shorter for a short measurement.
+func (m Lateness) ahead() time.Duration { return min(ahead, 2*m.For) }
 
 // rate sets entries at the rate and measures from when the first are due.
 func (m Lateness) rate(ctx context.Context, s *place.Store, r *recorder) error {
 	begin := time.Now()
-	r.from = begin.Add(ahead + time.Second)
+	r.from = begin.Add(m.ahead() + min(time.Second, m.For))
 	var used, began = time.Duration(0), time.Time{}
 	for step := 0; ; step++ {
 		at := begin.Add(time.Duration(step) * 50 * time.Millisecond)
@@ -161,7 +164,7 @@ func (m Lateness) rate(ctx context.Context, s *place.Store, r *recorder) error {
 		until := int(float64(m.Rate) * at.Sub(begin).Seconds())
 		n, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
 			for i := r.set; i < until; i++ {
-				due := begin.Add(ahead + time.Duration(float64(i)/float64(m.Rate)*float64(time.Second)))
+				due := begin.Add(m.ahead() + time.Duration(float64(i)/float64(m.Rate)*float64(time.Second)))
 				if !yield(durable.Entry{Key: fmt.Sprintf("order-%08d", i), Due: due}) {
 					return
 				}
@@ -195,7 +198,7 @@ func (r *recorder) await(ctx context.Context, n int, timeout time.Duration) erro
 
 // burst sets entries that are due in the same second.
 func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder) error {
-	due := time.Now().Add(10*time.Second + cmp.Or(m.within, time.Duration(m.Many)*100*time.Microsecond))
+	due := time.Now().Add(2*m.ahead() + cmp.Or(m.within, time.Duration(m.Many)*100*time.Microsecond))
 	if _, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
 		for i := range m.Many {
 			if !yield(durable.Entry{Key: fmt.Sprintf("order-%08d", i), Due: due.Add(time.Second * time.Duration(i) / time.Duration(m.Many))}) {
