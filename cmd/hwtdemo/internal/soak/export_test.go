@@ -8,3 +8,6 @@ func SetPatience(d time.Duration) (reset func()) {
 	patience = d
 	return func() { patience = before }
 }
+
+// HeapSlack is the growth of the heap that is no violation.
+func HeapSlack() int64 { return heapSlack() }

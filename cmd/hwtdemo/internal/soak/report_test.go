@@ -11,18 +11,23 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-func TestHeapMayGrowWithProcessorsAndGoroutines(t *testing.T) {
+func TestHeapMayGrowWithTheNumberOfProcessors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, c := range []struct {
-		procs, goroutines int
-		slack             int64
-	}{{1, 0, 2 << 20}, {16, 0, 2 << 20}, {64, 0, 8 << 20}, {1, 2048, 3 << 20}} {
-		runtime.GOMAXPROCS(c.procs)
+	for procs, slack := range map[int]int64{1: 2 << 20, 16: 2 << 20, 64: 8 << 20} {
+		runtime.GOMAXPROCS(procs)
 		for over, wrong := range map[int64]int{0: 0, 1: 1} {
-			r := Report{MostAtOnce: c.goroutines, Before: Memory{Heap: 1000}, After: Memory{Heap: 1000 + c.slack + over}}
+			r := Report{Before: Memory{Heap: 1000, Peak: 9}, After: Memory{Heap: 1000 + slack + over, Peak: 9}}
 			r.checkMemory()
-			assert.Len(t, r.Violations, wrong, "%d over in %+v", over, c)
+			assert.Len(t, r.Violations, wrong, "%d over, on %d processors", over, procs)
 		}
+	}
+}
+
+func TestHeapMayGrowWithThePeakOfGoroutines(t *testing.T) {
+	for over, wrong := range map[int64]int{0: 0, 1: 1} {
+		r := Report{Before: Memory{Peak: 10}, After: Memory{Heap: heapSlack() + 5*descriptorSize + over, Peak: 15}}
+		r.checkMemory()
+		assert.Len(t, r.Violations, wrong)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type round struct {
 	early  atomic.Int64 // tasks that ran before their time
 	twice  atomic.Int64 // ends of timeouts that had ended before
 	latest atomic.Int64 // nanoseconds by which the latest timeout was late
+	peak   atomic.Int64 // the most goroutines when a task began
 }
 
 // newRound makes the timer and the work of a round.
@@ -126,6 +128,7 @@ func (r *round) stop(shutdown bool) (finished bool) {
 
 // taskBegins counts a task that begins and was due at that moment.
 func (r *round) taskBegins(due int64) {
+	raise(&r.peak, int64(runtime.NumGoroutine()))
 	late := r.now() - due
 	if late < 0 {
 		r.early.Add(1)

@@ -44,6 +44,7 @@ type Soak struct {
 	operations atomic.Int64
 	rounds     atomic.Int64
 	violations atomic.Int64
+	peak       int64 // the most goroutines when a task began
 }
 
 // New returns a Soak that has not begun.
@@ -76,10 +77,10 @@ func (s *Soak) Run(ctx context.Context) (*Report, error) {
 			}
 		}
 		if n == 0 { // the first rounds fill caches and pools
-			r.Before = restingMemory(0)
+			r.Before = s.restingMemory(0)
 		}
 	}
-	r.After = restingMemory(r.Before.Goroutines)
+	r.After = s.restingMemory(r.Before.Goroutines)
 	r.Elapsed = time.Since(s.began)
 	r.Interrupted = parent.Err() != nil
 	r.checkMemory()
@@ -100,7 +101,7 @@ func (s *Soak) round(ctx context.Context, e Engine, p plan, seed uint64, into *R
 		s.violations.Add(1)
 	}
 	engine.add(r, seen)
-	into.MostAtOnce = max(into.MostAtOnce, seen.goroutines)
+	s.peak = max(s.peak, r.peak.Load())
 	s.operations.Add(r.operations.Load())
 	s.rounds.Add(1)
 	return nil
@@ -110,6 +111,7 @@ func (s *Soak) round(ctx context.Context, e Engine, p plan, seed uint64, into *R
 type Memory struct {
 	Heap       int64 `json:"heap_bytes"`
 	Goroutines int   `json:"goroutines"`
+	Peak       int64 `json:"peak_goroutines"` // until then, seen when tasks began
 }
 
 // patience bounds the wait for an event on a busy machine. Tests set it.
@@ -117,14 +119,14 @@ var patience = 10 * time.Second
 
 // restingMemory waits until at most that many goroutines are left, or patience ends,
 // and measures. Zero means any number, after a moment.
-func restingMemory(goroutines int) Memory {
+func (s *Soak) restingMemory(goroutines int) Memory {
 	waitUntil(func() bool { return runtime.NumGoroutine() <= goroutines }, min(patience, time.Duration(goroutines+1)*time.Second))
 	visitProcessors()
 	runtime.GC()
 	runtime.GC() // frees the memory that the first one's cleanups released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return Memory{Heap: int64(m.HeapAlloc), Goroutines: runtime.NumGoroutine()}
+	return Memory{Heap: int64(m.HeapAlloc), Goroutines: runtime.NumGoroutine(), Peak: s.peak}
 }
 
 // visitProcessors lets every processor run for a moment: only there does the runtime

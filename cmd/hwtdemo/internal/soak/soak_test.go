@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -232,4 +233,65 @@ func TestInterruptEndsASoakWithAReport(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, r.Interrupted)
 	assert.NoError(t, r.Err())
+}
+
+// threeRounds soaks the hashed wheel for three rounds. second is called before the second
+// one, and its result when the timer of that round is stopped.
+func threeRounds(t *testing.T, second func() (stopped func())) *soak.Report {
+	ctx, over := context.WithCancel(t.Context())
+	rounds := 0
+	r, err := soak.New(soak.Config{
+		Load: soak.Random, For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
+		Engines: []soak.Engine{{Name: "it", Worker: true, New: func(o soak.Options) (hwt.Engine, error) {
+			timer, err := hashed(o)
+			switch rounds++; rounds {
+			case 2:
+				return crowded{timer, second()}, err
+			case 3:
+				over()
+			}
+			return timer, err
+		}}},
+	}).Run(ctx)
+	require.NoError(t, err)
+	return r
+}
+
+// crowded is a timer that calls stopped before it is stopped.
+type crowded struct {
+	hwt.Engine
+	stopped func()
+}
+
+func (c crowded) Stop() []hwt.Timeout {
+	c.stopped()
+	return c.Engine.Stop()
+}
+
+func (c crowded) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
+	c.stopped()
+	return c.Engine.Shutdown(ctx)
+}
+
+func TestLeakAboveTheSlackIsDetected(t *testing.T) {
+	var kept []byte
+	r := threeRounds(t, func() func() {
+		kept = make([]byte, soak.HeapSlack()*5/4)
+		return func() {}
+	})
+	assert.ErrorContains(t, r.Err(), "heap: ")
+	runtime.KeepAlive(kept)
+}
+
+func TestDescriptorsOfGoroutinesAreNoLeak(t *testing.T) {
+	crowd := int(soak.HeapSlack() / 200) // of at least 300 bytes each
+	r := threeRounds(t, func() func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		for range crowd {
+			go func() { <-ctx.Done() }()
+		}
+		return cancel
+	})
+	require.NoError(t, r.Err())
+	assert.Greater(t, r.After.Peak, r.Before.Peak+int64(crowd)/2)
 }

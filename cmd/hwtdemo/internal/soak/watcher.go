@@ -2,7 +2,6 @@ package soak
 
 import (
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -10,11 +9,10 @@ import (
 
 // statsWatcher checks the counts of a timer while it is used.
 type statsWatcher struct {
-	last       hwt.Stats
-	looks      int64
-	goroutines int           // the most that a look found
-	fault      string        // the first one, if any
-	stalled    time.Duration // for which the watcher waited for a processor
+	last    hwt.Stats
+	looks   int64
+	fault   string        // the first one, if any
+	stalled time.Duration // for which the watcher waited for a processor
 
 	quit, done chan struct{}
 }
@@ -58,7 +56,6 @@ func (w *statsWatcher) stop() {
 // of ends fell. Accepted may fall: a refusal by Stop takes it back.
 func (w *statsWatcher) look(now hwt.Stats, pending int64) {
 	w.looks++
-	w.goroutines = max(w.goroutines, runtime.NumGoroutine())
 	ends := now.Expired + now.Cancelled + now.Unprocessed
 	fell := now.Expired < w.last.Expired || now.Cancelled < w.last.Cancelled || now.Unprocessed < w.last.Unprocessed
 	switch {
