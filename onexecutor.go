@@ -6,8 +6,8 @@ package hwt
 //
 //	timer.NewTimeout(hwt.OnExecutor(pool, hwt.ContextTaskFunc(report)), time.Minute)
 //
-// The engines treat it as a timer's executor. Run and, of a [CancelledTask],
-// Cancelled run there; a [RefusedTask] is told of a rejection; a [ContextTaskFunc]
+// The engines treat it as a timer's executor. Run and, of a [CancelledTask], Cancelled
+// run there; a rejection is passed to Refused of a [RefusedTask]; a [ContextTaskFunc]
 // gets the timer's context; errors and panics reach the timer's error handler. Stats
 // counts a waiting task as ExecutorWaiting and a rejected one as ExecutorRejected.
 // Shutdown waits for accepted tasks; Stop does not. A task on an executor that runs it
