@@ -62,7 +62,7 @@ func (f *firing) run() {
 	f.endTiming()
 }
 
-// notify tells the task of t that Cancel ended it.
+// notify calls the Cancelled method of the task of t, which Cancel ended.
 func (f *firing) notify(t *Timeout) {
 	f.noticed.Add(1)
 	f.timer.released(1) // first, since the notice may end the goroutine

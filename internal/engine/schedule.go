@@ -14,7 +14,7 @@ import (
 type schedule struct {
 	timer    *setup         // Immutable after New.
 	intake   *intake        // its queues are drained here (W4). Immutable after New.
-	signal   *signal        // tells callers how the drains went. Immutable after New.
+	signal   *signal        // gets the results of the drains, for callers. Immutable after New.
 	wheel    Wheel          // nil once Stop took it
 	tick     int64          // the last processed
 	earliest int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
