@@ -58,7 +58,7 @@ func TestOverloadIsBounded(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(8 * time.Second)
+	time.Sleep(8 * time.Second) // the duration of the load
 	s := timer.Stats()
 	stop.Store(true)
 	all.Wait()

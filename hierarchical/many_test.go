@@ -98,6 +98,6 @@ func drain(t *testing.T, timer *hierarchical.Timer) {
 			return
 		}
 		left = s.DeferredTicks
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond) // many ticks on the real clock
 	}
 }

@@ -15,7 +15,7 @@ type letter struct {
 // mailbox is a queue whose consumer sleeps while it is empty.
 type mailbox struct {
 	letters mpsc.Queue[letter]
-	asleep  atomic.Bool   // set by the consumer; whoever clears it sends a token, or makes one unnecessary
+	asleep  atomic.Bool   // set by the consumer; a sender that clears it sends a token
 	wake    chan struct{} // room for one token
 }
 
