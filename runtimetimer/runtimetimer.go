@@ -103,7 +103,7 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 	return t.schedule(task, delay)
 }
 
-// NewTimeouts schedules all of the tasks, as NewTimeout does, or none of them. It
+// NewTimeouts is like NewTimeout for several tasks: all are scheduled, or no task is. It
 // returns [hwt.ErrNilTask] if one is nil, and a *[hwt.PendingLimitError] if the pending
 // limit does not allow all of them. The timeouts have one deadline, and are in the
 // order of their tasks. A concurrent Stop precedes or follows the whole batch.

@@ -12,9 +12,9 @@ package runtimetimer
 //     stopped or reset. On a reset, the entry counts one stale goroutine; the first
 //     goroutine to arrive takes the count down and returns. On a stop, the entry has
 //     no timeout any more and is not reused, so the goroutine returns.
-// S4  An entry is reused only if none of its goroutines is on its way: its runtime
-//     timer was stopped in time, or the goroutine itself returns the entry, and the
-//     count of stale ones is zero. A runtime timer belongs to its synctest bubble,
+// S4  An entry is reused only when all of its goroutines have arrived: its runtime
+//     timer was stopped in time, or the last goroutine returns the entry, and the
+//     count of stale goroutines is zero. A runtime timer belongs to its synctest bubble,
 //     so an entry made in a bubble is used once.
 // S5  The runtime may keep a stopped timer in its heap, and with it the entry. An
 //     entry therefore drops its timeout when that ends, so that the collector can
