@@ -37,33 +37,37 @@ func (a assertion) report(tb testing.TB, ok bool, text string, msg []any) bool {
 	return false
 }
 
+// True fails for false.
 func (a assertion) True(tb testing.TB, ok bool, msg ...any) bool {
 	tb.Helper()
 	return a.report(tb, ok, "got false, want true", msg)
 }
 
+// False fails for true.
 func (a assertion) False(tb testing.TB, not bool, msg ...any) bool {
 	tb.Helper()
 	return a.report(tb, !not, "got true, want false", msg)
 }
 
-// Equal compares integers by value, whatever their types.
+// Equal compares integers of different types by value.
 func (a assertion) Equal(tb testing.TB, want, got any, msg ...any) bool {
 	tb.Helper()
 	return a.report(tb, equal(want, got), fmt.Sprintf("got %v, want %v", got, want), msg)
 }
 
+// Zero fails unless got is the zero value of its type.
 func (a assertion) Zero(tb testing.TB, got any, msg ...any) bool {
 	tb.Helper()
 	return a.report(tb, reflect.ValueOf(got).IsZero(), fmt.Sprintf("got %v, want zero", got), msg)
 }
 
-// Greater compares numbers by value, whatever their types.
+// Greater compares numbers of different types by value.
 func (a assertion) Greater(tb testing.TB, got, bound any, msg ...any) bool {
 	tb.Helper()
 	return a.report(tb, number(got) > number(bound), fmt.Sprintf("got %v, want more than %v", got, bound), msg)
 }
 
+// LessOrEqual compares numbers of different types by value.
 func (a assertion) LessOrEqual(tb testing.TB, got, bound any, msg ...any) bool {
 	tb.Helper()
 	return a.report(tb, number(got) <= number(bound), fmt.Sprintf("got %v, want at most %v", got, bound), msg)
