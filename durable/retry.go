@@ -14,6 +14,7 @@ func RetryAfter(d time.Duration) error { return &retryAfter{max(d, 0)} }
 
 type retryAfter struct{ d time.Duration }
 
+// Error returns the message with the delay.
 func (e *retryAfter) Error() string { return fmt.Sprintf("durable: retry after %v", e.d) }
 
 // GiveUp returns an error for a handler to return: the entry becomes a dead letter
@@ -22,7 +23,10 @@ func GiveUp(err error) error { return &giveUp{err} }
 
 type giveUp struct{ err error }
 
+// Error returns the message of the cause with a prefix.
 func (e *giveUp) Error() string { return fmt.Sprintf("durable: given up: %v", e.err) }
+
+// Unwrap returns the error given to GiveUp.
 func (e *giveUp) Unwrap() error { return e.err }
 
 // backoff returns the pause after the attempt that failed with err, and false if there

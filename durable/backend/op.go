@@ -26,8 +26,8 @@ type Op struct {
 	If uint64
 
 	// Announce reports that the row is due within Limits.Lead, and that no worker of
-	// this process was told of it. The backend tells the workers of other processes,
-	// after the commit and without delaying it, if it can.
+	// this process was notified. After the commit, and without delaying it, the backend
+	// notifies the workers of other processes, if it can.
 	Announce bool
 }
 
@@ -62,7 +62,7 @@ const (
 	Release             // makes it pending again unchanged: its handler was never called
 )
 
-// Outcome ends a claim. Done applies to the row (Key, Generation) in whatever state;
+// Outcome ends a claim. Done applies to the row (Key, Generation) in any state;
 // the other fates apply only while the row is claimed by the worker.
 type Outcome struct {
 	Ref

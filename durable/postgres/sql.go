@@ -51,7 +51,7 @@ func forSchema(schema string) statements {
 		generations: f(`SELECT nextval({sequence}), {clock} FROM generate_series(1, $1::int4)`),
 
 		// Sequences ignore transactions. The removal of a recent version is counted before its
-		// COMMIT, so that whoever finds the key absent finds it counted.
+		// COMMIT, so that a transaction that reads the key as absent also reads the new count.
 		removals:     f(`SELECT coalesce(pg_sequence_last_value({removal}), 0), coalesce(pg_sequence_last_value({sequence}), 0)`),
 		countRemoval: f(`SELECT nextval({removal}) WHERE $1::int8 > pg_sequence_last_value({sequence}) - {recent}`),
 

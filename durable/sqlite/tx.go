@@ -67,7 +67,7 @@ func (x *Tx) end(ctx context.Context) error {
 	x.t = nil
 	select {
 	case <-x.ended:
-	default: // nobody asked for a commit
+	default: // neither Commit nor Rollback was called
 		if x.abort = context.Cause(ctx); x.abort == nil {
 			x.abort = backend.ErrClosed
 		}

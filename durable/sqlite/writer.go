@@ -168,7 +168,7 @@ func (b *sqliteBackend) group() bool {
 	for _, j := range jobs {
 		j.err = err
 		if err != nil && len(jobs) > 1 && b.failure() == nil {
-			j.err = b.transaction(j.run) // one caller's error is nobody else's
+			j.err = b.transaction(j.run) // the other callers are not affected by one caller's error
 		}
 		close(j.done)
 	}
@@ -273,8 +273,8 @@ func (b *sqliteBackend) others() bool {
 }
 
 // noRoom reports whether the log or its index could not grow. SQLite rolls the transaction
-// back, and the file is intact. The driver does not tell a full file system from another
-// reason for a failed write.
+// back, and the file is intact. The driver returns the same error for a full file
+// system and for other failed writes.
 func noRoom(err error) bool {
 	return errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.IOERR_WRITE) || errors.Is(err, sqlite3.IOERR_SHMSIZE)
 }

@@ -71,7 +71,7 @@ func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.SetTx(ctx, x, "far", due.Add(time.Hour), nil)
 	require.NoError(t, err)
-	time.Sleep(time.Until(due.Add(-s.backend.Limits().Lead)))
+	time.Sleep(time.Until(due.Add(-s.backend.Limits().Lead))) // until due is within the lead, on the real clock
 	require.NoError(t, x.Commit())
 	require.NotEmpty(t, looks)
 }
