@@ -111,7 +111,7 @@ func measure(t *testing.T, q queue, r *recorder) []float64 {
 		require.NoError(t, q.setMany(t.Context(), keys, due))
 	}
 	require.Less(t, time.Since(burst), time.Duration(0), "the jobs were due before the last was scheduled")
-	time.Sleep(time.Until(burst))
+	time.Sleep(time.Until(burst)) // the servers use the real clock
 	before := cpu(q)
 	r.await(t, *many)
 	values = append(values, float64(*many)/time.Since(burst).Seconds(), float64((cpu(q)-before).Microseconds())/float64(*many))
@@ -132,7 +132,7 @@ func batch(kind string, from, n int, at func(i int) time.Time) (keys []string, d
 func steady(t *testing.T, q queue) (jobs int, used func() time.Duration) {
 	begin, before := time.Now(), cpu(q)
 	for step := time.Duration(0); step < *length; step += 50 * time.Millisecond {
-		time.Sleep(time.Until(begin.Add(step)))
+		time.Sleep(time.Until(begin.Add(step))) // keeps the rate
 		keys, due := batch("rate", jobs, rate/20, func(i int) time.Time { return begin.Add(ahead + time.Duration(i)*time.Second/rate) })
 		require.NoError(t, q.setMany(t.Context(), keys, due))
 		jobs += rate / 20
