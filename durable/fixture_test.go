@@ -1,0 +1,190 @@
+package durable_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+)
+
+// fixture is a store on a Memory in a synctest bubble.
+type fixture struct {
+	*durable.Store
+	t     *testing.T
+	b     *faulty
+	start time.Time
+
+	mu    sync.Mutex
+	fired []durable.Firing // Guarded by mu.
+	at    []time.Duration  // times of the firings since start. Guarded by mu.
+}
+
+// faulty is a Memory whose calls can fail.
+type faulty struct {
+	*backendtest.Memory
+	mu     sync.Mutex
+	fails  map[string]error     // Guarded by mu.
+	offset time.Duration        // of its clock. Guarded by mu.
+	leased map[backend.Ref]bool // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
+	during func()               // called inside Lease, if set
+}
+
+func (f *faulty) set(method string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fails[method] = err
+}
+
+func (f *faulty) fail(method string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fails[method]
+}
+
+func (f *faulty) Now(ctx context.Context) (time.Time, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now().Add(f.offset), f.fails["Now"]
+}
+
+func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
+	if err := f.fail("Lease"); err != nil {
+		return nil, err
+	}
+	rows, err := f.Memory.Lease(ctx, req)
+	f.mu.Lock()
+	if f.leased != nil {
+		rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return f.leased[r.Ref()] })
+	}
+	for i := range rows {
+		if r := &rows[i]; f.leased != nil {
+			f.leased[r.Ref()] = true
+			if r.Due <= time.Now().UnixNano() {
+				r.State, r.Holder = backend.Claimed, req.Worker
+				_, err = f.Memory.Claim(ctx, req.Worker, []backend.Claim{{Ref: r.Ref()}})
+			}
+		}
+	}
+	f.mu.Unlock()
+	if f.during != nil {
+		f.during()
+	}
+	return rows, err
+}
+
+func (f *faulty) Free(context.Context, int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.leased)
+	return nil
+}
+
+func (f *faulty) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
+	if err := f.fail("Claim"); err != nil {
+		return nil, err
+	}
+	return f.Memory.Claim(ctx, worker, claims)
+}
+
+func (f *faulty) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+	if err := f.fail("Finish"); err != nil {
+		return nil, err
+	}
+	return f.Memory.Finish(ctx, tx, worker, outcomes)
+}
+
+func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {
+	if err := f.fail("Heartbeat"); err != nil {
+		return 0, err
+	}
+	return f.Memory.Heartbeat(ctx, worker, ttl)
+}
+
+// inBubble runs a test on fake time.
+func inBubble(t *testing.T, test func(f *fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &faulty{Memory: backendtest.NewMemory(), fails: make(map[string]error)}
+		s, err := durable.New(b, &durable.Options{Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		f := &fixture{Store: s, t: t, b: b, start: time.Now()}
+		test(f)
+		require.NoError(t, s.Close())
+	})
+}
+
+// note records a firing.
+func (f *fixture) note(firing durable.Firing) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fired = append(f.fired, firing)
+	f.at = append(f.at, time.Since(f.start).Truncate(time.Millisecond))
+}
+
+func (f *fixture) times() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at
+}
+
+// work starts a Work whose handler notes the firing and then calls handler, if there is
+// one. The returned function ends the Work and waits for it.
+func (f *fixture) work(handler durable.Handler, options *durable.WorkOptions) (end func()) {
+	ctx, cancel := context.WithCancel(f.t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- f.Work(ctx, func(ctx context.Context, firing durable.Firing) error {
+			f.note(firing)
+			if handler == nil {
+				return nil
+			}
+			return handler(ctx, firing)
+		}, options)
+	}()
+	return func() {
+		cancel()
+		assert.NoError(f.t, <-done)
+	}
+}
+
+func (f *fixture) setIn(key string, d time.Duration, options ...durable.SetOption) durable.Entry {
+	f.t.Helper()
+	e, err := f.Set(f.t.Context(), key, time.Now().Add(d), []byte(key), options...)
+	require.NoError(f.t, err)
+	return e
+}
+
+func (f *fixture) keys() (keys []string) {
+	f.t.Helper()
+	for e, err := range f.All(f.t.Context(), "") {
+		require.NoError(f.t, err)
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+func (f *fixture) dead() (dead []durable.DeadLetter) {
+	f.t.Helper()
+	for d, err := range f.Dead(f.t.Context(), "") {
+		require.NoError(f.t, err)
+		dead = append(dead, d)
+	}
+	return dead
+}
+
+func seconds(all ...float64) (ds []time.Duration) {
+	for _, s := range all {
+		ds = append(ds, time.Duration(s*float64(time.Second)))
+	}
+	return ds
+}
