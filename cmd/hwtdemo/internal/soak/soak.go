@@ -44,7 +44,7 @@ type Soak struct {
 	operations atomic.Int64
 	rounds     atomic.Int64
 	violations atomic.Int64
-	peak       int64 // the most goroutines when a task began
+	peak       int64 // the most goroutines when a task began, or at a look
 }
 
 // New returns a Soak that has not begun.
@@ -101,7 +101,7 @@ func (s *Soak) round(ctx context.Context, e Engine, p plan, seed uint64, into *R
 		s.violations.Add(1)
 	}
 	engine.add(r, seen)
-	s.peak = max(s.peak, r.peak.Load())
+	s.peak = max(s.peak, r.peak.Load(), seen.peak)
 	s.operations.Add(r.operations.Load())
 	s.rounds.Add(1)
 	return nil
@@ -111,7 +111,7 @@ func (s *Soak) round(ctx context.Context, e Engine, p plan, seed uint64, into *R
 type Memory struct {
 	Heap       int64 `json:"heap_bytes"`
 	Goroutines int   `json:"goroutines"`
-	Peak       int64 `json:"peak_goroutines"` // until then, seen when tasks began
+	Peak       int64 `json:"peak_goroutines"` // until then, at a look or when a task began
 }
 
 // patience bounds the wait for an event on a busy machine. Tests set it.

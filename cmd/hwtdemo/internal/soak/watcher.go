@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -11,6 +12,7 @@ import (
 type statsWatcher struct {
 	last    hwt.Stats
 	looks   int64
+	peak    int64         // the most goroutines
 	fault   string        // the first one, if any
 	stalled time.Duration // for which the watcher waited for a processor
 
@@ -25,17 +27,18 @@ const (
 // watchStats watches timer until stop is called.
 func watchStats(timer hwt.Engine) *statsWatcher {
 	w := &statsWatcher{quit: make(chan struct{}), done: make(chan struct{})}
+	w.look(timer.Stats(), timer.Pending())
 	go func() {
 		defer close(w.done)
 		pause := time.NewTicker(lookEvery)
 		defer pause.Stop()
 		for before := time.Now(); ; {
-			w.look(timer.Stats(), timer.Pending())
 			select {
 			case <-pause.C:
 			case <-w.quit:
 				return
 			}
+			w.look(timer.Stats(), timer.Pending())
 			now := time.Now()
 			if gap := now.Sub(before); gap > stall {
 				w.stalled += gap
@@ -56,6 +59,7 @@ func (w *statsWatcher) stop() {
 // of ends fell. Accepted may fall: a refusal by Stop takes it back.
 func (w *statsWatcher) look(now hwt.Stats, pending int64) {
 	w.looks++
+	w.peak = max(w.peak, int64(runtime.NumGoroutine()))
 	ends := now.Expired + now.Cancelled + now.Unprocessed
 	fell := now.Expired < w.last.Expired || now.Cancelled < w.last.Cancelled || now.Unprocessed < w.last.Unprocessed
 	switch {
