@@ -39,7 +39,8 @@ type Options struct {
 	// evenly, so several processors expire timeouts of the same tick. A timeout stays
 	// with its worker. Tasks without an Executor then run on that many goroutines, and
 	// no order holds between two timeouts. Set more than one only if a worker cannot
-	// keep up, and at most the number of processors.
+	// keep up, such as with millions of timeouts due within a second, and at most the
+	// number of processors. Tasks that take long need an Executor instead.
 	Workers int
 
 	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects
