@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
 
@@ -27,20 +26,17 @@ func sqlState(err error) string {
 // passes reports whether a later try of a transaction that failed with err, before its
 // COMMIT, may succeed.
 func passes(err error) bool {
-	if errors.Is(err, errMissed) || errors.Is(err, errAborted) || errors.Is(err, errRunning) {
+	if errors.Is(err, errMissed) || errors.Is(err, errAborted) {
 		return true
 	}
 	for _, sentinel := range []error{backend.ErrDamaged, backend.ErrInvalid, backend.ErrLeaseLost, backend.ErrClosed,
-		errUnknown, errReplaced, ErrNoStore, puddle.ErrClosedPool} {
+		errUnknown, ErrNoStore, puddle.ErrClosedPool} {
 		if errors.Is(err, sentinel) {
 			return false
 		}
 	}
 	code := sqlState(err)
-	var unread pgx.ScanArgError
 	switch {
-	case errors.As(err, &unread):
-		return false
 	case code == "":
 		return true // the connection failed
 	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"): // connection lost, shutdown, starting up

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -167,56 +166,4 @@ func TestOutcomeIsUnknownAfterFailover(t *testing.T) {
 	_, err = b.Get(ctx, "a")
 	require.ErrorIs(t, err, backend.ErrNotFound)
 	require.NoError(t, apply(t, b, set("a", far))[0].Err)
-}
-
-// The server must not be asked forever for an outcome that the role may not learn.
-func TestOutcomeIsUnknownWithoutPrivilege(t *testing.T) {
-	ctx := t.Context()
-	admin := newPool(t, "")
-	run := func(sql string) {
-		_, err := admin.Exec(context.WithoutCancel(ctx), sql)
-		require.NoError(t, err)
-	}
-	run(`DROP ROLE IF EXISTS teller; CREATE ROLE teller LOGIN; GRANT CREATE ON DATABASE postgres TO teller`)
-	defer run(`DROP OWNED BY teller; DROP ROLE teller`)
-	p, err := pgtest.NewProxy(server.Address())
-	require.NoError(t, err)
-	defer p.Close()
-	config := newPool(t, p.Address()).Config()
-	config.ConnConfig.User = "teller"
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	require.NoError(t, err)
-	defer pool.Close()
-	b, err := postgres.NewBackend(ctx, pool, &postgres.Options{Schema: "teller", PollOnly: true, Timeout: time.Second})
-	require.NoError(t, err)
-	defer b.Close()
-	for _, name := range []string{"pg_xact_status", "pg_logical_emit_message"} {
-		var function string
-		require.NoError(t, admin.QueryRow(ctx, `SELECT oid::regprocedure FROM pg_proc WHERE proname = $1 ORDER BY 1`, name).Scan(&function))
-		run("REVOKE EXECUTE ON FUNCTION " + function + " FROM PUBLIC")
-		loseCommits(p, 1)
-		ops := []backend.Op{set("a", time.Now().Add(time.Hour)), set("b", time.Now().Add(time.Hour))}
-		short, cancel := context.WithTimeout(ctx, 20*time.Second)
-		results, err := b.Apply(short, nil, ops)
-		cancel()
-		run("GRANT EXECUTE ON FUNCTION " + function + " TO PUBLIC")
-		require.NoError(t, err, name)
-		for _, r := range results {
-			require.ErrorContains(t, r.Err, "the outcome of the transaction is unknown")
-			require.ErrorContains(t, r.Err, "permission denied for function "+name)
-		}
-	}
-}
-
-func TestUnreadableRowIsAnError(t *testing.T) {
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "unreadable")})
-	apply(t, b, set("a", time.Now()))
-	_, err := pool.Exec(t.Context(), `ALTER TABLE unreadable.entry ALTER attempt TYPE int8; UPDATE unreadable.entry SET attempt = 1::int8 << 40`)
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	_, err = b.Get(ctx, "a")
-	require.ErrorContains(t, err, "int32")
-	require.NotErrorIs(t, err, context.DeadlineExceeded)
 }

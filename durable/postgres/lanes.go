@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -184,7 +183,7 @@ func (l *lanes) run(batch []*item) {
 	switch {
 	case err == nil:
 		l.finish(batch)
-	case len(batch) > 1 && !errors.Is(err, errUnknown) && err != backend.ErrClosed, waited(err):
+	case len(batch) > 1 && err != errUnknown && err != backend.ErrClosed, waited(err):
 		for _, it := range batch {
 			l.tasks.Go(func() { l.runSingly(it) })
 		}

@@ -26,13 +26,7 @@ import (
 //	T4. A context of a caller never ends a COMMIT.
 
 // errUnknown reports that the fate of a transaction cannot be learned.
-var errUnknown = errors.New("the outcome of the transaction is unknown")
-
-// errReplaced reports that another server answers than the one of the transaction.
-var errReplaced = errors.New("the server was replaced during COMMIT")
-
-// errRunning reports that a transaction has not ended.
-var errRunning = errors.New("the transaction has not ended")
+var errUnknown = errors.New("the outcome of the transaction is unknown: the server was replaced during COMMIT")
 
 // errAborted reports that a transaction had no effect.
 var errAborted = errors.New("the transaction was rolled back")
@@ -140,53 +134,48 @@ func (t *txn) commit() error {
 	return t.b.resolve(t.id)
 }
 
-// resolve waits until the server knows how a transaction ended. After a commit, it waits
-// for a later one that reaches the synchronous standbys: the server may have ended the wait
-// of the first when its connection broke.
+// resolve waits until the server knows how a transaction ended.
 func (b *Backend) resolve(id identity) error {
-	aborted := false
-	begun := time.Now()
-	err := b.ask(id, func(status *string) error {
+	var patience time.Duration
+	for {
+		var status *string
+		var timeline string
+		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(&status, &timeline) },
+			`SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8)`, id.xid))
 		switch {
-		case status == nil:
-			return errReplaced
-		case *status == "in progress":
-			if time.Since(begun) > time.Second {
-				b.terminate(id)
-			}
-			return errRunning
+		case b.ctx.Err() != nil:
+			return backend.ErrClosed
+		case err == nil && timeline != id.timeline, err == nil && status == nil, sqlState(err) == "22023":
+			return errUnknown
+		case err == nil && *status == "committed":
+			return b.confirm(id)
+		case err == nil && *status == "aborted":
+			return errAborted
+		case err == nil && patience > time.Second:
+			b.terminate(id)
 		}
-		aborted = *status == "aborted"
-		return nil
-	}, `pg_xact_status($1::text::xid8)`, id.xid)
-	switch {
-	case err != nil:
-		return err
-	case aborted:
-		return errAborted
+		patience = b.pause(b.ctx, patience)
 	}
-	return b.ask(id, func(*string) error { return nil }, `pg_logical_emit_message(true, 'hwt', '')::text`)
 }
 
-// ask reads a value from the server of a transaction until answer accepts it.
-func (b *Backend) ask(id identity, answer func(value *string) error, sql string, args ...any) error {
-	err := b.insist(b.ctx, func(ctx context.Context) error {
-		var value *string
+// confirm waits for a commit that reaches the synchronous standbys after the one of id.
+// The server may have ended the wait of that one when its connection broke.
+func (b *Backend) confirm(id identity) error {
+	var patience time.Duration
+	for {
 		var timeline string
-		err := b.simple(ctx, query(func(scan scanner) error { return scan(&value, &timeline) },
-			"SELECT "+sql+", left(pg_walfile_name(pg_current_wal_lsn()), 8)", args...))
+		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(nil, &timeline) },
+			`SELECT pg_logical_emit_message(true, 'hwt', ''), left(pg_walfile_name(pg_current_wal_lsn()), 8)`))
 		switch {
-		case err != nil:
-			return err
-		case timeline != id.timeline:
-			return errReplaced
+		case b.ctx.Err() != nil:
+			return backend.ErrClosed
+		case err == nil && timeline != id.timeline:
+			return errUnknown
+		case err == nil:
+			return nil
 		}
-		return answer(value)
-	})
-	if err != nil && err != backend.ErrClosed {
-		err = fmt.Errorf("%w: %w", errUnknown, err)
+		patience = b.pause(b.ctx, patience)
 	}
-	return err
 }
 
 // terminate ends the server's process of a transaction whose client is gone.
