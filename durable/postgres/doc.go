@@ -14,8 +14,9 @@
 // # Isolation
 //
 // The caller's transaction may have any isolation level. Under REPEATABLE READ and
-// SERIALIZABLE, a Tx method that meets a concurrent change returns PostgreSQL's error
-// 40001, as the caller's own statements do: repeat the transaction.
+// SERIALIZABLE, a Tx method returns PostgreSQL's error 40001 if the entry has changed
+// since the snapshot, or if it sets a key that was set meanwhile: repeat the transaction.
+// For the other methods, an entry that was set after the snapshot does not exist.
 //
 // # PgBouncer
 //
