@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -155,7 +156,17 @@ func TestMigrationIsLosslessInBothDirections(t *testing.T) {
 	require.Equal(t, want, contents(t, "--store", back))
 	status, _, log := hwtdurable(t, "migrate", "--store", file, "--to-postgres", url)
 	require.Equal(t, 1, status)
-	require.Contains(t, log, `the target is not empty: if a failed migration has left it, execute DROP SCHEMA "hwt" CASCADE`)
+	require.Contains(t, log, `the target is not empty: if a failed migration has left it, execute DROP TABLE "hwt".entry, "hwt".dead, "hwt".worker, "hwt".meta; DROP SEQUENCE "hwt".generation, "hwt".removal`)
+	_, after, _ := strings.Cut(log, "execute ")
+	sql, _, _ := strings.Cut(after, " in its database")
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), "CREATE TABLE hwt.another (); "+sql)
+	require.NoError(t, err)
+	succeed(t, "migrate", "--store", file, "--to-postgres", url)
+	_, err = conn.Exec(t.Context(), "TABLE hwt.another")
+	require.NoError(t, err, "the removal must leave other tables of the schema")
 }
 
 func TestFailedMigrationTellsHowToRepeatIt(t *testing.T) {

@@ -108,12 +108,13 @@ var (
 	errIncomplete = errors.New("the target is incomplete")
 )
 
-// removal tells how to remove a store.
+// removal returns the instruction that removes a store, and nothing else of its schema.
 func removal(p place.Place) string {
 	if p.File != "" {
 		return fmt.Sprintf("delete the files %s, %[1]s-wal, and %[1]s-shm", p.File)
 	}
-	return fmt.Sprintf("execute DROP SCHEMA %s CASCADE in its database", pgx.Identifier{p.Schema}.Sanitize())
+	return fmt.Sprintf("execute DROP TABLE %[1]s.entry, %[1]s.dead, %[1]s.worker, %[1]s.meta; "+
+		"DROP SEQUENCE %[1]s.generation, %[1]s.removal in its database", pgx.Identifier{p.Schema}.Sanitize())
 }
 
 // transfer copies all rows. IDs of firings stay; generations are new.
