@@ -222,3 +222,23 @@ func TestCloseInsideHandlerDoesNotWait(t *testing.T) {
 		require.ErrorIs(t, err, durable.ErrClosed, "the database after the second Close")
 	})
 }
+
+func TestCloseOfAnotherStoreInsideHandlerWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := durable.New(backendtest.NewMemory(), nil)
+		require.NoError(t, err)
+		_, err = s.Set(t.Context(), "k", time.Now(), nil)
+		require.NoError(t, err)
+		err = s.Work(t.Context(), func(context.Context, durable.Firing) error {
+			b := backendtest.NewMemory()
+			other, err := durable.New(b, nil)
+			assert.NoError(t, err)
+			assert.NoError(t, other.Close())
+			_, err = b.Get(t.Context(), "k")
+			assert.ErrorIs(t, err, durable.ErrClosed, "the other database")
+			return s.Close()
+		}, nil)
+		require.ErrorIs(t, err, durable.ErrClosed)
+		require.NoError(t, s.Close())
+	})
+}

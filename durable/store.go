@@ -58,10 +58,14 @@ func (s *Store) Name() string { return s.options.Name }
 func (s *Store) Backend() backend.Backend { return s.backend }
 
 // Close ends every Work, waits for running handlers as Work does, and releases the
-// database. Calls that are under way return ErrClosed. Inside a handler, Close returns
-// without waiting; another Close waits.
+// database. Calls that are under way return ErrClosed.
+//
+// If a Work of s runs, Close inside a handler returns without waiting, and a later Close
+// outside waits: keep a pool open until that one has returned. A handler must not
+// wait for a Close in another goroutine.
 func (s *Store) Close() error {
 	s.mu.Lock()
+	working := len(s.ends) > 0
 	if !s.closed {
 		s.closed = true
 		for w := range s.ends {
@@ -70,7 +74,7 @@ func (s *Store) Close() error {
 		go s.release()
 	}
 	s.mu.Unlock()
-	if inHandler() {
+	if working && inHandler() {
 		return nil
 	}
 	<-s.released
