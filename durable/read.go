@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -58,21 +57,17 @@ func (s *Store) pages(ctx context.Context, prefix string) iter.Seq2[[]backend.Ro
 	return func(yield func([]backend.Row, error) bool) {
 		var after backend.Cursor
 		for {
-			rows, err := s.backend.Page(ctx, prefix, after, pageSize)
-			full := len(rows) == pageSize
-			if full {
-				last := &rows[len(rows)-1]
-				after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
-			}
-			rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return r.State == backend.Claimed })
+			rows, err := s.backend.Page(ctx, prefix, after, pageSize, false)
 			if err != nil || len(rows) > 0 {
 				if !yield(rows, err) || err != nil {
 					return
 				}
 			}
-			if !full {
+			if len(rows) < pageSize {
 				return
 			}
+			last := &rows[len(rows)-1]
+			after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
 		}
 	}
 }

@@ -70,10 +70,10 @@ type Backend interface {
 	// Get returns the row in the key's main slot, in any state, or ErrNotFound.
 	Get(ctx context.Context, key string) (Row, error)
 
-	// Page returns up to max rows, in any state, whose keys start with prefix, ordered by
-	// key and slot, beginning after the given row; the zero Cursor is the beginning. A
-	// short page is the last. It holds no snapshot between calls.
-	Page(ctx context.Context, prefix string, after Cursor, max int) ([]Row, error)
+	// Page returns up to max pending rows, or with claimed rows in any state, whose keys
+	// start with prefix, ordered by key and slot, beginning after the given row; the zero
+	// Cursor is the beginning. A short page is the last. It holds no snapshot between calls.
+	Page(ctx context.Context, prefix string, after Cursor, max int, claimed bool) ([]Row, error)
 
 	// DeadPage is Page for dead letters, ordered by key and generation.
 	DeadPage(ctx context.Context, prefix string, after Ref, max int) ([]Dead, error)

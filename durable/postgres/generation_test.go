@@ -139,7 +139,7 @@ func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
 			require.NoError(t, results[0].Err)
 			require.NoError(t, tx.Commit(ctx))
 			require.Greater(t, results[0].Row.Generation, before.Generation)
-			rows, err := b.Page(ctx, key, backend.Cursor{}, 10)
+			rows, err := b.Page(ctx, key, backend.Cursor{}, 10, false)
 			require.NoError(t, err)
 			var generations []uint64
 			for _, row := range rows {

@@ -29,8 +29,8 @@ func (b *Backend) Get(ctx context.Context, key string) (backend.Row, error) {
 }
 
 // Page implements [backend.Backend].
-func (b *Backend) Page(ctx context.Context, prefix string, after backend.Cursor, most int) ([]backend.Row, error) {
-	return b.readRows(ctx, b.sql.page, []byte(prefix), prefixEnd(prefix), []byte(after.Key), int64(after.Slot), int64(most))
+func (b *Backend) Page(ctx context.Context, prefix string, after backend.Cursor, most int, claimed bool) ([]backend.Row, error) {
+	return b.readRows(ctx, b.sql.page, []byte(prefix), prefixEnd(prefix), []byte(after.Key), int64(after.Slot), int64(most), claimed)
 }
 
 func (b *Backend) readRows(ctx context.Context, sql string, args ...any) (rows []backend.Row, err error) {

@@ -68,7 +68,7 @@ func forSchema(schema string) statements {
 
 		get: f(`SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`),
 		page: f(`SELECT {cols} FROM {s}.entry WHERE key >= $1 AND ($2::bytea IS NULL OR key < $2) AND (key, slot) > ($3::bytea, $4::int8)
-			ORDER BY key, slot LIMIT $5`),
+			AND ($6 OR state = 0) ORDER BY key, slot LIMIT $5`),
 		deadPage: f(`SELECT {cols}, error, given_up FROM {s}.dead WHERE key >= $1 AND ($2::bytea IS NULL OR key < $2)
 			AND (key, generation) > ($3::bytea, $4::int8) ORDER BY key, generation LIMIT $5`),
 

@@ -24,10 +24,13 @@ func (b *sqliteBackend) Get(ctx context.Context, key string) (row backend.Row, e
 }
 
 // Page implements backend.Backend.
-func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.Cursor, n int) (rows []backend.Row, err error) {
+func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.Cursor, n int, claimed bool) (rows []backend.Row, err error) {
 	sql := "SELECT " + columns + ` FROM hwt_entries AS t
-		WHERE key >= ? AND (key, slot) > (?, ?) AND (?4 IS NULL OR key < ?4)
-		ORDER BY key, slot LIMIT ?`
+		WHERE key >= ? AND (key, slot) > (?, ?) AND (?4 IS NULL OR key < ?4)`
+	if !claimed {
+		sql += " AND holder = 0"
+	}
+	sql += " ORDER BY key, slot LIMIT ?"
 	err = b.read(ctx, func(c *conn) error {
 		return c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Slot)).blob(prefixEnd(prefix)).int(int64(n)).
 			each(func(q *query) error {

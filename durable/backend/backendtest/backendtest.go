@@ -25,7 +25,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"FieldsSurvive", testFieldsSurvive},
 		{"SchedulesFilterLeases", testSchedulesFilterLeases},
 		{"CursorPagesThroughEqualDueTimes", testCursor},
-		{"PagesContainClaimedRows", testClaimedPages},
+		{"PagesContainClaimedRowsOnRequest", testClaimedPages},
 		{"EndedLeaseCannotClaim", testEndedLease},
 		{"FreedRowsAreLeasedAgain", testFree},
 		{"ClaimedRowsAreAdoptedOnce", testAdopt},
@@ -77,12 +77,17 @@ func join(t testing.TB, b backend.Backend) int64 {
 	return must(t, id, err)
 }
 
-// all pages through the rows.
-func all(t testing.TB, b backend.Backend, prefix string, size int) (rows []backend.Row) {
+// all pages through the pending rows.
+func all(t testing.TB, b backend.Backend, prefix string, size int) []backend.Row {
+	t.Helper()
+	return paged(t, b, prefix, size, false)
+}
+
+func paged(t testing.TB, b backend.Backend, prefix string, size int, claimed bool) (rows []backend.Row) {
 	t.Helper()
 	var after backend.Cursor
 	for {
-		page, err := b.Page(t.Context(), prefix, after, size)
+		page, err := b.Page(t.Context(), prefix, after, size, claimed)
 		rows = append(rows, must(t, page, err)...)
 		if len(page) < size {
 			return rows
@@ -210,9 +215,12 @@ func testClaimedPages(t *testing.T, b backend.Backend) {
 	apply(t, b, set("l", 1))
 	won, err := b.Claim(t.Context(), join(t, b), []backend.Claim{{Ref: ref}})
 	equal(t, "won", must(t, won, err)[0], true)
-	rows := all(t, b, "", 1)
+	rows := paged(t, b, "", 1, true)
 	equal(t, "rows", len(rows), 2)
 	equal(t, "state", rows[0].State, backend.Claimed)
+	pending := all(t, b, "", 1)
+	equal(t, "pending rows", len(pending), 1)
+	equal(t, "key", pending[0].Key, "l")
 }
 
 func testContext(t *testing.T, b backend.Backend) {
@@ -221,7 +229,7 @@ func testContext(t *testing.T, b backend.Backend) {
 	if _, err := b.Apply(ctx, nil, []backend.Op{set("k", 1)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Apply with an ended context: %v", err)
 	}
-	if _, err := b.Page(ctx, "", backend.Cursor{}, 1); !errors.Is(err, context.Canceled) {
+	if _, err := b.Page(ctx, "", backend.Cursor{}, 1, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("Page with an ended context: %v", err)
 	}
 	equal(t, "rows", len(all(t, b, "", 10)), 0)

@@ -152,13 +152,13 @@ func byDue(a, b backend.Row) int {
 func first[T any](all []T, n int) []T { return all[:min(n, len(all))] }
 
 // Page implements backend.Backend.
-func (m *Memory) Page(ctx context.Context, prefix string, after backend.Cursor, n int) ([]backend.Row, error) {
+func (m *Memory) Page(ctx context.Context, prefix string, after backend.Cursor, n int, claimed bool) ([]backend.Row, error) {
 	defer m.mu.Unlock()
 	if err := m.enter(ctx); err != nil {
 		return nil, err
 	}
 	return first(m.all(bySlot, func(r *backend.Row) bool {
-		return strings.HasPrefix(r.Key, prefix) &&
+		return (claimed || r.State == backend.Pending) && strings.HasPrefix(r.Key, prefix) &&
 			(r.Key > after.Key || r.Key == after.Key && r.Slot() > after.Slot)
 	}), n), nil
 }

@@ -231,6 +231,7 @@ func TestVerifyReadsClaimedEntries(t *testing.T) {
 	status, _, log := hwtdurable(t, "verify", "--postgres", url)
 	require.Equal(t, 1, status)
 	require.Contains(t, log, `key "claimed"`)
+	require.Empty(t, succeed(t, "list", "--postgres", url), "a damaged claimed entry hides the pending ones")
 }
 
 func TestShopSurvivesKills(t *testing.T) {

@@ -39,7 +39,7 @@ var (
 // count reads every entry, claimed ones included, and every dead letter, and so verifies
 // their checksums.
 func count(ctx context.Context, s *place.Store) (entries, letters int, err error) {
-	for page, err := range pages(ctx, s.Backend()) {
+	for page, err := range pages(ctx, s.Backend(), true) {
 		if err != nil {
 			return 0, 0, err
 		}
@@ -171,12 +171,12 @@ func (c *copier) copy(ctx context.Context) (entries, letters int, err error) {
 
 const copyPage = 500
 
-// pages yields all rows page by page.
-func pages(ctx context.Context, b backend.Backend) iter.Seq2[[]backend.Row, error] {
+// pages yields the pending rows page by page, or with claimed all rows.
+func pages(ctx context.Context, b backend.Backend, claimed bool) iter.Seq2[[]backend.Row, error] {
 	return func(yield func([]backend.Row, error) bool) {
 		var after backend.Cursor
 		for {
-			page, err := b.Page(ctx, "", after, copyPage)
+			page, err := b.Page(ctx, "", after, copyPage, claimed)
 			if !yield(page, err) || err != nil || len(page) < copyPage {
 				return
 			}
@@ -212,7 +212,7 @@ func (c *copier) letters(ctx context.Context) (n int, err error) {
 
 // rows copies the pending rows that are detached, or those that are not.
 func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
-	for page, err := range pages(ctx, c.source) {
+	for page, err := range pages(ctx, c.source, false) {
 		if err != nil {
 			return n, err
 		}
