@@ -105,11 +105,19 @@ func TestIsolationOfTheDatabaseDoesNotMatter(t *testing.T) {
 	all.Wait()
 }
 
-func TestOpenNamesReadOnlyDefault(t *testing.T) {
+func TestReadOnlySessionsMayReadButNotCreate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_, err := postgres.NewBackend(ctx, poolWith(t, "default_transaction_read_only", "on"), &postgres.Options{Schema: "absent"})
+	readOnly := poolWith(t, "default_transaction_read_only", "on")
+	_, err := postgres.NewBackend(ctx, readOnly, &postgres.Options{Schema: fresh(t, "absent")})
 	require.ErrorContains(t, err, "default_transaction_read_only is on")
+
+	open(t, newPool(t, ""), postgres.Options{Schema: "absent"})
+	b, err := postgres.NewBackend(ctx, readOnly, &postgres.Options{Schema: "absent"})
+	require.NoError(t, err)
+	defer b.Close()
+	_, err = b.Get(ctx, "k")
+	require.ErrorIs(t, err, backend.ErrNotFound)
 }
 
 func TestOptionsOutOfRangeAreNamed(t *testing.T) {

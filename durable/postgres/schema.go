@@ -81,6 +81,14 @@ func (b *Backend) migrate(ctx context.Context, tx pgx.Tx) error {
 	if b.options.MustExist {
 		return fmt.Errorf("%w: tables of version %d (expected: %d)", ErrNoStore, version, schemaVersion)
 	}
+	var readOnly bool
+	err = tx.QueryRow(ctx, "SELECT current_setting('default_transaction_read_only')::bool").Scan(&readOnly)
+	if err == nil && readOnly {
+		err = fmt.Errorf("%w: default_transaction_read_only is on (expected: off, to create the tables)", backend.ErrInvalid)
+	}
+	if err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('hwt:' || $1, 0))`, b.options.Schema); err != nil {
 		return err
 	}
@@ -106,14 +114,10 @@ func (b *Backend) missingPrivilege(err error) error {
 
 // version returns the version of the tables, or 0 if there are none.
 func (b *Backend) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
-	var exists, readOnly bool
+	var exists bool
 	meta := pgx.Identifier{b.options.Schema, "meta"}.Sanitize()
 	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relname = 'meta'),
-		current_setting('transaction_read_only')::bool AND NOT pg_is_in_recovery()`, b.options.Schema).Scan(&exists, &readOnly)
-	if readOnly {
-		return 0, fmt.Errorf("%w: default_transaction_read_only is on (expected: off)", backend.ErrInvalid)
-	}
+		WHERE n.nspname = $1 AND c.relname = 'meta')`, b.options.Schema).Scan(&exists)
 	if err != nil || !exists {
 		return 0, err
 	}
