@@ -101,9 +101,10 @@
 //
 // A timer made outside the bubble runs on another clock. In the bubble its NewTimeout
 // and Reset panic, because their timeouts would be lost; Cancel and Stop work. The timer
-// does not notice a bubble that has slept to a time between the timer's start and a
-// minute later, or twice the timer's age. Code that is tested in a bubble should
-// therefore take its timer as an argument. Tests on the real clock may use any timer.
+// does not detect a bubble that has slept to a time soon after the timer's start: up to
+// a minute later or to twice the timer's age, whichever is later. Code that is tested in
+// a bubble should therefore take its timer as an argument. Tests on the real clock may
+// use any timer.
 //
 // A worker goroutine ends when nothing has been pending for 50 ms, so leak checkers
 // such as goleak find none after the last timeout. They find the worker of a timer that

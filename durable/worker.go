@@ -15,8 +15,8 @@ import (
 // Ground rules
 //
 //	W1. A held row is always in exactly one place: on the wheel, in claimable or
-//	    backlog, in a claim under way, in the queue, in a handler, in finished, or in an outcome under way.
-//	    The goroutine that takes it from one place puts it into the next.
+//	    backlog, in a claim under way, in the queue, in a handler, in finished, or in an
+//	    outcome under way. The goroutine that takes it from one place puts it into the next.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves held after its outcome is stored, its claim was refused, or the

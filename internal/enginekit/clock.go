@@ -69,8 +69,8 @@ func (c *Clock) Apart() bool { return c.inside != InBubble() }
 func (c *Clock) CheckSide() { c.look(c.Now()) }
 
 // Check panics if the caller is in another bubble than the caller of Start, as far as
-// now, a time from Now, shows. A clock started outside all bubbles trusts times between
-// Start and a minute, or twice its age. That costs one comparison.
+// now, a time from Now, shows. A clock started outside all bubbles trusts times up to a
+// minute after Start or twice its age, whichever is later. That costs one comparison.
 func (c *Clock) Check(now int64) {
 	if uint64(now) >= c.suspect.Load() { // Negative ones, too: bubbles start in the year 2000.
 		c.look(now)
