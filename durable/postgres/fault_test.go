@@ -129,6 +129,48 @@ func TestCutConnectionsLoseNoEntry(t *testing.T) {
 
 // After a failover, a transaction ID is meaningless: the new primary may give it to another
 // transaction. The entry must not count as stored unless it is.
+// The crash loses the log of the transaction, and another one gets its ID and commits.
+func TestOutcomeIsUnknownAfterCrash(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	server, err := pgtest.Start(ctx, nil)
+	if errors.Is(err, pgtest.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer server.Close()
+	p, err := pgtest.NewProxy(server.Address())
+	require.NoError(t, err)
+	defer p.Close()
+	b := open(t, newPool(t, p.Address()), postgres.Options{PollOnly: true, Timeout: time.Second})
+	far := time.Now().Add(time.Hour)
+	require.NoError(t, apply(t, b, set("warm", far))[0].Err)
+	failed := make(chan error, 1)
+	p.Lose(func(request []byte) bool {
+		if !bytes.Contains(request, []byte("COMMIT\x00")) {
+			return false
+		}
+		server.Kill() // the proxy forwards nothing before this returns
+		go func() {
+			p.Retarget("127.0.0.1:1") // no question comes before the ID is in use again
+			err := server.Restart(ctx)
+			if err == nil {
+				_, err = newPool(t, server.Address()).Exec(ctx, "DO 'BEGIN FOR i IN 1..100 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END'")
+			}
+			p.Lose(nil)
+			p.Retarget(server.Address())
+			failed <- err
+		}()
+		return true
+	})
+	result := apply(t, b, set("a", far))[0]
+	require.NoError(t, <-failed)
+	require.ErrorContains(t, result.Err, "outcome of the transaction is unknown")
+	_, err = b.Get(ctx, "a")
+	require.ErrorIs(t, err, backend.ErrNotFound)
+	require.NoError(t, apply(t, b, set("a", far))[0].Err)
+}
+
 func TestOutcomeIsUnknownAfterFailover(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

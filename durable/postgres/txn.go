@@ -21,12 +21,12 @@ import (
 //	T2. An error before COMMIT was sent means that nothing took effect. Only then
 //	    may the transaction be repeated.
 //	T3. If the answer to COMMIT is lost, resolve asks the server for the outcome.
-//	    It trusts the answer only on the same timeline: after a failover, another
-//	    transaction may have the same ID.
+//	    It trusts the answer only on the same timeline and in the same era: after a
+//	    failover or a crash, another transaction may have the same ID.
 //	T4. A context of a caller never ends a COMMIT.
 
 // errUnknown reports that the fate of a transaction cannot be learned.
-var errUnknown = errors.New("the outcome of the transaction is unknown: the server was replaced during COMMIT")
+var errUnknown = errors.New("the outcome of the transaction is unknown: the server crashed or was replaced during COMMIT")
 
 // errAborted reports that a transaction had no effect.
 var errAborted = errors.New("the transaction was rolled back")
@@ -44,8 +44,13 @@ type txn struct {
 type identity struct {
 	xid      string
 	timeline string
+	era      string
 	pid      int32
 }
+
+// An era of a server begins when its statistics do: at its first start, and after each
+// crash. Transactions whose log a crash has lost leave their IDs to later ones.
+const era = `(SELECT coalesce(extract(epoch FROM stats_reset), 0)::text FROM pg_stat_bgwriter)`
 
 const identify = `SELECT pg_current_xact_id()::text, left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_backend_pid()`
 
@@ -63,9 +68,21 @@ func (t *txn) run(ctx context.Context, stmts ...stmt) error {
 
 // write is run for the last statements of a transaction that writes.
 func (t *txn) write(ctx context.Context, stmts ...stmt) error {
-	return t.run(ctx, append(stmts, query(func(scan scanner) error {
+	stmts = append(stmts, query(func(scan scanner) error {
 		return scan(&t.id.xid, &t.id.timeline, &t.id.pid)
-	}, identify))...)
+	}, identify))
+	// A crash ends the connection, so the era is read once for each. Reading the server's
+	// statistics is slow on PostgreSQL 14.
+	const key = "hwt era"
+	known := t.conn.Conn().PgConn().CustomData()
+	if t.id.era, _ = known[key].(string); t.id.era == "" {
+		stmts = append(stmts, query(func(scan scanner) error {
+			err := scan(&t.id.era)
+			known[key] = t.id.era
+			return err
+		}, "SELECT "+era))
+	}
+	return t.run(ctx, stmts...)
 }
 
 // Settings of a transaction. Statements on few rows must use an index in its order,
@@ -139,13 +156,13 @@ func (b *Backend) resolve(id identity) error {
 	var patience time.Duration
 	for {
 		var status *string
-		var timeline string
-		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(&status, &timeline) },
-			`SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8)`, id.xid))
+		var timeline, now string
+		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(&status, &timeline, &now) },
+			`SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8), `+era, id.xid))
 		switch {
 		case b.ctx.Err() != nil:
 			return backend.ErrClosed
-		case err == nil && timeline != id.timeline, err == nil && status == nil, sqlState(err) == "22023":
+		case err == nil && (timeline != id.timeline || now != id.era || status == nil), sqlState(err) == "22023":
 			return errUnknown
 		case err == nil && *status == "committed":
 			return b.confirm(id)
