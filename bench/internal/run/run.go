@@ -108,32 +108,40 @@ func (r *runner) plan() {
 // measure fills the cells, round by round. It skips the samples of an interrupted run,
 // and cells that failed.
 func (r *runner) measure(ctx context.Context) error {
-	all, began, made := len(r.results.Cells)*r.options.Rounds, time.Now(), 0
-	for round := range r.options.Rounds {
-		for i, cell := range inTurn(r.results.Cells, round) {
-			if cell.Rounds() > round || cell.Failure != "" {
-				continue
-			}
-			done := round*len(r.results.Cells) + i
-			left := "?"
-			if made > 0 {
-				left = (time.Since(began) / time.Duration(made) * time.Duration(all-done)).Round(time.Minute).String()
-			}
-			fmt.Fprintf(r.options.Log, "%3d %%  round %d/%d  %v  (%s left)\n", 100*done/all, round+1, r.options.Rounds, cell.Spec, left)
-			sample, err := r.sample(ctx, cell.Spec)
-			if err != nil {
-				return err
-			}
-			if sample.Failure != "" {
-				fmt.Fprintf(r.options.Log, "%v: %s\n", cell.Spec, sample.Failure)
-			}
-			if err := r.part.Add(cell, sample); err != nil {
-				return err
-			}
-			made++
+	began, missing := time.Now(), r.missing()
+	for i, cell := range missing {
+		if cell.Failure != "" {
+			continue
+		}
+		left := "?"
+		if i > 0 {
+			left = (time.Since(began) / time.Duration(i) * time.Duration(len(missing)-i)).Round(time.Minute).String()
+		}
+		fmt.Fprintf(r.options.Log, "%4d of %d  round %d  %v  (%s left)\n", i+1, len(missing), cell.Rounds()+1, cell.Spec, left)
+		sample, err := r.sample(ctx, cell.Spec)
+		if err != nil {
+			return err
+		}
+		if sample.Failure != "" {
+			fmt.Fprintf(r.options.Log, "%v: %s\n", cell.Spec, sample.Failure)
+		}
+		if err := r.part.Add(cell, sample); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// missing returns the cells of all samples still to be taken, in order.
+func (r *runner) missing() (list []*results.Cell) {
+	for round := range r.options.Rounds {
+		for _, cell := range inTurn(r.results.Cells, round) {
+			if cell.Rounds() <= round && (round == 0 || !cell.Spec.CountsFaults()) {
+				list = append(list, cell)
+			}
+		}
+	}
+	return list
 }
 
 // inTurn returns the cells in the order of a round. Every second round reverses the

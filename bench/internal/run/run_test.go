@@ -46,6 +46,16 @@ func TestSecondRoundReversesTheEngines(t *testing.T) {
 	assert.Equal(t, 2, r.results.Cells[0].Rounds())
 }
 
+func TestFaultsAreCountedInOneRound(t *testing.T) {
+	tried := make(map[string]int)
+	r := newRunner(t, "", 3, func(s spec.Spec) (spec.Sample, error) {
+		tried[s.Measure]++
+		return cpu(1), nil
+	}, spec.Spec{Measure: spec.Correct}, spec.Spec{Measure: spec.Moved}, spec.Spec{Measure: spec.Cancel})
+	require.NoError(t, r.measure(t.Context()))
+	assert.Equal(t, map[string]int{spec.Correct: 1, spec.Moved: 1, spec.Cancel: 3}, tried)
+}
+
 func TestFailedMeasurementIsNotRepeated(t *testing.T) {
 	tried := make(map[string]int)
 	r := newRunner(t, "", 3, func(s spec.Spec) (spec.Sample, error) {

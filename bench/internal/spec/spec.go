@@ -42,6 +42,9 @@ type Spec struct {
 	Busy      int           `json:"busy,omitempty"`      // goroutines that keep the processors busy
 }
 
+// CountsFaults reports whether s looks for faults of 100,000 timeouts. One round suffices.
+func (s Spec) CountsFaults() bool { return s.Measure == Correct || s.Measure == Moved }
+
 // Case returns the spec without its engine. A case compares engines.
 func (s Spec) Case() Spec {
 	s.Engine = ""
