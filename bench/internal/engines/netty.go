@@ -1,5 +1,7 @@
 package engines
 
+import "github.com/hashedwheel/hwt/bench/internal/spec"
+
 var nettyKind = Kind{
 	Name: "Netty", Package: "io.netty.util.HashedWheelTimer",
 	Setting: "on a JVM; tick 1 ms, 8192 ticks (the defaults: 100 ms, 512)", Tasks: onWorker,
@@ -10,5 +12,5 @@ var nettyKind = Kind{
 var jdkKind = Kind{
 	Name: "JDK", Package: "java.util.concurrent.ScheduledThreadPoolExecutor",
 	Setting: "on a JVM; one thread, cancelled timeouts removed", Tasks: onWorker,
-	Foreign: true, Verdict: true,
+	Foreign: true, Verdict: true, Only: []string{spec.Cancel, spec.Heap, spec.Expire, spec.FullSpeed, spec.Correct},
 }

@@ -15,8 +15,7 @@ import (
 
 // size is the amount of work.
 type size struct {
-	growth     []int // backgrounds of the growth plot
-	background []int // backgrounds for two producers
+	growth     []int // backgrounds of the growth plot, from none to most
 	operations int
 	expiring   int
 	bursts     []int         // timeouts due within one second
@@ -31,14 +30,12 @@ type size struct {
 
 var full = size{
 	growth:     []int{0, 1e4, 1e6},
-	background: []int{0, 1e6},
 	operations: 1e6, expiring: 1e6, bursts: []int{3e6}, span: 4 * time.Second, subjects: 100_000, beats: 1e6,
-	load: 2 * time.Second, kept: 100_000, rates: []int{1e5, 1e6, 4e6}, busy: 8 * time.Second,
+	load: 2 * time.Second, kept: 100_000, rates: []int{1e5, 1e6, 4e6}, busy: 5 * time.Second,
 }
 
 var quick = size{
 	growth:     []int{0, 1e5},
-	background: []int{0},
 	operations: 50_000, expiring: 100_000, bursts: []int{300_000}, span: 400 * time.Millisecond, subjects: 20_000, beats: 20_000,
 	load: 500 * time.Millisecond, kept: 10_000, rates: []int{1e5}, busy: 500 * time.Millisecond,
 }
@@ -46,14 +43,16 @@ var quick = size{
 // cases returns all measurements without engines.
 func (z size) cases() (cases []spec.Spec) {
 	add := func(c spec.Spec) { cases = append(cases, c) }
-	for _, measure := range []string{spec.Schedule, spec.Cancel} {
-		for _, pending := range z.growth {
-			add(spec.Spec{Measure: measure, Producers: 1, Pending: pending, N: z.enough(measure, pending)})
-		}
-		for _, pending := range z.background {
-			add(spec.Spec{Measure: measure, Producers: 2, Pending: pending, N: z.enough(measure, pending)})
-		}
+	operations := func(measure string, producers, pending int) {
+		add(spec.Spec{Measure: measure, Producers: producers, Pending: pending, N: z.enough(measure, pending)})
 	}
+	most := z.growth[len(z.growth)-1]
+	operations(spec.Schedule, 1, 0)
+	operations(spec.Schedule, 1, most)
+	for _, pending := range z.growth {
+		operations(spec.Cancel, 1, pending)
+	}
+	operations(spec.Cancel, 2, most)
 	add(spec.Spec{Measure: spec.ResetAll, Pending: z.beats})
 	add(spec.Spec{Measure: spec.Heartbeats, Pending: z.beats, Span: z.span})
 	for _, pending := range z.growth[1:] {
@@ -63,9 +62,7 @@ func (z size) cases() (cases []spec.Spec) {
 	for _, n := range z.bursts {
 		add(spec.Spec{Measure: spec.Burst, N: n, Span: 15 * time.Second})
 	}
-	for _, producers := range []int{1, 2} {
-		add(spec.Spec{Measure: spec.FullSpeed, Producers: producers, Pending: z.kept, Span: z.load})
-	}
+	add(spec.Spec{Measure: spec.FullSpeed, Producers: 2, Pending: z.kept, Span: z.load})
 	for _, rate := range z.rates {
 		add(spec.Spec{Measure: spec.Sustained, Producers: 2, Rate: rate, Delay: 100 * time.Millisecond, Span: z.load})
 	}
