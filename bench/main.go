@@ -55,7 +55,7 @@ func command(ctx context.Context, args []string) error {
 	list(flags, &o.Only, "only", "measurements: "+strings.Join(spec.Measurements, ", "))
 	list(flags, &o.Engines, "engines", "engines: "+strings.Join(engines.Names(engines.All()), ", "))
 	list(flags, &o.Rows, "rows", "texts that occur in the descriptions of the measurements, such as 'by 2' or '1000/s'")
-	flags.IntVar(&o.Rounds, "rounds", 0, "number of rounds (default 5, with -quick 1)")
+	flags.IntVar(&o.Rounds, "rounds", 0, "number of rounds (default 6, with -quick 1)")
 	child := flags.String("child", "", "measure this in this process; used by the command itself")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -112,7 +112,7 @@ func measure(ctx context.Context, o run.Options, args []string) error {
 	case o.Rounds == 0 && o.Quick:
 		o.Rounds = 1
 	case o.Rounds == 0:
-		o.Rounds = 5
+		o.Rounds = 6
 	}
 	for _, name := range o.Engines {
 		if _, err := engines.Find(name); err != nil {
