@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/clock"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 var wholeOracle = flag.Bool("oracle", false, "compare 1,000 specs per zone with the oracle instead of a sample")
@@ -189,6 +190,9 @@ func firstOf(f randomField) (value uint8) {
 // TestSpecAgreesWithAMinuteByMinuteWalk compares a spec with an oracle that walks
 // minute by minute. By default it takes a sample; with -oracle, 1,000 specs per zone.
 func TestSpecAgreesWithAMinuteByMinuteWalk(t *testing.T) {
+	if enginetest.RaceDetector {
+		t.Skip("computes much, and shares nothing")
+	}
 	specs, every := 10, 8
 	if *wholeOracle {
 		specs, every = 1000, 1

@@ -13,7 +13,7 @@ import (
 // sometimes crashes the process. The races that it finds do not depend on the
 // number of processors.
 func Bubble(t *testing.T, run func(t *testing.T)) {
-	if raceDetector {
+	if RaceDetector {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
 	synctest.Test(t, run)

@@ -2,4 +2,5 @@
 
 package enginetest
 
-const raceDetector = false
+// RaceDetector reports whether the race detector watches.
+const RaceDetector = false

@@ -2,4 +2,5 @@
 
 package enginetest
 
-const raceDetector = true
+// RaceDetector reports whether the race detector watches.
+const RaceDetector = true
