@@ -14,7 +14,7 @@ import (
 func runCheck(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := newFlags("check", log)
 	var o check.Options
-	flags.DurationVar(&o.For, "for", 2*time.Minute, "time for all scenarios together, 10s to 100h")
+	span(flags, &o.For, "for", 2*time.Minute, 10*time.Second, 100*time.Hour, "time for all scenarios together, 10s to 100h")
 	flags.StringVar(&o.Keep, "keep", "", "keep the files of failures in this `folder`")
 	only := flags.String("only", "", "`names` of scenarios with commas between them: "+strings.Join(check.Names(), ", "))
 	if err := parse(flags, args, 0, 0, log); err != nil {
@@ -27,9 +27,6 @@ func runCheck(ctx context.Context, args []string, out, log io.Writer) error {
 		if !slices.Contains(check.Names(), name) {
 			return wrongUsage(log, "check", "--only: %q (expected: %s)", name, strings.Join(check.Names(), ", "))
 		}
-	}
-	if o.For < 10*time.Second || o.For > 100*time.Hour {
-		return wrongUsage(log, "check", "--for: %v (expected: 10s to 100h)", o.For)
 	}
 	return check.All(ctx, o, out)
 }

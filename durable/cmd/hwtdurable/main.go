@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"syscall"
+	"time"
 )
 
 // command is one of the words that may follow hwtdurable.
@@ -94,6 +96,39 @@ func newFlags(name string, log io.Writer) *flag.FlagSet {
 	return flags
 }
 
+// ranged is a flag whose value has a range.
+type ranged[T int | time.Duration] struct {
+	value       *T
+	parse       func(string) (T, error)
+	least, most T
+}
+
+func (r ranged[T]) String() string {
+	if r.value == nil { // as package flag calls it
+		return ""
+	}
+	return fmt.Sprint(*r.value)
+}
+
+func (r ranged[T]) Set(text string) error {
+	v, err := r.parse(text)
+	if err != nil || v < r.least || v > r.most {
+		return fmt.Errorf("must be from %v to %v", r.least, r.most)
+	}
+	*r.value = v
+	return nil
+}
+
+func number(flags *flag.FlagSet, value *int, name string, initial, least, most int, help string) {
+	*value = initial
+	flags.Var(ranged[int]{value, strconv.Atoi, least, most}, name, help)
+}
+
+func span(flags *flag.FlagSet, value *time.Duration, name string, initial, least, most time.Duration, help string) {
+	*value = initial
+	flags.Var(ranged[time.Duration]{value, time.ParseDuration, least, most}, name, help)
+}
+
 // parse parses flags and positional arguments in any order, and checks their number.
 func parse(flags *flag.FlagSet, args []string, least, most int, log io.Writer) error {
 	var rest []string
@@ -110,7 +145,11 @@ func parse(flags *flag.FlagSet, args []string, least, most int, log io.Writer) e
 		rest, args = append(rest, args[0]), args[1:]
 	}
 	if len(rest) < least || len(rest) > most {
-		return wrongUsage(log, flags.Name(), "%d arguments (expected: %d to %d)", len(rest), least, most)
+		expected := strconv.Itoa(least)
+		if most > least {
+			expected += " to " + strconv.Itoa(most)
+		}
+		return wrongUsage(log, flags.Name(), "%d arguments (expected: %s)", len(rest), expected)
 	}
 	return flags.Parse(append([]string{"--"}, rest...))
 }

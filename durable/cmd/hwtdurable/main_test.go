@@ -257,10 +257,14 @@ func TestWrongUsageIsExplained(t *testing.T) {
 	for _, c := range []struct{ args, log string }{
 		{"nothing", `unknown command "nothing"`},
 		{"list", "exactly one of --store and --postgres is required"},
-		{"get --store x", "0 arguments (expected: 1 to 1)"},
-		{"lateness --rate 0", "--rate: 0"},
-		{"orders --kills 101", "--kills: 101"},
-		{"size --entries 1", "--entries: 1"},
+		{"get --store x", "0 arguments (expected: 1)"},
+		{"lateness --rate 0", `invalid value "0" for flag -rate: must be from 1 to 100000`},
+		{"lateness --for x", `invalid value "x" for flag -for: must be from 100ms to 2h0m0s`},
+		{"orders --kills 101", `invalid value "101" for flag -kills: must be from 0 to 100`},
+		{"orders --every 2m", `"2m" for flag -every: must be from 1ms to 1m0s`},
+		{"size --entries 1", `"1" for flag -entries: must be from 1000 to 100000000`},
+		{"figures --rounds -1", `"-1" for flag -rounds: must be from 1 to 100`},
+		{"check --for 9s", `"9s" for flag -for: must be from 10s to 100h0m0s`},
 		{"check --only x", `--only: "x" (expected: sqlite`},
 		{"migrate --store x", "one of --to-store and --to-postgres"},
 	} {
