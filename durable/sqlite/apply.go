@@ -78,7 +78,12 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 				return nil, err
 			}
 		}
-		if err := t.write(rows, &change); err != nil {
+		if op.Kind == backend.Move && change.Result.Err == nil {
+			err = t.move(&change.Result.Row)
+		} else {
+			err = t.write(rows, &change)
+		}
+		if err != nil {
 			return nil, err
 		}
 		results[i] = change.Result
@@ -93,8 +98,7 @@ func (t *txn) insert(op *backend.Op, result *backend.Result) (inserted bool, err
 		return false, nil
 	}
 	change := op.Decide(nil, nil, uint64(t.s.generation+1))
-	q := t.c.query("INSERT OR IGNORE INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
-	n, err := bind(q, &change.Result.Row, 0).exec()
+	n, err := bind(t.c.prepared(insertRow), &change.Result.Row, 0).exec()
 	if n > 0 && err == nil {
 		t.count(backend.Pending, 1)
 		t.s.generation++
@@ -103,9 +107,18 @@ func (t *txn) insert(op *backend.Op, result *backend.Result) (inserted bool, err
 	return n > 0, err
 }
 
+// move stores the row that Move decided on. The columns that it keeps are not written: a large
+// payload stays in its place.
+func (t *txn) move(r *backend.Row) error {
+	t.s.generation = int64(r.Generation)
+	_, err := t.c.prepared(moveRow).blob(r.Key).int(int64(r.Generation)).int(r.Due).
+		int(int64(r.Checksum())).int(int64(r.Nonce)).exec()
+	return err
+}
+
 // rows returns the rows of a key in the order of their slots.
 func (t *txn) rows(key string) (rows []backend.Row, err error) {
-	err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? ORDER BY slot").blob(key).each(func(q *query) error {
+	err = t.c.prepared(selectRows).blob(key).each(func(q *query) error {
 		r, err := scan(q)
 		rows = append(rows, r)
 		return err
@@ -141,7 +154,7 @@ func (t *txn) write(rows []backend.Row, change *backend.Change) error {
 		if err := t.remove(rows, r.Slot()); err != nil {
 			return err
 		}
-		if _, err := t.c.query("DELETE FROM hwt_entries WHERE key = ? AND slot = ?").blob(r.Key).int(int64(r.Slot())).exec(); err != nil {
+		if _, err := t.c.prepared(deleteRow).blob(r.Key).int(int64(r.Slot())).exec(); err != nil {
 			return err
 		}
 	}

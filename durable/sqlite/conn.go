@@ -15,6 +15,7 @@ import (
 type conn struct {
 	*sqlite3.Conn
 	queries map[string]*query
+	hot     [statements]*query
 	scratch []byte // never nil: SQLite takes nil for NULL
 }
 
@@ -73,6 +74,42 @@ func (c *conn) query(sql string) *query {
 		}
 		q = &query{c: c, s: s}
 		c.queries[sql] = q
+	}
+	q.n, q.err = 0, nil
+	return q
+}
+
+// statement is a statement of which there is one per entry. It is found without a map.
+type statement int
+
+const (
+	insertRow statement = iota
+	claimRow
+	finishRow
+	moveRow
+	deleteRow
+	selectRows
+	statements
+)
+
+// Claims and outcomes bind key, generation, worker, and slot.
+var statementTexts = [statements]string{
+	insertRow:  "INSERT OR IGNORE INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	claimRow:   "UPDATE hwt_entries SET holder = ?3 WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder = 0",
+	finishRow:  "DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND ?3 = ?3",
+	moveRow:    "UPDATE hwt_entries SET gen = ?2, due = ?3, sum = ?4, attempt = 1, origin = 0, nonce = ?5 WHERE key = ?1 AND slot = 0",
+	deleteRow:  "DELETE FROM hwt_entries WHERE key = ? AND slot = ?",
+	selectRows: "SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? ORDER BY slot",
+}
+
+// prepared is query for a hot statement.
+func (c *conn) prepared(s statement) *query {
+	q := c.hot[s]
+	if q == nil {
+		if q = c.query(statementTexts[s]); q.err != nil {
+			return q
+		}
+		c.hot[s] = q
 	}
 	q.n, q.err = 0, nil
 	return q

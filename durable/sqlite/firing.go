@@ -132,8 +132,12 @@ func (c *conn) gone() (ids []int64, err error) {
 // adopt takes up to n rows from a worker that is gone, and deletes the worker if there are
 // no others to take.
 func (t *txn) adopt(from, to int64, n int) (rows []backend.Row, damaged, err error) {
-	rows, damaged, err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_holder WHERE holder > 0 AND holder = ? LIMIT ?").
-		int(from).int(int64(n)).intact()
+	until, err := t.c.claimedUntil(t.s.claimed)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, damaged, err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_due WHERE due <= ? AND holder = ? LIMIT ?").
+		int(until).int(from).int(int64(n)).intact()
 	for i := range rows {
 		r := &rows[i]
 		r.Holder = to
@@ -146,6 +150,14 @@ func (t *txn) adopt(from, to int64, n int) (rows []backend.Row, damaged, err err
 		_, err = t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(from).exec()
 	}
 	return rows, damaged, err
+}
+
+// claimedUntil returns a time by which all claimed rows are due, of which there are n. They are
+// due within the next minute unless the clock was set back.
+func (c *conn) claimedUntil(n int64) (int64, error) {
+	last, err := c.query("SELECT max(due) FROM (SELECT due FROM hwt_entries INDEXED BY hwt_due WHERE holder > 0 ORDER BY due LIMIT ?)").
+		int(n).integer()
+	return max(last, time.Now().Add(time.Minute).UnixNano()), err
 }
 
 // Claim implements backend.Backend.
@@ -169,7 +181,7 @@ func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backen
 func (t *txn) claim(worker int64, claim *backend.Claim) (bool, error) {
 	if claim.Next == nil && !claim.Skip {
 		// The hot path: one statement instead of Decide.
-		n, err := t.atRef("UPDATE hwt_entries SET holder = ?3 WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder = 0", claim.Ref, worker)
+		n, err := t.atRef(claimRow, claim.Ref, worker)
 		t.s.pending -= n
 		t.s.claimed += n
 		return n > 0, err
@@ -184,9 +196,9 @@ func (t *txn) claim(worker int64, claim *backend.Claim) (bool, error) {
 
 // atRef executes a statement for the row that ref names: in the main slot, or else in its
 // own. The parameters are key, generation, worker, and slot.
-func (t *txn) atRef(sql string, ref backend.Ref, worker int64) (n int64, err error) {
+func (t *txn) atRef(s statement, ref backend.Ref, worker int64) (n int64, err error) {
 	for _, slot := range [...]int64{0, int64(ref.Generation)} {
-		n, err = t.c.query(sql).blob(ref.Key).int(int64(ref.Generation)).int(worker).int(slot).exec()
+		n, err = t.c.prepared(s).blob(ref.Key).int(int64(ref.Generation)).int(worker).int(slot).exec()
 		if n > 0 || err != nil {
 			break
 		}
@@ -226,7 +238,7 @@ func (b *sqliteBackend) Finish(ctx context.Context, tx any, worker int64, outcom
 
 func (t *txn) finish(worker int64, outcome *backend.Outcome) (bool, error) {
 	if outcome.Fate == backend.Done && t.s.large == 0 {
-		n, err := t.atRef("DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND ?3 = ?3", outcome.Ref, worker)
+		n, err := t.atRef(finishRow, outcome.Ref, worker)
 		if t.s.claimed -= n; n > 0 || err != nil {
 			return true, err
 		}

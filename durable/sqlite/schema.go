@@ -37,8 +37,7 @@ CREATE TABLE hwt_entries (
 	payload   BLOB, -- or the id of a large one
 	PRIMARY KEY (key, slot)
 ) WITHOUT ROWID;
-CREATE INDEX hwt_due ON hwt_entries (due, key, slot) WHERE holder = 0;
-CREATE INDEX hwt_holder ON hwt_entries (holder) WHERE holder > 0;
+CREATE INDEX hwt_due ON hwt_entries (due, key, slot); -- without holder: a claim changes no index
 CREATE TABLE hwt_dead (
 	key       BLOB    NOT NULL,
 	gen       INTEGER NOT NULL,

@@ -53,6 +53,32 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 	require.Equal(t, 1, runs)
 }
 
+// Claims are due soon unless the clock was set back after them.
+func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
+	ctx := t.Context()
+	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Set(ctx, "sooner", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	e, err := s.Set(ctx, "later", time.Now().Add(2*time.Hour), nil)
+	require.NoError(t, err)
+	b := s.backend
+	gone, err := b.Heartbeat(ctx, 0, time.Hour)
+	require.NoError(t, err)
+	heir, err := b.Heartbeat(ctx, 0, time.Hour)
+	require.NoError(t, err)
+	won, err := b.Claim(ctx, gone, []backend.Claim{{Ref: backend.Ref{Key: "later", Generation: e.Generation}}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, won)
+	_, err = b.Heartbeat(ctx, gone, 0)
+	require.NoError(t, err)
+	rows, err := b.Adopt(ctx, heir, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	require.Equal(t, "later", rows[0].Key)
+}
+
 // The entry is near when its transaction commits, and was not when it was set.
 func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
 	ctx := t.Context()
