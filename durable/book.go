@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,25 +24,52 @@ const (
 	overdueAhead = 8
 )
 
-// awaitClaim puts a row into claimable claimAhead before it is due, or into backlog if it
-// is overdue.
+// awaitClaim puts a row into ahead until claimAhead before it is due, into claimable if less
+// time is left, or into backlog if it is overdue.
 func (w *worker) awaitClaim(h *held) {
 	wait := h.untilDue() - claimAhead
-	w.after(wait, func() {
-		w.mu.Lock()
-		h.waiting = false
-		switch {
-		case w.held[h.row.Ref()] != h: // forgotten or replaced
-		case wait <= -claimAhead:
-			w.backlog = append(w.backlog, h)
-		default:
-			w.claimable = append(w.claimable, h)
+	w.mu.Lock()
+	switch {
+	case h.gone || w.draining:
+		w.forget(h)
+	case wait > 0:
+		turn := (h.row.Due - int64(claimAhead)) / int64(gather)
+		w.ahead[turn] = append(w.ahead[turn], h)
+	case wait <= -claimAhead:
+		w.backlog = append(w.backlog, h)
+	default:
+		w.claimable = append(w.claimable, h)
+	}
+	w.mu.Unlock()
+	if wait <= gather-claimAhead {
+		w.hurry()
+	}
+}
+
+// takeAhead moves rows to claimable whose time has come. The caller holds mu.
+func (w *worker) takeAhead() {
+	now := w.store.clock.nanos()
+	for _, turn := range slices.Sorted(maps.Keys(w.ahead)) {
+		if turn > now/int64(gather) {
+			break
 		}
-		w.mu.Unlock()
-		if wait <= gather-claimAhead {
-			w.hurry()
+		rows := w.ahead[turn]
+		later := rows[:0]
+		for _, h := range rows {
+			switch {
+			case h.gone:
+			case h.row.Due > now+int64(claimAhead):
+				later = append(later, h)
+			default:
+				w.claimable = append(w.claimable, h)
+			}
 		}
-	})
+		if clear(rows[len(later):]); len(later) > 0 {
+			w.ahead[turn] = later
+		} else {
+			delete(w.ahead, turn)
+		}
+	}
 }
 
 // hurry makes keepBooks flush now.
@@ -127,6 +155,7 @@ func (w *worker) takeBooks() (claims, finished []*held, more bool) {
 	queued := w.queue.len()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.takeAhead()
 	most := w.store.limits.MaxBatch
 	finished = takeFirst(&w.finished, most)
 	claims = takeFirst(&w.claimable, most)

@@ -9,6 +9,8 @@ type queue struct {
 	ready  sync.Cond
 	items  []*held // Guarded by mu.
 	closed bool    // Guarded by mu.
+	idle   int     // goroutines that wait in get. Guarded by mu.
+	waking bool    // one of them was signalled, and has not run. Guarded by mu.
 }
 
 func newQueue() *queue {
@@ -23,9 +25,18 @@ func (q *queue) put(h *held) bool {
 	defer q.mu.Unlock()
 	if !q.closed {
 		q.items = append(q.items, h)
-		q.ready.Signal()
+		q.wake()
 	}
 	return !q.closed
+}
+
+// wake wakes a goroutine for the first item. It wakes the next one for the second item before
+// it calls its handler, unless another one has taken both by then. The caller holds mu.
+func (q *queue) wake() {
+	if len(q.items) > 0 && q.idle > 0 && !q.waking {
+		q.waking = true
+		q.ready.Signal()
+	}
 }
 
 // get waits for a row. It returns nil after close.
@@ -36,11 +47,15 @@ func (q *queue) get() *held {
 		if q.closed {
 			return nil
 		}
+		q.idle++
 		q.ready.Wait()
+		q.idle--
+		q.waking = false
 	}
 	h := q.items[0]
 	q.items[0] = nil
 	q.items = q.items[1:] // put copies the rest once the array is used up
+	q.wake()
 	return h
 }
 

@@ -14,8 +14,8 @@ import (
 
 // Ground rules
 //
-//	W1. A held row is always in exactly one place: on the wheel, in claimable or
-//	    backlog, in a claim under way, in the queue, in a handler, in finished, or in an
+//	W1. A held row is always in exactly one place: in ahead, claimable, or backlog, in a
+//	    claim under way, on the wheel, in the queue, in a handler, in finished, or in an
 //	    outcome under way. The goroutine that takes it from one place puts it into the next.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
@@ -43,6 +43,7 @@ type worker struct {
 
 	mu        sync.Mutex
 	held      map[backend.Ref]*held // Guarded by mu.
+	ahead     map[int64][]*held     // rows to claim later, by time of the claim in units of gather. Guarded by mu.
 	claimable []*held               // rows to claim that were not yet due. Guarded by mu.
 	backlog   []*held               // rows to claim that were overdue, oldest first. Guarded by mu.
 	finished  []*held               // rows whose handlers returned. Guarded by mu.
@@ -57,7 +58,7 @@ type held struct {
 	worker  *worker
 	row     backend.Row
 	term    uint64 // lease under which it was taken
-	waiting bool   // on the wheel until its claim. Guarded by mu of the worker.
+	gone    bool   // from held of the worker. Guarded by its mu.
 	claim   backend.Claim
 	outcome backend.Outcome
 }
@@ -85,6 +86,7 @@ func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCaus
 		book:    make(chan struct{}, 1),
 		rejoin:  make(chan struct{}, 1),
 		held:    make(map[backend.Ref]*held),
+		ahead:   make(map[int64][]*held),
 		emptied: make(chan struct{}),
 	}
 	w.calls, w.endCall = context.WithCancelCause(context.Background())
@@ -122,11 +124,12 @@ func (w *worker) run(ctx context.Context) {
 func (w *worker) drain() {
 	w.mu.Lock()
 	w.draining = true
-	for _, h := range w.held {
-		if h.waiting {
+	for _, rows := range w.ahead {
+		for _, h := range rows {
 			w.forget(h)
 		}
 	}
+	clear(w.ahead)
 	w.checkEmpty()
 	w.mu.Unlock()
 	w.store.retire(w) // near rows go to other Works from here on
@@ -164,7 +167,8 @@ func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()
 	term, valid := w.lease.current()
-	if h := w.held[ref]; h != nil && h.term == term && row.State == backend.Pending {
+	old := w.held[ref]
+	if old != nil && old.term == term && row.State == backend.Pending {
 		w.mu.Unlock()
 		return true
 	}
@@ -173,7 +177,10 @@ func (w *worker) accept(row backend.Row, reserved bool) bool {
 		w.mu.Unlock()
 		return false
 	}
-	h := &held{worker: w, row: row, term: term, waiting: row.State == backend.Pending}
+	if old != nil {
+		old.gone = true
+	}
+	h := &held{worker: w, row: row, term: term}
 	w.held[ref] = h
 	w.mu.Unlock()
 	w.store.counts.received.Add(1)
@@ -194,7 +201,8 @@ func (w *worker) drop(h *held) {
 
 // forget is drop for callers that hold mu.
 func (w *worker) forget(h *held) {
-	if w.held[h.row.Ref()] == h {
+	if !h.gone {
+		h.gone = true
 		delete(w.held, h.row.Ref())
 	}
 	w.checkEmpty()
