@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -17,6 +18,7 @@ type conn struct {
 	queries map[string]*query
 	hot     [statements]*query
 	scratch []byte // never nil: SQLite takes nil for NULL
+	steps   uint   // statements executed and rows read
 }
 
 // busyFor is the time that a read waits for a lock, which in WAL mode only recovery and
@@ -158,11 +160,20 @@ func (q *query) bytes(v []byte) *query {
 	return q
 }
 
+// yield lets other goroutines run once per 64 steps, which take about 0.2 ms: a transaction
+// and a look for due rows, on a processor each, would delay the wheel for milliseconds.
+func (c *conn) yield() {
+	if c.steps++; c.steps%64 == 0 {
+		runtime.Gosched()
+	}
+}
+
 // exec executes the statement and returns the number of changed rows.
 func (q *query) exec() (int64, error) {
 	if q.err != nil {
 		return 0, q.err
 	}
+	q.c.yield()
 	if err := q.s.Exec(); err != nil {
 		return 0, err
 	}
@@ -176,6 +187,7 @@ func (q *query) each(f func(*query) error) error {
 	}
 	var err error
 	for err == nil && q.s.Step() {
+		q.c.yield()
 		err = f(q)
 	}
 	if err == nil {

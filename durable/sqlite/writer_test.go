@@ -2,6 +2,9 @@ package sqlite
 
 import (
 	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,6 +80,40 @@ func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	require.Equal(t, "later", rows[0].Key)
+}
+
+// On one processor, a goroutine that yields all the time runs often during 1,000 reads.
+func TestLongReadsYieldToOthers(t *testing.T) {
+	ctx := t.Context()
+	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	worker, err := s.backend.Heartbeat(ctx, 0, time.Hour)
+	require.NoError(t, err)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var turns atomic.Int64
+	var ended atomic.Bool
+	var other sync.WaitGroup
+	other.Go(func() {
+		for !ended.Load() {
+			turns.Add(1)
+			runtime.Gosched()
+		}
+	})
+	before := turns.Load()
+	err = s.backend.read(ctx, func(c *conn) error {
+		for range 1000 {
+			if err := c.alive(worker); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	after := turns.Load()
+	ended.Store(true)
+	other.Wait()
+	require.NoError(t, err)
+	require.Greater(t, after-before, int64(10))
 }
 
 // The entry is near when its transaction commits, and was not when it was set.
