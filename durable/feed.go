@@ -133,14 +133,15 @@ func (w *worker) adoptBatch(ctx context.Context) (more bool) {
 	return len(rows) == n
 }
 
-// offer passes near rows of this store to the worker. It never blocks.
-func (w *worker) offer(rows []backend.Row) {
+// offer passes near rows of this store to the worker, and returns those that it does not take:
+// it has no room, or does not know their schedules. It never blocks.
+func (w *worker) offer(rows []backend.Row) (left []backend.Row) {
 	for _, row := range rows {
-		if row.Schedule != "" && w.options.Schedules[row.Schedule] == nil {
-			continue
+		if row.Schedule != "" && w.options.Schedules[row.Schedule] == nil || !w.accept(row, false) {
+			left = append(left, row)
 		}
-		w.accept(row, false)
 	}
+	return left
 }
 
 // sweepSoon makes feed look at all rows within the lead.

@@ -224,6 +224,27 @@ func TestReleasedEntryFiresInAnotherWork(t *testing.T) {
 	})
 }
 
+func TestNearEntriesPassABusyWork(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		proceed := make(chan struct{})
+		defer f.work(func(context.Context, durable.Firing) error {
+			<-proceed
+			return nil
+		}, &durable.WorkOptions{MaxHeld: 1})()
+		defer close(proceed)
+		f.setIn("busy", 0)
+		time.Sleep(time.Second)
+		defer f.work(nil, nil)()
+		time.Sleep(time.Second)
+		f.setIn("moves the watermark", 900*time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
+		f.setIn("near", 300*time.Millisecond)
+		f.setIn("near too", 300*time.Millisecond)
+		time.Sleep(time.Second)
+		assert.Equal(t, seconds(0, 2.8, 2.8, 2.9), f.times())
+	})
+}
+
 func TestDoneTxAcknowledges(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(func(ctx context.Context, firing durable.Firing) error {

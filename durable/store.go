@@ -119,8 +119,8 @@ func (s *Store) discharge(w *worker) {
 	s.idle.Broadcast()
 }
 
-// near passes rows that are due soon to one of the Works, in turn. With no rows, every
-// Work looks for new ones.
+// near passes rows that are due soon to one of the Works, in turn, and those that it does not
+// take to the others. With no rows, every Work looks for new ones.
 func (s *Store) near(rows []backend.Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,11 +130,12 @@ func (s *Store) near(rows []backend.Row) {
 		}
 		return
 	}
-	if len(s.works) == 0 {
-		return
-	}
 	s.turn++
-	s.works[s.turn%len(s.works)].offer(rows)
+	for i := range s.works {
+		if rows = s.works[(s.turn+i)%len(s.works)].offer(rows); len(rows) == 0 {
+			return
+		}
+	}
 }
 
 // working reports whether a Work of this store takes near entries.
