@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -63,14 +64,16 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 			continue
 		}
 		rows, err := t.rows(op.Row.Key)
+		var dead *backend.Dead
+		if err == nil && (op.Kind == backend.Requeue || op.Kind == backend.Discard) {
+			dead, err = t.deadLetter(backend.Ref{Key: op.Row.Key, Generation: op.If})
+		}
+		if errors.Is(err, backend.ErrDamaged) {
+			results[i].Err = err // of this key only
+			continue
+		}
 		if err != nil {
 			return nil, err
-		}
-		var dead *backend.Dead
-		if op.Kind == backend.Requeue || op.Kind == backend.Discard {
-			if dead, err = t.deadLetter(backend.Ref{Key: op.Row.Key, Generation: op.If}); err != nil {
-				return nil, err
-			}
 		}
 		change := op.Decide(rows, dead, uint64(t.s.generation+1))
 		if change.DeleteDead {
@@ -126,13 +129,16 @@ func (t *txn) rows(key string) (rows []backend.Row, err error) {
 	return rows, err
 }
 
-// find returns the row that ref names, or nil.
+// find returns the row that ref names, or nil. A damaged row is neither claimed nor finished, and
+// must not fail the rest of its batch: it is nil, too.
 func (t *txn) find(ref backend.Ref) (row *backend.Row, err error) {
 	err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? AND slot IN (0, ?2) AND gen = ?2").
 		blob(ref.Key).int(int64(ref.Generation)).each(func(q *query) error {
 		r, err := scan(q)
-		row = &r
-		return err
+		if err == nil {
+			row = &r
+		}
+		return nil
 	})
 	return row, err
 }

@@ -56,6 +56,49 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 	require.Equal(t, 1, runs)
 }
 
+// A row that is damaged after its lease fails no other row of a batch.
+func TestDamagedRowFailsNoOtherOfItsBatch(t *testing.T) {
+	ctx := t.Context()
+	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	b := s.backend
+	worker, err := b.Heartbeat(ctx, 0, time.Hour)
+	require.NoError(t, err)
+	due := time.Now().Add(time.Hour)
+	refs := make(map[string]backend.Ref)
+	for _, key := range []string{"damaged", "good", "last"} {
+		e, err := s.Set(ctx, key, due, []byte("payload"))
+		require.NoError(t, err)
+		refs[key] = backend.Ref{Key: key, Generation: e.Generation}
+	}
+	damage := func(key string) {
+		require.NoError(t, b.do(ctx, 1, func(t *txn) error {
+			_, err := t.c.query("UPDATE hwt_entries SET payload = x'00' WHERE key = ?").blob(key).exec()
+			return err
+		}))
+	}
+	damage("damaged")
+	results, err := b.Apply(ctx, nil, []backend.Op{
+		{Kind: backend.Move, Row: backend.Row{Key: "damaged", Due: due.UnixNano()}},
+		{Kind: backend.Move, Row: backend.Row{Key: "good", Due: due.UnixNano()}},
+	})
+	require.NoError(t, err)
+	require.ErrorIs(t, results[0].Err, backend.ErrDamaged)
+	require.NoError(t, results[1].Err)
+	refs["good"] = results[1].Row.Ref()
+	next := &backend.Row{Key: "damaged", Due: due.UnixNano()}
+	won, err := b.Claim(ctx, worker, []backend.Claim{{Ref: refs["damaged"], Next: next}, {Ref: refs["good"]}, {Ref: refs["last"]}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, true, true}, won)
+	damage("last")
+	applied, err := b.Finish(ctx, nil, worker, []backend.Outcome{
+		{Ref: refs["last"], Fate: backend.Release}, {Ref: refs["good"], Fate: backend.Done},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, true}, applied)
+}
+
 // Claims are due soon unless the clock was set back after them.
 func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
 	ctx := t.Context()
