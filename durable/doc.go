@@ -23,9 +23,9 @@
 //
 // # Lease, wheel, claim, fire
 //
-// A worker leases entries shortly before they are due and holds them in a hashed wheel. It
-// claims them 150 ms before they are due, fires them at their due times, and deletes them
-// from the database. Claims and deletions are gathered for 40 ms into one transaction. Each
+// A worker leases entries shortly before they are due and claims them 150 ms before. Claimed
+// entries wait in a hashed wheel. It fires them at their due times and deletes them from the
+// database. Claims and deletions are gathered for 40 ms into one transaction. Each
 // transition is conditional on the stored row, so that the row decides who wins: Cancel and
 // Move succeed until the claim, and return ErrFired from then on.
 //
