@@ -224,7 +224,9 @@ func record(t *testing.T, interval time.Duration, calls int) []event {
 		})
 	}
 	callers.Wait()
-	events := slices.Clone(r.events[:r.length()])
+	r.mu.Lock()
+	events := slices.Clone(r.events)
+	r.mu.Unlock()
 	require.NoError(t, s.Close())
 	return events
 }
