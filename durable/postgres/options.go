@@ -35,8 +35,14 @@ type Options struct {
 	// limit. Above it, operations that add entries return ErrFull; all others work.
 	MaxBytes int64
 
-	// Timeout is the time that one statement may take before its connection counts
-	// as lost, 100 ms to 1 min. 0 is the default, 10 s.
+	// Timeout is the time that one round trip may take before its connection counts as
+	// lost, 100 ms to 1 min. 0 is the default, 10 s.
+	//
+	// It does not bound a call: one waits for locked rows, for a connection, and for a
+	// server that is down until its context ends. It gives up the wait for one lock after
+	// 100 ms, or a second if it runs alone, and then tries again. PostgreSQL counts each
+	// lock separately, so a try can wait for several, up to Timeout. In the caller's
+	// transaction, only its context and its lock_timeout bound the wait.
 	Timeout time.Duration
 }
 
