@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 )
 
@@ -16,3 +17,13 @@ func mount(dir string, size int) error {
 }
 
 func unmount(dir string) { syscall.Unmount(dir, syscall.MNT_DETACH) } // the folder is removed afterwards
+
+// own gives path to the owner of like.
+func own(path, like string) error {
+	info, err := os.Stat(like)
+	if err != nil {
+		return err
+	}
+	owner := info.Sys().(*syscall.Stat_t)
+	return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+}

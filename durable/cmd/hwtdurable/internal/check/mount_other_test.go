@@ -4,5 +4,6 @@ package check
 
 import "errors"
 
-func mount(string, int) error { return errors.ErrUnsupported }
-func unmount(string)          {}
+func mount(string, int) error  { return errors.ErrUnsupported }
+func unmount(string)           {}
+func own(string, string) error { return errors.ErrUnsupported }
