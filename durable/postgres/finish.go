@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -50,14 +49,19 @@ func (b *Backend) finishDone(ctx context.Context, done map[backend.Ref]int, appl
 		return nil
 	}
 	var r refs
-	for ref := range done {
+	var at []int
+	for ref, i := range done {
 		r.add(ref)
+		at = append(at, i)
 	}
 	gone, err := b.deleteDone(ctx, r)
 	if err != nil {
 		return err
 	}
-	if len(gone) < len(done) {
+	for i, deleted := range gone {
+		applied[at[i]] = deleted
+	}
+	if slices.Contains(gone, false) {
 		left, err := b.find(ctx, b.sql.existing, r.key, r.generation)
 		if err != nil {
 			return err
@@ -65,22 +69,20 @@ func (b *Backend) finishDone(ctx context.Context, done map[backend.Ref]int, appl
 		if len(left) > 0 {
 			b.returner.add(0, left)
 		}
-		maps.Copy(gone, left)
-	}
-	for ref := range gone {
-		applied[done[ref]] = true
+		for ref := range left {
+			applied[done[ref]] = true
+		}
 	}
 	clear(done)
 	return nil
 }
 
-// deleteDone deletes the rows that are not locked, and returns them.
-func (b *Backend) deleteDone(ctx context.Context, r refs) (map[backend.Ref]bool, error) {
-	var gone map[backend.Ref]bool
-	err := b.insist(ctx, func(ctx context.Context) error {
+// deleteDone deletes the rows that are not locked, and reports which those are.
+func (b *Backend) deleteDone(ctx context.Context, r refs) (gone []bool, err error) {
+	err = b.insist(ctx, func(ctx context.Context) error {
 		return b.inTx(ctx, b.settings(batchWait, true), func(t *txn) error {
-			gone = make(map[backend.Ref]bool)
-			return t.write(ctx, query(scanRefs(gone), b.sql.done, r.key, r.generation), execute(b.sql.countRemoval, slices.Max(r.generation)))
+			gone = make([]bool, len(r.key))
+			return t.write(ctx, query(scanPositions(gone), b.sql.done, r.key, r.generation), execute(b.sql.countRemoval, slices.Max(r.generation)))
 		})
 	})
 	return gone, err

@@ -96,7 +96,7 @@ func (r *returner) drop(worker int64, names refs, still map[backend.Ref]bool) bo
 	defer r.mu.Unlock()
 	rows := r.rows[worker]
 	for i := range names.key {
-		ref := backend.Ref{Key: string(names.key[i]), Generation: uint64(names.generation[i])}
+		ref := names.at(i)
 		if !still[ref] {
 			delete(rows, ref)
 		}

@@ -84,11 +84,13 @@ func forSchema(schema string) statements {
 			UPDATE {s}.entry e SET holder = $1,
 				state = CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END
 			FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`),
-		claim: f(`WITH l AS (SELECT e.key, e.slot FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
+		// Positions in the arrays are returned, which are shorter than keys.
+		claim: f(`WITH l AS (SELECT e.key, e.slot, r.n FROM {s}.entry e
+				JOIN unnest($2::bytea[], $3::int8[]) WITH ORDINALITY r(key, generation, n)
 				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
 				WHERE e.state = 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 			UPDATE {s}.entry e SET state = 1, holder = $1 FROM l
-			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING e.key, e.generation`),
+			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING l.n`),
 		held: f(`SELECT e.key, e.generation FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
 			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
 			WHERE e.state = 0 AND e.holder = $1`),
@@ -102,10 +104,11 @@ func forSchema(schema string) statements {
 		lockRefs: f(`SELECT {e.cols} FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
 			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
 			ORDER BY e.key, e.slot FOR UPDATE OF e`),
-		done: f(`WITH l AS (SELECT e.key, e.slot FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
+		done: f(`WITH l AS (SELECT e.key, e.slot, r.n FROM {s}.entry e
+				JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r(key, generation, n)
 				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
 				ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
-			DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING e.key, e.generation`),
+			DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`),
 		owned: f(`SELECT {e.cols} FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
 			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
 			WHERE e.holder = $1 ORDER BY e.key, e.slot FOR UPDATE OF e`),

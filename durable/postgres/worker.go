@@ -166,15 +166,16 @@ func (b *Backend) adoptFrom(ctx context.Context, worker, from int64, most int) (
 func (b *Backend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
 	claimed := make([]bool, len(claims))
 	var simple refs // one-shots
-	var others []int
-	first := make(map[backend.Ref]int) // a row is claimed once
+	var at, others []int
+	known := make(map[backend.Ref]struct{}) // a row is claimed once
 	for i := range claims {
-		if _, again := first[claims[i].Ref]; again {
+		if _, again := known[claims[i].Ref]; again {
 			continue
 		}
-		first[claims[i].Ref] = i
+		known[claims[i].Ref] = struct{}{}
 		if claims[i].Next == nil && !claims[i].Skip {
 			simple.add(claims[i].Ref)
+			at = append(at, i)
 		} else {
 			others = append(others, i)
 		}
@@ -184,8 +185,8 @@ func (b *Backend) Claim(ctx context.Context, worker int64, claims []backend.Clai
 		if err != nil {
 			return nil, err
 		}
-		for ref := range won {
-			claimed[first[ref]] = won[ref]
+		for i := range won {
+			claimed[at[i]] = won[i]
 		}
 	}
 	for _, i := range others {
@@ -198,16 +199,19 @@ func (b *Backend) Claim(ctx context.Context, worker int64, claims []backend.Clai
 }
 
 // claimSimple claims rows without a next occurrence by one statement.
-func (b *Backend) claimSimple(ctx context.Context, worker int64, r refs) (map[backend.Ref]bool, error) {
-	var won map[backend.Ref]bool
-	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
-		won = make(map[backend.Ref]bool)
-		return t.write(ctx, present, query(scanRefs(won), b.sql.claim, worker, r.key, r.generation))
+func (b *Backend) claimSimple(ctx context.Context, worker int64, r refs) (won []bool, err error) {
+	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
+		won = make([]bool, len(r.key))
+		return t.write(ctx, present, query(scanPositions(won), b.sql.claim, worker, r.key, r.generation))
 	})
 	if errors.Is(err, errUnknown) {
-		return b.claimedBy(ctx, worker, r)
+		found, err := b.claimedBy(ctx, worker, r)
+		for i := range won {
+			won[i] = found[r.at(i)]
+		}
+		return won, err
 	}
-	if err != nil || len(won) == len(r.key) {
+	if err != nil || !slices.Contains(won, false) {
 		return won, err
 	}
 	locked, err := b.find(ctx, b.sql.held, worker, r.key, r.generation)
