@@ -142,9 +142,13 @@ func compared(all []measured) (list []comparison) {
 }
 
 func (p program) measure(ctx context.Context, rounds int, quick bool) (all []measured, err error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	for range rounds {
 		for _, side := range p.sides {
-			s, err := spawn(ctx, p.name+"/"+side.name, quick)
+			s, err := spawn(ctx, executable, p.name+"/"+side.name, quick)
 			if err != nil {
 				return all, fmt.Errorf("%s, %s: %w", p.name, side.name, err)
 			}
@@ -156,11 +160,7 @@ func (p program) measure(ctx context.Context, rounds int, quick bool) (all []mea
 }
 
 // spawn runs one side in its own process.
-func spawn(ctx context.Context, what string, quick bool) (s sample, err error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return s, err
-	}
+func spawn(ctx context.Context, executable, what string, quick bool) (s sample, err error) {
 	cmd := exec.CommandContext(ctx, executable, "--child="+what, fmt.Sprintf("--quick=%t", quick))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +32,26 @@ func TestEachSideRuns(t *testing.T) {
 			assert.Positive(t, side.run(1000).CPU, "%s, %s", p.name, side.name)
 		}
 	}
+}
+
+func TestNoImportOfTimeIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, moveTime(dir, goCommand("list", "-m", "-f={{.Dir}}", "github.com/quic-go/quic-go")))
+	var moved int
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		for _, spec := range file.Imports {
+			assert.NotEqual(t, `"time"`, spec.Path.Value, path)
+			if spec.Path.Value == `"github.com/hashedwheel/hwt/dropin/time"` {
+				moved++
+			}
+		}
+		return err
+	}))
+	assert.Greater(t, moved, 10)
 }
 
 func TestRatiosAreOfTheSameRound(t *testing.T) {
