@@ -17,8 +17,9 @@ type conn struct {
 	*sqlite3.Conn
 	queries map[string]*query
 	hot     [statements]*query
-	scratch []byte // never nil: SQLite takes nil for NULL
-	steps   uint   // statements executed and rows read
+	scratch []byte    // never nil: SQLite takes nil for NULL
+	steps   uint      // statements executed and rows read
+	yielded time.Time // end of the last yield
 }
 
 // busyFor is the time that a read waits for a lock, which in WAL mode only recovery and
@@ -160,11 +161,17 @@ func (q *query) bytes(v []byte) *query {
 	return q
 }
 
-// yield lets other goroutines run once per 64 steps, which take about 0.2 ms: a transaction
-// and a look for due rows, on a processor each, would delay the wheel for milliseconds.
+// yieldEvery is the time after which a connection lets other goroutines run: a transaction and
+// a look for due rows, on a processor each, would delay the wheel for milliseconds. On busy
+// processors each yield waits for all runnable goroutines, and a transaction keeps its lock.
+const yieldEvery = time.Millisecond
+
+// yield lets other goroutines run if the last time was yieldEvery ago. It reads the clock once
+// per 64 steps, which take about 0.2 ms.
 func (c *conn) yield() {
-	if c.steps++; c.steps%64 == 0 {
+	if c.steps++; c.steps%64 == 0 && time.Since(c.yielded) >= yieldEvery {
 		runtime.Gosched()
+		c.yielded = time.Now()
 	}
 }
 

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"path/filepath"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -125,38 +124,50 @@ func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
 	require.Equal(t, "later", rows[0].Key)
 }
 
-// On one processor, a goroutine that yields all the time runs often during 1,000 reads.
-func TestLongReadsYieldToOthers(t *testing.T) {
+// Statements and the rows of results are steps, of which 64 bring a yield if the last one was
+// long ago.
+func TestLongReadsAndTransactionsYield(t *testing.T) {
 	ctx := t.Context()
 	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
 	require.NoError(t, err)
 	defer s.Close()
-	worker, err := s.backend.Heartbeat(ctx, 0, time.Hour)
-	require.NoError(t, err)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var turns atomic.Int64
-	var ended atomic.Bool
-	var other sync.WaitGroup
-	other.Go(func() {
-		for !ended.Load() {
-			turns.Add(1)
-			runtime.Gosched()
-		}
-	})
-	before := turns.Load()
-	err = s.backend.read(ctx, func(c *conn) error {
-		for range 1000 {
-			if err := c.alive(worker); err != nil {
-				return err
+	test := func(step func(c *conn) error) func(c *conn) error {
+		return func(c *conn) error {
+			yields := func(last time.Time) bool {
+				c.steps, c.yielded = 0, last
+				for range 64 {
+					require.NoError(t, step(c))
+				}
+				return c.yielded != last
 			}
+			require.True(t, yields(time.Now().Add(-yieldEvery)))
+			require.False(t, yields(time.Now().Add(time.Hour)))
+			return nil
 		}
-		return nil
-	})
-	after := turns.Load()
-	ended.Store(true)
-	other.Wait()
-	require.NoError(t, err)
-	require.Greater(t, after-before, int64(10))
+	}
+	require.NoError(t, s.backend.read(ctx, test(func(c *conn) error {
+		_, err := c.query("SELECT 1").integer()
+		return err
+	})))
+	require.NoError(t, s.backend.do(ctx, 1, func(x *txn) error {
+		return test(func(c *conn) error { return c.run("DELETE FROM hwt_workers WHERE id = -1") })(x.c)
+	}))
+}
+
+// On one processor, ten yields of one goroutine run another one. Without yields, it runs only
+// if the runtime interrupts the loop, which takes microseconds.
+func TestYieldRunsAnotherGoroutine(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var c conn
+	var ran atomic.Bool
+	go ran.Store(true)
+	for range 10 {
+		c.yielded = time.Time{}
+		for range 64 {
+			c.yield()
+		}
+	}
+	require.True(t, ran.Load())
 }
 
 // The entry is near when its transaction commits, and was not when it was set.
