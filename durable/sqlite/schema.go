@@ -37,7 +37,8 @@ CREATE TABLE hwt_entries (
 	payload   BLOB, -- or the id of a large one
 	PRIMARY KEY (key, slot)
 ) WITHOUT ROWID;
-CREATE INDEX hwt_due ON hwt_entries (due, key, slot); -- without holder: a claim changes no index
+CREATE INDEX hwt_due ON hwt_entries (due, key, slot) WHERE holder = 0;
+CREATE INDEX hwt_holder ON hwt_entries (holder) WHERE holder > 0;
 CREATE TABLE hwt_dead (
 	key       BLOB    NOT NULL,
 	gen       INTEGER NOT NULL,
@@ -62,7 +63,11 @@ CREATE TABLE hwt_payloads (
 CREATE TABLE hwt_workers (
 	id      INTEGER PRIMARY KEY,
 	expires INTEGER NOT NULL
-);`}
+);`, `
+DROP INDEX IF EXISTS hwt_due;
+DROP INDEX IF EXISTS hwt_holder;
+CREATE INDEX hwt_due ON hwt_entries (due, key, slot); -- without holder: a claim changes no index
+UPDATE hwt_store SET version = 2;`}
 
 var errNoStore = errors.New("there is no store in the file")
 
