@@ -75,7 +75,8 @@ func TestDamagedEntryStopsNoOther(t *testing.T) {
 		require.NoError(t, err)
 	}
 	raw(t, path, `UPDATE hwt_entries SET payload = x'00' WHERE key = x'64616d61676564';
-		INSERT INTO hwt_workers VALUES (9, 0); UPDATE hwt_entries SET holder = 9 WHERE key = x'636c61696d6564'`)
+		INSERT INTO hwt_workers VALUES (9, 0); UPDATE hwt_entries SET holder = 9 WHERE key = x'636c61696d6564';
+		UPDATE hwt_store SET pending = 2, claimed = 1`)
 	fired := collect(t, s)
 	keys := []string{receive(t, fired).Key, receive(t, fired).Key}
 	assert.ElementsMatch(t, []string{"claimed", "good"}, keys)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,10 +87,11 @@ func (q *query) intact() (rows []backend.Row, damaged, err error) {
 // Free implements backend.Backend. Lease marks no row.
 func (b *sqliteBackend) Free(context.Context, int64) error { return nil }
 
-// Adopt implements backend.Backend.
+// Adopt implements backend.Backend. It looks for the rows before the transaction: a store with
+// a backlog has many rows to look at, and the lock of the file would keep the leases of others
+// from being renewed.
 func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []backend.Row, err error) {
 	var gone []int64
-	var damaged error
 	err = b.read(ctx, func(c *conn) error {
 		gone, err = c.gone()
 		return err
@@ -97,22 +99,48 @@ func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
-	err = b.do(ctx, n, func(t *txn) error {
+	// An empty transaction: the claims of these workers are committed then, and no others follow.
+	if err := b.do(ctx, 1, func(t *txn) error { return t.c.alive(worker) }); err != nil {
+		return nil, err
+	}
+	var found []place
+	err = b.read(ctx, func(c *conn) error {
+		found, err = c.claimedBy(gone, n)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var damaged error
+	err = b.do(ctx, len(found)+1, func(t *txn) error {
 		rows, damaged = nil, nil
 		if err := t.c.alive(worker); err != nil {
 			return err
 		}
-		gone, err := t.c.gone()
-		for _, id := range gone {
-			if err != nil || len(rows) >= n {
-				break
+		still, err := t.c.gone()
+		if err != nil {
+			return err
+		}
+		gone := slices.DeleteFunc(slices.Clone(gone), func(id int64) bool { return !slices.Contains(still, id) })
+		for _, p := range found {
+			if !slices.Contains(gone, p.holder) {
+				continue
 			}
-			var more []backend.Row
-			var faults error
-			more, faults, err = t.adopt(id, worker, n-len(rows))
+			more, faults, err := t.adopt(p, worker)
+			if err != nil {
+				return err
+			}
 			rows, damaged = append(rows, more...), errors.Join(damaged, faults)
 		}
-		return err
+		if len(found) == n || damaged != nil {
+			return nil // there may be others to take
+		}
+		for _, id := range gone {
+			if _, err := t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(id).exec(); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -129,35 +157,36 @@ func (c *conn) gone() (ids []int64, err error) {
 	return ids, err
 }
 
-// adopt takes up to n rows from a worker that is gone, and deletes the worker if there are
-// no others to take.
-func (t *txn) adopt(from, to int64, n int) (rows []backend.Row, damaged, err error) {
-	until, err := t.c.claimedUntil(t.s.claimed)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows, damaged, err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_due WHERE due <= ? AND holder = ? LIMIT ?").
-		int(until).int(from).int(int64(n)).intact()
-	for i := range rows {
-		r := &rows[i]
-		r.Holder = to
-		if err == nil {
-			_, err = t.c.query("UPDATE hwt_entries SET holder = ? WHERE key = ? AND slot = ?").
-				int(to).blob(r.Key).int(int64(r.Slot())).exec()
-		}
-	}
-	if err == nil && damaged == nil && len(rows) < n {
-		_, err = t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(from).exec()
-	}
-	return rows, damaged, err
+// place is the place of a claimed row.
+type place struct {
+	key          string
+	slot, holder int64
 }
 
-// claimedUntil returns a time by which all claimed rows are due, of which there are n. They are
-// due within the next minute unless the clock was set back.
-func (c *conn) claimedUntil(n int64) (int64, error) {
-	last, err := c.query("SELECT max(due) FROM (SELECT due FROM hwt_entries INDEXED BY hwt_due WHERE holder > 0 ORDER BY due LIMIT ?)").
-		int(n).integer()
-	return max(last, time.Now().Add(time.Minute).UnixNano()), err
+// claimedBy returns the places of up to n rows that workers have claimed. It ends with the last
+// claimed row, in the order of due times.
+func (c *conn) claimedBy(workers []int64, n int) (found []place, err error) {
+	err = c.query(`SELECT key, slot, holder FROM hwt_entries INDEXED BY hwt_due WHERE holder > 0
+		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {
+		if holder := q.s.ColumnInt64(2); len(found) < n && slices.Contains(workers, holder) {
+			found = append(found, place{string(q.s.ColumnRawBlob(0)), q.s.ColumnInt64(1), holder})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// adopt gives a row to a worker, unless another one has taken it or it is damaged.
+func (t *txn) adopt(p place, to int64) (rows []backend.Row, damaged, err error) {
+	rows, damaged, err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? AND slot = ? AND holder = ?").
+		blob(p.key).int(p.slot).int(p.holder).intact()
+	for i := range rows {
+		rows[i].Holder = to
+		if err == nil {
+			_, err = t.c.query("UPDATE hwt_entries SET holder = ? WHERE key = ? AND slot = ?").int(to).blob(p.key).int(p.slot).exec()
+		}
+	}
+	return rows, damaged, err
 }
 
 // Claim implements backend.Backend.
