@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"os"
+	"slices"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -83,11 +84,8 @@ func (b *sqliteBackend) Stats(ctx context.Context, due []int64) (st backend.Stat
 			return err
 		}
 		st.Oldest, err = c.query("SELECT due FROM hwt_entries INDEXED BY hwt_due WHERE holder = 0 ORDER BY due LIMIT 1").integer()
-		for i := 0; i < len(due) && err == nil; i++ {
-			var n int64
-			n, err = c.query("SELECT count(*) FROM (SELECT 1 FROM hwt_entries INDEXED BY hwt_due WHERE holder = 0 AND due < ? LIMIT ?)").
-				int(due[i]).int(backend.CountLimit).integer()
-			st.Due = append(st.Due, n)
+		if err == nil {
+			st.Due, err = c.pendingBefore(due, st.Claimed)
 		}
 		if err != nil {
 			return err
@@ -99,4 +97,23 @@ func (b *sqliteBackend) Stats(ctx context.Context, due []int64) (st backend.Stat
 		st.Bytes += wal.Size()
 	}
 	return st, err
+}
+
+// pendingBefore counts the pending rows due before each of the times. The index alone has the
+// counts of all rows. It subtracts the claimed ones, which are among the first.
+func (c *conn) pendingBefore(due []int64, claimed int64) (counts []int64, err error) {
+	var taken []int64
+	err = c.query(`SELECT due FROM (SELECT due, holder FROM hwt_entries INDEXED BY hwt_due ORDER BY due, key, slot LIMIT ?1)
+		WHERE holder > 0 LIMIT ?2`).int(backend.CountLimit + claimed).int(claimed).each(func(q *query) error {
+		taken = append(taken, q.s.ColumnInt64(0))
+		return nil
+	})
+	for i := 0; i < len(due) && err == nil; i++ {
+		var n int64
+		n, err = c.query("SELECT count(*) FROM (SELECT 1 FROM hwt_entries INDEXED BY hwt_due WHERE due < ? LIMIT ?)").
+			int(due[i]).int(backend.CountLimit + claimed).integer()
+		before, _ := slices.BinarySearch(taken, due[i])
+		counts = append(counts, min(max(n-int64(before), 0), backend.CountLimit))
+	}
+	return counts, err
 }
