@@ -46,19 +46,21 @@ func (w *worker) awaitClaim(h *held) {
 	}
 }
 
-// takeAhead moves rows to claimable whose time has come. The caller holds mu.
+// takeAhead moves rows to claimable whose time has come, and those that are so far ahead that
+// the clock was set back: awaitDue releases them. The caller holds mu.
 func (w *worker) takeAhead() {
 	now := w.store.clock.nanos()
+	far := now + int64(w.store.limits.Lead+nearSlack)
 	for _, turn := range slices.Sorted(maps.Keys(w.ahead)) {
-		if turn > now/int64(gather) {
-			break
+		if turn > now/int64(gather) && turn <= far/int64(gather) {
+			continue
 		}
 		rows := w.ahead[turn]
 		later := rows[:0]
 		for _, h := range rows {
 			switch {
 			case h.gone:
-			case h.row.Due > now+int64(claimAhead):
+			case h.row.Due > now+int64(claimAhead) && h.row.Due <= far:
 				later = append(later, h)
 			default:
 				w.claimable = append(w.claimable, h)

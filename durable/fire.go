@@ -11,9 +11,15 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// awaitDue puts a claimed row into the queue when it is due.
+// awaitDue puts a claimed row into the queue when it is due. If the clock was set back far, the
+// row goes back to the table.
 func (w *worker) awaitDue(h *held) {
-	w.after(h.untilDue(), func() { w.enqueue(h) })
+	wait := h.untilDue()
+	if wait > w.store.limits.Lead {
+		w.finish(h, backend.Outcome{Fate: backend.Release})
+		return
+	}
+	w.after(wait, func() { w.enqueue(h) })
 }
 
 // enqueue puts a row into the queue. Once that is closed, the row goes back to the table.
@@ -55,7 +61,7 @@ func (w *worker) fire(h *held) {
 	}
 	late := -h.untilDue()
 	if late < 0 {
-		w.early(h)
+		w.awaitDue(h)
 		return
 	}
 	if h.row.NotAfter != 0 && h.row.Due+int64(late) > h.row.NotAfter {
@@ -81,16 +87,6 @@ func (w *worker) fire(h *held) {
 }
 
 var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")
-
-// early returns a row that is not due by the latest reading of the clock: to the wheel,
-// or, if the clock was set back far, to the table.
-func (w *worker) early(h *held) {
-	if wait := h.untilDue(); wait <= w.store.limits.Lead {
-		w.awaitDue(h)
-		return
-	}
-	w.finish(h, backend.Outcome{Fate: backend.Release})
-}
 
 // call calls the handler and puts the row into finished, even if the handler panics or
 // ends its goroutine.

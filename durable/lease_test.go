@@ -260,3 +260,27 @@ func TestDoneTxAcknowledges(t *testing.T) {
 		assert.ErrorIs(t, durable.Firing{}.DoneTx(t.Context(), "tx"), durable.ErrInvalid)
 	})
 }
+
+// Entries that were soon due by the old time must not occupy MaxHeld until they are due.
+func TestClockSetBackLeavesRoomForOtherEntries(t *testing.T) {
+	for name, after := range map[string]time.Duration{
+		"leased": 9500 * time.Millisecond, "claimed": 9900 * time.Millisecond,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				defer f.work(nil, &durable.WorkOptions{MaxHeld: 1})()
+				f.setIn("far", 10*time.Second)
+				time.Sleep(after)
+				f.b.mu.Lock()
+				f.b.offset = -time.Hour
+				f.b.mu.Unlock()
+				time.Sleep(time.Second)
+				f.setIn("soon", -time.Hour)
+				time.Sleep(time.Minute)
+				assert.Len(t, f.times(), 1)
+				time.Sleep(2 * time.Hour)
+				assert.Len(t, f.times(), 2)
+			})
+		})
+	}
+}
