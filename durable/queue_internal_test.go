@@ -1,7 +1,9 @@
 package durable
 
 import (
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,4 +18,32 @@ func TestQueueThatIsNeverEmptyStaysSmall(t *testing.T) {
 		require.LessOrEqual(t, cap(q.items), 64)
 	}
 	require.Equal(t, 1, q.len())
+}
+
+// Each goroutine that was woken blocks right after get: it has woken the next one by then.
+func TestQueueWakesAGoroutinePerRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		var taken atomic.Int64
+		proceed := make(chan struct{})
+		for range 20 {
+			go func() {
+				for q.get() != nil {
+					taken.Add(1)
+					<-proceed
+				}
+			}()
+		}
+		synctest.Wait()
+		for range 15 {
+			q.put(&held{})
+		}
+		synctest.Wait()
+		require.EqualValues(t, 15, taken.Load())
+		q.put(&held{}) // to one that has waited throughout
+		synctest.Wait()
+		require.EqualValues(t, 16, taken.Load())
+		close(proceed)
+		q.close()
+	})
 }
