@@ -19,8 +19,8 @@ import (
 //	    outcome under way. The goroutine that takes it from one place puts it into the next.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
-//	W4. A row leaves held after its outcome is stored, its claim was refused, or the
-//	    worker lost its lease. Until then only a copy that the database has claimed for
+//	W4. A row leaves held after its outcome is stored, its claim was refused or is left
+//	    to other workers, or the worker lost its lease. Until then only a copy that the database has claimed for
 //	    the worker, or that is from a later lease, replaces it.
 
 // worker is one Work.
