@@ -17,8 +17,8 @@
 // orders or devices. If you already hold the [hwt.Timeout], use an [hwt.Timer]
 // directly; it is cheaper. A plain map of timeouts is also cheaper if keys are mostly
 // moved, as by the heartbeats of a million devices, and you need none of the
-// guarantees below. Among that many keys, memory access dominates, and a Move touches
-// one more object than a look-up in a Go map and a Reset. docs/programs.md has numbers.
+// guarantees below. Among that many keys, memory access dominates. docs/programs.md has
+// numbers.
 //
 // The package follows the TimingWheel of go-zero's core/collection and runs on
 // any [hwt.Timer].
@@ -42,14 +42,10 @@
 //
 // # Cost
 //
-// A pending pair of an int64 key and a pointer takes about 140 bytes of heap on
-// the hashed wheel, including the timeout. Get, Has and Due take no lock. Move takes
-// one only if the pair is about to expire. Operations on different keys rarely share
-// a lock.
-//
-// The map is that of xsync. Unlike Go maps in shards, each with a mutex, it reads a
-// contended key without a lock, and shrinks when keys are deleted. In exchange, a Set
-// of a known key allocates once more.
+// A pending pair of an int64 key and a pointer takes about 120 bytes of heap on
+// the hashed wheel, including the timeout. A value of no size takes none. Each operation
+// takes one of several locks per processor for less than a microsecond. Operations on
+// different keys rarely share a lock.
 //
 // # Differences from go-zero
 //

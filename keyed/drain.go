@@ -26,8 +26,8 @@ func (w *Wheel[K, V]) Drain(f func(Entry[K, V])) error {
 	if w.closed.Load() {
 		return ErrClosed
 	}
-	d := &drain[K, V]{f: f, taken: make([]taken[K, V], 0, w.Len())}
-	w.sweep(func(key K, p pair[K, V]) { d.taken = append(d.taken, taken[K, V]{key, p}) })
+	d := &drain[K, V]{f: f, taken: make([]*pair[K, V], 0, w.Len())}
+	w.sweep(func(p *pair[K, V]) { d.taken = append(d.taken, p) })
 	w.drained.Add(int64(len(d.taken)))
 	for range min(w.options.DrainWorkers, len(d.taken)) {
 		d.workers.Go(d.work)
@@ -36,16 +36,10 @@ func (w *Wheel[K, V]) Drain(f func(Entry[K, V])) error {
 	return d.err()
 }
 
-// taken is a pair that a drain removed from the wheel.
-type taken[K comparable, V any] struct {
-	key K
-	pair[K, V]
-}
-
 // drain is one call of Drain.
 type drain[K comparable, V any] struct {
 	f       func(Entry[K, V]) // Immutable.
-	taken   []taken[K, V]     // Immutable once the workers run.
+	taken   []*pair[K, V]     // Immutable once the workers run.
 	next    atomic.Int64      // index in taken. Atomic: written by the workers.
 	workers sync.WaitGroup
 
@@ -64,8 +58,7 @@ func (d *drain[K, V]) work() {
 		}
 	}()
 	for i := d.next.Add(1) - 1; i < int64(len(d.taken)); i = d.next.Add(1) - 1 {
-		t := d.taken[i]
-		usercode.Run(func() { d.f(t.entry(t.key)) }, d.fail)
+		usercode.Run(func() { d.f(d.taken[i].entry()) }, d.fail)
 	}
 	finished = true
 }

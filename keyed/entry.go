@@ -26,40 +26,30 @@ func (e Entry[K, V]) Left() time.Duration {
 }
 
 // Due returns the due time of the pair of key, and whether there is a pair. It takes
-// constant time and no lock, and allocates nothing. After Close it finds no pair.
+// constant time and allocates nothing. After Close it finds no pair.
 func (w *Wheel[K, V]) Due(key K) (due time.Time, ok bool) {
-	p, ok := w.load(key)
-	if !ok {
-		return time.Time{}, false
-	}
-	return p.timeout.Deadline(), true
+	w.look(key, func(p *pair[K, V]) { due, ok = p.timeout.Deadline(), true })
+	return due, ok
 }
 
 // All yields the pending pairs, in no order, each key at most once. Each entry is
 // the pair as it was at one moment of the loop. The loop may use the wheel.
-// Concurrent changes may or may not be seen.
+// Concurrent changes may or may not be seen. It copies a stripe at a time, which is a
+// small part of a large wheel.
 func (w *Wheel[K, V]) All() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
-		w.pairs.Range(func(key K, p pair[K, V]) bool {
-			e, ok := w.entry(key, p)
-			return !ok || yield(e)
-		})
-	}
-}
-
-// entry returns the entry of key, whose pair was p a moment ago, if it still has
-// one.
-func (w *Wheel[K, V]) entry(key K, p pair[K, V]) (e Entry[K, V], ok bool) {
-	for { // Ends: in each turn another operation changed the pair.
-		e = p.entry(key)
-		now, known := w.load(key)
-		if !known || now.timeout == p.timeout { // K6: e is the pair as it was in between
-			return e, known
+		var entries []Entry[K, V]
+		for i := range w.stripes {
+			entries = w.stripes[i].entries(entries[:0])
+			for _, e := range entries {
+				if !yield(e) {
+					return
+				}
+			}
 		}
-		p = now
 	}
 }
 
-func (p pair[K, V]) entry(key K) Entry[K, V] {
-	return Entry[K, V]{key, p.value, p.timeout.Deadline()}
+func (p *pair[K, V]) entry() Entry[K, V] {
+	return Entry[K, V]{p.key, p.value, p.timeout.Deadline()}
 }

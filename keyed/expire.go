@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/puzpuzpuz/xsync/v4"
-
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
@@ -16,27 +14,39 @@ import (
 const retryDelay = time.Second
 
 // Run implements [hwt.TimerTask]: it ends the pair and calls the callback.
-func (a *alarm[K, V]) Run(hwt.Timeout) error {
-	w := a.wheel
-	value, ok := w.expire(a)
+func (p *pair[K, V]) Run(hwt.Timeout) error {
+	w := p.wheel
+	value, ok := w.expire(p)
 	if !ok {
 		return nil
 	}
 	w.fired.Add(1)
-	usercode.Run(func() { w.callback(a.key, value) }, func(err error) { w.callbackFailed(a.key, value, err) })
+	usercode.Run(func() { w.callback(p.key, value) }, func(err error) { w.callbackFailed(p.key, value, err) })
 	return nil
 }
 
-// expire deletes the pair of a's key, if there is one and it is due (K1).
-func (w *Wheel[K, V]) expire(a *alarm[K, V]) (value V, ok bool) {
-	w.pairs.Compute(a.key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if !known || !p.timeout.IsExpired() { // K5
-			return p, xsync.CancelOp
-		}
+// expire removes p if it is due (K1).
+func (w *Wheel[K, V]) expire(p *pair[K, V]) (value V, ok bool) {
+	w.due(p, func(s *stripe[K, V], slot int) {
 		value, ok = p.value, true
-		return p, xsync.DeleteOp // Linearization point of expiry.
+		s.remove(slot) // Linearization point of expiry.
 	})
 	return value, ok
+}
+
+// due calls f with the slot of p, under the lock, if p is in the table and due (K4). If
+// p is not yet in the table, due marks it.
+func (w *Wheel[K, V]) due(p *pair[K, V], f func(s *stripe[K, V], slot int)) {
+	s, h := w.stripe(p.key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	current, slot := s.find(h, p.key)
+	switch {
+	case p.timeout == nil:
+		p.timeout = early
+	case current == p && p.timeout.IsExpired():
+		f(s, slot)
+	}
 }
 
 // callbackFailed reports that the callback failed with err, to ErrorHandler or with
@@ -56,39 +66,29 @@ func (w *Wheel[K, V]) callbackFailed(key K, value V, err error) {
 	panic(fmt.Errorf("keyed: key %v: %v", key, p.Value))
 }
 
-// Refused implements [hwt.RefusedTask]: the timer's executor rejected a.
-func (a *alarm[K, V]) Refused(_ hwt.Timeout, refusal error) error {
-	value, ok, err := a.wheel.retry(a)
-	switch {
-	case !ok:
-		return nil // the pair has ended, or has another timeout
-	case err != nil:
-		err = errors.Join(refusal, err)
-	default:
-		err = refusal
-	}
-	if a.wheel.options.ErrorHandler == nil {
-		return withKey(a.key, err)
-	}
-	a.wheel.options.ErrorHandler(a.key, value, err)
-	return nil
-}
-
-// retry makes the pair of a's key expire again after retryDelay, if there is one and
-// it is due. If that fails, the pair stays in the map without a timeout.
-func (w *Wheel[K, V]) retry(a *alarm[K, V]) (value V, ok bool, err error) {
-	w.pairs.Compute(a.key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if !known || !p.timeout.IsExpired() { // K5
-			return p, xsync.CancelOp
+// Refused implements [hwt.RefusedTask]: the timer's executor rejected p. It makes the
+// pair expire again after retryDelay. If that fails, the pair stays in the wheel without a
+// timeout.
+func (p *pair[K, V]) Refused(_ hwt.Timeout, refusal error) (err error) {
+	w, pending := p.wheel, false
+	var value V
+	w.due(p, func(*stripe[K, V], int) {
+		pending, value, err = true, p.value, refusal
+		again, failed := p.schedule(retryDelay)
+		if failed != nil {
+			err = errors.Join(refusal, failed)
+			return
 		}
-		value, ok = p.value, true
-		var again hwt.Timeout
-		if again, err = w.schedule(a.key, retryDelay); err != nil {
-			return p, xsync.CancelOp
-		}
-		return pair[K, V]{value, again}, xsync.UpdateOp
+		p.timeout = again
 	})
-	return value, ok, err
+	switch {
+	case !pending:
+		return nil // it has ended, or has another timeout
+	case w.options.ErrorHandler == nil:
+		return withKey(p.key, err)
+	}
+	w.options.ErrorHandler(p.key, value, err)
+	return nil
 }
 
 func withKey[K comparable](key K, err error) error { return fmt.Errorf("keyed: key %v: %w", key, err) }

@@ -8,9 +8,5 @@ const (
 	RetryDelay          = retryDelay
 )
 
-// The sizes in bytes of the parts of a pending pair with an int64 key and a
-// pointer, without the map's own key and buckets.
-const (
-	PairSize  = unsafe.Sizeof(pair[int64, *int]{})
-	AlarmSize = unsafe.Sizeof(alarm[int64, *int]{})
-)
+// PairSize is the size in bytes of a pair with an int64 key and a pointer.
+const PairSize = unsafe.Sizeof(pair[int64, *int]{})

@@ -1,26 +1,37 @@
 package keyed
 
-// Get returns the value pending under key. It takes constant time and no lock,
-// and allocates nothing. After Close it finds no pair.
+// Get returns the value pending under key. It takes constant time and allocates
+// nothing. After Close it finds no pair.
 func (w *Wheel[K, V]) Get(key K) (value V, ok bool) {
-	p, ok := w.load(key)
-	return p.value, ok
+	w.look(key, func(p *pair[K, V]) { value, ok = p.value, true })
+	return value, ok
 }
 
 // Has reports whether a pair is pending under key, at the cost of Get.
-func (w *Wheel[K, V]) Has(key K) bool {
-	_, ok := w.load(key)
+func (w *Wheel[K, V]) Has(key K) (ok bool) {
+	w.look(key, func(*pair[K, V]) { ok = true })
 	return ok
 }
 
 // Len returns the number of pending pairs, which is approximate under concurrent
 // updates. It takes constant time.
-func (w *Wheel[K, V]) Len() int { return max(w.pairs.Size(), 0) }
-
-// load returns the pair of key.
-func (w *Wheel[K, V]) load(key K) (p pair[K, V], ok bool) {
-	if w.usable(key) != nil {
-		return p, false
+func (w *Wheel[K, V]) Len() int {
+	n := int64(0)
+	for i := range w.stripes {
+		n += w.stripes[i].n.Load()
 	}
-	return w.pairs.Load(key)
+	return int(n)
+}
+
+// look calls f with the pair of key, if there is one, under the lock of its stripe.
+func (w *Wheel[K, V]) look(key K, f func(*pair[K, V])) {
+	if w.usable(key) != nil {
+		return
+	}
+	s, h := w.stripe(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, _ := s.find(h, key); p != nil {
+		f(p)
+	}
 }

@@ -1,11 +1,8 @@
 package keyed
 
 import (
-	"errors"
 	"math"
 	"time"
-
-	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/hashedwheel/hwt"
 )
@@ -14,97 +11,27 @@ import (
 // new value and the new delay; no callback runs for the old value.
 // A pair with a delay of zero or less expires at the next opportunity.
 //
-// It takes constant time and three allocations, including the timer's. A known
-// key gets a new timeout, and then the old one is cancelled. If the timer has no
-// room for another pending timeout, the old one is reset instead, and then a
-// concurrent Move may report true without effect.
+// It takes constant time and, for an unknown key, two allocations, including the
+// timer's. The timeout of a known key is reset.
 //
 // Set returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
 func (w *Wheel[K, V]) Set(key K, value V, delay time.Duration) error {
-	err := w.usable(key)
-	if err != nil {
-		return err
-	}
-	w.pairs.Compute(key, func(old pair[K, V], _ bool) (pair[K, V], xsync.ComputeOp) {
-		var timeout hwt.Timeout
-		if timeout, err = w.replace(key, old.timeout, delay); err != nil {
-			return old, xsync.CancelOp
-		}
-		return pair[K, V]{value, timeout}, xsync.UpdateOp // Linearization point of Set.
-	})
+	_, err := w.set(key, &value, delay, always)
 	return err
 }
 
 // SetIfAbsent is Set for an unknown key. If key is known, it changes nothing and
 // returns false.
 func (w *Wheel[K, V]) SetIfAbsent(key K, value V, delay time.Duration) (set bool, err error) {
-	if err := w.usable(key); err != nil {
-		return false, err
-	}
-	w.pairs.Compute(key, func(old pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if known {
-			return old, xsync.CancelOp
-		}
-		var timeout hwt.Timeout
-		if timeout, err = w.schedule(key, delay); err != nil {
-			return old, xsync.CancelOp
-		}
-		set = true
-		return pair[K, V]{value, timeout}, xsync.UpdateOp // Linearization point of SetIfAbsent.
-	})
-	return set, err
+	return w.set(key, &value, delay, ifAbsent)
 }
 
 // SetIfSooner is Set for a key that is unknown, or whose pair is due later than
-// delay from now. Otherwise it changes nothing and returns false, takes no lock, and
-// allocates nothing. It does not change a pair whose timeout has expired.
+// delay from now. Otherwise it changes nothing and returns false. It does not change a
+// pair whose timeout has expired.
 func (w *Wheel[K, V]) SetIfSooner(key K, value V, delay time.Duration) (set bool, err error) {
-	if err := w.usable(key); err != nil {
-		return false, err
-	}
-	if p, known := w.pairs.Load(key); known && !p.isLater(delay) {
-		return false, nil // Linearization point: the pair had this due time until now, or until it ended.
-	}
-	w.pairs.Compute(key, func(old pair[K, V], known bool) (p pair[K, V], op xsync.ComputeOp) {
-		if known && !old.isLater(delay) {
-			return old, xsync.CancelOp
-		}
-		if p, set, err = w.advance(key, value, old, delay); err != nil {
-			return old, xsync.CancelOp
-		}
-		return p, xsync.UpdateOp // Linearization point of SetIfSooner.
-	})
-	return set, err
-}
-
-// advance returns the pair that replaces old, which was due later than delay from
-// now or does not exist. If a Move has made old due sooner in the meantime, advance
-// keeps its value and due time, and set is false. The caller holds the lock of the
-// key's bucket.
-func (w *Wheel[K, V]) advance(key K, value V, old pair[K, V], delay time.Duration) (p pair[K, V], set bool, err error) {
-	timeout, err := w.schedule(key, delay)
-	switch {
-	case err == nil && old.timeout == nil:
-		return pair[K, V]{value, timeout}, true, nil
-	case errors.Is(err, hwt.ErrTooManyPending) && old.timeout != nil && old.timeout.Reset(delay):
-		return pair[K, V]{value, relink(old.timeout)}, true, nil
-	case err != nil:
-		return old, false, err
-	case !old.timeout.Cancel(): // moved, and expired
-		timeout.Cancel()
-		return old, false, nil
-	case old.isLater(delay): // for good: no Move resets a cancelled timeout
-		return pair[K, V]{value, timeout}, true, nil
-	}
-	timeout.Reset(time.Until(old.timeout.Deadline())) // false if it has expired: the pair is due anyway
-	return pair[K, V]{old.value, timeout}, false, nil
-}
-
-// isLater reports whether p is due later than delay from now.
-func (p pair[K, V]) isLater(delay time.Duration) bool {
-	due := p.timeout.Deadline()
-	return due.IsZero() && delay < math.MaxInt64 || time.Until(due) > max(delay, 0)
+	return w.set(key, &value, delay, ifSooner)
 }
 
 // Move makes the pair of key expire delay from now, with the meaning that delay
@@ -118,33 +45,118 @@ func (p pair[K, V]) isLater(delay time.Duration) bool {
 // Move returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
 func (w *Wheel[K, V]) Move(key K, delay time.Duration) (moved bool, err error) {
+	return w.set(key, nil, delay, ifKnown)
+}
+
+// condition is the condition of an operation that sets a key.
+type condition int
+
+const (
+	always   condition = iota
+	ifAbsent           // SetIfAbsent
+	ifSooner           // SetIfSooner
+	ifKnown            // Move
+)
+
+// holds reports whether c holds for a key with the timeout current, which is nil for an
+// unknown key.
+func (c condition) holds(current hwt.Timeout, delay time.Duration) bool {
+	switch c {
+	case ifAbsent:
+		return current == nil
+	case ifSooner:
+		return current == nil || isLater(current, delay)
+	case ifKnown:
+		return current != nil
+	}
+	return true
+}
+
+// isLater reports whether timeout is due later than delay from now.
+func isLater(timeout hwt.Timeout, delay time.Duration) bool {
+	due := timeout.Deadline()
+	return due.IsZero() && delay < math.MaxInt64 || time.Until(due) > max(delay, 0)
+}
+
+// set sets the delay of key if c holds, and the value unless value is nil. It reports
+// whether c held.
+func (w *Wheel[K, V]) set(key K, value *V, delay time.Duration, c condition) (ok bool, err error) {
 	if err := w.usable(key); err != nil {
 		return false, err
 	}
-	p, known := w.pairs.Load(key)
-	if !known {
-		return false, nil
+	s, h := w.stripe(key)
+	ok, done, err := w.setKnown(s, h, key, value, delay, c)
+	if done {
+		return ok, err
 	}
-	if p.timeout.Reset(delay) { // Linearization point of Move (K4).
-		return true, nil
+	p := &pair[K, V]{wheel: w, key: key}
+	timeout, err := p.schedule(delay) // without the lock (K2)
+	if err != nil {
+		return false, err
 	}
-	return w.moveExpired(key, delay)
+	ok, added, err := w.add(s, h, p, timeout, value, delay, c)
+	if !added {
+		timeout.Cancel()
+	}
+	return ok, err
 }
 
-// moveExpired is the slow path of Move: the timeout that Move found has ended.
-func (w *Wheel[K, V]) moveExpired(key K, delay time.Duration) (moved bool, err error) {
-	w.pairs.Compute(key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if !known {
-			return p, xsync.CancelOp
+// setKnown is set for a pair whose timeout can be reset, and if c does not hold. done is
+// false if set needs a new timeout.
+func (w *Wheel[K, V]) setKnown(s *stripe[K, V], h uint32, key K, value *V, delay time.Duration, c condition) (ok, done bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, _ := s.find(h, key)
+	return w.reset(s, old, value, delay, c)
+}
+
+// reset is setKnown for the pair old, which is nil for an unknown key. The caller holds
+// the lock of s.
+func (w *Wheel[K, V]) reset(s *stripe[K, V], old *pair[K, V], value *V, delay time.Duration, c condition) (ok, done bool, err error) {
+	var current hwt.Timeout
+	if old != nil {
+		current = old.timeout
+	}
+	switch {
+	case w.closed.Load():
+		return false, true, ErrClosed
+	case !c.holds(current, delay):
+		return false, true, nil // Linearization point if c does not hold.
+	case old == nil || !current.Reset(delay):
+		return false, false, nil
+	}
+	if value != nil {
+		s.change(old, *value)
+	}
+	return true, true, nil // Linearization point for a known key.
+}
+
+// add puts p into the table with timeout, unless the table has a pair of the key by now
+// whose timeout can be reset, or c does not hold.
+func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.Timeout, value *V, delay time.Duration, c condition) (ok, added bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, slot := s.find(h, p.key)
+	ok, done, err := w.reset(s, old, value, delay, c)
+	if done {
+		return ok, false, err
+	}
+	if p.timeout == early {
+		if timeout, err = p.schedule(0); err != nil {
+			return false, false, err
 		}
-		var timeout hwt.Timeout
-		if timeout, err = w.postpone(key, p.timeout, delay); err != nil {
-			return p, xsync.CancelOp
-		}
-		moved = true
-		return pair[K, V]{p.value, timeout}, xsync.UpdateOp
-	})
-	return moved, err
+	}
+	p.timeout = timeout
+	if value != nil {
+		p.value = *value
+	} else {
+		p.value = old.value
+	}
+	if old != nil { // its timeout has expired
+		s.remove(slot)
+	}
+	s.add(h, p) // Linearization point for a new pair.
+	return true, true, nil
 }
 
 // Delete deletes the pair of key, whose callback then does not run. It reports
@@ -162,6 +174,16 @@ func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool, err error) {
 	if err := w.usable(key); err != nil {
 		return value, false, err
 	}
-	w.take(key, func(p pair[K, V]) { value, ok = p.value, true })
-	return value, ok, nil
+	s, h := w.stripe(key)
+	s.mu.Lock()
+	p, slot := s.find(h, key)
+	if p != nil {
+		s.remove(slot) // Linearization point of Delete and LoadAndDelete.
+	}
+	s.mu.Unlock()
+	if p == nil {
+		return value, false, nil
+	}
+	p.timeout.Cancel() // false if it has expired: its task will find nothing
+	return p.value, true, nil
 }

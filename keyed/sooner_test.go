@@ -70,51 +70,23 @@ func TestSetIfSoonerReturnsTheTimersError(t *testing.T) {
 	})
 }
 
-// interruptedTimer calls a function before it returns a new timeout.
-type interruptedTimer struct {
-	hwt.Timer
-	interrupt func()
-}
-
-func (i *interruptedTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-	timeout, err := i.Timer.NewTimeout(task, delay)
-	i.interrupt()
-	return timeout, err
-}
-
-func TestSetIfSoonerKeepsAMoveThatRacesWithIt(t *testing.T) {
+func TestSetIfSoonerKeepsASetThatRacesWithIt(t *testing.T) {
 	for name, c := range map[string]struct {
-		move, expiry time.Duration
-		want         bool
-		values       []int
+		delay time.Duration
+		want  bool
+		value int
 	}{
-		"to sooner": {move: time.Second, values: []int{11}},
-		"to later":  {move: 2 * time.Hour, want: true, values: []int{12}},
-		"to now":    {move: tick, expiry: 3 * tick, values: []int{11}},
+		"to sooner": {delay: time.Second, value: 11},
+		"to later":  {delay: 2 * time.Hour, want: true, value: 12},
 	} {
 		enginetest.Bubble(t, func(t *testing.T) {
-			executor := new(holding)
-			timer := &interruptedTimer{newTimer(t, 8, hashedwheel.Options{Executor: executor}), func() {}}
-			w, r := newWheel(t, timer)
-			set(t, w, 1, 11, time.Hour)
-			timer.interrupt = func() {
-				move(t, w, 1, c.move)
-				time.Sleep(c.expiry)
-			}
+			w, r, timer := interrupted(t, func(w *keyed.Wheel[int, int]) { set(t, w, 1, 11, c.delay) })
 			assert.Equal(t, c.want, setIfSooner(t, w, 1, 12, time.Minute), name)
-			timer.interrupt = func() {}
-			pass(time.Second + 2*tick)
-			executor.release()
-			if !c.want {
-				assert.Equal(t, c.values, r.values(), name)
-			}
+			assert.EqualValues(t, 1, timer.Pending(), name)
+			pass(min(c.delay, time.Minute) + tick)
+			assert.Equal(t, []int{c.value}, r.values(), name)
 			pass(3 * time.Hour)
-			executor.release()
-			if c.want {
-				assert.Equal(t, c.values, r.values(), name)
-			}
 			assert.Empty(t, r.take(), name)
-			assert.Zero(t, w.Len(), name)
 		})
 	}
 }

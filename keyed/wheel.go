@@ -2,24 +2,25 @@ package keyed
 
 import (
 	"fmt"
+	"hash/maphash"
 	"sync/atomic"
 
-	"github.com/puzpuzpuz/xsync/v4"
-
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Wheel holds pairs of key and value until they expire. Create it with [New]. All
 // methods are safe for concurrent use, including in callbacks.
 type Wheel[K comparable, V any] struct {
-	timer                     hwt.Timer                 // Immutable after New.
-	callback                  func(key K, value V)      // Immutable after New.
-	options                   Options[K, V]             // Immutable after New.
-	check                     check.Keys[K]             // Immutable after New.
-	pairs                     *xsync.Map[K, pair[K, V]] // See the ground rules in pair.go.
-	closed                    atomic.Bool               // Atomic: written by Close, read by all.
-	fired, drained, cancelled atomic.Int64              // Atomic: written where pairs end, read by Stats.
+	timer                     hwt.Timer            // Immutable after New.
+	callback                  func(key K, value V) // Immutable after New.
+	options                   Options[K, V]        // Immutable after New.
+	check                     check.Keys[K]        // Immutable after New.
+	seed                      maphash.Seed         // Immutable after New.
+	stripes                   []stripe[K, V]       // Immutable after New. See the ground rules in pair.go.
+	closed                    atomic.Bool          // Atomic: written by Close, read by all.
+	fired, drained, cancelled atomic.Int64         // Atomic: written where pairs end, read by Stats.
 }
 
 // New returns an empty wheel on timer. The wheel calls callback with each pair
@@ -50,8 +51,15 @@ func New[K comparable, V any](timer hwt.Timer, callback func(key K, value V), op
 		callback: callback,
 		options:  o,
 		check:    check.KeysOf[K](),
-		pairs:    xsync.NewMap[K, pair[K, V]](),
+		seed:     maphash.MakeSeed(),
+		stripes:  newStripes[K, V](),
 	}, nil
+}
+
+// stripe returns the stripe of a usable key, and the hash of the key there. It is not 0.
+func (w *Wheel[K, V]) stripe(key K) (s *stripe[K, V], h uint32) {
+	hash := maphash.Comparable(w.seed, key)
+	return &w.stripes[hash>>cacheline.Shift(len(w.stripes))], uint32(hash) | 1
 }
 
 // usable returns the error of every operation on key: ErrClosed, ErrKey or nil.
@@ -76,42 +84,19 @@ func (w *Wheel[K, V]) Close() {
 	if !w.closed.CompareAndSwap(false, true) { // Linearization point of Close.
 		return
 	}
-	w.sweep(func(K, pair[K, V]) { w.cancelled.Add(1) })
+	w.sweep(func(*pair[K, V]) { w.cancelled.Add(1) })
 }
 
-// lastKeys is the number of keys that sweep deletes one by one. Each lets the map
-// halve its table; DeleteMatching alone does so once.
-const lastKeys = 32
-
-// sweep deletes every pending pair and calls f with it. f must not use the wheel
-// (K2).
-func (w *Wheel[K, V]) sweep(f func(K, pair[K, V])) {
-	var last []K
-	w.pairs.DeleteMatching(func(key K, p pair[K, V]) (matches, stop bool) {
-		if len(last) < lastKeys {
-			last = append(last, key)
-			return false, false
+// sweep removes every pending pair and calls f with it.
+func (w *Wheel[K, V]) sweep(f func(*pair[K, V])) {
+	for i := range w.stripes {
+		for _, p := range w.stripes[i].removeAll() {
+			if p != nil {
+				p.timeout.Cancel() // false if it has expired: its task will find nothing
+				f(p)
+			}
 		}
-		p.timeout.Cancel()
-		f(key, p)
-		return true, false
-	})
-	for _, key := range last {
-		w.take(key, func(p pair[K, V]) { f(key, p) })
 	}
-}
-
-// take deletes the pair of key, if there is one, and calls f with it. f must not
-// use the wheel (K2).
-func (w *Wheel[K, V]) take(key K, f func(pair[K, V])) {
-	w.pairs.Compute(key, func(p pair[K, V], known bool) (pair[K, V], xsync.ComputeOp) {
-		if !known {
-			return p, xsync.CancelOp
-		}
-		p.timeout.Cancel() // false if it has expired: its alarm will find nothing
-		f(p)
-		return p, xsync.DeleteOp // Linearization point of Delete and LoadAndDelete.
-	})
 }
 
 // String returns the number of pending pairs and the timer.

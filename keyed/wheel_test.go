@@ -3,7 +3,6 @@ package keyed_test
 import (
 	"math"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -248,52 +247,72 @@ func TestStringReturnsPendingCountAndTimer(t *testing.T) {
 	assert.Equal(t, "keyed.Wheel(1 pending on hashedwheel.Timer(hashedwheel, tick 10ms, 8 buckets, 1 pending))", w.String())
 }
 
-// slowTimer pauses after it creates or resets a timeout, so that a test can place an
-// operation between the steps of a Set.
-type slowTimer struct {
+// interruptedTimer calls a function before it returns a new timeout.
+type interruptedTimer struct {
 	hwt.Timer
-	pause time.Duration
+	interrupt func()
 }
 
-type slowTimeout struct {
-	hwt.Timeout
-	timer *slowTimer
+func (i *interruptedTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	timeout, err := i.Timer.NewTimeout(task, delay)
+	interrupt := i.interrupt
+	i.interrupt = func() {}
+	interrupt()
+	return timeout, err
 }
 
-func (s *slowTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-	t, err := s.Timer.NewTimeout(task, delay)
-	time.Sleep(s.pause)
-	return &slowTimeout{t, s}, err
+// interrupted returns a wheel whose next new timeout is interrupted by f.
+func interrupted(t *testing.T, f func(w *keyed.Wheel[int, int])) (*keyed.Wheel[int, int], *recorder, *hashedwheel.Timer) {
+	timer := newTimer(t, 8)
+	outer := &interruptedTimer{Timer: timer}
+	w, r := newWheel(t, outer)
+	outer.interrupt = func() { f(w) }
+	return w, r, timer
 }
 
-func (s *slowTimeout) Reset(delay time.Duration) bool {
-	ok := s.Timeout.Reset(delay)
-	time.Sleep(s.timer.pause)
-	return ok
-}
-
-func TestSetNeverKeepsTheDelayOfARacingMove(t *testing.T) {
+func TestSetWinsOverASetThatRacesWithIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
-		timer := &slowTimer{newTimer(t, 512), 200 * time.Millisecond}
-		var firedAfter atomic.Int64
-		begin := time.Now()
-		w, err := keyed.New(timer, func(_ int, value string) {
-			assert.Equal(t, "new", value)
-			firedAfter.Store(int64(time.Since(begin)))
-		}, nil)
+		w, r, timer := interrupted(t, func(w *keyed.Wheel[int, int]) { set(t, w, 1, 11, time.Second) })
+		set(t, w, 1, 12, time.Hour)
+		assert.EqualValues(t, 1, timer.Pending(), "one of the timeouts is cancelled")
+		pass(time.Minute)
+		assert.Empty(t, r.take())
+		pass(time.Hour)
+		assert.Equal(t, []int{12}, r.values())
+	})
+}
+
+func TestSetIfAbsentYieldsToASetThatRacesWithIt(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		w, r, timer := interrupted(t, func(w *keyed.Wheel[int, int]) { set(t, w, 1, 11, time.Second) })
+		ok, err := w.SetIfAbsent(1, 12, time.Minute)
 		require.NoError(t, err)
-		require.NoError(t, w.Set(1, "old", time.Hour))
-		var moved atomic.Bool
-		go func() {
-			time.Sleep(100 * time.Millisecond) // in the middle of the Set
-			ok, _ := w.Move(1, 400*time.Millisecond)
-			moved.Store(ok)
-		}()
-		require.NoError(t, w.Set(1, "new", time.Hour))
-		time.Sleep(2 * time.Hour)
-		assert.True(t, moved.Load(), "the Move took effect before the Set")
-		assert.GreaterOrEqual(t, time.Duration(firedAfter.Load()), time.Hour, "the delay is the Set's")
-		w.Close()
-		timer.Stop()
+		assert.False(t, ok)
+		assert.EqualValues(t, 1, timer.Pending())
+		pass(time.Hour)
+		assert.Equal(t, []int{11}, r.values())
+	})
+}
+
+func TestCloseInTheMiddleOfASetRejectsIt(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		w, r, timer := interrupted(t, func(w *keyed.Wheel[int, int]) { w.Close() })
+		assert.ErrorIs(t, w.Set(1, 11, time.Second), keyed.ErrClosed)
+		assert.Zero(t, timer.Pending())
+		assert.Zero(t, w.Len())
+		pass(time.Hour)
+		assert.Empty(t, r.take())
+	})
+}
+
+// The timer's task runs while NewTimeout holds back its caller.
+func TestPairWhoseTaskIsEarlyFires(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		w, r, _ := interrupted(t, func(*keyed.Wheel[int, int]) { pass(time.Second) })
+		set(t, w, 1, 11, tick)
+		assert.True(t, w.Has(1))
+		pass(2 * tick)
+		assert.Equal(t, []int{11}, r.values())
+		assert.Equal(t, keyed.Stats{Fired: 1}, w.Stats())
 	})
 }
