@@ -130,7 +130,7 @@ func BenchmarkHeap(b *testing.B) {
 		runtime.ReadMemStats(&m)
 		return float64(m.HeapAlloc)
 	}
-	for _, n := range []int{1_000_000, 1_400_000, 1_700_000, 1_900_000} {
+	for _, n := range []int{1_000, 100_000, 1_000_000, 1_400_000, 1_700_000, 1_900_000} {
 		keys := keysOf(n)
 		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
 			compare(b, "B/key", func(q delaying) float64 {
