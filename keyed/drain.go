@@ -58,7 +58,10 @@ func (d *drain[K, V]) work() {
 		}
 	}()
 	for i := d.next.Add(1) - 1; i < int64(len(d.taken)); i = d.next.Add(1) - 1 {
-		usercode.Run(func() { d.f(d.taken[i].entry()) }, d.fail)
+		p := d.taken[i]
+		e := p.entry()
+		p.take()
+		usercode.Run(func() { d.f(e) }, d.fail)
 	}
 	finished = true
 }

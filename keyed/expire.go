@@ -28,8 +28,8 @@ func (p *pair[K, V]) Run(hwt.Timeout) error {
 // expire removes p if it is due (K1).
 func (w *Wheel[K, V]) expire(p *pair[K, V]) (value V, ok bool) {
 	w.due(p, func(s *stripe[K, V], slot int) {
-		value, ok = p.value, true
 		s.remove(slot) // Linearization point of expiry.
+		value, ok = p.take(), true
 	})
 	return value, ok
 }

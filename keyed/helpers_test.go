@@ -140,6 +140,13 @@ func (h *holding) Execute(task func()) error {
 	return nil
 }
 
+// holds reports whether there is a task to release.
+func (h *holding) holds() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.tasks) > 0
+}
+
 func (h *holding) release() (n int) {
 	h.mu.Lock()
 	tasks := h.tasks

@@ -51,12 +51,19 @@ import (
 type pair[K comparable, V any] struct {
 	wheel   *Wheel[K, V] // Immutable.
 	key     K            // Immutable.
-	value   V            // Guarded by the stripe's mu.
+	value   V            // Guarded by the stripe's mu while p is in the table, then owned by the code that removed p.
 	timeout hwt.Timeout  // nil before the pair is in the table, or early. Guarded by the stripe's mu.
 }
 
 // early marks a pair whose task ran before the pair was in the table.
 var early hwt.Timeout = &struct{ hwt.Timeout }{}
+
+// take returns the value of p, which has been removed, and forgets it. The timer may keep a
+// cancelled timeout, and thereby p, until it next looks at its timeouts.
+func (p *pair[K, V]) take() (value V) {
+	value, p.value = p.value, value
+	return value
+}
 
 // schedule returns a new timeout for p. A panic of a user's timer would leave a lock
 // held.

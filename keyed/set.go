@@ -154,6 +154,7 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.
 	}
 	if old != nil { // its timeout has expired
 		s.remove(slot)
+		old.take()
 	}
 	s.add(h, p) // Linearization point for a new pair.
 	return true, true, nil
@@ -185,5 +186,5 @@ func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool, err error) {
 		return value, false, nil
 	}
 	p.timeout.Cancel() // false if it has expired: its task will find nothing
-	return p.value, true, nil
+	return p.take(), true, nil
 }

@@ -84,7 +84,10 @@ func (w *Wheel[K, V]) Close() {
 	if !w.closed.CompareAndSwap(false, true) { // Linearization point of Close.
 		return
 	}
-	w.sweep(func(*pair[K, V]) { w.cancelled.Add(1) })
+	w.sweep(func(p *pair[K, V]) {
+		p.take()
+		w.cancelled.Add(1)
+	})
 }
 
 // sweep removes every pending pair and calls f with it.
