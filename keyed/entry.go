@@ -34,16 +34,17 @@ func (w *Wheel[K, V]) Due(key K) (due time.Time, ok bool) {
 
 // All yields the pending pairs, in no order, each key at most once. Each entry is
 // the pair as it was at one moment of the loop. The loop may use the wheel.
-// Concurrent changes may or may not be seen. It copies a stripe at a time, which is a
-// small part of a large wheel.
+// Concurrent changes may or may not be seen. It copies some hundred pairs at a time.
 func (w *Wheel[K, V]) All() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
 		var entries []Entry[K, V]
 		for i := range w.stripes {
-			entries = w.stripes[i].entries(entries[:0])
-			for _, e := range entries {
-				if !yield(e) {
-					return
+			for begin := uint64(0); begin < hashEnd; {
+				entries, begin = w.stripes[i].part(entries[:0], begin)
+				for _, e := range entries {
+					if !yield(e) {
+						return
+					}
 				}
 			}
 		}

@@ -171,6 +171,31 @@ func TestRejectionOfAnEndedPairIsNotReported(t *testing.T) {
 	})
 }
 
+// An executor that panics after it accepted a task may still call it, after the pair was
+// moved.
+func TestPairDoesNotFireEarlyForAnExecutorThatBreaksItsRules(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		executor, repaired := new(holding), new(atomic.Bool)
+		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executorFunc(func(task func()) error {
+			_ = executor.Execute(task)
+			if !repaired.Load() {
+				panic("accepted")
+			}
+			return nil
+		})}), keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
+		set(t, w, 1, 11, time.Second)
+		pass(time.Second + tick)
+		move(t, w, 1, time.Hour)
+		require.Equal(t, 1, executor.release())
+		assert.Empty(t, r.take())
+		assert.True(t, w.Has(1))
+		repaired.Store(true)
+		pass(time.Hour + tick)
+		executor.release()
+		assert.Equal(t, []int{11}, r.values())
+	})
+}
+
 type executorFunc func(task func()) error
 
 func (f executorFunc) Execute(task func()) error { return f(task) }

@@ -111,14 +111,28 @@ func (s *stripe[K, V]) removeAll() []*pair[K, V] {
 	return pairs
 }
 
-// entries appends the entries of all pairs to e.
-func (s *stripe[K, V]) entries(e []Entry[K, V]) []Entry[K, V] {
+// partLen is the number of slots that All reads under one lock.
+const partLen = 256
+
+// part appends to e the entries of the pairs whose hashes are from begin to next, about
+// partLen slots. next is hashEnd after the last part. The hashes, unlike the slots, stay
+// the same when the stripe grows between two parts.
+func (s *stripe[K, V]) part(e []Entry[K, V], begin uint64) (_ []Entry[K, V], next uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.pairs {
-		if p != nil {
-			e = append(e, p.entry())
+	next = min(begin+hashEnd*partLen/uint64(len(s.hashes)), hashEnd)
+	first, last := s.home(uint32(begin)), s.home(uint32(next-1))
+	for i := range len(s.hashes) {
+		slot := (first + i) % len(s.hashes)
+		switch h := uint64(s.hashes[slot]); {
+		case h == 0 && first+i >= last:
+			return e, next
+		case h != 0 && begin <= h && h < next:
+			e = append(e, s.pairs[slot].entry())
 		}
 	}
-	return e
+	return e, next
 }
+
+// hashEnd is more than every hash.
+const hashEnd = 1 << 32

@@ -4,8 +4,12 @@ import (
 	"hash/maphash"
 	"math/rand/v2"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
 )
 
 // TestStripeFindsEveryPairAtAnySize adds and removes pairs beside a map. The slots follow
@@ -36,5 +40,87 @@ func TestStripeFindsEveryPairAtAnySize(t *testing.T) {
 	for key := range keys {
 		p, _ := s.find(hash(key), key)
 		require.Same(t, pairs[key], p)
+	}
+}
+
+// hourTimeout has a deadline, and nothing else.
+type hourTimeout struct{ hwt.Timeout }
+
+func (hourTimeout) Deadline() time.Time { return time.Now().Add(time.Hour) }
+
+// TestPartsHaveEveryPairOnce adds or removes other pairs between two parts, so that the
+// stripe grows or shrinks.
+func TestPartsHaveEveryPairOnce(t *testing.T) {
+	for name, c := range map[string]struct{ stay, before, after int }{
+		"empty":   {},
+		"few":     {stay: 6},
+		"many":    {stay: 3000},
+		"growing": {stay: 1000, after: 5000},
+		"shrinks": {stay: 1000, before: 5000},
+	} {
+		for range 5 {
+			s := &newStripes[int, int]()[0]
+			hashes := map[int]uint32{}
+			add := func(key int) {
+				hashes[key] = rand.Uint32() | 1
+				if key%5 == 0 { // near the last slot, so that pairs continue at the first
+					hashes[key] |= 0xfff00000
+				}
+				s.add(hashes[key], &pair[int, int]{key: key, timeout: hourTimeout{}})
+			}
+			for key := range c.stay + c.before {
+				add(key)
+			}
+			seen := map[int]int{}
+			parts := 0
+			for begin := uint64(0); begin < hashEnd; parts++ {
+				var e []Entry[int, int]
+				e, begin = s.part(nil, begin)
+				for _, e := range e {
+					seen[e.Key]++
+				}
+				for range min(c.before, 1000) {
+					c.before--
+					_, slot := s.find(hashes[c.stay+c.before], c.stay+c.before)
+					s.remove(slot)
+				}
+				for range min(c.after, 1000) {
+					c.after--
+					add(c.stay + c.after)
+				}
+			}
+			for key := range c.stay {
+				seen[key] += 0 // missed if it is not there
+			}
+			for key, n := range seen {
+				if n != 1 {
+					require.Failf(t, name, "key %d came %d times", key, n)
+				}
+			}
+			assert.Equal(t, c.stay > partLen, parts > 1, name)
+		}
+	}
+}
+
+func TestUpdateLeavesNoRecord(t *testing.T) {
+	w := &Wheel[int, int]{stripes: newStripes[int, int]()[:1], seed: maphash.MakeSeed()}
+	s := &w.stripes[0]
+	for key := range 3 {
+		_, h := w.stripe(key)
+		s.add(h, &pair[int, int]{wheel: w, key: key, timeout: hourTimeout{}})
+	}
+	for name, f := range map[string]func(int) int{
+		"returns": func(int) int { return 2 },
+		"panics":  func(int) int { panic("broken") },
+		"updates too": func(int) int {
+			w.Update(2, func(int) int { return 3 })
+			return 4
+		},
+	} {
+		func() {
+			defer func() { _ = recover() }()
+			w.Update(1, f)
+		}()
+		assert.Nil(t, s.updates, name)
 	}
 }
