@@ -38,14 +38,16 @@
 //     expires again after a second.
 //   - The timer may be wrapped, for metrics or tracing: the wheel depends on
 //     neither the task that a timeout returns nor the handle that a task receives. A
-//     wrapper of tasks must pass on [hwt.RefusedTask] for the retries.
+//     wrapper of tasks must pass on [hwt.RefusedTask] for the retries. The wheel calls
+//     Reset, Deadline, IsExpired, and sometimes NewTimeout under a lock for which its tasks
+//     wait. Those methods of a wrapper must not use the wheel, or wait for a task.
 //
 // # Cost
 //
 // A pending pair of an int64 key and a pointer takes about 120 bytes of heap on
 // the hashed wheel, including the timeout. A value of no size takes none. Each operation
-// takes one of several locks per processor for less than a microsecond. Operations on
-// different keys rarely share a lock.
+// takes one of several locks per processor, usually for less than a microsecond. Operations on
+// different keys rarely share a lock; those on one key wait for each other, including Get.
 //
 // # Differences from go-zero
 //

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -119,4 +120,28 @@ func TestEntrySurvivesItsEncoding(t *testing.T) {
 		pass(50 * time.Second)
 		assert.Equal(t, []int{-1}, r.values())
 	})
+}
+
+// TestEntryIsThePairAtOneMoment sets values and delays that belong together. The real clock
+// provokes races.
+func TestEntryIsThePairAtOneMoment(t *testing.T) {
+	const sets = 100_000
+	w, _ := newWheel(t, newTimer(t, 8))
+	set(t, w, 1, 1, time.Hour)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for i := range sets {
+			hours := 1 + i%5
+			assert.NoError(t, w.Set(1, hours, time.Duration(hours)*time.Hour))
+		}
+	})
+	for range sets / 5 {
+		for e := range w.All() {
+			if left := e.Left().Hours(); math.Abs(left-float64(e.Value)) > 0.5 {
+				t.Fatalf("an entry has the value %d and %.1f hours left", e.Value, left)
+			}
+		}
+	}
+	all.Wait()
+	w.Close()
 }
