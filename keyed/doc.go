@@ -40,7 +40,7 @@
 //     neither the task that a timeout returns nor the handle that a task receives. A
 //     wrapper of tasks must pass on [hwt.RefusedTask] for the retries. The wheel calls
 //     Reset, Deadline, IsExpired, and sometimes NewTimeout under a lock for which its tasks
-//     wait. Those methods of a wrapper must not use the wheel, or wait for a task.
+//     wait. In a wrapper, they must not use the wheel, or wait for a task.
 //
 // # Cost
 //

@@ -58,10 +58,11 @@ func (d *drain[K, V]) work() {
 		}
 	}()
 	for i := d.next.Add(1) - 1; i < int64(len(d.taken)); i = d.next.Add(1) - 1 {
-		p := d.taken[i]
-		e := p.entry()
-		p.take()
-		usercode.Run(func() { d.f(e) }, d.fail)
+		usercode.Run(func() {
+			e := d.taken[i].entry()
+			d.taken[i].take()
+			d.f(e)
+		}, d.fail)
 	}
 	finished = true
 }

@@ -49,13 +49,13 @@ func TestValueOfAPairThatEndedTakesNoMemory(t *testing.T) {
 		assert.Eventually(t, func() bool {
 			runtime.GC()
 			return gone.Load()
-		}, time.Minute, time.Millisecond, name)
+		}, 5*time.Second, time.Millisecond, name)
 		runtime.KeepAlive(timer)
 	}
 }
 
 // The pair waits on the executor for its callback while a Set replaces it.
-func TestValueOfADuePairThatWasReplacedTakesNoMemory(t *testing.T) {
+func TestReplacedDuePairForgetsItsValue(t *testing.T) {
 	executor := new(holding)
 	timer := newTimer(t, 8, hashedwheel.Options{Executor: executor})
 	w, err := keyed.New(timer, func(int, *[64]byte) {}, nil)
@@ -70,7 +70,7 @@ func TestValueOfADuePairThatWasReplacedTakesNoMemory(t *testing.T) {
 	assert.Eventually(t, func() bool {
 		runtime.GC()
 		return gone.Load()
-	}, time.Minute, time.Millisecond)
+	}, 5*time.Second, time.Millisecond)
 	runtime.KeepAlive(executor)
 	w.Close()
 }

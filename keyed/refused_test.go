@@ -173,7 +173,7 @@ func TestRejectionOfAnEndedPairIsNotReported(t *testing.T) {
 
 // An executor that panics after it accepted a task may still call it, after the pair was
 // moved.
-func TestPairDoesNotFireEarlyForAnExecutorThatBreaksItsRules(t *testing.T) {
+func TestNoPairIsEarlyIfAnExecutorBreaksItsRules(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor, repaired := new(holding), new(atomic.Bool)
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executorFunc(func(task func()) error {

@@ -12,7 +12,8 @@ import (
 // A pair with a delay of zero or less expires at the next opportunity.
 //
 // It takes constant time and, for an unknown key, two allocations, including the
-// timer's. The timeout of a known key is reset.
+// timer's. The timeout of a known key is reset. Concurrent Sets of an unknown key each
+// need a place in the timer's pending limit until one of them has won.
 //
 // Set returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.

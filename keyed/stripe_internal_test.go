@@ -43,7 +43,7 @@ func TestStripeFindsEveryPairAtAnySize(t *testing.T) {
 	}
 }
 
-// hourTimeout has a deadline, and nothing else.
+// hourTimeout has only a deadline.
 type hourTimeout struct{ hwt.Timeout }
 
 func (hourTimeout) Deadline() time.Time { return time.Now().Add(time.Hour) }
