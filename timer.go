@@ -196,9 +196,10 @@ type Executor interface {
 	// task. The error goes to the task if it is a [RefusedTask], or else to the
 	// timer's error handler.
 	//
-	// Execute should not block. An engine with a worker calls it on the worker, and
-	// no other task runs while it blocks. A full pool should therefore return an
-	// error instead of waiting; pools of ants do with their option WithNonblocking.
+	// Execute must be safe for concurrent use, and should not block. An engine with a
+	// worker calls it on the worker. If it does not return in time, few other calls
+	// follow, or none. A full pool should therefore return an error instead of
+	// waiting; pools of ants do with their option WithNonblocking.
 	// Package runtimetimer calls Execute on the timeout's own goroutine, where it
 	// may block.
 	Execute(task func()) error

@@ -65,5 +65,5 @@ func TestOverloadIsBounded(t *testing.T) {
 	timer.Stop()
 	const rested = 4 * 8 * 100 * 128 // pushes of four callers that rest for 10 ms after each 128
 	assert.Less(t, s.Pending, max(rested, s.Accepted/4*3), "callers outran the worker")
-	t.Logf("%d of %d pending", s.Pending, s.Accepted)
+	t.Logf("%d of %d pending, lag up to %v", s.Pending, s.Accepted, s.MaxLag)
 }

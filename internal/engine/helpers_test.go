@@ -168,7 +168,7 @@ func (e *timer) finish(t *testing.T) action {
 		if next := e.step(); next != goOn {
 			return next
 		}
-		e.core.worker.fire()
+		e.core.worker.fire(new(shift))
 	}
 	t.Fatal("the worker never sleeps")
 	return quit

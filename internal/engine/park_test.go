@@ -245,7 +245,7 @@ func TestLateWorkerDoesNotWaitForAnotherTick(t *testing.T) {
 		timeout := e.after(t, tick, nothing)
 		time.Sleep(3*tick + 1)
 		require.Equal(t, goOn, e.step())
-		e.core.worker.fire()
+		e.core.worker.fire(new(shift))
 		assert.True(t, timeout.IsExpired())
 	})
 }

@@ -28,6 +28,10 @@ const (
 	// than lateWake. A machine that is not saturated does not pay for them.
 	lateWake = 4 * time.Millisecond
 	wary     = 10 * time.Second
+
+	// maxFormer is the greatest number of goroutines that a worker's reliefs have replaced
+	// in the middle of a hand-over: an executor may block.
+	maxFormer = 8
 )
 
 func newSleeper(relieve func()) *sleeper {
@@ -130,14 +134,31 @@ func (w *worker) relieve() {
 		time.AfterFunc(maxOnTime, w.relieve) // the reliefs may have been set anew
 		return
 	}
-	if !w.mayRelieve() {
+	switch {
+	case w.mayRelieve():
+		w.wakeUp(w.timer.now())
+	case !w.replace():
 		w.mu.Unlock()
 		return
 	}
-	w.wakeUp(w.timer.now())
 	w.workers.Add(1)
 	w.mu.Unlock()
 	runWorker(w, &shift{working: true, relief: true})
+}
+
+// replace makes the calling goroutine the worker if the worker is stuck (W9). Guarded by mu.
+func (w *worker) replace() bool {
+	turn := w.firing.stuck(w.timer.now())
+	if turn == 0 || w.signal.phase.Load() == stopped || w.workers.Load() > maxFormer {
+		return false
+	}
+	id := w.workerID.Load()
+	w.timer.former.Store(id, nil) // first, since it may call Stop
+	if !w.firing.handing.CompareAndSwap(turn, turn+1) {
+		w.timer.former.Delete(id)
+		return false
+	}
+	return true
 }
 
 // mayRelieve reports whether the worker is late. Guarded by mu.

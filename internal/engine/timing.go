@@ -32,7 +32,6 @@ type timing struct {
 	size    int                       // tasks in the batch
 	begun   int                       // how many of them have begun
 	next    int                       // tasks in the next batch
-	at      int64                     // when the batch began
 	late    [histogram.Buckets]uint32 // lateness not yet published
 	touched uint64                    // a bit for each bucket in which there is some
 	sum     int64                     // of all that is not yet published
@@ -41,6 +40,7 @@ type timing struct {
 	counts [histogram.Buckets]atomic.Int64
 	total  atomic.Int64 // of all lateness
 	busy   atomic.Int64 // time in tasks
+	at     atomic.Int64 // when the batch began. Read by reliefs, too.
 
 	slowest [intervals]atomic.Pointer[slowest] // Atomic: written by the worker and its watchdog.
 }
@@ -63,7 +63,8 @@ func (f *firing) beginTask() {
 func (f *firing) beginBatch() {
 	m, now := &f.timing, f.timer.now()
 	f.endBatch(now)
-	m.at, m.size = now, max(m.next, 1)
+	m.at.Store(now)
+	m.size = max(m.next, 1)
 }
 
 // endTiming ends the batch after the last task.
@@ -79,7 +80,7 @@ func (f *firing) endBatch(now int64) {
 	if m.begun == 0 {
 		return
 	}
-	took := now - m.at
+	took := now - m.at.Load()
 	m.busy.Add(took)
 	if m.begun == 1 {
 		m.noteSlow(now, took, f.at(f.progress()).task)
@@ -93,7 +94,7 @@ func (f *firing) endBatch(now int64) {
 
 // noteLate records the lateness of a task that begins.
 func (m *timing) noteLate(deadline int64) {
-	late := m.at - deadline
+	late := m.at.Load() - deadline
 	i := histogram.BucketOf(late)
 	m.late[i]++
 	m.touched |= 1 << i

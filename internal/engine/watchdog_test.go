@@ -167,7 +167,7 @@ func TestCheckBeforeTheFirstTaskFindsNoSlowTask(t *testing.T) {
 		require.True(t, c.firing.running)
 		pass(10 * threshold) // the worker is held here
 		assert.Zero(t, e.Stats().SlowTasks)
-		c.worker.fire()
+		c.worker.fire(new(shift))
 		assert.EqualValues(t, 1, e.Stats().Expired)
 	})
 }

@@ -51,6 +51,12 @@ import (
 //	    intake once more as in W2, and gives its place in workers back. The next one has
 //	    its sleeper. A Stop that comes between starts another worker. done is
 //	    closed by the last worker that ends, once one has closed notices.
+//	W9. While the worker hands a task over to the timer's executor, handing is odd, and it
+//	    touches no field of the owners. A relief that finds it there for longer than onTime
+//	    increments handing, under mu, and is the worker: the old one may wait for a
+//	    processor. The old one cannot increment handing afterwards. It then ends if it is a
+//	    relief, and sleeps otherwise. There are at most maxFormer such goroutines. A
+//	    worker that runs its tasks itself is not replaced.
 
 // worker is the goroutine that advances the wheel and runs due tasks. Guarded by Core.mu,
 // unless a field says otherwise.
@@ -79,9 +85,10 @@ type worker struct {
 
 // shift is the state of a goroutine that is or may become the worker.
 type shift struct {
-	id      int64 // of the goroutine; 0 if it was not identified yet
-	working bool  // it is the worker (W6)
-	relief  bool  // it ends instead of sleeping
+	id      int64  // of the goroutine; 0 if it was not identified yet
+	turn    uint64 // of its hand-over, or 0 outside of one (W9)
+	working bool   // it is the worker (W6)
+	relief  bool   // it ends instead of sleeping
 }
 
 // work is a worker goroutine. A task may end it by runtime.Goexit; then another one
@@ -90,6 +97,9 @@ func (w *worker) work(g *shift) {
 	finished := false
 	defer func() {
 		if !finished {
+			if !w.firing.handedOver(&g.turn) {
+				g.lose(w.timer)
+			}
 			g.id = 0
 			go runWorker(w, g)
 		}
@@ -101,7 +111,7 @@ func (w *worker) work(g *shift) {
 		w.sleeper.Load().stop()
 		for end == quit && w.takeLateNotices() {
 			w.enter(g)
-			w.fire()
+			w.fire(g)
 		}
 		w.leave()
 	}
@@ -124,6 +134,12 @@ func (g *shift) identify(timer string) {
 	pprof.SetGoroutineLabels(enginekit.TimerLabels(timer))
 }
 
+// lose ends the work of g, which a relief has replaced (W9).
+func (g *shift) lose(timer *setup) {
+	g.working = false
+	timer.former.Delete(g.id)
+}
+
 // enter makes g known as the worker before it runs users' code.
 func (w *worker) enter(g *shift) {
 	if g.id == 0 { // a relief may run none
@@ -137,7 +153,7 @@ func (w *worker) run(g *shift) action {
 	for {
 		if g.working && w.firing.running { // a tick's tasks, or the rest after one ended its goroutine
 			w.enter(g)
-			w.fire()
+			w.fire(g)
 		}
 		switch next := w.step(g); {
 		case next == goOn:
@@ -157,7 +173,7 @@ const (
 	sleep                  // sleep until the alarm, or until a caller wakes it
 	relieved               // end, since the timer was stopped and another goroutine is the worker
 	quit                   // end, since the timer was stopped
-	retired                // end, because the timer is idle
+	retired                // end, because the timer is idle, or since a relief has replaced this one
 )
 
 // step takes mu once: for a tick that has come, or for a round, in which the worker
@@ -169,6 +185,11 @@ func (w *worker) step(g *shift) action {
 	now := w.timer.now()
 	switch {
 	case g.working:
+	case over && (g.relief || !w.sleeping):
+		return relieved
+	case g.relief: // another one has taken over from it
+		w.workers.Add(-1)
+		return retired
 	case w.sleeping:
 		if !over && w.retire(now) {
 			return retired
@@ -176,8 +197,6 @@ func (w *worker) step(g *shift) action {
 		w.wakeUp(now)
 		w.workerID.Store(g.id)
 		g.working = true
-	case over:
-		return relieved
 	default: // a relief is the worker, and will set the alarm
 		return sleep
 	}
@@ -238,10 +257,13 @@ func (w *worker) beginFiring() {
 }
 
 // fire runs the users' code of this tick, if there is any.
-func (w *worker) fire() {
-	if w.firing.running {
-		w.firing.run()
+func (w *worker) fire(g *shift) {
+	switch {
+	case !w.firing.running:
+	case w.firing.run(&g.turn):
 		w.endFiring()
+	default:
+		g.lose(w.timer)
 	}
 }
 

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// hook is an executor that runs each task in Execute, after a function.
+type hook func()
+
+func (f hook) Execute(task func()) error {
+	f()
+	task()
+	return nil
+}
+
+// once returns a function whose first call calls f.
+func once(f func()) hook {
+	var begun atomic.Bool
+	return func() {
+		if begun.CompareAndSwap(false, true) {
+			f()
+		}
+	}
+}
+
+// onHook returns a timer whose executor calls f before each task, and whose worker does not
+// retire.
+func onHook(t *testing.T, f hook) *timer {
+	e := newTimer(t, func(c *Config) { c.Runner.Executor = f })
+	e.core.worker.kept = true
+	return e
+}
+
+// relieve starts a relief and waits until it ends or sleeps.
+func (e *timer) relieve() {
+	go e.core.worker.relieve()
+	synctest.Wait()
+}
+
+// The worker waits for a processor in the middle of a hand-over (W9).
+func TestWorkerInAHandOverIsReplaced(t *testing.T) {
+	for name, end := range map[string]func(){"return": func() {}, "exit": runtime.Goexit} {
+		inBubble(t, func(t *testing.T) {
+			e := onHook(t, once(func() { time.Sleep(100 * tick); end() }))
+			var first, rest atomic.Int64
+			e.after(t, tick, func() { first.Add(1) })
+			for range 5 {
+				e.after(t, tick, func() { rest.Add(1) })
+			}
+			notified := new(noticeTask)
+			e.after(t, 10*tick, func() { rest.Add(1) })
+			pass(tick + time.Duration(e.core.timer.onTime()))
+			e.relieve()
+			assert.Zero(t, rest.Load(), "the worker is not late, %s", name)
+			pass(1)
+			e.relieve()
+			assert.EqualValues(t, 5, rest.Load(), name)
+			e.add(t, notified, time.Hour).Cancel()
+			pass(20 * tick)
+			assert.EqualValues(t, 6, rest.Load(), "at a later tick, %s", name)
+			assert.Equal(t, [2]int{0, 1}, notified.counts(), name)
+			pass(100 * tick)
+			if name == "return" {
+				assert.EqualValues(t, 1, first.Load())
+			}
+			assert.EqualValues(t, 1, e.core.worker.workers.Load(), "the relief has ended, %s", name)
+			e.after(t, tick, func() { rest.Add(1) })
+			pass(3 * tick)
+			assert.EqualValues(t, 7, rest.Load(), "the worker goes on, %s", name)
+			assert.EqualValues(t, 8, e.balanced(t).Expired, name)
+		})
+	}
+}
+
+// A relief is stuck, too, and another one replaces it, which works longer.
+func TestReliefInAHandOverIsReplaced(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var calls, ran atomic.Int64
+		e := onHook(t, func() {
+			if i := calls.Add(1); i <= 3 {
+				time.Sleep([]time.Duration{100 * tick, 20 * tick, 60 * tick}[i-1])
+			}
+		})
+		for range 5 {
+			e.after(t, tick, func() { ran.Add(1) })
+		}
+		pass(3 * tick)
+		e.relieve()
+		pass(tick)
+		e.relieve()
+		assert.EqualValues(t, 3, e.core.worker.workers.Load())
+		pass(40 * tick)
+		assert.EqualValues(t, 1, ran.Load())
+		assert.EqualValues(t, 2, e.core.worker.workers.Load(), "the relief that was replaced has ended")
+		pass(200 * tick)
+		assert.EqualValues(t, 5, ran.Load())
+		assert.EqualValues(t, 1, e.core.worker.workers.Load())
+	})
+}
+
+// A goroutine that was replaced ends in its hand-over, while the relief is in another.
+func TestReplacedWorkerSurvivesAnExit(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var calls, ran atomic.Int64
+		e := onHook(t, func() {
+			switch calls.Add(1) {
+			case 1:
+				time.Sleep(50 * tick)
+				runtime.Goexit()
+			case 2:
+				time.Sleep(100 * tick)
+			}
+		})
+		for range 5 {
+			e.after(t, tick, func() { ran.Add(1) })
+		}
+		pass(3 * tick)
+		e.relieve()
+		pass(60 * tick)
+		assert.Zero(t, ran.Load(), "the relief is the worker")
+		pass(100 * tick)
+		assert.EqualValues(t, 4, ran.Load())
+		assert.EqualValues(t, 1, e.core.worker.workers.Load())
+	})
+}
+
+func TestFewGoroutinesWaitInAnExecutor(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		e := onHook(t, func() { <-release })
+		for range 10 * maxFormer {
+			e.after(t, tick, nothing)
+		}
+		for range 3 * maxFormer {
+			pass(3 * tick)
+			e.relieve()
+		}
+		assert.EqualValues(t, maxFormer+1, e.core.worker.workers.Load())
+		close(release)
+		pass(10 * tick)
+		assert.EqualValues(t, 1, e.core.worker.workers.Load())
+		assert.Zero(t, e.Pending())
+	})
+}
+
+// A pool that is full runs the task in Execute.
+func TestStopFromAReplacedWorkerDoesNotWait(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var e *timer
+		took := time.Hour
+		e = onHook(t, once(func() {
+			time.Sleep(50 * tick)
+			began := time.Now()
+			e.Stop()
+			took = time.Since(began)
+		}))
+		for range 5 {
+			e.after(t, tick, nothing)
+		}
+		pass(3 * tick)
+		e.relieve()
+		e.after(t, 20*tick, func() {})
+		pass(100 * tick)
+		assert.Zero(t, took)
+		<-e.core.worker.done
+		_, known := e.core.timer.former.Load(e.core.worker.workerID.Load())
+		assert.False(t, known)
+	})
+}
+
+// Stop waits for the goroutine that a relief has replaced.
+func TestStopWaitsForAReplacedWorker(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := onHook(t, once(func() { time.Sleep(50 * tick) }))
+		var ran atomic.Int64
+		for range 5 {
+			e.after(t, tick, func() { ran.Add(1) })
+		}
+		pass(3 * tick)
+		e.relieve()
+		assert.EqualValues(t, 4, ran.Load())
+		e.Stop()
+		assert.EqualValues(t, 5, ran.Load())
+	})
+}
+
+// The worker hands the last notifications over after Stop.
+func TestStoppedWorkerIsNotReplaced(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var calls atomic.Int64
+		e := onHook(t, func() {
+			if calls.Add(1) <= 2 {
+				time.Sleep(50 * tick)
+			}
+		})
+		tasks := []*noticeTask{{}, {}}
+		e.after(t, tick, nothing)
+		pass(3 * tick)
+		for _, task := range tasks {
+			e.add(t, task, time.Hour).Cancel()
+		}
+		go e.Stop()
+		pass(60 * tick)
+		e.relieve()
+		for _, task := range tasks {
+			assert.Equal(t, [2]int{}, task.counts())
+		}
+		<-e.core.worker.done
+		for _, task := range tasks {
+			assert.Equal(t, [2]int{0, 1}, task.counts())
+		}
+	})
+}
+
+// Callers lend a relief the rest of their time slice.
+func TestCallersThatRestReplaceTheWorker(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := onHook(t, once(func() { time.Sleep(time.Second) }))
+		e.core.timer.rests = true // also in a bubble
+		task := new(noticeTask)
+		e.add(t, task, 0)
+		e.add(t, task, 0)
+		pass(500 * time.Millisecond)
+		e.pushing(t, 16*paceEvery, 0)
+		synctest.Wait()
+		assert.Equal(t, [2]int{1, 0}, task.counts())
+	})
+}
