@@ -85,11 +85,12 @@ func (f *firing) handedOver(turn *uint64) bool {
 	return was == 0 || f.handing.CompareAndSwap(was, was+1)
 }
 
-// stuck returns the turn of the worker's hand-over if it has taken longer than onTime,
-// perhaps because the worker waits for a processor. Otherwise it returns 0. Guarded by mu.
+// stuck returns the turn of the worker's hand-over if its batch has taken longer than
+// maxOnTime, perhaps because the worker waits for a processor. Otherwise it returns 0.
+// Guarded by mu.
 func (f *firing) stuck(now int64) (turn uint64) {
 	turn = f.handing.Load()
-	if turn%2 == 0 || now-f.timing.at.Load() <= f.timer.onTime() {
+	if turn%2 == 0 || now-f.timing.at.Load() <= int64(maxOnTime) {
 		return 0
 	}
 	return turn

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // hook is an executor that runs each task in Execute, after a function.
@@ -55,7 +56,7 @@ func TestWorkerInAHandOverIsReplaced(t *testing.T) {
 			}
 			notified := new(noticeTask)
 			e.after(t, 10*tick, func() { rest.Add(1) })
-			pass(tick + time.Duration(e.core.timer.onTime()))
+			pass(tick + maxOnTime)
 			e.relieve()
 			assert.Zero(t, rest.Load(), "the worker is not late, %s", name)
 			pass(1)
@@ -230,5 +231,55 @@ func TestCallersThatRestReplaceTheWorker(t *testing.T) {
 		e.pushing(t, 16*paceEvery, 0)
 		synctest.Wait()
 		assert.Equal(t, [2]int{1, 0}, task.counts())
+	})
+}
+
+// A relief reads the clock anew: its first tasks are later than the stuck one, and it is not
+// stuck itself.
+func TestReliefBeginsABatch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		const before, rest, stuckFor = 8, 12, 3 * tick // batches of 1, 2, 4, and 8 tasks
+		var e *timer
+		var calls atomic.Int64
+		replaceable := func() bool {
+			e.core.mu.Lock()
+			defer e.core.mu.Unlock()
+			return e.core.firing.stuck(e.core.timer.now()) != 0
+		}
+		e = onHook(t, func() {
+			switch i := calls.Add(1); {
+			case i == before:
+				time.Sleep(2 * stuckFor)
+			case i > before:
+				assert.False(t, replaceable(), "task %d", i)
+			}
+		})
+		for range before + rest {
+			e.after(t, tick, nothing)
+		}
+		pass(tick + stuckFor)
+		require.True(t, replaceable())
+		e.relieve()
+		assert.EqualValues(t, before+rest, calls.Load())
+		pass(10 * tick)
+		late := e.Stats().Lateness
+		assert.GreaterOrEqual(t, late.Sum, rest*stuckFor)
+	})
+}
+
+// A tick may be shorter than a batch of healthy hand-overs.
+func TestShortHandOverIsNotStuckAtAnyTick(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var e *timer
+		e = newTimer(t, func(c *Config) {
+			c.Tick = time.Microsecond
+			c.Runner.Executor = hook(func() { time.Sleep(maxOnTime) })
+		})
+		e.after(t, time.Microsecond, nothing)
+		pass(maxOnTime / 2)
+		e.core.mu.Lock()
+		defer e.core.mu.Unlock()
+		require.True(t, e.core.firing.running)
+		assert.Zero(t, e.core.firing.stuck(e.core.timer.now()))
 	})
 }

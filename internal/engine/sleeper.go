@@ -127,8 +127,8 @@ func (w *worker) correctAlarm() {
 
 // relieve takes the place of a worker that should have woken but did not get to run,
 // because it waits its turn behind many goroutines. The scheduler often runs this
-// goroutine next, because it was just created. It leaves alone a worker that runs tasks,
-// however long they take.
+// goroutine next, because it was just created. It leaves alone a worker that runs tasks
+// itself, however long they take.
 func (w *worker) relieve() {
 	if !w.mu.TryLock() { // the worker is at work, or a caller that leaves it asleep
 		time.AfterFunc(maxOnTime, w.relieve) // the reliefs may have been set anew
@@ -158,6 +158,7 @@ func (w *worker) replace() bool {
 		w.timer.former.Delete(id)
 		return false
 	}
+	w.firing.timing.split()
 	return true
 }
 

@@ -67,6 +67,9 @@ func (f *firing) beginBatch() {
 	m.size = max(m.next, 1)
 }
 
+// split lets the next task begin a batch, since the last one took long.
+func (m *timing) split() { m.size = m.begun }
+
 // endTiming ends the batch after the last task.
 func (f *firing) endTiming() {
 	f.endBatch(f.timer.now())

@@ -52,11 +52,11 @@ import (
 //	    its sleeper. A Stop that comes between starts another worker. done is
 //	    closed by the last worker that ends, once one has closed notices.
 //	W9. While the worker hands a task over to the timer's executor, handing is odd, and it
-//	    touches no field of the owners. A relief that finds it there for longer than onTime
-//	    increments handing, under mu, and is the worker: the old one may wait for a
-//	    processor. The old one cannot increment handing afterwards. It then ends if it is a
-//	    relief, and sleeps otherwise. There are at most maxFormer such goroutines. A
-//	    worker that runs its tasks itself is not replaced.
+//	    touches no field of the owners. A relief that finds it there maxOnTime after its
+//	    batch began increments handing, under mu, and is the worker: the old one may wait
+//	    for a processor. The old one cannot increment handing afterwards. It then ends if
+//	    it is a relief, and sleeps otherwise. There are at most maxFormer such goroutines.
+//	    A worker that runs its tasks itself is not replaced, and none is after Stop.
 
 // worker is the goroutine that advances the wheel and runs due tasks. Guarded by Core.mu,
 // unless a field says otherwise.
