@@ -270,8 +270,7 @@ func TestReliefBeginsABatch(t *testing.T) {
 // A tick may be shorter than a batch of healthy hand-overs.
 func TestShortHandOverIsNotStuckAtAnyTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		var e *timer
-		e = newTimer(t, func(c *Config) {
+		e := newTimer(t, func(c *Config) {
 			c.Tick = time.Microsecond
 			c.Runner.Executor = hook(func() { time.Sleep(maxOnTime) })
 		})
