@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the promises of durable under faults, for about two minutes: power losses, full
+# Checks the promises of durable under faults, for about four minutes: power losses, full
 # disks, a burst, and CHECKTIME of kills, stops, and broken connections.
 set -euo pipefail
 cd "$(dirname "$0")/cmd/hwtdurable"
