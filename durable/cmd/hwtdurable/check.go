@@ -14,7 +14,7 @@ import (
 func runCheck(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := newFlags("check", log)
 	var o check.Options
-	span(flags, &o.For, "for", 2*time.Minute, 10*time.Second, 100*time.Hour, "time for all scenarios together, 10s to 100h")
+	span(flags, &o.For, "for", 2*time.Minute, 10*time.Second, 100*time.Hour, "time for all scenarios together")
 	flags.StringVar(&o.Keep, "keep", "", "keep the files of failures in this `folder`")
 	only := flags.String("only", "", "`names` of scenarios with commas between them: "+strings.Join(check.Names(), ", "))
 	if err := parse(flags, args, 0, 0, log); err != nil {

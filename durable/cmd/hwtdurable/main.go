@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -103,30 +104,47 @@ type ranged[T int | time.Duration] struct {
 	least, most T
 }
 
+// String implements [flag.Value].
 func (r ranged[T]) String() string {
 	if r.value == nil { // as package flag calls it
 		return ""
 	}
-	return fmt.Sprint(*r.value)
+	return text(*r.value)
 }
 
-func (r ranged[T]) Set(text string) error {
-	v, err := r.parse(text)
+// Set implements [flag.Value].
+func (r ranged[T]) Set(s string) error {
+	v, err := r.parse(s)
 	if err != nil || v < r.least || v > r.most {
-		return fmt.Errorf("must be from %v to %v", r.least, r.most)
+		return fmt.Errorf("must be from %s to %s", text(r.least), text(r.most))
 	}
 	*r.value = v
 	return nil
 }
 
+// text writes a value without trailing units of zero, such as 2h instead of 2h0m0s.
+func text[T int | time.Duration](v T) string {
+	s := fmt.Sprint(v)
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
+}
+
+// define adds a flag with a range, which its help states.
+func (r ranged[T]) define(flags *flag.FlagSet, name string, initial T, help string) {
+	*r.value = initial
+	flags.Var(r, name, fmt.Sprintf("%s, %s to %s", help, text(r.least), text(r.most)))
+}
+
 func number(flags *flag.FlagSet, value *int, name string, initial, least, most int, help string) {
-	*value = initial
-	flags.Var(ranged[int]{value, strconv.Atoi, least, most}, name, help)
+	ranged[int]{value, strconv.Atoi, least, most}.define(flags, name, initial, help)
 }
 
 func span(flags *flag.FlagSet, value *time.Duration, name string, initial, least, most time.Duration, help string) {
-	*value = initial
-	flags.Var(ranged[time.Duration]{value, time.ParseDuration, least, most}, name, help)
+	ranged[time.Duration]{value, time.ParseDuration, least, most}.define(flags, name, initial, help)
 }
 
 // parse parses flags and positional arguments in any order, and checks their number.

@@ -35,11 +35,11 @@ func runLateness(ctx context.Context, args []string, out, log io.Writer) error {
 	m.Place.Flags(flags)
 	flags.BoolVar(&m.Server, "server", false, "measure on a private PostgreSQL server")
 	flags.BoolVar(&m.Place.Normal, "normal", false, "sync an SQLite store every 100 ms")
-	number(flags, &m.Rate, "rate", 1000, 1, 100_000, "entries set and fired per second, 1 to 100000")
-	span(flags, &m.For, "for", 10*time.Second, 100*time.Millisecond, 2*time.Hour, "length of the measurement, 100ms to 2h")
-	number(flags, &m.Workers, "workers", 1, 1, 16, "stores with a worker each, 1 to 16")
+	number(flags, &m.Rate, "rate", 1000, 1, 100_000, "entries set and fired per second")
+	span(flags, &m.For, "for", 10*time.Second, 100*time.Millisecond, 2*time.Hour, "length of the measurement")
+	number(flags, &m.Workers, "workers", 1, 1, 16, "stores with a worker each")
 	flags.BoolVar(&m.Tx, "tx", false, "measure from the commit of SetTx, due now, to the handler")
-	number(flags, &m.Many, "many", 0, 0, 10_000_000, "entries due in the same second, 0 to 10000000, in place of --rate")
+	number(flags, &m.Many, "many", 0, 0, 10_000_000, "entries due in the same second in place of --rate")
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
 	}
@@ -53,9 +53,9 @@ func runSize(ctx context.Context, args []string, out, log io.Writer) error {
 	m.Place.Flags(flags)
 	flags.BoolVar(&m.Server, "server", false, "measure on a private PostgreSQL server")
 	flags.BoolVar(&m.Place.Normal, "normal", false, "sync an SQLite store every 100 ms")
-	number(flags, &m.Entries, "entries", 1_000_000, 1000, 100_000_000, "pending entries, 1000 to 100000000")
-	number(flags, &m.Callers, "callers", 64, 1, 1000, "concurrent callers of each operation, 1 to 1000")
-	span(flags, &m.For, "for", 3*time.Second, 100*time.Millisecond, time.Minute, "time for each operation, 100ms to 1m")
+	number(flags, &m.Entries, "entries", 1_000_000, 1000, 100_000_000, "pending entries")
+	number(flags, &m.Callers, "callers", 64, 1, 1000, "concurrent callers of each operation")
+	span(flags, &m.For, "for", 3*time.Second, 100*time.Millisecond, time.Minute, "time for each operation")
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
 	}
@@ -66,9 +66,9 @@ func runSize(ctx context.Context, args []string, out, log io.Writer) error {
 func runFigures(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := newFlags("figures", log)
 	var m measure.Figures
-	number(flags, &m.Rounds, "rounds", 5, 1, 100, "rounds, 1 to 100")
-	number(flags, &m.Entries, "entries", 1_000_000, 1000, 10_000_000, "entries that are pending, and due in one second, 1000 to 10000000")
-	span(flags, &m.For, "for", 3*time.Second, 100*time.Millisecond, time.Hour, "length of each measurement, 100ms to 1h")
+	number(flags, &m.Rounds, "rounds", 5, 1, 100, "rounds")
+	number(flags, &m.Entries, "entries", 1_000_000, 1000, 10_000_000, "entries that are pending, and due in one second")
+	span(flags, &m.For, "for", 3*time.Second, 100*time.Millisecond, time.Hour, "length of each measurement")
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 func runOrders(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := newFlags("orders", log)
 	var d orders.Demo
-	number(flags, &d.Orders, "orders", 300, 10, 100_000, "orders of the shop, 10 to 100000")
-	number(flags, &d.Kills, "kills", 6, 0, 100, "times that the process is killed, 0 to 100")
-	span(flags, &d.Check, "check-after", 3*time.Second, 100*time.Millisecond, time.Hour, "time until an order is checked, 100ms to 1h")
-	span(flags, &d.Every, "every", 20*time.Millisecond, time.Millisecond, time.Minute, "time between two orders, 1ms to 1m")
+	number(flags, &d.Orders, "orders", 300, 10, 100_000, "orders of the shop")
+	number(flags, &d.Kills, "kills", 6, 0, 100, "times that the process is killed")
+	span(flags, &d.Check, "check-after", 3*time.Second, 100*time.Millisecond, time.Hour, "time until an order is checked")
+	span(flags, &d.Every, "every", 20*time.Millisecond, time.Millisecond, time.Minute, "time between two orders")
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
 	}
