@@ -76,3 +76,48 @@ func TestUnknownStepsAreRejectedBeforeAnyRuns(t *testing.T) {
 		t.Errorf("passed: %v\n%s", passed, out)
 	}
 }
+
+// filesOf lists the root module's files, tests included, on platforms such as js/wasm.
+func filesOf(t *testing.T, platforms ...string) map[string]bool {
+	t.Helper()
+	files := make(map[string]bool)
+	for _, platform := range platforms {
+		system, arch, _ := strings.Cut(platform, "/")
+		cmd := exec.Command("go", "list", "-f", `{{range .GoFiles}}{{$.Dir}}/{{.}}
+{{end}}{{range .TestGoFiles}}{{$.Dir}}/{{.}}
+{{end}}{{range .XTestGoFiles}}{{$.Dir}}/{{.}}
+{{end}}`, "./...")
+		cmd.Dir = filepath.Join("..", "..")
+		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(platform, err)
+		}
+		for file := range strings.FieldsSeq(string(out)) {
+			files[file] = true
+		}
+	}
+	return files
+}
+
+// Step vet only builds for some platforms: their files are vetted on others.
+func TestFilesOfBuiltPlatformsAreVetted(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("..", "..", ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	platforms := func(name string) []string {
+		_, rest, _ := strings.Cut(string(script), "\n"+name+"='")
+		list, _, _ := strings.Cut(rest, "'")
+		if list == "" {
+			t.Fatal("the gate has no", name)
+		}
+		return strings.Fields(list)
+	}
+	vetted := filesOf(t, append(platforms("VETTED"), "linux/amd64")...)
+	for file := range filesOf(t, platforms("BUILT")...) {
+		if !vetted[file] {
+			t.Errorf("%s is on no platform that step vet vets", file)
+		}
+	}
+}
