@@ -15,13 +15,20 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
+// openTemp opens a new store for a test.
+func openTemp(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "timers.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
 // A transaction of the caller waits behind a withdrawn call while a group runs. It must not
 // join the group, which its rollback would undo.
 func TestTransactionJoinsNoGroup(t *testing.T) {
 	ctx := t.Context()
-	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
-	require.NoError(t, err)
-	defer s.Close()
+	s := openTemp(t)
 	b := s.backend
 	running, proceed := make(chan struct{}), make(chan struct{})
 	group := make(chan error, 1)
@@ -61,9 +68,7 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 // A row that is damaged after its lease fails no other row of a batch.
 func TestDamagedRowFailsNoOtherOfItsBatch(t *testing.T) {
 	ctx := t.Context()
-	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
-	require.NoError(t, err)
-	defer s.Close()
+	s := openTemp(t)
 	b := s.backend
 	worker, err := b.Heartbeat(ctx, 0, time.Hour)
 	require.NoError(t, err)
@@ -104,10 +109,8 @@ func TestDamagedRowFailsNoOtherOfItsBatch(t *testing.T) {
 // Claims are due soon unless the clock was set back after them.
 func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
 	ctx := t.Context()
-	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
-	require.NoError(t, err)
-	defer s.Close()
-	_, err = s.Set(ctx, "sooner", time.Now().Add(time.Hour), nil)
+	s := openTemp(t)
+	_, err := s.Set(ctx, "sooner", time.Now().Add(time.Hour), nil)
 	require.NoError(t, err)
 	e, err := s.Set(ctx, "later", time.Now().Add(2*time.Hour), nil)
 	require.NoError(t, err)
@@ -130,9 +133,7 @@ func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
 // The index of due times has claimed rows, too.
 func TestStatsCountNoClaimedRowAsPending(t *testing.T) {
 	ctx := t.Context()
-	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
-	require.NoError(t, err)
-	defer s.Close()
+	s := openTemp(t)
 	b := s.backend
 	worker, err := b.Heartbeat(ctx, 0, time.Hour)
 	require.NoError(t, err)
@@ -157,9 +158,7 @@ func TestStatsCountNoClaimedRowAsPending(t *testing.T) {
 // Claims of a worker that is gone are adopted in parts, and none is left behind.
 func TestAdoptInParts(t *testing.T) {
 	ctx := t.Context()
-	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
-	require.NoError(t, err)
-	defer s.Close()
+	s := openTemp(t)
 	b := s.backend
 	heir, err := b.Heartbeat(ctx, 0, time.Hour)
 	require.NoError(t, err)
@@ -189,9 +188,7 @@ func TestAdoptInParts(t *testing.T) {
 // long ago.
 func TestLongReadsAndTransactionsYield(t *testing.T) {
 	ctx := t.Context()
-	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
-	require.NoError(t, err)
-	defer s.Close()
+	s := openTemp(t)
 	test := func(step func(c *conn) error) func(c *conn) error {
 		return func(c *conn) error {
 			yields := func(last time.Time) bool {
@@ -234,9 +231,7 @@ func TestYieldRunsAnotherGoroutine(t *testing.T) {
 // The entry is near when its transaction commits, and was not when it was set.
 func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
 	ctx := t.Context()
-	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), nil)
-	require.NoError(t, err)
-	defer s.Close()
+	s := openTemp(t)
 	looks := make(chan struct{}, 100)
 	defer s.backend.Watch(func([]backend.Row) { looks <- struct{}{} })()
 	x, err := s.BeginTx(ctx)
