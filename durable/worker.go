@@ -20,8 +20,8 @@ import (
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves held after its outcome is stored, its claim was refused or is left
-//	    to other workers, or the worker lost its lease. Until then only a copy that the database has claimed for
-//	    the worker, or that is from a later lease, replaces it.
+//	    to other workers, or the worker lost its lease. Until then only a copy that the
+//	    database has claimed for the worker, or that is from a later lease, replaces it.
 
 // worker is one Work.
 type worker struct {
