@@ -89,6 +89,9 @@ type groupCount struct{ ring, bucket, n int }
 
 // Count implements inspection.Worker.
 func (o observer) Count(add func(ring, bucket, n int)) {
+	if o.core.signal.phase.Load() == asleep { // otherwise new timeouts are unseen until the alarm
+		o.core.drainAll()
+	}
 	seen := make([]groupCount, 0, inspection.Batch)
 	var at store.Cursor
 	for more := true; more; {

@@ -29,7 +29,8 @@ type Worker interface {
 
 	// Count calls add with the number of timeouts in a bucket of a ring of Rings, in
 	// any order and possibly several times per bucket. A timeout that is added or moved
-	// meanwhile may be missed or counted twice. Timeouts in the intake are not counted.
+	// meanwhile may be missed or counted twice. Count drains the intake of a sleeping
+	// worker first. It does not count timeouts in the intake of another.
 	//
 	// It takes O(n/13) time for n pending timeouts, and holds the worker's lock for at
 	// most a Batch of chunks per call.

@@ -63,6 +63,17 @@ func count(v inspection.View) (rings []map[int]int, total int) {
 	return rings, total
 }
 
+// The worker sleeps until its alarm, and callers with later deadlines leave it asleep.
+func TestNewTimeoutsOfASleepingWorkerAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer, v := hashed(t, 512)
+		schedule(t, timer, 1, time.Second, 0)
+		schedule(t, timer, 10, 2*time.Second, 10*tick)
+		_, total := count(v)
+		assert.Equal(t, 11, total)
+	})
+}
+
 func TestEveryBucketOfAHashedWheelIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, v := hashed(t, 512)
@@ -122,14 +133,19 @@ func TestPartsOfAFullBucketAreCounted(t *testing.T) {
 	})
 }
 
-func TestTimeoutsInTheIntakeAreNotCounted(t *testing.T) {
+// The task keeps the worker from draining.
+func TestIntakeOfABusyWorkerIsNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer, v := hashed(t, 8)
+		proceed := make(chan struct{})
+		_, err := timer.AfterFunc(tick, func() { <-proceed })
+		require.NoError(t, err)
+		time.Sleep(3 * tick)
 		schedule(t, timer, 1, time.Hour, 0)
-		schedule(t, timer, 1, 2*time.Hour, 0)
 		_, total := count(v)
-		assert.Equal(t, 1, total)
-		assert.EqualValues(t, 2, timer.Pending())
+		assert.Zero(t, total)
+		assert.EqualValues(t, 1, timer.Pending())
+		close(proceed)
 	})
 }
 
