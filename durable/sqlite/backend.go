@@ -91,14 +91,25 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if b.options.vfs != "" {
 		path, flags = "file:"+path+"?vfs="+b.options.vfs, flags|sqlite3.OPEN_URI
 	}
+	if b.writer, err = open(path, flags); err != nil {
+		if b.options.MustExist && errors.Is(err, sqlite3.CANTOPEN) {
+			err = fmt.Errorf("%w: %w", errNoStore, err)
+		}
+		return err
+	}
 	if b.options.MustExist {
-		if err := checkExists(path, flags); err != nil {
+		// First, so that databases of other programs stay as they are. On this connection:
+		// closing the only one would write the whole log of a killed process to the file.
+		version, err := schemaVersion(b.writer)
+		if err == nil && version == 0 {
+			err = errNoStore
+		}
+		if err != nil {
 			return err
 		}
 	}
-	b.writer, err = open(path, flags, "journal_mode = WAL", synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
-		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint), "cache_size = -16000", "temp_store = MEMORY")
-	if err != nil {
+	if err := b.writer.pragmas("journal_mode = WAL", synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
+		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint), "cache_size = -16000", "temp_store = MEMORY"); err != nil {
 		return err
 	}
 	defer b.writer.SetInterrupt(b.writer.SetInterrupt(ctx))
@@ -119,23 +130,6 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		b.readers <- c
 	}
 	return b.writer.BusyTimeout(0) // begin waits itself
-}
-
-// checkExists returns an error unless the file has a store. It leaves the databases of other
-// programs as they are.
-func checkExists(path string, flags sqlite3.OpenFlag) error {
-	c, err := open(path, flags)
-	if errors.Is(err, sqlite3.CANTOPEN) {
-		return fmt.Errorf("%w: %w", errNoStore, err)
-	}
-	if err != nil {
-		return err
-	}
-	version, err := schemaVersion(c)
-	if err == nil && version == 0 {
-		err = errNoStore
-	}
-	return errors.Join(err, c.close())
 }
 
 // disconnect closes the connections; the last one of all processes checkpoints.

@@ -32,17 +32,23 @@ func open(path string, flags sqlite3.OpenFlag, pragmas ...string) (*conn, error)
 		return nil, err
 	}
 	c := &conn{Conn: raw, queries: make(map[string]*query), scratch: make([]byte, 0, 512)}
-	err = c.BusyTimeout(busyFor)
-	for _, p := range pragmas {
-		if err == nil {
-			err = c.Exec("PRAGMA " + p)
-		}
+	if err = c.BusyTimeout(busyFor); err == nil {
+		err = c.pragmas(pragmas...)
 	}
 	if err != nil {
 		c.close()
 		return nil, err
 	}
 	return c, nil
+}
+
+func (c *conn) pragmas(pragmas ...string) error {
+	for _, p := range pragmas {
+		if err := c.Exec("PRAGMA " + p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *conn) close() error {

@@ -270,6 +270,27 @@ func TestOpenNamesItsObstacle(t *testing.T) {
 	assert.ErrorContains(t, sqlite.Restore(ctx, path, temp(t)), "schema version 99")
 }
 
+// A service that restarts after a kill does not wait until the log is in the file.
+func TestOpenLeavesTheLogOfAKilledProcess(t *testing.T) {
+	path, killed := temp(t), temp(t)
+	s := open(t, path, nil)
+	_, err := s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	for _, suffix := range []string{"", "-wal"} { // what a kill would leave
+		data, err := os.ReadFile(path + suffix)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(killed+suffix, data, 0o600))
+	}
+	before, err := os.Stat(killed + "-wal")
+	require.NoError(t, err)
+	restarted := open(t, killed, &sqlite.Options{MustExist: true})
+	after, err := os.Stat(killed + "-wal")
+	require.NoError(t, err)
+	require.Equal(t, before.Size(), after.Size())
+	_, err = restarted.Get(t.Context(), "k")
+	require.NoError(t, err)
+}
+
 func TestStoreSharesAFileWithOtherTables(t *testing.T) {
 	path := temp(t)
 	raw(t, path, "CREATE TABLE mine (a); INSERT INTO mine VALUES (1)")
