@@ -35,6 +35,7 @@ type faulty struct {
 	mu     sync.Mutex
 	fails  map[string]error     // Guarded by mu.
 	offset time.Duration        // of its clock. Guarded by mu.
+	slow   time.Duration        // until Heartbeat answers. Guarded by mu.
 	leased map[backend.Ref]bool // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
 	during func()               // called inside Lease, if set
 }
@@ -107,7 +108,18 @@ func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration)
 	if err := f.fail("Heartbeat"); err != nil {
 		return 0, err
 	}
-	return f.Memory.Heartbeat(ctx, worker, ttl)
+	id, err := f.Memory.Heartbeat(ctx, worker, ttl)
+	f.mu.Lock()
+	slow := f.slow
+	f.mu.Unlock()
+	time.Sleep(slow)
+	return id, err
+}
+
+func (f *faulty) answerAfter(slow time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slow = slow
 }
 
 // inBubble runs a test on fake time.

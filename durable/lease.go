@@ -14,16 +14,19 @@ type lease struct {
 	term    uint64        // grows with each registration. Guarded by mu.
 	renewed time.Time     // sending time of the last renewal. Guarded by mu.
 	ttl     time.Duration // Guarded by mu.
+	ended   bool          // the lease of the term did not last. Guarded by mu.
 }
 
 // valid reports whether the lease lasts, by elapsed monotonic time and by elapsed wall
-// time: Linux's monotonic clock stands still while the machine sleeps.
+// time: Linux's monotonic clock stands still while the machine sleeps. Once it has not
+// lasted, it never does again: rows were dropped that a late renewal would keep from others.
 func (l *lease) valid() bool {
-	if l.id == 0 {
+	if l.id == 0 || l.ended {
 		return false
 	}
 	now := time.Now()
-	return now.Sub(l.renewed) < l.ttl && now.Round(0).Sub(l.renewed.Round(0)) < l.ttl
+	l.ended = now.Sub(l.renewed) >= l.ttl || now.Round(0).Sub(l.renewed.Round(0)) >= l.ttl
+	return !l.ended
 }
 
 // worker returns the worker's id, and whether its lease lasts.
@@ -82,16 +85,22 @@ func (w *worker) renew(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	w.lease.mu.Lock()
-	if id == 0 {
-		w.lease.term++
-	}
-	w.lease.id, w.lease.renewed, w.lease.ttl = renewed, sent, ttl
-	w.lease.mu.Unlock()
+	w.lease.renew(id, renewed, sent, ttl)
 	if id == 0 {
 		w.sweepSoon()
 	}
 	return nil
+}
+
+// renew notes the answer to a heartbeat of worker id, which is 0 for a registration.
+func (l *lease) renew(id, renewed int64, sent time.Time, ttl time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id == 0 {
+		l.term++
+		l.ended = false
+	}
+	l.id, l.renewed, l.ttl = renewed, sent, ttl
 }
 
 // lost gives up the lease if err says that it ended: handlers' contexts end, and rows of

@@ -42,6 +42,29 @@ func TestWorkerThatLosesItsLeaseIsFenced(t *testing.T) {
 	})
 }
 
+// An answer that comes after the end of the lease, by the worker's clock, does not revive it: the
+// worker has dropped entries meanwhile.
+func TestLateHeartbeatDoesNotReviveTheLease(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(func(_ context.Context, firing durable.Firing) error {
+			if firing.Key == "running" {
+				time.Sleep(5500 * time.Millisecond) // the lease ends at 6.25 s
+			}
+			return nil
+		}, &durable.WorkOptions{Concurrency: 1})()
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
+		f.b.answerAfter(2500 * time.Millisecond) // at 3.75 and 7.5 s
+		time.Sleep(7500 * time.Millisecond)
+		require.NotZero(t, f.Stats().Fenced)
+		f.b.answerAfter(0)
+		time.Sleep(time.Minute)
+		assert.Zero(t, f.Stats().Claimed)
+		assert.Equal(t, "queued", f.fired[len(f.fired)-1].Key)
+	})
+}
+
 // A handler that outlives the lease keeps the only copy of the row behind it in the queue.
 func TestQueuedEntryAdoptedByItsWorkerFires(t *testing.T) {
 	inBubble(t, func(f *fixture) {
