@@ -74,6 +74,37 @@ func TestClaimIsKnownAfterLostAnswer(t *testing.T) {
 	require.Equal(t, []bool{true, true}, done)
 }
 
+// The server is unreachable after a COMMIT whose answer is lost. The end of a worker must not wait
+// for it.
+func TestContextEndsTheQuestionForAnOutcome(t *testing.T) {
+	p, b := proxied(t)
+	due := time.Now().Add(time.Minute)
+	apply(t, b, set("a", due))
+	w := register(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var down atomic.Bool
+	p.Lose(func(request []byte) bool {
+		if bytes.Contains(request, []byte("COMMIT\x00")) {
+			down.Store(true)
+			cancel()
+		}
+		return down.Load()
+	})
+	leased := make(chan error, 1)
+	go func() {
+		_, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: due.UnixNano(), Max: 9})
+		leased <- err
+	}()
+	select {
+	case err := <-leased:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(20 * time.Second):
+		t.Error("Lease waits for the server")
+	}
+	p.Lose(nil)
+}
+
 // A COMMIT has one outcome even if its connection breaks on the way, and the operation
 // reports it.
 func TestHeldCommitHasOneOutcome(t *testing.T) {

@@ -23,10 +23,11 @@ import (
 //	T3. If the answer to COMMIT is lost, resolve asks the server for the outcome.
 //	    It trusts the answer only on the same timeline and in the same era: after a
 //	    failover or a crash, another transaction may have the same ID.
-//	T4. A context of a caller never ends a COMMIT.
+//	T4. A context of a caller never ends a COMMIT. It ends the question for the outcome
+//	    of one whose answer is lost, which is unknown then.
 
 // errUnknown reports that the fate of a transaction cannot be learned.
-var errUnknown = errors.New("the outcome of the transaction is unknown: the server crashed or was replaced during COMMIT")
+var errUnknown = errors.New("the outcome of the transaction is unknown: the answer to COMMIT is lost")
 
 // errAborted reports that a transaction had no effect.
 var errAborted = errors.New("the transaction was rolled back")
@@ -114,7 +115,7 @@ func (b *Backend) inTx(ctx context.Context, settings []stmt, f func(t *txn) erro
 		conn.Release()
 		return nil
 	}
-	return t.commit()
+	return t.commit(ctx)
 }
 
 // rollback ends a transaction and returns its connection to the pool.
@@ -129,12 +130,12 @@ func (b *Backend) rollback(conn *pgxpool.Conn) {
 }
 
 // commit commits and releases the connection.
-func (t *txn) commit() error {
-	ctx, cancel := context.WithTimeout(t.b.ctx, t.b.options.Timeout)
+func (t *txn) commit(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(t.b.ctx, t.b.options.Timeout)
 	defer cancel()
-	tag, err := t.conn.Exec(ctx, "COMMIT")
+	tag, err := t.conn.Exec(limited, "COMMIT")
 	if err != nil {
-		t.conn.Conn().Close(ctx) // a late answer must not reach the next user
+		t.conn.Conn().Close(limited) // a late answer must not reach the next user
 	}
 	t.conn.Release()
 	var answer *pgconn.PgError
@@ -148,16 +149,16 @@ func (t *txn) commit() error {
 	case t.id.xid == "":
 		return nil // it only read
 	}
-	return t.b.resolve(t.id)
+	return t.b.resolve(ctx, t.id)
 }
 
-// resolve waits until the server knows how a transaction ended.
-func (b *Backend) resolve(id identity) error {
+// resolve waits until the server knows how a transaction ended, or ctx ends.
+func (b *Backend) resolve(ctx context.Context, id identity) error {
 	var patience time.Duration
 	for {
 		var status *string
 		var timeline, now string
-		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(&status, &timeline, &now) },
+		err := b.simple(ctx, query(func(scan scanner) error { return scan(&status, &timeline, &now) },
 			`SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8), `+era, id.xid))
 		switch {
 		case b.ctx.Err() != nil:
@@ -165,23 +166,25 @@ func (b *Backend) resolve(id identity) error {
 		case err == nil && (timeline != id.timeline || now != id.era || status == nil), sqlState(err) == "22023":
 			return errUnknown
 		case err == nil && *status == "committed":
-			return b.confirm(id)
+			return b.confirm(ctx, id)
 		case err == nil && *status == "aborted":
 			return errAborted
+		case ctx.Err() != nil:
+			return errUnknown
 		case err == nil && patience > time.Second:
 			b.terminate(id)
 		}
-		patience = b.pause(b.ctx, patience)
+		patience = b.pause(ctx, patience)
 	}
 }
 
 // confirm waits for a commit that reaches the synchronous standbys after the one of id.
 // The server may have ended the wait of that one when its connection broke.
-func (b *Backend) confirm(id identity) error {
+func (b *Backend) confirm(ctx context.Context, id identity) error {
 	var patience time.Duration
 	for {
 		var timeline string
-		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(nil, &timeline) },
+		err := b.simple(ctx, query(func(scan scanner) error { return scan(nil, &timeline) },
 			`SELECT pg_logical_emit_message(true, 'hwt', ''), left(pg_walfile_name(pg_current_wal_lsn()), 8)`))
 		switch {
 		case b.ctx.Err() != nil:
@@ -190,8 +193,10 @@ func (b *Backend) confirm(id identity) error {
 			return errUnknown
 		case err == nil:
 			return nil
+		case ctx.Err() != nil:
+			return errUnknown
 		}
-		patience = b.pause(b.ctx, patience)
+		patience = b.pause(ctx, patience)
 	}
 }
 
