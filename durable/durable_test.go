@@ -242,3 +242,45 @@ func TestCloseOfAnotherStoreInsideHandlerWaits(t *testing.T) {
 		require.NoError(t, s.Close())
 	})
 }
+
+// broken is an error whose methods panic.
+type broken struct{ cause error }
+
+func (b *broken) Error() string { return b.cause.Error() }
+func (b *broken) Unwrap() error { return b.cause }
+
+func TestErrorThatPanicsCountsAsAPanic(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(func(_ context.Context, firing durable.Firing) error {
+			if firing.Attempt == 1 {
+				return (*broken)(nil)
+			}
+			return nil
+		}, nil)()
+		f.setIn("k", time.Second)
+		time.Sleep(time.Minute)
+		assert.Len(t, f.times(), 2)
+		assert.Empty(t, f.keys())
+	})
+}
+
+// The claimed entry fires, so Cancel must not report that it never does.
+func TestCancelOfAClaimedEntryKeepsTheRetriesOfEarlierOnes(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(func(ctx context.Context, firing durable.Firing) error {
+			switch len(f.times()) {
+			case 1:
+				f.setIn("k", time.Second)
+				return durable.RetryAfter(time.Minute)
+			case 2:
+				_, err := f.Cancel(ctx, "k")
+				assert.ErrorIs(t, err, durable.ErrFired)
+			}
+			return nil
+		}, nil)()
+		f.setIn("k", time.Second)
+		time.Sleep(time.Hour)
+		require.Len(t, f.times(), 3)
+		assert.Equal(t, f.fired[0].ID, f.fired[2].ID)
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -92,14 +93,17 @@ var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")
 // ends its goroutine.
 func (w *worker) call(ctx context.Context, h *held, f Firing) {
 	err := errGoexit
-	defer func() { w.returned(h, err) }()
+	wait, again := w.options.backoff(h.row.Attempt, err)
+	defer func() { w.returned(h, err, wait, again) }()
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("durable: the handler panicked: %v", p)
 			w.log.Error("durable: the handler panicked", "id", f.ID, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	err = w.handler(ctx, f)
+	if err = w.handler(ctx, f); err != nil {
+		wait, again = w.options.backoff(h.row.Attempt, err) // calls methods of err, which may panic
+	}
 }
 
 // inHandler reports whether the calling goroutine is in a handler.
@@ -109,14 +113,14 @@ func inHandler() bool {
 
 var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
 
-// returned decides on the outcome of an attempt.
-func (w *worker) returned(h *held, err error) {
+// returned decides on the outcome of an attempt. After an error, it fires again after wait, or
+// never.
+func (w *worker) returned(h *held, err error, wait time.Duration, again bool) {
 	if err == nil {
 		w.store.counts.succeeded.Add(1)
 		w.finish(h, backend.Outcome{Fate: backend.Done})
 		return
 	}
-	wait, again := w.options.backoff(h.row.Attempt, err)
 	due := h.worker.store.clock.nanos()
 	if due += min(int64(wait), maxDue.UnixNano()-due); h.row.NotAfter != 0 && due > h.row.NotAfter {
 		again = false
