@@ -117,6 +117,8 @@ func (op *Op) cancel(main *Row, rows []Row) Change {
 		}
 	}
 	switch {
+	case op.If == 0 && main != nil && main.State == Claimed:
+		return failed(ErrFired) // its retries of older versions stay
 	case len(c.Delete) > 0:
 		c.Result.Row = c.Delete[0]
 	case main != nil && main.State == Pending:
