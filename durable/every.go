@@ -122,6 +122,9 @@ func (w *worker) planClaim(h *held) bool {
 	next, skip, err := w.occurrence(r, time.Unix(0, now).UTC())
 	if err != nil {
 		w.log.Warn("durable: cannot find the next occurrence; the entry waits", "key", r.Key, "error", err)
+		w.mu.Lock()
+		w.unplanned = true
+		w.mu.Unlock()
 		return false
 	}
 	h.claim.Skip = skip
@@ -145,6 +148,11 @@ func (w *worker) occurrence(r *backend.Row, now time.Time) (next time.Time, skip
 	if err != nil {
 		return next, false, err
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the schedule panicked: %v", p)
+		}
+	}()
 	due := time.Unix(0, r.Due).UTC()
 	if next = schedule.Next(due); !next.IsZero() && !next.After(due) {
 		return next, false, fmt.Errorf("the schedule returned %v (expected: after %v)", next, due)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // every stores a series with a period of ten seconds.
@@ -131,5 +132,34 @@ func TestScheduleThatRepeatsATimeDoesNotFire(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.Empty(t, f.times())
 		assert.Equal(t, []string{"k"}, f.keys())
+	})
+}
+
+func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
+		require.NoError(t, err)
+		broken := named{func(time.Time) time.Time { panic("no good") }}
+		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": broken}})()
+		f.setIn("other", 5*time.Second)
+		time.Sleep(time.Minute)
+		assert.Equal(t, seconds(5), f.times())
+		assert.Equal(t, []string{"k"}, f.keys())
+	})
+}
+
+// The database returns a leased entry to no other worker.
+func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.leased = make(map[backend.Ref]bool)
+		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(500*time.Millisecond), nil)
+		require.NoError(t, err)
+		stuck := named{func(t time.Time) time.Time { return t }}
+		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": stuck}})()
+		time.Sleep(time.Second)
+		last := named{func(time.Time) time.Time { return time.Time{} }}
+		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": last}})()
+		time.Sleep(time.Minute)
+		assert.Len(t, f.times(), 1)
 	})
 }

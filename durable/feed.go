@@ -34,6 +34,12 @@ func (w *worker) feed(ctx context.Context) {
 		case <-w.look:
 		}
 		if time.Since(swept) >= sweepEvery || w.takeSweep() {
+			if w.takeUnplanned() {
+				w.free() // for a worker that knows the schedule, and looks first
+				swept = time.Time{}
+				timer.Reset(poll)
+				continue
+			}
 			mark, swept = backend.Cursor{}, time.Now()
 		}
 		if time.Since(adopted) >= adoptEvery {
@@ -153,6 +159,16 @@ func (w *worker) sweepSoon() {
 	case w.look <- struct{}{}:
 	default: // already requested
 	}
+}
+
+// takeUnplanned reports whether a row was dropped since the last call because its next
+// occurrence is unknown here.
+func (w *worker) takeUnplanned() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.unplanned
+	w.unplanned = false
+	return was
 }
 
 // takeSweep reports whether a sweep was asked for and there is room for its rows.

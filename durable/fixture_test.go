@@ -69,9 +69,9 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 	}
 	for i := range rows {
 		if r := &rows[i]; f.leased != nil {
-			f.leased[r.Ref()] = true
+			f.leased[r.Ref()], r.Holder = true, req.Worker
 			if r.Due <= time.Now().UnixNano() {
-				r.State, r.Holder = backend.Claimed, req.Worker
+				r.State = backend.Claimed
 				_, err = f.Memory.Claim(ctx, req.Worker, []backend.Claim{{Ref: r.Ref()}})
 			}
 		}

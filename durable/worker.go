@@ -49,6 +49,7 @@ type worker struct {
 	finished  []*held               // rows whose handlers returned. Guarded by mu.
 	coming    int                   // rows that calls under way may return. Guarded by mu.
 	sweep     bool                  // rows behind the watermark may be new. Guarded by mu.
+	unplanned bool                  // a row was dropped whose next occurrence is unknown. Guarded by mu.
 	draining  bool                  // no new rows are accepted. Guarded by mu.
 	emptied   chan struct{}         // closed when draining and held is empty. Guarded by mu.
 }
