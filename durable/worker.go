@@ -60,6 +60,7 @@ type held struct {
 	row     backend.Row
 	term    uint64 // lease under which it was taken
 	gone    bool   // from held of the worker. Guarded by its mu.
+	leased  bool   // the database has marked the row as leased. Guarded by its mu.
 	claim   backend.Claim
 	outcome backend.Outcome
 }
@@ -163,13 +164,15 @@ func (w *worker) reserve(most int) (n int, cancel func()) {
 
 // accept takes a row into held and puts it into its first place. It reports whether the
 // row is held, now or already. A copy from an earlier lease is replaced, since it is never
-// claimed. A row that the database has claimed for the worker replaces any copy.
+// claimed. A row that the database has claimed for the worker, or marked a second time,
+// replaces any copy: the claim of that one was refused, or is about to be.
 func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()
 	term, valid := w.lease.current()
-	old := w.held[ref]
-	if old != nil && old.term == term && row.State == backend.Pending {
+	old, marked := w.held[ref], row.Holder != 0
+	if old != nil && old.term == term && row.State == backend.Pending && !(old.leased && marked) {
+		old.leased = old.leased || marked
 		w.mu.Unlock()
 		return true
 	}
@@ -181,7 +184,7 @@ func (w *worker) accept(row backend.Row, reserved bool) bool {
 	if old != nil {
 		old.gone = true
 	}
-	h := &held{worker: w, row: row, term: term}
+	h := &held{worker: w, row: row, term: term, leased: marked}
 	w.held[ref] = h
 	w.mu.Unlock()
 	w.store.counts.received.Add(1)
