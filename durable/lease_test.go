@@ -173,6 +173,19 @@ func TestClockSetBackMakesNoEntryEarly(t *testing.T) {
 	})
 }
 
+func TestClockSetBackAfterTheClaimMakesNoEntryEarly(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(nil, nil)()
+		f.setIn("claimed", 10100*time.Millisecond)
+		time.Sleep(9990 * time.Millisecond) // the worker reads the clock at 10 s
+		f.b.mu.Lock()
+		f.b.offset = -500 * time.Millisecond
+		f.b.mu.Unlock()
+		time.Sleep(time.Minute)
+		assert.Equal(t, seconds(10.6), f.times())
+	})
+}
+
 func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		entered := make(chan struct{})
