@@ -56,11 +56,15 @@ func (b *Backend) Lease(ctx context.Context, req backend.LeaseRequest) ([]backen
 	for _, s := range req.Schedules {
 		schedules = append(schedules, []byte(s))
 	}
+	after := req.After.Due
+	if b.options.PollOnly || b.options.QuietTx {
+		after = 0 // nobody announces rows that are stored behind the mark
+	}
 	var taken intact
 	err := b.asWorker(ctx, req.Worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		taken = intact{}
 		return t.write(ctx, present, query(taken.scan, b.sql.lease,
-			req.Worker, req.After.Due, req.Until, schedules, int64(req.Max)))
+			req.Worker, after, req.Until, schedules, int64(req.Max)))
 	})
 	rows, err := b.resolved(ctx, req.Worker, taken, err)
 	slices.SortFunc(rows, func(x, y backend.Row) int {
