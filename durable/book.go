@@ -209,6 +209,8 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 			w.log.Warn("durable: cannot claim due entries; retrying", "error", err, "entries", len(claims))
 		}
 		w.lost(err)
+	}
+	if won == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.claimable = append(w.claimable, kept...)

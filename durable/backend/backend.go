@@ -99,7 +99,8 @@ type Backend interface {
 
 	// Claim claims rows for worker, and reports for each whether it did. A row that was
 	// cancelled, moved, replaced, or claimed meanwhile is not claimed. It returns
-	// ErrLeaseLost if the worker's lease has ended.
+	// ErrLeaseLost if the worker's lease has ended. An error of single claims comes with
+	// the results of all; Lease returns the rows of those again.
 	Claim(ctx context.Context, worker int64, claims []Claim) ([]bool, error)
 
 	// Finish stores outcomes, and reports for each whether it applied. tx is as in Apply.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -19,6 +20,7 @@ func (b *Backend) Finish(ctx context.Context, tx any, worker int64, outcomes []b
 		}
 	}
 	done := make(map[backend.Ref]int) // acknowledged together
+	var failed error                  // of outcomes that are stored one by one
 	for i := range outcomes {
 		o := &outcomes[i]
 		if _, again := done[o.Ref]; again {
@@ -31,11 +33,15 @@ func (b *Backend) Finish(ctx context.Context, tx any, worker int64, outcomes []b
 			continue
 		}
 		var err error
-		if applied[i], err = b.finishOne(ctx, q, worker, o); err != nil {
-			return nil, err
+		if q != nil {
+			applied[i], _, err = b.finishOne(ctx, q, q.run, "", worker, o)
+			err = described(err)
+		} else {
+			applied[i], err = b.finishAlone(ctx, worker, o)
 		}
+		failed = errors.Join(failed, err)
 	}
-	if err := b.finishDone(ctx, done, applied); err != nil {
+	if err := errors.Join(failed, b.finishDone(ctx, done, applied)); err != nil {
 		return nil, err
 	}
 	return applied, nil
@@ -67,7 +73,7 @@ func (b *Backend) finishDone(ctx context.Context, done map[backend.Ref]int, appl
 			return err
 		}
 		if len(left) > 0 {
-			b.returner.add(0, left)
+			b.returner.delete(left)
 		}
 		for ref := range left {
 			applied[done[ref]] = true
@@ -98,28 +104,49 @@ func (b *Backend) find(ctx context.Context, sql string, args ...any) (map[backen
 	return found, err
 }
 
-// finishOne stores one outcome, in the caller's transaction if q is not nil.
-func (b *Backend) finishOne(ctx context.Context, q querier, worker int64, o *backend.Outcome) (applied bool, err error) {
-	store := func(q querier, write func(context.Context, ...stmt) error) error {
-		for range 2 { // a row that moved aside is found by the second look
-			l, err := b.lockRefs(ctx, q, []backend.Ref{o.Ref})
-			if err != nil {
-				return err
-			}
-			var change backend.Change
-			if change, applied = o.Decide(l.find(o.Ref), worker, l.now, l.generations[0]); applied {
-				var w writes
-				w.add(l.rows[o.Key], change)
-				return w.store(ctx, &b.sql, write)
-			}
-		}
-		return nil
+// finishAlone stores one outcome in its own transaction. If a caller's transaction has locked
+// the row, the returner stores it later.
+func (b *Backend) finishAlone(ctx context.Context, worker int64, o *backend.Outcome) (applied bool, err error) {
+	applied, found, err := b.tryFinish(ctx, worker, o)
+	if err != nil || found {
+		return applied, err
 	}
-	if q != nil {
-		return applied, described(store(q, q.run))
+	left, err := b.find(ctx, b.sql.existing, [][]byte{[]byte(o.Key)}, []int64{int64(o.Generation)})
+	if err == nil && len(left) > 0 {
+		b.returner.finish(worker, o)
+		applied = true
 	}
+	return applied, err
+}
+
+// tryFinish is finishAlone for a row that is not locked. It reports whether it found the row.
+func (b *Backend) tryFinish(ctx context.Context, worker int64, o *backend.Outcome) (applied, found bool, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
-		return b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error { return store(t, t.write) })
+		return b.inTx(ctx, b.settings(batchWait, false), func(t *txn) (err error) {
+			applied, found, err = b.finishOne(ctx, t, t.write, " SKIP LOCKED", worker, o)
+			return err
+		})
 	})
-	return applied && err == nil, err
+	return applied && err == nil, found, err
+}
+
+// finishOne stores one outcome in a transaction, and reports whether it applies, and whether
+// the row was found. others is that of lockRef.
+func (b *Backend) finishOne(ctx context.Context, q querier, write func(context.Context, ...stmt) error, others string,
+	worker int64, o *backend.Outcome) (applied, found bool, err error) {
+	for range 2 { // a row that moved aside is found by the second look
+		l, err := b.lockRef(ctx, q, o.Ref, others)
+		if err != nil {
+			return false, false, err
+		}
+		row := l.find(o.Ref)
+		found = found || row != nil
+		var change backend.Change
+		if change, applied = o.Decide(row, worker, l.now, l.generations[0]); applied {
+			var w writes
+			w.add(l.rows[o.Key], change)
+			return true, true, w.store(ctx, &b.sql, write)
+		}
+	}
+	return false, found, nil
 }

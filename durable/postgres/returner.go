@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,33 +10,55 @@ import (
 )
 
 // returner finishes work on rows that a caller's open transaction has locked: it
-// returns the leases of rows that could not be claimed, and deletes rows that are done.
+// returns the leases of rows that could not be claimed, deletes rows that are done, and
+// stores other outcomes.
 type returner struct {
 	b     *Backend
 	wake  chan struct{}
 	tasks sync.WaitGroup
 
-	mu   sync.Mutex
-	rows map[int64]map[backend.Ref]bool // by worker; worker 0 has those to delete. Guarded by mu.
+	mu       sync.Mutex
+	rows     map[int64]map[backend.Ref]bool // to give back, by worker; worker 0 has those to delete. Guarded by mu.
+	outcomes map[backend.Ref]outcome        // Guarded by mu.
+}
+
+type outcome struct {
+	backend.Outcome
+	worker int64
 }
 
 func newReturner(b *Backend) *returner {
-	r := &returner{b: b, wake: make(chan struct{}, 1), rows: make(map[int64]map[backend.Ref]bool)}
+	r := &returner{b: b, wake: make(chan struct{}, 1), rows: make(map[int64]map[backend.Ref]bool), outcomes: make(map[backend.Ref]outcome)}
 	r.tasks.Go(r.run)
 	return r
 }
 
-// add takes over rows.
-func (r *returner) add(worker int64, rows map[backend.Ref]bool) {
+// giveBack takes over rows that worker has leased.
+func (r *returner) giveBack(worker int64, rows map[backend.Ref]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rows[worker] == nil {
 		r.rows[worker] = make(map[backend.Ref]bool)
 	}
 	maps.Copy(r.rows[worker], rows)
+	r.hurry()
+}
+
+// delete takes over rows that are done.
+func (r *returner) delete(rows map[backend.Ref]bool) { r.giveBack(0, rows) }
+
+// finish takes over an outcome.
+func (r *returner) finish(worker int64, o *backend.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcomes[o.Ref] = outcome{*o, worker}
+	r.hurry()
+}
+
+func (r *returner) hurry() {
 	select {
 	case r.wake <- struct{}{}:
-	default:
+	default: // already requested
 	}
 }
 
@@ -47,14 +70,39 @@ func (r *returner) run() {
 		case <-r.b.ctx.Done():
 			return
 		}
-		for r.step() && r.b.ctx.Err() == nil {
-			r.b.pause(r.b.ctx, 100*time.Millisecond)
+		for left := true; left && r.b.ctx.Err() == nil; {
+			r.b.pause(r.b.ctx, 100*time.Millisecond) // a row whose claim fails is leased again at once
+			rows := r.tryRows()
+			left = r.tryOutcomes() || rows
 		}
 	}
 }
 
-// step tries each row once and reports whether any is left.
-func (r *returner) step() (left bool) {
+// tryOutcomes tries each outcome once and reports whether any is left.
+func (r *returner) tryOutcomes() (left bool) {
+	r.mu.Lock()
+	work := slices.Collect(maps.Values(r.outcomes))
+	r.mu.Unlock()
+	for _, o := range work {
+		_, found, err := r.b.tryFinish(r.b.ctx, o.worker, &o.Outcome)
+		if err == nil && !found {
+			var still map[backend.Ref]bool
+			still, err = r.b.find(r.b.ctx, r.b.sql.existing, [][]byte{[]byte(o.Key)}, []int64{int64(o.Generation)})
+			found = len(still) == 0
+		}
+		if err != nil || !found {
+			left = true
+			continue
+		}
+		r.mu.Lock()
+		delete(r.outcomes, o.Ref)
+		r.mu.Unlock()
+	}
+	return left
+}
+
+// tryRows tries each row once and reports whether any is left.
+func (r *returner) tryRows() (left bool) {
 	r.mu.Lock()
 	work := make(map[int64]refs)
 	for worker, rows := range r.rows {

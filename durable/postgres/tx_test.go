@@ -217,3 +217,119 @@ func TestShortestTimeoutPassesLockedRow(t *testing.T) {
 		require.NoError(t, r.Err)
 	}
 }
+
+// recurring returns a Set of a series.
+func recurring(key string, due time.Time) backend.Op {
+	op := set(key, due)
+	op.Row.Every = "0 0 0 @every 1h"
+	return op
+}
+
+// claims returns claims of rows, with the next occurrences of recurring ones.
+func claims(rows []backend.Row) (claims []backend.Claim) {
+	for _, r := range rows {
+		c := backend.Claim{Ref: r.Ref()}
+		if r.Every != "" {
+			next := r
+			next.Due += int64(time.Hour)
+			c.Next = &next
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// short is a context for calls that must not wait for an open transaction.
+func short(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestClaimSkipsRecurringRowOfOpenTransaction(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	due := time.Now().Add(time.Minute)
+	apply(t, b, recurring("a locked", due), recurring("free", due))
+	w := register(t, b)
+	rows := lease(t, b, w, due)
+	require.Len(t, rows, 2)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = b.Apply(ctx, tx, []backend.Op{{Kind: backend.Move, Row: backend.Row{Key: "a locked", Due: due.UnixNano()}}})
+	require.NoError(t, err)
+	won, err := b.Claim(short(t), w, claims(rows))
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, true}, won)
+	require.NoError(t, tx.Rollback(ctx))
+	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
+}
+
+func TestFailureReachesRowOfOpenTransaction(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	apply(t, b, set("a", time.Now()))
+	w := register(t, b)
+	rows := lease(t, b, w, time.Now())
+	require.Len(t, rows, 1)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = b.Apply(ctx, tx, []backend.Op{set("a", time.Now().Add(time.Hour))})
+	require.NoError(t, err)
+	retry := backend.Outcome{Ref: rows[0].Ref(), Fate: backend.Retry, Due: time.Now().Add(time.Hour).UnixNano()}
+	applied, err := b.Finish(short(t), nil, w, []backend.Outcome{retry})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, applied)
+	require.NoError(t, tx.Commit(ctx))
+	require.Eventually(t, func() bool {
+		st, err := b.Stats(ctx, nil)
+		return err == nil && st.Claimed == 0 && st.Pending == 2
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// A claim that fails on its own leaves the others of its batch claimed, and its row to be
+// leased again.
+func TestFailedClaimLeavesTheOthersOfItsBatch(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "failing")})
+	due := time.Now().Add(time.Minute)
+	apply(t, b, set("once", due), recurring("series", due))
+	w := register(t, b)
+	rows := lease(t, b, w, due)
+	require.Len(t, rows, 2)
+	_, err := pool.Exec(ctx, `CREATE FUNCTION failing.fail() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $$;
+		CREATE TRIGGER fail BEFORE INSERT ON failing.entry FOR EACH ROW EXECUTE FUNCTION failing.fail()`)
+	require.NoError(t, err)
+	won, err := b.Claim(ctx, w, claims(rows))
+	require.ErrorIs(t, err, backend.ErrFull)
+	require.Equal(t, []bool{true, false}, won)
+	_, err = pool.Exec(ctx, "DROP TRIGGER fail ON failing.entry")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
+}
+
+// Without notifications, nobody asks for another look at rows behind the mark.
+func TestPollingFindsRowsBehindTheMark(t *testing.T) {
+	for name, o := range map[string]postgres.Options{"PollOnly": {PollOnly: true}, "QuietTx": {QuietTx: true}} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, newPool(t, ""), o)
+			now := time.Now()
+			apply(t, b, set("first", now.Add(time.Minute)))
+			w := register(t, b)
+			rows := lease(t, b, w, now.Add(time.Minute))
+			require.Len(t, rows, 1)
+			apply(t, b, set("behind", now.Add(time.Second)))
+			rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: w, Max: 100, Until: now.Add(time.Minute).UnixNano(),
+				After: backend.Cursor{Due: rows[0].Due, Key: rows[0].Key}})
+			require.NoError(t, err)
+			require.Len(t, rows, 1)
+			require.Equal(t, "behind", rows[0].Key)
+		})
+	}
+}

@@ -193,13 +193,17 @@ func (b *Backend) Claim(ctx context.Context, worker int64, claims []backend.Clai
 			claimed[at[i]] = won[i]
 		}
 	}
+	var failed error
 	for _, i := range others {
-		var err error
-		if claimed[i], err = b.claimOne(ctx, worker, &claims[i]); err != nil {
-			return nil, err
+		won, err := b.claimOne(ctx, worker, &claims[i])
+		if claimed[i] = won; !won { // it is locked or failed: the other claims are stored
+			b.returner.giveBack(worker, map[backend.Ref]bool{claims[i].Ref: true})
+		}
+		if failed = errors.Join(failed, err); ctx.Err() != nil || errors.Is(err, backend.ErrLeaseLost) {
+			break
 		}
 	}
-	return claimed, nil
+	return claimed, failed
 }
 
 // claimSimple claims rows without a next occurrence by one statement.
@@ -218,11 +222,17 @@ func (b *Backend) claimSimple(ctx context.Context, worker int64, r refs) (won []
 	if err != nil || !slices.Contains(won, false) {
 		return won, err
 	}
-	locked, err := b.find(ctx, b.sql.held, worker, r.key, r.generation)
-	if len(locked) > 0 {
-		b.returner.add(worker, locked)
+	left, err := b.find(ctx, b.sql.held, worker, r.key, r.generation)
+	if err != nil { // the others are claimed
+		left = make(map[backend.Ref]bool)
+		for i := range won {
+			left[r.at(i)] = true
+		}
 	}
-	return won, err
+	if len(left) > 0 {
+		b.returner.giveBack(worker, left)
+	}
+	return won, nil
 }
 
 // claimedBy reads which rows worker has claimed.
@@ -239,10 +249,11 @@ func (b *Backend) claimedBy(ctx context.Context, worker int64, r refs) (map[back
 	return won, err
 }
 
-// claimOne claims one row and stores its next occurrence.
+// claimOne claims one row and stores its next occurrence, unless another transaction has
+// locked the row.
 func (b *Backend) claimOne(ctx context.Context, worker int64, c *backend.Claim) (won bool, err error) {
 	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
-		l, err := b.lockRefs(ctx, t, []backend.Ref{c.Ref}, present)
+		l, err := b.lockRef(ctx, t, c.Ref, " SKIP LOCKED", present)
 		if err != nil {
 			return err
 		}
@@ -264,13 +275,10 @@ func (b *Backend) claimOne(ctx context.Context, worker int64, c *backend.Claim) 
 	return won && err == nil, err
 }
 
-// lockRefs locks the rows that refs name.
-func (b *Backend) lockRefs(ctx context.Context, q querier, names []backend.Ref, before ...stmt) (locked, error) {
+// lockRef locks the row that ref names. others is " SKIP LOCKED" or "", for a row that another
+// transaction has locked.
+func (b *Backend) lockRef(ctx context.Context, q querier, ref backend.Ref, others string, before ...stmt) (locked, error) {
 	l := locked{rows: make(map[string][]backend.Row)}
-	var r refs
-	for _, name := range names {
-		r.add(name)
-	}
-	stmts := append(before, query(l.scanRow, b.sql.lockRefs, r.key, r.generation), b.takeGenerations(&l, len(names)))
+	stmts := append(before, query(l.scanRow, b.sql.lockRef+others, []byte(ref.Key), int64(ref.Generation)), b.takeGenerations(&l, 1))
 	return l, q.run(ctx, stmts...)
 }
