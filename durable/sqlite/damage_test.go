@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -82,4 +83,23 @@ func TestDamagedEntryStopsNoOther(t *testing.T) {
 	assert.ElementsMatch(t, []string{"claimed", "good"}, keys)
 	_, err := s.Get(t.Context(), "damaged")
 	assert.ErrorIs(t, err, durable.ErrDamaged)
+}
+
+func TestDamagedEntriesTakeNoRoomOfOthers(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, nil)
+	for i, key := range []string{"damaged", "good"} {
+		_, err := s.Set(t.Context(), key, time.Now().Add(time.Duration(i)*time.Millisecond-time.Hour), []byte("payload"))
+		require.NoError(t, err)
+	}
+	raw(t, path, `UPDATE hwt_entries SET payload = x'00' WHERE key = x'64616d61676564'`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var fired []string
+	require.NoError(t, s.Work(ctx, func(_ context.Context, f durable.Firing) error {
+		fired = append(fired, f.Key)
+		cancel()
+		return nil
+	}, &durable.WorkOptions{MaxHeld: 1}))
+	assert.Equal(t, []string{"good"}, fired)
 }

@@ -52,7 +52,7 @@ func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (ro
 	sql := "SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due
 		WHERE holder = 0 AND due <= ? AND (due, key, slot) > (?, ?, ?)
 		AND (schedule IS NULL OR schedule IN (` + strings.TrimPrefix(named, ",") + `))
-		ORDER BY due, key, slot LIMIT ?`
+		ORDER BY due, key, slot`
 	var damaged error
 	err = b.read(ctx, func(c *conn) error {
 		if err := c.alive(req.Worker); err != nil {
@@ -62,7 +62,7 @@ func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (ro
 		for _, name := range req.Schedules {
 			q.blob(name)
 		}
-		rows, damaged, err = q.int(int64(req.Max)).intact()
+		rows, damaged, err = q.intact(req.Max)
 		return err
 	})
 	if err != nil {
@@ -71,16 +71,23 @@ func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (ro
 	return rows, damaged
 }
 
-// intact returns the rows of the result that are not damaged, and the damage of the others.
-func (q *query) intact() (rows []backend.Row, damaged, err error) {
+// errEnough ends the reading of a result.
+var errEnough = errors.New("enough rows")
+
+// intact returns up to n rows of the result that are not damaged, and the damage of those
+// between them.
+func (q *query) intact(n int) (rows []backend.Row, damaged, err error) {
 	err = q.each(func(q *query) error {
 		if r, err := scan(q); err != nil {
 			damaged = errors.Join(damaged, err)
-		} else {
-			rows = append(rows, r)
+		} else if rows = append(rows, r); len(rows) == n {
+			return errEnough
 		}
 		return nil
 	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
 	return rows, damaged, err
 }
 
@@ -103,17 +110,17 @@ func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []
 	if err := b.do(ctx, 1, func(t *txn) error { return t.c.alive(worker) }); err != nil {
 		return nil, err
 	}
-	var found []place
+	var found []backend.Row
+	var damaged error
 	err = b.read(ctx, func(c *conn) error {
-		found, err = c.claimedBy(gone, n)
+		found, damaged, err = c.claimedBy(gone, n)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	var damaged error
 	err = b.do(ctx, len(found)+1, func(t *txn) error {
-		rows, damaged = nil, nil
+		rows = nil
 		if err := t.c.alive(worker); err != nil {
 			return err
 		}
@@ -122,15 +129,19 @@ func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []
 			return err
 		}
 		gone := slices.DeleteFunc(slices.Clone(gone), func(id int64) bool { return !slices.Contains(still, id) })
-		for _, p := range found {
-			if !slices.Contains(gone, p.holder) {
+		for _, r := range found {
+			if !slices.Contains(gone, r.Holder) {
 				continue
 			}
-			more, faults, err := t.adopt(p, worker)
+			// A Set may have moved the row aside since.
+			changed, err := t.c.query("UPDATE hwt_entries SET holder = ?1 WHERE key = ?2 AND slot IN (0, ?3) AND gen = ?3 AND holder = ?4").
+				int(worker).blob(r.Key).int(int64(r.Generation)).int(r.Holder).exec()
 			if err != nil {
 				return err
 			}
-			rows, damaged = append(rows, more...), errors.Join(damaged, faults)
+			if r.Holder = worker; changed > 0 { // it is neither done nor adopted by another worker
+				rows = append(rows, r)
+			}
 		}
 		if len(found) == n || damaged != nil {
 			return nil // there may be others to take
@@ -157,36 +168,22 @@ func (c *conn) gone() (ids []int64, err error) {
 	return ids, err
 }
 
-// place is the place of a claimed row.
-type place struct {
-	key          string
-	slot, holder int64
-}
-
-// claimedBy returns the places of up to n rows that workers have claimed. It ends with the last
-// claimed row, in the order of due times.
-func (c *conn) claimedBy(workers []int64, n int) (found []place, err error) {
-	err = c.query(`SELECT key, slot, holder FROM hwt_entries INDEXED BY hwt_due WHERE holder > 0
+// claimedBy returns up to n rows that workers have claimed and that are not damaged, and the
+// damage of others. It ends with the last claimed row, in the order of due times.
+func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, damaged, err error) {
+	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0
 		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {
-		if holder := q.s.ColumnInt64(2); len(found) < n && slices.Contains(workers, holder) {
-			found = append(found, place{string(q.s.ColumnRawBlob(0)), q.s.ColumnInt64(1), holder})
+		if len(found) == n || !slices.Contains(workers, q.s.ColumnInt64(4)) {
+			return nil
+		}
+		if r, err := scan(q); err != nil {
+			damaged = errors.Join(damaged, err)
+		} else {
+			found = append(found, r)
 		}
 		return nil
 	})
-	return found, err
-}
-
-// adopt gives a row to a worker, unless another one has taken it or it is damaged.
-func (t *txn) adopt(p place, to int64) (rows []backend.Row, damaged, err error) {
-	rows, damaged, err = t.c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? AND slot = ? AND holder = ?").
-		blob(p.key).int(p.slot).int(p.holder).intact()
-	for i := range rows {
-		rows[i].Holder = to
-		if err == nil {
-			_, err = t.c.query("UPDATE hwt_entries SET holder = ? WHERE key = ? AND slot = ?").int(to).blob(p.key).int(p.slot).exec()
-		}
-	}
-	return rows, damaged, err
+	return found, damaged, err
 }
 
 // Claim implements backend.Backend.
