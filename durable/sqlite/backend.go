@@ -113,7 +113,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.writer.SetInterrupt(b.writer.SetInterrupt(ctx))
-	if err := migrate(b.writer); err != nil {
+	if err := errors.Join(migrate(b.writer), b.writer.guard()); err != nil {
 		return err
 	}
 	if err := b.options.sync(b.path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {

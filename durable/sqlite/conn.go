@@ -18,6 +18,7 @@ type conn struct {
 	queries map[string]*query
 	hot     [statements]*query
 	scratch []byte    // never nil: SQLite takes nil for NULL
+	users   bool      // a statement of the user is being prepared
 	steps   uint      // statements executed and rows read
 	yielded time.Time // end of the last yield
 }
@@ -49,6 +50,16 @@ func (c *conn) pragmas(pragmas ...string) error {
 		}
 	}
 	return nil
+}
+
+// guard keeps statements of users from ending the transaction of the writer.
+func (c *conn) guard() error {
+	return c.SetAuthorizer(func(action sqlite3.AuthorizerActionCode, _, _, _, _ string) sqlite3.AuthorizerReturnCode {
+		if c.users && (action == sqlite3.AUTH_TRANSACTION || action == sqlite3.AUTH_SAVEPOINT) {
+			return sqlite3.AUTH_DENY
+		}
+		return sqlite3.AUTH_OK
+	})
 }
 
 func (c *conn) close() error {

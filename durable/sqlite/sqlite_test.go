@@ -120,6 +120,47 @@ func TestFailedStatementLeavesTransactionUsable(t *testing.T) {
 	assert.ErrorContains(t, err, "transaction of type string (expected: *sqlite.Tx of BeginTx)")
 }
 
+func TestTransactionThatSQLiteRollsBackHasEnded(t *testing.T) {
+	s := open(t, temp(t), nil)
+	ctx := t.Context()
+	x, err := s.BeginTx(ctx)
+	require.NoError(t, err)
+	_, err = s.SetTx(ctx, x, "lost", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	_, err = x.Exec(ctx, "CREATE TABLE mine (a UNIQUE)")
+	require.NoError(t, err)
+	_, err = x.Exec(ctx, "INSERT OR ROLLBACK INTO mine VALUES (1), (1)")
+	require.ErrorIs(t, err, sqlite.ErrTxDone)
+	require.ErrorContains(t, err, "UNIQUE")
+	_, err = s.SetTx(ctx, x, "after", time.Now().Add(time.Hour), nil)
+	require.ErrorIs(t, err, sqlite.ErrTxDone)
+	require.ErrorIs(t, x.Commit(), sqlite.ErrTxDone)
+	_, err = s.Set(ctx, "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	for _, key := range []string{"lost", "after"} {
+		_, err = s.Get(ctx, key)
+		assert.ErrorIs(t, err, durable.ErrNotFound)
+	}
+	assert.NoError(t, s.Verify(ctx))
+}
+
+func TestStatementsDoNotEndTheTransaction(t *testing.T) {
+	s := open(t, temp(t), nil)
+	ctx := t.Context()
+	x, err := s.BeginTx(ctx)
+	require.NoError(t, err)
+	_, err = s.SetTx(ctx, x, "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	for _, sql := range []string{"COMMIT", "ROLLBACK", "END", "BEGIN", "SAVEPOINT a", "RELEASE hwt"} {
+		_, err = x.Exec(ctx, sql)
+		require.ErrorIs(t, err, durable.ErrInvalid, sql)
+	}
+	require.NoError(t, x.Rollback())
+	_, err = s.Get(ctx, "k")
+	assert.ErrorIs(t, err, durable.ErrNotFound)
+	assert.NoError(t, s.Verify(ctx))
+}
+
 func TestTransactionEndsWithItsContext(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,6 +172,8 @@ func TestTransactionEndsWithItsContext(t *testing.T) {
 	defer end()
 	_, err = s.BeginTx(short)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "an open transaction blocks others")
+	short, end = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer end()
 	_, err = s.Set(short, "other", time.Now(), nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	cancel()

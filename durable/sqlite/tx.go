@@ -146,7 +146,8 @@ func (b *sqliteBackend) own(tx any) (*Tx, error) {
 	return x, nil
 }
 
-// use runs f inside the transaction. An error of f undoes only the changes of f.
+// use runs f inside the transaction. An error of f undoes only the changes of f, unless
+// SQLite rolls the whole transaction back, as for a write that is interrupted.
 func (x *Tx) use(ctx context.Context, f func(*txn) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -158,7 +159,13 @@ func (x *Tx) use(ctx context.Context, f func(*txn) error) error {
 	before := x.t.s
 	err := c.run("SAVEPOINT hwt")
 	if err == nil {
-		if err = f(x.t); err != nil {
+		err = f(x.t)
+		if err != nil && c.GetAutocommit() {
+			x.t, x.abort = nil, err
+			close(x.ended)
+			return fmt.Errorf("%w: SQLite rolled it back: %w", ErrTxDone, translate(ctx, err))
+		}
+		if err != nil {
 			x.t.s = before
 			c.SetInterrupt(context.Background())
 			err = errors.Join(err, c.run("ROLLBACK TO hwt"))
@@ -221,7 +228,12 @@ func (x *Tx) Query(ctx context.Context, sql string, args ...any) iter.Seq2[[]any
 
 // prepare prepares and binds a statement of the user.
 func (t *txn) prepare(sql string, args []any) (*sqlite3.Stmt, error) {
+	t.c.users = true
 	s, tail, err := t.c.Prepare(sql)
+	t.c.users = false
+	if errors.Is(err, sqlite3.AUTH) {
+		return nil, fmt.Errorf("%w: SQL %.64q (expected: a statement that neither begins nor ends a transaction)", backend.ErrInvalid, sql)
+	}
 	if err != nil {
 		return nil, err
 	}
