@@ -48,7 +48,7 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 		op := &ops[i]
 		adds := op.Kind == backend.Set || op.Kind == backend.Create
 		if adds && t.b.options.MaxBytes > 0 {
-			full, err := t.isFull()
+			full, err := t.isFull(&op.Row)
 			if err != nil {
 				return nil, err
 			}
@@ -255,18 +255,25 @@ func (t *txn) bury(d *backend.Dead) error {
 	return err
 }
 
-// isFull reports whether more than 80 % of MaxBytes are in use.
-func (t *txn) isFull() (bool, error) {
-	if t.full == 0 {
+// overhead is the space of an entry beside its key and payload, at least.
+const overhead = 32
+
+// isFull reports whether 80 % of MaxBytes have no room for another row. It counts what the
+// transaction adds, though not what it replaces.
+func (t *txn) isFull(r *backend.Row) (bool, error) {
+	if t.room == nil {
 		used, err := t.c.used()
 		if err != nil {
 			return false, err
 		}
-		if t.full = 1; used > t.b.options.MaxBytes/5*4 {
-			t.full = 2
-		}
+		room := t.b.options.MaxBytes/5*4 - used
+		t.room = &room
 	}
-	return t.full == 2, nil
+	if *t.room < 0 {
+		return true, nil
+	}
+	*t.room -= int64(overhead + len(r.Key) + len(r.Payload))
+	return false, nil
 }
 
 // used returns the bytes of the pages that are in use.

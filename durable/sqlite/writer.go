@@ -47,8 +47,8 @@ type state struct {
 type txn struct {
 	b    *sqliteBackend
 	c    *conn
-	s    state // written back before COMMIT
-	full int   // whether the store is full: 0 unknown, 1 no, 2 yes
+	s    state  // written back before COMMIT
+	room *int64 // bytes that further entries may take, or nil before the first one
 }
 
 // do has the writer run a function in a transaction, and returns after COMMIT.
