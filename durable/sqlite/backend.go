@@ -29,15 +29,15 @@ type sqliteBackend struct {
 	options Options
 	readers chan *conn // idle connections for reads
 
-	writer  *conn         // S1
-	state   state         // S1
-	stale   bool          // state must be read anew. S1
-	version int64         // of the file, as others saw it. S1
-	wake    chan struct{} // there are jobs
-	stop    chan struct{} // closed by Close
-	written chan struct{} // closed by the writer goroutine
-	syncs   sync.WaitGroup
-	dirty   atomic.Bool // there are commits that SyncEvery has not synced
+	writer  *conn          // S1
+	state   state          // S1
+	stale   bool           // state must be read anew. S1
+	version int64          // of the file, as others saw it. S1
+	wake    chan struct{}  // there are jobs
+	stop    chan struct{}  // closed by Close
+	written chan struct{}  // closed by the writer goroutine
+	tasks   sync.WaitGroup // other goroutines that use the file
+	dirty   atomic.Bool    // there are commits that SyncEvery has not synced
 
 	mu       sync.Mutex
 	jobs     []*job                      // Guarded by mu.
@@ -72,7 +72,7 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 	}
 	go b.write()
 	if o.SyncEvery > 0 {
-		b.syncs.Go(b.keepSynced)
+		b.tasks.Go(b.keepSynced)
 	}
 	return b, nil
 }
@@ -227,12 +227,25 @@ func (b *sqliteBackend) Close() error {
 	b.fail(backend.ErrClosed)
 	close(b.stop)
 	<-b.written
-	b.syncs.Wait()
+	b.tasks.Wait()
 	var err error
 	for range readers {
 		err = errors.Join(err, (<-b.readers).close())
 	}
 	return errors.Join(err, b.writer.close())
+}
+
+// untilClosed returns a context that also ends with the store.
+func (b *sqliteBackend) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-b.stop:
+			cancel(backend.ErrClosed)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // read runs f with a connection for reads.

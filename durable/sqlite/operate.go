@@ -23,7 +23,16 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 }
 
 func (b *sqliteBackend) backup(ctx context.Context, path string) error {
-	if err := b.failure(); err != nil {
+	ctx, cancel := b.untilClosed(ctx)
+	defer cancel()
+	b.mu.Lock()
+	err := b.failed
+	if err == nil {
+		b.tasks.Add(1) // Close waits
+		defer b.tasks.Done()
+	}
+	b.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	c, err := open(b.path, sqlite3.OPEN_READWRITE)
@@ -87,6 +96,8 @@ func (c *conn) copyTo(path string) error {
 // letter, and the counts. It returns an error that wraps durable.ErrDamaged and describes
 // up to 100 faults, or nil. Other calls go on meanwhile.
 func (s *Store) Verify(ctx context.Context) error {
+	ctx, cancel := s.backend.untilClosed(ctx)
+	defer cancel()
 	if err := s.backend.read(ctx, (*conn).verify); err != nil {
 		return fmt.Errorf("sqlite: Verify: %w", err)
 	}

@@ -264,6 +264,40 @@ func TestFullStoreStillCancels(t *testing.T) {
 	require.NoError(t, err, "there is room again")
 }
 
+func TestBatchStopsAtMaxBytes(t *testing.T) {
+	s := open(t, temp(t), &sqlite.Options{MaxBytes: 1_000_000})
+	n, err := s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		for i := range 100 {
+			if !yield(durable.Entry{Key: fmt.Sprint("k", i), Due: time.Now().Add(time.Hour), Payload: make([]byte, 100_000)}) {
+				return
+			}
+		}
+	})
+	require.ErrorIs(t, err, durable.ErrFull)
+	assert.Less(t, n, 10)
+}
+
+// The last connection to the file removes the log.
+func TestCloseEndsABackup(t *testing.T) {
+	path, copied := temp(t), temp(t)
+	s, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	_, err = s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		for i := 0; i < 30_000 && yield(durable.Entry{Key: fmt.Sprint("k", i), Due: time.Now().Add(time.Hour)}); i++ {
+		}
+	})
+	require.NoError(t, err)
+	backup := make(chan error, 1)
+	go func() { backup <- s.Backup(context.Background(), copied) }()
+	require.Eventually(t, func() bool { _, err := os.Stat(copied); return err == nil }, time.Minute, time.Millisecond)
+	require.NoError(t, s.Close())
+	assert.NoFileExists(t, path+"-wal")
+	if err := <-backup; err != nil { // it was not faster
+		assert.ErrorIs(t, err, durable.ErrClosed)
+		assert.NoFileExists(t, copied)
+	}
+}
+
 func TestBackupRestoresToAnEqualStore(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx, due := t.Context(), time.Now().Add(time.Hour)
