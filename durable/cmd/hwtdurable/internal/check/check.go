@@ -109,8 +109,8 @@ func All(ctx context.Context, o Options, out io.Writer) error {
 func (o Options) wants(name string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, name) }
 
 func (r Report) print(out io.Writer, name string) {
-	fmt.Fprintf(out, "%s: %d operations on %d keys, %d without an answer, %d rejected; %d firings, %d repeated with the same ID; %d violations, %d keys undecided\n",
-		name, r.Operations, r.Keys, r.Unknown, r.Rejected, r.Firings, r.Repeats, len(r.Violations), r.Undecided)
+	fmt.Fprintf(out, "%s: %d operations on %d keys, %d without an answer, %d rejected; %d firings, %d repeated with the same ID; %d occurrences; %d violations, %d keys undecided\n",
+		name, r.Operations, r.Keys, r.Unknown, r.Rejected, r.Firings, r.Repeats, r.Occurrences, len(r.Violations), r.Undecided)
 	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(out, "  %5d %s\n", r.Faults[kind], kind)
 	}
@@ -127,6 +127,9 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 	defer s.end()
 	s.longest = min(max(d/15, 3*time.Second), time.Minute)
 	if err := s.startAll(); err != nil {
+		return Report{}, err
+	}
+	if err := s.addSeries(ctx); err != nil {
 		return Report{}, err
 	}
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })

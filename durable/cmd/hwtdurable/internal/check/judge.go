@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -26,6 +27,7 @@ type Judge struct {
 // Verdict is the result of a judgment.
 type Verdict struct {
 	Keys, Operations, Unknown, Rejected, Firings, Repeats int
+	Occurrences                                           int // of recurring entries
 	Undecided                                             int // keys whose judgment took too long
 	Violations                                            []string
 }
@@ -50,7 +52,7 @@ func (j Judge) Read(dir string, faults []Fault) (Verdict, error) {
 	for path := range t.open {
 		t.end(path, math.MaxInt64)
 	}
-	if err := t.firings(dir, faults); err != nil {
+	if err := errors.Join(t.firings(dir, faults), t.series(dir)); err != nil {
 		return t.verdict, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.history)) {

@@ -122,3 +122,38 @@ func TestJudgeCountsOperations(t *testing.T) {
 	v := story{records: map[string][]Record{"a": concat(setAt10, gone, setAt10[:1])}, firings: []Firing{fired}}.judge(t)
 	require.Equal(t, "1 2 1 1", fmt.Sprint(v.Keys, v.Operations-1, v.Unknown, v.Firings))
 }
+
+func TestJudgeFindsMissingOccurrences(t *testing.T) {
+	for name, c := range map[string]struct {
+		drop  func(at int64, attempt int) bool
+		wants string
+	}{
+		"none":         {func(int64, int) bool { return false }, ""},
+		"first":        {func(at int64, attempt int) bool { return at == 5*sec }, "no occurrence between"},
+		"second":       {func(at int64, attempt int) bool { return at == 5*sec && attempt == 2 }, "was not repeated"},
+		"of the ended": {func(at int64, attempt int) bool { return at == 30*sec && attempt == 2 }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			l, err := openLines(filepath.Join(dir, seriesPrefix+"1"), false)
+			require.NoError(t, err)
+			for at := sec; at <= 30*sec; at += sec {
+				for attempt := 1; attempt <= 2; attempt++ {
+					if !c.drop(at, attempt) {
+						require.NoError(t, l.add(occurrence{"series-0", at, fmt.Sprint(at), attempt}))
+					}
+				}
+			}
+			require.NoError(t, l.file.Close())
+			v, err := Judge{}.Read(dir, nil)
+			require.NoError(t, err)
+			if c.wants == "" {
+				require.Empty(t, v.Violations)
+				require.Equal(t, 30, v.Occurrences)
+				return
+			}
+			require.Len(t, v.Violations, 1)
+			require.Contains(t, v.Violations[0], c.wants)
+		})
+	}
+}

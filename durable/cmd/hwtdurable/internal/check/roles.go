@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,8 +53,19 @@ func Run(c Config) error {
 			return err
 		}
 		defer f.file.Close()
+		series, err := openLines(filepath.Join(c.Dir, fmt.Sprint(seriesPrefix, os.Getpid())), !c.Unsynced)
+		if err != nil {
+			return err
+		}
+		defer series.file.Close()
+		handle := func(_ context.Context, firing durable.Firing) error {
+			if strings.HasPrefix(firing.Key, seriesPrefix) {
+				return series.handleOccurrence(firing)
+			}
+			return f.handle(firing)
+		}
 		all.Go(func() {
-			if err := s.Work(ctx, f.handle, &durable.WorkOptions{DrainTimeout: 5 * time.Second}); err != nil {
+			if err := s.Work(ctx, handle, &durable.WorkOptions{DrainTimeout: 5 * time.Second}); err != nil {
 				failed <- err
 			}
 		})
@@ -86,7 +98,7 @@ func Run(c Config) error {
 
 // handle appends a firing, and gives up one in four. Its time is taken before the line is
 // synced. All attempts of a generation agree.
-func (l *lines) handle(_ context.Context, f durable.Firing) error {
+func (l *lines) handle(f durable.Firing) error {
 	gaveUp := f.Generation%4 == 0
 	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), gaveUp}
 	if err := l.add(line); err != nil || !gaveUp {

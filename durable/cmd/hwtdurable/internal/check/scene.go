@@ -186,7 +186,11 @@ func (s *scene) read(ctx context.Context) error {
 	defer store.Close()
 	works := slices.ContainsFunc(s.configs, func(c Config) bool { return c.Works })
 	if works {
-		if err := awaitFired(ctx, store, time.Minute); err != nil {
+		err := endSeries(ctx, store, time.Minute)
+		if err == nil {
+			err = awaitFired(ctx, store, time.Minute)
+		}
+		if err != nil {
 			return err
 		}
 	}
