@@ -44,9 +44,9 @@
 //  7. Nothing lingers. While its worker keeps up, a timer releases a cancelled
 //     timeout within two ticks, or immediately on an engine without ticks. When Stop
 //     has waited, the timer has no goroutine left, except one whose task outlasts
-//     StopTimeout. Stop does not wait when called from a task, with a negative
-//     StopTimeout, or in a synctest bubble for a timer made outside it. A timer
-//     sleeps while no timeout is due.
+//     StopTimeout. Stop does not wait in a task on the timer's own goroutine, with a
+//     negative StopTimeout, or in a synctest bubble for a timer made outside it. A
+//     timer sleeps while no timeout is due.
 //  8. Fake time. All waits are durably blocking in the sense of testing/synctest, so
 //     a timer that was made in a bubble runs hours there in milliseconds.
 //  9. Order. Timeouts that expire in the same tick run in an unspecified order. In

@@ -85,9 +85,9 @@ type Engine interface {
 	// timeout that is scheduled or ends meanwhile may be yielded or not.
 	//
 	// The loop body may call anything, since no lock is held while it runs. Between
-	// calls of the body, All holds a lock for at most 1,024 timeouts at a time. Loops
-	// may nest and run concurrently. Up to 15 of them on one timer take O(1) memory
-	// each.
+	// calls of the body, All holds a lock for at most 1,024 timeouts at a time, not
+	// counting ended ones. Loops may nest and run concurrently. Up to 15 of them on one
+	// timer take O(1) memory each.
 	All() iter.Seq[Timeout]
 
 	// Stats returns a snapshot of the timer's counts.

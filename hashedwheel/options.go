@@ -49,10 +49,9 @@ type Options struct {
 	// many processors.
 	//
 	// The place of a timeout is free again once its Cancel has returned, or when its
-	// task begins. Pending may fall a moment earlier. Besides the pending timeouts, the
-	// timer holds at most as many cancelled ones, or 4,096 if that is more. At that
-	// bound it rejects new timeouts until the worker has notified the cancelled
-	// [hwt.CancelledTask]s.
+	// task begins. Pending may fall a moment earlier. The timer may also hold cancelled
+	// timeouts. Once these are as many as the limit, or 4,096 if that is more, it rejects
+	// new timeouts until the worker has notified the cancelled [hwt.CancelledTask]s.
 	MaxPendingTimeouts int64
 
 	// Executor runs the tasks. By default, nil, they run on the timer's worker
