@@ -92,6 +92,7 @@ func (f *engineFlags) open(name string) (hwt.Engine, error) {
 }
 
 func (f *engineFlags) make(name string) (hwt.Engine, error) {
+	callers := f.page.address != "" // the page shows them
 	switch f.name {
 	case nameHierarchical:
 		return hierarchical.New(&hierarchical.Options{
@@ -99,17 +100,18 @@ func (f *engineFlags) make(name string) (hwt.Engine, error) {
 			Name:              name,
 			TickDuration:      f.tick,
 			TicksPerWheel:     f.buckets(),
-			RecordCallers:     f.page.address != "",
+			RecordCallers:     callers,
 			Workers:           f.workers,
 		})
 	case nameRuntime:
-		return runtimetimer.New(&runtimetimer.Options{Name: name, RecordCallers: f.page.address != ""})
+		return runtimetimer.New(&runtimetimer.Options{Name: name, RecordCallers: callers})
 	}
 	return hashedwheel.New(&hashedwheel.Options{
 		SlowTaskThreshold: slowTask,
 		Name:              name,
 		TickDuration:      f.tick,
 		TicksPerWheel:     f.buckets(),
+		RecordCallers:     callers,
 		Workers:           f.workers,
 	})
 }

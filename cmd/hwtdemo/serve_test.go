@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
 )
 
 var watchAt = regexp.MustCompile(`Watch it at (http://127\.0\.0\.1:\d+/debug/hwt/)`)
@@ -49,6 +51,21 @@ func TestServeShowsTheTimerOfEachCommand(t *testing.T) {
 		cancel()
 		<-done
 		http.DefaultClient.CloseIdleConnections()
+	}
+}
+
+func TestServedTimersOfEveryEngineRecordCallers(t *testing.T) {
+	for _, engine := range []string{nameHashed, nameHierarchical, nameRuntime} {
+		for address, recorded := range map[string]bool{":0": true, "": false} {
+			f := engineFlags{name: engine, tick: time.Millisecond, workers: 1, page: pageServer{address: address}}
+			timer, err := f.make("orders")
+			require.NoError(t, err)
+			timeout, err := timer.AfterFunc(time.Hour, func() {})
+			require.NoError(t, err)
+			_, ok := hwt.CallerOf(timeout)
+			assert.Equal(t, recorded, ok, "%s %q", engine, address)
+			timer.Stop()
+		}
 	}
 }
 
