@@ -8,7 +8,7 @@ import (
 var burst = program{
 	name: "burst", title: "A million timeouts due within one second", unit: "timeout",
 	text:   "They are scheduled beforehand, evenly spread over that second. A function notes how late it runs.",
-	remark: "Go's timers take so long to run a million functions that most are late. A wheel has them sorted by tick.",
+	remark: "Go's timers take so long to run a million functions that most are late. A wheel keeps them by tick.",
 	sides: []side{
 		{"time.AfterFunc", func(scale int) sample {
 			return runBurst(scale, func(d time.Duration, f func()) { time.AfterFunc(d, f) })

@@ -30,11 +30,11 @@ var examples = []example{
 		[]string{"03-28 01:00", "03-29 00:00"}, ""},
 	{"02:15 in a gap of half an hour", "Australia/Lord_Howe", "15 2 * * *", "2027-10-02T12:00:00Z",
 		[]string{"10-03 02:30", "10-04 02:15"}, "10-03 02:45, 10-04 02:15"},
-	{"02:30 on the day with two of it: once", "Europe/Berlin", "30 2 * * *", "2027-10-30T12:00:00Z",
+	{"02:30 on the day that has it twice: once", "Europe/Berlin", "30 2 * * *", "2027-10-30T12:00:00Z",
 		[]string{"10-31 02:30", "11-01 02:30"}, ""},
 	{"02:00 and 02:30 on that day: once each", "Europe/Berlin", "0,30 2 * * *", "2027-10-30T12:00:00Z",
 		[]string{"10-31 02:00", "10-31 02:30", "11-01 02:00"}, ""},
-	{"00:30 on the day with two of it: once", "America/Havana", "30 0 * * *", "2027-11-06T12:00:00Z",
+	{"00:30 on the day that has it twice: once", "America/Havana", "30 0 * * *", "2027-11-06T12:00:00Z",
 		[]string{"11-07 00:30", "11-08 00:30"}, ""},
 	{"every 30 minutes on that day: without a pause", "Europe/Berlin", "*/30 * * * *", "2027-10-30T23:45:00Z",
 		[]string{"10-31 02:00", "10-31 02:30", "10-31 02:00", "10-31 02:30", "10-31 03:00"}, ""},
@@ -146,9 +146,9 @@ func (e example) right() string {
 const cases = `
 ## Times
 
-The next times after a given one. A wrong answer is in bold. A run whose time is in a gap
-may be at the end of the gap, the default of %[1]sclock%[1]s, or later by the length of the gap,
-a choice of gocron. To skip it is right only by choice, which is %[1]sSKIP_GAP%[1]s in %[1]sclock%[1]s.
+The next times after a given one. A wrong answer is in bold. A run in a gap may move
+to the gap's end, as in %[1]sclock%[1]s by default, or by the gap's length, as gocron can.
+Skipping it is right only on request, as with %[1]sSKIP_GAP%[1]s in %[1]sclock%[1]s.
 "None" is the zero time. A search of more than ten seconds is called endless.
 
 `

@@ -79,7 +79,7 @@ const costs = `
 Each job runs an empty function every 30 seconds, and the jobs are spread over that
 time. A number is the median of %d rounds of %v, each library in a separate process, in
 turn. CPU is that of the whole process once all jobs are scheduled; × is a number over
-ours. A core busy all the time is 1,000 ms per second. The runs are those in the round.
+ours. A core busy all the time is 1,000 ms per second. Only runs within the round count.
 
 `
 

@@ -9,7 +9,7 @@ import (
 
 var ouqiangKind = Kind{
 	Name: "ouqiang", Package: "github.com/ouqiang/timewheel", Version: "v1.0.1",
-	Setting: "tick 1 s, the shortest, and 3600 slots, as its README", Tasks: goroutineEach, Tick: time.Second, Only: verdicts,
+	Setting: "tick 1 s, the shortest, and 3600 slots, as in its README", Tasks: goroutineEach, Tick: time.Second, Only: verdicts,
 	New: func() (Engine, error) {
 		wheel := timewheel.New(time.Second, 3600, func(f any) { f.(func())() })
 		wheel.Start()
