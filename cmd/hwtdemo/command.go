@@ -38,8 +38,8 @@ Commands:
 %s
 Results go to the standard output, everything else to the standard error. The
 exit status is 0 for success, 1 for a failure, 2 for wrong usage, and 130 after
-an interrupt: Ctrl-C, SIGTERM or SIGHUP. The first interrupt ends a command in
-order, the second immediately.
+an interrupt: Ctrl-C, SIGTERM or SIGHUP. The first interrupt ends a command
+gracefully, the second immediately.
 
 Examples:
   hwtdemo orders            # a million orders, each with a timeout

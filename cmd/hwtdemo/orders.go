@@ -62,7 +62,7 @@ func newOrders(s streams) *command {
 	cmd.flags.Var(number(&c.config.Orders, 1, maxOrders), "orders", "number of orders")
 	cmd.flags.Var(duration(&c.config.CheckAfter, minCheckAfter, maxCheckAfter), "check-after", "time from an order to its check")
 	cmd.flags.Var(percent(&c.config.Paid), "paid", "percentage of the orders that are paid before the check")
-	cmd.flags.Var(number(&c.config.Producers, 1, maxProducers), "producers", "goroutines that create orders, and as many that pay")
+	cmd.flags.Var(number(&c.config.Producers, 1, maxProducers), "producers", "goroutines that create orders; as many others pay")
 	cmd.flags.Var(seed(&c.config.Seed), "seed", "seed of the payments")
 	cmd.flags.BoolVar(&c.json, "json", false, "write the report as one JSON object")
 	c.engine.add(cmd)

@@ -71,7 +71,7 @@ func TestRunRejectsInputThatIsNotASchedule(t *testing.T) {
 	for input, want := range map[string]string{
 		"":                    "stdin: no header",
 		"# c\nid,dealy\n":     `stdin:2: unknown column "dealy" in the header`,
-		"\x7fELF\x01\xff\xfe": "stdin:1: not a text in UTF-8",
+		"\x7fELF\x01\xff\xfe": "stdin:1: not UTF-8 text",
 	} {
 		r := call(input, "run")
 		assert.Equal(t, 1, r.status)

@@ -24,7 +24,7 @@ type pageServer struct {
 // add adds the flag.
 func (p *pageServer) add(cmd *command) {
 	cmd.flags.StringVar(&p.address, "serve", "",
-		"show the timer in the browser, at this address such as 127.0.0.1:8080; port 0 means any free port, and no host means this machine only")
+		"show the timer in the browser, at this address such as 127.0.0.1:8080; port 0 means any free port, no host this machine only")
 }
 
 // show puts a timer on the page, in place of an earlier one of that name.

@@ -16,17 +16,17 @@ after round, under one of three loads:
 
   random  all operations in random order; tasks fail, panic, block and stop
           their timer; an executor rejects, panics and drops tasks
-  rate    a steady rate; a long tick brings more than one drain moves
+  rate    a steady rate; more per tick than one drain moves
   resets  resets as fast as possible, while other timeouts are reset to earlier
 
 After each round every accepted timeout must have ended in exactly one way:
 accepted = expired + cancelled + unprocessed. During a round no more may have
 ended than were accepted. Under random, the answers of NewTimeouts, All,
-Deadline and Shutdown are checked, and the contexts of tasks. The greatest
-lateness is a fault only under rate and resets, beyond the share of the machine.
-At the end, heap and goroutines must be back at their values after the first
-rounds. If anything is wrong, the exit status is 1. Ctrl-C ends the soak early,
-with a report.`
+Deadline and Shutdown are checked, and the contexts of tasks. Lateness is a
+fault only under rate and resets, beyond what the machine explains. At the end,
+heap and goroutines must be back at their values after the first rounds. If
+anything is wrong, the exit status is 1. Ctrl-C ends the soak early, with a
+report.`
 
 const soakExamples = `  hwtdemo soak                            # a minute
   hwtdemo soak --for 10m --engine hashed  # longer, one engine

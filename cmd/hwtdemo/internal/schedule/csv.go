@@ -21,7 +21,7 @@ type csvParser struct {
 // header reads the names of the columns, in any order and case.
 func (p *csvParser) header(line []byte) error {
 	if !utf8.Valid(line) {
-		return errors.New("not a text in UTF-8")
+		return errors.New("not UTF-8 text")
 	}
 	names, err := p.split(line)
 	if err != nil {

@@ -156,7 +156,7 @@ func TestFilesThatAreNotSchedulesAreErrors(t *testing.T) {
 		"id,delay,id\n":           "line 1: column id is in the header twice",
 		"at,delay\n":              "line 1: no column id in the header: of at, op, id, delay and message, id and delay are required",
 		"id,op\n":                 "line 1: no column delay in the header: of at, op, id, delay and message, id and delay are required",
-		"\xff\xfei\x00d\x00":      "line 1: not a text in UTF-8",
+		"\xff\xfei\x00d\x00":      "line 1: not UTF-8 text",
 		"id,\"delay\n":            "line 1: a quoted field is not closed on its line, or text follows its closing quote; " + `write a quote inside it twice ("")`,
 		long(70_000) + "\na,1s\n": "line 1: the line is longer than 65,536 bytes, which is the limit",
 	} {
