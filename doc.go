@@ -52,7 +52,7 @@
 //  9. Order. Timeouts that expire in the same tick run in an unspecified order. In
 //     practice it is close to the order of submission.
 //  10. Any delay. A delay of zero or less expires at the next opportunity. A
-//     deadline past the range of the clock never comes.
+//     deadline past the range of the clock is never reached.
 //
 // # Logs and profiles
 //

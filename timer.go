@@ -22,7 +22,7 @@ import (
 type Timer interface {
 	// NewTimeout schedules task to run once, delay from now. A delay of zero
 	// or less expires at the next opportunity. A deadline past the range of the
-	// clock never comes.
+	// clock is never reached.
 	//
 	// It returns [ErrNilTask] if task is nil, [ErrStopped] after Stop, and a
 	// *[PendingLimitError] if the timer's pending limit is reached. On an error the
@@ -108,9 +108,9 @@ type Timeout interface {
 	Task() TimerTask
 
 	// Deadline returns the deadline of a pending or ended timeout: the present plus
-	// the remaining time, which is exact by the monotonic clock. Its wall time
-	// follows the present wall clock, and stays right when that clock is set. The
-	// deadline of a timeout that never expires is the zero Time.
+	// the remaining time, which is exact by the monotonic clock. Its wall time is by
+	// the present wall clock, so it stays right when that is set. The deadline of a
+	// timeout that never expires is the zero Time.
 	Deadline() time.Time
 
 	// IsExpired reports whether the timeout expired. It becomes true before the task

@@ -100,9 +100,9 @@ type Options struct {
 	// package leak for the levels and for where reports go. That costs O(1) in
 	// New and nothing in NewTimeout.
 	//
-	// In both cases the worker of such a timer ends once the garbage collector
-	// found the timer unreachable, with no pending timeout. An Executor
-	// or ErrorHandler that refers to the timer keeps it alive.
+	// Either way, its worker ends once nothing is pending and the garbage collector has
+	// found the timer unreachable. An Executor or ErrorHandler that refers to the timer
+	// keeps it alive.
 	DisableLeakDetection bool
 }
 

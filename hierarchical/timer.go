@@ -86,7 +86,7 @@ func (t *Timer) init(newWheel func() engine.Wheel) {
 
 // NewTimeout schedules task to run once, delay from now or up to one tick later.
 // A delay of zero or less expires at the next tick. A deadline past the clock's
-// range, which ends 146 years after New, never comes.
+// range, which ends 146 years after New, is never reached.
 //
 // It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError] if it did
 // not schedule the task. A call that races with Stop returns hwt.ErrStopped, or Stop
