@@ -20,6 +20,9 @@
 // Packages keyed, cache, clock and idle work with any of them. Package hwttest checks
 // an engine, or a wrapper of one, against the promises below.
 //
+// Create timers with New; the zero Timer of an engine is not usable. All methods of
+// timers and timeouts are safe for concurrent use, including in tasks.
+//
 // # Promises
 //
 // Every engine keeps these promises and passes the same tests.
@@ -28,7 +31,9 @@
 //     time of the call plus the delay.
 //  2. On time. A task starts no later than one tick after its deadline, or at its
 //     deadline on an engine without ticks, plus the time that the operating system
-//     and the tasks ahead of it need.
+//     and the tasks ahead of it need. Delays are measured by the monotonic clock:
+//     setting the wall clock does not move them, and on Linux it stops while the
+//     machine sleeps.
 //  3. One end. Each accepted timeout ends once: it expires and its task runs once,
 //     or Cancel returns true once, or Stop returns it.
 //  4. Linearizable. Cancel and Reset are linearizable against expiry. Both return
