@@ -48,7 +48,9 @@
 // until 256 are blocked.
 //
 // After the timer is stopped, the reaper closes nothing. While the timer is at
-// its pending limit, the reaper uses runtime timers instead.
+// its pending limit, the reaper uses runtime timers instead. If the timer's executor
+// rejects a task of the reaper, a goroutine runs it, and the timer reports the error. A
+// timer that wraps tasks must forward [hwt.RefusedTask] for that.
 //
 // # Wrapped connections
 //

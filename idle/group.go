@@ -63,6 +63,12 @@ func (g *group) Run(hwt.Timeout) error {
 	return nil
 }
 
+// Refused implements [hwt.RefusedTask]: a goroutine scans, and err is reported.
+func (g *group) Refused(_ hwt.Timeout, err error) error {
+	go g.scan()
+	return err
+}
+
 // scan ends the members whose deadline has passed, passes them to the close pool,
 // and arms the alarm for the others.
 func (g *group) scan() {

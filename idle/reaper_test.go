@@ -9,7 +9,6 @@ import (
 	"net"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,44 +172,66 @@ func TestFallbackTimersReplaceATimerAtItsLimit(t *testing.T) {
 	})
 }
 
-// dropping is an executor that refuses every task while refuse is set.
-type dropping struct{ refuse atomic.Bool }
+// full is an executor that rejects every task.
+type full struct{}
 
-func (d *dropping) Execute(task func()) error {
-	if d.refuse.Load() {
-		return errors.New("full")
-	}
-	go task()
-	return nil
-}
+var errFull = errors.New("full")
 
-func TestScanDroppedByTheExecutorIsRepeated(t *testing.T) {
+func (full) Execute(func()) error { return errFull }
+
+func TestFullExecutorSilencesNoGroup(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
-		executor := &dropping{}
-		executor.refuse.Store(true)
+		var refusals failures
 		timer := newTimer(t, second, hashedwheel.Options{
-			Executor:     executor,
-			ErrorHandler: func(hwt.Timeout, error) {},
+			Executor:     full{},
+			ErrorHandler: func(_ hwt.Timeout, err error) { refusals.add(err) },
 		})
 		r := newReaper(t, timer, 10*second)
-		lost := make([]*thing, 500) // every shard has some
+		silent, active := make([]*thing, 500), newThing() // every shard has some
+		for i := range silent {
+			silent[i] = newThing()
+			r.Watch(silent[i])
+		}
+		w := r.Watch(active)
+		time.Sleep(5 * second)
+		w.Touch()
+		time.Sleep(6 * second)
+		synctest.Wait()
+		for _, c := range append(silent, active) {
+			require.Equal(t, c != active, c.isClosed())
+		}
+		time.Sleep(5 * second)
+		synctest.Wait()
+		assert.Len(t, active.closes(), 1, "the scan has set another alarm")
+		require.NotEmpty(t, refusals.list())
+		for _, err := range refusals.list() {
+			assert.ErrorIs(t, err, errFull)
+		}
+	})
+}
+
+// TestNewWatchRevivesAGroupWhoseScanIsLost loses the task of a group, which the executor
+// accepts and never runs.
+func TestNewWatchRevivesAGroupWhoseScanIsLost(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single shard
+	enginetest.Bubble(t, func(t *testing.T) {
+		executor := &holding{}
+		r := newReaper(t, newTimer(t, second, hashedwheel.Options{Executor: executor}), 10*second)
+		lost := make([]*thing, 10)
 		for i := range lost {
 			lost[i] = newThing()
 			r.Watch(lost[i])
 		}
 		time.Sleep(20 * second)
-		executor.refuse.Store(false)
-		for range lost {
-			r.Watch(newThing())
-		}
+		r.Watch(newThing())
 		time.Sleep(2 * second)
-		n := 0
+		synctest.Wait()
+		require.Len(t, executor.tasks, 2)
+		executor.tasks[1]()
+		synctest.Wait()
 		for _, c := range lost {
-			if c.isClosed() {
-				n++
-			}
+			assert.True(t, c.isClosed())
 		}
-		assert.Positive(t, n)
 	})
 }
 
