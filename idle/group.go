@@ -2,9 +2,11 @@ package idle
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
 // Ground rules
@@ -71,17 +73,20 @@ func (g *group) Refused(_ hwt.Timeout, err error) error {
 
 // scan ends the members whose deadline has passed, passes them to the close pool,
 // and arms the alarm for the others.
-func (g *group) scan() {
+func (g *group) scan() { g.shard.reaper.refused(g.scanLocked()) }
+
+// scanLocked is scan under the lock. It returns the error of the timer.
+func (g *group) scanLocked() error {
 	s := g.shard
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := s.now()
 	g.disarm() // there may be a newer alarm (G3)
 	ended := g.endExpired(now)
 	err := g.arm(now)
 	s.place(g)
 	s.reaper.closePool.add(ended) // under mu: see Reaper.Stats
-	s.mu.Unlock()
-	s.reaper.refused(err)
+	return err
 }
 
 // endExpired ends and removes the members whose deadline has passed, and sets due
@@ -130,7 +135,7 @@ func (g *group) arm(now int64) error {
 		return nil
 	}
 	delay := time.Duration(g.due - now)
-	timeout, err := g.shard.reaper.timer.NewTimeout(g, delay)
+	timeout, err := g.newTimeout(delay)
 	switch {
 	case err == nil:
 		g.alarm = timeout
@@ -141,6 +146,14 @@ func (g *group) arm(now int64) error {
 		g.endAll(endReleased)
 	}
 	return err
+}
+
+// newTimeout is the timer's NewTimeout. A panic of it becomes an error, because it would
+// end the program in a scan after a rejection or on a runtime timer.
+func (g *group) newTimeout(delay time.Duration) (timeout hwt.Timeout, err error) {
+	usercode.Run(func() { timeout, err = g.shard.reaper.timer.NewTimeout(g, delay) },
+		func(failed error) { err = fmt.Errorf("NewTimeout: %w", failed) })
+	return timeout, err
 }
 
 // armBy arms the alarm no later than the deadline of member w. An expired alarm has
@@ -155,8 +168,8 @@ func (g *group) armBy(w *Watch, now int64) error {
 		}
 		return g.arm(now)
 	case at < g.due:
-		g.due = at
-		if !g.alarm.Reset(time.Duration(at - now)) {
+		reset := g.alarm.Reset(time.Duration(at - now)) // may panic, so due changes after it
+		if g.due = at; !reset {
 			return g.arm(now)
 		}
 	}

@@ -303,6 +303,59 @@ func TestFailedResetIsReplacedByANewTimeout(t *testing.T) {
 	})
 }
 
+// broken is a timer whose NewTimeout or Reset panics.
+type broken struct {
+	foreign
+	reset bool
+}
+
+func (b *broken) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	if !b.reset {
+		panic("broken")
+	}
+	t, err := b.foreign.NewTimeout(task, delay)
+	return brokenTimeout{t}, err
+}
+
+type brokenTimeout struct{ hwt.Timeout }
+
+func (brokenTimeout) Reset(time.Duration) bool { panic("broken") }
+
+func TestNewTimeoutThatPanicsIsReported(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single shard
+	var failed failures
+	r := newReaper(t, &broken{}, 10*second, &idle.Options{ErrorHandler: failed.add})
+	for range 2 {
+		r.Watch(newThing())
+	}
+	require.Len(t, failed.list(), 2)
+	for _, err := range failed.list() {
+		var cause *hwt.PanicError
+		require.ErrorAs(t, err, &cause)
+		assert.Equal(t, "broken", cause.Value)
+	}
+	assert.EqualValues(t, 2, conserved(t, r).Dropped)
+}
+
+func TestResetThatPanicsLeavesNoLock(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a single shard
+	timeout := 10 * second
+	r := newReaper(t, &broken{reset: true}, second, &idle.Options{
+		TimeoutOf: func(io.Closer) time.Duration { return timeout },
+	})
+	w := r.Watch(newThing())
+	for range 62 {
+		r.Watch(newThing())
+	}
+	assert.PanicsWithValue(t, "broken", func() { w.SetTimeout(second) })
+	timeout = second
+	assert.PanicsWithValue(t, "broken", func() { r.Watch(newThing()) }, "the last of a group")
+	timeout = 10 * second
+	r.Watch(newThing())
+	assert.Equal(t, 2, idle.Groups(r))
+	assert.EqualValues(t, 65, conserved(t, r).Watched)
+}
+
 func TestForeignErrorOfTheTimerIsReported(t *testing.T) {
 	var failed failures
 	broken := errors.New("out of order")

@@ -28,21 +28,28 @@ func (s *shard) now() int64 { return int64(time.Since(s.start)) }
 
 // add starts watching with w.
 func (s *shard) add(w *Watch) {
+	open, err := s.addLocked(w)
+	switch {
+	case open:
+		s.reaper.refused(err)
+	case w.Err() == nil:
+		s.reaper.warn(fmt.Errorf("idle: not watching %s: %w", typeOf(w.closer), ErrClosed))
+	}
+}
+
+// addLocked is add under the lock. It returns false if the reaper is closed, and the
+// error of the timer.
+func (s *shard) addLocked(w *Watch) (open bool, err error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.counts.accepted++
 	if s.closed {
 		s.reject(w)
-		s.mu.Unlock()
-		if w.Err() == nil {
-			s.reaper.warn(fmt.Errorf("idle: not watching %s: %w", typeOf(w.closer), ErrClosed))
-		}
-		return
+		return false, nil
 	}
 	g := s.openGroup()
-	err := g.add(w, s.now())
-	s.place(g)
-	s.mu.Unlock()
-	s.reaper.refused(err)
+	defer s.place(g) // also if the timer panics
+	return true, g.add(w, s.now())
 }
 
 // reject ends w because the reaper is closed. Guarded by mu.
@@ -73,15 +80,20 @@ func (s *shard) setTimeout(w *Watch, timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = s.reaper.timeout
 	}
+	s.reaper.refused(s.setTimeoutLocked(w, timeout))
+}
+
+// setTimeoutLocked is setTimeout under the lock. It returns the error of the timer.
+func (s *shard) setTimeoutLocked(w *Watch, timeout time.Duration) error {
 	s.mu.Lock()
-	var err error
-	if g := w.group; g != nil {
-		w.timeout.Store(int64(timeout))
-		err = g.armBy(w, s.now())
-		s.place(g)
+	defer s.mu.Unlock()
+	g := w.group
+	if g == nil {
+		return nil
 	}
-	s.mu.Unlock()
-	s.reaper.refused(err)
+	w.timeout.Store(int64(timeout))
+	defer s.place(g)
+	return g.armBy(w, s.now())
 }
 
 // close ends all watches.
