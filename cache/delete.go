@@ -49,7 +49,8 @@ func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int, err 
 	defer c.deleters.Add(-1)
 	c.flights.overtakeAll()
 	c.items.Range(func(key K, it item[V]) bool {
-		if _, ok := c.left(it); !ok || !f(key, it.value) {
+		it, _, ok := c.left(key, it)
+		if !ok || !f(key, it.value) {
 			return true
 		}
 		out := c.remove(key, it.ref, ReasonDeleted)

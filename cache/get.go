@@ -95,22 +95,29 @@ func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return c.left(it)
+	_, left, ok = c.left(key, it)
+	return left, ok
 }
 
-// left returns the time until it expires. It returns false if it has expired.
-func (c *Cache[K, V]) left(it item[V]) (left time.Duration, ok bool) {
+// left returns the item of key, which is it or has replaced it, and the time until that
+// expires. It returns false if the item has expired or left the map.
+func (c *Cache[K, V]) left(key K, it item[V]) (_ item[V], left time.Duration, ok bool) {
 	due := it.deadline
 	if c.options.Sliding > 0 {
-		if _, due, ok = c.idle(it); !ok {
-			return 0, false
+		for { // Ends: a failed attempt means that a Set or an end came first.
+			if _, due, ok = c.idle(it); ok {
+				break
+			}
+			if it, ok = c.items.Load(key); !ok {
+				return it, 0, false
+			}
 		}
 	}
 	if due == never {
-		return NoExpiry, true
+		return it, NoExpiry, true
 	}
 	left = time.Duration(max(due, 0) - c.now())
-	return max(left, 0), left > 0 || !c.checks()
+	return it, max(left, 0), left > 0 || !c.checks()
 }
 
 // Len returns the number of entries that have not been removed. It takes constant
@@ -129,10 +136,8 @@ func (c *Cache[K, V]) Len() int {
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		c.items.Range(func(key K, it item[V]) bool {
-			if _, ok := c.left(it); !ok {
-				return true
-			}
-			return yield(key, it.value)
+			it, _, ok := c.left(key, it)
+			return !ok || yield(key, it.value)
 		})
 	}
 }

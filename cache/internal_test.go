@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/hashedwheel/hwt"
 )
 
 func TestSizes(t *testing.T) {
@@ -290,6 +292,68 @@ func TestLateExpiryDoesNotEndANewerEntry(t *testing.T) {
 	value, ok := c.Get(1)
 	assert.True(t, ok)
 	assert.Equal(t, 12, value)
+}
+
+// TestLookUpOfAReplacedItemFindsTheNext replaces an item between the two steps of a look-up.
+func TestLookUpOfAReplacedItemFindsTheNext(t *testing.T) {
+	c, err := New(time.Hour, &Options[int, int]{Sliding: time.Minute})
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Set(1, 11))
+	old, _ := c.items.Load(1)
+	require.NoError(t, c.Set(1, 12))
+	it, left, ok := c.left(1, old)
+	assert.True(t, ok)
+	assert.Equal(t, 12, it.value)
+	assert.Positive(t, left)
+	it, ok = c.postpone(1, old)
+	assert.True(t, ok)
+	assert.Equal(t, 12, it.value)
+	c.Delete(1)
+	_, _, ok = c.left(1, old)
+	assert.False(t, ok)
+}
+
+// fullTimer is a timer whose timeouts cannot be reset.
+type fullTimer struct {
+	hwt.Timer
+	err error // of NewTimeout
+}
+
+func (f *fullTimer) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) {
+	return fullTimeout{}, f.err
+}
+
+type fullTimeout struct{ hwt.Timeout }
+
+func (fullTimeout) Reset(time.Duration) bool { return false }
+func (fullTimeout) IsCancelled() bool        { return false }
+func (fullTimeout) Cancel() bool             { return true }
+
+func TestReplacedEntryFreesItsSlot(t *testing.T) {
+	for _, limit := range []int{0, 5} {
+		timer := new(fullTimer)
+		c, err := New(time.Hour, &Options[int, int]{Timer: timer, Sliding: time.Minute, Limit: limit})
+		require.NoError(t, err)
+		inUse := func() (n int) {
+			for i := range c.stripes.all {
+				s := &c.stripes.all[i].slots
+				for j := range s.made {
+					n += int((*s.chunks.Load())[j].live)
+				}
+			}
+			return n
+		}
+		for i := range 9 {
+			require.NoError(t, c.SetWithTTL(1, i, time.Duration(10-i)*time.Second))
+			assert.Equal(t, 1, inUse())
+		}
+		timer.err = hwt.ErrTooManyPending
+		assert.ErrorIs(t, c.SetWithTTL(1, 9, time.Second), hwt.ErrTooManyPending)
+		assert.Zero(t, inUse())
+		assert.Zero(t, c.Len())
+		c.Close()
+	}
 }
 
 // TestDroppedCacheIsCollected waits for the garbage collector, on the real clock.

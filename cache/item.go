@@ -16,8 +16,11 @@ import (
 //	C2. The map changes only inside Compute and DeleteMatching, which hold the
 //	    lock of the key's bucket. User code never runs there.
 //	C3. Every item has a slot, which belongs to it from the Compute that stores
-//	    the item to the Compute that deletes it. A slot is found again by its
-//	    ref, whose generation changes when the slot is freed.
+//	    the item to the Compute that deletes it, or until after the Compute that
+//	    replaces it by an item with another slot. A slot is found again by its
+//	    ref, whose generation changes when the slot is freed. A look-up whose
+//	    slot was freed therefore finds the next item of the key, or an entry that
+//	    is ending.
 //	C4. A slot is filed in its stripe's wheel no later than its item is due. The
 //	    alarm is armed no later than the earliest bucket of all wheels, or look-ups
 //	    compare deadlines (see unreliable). An item that never expires is not filed.

@@ -46,7 +46,7 @@ func (c *Cache[K, V]) Save(w io.Writer) error {
 	err := lines.Encode(saveHeader{saveFormat})
 	n := 0
 	c.items.Range(func(key K, it item[V]) bool {
-		left, ok := c.left(it)
+		it, left, ok := c.left(key, it)
 		if err != nil || !ok {
 			return err == nil
 		}

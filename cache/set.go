@@ -52,7 +52,7 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 		return false, ErrKey
 	}
 	var out ended[K, V]
-	var added ref
+	var added, freed ref
 	c.items.Compute(key, func(old item[V], known bool) (it item[V], op xsync.ComputeOp) {
 		reason := ReasonReplaced
 		if known && !c.alive(old) {
@@ -74,6 +74,9 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 		}
 		if it, added, err = c.place(w, key, old, known); known {
 			out = c.ended(key, old, reason)
+			if added != 0 {
+				freed = old.ref
+			}
 		}
 		stored = err == nil
 		if it.ref == 0 {
@@ -81,6 +84,9 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 		}
 		return it, xsync.UpdateOp // Linearization point of Set, SetIfAbsent and GetOrFetch.
 	})
+	if freed != 0 { // after it left the map, so that look-ups find one of the two items (C3)
+		c.stripeOf(freed).remove(freed.slot())
+	}
 	c.notify(out)
 	if added != 0 && c.options.Limit > 0 {
 		c.makeRoom(added.slot())
@@ -89,9 +95,9 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 }
 
 // place returns the item for w, which replaces old if key is known, and the ref
-// of its slot if that is a new one. If the TTL is over or the timer returns an error,
-// place returns no item, and releases the slot of old. The caller holds the lock of
-// the key's bucket.
+// of its slot if that is a new one; the caller then frees the slot of old. If the TTL is
+// over or the timer returns an error, place returns no item, and frees the slot of old. The
+// caller holds the lock of the key's bucket.
 func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item[V], added ref, err error) {
 	now := c.now()
 	if err = c.timerError(now); err != nil || w.ttl <= 0 {
@@ -110,28 +116,28 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 		if err = c.reinsert(old, it.deadline, now); err == nil && c.options.Limit > 0 {
 			markUsed(c.stripeOf(it.ref).slots.use(it.ref.slot()))
 		}
-	} else {
-		if known { // With Sliding, look-ups may use its slot with the old deadline as a bound.
-			c.stripeOf(old.ref).remove(old.ref.slot())
-		}
-		it.ref, err = c.add(key, it.deadline, idle, now)
+	} else { // With Sliding, look-ups may use the slot of old with its deadline as a bound.
+		it.ref, err = c.add(key, it.deadline, idle, now, old.ref.slot())
 		added = it.ref
 	}
 	if err != nil {
 		c.stripeOf(it.ref).remove(it.ref.slot())
+		if added != 0 && known {
+			c.stripeOf(old.ref).remove(old.ref.slot())
+		}
 		return item[V]{}, 0, err
 	}
 	return it, added, nil
 }
 
-// add takes a slot for key.
-func (c *Cache[K, V]) add(key K, deadline int64, idle time.Duration, now int64) (r ref, err error) {
+// add takes a slot for key, in place of the slot old if that is not 0.
+func (c *Cache[K, V]) add(key K, deadline int64, idle time.Duration, now int64, old uint32) (r ref, err error) {
 	due := deadline
 	if c.options.Sliding > 0 {
 		due = min(due, after(now, idle))
 	}
 	i := c.stripes.of(key)
-	r, alarm := c.stripes.all[i].add(i, key, due)
+	r, alarm := c.stripes.all[i].add(i, key, due, old)
 	return r, c.alarm.arm(alarm, now)
 }
 

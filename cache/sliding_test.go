@@ -1,6 +1,8 @@
 package cache_test
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cache"
 )
 
@@ -122,6 +125,91 @@ func TestTTLShorterThanSlidingCounts(t *testing.T) {
 		assert.False(t, has(c, "a"))
 	})
 }
+
+// hookedTimer calls a function in each Reset.
+type hookedTimer struct {
+	hwt.Timer
+	inReset func()
+}
+
+func (h *hookedTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	timeout, err := h.Timer.NewTimeout(task, delay)
+	return hookedTimeout{timeout, h}, err
+}
+
+type hookedTimeout struct {
+	hwt.Timeout
+	timer *hookedTimer
+}
+
+func (t hookedTimeout) Reset(delay time.Duration) bool {
+	t.timer.inReset()
+	return t.Timeout.Reset(delay)
+}
+
+// TestEntryIsFoundWhileASetReplacesIt looks it up while the Set resets the cache's timeout.
+func TestEntryIsFoundWhileASetReplacesIt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, limit := range []int{0, 5} {
+			timer := &hookedTimer{Timer: newTimer(t)}
+			c := newCache(t, options{Timer: timer, Sliding: 10 * time.Second, Limit: limit})
+			set(t, c, "a", 1)
+			resets := 0
+			timer.inReset = func() {
+				resets++
+				left, ok := c.TTL("a")
+				assert.Equal(t, 10*time.Second, left)
+				if assert.True(t, ok) { // or else a Get would wait for the Set
+					assert.True(t, holds(c, "a", 1))
+				}
+			}
+			setFor(t, c, "a", 2, time.Second)
+			assert.Equal(t, 1, resets)
+			assert.True(t, holds(c, "a", 2))
+		}
+	})
+}
+
+// TestLoopsFindEntriesThatAreReplaced replaces all entries during each step of a loop.
+func TestLoopsFindEntriesThatAreReplaced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const n = 300
+		c, _ := newSliding(t, options{})
+		setAll := func() {
+			for i := range n {
+				set(t, c, fmt.Sprint("key ", i), i)
+			}
+		}
+		setAll()
+		found := 0
+		for range c.All() {
+			found++
+			setAll()
+		}
+		assert.Equal(t, n, found, "All")
+		found = 0
+		_, err := c.DeleteFunc(func(string, int) bool {
+			found++
+			setAll()
+			return false
+		})
+		require.NoError(t, err)
+		assert.Equal(t, n, found, "DeleteFunc")
+		var saved bytes.Buffer
+		require.NoError(t, c.Save(writerFunc(func(p []byte) (int, error) {
+			setAll()
+			return saved.Write(p)
+		})))
+		c.Clear()
+		loaded, err := c.Load(&saved)
+		require.NoError(t, err)
+		assert.Equal(t, n, loaded, "Save")
+	})
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // TestSlidingUnderConcurrentUse checks on the real clock that an entry in use
 // never expires, and that a value never disappears while it is replaced.

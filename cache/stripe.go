@@ -49,10 +49,14 @@ func (s *stripes[K]) of(key K) int {
 func (c *Cache[K, V]) stripeOf(r ref) *stripe[K] { return &c.stripes.all[r.stripe()] }
 
 // add takes a slot for key, which is due at due, and returns its ref and the time
-// at which the alarm is needed for it.
-func (s *stripe[K]) add(stripe int, key K, due int64) (r ref, alarm int64) {
+// at which the alarm is needed for it. It takes the place of the slot old, unless that is
+// 0: old neither expires nor is evicted any more, and still has to be freed.
+func (s *stripe[K]) add(stripe int, key K, due int64, old uint32) (r ref, alarm int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if old != 0 {
+		s.retire(old)
+	}
 	n := s.slots.alloc(key)
 	if s.slots.limited {
 		s.sieve.push(&s.slots, n)
@@ -67,11 +71,16 @@ func (s *stripe[K]) add(stripe int, key K, due int64) (r ref, alarm int64) {
 func (s *stripe[K]) remove(n uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.retire(n)
+	s.slots.release(n)
+}
+
+// retire removes slot n from the wheel and the sieve, if it is there. The caller holds s.mu.
+func (s *stripe[K]) retire(n uint32) {
 	s.wheel.unfile(&s.slots, n)
 	if s.slots.limited {
 		s.sieve.remove(&s.slots, n)
 	}
-	s.slots.release(n)
 }
 
 // reinsert files slot n anew for due, and returns the time at which the alarm is
