@@ -97,7 +97,19 @@ func (c *Cache[K, V]) clear(reason Reason) {
 			return it, xsync.DeleteOp
 		})
 	}
-	for _, e := range out {
+	c.notifyAll(out)
+}
+
+// notifyAll calls OnEvict for all. If a call ends the goroutine, another one continues.
+func (c *Cache[K, V]) notifyAll(all []ended[K, V]) {
+	defer func() {
+		if len(all) > 0 {
+			go c.notifyAll(all)
+		}
+	}()
+	for len(all) > 0 {
+		e := all[0]
+		all = all[1:]
 		c.notify(e)
 	}
 }

@@ -1,6 +1,9 @@
 package cache_test
 
 import (
+	"fmt"
+	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,6 +89,36 @@ func TestDeleteFuncDoesNotSeeExpiredEntries(t *testing.T) {
 		})
 		require.NoError(t, err)
 	})
+}
+
+func TestOnEvictThatEndsItsGoroutineIsCalledForAll(t *testing.T) {
+	for name, end := range map[string]func(*cache.Cache[string, int]){
+		"Clear": (*cache.Cache[string, int]).Clear,
+		"Close": func(c *cache.Cache[string, int]) { c.Close() },
+	} {
+		bubble(t, func(t *testing.T) {
+			var e ends
+			c := newCache(t, options{
+				OnEvict: func(key string, value int, reason cache.Reason) {
+					e.add(key, value, reason)
+					runtime.Goexit()
+				},
+				Logger: slog.New(slog.DiscardHandler),
+			})
+			for i := range 100 {
+				set(t, c, fmt.Sprint(i), i)
+			}
+			go end(c)
+			synctest.Wait()
+			seen := make(map[string]int)
+			for _, end := range e.take() {
+				seen[end.key]++
+				require.Equal(t, 1, seen[end.key], name)
+			}
+			assert.Len(t, seen, 100, name)
+			assert.Zero(t, c.Len())
+		})
+	}
 }
 
 func TestPanicInDeleteFuncReachesItsCaller(t *testing.T) {

@@ -156,10 +156,12 @@ func (c *Cache[K, V]) run(key K, f *flight[V], fetch func() (V, time.Duration, e
 // finish stores the value of f, unless f failed or was overtaken (C5), and wakes
 // its waiters.
 func (c *Cache[K, V]) finish(key K, f *flight[V]) {
+	defer func() { // also if OnEvict ends the goroutine
+		c.flights.finish(key, f) // if it was not stored
+		f.cancel()
+		close(f.done)
+	}()
 	if f.err == nil && f.ttl > 0 {
 		_, _ = c.put(write[V]{value: f.value, ttl: f.ttl, flight: f}, key)
 	}
-	c.flights.finish(key, f) // if it was not stored
-	f.cancel()
-	close(f.done)
 }

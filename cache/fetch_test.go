@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -173,6 +174,32 @@ func TestBrokenFetchIsAnErrorForAllCallers(t *testing.T) {
 				assert.ErrorContains(t, err, "cache: fetch: ")
 			}
 		}
+	})
+}
+
+func TestFetchEndsIfOnEvictEndsItsGoroutine(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCache(t, options{
+			Limit: 1,
+			OnEvict: func(_ string, _ int, reason cache.Reason) {
+				if reason == cache.ReasonCapacity {
+					runtime.Goexit()
+				}
+			},
+			Logger: slog.New(slog.DiscardHandler),
+		})
+		set(t, c, "a", 1)
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				value, err := c.GetOrFetch(t.Context(), "b", slowly(2))
+				assert.NoError(t, err)
+				assert.Equal(t, 2, value)
+			})
+		}
+		all.Wait()
+		assert.True(t, holds(c, "b", 2))
+		assert.Equal(t, 1, c.Len())
 	})
 }
 

@@ -50,7 +50,8 @@ type Options[K comparable, V any] struct {
 	// It is called after the value has left, and may use the cache. For an
 	// entry that the timer expires, it runs where the timer runs its tasks. For
 	// all others it runs on the goroutine that ended the entry, before the call
-	// returns. A panic is logged.
+	// returns. A panic is logged, and so is a call that ends its goroutine; the rest of
+	// a Clear or Close is then reported on another goroutine.
 	OnEvict func(key K, value V, reason Reason)
 
 	// Logger receives panics of OnEvict, and warnings of the cache and its
