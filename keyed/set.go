@@ -176,16 +176,24 @@ func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool, err error) {
 	if err := w.usable(key); err != nil {
 		return value, false, err
 	}
-	s, h := w.stripe(key)
-	s.mu.Lock()
-	p, slot := s.find(h, key)
-	if p != nil {
-		s.remove(slot) // Linearization point of Delete and LoadAndDelete.
-	}
-	s.mu.Unlock()
+	p, err := w.remove(key)
 	if p == nil {
-		return value, false, nil
+		return value, false, err
 	}
 	p.timeout.Cancel() // false if it has expired: its task will find nothing
 	return p.take(), true, nil
+}
+
+// remove removes the pair of key from the table and returns it. If there is none, remove
+// returns nil, and ErrClosed after Close, which may have removed it.
+func (w *Wheel[K, V]) remove(key K) (*pair[K, V], error) {
+	s, h := w.stripe(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, slot := s.find(h, key)
+	if p == nil {
+		return nil, w.closedError()
+	}
+	s.remove(slot) // Linearization point of Delete and LoadAndDelete.
+	return p, nil
 }

@@ -43,10 +43,11 @@ func TestStripeFindsEveryPairAtAnySize(t *testing.T) {
 	}
 }
 
-// hourTimeout has only a deadline.
+// hourTimeout has only a deadline, and can be cancelled.
 type hourTimeout struct{ hwt.Timeout }
 
 func (hourTimeout) Deadline() time.Time { return time.Now().Add(time.Hour) }
+func (hourTimeout) Cancel() bool        { return true }
 
 // TestPartsHaveEveryPairOnce adds or removes other pairs between two parts, so that the
 // stripe grows or shrinks.
@@ -100,6 +101,19 @@ func TestPartsHaveEveryPairOnce(t *testing.T) {
 			assert.Equal(t, c.stay > partLen, parts > 1, name)
 		}
 	}
+}
+
+// TestCloseOvertakesDeleteAndUpdate calls the second half of the operations after Close, as
+// a goroutine does that has found the wheel open.
+func TestCloseOvertakesDeleteAndUpdate(t *testing.T) {
+	w := &Wheel[int, int]{stripes: newStripes[int, int](), seed: maphash.MakeSeed()}
+	s, h := w.stripe(1)
+	s.add(h, &pair[int, int]{wheel: w, key: 1, timeout: hourTimeout{}})
+	w.Close()
+	_, err := w.remove(1)
+	assert.ErrorIs(t, err, ErrClosed)
+	_, _, err = w.update(1, func(v int) int { return v })
+	assert.ErrorIs(t, err, ErrClosed)
 }
 
 func TestUpdateLeavesNoRecord(t *testing.T) {

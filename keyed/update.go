@@ -25,31 +25,31 @@ func (w *Wheel[K, V]) Update(key K, f func(value V) V) (updated bool, err error)
 		if err := w.usable(key); err != nil {
 			return false, err
 		}
-		if known, updated := w.update(key, f); !known || updated {
-			return updated, nil
+		if known, updated, err := w.update(key, f); !known || updated {
+			return updated, err
 		}
 	}
 }
 
 // update calls f with the value of key, and sets the result unless the pair has
-// changed or ended since.
-func (w *Wheel[K, V]) update(key K, f func(value V) V) (known, updated bool) {
+// changed or ended since. For an unknown key it returns ErrClosed after Close.
+func (w *Wheel[K, V]) update(key K, f func(value V) V) (known, updated bool, err error) {
 	s, h := w.stripe(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, _ := s.find(h, key)
 	if p == nil {
-		return false, false
+		return false, false, w.closedError()
 	}
 	u := &update[K, V]{pair: p, next: s.updates}
 	s.updates = u
 	defer s.forget(u)
 	value := s.unlocked(f, p.value)
 	if now, _ := s.find(h, key); now != p || u.stale {
-		return true, false
+		return true, false, nil
 	}
 	s.change(p, value) // Linearization point of Update.
-	return true, true
+	return true, true, nil
 }
 
 // unlocked calls f without the lock that the caller holds.

@@ -64,11 +64,19 @@ func (w *Wheel[K, V]) stripe(key K) (s *stripe[K, V], h uint32) {
 
 // usable returns the error of every operation on key: ErrClosed, ErrKey or nil.
 func (w *Wheel[K, V]) usable(key K) error {
-	if w.closed.Load() {
-		return ErrClosed
+	if err := w.closedError(); err != nil {
+		return err
 	}
 	if !w.check.OK(key) {
 		return ErrKey
+	}
+	return nil
+}
+
+// closedError returns ErrClosed after Close.
+func (w *Wheel[K, V]) closedError() error {
+	if w.closed.Load() {
+		return ErrClosed
 	}
 	return nil
 }
