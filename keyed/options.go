@@ -24,7 +24,7 @@ type Options[K comparable, V any] struct {
 	// ErrorHandler runs where the timer runs its tasks, or after a rejection where the
 	// timer calls the executor, and may be called concurrently. nil is the
 	// default: the timer's error handler gets the error, with the key in its
-	// text.
+	// text, except that [hwt.ErrGoexit] has no key.
 	ErrorHandler func(key K, value V, err error)
 }
 

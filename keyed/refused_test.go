@@ -277,6 +277,20 @@ func TestErrorHandlerReceivesThePanicsOfCallbacks(t *testing.T) {
 	})
 }
 
+func TestGoexitReachesTheTimersErrorHandler(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		var errs []error
+		timer := newTimer(t, 8, hashedwheel.Options{
+			ErrorHandler: func(_ hwt.Timeout, err error) { errs = append(errs, err) },
+		})
+		w, err := keyed.New(timer, func(int, int) { runtime.Goexit() }, nil)
+		require.NoError(t, err)
+		set(t, w, 1, 11, time.Second)
+		pass(2 * time.Second)
+		assert.Equal(t, []error{hwt.ErrGoexit}, errs)
+	})
+}
+
 func TestPanicReachesTheTimersErrorHandler(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
