@@ -2,8 +2,10 @@ package inspect
 
 import (
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
+	"weak"
 )
 
 // writeWithin limits the time that a client takes to receive an event.
@@ -46,8 +48,9 @@ func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// servers maps each *http.Server that had a page open to a channel. The channel is closed
-// when the server begins to shut down.
+// servers maps a weak pointer to each *http.Server that had a page open to a channel. The
+// channel is closed when the server begins to shut down. The pointer is weak because a
+// server does not report its Close.
 var servers sync.Map
 
 // shutdownOf returns a channel that is closed when the request's server begins to shut
@@ -57,13 +60,15 @@ func shutdownOf(r *http.Request) <-chan struct{} {
 	if !ok {
 		return nil
 	}
-	down, known := servers.LoadOrStore(server, make(chan struct{}))
+	key := weak.Make(server)
+	down, known := servers.LoadOrStore(key, make(chan struct{}))
 	if !known {
 		server.RegisterOnShutdown(func() {
-			if down, known := servers.LoadAndDelete(server); known {
+			if down, known := servers.LoadAndDelete(key); known {
 				close(down.(chan struct{}))
 			}
 		})
+		runtime.AddCleanup(server, func(key weak.Pointer[http.Server]) { servers.Delete(key) }, key)
 	}
 	return down.(chan struct{})
 }

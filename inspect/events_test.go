@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -169,6 +170,26 @@ func TestPanicOfUserCodeIsShown(t *testing.T) {
 		for range w.events {
 		}
 	})
+}
+
+// TestClosedServerIsForgotten waits for the garbage collector, on the real clock.
+func TestClosedServerIsForgotten(t *testing.T) {
+	before := inspect.Servers()
+	var gone atomic.Bool
+	func() {
+		server := httptest.NewServer(show(map[string]hwt.Timer{"orders": newTimer(t)}))
+		defer server.Close()
+		runtime.AddCleanup(server.Config, func(gone *atomic.Bool) { gone.Store(true) }, &gone)
+		response, err := server.Client().Get(server.URL + "/debug/hwt/events")
+		require.NoError(t, err)
+		response.Body.Close()
+		assert.Equal(t, before+1, inspect.Servers())
+		require.NoError(t, server.Config.Close())
+	}()
+	assert.Eventually(t, func() bool {
+		runtime.GC()
+		return gone.Load() && inspect.Servers() == before
+	}, 10*time.Second, 50*time.Millisecond)
 }
 
 func TestShutdownEndsEvents(t *testing.T) {

@@ -1,0 +1,10 @@
+package inspect
+
+// Servers returns the number of servers that had a page open.
+func Servers() (n int) {
+	servers.Range(func(any, any) bool {
+		n++
+		return true
+	})
+	return n
+}
