@@ -43,7 +43,7 @@ func (o *JobOptions) check() error {
 	if o.Overlap > OverlapParallel {
 		return fmt.Errorf("clock: JobOptions.Overlap: %d (expected: OverlapSkip, OverlapQueueOne or OverlapParallel)", o.Overlap)
 	}
-	return o.Missed.Valid()
+	return o.Missed.Validate()
 }
 
 // Ground rules

@@ -49,8 +49,8 @@ const (
 	maxMissed     = 10_000
 )
 
-// Valid returns an error if a field is out of its range.
-func (m Missed) Valid() error {
+// Validate returns an error if a field is out of its range.
+func (m Missed) Validate() error {
 	switch {
 	case int(m.Policy) >= len(missedPolicies):
 		return fmt.Errorf("clock: Missed.Policy: %d (expected: MissedSkip, MissedOnce or MissedAll)", m.Policy)

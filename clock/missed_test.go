@@ -45,7 +45,7 @@ func TestPlan(t *testing.T) {
 		"a schedule of the past":     {clock.Missed{Policy: clock.MissedAll}, &answers{[]time.Time{start.Add(-time.Hour), start, start, start.Add(time.Hour)}}, time.Microsecond / 2, []int{0}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.NoError(t, c.missed.Valid())
+			assert.NoError(t, c.missed.Validate())
 			runs, next := c.missed.Plan(c.schedule, start, start.Add(c.late))
 			assert.Equal(t, c.runs, seconds(start, runs...))
 			if c.next < 0 {
@@ -102,7 +102,7 @@ func TestBadMissedIsAnError(t *testing.T) {
 		"clock: Missed.Limit: 10001 (expected: 0 for the default, or 1 to 10000)": {Limit: 10_001},
 		"clock: Missed.MaxLateness: -1ns (expected: 0 for no limit, or more)":     {MaxLateness: -1},
 	} {
-		assert.EqualError(t, missed.Valid(), want)
+		assert.EqualError(t, missed.Validate(), want)
 	}
 	assert.Equal(t, "skip once all MissedPolicy(3)", clock.MissedSkip.String()+" "+clock.MissedOnce.String()+" "+
 		clock.MissedAll.String()+" "+clock.MissedPolicy(3).String())

@@ -40,7 +40,7 @@ func (e Every) check() error {
 	if len(e.Spec)+len(e.Schedule) > maxEverySize {
 		return invalid("Every of %d bytes (expected: up to %d)", len(e.Spec)+len(e.Schedule), maxEverySize)
 	}
-	if err := e.Missed.Valid(); err != nil {
+	if err := e.Missed.Validate(); err != nil {
 		return fmt.Errorf("%w: Every: %w", ErrInvalid, err)
 	}
 	if e.Schedule != "" {
