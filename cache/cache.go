@@ -78,16 +78,18 @@ func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache
 // GetOrFetch return ErrClosed. A running fetch still returns its value to its
 // callers.
 //
-// Calls after the first have no effect. Callbacks may call Close.
-func (c *Cache[K, V]) Close() {
+// Calls after the first have no effect. Callbacks may call Close. It implements
+// [io.Closer] and always returns nil.
+func (c *Cache[K, V]) Close() error {
 	if c.closed.Swap(true) { // Linearization point of Close.
-		return
+		return nil
 	}
 	c.alarm.end()
 	if c.own != nil {
 		c.own.Stop()
 	}
 	c.clear(ReasonClosed)
+	return nil
 }
 
 // String returns the name of the cache and its number of entries.

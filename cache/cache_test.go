@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"testing"
@@ -103,8 +104,9 @@ func TestClosedCacheIsEmpty(t *testing.T) {
 		for _, limit := range []int{0, 10} {
 			c := newCache(t, options{Limit: limit})
 			set(t, c, "a", 1)
-			c.Close()
-			c.Close()
+			var closer io.Closer = c
+			require.NoError(t, closer.Close())
+			require.NoError(t, closer.Close())
 			assert.False(t, has(c, "a"))
 			assert.ErrorIs(t, c.Set("a", 2), cache.ErrClosed)
 			_, err := c.SetIfAbsent("a", 2)

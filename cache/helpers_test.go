@@ -41,7 +41,7 @@ func newCache(tb testing.TB, o options) *cache.Cache[string, int] {
 	tb.Helper()
 	c, err := cache.New(time.Minute, &o)
 	require.NoError(tb, err)
-	tb.Cleanup(c.Close)
+	tb.Cleanup(func() { c.Close() })
 	return c
 }
 

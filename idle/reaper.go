@@ -99,8 +99,8 @@ func (r *Reaper) begin(w *Watch, c, given io.Closer) {
 }
 
 // Close ends all watches. With [Options.CloseAll] it starts closing everything that
-// was watched, without waiting. Close does not stop the timer. It always returns
-// nil, and does nothing the second time.
+// was watched, without waiting. Close does not stop the timer. Calls after the first
+// have no effect. It implements [io.Closer] and always returns nil.
 //
 // Close takes time proportional to the number of watches.
 func (r *Reaper) Close() error {

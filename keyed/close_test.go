@@ -1,6 +1,7 @@
 package keyed_test
 
 import (
+	"io"
 	"testing"
 	"time"
 
@@ -43,8 +44,9 @@ func TestCallsAfterCloseAreRejected(t *testing.T) {
 func TestClosingTwiceCountsOnce(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	set(t, w, 1, 11, time.Hour)
-	w.Close()
-	w.Close()
+	var closer io.Closer = w
+	require.NoError(t, closer.Close())
+	require.NoError(t, closer.Close())
 	assert.Equal(t, keyed.Stats{Cancelled: 1}, w.Stats())
 }
 

@@ -121,7 +121,7 @@ func TestCloseTwiceAndScheduleAfterwards(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, _ := newWheel(t, timer)
 		w.Close()
-		assert.NotPanics(t, w.Close)
+		assert.NotPanics(t, func() { w.Close() })
 		assert.ErrorIs(t, w.Set(1, 1, time.Second), keyed.ErrClosed)
 	})
 }

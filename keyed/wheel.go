@@ -87,15 +87,17 @@ func (w *Wheel[K, V]) closedError() error {
 // effect.
 //
 // Close does not wait for callbacks that are running, and may be called from
-// within one. It does not stop the timer.
-func (w *Wheel[K, V]) Close() {
+// within one. It does not stop the timer. It implements [io.Closer] and always returns
+// nil.
+func (w *Wheel[K, V]) Close() error {
 	if !w.closed.CompareAndSwap(false, true) { // Linearization point of Close.
-		return
+		return nil
 	}
 	w.sweep(func(p *pair[K, V]) {
 		p.take()
 		w.cancelled.Add(1)
 	})
+	return nil
 }
 
 // sweep removes every pending pair and calls f with it.
