@@ -197,10 +197,10 @@ type Executor interface {
 	// timer's error handler.
 	//
 	// Execute must be safe for concurrent use, and should not block. An engine with a
-	// worker calls it on the worker. While a call takes longer than a millisecond, the
-	// next tasks may be handed over by other goroutines, which are few. If all are
-	// blocked, so is the timer. A full pool should therefore return an error instead
-	// of waiting; pools of ants do with their option WithNonblocking.
+	// worker calls it on the worker. While a call takes longer than a few milliseconds,
+	// other goroutines hand over the next tasks. They are few: if all are blocked, so is
+	// the timer. A full pool should therefore return an error instead of waiting; pools
+	// of ants do with their option WithNonblocking.
 	// Package runtimetimer calls Execute on the timeout's own goroutine, where it
 	// may block.
 	Execute(task func()) error

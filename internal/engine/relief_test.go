@@ -107,15 +107,19 @@ func TestAllReliefsAreSetForAWhileAfterTheWorkerWasLate(t *testing.T) {
 			e.restLate(t, c.late)
 			time.Sleep(c.since)
 			e.after(t, 5*tick, nothing)
-			var at []int
-			for i, r := range e.core.worker.sleeper.Load().reliefs {
-				if r.Stop() {
-					at = append(at, i)
-				}
-			}
-			assert.Equal(t, c.at, at, name)
+			assert.Equal(t, c.at, e.stopReliefs(), name)
 		})
 	}
+}
+
+// stopReliefs stops the reliefs, and returns those that were set.
+func (e *timer) stopReliefs() (set []int) {
+	for i, r := range e.core.worker.sleeper.Load().reliefs {
+		if r.Stop() {
+			set = append(set, i)
+		}
+	}
+	return set
 }
 
 func TestEachReliefReplacesTheWorker(t *testing.T) {

@@ -79,25 +79,23 @@ func TestWorkerInAHandOverIsReplaced(t *testing.T) {
 	}
 }
 
-// A relief is stuck, too, and another one replaces it, which works longer.
+// Two reliefs are stuck, too. The first is free before the worker, and the second after it.
 func TestReliefInAHandOverIsReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var calls, ran atomic.Int64
 		e := onHook(t, func() {
 			if i := calls.Add(1); i <= 3 {
-				time.Sleep([]time.Duration{100 * tick, 20 * tick, 60 * tick}[i-1])
+				time.Sleep([]time.Duration{100 * tick, 20 * tick, 200 * tick}[i-1])
 			}
 		})
 		for range 5 {
 			e.after(t, tick, func() { ran.Add(1) })
 		}
-		pass(3 * tick)
-		e.relieve()
-		pass(tick)
-		e.relieve()
+		pass(2 * tick)
+		assert.EqualValues(t, 2, ran.Load())
 		assert.EqualValues(t, 3, e.core.worker.workers.Load())
 		pass(40 * tick)
-		assert.EqualValues(t, 1, ran.Load())
+		assert.EqualValues(t, 3, ran.Load())
 		assert.EqualValues(t, 2, e.core.worker.workers.Load(), "the relief that was replaced has ended")
 		pass(200 * tick)
 		assert.EqualValues(t, 5, ran.Load())
@@ -112,37 +110,97 @@ func TestReplacedWorkerSurvivesAnExit(t *testing.T) {
 		e := onHook(t, func() {
 			switch calls.Add(1) {
 			case 1:
-				time.Sleep(50 * tick)
+				time.Sleep(2*maxOnTime + maxOnTime/2)
 				runtime.Goexit()
 			case 2:
-				time.Sleep(100 * tick)
+				time.Sleep(maxOnTime)
 			}
 		})
 		for range 5 {
 			e.after(t, tick, func() { ran.Add(1) })
 		}
+		pass(tick + 3*maxOnTime - 1)
+		assert.EqualValues(t, 2, calls.Load(), "the relief is the worker")
+		assert.EqualValues(t, 2, e.core.worker.workers.Load())
 		pass(3 * tick)
-		e.relieve()
-		pass(60 * tick)
-		assert.Zero(t, ran.Load(), "the relief is the worker")
-		pass(100 * tick)
 		assert.EqualValues(t, 4, ran.Load())
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())
+	})
+}
+
+// Each hand-over takes a while, and one of them blocks long after the tick began.
+func TestHandOverThatBlocksLaterIsReplaced(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var calls, ran atomic.Int64
+		e := onHook(t, func() {
+			if time.Sleep(maxOnTime); calls.Add(1) == 10 {
+				<-release
+			}
+		})
+		for range 20 {
+			e.after(t, tick, func() { ran.Add(1) })
+		}
+		pass(5 * tick)
+		assert.EqualValues(t, 19, ran.Load())
+		close(release)
+		pass(tick)
+		assert.EqualValues(t, 20, ran.Load())
+	})
+}
+
+// A token wakes the worker long before its alarm, and its standby relief is set for the alarm.
+func TestNudgedWorkerInAHandOverIsReplaced(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := onHook(t, once(func() { time.Sleep(time.Second) }))
+		tasks := []*noticeTask{{}, {}}
+		for _, task := range tasks {
+			e.add(t, task, time.Hour)
+		}
+		pass(10 * tick)
+		for timeout := range e.wheel.added { // Cancel would set the relief
+			timeout.state.cancel()
+			s := e.core.intake.of(timeout)
+			s.removed.Add(1)
+			require.True(t, s.changed.Push(timeout))
+		}
+		e.core.nudge()
+		pass(10 * tick)
+		assert.Equal(t, 1, tasks[0].counts()[1]+tasks[1].counts()[1])
+	})
+}
+
+// Reliefs come only while tasks are handed over.
+func TestIdleWorkerWithAnExecutorHasNoRelief(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := onHook(t, once(func() { time.Sleep(time.Second) }))
+		for range 5 {
+			e.after(t, tick, nothing)
+		}
+		pass(time.Minute)
+		require.True(t, e.core.worker.sleeping)
+		e.relieve() // as a late one
+		assert.Empty(t, e.stopReliefs())
 	})
 }
 
 func TestFewGoroutinesWaitInAnExecutor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})
-		e := onHook(t, func() { <-release })
+		var calls atomic.Int64
+		e := onHook(t, func() { calls.Add(1); <-release })
 		for range 10 * maxFormer {
 			e.after(t, tick, nothing)
 		}
-		for range 3 * maxFormer {
-			pass(3 * tick)
-			e.relieve()
-		}
+		pass(tick + 100*maxOnTime)
+		e.relieve() // as a caller that rests
+		assert.Empty(t, e.stopReliefs())
+		assert.EqualValues(t, maxFormer+1, calls.Load())
 		assert.EqualValues(t, maxFormer+1, e.core.worker.workers.Load())
+		release <- struct{}{} // to the worker, which sleeps then
+		release <- struct{}{} // to a relief, which ends
+		pass(100 * maxOnTime)
+		assert.EqualValues(t, maxFormer+2, calls.Load(), "another relief takes its place")
 		close(release)
 		pass(10 * tick)
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())
@@ -164,9 +222,7 @@ func TestStopFromAReplacedWorkerDoesNotWait(t *testing.T) {
 		for range 5 {
 			e.after(t, tick, nothing)
 		}
-		pass(3 * tick)
-		e.relieve()
-		e.after(t, 20*tick, func() {})
+		e.after(t, 20*tick, nothing)
 		pass(100 * tick)
 		assert.Zero(t, took)
 		<-e.core.worker.done
@@ -184,7 +240,6 @@ func TestStopWaitsForAReplacedWorker(t *testing.T) {
 			e.after(t, tick, func() { ran.Add(1) })
 		}
 		pass(3 * tick)
-		e.relieve()
 		assert.EqualValues(t, 4, ran.Load())
 		e.Stop()
 		assert.EqualValues(t, 5, ran.Load())
@@ -194,20 +249,13 @@ func TestStopWaitsForAReplacedWorker(t *testing.T) {
 // The worker hands the last notifications over after Stop.
 func TestStoppedWorkerIsNotReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		var calls atomic.Int64
-		e := onHook(t, func() {
-			if calls.Add(1) <= 2 {
-				time.Sleep(50 * tick)
-			}
-		})
+		e := onHook(t, once(func() { time.Sleep(50 * tick) }))
 		tasks := []*noticeTask{{}, {}}
-		e.after(t, tick, nothing)
-		pass(3 * tick)
 		for _, task := range tasks {
 			e.add(t, task, time.Hour).Cancel()
 		}
 		go e.Stop()
-		pass(60 * tick)
+		pass(10 * tick)
 		e.relieve()
 		for _, task := range tasks {
 			assert.Equal(t, [2]int{}, task.counts())
@@ -222,7 +270,11 @@ func TestStoppedWorkerIsNotReplaced(t *testing.T) {
 // Callers lend a relief the rest of their time slice.
 func TestCallersThatRestReplaceTheWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e := onHook(t, once(func() { time.Sleep(time.Second) }))
+		var e *timer
+		e = onHook(t, once(func() {
+			e.core.worker.sleeper.Load().stop() // as if no relief got to run
+			time.Sleep(time.Second)
+		}))
 		e.core.timer.rests = true // also in a bubble
 		task := new(noticeTask)
 		e.add(t, task, 0)
@@ -249,6 +301,7 @@ func TestReliefBeginsABatch(t *testing.T) {
 		e = onHook(t, func() {
 			switch i := calls.Add(1); {
 			case i == before:
+				e.core.worker.sleeper.Load().stop() // as if no relief got to run
 				time.Sleep(2 * stuckFor)
 			case i > before:
 				assert.False(t, replaceable(), "task %d", i)

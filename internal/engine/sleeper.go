@@ -138,12 +138,22 @@ func (w *worker) relieve() {
 	case w.mayRelieve():
 		w.wakeUp(w.timer.now())
 	case !w.replace():
+		w.standBy() // it may be stuck later
 		w.mu.Unlock()
 		return
 	}
 	w.workers.Add(1)
+	w.standBy() // this goroutine may be stuck, too
 	w.mu.Unlock()
 	runWorker(w, &shift{working: true, relief: true})
+}
+
+// standBy sets the standby relief for a worker that may be stuck in the executor by then
+// (W9). Guarded by mu.
+func (w *worker) standBy() {
+	if w.firing.running && w.timer.runner.Executor != nil && w.workers.Load() <= maxFormer && w.signal.phase.Load() != stopped {
+		w.sleeper.Load().setRelief(standby, 0)
+	}
 }
 
 // replace makes the calling goroutine the worker if the worker is stuck (W9). Guarded by mu.

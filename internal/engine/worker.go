@@ -56,7 +56,9 @@ import (
 //	    batch began increments handing, under mu, and is the worker: the old one may wait
 //	    for a processor. The old one cannot increment handing afterwards. It then ends if
 //	    it is a relief, and sleeps otherwise. There are at most maxFormer such goroutines.
-//	    A worker that runs its tasks itself is not replaced, and none is after Stop.
+//	    While running is set and there are fewer, the standby relief comes at least every
+//	    maxOnTime. A worker that runs its tasks itself is not replaced, and none is after
+//	    Stop.
 
 // worker is the goroutine that advances the wheel and runs due tasks. Guarded by Core.mu,
 // unless a field says otherwise.
@@ -110,7 +112,7 @@ func (w *worker) work(g *shift) {
 	if end := w.run(g); end == quit || end == relieved {
 		w.sleeper.Load().stop()
 		for end == quit && w.takeLateNotices() {
-			w.enter(g)
+			g.enter(w)
 			w.fire(g)
 		}
 		w.leave()
@@ -141,7 +143,7 @@ func (g *shift) lose(timer *setup) {
 }
 
 // enter makes g known as the worker before it runs users' code.
-func (w *worker) enter(g *shift) {
+func (g *shift) enter(w *worker) {
 	if g.id == 0 { // a relief may run none
 		g.identify(w.timer.runner.Name)
 	}
@@ -152,7 +154,7 @@ func (w *worker) enter(g *shift) {
 func (w *worker) run(g *shift) action {
 	for {
 		if g.working && w.firing.running { // a tick's tasks, or the rest after one ended its goroutine
-			w.enter(g)
+			g.enter(w)
 			w.fire(g)
 		}
 		switch next := w.step(g); {
@@ -189,6 +191,7 @@ func (w *worker) step(g *shift) action {
 		return relieved
 	case g.relief: // another one has taken over from it
 		w.workers.Add(-1)
+		w.standBy() // there is room for one more
 		return retired
 	case w.sleeping:
 		if !over && w.retire(now) {
@@ -253,6 +256,7 @@ func (w *worker) beginFiring() {
 	w.firing.notices, w.schedule.nextNotices = w.schedule.nextNotices, w.firing.notices
 	if w.firing.begin(w.schedule.time()) {
 		w.schedule.draining.fired, w.schedule.draining.stale = true, true
+		w.standBy()
 	}
 }
 
