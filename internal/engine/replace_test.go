@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
 )
 
 // hook is an executor that runs each task in Execute, after a function.
@@ -19,6 +22,11 @@ func (f hook) Execute(task func()) error {
 	task()
 	return nil
 }
+
+// executor is a function that is an executor.
+type executor func(task func()) error
+
+func (f executor) Execute(task func()) error { return f(task) }
 
 // once returns a function whose first call calls f.
 func once(f func()) hook {
@@ -244,6 +252,46 @@ func TestStopWaitsForAReplacedWorker(t *testing.T) {
 		e.Stop()
 		assert.EqualValues(t, 5, ran.Load())
 	})
+}
+
+// Execute blocks before or after it has run the task, and a relief has run the rest of the tick.
+func TestShutdownNamesTheTaskOfAReplacedWorker(t *testing.T) {
+	for name, c := range map[string]struct {
+		early   bool
+		waiting int64
+	}{"before": {false, 1}, "after": {true, 0}} {
+		inBubble(t, func(t *testing.T) {
+			release := make(chan struct{})
+			blocks := once(func() { <-release })
+			e := newTimer(t, func(cfg *Config) {
+				cfg.Runner.Executor = executor(func(task func()) error {
+					if c.early {
+						task()
+					}
+					blocks()
+					if !c.early {
+						task()
+					}
+					return nil
+				})
+			})
+			for range 5 {
+				e.add(t, sleepy{}, tick)
+			}
+			pass(3 * tick)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_, err := e.Shutdown(ctx)
+			assert.Equal(t, &hwt.ShutdownError{
+				Waiting: c.waiting, Tasks: []string{"engine.sleepy"}, Err: context.DeadlineExceeded,
+			}, err, name)
+			assert.ErrorIs(t, e.TaskContext().Err(), context.Canceled, name)
+			close(release)
+			_, err = e.Shutdown(context.Background())
+			assert.NoError(t, err, name)
+			assert.EqualValues(t, 5, e.balanced(t).Expired)
+		})
+	}
 }
 
 // The worker hands the last notifications over after Stop.

@@ -35,7 +35,7 @@ type setup struct {
 	runner  *enginekit.Runner
 	callers enginekit.Callers // whether callers are recorded
 	rests   bool              // whether callers rest (P4)
-	former  *sync.Map         // the numbers of goroutines that were replaced as the worker and still hand a task over (W9). Safe for concurrent use.
+	former  *sync.Map         // the goroutines that were replaced as the worker and still hand a task over (W9): number to hwt.TimerTask. Safe for concurrent use.
 	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
 }
 

@@ -162,8 +162,8 @@ func (w *worker) replace() bool {
 	if turn == 0 || w.signal.phase.Load() == stopped || w.workers.Load() > maxFormer {
 		return false
 	}
-	id := w.workerID.Load()
-	w.timer.former.Store(id, nil) // first, since it may call Stop
+	id, task := w.workerID.Load(), w.firing.at(w.firing.progress()).task
+	w.timer.former.Store(id, task) // first, since it may call Stop
 	if !w.firing.handing.CompareAndSwap(turn, turn+1) {
 		w.timer.former.Delete(id)
 		return false
