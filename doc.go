@@ -39,11 +39,10 @@
 //  4. Linearizable. Cancel and Reset are linearizable against expiry. Both return
 //     false once the timeout has ended, and Reset never revives it.
 //  5. Orderly stop. Stop rejects new timeouts, returns the pending ones, and waits
-//     for the tasks that run on the timer's goroutines. It may be called from
-//     anywhere, including from within a task, and never deadlocks: it waits no
-//     longer than the engine's StopTimeout, and not at all in a synctest bubble if
-//     the timer was made outside it. Tasks queued in an executor may still start
-//     after Stop.
+//     for the tasks that run on the timer's goroutines. It may be called from within
+//     a task, and never deadlocks: it waits no longer than the engine's StopTimeout,
+//     and not at all in a synctest bubble if the timer was made outside it. Tasks
+//     queued in an executor may still start after Stop.
 //  6. Isolation. A task that panics, returns an error or ends its goroutine is
 //     reported and affects no other timeout.
 //  7. Nothing lingers. While its worker keeps up, a timer releases a cancelled
@@ -90,8 +89,8 @@
 // # Testing
 //
 // Test code that uses a timer in a bubble of package testing/synctest, where hours
-// pass in an instant. Make the timer in the bubble, and stop it there, because the
-// bubble waits for the timer's goroutine:
+// pass in an instant. Make the timer in the bubble, and stop it there: the bubble waits
+// for the timer's goroutine, and outside the first Stop panics:
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		timer, err := hashedwheel.New(nil)

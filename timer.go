@@ -35,7 +35,9 @@ type Timer interface {
 	// Stop makes the timer reject new timeouts, cancels the pending ones, and
 	// returns them. Every call after the first returns an empty slice.
 	//
-	// It may be called from anywhere, including from within a task.
+	// It may be called from anywhere, including from within a task, with one exception:
+	// the first call panics outside a testing/synctest bubble if the timer was made
+	// inside one.
 	Stop() []Timeout
 }
 

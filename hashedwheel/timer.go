@@ -131,7 +131,8 @@ func (t *Timer) Start() { t.handle.Start() }
 // than Options.StopTimeout, after which those tasks continue alone. It does not wait if
 // a task on a worker calls it; a task of another worker may then still start. It does
 // not wait in a synctest bubble if the timer was made outside it. It may be called from
-// anywhere. Tasks queued in an executor may still start after Stop.
+// anywhere, with the exception that [hwt.Timer] states. Tasks queued in an executor may
+// still start after Stop.
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
 // Shutdown is like [Timer.Stop], but waits for running tasks, for tasks accepted by the

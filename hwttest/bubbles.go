@@ -1,6 +1,7 @@
 package hwttest
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -143,12 +144,20 @@ func madeInside(tb testing.TB, newTimer factory) {
 		time.Sleep(time.Minute)
 		other, _ := e.NewTimeout(nothing, 2*time.Hour)
 		time.Sleep(time.Minute) // the worker sleeps until the first deadline
-		calls <- append(uses(e, pending), func() { cancelled = pending.Cancel() })
-		seen = append(seen, err, <-panics, <-panics, <-panics, <-panics, e.Pending())
+		all := append(uses(e, pending),
+			func() { e.Stop() },
+			func() { _, _ = e.Shutdown(context.Background()) },
+			func() { cancelled = pending.Cancel() })
+		calls <- all
+		seen = append(seen, err)
+		for range all {
+			seen = append(seen, <-panics)
+		}
+		seen = append(seen, e.Pending())
 		time.Sleep(90 * time.Minute)
 		return append(seen, pending.IsExpired(), other.IsExpired(), e.Pending())
 	})
-	assert.Equal(tb, []any{nil, insideMessage, insideMessage, insideMessage, nil, int64(1), false, false, int64(1)}, seen)
+	assert.Equal(tb, []any{nil, insideMessage, insideMessage, insideMessage, insideMessage, insideMessage, nil, int64(1), false, false, int64(1)}, seen)
 	assert.True(tb, cancelled, "Cancel works from anywhere")
 }
 

@@ -374,6 +374,18 @@ var faults = []fault{
 			return b.Timer.NewTimeout(task, d)
 		}
 	}, []string{"MadeOutsidePanicsInABubble", "FirstUseInABubblePanics", "MadeInABubblePanicsOutside"}},
+	{"stop outside its bubble stops nothing", func(b *broken) {
+		b.stop = func(b *broken) []hwt.Timeout {
+			defer func() { _ = recover() }()
+			return b.Timer.Stop()
+		}
+	}, []string{"MadeInABubblePanicsOutside"}},
+	{"shutdown outside its bubble stops nothing", func(b *broken) {
+		b.shutdown = func(b *broken, ctx context.Context) ([]hwt.Timeout, error) {
+			defer func() { _ = recover() }()
+			return b.Timer.Shutdown(ctx)
+		}
+	}, []string{"MadeInABubblePanicsOutside"}},
 	{"cancel fails in another bubble", func(b *broken) {
 		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !enginekit.InBubble() && t.Cancel() }
 	}, []string{"CancelAndStopWorkInABubble"}},

@@ -148,8 +148,8 @@ func (t *Timer) Start() {}
 //
 // It waits for running tasks and callbacks of hwt.CancelledTask,
 // no longer than Options.StopTimeout, and not at all when called from a task of any
-// Timer. It may therefore be called from anywhere. Tasks queued in an executor may
-// still start after Stop.
+// Timer. It may therefore be called from anywhere, with the exception that [hwt.Timer]
+// states. Tasks queued in an executor may still start after Stop.
 func (t *Timer) Stop() []hwt.Timeout {
 	unprocessed := t.halt()
 	t.await()
@@ -175,8 +175,12 @@ func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 // gives up waiting.
 func (t *Timer) TaskContext() context.Context { return t.runner.TaskContext() }
 
-// halt rejects new timeouts and ends the pending ones.
+// halt rejects new timeouts and ends the pending ones. It panics outside the timer's
+// bubble, as engines with a worker must, unless the timer is stopped.
 func (t *Timer) halt() (unprocessed []hwt.Timeout) {
+	if t.clock.Foreign() && !t.stopped.Load() {
+		t.clock.CheckSide()
+	}
 	t.stop.Do(func() {
 		t.stopped.Store(true) // Linearization point against NewTimeout.
 		for i := range t.shards {
