@@ -11,8 +11,11 @@ import "time"
 //	Accepted = Pending + Expired + Cancelled + Unprocessed
 //
 // All counts except Pending, Intake and ExecutorWaiting only grow, so rates are
-// differences of two snapshots. With several workers, Lag, MaxLag, IntakeAge and the
-// slowest task are maxima over the workers, and the other fields are sums.
+// differences of two snapshots. There is one exception: on an engine with a worker,
+// Accepted and Pending include a NewTimeout that fails with [ErrStopped] until it returns.
+//
+// With several workers, Lag, MaxLag, IntakeAge and the slowest task are maxima over the
+// workers, and the other fields are sums.
 type Stats struct {
 	Pending     int64 // timeouts that have not ended
 	Accepted    int64 // timeouts that NewTimeout returned

@@ -30,8 +30,7 @@ func (t *Timeout) pushCancelled(was enginekit.Word) {
 	}
 	n := s.removed.Add(1)
 	if !s.changed.Push(t) {
-		s.removed.Add(-1) // first, so that Pending is never negative
-		s.cancelled.Add(1)
+		s.reset.Add(-1) // in place of removed, which Stats shows and which only grows
 		t.notifyLate()
 		return
 	}

@@ -47,8 +47,8 @@ type stripe struct {
 	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after they left added
 	_         [16]byte            // so that the counts are on one cache line, on 64-bit machines
 	accepted  atomic.Int64        // pushes to added. Atomic: written by NewTimeout, read by all.
-	removed   atomic.Int64        // pushes to changed by Cancel. Atomic: written by Cancel, read by all.
-	reset     atomic.Int64        // pushes to changed by Reset. Atomic: written by Reset, read by callers.
+	removed   atomic.Int64        // pushes to changed by Cancel, and those that failed. Atomic: written by Cancel, read by all.
+	reset     atomic.Int64        // pushes to changed by Reset, less those of Cancel that failed. Atomic: written by Reset and Cancel, read by callers.
 	cancelled atomic.Int64        // cancelled while in a queue. Atomic: written by Cancel, read by all.
 	resets    atomic.Int64        // estimate of all resets, see countReset. Atomic: written by Reset, read by Stats.
 	_         [cacheline.Padding]byte

@@ -203,6 +203,7 @@ func TestChangesRacingWithStopLeaveNoIntake(t *testing.T) {
 		e.shut() // as after a Stop that closed the intake
 		require.True(t, reset.Reset(time.Minute))
 		require.True(t, cancelled.Cancel())
+		assert.EqualValues(t, 1, e.core.intake.of(cancelled).removed.Load(), "not taken back, since Stats shows it")
 		assert.Zero(t, e.Stats().Intake)
 		assert.EqualValues(t, 1, e.Stats().Cancelled)
 		e.core.takeAll(nil)
