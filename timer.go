@@ -171,9 +171,10 @@ func (f ContextTaskFunc) Run(timeout Timeout) error {
 type CancelledTask interface {
 	TimerTask
 
-	// Cancelled is called once after [Timeout.Cancel] returned true, within two
-	// ticks, on the goroutine or executor that would have run the task. It is not
-	// called for timeouts that [Timer.Stop] returns.
+	// Cancelled is called once if [Timeout.Cancel] returns true, perhaps before Cancel
+	// has returned, and within two ticks while the worker keeps up. It runs on the
+	// goroutine or executor that would have run the task. It is not called for timeouts
+	// that [Timer.Stop] returns.
 	Cancelled(timeout Timeout)
 }
 
