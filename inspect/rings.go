@@ -25,7 +25,7 @@ func ringsOf(w inspection.Worker) []ring {
 	w.Count(func(i, bucket, n int) {
 		if i < len(rings) { // a new level may have appeared
 			r := &rings[i]
-			r.Segments[bucket*len(r.Segments)/r.Buckets] += n
+			r.Segments[segmentOf(int64(bucket), int64(len(r.Segments)), int64(r.Buckets))] += n
 		}
 	})
 	for i, r := range w.Rings() { // after the count, which takes time
@@ -35,6 +35,9 @@ func ringsOf(w inspection.Worker) []ring {
 	}
 	return rings
 }
+
+// segmentOf returns the segment of a bucket. The product exceeds the int of a 32-bit machine.
+func segmentOf(bucket, segments, buckets int64) int64 { return bucket * segments / buckets }
 
 // wheels returns the rings of each worker by timer name.
 func wheels(timers []timer) map[string][][]ring {
