@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/anishathalye/porcupine v1.3.1
+	github.com/hashedwheel/hwt v0.0.0
 	github.com/hashedwheel/hwt/durable v0.0.0
 	github.com/hashedwheel/hwt/durable/postgres v0.0.0
 	github.com/hashedwheel/hwt/durable/sqlite v0.0.0
@@ -14,7 +15,6 @@ require (
 
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
-	github.com/hashedwheel/hwt v0.0.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
