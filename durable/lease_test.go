@@ -300,12 +300,12 @@ func TestDoneTxAcknowledges(t *testing.T) {
 // Entries that were soon due by the old time must not occupy MaxHeld until they are due.
 func TestClockSetBackLeavesRoomForOtherEntries(t *testing.T) {
 	for name, after := range map[string]time.Duration{
-		"leased": 9500 * time.Millisecond, "claimed": 9900 * time.Millisecond,
+		"leased": 9500 * time.Millisecond, "claimed": 9990 * time.Millisecond, // the worker reads the clock at 10 s
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				defer f.work(nil, &durable.WorkOptions{MaxHeld: 1})()
-				f.setIn("far", 10*time.Second)
+				f.setIn("far", 10100*time.Millisecond)
 				time.Sleep(after)
 				f.b.mu.Lock()
 				f.b.offset = -time.Hour
