@@ -131,6 +131,7 @@ func TestJudgeFindsMissingOccurrences(t *testing.T) {
 		"none":         {func(int64, int) bool { return false }, ""},
 		"first":        {func(at int64, attempt int) bool { return at == 5*sec }, "no occurrence between"},
 		"second":       {func(at int64, attempt int) bool { return at == 5*sec && attempt == 2 }, "was not repeated"},
+		"all later":    {func(int64, int) bool { return false }, "no occurrence after"},
 		"of the ended": {func(at int64, attempt int) bool { return at == 30*sec && attempt == 2 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,6 +143,11 @@ func TestJudgeFindsMissingOccurrences(t *testing.T) {
 					if !c.drop(at, attempt) {
 						require.NoError(t, l.add(occurrence{"series-0", at, fmt.Sprint(at), attempt}))
 					}
+				}
+			}
+			if name == "all later" {
+				for attempt := 1; attempt <= 2; attempt++ {
+					require.NoError(t, l.add(occurrence{"series-1", sec, "ended", attempt}))
 				}
 			}
 			require.NoError(t, l.file.Close())

@@ -82,15 +82,23 @@ func (t *trial) series(dir string) error {
 	first := make(map[string]map[int64]string) // IDs of the first attempts, by key and due time
 	attempts := make(map[string]int)           // the highest, by ID
 	err := readLines(filepath.Join(dir, seriesPrefix+"*"), func(_ string, o occurrence) {
+		if attempts[o.ID] = max(attempts[o.ID], o.Attempt); o.Attempt > 1 {
+			return
+		}
 		if first[o.Key] == nil {
 			first[o.Key] = make(map[int64]string)
 		}
-		if attempts[o.ID] = max(attempts[o.ID], o.Attempt); o.Attempt == 1 {
-			first[o.Key][o.Due] = o.ID
-		}
+		first[o.Key][o.Due] = o.ID
 	})
+	var latest int64
+	for _, ids := range first {
+		latest = max(latest, slices.Max(slices.Collect(maps.Keys(ids))))
+	}
 	for key, ids := range first {
 		due := slices.Sorted(maps.Keys(ids))
+		if last := due[len(due)-1]; last < latest-20*int64(seriesEvery) {
+			t.violated("%s: no occurrence after %d fired", key, last)
+		}
 		t.verdict.Occurrences += len(due)
 		for i, at := range due {
 			if i > 0 && at-due[i-1] != int64(seriesEvery) {
