@@ -314,7 +314,7 @@ func TestFailedClaimLeavesTheOthersOfItsBatch(t *testing.T) {
 	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
 }
 
-// Without notifications, nobody asks for another look at rows behind the mark.
+// Without notifications, only polling finds rows behind the mark.
 func TestPollingFindsRowsBehindTheMark(t *testing.T) {
 	for name, o := range map[string]postgres.Options{"PollOnly": {PollOnly: true}, "QuietTx": {QuietTx: true}} {
 		t.Run(name, func(t *testing.T) {
