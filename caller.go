@@ -8,9 +8,9 @@ type CallerTimeout interface {
 	Timeout
 
 	// Caller returns the first frame outside this module of the call that scheduled
-	// the timeout. It returns false if the timer does not record callers, which it
-	// does with the option RecordCallers. It also returns false if there is no such
-	// frame: a ticker of package clock, for example, schedules its next tick itself.
+	// the timeout. It returns false unless the option RecordCallers is set, and also if
+	// there is no such frame: a ticker of package clock, for example, schedules its next
+	// tick itself.
 	Caller() (runtime.Frame, bool)
 }
 

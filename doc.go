@@ -8,7 +8,7 @@
 //	...
 //	timeout.Cancel() // the answer came
 //
-// A program usually makes one timer and shares it. This package holds only the
+// A program usually creates one timer and shares it. This package defines only the
 // contract. Three engines implement it:
 //
 //   - Package hashedwheel, after Netty's HashedWheelTimer, is a single wheel. Start
@@ -34,8 +34,8 @@
 //     and the tasks ahead of it need. Delays are measured by the monotonic clock:
 //     setting the wall clock does not move them, and on Linux it stops while the
 //     machine sleeps.
-//  3. One end. Each accepted timeout ends once: it expires and its task runs once,
-//     or Cancel returns true once, or Stop returns it.
+//  3. One end. Each accepted timeout ends exactly once, in one of three ways: it
+//     expires and its task runs, Cancel returns true, or Stop returns it.
 //  4. Linearizable. Cancel and Reset are linearizable against expiry. Both return
 //     false once the timeout has ended, and Reset never revives it.
 //  5. Orderly stop. Stop rejects new timeouts, returns the pending ones, and waits
@@ -45,12 +45,12 @@
 //     queued in an executor may still start after Stop.
 //  6. Isolation. A task that panics, returns an error or ends its goroutine is
 //     reported and affects no other timeout.
-//  7. Nothing lingers. While its worker keeps up, a timer releases a cancelled
-//     timeout within two ticks, or immediately on an engine without ticks. When Stop
-//     has waited, the timer has no goroutine left, except one whose task outlasts
-//     StopTimeout. Stop does not wait in a task on the timer's own goroutine, with a
-//     negative StopTimeout, or in a synctest bubble for a timer made outside it. A
-//     timer sleeps while no timeout is due.
+//  7. Nothing lingers. A timer whose worker keeps up releases a cancelled timeout
+//     within two ticks, or immediately on an engine without ticks. After a Stop that
+//     waited, the timer has no goroutines, except those whose tasks outlast
+//     StopTimeout. Stop does not wait if it is called from a task on the timer's own
+//     goroutine, if StopTimeout is negative, or in a synctest bubble if the timer was
+//     made outside it. An idle timer does not wake at empty ticks.
 //  8. Fake time. All waits are durably blocking in the sense of testing/synctest, so
 //     a timer that was made in a bubble runs hours there in milliseconds.
 //  9. Order. Timeouts that expire in the same tick run in an unspecified order. In
@@ -69,8 +69,8 @@
 //   - stack: the stack of a panic
 //   - held: the time for which a slow task has blocked the worker
 //   - threshold: the time from which a task is slow
-//   - starved: the time within held for which the process lacked a processor. If it is
-//     large, the task may be fast
+//   - starved: the part of held during which the process was not scheduled. If it is
+//     large, the task itself may be fast
 //   - waited: the time that Stop waited
 //   - running: the number of tasks that still run
 //   - live: the number of timers in the program
@@ -88,9 +88,9 @@
 //
 // # Testing
 //
-// Test code that uses a timer in a bubble of package testing/synctest, where hours
-// pass in an instant. Make the timer in the bubble, and stop it there: the bubble waits
-// for the timer's goroutine, and outside the first Stop panics:
+// To test code that uses a timer, run it in a testing/synctest bubble, where hours pass
+// in an instant. Create and stop the timer inside the bubble: the bubble waits for the
+// timer's goroutine, and the first Stop panics outside the bubble:
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		timer, err := hashedwheel.New(nil)
@@ -103,17 +103,16 @@
 //
 // A tick is part of fake time: a task may run up to one tick after its deadline.
 //
-// A timer made outside the bubble runs on another clock. In the bubble its NewTimeout
-// and Reset panic, because their timeouts would be lost; Cancel and Stop work. The timer
-// does not detect a bubble that has slept to a time soon after the timer's start: up to
-// a minute later or to twice the timer's age, whichever is later. Code that is tested in
-// a bubble should therefore take its timer as an argument. Tests on the real clock may
+// A timer made outside the bubble runs on another clock. In the bubble, its NewTimeout
+// and Reset panic, because their timeouts would be lost; Cancel and Stop work. The check
+// misses a bubble whose clock has advanced to shortly after the timer's start: to within
+// one minute of it, or within twice the timer's age if that is more. Code that is tested
+// in a bubble should therefore take its timer as an argument. Tests on the real clock may
 // use any timer.
 //
-// A worker goroutine ends when nothing has been pending for 50 ms, so leak checkers
-// such as goleak find none after the last timeout. They find the worker of a timer that
-// has pending timeouts or on which Start was called. Exclude the goroutine's function,
-// whose name does not change:
+// A worker goroutine ends 50 ms after the last timeout, so leak checkers such as goleak
+// do not report it. They do report the worker of a timer that has pending timeouts or on
+// which Start was called. Exclude that goroutine by its function, whose name is stable:
 //
 //	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(
 //		"github.com/hashedwheel/hwt/internal/engine.runWorker"))

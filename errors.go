@@ -19,19 +19,19 @@ var (
 	ErrTooManyPending = errors.New("hwt: too many pending timeouts")
 )
 
-// ErrGoexit is the error of a task that ended its goroutine by [runtime.Goexit], as
-// testing.T.FailNow does.
+// ErrGoexit is reported for a task that called [runtime.Goexit], as testing.T.FailNow
+// does.
 var ErrGoexit = errors.New("hwt: runtime.Goexit was called")
 
-// PendingLimitError is the error of a timeout that would have exceeded the timer's
-// pending limit. It is an [ErrTooManyPending].
+// PendingLimitError is returned for timeouts that would exceed the timer's pending limit.
+// It matches [ErrTooManyPending] by errors.Is.
 type PendingLimitError struct {
 	Pending int64 // number of pending timeouts, including the rejected ones
 	Max     int64 // the limit
 
-	// Cancelled is the number of cancelled timeouts whose [CancelledTask] has not been
-	// notified, if these caused the rejection. Max is then their limit and Pending is
-	// zero. Otherwise Cancelled is zero.
+	// Cancelled is positive if too many cancelled timeouts caused the rejection: it is
+	// the number of those whose [CancelledTask] has not been notified. Max is then the
+	// limit of cancelled timeouts, and Pending is zero.
 	Cancelled int64
 }
 

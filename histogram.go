@@ -39,10 +39,10 @@ func (h Histogram) Mean() time.Duration {
 	return h.Sum / time.Duration(n)
 }
 
-// Quantile returns a duration that the fraction q of the durations do not exceed. It
-// is the bound of the quantile's bucket, and at most 1.5 times the quantile, which
-// may also be shorter than 1.024 µs. For the last bucket it is the bound of the
-// bucket before, which the quantile exceeds.
+// Quantile returns an upper bound of the q-quantile of the durations: the bound of the
+// bucket that contains it. The bound is at most 1.5 times the quantile, unless the
+// quantile is below 1.024 µs. If the quantile is in the last bucket, Quantile returns
+// that bucket's lower bound, about 36.7 min.
 //
 // A q below 0 counts as 0, and a q above 1 as 1. The result is 0 if the histogram is
 // empty.

@@ -6,12 +6,12 @@ package hwt
 //
 //	timer.NewTimeout(hwt.OnExecutor(pool, hwt.ContextTaskFunc(report)), time.Minute)
 //
-// The engines treat it as a timer's executor. Run and, of a [CancelledTask], Cancelled
-// run there; a rejection is passed to Refused of a [RefusedTask]; a [ContextTaskFunc]
-// gets the timer's context; errors and panics reach the timer's error handler. Stats
-// counts a waiting task as ExecutorWaiting and a rejected one as ExecutorRejected.
-// Shutdown waits for accepted tasks; Stop does not. A task on an executor that runs it
-// before Execute returns should not call Shutdown, which would wait for that task.
+// The engines treat executor like the timer's Options.Executor: Run and Cancelled are
+// called there, Refused receives rejections, a [ContextTaskFunc] receives the timer's
+// context, and errors and panics go to the timer's error handler. Stats counts waiting
+// tasks as ExecutorWaiting and rejected ones as ExecutorRejected. Shutdown waits for
+// accepted tasks; Stop does not. If Execute runs the task before it returns, the task
+// must not call Shutdown, which would wait for the task itself.
 //
 // A timer that wraps tasks must wrap the task given to OnExecutor. Otherwise the task
 // runs where the timer runs its tasks.

@@ -2,8 +2,8 @@ package hwt
 
 import "time"
 
-// Stats is a snapshot of a timer's counts since it was made. The fields about a
-// worker stay zero on an engine without one.
+// Stats is a snapshot of a timer's counts since New. Fields that describe a worker are
+// zero on an engine without one.
 //
 // The counts are read one after another while the timer runs, so they add up exactly
 // only when no call or task is in progress. Then
@@ -27,13 +27,13 @@ type Stats struct {
 	// samples one Reset in 64 and estimates the number, so that Reset stays cheap.
 	Resets int64
 
-	Rejected         int64 // NewTimeout calls rejected by the pending limit
+	Rejected         int64 // calls of NewTimeout and NewTimeouts rejected by the pending limit
 	Failed           int64 // tasks that returned an error or ended their goroutine
 	Panics           int64 // tasks and callbacks that panicked
 	ExecutorRejected int64 // tasks that the executor rejected, and that never ran
 	SlowTasks        int64 // tasks that held the worker past the slow-task threshold
 
-	Ticks         int64 // ticks that the worker processed, without the empty ones it slept through
+	Ticks         int64 // ticks that the worker processed; it skips empty ticks while it sleeps
 	Wakeups       int64 // times the worker woke from sleep
 	DeferredTicks int64 // ticks that began before the intake was drained
 

@@ -14,11 +14,11 @@ import (
 //
 // It is Netty's io.netty.util.Timer for Go.
 //
-// The engines keep more promises than these methods state; see the package
-// documentation. A Timer may wrap an engine, to collect metrics or traces for
-// example, and may wrap tasks and Timeouts, too. A task may then receive another
-// handle than the caller of NewTimeout. The packages of this module that take a
-// Timer do not compare handles. Package hwttest checks a wrapper.
+// The package documentation states further promises of the engines. A Timer may wrap an
+// engine, for example to collect metrics or traces, and may also wrap tasks and Timeouts.
+// A task may then receive a different handle from the one that NewTimeout returned. The
+// packages of this module that take a Timer do not compare handles. Package hwttest
+// checks wrappers.
 type Timer interface {
 	// NewTimeout schedules task to run once, delay from now. A delay of zero
 	// or less expires at the next opportunity. A deadline past the range of the
@@ -64,9 +64,9 @@ type Engine interface {
 
 	// Shutdown is like Stop, but waits until ctx ends for running tasks, for tasks
 	// accepted by the executor, and for notifications of cancelled timeouts. When ctx
-	// ends first, Shutdown cancels TaskContext and returns a *[ShutdownError] with
-	// the timeouts that were pending. After Stop it returns no timeouts, and waits
-	// for the rest.
+	// ends first, Shutdown cancels TaskContext and returns a *[ShutdownError] together
+	// with the timeouts that were pending. If the timer is already stopped, Shutdown
+	// returns no timeouts and only waits.
 	//
 	// A task that calls it on the timer's own goroutine does not wait for itself, or
 	// for tasks on the timer's other goroutines. A task on an executor waits for
@@ -83,8 +83,9 @@ type Engine interface {
 	Pending() int64
 
 	// All returns an iterator over the pending timeouts, in no particular order. It
-	// yields each at most once, and every timeout that stays pending throughout. A
-	// timeout that is scheduled or ends meanwhile may be yielded or not.
+	// yields every timeout that is pending throughout the loop exactly once. It may or
+	// may not yield a timeout that is scheduled or ends during the loop, and yields none
+	// twice.
 	//
 	// The loop body may call anything, since no lock is held while it runs. Between
 	// calls of the body, All holds a lock for at most 1,024 timeouts at a time, not
@@ -109,10 +110,9 @@ type Timeout interface {
 	// Task returns the task given to NewTimeout.
 	Task() TimerTask
 
-	// Deadline returns the deadline of a pending or ended timeout: the present plus
-	// the remaining time, which is exact by the monotonic clock. Its wall time is by
-	// the present wall clock, so it stays right when that is set. The deadline of a
-	// timeout that never expires is the zero Time.
+	// Deadline returns the deadline of a pending or ended timeout, or the zero Time if
+	// the timeout never expires. The result is the current time plus the remaining time
+	// on the monotonic clock, so it stays correct when the wall clock is set.
 	Deadline() time.Time
 
 	// IsExpired reports whether the timeout expired. It becomes true before the task
@@ -171,10 +171,10 @@ func (f ContextTaskFunc) Run(timeout Timeout) error {
 type CancelledTask interface {
 	TimerTask
 
-	// Cancelled is called once if [Timeout.Cancel] returns true, perhaps before Cancel
-	// has returned, and within two ticks while the worker keeps up. It runs on the
-	// goroutine or executor that would have run the task. It is not called for timeouts
-	// that [Timer.Stop] returns.
+	// Cancelled is called once after [Timeout.Cancel] has ended the timeout, possibly
+	// before Cancel returns. While the worker keeps up, the call comes within two ticks.
+	// It runs on the goroutine or executor that would have run the task. Cancelled is not
+	// called for timeouts that [Timer.Stop] returns.
 	Cancelled(timeout Timeout)
 }
 
@@ -199,12 +199,11 @@ type Executor interface {
 	// task. The error goes to the task if it is a [RefusedTask], or else to the
 	// timer's error handler.
 	//
-	// Execute must be safe for concurrent use, and should not block. An engine with a
-	// worker calls it on the worker. While a call takes longer than a few milliseconds,
-	// other goroutines hand over the next tasks. They are few: if all are blocked, so is
-	// the timer. A full pool should therefore return an error instead of waiting; pools
-	// of ants do with their option WithNonblocking.
-	// Package runtimetimer calls Execute on the timeout's own goroutine, where it
-	// may block.
+	// Execute must be safe for concurrent use and should not block. An engine with a
+	// worker calls it on the worker goroutine. If a call blocks for more than a few
+	// milliseconds, another goroutine hands over the next tasks. At most eight calls per
+	// worker may block; one more blocks the timer. A full pool should therefore return an
+	// error instead of waiting, as a pool of package ants does with WithNonblocking.
+	// Package runtimetimer calls Execute on a goroutine of its own, where it may block.
 	Execute(task func()) error
 }

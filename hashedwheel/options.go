@@ -23,8 +23,8 @@ const (
 // Options are the settings of a [Timer]. The zero value of each field is its
 // default.
 type Options struct {
-	// TickDuration is the interval between two ticks, and the largest lateness of a
-	// task. 0 is the default, 100 ms. A duration below 1 ms is raised to 1 ms, with a
+	// TickDuration is the interval between two ticks. A task starts up to one tick late
+	// while the worker keeps up. 0 is the default, 100 ms. A duration below 1 ms is raised to 1 ms, with a
 	// warning in the log. The product with TicksPerWheel must stay below 292 years.
 	TickDuration time.Duration
 
@@ -38,9 +38,9 @@ type Options struct {
 	// default, 1. Each worker has a wheel, and the timer spreads timeouts over them
 	// evenly, so several processors expire timeouts of the same tick. A timeout stays
 	// with its worker. Tasks without an Executor then run on that many goroutines, and
-	// no order holds between two timeouts. Set more than one only if a worker cannot
-	// keep up, such as with millions of timeouts due within a second, and at most the
-	// number of processors. Tasks that take long need an Executor instead.
+	// no order holds between two timeouts. Set more than one only if one worker cannot
+	// keep up, as with millions of timeouts due within a second, and no more than the
+	// number of processors. For slow tasks, set an Executor instead.
 	Workers int
 
 	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects
@@ -48,15 +48,15 @@ type Options struct {
 	// With a limit, all callers update one shared counter, which costs some speed on
 	// many processors.
 	//
-	// The place of a timeout is free again once its Cancel has returned, or when its
-	// task begins. Pending may fall a moment earlier. The timer may also hold cancelled
-	// timeouts. Once these are as many as the limit, or 4,096 if that is more, it rejects
-	// new timeouts until the worker has notified the cancelled [hwt.CancelledTask]s.
+	// A timeout gives up its place before Cancel returns, or when its task begins;
+	// Pending may fall slightly earlier. The timer also holds cancelled timeouts until
+	// the worker has notified their [hwt.CancelledTask]. While it holds as many as the
+	// limit, and at least 4,096, it rejects new timeouts.
 	MaxPendingTimeouts int64
 
-	// Executor runs the tasks. By default, nil, they run on the timer's worker
-	// goroutine, one after another, and so should return quickly. The timer does
-	// not shut the executor down.
+	// Executor runs the tasks. If it is nil, tasks run one at a time on the timer's
+	// worker goroutine and should return quickly. The timer does not shut down the
+	// executor.
 	Executor hwt.Executor
 
 	// Logger receives warnings, and the errors of tasks if there is no
@@ -74,35 +74,35 @@ type Options struct {
 	// "hwt" of its worker goroutine. "" is the default: "hashedwheel".
 	Name string
 
-	// SlowTaskThreshold is the time for which a task may hold the worker. A slower one
-	// counts in Stats.SlowTasks and is logged by name while it still runs, at most once
-	// per minute. 0 is the default, ten ticks but at least 100 ms. A negative value
-	// turns this off. A task that merely waits for a processor is not slow.
+	// SlowTaskThreshold is the longest time that a task may occupy the worker. A task
+	// that takes longer is counted in Stats.SlowTasks and logged by name while it still
+	// runs; each worker logs at most one per minute. The time that the worker waits for
+	// a processor does not count. 0 is the default: ten ticks, but at least 100 ms. A
+	// negative value turns this off.
 	SlowTaskThreshold time.Duration
 
 	// StopTimeout is the longest wait of Stop for a task that runs on the worker. 0 is
 	// the default, 5 s. If it is negative, Stop does not wait.
 	StopTimeout time.Duration
 
-	// RecordCallers keeps, for each pending timeout, where it was scheduled: see
-	// [hwt.CallerOf]. NewTimeout then walks the stack, and a timeout takes 64 bytes
-	// rather than 48. false is the default.
+	// RecordCallers records the line that scheduled each timeout, for [hwt.CallerOf].
+	// NewTimeout then walks the stack, and a timeout takes 64 bytes instead of 48. The
+	// default is false.
 	RecordCallers bool
 
 	// LabelTasks sets pprof labels while a task runs: "hwt", the timer's name, and
-	// "hwt_task", the task as the log calls it. A profile then shows which tasks use
-	// the CPU. Goroutines that a task starts inherit the labels. After the task, an
-	// executor's goroutine has no labels. false is the default.
+	// "hwt_task", the task's name in the log. Profiles then show the CPU time per task.
+	// Goroutines that a task starts inherit the labels. After a task, an executor's
+	// goroutine has no labels. The default is false.
 	LabelTasks bool
 
-	// DisableLeakDetection turns off the report of a timer that becomes garbage
-	// without Stop. By default it is reported with the place that created it; see
-	// package leak for the levels and for where reports go. That costs O(1) in
-	// New and nothing in NewTimeout.
+	// DisableLeakDetection turns off the report of a timer that is garbage-collected
+	// without Stop. The report names the line that created the timer; package leak
+	// describes its levels and destination. Detection costs O(1) time in New and nothing
+	// in NewTimeout.
 	//
-	// Either way, its worker ends once nothing is pending and the garbage collector has
-	// found the timer unreachable. An Executor or ErrorHandler that refers to the timer
-	// keeps it alive.
+	// With or without detection, the workers of an unreachable timer end once nothing is
+	// pending. An Executor or ErrorHandler that refers to the timer keeps it reachable.
 	DisableLeakDetection bool
 }
 

@@ -25,20 +25,20 @@
 //
 // # Choosing tick and wheel
 //
-// Choose as the tick the longest lateness that you accept: the default of 100 ms suits
-// connections and sessions, 10 ms suits requests, and 1 ms is the shortest. A longer
-// tick wakes the worker less often. Choose the wheel so that one rotation, tick
-// times buckets, is about as long as the usual delay. Longer delays cost little
-// more; a shorter wheel only makes its buckets longer.
+// Set the tick to the greatest lateness that you can accept. The default, 100 ms, suits
+// connections and sessions; 10 ms suits requests; 1 ms is the minimum. A longer tick
+// wakes the worker less often. Size the wheel so that one rotation, the tick times the
+// number of buckets, is about the usual delay. Longer delays cost little more, because
+// they only make the buckets longer.
 //
 // # Cost
 //
 // [Timer.NewTimeout], Cancel and Reset of a [hwt.Timeout] take O(1) time for any
 // number of pending timeouts. NewTimeout makes one allocation of 48 bytes; Cancel and
 // Reset make none, and a reset to a later time is one atomic operation. A pending
-// timeout takes about 60 bytes of heap, and an empty bucket 6. Callers at full speed
-// may have to help the worker, which bounds its lag. The worker sleeps until a timeout
-// is due.
+// timeout takes about 60 bytes of heap, and an empty bucket takes 6. To bound its lag, a
+// worker that falls behind makes callers help. An idle worker sleeps until a timeout is
+// due.
 //
 // Package hwt states the promises that all engines keep; docs/migration/netty.md in
 // the repository lists the differences from Netty.
@@ -89,13 +89,13 @@ func New(options *Options) (*Timer, error) {
 // A delay of zero or less expires at the next tick. A deadline past the clock's
 // range, which ends 146 years after New, is never reached.
 //
-// It returns [hwt.ErrNilTask], [hwt.ErrStopped] or a *[hwt.PendingLimitError] if it did
-// not schedule the task. A call that races with Stop returns hwt.ErrStopped, or Stop
-// returns its timeout unless that ended before.
+// If it does not schedule the task, it returns [hwt.ErrNilTask], [hwt.ErrStopped], or a
+// *[hwt.PendingLimitError]. If Stop is called concurrently, NewTimeout returns
+// hwt.ErrStopped, or the timeout ends first, or Stop returns it.
 //
-// It makes one allocation of 48 bytes and takes O(1) time. It never waits for tasks. A
-// caller that schedules more than the timer can keep up with is slowed down: it sleeps
-// for up to 10 ms now and then.
+// It makes one allocation of 48 bytes and takes O(1) time. It never waits for tasks. If
+// callers schedule faster than the worker can follow, NewTimeout occasionally sleeps for
+// up to 10 ms.
 func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 	return t.handle.NewTimeout(task, delay)
 }
@@ -105,9 +105,9 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 // *[hwt.PendingLimitError]. The timeouts have one deadline, and are in the order of
 // their tasks. A concurrent Stop precedes or follows the whole batch.
 //
-// It makes one allocation of 48 bytes per task, and one for the result. A batch of more
-// than a few costs less than that many calls of NewTimeout. A batch of at least 2,048
-// is spread over the workers, at least 1,024 to each.
+// It makes one allocation of 48 bytes per task, and one for the result. It costs less
+// than a NewTimeout per task, except for very small batches. With several workers, a
+// batch of 2,048 or more is divided among them, with at least 1,024 timeouts each.
 func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	return t.handle.NewTimeouts(tasks, delay)
 }
@@ -128,37 +128,38 @@ func (t *Timer) Start() { t.handle.Start() }
 // the first returns nothing.
 //
 // Stop waits until the workers and the tasks that run on them have ended, but no longer
-// than Options.StopTimeout, after which those tasks continue alone. It does not wait if
-// a task on a worker calls it; a task of another worker may then still start. It does
-// not wait in a synctest bubble if the timer was made outside it. It may be called from
-// anywhere, with the exception that [hwt.Timer] states. Tasks queued in an executor may
-// still start after Stop.
+// than Options.StopTimeout; tasks that take longer keep running. It does not wait if it
+// is called from a task on a worker, and a task of another worker may then still start.
+// It does not wait in a synctest bubble if the timer was made outside it. It may be
+// called from anywhere, with one exception: see [hwt.Timer]. Tasks queued in an executor
+// may still start after Stop.
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
 // Shutdown is like [Timer.Stop], but waits for running tasks, for tasks accepted by the
-// executor, and for notifications of cancelled timeouts, as long as ctx allows. If ctx
-// ends first, it ends the context of each [hwt.ContextTaskFunc], and returns a
-// *[hwt.ShutdownError] with the timeouts that were pending. After a Stop, even one that
-// gave up, it returns no timeouts, and waits for the rest.
+// executor, and for notifications of cancelled timeouts until ctx ends. If ctx ends
+// first, Shutdown cancels [Timer.TaskContext] and returns a *[hwt.ShutdownError] with the
+// timeouts that were pending. After Stop, even one that gave up waiting, Shutdown returns
+// no timeouts and only waits.
 //
-// If a task on a worker calls it, it does not wait for the workers, only for the
-// executor. A task on an executor waits for itself, and therefore until ctx ends.
+// Called from a task on a worker, Shutdown waits for the executor but not for the
+// workers. Called from a task on an executor, it waits for that task itself, and
+// therefore until ctx ends.
 func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) { return t.handle.Shutdown(ctx) }
 
 // TaskContext returns the context that each [hwt.ContextTaskFunc] receives. It ends when
 // Shutdown returns an error, or Stop gives up waiting.
 func (t *Timer) TaskContext() context.Context { return t.handle.TaskContext() }
 
-// Pending returns the number of pending timeouts. A timeout that is cancelled
-// leaves the count before its Cancel returns, one that expires before its task
-// runs. It takes O(GOMAXPROCS) time.
+// Pending returns the number of pending timeouts. A cancelled timeout leaves the
+// count before Cancel returns, and an expired one before its task runs. Pending takes
+// O(GOMAXPROCS) time.
 func (t *Timer) Pending() int64 { return t.handle.Pending() }
 
-// All returns an iterator over the pending timeouts, in no particular order: each at
-// most once, and every one that is pending throughout the loop. The timer continues
-// meanwhile, and the loop's body may call anything. All takes O(n) time and O(1)
-// memory. A slow loop body adds passes for timeouts that move meanwhile. More than 15
-// concurrent loops per worker copy the pending timeouts.
+// All returns an iterator over the pending timeouts, in no particular order. It yields
+// each at most once, and every timeout that stays pending throughout. The timer keeps
+// running, and the loop body may call anything. All takes O(n) time and O(1) memory; a
+// slow loop body adds passes over timeouts that move meanwhile. Beyond 15 concurrent
+// loops per worker, each further loop copies the pending timeouts.
 func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
 
 // Stats returns a snapshot of the timer's counts. It takes

@@ -66,9 +66,9 @@ func (d *Detector[T]) Track(resource *T) *Tracker {
 	return d.track(resource, false)
 }
 
-// TrackAlways is Track without sampling: it returns nil only at [LevelDisabled].
-// Use it for a small number of resources that are costly to lose, such as timers
-// with goroutines. Netty's HashedWheelTimer does the same with an interval of 1.
+// TrackAlways is Track without sampling: unless resource is nil, it returns nil only at
+// [LevelDisabled]. Use it for resources that are few and costly to lose, such as timers
+// with goroutines. Netty's HashedWheelTimer does the same with a sampling interval of 1.
 func (d *Detector[T]) TrackAlways(resource *T) *Tracker {
 	if d.core.off() {
 		return nil

@@ -64,10 +64,10 @@
 //
 // # Owner requirements
 //
-// Values that outlive the resource must not refer to it, including the listener of
-// a package-level detector. A hint may, because Record turns it into text. The
-// resource must stay reachable until its Tracker is closed, or the collector may
-// come first; [Tracker.CloseFor] ensures that.
+// Values that outlive the resource must not refer to it; this includes the listener of
+// a package-level detector. A hint may refer to it, because Record turns the hint into
+// text. The resource must stay reachable until its Tracker is closed; otherwise the
+// collector may report it first. [Tracker.CloseFor] keeps it reachable.
 //
 // To release memory or files when a resource leaks, attach a separate cleanup to
 // it. A detector tracks only some of the resources, and none at LevelDisabled.

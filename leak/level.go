@@ -19,8 +19,8 @@ const (
 	// LevelDisabled tracks nothing. A [Scope] still counts.
 	LevelDisabled Level = iota
 
-	// LevelSimple tracks one resource in 128 and records its creation and hints. It is
-	// the default.
+	// LevelSimple tracks a sample of the resources, by default one in 128, and records
+	// their creation and hints. It is the default level.
 	LevelSimple
 
 	// LevelAdvanced also records the place of each access: every Record captures a

@@ -75,9 +75,9 @@ func (t *Tracker) Detailed() bool { return t != nil && t.detailed }
 // Close marks the resource as released and returns true. It returns false if the
 // resource is already released or reported as leaked, and on a nil Tracker.
 //
-// The resource must still be reachable, or the collector may have found it first. A
-// method of the resource whose last use of it is the call of Close does not ensure
-// that. Use CloseFor, or call [runtime.KeepAlive] after Close.
+// The resource must stay reachable until Close returns; otherwise the collector may
+// report it first. A method of the resource does not keep it reachable after its last use
+// of the receiver. Use CloseFor, or call [runtime.KeepAlive] after Close.
 func (t *Tracker) Close() bool {
 	if t == nil || !t.ended.CompareAndSwap(false, true) { // Linearization point of Close.
 		return false

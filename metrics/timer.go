@@ -21,7 +21,7 @@ var timerMetrics = []metric[stats]{
 	counter("timer.cancelled", "Timeouts cancelled", func(s stats) int64 { return s.Cancelled }),
 	counter("timer.unprocessed", "Timeouts that were pending when the timer was stopped", func(s stats) int64 { return s.Unprocessed }),
 	counter("timer.resets", "Resets that set a deadline, estimated from one in 64 on engines with a worker", func(s stats) int64 { return s.Resets }),
-	counter("timer.rejected", "Timeouts rejected by the pending limit", func(s stats) int64 { return s.Rejected }),
+	counter("timer.rejected", "Calls of NewTimeout and NewTimeouts rejected by the pending limit", func(s stats) int64 { return s.Rejected }),
 	counter("timer.tasks_failed", "Tasks that returned an error or ended their goroutine", func(s stats) int64 { return s.Failed }),
 	counter("timer.panics", "Tasks and callbacks that panicked", func(s stats) int64 { return s.Panics }),
 	counter("timer.executor_rejected", "Tasks rejected by the executor, which never ran", func(s stats) int64 { return s.ExecutorRejected }),

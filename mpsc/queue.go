@@ -218,8 +218,8 @@ func (q *Queue[T]) Close() bool {
 func (q *Queue[T]) Closed() bool { return q.head.Load() == &q.sentinel }
 
 // Pop removes and returns the oldest element, or nil if the queue is empty. It takes
-// constant amortized time: if all taken elements are popped, it takes over all
-// elements pushed since, and reverses them. Consumer only.
+// amortized constant time: after the last element that it took over, it takes over all
+// elements pushed since and reverses them. Consumer only.
 func (q *Queue[T]) Pop() *T {
 	if q.oldest == nil {
 		q.append(q.take(), nil)
@@ -257,7 +257,7 @@ func (q *Queue[T]) Drain(n int, f func(*T)) int {
 	return max(n, 0)
 }
 
-// Empty reports whether the queue is empty at a moment during the call. Consumer
+// Empty reports whether the queue was empty at some moment during the call. Consumer
 // only.
 func (q *Queue[T]) Empty() bool {
 	if q.oldest != nil {

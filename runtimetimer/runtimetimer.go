@@ -146,10 +146,11 @@ func (t *Timer) Start() {}
 // them in no particular order. With n pending timeouts it takes O(n) time. Every call
 // after the first returns an empty slice.
 //
-// It waits for running tasks and callbacks of hwt.CancelledTask,
-// no longer than Options.StopTimeout, and not at all when called from a task of any
-// Timer. It may therefore be called from anywhere, with the exception that [hwt.Timer]
-// states. Tasks queued in an executor may still start after Stop.
+// It waits for running tasks and callbacks of hwt.CancelledTask, but no longer than
+// Options.StopTimeout. It does not wait if it is called from a task of any Timer of this
+// package, or in a synctest bubble if the timer was made outside it. It may therefore be
+// called from anywhere, with one exception: see [hwt.Timer]. Tasks queued in an executor
+// may still start after Stop.
 func (t *Timer) Stop() []hwt.Timeout {
 	unprocessed := t.halt()
 	t.await()
