@@ -30,9 +30,8 @@ import (
 // cache. A call for its own key, with its own context, returns [ErrRecursion];
 // with any other context, that call waits until its context ends.
 //
-// Concurrent fetches of two keys must not wait for each other's values. If each calls
-// GetOrFetch for the other's key, neither returns, even when all other callers have
-// stopped waiting. A deadline in the context of such a call ends the wait.
+// Two fetches that call GetOrFetch for each other's keys deadlock, even after all other
+// callers have stopped waiting. A deadline in the context of such a call ends the wait.
 //
 // GetOrFetch returns ErrClosed after Close, and ErrKey, without calling fetch.
 func (c *Cache[K, V]) GetOrFetch(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (value V, err error) {

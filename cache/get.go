@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Get returns the value stored under key, until the timer expires it; with
-// ExactExpiry or Sliding, until it is due. It takes constant time and no lock,
-// and allocates nothing. After Close it finds no entry.
+// Get returns the value stored under key. An entry can be found until the timer expires
+// it or, with ExactExpiry or Sliding, until it is due. Get takes constant time and no
+// lock, and does not allocate. After Close it finds no entry.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	it, ok := c.find(key)
 	if !ok {

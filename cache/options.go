@@ -19,11 +19,10 @@ type Options[K comparable, V any] struct {
 	// default: no limit.
 	Limit int
 
-	// Sliding makes an entry expire when it has not been used for that time; Get, GetOrFetch,
-	// Touch and Set are uses. The entry's TTL is the upper bound: it expires
-	// after its TTL in any case. The cache records a use only if it postpones
-	// the expiry by a thousandth of Sliding, so an entry may live longer by that
-	// much. 0 is the default: only the TTL counts.
+	// Sliding is the idle time after which an entry expires; Get, GetOrFetch, Touch, and
+	// Set are uses. An entry expires after its TTL even if it is used. To save writes,
+	// the cache postpones the expiry in steps of a thousandth of Sliding, so an unused
+	// entry may live longer by that much. The default, 0, means that only the TTL counts.
 	Sliding time.Duration
 
 	// Jitter shortens each TTL by a random share, from 0, the default, up to but
@@ -32,10 +31,10 @@ type Options[K comparable, V any] struct {
 	// must be 0 with ExactExpiry or Sliding.
 	Jitter float64
 
-	// ExactExpiry makes look-ups read the clock, so that they never return an
-	// entry that is due, even if the timer is late. By default, false, the timer
-	// alone decides, which is exact to a tick and a millisecond. With Sliding,
-	// and after the timer was stopped, expiry is always exact.
+	// ExactExpiry makes look-ups read the clock, so that they never return an entry
+	// that is due, even if the timer is late. By default, an entry can be found until
+	// the timer expires it, up to a tick and a millisecond late. With Sliding, and after
+	// the timer is stopped, expiry is always exact.
 	ExactExpiry bool
 
 	// Timer expires the entries. A cache takes one pending timeout for all its

@@ -9,8 +9,8 @@ type Reason int
 const (
 	ReasonExpired  Reason = iota + 1 // its TTL is over, or it was not used for Sliding
 	ReasonCapacity                   // the cache was full
-	ReasonDeleted                    // Delete or Clear removed it
-	ReasonReplaced                   // a Set replaced its value, or removed it with an error
+	ReasonDeleted                    // Delete, DeleteFunc, or Clear removed it
+	ReasonReplaced                   // a Set replaced it, or removed it because of its TTL or an error
 	ReasonClosed                     // Close removed it
 )
 

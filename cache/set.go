@@ -14,9 +14,8 @@ import (
 // Limit, Set evicts another entry if necessary. It calls OnEvict for the entries
 // that it replaces and evicts before it returns.
 //
-// It returns ErrClosed, ErrKey, or an error of the timer's NewTimeout. In these
-// cases it does not store value, and an error of the timer also removes the entry
-// of key.
+// It returns ErrClosed, ErrKey, or an error of the timer's NewTimeout, and then does not
+// store value. After an error of the timer, key has no entry.
 func (c *Cache[K, V]) Set(key K, value V) error {
 	return c.SetWithTTL(key, value, c.ttl)
 }

@@ -62,9 +62,9 @@ type Options struct {
 	// cannot be set together with FuncsOnTimer.
 	PanicsEndProgram bool
 
-	// RuntimeBelow is the delay below which a timer, context or sleep uses a runtime
-	// timer, which is not late by a tick. Two ticks of the timer suit most programs. The
-	// default, 0, uses runtime timers for no delay. A negative value is an error.
+	// RuntimeBelow is the delay below which a timer, context, or sleep uses a runtime
+	// timer, whose lateness does not depend on the tick. Two ticks of the timer suit most
+	// programs. By default, 0, only the hwt.Timer is used. A negative value is an error.
 	RuntimeBelow time.Duration
 }
 

@@ -22,21 +22,21 @@
 //
 // Everything happens up to one tick of the timer late and never early. Package
 // hashedwheel with a tick of 10 ms suits request deadlines and tickers. Package
-// hierarchical suits schedules of days at a fine tick. Use package runtimetimer if a
-// tick is too coarse.
+// hierarchical suits jobs that wait for days on a timer with a fine tick. Use package
+// runtimetimer if no tick is fine enough.
 //
-// Expirations run where the timer runs its tasks, on the worker of a wheel. A timer or
-// ticker only sends to a channel there. User functions run on new goroutines unless
-// [Options.FuncsOnTimer] is set. A context that ends cancels its children there; before
-// that it calls Err of its parent, which must not block if the parent is of a foreign
-// type. If the timer's executor rejects a task, a goroutine runs it.
+// Expirations run where the timer runs its tasks: on the worker of a wheel. There, a
+// timer or ticker only sends on a channel, and a context calls its parent's Err and then
+// cancels its children. The Err of a parent of another package must therefore not block.
+// Functions of the user run on new goroutines unless [Options.FuncsOnTimer] is set. If
+// the timer's executor rejects a task, a new goroutine runs it.
 //
 // The timer may wrap tasks and timeouts, for example to collect metrics. Wrapped tasks
 // must forward [hwt.RefusedTask], or tasks that the executor rejects are lost. In a
 // bubble of package testing/synctest, create both the timer and the clock inside it.
 //
-// A timer may reject a timeout, because it was stopped or holds too many. Then a runtime
-// timer replaces it, so that no deadline is lost, and the error handler is called.
+// If the timer rejects a timeout, because it is stopped or at its pending limit, a
+// runtime timer replaces it, so no deadline is lost. The error handler is called.
 //
 // Stop the timer after everything that uses the clock. Its Stop returns deadlines that
 // will not expire, and tickers that will not tick. [Clock.End] ends them:
@@ -45,15 +45,15 @@
 //
 // # When package context is cheaper
 //
-// A context is cheap until something waits for it. WithTimeout and cancel allocate less
-// than in package context. Neither registers with the parent, and neither depends on the
-// number of pending timeouts. The first call of Done, also by a new child, gives the
-// context a Done channel, a list of children and a link to its parent: five allocations
-// more, or seven if the parent can be cancelled. Then it costs more than in package
-// context. Every select on Done waits, and so do calls of package database/sql and of
-// the client of package net/http. If most contexts are waited for, use
-// context.WithTimeout. Use a clock for deadlines that are seldom waited for, as in
-// handlers that answer from memory or call Err between the steps of their work.
+// A context of a clock is cheap until something waits for it. WithTimeout and cancel
+// allocate less than in package context, do not register with the parent, and cost the
+// same for any number of pending timeouts. The first call of Done, which a new child also
+// makes, creates a Done channel, a list of children, and a link to the parent. That takes
+// five more allocations, or seven if the parent can be cancelled, and the context then
+// costs more than one of package context. A select on Done, package database/sql, and the
+// client of package net/http all call it. Use a clock for deadlines that are seldom
+// waited for, as in handlers that answer from memory or check Err between steps.
+// Otherwise use context.WithTimeout.
 //
 // Tickers of one period share a timeout. A tick costs little more than sending to the
 // channel and waking the receiver.

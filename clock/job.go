@@ -35,7 +35,8 @@ type JobOptions struct {
 	Overlap Overlap
 
 	// Missed is the treatment of runs that are due while the process is paused, the
-	// machine sleeps, or the wall clock is set forward. By default they are skipped.
+	// machine sleeps, or the wall clock is set forward. By default, the last of them
+	// happens late, and the others are skipped.
 	Missed Missed
 }
 

@@ -119,9 +119,9 @@ func (j *Job) Pause() bool {
 	return true
 }
 
-// Resume ends a pause. The next run is at the first time of the schedule from now on.
-// Runs during the pause are skipped, regardless of [JobOptions.Missed]. Resume returns
-// false if the job was not paused or has ended.
+// Resume ends a pause. The next run is at the schedule's first time after now; runs that
+// were due during the pause are skipped, regardless of [JobOptions.Missed]. Resume
+// returns false if the job is not paused or has ended.
 func (j *Job) Resume() bool {
 	resumed, plans := j.resume()
 	if plans {

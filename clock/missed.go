@@ -11,9 +11,9 @@ type MissedPolicy uint8
 
 // The policies for missed runs.
 const (
-	MissedSkip MissedPolicy = iota // Missed runs do not happen.
-	MissedOnce                     // One run makes up for all missed runs.
-	MissedAll                      // Each missed run happens, one after another, up to a limit.
+	MissedSkip MissedPolicy = iota // The last due run happens, unless it is later than MaxLateness.
+	MissedOnce                     // The last due run happens, however late it is.
+	MissedAll                      // All due runs happen, one after another, up to Limit.
 )
 
 var missedPolicies = [...]string{MissedSkip: "skip", MissedOnce: "once", MissedAll: "all"}
@@ -26,11 +26,9 @@ func (p MissedPolicy) String() string {
 	return fmt.Sprintf("MissedPolicy(%d)", uint8(p))
 }
 
-// Missed describes missed runs and their treatment. Runs are missed while the process
-// is paused, while the machine sleeps, or when the wall clock is set forward. A run is
-// missed if the next run of the schedule is due as well, or if it is later than
-// MaxLateness. The zero value skips missed runs: after a pause, only the last run that
-// is due happens.
+// Missed is the treatment of runs that are due together, because the process was paused,
+// the machine slept, or the wall clock was set forward. With the zero value, only the
+// last of them happens, however late it is.
 type Missed struct {
 	// Policy is one of [MissedSkip], the default, [MissedOnce] and [MissedAll].
 	Policy MissedPolicy
@@ -39,8 +37,8 @@ type Missed struct {
 	// ones happen. The default, 0, is 100; the range is 1 to 10,000.
 	Limit int
 
-	// MaxLateness is the time after which a run is missed even if the next run is not
-	// due. The default, 0, is no limit. A negative value is an error.
+	// MaxLateness is the lateness beyond which MissedSkip also skips the last due run.
+	// The default, 0, means no limit. A negative value is an error.
 	MaxLateness time.Duration
 }
 

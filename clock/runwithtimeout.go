@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// RunWithTimeout calls f with a context that ends like ctx, or when d has passed or up
-// to one tick later. It returns the error of f when f returns, even if that is later.
-// Then the context has ended and its timeout is released. A panic in f reaches the
-// caller.
+// RunWithTimeout calls f with a context derived from ctx that ends after d, or up to one
+// tick later, and returns the error of f. It waits for f even after the context has
+// ended. When it returns, the context is cancelled. A panic in f reaches the caller.
 //
 // RunWithTimeout returns an error if ctx or f is nil. It costs as much as
 // [Clock.WithTimeout].

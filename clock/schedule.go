@@ -11,24 +11,23 @@ import (
 // [FixedDelay] implement it, and so does every schedule of github.com/robfig/cron/v3.
 // [Jitter] spreads the times.
 type Schedule interface {
-	// Next returns the first time after t, or the zero time after the last, which ends
-	// the job. If it returns a time that is not after t, the run is at the next tick but
-	// not earlier than a millisecond later, and the error handler is called once.
+	// Next returns the first time after t, or the zero time if there is none, which ends
+	// the job. If it returns a time that is not after t, the job runs at the next tick,
+	// after at least one millisecond, and the error is reported once.
 	//
-	// A job calls Next first with the present, and at each run with the due time of
-	// that run, so that a late run does not delay those after it. If the result has
-	// passed, runs were missed. Then the job calls Next with earlier times, to find
-	// the missed runs, and with the present. See [JobOptions.Missed].
+	// A job first calls Next with the current time, and then, at each run, with the due
+	// time of that run, so that a late run does not delay the next ones. If the result
+	// has passed, runs were missed; the job then calls Next with earlier times, to find
+	// the missed runs, and with the current time. See [JobOptions.Missed].
 	//
 	// Next is called on the goroutines of the jobs that use the schedule. A schedule
 	// that several jobs share must be safe for concurrent use.
 	//
-	// A time without a monotonic reading, such as that of a [Spec], is of the wall
-	// clock. Within a second, jobs that wait for such a time notice that the wall clock
-	// was set or that the machine slept. If it was set forward, runs may have been
-	// missed. If it was set back by less than three hours, the next run waits until it
-	// shows the time again. If it was set back by more, the job calls Next with the
-	// present.
+	// A time without a monotonic clock reading, such as that of a [Spec], follows the wall
+	// clock: if the clock is set, or the machine sleeps, the job adapts within a second.
+	// After a step forward, runs may have been missed. After a step back of less than
+	// three hours, the next run waits until the clock shows its time again. After a
+	// longer step back, the job calls Next with the current time.
 	Next(t time.Time) time.Time
 }
 

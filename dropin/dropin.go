@@ -19,8 +19,8 @@
 //
 // Delays of two ticks or more are on the wheel. Shorter delays use Go's runtime
 // timers, which are not late by a tick. In a testing/synctest bubble everything uses
-// packages time and context, so tests in bubbles pass as before. A bubble shows in a
-// [time.Now] without a monotonic reading.
+// packages time and context, so tests in bubbles pass as before. A bubble is recognized
+// by a [time.Now] without a monotonic clock reading.
 //
 // A panic in a function of AfterFunc ends the program, as in package time.
 //
@@ -41,8 +41,8 @@
 //     change the other.
 //   - The vet check lostcancel does not know these packages. It no longer reports a
 //     CancelFunc that is never called.
-//   - Leak checkers such as goleak see the wheel's goroutine while timers are pending.
-//     It ends 50 ms after the last one. Package hwt documents how to name it.
+//   - Leak checkers such as goleak report the wheel's goroutine while timers are
+//     pending. It ends 50 ms after the last one. Package hwt shows how to exclude it.
 //   - GODEBUG=asynctimerchan=1 has no effect.
 //
 // # Contexts with waiters
@@ -72,10 +72,10 @@ import (
 
 // Use makes timer the timer of packages dropin/time and dropin/context. tick is its
 // tick, or 0 for a timer without ticks; delays below two ticks use runtime timers. The caller
-// stops the timer after all uses of these packages. Later timers and deadlines are
-// runtime timers.
+// stops the timer after all uses of these packages; timers and deadlines created after
+// that are runtime timers.
 //
 // Call Use at the beginning of main. It returns an error if timer is nil, if tick is
-// negative, or if a timer is already in use. An earlier Use or an earlier timer, such
-// as one in a package-level variable, puts a timer in use.
+// negative, or if a timer is already in use: because Use was called before, or because
+// a timer was created, for example in a package-level variable.
 func Use(timer hwt.Timer, tick time.Duration) error { return shared.Use(timer, tick) }

@@ -17,7 +17,8 @@
 // others run on the real clock, as races need several processors. Together they take
 // about ten seconds.
 //
-// The package imports only the standard library, so that it adds no dependency.
+// Outside this module, the package imports only the standard library, so it adds no
+// dependency.
 package hwttest
 
 import (
@@ -34,8 +35,8 @@ import (
 // Config holds the options of the timer for a check. The zero value of a field means
 // the implementation's default.
 //
-// A factory must apply every field that is not zero. If the implementation has no such
-// option, the factory should skip the check by [testing.TB.Skip].
+// A factory must apply every field that is not zero. If the implementation lacks the
+// corresponding option, the factory should call [testing.TB.Skip].
 type Config struct {
 	// Tick is the tick duration, and is never zero. A task may run up to one tick
 	// after its deadline. Implementations without ticks ignore it.

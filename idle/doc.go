@@ -36,10 +36,10 @@
 //
 // # Guarantees
 //
-// The reaper closes a connection no earlier than its timeout after its last
-// activity, and no later than one tick of the timer after that. A touch and the
-// end of a watch compete for one atomic word: if the touch wins, the connection
-// stays open; otherwise it is closed.
+// The reaper closes a connection no earlier than its timeout after the last activity. It
+// begins the close within one tick of the timer after that, unless 256 other closes are
+// blocked. A touch and the end of a watch compete for one atomic word: if the touch wins,
+// the connection stays open; otherwise it is closed.
 //
 // Closes and [Options.OnIdle] never run on the timer's worker, because a close
 // may block: for a linger time, or because a TLS close_notify waits for a peer
@@ -65,14 +65,15 @@
 //
 // After the reaper has closed a connection, its methods return errors that match
 // [ErrIdle], [ErrTooOld], or [ErrCloseAll] by errors.Is, and also the
-// connection's error, such as net.ErrClosed. Their method Timeout of [net.Error]
-// reports false, because retrying on a closed connection is useless.
+// connection's error, such as net.ErrClosed. The close itself is not a timeout: the
+// method Timeout of [net.Error] reports true only if the connection's error is one, such
+// as an expired read deadline.
 //
 // For TLS, wrap the TCP connection and create the *tls.Conn on top of it.
 //
-// Of packet connections, such as UDP, wrap only connected ones, as returned by
-// net.Dial. A wrapped connection is a [net.Conn], not a [net.PacketConn]. Use
-// [Reaper.Watch] for an unconnected socket.
+// Wrap packet connections, such as UDP, only if they are connected, as those of net.Dial
+// are. A wrapped connection is a [net.Conn], not a [net.PacketConn]. For an unconnected
+// socket, use [Reaper.Watch].
 //
 // The method WriteTo of [net.Buffers] writes each buffer separately to a wrapped
 // connection, because package net combines buffers only for its types. Use

@@ -84,9 +84,8 @@ func (w *Watch) Release() {
 	}
 }
 
-// SetTimeout changes the idle timeout but not the time of the last activity. If the
-// last activity is longer ago than the new timeout, the reaper closes at the next
-// tick. A timeout of 0 or less means the reaper's timeout. SetTimeout does nothing
+// SetTimeout changes the idle timeout but not the time of the last activity. If the new
+// timeout has already passed since then, the reaper closes at the next tick. A timeout of 0 or less means the reaper's timeout. SetTimeout does nothing
 // after the end of the watch.
 //
 // SetTimeout costs as much as Release. It also resets a timeout if the new deadline

@@ -43,10 +43,11 @@
 // A handler costs nothing while no page is open. While one is, it reads the counts of
 // each timer four times per second, the bucket sizes once per second, and every pending
 // timeout every three seconds. Bucket sizes and timeouts each take at most 5 % of one
-// processor; with very many timeouts they are read less often. The handler never
-// locks a timer for more than 1,024 timeouts, or 1,024 chunks of 13 timeouts. A hidden or
-// paused page counts as closed. Sections are read every two seconds, or every ten if
-// reading takes longer than a tenth of a second. All pages share this work.
+// processor; with very many timeouts they are read less often. The handler locks a timer
+// for at most 1,024 timeouts, or 1,024 chunks of 13 timeouts, at a time, except to drain
+// the intake of a sleeping worker. A hidden or paused page counts as closed. Sections are
+// read every two seconds; after a slow read the pause is twenty times the duration of the
+// read, up to ten seconds. All pages share this work.
 package inspect
 
 import (
@@ -69,8 +70,8 @@ type Options struct {
 	Timers map[string]hwt.Timer
 
 	// DynamicTimers returns timers that come and go. The handler calls it for each
-	// reading, from several goroutines concurrently. A name that is also in Timers
-	// means the timer in Timers. The default, nil, adds none.
+	// reading, concurrently from several goroutines. If a name is also in Timers, the
+	// handler shows the timer in Timers. The default, nil, adds no timers.
 	DynamicTimers func() map[string]hwt.Timer
 
 	// Sections are shown below the timers, in this order. Nil sections are left out.

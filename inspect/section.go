@@ -2,8 +2,8 @@ package inspect
 
 import "context"
 
-// Section is a part of the page for anything but timers, such as a store or a connection
-// pool. [NewSection] creates one from a function.
+// Section is a part of the page that shows something other than timers, such as a store
+// or a connection pool. [NewSection] creates one from a function.
 //
 // Section, [Block], [Figure], and [Table] are experimental: they may change in any version
 // before v1.0.0.
@@ -13,9 +13,9 @@ type Section interface {
 
 	// Read returns the current contents. A handler calls it about every two seconds
 	// while a page is open, and never concurrently. It may wait for a network: the
-	// rest of the page continues. Its context ends after three seconds, and the page then
-	// shows a missing answer. The page also shows an error or a panic, and blocks
-	// that are returned with an error.
+	// rest of the page is not affected. Its context ends after three seconds, and the page
+	// then reports that the section did not answer. The page shows errors and panics, and
+	// also the blocks that Read returns together with an error.
 	Read(ctx context.Context) ([]Block, error)
 }
 

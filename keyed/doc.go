@@ -7,11 +7,11 @@
 //	checks.Move(order.ID, 30*time.Minute)       // changed
 //	checks.Delete(order.ID)                     // paid
 //
-// [Wheel.LoadAndDelete] also returns the value. [Wheel.SetIfAbsent] sets only an
-// unknown key, and [Wheel.SetIfSooner] only a key that is unknown or due later.
+// [Wheel.LoadAndDelete] also returns the value. [Wheel.SetIfAbsent] sets a key only if
+// it is unknown, and [Wheel.SetIfSooner] only if it is unknown or due later.
 // [Wheel.Update] changes a value and keeps its due time. [Wheel.Due] and [Wheel.All]
-// return due times. [Wheel.Drain] removes all pairs, so that a program can save the
-// pending ones and load them when it starts again.
+// return due times. [Wheel.Drain] removes all pairs, so that a program can save them
+// and set them again when it restarts.
 //
 // Use keyed when timeouts belong to things that have an ID, such as sessions,
 // orders or devices. If you already hold the [hwt.Timeout], use an [hwt.Timer]
@@ -38,16 +38,18 @@
 //     expires again after a second.
 //   - The timer may be wrapped, for metrics or tracing: the wheel depends on
 //     neither the task that a timeout returns nor the handle that a task receives. A
-//     wrapper of tasks must pass on [hwt.RefusedTask] for the retries. The wheel calls
-//     Reset, Deadline, IsExpired, and sometimes NewTimeout under a lock for which its tasks
-//     wait. In a wrapper, they must not use the wheel, or wait for a task.
+//     wrapper of tasks must forward [hwt.RefusedTask], or rejected pairs are not
+//     retried. The wheel calls Reset, Deadline, IsExpired, and sometimes NewTimeout while
+//     it holds a lock that its tasks also take. A wrapper's implementations of these
+//     methods must therefore neither use the wheel nor wait for a task.
 //
 // # Cost
 //
 // A pending pair of an int64 key and a pointer takes about 120 bytes of heap on
-// the hashed wheel, including the timeout. A value of no size takes none. Each operation
-// takes one of several locks per processor, usually for less than a microsecond. Operations on
-// different keys rarely share a lock; those on one key wait for each other, including Get.
+// the hashed wheel, including the timeout. A zero-size value takes no memory. Keys are
+// spread over several locks per processor. Each operation, including Get, holds the lock
+// of its key, usually for less than a microsecond; operations on different keys rarely
+// share a lock.
 //
 // # Differences from go-zero
 //

@@ -8,13 +8,13 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// Drain removes all pending pairs and calls f with each. DrainWorkers in [Options]
-// is the number of concurrent calls, which run on new goroutines. Drain returns after
-// the last call. Concurrent Drains share the pairs. The callback given to New does
-// not run for a drained pair.
+// Drain removes all pending pairs and calls f with each, on up to DrainWorkers new
+// goroutines (see [Options]). It returns after the last call. If several Drains run
+// concurrently, each pair goes to one of them. The callback given to New is not called
+// for a drained pair.
 //
-// All pairs are removed before the first call of f. Therefore f finds the wheel empty
-// and may use it in any way: a pair that f sets is pending afterwards.
+// All pairs are removed before the first call of f, so f may use the wheel: a pair that
+// f or another goroutine sets meanwhile is pending, and is not drained.
 //
 // It takes time and memory proportional to the number of pending pairs. It
 // returns ErrClosed after Close, and a *[DrainError] if f panicked or ended its

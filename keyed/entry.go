@@ -8,8 +8,8 @@ import (
 
 // Entry is a pair of key and value with its due time.
 //
-// It survives a restart of the program: its fields can be encoded, by encoding/json
-// for example, and Set(e.Key, e.Value, e.Left()) schedules it again.
+// To keep an entry across a restart, encode it, for example with encoding/json, and
+// schedule it again with Set(e.Key, e.Value, e.Left()).
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V

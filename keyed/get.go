@@ -13,8 +13,8 @@ func (w *Wheel[K, V]) Has(key K) (ok bool) {
 	return ok
 }
 
-// Len returns the number of pending pairs, which is approximate under concurrent
-// updates. It takes constant time.
+// Len returns the number of pending pairs. It is approximate while the wheel changes.
+// Len takes time proportional to the number of processors.
 func (w *Wheel[K, V]) Len() int {
 	n := int64(0)
 	for i := range w.stripes {

@@ -21,10 +21,10 @@ type Options[K comparable, V any] struct {
 	// the timer's error as well, and the pair stays in the wheel without a
 	// timeout.
 	//
-	// ErrorHandler runs where the timer runs its tasks, or after a rejection where the
-	// timer calls the executor, and may be called concurrently. nil is the
-	// default: the timer's error handler gets the error, with the key in its
-	// text, except that [hwt.ErrGoexit] has no key.
+	// ErrorHandler runs where the timer runs its tasks or, after a rejection, where the
+	// timer calls the executor. It may be called concurrently. If it is nil, errors go
+	// to the timer's error handler; their text names the key, except for
+	// [hwt.ErrGoexit].
 	ErrorHandler func(key K, value V, err error)
 }
 

@@ -11,9 +11,9 @@ import (
 // new value and the new delay; no callback runs for the old value.
 // A pair with a delay of zero or less expires at the next opportunity.
 //
-// It takes constant time and, for an unknown key, two allocations, including the
-// timer's. The timeout of a known key is reset. Concurrent Sets of an unknown key each
-// need a place in the timer's pending limit until one of them has won.
+// Set takes constant time. For an unknown key it makes two allocations, including the
+// timer's; for a known key it resets the timeout. While several goroutines set the same
+// unknown key, each takes a place in the timer's pending limit.
 //
 // Set returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
@@ -39,9 +39,9 @@ func (w *Wheel[K, V]) SetIfSooner(key K, value V, delay time.Duration) (set bool
 // has in Set. It reports whether there was a pair; an unknown key is not an
 // error.
 //
-// It takes constant time and allocates nothing. Only if the pair's timeout has
-// expired and its callback has not begun, the pair gets a new timeout, at the cost of
-// a Set.
+// It takes constant time and allocates nothing, except if the pair's timeout has
+// expired and its callback has not begun: the pair then gets a new timeout, at the cost
+// of a Set.
 //
 // Move returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
