@@ -39,8 +39,8 @@ func deadLetter(d *backend.Dead) (DeadLetter, error) {
 	return DeadLetter{e, firingID(&d.Row), d.Error, time.Unix(0, d.GivenUp).UTC()}, err
 }
 
-// Requeue makes a dead letter a pending entry again: due now, with the same ID, all
-// attempts ahead of it, and no NotAfter. One of several concurrent calls succeeds.
+// Requeue turns a dead letter into a pending entry that is due now, with the same ID, a
+// full number of attempts, and no NotAfter. Of several concurrent calls, one succeeds.
 // Requeue returns ErrNotFound if there is no such dead letter, and ErrExists if the key
 // has a pending entry. An occurrence of a recurring entry is revived beside its series.
 func (s *Store) Requeue(ctx context.Context, key string, generation uint64) (Entry, error) {

@@ -13,9 +13,10 @@
 //  2. An entry fires at least once. It fires once unless a worker dies or stalls between
 //     the claim and the acknowledgement, or the database loses the acknowledgement. A
 //     repeated firing has the same [Firing.ID].
-//  3. An entry whose [Store.Cancel] or [Store.Move] returned nil never fires, or fires at
-//     the new time only, except on a worker that is paused between its last look at its
-//     lease and its handler. The Generation of a [Firing] fences that case.
+//  3. After [Store.Cancel] has returned nil, the entry never fires; after [Store.Move], it
+//     fires only at the new time. The one exception is a worker that is paused between
+//     the last check of its lease and the handler; the Generation of a [Firing] fences
+//     that case.
 //  4. Accepted entries are never lost while the database keeps its commits.
 //  5. A call takes effect at most once, even if the library repeats a request.
 //  6. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
@@ -29,8 +30,8 @@
 // transition is conditional on the stored row, so that the row decides who wins: Cancel and
 // Move succeed until the claim, and return ErrFired from then on.
 //
-// A worker leases only as many entries as it can hold. A burst beyond that stays in the
-// database and drains in the order of due times.
+// A worker leases only as many entries as it can hold. The rest of a burst stays in the
+// database and is fired in the order of due times.
 //
 // # Cost
 //

@@ -21,7 +21,7 @@ type Entry struct {
 	// dead letter. The zero time is no limit. A recurring entry has none: see Every.Missed.
 	NotAfter time.Time
 
-	// Payload is passed to the handler. It has at most 1 MB.
+	// Payload is passed to the handler. It has at most 1 MiB.
 	Payload []byte
 
 	// Generation is the version. It grows with each Set, Move, and retry, and with each
@@ -39,14 +39,14 @@ type Entry struct {
 // Firing is the argument of a [Handler].
 //
 // An entry fires again, with the same ID, if its worker dies or loses its lease before
-// the acknowledgement is stored. A worker that is paused between its last look at its
-// lease and its handler may even run after a Cancel or a Move: a resource that must
-// reject it compares Generation with the largest one it has seen for the key.
+// the acknowledgement is stored. If a worker is paused between the last check of its lease
+// and the handler, the handler may even run after a Cancel or a Move. To reject such a
+// call, a resource compares Generation with the largest one it has seen for the key.
 type Firing struct {
 	Entry
 
-	// ID names the firing. It is equal in all attempts and differs from the ID of every
-	// other firing. A handler that stores its effects under the ID has them once.
+	// ID identifies the firing. All attempts have the same ID, and no two firings share
+	// one. A handler that records its effects by ID applies them once.
 	ID string
 
 	// Lateness is the time from Due to the call of the handler, on the database's clock.
@@ -72,7 +72,7 @@ func (f Firing) DoneTx(ctx context.Context, tx any) error {
 	return nil
 }
 
-// DeadLetter is an entry whose attempts failed, or which could not fire by NotAfter.
+// DeadLetter is an entry that used up its attempts or could not fire by NotAfter.
 type DeadLetter struct {
 	Entry
 	ID      string    // ID of its firings

@@ -26,9 +26,9 @@ var (
 	// another generation.
 	ErrConflict = backend.ErrConflict
 
-	// ErrFull is returned by operations that add an entry while the store is near its
-	// size limit, and by all operations while the disk is full. Cancel, Move, and firing
-	// go on at the limit.
+	// ErrFull is returned by the Set and Create methods while the store is near its size
+	// limit, even if they would replace an entry. Cancel, Move, Requeue, and firing still
+	// work. While the disk is full, every operation that needs space returns ErrFull.
 	ErrFull = backend.ErrFull
 
 	// ErrClosed is returned after Close.

@@ -20,8 +20,8 @@ type Every struct {
 	// Schedule is a name that workers look up in WorkOptions.Schedules.
 	Schedule string
 
-	// Missed is the treatment of occurrences that could not fire in time because no
-	// worker ran.
+	// Missed is the treatment of occurrences that were due while no worker ran. By
+	// default, the last of them fires late, and the others are skipped.
 	Missed clock.Missed
 }
 

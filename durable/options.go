@@ -13,7 +13,7 @@ type Options struct {
 	Name string
 
 	// Lease is the time after which other workers take over the entries of a worker that
-	// gives no sign of life, 1 s to 10 min. 0 is the default, 5 s.
+	// has stopped renewing its lease: 1 s to 10 min. 0 is the default, 5 s.
 	Lease time.Duration
 
 	// Logger receives warnings. nil is the default: slog.Default at the time of Open.

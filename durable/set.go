@@ -9,12 +9,12 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Set stores an entry that fires at due. It replaces the key's pending entry. A claimed
-// entry still fires. A due time in the past fires immediately. Set
-// returns when the entry is stored as durably as the store's options promise.
+// Set stores an entry that fires at due, or immediately if due has passed. It replaces the
+// key's pending entry; an entry that a worker has claimed still fires. Set returns when
+// the entry is stored as durably as the store's options promise.
 //
-// Concurrent operations share a transaction, so that their cost is far below one sync
-// each. The returned entry shares payload.
+// Concurrent operations share transactions, so they cost far less than one sync each. The
+// returned entry shares payload.
 func (s *Store) Set(ctx context.Context, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
 	return s.put(ctx, nil, "Set", backend.Set, 0, newEntry(key, due, payload, options))
 }
@@ -49,10 +49,10 @@ func (s *Store) SetEvery(ctx context.Context, key string, every Every, first tim
 	return s.put(ctx, nil, "SetEvery", backend.Set, 0, Entry{Key: key, Due: first, Payload: payload, Every: every})
 }
 
-// Move changes the due time of the key's pending entry. The entry gets a new generation
-// and a new ID. Move returns ErrNotFound if there is no pending entry, and ErrFired if a
-// worker has claimed it, and ErrInvalid for a time after NotAfter. After nil, the entry
-// fires at the new time only.
+// Move changes the due time of the key's pending entry, which gets a new generation and a
+// new ID. It returns ErrNotFound if there is no pending entry, ErrFired if a worker has
+// claimed it, and ErrInvalid if due is after NotAfter. If Move returns nil, the entry
+// fires only at the new time.
 func (s *Store) Move(ctx context.Context, key string, due time.Time) (Entry, error) {
 	return s.move(ctx, nil, "Move", key, 0, due)
 }
@@ -67,8 +67,8 @@ func (s *Store) MoveIf(ctx context.Context, key string, generation uint64, due t
 }
 
 // Cancel deletes the key's pending entry and its waiting retries, and returns the entry.
-// After nil, it never fires. Cancel returns ErrNotFound without a pending entry, and
-// ErrFired if a worker has claimed the entry.
+// If Cancel returns nil, the entry never fires. Cancel returns ErrNotFound if there is no
+// pending entry, and ErrFired if a worker has claimed it.
 func (s *Store) Cancel(ctx context.Context, key string) (Entry, error) {
 	return s.cancel(ctx, nil, "Cancel", key, 0)
 }

@@ -22,7 +22,8 @@ type Stats struct {
 	Limit   int64         // limit of Bytes, or 0
 	Overdue time.Duration // lateness of the oldest pending entry: the age of the backlog
 
-	// Backend has figures of the one database, such as "notification_queue_usage".
+	// Backend has numbers that only some databases have, such as
+	// "notification_queue_usage".
 	Backend map[string]float64
 
 	Set       int64 // entries set and created

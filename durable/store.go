@@ -60,9 +60,9 @@ func (s *Store) Backend() backend.Backend { return s.backend }
 // Close ends every Work, waits for running handlers as Work does, and releases the
 // database. Calls that are under way return ErrClosed.
 //
-// If a Work of s runs, Close inside a handler returns without waiting, and a later Close
-// outside waits: keep a pool open until that one has returned. A handler must not
-// wait for a Close in another goroutine.
+// Called from a handler while Work runs, Close returns without waiting; a later Close
+// outside handlers waits. Keep a connection pool open until that call has returned. A
+// handler must not wait for a Close on another goroutine.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	working := len(s.ends) > 0

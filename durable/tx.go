@@ -8,9 +8,9 @@ import (
 )
 
 // SetTx is Set inside tx, a transaction of the caller on the store's database: the entry
-// is stored, and announced to the workers, if and only if tx commits. Its type is the
-// database's: pgx.Tx or *sql.Tx for durable/postgres, *sqlite.Tx for durable/sqlite. An
-// operation that fails leaves tx usable unless the database itself aborts it.
+// is stored, and announced to the workers, if and only if tx commits. tx is a pgx.Tx or
+// an *sql.Tx for durable/postgres, and a *sqlite.Tx for durable/sqlite. After an error, tx
+// remains usable unless the database has aborted it.
 func (s *Store) SetTx(ctx context.Context, tx any, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
 	if err := s.checkTx(tx); err != nil {
 		return Entry{}, wrap("SetTx", key, err)

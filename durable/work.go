@@ -9,10 +9,10 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 )
 
-// Handler is called for each entry at its due time. After nil, the entry is done. After
-// an error, a panic, or runtime.Goexit, it fires again later, with the same ID. The
-// handler's context ends when Work stops waiting for it, and when the worker's lease is
-// lost.
+// Handler is called for each entry at its due time. If it returns nil, the entry is done.
+// If it returns an error, panics, or calls runtime.Goexit, the entry fires again later
+// with the same ID. The context ends when Work stops waiting for the handler, or when the
+// worker loses its lease.
 type Handler func(ctx context.Context, f Firing) error
 
 // WorkOptions are the settings of one Work. The zero value of each field is its default.
@@ -32,16 +32,16 @@ type WorkOptions struct {
 
 	// MinBackoff and MaxBackoff bound the pause between attempts: after attempt n it is
 	// random between 0 and MinBackoff times 2^(n-1), but at most MaxBackoff. The defaults
-	// are 1 s and 10 min.
+	// are 1 s and 10 min, or MinBackoff if that is longer.
 	MinBackoff, MaxBackoff time.Duration
 
 	// Schedules resolves the names of recurring entries without a Spec. An entry whose
 	// name is missing here is left to other workers.
 	Schedules map[string]clock.Schedule
 
-	// DrainTimeout is the time that Work waits for running handlers after its context
-	// ended, before it ends theirs. 0 is the default, 30 s. Negative means no wait. In
-	// any case Work returns after all handlers have returned.
+	// DrainTimeout is the time between the end of Work's context and the end of its
+	// handlers' contexts. 0 is the default, 30 s. If it is negative, both end together.
+	// Work returns only after all handlers have returned.
 	DrainTimeout time.Duration
 }
 
@@ -78,10 +78,10 @@ func orDefault[T comparable](value, standard T) T {
 }
 
 // Work calls handler for each entry at its due time until ctx ends or the store is
-// closed. It then fires the entries that it has claimed, leaves the others to other
-// workers, waits for the running handlers, and returns nil, or ErrClosed. Several Works
-// may run, in one process or in many: each entry fires in one of them. Errors of the
-// database are logged and retried, they do not end Work.
+// closed. It then fires the entries that it has claimed, releases the others, waits for
+// running handlers, and returns nil or ErrClosed. Any number of calls of Work may run, in
+// one process or in several; each entry fires in one of them. Database errors are logged
+// and retried; they do not end Work.
 func (s *Store) Work(ctx context.Context, handler Handler, options *WorkOptions) error {
 	if handler == nil {
 		return fmt.Errorf("durable: Work: %w", invalid("handler nil (expected: a function)"))

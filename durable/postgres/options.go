@@ -31,18 +31,20 @@ type Options struct {
 	// Polling then finds the entry.
 	QuietTx bool
 
-	// MaxBytes limits the disk space of the tables and indexes. 0 is the default: no
-	// limit. Above it, operations that add entries return ErrFull; all others work.
+	// MaxBytes limits the disk space of the tables and indexes. Above it, the Set and
+	// Create methods return durable.ErrFull; all others still work. The default, 0, means
+	// no limit.
 	MaxBytes int64
 
 	// Timeout is the time that one round trip may take before its connection counts as
 	// lost, 100 ms to 1 min. 0 is the default, 10 s.
 	//
-	// It does not bound a call: one waits for locked rows, for a connection, and for a
-	// server that is down until its context ends. It gives up the wait for one lock after
-	// 100 ms, or a second if it runs alone, and then tries again. PostgreSQL counts each
-	// lock separately, so a try can wait for several, up to Timeout. In the caller's
-	// transaction, only its context and its lock_timeout bound the wait.
+	// Timeout does not bound a whole call. Until its context ends, a call waits for locked
+	// rows, for a connection, and for a server that is down. A wait for a lock is abandoned
+	// after 100 ms, or after one second if the call runs alone, and then retried. Because
+	// PostgreSQL times each lock separately, one attempt may wait for several locks, up to
+	// Timeout. In the caller's transaction, only the context and lock_timeout bound the
+	// wait.
 	Timeout time.Duration
 }
 

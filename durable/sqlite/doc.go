@@ -6,21 +6,21 @@
 // The file may also hold the program's own tables: [Store.BeginTx] returns a transaction
 // for both. The tables of this package are those whose names begin with "hwt_".
 //
-// One goroutine per Store writes. Concurrent calls share a transaction, so that a sync of
-// the disk is not paid per call. Reads run beside it, in SQLite's WAL mode.
+// One goroutine per Store writes. Concurrent calls share a transaction and its sync. In
+// SQLite's WAL mode, reads run concurrently with the writer.
 //
 // # Several processes
 //
-// Several processes on one machine may open the same file; SQLite's locks keep them
-// apart. A process polls every 250 ms for entries of other processes. Entries that are
-// due earlier fire up to 250 ms late. Network file
-// systems break SQLite's locks, and Open refuses the known ones.
+// Several processes on one machine may open the same file; SQLite's locks exclude them
+// from each other. A process polls for entries of other processes every 250 ms, so an
+// entry that is due sooner fires up to 250 ms late. Network file systems break SQLite's
+// locks; Open rejects the known ones.
 //
 // # Durability
 //
-// By default each commit is synced: an accepted entry survives a power loss. With
-// [Options.SyncEvery] an accepted entry survives the death of the process, and, after
-// that interval, a power loss. A damaged end of the write-ahead log looks like a power
-// loss: SQLite drops the transactions from the damage on. Other damage is an error, and
-// [Store.Verify] looks for it everywhere.
+// By default each commit is synced, so an accepted entry survives a power loss. With
+// [Options.SyncEvery], an accepted entry survives the death of the process immediately,
+// and a power loss after the next sync. SQLite treats damage at the end of the write-ahead
+// log like a power loss: it discards the damaged transaction and all later ones. Other
+// damage is an error; [Store.Verify] searches the whole file for it.
 package sqlite

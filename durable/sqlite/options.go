@@ -17,9 +17,9 @@ type Options struct {
 	// none.
 	SyncEvery time.Duration
 
-	// MaxBytes limits the size of the entries' data. Operations that add an entry return
-	// durable.ErrFull from 80 % of it on; Cancel, Move, and firing go on. 0 is the
-	// default, no limit. The smallest limit is 1 MB.
+	// MaxBytes limits the size of the entries' data. Beyond 80 % of it, the Set and Create
+	// methods return durable.ErrFull; all others still work. The default, 0, means no
+	// limit. The smallest limit is 1 MB.
 	MaxBytes int64
 
 	// MustExist makes Open return an error if there is no store in the file, instead of
