@@ -18,9 +18,9 @@ It pays for programs with very many timeouts: in memory, and in CPU time if many
 together. It does not pay for the deadlines of a server's requests, which cost little
 beside the requests themselves.
 
-Each program is written with the standard library or the usual library, and with `+"`hwt`"+`.
-Numbers are those of `+"`hwt`"+` divided by those of the other side, as the median of the rounds
-with their range. In bold, all rounds are on the same side of 1.
+Each program is written twice: with the standard library or another usual library, and with
+`+"`hwt`"+`. Each number is the result of `+"`hwt`"+` divided by that of the other version: the median of
+the rounds and their range. It is bold if all rounds are on the same side of 1.
 
 | program | with | instead of | CPU | heap |
 | :-- | :-- | :-- | --: | --: |
