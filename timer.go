@@ -204,6 +204,6 @@ type Executor interface {
 	// milliseconds, another goroutine hands over the next tasks. At most eight calls per
 	// worker may block; one more blocks the timer. A full pool should therefore return an
 	// error instead of waiting, as a pool of package ants does with WithNonblocking.
-	// Package runtimetimer calls Execute on a goroutine of its own, where it may block.
+	// Package runtimetimer calls Execute on a new goroutine, where it may block.
 	Execute(task func()) error
 }
