@@ -50,7 +50,7 @@ var _ backend.Backend = (*sqliteBackend)(nil)
 
 // newBackend opens the file.
 func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, err error) {
-	if path, err = filepath.Abs(path); err != nil {
+	if path, err = resolve(path); err != nil {
 		return nil, err
 	}
 	if err := checkLocal(filepath.Dir(path)); err != nil {
@@ -75,6 +75,21 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 		b.tasks.Go(b.keepSynced)
 	}
 	return b, nil
+}
+
+// resolve returns the absolute path without symbolic links. SQLite resolves them, too, and its
+// log is beside the file that a link names.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	file, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, os.ErrNotExist) {
+		return file, err
+	}
+	directory, err := filepath.EvalSymlinks(filepath.Dir(path))
+	return filepath.Join(directory, filepath.Base(path)), err
 }
 
 // connect opens the connections and brings the schema up to date.
