@@ -15,6 +15,9 @@ import (
 // Backup writes a consistent and compact copy of the whole file to path, while the store
 // is in use. The path must not exist. The copy is a store: Open opens it. A program that
 // continues from a backup repeats the firings since then, with the same IDs.
+//
+// The copy gets its name when it is complete. A process that dies meanwhile leaves a file
+// whose name ends in ".partial". Delete it before the next copy to the same path.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backend.backup(ctx, path); err != nil {
 		return fmt.Errorf("sqlite: Backup to %q: %w", path, err)
@@ -44,7 +47,8 @@ func (b *sqliteBackend) backup(ctx context.Context, path string) error {
 	return translate(ctx, c.copyTo(path))
 }
 
-// Restore copies a backup to path, which must not exist, after it has verified the backup.
+// Restore copies a backup to path, as Backup does, after it has verified the backup. Move
+// a log of the replaced store, path-wal, away with it: it may have the last commits.
 func Restore(ctx context.Context, backup, path string) error {
 	if err := restore(ctx, backup, path); err != nil {
 		return fmt.Errorf("sqlite: Restore %q to %q: %w", backup, path, err)
@@ -72,11 +76,47 @@ func restore(ctx context.Context, backup, path string) error {
 	return translate(ctx, err)
 }
 
-// copyTo copies the file, and syncs the copy and its name.
+// copyTo copies the file, and syncs the copy and its name. An incomplete copy has another name.
 func (c *conn) copyTo(path string) error {
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%w: the path exists (expected: a new file)", durable.ErrInvalid))
+	partial := path + ".partial"
+	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%w: %q exists; delete it unless another copy is being written", durable.ErrInvalid, partial)
 	}
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(f.Close(), checkNew(path)); err == nil {
+		err = c.vacuumInto(partial)
+	}
+	if err == nil {
+		err = errors.Join(syncFile(partial), checkNew(path))
+	}
+	if err == nil {
+		err = os.Rename(partial, path)
+	}
+	if err != nil {
+		os.Remove(partial)
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// checkNew returns an error if there is a file, or a log that SQLite would apply to a new one.
+func checkNew(path string) error {
+	for _, suffix := range [...]string{"", "-wal", "-journal"} {
+		_, err := os.Lstat(path + suffix)
+		if err == nil {
+			return fmt.Errorf("%w: %q exists (expected: a new file)", durable.ErrInvalid, path+suffix)
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conn) vacuumInto(path string) error {
 	s, _, err := c.Prepare("VACUUM INTO ?")
 	if err != nil {
 		return err
@@ -85,11 +125,7 @@ func (c *conn) copyTo(path string) error {
 	if err := s.BindText(1, path); err != nil {
 		return err
 	}
-	if err := s.Exec(); err != nil {
-		os.Remove(path)
-		return err
-	}
-	return errors.Join(syncFile(path), syncDirectory(filepath.Dir(path)))
+	return s.Exec()
 }
 
 // Verify reads the whole file: SQLite's structures, the checksum of every entry and dead

@@ -289,12 +289,17 @@ func TestCloseEndsABackup(t *testing.T) {
 	require.NoError(t, err)
 	backup := make(chan error, 1)
 	go func() { backup <- s.Backup(context.Background(), copied) }()
-	require.Eventually(t, func() bool { _, err := os.Stat(copied); return err == nil }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool {
+		begun, err := filepath.Glob(copied + "*")
+		return err == nil && len(begun) > 0
+	}, time.Minute, time.Millisecond)
 	require.NoError(t, s.Close())
 	assert.NoFileExists(t, path+"-wal")
 	if err := <-backup; err != nil { // it was not faster
 		assert.ErrorIs(t, err, durable.ErrClosed)
-		assert.NoFileExists(t, copied)
+		left, err := filepath.Glob(copied + "*")
+		require.NoError(t, err)
+		assert.Empty(t, left)
 	}
 }
 
@@ -321,6 +326,50 @@ func TestBackupRestoresToAnEqualStore(t *testing.T) {
 		n++
 	}
 	assert.Equal(t, 100, n)
+}
+
+// Another program creates the file while the backup is written.
+func TestBackupKeepsFileThatItDidNotCreate(t *testing.T) {
+	s := open(t, temp(t), nil)
+	_, err := s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		for i := 0; i < 10_000 && yield(durable.Entry{Key: fmt.Sprint("k", i), Due: time.Now().Add(time.Hour)}); i++ {
+		}
+	})
+	require.NoError(t, err)
+	copied := temp(t)
+	backup := make(chan error, 1)
+	go func() { backup <- s.Backup(t.Context(), copied) }()
+	require.Eventually(t, func() bool {
+		begun, err := filepath.Glob(copied + "*")
+		return err == nil && len(begun) > 0
+	}, time.Minute, time.Millisecond)
+	f, err := os.OpenFile(copied, os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil { // the backup was faster
+		require.NoError(t, <-backup)
+		return
+	}
+	require.NoError(t, f.Close())
+	require.ErrorIs(t, <-backup, durable.ErrInvalid)
+	content, err := os.ReadFile(copied)
+	require.NoError(t, err)
+	require.Empty(t, content)
+}
+
+// SQLite would apply the log of another file to the copy.
+func TestRestoreRejectsLeftLog(t *testing.T) {
+	s := open(t, temp(t), nil)
+	backup, path := temp(t), temp(t)
+	require.NoError(t, s.Backup(t.Context(), backup))
+	for _, suffix := range []string{"", "-wal", "-journal"} {
+		require.NoError(t, os.WriteFile(path+suffix, []byte("the last commits"), 0o600))
+		require.ErrorIs(t, sqlite.Restore(t.Context(), backup, path), durable.ErrInvalid)
+		left, err := os.ReadFile(path + suffix)
+		require.NoError(t, err)
+		require.Equal(t, "the last commits", string(left))
+		require.NoError(t, os.Remove(path+suffix))
+	}
+	require.NoError(t, sqlite.Restore(t.Context(), backup, path))
+	require.NotErrorIs(t, sqlite.Restore(t.Context(), backup, filepath.Join(path, "new")), durable.ErrInvalid, "not a directory")
 }
 
 func TestOpenNamesItsObstacle(t *testing.T) {
