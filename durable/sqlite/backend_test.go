@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,4 +25,15 @@ func TestOpenSyncsTheLogBehindALink(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	require.FileExists(t, synced)
+}
+
+// Lease and Get need the connections for reads.
+func TestVerifyTakesNoReader(t *testing.T) {
+	s := openTemp(t)
+	for range readers {
+		defer func(c *conn) { s.backend.readers <- c }(<-s.backend.readers)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, s.Verify(ctx))
 }

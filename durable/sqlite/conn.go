@@ -69,11 +69,9 @@ func (c *conn) close() error {
 	return c.Close()
 }
 
-// rollback ends a transaction if there is one, also after the end of a context that
-// interrupts c.
+// rollback ends a transaction if there is one.
 func (c *conn) rollback() {
 	if !c.GetAutocommit() {
-		defer c.SetInterrupt(c.SetInterrupt(context.Background()))
 		c.Exec("ROLLBACK") // fails only if SQLite has rolled back itself
 	}
 }

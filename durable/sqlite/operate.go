@@ -19,13 +19,14 @@ import (
 // The copy gets its name when it is complete. A process that dies meanwhile leaves a file
 // whose name ends in ".partial". Delete it before the next copy to the same path.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	if err := s.backend.backup(ctx, path); err != nil {
+	if err := s.backend.apart(ctx, func(c *conn) error { return c.copyTo(path) }); err != nil {
 		return fmt.Errorf("sqlite: Backup to %q: %w", path, err)
 	}
 	return nil
 }
 
-func (b *sqliteBackend) backup(ctx context.Context, path string) error {
+// apart runs f, which may take long, with a separate connection. Close ends it.
+func (b *sqliteBackend) apart(ctx context.Context, f func(*conn) error) error {
 	ctx, cancel := b.untilClosed(ctx)
 	defer cancel()
 	b.mu.Lock()
@@ -44,7 +45,7 @@ func (b *sqliteBackend) backup(ctx context.Context, path string) error {
 	}
 	defer c.close()
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	return translate(ctx, c.copyTo(path))
+	return translate(ctx, f(c))
 }
 
 // Restore copies a backup to path, as Backup does, after it has verified the backup. Move
@@ -132,9 +133,7 @@ func (c *conn) vacuumInto(path string) error {
 // letter, and the counts. It returns an error that wraps durable.ErrDamaged and describes
 // up to 100 faults, or nil. Other calls go on meanwhile.
 func (s *Store) Verify(ctx context.Context) error {
-	ctx, cancel := s.backend.untilClosed(ctx)
-	defer cancel()
-	if err := s.backend.read(ctx, (*conn).verify); err != nil {
+	if err := s.backend.apart(ctx, (*conn).verify); err != nil {
 		return fmt.Errorf("sqlite: Verify: %w", err)
 	}
 	return nil
@@ -142,7 +141,8 @@ func (s *Store) Verify(ctx context.Context) error {
 
 const maxFaults = 100
 
-// verify checks everything inside one snapshot.
+// verify checks everything inside one snapshot. After the end of a context that interrupts c,
+// the snapshot ends with the connection.
 func (c *conn) verify() error {
 	if err := c.Exec("BEGIN"); err != nil {
 		return err

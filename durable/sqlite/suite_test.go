@@ -17,7 +17,7 @@ func TestBackend(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			if b.failure() == nil {
-				require.NoError(t, b.read(context.Background(), (*conn).verify))
+				require.NoError(t, b.apart(context.Background(), (*conn).verify))
 				require.NoError(t, b.Close())
 			}
 		})

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -248,40 +247,4 @@ func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
 	time.Sleep(time.Until(due.Add(-s.backend.Limits().Lead))) // until due is within the lead, on the real clock
 	require.NoError(t, x.Commit())
 	require.NotEmpty(t, looks)
-}
-
-// endsAfter is a context that ends at the n-th look.
-type endsAfter struct {
-	context.Context
-	n atomic.Int64
-}
-
-func (c *endsAfter) Err() error {
-	if c.n.Add(-1) < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// A connection that stayed in the transaction would read this snapshot forever.
-func TestVerifyThatIsInterruptedEndsItsSnapshot(t *testing.T) {
-	s := openTemp(t)
-	for i := range 100 {
-		_, err := s.Set(t.Context(), strconv.Itoa(i), time.Now().Add(time.Hour), nil)
-		require.NoError(t, err)
-	}
-	for n := int64(1); ; n++ {
-		ctx := &endsAfter{Context: context.Background()}
-		ctx.n.Store(n)
-		err := s.backend.read(ctx, (*conn).verify)
-		for range readers {
-			c := <-s.backend.readers
-			require.True(t, c.GetAutocommit(), "interrupted at look %d", n)
-			s.backend.readers <- c
-		}
-		if err == nil {
-			require.Greater(t, n, int64(3))
-			return
-		}
-	}
 }
