@@ -37,7 +37,7 @@ type sqliteBackend struct {
 	stop    chan struct{}  // closed by Close
 	written chan struct{}  // closed by the writer goroutine
 	tasks   sync.WaitGroup // other goroutines that use the file
-	dirty   atomic.Bool    // there are commits that SyncEvery has not synced
+	dirty   atomic.Bool    // there are commits, also of others, that SyncEvery has not synced
 
 	mu       sync.Mutex
 	jobs     []*job                      // Guarded by mu.
@@ -244,6 +244,9 @@ func (b *sqliteBackend) Close() error {
 	<-b.written
 	b.tasks.Wait()
 	var err error
+	if b.options.SyncEvery > 0 && b.dirty.Load() {
+		err = b.options.sync(b.path + "-wal") // SQLite does so only with the last connection of all processes
+	}
 	for range readers {
 		err = errors.Join(err, (<-b.readers).close())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,4 +37,48 @@ func TestVerifyTakesNoReader(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	require.NoError(t, s.Verify(ctx))
+}
+
+// Another process has the file open: SQLite does not sync when this one closes it.
+func TestCloseSyncsWhatSyncEveryHasNot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "timers.db")
+	other, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	defer other.Close()
+	var syncs atomic.Int64
+	s, err := Open(t.Context(), path, &Options{SyncEvery: 10 * time.Second, sync: func(string) error {
+		syncs.Add(1)
+		return nil
+	}})
+	require.NoError(t, err)
+	_, err = s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	before := syncs.Load()
+	require.NoError(t, s.Close())
+	require.Equal(t, before+1, syncs.Load())
+}
+
+// The other process may die before it syncs its commit.
+func TestSyncEverySyncsCommitsOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "timers.db")
+	s, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	defer s.Close()
+	synced := make(chan struct{}, 100)
+	reader, err := Open(t.Context(), path, &Options{SyncEvery: 10 * time.Millisecond, sync: func(string) error {
+		synced <- struct{}{}
+		return nil
+	}})
+	require.NoError(t, err)
+	defer reader.Close()
+	<-synced // by Open
+	for _, writer := range []*Store{reader, s} {
+		_, err = writer.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+		require.NoError(t, err)
+		select {
+		case <-synced:
+		case <-time.After(time.Minute):
+			require.Fail(t, "no sync")
+		}
+	}
 }

@@ -269,6 +269,9 @@ func (b *sqliteBackend) others() bool {
 	changed := err == nil && version != b.version
 	b.version = version
 	b.stale = b.stale || changed
+	if changed {
+		b.dirty.Store(true) // that process may have died before its sync
+	}
 	return changed
 }
 
