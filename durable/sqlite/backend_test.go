@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -9,6 +11,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // SQLite's log is beside the file that a link names.
@@ -81,4 +86,39 @@ func TestSyncEverySyncsCommitsOfOthers(t *testing.T) {
 			require.Fail(t, "no sync")
 		}
 	}
+}
+
+// Workers log single damaged rows and go on to later ones. An unreadable page is an error that
+// they retry: all rows behind it are missing.
+func TestUnreadablePageIsNoDamagedRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "timers.db")
+	s, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	due := time.Now().Add(-time.Hour)
+	_, err = s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		for i := 0; i < 1000 && yield(durable.Entry{Key: fmt.Sprintf("k%04d", i), Due: due.Add(time.Duration(i))}); i++ {
+		}
+	})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	file, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for page := 4096; page < len(file); page += 4096 {
+		const leaf = 0x0a // of an index
+		if file[page] == leaf && bytes.Contains(file[page:page+4096], []byte("k0900")) {
+			file[page] = 0xff
+		}
+	}
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+
+	s, err = Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	defer s.Close()
+	worker, err := s.backend.Heartbeat(t.Context(), 0, time.Hour)
+	require.NoError(t, err)
+	rows, err := s.backend.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: time.Now().UnixNano(), Max: 2000})
+	require.ErrorContains(t, err, "malformed")
+	require.NotErrorIs(t, err, backend.ErrDamaged)
+	require.NotEmpty(t, rows, "rows before the page")
+	require.ErrorIs(t, s.Verify(t.Context()), backend.ErrDamaged)
 }

@@ -22,5 +22,7 @@
 // [Options.SyncEvery], an accepted entry survives the death of the process immediately,
 // and a power loss after the next sync. SQLite treats damage at the end of the write-ahead
 // log like a power loss: it discards the damaged transaction and all later ones. Other
-// damage is an error; [Store.Verify] searches the whole file for it.
+// damage is an error; [Store.Verify] searches the whole file for it. A damaged entry does
+// not fire. If a page cannot be read, entries that are due later do not fire either, and
+// workers log the error.
 package sqlite

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -30,10 +31,13 @@ func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Du
 		}
 		return err
 	})
-	if err == nil && id == 0 {
-		err = backend.ErrLeaseLost
+	if err != nil {
+		return 0, err // the writer may still change id, see S2
 	}
-	return id, err
+	if id == 0 {
+		return 0, backend.ErrLeaseLost
+	}
+	return id, nil
 }
 
 // alive returns ErrLeaseLost if the worker's lease has ended.
@@ -66,9 +70,17 @@ func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (ro
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return rows, unreadable(err)
 	}
 	return rows, damaged
+}
+
+// unreadable returns an error that does not pass for damage of single rows, which workers skip.
+func unreadable(err error) error {
+	if errors.Is(err, backend.ErrDamaged) {
+		return fmt.Errorf("the file cannot be read further; see Verify: %v", err)
+	}
+	return err
 }
 
 // errEnough ends the reading of a result.
@@ -94,69 +106,81 @@ func (q *query) intact(n int) (rows []backend.Row, damaged, err error) {
 // Free implements backend.Backend. Lease marks no row.
 func (b *sqliteBackend) Free(context.Context, int64) error { return nil }
 
-// Adopt implements backend.Backend. It looks for the rows before the transaction: a store with
-// a backlog has many rows to look at, and the lock of the file would keep the leases of others
-// from being renewed.
-func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) (rows []backend.Row, err error) {
+// Adopt implements backend.Backend.
+func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, error) {
+	rows, damaged, err := b.adopt(ctx, worker, n)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return rows, damaged
+}
+
+// adopt returns the adopted rows, and the damage of others. It looks for the rows before the
+// transaction: a store with a backlog has many rows to look at, and the lock of the file would
+// keep the leases of others from being renewed.
+func (b *sqliteBackend) adopt(ctx context.Context, worker int64, n int) (_ []backend.Row, damaged, err error) {
 	var gone []int64
 	err = b.read(ctx, func(c *conn) error {
 		gone, err = c.gone()
 		return err
 	})
 	if err != nil || len(gone) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	// An empty transaction: the claims of these workers are committed then, and no others follow.
 	if err := b.do(ctx, 1, func(t *txn) error { return t.c.alive(worker) }); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var found []backend.Row
-	var damaged error
 	err = b.read(ctx, func(c *conn) error {
 		found, damaged, err = c.claimedBy(gone, n)
 		return err
 	})
 	if err != nil {
+		return nil, nil, err
+	}
+	all := len(found) < n && damaged == nil
+	var rows []backend.Row
+	if err := b.do(ctx, len(found)+1, func(t *txn) (err error) {
+		rows, err = t.adopt(worker, gone, found, all)
+		return err
+	}); err != nil {
+		return nil, nil, err
+	}
+	return rows, damaged, nil
+}
+
+// adopt adopts those of the found rows that workers still hold whose leases have ended. If these
+// are all, it deletes the workers.
+func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (rows []backend.Row, err error) {
+	if err := t.c.alive(worker); err != nil {
 		return nil, err
 	}
-	err = b.do(ctx, len(found)+1, func(t *txn) error {
-		rows = nil
-		if err := t.c.alive(worker); err != nil {
-			return err
-		}
-		still, err := t.c.gone()
-		if err != nil {
-			return err
-		}
-		gone := slices.DeleteFunc(slices.Clone(gone), func(id int64) bool { return !slices.Contains(still, id) })
-		for _, r := range found {
-			if !slices.Contains(gone, r.Holder) {
-				continue
-			}
-			// A Set may have moved the row aside since.
-			changed, err := t.c.query("UPDATE hwt_entries SET holder = ?1 WHERE key = ?2 AND slot IN (0, ?3) AND gen = ?3 AND holder = ?4").
-				int(worker).blob(r.Key).int(int64(r.Generation)).int(r.Holder).exec()
-			if err != nil {
-				return err
-			}
-			if r.Holder = worker; changed > 0 { // it is neither done nor adopted by another worker
-				rows = append(rows, r)
-			}
-		}
-		if len(found) == n || damaged != nil {
-			return nil // there may be others to take
-		}
-		for _, id := range gone {
-			if _, err := t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(id).exec(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	still, err := t.c.gone()
 	if err != nil {
 		return nil, err
 	}
-	return rows, damaged
+	gone = slices.DeleteFunc(slices.Clone(gone), func(id int64) bool { return !slices.Contains(still, id) })
+	for _, r := range found {
+		if !slices.Contains(gone, r.Holder) {
+			continue
+		}
+		// A Set may have moved the row aside since.
+		changed, err := t.c.query("UPDATE hwt_entries SET holder = ?1 WHERE key = ?2 AND slot IN (0, ?3) AND gen = ?3 AND holder = ?4").
+			int(worker).blob(r.Key).int(int64(r.Generation)).int(r.Holder).exec()
+		if err != nil {
+			return nil, err
+		}
+		if r.Holder = worker; changed > 0 { // it is neither done nor adopted by another worker
+			rows = append(rows, r)
+		}
+	}
+	for i := 0; all && i < len(gone); i++ {
+		if _, err := t.c.query("DELETE FROM hwt_workers WHERE id = ?").int(gone[i]).exec(); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 // gone returns the workers whose leases have ended.
