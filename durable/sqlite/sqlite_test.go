@@ -120,6 +120,37 @@ func TestFailedStatementLeavesTransactionUsable(t *testing.T) {
 	assert.ErrorContains(t, err, "transaction of type string (expected: *sqlite.Tx of BeginTx)")
 }
 
+func TestExecTakesOneStatement(t *testing.T) {
+	s := open(t, temp(t), nil)
+	ctx := t.Context()
+	x, err := s.BeginTx(ctx)
+	require.NoError(t, err)
+	defer x.Rollback()
+	_, err = s.SetTx(ctx, x, "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		sql     string
+		changed int64 // or -1 for an error
+	}{
+		{"CREATE TABLE mine (a)", 0},
+		{"INSERT INTO mine VALUES (1), (2);\n\t-- two rows", 2},
+		{"SELECT a FROM mine; ;", 0},
+		{"UPDATE mine SET a = 3 WHERE a = 2", 1},
+		{"SELECT 1; SELECT 2", -1},
+		{"SELECT 1;; SELECT 2", -1},
+		{"SELECT 1; /* a comment */ COMMIT", -1},
+		{"-- a comment", -1},
+	} {
+		changed, err := x.Exec(ctx, c.sql)
+		if c.changed < 0 {
+			assert.ErrorContains(t, err, "expected: one statement", c.sql)
+			continue
+		}
+		assert.NoError(t, err, c.sql)
+		assert.Equal(t, c.changed, changed, c.sql)
+	}
+}
+
 func TestTransactionThatSQLiteRollsBackHasEnded(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx := t.Context()

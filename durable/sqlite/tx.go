@@ -184,8 +184,9 @@ func (x *Tx) Exec(ctx context.Context, sql string, args ...any) (changed int64, 
 			return err
 		}
 		defer s.Close()
-		if err = s.Exec(); err == nil {
-			changed = t.c.Changes()
+		before := t.c.TotalChanges()
+		if err = s.Exec(); err == nil && t.c.TotalChanges() != before {
+			changed = t.c.Changes() // which other statements leave as it was
 		}
 		return err
 	})
@@ -234,10 +235,16 @@ func (t *txn) prepare(sql string, args []any) (*sqlite3.Stmt, error) {
 	if errors.Is(err, sqlite3.AUTH) {
 		return nil, fmt.Errorf("%w: SQL %.64q (expected: a statement that neither begins nor ends a transaction)", backend.ErrInvalid, sql)
 	}
+	var more *sqlite3.Stmt // nil if the tail has only blanks and comments
+	if err == nil && tail != "" {
+		more, _, err = t.c.Prepare(tail)
+		more.Close()
+	}
 	if err != nil {
+		s.Close()
 		return nil, err
 	}
-	if s == nil || tail != "" {
+	if s == nil || more != nil {
 		s.Close()
 		return nil, fmt.Errorf("%w: SQL %.64q (expected: one statement)", backend.ErrInvalid, sql)
 	}
