@@ -28,11 +28,13 @@ type Tx struct {
 	ended chan struct{} // closed by the first of Commit, Rollback, and the context's end
 }
 
-// ErrTxDone is returned by the methods of a Tx that has ended.
+// ErrTxDone is returned by the methods of a Tx that has ended. The reason is wrapped, too,
+// unless it is Commit or Rollback.
 var ErrTxDone = errors.New("sqlite: the transaction has ended")
 
 // BeginTx begins a transaction (BEGIN IMMEDIATE). While it is open, all other writes to the
-// store wait, firings included: keep it short. It rolls back when ctx ends.
+// store wait, firings included: keep it short. It rolls back when ctx ends, or the store is
+// closed, after a call under way.
 func (s *Store) BeginTx(ctx context.Context) (*Tx, error) {
 	x := &Tx{backend: s.backend, ended: make(chan struct{})}
 	begun := make(chan struct{})
@@ -78,17 +80,24 @@ func (x *Tx) end(ctx context.Context) error {
 // finish ends the transaction, and returns its result.
 func (x *Tx) finish(abort error) error {
 	x.mu.Lock()
-	open := x.t != nil
-	if open {
-		x.t, x.abort = nil, abort
-		close(x.ended)
+	if x.t == nil {
+		defer x.mu.Unlock()
+		return x.done()
 	}
+	x.t, x.abort = nil, abort
+	close(x.ended)
 	x.mu.Unlock()
-	if !open {
-		return ErrTxDone
-	}
 	<-x.job.done
 	return x.job.err
+}
+
+// done returns ErrTxDone, with the reason if the caller did not end the transaction. The
+// caller holds mu.
+func (x *Tx) done() error {
+	if x.abort == nil || errors.Is(x.abort, errRollback) {
+		return ErrTxDone
+	}
+	return fmt.Errorf("%w: %w", ErrTxDone, x.abort)
 }
 
 // Commit commits the transaction. After any error but ErrTxDone and ErrFull, the commit may
@@ -152,7 +161,7 @@ func (x *Tx) use(ctx context.Context, f func(*txn) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.t == nil {
-		return ErrTxDone
+		return x.done()
 	}
 	c := x.t.c
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
