@@ -258,7 +258,7 @@ func (t *txn) bury(d *backend.Dead) error {
 // overhead is the space of an entry beside its key and payload, at least.
 const overhead = 32
 
-// isFull reports whether 80 % of MaxBytes have no room for another row. It counts what the
+// isFull reports whether 80 % of MaxBytes have no room for the row. It counts what the
 // transaction adds, though not what it replaces.
 func (t *txn) isFull(r *backend.Row) (bool, error) {
 	if t.room == nil {
@@ -269,10 +269,11 @@ func (t *txn) isFull(r *backend.Row) (bool, error) {
 		room := t.b.options.MaxBytes/5*4 - used
 		t.room = &room
 	}
-	if *t.room < 0 {
+	size := int64(overhead + len(r.Key) + len(r.Payload))
+	if size > *t.room {
 		return true, nil
 	}
-	*t.room -= int64(overhead + len(r.Key) + len(r.Payload))
+	*t.room -= size
 	return false, nil
 }
 

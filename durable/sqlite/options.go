@@ -17,9 +17,10 @@ type Options struct {
 	// none.
 	SyncEvery time.Duration
 
-	// MaxBytes limits the size of the entries' data. Beyond 80 % of it, the Set and Create
-	// methods return durable.ErrFull; all others still work. The default, 0, means no
-	// limit. The smallest limit is 1 MB.
+	// MaxBytes limits the size of the file, including the program's own tables. The Set and
+	// Create methods return durable.ErrFull if the entry would take the file beyond 80 % of
+	// it; all others still work. The write-ahead log is not limited, although Stats.Bytes
+	// includes it. The default, 0, means no limit. The smallest limit is 1 MB.
 	MaxBytes int64
 
 	// MustExist makes Open return an error if there is no store in the file, instead of

@@ -307,7 +307,7 @@ func TestBatchStopsAtMaxBytes(t *testing.T) {
 		}
 	})
 	require.ErrorIs(t, err, durable.ErrFull)
-	assert.Less(t, n, 10)
+	assert.Less(t, n, 8) // 800 kB
 }
 
 // The last connection to the file removes the log.
