@@ -107,7 +107,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		path, flags = "file:"+path+"?vfs="+b.options.vfs, flags|sqlite3.OPEN_URI
 	}
 	if b.writer, err = open(path, flags); err != nil {
-		if b.options.MustExist && errors.Is(err, sqlite3.CANTOPEN) {
+		if b.options.MustExist && errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", errNoStore, err)
 		}
 		return err

@@ -421,10 +421,13 @@ func TestOpenNamesItsObstacle(t *testing.T) {
 		_, err := sqlite.Open(ctx, c.path, &c.options)
 		assert.ErrorContains(t, err, c.says, name)
 	}
+	_, err := sqlite.Open(ctx, t.TempDir(), &sqlite.Options{MustExist: true})
+	assert.ErrorContains(t, err, "is a directory")
+	assert.NotContains(t, err.Error(), "there is no store")
 	path := temp(t)
 	open(t, path, nil)
 	raw(t, path, "UPDATE hwt_store SET version = 99")
-	_, err := sqlite.Open(ctx, path, nil)
+	_, err = sqlite.Open(ctx, path, nil)
 	assert.ErrorContains(t, err, "schema version 99 (expected: up to 2); use a newer release")
 	assert.ErrorContains(t, sqlite.Restore(ctx, path, temp(t)), "schema version 99")
 }
