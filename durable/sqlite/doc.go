@@ -24,5 +24,6 @@
 // log like a power loss: it discards the damaged transaction and all later ones. Other
 // damage is an error; [Store.Verify] searches the whole file for it. A damaged entry does
 // not fire. If a page cannot be read, entries that are due later do not fire either, and
-// workers log the error.
+// workers log the error. A failed write of the file has no effect and returns
+// durable.ErrFull, whatever the cause: the driver does not report it.
 package sqlite
