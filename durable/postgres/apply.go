@@ -11,6 +11,7 @@ import (
 type locked struct {
 	rows        map[string][]backend.Row // by key, in the order of slots
 	dead        map[backend.Ref]*backend.Dead
+	damaged     map[backend.Ref]error // of lockRefs: rows that are not in rows
 	generations []uint64
 	removals    int64 // counted before the generations were taken
 	last        int64 // generation then

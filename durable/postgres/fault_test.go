@@ -240,3 +240,18 @@ func TestOutcomeIsUnknownAfterFailover(t *testing.T) {
 	require.ErrorIs(t, err, backend.ErrNotFound)
 	require.NoError(t, apply(t, b, set("a", far))[0].Err)
 }
+
+// Failing handlers must not take one transaction per entry: claims wait for them.
+func TestOutcomesShareTransaction(t *testing.T) {
+	p, b := proxied(t)
+	w, rows := claimed(t, b, 30)
+	var outcomes []backend.Outcome
+	for i, r := range rows {
+		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref(), Fate: backend.Retry + backend.Fate(i%3), Due: time.Now().UnixNano()})
+	}
+	commits := loseCommits(p, 0)
+	applied, err := b.Finish(t.Context(), nil, w, outcomes)
+	require.NoError(t, err)
+	require.NotContains(t, applied, false)
+	require.EqualValues(t, 1, commits.Load())
+}

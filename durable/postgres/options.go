@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -67,6 +68,9 @@ func (o *Options) complete() (Options, error) {
 	}
 	if c.Timeout < 100*time.Millisecond || c.Timeout > time.Minute {
 		return c, refuse("Timeout", c.Timeout, "0 for the default, or 100ms to 1m")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
 	}
 	return c, nil
 }

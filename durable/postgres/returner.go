@@ -10,25 +10,24 @@ import (
 )
 
 // returner finishes work on rows that a caller's open transaction has locked: it
-// returns the leases of rows that could not be claimed, deletes rows that are done, and
-// stores other outcomes.
+// returns the leases of rows that could not be claimed, and stores outcomes.
 type returner struct {
 	b     *Backend
 	wake  chan struct{}
 	tasks sync.WaitGroup
 
 	mu       sync.Mutex
-	rows     map[int64]map[backend.Ref]bool // to give back, by worker; worker 0 has those to delete. Guarded by mu.
-	outcomes map[backend.Ref]outcome        // Guarded by mu.
-}
-
-type outcome struct {
-	backend.Outcome
-	worker int64
+	rows     map[int64]map[backend.Ref]bool            // to give back, by worker. Guarded by mu.
+	outcomes map[int64]map[backend.Ref]backend.Outcome // by worker. Guarded by mu.
 }
 
 func newReturner(b *Backend) *returner {
-	r := &returner{b: b, wake: make(chan struct{}, 1), rows: make(map[int64]map[backend.Ref]bool), outcomes: make(map[backend.Ref]outcome)}
+	r := &returner{
+		b:        b,
+		wake:     make(chan struct{}, 1),
+		rows:     make(map[int64]map[backend.Ref]bool),
+		outcomes: make(map[int64]map[backend.Ref]backend.Outcome),
+	}
 	r.tasks.Go(r.run)
 	return r
 }
@@ -44,14 +43,14 @@ func (r *returner) giveBack(worker int64, rows map[backend.Ref]bool) {
 	r.hurry()
 }
 
-// delete takes over rows that are done.
-func (r *returner) delete(rows map[backend.Ref]bool) { r.giveBack(0, rows) }
-
 // finish takes over an outcome.
-func (r *returner) finish(worker int64, o *backend.Outcome) {
+func (r *returner) finish(worker int64, o backend.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.outcomes[o.Ref] = outcome{*o, worker}
+	if r.outcomes[worker] == nil {
+		r.outcomes[worker] = make(map[backend.Ref]backend.Outcome)
+	}
+	r.outcomes[worker][o.Ref] = o
 	r.hurry()
 }
 
@@ -81,24 +80,36 @@ func (r *returner) run() {
 // tryOutcomes tries each outcome once and reports whether any is left.
 func (r *returner) tryOutcomes() (left bool) {
 	r.mu.Lock()
-	work := slices.Collect(maps.Values(r.outcomes))
+	work := make(map[int64][]backend.Outcome)
+	for worker, outcomes := range r.outcomes {
+		work[worker] = slices.Collect(maps.Values(outcomes))
+	}
 	r.mu.Unlock()
-	for _, o := range work {
-		_, found, err := r.b.tryFinish(r.b.ctx, o.worker, &o.Outcome)
-		if err == nil && !found {
-			var still map[backend.Ref]bool
-			still, err = r.b.find(r.b.ctx, r.b.sql.existing, [][]byte{[]byte(o.Key)}, []int64{int64(o.Generation)})
-			found = len(still) == 0
-		}
-		if err != nil || !found {
+	for worker, outcomes := range work {
+		_, locked, err := r.b.finish(r.b.ctx, worker, outcomes)
+		if err != nil {
 			left = true
 			continue
 		}
-		r.mu.Lock()
-		delete(r.outcomes, o.Ref)
-		r.mu.Unlock()
+		left = left || len(locked) > 0
+		r.forget(worker, outcomes, locked)
 	}
 	return left
+}
+
+// forget drops outcomes except those of rows that are still locked.
+func (r *returner) forget(worker int64, outcomes []backend.Outcome, locked map[backend.Ref]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := r.outcomes[worker]
+	for _, o := range outcomes {
+		if !locked[o.Ref] && left[o.Ref] == o { // not another one that came meanwhile
+			delete(left, o.Ref)
+		}
+	}
+	if len(left) == 0 {
+		delete(r.outcomes, worker)
+	}
 }
 
 // tryRows tries each row once and reports whether any is left.
@@ -114,28 +125,26 @@ func (r *returner) tryRows() (left bool) {
 	}
 	r.mu.Unlock()
 	for worker, names := range work {
-		still, err := r.try(worker, names)
+		still, err := r.unlease(worker, names)
 		if err != nil {
-			return true
+			left = true
+			continue
 		}
 		left = r.drop(worker, names, still) || left
 	}
 	return left
 }
 
-// try finishes the rows that are unlocked, and returns the others.
-func (r *returner) try(worker int64, names refs) (map[backend.Ref]bool, error) {
-	if worker == 0 {
-		if _, err := r.b.deleteDone(r.b.ctx, names); err != nil {
-			return nil, err
-		}
-		return r.b.find(r.b.ctx, r.b.sql.existing, names.key, names.generation)
-	}
+// unlease returns the leases of unlocked rows, and the names of the locked ones.
+func (r *returner) unlease(worker int64, names refs) (map[backend.Ref]bool, error) {
 	if err := r.b.simple(r.b.ctx, execute(r.b.sql.unlease, worker, names.key, names.generation)); err != nil {
 		return nil, err
 	}
-	r.b.watchers.look()
-	return r.b.find(r.b.ctx, r.b.sql.held, worker, names.key, names.generation)
+	still, err := r.b.find(r.b.ctx, r.b.sql.held, worker, names.key, names.generation)
+	if len(still) < len(names.key) { // a look is a sweep of every Work
+		r.b.watchers.look()
+	}
+	return still, err
 }
 
 // drop forgets the names that are not in still, and reports whether any row is left.

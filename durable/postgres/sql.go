@@ -25,7 +25,7 @@ type statements struct {
 	register, renew, endLease           string
 	present, lease, claim               string
 	held, unlease, existing             string
-	lockRef, done, owned                string
+	lockRefs, done, owned               string
 	endedWorkers, freeOf, adopt, forget string
 	counts, countDue                    string
 	notify, notifyNear, listen          string
@@ -101,8 +101,9 @@ func forSchema(schema string) statements {
 			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = $1`),
 		existing: f(`SELECT e.key, e.generation FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
 			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation`),
-		lockRef: f(`SELECT {e.cols} FROM {s}.entry e WHERE e.key = $1 AND e.slot IN (0, $2) AND e.generation = $2
-			ORDER BY e.slot FOR UPDATE`),
+		lockRefs: f(`SELECT {e.cols} FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
+			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
+			ORDER BY e.key, e.slot FOR UPDATE OF e`),
 		done: f(`WITH l AS (SELECT e.key, e.slot, r.n FROM {s}.entry e
 				JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r(key, generation, n)
 				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation

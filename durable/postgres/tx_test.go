@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"testing"
 	"time"
 
@@ -332,4 +333,51 @@ func TestPollingFindsRowsBehindTheMark(t *testing.T) {
 			require.Equal(t, "behind", rows[0].Key)
 		})
 	}
+}
+
+// claimed stores entries due now, and returns them as claimed by a new worker.
+func claimed(t *testing.T, b *postgres.Backend, n int) (worker int64, rows []backend.Row) {
+	t.Helper()
+	for i := range n {
+		apply(t, b, set(fmt.Sprint("k", i), time.Now()))
+	}
+	worker = register(t, b)
+	rows = lease(t, b, worker, time.Now())
+	require.Len(t, rows, n)
+	return worker, rows
+}
+
+// A row that was damaged while its handler ran must not keep the outcomes of others back.
+func TestDamagedRowLosesOnlyItsOwnOutcome(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "poisoned")})
+	w, rows := claimed(t, b, 3)
+	_, err := pool.Exec(t.Context(), `UPDATE poisoned.entry SET payload = '\x00' WHERE key = 'k1'`)
+	require.NoError(t, err)
+	var outcomes []backend.Outcome
+	for _, r := range rows {
+		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref(), Fate: backend.Bury})
+	}
+	applied, err := b.Finish(t.Context(), nil, w, outcomes)
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false, true}, applied)
+}
+
+// An outcome that the database rejects keeps no other one back.
+func TestRejectedOutcomeLeavesTheOthers(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "rejected")})
+	w, rows := claimed(t, b, 3)
+	_, err := pool.Exec(ctx, `ALTER TABLE rejected.dead ADD CHECK (key <> 'k1')`)
+	require.NoError(t, err)
+	var outcomes []backend.Outcome
+	for _, r := range rows {
+		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref(), Fate: backend.Bury})
+	}
+	_, err = b.Finish(ctx, nil, w, outcomes)
+	require.ErrorContains(t, err, "23514")
+	letters, err := b.DeadPage(ctx, "", backend.Ref{}, 9)
+	require.NoError(t, err)
+	require.Len(t, letters, 2)
 }

@@ -253,8 +253,10 @@ func (b *Backend) claimedBy(ctx context.Context, worker int64, r refs) (map[back
 // locked the row.
 func (b *Backend) claimOne(ctx context.Context, worker int64, c *backend.Claim) (won bool, err error) {
 	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
-		l, err := b.lockRef(ctx, t, c.Ref, " SKIP LOCKED", present)
-		if err != nil {
+		var r refs
+		r.add(c.Ref)
+		l, err := b.lockRefs(ctx, t, r, " SKIP LOCKED", present)
+		if err = cmp.Or(err, l.damaged[c.Ref]); err != nil {
 			return err
 		}
 		row := l.find(c.Ref)
@@ -275,10 +277,21 @@ func (b *Backend) claimOne(ctx context.Context, worker int64, c *backend.Claim) 
 	return won && err == nil, err
 }
 
-// lockRef locks the row that ref names. others is " SKIP LOCKED" or "", for a row that another
-// transaction has locked.
-func (b *Backend) lockRef(ctx context.Context, q querier, ref backend.Ref, others string, before ...stmt) (locked, error) {
-	l := locked{rows: make(map[string][]backend.Row)}
-	stmts := append(before, query(l.scanRow, b.sql.lockRef+others, []byte(ref.Key), int64(ref.Generation)), b.takeGenerations(&l, 1))
+// lockRefs locks the rows that r names, and leaves damaged ones aside. others is " SKIP LOCKED"
+// or "", for rows that another transaction has locked.
+func (b *Backend) lockRefs(ctx context.Context, q querier, r refs, others string, before ...stmt) (locked, error) {
+	l := locked{rows: make(map[string][]backend.Row), damaged: make(map[backend.Ref]error)}
+	intact := func(scan scanner) error {
+		row, err := scanRow(scan)
+		switch {
+		case errors.Is(err, backend.ErrDamaged):
+			l.damaged[row.Ref()] = err
+			return nil
+		case err == nil:
+			l.rows[row.Key] = append(l.rows[row.Key], row)
+		}
+		return err
+	}
+	stmts := append(before, query(intact, b.sql.lockRefs+others, r.key, r.generation), b.takeGenerations(&l, len(r.key)))
 	return l, q.run(ctx, stmts...)
 }
