@@ -18,6 +18,11 @@
 // since the snapshot, or if it sets a key that was set meanwhile: repeat the transaction.
 // For the other methods, an entry that was set after the snapshot does not exist.
 //
+// A transaction keeps the rows of its keys locked until it ends, also after ErrFired. It
+// delays the operations on these keys, and the acknowledgement of an entry that fires
+// meanwhile. A Work that ends waits for it, up to half of [durable.Options].Lease: an
+// entry whose row is locked for longer fires again.
+//
 // # PgBouncer
 //
 // In transaction mode, LISTEN does not work and prepared statements may not. Set

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -52,6 +53,27 @@ func (r *returner) finish(worker int64, o backend.Outcome) {
 	}
 	r.outcomes[worker][o.Ref] = o
 	r.hurry()
+}
+
+// await waits for the outcomes of worker, for half of the time that ctx leaves. After the end of
+// the lease, other workers may take the rows over first, and fire them again.
+func (r *returner) await(ctx context.Context, worker int64) {
+	wait := r.b.options.Timeout
+	if end, ok := ctx.Deadline(); ok {
+		wait = time.Until(end) / 2
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for r.has(worker) && ctx.Err() == nil && r.b.ctx.Err() == nil {
+		r.b.pause(ctx, 0)
+	}
+}
+
+// has reports whether an outcome of worker waits.
+func (r *returner) has(worker int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.outcomes[worker]) > 0
 }
 
 func (r *returner) hurry() {

@@ -381,3 +381,34 @@ func TestRejectedOutcomeLeavesTheOthers(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, letters, 2)
 }
+
+// Otherwise another worker could take the row over before its outcome is stored.
+func TestLeaseEndsAfterOutcomesOfLockedRows(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	w, rows := claimed(t, b, 2)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	far := time.Now().Add(time.Hour)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("k0", far), set("k1", far)})
+	require.NoError(t, err)
+	_, err = b.Finish(short(t), nil, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref(), Fate: backend.Retry, Due: far.UnixNano()}})
+	require.NoError(t, err)
+	left := make(chan error, 1)
+	go func() {
+		_, err := b.Heartbeat(ctx, w, 0)
+		left <- err
+	}()
+	select {
+	case <-left:
+		t.Fatal("the lease ends while a row is locked")
+	case <-time.After(200 * time.Millisecond):
+	}
+	require.NoError(t, tx.Commit(ctx))
+	require.NoError(t, <-left)
+	st, err := b.Stats(ctx, nil)
+	require.NoError(t, err)
+	require.Zero(t, st.Claimed)
+}

@@ -11,12 +11,14 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Heartbeat implements [backend.Backend]. A lost answer makes it renew a second time.
+// Heartbeat implements [backend.Backend]. A lost answer makes it renew a second time. The end
+// of a lease waits for outcomes whose rows are locked.
 func (b *Backend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (id int64, err error) {
 	row := func(scan scanner) error { return scan(&id) }
 	var stmts []stmt
 	switch {
 	case ttl <= 0:
+		b.returner.await(ctx, worker)
 		stmts = []stmt{execute(b.sql.freeOf, worker, int64(math.MaxInt32)), query(row, b.sql.endLease, worker)}
 	case worker == 0:
 		stmts = []stmt{execute(b.sql.forget), query(row, b.sql.register, int64(ttl))}
