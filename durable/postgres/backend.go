@@ -82,5 +82,6 @@ func (b *Backend) Close() error {
 	b.lanes.close()
 	b.returner.tasks.Wait()
 	b.tasks.Wait()
+	b.announcer.flush()
 	return nil
 }

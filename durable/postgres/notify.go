@@ -111,17 +111,37 @@ func (a *announcer) announce() {
 	}
 }
 
+// run notifies until the backend is closed. A notification that fails is repeated: workers whose
+// mark has passed the rows find them by their next sweep only.
 func (a *announcer) run() {
+	var patience time.Duration
 	for {
 		select {
 		case <-a.wake:
 		case <-a.b.ctx.Done():
 			return
 		}
-		// Polling finds the rows if this fails.
-		a.b.inTx(a.b.ctx, a.b.settings(batchWait, true), func(t *txn) error {
-			return t.run(a.b.ctx, query(nil, a.b.sql.notify, a.b.name))
-		})
-		a.b.pause(a.b.ctx, 10*time.Millisecond) // many entries share a notification
+		if err := a.notify(a.b.ctx); err != nil {
+			a.announce()
+			patience = a.b.pause(a.b.ctx, patience)
+			continue
+		}
+		patience = 0
+		a.b.pause(a.b.ctx, 0) // many entries share a notification
 	}
+}
+
+// flush sends the last notification of a backend that is closed.
+func (a *announcer) flush() {
+	select {
+	case <-a.wake:
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		a.notify(ctx) // the next sweep finds the rows if this fails
+	default:
+	}
+}
+
+func (a *announcer) notify(ctx context.Context) error {
+	return a.b.simple(ctx, query(nil, a.b.sql.notify, a.b.name))
 }

@@ -165,6 +165,29 @@ func TestNearEntriesAreAnnouncedToOthers(t *testing.T) {
 	}), 20*time.Second, time.Millisecond)
 }
 
+// A short-lived process, such as a command, closes its store right after the call.
+func TestCloseSendsTheLastNotification(t *testing.T) {
+	pool := newPool(t, "")
+	schema := fresh(t, "last")
+	open(t, pool, postgres.Options{Schema: schema})
+	listener, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer listener.Release()
+	_, err = listener.Exec(t.Context(), `LISTEN "hwt:last"`)
+	require.NoError(t, err)
+	for range 10 { // the announcer may be faster than Close
+		b := open(t, pool, postgres.Options{Schema: schema})
+		now, err := b.Now(t.Context())
+		require.NoError(t, err)
+		near := set("near", now)
+		near.Announce = true
+		apply(t, b, near)
+		require.NoError(t, b.Close())
+		_, err = listener.Conn().WaitForNotification(short(t))
+		require.NoError(t, err)
+	}
+}
+
 // Notifications arrive in the order of commits: the first is the marker.
 func TestFarEntriesAreNotAnnounced(t *testing.T) {
 	ctx := t.Context()

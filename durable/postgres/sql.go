@@ -141,7 +141,7 @@ func forSchema(schema string) statements {
 		countDue: f(`SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 AND due < $1 LIMIT $2) p)
 			+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0 AND due < $1)`),
 
-		notify: f(`SELECT pg_notify({channel}, $1)`),
+		notify: f(`SELECT set_config('synchronous_commit', 'off', true), pg_notify({channel}, $1)`),
 		notifyNear: f(`SELECT pg_notify({channel}, '') WHERE EXISTS
 			(SELECT FROM unnest($1::int8[]) d WHERE d <= {clock} + $2::int8)`),
 		listen: f(`LISTEN {listen}`),
