@@ -271,7 +271,8 @@ func (b *Backend) applyInTx(ctx context.Context, q querier, ops []backend.Op) ([
 	}
 }
 
-// notifyNear announces stored rows that are due soon by the commit of q.
+// notifyNear announces stored rows that may be due soon after the commit of q, which comes up
+// to txSlack later. An unnecessary look is cheap; one that is missing delays an entry.
 func (b *Backend) notifyNear(ctx context.Context, q querier, results []backend.Result) error {
 	var due []int64
 	for _, r := range results {
@@ -279,8 +280,8 @@ func (b *Backend) notifyNear(ctx context.Context, q querier, results []backend.R
 			due = append(due, r.Row.Due)
 		}
 	}
-	if len(due) == 0 || b.options.PollOnly || b.options.QuietTx {
+	if len(due) == 0 || b.options.QuietTx {
 		return nil
 	}
-	return q.run(ctx, query(nil, b.sql.notifyNear, due, int64(lead)))
+	return q.run(ctx, query(nil, b.sql.notifyNear, due, int64(lead+txSlack)))
 }

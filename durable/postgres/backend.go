@@ -16,6 +16,7 @@ const (
 	lead      = 3 * time.Second
 	poll      = 500 * time.Millisecond
 	sizeEvery = 2 * time.Second
+	txSlack   = time.Minute
 
 	// leaseBatch keeps one worker from taking half a second's entries from others.
 	leaseBatch = 500
@@ -61,9 +62,9 @@ func NewBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Bac
 	b.lanes = newLanes(b)
 	b.returner = newReturner(b)
 	b.announcer = announcer{b, make(chan struct{}, 1)}
+	b.tasks.Go(b.announcer.run)
 	if !o.PollOnly {
 		b.tasks.Go(b.listen)
-		b.tasks.Go(b.announcer.run)
 	}
 	if o.MaxBytes > 0 {
 		b.tasks.Go(b.measure)

@@ -21,7 +21,8 @@
 // A transaction keeps the rows of its keys locked until it ends, also after ErrFired. It
 // delays the operations on these keys, and the acknowledgement of an entry that fires
 // meanwhile. A Work that ends waits for it, up to half of [durable.Options].Lease: an
-// entry whose row is locked for longer fires again.
+// entry whose row is locked for longer fires again. Workers find an entry within five
+// seconds if its transaction takes more than a minute and commits it when it is due.
 //
 // # PgBouncer
 //

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -165,27 +166,47 @@ func TestNearEntriesAreAnnouncedToOthers(t *testing.T) {
 	}), 20*time.Second, time.Millisecond)
 }
 
+// listener returns a connection that listens for notifications of a schema.
+func listener(t *testing.T, pool *pgxpool.Pool, schema string) *pgx.Conn {
+	t.Helper()
+	conn, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(conn.Release)
+	_, err = conn.Exec(t.Context(), fmt.Sprintf("LISTEN %q", "hwt:"+schema))
+	require.NoError(t, err)
+	return conn.Conn()
+}
+
 // A short-lived process, such as a command, closes its store right after the call.
 func TestCloseSendsTheLastNotification(t *testing.T) {
 	pool := newPool(t, "")
 	schema := fresh(t, "last")
 	open(t, pool, postgres.Options{Schema: schema})
-	listener, err := pool.Acquire(t.Context())
-	require.NoError(t, err)
-	defer listener.Release()
-	_, err = listener.Exec(t.Context(), `LISTEN "hwt:last"`)
-	require.NoError(t, err)
+	conn := listener(t, pool, schema)
 	for range 10 { // the announcer may be faster than Close
 		b := open(t, pool, postgres.Options{Schema: schema})
-		now, err := b.Now(t.Context())
-		require.NoError(t, err)
-		near := set("near", now)
+		near := set("near", time.Now())
 		near.Announce = true
 		apply(t, b, near)
 		require.NoError(t, b.Close())
-		_, err = listener.Conn().WaitForNotification(short(t))
+		_, err := conn.WaitForNotification(short(t))
 		require.NoError(t, err)
 	}
+}
+
+// A transaction may commit long after the statement. Processes that only poll tell others.
+func TestTxAnnouncesEntriesForItsCommit(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "later"), PollOnly: true})
+	conn := listener(t, pool, "later")
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("k", time.Now().Add(30*time.Second))})
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(ctx))
+	_, err = conn.WaitForNotification(short(t))
+	require.NoError(t, err)
 }
 
 // Notifications arrive in the order of commits: the first is the marker.
@@ -193,11 +214,7 @@ func TestFarEntriesAreNotAnnounced(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
 	b := open(t, pool, postgres.Options{Schema: fresh(t, "quiet")})
-	listener, err := pool.Acquire(ctx)
-	require.NoError(t, err)
-	defer listener.Release()
-	_, err = listener.Exec(ctx, `LISTEN "hwt:quiet"`)
-	require.NoError(t, err)
+	conn := listener(t, pool, "quiet")
 	now, err := b.Now(ctx)
 	require.NoError(t, err)
 	tx, err := pool.Begin(ctx)
@@ -208,7 +225,7 @@ func TestFarEntriesAreNotAnnounced(t *testing.T) {
 	apply(t, b, set("told to a worker of this process", now))
 	_, err = pool.Exec(ctx, `SELECT pg_notify('hwt:quiet', 'marker')`)
 	require.NoError(t, err)
-	n, err := listener.Conn().WaitForNotification(ctx)
+	n, err := conn.WaitForNotification(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "marker", n.Payload)
 }

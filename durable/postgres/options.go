@@ -23,13 +23,14 @@ type Options struct {
 	// upgrading the tables.
 	MustExist bool
 
-	// PollOnly replaces LISTEN and NOTIFY by polling every half second. PgBouncer
-	// in transaction mode requires it.
+	// PollOnly replaces LISTEN by polling every half second. PgBouncer in transaction
+	// mode requires it. Other processes still receive notifications.
 	PollOnly bool
 
 	// QuietTx keeps Tx methods from calling pg_notify in the caller's transaction.
 	// A notifying transaction holds a lock on the whole database while it commits.
-	// Polling then finds the entry.
+	// Workers then find the entry by polling: within half a second if they set QuietTx
+	// or PollOnly, too, and within five seconds otherwise.
 	QuietTx bool
 
 	// MaxBytes limits the disk space of the tables and indexes. Above it, the Set and
