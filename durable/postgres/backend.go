@@ -37,6 +37,7 @@ type Backend struct {
 	returner  *returner
 	announcer announcer
 	watchers  watchers
+	listening atomic.Bool // Notifications arrive. Atomic: written by listen, read by Lease.
 }
 
 var _ backend.Backend = (*Backend)(nil)

@@ -49,21 +49,31 @@ func (w *watchers) look() {
 func (b *Backend) listen() {
 	var patience time.Duration
 	for b.ctx.Err() == nil {
-		if b.listenOnce() {
+		began := time.Now()
+		err := b.listenOnce()
+		if time.Since(began) > b.options.Timeout {
 			patience = 0
+		}
+		if patience == 0 && b.ctx.Err() == nil {
+			b.options.Logger.Warn("durable: cannot listen for notifications; polling until that works", "error", err)
 		}
 		patience = b.pause(b.ctx, patience)
 	}
 }
 
-// listenOnce listens on a new connection until it breaks, and reports whether it
-// listened at all.
-func (b *Backend) listenOnce() bool {
+// listenOnce listens on a new connection until it breaks.
+func (b *Backend) listenOnce() error {
 	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, b.pool.Config().ConnConfig)
+	config := b.pool.Config()
+	if config.BeforeConnect != nil { // which may set a new password
+		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
+			return err
+		}
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
-		return false
+		return err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), time.Second)
@@ -71,12 +81,15 @@ func (b *Backend) listenOnce() bool {
 		conn.Close(ctx)
 	}()
 	if _, err := conn.Exec(ctx, b.sql.listen, pgx.QueryExecModeSimpleProtocol); err != nil {
-		return false
+		return err
 	}
+	b.listening.Store(true)
+	defer b.listening.Store(false)
 	b.watchers.look()
-	for b.awaitNotification(conn) == nil {
+	for err == nil {
+		err = b.awaitNotification(conn)
 	}
-	return true
+	return err
 }
 
 // awaitNotification waits for a notification, or sends a query after a quiet time: a

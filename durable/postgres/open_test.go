@@ -209,6 +209,24 @@ func TestTxAnnouncesEntriesForItsCommit(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// The hook may set a password that changes.
+func TestListenerCallsThePoolsBeforeConnect(t *testing.T) {
+	config := newPool(t, "").Config()
+	port := config.ConnConfig.Port
+	config.ConnConfig.Port = 1
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error { c.Port = port; return nil }
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "hook")})
+	looks := make(chan struct{}, 1000)
+	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
+	require.Eventually(t, func() bool {
+		_, err := pool.Exec(t.Context(), `SELECT pg_notify('hwt:hook', '')`)
+		return err == nil && len(looks) > 0
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
 // Notifications arrive in the order of commits: the first is the marker.
 func TestFarEntriesAreNotAnnounced(t *testing.T) {
 	ctx := t.Context()

@@ -59,7 +59,7 @@ func (b *Backend) Lease(ctx context.Context, req backend.LeaseRequest) ([]backen
 		schedules = append(schedules, []byte(s))
 	}
 	after := req.After.Due
-	if b.options.PollOnly || b.options.QuietTx {
+	if b.options.QuietTx || !b.listening.Load() {
 		after = 0 // no notification tells of rows that are stored behind the mark
 	}
 	var taken intact
