@@ -171,8 +171,9 @@ func (l *lanes) fail(items []*item, err error) {
 // run stores a batch. If it fails for the sake of one operation, each runs singly.
 func (l *lanes) run(batch []*item) {
 	err := l.try(l.b.ctx, batch, batchWait)
+	var patience time.Duration
 	for err != nil && passes(err) && !waited(err) && len(batch) > 0 {
-		l.b.pause(l.b.ctx, 0)
+		patience = l.b.pause(l.b.ctx, patience)
 		batch = l.dropEnded(batch, err)
 		if l.b.ctx.Err() != nil {
 			err = backend.ErrClosed

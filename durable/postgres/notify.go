@@ -140,7 +140,7 @@ func (a *announcer) run() {
 			continue
 		}
 		patience = 0
-		a.b.pause(a.b.ctx, 0) // many entries share a notification
+		a.b.sleep(a.b.ctx, 10*time.Millisecond) // many entries share a notification
 	}
 }
 

@@ -65,7 +65,7 @@ func (r *returner) await(ctx context.Context, worker int64) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for r.has(worker) && ctx.Err() == nil && r.b.ctx.Err() == nil {
-		r.b.pause(ctx, 0)
+		r.b.sleep(ctx, 10*time.Millisecond)
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *returner) run() {
 			return
 		}
 		for left := true; left && r.b.ctx.Err() == nil; {
-			r.b.pause(r.b.ctx, 100*time.Millisecond) // a row whose claim fails is leased again at once
+			r.b.sleep(r.b.ctx, 50*time.Millisecond) // a row whose claim fails is leased again immediately
 			rows := r.tryRows()
 			left = r.tryOutcomes() || rows
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// size is the disk space of the tables.
+// sizeSQL reads the disk space of the tables and indexes.
 const sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1 AND c.relname IN ('entry', 'dead', 'worker', 'meta')`
 
@@ -60,6 +60,6 @@ func (b *Backend) measure() {
 		if err == nil {
 			b.bytes.Store(bytes)
 		}
-		b.pause(b.ctx, sizeEvery)
+		b.sleep(b.ctx, sizeEvery)
 	}
 }

@@ -218,9 +218,15 @@ func (b *Backend) simple(ctx context.Context, stmts ...stmt) error {
 	return pgxQuerier{conn}.run(ctx, stmts...)
 }
 
-// pause sleeps after a failure and returns the sum of all pauses so far.
+// pause sleeps after a failure, for longer after each, and returns the sum of all pauses so far.
 func (b *Backend) pause(ctx context.Context, before time.Duration) time.Duration {
 	d := min(max(before/2, 10*time.Millisecond), 500*time.Millisecond)
+	b.sleep(ctx, d)
+	return before + d
+}
+
+// sleep waits for d, until ctx ends, or until the backend is closed.
+func (b *Backend) sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -228,7 +234,6 @@ func (b *Backend) pause(ctx context.Context, before time.Duration) time.Duration
 	case <-ctx.Done():
 	case <-b.ctx.Done():
 	}
-	return before + d
 }
 
 // insist repeats f while it fails without effect for a reason that passes, until ctx
