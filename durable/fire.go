@@ -158,7 +158,7 @@ func (w *worker) endHandlers(cause error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.endCall(cause)
-	w.calls, w.endCall = context.WithCancelCause(context.Background())
+	w.calls, w.endCall = context.WithCancelCause(w.work)
 }
 
 // doneTx stores the outcome of a running handler inside its transaction.

@@ -33,11 +33,11 @@ type fixture struct {
 type faulty struct {
 	*backendtest.Memory
 	mu     sync.Mutex
-	fails  map[string]error     // Guarded by mu.
-	offset time.Duration        // of its clock. Guarded by mu.
-	slow   time.Duration        // until Heartbeat answers. Guarded by mu.
-	leased map[backend.Ref]bool // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
-	during func()               // called inside Lease, if set
+	fails  map[string]error         // Guarded by mu.
+	offset time.Duration            // of its clock. Guarded by mu.
+	slow   map[string]time.Duration // until a method answers. Guarded by mu.
+	leased map[backend.Ref]bool     // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
+	during func()                   // called inside Lease, if set
 }
 
 func (f *faulty) set(method string, err error) {
@@ -85,8 +85,9 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 
 func (f *faulty) Free(context.Context, int64) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	clear(f.leased)
+	f.mu.Unlock()
+	f.wait("Free")
 	return nil
 }
 
@@ -109,24 +110,28 @@ func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration)
 		return 0, err
 	}
 	id, err := f.Memory.Heartbeat(ctx, worker, ttl)
-	f.mu.Lock()
-	slow := f.slow
-	f.mu.Unlock()
-	time.Sleep(slow)
+	f.wait("Heartbeat")
 	return id, err
 }
 
-func (f *faulty) answerAfter(slow time.Duration) {
+func (f *faulty) delay(method string, slow time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.slow = slow
+	f.slow[method] = slow
+}
+
+func (f *faulty) wait(method string) {
+	f.mu.Lock()
+	slow := f.slow[method]
+	f.mu.Unlock()
+	time.Sleep(slow)
 }
 
 // inBubble runs a test on fake time.
 func inBubble(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &faulty{Memory: backendtest.NewMemory(), fails: make(map[string]error)}
+		b := &faulty{Memory: backendtest.NewMemory(), fails: make(map[string]error), slow: make(map[string]time.Duration)}
 		s, err := durable.New(b, &durable.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		f := &fixture{Store: s, t: t, b: b, start: time.Now()}

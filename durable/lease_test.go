@@ -55,10 +55,10 @@ func TestLateHeartbeatDoesNotReviveTheLease(t *testing.T) {
 		f.setIn("running", time.Second)
 		f.setIn("queued", time.Second+time.Millisecond)
 		time.Sleep(500 * time.Millisecond)
-		f.b.answerAfter(2500 * time.Millisecond) // at 3.75 and 7.5 s
+		f.b.delay("Heartbeat", 2500*time.Millisecond) // at 3.75 and 7.5 s
 		time.Sleep(7500 * time.Millisecond)
 		require.NotZero(t, f.Stats().Fenced)
-		f.b.answerAfter(0)
+		f.b.delay("Heartbeat", 0)
 		time.Sleep(time.Minute)
 		assert.Zero(t, f.Stats().Claimed)
 		assert.Equal(t, "queued", f.fired[len(f.fired)-1].Key)
@@ -239,6 +239,26 @@ func TestDrainTimeoutEndsHandlersAndTheirLeases(t *testing.T) {
 		e, err := f.Get(t.Context(), "queued")
 		require.NoError(t, err)
 		assert.Equal(t, 1, e.Attempt)
+	})
+}
+
+// The handler returns while rows are freed, and the queue holds another one.
+func TestNoHandlerStartsAfterDrainTimeout(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+			}
+			return nil
+		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: -1})
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(2 * time.Second)
+		f.b.delay("Free", time.Second)
+		end()
+		assert.Equal(t, seconds(1), f.times())
+		assert.Equal(t, []string{"queued"}, f.keys())
 	})
 }
 

@@ -34,8 +34,10 @@ type worker struct {
 	stop    context.CancelCauseFunc // ends Work
 	queue   *queue
 	lease   lease
-	calls   context.Context // parent of the handlers' contexts
-	endCall context.CancelCauseFunc
+	work    context.Context // ends when drain stops waiting for handlers
+	endWork context.CancelFunc
+	calls   context.Context         // parent of the handlers' contexts under the present lease. Guarded by mu.
+	endCall context.CancelCauseFunc // Guarded by mu.
 
 	look   chan struct{} // wakes feed; one element means look
 	book   chan struct{} // wakes keepBooks: there is an urgent claim, or draining began
@@ -91,7 +93,8 @@ func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCaus
 		ahead:   make(map[int64][]*held),
 		emptied: make(chan struct{}),
 	}
-	w.calls, w.endCall = context.WithCancelCause(context.Background())
+	w.work, w.endWork = context.WithCancel(context.Background())
+	w.calls, w.endCall = context.WithCancelCause(w.work)
 	return w, nil
 }
 
@@ -108,11 +111,7 @@ func (w *worker) run(ctx context.Context) {
 	loops.Go(func() { w.keepBooks(background) })
 	w.feed(ctx)
 	w.drain()
-	for _, h := range w.queue.close() {
-		w.finish(h, backend.Outcome{Fate: backend.Release})
-	}
 	handlers.Wait()
-	w.endHandlers(nil)
 	w.flushAll()
 	end()
 	loops.Wait()
@@ -122,7 +121,8 @@ func (w *worker) run(ctx context.Context) {
 }
 
 // drain leaves unclaimed rows to other workers, and waits until the claimed ones are
-// done or DrainTimeout has passed. It then ends the handlers' contexts.
+// done or DrainTimeout has passed. It then lets no further handler start, and ends the
+// contexts of those that run.
 func (w *worker) drain() {
 	w.mu.Lock()
 	w.draining = true
@@ -144,8 +144,11 @@ func (w *worker) drain() {
 	select {
 	case <-w.emptied:
 	case <-timeout.C:
-		w.endHandlers(context.Canceled)
 	}
+	for _, h := range w.queue.close() {
+		w.finish(h, backend.Outcome{Fate: backend.Release})
+	}
+	w.endWork()
 }
 
 // reserve returns the number of rows, up to most, that a call of the database may return.
