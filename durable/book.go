@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -74,16 +73,20 @@ func (w *worker) takeAhead() {
 	}
 }
 
-// hurry makes keepBooks flush now.
+// hurry makes both loops of keepBooks flush now.
 func (w *worker) hurry() {
-	select {
-	case w.book <- struct{}{}:
-	default: // already requested
+	for _, wake := range [...]chan struct{}{w.claims, w.ends} {
+		select {
+		case wake <- struct{}{}:
+		default: // already requested
+		}
 	}
 }
 
-// keepBooks stores claims and outcomes until ctx ends.
-func (w *worker) keepBooks(ctx context.Context) {
+// keepBooks flushes until ctx ends. Claims and outcomes have one loop each, so that outcomes
+// that are slow or fail delay no claim. Both loops flush at the same moments: a backend may put
+// the two into one transaction.
+func (w *worker) keepBooks(ctx context.Context, wake <-chan struct{}, flush func(context.Context) (more, ok bool)) {
 	tick := time.NewTicker(gather)
 	defer tick.Stop()
 	for {
@@ -91,12 +94,12 @@ func (w *worker) keepBooks(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-w.book:
+		case <-wake:
 		}
 		pause := gather
 		for more := true; more; {
 			var ok bool
-			if more, ok = w.flush(ctx); ok {
+			if more, ok = flush(ctx); ok {
 				pause = gather
 				continue
 			}
@@ -111,21 +114,20 @@ func (w *worker) keepBooks(ctx context.Context) {
 	}
 }
 
-// flush stores the gathered claims and outcomes side by side, so that a backend may put
-// both into one transaction. It reports whether more can be stored immediately, and whether
-// the database stored everything.
-func (w *worker) flush(ctx context.Context) (more, ok bool) {
-	claims, finished, more := w.takeBooks()
-	var both sync.WaitGroup
-	stored, claimed := true, true
-	if len(finished) > 0 {
-		both.Go(func() { stored = w.storeOutcomes(ctx, finished) })
-	}
-	if len(claims) > 0 {
-		claimed = w.storeClaims(ctx, claims)
-	}
-	both.Wait()
-	return more, stored && claimed
+// flushClaims stores a batch of claims. It reports whether more can be stored immediately, and
+// whether the database stored this one.
+func (w *worker) flushClaims(ctx context.Context) (more, ok bool) {
+	claims, more := w.takeClaims()
+	return more, len(claims) == 0 || w.storeClaims(ctx, claims)
+}
+
+// flushOutcomes is flushClaims for outcomes.
+func (w *worker) flushOutcomes(ctx context.Context) (more, ok bool) {
+	w.mu.Lock()
+	finished := takeFirst(&w.finished, w.store.limits.MaxBatch)
+	more = len(w.finished) > 0
+	w.mu.Unlock()
+	return more, len(finished) == 0 || w.storeOutcomes(ctx, finished)
 }
 
 // flushAll stores the outcomes that are left after all handlers have returned.
@@ -151,26 +153,24 @@ func (w *worker) isEmpty() bool {
 	return len(w.held) == 0
 }
 
-// takeBooks returns the rows to claim and the rows with outcomes. While Work drains, rows
-// are dropped instead of claimed.
-func (w *worker) takeBooks() (claims, finished []*held, more bool) {
+// takeClaims returns rows to claim. While Work drains, rows are dropped instead.
+func (w *worker) takeClaims() (claims []*held, more bool) {
 	queued := w.queue.len()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.takeAhead()
 	most := w.store.limits.MaxBatch
-	finished = takeFirst(&w.finished, most)
 	claims = takeFirst(&w.claimable, most)
 	overdue := takeFirst(&w.backlog, min(most-len(claims), max(0, overdueAhead*w.options.Concurrency-queued)))
-	more = len(w.finished)+len(w.claimable) > 0 || len(overdue) > 0 && len(w.backlog) > 0
+	more = len(w.claimable) > 0 || len(overdue) > 0 && len(w.backlog) > 0
 	if claims = append(claims, overdue...); !w.draining {
-		return claims, finished, more
+		return claims, more
 	}
 	for _, h := range slices.Concat(claims, w.claimable, w.backlog) {
 		w.forget(h)
 	}
 	w.claimable, w.backlog = nil, nil
-	return nil, finished, len(w.finished) > 0
+	return nil, false
 }
 
 // takeFirst removes up to n rows from the front of a list. The two share no memory that

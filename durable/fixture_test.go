@@ -99,6 +99,7 @@ func (f *faulty) Claim(ctx context.Context, worker int64, claims []backend.Claim
 }
 
 func (f *faulty) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+	f.wait("Finish")
 	if err := f.fail("Finish"); err != nil {
 		return nil, err
 	}

@@ -158,6 +158,23 @@ func TestErrorsOfTheDatabaseAreRetried(t *testing.T) {
 	}
 }
 
+func TestOutcomesThatFailDelayNoClaim(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.delay("Finish", time.Second)
+		f.b.set("Finish", errors.New("the row is locked"))
+		defer f.work(nil, nil)()
+		for i := range 20 {
+			f.setIn(fmt.Sprint(i), time.Duration(i+1)*time.Second)
+		}
+		time.Sleep(21 * time.Second)
+		for i, at := range f.times() {
+			assert.Equal(t, time.Duration(i+1)*time.Second, at)
+		}
+		assert.Len(t, f.times(), 20)
+		f.b.set("Finish", nil)
+	})
+}
+
 func TestClockSetBackMakesNoEntryEarly(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(nil, nil)()

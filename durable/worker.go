@@ -40,7 +40,8 @@ type worker struct {
 	endCall context.CancelCauseFunc // Guarded by mu.
 
 	look   chan struct{} // wakes feed; one element means look
-	book   chan struct{} // wakes keepBooks: there is an urgent claim, or draining began
+	claims chan struct{} // wakes storing of claims: there is an urgent one, or draining began
+	ends   chan struct{} // wakes storing of outcomes, together with claims
 	rejoin chan struct{} // wakes keepLease: the lease was lost
 
 	mu        sync.Mutex
@@ -87,7 +88,8 @@ func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCaus
 		stop:    stop,
 		queue:   newQueue(),
 		look:    make(chan struct{}, 1),
-		book:    make(chan struct{}, 1),
+		claims:  make(chan struct{}, 1),
+		ends:    make(chan struct{}, 1),
 		rejoin:  make(chan struct{}, 1),
 		held:    make(map[backend.Ref]*held),
 		ahead:   make(map[int64][]*held),
@@ -108,7 +110,8 @@ func (w *worker) run(ctx context.Context) {
 		go w.handle(&handlers)
 	}
 	loops.Go(func() { w.keepLease(background) })
-	loops.Go(func() { w.keepBooks(background) })
+	loops.Go(func() { w.keepBooks(background, w.claims, w.flushClaims) })
+	loops.Go(func() { w.keepBooks(background, w.ends, w.flushOutcomes) })
 	w.feed(ctx)
 	w.drain()
 	handlers.Wait()
