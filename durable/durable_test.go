@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -196,6 +197,26 @@ func TestCloseEndsWork(t *testing.T) {
 		_, err = s.Get(t.Context(), "k")
 		assert.ErrorIs(t, err, durable.ErrClosed)
 		assert.ErrorIs(t, s.Work(t.Context(), func(context.Context, durable.Firing) error { return nil }, nil), durable.ErrClosed)
+	})
+}
+
+// SQLite closes the store after an error of the disk.
+func TestWorkEndsWhenTheDatabaseHasClosed(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		time.AfterFunc(time.Second, func() {
+			for _, method := range []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"} {
+				f.b.set(method, fmt.Errorf("%w after an error of the disk", durable.ErrClosed))
+			}
+		})
+		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+		defer cancel()
+		f.setIn("running", 900*time.Millisecond)
+		err := f.Work(ctx, func(context.Context, durable.Firing) error {
+			time.Sleep(time.Second)
+			return nil
+		}, nil)
+		assert.ErrorIs(t, err, durable.ErrClosed)
+		assert.Less(t, time.Since(f.start), 10*time.Second)
 	})
 }
 

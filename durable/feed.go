@@ -46,7 +46,11 @@ func (w *worker) feed(ctx context.Context) {
 			adopted = time.Now()
 			w.adopt(ctx)
 		}
-		if err := w.leaseRows(ctx, &mark); err != nil && ctx.Err() == nil {
+		if err := w.leaseRows(ctx, &mark); errors.Is(err, ErrClosed) {
+			w.log.Error("durable: the database has closed; Work ends", "error", err)
+			w.stop(ErrClosed)
+			return
+		} else if err != nil && ctx.Err() == nil {
 			w.log.Warn("durable: cannot look for due entries; retrying", "error", err, "pause", pause)
 			swept = time.Time{}
 			pause = min(2*pause, maxPause)

@@ -62,7 +62,9 @@ func (w *worker) keepLease(ctx context.Context) {
 		case <-w.rejoin:
 		}
 		pause := ttl / 4
-		if err := w.renew(ctx, ttl); err != nil && ctx.Err() == nil {
+		if err := w.renew(ctx, ttl); errors.Is(err, ErrClosed) {
+			return // feed ends Work
+		} else if err != nil && ctx.Err() == nil {
 			w.log.Warn("durable: cannot renew the worker's lease; retrying", "error", err)
 			w.lost(err)
 			pause = ttl / 20

@@ -77,11 +77,12 @@ func orDefault[T comparable](value, standard T) T {
 	return value
 }
 
-// Work calls handler for each entry at its due time until ctx ends or the store is
-// closed. It then fires the entries that it has claimed, releases the others, waits for
-// running handlers, and returns nil or ErrClosed. Any number of calls of Work may run, in
-// one process or in several; each entry fires in one of them. Database errors are logged
-// and retried; they do not end Work.
+// Work calls handler for each entry at its due time until ctx ends, the store is closed, or
+// the database closes itself, as SQLite does after a disk error. It then fires the entries
+// that it has claimed, releases the others, waits for running handlers, and returns nil or
+// ErrClosed. Any number of calls of Work may run, in one process or in several; each entry
+// fires in one of them. Other database errors are logged and retried; they do not end
+// Work.
 func (s *Store) Work(ctx context.Context, handler Handler, options *WorkOptions) error {
 	if handler == nil {
 		return fmt.Errorf("durable: Work: %w", invalid("handler nil (expected: a function)"))
