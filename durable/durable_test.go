@@ -305,3 +305,24 @@ func TestCancelOfAClaimedEntryKeepsTheRetriesOfEarlierOnes(t *testing.T) {
 		assert.Equal(t, f.fired[0].ID, f.fired[2].ID)
 	})
 }
+
+func TestOverdueIsTheLatenessAtTheReading(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.setIn("k", 500*time.Millisecond)
+		assert.Zero(t, f.Stats().Overdue)
+		time.Sleep(1900 * time.Millisecond)
+		assert.Zero(t, f.Stats().Overdue, "before the next reading")
+		time.Sleep(time.Second)
+		assert.Equal(t, 2400*time.Millisecond, f.Stats().Overdue)
+	})
+}
+
+func TestStatsWaitTwoSecondsForTheDatabase(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.set("Stats", errors.New("the database is gone"))
+		for range 3 {
+			f.Stats()
+		}
+		assert.Equal(t, 2*time.Second, time.Since(f.start))
+	})
+}

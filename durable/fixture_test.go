@@ -91,6 +91,15 @@ func (f *faulty) Free(context.Context, int64) error {
 	return nil
 }
 
+// Stats fails at the end of ctx, as if the database did not answer.
+func (f *faulty) Stats(ctx context.Context, due []int64) (backend.Stats, error) {
+	if err := f.fail("Stats"); err != nil {
+		<-ctx.Done()
+		return backend.Stats{}, err
+	}
+	return f.Memory.Stats(ctx, due)
+}
+
 func (f *faulty) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
 	if err := f.fail("Claim"); err != nil {
 		return nil, err

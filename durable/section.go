@@ -23,9 +23,10 @@ func (s *Store) Section() inspect.Section {
 }
 
 // blocks reads the section.
-func (s *Store) blocks(ctx context.Context) ([]inspect.Block, error) {
-	sizes, _, err := s.sizes.read(ctx, s)
-	return []inspect.Block{sizesBlock(s.Stats()), dueBlock(sizes), doneBlock(s.Stats())}, err
+func (s *Store) blocks(context.Context) ([]inspect.Block, error) {
+	sizes := s.sizes.read(s)
+	st := s.stats(sizes)
+	return []inspect.Block{sizesBlock(st), dueBlock(sizes.Stats), doneBlock(st)}, sizes.err
 }
 
 // badBacklog is the age of the backlog from which on it is shown as a fault.

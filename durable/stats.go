@@ -20,7 +20,7 @@ type Stats struct {
 	Dead    int64         // dead letters
 	Bytes   int64         // disk in use
 	Limit   int64         // limit of Bytes, or 0
-	Overdue time.Duration // lateness of the oldest pending entry: the age of the backlog
+	Overdue time.Duration // lateness of the oldest pending entry at Time: the age of the backlog
 
 	// Backend has numbers that only some databases have, such as
 	// "notification_queue_usage".
@@ -96,11 +96,17 @@ func (h *histogram) load() hwt.Histogram {
 	return snapshot
 }
 
-// sizes are the latest sizes of the database.
+// sizes are the last reading of the database's sizes.
 type sizes struct {
-	mu    sync.Mutex // held while the database is read, so that one caller reads
-	at    time.Time  // Guarded by mu.
-	stats backend.Stats
+	mu   sync.Mutex // held while the database is read, so that one caller reads
+	last reading    // Guarded by mu.
+}
+
+type reading struct {
+	backend.Stats
+	overdue   time.Duration
+	at, tried time.Time // ends of the last reading that succeeded, and of the last one
+	err       error     // of the last one
 }
 
 const (
@@ -120,15 +126,15 @@ var dueRanges = [...]struct {
 	{"next day", 24 * time.Hour},
 }
 
-// read returns the latest sizes, and reads them anew if they are old. On an error they
-// stay as they were.
-func (z *sizes) read(ctx context.Context, s *Store) (backend.Stats, time.Time, error) {
+// read returns the last reading, and reads anew if it is old. After an error the sizes stay as
+// they were, and callers that waited do not try again.
+func (z *sizes) read(s *Store) reading {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if time.Since(z.at) < sizesFor {
-		return z.stats, z.at, nil
+	if time.Since(z.last.tried) < sizesFor {
+		return z.last
 	}
-	ctx, cancel := context.WithTimeout(ctx, sizesWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), sizesWithin)
 	defer cancel()
 	now := s.clock.nanos()
 	due := make([]int64, len(dueRanges))
@@ -136,29 +142,31 @@ func (z *sizes) read(ctx context.Context, s *Store) (backend.Stats, time.Time, e
 		due[i] = now + int64(r.until)
 	}
 	stats, err := s.backend.Stats(ctx, due)
+	z.last.tried, z.last.err = time.Now(), err
 	if err == nil {
-		z.stats, z.at = stats, time.Now()
+		z.last.Stats, z.last.at, z.last.overdue = stats, z.last.tried, 0
+		if stats.Oldest != 0 {
+			z.last.overdue = max(0, time.Duration(s.clock.nanos()-stats.Oldest))
+		}
 	}
-	return z.stats, z.at, err
+	return z.last
 }
 
 // Stats returns the store's numbers. It reads the sizes from the database if the last
 // reading is older than two seconds, and waits for that for two seconds at most.
-func (s *Store) Stats() Stats {
-	sizes, at, _ := s.sizes.read(context.Background(), s) // Time tells the age
+func (s *Store) Stats() Stats { return s.stats(s.sizes.read(s)) }
+
+func (s *Store) stats(sizes reading) Stats {
 	c := &s.counts
 	st := Stats{
-		Time:    at,
+		Time:    sizes.at,
 		Pending: sizes.Pending, Claimed: sizes.Claimed, Dead: sizes.Dead,
-		Bytes: sizes.Bytes, Limit: sizes.Limit, Backend: sizes.More,
+		Bytes: sizes.Bytes, Limit: sizes.Limit, Overdue: sizes.overdue, Backend: sizes.More,
 		Set: c.set.Load(), Moved: c.moved.Load(), Cancelled: c.cancelled.Load(),
 		Received: c.received.Load(), Fired: c.fired.Load(), Succeeded: c.succeeded.Load(),
 		Retried: c.retried.Load(), GivenUp: c.givenUp.Load(), Missed: c.missed.Load(),
 		Refused: c.refused.Load(), Fenced: c.fenced.Load(), Adopted: c.adopted.Load(),
 		Lateness: c.lateness.load(), Claims: c.claims.load(),
-	}
-	if sizes.Oldest != 0 {
-		st.Overdue = max(0, time.Duration(s.clock.nanos()-sizes.Oldest))
 	}
 	st.ClockOffset, st.ClockError = s.clock.figures()
 	return st
