@@ -270,9 +270,9 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 		outcomes = append(outcomes, h.outcome)
 		kept = append(kept, h)
 	}
-	_, err := w.store.backend.Finish(ctx, nil, id, outcomes)
+	applied, err := w.store.backend.Finish(ctx, nil, id, outcomes)
 	if err == nil {
-		w.outcomesStored(kept)
+		w.outcomesStored(kept, applied)
 		return true
 	}
 	if ctx.Err() == nil && !errors.Is(err, ErrClosed) {
@@ -290,13 +290,26 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 	return false
 }
 
-// outcomesStored drops the rows. A retry that is due soon comes again by a sweep.
-func (w *worker) outcomesStored(rows []*held) {
+// outcomesStored drops the rows, and counts the outcomes that applied. A retry that is due soon
+// comes again by a sweep.
+func (w *worker) outcomesStored(rows []*held, applied []bool) {
 	near := false
+	for i, h := range rows {
+		switch {
+		case h.outcome.Fate == backend.Retry:
+			near = near || w.store.isNear(h.outcome.Due)
+			if applied[i] {
+				w.store.counts.retried.Add(1)
+			}
+		case h.outcome.Fate == backend.Bury && applied[i]:
+			w.store.counts.givenUp.Add(1)
+			w.log.Warn("durable: an entry became a dead letter",
+				"key", h.row.Key, "id", firingID(&h.row), "attempts", h.row.Attempt, "error", h.outcome.Error)
+		}
+	}
 	w.mu.Lock()
 	for _, h := range rows {
 		w.forget(h)
-		near = near || h.outcome.Fate == backend.Retry && w.store.isNear(h.outcome.Due)
 	}
 	w.mu.Unlock()
 	if near {

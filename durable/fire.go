@@ -129,7 +129,6 @@ func (w *worker) returned(h *held, err error, wait time.Duration, again bool) {
 		w.bury(h, err)
 		return
 	}
-	w.store.counts.retried.Add(1)
 	w.finish(h, backend.Outcome{Fate: backend.Retry, Due: due})
 }
 
@@ -140,9 +139,6 @@ const maxErrorSize = 1024
 func (w *worker) bury(h *held, cause error) {
 	text := fmt.Sprint(cause) // survives an Error that panics
 	text = strings.ToValidUTF8(text[:min(len(text), maxErrorSize)], "")
-	w.store.counts.givenUp.Add(1)
-	w.log.Warn("durable: an entry became a dead letter",
-		"key", h.row.Key, "id", firingID(&h.row), "attempts", h.row.Attempt, "error", text)
 	w.finish(h, backend.Outcome{Fate: backend.Bury, Error: text})
 }
 

@@ -330,6 +330,7 @@ func TestDoneTxAcknowledges(t *testing.T) {
 		time.Sleep(time.Hour)
 		assert.Len(t, f.times(), 1)
 		assert.Empty(t, f.keys())
+		assert.Zero(t, f.Stats().Retried)
 		assert.ErrorIs(t, durable.Firing{}.DoneTx(t.Context(), "tx"), durable.ErrInvalid)
 	})
 }
