@@ -52,7 +52,7 @@ var described = []metric{
 	number(metrics.Counter, "succeeded", "Handlers that returned nil", func(s Stats) int64 { return s.Succeeded }),
 	number(metrics.Counter, "retried", "Failed attempts that are repeated", func(s Stats) int64 { return s.Retried }),
 	number(metrics.Counter, "given_up", "Entries that became dead letters", func(s Stats) int64 { return s.GivenUp }),
-	number(metrics.Counter, "missed", "Occurrences left out", func(s Stats) int64 { return s.Missed }),
+	number(metrics.Counter, "missed", "Claims that left out missed occurrences", func(s Stats) int64 { return s.Missed }),
 	number(metrics.Counter, "refused", "Claims that a Cancel, a Move, or another worker won", func(s Stats) int64 { return s.Refused }),
 	number(metrics.Counter, "fenced", "Firings prevented because the lease had ended", func(s Stats) int64 { return s.Fenced }),
 	number(metrics.Counter, "adopted", "Entries taken over from workers that were gone", func(s Stats) int64 { return s.Adopted }),

@@ -26,16 +26,16 @@ type Stats struct {
 	// "notification_queue_usage".
 	Backend map[string]float64
 
-	Set       int64 // entries set and created
-	Moved     int64
-	Cancelled int64
+	Set       int64 // entries set and created, in Tx methods even if tx rolls back
+	Moved     int64 // likewise
+	Cancelled int64 // likewise
 
 	Received  int64 // entries leased, including repeatedly
 	Fired     int64 // calls of handlers
 	Succeeded int64 // handlers that returned nil
 	Retried   int64 // attempts that failed and are repeated
 	GivenUp   int64 // entries that became dead letters
-	Missed    int64 // occurrences left out
+	Missed    int64 // claims that left out missed occurrences, each one or more
 	Refused   int64 // claims that a Cancel, a Move, or another worker won
 	Fenced    int64 // firings prevented because the lease had ended
 	Adopted   int64 // entries taken over from workers that were gone
