@@ -163,7 +163,9 @@ func TestDeadLetterCanBeRequeued(t *testing.T) {
 		assert.InDelta(t, 1024, len(dead[0].Error), 1)
 		require.NoError(t, f.Discard(t.Context(), "k", dead[0].Generation))
 		assert.Empty(t, f.dead())
-		assert.ErrorIs(t, f.Discard(t.Context(), "k", dead[0].Generation), durable.ErrNotFound)
+		err = f.Discard(t.Context(), "k", dead[0].Generation)
+		assert.ErrorIs(t, err, durable.ErrNotFound)
+		assert.ErrorContains(t, err, "dead letter")
 	})
 }
 

@@ -5,7 +5,7 @@ import "errors"
 // Errors that backends report. Package durable exports them under the same names.
 var (
 	ErrExists    = errors.New("the key has a pending entry")
-	ErrNotFound  = errors.New("the key has no pending entry")
+	ErrNotFound  = errors.New("no pending entry or dead letter found")
 	ErrFired     = errors.New("the entry has fired")
 	ErrConflict  = errors.New("the pending entry has another generation")
 	ErrFull      = errors.New("the store is full")
