@@ -1,8 +1,10 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashedwheel/hwt/clock"
@@ -148,16 +150,26 @@ func (w *worker) occurrence(r *backend.Row, now time.Time) (next time.Time, skip
 	if err != nil {
 		return next, false, err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the schedule panicked: %v", p)
-		}
-	}()
-	due := time.Unix(0, r.Due).UTC()
+	err = errors.New("the schedule ended its goroutine")
+	var plan sync.WaitGroup
+	plan.Go(func() { // a Goexit in the schedule must not end the caller's
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the schedule panicked: %v", p)
+			}
+		}()
+		next, skip, err = every.plan(schedule, time.Unix(0, r.Due).UTC(), now)
+	})
+	plan.Wait()
+	return next, skip, err
+}
+
+// plan is occurrence for a known schedule and a row that is due at due.
+func (e Every) plan(schedule clock.Schedule, due, now time.Time) (next time.Time, skip bool, err error) {
 	if next = schedule.Next(due); !next.IsZero() && !next.After(due) {
 		return next, false, fmt.Errorf("the schedule returned %v (expected: after %v)", next, due)
 	}
-	runs, next := every.Missed.Plan(schedule, due, now)
+	runs, next := e.Missed.Plan(schedule, due, now)
 	switch {
 	case len(runs) == 0:
 		skip = true

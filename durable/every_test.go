@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -136,16 +137,20 @@ func TestScheduleThatRepeatsATimeDoesNotFire(t *testing.T) {
 }
 
 func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
-	inBubble(t, func(f *fixture) {
-		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
-		require.NoError(t, err)
-		broken := named{func(time.Time) time.Time { panic("no good") }}
-		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": broken}})()
-		f.setIn("other", 5*time.Second)
-		time.Sleep(time.Minute)
-		assert.Equal(t, seconds(5), f.times())
-		assert.Equal(t, []string{"k"}, f.keys())
-	})
+	for name, fail := range map[string]func(){"panic": func() { panic("no good") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
+				require.NoError(t, err)
+				broken := named{func(t time.Time) time.Time { fail(); return t }}
+				defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": broken}})()
+				f.setIn("other", 5*time.Second)
+				time.Sleep(time.Minute)
+				assert.Equal(t, seconds(5), f.times())
+				assert.Equal(t, []string{"k"}, f.keys())
+			})
+		})
+	}
 }
 
 // The database returns a leased entry to no other worker.
