@@ -133,3 +133,21 @@ func TestSinglesAreVisitedAfterTheChunks(t *testing.T) {
 		require.Equal(t, 1+i%3, n)
 	}
 }
+
+// The slabs go back to the collector while a pass stands in the last one.
+func TestVisitEndsWhenItsSinglesAreReleased(t *testing.T) {
+	var b Buckets
+	b.Grow(2 * slabLen)
+	nodes := make([]Node, slabLen+2*MaxVisit)
+	for i := range nodes {
+		b.Add(uint32(i), &nodes[i], 0)
+	}
+	at := Cursor{single: slabLen}
+	_, more := b.Visit(&at, func(*Node) {})
+	require.True(t, more)
+	for i := range nodes {
+		b.Remove(&nodes[i])
+	}
+	_, more = b.Visit(&at, func(*Node) { t.Error("no node is left") })
+	assert.False(t, more)
+}

@@ -19,7 +19,7 @@ func (b *Buckets) Visit(c *Cursor, see func(*Node)) (cost int, ok bool) {
 		}
 		return cost, true
 	}
-	if c.single == b.singles.made {
+	if c.single >= b.singles.made { // greater once release has reset the store
 		return cost, false
 	}
 	for end := min(c.single+MaxVisit, b.singles.made); c.single < end; c.single++ {
