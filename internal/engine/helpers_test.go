@@ -32,6 +32,7 @@ type flatWheel struct {
 	moves  []int64
 	faults []string
 	onAdd  func() // called by Add, if not nil
+	onNext func() // called by Next once, if not nil
 }
 
 func newFlatWheel() Wheel { return &flatWheel{added: map[*Timeout]addition{}} }
@@ -99,6 +100,10 @@ func (w *flatWheel) Expire(due []*store.Node) []*store.Node {
 }
 
 func (w *flatWheel) Next() int64 {
+	if f := w.onNext; f != nil {
+		w.onNext = nil
+		f()
+	}
 	next := int64(math.MaxInt64)
 	for _, at := range w.added {
 		next = min(next, at.tick)

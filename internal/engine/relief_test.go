@@ -163,6 +163,34 @@ func TestWorkerThatWasWokenByATokenIsRelieved(t *testing.T) {
 	})
 }
 
+// Nobody takes the token of a worker that waits in an executor. Another caller sets its
+// alarm at that moment, or a relief of an earlier alarm comes (W6).
+func TestReliefOfATokenIsNotPostponed(t *testing.T) {
+	for name, set := range map[string]func(e *timer, wake func(), timeout *Timeout){
+		"earlier": func(e *timer, wake func(), _ *Timeout) { e.wheel.onNext = wake; e.after(t, 50*tick, nothing) },
+		"off":     func(e *timer, wake func(), timeout *Timeout) { e.wheel.onNext = wake; timeout.Cancel() },
+		"relief":  func(e *timer, wake func(), _ *Timeout) { wake(); e.core.worker.relieve() },
+	} {
+		inBubble(t, func(t *testing.T) {
+			e := newIdleTimer(t) // whose worker, the test, never runs
+			e.core.worker.workers.Add(1)
+			task := new(noticeTask)
+			cancelled := e.add(t, task, time.Hour)
+			timeout := e.after(t, 100*tick, nothing)
+			e.rest(t)
+			set(e, func() {
+				cancelled.state.cancel()
+				e.core.schedule.remove(cancelled) // as a caller that drains
+				e.core.wakeWorker()
+			}, timeout)
+			require.Nil(t, e.wheel.onNext)
+			pass(3 * maxOnTime)
+			assert.Equal(t, [2]int{0, 1}, task.counts(), name)
+			e.core.worker.workers.Add(-1)
+		})
+	}
+}
+
 // The worker has slept anew when its caller sets the standby for the token.
 func TestReliefThatComesTooEarlyIsSetForTheAlarm(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

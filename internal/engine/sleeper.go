@@ -122,6 +122,10 @@ func (w *worker) correctAlarm() {
 	}
 	if at != w.lags.expected || at == never { // a worker with nothing pending lingers anew
 		w.setAlarm(at)
+		if w.signal.phase.Load() == ticking { // a caller woke the worker meanwhile (W6)
+			w.signal.assistFrom.Store(w.timer.now() + w.timer.onTime())
+			w.sleeper.Load().setRelief(standby, 0)
+		}
 	}
 }
 
@@ -172,20 +176,21 @@ func (w *worker) replace() bool {
 	return true
 }
 
-// mayRelieve reports whether the worker is late. Guarded by mu.
+// mayRelieve reports whether the worker is late. If it is not, the standby comes when it is
+// (W6). Guarded by mu.
 func (w *worker) mayRelieve() bool {
 	if phase := w.signal.phase.Load(); !w.sleeping || phase == unstarted || phase == stopped {
 		return false
 	}
 	now := w.timer.now()
-	if now >= min(w.lags.expected, w.signal.assistFrom.Load()) {
-		return true
+	for set := int64(never); ; {
+		at := min(w.lags.expected, w.signal.assistFrom.Load())
+		if now >= at || at == set {
+			return now >= at
+		}
+		w.sleeper.Load().setRelief(standby, time.Duration(at-now))
+		set = at
 	}
-	if w.lags.expected != never { // a caller may have set the standby for a token
-		d := time.Duration(w.lags.expected - now)
-		w.sleeper.Load().setRelief(standby, d)
-	}
-	return false
 }
 
 // fallAsleep decides how to sleep. While there is traffic the worker comes by at
