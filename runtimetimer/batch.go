@@ -8,6 +8,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
+// clockEvery is the number of timeouts of a batch that share a reading of the clock.
+const clockEvery = 64
+
 // scheduleAll schedules all tasks on one shard. They need one lock, under which the
 // timer is either stopped or not.
 func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
@@ -23,7 +26,7 @@ func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 	if err := t.limit.Take(n); err != nil {
 		return nil, err
 	}
-	timeouts := t.anyShard().addAll(tasks, delay, deadline)
+	timeouts := t.anyShard().addAll(tasks, deadline)
 	if timeouts == nil {
 		t.limit.Give(n)
 		return nil, hwt.ErrStopped
@@ -32,7 +35,7 @@ func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 }
 
 // addAll returns pending timeouts for the tasks, or nil if the timer was stopped.
-func (s *shard) addAll(tasks []hwt.TimerTask, delay time.Duration, deadline int64) []hwt.Timeout {
+func (s *shard) addAll(tasks []hwt.TimerTask, deadline int64) []hwt.Timeout {
 	timeouts, caller := make([]hwt.Timeout, len(tasks)), s.timer.callers.Caller()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +43,11 @@ func (s *shard) addAll(tasks []hwt.TimerTask, delay time.Duration, deadline int6
 		return nil
 	}
 	s.checkSide(int64(len(tasks)))
+	var delay time.Duration
 	for i := range tasks {
+		if i%clockEvery == 0 {
+			delay = s.left(deadline)
+		}
 		n := s.newTimeout(tasks[i], caller)
 		s.insert(n, delay, deadline)
 		timeouts[i] = n

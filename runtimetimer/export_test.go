@@ -1,6 +1,7 @@
 package runtimetimer
 
 import (
+	"runtime"
 	"time"
 	"unsafe"
 
@@ -69,4 +70,17 @@ func FireAcrossReset(n any) {
 func (t *Timer) AddToAShard(task hwt.TimerTask, delay time.Duration) bool {
 	s := t.anyShard()
 	return s.add(&timeout{shard: s, task: task}, delay, t.clock.Deadline(delay))
+}
+
+// AddBusy is NewTimeout while another call holds the shard. left of the delay is left then.
+func (t *Timer) AddBusy(task hwt.TimerTask, delay, left time.Duration) {
+	s := t.anyShard()
+	s.mu.Lock()
+	added := make(chan bool)
+	go func() { added <- s.add(s.newTimeout(task, 0), delay, t.clock.Deadline(left)) }()
+	for range 100 {
+		runtime.Gosched() // add waits for mu
+	}
+	s.mu.Unlock()
+	<-added
 }

@@ -88,9 +88,24 @@ func (s *shard) init(t *Timer) {
 	s.pending.next, s.pending.prev = &s.pending, &s.pending
 }
 
+// lock locks mu. It returns the rest of the delay until deadline: another call may have held
+// mu for long.
+func (s *shard) lock(delay time.Duration, deadline int64) time.Duration {
+	if s.mu.TryLock() {
+		return delay // without a reading of the clock
+	}
+	s.mu.Lock()
+	return s.left(deadline)
+}
+
+// left returns the time until deadline.
+func (s *shard) left(deadline int64) time.Duration {
+	return time.Duration(deadline - s.timer.clock.Now())
+}
+
 // add makes t pending, unless the timer was stopped.
 func (s *shard) add(t *timeout, delay time.Duration, deadline int64) bool {
-	s.mu.Lock()
+	delay = s.lock(delay, deadline)
 	defer s.mu.Unlock()
 	if s.timer.stopped.Load() {
 		return false
@@ -162,7 +177,7 @@ func (s *shard) cancel(t *timeout) bool {
 // reset gives t another deadline if it is pending.
 func (s *shard) reset(t *timeout, delay time.Duration) bool {
 	deadline := s.timer.clock.Deadline(delay)
-	s.mu.Lock()
+	delay = s.lock(delay, deadline)
 	defer s.mu.Unlock()
 	e := t.entry
 	if e == nil {

@@ -77,6 +77,18 @@ func TestEntryWithAGoroutineOnItsWayIsNotReused(t *testing.T) {
 	}
 }
 
+func TestWaitForTheShardIsPartOfTheDelay(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t)
+		for n := int64(1); timer.Stats().Expired == 0; n++ {
+			require.Less(t, n, int64(100), "the call has waited by then")
+			timer.AddBusy(idle, time.Hour, time.Second)
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+	})
+}
+
 // The real clock, because fake time does not advance while goroutines wait for a lock.
 func TestLatenessIsNeverNegativeAfterAReset(t *testing.T) {
 	timer := newTimer(t)
