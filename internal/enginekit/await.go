@@ -14,10 +14,9 @@ import (
 type waiters struct {
 	awaited atomic.Bool // Atomic: set by Await, for good.
 
-	mu     sync.Mutex
-	own    int64         // Tasks that call Await themselves. Guarded by mu.
-	woken  chan struct{} // Closed to make the callers count again. nil without callers. Guarded by mu.
-	inside bool          // woken belongs to a synctest bubble. Guarded by mu.
+	mu      sync.Mutex
+	own     int64                  // Tasks that call Await themselves. Guarded by mu.
+	callers map[chan struct{}]bool // Closed to make a caller count again. The value says whether it is in a synctest bubble. Guarded by mu.
 }
 
 // Outstanding returns the number of tasks and callbacks that run, and of those that
@@ -58,16 +57,15 @@ func (r *Runner) Await(ctx context.Context, own int64) bool {
 	w.wake() // for own
 	defer func() { w.own -= own }()
 	for r.busy() > w.allowed(own) {
-		if w.woken == nil {
-			w.woken, w.inside = make(chan struct{}), InBubble()
-		}
-		woken := w.woken
+		woken := make(chan struct{})
+		w.enter(woken)
 		w.mu.Unlock()
 		select {
 		case <-woken:
 		case <-ctx.Done():
 		}
 		w.mu.Lock()
+		delete(w.callers, woken)
 		if ctx.Err() != nil {
 			return r.busy() <= w.allowed(own)
 		}
@@ -106,12 +104,23 @@ func (r *Runner) Ended() {
 	}
 }
 
-// wake wakes the callers of Await. If they are in a bubble and the caller is not,
-// closing their channel would end the process, and wake has no effect. Guarded by mu.
+// enter has wake close woken. Guarded by mu.
+func (w *waiters) enter(woken chan struct{}) {
+	if w.callers == nil {
+		w.callers = make(map[chan struct{}]bool)
+	}
+	w.callers[woken] = InBubble()
+}
+
+// wake wakes the callers of Await, from outside a bubble only those outside: to close the
+// channel of a bubble would end the process. Guarded by mu.
 func (w *waiters) wake() {
-	if w.woken != nil && w.inside == InBubble() {
-		close(w.woken)
-		w.woken = nil
+	inside := InBubble()
+	for woken, isInside := range w.callers {
+		if inside || !isInside {
+			close(woken)
+			delete(w.callers, woken)
+		}
 	}
 }
 
