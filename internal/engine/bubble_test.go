@@ -1,12 +1,16 @@
 package engine
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/internal/enginekit"
+	"github.com/hashedwheel/hwt/leak"
 )
 
 // century exceeds the time from the year 2000, where bubbles begin, to now.
@@ -78,4 +82,22 @@ func TestNoWorkerIsStartedFromALaterBubble(t *testing.T) {
 	})
 	timeout := e.after(t, tick, nothing)
 	require.Eventually(t, timeout.IsExpired, 10*time.Second, time.Millisecond)
+}
+
+// A Stop outside the bubble panics, and stops nothing.
+func TestTimerWhoseStopPanickedCountsAsOpen(t *testing.T) {
+	for name, stop := range map[string]func(*timer){
+		"Stop":     func(e *timer) { e.Stop() },
+		"Shutdown": func(e *timer) { _, _ = e.Shutdown(context.Background()) },
+	} {
+		scope := leak.NewScope(name)
+		timers := leak.NewDetector[timer]("timer", &leak.Options{Scope: scope})
+		e := new(timer)
+		synctest.Test(t, func(*testing.T) {
+			e.Init(e, Config{Tick: tick, Workers: 1, NewWheel: newFlatWheel, Runner: new(enginekit.Runner), Tracker: timers.TrackAlways(e)})
+		})
+		assert.Panics(t, func() { stop(e) })
+		assert.Equal(t, 1, scope.Count(), name)
+		e.tracker.CloseFor(e)
+	}
 }

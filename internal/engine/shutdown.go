@@ -9,8 +9,8 @@ import (
 
 // Shutdown implements hwt.Engine.
 func (h *Handle) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
-	defer h.release()
 	unprocessed, ok := h.halt()
+	h.release()
 	if !ok {
 		return nil, nil
 	}

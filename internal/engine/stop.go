@@ -10,8 +10,8 @@ import (
 
 // Stop implements hwt.Timer.
 func (h *Handle) Stop() []hwt.Timeout {
-	defer h.release()
 	unprocessed, ok := h.halt()
+	h.release() // not if halt panics
 	if ok {
 		h.workers.awaitEnd()
 	}
