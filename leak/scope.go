@@ -23,7 +23,8 @@ import (
 // those of all detectors. It keeps no resource alive. All methods are safe for
 // concurrent use.
 //
-// It follows the LeakPresenceDetector of Netty 4.2.
+// The zero value is an empty scope without a name. It follows the LeakPresenceDetector of
+// Netty 4.2.
 type Scope struct {
 	name string // Immutable after NewScope.
 
@@ -43,7 +44,7 @@ type TestingT interface {
 
 // NewScope returns an empty scope. Failures contain its name.
 func NewScope(name string) *Scope {
-	return &Scope{name: name, open: make(map[*Tracker]int64)}
+	return &Scope{name: name}
 }
 
 // NewTestScope returns a scope, named after the test, that counts the resources of
@@ -123,6 +124,9 @@ func (s *Scope) enter(t *Tracker) {
 	defer s.mu.Unlock()
 	if _, in := s.open[t]; in || s.ended {
 		return
+	}
+	if s.open == nil {
+		s.open = make(map[*Tracker]int64)
 	}
 	s.open[t] = s.next
 	s.next++

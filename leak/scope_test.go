@@ -34,7 +34,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 }
 
 func TestScopeWithoutOpenResourcesPasses(t *testing.T) {
-	scope := leak.NewScope("empty")
+	scope := new(leak.Scope)
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	r := &resource{}
 	r.tracker = d.Track(r)
