@@ -138,7 +138,8 @@ func (c *Clock) suits(timeout hwt.Timeout, d time.Duration) bool {
 	return c.options.RuntimeBelow == 0 || runtime == (d < c.options.RuntimeBelow)
 }
 
-// ended reports whether timeout has expired, or its timer was stopped.
+// ended reports whether timeout has expired, or its timer was stopped. Then it may have to
+// be replaced.
 func ended(timeout hwt.Timeout) bool { return timeout.IsExpired() || timeout.IsCancelled() }
 
 // now returns the monotonic time since New.

@@ -72,7 +72,7 @@ func (x *timerTask) endOn(c *Clock) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.timeout == nil || !ended(t.timeout) {
+	if t.timeout == nil || !t.timeout.IsCancelled() {
 		return true // It was stopped or reset since (T1).
 	}
 	t.timeout = nil
@@ -97,7 +97,7 @@ func (x *groupTask) endOn(c *Clock) bool {
 func (g *tickerGroup) stranded() (all []*Ticker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.firing || !ended(g.timeout) {
+	if g.firing || !g.timeout.IsCancelled() {
 		return nil
 	}
 	for _, head := range []*Ticker{g.ring.head, g.late.head} {
@@ -125,18 +125,18 @@ func (x *jobTask) endOn(c *Clock) bool {
 	if j.clock != c {
 		return false
 	}
-	if j.endIfTimeoutEnded() {
+	if j.endIfTimeoutCancelled() {
 		j.cancel()
 	}
 	return true
 }
 
-// endIfTimeoutEnded stops the job unless it was armed again since, and reports whether
+// endIfTimeoutCancelled stops the job unless it was armed again since, and reports whether
 // it did.
-func (j *Job) endIfTimeoutEnded() bool {
+func (j *Job) endIfTimeoutCancelled() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.timeout == nil || !ended(j.timeout) {
+	if j.timeout == nil || !j.timeout.IsCancelled() {
 		return false
 	}
 	j.stop()

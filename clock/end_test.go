@@ -150,6 +150,29 @@ func TestEndLeavesTimersThatWereReset(t *testing.T) {
 	})
 }
 
+// TestLateTaskHasNoEffectAfterTheTimersStop releases the tasks of timeouts that were
+// replaced by later ones, after the timer's Stop has cancelled those.
+func TestLateTaskHasNoEffectAfterTheTimersStop(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		held := &holding{Timer: timer}
+		c := newClockWith(t, held, clock.Options{ErrorHandler: func(error) {}})
+		moved := c.AfterFunc(unit, func() { assert.Fail(t, "AfterFunc ran") })
+		job, err := c.ScheduleFunc(clock.FixedRate(unit), func() { assert.Fail(t, "the job ran") }, nil)
+		require.NoError(t, err)
+		held.hold()
+		pass(unit + slop)
+		assert.True(t, moved.Reset(time.Hour))
+		assert.True(t, job.Pause())
+		assert.True(t, job.Resume())
+		unprocessed := timer.Stop()
+		held.release()
+		assert.Empty(t, c.End(unprocessed))
+		pass(2 * unit)
+		assert.True(t, job.Next().IsZero())
+		assert.False(t, moved.Stop())
+	})
+}
+
 func TestEndLeavesPendingTimeouts(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Engine) {
 		recording := &recording{Timer: timer}

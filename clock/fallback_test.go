@@ -132,27 +132,6 @@ func TestTickerThatJoinsAfterTheTimersStopTicks(t *testing.T) {
 	})
 }
 
-func TestUnprocessedTimeoutsCanBeRunEarly(t *testing.T) {
-	enginetest.Bubble(t, func(t *testing.T) {
-		timer := newTimer(t)
-		c := newClock(t, timer)
-		known, ticker := c.NewTimer(time.Hour), c.NewTicker(time.Hour)
-		defer ticker.Stop()
-		start := time.Now()
-		ctx, cancel := c.WithTimeout(context.Background(), time.Hour)
-		defer cancel()
-		for _, timeout := range timer.Stop() {
-			assert.NoError(t, timeout.Task().Run(timeout))
-		}
-		_, ok := received(known.C)
-		assert.True(t, ok)
-		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
-		_, early := received(ticker.C)
-		assert.False(t, early)
-		assert.Equal(t, time.Hour, (<-ticker.C).Sub(start), "a ticker continues")
-	})
-}
-
 func TestFuncsOnTimerRunOnItsWorker(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var errs list[error]

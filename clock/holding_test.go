@@ -25,6 +25,8 @@ type heldTask struct {
 	by *holding
 }
 
+func (t heldTask) Unwrap() hwt.TimerTask { return t.TimerTask }
+
 func (t heldTask) Run(timeout hwt.Timeout) error {
 	t.by.mu.Lock()
 	if t.by.holds {

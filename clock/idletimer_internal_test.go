@@ -19,6 +19,7 @@ type idleTimeout struct {
 	expired, cancelled bool
 }
 
+func (t *idleTimeout) Task() hwt.TimerTask      { return t.task }
 func (t *idleTimeout) Cancel() bool             { t.cancelled = true; return true }
 func (t *idleTimeout) IsCancelled() bool        { return t.cancelled }
 func (t *idleTimeout) IsExpired() bool          { return t.expired }

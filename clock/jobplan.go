@@ -106,7 +106,7 @@ func (x *jobTask) Refused(timeout hwt.Timeout, err error) error {
 func (j *Job) expire() (due planned, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.timeout == nil || !ended(j.timeout) {
+	if j.timeout == nil || !j.timeout.IsExpired() {
 		return planned{}, false // It was stopped, paused or armed again.
 	}
 	if j.clock.until(j.next.at) > 0 { // The wall clock was set back.

@@ -10,10 +10,10 @@ import (
 // Ground rules
 //
 //	T1. A Timer is active while it has a timeout. Its task fires it only if that
-//	    timeout has ended. If the timeout is pending or nil, the task belongs to an
-//	    earlier timeout, which expired but lost the race for mu to a Stop or Reset.
-//	    Handles are not compared, because the hwt.Timer may wrap
-//	    those that it returns.
+//	    timeout has expired. If the timeout is pending, cancelled or nil, the task
+//	    belongs to an earlier timeout, which expired but lost the race for mu to a Stop
+//	    or Reset. Handles are not compared, because the hwt.Timer may wrap those that
+//	    it returns.
 //	T2. The channel has room for one value, and is sent to only under mu and only
 //	    when empty, so the send never blocks. Stop and Reset empty it under mu, so
 //	    nothing stale is left.
@@ -167,7 +167,7 @@ func (x *timerTask) Refused(timeout hwt.Timeout, err error) error {
 func (t *Timer) expire() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.timeout == nil || !ended(t.timeout) {
+	if t.timeout == nil || !t.timeout.IsExpired() {
 		return false
 	}
 	t.timeout = nil

@@ -111,8 +111,8 @@ func (x *lookTask) endOn(c *Clock) bool { return (*Clock)(x) == c }
 func (w *wallClock) look(c *Clock) (step time.Duration, jobs []*Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.timeout == nil || !ended(w.timeout) {
-		return 0, nil // The last job was removed meanwhile.
+	if w.timeout == nil || !w.timeout.IsExpired() {
+		return 0, nil // The last job was removed meanwhile, or another timeout replaced it.
 	}
 	offset := c.wallOffset()
 	w.arm(c)
