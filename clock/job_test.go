@@ -2,9 +2,12 @@ package clock_test
 
 import (
 	"errors"
+	"log/slog"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -190,6 +193,30 @@ func TestFailuresAreReported(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestErrorHandlerThatExitsEndsNoJob(t *testing.T) {
+	onEngines(t, func(t *testing.T, timer hwt.Engine) {
+		c := newClockWith(t, timer, clock.Options{
+			ErrorHandler: func(error) { runtime.Goexit() },
+			Logger:       slog.New(slog.DiscardHandler),
+		})
+		for _, schedule := range []clock.Schedule{clock.FixedRate(unit), clock.FixedDelay(unit)} {
+			calls := 0
+			job := newJob(t, c, schedule, func() { calls++; panic("no good") })
+			pass(3*unit + slop)
+			job.Stop()
+			job.Wait()
+			assert.Equal(t, 3, calls)
+		}
+		var calls atomic.Int64
+		go c.ScheduleFunc(stuck{time.Now(), time.Now().Add(unit)}, func() { calls.Add(1) }, &clock.JobOptions{Name: "stuck"})
+		synctest.Wait()
+		assert.NotNil(t, c.Job("stuck"), "the handler was called for its first time")
+		pass(2 * unit)
+		assert.Nil(t, c.Job("stuck"), "its schedule has ended")
+		assert.Greater(t, calls.Load(), int64(10))
+	})
 }
 
 func TestBadArgumentsPanic(t *testing.T) {

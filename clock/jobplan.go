@@ -42,8 +42,8 @@ func (j *Job) planWith(ask func(now time.Time) (argument, next time.Time)) {
 			next = j.schedule.delayed(due)
 			return
 		}
+		next = planned{due: now, at: now.Add(leastDelay)} // Before the error handler, which may end the goroutine.
 		j.warn(argument, due)
-		next = planned{due: now, at: now.Add(leastDelay)}
 	})
 }
 

@@ -88,7 +88,7 @@ func (j *Job) work() {
 	}
 }
 
-// call calls f on a new goroutine, which f may end, and waits for it.
+// call calls f on a new goroutine, which f or the error handler may end, and waits for it.
 func (j *Job) call() (err error) {
 	j.mu.Lock()
 	j.runs.last = j.clock.present()
@@ -96,13 +96,15 @@ func (j *Job) call() (err error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		defer func() {
+			if err != nil {
+				j.clock.failures.Add(1)
+				j.report(err)
+			}
+		}()
 		usercode.Run(func() { err = j.f() }, func(broken error) { err = broken })
 	}()
 	<-ended
-	if err != nil {
-		j.clock.failures.Add(1)
-		j.report(err)
-	}
 	return err
 }
 
