@@ -77,10 +77,10 @@ func (j *Job) arm(next planned) {
 
 // armNext arms the timer for next. Guarded by mu.
 func (j *Job) armNext() {
-	j.timeout = j.clock.arm((*jobTask)(j), j.clock.until(j.next.at))
 	if isWall(j.next.at) {
-		j.clock.wall.add(j)
+		j.clock.wall.add(j) // First, so that a step after the call of until is noticed.
 	}
+	j.timeout = j.clock.arm((*jobTask)(j), j.clock.until(j.next.at))
 }
 
 // jobTask is a Job as the task of its timeouts.

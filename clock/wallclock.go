@@ -36,7 +36,7 @@ type wallClock struct {
 // isWall reports whether t has no monotonic reading.
 func isWall(t time.Time) bool { return t == t.Round(0) }
 
-// add makes j follow the steps. It is called under mu of j.
+// add makes j follow the steps from now on. It is called under mu of j.
 func (w *wallClock) add(j *Job) {
 	if w.off {
 		return
@@ -48,8 +48,10 @@ func (w *wallClock) add(j *Job) {
 		w.jobs = map[*Job]struct{}{}
 	}
 	w.jobs[j] = struct{}{}
-	if w.timeout == nil || ended(w.timeout) {
+	if w.timeout == nil { // The first job. For the others, a look must compare with the old offset.
 		w.offset = c.wallOffset()
+	}
+	if w.timeout == nil || ended(w.timeout) {
 		w.arm(c)
 	}
 }

@@ -89,6 +89,28 @@ func TestJobFollowsTheWallClock(t *testing.T) {
 	}
 }
 
+// TestStepIsNotLostWhenAJobJoins sets the wall clock, and adds a job between the expiry of
+// the clock's timeout and its task.
+func TestStepIsNotLostWhenAJobJoins(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		clock := newIdleClock(t)
+		clock.wall.off = false
+		first, err := clock.ScheduleFunc(hourly{}, func() {}, nil)
+		require.NoError(t, err)
+		delay := first.timeout.(*idleTimeout).delay
+		clock.ahead.Store(int64(10 * time.Minute))
+		clock.wall.timeout.(*idleTimeout).expired = true
+		second, err := clock.ScheduleFunc(hourly{}, func() {}, nil)
+		require.NoError(t, err)
+		require.NoError(t, (*lookTask)(clock).Run(nil))
+		looked(t, clock)
+		assert.Equal(t, delay-10*time.Minute, first.timeout.(*idleTimeout).delay)
+		assert.Equal(t, delay-10*time.Minute, second.timeout.(*idleTimeout).delay)
+		first.Stop()
+		second.Stop()
+	})
+}
+
 // TestWallClockIsNotPolledInABubble counts the timeouts of a wall-clock job.
 func TestWallClockIsNotPolledInABubble(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
