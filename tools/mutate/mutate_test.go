@@ -149,6 +149,19 @@ func TestEveryFateIsRecognized(t *testing.T) {
 	}
 }
 
+func TestEachRunIsARealOne(t *testing.T) {
+	tree, err := copyTree(place(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.remove()
+	for range 2 {
+		if out, err := tree.test(mutant{file: "sum.go", tests: []string{"."}}); err != nil || strings.Contains(out, "(cached)") {
+			t.Error(out, err)
+		}
+	}
+}
+
 func TestMutantsOfANestedModuleAreTestedThere(t *testing.T) {
 	m := mutant{file: "part/one.go", from: "= 1", to: "= 2", tests: []string{"."}}
 	if err := try(place(t), []mutant{m}, 1, time.Minute); err != nil {

@@ -122,9 +122,9 @@ func (t *tree) try(m mutant) (v verdict) {
 	return v
 }
 
-// test runs the tests that must find m.
+// test runs the tests that must find m. The test cache would answer a second run.
 func (t *tree) test(m mutant) (out string, err error) {
-	args := []string{"test", "-short", "-failfast", "-vet=off", "-timeout", t.limit(m).String(), "-run", m.run}
+	args := []string{"test", "-count=1", "-short", "-failfast", "-vet=off", "-timeout", t.limit(m).String(), "-run", m.run}
 	return t.run(filepath.Join(t.dir, t.moduleOf(m)), append(args, m.tests...)...)
 }
 
