@@ -48,9 +48,9 @@ func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// servers maps a weak pointer to each *http.Server that had a page open to a channel. The
-// channel is closed when the server begins to shut down. The pointer is weak because a
-// server does not report its Close.
+// servers maps a weak pointer to each *http.Server that served a page to a channel. The
+// channel is closed when the server begins to shut down, and stays for late requests. The
+// pointer is weak because a server does not report its Close.
 var servers sync.Map
 
 // shutdownOf returns a channel that is closed when the request's server begins to shut
@@ -61,13 +61,10 @@ func shutdownOf(r *http.Request) <-chan struct{} {
 		return nil
 	}
 	key := weak.Make(server)
-	down, known := servers.LoadOrStore(key, make(chan struct{}))
+	created := make(chan struct{})
+	down, known := servers.LoadOrStore(key, created)
 	if !known {
-		server.RegisterOnShutdown(func() {
-			if down, known := servers.LoadAndDelete(key); known {
-				close(down.(chan struct{}))
-			}
-		})
+		server.RegisterOnShutdown(func() { close(created) })
 		runtime.AddCleanup(server, func(key weak.Pointer[http.Server]) { servers.Delete(key) }, key)
 	}
 	return down.(chan struct{})

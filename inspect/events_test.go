@@ -213,3 +213,50 @@ func TestShutdownEndsEvents(t *testing.T) {
 	assert.NoError(t, err)
 	server.Client().CloseIdleConnections()
 }
+
+// TestShutdownEndsLateEvents lets a request reach the handler after Shutdown has begun.
+// Sockets need the real clock.
+func TestShutdownEndsLateEvents(t *testing.T) {
+	for _, first := range []string{"/", "/events"} {
+		arrived, release, begun, ended := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 2)
+		h := show(map[string]hwt.Timer{"orders": newTimer(t)})
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.RawQuery == "late" {
+				close(arrived)
+				<-release
+			}
+			h.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		defer server.CloseClientConnections() // Close waits for a page that does not end
+		server.Config.RegisterOnShutdown(func() { close(begun) })
+		get := func(path string) (*http.Response, error) {
+			request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+			request.Header.Set("Accept", "text/html")
+			return server.Client().Do(request)
+		}
+		response, err := get(first)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		go func() {
+			response, err := get("/events?late")
+			if err == nil {
+				_, err = io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+			}
+			ended <- err
+		}()
+		<-arrived
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		go func() { ended <- server.Config.Shutdown(ctx) }()
+		<-begun
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		close(release)
+		for range 2 {
+			require.NoError(t, <-ended, "after %s", first)
+		}
+		server.Client().CloseIdleConnections()
+	}
+}

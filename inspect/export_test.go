@@ -1,6 +1,6 @@
 package inspect
 
-// Servers returns the number of servers that had a page open.
+// Servers returns the number of servers that served a page.
 func Servers() (n int) {
 	servers.Range(func(any, any) bool {
 		n++

@@ -135,6 +135,7 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 		h.serveText(w, r)
 		return
 	}
+	_ = shutdownOf(r) // The page's events may come after Shutdown has begun: too late to register.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(page.html)
 }
