@@ -8,6 +8,8 @@ import (
 	"io"
 	"log"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -38,18 +40,22 @@ func obey(ctx context.Context, pending *wheel, in io.Reader, console *log.Logger
 	}
 }
 
+var errUsage = errors.New("the commands are: pay ORDER, extend ORDER DURATION, list NUMBER, quit")
+
 // do runs one command.
 func do(pending *wheel, line string, console *log.Logger) (err error) {
-	var command, delay string
-	var n int
-	fmt.Sscan(line, &command, &n, &delay) // Missing values are zero.
+	words := append(strings.Fields(line), "", "", "") // Missing words are empty.
+	n, err := strconv.Atoi(words[1])
+	if err != nil {
+		return errUsage
+	}
 	known := true
-	switch command {
+	switch words[0] {
 	case "pay":
 		_, known, err = pending.LoadAndDelete(n)
 	case "extend":
 		var d time.Duration
-		if d, err = time.ParseDuration(delay); err == nil {
+		if d, err = time.ParseDuration(words[2]); err == nil {
 			known, err = pending.Move(n, d)
 		}
 	case "list":
@@ -57,7 +63,7 @@ func do(pending *wheel, line string, console *log.Logger) (err error) {
 			console.Printf("order %d is checked in %v", e.Key, e.Left().Round(time.Second))
 		}
 	default:
-		err = errors.New("the commands are: pay ORDER, extend ORDER DURATION, list NUMBER, quit")
+		err = errUsage
 	}
 	if err == nil && !known {
 		err = fmt.Errorf("order %d is not pending", n)

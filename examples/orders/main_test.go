@@ -34,8 +34,10 @@ func TestCommands(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		out := start(t, ctx, filepath.Join(t.TempDir(), "orders"),
-			"pay 0\npay 0\nextend 1 1h\nextend 1\nextend 3 10m\nlist 2\nfly\nquit\npay 2\n")
+			"pay\npay #2\npay 0\npay 0\nextend 1 1h\nextend 1\nextend 3 10m\nlist 2\nfly\nquit\npay 2\n")
 		assert.Equal(t, `4 orders are pending
+the commands are: pay ORDER, extend ORDER DURATION, list NUMBER, quit
+the commands are: pay ORDER, extend ORDER DURATION, list NUMBER, quit
 order 0 is not pending
 time: invalid duration ""
 order 3 is checked in 10m0s
