@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/gob"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 )
@@ -27,25 +28,22 @@ func save(name string, pending *wheel) error {
 	return os.Rename(name+".new", name)
 }
 
-// load schedules the orders of a file, and checks overdue ones immediately. It renames the
-// file: after a kill, the next start must not check orders again that were paid meanwhile.
+// load schedules the orders of a file, and checks overdue ones immediately. It then renames
+// the file: after a kill, the next start must not check orders again that were paid meanwhile.
 func load(name string, pending *wheel) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if err := os.Rename(name, name+".loaded"); err != nil {
-		return err
-	}
 	for decoder := gob.NewDecoder(bufio.NewReader(file)); err == nil; {
 		var e entry
 		if err = decoder.Decode(&e); err == nil {
 			err = pending.Set(e.Key, e.Value, e.Left())
 		}
 	}
-	if err == io.EOF {
-		return nil
+	if err != io.EOF {
+		return fmt.Errorf("loading %s: %w", name, err)
 	}
-	return err
+	return os.Rename(name, name+".loaded")
 }

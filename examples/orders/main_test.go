@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,6 +92,14 @@ func TestSavedFileIsLoadedOnce(t *testing.T) {
 	assert.FileExists(t, file+".loaded")
 	cancel()
 	require.NoError(t, <-loaded)
+}
+
+func TestDamagedFileIsKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "orders")
+	require.NoError(t, os.WriteFile(file, []byte("damaged"), 0o600))
+	for range 2 {
+		require.ErrorContains(t, run(t.Context(), file, 4, time.Hour, strings.NewReader(""), io.Discard), file)
+	}
 }
 
 func TestMillionOrdersAreSavedAndLoaded(t *testing.T) {
