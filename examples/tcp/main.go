@@ -58,8 +58,10 @@ func serve(ctx context.Context, listener net.Listener, timeout, age time.Duratio
 		conn, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
-		} else if err != nil {
-			return err
+		} else if err != nil { // usually too many open files
+			log.Printf("accepting a connection: %v", err)
+			time.Sleep(100 * time.Millisecond)
+			continue
 		}
 		connections.Go(func() {
 			defer conn.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,11 +17,26 @@ import (
 // The tests use real connections and therefore the real clock. They do not depend on
 // durations.
 
+// flaky is a listener whose first Accept fails.
+type flaky struct {
+	net.Listener
+	failed bool
+}
+
+func (f *flaky) Accept() (net.Conn, error) {
+	if !f.failed {
+		f.failed = true
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return f.Listener.Accept()
+}
+
 // start runs the server, and returns its address, the reasons of its closes, and a
 // function that acts like Ctrl-C.
 func start(t *testing.T, timeout, age time.Duration) (addr string, closed <-chan error, stop func()) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	listener = &flaky{Listener: listener}
 	ctx, cancel := context.WithCancel(t.Context())
 	reasons, ended := make(chan error, 10), make(chan error, 1)
 	go func() {
