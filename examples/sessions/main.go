@@ -4,6 +4,8 @@
 //	curl -c jar -d user=ada localhost:8080/login
 //	curl -b jar localhost:8080
 //	curl -b jar -X POST localhost:8080/logout
+//
+// Without TLS, it is for localhost only. On a network, the cookie also needs Secure.
 package main
 
 import (
@@ -33,10 +35,11 @@ func handler(sessions *cache.Cache[string, string]) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
-		http.SetCookie(w, &http.Cookie{Name: "session", Value: id, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 		if err := sessions.Set(id, r.FormValue("user")); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
 		}
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: id, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if cookie, err := r.Cookie("session"); err == nil {

@@ -106,3 +106,13 @@ func TestLogoutIsFinal(t *testing.T) {
 		assert.Equal(t, cache.ReasonDeleted, ended())
 	})
 }
+
+func TestFailedLoginSetsNoCookie(t *testing.T) {
+	sessions, err := cache.New[string, string](time.Hour, nil)
+	require.NoError(t, err)
+	sessions.Close()
+	b := &browser{t: t, handler: handler(sessions)}
+	response := b.do("POST", "/login", url.Values{"user": {"ada"}})
+	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	assert.Empty(t, response.Cookies())
+}
