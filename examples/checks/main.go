@@ -93,11 +93,12 @@ func (s *shop) place(ctx context.Context, name string, within time.Duration) err
 	})
 }
 
-// pay marks an order as paid and cancels its check. It fails if the check has fired.
+// pay marks an order as paid and cancels its check. It fails if there is none: the order is
+// unknown or paid, or its check has fired.
 func (s *shop) pay(ctx context.Context, name string) error {
 	return s.inTx(ctx, func(tx *sqlite.Tx) error {
 		if _, err := s.CancelTx(ctx, tx, name); err != nil {
-			return fmt.Errorf("too late to pay for %s: %w", name, err)
+			return fmt.Errorf("paying for %s: %w", name, err)
 		}
 		_, err := tx.Exec(ctx, "UPDATE orders SET state = 'paid' WHERE name = ?", name)
 		return err
