@@ -28,6 +28,9 @@ func main() {
 	within := flag.Duration("within", 30*time.Minute, "time to pay for the order")
 	pay := flag.String("pay", "", "pay for the order of this name")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, *file, *order, *pay, *within); err != nil {

@@ -18,6 +18,9 @@ func main() {
 	devices := flag.Int("devices", 1000, "number of devices; one in a thousand breaks at each heartbeat")
 	silence := flag.Duration("silence", 3*time.Second, "time from the last heartbeat to the alert; devices send three in that time")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	broken := map[int]bool{}
 	sends := func(id int) bool {
 		broken[id] = broken[id] || rand.N(1000) == 0

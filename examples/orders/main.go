@@ -33,6 +33,9 @@ func main() {
 	after := flag.Duration("check-after", 30*time.Minute, "time from an order to its check")
 	file := flag.String("file", "orders.saved", "file to load from and save to")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *file, *orders, *after, os.Stdin, os.Stdout); err != nil {

@@ -31,6 +31,9 @@ func main() {
 	mail := flag.Duration("mail", 300*time.Millisecond, "duration of mailing")
 	flag.DurationVar(&s.grace, "grace", 5*time.Second, "time to finish after Ctrl-C or SIGTERM")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	listener, err := net.Listen("tcp", *addr)

@@ -23,6 +23,9 @@ func main() {
 	idle := flag.Duration("idle", time.Minute, "a session ends after this time without use")
 	age := flag.Duration("age", time.Hour, "a session ends at this age")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	report := func(_, user string, why cache.Reason) { log.Printf("the session of %s ends: %s", user, why) }
 	sessions, err := cache.New(*age, &cache.Options[string, string]{Sliding: *idle, OnEvict: report})
 	if err != nil {

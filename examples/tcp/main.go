@@ -28,6 +28,9 @@ func main() {
 	timeout := flag.Duration("idle", time.Minute, "a connection is closed after this time without a byte")
 	age := flag.Duration("age", time.Hour, "a connection is closed at this age")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	listener, err := net.Listen("tcp", *addr)

@@ -23,6 +23,9 @@ func main() {
 	idle := flag.Duration("idle", time.Minute, "a session ends after this time without use")
 	age := flag.Duration("age", time.Hour, "a session ends at this age")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	sessions := ttlcache.New(ttlcache.WithTTL[string, session](*idle))
 	sessions.OnEviction(func(_ context.Context, why ttlcache.EvictionReason, item *ttlcache.Item[string, session]) {
 		log.Printf("the session of %s ends: %d", item.Value().user, why)
