@@ -21,6 +21,9 @@ func main() {
 	if flag.NArg() > 0 {
 		log.Fatalf("unexpected argument: %s", flag.Arg(0))
 	}
+	if *silence < time.Millisecond {
+		log.Fatalf("-silence: %v (expected: at least 1ms)", *silence)
+	}
 	broken := map[int]bool{}
 	sends := func(id int) bool {
 		broken[id] = broken[id] || rand.N(1000) == 0
