@@ -16,7 +16,7 @@ type Config struct {
 	Orders     int           // at least 1
 	CheckAfter time.Duration // from order to check; positive
 	Paid       float64       // percent of the orders that are paid, 0 to 100
-	Producers  int           // goroutines that create orders, and as many that pay; at least 1
+	Producers  int           // goroutines that create orders; the same number pays; at least 1
 	Seed       uint64        // of who pays and when, and of the prices
 }
 
