@@ -158,5 +158,6 @@ func (s *scene) report(judge Judge) (Report, error) {
 	}
 	var err error
 	r.Verdict, err = judge.Read(s.dir, s.faults)
+	r.Violations = append(r.Violations, r.gaps()...)
 	return r, err
 }

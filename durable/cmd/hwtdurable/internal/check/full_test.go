@@ -49,7 +49,7 @@ func TestFullStores(t *testing.T) {
 func fillStore(ctx context.Context, dir string, d time.Duration) (Report, error) {
 	where := place.Place{File: filepath.Join(dir, "store.db"), MaxBytes: 1_000_000, Lease: lease}
 	s := crowd(where, dir, 400)
-	return s.play(ctx, d, Judge{Tolerance: time.Millisecond, Room: true}, []fault{
+	return s.play(ctx, d, Judge{Tolerance: time.Millisecond, Full: true, Room: true}, []fault{
 		func(ctx context.Context) error { return s.kill(ctx, rand.IntN(len(s.configs))) }})
 }
 
@@ -61,13 +61,13 @@ func fillDisk(ctx context.Context, dir string, d time.Duration) (Report, error) 
 	}
 	defer unmount(disk)
 	s := crowd(place.Place{File: filepath.Join(disk, "store.db"), Lease: lease}, dir, 100)
-	return s.play(ctx, d, Judge{Tolerance: time.Millisecond}, []fault{func(ctx context.Context) error {
+	return s.play(ctx, d, Judge{Tolerance: time.Millisecond, Full: true}, []fault{func(ctx context.Context) error {
 		begin := now()
 		if err := occupy(ctx, disk); err != nil {
 			return err
 		}
 		sleep(ctx, 2*lease) // until workers have a lease again
-		s.note("times without space", begin)
+		s.note("times without space", begin, nil)
 		return nil
 	}})
 }
@@ -86,6 +86,8 @@ func occupy(ctx context.Context, disk string) error {
 	}
 	return os.Remove(other.Name())
 }
+
+var fullPostgresJudge = Judge{Tolerance: postgresJudge.Tolerance, Full: true}
 
 // fillTablespace is fillDisk for the tables and indexes of PostgreSQL.
 func fillTablespace(ctx context.Context, dir string, d time.Duration) (Report, error) {
@@ -106,13 +108,13 @@ func fillTablespace(ctx context.Context, dir string, d time.Duration) (Report, e
 	for i := range c.scene.configs {
 		c.scene.configs[i].Payload = 1500 // longer ones are compressed
 	}
-	return c.scene.play(ctx, d, postgresJudge, []fault{func(ctx context.Context) error {
+	return c.scene.play(ctx, d, fullPostgresJudge, []fault{func(ctx context.Context) error {
 		begin := now()
 		if err := occupy(ctx, disk); err != nil {
 			return err
 		}
 		sleep(ctx, 2*lease)
-		c.scene.note("times without space", begin)
+		c.scene.note("times without space", begin, nil)
 		return nil
 	}})
 }
@@ -130,7 +132,7 @@ func fillLog(ctx context.Context, dir string, d time.Duration) (Report, error) {
 	}
 	c.scene = crowd(place.Place{URL: c.primary.URL("postgres"), Schema: "hwt", Lease: lease}, dir, 100)
 	c.scene.resolve = c.resolve
-	return c.scene.play(ctx, d, postgresJudge, []fault{func(ctx context.Context) error {
+	return c.scene.play(ctx, d, fullPostgresJudge, []fault{func(ctx context.Context) error {
 		begin, down := now(), make(chan bool)
 		go func() {
 			for failed := false; ; sleep(ctx, 50*time.Millisecond) {
@@ -152,7 +154,7 @@ func fillLog(ctx context.Context, dir string, d time.Duration) (Report, error) {
 		}
 		sleep(ctx, 2*lease)
 		if failed {
-			c.scene.note("times without space for the log", begin)
+			c.scene.note("times without space for the log", begin, nil)
 		}
 		return nil
 	}})

@@ -48,8 +48,9 @@ const (
 	Exists   Outcome = "exists"
 	Absent   Outcome = "absent" // not found or fired
 	Conflict Outcome = "conflict"
-	Rejected Outcome = "rejected" // without effect: full or invalid
+	Rejected Outcome = "rejected" // without effect: full
 	Unknown  Outcome = "unknown"
+	Failed   Outcome = "failed" // an error that no fault explains
 )
 
 // Record is a line of a journal: an intent, or the outcome of the intent with the same
@@ -76,6 +77,7 @@ type Firing struct {
 	ID         string `json:"id"`
 	At         int64  `json:"at"`
 	Worker     int    `json:"pid"`
+	Attempt    int    `json:"attempt"`
 	GaveUp     bool   `json:"gave_up,omitempty"` // the handler made it a dead letter
 }
 
@@ -83,6 +85,7 @@ type Firing struct {
 type Fault struct {
 	Kind       string
 	Begin, End int64
+	Hit        []int // processes that it may have affected; all if nil
 }
 
 // lines appends JSON lines to a file, each by one write.
@@ -157,10 +160,10 @@ func outcomeOf(err error) Outcome {
 		return Absent
 	case errors.Is(err, durable.ErrConflict):
 		return Conflict
-	case errors.Is(err, durable.ErrFull), errors.Is(err, durable.ErrInvalid):
+	case errors.Is(err, durable.ErrFull):
 		return Rejected
 	}
-	return Unknown
+	return Failed
 }
 
 func now() int64 { return time.Now().UnixNano() }

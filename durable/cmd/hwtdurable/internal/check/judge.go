@@ -21,7 +21,8 @@ const claimAhead = int64(time.Second)
 type Judge struct {
 	Tolerance time.Duration // by which a firing may be early
 	Patience  time.Duration // for one key
-	Room      bool          // there is always room for operations that add no entry
+	Full      bool          // the store may reject operations
+	Room      bool          // but only those that add an entry
 }
 
 // Verdict is the result of a judgment.
@@ -40,6 +41,18 @@ type trial struct {
 	open    map[string]map[int64]Record // intents without an outcome, by journal
 	late    map[string][]Record         // intents whose answer was an error, by journal
 	listed  map[string]int64            // time of the final list of dead letters, by key
+
+	occurrences []Firing // of recurring entries
+}
+
+// gaps returns violations for all that must not be missing in a whole run.
+func (v Verdict) gaps() (all []string) {
+	for name, n := range map[string]int{"operation": v.Operations - v.Unknown - v.Rejected, "firing": v.Firings, "occurrence": v.Occurrences} {
+		if n <= 0 {
+			all = append(all, "no "+name+" was judged")
+		}
+	}
+	return all
 }
 
 // Read reads the journals and firings in a folder.
@@ -84,14 +97,20 @@ func (t *trial) read(path string, r Record) {
 	}
 	delete(t.open[path], r.Number)
 	switch {
+	case r.Outcome == Failed:
+		t.violated("%s: %+v failed: %s", path, intent, r.Error)
+		fallthrough
 	case r.Outcome == Unknown:
 		t.late[path] = append(t.late[path], intent)
 		return
 	case r.Outcome == Rejected:
 		t.verdict.Rejected++
-		if t.Room && intent.Kind != Set && intent.Kind != SetIf && intent.Kind != Create && intent.Kind != Requeue {
-			t.violated("%s: %+v was rejected, though it needs no room", path, intent)
+		adds := intent.Kind == Set || intent.Kind == SetIf || intent.Kind == Create || intent.Kind == Requeue
+		if !t.Full || t.Room && !adds {
+			t.violated("%s: %+v was rejected, though there is room for it", path, intent)
 		}
+	case r.Outcome == OK && filepath.Base(path) == reader && intent.Kind == Get && r.Due <= intent.At:
+		t.violated("%s is pending at the end, %v overdue", intent.Key, time.Duration(intent.At-r.Due))
 	}
 	t.add(intent, r, r.At)
 }
@@ -128,7 +147,6 @@ func (t *trial) firings(dir string, faults []Fault) error {
 	byAttempt := make(map[attempt][]Firing)
 	keys := make(map[string]string) // by ID
 	err := readLines(filepath.Join(dir, "firings-*"), func(_ string, f Firing) {
-		t.verdict.Firings++
 		byAttempt[attempt{f.ID, f.Generation}] = append(byAttempt[attempt{f.ID, f.Generation}], f)
 		if early := time.Duration(f.Due - f.At); early > t.Tolerance {
 			t.violated("%s fired %v early", f.Key, early)
@@ -139,16 +157,13 @@ func (t *trial) firings(dir string, faults []Fault) error {
 		keys[f.ID] = f.Key
 	})
 	for _, all := range byAttempt {
-		slices.SortFunc(all, func(a, b Firing) int { return cmp.Compare(a.At, b.At) })
+		t.repeats(all, faults)
 		first := all[0]
-		for _, again := range all[1:] {
-			t.verdict.Repeats++
-			if again.Due != first.Due {
-				t.violated("one generation has two due times: %+v and %+v", first, again)
-			} else if !explained(faults, first, again) {
-				t.violated("%s fired again without a fault in between: %+v and %+v", first.Key, first, again)
-			}
+		if isRecurring(first.Key) {
+			t.occurrences = append(t.occurrences, first)
+			continue
 		}
+		t.verdict.Firings += len(all)
 		ops := []porcupine.Operation{{
 			Input:  Record{Kind: fire, Key: first.Key, At: first.Due - claimAhead},
 			Output: Record{Outcome: OK, Due: first.Due, Generation: first.Generation},
@@ -162,12 +177,29 @@ func (t *trial) firings(dir string, faults []Fault) error {
 	return err
 }
 
-// explained reports whether a fault lies between the claim of the first firing and the
-// second one.
-func explained(faults []Fault, first, again Firing) bool {
-	return slices.ContainsFunc(faults, func(f Fault) bool {
-		return f.Begin <= again.At && f.End >= min(first.Due, first.At)-claimAhead
-	})
+// repeats sorts the firings of one attempt, and judges those after the first.
+func (t *trial) repeats(all []Firing, faults []Fault) {
+	slices.SortFunc(all, func(a, b Firing) int { return cmp.Compare(a.At, b.At) })
+	for i, again := range all[1:] {
+		t.verdict.Repeats++
+		before := all[i]
+		if again.Due != before.Due {
+			t.violated("one generation has two due times: %+v and %+v", before, again)
+		} else if !slices.ContainsFunc(faults, func(f Fault) bool { return f.explains(before, again) }) {
+			t.violated("%s fired again without a fault in between: %+v and %+v", again.Key, before, again)
+		}
+	}
+}
+
+// explains reports whether a fault may be the reason why an entry fired again: it hit the
+// worker that fired before, which had not acknowledged, or it began before that and hit
+// the other one, which had claimed the entry first and stood still.
+func (f Fault) explains(before, again Firing) bool {
+	hits := func(worker int, by int64) bool {
+		return f.Begin <= by && (f.Hit == nil || slices.Contains(f.Hit, worker))
+	}
+	claimed := min(before.Due, before.At) - claimAhead
+	return f.End >= claimed && (hits(before.Worker, again.At) || hits(again.Worker, before.At))
 }
 
 // key judges the history of one key.

@@ -1,12 +1,19 @@
 package check
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 )
 
 // story is a history made of journals and firings.
@@ -14,6 +21,7 @@ type story struct {
 	records map[string][]Record
 	firings []Firing
 	faults  []Fault
+	series  []series
 }
 
 // op is an operation of one client from one time to another.
@@ -41,6 +49,12 @@ func (s story) judgeBy(t *testing.T, j Judge) Verdict {
 		require.NoError(t, l.add(f))
 	}
 	require.NoError(t, l.file.Close())
+	l, err = openLines(filepath.Join(dir, seriesFile), true)
+	require.NoError(t, err)
+	for _, one := range s.series {
+		require.NoError(t, l.add(one))
+	}
+	require.NoError(t, l.file.Close())
 	v, err := j.Read(dir, s.faults)
 	require.NoError(t, err)
 	return v
@@ -50,9 +64,15 @@ const sec = int64(time.Second)
 
 var (
 	setAt10 = op(1, 1*sec, 2*sec, Record{Kind: Set, Due: 10 * sec}, Record{Outcome: OK, Due: 10 * sec, Generation: 5})
-	fired   = Firing{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec}
+	fired   = Firing{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec, Worker: 1}
+	again   = Firing{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 15 * sec, Worker: 2}
 	gone    = op(9, 90*sec, 91*sec, Record{Kind: Get}, Record{Outcome: Absent})
 )
+
+// pending is a final read that finds the entry of setAt10.
+func pending(at int64) []Record {
+	return op(1, at, at, Record{Kind: Get}, Record{Outcome: OK, Due: 10 * sec, Generation: 5})
+}
 
 func concat(all ...[]Record) (out []Record) {
 	for _, r := range all {
@@ -64,6 +84,7 @@ func concat(all ...[]Record) (out []Record) {
 func TestJudgeAcceptsCorrectHistories(t *testing.T) {
 	cancelled := op(2, 3*sec, 4*sec, Record{Kind: Cancel}, Record{Outcome: OK, Due: 10 * sec, Generation: 5})
 	moved := op(2, 3*sec, 4*sec, Record{Kind: Move, Due: 20 * sec}, Record{Outcome: OK, Due: 20 * sec, Generation: 6})
+	once := map[string][]Record{"a": concat(setAt10, gone)}
 	for name, s := range map[string]story{
 		"fired":     {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired}},
 		"cancelled": {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}},
@@ -73,9 +94,11 @@ func TestJudgeAcceptsCorrectHistories(t *testing.T) {
 			op(2, 10*sec-5, 10*sec+5, Record{Kind: Cancel}, Record{Outcome: Absent}), gone)}, firings: []Firing{fired}},
 		"set without an answer, stored":     {records: map[string][]Record{"a": setAt10[:1], "b": gone}, firings: []Firing{fired}},
 		"set without an answer, not stored": {records: map[string][]Record{"a": setAt10[:1], "b": gone}},
-		"repeat after a fault": {records: map[string][]Record{"a": concat(setAt10, gone)},
-			firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 15 * sec}},
-			faults:  []Fault{{"kill", 11 * sec, 11 * sec}}},
+		"repeat after a kill":               {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{1}}}},
+		"repeat after a fault of all":       {records: once, firings: []Firing{fired, again}, faults: []Fault{{"failover", 11 * sec, 12 * sec, nil}}},
+		"repeat by one that stood still": {records: once, firings: []Firing{fired, again},
+			faults: []Fault{{"stop", 9 * sec, 14 * sec, []int{2}}}},
+		"pending at the end": {records: map[string][]Record{"a": setAt10, "reader": pending(5 * sec)}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Empty(t, s.judge(t).Violations) })
 	}
@@ -85,13 +108,25 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 	cancelled := op(2, 3*sec, 4*sec, Record{Kind: Cancel}, Record{Outcome: OK, Due: 10 * sec, Generation: 5})
 	moved := op(2, 3*sec, 4*sec, Record{Kind: Move, Due: 20 * sec}, Record{Outcome: OK, Due: 20 * sec, Generation: 6})
 	over := []Record{{At: 5 * sec, Over: true}}
+	once := map[string][]Record{"a": concat(setAt10, gone)}
 	for want, s := range map[string]story{
-		"lost":                        {records: map[string][]Record{"a": concat(setAt10, gone)}},
-		"fired after a cancel":        {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}, firings: []Firing{fired}},
-		"fired at the old time":       {records: map[string][]Record{"a": concat(setAt10, moved, gone)}, firings: []Firing{fired}},
-		"fired early":                 {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10*sec - 3}}},
-		"fired twice":                 {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-2", At: 11 * sec}}},
-		"repeat without a fault":      {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 15 * sec}}, faults: []Fault{{"kill", 16 * sec, 17 * sec}}},
+		"lost":                   {records: map[string][]Record{"a": concat(setAt10, gone)}},
+		"fired after a cancel":   {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}, firings: []Firing{fired}},
+		"fired at the old time":  {records: map[string][]Record{"a": concat(setAt10, moved, gone)}, firings: []Firing{fired}},
+		"fired early":            {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10*sec - 3}}},
+		"fired twice":            {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-2", At: 11 * sec}}},
+		"repeat without a fault": {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 16 * sec, 17 * sec, nil}}},
+		"repeat after a fault of another": {records: once, firings: []Firing{fired, again},
+			faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{3}}}},
+		"repeat by one that stood still later": {records: once, firings: []Firing{fired, again},
+			faults: []Fault{{"stop", 11 * sec, 14 * sec, []int{2}}}},
+		"second repeat without a fault": {records: once, firings: []Firing{fired, again, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 20 * sec, Worker: 4}},
+			faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{1}}}},
+		"overdue at the end": {records: map[string][]Record{"a": setAt10, "reader": pending(11 * sec)}},
+		"error without a reason": {records: map[string][]Record{"a": concat(setAt10,
+			op(2, 3*sec, 4*sec, Record{Kind: Get}, Record{Outcome: Failed}), gone)}, firings: []Firing{fired}},
+		"rejected without a limit": {records: map[string][]Record{"a": concat(setAt10,
+			op(2, 3*sec, 4*sec, Record{Kind: Set}, Record{Outcome: Rejected}), gone)}, firings: []Firing{fired}},
 		"never set":                   {records: map[string][]Record{"a": gone}, firings: []Firing{fired}},
 		"create over a pending entry": {records: map[string][]Record{"a": concat(setAt10, op(2, 3*sec, 4*sec, Record{Kind: Create, Due: 10 * sec}, Record{Outcome: OK, Due: 10 * sec, Generation: 6}), gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 6, ID: "6-1", At: 10 * sec}}},
 		"exists without an entry":     {records: map[string][]Record{"a": op(1, 1, 2, Record{Kind: Create, Due: sec}, Record{Outcome: Exists})}},
@@ -123,43 +158,93 @@ func TestJudgeCountsOperations(t *testing.T) {
 	require.Equal(t, "1 2 1 1", fmt.Sprint(v.Keys, v.Operations-1, v.Unknown, v.Firings))
 }
 
-func TestJudgeFindsMissingOccurrences(t *testing.T) {
+// A series of 30 occurrences, one per second, whose next one was pending at 31 s.
+func TestJudgeOfSeries(t *testing.T) {
+	right := func() (firings []Firing) {
+		for at := sec; at <= 30*sec; at += sec {
+			for attempt := 1; attempt <= 2; attempt++ {
+				due := at + int64(attempt-1)*sec/10
+				firings = append(firings, Firing{Key: "series-0", Due: due, Generation: uint64(due), ID: fmt.Sprint(at), At: due, Worker: 1, Attempt: attempt})
+			}
+		}
+		return firings
+	}
+	file := []series{{"series-0", sec, 31 * sec, 31*sec - 1}}
 	for name, c := range map[string]struct {
-		drop  func(at int64, attempt int) bool
-		wants string
+		change func(all []Firing) []Firing
+		file   []series
+		want   string
 	}{
-		"none":         {func(int64, int) bool { return false }, ""},
-		"first":        {func(at int64, attempt int) bool { return at == 5*sec }, "no occurrence between"},
-		"second":       {func(at int64, attempt int) bool { return at == 5*sec && attempt == 2 }, "was not repeated"},
-		"all later":    {func(int64, int) bool { return false }, "no occurrence after"},
-		"of the ended": {func(at int64, attempt int) bool { return at == 30*sec && attempt == 2 }, ""},
+		"right":                  {func(all []Firing) []Firing { return all }, file, ""},
+		"none":                   {func([]Firing) []Firing { return nil }, file, "of 1000000000 did not fire"},
+		"without the first":      {func(all []Firing) []Firing { return all[2:] }, file, "of 1000000000 did not fire"},
+		"without one":            {func(all []Firing) []Firing { return slices.Delete(all, 8, 10) }, file, "of 5000000000 did not fire"},
+		"without the last":       {func(all []Firing) []Firing { return all[:58] }, file, "of 30000000000 did not fire"},
+		"without a retry":        {func(all []Firing) []Firing { return slices.Delete(all, 9, 10) }, file, "of 5000000000 was not repeated"},
+		"without the last retry": {func(all []Firing) []Firing { return all[:59] }, file, "of 30000000000 was not repeated"},
+		"early":                  {func(all []Firing) []Firing { all[8].At -= 3; return all }, file, "early"},
+		"early retry":            {func(all []Firing) []Firing { all[9].At -= 3; return all }, file, "early"},
+		"repeat":                 {func(all []Firing) []Firing { return append(all, all[9]) }, file, "without a fault"},
+		"two rows":               {func(all []Firing) []Firing { f := all[8]; f.Generation, f.ID = 1, "1"; return append(all, f) }, file, "has the IDs"},
+		"between":                {func(all []Firing) []Firing { f := all[8]; f.Due, f.ID = f.Due+1, "1"; f.At++; return append(all, f) }, file, "is no occurrence"},
+		"after the end":          {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 30 * sec, 30 * sec}}, "is no occurrence"},
+		"stopped":                {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 31 * sec, 42 * sec}}, "the next occurrence"},
+		"lost":                   {func(all []Firing) []Firing { return nil }, []series{{"series-0", sec, 0, 42 * sec}}, "the next occurrence"},
+		"never set":              {func(all []Firing) []Firing { return all }, nil, "was never set"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			l, err := openLines(filepath.Join(dir, seriesPrefix+"1"), false)
-			require.NoError(t, err)
-			for at := sec; at <= 30*sec; at += sec {
-				for attempt := 1; attempt <= 2; attempt++ {
-					if !c.drop(at, attempt) {
-						require.NoError(t, l.add(occurrence{"series-0", at, fmt.Sprint(at), attempt}))
-					}
-				}
-			}
-			if name == "all later" {
-				for attempt := 1; attempt <= 2; attempt++ {
-					require.NoError(t, l.add(occurrence{"series-1", sec, "ended", attempt}))
-				}
-			}
-			require.NoError(t, l.file.Close())
-			v, err := Judge{}.Read(dir, nil)
-			require.NoError(t, err)
-			if c.wants == "" {
+			v := story{firings: c.change(right()), series: c.file}.judge(t)
+			if c.want == "" {
 				require.Empty(t, v.Violations)
 				require.Equal(t, 30, v.Occurrences)
 				return
 			}
-			require.Len(t, v.Violations, 1)
-			require.Contains(t, v.Violations[0], c.wants)
+			require.NotEmpty(t, v.Violations)
+			require.Contains(t, v.Violations[0], c.want)
 		})
 	}
+}
+
+func TestRunWithoutOperationsIsNoSuccess(t *testing.T) {
+	r, err := (&scene{dir: t.TempDir()}).report(Judge{})
+	require.NoError(t, err)
+	require.Len(t, r.Violations, 3)
+}
+
+// A client writes an error that nothing explains as a violation.
+func TestErrorsNeedAReason(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	file, server := &client{Config: Config{Place: place.Place{File: "f"}}}, &client{Config: Config{Place: place.Place{URL: "u"}}}
+	lost := errors.New("durable: Set: the outcome of the transaction is unknown: the answer to COMMIT is lost")
+	for _, c := range []struct {
+		client *client
+		ctx    context.Context
+		err    error
+		want   bool
+	}{
+		{file, ended, errors.New("any"), true},
+		{file, ended, durable.ErrDamaged, false},
+		{file, t.Context(), errors.New("database is locked"), false},
+		{server, t.Context(), lost, true},
+		{server, t.Context(), io.EOF, false},
+	} {
+		require.Equal(t, Failed, outcomeOf(c.err))
+		require.Equal(t, c.want, c.client.lost(c.ctx, c.err), c.err)
+	}
+}
+
+func TestStoreIsVerifiedAfterTheFaults(t *testing.T) {
+	s := &scene{dir: t.TempDir()}
+	s.reads.File = filepath.Join(s.dir, "store.db")
+	store, err := s.reads.Open(t.Context(), false)
+	require.NoError(t, err)
+	defer store.Close()
+	require.NoError(t, s.read(t.Context()))
+	tx, err := store.SQLite.BeginTx(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "UPDATE hwt_store SET claimed = claimed + 1")
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit())
+	require.ErrorIs(t, s.read(t.Context()), durable.ErrDamaged)
 }

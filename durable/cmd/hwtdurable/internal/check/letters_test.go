@@ -46,8 +46,9 @@ func TestJudgeOfFullStoresWantsRoomForCancel(t *testing.T) {
 	for kind, violations := range map[Kind]int{Set: 0, Create: 0, Requeue: 0, Cancel: 1, Move: 1} {
 		rejected := op(2, 3*sec, 4*sec, Record{Kind: kind}, Record{Outcome: Rejected})
 		s := story{records: map[string][]Record{"a": concat(setAt10, rejected, gone)}, firings: []Firing{fired}}
-		require.Len(t, s.judgeBy(t, Judge{Tolerance: 2, Room: true}).Violations, violations, kind)
-		require.Empty(t, s.judge(t).Violations)
+		require.Len(t, s.judgeBy(t, Judge{Tolerance: 2, Full: true, Room: true}).Violations, violations, kind)
+		require.Empty(t, s.judgeBy(t, Judge{Tolerance: 2, Full: true}).Violations)
+		require.Len(t, s.judge(t).Violations, 1)
 	}
 }
 

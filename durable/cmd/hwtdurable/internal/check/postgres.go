@@ -135,7 +135,7 @@ func (c *cluster) killBackend(ctx context.Context) error {
 	if err := c.awaitAnswer(ctx); err != nil {
 		return err
 	}
-	c.scene.note("SIGKILL of a PostgreSQL backend", begin)
+	c.scene.note("SIGKILL of a PostgreSQL backend", begin, nil)
 	return nil
 }
 
@@ -154,30 +154,30 @@ func (c *cluster) stopBackend(ctx context.Context) error {
 	if pid == 0 {
 		return nil
 	}
-	return c.scene.stall(ctx, "SIGSTOP of a PostgreSQL backend", pid)
+	return c.scene.stall(ctx, "SIGSTOP of a PostgreSQL backend", nil, pid)
 }
 
 // stopServer stops the postmaster and all its children.
 func (c *cluster) stopServer(ctx context.Context) error {
 	pids := append(slices.Collect(maps.Keys(c.primary.Children())), c.primary.PID())
-	return c.scene.stall(ctx, "SIGSTOP of PostgreSQL", pids...)
+	return c.scene.stall(ctx, "SIGSTOP of PostgreSQL", nil, pids...)
 }
 
 // stepClock sets the wall clock of a worker, and sets it again later.
 func (c *cluster) stepClock(ctx context.Context) error {
 	i := 2 + rand.IntN(2)
-	begin := now()
+	begin, pid := now(), c.scene.process(i).PID()
 	var offset time.Duration
 	for n := range 10 { // a second after any time: a longer step ends the worker's lease
 		if offset += time.Second; n%2 == 0 {
 			offset = time.Duration(rand.Int64N(4*3600)-2*3600) * time.Second
 		}
-		if err := stepClock(c.scene.process(i).PID(), offset); err != nil {
+		if err := stepClock(pid, offset); err != nil {
 			return fmt.Errorf("steps of a worker's clock: %w", err)
 		}
 		sleep(ctx, 100*time.Millisecond+rand.N(500*time.Millisecond))
 	}
-	c.scene.note("ten steps of a worker's clock", begin)
+	c.scene.note("ten steps of a worker's clock", begin, []int{pid})
 	return nil
 }
 
@@ -189,7 +189,7 @@ func (c *cluster) killServer(ctx context.Context) error {
 	if err := c.primary.Restart(ctx); err != nil {
 		return err
 	}
-	c.scene.note("SIGKILL of PostgreSQL", begin)
+	c.scene.note("SIGKILL of PostgreSQL", begin, nil)
 	return c.awaitAnswer(ctx)
 }
 
@@ -202,19 +202,29 @@ func (c *cluster) awaitAnswer(ctx context.Context) error {
 	return errors.New("the server does not answer")
 }
 
-func (c *cluster) proxy() *pgtest.Proxy { return c.proxies[rand.IntN(len(c.proxies))] }
+// proxy returns that of the clients or that of the workers, with its processes.
+func (c *cluster) proxy() (p *pgtest.Proxy, users []int) {
+	works := rand.IntN(2)
+	for i, config := range c.scene.configs {
+		if config.Works == (works == 1) {
+			users = append(users, c.scene.process(i).PID())
+		}
+	}
+	return c.proxies[works], users
+}
 
 func (c *cluster) cut(context.Context) error {
+	p, users := c.proxy()
 	begin := now()
-	if c.proxy().Cut() > 0 {
-		c.scene.note("connections cut", begin)
+	if p.Cut() > 0 {
+		c.scene.note("connections cut", begin, users)
 	}
 	return nil
 }
 
 func (c *cluster) hold(ctx context.Context) error {
-	p, begin := c.proxy(), now()
-	before := p.Waited()
+	p, users := c.proxy()
+	begin, before := now(), p.Waited()
 	p.Hold()
 	sleep(ctx, c.scene.pauseTime())
 	if rand.IntN(2) == 0 {
@@ -223,20 +233,20 @@ func (c *cluster) hold(ctx context.Context) error {
 	p.Release()
 	sleep(ctx, time.Second)
 	if p.Waited() > before {
-		c.scene.note("connections held", begin)
+		c.scene.note("connections held", begin, users)
 	}
 	return nil
 }
 
 func (c *cluster) late(ctx context.Context) error {
-	p, begin := c.proxy(), now()
-	before := p.Waited()
+	p, users := c.proxy()
+	begin, before := now(), p.Waited()
 	p.Delay(rand.N(longest))
 	sleep(ctx, time.Second+rand.N(3*time.Second))
 	p.Delay(0)
 	sleep(ctx, time.Second)
 	if p.Waited() > before {
-		c.scene.note("answers late", begin)
+		c.scene.note("answers late", begin, users)
 	}
 	return nil
 }
@@ -254,6 +264,6 @@ func (c *cluster) failover(ctx context.Context) error {
 	}
 	err := c.addStandby(ctx) // for which commits wait
 	sleep(ctx, time.Second)
-	c.scene.note("failover to the synchronous standby", begin)
+	c.scene.note("failover to the synchronous standby", begin, nil)
 	return err
 }

@@ -45,44 +45,34 @@ func Run(c Config) error {
 		return err
 	}
 	defer s.Close()
-	failed := make(chan error, c.Callers+1)
 	var all sync.WaitGroup
-	if c.Works {
-		f, err := openLines(filepath.Join(c.Dir, fmt.Sprintf("firings-%d", os.Getpid())), !c.Unsynced)
-		if err != nil {
-			return err
-		}
-		defer f.file.Close()
-		series, err := openLines(filepath.Join(c.Dir, fmt.Sprint(seriesPrefix, os.Getpid())), !c.Unsynced)
-		if err != nil {
-			return err
-		}
-		defer series.file.Close()
-		handle := func(_ context.Context, firing durable.Firing) error {
-			if strings.HasPrefix(firing.Key, seriesPrefix) {
-				return series.handleOccurrence(firing)
-			}
-			return f.handle(firing)
-		}
+	failed := make(chan error, c.Callers+1)
+	start := func(f func() error) {
 		all.Go(func() {
-			if err := s.Work(ctx, handle, &durable.WorkOptions{DrainTimeout: 5 * time.Second}); err != nil {
+			if err := f(); err != nil {
 				failed <- err
 			}
 		})
 	}
+	if c.Works {
+		firings, err := c.open("firings", !c.Unsynced)
+		if err != nil {
+			return err
+		}
+		defer firings.file.Close()
+		start(func() error {
+			return s.Work(ctx, firings.handle, &durable.WorkOptions{DrainTimeout: 5 * time.Second})
+		})
+	}
 	if c.Callers > 0 {
-		journal, err := openLines(filepath.Join(c.Dir, fmt.Sprintf("journal-%d", os.Getpid())), false)
+		journal, err := c.open("journal", false)
 		if err != nil {
 			return err
 		}
 		defer journal.file.Close()
 		cl := &client{Config: c, store: s, journal: journal}
 		for range c.Callers {
-			all.Go(func() {
-				if err := cl.run(ctx); err != nil {
-					failed <- err
-				}
-			})
+			start(func() error { return cl.run(ctx) })
 		}
 	}
 	proc.Ready()
@@ -96,15 +86,25 @@ func Run(c Config) error {
 	}
 }
 
-// handle appends a firing, and gives up one in four. Its time is taken before the line is
-// synced. All attempts of a generation agree.
-func (l *lines) handle(f durable.Firing) error {
-	gaveUp := f.Generation%4 == 0
-	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), gaveUp}
-	if err := l.add(line); err != nil || !gaveUp {
+// open opens a file of this process.
+func (c Config) open(name string, sync bool) (*lines, error) {
+	return openLines(filepath.Join(c.Dir, fmt.Sprintf("%s-%d", name, os.Getpid())), sync)
+}
+
+// handle appends a firing, and gives up one in four that is not recurring. Its time is
+// taken before the line is synced. All attempts of a generation agree.
+func (l *lines) handle(_ context.Context, f durable.Firing) error {
+	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key)
+	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp}
+	switch err := l.add(line); {
+	case err != nil:
 		return err
+	case gaveUp:
+		return durable.GiveUp(errGaveUp)
+	case isRecurring(f.Key):
+		return handleOccurrence(f)
 	}
-	return durable.GiveUp(errGaveUp)
+	return nil
 }
 
 var errGaveUp = errors.New("no such order")
@@ -149,13 +149,16 @@ func (c *client) do(ctx context.Context, r Record) error {
 		return err
 	}
 	timed, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
 	e, err := c.perform(timed, r)
-	cancel()
 	answer := Record{Number: r.Number, At: now(), Outcome: outcomeOf(err)}
+	if answer.Outcome == Failed && c.lost(timed, err) {
+		answer.Outcome = Unknown
+	}
 	if err == nil && r.Kind != Discard {
 		answer.Due, answer.Generation = e.Due.UnixNano(), e.Generation
 	}
-	if answer.Outcome == Unknown {
+	if answer.Outcome == Unknown || answer.Outcome == Failed {
 		answer.Error = err.Error()
 	}
 	c.learn(r.Key, answer)
@@ -212,20 +215,21 @@ func (c *client) learn(key string, answer Record) {
 	}
 }
 
+func (c *client) payload() []byte { return make([]byte, c.Payload) }
+
 func (c *client) perform(ctx context.Context, r Record) (durable.Entry, error) {
 	due := time.Unix(0, r.Due)
-	payload := make([]byte, c.Payload)
 	switch r.Kind {
 	case Set:
-		return c.store.Set(ctx, r.Key, due, payload)
+		return c.store.Set(ctx, r.Key, due, c.payload())
 	case Create:
-		return c.store.Create(ctx, r.Key, due, payload)
+		return c.store.Create(ctx, r.Key, due, c.payload())
 	case Move:
 		return c.store.Move(ctx, r.Key, due)
 	case Cancel:
 		return c.store.Cancel(ctx, r.Key)
 	case SetIf:
-		return c.store.SetIf(ctx, r.Key, r.If, due, payload)
+		return c.store.SetIf(ctx, r.Key, r.If, due, c.payload())
 	case MoveIf:
 		return c.store.MoveIf(ctx, r.Key, r.If, due)
 	case CancelIf:
@@ -236,4 +240,22 @@ func (c *client) perform(ctx context.Context, r Record) (durable.Entry, error) {
 		return durable.Entry{}, c.store.Discard(ctx, r.Key, r.If)
 	}
 	return c.store.Get(ctx, r.Key)
+}
+
+// lost reports whether an error may leave the outcome of an operation open: its context
+// has ended, a full file system lost the end of the commit, or the connection to
+// PostgreSQL broke at the end of the commit.
+func (c *client) lost(ctx context.Context, err error) bool {
+	for _, never := range []error{durable.ErrClosed, durable.ErrDamaged, durable.ErrInvalid} {
+		if errors.Is(err, never) {
+			return false
+		}
+	}
+	if ctx.Err() != nil {
+		return true
+	}
+	if c.Place.File != "" {
+		return strings.Contains(err.Error(), "commit: the file system is full")
+	}
+	return strings.Contains(err.Error(), "the answer to COMMIT is lost")
 }

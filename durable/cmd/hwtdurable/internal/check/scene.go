@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
@@ -24,6 +25,7 @@ type scene struct {
 	resolve func(ctx context.Context, pid int) error // waits until nothing of a dead process is under way
 	reads   place.Place                              // of the judge
 	longest time.Duration                            // pause of a process
+	first   int64                                    // due time of the recurring entries
 	skipped Report
 
 	mu     sync.Mutex
@@ -53,11 +55,11 @@ func (s *scene) startAll() error {
 	return nil
 }
 
-// note records a fault that had an effect.
-func (s *scene) note(kind string, begin int64) {
+// note records a fault that had an effect on the processes, or on all if hit is nil.
+func (s *scene) note(kind string, begin int64, hit []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = append(s.faults, Fault{kind, begin, now()})
+	s.faults = append(s.faults, Fault{kind, begin, now(), hit})
 }
 
 func (s *scene) process(i int) *proc.Process {
@@ -87,7 +89,7 @@ func (s *scene) kill(ctx context.Context, i int) error {
 	if err := s.over(ctx, p); err != nil {
 		return err
 	}
-	s.note("SIGKILL of a "+s.role(i), begin)
+	s.note("SIGKILL of a "+s.role(i), begin, []int{p.PID()})
 	return s.start(i)
 }
 
@@ -120,13 +122,19 @@ func endLine(path string) error {
 	return os.Truncate(path, int64(strings.LastIndexByte(string(text), '\n')+1))
 }
 
-// stop stops a process for a time, as a machine that stalls.
+// stop stops a process for a time, as a machine that stalls. It may hold the lock of a
+// file, for which all others wait.
 func (s *scene) stop(ctx context.Context, i int) error {
-	return s.stall(ctx, "SIGSTOP of a "+s.role(i), s.process(i).PID())
+	pids := []int{s.process(i).PID()}
+	hit := pids
+	if s.reads.File != "" {
+		hit = nil
+	}
+	return s.stall(ctx, "SIGSTOP of a "+s.role(i), hit, pids...)
 }
 
-// stall stops processes for a time.
-func (s *scene) stall(ctx context.Context, kind string, pids ...int) error {
+// stall stops processes for a time. The fault is one of the processes in hit.
+func (s *scene) stall(ctx context.Context, kind string, hit []int, pids ...int) error {
 	begin := now()
 	defer func() {
 		for _, pid := range pids {
@@ -145,7 +153,7 @@ func (s *scene) stall(ctx context.Context, kind string, pids ...int) error {
 		}
 	}
 	sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
-	s.note(kind, begin)
+	s.note(kind, begin, hit)
 	return nil
 }
 
@@ -186,11 +194,19 @@ func (s *scene) read(ctx context.Context) error {
 	defer store.Close()
 	works := slices.ContainsFunc(s.configs, func(c Config) bool { return c.Works })
 	if works {
-		err := endSeries(ctx, store, time.Minute)
+		err := s.endSeries(ctx, store, time.Minute)
 		if err == nil {
 			err = awaitFired(ctx, store, time.Minute)
 		}
+		if err == nil {
+			_, err = store.CancelMany(ctx, seriesPrefix)
+		}
 		if err != nil {
+			return err
+		}
+	}
+	if store.SQLite != nil {
+		if err := store.SQLite.Verify(ctx); err != nil {
 			return err
 		}
 	}
@@ -267,12 +283,13 @@ func (r *reads) write(dir string, keys []string, withLetters bool) error {
 	return nil
 }
 
-// awaitFired waits until nothing is pending or firing, or until the timeout: the judge
-// finds the violation.
+// awaitFired waits until no entry is firing or due within an hour, or until the timeout:
+// the judge then finds the entry pending, or neither pending nor fired.
 func awaitFired(ctx context.Context, store *place.Store, timeout time.Duration) error {
 	for end := time.Now().Add(timeout); time.Now().Before(end) && ctx.Err() == nil; sleep(ctx, 100*time.Millisecond) {
-		st, err := store.Backend().Stats(ctx, nil)
-		if err != nil || st.Pending+st.Claimed == 0 {
+		page, err := store.Backend().Page(ctx, "", backend.Cursor{}, 2*seriesCount, true)
+		soon := func(r backend.Row) bool { return r.Due < time.Now().Add(time.Hour).UnixNano() }
+		if err != nil || !slices.ContainsFunc(page, soon) {
 			return err
 		}
 	}

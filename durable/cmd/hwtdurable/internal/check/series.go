@@ -2,10 +2,10 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/clock"
@@ -17,17 +17,21 @@ import (
 // occurrence must have both attempts.
 
 const (
-	seriesPrefix = "series-" // of keys, and of the workers' files
+	seriesPrefix = "series-" // of keys
 	seriesCount  = 4
 	seriesEvery  = time.Second
+	seriesFile   = "series" // of the series
 )
 
-// occurrence is a line of a worker's file.
-type occurrence struct {
-	Key     string `json:"key"`
-	Due     int64  `json:"due"`
-	ID      string `json:"id"`
-	Attempt int    `json:"attempt"`
+func isRecurring(key string) bool { return strings.HasPrefix(key, seriesPrefix) }
+
+// series is a line of the file of the series: occurrences from the first one on must have
+// fired up to the next one, which was pending when the series was read.
+type series struct {
+	Key   string `json:"key"`
+	First int64  `json:"first"`
+	Next  int64  `json:"next"` // 0 if the series was not pending
+	At    int64  `json:"at"`
 }
 
 // addSeries stores the recurring entries.
@@ -37,77 +41,119 @@ func (s *scene) addSeries(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
+	first := time.Now()
+	s.first = first.UnixNano()
 	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{Policy: clock.MissedAll, Limit: 10_000}}
 	for i := range seriesCount {
-		if _, err := store.SetEvery(ctx, fmt.Sprint(seriesPrefix, i), every, time.Now(), nil); err != nil {
+		if _, err := store.SetEvery(ctx, fmt.Sprint(seriesPrefix, i), every, first, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// endSeries waits until the recurring entries have caught up, or until the timeout, and cancels
-// them.
-func endSeries(ctx context.Context, store *place.Store, timeout time.Duration) error {
+// endSeries waits until the recurring entries have caught up, or until the timeout, and
+// moves them out of the way. A Cancel would delete waiting retries, too.
+func (s *scene) endSeries(ctx context.Context, store *place.Store, timeout time.Duration) error {
 	for end := time.Now().Add(timeout); time.Now().Before(end) && ctx.Err() == nil; sleep(ctx, 100*time.Millisecond) {
 		behind := false
 		for e, err := range store.All(ctx, seriesPrefix) {
 			if err != nil {
 				return err
 			}
-			behind = behind || e.Due.Before(time.Now()) || e.Attempt > 1
+			behind = behind || e.Due.Before(time.Now())
 		}
 		if !behind {
 			break
 		}
 	}
-	for { // a claim moves an entry out of the way of a Cancel
-		if n, err := store.CancelMany(ctx, seriesPrefix); err != nil || n == 0 {
+	l, err := openLines(filepath.Join(s.dir, seriesFile), false)
+	if err != nil {
+		return err
+	}
+	defer l.file.Close()
+	for i := range seriesCount {
+		one, err := moveAway(ctx, store, fmt.Sprint(seriesPrefix, i))
+		if err != nil {
+			return err
+		}
+		one.First = s.first
+		if err := l.add(one); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// handleOccurrence appends an attempt, and fails the first one.
-func (l *lines) handleOccurrence(f durable.Firing) error {
-	err := l.add(occurrence{f.Key, f.Due.UnixNano(), f.ID, f.Attempt})
-	if err == nil && f.Attempt == 1 {
-		err = durable.RetryAfter(100 * time.Millisecond)
+// moveAway moves a recurring entry by a day, and returns its next occurrence without that.
+func moveAway(ctx context.Context, store *place.Store, key string) (series, error) {
+	for {
+		e, err := store.Get(ctx, key)
+		if err == nil {
+			_, err = store.MoveIf(ctx, key, e.Generation, e.Due.Add(24*time.Hour))
+		}
+		switch {
+		case err == nil:
+			return series{Key: key, Next: e.Due.UnixNano(), At: now()}, nil
+		case errors.Is(err, durable.ErrNotFound), errors.Is(err, durable.ErrFired):
+			return series{Key: key, At: now()}, nil
+		case !errors.Is(err, durable.ErrConflict): // a claim has stored the next occurrence
+			return series{}, err
+		}
 	}
-	return err
 }
 
-// series judges the occurrences. The last ones may have been cancelled.
+// handleOccurrence fails the first attempt.
+func handleOccurrence(f durable.Firing) error {
+	if f.Attempt == 1 {
+		return durable.RetryAfter(100 * time.Millisecond)
+	}
+	return nil
+}
+
+// behind is the time by which the next occurrence of a series may be overdue when it is read.
+const behind = int64(10 * time.Second)
+
+// series judges the occurrences.
 func (t *trial) series(dir string) error {
-	first := make(map[string]map[int64]string) // IDs of the first attempts, by key and due time
-	attempts := make(map[string]int)           // the highest, by ID
-	err := readLines(filepath.Join(dir, seriesPrefix+"*"), func(_ string, o occurrence) {
-		if attempts[o.ID] = max(attempts[o.ID], o.Attempt); o.Attempt > 1 {
-			return
+	ids := make(map[string]map[int64]string) // of the first attempts, by key and due time
+	repeated := make(map[string]bool)        // by ID
+	for _, f := range t.occurrences {
+		if f.Attempt > 1 {
+			repeated[f.ID] = true
+			continue
 		}
-		if first[o.Key] == nil {
-			first[o.Key] = make(map[int64]string)
+		if ids[f.Key] == nil {
+			ids[f.Key] = make(map[int64]string)
 		}
-		first[o.Key][o.Due] = o.ID
-	})
-	var latest int64
-	for _, ids := range first {
-		latest = max(latest, slices.Max(slices.Collect(maps.Keys(ids))))
+		if id, twice := ids[f.Key][f.Due]; twice {
+			t.violated("%s: the occurrence of %d has the IDs %s and %s", f.Key, f.Due, id, f.ID)
+		}
+		ids[f.Key][f.Due] = f.ID
 	}
-	for key, ids := range first {
-		due := slices.Sorted(maps.Keys(ids))
-		if last := due[len(due)-1]; last < latest-20*int64(seriesEvery) {
-			t.violated("%s: no occurrence after %d fired", key, last)
+	err := readLines(filepath.Join(dir, seriesFile), func(_ string, s series) {
+		if s.Next < s.At-behind {
+			t.violated("%s: the next occurrence at %d is that of %d", s.Key, s.At, s.Next)
 		}
-		t.verdict.Occurrences += len(due)
-		for i, at := range due {
-			if i > 0 && at-due[i-1] != int64(seriesEvery) {
-				t.violated("%s: no occurrence between %d and %d fired", key, due[i-1], at)
+		for due := s.First; due < s.Next; due += int64(seriesEvery) {
+			id, fired := ids[s.Key][due]
+			switch {
+			case !fired:
+				t.violated("%s: the occurrence of %d did not fire", s.Key, due)
+			case !repeated[id]:
+				t.violated("%s: the failed occurrence of %d was not repeated", s.Key, due)
+			default:
+				t.verdict.Occurrences++
 			}
-			if attempts[ids[at]] < 2 && i < len(due)-20 {
-				t.violated("%s: the failed occurrence of %d was not repeated", key, at)
-			}
+			delete(ids[s.Key], due)
 		}
+		for due := range ids[s.Key] {
+			t.violated("%s: %d is no occurrence, and fired", s.Key, due)
+		}
+		delete(ids, s.Key)
+	})
+	for key := range ids {
+		t.violated("%s fired, and was never set", key)
 	}
 	return err
 }
