@@ -53,6 +53,12 @@ const (
 	Failed   Outcome = "failed" // an error that no fault explains
 )
 
+// The ends of a caller's transaction.
+const (
+	commit   = "commit"
+	rollback = "rollback"
+)
+
 // Record is a line of a journal: an intent, or the outcome of the intent with the same
 // number. Times are nanoseconds of the machine's clock.
 type Record struct {
@@ -60,6 +66,7 @@ type Record struct {
 	At         int64    `json:"at"`
 	Kind       Kind     `json:"op,omitempty"` // of an intent
 	Key        string   `json:"key,omitempty"`
+	Tx         string   `json:"tx,omitempty"` // end of the caller's transaction, or empty without one
 	If         uint64   `json:"if,omitempty"`
 	Due        int64    `json:"due,omitempty"`     // requested, or of the result
 	Outcome    Outcome  `json:"out,omitempty"`     // of an outcome

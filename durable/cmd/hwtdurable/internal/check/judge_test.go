@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -98,6 +99,8 @@ func TestJudgeAcceptsCorrectHistories(t *testing.T) {
 		"repeat after a fault of all":       {records: once, firings: []Firing{fired, again}, faults: []Fault{{"failover", 11 * sec, 12 * sec, nil}}},
 		"repeat by one that stood still": {records: once, firings: []Firing{fired, again},
 			faults: []Fault{{"stop", 9 * sec, 14 * sec, []int{2}}}},
+		"cancel rolled back": {records: map[string][]Record{"a": concat(setAt10,
+			op(2, 3*sec, 4*sec, Record{Kind: Cancel, Tx: rollback}, Record{Outcome: OK, Due: 10 * sec, Generation: 5}), gone)}, firings: []Firing{fired}},
 		"pending at the end": {records: map[string][]Record{"a": setAt10, "reader": pending(5 * sec)}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Empty(t, s.judge(t).Violations) })
@@ -127,6 +130,8 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 			op(2, 3*sec, 4*sec, Record{Kind: Get}, Record{Outcome: Failed}), gone)}, firings: []Firing{fired}},
 		"rejected without a limit": {records: map[string][]Record{"a": concat(setAt10,
 			op(2, 3*sec, 4*sec, Record{Kind: Set}, Record{Outcome: Rejected}), gone)}, firings: []Firing{fired}},
+		"rolled back, but stored": {records: map[string][]Record{"a": concat(
+			op(1, 1*sec, 2*sec, Record{Kind: Set, Tx: rollback, Due: 10 * sec}, Record{Outcome: OK, Due: 10 * sec, Generation: 5}), gone)}, firings: []Firing{fired}},
 		"never set":                   {records: map[string][]Record{"a": gone}, firings: []Firing{fired}},
 		"create over a pending entry": {records: map[string][]Record{"a": concat(setAt10, op(2, 3*sec, 4*sec, Record{Kind: Create, Due: 10 * sec}, Record{Outcome: OK, Due: 10 * sec, Generation: 6}), gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 6, ID: "6-1", At: 10 * sec}}},
 		"exists without an entry":     {records: map[string][]Record{"a": op(1, 1, 2, Record{Kind: Create, Due: sec}, Record{Outcome: Exists})}},
@@ -220,17 +225,23 @@ func TestErrorsNeedAReason(t *testing.T) {
 	for _, c := range []struct {
 		client *client
 		ctx    context.Context
+		tx     string
 		err    error
 		want   bool
 	}{
-		{file, ended, errors.New("any"), true},
-		{file, ended, durable.ErrDamaged, false},
-		{file, t.Context(), errors.New("database is locked"), false},
-		{server, t.Context(), lost, true},
-		{server, t.Context(), io.EOF, false},
+		{file, ended, "", errors.New("any"), true},
+		{file, ended, "", durable.ErrDamaged, false},
+		{file, t.Context(), "", errors.New("database is locked"), false},
+		{file, t.Context(), commit, io.EOF, false},
+		{server, t.Context(), "", lost, true},
+		{server, t.Context(), "", io.EOF, false},
+		{server, t.Context(), commit, io.EOF, true},
+		{server, t.Context(), commit, &pgconn.PgError{Code: "57P01"}, true},
+		{server, t.Context(), commit, &pgconn.PgError{Code: "40P01"}, false},
+		{server, t.Context(), commit, durable.ErrClosed, false},
 	} {
 		require.Equal(t, Failed, outcomeOf(c.err))
-		require.Equal(t, c.want, c.client.lost(c.ctx, c.err), c.err)
+		require.Equal(t, c.want, c.client.lost(c.ctx, Record{Tx: c.tx}, c.err), c.err)
 	}
 }
 

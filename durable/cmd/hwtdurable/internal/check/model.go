@@ -48,6 +48,9 @@ func (l letters) without(g uint64) letters {
 
 // step returns the states to which an operation with its outcome may lead.
 func step(s entry, intent, outcome Record) []entry {
+	if intent.Tx == rollback {
+		return []entry{s}
+	}
 	switch outcome.Outcome {
 	case Rejected:
 		return []entry{s}

@@ -11,9 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
+	"github.com/hashedwheel/hwt/durable/sqlite"
 )
 
 // Config is the configuration of a process. It performs operations if it has callers, and
@@ -152,7 +155,7 @@ func (c *client) do(ctx context.Context, r Record) error {
 	defer cancel()
 	e, err := c.perform(timed, r)
 	answer := Record{Number: r.Number, At: now(), Outcome: outcomeOf(err)}
-	if answer.Outcome == Failed && c.lost(timed, err) {
+	if answer.Outcome == Failed && c.lost(timed, r, err) {
 		answer.Outcome = Unknown
 	}
 	if err == nil && r.Kind != Discard {
@@ -188,6 +191,10 @@ func (c *client) draw() Record {
 		r.Due = c.due()
 	}
 	switch r.Kind {
+	case Set, Create, Move, Cancel:
+		r.Tx = []string{commit, rollback, 13: ""}[rand.IntN(14)]
+	}
+	switch r.Kind {
 	case SetIf, MoveIf, CancelIf, Requeue, Discard:
 		if r.If = c.seen[r.Key]; r.If == 0 {
 			r.If = 1 // of another key
@@ -215,9 +222,61 @@ func (c *client) learn(key string, answer Record) {
 	}
 }
 
+// perform performs an operation. In a transaction that is rolled back, it has no effect.
+func (c *client) perform(ctx context.Context, r Record) (e durable.Entry, err error) {
+	if r.Tx == "" {
+		return c.call(ctx, r)
+	}
+	tx, err := c.begin(ctx)
+	if err != nil {
+		return e, err
+	}
+	e, err = c.callTx(ctx, tx, r)
+	if err != nil || r.Tx == rollback {
+		return e, errors.Join(err, tx.Rollback(ctx))
+	}
+	return e, tx.Commit(ctx)
+}
+
+// transaction is that of either database.
+type transaction interface {
+	Commit(ctx context.Context) error
+	Rollback(ctx context.Context) error
+}
+
+// fileTx makes a transaction of SQLite one of both.
+type fileTx struct{ *sqlite.Tx }
+
+func (x fileTx) Commit(context.Context) error   { return x.Tx.Commit() }
+func (x fileTx) Rollback(context.Context) error { return x.Tx.Rollback() }
+
+func (c *client) begin(ctx context.Context) (transaction, error) {
+	if c.store.SQLite == nil {
+		return c.store.Pool.Begin(ctx)
+	}
+	tx, err := c.store.SQLite.BeginTx(ctx)
+	return fileTx{tx}, err
+}
+
+func (c *client) callTx(ctx context.Context, tx any, r Record) (durable.Entry, error) {
+	if x, ok := tx.(fileTx); ok {
+		tx = x.Tx
+	}
+	due := time.Unix(0, r.Due)
+	switch r.Kind {
+	case Set:
+		return c.store.SetTx(ctx, tx, r.Key, due, c.payload())
+	case Create:
+		return c.store.CreateTx(ctx, tx, r.Key, due, c.payload())
+	case Move:
+		return c.store.MoveTx(ctx, tx, r.Key, due)
+	}
+	return c.store.CancelTx(ctx, tx, r.Key)
+}
+
 func (c *client) payload() []byte { return make([]byte, c.Payload) }
 
-func (c *client) perform(ctx context.Context, r Record) (durable.Entry, error) {
+func (c *client) call(ctx context.Context, r Record) (durable.Entry, error) {
 	due := time.Unix(0, r.Due)
 	switch r.Kind {
 	case Set:
@@ -244,8 +303,8 @@ func (c *client) perform(ctx context.Context, r Record) (durable.Entry, error) {
 
 // lost reports whether an error may leave the outcome of an operation open: its context
 // has ended, a full file system lost the end of the commit, or the connection to
-// PostgreSQL broke at the end of the commit.
-func (c *client) lost(ctx context.Context, err error) bool {
+// PostgreSQL broke. The library repeats a request after that, except in a transaction.
+func (c *client) lost(ctx context.Context, r Record, err error) bool {
 	for _, never := range []error{durable.ErrClosed, durable.ErrDamaged, durable.ErrInvalid} {
 		if errors.Is(err, never) {
 			return false
@@ -257,5 +316,12 @@ func (c *client) lost(ctx context.Context, err error) bool {
 	if c.Place.File != "" {
 		return strings.Contains(err.Error(), "commit: the file system is full")
 	}
-	return strings.Contains(err.Error(), "the answer to COMMIT is lost")
+	var server *pgconn.PgError
+	switch {
+	case r.Tx == "":
+		return strings.Contains(err.Error(), "the answer to COMMIT is lost")
+	case errors.As(err, &server): // it ends the connection, starts up, or is a standby
+		return strings.HasPrefix(server.Code, "57P") || server.Code == "25006"
+	}
+	return true
 }
