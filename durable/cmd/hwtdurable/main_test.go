@@ -283,6 +283,18 @@ func TestWrongUsageIsExplained(t *testing.T) {
 	require.NotEmpty(t, log)
 }
 
+func TestMeasurementsRejectAFilledStore(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store.db")
+	newStore(t, place.Place{File: file})
+	before := contents(t, "--store", file)
+	for _, args := range []string{"lateness --rate 100 --for 100ms", "size --entries 1000 --for 100ms"} {
+		status, _, log := hwtdurable(t, append(strings.Fields(args), "--store", file)...)
+		require.Equal(t, 1, status)
+		require.Contains(t, log, "5 entries")
+	}
+	require.Equal(t, before, contents(t, "--store", file))
+}
+
 func TestMeasurementsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")

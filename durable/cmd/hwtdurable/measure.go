@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/check"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/measure"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/orders"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
@@ -28,13 +30,20 @@ func role[C any](f func(C) error) proc.Role {
 	}
 }
 
+// placeFlags adds the flags of a store to measure.
+func placeFlags(flags *flag.FlagSet, p *place.Place, server *bool) {
+	p.Flags(flags)
+	flags.Lookup("store").Usage = "a new `file` for an SQLite store, in place of a temporary one"
+	flags.Lookup("schema").Usage = "a new schema for the store in PostgreSQL"
+	flags.BoolVar(server, "server", false, "measure on a private PostgreSQL server")
+	flags.BoolVar(&p.Normal, "normal", false, "sync an SQLite store every 100 ms")
+}
+
 // runLateness is the command lateness.
 func runLateness(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := newFlags("lateness", log)
 	var m measure.Lateness
-	m.Place.Flags(flags)
-	flags.BoolVar(&m.Server, "server", false, "measure on a private PostgreSQL server")
-	flags.BoolVar(&m.Place.Normal, "normal", false, "sync an SQLite store every 100 ms")
+	placeFlags(flags, &m.Place, &m.Server)
 	number(flags, &m.Rate, "rate", 1000, 1, 100_000, "entries set and fired per second")
 	span(flags, &m.For, "for", 10*time.Second, 100*time.Millisecond, 2*time.Hour, "length of the measurement")
 	number(flags, &m.Workers, "workers", 1, 1, 16, "stores with a worker each")
@@ -50,9 +59,7 @@ func runLateness(ctx context.Context, args []string, out, log io.Writer) error {
 func runSize(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := newFlags("size", log)
 	var m measure.Size
-	m.Place.Flags(flags)
-	flags.BoolVar(&m.Server, "server", false, "measure on a private PostgreSQL server")
-	flags.BoolVar(&m.Place.Normal, "normal", false, "sync an SQLite store every 100 ms")
+	placeFlags(flags, &m.Place, &m.Server)
 	number(flags, &m.Entries, "entries", 1_000_000, 1000, 100_000_000, "pending entries")
 	number(flags, &m.Callers, "callers", 64, 1, 1000, "concurrent callers of each operation")
 	span(flags, &m.For, "for", 3*time.Second, 100*time.Millisecond, time.Minute, "time for each operation")

@@ -165,7 +165,7 @@ func (m Lateness) rate(ctx context.Context, s *place.Store, r *recorder) error {
 		n, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
 			for i := r.set; i < until; i++ {
 				due := begin.Add(m.ahead() + time.Duration(float64(i)/float64(m.Rate)*float64(time.Second)))
-				if !yield(durable.Entry{Key: fmt.Sprintf("order-%08d", i), Due: due}) {
+				if !yield(durable.Entry{Key: key(i), Due: due}) {
 					return
 				}
 			}
@@ -201,7 +201,7 @@ func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder) error 
 	due := time.Now().Add(2*m.ahead() + cmp.Or(m.within, time.Duration(m.Many)*100*time.Microsecond))
 	if _, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
 		for i := range m.Many {
-			if !yield(durable.Entry{Key: fmt.Sprintf("order-%08d", i), Due: due.Add(time.Second * time.Duration(i) / time.Duration(m.Many))}) {
+			if !yield(durable.Entry{Key: key(i), Due: due.Add(time.Second * time.Duration(i) / time.Duration(m.Many))}) {
 				return
 			}
 		}

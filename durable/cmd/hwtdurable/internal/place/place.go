@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -103,12 +104,26 @@ func (s *Store) Close() error {
 	return s.SQLite.Close()
 }
 
+// empty creates the store. It returns an error if the store exists and has entries.
+func (p Place) empty(ctx context.Context) error {
+	s, err := p.Open(ctx, false)
+	if err != nil {
+		return err
+	}
+	st, err := s.Backend().Stats(ctx, nil)
+	if n := st.Pending + st.Claimed + st.Dead; err == nil && n > 0 {
+		err = fmt.Errorf("the store has %d entries, which a measurement fires and replaces (expected: a new store)", n)
+	}
+	return errors.Join(err, s.Close())
+}
+
 // Temporary completes a place without a location: a file in dir or, with server, a
-// private PostgreSQL server with the settings. The server is nil if it is not needed.
+// private PostgreSQL server with the settings. The server is nil if it is not needed. A
+// store at a given location must be empty.
 func (p *Place) Temporary(ctx context.Context, dir string, server bool, settings map[string]string) (*pgtest.Server, error) {
 	switch {
 	case p.File != "" || p.URL != "":
-		return nil, nil
+		return nil, p.empty(ctx)
 	case !server:
 		p.File = filepath.Join(dir, "store.db")
 		return nil, nil
