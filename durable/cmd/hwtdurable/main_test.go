@@ -266,6 +266,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"figures --rounds -1", `"-1" for flag -rounds: must be from 1 to 100`},
 		{"check --for 9s", `"9s" for flag -for: must be from 10s to 100h`},
 		{"check --only x", `--only: "x" (expected: sqlite`},
+		{"list --store x --wait 0s", "must be from 100ms to 1h"},
 		{"migrate --store x", "one of --to-store and --to-postgres"},
 	} {
 		status, _, log := hwtdurable(t, strings.Fields(c.args)...)
@@ -275,12 +276,31 @@ func TestWrongUsageIsExplained(t *testing.T) {
 	status, _, log := hwtdurable(t, "list", "--store", filepath.Join(t.TempDir(), "none"))
 	require.Equal(t, 1, status)
 	require.NotEmpty(t, log)
-	status, _, log = hwtdurable(t, "list", "--postgres", "postgres://127.0.0.1:1/none", "--wait", "100ms")
+	status, _, log = hwtdurable(t, "list", "--postgres", "postgres://127.0.0.1:1/none", "--wait", "1s")
 	require.Equal(t, 1, status)
 	require.Contains(t, log, "127.0.0.1")
-	status, _, log = hwtdurable(t, "move", "k", "tomorrow", "--store", filepath.Join(t.TempDir(), "none"))
+	file := filepath.Join(t.TempDir(), "store.db")
+	newStore(t, place.Place{File: file})
+	for _, when := range []string{"tomorrow", "+"} {
+		status, _, log = hwtdurable(t, "move", "order-1", when, "--store", file)
+		require.Equal(t, 1, status)
+		require.Contains(t, log, "expected: such as +10m")
+	}
+}
+
+// Another program holds the lock of the file.
+func TestWaitBoundsEachCall(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store.db")
+	newStore(t, place.Place{File: file})
+	s, err := place.Place{File: file}.Open(t.Context(), true)
+	require.NoError(t, err)
+	defer s.Close()
+	tx, err := s.SQLite.BeginTx(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback()
+	status, _, log := hwtdurable(t, "cancel", "order-1", "--store", file, "--wait", "200ms")
 	require.Equal(t, 1, status)
-	require.NotEmpty(t, log)
+	require.Contains(t, log, "deadline exceeded")
 }
 
 func TestMeasurementsRejectAFilledStore(t *testing.T) {

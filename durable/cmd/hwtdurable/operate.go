@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"strconv"
@@ -17,7 +18,8 @@ import (
 // operation is a command on a store.
 type operation struct {
 	name        string
-	least, most int // arguments
+	least, most int  // arguments
+	whole       bool // reads the whole store, for as long as that takes
 	do          func(ctx context.Context, s *place.Store, args []string, p *printer) error
 }
 
@@ -27,26 +29,35 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 		flags := newFlags(op.name, log)
 		var where place.Place
 		where.Flags(flags)
-		wait := flags.Duration("wait", 10*time.Second, "the longest `time` to wait for the database")
+		var wait time.Duration
+		waitFlag(flags, &wait)
 		asJSON := flags.Bool("json", false, "print JSON, one object per line")
 		if err := parse(flags, args, op.least, op.most, log); err != nil {
 			return err
 		}
-		opening, cancel := context.WithTimeout(ctx, *wait)
+		bounded, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		s, err := where.Open(opening, true)
+		s, err := where.Open(bounded, true)
 		if errors.Is(err, place.ErrOne) {
 			return wrongUsage(log, op.name, "%v", err)
 		}
 		if err != nil {
 			return err
 		}
+		if !op.whole {
+			ctx = bounded
+		}
 		return errors.Join(op.do(ctx, s, flags.Args(), &printer{out, *asJSON}), s.Close())
 	}
 }
 
+// waitFlag adds the flag that bounds the wait for a database.
+func waitFlag(flags *flag.FlagSet, wait *time.Duration) {
+	span(flags, wait, "wait", 10*time.Second, 100*time.Millisecond, time.Hour, "the longest `time` to wait for the database")
+}
+
 var (
-	list = operation{"list", 0, 1, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	list = operation{"list", 0, 1, true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		for e, err := range s.All(ctx, prefix(args)) {
 			if err != nil {
 				return err
@@ -57,20 +68,20 @@ var (
 		}
 		return nil
 	}}
-	get = operation{"get", 1, 1, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	get = operation{"get", 1, 1, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return p.result(s.Get(ctx, args[0]))
 	}}
-	cancel = operation{"cancel", 1, 1, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	cancel = operation{"cancel", 1, 1, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return p.result(s.Cancel(ctx, args[0]))
 	}}
-	move = operation{"move", 2, 2, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	move = operation{"move", 2, 2, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		due, err := parseTime(args[1], time.Now())
 		if err != nil {
 			return err
 		}
 		return p.result(s.Move(ctx, args[0], due))
 	}}
-	dead = operation{"dead", 0, 1, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	dead = operation{"dead", 0, 1, true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		for d, err := range s.Dead(ctx, prefix(args)) {
 			if err != nil {
 				return err
@@ -81,21 +92,21 @@ var (
 		}
 		return nil
 	}}
-	requeue = operation{"requeue", 2, 2, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	requeue = operation{"requeue", 2, 2, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		generation, err := parseGeneration(args[1])
 		if err != nil {
 			return err
 		}
 		return p.result(s.Requeue(ctx, args[0], generation))
 	}}
-	discard = operation{"discard", 2, 2, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
+	discard = operation{"discard", 2, 2, false, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
 		generation, err := parseGeneration(args[1])
 		if err != nil {
 			return err
 		}
 		return s.Discard(ctx, args[0], generation)
 	}}
-	stats = operation{"stats", 0, 0, func(_ context.Context, s *place.Store, _ []string, p *printer) error {
+	stats = operation{"stats", 0, 0, false, func(_ context.Context, s *place.Store, _ []string, p *printer) error {
 		st := s.Stats()
 		if st.Time.IsZero() {
 			return errors.New("the database did not answer in time")

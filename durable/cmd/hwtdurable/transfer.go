@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	verify = operation{"verify", 0, 0, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
+	verify = operation{"verify", 0, 0, true, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
 		if s.SQLite != nil {
 			if err := s.SQLite.Verify(ctx); err != nil {
 				return err
@@ -28,7 +28,7 @@ var (
 		}
 		return err
 	}}
-	backup = operation{"backup", 1, 1, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
+	backup = operation{"backup", 1, 1, true, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
 		if s.SQLite == nil {
 			return errors.New("backup copies SQLite stores; use pg_dump --schema for PostgreSQL")
 		}
@@ -75,18 +75,22 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&to.File, "to-store", "", "the new `file` of an SQLite store")
 	flags.StringVar(&to.URL, "to-postgres", "", "the `URL` of a PostgreSQL database")
 	flags.StringVar(&to.Schema, "to-schema", "hwt", "the new schema in PostgreSQL")
+	var wait time.Duration
+	waitFlag(flags, &wait)
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
 	}
 	if (from.File == "") == (from.URL == "") || (to.File == "") == (to.URL == "") {
 		return wrongUsage(log, "migrate", "exactly one of --store and --postgres, and one of --to-store and --to-postgres, are required")
 	}
-	source, err := from.Open(ctx, true)
+	opening, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	source, err := from.Open(opening, true)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	target, err := to.Open(ctx, false)
+	target, err := to.Open(opening, false)
 	if err != nil {
 		return err
 	}
