@@ -266,6 +266,9 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"figures --rounds -1", `"-1" for flag -rounds: must be from 1 to 100`},
 		{"check --for 9s", `"9s" for flag -for: must be from 10s to 100h`},
 		{"check --only x", `--only: "x" (expected: sqlite`},
+		{"lateness --tx --many 5", "--tx and --many"},
+		{"lateness --server --store x", "--server and"},
+		{"size --server --normal", "--server and"},
 		{"list --store x --wait 0s", "must be from 100ms to 1h"},
 		{"migrate --store x", "one of --to-store and --to-postgres"},
 	} {
@@ -281,11 +284,21 @@ func TestWrongUsageIsExplained(t *testing.T) {
 	require.Contains(t, log, "127.0.0.1")
 	file := filepath.Join(t.TempDir(), "store.db")
 	newStore(t, place.Place{File: file})
-	for _, when := range []string{"tomorrow", "+"} {
+	for _, when := range []string{"tomorrow", "+-10m", "+"} {
 		status, _, log = hwtdurable(t, "move", "order-1", when, "--store", file)
 		require.Equal(t, 1, status)
 		require.Contains(t, log, "expected: such as +10m")
 	}
+}
+
+func TestKeysAreBytes(t *testing.T) {
+	where := place.Place{File: filepath.Join(t.TempDir(), "store.db")}
+	s, err := where.Open(t.Context(), false)
+	require.NoError(t, err)
+	_, err = s.Set(t.Context(), "k\xff", due, nil)
+	require.NoError(t, errors.Join(err, s.Close()))
+	require.Contains(t, succeed(t, "get", "k\xff", "--json", "--store", where.File), `"key_bytes":"a/8="`)
+	require.Contains(t, succeed(t, "list", "--store", where.File), `"k\xff"`)
 }
 
 // Another program holds the lock of the file.

@@ -39,6 +39,15 @@ func placeFlags(flags *flag.FlagSet, p *place.Place, server *bool) {
 	flags.BoolVar(&p.Normal, "normal", false, "sync an SQLite store every 100 ms")
 }
 
+// parsePlace parses the flags of a measurement that has those of placeFlags.
+func parsePlace(flags *flag.FlagSet, args []string, p *place.Place, server *bool, log io.Writer) error {
+	err := parse(flags, args, 0, 0, log)
+	if err == nil && *server && (p.File != "" || p.URL != "" || p.Normal) {
+		err = wrongUsage(log, flags.Name(), "--server and --store, --postgres, or --normal exclude each other")
+	}
+	return err
+}
+
 // runLateness is the command lateness.
 func runLateness(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := newFlags("lateness", log)
@@ -49,8 +58,11 @@ func runLateness(ctx context.Context, args []string, out, log io.Writer) error {
 	number(flags, &m.Workers, "workers", 1, 1, 16, "stores with a worker each")
 	flags.BoolVar(&m.Tx, "tx", false, "measure from the commit of SetTx, due now, to the handler")
 	number(flags, &m.Many, "many", 0, 0, 10_000_000, "entries due in the same second in place of --rate")
-	if err := parse(flags, args, 0, 0, log); err != nil {
+	if err := parsePlace(flags, args, &m.Place, &m.Server, log); err != nil {
 		return err
+	}
+	if m.Tx && m.Many > 0 {
+		return wrongUsage(log, "lateness", "--tx and --many exclude each other")
 	}
 	return m.Run(ctx, out)
 }
@@ -63,7 +75,7 @@ func runSize(ctx context.Context, args []string, out, log io.Writer) error {
 	number(flags, &m.Entries, "entries", 1_000_000, 1000, 100_000_000, "pending entries")
 	number(flags, &m.Callers, "callers", 64, 1, 1000, "concurrent callers of each operation")
 	span(flags, &m.For, "for", 3*time.Second, 100*time.Millisecond, time.Minute, "time for each operation")
-	if err := parse(flags, args, 0, 0, log); err != nil {
+	if err := parsePlace(flags, args, &m.Place, &m.Server, log); err != nil {
 		return err
 	}
 	return m.Run(ctx, out)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
@@ -129,7 +130,7 @@ func parseGeneration(text string) (uint64, error) {
 // parseTime reads a time in RFC 3339, or "+" and a duration from now.
 func parseTime(text string, now time.Time) (time.Time, error) {
 	if after, ok := strings.CutPrefix(text, "+"); ok {
-		if d, err := time.ParseDuration(after); err == nil {
+		if d, err := time.ParseDuration(after); err == nil && d >= 0 {
 			return now.Add(d), nil
 		}
 	} else if t, err := time.Parse(time.RFC3339, text); err == nil {
@@ -147,6 +148,7 @@ type printer struct {
 // shown is an entry as printed in JSON.
 type shown struct {
 	Key        string     `json:"key"`
+	KeyBytes   []byte     `json:"key_bytes,omitempty"` // of a key that is no UTF-8
 	Due        time.Time  `json:"due"`
 	NotAfter   *time.Time `json:"not_after,omitempty"`
 	Generation uint64     `json:"generation,string"`
@@ -161,6 +163,9 @@ type shown struct {
 func shownEntry(e durable.Entry) shown {
 	s := shown{Key: e.Key, Due: e.Due, Generation: e.Generation, Attempt: e.Attempt,
 		Every: e.Every.Spec + e.Every.Schedule, Payload: e.Payload}
+	if !utf8.ValidString(e.Key) {
+		s.KeyBytes = []byte(e.Key)
+	}
 	if !e.NotAfter.IsZero() {
 		s.NotAfter = &e.NotAfter
 	}
