@@ -106,12 +106,13 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if b.options.vfs != "" {
 		path, flags = "file:"+path+"?vfs="+b.options.vfs, flags|sqlite3.OPEN_URI
 	}
-	if b.writer, err = open(path, flags); err != nil {
+	if b.writer, err = open(ctx, path, flags); err != nil {
 		if b.options.MustExist && errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", errNoStore, err)
 		}
 		return err
 	}
+	defer b.writer.SetInterrupt(b.writer.SetInterrupt(ctx))
 	if b.options.MustExist {
 		// First, so that databases of other programs stay as they are. On this connection:
 		// closing the only one would write the whole log of a killed process to the file.
@@ -123,11 +124,13 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := b.writer.pragmas("journal_mode = WAL", synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
+	if err := b.writer.useWAL(); err != nil {
+		return err
+	}
+	if err := b.writer.pragmas(synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
 		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint), "cache_size = -16000", "temp_store = MEMORY"); err != nil {
 		return err
 	}
-	defer b.writer.SetInterrupt(b.writer.SetInterrupt(ctx))
 	if err := errors.Join(migrate(b.writer), b.writer.guard()); err != nil {
 		return err
 	}
@@ -138,7 +141,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		return err
 	}
 	for range readers {
-		c, err := open(path, flags&^sqlite3.OPEN_CREATE, "query_only = ON", "cache_size = -2000")
+		c, err := open(ctx, path, flags&^sqlite3.OPEN_CREATE, "query_only = ON", "cache_size = -2000")
 		if err != nil {
 			return err
 		}

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -121,4 +124,38 @@ func TestUnreadablePageIsNoDamagedRow(t *testing.T) {
 	require.NotErrorIs(t, err, backend.ErrDamaged)
 	require.NotEmpty(t, rows, "rows before the page")
 	require.ErrorIs(t, s.Verify(t.Context()), backend.ErrDamaged)
+}
+
+func TestOpenWaitsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "timers.db")
+	other, err := sqlite3.Open(path) // not in WAL mode
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, other.Exec("BEGIN EXCLUSIVE"))
+	for _, mustExist := range []bool{false, true} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		_, err = Open(ctx, path, &Options{MustExist: mustExist})
+		require.Error(t, err)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Less(t, time.Since(begun), busyFor)
+	}
+}
+
+// The change to WAL mode does not wait for locks by itself.
+func TestNewFileIsOpenedConcurrently(t *testing.T) {
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "timers.db")
+		var opened sync.WaitGroup
+		for range 4 {
+			opened.Go(func() {
+				s, err := Open(t.Context(), path, nil)
+				if assert.NoError(t, err) {
+					assert.NoError(t, s.Close())
+				}
+			})
+		}
+		opened.Wait()
+	}
 }

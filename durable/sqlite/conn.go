@@ -27,12 +27,14 @@ type conn struct {
 // checkpoints of other processes hold.
 const busyFor = 5 * time.Second
 
-func open(path string, flags sqlite3.OpenFlag, pragmas ...string) (*conn, error) {
+// open opens a connection. ctx bounds the time that pragmas wait.
+func open(ctx context.Context, path string, flags sqlite3.OpenFlag, pragmas ...string) (*conn, error) {
 	raw, err := sqlite3.OpenFlags(path, flags)
 	if err != nil {
 		return nil, err
 	}
 	c := &conn{Conn: raw, queries: make(map[string]*query), scratch: make([]byte, 0, 512)}
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	if err = c.BusyTimeout(busyFor); err == nil {
 		err = c.pragmas(pragmas...)
 	}
@@ -50,6 +52,16 @@ func (c *conn) pragmas(pragmas ...string) error {
 		}
 	}
 	return nil
+}
+
+// useWAL changes the file to WAL mode. SQLite does not wait for others that do the same.
+func (c *conn) useWAL() error {
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		err := c.pragmas("journal_mode = WAL")
+		if !errors.Is(err, sqlite3.BUSY) || c.GetInterrupt().Err() != nil || time.Since(begun) > busyFor {
+			return err
+		}
+	}
 }
 
 // guard keeps statements of users from ending the transaction of the writer.
@@ -234,7 +246,7 @@ func translate(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, sqlite3.INTERRUPT) && ctx.Err() != nil:
+	case ctx.Err() != nil && (errors.Is(err, sqlite3.INTERRUPT) || errors.Is(err, sqlite3.BUSY)):
 		return context.Cause(ctx)
 	case noRoom(err):
 		return fmt.Errorf("%w: %w", backend.ErrFull, err)

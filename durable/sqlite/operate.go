@@ -39,7 +39,7 @@ func (b *sqliteBackend) apart(ctx context.Context, f func(*conn) error) error {
 	if err != nil {
 		return err
 	}
-	c, err := open(b.path, sqlite3.OPEN_READWRITE)
+	c, err := open(ctx, b.path, sqlite3.OPEN_READWRITE)
 	if err != nil {
 		return translate(ctx, err)
 	}
@@ -58,7 +58,7 @@ func Restore(ctx context.Context, backup, path string) error {
 }
 
 func restore(ctx context.Context, backup, path string) error {
-	c, err := open(backup, sqlite3.OPEN_READONLY)
+	c, err := open(ctx, backup, sqlite3.OPEN_READONLY)
 	if err != nil {
 		return translate(ctx, err)
 	}
