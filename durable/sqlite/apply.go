@@ -69,7 +69,9 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 			dead, err = t.deadLetter(backend.Ref{Key: op.Row.Key, Generation: op.If})
 		}
 		if errors.Is(err, backend.ErrDamaged) {
-			results[i].Err = err // of this key only
+			if results[i], err = t.damaged(op, err); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if err != nil {
@@ -92,6 +94,49 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 		results[i] = change.Result
 	}
 	return results, nil
+}
+
+// damaged performs an operation on a key with a damaged row or dead letter. Cancel and Discard
+// delete these, without their large payloads: a damaged id may be that of another row.
+func (t *txn) damaged(op *backend.Op, damage error) (result backend.Result, err error) {
+	result.Row.Key = op.Row.Key
+	switch {
+	case op.Kind == backend.Cancel && op.If == 0:
+		result.Err, err = t.cancelDamaged(op.Row.Key)
+	case op.Kind == backend.Discard:
+		var n int64
+		n, err = t.c.query("DELETE FROM hwt_dead WHERE key = ? AND gen = ?").blob(op.Row.Key).int(int64(op.If)).exec()
+		if t.s.dead -= n; n == 0 {
+			result.Err = backend.ErrNotFound
+		}
+	default:
+		result.Err = damage // of this key only
+	}
+	return result, err
+}
+
+// cancelDamaged deletes the pending rows of a key, and the damaged ones that workers held which
+// are gone. Others are firing.
+func (t *txn) cancelDamaged(key string) (refusal, err error) {
+	refusal = backend.ErrFired
+	var rows []backend.Row
+	firing := false
+	err = t.c.prepared(selectRows).blob(key).each(func(q *query) error {
+		r, damage := scan(q)
+		r.Generation = uint64(q.s.ColumnInt64(1)) // if it is detached, the slot
+		if r.State == backend.Pending || damage != nil && errors.Is(t.c.alive(r.Holder), backend.ErrLeaseLost) {
+			rows = append(rows, r)
+		} else if !r.Detached {
+			firing = true
+		}
+		return nil
+	})
+	for i := 0; i < len(rows) && !firing && err == nil; i++ {
+		t.count(rows[i].State, -1)
+		_, err = t.c.prepared(deleteRow).blob(key).int(int64(rows[i].Slot())).exec()
+		refusal = nil
+	}
+	return refusal, err
 }
 
 // insert performs a Set or Create of an absent key by one statement, or reports that it
@@ -123,7 +168,9 @@ func (t *txn) move(r *backend.Row) error {
 func (t *txn) rows(key string) (rows []backend.Row, err error) {
 	err = t.c.prepared(selectRows).blob(key).each(func(q *query) error {
 		r, err := scan(q)
-		rows = append(rows, r)
+		if err == nil {
+			rows = append(rows, r)
+		}
 		return err
 	})
 	return rows, err

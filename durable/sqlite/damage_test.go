@@ -103,3 +103,61 @@ func TestDamagedEntriesTakeNoRoomOfOthers(t *testing.T) {
 	}, &durable.WorkOptions{MaxHeld: 1}))
 	assert.Equal(t, []string{"good"}, fired)
 }
+
+func TestCancelDeletesDamagedEntry(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, nil)
+	ctx := t.Context()
+	for _, key := range []string{"bad", "good", "held"} {
+		_, err := s.Set(ctx, key, time.Now().Add(time.Hour), make([]byte, 1000))
+		require.NoError(t, err)
+	}
+	raw(t, path, `UPDATE hwt_entries SET due = due + 1 WHERE key <> x'676f6f64';
+		INSERT INTO hwt_workers VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9 WHERE key = x'68656c64';
+		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, NULL
+			FROM hwt_entries WHERE key = x'68656c64'; -- a retry of an older version
+		UPDATE hwt_store SET pending = 3, claimed = 1`)
+	_, err := s.Move(ctx, "bad", time.Now())
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	_, err = s.Cancel(ctx, "held")
+	require.ErrorIs(t, err, durable.ErrFired)
+	require.EqualValues(t, 3, s.Stats().Pending, "as for any entry that fires, its retries stay")
+	raw(t, path, "UPDATE hwt_workers SET expires = 0")
+	for _, key := range []string{"bad", "held"} {
+		e, err := s.Cancel(ctx, key)
+		require.NoError(t, err)
+		require.Equal(t, key, e.Key)
+		require.Empty(t, e.Payload)
+		_, err = s.Get(ctx, key)
+		require.ErrorIs(t, err, durable.ErrNotFound)
+	}
+	_, err = s.Get(ctx, "good")
+	require.NoError(t, err)
+	require.NoError(t, s.Verify(ctx))
+}
+
+func TestDiscardDeletesDamagedLetter(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, nil)
+	ctx := t.Context()
+	_, err := s.Set(ctx, "k", time.Now(), nil)
+	require.NoError(t, err)
+	work, cancel := context.WithCancel(ctx)
+	require.NoError(t, s.Work(work, func(context.Context, durable.Firing) error {
+		cancel()
+		return durable.GiveUp(nil)
+	}, nil))
+	var generation uint64
+	for d, err := range s.Dead(ctx, "") {
+		require.NoError(t, err)
+		generation = d.Generation
+	}
+	raw(t, path, "UPDATE hwt_dead SET due = due + 1")
+	for _, err := range s.Dead(ctx, "") {
+		require.ErrorIs(t, err, durable.ErrDamaged)
+	}
+	_, err = s.Requeue(ctx, "k", generation)
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	require.NoError(t, s.Discard(ctx, "k", generation))
+	require.NoError(t, s.Verify(ctx))
+}

@@ -22,8 +22,11 @@
 // [Options.SyncEvery], an accepted entry survives the death of the process immediately,
 // and a power loss after the next sync. SQLite treats damage at the end of the write-ahead
 // log like a power loss: it discards the damaged transaction and all later ones. Other
-// damage is an error; [Store.Verify] searches the whole file for it. A damaged entry does
-// not fire. If a page cannot be read, entries that are due later do not fire either, and
-// workers log the error. A failed write of the file has no effect and returns
-// durable.ErrFull, whatever the cause: the driver does not report it.
+// damage is an error; [Store.Verify] searches the whole file for it.
+//
+// A damaged entry does not fire. Cancel deletes it, Discard deletes a damaged dead letter,
+// and other calls for it return durable.ErrDamaged. If a page cannot be read, entries that
+// are due later do not fire either, and workers log the error. A failed write of the file
+// has no effect and returns durable.ErrFull, whatever the cause: the driver does not report
+// it.
 package sqlite

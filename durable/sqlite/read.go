@@ -36,7 +36,9 @@ func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.C
 		return c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Slot)).blob(prefixEnd(prefix)).int(int64(n)).
 			each(func(q *query) error {
 				r, err := scan(q)
-				rows = append(rows, r)
+				if err == nil {
+					rows = append(rows, r)
+				}
 				return err
 			})
 	})
@@ -52,7 +54,9 @@ func (b *sqliteBackend) DeadPage(ctx context.Context, prefix string, after backe
 		return c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Generation)).blob(prefixEnd(prefix)).int(int64(n)).
 			each(func(q *query) error {
 				d, err := scanDead(q)
-				page = append(page, d)
+				if err == nil {
+					page = append(page, d)
+				}
 				return err
 			})
 	})
