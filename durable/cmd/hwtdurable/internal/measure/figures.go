@@ -151,7 +151,7 @@ func (f *Figures) fresh(ctx context.Context, c column, use func(p place.Place) e
 
 // sizes measures what takes long, once: a filled store, and its calls, and a burst.
 func (f *Figures) sizes(ctx context.Context, c column) error {
-	m := Size{Entries: f.Entries, For: f.For / 4}
+	m := Size{Entries: f.Entries, For: f.For / 4, rounds: f.Rounds}
 	if c.normal {
 		m.Entries /= 4
 	}

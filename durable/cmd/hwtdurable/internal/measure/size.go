@@ -24,6 +24,8 @@ type Size struct {
 	Entries int
 	Callers int           // concurrent callers of each operation
 	For     time.Duration // of each operation
+
+	rounds int // of calls, each on other entries; fewer than 4 count as 4
 }
 
 const keySize = len("order-00000000")
@@ -182,8 +184,8 @@ func operations(ctx context.Context, s *place.Store) []operation {
 	}
 }
 
-// calls returns the rate of an operation on different keys, a quarter of the entries at
-// most, from one on.
+// calls returns the rate of an operation on different keys, those of a round at most, from
+// one on.
 func (m Size) calls(callers, from int, o operation) (float64, error) {
 	if o.fresh {
 		from += m.Entries
@@ -196,7 +198,7 @@ func (m Size) calls(callers, from int, o operation) (float64, error) {
 		all.Go(func() {
 			for time.Since(began) < m.For {
 				i := int(next.Add(1))
-				if i > m.Entries/4 {
+				if i > m.Entries/max(4, m.rounds) {
 					return
 				}
 				if err := o.do(key(from + i - 1)); err != nil {

@@ -1,0 +1,31 @@
+package measure
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
+)
+
+func TestMain(m *testing.M) {
+	proc.Run(map[string]proc.Role{"fill": func(text json.RawMessage) error {
+		var f Filling
+		if err := json.Unmarshal(text, &f); err != nil {
+			return err
+		}
+		return Fill(f)
+	}})
+	os.Exit(m.Run())
+}
+
+// Each round has time for more than its share of the entries.
+func TestRoundsUseDifferentEntries(t *testing.T) {
+	f := Figures{Rounds: 10, Entries: 4000, For: time.Second, dir: t.TempDir(), cells: make(map[string][]float64)}
+	c := columns[1]
+	require.NoError(t, f.sizes(t.Context(), c))
+	require.Len(t, f.cells["Cancel by 64 goroutines"+c.name], f.Rounds)
+}
