@@ -62,10 +62,11 @@ func described(err error) error {
 	return err
 }
 
-// waited reports whether err is a conflict over a row with another transaction.
+// waited reports whether err may be a conflict over a row with another transaction. A
+// statement_timeout of the role can end the wait before lock_timeout does.
 func waited(err error) bool {
 	switch sqlState(err) {
-	case "55P03", "40P01", "40001":
+	case "55P03", "40P01", "40001", "57014":
 		return true
 	}
 	return false

@@ -196,26 +196,33 @@ func lease(t *testing.T, b *postgres.Backend, worker int64, until time.Time) []b
 }
 
 // The server must give up a wait for a locked row before Options.Timeout counts the
-// connection as lost.
-func TestShortestTimeoutPassesLockedRow(t *testing.T) {
+// connection as lost, and may do so by a timeout of the role.
+func TestShortTimeoutPassesLockedRow(t *testing.T) {
 	ctx := t.Context()
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Timeout: 100 * time.Millisecond, PollOnly: true})
-	far := time.Now().Add(time.Hour)
-	apply(t, b, set("locked", far))
-	tx, err := pool.Begin(ctx)
-	require.NoError(t, err)
-	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far)})
-	require.NoError(t, err)
-	both := make(chan []backend.Result, 1)
-	go func() {
-		results, _ := b.Apply(ctx, nil, []backend.Op{set("free", far), {Kind: backend.Cancel, Row: backend.Row{Key: "locked"}}})
-		both <- results
-	}()
-	assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 5*time.Second, 10*time.Millisecond)
-	require.NoError(t, tx.Commit(ctx))
-	for _, r := range <-both {
-		require.NoError(t, r.Err)
+	for schema, timeout := range map[string]time.Duration{"brief": 100 * time.Millisecond, "statement": 0} {
+		t.Run(schema, func(t *testing.T) {
+			pool := newPool(t, "")
+			b := open(t, pool, postgres.Options{Schema: fresh(t, schema), Timeout: timeout, PollOnly: true})
+			far := time.Now().Add(time.Hour)
+			apply(t, b, set("locked", far))
+			tx, err := pool.Begin(ctx)
+			require.NoError(t, err)
+			_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far)})
+			require.NoError(t, err)
+			if timeout == 0 {
+				b = open(t, poolWith(t, "statement_timeout", "80"), postgres.Options{Schema: schema, PollOnly: true})
+			}
+			both := make(chan []backend.Result, 1)
+			go func() {
+				results, _ := b.Apply(ctx, nil, []backend.Op{set("free", far), {Kind: backend.Cancel, Row: backend.Row{Key: "locked"}}})
+				both <- results
+			}()
+			assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 5*time.Second, 10*time.Millisecond)
+			require.NoError(t, tx.Commit(ctx))
+			for _, r := range <-both {
+				require.NoError(t, r.Err)
+			}
+		})
 	}
 }
 
