@@ -21,8 +21,11 @@ type lanes struct {
 	queue  []*item             // Guarded by mu.
 	busy   map[string]struct{} // keys in a batch or run singly. Guarded by mu.
 	free   int                 // idle lanes. Guarded by mu.
-	single chan struct{}       // limits the operations that run singly
 	closed bool                // Guarded by mu.
+
+	// Slots of operations that run singly: the first try of each, and the tries of those that
+	// have met a locked row, which must not delay the others.
+	first, again chan struct{}
 }
 
 // job is one call of Apply.
@@ -48,15 +51,18 @@ func (it *item) answered() {
 }
 
 const (
-	laneCount   = 2
-	singleCount = 4
-	maxBatch    = 512
-	batchWait   = 100 * time.Millisecond // for a locked row, in a batch
-	singleWait  = time.Second            // the same for an operation that runs singly
+	laneCount  = 2
+	firstCount = 2
+	againCount = 4
+	maxBatch   = 512
+	batchWait  = 100 * time.Millisecond // for a locked row, in a batch
+	firstWait  = time.Millisecond       // the same for the first try of an operation that runs singly
+	againWait  = time.Second            // and for its later ones
 )
 
 func newLanes(b *Backend) *lanes {
-	return &lanes{b: b, busy: make(map[string]struct{}), free: laneCount, single: make(chan struct{}, singleCount)}
+	return &lanes{b: b, busy: make(map[string]struct{}), free: laneCount,
+		first: make(chan struct{}, firstCount), again: make(chan struct{}, againCount)}
 }
 
 // apply queues ops and waits for their results, or until ctx ends.
@@ -233,16 +239,22 @@ func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) erro
 }
 
 // runSingly stores one operation, however long its row is locked, until its caller's
-// context ends.
+// context ends or the backend is closed.
 func (l *lanes) runSingly(it *item) {
+	slots, wait := l.first, firstWait
 	err := l.b.insist(it.job.ctx, func(ctx context.Context) error {
+		slot := slots
 		select {
-		case l.single <- struct{}{}:
-		case <-it.job.ctx.Done():
-			return context.Cause(it.job.ctx)
+		case slot <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		defer func() { <-l.single }()
-		return l.try(it.job.ctx, []*item{it}, singleWait)
+		defer func() { <-slot }()
+		err := l.try(ctx, []*item{it}, wait)
+		if waited(err) {
+			slots, wait = l.again, againWait
+		}
+		return err
 	})
 	if err != nil {
 		l.fail([]*item{it}, err)

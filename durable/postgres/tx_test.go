@@ -226,6 +226,69 @@ func TestShortTimeoutPassesLockedRow(t *testing.T) {
 	}
 }
 
+// A transaction that locks hundreds of keys delays no operation on another key.
+func TestManyLockedKeysDelayNoOther(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "many")})
+	far := time.Now().Add(time.Hour)
+	var locked, ops []backend.Op
+	for i := range 400 {
+		locked = append(locked, set(fmt.Sprint("locked", i), far))
+		if ops = append(ops, locked[i]); i == 200 {
+			ops = append(ops, set("free", far))
+		}
+	}
+	apply(t, b, locked...)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, "SELECT FROM many.entry FOR UPDATE")
+	require.NoError(t, err)
+	all := make(chan []backend.Result, 1)
+	go func() {
+		results, _ := b.Apply(ctx, nil, ops)
+		all <- results
+	}()
+	assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, tx.Rollback(ctx))
+	require.Len(t, <-all, 401)
+}
+
+// A caller may hold all connections, and close the store before it returns them.
+func TestCloseEndsCallThatHasNoConnection(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("locked", far))
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far)})
+	require.NoError(t, err)
+	call := make(chan error, 1)
+	go func() {
+		_, err := b.Apply(context.WithoutCancel(ctx), nil, []backend.Op{set("locked", far)})
+		call <- err
+	}()
+	time.Sleep(300 * time.Millisecond) // the batch gives up
+	for range pool.Config().MaxConns - 1 {
+		conn, err := pool.Acquire(short(t))
+		require.NoError(t, err)
+		defer conn.Release()
+	}
+	time.Sleep(300 * time.Millisecond) // the call waits for a connection
+	closed := make(chan error, 1)
+	go func() { closed <- b.Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("Close waits for a connection")
+	}
+	<-call
+}
+
 // recurring returns a Set of a series.
 func recurring(key string, due time.Time) backend.Op {
 	op := set(key, due)
