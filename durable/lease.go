@@ -136,6 +136,7 @@ func (w *worker) free() {
 	if err := w.store.backend.Free(ctx, id); err != nil {
 		w.log.Warn("durable: cannot free leased entries; they wait until Work ends", "error", err)
 	}
+	w.store.wake(w)
 }
 
 // leave ends the lease.

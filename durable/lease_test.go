@@ -224,6 +224,7 @@ func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
 	})
 }
 
+// The freed entry is behind the watermark of the other Work, whose next sweep is at 5 s.
 func TestDrainFreesLeasedEntries(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.leased = make(map[backend.Ref]bool)
@@ -233,10 +234,14 @@ func TestDrainFreesLeasedEntries(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			return nil
 		}, nil)
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
+		later := backend.Row{Key: "moves the watermark", Due: time.Now().Add(940 * time.Millisecond).UnixNano()}
+		_, err := f.b.Apply(t.Context(), nil, []backend.Op{{Row: later}})
+		require.NoError(t, err)
 		defer f.work(nil, nil)()
+		time.Sleep(390 * time.Millisecond)
 		end()
-		assert.Equal(t, seconds(0.1, 0.9), f.times())
+		assert.Equal(t, seconds(0.1, 0.9, 0.95), f.times())
 	})
 }
 
@@ -289,11 +294,11 @@ func TestReleasedEntryFiresInAnotherWork(t *testing.T) {
 		f.setIn("queued", time.Second+time.Millisecond)
 		time.Sleep(2 * time.Second)
 		defer f.work(nil, nil)()
-		f.setIn("moves the watermark", 1200*time.Millisecond)
+		f.setIn("moves the watermark", 2900*time.Millisecond)
 		time.Sleep(2 * time.Second)
 		end()
 		time.Sleep(time.Second)
-		assert.Len(t, f.times(), 3, "firings before the next sweep, at 7 s")
+		assert.Len(t, f.times(), 3, "firings before the next sweep, at 9 s")
 	})
 }
 

@@ -122,18 +122,27 @@ func (s *Store) discharge(w *worker) {
 // near passes rows that are due soon to one of the Works, in turn, and those that it does not
 // take to the others. With no rows, every Work looks for new ones.
 func (s *Store) near(rows []backend.Row) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if len(rows) == 0 {
-		for _, w := range s.works {
-			w.sweepSoon()
-		}
+		s.wake(nil)
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.turn++
 	for i := range s.works {
 		if rows = s.works[(s.turn+i)%len(s.works)].offer(rows); len(rows) == 0 {
 			return
+		}
+	}
+}
+
+// wake makes every Work but one look for new rows.
+func (s *Store) wake(except *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.works {
+		if w != except {
+			w.sweepSoon()
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (w *worker) run(ctx context.Context) {
 	loops.Wait()
 	w.wheel.Stop()
 	w.leave()
-	w.store.near(nil) // other Works take over
+	w.store.wake(w) // other Works take over
 }
 
 // drain leaves unclaimed rows to other workers, and waits until the claimed ones are
