@@ -58,24 +58,26 @@ func (a *alarm) arm(at, now int64) error {
 	if a.ended {
 		return ErrClosed
 	}
-	delay := time.Duration(at - now)
-	if t := a.timeout.Load(); t == nil || !(*t).Reset(delay) {
-		t, err := a.newTimeout(delay)
-		if err != nil {
-			return err
-		}
-		a.timeout.Store(&t)
+	if err := a.schedule(time.Duration(at - now)); err != nil {
+		return err
 	}
 	a.due.Store(at)
 	return nil
 }
 
-// newTimeout is the timer's NewTimeout. A panic of it, which would leave locks
-// held, becomes an error.
-func (a *alarm) newTimeout(delay time.Duration) (t hwt.Timeout, err error) {
-	usercode.Run(func() { t, err = a.timer.NewTimeout(a, delay) },
-		func(failed error) { err = fmt.Errorf("cache: NewTimeout of the timer: %w", failed) })
-	return t, err
+// schedule moves the timeout, or makes a new one. A panic of the timer, which would leave
+// locks held, becomes an error. Guarded by mu.
+func (a *alarm) schedule(delay time.Duration) (err error) {
+	usercode.Run(func() {
+		if t := a.timeout.Load(); t != nil && (*t).Reset(delay) {
+			return
+		}
+		var t hwt.Timeout
+		if t, err = a.timer.NewTimeout(a, delay); err == nil {
+			a.timeout.Store(&t)
+		}
+	}, func(failed error) { err = fmt.Errorf("cache: arming the timer: %w", failed) })
+	return err
 }
 
 // stopped reports whether the timer was stopped while the alarm was armed.

@@ -174,6 +174,7 @@ func TestCacheFromOutsideTheBubbleIsRejected(t *testing.T) {
 	c := newCache(t, options{Limit: 2})
 	set(t, c, "a", 1)
 	bubble(t, func(t *testing.T) {
+		assert.False(t, c.Touch("a"))
 		assert.EqualError(t, c.Set("b", 2),
 			"cache: made outside this synctest bubble: make the cache inside it")
 		assert.Error(t, c.SetWithTTL("a", 2, cache.NoExpiry))
@@ -209,10 +210,29 @@ type broken struct{ hwt.Timer }
 
 func (broken) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) { panic("broken") }
 
+// fixed is a timer whose timeouts panic if they are reset.
+type fixed struct{ hwt.Timer }
+
+type fixedTimeout struct{ hwt.Timeout }
+
+func (fixedTimeout) Reset(time.Duration) bool { panic("broken") }
+
+func (f fixed) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	timeout, err := f.Timer.NewTimeout(task, delay)
+	return fixedTimeout{timeout}, err
+}
+
 func TestTimerThatPanicsLeavesNoLock(t *testing.T) {
 	c := newCache(t, options{Timer: broken{}})
 	for range 2 {
 		assert.ErrorAs(t, c.Set("a", 1), new(*hwt.PanicError))
+	}
+	assert.Zero(t, c.Len())
+
+	c = newCache(t, options{Timer: fixed{newTimer(t)}})
+	set(t, c, "a", 1)
+	for _, key := range []string{"a", "b"} {
+		assert.ErrorAs(t, c.SetWithTTL(key, 2, time.Second), new(*hwt.PanicError))
 	}
 	assert.Zero(t, c.Len())
 }

@@ -192,6 +192,9 @@ func (c *Cache[K, V]) Touch(key K) (touched bool) {
 			return it, xsync.CancelOp
 		}
 		now, old := c.now(), it
+		if now < 0 { // The clock is that of another synctest bubble.
+			return it, xsync.CancelOp
+		}
 		it.deadline = after(now, c.shorten(c.ttl))
 		if touched = c.reinsert(old, it.deadline, now) == nil; !touched {
 			return it, xsync.CancelOp
