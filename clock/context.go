@@ -41,14 +41,13 @@ func (c *Clock) withDeadline(parent context.Context, t time.Time, left time.Dura
 	}
 	ctx := &deadlineCtx{clock: c, parent: parent, deadline: t}
 	ctx.cancel = ctx.stop
-	earlier, inherits := parent.Deadline()
-	if inherits = inherits && earlier.Before(t); inherits {
-		ctx.deadline = earlier
+	if earlier, ok := parent.Deadline(); ok && earlier.Before(t) {
+		ctx.deadline, ctx.inherits = earlier, true
 	}
 	switch {
 	case parent.Err() != nil:
 		ctx.cancel()
-	case inherits: // the parent's end
+	case ctx.inherits: // the parent's end
 	case left <= 0:
 		ctx.setCause(cause)
 		ctx.end(exceeded, nil, nil)

@@ -39,11 +39,12 @@ type deadlineCtx struct {
 	cancel   func()          // Immutable once made.
 	timeout  hwt.Timeout     // Nil if the parent ends first. Immutable once made; the task does not read it.
 
-	state   atomic.Int32 // Atomic: written under mu, read by all (X1).
-	mu      sync.Mutex
-	core    atomic.Value // Of context.Context. Atomic: written under mu, read by all.
-	cleanup cleanup      // Guarded by mu.
-	details *details     // Nil for most contexts. Guarded by mu.
+	inherits bool         // The deadline is the parent's earlier one. Immutable once made.
+	state    atomic.Int32 // Atomic: written under mu, read by all (X1).
+	mu       sync.Mutex
+	core     atomic.Value // Of context.Context. Atomic: written under mu, read by all.
+	cleanup  cleanup      // Guarded by mu.
+	details  *details     // Nil for most contexts. Guarded by mu.
 }
 
 const (
@@ -130,7 +131,7 @@ func (c *deadlineCtx) String() string {
 	if s, ok := c.parent.(fmt.Stringer); ok {
 		parent = s.String()
 	}
-	if earlier, ok := c.parent.Deadline(); ok && !c.deadline.Before(earlier) {
+	if c.inherits {
 		return parent + ".WithCancel"
 	}
 	return fmt.Sprintf("%s.WithDeadline(%v [%v])", parent, c.deadline, time.Until(c.deadline))
