@@ -70,10 +70,10 @@ import (
 	"github.com/hashedwheel/hwt/dropin/internal/shared"
 )
 
-// Use makes timer the timer of packages dropin/time and dropin/context. tick is its
-// tick, or 0 for a timer without ticks; delays below two ticks use runtime timers. The caller
-// stops the timer after all uses of these packages; timers and deadlines created after
-// that are runtime timers.
+// Use makes timer the timer of packages dropin/time and dropin/context. tick is the tick
+// of the timer, or 0 for a timer without ticks; delays below two ticks use runtime timers.
+// The caller stops the timer after all uses of these packages; timers and deadlines
+// created after that are runtime timers.
 //
 // Call Use at the beginning of main. It returns an error if timer is nil, if tick is
 // negative, or if a timer is already in use: because Use was called before, or because
