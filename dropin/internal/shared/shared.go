@@ -4,6 +4,7 @@ package shared
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,7 @@ func Use(timer hwt.Timer, tick time.Duration) error {
 
 // set creates the clock. Guarded by mu.
 func set(timer hwt.Timer, tick time.Duration) error {
-	c, err := clock.New(timer, &clock.Options{PanicsEndProgram: true, RuntimeBelow: 2 * tick})
+	c, err := clock.New(timer, &clock.Options{PanicsEndProgram: true, RuntimeBelow: 2 * min(tick, math.MaxInt64/2)})
 	if err == nil {
 		current.Store(c)
 	}

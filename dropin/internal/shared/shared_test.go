@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"math"
 	"os"
 	"os/exec"
 	"sync"
@@ -42,6 +43,11 @@ func TestUseRejectsInvalidArguments(t *testing.T) {
 	assert.EqualError(t, Use(none{}, -1), "dropin: Use: tick is -1ns (expected: 0 for none, or more)")
 	assert.EqualError(t, Use(nil, 0), "dropin: Use: clock: New: timer is nil (expected: an hwt.Timer)")
 	assert.NoError(t, Use(none{}, 0), "refusals leave nothing")
+}
+
+func TestUseTakesTheLongestTick(t *testing.T) {
+	fresh(t)
+	assert.NoError(t, Use(none{}, math.MaxInt64))
 }
 
 func TestBubblesHaveNoClock(t *testing.T) {
