@@ -343,6 +343,14 @@ var faults = []fault{
 			return b.Timer.NewTimeout(task, d)
 		}
 	}, []string{"PlacesNeverDrift", "ExactlyTheMaximumIsAllowed"}},
+	{"one in a hundred never runs", func(b *broken) {
+		b.delay = func(d time.Duration) time.Duration {
+			if b.calls++; b.calls%100 == 0 {
+				return 1000 * time.Hour
+			}
+			return d
+		}
+	}, []string{"NeverEarlyOnTheRealClock"}},
 	{"pending falls too late", func(b *broken) { b.pending = func(n int64) int64 { return n + 1 } },
 		[]string{"ExpiredBeforeTheTaskRuns", "PendingFallsBeforeCancelReturns"}},
 	{"resets are counted", func(b *broken) {

@@ -3,7 +3,7 @@ package hwttest
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,17 +195,17 @@ func expiredWhileRunning(tb testing.TB, newTimer factory) {
 
 func neverEarlyReal(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Config{Tick: time.Millisecond})
-	var done sync.WaitGroup
-	for range 500 {
+	const n = 500
+	var ran atomic.Int64
+	for range n {
 		delay := upTo(30 * time.Millisecond)
-		done.Add(1)
 		before := time.Now()
 		schedule(tb, e, task(func(hwt.Timeout) {
-			defer done.Done()
 			assert.LessOrEqual(tb, delay, time.Since(before), "ran early")
+			ran.Add(1)
 		}), delay)
 		time.Sleep(upTo(100 * time.Microsecond))
 	}
-	done.Wait()
+	eventually(tb, "all have run", func() bool { return ran.Load() == n })
 	eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
 }
