@@ -6,6 +6,14 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
+// A wrapper that is a struct has no address to which a weak pointer could refer.
+func TestEngineThatIsNoPointerIsNotCollected(t *testing.T) {
+	c := checkNamed(t, "AbandonedTimerIsCollectable")
+	c.on(t, func(t *testing.T) {
+		c.run(t, func(tb testing.TB, c Config) hwt.Engine { return struct{ hwt.Engine }{newBroken(tb, c, nil)} })
+	})
+}
+
 // A factory skips the checks of an option that its engine does not have.
 func TestFactoryMaySkipACheck(t *testing.T) {
 	for _, name := range []string{"ProfilesNameTheTask", "NeverEarlyOnTheRealClock"} {
