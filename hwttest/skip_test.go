@@ -14,6 +14,17 @@ func TestEngineThatIsNoPointerIsNotCollected(t *testing.T) {
 	})
 }
 
+func TestFactoryOfANilTimerFails(t *testing.T) {
+	tb := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() { // FailNow ends the goroutine.
+		defer close(done)
+		timerFactory(func(testing.TB, Config) hwt.Timer { return nil })(tb, Config{})
+	}()
+	<-done
+	assert.True(t, tb.failed.Load())
+}
+
 // A factory skips the checks of an option that its engine does not have.
 func TestFactoryMaySkipACheck(t *testing.T) {
 	for _, name := range []string{"ProfilesNameTheTask", "NeverEarlyOnTheRealClock"} {

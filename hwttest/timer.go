@@ -15,9 +15,16 @@ import (
 // newTimer is called as in Run, with no other field of Config set than Tick and
 // MaxPending.
 func RunTimer(t *testing.T, newTimer func(tb testing.TB, c Config) hwt.Timer) {
-	runThemes(t, timerThemes(), func(tb testing.TB, c Config) hwt.Engine {
-		return &counted{Timer: newTimer(tb, c), tb: tb}
-	})
+	runThemes(t, timerThemes(), timerFactory(newTimer))
+}
+
+// timerFactory returns a factory of engines that count the ends of a timer's timeouts.
+func timerFactory(newTimer func(tb testing.TB, c Config) hwt.Timer) factory {
+	return func(tb testing.TB, c Config) hwt.Engine {
+		timer := newTimer(tb, c)
+		require.NotNil(tb, timer)
+		return &counted{Timer: timer, tb: tb}
+	}
 }
 
 // timerThemes returns the checks that need only an hwt.Timer.
