@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -86,6 +87,9 @@ func (b *sqliteBackend) enqueue(ctx context.Context, j *job) error {
 	defer b.mu.Unlock()
 	if b.failed != nil {
 		return b.failed
+	}
+	if len(b.jobs) == cap(b.jobs) { // withdrawn jobs must not make it grow
+		b.jobs = slices.DeleteFunc(b.jobs, func(j *job) bool { return j.taken.Load() })
 	}
 	b.jobs = append(b.jobs, j)
 	select {

@@ -44,7 +44,6 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 	}()
 	<-running
 	withdrawn := &job{done: make(chan struct{})}
-	withdrawn.taken.Store(true)
 	require.NoError(t, b.enqueue(ctx, withdrawn))
 	rolledBack := make(chan error, 1)
 	go func() {
@@ -59,10 +58,33 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 		defer b.mu.Unlock()
 		return len(b.jobs) == 2
 	}, time.Minute, time.Millisecond)
+	withdrawn.taken.Store(true)
 	close(proceed)
 	require.NoError(t, <-group)
 	require.NoError(t, <-rolledBack)
 	require.Equal(t, 1, runs)
+}
+
+// While another process holds the lock, calls time out and are repeated.
+func TestWithdrawnCallsLeaveTheQueue(t *testing.T) {
+	s := openTemp(t)
+	b := s.backend
+	x, err := s.BeginTx(t.Context())
+	require.NoError(t, err)
+	waiting := &job{run: func(*txn) error { return nil }, done: make(chan struct{})}
+	require.NoError(t, b.enqueue(t.Context(), waiting))
+	for range 10_000 {
+		withdrawn := &job{done: make(chan struct{})}
+		require.NoError(t, b.enqueue(t.Context(), withdrawn))
+		withdrawn.taken.Store(true)
+	}
+	b.mu.Lock()
+	queued := len(b.jobs)
+	b.mu.Unlock()
+	require.Less(t, queued, 1000)
+	require.NoError(t, x.Rollback())
+	<-waiting.done
+	require.NoError(t, waiting.err)
 }
 
 // A row that is damaged after its lease fails no other row of a batch.
