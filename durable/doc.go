@@ -9,6 +9,8 @@
 //
 // # Promises
 //
+// README.md says more about each promise, and which settings of the databases it needs.
+//
 //  1. An entry never fires before its due time on the database's clock.
 //  2. An entry fires at least once. It fires once unless a worker dies or stalls between
 //     the claim and the acknowledgement, or the database loses the acknowledgement. A
@@ -19,10 +21,11 @@
 //     that case.
 //  4. Accepted entries are never lost while the database keeps its commits.
 //  5. A call takes effect at most once, even if the library repeats a request.
-//  6. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
+//  6. Damage is an error. A damaged entry does not fire and delays no other.
+//  7. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
 //     store is left. The end of a context ends every wait.
 //
-// # Lease, wheel, claim, fire
+// # Lease, claim, wheel, fire
 //
 // A worker leases entries shortly before they are due and claims them 150 ms before. Claimed
 // entries wait in a hashed wheel. It fires them at their due times and deletes them from the
