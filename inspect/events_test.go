@@ -161,15 +161,34 @@ func TestTimersAreReadOnlyWhileAPageIsOpen(t *testing.T) {
 	})
 }
 
-func TestPanicOfUserCodeIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		w := open(ctx, inspect.Handler(&inspect.Options{DynamicTimers: func() map[string]hwt.Timer { panic("no timers today") }}))
-		assert.Contains(t, w.next(t, "problem"), "no timers today")
-		cancel()
-		for range w.events {
-		}
-	})
+func TestFaultOfUserCodeIsShownUntilItEnds(t *testing.T) {
+	for want, fault := range map[string]func(){
+		"no timers today":     func() { panic("no timers today") },
+		hwt.ErrGoexit.Error(): runtime.Goexit,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var fixed atomic.Bool
+			ctx, cancel := context.WithCancel(t.Context())
+			w := open(ctx, inspect.Handler(&inspect.Options{DynamicTimers: func() map[string]hwt.Timer {
+				if !fixed.Load() {
+					fault()
+				}
+				return nil
+			}}))
+			for _, topic := range []string{"stats", "rings", "waiting"} {
+				assert.Contains(t, w.next(t, topic), `"error":"`)
+			}
+			assert.Contains(t, w.next(t, "stats"), want)
+			fixed.Store(true)
+			for _, topic := range []string{"stats", "rings", "waiting"} {
+				for strings.Contains(w.next(t, topic), `"error":"`) {
+				}
+			}
+			cancel()
+			for range w.events {
+			}
+		})
+	}
 }
 
 // TestClosedServerIsForgotten waits for the garbage collector, on the real clock.

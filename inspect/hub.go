@@ -34,7 +34,6 @@ const (
 	topicStats
 	topicRings
 	topicWaiting
-	topicProblem
 	topics
 )
 
@@ -43,7 +42,7 @@ func topicName(topic int) string {
 	if topic >= topics {
 		return "section"
 	}
-	return [topics]string{"hello", "stats", "rings", "waiting", "problem"}[topic]
+	return [topics]string{"hello", "stats", "rings", "waiting"}[topic]
 }
 
 // began is the origin of the uptime that pages receive. It runs while no page is open.
@@ -104,7 +103,7 @@ func (h *hub) leave() {
 func (h *hub) publish(stop chan struct{}, topic int, value any) {
 	data, err := json.Marshal(value)
 	if err != nil {
-		data, _ = json.Marshal(map[string]string{"error": err.Error()})
+		data, _ = json.Marshal(problem(err))
 	}
 	event := fmt.Appendf(nil, "event: %s\ndata: %s\n\n", topicName(topic), data)
 	h.mu.Lock()
@@ -124,11 +123,20 @@ func (h *hub) look() ([]published, <-chan struct{}) {
 	return slices.Clone(h.latest), h.news
 }
 
-// try calls f, which may run user code: Options.DynamicTimers, or foreign timers. The
-// page shows a panic or a Goexit of that code.
-func (h *hub) try(stop chan struct{}, f func()) {
-	usercode.Run(f, func(err error) { h.publish(stop, topicProblem, err.Error()) })
+// read publishes the result of f, which may run user code: Options.DynamicTimers, or
+// foreign timers. The page shows a panic or a Goexit of that code until f succeeds.
+func (h *hub) read(stop chan struct{}, topic int, f func() any) {
+	var value any
+	var done sync.WaitGroup
+	done.Go(func() { // a Goexit ends this goroutine only
+		usercode.Run(func() { value = f() }, func(err error) { value = problem(err) })
+	})
+	done.Wait()
+	h.publish(stop, topic, value)
 }
+
+// problem returns the value of an event without data.
+func problem(err error) any { return map[string]string{"error": err.Error()} }
 
 // sample publishes the counts until stop.
 func (h *hub) sample(stop chan struct{}) {
@@ -140,7 +148,7 @@ func (h *hub) sample(stop chan struct{}) {
 	every := time.NewTicker(statsEvery)
 	defer every.Stop()
 	for !isDone(stop) {
-		h.try(stop, func() { h.sampleOnce(stop) })
+		h.read(stop, topicStats, h.stats)
 		select {
 		case <-every.C:
 		case <-stop:
@@ -148,12 +156,13 @@ func (h *hub) sample(stop chan struct{}) {
 	}
 }
 
-func (h *hub) sampleOnce(stop chan struct{}) {
+// stats returns the counts of all timers.
+func (h *hub) stats() any {
 	now, all := time.Since(began), []shown{}
 	for _, t := range h.timers() {
 		all = append(all, t.show())
 	}
-	h.publish(stop, topicStats, map[string]any{"uptime_ns": int64(now), "timers": all, "leaks": latestLeaks()})
+	return map[string]any{"uptime_ns": int64(now), "timers": all, "leaks": latestLeaks()}
 }
 
 // shownLeak is a leak in JSON.
@@ -177,10 +186,10 @@ func (h *hub) scan(stop chan struct{}) {
 	var nextScan time.Time
 	for !isDone(stop) {
 		start := time.Now()
-		h.try(stop, func() { h.publish(stop, topicRings, map[string]any{"timers": wheels(h.timers())}) })
+		h.read(stop, topicRings, func() any { return map[string]any{"timers": wheels(h.timers())} })
 		rest := max(ringsEvery, maxShare*time.Since(start))
 		if start = time.Now(); !start.Before(nextScan) {
-			h.try(stop, func() { h.scanOnce(stop) })
+			h.read(stop, topicWaiting, func() any { return h.waiting(stop) })
 			nextScan = time.Now().Add(max(scanEvery, maxShare*time.Since(start)))
 		}
 		wait := time.NewTimer(rest)
@@ -192,13 +201,13 @@ func (h *hub) scan(stop chan struct{}) {
 	}
 }
 
-// scanOnce scans all pending timeouts.
-func (h *hub) scanOnce(stop chan struct{}) {
+// waiting scans all pending timeouts, until stop.
+func (h *hub) waiting(stop chan struct{}) any {
 	all := make(map[string]waiting)
 	for _, t := range h.timers() {
 		if w, ok := waitingOn(t, stop); ok {
 			all[t.name] = w
 		}
 	}
-	h.publish(stop, topicWaiting, map[string]any{"timers": all})
+	return map[string]any{"timers": all}
 }

@@ -629,10 +629,6 @@ const receive = {
     ringsAt = performance.now();
     drawWheels();
   },
-  problem(data) {
-    set($("problem"), data);
-    $("problem").hidden = false;
-  },
   section: drawSection,
   waiting(data) {
     waiting = data.timers;
@@ -640,6 +636,18 @@ const receive = {
     drawWaiting();
   },
 };
+
+const problems = {}; // by topic
+
+// failed shows the problems of the last readings, and reports whether a topic has one.
+function failed(topic, data) {
+  if (topic === "section") return false; // shows its own
+  problems[topic] = data.error;
+  const text = Object.values(problems).find(Boolean);
+  set($("problem"), text || "");
+  $("problem").hidden = !text;
+  return Boolean(data.error);
+}
 
 page.receive = receive;
 let events = null, retry = 0, again = 0;
@@ -656,7 +664,8 @@ function open() {
   events = new EventSource("events");
   for (const topic in receive) events.addEventListener(topic, e => {
     const begin = performance.now();
-    receive[topic](JSON.parse(e.data));
+    const data = JSON.parse(e.data);
+    if (!failed(topic, data)) receive[topic](data);
     page.scriptTime += performance.now() - begin;
     page.events++;
     retry = 0;

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/inspect"
 )
 
@@ -70,6 +71,21 @@ func TestPageShowsSections(t *testing.T) {
 	for _, r := range requests {
 		assert.True(t, strings.HasPrefix(r, address) || strings.HasPrefix(r, "data:image/svg+xml,"), r)
 	}
+}
+
+func TestFaultIsShownUntilItEnds(t *testing.T) {
+	var fixed atomic.Bool
+	b := newBrowser(t, 800, 600)
+	b.run(chromedp.Navigate(serveOptions(t, &inspect.Options{DynamicTimers: func() map[string]hwt.Timer {
+		if !fixed.Load() {
+			panic("no timers today")
+		}
+		return nil
+	}})))
+	const problem = `document.querySelector("#problem")`
+	b.until(`!` + problem + `.hidden && ` + problem + `.textContent.includes("no timers today")`)
+	fixed.Store(true)
+	b.until(problem + `.hidden`)
 }
 
 func TestPageOfSectionsHasNoEmptyPanels(t *testing.T) {
