@@ -198,7 +198,8 @@ func TestFailedMigrationTellsHowToRepeatIt(t *testing.T) {
 	add(-1)
 	status, log = migrate()
 	require.Equal(t, 1, status)
-	require.Contains(t, log, "the target is not empty: if a failed migration has left it, delete the files "+to)
+	require.Contains(t, log, to+" exists (expected: a new file)")
+	require.NotContains(t, log, "delete")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		require.NoError(t, os.RemoveAll(to+suffix))
 	}
@@ -226,9 +227,13 @@ func TestVerifyReadsClaimedEntries(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, succeed(t, "verify", "--postgres", url), "1 entries and 0 dead letters are intact")
 	require.Empty(t, succeed(t, "list", "--postgres", url))
+	to := filepath.Join(t.TempDir(), "to")
+	status, _, log := hwtdurable(t, "migrate", "--postgres", url, "--to-store", to)
+	require.Equal(t, 1, status)
+	require.Regexp(t, "1 entries of the source are claimed.*: delete the files "+to, log)
 	_, err = s.Pool.Exec(t.Context(), "UPDATE hwt.entry SET payload = 'x'")
 	require.NoError(t, err)
-	status, _, log := hwtdurable(t, "verify", "--postgres", url)
+	status, _, log = hwtdurable(t, "verify", "--postgres", url)
 	require.Equal(t, 1, status)
 	require.Contains(t, log, `key "claimed"`)
 	require.Empty(t, succeed(t, "list", "--postgres", url), "a damaged claimed entry hides the pending ones")
@@ -270,6 +275,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"lateness --server --store x", "--server and"},
 		{"size --server --normal", "--server and"},
 		{"list --store x --wait 0s", "must be from 100ms to 1h"},
+		{"migrate --postgres u --to-postgres u", "the target is the source"},
 		{"migrate --store x", "one of --to-store and --to-postgres"},
 	} {
 		status, _, log := hwtdurable(t, strings.Fields(c.args)...)

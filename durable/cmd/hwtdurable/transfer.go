@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"os"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -83,6 +85,16 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 	if (from.File == "") == (from.URL == "") || (to.File == "") == (to.URL == "") {
 		return wrongUsage(log, "migrate", "exactly one of --store and --postgres, and one of --to-store and --to-postgres, are required")
 	}
+	if from.URL != "" && from.URL == to.URL && from.Schema == to.Schema {
+		return wrongUsage(log, "migrate", "the target is the source")
+	}
+	if to.File != "" {
+		if _, err := os.Lstat(to.File); err == nil {
+			return fmt.Errorf("%s exists (expected: a new file)", to.File)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	opening, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	source, err := from.Open(opening, true)
@@ -98,7 +110,7 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 	switch err = errors.Join(err, target.Close()); {
 	case errors.Is(err, errNotEmpty):
 		return fmt.Errorf("%w: if a failed migration has left it, %s, and repeat the migration", err, removal(to))
-	case errors.Is(err, errIncomplete):
+	case errors.Is(err, errIncomplete), err != nil && to.File != "":
 		return fmt.Errorf("%w: %s, and repeat the migration", err, removal(to))
 	case err != nil:
 		return err
