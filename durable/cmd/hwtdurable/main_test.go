@@ -322,6 +322,21 @@ func TestWaitBoundsEachCall(t *testing.T) {
 	require.Contains(t, log, "deadline exceeded")
 }
 
+func TestInterruptEndsEachCommand(t *testing.T) {
+	for _, args := range []string{"size --entries 100000000", "lateness --tx", "orders", "check --only sqlite"} {
+		t.Run(args, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			var out, log bytes.Buffer
+			begin := time.Now()
+			require.Equal(t, 1, run(ctx, strings.Fields(args), &out, &log))
+			require.Contains(t, log.String(), "deadline exceeded")
+			require.NotContains(t, log.String()+out.String(), "FAILED")
+			require.Less(t, time.Since(begin), 30*time.Second)
+		})
+	}
+}
+
 func TestMeasurementsRejectAFilledStore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	newStore(t, place.Place{File: file})

@@ -31,7 +31,7 @@ func TestBurst(t *testing.T) {
 	due := time.Now().Add(3*time.Second + time.Duration(many)*100*time.Microsecond)
 	require.NoError(t, setMany(ctx, where, due, many))
 	require.Less(t, time.Since(due), time.Duration(0), "the entries were due before the last one was set")
-	require.NoError(t, s.startAll())
+	require.NoError(t, s.startAll(ctx))
 	sleep(ctx, time.Until(due)+rand.N(time.Second))
 	k := killed{s.process(0).PID(), now()}
 	require.NoError(t, s.kill(ctx, 0))

@@ -86,6 +86,9 @@ func All(ctx context.Context, o Options, out io.Writer) error {
 			return err
 		}
 		report, err := s.run(ctx, dir, o.For*time.Duration(s.share)/time.Duration(shares))
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), os.RemoveAll(dir))
+		}
 		report.print(out, s.name)
 		bad := err != nil || len(report.Violations) > 0 || report.Undecided > 0
 		if err != nil {
@@ -95,9 +98,6 @@ func All(ctx context.Context, o Options, out io.Writer) error {
 			fmt.Fprintf(out, "  files: %s\n", dir)
 		} else if err := os.RemoveAll(dir); err != nil {
 			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
 		}
 	}
 	if failed {
@@ -126,7 +126,7 @@ func (r Report) print(out io.Writer, name string) {
 func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults []fault) (Report, error) {
 	defer s.end()
 	s.longest = min(max(d/15, 3*time.Second), time.Minute)
-	if err := s.startAll(); err != nil {
+	if err := s.startAll(ctx); err != nil {
 		return Report{}, err
 	}
 	if err := s.addSeries(ctx); err != nil {

@@ -13,7 +13,7 @@ import (
 func TestWallClockOfAnotherProcessSteps(t *testing.T) {
 	file := t.TempDir() + "/stepped"
 	t.Setenv("STEPPED", file)
-	p, err := proc.Start("clock", nil)
+	p, err := proc.Start(t.Context(), "clock", nil)
 	require.NoError(t, err)
 	defer p.Kill()
 	before := time.Now()

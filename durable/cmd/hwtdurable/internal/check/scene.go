@@ -34,8 +34,8 @@ type scene struct {
 }
 
 // start starts the i-th process.
-func (s *scene) start(i int) error {
-	p, err := proc.Start("check", s.configs[i])
+func (s *scene) start(ctx context.Context, i int) error {
+	p, err := proc.Start(ctx, "check", s.configs[i])
 	if err != nil {
 		return err
 	}
@@ -45,10 +45,10 @@ func (s *scene) start(i int) error {
 	return nil
 }
 
-func (s *scene) startAll() error {
+func (s *scene) startAll(ctx context.Context) error {
 	s.procs = make([]*proc.Process, len(s.configs))
 	for i := range s.configs {
-		if err := s.start(i); err != nil {
+		if err := s.start(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (s *scene) kill(ctx context.Context, i int) error {
 		return err
 	}
 	s.note("SIGKILL of a "+s.role(i), begin, []int{p.PID()})
-	return s.start(i)
+	return s.start(ctx, i)
 }
 
 // over notes that operations of an ended process take no effect any more.
@@ -177,7 +177,7 @@ func (s *scene) finish(ctx context.Context) error {
 			only := c
 			only.Callers = 0
 			s.configs[i] = only
-			if err := s.start(i); err != nil {
+			if err := s.start(ctx, i); err != nil {
 				return err
 			}
 		}

@@ -234,6 +234,8 @@ func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder) erro
 		select {
 		case at := <-told:
 			took = append(took, max(0, at.Sub(committed)))
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-time.After(ahead):
 			return fmt.Errorf("%q did not fire", key)
 		}

@@ -112,7 +112,7 @@ func (m Size) Run(ctx context.Context, out io.Writer) error {
 // fill fills the store, kills the process that did and the server, and opens the store.
 func (m Size) fill(ctx context.Context, server *pgtest.Server) (f filled, err error) {
 	began := time.Now()
-	p, err := proc.Start("fill", Filling{m.Place, m.Entries})
+	p, err := proc.Start(ctx, "fill", Filling{m.Place, m.Entries})
 	if err != nil {
 		return f, err
 	}

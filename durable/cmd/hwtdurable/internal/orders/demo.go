@@ -41,7 +41,7 @@ func (d Demo) Run(ctx context.Context, out io.Writer) error {
 	begin := time.Now()
 	total := time.Duration(d.Orders)*d.Every + d.Check
 	for life := range d.Kills + 1 {
-		p, err := proc.Start("orders", d.Shop)
+		p, err := proc.Start(ctx, "orders", d.Shop)
 		if err != nil {
 			return err
 		}

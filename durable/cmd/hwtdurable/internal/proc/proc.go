@@ -5,6 +5,7 @@ package proc
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -69,9 +70,10 @@ type Process struct {
 	stderr []byte // the end of it. Guarded by mu.
 }
 
-// Start runs a role in a new process and waits until it is ready. prefix is a command
-// that runs the program, such as strace with its arguments.
-func Start(role string, config any, prefix ...string) (*Process, error) {
+// Start runs a role in a new process and waits until it is ready, or kills it when ctx
+// ends before that. prefix is a command that runs the program, such as strace with its
+// arguments.
+func Start(ctx context.Context, role string, config any, prefix ...string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -99,7 +101,9 @@ func Start(role string, config any, prefix ...string) (*Process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
+	ready := context.AfterFunc(ctx, func() { p.cmd.Process.Kill() }) // fails only if it has ended
 	line, err := bufio.NewReader(stdout).ReadString('\n')
+	ready()
 	go func() {
 		io.Copy(io.Discard, stdout)
 		p.err = p.cmd.Wait()
@@ -107,6 +111,9 @@ func Start(role string, config any, prefix ...string) (*Process, error) {
 	}()
 	if err != nil || line != "ready\n" {
 		p.Kill()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, fmt.Errorf("%s did not become ready: %s", role, p.Stderr())
 	}
 	return p, nil
