@@ -54,6 +54,20 @@ func TestDamageIsAnError(t *testing.T) {
 			assert.NoError(t, err)
 		})
 	}
+	t.Run("rows that no worker finds", func(t *testing.T) {
+		path := temp(t)
+		s := open(t, path, nil)
+		for _, key := range []string{"slot", "holder"} {
+			_, err := s.Set(t.Context(), key, time.Now().Add(time.Hour), nil)
+			require.NoError(t, err)
+		}
+		raw(t, path, `UPDATE hwt_entries SET slot = 99 WHERE key = x'736c6f74';
+			UPDATE hwt_entries SET holder = 99 WHERE key = x'686f6c646572'; UPDATE hwt_store SET pending = 1, claimed = 1`)
+		err := s.Verify(t.Context())
+		assert.ErrorIs(t, err, durable.ErrDamaged)
+		assert.ErrorContains(t, err, `key "slot", generation 1: slot 99`)
+		assert.ErrorContains(t, err, `key "holder", generation 2: slot 0, worker 99`)
+	})
 	t.Run("counts", func(t *testing.T) {
 		path := temp(t)
 		s := open(t, path, nil)

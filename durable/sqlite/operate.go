@@ -174,6 +174,12 @@ func (c *conn) verify() error {
 		}
 		return nil
 	}))
+	note(c.query(`SELECT key, gen, slot, holder FROM hwt_entries WHERE slot NOT IN (0, gen)
+		OR holder <> 0 AND holder NOT IN (SELECT id FROM hwt_workers)`).each(func(q *query) error {
+		note(fmt.Errorf("%w: key %.64q, generation %d: slot %d, worker %d (expected: slot 0 or the generation, a known worker or 0)",
+			durable.ErrDamaged, q.s.ColumnRawBlob(0), q.s.ColumnInt64(1), q.s.ColumnInt64(2), q.s.ColumnInt64(3)))
+		return nil
+	}))
 	note(c.query("SELECT " + deadColumns + " FROM hwt_dead AS t").each(func(q *query) error {
 		_, err := scanDead(q)
 		note(err)
