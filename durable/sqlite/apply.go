@@ -33,14 +33,6 @@ func (b *sqliteBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]
 	return resultsOf(&results, err)
 }
 
-// resultsOf returns the results of a job that succeeded, or its error.
-func resultsOf[T any](results *[]T, err error) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	return *results, nil
-}
-
 // apply performs operations.
 func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 	results := make([]backend.Result, len(ops))

@@ -216,6 +216,12 @@ func (q *query) exec() (int64, error) {
 	return q.c.Changes(), nil
 }
 
+// run executes a statement without parameters.
+func (c *conn) run(sql string) error {
+	_, err := c.query(sql).exec()
+	return err
+}
+
 // each calls f for each row of the result.
 func (q *query) each(f func(*query) error) error {
 	if q.err != nil {

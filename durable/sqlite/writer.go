@@ -79,6 +79,14 @@ func (b *sqliteBackend) do(ctx context.Context, size int, run func(*txn) error) 
 // its context.
 const afterContext = 50 * time.Millisecond
 
+// resultsOf returns the results of a job that succeeded, or its error.
+func resultsOf[T any](results *[]T, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return *results, nil
+}
+
 func (b *sqliteBackend) enqueue(ctx context.Context, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
@@ -209,12 +217,6 @@ func (b *sqliteBackend) transaction(f func(*txn) error) error {
 	b.state = t.s
 	b.dirty.Store(true)
 	return nil
-}
-
-// run executes a statement without parameters.
-func (c *conn) run(sql string) error {
-	_, err := c.query(sql).exec()
-	return err
 }
 
 // begin begins a transaction. It waits for other processes, which may hold the lock for
