@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/sqlite"
 )
 
-// A full file system rejects operations without an effect. The store goes on once there
+// A full file system rejects operations without an effect. The store continues when there
 // is space again.
 func TestFullFileSystemRejectsUntilThereIsSpace(t *testing.T) {
 	dir := t.TempDir()
