@@ -25,7 +25,10 @@ func (b *Backend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration
 	default:
 		stmts = []stmt{query(row, b.sql.renew, worker, int64(ttl))}
 	}
-	err = b.insist(ctx, func(ctx context.Context) error { return b.simple(ctx, stmts...) })
+	err = b.insist(ctx, func(ctx context.Context) error {
+		id = 0 // a failed try may have set it
+		return b.simple(ctx, stmts...)
+	})
 	switch {
 	case err == nil && id == 0:
 		err = backend.ErrLeaseLost
@@ -106,10 +109,15 @@ func (b *Backend) resolved(ctx context.Context, worker int64, taken intact, err 
 	for i := range taken.rows {
 		r.add(taken.rows[i].Ref())
 	}
-	var held []backend.Row
+	held, err := b.owned(ctx, worker, r)
+	return held.rows, cmp.Or(err, held.damaged)
+}
+
+// owned reads the rows that worker holds.
+func (b *Backend) owned(ctx context.Context, worker int64, r refs) (held intact, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
-		held = nil
-		return b.simple(ctx, query(scanRows(&held), b.sql.owned, worker, r.key, r.generation))
+		held = intact{}
+		return b.simple(ctx, query(held.scan, b.sql.owned, worker, r.key, r.generation))
 	})
 	return held, err
 }
@@ -237,16 +245,12 @@ func (b *Backend) claimSimple(ctx context.Context, worker int64, r refs) (won []
 	return won, nil
 }
 
-// claimedBy reads which rows worker has claimed.
+// claimedBy reads which rows worker has claimed. Damaged ones do not fire.
 func (b *Backend) claimedBy(ctx context.Context, worker int64, r refs) (map[backend.Ref]bool, error) {
-	var rows []backend.Row
-	err := b.insist(ctx, func(ctx context.Context) error {
-		rows = nil
-		return b.simple(ctx, query(scanRows(&rows), b.sql.owned, worker, r.key, r.generation))
-	})
+	held, err := b.owned(ctx, worker, r)
 	won := make(map[backend.Ref]bool)
-	for i := range rows {
-		won[rows[i].Ref()] = rows[i].State == backend.Claimed
+	for _, row := range held.rows {
+		won[row.Ref()] = row.State == backend.Claimed
 	}
 	return won, err
 }
