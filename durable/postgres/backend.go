@@ -43,8 +43,7 @@ type Backend struct {
 var _ backend.Backend = (*Backend)(nil)
 
 // NewBackend prepares the tables and returns the backend. The caller keeps the pool:
-// Close leaves it open. The pool needs four connections or more, and one more is opened
-// for LISTEN.
+// Close leaves it open.
 func NewBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Backend, error) {
 	o, err := options.complete()
 	if err != nil {

@@ -29,6 +29,18 @@
 // In transaction mode, LISTEN does not work and prepared statements may not. Set
 // [Options.PollOnly], and default_query_exec_mode=exec in the connection string.
 //
+// # Clock
+//
+// Leases follow the server's clock. If it steps forward by more than
+// [durable.Options].Lease, other workers take over the entries that workers have claimed
+// at that moment: they may fire twice. If it steps back, the entries of a worker that has
+// died wait for as long as the step.
+//
+// # Damage
+//
+// A damaged entry does not fire, and cannot be replaced, cancelled, or discarded. The command
+// hwtdurable verify names it. DELETE its row from the table entry or dead.
+//
 // # Replication
 //
 // An entry survives a failover if its commit waited for the standby: list the

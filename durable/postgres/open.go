@@ -9,8 +9,12 @@ import (
 )
 
 // Open opens the store in a schema of the pool's database, and creates or upgrades its
-// tables. The pool stays the caller's: [durable.Store.Close] leaves it open. The pool
-// needs four connections or more. One more connection, outside of the pool, listens.
+// tables. The pool stays the caller's: [durable.Store.Close] leaves it open.
+//
+// The pool needs four connections or more, and one more per concurrent handler that uses it:
+// heartbeats wait for a connection, too, and a lease that is renewed too late ends. A handler
+// needs a second one to call the store inside its transaction. Another connection, outside
+// of the pool, listens.
 //
 // Open waits for an unreachable server until ctx ends. It names privileges that the
 // role lacks, and rejects tables of a later version that this package cannot read.

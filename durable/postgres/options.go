@@ -34,8 +34,9 @@ type Options struct {
 	QuietTx bool
 
 	// MaxBytes limits the disk space of the tables and indexes. Above it, the Set and
-	// Create methods return durable.ErrFull; all others still work. The default, 0, means
-	// no limit.
+	// Create methods return durable.ErrFull; all others still work. The space of fired
+	// entries is reused, but counts until VACUUM FULL releases it. The default, 0, means no
+	// limit.
 	MaxBytes int64
 
 	// Timeout is the time that one round trip may take before its connection counts as
