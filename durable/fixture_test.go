@@ -37,6 +37,7 @@ type faulty struct {
 	offset time.Duration            // of its clock. Guarded by mu.
 	slow   map[string]time.Duration // until a method answers. Guarded by mu.
 	leased map[backend.Ref]bool     // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
+	told   int                      // calls of Announce. Guarded by mu.
 	during func()                   // called inside Lease, if set
 }
 
@@ -89,6 +90,12 @@ func (f *faulty) Free(context.Context, int64) error {
 	f.mu.Unlock()
 	f.wait("Free")
 	return nil
+}
+
+func (f *faulty) Announce() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told++
 }
 
 // Stats fails at the end of ctx, as if the database did not answer.

@@ -323,6 +323,18 @@ func TestNearEntriesPassABusyWork(t *testing.T) {
 	})
 }
 
+func TestEntryThatNoWorkTakesIsAnnounced(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(nil, nil)()
+		time.Sleep(time.Second)
+		f.setIn("taken", 300*time.Millisecond)
+		assert.Zero(t, f.b.told)
+		_, err := f.SetEvery(t.Context(), "left", durable.Every{Schedule: "unknown here"}, time.Now().Add(300*time.Millisecond), nil)
+		require.NoError(t, err)
+		assert.Equal(t, 1, f.b.told)
+	})
+}
+
 func TestDoneTxAcknowledges(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(func(ctx context.Context, firing durable.Firing) error {

@@ -169,7 +169,8 @@ func (s *Store) apply(ctx context.Context, tx any, name string, op backend.Op) (
 	return e, nil
 }
 
-// applyAll performs operations, counts them, and passes near entries to workers.
+// applyAll performs operations, counts them, and passes near entries to workers. The database
+// announces those that no worker of this process takes.
 func (s *Store) applyAll(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
 	here := tx == nil && s.working()
 	for i := range ops {
@@ -192,8 +193,8 @@ func (s *Store) applyAll(ctx context.Context, tx any, ops []backend.Op) ([]backe
 			near = append(near, r.Row)
 		}
 	}
-	if len(near) > 0 {
-		s.near(near)
+	if len(near) > 0 && len(s.offer(near)) > 0 {
+		s.backend.Announce()
 	}
 	return results, nil
 }

@@ -119,21 +119,24 @@ func (s *Store) discharge(w *worker) {
 	s.idle.Broadcast()
 }
 
-// near passes rows that are due soon to one of the Works, in turn, and those that it does not
-// take to the others. With no rows, every Work looks for new ones.
+// near passes rows that are due soon to the Works. With no rows, every Work looks for new ones.
 func (s *Store) near(rows []backend.Row) {
 	if len(rows) == 0 {
 		s.wake(nil)
-		return
 	}
+	s.offer(rows)
+}
+
+// offer passes rows to one of the Works, in turn, and those that it does not take to the others.
+// It returns those that none takes.
+func (s *Store) offer(rows []backend.Row) (left []backend.Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn++
-	for i := range s.works {
-		if rows = s.works[(s.turn+i)%len(s.works)].offer(rows); len(rows) == 0 {
-			return
-		}
+	for i := 0; i < len(s.works) && len(rows) > 0; i++ {
+		rows = s.works[(s.turn+i)%len(s.works)].offer(rows)
 	}
+	return rows
 }
 
 // wake makes every Work but one look for new rows.

@@ -112,6 +112,10 @@ type Backend interface {
 	// The returned function ends the watch.
 	Watch(near func(rows []Row)) (stop func())
 
+	// Announce notifies the workers of other processes, if it can, that rows are due
+	// within Limits.Lead. It does not wait.
+	Announce()
+
 	// Stats returns sizes, and counts of the pending rows due before each of the times.
 	Stats(ctx context.Context, due []int64) (Stats, error)
 

@@ -109,6 +109,9 @@ func (b *Backend) awaitNotification(conn *pgx.Conn) error {
 	return err
 }
 
+// Announce implements [backend.Backend].
+func (b *Backend) Announce() { b.announcer.announce() }
+
 // announcer notifies other processes of near rows in separate transactions: a
 // transaction that notifies holds a lock on the whole database while it commits.
 type announcer struct {

@@ -176,6 +176,9 @@ func (b *sqliteBackend) Limits() backend.Limits {
 // Now implements backend.Backend.
 func (b *sqliteBackend) Now(context.Context) (time.Time, error) { return time.Now(), b.failure() }
 
+// Announce implements backend.Backend. Other processes poll.
+func (b *sqliteBackend) Announce() {}
+
 // Watch implements backend.Backend.
 func (b *sqliteBackend) Watch(near func(rows []backend.Row)) (stop func()) {
 	b.mu.Lock()

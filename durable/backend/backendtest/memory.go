@@ -295,6 +295,9 @@ func (m *Memory) Watch(near func(rows []backend.Row)) (stop func()) {
 	}
 }
 
+// Announce implements backend.Backend. There are no other processes.
+func (m *Memory) Announce() {}
+
 // Stats implements backend.Backend.
 func (m *Memory) Stats(ctx context.Context, due []int64) (st backend.Stats, err error) {
 	defer m.mu.Unlock()
