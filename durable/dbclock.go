@@ -11,6 +11,8 @@ import (
 type dbClock struct {
 	now func(context.Context) (time.Time, error)
 
+	asking sync.Mutex // held by the caller of refresh that reads
+
 	mu     sync.Mutex
 	at     time.Time     // local time at the end of the last reading, with its monotonic part. Guarded by mu.
 	read   int64         // database time at that moment. Guarded by mu.
@@ -39,6 +41,21 @@ func (c *dbClock) measure(ctx context.Context) error {
 	c.at, c.read, c.err = at, read.UnixNano(), half
 	c.offset = read.Round(0).Sub(at.Add(-half).Round(0))
 	return nil
+}
+
+// current is the age up to which a reading counts where no Work reads the clock.
+const current = 10 * time.Second
+
+// refresh reads the clock if the last reading is old. If that fails, or another caller is about
+// it, the last reading stays.
+func (c *dbClock) refresh(ctx context.Context) {
+	c.mu.Lock()
+	old := time.Since(c.at) > current
+	c.mu.Unlock()
+	if (old || c.stale()) && c.asking.TryLock() {
+		defer c.asking.Unlock()
+		_ = c.measure(ctx) // the caller meets the same error
+	}
 }
 
 // nanos returns the database's time.

@@ -47,6 +47,7 @@ func (s *Store) Requeue(ctx context.Context, key string, generation uint64) (Ent
 	if err := checkKey(key); err != nil {
 		return Entry{}, wrap("Requeue", key, err)
 	}
+	s.clock.refresh(ctx)
 	row := backend.Row{Key: key, Due: s.clock.nanos()}
 	return s.apply(ctx, nil, "Requeue", backend.Op{Kind: backend.Requeue, Row: row, If: generation})
 }

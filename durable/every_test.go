@@ -104,6 +104,19 @@ func TestCancelEndsTheWaitingRetriesOfASeries(t *testing.T) {
 	})
 }
 
+func TestStoreWithoutAWorkFollowsTheClock(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.mu.Lock()
+		f.b.offset = -time.Hour
+		f.b.mu.Unlock()
+		time.Sleep(time.Minute)
+		e, err := f.SetEvery(t.Context(), "k", durable.Every{Spec: "@every 10s"}, time.Time{}, nil)
+		require.NoError(t, err)
+		assert.Equal(t, -time.Hour+10*time.Second, time.Until(e.Due))
+		assert.Equal(t, -time.Hour, f.Stats().ClockOffset)
+	})
+}
+
 type named struct{ next func(time.Time) time.Time }
 
 func (n named) Next(t time.Time) time.Time { return n.next(t) }

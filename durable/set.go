@@ -42,6 +42,7 @@ var errGeneration = invalid("generation 0 (expected: the Generation of an Entry)
 //
 // first must not be zero if every names a schedule that only workers know.
 func (s *Store) SetEvery(ctx context.Context, key string, every Every, first time.Time, payload []byte) (Entry, error) {
+	s.clock.refresh(ctx)
 	first, err := every.first(first, time.Unix(0, s.clock.nanos()))
 	if err != nil {
 		return Entry{}, wrap("SetEvery", key, err)
@@ -172,6 +173,9 @@ func (s *Store) apply(ctx context.Context, tx any, name string, op backend.Op) (
 // applyAll performs operations, counts them, and passes near entries to workers. The database
 // announces those that no worker of this process takes.
 func (s *Store) applyAll(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+	if tx == nil { // a transaction may hold the last connection
+		s.clock.refresh(ctx)
+	}
 	here := tx == nil && s.working()
 	for i := range ops {
 		switch ops[i].Kind {

@@ -136,6 +136,7 @@ func (z *sizes) read(s *Store) reading {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sizesWithin)
 	defer cancel()
+	s.clock.refresh(ctx)
 	now := s.clock.nanos()
 	due := make([]int64, len(dueRanges))
 	for i, r := range dueRanges {
