@@ -187,7 +187,7 @@ func TestEntryDoesNotFireAfterNotAfter(t *testing.T) {
 
 func TestCloseEndsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := durable.New(backendtest.NewMemory(), nil)
+		s, err := durable.New(t.Context(), backendtest.NewMemory(), nil)
 		require.NoError(t, err)
 		done := make(chan error, 1)
 		go func() {
@@ -225,7 +225,7 @@ func TestWorkEndsWhenTheDatabaseHasClosed(t *testing.T) {
 func TestCloseInsideHandlerDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := backendtest.NewMemory()
-		s, err := durable.New(b, nil)
+		s, err := durable.New(t.Context(), b, nil)
 		require.NoError(t, err)
 		_, err = s.Set(t.Context(), "k", time.Now().Add(time.Second), nil)
 		require.NoError(t, err)
@@ -248,13 +248,13 @@ func TestCloseInsideHandlerDoesNotWait(t *testing.T) {
 
 func TestCloseOfAnotherStoreInsideHandlerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := durable.New(backendtest.NewMemory(), nil)
+		s, err := durable.New(t.Context(), backendtest.NewMemory(), nil)
 		require.NoError(t, err)
 		_, err = s.Set(t.Context(), "k", time.Now(), nil)
 		require.NoError(t, err)
 		err = s.Work(t.Context(), func(context.Context, durable.Firing) error {
 			b := backendtest.NewMemory()
-			other, err := durable.New(b, nil)
+			other, err := durable.New(t.Context(), b, nil)
 			assert.NoError(t, err)
 			assert.NoError(t, other.Close())
 			_, err = b.Get(t.Context(), "k")
@@ -306,6 +306,21 @@ func TestCancelOfAClaimedEntryKeepsTheRetriesOfEarlierOnes(t *testing.T) {
 		require.Len(t, f.times(), 3)
 		assert.Equal(t, f.fired[0].ID, f.fired[2].ID)
 	})
+}
+
+// mute never tells the time.
+type mute struct{ *backendtest.Memory }
+
+func (mute) Now(ctx context.Context) (time.Time, error) {
+	<-ctx.Done()
+	return time.Time{}, ctx.Err()
+}
+
+func TestNewEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := durable.New(ctx, mute{backendtest.NewMemory()}, nil)
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 func TestOverdueIsTheLatenessAtTheReading(t *testing.T) {

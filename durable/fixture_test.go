@@ -149,7 +149,7 @@ func inBubble(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &faulty{Memory: backendtest.NewMemory(), fails: make(map[string]error), slow: make(map[string]time.Duration)}
-		s, err := durable.New(b, &durable.Options{Logger: slog.New(slog.DiscardHandler)})
+		s, err := durable.New(t.Context(), b, &durable.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		f := &fixture{Store: s, t: t, b: b, start: time.Now()}
 		test(f)

@@ -16,7 +16,7 @@ import (
 )
 
 func TestInvalidArgumentsAreNamed(t *testing.T) {
-	s, err := durable.New(backendtest.NewMemory(), nil)
+	s, err := durable.New(t.Context(), backendtest.NewMemory(), nil)
 	require.NoError(t, err)
 	defer s.Close()
 	ctx, now := t.Context(), time.Now()
@@ -52,7 +52,7 @@ func TestInvalidArgumentsAreNamed(t *testing.T) {
 		assert.ErrorIs(t, c.err, durable.ErrInvalid, name)
 		assert.ErrorContains(t, c.err, c.says, name)
 	}
-	_, err = durable.New(backendtest.NewMemory(), &durable.Options{Lease: time.Millisecond})
+	_, err = durable.New(t.Context(), backendtest.NewMemory(), &durable.Options{Lease: time.Millisecond})
 	assert.ErrorContains(t, err, "Lease: 1ms (expected: 0 for the default, or 1s to 10m)")
 	for range s.All(ctx, "") {
 		t.Error("an invalid call stored an entry")

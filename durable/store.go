@@ -33,9 +33,10 @@ type Store struct {
 	releaseErr error         // Written before released is closed.
 }
 
-// New returns a store on a backend and owns it from then on. It is for authors of
-// backends: programs call Open of durable/sqlite or durable/postgres.
-func New(b backend.Backend, options *Options) (*Store, error) {
+// New returns a store on a backend and owns it from then on. It waits for the database's
+// clock until ctx ends. It is for authors of backends: programs call Open of durable/sqlite
+// or durable/postgres.
+func New(ctx context.Context, b backend.Backend, options *Options) (*Store, error) {
 	o, err := options.complete()
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func New(b backend.Backend, options *Options) (*Store, error) {
 	s := &Store{backend: b, limits: b.Limits(), options: o, log: o.Logger, ends: make(map[*worker]struct{}), released: make(chan struct{})}
 	s.idle.L = &s.mu
 	s.clock.now = b.Now
-	if err := s.clock.measure(context.Background()); err != nil {
+	if err := s.clock.measure(ctx); err != nil {
 		return nil, fmt.Errorf("durable: Open: %w", err)
 	}
 	s.unwatch = b.Watch(s.near)

@@ -13,7 +13,7 @@ import (
 // The claim of a row is refused while another transaction has locked it. Its lease may be
 // returned, and given to the same worker again, before the worker hears of the refusal.
 func TestRefusedClaimLeavesARowThatWasLeasedAgain(t *testing.T) {
-	s, err := New(backendtest.NewMemory(), nil)
+	s, err := New(t.Context(), backendtest.NewMemory(), nil)
 	require.NoError(t, err)
 	defer s.Close()
 	o, err := (&WorkOptions{}).complete()

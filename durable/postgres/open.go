@@ -23,7 +23,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*durable.S
 	if err != nil {
 		return nil, err
 	}
-	store, err := durable.New(b, &b.options.Options)
+	store, err := durable.New(ctx, b, &b.options.Options)
 	if err != nil {
 		b.Close()
 		return nil, err

@@ -308,7 +308,7 @@ func Open(ctx context.Context, path string, options *Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: Open %q: %w", path, err)
 	}
-	s, err := durable.New(b, &o.Options)
+	s, err := durable.New(ctx, b, &o.Options)
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
