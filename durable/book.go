@@ -19,7 +19,8 @@ const (
 	gather = 40 * time.Millisecond
 
 	// overdueAhead is the number of overdue rows per handler that wait in the queue,
-	// claimed. Further ones stay pending, where Cancel reaches them.
+	// claimed. Further ones stay pending, where Cancel reaches them, unless the database
+	// claims overdue rows as it leases them.
 	overdueAhead = 8
 )
 

@@ -14,7 +14,8 @@
 //  1. An entry never fires before its due time on the database's clock.
 //  2. An entry fires at least once. It fires once unless a worker dies or stalls between
 //     the claim and the acknowledgement, or the database loses the acknowledgement. A
-//     repeated firing has the same [Firing.ID].
+//     forward step of the database's clock by the time of a lease counts as a stall of
+//     all workers. A repeated firing has the same [Firing.ID].
 //  3. After [Store.Cancel] has returned nil, the entry never fires; after [Store.Move], it
 //     fires only at the new time. The one exception is a worker that is paused between
 //     the last check of its lease and the handler; the Generation of a [Firing] fences
@@ -31,7 +32,8 @@
 // entries wait in a hashed wheel. It fires them at their due times and deletes them from the
 // database. Claims and deletions are gathered for 40 ms into one transaction. Each
 // transition is conditional on the stored row, so that the row decides who wins: Cancel and
-// Move succeed until the claim, and return ErrFired from then on.
+// Move succeed until the claim, and return ErrFired from then on. PostgreSQL claims overdue
+// entries as it leases them: a backlog of up to WorkOptions.MaxHeld waits claimed.
 //
 // A worker leases only as many entries as it can hold. The rest of a burst stays in the
 // database and is fired in the order of due times.

@@ -31,7 +31,8 @@ var (
 	// work. While the disk is full, every operation that needs space returns ErrFull.
 	ErrFull = backend.ErrFull
 
-	// ErrClosed is returned after Close.
+	// ErrClosed is returned after Close has released the database: calls still succeed
+	// while a Work drains. It is also returned after the database has closed itself.
 	ErrClosed = backend.ErrClosed
 
 	// ErrInvalid is returned for an argument out of range. Its text names the argument,

@@ -103,7 +103,9 @@ type Backend interface {
 	// the results of all; Lease returns the rows of those again.
 	Claim(ctx context.Context, worker int64, claims []Claim) ([]bool, error)
 
-	// Finish stores outcomes, and reports for each whether it applied. tx is as in Apply.
+	// Finish stores outcomes, and reports for each whether it applied. That of a damaged
+	// row does not. That of a row that another transaction has locked may be stored later:
+	// Heartbeat gives it time before it ends the lease. tx is as in Apply.
 	Finish(ctx context.Context, tx any, worker int64, outcomes []Outcome) ([]bool, error)
 
 	// Watch calls near for rows due within Limits.Lead that were not stored by Apply
