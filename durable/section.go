@@ -61,7 +61,7 @@ func dueBlock(sizes backend.Stats) inspect.Block {
 	b := inspect.Block{Title: "Due"}
 	before := int64(0)
 	for i, n := range sizes.Due {
-		b.Bars = append(b.Bars, inspect.Figure{Name: dueRanges[i].name, Value: n - before})
+		b.Bars = append(b.Bars, inspect.Figure{Name: dueRanges[i].name, Value: max(0, n-before)})
 		before = n
 		if n >= backend.CountLimit {
 			b.Title = fmt.Sprintf("Due, the first %d", backend.CountLimit)
@@ -69,7 +69,7 @@ func dueBlock(sizes backend.Stats) inspect.Block {
 		}
 	}
 	if len(sizes.Due) > 0 {
-		b.Bars = append(b.Bars, inspect.Figure{Name: "later", Value: sizes.Pending - before})
+		b.Bars = append(b.Bars, inspect.Figure{Name: "later", Value: max(0, sizes.Pending-before)})
 	}
 	return b
 }
