@@ -205,10 +205,12 @@ func TestFewGoroutinesWaitInAnExecutor(t *testing.T) {
 		assert.Empty(t, e.stopReliefs())
 		assert.EqualValues(t, maxFormer+1, calls.Load())
 		assert.EqualValues(t, maxFormer+1, e.core.worker.workers.Load())
-		release <- struct{}{} // to the worker, which sleeps then
-		release <- struct{}{} // to a relief, which ends
-		pass(100 * maxOnTime)
-		assert.EqualValues(t, maxFormer+2, calls.Load(), "another relief takes its place")
+		for i, name := range []string{"the worker, which sleeps then", "a relief, which ends"} {
+			release <- struct{}{}
+			pass(100 * maxOnTime)
+			assert.EqualValues(t, maxFormer+2+i, calls.Load(), "another relief takes the place of %s", name)
+			assert.EqualValues(t, maxFormer+2, e.core.worker.workers.Load(), name)
+		}
 		close(release)
 		pass(10 * tick)
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())

@@ -155,7 +155,7 @@ func (w *worker) relieve() {
 // standBy sets the standby relief for a worker that may be stuck in the executor by then
 // (W9). Guarded by mu.
 func (w *worker) standBy() {
-	if w.firing.running && w.timer.runner.Executor != nil && w.workers.Load() <= maxFormer && w.signal.phase.Load() != stopped {
+	if w.firing.running && w.timer.runner.Executor != nil && w.replaced < maxFormer && w.signal.phase.Load() != stopped {
 		w.sleeper.Load().setRelief(standby, 0)
 	}
 }
@@ -163,7 +163,7 @@ func (w *worker) standBy() {
 // replace makes the calling goroutine the worker if the worker is stuck (W9). Guarded by mu.
 func (w *worker) replace() bool {
 	turn := w.firing.stuck(w.timer.now())
-	if turn == 0 || w.signal.phase.Load() == stopped || w.workers.Load() > maxFormer {
+	if turn == 0 || w.signal.phase.Load() == stopped || w.replaced == maxFormer {
 		return false
 	}
 	id, task := w.workerID.Load(), w.firing.at(w.firing.progress()).task
@@ -172,6 +172,7 @@ func (w *worker) replace() bool {
 		w.timer.former.Delete(id)
 		return false
 	}
+	w.replaced++
 	w.firing.timing.split()
 	return true
 }

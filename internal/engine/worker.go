@@ -82,6 +82,7 @@ type worker struct {
 
 	sleeping  bool         // the worker is asleep or about to be, has retired, or has not begun
 	kept      bool         // the worker does not retire, since Start was called
+	replaced  int          // goroutines that reliefs have replaced, and that still hand a task over (W9)
 	waryUntil int64        // the time until which all reliefs are set
 	idleUntil int64        // the time from which a sleeping worker with nothing pending may retire
 	lags      lags         // see there
@@ -94,6 +95,7 @@ type shift struct {
 	turn    uint64 // of its hand-over, or 0 outside of one (W9)
 	working bool   // it is the worker (W6)
 	relief  bool   // it ends instead of sleeping
+	lost    bool   // a relief has replaced it in a hand-over, which is over
 }
 
 // work is a worker goroutine. A task may end it by runtime.Goexit; then another one
@@ -141,7 +143,7 @@ func (g *shift) identify(timer string) {
 
 // lose ends the work of g, which a relief has replaced (W9).
 func (g *shift) lose(timer *setup) {
-	g.working = false
+	g.working, g.lost = false, true
 	timer.former.Delete(g.id)
 }
 
@@ -188,13 +190,17 @@ func (w *worker) step(g *shift) action {
 	defer w.mu.Unlock()
 	over := w.schedule.wheel == nil || w.signal.phase.Load() == stopped // then due is Stop's (W5)
 	now := w.timer.now()
+	if g.lost {
+		g.lost = false
+		w.replaced--
+		w.standBy() // there is room for one more
+	}
 	switch {
 	case g.working:
 	case over && (g.relief || !w.sleeping):
 		return relieved
 	case g.relief: // another one has taken over from it
 		w.workers.Add(-1)
-		w.standBy() // there is room for one more
 		return retired
 	case w.sleeping:
 		if !over && w.retire(now) {
