@@ -88,14 +88,14 @@ func (c *Core) paceNow(s *stripe, isNew bool) {
 		c.assist(s)
 		c.mu.Unlock()
 	case !c.timer.clock.Apart() && c.timer.now() >= c.signal.assistFrom.Load():
-		slow, stuck := false, false
+		held, stuck := false, false
 		if c.mu.TryLock() {
 			c.assist(s)
-			slow = c.firing.watchdog.inSlowTask()
-			stuck = c.firing.stuck(c.timer.now()) != 0
+			now := c.timer.now()
+			held, stuck = c.firing.isHeld(now), c.firing.stuck(now) != 0
 			c.mu.Unlock()
 		}
-		if isNew && c.timer.rests && !slow {
+		if isNew && c.timer.rests && !held {
 			c.rest(stuck)
 		}
 	}
