@@ -166,6 +166,37 @@ func TestExecutorThatRejectsMakesExpiryExact(t *testing.T) {
 	})
 }
 
+// TestDeniedEntryIsNotFoundAgain lets an entry expire while OnEvict delays the end of a
+// retry, after which the timer expires entries again.
+func TestDeniedEntryIsNotFoundAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		calls := 0
+		var c *cache.Cache[string, int]
+		timer := newTimer(t, hashedwheel.Options{Executor: executor(func(task func()) error {
+			if calls++; calls == 1 {
+				return errors.New("pool is full")
+			}
+			task()
+			assert.False(t, has(c, "b"), "a look-up has denied it")
+			return nil
+		})})
+		c = newCache(t, options{Timer: timer, OnEvict: func(key string, _ int, _ cache.Reason) {
+			if key == "a" {
+				time.Sleep(time.Second)
+				assert.False(t, has(c, "b"))
+			}
+		}})
+		setFor(t, c, "a", 1, time.Second)
+		setFor(t, c, "b", 2, 2500*time.Millisecond)
+		setFor(t, c, "c", 3, 4*time.Second)
+		pass(3*time.Second + 2*late)
+		assert.Equal(t, 1, c.Len())
+		assert.Equal(t, 3, calls)
+		pass(time.Second)
+		assert.Zero(t, c.Len())
+	})
+}
+
 type executor func(task func()) error
 
 func (f executor) Execute(task func()) error { return f(task) }

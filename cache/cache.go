@@ -23,12 +23,15 @@ type Cache[K comparable, V any] struct {
 	start   time.Time     // time zero of all deadlines. Immutable after New.
 	check   check.Keys[K] // Immutable after New.
 
-	items      *xsync.Map[K, item[V]] // See the ground rules in item.go.
-	stripes    stripes[K]
-	flights    flights[K, V]
-	alarm      alarm
-	closed     atomic.Bool // Atomic: written by Close, read by the methods that store.
-	unreliable atomic.Bool // the alarm is not armed, and look-ups compare deadlines. Atomic.
+	items   *xsync.Map[K, item[V]] // See the ground rules in item.go.
+	stripes stripes[K]
+	flights flights[K, V]
+	alarm   alarm
+	closed  atomic.Bool // Atomic: written by Close, read by the methods that store.
+
+	// Look-ups deny entries that are due by then; never while the alarm is not armed, when
+	// they read the clock. Atomic: written by noteTimer, read by look-ups.
+	deniedUntil atomic.Int64
 
 	deleters atomic.Int32 // number of running calls of DeleteFunc (C6). Atomic: written by them, read by Set.
 

@@ -74,7 +74,11 @@ func (c *Cache[K, V]) rearm() error {
 // noteTimer records whether the timer expires the entries: it accepted the alarm, or
 // rejected it with err.
 func (c *Cache[K, V]) noteTimer(err error) {
-	if before := c.unreliable.Swap(err != nil); before || err == nil || c.closed.Load() || errors.Is(err, hwt.ErrStopped) {
+	if err == nil {
+		c.deniedUntil.CompareAndSwap(never, c.now())
+		return
+	}
+	if before := c.deniedUntil.Swap(never); before == never || c.closed.Load() || errors.Is(err, hwt.ErrStopped) {
 		return
 	}
 	c.options.Logger.Warn("cache: timer rejects the timeout that expires entries; look-ups compare deadlines instead",

@@ -23,7 +23,7 @@ import (
 //	    is ending.
 //	C4. A slot is filed in its stripe's wheel no later than its item is due. The
 //	    alarm is armed no later than the earliest bucket of all wheels, or look-ups
-//	    compare deadlines (see unreliable). An item that never expires is not filed.
+//	    compare deadlines (see deniedUntil). An item that never expires is not filed.
 //	C5. A flight is in flights while its result may be stored. A Set or Delete
 //	    removes it in the same Compute that changes the item. A value that was
 //	    fetched before them is therefore not stored after them.
@@ -60,14 +60,18 @@ func after(now int64, d time.Duration) int64 {
 	return now + int64(d)
 }
 
-// checks reports whether look-ups compare deadlines. If not, every item in the
-// map is alive, and only the timer expires it.
-func (c *Cache[K, V]) checks() bool {
-	return c.exact || c.unreliable.Load() || c.own == nil && c.alarm.stopped()
+// denied returns the time by which items that are due count as expired. If look-ups do not
+// read the clock, only the timer expires items; but those that a look-up has denied stay so.
+func (c *Cache[K, V]) denied() int64 {
+	until := c.deniedUntil.Load()
+	if c.exact || until == never || c.own == nil && c.alarm.stopped() {
+		return c.now()
+	}
+	return until
 }
 
 // alive reports whether it has not expired. The caller holds the lock of its bucket.
-func (c *Cache[K, V]) alive(it item[V]) bool { return !c.checks() || c.due(it) > c.now() }
+func (c *Cache[K, V]) alive(it item[V]) bool { return c.due(it) > c.denied() }
 
 // due returns the time at which it expires. The caller holds the lock of its bucket.
 func (c *Cache[K, V]) due(it item[V]) int64 {

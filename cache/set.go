@@ -162,7 +162,7 @@ func (c *Cache[K, V]) timerError(now int64) error {
 		}
 		return hwt.ErrStopped
 	}
-	if !c.unreliable.Load() {
+	if c.deniedUntil.Load() != never {
 		return nil
 	}
 	return c.rearm()
