@@ -17,16 +17,16 @@ import (
 // Create one with [New]. Its methods are safe for concurrent use. A Clock has no
 // goroutine and needs no Close; stop its timer after everything that uses it.
 type Clock struct {
-	timer   hwt.Timer        // Immutable after New.
-	options Options          // Immutable after New.
-	runner  enginekit.Runner // Immutable after New.
-	start   time.Time        // The zero of the times in this package. Immutable after New.
-	bubble  enginekit.Clock  // Knows the synctest bubble of New. Safe for concurrent use.
-	groups  sync.Map         // From time.Duration to *tickerGroup.
-	wakeups sync.Pool        // Of *wakeup. One per clock: a channel must stay in its synctest bubble.
-	refused sync.Once        // The first rejection is logged.
-	jobs    registry         // Safe for concurrent use.
-	wall    wallClock        // Safe for concurrent use.
+	timer    hwt.Timer        // Immutable after New.
+	options  Options          // Immutable after New.
+	runner   enginekit.Runner // Immutable after New.
+	start    time.Time        // The zero of the times in this package. Immutable after New.
+	bubble   enginekit.Clock  // Knows the synctest bubble of New. Safe for concurrent use.
+	groups   sync.Map         // From time.Duration to *tickerGroup.
+	sleepers sync.Pool        // Of *Timer, for Sleep. One per clock: a channel must stay in its synctest bubble.
+	refused  sync.Once        // The first rejection is logged.
+	jobs     registry         // Safe for concurrent use.
+	wall     wallClock        // Safe for concurrent use.
 
 	ahead atomic.Int64 // By this, tests set the wall clock forward. Otherwise 0.
 

@@ -76,7 +76,7 @@ func (x *timerTask) endOn(c *Clock) bool {
 		return true // It was stopped or reset since (T1).
 	}
 	t.timeout = nil
-	if t.C == nil && t.f == nil { // of After
+	if t.C == nil && t.f == nil { // of After or Sleep
 		t.fire()
 	}
 	return true
@@ -140,16 +140,5 @@ func (j *Job) endIfTimeoutCancelled() bool {
 		return false
 	}
 	j.stop()
-	return true
-}
-
-func (w *wakeup) endOn(c *Clock) bool {
-	if w.clock != c {
-		return false
-	}
-	select {
-	case w.c <- false:
-	default: // It was ended before.
-	}
 	return true
 }

@@ -1,28 +1,6 @@
 package clock
 
-import (
-	"time"
-
-	"github.com/hashedwheel/hwt"
-)
-
-// wakeup is the task that wakes a sleeping goroutine.
-type wakeup struct {
-	clock *Clock    // Immutable.
-	c     chan bool // Receives whether the wakeup can be used again. Immutable.
-}
-
-// Run implements [hwt.TimerTask]. It runs once per Sleep, so there is room.
-func (w *wakeup) Run(hwt.Timeout) error {
-	w.c <- true
-	return nil
-}
-
-// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
-func (w *wakeup) Refused(timeout hwt.Timeout, err error) error {
-	go w.Run(timeout)
-	return err
-}
+import "time"
 
 // Sleep pauses the calling goroutine for d or up to one tick longer. It returns
 // immediately if d is zero or less. It allocates only the timer's timeout.
@@ -34,12 +12,11 @@ func (c *Clock) Sleep(d time.Duration) {
 		time.Sleep(d)
 		return
 	}
-	w, _ := c.wakeups.Get().(*wakeup)
-	if w == nil {
-		w = &wakeup{c, make(chan bool, 1)}
+	t, _ := c.sleepers.Get().(*Timer)
+	if t == nil {
+		t = c.newAfter()
 	}
-	c.arm(w, d)
-	if <-w.c {
-		c.wakeups.Put(w)
-	}
+	t.Reset(d)
+	<-t.c
+	c.sleepers.Put(t)
 }

@@ -26,7 +26,7 @@ import (
 type Timer struct {
 	C <-chan time.Time // Delivers the time at which the timer was due. Nil for AfterFunc.
 
-	c     chan time.Time // C, to send to; of an After, it alone. Immutable.
+	c     chan time.Time // C, to send to; of an After or a Sleep, it alone. Immutable.
 	f     func()         // Of AfterFunc. Immutable.
 	clock *Clock         // Immutable.
 
@@ -64,10 +64,13 @@ func (c *Clock) NewTimer(d time.Duration) *Timer {
 // After returns the channel of a new timer. The timer cannot be stopped: it and
 // its timeout stay until they are due, or until [Clock.End].
 func (c *Clock) After(d time.Duration) <-chan time.Time {
-	t := &Timer{c: make(chan time.Time, 1), clock: c}
+	t := c.newAfter()
 	t.Reset(d)
 	return t.c
 }
+
+// newAfter returns the timer of an After or a Sleep, which End makes fire.
+func (c *Clock) newAfter() *Timer { return &Timer{c: make(chan time.Time, 1), clock: c} }
 
 // Stop prevents the timer from firing, and reports whether it did so. If it
 // returns true, f will not be called, or nothing will be received from C, not even
