@@ -60,7 +60,7 @@
 //
 // To compare both with the standard library on your machine:
 //
-//	go test -run '^$' -bench . -benchtime 1x ./clock
+//	go -C bench run ./programs -only requests,requests-waited
 //
 // # Differences from packages time and context
 //
