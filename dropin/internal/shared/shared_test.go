@@ -50,6 +50,27 @@ func TestUseTakesTheLongestTick(t *testing.T) {
 	assert.NoError(t, Use(none{}, math.MaxInt64))
 }
 
+// asked is a timer that rejects all timeouts and keeps their delays.
+type asked struct {
+	none
+	delays []time.Duration
+}
+
+func (a *asked) NewTimeout(_ hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+	a.delays = append(a.delays, d)
+	return nil, hwt.ErrStopped
+}
+
+func TestDelaysBelowTwoTicksAreRuntimeTimers(t *testing.T) {
+	fresh(t)
+	var timer asked
+	require.NoError(t, Use(&timer, time.Hour))
+	for _, d := range []time.Duration{time.Hour, 2*time.Hour - 1, 2 * time.Hour} {
+		assert.True(t, Clock().NewTimer(d).Stop())
+	}
+	assert.Equal(t, []time.Duration{2 * time.Hour}, timer.delays)
+}
+
 func TestBubblesHaveNoClock(t *testing.T) {
 	fresh(t)
 	synctest.Test(t, func(t *testing.T) { assert.Nil(t, Clock()) })
