@@ -89,7 +89,8 @@ func cellOf(value any) any {
 	case time.Duration:
 		return shownDuration{int64(v)}
 	case time.Time:
-		if v.IsZero() || v.Year() < 0 || v.Year() > 9999 { // JSON has no such years
+		v = v.UTC() // JSON has no zones of a day or more, and only these years:
+		if v.IsZero() || v.Year() < 0 || v.Year() > 9999 {
 			return nil
 		}
 		return shownTime{v}

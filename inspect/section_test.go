@@ -70,8 +70,11 @@ type named int
 
 func (n named) String() string { return fmt.Sprintf("number %d", int(n)) }
 
+// nilSection is a section that nil pointers do not implement.
+type nilSection struct{ inspect.Section }
+
 func TestSectionsAreShownInOrder(t *testing.T) {
-	h := sections(constant("b", 1), nil, constant("a", 2), constant("c", 3))
+	h := sections(constant("b", 1), nil, (*nilSection)(nil), constant("a", 2), constant("c", 3))
 	got := readOf(t, h)
 	require.Len(t, got, 3)
 	for i, title := range []string{"b", "a", "c"} {
@@ -101,6 +104,7 @@ func TestValuesKeepTheirKinds(t *testing.T) {
 		{1500 * time.Millisecond, map[string]any{"ns": 1.5e9}, "1.5s"},
 		{at, map[string]any{"time": "2026-01-02T03:04:05Z"}, "2026-01-02T03:04:05Z"},
 		{time.Time{}, nil, "-"},
+		{at.In(time.FixedZone("", 25*60*60)), map[string]any{"time": "2026-01-02T03:04:05Z"}, "2026-01-02T03:04:05Z"},
 		{at.AddDate(10_000, 0, 0), nil, "-"},
 		{named(3), "number 3", "number 3"},
 		{errors.New("no"), "no", "no"},

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
@@ -41,7 +42,7 @@ type sectionReader struct {
 
 func newSectionReaders(sections []Section) (all []*sectionReader) {
 	for _, s := range sections {
-		if s != nil {
+		if !check.IsNil(s) {
 			all = append(all, &sectionReader{len(all), s, textOf(s.Title()), make(chan struct{}, 1)})
 		}
 	}
