@@ -102,7 +102,7 @@ func faulty(r *results.Results, engine string) bool {
 	for _, measure := range []string{spec.Correct, spec.Moved, spec.Expire} {
 		for _, c := range r.Cases(measure) {
 			cell := r.Cell(c, engine)
-			if slices.ContainsFunc(faults, func(m metric) bool { return cell.Summary(m.name).High > 0 }) {
+			if slices.ContainsFunc(faults, func(m metric) bool { return cell.Max(m.name) > 0 }) {
 				return true
 			}
 		}
@@ -118,7 +118,7 @@ func fair(r *results.Results, m metric, c spec.Spec, engine string) bool {
 	}
 	const percent = 1 // the precision of a pace
 	cell, ours := r.Cell(c, engine), r.Cell(c, base(r).Name)
-	return cell.Summary(spec.Early).High == 0 && cell.Summary(spec.Lost).High == 0 &&
+	return cell.Max(spec.Early) == 0 && cell.Max(spec.Lost) == 0 &&
 		cell.Summary(spec.Behind).Median <= ours.Summary(spec.Behind).Median+percent
 }
 

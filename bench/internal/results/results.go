@@ -90,6 +90,15 @@ func (c *Cell) Summary(metric string) stats.Summary {
 	return stats.Of(c.Metrics[metric])
 }
 
+// Max returns the largest value of a metric of the cell, which may be nil, or 0 without
+// values. The summary of many rounds leaves out the largest.
+func (c *Cell) Max(metric string) float64 {
+	if c == nil || len(c.Metrics[metric]) == 0 {
+		return 0
+	}
+	return slices.Max(c.Metrics[metric])
+}
+
 // Lateness returns the distribution of the lateness at spec.Shares: the median over the
 // rounds at each share. It is nil without data.
 func (c *Cell) Lateness() []float64 {
