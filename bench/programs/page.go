@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/hashedwheel/hwt/bench/internal/stats"
@@ -89,8 +90,9 @@ func (c comparison) ratio(other int, of func(sample) float64) string {
 	if !s.Known() {
 		return "–"
 	}
-	text := fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.Low, s.High)
-	if s.High < 0.995 || s.Low >= 1.005 {
+	low, high := slices.Min(ratios), slices.Max(ratios) // s has a narrower interval if there are many rounds
+	text := fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, low, high)
+	if high < 0.995 || low >= 1.005 {
 		text = "**" + text + "**"
 	}
 	return text

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,10 @@ func TestRatiosAreOfTheSameRound(t *testing.T) {
 	assert.Equal(t, "–", c.ratio(0, heap))
 	c.samples[0][0].CPU = 3
 	assert.Equal(t, "2.10 (0.67–2.20)", c.ratio(0, cpu))
+	for i := range c.samples {
+		c.samples[i] = append(c.samples[i], slices.Repeat(c.samples[i][1:2], 10)...)
+	}
+	assert.Equal(t, "2.10 (0.67–2.20)", c.ratio(0, cpu), "the range of many rounds")
 }
 
 func TestDataIsKept(t *testing.T) {
