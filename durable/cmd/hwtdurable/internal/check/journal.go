@@ -86,6 +86,7 @@ type Firing struct {
 	Worker     int    `json:"pid"`
 	Attempt    int    `json:"attempt"`
 	GaveUp     bool   `json:"gave_up,omitempty"` // the handler made it a dead letter
+	Damaged    bool   `json:"damaged,omitempty"` // the payload is not one of the key
 }
 
 // Fault is a fault that had an effect, with the time in which it had it.

@@ -151,6 +151,9 @@ func (t *trial) firings(dir string, faults []Fault) error {
 		if early := time.Duration(f.Due - f.At); early > t.Tolerance {
 			t.violated("%s fired %v early", f.Key, early)
 		}
+		if f.Damaged {
+			t.violated("%s fired with another payload", f.Key)
+		}
 		if key, known := keys[f.ID]; known && key != f.Key {
 			t.violated("%s and %s have the ID %s", key, f.Key, f.ID)
 		}

@@ -113,12 +113,13 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 	over := []Record{{At: 5 * sec, Over: true}}
 	once := map[string][]Record{"a": concat(setAt10, gone)}
 	for want, s := range map[string]story{
-		"lost":                   {records: map[string][]Record{"a": concat(setAt10, gone)}},
-		"fired after a cancel":   {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}, firings: []Firing{fired}},
-		"fired at the old time":  {records: map[string][]Record{"a": concat(setAt10, moved, gone)}, firings: []Firing{fired}},
-		"fired early":            {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10*sec - 3}}},
-		"fired twice":            {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-2", At: 11 * sec}}},
-		"repeat without a fault": {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 16 * sec, 17 * sec, nil}}},
+		"lost":                       {records: map[string][]Record{"a": concat(setAt10, gone)}},
+		"fired after a cancel":       {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}, firings: []Firing{fired}},
+		"fired at the old time":      {records: map[string][]Record{"a": concat(setAt10, moved, gone)}, firings: []Firing{fired}},
+		"fired early":                {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10*sec - 3}}},
+		"fired with another payload": {records: once, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec, Damaged: true}}},
+		"fired twice":                {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-2", At: 11 * sec}}},
+		"repeat without a fault":     {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 16 * sec, 17 * sec, nil}}},
 		"repeat after a fault of another": {records: once, firings: []Firing{fired, again},
 			faults: []Fault{{"kill", 11 * sec, 11 * sec, []int{3}}}},
 		"repeat by one that stood still later": {records: once, firings: []Firing{fired, again},

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +99,8 @@ func (c Config) open(name string, sync bool) (*lines, error) {
 // taken before the line is synced. All attempts of a generation agree.
 func (l *lines) handle(_ context.Context, f durable.Firing) error {
 	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key)
-	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp}
+	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp,
+		!bytes.Equal(f.Payload, payload(f.Key, len(f.Payload)))}
 	switch err := l.add(line); {
 	case err != nil:
 		return err
@@ -265,30 +267,34 @@ func (c *client) callTx(ctx context.Context, tx any, r Record) (durable.Entry, e
 	due := time.Unix(0, r.Due)
 	switch r.Kind {
 	case Set:
-		return c.store.SetTx(ctx, tx, r.Key, due, c.payload())
+		return c.store.SetTx(ctx, tx, r.Key, due, payload(r.Key, c.Payload))
 	case Create:
-		return c.store.CreateTx(ctx, tx, r.Key, due, c.payload())
+		return c.store.CreateTx(ctx, tx, r.Key, due, payload(r.Key, c.Payload))
 	case Move:
 		return c.store.MoveTx(ctx, tx, r.Key, due)
 	}
 	return c.store.CancelTx(ctx, tx, r.Key)
 }
 
-func (c *client) payload() []byte { return make([]byte, c.Payload) }
+// payload returns that of a key in a number of bytes, or in those of the key if it is longer.
+func payload(key string, n int) []byte {
+	n = max(n, len(key))
+	return []byte(strings.Repeat(key, n/len(key)+1))[:n]
+}
 
 func (c *client) call(ctx context.Context, r Record) (durable.Entry, error) {
 	due := time.Unix(0, r.Due)
 	switch r.Kind {
 	case Set:
-		return c.store.Set(ctx, r.Key, due, c.payload())
+		return c.store.Set(ctx, r.Key, due, payload(r.Key, c.Payload))
 	case Create:
-		return c.store.Create(ctx, r.Key, due, c.payload())
+		return c.store.Create(ctx, r.Key, due, payload(r.Key, c.Payload))
 	case Move:
 		return c.store.Move(ctx, r.Key, due)
 	case Cancel:
 		return c.store.Cancel(ctx, r.Key)
 	case SetIf:
-		return c.store.SetIf(ctx, r.Key, r.If, due, c.payload())
+		return c.store.SetIf(ctx, r.Key, r.If, due, payload(r.Key, c.Payload))
 	case MoveIf:
 		return c.store.MoveIf(ctx, r.Key, r.If, due)
 	case CancelIf:

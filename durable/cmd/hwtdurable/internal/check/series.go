@@ -45,7 +45,8 @@ func (s *scene) addSeries(ctx context.Context) error {
 	s.first = first.UnixNano()
 	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{Policy: clock.MissedAll, Limit: 10_000}}
 	for i := range seriesCount {
-		if _, err := store.SetEvery(ctx, fmt.Sprint(seriesPrefix, i), every, first, nil); err != nil {
+		key := fmt.Sprint(seriesPrefix, i)
+		if _, err := store.SetEvery(ctx, key, every, first, payload(key, 0)); err != nil {
 			return err
 		}
 	}
