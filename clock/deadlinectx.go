@@ -23,8 +23,8 @@ import (
 //	    Cause need was stored. The goroutine that changed it cleans up: it cancels
 //	    the core and removes the link.
 //	X2. No core is created after the end, and the goroutine that ended the context
-//	    cancels the core that exists. Err waits for that. Therefore Err is nil until
-//	    Done is closed, and not nil afterwards.
+//	    cancels the core that exists. Err and cancel wait for that. Therefore Err is nil
+//	    until Done is closed, and not nil afterwards.
 //	X3. mu is not held during a call of package context, except when the core is
 //	    created, which calls only the bridge.
 //	X4. The link calls cancel, which takes the error of the parent, or Canceled if the
@@ -167,12 +167,14 @@ func (x *contextTask) Refused(timeout hwt.Timeout, err error) error {
 
 // stop is the function behind cancel.
 func (c *deadlineCtx) stop() {
-	if c.state.Load() != live {
-		return
+	if c.state.Load() == live {
+		c.endAsParent()
+		if c.timeout != nil {
+			c.timeout.Cancel()
+		}
 	}
-	c.endAsParent()
-	if c.timeout != nil {
-		c.timeout.Cancel()
+	if core, ok := c.core.Load().(context.Context); ok {
+		<-core.Done() // X2
 	}
 }
 
