@@ -236,6 +236,13 @@ func TestStringEqualsThatOfPackageContext(t *testing.T) {
 		ctx, cancel := s.timeout(context.WithValue(context.Background(), key{}, "value"), unit)
 		defer cancel()
 		at, _ := ctx.Deadline()
-		assert.Equal(t, "context.Background.WithValue(clock_test.key, value).WithDeadline("+at.String()+" [100ms])", fmt.Sprint(ctx))
+		text := "context.Background.WithValue(clock_test.key, value).WithDeadline(" + at.String() + " [100ms])"
+		assert.Equal(t, text, fmt.Sprint(ctx))
+		same, cancelSame := s.deadline(ctx, at)
+		defer cancelSame()
+		assert.Equal(t, text+".WithDeadline("+at.String()+" [100ms])", fmt.Sprint(same))
+		later, cancelLater := s.deadline(ctx, at.Add(1))
+		defer cancelLater()
+		assert.Equal(t, text+".WithCancel", fmt.Sprint(later))
 	})
 }

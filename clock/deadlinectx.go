@@ -39,8 +39,8 @@ type deadlineCtx struct {
 	cancel   func()          // Immutable once made.
 	timeout  hwt.Timeout     // Nil if the parent ends first. Immutable once made; the task does not read it.
 
-	inherits bool         // The deadline is the parent's earlier one. Immutable once made.
 	state    atomic.Int32 // Atomic: written under mu, read by all (X1).
+	inherits bool         // The deadline is the parent's, which is earlier. Immutable once made.
 	mu       sync.Mutex
 	core     atomic.Value // Of context.Context. Atomic: written under mu, read by all.
 	cleanup  cleanup      // Guarded by mu.
