@@ -33,7 +33,8 @@ func NewTimer(d Duration) *Timer {
 	return &Timer{C: t.C, timer: t}
 }
 
-// AfterFunc is [time.AfterFunc] on the wheel. Outside a synctest bubble, it panics if f is nil.
+// AfterFunc is [time.AfterFunc] on the wheel. Outside a synctest bubble, it panics if f is
+// nil.
 func AfterFunc(d Duration, f func()) *Timer {
 	c := shared.Clock()
 	if c == nil {
