@@ -106,12 +106,13 @@ func (p *closePool) close(e expired) {
 		p.mu.Unlock()
 	}()
 	r, event := p.reaper, e.event()
-	defer r.call("Close", event.Closer, func() {
-		err := event.Closer.Close()
+	var err error
+	defer func() {
 		if err != nil && !errors.Is(err, net.ErrClosed) { // ErrClosed: its user has also closed it
 			r.report(fmt.Errorf("idle: closing %s: %w", typeOf(event.Closer), err))
 		}
-	})
+	}()
+	defer r.call("Close", event.Closer, func() { err = event.Closer.Close() })
 	if r.options.OnIdle != nil && event.Reason != ErrCloseAll {
 		r.call("OnIdle", event.Closer, func() { r.options.OnIdle(event) })
 	}

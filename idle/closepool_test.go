@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,15 +213,18 @@ func TestErrorHandlerThatHangsIsReplacedByTheLog(t *testing.T) {
 	} {
 		enginetest.Bubble(t, func(t *testing.T) {
 			var log strings.Builder
+			var calls atomic.Int64
 			r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{
-				ErrorHandler: func(error) { fail() },
+				ErrorHandler: func(error) { calls.Add(1); fail() },
 				Logger:       slog.New(slog.NewTextHandler(&log, nil)),
 			})
 			r.Watch(closer(func() error { panic("from Close") }))
+			r.Watch(closer(func() error { return errors.New("does not close") }))
 			time.Sleep(20 * second)
 			synctest.Wait()
 			assert.EqualValues(t, 1, r.Stats().Panics)
 			assert.Contains(t, log.String(), "from Close")
+			assert.EqualValues(t, 2, calls.Load(), "one per failure")
 			assert.Contains(t, log.String(), "error handler did not return: hwt: "+reason)
 		})
 	}
