@@ -47,8 +47,9 @@
 // connections are waiting to be closed. A blocked close delays no other close
 // until 256 are blocked.
 //
-// After the timer is stopped, the reaper closes nothing. While the timer is at
-// its pending limit, the reaper uses runtime timers instead. If the timer's executor
+// After the timer is stopped, the reaper closes nothing, except in a scan that was due
+// or waits for a runtime timer. While the timer is at its pending limit, the reaper
+// uses runtime timers instead. If the timer's executor
 // rejects a task of the reaper, a goroutine runs it, and the timer reports the error. A
 // timer that wraps tasks must forward [hwt.RefusedTask] for that.
 //
