@@ -50,6 +50,20 @@ func TestStoppedTimerMakesExpiryExact(t *testing.T) {
 	})
 }
 
+func TestClearReportsExpiredEntriesAsExpired(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}} {
+			var ends ends
+			o.OnEvict = ends.add
+			c := stoppedTimer(t, o)
+			pass(time.Minute)
+			c.Clear()
+			assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
+			assert.EqualValues(t, 1, c.Stats().Expirations)
+		}
+	})
+}
+
 func TestAfterAStopASetFailsAndRemovesTheOldValue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}} {
