@@ -42,7 +42,7 @@ final class Loads {
         long done = all(producers, i -> pools[i].run(probes, span));
         load.stop();
         Steady.awaitIdle(0.05);
-        load.put(sample, done, 0);
+        load.put(sample, done, 0, load.cpu());
         probes.put(sample, PATIENCE);
     }
 
@@ -63,7 +63,7 @@ final class Loads {
         Load load = new Load();
         long done = all(producers, i -> mixed[i].run(probes, rate / producers, span));
         load.stop();
-        load.put(sample, done, rate);
+        load.put(sample, done, rate, load.cpu());
         probes.put(sample, delay + PATIENCE);
     }
 
@@ -75,13 +75,14 @@ final class Loads {
         Trickle trickle = new Trickle(timer, SECOND / rate);
         trickle.run(new Probes(timer, 0), WARM_UP);
         Probes probes = new Probes(timer, (int) (rate * (span / 1e9)) + 100);
+        long wakeUps = Usage.wakeUps(); // costs CPU time, as does each sample.put
         Load load = new Load();
-        long wakeUps = Usage.wakeUps();
         long done = trickle.run(probes, span);
         load.stop();
+        long cpu = load.cpu();
         sample.put("wakeups", (Usage.wakeUps() - wakeUps) * 1e9 / load.wall);
-        load.put(sample, done, 0);
-        sample.put("core_pct", 100.0 * load.cpu() / load.wall);
+        load.put(sample, done, 0, cpu);
+        sample.put("core_pct", 100.0 * cpu / load.wall);
         probes.put(sample, PATIENCE);
     }
 
@@ -117,9 +118,9 @@ final class Loads {
             return Usage.cpuNanos() - before;
         }
 
-        void put(Harness.Sample sample, long done, long rate) throws Exception {
+        void put(Harness.Sample sample, long done, long rate, long cpu) throws Exception {
             sample.put("per_s", done * 1e9 / wall);
-            sample.put("cpu_ns", cpu() / (double) Math.max(1, done));
+            sample.put("cpu_ns", cpu / (double) Math.max(1, done));
             sample.put("behind", rate == 0 ? 0 : Math.max(0, 100 * (1 - done / (rate * (wall / 1e9)))));
             sample.put("peak_mb", Usage.peakMB());
         }
