@@ -146,8 +146,10 @@ func (p program) measure(ctx context.Context, rounds int, quick bool) (all []mea
 	if err != nil {
 		return nil, err
 	}
+	sides := slices.Clone(p.sides)
 	for range rounds {
-		for _, side := range p.sides {
+		slices.Reverse(sides) // no side always runs after the same other one
+		for _, side := range sides {
 			s, err := spawn(ctx, executable, p.name+"/"+side.name, quick)
 			if err != nil {
 				return all, fmt.Errorf("%s, %s: %w", p.name, side.name, err)
