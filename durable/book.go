@@ -76,7 +76,7 @@ func (w *worker) takeAhead() {
 
 // hurry makes both loops of keepBooks flush now.
 func (w *worker) hurry() {
-	for _, wake := range [...]chan struct{}{w.claims, w.ends} {
+	for _, wake := range [...]chan struct{}{w.claims, w.outcomes} {
 		select {
 		case wake <- struct{}{}:
 		default: // already requested

@@ -39,10 +39,10 @@ type worker struct {
 	calls   context.Context         // parent of the handlers' contexts under the present lease. Guarded by mu.
 	endCall context.CancelCauseFunc // Guarded by mu.
 
-	look   chan struct{} // wakes feed; one element means look
-	claims chan struct{} // wakes storing of claims: there is an urgent one, or draining began
-	ends   chan struct{} // wakes storing of outcomes, together with claims
-	rejoin chan struct{} // wakes keepLease: the lease was lost
+	look     chan struct{} // wakes feed; one element means look
+	claims   chan struct{} // wakes storing of claims: there is an urgent one, or draining began
+	outcomes chan struct{} // wakes storing of outcomes, together with claims
+	rejoin   chan struct{} // wakes keepLease: the lease was lost
 
 	mu        sync.Mutex
 	held      map[backend.Ref]*held // Guarded by mu.
@@ -79,21 +79,21 @@ func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCaus
 		return nil, err
 	}
 	w := &worker{
-		store:   s,
-		handler: handler,
-		options: o,
-		names:   slices.Sorted(maps.Keys(o.Schedules)),
-		wheel:   wheel,
-		log:     s.log,
-		stop:    stop,
-		queue:   newQueue(),
-		look:    make(chan struct{}, 1),
-		claims:  make(chan struct{}, 1),
-		ends:    make(chan struct{}, 1),
-		rejoin:  make(chan struct{}, 1),
-		held:    make(map[backend.Ref]*held),
-		ahead:   make(map[int64][]*held),
-		emptied: make(chan struct{}),
+		store:    s,
+		handler:  handler,
+		options:  o,
+		names:    slices.Sorted(maps.Keys(o.Schedules)),
+		wheel:    wheel,
+		log:      s.log,
+		stop:     stop,
+		queue:    newQueue(),
+		look:     make(chan struct{}, 1),
+		claims:   make(chan struct{}, 1),
+		outcomes: make(chan struct{}, 1),
+		rejoin:   make(chan struct{}, 1),
+		held:     make(map[backend.Ref]*held),
+		ahead:    make(map[int64][]*held),
+		emptied:  make(chan struct{}),
 	}
 	w.work, w.endWork = context.WithCancel(context.Background())
 	w.calls, w.endCall = context.WithCancelCause(w.work)
@@ -111,7 +111,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 	loops.Go(func() { w.keepLease(background) })
 	loops.Go(func() { w.keepBooks(background, w.claims, w.flushClaims) })
-	loops.Go(func() { w.keepBooks(background, w.ends, w.flushOutcomes) })
+	loops.Go(func() { w.keepBooks(background, w.outcomes, w.flushOutcomes) })
 	w.feed(ctx)
 	w.drain()
 	handlers.Wait()
