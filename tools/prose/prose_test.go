@@ -57,6 +57,20 @@ func TestLimitsAreParsed(t *testing.T) {
 	}
 }
 
+// retired are words that the glossary replaces, and the folders where they keep another
+// meaning.
+var retired = []struct {
+	word, use string
+	except    []string
+}{
+	{"settle", "drain, store, or end", nil},
+	{"settles", "drain, store, or end", nil},
+	{"settled", "drained, stored, or ended", nil},
+	{"spoke", "bucket", nil},
+	{"mended", "fixed", nil},
+	{"shard", "stripe", []string{"idle", "durable", "runtimetimer", "docs", "examples", "bench", "tools", "inspect", "metrics", "internal/inspection", "CHANGELOG.md"}},
+}
+
 // maxRetired is the number of retired words that are allowed.
 const maxRetired = 0
 
