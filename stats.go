@@ -48,8 +48,8 @@ type Stats struct {
 	Intake    int64         // new, cancelled and reset timeouts that the worker has not drained
 	IntakeAge time.Duration // time since the intake was last empty; 0 if it is empty
 
-	// ExecutorWaiting is the number of tasks that the executor accepted and has not
-	// started.
+	// ExecutorWaiting is the number of tasks that the executor has received, or is
+	// receiving, and has not started.
 	ExecutorWaiting int64
 
 	// TaskTime is the total time that the worker spent running tasks and callbacks, or

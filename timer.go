@@ -89,8 +89,8 @@ type Engine interface {
 	//
 	// The loop body may call anything, since no lock is held while it runs. Between
 	// calls of the body, All holds a lock for at most 1,024 timeouts at a time, not
-	// counting ended ones. Loops may nest and run concurrently. Up to 15 of them on one
-	// timer take O(1) memory each.
+	// counting ended ones and, at its beginning, those that no worker has drained. Loops
+	// may nest and run concurrently. Up to 15 of them on one timer take O(1) memory each.
 	All() iter.Seq[Timeout]
 
 	// Stats returns a snapshot of the timer's counts.
@@ -173,8 +173,9 @@ type CancelledTask interface {
 
 	// Cancelled is called once after [Timeout.Cancel] has ended the timeout, possibly
 	// before Cancel returns. While the worker keeps up, the call comes within two ticks.
-	// It runs on the goroutine or executor that would have run the task. Cancelled is not
-	// called for timeouts that [Timer.Stop] returns.
+	// It runs on the goroutine or executor that would have run the task or, once the timer
+	// has stopped, possibly on a new goroutine. Cancelled is not called for timeouts that
+	// [Timer.Stop] returns.
 	Cancelled(timeout Timeout)
 }
 

@@ -26,13 +26,13 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 		h.tracker.Record("NewTimeouts")
 	}
 	setup, n := h.workers.setup(), int64(len(tasks))
-	deadline := setup.deadline(delay) // before anything is counted, because it may panic
 	if n == 0 {
 		if h.stopping.Load() {
 			return nil, hwt.ErrStopped
 		}
 		return nil, nil
 	}
+	deadline := setup.clock.Deadline(delay) // before anything is counted, because it may panic
 	if setup.limit.Max() > 0 {
 		if err := h.reserve(n); err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ func (t *Timeout) pushCancelled(was enginekit.Word) {
 // Reset implements hwt.Timeout.
 func (t *Timeout) Reset(delay time.Duration) bool {
 	core := t.home.core
-	deadline := core.timer.deadline(delay)
+	deadline := core.timer.clock.Deadline(delay)
 	was, ok := t.state.rearm(deadline)
 	if !ok {
 		return false

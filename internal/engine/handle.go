@@ -46,7 +46,7 @@ func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout,
 		h.tracker.Record("NewTimeout")
 	}
 	setup := h.workers.setup()
-	deadline := setup.deadline(delay) // before anything is counted, because it may panic
+	deadline := setup.clock.Deadline(delay) // before anything is counted, because it may panic
 	if setup.limit.Max() > 0 {
 		if err := h.reserve(1); err != nil {
 			return nil, err
@@ -184,8 +184,8 @@ func (g group) close() {
 }
 
 // hold accounts for a timeout of a timer with a pending limit, which Cancel ended and
-// which is not yet dropped. At half the bound it wakes the workers, which else give notices
-// at their next tick only.
+// which is not yet dropped. At half the bound it wakes the workers, which would otherwise give
+// notices only at their next tick.
 func (g group) hold() {
 	s := g.setup()
 	if s.held.Add(1) == s.maxHeld()/2 {

@@ -183,7 +183,7 @@ func (e *timer) finish(t *testing.T) action {
 func (e *timer) flood(t *testing.T, n int) (timeouts []*Timeout) {
 	t.Helper()
 	for range n {
-		timeout := &Timeout{state: newState(e.core.timer.deadline(time.Hour)), home: &e.workers[0], task: hwt.TaskFunc(nil)}
+		timeout := &Timeout{state: newState(e.core.timer.clock.Deadline(time.Hour)), home: &e.workers[0], task: hwt.TaskFunc(nil)}
 		s := e.core.intake.of(timeout)
 		s.accepted.Add(1)
 		require.True(t, s.added.Push(timeout))

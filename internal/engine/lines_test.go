@@ -175,7 +175,7 @@ func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 		found[name] = lines{float64(l.writes) / float64(l.operations), float64(l.contended) / float64(l.operations)}
 	}
 	schedule := func(timeout *Timeout) {
-		deadline := h.workers.setup().deadline(time.Hour)
+		deadline := h.workers.setup().clock.Deadline(time.Hour)
 		*timeout = Timeout{state: newState(deadline), task: hwt.TaskFunc(nil)}
 		_, err := h.schedule(timeout, deadline)
 		require.NoError(t, err)

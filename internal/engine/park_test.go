@@ -127,7 +127,7 @@ func TestAlarmOfAQueuedTimeoutIsKept(t *testing.T) {
 		pass(tick)
 		queued := first
 		for e.core.intake.of(queued) == e.core.intake.of(first) {
-			queued = &Timeout{state: newState(e.core.timer.deadline(60 * tick)), home: &e.workers[0], task: enginekit.Func(nothing)}
+			queued = &Timeout{state: newState(e.core.timer.clock.Deadline(60 * tick)), home: &e.workers[0], task: enginekit.Func(nothing)}
 		}
 		s := e.core.intake.of(queued) // as NewTimeout does
 		s.accepted.Add(1)
@@ -163,7 +163,7 @@ func TestResetBeforeAPushIsOnTime(t *testing.T) {
 		ran := false
 		timeout := e.after(t, 100*tick, func() { ran = true })
 		pass(tick)
-		deadline := e.core.timer.deadline(60 * tick) // after the alarm
+		deadline := e.core.timer.clock.Deadline(60 * tick) // after the alarm
 		was, ok := timeout.state.rearm(deadline)
 		require.True(t, ok)
 		require.True(t, timeout.Reset(5*tick))
@@ -183,7 +183,7 @@ func TestCancelBeforeAPushIsNotified(t *testing.T) {
 		task := new(noticeTask)
 		timeout := e.add(t, task, 100*tick)
 		pass(tick)
-		deadline := e.core.timer.deadline(60 * tick)
+		deadline := e.core.timer.clock.Deadline(60 * tick)
 		was, ok := timeout.state.rearm(deadline)
 		require.True(t, ok)
 		require.True(t, timeout.Cancel())

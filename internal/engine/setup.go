@@ -16,7 +16,7 @@ const (
 	noDeadline = math.MinInt64 // the deadline of a timeout to drain soon
 )
 
-// maxOnTime is the lateness of the worker, from the begin of a tick, at which callers begin
+// maxOnTime is the lateness of the worker, from the beginning of a tick, at which callers begin
 // to assist. Waking it takes some time.
 const maxOnTime = time.Millisecond
 
@@ -59,15 +59,6 @@ func newSetup(cfg Config) setup {
 
 // now returns the nanoseconds since the timer's start, by the monotonic clock.
 func (s *setup) now() int64 { return s.clock.Now() }
-
-// deadline returns the deadline of a delay from now; forever if that is beyond
-// the clock's range. It panics if the caller is in another synctest bubble than
-// the timer.
-func (s *setup) deadline(delay time.Duration) int64 {
-	now := s.now()
-	s.clock.Check(now)
-	return now + min(max(int64(delay), 0), forever-now)
-}
 
 // tickOf returns the first tick that has come no earlier than deadline.
 func (s *setup) tickOf(deadline int64) int64 { return (deadline-1)/s.tickDur + 1 }

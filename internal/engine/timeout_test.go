@@ -45,11 +45,11 @@ func TestDeadlinesSaturateInsteadOfWrapping(t *testing.T) {
 		pass(time.Hour)
 		c := e.core
 		for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, forever, forever - time.Hour} {
-			assert.EqualValues(t, int64(forever), c.timer.deadline(delay))
+			assert.EqualValues(t, int64(forever), c.timer.clock.Deadline(delay))
 		}
-		assert.EqualValues(t, int64(forever-1), c.timer.deadline(forever-time.Hour-1))
+		assert.EqualValues(t, int64(forever-1), c.timer.clock.Deadline(forever-time.Hour-1))
 		for _, delay := range []time.Duration{math.MinInt64, -1, 0} {
-			assert.EqualValues(t, time.Hour, c.timer.deadline(delay))
+			assert.EqualValues(t, time.Hour, c.timer.clock.Deadline(delay))
 		}
 	})
 }
