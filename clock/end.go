@@ -22,8 +22,8 @@ type endingTask interface {
 // A context ends with the error [context.Canceled] and the cause [hwt.ErrStopped]. A
 // timer, a ticker or a job is stopped, as by its Stop method: the function of an
 // AfterFunc does not run. Sleep returns, and the channel of After receives its due time,
-// because they cannot be ended in another way. A timer that was reset since the Stop
-// continues on a runtime timer.
+// because they cannot be ended in another way. A timer that was reset since the Stop,
+// and a ticker or job whose timeout had just expired, continue on runtime timers.
 //
 // Several clocks may share a timer; each ends its own. If the timer wraps tasks, the
 // wrapped ones must have a method Unwrap() hwt.TimerTask, or they are among the
