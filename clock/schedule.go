@@ -88,13 +88,13 @@ func (fixedDelay) AfterRun() bool { return true }
 // a run late in the sense of [Missed]. If limit is not less than the time between two
 // runs, some may be missed.
 //
-// The delay replaces the JITTER of a [Spec], and may pass its END. Jitter panics if
-// schedule is nil or limit is not positive.
+// The delay replaces that of another Jitter and the JITTER of a [Spec], and may pass its
+// END. Jitter panics if schedule is nil or limit is not positive.
 func Jitter(schedule Schedule, limit time.Duration) Schedule {
 	if check.IsNil(schedule) {
 		panic("clock: Jitter: schedule is nil (expected: a Schedule)")
 	}
-	return jitter{base: schedule, limit: positive("Jitter: limit", limit)}
+	return jitter{base: withJitter(schedule).base, limit: positive("Jitter: limit", limit)}
 }
 
 // jitter is a schedule with random delays. A Job takes it apart, so that a delay

@@ -238,3 +238,12 @@ func TestWrappedFixedDelayIsAFixedDelay(t *testing.T) {
 		assert.Zero(t, job.Status().Skipped)
 	})
 }
+
+// The schedule counts from the argument of Next, so an inner delay would add up.
+func TestOuterJitterReplacesTheInnerOne(t *testing.T) {
+	start := time.Now()
+	nested := clock.Jitter(clock.Jitter(every(unit), time.Hour), 1)
+	for range 20 {
+		assert.Equal(t, start.Add(unit), nested.Next(start))
+	}
+}
