@@ -175,17 +175,6 @@ func TestContextEndsWithAnEarlierParent(t *testing.T) {
 	}
 }
 
-func TestContextWithItsParentsDeadlineHasItsText(t *testing.T) {
-	agree(t, func(t *testing.T, s shapes) {
-		at := time.Now().Add(unit)
-		parent, cancelParent := s.deadline(context.Background(), at)
-		defer cancelParent()
-		ctx, cancel := s.deadline(parent, at)
-		defer cancel()
-		assert.Contains(t, fmt.Sprint(ctx), fmt.Sprint(parent)+".WithDeadline(")
-	})
-}
-
 func TestContextOfAnEndedParentHasEnded(t *testing.T) {
 	agree(t, func(t *testing.T, s shapes) {
 		parent, cancelParent := context.WithCancelCause(context.Background())
