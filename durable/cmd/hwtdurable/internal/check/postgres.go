@@ -132,10 +132,16 @@ func (c *cluster) killBackend(ctx context.Context) error {
 	if pid == 0 || kill(pid) != nil {
 		return nil
 	}
-	if err := c.awaitAnswer(ctx); err != nil {
+	return c.noteKill(ctx, "SIGKILL of a PostgreSQL backend", begin)
+}
+
+// noteKill waits until the server is up and commits again, which wait for its standby.
+func (c *cluster) noteKill(ctx context.Context, kind string, begin int64) error {
+	if err := errors.Join(c.awaitAnswer(ctx), c.awaitSync(ctx)); err != nil {
 		return err
 	}
-	c.scene.note("SIGKILL of a PostgreSQL backend", begin, nil)
+	sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
+	c.scene.note(kind, begin, nil)
 	return nil
 }
 
@@ -189,8 +195,7 @@ func (c *cluster) killServer(ctx context.Context) error {
 	if err := c.primary.Restart(ctx); err != nil {
 		return err
 	}
-	c.scene.note("SIGKILL of PostgreSQL", begin, nil)
-	return c.awaitAnswer(ctx)
+	return c.noteKill(ctx, "SIGKILL of PostgreSQL", begin)
 }
 
 func (c *cluster) awaitAnswer(ctx context.Context) error {
