@@ -172,15 +172,16 @@ func (s *Server) PID() int {
 }
 
 // Restart starts the server, after it has ended, and waits until it accepts
-// connections. It does nothing if the server runs.
+// connections. It does nothing if the server runs. If the server does not start for a
+// minute, Restart returns an error with the end of its log.
 func (s *Server) Restart(ctx context.Context) error {
-	for {
+	for last := time.Now().Add(time.Minute); ; {
 		ended, err := s.launch()
 		if err != nil {
 			return err
 		}
 		err = s.awaitReady(ctx, ended)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || time.Now().After(last) {
 			return err
 		}
 		// The children of a killed postmaster hold its shared memory for a moment.
