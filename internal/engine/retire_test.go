@@ -116,6 +116,7 @@ func TestPushBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 		require.Equal(t, sleep, e.finish(t))
 		require.True(t, timeout.Cancel())
 		require.Equal(t, sleep, e.finish(t))
+		e.core.worker.sleeper.Load().stop() // a relief would linger anew
 		time.Sleep(linger)
 		e.flood(t, 1)
 		require.Equal(t, goOn, e.step())
