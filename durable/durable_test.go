@@ -213,8 +213,8 @@ func TestWorkEndsWhenTheDatabaseHasClosed(t *testing.T) {
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 		defer cancel()
 		f.setIn("running", 900*time.Millisecond)
-		err := f.Work(ctx, func(context.Context, durable.Firing) error {
-			time.Sleep(time.Second)
+		err := f.Work(ctx, func(ctx context.Context, _ durable.Firing) error {
+			<-ctx.Done() // with the lease, before DrainTimeout
 			return nil
 		}, nil)
 		assert.ErrorIs(t, err, durable.ErrClosed)

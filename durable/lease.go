@@ -62,10 +62,10 @@ func (w *worker) keepLease(ctx context.Context) {
 		case <-w.rejoin:
 		}
 		pause := ttl / 4
-		if err := w.renew(ctx, ttl); errors.Is(err, ErrClosed) {
-			return // feed ends Work
-		} else if err != nil && ctx.Err() == nil {
-			w.log.Warn("durable: cannot renew the worker's lease; retrying", "error", err)
+		if err := w.renew(ctx, ttl); err != nil && ctx.Err() == nil {
+			if !errors.Is(err, ErrClosed) { // after which feed ends Work, though handlers may run on
+				w.log.Warn("durable: cannot renew the worker's lease; retrying", "error", err)
+			}
 			w.lost(err)
 			pause = ttl / 20
 		}
