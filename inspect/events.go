@@ -64,7 +64,7 @@ func shutdownOf(r *http.Request) <-chan struct{} {
 	created := make(chan struct{})
 	down, known := servers.LoadOrStore(key, created)
 	if !known {
-		server.RegisterOnShutdown(func() { close(created) })
+		server.RegisterOnShutdown(sync.OnceFunc(func() { close(created) })) // Shutdown may be called again
 		runtime.AddCleanup(server, func(key weak.Pointer[http.Server]) { servers.Delete(key) }, key)
 	}
 	return down.(chan struct{})
