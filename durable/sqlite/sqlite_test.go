@@ -192,6 +192,19 @@ func TestStatementsDoNotEndTheTransaction(t *testing.T) {
 	assert.NoError(t, s.Verify(ctx))
 }
 
+func TestInterruptedTransactionReportsItsContext(t *testing.T) {
+	s := open(t, temp(t), nil)
+	x, err := s.BeginTx(t.Context())
+	require.NoError(t, err)
+	_, err = x.Exec(t.Context(), "CREATE TABLE mine (a)")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = x.Exec(ctx, "INSERT INTO mine WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.ErrorIs(t, x.Commit(), context.DeadlineExceeded)
+}
+
 func TestTransactionEndsWithItsContext(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -170,9 +170,9 @@ func (x *Tx) use(ctx context.Context, f func(*txn) error) error {
 	if err == nil {
 		err = f(x.t)
 		if err != nil && c.GetAutocommit() {
-			x.t, x.abort = nil, err
+			x.t, x.abort = nil, translate(ctx, err)
 			close(x.ended)
-			return fmt.Errorf("%w: SQLite rolled it back: %w", ErrTxDone, translate(ctx, err))
+			return fmt.Errorf("%w: SQLite rolled it back: %w", ErrTxDone, x.abort)
 		}
 		if err != nil {
 			x.t.s = before
