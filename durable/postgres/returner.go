@@ -115,6 +115,10 @@ func (r *returner) tryOutcomes() (left bool) {
 		}
 		left = left || len(locked) > 0
 		r.forget(worker, outcomes, locked)
+		if slices.ContainsFunc(outcomes, func(o backend.Outcome) bool { return o.Fate != backend.Done && !locked[o.Ref] }) {
+			r.b.watchers.look() // a retry may be due
+			r.b.announcer.announce()
+		}
 	}
 	return left
 }

@@ -473,8 +473,11 @@ func TestLeaseEndsAfterOutcomesOfLockedRows(t *testing.T) {
 		t.Fatal("the lease ends while a row is locked")
 	case <-time.After(200 * time.Millisecond):
 	}
+	looks := make(chan struct{}, 100)
+	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, <-left)
+	<-looks // for the retry, which may be due
 	st, err := b.Stats(ctx, nil)
 	require.NoError(t, err)
 	require.Zero(t, st.Claimed)
