@@ -60,7 +60,23 @@ func TestClearReportsExpiredEntriesAsExpired(t *testing.T) {
 			c.Clear()
 			assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
 			assert.EqualValues(t, 1, c.Stats().Expirations)
+			c = stoppedTimer(t, o)
+			pass(time.Minute)
+			c.Close()
+			assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
 		}
+	})
+}
+
+func TestCloseReportsEntriesThatAreStillFoundAsClosed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var ends ends
+		c := newCache(t, options{Timer: newTimer(t), OnEvict: ends.add})
+		set(t, c, "a", 1)
+		time.Sleep(time.Minute)
+		require.True(t, holds(c, "a", 1), "the timer is late by a tick")
+		c.Close()
+		assert.Equal(t, []end{{"a", 1, cache.ReasonClosed}}, ends.take())
 	})
 }
 

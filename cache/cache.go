@@ -76,10 +76,10 @@ func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache
 }
 
 // Close removes all entries, calls OnEvict for each, and stops the timer that the
-// cache created; no goroutine remains once a running callback has returned. It
-// does not stop a timer from [Options]. After Close, Get finds no entry, and Set and
-// GetOrFetch return ErrClosed. A running fetch still returns its value to its
-// callers.
+// cache created; no goroutine remains once a running callback has returned. Entries that
+// look-ups deny already count as expired. Close does not stop a timer from [Options].
+// After Close, Get finds no entry, and Set and GetOrFetch return ErrClosed. A running
+// fetch still returns its value to its callers.
 //
 // Calls after the first have no effect. Callbacks may call Close. It implements
 // [io.Closer] and always returns nil.
@@ -87,11 +87,12 @@ func (c *Cache[K, V]) Close() error {
 	if c.closed.Swap(true) { // Linearization point of Close.
 		return nil
 	}
+	denied := c.denied() // look-ups compare deadlines once the alarm has ended
 	c.alarm.end()
 	if c.own != nil {
 		c.own.Stop()
 	}
-	c.clear(ReasonClosed)
+	c.clear(ReasonClosed, denied)
 	return nil
 }
 

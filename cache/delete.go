@@ -65,19 +65,20 @@ func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int, err 
 
 // Clear removes all entries. Those that look-ups deny already count as expired. It takes
 // time proportional to the number of entries.
-func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted) }
+func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted, c.denied()) }
 
 // lastKeys is the number of keys that clear removes one by one. Each makes the map
 // half as large; DeleteMatching alone would do so once.
 const lastKeys = 32
 
-// clear removes all entries for reason, or as expired, and overtakes all fetches.
-func (c *Cache[K, V]) clear(reason Reason) {
+// clear removes all entries for reason, or as expired if they are due by denied, and overtakes
+// all fetches.
+func (c *Cache[K, V]) clear(reason Reason, denied int64) {
 	c.flights.overtakeAll() // Linearization point of Clear.
 	var out []ended[K, V]
 	remove := func(key K, it item[V]) {
 		reason := reason
-		if !c.alive(it) {
+		if c.due(it) <= denied {
 			reason = ReasonExpired
 		}
 		c.stripeOf(it.ref).remove(it.ref.slot())

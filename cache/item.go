@@ -61,7 +61,8 @@ func after(now int64, d time.Duration) int64 {
 }
 
 // denied returns the time by which items that are due count as expired. If look-ups do not
-// read the clock, only the timer expires items; but those that a look-up has denied stay so.
+// read the clock, only the timer expires items; but those that a look-up denied before the timer
+// accepted the alarm again stay so.
 func (c *Cache[K, V]) denied() int64 {
 	until := c.deniedUntil.Load()
 	if c.exact || until == never || c.own == nil && c.alarm.stopped() {
