@@ -75,7 +75,8 @@ type Options struct {
 	// that takes longer is counted in Stats.SlowTasks and logged by name while it still
 	// runs; each worker logs at most one per minute. The time that the worker waits for
 	// a processor does not count. 0 is the default: ten ticks, but at least 100 ms. A
-	// negative value turns this off.
+	// negative value turns this off; callers that schedule fast then rest, for up to 10 ms
+	// per 128 timeouts, also while a task waits for a lock that they hold.
 	SlowTaskThreshold time.Duration
 
 	// StopTimeout is the longest wait of Stop for a task that runs on the worker. 0 is

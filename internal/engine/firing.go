@@ -2,7 +2,6 @@ package engine
 
 import (
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/hashedwheel/hwt"
@@ -12,9 +11,6 @@ import (
 
 // maxSpareCap bounds the room that notices and due keep from one tick to the next.
 const maxSpareCap = 1 << 14
-
-// longestWait is a time for which the worker seldom waits for a processor.
-const longestWait = time.Second
 
 // firing is the users' code of a tick: notices first, then the tasks of due timeouts.
 // Guarded by Core.mu, and constant while it runs (W5), except for atomic fields.
@@ -98,12 +94,6 @@ func (f *firing) stuck(now int64) (turn uint64) {
 		return 0
 	}
 	return turn
-}
-
-// isHeld reports whether a task has held the worker for longestWait, whatever the threshold
-// of the watchdog. Guarded by mu.
-func (f *firing) isHeld(now int64) bool {
-	return f.running && f.progress() != (progress{}) && now-f.timing.at.Load() > int64(longestWait)
 }
 
 // notify calls the Cancelled method of the task of t, which Cancel ended. It returns false

@@ -28,8 +28,10 @@ import (
 //	    yield: runtime.Gosched moves its caller behind all other goroutines. Workers do
 //	    not rest, nor callers of Cancel and Reset, who make no more work. A caller may
 //	    hold a lock for which a task waits. Therefore callers do not rest beside a task
-//	    that has held the worker for longestWait. In a synctest bubble none rests: its
-//	    clock stands still while a goroutine waits for such a lock.
+//	    that the watchdog found slow and that has held the worker for longestWait. A worker
+//	    that waits for a processor for as long is not held: its callers go on resting. In
+//	    a synctest bubble none rests: its clock stands still while a goroutine waits for
+//	    such a lock.
 
 const (
 	paceEvery  = 128     // pushes to a stripe between two looks
@@ -88,14 +90,14 @@ func (c *Core) paceNow(s *stripe, isNew bool) {
 		c.assist(s)
 		c.mu.Unlock()
 	case !c.timer.clock.Apart() && c.timer.now() >= c.signal.assistFrom.Load():
-		held, stuck := false, false
+		slow, stuck := false, false
 		if c.mu.TryLock() {
 			c.assist(s)
-			now := c.timer.now()
-			held, stuck = c.firing.isHeld(now), c.firing.stuck(now) != 0
+			slow = c.firing.watchdog.inSlowTask()
+			stuck = c.firing.stuck(c.timer.now()) != 0
 			c.mu.Unlock()
 		}
-		if isNew && c.timer.rests && !held {
+		if isNew && c.timer.rests && !slow {
 			c.rest(stuck)
 		}
 	}

@@ -188,10 +188,7 @@ func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 		e.after(t, 0, func() { <-release })
 		pass(2 * tick)
 		late := func(d time.Duration) { e.core.worker.lags.lookAt.Store(e.core.timer.now() - int64(d)) }
-		full := func() time.Duration {
-			e.core.firing.timing.at.Store(e.core.timer.now()) // as if the task had just begun
-			return e.pushing(t, 100*paceEvery, 0)
-		}
+		full := func() time.Duration { return e.pushing(t, 100*paceEvery, 0) }
 		late(0)
 		assert.Zero(t, full(), "the worker is on time")
 		late(2 * time.Millisecond)
@@ -253,7 +250,7 @@ func TestWorkersDoNotRest(t *testing.T) {
 // The caller may hold a lock for which the task waits.
 func TestCallersDoNotRestBesideASlowTask(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		e := newTimer(t)          // without a watchdog
+		e := newTimer(t, func(c *Config) { c.SlowTask = 100 * time.Millisecond })
 		e.core.timer.rests = true // also in a bubble
 		e.after(t, 0, func() { time.Sleep(3 * longestWait) })
 		pass(longestWait / 2)

@@ -16,6 +16,9 @@ const (
 	// secondLookAfter is the number of times that the second look lets other goroutines
 	// run first. Once is not enough: there is more than one run queue.
 	secondLookAfter = 10
+
+	// longestWait is a time for which the worker seldom waits for a processor.
+	longestWait = time.Second
 )
 
 // watchdog finds tasks that hold the worker for too long while they still do,
@@ -143,6 +146,12 @@ func (w *watchdog) secondLook(spot watchSpot) (slow slowTask) {
 		w.logged, w.loggedAt, slow.log = true, now, true
 	}
 	return slow
+}
+
+// inSlowTask reports whether the task that runs was found to be slow, and takes so long
+// that the worker does not merely wait for a processor.
+func (w *watchdog) inSlowTask() bool {
+	return w.firing.running && w.found == watchSpot{w.round, w.firing.progress()} && w.dueAt-w.since > int64(longestWait)
 }
 
 // report warns of the slow task, if there is one. Without mu, since the log is
