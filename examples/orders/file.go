@@ -28,22 +28,38 @@ func save(name string, pending *wheel) error {
 	return os.Rename(name+".new", name)
 }
 
-// load schedules the orders of a file, and checks overdue ones immediately. It then renames
-// the file: after a kill, the next start must not check orders again that were paid meanwhile.
+// load schedules the orders of a file, and checks overdue ones immediately. It renames the
+// file before: after a kill, the next start must not check orders again that were paid
+// meanwhile. A file that cannot be read keeps its name, and no order is scheduled.
 func load(name string, pending *wheel) error {
-	file, err := os.Open(name)
+	entries, err := read(name)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	for decoder := gob.NewDecoder(bufio.NewReader(file)); err == nil; {
-		var e entry
-		if err = decoder.Decode(&e); err == nil {
-			err = pending.Set(e.Key, e.Value, e.Left())
+	if err := os.Rename(name, name+".loaded"); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := pending.Set(e.Key, e.Value, e.Left()); err != nil {
+			return err
 		}
 	}
-	if err != io.EOF {
-		return fmt.Errorf("loading %s: %w", name, err)
+	return nil
+}
+
+func read(name string) (entries []entry, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
 	}
-	return os.Rename(name, name+".loaded")
+	defer file.Close()
+	for decoder := gob.NewDecoder(bufio.NewReader(file)); ; {
+		var e entry
+		if err := decoder.Decode(&e); err == io.EOF {
+			return entries, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("loading %s: %w", name, err)
+		}
+		entries = append(entries, e)
+	}
 }
