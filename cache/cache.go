@@ -29,8 +29,9 @@ type Cache[K comparable, V any] struct {
 	alarm   alarm
 	closed  atomic.Bool // Atomic: written by Close, read by the methods that store.
 
-	// Look-ups deny entries that are due by then; never while the alarm is not armed, when
-	// they read the clock. Atomic: written by noteTimer, read by look-ups.
+	// Entries that are due by this time count as expired. It is the constant never while the
+	// alarm is not armed: look-ups then read the clock. Atomic: written by noteTimer, read by
+	// look-ups.
 	deniedUntil atomic.Int64
 
 	deleters atomic.Int32 // number of running calls of DeleteFunc (C6). Atomic: written by them, read by Set.

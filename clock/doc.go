@@ -58,7 +58,7 @@
 // Tickers of one period share a timeout. A tick costs little more than sending to the
 // channel and waking the receiver.
 //
-// To compare both with the standard library on your machine:
+// To compare contexts with those of the standard library on your machine:
 //
 //	go -C bench run ./programs -only requests,requests-waited
 //

@@ -24,6 +24,7 @@ type endingTask interface {
 // AfterFunc does not run. Sleep returns, and the channel of After receives its due time,
 // because they cannot be ended in another way. A timer that was reset since the Stop,
 // and a ticker or job whose timeout had just expired, continue on runtime timers.
+// Running the tasks of the timeouts instead has no effect on timers and jobs.
 //
 // Several clocks may share a timer; each ends its own. If the timer wraps tasks, the
 // wrapped ones must have a method Unwrap() hwt.TimerTask, or they are among the

@@ -89,7 +89,7 @@ func cellOf(value any) any {
 	case time.Duration:
 		return shownDuration{int64(v)}
 	case time.Time:
-		v = v.UTC() // JSON has no zones of a day or more, and only these years:
+		v = v.UTC() // JSON has no zones of a day or more, and no other years
 		if v.IsZero() || v.Year() < 0 || v.Year() > 9999 {
 			return nil
 		}

@@ -88,8 +88,8 @@ func (s *shard) init(t *Timer) {
 	s.pending.next, s.pending.prev = &s.pending, &s.pending
 }
 
-// lock locks mu. It returns the rest of the delay until deadline: another call may have held
-// mu for long.
+// lock locks mu and returns the time left until deadline, which is less than delay if
+// another call held mu.
 func (s *shard) lock(delay time.Duration, deadline int64) time.Duration {
 	if s.mu.TryLock() {
 		return delay // without a reading of the clock

@@ -184,10 +184,14 @@ func (w *worker) mayRelieve() bool {
 		return false
 	}
 	now := w.timer.now()
-	for set := int64(never); ; {
+	set := int64(never)
+	for {
 		at := min(w.lags.expected, w.signal.assistFrom.Load())
-		if now >= at || at == set {
-			return now >= at
+		if now >= at {
+			return true
+		}
+		if at == set {
+			return false
 		}
 		w.sleeper.Load().setRelief(standby, time.Duration(at-now))
 		set = at

@@ -17,7 +17,7 @@ const (
 	// run first. Once is not enough: there is more than one run queue.
 	secondLookAfter = 10
 
-	// longestWait is a time for which the worker seldom waits for a processor.
+	// longestWait is longer than a worker usually waits for a processor.
 	longestWait = time.Second
 )
 
