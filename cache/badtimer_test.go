@@ -200,10 +200,10 @@ func TestExecutorThatRejectsMakesExpiryExact(t *testing.T) {
 // retry, after which the timer expires entries again.
 func TestDeniedEntryIsNotFoundAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		calls := 0
+		var calls atomic.Int64
 		var c *cache.Cache[string, int]
 		timer := newTimer(t, hashedwheel.Options{Executor: executor(func(task func()) error {
-			if calls++; calls == 1 {
+			if calls.Add(1) == 1 {
 				return errors.New("pool is full")
 			}
 			task()
@@ -221,7 +221,7 @@ func TestDeniedEntryIsNotFoundAgain(t *testing.T) {
 		setFor(t, c, "c", 3, 4*time.Second)
 		pass(3*time.Second + 2*late)
 		assert.Equal(t, 1, c.Len())
-		assert.Equal(t, 3, calls)
+		assert.EqualValues(t, 3, calls.Load())
 		pass(time.Second)
 		assert.Zero(t, c.Len())
 	})
