@@ -187,7 +187,7 @@ func (s *scene) finish(ctx context.Context) error {
 
 // read waits until all near entries have fired, and writes the rest as final reads.
 func (s *scene) read(ctx context.Context) error {
-	store, err := s.reads.Open(ctx, true)
+	store, err := s.reads.Open(ctx, false) // a power loss may precede the creation
 	if err != nil {
 		return err
 	}
