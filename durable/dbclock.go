@@ -43,14 +43,14 @@ func (c *dbClock) measure(ctx context.Context) error {
 	return nil
 }
 
-// current is the age up to which a reading counts where no Work reads the clock.
-const current = 10 * time.Second
+// freshFor is the age up to which a reading counts where no Work reads the clock.
+const freshFor = 10 * time.Second
 
-// refresh reads the clock if the last reading is old. If that fails, or another caller is about
-// it, the last reading stays.
+// refresh reads the clock if the last reading is old. If that fails, or while another caller
+// reads, the last reading stays.
 func (c *dbClock) refresh(ctx context.Context) {
 	c.mu.Lock()
-	old := time.Since(c.at) > current
+	old := time.Since(c.at) > freshFor
 	c.mu.Unlock()
 	if (old || c.stale()) && c.asking.TryLock() {
 		defer c.asking.Unlock()

@@ -308,7 +308,7 @@ func TestCancelOfAClaimedEntryKeepsTheRetriesOfEarlierOnes(t *testing.T) {
 	})
 }
 
-// mute never tells the time.
+// mute never answers.
 type mute struct{ *backendtest.Memory }
 
 func (mute) Now(ctx context.Context) (time.Time, error) {

@@ -32,13 +32,13 @@ type fixture struct {
 // faulty is a Memory whose calls can fail.
 type faulty struct {
 	*backendtest.Memory
-	mu     sync.Mutex
-	fails  map[string]error         // Guarded by mu.
-	offset time.Duration            // of its clock. Guarded by mu.
-	slow   map[string]time.Duration // until a method answers. Guarded by mu.
-	leased map[backend.Ref]bool     // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
-	told   int                      // calls of Announce. Guarded by mu.
-	during func()                   // called inside Lease, if set
+	mu        sync.Mutex
+	fails     map[string]error         // Guarded by mu.
+	offset    time.Duration            // of its clock. Guarded by mu.
+	slow      map[string]time.Duration // until a method answers. Guarded by mu.
+	leased    map[backend.Ref]bool     // if set, Lease returns each row once, and claims overdue ones, as PostgreSQL's does. Guarded by mu.
+	announced int                      // calls of Announce. Guarded by mu.
+	during    func()                   // called inside Lease, if set
 }
 
 func (f *faulty) set(method string, err error) {
@@ -95,7 +95,7 @@ func (f *faulty) Free(context.Context, int64) error {
 func (f *faulty) Announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told++
+	f.announced++
 }
 
 // Stats fails at the end of ctx, as if the database did not answer.

@@ -328,10 +328,10 @@ func TestEntryThatNoWorkTakesIsAnnounced(t *testing.T) {
 		defer f.work(nil, nil)()
 		time.Sleep(time.Second)
 		f.setIn("taken", 300*time.Millisecond)
-		assert.Zero(t, f.b.told)
+		assert.Zero(t, f.b.announced)
 		_, err := f.SetEvery(t.Context(), "left", durable.Every{Schedule: "unknown here"}, time.Now().Add(300*time.Millisecond), nil)
 		require.NoError(t, err)
-		assert.Equal(t, 1, f.b.told)
+		assert.Equal(t, 1, f.b.announced)
 	})
 }
 

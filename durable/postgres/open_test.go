@@ -194,7 +194,7 @@ func TestCloseSendsTheLastNotification(t *testing.T) {
 	}
 }
 
-// A transaction may commit long after the statement. Processes that only poll tell others.
+// A transaction may commit long after the statement. Processes that only poll still notify others.
 func TestTxAnnouncesEntriesForItsCommit(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")

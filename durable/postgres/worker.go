@@ -63,7 +63,7 @@ func (b *Backend) Lease(ctx context.Context, req backend.LeaseRequest) ([]backen
 	}
 	after := req.After.Due
 	if b.options.QuietTx || !b.listening.Load() {
-		after = 0 // no notification tells of rows that are stored behind the mark
+		after = 0 // no notification announces rows that are stored behind the mark
 	}
 	var taken intact
 	err := b.asWorker(ctx, req.Worker, false, func(ctx context.Context, t *txn, present stmt) error {

@@ -163,7 +163,7 @@ func TestWorkerThatWasWokenByATokenIsRelieved(t *testing.T) {
 	})
 }
 
-// Nobody takes the token of a worker that waits in an executor. Another caller sets its
+// No goroutine takes the token of a worker that waits in an executor. Another caller sets its
 // alarm at that moment, or a relief of an earlier alarm comes (W6).
 func TestReliefOfATokenIsNotPostponed(t *testing.T) {
 	for name, set := range map[string]func(e *timer, wake func(), timeout *Timeout){

@@ -37,6 +37,6 @@ func TestCallbackInABubbleEndsAnAwaitOutside(t *testing.T) {
 	case ok := <-ended:
 		assert.True(t, ok)
 	case <-time.After(10 * time.Second):
-		t.Fatal("Await waits for ever")
+		t.Fatal("Await does not return")
 	}
 }
