@@ -7,7 +7,7 @@ package hwt
 //	timer.NewTimeout(hwt.OnExecutor(pool, hwt.ContextTaskFunc(report)), time.Minute)
 //
 // The engines treat executor like the timer's Options.Executor: Run and Cancelled are
-// called there, Refused receives rejections, a [ContextTaskFunc] receives the timer's
+// called there, Rejected receives rejections, a [ContextTaskFunc] receives the timer's
 // context, and errors and panics go to the timer's error handler. Stats counts waiting
 // tasks as ExecutorWaiting and rejected ones as ExecutorRejected. Shutdown waits for
 // accepted tasks; Stop does not. If Execute runs the task before it returns, the task

@@ -179,25 +179,25 @@ type CancelledTask interface {
 	Cancelled(timeout Timeout)
 }
 
-// RefusedTask is a TimerTask that handles the rejections of the timer's executor.
-type RefusedTask interface {
+// RejectedTask is a TimerTask that handles the rejections of the timer's executor.
+type RejectedTask interface {
 	TimerTask
 
-	// Refused is called if the executor's Execute returned an error, panicked or
+	// Rejected is called if the executor's Execute returned an error, panicked or
 	// ended its goroutine, on the goroutine that called Execute. err wraps the
-	// cause. Refused returns nil if it handled the rejection. Otherwise its error,
+	// cause. Rejected returns nil if it handled the rejection. Otherwise its error,
 	// which may be err, goes to the timer's error handler.
 	//
 	// Run is then not called, unless the executor breaks its rules: one that panics
 	// after it accepted the task may still call it.
-	Refused(timeout Timeout, err error) error
+	Rejected(timeout Timeout, err error) error
 }
 
 // Executor runs tasks on goroutines other than the timer's: all tasks of a timer, by its
 // Options, or one task, by [OnExecutor]. The example adapts a worker pool.
 type Executor interface {
 	// Execute calls task, now or later. If it returns an error, it must never call
-	// task. The error goes to the task if it is a [RefusedTask], or else to the
+	// task. The error goes to the task if it is a [RejectedTask], or else to the
 	// timer's error handler.
 	//
 	// Execute must be safe for concurrent use and should not block. An engine with a

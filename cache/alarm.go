@@ -36,8 +36,8 @@ func (a *alarm) Run(hwt.Timeout) error {
 	return nil
 }
 
-// Refused implements [hwt.RefusedTask].
-func (a *alarm) Refused(_ hwt.Timeout, err error) error {
+// Rejected implements [hwt.RejectedTask].
+func (a *alarm) Rejected(_ hwt.Timeout, err error) error {
 	a.mu.Lock()
 	a.due.Store(never)
 	a.mu.Unlock()

@@ -159,8 +159,8 @@ func (x *contextTask) Run(hwt.Timeout) error {
 	return nil
 }
 
-// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
-func (x *contextTask) Refused(timeout hwt.Timeout, err error) error {
+// Rejected implements [hwt.RejectedTask]: a goroutine runs the task, and err is reported.
+func (x *contextTask) Rejected(timeout hwt.Timeout, err error) error {
 	go x.Run(timeout)
 	return err
 }

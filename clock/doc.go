@@ -32,7 +32,7 @@
 // the timer's executor rejects a task, a new goroutine runs it.
 //
 // The timer may wrap tasks and timeouts, for example to collect metrics. Wrapped tasks
-// must forward [hwt.RefusedTask], or tasks that the executor rejects are lost. In a
+// must forward [hwt.RejectedTask], or tasks that the executor rejects are lost. In a
 // bubble of package testing/synctest, create both the timer and the clock inside it.
 //
 // If the timer rejects a timeout, because it is stopped or at its pending limit, a

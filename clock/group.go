@@ -133,8 +133,8 @@ func (x *groupTask) Run(hwt.Timeout) error {
 	return nil
 }
 
-// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
-func (x *groupTask) Refused(timeout hwt.Timeout, err error) error {
+// Rejected implements [hwt.RejectedTask]: a goroutine runs the task, and err is reported.
+func (x *groupTask) Rejected(timeout hwt.Timeout, err error) error {
 	go x.Run(timeout)
 	return err
 }

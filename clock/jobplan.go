@@ -95,8 +95,8 @@ func (x *jobTask) Run(hwt.Timeout) error {
 	return nil
 }
 
-// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
-func (x *jobTask) Refused(timeout hwt.Timeout, err error) error {
+// Rejected implements [hwt.RejectedTask]: a goroutine runs the task, and err is reported.
+func (x *jobTask) Rejected(timeout hwt.Timeout, err error) error {
 	go x.Run(timeout)
 	return err
 }

@@ -99,8 +99,8 @@ func (x *lookTask) Run(hwt.Timeout) error {
 	return nil
 }
 
-// Refused implements [hwt.RefusedTask]: a goroutine runs the task, and err is reported.
-func (x *lookTask) Refused(timeout hwt.Timeout, err error) error {
+// Rejected implements [hwt.RejectedTask]: a goroutine runs the task, and err is reported.
+func (x *lookTask) Rejected(timeout hwt.Timeout, err error) error {
 	go x.Run(timeout)
 	return err
 }

@@ -15,7 +15,7 @@ var executorChecks = []check{
 	{"ExecutorRunsEveryTask", fake, executorRuns},
 	{"ExecutorMayRunLater", fake, executorLater},
 	{"ExecutorRejectionIsReported", fake, executorRefuses},
-	{"ExecutorRejectionGoesToARefusedTask", fake, executorRefusesRefusedTask},
+	{"ExecutorRejectionGoesToARejectedTask", fake, executorRejectsRejectedTask},
 	{"ExecutorPanicAffectsNoOther", fake, executorBreaks},
 	{"ExecutorThatBlocksDelaysTimeouts", fake, executorBlocks},
 	{"ExecutorThatBlocksOnceDelaysNoTask", fake, executorBlocksOnce},
@@ -115,24 +115,24 @@ func executorRefuses(tb testing.TB, newTimer factory) {
 	assert.Zero(tb, e.Pending())
 }
 
-// refusedTask is a task that handles the executor's rejection.
-type refusedTask struct {
+// rejectedTask is a task that handles the executor's rejection.
+type rejectedTask struct {
 	probe
 	refused []error
-	answer  error // result of Refused
+	answer  error // result of Rejected
 }
 
-func (r *refusedTask) Refused(_ hwt.Timeout, err error) error {
+func (r *rejectedTask) Rejected(_ hwt.Timeout, err error) error {
 	r.refused = append(r.refused, err)
 	return r.answer
 }
 
-func executorRefusesRefusedTask(tb testing.TB, newTimer factory) {
+func executorRejectsRejectedTask(tb testing.TB, newTimer factory) {
 	errFull, errMore := errors.New("pool is full"), errors.New("the task knows more")
 	for name, answer := range map[string]error{"handled": nil, "passed on": errMore} {
 		var reported reports
 		e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: executor(func(func()) error { return errFull })})
-		task := &refusedTask{answer: answer}
+		task := &rejectedTask{answer: answer}
 		timeout := schedule(tb, e, task, tick)
 		pass(3 * tick)
 		if assert.Len(tb, task.refused, 1, name) {

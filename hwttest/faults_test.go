@@ -284,7 +284,7 @@ var faults = []fault{
 		[]string{"BadTaskIsLoggedByDefault"}},
 	{"tasks do not learn of rejections", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return struct{ hwt.TimerTask }{task} }
-	}, []string{"ExecutorRejectionGoesToARefusedTask"}},
+	}, []string{"ExecutorRejectionGoesToARejectedTask"}},
 	{"the executor of a task is not used", func(b *broken) {
 		b.newTimeout = func(b *broken, task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
 			if t, ok := task.(interface {

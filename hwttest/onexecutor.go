@@ -75,7 +75,7 @@ func onExecutorRefused(tb testing.TB, newTimer factory) {
 	full := executor(func(func()) error { return errFull })
 	for name, own := range executors {
 		e := newTimer.start(tb, Config{Executor: own})
-		r := new(refusedTask)
+		r := new(rejectedTask)
 		schedule(tb, e, hwt.OnExecutor(full, r), tick)
 		pass(3 * tick)
 		require.Len(tb, r.refused, 1, name)

@@ -51,7 +51,7 @@
 // or waits for a runtime timer. While the timer is at its pending limit, the reaper
 // uses runtime timers instead. If the timer's executor
 // rejects a task of the reaper, a goroutine runs it, and the timer reports the error. A
-// timer that wraps tasks must forward [hwt.RefusedTask] for that.
+// timer that wraps tasks must forward [hwt.RejectedTask] for that.
 //
 // # Wrapped connections
 //

@@ -65,8 +65,8 @@ func (g *group) Run(hwt.Timeout) error {
 	return nil
 }
 
-// Refused implements [hwt.RefusedTask]: a goroutine scans, and err is reported.
-func (g *group) Refused(_ hwt.Timeout, err error) error {
+// Rejected implements [hwt.RejectedTask]: a goroutine scans, and err is reported.
+func (g *group) Rejected(_ hwt.Timeout, err error) error {
 	go g.scan()
 	return err
 }

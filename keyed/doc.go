@@ -38,7 +38,7 @@
 //     expires again after a second.
 //   - The timer may be wrapped, for metrics or tracing: the wheel depends on
 //     neither the task that a timeout returns nor the handle that a task receives. A
-//     wrapper of tasks must forward [hwt.RefusedTask], or rejected pairs are not
+//     wrapper of tasks must forward [hwt.RejectedTask], or rejected pairs are not
 //     retried. The wheel calls Reset, Deadline, IsExpired, and sometimes NewTimeout while
 //     it holds a lock that its tasks also take. A wrapper's implementations of these
 //     methods must therefore neither use the wheel nor wait for a task.

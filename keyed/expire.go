@@ -66,10 +66,10 @@ func (w *Wheel[K, V]) callbackFailed(key K, value V, err error) {
 	panic(fmt.Errorf("keyed: key %v: %v", key, p.Value))
 }
 
-// Refused implements [hwt.RefusedTask]: the timer's executor rejected p. It makes the
+// Rejected implements [hwt.RejectedTask]: the timer's executor rejected p. It makes the
 // pair expire again after retryDelay. If that fails, the pair stays in the wheel without a
 // timeout.
-func (p *pair[K, V]) Refused(_ hwt.Timeout, refusal error) (err error) {
+func (p *pair[K, V]) Rejected(_ hwt.Timeout, refusal error) (err error) {
 	w, pending := p.wheel, false
 	var value V
 	w.due(p, func(*stripe[K, V], int) {

@@ -39,7 +39,7 @@ import (
 //	Set with Set         The one that comes second to the table resets the timeout
 //	                     of the first, and cancels its own.
 //	Delete with expiry   The one that removes the pair wins (K1).
-//	Refused with all     The same as expiry (K4).
+//	Rejected with all    The same as expiry (K4).
 //	Set with Close       Set checks closed under the lock. Close sets closed before
 //	                     it sweeps the stripe. The pair is therefore rejected or
 //	                     swept.

@@ -87,10 +87,10 @@ type refusable struct {
 	f   func(err error) error
 }
 
-func (r *refusable) Run(hwt.Timeout) error                  { r.ran = true; return nil }
-func (r *refusable) Refused(_ hwt.Timeout, err error) error { return r.f(err) }
+func (r *refusable) Run(hwt.Timeout) error                   { r.ran = true; return nil }
+func (r *refusable) Rejected(_ hwt.Timeout, err error) error { return r.f(err) }
 
-func TestRefusedTaskHandlesTheRejection(t *testing.T) {
+func TestRejectedTaskHandlesTheRejection(t *testing.T) {
 	errFull := errors.New("full")
 	for name, c := range map[string]struct {
 		execute func(func()) error
@@ -128,7 +128,7 @@ func TestRefusedTaskHandlesTheRejection(t *testing.T) {
 	}
 }
 
-func TestErrorOfRefusedIsReported(t *testing.T) {
+func TestErrorOfRejectedIsReported(t *testing.T) {
 	b := newBench()
 	b.Executor = executor(func(func()) error { return errors.New("full") })
 	errMore := errors.New("more")
@@ -137,7 +137,7 @@ func TestErrorOfRefusedIsReported(t *testing.T) {
 	assert.Equal(t, []error{errMore}, b.errs)
 }
 
-func TestPanicOfRefusedIsReported(t *testing.T) {
+func TestPanicOfRejectedIsReported(t *testing.T) {
 	b := newBench()
 	errFull := errors.New("full")
 	b.Executor = executor(func(func()) error { return errFull })

@@ -235,8 +235,8 @@ func (s *submission) end() {
 // refused lets the task handle err, the executor's rejection, and returns the error to
 // report.
 func (r *Runner) refused(timeout hwt.Timeout, task hwt.TimerTask, err error) error {
-	if t, ok := task.(hwt.RefusedTask); ok {
-		usercode.Run(func() { err = t.Refused(timeout, err) }, func(err error) { r.broken(timeout, err) })
+	if t, ok := task.(hwt.RejectedTask); ok {
+		usercode.Run(func() { err = t.Rejected(timeout, err) }, func(err error) { r.broken(timeout, err) })
 	}
 	return err
 }
