@@ -14,21 +14,21 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// TestMissedRunsFollowTheirPolicy holds back the task of the first run until 3.5 units
+// TestMissedRunsFollowTheirOptions holds back the task of the first run until 3.5 units
 // have passed.
-func TestMissedRunsFollowTheirPolicy(t *testing.T) {
+func TestMissedRunsFollowTheirOptions(t *testing.T) {
 	for name, c := range map[string]struct {
 		missed  clock.Missed
 		overlap clock.Overlap
 		begins  []int
 		skipped int64
 	}{
-		"skip":                 {clock.Missed{}, clock.OverlapSkip, []int{3, 4}, 0},
-		"skip, too late":       {clock.Missed{MaxLateness: unit / 4}, clock.OverlapSkip, []int{4}, 0},
-		"once":                 {clock.Missed{Policy: clock.MissedOnce, MaxLateness: unit / 4}, clock.OverlapSkip, []int{3, 4}, 0},
-		"all":                  {clock.Missed{Policy: clock.MissedAll}, clock.OverlapQueueOne, []int{3, 3, 3, 4}, 0},
-		"the last two":         {clock.Missed{Policy: clock.MissedAll, Limit: 2}, clock.OverlapQueueOne, []int{3, 3, 4}, 0},
-		"all, without overlap": {clock.Missed{Policy: clock.MissedAll}, clock.OverlapSkip, []int{3, 3, 3}, 1},
+		"last":                 {clock.Missed{}, clock.OverlapSkip, []int{3, 4}, 0},
+		"last, too late":       {clock.Missed{MaxLateness: unit / 4}, clock.OverlapSkip, []int{4}, 0},
+		"not too late":         {clock.Missed{MaxRuns: 4, MaxLateness: 2 * unit}, clock.OverlapQueueOne, []int{3, 3, 4}, 0},
+		"all":                  {clock.Missed{MaxRuns: 100}, clock.OverlapQueueOne, []int{3, 3, 3, 4}, 0},
+		"the last two":         {clock.Missed{MaxRuns: 2}, clock.OverlapQueueOne, []int{3, 3, 4}, 0},
+		"all, without overlap": {clock.Missed{MaxRuns: 100}, clock.OverlapSkip, []int{3, 3, 3}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEngines(t, func(t *testing.T, timer hwt.Engine) {

@@ -281,7 +281,7 @@ func TestBadJobsAreErrors(t *testing.T) {
 		assert.EqualError(t, err, "clock: ScheduleContext: schedule is nil (expected: a Schedule)")
 		_, err = c.ScheduleContext(every(unit), nil, nil)
 		assert.EqualError(t, err, "clock: ScheduleContext: f is nil (expected: a function)")
-		_, err = c.ScheduleContext(every(unit), f, &clock.JobOptions{Missed: clock.Missed{Limit: -1}})
-		assert.EqualError(t, err, "clock: Missed.Limit: -1 (expected: 0 for the default, or 1 to 10000)")
+		_, err = c.ScheduleContext(every(unit), f, &clock.JobOptions{Missed: clock.Missed{MaxRuns: -1}})
+		assert.EqualError(t, err, "clock: Missed.MaxRuns: -1 (expected: 0 for the default, or 1 to 10000)")
 	})
 }

@@ -6,54 +6,27 @@ import (
 	"time"
 )
 
-// MissedPolicy is the treatment of missed runs.
-type MissedPolicy uint8
-
-// The policies for missed runs.
-const (
-	MissedSkip MissedPolicy = iota // The last due run happens, unless it is later than MaxLateness.
-	MissedOnce                     // The last due run happens, however late it is.
-	MissedAll                      // All due runs happen, one after another, up to Limit.
-)
-
-var missedPolicies = [...]string{MissedSkip: "skip", MissedOnce: "once", MissedAll: "all"}
-
-// String returns "skip", "once" or "all".
-func (p MissedPolicy) String() string {
-	if int(p) < len(missedPolicies) {
-		return missedPolicies[p]
-	}
-	return fmt.Sprintf("MissedPolicy(%d)", uint8(p))
-}
-
 // Missed is the treatment of runs that are due together, because the process was paused,
 // the machine slept, or the wall clock was set forward. With the zero value, only the
 // last of them happens, however late it is.
 type Missed struct {
-	// Policy is one of [MissedSkip], the default, [MissedOnce] and [MissedAll].
-	Policy MissedPolicy
+	// MaxRuns is the maximum number of these runs that happen, one after another. They are
+	// the most recent ones; the others are skipped. The default, 0, is 1; the range is 1
+	// to 10,000.
+	MaxRuns int
 
-	// Limit is the maximum number of runs that MissedAll makes up for. The most recent
-	// ones happen. The default, 0, is 100; the range is 1 to 10,000.
-	Limit int
-
-	// MaxLateness is the lateness beyond which MissedSkip also skips the last due run.
-	// The default, 0, means no limit. A negative value is an error.
+	// MaxLateness is the lateness beyond which a run is skipped, also a single one. The
+	// default, 0, means no limit. A negative value is an error.
 	MaxLateness time.Duration
 }
 
-const (
-	defaultMissed = 100
-	maxMissed     = 10_000
-)
+const maxMissed = 10_000
 
 // Validate returns an error if a field is out of its range.
 func (m Missed) Validate() error {
 	switch {
-	case int(m.Policy) >= len(missedPolicies):
-		return fmt.Errorf("clock: Missed.Policy: %d (expected: MissedSkip, MissedOnce or MissedAll)", m.Policy)
-	case m.Limit < 0 || m.Limit > maxMissed:
-		return fmt.Errorf("clock: Missed.Limit: %d (expected: 0 for the default, or 1 to %d)", m.Limit, maxMissed)
+	case m.MaxRuns < 0 || m.MaxRuns > maxMissed:
+		return fmt.Errorf("clock: Missed.MaxRuns: %d (expected: 0 for the default, or 1 to %d)", m.MaxRuns, maxMissed)
 	case m.MaxLateness < 0:
 		return fmt.Errorf("clock: Missed.MaxLateness: %v (expected: 0 for no limit, or more)", m.MaxLateness)
 	}
@@ -64,8 +37,8 @@ func (m Missed) Validate() error {
 // that are due by now. It returns the due times of the runs to begin now, in order,
 // and the time of the next run, which is zero if the schedule ends.
 //
-// With MissedSkip and MissedOnce at most one run begins, the last that is due. With
-// MissedAll, next may be made up for later: Plan(s, runs[1], now) returns runs[1:].
+// The runs after the first may also be made up for later: Plan(s, runs[1], now) returns
+// runs[1:].
 //
 // Plan calls s.Next once if only one run is due. Otherwise it makes up to 60 calls, and
 // a few for each of the runs if times are spread evenly. It makes more if they were dense
@@ -75,28 +48,17 @@ func (m Missed) Plan(s Schedule, due, now time.Time) (runs []time.Time, next tim
 	runs = []time.Time{due}
 	if next = s.Next(due); !next.IsZero() && !next.After(now) {
 		s = anchored(s, due)
-		runs, next = recent(s, due, now, m.most()), s.Next(now)
+		runs, next = recent(s, due, now, max(m.MaxRuns, 1)), s.Next(now)
 	}
-	if m.skips(runs[len(runs)-1], now) {
-		runs = nil
+	for len(runs) > 0 && m.skips(runs[0], now) {
+		runs = runs[1:]
 	}
 	return runs, next
 }
 
-// most returns the maximum number of runs that begin together.
-func (m Missed) most() int {
-	switch {
-	case m.Policy != MissedAll:
-		return 1
-	case m.Limit == 0:
-		return defaultMissed
-	}
-	return m.Limit
-}
-
-// skips reports whether the last run that is due is too late to begin.
+// skips reports whether a run that was due at the given time is too late to begin.
 func (m Missed) skips(due, now time.Time) bool {
-	return m.Policy == MissedSkip && m.MaxLateness > 0 && now.Sub(due) > m.MaxLateness
+	return m.MaxLateness > 0 && now.Sub(due) > m.MaxLateness
 }
 
 // anchored returns s, or, for an "@every" that counts from the argument of Next, a

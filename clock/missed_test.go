@@ -35,14 +35,14 @@ func TestPlan(t *testing.T) {
 		"skip if too late":           {clock.Missed{MaxLateness: 19 * time.Second}, minutely, 200 * time.Second, nil, 240},
 		"skip one if too late":       {clock.Missed{MaxLateness: time.Second}, minutely, 2 * time.Second, nil, 60},
 		"late, but not too late":     {clock.Missed{MaxLateness: 20 * time.Second}, minutely, 200 * time.Second, []int{180}, 240},
-		"once":                       {clock.Missed{Policy: clock.MissedOnce, MaxLateness: time.Second}, minutely, 200 * time.Second, []int{180}, 240},
-		"once for one":               {clock.Missed{Policy: clock.MissedOnce, MaxLateness: time.Second}, minutely, 2 * time.Second, []int{0}, 60},
-		"all":                        {clock.Missed{Policy: clock.MissedAll}, minutely, 200 * time.Second, []int{0, 60, 120, 180}, 240},
-		"all up to a limit":          {clock.Missed{Policy: clock.MissedAll, Limit: 2}, minutely, 200 * time.Second, []int{120, 180}, 240},
+		"all":                        {clock.Missed{MaxRuns: 10_000}, minutely, 200 * time.Second, []int{0, 60, 120, 180}, 240},
+		"all that are not too late":  {clock.Missed{MaxRuns: 4, MaxLateness: 140 * time.Second}, minutely, 200 * time.Second, []int{60, 120, 180}, 240},
+		"all too late":               {clock.Missed{MaxRuns: 4, MaxLateness: 19 * time.Second}, minutely, 200 * time.Second, nil, 240},
+		"all up to a limit":          {clock.Missed{MaxRuns: 2}, minutely, 200 * time.Second, []int{120, 180}, 240},
 		"relative, skip":             {clock.Missed{}, relative, 200 * time.Second, []int{180}, 240},
-		"relative, all":              {clock.Missed{Policy: clock.MissedAll, Limit: 3}, relative, 200 * time.Second, []int{60, 120, 180}, 240},
+		"relative, all":              {clock.Missed{MaxRuns: 3}, relative, 200 * time.Second, []int{60, 120, 180}, 240},
 		"the last run of a schedule": {clock.Missed{}, once, 200 * time.Second, []int{60}, -1},
-		"a schedule of the past":     {clock.Missed{Policy: clock.MissedAll}, &answers{[]time.Time{start.Add(-time.Hour), start, start, start.Add(time.Hour)}}, time.Microsecond / 2, []int{0}, 0},
+		"a schedule of the past":     {clock.Missed{MaxRuns: 4}, &answers{[]time.Time{start.Add(-time.Hour), start, start, start.Add(time.Hour)}}, time.Microsecond / 2, []int{0}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.NoError(t, c.missed.Validate())
@@ -61,10 +61,10 @@ func TestPlan(t *testing.T) {
 // a million missed runs.
 func TestPlanMakesFewCallsAfterALongGap(t *testing.T) {
 	start := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-	for policy, most := range map[clock.MissedPolicy]int{clock.MissedSkip: 60, clock.MissedOnce: 60, clock.MissedAll: 600} {
+	for maxRuns, most := range map[int]int{0: 60, 1: 60, 100: 600} {
 		counted := &counted{Schedule: newSpec(t, "* * * * *")}
-		runs, next := clock.Missed{Policy: policy}.Plan(counted, start, start.AddDate(1, 0, 0))
-		assert.LessOrEqual(t, counted.calls, most, policy)
+		runs, next := clock.Missed{MaxRuns: maxRuns}.Plan(counted, start, start.AddDate(1, 0, 0))
+		assert.LessOrEqual(t, counted.calls, most, maxRuns)
 		assert.Equal(t, start.AddDate(1, 0, 0), runs[len(runs)-1])
 		assert.Equal(t, start.AddDate(1, 0, 0).Add(time.Minute), next)
 	}
@@ -74,7 +74,7 @@ func TestPlanMakesFewCallsAfterALongGap(t *testing.T) {
 func TestPlanContinuesWithTheRestOfItsRuns(t *testing.T) {
 	start := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	now, minutely := start.Add(10*time.Minute), newSpec(t, "* * * * *")
-	all := clock.Missed{Policy: clock.MissedAll, Limit: 3}
+	all := clock.Missed{MaxRuns: 3}
 	runs, _ := all.Plan(minutely, start, now)
 	assert.Equal(t, []int{480, 540, 600}, seconds(start, runs...))
 	for ; len(runs) > 1; runs = runs[1:] {
@@ -97,13 +97,10 @@ func (c *counted) Next(t time.Time) time.Time {
 
 func TestBadMissedIsAnError(t *testing.T) {
 	for want, missed := range map[string]clock.Missed{
-		"clock: Missed.Policy: 3 (expected: MissedSkip, MissedOnce or MissedAll)": {Policy: clock.MissedAll + 1},
-		"clock: Missed.Limit: -1 (expected: 0 for the default, or 1 to 10000)":    {Limit: -1},
-		"clock: Missed.Limit: 10001 (expected: 0 for the default, or 1 to 10000)": {Limit: 10_001},
-		"clock: Missed.MaxLateness: -1ns (expected: 0 for no limit, or more)":     {MaxLateness: -1},
+		"clock: Missed.MaxRuns: -1 (expected: 0 for the default, or 1 to 10000)":    {MaxRuns: -1},
+		"clock: Missed.MaxRuns: 10001 (expected: 0 for the default, or 1 to 10000)": {MaxRuns: 10_001},
+		"clock: Missed.MaxLateness: -1ns (expected: 0 for no limit, or more)":       {MaxLateness: -1},
 	} {
 		assert.EqualError(t, missed.Validate(), want)
 	}
-	assert.Equal(t, "skip once all MissedPolicy(3)", clock.MissedSkip.String()+" "+clock.MissedOnce.String()+" "+
-		clock.MissedAll.String()+" "+clock.MissedPolicy(3).String())
 }

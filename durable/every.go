@@ -91,25 +91,25 @@ func (e Every) schedule(named map[string]clock.Schedule) (clock.Schedule, error)
 	return nil, fmt.Errorf("WorkOptions.Schedules has no %q", e.Schedule)
 }
 
-// encode returns the columns Every and Schedule of a row. The text is the policy, its
-// limit, the largest lateness, and the spec, separated by spaces.
+// encode returns the columns Every and Schedule of a row. The text is the
+// fields of Missed and the spec, separated by spaces.
 func (e Every) encode() (every, schedule string) {
 	if e.isZero() {
 		return "", ""
 	}
-	return fmt.Sprintf("%d %d %d %s", e.Missed.Policy, e.Missed.Limit, int64(e.Missed.MaxLateness), e.Spec), e.Schedule
+	return fmt.Sprintf("%d %d %s", e.Missed.MaxRuns, int64(e.Missed.MaxLateness), e.Spec), e.Schedule
 }
 
 func decodeEvery(every, schedule string) (e Every, err error) {
 	if every == "" {
 		return e, nil
 	}
-	parts := strings.SplitN(every, " ", 4)
-	if len(parts) != 4 {
-		return e, fmt.Errorf("%.64q (expected: four parts)", every)
+	parts := strings.SplitN(every, " ", 3)
+	if len(parts) != 3 {
+		return e, fmt.Errorf("%.64q (expected: three parts)", every)
 	}
-	_, err = fmt.Sscan(every, &e.Missed.Policy, &e.Missed.Limit, (*int64)(&e.Missed.MaxLateness))
-	e.Spec, e.Schedule = parts[3], schedule
+	_, err = fmt.Sscan(every, &e.Missed.MaxRuns, (*int64)(&e.Missed.MaxLateness))
+	e.Spec, e.Schedule = parts[2], schedule
 	return e, err
 }
 

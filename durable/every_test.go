@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -39,18 +40,18 @@ func TestRecurringEntryIsAlwaysPending(t *testing.T) {
 	})
 }
 
-func TestMissedOccurrencesFollowThePolicy(t *testing.T) {
+func TestMissedOccurrencesFollowTheirOptions(t *testing.T) {
 	for _, c := range []struct {
 		missed clock.Missed
 		want   []time.Duration
 	}{
 		{clock.Missed{}, seconds(45, 50, 60)},
 		{clock.Missed{MaxLateness: time.Second}, seconds(50, 60)},
-		{clock.Missed{Policy: clock.MissedOnce, MaxLateness: time.Second}, seconds(45, 50, 60)},
-		{clock.Missed{Policy: clock.MissedAll}, seconds(45, 45, 45, 45, 50, 60)},
-		{clock.Missed{Policy: clock.MissedAll, Limit: 2}, seconds(45, 45, 50, 60)},
+		{clock.Missed{MaxRuns: 4, MaxLateness: 20 * time.Second}, seconds(45, 45, 50, 60)},
+		{clock.Missed{MaxRuns: 100}, seconds(45, 45, 45, 45, 50, 60)},
+		{clock.Missed{MaxRuns: 2}, seconds(45, 45, 50, 60)},
 	} {
-		t.Run(c.missed.Policy.String(), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%+v", c.missed), func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				f.every(c.missed)
 				time.Sleep(45 * time.Second)

@@ -41,7 +41,7 @@ func TestInvalidArgumentsAreNamed(t *testing.T) {
 		"both recurrence":    {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Schedule: "n"}, now, nil)), "exactly one"},
 		"bad spec":           {second(s.SetEvery(ctx, "k", durable.Every{Spec: "61 * * * *"}, now, nil)), "61"},
 		"jitter":             {second(s.SetEvery(ctx, "k", durable.Every{Spec: "JITTER=5s @daily"}, now, nil)), "no JITTER"},
-		"bad policy":         {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Missed: clock.Missed{Policy: 9}}, now, nil)), "9"},
+		"bad Missed":         {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Missed: clock.Missed{MaxRuns: -9}}, now, nil)), "-9"},
 		"no first time":      {second(s.SetEvery(ctx, "k", durable.Every{Schedule: "n"}, time.Time{}, nil)), "first is zero"},
 		"no handler":         {s.Work(ctx, nil, nil), "handler nil"},
 		"Concurrency":        {work(durable.WorkOptions{Concurrency: -1}), "Concurrency: -1"},

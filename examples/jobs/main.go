@@ -61,7 +61,7 @@ func schedule(c *clock.Clock, name, cron string, work time.Duration) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	}, &clock.JobOptions{Name: name, Missed: clock.Missed{Policy: clock.MissedOnce}})
+	}, &clock.JobOptions{Name: name})
 	return err
 }
 

@@ -43,7 +43,7 @@ func (s *scene) addSeries(ctx context.Context) error {
 	defer store.Close()
 	first := time.Now()
 	s.first = first.UnixNano()
-	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{Policy: clock.MissedAll, Limit: 10_000}}
+	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}}
 	for i := range seriesCount {
 		key := fmt.Sprint(seriesPrefix, i)
 		if _, err := store.SetEvery(ctx, key, every, first, payload(key, 0)); err != nil {
