@@ -71,7 +71,7 @@ func Example_sessions() {
 var errUnknown = errors.New("no such user")
 
 // The absence of a value can be cached, too, for a shorter time.
-func ExampleCache_GetOrFetchTTL() {
+func ExampleCache_GetOrFetchWithTTL() {
 	type user struct{}
 	users, _ := cache.New[string, *user](time.Hour, nil)
 	defer users.Close()
@@ -81,7 +81,7 @@ func ExampleCache_GetOrFetchTTL() {
 		return nil, errUnknown
 	}
 	for range 2 {
-		u, err := users.GetOrFetchTTL(context.Background(), "x", func(ctx context.Context) (*user, time.Duration, error) {
+		u, err := users.GetOrFetchWithTTL(context.Background(), "x", func(ctx context.Context) (*user, time.Duration, error) {
 			u, err := find(ctx, "x")
 			if errors.Is(err, errUnknown) {
 				return nil, time.Minute, nil // remember that for a minute

@@ -33,7 +33,7 @@ import (
 // Two fetches that call GetOrFetch for each other's keys deadlock, even after all other
 // callers have stopped waiting. A deadline in the context of such a call ends the wait.
 //
-// GetOrFetch returns ErrClosed after Close, and ErrKey, without calling fetch.
+// GetOrFetch returns ErrClosed or ErrKey without calling fetch.
 func (c *Cache[K, V]) GetOrFetch(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (value V, err error) {
 	if fetch == nil {
 		return value, errNilFetch("GetOrFetch")
@@ -47,13 +47,13 @@ func (c *Cache[K, V]) GetOrFetch(ctx context.Context, key K, fetch func(ctx cont
 	})
 }
 
-// GetOrFetchTTL is GetOrFetch for a fetch that also returns the TTL of its value,
+// GetOrFetchWithTTL is GetOrFetch for a fetch that also returns the TTL of its value,
 // so that a value can carry its own TTL and "not found" can be cached briefly.
 // A value with the TTL [NoExpiry] does not expire. A value with a TTL of zero or
 // less is not stored.
-func (c *Cache[K, V]) GetOrFetchTTL(ctx context.Context, key K, fetch func(ctx context.Context) (V, time.Duration, error)) (value V, err error) {
+func (c *Cache[K, V]) GetOrFetchWithTTL(ctx context.Context, key K, fetch func(ctx context.Context) (V, time.Duration, error)) (value V, err error) {
 	if fetch == nil {
-		return value, errNilFetch("GetOrFetchTTL")
+		return value, errNilFetch("GetOrFetchWithTTL")
 	}
 	if value, ok := c.Get(key); ok {
 		return value, nil

@@ -203,11 +203,11 @@ func TestFetchEndsIfOnEvictEndsItsGoroutine(t *testing.T) {
 	})
 }
 
-func TestGetOrFetchTTLStoresForTheTTLOfTheFetch(t *testing.T) {
+func TestFetchWithTTLStoresForItsTTL(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCache(t, options{})
 		take := func(key string, ttl time.Duration) {
-			value, err := c.GetOrFetchTTL(t.Context(), key, func(context.Context) (int, time.Duration, error) { return 1, ttl, nil })
+			value, err := c.GetOrFetchWithTTL(t.Context(), key, func(context.Context) (int, time.Duration, error) { return 1, ttl, nil })
 			require.NoError(t, err)
 			assert.Equal(t, 1, value)
 		}
@@ -228,8 +228,8 @@ func TestNilFetchIsAnError(t *testing.T) {
 	c := newCache(t, options{})
 	_, err := c.GetOrFetch(t.Context(), "a", nil)
 	assert.EqualError(t, err, "cache: GetOrFetch: fetch is nil (expected: a function)")
-	_, err = c.GetOrFetchTTL(t.Context(), "a", nil)
-	assert.EqualError(t, err, "cache: GetOrFetchTTL: fetch is nil (expected: a function)")
+	_, err = c.GetOrFetchWithTTL(t.Context(), "a", nil)
+	assert.EqualError(t, err, "cache: GetOrFetchWithTTL: fetch is nil (expected: a function)")
 	c.Close()
 	_, err = c.GetOrFetch(t.Context(), "a", unexpected)
 	assert.ErrorIs(t, err, cache.ErrClosed)
