@@ -43,8 +43,7 @@ func TestStoppedTimerMakesExpiryExact(t *testing.T) {
 			for range c.All() {
 				t.Error("it has expired")
 			}
-			_, ok = c.Delete("a")
-			assert.False(t, ok)
+			assert.False(t, c.Delete("a"))
 			assert.Equal(t, []end{{"a", 1, cache.ReasonExpired}}, ends.take())
 		}
 	})

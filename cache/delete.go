@@ -1,14 +1,16 @@
 package cache
 
-import (
-	"errors"
+import "github.com/puzpuzpuz/xsync/v4"
 
-	"github.com/puzpuzpuz/xsync/v4"
-)
+// Delete removes the entry of key, and reports whether there was one. It takes constant
+// time.
+func (c *Cache[K, V]) Delete(key K) (deleted bool) {
+	_, deleted = c.LoadAndDelete(key)
+	return deleted
+}
 
-// Delete removes the entry of key and returns its value, if there is one. It
-// takes constant time.
-func (c *Cache[K, V]) Delete(key K) (value V, ok bool) {
+// LoadAndDelete is Delete that also returns the value of the entry.
+func (c *Cache[K, V]) LoadAndDelete(key K) (value V, ok bool) {
 	if !c.check.OK(key) {
 		return value, false
 	}
@@ -24,7 +26,7 @@ func (c *Cache[K, V]) Delete(key K) (value V, ok bool) {
 		}
 		c.stripeOf(it.ref).remove(it.ref.slot())
 		out = c.ended(key, it, reason)
-		return it, xsync.DeleteOp // Linearization point of Delete.
+		return it, xsync.DeleteOp // Linearization point of Delete and LoadAndDelete.
 	})
 	c.notify(out)
 	if out.reason == ReasonDeleted {
@@ -39,12 +41,7 @@ func (c *Cache[K, V]) Delete(key K) (value V, ok bool) {
 //
 // Like Clear, DeleteFunc overtakes all fetches, since f cannot judge values that
 // are not fetched yet. It takes time proportional to the number of entries.
-//
-// It returns an error if f is nil.
-func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int, err error) {
-	if f == nil {
-		return 0, errors.New("cache: DeleteFunc: f is nil (expected: a function)")
-	}
+func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int) {
 	c.deleters.Add(1) // before the first look at an entry (C6)
 	defer c.deleters.Add(-1)
 	c.flights.overtakeAll()
@@ -60,7 +57,7 @@ func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int, err 
 		c.notify(out)
 		return true
 	})
-	return deleted, nil
+	return deleted
 }
 
 // Clear removes all entries. Those that look-ups deny already count as expired. It takes

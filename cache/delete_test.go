@@ -22,11 +22,10 @@ func TestDeleteFuncDeletesTheEntriesThatMatch(t *testing.T) {
 		set(t, c, "tea/green", 1)
 		set(t, c, "tea/black", 2)
 		set(t, c, "cake", 3)
-		n, err := c.DeleteFunc(func(key string, value int) bool {
+		n := c.DeleteFunc(func(key string, value int) bool {
 			assert.True(t, holds(c, key, value))
 			return strings.HasPrefix(key, "tea/")
 		})
-		require.NoError(t, err)
 		assert.Equal(t, 2, n)
 		assert.ElementsMatch(t, []end{{"tea/green", 1, cache.ReasonDeleted}, {"tea/black", 2, cache.ReasonDeleted}}, e.take())
 		assert.Equal(t, 1, c.Len())
@@ -39,18 +38,16 @@ func TestDeleteFuncKeepsAValueSetMeanwhile(t *testing.T) {
 		for _, o := range []options{{}, {Limit: 1}, {Sliding: time.Hour}, {ExactExpiry: true}} {
 			c := newCache(t, o)
 			setFor(t, c, "a", 1, cache.NoExpiry)
-			n, err := c.DeleteFunc(func(key string, value int) bool {
+			n := c.DeleteFunc(func(key string, value int) bool {
 				setFor(t, c, "a", 2, cache.NoExpiry)
 				return true
 			})
-			require.NoError(t, err)
 			assert.Zero(t, n)
 			assert.True(t, holds(c, "a", 2), "%+v", o)
-			n, err = c.DeleteFunc(func(key string, value int) bool {
+			n = c.DeleteFunc(func(key string, value int) bool {
 				assert.True(t, c.Touch("a"))
 				return true
 			})
-			require.NoError(t, err)
 			assert.Equal(t, 1, n, "Touch changes no value")
 			assert.Zero(t, c.Len())
 		}
@@ -62,8 +59,7 @@ func TestDeleteFuncOvertakesAFetch(t *testing.T) {
 		c := newCache(t, options{})
 		go c.GetOrFetch(t.Context(), "a", slowly(1))
 		synctest.Wait()
-		_, err := c.DeleteFunc(func(string, int) bool { return true })
-		require.NoError(t, err)
+		c.DeleteFunc(func(string, int) bool { return true })
 		pass(2 * time.Second)
 		assert.Zero(t, c.Len())
 	})
@@ -76,18 +72,16 @@ func TestDeleteFuncDoesNotSeeExpiredEntries(t *testing.T) {
 		set(t, c, "b", 2)
 		time.Sleep(time.Minute - time.Second)
 		set(t, c, "b", 2)
-		n, err := c.DeleteFunc(func(key string, _ int) bool {
+		n := c.DeleteFunc(func(key string, _ int) bool {
 			time.Sleep(2 * time.Second)
 			return key == "a"
 		})
-		require.NoError(t, err)
 		assert.Zero(t, n, "the entry expired before the function returned")
 		time.Sleep(time.Hour)
-		_, err = c.DeleteFunc(func(string, int) bool {
+		c.DeleteFunc(func(string, int) bool {
 			t.Error("called for an expired entry")
 			return true
 		})
-		require.NoError(t, err)
 	})
 }
 
@@ -126,6 +120,4 @@ func TestPanicInDeleteFuncReachesItsCaller(t *testing.T) {
 	set(t, c, "a", 1)
 	assert.PanicsWithValue(t, "broken", func() { c.DeleteFunc(func(string, int) bool { panic("broken") }) })
 	set(t, c, "a", 2) // the lock is free
-	_, err := c.DeleteFunc(nil)
-	assert.EqualError(t, err, "cache: DeleteFunc: f is nil (expected: a function)")
 }

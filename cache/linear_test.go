@@ -114,10 +114,9 @@ func do(t require.TestingT, c *cache.Cache[string, int], in opInput) (out opOutp
 	case opTouch:
 		out.ok = c.Touch("k")
 	case opDelete:
-		out.value, out.ok = c.Delete("k")
+		out.value, out.ok = c.LoadAndDelete("k")
 	case opDeleteFunc:
-		var n int
-		n, err = c.DeleteFunc(func(_ string, value int) bool {
+		n := c.DeleteFunc(func(_ string, value int) bool {
 			out.value = value
 			runtime.Gosched()
 			return true

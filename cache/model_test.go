@@ -215,10 +215,10 @@ func (m *model) touch(key string) {
 
 func (m *model) delete(key string) {
 	e := m.find(key)
-	value, ok := m.cache.Delete(key)
-	require.Equal(m.rt, m.alive(e), ok, "Delete")
+	value, ok := m.cache.LoadAndDelete(key)
+	require.Equal(m.rt, m.alive(e), ok, "LoadAndDelete")
 	if ok {
-		require.Equal(m.rt, e.value, value, "Delete")
+		require.Equal(m.rt, e.value, value, "LoadAndDelete")
 	}
 	if e != nil {
 		m.endFor(e, cache.ReasonDeleted)
@@ -227,8 +227,7 @@ func (m *model) delete(key string) {
 
 // deleteFunc deletes the entries with a later key.
 func (m *model) deleteFunc(key string) {
-	n, err := m.cache.DeleteFunc(func(k string, _ int) bool { return k > key })
-	require.NoError(m.rt, err)
+	n := m.cache.DeleteFunc(func(k string, _ int) bool { return k > key })
 	for _, e := range slices.Clone(m.entries) {
 		if e.key > key && m.alive(e) {
 			m.end(e, cache.ReasonDeleted)

@@ -18,25 +18,26 @@ import (
 	"github.com/hashedwheel/hwt/cache"
 )
 
-func TestDeleteReturnsTheRemovedValue(t *testing.T) {
+func TestLoadAndDeleteReturnsTheRemovedValue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}, {ExactExpiry: true}} {
 			var ends ends
 			o.OnEvict = ends.add
 			c := newCache(t, o)
 			set(t, c, "a", 1)
-			value, ok := c.Delete("a")
+			value, ok := c.LoadAndDelete("a")
 			assert.True(t, ok)
 			assert.Equal(t, 1, value)
-			_, ok = c.Delete("a")
-			assert.False(t, ok)
-			_, ok = c.Delete("b")
+			assert.False(t, c.Delete("a"))
+			set(t, c, "b", 2)
+			assert.True(t, c.Delete("b"))
+			_, ok = c.LoadAndDelete("b")
 			assert.False(t, ok)
 			assert.False(t, has(c, "a"))
 			assert.Zero(t, c.Len())
 			pass(time.Hour)
 			assert.Zero(t, c.Stats().Expirations)
-			assert.Equal(t, []end{{"a", 1, cache.ReasonDeleted}}, ends.take())
+			assert.Equal(t, []end{{"a", 1, cache.ReasonDeleted}, {"b", 2, cache.ReasonDeleted}}, ends.take())
 		}
 	})
 }
