@@ -20,26 +20,20 @@ func TestLoadAndDeleteReturnsTheValue(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
-		value, ok, err := w.LoadAndDelete(1)
-		require.NoError(t, err)
+		value, ok := w.LoadAndDelete(1)
 		assert.True(t, ok)
 		assert.Equal(t, 11, value)
-		_, ok, err = w.LoadAndDelete(1)
-		require.NoError(t, err)
+		_, ok = w.LoadAndDelete(1)
 		assert.False(t, ok)
 		pass(time.Minute)
 		assert.Empty(t, r.take())
-		w.Close()
-		_, _, err = w.LoadAndDelete(1)
-		assert.ErrorIs(t, err, keyed.ErrClosed)
 	})
 }
 
 func TestLoadAndDeleteOfADuePairEndsIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
-		value, ok, err := w.LoadAndDelete(1)
-		require.NoError(t, err)
+		value, ok := w.LoadAndDelete(1)
 		assert.True(t, ok)
 		assert.Equal(t, 11, value)
 		require.Equal(t, 1, run())
@@ -85,8 +79,6 @@ func TestWritesRejectKeysUnequalToThemselves(t *testing.T) {
 	w, err := keyed.New(newTimer(t, 8), func(float64, int) {}, nil)
 	require.NoError(t, err)
 	nan := math.NaN()
-	_, _, err = w.LoadAndDelete(nan)
-	assert.ErrorIs(t, err, keyed.ErrKey)
 	_, err = w.SetIfAbsent(nan, 1, time.Hour)
 	assert.ErrorIs(t, err, keyed.ErrKey)
 	_, err = w.Update(nan, func(v int) int { return v })

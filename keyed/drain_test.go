@@ -56,7 +56,7 @@ func TestDrainCallbackMaySchedule(t *testing.T) {
 			set(t, w, e.Key, e.Value+1000, time.Second) // the same key
 			set(t, w, e.Key+1000, e.Value, time.Second) // another one
 			move(t, w, e.Key, time.Minute)
-			del(t, w, e.Key+1000)
+			w.Delete(e.Key + 1000)
 		}))
 		assert.EqualValues(t, 100, calls.Load(), "pairs set by the drain callback are not drained")
 		assert.Equal(t, 100, w.Len())

@@ -28,13 +28,13 @@ func TestAllYieldsThePendingPairsAndMayChangeThem(t *testing.T) {
 		}
 		assert.ElementsMatch(t, want, slices.Collect(w.All()))
 		for e := range w.All() {
-			del(t, w, e.Key)
+			w.Delete(e.Key)
 			if e.Key == 500 {
 				break
 			}
 		}
 		for e := range w.All() {
-			del(t, w, e.Key)
+			w.Delete(e.Key)
 		}
 		assert.Zero(t, w.Len())
 	})

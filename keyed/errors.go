@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Errors that the methods of [Wheel] return; test for them with [errors.Is].
+// Errors of the methods of [Wheel] that set, move, update, or drain; test for them with
+// [errors.Is]. The others find no pair instead.
 // Errors of the timer's NewTimeout are returned unchanged: [hwt.ErrStopped] and
 // [hwt.ErrTooManyPending].
 var (

@@ -113,13 +113,6 @@ func move(tb testing.TB, w *keyed.Wheel[int, int], key int, delay time.Duration)
 	require.NoError(tb, err)
 }
 
-// del is Delete where it must not fail.
-func del(tb testing.TB, w *keyed.Wheel[int, int], key int) {
-	tb.Helper()
-	_, err := w.Delete(key)
-	require.NoError(tb, err)
-}
-
 // pass advances fake time, and runs the due callbacks.
 func pass(d time.Duration) {
 	time.Sleep(d)

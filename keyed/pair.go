@@ -43,8 +43,8 @@ import (
 //	Set with Close       Set checks closed under the lock. Close sets closed before
 //	                     it sweeps the stripe. The pair is therefore rejected or
 //	                     swept.
-//	Delete with Close    Delete that finds no pair checks closed under the lock: Close
-//	                     may have swept it. Update is the same.
+//	Update with Close    Update that finds no pair checks closed under the lock: Close
+//	                     may have swept it.
 //	Update with all      A change of the value marks the running Updates of the
 //	                     pair. A pair that ended is no longer in the table.
 

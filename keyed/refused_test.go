@@ -99,7 +99,7 @@ func TestRejectedPairCanStillBeChanged(t *testing.T) {
 		}
 		pass(time.Second + tick)
 		executor.open.Store(true)
-		del(t, w, 0)
+		w.Delete(0)
 		set(t, w, 1, 10, time.Hour)
 		move(t, w, 2, time.Minute)
 		pass(keyed.RetryDelay)
@@ -119,7 +119,7 @@ func TestErrorHandlerMayUseTheWheel(t *testing.T) {
 		w, r = newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}), keyed.Options[int, int]{
 			ErrorHandler: func(key, value int, _ error) {
 				if key == 1 {
-					del(t, w, key) // end the retries
+					w.Delete(key) // end the retries
 				} else {
 					move(t, w, key, tick) // retry sooner
 				}
@@ -158,7 +158,7 @@ func TestRejectionOfAnEndedPairIsNotReported(t *testing.T) {
 		var failed failures
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executorFunc(func(func()) error {
 			set(t, w, 1, 12, time.Hour)
-			del(t, w, 2)
+			w.Delete(2)
 			return errFull
 		})}), keyed.Options[int, int]{ErrorHandler: failed.add})
 		set(t, w, 1, 11, time.Second)

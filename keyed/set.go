@@ -162,38 +162,34 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.
 }
 
 // Delete deletes the pair of key, whose callback then does not run. It reports
-// whether there was a pair; an unknown key is not an error. It takes constant time and
-// allocates nothing.
-//
-// Delete returns ErrClosed or ErrKey.
-func (w *Wheel[K, V]) Delete(key K) (deleted bool, err error) {
-	_, deleted, err = w.LoadAndDelete(key)
-	return deleted, err
+// whether there was a pair. It takes constant time and allocates nothing. After Close it
+// finds no pair.
+func (w *Wheel[K, V]) Delete(key K) (deleted bool) {
+	_, deleted = w.LoadAndDelete(key)
+	return deleted
 }
 
 // LoadAndDelete is Delete that also returns the value of the pair.
-func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool, err error) {
-	if err := w.usable(key); err != nil {
-		return value, false, err
+func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool) {
+	if w.usable(key) != nil {
+		return value, false
 	}
-	p, err := w.remove(key)
+	p := w.remove(key)
 	if p == nil {
-		return value, false, err
+		return value, false
 	}
 	p.timeout.Cancel() // false if it has expired: its task will find nothing
-	return p.take(), true, nil
+	return p.take(), true
 }
 
-// remove removes the pair of key from the table and returns it. If there is none, remove
-// returns nil, and ErrClosed after Close, which may have removed it.
-func (w *Wheel[K, V]) remove(key K) (*pair[K, V], error) {
+// remove removes the pair of key from the table and returns it, or nil if there is none.
+func (w *Wheel[K, V]) remove(key K) *pair[K, V] {
 	s, h := w.stripe(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, slot := s.find(h, key)
-	if p == nil {
-		return nil, w.closedError()
+	if p != nil {
+		s.remove(slot) // Linearization point of Delete and LoadAndDelete.
 	}
-	s.remove(slot) // Linearization point of Delete and LoadAndDelete.
-	return p, nil
+	return p
 }

@@ -59,7 +59,7 @@ func TestUpdatedPairCanBeChangedAndFires(t *testing.T) {
 		}
 		move(t, w, 0, time.Second)
 		set(t, w, 1, 12, time.Hour)
-		del(t, w, 2)
+		w.Delete(2)
 		pass(2 * time.Second)
 		assert.Equal(t, []int{1}, r.values(), "moved")
 		pass(2 * time.Minute)
@@ -90,7 +90,7 @@ func TestUpdateRunsAgainIfThePairChanged(t *testing.T) {
 		assert.Equal(t, 22, value)
 
 		updated, err = w.Update(1, func(v int) int {
-			del(t, w, 1)
+			w.Delete(1)
 			return v + 1
 		})
 		require.NoError(t, err)

@@ -82,9 +82,8 @@ func (w *Wheel[K, V]) closedError() error {
 }
 
 // Close cancels all pending pairs, which [Stats] counts as Cancelled. Later calls
-// return ErrClosed; methods without an error result find no pair. Close takes time
-// proportional to the number of pending pairs. Calls after the first have no
-// effect.
+// of methods with an error result return ErrClosed; the others find no pair. Close takes
+// time proportional to the number of pending pairs. Calls after the first have no effect.
 //
 // Close does not wait for callbacks that are running, and may be called from
 // within one. It does not stop the timer. It implements [io.Closer] and always returns

@@ -168,11 +168,11 @@ func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, 
 			return in.value
 		})
 	case opLoadAndDelete:
-		out.value, out.ok, err = w.LoadAndDelete(1)
+		out.value, out.ok = w.LoadAndDelete(1)
 	case opMove:
 		out.ok, err = w.Move(1, delay)
 	case opDelete:
-		out.ok, err = w.Delete(1)
+		out.ok = w.Delete(1)
 	case opGet:
 		out.value, out.ok = w.Get(1)
 	case opDue:

@@ -114,10 +114,7 @@ func (m *model) update(key int) {
 }
 
 func (m *model) loadAndDelete(key int) {
-	value, ok, err := m.wheel.LoadAndDelete(key)
-	if m.refused(err) {
-		return
-	}
+	value, ok := m.wheel.LoadAndDelete(key)
 	p, known := m.pending[key]
 	assert.Equal(m.tb, known, ok, "LoadAndDelete")
 	assert.Equal(m.tb, p.value, value, "LoadAndDelete")
@@ -137,10 +134,7 @@ func (m *model) move(key, ticks int) {
 }
 
 func (m *model) delete(key int) {
-	deleted, err := m.wheel.Delete(key)
-	if m.refused(err) {
-		return
-	}
+	deleted := m.wheel.Delete(key)
 	_, known := m.pending[key]
 	assert.Equal(m.tb, known, deleted, "Delete")
 	delete(m.pending, key)

@@ -62,7 +62,7 @@ func TestFiftyGoroutinesOnAHundredKeys(t *testing.T) {
 					case 4, 5, 6:
 						move(t, w, key, delay)
 					case 7:
-						del(t, w, key)
+						w.Delete(key)
 					case 8:
 						w.Get(key)
 						w.Has(key)
@@ -107,7 +107,7 @@ func TestRacingEndsLoseNoPair(t *testing.T) {
 						assert.ErrorIs(t, err, keyed.ErrClosed)
 					}
 					w.Move(rand.N(key+1), rand.N(10*time.Millisecond))
-					if ok, _ := w.Delete(rand.N(key + 1)); ok {
+					if w.Delete(rand.N(key + 1)) {
 						deleted.Add(1)
 					}
 				}

@@ -70,11 +70,8 @@ func TestUnknownKeyIsNotAnError(t *testing.T) {
 		moved, err := w.Move(1, 0)
 		assert.False(t, moved)
 		assert.NoError(t, err)
-		deleted, err := w.Delete(1)
-		assert.False(t, deleted)
-		assert.NoError(t, err)
+		assert.False(t, w.Delete(1))
 		move(t, w, 1, time.Second)
-		del(t, w, 1)
 		_, ok := w.Get(1)
 		assert.False(t, ok)
 		pass(time.Minute)
@@ -87,10 +84,8 @@ func TestDeletedPairNeverFires(t *testing.T) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
 		set(t, w, 2, 22, time.Second)
-		deleted, err := w.Delete(1)
-		require.NoError(t, err)
-		assert.True(t, deleted)
-		del(t, w, 1)
+		assert.True(t, w.Delete(1))
+		assert.False(t, w.Delete(1))
 		pass(time.Minute)
 		assert.Equal(t, []int{22}, r.values())
 	})
@@ -136,7 +131,7 @@ func TestCallbackMayUseTheWheel(t *testing.T) {
 				set(t, w, key, value+1, time.Second)
 				set(t, w, key+1, 0, time.Hour)
 				move(t, w, key+1, time.Minute)
-				del(t, w, key+1)
+				w.Delete(key + 1)
 			}
 		}, nil)
 		require.NoError(t, err)
@@ -208,7 +203,7 @@ func TestErrorOfTheTimerLeavesThePairUnchanged(t *testing.T) {
 		var drained []keyed.Entry[int, int]
 		require.NoError(t, w.Drain(func(e keyed.Entry[int, int]) { drained = append(drained, e) }))
 		assert.Equal(t, want, drained)
-		del(t, w, 1)
+		w.Delete(1)
 	})
 }
 
@@ -233,8 +228,7 @@ func TestKeysUnequalToThemselvesAreRejected(t *testing.T) {
 		assert.ErrorIs(t, w.Set(key, 1, time.Hour), keyed.ErrKey)
 		_, err := w.Move(key, time.Hour)
 		assert.ErrorIs(t, err, keyed.ErrKey)
-		_, err = w.Delete(key)
-		assert.ErrorIs(t, err, keyed.ErrKey)
+		assert.False(t, w.Delete(key))
 		assert.False(t, w.Has(key))
 	}
 	require.NoError(t, w.Set(nil, 1, time.Hour))

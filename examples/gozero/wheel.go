@@ -5,6 +5,7 @@ package gozero
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -19,7 +20,8 @@ var (
 
 // TimingWheel runs tasks by key after a delay.
 type TimingWheel struct {
-	wheel *keyed.Wheel[any, any]
+	wheel   *keyed.Wheel[any, any]
+	stopped atomic.Bool // Atomic: written by Stop, read by RemoveTimer.
 }
 
 // NewTimingWheel returns a wheel that calls execute where timer runs its tasks.
@@ -29,7 +31,7 @@ func NewTimingWheel(timer hwt.Timer, execute func(key, value any)) (*TimingWheel
 	if err != nil {
 		return nil, err
 	}
-	return &TimingWheel{wheel}, nil
+	return &TimingWheel{wheel: wheel}, nil
 }
 
 // SetTimer sets the value and the delay of key.
@@ -54,8 +56,11 @@ func (w *TimingWheel) RemoveTimer(key any) error {
 	if key == nil {
 		return ErrArgument
 	}
-	_, err := w.wheel.Delete(key)
-	return translated(err)
+	if w.stopped.Load() {
+		return ErrClosed
+	}
+	w.wheel.Delete(key)
+	return nil
 }
 
 // Drain removes all keys, calls fn with each, and returns after the last call.
@@ -64,7 +69,10 @@ func (w *TimingWheel) Drain(fn func(key, value any)) error {
 }
 
 // Stop cancels all tasks.
-func (w *TimingWheel) Stop() { w.wheel.Close() }
+func (w *TimingWheel) Stop() {
+	w.stopped.Store(true)
+	w.wheel.Close()
+}
 
 func translated(err error) error {
 	if errors.Is(err, keyed.ErrClosed) {

@@ -48,7 +48,7 @@ func New[T comparable](timer hwt.Timer, ready Interface[T]) (*Queue[T], error) {
 
 // Add adds item now and removes its delayed add.
 func (q *Queue[T]) Add(item T) {
-	_, _ = q.delayed.Delete(item) // fails only after ShutDown, or if item has no delayed add
+	q.delayed.Delete(item)
 	q.Interface.Add(item)
 }
 
