@@ -24,7 +24,7 @@ const maxKept = 1 << 12
 // another worker if the queue is not empty. Blocked closes therefore delay no
 // other until maxCloseWorkers are blocked.
 type closePool struct {
-	reaper *Reaper // Immutable after NewReaper.
+	reaper *Reaper // Immutable after New.
 
 	mu      sync.Mutex
 	queue   []expired // Guarded by mu.

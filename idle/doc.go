@@ -1,6 +1,6 @@
 // Package idle closes network connections that have been silent for too long.
 //
-//	reaper, err := idle.NewReaper(timer, time.Minute, nil)
+//	reaper, err := idle.New(timer, time.Minute, nil)
 //	if err != nil {
 //		return err
 //	}

@@ -20,7 +20,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer timer.Stop()
-	reaper, err := idle.NewReaper(timer, 50*time.Millisecond, nil)
+	reaper, err := idle.New(timer, 50*time.Millisecond, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func ExampleReaper_Listener() {
 		log.Fatal(err)
 	}
 	defer timer.Stop()
-	reaper, err := idle.NewReaper(timer, time.Minute, &idle.Options{MaxAge: 24 * time.Hour, OnIdle: func(e idle.Event) {
+	reaper, err := idle.New(timer, time.Minute, &idle.Options{MaxAge: 24 * time.Hour, OnIdle: func(e idle.Event) {
 		log.Printf("%v after %v: %v", e.Closer.(net.Conn).RemoteAddr(), e.Idle, e.Reason)
 	}})
 	if err != nil {
@@ -106,7 +106,7 @@ func ExampleReaper_Watch() {
 	}
 	defer timer.Stop()
 	closed := make(chan struct{})
-	reaper, err := idle.NewReaper(timer, 30*time.Millisecond,
+	reaper, err := idle.New(timer, 30*time.Millisecond,
 		&idle.Options{OnIdle: func(idle.Event) { close(closed) }})
 	if err != nil {
 		log.Fatal(err)

@@ -52,7 +52,7 @@ type Options struct {
 	ErrorHandler func(error)
 
 	// Logger receives errors if ErrorHandler is nil or does not return. The default
-	// is slog.Default at the time of NewReaper.
+	// is slog.Default at the time of New.
 	Logger *slog.Logger
 }
 

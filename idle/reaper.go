@@ -20,28 +20,28 @@ import (
 const maxShards = 64
 
 // Reaper closes connections and other closers after their idle timeout. Create one
-// with [NewReaper]. All methods are safe for concurrent use.
+// with [New]. All methods are safe for concurrent use.
 type Reaper struct {
-	options   Options       // Immutable after NewReaper.
-	timer     hwt.Timer     // Immutable after NewReaper.
-	timeout   time.Duration // Immutable after NewReaper.
-	shards    []shard       // The length is a power of two. Immutable after NewReaper.
+	options   Options       // Immutable after New.
+	timer     hwt.Timer     // Immutable after New.
+	timeout   time.Duration // Immutable after New.
+	shards    []shard       // The length is a power of two. Immutable after New.
 	closePool closePool
 	panics    atomic.Int64 // Atomic: written by the close pool, read by Stats.
 	warned    sync.Once    // logs the first warning
 }
 
-// NewReaper returns a reaper that closes a connection or other closer after timeout
+// New returns a reaper that closes a connection or other closer after timeout
 // without activity, at most one tick of timer later. The timer may have other
 // users; the reaper does not stop it. nil options mean the defaults.
 //
-// NewReaper returns an error if timer is nil, if timeout is not positive, or if an
+// New returns an error if timer is nil, if timeout is not positive, or if an
 // option is out of range.
-func NewReaper(timer hwt.Timer, timeout time.Duration, options *Options) (*Reaper, error) {
-	if err := check.NotNil("idle", "NewReaper", "timer", timer, "an hwt.Timer"); err != nil {
+func New(timer hwt.Timer, timeout time.Duration, options *Options) (*Reaper, error) {
+	if err := check.NotNil("idle", "New", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
 	}
-	if err := check.Positive("idle", "NewReaper", "timeout", timeout); err != nil {
+	if err := check.Positive("idle", "New", "timeout", timeout); err != nil {
 		return nil, err
 	}
 	o, err := complete(options)

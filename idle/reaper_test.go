@@ -28,17 +28,17 @@ func TestSettingsOutOfRangeAreErrors(t *testing.T) {
 		"idle: Options.Activity: 4 (expected: 0 for the default, ActivityRead, ActivityWrite, or both)": {Activity: 4},
 		"idle: Options.MaxAge: -1s (expected: 0 for no limit, or a positive duration)":                  {MaxAge: -second},
 	} {
-		r, err := idle.NewReaper(timer, second, options)
+		r, err := idle.New(timer, second, options)
 		assert.EqualError(t, err, want)
 		assert.Nil(t, r)
 	}
 	for _, timeout := range []time.Duration{0, -second} {
-		_, err := idle.NewReaper(timer, timeout, nil)
-		assert.EqualError(t, err, fmt.Sprintf("idle: NewReaper: timeout is %v (expected: a positive duration)", timeout))
+		_, err := idle.New(timer, timeout, nil)
+		assert.EqualError(t, err, fmt.Sprintf("idle: New: timeout is %v (expected: a positive duration)", timeout))
 	}
 	for _, timer := range []hwt.Timer{nil, (*hashedwheel.Timer)(nil)} {
-		_, err := idle.NewReaper(timer, second, nil)
-		assert.EqualError(t, err, "idle: NewReaper: timer is nil (expected: an hwt.Timer)")
+		_, err := idle.New(timer, second, nil)
+		assert.EqualError(t, err, "idle: New: timer is nil (expected: an hwt.Timer)")
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 // shard holds a part of a reaper's watches. Connections that are created and closed
 // on different processors seldom wait for the same lock.
 type shard struct {
-	reaper *Reaper   // Immutable after NewReaper.
-	start  time.Time // Immutable after NewReaper.
+	reaper *Reaper   // Immutable after New.
+	start  time.Time // Immutable after New.
 	_      [cacheline.Padding]byte
 
 	mu     sync.Mutex
@@ -23,7 +23,7 @@ type shard struct {
 	_      [cacheline.Padding]byte
 }
 
-// now returns the nanoseconds since NewReaper.
+// now returns the nanoseconds since New.
 func (s *shard) now() int64 { return int64(time.Since(s.start)) }
 
 // add starts watching with w.

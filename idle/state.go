@@ -8,7 +8,7 @@ import "sync/atomic"
 // cannot disagree. A touch and an end are each one compare-and-swap of the word,
 // which is their linearization point.
 //
-//	alive    last activity, in nanoseconds since NewReaper   never negative
+//	alive    last activity, in nanoseconds since New         never negative
 //	ended    ^(last activity<<2 | reason)                    always negative
 //
 //	S1. An ended word never changes again. A watch therefore ends exactly once. The

@@ -1,6 +1,6 @@
 package idle
 
-// Stats is a snapshot of a reaper's counts since NewReaper. While no count changes,
+// Stats is a snapshot of a reaper's counts since New. While no count changes,
 //
 //	Accepted = Watched + Idle + TooOld + Released + Dropped
 type Stats struct {

@@ -31,7 +31,7 @@ func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		for _, engine := range []hwt.Engine{newTimer(t, time.Millisecond), newHierarchical(t, time.Millisecond), newRuntimeTimer(t)} {
 			var reported atomic.Int64
-			r, err := idle.NewReaper(engine, time.Millisecond, &idle.Options{OnIdle: func(e idle.Event) {
+			r, err := idle.New(engine, time.Millisecond, &idle.Options{OnIdle: func(e idle.Event) {
 				reported.Add(1)
 				assert.GreaterOrEqual(t, e.Idle, e.Timeout)
 			}})
@@ -182,7 +182,7 @@ func TestCloseRacesWithEverythingElse(t *testing.T) {
 	for _, closeAll := range []bool{false, true} {
 		for range 6 {
 			timer := newTimer(t, time.Millisecond)
-			r, err := idle.NewReaper(timer, time.Millisecond, &idle.Options{CloseAll: closeAll})
+			r, err := idle.New(timer, time.Millisecond, &idle.Options{CloseAll: closeAll})
 			require.NoError(t, err)
 			var all sync.WaitGroup
 			things := make([]once, 3000)

@@ -41,7 +41,7 @@ func newCoarse(tb testing.TB) hwt.Timer {
 }
 
 func newReaper(tb testing.TB, timer hwt.Timer, timeout time.Duration, options ...*idle.Options) *idle.Reaper {
-	r, err := idle.NewReaper(timer, timeout, append(options, nil)[0])
+	r, err := idle.New(timer, timeout, append(options, nil)[0])
 	require.NoError(tb, err)
 	tb.Cleanup(func() { r.Close() })
 	return r

@@ -27,7 +27,7 @@ var connections = program{
 			})
 		}, false},
 		{"`idle`", func(scale int) sample {
-			reaper, err := idle.NewReaper(newTimer(100*time.Millisecond), silence, nil)
+			reaper, err := idle.New(newTimer(100*time.Millisecond), silence, nil)
 			must(err)
 			return runConnections(scale, reaper.Wrap, func(net.Conn) {})
 		}, false},

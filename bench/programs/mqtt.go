@@ -40,7 +40,7 @@ func broker(name, title string, batch int) program {
 			{"SetDeadline per packet", brokerSide(batch, deadlines(0)), false},
 			{"SetDeadline every 15 s", brokerSide(batch, deadlines(keepAlive/4)), false},
 			{"`idle`", brokerSide(batch, func(l net.Listener) net.Listener {
-				reaper, err := idle.NewReaper(newTimer(time.Second), silence, &idle.Options{Activity: idle.ActivityRead})
+				reaper, err := idle.New(newTimer(time.Second), silence, &idle.Options{Activity: idle.ActivityRead})
 				must(err)
 				return &deadlineListener{reaper.Listener(l), -1}
 			}), false},

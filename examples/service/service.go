@@ -46,7 +46,7 @@ func (s *service) run(ctx context.Context, listener net.Listener) error {
 		return err
 	}
 	defer s.timer.Stop()
-	reaper, err := idle.NewReaper(s.timer, s.idle, nil)
+	reaper, err := idle.New(s.timer, s.idle, nil)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func ExampleHoldHandlers() {
 		log.Fatal(err)
 	}
 	defer timer.Stop()
-	reaper, err := idle.NewReaper(timer, time.Minute, nil)
+	reaper, err := idle.New(timer, time.Minute, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

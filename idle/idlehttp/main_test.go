@@ -33,7 +33,7 @@ const (
 func newReaper(t *testing.T, tick, timeout time.Duration) *idle.Reaper {
 	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: tick})
 	require.NoError(t, err)
-	reaper, err := idle.NewReaper(timer, timeout, nil)
+	reaper, err := idle.New(timer, timeout, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		reaper.Close()

@@ -30,7 +30,7 @@ func all(t *testing.T, timer *hashedwheel.Timer) []metrics.Source {
 	require.NoError(t, err)
 	sessions, err := cache.New[string, int](time.Minute, nil)
 	require.NoError(t, err)
-	reaper, err := idle.NewReaper(timer, time.Minute, nil)
+	reaper, err := idle.New(timer, time.Minute, nil)
 	require.NoError(t, err)
 	c, err := clock.New(timer, nil)
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ type Server struct {
 // idleAfter, using timer. It calls onReaped, unless nil, for each of them.
 func Listen(address string, timer hwt.Timer, idleAfter time.Duration,
 	onReaped func(peer net.Addr, silent time.Duration)) (*Server, error) {
-	reaper, err := idle.NewReaper(timer, idleAfter, &idle.Options{CloseAll: true})
+	reaper, err := idle.New(timer, idleAfter, &idle.Options{CloseAll: true})
 	if err != nil {
 		return nil, err
 	}
