@@ -62,7 +62,7 @@ func (p *closePool) startWorker() {
 	}
 }
 
-// work closes until the queue is empty. If OnIdle or a Close ends the goroutine,
+// work closes until the queue is empty. If OnExpire or a Close ends the goroutine,
 // another worker takes over.
 func (p *closePool) work() {
 	defer func() {
@@ -98,7 +98,7 @@ func (p *closePool) next() (e expired, ok bool) {
 	return e, true
 }
 
-// close calls OnIdle, and closes even if OnIdle does not return.
+// close calls OnExpire, and closes even if OnExpire does not return.
 func (p *closePool) close(e expired) {
 	defer func() {
 		p.mu.Lock()
@@ -113,8 +113,8 @@ func (p *closePool) close(e expired) {
 		}
 	}()
 	defer r.call("Close", event.Closer, func() { err = event.Closer.Close() })
-	if r.options.OnIdle != nil && event.Reason != ErrCloseAll {
-		r.call("OnIdle", event.Closer, func() { r.options.OnIdle(event) })
+	if r.options.OnExpire != nil && event.Reason != ErrCloseAll {
+		r.call("OnExpire", event.Closer, func() { r.options.OnExpire(event) })
 	}
 }
 

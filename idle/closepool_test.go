@@ -79,7 +79,7 @@ func TestEndedWatchKeepsItsTimeout(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var reported events
 		hang := make(chan struct{})
-		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{OnIdle: reported.add})
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{OnExpire: reported.add})
 		for range 256 {
 			r.Watch(closer(func() error {
 				<-hang
@@ -103,7 +103,7 @@ func TestEndedWatchKeepsItsTimeout(t *testing.T) {
 // does.
 func TestCloseOfAClosedConnectionIsNotReported(t *testing.T) {
 	var failed failures
-	r := newReaper(t, newTimer(t, time.Millisecond), 5*time.Millisecond, &idle.Options{ErrorHandler: failed.add, OnIdle: func(e idle.Event) { e.Closer.Close() }})
+	r := newReaper(t, newTimer(t, time.Millisecond), 5*time.Millisecond, &idle.Options{ErrorHandler: failed.add, OnExpire: func(e idle.Event) { e.Closer.Close() }})
 	client, server := tcpPair(t)
 	defer client.Close()
 	r.Wrap(server)
@@ -146,7 +146,7 @@ func TestPanicOfACallbackIsReportedBeforeTheClose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			enginetest.Bubble(t, func(t *testing.T) {
 				var failed failures
-				r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: failed.add, OnIdle: func(idle.Event) { fault() }})
+				r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: failed.add, OnExpire: func(idle.Event) { fault() }})
 				things := make([]*thing, 500)
 				for i := range things {
 					things[i] = newThing()
@@ -172,7 +172,7 @@ func TestPanicOfACallbackIsReportedBeforeTheClose(t *testing.T) {
 func TestCallbacksThatEndAllWorkersDelayNoClose(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		end := make(chan struct{})
-		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: func(error) {}, OnIdle: func(idle.Event) {
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: func(error) {}, OnExpire: func(idle.Event) {
 			<-end
 			runtime.Goexit()
 		}})

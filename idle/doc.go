@@ -41,7 +41,7 @@
 // blocked. A touch and the end of a watch compete for one atomic word: if the touch wins,
 // the connection stays open; otherwise it is closed.
 //
-// Closes and [Options.OnIdle] never run on the timer's worker, because a close
+// Closes and [Options.OnExpire] never run on the timer's worker, because a close
 // may block: for a linger time, or because a TLS close_notify waits for a peer
 // that does not read. They run on up to 256 goroutines, which exist only while
 // connections are waiting to be closed. A blocked close delays no other close

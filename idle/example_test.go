@@ -40,7 +40,7 @@ func ExampleReaper_Listener() {
 		log.Fatal(err)
 	}
 	defer timer.Stop()
-	reaper, err := idle.New(timer, time.Minute, &idle.Options{MaxAge: 24 * time.Hour, OnIdle: func(e idle.Event) {
+	reaper, err := idle.New(timer, time.Minute, &idle.Options{MaxAge: 24 * time.Hour, OnExpire: func(e idle.Event) {
 		log.Printf("%v after %v: %v", e.Closer.(net.Conn).RemoteAddr(), e.Idle, e.Reason)
 	}})
 	if err != nil {
@@ -107,7 +107,7 @@ func ExampleReaper_Watch() {
 	defer timer.Stop()
 	closed := make(chan struct{})
 	reaper, err := idle.New(timer, 30*time.Millisecond,
-		&idle.Options{OnIdle: func(idle.Event) { close(closed) }})
+		&idle.Options{OnExpire: func(idle.Event) { close(closed) }})
 	if err != nil {
 		log.Fatal(err)
 	}

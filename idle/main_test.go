@@ -67,7 +67,7 @@ func (c *thing) closes() []time.Duration {
 
 func (c *thing) isClosed() bool { return len(c.closes()) > 0 }
 
-// events collects the events of OnIdle.
+// events collects the events of OnExpire.
 type events struct {
 	mu  sync.Mutex
 	all []idle.Event // Guarded by mu.

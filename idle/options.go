@@ -26,11 +26,12 @@ type Options struct {
 	// default. See also [Watch.SetTimeout].
 	TimeoutOf func(c io.Closer) time.Duration
 
-	// OnIdle is called before a connection or other closer that is idle or too old
-	// is closed. A touch can no longer prevent the close. OnIdle runs on the closing
-	// goroutine, concurrently with other calls. If it panics or ends its goroutine,
-	// the failure is reported and the close follows. The default, nil, means no call.
-	OnIdle func(Event)
+	// OnExpire is called before the reaper closes a connection or other closer that
+	// is idle or too old; Event.Reason tells which. A touch can no longer prevent the
+	// close. OnExpire runs on the closing goroutine, concurrently with other calls. If
+	// it panics or ends its goroutine, the failure is reported and the close follows.
+	// The default, nil, means no call.
+	OnExpire func(Event)
 
 	// CloseAll makes Reaper.Close close everything that is watched. Later arguments
 	// of Wrap and Watch are closed immediately. By default they stay open.
@@ -38,7 +39,7 @@ type Options struct {
 
 	// ErrorHandler is called with these errors, wrapped:
 	//
-	//   - a *[hwt.PanicError] or [hwt.ErrGoexit] if OnIdle or a Close panics or ends
+	//   - a *[hwt.PanicError] or [hwt.ErrGoexit] if OnExpire or a Close panics or ends
 	//     its goroutine,
 	//   - the errors that Close returns, except net.ErrClosed,
 	//   - [hwt.ErrTooManyPending] if a runtime timer replaces a timeout,
@@ -65,9 +66,9 @@ const (
 	ActivityWrite                      // writes of at least one byte
 )
 
-// Event is the argument of [Options.OnIdle].
+// Event is the argument of [Options.OnExpire].
 type Event struct {
-	Closer  io.Closer     // the connection that Wrap returned, or the argument of Watch; closed after OnIdle
+	Closer  io.Closer     // the connection that Wrap returned, or the argument of Watch; closed after OnExpire
 	Reason  error         // ErrIdle or ErrTooOld
 	Idle    time.Duration // time since the last activity
 	Age     time.Duration // time since Wrap, Accept, or Watch

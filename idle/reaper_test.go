@@ -82,7 +82,7 @@ func TestCloseClosesAllWithCloseAll(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var reported events
 		var failed failures
-		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: failed.add, CloseAll: true, OnIdle: reported.add})
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{ErrorHandler: failed.add, CloseAll: true, OnExpire: reported.add})
 		near, _ := pipe(t)
 		wrapped := r.Wrap(near)
 		read := make(chan error)

@@ -68,7 +68,7 @@ type watchKey struct{}
 
 // serve starts an http.Server on a listener of a reaper, and returns both.
 func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server), reported *events, open *watches) (*httptest.Server, *idle.Reaper) {
-	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour, &idle.Options{OnIdle: reported.add})
+	r := newReaper(t, newTimer(t, time.Millisecond), time.Hour, &idle.Options{OnExpire: reported.add})
 	server := httptest.NewUnstartedServer(handler)
 	server.Listener.Close()
 	server.Listener = r.Listener(listen(t))

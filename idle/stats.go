@@ -12,7 +12,7 @@ type Stats struct {
 	Dropped  int64 // ended because the reaper was closed or the timer stopped
 
 	Closing        int64 // ended by the reaper, but not closed yet
-	Panics         int64 // calls of OnIdle and Close that panicked or ended their goroutine
+	Panics         int64 // calls of OnExpire and Close that panicked or ended their goroutine
 	FallbackTimers int64 // runtime timers that replaced timeouts while the timer was at its pending limit
 }
 

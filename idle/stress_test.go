@@ -31,7 +31,7 @@ func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		for _, engine := range []hwt.Engine{newTimer(t, time.Millisecond), newHierarchical(t, time.Millisecond), newRuntimeTimer(t)} {
 			var reported atomic.Int64
-			r, err := idle.New(engine, time.Millisecond, &idle.Options{OnIdle: func(e idle.Event) {
+			r, err := idle.New(engine, time.Millisecond, &idle.Options{OnExpire: func(e idle.Event) {
 				reported.Add(1)
 				assert.GreaterOrEqual(t, e.Idle, e.Timeout)
 			}})
@@ -57,7 +57,7 @@ func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 func TestTouchAtTheMomentOfExpiry(t *testing.T) {
 	const timeout = time.Microsecond // shorter than a round of touches
 	var early atomic.Int64
-	r := newReaper(t, newRuntimeTimer(t), timeout, &idle.Options{OnIdle: func(e idle.Event) {
+	r := newReaper(t, newRuntimeTimer(t), timeout, &idle.Options{OnExpire: func(e idle.Event) {
 		if e.Idle < timeout {
 			early.Add(1)
 		}
@@ -83,7 +83,7 @@ func TestTouchAtTheMomentOfExpiry(t *testing.T) {
 func TestHoldAtTheMomentOfExpiry(t *testing.T) {
 	const timeout = time.Microsecond
 	var early atomic.Int64
-	r := newReaper(t, newRuntimeTimer(t), timeout, &idle.Options{OnIdle: func(e idle.Event) {
+	r := newReaper(t, newRuntimeTimer(t), timeout, &idle.Options{OnExpire: func(e idle.Event) {
 		if e.Idle < timeout {
 			early.Add(1)
 		}

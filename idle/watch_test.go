@@ -208,7 +208,7 @@ func TestTimeoutOf(t *testing.T) {
 func TestMaxAgeEndsActiveWatches(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var reported events
-		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{MaxAge: time.Minute, OnIdle: reported.add})
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{MaxAge: time.Minute, OnExpire: reported.add})
 		c := newThing()
 		w := r.Watch(c)
 		for range 70 {
@@ -228,11 +228,11 @@ func TestMaxAgeEndsActiveWatches(t *testing.T) {
 	})
 }
 
-func TestOnIdleComesBeforeTheClose(t *testing.T) {
+func TestOnExpireComesBeforeTheClose(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		c := newThing()
 		var reported events
-		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{OnIdle: func(e idle.Event) {
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{OnExpire: func(e idle.Event) {
 			assert.False(t, c.isClosed())
 			reported.add(e)
 		}})

@@ -50,7 +50,7 @@ func serve(ctx context.Context, listener net.Listener, timeout, age time.Duratio
 		return err
 	}
 	defer timer.Stop()
-	reaper, err := idle.New(timer, timeout, &idle.Options{MaxAge: age, CloseAll: true, OnIdle: report})
+	reaper, err := idle.New(timer, timeout, &idle.Options{MaxAge: age, CloseAll: true, OnExpire: report})
 	if err != nil {
 		return err
 	}
