@@ -116,7 +116,7 @@ func TestFailedWriteLeavesTheRestInTheBuffers(t *testing.T) {
 		require.ErrorIs(t, err, io.ErrShortWrite)
 		require.EqualValues(t, taken, n)
 		require.True(t, bytes.Equal(want[taken:], slices.Concat(v...)))
-		idle.WatchOf(c).Release()
+		idle.WatchOf(c).Stop()
 	}
 }
 

@@ -75,7 +75,7 @@ func (c *conn) isWriting() bool {
 
 // Close ends the watch and closes the connection.
 func (c *conn) Close() error {
-	c.watch.Release()
+	c.watch.Stop()
 	return c.watch.explain(c.Conn.Close())
 }
 

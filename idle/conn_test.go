@@ -38,7 +38,7 @@ func TestWrapperHasTheMethodsOfItsConnection(t *testing.T) {
 		wrapped := r.Wrap(c)
 		assert.Equal(t, can(c), can(wrapped), "%T", c)
 		assert.Equal(t, c, wrapped.(interface{ NetConn() net.Conn }).NetConn())
-		idle.WatchOf(wrapped).Release()
+		idle.WatchOf(wrapped).Stop()
 	}
 }
 
@@ -240,7 +240,7 @@ func TestCloseByTheUserEndsTheWatch(t *testing.T) {
 	assert.EqualValues(t, 1, timer.Pending())
 	require.NoError(t, c.Close())
 	assert.Zero(t, timer.Pending())
-	assert.EqualValues(t, 1, conserved(t, r).Released)
+	assert.EqualValues(t, 1, conserved(t, r).Stopped)
 	assert.NoError(t, idle.WatchOf(c).Err())
 	_, err := c.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, net.ErrClosed)

@@ -61,7 +61,7 @@ func StateAt(last int64) *State {
 
 func (s *state) TouchAt(now int64)       { s.touch(now) }
 func (s *state) EndIdle(last int64) bool { return s.end(last, endIdle) }
-func (s *state) EndReleased() bool       { return s.endAny(endReleased) }
+func (s *state) EndStopped() bool        { return s.endAny(endStopped) }
 func (s *state) Get() (last int64, idle, ended bool) {
 	reason, ended := s.ended()
 	return s.last(), ended && reason == endIdle, ended

@@ -13,15 +13,15 @@ import (
 
 // modelled is a watch and its model.
 type modelled struct {
-	thing    *thing
-	watch    *idle.Watch
-	last     time.Time
-	timeout  time.Duration
-	released bool
-	unhold   func() // nil unless it is held
+	thing   *thing
+	watch   *idle.Watch
+	last    time.Time
+	timeout time.Duration
+	stopped bool
+	unhold  func() // nil unless it is held
 }
 
-// FuzzWatches runs a program of touches, releases, new timeouts, holds, and waits, and
+// FuzzWatches runs a program of touches, stops, new timeouts, holds, and waits, and
 // compares the closes and their times with a model.
 func FuzzWatches(f *testing.F) {
 	f.Add(uint8(1), []byte{0, 0, 0, 1, 200, 2, 1, 3, 2, 1, 255, 4, 60, 1, 255})
@@ -71,7 +71,7 @@ func (m *model) run(t *testing.T, program []byte) {
 }
 
 func (m *model) act(op byte, w *modelled, operand int) {
-	if w.released || w.thing.isClosed() {
+	if w.stopped || w.thing.isClosed() {
 		return
 	}
 	switch op {
@@ -79,8 +79,8 @@ func (m *model) act(op byte, w *modelled, operand int) {
 		w.watch.Touch()
 		w.last = time.Now()
 	case 3:
-		w.watch.Release()
-		w.released = true
+		w.watch.Stop()
+		w.stopped = true
 	case 4:
 		// The model has no timeout that becomes shorter: in between, the watch
 		// could have ended.
@@ -111,7 +111,7 @@ func (m *model) check(t *testing.T) {
 		deadline := w.last.Add(w.timeout).Sub(w.thing.start)
 		now := time.Since(w.thing.start)
 		switch {
-		case w.released || w.unhold != nil || now < deadline:
+		case w.stopped || w.unhold != nil || now < deadline:
 			require.Empty(t, closes)
 		case now > deadline+m.tick:
 			require.Len(t, closes, 1)

@@ -97,7 +97,7 @@ func (g *group) endExpired(now int64) (ended []expired) {
 	for i := 0; i < g.n; {
 		w := g.members[i]
 		last := w.state.word.Load()
-		if last < 0 { // its Release waits for mu (G4)
+		if last < 0 { // its Stop waits for mu (G4)
 			i++
 			continue
 		}
@@ -143,7 +143,7 @@ func (g *group) arm(now int64) error {
 		g.alarm = newFallbackTimer(delay, g.scan)
 		g.shard.counts.fallbackTimers++
 	default:
-		g.endAll(endReleased)
+		g.endAll(endStopped)
 	}
 	return err
 }
@@ -210,7 +210,7 @@ func (g *group) endAll(reason endReason) (ended []expired) {
 			g.shard.counts.dropped++
 			ended = append(ended, expired{w, now})
 		} else {
-			g.shard.counts.released++ // its Release will find it removed from the group
+			g.shard.counts.stopped++ // its Stop will find it removed from the group
 		}
 		g.remove(w)
 	}

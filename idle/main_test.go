@@ -132,7 +132,7 @@ func conserved(t testing.TB, r *idle.Reaper) idle.Stats {
 	t.Helper()
 	s := r.Stats()
 	require.GreaterOrEqual(t, s.Watched, int64(0))
-	require.Equal(t, s.Accepted, s.Watched+s.Idle+s.TooOld+s.Released+s.Dropped)
+	require.Equal(t, s.Accepted, s.Watched+s.Idle+s.TooOld+s.Stopped+s.Dropped)
 	return s
 }
 

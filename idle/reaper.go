@@ -115,7 +115,7 @@ func (r *Reaper) closeReason() endReason {
 	if r.options.CloseAll {
 		return endClosed
 	}
-	return endReleased
+	return endStopped
 }
 
 // refused reports err, the error of a timer that rejected a timeout, unless it is nil.

@@ -64,7 +64,7 @@ func TestCloseEndsAllWatches(t *testing.T) {
 		r.Wrap(&net.TCPConn{})
 		assert.EqualError(t, failed.list()[1], "idle: not watching *net.TCPConn: idle: reaper is closed")
 		w.Touch()
-		watches[0].Release()
+		watches[0].Stop()
 		watches[1].SetTimeout(second)
 		time.Sleep(time.Minute)
 		assert.False(t, after.isClosed())
@@ -149,11 +149,11 @@ func TestFallbackTimersReplaceATimerAtItsLimit(t *testing.T) {
 		_, err := timer.NewTimeout(hwt.TaskFunc(func(hwt.Timeout) error { return nil }), 40*second)
 		require.NoError(t, err)
 		r := newReaper(t, timer, 10*second, &idle.Options{ErrorHandler: failed.add})
-		silent, active, short, released := newThing(), newThing(), newThing(), newThing()
+		silent, active, short, stopped := newThing(), newThing(), newThing(), newThing()
 		r.Watch(silent)
 		w := r.Watch(active)
 		r.Watch(short).SetTimeout(5 * second)
-		r.Watch(released).Release()
+		r.Watch(stopped).Stop()
 		for range 35 {
 			time.Sleep(second)
 			w.Touch()
@@ -167,7 +167,7 @@ func TestFallbackTimersReplaceATimerAtItsLimit(t *testing.T) {
 		time.Sleep(12 * second) // the timer has room again
 		require.Len(t, active.closes(), 1)
 		assert.GreaterOrEqual(t, active.closes()[0], 45*second)
-		assert.False(t, released.isClosed())
+		assert.False(t, stopped.isClosed())
 		conserved(t, r)
 	})
 }
@@ -255,11 +255,11 @@ func TestLateScanLeavesOneAlarm(t *testing.T) {
 		time.Sleep(11 * second)
 		synctest.Wait()
 		require.Len(t, executor.tasks, 1)
-		w.Release()
+		w.Stop()
 		w = r.Watch(newThing())
 		executor.tasks[0]()
 		assert.EqualValues(t, 1, timer.Pending())
-		w.Release()
+		w.Stop()
 		assert.Zero(t, timer.Pending())
 	})
 }
@@ -381,7 +381,7 @@ func TestEmptyGroupsAreDropped(t *testing.T) {
 		}
 		assert.Equal(t, 16, idle.Groups(r), "64 watches each")
 		for _, w := range watches {
-			w.Release()
+			w.Stop()
 		}
 		assert.Equal(t, 1, idle.Groups(r), "for the next watch")
 	}

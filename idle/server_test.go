@@ -257,7 +257,7 @@ func TestThousandPeersCloseAtTheMomentOfExpiry(t *testing.T) {
 	s := conserved(t, r)
 	assert.EqualValues(t, n, s.Accepted)
 	assert.Zero(t, s.Watched)
-	t.Logf("the reaper closed %d, their handlers %d", s.Idle, s.Released)
+	t.Logf("the reaper closed %d, their handlers %d", s.Idle, s.Stopped)
 	l.Close()
 	eventually(t, func() bool { return files() <= before })
 }

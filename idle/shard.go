@@ -61,7 +61,7 @@ func (s *shard) reject(w *Watch) {
 	}
 }
 
-// remove removes w from its group after a Release.
+// remove removes w from its group after a Stop.
 func (s *shard) remove(w *Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *shard) remove(w *Watch) {
 	if g == nil {
 		return // the reaper was closed or the timer stopped; w is counted
 	}
-	s.counts.released++
+	s.counts.stopped++
 	g.remove(w)
 	s.place(g)
 }

@@ -36,7 +36,7 @@ type state struct{ word atomic.Int64 }
 type endReason int64
 
 const (
-	endReleased endReason = iota // by its user, by Reaper.Close, or because the timer stopped
+	endStopped endReason = iota // by its user, by Reaper.Close, or because the timer stopped
 	endIdle
 	endTooOld
 	endClosed // by Reaper.Close with CloseAll

@@ -23,7 +23,7 @@ func TestTouchAndEndRace(t *testing.T) {
 	assert.EqualValues(t, 7, last, "the end was first")
 	assert.True(t, idle)
 	assert.True(t, ended)
-	assert.False(t, s.EndReleased(), "it ends once")
+	assert.False(t, s.EndStopped(), "it ends once")
 	assert.False(t, s.EndIdle(7))
 }
 
@@ -32,7 +32,7 @@ func TestTouchNeverMovesTheLatestActivityBack(t *testing.T) {
 	s.TouchAt(3)
 	last, _, _ := s.Get()
 	assert.EqualValues(t, 5, last)
-	assert.True(t, s.EndReleased())
+	assert.True(t, s.EndStopped())
 	_, idle, ended := s.Get()
 	assert.False(t, idle)
 	assert.True(t, ended)

@@ -2,13 +2,13 @@ package idle
 
 // Stats is a snapshot of a reaper's counts since New. While no count changes,
 //
-//	Accepted = Watched + Idle + TooOld + Released + Dropped
+//	Accepted = Watched + Idle + TooOld + Stopped + Dropped
 type Stats struct {
 	Accepted int64 // watches and connections started
 	Watched  int64 // active watches and connections
 	Idle     int64 // closed because they were idle
 	TooOld   int64 // closed at their maximum age
-	Released int64 // ended by Release, or by closing the connection
+	Stopped  int64 // ended by Stop, or by closing the connection
 	Dropped  int64 // ended because the reaper was closed or the timer stopped
 
 	Closing        int64 // ended by the reaper, but not closed yet
@@ -18,7 +18,7 @@ type Stats struct {
 
 // counts is a shard's share of Stats.
 type counts struct {
-	accepted, idle, tooOld, released, dropped, fallbackTimers int64
+	accepted, idle, tooOld, stopped, dropped, fallbackTimers int64
 }
 
 // add counts a watch that the reaper ended.
@@ -38,7 +38,7 @@ func (r *Reaper) Stats() Stats {
 	for i := range r.shards {
 		r.shards[i].addTo(&s)
 	}
-	s.Watched = s.Accepted - s.Idle - s.TooOld - s.Released - s.Dropped
+	s.Watched = s.Accepted - s.Idle - s.TooOld - s.Stopped - s.Dropped
 	s.Closing = r.closePool.pending() // after the shards: their ended watches are in the pool
 	s.Panics = r.panics.Load()
 	return s
@@ -50,7 +50,7 @@ func (s *shard) addTo(stats *Stats) {
 	stats.Accepted += s.counts.accepted
 	stats.Idle += s.counts.idle
 	stats.TooOld += s.counts.tooOld
-	stats.Released += s.counts.released
+	stats.Stopped += s.counts.stopped
 	stats.Dropped += s.counts.dropped
 	stats.FallbackTimers += s.counts.fallbackTimers
 }

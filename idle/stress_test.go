@@ -24,9 +24,9 @@ func (c *once) Close() error {
 	return nil
 }
 
-// TestTouchExpiryCloseAndReleaseRace has timeouts of about the time that its loops
+// TestTouchExpiryCloseAndStopRace has timeouts of about the time that its loops
 // take, so that all of them meet. Every watch must end once.
-func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
+func TestTouchExpiryCloseAndStopRace(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		for _, engine := range []hwt.Engine{newTimer(t, time.Millisecond), newHierarchical(t, time.Millisecond), newRuntimeTimer(t)} {
@@ -44,7 +44,7 @@ func TestTouchExpiryCloseAndReleaseRace(t *testing.T) {
 			eventually(t, func() bool { return r.Stats().Watched == 0 && r.Stats().Closing == 0 })
 			s := conserved(t, r)
 			assert.Equal(t, s.Idle, reported.Load())
-			assert.Positive(t, s.Idle, "those that are not released")
+			assert.Positive(t, s.Idle, "those that are not stopped")
 			require.NoError(t, r.Close())
 			assert.Zero(t, engine.Pending())
 		}
@@ -161,7 +161,7 @@ func hammer(t *testing.T, r *idle.Reaper, span time.Duration) {
 		both.Go(func() {
 			for i := range watches {
 				if i%2 == 0 {
-					watches[i].Release()
+					watches[i].Stop()
 				}
 			}
 		})
@@ -170,7 +170,7 @@ func hammer(t *testing.T, r *idle.Reaper, span time.Duration) {
 			if i%10 == 9 {
 				continue // for the reaper
 			}
-			w.Release()
+			w.Stop()
 			if w.Err() == nil {
 				assert.Zero(t, things[i].closed.Load())
 			}

@@ -180,7 +180,7 @@ func newWatches(r *idle.Reaper, churn int) []*idle.Watch {
 	for range churn {
 		for i := range watches {
 			if rand.IntN(2) == 0 {
-				watches[i].Release()
+				watches[i].Stop()
 				watches[i] = nil
 			}
 		}

@@ -73,22 +73,22 @@ func (w *Watch) Hold() (release func()) {
 	}
 }
 
-// Release ends the watch without closing. When it returns, the reaper no longer
-// refers to the watch or the closer. Release does nothing after the end of the
-// watch; it does not stop a close by the reaper.
+// Stop ends the watch without closing. When it returns, the reaper no longer refers to
+// the watch or the closer. Stop does nothing after the end of the watch: if Err is then
+// not nil, the reaper closes, or has closed.
 //
-// Release takes constant time and a briefly held lock.
-func (w *Watch) Release() {
-	if w.state.endAny(endReleased) {
+// Stop takes constant time and a briefly held lock.
+func (w *Watch) Stop() {
+	if w.state.endAny(endStopped) {
 		w.shard.remove(w)
 	}
 }
 
 // SetTimeout changes the idle timeout but not the time of the last activity. If the new
-// timeout has already passed since then, the reaper closes at the next tick. A timeout of 0 or less means the reaper's timeout. SetTimeout does nothing
-// after the end of the watch.
+// timeout has already passed since then, the reaper closes at the next tick. A timeout of
+// 0 or less means the reaper's timeout. SetTimeout does nothing after the end of the watch.
 //
-// SetTimeout costs as much as Release. It also resets a timeout if the new deadline
+// SetTimeout costs as much as Stop. It also resets a timeout if the new deadline
 // is the earliest of the watches that share it.
 func (w *Watch) SetTimeout(timeout time.Duration) { w.shard.setTimeout(w, timeout) }
 
@@ -99,7 +99,7 @@ func (w *Watch) Timeout() time.Duration { return time.Duration(w.timeout.Load())
 func (w *Watch) Idle() time.Duration { return time.Duration(w.shard.now() - w.state.last()) }
 
 // Err returns [ErrIdle], [ErrTooOld], or [ErrCloseAll] if the reaper has ended the
-// watch; the close may not have completed. Otherwise, and after Release, it returns
+// watch; the close may not have completed. Otherwise, and after Stop, it returns
 // nil.
 func (w *Watch) Err() error {
 	reason, ended := w.state.ended()

@@ -94,7 +94,7 @@ func TestWholeTimeoutFollowsATouch(t *testing.T) {
 		assert.True(t, c.isClosed())
 		assert.ErrorIs(t, w.Err(), idle.ErrIdle)
 		w.Touch()
-		w.Release()
+		w.Stop()
 		assert.ErrorIs(t, w.Err(), idle.ErrIdle)
 		assert.Len(t, c.closes(), 1)
 	})
@@ -125,7 +125,7 @@ func TestIdleWatchAmongActiveOnesIsClosedOnTime(t *testing.T) {
 	})
 }
 
-func TestReleaseEndsTheWatch(t *testing.T) {
+func TestStopEndsTheWatch(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t, second)
 		r := newReaper(t, timer, 10*second)
@@ -136,13 +136,13 @@ func TestReleaseEndsTheWatch(t *testing.T) {
 		}
 		assert.Positive(t, timer.Pending())
 		for _, w := range watches {
-			w.Release()
-			w.Release()
+			w.Stop()
+			w.Stop()
 		}
 		assert.Zero(t, timer.Pending())
 		s := conserved(t, r)
 		assert.Zero(t, s.Watched)
-		assert.EqualValues(t, 300, s.Released)
+		assert.EqualValues(t, 300, s.Stopped)
 		time.Sleep(time.Minute)
 		assert.False(t, c.isClosed())
 		assert.NoError(t, watches[0].Err())
@@ -183,7 +183,7 @@ func TestTimeoutBeyondTheClockNeverComes(t *testing.T) {
 		time.Sleep(1000 * time.Hour)
 		assert.False(t, c.isClosed())
 		assert.True(t, d.isClosed())
-		w.Release()
+		w.Stop()
 	})
 }
 

@@ -47,7 +47,7 @@ func Idle(reaper interface{ Stats() idle.Stats }) Source {
 		counter("idle.accepted", "Watches and connections started", func(s idle.Stats) int64 { return s.Accepted }),
 		counter("idle.idle", "Watches and connections closed because they were idle", func(s idle.Stats) int64 { return s.Idle }),
 		counter("idle.too_old", "Watches and connections closed at their maximum age", func(s idle.Stats) int64 { return s.TooOld }),
-		counter("idle.released", "Watches and connections released or closed by the program", func(s idle.Stats) int64 { return s.Released }),
+		counter("idle.stopped", "Watches and connections stopped or closed by the program", func(s idle.Stats) int64 { return s.Stopped }),
 		counter("idle.dropped", "Watches and connections that ended because the reaper was closed or the timer stopped", func(s idle.Stats) int64 { return s.Dropped }),
 		gauge("idle.closing", "Connections that the reaper is about to close or closing", func(s idle.Stats) int64 { return s.Closing }),
 		counter("idle.panics", "Callbacks that panicked or ended their goroutine", func(s idle.Stats) int64 { return s.Panics }),
