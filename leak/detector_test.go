@@ -173,7 +173,7 @@ func TestDetectorKeepsTheOptionsItWasGiven(t *testing.T) {
 	options = leak.Options{}
 	drop(d, nil)
 	require.Equal(t, 1, scope.Count(), "the options were copied")
-	assert.Equal(t, "Stop", scope.Open()[0].Release)
+	assert.Equal(t, "Stop", scope.Reports()[0].ReleaseMethod)
 }
 
 func TestNilIsNotTracked(t *testing.T) {
@@ -192,7 +192,7 @@ func TestStackBeginsWithTheInterfacesCaller(t *testing.T) {
 	} = d
 	r := &resource{}
 	r.tracker = tracking.TrackAlways(r)
-	assert.Contains(t, scope.Open()[0].Created[0].Function, t.Name())
+	assert.Contains(t, scope.Reports()[0].Created[0].Function, t.Name())
 	assert.True(t, r.close())
 }
 

@@ -98,12 +98,12 @@ func TestReportCountsDuplicateAndDiscardedRecords(t *testing.T) {
 		r.tracker.Record("same")
 	}
 	r.tracker.Record("other")
-	assert.Equal(t, 2, scope.Open()[0].Duplicates)
-	assert.Zero(t, scope.Open()[0].Discarded)
+	assert.Equal(t, 2, scope.Reports()[0].Duplicates)
+	assert.Zero(t, scope.Reports()[0].Discarded)
 	for range 1000 {
 		r.tracker.Record("same")
 	}
-	report := scope.Open()[0]
+	report := scope.Reports()[0]
 	assert.Equal(t, 1004, len(report.Records)+report.Duplicates+report.Discarded)
 	assert.Contains(t, report.String(), "Access records discarded: "+strconv.Itoa(report.Discarded)+" ")
 	assert.Contains(t, report.String(), "Duplicate access records not shown: "+strconv.Itoa(report.Duplicates)+"\n")

@@ -11,9 +11,9 @@ import (
 // Report describes a resource that was not released. It refers neither to the
 // resource nor to the detector.
 type Report struct {
-	Type    string // resource type, as passed to NewDetector
-	Release string // method that was not called
-	Scope   string // scope that found the resource open; "" if the collector found it
+	Type          string // resource type, as passed to NewDetector
+	ReleaseMethod string // method that was not called
+	Scope         string // scope that found the resource open; "" if the collector found it
 
 	Created Stack    // place of the call of Track
 	Records []Record // recent accesses, newest first
@@ -63,16 +63,16 @@ func (r Report) headline() string {
 	if r.Scope != "" {
 		before = fmt.Sprintf("the end of scope %q", r.Scope)
 	}
-	return fmt.Sprintf("LEAK: %s.%s() was not called before %s", r.Type, r.Release, before)
+	return fmt.Sprintf("LEAK: %s.%s() was not called before %s", r.Type, r.ReleaseMethod, before)
 }
 
 // report describes the resource. scope is "" if the resource was collected.
 func (t *Tracker) report(scope string) Report {
 	r := Report{
-		Type:    t.core.resourceType,
-		Release: t.core.releaseMethod(),
-		Scope:   scope,
-		Created: resolve(t.created),
+		Type:          t.core.resourceType,
+		ReleaseMethod: t.core.releaseMethod(),
+		Scope:         scope,
+		Created:       resolve(t.created),
 	}
 	r.take(t.records.newest.Load())
 	return r

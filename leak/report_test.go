@@ -12,7 +12,7 @@ import (
 
 func TestReportReadsAsText(t *testing.T) {
 	report := leak.Report{
-		Type: "hashedwheel.Timer", Release: "Stop",
+		Type: "hashedwheel.Timer", ReleaseMethod: "Stop",
 		Created: leak.Stack{
 			{Function: "hashedwheel.New", File: "/src/timer.go", Line: 12},
 			{Function: "main.main", File: "/src/main.go", Line: 3},
@@ -46,7 +46,7 @@ Access records discarded: 7 (HWT_LEAK_DETECTION_TARGET_RECORDS keeps more)
 }
 
 func TestReportWithoutRecordsShowsTheCreation(t *testing.T) {
-	report := leak.Report{Type: "pool.Conn", Release: "Close", Scope: "orders",
+	report := leak.Report{Type: "pool.Conn", ReleaseMethod: "Close", Scope: "orders",
 		Created: leak.Stack{{Function: "main.main", File: "/src/main.go", Line: 3}}}
 	assert.Equal(t, `LEAK: pool.Conn.Close() was not called before the end of scope "orders"
 Created at:
@@ -60,7 +60,7 @@ func TestStackOmitsTheRuntime(t *testing.T) {
 	scope := leak.NewScope("stacks")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	drop(d, nil)
-	created := scope.Open()[0].Created
+	created := scope.Reports()[0].Created
 	assert.Equal(t, "github.com/hashedwheel/hwt/leak_test.drop", created[0].Function)
 	assert.True(t, strings.HasSuffix(created[0].File, "main_test.go"))
 	assert.Contains(t, created[1].Function, t.Name())
@@ -74,7 +74,7 @@ func TestStackIsCutAtItsDepth(t *testing.T) {
 	scope := leak.NewScope("depth")
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	deep(100, func() { drop(d, nil) })
-	assert.Len(t, scope.Open()[0].Created, 64)
+	assert.Len(t, scope.Reports()[0].Created, 64)
 }
 
 //go:noinline

@@ -85,7 +85,7 @@ func (s *Scope) Watch() *Scope {
 func (s *Scope) Check(t TestingT) {
 	t.Helper()
 	s.end()
-	if open := s.Open(); len(open) > 0 {
+	if open := s.Reports(); len(open) > 0 {
 		t.Errorf("leak: scope %q: %d open\n%s", s.name, len(open), join(open))
 	}
 }
@@ -97,8 +97,8 @@ func (s *Scope) Count() int {
 	return len(s.open)
 }
 
-// Open describes the open resources, oldest first.
-func (s *Scope) Open() []Report {
+// Reports describes the open resources, oldest first.
+func (s *Scope) Reports() []Report {
 	trackers := s.trackers()
 	reports := make([]Report, len(trackers))
 	for i, t := range trackers {

@@ -74,7 +74,7 @@ func TestWatchingScopeCountsAllDetectors(t *testing.T) {
 	assert.Nil(t, drop(first, nil), "no scope watches yet")
 	scope := leak.NewScope("all").Watch().Watch() // a second Watch changes nothing
 	tracker, block := drop(first, nil), second.Track(new([64]byte))
-	open := scope.Open()
+	open := scope.Reports()
 	require.Len(t, open, 2)
 	assert.Equal(t, "test.Resource", open[0].Type)
 	assert.Equal(t, "test.Block", open[1].Type)
@@ -109,7 +109,7 @@ func TestScopeListsOpenResourcesOldestFirst(t *testing.T) {
 	for i := range n {
 		drop(d, func(tracker *leak.Tracker) { tracker.Record(i) })
 	}
-	for i, report := range scope.Open() {
+	for i, report := range scope.Reports() {
 		assert.Equal(t, fmt.Sprint(i), report.Records[0].Hint)
 	}
 }
@@ -174,7 +174,7 @@ func TestScopeCountsBeforeAndAfterACollection(t *testing.T) {
 	assert.Equal(t, 1, scope.Count())
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
 	require.Equal(t, 1, scope.Count(), "collected is not released")
-	assert.Equal(t, "hint", scope.Open()[0].Records[0].Hint)
+	assert.Equal(t, "hint", scope.Reports()[0].Records[0].Hint)
 }
 
 func TestTestScopeChecksAfterTheTestsCleanups(t *testing.T) {
@@ -238,7 +238,7 @@ func TestScopesUnderConcurrentUse(t *testing.T) {
 			for range 200 {
 				tracker := drop(d, nil)
 				tracker.Record(i)
-				assert.LessOrEqual(t, len(scope.Open()), 4)
+				assert.LessOrEqual(t, len(scope.Reports()), 4)
 				assert.True(t, tracker.Close())
 			}
 		})
