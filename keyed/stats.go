@@ -3,7 +3,7 @@ package keyed
 // Stats is a snapshot of a wheel's counts. Pairs that Delete removes are not
 // counted, because that would slow it down.
 type Stats struct {
-	Pending   int   // pairs that have not ended
+	Pending   int64 // pairs that have not ended
 	Fired     int64 // pairs that expired, whose callback was called
 	Drained   int64 // pairs that Drain removed
 	Cancelled int64 // pairs that Close cancelled
@@ -13,7 +13,7 @@ type Stats struct {
 // they may not add up under concurrent updates.
 func (w *Wheel[K, V]) Stats() Stats {
 	return Stats{
-		Pending:   w.Len(),
+		Pending:   int64(w.Len()),
 		Fired:     w.fired.Load(),
 		Drained:   w.drained.Load(),
 		Cancelled: w.cancelled.Load(),

@@ -12,7 +12,7 @@ import (
 // Keyed returns the metrics of a *[keyed.Wheel].
 func Keyed(wheel interface{ Stats() keyed.Stats }) Source {
 	return newSource(wheel, []metric[keyed.Stats]{
-		gauge("keyed.pending", "Pending pairs", func(s keyed.Stats) int64 { return int64(s.Pending) }),
+		gauge("keyed.pending", "Pending pairs", func(s keyed.Stats) int64 { return s.Pending }),
 		counter("keyed.fired", "Pairs that expired", func(s keyed.Stats) int64 { return s.Fired }),
 		counter("keyed.drained", "Pairs removed by Drain", func(s keyed.Stats) int64 { return s.Drained }),
 		counter("keyed.cancelled", "Pairs cancelled by Close", func(s keyed.Stats) int64 { return s.Cancelled }),
