@@ -14,7 +14,7 @@ import (
 //
 // Histogram is a value: copies share no memory.
 type Histogram struct {
-	Counts [histogram.Buckets]int64
+	Counts [64]int64     // by bucket
 	Sum    time.Duration // of all counted durations
 }
 
