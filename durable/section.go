@@ -84,7 +84,7 @@ func doneBlock(st Stats) inspect.Block {
 		{Name: "lateness, p99", Value: st.Lateness.Quantile(0.99)},
 		{Name: "retried", Value: st.Retried},
 		{Name: "given up", Value: st.GivenUp, Bad: st.GivenUp > 0},
-		{Name: "claims refused", Value: st.Refused},
+		{Name: "claims overtaken", Value: st.Overtaken},
 		{Name: "firings fenced", Value: st.Fenced},
 		{Name: "taken over", Value: st.Adopted},
 	}}

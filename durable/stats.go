@@ -30,18 +30,18 @@ type Stats struct {
 	Moved     int64 // likewise
 	Cancelled int64 // likewise
 
-	Received  int64 // entries leased, including repeatedly
+	Leased    int64 // entries leased, including repeatedly
 	Fired     int64 // calls of handlers
 	Succeeded int64 // handlers that returned nil
 	Retried   int64 // attempts that failed and are repeated
 	GivenUp   int64 // entries that became dead letters
 	Missed    int64 // claims that left out missed occurrences, each one or more
-	Refused   int64 // claims that a Cancel, a Move, or another worker won
+	Overtaken int64 // claims that a Cancel, a Move, or another worker won
 	Fenced    int64 // firings prevented because the lease had ended
 	Adopted   int64 // entries taken over from workers that were gone
 
-	Lateness hwt.Histogram // times from due times to calls of handlers
-	Claims   hwt.Histogram // durations of claim batches
+	Lateness  hwt.Histogram // times from due times to calls of handlers
+	ClaimTime hwt.Histogram // durations of claim batches
 
 	// ClockOffset is the database's clock minus this machine's, and ClockError the
 	// largest possible error of that.
@@ -164,10 +164,10 @@ func (s *Store) stats(sizes reading) Stats {
 		Pending: sizes.Pending, Claimed: sizes.Claimed, Dead: sizes.Dead,
 		Bytes: sizes.Bytes, Limit: sizes.Limit, Overdue: sizes.overdue, Backend: sizes.More,
 		Set: c.set.Load(), Moved: c.moved.Load(), Cancelled: c.cancelled.Load(),
-		Received: c.received.Load(), Fired: c.fired.Load(), Succeeded: c.succeeded.Load(),
+		Leased: c.received.Load(), Fired: c.fired.Load(), Succeeded: c.succeeded.Load(),
 		Retried: c.retried.Load(), GivenUp: c.givenUp.Load(), Missed: c.missed.Load(),
-		Refused: c.refused.Load(), Fenced: c.fenced.Load(), Adopted: c.adopted.Load(),
-		Lateness: c.lateness.load(), Claims: c.claims.load(),
+		Overtaken: c.refused.Load(), Fenced: c.fenced.Load(), Adopted: c.adopted.Load(),
+		Lateness: c.lateness.load(), ClaimTime: c.claims.load(),
 	}
 	st.ClockOffset, st.ClockError = s.clock.figures()
 	return st
