@@ -21,8 +21,8 @@ const (
 // default.
 type Options struct {
 	// TickDuration is the tick of the lowest level. A task starts up to one tick late
-	// while the worker keeps up. 0 is the default, 1 ms. A duration below 1 ms is raised to 1 ms, with a warning
-	// in the log.
+	// while the worker keeps up. 0 is the default, 1 ms. A duration below 1 ms is raised to
+	// 1 ms, with a warning in the log.
 	TickDuration time.Duration
 
 	// TicksPerWheel is the number of buckets per level, from 2 to 2^20. A
@@ -51,9 +51,9 @@ type Options struct {
 	// limit, and at least 4,096, it rejects new timeouts.
 	MaxPendingTimeouts int64
 
-	// Executor runs the tasks. If it is nil, tasks run one at a time on the timer's
-	// worker goroutine and should return quickly. The timer does not shut down the
-	// executor.
+	// Executor runs the tasks and the callbacks of [hwt.CancelledTask]. If it is nil, they
+	// run on the worker goroutine, one at a time, and should return quickly. The timer does
+	// not shut down the executor.
 	Executor hwt.Executor
 
 	// Logger receives warnings, and the errors of tasks if there is no
@@ -63,8 +63,8 @@ type Options struct {
 	// ErrorHandler is called with each error that a task returns, a
 	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
 	// its goroutine, and the executor's rejections. It runs on the goroutine on
-	// which the error occurred, so with an Executor it may run concurrently. nil
-	// is the default: errors are logged.
+	// which the error occurred, so with an Executor or several workers it may run
+	// concurrently. nil is the default: errors are logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
 
 	// Name identifies the timer in the log, in String, and as the pprof label

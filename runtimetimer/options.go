@@ -14,32 +14,32 @@ const defaultStopTimeout = 5 * time.Second
 // Options are the settings of a [Timer]. The zero value of each field is its
 // default.
 type Options struct {
-	// MaxPendingTimeouts is the pending limit. NewTimeout rejects more timeouts with a
-	// *[hwt.PendingLimitError]. The default 0, or a negative number, means no limit.
+	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects
+	// more with a *[hwt.PendingLimitError]. 0, the default, or less means no limit.
 	MaxPendingTimeouts int64
 
 	// Executor runs the tasks and the callbacks of hwt.CancelledTask. Execute is
-	// called on a new goroutine for each timeout, so it may block. With the default
-	// nil, tasks run on that goroutine.
+	// called on a new goroutine for each timeout, so it may block. If it is
+	// nil, tasks run on that goroutine. The timer does not shut down the executor.
 	Executor hwt.Executor
 
 	// Logger receives the errors of tasks if there is no ErrorHandler. nil is the
 	// default: slog.Default at the time of New.
 	Logger *slog.Logger
 
-	// ErrorHandler is called with each error that a task returns, with a
-	// *[hwt.PanicError] if a task panics, with [hwt.ErrGoexit] if a task ends its
-	// goroutine, and with the executor's errors. It runs on the goroutine on which
-	// the error occurred, and must be safe for concurrent use. With the default nil,
-	// errors are logged.
+	// ErrorHandler is called with each error that a task returns, a
+	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
+	// its goroutine, and the executor's rejections. It runs on the goroutine on
+	// which the error occurred, and must be safe for concurrent use. nil is the
+	// default: errors are logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
 
 	// Name identifies the timer in the log and in String. "" is the default:
 	// "runtimetimer".
 	Name string
 
-	// StopTimeout is the longest time that Stop waits for running tasks. The default
-	// 0 means 5 s. If StopTimeout is negative, Stop does not wait.
+	// StopTimeout is the longest wait of Stop for running tasks. 0 is the default, 5 s.
+	// If it is negative, Stop does not wait.
 	StopTimeout time.Duration
 
 	// RecordCallers records the line that scheduled each timeout, for
