@@ -17,6 +17,8 @@
 //     milliseconds to months at a fine tick.
 //   - Package runtimetimer, on Go's own timers, is for few or very precise timeouts.
 //
+// docs/engines.md in the repository compares them.
+//
 // Packages keyed, cache, clock and idle work with any of them. Package hwttest checks
 // an engine, or a wrapper of one, against the promises below.
 //

@@ -20,10 +20,8 @@
 //
 // # Which timer
 //
-// Everything happens up to one tick of the timer late and never early. Package
-// hashedwheel with a tick of 10 ms suits request deadlines and tickers. Package
-// hierarchical suits jobs that wait for days on a timer with a fine tick. Use package
-// runtimetimer if no tick is fine enough.
+// Everything happens up to one tick of the timer late and never early. A tick of 10 ms
+// suits request deadlines and tickers. Package hwt lists the engines.
 //
 // Expirations run where the timer runs its tasks: on the worker of a wheel. There, a
 // timer or ticker only sends on a channel, and a context calls its parent's Err and then

@@ -12,8 +12,7 @@
 //	timeout.Cancel() // the answer came
 //
 // Use it for very many timeouts, most of which are cancelled or reset before they
-// expire. Start with it; package hierarchical suits delays of milliseconds and of
-// months on one timer, and package runtimetimer suits few or very precise timeouts.
+// expire. Start with it; docs/engines.md in the repository compares the engines.
 //
 // # How it works
 //

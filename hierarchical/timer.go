@@ -8,9 +8,8 @@
 //	deletion, err := timer.AfterFunc(30*24*time.Hour, func() { remove(account) })
 //
 // Use it for very many timeouts whose delays vary widely, or are long compared with the
-// tick. The wheel need not be sized for the usual delay. Package hashedwheel is simpler
-// and takes slightly less memory; use it if most delays are shorter than a rotation of
-// its wheel. Use package runtimetimer for few or very precise timeouts.
+// tick. The wheel need not be sized for the usual delay. docs/engines.md in the
+// repository compares the engines.
 //
 // # How it works
 //

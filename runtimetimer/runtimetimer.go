@@ -9,10 +9,10 @@
 //	timeout.Cancel() // the answer came
 //
 // Use it for few timeouts, for precise ones, and for tasks that block, since no task
-// delays another. The timer has no goroutine, and uses no CPU while it waits. For very
-// many timeouts use package hashedwheel or hierarchical. The runtime keeps its timers
-// in heaps, a pending timeout takes several times the memory, and a very large number
-// of timeouts with the same deadline run late.
+// delays another. The timer has no goroutine, and uses no CPU while it waits. Very many
+// timeouts cost more than on a wheel: the runtime keeps its timers in heaps, a pending
+// timeout takes several times the memory, and a very large number of timeouts with the
+// same deadline run late. docs/engines.md in the repository compares the engines.
 //
 // # Cost
 //

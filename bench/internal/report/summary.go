@@ -171,7 +171,7 @@ func choice(r *results.Results) table {
 func writeSummary(r *results.Results, dir string) error {
 	return errors.Join(
 		replace(filepath.Join(dir, "..", "README.md"), readmeSummary(r)),
-		replace(filepath.Join(dir, "migration", "engines.md"), choice(r)),
+		replace(filepath.Join(dir, "engines.md"), choice(r)),
 	)
 }
 
