@@ -52,7 +52,7 @@ type Options struct {
 	MaxPendingTimeouts int64
 
 	// Executor runs the tasks and the callbacks of [hwt.CancelledTask]. If it is nil, they
-	// run on the worker goroutine, one at a time, and should return quickly. The timer does
+	// run on the workers, one at a time on each, and should return quickly. The timer does
 	// not shut down the executor.
 	Executor hwt.Executor
 

@@ -98,10 +98,8 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 	return t.handle.NewTimeout(task, delay)
 }
 
-// NewTimeouts is NewTimeout for each of the tasks. It schedules all or none: if one is
-// nil, it returns [hwt.ErrNilTask], and if the pending limit leaves no room for all, a
-// *[hwt.PendingLimitError]. The timeouts have one deadline, and are in the order of
-// their tasks. A concurrent Stop precedes or follows the whole batch.
+// NewTimeouts schedules all of the tasks or none, as [hwt.Engine] describes. The timeouts
+// have one deadline.
 //
 // It makes one allocation of 48 bytes per task, and one for the result. It costs less
 // than a NewTimeout per task, except for very small batches. With several workers, a
@@ -116,9 +114,7 @@ func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return t.handle.AfterFunc(delay, f)
 }
 
-// Start starts the workers, which then stay until Stop. Without Start, the first
-// timeout starts a worker, which ends when nothing has been pending for 50 ms. It has no
-// effect after Stop.
+// Start starts the workers, which then stay until Stop. See [hwt.Engine].
 func (t *Timer) Start() { t.handle.Start() }
 
 // Stop makes the timer reject new timeouts, cancels the pending ones and returns them
@@ -133,24 +129,16 @@ func (t *Timer) Start() { t.handle.Start() }
 // may still start after Stop.
 func (t *Timer) Stop() []hwt.Timeout { return t.handle.Stop() }
 
-// Shutdown is like [Timer.Stop], but waits for running tasks, for tasks accepted by the
-// executor, and for notifications of cancelled timeouts until ctx ends. If ctx ends
-// first, Shutdown cancels [Timer.TaskContext] and returns a *[hwt.ShutdownError] with the
-// timeouts that were pending. After Stop, even one that gave up waiting, Shutdown returns
-// no timeouts and only waits.
-//
-// Called from a task on a worker, Shutdown waits for the executor but not for the
-// workers. Called from a task on an executor, it waits for that task itself, and
-// therefore until ctx ends.
+// Shutdown is like [Timer.Stop], but also waits for the executor, and at most until ctx
+// ends. See [hwt.Engine] for its error, and for calls from within a task.
 func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) { return t.handle.Shutdown(ctx) }
 
-// TaskContext returns the context that each [hwt.ContextTaskFunc] receives. It ends when
-// Shutdown returns an error, or Stop gives up waiting.
+// TaskContext returns the context that each [hwt.ContextTaskFunc] receives. See
+// [hwt.Engine].
 func (t *Timer) TaskContext() context.Context { return t.handle.TaskContext() }
 
-// Pending returns the number of pending timeouts. A cancelled timeout leaves the
-// count before Cancel returns, and an expired one before its task runs. Pending takes
-// O(GOMAXPROCS) time.
+// Pending returns the number of pending timeouts. It takes O(GOMAXPROCS) time. See
+// [hwt.Engine].
 func (t *Timer) Pending() int64 { return t.handle.Pending() }
 
 // Levels returns the number of levels of the timer: one at first, and more when a delay
@@ -158,15 +146,13 @@ func (t *Timer) Pending() int64 { return t.handle.Pending() }
 // It takes O(1) time.
 func (t *Timer) Levels() int { return int(t.levels.Load()) }
 
-// All returns an iterator over the pending timeouts, in no particular order. It yields
-// each at most once, and every timeout that stays pending throughout. The timer keeps
-// running, and the loop body may call anything. All takes O(n) time and O(1) memory; a
-// slow loop body adds passes over timeouts that move meanwhile. Beyond 15 concurrent
-// loops per worker, each further loop copies the pending timeouts.
+// All returns an iterator over the pending timeouts, in no particular order. See
+// [hwt.Engine]. It takes O(n) time and O(1) memory; a slow loop body adds passes over
+// timeouts that move meanwhile. Beyond 15 concurrent loops per worker, each further loop
+// copies the pending timeouts.
 func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
 
-// Stats returns a snapshot of the timer's counts. It takes
-// O(GOMAXPROCS) time.
+// Stats returns a snapshot of the timer's counts. It takes O(GOMAXPROCS) time.
 func (t *Timer) Stats() hwt.Stats { return t.handle.Stats() }
 
 // String returns the timer's name, tick, number and size of levels, and pending

@@ -103,10 +103,8 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 	return t.schedule(task, delay)
 }
 
-// NewTimeouts is like NewTimeout for several tasks: all are scheduled, or no task is. It
-// returns [hwt.ErrNilTask] if one is nil, and a *[hwt.PendingLimitError] if the pending
-// limit does not allow all of them. The timeouts have one deadline, and are in the
-// order of their tasks. A concurrent Stop precedes or follows the whole batch.
+// NewTimeouts schedules all of the tasks or none, as [hwt.Engine] describes. The timeouts
+// have one deadline.
 //
 // It holds one shard of the timer until all are scheduled.
 func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
@@ -157,11 +155,8 @@ func (t *Timer) Stop() []hwt.Timeout {
 	return unprocessed
 }
 
-// Shutdown is like [Timer.Stop], but waits until ctx ends for running tasks, for tasks
-// accepted by the executor, and for notifications of cancelled timeouts. When ctx ends
-// first, Shutdown cancels [Timer.TaskContext] and returns a *[hwt.ShutdownError] with
-// the timeouts that were pending. After Stop it returns no timeouts, and waits for the
-// rest.
+// Shutdown is like [Timer.Stop], but also waits for the executor, and at most until ctx
+// ends. See [hwt.Engine] for its error.
 //
 // A task that calls it does not wait for itself, or for other tasks that call it. A
 // task on an executor waits for itself, and therefore until ctx ends. Shutdown knows
@@ -171,9 +166,8 @@ func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 	return t.halt(), t.awaitAll(ctx)
 }
 
-// TaskContext returns the context that each [hwt.ContextTaskFunc] receives. It is
-// cancelled, with [hwt.ErrStopped] as its cause, when Shutdown returns an error or Stop
-// gives up waiting.
+// TaskContext returns the context that each [hwt.ContextTaskFunc] receives. See
+// [hwt.Engine].
 func (t *Timer) TaskContext() context.Context { return t.runner.TaskContext() }
 
 // halt rejects new timeouts and ends the pending ones. It panics outside the timer's
@@ -192,14 +186,12 @@ func (t *Timer) halt() (unprocessed []hwt.Timeout) {
 	return unprocessed
 }
 
-// Pending returns the number of pending timeouts. A cancelled timeout leaves the
-// count before Cancel returns, and an expired one before its task runs. Pending takes
-// O(GOMAXPROCS) time.
+// Pending returns the number of pending timeouts. It takes O(GOMAXPROCS) time. See
+// [hwt.Engine].
 func (t *Timer) Pending() int64 { return t.count().Pending }
 
-// All returns an iterator over the pending timeouts, in no particular order. It yields
-// each at most once, and every timeout that stays pending throughout. The loop body
-// may call anything. With n pending timeouts, All takes O(n) time and O(1) memory.
+// All returns an iterator over the pending timeouts, in no particular order. See
+// [hwt.Engine]. With n pending timeouts, it takes O(n) time and O(1) memory.
 func (t *Timer) All() iter.Seq[hwt.Timeout] {
 	return func(yield func(hwt.Timeout) bool) {
 		var batch []*timeout
