@@ -46,7 +46,7 @@ func TestInvalidArgumentsAreNamed(t *testing.T) {
 		"no handler":         {s.Work(ctx, nil, nil), "handler nil"},
 		"Concurrency":        {work(durable.WorkOptions{Concurrency: -1}), "Concurrency: -1"},
 		"MaxHeld":            {work(durable.WorkOptions{MaxHeld: -1}), "MaxHeld: -1"},
-		"MinBackoff":         {work(durable.WorkOptions{MinBackoff: -1}), "MinBackoff: -1ns"},
+		"BaseBackoff":        {work(durable.WorkOptions{BaseBackoff: -1}), "BaseBackoff: -1ns"},
 		"MaxBackoff":         {work(durable.WorkOptions{MaxBackoff: 1}), "MaxBackoff: 1ns"},
 	} {
 		assert.ErrorIs(t, c.err, durable.ErrInvalid, name)

@@ -250,7 +250,7 @@ func TestDrainTimeoutEndsHandlersAndTheirLeases(t *testing.T) {
 		end := f.work(func(ctx context.Context, firing durable.Firing) error {
 			<-ctx.Done()
 			return ctx.Err()
-		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: 3 * time.Second, MinBackoff: time.Hour})
+		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: 3 * time.Second, BaseBackoff: time.Hour})
 		f.setIn("running", time.Second)
 		f.setIn("queued", time.Second+time.Millisecond)
 		time.Sleep(2 * time.Second)
@@ -289,7 +289,7 @@ func TestReleasedEntryFiresInAnotherWork(t *testing.T) {
 		end := f.work(func(ctx context.Context, firing durable.Firing) error {
 			<-ctx.Done()
 			return ctx.Err()
-		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: time.Second, MinBackoff: time.Hour})
+		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: time.Second, BaseBackoff: time.Hour})
 		f.setIn("running", time.Second)
 		f.setIn("queued", time.Second+time.Millisecond)
 		time.Sleep(2 * time.Second)

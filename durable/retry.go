@@ -41,8 +41,8 @@ func (o *WorkOptions) backoff(attempt int, err error) (time.Duration, bool) {
 		return after.d, true
 	}
 	most := o.MaxBackoff
-	if shift := attempt - 1; o.MinBackoff <= most>>shift {
-		most = o.MinBackoff << shift
+	if shift := attempt - 1; o.BaseBackoff <= most>>shift {
+		most = o.BaseBackoff << shift
 	}
 	return rand.N(most + 1), true // full jitter spreads the retries after an outage
 }

@@ -30,10 +30,10 @@ type WorkOptions struct {
 	// the default, 25. Negative means no limit.
 	MaxAttempts int
 
-	// MinBackoff and MaxBackoff bound the pause between attempts: after attempt n it is
-	// random between 0 and MinBackoff times 2^(n-1), but at most MaxBackoff. The defaults
-	// are 1 s and 10 min, or MinBackoff if that is longer.
-	MinBackoff, MaxBackoff time.Duration
+	// BaseBackoff and MaxBackoff determine the pause between attempts: after attempt n it
+	// is random between 0 and BaseBackoff times 2^(n-1), but at most MaxBackoff. The
+	// defaults are 1 s and 10 min, or BaseBackoff if that is longer.
+	BaseBackoff, MaxBackoff time.Duration
 
 	// Schedules resolves the names of recurring entries without a Spec. An entry whose
 	// name is missing here is left to other workers.
@@ -53,18 +53,18 @@ func (o *WorkOptions) complete() (WorkOptions, error) {
 	c.Concurrency = orDefault(c.Concurrency, 64)
 	c.MaxHeld = orDefault(c.MaxHeld, 50_000)
 	c.MaxAttempts = orDefault(c.MaxAttempts, 25)
-	c.MinBackoff = orDefault(c.MinBackoff, time.Second)
-	c.MaxBackoff = orDefault(c.MaxBackoff, max(10*time.Minute, c.MinBackoff))
+	c.BaseBackoff = orDefault(c.BaseBackoff, time.Second)
+	c.MaxBackoff = orDefault(c.MaxBackoff, max(10*time.Minute, c.BaseBackoff))
 	c.DrainTimeout = orDefault(c.DrainTimeout, 30*time.Second)
 	switch {
 	case c.Concurrency < 1 || c.Concurrency > 100_000:
 		return c, refuse("WorkOptions.Concurrency", c.Concurrency, "0 for the default, or 1 to 100000")
 	case c.MaxHeld < 1 || c.MaxHeld > 10_000_000:
 		return c, refuse("WorkOptions.MaxHeld", c.MaxHeld, "0 for the default, or 1 to 10000000")
-	case c.MinBackoff < 0 || c.MinBackoff > 24*time.Hour:
-		return c, refuse("WorkOptions.MinBackoff", c.MinBackoff, "0 for the default, or up to 24h")
-	case c.MaxBackoff < c.MinBackoff || c.MaxBackoff > 365*24*time.Hour:
-		return c, refuse("WorkOptions.MaxBackoff", c.MaxBackoff, "0 for the default, or MinBackoff to 8760h")
+	case c.BaseBackoff < 0 || c.BaseBackoff > 24*time.Hour:
+		return c, refuse("WorkOptions.BaseBackoff", c.BaseBackoff, "0 for the default, or up to 24h")
+	case c.MaxBackoff < c.BaseBackoff || c.MaxBackoff > 365*24*time.Hour:
+		return c, refuse("WorkOptions.MaxBackoff", c.MaxBackoff, "0 for the default, or BaseBackoff to 8760h")
 	}
 	return c, nil
 }

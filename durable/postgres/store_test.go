@@ -114,7 +114,7 @@ func TestDoneTxCommitsWithTheHandlersEffect(t *testing.T) {
 				}
 				return fmt.Errorf("the first attempt rolls back")
 			})
-		}, &durable.WorkOptions{MinBackoff: time.Millisecond}))
+		}, &durable.WorkOptions{BaseBackoff: time.Millisecond}))
 	})
 	<-attempts
 	<-attempts
