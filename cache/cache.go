@@ -78,7 +78,7 @@ func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache
 
 // Close removes all entries, calls OnEvict for each, and stops the timer that the
 // cache created; no goroutine remains once a running callback has returned. Entries that
-// look-ups deny already count as expired. Close does not stop a timer from [Options].
+// look-ups no longer find count as expired. Close does not stop a timer from [Options].
 // After Close, Get finds no entry, and Set and GetOrFetch return ErrClosed. A running
 // fetch still returns its value to its callers.
 //

@@ -60,8 +60,8 @@ func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int) {
 	return deleted
 }
 
-// Clear removes all entries. Those that look-ups deny already count as expired. It takes
-// time proportional to the number of entries.
+// Clear removes all entries. Those that look-ups no longer find count as expired. It
+// takes time proportional to the number of entries.
 func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted, c.denied()) }
 
 // lastKeys is the number of keys that clear removes one by one. Each makes the map

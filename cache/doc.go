@@ -38,9 +38,9 @@
 //
 // A cache with a limit evicts by SIEVE (Zhang et al., NSDI 2024), which needs no
 // lock for look-ups. Its hit rate is that of an LRU or better on skewed traces
-// and on scans. It is slower to forget a working set that is no longer used. In a loop
-// over more keys than the limit it finds none of them, as an LRU does: it evicts each
-// entry before its next look-up.
+// and on scans. It is slower to forget a working set that is no longer used. A loop
+// over more keys than the limit finds none of them, as with an LRU: each entry is evicted
+// before its next look-up.
 //
 // # Differences from go-zero
 //

@@ -62,7 +62,8 @@ func (c *Clock) Job(name string) *Job {
 
 // StopJobs prevents further runs of the named jobs and waits for the runs under way. If
 // ctx ends first, StopJobs ends the contexts of these runs and returns the cause of ctx
-// without waiting for them; [Job.Wait] waits. It must not be called from a job's function.
+// without waiting for them; [Job.Wait] waits. Jobs without a name continue. StopJobs must
+// not be called from a job's function.
 func (c *Clock) StopJobs(ctx context.Context) error {
 	jobs := c.Jobs()
 	for _, j := range jobs {

@@ -49,9 +49,9 @@
 //
 // After the timer is stopped, the reaper closes nothing, except in a scan that was due
 // or waits for a runtime timer. While the timer is at its pending limit, the reaper
-// uses runtime timers instead. If the timer's executor
-// rejects a task of the reaper, a goroutine runs it, and the timer reports the error. A
-// timer that wraps tasks must forward [hwt.RejectedTask] for that.
+// uses runtime timers instead. If the timer's executor rejects a task of the reaper, a
+// goroutine runs it, and the timer reports the error. A timer that wraps tasks must
+// forward [hwt.RejectedTask] for that.
 //
 // # Wrapped connections
 //
