@@ -1,6 +1,7 @@
 package clock_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,4 +42,21 @@ func TestClockFromOutsideABubblePanics(t *testing.T) {
 	<-other.C
 	other.Stop()
 	assert.EqualValues(t, 1, timer.Pending())
+}
+
+// A receive from Done outside the bubble would end the process.
+func TestEndedContextIsCancelledOutsideItsBubble(t *testing.T) {
+	for want, after := range map[error]time.Duration{context.Canceled: 0, context.DeadlineExceeded: 2 * tick} {
+		var ctx context.Context
+		var cancel context.CancelFunc
+		enginetest.Bubble(t, func(t *testing.T) {
+			ctx, cancel = newClock(t, newTimer(t)).WithTimeout(context.Background(), tick)
+			done := ctx.Done()
+			time.Sleep(after)
+			cancel()
+			<-done
+		})
+		cancel()
+		assert.Equal(t, want, ctx.Err())
+	}
 }

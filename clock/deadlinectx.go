@@ -23,8 +23,10 @@ import (
 //	    Cause need was stored. The goroutine that changed it cleans up: it cancels
 //	    the core and removes the link.
 //	X2. No core is created after the end, and the goroutine that ended the context
-//	    cancels the core that exists. Err and cancel wait for that. Therefore Err is nil
-//	    until Done is closed, and not nil afterwards.
+//	    cancels the core that exists, and then adds finished to state. Err and cancel
+//	    wait until Done is closed. Therefore Err is nil until then, and not nil
+//	    afterwards. They do not receive once state is finished: a context that ended in a
+//	    synctest bubble may be cancelled again outside it.
 //	X3. mu is not held during a call of package context, except when the core is
 //	    created, which calls only the bridge.
 //	X4. The link calls cancel, which takes the error of the parent, or Canceled if the
@@ -39,7 +41,7 @@ type deadlineCtx struct {
 	cancel   func()          // Immutable once made.
 	timeout  hwt.Timeout     // Nil if the parent ends first. Immutable once made; the task does not read it.
 
-	state    atomic.Int32 // Atomic: written under mu, read by all (X1).
+	state    atomic.Int32 // Atomic: written under mu and by the goroutine that ended it, read by all (X1, X2).
 	inherits bool         // The deadline is the parent's, which is earlier. Immutable once made.
 	mu       sync.Mutex
 	core     atomic.Value // Of context.Context. Atomic: written under mu, read by all.
@@ -53,6 +55,9 @@ const (
 	exceeded       // Err is context.DeadlineExceeded.
 	foreign        // Err is that of a parent of another kind, in details.
 )
+
+// finished is the bit of state that is set after Done is closed.
+const finished int32 = 1 << 2
 
 // cleanup holds the functions that the end of a context must call.
 type cleanup struct {
@@ -77,13 +82,20 @@ func (c *deadlineCtx) Err() error {
 	if c.state.Load() == live {
 		return nil
 	}
-	<-c.Done() // X2
+	c.await()
 	return c.err()
+}
+
+// await waits until the context, which has left live, is finished (X2).
+func (c *deadlineCtx) await() {
+	if c.state.Load()&finished == 0 {
+		<-c.Done()
+	}
 }
 
 // err is Err without waiting.
 func (c *deadlineCtx) err() error {
-	switch c.state.Load() {
+	switch c.state.Load() &^ finished {
 	case live:
 		return nil
 	case canceled:
@@ -173,9 +185,7 @@ func (c *deadlineCtx) stop() {
 			c.timeout.Cancel()
 		}
 	}
-	if core, ok := c.core.Load().(context.Context); ok {
-		<-core.Done() // X2
-	}
+	c.await()
 }
 
 // endAsParent ends the context as its parent ended, or as canceled if it has not.
@@ -203,6 +213,7 @@ func (c *deadlineCtx) end(state int32, err, cause error) {
 	cleanup := c.commit(state, err, cause)
 	if cleanup.cancelCore != nil {
 		cleanup.cancelCore()
+		c.state.Add(finished)
 	}
 	if cleanup.unlink != nil {
 		cleanup.unlink()
@@ -226,8 +237,11 @@ func (c *deadlineCtx) commit(state int32, err, cause error) cleanup {
 		}
 		c.details.err, c.details.cause = err, cause
 	}
-	c.state.Store(state) // Linearization point of the end (X1).
 	left := c.cleanup
 	c.cleanup = cleanup{}
+	if left.cancelCore == nil { // no core, which would have to be cancelled first
+		state |= finished
+	}
+	c.state.Store(state) // Linearization point of the end (X1).
 	return left
 }
