@@ -29,10 +29,9 @@ type Cache[K comparable, V any] struct {
 	alarm   alarm
 	closed  atomic.Bool // Atomic: written by Close, read by the methods that store.
 
-	// Entries that are due by this time count as expired. It is the constant never while the
-	// alarm is not armed: look-ups then read the clock. Atomic: written by noteTimer, read by
-	// look-ups.
-	deniedUntil atomic.Int64
+	// Twice the time by which due entries count as expired, plus the bit unarmed. It only grows,
+	// apart from the bit. Atomic: written by noteTimer and by look-ups that read the clock.
+	denial atomic.Int64
 
 	deleters atomic.Int32 // number of running calls of DeleteFunc (C6). Atomic: written by them, read by Set.
 

@@ -75,14 +75,26 @@ func (c *Cache[K, V]) rearm() error {
 // rejected it with err.
 func (c *Cache[K, V]) noteTimer(err error) {
 	if err == nil {
-		c.deniedUntil.CompareAndSwap(never, c.now())
+		c.noteArmed()
 		return
 	}
-	if before := c.deniedUntil.Swap(never); before == never || c.closed.Load() || errors.Is(err, hwt.ErrStopped) {
+	if before := c.denial.Or(unarmed); before&unarmed != 0 || c.closed.Load() || errors.Is(err, hwt.ErrStopped) {
 		return
 	}
 	c.options.Logger.Warn("cache: timer rejects the timeout that expires entries; look-ups compare deadlines instead",
 		"cache", c.options.Name, "error", err)
+}
+
+// noteArmed lets look-ups rely on the timer again. Entries that they have denied, or would
+// deny now, stay denied.
+func (c *Cache[K, V]) noteArmed() {
+	now := c.now()
+	for { // Ends: a failed swap means that a look-up has denied an entry, or that the alarm changed.
+		denial := c.denial.Load()
+		if denial&unarmed == 0 || c.denial.CompareAndSwap(denial, max(now, denial>>1)<<1) {
+			return
+		}
+	}
 }
 
 // refused is called when the timer's executor has rejected the alarm with err.

@@ -31,7 +31,7 @@ func (c *Cache[K, V]) find(key K) (item[V], bool) {
 		if it, ok = c.postpone(key, it); !ok {
 			return it, false
 		}
-	case it.deadline <= c.denied():
+	case c.denies(it.deadline):
 		return it, false
 	}
 	if c.options.Limit > 0 {
@@ -117,7 +117,7 @@ func (c *Cache[K, V]) left(key K, it item[V]) (_ item[V], left time.Duration, ok
 		return it, NoExpiry, true
 	}
 	left = time.Duration(max(due, 0) - c.now())
-	return it, max(left, 0), left > 0 || due > c.denied()
+	return it, max(left, 0), left > 0 || !c.denies(due)
 }
 
 // Len returns the number of entries that have not been removed. It takes constant

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
@@ -312,6 +313,24 @@ func TestLookUpOfAReplacedItemFindsTheNext(t *testing.T) {
 	c.Delete(1)
 	_, _, ok = c.left(1, old)
 	assert.False(t, ok)
+}
+
+// TestDeniedItemStaysDenied arms the alarm again while look-ups read the clock.
+func TestDeniedItemStaysDenied(t *testing.T) {
+	c, err := New(time.Hour, &Options[int, int]{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer c.Close()
+	c.start = c.start.Add(-time.Hour)
+	due := c.now()
+	c.noteTimer(errors.New("full"))
+	slow := c.denial.Load() // of a look-up that has not read the clock yet
+	assert.True(t, c.denies(due))
+	c.start = c.start.Add(time.Minute) // noteTimer read the clock before the look-up did
+	c.noteTimer(nil)
+	c.start = c.start.Add(-2 * time.Minute)
+	assert.True(t, c.denies(due))
+	assert.False(t, c.denies(due+1))
+	assert.False(t, c.deniesBy(slow, due+1))
 }
 
 // fullTimer is a timer whose timeouts cannot be reset.

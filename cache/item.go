@@ -23,7 +23,7 @@ import (
 //	    is ending.
 //	C4. A slot is filed in its stripe's wheel no later than its item is due. The
 //	    alarm is armed no later than the earliest bucket of all wheels, or look-ups
-//	    compare deadlines (see deniedUntil). An item that never expires is not filed.
+//	    compare deadlines (see denial). An item that never expires is not filed.
 //	C5. A flight is in flights while its result may be stored. A Set or Delete
 //	    removes it in the same Compute that changes the item. A value that was
 //	    fetched before them is therefore not stored after them.
@@ -60,19 +60,41 @@ func after(now int64, d time.Duration) int64 {
 	return now + int64(d)
 }
 
-// denied returns the time by which items that are due count as expired. If look-ups do not
-// read the clock, only the timer expires items; but those that a look-up denied before the timer
-// accepted the alarm again stay so.
+// unarmed is the bit of denial that is set while the alarm is not armed. Look-ups then read
+// the clock.
+const unarmed = 1
+
+// denied returns the time by which items that are due count as expired.
 func (c *Cache[K, V]) denied() int64 {
-	until := c.deniedUntil.Load()
-	if c.exact || until == never || c.own == nil && c.alarm.stopped() {
-		return c.now()
+	if now := c.now(); c.denies(now) {
+		return now
 	}
-	return until
+	return c.denial.Load() >> 1
+}
+
+// denies reports whether an item that is due at due counts as expired. If so, it does at
+// all later look-ups.
+func (c *Cache[K, V]) denies(due int64) bool { return c.deniesBy(c.denial.Load(), due) }
+
+// deniesBy is denies for a look-up that has read denial.
+func (c *Cache[K, V]) deniesBy(denial, due int64) bool {
+	for { // Ends: a failed swap means that another look-up denied an item, or that the alarm changed.
+		switch {
+		case due <= denial>>1:
+			return true
+		case !c.exact && denial&unarmed == 0 && (c.own != nil || !c.alarm.stopped()):
+			return false // only the timer expires it
+		case due > c.now():
+			return false
+		case denial&unarmed == 0 || c.denial.CompareAndSwap(denial, due<<1|unarmed):
+			return true
+		}
+		denial = c.denial.Load()
+	}
 }
 
 // alive reports whether it has not expired. The caller holds the lock of its bucket.
-func (c *Cache[K, V]) alive(it item[V]) bool { return c.due(it) > c.denied() }
+func (c *Cache[K, V]) alive(it item[V]) bool { return !c.denies(c.due(it)) }
 
 // due returns the time at which it expires. The caller holds the lock of its bucket.
 func (c *Cache[K, V]) due(it item[V]) int64 {

@@ -162,7 +162,7 @@ func (c *Cache[K, V]) timerError(now int64) error {
 		}
 		return hwt.ErrStopped
 	}
-	if c.deniedUntil.Load() != never {
+	if c.denial.Load()&unarmed == 0 {
 		return nil
 	}
 	return c.rearm()
