@@ -26,7 +26,12 @@ func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 	if err := t.limit.Take(n); err != nil {
 		return nil, err
 	}
-	timeouts := t.anyShard().addAll(tasks, deadline)
+	next := func() (chunk []hwt.TimerTask) {
+		end := min(len(tasks), clockEvery)
+		chunk, tasks = tasks[:end], tasks[end:]
+		return chunk
+	}
+	timeouts := t.anyShard().addAll(len(tasks), next, deadline)
 	if timeouts == nil {
 		t.limit.Give(n)
 		return nil, hwt.ErrStopped
@@ -34,23 +39,23 @@ func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 	return timeouts, nil
 }
 
-// addAll returns pending timeouts for the tasks, or nil if the timer was stopped.
-func (s *shard) addAll(tasks []hwt.TimerTask, deadline int64) []hwt.Timeout {
-	timeouts, caller := make([]hwt.Timeout, len(tasks)), s.timer.callers.Caller()
+// addAll returns pending timeouts for n tasks, or nil if the timer was stopped. The tasks
+// that a call of next returns share a reading of the clock.
+func (s *shard) addAll(n int, next func() []hwt.TimerTask, deadline int64) []hwt.Timeout {
+	timeouts, caller := make([]hwt.Timeout, 0, n), s.timer.callers.Caller()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.timer.stopped.Load() {
 		return nil
 	}
-	s.checkSide(int64(len(tasks)))
-	var delay time.Duration
-	for i := range tasks {
-		if i%clockEvery == 0 {
-			delay = s.left(deadline)
+	s.checkSide(int64(n))
+	for chunk := next(); len(chunk) > 0; chunk = next() {
+		delay := s.left(deadline)
+		for _, task := range chunk {
+			t := s.newTimeout(task, caller)
+			s.insert(t, delay, deadline)
+			timeouts = append(timeouts, t)
 		}
-		n := s.newTimeout(tasks[i], caller)
-		s.insert(n, delay, deadline)
-		timeouts[i] = n
 	}
 	return timeouts
 }

@@ -75,12 +75,33 @@ func (t *Timer) AddToAShard(task hwt.TimerTask, delay time.Duration) bool {
 // AddBusy is NewTimeout while another call holds the shard. left of the delay is left then.
 func (t *Timer) AddBusy(task hwt.TimerTask, delay, left time.Duration) {
 	s := t.anyShard()
+	s.busy(func() { s.add(s.newTimeout(task, 0), delay, t.clock.Deadline(left)) })
+}
+
+// ResetBusy is Reset of the timeout n while another call holds its shard, as AddBusy.
+func ResetBusy(n any, delay, left time.Duration) {
+	t := n.(*timeout)
+	t.shard.busy(func() { t.shard.reset(t, delay, t.shard.timer.clock.Deadline(left)) })
+}
+
+// busy calls f while another call holds the shard.
+func (s *shard) busy(f func()) {
 	s.mu.Lock()
-	added := make(chan bool)
-	go func() { added <- s.add(s.newTimeout(task, 0), delay, t.clock.Deadline(left)) }()
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
 	for range 100 {
-		runtime.Gosched() // add waits for mu
+		runtime.Gosched() // f waits for mu
 	}
 	s.mu.Unlock()
-	<-added
+	<-done
+}
+
+// AddSlowly is NewTimeouts for two chunks of one task. A while passes before each.
+func (t *Timer) AddSlowly(task hwt.TimerTask, delay, while time.Duration) {
+	chunks := [][]hwt.TimerTask{{task}, {task}, nil}
+	t.anyShard().addAll(2, func() (chunk []hwt.TimerTask) {
+		time.Sleep(while)
+		chunk, chunks = chunks[0], chunks[1:]
+		return chunk
+	}, t.clock.Deadline(delay))
 }

@@ -174,9 +174,8 @@ func (s *shard) cancel(t *timeout) bool {
 	return true
 }
 
-// reset gives t another deadline if it is pending.
-func (s *shard) reset(t *timeout, delay time.Duration) bool {
-	deadline := s.timer.clock.Deadline(delay)
+// reset gives t another deadline, which is after delay, if it is pending.
+func (s *shard) reset(t *timeout, delay time.Duration, deadline int64) bool {
 	delay = s.lock(delay, deadline)
 	defer s.mu.Unlock()
 	e := t.entry

@@ -86,6 +86,27 @@ func TestWaitForTheShardIsPartOfTheDelay(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
+		timeout, err := timer.NewTimeout(idle, time.Hour)
+		require.NoError(t, err)
+		for n := 1; !timeout.IsExpired(); n++ {
+			require.Less(t, n, 100, "the call has waited by then")
+			runtimetimer.ResetBusy(timeout, time.Hour, time.Second)
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+	})
+}
+
+func TestTimeForALargeBatchIsPartOfTheDelay(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		timer := newTimer(t)
+		timer.AddSlowly(idle, time.Hour, time.Minute)
+		time.Sleep(time.Hour - 3*time.Minute - 1)
+		synctest.Wait()
+		assert.Zero(t, timer.Stats().Expired)
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		assert.EqualValues(t, 2, timer.Stats().Expired)
 	})
 }
 

@@ -79,7 +79,7 @@ func (t *timeout) Cancel() bool {
 // Reset implements hwt.Timeout. It takes O(log n) time in the pending timeouts, and
 // no allocation.
 func (t *timeout) Reset(delay time.Duration) bool {
-	return t.isPending() && t.shard.reset(t, delay)
+	return t.isPending() && t.shard.reset(t, delay, t.shard.timer.clock.Deadline(delay))
 }
 
 // String describes the timeout by its deadline, its end and its task:
