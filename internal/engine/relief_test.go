@@ -164,12 +164,21 @@ func TestWorkerThatWasWokenByATokenIsRelieved(t *testing.T) {
 }
 
 // No goroutine takes the token of a worker that waits in an executor. Another caller sets its
-// alarm at that moment, or a relief of an earlier alarm comes (W6).
+// alarm at that moment, or a relief of an earlier alarm comes, perhaps before the caller has set
+// the standby (W6).
 func TestReliefOfATokenIsNotPostponed(t *testing.T) {
 	for name, set := range map[string]func(e *timer, wake func(), timeout *Timeout){
 		"earlier": func(e *timer, wake func(), _ *Timeout) { e.wheel.onNext = wake; e.after(t, 50*tick, nothing) },
 		"off":     func(e *timer, wake func(), timeout *Timeout) { e.wheel.onNext = wake; timeout.Cancel() },
 		"relief":  func(e *timer, wake func(), _ *Timeout) { wake(); e.core.worker.relieve() },
+		"before": func(e *timer, wake func(), _ *Timeout) {
+			s := e.core.worker.sleeper.Load()
+			relief := s.reliefs[standby]
+			s.reliefs[standby] = new(time.Timer) // its Reset panics
+			assert.Panics(t, wake)
+			s.reliefs[standby] = relief
+			e.core.worker.relieve()
+		},
 	} {
 		inBubble(t, func(t *testing.T) {
 			e := newIdleTimer(t) // whose worker, the test, never runs

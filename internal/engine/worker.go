@@ -40,11 +40,11 @@ import (
 //	    sleeping again. Usually one goroutine sleeps and works in turn. If it is late,
 //	    a relief clears sleeping in its place, works until it would sleep, sets the
 //	    alarm, and ends. A goroutine that wakes while a relief is the worker sleeps on.
-//	    A caller that moves phase to ticking stores assistFrom, sets the standby relief, and
-//	    leaves its token, in this order: the worker may be in an executor that blocks (W9),
-//	    and not take the token. The holder of mu, which may set the standby for an alarm at
-//	    that moment, looks at phase or assistFrom afterwards. If it sees the caller, it sets
-//	    the standby anew. Otherwise the caller sets it last.
+//	    A caller that moves phase to ticking leaves its token. The worker may be in an
+//	    executor that blocks (W9), and not take it. The caller therefore also stores
+//	    assistFrom and then sets the standby relief. The holder of mu, which may set the
+//	    standby for an alarm at that moment, looks at phase or assistFrom afterwards. If it
+//	    sees the caller, it sets the standby anew. Otherwise the caller sets it last.
 //	W7. A caller on the other side of a synctest bubble's border has another clock. It
 //	    pushes, and wakes the worker by its token. It moves neither wheel nor alarm,
 //	    leaves phase to the worker, and starts none, whose goroutine would be the
