@@ -415,7 +415,11 @@ proctype helper() {
 	}
 }
 
-/* relieve, at any time: the thresholds are not modeled */
+/*
+ * relieve, at any time: by a timer that the worker or a caller set, or by a caller that
+ * rests while the worker is stuck. What the caller saw is checked anew under mu, and the
+ * thresholds are not modeled.
+ */
 proctype reliever() {
 	byte was;
 	atomic {
