@@ -97,3 +97,57 @@ func apply(t testing.TB, b *postgres.Backend, ops ...backend.Op) []backend.Resul
 func set(key string, due time.Time) backend.Op {
 	return backend.Op{Kind: backend.Set, Row: backend.Row{Key: key, Due: due.UnixNano(), Nonce: 7, Payload: []byte("p")}}
 }
+
+func register(t *testing.T, b *postgres.Backend) int64 {
+	t.Helper()
+	w, err := b.Heartbeat(t.Context(), 0, time.Minute)
+	require.NoError(t, err)
+	return w
+}
+
+func lease(t *testing.T, b *postgres.Backend, worker int64, until time.Time) []backend.Row {
+	t.Helper()
+	rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: until.UnixNano(), Max: 100})
+	require.NoError(t, err)
+	return rows
+}
+
+// claimed stores entries due now, and returns them as claimed by a new worker.
+func claimed(t *testing.T, b *postgres.Backend, n int) (worker int64, rows []backend.Row) {
+	t.Helper()
+	for i := range n {
+		apply(t, b, set(fmt.Sprint("k", i), time.Now()))
+	}
+	worker = register(t, b)
+	rows = lease(t, b, worker, time.Now())
+	require.Len(t, rows, n)
+	return worker, rows
+}
+
+// recurring returns a Set of a series.
+func recurring(key string, due time.Time) backend.Op {
+	op := set(key, due)
+	op.Row.Every = "0 0 0 @every 1h"
+	return op
+}
+
+// claims returns claims of rows, with the next occurrences of recurring ones.
+func claims(rows []backend.Row) (claims []backend.Claim) {
+	for _, r := range rows {
+		c := backend.Claim{Ref: r.Ref()}
+		if r.Every != "" {
+			next := r
+			next.Due += int64(time.Hour)
+			c.Next = &next
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// short is a context for calls that must not wait for an open transaction.
+func short(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -72,22 +72,6 @@ func TestTwoStoresFireEachEntryOnce(t *testing.T) {
 	require.NotContains(t, f.all, "cancelled")
 }
 
-// The planner knows nothing of a table that has just been filled.
-func TestLeaseReadsOnlyItsBatchOfANewTable(t *testing.T) {
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "filled")})
-	_, err := pool.Exec(t.Context(), `ALTER TABLE filled.entry SET (autovacuum_enabled = false)`)
-	require.NoError(t, err)
-	_, err = pool.Exec(t.Context(), `INSERT INTO filled.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 100000) g`)
-	require.NoError(t, err)
-	plan, err := b.LeasePlan(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, plan, "Index Scan using entry_due")
-	for _, all := range []string{"Bitmap", "Sort", "Seq Scan", "JIT"} {
-		require.NotContains(t, plan, all)
-	}
-}
-
 // A handler's effect and its acknowledgement commit together.
 func TestDoneTxCommitsWithTheHandlersEffect(t *testing.T) {
 	pool := newPool(t, "")

@@ -1,0 +1,47 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/postgres"
+)
+
+// The planner knows nothing of a table that has just been filled.
+func TestLeaseReadsOnlyItsBatchOfANewTable(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "filled")})
+	_, err := pool.Exec(t.Context(), `ALTER TABLE filled.entry SET (autovacuum_enabled = false)`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `INSERT INTO filled.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 100000) g`)
+	require.NoError(t, err)
+	plan, err := b.LeasePlan(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, plan, "Index Scan using entry_due")
+	for _, all := range []string{"Bitmap", "Sort", "Seq Scan", "JIT"} {
+		require.NotContains(t, plan, all)
+	}
+}
+
+// Without notifications, only polling finds rows behind the mark.
+func TestPollingFindsRowsBehindTheMark(t *testing.T) {
+	for name, o := range map[string]postgres.Options{"PollOnly": {PollOnly: true}, "QuietTx": {QuietTx: true}} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, newPool(t, ""), o)
+			now := time.Now()
+			apply(t, b, set("first", now.Add(time.Minute)))
+			w := register(t, b)
+			rows := lease(t, b, w, now.Add(time.Minute))
+			require.Len(t, rows, 1)
+			apply(t, b, set("behind", now.Add(time.Second)))
+			rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: w, Max: 100, Until: now.Add(time.Minute).UnixNano(),
+				After: backend.Cursor{Due: rows[0].Due, Key: rows[0].Key}})
+			require.NoError(t, err)
+			require.Len(t, rows, 1)
+			require.Equal(t, "behind", rows[0].Key)
+		})
+	}
+}

@@ -1,0 +1,274 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/postgres"
+)
+
+// An open transaction delays the operations on its own key, and no others.
+func TestOpenTransactionDelaysItsOwnKeyOnly(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("locked", far))
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far), set("new", far)})
+	require.NoError(t, err)
+
+	locked := make(chan []backend.Result, 1)
+	go func() {
+		results, _ := b.Apply(ctx, nil, []backend.Op{
+			{Kind: backend.Create, Row: backend.Row{Key: "new", Due: far.UnixNano()}},
+			{Kind: backend.Cancel, Row: backend.Row{Key: "locked"}},
+		})
+		locked <- results
+	}()
+	for range 3 * 512 {
+		apply(t, b, set("free", far))
+	}
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	_, err = b.Apply(short, nil, []backend.Op{set("locked", far)})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	select {
+	case <-locked:
+		t.Fatal("an operation passed a locked row")
+	default:
+	}
+	require.NoError(t, tx.Commit(ctx))
+	results := <-locked
+	require.ErrorIs(t, results[0].Err, backend.ErrExists)
+	require.NoError(t, results[1].Err)
+	again := backend.Op{Kind: backend.Create, Row: backend.Row{Key: "locked", Due: far.UnixNano()}}
+	require.NoError(t, apply(t, b, again)[0].Err, "a call whose context ended in the queue has no effect")
+}
+
+// While a transaction that replaces leased rows is open, a claim skips them. After a
+// rollback they can be leased again.
+func TestClaimSkipsRowOfOpenTransaction(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	due := time.Now().Add(time.Minute)
+	apply(t, b, set("free", due), set("locked", due))
+	w := register(t, b)
+	rows := lease(t, b, w, due)
+	require.Len(t, rows, 2)
+	looks := make(chan struct{}, 100)
+	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", due)})
+	require.NoError(t, err)
+	won, err := b.Claim(ctx, w, []backend.Claim{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false}, won)
+	require.NoError(t, tx.Rollback(ctx))
+	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(looks) > 0 }, 20*time.Second, 10*time.Millisecond)
+}
+
+// A row that an open transaction moves aside is acknowledged once that has committed.
+func TestDoneReachesRowOfOpenTransaction(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	apply(t, b, set("a", time.Now()))
+	w := register(t, b)
+	rows := lease(t, b, w, time.Now())
+	require.Len(t, rows, 1)
+	require.Equal(t, backend.Claimed, rows[0].State)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("a", time.Now().Add(time.Hour))})
+	require.NoError(t, err)
+	done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref()}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, done)
+	require.NoError(t, tx.Commit(ctx))
+	require.Eventually(t, func() bool {
+		st, err := b.Stats(ctx, nil)
+		return err == nil && st.Claimed == 0 && st.Pending == 1
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+func TestClaimSkipsRecurringRowOfOpenTransaction(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	due := time.Now().Add(time.Minute)
+	apply(t, b, recurring("a locked", due), recurring("free", due))
+	w := register(t, b)
+	rows := lease(t, b, w, due)
+	require.Len(t, rows, 2)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = b.Apply(ctx, tx, []backend.Op{{Kind: backend.Move, Row: backend.Row{Key: "a locked", Due: due.UnixNano()}}})
+	require.NoError(t, err)
+	won, err := b.Claim(short(t), w, claims(rows))
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, true}, won)
+	require.NoError(t, tx.Rollback(ctx))
+	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
+}
+
+func TestFailureReachesRowOfOpenTransaction(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	apply(t, b, set("a", time.Now()))
+	w := register(t, b)
+	rows := lease(t, b, w, time.Now())
+	require.Len(t, rows, 1)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = b.Apply(ctx, tx, []backend.Op{set("a", time.Now().Add(time.Hour))})
+	require.NoError(t, err)
+	retry := backend.Outcome{Ref: rows[0].Ref(), Fate: backend.Retry, Due: time.Now().Add(time.Hour).UnixNano()}
+	applied, err := b.Finish(short(t), nil, w, []backend.Outcome{retry})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, applied)
+	require.NoError(t, tx.Commit(ctx))
+	require.Eventually(t, func() bool {
+		st, err := b.Stats(ctx, nil)
+		return err == nil && st.Claimed == 0 && st.Pending == 2
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// Otherwise another worker could take the row over before its outcome is stored.
+func TestLeaseEndsAfterOutcomesOfLockedRows(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	w, rows := claimed(t, b, 2)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	far := time.Now().Add(time.Hour)
+	_, err = b.Apply(ctx, tx, []backend.Op{set("k0", far), set("k1", far)})
+	require.NoError(t, err)
+	_, err = b.Finish(short(t), nil, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref(), Fate: backend.Retry, Due: far.UnixNano()}})
+	require.NoError(t, err)
+	left := make(chan error, 1)
+	go func() {
+		_, err := b.Heartbeat(ctx, w, 0)
+		left <- err
+	}()
+	select {
+	case <-left:
+		t.Fatal("the lease ends while a row is locked")
+	case <-time.After(200 * time.Millisecond):
+	}
+	looks := make(chan struct{}, 100)
+	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
+	require.NoError(t, tx.Commit(ctx))
+	require.NoError(t, <-left)
+	<-looks // for the retry, which may be due
+	st, err := b.Stats(ctx, nil)
+	require.NoError(t, err)
+	require.Zero(t, st.Claimed)
+}
+
+// The server must give up a wait for a locked row before Options.Timeout counts the
+// connection as lost, and may do so by a timeout of the role.
+func TestShortTimeoutPassesLockedRow(t *testing.T) {
+	ctx := t.Context()
+	for schema, timeout := range map[string]time.Duration{"brief": 100 * time.Millisecond, "statement": 0} {
+		t.Run(schema, func(t *testing.T) {
+			pool := newPool(t, "")
+			b := open(t, pool, postgres.Options{Schema: fresh(t, schema), Timeout: timeout, PollOnly: true})
+			far := time.Now().Add(time.Hour)
+			apply(t, b, set("locked", far))
+			tx, err := pool.Begin(ctx)
+			require.NoError(t, err)
+			_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far)})
+			require.NoError(t, err)
+			if timeout == 0 {
+				b = open(t, poolWith(t, "statement_timeout", "80"), postgres.Options{Schema: schema, PollOnly: true})
+			}
+			both := make(chan []backend.Result, 1)
+			go func() {
+				results, _ := b.Apply(ctx, nil, []backend.Op{set("free", far), {Kind: backend.Cancel, Row: backend.Row{Key: "locked"}}})
+				both <- results
+			}()
+			assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 5*time.Second, 10*time.Millisecond)
+			require.NoError(t, tx.Commit(ctx))
+			for _, r := range <-both {
+				require.NoError(t, r.Err)
+			}
+		})
+	}
+}
+
+// A transaction that locks hundreds of keys delays no operation on another key.
+func TestManyLockedKeysDelayNoOther(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "many")})
+	far := time.Now().Add(time.Hour)
+	var locked []backend.Op
+	for i := range 200 {
+		locked = append(locked, set(fmt.Sprint("locked", i), far))
+	}
+	apply(t, b, append(locked, set("last", far))...)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, "SELECT FROM many.entry FOR UPDATE")
+	require.NoError(t, err)
+	var calls sync.WaitGroup
+	calls.Go(func() { b.Apply(ctx, nil, locked) })
+	time.Sleep(500 * time.Millisecond) // many operations have met a locked row
+	calls.Go(func() { b.Apply(ctx, nil, []backend.Op{set("last", far), set("free", far)}) })
+	assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, tx.Rollback(ctx))
+	calls.Wait()
+}
+
+// A caller may hold all connections, and close the store before it returns them.
+func TestCloseEndsCallThatHasNoConnection(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("locked", far))
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far)})
+	require.NoError(t, err)
+	call := make(chan error, 1)
+	go func() {
+		_, err := b.Apply(context.WithoutCancel(ctx), nil, []backend.Op{set("locked", far)})
+		call <- err
+	}()
+	time.Sleep(300 * time.Millisecond) // the batch gives up
+	for range pool.Config().MaxConns - 1 {
+		conn, err := pool.Acquire(short(t))
+		require.NoError(t, err)
+		defer conn.Release()
+	}
+	time.Sleep(300 * time.Millisecond) // the call waits for a connection
+	closed := make(chan error, 1)
+	go func() { closed <- b.Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("Close waits for a connection")
+	}
+	<-call
+}
