@@ -1,0 +1,120 @@
+package sqlite_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/sqlite"
+)
+
+func TestOpenNamesItsObstacle(t *testing.T) {
+	ctx := t.Context()
+	for name, c := range map[string]struct {
+		path    string
+		options sqlite.Options
+		says    string
+	}{
+		"missing directory": {filepath.Join(t.TempDir(), "none", "timers.db"), sqlite.Options{}, "none"},
+		"missing store":     {temp(t), sqlite.Options{MustExist: true}, "there is no store in the file"},
+		"SyncEvery":         {temp(t), sqlite.Options{SyncEvery: 1}, "Options.SyncEvery: 1ns (expected: 0 for each commit, or 10ms to 10s)"},
+		"MaxBytes":          {temp(t), sqlite.Options{MaxBytes: 1}, "Options.MaxBytes: 1"},
+		"Lease":             {temp(t), sqlite.Options{Options: durable.Options{Lease: 1}}, "Options.Lease: 1ns"},
+	} {
+		_, err := sqlite.Open(ctx, c.path, &c.options)
+		assert.ErrorContains(t, err, c.says, name)
+	}
+	_, err := sqlite.Open(ctx, t.TempDir(), &sqlite.Options{MustExist: true})
+	assert.ErrorContains(t, err, "is a directory")
+	assert.NotContains(t, err.Error(), "there is no store")
+	path := temp(t)
+	open(t, path, nil)
+	raw(t, path, "UPDATE hwt_store SET version = 99")
+	_, err = sqlite.Open(ctx, path, nil)
+	assert.ErrorContains(t, err, "schema version 99 (expected: up to 2); use a newer release")
+	assert.ErrorContains(t, sqlite.Restore(ctx, path, temp(t)), "schema version 99")
+}
+
+// A service that restarts after a kill does not wait until the log is in the file.
+func TestOpenLeavesTheLogOfAKilledProcess(t *testing.T) {
+	path, killed := temp(t), temp(t)
+	s := open(t, path, nil)
+	_, err := s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	for _, suffix := range []string{"", "-wal"} { // what a kill would leave
+		data, err := os.ReadFile(path + suffix)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(killed+suffix, data, 0o600))
+	}
+	before, err := os.Stat(killed + "-wal")
+	require.NoError(t, err)
+	restarted := open(t, killed, &sqlite.Options{MustExist: true})
+	after, err := os.Stat(killed + "-wal")
+	require.NoError(t, err)
+	require.Equal(t, before.Size(), after.Size())
+	_, err = restarted.Get(t.Context(), "k")
+	require.NoError(t, err)
+}
+
+func TestStoreSharesAFileWithOtherTables(t *testing.T) {
+	path := temp(t)
+	raw(t, path, "CREATE TABLE mine (a); INSERT INTO mine VALUES (1)")
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, err = sqlite.Open(t.Context(), path, &sqlite.Options{MustExist: true})
+	require.ErrorContains(t, err, "there is no store")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	s := open(t, path, nil)
+	_, err = s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+}
+
+func TestSecondStoreOnTheFileIsSeen(t *testing.T) {
+	path := temp(t)
+	service := open(t, path, nil)
+	fired := collect(t, service)
+	operator := open(t, path, &sqlite.Options{MustExist: true})
+	ctx := t.Context()
+	_, err := operator.Set(ctx, "near", time.Now(), nil)
+	require.NoError(t, err)
+	assert.Equal(t, "near", receive(t, fired).Key)
+	far, err := service.Set(ctx, "far", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	moved, err := operator.Move(ctx, "far", time.Now().Add(2*time.Hour))
+	require.NoError(t, err)
+	assert.Greater(t, moved.Generation, far.Generation)
+	_, err = service.CancelIf(ctx, "far", moved.Generation)
+	require.NoError(t, err)
+	require.NoError(t, operator.Verify(ctx))
+}
+
+func TestSyncEverySyncsTheLog(t *testing.T) {
+	s := open(t, temp(t), &sqlite.Options{SyncEvery: 10 * time.Millisecond})
+	_, err := s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	time.Sleep(50 * time.Millisecond) // a sync that fails closes the store
+	_, err = s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+}
+
+func TestCallsAfterCloseReturnErrClosed(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), temp(t), nil)
+	require.NoError(t, err)
+	x, err := s.BeginTx(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	assert.True(t, errors.Is(x.Commit(), durable.ErrClosed) || errors.Is(x.Commit(), sqlite.ErrTxDone))
+	_, err = s.Set(t.Context(), "k", time.Now(), nil)
+	assert.ErrorIs(t, err, durable.ErrClosed)
+	_, err = s.BeginTx(t.Context())
+	assert.ErrorIs(t, err, durable.ErrClosed)
+	assert.NoError(t, s.Close())
+}
