@@ -55,8 +55,12 @@ func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
 			}
 			continue
 		}
-		rows, err := t.rows(op.Row.Key)
+		var rows []backend.Row
 		var dead *backend.Dead
+		var err error
+		if op.Kind != backend.Discard { // which depends on no row
+			rows, err = t.rows(op.Row.Key)
+		}
 		if err == nil && (op.Kind == backend.Requeue || op.Kind == backend.Discard) {
 			dead, err = t.deadLetter(backend.Ref{Key: op.Row.Key, Generation: op.If})
 		}
@@ -110,25 +114,27 @@ func (t *txn) damaged(op *backend.Op, damage error) (result backend.Result, err 
 // cancelDamaged deletes the pending rows of a key, and the damaged ones that workers held which
 // are gone. Others are firing.
 func (t *txn) cancelDamaged(key string) (refusal, err error) {
-	refusal = backend.ErrFired
-	var rows []backend.Row
+	var intact, damaged []backend.Row
 	firing := false
 	err = t.c.prepared(selectRows).blob(key).each(func(q *query) error {
 		r, damage := scan(q)
-		r.Generation = uint64(q.s.ColumnInt64(1)) // if it is detached, the slot
-		if r.State == backend.Pending || damage != nil && errors.Is(t.c.alive(r.Holder), backend.ErrLeaseLost) {
-			rows = append(rows, r)
+		if damage == nil && r.State == backend.Pending {
+			intact = append(intact, r)
+		} else if damage != nil && (r.State == backend.Pending || errors.Is(t.c.alive(r.Holder), backend.ErrLeaseLost)) {
+			r.Generation = uint64(q.s.ColumnInt64(1)) // if it is detached, the slot
+			damaged = append(damaged, r)
 		} else if !r.Detached {
 			firing = true
 		}
 		return nil
 	})
-	for i := 0; i < len(rows) && !firing && err == nil; i++ {
-		t.count(rows[i].State, -1)
-		_, err = t.c.prepared(deleteRow).blob(key).int(int64(rows[i].Slot())).exec()
-		refusal = nil
+	if err != nil || firing || len(intact)+len(damaged) == 0 {
+		return backend.ErrFired, err
 	}
-	return refusal, err
+	for _, r := range damaged {
+		t.count(r.State, -1)
+	}
+	return nil, t.write(intact, &backend.Change{Delete: append(damaged, intact...)})
 }
 
 // insert performs a Set or Create of an absent key by one statement, or reports that it

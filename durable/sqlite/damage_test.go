@@ -175,3 +175,47 @@ func TestDiscardDeletesDamagedLetter(t *testing.T) {
 	require.NoError(t, s.Discard(ctx, "k", generation))
 	require.NoError(t, s.Verify(ctx))
 }
+
+// payloads returns the number of payloads that are stored beside the rows.
+func payloads(t *testing.T, s *sqlite.Store) (n any) {
+	t.Helper()
+	x, err := s.BeginTx(t.Context())
+	require.NoError(t, err)
+	defer x.Rollback()
+	for row, err := range x.Query(t.Context(), "SELECT count(*) FROM hwt_payloads") {
+		require.NoError(t, err)
+		n = row[0]
+	}
+	return n
+}
+
+// Only the payloads of damaged rows stay: their IDs may be those of others.
+func TestRemovalBesideDamageDeletesLargePayloads(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, nil)
+	ctx := t.Context()
+	large := make([]byte, 1000)
+	_, err := s.Set(ctx, "k", time.Now(), large)
+	require.NoError(t, err)
+	var generation uint64
+	work, cancel := context.WithCancel(ctx)
+	require.NoError(t, s.Work(work, func(_ context.Context, f durable.Firing) error {
+		generation = f.Generation
+		cancel()
+		return durable.GiveUp(nil)
+	}, nil))
+	_, err = s.Set(ctx, "k", time.Now().Add(time.Hour), large)
+	require.NoError(t, err)
+	raw(t, path, `UPDATE hwt_entries SET due = due + 1;
+		INSERT INTO hwt_entries SELECT key, gen, gen, due - 1, 0, sum, not_after, attempt, every, schedule, origin, nonce, payload + 1
+			FROM hwt_entries; -- an intact retry
+		INSERT INTO hwt_payloads SELECT id + 1, payload FROM hwt_payloads ORDER BY id DESC LIMIT 1;
+		UPDATE hwt_store SET pending = 2, large = 3`)
+	require.EqualValues(t, 3, payloads(t, s))
+	require.NoError(t, s.Discard(ctx, "k", generation))
+	require.EqualValues(t, 2, payloads(t, s), "the intact dead letter's is left")
+	_, err = s.Cancel(ctx, "k")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, payloads(t, s), "the intact entry's is left")
+	require.NoError(t, s.Verify(ctx))
+}
