@@ -23,8 +23,8 @@ func (s *Store) Section() inspect.Section {
 }
 
 // blocks reads the section.
-func (s *Store) blocks(context.Context) ([]inspect.Block, error) {
-	sizes := s.sizes.read(s)
+func (s *Store) blocks(ctx context.Context) ([]inspect.Block, error) {
+	sizes := s.sizes.read(ctx, s)
 	st := s.stats(sizes)
 	return []inspect.Block{sizesBlock(st), dueBlock(sizes.Stats), doneBlock(st)}, sizes.err
 }

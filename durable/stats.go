@@ -3,7 +3,6 @@ package durable
 import (
 	"context"
 	"sort"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -98,8 +97,8 @@ func (h *histogram) load() hwt.Histogram {
 
 // sizes are the last reading of the database's sizes.
 type sizes struct {
-	mu   sync.Mutex // held while the database is read, so that one caller reads
-	last reading    // Guarded by mu.
+	turn chan struct{}           // holds an element while a caller reads the database
+	last atomic.Pointer[reading] // replaced by that caller
 }
 
 type reading struct {
@@ -107,6 +106,12 @@ type reading struct {
 	overdue   time.Duration
 	at, tried time.Time // ends of the last reading that succeeded, and of the last one
 	err       error     // of the last one
+}
+
+func newSizes() *sizes {
+	z := &sizes{turn: make(chan struct{}, 1)}
+	z.last.Store(&reading{})
+	return z
 }
 
 const (
@@ -127,35 +132,46 @@ var dueRanges = [...]struct {
 }
 
 // read returns the last reading, and reads anew if it is old. After an error the sizes stay as
-// they were, and callers that waited do not try again.
-func (z *sizes) read(s *Store) reading {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if time.Since(z.last.tried) < sizesFor {
-		return z.last
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), sizesWithin)
+// they were, and callers that waited do not try again, unless the end of ctx was the reason.
+func (z *sizes) read(ctx context.Context, s *Store) reading {
+	within, cancel := context.WithTimeout(ctx, sizesWithin)
 	defer cancel()
-	s.clock.refresh(ctx)
+	select {
+	case z.turn <- struct{}{}:
+		defer func() { <-z.turn }()
+	case <-within.Done():
+		last := *z.last.Load()
+		last.err = context.Cause(within)
+		return last
+	}
+	last := *z.last.Load()
+	if time.Since(last.tried) < sizesFor {
+		return last
+	}
+	s.clock.refresh(within)
 	now := s.clock.nanos()
 	due := make([]int64, len(dueRanges))
 	for i, r := range dueRanges {
 		due[i] = now + int64(r.until)
 	}
-	stats, err := s.backend.Stats(ctx, due)
-	z.last.tried, z.last.err = time.Now(), err
+	stats, err := s.backend.Stats(within, due)
+	if last.err = err; err != nil && ctx.Err() != nil {
+		return last
+	}
+	last.tried = time.Now()
 	if err == nil {
-		z.last.Stats, z.last.at, z.last.overdue = stats, z.last.tried, 0
+		last.Stats, last.at, last.overdue = stats, last.tried, 0
 		if stats.Oldest != 0 {
-			z.last.overdue = max(0, time.Duration(s.clock.nanos()-stats.Oldest))
+			last.overdue = max(0, time.Duration(s.clock.nanos()-stats.Oldest))
 		}
 	}
-	return z.last
+	z.last.Store(&last)
+	return last
 }
 
 // Stats returns the store's numbers. It reads the sizes from the database if the last
 // reading is older than two seconds, and waits for that for two seconds at most.
-func (s *Store) Stats() Stats { return s.stats(s.sizes.read(s)) }
+func (s *Store) Stats() Stats { return s.stats(s.sizes.read(context.Background(), s)) }
 
 func (s *Store) stats(sizes reading) Stats {
 	c := &s.counts

@@ -19,7 +19,7 @@ type Store struct {
 	log     *slog.Logger
 	clock   dbClock
 	counts  counts
-	sizes   sizes
+	sizes   *sizes
 	unwatch func()
 
 	mu     sync.Mutex
@@ -41,7 +41,7 @@ func New(ctx context.Context, b backend.Backend, options *Options) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{backend: b, limits: b.Limits(), options: o, log: o.Logger, ends: make(map[*worker]struct{}), released: make(chan struct{})}
+	s := &Store{backend: b, limits: b.Limits(), options: o, log: o.Logger, sizes: newSizes(), ends: make(map[*worker]struct{}), released: make(chan struct{})}
 	s.idle.L = &s.mu
 	s.clock.now = b.Now
 	if err := s.clock.measure(ctx); err != nil {
