@@ -46,6 +46,10 @@ var (
 
 	// ErrDamaged is returned for an entry whose checksum does not match.
 	ErrDamaged = backend.ErrDamaged
+
+	// ErrNoStore is returned by Open with the option MustExist if the file or the
+	// schema has no store. On PostgreSQL, tables of an older version count as none.
+	ErrNoStore = backend.ErrNoStore
 )
 
 func wrap(operation, key string, err error) error {

@@ -13,4 +13,5 @@ var (
 	ErrInvalid   = errors.New("invalid argument")
 	ErrLeaseLost = errors.New("the worker's lease has ended")
 	ErrDamaged   = errors.New("the stored entry is damaged")
+	ErrNoStore   = errors.New("there is no store")
 )

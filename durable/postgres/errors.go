@@ -30,7 +30,7 @@ func passes(err error) bool {
 		return true
 	}
 	for _, sentinel := range []error{backend.ErrDamaged, backend.ErrInvalid, backend.ErrLeaseLost, backend.ErrClosed,
-		errUnknown, ErrNoStore, puddle.ErrClosedPool} {
+		backend.ErrNoStore, errUnknown, puddle.ErrClosedPool} {
 		if errors.Is(err, sentinel) {
 			return false
 		}

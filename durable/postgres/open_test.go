@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/backend/backendtest"
 	"github.com/hashedwheel/hwt/durable/postgres"
@@ -81,7 +82,7 @@ func TestOpenRejectsTablesOfLaterVersion(t *testing.T) {
 func TestOpenCreatesTablesOnce(t *testing.T) {
 	pool := newPool(t, "")
 	_, err := postgres.NewBackend(t.Context(), pool, &postgres.Options{Schema: fresh(t, "once"), MustExist: true})
-	require.ErrorIs(t, err, postgres.ErrNoStore)
+	require.ErrorIs(t, err, durable.ErrNoStore)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() { open(t, pool, postgres.Options{Schema: "once"}) })

@@ -19,7 +19,7 @@ type Options struct {
 	// default, "hwt". Stores in different schemas are independent.
 	Schema string
 
-	// MustExist makes Open fail with [ErrNoStore] instead of creating or
+	// MustExist makes Open return durable.ErrNoStore instead of creating or
 	// upgrading the tables.
 	MustExist bool
 

@@ -11,10 +11,6 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// ErrNoStore is returned by Open with [Options.MustExist] if the schema has no tables of
-// this version.
-var ErrNoStore = errors.New("the database has no such store")
-
 // schemaVersion is the version of the tables that this package writes. A later version
 // of the package states in meta.reader the oldest version that may work beside it.
 const schemaVersion = 1
@@ -79,7 +75,7 @@ func (b *Backend) migrate(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if b.options.MustExist {
-		return fmt.Errorf("%w: tables of version %d (expected: %d)", ErrNoStore, version, schemaVersion)
+		return fmt.Errorf("%w: tables of version %d (expected: %d)", backend.ErrNoStore, version, schemaVersion)
 	}
 	var readOnly bool
 	err = tx.QueryRow(ctx, "SELECT current_setting('default_transaction_read_only')::bool").Scan(&readOnly)

@@ -108,7 +108,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	}
 	if b.writer, err = open(ctx, path, flags); err != nil {
 		if b.options.MustExist && errors.Is(err, os.ErrNotExist) {
-			err = fmt.Errorf("%w: %w", errNoStore, err)
+			err = fmt.Errorf("%w: %w", backend.ErrNoStore, err)
 		}
 		return err
 	}
@@ -118,7 +118,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		// closing the only one would write the whole log of a killed process to the file.
 		version, err := schemaVersion(b.writer)
 		if err == nil && version == 0 {
-			err = errNoStore
+			err = backend.ErrNoStore
 		}
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func TestOpenNamesItsObstacle(t *testing.T) {
 		says    string
 	}{
 		"missing directory": {filepath.Join(t.TempDir(), "none", "timers.db"), sqlite.Options{}, "none"},
-		"missing store":     {temp(t), sqlite.Options{MustExist: true}, "there is no store in the file"},
+		"missing store":     {temp(t), sqlite.Options{MustExist: true}, "there is no store"},
 		"SyncEvery":         {temp(t), sqlite.Options{SyncEvery: 1}, "Options.SyncEvery: 1ns (expected: 0 for each commit, or 10ms to 10s)"},
 		"MaxBytes":          {temp(t), sqlite.Options{MaxBytes: 1}, "Options.MaxBytes: 1"},
 		"Lease":             {temp(t), sqlite.Options{Options: durable.Options{Lease: 1}}, "Options.Lease: 1ns"},
@@ -33,7 +33,11 @@ func TestOpenNamesItsObstacle(t *testing.T) {
 	_, err := sqlite.Open(ctx, t.TempDir(), &sqlite.Options{MustExist: true})
 	assert.ErrorContains(t, err, "is a directory")
 	assert.NotContains(t, err.Error(), "there is no store")
+	_, err = sqlite.Open(ctx, filepath.Join(t.TempDir(), "none"), &sqlite.Options{MustExist: true})
+	assert.ErrorIs(t, err, durable.ErrNoStore)
 	path := temp(t)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	assert.ErrorIs(t, sqlite.Restore(ctx, path, temp(t)), durable.ErrNoStore)
 	open(t, path, nil)
 	raw(t, path, "UPDATE hwt_store SET version = 99")
 	_, err = sqlite.Open(ctx, path, nil)
@@ -68,7 +72,7 @@ func TestStoreSharesAFileWithOtherTables(t *testing.T) {
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)
 	_, err = sqlite.Open(t.Context(), path, &sqlite.Options{MustExist: true})
-	require.ErrorContains(t, err, "there is no store")
+	require.ErrorIs(t, err, durable.ErrNoStore)
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, before, after)

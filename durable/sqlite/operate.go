@@ -66,7 +66,7 @@ func restore(ctx context.Context, backup, path string) error {
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	version, err := schemaVersion(c)
 	if err == nil && version == 0 {
-		err = errNoStore
+		err = durable.ErrNoStore
 	}
 	if err == nil {
 		err = c.verify()

@@ -23,8 +23,8 @@ type Options struct {
 	// includes it. The default, 0, means no limit. The smallest limit is 1 MB.
 	MaxBytes int64
 
-	// MustExist makes Open return an error if there is no store in the file, instead of
-	// creating one.
+	// MustExist makes Open return durable.ErrNoStore if there is no store in the file,
+	// instead of creating one.
 	MustExist bool
 
 	// Of tests:

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -68,8 +67,6 @@ DROP INDEX IF EXISTS hwt_due;
 DROP INDEX IF EXISTS hwt_holder;
 CREATE INDEX hwt_due ON hwt_entries (due, key, slot); -- without holder: a claim changes no index
 UPDATE hwt_store SET version = 2;`}
-
-var errNoStore = errors.New("there is no store in the file")
 
 // migrate brings the schema to the newest version, inside a transaction.
 func migrate(c *conn) error {
