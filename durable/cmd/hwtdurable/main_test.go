@@ -208,6 +208,21 @@ func TestFailedMigrationTellsHowToRepeatIt(t *testing.T) {
 	require.Equal(t, contents(t, "--postgres", from.URL), contents(t, "--store", to))
 }
 
+// SQLite creates the file of the target before it finds that it cannot create the log.
+func TestMigrationTellsOfTheFileOfATargetThatDoesNotOpen(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+	newStore(t, place.Place{File: from})
+	require.NoError(t, os.MkdirAll(filepath.Join(to+"-wal", "full"), 0o700))
+	status, _, log := hwtdurable(t, "migrate", "--store", from, "--to-store", to)
+	require.Equal(t, 1, status)
+	require.FileExists(t, to)
+	require.Contains(t, log, "delete the files "+to)
+	status, _, log = hwtdurable(t, "migrate", "--store", from, "--to-store", filepath.Join(dir, "none", "to"))
+	require.Equal(t, 1, status)
+	require.NotContains(t, log, "delete the files", "nothing was created")
+}
+
 func TestVerifyReadsClaimedEntries(t *testing.T) {
 	server, err := pgtest.Start(t.Context(), nil)
 	if errors.Is(err, pgtest.ErrNotInstalled) {

@@ -104,6 +104,9 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 	defer source.Close()
 	target, err := to.Open(opening, false)
 	if err != nil {
+		if _, missing := os.Lstat(to.File); missing == nil {
+			err = fmt.Errorf("%w: %s, and repeat the migration", err, removal(to))
+		}
 		return err
 	}
 	entries, letters, err := transfer(ctx, source.Backend(), target.Backend())
