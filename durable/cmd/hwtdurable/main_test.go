@@ -273,6 +273,16 @@ func TestHelpListsTheCommands(t *testing.T) {
 	}
 }
 
+// The flag bounds the same in all commands, except where the help says otherwise.
+func TestHelpTellsWhatWaitBounds(t *testing.T) {
+	for command, want := range map[string]string{"get": "to wait for the database", "list": "to open the database",
+		"migrate": "to open the database", "restore": "no --wait"} {
+		status, _, log := hwtdurable(t, command, "--help")
+		require.Zero(t, status)
+		require.Contains(t, log, want, command)
+	}
+}
+
 func TestWrongUsageIsExplained(t *testing.T) {
 	for _, c := range []struct{ args, log string }{
 		{"nothing", `unknown command "nothing"`},

@@ -31,7 +31,7 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 		var where place.Place
 		where.Flags(flags)
 		var wait time.Duration
-		waitFlag(flags, &wait)
+		waitFlag(flags, &wait, op.whole)
 		asJSON := flags.Bool("json", false, "print JSON, one object per line")
 		if err := parse(flags, args, op.least, op.most, log); err != nil {
 			return err
@@ -52,9 +52,14 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 	}
 }
 
-// waitFlag adds the flag that bounds the wait for a database.
-func waitFlag(flags *flag.FlagSet, wait *time.Duration) {
-	span(flags, wait, "wait", 10*time.Second, 100*time.Millisecond, time.Hour, "the longest `time` to wait for the database")
+// waitFlag adds the flag that bounds the wait for a database. A command that reads a whole store
+// then takes as long as it needs.
+func waitFlag(flags *flag.FlagSet, wait *time.Duration, whole bool) {
+	help := "the longest `time` to wait for the database"
+	if whole {
+		help = "the longest `time` to open the database; reading it takes as long as it needs"
+	}
+	span(flags, wait, "wait", 10*time.Second, 100*time.Millisecond, time.Hour, help)
 }
 
 var (

@@ -59,7 +59,8 @@ func count(ctx context.Context, s *place.Store) (entries, letters int, err error
 // runRestore is the command restore.
 func runRestore(ctx context.Context, args []string, _, log io.Writer) error {
 	flags := newFlags("restore", log)
-	to := flags.String("store", "", "the new `file` of the SQLite store")
+	to := flags.String("store", "", "the new `file` of the SQLite store. There is no --wait: restore uses no database that others write, "+
+		"and fails if the backup stays locked for 5s")
 	if err := parse(flags, args, 1, 1, log); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&to.URL, "to-postgres", "", "the `URL` of a PostgreSQL database")
 	flags.StringVar(&to.Schema, "to-schema", "hwt", "the new schema in PostgreSQL")
 	var wait time.Duration
-	waitFlag(flags, &wait)
+	waitFlag(flags, &wait, true)
 	if err := parse(flags, args, 0, 0, log); err != nil {
 		return err
 	}
