@@ -59,7 +59,7 @@ func setMany(ctx context.Context, where place.Place, due time.Time, many int) er
 	defer store.Close()
 	_, err = store.SetMany(ctx, func(yield func(durable.Entry) bool) {
 		for i := range many {
-			if !yield(durable.Entry{Key: burstKey(i), Payload: payload(burstKey(i), 0), Due: due.Add(time.Second / time.Duration(many) * time.Duration(i))}) {
+			if !yield(durable.Entry{Key: burstKey(i), Payload: []byte(burstKey(i)), Due: due.Add(time.Second / time.Duration(many) * time.Duration(i))}) {
 				return
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -70,11 +71,21 @@ type Record struct {
 	If         uint64   `json:"if,omitempty"`
 	Due        int64    `json:"due,omitempty"`     // requested, or of the result
 	Outcome    Outcome  `json:"out,omitempty"`     // of an outcome
+	Payload    uint32   `json:"sum,omitempty"`     // checksum of the stored payload, or of that of the result
 	Generation uint64   `json:"gen,omitempty"`     // of the result
-	Letters    []uint64 `json:"letters,omitempty"` // generations of the dead letters
+	Letters    []Letter `json:"letters,omitempty"` // in the order of generations
 	Error      string   `json:"error,omitempty"`
 	Over       bool     `json:"over,omitempty"` // no operation of this journal takes effect later
 }
+
+// Letter is a dead letter.
+type Letter struct {
+	Generation uint64 `json:"gen"`
+	Payload    uint32 `json:"sum"`
+}
+
+// sum returns the checksum by which payloads are compared.
+func sum(payload []byte) uint32 { return crc32.ChecksumIEEE(payload) }
 
 // Firing is a line of a worker's file.
 type Firing struct {
@@ -86,7 +97,7 @@ type Firing struct {
 	Worker     int    `json:"pid"`
 	Attempt    int    `json:"attempt"`
 	GaveUp     bool   `json:"gave_up,omitempty"` // the handler made it a dead letter
-	Damaged    bool   `json:"damaged,omitempty"` // the payload is not one of the key
+	Payload    uint32 `json:"sum"`
 }
 
 // Fault is a fault that had an effect, with the time in which it had it.

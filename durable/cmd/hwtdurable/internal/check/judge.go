@@ -151,7 +151,7 @@ func (t *trial) firings(dir string, faults []Fault) error {
 		if early := time.Duration(f.Due - f.At); early > t.Tolerance {
 			t.violated("%s fired %v early", f.Key, early)
 		}
-		if f.Damaged {
+		if isRecurring(f.Key) && f.Payload != sum(seriesPayload(f.Key)) {
 			t.violated("%s fired with another payload", f.Key)
 		}
 		if key, known := keys[f.ID]; known && key != f.Key {
@@ -169,10 +169,10 @@ func (t *trial) firings(dir string, faults []Fault) error {
 		t.verdict.Firings += len(all)
 		ops := []porcupine.Operation{{
 			Input:  Record{Kind: fire, Key: first.Key, At: first.Due - claimAhead},
-			Output: Record{Outcome: OK, Due: first.Due, Generation: first.Generation},
+			Output: Record{Outcome: OK, Due: first.Due, Payload: first.Payload, Generation: first.Generation},
 			Call:   min(first.Due, first.At) - claimAhead, Return: first.At}}
 		if first.GaveUp {
-			ops = append(ops, porcupine.Operation{Input: Record{Kind: bury, Key: first.Key, If: first.Generation},
+			ops = append(ops, porcupine.Operation{Input: Record{Kind: bury, Key: first.Key, If: first.Generation, Payload: first.Payload},
 				Output: Record{Outcome: OK}, Call: first.At, Return: cmp.Or(t.listed[first.Key], math.MaxInt64) - 1})
 		}
 		t.history[first.Key] = append(t.history[first.Key], ops...)
@@ -186,8 +186,8 @@ func (t *trial) repeats(all []Firing, faults []Fault) {
 	for i, again := range all[1:] {
 		t.verdict.Repeats++
 		before := all[i]
-		if again.Due != before.Due {
-			t.violated("one generation has two due times: %+v and %+v", before, again)
+		if again.Due != before.Due || again.Payload != before.Payload {
+			t.violated("one generation has two versions: %+v and %+v", before, again)
 		} else if !slices.ContainsFunc(faults, func(f Fault) bool { return f.explains(before, again) }) {
 			t.violated("%s fired again without a fault in between: %+v and %+v", again.Key, before, again)
 		}

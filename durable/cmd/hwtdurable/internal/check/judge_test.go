@@ -117,7 +117,7 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 		"fired after a cancel":       {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}, firings: []Firing{fired}},
 		"fired at the old time":      {records: map[string][]Record{"a": concat(setAt10, moved, gone)}, firings: []Firing{fired}},
 		"fired early":                {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10*sec - 3}}},
-		"fired with another payload": {records: once, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec, Damaged: true}}},
+		"fired with another payload": {records: once, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec, Payload: 1}}},
 		"fired twice":                {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-2", At: 11 * sec}}},
 		"repeat without a fault":     {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 16 * sec, 17 * sec, nil}}},
 		"repeat after a fault of another": {records: once, firings: []Firing{fired, again},
@@ -149,6 +149,43 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 	}
 }
 
+// The checksum 6 is that of the payload that the Set stored, at the due time of setAt10.
+func TestJudgeComparesPayloadsWithTheAcceptedOne(t *testing.T) {
+	set := op(1, 1*sec, 2*sec, Record{Kind: Set, Due: 10 * sec, Payload: 6}, Record{Outcome: OK, Due: 10 * sec, Generation: 5, Payload: 6})
+	move := op(2, 3*sec, 4*sec, Record{Kind: Move, Due: 20 * sec}, Record{Outcome: OK, Due: 20 * sec, Generation: 6, Payload: 6})
+	get := func(payload uint32) []Record {
+		return op(3, 5*sec, 5*sec, Record{Kind: Get}, Record{Outcome: OK, Due: 10 * sec, Generation: 5, Payload: payload})
+	}
+	list := op(4, 90*sec, 91*sec, Record{Kind: list}, Record{Outcome: OK, Letters: []Letter{{Generation: 5, Payload: 6}}})
+	requeue := op(5, 18*sec, 19*sec, Record{Kind: Requeue, If: 5}, Record{Outcome: OK, Due: 20 * sec, Generation: 6, Payload: 6})
+	for name, c := range map[string]struct {
+		right   bool
+		records []Record
+		firings []Firing
+	}{
+		"stored":                      {true, concat(set, get(6), gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6}}},
+		"shortened":                   {false, concat(set, gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 7}}},
+		"read":                        {false, concat(set, get(7), gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6}}},
+		"moved":                       {true, concat(set, move, gone), []Firing{{Due: 20 * sec, Generation: 6, Payload: 6}}},
+		"of another call":             {false, concat(set[:1], gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 7}}},
+		"dead":                        {true, concat(set, gone, list), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6, GaveUp: true}}},
+		"dead without the payload":    {false, concat(set, gone, listed(5)), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6, GaveUp: true}}},
+		"revived":                     {true, concat(set, requeue, gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6, GaveUp: true}, {Due: 20 * sec, Generation: 6, Payload: 6}}},
+		"revived without an answer":   {true, concat(set, requeue[:1], gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6, GaveUp: true}, {Due: 20 * sec, Generation: 6, Payload: 6}}},
+		"revived without the payload": {false, concat(set, requeue[:1], gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6, GaveUp: true}, {Due: 20 * sec, Generation: 6}}},
+		"repeated without it":         {false, concat(set, gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6, Worker: 1}, {Due: 10 * sec, Generation: 5, Worker: 2}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range c.firings {
+				f := &c.firings[i]
+				f.Key, f.ID, f.At = "k", "5-1", f.Due+int64(i)
+			}
+			v := story{records: map[string][]Record{"a": c.records}, firings: c.firings, faults: []Fault{{"kill", 10 * sec, 10 * sec, nil}}}.judge(t)
+			require.Equal(t, c.right, len(v.Violations) == 0, v.Violations)
+		})
+	}
+}
+
 func TestPostgresJudgeToleratesWallClockDrift(t *testing.T) {
 	early := func(d time.Duration) []string {
 		f := fired
@@ -170,7 +207,7 @@ func TestJudgeOfSeries(t *testing.T) {
 		for at := sec; at <= 30*sec; at += sec {
 			for attempt := 1; attempt <= 2; attempt++ {
 				due := at + int64(attempt-1)*sec/10
-				firings = append(firings, Firing{Key: "series-0", Due: due, Generation: uint64(due), ID: fmt.Sprint(at), At: due, Worker: 1, Attempt: attempt})
+				firings = append(firings, Firing{Key: "series-0", Due: due, Generation: uint64(due), ID: fmt.Sprint(at), At: due, Worker: 1, Attempt: attempt, Payload: sum([]byte("series-0"))})
 			}
 		}
 		return firings
@@ -191,6 +228,7 @@ func TestJudgeOfSeries(t *testing.T) {
 		"early":                  {func(all []Firing) []Firing { all[8].At -= 3; return all }, file, "early"},
 		"early retry":            {func(all []Firing) []Firing { all[9].At -= 3; return all }, file, "early"},
 		"repeat":                 {func(all []Firing) []Firing { return append(all, all[9]) }, file, "without a fault"},
+		"another payload":        {func(all []Firing) []Firing { all[8].Payload++; return all }, file, "another payload"},
 		"two rows":               {func(all []Firing) []Firing { f := all[8]; f.Generation, f.ID = 1, "1"; return append(all, f) }, file, "has the IDs"},
 		"between":                {func(all []Firing) []Firing { f := all[8]; f.Due, f.ID = f.Due+1, "1"; f.At++; return append(all, f) }, file, "is no occurrence"},
 		"after the end":          {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 30 * sec, 30 * sec}}, "is no occurrence"},

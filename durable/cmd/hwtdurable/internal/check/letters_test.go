@@ -14,7 +14,11 @@ var (
 )
 
 func listed(generations ...uint64) []Record {
-	return op(10, 90*sec, 91*sec, Record{Kind: list}, Record{Outcome: OK, Letters: generations})
+	var letters []Letter
+	for _, g := range generations {
+		letters = append(letters, Letter{Generation: g})
+	}
+	return op(10, 90*sec, 91*sec, Record{Kind: list}, Record{Outcome: OK, Letters: letters})
 }
 
 func TestJudgeKnowsDeadLetters(t *testing.T) {

@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -14,102 +13,93 @@ import (
 
 // entry is the state of a key.
 type entry struct {
+	version
+	letters []Letter // in the order of generations; states share them
+}
+
+// version is a pending entry, or zero.
+type version struct {
 	pending    bool
 	due        int64  // 0 if unknown
 	generation uint64 // 0 if unknown
-	letters    letters
+	payload    uint32
 }
 
-// letters are the generations of a key's dead letters in ascending order, 8 bytes each:
-// states must be comparable.
-type letters string
-
-func lettersOf(generations []uint64) letters {
-	slices.Sort(generations)
-	var b []byte
-	for _, g := range generations {
-		b = binary.BigEndian.AppendUint64(b, g)
-	}
-	return letters(b)
+func (s entry) equal(other entry) bool {
+	return s.version == other.version && slices.Equal(s.letters, other.letters)
 }
 
-func (l letters) all() (generations []uint64) {
-	for b := []byte(l); len(b) > 0; b = b[8:] {
-		generations = append(generations, binary.BigEndian.Uint64(b))
-	}
-	return generations
+// letter returns the index of the dead letter of a generation, or -1.
+func (s entry) letter(generation uint64) int {
+	return slices.IndexFunc(s.letters, func(l Letter) bool { return l.Generation == generation })
 }
 
-func (l letters) has(g uint64) bool     { return slices.Contains(l.all(), g) }
-func (l letters) with(g uint64) letters { return lettersOf(append(l.all(), g)) }
-func (l letters) without(g uint64) letters {
-	return lettersOf(slices.DeleteFunc(l.all(), func(other uint64) bool { return other == g }))
+func (s entry) with(l Letter) entry {
+	s.letters = append(slices.Clip(s.letters), l)
+	slices.SortFunc(s.letters, func(a, b Letter) int { return cmp.Compare(a.Generation, b.Generation) })
+	return s
+}
+
+func (s entry) without(i int) entry {
+	s.letters = slices.Delete(slices.Clone(s.letters), i, i+1)
+	return s
 }
 
 // step returns the states to which an operation with its outcome may lead.
-func step(s entry, intent, outcome Record) []entry {
-	if intent.Tx == rollback {
-		return []entry{s}
+func step(s entry, intent, outcome Record) (out []entry) {
+	switch {
+	case intent.Tx == rollback, outcome.Outcome == Rejected, outcome.Outcome == Unknown, s.denies(intent, outcome.Outcome):
+		out = append(out, s)
 	}
-	switch outcome.Outcome {
-	case Rejected:
-		return []entry{s}
-	case Unknown:
-		out := []entry{s}
-		for _, done := range step(s, intent, Record{Outcome: OK, Due: unknownDue(s, intent)}) {
-			done.generation = 0
-			out = append(out, done)
-		}
-		return out
-	case OK:
-		if next, ok := s.after(intent, outcome); ok {
-			return []entry{next}
-		}
-		return nil
+	if next, ok := s.after(intent, outcome); ok && intent.Tx != rollback && (outcome.Outcome == OK || outcome.Outcome == Unknown) {
+		out = append(out, next)
 	}
-	if s.denies(intent, outcome.Outcome) {
-		return []entry{s}
-	}
-	return nil
-}
-
-// unknownDue returns the due time that an operation without an answer would have
-// returned, or 0.
-func unknownDue(s entry, intent Record) int64 {
-	if intent.Kind == Cancel || intent.Kind == CancelIf || intent.Kind == Get {
-		return s.due
-	}
-	return intent.Due
+	return out
 }
 
 // after returns the state after a successful operation, if that can succeed.
 func (s entry) after(intent, outcome Record) (next entry, ok bool) {
 	same := s.pending && (intent.If == 0 || s.generation == 0 || s.generation == intent.If)
-	known := s.generation == 0 || outcome.Generation == 0 || s.generation == outcome.Generation
-	known = known && (s.due == 0 || outcome.Due == 0 || s.due == outcome.Due)
+	fits := same && (outcome.Outcome == Unknown || s.fits(outcome))
+	letter := s.letter(intent.If)
 	next = s
 	switch intent.Kind {
-	case Set, Create, SetIf, Move, MoveIf:
-		next.pending, next.due, next.generation = true, intent.Due, outcome.Generation
-		return next, intent.Kind == Set || intent.Kind == Create && !s.pending || intent.Kind != Create && same
+	case Set, Create, SetIf:
+		next.version = version{true, intent.Due, outcome.Generation, intent.Payload}
+		return next, intent.Kind == Set || intent.Kind == Create && !s.pending || intent.Kind == SetIf && same
+	case Move, MoveIf:
+		next.due, next.generation = intent.Due, outcome.Generation
+		return next, same
 	case Get:
 		next.due, next.generation = cmp.Or(s.due, outcome.Due), cmp.Or(s.generation, outcome.Generation)
-		return next, same && known
+		return next, fits
 	case Cancel, CancelIf, fire:
-		return entry{letters: s.letters}, same && known
+		next.version = version{}
+		return next, fits
 	case Requeue:
-		next = entry{true, outcome.Due, outcome.Generation, s.letters.without(intent.If)}
-		return next, !s.pending && s.letters.has(intent.If)
+		if s.pending || letter < 0 {
+			return s, false
+		}
+		next = s.without(letter)
+		next.version = version{true, outcome.Due, outcome.Generation, s.letters[letter].Payload}
+		return next, outcome.Outcome == Unknown || next.fits(outcome)
 	case Discard:
-		next.letters = s.letters.without(intent.If)
-		return next, s.letters.has(intent.If)
+		if letter < 0 {
+			return s, false
+		}
+		return s.without(letter), true
 	case bury:
-		next.letters = s.letters.with(intent.If)
-		return next, true
+		return s.with(Letter{intent.If, intent.Payload}), true
 	case list:
-		return s, s.letters == lettersOf(outcome.Letters)
+		return s, slices.Equal(s.letters, outcome.Letters)
 	}
 	return s, false
+}
+
+// fits reports whether an answer names the version, as far as both are known.
+func (v version) fits(answer Record) bool {
+	return (v.due == 0 || answer.Due == 0 || v.due == answer.Due) && v.payload == answer.Payload &&
+		(v.generation == 0 || answer.Generation == 0 || v.generation == answer.Generation)
 }
 
 // denies reports whether an operation has this outcome, without an effect, in s.
@@ -117,9 +107,9 @@ func (s entry) denies(intent Record, outcome Outcome) bool {
 	letter := intent.Kind == Requeue || intent.Kind == Discard
 	switch outcome {
 	case Exists:
-		return s.pending && (intent.Kind == Create || intent.Kind == Requeue && s.letters.has(intent.If))
+		return s.pending && (intent.Kind == Create || intent.Kind == Requeue && s.letter(intent.If) >= 0)
 	case Absent:
-		return letter && !s.letters.has(intent.If) || !letter && !s.pending && intent.Kind != Set && intent.Kind != Create
+		return letter && s.letter(intent.If) < 0 || !letter && !s.pending && intent.Kind != Set && intent.Kind != Create
 	case Conflict:
 		return !letter && intent.If != 0 && s.pending && s.generation != intent.If
 	}
@@ -135,7 +125,7 @@ var model = func() porcupine.Model {
 			}
 			return out
 		},
-		Equal: func(a, b any) bool { return a == b },
+		Equal: func(a, b any) bool { return a.(entry).equal(b.(entry)) },
 	}
 	return m.ToModel()
 }()

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ type Config struct {
 	Keys     int           // keys in concurrent use
 	Life     int           // operations until a key is replaced by a new one; 0 is never
 	Far      bool          // entries are due in a day
-	Payload  int           // bytes
+	Payload  int           // bytes, at least
 	Timeout  time.Duration // of an operation
 	Works    bool
 	Unsynced bool // firings survive a SIGKILL, but no loss of power
@@ -99,8 +98,7 @@ func (c Config) open(name string, sync bool) (*lines, error) {
 // taken before the line is synced. All attempts of a generation agree.
 func (l *lines) handle(_ context.Context, f durable.Firing) error {
 	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key)
-	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp,
-		!bytes.Equal(f.Payload, payload(f.Key, len(f.Payload)))}
+	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp, sum(f.Payload)}
 	switch err := l.add(line); {
 	case err != nil:
 		return err
@@ -161,7 +159,7 @@ func (c *client) do(ctx context.Context, r Record) error {
 		answer.Outcome = Unknown
 	}
 	if err == nil && r.Kind != Discard {
-		answer.Due, answer.Generation = e.Due.UnixNano(), e.Generation
+		answer.Due, answer.Payload, answer.Generation = e.Due.UnixNano(), sum(e.Payload), e.Generation
 	}
 	if answer.Outcome == Unknown || answer.Outcome == Failed {
 		answer.Error = err.Error()
@@ -191,6 +189,7 @@ func (c *client) draw() Record {
 	switch r.Kind {
 	case Set, Create, Move, SetIf, MoveIf:
 		r.Due = c.due()
+		r.Payload = sum(c.payload(r))
 	}
 	switch r.Kind {
 	case Set, Create, Move, Cancel:
@@ -267,34 +266,35 @@ func (c *client) callTx(ctx context.Context, tx any, r Record) (durable.Entry, e
 	due := time.Unix(0, r.Due)
 	switch r.Kind {
 	case Set:
-		return c.store.SetTx(ctx, tx, r.Key, due, payload(r.Key, c.Payload))
+		return c.store.SetTx(ctx, tx, r.Key, due, c.payload(r))
 	case Create:
-		return c.store.CreateTx(ctx, tx, r.Key, due, payload(r.Key, c.Payload))
+		return c.store.CreateTx(ctx, tx, r.Key, due, c.payload(r))
 	case Move:
 		return c.store.MoveTx(ctx, tx, r.Key, due)
 	}
 	return c.store.CancelTx(ctx, tx, r.Key)
 }
 
-// payload returns that of a key in a number of bytes, or in those of the key if it is longer.
-func payload(key string, n int) []byte {
-	n = max(n, len(key))
-	return []byte(strings.Repeat(key, n/len(key)+1))[:n]
+// payload returns that of an operation: its content and its size depend on the due time.
+func (c *client) payload(r Record) []byte {
+	text := fmt.Sprint(r.Key, " ", r.Due, " ")
+	n := c.Payload + int(r.Due%300)
+	return []byte(strings.Repeat(text, n/len(text)+1))[:n]
 }
 
 func (c *client) call(ctx context.Context, r Record) (durable.Entry, error) {
 	due := time.Unix(0, r.Due)
 	switch r.Kind {
 	case Set:
-		return c.store.Set(ctx, r.Key, due, payload(r.Key, c.Payload))
+		return c.store.Set(ctx, r.Key, due, c.payload(r))
 	case Create:
-		return c.store.Create(ctx, r.Key, due, payload(r.Key, c.Payload))
+		return c.store.Create(ctx, r.Key, due, c.payload(r))
 	case Move:
 		return c.store.Move(ctx, r.Key, due)
 	case Cancel:
 		return c.store.Cancel(ctx, r.Key)
 	case SetIf:
-		return c.store.SetIf(ctx, r.Key, r.If, due, payload(r.Key, c.Payload))
+		return c.store.SetIf(ctx, r.Key, r.If, due, c.payload(r))
 	case MoveIf:
 		return c.store.MoveIf(ctx, r.Key, r.If, due)
 	case CancelIf:

@@ -210,7 +210,7 @@ func (s *scene) read(ctx context.Context) error {
 			return err
 		}
 	}
-	r := &reads{now(), make(map[string]Record), make(map[string][]uint64)}
+	r := &reads{now(), make(map[string]Record), make(map[string][]Letter)}
 	for e, err := range store.All(ctx, "") {
 		if err != nil {
 			return err
@@ -218,13 +218,13 @@ func (s *scene) read(ctx context.Context) error {
 		if _, twice := r.entries[e.Key]; twice {
 			return fmt.Errorf("%q has two pending entries", e.Key)
 		}
-		r.entries[e.Key] = Record{Due: e.Due.UnixNano(), Generation: e.Generation}
+		r.entries[e.Key] = Record{Outcome: OK, Due: e.Due.UnixNano(), Payload: sum(e.Payload), Generation: e.Generation}
 	}
 	for d, err := range store.Dead(ctx, "") {
 		if err != nil {
 			return err
 		}
-		r.letters[d.Key] = append(r.letters[d.Key], d.Generation)
+		r.letters[d.Key] = append(r.letters[d.Key], Letter{d.Generation, sum(d.Payload)})
 	}
 	keys := make(map[string]bool)
 	if err := readLines(filepath.Join(s.dir, "journal-*"), func(_ string, r Record) {
@@ -249,7 +249,7 @@ const reader = "journal-reader"
 type reads struct {
 	begin   int64
 	entries map[string]Record
-	letters map[string][]uint64
+	letters map[string][]Letter
 }
 
 // write adds reads of all keys to a folder.
@@ -266,9 +266,9 @@ func (r *reads) write(dir string, keys []string, withLetters bool) error {
 		return errors.Join(l.add(Record{Number: n, At: r.begin, Kind: kind, Key: key}), l.add(outcome))
 	}
 	for _, key := range keys {
-		outcome := Record{Outcome: Absent}
-		if e, ok := r.entries[key]; ok {
-			outcome = Record{Outcome: OK, Due: e.Due, Generation: e.Generation}
+		outcome, ok := r.entries[key]
+		if !ok {
+			outcome = Record{Outcome: Absent}
 		}
 		if err := add(key, Get, outcome); err != nil {
 			return err

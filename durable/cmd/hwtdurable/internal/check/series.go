@@ -23,6 +23,8 @@ const (
 	seriesFile   = "series" // of the series
 )
 
+func seriesPayload(key string) []byte { return []byte(key) }
+
 func isRecurring(key string) bool { return strings.HasPrefix(key, seriesPrefix) }
 
 // series is a line of the file of the series: occurrences from the first one on must have
@@ -46,7 +48,7 @@ func (s *scene) addSeries(ctx context.Context) error {
 	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}}
 	for i := range seriesCount {
 		key := fmt.Sprint(seriesPrefix, i)
-		if _, err := store.SetEvery(ctx, key, every, first, payload(key, 0)); err != nil {
+		if _, err := store.SetEvery(ctx, key, every, first, seriesPayload(key)); err != nil {
 			return err
 		}
 	}
