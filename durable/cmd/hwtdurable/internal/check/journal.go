@@ -47,7 +47,8 @@ type Outcome string
 const (
 	OK       Outcome = "ok"
 	Exists   Outcome = "exists"
-	Absent   Outcome = "absent" // not found or fired
+	Absent   Outcome = "absent"  // not found or fired
+	Invalid  Outcome = "invalid" // after NotAfter
 	Conflict Outcome = "conflict"
 	Rejected Outcome = "rejected" // without effect: full
 	Unknown  Outcome = "unknown"
@@ -63,25 +64,32 @@ const (
 // Record is a line of a journal: an intent, or the outcome of the intent with the same
 // number. Times are nanoseconds of the machine's clock.
 type Record struct {
-	Number     int64    `json:"n"`
-	At         int64    `json:"at"`
-	Kind       Kind     `json:"op,omitempty"` // of an intent
-	Key        string   `json:"key,omitempty"`
-	Tx         string   `json:"tx,omitempty"` // end of the caller's transaction, or empty without one
-	If         uint64   `json:"if,omitempty"`
-	Due        int64    `json:"due,omitempty"`     // requested, or of the result
-	Outcome    Outcome  `json:"out,omitempty"`     // of an outcome
-	Payload    uint32   `json:"sum,omitempty"`     // checksum of the stored payload, or of that of the result
-	Generation uint64   `json:"gen,omitempty"`     // of the result
-	Letters    []Letter `json:"letters,omitempty"` // in the order of generations
-	Error      string   `json:"error,omitempty"`
-	Over       bool     `json:"over,omitempty"` // no operation of this journal takes effect later
+	Number     int64     `json:"n"`
+	At         int64     `json:"at"`
+	Kind       Kind      `json:"op,omitempty"` // of an intent
+	Key        string    `json:"key,omitempty"`
+	Tx         string    `json:"tx,omitempty"` // end of the caller's transaction, or empty without one
+	If         uint64    `json:"if,omitempty"`
+	Due        int64     `json:"due,omitempty"`     // requested, or of the result
+	NotAfter   time.Time `json:"until,omitzero"`    // likewise
+	Outcome    Outcome   `json:"out,omitempty"`     // of an outcome
+	Payload    uint32    `json:"sum,omitempty"`     // checksum of the stored payload, or of that of the result
+	Generation uint64    `json:"gen,omitempty"`     // of the result
+	Letters    []Letter  `json:"letters,omitempty"` // in the order of generations
+	Error      string    `json:"error,omitempty"`
+	Over       bool      `json:"over,omitempty"` // no operation of this journal takes effect later
 }
 
 // Letter is a dead letter.
 type Letter struct {
 	Generation uint64 `json:"gen"`
 	Payload    uint32 `json:"sum"`
+	after      int64  // the time before which the model does not have it, or 0
+}
+
+// describe adds an entry to the answer of an operation.
+func (r *Record) describe(e durable.Entry) {
+	r.Due, r.NotAfter, r.Payload, r.Generation = e.Due.UnixNano(), e.NotAfter, sum(e.Payload), e.Generation
 }
 
 // sum returns the checksum by which payloads are compared.
@@ -89,15 +97,17 @@ func sum(payload []byte) uint32 { return crc32.ChecksumIEEE(payload) }
 
 // Firing is a line of a worker's file.
 type Firing struct {
-	Key        string `json:"key"`
-	Due        int64  `json:"due"`
-	Generation uint64 `json:"gen"`
-	ID         string `json:"id"`
-	At         int64  `json:"at"`
-	Worker     int    `json:"pid"`
-	Attempt    int    `json:"attempt"`
-	GaveUp     bool   `json:"gave_up,omitempty"` // the handler made it a dead letter
-	Payload    uint32 `json:"sum"`
+	Key        string    `json:"key"`
+	Due        int64     `json:"due"`
+	Generation uint64    `json:"gen"`
+	ID         string    `json:"id"`
+	At         int64     `json:"at"`
+	Worker     int       `json:"pid"`
+	Attempt    int       `json:"attempt"`
+	GaveUp     bool      `json:"gave_up,omitempty"` // the handler made it a dead letter
+	Payload    uint32    `json:"sum"`
+	NotAfter   time.Time `json:"until,omitzero"`
+	Late       int64     `json:"late"` // by the library's own account
 }
 
 // Fault is a fault that had an effect, with the time in which it had it.
@@ -179,6 +189,8 @@ func outcomeOf(err error) Outcome {
 		return Absent
 	case errors.Is(err, durable.ErrConflict):
 		return Conflict
+	case errors.Is(err, durable.ErrInvalid):
+		return Invalid
 	case errors.Is(err, durable.ErrFull):
 		return Rejected
 	}

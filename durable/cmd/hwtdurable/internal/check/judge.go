@@ -14,8 +14,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// claimAhead bounds how long before its due time an entry is claimed.
-const claimAhead = int64(time.Second)
+const (
+	claimAhead = int64(time.Second) // the time before its due time from which on an entry is claimed
+	hiccup     = int64(time.Second) // the longest pause of a worker without a fault
+)
 
 // Judge judges one run.
 type Judge struct {
@@ -130,7 +132,7 @@ func (t *trial) end(path string, at int64) {
 	for _, intent := range slices.Concat(slices.Collect(maps.Values(t.open[path])), t.late[path]) {
 		t.verdict.Unknown++
 		if intent.Kind != Get {
-			t.add(intent, Record{Outcome: Unknown}, at)
+			t.add(intent, Record{Outcome: Unknown, At: at}, at)
 		}
 	}
 	t.open[path], t.late[path] = nil, nil
@@ -151,6 +153,10 @@ func (t *trial) firings(dir string, faults []Fault) error {
 		if early := time.Duration(f.Due - f.At); early > t.Tolerance {
 			t.violated("%s fired %v early", f.Key, early)
 		}
+		if end := f.NotAfter.UnixNano(); !f.NotAfter.IsZero() && (f.Due+f.Late > end || f.At > end+hiccup &&
+			!slices.ContainsFunc(faults, func(x Fault) bool { return x.hits(f.Worker, f.claimed(), f.At) })) {
+			t.violated("%s fired %v after its NotAfter", f.Key, time.Duration(f.At-end))
+		}
 		if isRecurring(f.Key) && f.Payload != sum(seriesPayload(f.Key)) {
 			t.violated("%s fired with another payload", f.Key)
 		}
@@ -169,11 +175,20 @@ func (t *trial) firings(dir string, faults []Fault) error {
 		t.verdict.Firings += len(all)
 		ops := []porcupine.Operation{{
 			Input:  Record{Kind: fire, Key: first.Key, At: first.Due - claimAhead},
-			Output: Record{Outcome: OK, Due: first.Due, Payload: first.Payload, Generation: first.Generation},
-			Call:   min(first.Due, first.At) - claimAhead, Return: first.At}}
-		if first.GaveUp {
+			Output: Record{Outcome: OK, At: first.At, Due: first.Due, NotAfter: first.NotAfter, Payload: first.Payload, Generation: first.Generation},
+			Call:   first.claimed(), Return: first.At}}
+		begin, end, outcome := first.At, cmp.Or(t.listed[first.Key], math.MaxInt64)-1, OK
+		lost := func(f Fault) bool { return f.hits(all[len(all)-1].Worker, first.claimed(), math.MaxInt64) }
+		expires := !first.NotAfter.IsZero() && slices.ContainsFunc(faults, lost) // perhaps, on another worker
+		if expires {
+			begin = min(begin, first.NotAfter.UnixNano()-clockError)
+		}
+		if expires && !first.GaveUp {
+			outcome = Unknown
+		}
+		if expires || first.GaveUp {
 			ops = append(ops, porcupine.Operation{Input: Record{Kind: bury, Key: first.Key, If: first.Generation, Payload: first.Payload},
-				Output: Record{Outcome: OK}, Call: first.At, Return: cmp.Or(t.listed[first.Key], math.MaxInt64) - 1})
+				Output: Record{Outcome: outcome, At: end}, Call: begin, Return: end})
 		}
 		t.history[first.Key] = append(t.history[first.Key], ops...)
 	}
@@ -198,12 +213,16 @@ func (t *trial) repeats(all []Firing, faults []Fault) {
 // worker that fired before, which had not acknowledged, or it began before that and hit
 // the other one, which had claimed the entry first and stood still.
 func (f Fault) explains(before, again Firing) bool {
-	hits := func(worker int, by int64) bool {
-		return f.Begin <= by && (f.Hit == nil || slices.Contains(f.Hit, worker))
-	}
-	claimed := min(before.Due, before.At) - claimAhead
-	return f.End >= claimed && (hits(before.Worker, again.At) || hits(again.Worker, before.At))
+	return f.hits(before.Worker, before.claimed(), again.At) || f.hits(again.Worker, before.claimed(), before.At)
 }
+
+// hits reports whether a fault may have affected a worker between two times.
+func (f Fault) hits(worker int, from, to int64) bool {
+	return f.End >= from && f.Begin <= to && (f.Hit == nil || slices.Contains(f.Hit, worker))
+}
+
+// claimed is the earliest time of the claim.
+func (f Firing) claimed() int64 { return min(f.Due, f.At) - claimAhead }
 
 // key judges the history of one key.
 func (t *trial) key(key string, ops []porcupine.Operation) {

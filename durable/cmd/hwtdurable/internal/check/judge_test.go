@@ -156,7 +156,7 @@ func TestJudgeComparesPayloadsWithTheAcceptedOne(t *testing.T) {
 	get := func(payload uint32) []Record {
 		return op(3, 5*sec, 5*sec, Record{Kind: Get}, Record{Outcome: OK, Due: 10 * sec, Generation: 5, Payload: payload})
 	}
-	list := op(4, 90*sec, 91*sec, Record{Kind: list}, Record{Outcome: OK, Letters: []Letter{{Generation: 5, Payload: 6}}})
+	list := op(4, 92*sec, 93*sec, Record{Kind: list}, Record{Outcome: OK, Letters: []Letter{{Generation: 5, Payload: 6}}})
 	requeue := op(5, 18*sec, 19*sec, Record{Kind: Requeue, If: 5}, Record{Outcome: OK, Due: 20 * sec, Generation: 6, Payload: 6})
 	for name, c := range map[string]struct {
 		right   bool

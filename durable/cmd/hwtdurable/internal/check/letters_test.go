@@ -18,7 +18,7 @@ func listed(generations ...uint64) []Record {
 	for _, g := range generations {
 		letters = append(letters, Letter{Generation: g})
 	}
-	return op(10, 90*sec, 91*sec, Record{Kind: list}, Record{Outcome: OK, Letters: letters})
+	return op(10, 92*sec, 93*sec, Record{Kind: list}, Record{Outcome: OK, Letters: letters})
 }
 
 func TestJudgeKnowsDeadLetters(t *testing.T) {

@@ -62,7 +62,7 @@ const longest = time.Second
 // A worker counts a reading of the database's clock from the end of the round trip: no
 // delay makes it early. The tolerance is how far the wall clock may drift from the
 // monotonic one before the worker reads again.
-var postgresJudge = Judge{Tolerance: 5 * time.Millisecond}
+var postgresJudge = Judge{Tolerance: time.Duration(clockError)}
 
 func (c *cluster) close() {
 	c.scene.end()

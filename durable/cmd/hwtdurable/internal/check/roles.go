@@ -98,7 +98,8 @@ func (c Config) open(name string, sync bool) (*lines, error) {
 // taken before the line is synced. All attempts of a generation agree.
 func (l *lines) handle(_ context.Context, f durable.Firing) error {
 	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key)
-	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp, sum(f.Payload)}
+	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp, sum(f.Payload),
+		f.NotAfter, int64(f.Lateness)}
 	switch err := l.add(line); {
 	case err != nil:
 		return err
@@ -159,7 +160,7 @@ func (c *client) do(ctx context.Context, r Record) error {
 		answer.Outcome = Unknown
 	}
 	if err == nil && r.Kind != Discard {
-		answer.Due, answer.Payload, answer.Generation = e.Due.UnixNano(), sum(e.Payload), e.Generation
+		answer.describe(e)
 	}
 	if answer.Outcome == Unknown || answer.Outcome == Failed {
 		answer.Error = err.Error()
@@ -187,9 +188,14 @@ func (c *client) draw() Record {
 	r := Record{Kind: kinds[rand.IntN(len(kinds))],
 		Key: fmt.Sprintf("k%04d-%d", rand.IntN(c.Keys), age)}
 	switch r.Kind {
-	case Set, Create, Move, SetIf, MoveIf:
+	case Set, Create, SetIf:
 		r.Due = c.due()
+		if rand.IntN(4) == 0 { // of all orders of magnitude up to seconds
+			r.NotAfter = time.Unix(0, r.Due+rand.Int64N(1<<rand.IntN(34))).UTC()
+		}
 		r.Payload = sum(c.payload(r))
+	case Move, MoveIf:
+		r.Due = c.due()
 	}
 	switch r.Kind {
 	case Set, Create, Move, Cancel:
@@ -263,12 +269,12 @@ func (c *client) callTx(ctx context.Context, tx any, r Record) (durable.Entry, e
 	if x, ok := tx.(fileTx); ok {
 		tx = x.Tx
 	}
-	due := time.Unix(0, r.Due)
+	due, until := time.Unix(0, r.Due), durable.NotAfter(r.NotAfter)
 	switch r.Kind {
 	case Set:
-		return c.store.SetTx(ctx, tx, r.Key, due, c.payload(r))
+		return c.store.SetTx(ctx, tx, r.Key, due, c.payload(r), until)
 	case Create:
-		return c.store.CreateTx(ctx, tx, r.Key, due, c.payload(r))
+		return c.store.CreateTx(ctx, tx, r.Key, due, c.payload(r), until)
 	case Move:
 		return c.store.MoveTx(ctx, tx, r.Key, due)
 	}
@@ -283,18 +289,18 @@ func (c *client) payload(r Record) []byte {
 }
 
 func (c *client) call(ctx context.Context, r Record) (durable.Entry, error) {
-	due := time.Unix(0, r.Due)
+	due, until := time.Unix(0, r.Due), durable.NotAfter(r.NotAfter)
 	switch r.Kind {
 	case Set:
-		return c.store.Set(ctx, r.Key, due, c.payload(r))
+		return c.store.Set(ctx, r.Key, due, c.payload(r), until)
 	case Create:
-		return c.store.Create(ctx, r.Key, due, c.payload(r))
+		return c.store.Create(ctx, r.Key, due, c.payload(r), until)
 	case Move:
 		return c.store.Move(ctx, r.Key, due)
 	case Cancel:
 		return c.store.Cancel(ctx, r.Key)
 	case SetIf:
-		return c.store.SetIf(ctx, r.Key, r.If, due, c.payload(r))
+		return c.store.SetIf(ctx, r.Key, r.If, due, c.payload(r), until)
 	case MoveIf:
 		return c.store.MoveIf(ctx, r.Key, r.If, due)
 	case CancelIf:
@@ -311,7 +317,7 @@ func (c *client) call(ctx context.Context, r Record) (durable.Entry, error) {
 // has ended, a full file system lost the end of the commit, or the connection to
 // PostgreSQL broke. The library repeats a request after that, except in a transaction.
 func (c *client) lost(ctx context.Context, r Record, err error) bool {
-	for _, never := range []error{durable.ErrClosed, durable.ErrDamaged, durable.ErrInvalid} {
+	for _, never := range []error{durable.ErrClosed, durable.ErrDamaged} {
 		if errors.Is(err, never) {
 			return false
 		}

@@ -218,13 +218,15 @@ func (s *scene) read(ctx context.Context) error {
 		if _, twice := r.entries[e.Key]; twice {
 			return fmt.Errorf("%q has two pending entries", e.Key)
 		}
-		r.entries[e.Key] = Record{Outcome: OK, Due: e.Due.UnixNano(), Payload: sum(e.Payload), Generation: e.Generation}
+		one := Record{Outcome: OK}
+		one.describe(e)
+		r.entries[e.Key] = one
 	}
 	for d, err := range store.Dead(ctx, "") {
 		if err != nil {
 			return err
 		}
-		r.letters[d.Key] = append(r.letters[d.Key], Letter{d.Generation, sum(d.Payload)})
+		r.letters[d.Key] = append(r.letters[d.Key], Letter{Generation: d.Generation, Payload: sum(d.Payload)})
 	}
 	keys := make(map[string]bool)
 	if err := readLines(filepath.Join(s.dir, "journal-*"), func(_ string, r Record) {
@@ -260,23 +262,23 @@ func (r *reads) write(dir string, keys []string, withLetters bool) error {
 	}
 	defer l.file.Close()
 	n := r.begin
-	add := func(key string, kind Kind, outcome Record) error {
+	add := func(key string, kind Kind, begin int64, outcome Record) error {
 		n++
 		outcome.Number, outcome.At = n, now()
-		return errors.Join(l.add(Record{Number: n, At: r.begin, Kind: kind, Key: key}), l.add(outcome))
+		return errors.Join(l.add(Record{Number: n, At: begin, Kind: kind, Key: key}), l.add(outcome))
 	}
 	for _, key := range keys {
 		outcome, ok := r.entries[key]
 		if !ok {
 			outcome = Record{Outcome: Absent}
 		}
-		if err := add(key, Get, outcome); err != nil {
+		if err := add(key, Get, r.begin, outcome); err != nil {
 			return err
 		}
 		if !withLetters {
 			continue
 		}
-		if err := add(key, list, Record{Outcome: OK, Letters: r.letters[key]}); err != nil {
+		if err := add(key, list, now(), Record{Outcome: OK, Letters: r.letters[key]}); err != nil {
 			return err
 		}
 	}
