@@ -25,19 +25,21 @@ type Kind string
 
 // The kinds of operations.
 const (
-	Set      Kind = "set"
-	Create   Kind = "create"
-	Move     Kind = "move"
-	Cancel   Kind = "cancel"
-	Get      Kind = "get"
-	SetIf    Kind = "setif"
-	MoveIf   Kind = "moveif"
-	CancelIf Kind = "cancelif"
-	Requeue  Kind = "requeue"
-	Discard  Kind = "discard"
-	fire     Kind = "fire" // of a worker
-	bury     Kind = "bury" // of a worker
-	list     Kind = "list" // of the dead letters, at the end
+	Set        Kind = "set"
+	Create     Kind = "create"
+	Move       Kind = "move"
+	Cancel     Kind = "cancel"
+	Get        Kind = "get"
+	SetIf      Kind = "setif"
+	MoveIf     Kind = "moveif"
+	CancelIf   Kind = "cancelif"
+	Requeue    Kind = "requeue"
+	Discard    Kind = "discard"
+	SetMany    Kind = "setmany"    // of each key of a group
+	CancelMany Kind = "cancelmany" // likewise
+	fire       Kind = "fire"       // of a worker
+	bury       Kind = "bury"       // of a worker
+	list       Kind = "list"       // of the dead letters, at the end
 )
 
 // Outcome is the outcome of an operation.

@@ -27,6 +27,7 @@ type version struct {
 	generation uint64 // 0 if unknown
 	notAfter   time.Time
 	payload    uint32
+	answered   int64 // the end of the call that stored it
 }
 
 func (s entry) equal(other entry) bool {
@@ -105,22 +106,27 @@ func (s entry) after(intent, outcome Record) (out []entry) {
 	fits := same && (outcome.Outcome == Unknown || s.fits(outcome))
 	next, ok := s, false
 	switch intent.Kind {
-	case Set, Create, SetIf:
-		next.version = version{true, intent.Due, outcome.Generation, intent.NotAfter, intent.Payload}
-		ok = intent.Kind == Set || intent.Kind == Create && !s.pending || intent.Kind == SetIf && same
+	case Set, SetMany, Create, SetIf:
+		next.version = version{true, intent.Due, outcome.Generation, intent.NotAfter, intent.Payload, outcome.At}
+		ok = intent.Kind == Set || intent.Kind == SetMany || intent.Kind == Create && !s.pending || intent.Kind == SetIf && same
 	case Move, MoveIf:
-		next.due, next.generation = intent.Due, outcome.Generation
+		next.due, next.generation, next.answered = intent.Due, outcome.Generation, outcome.At
 		ok = same && !s.forbids(intent)
 	case Get:
 		next.due, next.generation = cmp.Or(s.due, outcome.Due), cmp.Or(s.generation, outcome.Generation)
 		ok = fits
 	case Cancel, CancelIf, fire:
 		next.version, ok = version{}, fits
+	case CancelMany:
+		next.version, ok = version{}, true
+		if s.pending && s.answered >= intent.At { // it was stored meanwhile
+			out = append(out, s)
+		}
 	case Requeue, Discard:
 		for _, i := range s.lettersOf(intent.If) {
 			next := s.without(i)
 			if intent.Kind == Requeue {
-				next.version = version{true, outcome.Due, outcome.Generation, time.Time{}, s.letters[i].Payload}
+				next.version = version{true, outcome.Due, outcome.Generation, time.Time{}, s.letters[i].Payload, outcome.At}
 			}
 			if intent.Kind == Discard || !s.pending && (outcome.Outcome == Unknown || next.fits(outcome)) {
 				out = append(out, next)
@@ -174,7 +180,7 @@ func (s entry) denied(intent Record, outcome Outcome) (out []entry) {
 		}
 	case Absent:
 		missing := !slices.ContainsFunc(s.letters, func(l Letter) bool { return l.Generation == intent.If && l.after == 0 })
-		ok = letter && missing || !letter && !s.pending && intent.Kind != Set && intent.Kind != Create
+		ok = letter && missing || !letter && !s.pending && !slices.Contains([]Kind{Set, SetMany, Create, CancelMany}, intent.Kind)
 	case Conflict:
 		ok = !letter && intent.If != 0 && s.pending && s.generation != intent.If
 	case Invalid:

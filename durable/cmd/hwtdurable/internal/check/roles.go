@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -126,16 +127,14 @@ type client struct {
 
 func (c *client) run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		r := c.draw()
+		drawn := c.draw()
 		calls := 1
-		if r.Kind == Requeue { // concurrent with itself
+		if drawn[0].Kind == Requeue { // concurrent with itself
 			calls = 3
 		}
 		errs := make(chan error, calls)
 		for range calls {
-			one := r
-			one.Number = c.count()
-			go func() { errs <- c.do(ctx, one) }()
+			go func() { errs <- c.do(ctx, slices.Clone(drawn)) }()
 		}
 		for range calls {
 			if err := <-errs; err != nil {
@@ -146,27 +145,35 @@ func (c *client) run(ctx context.Context) error {
 	return nil
 }
 
-// do performs an operation between its two lines of the journal.
-func (c *client) do(ctx context.Context, r Record) error {
-	r.At = now()
-	if err := c.journal.add(r); err != nil {
-		return err
+// do performs a call between the two lines of the journal for each of its keys.
+func (c *client) do(ctx context.Context, all []Record) error {
+	for i := range all {
+		all[i].Number, all[i].At = c.count(), now()
+		if err := c.journal.add(all[i]); err != nil {
+			return err
+		}
 	}
 	timed, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	e, err := c.perform(timed, r)
-	answer := Record{Number: r.Number, At: now(), Outcome: outcomeOf(err)}
-	if answer.Outcome == Failed && c.lost(timed, r, err) {
+	e, err := c.perform(timed, all)
+	answer := Record{At: now(), Outcome: outcomeOf(err)}
+	if answer.Outcome == Failed && c.lost(timed, all[0], err) {
 		answer.Outcome = Unknown
 	}
-	if err == nil && r.Kind != Discard {
+	if err == nil && len(all) == 1 && all[0].Kind != Discard {
 		answer.describe(e)
 	}
 	if answer.Outcome == Unknown || answer.Outcome == Failed {
 		answer.Error = err.Error()
 	}
-	c.learn(r.Key, answer)
-	return c.journal.add(answer)
+	c.learn(all[0].Key, answer)
+	for _, r := range all {
+		answer.Number = r.Number
+		if err := c.journal.add(answer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *client) count() int64 {
@@ -176,19 +183,31 @@ func (c *client) count() int64 {
 	return c.number
 }
 
-// draw chooses an operation. Keys of all processes are the same at the same time.
-func (c *client) draw() Record {
-	kinds := []Kind{Set, Set, Create, Create, Move, Move, Cancel, Cancel, Get, SetIf, MoveIf, CancelIf, Requeue, Requeue, Discard}
-	age := int64(0)
+// group is the number of keys with a common prefix.
+const group = 4
+
+// draw chooses an operation on a key, or on all keys of a group. Keys of all processes are the
+// same at the same time.
+func (c *client) draw() (all []Record) {
+	kinds := []Kind{Set, Set, Create, Create, Move, Move, Cancel, Cancel, Get, SetIf, MoveIf, CancelIf, Requeue, Requeue, Discard,
+		SetMany, CancelMany}
+	kind, n, size, age := kinds[rand.IntN(len(kinds))], rand.IntN(c.Keys), 1, int64(0)
+	if kind == SetMany || kind == CancelMany {
+		n, size = n/group*group, group
+	}
 	if c.Life > 0 {
 		age = time.Now().Unix() / int64(c.Life)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := Record{Kind: kinds[rand.IntN(len(kinds))],
-		Key: fmt.Sprintf("k%04d-%d", rand.IntN(c.Keys), age)}
+	for i := n; i < n+size; i++ {
+		all = append(all, c.intent(kind, fmt.Sprintf("k%d-%d.%d", age, i/group, i%group)))
+	}
+	return all
+}
+
+func (c *client) intent(kind Kind, key string) Record {
+	r := Record{Kind: kind, Key: key}
 	switch r.Kind {
-	case Set, Create, SetIf:
+	case Set, Create, SetIf, SetMany:
 		r.Due = c.due()
 		if rand.IntN(4) == 0 { // of all orders of magnitude up to seconds
 			r.NotAfter = time.Unix(0, r.Due+rand.Int64N(1<<rand.IntN(34))).UTC()
@@ -200,12 +219,10 @@ func (c *client) draw() Record {
 	switch r.Kind {
 	case Set, Create, Move, Cancel:
 		r.Tx = []string{commit, rollback, 13: ""}[rand.IntN(14)]
-	}
-	switch r.Kind {
 	case SetIf, MoveIf, CancelIf, Requeue, Discard:
-		if r.If = c.seen[r.Key]; r.If == 0 {
-			r.If = 1 // of another key
-		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		r.If = max(c.seen[r.Key], 1) // 1 is of another key
 	}
 	return r
 }
@@ -230,8 +247,23 @@ func (c *client) learn(key string, answer Record) {
 }
 
 // perform performs an operation. In a transaction that is rolled back, it has no effect.
-func (c *client) perform(ctx context.Context, r Record) (e durable.Entry, err error) {
-	if r.Tx == "" {
+func (c *client) perform(ctx context.Context, all []Record) (e durable.Entry, err error) {
+	r := all[0]
+	switch {
+	case r.Kind == SetMany:
+		var entries []durable.Entry
+		for _, r := range all {
+			entries = append(entries, durable.Entry{Key: r.Key, Due: time.Unix(0, r.Due), NotAfter: r.NotAfter, Payload: c.payload(r)})
+		}
+		n, err := c.store.SetMany(ctx, slices.Values(entries))
+		if err == nil && n != len(all) {
+			err = fmt.Errorf("SetMany stored %d entries of %d", n, len(all))
+		}
+		return e, err
+	case r.Kind == CancelMany:
+		_, err := c.store.CancelMany(ctx, strings.TrimSuffix(r.Key, "0"))
+		return e, err
+	case r.Tx == "":
 		return c.call(ctx, r)
 	}
 	tx, err := c.begin(ctx)
