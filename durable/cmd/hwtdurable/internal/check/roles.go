@@ -17,7 +17,6 @@ import (
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
-	"github.com/hashedwheel/hwt/durable/sqlite"
 )
 
 // Config is the configuration of a process. It performs operations if it has callers, and
@@ -266,41 +265,21 @@ func (c *client) perform(ctx context.Context, all []Record) (e durable.Entry, er
 	case r.Tx == "":
 		return c.call(ctx, r)
 	}
-	tx, err := c.begin(ctx)
-	if err != nil {
-		return e, err
+	err = c.store.InTx(ctx, func(tx any) (err error) {
+		if e, err = c.callTx(ctx, tx, r); err == nil && r.Tx == rollback {
+			err = errRollback
+		}
+		return err
+	})
+	if errors.Is(err, errRollback) {
+		err = nil
 	}
-	e, err = c.callTx(ctx, tx, r)
-	if err != nil || r.Tx == rollback {
-		return e, errors.Join(err, tx.Rollback(ctx))
-	}
-	return e, tx.Commit(ctx)
+	return e, err
 }
 
-// transaction is that of either database.
-type transaction interface {
-	Commit(ctx context.Context) error
-	Rollback(ctx context.Context) error
-}
-
-// fileTx makes a transaction of SQLite one of both.
-type fileTx struct{ *sqlite.Tx }
-
-func (x fileTx) Commit(context.Context) error   { return x.Tx.Commit() }
-func (x fileTx) Rollback(context.Context) error { return x.Tx.Rollback() }
-
-func (c *client) begin(ctx context.Context) (transaction, error) {
-	if c.store.SQLite == nil {
-		return c.store.Pool.Begin(ctx)
-	}
-	tx, err := c.store.SQLite.BeginTx(ctx)
-	return fileTx{tx}, err
-}
+var errRollback = errors.New("rolled back on purpose")
 
 func (c *client) callTx(ctx context.Context, tx any, r Record) (durable.Entry, error) {
-	if x, ok := tx.(fileTx); ok {
-		tx = x.Tx
-	}
 	due, until := time.Unix(0, r.Due), durable.NotAfter(r.NotAfter)
 	switch r.Kind {
 	case Set:

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
@@ -227,7 +225,10 @@ func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder) erro
 		r.mu.Lock()
 		r.bursts[key] = told
 		r.mu.Unlock()
-		if err := commitOne(ctx, s, key); err != nil {
+		if err := s.InTx(ctx, func(tx any) error {
+			_, err := s.SetTx(ctx, tx, key, time.Now(), nil)
+			return err
+		}); err != nil {
 			return err
 		}
 		committed := time.Now()
@@ -245,21 +246,4 @@ func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder) erro
 	defer r.mu.Unlock()
 	r.late = took
 	return nil
-}
-
-func commitOne(ctx context.Context, s *place.Store, key string) error {
-	if s.SQLite != nil {
-		tx, err := s.SQLite.BeginTx(ctx)
-		if err != nil {
-			return err
-		}
-		if _, err := s.SetTx(ctx, tx, key, time.Now(), nil); err != nil {
-			return errors.Join(err, tx.Rollback())
-		}
-		return tx.Commit()
-	}
-	return pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
-		_, err := s.SetTx(ctx, tx, key, time.Now(), nil)
-		return err
-	})
 }

@@ -95,6 +95,21 @@ func (p Place) pool(ctx context.Context) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
+// InTx runs f in a transaction of the database, and commits unless f returns an error.
+func (s *Store) InTx(ctx context.Context, f func(tx any) error) error {
+	if s.Pool != nil {
+		return pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error { return f(tx) })
+	}
+	tx, err := s.SQLite.BeginTx(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
 // Close closes the store and its pool.
 func (s *Store) Close() error {
 	if s.Pool != nil {
