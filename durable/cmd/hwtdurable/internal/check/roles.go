@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -119,9 +120,10 @@ type client struct {
 	store   *place.Store
 	journal *lines
 
-	mu     sync.Mutex
-	number int64             // of the last operation. Guarded by mu.
-	seen   map[string]uint64 // last generation of a key in an answer. Guarded by mu.
+	number atomic.Int64 // of the last operation
+
+	mu   sync.Mutex
+	seen map[string]uint64 // last generation of a key in an answer. Guarded by mu.
 }
 
 func (c *client) run(ctx context.Context) error {
@@ -147,7 +149,7 @@ func (c *client) run(ctx context.Context) error {
 // do performs a call between the two lines of the journal for each of its keys.
 func (c *client) do(ctx context.Context, all []Record) error {
 	for i := range all {
-		all[i].Number, all[i].At = c.count(), now()
+		all[i].Number, all[i].At = c.number.Add(1), now()
 		if err := c.journal.add(all[i]); err != nil {
 			return err
 		}
@@ -173,13 +175,6 @@ func (c *client) do(ctx context.Context, all []Record) error {
 		}
 	}
 	return nil
-}
-
-func (c *client) count() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.number++
-	return c.number
 }
 
 // group is the number of keys with a common prefix.
