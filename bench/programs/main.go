@@ -169,7 +169,8 @@ func spawn(ctx context.Context, executable, what string, quick bool) (s sample, 
 	if err != nil {
 		return s, err
 	}
-	return s, json.Unmarshal(out, &s)
+	err = json.Unmarshal(out, &s)
+	return s, err
 }
 
 func runChild(what string, quick bool) error {

@@ -143,5 +143,6 @@ func (l load) spawn(name string, jobs int) (s sample, err error) {
 	if err != nil {
 		return s, err
 	}
-	return s, json.Unmarshal(out, &s)
+	err = json.Unmarshal(out, &s)
+	return s, err
 }

@@ -36,7 +36,8 @@ func (b *Backend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (lo
 		stmts = append(stmts, query(l.scanDead, b.sql.lockDead, letters.key, letters.generation))
 	}
 	stmts = append(stmts, b.countRemovals(&l.removals, &l.last), b.takeGenerations(&l, len(ops)))
-	return l, q.run(ctx, stmts...)
+	err := q.run(ctx, stmts...)
+	return l, err
 }
 
 func (l *locked) scanRow(scan scanner) error {

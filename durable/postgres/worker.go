@@ -299,5 +299,6 @@ func (b *Backend) lockRefs(ctx context.Context, q querier, r refs, others string
 		return err
 	}
 	stmts := append(before, query(intact, b.sql.lockRefs+others, r.key, r.generation), b.takeGenerations(&l, len(r.key)))
-	return l, q.run(ctx, stmts...)
+	err := q.run(ctx, stmts...)
+	return l, err
 }

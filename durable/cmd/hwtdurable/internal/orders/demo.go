@@ -98,7 +98,8 @@ func (d Demo) read(ctx context.Context) (r result, err error) {
 		return r, err
 	}
 	defer store.Close()
-	return r, one(ctx, store, results, &r.placed, &r.paid, &r.both, &r.released, &r.again, &r.missing, &r.early, &r.late)
+	err = one(ctx, store, results, &r.placed, &r.paid, &r.both, &r.released, &r.again, &r.missing, &r.early, &r.late)
+	return r, err
 }
 
 func (d Demo) report(ctx context.Context, out io.Writer) error {
