@@ -104,8 +104,10 @@ type Backend interface {
 	Claim(ctx context.Context, worker int64, claims []Claim) ([]bool, error)
 
 	// Finish stores outcomes, and reports for each whether it applied. That of a damaged
-	// row does not. That of a row that another transaction has locked may be stored later:
-	// Heartbeat gives it time before it ends the lease. tx is as in Apply.
+	// row does not. Neither does one that the database rejects, by a constraint or a trigger
+	// of the user: the backend tries it again later. That of a row that another transaction
+	// has locked may be stored later: Heartbeat gives it time before it ends the lease. tx
+	// is as in Apply.
 	Finish(ctx context.Context, tx any, worker int64, outcomes []Outcome) ([]bool, error)
 
 	// Watch calls near for rows due within Limits.Lead that were not stored by Apply

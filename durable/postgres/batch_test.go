@@ -1,11 +1,15 @@
 package postgres_test
 
 import (
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/postgres"
 )
@@ -49,21 +53,58 @@ func TestDamagedRowLosesOnlyItsOwnOutcome(t *testing.T) {
 	require.Equal(t, []bool{true, false, true}, applied)
 }
 
-// An outcome that the database rejects keeps no other one back.
+// An outcome that the database rejects keeps no other one back. It is stored once the database
+// accepts it, and logged once per try.
 func TestRejectedOutcomeLeavesTheOthers(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "rejected")})
-	w, rows := claimed(t, b, 3)
-	_, err := pool.Exec(ctx, `ALTER TABLE rejected.dead ADD CHECK (key <> 'k1')`)
+	log := &lines{}
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "rejected"), Options: durable.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}})
+	w, rows := claimed(t, b, 6)
+	_, err := pool.Exec(ctx, `ALTER TABLE rejected.dead ADD CONSTRAINT c CHECK (key <> 'k1');
+		CREATE FUNCTION rejected.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+		CREATE CONSTRAINT TRIGGER fail AFTER DELETE ON rejected.entry DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW WHEN (OLD.key = 'k4') EXECUTE FUNCTION rejected.fail()`)
 	require.NoError(t, err)
 	var outcomes []backend.Outcome
-	for _, r := range rows {
+	for i, r := range rows {
 		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref(), Fate: backend.Bury})
+		if i >= 3 {
+			outcomes[i].Fate = backend.Done
+		}
 	}
-	_, err = b.Finish(ctx, nil, w, outcomes)
-	require.ErrorContains(t, err, "23514")
-	letters, err := b.DeadPage(ctx, "", backend.Ref{}, 9)
+	begun := time.Now()
+	applied, err := b.Finish(ctx, nil, w, outcomes)
 	require.NoError(t, err)
-	require.Len(t, letters, 2)
+	require.Equal(t, []bool{true, false, true, true, false, true}, applied)
+	for range 3 { // other outcomes that are rejected
+		_, err = b.Finish(ctx, nil, w, outcomes)
+		require.NoError(t, err)
+	}
+	require.LessOrEqual(t, log.count(`error="key`), 1+int(time.Since(begun)/time.Second))
+	_, err = pool.Exec(ctx, `ALTER TABLE rejected.dead DROP CONSTRAINT c; DROP TRIGGER fail ON rejected.entry`)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		st, err := b.Stats(ctx, nil)
+		return err == nil && st.Claimed == 0 && st.Dead == 3
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NotZero(t, log.count(`error="key`))
+}
+
+// lines is the text of a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
 }

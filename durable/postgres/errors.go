@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -70,4 +71,12 @@ func waited(err error) bool {
 		return true
 	}
 	return false
+}
+
+// concernsRow reports whether err, of a statement on many rows, may be due to one of them: a
+// constraint, a trigger, or a value. Errors of access, and of the definition of the tables,
+// concern all rows.
+func concernsRow(err error) bool {
+	code := sqlState(err)
+	return code != "" && !slices.Contains([]string{"28", "3D", "3F", "42"}, code[:2])
 }

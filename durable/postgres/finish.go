@@ -4,32 +4,36 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // Finish implements [backend.Backend]. Done commits asynchronously: if the server loses
-// it, the firing repeats with the same ID. If a caller's transaction has locked a row, the
-// returner stores the outcome later. The outcome of a damaged row is logged and dropped: it
-// must not fail the others.
+// it, the firing repeats with the same ID. The returner stores two kinds of outcomes later:
+// those whose rows a caller's transaction has locked, and those that the database rejects.
+// The outcome of a damaged row is logged and dropped. None of these fails the others.
 func (b *Backend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
 	if tx != nil {
 		return b.finishInTx(ctx, tx, worker, outcomes)
 	}
 	for len(outcomes) > 0 {
 		n := distinct(outcomes)
-		some, locked, err := b.finish(ctx, worker, outcomes[:n])
+		f, err := b.finish(ctx, worker, outcomes[:n])
+		if err == nil {
+			err = b.returner.reject(worker, f.rejected)
+		}
 		if err != nil {
 			return nil, err
 		}
 		for i, o := range outcomes[:n] {
-			if locked[o.Ref] {
+			if f.locked[o.Ref] {
 				b.returner.finish(worker, o)
-				some[i] = true
+				f.applied[i] = true
 			}
 		}
-		applied, outcomes = append(applied, some...), outcomes[n:]
+		applied, outcomes = append(applied, f.applied...), outcomes[n:]
 	}
 	return applied, nil
 }
@@ -46,11 +50,25 @@ func distinct(outcomes []backend.Outcome) int {
 	return len(outcomes)
 }
 
+// finishing is the progress of finish. applied and met are by position.
+type finishing struct {
+	outcomes []backend.Outcome
+	applied  []bool
+	met      []bool               // rows that are not locked
+	locked   map[backend.Ref]bool // rows that are, or that moved aside meanwhile
+	rejected []rejection          // outcomes that fail alone
+}
+
+// rejection is an outcome that the database rejects, and its error.
+type rejection struct {
+	backend.Outcome
+	err error
+}
+
 // finish stores outcomes of different rows: Done in one transaction, the other fates in
-// another one. It names the rows that were locked, or moved aside meanwhile.
-func (b *Backend) finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (applied []bool, locked map[backend.Ref]bool, err error) {
-	applied = make([]bool, len(outcomes))
-	met := make([]bool, len(outcomes)) // rows that are not locked
+// another one.
+func (b *Backend) finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (*finishing, error) {
+	f := &finishing{outcomes: outcomes, applied: make([]bool, len(outcomes)), met: make([]bool, len(outcomes))}
 	var done, others []int
 	for i := range outcomes {
 		if outcomes[i].Fate == backend.Done {
@@ -59,26 +77,45 @@ func (b *Backend) finish(ctx context.Context, worker int64, outcomes []backend.O
 			others = append(others, i)
 		}
 	}
-	err = errors.Join(b.finishDone(ctx, outcomes, done, applied, met), b.finishOthers(ctx, worker, outcomes, others, applied, met))
-	if err != nil || !slices.Contains(met, false) {
-		return applied, nil, err
+	err := errors.Join(
+		f.inHalves(ctx, done, func(at []int) error { return b.finishDone(ctx, f, at) }),
+		f.inHalves(ctx, others, func(at []int) error { return b.finishOthers(ctx, worker, f, at) }))
+	if err != nil || !slices.Contains(f.met, false) {
+		return f, err
 	}
 	var r refs
 	for i := range outcomes {
-		if !met[i] {
+		if !f.met[i] {
 			r.add(outcomes[i].Ref)
 		}
 	}
-	locked, err = b.find(ctx, b.sql.existing, r.key, r.generation)
-	return applied, locked, err
+	f.locked, err = b.find(ctx, b.sql.existing, r.key, r.generation)
+	return f, err
 }
 
-// finishDone deletes the rows of the outcomes at positions, except locked ones.
-func (b *Backend) finishDone(ctx context.Context, outcomes []backend.Outcome, at []int, applied, met []bool) error {
+// inHalves stores the outcomes at positions. While that fails for the sake of single ones, it
+// stores each half alone, until it has found them.
+func (f *finishing) inHalves(ctx context.Context, at []int, store func(at []int) error) error {
 	if len(at) == 0 {
 		return nil
 	}
-	r := refsAt(outcomes, at)
+	err := store(at)
+	switch {
+	case err == nil || ctx.Err() != nil || !concernsRow(err):
+		return err
+	case len(at) == 1:
+		o := f.outcomes[at[0]]
+		f.rejected = append(f.rejected, rejection{o, fmt.Errorf("key %.64q, generation %d: %w", o.Key, o.Generation, err)})
+		f.met[at[0]] = true
+		return nil
+	}
+	half := len(at) / 2
+	return errors.Join(f.inHalves(ctx, at[:half], store), f.inHalves(ctx, at[half:], store))
+}
+
+// finishDone deletes the rows of the outcomes at positions, except locked ones.
+func (b *Backend) finishDone(ctx context.Context, f *finishing, at []int) error {
+	r := refsAt(f.outcomes, at)
 	var gone []bool
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return b.inTx(ctx, b.settings(batchWait, true), func(t *txn) error {
@@ -87,46 +124,40 @@ func (b *Backend) finishDone(ctx context.Context, outcomes []backend.Outcome, at
 		})
 	})
 	for n := range gone {
-		applied[at[n]], met[at[n]] = gone[n], gone[n]
+		f.applied[at[n]], f.met[at[n]] = gone[n] && err == nil, gone[n]
 	}
 	return err
 }
 
-// finishOthers stores the outcomes at positions, except those of locked rows. If it fails for
-// the sake of one outcome, it stores each in its own transaction.
-func (b *Backend) finishOthers(ctx context.Context, worker int64, outcomes []backend.Outcome, at []int, applied, met []bool) error {
-	if len(at) == 0 {
-		return nil
-	}
+// finishOthers stores the outcomes at positions, except those of locked rows.
+func (b *Backend) finishOthers(ctx context.Context, worker int64, f *finishing, at []int) error {
 	var damaged map[backend.Ref]error
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
-			l, err := b.lockRefs(ctx, t, refsAt(outcomes, at), " SKIP LOCKED")
+			l, err := b.lockRefs(ctx, t, refsAt(f.outcomes, at), " SKIP LOCKED")
 			if err != nil {
 				return err
 			}
 			damaged = l.damaged
 			var w writes
 			for n, i := range at {
-				o := &outcomes[i]
+				o := &f.outcomes[i]
 				row := l.find(o.Ref)
-				met[i] = row != nil || damaged[o.Ref] != nil
+				f.met[i] = row != nil || damaged[o.Ref] != nil
 				var change backend.Change
-				change, applied[i] = o.Decide(row, worker, l.now, l.generations[n])
+				change, f.applied[i] = o.Decide(row, worker, l.now, l.generations[n])
 				w.add(l.rows[o.Key], change)
 			}
 			return w.store(ctx, &b.sql, t.write)
 		})
 	})
-	if err != nil && len(at) > 1 && ctx.Err() == nil && err != errUnknown && err != backend.ErrClosed {
-		err = nil
-		for n := range at {
-			err = errors.Join(err, b.finishOthers(ctx, worker, outcomes, at[n:n+1], applied, met))
-		}
-		return err
+	for _, i := range at {
+		f.applied[i] = f.applied[i] && err == nil
 	}
 	for _, damage := range damaged {
-		b.options.Logger.Error("durable: the outcome of a damaged entry is lost", "error", damage)
+		if err == nil {
+			b.options.Logger.Error("durable: the outcome of a damaged entry is lost", "error", damage)
+		}
 	}
 	return err
 }

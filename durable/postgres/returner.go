@@ -11,23 +11,48 @@ import (
 )
 
 // returner finishes work on rows that a caller's open transaction has locked: it
-// returns the leases of rows that could not be claimed, and stores outcomes.
+// returns the leases of rows that could not be claimed, and stores outcomes. It also stores
+// outcomes that the database rejects. Since these may fail forever, it tries all of them
+// together, after pauses that grow, and logs one error per try.
 type returner struct {
 	b     *Backend
 	wake  chan struct{}
 	tasks sync.WaitGroup
 
 	mu       sync.Mutex
-	rows     map[int64]map[backend.Ref]bool            // to give back, by worker. Guarded by mu.
-	outcomes map[int64]map[backend.Ref]backend.Outcome // by worker. Guarded by mu.
+	rows     map[int64]map[backend.Ref]bool // to give back, by worker. Guarded by mu.
+	outcomes outcomes                       // to try now. Guarded by mu.
+	rejected outcomes                       // to try at again. Guarded by mu.
+	again    time.Time                      // Guarded by mu.
+	pause    time.Duration                  // before again; 0 if the last try left no outcome rejected. Guarded by mu.
 }
+
+// outcomes are outcomes by worker.
+type outcomes map[int64]map[backend.Ref]backend.Outcome
+
+func (all outcomes) put(worker int64, o backend.Outcome) {
+	if all[worker] == nil {
+		all[worker] = make(map[backend.Ref]backend.Outcome)
+	}
+	all[worker][o.Ref] = o
+}
+
+const (
+	minRejectedPause = time.Second
+	maxRejectedPause = 10 * time.Second
+
+	// maxRejected bounds the memory of rejected outcomes, and the transactions of a try: two
+	// per outcome. Beyond it, workers keep their outcomes.
+	maxRejected = 1000
+)
 
 func newReturner(b *Backend) *returner {
 	r := &returner{
 		b:        b,
 		wake:     make(chan struct{}, 1),
 		rows:     make(map[int64]map[backend.Ref]bool),
-		outcomes: make(map[int64]map[backend.Ref]backend.Outcome),
+		outcomes: make(outcomes),
+		rejected: make(outcomes),
 	}
 	r.tasks.Go(r.run)
 	return r
@@ -44,19 +69,66 @@ func (r *returner) giveBack(worker int64, rows map[backend.Ref]bool) {
 	r.hurry()
 }
 
-// finish takes over an outcome.
+// finish takes over the outcome of a locked row.
 func (r *returner) finish(worker int64, o backend.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.outcomes[worker] == nil {
-		r.outcomes[worker] = make(map[backend.Ref]backend.Outcome)
-	}
-	r.outcomes[worker][o.Ref] = o
+	r.outcomes.put(worker, o)
 	r.hurry()
 }
 
+// reject takes over rejected outcomes, or returns the error of one if it has too many.
+func (r *returner) reject(worker int64, rejected []rejection) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(rejected)
+	if n == 0 {
+		return nil
+	}
+	for _, others := range r.rejected {
+		n += len(others)
+	}
+	if n > maxRejected {
+		return rejected[0].err
+	}
+	r.setApart(worker, rejected)
+	return nil
+}
+
+// setApart keeps rejected outcomes for the next try. Those that follow before it are neither
+// logged nor tried alone. The caller holds mu.
+func (r *returner) setApart(worker int64, rejected []rejection) {
+	if len(rejected) > 0 && len(r.rejected) == 0 {
+		r.pause = min(max(2*r.pause, minRejectedPause), maxRejectedPause)
+		r.again = time.Now().Add(r.pause)
+		r.b.options.Logger.Error("durable: the database rejects outcomes of entries, which stay claimed; retrying",
+			"error", rejected[0].err, "entries", len(rejected), "pause", r.pause)
+		r.hurry()
+	}
+	for _, o := range rejected {
+		r.rejected.put(worker, o.Outcome)
+	}
+}
+
+// readmit makes the rejected outcomes ones to try now if it is time.
+func (r *returner) readmit() (readmitted bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.rejected) == 0 || time.Now().Before(r.again) {
+		return false
+	}
+	for worker, rejected := range r.rejected {
+		for _, o := range rejected {
+			r.outcomes.put(worker, o)
+		}
+	}
+	clear(r.rejected)
+	return true
+}
+
 // await waits for the outcomes of worker, for half of the time that ctx leaves. After the end of
-// the lease, other workers may take the rows over first, and fire them again.
+// the lease, other workers may take the rows over first, and fire them again. It does not wait
+// for rejected ones.
 func (r *returner) await(ctx context.Context, worker int64) {
 	wait := r.b.options.Timeout
 	if end, ok := ctx.Deadline(); ok {
@@ -101,6 +173,7 @@ func (r *returner) run() {
 
 // tryOutcomes tries each outcome once and reports whether any is left.
 func (r *returner) tryOutcomes() (left bool) {
+	readmitted := r.readmit()
 	r.mu.Lock()
 	work := make(map[int64][]backend.Outcome)
 	for worker, outcomes := range r.outcomes {
@@ -108,34 +181,44 @@ func (r *returner) tryOutcomes() (left bool) {
 	}
 	r.mu.Unlock()
 	for worker, outcomes := range work {
-		_, locked, err := r.b.finish(r.b.ctx, worker, outcomes)
+		f, err := r.b.finish(r.b.ctx, worker, outcomes)
 		if err != nil {
 			left = true
 			continue
 		}
-		left = left || len(locked) > 0
-		r.forget(worker, outcomes, locked)
-		if slices.ContainsFunc(outcomes, func(o backend.Outcome) bool { return o.Fate != backend.Done && !locked[o.Ref] }) {
-			r.b.watchers.look() // a retry may be due
-			r.b.announcer.announce()
+		left = left || len(f.locked) > 0
+		r.forget(worker, f)
+		for i, o := range outcomes {
+			if o.Fate != backend.Done && f.applied[i] {
+				r.b.watchers.look() // a retry may be due
+				r.b.announcer.announce()
+				break
+			}
 		}
 	}
-	return left
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if readmitted && len(r.rejected) == 0 {
+		r.pause = 0
+	}
+	return left || len(r.rejected) > 0
 }
 
-// forget drops outcomes except those of rows that are still locked.
-func (r *returner) forget(worker int64, outcomes []backend.Outcome, locked map[backend.Ref]bool) {
+// forget drops the outcomes except those of rows that are still locked, and sets the rejected
+// ones apart.
+func (r *returner) forget(worker int64, f *finishing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	left := r.outcomes[worker]
-	for _, o := range outcomes {
-		if !locked[o.Ref] && left[o.Ref] == o { // not another one that came meanwhile
+	for _, o := range f.outcomes {
+		if !f.locked[o.Ref] && left[o.Ref] == o { // not another one that came meanwhile
 			delete(left, o.Ref)
 		}
 	}
 	if len(left) == 0 {
 		delete(r.outcomes, worker)
 	}
+	r.setApart(worker, f.rejected)
 }
 
 // tryRows tries each row once and reports whether any is left.
