@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,8 +13,18 @@ import (
 // lanes commit concurrent operations together. Each lane has one batch under way.
 //
 // A key is in one batch at most: later operations on it wait. If a batch waits too
-// long for a row that another transaction has locked, its operations run singly, so
-// that only those on that row wait.
+// long for a row that another transaction has locked, its operations run singly, in two
+// kinds of slots:
+//
+//   - A brief slot is for one try that waits a millisecond for a lock.
+//   - A patient slot is for an operation whose row is locked. It waits in line at the row, as
+//     long as others do, for a second at a time.
+//
+// An operation on a locked row waits for a patient slot. Meanwhile, one statement per
+// watchEvery asks for all of these operations which rows are unlocked, and sends them to the
+// brief slots. An operation on an unlocked row therefore waits for brief tries only, however many
+// rows are locked. The rows that open transactions have inserted are invisible to the
+// statement: operations on these keys count as unlocked, and take part in the brief tries.
 type lanes struct {
 	b     *Backend
 	tasks sync.WaitGroup
@@ -23,9 +35,10 @@ type lanes struct {
 	free   int                 // idle lanes. Guarded by mu.
 	closed bool                // Guarded by mu.
 
-	// Slots of operations that run singly: the first try of each, and the tries of those that
-	// have met a locked row, which must not delay the others.
-	first, again chan struct{}
+	brief, patient chan struct{} // slots of operations that run singly
+
+	waiting  map[*item]chan struct{} // for a patient slot; closed when its rows are unlocked. Guarded by mu.
+	watching bool                    // watchRows runs. Guarded by mu.
 }
 
 // job is one call of Apply.
@@ -41,6 +54,7 @@ type item struct {
 	op     backend.Op
 	job    *job
 	result *backend.Result
+	locked bool // at the last look at its rows. Only its goroutine.
 }
 
 // answered counts a result. The caller holds lanes.mu.
@@ -51,18 +65,19 @@ func (it *item) answered() {
 }
 
 const (
-	laneCount  = 2
-	firstCount = 2
-	againCount = 4
-	maxBatch   = 512
-	batchWait  = 100 * time.Millisecond // for a locked row, in a batch
-	firstWait  = time.Millisecond       // the same for the first try of an operation that runs singly
-	againWait  = time.Second            // and for its later ones
+	laneCount    = 2
+	briefCount   = 2
+	patientCount = 2
+	maxBatch     = 512
+	batchWait    = 100 * time.Millisecond // for a locked row, in a batch
+	briefWait    = time.Millisecond       // the same in a brief slot
+	patientWait  = time.Second            // and in a patient slot
+	watchEvery   = 20 * time.Millisecond
 )
 
 func newLanes(b *Backend) *lanes {
-	return &lanes{b: b, busy: make(map[string]struct{}), free: laneCount,
-		first: make(chan struct{}, firstCount), again: make(chan struct{}, againCount)}
+	return &lanes{b: b, busy: make(map[string]struct{}), free: laneCount, waiting: make(map[*item]chan struct{}),
+		brief: make(chan struct{}, briefCount), patient: make(chan struct{}, patientCount)}
 }
 
 // apply queues ops and waits for their results, or until ctx ends.
@@ -82,7 +97,7 @@ func (l *lanes) apply(ctx context.Context, ops []backend.Op) ([]backend.Result, 
 			continue
 		}
 		j.left++
-		l.queue = append(l.queue, &item{ops[i], j, &j.results[i]})
+		l.queue = append(l.queue, &item{op: ops[i], job: j, result: &j.results[i]})
 	}
 	if j.left == 0 {
 		close(j.done)
@@ -191,7 +206,12 @@ func (l *lanes) run(batch []*item) {
 	case err == nil:
 		l.finish(batch)
 	case len(batch) > 1 && err != errUnknown && err != backend.ErrClosed, waited(err):
+		var locked map[string]bool
+		if waited(err) {
+			locked, _ = l.lockedKeys(batch) // after an error, the brief tries find them
+		}
 		for _, it := range batch {
+			it.locked = locked[it.op.Row.Key]
 			l.tasks.Go(func() { l.runSingly(it) })
 		}
 	default:
@@ -241,19 +261,14 @@ func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) erro
 // runSingly stores one operation, however long its row is locked, until its caller's
 // context ends or the backend is closed.
 func (l *lanes) runSingly(it *item) {
-	slots, wait := l.first, firstWait
 	err := l.b.insist(it.job.ctx, func(ctx context.Context) error {
-		slot := slots
-		select {
-		case slot <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		slot, wait, err := l.slot(ctx, it)
+		if err != nil {
+			return err
 		}
 		defer func() { <-slot }()
-		err := l.try(ctx, []*item{it}, wait)
-		if waited(err) {
-			slots, wait = l.again, againWait
-		}
+		err = l.try(ctx, []*item{it}, wait)
+		it.locked = waited(err)
 		return err
 	})
 	if err != nil {
@@ -261,6 +276,96 @@ func (l *lanes) runSingly(it *item) {
 		return
 	}
 	l.finish([]*item{it})
+}
+
+// slot takes a slot for the next try of an operation. It returns the slot and the time that the
+// try may wait for a lock.
+func (l *lanes) slot(ctx context.Context, it *item) (slot chan struct{}, wait time.Duration, err error) {
+	if it.locked {
+		unlocked := l.watch(it)
+		defer l.unwatch(it)
+		select {
+		case l.patient <- struct{}{}:
+			return l.patient, patientWait, nil
+		case <-unlocked:
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		}
+	}
+	select {
+	case l.brief <- struct{}{}:
+		return l.brief, briefWait, nil
+	case <-ctx.Done():
+		return nil, 0, context.Cause(ctx)
+	}
+}
+
+// watch returns a channel that is closed when the rows of an operation are seen unlocked.
+func (l *lanes) watch(it *item) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	unlocked := make(chan struct{})
+	l.waiting[it] = unlocked
+	if !l.watching {
+		l.watching = true
+		l.tasks.Go(l.watchRows)
+	}
+	return unlocked
+}
+
+func (l *lanes) unwatch(it *item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, it)
+}
+
+// watchRows looks for unlocked rows while operations wait for a patient slot.
+func (l *lanes) watchRows() {
+	for {
+		l.b.sleep(l.b.ctx, watchEvery)
+		l.mu.Lock()
+		items := slices.Collect(maps.Keys(l.waiting))
+		l.watching = len(items) > 0 && l.b.ctx.Err() == nil
+		done := !l.watching
+		l.mu.Unlock()
+		if done {
+			return
+		}
+		locked, err := l.lockedKeys(items)
+		l.mu.Lock()
+		for _, it := range items {
+			if unlocked := l.waiting[it]; err == nil && unlocked != nil && !locked[it.op.Row.Key] {
+				close(unlocked)
+				delete(l.waiting, it)
+			}
+		}
+		l.mu.Unlock()
+	}
+}
+
+// lockedKeys returns the keys of items of which another transaction has locked a row.
+func (l *lanes) lockedKeys(items []*item) (map[string]bool, error) {
+	var keys [][]byte
+	for _, it := range items {
+		keys = append(keys, []byte(it.op.Row.Key))
+	}
+	surplus := make(map[string]int) // of rows that can be locked over all rows
+	count := func(n int) func(scanner) error {
+		return func(scan scanner) error {
+			var key []byte
+			err := scan(&key)
+			surplus[string(key)] += n
+			return err
+		}
+	}
+	err := l.b.inTx(l.b.ctx, l.b.settings(batchWait, true), func(t *txn) error {
+		return t.run(l.b.ctx, query(count(1), l.b.sql.lockFree, keys), query(count(-1), l.b.sql.keys, keys))
+	})
+	locked := make(map[string]bool)
+	for key, n := range surplus {
+		locked[key] = n < 0
+	}
+	return locked, err
 }
 
 // close waits for the batches under way and fails the queue.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -214,7 +215,8 @@ func TestShortTimeoutPassesLockedRow(t *testing.T) {
 	}
 }
 
-// A transaction that locks hundreds of keys delays no operation on another key.
+// A transaction that locks hundreds of keys delays no operation on another key, even if its row
+// was locked, too.
 func TestManyLockedKeysDelayNoOther(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
@@ -225,16 +227,30 @@ func TestManyLockedKeysDelayNoOther(t *testing.T) {
 		locked = append(locked, set(fmt.Sprint("locked", i), far))
 	}
 	apply(t, b, append(locked, set("last", far))...)
-	tx, err := pool.Begin(ctx)
-	require.NoError(t, err)
-	_, err = tx.Exec(ctx, "SELECT FROM many.entry FOR UPDATE")
-	require.NoError(t, err)
+	lock := func(where string) pgx.Tx {
+		tx, err := pool.Begin(ctx)
+		require.NoError(t, err)
+		_, err = tx.Exec(ctx, "SELECT FROM many.entry WHERE "+where+" FOR UPDATE")
+		require.NoError(t, err)
+		return tx
+	}
+	many, one := lock("key <> 'last'"), lock("key = 'last'")
 	var calls sync.WaitGroup
 	calls.Go(func() { b.Apply(ctx, nil, locked) })
 	time.Sleep(500 * time.Millisecond) // many operations have met a locked row
-	calls.Go(func() { b.Apply(ctx, nil, []backend.Op{set("last", far), set("free", far)}) })
+	last := make(chan struct{})
+	go func() {
+		b.Apply(ctx, nil, []backend.Op{set("last", far), set("free", far)})
+		close(last)
+	}()
 	assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 10*time.Second, 10*time.Millisecond)
-	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, one.Rollback(ctx))
+	select {
+	case <-last:
+	case <-time.After(10 * time.Second):
+		t.Error("an operation whose row is unlocked waits for the others")
+	}
+	require.NoError(t, many.Rollback(ctx))
 	calls.Wait()
 }
 
