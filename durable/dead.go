@@ -2,7 +2,6 @@ package durable
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"time"
 
@@ -10,26 +9,32 @@ import (
 )
 
 // Dead returns the dead letters whose keys start with prefix, ordered by key and
-// generation. It reads pages, as All does. An error ends the sequence.
+// generation. It reads pages, as All does. For a damaged one, Dead yields an error that wraps
+// ErrDamaged beside a DeadLetter that has only the Key and the Generation, for Discard, and
+// continues. Any other error ends the sequence.
 func (s *Store) Dead(ctx context.Context, prefix string) iter.Seq2[DeadLetter, error] {
 	return func(yield func(DeadLetter, error) bool) {
 		var after backend.Ref
 		for {
 			page, err := s.backend.DeadPage(ctx, prefix, after, pageSize)
-			for i := 0; i < len(page) && err == nil; i++ {
-				var d DeadLetter
-				if d, err = deadLetter(&page[i]); err == nil && !yield(d, nil) {
+			for i := range page {
+				d, err := deadLetter(&page[i])
+				if err != nil {
+					err = wrap("Dead", d.Key, err)
+				}
+				if after = page[i].Ref(); !yield(d, err) {
 					return
 				}
 			}
+			if err == nil && len(page) < pageSize {
+				return
+			}
 			if err != nil {
-				yield(DeadLetter{}, fmt.Errorf("durable: Dead %.64q: %w", prefix, err))
-				return
+				after, err = unread("Dead", prefix, err)
+				if !yield(DeadLetter{Entry: Entry{Key: after.Key, Generation: after.Generation}}, err) || after.Key == "" {
+					return
+				}
 			}
-			if len(page) < pageSize {
-				return
-			}
-			after = page[len(page)-1].Ref()
 		}
 	}
 }
@@ -52,7 +57,8 @@ func (s *Store) Requeue(ctx context.Context, key string, generation uint64) (Ent
 	return s.apply(ctx, nil, "Requeue", backend.Op{Kind: backend.Requeue, Row: row, If: generation})
 }
 
-// Discard deletes a dead letter. It returns ErrNotFound if there is no such dead letter.
+// Discard deletes a dead letter, also a damaged one. It returns ErrNotFound if there is no such
+// dead letter.
 func (s *Store) Discard(ctx context.Context, key string, generation uint64) error {
 	if err := checkKey(key); err != nil {
 		return wrap("Discard", key, err)

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,13 +58,13 @@ func (s *Store) setBatch(ctx context.Context, ops []backend.Op) (stored int, err
 }
 
 // CancelMany cancels all pending entries whose keys start with prefix, in batches, and
-// returns their number. Entries that are claimed or set meanwhile may be left out.
+// returns their number. Entries that are claimed or set meanwhile may be left out. If there
+// are damaged entries, CancelMany cancels the others, and returns an error that wraps
+// ErrDamaged and names the first damaged key. Any other error ends it.
 func (s *Store) CancelMany(ctx context.Context, prefix string) (int, error) {
 	cancelled := 0
-	for rows, err := range s.pages(ctx, prefix) {
-		if err != nil {
-			return cancelled, fmt.Errorf("durable: CancelMany %.64q: %w", prefix, err)
-		}
+	var damaged error
+	for rows, unreadErr := range s.pages(ctx, prefix) {
 		ops := make([]backend.Op, len(rows))
 		for i, r := range rows {
 			ops[i] = backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: r.Key}, If: r.Generation}
@@ -76,10 +77,19 @@ func (s *Store) CancelMany(ctx context.Context, prefix string) (int, error) {
 			switch {
 			case r.Err == nil:
 				cancelled++
+			case errors.Is(r.Err, ErrDamaged):
+				damaged = cmp.Or(damaged, wrap("CancelMany", rows[i].Key, r.Err))
 			case !errors.Is(r.Err, ErrNotFound) && !errors.Is(r.Err, ErrFired) && !errors.Is(r.Err, ErrConflict):
 				return cancelled, wrap("CancelMany", rows[i].Key, r.Err)
 			}
 		}
+		if unreadErr != nil {
+			ref, err := unread("CancelMany", prefix, unreadErr)
+			if ref.Key == "" {
+				return cancelled, err
+			}
+			damaged = cmp.Or(damaged, err)
+		}
 	}
-	return cancelled, nil
+	return cancelled, damaged
 }

@@ -2,7 +2,7 @@ package durable
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"iter"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -32,17 +32,25 @@ func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
 // All returns the pending entries whose keys start with prefix, ordered by key, bytewise.
 // Waiting retries of a recurring entry follow it under the same key. All reads pages and
 // holds no snapshot: changes during the loop may or may not be seen, but an entry that
-// does not change is returned exactly once. An error ends the sequence.
+// does not change is returned exactly once.
+//
+// For a damaged entry, All yields an error that wraps ErrDamaged beside an Entry that has
+// only the Key, and continues with the next one. Any other error ends the sequence.
 func (s *Store) All(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for rows, err := range s.pages(ctx, prefix) {
-			if err != nil {
-				yield(Entry{}, fmt.Errorf("durable: All %.64q: %w", prefix, err))
-				return
-			}
 			for i := range rows {
 				e, err := entryOf(&rows[i])
-				if !yield(e, err) || err != nil {
+				if err != nil {
+					err = wrap("All", e.Key, err)
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+			if err != nil {
+				ref, err := unread("All", prefix, err)
+				if !yield(Entry{Key: ref.Key}, err) {
 					return
 				}
 			}
@@ -50,24 +58,38 @@ func (s *Store) All(ctx context.Context, prefix string) iter.Seq2[Entry, error] 
 	}
 }
 
+// unread returns the error of a page that was not read to its end, and the name of the
+// damaged row or dead letter that ends it, if there is one.
+func unread(name, prefix string, err error) (backend.Ref, error) {
+	if damage := (*backend.Damage)(nil); errors.As(err, &damage) {
+		return damage.Ref, wrap(name, damage.Key, err)
+	}
+	return backend.Ref{}, wrap(name, prefix, err)
+}
+
 const pageSize = 500
 
-// pages yields the pending rows of a prefix page by page.
+// pages yields the pending rows of a prefix page by page. A page may come with the damage of
+// the row behind it. Any other error comes alone and last.
 func (s *Store) pages(ctx context.Context, prefix string) iter.Seq2[[]backend.Row, error] {
 	return func(yield func([]backend.Row, error) bool) {
 		var after backend.Cursor
 		for {
 			rows, err := s.backend.Page(ctx, prefix, after, pageSize, false)
-			if err != nil || len(rows) > 0 {
-				if !yield(rows, err) || err != nil {
-					return
-				}
+			damage := (*backend.Damage)(nil)
+			switch {
+			case errors.As(err, &damage):
+				after = backend.Cursor{Key: damage.Key, Slot: damage.Slot}
+			case err != nil:
+				yield(nil, err)
+				return
+			case len(rows) > 0:
+				last := &rows[len(rows)-1]
+				after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
 			}
-			if len(rows) < pageSize {
+			if (len(rows) > 0 || err != nil) && !yield(rows, err) || err == nil && len(rows) < pageSize {
 				return
 			}
-			last := &rows[len(rows)-1]
-			after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
 		}
 	}
 }

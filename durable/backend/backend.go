@@ -73,9 +73,12 @@ type Backend interface {
 	// Page returns up to max pending rows, or with claimed rows in any state, whose keys
 	// start with prefix, ordered by key and slot, beginning after the given row; the zero
 	// Cursor is the beginning. A short page is the last. It holds no snapshot between calls.
+	// A damaged row ends the page: the rows before it come with an error that wraps a
+	// [*Damage], and the next page begins after its Key and Slot.
 	Page(ctx context.Context, prefix string, after Cursor, max int, claimed bool) ([]Row, error)
 
-	// DeadPage is Page for dead letters, ordered by key and generation.
+	// DeadPage is Page for dead letters, ordered by key and generation. After a damaged one,
+	// the next page begins after the Ref of its Damage.
 	DeadPage(ctx context.Context, prefix string, after Ref, max int) ([]Dead, error)
 
 	// Heartbeat renews the worker's lease for ttl from now on the database's clock. Worker

@@ -87,6 +87,6 @@ func TestChecksumCoversEveryField(t *testing.T) {
 		changed := row
 		change(&changed)
 		require.NotEqual(t, sum, changed.Checksum(), name)
-		require.ErrorIs(t, changed.Verify(sum), backend.ErrDamaged, name)
+		require.ErrorIs(t, changed.Verify(0, sum), backend.ErrDamaged, name)
 	}
 }

@@ -78,11 +78,24 @@ func (r *Row) Checksum() uint32 {
 	return crc32.Update(sum, castagnoli, r.Payload)
 }
 
-// Verify returns an error that wraps [ErrDamaged] unless stored is the checksum of r.
-func (r *Row) Verify(stored uint32) error {
+// Verify returns a [*Damage] unless stored is the checksum of r, which was read from slot.
+func (r *Row) Verify(slot uint64, stored uint32) error {
 	if sum := r.Checksum(); sum != stored {
-		return fmt.Errorf("%w: key %.64q, generation %d: checksum %08x (expected: %08x)",
-			ErrDamaged, r.Key, r.Generation, sum, stored)
+		return &Damage{Ref: r.Ref(), Slot: slot, sum: sum, stored: stored}
 	}
 	return nil
 }
+
+// Damage is the error of a damaged row or dead letter. It wraps [ErrDamaged].
+type Damage struct {
+	Ref                // as stored: the generation may be the damaged part of a row
+	Slot        uint64 // of a row
+	sum, stored uint32
+}
+
+func (d *Damage) Error() string {
+	return fmt.Sprintf("%v: key %.64q, generation %d: checksum %08x (expected: %08x)", ErrDamaged, d.Key, d.Generation, d.sum, d.stored)
+}
+
+// Unwrap returns [ErrDamaged].
+func (d *Damage) Unwrap() error { return ErrDamaged }

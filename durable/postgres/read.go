@@ -47,7 +47,9 @@ func (b *Backend) DeadPage(ctx context.Context, prefix string, after backend.Ref
 		letters = nil
 		return b.simple(ctx, query(func(scan scanner) error {
 			d, err := scanDead(scan)
-			letters = append(letters, d)
+			if err == nil {
+				letters = append(letters, d)
+			}
 			return err
 		}, b.sql.deadPage, []byte(prefix), prefixEnd(prefix), []byte(after.Key), int64(after.Generation), int64(most)))
 	})

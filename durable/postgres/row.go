@@ -71,7 +71,7 @@ func scanRow(scan scanner, more ...any) (backend.Row, error) {
 	r.Key, r.Every, r.Schedule = string(key), string(every), string(schedule)
 	r.Generation, r.Origin, r.Nonce = uint64(generation), uint64(origin), uint64(nonce)
 	r.Holder, r.Attempt, r.State, r.Detached = int64(holder), int(attempt), backend.State(state), slot != 0
-	return r, r.Verify(uint32(checksum))
+	return r, r.Verify(uint64(slot), uint32(checksum))
 }
 
 // scanRows returns a function that appends each row to rows.

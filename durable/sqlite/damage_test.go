@@ -150,6 +150,35 @@ func TestCancelDeletesDamagedEntry(t *testing.T) {
 	require.NoError(t, s.Verify(ctx))
 }
 
+func TestDamagedEntryHidesNoOther(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, nil)
+	ctx := t.Context()
+	for i := range 6 {
+		_, err := s.Set(ctx, fmt.Sprint("k", i), time.Now().Add(time.Hour), nil)
+		require.NoError(t, err)
+	}
+	raw(t, path, "UPDATE hwt_entries SET due = due + 1 WHERE key IN (x'6b31', x'6b32', x'6b35')")
+	var damaged, intact []string
+	for e, err := range s.All(ctx, "k") {
+		if err == nil {
+			intact = append(intact, e.Key)
+			continue
+		}
+		require.ErrorIs(t, err, durable.ErrDamaged)
+		require.ErrorContains(t, err, "All "+fmt.Sprintf("%q", e.Key))
+		require.Equal(t, durable.Entry{Key: e.Key}, e)
+		damaged = append(damaged, e.Key)
+	}
+	require.Equal(t, []string{"k0", "k3", "k4"}, intact)
+	require.Equal(t, []string{"k1", "k2", "k5"}, damaged)
+	n, err := s.CancelMany(ctx, "k")
+	require.Equal(t, 3, n)
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	require.ErrorContains(t, err, `CancelMany "k1"`)
+	require.EqualValues(t, 3, s.Stats().Pending)
+}
+
 func TestDiscardDeletesDamagedLetter(t *testing.T) {
 	path := temp(t)
 	s := open(t, path, nil)
@@ -167,8 +196,9 @@ func TestDiscardDeletesDamagedLetter(t *testing.T) {
 		generation = d.Generation
 	}
 	raw(t, path, "UPDATE hwt_dead SET due = due + 1")
-	for _, err := range s.Dead(ctx, "") {
+	for d, err := range s.Dead(ctx, "") {
 		require.ErrorIs(t, err, durable.ErrDamaged)
+		require.Equal(t, durable.DeadLetter{Entry: durable.Entry{Key: "k", Generation: generation}}, d)
 	}
 	_, err = s.Requeue(ctx, "k", generation)
 	require.ErrorIs(t, err, durable.ErrDamaged)

@@ -39,7 +39,7 @@ func scan(q *query) (r backend.Row, err error) {
 	if r.Holder != 0 {
 		r.State = backend.Claimed
 	}
-	return r, r.Verify(uint32(s.ColumnInt64(5)))
+	return r, r.Verify(uint64(s.ColumnInt64(1)), uint32(s.ColumnInt64(5)))
 }
 
 // bind binds the columns of r, in the order of stored. large is the id of a large payload.
