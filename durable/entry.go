@@ -87,11 +87,13 @@ func entryOf(r *backend.Row) (Entry, error) {
 	}
 	e := Entry{
 		Key:        r.Key,
-		Due:        time.Unix(0, r.Due).UTC(),
 		Payload:    r.Payload,
 		Generation: r.Generation,
 		Attempt:    r.Attempt,
 		Every:      every,
+	}
+	if r.Due != 0 { // 0 is the time of a damaged entry
+		e.Due = time.Unix(0, r.Due).UTC()
 	}
 	if r.NotAfter != 0 {
 		e.NotAfter = time.Unix(0, r.NotAfter).UTC()

@@ -70,12 +70,16 @@ func (s *Store) MoveIf(ctx context.Context, key string, generation uint64, due t
 // Cancel deletes the key's pending entry and its waiting retries, and returns the entry.
 // If Cancel returns nil, the entry never fires. Cancel returns ErrNotFound if there is no
 // pending entry, and ErrFired if a worker has claimed it.
+//
+// If an entry of the key is damaged, Cancel deletes it with the others, also if a worker that is
+// gone had claimed it. Of the returned Entry, only the Key is set then; the other fields are
+// zero.
 func (s *Store) Cancel(ctx context.Context, key string) (Entry, error) {
 	return s.cancel(ctx, nil, "Cancel", key, 0)
 }
 
 // CancelIf is Cancel on the condition that the pending entry has the generation. It
-// returns ErrConflict if it has another one.
+// returns ErrConflict if it has another one, and ErrDamaged if an entry of the key is damaged.
 func (s *Store) CancelIf(ctx context.Context, key string, generation uint64) (Entry, error) {
 	if generation == 0 {
 		return Entry{}, wrap("CancelIf", key, errGeneration)
