@@ -44,7 +44,9 @@ var (
 	// then fires the entry again with the same ID.
 	ErrLeaseLost = backend.ErrLeaseLost
 
-	// ErrDamaged is returned for an entry whose checksum does not match.
+	// ErrDamaged is returned for an entry whose checksum does not match, and by all operations
+	// on its key except Cancel and CancelTx, which delete it, and Discard. [Store.All] and
+	// [Store.Dead] find damaged entries.
 	ErrDamaged = backend.ErrDamaged
 
 	// ErrNoStore is returned by Open with the option MustExist if the file or the

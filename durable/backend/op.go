@@ -8,7 +8,7 @@ const (
 	Set     Kind = iota // stores a row, replaces a pending one, detaches a claimed one
 	Create              // Set, but ErrExists over a pending row
 	Move                // changes Due of the pending row
-	Cancel              // deletes the pending row and the waiting retries of the key
+	Cancel              // deletes the pending row and the waiting retries of the key; see Result
 	Requeue             // turns the dead letter (Key, If) into a pending row
 	Discard             // deletes the dead letter (Key, If)
 )
@@ -32,6 +32,11 @@ type Op struct {
 }
 
 // Result is the result of one [Op]: the row that it stored or removed, or an error.
+//
+// If a row of the key is damaged, or the dead letter, the error wraps [ErrDamaged], with two
+// exceptions. Cancel without If deletes all pending rows of the key, and damaged ones that
+// were claimed by workers whose leases have ended. Discard deletes a damaged letter. The Row
+// of their results has a Key only.
 type Result struct {
 	Row Row
 	Err error

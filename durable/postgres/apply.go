@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -11,18 +14,26 @@ import (
 type locked struct {
 	rows        map[string][]backend.Row // by key, in the order of slots
 	dead        map[backend.Ref]*backend.Dead
-	damaged     map[backend.Ref]error // of lockRefs: rows that are not in rows
+	damaged     map[backend.Ref]error // rows that lockRefs found, which are not in rows, and dead letters
+	torn        map[string]*torn      // keys with damaged rows that lockKeys found, which are in rows
 	generations []uint64
 	removals    int64 // counted before the generations were taken
 	last        int64 // generation then
 	now         int64
 }
 
+// torn are the damaged rows of a key.
+type torn struct {
+	slots map[uint64]error
+	alive map[int64]bool // holders of these rows whose leases have not ended
+}
+
 // lockKeys locks all rows of the keys of ops and the dead letters that they name. It
 // takes the new generations after the locks: a generation taken before could be
 // smaller than that of a version stored meanwhile.
 func (b *Backend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (locked, error) {
-	l := locked{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]*backend.Dead)}
+	l := locked{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]*backend.Dead),
+		damaged: make(map[backend.Ref]error), torn: make(map[string]*torn)}
 	var keys [][]byte
 	var letters refs
 	for i := range ops {
@@ -37,19 +48,49 @@ func (b *Backend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (lo
 	}
 	stmts = append(stmts, b.countRemovals(&l.removals, &l.last), b.takeGenerations(&l, len(ops)))
 	err := q.run(ctx, stmts...)
+	if err == nil && len(l.torn) > 0 {
+		err = q.run(ctx, b.aliveHolders(&l)...)
+	}
 	return l, err
 }
 
+// scanRow reads a row. The generation of a damaged one is its slot, or counts as recent.
 func (l *locked) scanRow(scan scanner) error {
 	r, err := scanRow(scan)
+	if damage := (*backend.Damage)(nil); errors.As(err, &damage) {
+		if l.torn[r.Key] == nil {
+			l.torn[r.Key] = &torn{make(map[uint64]error), make(map[int64]bool)}
+		}
+		l.torn[r.Key].slots[damage.Slot] = err
+		if r.Generation = damage.Slot; !r.Detached {
+			r.Generation = math.MaxInt64
+		}
+		err = nil
+	}
 	l.rows[r.Key] = append(l.rows[r.Key], r)
 	return err
 }
 
 func (l *locked) scanDead(scan scanner) error {
 	d, err := scanDead(scan)
+	if errors.Is(err, backend.ErrDamaged) {
+		l.damaged[d.Ref()] = err
+		return nil
+	}
 	l.dead[d.Ref()] = &d
 	return err
+}
+
+// aliveHolders returns the statements that look for the holders of claimed damaged rows.
+func (b *Backend) aliveHolders(l *locked) (stmts []stmt) {
+	for key, t := range l.torn {
+		for _, r := range l.rows[key] {
+			if t.slots[r.Slot()] != nil && r.State == backend.Claimed {
+				stmts = append(stmts, query(func(scanner) error { t.alive[r.Holder] = true; return nil }, b.sql.present, r.Holder))
+			}
+		}
+	}
+	return stmts
 }
 
 func scanDead(scan scanner) (d backend.Dead, err error) {
@@ -229,7 +270,35 @@ func (b *Backend) renew(ctx context.Context, q querier, write func(context.Conte
 
 // decide returns the effect of op on its locked rows.
 func (l *locked) decide(op *backend.Op, next uint64) backend.Change {
-	return op.Decide(l.rows[op.Row.Key], l.dead[letter(op)], next)
+	damage, t := l.damaged[letter(op)], l.torn[op.Row.Key]
+	switch {
+	case op.Kind == backend.Discard && damage != nil:
+		return backend.Change{DeleteDead: true, Result: backend.Result{Row: backend.Row{Key: op.Row.Key}}}
+	case op.Kind == backend.Discard || damage == nil && t == nil:
+		return op.Decide(l.rows[op.Row.Key], l.dead[letter(op)], next)
+	case op.Kind == backend.Cancel && op.If == 0:
+		return t.cancel(op.Row.Key, l.rows[op.Row.Key])
+	case t != nil:
+		damage = slices.Collect(maps.Values(t.slots))[0]
+	}
+	return backend.Change{Result: backend.Result{Err: damage}}
+}
+
+// cancel deletes the pending rows of a key, and the damaged ones that workers held which are
+// gone. Others are firing.
+func (t *torn) cancel(key string, rows []backend.Row) (c backend.Change) {
+	for _, r := range rows {
+		switch {
+		case r.State == backend.Pending, t.slots[r.Slot()] != nil && !t.alive[r.Holder]:
+			c.Delete = append(c.Delete, r)
+		case !r.Detached:
+			return backend.Change{Result: backend.Result{Err: backend.ErrFired}}
+		}
+	}
+	if c.Result.Row.Key = key; len(c.Delete) == 0 {
+		c.Result.Err = backend.ErrFired
+	}
+	return c
 }
 
 // letter names the dead letter of a Requeue or Discard.

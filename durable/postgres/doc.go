@@ -38,8 +38,8 @@
 //
 // # Damage
 //
-// A damaged entry does not fire, and cannot be replaced, cancelled, or discarded. The command
-// hwtdurable verify names it. DELETE its row from the table entry or dead.
+// A damaged entry does not fire. Cancel deletes it, Discard deletes a damaged dead letter,
+// and other calls for it return durable.ErrDamaged. The command hwtdurable verify names it.
 //
 // # Replication
 //

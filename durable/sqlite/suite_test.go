@@ -21,6 +21,17 @@ func TestBackend(t *testing.T) {
 				require.NoError(t, b.Close())
 			}
 		})
-		return b
+		return damager{b}
 	})
+}
+
+type damager struct{ *sqliteBackend }
+
+func (d damager) Damage(t testing.TB, key string) {
+	for _, table := range []string{"hwt_entries", "hwt_dead"} {
+		require.NoError(t, d.do(t.Context(), 1, func(t *txn) error {
+			_, err := t.c.query("UPDATE " + table + " SET due = due + 1 WHERE key = ?").blob(key).exec()
+			return err
+		}))
+	}
 }

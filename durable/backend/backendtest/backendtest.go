@@ -14,7 +14,15 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Run runs the suite. open returns an empty backend and closes it when the test ends.
+// Damager is a backend whose rows the suite can damage.
+type Damager interface {
+	// Damage changes the due times of all rows and dead letters of a key, behind the back of
+	// the backend.
+	Damage(t testing.TB, key string)
+}
+
+// Run runs the suite. open returns an empty backend and closes it when the test ends. If the
+// backend is a [Damager], the suite damages it.
 func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 	for _, c := range []struct {
 		name string
@@ -31,6 +39,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"ClaimedRowsAreAdoptedOnce", testAdopt},
 		{"OneClaimWins", testOneClaimWins},
 		{"ConcurrentRequeueSucceedsOnce", testRequeueOnce},
+		{"DamagedKeysHideNoOthers", testDamage},
 		{"EndedContextEndsCalls", testContext},
 		{"ClosedBackendReturnsErrClosed", testClosed},
 	} {

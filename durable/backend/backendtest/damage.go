@@ -1,0 +1,113 @@
+package backendtest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+func testDamage(t *testing.T, b backend.Backend) {
+	d, ok := b.(Damager)
+	if !ok {
+		t.Skip("the backend is no Damager")
+	}
+	worker := join(t, b)
+	for _, key := range []string{"a", "b", "c"} {
+		finish(t, b, worker, apply(t, b, set(key, 1)).Row.Ref(), backend.Outcome{Fate: backend.Bury})
+		apply(t, b, set(key, 1))
+	}
+	replaced := retry(t, b, worker, "b")
+	d.Damage(t, "b")
+
+	var seen []string
+	for after, last := (backend.Cursor{}), false; !last; {
+		page, err := b.Page(t.Context(), "", after, 2, false)
+		for _, r := range page {
+			seen = append(seen, r.Key)
+			after = backend.Cursor{Key: r.Key, Slot: r.Slot()}
+		}
+		ref, slot := damage(t, err)
+		if last = err == nil && len(page) < 2; err != nil {
+			seen = append(seen, fmt.Sprint("damaged ", ref.Key, " in the main slot: ", slot == 0))
+			after = backend.Cursor{Key: ref.Key, Slot: slot}
+		}
+	}
+	equal(t, "pages", seen, []string{"a", "damaged b in the main slot: true", "damaged b in the main slot: false", "c"})
+	letters, err := b.DeadPage(t.Context(), "", backend.Ref{}, 9)
+	letter, _ := damage(t, err)
+	equal(t, "damaged letter", letter.Key, "b")
+	rest, err := b.DeadPage(t.Context(), "", letter, 9)
+	equal(t, "intact letters", len(append(letters, must(t, rest, err)...)), 2)
+
+	key := backend.Row{Key: "b", Due: 1}
+	results, err := b.Apply(t.Context(), nil, []backend.Op{
+		set("b", 1), {Kind: backend.Move, Row: key}, {Kind: backend.Cancel, Row: key, If: replaced.Generation},
+		{Kind: backend.Requeue, Row: key, If: letter.Generation}, set("d", 1),
+		{Kind: backend.Cancel, Row: key}, {Kind: backend.Cancel, Row: key},
+		{Kind: backend.Requeue, Row: key, If: letter.Generation},
+		{Kind: backend.Discard, Row: key, If: letter.Generation}, {Kind: backend.Discard, Row: key, If: letter.Generation},
+	})
+	must(t, results, err)
+	for i, want := range []error{backend.ErrDamaged, backend.ErrDamaged, backend.ErrDamaged, backend.ErrDamaged, nil,
+		nil, backend.ErrNotFound, backend.ErrDamaged, nil, backend.ErrNotFound} {
+		if !errors.Is(results[i].Err, want) {
+			t.Errorf("operation %d: %v (expected: %v)", i, results[i].Err, want)
+		}
+	}
+	equal(t, "cancelled row", fmt.Sprintf("%+v", results[5].Row), fmt.Sprintf("%+v", backend.Row{Key: "b"}))
+
+	retry(t, b, worker, "e")
+	claim(t, b, worker, "e")
+	d.Damage(t, "e")
+	cancel := backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "e"}}
+	equal(t, "Cancel of a damaged row that fires", apply(t, b, cancel).Err, backend.ErrFired)
+	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{4, 1, 2})
+	worker, err = b.Heartbeat(t.Context(), worker, -time.Second)
+	must(t, worker, err)
+	equal(t, "Cancel after the lease", apply(t, b, cancel).Err, nil)
+	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{3, 0, 2})
+}
+
+// claim claims the row in the main slot of a key.
+func claim(t testing.TB, b backend.Backend, worker int64, key string) backend.Row {
+	t.Helper()
+	r, err := b.Get(t.Context(), key)
+	must(t, r, err)
+	won, err := b.Claim(t.Context(), worker, []backend.Claim{{Ref: r.Ref()}})
+	equal(t, "claim", must(t, won, err), []bool{true})
+	return r
+}
+
+// retry leaves a pending row in the main slot of a key, and the retry of an earlier one, which it
+// returns, outside.
+func retry(t testing.TB, b backend.Backend, worker int64, key string) backend.Row {
+	t.Helper()
+	apply(t, b, set(key, 1))
+	r := claim(t, b, worker, key)
+	apply(t, b, set(key, 1))
+	applied, err := b.Finish(t.Context(), nil, worker, []backend.Outcome{{Ref: r.Ref(), Fate: backend.Retry, Due: 1}})
+	equal(t, "outcome", must(t, applied, err), []bool{true})
+	return r
+}
+
+func sizes(t testing.TB, b backend.Backend) []int64 {
+	t.Helper()
+	st, err := b.Stats(t.Context(), nil)
+	return []int64{must(t, st, err).Pending, st.Claimed, st.Dead}
+}
+
+// damage returns the position of the damage that err wraps, and fails the test on other errors.
+func damage(t testing.TB, err error) (backend.Ref, uint64) {
+	t.Helper()
+	var d *backend.Damage
+	switch {
+	case err == nil:
+		return backend.Ref{}, 0
+	case !errors.As(err, &d), !errors.Is(err, backend.ErrDamaged):
+		t.Fatal(err)
+	}
+	return d.Ref, d.Slot
+}
