@@ -6,9 +6,8 @@ import (
 )
 
 // Errors of the methods of [Wheel] that set, move, update, or drain; test for them with
-// [errors.Is]. The others find no pair instead.
-// Errors of the timer's NewTimeout are returned unchanged: [hwt.ErrStopped] and
-// [hwt.ErrTooManyPending].
+// [errors.Is]. The other methods find no pair in these cases. Errors of the timer's
+// NewTimeout are returned unchanged: [hwt.ErrStopped] and [hwt.ErrTooManyPending].
 var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("keyed: wheel is closed")

@@ -15,7 +15,7 @@ const retryDelay = time.Second
 
 // Run implements [hwt.TimerTask]: it ends the pair and calls the callback.
 func (p *pair[K, V]) Run(hwt.Timeout) error {
-	w := p.wheel
+	w := p.wheel()
 	value, ok := w.expire(p)
 	if !ok {
 		return nil
@@ -42,9 +42,9 @@ func (w *Wheel[K, V]) due(p *pair[K, V], f func(s *stripe[K, V], slot int)) {
 	defer s.mu.Unlock()
 	current, slot := s.find(h, p.key)
 	switch {
-	case p.timeout == nil:
+	case p.handle() == nil:
 		p.timeout = early
-	case current == p && p.timeout.IsExpired():
+	case current == p && p.handle().IsExpired():
 		f(s, slot)
 	}
 }
@@ -69,17 +69,17 @@ func (w *Wheel[K, V]) callbackFailed(key K, value V, err error) {
 // Rejected implements [hwt.RejectedTask]: the timer's executor rejected p. It makes the
 // pair expire again after retryDelay. If that fails, the pair stays in the wheel without a
 // timeout.
-func (p *pair[K, V]) Rejected(_ hwt.Timeout, refusal error) (err error) {
-	w, pending := p.wheel, false
+func (p *pair[K, V]) Rejected(_ hwt.Timeout, cause error) (err error) {
+	w, pending := p.wheel(), false
 	var value V
 	w.due(p, func(*stripe[K, V], int) {
-		pending, value, err = true, p.value, refusal
+		pending, value, err = true, p.value, cause
 		again, failed := p.schedule(retryDelay)
 		if failed != nil {
-			err = errors.Join(refusal, failed)
+			err = errors.Join(cause, failed)
 			return
 		}
-		p.timeout = again
+		p.setHandle(again)
 	})
 	switch {
 	case !pending:

@@ -8,5 +8,10 @@ const (
 	RetryDelay          = retryDelay
 )
 
-// PairSize is the size in bytes of a pair with an int64 key and a pointer.
-const PairSize = unsafe.Sizeof(pair[int64, *int]{})
+// PairSize is the size in bytes of a pair with an int64 key and a pointer, NamedSize that
+// of one with a string key and no value, and OwnerSize that of an owner.
+const (
+	PairSize  = unsafe.Sizeof(pair[int64, *int]{})
+	NamedSize = unsafe.Sizeof(pair[string, struct{}]{})
+	OwnerSize = unsafe.Sizeof(owner[int64, *int]{})
+)

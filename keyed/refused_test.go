@@ -308,7 +308,7 @@ func TestPanicReachesTheTimersErrorHandler(t *testing.T) {
 		pass(2 * time.Second)
 		assert.Contains(t, log.String(), "keyed: key 7: broken")
 		assert.Contains(t, log.String(), "keyed: key 8: no shop")
-		assert.Contains(t, log.String(), "refused_test.go", "the stack shows the callback")
+		assert.Contains(t, log.String(), "rejected_test.go", "the stack shows the callback")
 		assert.EqualValues(t, 2, timer.Stats().Panics)
 	})
 }

@@ -11,9 +11,10 @@ import (
 // new value and the new delay; no callback runs for the old value.
 // A pair with a delay of zero or less expires at the next opportunity.
 //
-// Set takes constant time. For an unknown key it makes two allocations, including the
-// timer's; for a known key it resets the timeout. While several goroutines set the same
-// unknown key, each takes a place in the timer's pending limit.
+// Set takes constant time. For an unknown key it makes one allocation beside the timer's,
+// or two if the timer is not a timing wheel of this module. For a known key it resets the
+// timeout. While several goroutines set the same unknown key, each takes a place in the
+// timer's pending limit.
 //
 // Set returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
@@ -90,7 +91,7 @@ func (w *Wheel[K, V]) set(key K, value *V, delay time.Duration, c condition) (ok
 	if done {
 		return ok, err
 	}
-	p := &pair[K, V]{wheel: w, key: key}
+	p := w.newPair(key)
 	timeout, err := p.schedule(delay) // without the lock (K2)
 	if err != nil {
 		return false, err
@@ -116,7 +117,7 @@ func (w *Wheel[K, V]) setKnown(s *stripe[K, V], h uint32, key K, value *V, delay
 func (w *Wheel[K, V]) reset(s *stripe[K, V], old *pair[K, V], value *V, delay time.Duration, c condition) (ok, done bool, err error) {
 	var current hwt.Timeout
 	if old != nil {
-		current = old.timeout
+		current = old.handle()
 	}
 	switch {
 	case w.closed.Load():
@@ -147,7 +148,7 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.
 			return false, false, err
 		}
 	}
-	p.timeout = timeout
+	p.setHandle(timeout)
 	if value != nil {
 		p.value = *value
 	} else {
@@ -178,7 +179,7 @@ func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool) {
 	if p == nil {
 		return value, false
 	}
-	p.timeout.Cancel() // false if it has expired: its task will find nothing
+	p.handle().Cancel() // false if it has expired: its task will find nothing
 	return p.take(), true
 }
 

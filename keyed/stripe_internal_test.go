@@ -49,6 +49,12 @@ type hourTimeout struct{ hwt.Timeout }
 func (hourTimeout) Deadline() time.Time { return time.Now().Add(time.Hour) }
 func (hourTimeout) Cancel() bool        { return true }
 
+func hourPair(w *Wheel[int, int], key int) *pair[int, int] {
+	p := w.newPair(key)
+	p.setHandle(hourTimeout{})
+	return p
+}
+
 // TestPartsHaveEveryPairOnce adds or removes other pairs between two parts, so that the
 // stripe grows or shrinks.
 func TestPartsHaveEveryPairOnce(t *testing.T) {
@@ -60,14 +66,15 @@ func TestPartsHaveEveryPairOnce(t *testing.T) {
 		"shrinks": {stay: 1000, before: 5000},
 	} {
 		for range 5 {
-			s := &newStripes[int, int]()[0]
+			w := &Wheel[int, int]{stripes: newStripes[int, int]()}
+			s := &w.stripes[0]
 			hashes := map[int]uint32{}
 			add := func(key int) {
 				hashes[key] = rand.Uint32() | 1
 				if key%5 == 0 { // near the last slot, so that pairs continue at the first
 					hashes[key] |= 0xfff00000
 				}
-				s.add(hashes[key], &pair[int, int]{key: key, timeout: hourTimeout{}})
+				s.add(hashes[key], hourPair(w, key))
 			}
 			for key := range c.stay + c.before {
 				add(key)
@@ -108,7 +115,7 @@ func TestPartsHaveEveryPairOnce(t *testing.T) {
 func TestCloseOvertakesUpdate(t *testing.T) {
 	w := &Wheel[int, int]{stripes: newStripes[int, int](), seed: maphash.MakeSeed()}
 	s, h := w.stripe(1)
-	s.add(h, &pair[int, int]{wheel: w, key: 1, timeout: hourTimeout{}})
+	s.add(h, hourPair(w, 1))
 	w.Close()
 	_, _, err := w.update(1, func(v int) int { return v })
 	assert.ErrorIs(t, err, ErrClosed)
@@ -119,7 +126,7 @@ func TestUpdateLeavesNoRecord(t *testing.T) {
 	s := &w.stripes[0]
 	for key := range 3 {
 		_, h := w.stripe(key)
-		s.add(h, &pair[int, int]{wheel: w, key: key, timeout: hourTimeout{}})
+		s.add(h, hourPair(w, key))
 	}
 	for name, f := range map[string]func(int) int{
 		"returns": func(int) int { return 2 },

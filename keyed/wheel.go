@@ -19,6 +19,7 @@ type Wheel[K comparable, V any] struct {
 	check                     check.Keys[K]        // Immutable after New.
 	seed                      maphash.Seed         // Immutable after New.
 	stripes                   []stripe[K, V]       // Immutable after New. See the ground rules in pair.go.
+	owner                     owner[K, V]          // Immutable after New.
 	closed                    atomic.Bool          // Atomic: written by Close, read by all.
 	fired, drained, cancelled atomic.Int64         // Atomic: written where pairs end, read by Stats.
 }
@@ -46,14 +47,16 @@ func New[K comparable, V any](timer hwt.Timer, callback func(key K, value V), op
 	if err != nil {
 		return nil, err
 	}
-	return &Wheel[K, V]{
+	w := &Wheel[K, V]{
 		timer:    timer,
 		callback: callback,
 		options:  o,
 		check:    check.KeysOf[K](),
 		seed:     maphash.MakeSeed(),
 		stripes:  newStripes[K, V](),
-	}, nil
+	}
+	w.owner.wheel = w
+	return w, nil
 }
 
 // stripe returns the stripe of a usable key, and the hash of the key there. It is not 0.
@@ -62,7 +65,8 @@ func (w *Wheel[K, V]) stripe(key K) (s *stripe[K, V], h uint32) {
 	return &w.stripes[hash>>cacheline.Shift(len(w.stripes))], uint32(hash) | 1
 }
 
-// usable returns the error of every operation on key: ErrClosed, ErrKey or nil.
+// usable returns ErrClosed, ErrKey or nil: the error of an operation on key, if that
+// returns one.
 func (w *Wheel[K, V]) usable(key K) error {
 	if err := w.closedError(); err != nil {
 		return err
@@ -81,9 +85,9 @@ func (w *Wheel[K, V]) closedError() error {
 	return nil
 }
 
-// Close cancels all pending pairs, which [Stats] counts as Cancelled. Later calls
-// of methods with an error result return ErrClosed; the others find no pair. Close takes
-// time proportional to the number of pending pairs. Calls after the first have no effect.
+// Close cancels all pending pairs, which [Stats] counts as Cancelled. Later
+// calls return ErrClosed, or find no pair if they return no error. Close takes time
+// proportional to the number of pending pairs. Calls after the first have no effect.
 //
 // Close does not wait for callbacks that are running, and may be called from
 // within one. It does not stop the timer. It implements [io.Closer] and always returns
@@ -104,7 +108,7 @@ func (w *Wheel[K, V]) sweep(f func(*pair[K, V])) {
 	for i := range w.stripes {
 		for _, p := range w.stripes[i].removeAll() {
 			if p != nil {
-				p.timeout.Cancel() // false if it has expired: its task will find nothing
+				p.handle().Cancel() // false if it has expired: its task will find nothing
 				f(p)
 			}
 		}

@@ -45,7 +45,7 @@ func (m *model) pair(value, ticks int) modelPair {
 
 func newModel(t *testing.T, tb require.TestingT, buckets int) *model {
 	timer := newTimer(t, buckets)
-	w, r := newWheel(t, timer, keyed.Options[int, int]{DrainWorkers: 3})
+	w, r := newWheel(t, &mixedTimer{Timer: timer}, keyed.Options[int, int]{DrainWorkers: 3})
 	time.Sleep(tick / 2)
 	return &model{tb: tb, wheel: w, fired: r, timer: timer, pending: map[int]modelPair{}}
 }

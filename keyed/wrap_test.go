@@ -2,6 +2,7 @@ package keyed_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -36,6 +39,20 @@ func (w wrappingTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.
 
 func (w wrappedTask) Run(t hwt.Timeout) error { return w.TimerTask.Run(wrappedTimeout{Timeout: t}) }
 
+// mixedTimer wraps every second timeout, and no tasks.
+type mixedTimer struct {
+	hwt.Timer
+	calls atomic.Int64
+}
+
+func (m *mixedTimer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	t, err := m.Timer.NewTimeout(task, delay)
+	if err == nil && m.calls.Add(1)%2 == 0 {
+		t = wrappedTimeout{Timeout: t}
+	}
+	return t, err
+}
+
 func TestTimerThatWrapsTasksFiresEveryPair(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, wrappingTimer{timer})
@@ -58,4 +75,34 @@ func TestTimerThatWrapsTasksFiresEveryPair(t *testing.T) {
 		pass(2 * time.Hour)
 		assert.Empty(t, r.take())
 	})
+}
+
+// The task is early, and the executor rejects the task of the second timeout. Both make the
+// wheel replace the timeout of the pair.
+func TestTimeoutsOfAPairMayDifferInType(t *testing.T) {
+	for wrapped := range int64(2) {
+		enginetest.Bubble(t, func(t *testing.T) {
+			executor := new(refusing)
+			timer := &mixedTimer{Timer: newTimer(t, 8, hashedwheel.Options{Executor: executor})}
+			timer.calls.Store(wrapped)
+			outer := &interruptedTimer{Timer: timer, interrupt: func() { pass(time.Second) }}
+			w, r := newWheel(t, outer, keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
+			set(t, w, 1, 11, tick)
+			assertDue(t, w, 1, time.Now())
+			pass(tick)
+			assertDue(t, w, 1, time.Now().Add(keyed.RetryDelay))
+			executor.open.Store(true)
+			pass(keyed.RetryDelay + tick)
+			assert.Equal(t, []int{11}, r.values())
+			assert.EqualValues(t, wrapped+3, timer.calls.Load())
+		})
+	}
+}
+
+// assertDue asserts that the pair of key is due at a time, or up to a tick before.
+func assertDue(t *testing.T, w *keyed.Wheel[int, int], key int, at time.Time) {
+	t.Helper()
+	due, ok := w.Due(key)
+	assert.True(t, ok)
+	assert.WithinRange(t, due, at.Add(-tick), at)
 }
