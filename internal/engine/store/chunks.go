@@ -90,8 +90,8 @@ func (s *chunks) alloc() (chunkID, *chunk) {
 	return id, c
 }
 
-// grow makes room for one more in slab i: for a whole slab, but the first one
-// doubles, so that a timer with few timeouts is small.
+// grow makes room for one more in slab i: for a whole slab, but the first one grows by a
+// quarter, so that a timer with few timeouts is small.
 func (s *chunks) grow(i int) {
 	sl := &s.slabs[i]
 	if int(sl.made) < len(sl.chunks) {
@@ -99,7 +99,7 @@ func (s *chunks) grow(i int) {
 	}
 	n := slabLen
 	if i == 0 {
-		n = min(max(8, 2*len(sl.chunks)), slabLen)
+		n = min(len(sl.chunks)+max(8, len(sl.chunks)/4), slabLen)
 	}
 	larger := make([]chunk, n)
 	copy(larger, sl.chunks)

@@ -87,7 +87,7 @@ func TestFirstSlabGrowsWithItsContents(t *testing.T) {
 		timeouts[i] = new(Node)
 		_, c := s.alloc()
 		c.nodes[0] = timeouts[i]
-		assert.LessOrEqual(t, len(s.slabs[0].chunks), max(8, 2*(i+1)))
+		assert.LessOrEqual(t, len(s.slabs[0].chunks), i+max(8, i/4))
 	}
 	assert.Len(t, s.slabs[0].chunks, slabLen)
 	assert.Len(t, s.slabs[1].chunks, slabLen)
