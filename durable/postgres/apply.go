@@ -31,7 +31,7 @@ type torn struct {
 // lockKeys locks all rows of the keys of ops and the dead letters that they name. It
 // takes the new generations after the locks: a generation taken before could be
 // smaller than that of a version stored meanwhile.
-func (b *Backend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (locked, error) {
+func (b *postgresBackend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (locked, error) {
 	l := locked{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]*backend.Dead),
 		damaged: make(map[backend.Ref]error), torn: make(map[string]*torn)}
 	var keys [][]byte
@@ -82,7 +82,7 @@ func (l *locked) scanDead(scan scanner) error {
 }
 
 // aliveHolders returns the statements that look for the holders of claimed damaged rows.
-func (b *Backend) aliveHolders(l *locked) (stmts []stmt) {
+func (b *postgresBackend) aliveHolders(l *locked) (stmts []stmt) {
 	for key, t := range l.torn {
 		for _, r := range l.rows[key] {
 			if t.slots[r.Slot()] != nil && r.State == backend.Claimed {
@@ -101,11 +101,11 @@ func scanDead(scan scanner) (d backend.Dead, err error) {
 }
 
 // countRemovals reads the count of removals and the last generation.
-func (b *Backend) countRemovals(n, last *int64) stmt {
+func (b *postgresBackend) countRemovals(n, last *int64) stmt {
 	return query(func(scan scanner) error { return scan(n, last) }, b.sql.removals)
 }
 
-func (b *Backend) takeGenerations(l *locked, n int) stmt {
+func (b *postgresBackend) takeGenerations(l *locked, n int) stmt {
 	return query(func(scan scanner) error {
 		var generation int64
 		err := scan(&generation, &l.now)
@@ -220,7 +220,7 @@ func (w *writes) store(ctx context.Context, sql *statements, write func(context.
 }
 
 // applyOps performs ops, whose keys differ, by q. It ends with write.
-func (b *Backend) applyOps(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op) ([]backend.Result, error) {
+func (b *postgresBackend) applyOps(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op) ([]backend.Result, error) {
 	l, err := b.lockKeys(ctx, q, ops)
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func (b *Backend) applyOps(ctx context.Context, q querier, write func(context.Co
 // renew gives new generations to the rows that were inserted for absent keys. No lock
 // protects an absent key: another process may have stored and removed a version after
 // the generations of l were taken. From the insertion on, the row's own lock does.
-func (b *Backend) renew(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op, l *locked, results []backend.Result) error {
+func (b *postgresBackend) renew(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op, l *locked, results []backend.Result) error {
 	var again locked
 	if err := q.run(ctx, b.takeGenerations(&again, len(ops))); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (t *torn) cancel(key string, rows []backend.Row) (c backend.Change) {
 func letter(op *backend.Op) backend.Ref { return backend.Ref{Key: op.Row.Key, Generation: op.If} }
 
 // Apply implements [backend.Backend].
-func (b *Backend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+func (b *postgresBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
 	if b.ctx.Err() != nil {
 		return nil, backend.ErrClosed
 	}
@@ -329,7 +329,7 @@ func (b *Backend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backen
 
 // applyInTx performs one operation in a caller's transaction. It looks again if a row
 // has appeared: every statement sees the commits before it.
-func (b *Backend) applyInTx(ctx context.Context, q querier, ops []backend.Op) ([]backend.Result, error) {
+func (b *postgresBackend) applyInTx(ctx context.Context, q querier, ops []backend.Op) ([]backend.Result, error) {
 	if full := b.full(&ops[0]); full != nil {
 		return []backend.Result{{Err: full}}, nil
 	}
@@ -343,7 +343,7 @@ func (b *Backend) applyInTx(ctx context.Context, q querier, ops []backend.Op) ([
 
 // notifyNear announces stored rows that may be due soon after the commit of q, which comes up
 // to txSlack later. An unnecessary look is cheap; one that is missing delays an entry.
-func (b *Backend) notifyNear(ctx context.Context, q querier, results []backend.Result) error {
+func (b *postgresBackend) notifyNear(ctx context.Context, q querier, results []backend.Result) error {
 	var due []int64
 	for _, r := range results {
 		if r.Err == nil && r.Row.State == backend.Pending {

@@ -22,12 +22,12 @@ const (
 	leaseBatch = 500
 )
 
-// Backend implements [backend.Backend] in PostgreSQL. [Open] makes a store of it.
-type Backend struct {
+// postgresBackend implements [backend.Backend]. [Open] makes a store of it.
+type postgresBackend struct {
 	pool    *pgxpool.Pool
-	options Options // complete. Immutable after NewBackend.
+	options Options // complete. Immutable after newBackend.
 	sql     statements
-	name    string // distinguishes this process's notifications. Immutable after NewBackend.
+	name    string // distinguishes this process's notifications. Immutable after newBackend.
 	ctx     context.Context
 	end     context.CancelFunc
 	tasks   sync.WaitGroup
@@ -40,11 +40,11 @@ type Backend struct {
 	listening atomic.Bool // Notifications arrive. Atomic: written by listen, read by Lease.
 }
 
-var _ backend.Backend = (*Backend)(nil)
+var _ backend.Backend = (*postgresBackend)(nil)
 
-// NewBackend prepares the tables and returns the backend. The caller keeps the pool:
+// newBackend prepares the tables and returns the backend. The caller keeps the pool:
 // Close leaves it open.
-func NewBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Backend, error) {
+func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*postgresBackend, error) {
 	o, err := options.complete()
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func NewBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Bac
 	if pool == nil {
 		return nil, refuse("pool", "nil", "a *pgxpool.Pool")
 	}
-	b := &Backend{pool: pool, options: o, sql: forSchema(o.Schema), name: rand.Text()}
+	b := &postgresBackend{pool: pool, options: o, sql: forSchema(o.Schema), name: rand.Text()}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	if err := b.prepare(ctx); err != nil {
 		b.end()
@@ -73,12 +73,12 @@ func NewBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Bac
 }
 
 // Limits implements [backend.Backend].
-func (b *Backend) Limits() backend.Limits {
+func (b *postgresBackend) Limits() backend.Limits {
 	return backend.Limits{Lead: lead, Poll: poll, LeaseBatch: leaseBatch, MaxBatch: maxBatch, MaxPayload: 1 << 20, Tx: txTypes}
 }
 
 // Close implements [backend.Backend].
-func (b *Backend) Close() error {
+func (b *postgresBackend) Close() error {
 	b.end()
 	b.lanes.close()
 	b.returner.tasks.Wait()

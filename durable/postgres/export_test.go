@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
+type Backend = postgresBackend
+
+var NewBackend = newBackend
+
 // LeasePlan returns the plan of Lease's statement as the backend runs it.
-func (b *Backend) LeasePlan(ctx context.Context) (string, error) {
+func (b *postgresBackend) LeasePlan(ctx context.Context) (string, error) {
 	var plan strings.Builder
 	err := b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
 		return t.run(ctx, query(func(scan scanner) error {
@@ -21,7 +25,7 @@ func (b *Backend) LeasePlan(ctx context.Context) (string, error) {
 }
 
 // Isolation returns the isolation level of the backend's transactions.
-func (b *Backend) Isolation(ctx context.Context) (level string, err error) {
+func (b *postgresBackend) Isolation(ctx context.Context) (level string, err error) {
 	err = b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
 		return t.run(ctx, query(func(scan scanner) error { return scan(&level) }, "SHOW transaction_isolation"))
 	})

@@ -14,7 +14,7 @@ import (
 // it, the firing repeats with the same ID. The returner stores two kinds of outcomes later:
 // those whose rows a caller's transaction has locked, and those that the database rejects.
 // The outcome of a damaged row is logged and dropped. None of these fails the others.
-func (b *Backend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
+func (b *postgresBackend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
 	if tx != nil {
 		return b.finishInTx(ctx, tx, worker, outcomes)
 	}
@@ -67,7 +67,7 @@ type rejection struct {
 
 // finish stores outcomes of different rows: Done in one transaction, the other fates in
 // another one.
-func (b *Backend) finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (*finishing, error) {
+func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (*finishing, error) {
 	f := &finishing{outcomes: outcomes, applied: make([]bool, len(outcomes)), met: make([]bool, len(outcomes))}
 	var done, others []int
 	for i := range outcomes {
@@ -114,7 +114,7 @@ func (f *finishing) inHalves(ctx context.Context, at []int, store func(at []int)
 }
 
 // finishDone deletes the rows of the outcomes at positions, except locked ones.
-func (b *Backend) finishDone(ctx context.Context, f *finishing, at []int) error {
+func (b *postgresBackend) finishDone(ctx context.Context, f *finishing, at []int) error {
 	r := refsAt(f.outcomes, at)
 	var gone []bool
 	err := b.insist(ctx, func(ctx context.Context) error {
@@ -130,7 +130,7 @@ func (b *Backend) finishDone(ctx context.Context, f *finishing, at []int) error 
 }
 
 // finishOthers stores the outcomes at positions, except those of locked rows.
-func (b *Backend) finishOthers(ctx context.Context, worker int64, f *finishing, at []int) error {
+func (b *postgresBackend) finishOthers(ctx context.Context, worker int64, f *finishing, at []int) error {
 	var damaged map[backend.Ref]error
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
@@ -170,7 +170,7 @@ func refsAt(outcomes []backend.Outcome, at []int) (r refs) {
 }
 
 // find returns the names that a statement reads.
-func (b *Backend) find(ctx context.Context, sql string, args ...any) (map[backend.Ref]bool, error) {
+func (b *postgresBackend) find(ctx context.Context, sql string, args ...any) (map[backend.Ref]bool, error) {
 	var found map[backend.Ref]bool
 	err := b.insist(ctx, func(ctx context.Context) error {
 		found = make(map[backend.Ref]bool)
@@ -180,7 +180,7 @@ func (b *Backend) find(ctx context.Context, sql string, args ...any) (map[backen
 }
 
 // finishInTx stores outcomes in a caller's transaction.
-func (b *Backend) finishInTx(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+func (b *postgresBackend) finishInTx(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
 	q, err := callersTx(tx)
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (b *Backend) finishInTx(ctx context.Context, tx any, worker int64, outcomes
 }
 
 // finishOne stores one outcome in a caller's transaction, and reports whether it applies.
-func (b *Backend) finishOne(ctx context.Context, q querier, worker int64, o *backend.Outcome) (bool, error) {
+func (b *postgresBackend) finishOne(ctx context.Context, q querier, worker int64, o *backend.Outcome) (bool, error) {
 	var r refs
 	r.add(o.Ref)
 	for range 2 { // a row that moved aside is found by the second look

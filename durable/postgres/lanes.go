@@ -26,7 +26,7 @@ import (
 // rows are locked. The rows that open transactions have inserted are invisible to the
 // statement: operations on these keys count as unlocked, and take part in the brief tries.
 type lanes struct {
-	b     *Backend
+	b     *postgresBackend
 	tasks sync.WaitGroup
 
 	mu     sync.Mutex
@@ -75,7 +75,7 @@ const (
 	watchEvery   = 20 * time.Millisecond
 )
 
-func newLanes(b *Backend) *lanes {
+func newLanes(b *postgresBackend) *lanes {
 	return &lanes{b: b, busy: make(map[string]struct{}), free: laneCount, waiting: make(map[*item]chan struct{}),
 		brief: make(chan struct{}, briefCount), patient: make(chan struct{}, patientCount)}
 }

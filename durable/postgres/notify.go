@@ -20,7 +20,7 @@ type watchers struct {
 }
 
 // Watch implements [backend.Backend].
-func (b *Backend) Watch(near func(rows []backend.Row)) (stop func()) {
+func (b *postgresBackend) Watch(near func(rows []backend.Row)) (stop func()) {
 	w := &b.watchers
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +46,7 @@ func (w *watchers) look() {
 
 // listen waits for notifications until the backend is closed. After each connection it
 // looks at the database: notifications of the time without one are lost.
-func (b *Backend) listen() {
+func (b *postgresBackend) listen() {
 	var patience time.Duration
 	for b.ctx.Err() == nil {
 		began := time.Now()
@@ -62,7 +62,7 @@ func (b *Backend) listen() {
 }
 
 // listenOnce listens on a new connection until it breaks.
-func (b *Backend) listenOnce() error {
+func (b *postgresBackend) listenOnce() error {
 	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
 	defer cancel()
 	config := b.pool.Config()
@@ -94,7 +94,7 @@ func (b *Backend) listenOnce() error {
 
 // awaitNotification waits for a notification, or sends a query after a quiet time: a
 // connection whose peer is gone is found only by writing.
-func (b *Backend) awaitNotification(conn *pgx.Conn) error {
+func (b *postgresBackend) awaitNotification(conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
 	defer cancel()
 	n, err := conn.WaitForNotification(ctx)
@@ -110,12 +110,12 @@ func (b *Backend) awaitNotification(conn *pgx.Conn) error {
 }
 
 // Announce implements [backend.Backend].
-func (b *Backend) Announce() { b.announcer.announce() }
+func (b *postgresBackend) Announce() { b.announcer.announce() }
 
 // announcer notifies other processes of near rows in separate transactions: a
 // transaction that notifies holds a lock on the whole database while it commits.
 type announcer struct {
-	b    *Backend
+	b    *postgresBackend
 	wake chan struct{}
 }
 

@@ -19,7 +19,7 @@ import (
 // Open waits for an unreachable server until ctx ends. It names privileges that the
 // role lacks, and rejects tables of a later version that this package cannot read.
 func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*durable.Store, error) {
-	b, err := NewBackend(ctx, pool, options)
+	b, err := newBackend(ctx, pool, options)
 	if err != nil {
 		return nil, err
 	}

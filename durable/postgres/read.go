@@ -8,7 +8,7 @@ import (
 )
 
 // Now implements [backend.Backend].
-func (b *Backend) Now(ctx context.Context) (time.Time, error) {
+func (b *postgresBackend) Now(ctx context.Context) (time.Time, error) {
 	var now int64
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return b.simple(ctx, query(func(scan scanner) error { return scan(&now) }, "SELECT "+clock))
@@ -17,7 +17,7 @@ func (b *Backend) Now(ctx context.Context) (time.Time, error) {
 }
 
 // Get implements [backend.Backend].
-func (b *Backend) Get(ctx context.Context, key string) (backend.Row, error) {
+func (b *postgresBackend) Get(ctx context.Context, key string) (backend.Row, error) {
 	rows, err := b.readRows(ctx, b.sql.get, []byte(key))
 	if err == nil && len(rows) == 0 {
 		err = backend.ErrNotFound
@@ -29,11 +29,11 @@ func (b *Backend) Get(ctx context.Context, key string) (backend.Row, error) {
 }
 
 // Page implements [backend.Backend].
-func (b *Backend) Page(ctx context.Context, prefix string, after backend.Cursor, most int, claimed bool) ([]backend.Row, error) {
+func (b *postgresBackend) Page(ctx context.Context, prefix string, after backend.Cursor, most int, claimed bool) ([]backend.Row, error) {
 	return b.readRows(ctx, b.sql.page, []byte(prefix), prefixEnd(prefix), []byte(after.Key), int64(after.Slot), int64(most), claimed)
 }
 
-func (b *Backend) readRows(ctx context.Context, sql string, args ...any) (rows []backend.Row, err error) {
+func (b *postgresBackend) readRows(ctx context.Context, sql string, args ...any) (rows []backend.Row, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
 		rows = nil
 		return b.simple(ctx, query(scanRows(&rows), sql, args...))
@@ -42,7 +42,7 @@ func (b *Backend) readRows(ctx context.Context, sql string, args ...any) (rows [
 }
 
 // DeadPage implements [backend.Backend].
-func (b *Backend) DeadPage(ctx context.Context, prefix string, after backend.Ref, most int) (letters []backend.Dead, err error) {
+func (b *postgresBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, most int) (letters []backend.Dead, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
 		letters = nil
 		return b.simple(ctx, query(func(scan scanner) error {

@@ -15,7 +15,7 @@ import (
 // outcomes that the database rejects. Since these may fail forever, it tries all of them
 // together, after pauses that grow, and logs one error per try.
 type returner struct {
-	b     *Backend
+	b     *postgresBackend
 	wake  chan struct{}
 	tasks sync.WaitGroup
 
@@ -46,7 +46,7 @@ const (
 	maxRejected = 1000
 )
 
-func newReturner(b *Backend) *returner {
+func newReturner(b *postgresBackend) *returner {
 	r := &returner{
 		b:        b,
 		wake:     make(chan struct{}, 1),

@@ -50,7 +50,7 @@ var privileges = []struct{ kind, name, needs string }{
 }
 
 // prepare creates or upgrades the tables, and checks the privileges.
-func (b *Backend) prepare(ctx context.Context) error {
+func (b *postgresBackend) prepare(ctx context.Context) error {
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return pgx.BeginTxFunc(ctx, b.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return b.migrate(ctx, tx) })
 	})
@@ -69,7 +69,7 @@ func (b *Backend) prepare(ctx context.Context) error {
 
 // migrate brings the tables to this package's version. The lock keeps other processes
 // out until the transaction ends.
-func (b *Backend) migrate(ctx context.Context, tx pgx.Tx) error {
+func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
 	version, err := b.version(ctx, tx)
 	if err != nil || version >= schemaVersion {
 		return err
@@ -101,7 +101,7 @@ func (b *Backend) migrate(ctx context.Context, tx pgx.Tx) error {
 }
 
 // missingPrivilege explains why the tables could not be created.
-func (b *Backend) missingPrivilege(err error) error {
+func (b *postgresBackend) missingPrivilege(err error) error {
 	if sqlState(err) == "42501" {
 		return fmt.Errorf("the role lacks CREATE on the database, or CREATE on the schema: %w", err)
 	}
@@ -109,7 +109,7 @@ func (b *Backend) missingPrivilege(err error) error {
 }
 
 // version returns the version of the tables, or 0 if there are none.
-func (b *Backend) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
+func (b *postgresBackend) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
 	var exists bool
 	meta := pgx.Identifier{b.options.Schema, "meta"}.Sanitize()
 	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -132,7 +132,7 @@ func (b *Backend) version(ctx context.Context, tx pgx.Tx) (version int, err erro
 }
 
 // missingPrivileges names the privileges that the role lacks.
-func (b *Backend) missingPrivileges(ctx context.Context) (missing []string, err error) {
+func (b *postgresBackend) missingPrivileges(ctx context.Context) (missing []string, err error) {
 	lacks := func(privilege string) func(scanner) error {
 		return func(scan scanner) error {
 			var no bool

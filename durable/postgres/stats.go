@@ -13,7 +13,7 @@ const sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c
 
 // Stats implements [backend.Backend]. Pending counts up to CountLimit and is the
 // planner's estimate above. All counts take time proportional to their results.
-func (b *Backend) Stats(ctx context.Context, due []int64) (backend.Stats, error) {
+func (b *postgresBackend) Stats(ctx context.Context, due []int64) (backend.Stats, error) {
 	var st backend.Stats
 	err := b.insist(ctx, func(ctx context.Context) error {
 		st = backend.Stats{Limit: b.options.MaxBytes}
@@ -44,7 +44,7 @@ func (b *Backend) Stats(ctx context.Context, due []int64) (backend.Stats, error)
 }
 
 // full returns ErrFull for an operation that adds a row to a full store.
-func (b *Backend) full(op *backend.Op) error {
+func (b *postgresBackend) full(op *backend.Op) error {
 	adds := op.Kind == backend.Set || op.Kind == backend.Create
 	if bytes := b.bytes.Load(); adds && b.options.MaxBytes > 0 && bytes > b.options.MaxBytes {
 		return fmt.Errorf("%w: %d bytes (limit: %d)", backend.ErrFull, bytes, b.options.MaxBytes)
@@ -53,7 +53,7 @@ func (b *Backend) full(op *backend.Op) error {
 }
 
 // measure keeps the size up to date for full.
-func (b *Backend) measure() {
+func (b *postgresBackend) measure() {
 	for b.ctx.Err() == nil {
 		var bytes int64
 		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(&bytes) }, sizeSQL, b.options.Schema))

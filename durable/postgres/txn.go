@@ -34,7 +34,7 @@ var errAborted = errors.New("the transaction was rolled back")
 
 // txn is a transaction of the backend.
 type txn struct {
-	b        *Backend
+	b        *postgresBackend
 	conn     *pgxpool.Conn
 	settings []stmt // precede the first statements
 	begun    bool
@@ -92,7 +92,7 @@ func (t *txn) write(ctx context.Context, stmts ...stmt) error {
 // takes the reading of a sequence for expensive, and would compile it.
 //
 // The server gives up the wait for a lock before Options.Timeout gives up the connection.
-func (b *Backend) settings(lockTimeout time.Duration, async bool) []stmt {
+func (b *postgresBackend) settings(lockTimeout time.Duration, async bool) []stmt {
 	lockTimeout = min(lockTimeout, b.options.Timeout/2)
 	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
 		set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
@@ -101,7 +101,7 @@ func (b *Backend) settings(lockTimeout time.Duration, async bool) []stmt {
 }
 
 // inTx runs f in a transaction and commits it. f calls write last if it writes.
-func (b *Backend) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
+func (b *postgresBackend) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (b *Backend) inTx(ctx context.Context, settings []stmt, f func(t *txn) erro
 }
 
 // rollback ends a transaction and returns its connection to the pool.
-func (b *Backend) rollback(conn *pgxpool.Conn) {
+func (b *postgresBackend) rollback(conn *pgxpool.Conn) {
 	defer conn.Release() // which closes a connection that is still in a transaction
 	if conn.Conn().IsClosed() {
 		return
@@ -153,7 +153,7 @@ func (t *txn) commit(ctx context.Context) error {
 }
 
 // resolve waits until the server knows how a transaction ended, or ctx ends.
-func (b *Backend) resolve(ctx context.Context, id identity) error {
+func (b *postgresBackend) resolve(ctx context.Context, id identity) error {
 	var patience time.Duration
 	for {
 		var status *string
@@ -180,7 +180,7 @@ func (b *Backend) resolve(ctx context.Context, id identity) error {
 
 // confirm waits for a commit that reaches the synchronous standbys after the one of id.
 // The server may have ended the wait of that one when its connection broke.
-func (b *Backend) confirm(ctx context.Context, id identity) error {
+func (b *postgresBackend) confirm(ctx context.Context, id identity) error {
 	var patience time.Duration
 	for {
 		var timeline string
@@ -201,13 +201,13 @@ func (b *Backend) confirm(ctx context.Context, id identity) error {
 }
 
 // terminate ends the server's process of a transaction whose client is gone.
-func (b *Backend) terminate(id identity) {
+func (b *postgresBackend) terminate(id identity) {
 	b.simple(b.ctx, query(nil, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE pid = $1 AND backend_xid = $2::text::xid8::xid`, id.pid, id.xid)) // resolve calls it again after an error
 }
 
 // simple runs statements outside of a transaction.
-func (b *Backend) simple(ctx context.Context, stmts ...stmt) error {
+func (b *postgresBackend) simple(ctx context.Context, stmts ...stmt) error {
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
 	conn, err := b.pool.Acquire(ctx)
@@ -219,14 +219,14 @@ func (b *Backend) simple(ctx context.Context, stmts ...stmt) error {
 }
 
 // pause sleeps after a failure, for longer after each, and returns the sum of all pauses so far.
-func (b *Backend) pause(ctx context.Context, before time.Duration) time.Duration {
+func (b *postgresBackend) pause(ctx context.Context, before time.Duration) time.Duration {
 	d := min(max(before/2, 10*time.Millisecond), 500*time.Millisecond)
 	b.sleep(ctx, d)
 	return before + d
 }
 
 // sleep waits for d, until ctx ends, or until the backend is closed.
-func (b *Backend) sleep(ctx context.Context, d time.Duration) {
+func (b *postgresBackend) sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -238,7 +238,7 @@ func (b *Backend) sleep(ctx context.Context, d time.Duration) {
 
 // insist repeats f while it fails without effect for a reason that passes, until ctx
 // ends or the backend is closed. Each try is a transaction.
-func (b *Backend) insist(ctx context.Context, f func(ctx context.Context) error) error {
+func (b *postgresBackend) insist(ctx context.Context, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(b.ctx, func() { cancel(backend.ErrClosed) })()

@@ -13,7 +13,7 @@ import (
 
 // Heartbeat implements [backend.Backend]. A lost answer makes it renew a second time. The end
 // of a lease waits for outcomes whose rows are locked.
-func (b *Backend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (id int64, err error) {
+func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (id int64, err error) {
 	row := func(scan scanner) error { return scan(&id) }
 	var stmts []stmt
 	switch {
@@ -40,7 +40,7 @@ func (b *Backend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration
 
 // asWorker runs f in a transaction, which fails if the worker's lease has ended. f runs
 // present with its statements. An async commit does not wait for the disk.
-func (b *Backend) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn, present stmt) error) error {
+func (b *postgresBackend) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn, present stmt) error) error {
 	return b.insist(ctx, func(ctx context.Context) error {
 		var id int64
 		present := query(func(scan scanner) error { return scan(&id) }, b.sql.present, worker)
@@ -56,7 +56,7 @@ func (b *Backend) asWorker(ctx context.Context, worker int64, async bool, f func
 
 // Lease implements [backend.Backend]. It marks rows with the worker, so that no other
 // one gets them, and claims overdue one-shots.
-func (b *Backend) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
+func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
 	schedules := [][]byte{}
 	for _, s := range req.Schedules {
 		schedules = append(schedules, []byte(s))
@@ -98,7 +98,7 @@ func (in *intact) scan(scan scanner) error {
 
 // resolved returns the rows that a transaction gave to worker. If its outcome is
 // unknown, it reads them again.
-func (b *Backend) resolved(ctx context.Context, worker int64, taken intact, err error) ([]backend.Row, error) {
+func (b *postgresBackend) resolved(ctx context.Context, worker int64, taken intact, err error) ([]backend.Row, error) {
 	if err == nil {
 		return taken.rows, taken.damaged
 	}
@@ -114,7 +114,7 @@ func (b *Backend) resolved(ctx context.Context, worker int64, taken intact, err 
 }
 
 // owned reads the rows that worker holds.
-func (b *Backend) owned(ctx context.Context, worker int64, r refs) (held intact, err error) {
+func (b *postgresBackend) owned(ctx context.Context, worker int64, r refs) (held intact, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
 		held = intact{}
 		return b.simple(ctx, query(held.scan, b.sql.owned, worker, r.key, r.generation))
@@ -124,7 +124,7 @@ func (b *Backend) owned(ctx context.Context, worker int64, r refs) (held intact,
 
 // Free implements [backend.Backend]. A row that another transaction has locked stays
 // until the lease ends.
-func (b *Backend) Free(ctx context.Context, worker int64) error {
+func (b *postgresBackend) Free(ctx context.Context, worker int64) error {
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return b.simple(ctx, execute(b.sql.freeOf, worker, int64(math.MaxInt32)))
 	})
@@ -135,7 +135,7 @@ func (b *Backend) Free(ctx context.Context, worker int64) error {
 }
 
 // Adopt implements [backend.Backend].
-func (b *Backend) Adopt(ctx context.Context, worker int64, most int) ([]backend.Row, error) {
+func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]backend.Row, error) {
 	var ended []int64
 	err := b.asWorker(ctx, worker, true, func(ctx context.Context, t *txn, present stmt) error {
 		ended = nil
@@ -165,7 +165,7 @@ func (b *Backend) Adopt(ctx context.Context, worker int64, most int) ([]backend.
 }
 
 // adoptFrom takes rows from a worker whose lease has ended.
-func (b *Backend) adoptFrom(ctx context.Context, worker, from int64, most int) ([]backend.Row, error) {
+func (b *postgresBackend) adoptFrom(ctx context.Context, worker, from int64, most int) ([]backend.Row, error) {
 	var taken intact
 	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		taken = intact{}
@@ -177,7 +177,7 @@ func (b *Backend) adoptFrom(ctx context.Context, worker, from int64, most int) (
 
 // Claim implements [backend.Backend]. A row that another transaction has locked is not
 // claimed: its lease is returned once the row is unlocked.
-func (b *Backend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
+func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
 	claimed := make([]bool, len(claims))
 	var simple refs // one-shots
 	var at, others []int
@@ -217,7 +217,7 @@ func (b *Backend) Claim(ctx context.Context, worker int64, claims []backend.Clai
 }
 
 // claimSimple claims rows without a next occurrence by one statement.
-func (b *Backend) claimSimple(ctx context.Context, worker int64, r refs) (won []bool, err error) {
+func (b *postgresBackend) claimSimple(ctx context.Context, worker int64, r refs) (won []bool, err error) {
 	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		won = make([]bool, len(r.key))
 		return t.write(ctx, present, query(scanPositions(won), b.sql.claim, worker, r.key, r.generation))
@@ -246,7 +246,7 @@ func (b *Backend) claimSimple(ctx context.Context, worker int64, r refs) (won []
 }
 
 // claimedBy reads which rows worker has claimed. Damaged ones do not fire.
-func (b *Backend) claimedBy(ctx context.Context, worker int64, r refs) (map[backend.Ref]bool, error) {
+func (b *postgresBackend) claimedBy(ctx context.Context, worker int64, r refs) (map[backend.Ref]bool, error) {
 	held, err := b.owned(ctx, worker, r)
 	won := make(map[backend.Ref]bool)
 	for _, row := range held.rows {
@@ -257,7 +257,7 @@ func (b *Backend) claimedBy(ctx context.Context, worker int64, r refs) (map[back
 
 // claimOne claims one row and stores its next occurrence, unless another transaction has
 // locked the row.
-func (b *Backend) claimOne(ctx context.Context, worker int64, c *backend.Claim) (won bool, err error) {
+func (b *postgresBackend) claimOne(ctx context.Context, worker int64, c *backend.Claim) (won bool, err error) {
 	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		var r refs
 		r.add(c.Ref)
@@ -285,7 +285,7 @@ func (b *Backend) claimOne(ctx context.Context, worker int64, c *backend.Claim) 
 
 // lockRefs locks the rows that r names, and leaves damaged ones aside. others is " SKIP LOCKED"
 // or "", for rows that another transaction has locked.
-func (b *Backend) lockRefs(ctx context.Context, q querier, r refs, others string, before ...stmt) (locked, error) {
+func (b *postgresBackend) lockRefs(ctx context.Context, q querier, r refs, others string, before ...stmt) (locked, error) {
 	l := locked{rows: make(map[string][]backend.Row), damaged: make(map[backend.Ref]error)}
 	intact := func(scan scanner) error {
 		row, err := scanRow(scan)
