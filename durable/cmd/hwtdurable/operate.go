@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -64,15 +65,7 @@ func waitFlag(flags *flag.FlagSet, wait *time.Duration, whole bool) {
 
 var (
 	list = operation{"list", 0, 1, true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
-		for e, err := range s.All(ctx, prefix(args)) {
-			if err != nil {
-				return err
-			}
-			if err := p.entry(e); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printAll(s.All(ctx, prefix(args)), p.entry)
 	}}
 	get = operation{"get", 1, 1, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return p.result(s.Get(ctx, args[0]))
@@ -88,15 +81,7 @@ var (
 		return p.result(s.Move(ctx, args[0], due))
 	}}
 	dead = operation{"dead", 0, 1, true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
-		for d, err := range s.Dead(ctx, prefix(args)) {
-			if err != nil {
-				return err
-			}
-			if err := p.dead(d); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printAll(s.Dead(ctx, prefix(args)), p.dead)
 	}}
 	requeue = operation{"requeue", 2, 2, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		generation, err := parseGeneration(args[1])
@@ -120,6 +105,18 @@ var (
 		return p.stats(st)
 	}}
 )
+
+// printAll prints the intact ones, and returns the errors of the damaged ones.
+func printAll[E any](all iter.Seq2[E, error], print func(E) error) (damaged error) {
+	for e, err := range all {
+		if err != nil {
+			damaged = errors.Join(damaged, err)
+		} else if err := print(e); err != nil {
+			return err
+		}
+	}
+	return damaged
+}
 
 // prefix returns the optional argument.
 func prefix(args []string) string { return strings.Join(args, "") }

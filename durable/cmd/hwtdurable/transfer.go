@@ -39,21 +39,17 @@ var (
 )
 
 // count reads every entry, claimed ones included, and every dead letter, and so verifies
-// their checksums.
-func count(ctx context.Context, s *place.Store) (entries, letters int, err error) {
+// their checksums. It returns the errors of all that are damaged.
+func count(ctx context.Context, s *place.Store) (entries, letters int, damaged error) {
 	for page, err := range pages(ctx, s.Backend(), true) {
-		if err != nil {
-			return 0, 0, err
-		}
+		damaged = errors.Join(damaged, err)
 		entries += len(page)
 	}
 	for _, err := range s.Dead(ctx, "") {
-		if err != nil {
-			return 0, 0, err
-		}
+		damaged = errors.Join(damaged, err)
 		letters++
 	}
-	return entries, letters, nil
+	return entries, letters, damaged
 }
 
 // runRestore is the command restore.
@@ -191,14 +187,21 @@ func (c *copier) copy(ctx context.Context) (entries, letters int, err error) {
 
 const copyPage = 500
 
-// pages yields the pending rows page by page, or with claimed all rows.
+// pages yields the pending rows page by page, or with claimed all rows. Behind the error of a
+// damaged row it continues.
 func pages(ctx context.Context, b backend.Backend, claimed bool) iter.Seq2[[]backend.Row, error] {
 	return func(yield func([]backend.Row, error) bool) {
 		var after backend.Cursor
 		for {
 			page, err := b.Page(ctx, "", after, copyPage, claimed)
-			if !yield(page, err) || err != nil || len(page) < copyPage {
+			damage := (*backend.Damage)(nil)
+			damaged := errors.As(err, &damage)
+			if !yield(page, err) || !damaged && (err != nil || len(page) < copyPage) {
 				return
+			}
+			if damaged {
+				after = backend.Cursor{Key: damage.Key, Slot: damage.Slot}
+				continue
 			}
 			last := &page[len(page)-1]
 			after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
