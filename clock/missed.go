@@ -8,15 +8,18 @@ import (
 
 // Missed is the treatment of runs that are due together, because the process was paused,
 // the machine slept, or the wall clock was set forward. With the zero value, only the
-// last of them happens, however late it is.
+// last of them happens, however late it is. A MaxLateness of a few ticks skips missed
+// runs, and a large MaxRuns makes up for all of them.
 type Missed struct {
 	// MaxRuns is the maximum number of these runs that happen, one after another. They are
 	// the most recent ones; the others are skipped. The default, 0, is 1; the range is 1
 	// to 10,000.
 	MaxRuns int
 
-	// MaxLateness is the lateness beyond which a run is skipped, also a single one. The
-	// default, 0, means no limit. A negative value is an error.
+	// MaxLateness is the lateness beyond which a run is skipped, even a single one. Runs
+	// are up to one tick of the timer late, so a limit below the tick skips most of them;
+	// [JobStatus] does not count these. The default, 0, means no limit. A negative value is
+	// an error.
 	MaxLateness time.Duration
 }
 
