@@ -37,7 +37,7 @@ func TestContract(t *testing.T) {
 
 // newTimer returns the timer that the suite requests.
 func newTimer(tb testing.TB, c hwttest.Config, o hierarchical.Options) *hierarchical.Timer {
-	o.TickDuration, o.MaxPendingTimeouts, o.Executor = c.Tick, c.MaxPending, c.Executor
+	o.TickDuration, o.MaxPendingTimeouts, o.Executor = c.TickDuration, c.MaxPendingTimeouts, c.Executor
 	o.Logger, o.ErrorHandler = c.Logger, c.ErrorHandler
 	o.RecordCallers, o.LabelTasks = c.RecordCallers, c.LabelTasks
 	timer, err := hierarchical.New(&o)

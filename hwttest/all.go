@@ -243,7 +243,7 @@ func allInConstantMemory(tb testing.TB, newTimer factory) {
 // concurrently.
 func allAgainstRaces(tb testing.TB, newTimer factory) {
 	onProcs(func(int) {
-		e := newTimer.start(tb, Config{Tick: time.Millisecond})
+		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
 		_, still := scheduleAll(tb, e, 500, time.Hour, newProbe)
 		_, moving := scheduleAll(tb, e, 500, time.Hour, newProbe)
 		want := append(still, moving...)
@@ -280,7 +280,7 @@ func allAgainstRaces(tb testing.TB, newTimer factory) {
 // concurrently.
 func allWithBacklog(tb testing.TB, newTimer factory) {
 	const rounds, backlog, cancelling = 10, 10_000, 3
-	e := newTimer.start(tb, Config{Tick: 100 * time.Millisecond})
+	e := newTimer.start(tb, Config{TickDuration: 100 * time.Millisecond})
 	tasks := slices.Repeat([]hwt.TimerTask{nothing}, backlog)
 	var stopped atomic.Bool
 	var callers sync.WaitGroup

@@ -65,7 +65,7 @@ func batchOnTime(tb testing.TB, newTimer factory) {
 }
 
 func batchRefused(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPending: 10})
+	e := newTimer.start(tb, Config{MaxPendingTimeouts: 10})
 	_, tasks := probes(4)
 	tasks[2] = hwt.TaskFunc(nil)
 	refused := func(want error, tasks []hwt.TimerTask) {
@@ -172,7 +172,7 @@ func batchAgainstStop(tb testing.TB, newTimer factory) {
 // batchesKeepMaximum uses the real clock because the calls must overlap.
 func batchesKeepMaximum(tb testing.TB, newTimer factory) {
 	const most = 100
-	e := newTimer.start(tb, Config{MaxPending: most})
+	e := newTimer.start(tb, Config{MaxPendingTimeouts: most})
 	var held atomic.Int64 // lower bound of the pending timeouts
 	together(4, func(i int) {
 		for range 300 {

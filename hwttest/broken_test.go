@@ -125,7 +125,7 @@ func newBroken(tb testing.TB, c Config, inject func(*broken)) hwt.Engine {
 		inject(b)
 	}
 	timer, err := runtimetimer.New(&runtimetimer.Options{
-		MaxPendingTimeouts: b.config.MaxPending,
+		MaxPendingTimeouts: b.config.MaxPendingTimeouts,
 		Executor:           b.config.Executor,
 		Logger:             b.config.Logger,
 		ErrorHandler:       b.config.ErrorHandler,

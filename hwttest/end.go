@@ -146,7 +146,7 @@ func scheduleUntilStopped(tb testing.TB, e hwt.Engine, maxDelay time.Duration) [
 // conserved calls all methods concurrently, and stops the engine meanwhile.
 func conserved(tb testing.TB, newTimer factory) {
 	onProcs(func(procs int) {
-		e := newTimer.start(tb, Config{Tick: time.Millisecond})
+		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
 		h := &hammer{e: e}
 		h.run(tb, 4)
 		eventually(tb, "every expired task has run", func() bool { return h.running() == 0 })

@@ -43,7 +43,7 @@ func (h handle) Task() hwt.TimerTask { return h.task }
 
 func TestCounting(t *testing.T) {
 	hwttest.RunTimer(t, func(tb testing.TB, c hwttest.Config) hwt.Timer {
-		timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: c.Tick, MaxPendingTimeouts: c.MaxPending})
+		timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: c.TickDuration, MaxPendingTimeouts: c.MaxPendingTimeouts})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -230,7 +230,7 @@ func executorBlocksOnce(tb testing.TB, newTimer factory) {
 // executorTwice breaks the rules of Executor and runs each task twice. The timeout
 // still ends once.
 func executorTwice(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPending: 1, Executor: executor(func(task func()) error {
+	e := newTimer.start(tb, Config{MaxPendingTimeouts: 1, Executor: executor(func(task func()) error {
 		task()
 		go task()
 		return nil

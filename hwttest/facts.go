@@ -77,7 +77,7 @@ func describesItself(tb testing.TB, newTimer factory) {
 }
 
 func nilTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPending: 1})
+	e := newTimer.start(tb, Config{MaxPendingTimeouts: 1})
 	for range 3 {
 		timeout, err := e.NewTimeout(nil, time.Second)
 		require.ErrorIs(tb, err, hwt.ErrNilTask)

@@ -328,11 +328,11 @@ var faults = []fault{
 		}
 	}, []string{"CancelledIsCalledOnlyAfterCancel", "StopEndsItsTimeouts"}},
 
-	{"one too many is allowed", func(b *broken) { b.config.MaxPending++ },
+	{"one too many is allowed", func(b *broken) { b.config.MaxPendingTimeouts++ },
 		[]string{"ExactlyTheMaximumIsAllowed", "CancelFreesAPlaceImmediately", "ExpiryFreesAPlaceForItsTask", "PlacesNeverDrift", "MaximumHoldsAgainstRaces"}},
 	{"no maximum means a thousand", func(b *broken) {
-		if b.config.MaxPending == 0 {
-			b.config.MaxPending = 1000
+		if b.config.MaxPendingTimeouts == 0 {
+			b.config.MaxPendingTimeouts = 1000
 		}
 	}, []string{"NoMaximumByDefault"}},
 	{"places are lost", func(b *broken) {
@@ -360,7 +360,7 @@ var faults = []fault{
 			}
 			return t.Reset(d)
 		}
-		b.config.MaxPending = 0
+		b.config.MaxPendingTimeouts = 0
 	}, []string{"ResetChangesNoCount"}},
 	{"pending goes below zero", func(b *broken) { b.pending = func(n int64) int64 { return n - 1 } },
 		[]string{"EveryTimeoutEndsOnceUnderRaces", "EveryTimeoutEndsOnce", "ExecutorThatRunsTwiceChangesNoCount"}},

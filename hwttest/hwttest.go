@@ -4,7 +4,7 @@
 //
 //	func TestContract(t *testing.T) {
 //		hwttest.Run(t, func(tb testing.TB, c hwttest.Config) hwt.Engine {
-//			timer, err := sundial.New(&sundial.Options{TickDuration: c.Tick, Executor: c.Executor})
+//			timer, err := sundial.New(&sundial.Options{TickDuration: c.TickDuration, Executor: c.Executor})
 //			if err != nil {
 //				tb.Fatal(err)
 //			}
@@ -38,12 +38,12 @@ import (
 // A factory must apply every field that is not zero. If the implementation lacks the
 // corresponding option, the factory should call [testing.TB.Skip].
 type Config struct {
-	// Tick is the tick duration, and is never zero. A task may run up to one tick
+	// TickDuration is the tick duration, and is never zero. A task may run up to one tick
 	// after its deadline. Implementations without ticks ignore it.
-	Tick time.Duration
+	TickDuration time.Duration
 
-	// MaxPending is the pending limit.
-	MaxPending int64
+	// MaxPendingTimeouts is the pending limit.
+	MaxPendingTimeouts int64
 
 	// Executor runs the tasks and the callbacks of hwt.CancelledTask.
 	Executor hwt.Executor
@@ -184,8 +184,8 @@ const tick = 10 * time.Millisecond
 // start makes the engine of a check, and stops it at the end of the check.
 func (newTimer factory) start(tb testing.TB, c Config) hwt.Engine {
 	tb.Helper()
-	if c.Tick == 0 {
-		c.Tick = tick
+	if c.TickDuration == 0 {
+		c.TickDuration = tick
 	}
 	e := newTimer(tb, c)
 	require.NotNil(tb, e)

@@ -174,7 +174,7 @@ func resetFromTasks(tb testing.TB, newTimer factory) {
 }
 
 func resetCountsNothing(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPending: 1})
+	e := newTimer.start(tb, Config{MaxPendingTimeouts: 1})
 	timeout := schedule(tb, e, nothing, time.Second)
 	for range 100 {
 		require.True(tb, timeout.Reset(time.Second))
@@ -245,7 +245,7 @@ func resetAgainstExpiry(tb testing.TB, newTimer factory) {
 
 func resetAgainstExpiryReal(tb testing.TB, newTimer factory) {
 	onProcs(func(int) {
-		e := newTimer.start(tb, Config{Tick: time.Millisecond})
+		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
 		together(4, func(int) {
 			for range 20 {
 				racedReset(tb, e)

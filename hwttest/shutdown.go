@@ -306,7 +306,7 @@ func nothingRunsAfterShutdown(tb testing.TB, newTimer factory) {
 		if i%2 == 0 {
 			pool = executor(func(f func()) error { go f(); return nil })
 		}
-		e := newTimer.start(tb, Config{Tick: time.Millisecond, Executor: pool})
+		e := newTimer.start(tb, Config{TickDuration: time.Millisecond, Executor: pool})
 		var over atomic.Bool
 		var late, running atomic.Int64
 		check := func() {

@@ -140,7 +140,7 @@ func stopEndsTimeouts(tb testing.TB, newTimer factory) {
 }
 
 func stopRefuses(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPending: 3})
+	e := newTimer.start(tb, Config{MaxPendingTimeouts: 3})
 	schedule(tb, e, nothing, time.Hour)
 	e.Stop()
 	before := e.Stats()
@@ -270,7 +270,7 @@ func (s *sleepsOnCancel) Cancelled(hwt.Timeout) {
 // when Stop returns on another.
 func noneBegins(tb testing.TB, newTimer factory) {
 	for range 20 {
-		e := newTimer.start(tb, Config{Tick: time.Millisecond})
+		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
 		var stopped atomic.Bool
 		var late atomic.Int64
 		for i := range 1000 {

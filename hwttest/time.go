@@ -46,7 +46,7 @@ func aroundTickEdges(tb testing.TB, newTimer factory) {
 
 func anyTick(tb testing.TB, newTimer factory) {
 	for _, tick := range []time.Duration{time.Millisecond, 1234567 * time.Nanosecond, 7 * time.Millisecond, time.Second, time.Minute} {
-		e := newTimer.start(tb, Config{Tick: tick})
+		e := newTimer.start(tb, Config{TickDuration: tick})
 		c := newCourse(e, tick)
 		for _, delay := range []time.Duration{1, 17, tick / 7, tick - 1, tick, tick + 1, 3*tick - 1, 3 * tick, 1000*tick + 1} {
 			c.add(tb, delay)
@@ -194,7 +194,7 @@ func expiredWhileRunning(tb testing.TB, newTimer factory) {
 }
 
 func neverEarlyReal(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{Tick: time.Millisecond})
+	e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
 	const n = 500
 	var ran atomic.Int64
 	for range n {

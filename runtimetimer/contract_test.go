@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestContract(t *testing.T) {
 	hwttest.Run(t, func(tb testing.TB, c hwttest.Config) hwt.Engine {
 		timer, err := runtimetimer.New(&runtimetimer.Options{
-			MaxPendingTimeouts: c.MaxPending,
+			MaxPendingTimeouts: c.MaxPendingTimeouts,
 			Executor:           c.Executor,
 			Logger:             c.Logger,
 			ErrorHandler:       c.ErrorHandler,
