@@ -24,7 +24,7 @@ type alarm struct {
 	mu      sync.Mutex
 	ended   bool                        // Guarded by mu.
 	due     atomic.Int64                // when it goes off, or never. Atomic: written under mu, read by arm.
-	timeout atomic.Pointer[hwt.Timeout] // the most recent. Atomic: written under mu, read by look-ups.
+	timeout atomic.Pointer[hwt.Timeout] // the most recent. Atomic: written under mu, read by lookups.
 }
 
 // Run implements [hwt.TimerTask].

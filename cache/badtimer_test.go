@@ -156,7 +156,7 @@ func TestExpiryIsExactOnAFullTimer(t *testing.T) {
 		assert.False(t, has(c, "b"))
 		assert.Equal(t, 2, c.Len(), "but no timer removes them")
 		assert.ErrorIs(t, c.Set("c", 3), hwt.ErrTooManyPending)
-		assert.Equal(t, 1, strings.Count(log.String(), "look-ups compare deadlines"), log.String())
+		assert.Equal(t, 1, strings.Count(log.String(), "lookups compare deadlines"), log.String())
 
 		h.other.Cancel()
 		set(t, c, "c", 3)
@@ -206,7 +206,7 @@ func TestDeniedEntryIsNotFoundAgain(t *testing.T) {
 				return errors.New("pool is full")
 			}
 			task()
-			assert.False(t, has(c, "b"), "a look-up has denied it")
+			assert.False(t, has(c, "b"), "a lookup has denied it")
 			return nil
 		})})
 		c = newCache(t, options{Timer: timer, OnEvict: func(key string, _ int, _ cache.Reason) {

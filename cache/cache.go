@@ -18,7 +18,7 @@ import (
 type Cache[K comparable, V any] struct {
 	options Options[K, V] // Immutable after New.
 	ttl     time.Duration // Immutable after New.
-	exact   bool          // look-ups always compare deadlines. Immutable after New.
+	exact   bool          // lookups always compare deadlines. Immutable after New.
 	own     hwt.Timer     // nil if the timer is the caller's. Immutable after New.
 	start   time.Time     // time zero of all deadlines. Immutable after New.
 	check   check.Keys[K] // Immutable after New.
@@ -30,12 +30,12 @@ type Cache[K comparable, V any] struct {
 	closed  atomic.Bool // Atomic: written by Close, read by the methods that store.
 
 	// Twice the time by which due entries count as expired, plus the bit unarmed. It only grows,
-	// apart from the bit. Atomic: written by noteTimer and by look-ups that read the clock.
+	// apart from the bit. Atomic: written by noteTimer and by lookups that read the clock.
 	denial atomic.Int64
 
 	deleters atomic.Int32 // number of running calls of DeleteFunc (C6). Atomic: written by them, read by Set.
 
-	lookups                lookups      // Atomic: written by look-ups, read by Stats.
+	lookups                lookups      // Atomic: written by lookups, read by Stats.
 	evictions, expirations atomic.Int64 // Atomic: written where entries end, read by Stats.
 }
 
@@ -77,7 +77,7 @@ func New[K comparable, V any](ttl time.Duration, options *Options[K, V]) (*Cache
 
 // Close removes all entries, calls OnEvict for each, and stops the timer that the
 // cache created; no goroutine remains once a running callback has returned. Entries that
-// look-ups no longer find count as expired. Close does not stop a timer from [Options].
+// lookups no longer find count as expired. Close does not stop a timer from [Options].
 // After Close, Get finds no entry, and Set and GetOrFetch return ErrClosed. A running
 // fetch still returns its value to its callers.
 //
@@ -87,7 +87,7 @@ func (c *Cache[K, V]) Close() error {
 	if c.closed.Swap(true) { // Linearization point of Close.
 		return nil
 	}
-	denied := c.denied() // look-ups compare deadlines once the alarm has ended
+	denied := c.denied() // lookups compare deadlines once the alarm has ended
 	c.alarm.end()
 	if c.own != nil {
 		c.own.Stop()

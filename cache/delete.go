@@ -60,7 +60,7 @@ func (c *Cache[K, V]) DeleteFunc(f func(key K, value V) bool) (deleted int) {
 	return deleted
 }
 
-// Clear removes all entries. Those that look-ups no longer find count as expired. It
+// Clear removes all entries. Those that lookups no longer find count as expired. It
 // takes time proportional to the number of entries.
 func (c *Cache[K, V]) Clear() { c.clear(ReasonDeleted, c.denied()) }
 

@@ -14,9 +14,9 @@
 //   - An entry does not expire before its TTL, unless Jitter shortens the TTL, or
 //     the entry is unused for the time of Sliding.
 //   - It expires at most a tick (100 ms by default) plus a millisecond late,
-//     unless the timer itself is late. With ExactExpiry, look-ups read the clock
+//     unless the timer itself is late. With ExactExpiry, lookups read the clock
 //     and are exact.
-//   - If the timer is stopped, or rejects the cache's timeout, look-ups read the
+//   - If the timer is stopped, or rejects the cache's timeout, lookups read the
 //     clock. Entries therefore never outlive their TTL because of the timer.
 //   - [Cache.GetOrFetch] fetches a missing value once for all concurrent callers.
 //     A Set or Delete overtakes the fetch: after Delete(key) has returned, no fetch
@@ -37,10 +37,10 @@
 // them may be due. The timer sleeps while no entry expires.
 //
 // A cache with a limit evicts by SIEVE (Zhang et al., NSDI 2024), which needs no
-// lock for look-ups. Its hit rate is that of an LRU or better on skewed traces
+// lock for lookups. Its hit rate is that of an LRU or better on skewed traces
 // and on scans. It is slower to forget a working set that is no longer used. A loop
 // over more keys than the limit finds none of them, as with an LRU: each entry is evicted
-// before its next look-up.
+// before its next lookup.
 //
 // # Differences from go-zero
 //

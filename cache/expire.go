@@ -48,14 +48,14 @@ func (c *Cache[K, V]) expire(key K, r ref, now int64) (out ended[K, V]) {
 // dead is the due time of a sliding entry that has expired.
 const dead = math.MinInt64
 
-// end reports whether it is due at now. If so, it ends it, and no look-up postpones
+// end reports whether it is due at now. If so, it ends it, and no lookup postpones
 // it any more. If not, it returns its due time.
 func (c *Cache[K, V]) end(it item[V], now int64) (due int64, ended bool) {
 	if c.options.Sliding == 0 {
 		return it.deadline, it.deadline <= now
 	}
 	idle := c.stripeOf(it.ref).slots.idle(it.ref.slot())
-	for { // Ends: a failed swap means that a look-up has postponed it.
+	for { // Ends: a failed swap means that a lookup has postponed it.
 		if due = idle.due.Load(); due > now || idle.due.CompareAndSwap(due, dead) {
 			return due, due <= now
 		}
@@ -81,15 +81,15 @@ func (c *Cache[K, V]) noteTimer(err error) {
 	if before := c.denial.Or(unarmed); before&unarmed != 0 || c.closed.Load() || errors.Is(err, hwt.ErrStopped) {
 		return
 	}
-	c.options.Logger.Warn("cache: timer rejects the timeout that expires entries; look-ups compare deadlines instead",
+	c.options.Logger.Warn("cache: timer rejects the timeout that expires entries; lookups compare deadlines instead",
 		"cache", c.options.Name, "error", err)
 }
 
-// noteArmed lets look-ups rely on the timer again. Entries that they have denied, or would
+// noteArmed lets lookups rely on the timer again. Entries that they have denied, or would
 // deny now, stay denied.
 func (c *Cache[K, V]) noteArmed() {
 	now := c.now()
-	for { // Ends: a failed swap means that a look-up has denied an entry, or that the alarm changed.
+	for { // Ends: a failed swap means that a lookup has denied an entry, or that the alarm changed.
 		denial := c.denial.Load()
 		if denial&unarmed == 0 || c.denial.CompareAndSwap(denial, max(now, denial>>1)<<1) {
 			return

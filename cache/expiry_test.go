@@ -189,6 +189,6 @@ func TestTTLReturnsTheTimeLeft(t *testing.T) {
 		assert.Equal(t, 40*time.Second, left)
 		_, ok = c.TTL("b")
 		assert.False(t, ok)
-		assert.Equal(t, cache.Stats{}, c.Stats(), "TTL does not count as a look-up")
+		assert.Equal(t, cache.Stats{}, c.Stats(), "TTL does not count as a lookup")
 	})
 }

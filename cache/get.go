@@ -41,7 +41,7 @@ func (c *Cache[K, V]) find(key K) (item[V], bool) {
 }
 
 // markUsed marks a slot as used. It writes only if that changes something, so
-// that look-ups of the same key do not slow each other down. The slot may have
+// that lookups of the same key do not slow each other down. The slot may have
 // been freed or dropped meanwhile; a superfluous mark does no harm.
 func markUsed(u *use) {
 	if u != nil && !u.used.Load() {

@@ -49,7 +49,7 @@ func TestFreedSlotIsUsedAgainWithAnotherGeneration(t *testing.T) {
 }
 
 // TestEveryRefIsUsedOnce allocates and releases thousands of slots. A slot in use is never
-// allocated, a ref is never returned twice, and look-ups by any ref are safe.
+// allocated, a ref is never returned twice, and lookups by any ref are safe.
 func TestEveryRefIsUsedOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := slots[int]{limited: true, sliding: true}
@@ -295,7 +295,7 @@ func TestLateExpiryDoesNotEndANewerEntry(t *testing.T) {
 	assert.Equal(t, 12, value)
 }
 
-// TestLookUpOfAReplacedItemFindsTheNext replaces an item between the two steps of a look-up.
+// TestLookUpOfAReplacedItemFindsTheNext replaces an item between the two steps of a lookup.
 func TestLookUpOfAReplacedItemFindsTheNext(t *testing.T) {
 	c, err := New(time.Hour, &Options[int, int]{Sliding: time.Minute})
 	require.NoError(t, err)
@@ -315,7 +315,7 @@ func TestLookUpOfAReplacedItemFindsTheNext(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestDeniedItemStaysDenied arms the alarm again while look-ups read the clock.
+// TestDeniedItemStaysDenied arms the alarm again while lookups read the clock.
 func TestDeniedItemStaysDenied(t *testing.T) {
 	c, err := New(time.Hour, &Options[int, int]{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -323,9 +323,9 @@ func TestDeniedItemStaysDenied(t *testing.T) {
 	c.start = c.start.Add(-time.Hour)
 	due := c.now()
 	c.noteTimer(errors.New("full"))
-	slow := c.denial.Load() // of a look-up that has not read the clock yet
+	slow := c.denial.Load() // of a lookup that has not read the clock yet
 	assert.True(t, c.denies(due))
-	c.start = c.start.Add(time.Minute) // noteTimer read the clock before the look-up did
+	c.start = c.start.Add(time.Minute) // noteTimer read the clock before the lookup did
 	c.noteTimer(nil)
 	c.start = c.start.Add(-2 * time.Minute)
 	assert.True(t, c.denies(due))

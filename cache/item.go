@@ -18,11 +18,11 @@ import (
 //	C3. Every item has a slot, which belongs to it from the Compute that stores
 //	    the item to the Compute that deletes it, or until after the Compute that
 //	    replaces it by an item with another slot. A slot is found again by its
-//	    ref, whose generation changes when the slot is freed. A look-up whose
+//	    ref, whose generation changes when the slot is freed. A lookup whose
 //	    slot was freed therefore finds the next item of the key, or an entry that
 //	    is ending.
 //	C4. A slot is filed in its stripe's wheel no later than its item is due. The
-//	    alarm is armed no later than the earliest bucket of all wheels, or look-ups
+//	    alarm is armed no later than the earliest bucket of all wheels, or lookups
 //	    compare deadlines (see denial). An item that never expires is not filed.
 //	C5. A flight is in flights while its result may be stored. A Set or Delete
 //	    removes it in the same Compute that changes the item. A value that was
@@ -60,7 +60,7 @@ func after(now int64, d time.Duration) int64 {
 	return now + int64(d)
 }
 
-// unarmed is the bit of denial that is set while the alarm is not armed. Look-ups then read
+// unarmed is the bit of denial that is set while the alarm is not armed. Lookups then read
 // the clock.
 const unarmed = 1
 
@@ -73,12 +73,12 @@ func (c *Cache[K, V]) denied() int64 {
 }
 
 // denies reports whether an item that is due at due counts as expired. If so, it does at
-// all later look-ups.
+// all later lookups.
 func (c *Cache[K, V]) denies(due int64) bool { return c.deniesBy(c.denial.Load(), due) }
 
-// deniesBy is denies for a look-up that has read denial.
+// deniesBy is denies for a lookup that has read denial.
 func (c *Cache[K, V]) deniesBy(denial, due int64) bool {
-	for { // Ends: a failed swap means that another look-up denied an item, or that the alarm changed.
+	for { // Ends: a failed swap means that another lookup denied an item, or that the alarm changed.
 		switch {
 		case due <= denial>>1:
 			return true

@@ -12,8 +12,8 @@ const (
 	maxCells  = 1024
 )
 
-// lookups counts look-ups. A goroutine picks its cell by the address of its stack,
-// so that look-ups on different processors rarely write to the same cell. Every
+// lookups counts lookups. A goroutine picks its cell by the address of its stack,
+// so that lookups on different processors rarely write to the same cell. Every
 // cell is correct, since only the sum matters.
 type lookups struct {
 	cells []cell // A power of two of them. Immutable after newLookups.

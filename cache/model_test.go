@@ -58,7 +58,7 @@ func (m *model) find(key string) *modelEntry {
 	return nil
 }
 
-// alive reports whether a look-up finds e.
+// alive reports whether a lookup finds e.
 func (m *model) alive(e *modelEntry) bool {
 	if e == nil {
 		return false

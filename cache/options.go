@@ -31,7 +31,7 @@ type Options[K comparable, V any] struct {
 	// must be 0 with ExactExpiry or Sliding.
 	Jitter float64
 
-	// ExactExpiry makes look-ups read the clock, so that they never return an entry
+	// ExactExpiry makes lookups read the clock, so that they never return an entry
 	// that is due, even if the timer is late. By default, an entry can be found until
 	// the timer expires it, up to a tick and a millisecond late. With Sliding, and after
 	// the timer is stopped, expiry is always exact.

@@ -95,7 +95,7 @@ func TestSetIfAbsentOvertakesAFetch(t *testing.T) {
 }
 
 // TestNoFetchBringsBackADeletedValue runs on the real clock, to provoke races. The
-// source changes before each Delete, so no later look-up may find the old value.
+// source changes before each Delete, so no later lookup may find the old value.
 func TestNoFetchBringsBackADeletedValue(t *testing.T) {
 	c := newCache(t, options{})
 	var source atomic.Int64

@@ -83,7 +83,7 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 		}
 		return it, xsync.UpdateOp // Linearization point of Set, SetIfAbsent and GetOrFetch.
 	})
-	if freed != 0 { // after it left the map, so that look-ups find one of the two items (C3)
+	if freed != 0 { // after it left the map, so that lookups find one of the two items (C3)
 		c.stripeOf(freed).remove(freed.slot())
 	}
 	c.notify(out)
@@ -115,7 +115,7 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 		if err = c.reinsert(old, it.deadline, now); err == nil && c.options.Limit > 0 {
 			markUsed(c.stripeOf(it.ref).slots.use(it.ref.slot()))
 		}
-	} else { // With Sliding, look-ups may use the slot of old with its deadline as a bound.
+	} else { // With Sliding, lookups may use the slot of old with its deadline as a bound.
 		it.ref, err = c.add(key, it.deadline, idle, now, old.ref.slot())
 		added = it.ref
 	}

@@ -143,7 +143,7 @@ func TestAllYieldsTheEntriesAndMayChangeThem(t *testing.T) {
 			c.Delete(key)
 		}
 		assert.Zero(t, c.Len())
-		assert.Equal(t, cache.Stats{}, c.Stats(), "All does not count as a look-up")
+		assert.Equal(t, cache.Stats{}, c.Stats(), "All does not count as a lookup")
 	})
 }
 

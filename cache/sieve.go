@@ -1,7 +1,7 @@
 package cache
 
 // sieve chooses the entry to evict, as in "SIEVE is Simpler than LRU" (Zhang et
-// al., NSDI 2024). Slots are in a list by their age. A look-up only marks its
+// al., NSDI 2024). Slots are in a list by their age. A lookup only marks its
 // slot as used. To evict, a hand moves from older to newer slots: it clears the
 // marks that it passes, and stops at the first unmarked slot. Guarded by the
 // stripe's mu.
@@ -51,7 +51,7 @@ func (v *sieve[K]) remove(s *slots[K], n uint32) {
 // evict removes and returns a slot that was not used recently, except the slot
 // keep. The sieve must have another slot.
 func (v *sieve[K]) evict(s *slots[K], keep uint32) uint32 {
-	for n := v.hand; ; { // Ends: the second round finds unmarked slots, unless look-ups are faster.
+	for n := v.hand; ; { // Ends: the second round finds unmarked slots, unless lookups are faster.
 		if n == 0 {
 			n = v.oldest
 		}

@@ -30,13 +30,13 @@ type slot[K comparable] struct {
 type use struct {
 	newer, older uint32      // 0 for none. Guarded by the stripe's mu.
 	linked       bool        // Guarded by the stripe's mu.
-	used         atomic.Bool // Atomic: set by look-ups, cleared by the sieve.
+	used         atomic.Bool // Atomic: set by lookups, cleared by the sieve.
 }
 
 // idleDue extends a slot of a cache with sliding expiration.
 type idleDue struct {
 	due atomic.Int64  // when the entry expires. Atomic: moved by uses, ended by expiry.
-	gen atomic.Uint32 // that of the slot. Atomic: written under the stripe's mu, read by look-ups.
+	gen atomic.Uint32 // that of the slot. Atomic: written under the stripe's mu, read by lookups.
 }
 
 const (
@@ -49,7 +49,7 @@ const (
 // that was dropped does not find its successor (C3).
 type chunk[K comparable] struct {
 	slots *[chunkSize]slot[K]                // Guarded by the stripe's mu.
-	uses  atomic.Pointer[[chunkSize]use]     // nil without a limit. Atomic: written under the stripe's mu, read by look-ups.
+	uses  atomic.Pointer[[chunkSize]use]     // nil without a limit. Atomic: written under the stripe's mu, read by lookups.
 	idles atomic.Pointer[[chunkSize]idleDue] // nil unless expiration is sliding. Atomic: as uses.
 	free  uint32                             // its first free slot, or 0. Guarded by the stripe's mu.
 	gen   uint16                             // the highest generation of its slots when it was dropped. Guarded by the stripe's mu.
@@ -61,7 +61,7 @@ type chunk[K comparable] struct {
 type slots[K comparable] struct {
 	limited bool                       // Immutable after New.
 	sliding bool                       // Immutable after New.
-	chunks  atomic.Pointer[[]chunk[K]] // replaced by a longer one. Atomic: written under the stripe's mu, read by look-ups.
+	chunks  atomic.Pointer[[]chunk[K]] // replaced by a longer one. Atomic: written under the stripe's mu, read by lookups.
 	made    uint32                     // chunks ever used. Guarded by the stripe's mu.
 	empty   int                        // chunks in room without a live slot. Guarded by the stripe's mu.
 	room    []uint32                   // chunks with a free slot; the last one is used next. Guarded by the stripe's mu.
@@ -145,20 +145,20 @@ func (s *slots[K]) grow() {
 	c.slots[chunkSize-1].next = 0
 	c.free = first
 	if s.limited {
-		c.uses.Store(new([chunkSize]use)) // Publishes to look-ups.
+		c.uses.Store(new([chunkSize]use)) // Publishes to lookups.
 	}
 	if s.sliding {
 		idles := new([chunkSize]idleDue)
 		for j := range idles {
 			idles[j].gen.Store(uint32(c.gen))
 		}
-		c.idles.Store(idles) // Publishes to look-ups.
+		c.idles.Store(idles) // Publishes to lookups.
 	}
 	s.room = append(s.room, i)
 	s.empty++
 }
 
-// extend makes the table of chunks long enough for s.made. Look-ups may read the
+// extend makes the table of chunks long enough for s.made. Lookups may read the
 // old table for a while, in which dropped chunks stay.
 func (s *slots[K]) extend() {
 	var old []chunk[K]
@@ -175,7 +175,7 @@ func (s *slots[K]) extend() {
 		to.uses.Store(from.uses.Load())
 		to.idles.Store(from.idles.Load())
 	}
-	s.chunks.Store(&chunks) // Publishes to look-ups.
+	s.chunks.Store(&chunks) // Publishes to lookups.
 }
 
 // spareChunks is the number of empty chunks that a stripe always keeps.

@@ -2,8 +2,8 @@ package cache
 
 // Stats is a snapshot of a cache's counts.
 type Stats struct {
-	Hits        int64 // look-ups by Get or GetOrFetch that found an entry
-	Misses      int64 // look-ups without a result, including those that joined a fetch
+	Hits        int64 // lookups by Get or GetOrFetch that found an entry
+	Misses      int64 // lookups without a result, including those that joined a fetch
 	Evictions   int64 // entries with reason ReasonCapacity
 	Expirations int64 // entries with reason ReasonExpired
 }

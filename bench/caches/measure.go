@@ -14,7 +14,7 @@ type load struct {
 	entries int // in a cache
 	ops     int // of a goroutine in a round
 	rounds  int
-	trace   int // look-ups of a trace
+	trace   int // lookups of a trace
 }
 
 var (
@@ -106,7 +106,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// trace is a sequence of look-ups.
+// trace is a sequence of lookups.
 type trace struct {
 	name string
 	key  func(i int) uint64
@@ -128,7 +128,7 @@ func (l load) traces() []trace {
 	}
 }
 
-// hits returns, for each rival, the percentage of look-ups that find their key. A key
+// hits returns, for each rival, the percentage of lookups that find their key. A key
 // that is not found is set.
 func (l load) hits(t trace) (percent []float64, err error) {
 	for _, r := range rivals {

@@ -19,11 +19,11 @@ type store struct {
 }
 
 var sessions = program{
-	name: "sessions", title: "A session cache", unit: "look-up",
+	name: "sessions", title: "A session cache", unit: "lookup",
 	text: "200,000 sessions live for a second. For two seconds, random sessions are looked up 400,000 times per second, " +
 		"and created again if they are gone. go-cache cleans up twice per second.",
-	remark: "`cache` takes more memory, because each entry has a place in a wheel. It never stops all look-ups for a clean-up, " +
-		"and look-ups take no lock. This load shows neither, because it has one goroutine.",
+	remark: "`cache` takes more memory, because each entry has a place in a wheel. It never stops all lookups for a clean-up, " +
+		"and lookups take no lock. This load shows neither, because it has one goroutine.",
 	sides: []side{
 		{"patrickmn/go-cache", func(scale int) sample {
 			c := gocache.New(time.Second, time.Second/2)
