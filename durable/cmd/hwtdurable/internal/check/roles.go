@@ -31,6 +31,7 @@ type Config struct {
 	Far      bool          // entries are due in a day
 	Payload  int           // bytes, at least
 	Timeout  time.Duration // of an operation
+	Single   bool          // no operation is on several keys
 	Works    bool
 	Unsynced bool // firings survive a SIGKILL, but no loss of power
 }
@@ -186,7 +187,11 @@ func (c *client) draw() (all []Record) {
 	kinds := []Kind{Set, Set, Create, Create, Move, Move, Cancel, Cancel, Get, SetIf, MoveIf, CancelIf, Requeue, Requeue, Discard,
 		SetMany, CancelMany}
 	kind, n, size, age := kinds[rand.IntN(len(kinds))], rand.IntN(c.Keys), 1, int64(0)
-	if kind == SetMany || kind == CancelMany {
+	switch {
+	case kind != SetMany && kind != CancelMany:
+	case c.Single:
+		kind = Get
+	default:
 		n, size = n/group*group, group
 	}
 	if c.Life > 0 {
