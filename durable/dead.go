@@ -8,10 +8,12 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
+const pageSize = 500
+
 // Dead returns the dead letters whose keys start with prefix, ordered by key and
 // generation. It reads pages, as All does. For a damaged one, Dead yields an error that wraps
 // ErrDamaged beside a DeadLetter that has only the Key and the Generation, for Discard, and
-// continues. Any other error ends the sequence.
+// continues as All does. Any other error ends the sequence.
 func (s *Store) Dead(ctx context.Context, prefix string) iter.Seq2[DeadLetter, error] {
 	return func(yield func(DeadLetter, error) bool) {
 		var after backend.Ref
@@ -30,10 +32,12 @@ func (s *Store) Dead(ctx context.Context, prefix string) iter.Seq2[DeadLetter, e
 				return
 			}
 			if err != nil {
-				after, err = unread("Dead", prefix, err)
-				if !yield(DeadLetter{Entry: Entry{Key: after.Key, Generation: after.Generation}}, err) || after.Key == "" {
+				ref, err := unread("Dead", prefix, err)
+				follows := backend.Cursor{Key: after.Key, Slot: after.Generation}.Before(ref.Key, ref.Generation)
+				if !yield(DeadLetter{Entry: Entry{Key: ref.Key, Generation: ref.Generation}}, err) || !follows {
 					return
 				}
+				after = ref
 			}
 		}
 	}

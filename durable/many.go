@@ -60,11 +60,12 @@ func (s *Store) setBatch(ctx context.Context, ops []backend.Op) (stored int, err
 // CancelMany cancels all pending entries whose keys start with prefix, in batches, and
 // returns their number. Entries that are claimed or set meanwhile may be left out. If there
 // are damaged entries, CancelMany cancels the others, and returns an error that wraps
-// ErrDamaged and names the first damaged key. Any other error ends it.
+// ErrDamaged and names the first damaged key. As All does, it may leave out intact entries if a
+// key itself is damaged. Any other error ends it.
 func (s *Store) CancelMany(ctx context.Context, prefix string) (int, error) {
 	cancelled := 0
 	var damaged error
-	for rows, unreadErr := range s.pages(ctx, prefix) {
+	for rows, unreadErr := range backend.Pages(ctx, s.backend, prefix, false) {
 		ops := make([]backend.Op, len(rows))
 		for i, r := range rows {
 			ops[i] = backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: r.Key}, If: r.Generation}

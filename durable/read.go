@@ -35,10 +35,11 @@ func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
 // does not change is returned exactly once.
 //
 // For a damaged entry, All yields an error that wraps ErrDamaged beside an Entry that has
-// only the Key, and continues with the next one. Any other error ends the sequence.
+// only the Key, and continues with the next one. If the Key itself is damaged, the sequence
+// may leave out intact entries, or end there. Any other error ends the sequence.
 func (s *Store) All(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		for rows, err := range s.pages(ctx, prefix) {
+		for rows, err := range backend.Pages(ctx, s.backend, prefix, false) {
 			for i := range rows {
 				e, err := entryOf(&rows[i])
 				if err != nil {
@@ -65,31 +66,4 @@ func unread(name, prefix string, err error) (backend.Ref, error) {
 		return damage.Ref, wrap(name, damage.Key, err)
 	}
 	return backend.Ref{}, wrap(name, prefix, err)
-}
-
-const pageSize = 500
-
-// pages yields the pending rows of a prefix page by page. A page may come with the damage of
-// the row behind it. Any other error comes alone and last.
-func (s *Store) pages(ctx context.Context, prefix string) iter.Seq2[[]backend.Row, error] {
-	return func(yield func([]backend.Row, error) bool) {
-		var after backend.Cursor
-		for {
-			rows, err := s.backend.Page(ctx, prefix, after, pageSize, false)
-			damage := (*backend.Damage)(nil)
-			switch {
-			case errors.As(err, &damage):
-				after = backend.Cursor{Key: damage.Key, Slot: damage.Slot}
-			case err != nil:
-				yield(nil, err)
-				return
-			case len(rows) > 0:
-				last := &rows[len(rows)-1]
-				after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
-			}
-			if (len(rows) > 0 || err != nil) && !yield(rows, err) || err == nil && len(rows) < pageSize {
-				return
-			}
-		}
-	}
 }

@@ -74,7 +74,7 @@ type Backend interface {
 	// start with prefix, ordered by key and slot, beginning after the given row; the zero
 	// Cursor is the beginning. A short page is the last. It holds no snapshot between calls.
 	// A damaged row ends the page: the rows before it come with an error that wraps a
-	// [*Damage], and the next page begins after its Key and Slot.
+	// [*Damage], and the next page begins after its Key and Slot, see [Pages].
 	Page(ctx context.Context, prefix string, after Cursor, max int, claimed bool) ([]Row, error)
 
 	// DeadPage is Page for dead letters, ordered by key and generation. After a damaged one,

@@ -88,8 +88,8 @@ func (r *Row) Verify(slot uint64, stored uint32) error {
 
 // Damage is the error of a damaged row or dead letter. It wraps [ErrDamaged].
 type Damage struct {
-	Ref                // as stored: the generation may be the damaged part of a row
-	Slot        uint64 // of a row
+	Ref                // as stored: key and generation may be the damaged parts
+	Slot        uint64 // of a row, as stored
 	sum, stored uint32
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"time"
 
@@ -41,7 +40,7 @@ var (
 // count reads every entry, claimed ones included, and every dead letter, and so verifies
 // their checksums. It returns the errors of all that are damaged.
 func count(ctx context.Context, s *place.Store) (entries, letters int, damaged error) {
-	for page, err := range pages(ctx, s.Backend(), true) {
+	for page, err := range backend.Pages(ctx, s.Backend(), "", true) {
 		damaged = errors.Join(damaged, err)
 		entries += len(page)
 	}
@@ -187,28 +186,6 @@ func (c *copier) copy(ctx context.Context) (entries, letters int, err error) {
 
 const copyPage = 500
 
-// pages yields the pending rows page by page, or with claimed all rows. Behind the error of a
-// damaged row it continues.
-func pages(ctx context.Context, b backend.Backend, claimed bool) iter.Seq2[[]backend.Row, error] {
-	return func(yield func([]backend.Row, error) bool) {
-		var after backend.Cursor
-		for {
-			page, err := b.Page(ctx, "", after, copyPage, claimed)
-			damage := (*backend.Damage)(nil)
-			damaged := errors.As(err, &damage)
-			if !yield(page, err) || !damaged && (err != nil || len(page) < copyPage) {
-				return
-			}
-			if damaged {
-				after = backend.Cursor{Key: damage.Key, Slot: damage.Slot}
-				continue
-			}
-			last := &page[len(page)-1]
-			after = backend.Cursor{Key: last.Key, Slot: last.Slot()}
-		}
-	}
-}
-
 // letters copies the dead letters.
 func (c *copier) letters(ctx context.Context) (n int, err error) {
 	var after backend.Ref
@@ -235,7 +212,7 @@ func (c *copier) letters(ctx context.Context) (n int, err error) {
 
 // rows copies the pending rows that are detached, or those that are not.
 func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
-	for page, err := range pages(ctx, c.source, false) {
+	for page, err := range backend.Pages(ctx, c.source, "", false) {
 		if err != nil {
 			return n, err
 		}
