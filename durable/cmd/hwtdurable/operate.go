@@ -107,15 +107,16 @@ var (
 )
 
 // printAll prints the intact ones, and returns the errors of the damaged ones.
-func printAll[E any](all iter.Seq2[E, error], print func(E) error) (damaged error) {
+func printAll[E any](all iter.Seq2[E, error], print func(E) error) error {
+	var damaged []error
 	for e, err := range all {
 		if err != nil {
-			damaged = errors.Join(damaged, err)
+			damaged = append(damaged, err)
 		} else if err := print(e); err != nil {
 			return err
 		}
 	}
-	return damaged
+	return errors.Join(damaged...)
 }
 
 // prefix returns the optional argument.

@@ -39,16 +39,19 @@ var (
 
 // count reads every entry, claimed ones included, and every dead letter, and so verifies
 // their checksums. It returns the errors of all that are damaged.
-func count(ctx context.Context, s *place.Store) (entries, letters int, damaged error) {
+func count(ctx context.Context, s *place.Store) (entries, letters int, err error) {
+	var damaged []error
 	for page, err := range backend.Pages(ctx, s.Backend(), "", true) {
-		damaged = errors.Join(damaged, err)
-		entries += len(page)
+		if entries += len(page); err != nil {
+			damaged = append(damaged, err)
+		}
 	}
 	for _, err := range s.Dead(ctx, "") {
-		damaged = errors.Join(damaged, err)
-		letters++
+		if letters++; err != nil {
+			damaged = append(damaged, err)
+		}
 	}
-	return entries, letters, damaged
+	return entries, letters, errors.Join(damaged...)
 }
 
 // runRestore is the command restore.
