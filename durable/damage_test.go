@@ -84,3 +84,38 @@ func TestSequencesEndBehindDamagedKey(t *testing.T) {
 		})
 	}
 }
+
+// The checksum covers the recurrence, but an older or a faulty program may have stored it.
+func TestUndecodableRecurrenceIsDamage(t *testing.T) {
+	ctx := t.Context()
+	m := backendtest.NewMemory()
+	s, err := durable.New(ctx, m, nil)
+	require.NoError(t, err)
+	defer s.Close()
+	worker, err := m.Heartbeat(ctx, 0, time.Hour)
+	require.NoError(t, err)
+	store := func() backend.Ref {
+		results, err := m.Apply(ctx, nil, []backend.Op{{Row: backend.Row{Key: "k", Due: 1, Every: "x"}}})
+		require.NoError(t, err)
+		return results[0].Row.Ref()
+	}
+	letter := store()
+	_, err = m.Claim(ctx, worker, []backend.Claim{{Ref: letter}})
+	require.NoError(t, err)
+	_, err = m.Finish(ctx, nil, worker, []backend.Outcome{{Ref: letter, Fate: backend.Bury, Error: "no"}})
+	require.NoError(t, err)
+	store()
+	for e, err := range s.All(ctx, "") {
+		require.ErrorIs(t, err, durable.ErrDamaged)
+		require.Equal(t, durable.Entry{Key: "k"}, e)
+	}
+	for d, err := range s.Dead(ctx, "") {
+		require.ErrorIs(t, err, durable.ErrDamaged)
+		require.Equal(t, durable.DeadLetter{Entry: durable.Entry{Key: "k", Generation: letter.Generation}}, d)
+	}
+	e, err := s.Cancel(ctx, "k")
+	require.NoError(t, err)
+	require.Equal(t, durable.Entry{Key: "k"}, e)
+	require.NoError(t, s.Discard(ctx, "k", letter.Generation))
+	require.Zero(t, s.Stats().Pending+s.Stats().Dead)
+}

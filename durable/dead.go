@@ -45,7 +45,10 @@ func (s *Store) Dead(ctx context.Context, prefix string) iter.Seq2[DeadLetter, e
 
 func deadLetter(d *backend.Dead) (DeadLetter, error) {
 	e, err := entryOf(&d.Row)
-	return DeadLetter{e, firingID(&d.Row), d.Error, time.Unix(0, d.GivenUp).UTC()}, err
+	if err != nil {
+		return DeadLetter{Entry: Entry{Key: d.Key, Generation: d.Generation}}, err
+	}
+	return DeadLetter{e, firingID(&d.Row), d.Error, time.Unix(0, d.GivenUp).UTC()}, nil
 }
 
 // Requeue turns a dead letter into a pending entry that is due now, with the same ID, a

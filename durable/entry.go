@@ -83,7 +83,7 @@ type DeadLetter struct {
 func entryOf(r *backend.Row) (Entry, error) {
 	every, err := decodeEvery(r.Every, r.Schedule)
 	if err != nil {
-		return Entry{Key: r.Key, Generation: r.Generation}, fmt.Errorf("%w: recurrence: %w", ErrDamaged, err)
+		return Entry{Key: r.Key}, fmt.Errorf("%w: recurrence: %w", ErrDamaged, err)
 	}
 	e := Entry{
 		Key:        r.Key,

@@ -167,6 +167,9 @@ func (s *Store) apply(ctx context.Context, tx any, name string, op backend.Op) (
 	var e Entry
 	if err == nil {
 		e, err = entryOf(&results[0].Row)
+		if op.Kind == backend.Cancel || op.Kind == backend.Discard { // it is deleted, damaged or not
+			err = nil
+		}
 	}
 	if err != nil {
 		return Entry{}, wrap(name, op.Row.Key, err)
