@@ -60,8 +60,10 @@ func (s *Store) setBatch(ctx context.Context, ops []backend.Op) (stored int, err
 // CancelMany cancels all pending entries whose keys start with prefix, in batches, and
 // returns their number. Entries that are claimed or set meanwhile may be left out. If there
 // are damaged entries, CancelMany cancels the others, and returns an error that wraps
-// ErrDamaged and names the first damaged key. As All does, it may leave out intact entries if a
-// key itself is damaged. Any other error ends it.
+// ErrDamaged and names the first damaged key. Any other error ends it.
+//
+// A damaged entry stays, unless it has the key of one that is cancelled: see Cancel. If the
+// key itself is damaged, CancelMany may leave out intact entries, as All does.
 func (s *Store) CancelMany(ctx context.Context, prefix string) (int, error) {
 	cancelled := 0
 	var damaged error
@@ -70,19 +72,25 @@ func (s *Store) CancelMany(ctx context.Context, prefix string) (int, error) {
 		for i, r := range rows {
 			ops[i] = backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: r.Key}, If: r.Generation}
 		}
-		results, err := s.applyAll(ctx, nil, ops)
-		if err != nil {
-			return cancelled, fmt.Errorf("durable: CancelMany %.64q: %w", prefix, err)
-		}
-		for i, r := range results {
-			switch {
-			case r.Err == nil:
-				cancelled++
-			case errors.Is(r.Err, ErrDamaged):
-				damaged = cmp.Or(damaged, wrap("CancelMany", rows[i].Key, r.Err))
-			case !errors.Is(r.Err, ErrNotFound) && !errors.Is(r.Err, ErrFired) && !errors.Is(r.Err, ErrConflict):
-				return cancelled, wrap("CancelMany", rows[i].Key, r.Err)
+		for len(ops) > 0 {
+			results, err := s.applyAll(ctx, nil, ops)
+			if err != nil {
+				return cancelled, fmt.Errorf("durable: CancelMany %.64q: %w", prefix, err)
 			}
+			var again []backend.Op
+			for i, r := range results {
+				switch {
+				case r.Err == nil:
+					cancelled++
+				case errors.Is(r.Err, ErrDamaged) && ops[i].If != 0: // another row of the key is damaged
+					damaged = cmp.Or(damaged, wrap("CancelMany", ops[i].Row.Key, r.Err))
+					ops[i].If = 0
+					again = append(again, ops[i])
+				case !errors.Is(r.Err, ErrNotFound) && !errors.Is(r.Err, ErrFired) && !errors.Is(r.Err, ErrConflict):
+					return cancelled, wrap("CancelMany", ops[i].Row.Key, r.Err)
+				}
+			}
+			ops = again
 		}
 		if unreadErr != nil {
 			ref, err := unread("CancelMany", prefix, unreadErr)

@@ -157,7 +157,10 @@ func TestDamagedEntryHidesNoOther(t *testing.T) {
 		_, err := s.Set(ctx, fmt.Sprint("k", i), time.Now().Add(time.Hour), nil)
 		require.NoError(t, err)
 	}
-	raw(t, path, "UPDATE hwt_entries SET due = due + 1 WHERE key IN (x'6b31', x'6b32', x'6b35')")
+	raw(t, path, `UPDATE hwt_entries SET due = due + 1 WHERE key IN (x'6b31', x'6b32', x'6b35');
+		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, NULL
+			FROM hwt_entries WHERE key = x'6b33'; -- a damaged retry of an older version
+		UPDATE hwt_store SET pending = 7`)
 	var damaged, intact []string
 	for e, err := range s.All(ctx, "k") {
 		if err == nil {
@@ -170,11 +173,13 @@ func TestDamagedEntryHidesNoOther(t *testing.T) {
 		damaged = append(damaged, e.Key)
 	}
 	require.Equal(t, []string{"k0", "k3", "k4"}, intact)
-	require.Equal(t, []string{"k1", "k2", "k5"}, damaged)
+	require.Equal(t, []string{"k1", "k2", "k3", "k5"}, damaged)
 	n, err := s.CancelMany(ctx, "k")
 	require.Equal(t, 3, n)
 	require.ErrorIs(t, err, durable.ErrDamaged)
 	require.ErrorContains(t, err, `CancelMany "k1"`)
+	_, err = s.Get(ctx, "k3")
+	require.ErrorIs(t, err, durable.ErrNotFound)
 	require.EqualValues(t, 3, s.Stats().Pending)
 }
 
