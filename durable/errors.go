@@ -44,9 +44,10 @@ var (
 	// then fires the entry again with the same ID.
 	ErrLeaseLost = backend.ErrLeaseLost
 
-	// ErrDamaged is returned for an entry whose checksum does not match, and by all operations
-	// on its key except Cancel and CancelTx, which delete it, and Discard. [Store.All] and
-	// [Store.Dead] find damaged entries.
+	// ErrDamaged is returned for an entry whose checksum does not match. Operations on its key
+	// return it too, except Cancel and CancelTx, which delete the entry, and Discard.
+	// [Store.All] finds the damaged entries that are pending, and [Store.Dead] the dead
+	// letters; the command hwtdurable verify also finds those that a worker has claimed.
 	ErrDamaged = backend.ErrDamaged
 
 	// ErrNoStore is returned by Open with the option MustExist if the file or the

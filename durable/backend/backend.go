@@ -89,8 +89,8 @@ type Backend interface {
 
 	// Lease returns pending rows ordered as [Cursor]. Whether it marks them is up to the
 	// backend: a row may be returned to several workers, and Claim decides. A row
-	// returned with State Claimed and Holder Worker is claimed already. Damaged rows are
-	// left out, here and by Adopt; the error beside the others is then ErrDamaged.
+	// returned with State Claimed and Holder Worker is claimed already. Damaged rows stay
+	// pending and are left out, as by Adopt; the error beside the others is then ErrDamaged.
 	Lease(ctx context.Context, req LeaseRequest) ([]Row, error)
 
 	// Free gives the rows that the worker has leased and not claimed to other workers.

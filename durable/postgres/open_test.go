@@ -267,11 +267,24 @@ func TestDamagedRowIsReported(t *testing.T) {
 	rows, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: 9})
 	require.ErrorIs(t, err, backend.ErrDamaged)
 	require.Len(t, rows, 1, "the good one")
+}
+
+func TestDamagedClaimOfAnEndedWorkerIsPendingAgain(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "adopted")})
+	w, rows := claimed(t, b, 2)
+	_, err := pool.Exec(ctx, `UPDATE adopted.entry SET payload = '\x00' WHERE key = 'k1'`)
+	require.NoError(t, err)
 	_, err = b.Heartbeat(ctx, w, 0)
 	require.NoError(t, err)
-	rows, err = b.Adopt(ctx, register(t, b), 9)
+	adopted, err := b.Adopt(ctx, register(t, b), 9)
 	require.ErrorIs(t, err, backend.ErrDamaged)
-	require.Len(t, rows, 1, "the good one")
+	require.Len(t, adopted, 1)
+	require.Equal(t, rows[0].Ref(), adopted[0].Ref())
+	_, err = b.Page(ctx, "", backend.Cursor{}, 9, false)
+	require.ErrorContains(t, err, `key "k1"`)
+	require.NoError(t, apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "k1"}})[0].Err)
 }
 
 func TestFullStoreStillCancelsAndFires(t *testing.T) {

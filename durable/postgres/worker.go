@@ -68,7 +68,7 @@ func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) (
 	var taken intact
 	err := b.asWorker(ctx, req.Worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		taken = intact{}
-		return t.write(ctx, present, query(taken.scan, b.sql.lease,
+		return b.take(ctx, t, req.Worker, &taken, present, query(taken.scan, b.sql.lease,
 			req.Worker, after, req.Until, schedules, int64(req.Max)))
 	})
 	rows, err := b.resolved(ctx, req.Worker, taken, err)
@@ -82,18 +82,31 @@ func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) (
 type intact struct {
 	rows    []backend.Row
 	damaged error
+	slots   refs // keys and slots of the damaged ones
 }
 
 func (in *intact) scan(scan scanner) error {
 	r, err := scanRow(scan)
+	damage := (*backend.Damage)(nil)
 	switch {
-	case errors.Is(err, backend.ErrDamaged):
+	case errors.As(err, &damage):
 		in.damaged = errors.Join(in.damaged, err)
+		in.slots.add(backend.Ref{Key: damage.Key, Generation: damage.Slot})
 		return nil
 	case err == nil:
 		in.rows = append(in.rows, r)
 	}
 	return err
+}
+
+// take runs statements that give rows to worker. Damaged ones stay or become pending: All finds
+// them, and Cancel deletes them.
+func (b *postgresBackend) take(ctx context.Context, t *txn, worker int64, taken *intact, stmts ...stmt) error {
+	err := t.write(ctx, stmts...)
+	if err != nil || taken.damaged == nil {
+		return err
+	}
+	return t.run(ctx, execute(b.sql.unclaim, worker, taken.slots.key, taken.slots.generation))
 }
 
 // resolved returns the rows that a transaction gave to worker. If its outcome is
@@ -169,7 +182,7 @@ func (b *postgresBackend) adoptFrom(ctx context.Context, worker, from int64, mos
 	var taken intact
 	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
 		taken = intact{}
-		return t.write(ctx, present, execute(b.sql.freeOf, from, int64(10*maxBatch)),
+		return b.take(ctx, t, worker, &taken, present, execute(b.sql.freeOf, from, int64(10*maxBatch)),
 			query(taken.scan, b.sql.adopt, worker, from, int64(most)))
 	})
 	return b.resolved(ctx, worker, taken, err)

@@ -69,6 +69,17 @@ func testDamage(t *testing.T, b backend.Backend) {
 	must(t, worker, err)
 	equal(t, "Cancel after the lease", apply(t, b, cancel).Err, nil)
 	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{3, 0, 2})
+
+	apply(t, b, set("f", 1))
+	d.Damage(t, "f")
+	_, err = b.Lease(t.Context(), backend.LeaseRequest{Worker: join(t, b), Until: 9, Max: 9})
+	ref, _ := damage(t, err)
+	equal(t, "damage that Lease reports", ref.Key, "f")
+	_, err = b.Page(t.Context(), "f", backend.Cursor{}, 9, false)
+	ref, _ = damage(t, err)
+	equal(t, "damaged row that is due", ref.Key, "f")
+	cancel.Row.Key = "f"
+	equal(t, "Cancel of a damaged row that is due", apply(t, b, cancel).Err, nil)
 }
 
 // claim claims the row in the main slot of a key.
