@@ -86,7 +86,7 @@ func (b *postgresBackend) aliveHolders(l *locked) (stmts []stmt) {
 	for key, t := range l.torn {
 		for _, r := range l.rows[key] {
 			if t.slots[r.Slot()] != nil && r.State == backend.Claimed {
-				stmts = append(stmts, query(func(scanner) error { t.alive[r.Holder] = true; return nil }, b.sql.present, r.Holder))
+				stmts = append(stmts, query(func(scanner) error { t.alive[r.Holder] = true; return nil }, b.sql.alive, r.Holder))
 			}
 		}
 	}

@@ -287,6 +287,28 @@ func TestDamagedClaimOfAnEndedWorkerIsPendingAgain(t *testing.T) {
 	require.NoError(t, apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "k1"}})[0].Err)
 }
 
+// The snapshot of a transaction shows leases as they were before their renewals.
+func TestCancelTxInOldSnapshotSparesWorkersThatLive(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "snapshot")})
+	claimed(t, b, 1)
+	_, err := pool.Exec(ctx, `UPDATE snapshot.entry SET payload = '\x00'`)
+	require.NoError(t, err)
+	tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	require.NoError(t, err)
+	defer tx.Rollback(ctx)
+	_, err = pool.Exec(ctx, "UPDATE snapshot.worker SET until = extract(epoch FROM clock_timestamp()) * 1000000000")
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, "SELECT FROM snapshot.entry")
+	require.NoError(t, err)
+	_, err = pool.Exec(ctx, "UPDATE snapshot.worker SET until = until + 60000000000")
+	require.NoError(t, err)
+	results, err := b.Apply(ctx, tx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "k0"}}})
+	require.NoError(t, err)
+	require.ErrorIs(t, results[0].Err, backend.ErrFired)
+}
+
 func TestFullStoreStillCancelsAndFires(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")

@@ -24,7 +24,7 @@ type statements struct {
 	bury, removeDead                    string
 	get, page, deadPage                 string
 	register, renew, endLease           string
-	present, lease, claim               string
+	present, alive, lease, claim        string
 	held, unlease, unclaim, existing    string
 	lockRefs, done, owned               string
 	endedWorkers, freeOf, adopt, forget string
@@ -80,6 +80,8 @@ func forSchema(schema string) statements {
 		endLease: f(`UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`),
 		// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
 		present: f(`SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`),
+		// A caller's snapshot may miss renewals since the start of its transaction.
+		alive: f(`SELECT id FROM {s}.worker WHERE id = $1 AND until > (extract(epoch FROM now()) * 1000000000)::int8`),
 
 		// Overdue one-shots are claimed in the same statement.
 		lease: f(`WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due BETWEEN $2 AND $3
