@@ -44,10 +44,11 @@ var (
 	// then fires the entry again with the same ID.
 	ErrLeaseLost = backend.ErrLeaseLost
 
-	// ErrDamaged is returned for an entry whose checksum does not match. Operations on its key
-	// return it too, except Cancel and CancelTx, which delete the entry, and Discard.
-	// [Store.All] finds the damaged entries that are pending, and [Store.Dead] the dead
-	// letters; the command hwtdurable verify also finds those that a worker has claimed.
+	// ErrDamaged is returned for an entry whose checksum does not match. An operation may
+	// return it if any entry of its key is damaged, even a waiting retry. Cancel and CancelTx
+	// delete the damaged entries of their key instead, and Discard the dead letter.
+	// [Store.All] finds damaged pending entries, and [Store.Dead] damaged dead letters. The
+	// command hwtdurable verify also finds damaged entries that a worker has claimed.
 	ErrDamaged = backend.ErrDamaged
 
 	// ErrNoStore is returned by Open with the option MustExist if the file or the

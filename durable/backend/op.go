@@ -33,10 +33,11 @@ type Op struct {
 
 // Result is the result of one [Op]: the row that it stored or removed, or an error.
 //
-// If a row of the key is damaged, or the dead letter, the error wraps [ErrDamaged], with two
-// exceptions. Cancel without If deletes all pending rows of the key, and damaged ones that
-// were claimed by workers whose leases have ended. Discard deletes a damaged letter. The Row
-// of their results has a Key only.
+// If the row in the main slot is damaged, or the dead letter that the op names, the error wraps
+// [ErrDamaged]. If another row of the key is damaged, that of Move and of Cancel with If does,
+// and that of the other kinds may. There are two exceptions. Cancel without If deletes all
+// pending rows of the key, and damaged ones that were claimed by workers whose leases have
+// ended. Discard deletes a damaged letter. The Row of their results has a Key only.
 type Result struct {
 	Row Row
 	Err error

@@ -80,6 +80,15 @@ func testDamage(t *testing.T, b backend.Backend) {
 	equal(t, "damaged row that is due", ref.Key, "f")
 	cancel.Row.Key = "f"
 	equal(t, "Cancel of a damaged row that is due", apply(t, b, cancel).Err, nil)
+
+	worker = join(t, b)
+	retry(t, b, worker, "g")
+	main, err := b.Get(t.Context(), "g")
+	finish(t, b, worker, must(t, main, err).Ref(), backend.Outcome{Fate: backend.Done})
+	d.Damage(t, "g")
+	key.Key, cancel.Row.Key = "g", "g"
+	equal(t, "Move beside a damaged retry", errors.Is(apply(t, b, backend.Op{Kind: backend.Move, Row: key}).Err, backend.ErrDamaged), true)
+	equal(t, "Cancel of a damaged retry", apply(t, b, cancel).Err, nil)
 }
 
 // claim claims the row in the main slot of a key.
