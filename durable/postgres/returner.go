@@ -22,7 +22,7 @@ type returner struct {
 	mu       sync.Mutex
 	rows     map[int64]map[backend.Ref]bool // to give back, by worker. Guarded by mu.
 	outcomes outcomes                       // to try now. Guarded by mu.
-	rejected outcomes                       // to try at again. Guarded by mu.
+	rejected outcomes                       // to try at again, also while they are tried. Guarded by mu.
 	again    time.Time                      // Guarded by mu.
 	pause    time.Duration                  // before again; 0 if the last try left no outcome rejected. Guarded by mu.
 }
@@ -35,6 +35,24 @@ func (all outcomes) put(worker int64, o backend.Outcome) {
 		all[worker] = make(map[backend.Ref]backend.Outcome)
 	}
 	all[worker][o.Ref] = o
+}
+
+// drop removes an outcome, unless another one of its row replaced it.
+func (all outcomes) drop(worker int64, o backend.Outcome) {
+	if all[worker][o.Ref] != o {
+		return
+	}
+	if delete(all[worker], o.Ref); len(all[worker]) == 0 {
+		delete(all, worker)
+	}
+}
+
+// count returns the number of outcomes.
+func (all outcomes) count() (n int) {
+	for _, some := range all {
+		n += len(some)
+	}
+	return n
 }
 
 const (
@@ -77,53 +95,39 @@ func (r *returner) finish(worker int64, o backend.Outcome) {
 	r.hurry()
 }
 
-// reject takes over rejected outcomes, or returns the error of one if it has too many.
+// reject takes over rejected outcomes, or returns the error of one if it has too many. Those
+// that follow before the next try are neither logged nor tried alone.
 func (r *returner) reject(worker int64, rejected []rejection) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := len(rejected)
-	if n == 0 {
+	if len(rejected) == 0 {
 		return nil
 	}
-	for _, others := range r.rejected {
-		n += len(others)
-	}
-	if n > maxRejected {
+	before := r.rejected.count()
+	if before+len(rejected) > maxRejected {
 		return rejected[0].err
 	}
 	r.setApart(worker, rejected)
+	if before == 0 {
+		r.postpone(rejected[0].err)
+	}
 	return nil
 }
 
-// setApart keeps rejected outcomes for the next try. Those that follow before it are neither
-// logged nor tried alone. The caller holds mu.
+// setApart keeps rejected outcomes for the next try. The caller holds mu.
 func (r *returner) setApart(worker int64, rejected []rejection) {
-	if len(rejected) > 0 && len(r.rejected) == 0 {
-		r.pause = min(max(2*r.pause, minRejectedPause), maxRejectedPause)
-		r.again = time.Now().Add(r.pause)
-		r.b.options.Logger.Error("durable: the database rejects outcomes of entries, which stay claimed; retrying",
-			"error", rejected[0].err, "entries", len(rejected), "pause", r.pause)
-		r.hurry()
-	}
 	for _, o := range rejected {
 		r.rejected.put(worker, o.Outcome)
 	}
 }
 
-// readmit makes the rejected outcomes ones to try now if it is time.
-func (r *returner) readmit() (readmitted bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.rejected) == 0 || time.Now().Before(r.again) {
-		return false
-	}
-	for worker, rejected := range r.rejected {
-		for _, o := range rejected {
-			r.outcomes.put(worker, o)
-		}
-	}
-	clear(r.rejected)
-	return true
+// postpone sets the time of the next try of rejected outcomes. The caller holds mu.
+func (r *returner) postpone(err error) {
+	r.pause = min(max(2*r.pause, minRejectedPause), maxRejectedPause)
+	r.again = time.Now().Add(r.pause)
+	r.b.options.Logger.Error("durable: the database rejects outcomes of entries, which stay claimed; retrying",
+		"error", err, "entries", r.rejected.count(), "pause", r.pause)
+	r.hurry()
 }
 
 // await waits for the outcomes of worker, for half of the time that ctx leaves. After the end of
@@ -141,7 +145,7 @@ func (r *returner) await(ctx context.Context, worker int64) {
 	}
 }
 
-// has reports whether an outcome of worker waits.
+// has reports whether an outcome of worker waits for a try.
 func (r *returner) has(worker int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,20 +175,18 @@ func (r *returner) run() {
 	}
 }
 
-// tryOutcomes tries each outcome once and reports whether any is left.
+// tryOutcomes tries each outcome once, and rejected ones if it is time. It reports whether any is
+// left.
 func (r *returner) tryOutcomes() (left bool) {
-	readmitted := r.readmit()
-	r.mu.Lock()
-	work := make(map[int64][]backend.Outcome)
-	for worker, outcomes := range r.outcomes {
-		work[worker] = slices.Collect(maps.Values(outcomes))
-	}
-	r.mu.Unlock()
-	for worker, outcomes := range work {
+	var last error
+	for worker, outcomes := range r.toTry() {
 		f, err := r.b.finish(r.b.ctx, worker, outcomes)
 		if err != nil {
-			left = true
+			left, last = true, err
 			continue
+		}
+		if len(f.rejected) > 0 {
+			last = f.rejected[0].err
 		}
 		left = left || len(f.locked) > 0
 		r.forget(worker, f)
@@ -198,10 +200,36 @@ func (r *returner) tryOutcomes() (left bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if readmitted && len(r.rejected) == 0 {
+	switch {
+	case len(r.rejected) == 0 && last == nil:
 		r.pause = 0
+	case len(r.rejected) > 0 && last != nil && !time.Now().Before(r.again) && r.b.ctx.Err() == nil:
+		r.postpone(last)
 	}
 	return left || len(r.rejected) > 0
+}
+
+// toTry returns the outcomes of the next try.
+func (r *returner) toTry() map[int64][]backend.Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make(outcomes)
+	add := func(some outcomes) {
+		for worker, outcomes := range some {
+			for _, o := range outcomes {
+				all.put(worker, o)
+			}
+		}
+	}
+	if !time.Now().Before(r.again) {
+		add(r.rejected)
+	}
+	add(r.outcomes)
+	work := make(map[int64][]backend.Outcome)
+	for worker, outcomes := range all {
+		work[worker] = slices.Collect(maps.Values(outcomes))
+	}
+	return work
 }
 
 // forget drops the outcomes except those of rows that are still locked, and sets the rejected
@@ -209,14 +237,11 @@ func (r *returner) tryOutcomes() (left bool) {
 func (r *returner) forget(worker int64, f *finishing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := r.outcomes[worker]
 	for _, o := range f.outcomes {
-		if !f.locked[o.Ref] && left[o.Ref] == o { // not another one that came meanwhile
-			delete(left, o.Ref)
+		if !f.locked[o.Ref] {
+			r.outcomes.drop(worker, o)
+			r.rejected.drop(worker, o)
 		}
-	}
-	if len(left) == 0 {
-		delete(r.outcomes, worker)
 	}
 	r.setApart(worker, f.rejected)
 }

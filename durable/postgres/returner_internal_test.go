@@ -1,0 +1,55 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+func newTestReturner(ctx context.Context) *returner {
+	return &returner{b: &postgresBackend{ctx: ctx, options: Options{Options: durable.Options{Logger: slog.New(slog.DiscardHandler)}}},
+		wake: make(chan struct{}, 1), outcomes: make(outcomes), rejected: make(outcomes)}
+}
+
+// The bound of rejected outcomes includes those of a try under way.
+func TestRejectedOutcomesAreBounded(t *testing.T) {
+	r := newTestReturner(t.Context())
+	refused := errors.New("no")
+	generation := uint64(0)
+	reject := func() error {
+		generation++
+		return r.reject(1, []rejection{{backend.Outcome{Ref: backend.Ref{Key: "k", Generation: generation}}, refused}})
+	}
+	for range maxRejected {
+		require.NoError(t, reject())
+	}
+	require.ErrorIs(t, reject(), refused)
+	r.again = time.Time{}
+	f := &finishing{outcomes: r.toTry()[1]}
+	require.Len(t, f.outcomes, maxRejected)
+	require.ErrorIs(t, reject(), refused, "during a try")
+	f.rejected = []rejection{{f.outcomes[0], refused}}
+	r.forget(1, f)
+	require.Equal(t, outcomes{1: {f.outcomes[0].Ref: f.outcomes[0]}}, r.rejected)
+	require.NoError(t, reject())
+}
+
+// The pause before the next try is as long after one that the database did not answer.
+func TestFailedTryLeavesOutcomesRejected(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // finish fails
+	r := newTestReturner(ctx)
+	require.NoError(t, r.reject(1, []rejection{{backend.Outcome{Ref: backend.Ref{Key: "k"}}, errors.New("no")}}))
+	r.again = time.Time{}
+	require.True(t, r.tryOutcomes())
+	require.Equal(t, 1, r.rejected.count())
+	require.Empty(t, r.outcomes)
+	require.Equal(t, minRejectedPause, r.pause)
+}
