@@ -13,9 +13,9 @@
 //
 //  1. An entry never fires before its due time on the database's clock.
 //  2. An entry fires at least once. It fires once unless a worker dies or stalls between
-//     the claim and the acknowledgement, or the database loses the acknowledgement. A
-//     forward step of the database's clock by the time of a lease counts as a stall of
-//     all workers. A repeated firing has the same [Firing.ID].
+//     the claim and the acknowledgement, or the database loses the acknowledgement or
+//     rejects it until Work ends. A forward step of the database's clock by the time of a
+//     lease counts as a stall of all workers. A repeated firing has the same [Firing.ID].
 //  3. After [Store.Cancel] has returned nil, the entry never fires; after [Store.Move], it
 //     fires only at the new time. The one exception is a worker that is paused between
 //     the last check of its lease and the handler; the Generation of a [Firing] fences

@@ -91,6 +91,26 @@ func TestRejectedOutcomeLeavesTheOthers(t *testing.T) {
 	require.NotZero(t, log.count(`error="key`))
 }
 
+// Otherwise the entry fires again, although the database would accept its outcome by then.
+func TestRejectedOutcomeIsTriedOnceMoreAtTheEnd(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "last")})
+	w, rows := claimed(t, b, 2)
+	_, err := pool.Exec(ctx, "ALTER TABLE last.dead ADD CONSTRAINT c CHECK (key <> 'k0'), ADD CONSTRAINT d CHECK (key <> 'k1')")
+	require.NoError(t, err)
+	_, err = b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Bury}, {Ref: rows[1].Ref(), Fate: backend.Bury}})
+	require.NoError(t, err)
+	_, err = pool.Exec(ctx, "ALTER TABLE last.dead DROP CONSTRAINT c")
+	require.NoError(t, err)
+	_, err = b.Heartbeat(ctx, w, 0)
+	require.NoError(t, err)
+	again, err := b.Adopt(ctx, register(t, b), 10)
+	require.NoError(t, err)
+	require.Len(t, again, 1)
+	require.Equal(t, "k1", again[0].Key)
+}
+
 // lines is the text of a log.
 type lines struct {
 	mu   sync.Mutex

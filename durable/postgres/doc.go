@@ -24,6 +24,12 @@
 // entry whose row is locked for longer fires again. Workers find an entry within five
 // seconds if its transaction takes more than a minute and commits it when it is due.
 //
+// # Rejected outcomes
+//
+// A constraint or a trigger of yours may reject the acknowledgement of a firing, its retry, or
+// its dead letter. The entry stays claimed while the worker tries again, after up to ten seconds
+// each. A Work that ends tries once more. If that fails, too, the entry fires again.
+//
 // # PgBouncer
 //
 // In transaction mode, LISTEN does not work and prepared statements may not. Set

@@ -130,9 +130,9 @@ func (r *returner) postpone(err error) {
 	r.hurry()
 }
 
-// await waits for the outcomes of worker, for half of the time that ctx leaves. After the end of
-// the lease, other workers may take the rows over first, and fire them again. It does not wait
-// for rejected ones.
+// await waits for the outcomes of worker, for half of the time that ctx leaves, and for one more
+// try of rejected ones. After the end of the lease, other workers may take the rows over first,
+// and fire them again.
 func (r *returner) await(ctx context.Context, worker int64) {
 	wait := r.b.options.Timeout
 	if end, ok := ctx.Deadline(); ok {
@@ -140,9 +140,21 @@ func (r *returner) await(ctx context.Context, worker int64) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	r.hasten(worker)
 	for r.has(worker) && ctx.Err() == nil && r.b.ctx.Err() == nil {
 		r.b.sleep(ctx, 10*time.Millisecond)
 	}
+}
+
+// hasten makes the rejected outcomes of worker ones to try now.
+func (r *returner) hasten(worker int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.rejected[worker] {
+		r.outcomes.put(worker, o)
+	}
+	delete(r.rejected, worker)
+	r.hurry()
 }
 
 // has reports whether an outcome of worker waits for a try.
