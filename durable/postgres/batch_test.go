@@ -91,6 +91,19 @@ func TestRejectedOutcomeLeavesTheOthers(t *testing.T) {
 	require.NotZero(t, log.count(`error="key`))
 }
 
+// While the disk is full, every outcome fails, and trying each alone is useless.
+func TestFullDiskRejectsNoSingleOutcome(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "fulldisk")})
+	w, rows := claimed(t, b, 2)
+	_, err := pool.Exec(ctx, `CREATE FUNCTION fulldisk.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '53100'; END $$;
+		CREATE TRIGGER fail BEFORE INSERT ON fulldisk.dead FOR EACH ROW EXECUTE FUNCTION fulldisk.fail()`)
+	require.NoError(t, err)
+	_, err = b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Bury}, {Ref: rows[1].Ref(), Fate: backend.Bury}})
+	require.ErrorIs(t, err, backend.ErrFull)
+}
+
 // Otherwise the entry fires again, although the database would accept its outcome by then.
 func TestRejectedOutcomeIsTriedOnceMoreAtTheEnd(t *testing.T) {
 	ctx := t.Context()

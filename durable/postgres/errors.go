@@ -74,9 +74,10 @@ func waited(err error) bool {
 }
 
 // concernsRow reports whether err, of a statement on many rows, may be due to one of them: a
-// constraint, a trigger, or a value. Errors of access, and of the definition of the tables,
-// concern all rows.
+// constraint, a trigger, a value, an index entry that is too large (54000), or an unreadable
+// block (58030). Errors of access, of the definition of the tables, and of resources such as disk
+// space concern all rows.
 func concernsRow(err error) bool {
 	code := sqlState(err)
-	return code != "" && !slices.Contains([]string{"28", "3D", "3F", "42"}, code[:2])
+	return code != "" && !slices.Contains([]string{"28", "3D", "3F", "42", "53"}, code[:2])
 }
