@@ -166,6 +166,8 @@ func TestJudgeComparesPayloadsWithTheAcceptedOne(t *testing.T) {
 		"stored":                      {true, concat(set, get(6), gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6}}},
 		"shortened":                   {false, concat(set, gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 7}}},
 		"read":                        {false, concat(set, get(7), gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6}}},
+		"stored by another answer":    {false, concat(op(1, 1*sec, 2*sec, set[0], Record{Outcome: OK, Due: 10 * sec, Generation: 5, Payload: 7}), gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6}}},
+		"moved by another answer":     {false, concat(set, op(2, 3*sec, 4*sec, move[0], Record{Outcome: OK, Due: 20 * sec, Generation: 6}), gone), []Firing{{Due: 20 * sec, Generation: 6, Payload: 6}}},
 		"moved":                       {true, concat(set, move, gone), []Firing{{Due: 20 * sec, Generation: 6, Payload: 6}}},
 		"of another call":             {false, concat(set[:1], gone), []Firing{{Due: 10 * sec, Generation: 5, Payload: 7}}},
 		"dead":                        {true, concat(set, gone, list), []Firing{{Due: 10 * sec, Generation: 5, Payload: 6, GaveUp: true}}},

@@ -146,7 +146,8 @@ func (s entry) after(intent, outcome Record) (out []entry) {
 		ok = len(next.letters) == 0
 		next.letters = s.letters
 	}
-	if ok {
+	stores := slices.Contains([]Kind{Set, Create, SetIf, Move, MoveIf}, intent.Kind)
+	if ok && (!stores || outcome.Outcome == Unknown || next.fits(outcome)) {
 		out = append(out, next)
 	}
 	return out

@@ -292,10 +292,11 @@ func (c *client) callTx(ctx context.Context, tx any, r Record) (durable.Entry, e
 	return c.store.CancelTx(ctx, tx, r.Key)
 }
 
-// payload returns that of an operation: its content and its size depend on the due time.
+// payload returns that of an operation. It begins with the due time, which no other one has, and
+// has a size that depends on it.
 func (c *client) payload(r Record) []byte {
-	text := fmt.Sprint(r.Key, " ", r.Due, " ")
-	n := c.Payload + int(r.Due%300)
+	text := fmt.Sprint(r.Due, " ", r.Key, " ")
+	n := c.Payload + len(fmt.Sprint(r.Due)) + int(r.Due%300)
 	return []byte(strings.Repeat(text, n/len(text)+1))[:n]
 }
 
