@@ -40,19 +40,3 @@ func TestJudgeKnowsCallsOfManyKeys(t *testing.T) {
 		})
 	}
 }
-
-// One of the entries did not fit: each may be stored or not, before the call returns.
-func TestJudgeOfRejectedCallsOfManyKeys(t *testing.T) {
-	for kind, adds := range map[Kind]bool{SetMany: true, CancelMany: false} {
-		rejected := op(2, 3*sec, 4*sec, Record{Kind: kind, Due: 10 * sec}, Record{Outcome: Rejected})
-		for _, firings := range [][]Firing{nil, {fired}} {
-			s := story{records: map[string][]Record{"a": concat(setAt10, rejected, gone)}, firings: firings}
-			if adds {
-				s.records["a"] = concat(rejected, gone)
-			}
-			require.Empty(t, s.judgeBy(t, Judge{Tolerance: 2, Full: true}).Violations)
-			require.Equal(t, adds, len(s.judgeBy(t, Judge{Tolerance: 2, Full: true, Room: true}).Violations) == 0)
-			require.Len(t, s.judge(t).Violations, 1)
-		}
-	}
-}
