@@ -127,7 +127,7 @@ func claimed(t *testing.T, b *postgres.Backend, n int) (worker int64, rows []bac
 // recurring returns a Set of a series.
 func recurring(key string, due time.Time) backend.Op {
 	op := set(key, due)
-	op.Row.Every = "0 0 0 @every 1h"
+	op.Row.Every = "0 0 @every 1h"
 	return op
 }
 

@@ -18,7 +18,7 @@ func TestMigrationKeepsRowsBesideTheMainSlot(t *testing.T) {
 	require.NoError(t, err)
 	for _, key := range []string{"ended", "ended", "running"} {
 		results, err := source.Apply(ctx, nil, []backend.Op{
-			{Kind: backend.Set, Row: backend.Row{Key: key, Due: 1, Every: "0 0 0 @every 5m", Payload: make([]byte, 1000)}}})
+			{Kind: backend.Set, Row: backend.Row{Key: key, Due: 1, Every: "0 0 @every 5m", Payload: make([]byte, 1000)}}})
 		require.NoError(t, err)
 		ref := results[0].Row.Ref()
 		_, err = source.Claim(ctx, worker, []backend.Claim{{Ref: ref}})
