@@ -204,7 +204,7 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 		return true
 	}
 	won, err := w.store.backend.Claim(ctx, id, claims)
-	w.store.counts.claims.note(time.Since(begun))
+	w.store.counts.claimTime.note(time.Since(begun))
 	if err != nil {
 		if ctx.Err() == nil {
 			w.log.Warn("durable: cannot claim due entries; retrying", "error", err, "entries", len(claims))
@@ -234,7 +234,7 @@ func (w *worker) sweepLater() {
 func (w *worker) claimed(h *held, won bool) {
 	switch {
 	case !won:
-		w.store.counts.refused.Add(1)
+		w.store.counts.overtaken.Add(1)
 		w.drop(h)
 	case h.claim.Skip:
 		w.store.counts.missed.Add(1)

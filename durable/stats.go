@@ -49,10 +49,10 @@ type Stats struct {
 
 // counts are the counters of Stats.
 type counts struct {
-	set, moved, cancelled                        atomic.Int64
-	received, fired, succeeded, retried, givenUp atomic.Int64
-	missed, refused, fenced, adopted             atomic.Int64
-	lateness, claims                             histogram
+	set, moved, cancelled                      atomic.Int64
+	leased, fired, succeeded, retried, givenUp atomic.Int64
+	missed, overtaken, fenced, adopted         atomic.Int64
+	lateness, claimTime                        histogram
 }
 
 // op counts an operation that succeeded.
@@ -180,10 +180,10 @@ func (s *Store) stats(sizes reading) Stats {
 		Pending: sizes.Pending, Claimed: sizes.Claimed, Dead: sizes.Dead,
 		Bytes: sizes.Bytes, Limit: sizes.Limit, Overdue: sizes.overdue, Backend: sizes.More,
 		Set: c.set.Load(), Moved: c.moved.Load(), Cancelled: c.cancelled.Load(),
-		Leased: c.received.Load(), Fired: c.fired.Load(), Succeeded: c.succeeded.Load(),
+		Leased: c.leased.Load(), Fired: c.fired.Load(), Succeeded: c.succeeded.Load(),
 		Retried: c.retried.Load(), GivenUp: c.givenUp.Load(), Missed: c.missed.Load(),
-		Overtaken: c.refused.Load(), Fenced: c.fenced.Load(), Adopted: c.adopted.Load(),
-		Lateness: c.lateness.load(), ClaimTime: c.claims.load(),
+		Overtaken: c.overtaken.Load(), Fenced: c.fenced.Load(), Adopted: c.adopted.Load(),
+		Lateness: c.lateness.load(), ClaimTime: c.claimTime.load(),
 	}
 	st.ClockOffset, st.ClockError = s.clock.figures()
 	return st

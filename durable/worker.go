@@ -19,7 +19,7 @@ import (
 //	    outcome under way. The goroutine that takes it from one place puts it into the next.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
-//	W4. A row leaves held after its outcome is stored, its claim was refused or is left
+//	W4. A row leaves held after its outcome is stored, its claim was overtaken or is left
 //	    to other workers, or the worker lost its lease. Until then only a copy that the
 //	    database has claimed for the worker, or that is from a later lease, replaces it.
 
@@ -171,7 +171,7 @@ func (w *worker) reserve(most int) (n int, cancel func()) {
 // accept takes a row into held and puts it into its first place. It reports whether the
 // row is held, now or already. A copy from an earlier lease is replaced, since it is never
 // claimed. A row that the database has claimed for the worker, or marked a second time,
-// replaces any copy: the claim of that one was refused, or is about to be.
+// replaces any copy: the claim of that one was overtaken, or is about to be.
 func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()
@@ -193,7 +193,7 @@ func (w *worker) accept(row backend.Row, reserved bool) bool {
 	h := &held{worker: w, row: row, term: term, leased: marked}
 	w.held[ref] = h
 	w.mu.Unlock()
-	w.store.counts.received.Add(1)
+	w.store.counts.leased.Add(1)
 	if row.State == backend.Claimed {
 		w.awaitDue(h)
 	} else {
