@@ -257,8 +257,8 @@ func (w *worker) finish(h *held, outcome backend.Outcome) {
 	w.finished = append(w.finished, h)
 }
 
-// storeOutcomes stores outcomes. On an error, they are tried again with the next flush
-// while the lease lasts.
+// storeOutcomes stores outcomes. After an error, they are tried again with the next flush while
+// the lease lasts, except those that the database reports as stored.
 func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 	id, _ := w.lease.worker()
 	outcomes := make([]backend.Outcome, 0, len(rows))
@@ -276,8 +276,20 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 		w.outcomesStored(kept, applied)
 		return true
 	}
+	if len(applied) == len(kept) { // it stored some
+		var stored, left []*held
+		for i, h := range kept {
+			if applied[i] {
+				stored = append(stored, h)
+			} else {
+				left = append(left, h)
+			}
+		}
+		w.outcomesStored(stored, slices.Repeat([]bool{true}, len(stored)))
+		kept = left
+	}
 	if ctx.Err() == nil && !errors.Is(err, ErrClosed) {
-		w.log.Warn("durable: cannot store outcomes; retrying", "error", err, "entries", len(outcomes))
+		w.log.Warn("durable: cannot store outcomes; retrying", "error", err, "entries", len(kept))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,6 +1,7 @@
 package durable_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -119,7 +120,8 @@ func (f *faulty) Finish(ctx context.Context, tx any, worker int64, outcomes []ba
 	if err := f.fail("Finish"); err != nil {
 		return nil, err
 	}
-	return f.Memory.Finish(ctx, tx, worker, outcomes)
+	applied, err := f.Memory.Finish(ctx, tx, worker, outcomes)
+	return applied, cmp.Or(err, f.fail("after Finish"))
 }
 
 func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {

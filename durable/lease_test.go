@@ -158,6 +158,20 @@ func TestErrorsOfTheDatabaseAreRetried(t *testing.T) {
 	}
 }
 
+// The database stores the outcome and fails with another one.
+func TestStoredOutcomeBesideAnErrorCounts(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.set("after Finish", errors.New("another outcome is rejected"))
+		f.setIn("k", time.Second)
+		end := f.work(func(context.Context, durable.Firing) error { return durable.GiveUp(errors.New("no")) }, nil)
+		time.Sleep(2 * time.Second)
+		assert.EqualValues(t, 1, f.Stats().GivenUp)
+		begun := time.Now()
+		end()
+		assert.Less(t, time.Since(begun), time.Second, "Work waits for an outcome that is stored")
+	})
+}
+
 func TestOutcomesThatFailDelayNoClaim(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.delay("Finish", time.Second)

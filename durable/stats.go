@@ -11,7 +11,8 @@ import (
 )
 
 // Stats is a snapshot of a store: its sizes as last read from the database, and the counts
-// of this Store since Open. Counts only grow.
+// of this Store since Open. Counts only grow. Retried and GivenUp leave out outcomes that
+// PostgreSQL rejects at first and stores later.
 type Stats struct {
 	Time    time.Time     // last reading of the sizes; zero if there was none
 	Pending int64         // pending entries

@@ -104,6 +104,24 @@ func TestFullDiskRejectsNoSingleOutcome(t *testing.T) {
 	require.ErrorIs(t, err, backend.ErrFull)
 }
 
+// A worker keeps rejected outcomes beyond the bound, and hears that the others are stored.
+func TestTooManyRejectedOutcomesLeaveTheOthers(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "toomany")})
+	w, rows := claimed(t, b, 3)
+	_, err := pool.Exec(ctx, "ALTER TABLE toomany.dead ADD CONSTRAINT c CHECK (key <> 'k1')")
+	require.NoError(t, err)
+	b.RejectMany()
+	var outcomes []backend.Outcome
+	for _, r := range rows {
+		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref(), Fate: backend.Bury})
+	}
+	applied, err := b.Finish(ctx, nil, w, outcomes)
+	require.ErrorContains(t, err, "k1")
+	require.Equal(t, []bool{true, false, true}, applied)
+}
+
 // Otherwise the entry fires again, although the database would accept its outcome by then.
 func TestRejectedOutcomeIsTriedOnceMoreAtTheEnd(t *testing.T) {
 	ctx := t.Context()

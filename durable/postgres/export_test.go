@@ -2,13 +2,25 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 type Backend = postgresBackend
 
 var NewBackend = newBackend
+
+// RejectMany leaves no room for rejected outcomes.
+func (b *postgresBackend) RejectMany() {
+	var many []rejection
+	for i := range maxRejected {
+		many = append(many, rejection{backend.Outcome{Ref: backend.Ref{Key: "absent", Generation: uint64(i)}}, errors.New("no")})
+	}
+	b.returner.reject(0, many)
+}
 
 // LeasePlan returns the plan of Lease's statement as the backend runs it.
 func (b *postgresBackend) LeasePlan(ctx context.Context) (string, error) {

@@ -13,29 +13,29 @@ import (
 // Finish implements [backend.Backend]. Done commits asynchronously: if the server loses
 // it, the firing repeats with the same ID. The returner stores two kinds of outcomes later:
 // those whose rows a caller's transaction has locked, and those that the database rejects.
-// The outcome of a damaged row is logged and dropped. None of these fails the others.
+// The outcome of a damaged row is logged and dropped. None of these fails the others. An error
+// comes with the results of the outcomes that are stored.
 func (b *postgresBackend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
 	if tx != nil {
 		return b.finishInTx(ctx, tx, worker, outcomes)
 	}
-	for len(outcomes) > 0 {
-		n := distinct(outcomes)
-		f, err := b.finish(ctx, worker, outcomes[:n])
-		if err == nil {
+	applied = make([]bool, len(outcomes))
+	for first := 0; first < len(outcomes) && err == nil; {
+		some := outcomes[first:]
+		some = some[:distinct(some)]
+		var f *finishing
+		if f, err = b.finish(ctx, worker, some); err == nil {
+			for i, o := range some {
+				if f.locked[o.Ref] {
+					b.returner.finish(worker, o)
+					f.applied[i] = true
+				}
+			}
 			err = b.returner.reject(worker, f.rejected)
 		}
-		if err != nil {
-			return nil, err
-		}
-		for i, o := range outcomes[:n] {
-			if f.locked[o.Ref] {
-				b.returner.finish(worker, o)
-				f.applied[i] = true
-			}
-		}
-		applied, outcomes = append(applied, f.applied...), outcomes[n:]
+		first += copy(applied[first:], f.applied)
 	}
-	return applied, nil
+	return applied, err
 }
 
 // distinct returns the number of outcomes before the second one for the same row.
