@@ -109,8 +109,9 @@ type Backend interface {
 	// Finish stores outcomes, and reports for each whether it applied. That of a damaged
 	// row does not. Neither does one that the database rejects, by a constraint or a trigger
 	// of the user: the backend tries it again later. That of a row that another transaction
-	// has locked may be stored later: Heartbeat gives it time before it ends the lease. tx
-	// is as in Apply.
+	// has locked may be stored later: Heartbeat gives it time before it ends the lease. An
+	// error may come with the results of all: those that applied are stored. tx is as in
+	// Apply.
 	Finish(ctx context.Context, tx any, worker int64, outcomes []Outcome) ([]bool, error)
 
 	// Watch calls near for rows due within Limits.Lead that were not stored by Apply

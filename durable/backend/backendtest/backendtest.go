@@ -142,7 +142,7 @@ func testKeysAreBytes(t *testing.T, b backend.Backend) {
 func testFieldsSurvive(t *testing.T, b backend.Backend) {
 	row := backend.Row{
 		Key: "k", Due: 5, NotAfter: 1 << 62, Payload: make([]byte, 100_000), Attempt: 1,
-		Every: "0 0 0 @every 5m", Schedule: "name\x00", Nonce: 1<<64 - 1,
+		Every: "0 0 @every 5m", Schedule: "name\x00", Nonce: 1<<64 - 1,
 	}
 	for i := range row.Payload {
 		row.Payload[i] = byte(i)
