@@ -27,7 +27,7 @@ type Options struct {
 	TimeoutOf func(c io.Closer) time.Duration
 
 	// OnExpire is called before the reaper closes a connection or other closer that
-	// is idle or too old; Event.Reason tells which. A touch can no longer prevent the
+	// is idle or too old; Event.Reason tells which. A touch does not prevent that
 	// close. OnExpire runs on the closing goroutine, concurrently with other calls. If
 	// it panics or ends its goroutine, the failure is reported and the close follows.
 	// The default, nil, means no call.

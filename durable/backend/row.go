@@ -93,6 +93,7 @@ type Damage struct {
 	sum, stored uint32
 }
 
+// Error names the row and both checksums.
 func (d *Damage) Error() string {
 	return fmt.Sprintf("%v: key %.64q, generation %d: checksum %08x (expected: %08x)", ErrDamaged, d.Key, d.Generation, d.sum, d.stored)
 }

@@ -23,8 +23,9 @@ import (
 // An operation on a locked row waits for a patient slot. Meanwhile, one statement per
 // watchEvery asks for all of these operations which rows are unlocked, and sends them to the
 // brief slots. An operation on an unlocked row therefore waits for brief tries, and after a failed
-// one for a pause of up to half a second, however many rows are locked. The rows that open transactions have inserted are invisible to the
-// statement: operations on these keys count as unlocked, and take part in the brief tries.
+// one for a pause of up to half a second, however many rows are locked. Rows that open
+// transactions have inserted are invisible to the statement: operations on these keys count as
+// unlocked, and take part in the brief tries.
 type lanes struct {
 	b     *postgresBackend
 	tasks sync.WaitGroup

@@ -27,7 +27,7 @@ type Config struct {
 	Dir      string // of journals and firings
 	Callers  int
 	Keys     int           // keys in concurrent use
-	Life     int           // operations until a key is replaced by a new one; 0 is never
+	Life     int           // seconds until new keys replace all; 0 is never
 	Far      bool          // entries are due in a day
 	Payload  int           // bytes, at least
 	Timeout  time.Duration // of an operation
