@@ -233,6 +233,8 @@ func table(results map[string][][]float64) string {
 // number has two significant digits, or none after the point.
 func number(v float64) string {
 	switch {
+	case v < 0: // lateness of jobs that fired early
+		return "-" + number(-v)
 	case v == 0:
 		return "0"
 	case v < 1:
@@ -260,8 +262,9 @@ func replace(path, commit, table string) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no marks", path)
 	}
-	load, _ := os.ReadFile("/proc/loadavg")
-	origin := fmt.Sprintf("Commit %s, %d processors, load average %.5s at the end, medians of %d rounds of %v, %d jobs in the burst.\n\n",
+	loads, _ := os.ReadFile("/proc/loadavg")
+	load, _, _ := strings.Cut(string(loads), " ")
+	origin := fmt.Sprintf("Commit %s, %d processors, load average %s at the end, medians of %d rounds of %v, %d jobs in the burst.\n\n",
 		commit, runtime.NumCPU(), load, *rounds, *length, *many)
 	return os.WriteFile(path, []byte(head+begin+origin+table+end+tail), 0o600)
 }
