@@ -32,3 +32,10 @@ func TestReadmeProgramsRun(t *testing.T) {
 		assert.Equal(t, string(program[2]), string(out))
 	}
 }
+
+// The gate's step coverage reads the number from this sentence.
+func TestReadmeStatesTheCoverage(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	assert.Regexp(t, `which reach \d+ % of the statements`, string(text))
+}
