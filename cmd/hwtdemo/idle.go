@@ -50,7 +50,7 @@ func newIdle(s streams) *command {
 	}}
 	cmd := newCommand("idle", "Ten thousand idle connections of a real server, closed on time", idleHelp, idleExamples)
 	cmd.run = func(ctx context.Context, _ []string) error { return c.run(ctx) }
-	cmd.flags.StringVar(&c.config.Listen, "listen", c.config.Listen, "address of the server; port 0 means any free one")
+	cmd.flags.StringVar(&c.config.Listen, "listen", c.config.Listen, "address of the server; port 0 means any free port, no host this machine only")
 	cmd.flags.Var(duration(&c.config.IdleAfter, minIdleAfter, maxIdleAfter), "idle-after", "silence after which the server closes")
 	cmd.flags.Var(number(&c.config.Connections, 1, maxConnections), "connections", "number of clients")
 	cmd.flags.Var(percent(&c.config.Talkers), "talkers", "percentage of the clients that never fall silent")

@@ -13,13 +13,13 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/lateness"
 	"github.com/hashedwheel/hwt/idle"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // bufferSize is the size of the server's reads.
 const bufferSize = 512
 
-// acceptPause is the pause after an Accept that failed, usually because too many files
-// are open.
+// acceptPause is the pause after a failed Accept, usually because too many files are open.
 const acceptPause = 10 * time.Millisecond
 
 // Server is an echo server. Make it with Listen, and run it with Serve.
@@ -43,7 +43,7 @@ func Listen(address string, timer hwt.Timer, idleAfter time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := cli.Listen(address)
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,14 @@ func TestSilentConnectionsAreClosedOnTime(t *testing.T) {
 	assert.Zero(t, p.Open)
 }
 
+func TestAddressWithoutAHostIsLoopback(t *testing.T) {
+	server, err := echo.Listen(":0", newTimer(t), time.Minute, nil)
+	require.NoError(t, err)
+	go server.Serve()
+	defer server.Close()
+	assert.True(t, server.Addr().(*net.TCPAddr).IP.IsLoopback(), server.Addr())
+}
+
 func TestInterruptEndsTheDemo(t *testing.T) {
 	c := small
 	c.IdleAfter = time.Hour
