@@ -31,7 +31,7 @@ const (
 	awaitEvery = 5 * time.Millisecond
 )
 
-// Demo is a server and its clients. Make it with New, and run it once.
+// Demo is a server and its clients. Create it with New, and run it once.
 //
 // Ground rules: the counters are atomic, written by clients and read by all. Each
 // element of clients is written by one dialer, and read when all have finished.

@@ -22,7 +22,7 @@ const bufferSize = 512
 // acceptPause is the pause after a failed Accept, usually because too many files are open.
 const acceptPause = 10 * time.Millisecond
 
-// Server is an echo server. Make it with Listen, and run it with Serve.
+// Server is an echo server. Create it with Listen, and run it with Serve.
 type Server struct {
 	listener  net.Listener
 	reaper    *idle.Reaper

@@ -40,7 +40,7 @@ type Counts struct {
 	Early     int // of Fired, those before they were due: must be 0
 }
 
-// Runner carries out one schedule. Make it with New and use it once.
+// Runner carries out one schedule. Create it with New and use it once.
 //
 // Ground rules: rows act on one goroutine. mu is held while a row acts
 // and while a firing is counted, so that a row sees each timeout either before or
@@ -124,7 +124,7 @@ func (r *Runner) act(ctx context.Context) error {
 	return nil
 }
 
-// open returns how many timeouts have not ended.
+// open returns the number of timeouts that have not ended.
 func (r *Runner) open() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

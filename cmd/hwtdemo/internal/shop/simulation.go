@@ -20,7 +20,7 @@ type Config struct {
 	Seed       uint64        // of who pays and when, and of the prices
 }
 
-// Simulation is one run of a shop. Make it with New, use it once.
+// Simulation is one run of a shop. Create it with New, and use it once.
 type Simulation struct {
 	config  Config
 	shop    *Shop

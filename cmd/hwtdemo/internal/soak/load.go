@@ -21,10 +21,10 @@ var Loads = []Load{Random, Rate, Resets}
 // work is the load of one round.
 type work interface {
 	// call uses the timer until soon after ctx ends, as the caller of that number,
-	// and returns how many operations it did.
+	// and returns the number of its operations.
 	call(ctx context.Context, number int) (operations int64)
 
-	// unended returns how many timeouts have not ended. It is called once the
+	// unended returns the number of timeouts that have not ended. It is called once the
 	// timer is stopped and no task runs.
 	unended() int
 }
@@ -35,10 +35,10 @@ type plan struct {
 	tick    time.Duration
 	workers int
 	length  time.Duration // of the round
-	maxLate time.Duration // how late a timeout may be while the machine has time to spare; 0 means any
+	maxLate time.Duration // the greatest lateness while the machine has time to spare; 0 means any
 }
 
-// turns is after how many rounds the loads begin again.
+// turns is the number of rounds after which the loads begin again.
 const turns = 12
 
 // tickOf is the tick of the random rounds, by turn. A round has at least four.

@@ -148,7 +148,7 @@ func (c *randomWork) injectFault(e *entry, timeout hwt.Timeout) error {
 }
 
 // badExecutor runs most of its tasks, now, soon or on another goroutine. It
-// refuses or drops the rest.
+// rejects or drops the rest.
 type badExecutor struct{ round *round }
 
 var errFull = errors.New("the executor is full")

@@ -21,7 +21,7 @@ const (
 // not wait for the far ones.
 type resetWork struct {
 	entries
-	share int // how many callers there are
+	share int // the number of callers
 }
 
 // call implements work. Some callers rest, so that the worker has a processor.

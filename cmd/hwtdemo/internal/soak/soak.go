@@ -3,7 +3,7 @@
 // several goroutines, stops it, and checks its counts. There are three loads:
 //
 //   - random: all operations in random order, at ticks from 1 ms to 300 ms. Tasks
-//     fail, panic, block and wait for their contexts, an executor refuses, and Stop
+//     fail, panic, block and wait for their contexts, an executor rejects, and Stop
 //     or Shutdown comes at any moment. Batches must be one timeout for each task,
 //     deadlines must be exact, and All must yield the entries of each caller once.
 //     After a Shutdown without error no task may run.
@@ -31,8 +31,8 @@ import (
 type Config struct {
 	Engines []Engine
 	Load    Load          // "" means all in turn
-	For     time.Duration // how long in all; the round that runs then is cut short
-	Round   time.Duration // how long the timer of a random round lives
+	For     time.Duration // length of the soak; the last round is cut short
+	Round   time.Duration // life of the timer of a random round
 	Callers int           // goroutines that use a timer
 	Seed    uint64
 }

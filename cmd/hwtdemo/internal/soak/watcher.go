@@ -20,7 +20,7 @@ type statsWatcher struct {
 }
 
 const (
-	lookEvery = time.Millisecond     // how often the watcher looks
+	lookEvery = time.Millisecond     // between two looks
 	stall     = 5 * time.Millisecond // between two looks: the machine is busy
 )
 
@@ -56,7 +56,7 @@ func (w *statsWatcher) stop() {
 }
 
 // look notes a fault if more timeouts have ended than were accepted, or a count
-// of ends fell. Accepted may fall: a refusal by Stop takes it back.
+// of ends fell. Accepted may fall: a rejection by Stop lowers it.
 func (w *statsWatcher) look(now hwt.Stats, pending int64) {
 	w.looks++
 	w.peak = max(w.peak, int64(runtime.NumGoroutine()))
