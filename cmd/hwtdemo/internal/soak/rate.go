@@ -21,7 +21,7 @@ const (
 // rateWork is to schedule timeouts at a steady rate.
 type rateWork struct {
 	round *round
-	share int          // how many callers share the rate
+	share int          // the number of callers
 	open  atomic.Int64 // accepted timeouts that have not ended
 }
 
@@ -33,7 +33,7 @@ type batch struct {
 }
 
 // call implements work.
-func (c *rateWork) call(ctx context.Context, _ int) (operations int64) {
+func (c *rateWork) call(ctx context.Context, number int) (operations int64) {
 	pace := time.NewTicker(rateEvery)
 	defer pace.Stop()
 	for last := c.round.now(); ; {
@@ -45,15 +45,15 @@ func (c *rateWork) call(ctx context.Context, _ int) (operations int64) {
 		missed := (c.round.now() - last) / int64(rateEvery)
 		last += missed * int64(rateEvery)
 		for range min(missed, rateCatch) {
-			operations += c.scheduleBatch()
+			operations += c.scheduleBatch(number)
 		}
 	}
 }
 
-// scheduleBatch schedules the caller's share of a batch.
-func (c *rateWork) scheduleBatch() (operations int64) {
+// scheduleBatch schedules a caller's share of a batch. The shares add up to the batch.
+func (c *rateWork) scheduleBatch(number int) (operations int64) {
 	b := &batch{rateWork: c, dueAt: c.round.after(rateDelay)}
-	for range rateBatch / c.share {
+	for range rateBatch*(number+1)/c.share - rateBatch*number/c.share {
 		c.open.Add(1)
 		if _, err := c.round.timer.NewTimeout(b, rateDelay); err != nil {
 			c.open.Add(-1)

@@ -49,6 +49,15 @@ func TestGoodTimerPassesUnderEveryLoad(t *testing.T) {
 	}
 }
 
+// More callers than timeouts in a batch.
+func TestManyCallersShareTheRate(t *testing.T) {
+	r, err := soak.New(soak.Config{
+		Engines: soak.Engines[:1], Load: soak.Rate, For: 300 * time.Millisecond, Callers: 600, Seed: 1,
+	}).Run(t.Context())
+	require.NoError(t, err)
+	assert.Positive(t, r.Engines[0].Accepted)
+}
+
 // The executor loses one task.
 func TestTaskThatNeverRunsIsDetected(t *testing.T) {
 	t.Cleanup(soak.SetPatience(100 * time.Millisecond))
