@@ -32,7 +32,7 @@ type engineFlags struct {
 // Ranges of the flags. The library allows more.
 const (
 	minTick    = time.Millisecond
-	maxTick    = time.Minute
+	maxTick    = 10 * time.Second // less than the time after which a late timeout counts as lost
 	maxWheel   = 1 << 24
 	maxWorkers = 64
 )

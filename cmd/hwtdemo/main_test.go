@@ -84,7 +84,7 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		"orders --paid NaN":                      `invalid value "NaN" for flag -paid: must be a percentage from 0 to 100`,
 		"orders --producers -1":                  `invalid value "-1" for flag -producers: must be a number from 1 to 1,024`,
 		"orders --seed -1":                       `invalid value "-1" for flag -seed: must be a number from 0 to 18446744073709551615`,
-		"orders --tick 1us":                      `invalid value "1us" for flag -tick: must be a duration from 1ms to 1m0s`,
+		"orders --tick 1us":                      `invalid value "1us" for flag -tick: must be a duration from 1ms to 10s`,
 		"orders --wheel 99999999":                `invalid value "99999999" for flag -wheel: must be a number from 1 to 16,777,216`,
 		"orders --engine steam":                  `invalid value "steam" for flag -engine: must be hashed, hierarchical or runtime`,
 		"orders --engine runtime --tick 2ms":     `--tick: does not apply to the runtime engine (allowed: --engine hashed or hierarchical)`,
