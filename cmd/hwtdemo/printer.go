@@ -35,8 +35,7 @@ func (p *printer) TooLate(row schedule.Row, end string) {
 		p.input, row.Line, row.Op, printable(row.ID), end)
 }
 
-// printable quotes text unless every character is printable, so that a schedule cannot
-// control the terminal.
+// printable quotes text that is not printable, so that a schedule cannot control the terminal.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)
@@ -54,7 +53,8 @@ func writeUnfired(w io.Writer, list []runner.Unfired) {
 		if !u.Scheduled {
 			note = "(not scheduled yet) "
 		}
-		fmt.Fprintf(w, "%9s  %-16s  %s%s\n", cli.Duration(max(0, u.Remaining)), printable(u.ID), note, printable(u.Message))
+		line := fmt.Sprintf("%9s  %-16s  %s%s", cli.Duration(max(0, u.Remaining)), printable(u.ID), note, printable(u.Message))
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 }
 

@@ -9,9 +9,12 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/runner"
 )
 
 // measured matches the measured times in the output.
@@ -100,6 +103,12 @@ scheduled 1, fired 1, cancelled 0, reset 0, bad rows 0, too late to cancel or re
 	}
 	assert.Equal(t, 0, r.status)
 	assert.Equal(t, want, r.errOut)
+}
+
+func TestUnfiredLinesHaveNoTrailingBlanks(t *testing.T) {
+	var out strings.Builder
+	writeUnfired(&out, []runner.Unfired{{ID: "a", Remaining: time.Hour, Scheduled: true}, {ID: "b", Remaining: time.Hour}})
+	assert.Equal(t, "Not fired, with the time that remained:\n   1h0m0s  a\n   1h0m0s  b                 (not scheduled yet)\n", out.String())
 }
 
 // fullDisk is an output that rejects all writes.
