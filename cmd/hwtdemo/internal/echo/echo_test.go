@@ -66,6 +66,7 @@ func TestInterruptEndsTheDemo(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, report.Interrupted)
 	assert.NoError(t, report.Err())
+	assert.NotContains(t, report.Text(), "Lateness", "nothing was closed")
 	assert.Equal(t, report.Silent, report.Left)
 	assert.Contains(t, report.Text(), "Interrupted after ")
 }

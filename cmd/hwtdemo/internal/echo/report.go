@@ -98,10 +98,10 @@ func (r *Report) leftNote() string {
 
 func (r *Report) writeLateness(t *text.Builder) {
 	l := r.Lateness
-	t.Linef("\nLateness of the %s closes, %v after the last byte", cli.Count(l.Count), r.IdleAfter)
 	if l.Count == 0 {
 		return
 	}
+	t.Linef("\nLateness of the %s closes, %v after the last byte", cli.Count(l.Count), r.IdleAfter)
 	t.Linef("  p50 %s   p99 %s   max %s", cli.Duration(l.P50), cli.Duration(l.P99), cli.Duration(l.Max))
 	t.WriteString(l.Histogram())
 }
