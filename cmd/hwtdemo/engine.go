@@ -66,7 +66,7 @@ func (f *engineFlags) check() error {
 	}
 	timer, err := f.make("check")
 	if err != nil {
-		return usageError{fmt.Errorf("--engine %s: %w", f.name, err)}
+		return usageError{fmt.Errorf("--wheel: %w", err)} // only the engine knows its range
 	}
 	timer.Stop()
 	return nil

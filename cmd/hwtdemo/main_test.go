@@ -88,7 +88,7 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		"orders --wheel 99999999":                `invalid value "99999999" for flag -wheel: must be a number from 1 to 16,777,216`,
 		"orders --engine steam":                  `invalid value "steam" for flag -engine: must be hashed, hierarchical or runtime`,
 		"orders --engine runtime --tick 2ms":     `--tick: does not apply to the runtime engine (allowed: --engine hashed or hierarchical)`,
-		"orders --engine hierarchical --wheel 1": `--engine hierarchical: `,
+		"orders --engine hierarchical --wheel 1": `--wheel: hierarchical: Options.TicksPerWheel: 1 `,
 		"run a b":                                `unexpected argument "b"`,
 		"run --example day.csv":                  "--example: does not go with FILE",
 	} {
