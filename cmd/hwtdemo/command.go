@@ -30,7 +30,7 @@ func newCommand(name, short, long, examples string) *command {
 	return c
 }
 
-const help = `hwtdemo demonstrates timers for very many timeouts, on real input.
+const help = `hwtdemo demonstrates the timers of hwt, and tests them under load.
 
 Usage: hwtdemo COMMAND [flags]
 

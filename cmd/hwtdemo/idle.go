@@ -21,7 +21,7 @@ limit of open files is too low, the command opens fewer and reports it.
 
 With --serve-only there are no clients except yours. Ctrl-C ends it.`
 
-const idleExamples = `  hwtdemo idle                                       # takes some 7 seconds
+const idleExamples = `  hwtdemo idle                                       # takes about 7 seconds
   hwtdemo idle --connections 500 --idle-after 500ms  # a quick look
   hwtdemo idle --serve-only --listen 127.0.0.1:7000 --idle-after 10s
   nc 127.0.0.1 7000                                  # in another terminal`

@@ -17,7 +17,7 @@ const lineEvery = time.Second
 const ordersHelp = `Simulates a shop with very many orders, the kind of load timing wheels are for.
 
 Each order reserves stock and money and gets one timeout: a check after
---check-after, in production perhaps half an hour. Most orders are paid before
+--check-after, in production perhaps half an hour. Most orders are paid in time
 (--paid), at random moments, and a payment cancels the check. A check that fires
 releases the reservation of its order. Each order must end in exactly one of the
 two ways: reserved minus paid minus released is 0 at the end. If it is not, or
@@ -30,7 +30,7 @@ come too late; the shop rejects it.
 An order takes about 130 bytes of memory, including its timeout. Ctrl-C ends the
 simulation early, with a report of the pending checks.`
 
-const ordersExamples = `  hwtdemo orders                                    # takes some 6 seconds
+const ordersExamples = `  hwtdemo orders                                    # takes about 6 seconds
   hwtdemo orders --orders 20000 --check-after 1s    # a quick look
   hwtdemo orders --paid 0 --tick 100ms --wheel 512  # every check fires
   hwtdemo orders --serve :8080 --check-after 1m     # watch it in the browser

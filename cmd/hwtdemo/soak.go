@@ -23,10 +23,10 @@ After each round every accepted timeout must have ended in exactly one way:
 accepted = expired + cancelled + unprocessed. During a round no more may have
 ended than were accepted. Under random, the answers of NewTimeouts, All,
 Deadline and Shutdown are checked, and the contexts of tasks. Lateness is a
-fault only under rate and resets, beyond what the machine explains. At the end,
-heap and goroutines must be back at their values after the first rounds. If
-anything is wrong, the exit status is 1. Ctrl-C ends the soak early, with a
-report.`
+fault only under rate and resets, and only if the machine does not explain it.
+At the end, heap and goroutines must be back at their values after the first
+rounds. If anything is wrong, the exit status is 1. Ctrl-C ends the soak early,
+with a report.`
 
 const soakExamples = `  hwtdemo soak                            # a minute
   hwtdemo soak --for 10m --engine hashed  # longer, one engine
