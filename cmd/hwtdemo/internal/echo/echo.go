@@ -3,6 +3,7 @@
 package echo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -80,8 +81,7 @@ func (s *Server) Serve() error {
 	}
 }
 
-// Close ends Serve, which must have been called, closes all connections, and waits
-// for their handlers. It may be called twice.
+// Close ends Serve, which must have been called, and all connections. It may be called twice.
 func (s *Server) Close() {
 	s.listener.Close()
 	<-s.served
@@ -104,9 +104,9 @@ func (s *Server) handle(c net.Conn) {
 
 func echo(c net.Conn) error {
 	buffer := make([]byte, bufferSize)
-	for {
+	for watch := idle.WatchOf(c); ; {
 		n, err := c.Read(buffer)
-		if err != nil {
+		if err := cmp.Or(err, watch.Err()); err != nil { // a message that the reaper did not see gets no echo
 			return err
 		}
 		if _, err := c.Write(buffer[:n]); err != nil {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
 	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/idle"
 )
 
 // These tests use the loopback interface and the real clock, with few connections.
@@ -53,6 +55,29 @@ func TestAddressWithoutAHostIsLoopback(t *testing.T) {
 	go server.Serve()
 	defer server.Close()
 	assert.True(t, server.Addr().(*net.TCPAddr).IP.IsLoopback(), server.Addr())
+}
+
+// A client takes an echo as proof that the idle timeout began anew.
+func TestMessageAfterTheIdleTimeoutGetsNoEcho(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expired, closing := make(chan struct{}), make(chan struct{})
+		reaper, err := idle.New(newTimer(t), time.Second, &idle.Options{OnExpire: func(idle.Event) {
+			close(expired)
+			<-closing
+		}})
+		require.NoError(t, err)
+		client, server := net.Pipe()
+		done := make(chan error)
+		go func() { done <- echo.Echo(reaper.Wrap(server)) }()
+		<-expired
+		_, err = client.Write([]byte("late"))
+		require.NoError(t, err)
+		require.NoError(t, client.SetReadDeadline(time.Now().Add(time.Second)))
+		n, _ := client.Read(make([]byte, 4))
+		assert.Zero(t, n)
+		close(closing)
+		assert.ErrorIs(t, <-done, idle.ErrIdle)
+	})
 }
 
 func TestInterruptEndsTheDemo(t *testing.T) {

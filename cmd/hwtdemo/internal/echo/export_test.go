@@ -38,3 +38,6 @@ func Talk(conn net.Conn, idleAfter time.Duration, latest time.Time) (outcome, in
 		random: rand.New(rand.NewPCG(1, 2))}
 	return c.run(make(chan struct{})), echoed.Load()
 }
+
+// Echo serves one connection.
+var Echo = echo
