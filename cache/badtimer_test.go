@@ -49,6 +49,52 @@ func TestStoppedTimerMakesExpiryExact(t *testing.T) {
 	})
 }
 
+// slowLookup is a timer that calls pause once, when a lookup has loaded an entry and asks
+// whether the timer was stopped. It answers yes, so that the lookup reads the clock.
+type slowLookup struct {
+	hwt.Timer
+	pause func()
+}
+
+func (s *slowLookup) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
+	t, err := s.Timer.NewTimeout(task, delay)
+	return slowTimeout{t, s}, err
+}
+
+type slowTimeout struct {
+	hwt.Timeout
+	timer *slowLookup
+}
+
+func (s slowTimeout) IsCancelled() bool {
+	pause := s.timer.pause
+	if pause == nil {
+		return s.Timeout.IsCancelled()
+	}
+	s.timer.pause = nil
+	pause()
+	return true
+}
+
+func TestSlowLookupFindsTheEntrySetMeanwhile(t *testing.T) {
+	for value, write := range map[int]func(c *cache.Cache[string, int]) bool{
+		1: func(c *cache.Cache[string, int]) bool { return c.Touch("a") },
+		2: func(c *cache.Cache[string, int]) bool { return c.Set("a", 2) == nil },
+	} {
+		bubble(t, func(t *testing.T) {
+			timer := &slowLookup{Timer: newTimer(t)}
+			c := newCache(t, options{Timer: timer})
+			set(t, c, "a", 1)
+			pass(time.Minute / 2)
+			timer.pause = func() {
+				assert.True(t, write(c))
+				pass(time.Minute * 3 / 4)
+			}
+			assert.True(t, holds(c, "a", value), "the key had an entry at all times")
+		})
+	}
+}
+
 func TestClearReportsExpiredEntriesAsExpired(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}} {

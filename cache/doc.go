@@ -26,12 +26,13 @@
 //
 // # Cost
 //
-// Get takes no lock and does not allocate. It writes a counter that few goroutines
-// share; with a limit it also marks the entry as used, unless it is marked, and with
-// Sliding it also stores the new due time. A Set of a known key allocates only the new
-// entry. A Set of a new key also takes a lock that the key shares with some other keys,
-// or with all keys if there is a limit. An entry with an int64 key and a pointer takes
-// 80 to 90 bytes of heap, and 16 more with a limit. Removed entries release their memory.
+// Get does not allocate, and takes a lock only for an entry that is due and not removed
+// yet. It writes a counter that few goroutines share; with a limit it also marks the entry
+// as used, unless it is marked, and with Sliding it also stores the new due time. A Set of
+// a known key allocates only the new entry. A Set of a new key also takes a lock that the
+// key shares with some other keys, or with all keys if there is a limit. An entry with an
+// int64 key and a pointer takes 80 to 90 bytes of heap, and 16 more with a limit. Removed
+// entries release their memory.
 //
 // All entries share one timeout of the timer, which expires when the first of
 // them may be due. The timer sleeps while no entry expires.

@@ -3,11 +3,14 @@ package cache
 import (
 	"iter"
 	"time"
+
+	"github.com/puzpuzpuz/xsync/v4"
 )
 
 // Get returns the value stored under key. An entry can be found until the timer expires
-// it or, with ExactExpiry or Sliding, until it is due. Get takes constant time and no
-// lock, and does not allocate. After Close it finds no entry.
+// it or, with ExactExpiry or Sliding, until it is due. Get takes constant time and does not
+// allocate. It takes no lock, except for an entry that is due and not removed yet. After
+// Close it finds no entry.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	it, ok := c.find(key)
 	if !ok {
@@ -32,12 +35,25 @@ func (c *Cache[K, V]) find(key K) (item[V], bool) {
 			return it, false
 		}
 	case c.denies(it.deadline):
-		return it, false
+		if it, ok = c.current(key); !ok {
+			return it, false
+		}
 	}
 	if c.options.Limit > 0 {
 		markUsed(c.stripeOf(it.ref).slots.use(it.ref.slot()))
 	}
 	return it, true
+}
+
+// current returns the item of key if it is alive. A Set or Touch may have replaced the item
+// that a lookup has loaded before the lookup read the clock. Under the lock of the bucket,
+// either current finds the new item, or a later Touch finds that the old one has expired.
+func (c *Cache[K, V]) current(key K) (it item[V], ok bool) {
+	c.items.Compute(key, func(now item[V], known bool) (item[V], xsync.ComputeOp) {
+		it, ok = now, known && c.alive(now)
+		return now, xsync.CancelOp
+	})
+	return it, ok
 }
 
 // markUsed marks a slot as used. It writes only if that changes something, so
@@ -66,8 +82,14 @@ func (c *Cache[K, V]) postpone(key K, it item[V]) (item[V], bool) {
 			if it, ok = c.items.Load(key); !ok {
 				return it, false
 			}
-		case due <= now:
-			return it, false
+		case due <= now: // dead, so that a lookup that read the clock earlier does not postpone it
+			if due != dead && !idle.due.CompareAndSwap(due, dead) {
+				continue
+			}
+			ended := it.ref
+			if it, ok = c.items.Load(key); !ok || it.ref == ended {
+				return it, false
+			}
 		case due >= min(least, it.deadline) || idle.due.CompareAndSwap(due, min(most, it.deadline)):
 			return it, true
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/puzpuzpuz/xsync/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -313,6 +314,44 @@ func TestLookUpOfAReplacedItemFindsTheNext(t *testing.T) {
 	c.Delete(1)
 	_, _, ok = c.left(1, old)
 	assert.False(t, ok)
+}
+
+// TestDeniedSlidingItemStaysDenied lets a lookup that read the clock in time continue after
+// one that denied the item.
+func TestDeniedSlidingItemStaysDenied(t *testing.T) {
+	c, err := New(time.Hour, &Options[int, int]{Sliding: time.Minute})
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Set(1, 11))
+	it, _ := c.items.Load(1)
+	c.start = c.start.Add(-2 * time.Minute)
+	_, ok := c.Get(1)
+	assert.False(t, ok)
+	c.start = c.start.Add(2 * time.Minute)
+	_, ok = c.postpone(1, it)
+	assert.False(t, ok)
+	_, ok = c.Get(1)
+	assert.False(t, ok)
+}
+
+// TestLookupOfADueItemFindsItsSuccessor is late to look at an item that a Set has replaced
+// but whose slot it has not freed.
+func TestLookupOfADueItemFindsItsSuccessor(t *testing.T) {
+	c, err := New(time.Hour, &Options[int, int]{Sliding: time.Minute})
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Set(1, 11))
+	old, _ := c.items.Load(1)
+	c.start = c.start.Add(-2 * time.Minute)
+	c.items.Compute(1, func(old item[int], known bool) (it item[int], op xsync.ComputeOp) {
+		it, _, err = c.place(write[int]{value: 12, ttl: time.Hour}, 1, old, known)
+		return it, xsync.UpdateOp
+	})
+	require.NoError(t, err)
+	it, ok := c.postpone(1, old)
+	assert.True(t, ok)
+	assert.Equal(t, 12, it.value)
+	c.stripeOf(old.ref).remove(old.ref.slot())
 }
 
 // TestDeniedItemStaysDenied arms the alarm again while lookups read the clock.
