@@ -11,8 +11,9 @@ import (
 
 // Set stores value under key for the TTL given to New. It takes constant time and
 // does not wait for fetches or callbacks of other goroutines. If Options has a
-// Limit, Set evicts another entry if necessary. It calls OnEvict for the entries
-// that it replaces and evicts before it returns.
+// Limit, Set evicts another entry if necessary; the time is then constant on average,
+// because an eviction passes over entries that were used. Set calls OnEvict for the
+// entries that it replaces and evicts before it returns.
 //
 // It returns ErrClosed, ErrKey, or an error of the timer's NewTimeout, and then does not
 // store value. After an error of the timer, key has no entry.
