@@ -62,9 +62,10 @@ type Options struct {
 	// cannot be set together with FuncsOnTimer.
 	PanicsEndProgram bool
 
-	// RuntimeBelow is the delay below which a timer, context, or sleep uses a runtime
-	// timer, whose lateness does not depend on the tick. Two ticks of the timer suit most
-	// programs. By default, 0, only the hwt.Timer is used. A negative value is an error.
+	// RuntimeBelow is the delay below which a timer, context, sleep, or job uses a runtime
+	// timer, whose lateness does not depend on the tick. A ticker uses runtime timers if its
+	// period is below it. Two ticks of the timer suit most programs. By default, 0, only
+	// the hwt.Timer is used. A negative value is an error.
 	RuntimeBelow time.Duration
 }
 
@@ -121,7 +122,12 @@ func (c *Clock) report(failed hwt.TimerTask, err error) {
 // arm schedules task on the timer, or on a runtime timer if the delay is short or
 // the timer rejects it.
 func (c *Clock) arm(task hwt.TimerTask, d time.Duration) hwt.Timeout {
-	if d < c.options.RuntimeBelow {
+	return c.armAs(task, d, d)
+}
+
+// armAs is arm for a delay that counts as short if like does.
+func (c *Clock) armAs(task hwt.TimerTask, d, like time.Duration) hwt.Timeout {
+	if like < c.options.RuntimeBelow {
 		return c.armRuntime(task, d)
 	}
 	timeout, err := c.timer.NewTimeout(task, d)

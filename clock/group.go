@@ -113,7 +113,8 @@ func (g *tickerGroup) arm() {
 	}
 	d := front.due - g.clock.now()
 	if g.timeout == nil || !g.timeout.Reset(d) {
-		g.timeout = g.clock.arm((*groupTask)(g), d)
+		// By the period: with many tickers, the front is always due soon.
+		g.timeout = g.clock.armAs((*groupTask)(g), d, g.period)
 	}
 }
 

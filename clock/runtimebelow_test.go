@@ -71,6 +71,21 @@ func TestTimerMovesToTheTimerOfItsDelay(t *testing.T) {
 	})
 }
 
+// The front of a group of long periods is often due soon. A runtime timer would then
+// expire for each ticker, and not one timeout for all that are due in a tick of the timer.
+func TestTickersOfALongPeriodStayOnTheTimer(t *testing.T) {
+	onCoarse(t, func(t *testing.T, timer hwt.Engine, c *clock.Clock) {
+		for range 2 {
+			defer c.NewTicker(10 * unit).Stop()
+			pass(unit / 2)
+		}
+		for range 40 {
+			pass(unit)
+			assert.Equal(t, int64(1), timer.Pending())
+		}
+	})
+}
+
 func TestOptionsOutOfRangeAreRejected(t *testing.T) {
 	timer := newTimer(t)
 	_, err := clock.New(timer, &clock.Options{RuntimeBelow: -1})
