@@ -115,7 +115,12 @@ func (w *Wheel[K, V]) sweep(f func(*pair[K, V])) {
 	}
 }
 
-// String returns the number of pending pairs and the timer.
+// String returns the number of pending pairs, and the timer or, if that has no String
+// method, its type.
 func (w *Wheel[K, V]) String() string {
-	return fmt.Sprintf("keyed.Wheel(%d pending on %v)", w.Len(), w.timer)
+	timer, ok := w.timer.(fmt.Stringer)
+	if !ok { // fmt would read the fields of a wrapper while it is in use
+		return fmt.Sprintf("keyed.Wheel(%d pending on %T)", w.Len(), w.timer)
+	}
+	return fmt.Sprintf("keyed.Wheel(%d pending on %v)", w.Len(), timer)
 }

@@ -239,6 +239,8 @@ func TestStringReturnsPendingCountAndTimer(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	set(t, w, 1, 11, time.Hour)
 	assert.Equal(t, "keyed.Wheel(1 pending on hashedwheel.Timer(hashedwheel, tick 10ms, 8 buckets, 1 pending))", w.String())
+	w, _ = newWheel(t, wrappingTimer{newTimer(t, 8)})
+	assert.Equal(t, "keyed.Wheel(0 pending on keyed_test.wrappingTimer)", w.String(), "it reads no fields of a wrapper")
 }
 
 // interruptedTimer calls a function before it returns a new timeout.
