@@ -25,6 +25,7 @@ func TestCallsAfterCloseAreRejected(t *testing.T) {
 		_, err := w.Move(1, time.Second)
 		assert.ErrorIs(t, err, keyed.ErrClosed)
 		assert.False(t, w.Delete(1))
+		assert.False(t, w.Update(1, increment))
 		assert.ErrorIs(t, w.Drain(func(keyed.Entry[int, int]) {}), keyed.ErrClosed)
 		assert.False(t, w.Has(1))
 		_, ok := w.Get(1)

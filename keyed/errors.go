@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Errors of the methods of [Wheel] that set, move, update, or drain; test for them with
+// Errors of the methods of [Wheel] that set, move, or drain; test for them with
 // [errors.Is]. The other methods find no pair in these cases. Errors of the timer's
 // NewTimeout are returned unchanged: [hwt.ErrStopped] and [hwt.ErrTooManyPending].
 var (

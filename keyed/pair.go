@@ -46,8 +46,6 @@ import (
 //	Set with Close       Set checks closed under the lock. Close sets closed before
 //	                     it sweeps the stripe. The pair is therefore rejected or
 //	                     swept.
-//	Update with Close    Update that finds no pair checks closed under the lock: Close
-//	                     may have swept it.
 //	Update with all      A change of the value marks the running Updates of the
 //	                     pair. A pair that ended is no longer in the table.
 

@@ -141,8 +141,7 @@ func TestUpdateDoesNotLoseTheRejectionOfItsPair(t *testing.T) {
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
 			keyed.Options[int, int]{ErrorHandler: func(int, int, error) {}})
 		set(t, w, 1, 11, time.Second)
-		_, err := w.Update(1, increment)
-		require.NoError(t, err)
+		assert.True(t, w.Update(1, increment))
 		pass(time.Second + tick)
 		executor.open.Store(true)
 		pass(keyed.RetryDelay + tick)

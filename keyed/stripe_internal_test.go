@@ -110,17 +110,6 @@ func TestPartsHaveEveryPairOnce(t *testing.T) {
 	}
 }
 
-// TestCloseOvertakesUpdate calls the second half of Update after Close, as a goroutine does
-// that has found the wheel open.
-func TestCloseOvertakesUpdate(t *testing.T) {
-	w := &Wheel[int, int]{stripes: newStripes[int, int](), seed: maphash.MakeSeed()}
-	s, h := w.stripe(1)
-	s.add(h, hourPair(w, 1))
-	w.Close()
-	_, _, err := w.update(1, func(v int) int { return v })
-	assert.ErrorIs(t, err, ErrClosed)
-}
-
 func TestUpdateLeavesNoRecord(t *testing.T) {
 	w := &Wheel[int, int]{stripes: newStripes[int, int]()[:1], seed: maphash.MakeSeed()}
 	s := &w.stripes[0]

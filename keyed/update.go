@@ -1,7 +1,5 @@
 package keyed
 
-import "errors"
-
 // update is a running call of Update for a pair.
 type update[K comparable, V any] struct {
 	pair  *pair[K, V]   // Immutable.
@@ -10,46 +8,40 @@ type update[K comparable, V any] struct {
 }
 
 // Update replaces the value of key by the result of f for it, and keeps its due
-// time. It reports whether there was a pair; an unknown key is not an error.
+// time. It reports whether there was a pair. After Close it finds no pair.
 //
 // f runs without locks and may use the wheel. If the pair changes while f runs,
-// Update calls f again with the new value. It takes constant time and one allocation
-// per call of f.
-//
-// Update returns ErrClosed or ErrKey.
-func (w *Wheel[K, V]) Update(key K, f func(value V) V) (updated bool, err error) {
-	if f == nil {
-		return false, errors.New("keyed: Update: f is nil (expected: a function)")
+// Update calls f again with the new value, or returns false if there is no pair any
+// more. It takes constant time and one allocation per call of f.
+func (w *Wheel[K, V]) Update(key K, f func(value V) V) (updated bool) {
+	if w.usable(key) != nil {
+		return false
 	}
-	for { // Ends: if the swap fails, another operation changed the pair.
-		if err := w.usable(key); err != nil {
-			return false, err
-		}
-		if known, updated, err := w.update(key, f); !known || updated {
-			return updated, err
-		}
+	for known := true; known && !updated; { // Ends: an Update in vain has seen a change by another operation.
+		known, updated = w.update(key, f)
 	}
+	return updated
 }
 
 // update calls f with the value of key, and sets the result unless the pair has
-// changed or ended since. For an unknown key it returns ErrClosed after Close.
-func (w *Wheel[K, V]) update(key K, f func(value V) V) (known, updated bool, err error) {
+// changed or ended since.
+func (w *Wheel[K, V]) update(key K, f func(value V) V) (known, updated bool) {
 	s, h := w.stripe(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, _ := s.find(h, key)
 	if p == nil {
-		return false, false, w.closedError()
+		return false, false
 	}
 	u := &update[K, V]{pair: p, next: s.updates}
 	s.updates = u
 	defer s.forget(u)
 	value := s.unlocked(f, p.value)
 	if now, _ := s.find(h, key); now != p || u.stale {
-		return true, false, nil
+		return true, false
 	}
 	s.change(p, value) // Linearization point of Update.
-	return true, true, nil
+	return true, true
 }
 
 // unlocked calls f without the lock that the caller holds.

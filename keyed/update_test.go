@@ -28,9 +28,7 @@ func TestUpdateChangesTheValueAndKeepsTheDueTime(t *testing.T) {
 			set(t, w, 1, 11, time.Minute)
 			for range 3 {
 				pass(time.Second)
-				updated, err := w.Update(1, increment)
-				require.NoError(t, err)
-				assert.True(t, updated)
+				assert.True(t, w.Update(1, increment))
 			}
 			value, _ := w.Get(1)
 			assert.Equal(t, 14, value, name)
@@ -39,12 +37,7 @@ func TestUpdateChangesTheValueAndKeepsTheDueTime(t *testing.T) {
 			require.Len(t, events, 1, name)
 			assert.Equal(t, 14, events[0].value)
 			assert.WithinRange(t, events[0].at, due, due.Add(tick))
-			updated, err := w.Update(1, increment)
-			require.NoError(t, err)
-			assert.False(t, updated, "unknown")
-			w.Close()
-			_, err = w.Update(1, increment)
-			assert.ErrorIs(t, err, keyed.ErrClosed)
+			assert.False(t, w.Update(1, increment), "unknown")
 		})
 	}
 }
@@ -54,8 +47,7 @@ func TestUpdatedPairCanBeChangedAndFires(t *testing.T) {
 		w, r := newWheel(t, timer)
 		for key := range 4 {
 			set(t, w, key, 10*key, time.Minute)
-			_, err := w.Update(key, increment)
-			require.NoError(t, err)
+			assert.True(t, w.Update(key, increment))
 		}
 		move(t, w, 0, time.Second)
 		set(t, w, 1, 12, time.Hour)
@@ -77,32 +69,27 @@ func TestUpdateRunsAgainIfThePairChanged(t *testing.T) {
 		w, _ := newWheel(t, newTimer(t, 8))
 		set(t, w, 1, 11, time.Minute)
 		calls := 0
-		updated, err := w.Update(1, func(v int) int {
+		assert.True(t, w.Update(1, func(v int) int {
 			if calls++; calls == 1 {
 				set(t, w, 1, 21, time.Minute)
 			}
 			return v + 1
-		})
-		require.NoError(t, err)
-		assert.True(t, updated)
+		}))
 		assert.Equal(t, 2, calls)
 		value, _ := w.Get(1)
 		assert.Equal(t, 22, value)
 
-		updated, err = w.Update(1, func(v int) int {
+		assert.False(t, w.Update(1, func(v int) int {
 			w.Delete(1)
 			return v + 1
-		})
-		require.NoError(t, err)
-		assert.False(t, updated, "it was removed meanwhile")
+		}), "it was removed meanwhile")
 		assert.False(t, w.Has(1))
 
 		set(t, w, 1, 31, time.Minute)
-		_, err = w.Update(1, func(v int) int {
+		assert.False(t, w.Update(1, func(v int) int {
 			w.Close()
 			return v + 1
-		})
-		assert.ErrorIs(t, err, keyed.ErrClosed)
+		}), "it was cancelled meanwhile")
 	})
 }
 
@@ -111,14 +98,12 @@ func TestUpdateSeesAValueSetAtThePendingLimit(t *testing.T) {
 		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{MaxPendingTimeouts: 1}))
 		set(t, w, 1, 11, time.Minute)
 		calls := 0
-		updated, err := w.Update(1, func(v int) int {
+		assert.True(t, w.Update(1, func(v int) int {
 			if calls++; calls == 1 {
 				set(t, w, 1, 21, time.Minute) // resets the timeout at the pending limit
 			}
 			return v + 1
-		})
-		require.NoError(t, err)
-		assert.True(t, updated)
+		}))
 		assert.Equal(t, 2, calls)
 		pass(time.Hour)
 		assert.Equal(t, []int{22}, r.values())
@@ -128,18 +113,10 @@ func TestUpdateSeesAValueSetAtThePendingLimit(t *testing.T) {
 func TestUpdateOnADuePairChangesIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
-		updated, err := w.Update(1, increment)
-		require.NoError(t, err)
-		assert.True(t, updated)
+		assert.True(t, w.Update(1, increment))
 		require.Equal(t, 1, run())
 		assert.Equal(t, []int{12}, r.values())
 	})
-}
-
-func TestUpdateRejectsANilFunction(t *testing.T) {
-	w, _ := newWheel(t, newTimer(t, 8))
-	_, err := w.Update(1, nil)
-	assert.EqualError(t, err, "keyed: Update: f is nil (expected: a function)")
 }
 
 func TestPanicOfUpdatesFunctionLeavesThePair(t *testing.T) {
@@ -162,9 +139,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 		for range goroutines {
 			all.Go(func() {
 				for range each {
-					updated, err := w.Update(1, increment)
-					assert.NoError(t, err)
-					assert.True(t, updated)
+					assert.True(t, w.Update(1, increment))
 					w.Move(1, time.Hour+rand.N(time.Hour))
 				}
 			})

@@ -68,19 +68,11 @@ func (w *Wheel[K, V]) stripe(key K) (s *stripe[K, V], h uint32) {
 // usable returns ErrClosed, ErrKey or nil: the error of an operation on key, if that
 // returns one.
 func (w *Wheel[K, V]) usable(key K) error {
-	if err := w.closedError(); err != nil {
-		return err
+	if w.closed.Load() {
+		return ErrClosed
 	}
 	if !w.check.OK(key) {
 		return ErrKey
-	}
-	return nil
-}
-
-// closedError returns ErrClosed after Close.
-func (w *Wheel[K, V]) closedError() error {
-	if w.closed.Load() {
-		return ErrClosed
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, 
 		out.ok, err = w.SetIfSooner(1, in.value, delay)
 	case opUpdate:
 		h.sets.Store(in.value, called)
-		out.ok, err = w.Update(1, func(old int) int {
+		out.ok = w.Update(1, func(old int) int {
 			out.value = old
 			return in.value
 		})
