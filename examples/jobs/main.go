@@ -74,8 +74,11 @@ func handler(c *clock.Clock) http.Handler {
 		}
 	})
 	mux.HandleFunc("POST /jobs/{name}", func(w http.ResponseWriter, r *http.Request) {
-		if j := c.Job(r.PathValue("name")); j == nil || !j.RunNow() {
+		switch j := c.Job(r.PathValue("name")); {
+		case j == nil:
 			http.Error(w, "no such job", http.StatusNotFound)
+		case !j.RunNow():
+			http.Error(w, "the job is running, or was stopped", http.StatusConflict)
 		}
 	})
 	return mux

@@ -55,7 +55,7 @@ func TestStopEndsRunsThatOutlastTheGracePeriod(t *testing.T) {
 }
 
 func TestJobsAreListedAndRunOnRequest(t *testing.T) {
-	run(t, 0, func(t *testing.T, c *clock.Clock, _ *clock.Job) {
+	run(t, time.Second, func(t *testing.T, c *clock.Clock, _ *clock.Job) {
 		h := handler(c)
 		do := func(method, path string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
@@ -63,7 +63,9 @@ func TestJobsAreListedAndRunOnRequest(t *testing.T) {
 			return w
 		}
 		assert.Equal(t, http.StatusOK, do("POST", "/jobs/cleanup").Code)
+		assert.Equal(t, http.StatusConflict, do("POST", "/jobs/cleanup").Code, "it is running")
 		assert.Equal(t, http.StatusNotFound, do("POST", "/jobs/other").Code)
+		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		assert.Contains(t, do("GET", "/jobs").Body.String(), "cleanup: 1 runs, next ")
 	})
