@@ -70,7 +70,8 @@ type Options struct {
 	Timers map[string]hwt.Timer
 
 	// DynamicTimers returns timers that come and go. The handler calls it for each
-	// reading, concurrently from several goroutines. If a name is also in Timers, the
+	// reading, concurrently from several goroutines, and reads the map after the call
+	// without a lock: return a map that does not change any more. If a name is also in Timers, the
 	// handler shows the timer in Timers. The default, nil, adds no timers.
 	DynamicTimers func() map[string]hwt.Timer
 
