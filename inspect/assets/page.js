@@ -8,10 +8,10 @@ const maxNext = 100; // rows of "Due next"
 
 // State. Every event is stored here, and everything is drawn from here.
 let instance = "", bounds = [], selected = "", paused = false;
-let timers = [];                 // of the last event "stats"
-let rings = {}, ringsAt = 0;     // of the last event "rings", and its arrival
-let waiting = {}, waitingAt = 0; // of the last event "waiting", and its arrival
-const history = new Map();       // by name, samples {t, accepted, cancelled, resets, expired, counts}
+let timers = [];                         // of the last event "stats"
+let rings = byName({}), ringsAt = 0;     // of the last event "rings", and its arrival
+let waiting = byName({}), waitingAt = 0; // of the last event "waiting", and its arrival
+const history = new Map();               // by name, samples {t, accepted, cancelled, resets, expired, counts}
 const page = { frames: 0, scriptTime: 0, events: 0 }; // for measurements
 window.hwtPage = page;
 
@@ -29,6 +29,9 @@ function duration(ns) {
   return trim(ns / 8.64e13) + "\u202fd";
 }
 const trim = x => Math.abs(x) >= 100 || Number.isInteger(x) ? x.toFixed(0) : Math.abs(x) >= 10 ? x.toFixed(1) : x.toFixed(2);
+
+// byName returns the properties of o alone: a timer may have the name of an inherited one.
+function byName(o) { return Object.assign(Object.create(null), o); }
 
 // set changes the text of an element unless it is the same.
 function set(el, text) { if (el.textContent !== text) el.textContent = text; }
@@ -625,13 +628,13 @@ const receive = {
     drawLeaks(data.leaks);
   },
   rings(data) {
-    rings = data.timers;
+    rings = byName(data.timers);
     ringsAt = performance.now();
     drawWheels();
   },
   section: drawSection,
   waiting(data) {
-    waiting = data.timers;
+    waiting = byName(data.timers);
     waitingAt = performance.now();
     drawWaiting();
   },

@@ -149,6 +149,26 @@ func TestCountsEqualStats(t *testing.T) {
 	b.shows("–", figure("slowest in the last minute"))
 }
 
+func TestTimersWithNamesOfObjectProperties(t *testing.T) {
+	timers := map[string]hwt.Timer{}
+	for _, name := range []string{"__proto__", "constructor"} {
+		timer, err := runtimetimer.New(nil) // without a wheel
+		require.NoError(t, err)
+		defer timer.Stop()
+		timers[name] = timer
+	}
+	b := newBrowser(t, 1280, 900)
+	b.run(chromedp.Navigate(serve(t, timers)))
+	for _, key := range []string{"1", "2"} {
+		b.run(chromedp.KeyEvent(key))
+		b.until(live + ` && document.querySelector("#wheel-note").textContent === "This timer has no wheel."`)
+		b.until(`document.querySelector("#age").textContent.startsWith("0 timeouts")`)
+		b.run(chromedp.Evaluate(frames, nil, awaitPromise))
+	}
+	problems, _ := b.seen()
+	assert.Empty(t, problems)
+}
+
 func TestDocumentDoesNotGrow(t *testing.T) {
 	timers, _ := shop(t)
 	b := newBrowser(t, 1280, 900)
