@@ -179,7 +179,9 @@ func (c *Cache[K, V]) shorten(ttl time.Duration) time.Duration {
 
 // Touch restarts the TTL of the entry of key, as given to New. With Sliding, it
 // restarts only the idle time. It is a use of the entry. Touch reports whether key
-// has an entry; it does not revive an expired or deleted one. It takes constant time.
+// has an entry; it does not revive an expired or deleted one. If the entry would expire
+// earlier than before and the timer rejects that, Touch changes nothing and returns false.
+// It takes constant time.
 func (c *Cache[K, V]) Touch(key K) (touched bool) {
 	if c.options.Sliding > 0 {
 		_, ok := c.find(key)
