@@ -65,7 +65,7 @@ func check(meter metric.Meter, name string, source metrics.Source) error {
 
 func register(meter metric.Meter, name string, source metrics.Source, descs []metrics.Desc) (metric.Registration, error) {
 	attributes := attribute.NewSet(attribute.String("hwt.name", name))
-	r := &reader{source: source, named: metric.WithAttributeSet(attributes)}
+	r := &reader{source: source, descs: descs, named: metric.WithAttributeSet(attributes)}
 	var all []metric.Observable
 	for _, d := range descs {
 		i, err := newInstrument(meter, d)
@@ -107,6 +107,7 @@ func unitOf(d metrics.Desc) string {
 // reader observes the values of a source. Immutable after Register.
 type reader struct {
 	source      metrics.Source
+	descs       []metrics.Desc
 	instruments []metric.Float64Observable
 	named       metric.MeasurementOption
 }
@@ -114,7 +115,7 @@ type reader struct {
 // read is the callback of the registration.
 func (r *reader) read(_ context.Context, o metric.Observer) error {
 	for i, v := range r.source.Read() {
-		if v.Buckets == nil {
+		if r.descs[i].Kind != metrics.Histogram {
 			o.ObserveFloat64(r.instruments[i], v.Number, r.named)
 			continue
 		}

@@ -162,6 +162,20 @@ func TestBucketsOfAHistogramAreCounters(t *testing.T) {
 	assert.Equal(t, map[string]float64{"1": 5, "4": 7, "+Inf": 8}, counts)
 }
 
+// noBuckets is a source with a histogram that has no buckets yet.
+type noBuckets struct{ metrics.Source }
+
+func (n noBuckets) Read() []metrics.Value { return make([]metrics.Value, len(n.Describe())) }
+
+func TestHistogramWithoutBucketsHasNoValue(t *testing.T) {
+	meter, reader := newMeter()
+	_, err := hwtotel.Register(meter, "orders", noBuckets{metrics.Timer(newTimer(t))})
+	require.NoError(t, err)
+	data := collect(t, reader)
+	assert.Contains(t, data, "hwt.timer.lag")
+	assert.NotContains(t, data, "hwt.timer.lateness.bucket")
+}
+
 func TestNameRejectedByTheMeterIsAnError(t *testing.T) {
 	meter, _ := newMeter()
 	_, err := hwtotel.Register(meter, "mail", sizes{"no spaces"})
