@@ -130,8 +130,10 @@ func (j *Job) follow(step time.Duration) {
 	if !j.rearm(step) {
 		return
 	}
-	defer j.done()
-	j.planFromNow()
+	go func() { // The schedule may block or end its goroutine.
+		defer j.done()
+		j.planFromNow()
+	}()
 }
 
 // rearm arms the timer for the next run by the new time. It returns true if the caller

@@ -89,6 +89,50 @@ func TestJobFollowsTheWallClock(t *testing.T) {
 	}
 }
 
+// stuck is an hourly schedule whose calls after the first wait for release.
+type stuck struct {
+	release chan struct{}
+	called  bool
+}
+
+func (s *stuck) Next(t time.Time) time.Time {
+	if s.called {
+		<-s.release
+	}
+	s.called = true
+	return hourly{}.Next(t)
+}
+
+func TestScheduleThatBlocksHoldsUpNoOtherJob(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		clock := newIdleClock(t)
+		clock.wall.off = false
+		release := make(chan struct{})
+		schedules := []Schedule{hourly{}}
+		for range 9 {
+			schedules = append(schedules, &stuck{release: release})
+		}
+		var jobs []*Job
+		for _, s := range schedules {
+			j, err := clock.ScheduleFunc(s, func() {}, nil)
+			require.NoError(t, err)
+			jobs = append(jobs, j)
+		}
+		const step = -24 * 365 * time.Hour
+		next := jobs[0].Next().Add(step)
+		clock.ahead.Store(int64(step))
+		looked(t, clock)
+		assert.Equal(t, next, jobs[0].Next())
+		close(release)
+		synctest.Wait()
+		for _, j := range jobs {
+			assert.Equal(t, next, j.Next())
+			j.Stop()
+			j.Wait()
+		}
+	})
+}
+
 // TestStepIsNotLostWhenAJobJoins sets the wall clock, and adds a job between the expiry of
 // the clock's timeout and its task.
 func TestStepIsNotLostWhenAJobJoins(t *testing.T) {
