@@ -70,6 +70,7 @@ func oneByOneBatch(b *broken, tasks []hwt.TimerTask, delay time.Duration) (all [
 			return all, err
 		}
 		all = append(all, timeout)
+		runtime.Gosched() // On one processor, Stop would otherwise come before or after.
 	}
 	return all, nil
 }
