@@ -184,21 +184,20 @@ type RejectedTask interface {
 	TimerTask
 
 	// Rejected is called if the executor's Execute returned an error, panicked or
-	// ended its goroutine, on the goroutine that called Execute. err wraps the
-	// cause. Rejected returns nil if it handled the rejection. Otherwise its error,
-	// which may be err, goes to the timer's error handler.
+	// ended its goroutine before the task started, on the goroutine that called Execute.
+	// err wraps the cause. Rejected returns nil if it handled the rejection. Otherwise its
+	// error, which may be err, goes to the timer's error handler.
 	//
-	// Run is then not called, unless the executor breaks its rules: one that panics
-	// after it accepted the task may still call it.
+	// Either Run or Rejected is called, never both, even if the executor breaks its rules.
 	Rejected(timeout Timeout, err error) error
 }
 
 // Executor runs tasks on goroutines other than the timer's: all tasks of a timer, by its
 // Options, or one task, by [OnExecutor]. The example adapts a worker pool.
 type Executor interface {
-	// Execute calls task, now or later. If it returns an error, it must never call
+	// Execute calls task once, now or later. If it returns an error, it must never call
 	// task. The error goes to the task if it is a [RejectedTask], or else to the
-	// timer's error handler.
+	// timer's error handler. Calls of task that break these rules do nothing.
 	//
 	// Execute must be safe for concurrent use and should not block. An engine with a
 	// worker calls it on the worker goroutine. If a call blocks for more than a few

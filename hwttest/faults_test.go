@@ -363,7 +363,7 @@ var faults = []fault{
 		b.config.MaxPendingTimeouts = 0
 	}, []string{"ResetChangesNoCount"}},
 	{"pending goes below zero", func(b *broken) { b.pending = func(n int64) int64 { return n - 1 } },
-		[]string{"EveryTimeoutEndsOnceUnderRaces", "EveryTimeoutEndsOnce", "ExecutorThatRunsTwiceChangesNoCount"}},
+		[]string{"EveryTimeoutEndsOnceUnderRaces", "EveryTimeoutEndsOnce", "ExecutorThatCallsTwiceRunsATaskOnce"}},
 
 	{"tasks are kept", func(b *broken) {
 		b.task = func(b *broken, task hwt.TimerTask) hwt.TimerTask {

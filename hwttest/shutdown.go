@@ -254,7 +254,7 @@ func shutdownAfterRefusals(tb testing.TB, newTimer factory) {
 		case 2:
 			panic("broken")
 		case 3:
-			f() // It runs it twice.
+			f() // It calls it twice.
 			f()
 			return nil
 		case 4:

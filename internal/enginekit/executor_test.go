@@ -83,11 +83,11 @@ func TestConcurrentFailuresAreAllCounted(t *testing.T) {
 
 // refusable is a task that handles rejections with f.
 type refusable struct {
-	ran bool
+	run func()
 	f   func(err error) error
 }
 
-func (r *refusable) Run(hwt.Timeout) error                   { r.ran = true; return nil }
+func (r *refusable) Run(hwt.Timeout) error                   { r.run(); return nil }
 func (r *refusable) Rejected(_ hwt.Timeout, err error) error { return r.f(err) }
 
 func TestRejectedTaskHandlesTheRejection(t *testing.T) {
@@ -117,13 +117,55 @@ func TestRejectedTaskHandlesTheRejection(t *testing.T) {
 			b := newBench()
 			b.Executor = executor(c.execute)
 			var refusals []error
-			task := &refusable{f: func(err error) error { refusals = append(refusals, err); return nil }}
+			task := &refusable{
+				run: func() { assert.Fail(t, "run") },
+				f:   func(err error) error { refusals = append(refusals, err); return nil },
+			}
 			apart(func() { b.Run(&stub{task}, task) })
 			require.Len(t, refusals, 1)
 			c.cause(t, refusals[0])
-			assert.False(t, task.ran)
 			assert.Empty(t, b.errs, "it was handled")
 			assert.Equal(t, c.counts, b.counts())
+		})
+	}
+}
+
+// The executors break their rules, except for the one that runs the task inline.
+func TestTaskRunsOnceOrIsRejected(t *testing.T) {
+	errFull := errors.New("full")
+	var later []func()
+	for name, c := range map[string]struct {
+		execute  func(func()) error
+		run      func()
+		ran      int
+		rejected int
+		reported int
+		counts   [3]int64
+	}{
+		"runs it twice":                {func(f func()) error { f(); f(); return nil }, func() {}, 1, 0, 0, [3]int64{}},
+		"runs it, and fails":           {func(f func()) error { f(); return errFull }, func() {}, 1, 0, 1, [3]int64{}},
+		"runs it, and panics":          {func(f func()) error { f(); panic("broken") }, func() {}, 1, 0, 1, [3]int64{0, 1, 0}},
+		"accepts it, and fails":        {func(f func()) error { later = append(later, f); return errFull }, func() {}, 0, 1, 0, [3]int64{0, 0, 1}},
+		"accepts it, and panics":       {func(f func()) error { later = append(later, f); panic("broken") }, func() {}, 0, 1, 0, [3]int64{0, 1, 0}},
+		"runs inline one that Goexits": {func(f func()) error { f(); return nil }, runtime.Goexit, 1, 0, 1, [3]int64{1, 0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench()
+			b.Executor = executor(c.execute)
+			ran, rejected := 0, 0
+			task := &refusable{
+				run: func() { ran++; c.run() },
+				f:   func(error) error { rejected++; return nil },
+			}
+			apart(func() { b.Run(&stub{task}, task) })
+			for _, f := range later {
+				f()
+			}
+			assert.Equal(t, c.ran, ran, "runs")
+			assert.Equal(t, c.rejected, rejected, "rejections")
+			assert.Len(t, b.errs, c.reported)
+			assert.Equal(t, c.counts, b.counts())
+			assert.Zero(t, b.busy())
 		})
 	}
 }

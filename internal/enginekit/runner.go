@@ -182,23 +182,35 @@ func (r *Runner) notify(timeout hwt.Timeout, task hwt.CancelledTask, labels *Lab
 	usercode.Run(func() { task.Cancelled(timeout) }, func(err error) { r.broken(timeout, err) })
 }
 
-// submit hands task to executor. If the executor fails, submit reports the error
-// that refused returns.
+// submit hands task to executor. If the executor fails before it has started the task,
+// the task never runs, and submit reports the error that refused returns.
 func (r *Runner) submit(executor hwt.Executor, timeout hwt.Timeout, task func(), refused func(error) error) {
 	var err error
 	s := &submission{runner: r, task: task}
 	if r.Executor == nil {
 		r.handed.Add(1)
 	}
+	fail := func(rejected bool, err error) {
+		if rejected {
+			defer s.end()
+			err = refused(err)
+		}
+		r.report(timeout, err)
+	}
 	usercode.Run(func() { err = executor.Execute(s.run) }, func(err error) {
-		defer s.begin().end()
+		rejected := s.begin()
+		if !rejected && err == hwt.ErrGoexit {
+			return // The task's, which ran in Execute and has been reported.
+		}
 		r.count(err)
-		r.report(timeout, refused(err))
+		fail(rejected, err)
 	})
 	if err != nil {
-		defer s.begin().end()
-		r.executorRejected.Add(1)
-		r.report(timeout, refused(fmt.Errorf("hwt: executor rejected the task: %w", err)))
+		rejected := s.begin()
+		if rejected {
+			r.executorRejected.Add(1)
+		}
+		fail(rejected, fmt.Errorf("hwt: executor rejected the task: %w", err))
 	}
 }
 
@@ -209,27 +221,27 @@ type submission struct {
 	left   atomic.Bool // The task was started or rejected.
 }
 
+// run runs the task, unless it was started or rejected before.
 func (s *submission) run() {
-	defer s.begin().end()
-	s.task()
+	if s.begin() {
+		defer s.end()
+		s.task()
+	}
 }
 
-// begin counts that the submission was started or rejected, and returns it. An executor
-// that breaks its rules may cause further calls; these return nil.
-func (s *submission) begin() *submission {
+// begin counts that the task was started or rejected. It returns false if it was before.
+func (s *submission) begin() bool {
 	if !s.left.CompareAndSwap(false, true) {
-		return nil
+		return false
 	}
 	s.runner.begun.Add(1)
-	return s
+	return true
 }
 
-// end counts that s has returned. It does nothing if s is nil.
+// end counts that the task or its rejection has returned.
 func (s *submission) end() {
-	if s != nil {
-		s.runner.ended.Add(1)
-		s.runner.Ended()
-	}
+	s.runner.ended.Add(1)
+	s.runner.Ended()
 }
 
 // refused lets the task handle err, the executor's rejection, and returns the error to
