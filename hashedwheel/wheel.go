@@ -108,25 +108,26 @@ func (w *wheel) Expire(due []*store.Node) []*store.Node {
 	if len(due) > waiting {
 		w.reach = minReach
 	}
-	w.next = w.search()
+	w.stale, w.next = false, w.search(w.tick+1)
 	return due
 }
 
-// search finds the earliest of nexts. It looks at the buckets in the order of their
-// turns, and stops at the first one with an entry for its coming turn.
+// search finds the earliest of nexts, none of which is before from. It looks at the
+// buckets in the order of their turns, and stops at the first one with an entry for that
+// turn.
 //
 // It does not examine far buckets: that would be wasted if a nearer timeout is added
 // meanwhile, and cost the steps of a rotation at every tick. It gives up after reach
 // steps and lets the worker return that many ticks later. The reach doubles each time,
-// until timeouts expire. A wait therefore takes no more steps than ticks, and a number
-// of wake-ups that is logarithmic in its length.
-func (w *wheel) search() int64 {
+// until timeouts expire or are removed. A wait therefore takes no more steps than ticks,
+// and a number of wake-ups that is logarithmic in its length.
+func (w *wheel) search(from int64) int64 {
 	if w.buckets.Count() == 0 {
 		return empty
 	}
 	earliest := int64(empty)
 	for ahead := range int64(min(w.reach, w.size)) {
-		tick := w.tick + 1 + ahead
+		tick := from + ahead
 		i := w.bucketOf(tick)
 		if w.buckets.IsEmpty(i) {
 			continue
@@ -138,17 +139,19 @@ func (w *wheel) search() int64 {
 		earliest = min(earliest, next)
 	}
 	if w.reach < w.size {
-		earliest = min(earliest, w.tick+1+int64(w.reach))
+		earliest = min(earliest, from+int64(w.reach))
 		w.reach *= 2
 	}
 	return earliest
 }
 
-// Next implements engine.Wheel.
+// Next implements engine.Wheel. Time may not have advanced since the last search: callers
+// that cancel one timeout after another would pay for a rotation each. The search
+// therefore begins at the tick that was known, with the shortest reach.
 func (w *wheel) Next() int64 {
 	if w.stale {
-		// The search may end before the tick that was known.
-		w.stale, w.next = false, max(w.next, w.search())
+		w.stale, w.reach = false, minReach
+		w.next = w.search(max(w.next, w.tick+1))
 	}
 	return w.next
 }

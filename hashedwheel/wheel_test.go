@@ -195,6 +195,35 @@ func TestNearTimeoutsCauseNoRepeatedSearches(t *testing.T) {
 	assert.Less(t, m.w.Next(), int64(1<<20+1))
 }
 
+// Searching up to the next timeout for each cancelled one would take minutes here.
+func TestCancelledTimeoutsCauseNoRepeatedSearches(t *testing.T) {
+	const size, delay = 1 << 20, 500_000
+	m := newWheelModel(size)
+	m.turn(t, 1, 0)
+	m.file(new(store.Node), size-1)
+	add := func(tick int64) *store.Node {
+		timeout := new(store.Node)
+		m.w.Add(timeout, tick)
+		return timeout
+	}
+	for range 50_000 {
+		lone := add(delay)
+		assert.EqualValues(t, delay, m.w.Next())
+		m.w.Remove(lone)
+		assert.Greater(t, m.w.Next(), int64(delay))
+	}
+	earliest := add(delay)
+	for i := range int64(50_000) {
+		later := add(delay + 1 + i)
+		m.w.Remove(earliest)
+		assert.Equal(t, delay+1+i, m.w.Next(), "those that are cancelled in turn")
+		earliest = later
+	}
+	m.w.Remove(earliest)
+	m.turn(t, m.w.Next(), 0)
+	assert.Less(t, m.w.Next(), int64(size))
+}
+
 func TestBucketsOfTheLargestWheelAreCounted(t *testing.T) {
 	w := newWheel(1 << 30) // its buckets, 6 GB, are allocated by the first timeout
 	assert.Nil(t, w.nexts)
