@@ -163,9 +163,8 @@ const (
 // phaseWord is an atomic phase.
 type phaseWord struct{ word atomic.Int32 }
 
-func (p *phaseWord) Load() phase          { return phase(p.word.Load()) }
-func (p *phaseWord) Store(now phase)      { p.word.Store(int32(now)) }
-func (p *phaseWord) Swap(now phase) phase { return phase(p.word.Swap(int32(now))) }
+func (p *phaseWord) Load() phase     { return phase(p.word.Load()) }
+func (p *phaseWord) Store(now phase) { p.word.Store(int32(now)) }
 func (p *phaseWord) CompareAndSwap(was, now phase) bool {
 	return p.word.CompareAndSwap(int32(was), int32(now))
 }

@@ -198,9 +198,6 @@ func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 		require.True(t, timeout.Cancel())
 	})
 	runtime.KeepAlive(all)
-	for i := range h.workers {
-		close(h.workers[i].core.worker.done)
-	}
 	h.Stop()
 	return found
 }

@@ -243,6 +243,24 @@ func TestStopFromAReplacedWorkerDoesNotWait(t *testing.T) {
 	})
 }
 
+// The replaced worker is the only goroutine when Stop comes, and does not return for long.
+func TestNoticeDoesNotWaitForAReplacedWorker(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := onHook(t, once(func() { time.Sleep(time.Hour) }))
+		e.after(t, tick, nothing)
+		notified := new(noticeTask)
+		timeout := e.add(t, notified, time.Hour)
+		pass(5 * tick)
+		assert.Equal(t, [2]int32{1, 1}, [2]int32{e.core.worker.workers.Load(), int32(e.core.worker.replaced)})
+		require.True(t, timeout.Cancel())
+		e.Stop()
+		pass(tick)
+		assert.Equal(t, [2]int{0, 1}, notified.counts())
+		pass(time.Hour)
+		<-e.core.worker.done
+	})
+}
+
 // Stop waits for the goroutine that a relief has replaced.
 func TestStopWaitsForAReplacedWorker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -40,9 +40,8 @@ func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
 // takeAll ends every pending timeout.
 func (h *Handle) takeAll() []hwt.Timeout {
 	live.Add(-1)
-	before := make([]phase, len(h.workers))
 	for i := range h.workers {
-		before[i] = h.workers[i].core.worker.shut()
+		h.workers[i].core.worker.shut()
 	}
 	h.close()
 	unprocessed := make([]hwt.Timeout, 0, h.Pending())
@@ -50,9 +49,6 @@ func (h *Handle) takeAll() []hwt.Timeout {
 		c := h.workers[i].core
 		unprocessed = c.takeAll(unprocessed)
 		close(c.worker.takenOver)
-		if before[i] == unstarted {
-			c.startWorker() // only to give the notices that are left, and to close done
-		}
 	}
 	return unprocessed
 }
@@ -94,6 +90,9 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	ended := int64(len(unprocessed) - before)
 	c.schedule.unprocessed.Add(ended)
 	c.timer.limit.Give(ended)
+	if w := &c.worker; w.sleeping && int(w.workers.Load()) == w.replaced { // nobody will wake and end (W8)
+		c.startWorker() // only to give the notices that are left, and to close done
+	}
 	return unprocessed
 }
 

@@ -145,7 +145,6 @@ func TestUnprocessedTimeoutKeepsNoOtherReachable(t *testing.T) {
 	b := new(store.Buckets)
 	b.Grow(1)
 	e.core.schedule.wheel = bucketWheel{b}
-	close(e.core.worker.done)
 	var tasks []weak.Pointer[noticeTask]
 	func() {
 		for range 5 * store.MaxVisit {

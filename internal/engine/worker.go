@@ -17,9 +17,9 @@ import (
 // caller wakes it, and retires after a moment.
 //
 //	W1. phase goes unstarted → ticking ⇄ asleep, from asleep to unstarted again, and
-//	    from any of them to stopped, for good. Every change is a compare-and-swap or a
-//	    swap. The holder of mu makes those between unstarted and another one, except
-//	    for the one to stopped.
+//	    from any of them to stopped, for good. Every change but the last is a
+//	    compare-and-swap. The holder of mu makes those between unstarted and another one,
+//	    except for the one to stopped.
 //	W2. No lost wake-up: the worker enters asleep and then looks at the intake
 //	    once more, without releasing mu; a caller pushes and then looks at phase.
 //	    Both are sequentially consistent, so that at least one of them sees the
@@ -52,8 +52,9 @@ import (
 //	W8. A worker retires, unless Start was called, when it has slept for linger with
 //	    nothing pending: under mu it moves phase from asleep to unstarted, looks at the
 //	    intake once more as in W2, and gives its place in workers back. The next one has
-//	    its sleeper. A Stop that comes between starts another worker. done is
-//	    closed by the last worker that ends, once one has closed notices.
+//	    its sleeper. A Stop that comes between starts another worker, and so does one that
+//	    finds only goroutines that were replaced (W9). done is closed by the last worker
+//	    that ends, once one has closed notices.
 //	W9. While the worker hands a task over to the timer's executor, handing is odd, and it
 //	    touches no field of the owners. A relief that finds it there maxOnTime after its
 //	    batch began increments handing, under mu, and is the worker: the old one may wait
@@ -66,7 +67,7 @@ import (
 // worker is the goroutine that advances the wheel and runs due tasks. Guarded by Core.mu,
 // unless a field says otherwise.
 type worker struct {
-	sleeper   atomic.Pointer[sleeper] // nil until the first worker starts. Atomic: written under mu or, in phase stopped, by Stop; read by all.
+	sleeper   atomic.Pointer[sleeper] // nil until the first worker starts. Atomic: written under mu, read by all.
 	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written as sleeper.
 	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by all.
 	quit      chan struct{}           // closed with phase stopped.
@@ -307,11 +308,10 @@ func (w *worker) takeLateNotices() bool {
 	return w.firing.running
 }
 
-// shut lets the worker end. It returns the phase before.
-func (w *worker) shut() phase {
-	was := w.signal.phase.Swap(stopped)
+// shut lets the worker end.
+func (w *worker) shut() {
+	w.signal.phase.Store(stopped)
 	close(w.quit)
-	return was
 }
 
 // runWorker is the function of a worker goroutine. Package hwt documents its name for
