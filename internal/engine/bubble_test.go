@@ -53,6 +53,22 @@ func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 	}
 }
 
+// The timer is outside of the bubble, and a notice is left to it when no worker is there. Stop
+// starts one in the bubble, whose time is before the timer's start.
+func TestNoticeIsGivenByAStopInABubble(t *testing.T) {
+	e := newTimer(t)
+	notified := new(noticeTask)
+	timeout := e.core.timer.newTimeout(0, notified, 0)
+	timeout.home = &e.workers[0]
+	timeout.state.cancel()
+	timeout.notifyLate()
+	synctest.Test(t, func(t *testing.T) {
+		e.Stop()
+		synctest.Wait()
+		assert.Equal(t, [2]int{0, 1}, notified.counts())
+	})
+}
+
 // The worker finds the token of a caller in the bubble.
 func TestCallFromALaterBubbleWakesTheWorker(t *testing.T) {
 	e := newTimer(t)

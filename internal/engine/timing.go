@@ -115,9 +115,10 @@ func (m *timing) publish() {
 	m.sum = 0
 }
 
-// noteSlow records a task and its duration, if it is the longest of its interval.
+// noteSlow records a task and its duration, if it is the longest of its interval. now is
+// negative in a synctest bubble, in which Stop of a timer outside may start a worker.
 func (m *timing) noteSlow(now, took int64, tt hwt.TimerTask) {
-	slot := &m.slowest[now/interval%intervals]
+	slot := &m.slowest[uint64(now/interval)%intervals]
 	if s := slot.Load(); s == nil || s.interval != now/interval || s.took < took {
 		slot.Store(&slowest{now / interval, took, enginekit.TaskName(tt)})
 	}
