@@ -138,8 +138,8 @@ func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) { return t.
 // [hwt.Engine].
 func (t *Timer) TaskContext() context.Context { return t.handle.TaskContext() }
 
-// Pending returns the number of pending timeouts. It takes O(GOMAXPROCS) time. See
-// [hwt.Engine].
+// Pending returns the number of pending timeouts. It takes O(GOMAXPROCS) time per
+// worker. See [hwt.Engine].
 func (t *Timer) Pending() int64 { return t.handle.Pending() }
 
 // All returns an iterator over the pending timeouts, in no particular order. See
@@ -148,7 +148,7 @@ func (t *Timer) Pending() int64 { return t.handle.Pending() }
 // copies the pending timeouts.
 func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
 
-// Stats returns a snapshot of the timer's counts. It takes O(GOMAXPROCS) time.
+// Stats returns a snapshot of the timer's counts. It takes O(GOMAXPROCS) time per worker.
 func (t *Timer) Stats() hwt.Stats { return t.handle.Stats() }
 
 // String returns the timer's name, tick, number of buckets and pending timeouts.

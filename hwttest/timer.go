@@ -12,8 +12,8 @@ import (
 // RunTimer checks a timer that implements only [hwt.Timer], such as a wrapper that
 // collects metrics. It runs the checks of [Run] about time, deadlines, ends, Cancel,
 // Reset and Stop. They do not compare handles or tasks, since a wrapper may wrap both.
-// newTimer is called as in Run, with no other field of Config set than Tick and
-// MaxPending.
+// newTimer is called as in Run, with no other field of Config set than TickDuration and
+// MaxPendingTimeouts.
 func RunTimer(t *testing.T, newTimer func(tb testing.TB, c Config) hwt.Timer) {
 	runThemes(t, timerThemes(), timerFactory(newTimer))
 }
