@@ -132,7 +132,7 @@ type writes struct {
 	givenUp                  []int64
 	detached                 refs  // inserted into the main slot, from which they go to their own
 	removed                  refs  // keys and slots
-	newest                   int64 // generation of the rows in removed
+	newest                   int64 // largest generation in removed and detached
 }
 
 // add plans a change of a key whose rows are locked. A row that leaves its slot for
@@ -156,6 +156,7 @@ func (w *writes) add(rows []backend.Row, c backend.Change) {
 			main.Detached = false
 			w.inserts.add(&main)
 			w.detached.add(p.Ref())
+			w.newest = max(w.newest, int64(p.Generation))
 		default:
 			w.inserts.add(p)
 		}

@@ -93,6 +93,8 @@ func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
 	pool := newPool(t, "")
 	a := open(t, pool, postgres.Options{Schema: fresh(t, "requeued")})
 	b := open(t, pool, postgres.Options{Schema: "requeued"})
+	_, err := pool.Exec(t.Context(), `SELECT nextval('requeued.generation') FROM generate_series(1, 10001)`) // a store in use
+	require.NoError(t, err)
 	create := func(key string) backend.Op {
 		return backend.Op{Kind: backend.Create, Row: backend.Row{Key: key, Due: time.Now().Add(time.Hour).UnixNano()}}
 	}
