@@ -132,7 +132,7 @@ type writes struct {
 	givenUp                  []int64
 	detached                 refs  // inserted into the main slot, from which they go to their own
 	removed                  refs  // keys and slots
-	newest                   int64 // largest generation in removed and detached
+	newest                   int64 // generation of the rows that leave their key or its main slot, or 0
 }
 
 // add plans a change of a key whose rows are locked. A row that leaves its slot for
@@ -210,7 +210,7 @@ func (w *writes) store(ctx context.Context, sql *statements, write func(context.
 	if len(w.inserts.key) > 0 {
 		stmts = append(stmts, afterInserts...)
 	}
-	if len(w.removed.key) > 0 || len(w.detached.key) > 0 {
+	if w.newest > 0 {
 		stmts = append(stmts, execute(sql.countRemoval, w.newest))
 	}
 	err := write(ctx, stmts...)
@@ -263,7 +263,9 @@ func (b *postgresBackend) renew(ctx context.Context, q querier, write func(conte
 			continue
 		}
 		change := l.decide(&ops[i], again.generations[i])
-		w.update(&change.Put[0], old.Slot())
+		if w.update(&change.Put[0], old.Slot()); old.Detached {
+			w.newest = int64(again.generations[i])
+		}
 		results[i] = change.Result
 	}
 	return w.store(ctx, &b.sql, write)

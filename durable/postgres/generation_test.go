@@ -12,19 +12,20 @@ import (
 	"github.com/hashedwheel/hwt/durable/postgres"
 )
 
-// pausedTx calls between after its first batch, which takes locks and generations.
+// pausedTx calls a function of between after each batch. The first batch takes locks and
+// generations.
 type pausedTx struct {
 	pgx.Tx
-	between func()
+	between []func()
 }
 
 func (p *pausedTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	results := p.Tx.SendBatch(ctx, b)
-	if p.between == nil {
+	if len(p.between) == 0 {
 		return results
 	}
-	between := p.between
-	p.between = nil
+	between := p.between[0]
+	p.between = p.between[1:]
 	return pausedResults{results, between}
 }
 
@@ -70,10 +71,10 @@ func TestGenerationsGrowAcrossRemovedVersions(t *testing.T) {
 			require.NoError(t, err)
 			defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
 			var before backend.Row
-			paused := &pausedTx{tx, func() {
+			paused := &pausedTx{tx, []func(){func() {
 				before = apply(t, b, set(key, time.Now()))[0].Row
 				remove(before)
-			}}
+			}}}
 			results, err := a.Apply(ctx, paused, []backend.Op{set(key, far)})
 			require.NoError(t, err)
 			require.NoError(t, results[0].Err)
@@ -98,18 +99,6 @@ func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
 	create := func(key string) backend.Op {
 		return backend.Op{Kind: backend.Create, Row: backend.Row{Key: key, Due: time.Now().Add(time.Hour).UnixNano()}}
 	}
-	requeue := func(key string) backend.Op {
-		w := register(t, b)
-		op := set(key, time.Now())
-		op.Row.Every = "every"
-		ref := apply(t, b, op)[0].Row.Ref()
-		_, err := b.Claim(t.Context(), w, []backend.Claim{{Ref: ref}})
-		require.NoError(t, err)
-		buried, err := b.Finish(t.Context(), nil, w, []backend.Outcome{{Ref: ref, Fate: backend.Bury}})
-		require.NoError(t, err)
-		require.Equal(t, []bool{true}, buried)
-		return backend.Op{Kind: backend.Requeue, Row: backend.Row{Key: key, Due: time.Now().UnixNano()}, If: ref.Generation}
-	}
 	for key, ops := range map[string]func(revive backend.Op) (first backend.Op, between []backend.Op){
 		"create": func(revive backend.Op) (backend.Op, []backend.Op) {
 			return create("create"), []backend.Op{revive}
@@ -124,19 +113,19 @@ func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
 	} {
 		t.Run(key, func(t *testing.T) {
 			ctx := t.Context()
-			first, between := ops(requeue(key))
+			first, between := ops(requeue(t, b, key, "every"))
 			tx, err := pool.Begin(ctx)
 			require.NoError(t, err)
 			defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
 			var before backend.Row
-			results, err := a.Apply(ctx, &pausedTx{tx, func() {
+			results, err := a.Apply(ctx, &pausedTx{tx, []func(){func() {
 				for i, r := range apply(t, b, between...) {
 					require.NoError(t, r.Err)
 					if i == 0 {
 						before = r.Row
 					}
 				}
-			}}, []backend.Op{first})
+			}}}, []backend.Op{first})
 			require.NoError(t, err)
 			require.NoError(t, results[0].Err)
 			require.NoError(t, tx.Commit(ctx))
@@ -151,4 +140,56 @@ func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
 			require.Len(t, rows, 3-len(between))
 		})
 	}
+}
+
+// requeue stores a dead letter, and returns an operation that revives it. every is that of the row.
+func requeue(t *testing.T, b *postgres.Backend, key, every string) backend.Op {
+	t.Helper()
+	w := register(t, b)
+	op := set(key, time.Now())
+	op.Row.Every = every
+	ref := apply(t, b, op)[0].Row.Ref()
+	_, err := b.Claim(t.Context(), w, []backend.Claim{{Ref: ref}})
+	require.NoError(t, err)
+	buried, err := b.Finish(t.Context(), nil, w, []backend.Outcome{{Ref: ref, Fate: backend.Bury}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, buried)
+	return backend.Op{Kind: backend.Requeue, Row: backend.Row{Key: key, Due: time.Now().UnixNano()}, If: ref.Generation}
+}
+
+// A revived occurrence takes a new generation if rows were removed meanwhile. A concurrent Set may
+// have seen the first one only.
+func TestGenerationsGrowAcrossARenewedOccurrence(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "renewed")})
+	revive := requeue(t, b, "k", "every")
+	first, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer first.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
+	second, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer second.Rollback(context.WithoutCancel(ctx))
+	begun, committed, done := make(chan struct{}), make(chan struct{}), make(chan []backend.Result, 1)
+	revived, err := b.Apply(ctx, &pausedTx{first, []func(){
+		func() { // now the removals count as changed
+			apply(t, b, set("other", time.Now()), backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "other"}})
+		},
+		func() { // before the new generation
+			go func() {
+				results, _ := b.Apply(ctx, &pausedTx{second, []func(){func() { close(begun); <-committed }}}, []backend.Op{set("k", time.Now())})
+				done <- results
+			}()
+			<-begun
+		},
+	}}, []backend.Op{revive})
+	require.NoError(t, err)
+	require.NoError(t, revived[0].Err)
+	require.NoError(t, first.Commit(ctx))
+	close(committed)
+	stored := <-done
+	require.Len(t, stored, 1)
+	require.NoError(t, stored[0].Err)
+	require.NoError(t, second.Commit(ctx))
+	require.Greater(t, stored[0].Row.Generation, revived[0].Row.Generation)
 }
