@@ -149,7 +149,7 @@ func (w *writes) add(rows []backend.Row, c backend.Change) {
 		case len(deletes) > 0:
 			w.update(p, deletes[0].Slot())
 			deletes = deletes[1:]
-		case p.Detached && (len(rows) == 0 || rows[0].Detached):
+		case p.Detached && !hasMain(rows):
 			// No lock protects the absent main row. The insertion into its slot waits for
 			// concurrent ones of the key, and they for it.
 			main := *p
@@ -171,6 +171,9 @@ func (w *writes) add(rows []backend.Row, c backend.Change) {
 		w.givenUp = append(w.givenUp, c.Bury.GivenUp)
 	}
 }
+
+// hasMain reports whether rows, in the order of their slots, contain the one in the main slot.
+func hasMain(rows []backend.Row) bool { return len(rows) > 0 && !rows[0].Detached }
 
 func (w *writes) update(r *backend.Row, slot uint64) {
 	w.updates.add(r)
@@ -248,8 +251,8 @@ func (b *postgresBackend) applyOps(ctx context.Context, q querier, write func(co
 	return results, err
 }
 
-// renew gives new generations to the rows that were inserted for absent keys. No lock
-// protects an absent key: another process may have stored and removed a version after
+// renew gives new generations to the rows that were inserted for keys without a main row. No
+// lock protects an absent row: another process may have stored and removed a version after
 // the generations of l were taken. From the insertion on, the row's own lock does.
 func (b *postgresBackend) renew(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op, l *locked, results []backend.Result) error {
 	var again locked
@@ -259,7 +262,7 @@ func (b *postgresBackend) renew(ctx context.Context, q querier, write func(conte
 	var w writes
 	for i := range ops {
 		old := results[i].Row
-		if results[i].Err != nil || old.Generation != l.generations[i] || len(l.rows[old.Key]) > 0 {
+		if results[i].Err != nil || old.Generation != l.generations[i] || hasMain(l.rows[old.Key]) {
 			continue
 		}
 		change := l.decide(&ops[i], again.generations[i])

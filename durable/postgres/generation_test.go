@@ -193,3 +193,49 @@ func TestGenerationsGrowAcrossARenewedOccurrence(t *testing.T) {
 	require.NoError(t, second.Commit(ctx))
 	require.Greater(t, stored[0].Row.Generation, revived[0].Row.Generation)
 }
+
+// The lock of a detached row keeps no operation away that began before the row was there.
+func TestGenerationsGrowBesideADetachedRow(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "beside")})
+	series, once := requeue(t, b, "k", "every"), requeue(t, b, "k", "")
+	begin := func() pgx.Tx {
+		tx, err := pool.Begin(ctx)
+		require.NoError(t, err)
+		t.Cleanup(func() { tx.Rollback(context.WithoutCancel(ctx)) }) // no effect after Commit
+		return tx
+	}
+	letter, early, late := begin(), begin(), begin()
+	_, err := letter.Exec(ctx, "SELECT FROM beside.dead WHERE generation = $1 FOR UPDATE", int64(once.If))
+	require.NoError(t, err)
+	revived := make(chan []backend.Result, 1)
+	go func() { // sees no row, and waits for the dead letter
+		results, _ := b.Apply(ctx, early, []backend.Op{once})
+		revived <- results
+	}()
+	require.Eventually(t, func() bool {
+		var waits bool
+		err := pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted)", int32(early.Conn().PgConn().PID())).Scan(&waits)
+		return err == nil && waits
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, apply(t, b, series)[0].Err) // the detached row
+	var before backend.Row
+	results, err := b.Apply(ctx, &pausedTx{late, []func(){func() {
+		require.NoError(t, letter.Rollback(ctx))
+		stored := <-revived
+		require.Len(t, stored, 1)
+		require.NoError(t, stored[0].Err)
+		require.NoError(t, early.Commit(ctx))
+		before = stored[0].Row
+		w := register(t, b)
+		require.Len(t, lease(t, b, w, time.Now()), 1)
+		done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: before.Ref()}})
+		require.NoError(t, err)
+		require.Equal(t, []bool{true}, done)
+	}}}, []backend.Op{set("k", time.Now())})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+	require.NoError(t, late.Commit(ctx))
+	require.Greater(t, results[0].Row.Generation, before.Generation)
+}
