@@ -64,6 +64,8 @@ func TestOpenNamesMissingPrivileges(t *testing.T) {
 	run(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA rights TO clerk;
 		GRANT DELETE ON rights.entry, rights.dead, rights.worker TO clerk`)
 	require.NoError(t, try("rights"))
+	run("CREATE SCHEMA " + fresh(t, "granted") + "; GRANT USAGE, CREATE ON SCHEMA granted TO clerk")
+	require.NoError(t, try("granted"))
 }
 
 func TestOpenRejectsTablesOfLaterVersion(t *testing.T) {

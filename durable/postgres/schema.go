@@ -21,7 +21,6 @@ const schemaVersion = 1
 // the indexes. Dead rows appear as fast as entries fire: vacuum starts early and does
 // not pause.
 var migrations = [schemaVersion]string{`
-CREATE SCHEMA IF NOT EXISTS {s};
 CREATE TABLE {s}.meta (version int4 NOT NULL, reader int4 NOT NULL);
 INSERT INTO {s}.meta VALUES (1, 1);
 CREATE SEQUENCE {s}.generation;
@@ -77,8 +76,9 @@ func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
 	if b.options.MustExist {
 		return fmt.Errorf("%w: tables of version %d (expected: %d)", backend.ErrNoStore, version, schemaVersion)
 	}
-	var readOnly bool
-	err = tx.QueryRow(ctx, "SELECT current_setting('default_transaction_read_only')::bool").Scan(&readOnly)
+	var readOnly, exists bool
+	err = tx.QueryRow(ctx, `SELECT current_setting('default_transaction_read_only')::bool,
+		EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, b.options.Schema).Scan(&readOnly, &exists)
 	if err == nil && readOnly {
 		err = fmt.Errorf("%w: default_transaction_read_only is on (expected: off, to create the tables)", backend.ErrInvalid)
 	}
@@ -92,7 +92,11 @@ func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	for v := version; v < schemaVersion; v++ {
-		sql := strings.ReplaceAll(migrations[v], "{s}", pgx.Identifier{b.options.Schema}.Sanitize())
+		sql := migrations[v]
+		if !exists { // otherwise the role need not be allowed to create schemas
+			sql = "CREATE SCHEMA IF NOT EXISTS {s};" + sql
+		}
+		sql = strings.ReplaceAll(sql, "{s}", pgx.Identifier{b.options.Schema}.Sanitize())
 		if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return b.missingPrivilege(err)
 		}
