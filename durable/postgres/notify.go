@@ -71,6 +71,7 @@ func (b *postgresBackend) listenOnce() error {
 			return err
 		}
 	}
+	config.ConnConfig.OnNotification = nil // or notifications go there, and WaitForNotification returns nil
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -212,21 +213,33 @@ func TestTxAnnouncesEntriesForItsCommit(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The hook may set a password that changes.
 func TestListenerCallsThePoolsBeforeConnect(t *testing.T) {
 	config := newPool(t, "").Config()
 	port := config.ConnConfig.Port
 	config.ConnConfig.Port = 1
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error { c.Port = port; return nil }
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error { c.Port = port; return nil } // it may set a password that changes
+	requireHears(t, config, "hook")
+}
+
+// The pool's handler of notifications is not the listener's.
+func TestListenerHearsBesideThePoolsHandler(t *testing.T) {
+	config := newPool(t, "").Config()
+	config.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
+	requireHears(t, config, "handler")
+}
+
+// requireHears fails the test unless notifications reach a backend whose pool has the settings.
+func requireHears(t *testing.T, config *pgxpool.Config, schema string) {
+	t.Helper()
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "hook")})
+	b := open(t, pool, postgres.Options{Schema: fresh(t, schema)})
 	looks := make(chan struct{}, 1000)
 	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
 	require.Eventually(t, func() bool {
-		_, err := pool.Exec(t.Context(), `SELECT pg_notify('hwt:hook', '')`)
-		return err == nil && len(looks) > 0
+		_, err := pool.Exec(t.Context(), `SELECT pg_notify($1, '')`, "hwt:"+schema)
+		return err == nil && len(looks) > 1 // the first look comes without a notification
 	}, 20*time.Second, 10*time.Millisecond)
 }
 
