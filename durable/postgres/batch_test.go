@@ -1,12 +1,16 @@
 package postgres_test
 
 import (
+	"bytes"
+	"context"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -89,6 +93,36 @@ func TestRejectedOutcomeLeavesTheOthers(t *testing.T) {
 		return err == nil && st.Claimed == 0 && st.Dead == 3
 	}, 20*time.Second, 10*time.Millisecond)
 	require.NotZero(t, log.count(`error="key`))
+}
+
+// localized is a connection to a server that reports errors in another language.
+type localized struct{ net.Conn }
+
+func (c localized) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	copy(p, bytes.ReplaceAll(p[:n], []byte("SERROR\x00V"), []byte("SFALLO\x00V")))
+	return n, err
+}
+
+// Otherwise the worker would try to store the outcomes of the batch forever.
+func TestRejectedCommitIsKnownInEveryLanguage(t *testing.T) {
+	config := newPool(t, "").Config()
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return localized{c}, err
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "translated"), PollOnly: true})
+	w, rows := claimed(t, b, 2)
+	_, err = pool.Exec(t.Context(), `CREATE FUNCTION translated.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+		CREATE CONSTRAINT TRIGGER fail AFTER DELETE ON translated.entry DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW WHEN (OLD.key = 'k1') EXECUTE FUNCTION translated.fail()`)
+	require.NoError(t, err)
+	applied, err := b.Finish(short(t), nil, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false}, applied)
 }
 
 // While the disk is full, every outcome fails, and trying each alone is useless.

@@ -144,7 +144,7 @@ func (t *txn) commit(ctx context.Context) error {
 		return nil
 	case err == nil:
 		return errAborted
-	case errors.As(err, &answer) && answer.Severity == "ERROR":
+	case errors.As(err, &answer) && answer.SeverityUnlocalized == "ERROR":
 		return err
 	case t.id.xid == "":
 		return nil // it only read
