@@ -46,6 +46,7 @@ func passes(err error) bool {
 	switch code {
 	case "40001", "40P01", "55P03", // conflict, deadlock, lock timeout
 		"25006",          // a standby that is not promoted yet
+		"25P03", "25P04", // the transaction was idle, or took too long
 		"53300", "57014": // too many connections, cancelled
 		return true
 	}
@@ -64,10 +65,10 @@ func described(err error) error {
 }
 
 // waited reports whether err may be a conflict over a row with another transaction. A
-// statement_timeout of the role can end the wait before lock_timeout does.
+// statement_timeout or transaction_timeout of the role can end the wait before lock_timeout does.
 func waited(err error) bool {
 	switch sqlState(err) {
-	case "55P03", "40P01", "40001", "57014":
+	case "55P03", "40P01", "40001", "57014", "25P04":
 		return true
 	}
 	return false

@@ -22,6 +22,9 @@ func (b *postgresBackend) RejectMany() {
 	b.returner.reject(0, many)
 }
 
+// Schema returns the schema of the tables.
+func (b *postgresBackend) Schema() string { return b.options.Schema }
+
 // LeasePlan returns the plan of Lease's statement as the backend runs it.
 func (b *postgresBackend) LeasePlan(ctx context.Context) (string, error) {
 	var plan strings.Builder

@@ -132,6 +132,35 @@ func TestHeldCommitHasOneOutcome(t *testing.T) {
 	require.Equal(t, result.Row.Generation, row.Generation)
 }
 
+// A machine that dies closes no connection. Its open transactions must not keep rows locked, since
+// no worker would claim them.
+func TestLocksOfALostMachineEnd(t *testing.T) {
+	p, b := proxied(t)
+	other := open(t, newPool(t, ""), postgres.Options{Schema: b.Schema()})
+	far := time.Now().Add(time.Hour)
+	apply(t, b, set("k", far))
+	lost := set("k", far)
+	lost.Row.Payload = []byte("the last words")
+	held := make(chan struct{})
+	var once sync.Once
+	p.Lose(func(request []byte) bool {
+		if bytes.Contains(request, lost.Row.Payload) {
+			once.Do(func() { go func() { p.Hold(); close(held) }() })
+		}
+		return false
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	defer p.Release()
+	go b.Apply(ctx, nil, []backend.Op{lost})
+	<-held
+	soon, cancelSoon := context.WithTimeout(ctx, 10*time.Second) // pgx closes its side after 15 s
+	defer cancelSoon()
+	results, err := other.Apply(soon, nil, []backend.Op{set("k", far)})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+}
+
 func TestCutConnectionsLoseNoEntry(t *testing.T) {
 	p, b := proxied(t)
 	far := time.Now().Add(time.Hour)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -213,6 +215,36 @@ func TestShortTimeoutPassesLockedRow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// idler lets the server end one open transaction, since its client is idle.
+type idler struct{ done atomic.Bool }
+
+func (i *idler) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	if conn.PgConn().TxStatus() == 'T' && !i.done.Swap(true) {
+		conn.Exec(ctx, "SET idle_in_transaction_session_timeout = 1")
+		time.Sleep(300 * time.Millisecond)
+	}
+	return ctx
+}
+
+func (*idler) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (*idler) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+func (*idler) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)     {}
+func (*idler) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func TestTransactionThatWasIdleIsRepeated(t *testing.T) {
+	config := newPool(t, "").Config()
+	i := &idler{}
+	config.ConnConfig.Tracer = i
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := open(t, pool, postgres.Options{PollOnly: true})
+	require.NoError(t, apply(t, b, set("k", time.Now().Add(time.Hour)))[0].Err)
+	require.True(t, i.done.Load())
 }
 
 // A transaction that locks hundreds of keys delays no operation on another key, even if its row

@@ -91,13 +91,16 @@ func (t *txn) write(ctx context.Context, stmts ...stmt) error {
 // table, and no sort of all rows within the lead for one batch of them. The planner then
 // takes the reading of a sequence for expensive, and would compile it.
 //
-// The server gives up the wait for a lock before Options.Timeout gives up the connection.
+// The server gives up the wait for a lock before Options.Timeout gives up the connection. It ends
+// a transaction whose client is silent for that time: that of a machine that has died would keep
+// its rows locked, and claims skip locked rows.
 func (b *postgresBackend) settings(lockTimeout time.Duration, async bool) []stmt {
 	lockTimeout = min(lockTimeout, b.options.Timeout/2)
 	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
 		set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' ELSE current_setting('synchronous_commit') END, true)`,
-		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async)}
+		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' ELSE current_setting('synchronous_commit') END, true),
+		set_config('idle_in_transaction_session_timeout', $3, true)`,
+		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async, fmt.Sprintf("%dms", b.options.Timeout.Milliseconds()))}
 }
 
 // inTx runs f in a transaction and commits it. f calls write last if it writes.
