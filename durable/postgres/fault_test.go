@@ -284,3 +284,21 @@ func TestOutcomesShareTransaction(t *testing.T) {
 	require.NotContains(t, applied, false)
 	require.EqualValues(t, 1, commits.Load())
 }
+
+// A batch that the server cannot store within Options.Timeout would be repeated forever.
+func TestLargePayloadsSplitABatch(t *testing.T) {
+	p, b := proxied(t)
+	far := time.Now().Add(time.Hour)
+	var ops []backend.Op
+	for i := range 64 {
+		ops = append(ops, set(fmt.Sprint(i), far))
+		ops[i].Row.Payload = make([]byte, 1<<20)
+	}
+	commits := loseCommits(p, 0)
+	results, err := b.Apply(short(t), nil, ops)
+	require.NoError(t, err)
+	for _, r := range results {
+		require.NoError(t, r.Err)
+	}
+	require.GreaterOrEqual(t, commits.Load(), int64(8))
+}

@@ -70,6 +70,7 @@ const (
 	briefCount   = 2
 	patientCount = 2
 	maxBatch     = 512
+	maxBytes     = 8 << 20                // of payloads, in a batch
 	batchWait    = 100 * time.Millisecond // for a locked row, in a batch
 	briefWait    = time.Millisecond       // the same in a brief slot
 	patientWait  = time.Second            // and in a patient slot
@@ -132,33 +133,28 @@ func (l *lanes) dispatch() {
 }
 
 // take removes up to maxBatch operations whose keys are idle from the queue, and those whose
-// callers no longer wait, which have no effect. The caller holds mu.
+// callers no longer wait, which have no effect. Payloads end a batch at maxBytes, so that the
+// server stores it within Options.Timeout. The caller holds mu.
 func (l *lanes) take() (batch []*item) {
 	kept := l.queue[:0]
-	var waiting map[string]struct{} // keys with an operation that stays
+	bytes := 0
 	for i, it := range l.queue {
+		if len(batch) == maxBatch || bytes >= maxBytes {
+			kept = append(kept, l.queue[i:]...)
+			break
+		}
 		if it.job.ctx.Err() != nil {
 			it.result.Err = context.Cause(it.job.ctx)
 			it.answered()
 			continue
 		}
-		key := it.op.Row.Key
-		_, busy := l.busy[key]
-		_, behind := waiting[key]
-		if busy || behind || len(batch) == maxBatch {
-			if len(batch) == maxBatch {
-				kept = append(kept, l.queue[i:]...)
-				break
-			}
+		if _, busy := l.busy[it.op.Row.Key]; busy {
 			kept = append(kept, it)
-			if waiting == nil {
-				waiting = make(map[string]struct{})
-			}
-			waiting[key] = struct{}{}
 			continue
 		}
-		l.busy[key] = struct{}{}
+		l.busy[it.op.Row.Key] = struct{}{}
 		batch = append(batch, it)
+		bytes += len(it.op.Row.Payload)
 	}
 	clear(l.queue[len(kept):])
 	l.queue = kept
