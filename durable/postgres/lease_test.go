@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -24,6 +25,20 @@ func TestLeaseReadsOnlyItsBatchOfANewTable(t *testing.T) {
 	for _, all := range []string{"Bitmap", "Sort", "Seq Scan", "JIT"} {
 		require.NotContains(t, plan, all)
 	}
+}
+
+// Otherwise a call for a prefix would read all keys before it.
+func TestPageReadsOnlyKeysWithItsPrefix(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "paged")})
+	_, err := pool.Exec(t.Context(), `INSERT INTO paged.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0, convert_to('k' || g, 'UTF8'), '', '', '' FROM generate_series(100000, 199999) g`)
+	require.NoError(t, err)
+	plan, err := b.PagePlan(t.Context(), "k19999")
+	require.NoError(t, err)
+	require.Contains(t, plan, "rows=10")
+	pages := regexp.MustCompile(`shared (?:hit=(\d+))?`).FindStringSubmatch(plan)
+	require.NotNil(t, pages, plan)
+	require.Less(t, len(pages[1]), 3, plan) // fewer than 100
 }
 
 // Without notifications, only polling finds rows behind the mark.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -30,7 +31,7 @@ func (b *postgresBackend) Get(ctx context.Context, key string) (backend.Row, err
 
 // Page implements [backend.Backend].
 func (b *postgresBackend) Page(ctx context.Context, prefix string, after backend.Cursor, most int, claimed bool) ([]backend.Row, error) {
-	return b.readRows(ctx, b.sql.page, []byte(prefix), prefixEnd(prefix), []byte(after.Key), int64(after.Slot), int64(most), claimed)
+	return b.readRows(ctx, b.sql.page, append(span(prefix, after.Key, after.Slot), int64(most), claimed)...)
 }
 
 func (b *postgresBackend) readRows(ctx context.Context, sql string, args ...any) (rows []backend.Row, err error) {
@@ -51,9 +52,19 @@ func (b *postgresBackend) DeadPage(ctx context.Context, prefix string, after bac
 				letters = append(letters, d)
 			}
 			return err
-		}, b.sql.deadPage, []byte(prefix), prefixEnd(prefix), []byte(after.Key), int64(after.Generation), int64(most)))
+		}, b.sql.deadPage, append(span(prefix, after.Key, after.Generation), int64(most))...))
 	})
 	return letters, err
+}
+
+// span returns the position behind which a page begins, which is not before the prefix: an index
+// scan begins there. The third argument is the end of the prefix.
+func span(prefix, key string, position uint64) []any {
+	at := int64(position)
+	if key < prefix {
+		key, at = prefix, math.MinInt64
+	}
+	return []any{[]byte(key), at, prefixEnd(prefix)}
 }
 
 // prefixEnd returns the first key after all keys with the prefix, or nil if no key follows.

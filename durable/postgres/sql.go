@@ -70,10 +70,10 @@ func forSchema(schema string) statements {
 			WHERE e.key = r.key AND e.generation = r.generation`),
 
 		get: f(`SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`),
-		page: f(`SELECT {cols} FROM {s}.entry WHERE key >= $1 AND ($2::bytea IS NULL OR key < $2) AND (key, slot) > ($3::bytea, $4::int8)
-			AND ($6 OR state = 0) ORDER BY key, slot LIMIT $5`),
-		deadPage: f(`SELECT {cols}, error, given_up FROM {s}.dead WHERE key >= $1 AND ($2::bytea IS NULL OR key < $2)
-			AND (key, generation) > ($3::bytea, $4::int8) ORDER BY key, generation LIMIT $5`),
+		page: f(`SELECT {cols} FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
+			AND ($5 OR state = 0) ORDER BY key, slot LIMIT $4`),
+		deadPage: f(`SELECT {cols}, error, given_up FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8)
+			AND ($3::bytea IS NULL OR key < $3) ORDER BY key, generation LIMIT $4`),
 
 		register: f(`INSERT INTO {s}.worker (until) VALUES ({clock} + $1) RETURNING id`),
 		renew:    f(`UPDATE {s}.worker SET until = {clock} + $2 WHERE id = $1 AND until > {clock} RETURNING id`),
