@@ -35,9 +35,9 @@ type postgresBackend struct {
 
 	lanes     *lanes
 	returner  *returner
-	announcer announcer
-	watchers  watchers
-	listening atomic.Bool // Notifications arrive. Atomic: written by listen, read by Lease.
+	near      chan struct{} // one element requests a notification
+	watchers  sync.Map      // functions given to Watch, by their addresses
+	listening atomic.Bool   // Notifications arrive. Atomic: written by listen, read by Lease.
 }
 
 var _ backend.Backend = (*postgresBackend)(nil)
@@ -52,17 +52,15 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 	if pool == nil {
 		return nil, refuse("pool", "nil", "a *pgxpool.Pool")
 	}
-	b := &postgresBackend{pool: pool, options: o, sql: forSchema(o.Schema), name: rand.Text()}
+	b := &postgresBackend{pool: pool, options: o, sql: forSchema(o.Schema), name: rand.Text(), near: make(chan struct{}, 1)}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	if err := b.prepare(ctx); err != nil {
 		b.end()
 		return nil, err
 	}
-	b.watchers.near = make(map[int]func([]backend.Row))
 	b.lanes = newLanes(b)
 	b.returner = newReturner(b)
-	b.announcer = announcer{b, make(chan struct{}, 1)}
-	b.tasks.Go(b.announcer.run)
+	b.tasks.Go(b.announce)
 	if !o.PollOnly {
 		b.tasks.Go(b.listen)
 	}
@@ -83,6 +81,6 @@ func (b *postgresBackend) Close() error {
 	b.lanes.close()
 	b.returner.tasks.Wait()
 	b.tasks.Wait()
-	b.announcer.flush()
+	b.announceLast()
 	return nil
 }

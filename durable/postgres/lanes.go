@@ -168,7 +168,7 @@ func (l *lanes) finish(items []*item) {
 		announce = announce || it.op.Announce && it.result.Err == nil
 	}
 	if announce {
-		l.b.announcer.announce()
+		l.b.Announce()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,9 +2,6 @@ package postgres
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,36 +9,18 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// watchers are the functions given to Watch.
-type watchers struct {
-	mu   sync.Mutex
-	next int
-	near map[int]func([]backend.Row) // Guarded by mu.
-}
-
 // Watch implements [backend.Backend].
 func (b *postgresBackend) Watch(near func(rows []backend.Row)) (stop func()) {
-	w := &b.watchers
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.next++
-	id := w.next
-	w.near[id] = near
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.near, id)
-	}
+	b.watchers.Store(&near, near)
+	return func() { b.watchers.Delete(&near) }
 }
 
 // look asks every watcher for a look at the database.
-func (w *watchers) look() {
-	w.mu.Lock()
-	all := slices.Collect(maps.Values(w.near))
-	w.mu.Unlock()
-	for _, near := range all {
-		near(nil)
-	}
+func (b *postgresBackend) look() {
+	b.watchers.Range(func(_, near any) bool {
+		near.(func([]backend.Row))(nil)
+		return true
+	})
 }
 
 // listen waits for notifications until the backend is closed. After each connection it
@@ -86,7 +65,7 @@ func (b *postgresBackend) listenOnce() error {
 	}
 	b.listening.Store(true)
 	defer b.listening.Store(false)
-	b.watchers.look()
+	b.look()
 	for err == nil {
 		err = b.awaitNotification(conn)
 	}
@@ -101,7 +80,7 @@ func (b *postgresBackend) awaitNotification(conn *pgx.Conn) error {
 	n, err := conn.WaitForNotification(ctx)
 	switch {
 	case err == nil && n.Payload != b.name:
-		b.watchers.look()
+		b.look()
 	case err != nil && ctx.Err() != nil && b.ctx.Err() == nil && !conn.IsClosed():
 		ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
 		defer cancel()
@@ -110,55 +89,47 @@ func (b *postgresBackend) awaitNotification(conn *pgx.Conn) error {
 	return err
 }
 
-// Announce implements [backend.Backend].
-func (b *postgresBackend) Announce() { b.announcer.announce() }
-
-// announcer notifies other processes of near rows in separate transactions: a
-// transaction that notifies holds a lock on the whole database while it commits.
-type announcer struct {
-	b    *postgresBackend
-	wake chan struct{}
-}
-
-// announce makes other processes look at the database soon.
-func (a *announcer) announce() {
+// Announce implements [backend.Backend]. It makes other processes look at the database soon.
+func (b *postgresBackend) Announce() {
 	select {
-	case a.wake <- struct{}{}:
-	default:
+	case b.near <- struct{}{}:
+	default: // already requested
 	}
 }
 
-// run notifies until the backend is closed. A notification that fails is repeated: workers whose
-// mark has passed the rows find them by their next sweep only.
-func (a *announcer) run() {
+// announce notifies other processes of near rows until the backend is closed, in separate
+// transactions: one that notifies holds a lock on the whole database while it commits. A
+// notification that fails is repeated: workers whose mark has passed the rows find them by their
+// next sweep only.
+func (b *postgresBackend) announce() {
 	var patience time.Duration
 	for {
 		select {
-		case <-a.wake:
-		case <-a.b.ctx.Done():
+		case <-b.near:
+		case <-b.ctx.Done():
 			return
 		}
-		if err := a.notify(a.b.ctx); err != nil {
-			a.announce()
-			patience = a.b.pause(a.b.ctx, patience)
+		if err := b.notify(b.ctx); err != nil {
+			b.Announce()
+			patience = b.pause(b.ctx, patience)
 			continue
 		}
 		patience = 0
-		a.b.sleep(a.b.ctx, 10*time.Millisecond) // many entries share a notification
+		b.sleep(b.ctx, 10*time.Millisecond) // many entries share a notification
 	}
 }
 
-// flush sends the last notification of a backend that is closed.
-func (a *announcer) flush() {
+// announceLast sends the last notification of a backend that is closed.
+func (b *postgresBackend) announceLast() {
 	select {
-	case <-a.wake:
+	case <-b.near:
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		a.notify(ctx) // the next sweep finds the rows if this fails
+		b.notify(ctx) // the next sweep finds the rows if this fails
 	default:
 	}
 }
 
-func (a *announcer) notify(ctx context.Context) error {
-	return a.b.simple(ctx, query(nil, a.b.sql.notify, a.b.name))
+func (b *postgresBackend) notify(ctx context.Context) error {
+	return b.simple(ctx, query(nil, b.sql.notify, b.name))
 }

@@ -204,8 +204,8 @@ func (r *returner) tryOutcomes() (left bool) {
 		r.forget(worker, f)
 		for i, o := range outcomes {
 			if o.Fate != backend.Done && f.applied[i] {
-				r.b.watchers.look() // a retry may be due
-				r.b.announcer.announce()
+				r.b.look() // a retry may be due
+				r.b.Announce()
 				break
 			}
 		}
@@ -288,7 +288,7 @@ func (r *returner) unlease(worker int64, names refs) (map[backend.Ref]bool, erro
 	}
 	still, err := r.b.find(r.b.ctx, r.b.sql.held, worker, names.key, names.generation)
 	if len(still) < len(names.key) { // a look is a sweep of every Work
-		r.b.watchers.look()
+		r.b.look()
 	}
 	return still, err
 }

@@ -33,7 +33,7 @@ func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.
 	case err == nil && id == 0:
 		err = backend.ErrLeaseLost
 	case err == nil && ttl <= 0:
-		b.announcer.announce() // others take the rows over
+		b.Announce() // others take the rows over
 	}
 	return id, err
 }
@@ -142,7 +142,7 @@ func (b *postgresBackend) Free(ctx context.Context, worker int64) error {
 		return b.simple(ctx, execute(b.sql.freeOf, worker, int64(math.MaxInt32)))
 	})
 	if err == nil {
-		b.announcer.announce() // others take the rows over
+		b.Announce() // others take the rows over
 	}
 	return err
 }
