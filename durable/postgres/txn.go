@@ -103,7 +103,8 @@ func (b *postgresBackend) settings(lockTimeout time.Duration, async bool) []stmt
 		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async, fmt.Sprintf("%dms", b.options.Timeout.Milliseconds()))}
 }
 
-// inTx runs f in a transaction and commits it. f calls write last if it writes.
+// inTx runs f in a transaction and commits it. f runs a statement at least, and calls write last if
+// it writes.
 func (b *postgresBackend) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
@@ -113,10 +114,6 @@ func (b *postgresBackend) inTx(ctx context.Context, settings []stmt, f func(t *t
 	if err := f(t); err != nil {
 		b.rollback(conn)
 		return err
-	}
-	if !t.begun {
-		conn.Release()
-		return nil
 	}
 	return t.commit(ctx)
 }
@@ -155,49 +152,37 @@ func (t *txn) commit(ctx context.Context) error {
 	return t.b.resolve(ctx, t.id)
 }
 
-// resolve waits until the server knows how a transaction ended, or ctx ends.
+// resolve waits until the server knows how a transaction ended, or ctx ends. After a COMMIT whose
+// connection broke, the server may have ended the wait for the synchronous standbys: resolve then
+// waits for a later commit that reaches them.
 func (b *postgresBackend) resolve(ctx context.Context, id identity) error {
 	var patience time.Duration
+	committed := false
 	for {
 		var status *string
 		var timeline, now string
-		err := b.simple(ctx, query(func(scan scanner) error { return scan(&status, &timeline, &now) },
-			`SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8), `+era, id.xid))
+		stmts := []stmt{query(func(scan scanner) error { return scan(&status, &timeline, &now) },
+			`SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8), `+era, id.xid)}
+		if committed {
+			stmts = append(stmts, query(nil, `SELECT pg_logical_emit_message(true, 'hwt', '')`))
+		}
+		err := b.simple(ctx, stmts...)
 		switch {
 		case b.ctx.Err() != nil:
 			return backend.ErrClosed
 		case err == nil && (timeline != id.timeline || now != id.era || status == nil), sqlState(err) == "22023":
 			return errUnknown
-		case err == nil && *status == "committed":
-			return b.confirm(ctx, id)
 		case err == nil && *status == "aborted":
 			return errAborted
+		case err == nil && committed:
+			return nil
+		case err == nil && *status == "committed":
+			committed = true
+			continue
 		case ctx.Err() != nil:
 			return errUnknown
 		case err == nil && patience > time.Second:
 			b.terminate(id)
-		}
-		patience = b.pause(ctx, patience)
-	}
-}
-
-// confirm waits for a commit that reaches the synchronous standbys after the one of id.
-// The server may have ended the wait of that one when its connection broke.
-func (b *postgresBackend) confirm(ctx context.Context, id identity) error {
-	var patience time.Duration
-	for {
-		var timeline string
-		err := b.simple(ctx, query(func(scan scanner) error { return scan(nil, &timeline) },
-			`SELECT pg_logical_emit_message(true, 'hwt', ''), left(pg_walfile_name(pg_current_wal_lsn()), 8)`))
-		switch {
-		case b.ctx.Err() != nil:
-			return backend.ErrClosed
-		case err == nil && timeline != id.timeline:
-			return errUnknown
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return errUnknown
 		}
 		patience = b.pause(ctx, patience)
 	}
