@@ -102,7 +102,7 @@ func scanDead(scan scanner) (d backend.Dead, err error) {
 
 // countRemovals reads the count of removals and the last generation.
 func (b *postgresBackend) countRemovals(n, last *int64) stmt {
-	return query(func(scan scanner) error { return scan(n, last) }, b.sql.removals)
+	return query(into(n, last), b.sql.removals)
 }
 
 func (b *postgresBackend) takeGenerations(l *locked, n int) stmt {

@@ -36,22 +36,17 @@ func (b *postgresBackend) PagePlan(ctx context.Context, prefix string) (string, 
 }
 
 func (b *postgresBackend) plan(ctx context.Context, sql string, args ...any) (string, error) {
-	var plan strings.Builder
+	var lines []string
 	err := b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
-		return t.run(ctx, query(func(scan scanner) error {
-			var line string
-			err := scan(&line)
-			plan.WriteString(line + "\n")
-			return err
-		}, sql, args...))
+		return t.run(ctx, query(each(&lines), sql, args...))
 	})
-	return plan.String(), err
+	return strings.Join(lines, "\n"), err
 }
 
 // Isolation returns the isolation level of the backend's transactions.
 func (b *postgresBackend) Isolation(ctx context.Context) (level string, err error) {
 	err = b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
-		return t.run(ctx, query(func(scan scanner) error { return scan(&level) }, "SHOW transaction_isolation"))
+		return t.run(ctx, query(into(&level), "SHOW transaction_isolation"))
 	})
 	return level, err
 }

@@ -12,7 +12,7 @@ import (
 func (b *postgresBackend) Now(ctx context.Context) (time.Time, error) {
 	var now int64
 	err := b.insist(ctx, func(ctx context.Context) error {
-		return b.simple(ctx, query(func(scan scanner) error { return scan(&now) }, "SELECT "+clock))
+		return b.simple(ctx, query(into(&now), "SELECT "+clock))
 	})
 	return time.Unix(0, now), err
 }

@@ -74,6 +74,21 @@ func scanRow(scan scanner, more ...any) (backend.Row, error) {
 	return r, r.Verify(uint64(slot), uint32(checksum))
 }
 
+// into returns a function that reads the columns of a row into dest.
+func into(dest ...any) func(scanner) error {
+	return func(scan scanner) error { return scan(dest...) }
+}
+
+// each returns a function that appends the one column of each row to all.
+func each[T any](all *[]T) func(scanner) error {
+	return func(scan scanner) error {
+		var v T
+		err := scan(&v)
+		*all = append(*all, v)
+		return err
+	}
+}
+
 // scanRows returns a function that appends each row to rows.
 func scanRows(rows *[]backend.Row) func(scanner) error {
 	return func(scan scanner) error {

@@ -38,27 +38,28 @@ CREATE INDEX entry_holder ON {s}.entry (holder) WHERE holder <> 0;
 CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT NULL, PRIMARY KEY (key, generation));
 `}
 
-// privileges are those that a store needs beside USAGE on the schema.
-var privileges = []struct{ kind, name, needs string }{
-	{"sequence", "generation", "USAGE"},
-	{"sequence", "removal", "USAGE"},
-	{"table", "meta", "SELECT"},
-	{"table", "entry", "SELECT, INSERT, UPDATE, DELETE"},
-	{"table", "dead", "SELECT, INSERT, UPDATE, DELETE"},
-	{"table", "worker", "SELECT, INSERT, UPDATE, DELETE"},
-}
+// missing names the privileges that the role lacks beside USAGE on the schema.
+const missing = `SELECT need || ' on the ' || kind || ' ' || name
+	FROM (VALUES ('sequence', 'generation', 'USAGE'), ('sequence', 'removal', 'USAGE'), ('table', 'meta', 'SELECT'),
+		('table', 'entry', 'SELECT INSERT UPDATE DELETE'), ('table', 'dead', 'SELECT INSERT UPDATE DELETE'),
+		('table', 'worker', 'SELECT INSERT UPDATE DELETE')) p(kind, name, needs), string_to_table(needs, ' ') need
+	WHERE NOT CASE kind WHEN 'table' THEN has_table_privilege(format('%I.%I', $1::text, name), need)
+		ELSE has_sequence_privilege(format('%I.%I', $1::text, name), need) END`
 
 // prepare creates or upgrades the tables, and checks the privileges.
 func (b *postgresBackend) prepare(ctx context.Context) error {
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return pgx.BeginTxFunc(ctx, b.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return b.migrate(ctx, tx) })
 	})
-	var missing []string
+	var lacks []string
 	if err == nil {
-		missing, err = b.missingPrivileges(ctx)
+		err = b.insist(ctx, func(ctx context.Context) error {
+			lacks = nil
+			return b.simple(ctx, query(each(&lacks), missing, b.options.Schema))
+		})
 	}
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("the role lacks %s", strings.Join(missing, ", "))
+	if err == nil && len(lacks) > 0 {
+		err = fmt.Errorf("the role lacks %s", strings.Join(lacks, ", "))
 	}
 	if err != nil {
 		return fmt.Errorf("postgres: schema %q: %w", b.options.Schema, err)
@@ -133,31 +134,4 @@ func (b *postgresBackend) version(ctx context.Context, tx pgx.Tx) (version int, 
 			backend.ErrInvalid, version, reader, schemaVersion)
 	}
 	return version, err
-}
-
-// missingPrivileges names the privileges that the role lacks.
-func (b *postgresBackend) missingPrivileges(ctx context.Context) (missing []string, err error) {
-	lacks := func(privilege string) func(scanner) error {
-		return func(scan scanner) error {
-			var no bool
-			err := scan(&no)
-			if no {
-				missing = append(missing, privilege)
-			}
-			return err
-		}
-	}
-	name := func(relation string) string { return pgx.Identifier{b.options.Schema, relation}.Sanitize() }
-	var stmts []stmt
-	for _, p := range privileges {
-		for need := range strings.SplitSeq(p.needs, ", ") {
-			stmts = append(stmts, query(lacks(need+" on the "+p.kind+" "+p.name),
-				`SELECT NOT has_`+p.kind+`_privilege($1::text, $2)`, name(p.name), need))
-		}
-	}
-	err = b.insist(ctx, func(ctx context.Context) error {
-		missing = nil
-		return b.simple(ctx, stmts...)
-	})
-	return missing, err
 }

@@ -15,28 +15,20 @@ const sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c
 // planner's estimate above. All counts take time proportional to their results.
 func (b *postgresBackend) Stats(ctx context.Context, due []int64) (backend.Stats, error) {
 	var st backend.Stats
+	var usage float64
 	err := b.insist(ctx, func(ctx context.Context) error {
 		st = backend.Stats{Limit: b.options.MaxBytes}
 		stmts := []stmt{
-			query(func(scan scanner) error { return scan(&st.Pending, &st.Claimed, &st.Dead, &st.Oldest) }, b.sql.counts, int64(backend.CountLimit)),
-			query(func(scan scanner) error { return scan(&st.Bytes) }, sizeSQL, b.options.Schema),
-			query(func(scan scanner) error {
-				var usage float64
-				err := scan(&usage)
-				st.More = map[string]float64{"notification_queue_usage": usage}
-				return err
-			}, `SELECT pg_notification_queue_usage()`),
+			query(into(&st.Pending, &st.Claimed, &st.Dead, &st.Oldest), b.sql.counts, int64(backend.CountLimit)),
+			query(into(&st.Bytes), sizeSQL, b.options.Schema),
+			query(into(&usage), `SELECT pg_notification_queue_usage()`),
 		}
 		for _, d := range due {
-			stmts = append(stmts, query(func(scan scanner) error {
-				var n int64
-				err := scan(&n)
-				st.Due = append(st.Due, n)
-				return err
-			}, b.sql.countDue, d, int64(backend.CountLimit)))
+			stmts = append(stmts, query(each(&st.Due), b.sql.countDue, d, int64(backend.CountLimit)))
 		}
 		return b.simple(ctx, stmts...)
 	})
+	st.More = map[string]float64{"notification_queue_usage": usage}
 	if err == nil {
 		b.bytes.Store(st.Bytes)
 	}
@@ -56,7 +48,7 @@ func (b *postgresBackend) full(op *backend.Op) error {
 func (b *postgresBackend) measure() {
 	for b.ctx.Err() == nil {
 		var bytes int64
-		err := b.simple(b.ctx, query(func(scan scanner) error { return scan(&bytes) }, sizeSQL, b.options.Schema))
+		err := b.simple(b.ctx, query(into(&bytes), sizeSQL, b.options.Schema))
 		if err == nil {
 			b.bytes.Store(bytes)
 		}

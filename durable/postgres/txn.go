@@ -69,9 +69,7 @@ func (t *txn) run(ctx context.Context, stmts ...stmt) error {
 
 // write is run for the last statements of a transaction that writes.
 func (t *txn) write(ctx context.Context, stmts ...stmt) error {
-	stmts = append(stmts, query(func(scan scanner) error {
-		return scan(&t.id.xid, &t.id.timeline, &t.id.pid)
-	}, identify))
+	stmts = append(stmts, query(into(&t.id.xid, &t.id.timeline, &t.id.pid), identify))
 	// A crash ends the connection, so the era is read once for each. Reading the server's
 	// statistics is slow on PostgreSQL 14.
 	const key = "hwt era"
@@ -161,8 +159,7 @@ func (b *postgresBackend) resolve(ctx context.Context, id identity) error {
 	for {
 		var status *string
 		var timeline, now string
-		stmts := []stmt{query(func(scan scanner) error { return scan(&status, &timeline, &now) },
-			`SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8), `+era, id.xid)}
+		stmts := []stmt{query(into(&status, &timeline, &now), `SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8), `+era, id.xid)}
 		if committed {
 			stmts = append(stmts, query(nil, `SELECT pg_logical_emit_message(true, 'hwt', '')`))
 		}

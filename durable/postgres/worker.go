@@ -14,7 +14,7 @@ import (
 // Heartbeat implements [backend.Backend]. A lost answer makes it renew a second time. The end
 // of a lease waits for outcomes whose rows are locked.
 func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (id int64, err error) {
-	row := func(scan scanner) error { return scan(&id) }
+	row := into(&id)
 	var stmts []stmt
 	switch {
 	case ttl <= 0:
@@ -43,7 +43,7 @@ func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.
 func (b *postgresBackend) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn, present stmt) error) error {
 	return b.insist(ctx, func(ctx context.Context) error {
 		var id int64
-		present := query(func(scan scanner) error { return scan(&id) }, b.sql.present, worker)
+		present := query(into(&id), b.sql.present, worker)
 		return b.inTx(ctx, b.settings(batchWait, async), func(t *txn) error {
 			err := f(ctx, t, present)
 			if err == nil && id == 0 {
@@ -152,12 +152,7 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 	var ended []int64
 	err := b.asWorker(ctx, worker, true, func(ctx context.Context, t *txn, present stmt) error {
 		ended = nil
-		return t.run(ctx, present, query(func(scan scanner) error {
-			var id int32
-			err := scan(&id)
-			ended = append(ended, int64(id))
-			return err
-		}, b.sql.endedWorkers))
+		return t.run(ctx, present, query(each(&ended), b.sql.endedWorkers))
 	})
 	var all []backend.Row
 	var damaged error
