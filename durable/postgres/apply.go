@@ -1,9 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 
@@ -15,17 +15,11 @@ type locked struct {
 	rows        map[string][]backend.Row // by key, in the order of slots
 	dead        map[backend.Ref]*backend.Dead
 	damaged     map[backend.Ref]error // rows that lockRefs found, which are not in rows, and dead letters
-	torn        map[string]*torn      // keys with damaged rows that lockKeys found, which are in rows
+	torn        map[string]error      // keys with damaged rows that lockKeys found, which are in rows
 	generations []uint64
 	removals    int64 // counted before the generations were taken
 	last        int64 // generation then
 	now         int64
-}
-
-// torn are the damaged rows of a key.
-type torn struct {
-	slots map[uint64]error
-	alive map[int64]bool // holders of these rows whose leases have not ended
 }
 
 // lockKeys locks all rows of the keys of ops and the dead letters that they name. It
@@ -33,7 +27,7 @@ type torn struct {
 // smaller than that of a version stored meanwhile.
 func (b *postgresBackend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (locked, error) {
 	l := locked{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]*backend.Dead),
-		damaged: make(map[backend.Ref]error), torn: make(map[string]*torn)}
+		damaged: make(map[backend.Ref]error), torn: make(map[string]error)}
 	var keys [][]byte
 	var letters refs
 	for i := range ops {
@@ -48,22 +42,21 @@ func (b *postgresBackend) lockKeys(ctx context.Context, q querier, ops []backend
 	}
 	stmts = append(stmts, b.countRemovals(&l.removals, &l.last), b.takeGenerations(&l, len(ops)))
 	err := q.run(ctx, stmts...)
-	if err == nil && len(l.torn) > 0 {
-		err = q.run(ctx, b.aliveHolders(&l)...)
-	}
 	return l, err
 }
 
-// scanRow reads a row. The generation of a damaged one is its slot, or counts as recent.
+// scanRow reads a row. The generation of a damaged one is its slot, or counts as recent. It fires
+// only while its worker lives.
 func (l *locked) scanRow(scan scanner) error {
-	r, err := scanRow(scan)
+	var firing bool
+	r, err := scanRow(scan, &firing)
 	if damage := (*backend.Damage)(nil); errors.As(err, &damage) {
-		if l.torn[r.Key] == nil {
-			l.torn[r.Key] = &torn{make(map[uint64]error), make(map[int64]bool)}
-		}
-		l.torn[r.Key].slots[damage.Slot] = err
+		l.torn[r.Key] = err
 		if r.Generation = damage.Slot; !r.Detached {
 			r.Generation = math.MaxInt64
+		}
+		if !firing {
+			r.State = backend.Pending
 		}
 		err = nil
 	}
@@ -79,18 +72,6 @@ func (l *locked) scanDead(scan scanner) error {
 	}
 	l.dead[d.Ref()] = &d
 	return err
-}
-
-// aliveHolders returns the statements that look for the holders of claimed damaged rows.
-func (b *postgresBackend) aliveHolders(l *locked) (stmts []stmt) {
-	for key, t := range l.torn {
-		for _, r := range l.rows[key] {
-			if t.slots[r.Slot()] != nil && r.State == backend.Claimed {
-				stmts = append(stmts, query(func(scanner) error { t.alive[r.Holder] = true; return nil }, b.sql.alive, r.Holder))
-			}
-		}
-	}
-	return stmts
 }
 
 func scanDead(scan scanner) (d backend.Dead, err error) {
@@ -274,37 +255,22 @@ func (b *postgresBackend) renew(ctx context.Context, q querier, write func(conte
 	return w.store(ctx, &b.sql, write)
 }
 
-// decide returns the effect of op on its locked rows.
+// decide returns the effect of op on its locked rows. A damaged row fails the operation, except a
+// Cancel of all rows, and a damaged dead letter all but its Discard.
 func (l *locked) decide(op *backend.Op, next uint64) backend.Change {
-	damage, t := l.damaged[letter(op)], l.torn[op.Row.Key]
+	torn, damaged := l.torn[op.Row.Key], l.damaged[letter(op)]
+	change := op.Decide(l.rows[op.Row.Key], l.dead[letter(op)], next)
+	bare := backend.Row{Key: op.Row.Key}
 	switch {
-	case op.Kind == backend.Discard && damage != nil:
-		return backend.Change{DeleteDead: true, Result: backend.Result{Row: backend.Row{Key: op.Row.Key}}}
-	case op.Kind == backend.Discard || damage == nil && t == nil:
-		return op.Decide(l.rows[op.Row.Key], l.dead[letter(op)], next)
+	case op.Kind == backend.Discard && damaged != nil:
+		return backend.Change{DeleteDead: true, Result: backend.Result{Row: bare}}
+	case op.Kind == backend.Discard || torn == nil && damaged == nil:
+		return change
 	case op.Kind == backend.Cancel && op.If == 0:
-		return t.cancel(op.Row.Key, l.rows[op.Row.Key])
-	case t != nil:
-		damage = slices.Collect(maps.Values(t.slots))[0]
+		change.Result.Row = bare
+		return change
 	}
-	return backend.Change{Result: backend.Result{Err: damage}}
-}
-
-// cancel deletes the pending rows of a key, and the damaged ones that workers held which are
-// gone. Others are firing.
-func (t *torn) cancel(key string, rows []backend.Row) (c backend.Change) {
-	for _, r := range rows {
-		switch {
-		case r.State == backend.Pending, t.slots[r.Slot()] != nil && !t.alive[r.Holder]:
-			c.Delete = append(c.Delete, r)
-		case !r.Detached:
-			return backend.Change{Result: backend.Result{Err: backend.ErrFired}}
-		}
-	}
-	if c.Result.Row.Key = key; len(c.Delete) == 0 {
-		c.Result.Err = backend.ErrFired
-	}
-	return c
+	return backend.Change{Result: backend.Result{Err: cmp.Or(torn, damaged)}}
 }
 
 // letter names the dead letter of a Requeue or Discard.

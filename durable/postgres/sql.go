@@ -24,7 +24,7 @@ type statements struct {
 	bury, removeDead                    string
 	get, page, deadPage                 string
 	register, renew, endLease           string
-	present, alive, lease, claim        string
+	present, lease, claim               string
 	held, unlease, unclaim, existing    string
 	lockRefs, done, owned               string
 	endedWorkers, freeOf, adopt, forget string
@@ -45,8 +45,12 @@ func forSchema(schema string) statements {
 	return statements{
 		// Rows are locked and inserted in key order, so that batches never deadlock. A row that
 		// another transaction changes meanwhile is read as that one leaves it: every
-		// change of a row's slot is an UPDATE, which the lock follows.
-		lockKeys: f(`SELECT {e.cols} FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) ORDER BY e.key, e.slot FOR UPDATE`),
+		// change of a row's slot is an UPDATE, which the lock follows. The last column is whether
+		// the worker of a claimed row lives. now() is the start of the transaction: a snapshot
+		// may miss renewals since then.
+		lockKeys: f(`SELECT {e.cols}, e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
+				WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)
+			FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) ORDER BY e.key, e.slot FOR UPDATE OF e`),
 		lockDead: f(`SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
 			ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`),
 		lockFree:    f(`SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) FOR UPDATE SKIP LOCKED`),
@@ -80,8 +84,6 @@ func forSchema(schema string) statements {
 		endLease: f(`UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`),
 		// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
 		present: f(`SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`),
-		// A caller's snapshot may miss renewals since the start of its transaction.
-		alive: f(`SELECT id FROM {s}.worker WHERE id = $1 AND until > (extract(epoch FROM now()) * 1000000000)::int8`),
 
 		// Overdue one-shots are claimed in the same statement.
 		lease: f(`WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due BETWEEN $2 AND $3
