@@ -182,10 +182,10 @@ func (w *writes) statements(sql *statements, inserted func(scanner) error) (out 
 	return out
 }
 
-// store runs the writes by write. It returns errMissed if another transaction has
+// store runs the writes by q. It returns errMissed if another transaction has
 // inserted a row in the place of one of them; then nothing may be committed. It runs
 // afterInserts before it counts its own removals.
-func (w *writes) store(ctx context.Context, sql *statements, write func(context.Context, ...stmt) error, afterInserts ...stmt) error {
+func (w *writes) store(ctx context.Context, sql *statements, q querier, afterInserts ...stmt) error {
 	inserted := 0
 	stmts := w.statements(sql, func(scanner) error { inserted++; return nil })
 	if len(stmts) == 0 {
@@ -197,15 +197,15 @@ func (w *writes) store(ctx context.Context, sql *statements, write func(context.
 	if w.newest > 0 {
 		stmts = append(stmts, execute(sql.countRemoval, w.newest))
 	}
-	err := write(ctx, stmts...)
+	err := q.write(ctx, stmts...)
 	if err == nil && inserted < len(w.inserts.key) {
 		return errMissed
 	}
 	return err
 }
 
-// applyOps performs ops, whose keys differ, by q. It ends with write.
-func (b *postgresBackend) applyOps(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op) ([]backend.Result, error) {
+// applyOps performs ops, whose keys differ, by q.
+func (b *postgresBackend) applyOps(ctx context.Context, q querier, ops []backend.Op) ([]backend.Result, error) {
 	l, err := b.lockKeys(ctx, q, ops)
 	if err != nil {
 		return nil, err
@@ -222,12 +222,12 @@ func (b *postgresBackend) applyOps(ctx context.Context, q querier, write func(co
 		results[i] = change.Result
 	}
 	removals, last := l.removals, l.last
-	err = w.store(ctx, &b.sql, write, b.countRemovals(&removals, &last))
+	err = w.store(ctx, &b.sql, q, b.countRemovals(&removals, &last))
 	if err == nil && (removals != l.removals || last >= l.last+recent) {
-		err = b.renew(ctx, q, write, ops, &l, results)
+		err = b.renew(ctx, q, ops, &l, results)
 	}
 	if err == nil && len(letters.key) > 0 { // not before the rows that replace them are stored
-		err = write(ctx, execute(b.sql.removeDead, letters.key, letters.generation))
+		err = q.write(ctx, execute(b.sql.removeDead, letters.key, letters.generation))
 	}
 	return results, err
 }
@@ -235,7 +235,7 @@ func (b *postgresBackend) applyOps(ctx context.Context, q querier, write func(co
 // renew gives new generations to the rows that were inserted for keys without a main row. No
 // lock protects an absent row: another process may have stored and removed a version after
 // the generations of l were taken. From the insertion on, the row's own lock does.
-func (b *postgresBackend) renew(ctx context.Context, q querier, write func(context.Context, ...stmt) error, ops []backend.Op, l *locked, results []backend.Result) error {
+func (b *postgresBackend) renew(ctx context.Context, q querier, ops []backend.Op, l *locked, results []backend.Result) error {
 	var again locked
 	if err := q.run(ctx, b.takeGenerations(&again, len(ops))); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (b *postgresBackend) renew(ctx context.Context, q querier, write func(conte
 		}
 		results[i] = change.Result
 	}
-	return w.store(ctx, &b.sql, write)
+	return w.store(ctx, &b.sql, q)
 }
 
 // decide returns the effect of op on its locked rows. A damaged row fails the operation, except a
@@ -306,7 +306,7 @@ func (b *postgresBackend) applyInTx(ctx context.Context, q querier, ops []backen
 		return []backend.Result{{Err: full}}, nil
 	}
 	for {
-		results, err := b.applyOps(ctx, q, q.run, ops)
+		results, err := b.applyOps(ctx, q, ops)
 		if err != errMissed {
 			return results, err
 		}

@@ -148,7 +148,7 @@ func (b *postgresBackend) finishOthers(ctx context.Context, worker int64, f *fin
 				change, f.applied[i] = o.Decide(row, worker, l.now, l.generations[n])
 				w.add(l.rows[o.Key], change)
 			}
-			return w.store(ctx, &b.sql, t.write)
+			return w.store(ctx, &b.sql, t)
 		})
 	})
 	for _, i := range at {
@@ -206,7 +206,7 @@ func (b *postgresBackend) finishOne(ctx context.Context, q querier, worker int64
 		if change, applies := o.Decide(l.find(o.Ref), worker, l.now, l.generations[0]); applies {
 			var w writes
 			w.add(l.rows[o.Key], change)
-			return true, w.store(ctx, &b.sql, q.run)
+			return true, w.store(ctx, &b.sql, q)
 		}
 	}
 	return false, nil

@@ -243,7 +243,7 @@ func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) erro
 	}
 	var results []backend.Result
 	err := l.b.inTx(ctx, l.b.settings(wait, false), func(t *txn) (err error) {
-		results, err = l.b.applyOps(ctx, t, t.write, ops)
+		results, err = l.b.applyOps(ctx, t, ops)
 		return err
 	})
 	if err != nil {

@@ -25,9 +25,10 @@ func query(row func(scanner) error, sql string, args ...any) stmt { return stmt{
 func execute(sql string, args ...any) stmt                        { return stmt{sql, args, nil} }
 
 // querier runs statements in order, in one round trip if it can. After an error it
-// skips the rest.
+// skips the rest. write is run for the last statements of a transaction that writes.
 type querier interface {
 	run(ctx context.Context, stmts ...stmt) error
+	write(ctx context.Context, stmts ...stmt) error
 }
 
 // sender is a connection or a transaction of pgx.
@@ -38,10 +39,9 @@ type sender interface {
 // pgxQuerier sends the statements as one batch.
 type pgxQuerier struct{ sender sender }
 
+func (q pgxQuerier) write(ctx context.Context, stmts ...stmt) error { return q.run(ctx, stmts...) }
+
 func (q pgxQuerier) run(ctx context.Context, stmts ...stmt) error {
-	if len(stmts) == 0 {
-		return nil
-	}
 	var batch pgx.Batch
 	for _, s := range stmts {
 		queued := batch.Queue(s.sql, s.args...)
@@ -63,6 +63,8 @@ func (q pgxQuerier) run(ctx context.Context, stmts ...stmt) error {
 // sqlQuerier sends the statements one by one, with arrays as text: drivers of package
 // database/sql need not know PostgreSQL's arrays.
 type sqlQuerier struct{ tx *sql.Tx }
+
+func (q sqlQuerier) write(ctx context.Context, stmts ...stmt) error { return q.run(ctx, stmts...) }
 
 func (q sqlQuerier) run(ctx context.Context, stmts ...stmt) error {
 	for _, s := range stmts {

@@ -67,7 +67,7 @@ func (t *txn) run(ctx context.Context, stmts ...stmt) error {
 	return pgxQuerier{t.conn}.run(ctx, stmts...)
 }
 
-// write is run for the last statements of a transaction that writes.
+// write implements querier.
 func (t *txn) write(ctx context.Context, stmts ...stmt) error {
 	stmts = append(stmts, query(into(&t.id.xid, &t.id.timeline, &t.id.pid), identify))
 	// A crash ends the connection, so the era is read once for each. Reading the server's

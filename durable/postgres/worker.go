@@ -280,7 +280,7 @@ func (b *postgresBackend) claimOne(ctx context.Context, worker int64, c *backend
 		}
 		var w writes
 		w.add(l.rows[c.Key], change)
-		return w.store(ctx, &b.sql, t.write)
+		return w.store(ctx, &b.sql, t)
 	})
 	if errors.Is(err, errUnknown) {
 		var r refs
