@@ -38,14 +38,14 @@ func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.
 	return id, err
 }
 
-// asWorker runs f in a transaction, which fails if the worker's lease has ended. f runs
-// present with its statements. An async commit does not wait for the disk.
-func (b *postgresBackend) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn, present stmt) error) error {
+// asWorker runs f in a transaction, which fails if the worker's lease has ended. An async commit
+// does not wait for the disk.
+func (b *postgresBackend) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn) error) error {
 	return b.insist(ctx, func(ctx context.Context) error {
 		var id int64
-		present := query(into(&id), b.sql.present, worker)
-		return b.inTx(ctx, b.settings(batchWait, async), func(t *txn) error {
-			err := f(ctx, t, present)
+		before := append(b.settings(batchWait, async), query(into(&id), b.sql.present, worker))
+		return b.inTx(ctx, before, func(t *txn) error {
+			err := f(ctx, t)
 			if err == nil && id == 0 {
 				return backend.ErrLeaseLost
 			}
@@ -65,13 +65,7 @@ func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) (
 	if b.options.QuietTx || !b.listening.Load() {
 		after = 0 // no notification announces rows that are stored behind the mark
 	}
-	var taken intact
-	err := b.asWorker(ctx, req.Worker, false, func(ctx context.Context, t *txn, present stmt) error {
-		taken = intact{}
-		return b.take(ctx, t, req.Worker, &taken, present, query(taken.scan, b.sql.lease,
-			req.Worker, after, req.Until, schedules, int64(req.Max)))
-	})
-	rows, err := b.resolved(ctx, req.Worker, taken, err)
+	rows, err := b.take(ctx, req.Worker, nil, b.sql.lease, req.Worker, after, req.Until, schedules, int64(req.Max))
 	slices.SortFunc(rows, func(x, y backend.Row) int {
 		return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
 	})
@@ -99,31 +93,30 @@ func (in *intact) scan(scan scanner) error {
 	return err
 }
 
-// take runs statements that give rows to worker. Damaged ones stay or become pending: All finds
-// them, and Cancel deletes them.
-func (b *postgresBackend) take(ctx context.Context, t *txn, worker int64, taken *intact, stmts ...stmt) error {
-	err := t.write(ctx, stmts...)
-	if err != nil || taken.damaged == nil {
-		return err
+// take runs a statement that gives rows to worker and returns them, after others. Damaged rows stay
+// or become pending: All finds them, and Cancel deletes them. If the outcome of the transaction is
+// unknown, take reads the rows again.
+func (b *postgresBackend) take(ctx context.Context, worker int64, before []stmt, sql string, args ...any) ([]backend.Row, error) {
+	var taken intact
+	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
+		taken = intact{}
+		err := t.write(ctx, append(before, query(taken.scan, sql, args...))...)
+		if err != nil || taken.damaged == nil {
+			return err
+		}
+		return t.run(ctx, execute(b.sql.unclaim, worker, taken.slots.key, taken.slots.generation))
+	})
+	if errors.Is(err, errUnknown) {
+		var r refs
+		for i := range taken.rows {
+			r.add(taken.rows[i].Ref())
+		}
+		taken, err = b.owned(ctx, worker, r)
 	}
-	return t.run(ctx, execute(b.sql.unclaim, worker, taken.slots.key, taken.slots.generation))
-}
-
-// resolved returns the rows that a transaction gave to worker. If its outcome is
-// unknown, it reads them again.
-func (b *postgresBackend) resolved(ctx context.Context, worker int64, taken intact, err error) ([]backend.Row, error) {
-	if err == nil {
-		return taken.rows, taken.damaged
-	}
-	if !errors.Is(err, errUnknown) {
+	if err != nil {
 		return nil, err
 	}
-	var r refs
-	for i := range taken.rows {
-		r.add(taken.rows[i].Ref())
-	}
-	held, err := b.owned(ctx, worker, r)
-	return held.rows, cmp.Or(err, held.damaged)
+	return taken.rows, taken.damaged
 }
 
 // owned reads the rows that worker holds.
@@ -150,9 +143,9 @@ func (b *postgresBackend) Free(ctx context.Context, worker int64) error {
 // Adopt implements [backend.Backend].
 func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]backend.Row, error) {
 	var ended []int64
-	err := b.asWorker(ctx, worker, true, func(ctx context.Context, t *txn, present stmt) error {
+	err := b.asWorker(ctx, worker, true, func(ctx context.Context, t *txn) error {
 		ended = nil
-		return t.run(ctx, present, query(each(&ended), b.sql.endedWorkers))
+		return t.run(ctx, query(each(&ended), b.sql.endedWorkers))
 	})
 	var all []backend.Row
 	var damaged error
@@ -161,7 +154,8 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 			break
 		}
 		var rows []backend.Row
-		if rows, err = b.adoptFrom(ctx, worker, from, most-len(all)); errors.Is(err, backend.ErrDamaged) {
+		free := []stmt{execute(b.sql.freeOf, from, int64(10*maxBatch))}
+		if rows, err = b.take(ctx, worker, free, b.sql.adopt, worker, from, int64(most-len(all))); errors.Is(err, backend.ErrDamaged) {
 			damaged, err = errors.Join(damaged, err), nil
 		}
 		all = append(all, rows...)
@@ -170,17 +164,6 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 		err = nil // the next call reports the error if it lasts
 	}
 	return all, cmp.Or(err, damaged)
-}
-
-// adoptFrom takes rows from a worker whose lease has ended.
-func (b *postgresBackend) adoptFrom(ctx context.Context, worker, from int64, most int) ([]backend.Row, error) {
-	var taken intact
-	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
-		taken = intact{}
-		return b.take(ctx, t, worker, &taken, present, execute(b.sql.freeOf, from, int64(10*maxBatch)),
-			query(taken.scan, b.sql.adopt, worker, from, int64(most)))
-	})
-	return b.resolved(ctx, worker, taken, err)
 }
 
 // Claim implements [backend.Backend]. A row that another transaction has locked is not
@@ -226,16 +209,12 @@ func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []back
 
 // claimSimple claims rows without a next occurrence by one statement.
 func (b *postgresBackend) claimSimple(ctx context.Context, worker int64, r refs) (won []bool, err error) {
-	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
+	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
 		won = make([]bool, len(r.key))
-		return t.write(ctx, present, query(scanPositions(won), b.sql.claim, worker, r.key, r.generation))
+		return t.write(ctx, query(scanPositions(won), b.sql.claim, worker, r.key, r.generation))
 	})
 	if errors.Is(err, errUnknown) {
-		found, err := b.claimedBy(ctx, worker, r)
-		for i := range won {
-			won[i] = found[r.at(i)]
-		}
-		return won, err
+		return b.claimedBy(ctx, worker, r)
 	}
 	if err != nil || !slices.Contains(won, false) {
 		return won, err
@@ -254,11 +233,15 @@ func (b *postgresBackend) claimSimple(ctx context.Context, worker int64, r refs)
 }
 
 // claimedBy reads which rows worker has claimed. Damaged ones do not fire.
-func (b *postgresBackend) claimedBy(ctx context.Context, worker int64, r refs) (map[backend.Ref]bool, error) {
+func (b *postgresBackend) claimedBy(ctx context.Context, worker int64, r refs) ([]bool, error) {
 	held, err := b.owned(ctx, worker, r)
-	won := make(map[backend.Ref]bool)
+	claimed := make(map[backend.Ref]bool)
 	for _, row := range held.rows {
-		won[row.Ref()] = row.State == backend.Claimed
+		claimed[row.Ref()] = row.State == backend.Claimed
+	}
+	won := make([]bool, len(r.key))
+	for i := range won {
+		won[i] = claimed[r.at(i)]
 	}
 	return won, err
 }
@@ -266,16 +249,15 @@ func (b *postgresBackend) claimedBy(ctx context.Context, worker int64, r refs) (
 // claimOne claims one row and stores its next occurrence, unless another transaction has
 // locked the row.
 func (b *postgresBackend) claimOne(ctx context.Context, worker int64, c *backend.Claim) (won bool, err error) {
-	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn, present stmt) error {
-		var r refs
-		r.add(c.Ref)
-		l, err := b.lockRefs(ctx, t, r, " SKIP LOCKED", present)
+	var r refs
+	r.add(c.Ref)
+	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
+		l, err := b.lockRefs(ctx, t, r, " SKIP LOCKED")
 		if err = cmp.Or(err, l.damaged[c.Ref]); err != nil {
 			return err
 		}
-		row := l.find(c.Ref)
-		var change backend.Change
-		if change, won = c.Decide(row, worker, l.generations[0]); !won {
+		change, applies := c.Decide(l.find(c.Ref), worker, l.generations[0])
+		if won = applies; !won {
 			return nil
 		}
 		var w writes
@@ -283,17 +265,15 @@ func (b *postgresBackend) claimOne(ctx context.Context, worker int64, c *backend
 		return w.store(ctx, &b.sql, t)
 	})
 	if errors.Is(err, errUnknown) {
-		var r refs
-		r.add(c.Ref)
-		found, err := b.claimedBy(ctx, worker, r)
-		return found[c.Ref], err
+		known, err := b.claimedBy(ctx, worker, r)
+		return known[0], err
 	}
 	return won && err == nil, err
 }
 
 // lockRefs locks the rows that r names, and leaves damaged ones aside. others is " SKIP LOCKED"
 // or "", for rows that another transaction has locked.
-func (b *postgresBackend) lockRefs(ctx context.Context, q querier, r refs, others string, before ...stmt) (locked, error) {
+func (b *postgresBackend) lockRefs(ctx context.Context, q querier, r refs, others string) (locked, error) {
 	l := locked{rows: make(map[string][]backend.Row), damaged: make(map[backend.Ref]error)}
 	intact := func(scan scanner) error {
 		row, err := scanRow(scan)
@@ -306,7 +286,6 @@ func (b *postgresBackend) lockRefs(ctx context.Context, q querier, r refs, other
 		}
 		return err
 	}
-	stmts := append(before, query(intact, b.sql.lockRefs+others, r.key, r.generation), b.takeGenerations(&l, len(r.key)))
-	err := q.run(ctx, stmts...)
+	err := q.run(ctx, query(intact, b.sql.lockRefs+others, r.key, r.generation), b.takeGenerations(&l, len(r.key)))
 	return l, err
 }
