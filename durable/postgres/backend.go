@@ -60,6 +60,7 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 	}
 	b.lanes = newLanes(b)
 	b.returner = newReturner(b)
+	b.tasks.Go(b.returner.run)
 	b.tasks.Go(b.announce)
 	if !o.PollOnly {
 		b.tasks.Go(b.listen)
@@ -79,7 +80,6 @@ func (b *postgresBackend) Limits() backend.Limits {
 func (b *postgresBackend) Close() error {
 	b.end()
 	b.lanes.close()
-	b.returner.tasks.Wait()
 	b.tasks.Wait()
 	b.announceLast()
 	return nil

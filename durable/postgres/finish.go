@@ -89,7 +89,10 @@ func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []b
 			r.add(outcomes[i].Ref)
 		}
 	}
-	f.locked, err = b.find(ctx, b.sql.existing, r.key, r.generation)
+	err = b.insist(ctx, func(ctx context.Context) error {
+		f.locked = make(map[backend.Ref]bool)
+		return b.simple(ctx, query(scanRefs(f.locked), b.sql.existing, r.key, r.generation))
+	})
 	return f, err
 }
 
@@ -167,16 +170,6 @@ func refsAt(outcomes []backend.Outcome, at []int) (r refs) {
 		r.add(outcomes[i].Ref)
 	}
 	return r
-}
-
-// find returns the names that a statement reads.
-func (b *postgresBackend) find(ctx context.Context, sql string, args ...any) (map[backend.Ref]bool, error) {
-	var found map[backend.Ref]bool
-	err := b.insist(ctx, func(ctx context.Context) error {
-		found = make(map[backend.Ref]bool)
-		return b.simple(ctx, query(scanRefs(found), sql, args...))
-	})
-	return found, err
 }
 
 // finishInTx stores outcomes in a caller's transaction.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,44 +14,21 @@ import (
 // outcomes that the database rejects. Since these may fail forever, it tries all of them
 // together, after pauses that grow, and logs one error per try.
 type returner struct {
-	b     *postgresBackend
-	wake  chan struct{}
-	tasks sync.WaitGroup
+	b    *postgresBackend
+	wake chan struct{}
 
 	mu       sync.Mutex
-	rows     map[int64]map[backend.Ref]bool // to give back, by worker. Guarded by mu.
-	outcomes outcomes                       // to try now. Guarded by mu.
-	rejected outcomes                       // to try at again, also while they are tried. Guarded by mu.
-	again    time.Time                      // Guarded by mu.
-	pause    time.Duration                  // before again; 0 if the last try left no outcome rejected. Guarded by mu.
+	rows     map[holding]bool            // to give back. Guarded by mu.
+	outcomes map[holding]backend.Outcome // to try now. Guarded by mu.
+	rejected map[holding]backend.Outcome // to try at again, also while they are tried. Guarded by mu.
+	again    time.Time                   // Guarded by mu.
+	pause    time.Duration               // before again; 0 if the last try left no outcome rejected. Guarded by mu.
 }
 
-// outcomes are outcomes by worker.
-type outcomes map[int64]map[backend.Ref]backend.Outcome
-
-func (all outcomes) put(worker int64, o backend.Outcome) {
-	if all[worker] == nil {
-		all[worker] = make(map[backend.Ref]backend.Outcome)
-	}
-	all[worker][o.Ref] = o
-}
-
-// drop removes an outcome, unless another one of its row replaced it.
-func (all outcomes) drop(worker int64, o backend.Outcome) {
-	if all[worker][o.Ref] != o {
-		return
-	}
-	if delete(all[worker], o.Ref); len(all[worker]) == 0 {
-		delete(all, worker)
-	}
-}
-
-// count returns the number of outcomes.
-func (all outcomes) count() (n int) {
-	for _, some := range all {
-		n += len(some)
-	}
-	return n
+// holding is a row of a worker.
+type holding struct {
+	worker int64
+	backend.Ref
 }
 
 const (
@@ -65,25 +41,20 @@ const (
 )
 
 func newReturner(b *postgresBackend) *returner {
-	r := &returner{
+	return &returner{
 		b:        b,
 		wake:     make(chan struct{}, 1),
-		rows:     make(map[int64]map[backend.Ref]bool),
-		outcomes: make(outcomes),
-		rejected: make(outcomes),
+		rows:     make(map[holding]bool),
+		outcomes: make(map[holding]backend.Outcome),
+		rejected: make(map[holding]backend.Outcome),
 	}
-	r.tasks.Go(r.run)
-	return r
 }
 
-// giveBack takes over rows that worker has leased.
-func (r *returner) giveBack(worker int64, rows map[backend.Ref]bool) {
+// giveBack takes over a row that worker may have leased.
+func (r *returner) giveBack(worker int64, ref backend.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.rows[worker] == nil {
-		r.rows[worker] = make(map[backend.Ref]bool)
-	}
-	maps.Copy(r.rows[worker], rows)
+	r.rows[holding{worker, ref}] = true
 	r.hurry()
 }
 
@@ -91,7 +62,7 @@ func (r *returner) giveBack(worker int64, rows map[backend.Ref]bool) {
 func (r *returner) finish(worker int64, o backend.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.outcomes.put(worker, o)
+	r.outcomes[holding{worker, o.Ref}] = o
 	r.hurry()
 }
 
@@ -103,7 +74,7 @@ func (r *returner) reject(worker int64, rejected []rejection) error {
 	if len(rejected) == 0 {
 		return nil
 	}
-	before := r.rejected.count()
+	before := len(r.rejected)
 	if before+len(rejected) > maxRejected {
 		return rejected[0].err
 	}
@@ -117,7 +88,7 @@ func (r *returner) reject(worker int64, rejected []rejection) error {
 // setApart keeps rejected outcomes for the next try. The caller holds mu.
 func (r *returner) setApart(worker int64, rejected []rejection) {
 	for _, o := range rejected {
-		r.rejected.put(worker, o.Outcome)
+		r.rejected[holding{worker, o.Ref}] = o.Outcome
 	}
 }
 
@@ -126,7 +97,7 @@ func (r *returner) postpone(err error) {
 	r.pause = min(max(2*r.pause, minRejectedPause), maxRejectedPause)
 	r.again = time.Now().Add(r.pause)
 	r.b.options.Logger.Error("durable: the database rejects outcomes of entries, which stay claimed; retrying",
-		"error", err, "entries", r.rejected.count(), "pause", r.pause)
+		"error", err, "entries", len(r.rejected), "pause", r.pause)
 	r.hurry()
 }
 
@@ -150,10 +121,12 @@ func (r *returner) await(ctx context.Context, worker int64) {
 func (r *returner) hasten(worker int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, o := range r.rejected[worker] {
-		r.outcomes.put(worker, o)
+	for row, o := range r.rejected {
+		if row.worker == worker {
+			r.outcomes[row] = o
+			delete(r.rejected, row)
+		}
 	}
-	delete(r.rejected, worker)
 	r.hurry()
 }
 
@@ -161,7 +134,12 @@ func (r *returner) hasten(worker int64) {
 func (r *returner) has(worker int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.outcomes[worker]) > 0
+	for row := range r.outcomes {
+		if row.worker == worker {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *returner) hurry() {
@@ -221,38 +199,33 @@ func (r *returner) tryOutcomes() (left bool) {
 	return left || len(r.rejected) > 0
 }
 
-// toTry returns the outcomes of the next try.
+// toTry returns the outcomes of the next try, by worker.
 func (r *returner) toTry() map[int64][]backend.Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make(outcomes)
-	add := func(some outcomes) {
-		for worker, outcomes := range some {
-			for _, o := range outcomes {
-				all.put(worker, o)
-			}
-		}
-	}
+	all := make(map[holding]backend.Outcome)
 	if !time.Now().Before(r.again) {
-		add(r.rejected)
+		maps.Copy(all, r.rejected)
 	}
-	add(r.outcomes)
+	maps.Copy(all, r.outcomes)
 	work := make(map[int64][]backend.Outcome)
-	for worker, outcomes := range all {
-		work[worker] = slices.Collect(maps.Values(outcomes))
+	for row, o := range all {
+		work[row.worker] = append(work[row.worker], o)
 	}
 	return work
 }
 
 // forget drops the outcomes except those of rows that are still locked, and sets the rejected
-// ones apart.
+// ones apart. It keeps an outcome that replaced another one meanwhile.
 func (r *returner) forget(worker int64, f *finishing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range f.outcomes {
-		if !f.locked[o.Ref] {
-			r.outcomes.drop(worker, o)
-			r.rejected.drop(worker, o)
+		row := holding{worker, o.Ref}
+		for _, some := range []map[holding]backend.Outcome{r.outcomes, r.rejected} {
+			if !f.locked[o.Ref] && some[row] == o {
+				delete(some, row)
+			}
 		}
 	}
 	r.setApart(worker, f.rejected)
@@ -260,52 +233,42 @@ func (r *returner) forget(worker int64, f *finishing) {
 
 // tryRows tries each row once and reports whether any is left.
 func (r *returner) tryRows() (left bool) {
+	work := make(map[int64]*refs)
 	r.mu.Lock()
-	work := make(map[int64]refs)
-	for worker, rows := range r.rows {
-		var names refs
-		for ref := range rows {
-			names.add(ref)
+	for row := range r.rows {
+		if work[row.worker] == nil {
+			work[row.worker] = &refs{}
 		}
-		work[worker] = names
+		work[row.worker].add(row.Ref)
 	}
 	r.mu.Unlock()
 	for worker, names := range work {
-		still, err := r.unlease(worker, names)
+		still, err := r.unlease(worker, *names)
 		if err != nil {
-			left = true
 			continue
 		}
-		left = r.drop(worker, names, still) || left
+		r.mu.Lock()
+		for i := range names.key {
+			if ref := names.at(i); !still[ref] {
+				delete(r.rows, holding{worker, ref})
+			}
+		}
+		r.mu.Unlock()
 	}
-	return left
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.rows) > 0
 }
 
 // unlease returns the leases of unlocked rows, and the names of the locked ones.
-func (r *returner) unlease(worker int64, names refs) (map[backend.Ref]bool, error) {
-	if err := r.b.simple(r.b.ctx, execute(r.b.sql.unlease, worker, names.key, names.generation)); err != nil {
-		return nil, err
-	}
-	still, err := r.b.find(r.b.ctx, r.b.sql.held, worker, names.key, names.generation)
-	if len(still) < len(names.key) { // a look is a sweep of every Work
-		r.b.look()
+func (r *returner) unlease(worker int64, names refs) (still map[backend.Ref]bool, err error) {
+	still = make(map[backend.Ref]bool)
+	freed := false
+	err = r.b.simple(r.b.ctx,
+		query(func(scanner) error { freed = true; return nil }, r.b.sql.unlease, worker, names.key, names.generation),
+		query(scanRefs(still), r.b.sql.held, worker, names.key, names.generation))
+	if freed && err == nil {
+		r.b.look() // a sweep of every Work
 	}
 	return still, err
-}
-
-// drop forgets the names that are not in still, and reports whether any row is left.
-func (r *returner) drop(worker int64, names refs, still map[backend.Ref]bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	rows := r.rows[worker]
-	for i := range names.key {
-		ref := names.at(i)
-		if !still[ref] {
-			delete(rows, ref)
-		}
-	}
-	if len(rows) == 0 {
-		delete(r.rows, worker)
-	}
-	return len(rows) > 0
 }

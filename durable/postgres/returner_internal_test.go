@@ -14,8 +14,7 @@ import (
 )
 
 func newTestReturner(ctx context.Context) *returner {
-	return &returner{b: &postgresBackend{ctx: ctx, options: Options{Options: durable.Options{Logger: slog.New(slog.DiscardHandler)}}},
-		wake: make(chan struct{}, 1), outcomes: make(outcomes), rejected: make(outcomes)}
+	return newReturner(&postgresBackend{ctx: ctx, options: Options{Options: durable.Options{Logger: slog.New(slog.DiscardHandler)}}})
 }
 
 // The bound of rejected outcomes includes those of a try under way.
@@ -37,7 +36,7 @@ func TestRejectedOutcomesAreBounded(t *testing.T) {
 	require.ErrorIs(t, reject(), refused, "during a try")
 	f.rejected = []rejection{{f.outcomes[0], refused}}
 	r.forget(1, f)
-	require.Equal(t, outcomes{1: {f.outcomes[0].Ref: f.outcomes[0]}}, r.rejected)
+	require.Equal(t, map[holding]backend.Outcome{{1, f.outcomes[0].Ref}: f.outcomes[0]}, r.rejected)
 	require.NoError(t, reject())
 }
 
@@ -49,7 +48,7 @@ func TestFailedTryLeavesOutcomesRejected(t *testing.T) {
 	require.NoError(t, r.reject(1, []rejection{{backend.Outcome{Ref: backend.Ref{Key: "k"}}, errors.New("no")}}))
 	r.again = time.Time{}
 	require.True(t, r.tryOutcomes())
-	require.Equal(t, 1, r.rejected.count())
+	require.Len(t, r.rejected, 1)
 	require.Empty(t, r.outcomes)
 	require.Equal(t, minRejectedPause, r.pause)
 }

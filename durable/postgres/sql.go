@@ -105,7 +105,7 @@ func forSchema(schema string) statements {
 				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
 				WHERE e.state = 0 AND e.holder = $1 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 			UPDATE {s}.entry e SET holder = 0 FROM l
-			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = $1`),
+			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = $1 RETURNING e.key`),
 		unclaim: f(`UPDATE {s}.entry e SET state = 0 FROM unnest($2::bytea[], $3::int8[]) r(key, slot)
 			WHERE e.key = r.key AND e.slot = r.slot AND e.holder = $1`),
 		existing: f(`SELECT e.key, e.generation FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)

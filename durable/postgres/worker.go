@@ -197,11 +197,14 @@ func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []back
 	var failed error
 	for _, i := range others {
 		won, err := b.claimOne(ctx, worker, &claims[i])
-		if claimed[i] = won; !won { // it is locked or failed: the other claims are stored
-			b.returner.giveBack(worker, map[backend.Ref]bool{claims[i].Ref: true})
-		}
+		claimed[i] = won
 		if failed = errors.Join(failed, err); ctx.Err() != nil || errors.Is(err, backend.ErrLeaseLost) {
 			break
+		}
+	}
+	for i := range claims {
+		if !claimed[i] { // it was overtaken, is locked, or failed: the other claims are stored
+			b.returner.giveBack(worker, claims[i].Ref)
 		}
 	}
 	return claimed, failed
@@ -216,20 +219,7 @@ func (b *postgresBackend) claimSimple(ctx context.Context, worker int64, r refs)
 	if errors.Is(err, errUnknown) {
 		return b.claimedBy(ctx, worker, r)
 	}
-	if err != nil || !slices.Contains(won, false) {
-		return won, err
-	}
-	left, err := b.find(ctx, b.sql.held, worker, r.key, r.generation)
-	if err != nil { // the others are claimed
-		left = make(map[backend.Ref]bool)
-		for i := range won {
-			left[r.at(i)] = true
-		}
-	}
-	if len(left) > 0 {
-		b.returner.giveBack(worker, left)
-	}
-	return won, nil
+	return won, err
 }
 
 // claimedBy reads which rows worker has claimed. Damaged ones do not fire.
