@@ -179,6 +179,7 @@ func (l *lanes) finish(items []*item) {
 	l.dispatch()
 }
 
+// fail answers items with an error.
 func (l *lanes) fail(items []*item, err error) {
 	for _, it := range items {
 		it.result.Err = err
@@ -342,25 +343,16 @@ func (l *lanes) watchRows() {
 
 // lockedKeys returns the keys of items of which another transaction has locked a row.
 func (l *lanes) lockedKeys(items []*item) (map[string]bool, error) {
-	var keys [][]byte
+	var keys, found [][]byte
 	for _, it := range items {
 		keys = append(keys, []byte(it.op.Row.Key))
 	}
-	surplus := make(map[string]int) // of rows that can be locked over all rows
-	count := func(n int) func(scanner) error {
-		return func(scan scanner) error {
-			var key []byte
-			err := scan(&key)
-			surplus[string(key)] += n
-			return err
-		}
-	}
 	err := l.b.inTx(l.b.ctx, l.b.settings(batchWait, true), func(t *txn) error {
-		return t.run(l.b.ctx, query(count(1), l.b.sql.lockFree, keys), query(count(-1), l.b.sql.keys, keys))
+		return t.run(l.b.ctx, query(each(&found), l.b.sql.lockedKeys, keys))
 	})
 	locked := make(map[string]bool)
-	for key, n := range surplus {
-		locked[key] = n < 0
+	for _, key := range found {
+		locked[string(key)] = true
 	}
 	return locked, err
 }

@@ -18,7 +18,7 @@ const recent = 10_000
 // statements are the texts of all statements of one schema.
 type statements struct {
 	lockKeys, lockDead, generations     string
-	lockFree, keys                      string
+	lockedKeys                          string
 	removals, countRemoval              string
 	insert, detach, update, remove      string
 	bury, removeDead                    string
@@ -53,8 +53,8 @@ func forSchema(schema string) statements {
 			FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) ORDER BY e.key, e.slot FOR UPDATE OF e`),
 		lockDead: f(`SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
 			ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`),
-		lockFree:    f(`SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) FOR UPDATE SKIP LOCKED`),
-		keys:        f(`SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[])`),
+		lockedKeys: f(`WITH free AS (SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) FOR UPDATE SKIP LOCKED)
+			SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) EXCEPT ALL SELECT key FROM free`),
 		generations: f(`SELECT nextval({sequence}), {clock} FROM generate_series(1, $1::int4)`),
 
 		// Sequences ignore transactions. The removal of a recent version is counted before its
