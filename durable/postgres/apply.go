@@ -36,9 +36,9 @@ func (b *postgresBackend) lockKeys(ctx context.Context, q querier, ops []backend
 			letters.add(letter(&ops[i]))
 		}
 	}
-	stmts := []stmt{query(l.scanRow, b.sql.lockKeys, keys)}
+	stmts := []stmt{query(l.scanRow, lockKeysSQL, keys)}
 	if len(letters.key) > 0 {
-		stmts = append(stmts, query(l.scanDead, b.sql.lockDead, letters.key, letters.generation))
+		stmts = append(stmts, query(l.scanDead, lockDeadSQL, letters.key, letters.generation))
 	}
 	stmts = append(stmts, b.countRemovals(&l.removals, &l.last), b.takeGenerations(&l, len(ops)))
 	err := q.run(ctx, stmts...)
@@ -83,7 +83,7 @@ func scanDead(scan scanner) (d backend.Dead, err error) {
 
 // countRemovals reads the count of removals and the last generation.
 func (b *postgresBackend) countRemovals(n, last *int64) stmt {
-	return query(into(n, last), b.sql.removals)
+	return query(into(n, last), removalsSQL)
 }
 
 func (b *postgresBackend) takeGenerations(l *locked, n int) stmt {
@@ -92,7 +92,7 @@ func (b *postgresBackend) takeGenerations(l *locked, n int) stmt {
 		err := scan(&generation, &l.now)
 		l.generations = append(l.generations, uint64(generation))
 		return err
-	}, b.sql.generations, int32(n))
+	}, generationsSQL, int32(n))
 }
 
 // find returns the row that a Ref names, or nil.
@@ -161,33 +161,26 @@ func (w *writes) update(r *backend.Row, slot uint64) {
 	w.updated = append(w.updated, int64(slot))
 }
 
-// statements returns the statements that are not empty. inserted is called for each
-// row that was inserted.
-func (w *writes) statements(sql *statements, inserted func(scanner) error) (out []stmt) {
-	if len(w.removed.key) > 0 {
-		out = append(out, execute(sql.remove, w.removed.key, w.removed.generation))
-	}
-	if len(w.updated) > 0 {
-		out = append(out, execute(sql.update, append(w.updates.args(), w.updated)...))
-	}
-	if len(w.inserts.key) > 0 {
-		out = append(out, query(inserted, sql.insert, w.inserts.args()...))
-	}
-	if len(w.detached.key) > 0 {
-		out = append(out, execute(sql.detach, w.detached.key, w.detached.generation))
-	}
-	if len(w.givenUp) > 0 {
-		out = append(out, execute(sql.bury, append(w.buried.args(), w.errors, w.givenUp)...))
-	}
-	return out
-}
-
 // store runs the writes by q. It returns errMissed if another transaction has
 // inserted a row in the place of one of them; then nothing may be committed. It runs
 // afterInserts before it counts its own removals.
-func (w *writes) store(ctx context.Context, sql *statements, q querier, afterInserts ...stmt) error {
+func (w *writes) store(ctx context.Context, q querier, afterInserts ...stmt) error {
+	var stmts []stmt
 	inserted := 0
-	stmts := w.statements(sql, func(scanner) error { inserted++; return nil })
+	for _, s := range []struct {
+		rows int
+		stmt stmt
+	}{
+		{len(w.removed.key), execute(removeSQL, w.removed.key, w.removed.generation)},
+		{len(w.updated), execute(updateSQL, append(w.updates.args(), w.updated)...)},
+		{len(w.inserts.key), query(func(scanner) error { inserted++; return nil }, insertSQL, w.inserts.args()...)},
+		{len(w.detached.key), execute(detachSQL, w.detached.key, w.detached.generation)},
+		{len(w.givenUp), execute(burySQL, append(w.buried.args(), w.errors, w.givenUp)...)},
+	} {
+		if s.rows > 0 {
+			stmts = append(stmts, s.stmt)
+		}
+	}
 	if len(stmts) == 0 {
 		return nil
 	}
@@ -195,7 +188,7 @@ func (w *writes) store(ctx context.Context, sql *statements, q querier, afterIns
 		stmts = append(stmts, afterInserts...)
 	}
 	if w.newest > 0 {
-		stmts = append(stmts, execute(sql.countRemoval, w.newest))
+		stmts = append(stmts, execute(countRemovalSQL, w.newest))
 	}
 	err := q.write(ctx, stmts...)
 	if err == nil && inserted < len(w.inserts.key) {
@@ -222,12 +215,12 @@ func (b *postgresBackend) applyOps(ctx context.Context, q querier, ops []backend
 		results[i] = change.Result
 	}
 	removals, last := l.removals, l.last
-	err = w.store(ctx, &b.sql, q, b.countRemovals(&removals, &last))
+	err = w.store(ctx, q, b.countRemovals(&removals, &last))
 	if err == nil && (removals != l.removals || last >= l.last+recent) {
 		err = b.renew(ctx, q, ops, &l, results)
 	}
 	if err == nil && len(letters.key) > 0 { // not before the rows that replace them are stored
-		err = q.write(ctx, execute(b.sql.removeDead, letters.key, letters.generation))
+		err = q.write(ctx, execute(removeDeadSQL, letters.key, letters.generation))
 	}
 	return results, err
 }
@@ -252,7 +245,7 @@ func (b *postgresBackend) renew(ctx context.Context, q querier, ops []backend.Op
 		}
 		results[i] = change.Result
 	}
-	return w.store(ctx, &b.sql, q)
+	return w.store(ctx, q)
 }
 
 // decide returns the effect of op on its locked rows. A damaged row fails the operation, except a
@@ -284,7 +277,7 @@ func (b *postgresBackend) Apply(ctx context.Context, tx any, ops []backend.Op) (
 	if tx == nil {
 		return b.lanes.apply(ctx, ops)
 	}
-	q, err := callersTx(tx)
+	q, err := b.callersTx(tx)
 	if err != nil {
 		return nil, err
 	}
@@ -325,5 +318,5 @@ func (b *postgresBackend) notifyNear(ctx context.Context, q querier, results []b
 	if len(due) == 0 || b.options.QuietTx {
 		return nil
 	}
-	return q.run(ctx, query(nil, b.sql.notifyNear, due, int64(lead+txSlack)))
+	return q.run(ctx, query(nil, notifyNearSQL, b.channel(), due, int64(lead+txSlack)))
 }

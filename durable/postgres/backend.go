@@ -25,9 +25,9 @@ const (
 // postgresBackend implements [backend.Backend]. [Open] makes a store of it.
 type postgresBackend struct {
 	pool    *pgxpool.Pool
-	options Options // complete. Immutable after newBackend.
-	sql     statements
-	name    string // distinguishes this process's notifications. Immutable after newBackend.
+	options Options                 // complete. Immutable after newBackend.
+	text    func(sql string) string // fills in a statement. Immutable after newBackend.
+	name    string                  // distinguishes this process's notifications. Immutable after newBackend.
 	ctx     context.Context
 	end     context.CancelFunc
 	tasks   sync.WaitGroup
@@ -52,7 +52,7 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 	if pool == nil {
 		return nil, refuse("pool", "nil", "a *pgxpool.Pool")
 	}
-	b := &postgresBackend{pool: pool, options: o, sql: forSchema(o.Schema), name: rand.Text(), near: make(chan struct{}, 1)}
+	b := &postgresBackend{pool: pool, options: o, text: forSchema(o.Schema), name: rand.Text(), near: make(chan struct{}, 1)}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	if err := b.prepare(ctx); err != nil {
 		b.end()

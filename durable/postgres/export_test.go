@@ -27,12 +27,12 @@ func (b *postgresBackend) Schema() string { return b.options.Schema }
 
 // LeasePlan returns the plan of Lease's statement as the backend runs it.
 func (b *postgresBackend) LeasePlan(ctx context.Context) (string, error) {
-	return b.plan(ctx, "EXPLAIN "+b.sql.lease, int64(1), int64(0), time.Now().Add(lead).UnixNano(), [][]byte{}, int64(leaseBatch))
+	return b.plan(ctx, "EXPLAIN "+leaseSQL, int64(1), int64(0), time.Now().Add(lead).UnixNano(), [][]byte{}, int64(leaseBatch))
 }
 
 // PagePlan runs Page's statement for ten keys with a prefix, and returns its plan.
 func (b *postgresBackend) PagePlan(ctx context.Context, prefix string) (string, error) {
-	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+b.sql.page, append(span(prefix, "", 0), int64(10), false)...)
+	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+pageSQL, append(span(prefix, "", 0), int64(10), false)...)
 }
 
 func (b *postgresBackend) plan(ctx context.Context, sql string, args ...any) (string, error) {

@@ -91,7 +91,7 @@ func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []b
 	}
 	err = b.insist(ctx, func(ctx context.Context) error {
 		f.locked = make(map[backend.Ref]bool)
-		return b.simple(ctx, query(scanRefs(f.locked), b.sql.existing, r.key, r.generation))
+		return b.simple(ctx, query(scanRefs(f.locked), existingSQL, r.key, r.generation))
 	})
 	return f, err
 }
@@ -123,7 +123,7 @@ func (b *postgresBackend) finishDone(ctx context.Context, f *finishing, at []int
 	err := b.insist(ctx, func(ctx context.Context) error {
 		return b.inTx(ctx, b.settings(batchWait, true), func(t *txn) error {
 			gone = make([]bool, len(at))
-			return t.write(ctx, query(scanPositions(gone), b.sql.done, r.key, r.generation), execute(b.sql.countRemoval, slices.Max(r.generation)))
+			return t.write(ctx, query(scanPositions(gone), doneSQL, r.key, r.generation), execute(countRemovalSQL, slices.Max(r.generation)))
 		})
 	})
 	for n := range gone {
@@ -151,7 +151,7 @@ func (b *postgresBackend) finishOthers(ctx context.Context, worker int64, f *fin
 				change, f.applied[i] = o.Decide(row, worker, l.now, l.generations[n])
 				w.add(l.rows[o.Key], change)
 			}
-			return w.store(ctx, &b.sql, t)
+			return w.store(ctx, t)
 		})
 	})
 	for _, i := range at {
@@ -174,7 +174,7 @@ func refsAt(outcomes []backend.Outcome, at []int) (r refs) {
 
 // finishInTx stores outcomes in a caller's transaction.
 func (b *postgresBackend) finishInTx(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
-	q, err := callersTx(tx)
+	q, err := b.callersTx(tx)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (b *postgresBackend) finishOne(ctx context.Context, q querier, worker int64
 		if change, applies := o.Decide(l.find(o.Ref), worker, l.now, l.generations[0]); applies {
 			var w writes
 			w.add(l.rows[o.Key], change)
-			return true, w.store(ctx, &b.sql, q)
+			return true, w.store(ctx, q)
 		}
 	}
 	return false, nil

@@ -348,7 +348,7 @@ func (l *lanes) lockedKeys(items []*item) (map[string]bool, error) {
 		keys = append(keys, []byte(it.op.Row.Key))
 	}
 	err := l.b.inTx(l.b.ctx, l.b.settings(batchWait, true), func(t *txn) error {
-		return t.run(l.b.ctx, query(each(&found), l.b.sql.lockedKeys, keys))
+		return t.run(l.b.ctx, query(each(&found), lockedKeysSQL, keys))
 	})
 	locked := make(map[string]bool)
 	for _, key := range found {

@@ -60,7 +60,7 @@ func (b *postgresBackend) listenOnce() error {
 		defer cancel()
 		conn.Close(ctx)
 	}()
-	if _, err := conn.Exec(ctx, b.sql.listen, pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{b.channel()}.Sanitize(), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
 	b.listening.Store(true)
@@ -88,6 +88,9 @@ func (b *postgresBackend) awaitNotification(conn *pgx.Conn) error {
 	}
 	return err
 }
+
+// channel is the name of the channel for notifications.
+func (b *postgresBackend) channel() string { return "hwt:" + b.options.Schema }
 
 // Announce implements [backend.Backend]. It makes other processes look at the database soon.
 func (b *postgresBackend) Announce() {
@@ -131,5 +134,5 @@ func (b *postgresBackend) announceLast() {
 }
 
 func (b *postgresBackend) notify(ctx context.Context) error {
-	return b.simple(ctx, query(nil, b.sql.notify, b.name))
+	return b.simple(ctx, query(nil, notifySQL, b.channel(), b.name))
 }

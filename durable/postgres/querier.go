@@ -13,8 +13,8 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// stmt is a statement with its arguments. row is called for each row of the result; nil
-// discards them.
+// stmt is a statement with its arguments. Its text has placeholders, which forSchema fills in. row
+// is called for each row of the result; nil discards them.
 type stmt struct {
 	sql  string
 	args []any
@@ -37,14 +37,17 @@ type sender interface {
 }
 
 // pgxQuerier sends the statements as one batch.
-type pgxQuerier struct{ sender sender }
+type pgxQuerier struct {
+	sender sender
+	text   func(sql string) string // of the backend
+}
 
 func (q pgxQuerier) write(ctx context.Context, stmts ...stmt) error { return q.run(ctx, stmts...) }
 
 func (q pgxQuerier) run(ctx context.Context, stmts ...stmt) error {
 	var batch pgx.Batch
 	for _, s := range stmts {
-		queued := batch.Queue(s.sql, s.args...)
+		queued := batch.Queue(q.text(s.sql), s.args...)
 		if s.row == nil {
 			continue
 		}
@@ -62,7 +65,10 @@ func (q pgxQuerier) run(ctx context.Context, stmts ...stmt) error {
 
 // sqlQuerier sends the statements one by one, with arrays as text: drivers of package
 // database/sql need not know PostgreSQL's arrays.
-type sqlQuerier struct{ tx *sql.Tx }
+type sqlQuerier struct {
+	tx   *sql.Tx
+	text func(sql string) string // of the backend
+}
 
 func (q sqlQuerier) write(ctx context.Context, stmts ...stmt) error { return q.run(ctx, stmts...) }
 
@@ -80,7 +86,7 @@ func (q sqlQuerier) one(ctx context.Context, s stmt) error {
 	for i, a := range s.args {
 		args[i] = arrayText(a)
 	}
-	rows, err := q.tx.QueryContext(ctx, s.sql, args...)
+	rows, err := q.tx.QueryContext(ctx, q.text(s.sql), args...)
 	if err != nil {
 		return err
 	}
@@ -127,12 +133,12 @@ func integers[T int16 | int32 | int64](values []T) (out []string) {
 const txTypes = "pgx.Tx or *sql.Tx"
 
 // callersTx returns the querier of a caller's transaction.
-func callersTx(tx any) (querier, error) {
+func (b *postgresBackend) callersTx(tx any) (querier, error) {
 	switch tx := tx.(type) {
 	case pgx.Tx:
-		return pgxQuerier{tx}, nil
+		return pgxQuerier{tx, b.text}, nil
 	case *sql.Tx:
-		return sqlQuerier{tx}, nil
+		return sqlQuerier{tx, b.text}, nil
 	}
 	return nil, fmt.Errorf("%w: transaction of type %T (expected: %s)", backend.ErrInvalid, tx, txTypes)
 }

@@ -19,7 +19,7 @@ func (b *postgresBackend) Now(ctx context.Context) (time.Time, error) {
 
 // Get implements [backend.Backend].
 func (b *postgresBackend) Get(ctx context.Context, key string) (backend.Row, error) {
-	rows, err := b.readRows(ctx, b.sql.get, []byte(key))
+	rows, err := b.readRows(ctx, getSQL, []byte(key))
 	if err == nil && len(rows) == 0 {
 		err = backend.ErrNotFound
 	}
@@ -31,7 +31,7 @@ func (b *postgresBackend) Get(ctx context.Context, key string) (backend.Row, err
 
 // Page implements [backend.Backend].
 func (b *postgresBackend) Page(ctx context.Context, prefix string, after backend.Cursor, most int, claimed bool) ([]backend.Row, error) {
-	return b.readRows(ctx, b.sql.page, append(span(prefix, after.Key, after.Slot), int64(most), claimed)...)
+	return b.readRows(ctx, pageSQL, append(span(prefix, after.Key, after.Slot), int64(most), claimed)...)
 }
 
 func (b *postgresBackend) readRows(ctx context.Context, sql string, args ...any) (rows []backend.Row, err error) {
@@ -52,7 +52,7 @@ func (b *postgresBackend) DeadPage(ctx context.Context, prefix string, after bac
 				letters = append(letters, d)
 			}
 			return err
-		}, b.sql.deadPage, append(span(prefix, after.Key, after.Generation), int64(most))...))
+		}, deadPageSQL, append(span(prefix, after.Key, after.Generation), int64(most))...))
 	})
 	return letters, err
 }

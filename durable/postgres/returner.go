@@ -265,8 +265,8 @@ func (r *returner) unlease(worker int64, names refs) (still map[backend.Ref]bool
 	still = make(map[backend.Ref]bool)
 	freed := false
 	err = r.b.simple(r.b.ctx,
-		query(func(scanner) error { freed = true; return nil }, r.b.sql.unlease, worker, names.key, names.generation),
-		query(scanRefs(still), r.b.sql.held, worker, names.key, names.generation))
+		query(func(scanner) error { freed = true; return nil }, unleaseSQL, names.key, names.generation, worker),
+		query(scanRefs(still), heldSQL, names.key, names.generation, worker))
 	if freed && err == nil {
 		r.b.look() // a sweep of every Work
 	}

@@ -15,7 +15,7 @@ import (
 // of the package states in meta.reader the oldest version that may work beside it.
 const schemaVersion = 1
 
-// migrations[i] leads from version i to i+1. {s} stands for the schema.
+// migrations[i] leads from version i to i+1.
 //
 // fillfactor leaves room for claims to update a row on its page, without a change of
 // the indexes. Dead rows appear as fast as entries fire: vacuum starts early and does
@@ -38,8 +38,8 @@ CREATE INDEX entry_holder ON {s}.entry (holder) WHERE holder <> 0;
 CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT NULL, PRIMARY KEY (key, generation));
 `}
 
-// missing names the privileges that the role lacks beside USAGE on the schema.
-const missing = `SELECT need || ' on the ' || kind || ' ' || name
+// missingSQL names the privileges that the role lacks beside USAGE on the schema.
+const missingSQL = `SELECT need || ' on the ' || kind || ' ' || name
 	FROM (VALUES ('sequence', 'generation', 'USAGE'), ('sequence', 'removal', 'USAGE'), ('table', 'meta', 'SELECT'),
 		('table', 'entry', 'SELECT INSERT UPDATE DELETE'), ('table', 'dead', 'SELECT INSERT UPDATE DELETE'),
 		('table', 'worker', 'SELECT INSERT UPDATE DELETE')) p(kind, name, needs), string_to_table(needs, ' ') need
@@ -55,7 +55,7 @@ func (b *postgresBackend) prepare(ctx context.Context) error {
 	if err == nil {
 		err = b.insist(ctx, func(ctx context.Context) error {
 			lacks = nil
-			return b.simple(ctx, query(each(&lacks), missing, b.options.Schema))
+			return b.simple(ctx, query(each(&lacks), missingSQL, b.options.Schema))
 		})
 	}
 	if err == nil && len(lacks) > 0 {
@@ -97,8 +97,7 @@ func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
 		if !exists { // otherwise the role need not be allowed to create schemas
 			sql = "CREATE SCHEMA IF NOT EXISTS {s};" + sql
 		}
-		sql = strings.ReplaceAll(sql, "{s}", pgx.Identifier{b.options.Schema}.Sanitize())
-		if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		if _, err := tx.Exec(ctx, b.text(sql), pgx.QueryExecModeSimpleProtocol); err != nil {
 			return b.missingPrivilege(err)
 		}
 	}
@@ -116,14 +115,13 @@ func (b *postgresBackend) missingPrivilege(err error) error {
 // version returns the version of the tables, or 0 if there are none.
 func (b *postgresBackend) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
 	var exists bool
-	meta := pgx.Identifier{b.options.Schema, "meta"}.Sanitize()
 	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = 'meta')`, b.options.Schema).Scan(&exists)
 	if err != nil || !exists {
 		return 0, err
 	}
 	var reader int
-	err = tx.QueryRow(ctx, "SELECT version, reader FROM "+meta).Scan(&version, &reader)
+	err = tx.QueryRow(ctx, b.text("SELECT version, reader FROM {s}.meta")).Scan(&version, &reader)
 	switch {
 	case sqlState(err) == "42501":
 		return 0, fmt.Errorf("the role lacks USAGE on the schema, or SELECT on its table meta: %w", err)

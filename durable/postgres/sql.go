@@ -2,8 +2,8 @@ package postgres
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -15,147 +15,147 @@ const clock = "(extract(epoch FROM clock_timestamp()) * 1000000000)::int8"
 // takes longer than that many others takes new generations.
 const recent = 10_000
 
-// statements are the texts of all statements of one schema.
-type statements struct {
-	lockKeys, lockDead, generations     string
-	lockedKeys                          string
-	removals, countRemoval              string
-	insert, detach, update, remove      string
-	bury, removeDead                    string
-	get, page, deadPage                 string
-	register, renew, endLease           string
-	present, lease, claim               string
-	held, unlease, unclaim, existing    string
-	lockRefs, done, owned               string
-	endedWorkers, freeOf, adopt, forget string
-	counts, countDue                    string
-	notify, notifyNear, listen          string
-}
+// named are the rows that the first two parameters name.
+const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r(key, generation, n)
+	ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation`
 
-// forSchema returns the statements. {s} stands for the schema, {cols} for the columns,
-// {e.cols} for those of e, {rows} for arrays of all columns, and {clock} for the time.
-func forSchema(schema string) statements {
-	channel := "hwt:" + schema
-	f := strings.NewReplacer("{s}", pgx.Identifier{schema}.Sanitize(), "{cols}", columnList(""), "{e.cols}", columnList("e."),
-		"{n.cols}", columnList("n."), "{rows}", columnArrays(), "{clock}", clock,
-		"{entry}", quoteLiteral(pgx.Identifier{schema, "entry"}.Sanitize()),
-		"{sequence}", quoteLiteral(pgx.Identifier{schema, "generation"}.Sanitize()),
-		"{removal}", quoteLiteral(pgx.Identifier{schema, "removal"}.Sanitize()),
-		"{recent}", strconv.Itoa(recent), "{channel}", quoteLiteral(channel), "{listen}", pgx.Identifier{channel}.Sanitize()).Replace
-	return statements{
-		// Rows are locked and inserted in key order, so that batches never deadlock. A row that
-		// another transaction changes meanwhile is read as that one leaves it: every
-		// change of a row's slot is an UPDATE, which the lock follows. The last column is whether
-		// the worker of a claimed row lives. now() is the start of the transaction: a snapshot
-		// may miss renewals since then.
-		lockKeys: f(`SELECT {e.cols}, e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
-				WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)
-			FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) ORDER BY e.key, e.slot FOR UPDATE OF e`),
-		lockDead: f(`SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
-			ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`),
-		lockedKeys: f(`WITH free AS (SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) FOR UPDATE SKIP LOCKED)
-			SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) EXCEPT ALL SELECT key FROM free`),
-		generations: f(`SELECT nextval({sequence}), {clock} FROM generate_series(1, $1::int4)`),
-
-		// Sequences ignore transactions. The removal of a recent version is counted before its
-		// COMMIT, so that a transaction that reads the key as absent also reads the new count.
-		removals:     f(`SELECT coalesce(pg_sequence_last_value({removal}), 0), coalesce(pg_sequence_last_value({sequence}), 0)`),
-		countRemoval: f(`SELECT nextval({removal}) WHERE $1::int8 > pg_sequence_last_value({sequence}) - {recent}`),
-
-		insert: f(`INSERT INTO {s}.entry ({cols}) SELECT * FROM unnest({rows}) n({cols}) ORDER BY key, slot
-			ON CONFLICT (key, slot) DO NOTHING RETURNING key, generation`),
-		detach: f(`UPDATE {s}.entry e SET slot = e.generation FROM unnest($1::bytea[], $2::int8[]) r(key, generation)
-			WHERE e.key = r.key AND e.slot = 0 AND e.generation = r.generation`),
-		update: f(`UPDATE {s}.entry e SET ({cols}) = ROW({n.cols})
-			FROM unnest({rows}, $15::int8[]) n({cols}, old) WHERE e.key = n.key AND e.slot = n.old`),
-		remove: f(`DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r(key, slot) WHERE e.key = r.key AND e.slot = r.slot`),
-		bury:   f(`INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $15::bytea[], $16::int8[])`),
-		removeDead: f(`DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r(key, generation)
-			WHERE e.key = r.key AND e.generation = r.generation`),
-
-		get: f(`SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`),
-		page: f(`SELECT {cols} FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
-			AND ($5 OR state = 0) ORDER BY key, slot LIMIT $4`),
-		deadPage: f(`SELECT {cols}, error, given_up FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8)
-			AND ($3::bytea IS NULL OR key < $3) ORDER BY key, generation LIMIT $4`),
-
-		register: f(`INSERT INTO {s}.worker (until) VALUES ({clock} + $1) RETURNING id`),
-		renew:    f(`UPDATE {s}.worker SET until = {clock} + $2 WHERE id = $1 AND until > {clock} RETURNING id`),
-		endLease: f(`UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`),
-		// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
-		present: f(`SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`),
-
-		// Overdue one-shots are claimed in the same statement.
-		lease: f(`WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due BETWEEN $2 AND $3
-				AND (schedule = '' OR schedule = ANY($4::bytea[])) ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED)
-			UPDATE {s}.entry e SET holder = $1,
-				state = CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END
-			FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`),
-		// Positions in the arrays are returned, which are shorter than keys.
-		claim: f(`WITH l AS (SELECT e.key, e.slot, r.n FROM {s}.entry e
-				JOIN unnest($2::bytea[], $3::int8[]) WITH ORDINALITY r(key, generation, n)
-				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
-				WHERE e.state = 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
-			UPDATE {s}.entry e SET state = 1, holder = $1 FROM l
-			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING l.n`),
-		held: f(`SELECT e.key, e.generation FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
-			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
-			WHERE e.state = 0 AND e.holder = $1`),
-		unlease: f(`WITH l AS (SELECT e.key, e.slot FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
-				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
-				WHERE e.state = 0 AND e.holder = $1 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
-			UPDATE {s}.entry e SET holder = 0 FROM l
-			WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = $1 RETURNING e.key`),
-		unclaim: f(`UPDATE {s}.entry e SET state = 0 FROM unnest($2::bytea[], $3::int8[]) r(key, slot)
-			WHERE e.key = r.key AND e.slot = r.slot AND e.holder = $1`),
-		existing: f(`SELECT e.key, e.generation FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
-			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation`),
-		lockRefs: f(`SELECT {e.cols} FROM {s}.entry e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
-			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
-			ORDER BY e.key, e.slot FOR UPDATE OF e`),
-		done: f(`WITH l AS (SELECT e.key, e.slot, r.n FROM {s}.entry e
-				JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r(key, generation, n)
-				ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
-				ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
-			DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`),
-		owned: f(`SELECT {e.cols} FROM {s}.entry e JOIN unnest($2::bytea[], $3::int8[]) r(key, generation)
-			ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation
-			WHERE e.holder = $1 ORDER BY e.key, e.slot FOR UPDATE OF e`),
-
-		// Holders of rows whose lease has ended, found by skipping through the index.
-		endedWorkers: f(`WITH RECURSIVE h AS ((SELECT holder FROM {s}.entry WHERE holder <> 0 ORDER BY holder LIMIT 1)
-				UNION ALL SELECT (SELECT e.holder FROM {s}.entry e WHERE e.holder <> 0 AND e.holder > h.holder
-					ORDER BY e.holder LIMIT 1) FROM h WHERE h.holder IS NOT NULL)
-			SELECT holder FROM h WHERE holder IS NOT NULL
-				AND NOT EXISTS (SELECT FROM {s}.worker w WHERE w.id = h.holder AND w.until > {clock})`),
-		freeOf: f(`WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
-				LIMIT $2 FOR UPDATE SKIP LOCKED)
-			UPDATE {s}.entry e SET holder = 0 FROM l
-			WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $1 AND e.state = 0`),
-		adopt: f(`WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $2 AND holder <> 0 AND state = 1
-				LIMIT $3 FOR UPDATE SKIP LOCKED)
-			UPDATE {s}.entry e SET holder = $1 FROM l
-			WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $2 AND e.state = 1 RETURNING {e.cols}`),
-		forget: f(`DELETE FROM {s}.worker w WHERE w.until < {clock} - 3600000000000
-			AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0)`),
-
-		counts: f(`SELECT CASE WHEN n > $1 THEN greatest(n, (SELECT reltuples FROM pg_class WHERE oid = {entry}::regclass)::int8)
-				ELSE n END, claimed, dead, oldest FROM
-			(SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 LIMIT $1 + 1) p)
-					+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0) AS n,
-				(SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 1) AS claimed,
-				(SELECT count(*) FROM (SELECT FROM {s}.dead LIMIT $1) d) AS dead,
-				coalesce(least((SELECT min(due) FROM {s}.entry WHERE holder = 0),
-					(SELECT min(due) FROM {s}.entry WHERE holder <> 0 AND state = 0)), 0) AS oldest) c`),
-		countDue: f(`SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 AND due < $1 LIMIT $2) p)
-			+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0 AND due < $1)`),
-
-		notify: f(`SELECT set_config('synchronous_commit', 'off', true), pg_notify({channel}, $1)`),
-		notifyNear: f(`SELECT pg_notify({channel}, '') WHERE EXISTS
-			(SELECT FROM unnest($1::int8[]) d WHERE d <= {clock} + $2::int8)`),
-		listen: f(`LISTEN {listen}`),
+// forSchema returns a function that fills in the placeholders of a statement. {s} stands for the
+// schema, also in literals as {s'}, {cols} for the columns, {e.cols} for those of e, {rows} for
+// arrays of all columns, {named} for named, and {clock} for the time.
+func forSchema(schema string) func(sql string) string {
+	s := pgx.Identifier{schema}.Sanitize()
+	fill := strings.NewReplacer("{s}", s, "{s'}", strings.ReplaceAll(s, "'", "''"), "{cols}", columnList(""),
+		"{e.cols}", columnList("e."), "{n.cols}", columnList("n."), "{rows}", columnArrays(),
+		"{named}", strings.ReplaceAll(named, "{s}", s), "{clock}", clock, "{recent}", fmt.Sprint(recent))
+	var texts sync.Map // by statement
+	return func(sql string) string {
+		text, ok := texts.Load(sql)
+		if !ok {
+			text, _ = texts.LoadOrStore(sql, fill.Replace(sql))
+		}
+		return text.(string)
 	}
 }
+
+// Rows of keys.
+const (
+	// Rows are locked and inserted in key order, so that batches never deadlock. A row that
+	// another transaction changes meanwhile is read as that one leaves it: every
+	// change of a row's slot is an UPDATE, which the lock follows. The last column is whether
+	// the worker of a claimed row lives. now() is the start of the transaction: a snapshot
+	// may miss renewals since then.
+	lockKeysSQL = `SELECT {e.cols}, e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
+			WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)
+		FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) ORDER BY e.key, e.slot FOR UPDATE OF e`
+	lockDeadSQL = `SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
+		ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`
+	lockedKeysSQL = `WITH free AS (SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) FOR UPDATE SKIP LOCKED)
+		SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) EXCEPT ALL SELECT key FROM free`
+	generationsSQL = `SELECT nextval('{s'}.generation'), {clock} FROM generate_series(1, $1::int4)`
+
+	// Sequences ignore transactions. The removal of a recent version is counted before its
+	// COMMIT, so that a transaction that reads the key as absent also reads the new count.
+	removalsSQL = `SELECT coalesce(pg_sequence_last_value('{s'}.removal'), 0),
+		coalesce(pg_sequence_last_value('{s'}.generation'), 0)`
+	countRemovalSQL = `SELECT nextval('{s'}.removal') WHERE $1::int8 > pg_sequence_last_value('{s'}.generation') - {recent}`
+
+	insertSQL = `INSERT INTO {s}.entry ({cols}) SELECT * FROM unnest({rows}) n({cols}) ORDER BY key, slot
+		ON CONFLICT (key, slot) DO NOTHING RETURNING slot`
+	detachSQL = `UPDATE {s}.entry e SET slot = e.generation FROM unnest($1::bytea[], $2::int8[]) r(key, generation)
+		WHERE e.key = r.key AND e.slot = 0 AND e.generation = r.generation`
+	updateSQL = `UPDATE {s}.entry e SET ({cols}) = ROW({n.cols})
+		FROM unnest({rows}, $15::int8[]) n({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
+	removeSQL = `DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r(key, slot)
+		WHERE e.key = r.key AND e.slot = r.slot`
+	burySQL       = `INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $15::bytea[], $16::int8[])`
+	removeDeadSQL = `DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r(key, generation)
+		WHERE e.key = r.key AND e.generation = r.generation`
+
+	getSQL  = `SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`
+	pageSQL = `SELECT {cols} FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
+		AND ($5 OR state = 0) ORDER BY key, slot LIMIT $4`
+	deadPageSQL = `SELECT {cols}, error, given_up FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8)
+		AND ($3::bytea IS NULL OR key < $3) ORDER BY key, generation LIMIT $4`
+)
+
+// Workers.
+const (
+	registerSQL = `INSERT INTO {s}.worker (until) VALUES ({clock} + $1) RETURNING id`
+	renewSQL    = `UPDATE {s}.worker SET until = {clock} + $2 WHERE id = $1 AND until > {clock} RETURNING id`
+	endLeaseSQL = `UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`
+	forgetSQL   = `DELETE FROM {s}.worker w WHERE w.until < {clock} - 3600000000000
+		AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0)`
+
+	// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
+	presentSQL = `SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`
+
+	// Holders of rows whose lease has ended, found by skipping through the index.
+	endedWorkersSQL = `WITH RECURSIVE h AS ((SELECT holder FROM {s}.entry WHERE holder <> 0 ORDER BY holder LIMIT 1)
+			UNION ALL SELECT (SELECT e.holder FROM {s}.entry e WHERE e.holder <> 0 AND e.holder > h.holder
+				ORDER BY e.holder LIMIT 1) FROM h WHERE h.holder IS NOT NULL)
+		SELECT holder FROM h WHERE holder IS NOT NULL
+			AND NOT EXISTS (SELECT FROM {s}.worker w WHERE w.id = h.holder AND w.until > {clock})`
+)
+
+// Leases, claims, and outcomes.
+const (
+	// Overdue one-shots are claimed in the same statement.
+	leaseSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due BETWEEN $2 AND $3
+			AND (schedule = '' OR schedule = ANY($4::bytea[])) ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED)
+		UPDATE {s}.entry e SET holder = $1,
+			state = CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END
+		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
+	adoptSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $2 AND holder <> 0 AND state = 1
+			LIMIT $3 FOR UPDATE SKIP LOCKED)
+		UPDATE {s}.entry e SET holder = $1 FROM l
+		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $2 AND e.state = 1 RETURNING {e.cols}`
+	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
+			LIMIT $2 FOR UPDATE SKIP LOCKED)
+		UPDATE {s}.entry e SET holder = 0 FROM l
+		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $1 AND e.state = 0`
+	unleaseSQL = `WITH l AS (SELECT e.key, e.slot FROM {named}
+			WHERE e.state = 0 AND e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+		UPDATE {s}.entry e SET holder = 0 FROM l
+		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = $3 RETURNING e.key`
+	unclaimSQL = `UPDATE {s}.entry e SET state = 0 FROM unnest($1::bytea[], $2::int8[]) r(key, slot)
+		WHERE e.key = r.key AND e.slot = r.slot AND e.holder = $3`
+
+	// Positions in the arrays are returned, which are shorter than keys.
+	claimSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
+			WHERE e.state = 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+		UPDATE {s}.entry e SET state = 1, holder = $3 FROM l
+		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING l.n`
+	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
+
+	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
+	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
+	heldSQL      = `SELECT e.key, e.generation FROM {named} WHERE e.state = 0 AND e.holder = $3`
+	existingSQL  = `SELECT e.key, e.generation FROM {named}`
+)
+
+// Sizes.
+const (
+	countsSQL = `SELECT CASE WHEN n > $1 THEN greatest(n, (SELECT reltuples FROM pg_class WHERE oid = '{s'}.entry'::regclass)::int8)
+			ELSE n END, claimed, dead, oldest FROM
+		(SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 LIMIT $1 + 1) p)
+				+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0) AS n,
+			(SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 1) AS claimed,
+			(SELECT count(*) FROM (SELECT FROM {s}.dead LIMIT $1) d) AS dead,
+			coalesce(least((SELECT min(due) FROM {s}.entry WHERE holder = 0),
+				(SELECT min(due) FROM {s}.entry WHERE holder <> 0 AND state = 0)), 0) AS oldest) c`
+	countDueSQL = `SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 AND due < $1 LIMIT $2) p)
+		+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0 AND due < $1)`
+	sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname IN ('entry', 'dead', 'worker', 'meta')`
+)
+
+// Notifications. A channel has the name of its schema after "hwt:".
+const (
+	notifySQL     = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
+	notifyNearSQL = `SELECT pg_notify($1, '') WHERE EXISTS
+		(SELECT FROM unnest($2::int8[]) d WHERE d <= {clock} + $3::int8)`
+)
 
 // columnArrays returns placeholders for arrays of all columns.
 func columnArrays() string {
@@ -165,5 +165,3 @@ func columnArrays() string {
 	}
 	return strings.Join(arrays, ", ")
 }
-
-func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

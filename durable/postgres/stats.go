@@ -7,10 +7,6 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// sizeSQL reads the disk space of the tables and indexes.
-const sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = $1 AND c.relname IN ('entry', 'dead', 'worker', 'meta')`
-
 // Stats implements [backend.Backend]. Pending counts up to CountLimit and is the
 // planner's estimate above. All counts take time proportional to their results.
 func (b *postgresBackend) Stats(ctx context.Context, due []int64) (backend.Stats, error) {
@@ -19,12 +15,12 @@ func (b *postgresBackend) Stats(ctx context.Context, due []int64) (backend.Stats
 	err := b.insist(ctx, func(ctx context.Context) error {
 		st = backend.Stats{Limit: b.options.MaxBytes}
 		stmts := []stmt{
-			query(into(&st.Pending, &st.Claimed, &st.Dead, &st.Oldest), b.sql.counts, int64(backend.CountLimit)),
+			query(into(&st.Pending, &st.Claimed, &st.Dead, &st.Oldest), countsSQL, int64(backend.CountLimit)),
 			query(into(&st.Bytes), sizeSQL, b.options.Schema),
 			query(into(&usage), `SELECT pg_notification_queue_usage()`),
 		}
 		for _, d := range due {
-			stmts = append(stmts, query(each(&st.Due), b.sql.countDue, d, int64(backend.CountLimit)))
+			stmts = append(stmts, query(each(&st.Due), countDueSQL, d, int64(backend.CountLimit)))
 		}
 		return b.simple(ctx, stmts...)
 	})

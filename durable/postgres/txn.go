@@ -64,7 +64,7 @@ func (t *txn) run(ctx context.Context, stmts ...stmt) error {
 		first := append([]stmt{execute("BEGIN ISOLATION LEVEL READ COMMITTED")}, t.settings...)
 		stmts = append(first, stmts...)
 	}
-	return pgxQuerier{t.conn}.run(ctx, stmts...)
+	return pgxQuerier{t.conn, t.b.text}.run(ctx, stmts...)
 }
 
 // write implements querier.
@@ -200,7 +200,7 @@ func (b *postgresBackend) simple(ctx context.Context, stmts ...stmt) error {
 		return err
 	}
 	defer conn.Release()
-	return pgxQuerier{conn}.run(ctx, stmts...)
+	return pgxQuerier{conn, b.text}.run(ctx, stmts...)
 }
 
 // pause sleeps after a failure, for longer after each, and returns the sum of all pauses so far.

@@ -19,11 +19,11 @@ func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.
 	switch {
 	case ttl <= 0:
 		b.returner.await(ctx, worker)
-		stmts = []stmt{execute(b.sql.freeOf, worker, int64(math.MaxInt32)), query(row, b.sql.endLease, worker)}
+		stmts = []stmt{execute(freeSQL, worker, int64(math.MaxInt32)), query(row, endLeaseSQL, worker)}
 	case worker == 0:
-		stmts = []stmt{execute(b.sql.forget), query(row, b.sql.register, int64(ttl))}
+		stmts = []stmt{execute(forgetSQL), query(row, registerSQL, int64(ttl))}
 	default:
-		stmts = []stmt{query(row, b.sql.renew, worker, int64(ttl))}
+		stmts = []stmt{query(row, renewSQL, worker, int64(ttl))}
 	}
 	err = b.insist(ctx, func(ctx context.Context) error {
 		id = 0 // a failed try may have set it
@@ -43,7 +43,7 @@ func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.
 func (b *postgresBackend) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn) error) error {
 	return b.insist(ctx, func(ctx context.Context) error {
 		var id int64
-		before := append(b.settings(batchWait, async), query(into(&id), b.sql.present, worker))
+		before := append(b.settings(batchWait, async), query(into(&id), presentSQL, worker))
 		return b.inTx(ctx, before, func(t *txn) error {
 			err := f(ctx, t)
 			if err == nil && id == 0 {
@@ -65,7 +65,7 @@ func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) (
 	if b.options.QuietTx || !b.listening.Load() {
 		after = 0 // no notification announces rows that are stored behind the mark
 	}
-	rows, err := b.take(ctx, req.Worker, nil, b.sql.lease, req.Worker, after, req.Until, schedules, int64(req.Max))
+	rows, err := b.take(ctx, req.Worker, nil, leaseSQL, req.Worker, after, req.Until, schedules, int64(req.Max))
 	slices.SortFunc(rows, func(x, y backend.Row) int {
 		return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
 	})
@@ -104,7 +104,7 @@ func (b *postgresBackend) take(ctx context.Context, worker int64, before []stmt,
 		if err != nil || taken.damaged == nil {
 			return err
 		}
-		return t.run(ctx, execute(b.sql.unclaim, worker, taken.slots.key, taken.slots.generation))
+		return t.run(ctx, execute(unclaimSQL, taken.slots.key, taken.slots.generation, worker))
 	})
 	if errors.Is(err, errUnknown) {
 		var r refs
@@ -123,7 +123,7 @@ func (b *postgresBackend) take(ctx context.Context, worker int64, before []stmt,
 func (b *postgresBackend) owned(ctx context.Context, worker int64, r refs) (held intact, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
 		held = intact{}
-		return b.simple(ctx, query(held.scan, b.sql.owned, worker, r.key, r.generation))
+		return b.simple(ctx, query(held.scan, ownedSQL, r.key, r.generation, worker))
 	})
 	return held, err
 }
@@ -132,7 +132,7 @@ func (b *postgresBackend) owned(ctx context.Context, worker int64, r refs) (held
 // until the lease ends.
 func (b *postgresBackend) Free(ctx context.Context, worker int64) error {
 	err := b.insist(ctx, func(ctx context.Context) error {
-		return b.simple(ctx, execute(b.sql.freeOf, worker, int64(math.MaxInt32)))
+		return b.simple(ctx, execute(freeSQL, worker, int64(math.MaxInt32)))
 	})
 	if err == nil {
 		b.Announce() // others take the rows over
@@ -145,7 +145,7 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 	var ended []int64
 	err := b.asWorker(ctx, worker, true, func(ctx context.Context, t *txn) error {
 		ended = nil
-		return t.run(ctx, query(each(&ended), b.sql.endedWorkers))
+		return t.run(ctx, query(each(&ended), endedWorkersSQL))
 	})
 	var all []backend.Row
 	var damaged error
@@ -154,8 +154,8 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 			break
 		}
 		var rows []backend.Row
-		free := []stmt{execute(b.sql.freeOf, from, int64(10*maxBatch))}
-		if rows, err = b.take(ctx, worker, free, b.sql.adopt, worker, from, int64(most-len(all))); errors.Is(err, backend.ErrDamaged) {
+		free := []stmt{execute(freeSQL, from, int64(10*maxBatch))}
+		if rows, err = b.take(ctx, worker, free, adoptSQL, worker, from, int64(most-len(all))); errors.Is(err, backend.ErrDamaged) {
 			damaged, err = errors.Join(damaged, err), nil
 		}
 		all = append(all, rows...)
@@ -214,7 +214,7 @@ func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []back
 func (b *postgresBackend) claimSimple(ctx context.Context, worker int64, r refs) (won []bool, err error) {
 	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
 		won = make([]bool, len(r.key))
-		return t.write(ctx, query(scanPositions(won), b.sql.claim, worker, r.key, r.generation))
+		return t.write(ctx, query(scanPositions(won), claimSQL, r.key, r.generation, worker))
 	})
 	if errors.Is(err, errUnknown) {
 		return b.claimedBy(ctx, worker, r)
@@ -252,7 +252,7 @@ func (b *postgresBackend) claimOne(ctx context.Context, worker int64, c *backend
 		}
 		var w writes
 		w.add(l.rows[c.Key], change)
-		return w.store(ctx, &b.sql, t)
+		return w.store(ctx, t)
 	})
 	if errors.Is(err, errUnknown) {
 		known, err := b.claimedBy(ctx, worker, r)
@@ -276,6 +276,6 @@ func (b *postgresBackend) lockRefs(ctx context.Context, q querier, r refs, other
 		}
 		return err
 	}
-	err := q.run(ctx, query(intact, b.sql.lockRefs+others, r.key, r.generation), b.takeGenerations(&l, len(r.key)))
+	err := q.run(ctx, query(intact, lockNamedSQL+others, r.key, r.generation), b.takeGenerations(&l, len(r.key)))
 	return l, err
 }
