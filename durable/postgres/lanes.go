@@ -161,10 +161,13 @@ func (l *lanes) take() (batch []*item) {
 	return batch
 }
 
-// finish answers items and frees their keys.
-func (l *lanes) finish(items []*item) {
+// finish answers items, with err if it is not nil, and frees their keys.
+func (l *lanes) finish(items []*item, err error) {
 	announce := false
 	for _, it := range items {
+		if err != nil {
+			it.result.Err = err
+		}
 		announce = announce || it.op.Announce && it.result.Err == nil
 	}
 	if announce {
@@ -179,58 +182,40 @@ func (l *lanes) finish(items []*item) {
 	l.dispatch()
 }
 
-// fail answers items with an error.
-func (l *lanes) fail(items []*item, err error) {
-	for _, it := range items {
-		it.result.Err = err
-	}
-	l.finish(items)
-}
-
 // run stores a batch. If it fails for the sake of one operation, each runs singly.
 func (l *lanes) run(batch []*item) {
-	err := l.try(l.b.ctx, batch, batchWait)
-	var patience time.Duration
-	for err != nil && passes(err) && !waited(err) && len(batch) > 0 {
-		patience = l.b.pause(l.b.ctx, patience)
-		batch = l.dropEnded(batch, err)
-		if l.b.ctx.Err() != nil {
-			err = backend.ErrClosed
-			break
+	conflict := false
+	err := l.b.insist(l.b.ctx, func(ctx context.Context) error {
+		err := l.try(ctx, batch, batchWait)
+		if conflict = waited(err); conflict {
+			return nil
 		}
-		err = l.try(l.b.ctx, batch, batchWait)
+		if err != nil && passes(err) { // it is tried again
+			batch = slices.DeleteFunc(batch, l.ended)
+		}
+		return err
+	})
+	if !conflict && (err == nil || len(batch) == 1 || err == errUnknown || err == backend.ErrClosed) {
+		l.finish(batch, err)
+		return
 	}
-	switch {
-	case err == nil:
-		l.finish(batch)
-	case len(batch) > 1 && err != errUnknown && err != backend.ErrClosed, waited(err):
-		var locked map[string]bool
-		if waited(err) {
-			locked, _ = l.lockedKeys(batch) // after an error, the brief tries find them
-		}
-		for _, it := range batch {
-			it.locked = locked[it.op.Row.Key]
-			l.tasks.Go(func() { l.runSingly(it) })
-		}
-	default:
-		l.fail(batch, described(err))
+	var locked map[string]bool
+	if conflict {
+		locked, _ = l.lockedKeys(batch) // after an error, the brief tries find them
+	}
+	for _, it := range batch {
+		it.locked = locked[it.op.Row.Key]
+		l.tasks.Go(func() { l.runSingly(it) })
 	}
 }
 
-// dropEnded fails the items whose callers no longer wait, and returns the others.
-func (l *lanes) dropEnded(batch []*item, err error) []*item {
-	var ended, live []*item
-	for _, it := range batch {
-		if it.job.ctx.Err() != nil {
-			ended = append(ended, it)
-		} else {
-			live = append(live, it)
-		}
+// ended answers an operation whose caller no longer waits, and reports whether it did.
+func (l *lanes) ended(it *item) bool {
+	if it.job.ctx.Err() == nil {
+		return false
 	}
-	if len(ended) > 0 {
-		l.fail(ended, err)
-	}
-	return live
+	l.finish([]*item{it}, context.Cause(it.job.ctx))
+	return true
 }
 
 // try stores a batch in one transaction and fills in its results.
@@ -269,11 +254,7 @@ func (l *lanes) runSingly(it *item) {
 		it.locked = waited(err)
 		return err
 	})
-	if err != nil {
-		l.fail([]*item{it}, err)
-		return
-	}
-	l.finish([]*item{it})
+	l.finish([]*item{it}, err)
 }
 
 // slot takes a slot for the next try of an operation. It returns the slot and the time that the
