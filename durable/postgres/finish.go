@@ -65,8 +65,12 @@ type rejection struct {
 	err error
 }
 
+// maxRewritten bounds the rows that a transaction reads and writes with their payloads, so that the
+// server does it within Options.Timeout.
+const maxRewritten = 64
+
 // finish stores outcomes of different rows: Done in one transaction, the other fates in
-// another one.
+// others.
 func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (*finishing, error) {
 	f := &finishing{outcomes: outcomes, applied: make([]bool, len(outcomes)), met: make([]bool, len(outcomes))}
 	var done, others []int
@@ -77,9 +81,10 @@ func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []b
 			others = append(others, i)
 		}
 	}
-	err := errors.Join(
-		f.inHalves(ctx, done, func(at []int) error { return b.finishDone(ctx, f, at) }),
-		f.inHalves(ctx, others, func(at []int) error { return b.finishOthers(ctx, worker, f, at) }))
+	err := f.inHalves(ctx, done, func(at []int) error { return b.finishDone(ctx, f, at) })
+	for some := range slices.Chunk(others, maxRewritten) {
+		err = errors.Join(err, f.inHalves(ctx, some, func(at []int) error { return b.finishOthers(ctx, worker, f, at) }))
+	}
 	if err != nil || !slices.Contains(f.met, false) {
 		return f, err
 	}
