@@ -41,6 +41,25 @@ func TestFailedClaimLeavesTheOthersOfItsBatch(t *testing.T) {
 	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
 }
 
+// The next occurrence of one series is rejected.
+func TestRejectedClaimLeavesTheOtherSeries(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "series")})
+	due := time.Now().Add(time.Minute)
+	apply(t, b, recurring("k0", due), recurring("k1", due), recurring("k2", due), recurring("k3", due))
+	w := register(t, b)
+	rows := lease(t, b, w, due)
+	require.Len(t, rows, 4)
+	_, err := pool.Exec(ctx, `ALTER TABLE series.entry ADD CONSTRAINT c CHECK (key <> 'k1' OR state = 0);
+		UPDATE series.entry SET payload = '\x00' WHERE key = 'k2'`)
+	require.NoError(t, err)
+	won, err := b.Claim(ctx, w, claims(rows))
+	require.ErrorContains(t, err, "23514")
+	require.ErrorIs(t, err, backend.ErrDamaged)
+	require.Equal(t, []bool{true, false, false, true}, won)
+}
+
 // A row that was damaged while its handler ran must not keep the outcomes of others back.
 func TestDamagedRowLosesOnlyItsOwnOutcome(t *testing.T) {
 	pool := newPool(t, "")

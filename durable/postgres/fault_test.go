@@ -286,6 +286,26 @@ func TestOutcomesShareTransactions(t *testing.T) {
 	require.EqualValues(t, 2, commits.Load())
 }
 
+// Otherwise thousands of series that are due at the same second delay each other, and all others.
+func TestClaimsOfSeriesShareTransactions(t *testing.T) {
+	p, b := proxied(t)
+	due := time.Now().Add(time.Minute)
+	for i := range 65 {
+		apply(t, b, recurring(fmt.Sprint("k", i), due))
+	}
+	w := register(t, b)
+	rows := lease(t, b, w, due)
+	require.Len(t, rows, 65)
+	commits := loseCommits(p, 0)
+	won, err := b.Claim(t.Context(), w, claims(rows))
+	require.NoError(t, err)
+	require.NotContains(t, won, false)
+	require.EqualValues(t, 2, commits.Load())
+	next, err := b.Page(t.Context(), "", backend.Cursor{}, 100, false)
+	require.NoError(t, err)
+	require.Len(t, next, 65)
+}
+
 // A batch that the server cannot store within Options.Timeout would be repeated forever.
 func TestLargePayloadsSplitABatch(t *testing.T) {
 	p, b := proxied(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -195,9 +196,8 @@ func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []back
 		}
 	}
 	var failed error
-	for _, i := range others {
-		won, err := b.claimOne(ctx, worker, &claims[i])
-		claimed[i] = won
+	for some := range slices.Chunk(others, maxRewritten) {
+		err := b.claimSeries(ctx, worker, claims, some, claimed)
 		if failed = errors.Join(failed, err); ctx.Err() != nil || errors.Is(err, backend.ErrLeaseLost) {
 			break
 		}
@@ -236,29 +236,44 @@ func (b *postgresBackend) claimedBy(ctx context.Context, worker int64, r refs) (
 	return won, err
 }
 
-// claimOne claims one row and stores its next occurrence, unless another transaction has
-// locked the row.
-func (b *postgresBackend) claimOne(ctx context.Context, worker int64, c *backend.Claim) (won bool, err error) {
+// claimSeries makes the claims at positions, which store next occurrences or skip some, and notes in
+// claimed which it won. It leaves out rows that another transaction has locked. While the database
+// rejects single ones, claimSeries makes those of each half alone.
+func (b *postgresBackend) claimSeries(ctx context.Context, worker int64, claims []backend.Claim, at []int, claimed []bool) error {
 	var r refs
-	r.add(c.Ref)
-	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
+	for _, i := range at {
+		r.add(claims[i].Ref)
+	}
+	var damaged error
+	won := make([]bool, len(at))
+	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
 		l, err := b.lockRefs(ctx, t, r, " SKIP LOCKED")
-		if err = cmp.Or(err, l.damaged[c.Ref]); err != nil {
+		if err != nil {
 			return err
 		}
-		change, applies := c.Decide(l.find(c.Ref), worker, l.generations[0])
-		if won = applies; !won {
-			return nil
-		}
+		damaged = errors.Join(slices.Collect(maps.Values(l.damaged))...)
 		var w writes
-		w.add(l.rows[c.Key], change)
+		for n, i := range at {
+			var change backend.Change
+			change, won[n] = claims[i].Decide(l.find(claims[i].Ref), worker, l.generations[n])
+			w.add(l.rows[claims[i].Key], change)
+		}
 		return w.store(ctx, t)
 	})
 	if errors.Is(err, errUnknown) {
-		known, err := b.claimedBy(ctx, worker, r)
-		return known[0], err
+		won, err = b.claimedBy(ctx, worker, r)
 	}
-	return won && err == nil, err
+	half := len(at) / 2
+	switch {
+	case err != nil && half > 0 && ctx.Err() == nil && concernsRow(err):
+		return errors.Join(b.claimSeries(ctx, worker, claims, at[:half], claimed), b.claimSeries(ctx, worker, claims, at[half:], claimed))
+	case err != nil:
+		return err
+	}
+	for n, i := range at {
+		claimed[i] = won[n]
+	}
+	return damaged
 }
 
 // lockRefs locks the rows that r names, and leaves damaged ones aside. others is " SKIP LOCKED"
