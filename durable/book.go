@@ -139,7 +139,7 @@ func (w *worker) flushAll() {
 		w.mu.Lock()
 		n := len(w.finished)
 		w.mu.Unlock()
-		_, valid := w.lease.worker()
+		_, _, valid := w.lease.current()
 		if n == 0 && w.isEmpty() || !valid || ctx.Err() != nil {
 			return
 		}
@@ -189,7 +189,7 @@ func takeFirst(list *[]*held, n int) []*held {
 // tried again with the next flush while the lease lasts.
 func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 	begun := time.Now()
-	id, _ := w.lease.worker()
+	id, _, _ := w.lease.current()
 	claims := make([]backend.Claim, 0, len(rows))
 	kept := rows[:0]
 	for _, h := range rows {
@@ -209,7 +209,9 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 		if ctx.Err() == nil {
 			w.log.Warn("durable: cannot claim due entries; retrying", "error", err, "entries", len(claims))
 		}
-		w.lost(err)
+		if errors.Is(err, ErrLeaseLost) {
+			w.lost(id)
+		}
 	}
 	if won == nil {
 		w.mu.Lock()
@@ -260,7 +262,7 @@ func (w *worker) finish(h *held, outcome backend.Outcome) {
 // storeOutcomes stores outcomes. After an error, they are tried again with the next flush while
 // the lease lasts, except those that the database reports as stored.
 func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
-	id, _ := w.lease.worker()
+	id, _, _ := w.lease.current()
 	outcomes := make([]backend.Outcome, 0, len(rows))
 	kept := rows[:0]
 	for _, h := range rows {

@@ -67,7 +67,7 @@ func (w *worker) leaseRows(ctx context.Context, mark *backend.Cursor) error {
 	if err := s.clock.measure(ctx); err != nil {
 		return err
 	}
-	id, valid := w.lease.worker()
+	id, _, valid := w.lease.current()
 	if !valid {
 		return nil // keepLease is at work
 	}
@@ -123,7 +123,7 @@ func (w *worker) adopt(ctx context.Context) {
 
 // adoptBatch takes over a batch of rows, and reports whether there may be more.
 func (w *worker) adoptBatch(ctx context.Context) (more bool) {
-	id, valid := w.lease.worker()
+	id, _, valid := w.lease.current()
 	n, cancel := w.reserve(w.store.limits.LeaseBatch)
 	defer cancel()
 	if !valid || n == 0 || ctx.Err() != nil {

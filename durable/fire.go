@@ -162,7 +162,7 @@ func (w *worker) doneTx(ctx context.Context, tx any, h *held) error {
 	if err := w.store.checkTx(tx); err != nil {
 		return err
 	}
-	id, _ := w.lease.worker()
+	id, _, _ := w.lease.current()
 	if !w.lease.holds(h.term) {
 		return ErrLeaseLost
 	}

@@ -9,43 +9,35 @@ import (
 
 // lease is a worker's registration with the database.
 type lease struct {
-	mu      sync.Mutex
-	id      int64         // of the worker, or 0. Guarded by mu.
-	term    uint64        // grows with each registration. Guarded by mu.
-	renewed time.Time     // sending time of the last renewal. Guarded by mu.
-	ttl     time.Duration // Guarded by mu.
-	ended   bool          // the lease of the term did not last. Guarded by mu.
+	mu    sync.Mutex
+	id    int64     // of the worker, or 0. Guarded by mu.
+	term  uint64    // grows with each registration. Guarded by mu.
+	until time.Time // its end, counted from the sending of the last renewal. Guarded by mu.
+	ended bool      // the lease of the term did not last. Guarded by mu.
 }
 
-// valid reports whether the lease lasts, by elapsed monotonic time and by elapsed wall
-// time: Linux's monotonic clock stands still while the machine sleeps. Once it has not
-// lasted, it never does again: rows were dropped that a late renewal would keep from others.
+// valid reports whether the lease lasts, by the monotonic clock and by the wall clock: Linux's
+// monotonic clock stands still while the machine sleeps. Once it has not lasted, it never does
+// again: rows were dropped that a late renewal would keep from others.
 func (l *lease) valid() bool {
 	if l.id == 0 || l.ended {
 		return false
 	}
 	now := time.Now()
-	l.ended = now.Sub(l.renewed) >= l.ttl || now.Round(0).Sub(l.renewed.Round(0)) >= l.ttl
+	l.ended = !now.Before(l.until) || !now.Round(0).Before(l.until.Round(0))
 	return !l.ended
 }
 
-// worker returns the worker's id, and whether its lease lasts.
-func (l *lease) worker() (int64, bool) {
+// current returns the worker's id, the term, and whether the lease lasts.
+func (l *lease) current() (id int64, term uint64, valid bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.id, l.valid()
-}
-
-// current returns the term, and whether the lease lasts.
-func (l *lease) current() (uint64, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.term, l.valid()
+	return l.id, l.term, l.valid()
 }
 
 // holds reports whether the lease of the term lasts.
 func (l *lease) holds(term uint64) bool {
-	current, valid := l.current()
+	_, current, valid := l.current()
 	return valid && current == term
 }
 
@@ -66,7 +58,6 @@ func (w *worker) keepLease(ctx context.Context) {
 			if !errors.Is(err, ErrClosed) { // after which feed ends Work, though handlers may run on
 				w.log.Warn("durable: cannot renew the worker's lease; retrying", "error", err)
 			}
-			w.lost(err)
 			pause = ttl / 20
 		}
 		timer.Reset(pause)
@@ -75,45 +66,47 @@ func (w *worker) keepLease(ctx context.Context) {
 
 // renew renews the lease, or registers anew after it ended.
 func (w *worker) renew(ctx context.Context, ttl time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, ttl)
-	defer cancel()
-	id, valid := w.lease.worker()
-	if !valid && id != 0 {
-		w.lost(ErrLeaseLost)
+	id, _, valid := w.lease.current()
+	if !valid {
+		w.lost(id)
 		id = 0
 	}
+	ctx, cancel := context.WithTimeout(ctx, ttl)
+	defer cancel()
 	sent := time.Now()
 	renewed, err := w.store.backend.Heartbeat(ctx, id, ttl)
-	if err != nil {
-		return err
+	if err == nil {
+		w.lease.renew(id, renewed, sent.Add(ttl))
 	}
-	w.lease.renew(id, renewed, sent, ttl)
-	if id == 0 {
+	if _, _, valid := w.lease.current(); !valid || errors.Is(err, ErrLeaseLost) {
+		w.lost(id)
+	} else if id == 0 {
 		w.sweepSoon()
 	}
-	return nil
+	return err
 }
 
 // renew notes the answer to a heartbeat of worker id, which is 0 for a registration.
-func (l *lease) renew(id, renewed int64, sent time.Time, ttl time.Duration) {
+func (l *lease) renew(id, renewed int64, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id == 0 {
+		l.id, l.ended = renewed, false
 		l.term++
-		l.ended = false
 	}
-	l.id, l.renewed, l.ttl = renewed, sent, ttl
+	if l.id == renewed { // it was not given up meanwhile
+		l.until = until
+	}
 }
 
-// lost gives up the lease if err says that it ended: handlers' contexts end, and rows of
-// the old term are dropped wherever they come by.
-func (w *worker) lost(err error) {
-	if !errors.Is(err, ErrLeaseLost) {
-		return
-	}
+// lost gives up the lease of worker id, if that is the present one: handlers' contexts end, and
+// rows of the old term are dropped wherever they come by.
+func (w *worker) lost(id int64) {
 	w.lease.mu.Lock()
-	had := w.lease.id != 0
-	w.lease.id = 0
+	had := id != 0 && w.lease.id == id
+	if had {
+		w.lease.id = 0
+	}
 	w.lease.mu.Unlock()
 	if had {
 		w.log.Warn("durable: the worker's lease was lost; other workers take over its entries")
@@ -127,7 +120,7 @@ func (w *worker) lost(err error) {
 
 // free gives the rows that were leased and not claimed to other workers.
 func (w *worker) free() {
-	id, valid := w.lease.worker()
+	id, _, valid := w.lease.current()
 	if !valid {
 		return
 	}
@@ -141,7 +134,7 @@ func (w *worker) free() {
 
 // leave ends the lease.
 func (w *worker) leave() {
-	id, valid := w.lease.worker()
+	id, _, valid := w.lease.current()
 	if !valid {
 		return
 	}

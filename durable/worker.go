@@ -175,7 +175,7 @@ func (w *worker) reserve(most int) (n int, cancel func()) {
 func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()
-	term, valid := w.lease.current()
+	_, term, valid := w.lease.current()
 	old, marked := w.held[ref], row.Holder != 0
 	if old != nil && old.term == term && row.State == backend.Pending && !(old.leased && marked) {
 		old.leased = old.leased || marked

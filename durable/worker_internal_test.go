@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,18 +11,43 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend/backendtest"
 )
 
-// The claim of a row is refused while another transaction has locked it. Its lease may be
-// returned, and given to the same worker again, before the worker hears of the refusal.
-func TestRefusedClaimLeavesARowThatWasLeasedAgain(t *testing.T) {
+// newTestWorker returns a worker that does not work yet.
+func newTestWorker(t *testing.T) *worker {
+	t.Helper()
 	s, err := New(t.Context(), backendtest.NewMemory(), nil)
 	require.NoError(t, err)
-	defer s.Close()
+	t.Cleanup(func() { s.Close() })
 	o, err := (&WorkOptions{}).complete()
 	require.NoError(t, err)
 	w, err := newWorker(s, nil, o, nil)
 	require.NoError(t, err)
-	defer w.wheel.Stop()
-	w.lease.renew(0, 1, time.Now(), time.Hour)
+	t.Cleanup(func() { w.wheel.Stop() })
+	return w
+}
+
+// The answer to a claim may come after the worker has registered anew.
+func TestLateRefusalLeavesTheNextLease(t *testing.T) {
+	w := newTestWorker(t)
+	w.lease.renew(0, 1, time.Now().Add(time.Hour))
+	w.lost(1)
+	w.lease.renew(0, 2, time.Now().Add(time.Hour))
+	calls := w.contextOf()
+	w.lost(1)
+	id, term, valid := w.lease.current()
+	require.EqualValues(t, 2, id)
+	require.True(t, valid && w.lease.holds(term))
+	require.NoError(t, calls.Err())
+	w.lost(2)
+	w.lease.renew(2, 2, time.Now().Add(time.Hour))
+	require.False(t, w.lease.holds(term), "a lease that was given up")
+	require.ErrorIs(t, context.Cause(calls), ErrLeaseLost)
+}
+
+// The claim of a row is refused while another transaction has locked it. Its lease may be
+// returned, and given to the same worker again, before the worker hears of the refusal.
+func TestRefusedClaimLeavesARowThatWasLeasedAgain(t *testing.T) {
+	w := newTestWorker(t)
+	w.lease.renew(0, 1, time.Now().Add(time.Hour))
 	row := backend.Row{Key: "k", Generation: 1, Due: time.Now().Add(time.Hour).UnixNano()}
 	require.True(t, w.accept(row, true), "announced")
 	row.Holder = 1
