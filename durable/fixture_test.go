@@ -3,6 +3,7 @@ package durable_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -41,6 +42,9 @@ type faulty struct {
 	announced int                      // calls of Announce. Guarded by mu.
 	during    func()                   // called inside Lease, if set
 }
+
+// errMute as the error of Heartbeat keeps it from answering until its context ends.
+var errMute = errors.New("the database does not answer")
 
 func (f *faulty) set(method string, err error) {
 	f.mu.Lock()
@@ -126,6 +130,9 @@ func (f *faulty) Finish(ctx context.Context, tx any, worker int64, outcomes []ba
 
 func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {
 	if err := f.fail("Heartbeat"); err != nil {
+		if err == errMute {
+			<-ctx.Done()
+		}
 		return 0, err
 	}
 	id, err := f.Memory.Heartbeat(ctx, worker, ttl)

@@ -64,16 +64,18 @@ func (w *worker) keepLease(ctx context.Context) {
 	}
 }
 
-// renew renews the lease, or registers anew after it ended.
+// renew renews the lease, or registers anew after it ended. It waits for the database until the
+// lease ends, so that handlers' contexts end then.
 func (w *worker) renew(ctx context.Context, ttl time.Duration) error {
 	id, _, valid := w.lease.current()
+	sent := time.Now()
+	deadline := w.lease.until // which no other goroutine changes
 	if !valid {
 		w.lost(id)
-		id = 0
+		id, deadline = 0, sent.Add(ttl)
 	}
-	ctx, cancel := context.WithTimeout(ctx, ttl)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	sent := time.Now()
 	renewed, err := w.store.backend.Heartbeat(ctx, id, ttl)
 	if err == nil {
 		w.lease.renew(id, renewed, sent.Add(ttl))
