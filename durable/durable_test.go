@@ -108,6 +108,23 @@ func TestSetOverAClaimedEntryLosesNeither(t *testing.T) {
 	})
 }
 
+func TestReturnedEntrySharesNoMemoryWithHandler(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(nil, nil)()
+		e := f.setIn("set", time.Second)
+		e.Payload[0] = 'X'
+		f.setIn("moved", time.Hour)
+		e, err := f.Move(t.Context(), "moved", time.Now().Add(time.Second))
+		require.NoError(t, err)
+		e.Payload[0] = 'X'
+		time.Sleep(2 * time.Second)
+		require.Len(t, f.times(), 2)
+		for _, firing := range f.fired {
+			assert.Equal(t, firing.Key, string(firing.Payload))
+		}
+	})
+}
+
 func TestFailedAttemptsRepeatWithTheSameID(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		outcomes := []func() error{

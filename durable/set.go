@@ -13,8 +13,7 @@ import (
 // key's pending entry; an entry that a worker has claimed still fires. Set returns when
 // the entry is stored as durably as the store's options promise.
 //
-// Concurrent operations share transactions, so they cost far less than one sync each. The
-// returned entry shares payload.
+// Concurrent operations share transactions, so they cost far less than one sync each.
 func (s *Store) Set(ctx context.Context, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
 	return s.put(ctx, nil, "Set", backend.Set, 0, newEntry(key, due, payload, options))
 }
@@ -174,6 +173,7 @@ func (s *Store) apply(ctx context.Context, tx any, name string, op backend.Op) (
 	if err != nil {
 		return Entry{}, wrap(name, op.Row.Key, err)
 	}
+	e.Payload = bytes.Clone(e.Payload) // a worker may hold that of the row
 	return e, nil
 }
 
