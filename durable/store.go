@@ -25,7 +25,7 @@ type Store struct {
 	mu     sync.Mutex
 	works  []*worker            // Works that take near entries. Guarded by mu.
 	ends   map[*worker]struct{} // running Works, draining ones included. Guarded by mu.
-	turn   int                  // Work that is offered the next near entry. Guarded by mu.
+	turn   uint                 // Work that is offered the next near entry, modulo their number. Guarded by mu.
 	closed bool                 // Guarded by mu.
 	idle   sync.Cond            // signals that ends shrank
 
@@ -135,7 +135,7 @@ func (s *Store) offer(rows []backend.Row) (left []backend.Row) {
 	defer s.mu.Unlock()
 	s.turn++
 	for i := 0; i < len(s.works) && len(rows) > 0; i++ {
-		rows = s.works[(s.turn+i)%len(s.works)].offer(rows)
+		rows = s.works[(s.turn+uint(i))%uint(len(s.works))].offer(rows)
 	}
 	return rows
 }

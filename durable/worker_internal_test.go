@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -56,4 +57,16 @@ func TestRefusedClaimLeavesARowThatWasLeasedAgain(t *testing.T) {
 	require.True(t, w.accept(row, true), "leased again")
 	w.claimed(first, false)
 	require.NotNil(t, w.held[row.Ref()])
+}
+
+// On 32-bit platforms, the turn overflows after days.
+func TestOffersContinueAfterTheTurnOverflows(t *testing.T) {
+	w := newTestWorker(t)
+	s := w.store
+	s.works = []*worker{w, w, w}
+	for _, turn := range []uint{math.MaxInt, math.MaxUint} {
+		s.turn = turn
+		left := s.offer([]backend.Row{{Key: "k", Schedule: "unknown"}})
+		require.Len(t, left, 1)
+	}
 }
