@@ -166,22 +166,21 @@ func (x *Tx) use(ctx context.Context, f func(*txn) error) error {
 	c := x.t.c
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	before := x.t.s
-	err := c.run("SAVEPOINT hwt")
-	if err == nil {
-		err = f(x.t)
-		if err != nil && c.GetAutocommit() {
-			x.t, x.abort = nil, translate(ctx, err)
-			close(x.ended)
-			return fmt.Errorf("%w: SQLite rolled it back: %w", ErrTxDone, x.abort)
-		}
-		if err != nil {
-			x.t.s = before
-			c.SetInterrupt(context.Background())
-			err = errors.Join(err, c.run("ROLLBACK TO hwt"))
-		}
-		err = errors.Join(err, c.run("RELEASE hwt"))
+	if err := c.run("SAVEPOINT hwt"); err != nil {
+		return translate(ctx, err)
 	}
-	return translate(ctx, err)
+	err := f(x.t)
+	if err != nil && c.GetAutocommit() {
+		x.t, x.abort = nil, translate(ctx, err)
+		close(x.ended)
+		return fmt.Errorf("%w: SQLite rolled it back: %w", ErrTxDone, x.abort)
+	}
+	c.SetInterrupt(context.Background()) // the end of ctx must not stop the rest
+	if err != nil {
+		x.t.s = before
+		err = errors.Join(err, c.run("ROLLBACK TO hwt"))
+	}
+	return translate(ctx, errors.Join(err, c.run("RELEASE hwt")))
 }
 
 // Exec executes a statement and returns the number of changed rows. Arguments are nil,

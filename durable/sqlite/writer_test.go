@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -248,6 +249,19 @@ func TestYieldRunsAnotherGoroutine(t *testing.T) {
 		}
 	}
 	require.True(t, ran.Load())
+}
+
+// The call has taken effect, and reports no error.
+func TestContextThatEndsBehindACallFailsNothing(t *testing.T) {
+	s := openTemp(t)
+	x, err := s.BeginTx(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, x.use(ctx, func(*txn) error {
+		cancel()
+		return nil
+	}))
+	require.NoError(t, x.Commit())
 }
 
 // The entry is near when its transaction commits, and was not when it was set.
