@@ -32,7 +32,9 @@ type sqliteBackend struct {
 	writer  *conn          // S1
 	state   state          // S1
 	stale   bool           // state must be read anew. S1
-	version int64          // of the file, as others saw it. S1
+	version int64          // of the file, as seeOthers saw it. S1
+	unseen  bool           // workers have not looked since another process wrote. S1
+	looked  time.Time      // when they were last made to. S1
 	wake    chan struct{}  // there are jobs
 	stop    chan struct{}  // closed by Close
 	written chan struct{}  // closed by the writer goroutine

@@ -142,9 +142,7 @@ func (b *sqliteBackend) write() {
 		select {
 		case <-b.wake:
 		case <-tick.C:
-			if b.others() {
-				b.announce(nil)
-			}
+			b.seeOthers(0)
 		case <-b.stop:
 			return
 		}
@@ -237,9 +235,7 @@ func (b *sqliteBackend) begin() error {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	if b.others() {
-		b.announce(nil)
-	}
+	b.seeOthers(pollEvery)
 	if !b.stale {
 		return nil
 	}
@@ -268,17 +264,20 @@ func (t *txn) store() error {
 	return err
 }
 
-// others reports whether another process has written since the last call. If so, state
-// must be read anew.
-func (b *sqliteBackend) others() bool {
+// seeOthers notes whether another process has written since the last call: state must be read
+// anew. It makes workers look for the rows of that process, a pause after the last look or later,
+// since a look reads all rows that are due soon.
+func (b *sqliteBackend) seeOthers(pause time.Duration) {
 	version, err := b.writer.query("PRAGMA data_version").integer()
-	changed := err == nil && version != b.version
-	b.version = version
-	b.stale = b.stale || changed
-	if changed {
+	if err == nil && version != b.version {
+		b.version = version
+		b.stale, b.unseen = true, true
 		b.dirty.Store(true) // that process may have died before its sync
 	}
-	return changed
+	if b.unseen && time.Since(b.looked) >= pause {
+		b.unseen, b.looked = false, time.Now()
+		b.announce(nil)
+	}
 }
 
 // noRoom reports whether the log or its index could not grow. SQLite rolls the transaction

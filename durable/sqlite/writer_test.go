@@ -264,6 +264,26 @@ func TestContextThatEndsBehindACallFailsNothing(t *testing.T) {
 	require.NoError(t, x.Commit())
 }
 
+// Each transaction of a busy process follows one of another.
+func TestWritesOfOthersShareALook(t *testing.T) {
+	s := openTemp(t)
+	other, err := Open(t.Context(), s.backend.path, nil)
+	require.NoError(t, err)
+	defer other.Close()
+	var looks atomic.Int64
+	defer s.backend.Watch(func([]backend.Row) { looks.Add(1) })()
+	begun := time.Now()
+	for i := range 100 {
+		for _, s := range []*Store{other, s} {
+			_, err := s.Set(t.Context(), strconv.Itoa(i), begun.Add(time.Hour), nil)
+			require.NoError(t, err)
+		}
+	}
+	periods := int64(time.Since(begun)/pollEvery) + 1
+	require.LessOrEqual(t, looks.Load(), 1+2*periods, "one per tick, and one per period of transactions")
+	require.Eventually(t, func() bool { return looks.Load() > 0 }, time.Minute, time.Millisecond)
+}
+
 // The entry is near when its transaction commits, and was not when it was set.
 func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
 	ctx := t.Context()
