@@ -105,13 +105,19 @@ func (w *worker) leaseBatch(ctx context.Context, id int64, mark *backend.Cursor)
 	return len(rows) == n, w.withoutDamage(err)
 }
 
+// damageEvery is the pause after which the same damage is logged again.
+const damageEvery = time.Minute
+
 // withoutDamage logs an error that reports damaged rows, and returns any other one: a
-// damaged row does not fire, and delays no other.
+// damaged row does not fire, and delays no other. Every look may find it again.
 func (w *worker) withoutDamage(err error) error {
 	if !errors.Is(err, ErrDamaged) {
 		return err
 	}
-	w.log.Error("durable: damaged entries do not fire", "error", err)
+	if text := err.Error(); text != w.damage || time.Since(w.logged) >= damageEvery {
+		w.damage, w.logged = text, time.Now()
+		w.log.Error("durable: damaged entries do not fire", "error", err)
+	}
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 	if f.during != nil {
 		f.during()
 	}
-	return rows, err
+	return rows, cmp.Or(err, f.fail("after Lease"))
 }
 
 func (f *faulty) Free(context.Context, int64) error {

@@ -44,6 +44,9 @@ type worker struct {
 	outcomes chan struct{} // wakes storing of outcomes, together with claims
 	rejoin   chan struct{} // wakes keepLease: the lease was lost
 
+	damage string    // that was logged last. Of feed.
+	logged time.Time // when it was. Of feed.
+
 	mu        sync.Mutex
 	held      map[backend.Ref]*held // Guarded by mu.
 	ahead     map[int64][]*held     // rows to claim later, by time of the claim in units of gather. Guarded by mu.
