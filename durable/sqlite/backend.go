@@ -130,7 +130,9 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 		return err
 	}
 	if err := b.writer.pragmas(synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
-		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint), "cache_size = -16000", "temp_store = MEMORY"); err != nil {
+		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint),
+		fmt.Sprintf("journal_size_limit = %d", 4*b.options.checkpoint*4096), // a long read makes the log grow
+		"cache_size = -16000", "temp_store = MEMORY"); err != nil {
 		return err
 	}
 	if err := errors.Join(migrate(b.writer), b.writer.guard()); err != nil {

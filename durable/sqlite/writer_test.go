@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -282,6 +283,37 @@ func TestWritesOfOthersShareALook(t *testing.T) {
 	periods := int64(time.Since(begun)/pollEvery) + 1
 	require.LessOrEqual(t, looks.Load(), 1+2*periods, "one per tick, and one per period of transactions")
 	require.Eventually(t, func() bool { return looks.Load() > 0 }, time.Minute, time.Millisecond)
+}
+
+// While Backup reads, the log grows.
+func TestLogShrinksAfterALongRead(t *testing.T) {
+	ctx := t.Context()
+	s, err := Open(ctx, filepath.Join(t.TempDir(), "timers.db"), &Options{checkpoint: 10})
+	require.NoError(t, err)
+	defer s.Close()
+	const limit = 4 * 10 * 4096
+	size := func() int64 {
+		log, err := os.Stat(s.backend.path + "-wal")
+		require.NoError(t, err)
+		return log.Size()
+	}
+	set := func(payload []byte) {
+		_, err := s.Set(ctx, "k", time.Now().Add(time.Hour), payload)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.backend.apart(ctx, func(c *conn) error {
+		defer c.rollback()
+		if err := c.Exec("BEGIN; SELECT count(*) FROM hwt_entries"); err != nil {
+			return err
+		}
+		set(make([]byte, 1<<20))
+		return nil
+	}))
+	require.Greater(t, size(), int64(1<<20))
+	for range 3 { // a checkpoint, and a new beginning of the log
+		set(nil)
+	}
+	require.LessOrEqual(t, size(), int64(limit))
 }
 
 // The entry is near when its transaction commits, and was not when it was set.
