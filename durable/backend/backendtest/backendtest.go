@@ -47,13 +47,15 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 	}
 }
 
-// must fails the test on an error.
-func must[T any](t testing.TB, v T, err error) T {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+// must returns a function that returns v, or fails the test on an error.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
-	return v
 }
 
 func equal(t testing.TB, what string, got, want any) {
@@ -66,14 +68,7 @@ func equal(t testing.TB, what string, got, want any) {
 // apply performs one operation without a transaction.
 func apply(t testing.TB, b backend.Backend, op backend.Op) backend.Result {
 	t.Helper()
-	return must2(t)(b.Apply(t.Context(), nil, []backend.Op{op}))[0]
-}
-
-func must2(t testing.TB) func(r []backend.Result, err error) []backend.Result {
-	return func(r []backend.Result, err error) []backend.Result {
-		t.Helper()
-		return must(t, r, err)
-	}
+	return must(b.Apply(t.Context(), nil, []backend.Op{op}))(t)[0]
 }
 
 func set(key string, due int64) backend.Op {
@@ -82,8 +77,7 @@ func set(key string, due int64) backend.Op {
 
 func join(t testing.TB, b backend.Backend) int64 {
 	t.Helper()
-	id, err := b.Heartbeat(t.Context(), 0, time.Hour)
-	return must(t, id, err)
+	return must(b.Heartbeat(t.Context(), 0, time.Hour))(t)
 }
 
 // all pages through the pending rows.
@@ -96,9 +90,8 @@ func paged(t testing.TB, b backend.Backend, prefix string, size int, claimed boo
 	t.Helper()
 	var after backend.Cursor
 	for {
-		page, err := b.Page(t.Context(), prefix, after, size, claimed)
-		rows = append(rows, must(t, page, err)...)
-		if len(page) < size {
+		page := must(b.Page(t.Context(), prefix, after, size, claimed))(t)
+		if rows = append(rows, page...); len(page) < size {
 			return rows
 		}
 		last := page[len(page)-1]
@@ -110,9 +103,8 @@ func allDead(t testing.TB, b backend.Backend) (dead []backend.Dead) {
 	t.Helper()
 	var after backend.Ref
 	for {
-		page, err := b.DeadPage(t.Context(), "", after, 2)
-		dead = append(dead, must(t, page, err)...)
-		if len(page) < 2 {
+		page := must(b.DeadPage(t.Context(), "", after, 2))(t)
+		if dead = append(dead, page...); len(page) < 2 {
 			return dead
 		}
 		after = page[len(page)-1].Ref()
@@ -150,12 +142,10 @@ func testFieldsSurvive(t *testing.T, b backend.Backend) {
 	stored := apply(t, b, backend.Op{Kind: backend.Create, Row: row})
 	equal(t, "error", stored.Err, nil)
 	row.Generation, row.Origin = stored.Row.Generation, stored.Row.Generation
-	got, err := b.Get(t.Context(), "k")
-	equal(t, "row", must(t, got, err), row)
+	equal(t, "row", must(b.Get(t.Context(), "k"))(t), row)
 	worker := join(t, b)
 	finish(t, b, worker, row.Ref(), backend.Outcome{Fate: backend.Retry, Due: 7})
-	got, err = b.Get(t.Context(), "k")
-	must(t, got, err)
+	got := must(b.Get(t.Context(), "k"))(t)
 	equal(t, "attempt, origin, nonce, due", []any{got.Attempt, got.Origin, got.Nonce, got.Due}, []any{2, row.Origin, row.Nonce, 7})
 	finish(t, b, worker, got.Ref(), backend.Outcome{Fate: backend.Bury, Error: "no \x00 luck"})
 	dead := allDead(t, b)
@@ -167,11 +157,9 @@ func testFieldsSurvive(t *testing.T, b backend.Backend) {
 // finish claims a row and ends the claim.
 func finish(t testing.TB, b backend.Backend, worker int64, ref backend.Ref, o backend.Outcome) {
 	t.Helper()
-	won, err := b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}})
-	equal(t, "claim", must(t, won, err), []bool{true})
+	equal(t, "claim", must(b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}}))(t), []bool{true})
 	o.Ref = ref
-	applied, err := b.Finish(t.Context(), nil, worker, []backend.Outcome{o})
-	equal(t, "outcome", must(t, applied, err), []bool{true})
+	equal(t, "outcome", must(b.Finish(t.Context(), nil, worker, []backend.Outcome{o}))(t), []bool{true})
 }
 
 // concurrently runs f n times and returns how often it returned true.
@@ -222,8 +210,7 @@ func testRequeueOnce(t *testing.T, b backend.Backend) {
 func testClaimedPages(t *testing.T, b backend.Backend) {
 	ref := apply(t, b, set("k", 1)).Row.Ref()
 	apply(t, b, set("l", 1))
-	won, err := b.Claim(t.Context(), join(t, b), []backend.Claim{{Ref: ref}})
-	equal(t, "won", must(t, won, err)[0], true)
+	equal(t, "won", must(b.Claim(t.Context(), join(t, b), []backend.Claim{{Ref: ref}}))(t), []bool{true})
 	rows := paged(t, b, "", 1, true)
 	equal(t, "rows", len(rows), 2)
 	equal(t, "state", rows[0].State, backend.Claimed)
@@ -245,7 +232,7 @@ func testContext(t *testing.T, b backend.Backend) {
 }
 
 func testClosed(t *testing.T, b backend.Backend) {
-	must(t, 0, b.Close())
+	equal(t, "error", b.Close(), nil)
 	if _, err := b.Apply(t.Context(), nil, []backend.Op{set("k", 1)}); !errors.Is(err, backend.ErrClosed) {
 		t.Errorf("Apply after Close: %v", err)
 	}

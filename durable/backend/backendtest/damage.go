@@ -39,18 +39,17 @@ func testDamage(t *testing.T, b backend.Backend) {
 	letters, err := b.DeadPage(t.Context(), "", backend.Ref{}, 9)
 	letter, _ := damage(t, err)
 	equal(t, "damaged letter", letter.Key, "b")
-	rest, err := b.DeadPage(t.Context(), "", letter, 9)
-	equal(t, "intact letters", len(append(letters, must(t, rest, err)...)), 2)
+	rest := must(b.DeadPage(t.Context(), "", letter, 9))(t)
+	equal(t, "intact letters", len(letters)+len(rest), 2)
 
 	key := backend.Row{Key: "b", Due: 1}
-	results, err := b.Apply(t.Context(), nil, []backend.Op{
+	results := must(b.Apply(t.Context(), nil, []backend.Op{
 		set("b", 1), {Kind: backend.Move, Row: key}, {Kind: backend.Cancel, Row: key, If: replaced.Generation},
 		{Kind: backend.Requeue, Row: key, If: letter.Generation}, set("d", 1),
 		{Kind: backend.Cancel, Row: key}, {Kind: backend.Cancel, Row: key},
 		{Kind: backend.Requeue, Row: key, If: letter.Generation},
 		{Kind: backend.Discard, Row: key, If: letter.Generation}, {Kind: backend.Discard, Row: key, If: letter.Generation},
-	})
-	must(t, results, err)
+	}))(t)
 	for i, want := range []error{backend.ErrDamaged, backend.ErrDamaged, backend.ErrDamaged, backend.ErrDamaged, nil,
 		nil, backend.ErrNotFound, backend.ErrDamaged, nil, backend.ErrNotFound} {
 		if !errors.Is(results[i].Err, want) {
@@ -65,8 +64,7 @@ func testDamage(t *testing.T, b backend.Backend) {
 	cancel := backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "e"}}
 	equal(t, "Cancel of a damaged row that fires", apply(t, b, cancel).Err, backend.ErrFired)
 	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{4, 1, 2})
-	worker, err = b.Heartbeat(t.Context(), worker, -time.Second)
-	must(t, worker, err)
+	must(b.Heartbeat(t.Context(), worker, -time.Second))(t)
 	equal(t, "Cancel after the lease", apply(t, b, cancel).Err, nil)
 	equal(t, "pending and claimed rows, dead letters", sizes(t, b), []int64{3, 0, 2})
 
@@ -83,8 +81,7 @@ func testDamage(t *testing.T, b backend.Backend) {
 
 	worker = join(t, b)
 	retry(t, b, worker, "g")
-	main, err := b.Get(t.Context(), "g")
-	finish(t, b, worker, must(t, main, err).Ref(), backend.Outcome{Fate: backend.Done})
+	finish(t, b, worker, must(b.Get(t.Context(), "g"))(t).Ref(), backend.Outcome{Fate: backend.Done})
 	d.Damage(t, "g")
 	key.Key, cancel.Row.Key = "g", "g"
 	equal(t, "Move beside a damaged retry", errors.Is(apply(t, b, backend.Op{Kind: backend.Move, Row: key}).Err, backend.ErrDamaged), true)
@@ -94,10 +91,8 @@ func testDamage(t *testing.T, b backend.Backend) {
 // claim claims the row in the main slot of a key.
 func claim(t testing.TB, b backend.Backend, worker int64, key string) backend.Row {
 	t.Helper()
-	r, err := b.Get(t.Context(), key)
-	must(t, r, err)
-	won, err := b.Claim(t.Context(), worker, []backend.Claim{{Ref: r.Ref()}})
-	equal(t, "claim", must(t, won, err), []bool{true})
+	r := must(b.Get(t.Context(), key))(t)
+	equal(t, "claim", must(b.Claim(t.Context(), worker, []backend.Claim{{Ref: r.Ref()}}))(t), []bool{true})
 	return r
 }
 
@@ -108,15 +103,15 @@ func retry(t testing.TB, b backend.Backend, worker int64, key string) backend.Ro
 	apply(t, b, set(key, 1))
 	r := claim(t, b, worker, key)
 	apply(t, b, set(key, 1))
-	applied, err := b.Finish(t.Context(), nil, worker, []backend.Outcome{{Ref: r.Ref(), Fate: backend.Retry, Due: 1}})
-	equal(t, "outcome", must(t, applied, err), []bool{true})
+	retried := []backend.Outcome{{Ref: r.Ref(), Fate: backend.Retry, Due: 1}}
+	equal(t, "outcome", must(b.Finish(t.Context(), nil, worker, retried))(t), []bool{true})
 	return r
 }
 
 func sizes(t testing.TB, b backend.Backend) []int64 {
 	t.Helper()
-	st, err := b.Stats(t.Context(), nil)
-	return []int64{must(t, st, err).Pending, st.Claimed, st.Dead}
+	st := must(b.Stats(t.Context(), nil))(t)
+	return []int64{st.Pending, st.Claimed, st.Dead}
 }
 
 // damage returns the position of the damage that err wraps, and fails the test on other errors.

@@ -24,15 +24,19 @@ func testSchedulesFilterLeases(t *testing.T, b backend.Backend) {
 		if c.known != nil {
 			fresh = join(t, b) // backends may mark leased rows
 		}
-		rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: fresh, Until: 10, Max: 10, Schedules: c.known})
-		var keys []string
-		for _, r := range must(t, rows, err) {
-			keys = append(keys, r.Key)
-		}
-		equal(t, "leased", keys, c.want)
-		_, err = b.Heartbeat(t.Context(), fresh, 0)
-		must(t, 0, err)
+		req := backend.LeaseRequest{Worker: fresh, Until: 10, Max: 10, Schedules: c.known}
+		equal(t, "leased", leased(t, b, req), c.want)
+		must(b.Heartbeat(t.Context(), fresh, 0))(t)
 	}
+}
+
+// leased returns the keys of the rows that Lease returns.
+func leased(t testing.TB, b backend.Backend, req backend.LeaseRequest) (keys []string) {
+	t.Helper()
+	for _, r := range must(b.Lease(t.Context(), req))(t) {
+		keys = append(keys, r.Key)
+	}
+	return keys
 }
 
 func testCursor(t *testing.T, b backend.Backend) {
@@ -40,13 +44,13 @@ func testCursor(t *testing.T, b backend.Backend) {
 	for i := range 25 {
 		ops = append(ops, set(fmt.Sprintf("k%02d", i), int64(1+i/10)))
 	}
-	must2(t)(b.Apply(t.Context(), nil, ops))
+	must(b.Apply(t.Context(), nil, ops))(t)
 	worker := join(t, b)
 	var after backend.Cursor
 	seen := 0
 	for {
-		rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, After: after, Until: 2, Max: 3})
-		for _, r := range must(t, rows, err) {
+		rows := must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, After: after, Until: 2, Max: 3}))(t)
+		for _, r := range rows {
 			equal(t, "key", r.Key, fmt.Sprintf("k%02d", seen))
 			seen++
 			after = backend.Cursor{Due: r.Due, Key: r.Key, Slot: r.Slot()}
@@ -60,8 +64,7 @@ func testCursor(t *testing.T, b backend.Backend) {
 
 func testEndedLease(t *testing.T, b backend.Backend) {
 	ref := apply(t, b, set("k", 1)).Row.Ref()
-	worker, err := b.Heartbeat(t.Context(), 0, time.Millisecond)
-	must(t, worker, err)
+	worker := must(b.Heartbeat(t.Context(), 0, time.Millisecond))(t)
 	time.Sleep(20 * time.Millisecond)
 	for name, f := range map[string]func() error{
 		"Heartbeat": func() error { _, err := b.Heartbeat(t.Context(), worker, time.Hour); return err },
@@ -86,20 +89,12 @@ func testFree(t *testing.T, b backend.Backend) {
 	claimed := apply(t, b, set("claimed", due)).Row
 	apply(t, b, set("leased", due))
 	ending, other := join(t, b), join(t, b)
-	lease := func(worker int64) (keys []string) {
-		rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: due, Max: 9})
-		for _, r := range must(t, rows, err) {
-			keys = append(keys, r.Key)
-		}
-		return keys
-	}
-	equal(t, "leased", lease(ending), "[claimed leased]")
-	won, err := b.Claim(t.Context(), ending, []backend.Claim{{Ref: claimed.Ref()}})
-	equal(t, "claim", must(t, won, err), []bool{true})
-	must(t, 0, b.Free(t.Context(), ending))
-	equal(t, "leased after Free", lease(other), "[leased]")
-	applied, err := b.Finish(t.Context(), nil, ending, []backend.Outcome{{Ref: claimed.Ref(), Fate: backend.Retry, Due: due}})
-	equal(t, "outcome of the claimed row", must(t, applied, err), []bool{true})
+	equal(t, "leased", leased(t, b, backend.LeaseRequest{Worker: ending, Until: due, Max: 9}), "[claimed leased]")
+	equal(t, "claim", must(b.Claim(t.Context(), ending, []backend.Claim{{Ref: claimed.Ref()}}))(t), []bool{true})
+	equal(t, "error", b.Free(t.Context(), ending), nil)
+	equal(t, "leased after Free", leased(t, b, backend.LeaseRequest{Worker: other, Until: due, Max: 9}), "[leased]")
+	retried := []backend.Outcome{{Ref: claimed.Ref(), Fate: backend.Retry, Due: due}}
+	equal(t, "outcome of the claimed row", must(b.Finish(t.Context(), nil, ending, retried))(t), []bool{true})
 }
 
 func testAdopt(t *testing.T, b backend.Backend) {
@@ -109,24 +104,21 @@ func testAdopt(t *testing.T, b backend.Backend) {
 	for i := range 5 {
 		claims = append(claims, backend.Claim{Ref: apply(t, b, set(fmt.Sprint("k", i), 1)).Row.Ref()})
 	}
-	won, err := b.Claim(ctx, dying, claims)
-	must(t, won, err)
-	rows, err := b.Adopt(ctx, heir, 9)
-	equal(t, "adopted from the living", len(must(t, rows, err)), 0)
-	_, err = b.Heartbeat(ctx, dying, 0)
-	must(t, 0, err)
+	must(b.Claim(ctx, dying, claims))(t)
+	equal(t, "adopted from the living", len(must(b.Adopt(ctx, heir, 9))(t)), 0)
+	must(b.Heartbeat(ctx, dying, 0))(t)
 	equal(t, "cancel of a claimed row", apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "k0"}}).Err, backend.ErrFired)
 	var adopted []backend.Row
 	for i, worker := range []int64{heir, other, heir, other} {
-		rows, err := b.Adopt(ctx, worker, 2)
-		for _, r := range must(t, rows, err) {
+		rows := must(b.Adopt(ctx, worker, 2))(t)
+		for _, r := range rows {
 			equal(t, "state and holder", []any{r.State, r.Holder}, []any{backend.Claimed, worker})
 		}
 		equal(t, "adopted", len(rows), []int{2, 2, 1, 0}[i])
 		adopted = append(adopted, rows...)
 	}
-	applied, err := b.Finish(ctx, nil, dying, []backend.Outcome{{Ref: adopted[0].Ref(), Fate: backend.Retry, Due: 3}})
-	equal(t, "outcome of the old holder", must(t, applied, err), []bool{false})
-	applied, err = b.Finish(ctx, nil, dying, []backend.Outcome{{Ref: adopted[0].Ref(), Fate: backend.Done}})
-	equal(t, "acknowledgement of the old holder", must(t, applied, err), []bool{true})
+	outcome := backend.Outcome{Ref: adopted[0].Ref(), Fate: backend.Retry, Due: 3}
+	equal(t, "outcome of the old holder", must(b.Finish(ctx, nil, dying, []backend.Outcome{outcome}))(t), []bool{false})
+	outcome.Fate = backend.Done
+	equal(t, "acknowledgement of the old holder", must(b.Finish(ctx, nil, dying, []backend.Outcome{outcome}))(t), []bool{true})
 }

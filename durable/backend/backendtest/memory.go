@@ -58,6 +58,17 @@ func (m *Memory) enter(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// enterAs is enter for a worker whose lease must last.
+func (m *Memory) enterAs(ctx context.Context, worker int64) error {
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	if !m.alive(worker) {
+		return backend.ErrLeaseLost
+	}
+	return nil
+}
+
 // Apply implements backend.Backend. A tx commits immediately.
 func (m *Memory) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
 	defer m.mu.Unlock()
@@ -202,11 +213,8 @@ func (m *Memory) alive(worker int64) bool { return m.workers[worker] > time.Now(
 // Lease implements backend.Backend.
 func (m *Memory) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
 	defer m.mu.Unlock()
-	if err := m.enter(ctx); err != nil {
+	if err := m.enterAs(ctx, req.Worker); err != nil {
 		return nil, err
-	}
-	if !m.alive(req.Worker) {
-		return nil, backend.ErrLeaseLost
 	}
 	after := func(r *backend.Row) bool {
 		return cmp.Or(cmp.Compare(r.Due, req.After.Due), cmp.Compare(r.Key, req.After.Key), cmp.Compare(r.Slot(), req.After.Slot)) > 0
@@ -223,11 +231,8 @@ func (m *Memory) Free(context.Context, int64) error { return nil }
 // Adopt implements backend.Backend.
 func (m *Memory) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, error) {
 	defer m.mu.Unlock()
-	if err := m.enter(ctx); err != nil {
+	if err := m.enterAs(ctx, worker); err != nil {
 		return nil, err
-	}
-	if !m.alive(worker) {
-		return nil, backend.ErrLeaseLost
 	}
 	rows := first(m.all(byDue, func(r *backend.Row) bool {
 		return r.State == backend.Claimed && !m.alive(r.Holder)
@@ -252,11 +257,8 @@ func (m *Memory) find(ref backend.Ref) *backend.Row {
 // Claim implements backend.Backend.
 func (m *Memory) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
 	defer m.mu.Unlock()
-	if err := m.enter(ctx); err != nil {
+	if err := m.enterAs(ctx, worker); err != nil {
 		return nil, err
-	}
-	if !m.alive(worker) {
-		return nil, backend.ErrLeaseLost
 	}
 	won := make([]bool, len(claims))
 	for i := range claims {
