@@ -10,86 +10,55 @@ import (
 // Apply implements backend.Backend.
 func (b *sqliteBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
 	var results []backend.Result
-	run := func(t *txn) (err error) {
-		results, err = t.apply(ops)
-		return err
-	}
-	if tx == nil {
-		return resultsOf(&results, b.do(ctx, len(ops), run))
-	}
-	own, err := b.own(tx)
-	if err != nil {
-		return nil, err
-	}
-	err = own.use(ctx, func(t *txn) error {
-		err := run(t)
-		for i, r := range results {
-			if kind := ops[i].Kind; r.Err == nil && kind != backend.Cancel && kind != backend.Discard {
-				own.stored(r.Row)
+	return resultsOf(&results, b.in(ctx, tx, len(ops), func(t *txn) (err error) {
+		results = make([]backend.Result, len(ops))
+		for i := 0; i < len(ops) && err == nil; i++ {
+			results[i], err = t.apply(&ops[i])
+		}
+		for i := 0; i < len(ops) && t.x != nil && err == nil; i++ {
+			if kind := ops[i].Kind; results[i].Err == nil && kind != backend.Cancel && kind != backend.Discard {
+				t.x.stored(results[i].Row)
 			}
 		}
 		return err
-	})
-	return resultsOf(&results, err)
+	}))
 }
 
-// apply performs operations.
-func (t *txn) apply(ops []backend.Op) ([]backend.Result, error) {
-	results := make([]backend.Result, len(ops))
-	for i := range ops {
-		op := &ops[i]
-		adds := op.Kind == backend.Set || op.Kind == backend.Create
-		if adds && t.b.options.MaxBytes > 0 {
-			full, err := t.isFull(&op.Row)
-			if err != nil {
-				return nil, err
-			}
-			if full {
-				results[i].Err = backend.ErrFull
-				continue
-			}
-		}
-		if inserted, err := t.insert(op, &results[i]); inserted || err != nil {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		var rows []backend.Row
-		var dead *backend.Dead
-		var err error
-		if op.Kind != backend.Discard { // which depends on no row
-			rows, err = t.rows(op.Row.Key)
-		}
-		if err == nil && (op.Kind == backend.Requeue || op.Kind == backend.Discard) {
-			dead, err = t.deadLetter(backend.Ref{Key: op.Row.Key, Generation: op.If})
-		}
-		if errors.Is(err, backend.ErrDamaged) {
-			if results[i], err = t.damaged(op, err); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		change := op.Decide(rows, dead, uint64(t.s.generation+1))
-		if change.DeleteDead {
-			if err := t.dropDead(dead.Ref()); err != nil {
-				return nil, err
-			}
-		}
-		if op.Kind == backend.Move && change.Result.Err == nil {
-			err = t.move(&change.Result.Row)
-		} else {
-			err = t.write(rows, &change)
-		}
-		if err != nil {
-			return nil, err
-		}
-		results[i] = change.Result
+// apply performs an operation.
+func (t *txn) apply(op *backend.Op) (result backend.Result, err error) {
+	if full, err := t.isFull(op); full || err != nil {
+		return backend.Result{Err: backend.ErrFull}, err
 	}
-	return results, nil
+	if inserted, err := t.insert(op, &result); inserted || err != nil {
+		return result, err
+	}
+	var rows []backend.Row
+	var dead *backend.Dead
+	if op.Kind != backend.Discard { // which depends on no row
+		rows, err = t.rows(op.Row.Key)
+	}
+	if err == nil && (op.Kind == backend.Requeue || op.Kind == backend.Discard) {
+		dead, err = t.deadLetter(backend.Ref{Key: op.Row.Key, Generation: op.If})
+	}
+	if errors.Is(err, backend.ErrDamaged) {
+		return t.damaged(op, err)
+	}
+	if err != nil {
+		return result, err
+	}
+	change := op.Decide(rows, dead, uint64(t.s.generation+1))
+	if change.DeleteDead {
+		err = t.dropDead(dead.Ref())
+	}
+	if err != nil {
+		return result, err
+	}
+	if op.Kind == backend.Move && change.Result.Err == nil {
+		err = t.move(&change.Result.Row)
+	} else {
+		err = t.write(rows, &change)
+	}
+	return change.Result, err
 }
 
 // damaged performs an operation on a key with a damaged row or dead letter. Cancel and Discard
@@ -116,7 +85,7 @@ func (t *txn) damaged(op *backend.Op, damage error) (result backend.Result, err 
 func (t *txn) cancelDamaged(key string) (refusal, err error) {
 	var intact, damaged []backend.Row
 	firing := false
-	err = t.c.prepared(selectRows).blob(key).each(func(q *query) error {
+	err = t.c.query(selectRows).blob(key).each(func(q *query) error {
 		r, damage := scan(q)
 		if damage == nil && r.State == backend.Pending {
 			intact = append(intact, r)
@@ -144,7 +113,7 @@ func (t *txn) insert(op *backend.Op, result *backend.Result) (inserted bool, err
 		return false, nil
 	}
 	change := op.Decide(nil, nil, uint64(t.s.generation+1))
-	n, err := bind(t.c.prepared(insertRow), &change.Result.Row, 0).exec()
+	n, err := bind(t.c.query("INSERT OR IGNORE"+intoEntries), &change.Result.Row, 0).exec()
 	if n > 0 && err == nil {
 		t.count(backend.Pending, 1)
 		t.s.generation++
@@ -157,21 +126,17 @@ func (t *txn) insert(op *backend.Op, result *backend.Result) (inserted bool, err
 // payload stays in its place.
 func (t *txn) move(r *backend.Row) error {
 	t.s.generation = int64(r.Generation)
-	_, err := t.c.prepared(moveRow).blob(r.Key).int(int64(r.Generation)).int(r.Due).
-		int(int64(r.Checksum())).int(int64(r.Nonce)).exec()
+	_, err := t.c.query(`UPDATE hwt_entries SET gen = ?2, due = ?3, sum = ?4, attempt = 1, origin = 0, nonce = ?5
+		WHERE key = ?1 AND slot = 0`).
+		blob(r.Key).int(int64(r.Generation)).int(r.Due).int(int64(r.Checksum())).int(int64(r.Nonce)).exec()
 	return err
 }
 
+const selectRows = "SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? ORDER BY slot"
+
 // rows returns the rows of a key in the order of their slots.
-func (t *txn) rows(key string) (rows []backend.Row, err error) {
-	err = t.c.prepared(selectRows).blob(key).each(func(q *query) error {
-		r, err := scan(q)
-		if err == nil {
-			rows = append(rows, r)
-		}
-		return err
-	})
-	return rows, err
+func (t *txn) rows(key string) ([]backend.Row, error) {
+	return all(t.c.query(selectRows).blob(key), scan)
 }
 
 // find returns the row that ref names, or nil. A damaged row is neither claimed nor finished, and
@@ -188,15 +153,16 @@ func (t *txn) find(ref backend.Ref) (row *backend.Row, err error) {
 	return row, err
 }
 
-func (t *txn) deadLetter(ref backend.Ref) (dead *backend.Dead, err error) {
-	err = t.c.query("SELECT " + deadColumns + " FROM hwt_dead AS t WHERE key = ? AND gen = ?").
-		blob(ref.Key).int(int64(ref.Generation)).each(func(q *query) error {
-		d, err := scanDead(q)
-		dead = &d
-		return err
-	})
-	return dead, err
+func (t *txn) deadLetter(ref backend.Ref) (*backend.Dead, error) {
+	letters, err := all(t.c.query("SELECT "+deadColumns+" FROM hwt_dead AS t WHERE key = ? AND gen = ?").
+		blob(ref.Key).int(int64(ref.Generation)), scanDead)
+	if len(letters) == 0 {
+		return nil, err
+	}
+	return &letters[0], err
 }
+
+const intoEntries = " INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 // write stores a change. rows are the rows that it may replace or delete.
 func (t *txn) write(rows []backend.Row, change *backend.Change) error {
@@ -205,7 +171,7 @@ func (t *txn) write(rows []backend.Row, change *backend.Change) error {
 		if err := t.remove(rows, r.Slot()); err != nil {
 			return err
 		}
-		if _, err := t.c.prepared(deleteRow).blob(r.Key).int(int64(r.Slot())).exec(); err != nil {
+		if _, err := t.c.query("DELETE FROM hwt_entries WHERE key = ? AND slot = ?").blob(r.Key).int(int64(r.Slot())).exec(); err != nil {
 			return err
 		}
 	}
@@ -220,8 +186,7 @@ func (t *txn) write(rows []backend.Row, change *backend.Change) error {
 		if err != nil {
 			return err
 		}
-		q := t.c.query("INSERT OR REPLACE INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
-		if _, err := bind(q, r, large).exec(); err != nil {
+		if _, err := bind(t.c.query("INSERT OR REPLACE"+intoEntries), r, large).exec(); err != nil {
 			return err
 		}
 	}
@@ -245,7 +210,7 @@ func (t *txn) remove(rows []backend.Row, slot uint64) error {
 	for i := range rows {
 		if r := &rows[i]; r.Slot() == slot {
 			t.count(r.State, -1)
-			return t.dropPayload("hwt_entries WHERE key = ?1 AND slot = ?3 AND gen = ?2", r.Ref(), int64(slot))
+			return t.dropPayload("hwt_entries WHERE key = ? AND slot = ?", r.Key, int64(slot))
 		}
 	}
 	return nil
@@ -261,20 +226,20 @@ func (t *txn) putPayload(payload []byte) (int64, error) {
 	return t.c.LastInsertRowID(), err
 }
 
-// dropPayload deletes the payload of a row if it is a large one. where names the row by
-// key, generation, and slot.
-func (t *txn) dropPayload(where string, ref backend.Ref, slot int64) error {
+// dropPayload deletes the payload of a row or a dead letter if it is a large one. where names it
+// by key, and slot or generation.
+func (t *txn) dropPayload(where, key string, n int64) error {
 	if t.s.large == 0 {
 		return nil
 	}
-	n, err := t.c.query("DELETE FROM hwt_payloads WHERE id = (SELECT payload FROM " + where + " AND typeof(payload) = 'integer' AND ?3 >= 0)").
-		blob(ref.Key).int(int64(ref.Generation)).int(slot).exec()
-	t.s.large -= n
+	dropped, err := t.c.query("DELETE FROM hwt_payloads WHERE id = (SELECT payload FROM " + where + " AND typeof(payload) = 'integer')").
+		blob(key).int(n).exec()
+	t.s.large -= dropped
 	return err
 }
 
 func (t *txn) dropDead(ref backend.Ref) error {
-	if err := t.dropPayload("hwt_dead WHERE key = ?1 AND gen = ?2", ref, 0); err != nil {
+	if err := t.dropPayload("hwt_dead WHERE key = ? AND gen = ?", ref.Key, int64(ref.Generation)); err != nil {
 		return err
 	}
 	t.s.dead--
@@ -303,9 +268,12 @@ func (t *txn) bury(d *backend.Dead) error {
 // overhead is the space of an entry beside its key and payload, at least.
 const overhead = 32
 
-// isFull reports whether 80 % of MaxBytes have no room for the row. It counts what the
-// transaction adds, though not what it replaces.
-func (t *txn) isFull(r *backend.Row) (bool, error) {
+// isFull reports whether op adds an entry for which 80 % of MaxBytes have no room. It counts what
+// the transaction adds, though not what it replaces.
+func (t *txn) isFull(op *backend.Op) (bool, error) {
+	if op.Kind > backend.Create || t.b.options.MaxBytes == 0 {
+		return false, nil
+	}
 	if t.room == nil {
 		used, err := t.c.used()
 		if err != nil {
@@ -314,7 +282,7 @@ func (t *txn) isFull(r *backend.Row) (bool, error) {
 		room := t.b.options.MaxBytes/5*4 - used
 		t.room = &room
 	}
-	size := int64(overhead + len(r.Key) + len(r.Payload))
+	size := int64(overhead + len(op.Row.Key) + len(op.Row.Payload))
 	if size > *t.room {
 		return true, nil
 	}

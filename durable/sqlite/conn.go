@@ -16,7 +16,6 @@ import (
 type conn struct {
 	*sqlite3.Conn
 	queries map[string]*query
-	hot     [statements]*query
 	scratch []byte    // never nil: SQLite takes nil for NULL
 	users   bool      // a statement of the user is being prepared
 	steps   uint      // statements executed and rows read
@@ -102,46 +101,10 @@ func (c *conn) query(sql string) *query {
 	if q == nil {
 		s, _, err := c.Prepare(sql)
 		if err != nil {
-			return &query{err: err}
+			return &query{c: c, err: err}
 		}
 		q = &query{c: c, s: s}
 		c.queries[sql] = q
-	}
-	q.n, q.err = 0, nil
-	return q
-}
-
-// statement is a statement of which there is one per entry. It is found without a map.
-type statement int
-
-const (
-	insertRow statement = iota
-	claimRow
-	finishRow
-	moveRow
-	deleteRow
-	selectRows
-	statements
-)
-
-// Claims and outcomes bind key, generation, worker, and slot.
-var statementTexts = [statements]string{
-	insertRow:  "INSERT OR IGNORE INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	claimRow:   "UPDATE hwt_entries SET holder = ?3 WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder = 0",
-	finishRow:  "DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND ?3 = ?3",
-	moveRow:    "UPDATE hwt_entries SET gen = ?2, due = ?3, sum = ?4, attempt = 1, origin = 0, nonce = ?5 WHERE key = ?1 AND slot = 0",
-	deleteRow:  "DELETE FROM hwt_entries WHERE key = ? AND slot = ?",
-	selectRows: "SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? ORDER BY slot",
-}
-
-// prepared is query for a hot statement.
-func (c *conn) prepared(s statement) *query {
-	q := c.hot[s]
-	if q == nil {
-		if q = c.query(statementTexts[s]); q.err != nil {
-			return q
-		}
-		c.hot[s] = q
 	}
 	q.n, q.err = 0, nil
 	return q
@@ -155,36 +118,24 @@ func (q *query) int(v int64) *query {
 	return q
 }
 
-// blob binds text or bytes as a BLOB, and "" as NULL.
+// blob binds text as a BLOB, and "" as NULL.
 func (q *query) blob(v string) *query {
-	if q.err == nil {
-		q.n++
-		if v == "" {
-			q.err = q.s.BindNull(q.n)
-		} else {
-			q.c.scratch = append(q.c.scratch[:0], v...)
-			q.err = q.s.BindBlob(q.n, q.c.scratch)
-		}
+	if v == "" {
+		return q.bytes(nil)
 	}
-	return q
+	return q.bytesOf(v)
 }
 
 // bytesOf binds text as a BLOB, also if it is empty.
 func (q *query) bytesOf(v string) *query {
-	if q.err == nil {
-		q.n++
-		q.c.scratch = append(q.c.scratch[:0], v...)
-		q.err = q.s.BindBlob(q.n, q.c.scratch)
-	}
-	return q
+	q.c.scratch = append(q.c.scratch[:0], v...)
+	return q.bytes(q.c.scratch)
 }
 
+// bytes binds a BLOB, and nil as NULL.
 func (q *query) bytes(v []byte) *query {
 	if q.err == nil {
 		q.n++
-		if len(v) == 0 {
-			v = nil
-		}
 		q.err = q.s.BindBlob(q.n, v)
 	}
 	return q
@@ -236,6 +187,18 @@ func (q *query) each(f func(*query) error) error {
 		err = q.s.Err()
 	}
 	return errors.Join(err, q.s.Reset())
+}
+
+// all returns what scan makes of the rows of the result, up to an error.
+func all[T any](q *query, scan func(*query) (T, error)) (rows []T, err error) {
+	err = q.each(func(q *query) error {
+		row, err := scan(q)
+		if err == nil {
+			rows = append(rows, row)
+		}
+		return err
+	})
+	return rows, err
 }
 
 // integer returns the only column of the only row.

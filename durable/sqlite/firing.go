@@ -184,12 +184,10 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 }
 
 // gone returns the workers whose leases have ended.
-func (c *conn) gone() (ids []int64, err error) {
-	err = c.query("SELECT id FROM hwt_workers WHERE expires <= ?").int(time.Now().UnixNano()).each(func(q *query) error {
-		ids = append(ids, q.s.ColumnInt64(0))
-		return nil
+func (c *conn) gone() ([]int64, error) {
+	return all(c.query("SELECT id FROM hwt_workers WHERE expires <= ?").int(time.Now().UnixNano()), func(q *query) (int64, error) {
+		return q.s.ColumnInt64(0), nil
 	})
-	return ids, err
 }
 
 // claimedBy returns up to n rows that workers have claimed and that are not damaged, and the
@@ -215,16 +213,11 @@ func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backen
 	var won []bool
 	return resultsOf(&won, b.do(ctx, len(claims), func(t *txn) error {
 		won = make([]bool, len(claims))
-		if err := t.c.alive(worker); err != nil {
-			return err
+		err := t.c.alive(worker)
+		for i := 0; i < len(claims) && err == nil; i++ {
+			won[i], err = t.claim(worker, &claims[i])
 		}
-		for i := range claims {
-			var err error
-			if won[i], err = t.claim(worker, &claims[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return err
 	}))
 }
 
@@ -244,11 +237,17 @@ func (t *txn) claim(worker int64, claim *backend.Claim) (bool, error) {
 	return won, t.write(one(row), &change)
 }
 
-// atRef executes a statement for the row that ref names: in the main slot, or else in its
-// own. The parameters are key, generation, worker, and slot.
-func (t *txn) atRef(s statement, ref backend.Ref, worker int64) (n int64, err error) {
+// Claims and outcomes bind key, generation, worker, and slot.
+const (
+	claimRow  = "UPDATE hwt_entries SET holder = ?3 WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder = 0"
+	finishRow = "DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND ?3 = ?3"
+)
+
+// atRef executes one of these statements for the row that ref names: in the main slot, or else in
+// its own.
+func (t *txn) atRef(sql string, ref backend.Ref, worker int64) (n int64, err error) {
 	for _, slot := range [...]int64{0, int64(ref.Generation)} {
-		n, err = t.c.prepared(s).blob(ref.Key).int(int64(ref.Generation)).int(worker).int(slot).exec()
+		n, err = t.c.query(sql).blob(ref.Key).int(int64(ref.Generation)).int(worker).int(slot).exec()
 		if n > 0 || err != nil {
 			break
 		}
@@ -266,24 +265,13 @@ func one(row *backend.Row) []backend.Row {
 // Finish implements backend.Backend.
 func (b *sqliteBackend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
 	var applied []bool
-	run := func(t *txn) error {
+	return resultsOf(&applied, b.in(ctx, tx, len(outcomes), func(t *txn) (err error) {
 		applied = make([]bool, len(outcomes))
-		for i := range outcomes {
-			var err error
-			if applied[i], err = t.finish(worker, &outcomes[i]); err != nil {
-				return err
-			}
+		for i := 0; i < len(outcomes) && err == nil; i++ {
+			applied[i], err = t.finish(worker, &outcomes[i])
 		}
-		return nil
-	}
-	if tx == nil {
-		return resultsOf(&applied, b.do(ctx, len(outcomes), run))
-	}
-	own, err := b.own(tx)
-	if err != nil {
-		return nil, err
-	}
-	return resultsOf(&applied, own.use(ctx, run))
+		return err
+	}))
 }
 
 func (t *txn) finish(worker int64, outcome *backend.Outcome) (bool, error) {

@@ -33,14 +33,8 @@ func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.C
 	}
 	sql += " ORDER BY key, slot LIMIT ?"
 	err = b.read(ctx, func(c *conn) error {
-		return c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Slot)).blob(prefixEnd(prefix)).int(int64(n)).
-			each(func(q *query) error {
-				r, err := scan(q)
-				if err == nil {
-					rows = append(rows, r)
-				}
-				return err
-			})
+		rows, err = all(c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Slot)).blob(prefixEnd(prefix)).int(int64(n)), scan)
+		return err
 	})
 	return rows, err
 }
@@ -51,14 +45,8 @@ func (b *sqliteBackend) DeadPage(ctx context.Context, prefix string, after backe
 		WHERE key >= ? AND (key, gen) > (?, ?) AND (?4 IS NULL OR key < ?4)
 		ORDER BY key, gen LIMIT ?`
 	err = b.read(ctx, func(c *conn) error {
-		return c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Generation)).blob(prefixEnd(prefix)).int(int64(n)).
-			each(func(q *query) error {
-				d, err := scanDead(q)
-				if err == nil {
-					page = append(page, d)
-				}
-				return err
-			})
+		page, err = all(c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Generation)).blob(prefixEnd(prefix)).int(int64(n)), scanDead)
+		return err
 	})
 	return page, err
 }

@@ -39,7 +39,7 @@ func (s *Store) BeginTx(ctx context.Context) (*Tx, error) {
 	x := &Tx{backend: s.backend, ended: make(chan struct{})}
 	begun := make(chan struct{})
 	x.job = &job{alone: true, done: make(chan struct{}), run: func(t *txn) error {
-		x.t = t
+		x.t, t.x = t, x
 		close(begun)
 		select {
 		case <-x.ended:
@@ -153,6 +153,18 @@ func (b *sqliteBackend) own(tx any) (*Tx, error) {
 		return nil, fmt.Errorf("%w: transaction of another store", backend.ErrInvalid)
 	}
 	return x, nil
+}
+
+// in runs f in a transaction of its own, or inside tx if that is not nil.
+func (b *sqliteBackend) in(ctx context.Context, tx any, size int, f func(*txn) error) error {
+	if tx == nil {
+		return b.do(ctx, size, f)
+	}
+	x, err := b.own(tx)
+	if err != nil {
+		return err
+	}
+	return x.use(ctx, f)
 }
 
 // use runs f inside the transaction. An error of f undoes only the changes of f, unless
