@@ -29,23 +29,23 @@ type sqliteBackend struct {
 	options Options
 	readers chan *conn // idle connections for reads
 
-	writer  *conn          // S1
-	state   state          // S1
-	stale   bool           // state must be read anew. S1
-	version int64          // of the file, as seeOthers saw it. S1
-	unseen  bool           // workers have not looked since another process wrote. S1
-	looked  time.Time      // when they were last made to. S1
-	wake    chan struct{}  // there are jobs
-	stop    chan struct{}  // closed by Close
-	written chan struct{}  // closed by the writer goroutine
-	tasks   sync.WaitGroup // other goroutines that use the file
-	dirty   atomic.Bool    // there are commits, also of others, that SyncEvery has not synced
+	writer  *conn              // S1
+	state   state              // S1
+	stale   bool               // state must be read anew. S1
+	version int64              // of the file, as seeOthers saw it. S1
+	unseen  bool               // workers have not looked since another process wrote. S1
+	looked  time.Time          // when they were last made to. S1
+	wake    chan struct{}      // there are jobs
+	written chan struct{}      // closed by the writer goroutine
+	tasks   sync.WaitGroup     // other goroutines that use the file
+	life    context.Context    // ends with Close
+	end     context.CancelFunc // of life
+	dirty   atomic.Bool        // there are commits, also of others, that SyncEvery has not synced
 
 	mu       sync.Mutex
-	jobs     []*job                      // Guarded by mu.
-	failed   error                       // why no call can succeed any more. Guarded by mu.
-	watchers map[int]func([]backend.Row) // Guarded by mu.
-	watches  int                         // Guarded by mu.
+	jobs     []*job                        // Guarded by mu.
+	failed   error                         // why no call can succeed any more. Guarded by mu.
+	watchers map[*func([]backend.Row)]bool // Guarded by mu.
 }
 
 var _ backend.Backend = (*sqliteBackend)(nil)
@@ -64,10 +64,10 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 		readers:  make(chan *conn, readers),
 		stale:    true,
 		wake:     make(chan struct{}, 1),
-		stop:     make(chan struct{}),
 		written:  make(chan struct{}),
-		watchers: make(map[int]func([]backend.Row)),
+		watchers: make(map[*func([]backend.Row)]bool),
 	}
+	b.life, b.end = context.WithCancel(context.Background())
 	if err := b.connect(ctx); err != nil {
 		b.disconnect()
 		return nil, translate(ctx, err)
@@ -187,13 +187,11 @@ func (b *sqliteBackend) Announce() {}
 func (b *sqliteBackend) Watch(near func(rows []backend.Row)) (stop func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id := b.watches
-	b.watches++
-	b.watchers[id] = near
+	b.watchers[&near] = true
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.watchers, id)
+		delete(b.watchers, &near)
 	}
 }
 
@@ -201,8 +199,8 @@ func (b *sqliteBackend) Watch(near func(rows []backend.Row)) (stop func()) {
 func (b *sqliteBackend) announce(rows []backend.Row) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, near := range b.watchers {
-		near(rows)
+	for near := range b.watchers {
+		(*near)(rows)
 	}
 }
 
@@ -213,7 +211,7 @@ func (b *sqliteBackend) keepSynced() {
 	for {
 		select {
 		case <-tick.C:
-		case <-b.stop:
+		case <-b.life.Done():
 			return
 		}
 		if !b.dirty.Swap(false) {
@@ -250,7 +248,7 @@ func syncFile(path string) error {
 // Close implements backend.Backend.
 func (b *sqliteBackend) Close() error {
 	b.fail(backend.ErrClosed)
-	close(b.stop)
+	b.end()
 	<-b.written
 	b.tasks.Wait()
 	var err error
@@ -263,19 +261,6 @@ func (b *sqliteBackend) Close() error {
 	return errors.Join(err, b.writer.close())
 }
 
-// untilClosed returns a context that also ends with the store.
-func (b *sqliteBackend) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-b.stop:
-			cancel(backend.ErrClosed)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
-}
-
 // read runs f with a connection for reads.
 func (b *sqliteBackend) read(ctx context.Context, f func(*conn) error) error {
 	if err := b.failure(); err != nil {
@@ -284,7 +269,7 @@ func (b *sqliteBackend) read(ctx context.Context, f func(*conn) error) error {
 	var c *conn
 	select {
 	case c = <-b.readers:
-	case <-b.stop:
+	case <-b.life.Done():
 		return backend.ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // Backup writes a consistent and compact copy of the whole file to path, while the store
@@ -27,8 +28,9 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 
 // apart runs f, which may take long, with a separate connection. Close ends it.
 func (b *sqliteBackend) apart(ctx context.Context, f func(*conn) error) error {
-	ctx, cancel := b.untilClosed(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(b.life, func() { cancel(backend.ErrClosed) })()
 	b.mu.Lock()
 	err := b.failed
 	if err == nil {

@@ -44,7 +44,7 @@ func (s *Store) BeginTx(ctx context.Context) (*Tx, error) {
 		select {
 		case <-x.ended:
 		case <-ctx.Done():
-		case <-s.backend.stop:
+		case <-s.backend.life.Done():
 		}
 		return x.end(ctx)
 	}}

@@ -144,7 +144,7 @@ func (b *sqliteBackend) write() {
 		case <-b.wake:
 		case <-tick.C:
 			b.seeOthers(0)
-		case <-b.stop:
+		case <-b.life.Done():
 			return
 		}
 		for b.group() {
@@ -231,7 +231,7 @@ func (b *sqliteBackend) begin() error {
 			return translate(context.Background(), err)
 		}
 		select {
-		case <-b.stop:
+		case <-b.life.Done():
 			return backend.ErrClosed
 		case <-time.After(time.Millisecond):
 		}
