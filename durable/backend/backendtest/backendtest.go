@@ -65,6 +65,13 @@ func equal(t testing.TB, what string, got, want any) {
 	}
 }
 
+func fails(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v (expected: %v)", what, err, want)
+	}
+}
+
 // apply performs one operation without a transaction.
 func apply(t testing.TB, b backend.Backend, op backend.Op) backend.Result {
 	t.Helper()
@@ -222,21 +229,17 @@ func testClaimedPages(t *testing.T, b backend.Backend) {
 func testContext(t *testing.T, b backend.Backend) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Apply(ctx, nil, []backend.Op{set("k", 1)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Apply with an ended context: %v", err)
-	}
-	if _, err := b.Page(ctx, "", backend.Cursor{}, 1, false); !errors.Is(err, context.Canceled) {
-		t.Errorf("Page with an ended context: %v", err)
-	}
+	_, err := b.Apply(ctx, nil, []backend.Op{set("k", 1)})
+	fails(t, "Apply with an ended context", err, context.Canceled)
+	_, err = b.Page(ctx, "", backend.Cursor{}, 1, false)
+	fails(t, "Page with an ended context", err, context.Canceled)
 	equal(t, "rows", len(all(t, b, "", 10)), 0)
 }
 
 func testClosed(t *testing.T, b backend.Backend) {
 	equal(t, "error", b.Close(), nil)
-	if _, err := b.Apply(t.Context(), nil, []backend.Op{set("k", 1)}); !errors.Is(err, backend.ErrClosed) {
-		t.Errorf("Apply after Close: %v", err)
-	}
-	if _, err := b.Get(t.Context(), "k"); !errors.Is(err, backend.ErrClosed) {
-		t.Errorf("Get after Close: %v", err)
-	}
+	_, err := b.Apply(t.Context(), nil, []backend.Op{set("k", 1)})
+	fails(t, "Apply after Close", err, backend.ErrClosed)
+	_, err = b.Get(t.Context(), "k")
+	fails(t, "Get after Close", err, backend.ErrClosed)
 }

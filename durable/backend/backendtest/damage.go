@@ -52,9 +52,7 @@ func testDamage(t *testing.T, b backend.Backend) {
 	}))(t)
 	for i, want := range []error{backend.ErrDamaged, backend.ErrDamaged, backend.ErrDamaged, backend.ErrDamaged, nil,
 		nil, backend.ErrNotFound, backend.ErrDamaged, nil, backend.ErrNotFound} {
-		if !errors.Is(results[i].Err, want) {
-			t.Errorf("operation %d: %v (expected: %v)", i, results[i].Err, want)
-		}
+		fails(t, fmt.Sprint("operation ", i), results[i].Err, want)
 	}
 	equal(t, "cancelled row", fmt.Sprintf("%+v", results[5].Row), fmt.Sprintf("%+v", backend.Row{Key: "b"}))
 
@@ -84,7 +82,7 @@ func testDamage(t *testing.T, b backend.Backend) {
 	finish(t, b, worker, must(b.Get(t.Context(), "g"))(t).Ref(), backend.Outcome{Fate: backend.Done})
 	d.Damage(t, "g")
 	key.Key, cancel.Row.Key = "g", "g"
-	equal(t, "Move beside a damaged retry", errors.Is(apply(t, b, backend.Op{Kind: backend.Move, Row: key}).Err, backend.ErrDamaged), true)
+	fails(t, "Move beside a damaged retry", apply(t, b, backend.Op{Kind: backend.Move, Row: key}).Err, backend.ErrDamaged)
 	equal(t, "Cancel of a damaged retry", apply(t, b, cancel).Err, nil)
 }
 

@@ -1,7 +1,6 @@
 package backendtest
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -66,22 +65,14 @@ func testEndedLease(t *testing.T, b backend.Backend) {
 	ref := apply(t, b, set("k", 1)).Row.Ref()
 	worker := must(b.Heartbeat(t.Context(), 0, time.Millisecond))(t)
 	time.Sleep(20 * time.Millisecond)
-	for name, f := range map[string]func() error{
-		"Heartbeat": func() error { _, err := b.Heartbeat(t.Context(), worker, time.Hour); return err },
-		"Lease": func() error {
-			_, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 9, Max: 9})
-			return err
-		},
-		"Claim": func() error {
-			_, err := b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}})
-			return err
-		},
-		"Adopt": func() error { _, err := b.Adopt(t.Context(), worker, 9); return err },
-	} {
-		if err := f(); !errors.Is(err, backend.ErrLeaseLost) {
-			t.Errorf("%s after the end of the lease: %v", name, err)
-		}
-	}
+	_, err := b.Heartbeat(t.Context(), worker, time.Hour)
+	fails(t, "Heartbeat after the lease", err, backend.ErrLeaseLost)
+	_, err = b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 9, Max: 9})
+	fails(t, "Lease after the lease", err, backend.ErrLeaseLost)
+	_, err = b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}})
+	fails(t, "Claim after the lease", err, backend.ErrLeaseLost)
+	_, err = b.Adopt(t.Context(), worker, 9)
+	fails(t, "Adopt after the lease", err, backend.ErrLeaseLost)
 }
 
 func testFree(t *testing.T, b backend.Backend) {

@@ -20,7 +20,7 @@ type Memory struct {
 	rows       map[string][]backend.Row // by key, in the order of slots
 	dead       map[backend.Ref]backend.Dead
 	workers    map[int64]int64 // end of the lease by worker
-	watchers   map[int]func([]backend.Row)
+	watchers   map[*func([]backend.Row)]bool
 	generation uint64
 	ids        int64
 	closed     bool
@@ -34,7 +34,7 @@ func NewMemory() *Memory {
 		rows:     make(map[string][]backend.Row),
 		dead:     make(map[backend.Ref]backend.Dead),
 		workers:  make(map[int64]int64),
-		watchers: make(map[int]func([]backend.Row)),
+		watchers: make(map[*func([]backend.Row)]bool),
 	}
 }
 
@@ -94,8 +94,8 @@ func (m *Memory) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend
 		}
 	}
 	if len(near) > 0 {
-		for _, watch := range m.watchers {
-			watch(near)
+		for watch := range m.watchers {
+			(*watch)(near)
 		}
 	}
 	return results, nil
@@ -288,12 +288,11 @@ func (m *Memory) Finish(ctx context.Context, _ any, worker int64, outcomes []bac
 func (m *Memory) Watch(near func(rows []backend.Row)) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	id := len(m.watchers)
-	m.watchers[id] = near
+	m.watchers[&near] = true
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		delete(m.watchers, id)
+		delete(m.watchers, &near)
 	}
 }
 
