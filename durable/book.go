@@ -137,21 +137,14 @@ func (w *worker) flushAll() {
 	defer cancel()
 	for {
 		w.mu.Lock()
-		n := len(w.finished)
+		stored := len(w.finished) == 0 && len(w.held) == 0
 		w.mu.Unlock()
-		_, _, valid := w.lease.current()
-		if n == 0 && w.isEmpty() || !valid || ctx.Err() != nil {
+		if _, _, valid := w.lease.current(); stored || !valid || ctx.Err() != nil {
 			return
 		}
 		w.hurry()
 		time.Sleep(time.Millisecond)
 	}
-}
-
-func (w *worker) isEmpty() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.held) == 0
 }
 
 // takeClaims returns rows to claim. While Work drains, rows are dropped instead.
@@ -225,13 +218,6 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 	return true
 }
 
-// sweepLater makes the next look of feed a sweep.
-func (w *worker) sweepLater() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sweep = true
-}
-
 // claimed puts a row whose claim was answered into its next place.
 func (w *worker) claimed(h *held, won bool) {
 	switch {
@@ -246,7 +232,7 @@ func (w *worker) claimed(h *held, won bool) {
 		w.awaitDue(h)
 	}
 	if won && h.claim.Next != nil && w.store.isNear(h.claim.Next.Due) {
-		w.sweepLater() // the generation of Next is known to the database only
+		w.sweep.Store(true) // the generation of Next is known to the database only
 	}
 }
 
@@ -328,6 +314,6 @@ func (w *worker) outcomesStored(rows []*held, applied []bool) {
 	}
 	w.mu.Unlock()
 	if near {
-		w.sweepLater()
+		w.sweep.Store(true)
 	}
 }

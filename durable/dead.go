@@ -56,9 +56,6 @@ func deadLetter(d *backend.Dead) (DeadLetter, error) {
 // Requeue returns ErrNotFound if there is no such dead letter, and ErrExists if the key
 // has a pending entry. An occurrence of a recurring entry is revived beside its series.
 func (s *Store) Requeue(ctx context.Context, key string, generation uint64) (Entry, error) {
-	if err := checkKey(key); err != nil {
-		return Entry{}, wrap("Requeue", key, err)
-	}
 	s.clock.refresh(ctx)
 	row := backend.Row{Key: key, Due: s.clock.nanos()}
 	return s.apply(ctx, nil, "Requeue", backend.Op{Kind: backend.Requeue, Row: row, If: generation})
@@ -67,9 +64,6 @@ func (s *Store) Requeue(ctx context.Context, key string, generation uint64) (Ent
 // Discard deletes a dead letter, also a damaged one. It returns ErrNotFound if there is no such
 // dead letter.
 func (s *Store) Discard(ctx context.Context, key string, generation uint64) error {
-	if err := checkKey(key); err != nil {
-		return wrap("Discard", key, err)
-	}
 	_, err := s.apply(ctx, nil, "Discard", backend.Op{Kind: backend.Discard, Row: backend.Row{Key: key}, If: generation})
 	return err
 }

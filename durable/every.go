@@ -124,9 +124,7 @@ func (w *worker) planClaim(h *held) bool {
 	next, skip, err := w.occurrence(r, time.Unix(0, now).UTC())
 	if err != nil {
 		w.log.Warn("durable: cannot find the next occurrence; the entry waits", "key", r.Key, "error", err)
-		w.mu.Lock()
-		w.unplanned = true
-		w.mu.Unlock()
+		w.unplanned.Store(true)
 		return false
 	}
 	h.claim.Skip = skip

@@ -34,7 +34,7 @@ func (w *worker) feed(ctx context.Context) {
 		case <-w.look:
 		}
 		if time.Since(swept) >= sweepEvery || w.takeSweep() {
-			if w.takeUnplanned() {
+			if w.unplanned.Swap(false) {
 				w.free() // for a worker that knows the schedule, and looks first
 				swept = time.Time{}
 				timer.Reset(poll)
@@ -162,32 +162,16 @@ func (w *worker) offer(rows []backend.Row) (left []backend.Row) {
 
 // sweepSoon makes feed look at all rows within the lead.
 func (w *worker) sweepSoon() {
-	w.mu.Lock()
-	w.sweep = true
-	w.mu.Unlock()
+	w.sweep.Store(true)
 	select {
 	case w.look <- struct{}{}:
 	default: // already requested
 	}
 }
 
-// takeUnplanned reports whether a row was dropped since the last call because its next
-// occurrence is unknown here.
-func (w *worker) takeUnplanned() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	was := w.unplanned
-	w.unplanned = false
-	return was
-}
-
 // takeSweep reports whether a sweep was asked for and there is room for its rows.
 func (w *worker) takeSweep() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.sweep || len(w.held) > w.options.MaxHeld/2 {
-		return false
-	}
-	w.sweep = false
-	return true
+	return len(w.held) <= w.options.MaxHeld/2 && w.sweep.Swap(false)
 }

@@ -103,9 +103,6 @@ func (s *Store) put(ctx context.Context, tx any, name string, kind backend.Kind,
 }
 
 func (s *Store) move(ctx context.Context, tx any, name, key string, generation uint64, due time.Time) (Entry, error) {
-	if err := checkKey(key); err != nil {
-		return Entry{}, wrap(name, key, err)
-	}
 	nanos, err := checkTime("due time", due)
 	if err != nil {
 		return Entry{}, wrap(name, key, err)
@@ -115,9 +112,6 @@ func (s *Store) move(ctx context.Context, tx any, name, key string, generation u
 }
 
 func (s *Store) cancel(ctx context.Context, tx any, name, key string, generation uint64) (Entry, error) {
-	if err := checkKey(key); err != nil {
-		return Entry{}, wrap(name, key, err)
-	}
 	return s.apply(ctx, tx, name, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}, If: generation})
 }
 
@@ -159,7 +153,11 @@ func (s *Store) row(e Entry) (row backend.Row, err error) {
 
 // apply performs one operation.
 func (s *Store) apply(ctx context.Context, tx any, name string, op backend.Op) (Entry, error) {
-	results, err := s.applyAll(ctx, tx, []backend.Op{op})
+	var results []backend.Result
+	err := checkKey(op.Row.Key)
+	if err == nil {
+		results, err = s.applyAll(ctx, tx, []backend.Op{op})
+	}
 	if err == nil {
 		err = results[0].Err
 	}

@@ -68,15 +68,6 @@ func (c *counts) op(kind backend.Kind) {
 	}
 }
 
-// bounds are the upper bounds of the buckets of a histogram, except the last.
-var bounds = func() (all []time.Duration) {
-	var h hwt.Histogram
-	for i := range len(h.Counts) - 1 {
-		all = append(all, h.Bound(i))
-	}
-	return all
-}()
-
 // histogram counts durations.
 type histogram struct {
 	counts [len(hwt.Histogram{}.Counts)]atomic.Int64
@@ -84,7 +75,8 @@ type histogram struct {
 }
 
 func (h *histogram) note(d time.Duration) {
-	h.counts[sort.Search(len(bounds), func(i int) bool { return d <= bounds[i] })].Add(1)
+	i := sort.Search(len(h.counts)-1, func(i int) bool { return d <= hwt.Histogram{}.Bound(i) })
+	h.counts[i].Add(1)
 	h.sum.Add(int64(d))
 }
 

@@ -3,7 +3,6 @@ package durable
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +15,6 @@ type Store struct {
 	backend backend.Backend
 	limits  backend.Limits
 	options Options
-	log     *slog.Logger
 	clock   dbClock
 	counts  counts
 	sizes   *sizes
@@ -41,7 +39,7 @@ func New(ctx context.Context, b backend.Backend, options *Options) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{backend: b, limits: b.Limits(), options: o, log: o.Logger, sizes: newSizes(), ends: make(map[*worker]struct{}), released: make(chan struct{})}
+	s := &Store{backend: b, limits: b.Limits(), options: o, sizes: newSizes(), ends: make(map[*worker]struct{}), released: make(chan struct{})}
 	s.idle.L = &s.mu
 	s.clock.now = b.Now
 	if err := s.clock.measure(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -47,6 +48,9 @@ type worker struct {
 	damage string    // that was logged last. Of feed.
 	logged time.Time // when it was. Of feed.
 
+	sweep     atomic.Bool // rows behind the watermark may be new
+	unplanned atomic.Bool // a row was dropped whose next occurrence is unknown
+
 	mu        sync.Mutex
 	held      map[backend.Ref]*held // Guarded by mu.
 	ahead     map[int64][]*held     // rows to claim later, by time of the claim in units of gather. Guarded by mu.
@@ -54,8 +58,6 @@ type worker struct {
 	backlog   []*held               // rows to claim that were overdue, oldest first. Guarded by mu.
 	finished  []*held               // rows whose handlers returned. Guarded by mu.
 	coming    int                   // rows that calls under way may return. Guarded by mu.
-	sweep     bool                  // rows behind the watermark may be new. Guarded by mu.
-	unplanned bool                  // a row was dropped whose next occurrence is unknown. Guarded by mu.
 	draining  bool                  // no new rows are accepted. Guarded by mu.
 	emptied   chan struct{}         // closed when draining and held is empty. Guarded by mu.
 }
@@ -87,7 +89,7 @@ func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCaus
 		options:  o,
 		names:    slices.Sorted(maps.Keys(o.Schedules)),
 		wheel:    wheel,
-		log:      s.log,
+		log:      s.options.Logger,
 		stop:     stop,
 		queue:    newQueue(),
 		look:     make(chan struct{}, 1),
@@ -186,7 +188,7 @@ func (w *worker) accept(row backend.Row, reserved bool) bool {
 		return true
 	}
 	if w.draining || !valid || !reserved && len(w.held)+w.coming >= w.options.MaxHeld {
-		w.sweep = true // it comes again
+		w.sweep.Store(true) // it comes again
 		w.mu.Unlock()
 		return false
 	}
