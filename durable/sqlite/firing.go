@@ -12,10 +12,11 @@ import (
 )
 
 // Heartbeat implements backend.Backend. The row of a worker that has left stays until
-// Adopt finds nothing that it holds.
+// Adopt finds nothing that it holds. Many handlers may wait for transactions: behind them, the
+// lease would end.
 func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {
 	id := worker
-	err := b.do(ctx, 1, func(t *txn) error {
+	err := b.wait(ctx, &job{first: true, size: 1, done: make(chan struct{}), run: func(t *txn) error {
 		now := time.Now()
 		id = worker
 		if id == 0 {
@@ -30,7 +31,7 @@ func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Du
 			id = 0
 		}
 		return err
-	})
+	}})
 	if err != nil {
 		return 0, err // the writer may still change id, see S2
 	}

@@ -32,6 +32,7 @@ type job struct {
 	run   func(*txn) error
 	size  int         // number of operations
 	alone bool        // runs once, in a separate transaction
+	first bool        // passes the jobs that wait
 	taken atomic.Bool // by the writer, or by the caller who withdrew it
 	err   error       // result, after done
 	done  chan struct{}
@@ -55,7 +56,11 @@ type txn struct {
 
 // do has the writer run a function in a transaction, and returns after COMMIT.
 func (b *sqliteBackend) do(ctx context.Context, size int, run func(*txn) error) error {
-	j := &job{run: run, size: size, done: make(chan struct{})}
+	return b.wait(ctx, &job{run: run, size: size, done: make(chan struct{})})
+}
+
+// wait is do for a job.
+func (b *sqliteBackend) wait(ctx context.Context, j *job) error {
 	if err := b.enqueue(ctx, j); err != nil {
 		return err
 	}
@@ -100,7 +105,11 @@ func (b *sqliteBackend) enqueue(ctx context.Context, j *job) error {
 	if len(b.jobs) == cap(b.jobs) { // withdrawn jobs must not make it grow
 		b.jobs = slices.DeleteFunc(b.jobs, func(j *job) bool { return j.taken.Load() })
 	}
-	b.jobs = append(b.jobs, j)
+	if j.first {
+		b.jobs = slices.Insert(b.jobs, 0, j)
+	} else {
+		b.jobs = append(b.jobs, j)
+	}
 	select {
 	case b.wake <- struct{}{}:
 	default: // already requested

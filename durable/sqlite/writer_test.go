@@ -67,6 +67,37 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 	require.Equal(t, 1, runs)
 }
 
+// The lease is renewed although handlers wait for transactions.
+func TestHeartbeatPassesTransactionsThatWait(t *testing.T) {
+	s := openTemp(t)
+	b := s.backend
+	running, err := s.BeginTx(t.Context())
+	require.NoError(t, err)
+	queued := func(n int) {
+		require.Eventually(t, func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return len(b.jobs) == n
+		}, time.Minute, time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 {
+		go s.BeginTx(ctx) // and holds the lock
+	}
+	queued(2)
+	renewed := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		_, err := b.Heartbeat(ctx, 0, time.Hour)
+		renewed <- err
+	}()
+	queued(3)
+	require.NoError(t, running.Rollback())
+	require.NoError(t, <-renewed)
+}
+
 // While another process holds the lock, calls time out and are repeated.
 func TestWithdrawnCallsLeaveTheQueue(t *testing.T) {
 	s := openTemp(t)
