@@ -71,6 +71,9 @@ func (w *worker) leaseRows(ctx context.Context, mark *backend.Cursor) error {
 	if !valid {
 		return nil // keepLease is at work
 	}
+	if mark.Due > s.clock.nanos()+int64(s.limits.Lead) { // the clock was set back
+		*mark = backend.Cursor{}
+	}
 	for more := true; more && ctx.Err() == nil; {
 		var err error
 		if more, err = w.leaseBatch(ctx, id, mark); err != nil {

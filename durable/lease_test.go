@@ -235,6 +235,21 @@ func TestClockSetBackAfterTheClaimMakesNoEntryEarly(t *testing.T) {
 	})
 }
 
+// The sweeps are at 10.6 and 15.6 s.
+func TestClockSetBackMakesNoEntryLate(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.setIn("k", 11*time.Second)
+		time.Sleep(600 * time.Millisecond)
+		defer f.work(nil, nil)()
+		time.Sleep(10200 * time.Millisecond)
+		f.b.mu.Lock()
+		f.b.offset = -3 * time.Second
+		f.b.mu.Unlock()
+		time.Sleep(time.Minute)
+		assert.Equal(t, seconds(14), f.times())
+	})
+}
+
 func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		entered := make(chan struct{})
