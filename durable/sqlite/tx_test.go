@@ -185,6 +185,24 @@ func TestTransactionEndsWithItsContext(t *testing.T) {
 	assert.ErrorIs(t, err, durable.ErrNotFound, "a withdrawn call has no effect")
 }
 
+func TestCallWithdrawnBehindAProcessHasNoEffect(t *testing.T) {
+	path := temp(t)
+	s, other := open(t, path, nil), open(t, path, nil)
+	x, err := other.BeginTx(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = s.Set(ctx, "k", time.Now().Add(time.Hour), nil)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = s.BeginTx(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, x.Rollback())
+	_, err = s.Set(t.Context(), "after", time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	_, err = s.Get(t.Context(), "k")
+	require.ErrorIs(t, err, durable.ErrNotFound)
+}
+
 func TestDoneTxSharesTheHandlersTransaction(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -162,29 +162,34 @@ func (b *sqliteBackend) write() {
 	}
 }
 
-// group runs the waiting jobs in one transaction, and reports whether there were any.
+// group runs the waiting jobs in one transaction, and reports whether there were any. It takes
+// them once the transaction has begun, which another process may delay: until then, callers can
+// withdraw them.
 func (b *sqliteBackend) group() bool {
-	jobs, size := b.take(maxGroup, false)
-	if len(jobs) == 0 {
+	b.mu.Lock()
+	idle := len(b.jobs) == 0
+	b.mu.Unlock()
+	if idle {
 		return false
 	}
-	if jobs[0].alone {
-		jobs[0].err = b.transaction(jobs[0].run)
-		close(jobs[0].done)
-		return true
-	}
-	err := b.transaction(func(t *txn) error {
-		for i := 0; i < len(jobs); i++ {
-			if err := jobs[i].run(t); err != nil {
-				return err
-			}
-			if i == len(jobs)-1 {
-				more, n := b.take(maxGroup-size, true)
+	var jobs []*job
+	size := 0
+	err := b.transaction(func(t *txn) (err error) {
+		for i := 0; err == nil; i++ {
+			if i == len(jobs) && (i == 0 || !jobs[0].alone) {
+				more, n := b.take(maxGroup-size, i > 0)
 				jobs, size = append(jobs, more...), size+n
 			}
+			if i == len(jobs) {
+				return nil
+			}
+			err = jobs[i].run(t)
 		}
-		return nil
+		return err
 	})
+	if err != nil && len(jobs) == 0 { // it did not begin
+		jobs, _ = b.take(maxGroup, false)
+	}
 	for _, j := range jobs {
 		j.err = err
 		if err != nil && len(jobs) > 1 && b.failure() == nil {
@@ -192,7 +197,7 @@ func (b *sqliteBackend) group() bool {
 		}
 		close(j.done)
 	}
-	return true
+	return len(jobs) > 0
 }
 
 // transaction runs f between BEGIN IMMEDIATE and COMMIT. An error of f rolls back. An
