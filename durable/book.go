@@ -182,11 +182,11 @@ func takeFirst(list *[]*held, n int) []*held {
 // tried again with the next flush while the lease lasts.
 func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 	begun := time.Now()
-	id, _, _ := w.lease.current()
+	id, term, valid := w.lease.current()
 	claims := make([]backend.Claim, 0, len(rows))
 	kept := rows[:0]
 	for _, h := range rows {
-		if !w.lease.holds(h.term) || !w.planClaim(h) {
+		if !valid || h.term != term || !w.planClaim(h) {
 			w.drop(h)
 			continue
 		}
@@ -248,11 +248,11 @@ func (w *worker) finish(h *held, outcome backend.Outcome) {
 // storeOutcomes stores outcomes. After an error, they are tried again with the next flush while
 // the lease lasts, except those that the database reports as stored.
 func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
-	id, _, _ := w.lease.current()
+	id, term, valid := w.lease.current()
 	outcomes := make([]backend.Outcome, 0, len(rows))
 	kept := rows[:0]
 	for _, h := range rows {
-		if h.outcome.Fate != backend.Done && !w.lease.holds(h.term) {
+		if h.outcome.Fate != backend.Done && !(valid && h.term == term) {
 			w.drop(h)
 			continue
 		}
