@@ -189,7 +189,7 @@ func (q *query) each(f func(*query) error) error {
 	return errors.Join(err, q.s.Reset())
 }
 
-// all returns what scan makes of the rows of the result, up to an error.
+// all scans the rows of the result, up to an error.
 func all[T any](q *query, scan func(*query) (T, error)) (rows []T, err error) {
 	err = q.each(func(q *query) error {
 		row, err := scan(q)

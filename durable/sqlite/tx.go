@@ -155,7 +155,7 @@ func (b *sqliteBackend) own(tx any) (*Tx, error) {
 	return x, nil
 }
 
-// in runs f in a transaction of its own, or inside tx if that is not nil.
+// in runs f inside tx, or in a separate transaction if tx is nil.
 func (b *sqliteBackend) in(ctx context.Context, tx any, size int, f func(*txn) error) error {
 	if tx == nil {
 		return b.do(ctx, size, f)
