@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashedwheel/hwt/bench/internal/proc"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
 )
 
@@ -86,24 +87,16 @@ func (l load) round(c rival, keys [][]uint64, sets int) (ns float64) {
 // heaps returns, for each rival, the bytes of heap that an entry takes.
 func (l load) heaps(limit int) (bytes []float64, err error) {
 	for i := range rivals {
-		before := heap()
+		before := proc.Heap()
 		c, err := l.filled(i, limit)
 		if err != nil {
 			return nil, err
 		}
 		time.Sleep(200 * time.Millisecond) // background work counts
-		bytes = append(bytes, float64(heap()-before)/float64(l.entries))
+		bytes = append(bytes, float64(proc.Heap()-before)/float64(l.entries))
 		c.close()
 	}
 	return bytes, nil
-}
-
-func heap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // trace is a sequence of lookups.

@@ -18,11 +18,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hashedwheel/hwt/bench/internal/proc"
 )
 
 func main() {
@@ -162,15 +163,8 @@ func (p program) measure(ctx context.Context, rounds int, quick bool) (all []mea
 }
 
 // spawn runs one side in its own process.
-func spawn(ctx context.Context, executable, what string, quick bool) (s sample, err error) {
-	cmd := exec.CommandContext(ctx, executable, "--child="+what, fmt.Sprintf("--quick=%t", quick))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return s, err
-	}
-	err = json.Unmarshal(out, &s)
-	return s, err
+func spawn(ctx context.Context, executable, what string, quick bool) (sample, error) {
+	return proc.Sample[sample](ctx, executable, "--child="+what, fmt.Sprintf("--quick=%t", quick))
 }
 
 func runChild(what string, quick bool) error {

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/bench/internal/proc"
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
@@ -44,8 +43,6 @@ func newTimer(tick time.Duration) *hashedwheel.Timer {
 	return timer
 }
 
-var _ hwt.Engine = (*hashedwheel.Timer)(nil)
-
 func must(err error) {
 	if err != nil {
 		panic(err) // ends the process, and the parent reports it
@@ -62,13 +59,7 @@ func cpuOf(n int, f func()) float64 {
 }
 
 // heapMB returns the live heap after a garbage collection.
-func heapMB() float64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc) / 1e6
-}
+func heapMB() float64 { return float64(proc.Heap()) / 1e6 }
 
 // span is the duration of a paced load.
 const span = 2 * time.Second

@@ -6,18 +6,17 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hashedwheel/hwt/bench/internal/proc"
 	"github.com/hashedwheel/hwt/bench/internal/stats"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
@@ -132,17 +131,10 @@ func (l load) rows(w io.Writer, jobs int) error {
 }
 
 // spawn runs the jobs of one library in a process.
-func (l load) spawn(name string, jobs int) (s sample, err error) {
+func (l load) spawn(name string, jobs int) (sample, error) {
 	executable, err := os.Executable()
 	if err != nil {
-		return s, err
+		return sample{}, err
 	}
-	cmd := exec.Command(executable, "--child="+name+"/"+strconv.Itoa(jobs), fmt.Sprintf("--quick=%t", l.span == quick.span))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return s, err
-	}
-	err = json.Unmarshal(out, &s)
-	return s, err
+	return proc.Sample[sample](context.Background(), executable, fmt.Sprintf("--child=%s/%d", name, jobs), fmt.Sprintf("--quick=%t", l.span == quick.span))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -102,26 +101,18 @@ func runChild(name, count string, span time.Duration) error {
 	}
 	var s sample
 	var runs atomic.Int64
-	heap, began := heapMB(), proc.Now()
+	heap, began := proc.Heap(), proc.Now()
 	stop, err := rivals[i].start(specs, func() { runs.Add(1) })
 	if err != nil {
 		return err
 	}
 	s.SetUp = float64(proc.Now().Sub(began).CPU) / 1e6
 	time.Sleep(time.Second) // For work in the background.
-	s.HeapMB = heapMB() - heap
+	s.HeapMB = float64(proc.Heap()-heap) / 1e6
 	before, ran := proc.Now(), runs.Load()
 	time.Sleep(span)
 	s.CPU = float64(proc.Now().Sub(before).CPU) / 1e6 / span.Seconds()
 	s.Runs = runs.Load() - ran
 	stop()
 	return json.NewEncoder(os.Stdout).Encode(s)
-}
-
-func heapMB() float64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc) / 1e6
 }

@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
+	"github.com/hashedwheel/hwt/bench/internal/proc"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
 // heap measures the heap per pending timeout, and the duration of a garbage collection over
 // them. Only the engine refers to them.
 func heap(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	before := heapInUse()
+	before := proc.Heap()
 	fill(e, s.Pending)
-	held := heapInUse() - before
+	held := proc.Heap() - before
 	cycles := make([]float64, 3)
 	for i := range cycles {
 		began := time.Now()
@@ -27,12 +28,4 @@ func heap(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 		spec.HeapBytes: float64(held) / float64(s.Pending),
 		spec.GCMs:      cycles[1],
 	}}
-}
-
-func heapInUse() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
