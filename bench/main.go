@@ -54,7 +54,6 @@ func command(ctx context.Context, args []string) error {
 	flags.BoolVar(&o.Quick, "quick", false, "quick smoke run; results are not meaningful")
 	list(flags, &o.Only, "only", "measurements: "+strings.Join(spec.Measurements, ", "))
 	list(flags, &o.Engines, "engines", "engines: "+strings.Join(engines.Names(engines.All()), ", "))
-	list(flags, &o.Rows, "rows", "texts that occur in the descriptions of the measurements, such as 'by 2' or '1000/s'")
 	flags.IntVar(&o.Rounds, "rounds", 0, "number of rounds (default 6, with -quick 1)")
 	child := flags.String("child", "", "measure this in this process; used by the command itself")
 	if err := flags.Parse(args); err != nil {

@@ -19,22 +19,16 @@ type presence interface {
 	heartbeat(id uint64)
 }
 
-var heartbeats100k = heartbeats("heartbeats-100k", "100,000 heartbeats", 100_000, []side{
-	beatSide("map alone, no timeouts", 100_000, newAlone),
-	beatSide("go-zero TimingWheel", 100_000, newGoZero),
-	beatSide("map and *time.Timer", 100_000, newStandard),
-	beatSide("`keyed`", 100_000, newKeyed),
-	beatSide("map and `hwt.Timeout`", 100_000, newBare),
-})
+var (
+	heartbeats100k = heartbeats("heartbeats-100k", "100,000 heartbeats", 100_000, beatSide("go-zero TimingWheel", 100_000, newGoZero))
+	heartbeats1m   = heartbeats("heartbeats-1m", "1,000,000 heartbeats", 1_000_000)
+)
 
-var heartbeats1m = heartbeats("heartbeats-1m", "1,000,000 heartbeats", 1_000_000, []side{
-	beatSide("map alone, no timeouts", 1_000_000, newAlone),
-	beatSide("map and *time.Timer", 1_000_000, newStandard),
-	beatSide("`keyed`", 1_000_000, newKeyed),
-	beatSide("map and `hwt.Timeout`", 1_000_000, newBare),
-})
-
-func heartbeats(name, title string, n int, sides []side) program {
+// heartbeats returns a program with further sides behind the first one.
+func heartbeats(name, title string, n int, further ...side) program {
+	sides := append([]side{beatSide("map alone, no timeouts", n, newAlone)}, further...)
+	sides = append(sides, beatSide("map and *time.Timer", n, newStandard), beatSide("`keyed`", n, newKeyed),
+		beatSide("map and `hwt.Timeout`", n, newBare))
 	return program{
 		name: name, title: title + " by device ID", unit: "heartbeat", sides: sides,
 		remark: "Much of the time goes to finding the device in a large map, and its timeout, because neither is in the processor's " +

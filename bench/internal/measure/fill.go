@@ -14,17 +14,8 @@ func far(producer int) func() time.Duration {
 	return func() time.Duration { return 30*time.Minute + time.Duration(r.Int64N(int64(time.Hour))) }
 }
 
-// fill schedules n far timeouts, and waits until the engine is idle.
-func fill(e engines.Engine, n int) {
-	next := far(0)
-	for range n {
-		e.Schedule(next(), nop)
-	}
-	awaitIdle(n, 0)
-}
-
-// fillAndHold is fill that returns the handles.
-func fillAndHold(e engines.Engine, n int) []engines.Handle {
+// fill schedules n far timeouts, waits until the engine is idle, and returns the handles.
+func fill(e engines.Engine, n int) []engines.Handle {
 	next := far(0)
 	handles := make([]engines.Handle, n)
 	for i := range handles {

@@ -10,7 +10,7 @@ import (
 
 // resetAll moves each of the pending timeouts to an earlier time, once.
 func resetAll(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	handles := fillAndHold(e, s.Pending)
+	handles := fill(e, s.Pending)
 	next := far(1)
 	return spec.Sample{Metrics: timed(1, func() int {
 		i := 0
@@ -39,16 +39,11 @@ func heartbeats(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	paced(s.Pending, turn, turn, beat)
 	began, used := time.Now(), proc.Now()
 	done := paced(s.Pending, turn, s.Span, beat)
-	return paceCost(s.Pending, turn, done, time.Since(began), proc.Now().Sub(used).CPU)
-}
-
-// paceCost returns the cost of n operations per turn, and the share not made in time.
-func paceCost(n int, turn time.Duration, done int, wall, cpu time.Duration) spec.Sample {
-	wanted := float64(n) * float64(wall) / float64(turn)
+	wall, cpu := time.Since(began), proc.Now().Sub(used).CPU
 	return spec.Sample{Metrics: map[string]float64{
 		spec.CPUNs:   float64(cpu) / float64(max(1, done)),
 		spec.CorePct: 100 * float64(cpu) / float64(wall),
-		spec.Behind:  max(0, 100*(1-float64(done)/wanted)),
+		spec.Behind:  behind(float64(s.Pending)/turn.Seconds(), done, wall),
 	}}
 }
 

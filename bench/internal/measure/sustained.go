@@ -33,7 +33,7 @@ func sustained(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	sample := p.sample(s.Delay + patience)
 	sample.Metrics[spec.PerSec] = float64(done) / wall.Seconds()
 	sample.Metrics[spec.CPUNs] = float64(cpu) / float64(max(1, done))
-	sample.Metrics[spec.Behind] = behind(s.Rate, done, wall)
+	sample.Metrics[spec.Behind] = behind(float64(s.Rate), done, wall)
 	sample.Metrics[spec.PeakMB] = proc.PeakMB()
 	return sample
 }
@@ -68,6 +68,6 @@ func (r *producer) step(int) {
 }
 
 // behind returns the percentage of a rate's operations that were not made.
-func behind(rate, done int, wall time.Duration) float64 {
-	return max(0, 100*(1-float64(done)/(float64(rate)*wall.Seconds())))
+func behind(rate float64, done int, wall time.Duration) float64 {
+	return max(0, 100*(1-float64(done)/(rate*wall.Seconds())))
 }

@@ -16,11 +16,12 @@ import (
 
 // The layout of plots.
 const (
-	plotWidth   = 960
-	panelHeight = 284
-	legendEach  = 160
-	legendRow   = 22
-	legendPad   = 16
+	plotWidth     = 960
+	panelHeight   = 284
+	legendEach    = 160
+	legendColumns = plotWidth / legendEach
+	legendRow     = 22
+	legendPad     = 16
 )
 
 // panel is one of several plots, with a line per engine on logarithmic scales.
@@ -84,7 +85,8 @@ func (n panel) plot(r *results.Results, drawn map[string]bool) (*plot.Plot, erro
 	p.Add(grid)
 	any := false
 	for _, k := range slices.Backward(r.Engines) {
-		if !isPlotted(k.Name) {
+		style, plotted := styles[k.Name]
+		if !plotted {
 			continue
 		}
 		points := n.points(k.Name)
@@ -95,7 +97,7 @@ func (n panel) plot(r *results.Results, drawn map[string]bool) (*plot.Plot, erro
 		if err != nil {
 			return nil, err
 		}
-		line.LineStyle = styleOf(k.Name)
+		line.LineStyle = style
 		p.Add(line)
 		if !n.shares {
 			dots.Shape, dots.Color, dots.Radius = draw.CircleGlyph{}, line.Color, 2.2
@@ -141,12 +143,9 @@ func (logTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-func legendColumns() int { return plotWidth / legendEach }
-
 // legendHeight returns the height of a legend.
 func legendHeight(engines int) vg.Length {
-	columns := legendColumns()
-	return vg.Length((engines+columns-1)/columns*legendRow + legendPad)
+	return vg.Length((engines+legendColumns-1)/legendColumns*legendRow + legendPad)
 }
 
 // drawLegend names the engines at the bottom of the canvas.
@@ -158,9 +157,9 @@ func drawLegend(r *results.Results, drawn map[string]bool, c draw.Canvas, height
 		if !drawn[k.Name] {
 			continue
 		}
-		x := vg.Length(20 + i%legendColumns()*legendEach)
-		y := height - vg.Length(legendPad+i/legendColumns()*legendRow)
-		c.StrokeLine2(styleOf(k.Name), x, y, x+32, y)
+		x := vg.Length(20 + i%legendColumns*legendEach)
+		y := height - vg.Length(legendPad+i/legendColumns*legendRow)
+		c.StrokeLine2(styles[k.Name], x, y, x+32, y)
 		c.FillText(style, vg.Point{X: x + 40, Y: y}, k.Name)
 		i++
 	}

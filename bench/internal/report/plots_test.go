@@ -68,9 +68,8 @@ func TestPanelsFillRows(t *testing.T) {
 }
 
 func TestLegendGrowsByRows(t *testing.T) {
-	columns := legendColumns()
-	assert.Equal(t, legendHeight(1), legendHeight(columns))
-	assert.Greater(t, legendHeight(columns+1), legendHeight(columns))
+	assert.Equal(t, legendHeight(1), legendHeight(legendColumns))
+	assert.Greater(t, legendHeight(legendColumns+1), legendHeight(legendColumns))
 }
 
 func TestPlottedEnginesExistAndDiffer(t *testing.T) {

@@ -23,10 +23,6 @@ var styles = map[string]draw.LineStyle{
 	"Netty":        {Color: color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, Width: 1.4, Dashes: []vg.Length{8, 3, 2, 3}},
 }
 
-func isPlotted(engine string) bool { _, ok := styles[engine]; return ok }
-
-func styleOf(engine string) draw.LineStyle { return styles[engine] }
-
 // blank returns a white canvas and its drawing surface.
 func blank(width, height vg.Length) (*vgsvg.Canvas, draw.Canvas) {
 	canvas := vgsvg.New(width, height)

@@ -116,13 +116,6 @@ func specs(cases []spec.Spec, kinds []engines.Kind) (all []spec.Spec) {
 	return all
 }
 
-// wanted reports whether the options select a case.
-func (o Options) wanted(c spec.Spec) bool {
-	text := c.String()
-	return (len(o.Only) == 0 || slices.Contains(o.Only, c.Measure)) &&
-		(len(o.Rows) == 0 || slices.ContainsFunc(o.Rows, func(row string) bool { return strings.Contains(text, row) }))
-}
-
 // CheckOnly returns an error if a name is no measurement.
 func CheckOnly(names []string) error {
 	for _, name := range names {

@@ -20,7 +20,6 @@ import (
 type Options struct {
 	Quick   bool
 	Only    []string // measurements; empty: all
-	Rows    []string // texts that occur in the descriptions of measurements; empty: all
 	Engines []string // empty: all
 	Rounds  int
 	Command string
@@ -99,7 +98,7 @@ func (r *runner) plan() {
 	if r.options.Quick {
 		size = quick
 	}
-	cases := slices.DeleteFunc(size.cases(), func(c spec.Spec) bool { return !r.options.wanted(c) })
+	cases := slices.DeleteFunc(size.cases(), func(c spec.Spec) bool { return len(r.options.Only) > 0 && !slices.Contains(r.options.Only, c.Measure) })
 	for _, s := range specs(cases, r.results.Engines) {
 		r.results.Cells = append(r.results.Cells, &results.Cell{Spec: s})
 	}
