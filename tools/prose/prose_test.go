@@ -45,18 +45,6 @@ func TestCommentsMessagesAndMarkdownAreRead(t *testing.T) {
 	}
 }
 
-func TestLimitsAreParsed(t *testing.T) {
-	l, err := parseLimits("# comment\ndefault 10\nbench 7\n")
-	if err != nil || l.of("bench") != 7 || l.of("cache") != 10 {
-		t.Error(l, err)
-	}
-	for _, bad := range []string{"", "bench 7", "default x", "default -1", "default 1 2"} {
-		if _, err := parseLimits(bad); err == nil {
-			t.Errorf("%q is accepted", bad)
-		}
-	}
-}
-
 // retired are words that the glossary replaces, and the folders where they keep another
 // meaning.
 var retired = []struct {
