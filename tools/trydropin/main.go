@@ -33,7 +33,6 @@ type config struct {
 
 func main() {
 	var c config
-	root := flag.String("root", "..", "the `directory` of the library")
 	imports := flag.String("imports", "time,context", "the standard `packages` to replace")
 	packages := flag.String("packages", "./...", "the packages to test, separated by commas")
 	flags := flag.String("flags", "", "additional `flags` of go test, separated by spaces")
@@ -46,7 +45,7 @@ func main() {
 	defer stop()
 	err := errors.New("usage: trydropin [flags] module@version")
 	if flag.NArg() == 1 {
-		if c.root, err = filepath.Abs(*root); err == nil {
+		if c.root, err = filepath.Abs(".."); err == nil {
 			err = c.try(ctx, flag.Arg(0))
 		}
 	}
@@ -67,7 +66,7 @@ func (c config) try(ctx context.Context, module string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := copyModule(ctx, dir, source.Dir, source.GoMod); err != nil {
+	if err := copyModule(dir, source.Dir, source.GoMod); err != nil {
 		return err
 	}
 	before, err := c.runTests(ctx, dir)
@@ -75,7 +74,7 @@ func (c config) try(ctx context.Context, module string) error {
 		return err
 	}
 	fmt.Printf("%s, as it is: %v\n", module, before)
-	moved, err := c.move(ctx, dir)
+	moved, err := c.move(dir)
 	if err != nil {
 		return err
 	}

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"context"
-	"fmt"
+	"errors"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
 const library = "github.com/hashedwheel/hwt"
@@ -19,11 +19,11 @@ const library = "github.com/hashedwheel/hwt"
 // copyModule copies the module to dir, where it can be changed. goMod replaces a
 // missing go.mod, as of releases before modules. copyModule sets the library's version
 // of the Go language, so that both runs use the same one.
-func copyModule(ctx context.Context, dir, source, goMod string) error {
+func copyModule(dir, source, goMod string) error {
 	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
 		return err
 	}
-	if !exists(dir, ".") {
+	if !isModule(dir) {
 		text, err := os.ReadFile(goMod)
 		if err != nil {
 			return err
@@ -32,52 +32,84 @@ func copyModule(ctx context.Context, dir, source, goMod string) error {
 			return err
 		}
 	}
-	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Chmod(path, 0o755)
-	})
-	if err != nil {
-		return err
-	}
 	if err := os.RemoveAll(filepath.Join(dir, "vendor")); err != nil {
 		return err
 	}
-	if err := dropReplacements(ctx, dir); err != nil {
+	return edit(dir, func(file *modfile.File) error {
+		file.DropToolchainStmt()
+		return errors.Join(dropReplacements(file, dir), file.AddGoStmt("1.25.0"))
+	})
+}
+
+// edit changes the go.mod in dir.
+func edit(dir string, change func(*modfile.File) error) error {
+	name := filepath.Join(dir, "go.mod")
+	text, err := os.ReadFile(name)
+	if err != nil {
 		return err
 	}
-	return goCommand(ctx, dir, "mod", "edit", "-go=1.25.0", "-toolchain=none")
+	file, err := modfile.Parse(name, text, nil)
+	if err != nil {
+		return err
+	}
+	if err := change(file); err != nil {
+		return err
+	}
+	file.Cleanup()
+	if text, err = file.Format(); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o644)
+}
+
+// dropReplacements removes the replacements by folders that do not exist, such as
+// ../api. Module archives do not contain these folders. The published versions that the
+// module requires take their place.
+func dropReplacements(file *modfile.File, dir string) error {
+	for _, r := range slices.Clone(file.Replace) {
+		path := r.New.Path
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if r.New.Version != "" || isModule(path) {
+			continue
+		}
+		if err := file.DropReplace(r.Old.Path, r.Old.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isModule reports whether dir is a module's folder.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 // move replaces the imports and returns the number of changed files.
-func (c config) move(ctx context.Context, dir string) (moved int, err error) {
+func (c config) move(dir string) (moved int, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
-		changed, err := c.moveFile(path)
-		if changed {
-			moved++
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
 		}
-		return err
+		changed := c.moveSource(source)
+		if string(changed) == string(source) {
+			return nil
+		}
+		moved++
+		return os.WriteFile(path, changed, 0o644)
 	})
 	if err != nil {
 		return moved, err
 	}
-	return moved, goCommand(ctx, dir, "mod", "edit", "-require="+library+"@v0.0.0", "-replace="+library+"="+c.root)
-}
-
-func (c config) moveFile(path string) (changed bool, err error) {
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return false, err
-	}
-	moved := c.moveSource(source)
-	if string(moved) == string(source) {
-		return false, nil
-	}
-	return true, os.WriteFile(path, moved, 0o644)
+	return moved, edit(dir, func(file *modfile.File) error {
+		return errors.Join(file.AddRequire(library, "v0.0.0"), file.AddReplace(library, "", c.root, ""))
+	})
 }
 
 // moveSource returns the source with its imports replaced. A source that does not
@@ -96,13 +128,4 @@ func (c config) moveSource(source []byte) []byte {
 		}
 	}
 	return moved
-}
-
-func goCommand(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/modfile"
 )
 
 func TestMoveSourceReplacesImports(t *testing.T) {
@@ -90,7 +92,7 @@ func TestCopyModuleAddsAMissingGoMod(t *testing.T) {
 	source, dir, goMod := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "v1.0.0.mod")
 	write(t, filepath.Join(source, "p.go"), "package p\n")
 	write(t, goMod, "module example.org/p\n")
-	if err := copyModule(t.Context(), dir, source, goMod); err != nil {
+	if err := copyModule(dir, source, goMod); err != nil {
 		t.Fatal(err)
 	}
 	expectFile(t, filepath.Join(dir, "p.go"), "package p\n")
@@ -104,7 +106,7 @@ func TestDropReplacementsKeepsExistingFolders(t *testing.T) {
 	const module = "module example.org/m\n\ngo 1.25.0\n"
 	const kept = "\nreplace (\n\texample.org/fork => example.org/other v1.0.0\n\texample.org/inside => ./inside\n)\n"
 	write(t, goMod, module+"\nreplace (\n\texample.org/api => ../api\n\texample.org/old v1.0.0 => ../old\n)\n"+kept)
-	if err := dropReplacements(t.Context(), dir); err != nil {
+	if err := edit(dir, func(file *modfile.File) error { return dropReplacements(file, dir) }); err != nil {
 		t.Fatal(err)
 	}
 	expectFile(t, goMod, module+kept)
