@@ -19,10 +19,8 @@ import (
 )
 
 func main() {
-	root := flag.String("root", "..", "the `directory` of the library")
 	only := flag.String("only", "", "take the mutants whose file or promise contains this `text`")
 	jobs := flag.Int("jobs", min(runtime.NumCPU(), 4), "mutants that are tried in parallel")
-	patience := flag.Duration("patience", 10*time.Minute, "limit of the tests on the sound library; on a mutant, five times the time there, and 30 s more")
 	list := flag.Bool("list", false, "only list the mutants")
 	flag.Parse()
 
@@ -37,7 +35,7 @@ func main() {
 		}
 		return
 	}
-	if err := try(*root, chosen, *jobs, *patience); err != nil {
+	if err := try("..", chosen, *jobs, 10*time.Minute); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}

@@ -128,16 +128,12 @@ func (t *tree) test(m mutant) (out string, err error) {
 	return t.run(filepath.Join(t.dir, t.moduleOf(m)), append(args, m.tests...)...)
 }
 
+// moduleOf returns the folder, below the root, of the module whose tests must find m.
 func (t *tree) moduleOf(m mutant) string {
 	if m.module != "" {
 		return m.module
 	}
-	return t.module(m.file)
-}
-
-// module returns the folder of the module that file belongs to, both below the root.
-func (t *tree) module(file string) string {
-	dir := filepath.Dir(file)
+	dir := filepath.Dir(m.file)
 	for ; dir != "."; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(t.dir, dir, "go.mod")); err == nil {
 			break

@@ -26,7 +26,6 @@ import (
 )
 
 func main() {
-	root := flag.String("root", "..", "the `directory` of the repository")
 	tag := flag.Bool("tag", false, "put the tags into the repository")
 	keep := flag.String("keep", "", "leave the module proxy in this `directory`, for other programs")
 	flag.Parse()
@@ -34,7 +33,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: release [-tag] [-keep DIRECTORY] vX.Y.Z")
 		os.Exit(2)
 	}
-	if err := run(*root, flag.Arg(0), *tag, *keep); err != nil {
+	if err := run("..", flag.Arg(0), *tag, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}

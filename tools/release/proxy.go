@@ -46,12 +46,7 @@ func (r *release) serve(m module) error {
 
 // goCommand runs the go command with these modules from the folder. Its module
 // cache is separate, to keep the version out of the user's. Other modules come from there.
-func (r *release) goCommand(dir string, args ...string) error {
-	_, err := r.goOutput(dir, args...)
-	return err
-}
-
-func (r *release) goOutput(dir string, args ...string) (string, error) {
+func (r *release) goCommand(dir string, args ...string) (string, error) {
 	env, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
 		return "", err
@@ -77,12 +72,12 @@ func (r *release) check() error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := r.goCommand(dir, "mod", "init", "example.com/outside"); err != nil {
+	if _, err := r.goCommand(dir, "mod", "init", "example.com/outside"); err != nil {
 		return err
 	}
 	var imports strings.Builder
 	for _, m := range r.modules {
-		if err := r.goCommand(dir, "get", m.path()+"@"+r.version); err != nil {
+		if _, err := r.goCommand(dir, "get", m.path()+"@"+r.version); err != nil {
 			return err
 		}
 		packages, err := r.packages(m)
@@ -97,7 +92,7 @@ func (r *release) check() error {
 		return err
 	}
 	for _, args := range [][]string{{"mod", "tidy"}, {"build", "./..."}, {"install", rootPath + "/cmd/hwtdemo@" + r.version}} {
-		if err := r.goCommand(dir, args...); err != nil {
+		if _, err := r.goCommand(dir, args...); err != nil {
 			return err
 		}
 	}
@@ -106,7 +101,7 @@ func (r *release) check() error {
 
 // packages returns the module's packages that others can import.
 func (r *release) packages(m module) ([]string, error) {
-	out, err := r.goOutput(filepath.Join(r.clone, m.dir), "list", "-f", "{{if and .GoFiles (ne .Name \"main\")}}{{.ImportPath}}{{end}}", "./...")
+	out, err := r.goCommand(filepath.Join(r.clone, m.dir), "list", "-f", "{{if and .GoFiles (ne .Name \"main\")}}{{.ImportPath}}{{end}}", "./...")
 	if err != nil {
 		return nil, err
 	}

@@ -170,7 +170,7 @@ func (r *release) pin(m module) error {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), text, 0o644); err != nil {
 		return err
 	}
-	if err := r.goCommand(dir, "mod", "tidy"); err != nil {
+	if _, err := r.goCommand(dir, "mod", "tidy"); err != nil {
 		return err
 	}
 	_, err = git(r.clone, "-c", "user.name=release", "-c", "user.email=release@localhost",
