@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 )
@@ -12,13 +13,14 @@ import (
 type mutant struct {
 	file     string   // below the repository's root
 	breaks   string   // the rule or promise that it breaks
-	tests    []string // packages whose tests must fail, as paths in the module
+	tests    []string // packages whose tests must fail, as paths in the module; by default that of file
 	run      string   // the pattern of the necessary tests; empty for all
 	module   string   // whose tests; empty for the module of file
 	from, to string   // from occurs exactly once in file
 }
 
-// data holds the mutants, in this form; -run and -C are optional:
+// data holds the mutants, in this form. The line with the tests is optional for packages of the
+// root module, and so are -run and -C:
 //
 //	== internal/engine/timeout.go: never early
 //	test ./internal/engine ./hashedwheel -run Early -C .
@@ -71,8 +73,11 @@ func parse(block string) (m mutant, err error) {
 		}
 	}
 	m.from, m.to = strings.Join(from, "\n"), strings.Join(to, "\n")
-	if m.breaks == "" || len(m.tests) == 0 || m.from == "" {
-		return m, fmt.Errorf("a promise, tests and a text to replace are required")
+	if m.breaks == "" || m.from == "" {
+		return m, fmt.Errorf("a promise and a text to replace are required")
+	}
+	if len(m.tests) == 0 {
+		m.tests = []string{"./" + path.Dir(m.file)}
 	}
 	return m, nil
 }

@@ -93,8 +93,11 @@ func TestEveryMutantNamesExistingTests(t *testing.T) {
 		}
 		found := false
 		for _, folder := range m.tests {
-			folder = strings.TrimSuffix(folder, "/...")
-			files, _ := filepath.Glob(filepath.Join(library.dir, library.moduleOf(m), folder, "*_test.go"))
+			folder = filepath.Join(library.dir, library.moduleOf(m), strings.TrimSuffix(folder, "/..."))
+			if _, err := os.Stat(folder); err != nil {
+				t.Errorf("%s: %s: %v", m.file, m.breaks, err)
+			}
+			files, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
 			for _, file := range files {
 				text, err := os.ReadFile(file)
 				if err != nil {
@@ -195,7 +198,10 @@ func TestMutantsAreReadAsWritten(t *testing.T) {
 		m.from != want.from || m.to != want.to || strings.Join(m.tests, " ") != "./a ./b" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	for _, bad := range []string{"a.go\ntest .\n-x\n", "a.go: b\n-x\n", "a.go: b\ntest .\n", "a.go: b\ntest .\n-x\nstray\n"} {
+	if m, err := parse("a/b/c.go: d\n-x\n"); err != nil || strings.Join(m.tests, " ") != "./a/b" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for _, bad := range []string{"a.go\ntest .\n-x\n", "a.go: b\ntest .\n", "a.go: b\ntest .\n-x\nstray\n"} {
 		if _, err := parse(bad); err == nil {
 			t.Errorf("no error for %q", bad)
 		}
