@@ -108,14 +108,18 @@ func TestUndecodableRecurrenceIsDamage(t *testing.T) {
 	_, err = m.Finish(ctx, nil, worker, []backend.Outcome{{Ref: letter, Fate: backend.Bury, Error: "no"}})
 	require.NoError(t, err)
 	store()
+	seen := 0
 	for e, err := range s.All(ctx, "") {
 		require.ErrorIs(t, err, durable.ErrDamaged)
 		require.Equal(t, durable.Entry{Key: "k"}, e)
+		seen++
 	}
 	for d, err := range s.Dead(ctx, "") {
 		require.ErrorIs(t, err, durable.ErrDamaged)
 		require.Equal(t, durable.DeadLetter{Entry: durable.Entry{Key: "k", Generation: letter.Generation}}, d)
+		seen++
 	}
+	require.Equal(t, 2, seen)
 	e, err := s.Cancel(ctx, "k")
 	require.NoError(t, err)
 	require.Equal(t, durable.Entry{Key: "k"}, e)
