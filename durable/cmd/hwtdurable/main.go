@@ -50,7 +50,7 @@ func commands() []command {
 func main() {
 	runRoles()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -73,6 +73,9 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 			return 0
 		case errors.Is(err, errUsage):
 			return 2
+		case errors.Is(err, context.Canceled):
+			fmt.Fprintln(log, "hwtdurable: interrupted")
+			return 130
 		}
 		fmt.Fprintln(log, "hwtdurable:", err)
 		return 1
@@ -87,13 +90,22 @@ func usage(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  hwtdurable %-24s %s\n", c.name+" "+c.args, c.help)
 	}
-	fmt.Fprint(w, "\nEach command shows its flags with --help.\n")
+	fmt.Fprint(w, "\nEach command shows its flags with --help.\n"+
+		"Exit status: 1 after an error, 2 after wrong usage, 130 after an interrupt.\n")
 }
 
 // newFlags returns the flags of a command.
 func newFlags(name string, log io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(log)
+	flags.Usage = func() {
+		for _, c := range commands() {
+			if c.name == name {
+				fmt.Fprintf(log, "hwtdurable %s: %s\n\n", strings.TrimSpace(name+" "+c.args), c.help)
+			}
+		}
+		flags.PrintDefaults()
+	}
 	return flags
 }
 

@@ -356,6 +356,26 @@ func TestWaitBoundsEachCall(t *testing.T) {
 	require.Contains(t, log, "deadline exceeded")
 }
 
+func TestHelpOfACommandNamesItsArguments(t *testing.T) {
+	for _, c := range commands() {
+		status, _, log := hwtdurable(t, c.name, "--help")
+		require.Zero(t, status)
+		require.True(t, strings.HasPrefix(log, "hwtdurable "+strings.TrimSpace(c.name+" "+c.args)+": "+c.help+"\n"), log)
+	}
+}
+
+func TestInterruptHasItsOwnStatus(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	file := filepath.Join(t.TempDir(), "store.db")
+	newStore(t, place.Place{File: file})
+	for _, args := range []string{"list --store " + file, "orders", "check --only sqlite"} {
+		var out, log bytes.Buffer
+		require.Equal(t, 130, run(ctx, strings.Fields(args), &out, &log), args)
+		require.Equal(t, "hwtdurable: interrupted\n", log.String())
+	}
+}
+
 func TestInterruptEndsEachCommand(t *testing.T) {
 	for _, args := range []string{"size --entries 100000000", "lateness --tx", "orders", "check --only sqlite"} {
 		t.Run(args, func(t *testing.T) {
