@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
 var burst = flag.Int("burst", 5000, "entries due in one second in TestBurst")
@@ -32,7 +33,7 @@ func TestBurst(t *testing.T) {
 	require.NoError(t, setMany(ctx, where, due, many))
 	require.Less(t, time.Since(due), time.Duration(0), "the entries were due before the last one was set")
 	require.NoError(t, s.startAll(ctx))
-	sleep(ctx, time.Until(due)+rand.N(time.Second))
+	proc.Sleep(ctx, time.Until(due)+rand.N(time.Second))
 	k := killed{s.process(0).PID(), now()}
 	require.NoError(t, s.kill(ctx, 0))
 	store, err := where.Open(ctx, true)

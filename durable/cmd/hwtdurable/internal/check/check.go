@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
 // Options are the settings of a check.
@@ -49,13 +51,6 @@ type Report struct {
 	Verdict
 	Faults  map[string]int // that had an effect
 	Skipped []string
-}
-
-func (r *Report) count(kind string) {
-	if r.Faults == nil {
-		r.Faults = make(map[string]int)
-	}
-	r.Faults[kind]++
 }
 
 // skip notes that a fault cannot be injected here.
@@ -134,7 +129,7 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 	}
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	for begun, turn := time.Now(), 0; time.Since(begun) < d && ctx.Err() == nil; turn++ {
-		sleep(ctx, 500*time.Millisecond+rand.N(time.Second))
+		proc.Sleep(ctx, 500*time.Millisecond+rand.N(time.Second))
 		i := turn // each kind once, then at random
 		if turn >= len(faults) {
 			i = rand.IntN(len(faults))
@@ -153,8 +148,9 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 
 func (s *scene) report(judge Judge) (Report, error) {
 	r := s.skipped
+	r.Faults = make(map[string]int)
 	for _, f := range s.faults {
-		r.count(f.Kind)
+		r.Faults[f.Kind]++
 	}
 	var err error
 	r.Verdict, err = judge.Read(s.dir, s.faults)

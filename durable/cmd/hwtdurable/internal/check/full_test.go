@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
 
@@ -66,7 +67,7 @@ func fillDisk(ctx context.Context, dir string, d time.Duration) (Report, error) 
 		if err := occupy(ctx, disk); err != nil {
 			return err
 		}
-		sleep(ctx, 2*lease) // until workers have a lease again
+		proc.Sleep(ctx, 2*lease) // until workers have a lease again
 		s.note("times without space", begin, nil)
 		return nil
 	}})
@@ -79,7 +80,7 @@ func occupy(ctx context.Context, disk string) error {
 		return err
 	}
 	defer other.Close()
-	for end := time.Now().Add(time.Second + rand.N(2*time.Second)); time.Now().Before(end) && ctx.Err() == nil; sleep(ctx, 50*time.Millisecond) {
+	for end := time.Now().Add(time.Second + rand.N(2*time.Second)); time.Now().Before(end) && ctx.Err() == nil; proc.Sleep(ctx, 50*time.Millisecond) {
 		for err = nil; err == nil; { // again and again, because others free space
 			_, err = other.Write(make([]byte, 4096))
 		}
@@ -113,7 +114,7 @@ func fillTablespace(ctx context.Context, dir string, d time.Duration) (Report, e
 		if err := occupy(ctx, disk); err != nil {
 			return err
 		}
-		sleep(ctx, 2*lease)
+		proc.Sleep(ctx, 2*lease)
 		c.scene.note("times without space", begin, nil)
 		return nil
 	}})
@@ -135,7 +136,7 @@ func fillLog(ctx context.Context, dir string, d time.Duration) (Report, error) {
 	return c.scene.play(ctx, d, fullPostgresJudge, []fault{func(ctx context.Context) error {
 		begin, down := now(), make(chan bool)
 		go func() {
-			for failed := false; ; sleep(ctx, 50*time.Millisecond) {
+			for failed := false; ; proc.Sleep(ctx, 50*time.Millisecond) {
 				select {
 				case down <- failed:
 					return
@@ -152,7 +153,7 @@ func fillLog(ctx context.Context, dir string, d time.Duration) (Report, error) {
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, c.primary.Log())
 		}
-		sleep(ctx, 2*lease)
+		proc.Sleep(ctx, 2*lease)
 		if failed {
 			c.scene.note("times without space for the log", begin, nil)
 		}
@@ -162,7 +163,7 @@ func fillLog(ctx context.Context, dir string, d time.Duration) (Report, error) {
 
 // revive restarts the server until it answers: one whose recovery finds no space ends.
 func (c *cluster) revive(ctx context.Context) error {
-	for end := time.Now().Add(time.Minute); ; sleep(ctx, 50*time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; proc.Sleep(ctx, 50*time.Millisecond) {
 		if err := c.primary.Restart(ctx); err != nil {
 			return err
 		}

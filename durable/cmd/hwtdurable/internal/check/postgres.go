@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
 
@@ -103,7 +104,7 @@ func (c *cluster) addStandby(ctx context.Context) error {
 
 // awaitSync waits until commits wait for the standby.
 func (c *cluster) awaitSync(ctx context.Context) error {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); sleep(ctx, 50*time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); proc.Sleep(ctx, 50*time.Millisecond) {
 		var state string
 		err := c.execute(ctx, "SELECT coalesce(max(sync_state), '') FROM pg_stat_replication", &state)
 		if err == nil && state == "sync" {
@@ -115,7 +116,7 @@ func (c *cluster) awaitSync(ctx context.Context) error {
 
 // resolve waits until the server has ended the connections of a dead process.
 func (c *cluster) resolve(ctx context.Context, pid int) error {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); sleep(ctx, 20*time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); proc.Sleep(ctx, 20*time.Millisecond) {
 		var n int
 		err := c.execute(ctx, fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'check-%d'", pid), &n)
 		if err == nil && n == 0 {
@@ -140,7 +141,7 @@ func (c *cluster) noteKill(ctx context.Context, kind string, begin int64) error 
 	if err := errors.Join(c.awaitAnswer(ctx), c.awaitSync(ctx)); err != nil {
 		return err
 	}
-	sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
+	proc.Sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
 	c.scene.note(kind, begin, nil)
 	return nil
 }
@@ -181,7 +182,7 @@ func (c *cluster) stepClock(ctx context.Context) error {
 		if err := stepClock(pid, offset); err != nil {
 			return fmt.Errorf("steps of a worker's clock: %w", err)
 		}
-		sleep(ctx, 100*time.Millisecond+rand.N(500*time.Millisecond))
+		proc.Sleep(ctx, 100*time.Millisecond+rand.N(500*time.Millisecond))
 	}
 	c.scene.note("ten steps of a worker's clock", begin, []int{pid})
 	return nil
@@ -191,7 +192,7 @@ func (c *cluster) stepClock(ctx context.Context) error {
 func (c *cluster) killServer(ctx context.Context) error {
 	begin := now()
 	c.primary.Kill()
-	sleep(ctx, rand.N(time.Second))
+	proc.Sleep(ctx, rand.N(time.Second))
 	if err := c.primary.Restart(ctx); err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (c *cluster) killServer(ctx context.Context) error {
 }
 
 func (c *cluster) awaitAnswer(ctx context.Context) error {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); sleep(ctx, 50*time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); proc.Sleep(ctx, 50*time.Millisecond) {
 		if c.execute(ctx, "SELECT 1") == nil {
 			return nil
 		}
@@ -231,12 +232,12 @@ func (c *cluster) hold(ctx context.Context) error {
 	p, users := c.proxy()
 	begin, before := now(), p.Waited()
 	p.Hold()
-	sleep(ctx, c.scene.pauseTime())
+	proc.Sleep(ctx, c.scene.pauseTime())
 	if rand.IntN(2) == 0 {
 		p.Cut()
 	}
 	p.Release()
-	sleep(ctx, time.Second)
+	proc.Sleep(ctx, time.Second)
 	if p.Waited() > before {
 		c.scene.note("connections held", begin, users)
 	}
@@ -247,9 +248,9 @@ func (c *cluster) late(ctx context.Context) error {
 	p, users := c.proxy()
 	begin, before := now(), p.Waited()
 	p.Delay(rand.N(longest))
-	sleep(ctx, time.Second+rand.N(3*time.Second))
+	proc.Sleep(ctx, time.Second+rand.N(3*time.Second))
 	p.Delay(0)
-	sleep(ctx, time.Second)
+	proc.Sleep(ctx, time.Second)
 	if p.Waited() > before {
 		c.scene.note("answers late", begin, users)
 	}
@@ -268,7 +269,7 @@ func (c *cluster) failover(ctx context.Context) error {
 		p.Retarget(c.primary.Address())
 	}
 	err := c.addStandby(ctx) // for which commits wait
-	sleep(ctx, time.Second)
+	proc.Sleep(ctx, time.Second)
 	c.scene.note("failover to the synchronous standby", begin, nil)
 	return err
 }

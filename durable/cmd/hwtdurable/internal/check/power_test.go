@@ -104,7 +104,7 @@ func (p *power) record(ctx context.Context, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	sleep(ctx, d)
+	proc.Sleep(ctx, d)
 	if err := killChildren(process.PID()); err != nil {
 		return errors.Join(err, process.Stop(time.Minute))
 	}

@@ -329,19 +329,14 @@ func (c *client) call(ctx context.Context, r Record) (durable.Entry, error) {
 // has ended, a full file system lost the end of the commit, or the connection to
 // PostgreSQL broke. The library repeats a request after that, except in a transaction.
 func (c *client) lost(ctx context.Context, r Record, err error) bool {
-	for _, never := range []error{durable.ErrClosed, durable.ErrDamaged} {
-		if errors.Is(err, never) {
-			return false
-		}
-	}
-	if ctx.Err() != nil {
-		return true
-	}
-	if c.Place.File != "" {
-		return strings.Contains(err.Error(), "commit: the file system is full")
-	}
 	var server *pgconn.PgError
 	switch {
+	case errors.Is(err, durable.ErrClosed), errors.Is(err, durable.ErrDamaged):
+		return false
+	case ctx.Err() != nil:
+		return true
+	case c.Place.File != "":
+		return strings.Contains(err.Error(), "commit: the file system is full")
 	case r.Tx == "":
 		return strings.Contains(err.Error(), "the answer to COMMIT is lost")
 	case errors.As(err, &server): // it ends the connection, starts up, or is a standby

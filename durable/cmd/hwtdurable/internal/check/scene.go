@@ -146,13 +146,13 @@ func (s *scene) stall(ctx context.Context, kind string, hit []int, pids ...int) 
 			return err
 		}
 	}
-	sleep(ctx, s.pauseTime())
+	proc.Sleep(ctx, s.pauseTime())
 	for _, pid := range pids {
 		if err := resume(pid); err != nil {
 			return err
 		}
 	}
-	sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
+	proc.Sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
 	s.note(kind, begin, hit)
 	return nil
 }
@@ -288,7 +288,7 @@ func (r *reads) write(dir string, keys []string, withLetters bool) error {
 // awaitFired waits until no entry is firing or due within an hour, or until the timeout:
 // the judge then finds the entry pending, or neither pending nor fired.
 func awaitFired(ctx context.Context, store *place.Store, timeout time.Duration) error {
-	for end := time.Now().Add(timeout); time.Now().Before(end) && ctx.Err() == nil; sleep(ctx, 100*time.Millisecond) {
+	for end := time.Now().Add(timeout); time.Now().Before(end) && ctx.Err() == nil; proc.Sleep(ctx, 100*time.Millisecond) {
 		page, err := store.Backend().Page(ctx, "", backend.Cursor{}, 2*seriesCount, true)
 		soon := func(r backend.Row) bool { return r.Due < time.Now().Add(time.Hour).UnixNano() }
 		if err != nil || !slices.ContainsFunc(page, soon) {
@@ -307,21 +307,5 @@ func (s *scene) end() {
 			resume(p.PID()) // fails only if it has ended
 			p.Kill()
 		}
-	}
-}
-
-// kill sends SIGKILL to a process that this one may not have started.
-func kill(pid int) error {
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return err
-	}
-	return p.Kill()
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
 // Each scene has recurring entries, too, whose handlers fail at the first attempt. Every
@@ -58,7 +59,7 @@ func (s *scene) addSeries(ctx context.Context) error {
 // endSeries waits until the recurring entries have caught up, or until the timeout, and
 // moves them out of the way. A Cancel would delete waiting retries, too.
 func (s *scene) endSeries(ctx context.Context, store *place.Store, timeout time.Duration) error {
-	for end := time.Now().Add(timeout); time.Now().Before(end) && ctx.Err() == nil; sleep(ctx, 100*time.Millisecond) {
+	for end := time.Now().Add(timeout); time.Now().Before(end) && ctx.Err() == nil; proc.Sleep(ctx, 100*time.Millisecond) {
 		behind := false
 		for e, err := range store.All(ctx, seriesPrefix) {
 			if err != nil {

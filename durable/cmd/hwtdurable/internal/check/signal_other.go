@@ -6,3 +6,4 @@ import "errors"
 
 func pause(int) error  { return errors.ErrUnsupported }
 func resume(int) error { return errors.ErrUnsupported }
+func kill(int) error   { return errors.ErrUnsupported }

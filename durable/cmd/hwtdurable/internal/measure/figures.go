@@ -74,20 +74,15 @@ func (f *Figures) Run(ctx context.Context, out, log io.Writer) (err error) {
 	if f.server != nil {
 		defer f.server.Close()
 	}
-	for _, c := range columns {
-		if c.server && f.server == nil {
-			continue
-		}
+	measured := slices.DeleteFunc(slices.Clone(columns[:]), func(c column) bool { return c.server && f.server == nil })
+	for _, c := range measured {
 		if err := f.sizes(ctx, c); err != nil {
 			return err
 		}
 		fmt.Fprintln(log, "sizes:", c.name)
 	}
 	for round := range f.Rounds {
-		for _, c := range columns {
-			if c.server && f.server == nil {
-				continue
-			}
+		for _, c := range measured {
 			if err := f.times(ctx, c); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
 
@@ -142,7 +143,7 @@ func (m Lateness) rate(ctx context.Context, s *place.Store, r *recorder) error {
 	var used, began = time.Duration(0), time.Time{}
 	for step := 0; ; step++ {
 		at := begin.Add(time.Duration(step) * 50 * time.Millisecond)
-		if !sleep(ctx, time.Until(at)) {
+		if !proc.Sleep(ctx, time.Until(at)) {
 			return ctx.Err()
 		}
 		if began.IsZero() && time.Now().After(r.from) {
@@ -160,14 +161,9 @@ func (m Lateness) rate(ctx context.Context, s *place.Store, r *recorder) error {
 			break
 		}
 		until := int(float64(m.Rate) * at.Sub(begin).Seconds())
-		n, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
-			for i := r.set; i < until; i++ {
-				due := begin.Add(m.ahead() + time.Duration(float64(i)/float64(m.Rate)*float64(time.Second)))
-				if !yield(durable.Entry{Key: key(i), Due: due}) {
-					return
-				}
-			}
-		})
+		n, err := s.SetMany(ctx, entries(r.set, until, func(i int) time.Time {
+			return begin.Add(m.ahead() + time.Duration(float64(i)/float64(m.Rate)*float64(time.Second)))
+		}))
 		if r.set += n; err != nil {
 			return err
 		}
@@ -188,7 +184,7 @@ func (r *recorder) await(ctx context.Context, n int, timeout time.Duration) erro
 		if time.Now().After(end) {
 			return fmt.Errorf("%d of %d entries fired", fired, n)
 		}
-		if !sleep(ctx, 20*time.Millisecond) {
+		if !proc.Sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
 		}
 	}
@@ -197,19 +193,15 @@ func (r *recorder) await(ctx context.Context, n int, timeout time.Duration) erro
 // burst sets entries that are due in the same second.
 func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder) error {
 	due := time.Now().Add(2*m.ahead() + cmp.Or(m.within, time.Duration(m.Many)*100*time.Microsecond))
-	if _, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
-		for i := range m.Many {
-			if !yield(durable.Entry{Key: key(i), Due: due.Add(time.Second * time.Duration(i) / time.Duration(m.Many))}) {
-				return
-			}
-		}
-	}); err != nil {
+	if _, err := s.SetMany(ctx, entries(0, m.Many, func(i int) time.Time {
+		return due.Add(time.Second * time.Duration(i) / time.Duration(m.Many))
+	})); err != nil {
 		return err
 	}
 	if left := time.Until(due); left < 0 {
 		return errors.New("setting the entries took until they were due: a slow disk")
 	}
-	sleep(ctx, time.Until(due))
+	proc.Sleep(ctx, time.Until(due))
 	heap := watchHeap(ctx)
 	err := r.await(ctx, m.Many, 10*time.Minute)
 	r.took, r.heap = time.Since(due), heap()
@@ -240,7 +232,7 @@ func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder) erro
 		case <-time.After(ahead):
 			return fmt.Errorf("%q did not fire", key)
 		}
-		sleep(ctx, 20*time.Millisecond)
+		proc.Sleep(ctx, 20*time.Millisecond)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,7 +2,6 @@
 package measure
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -63,14 +62,4 @@ func percentiles(d []time.Duration) string {
 func percentile(d []time.Duration, share float64) time.Duration {
 	slices.Sort(d)
 	return d[min(int(share*float64(len(d))), len(d)-1)].Round(10 * time.Microsecond)
-}
-
-// sleep waits, and reports whether ctx is still alive.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"runtime"
 	"sync"
@@ -32,6 +33,14 @@ const keySize = len("order-00000000")
 
 func key(i int) string { return fmt.Sprintf("order-%08d", i) }
 
+// entries are those from one number up to another.
+func entries(from, to int, due func(i int) time.Time) iter.Seq[durable.Entry] {
+	return func(yield func(durable.Entry) bool) {
+		for i := from; i < to && yield(durable.Entry{Key: key(i), Due: due(i)}); i++ {
+		}
+	}
+}
+
 // Filling is the configuration of the role that fills a store.
 type Filling struct {
 	Place   place.Place
@@ -47,13 +56,9 @@ func Fill(f Filling) error {
 	}
 	defer s.Close()
 	first := time.Now().Add(24 * time.Hour)
-	if _, err := s.SetMany(ctx, func(yield func(durable.Entry) bool) {
-		for i := range f.Entries {
-			if !yield(durable.Entry{Key: key(i), Due: first.Add(time.Duration(i*7919%f.Entries) * time.Millisecond)}) {
-				return
-			}
-		}
-	}); err != nil {
+	if _, err := s.SetMany(ctx, entries(0, f.Entries, func(i int) time.Time {
+		return first.Add(time.Duration(i*7919%f.Entries) * time.Millisecond)
+	})); err != nil {
 		return err
 	}
 	proc.Ready()
@@ -158,7 +163,7 @@ func watchHeap(ctx context.Context) func() float64 {
 	var most atomic.Uint64
 	var task sync.WaitGroup
 	task.Go(func() {
-		for sleep(ctx, 200*time.Millisecond) {
+		for proc.Sleep(ctx, 200*time.Millisecond) {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			most.Store(max(most.Load(), m.HeapAlloc))

@@ -49,7 +49,7 @@ func (d Demo) Run(ctx context.Context, out io.Writer) error {
 			err := d.await(ctx, begin.Add(total))
 			return errors.Join(err, p.Stop(time.Minute), d.report(ctx, out))
 		}
-		wait(ctx, begin.Add(total*time.Duration(life+1)/time.Duration(d.Kills+1)))
+		proc.Sleep(ctx, time.Until(begin.Add(total*time.Duration(life+1)/time.Duration(d.Kills+1))))
 		p.Kill()
 		r, err := d.read(ctx)
 		if err != nil {
@@ -79,16 +79,9 @@ func (d Demo) await(ctx context.Context, end time.Time) error {
 			end = time.Now().Add(max(patience, time.Until(end)))
 			before = r
 		}
-		wait(ctx, time.Now().Add(100*time.Millisecond))
+		proc.Sleep(ctx, 100*time.Millisecond)
 	}
 	return ctx.Err()
-}
-
-func wait(ctx context.Context, end time.Time) {
-	select {
-	case <-time.After(time.Until(end)):
-	case <-ctx.Done():
-	}
 }
 
 // read opens the file beside the shop's process.

@@ -59,6 +59,16 @@ func ParentEnded() <-chan struct{} {
 	return ended
 }
 
+// Sleep waits, and reports whether ctx is still alive.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // Process is a running role.
 type Process struct {
 	cmd   *exec.Cmd
