@@ -128,8 +128,10 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 		return Report{}, err
 	}
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	for begun, turn := time.Now(), 0; time.Since(begun) < d && ctx.Err() == nil; turn++ {
-		proc.Sleep(ctx, 500*time.Millisecond+rand.N(time.Second))
+	for begun, turn := time.Now(), 0; time.Since(begun) < d; turn++ {
+		if !proc.Sleep(ctx, 500*time.Millisecond+rand.N(time.Second)) {
+			return Report{}, ctx.Err()
+		}
 		i := turn // each kind once, then at random
 		if turn >= len(faults) {
 			i = rand.IntN(len(faults))

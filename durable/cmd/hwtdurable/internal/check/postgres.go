@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,28 +103,26 @@ func (c *cluster) addStandby(ctx context.Context) error {
 	return c.awaitSync(ctx)
 }
 
-// awaitSync waits until commits wait for the standby.
-func (c *cluster) awaitSync(ctx context.Context) error {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); proc.Sleep(ctx, 50*time.Millisecond) {
-		var state string
-		err := c.execute(ctx, "SELECT coalesce(max(sync_state), '') FROM pg_stat_replication", &state)
-		if err == nil && state == "sync" {
+// await waits until a query returns true, for two minutes at most. The error says that it does not.
+func (c *cluster) await(ctx context.Context, sql, never string) error {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end) && ctx.Err() == nil; proc.Sleep(ctx, 50*time.Millisecond) {
+		var is bool
+		if err := c.execute(ctx, sql, &is); err == nil && is {
 			return nil
 		}
 	}
-	return errors.New("the standby did not become synchronous")
+	return cmp.Or(ctx.Err(), errors.New(never))
+}
+
+// awaitSync waits until commits wait for the standby.
+func (c *cluster) awaitSync(ctx context.Context) error {
+	return c.await(ctx, "SELECT coalesce(max(sync_state), '') = 'sync' FROM pg_stat_replication", "the standby did not become synchronous")
 }
 
 // resolve waits until the server has ended the connections of a dead process.
 func (c *cluster) resolve(ctx context.Context, pid int) error {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); proc.Sleep(ctx, 20*time.Millisecond) {
-		var n int
-		err := c.execute(ctx, fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'check-%d'", pid), &n)
-		if err == nil && n == 0 {
-			return nil
-		}
-	}
-	return errors.New("the server keeps connections of a dead process")
+	sql := fmt.Sprintf("SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'check-%d'", pid)
+	return c.await(ctx, sql, "the server keeps connections of a dead process")
 }
 
 // killBackend kills a process of the server. The server then restarts itself.
@@ -138,7 +137,7 @@ func (c *cluster) killBackend(ctx context.Context) error {
 
 // noteKill waits until the server is up and commits again, which wait for its standby.
 func (c *cluster) noteKill(ctx context.Context, kind string, begin int64) error {
-	if err := errors.Join(c.awaitAnswer(ctx), c.awaitSync(ctx)); err != nil {
+	if err := c.awaitSync(ctx); err != nil {
 		return err
 	}
 	proc.Sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
@@ -197,15 +196,6 @@ func (c *cluster) killServer(ctx context.Context) error {
 		return err
 	}
 	return c.noteKill(ctx, "SIGKILL of PostgreSQL", begin)
-}
-
-func (c *cluster) awaitAnswer(ctx context.Context) error {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); proc.Sleep(ctx, 50*time.Millisecond) {
-		if c.execute(ctx, "SELECT 1") == nil {
-			return nil
-		}
-	}
-	return errors.New("the server does not answer")
 }
 
 // proxy returns that of the clients or that of the workers, with its processes.
