@@ -30,6 +30,7 @@ type Judge struct {
 // Verdict is the result of a judgment.
 type Verdict struct {
 	Keys, Operations, Unknown, Rejected, Firings, Repeats int
+	Limited                                               int // firings of entries with NotAfter
 	Occurrences                                           int // of recurring entries
 	Undecided                                             int // keys whose judgment took too long
 	Violations                                            []string
@@ -54,6 +55,9 @@ func (v Verdict) gaps() (all []string) {
 			all = append(all, "no "+name+" was judged")
 		}
 	}
+	if v.Firings > 1000 && v.Limited == 0 {
+		all = append(all, "no entry with a NotAfter fired")
+	}
 	return all
 }
 
@@ -67,7 +71,7 @@ func (j Judge) Read(dir string, faults []Fault) (Verdict, error) {
 	for path := range t.open {
 		t.end(path, math.MaxInt64)
 	}
-	if err := errors.Join(t.firings(dir, faults), t.series(dir)); err != nil {
+	if err := errors.Join(t.firings(dir, faults), t.series(dir, faults)); err != nil {
 		return t.verdict, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.history)) {
@@ -147,11 +151,11 @@ type attempt struct {
 // firings judges the files of the workers, and adds each first firing to its history.
 func (t *trial) firings(dir string, faults []Fault) error {
 	byAttempt := make(map[attempt][]Firing)
-	keys := make(map[string]string) // by ID
+	last := make(map[string]Firing) // of the greatest generation, by ID
 	err := readLines(filepath.Join(dir, "firings-*"), func(_ string, f Firing) {
 		byAttempt[attempt{f.ID, f.Generation}] = append(byAttempt[attempt{f.ID, f.Generation}], f)
-		if early := time.Duration(f.Due - f.At); early > t.Tolerance {
-			t.violated("%s fired %v early", f.Key, early)
+		if early := time.Duration(f.Due - f.At); early > t.Tolerance || f.Late < 0 {
+			t.violated("%s fired %v early", f.Key, max(early, -time.Duration(f.Late)))
 		}
 		if end := f.NotAfter.UnixNano(); !f.NotAfter.IsZero() && (f.Due+f.Late > end || f.At > end+hiccup &&
 			!slices.ContainsFunc(faults, func(x Fault) bool { return x.hits(f.Worker, f.claimed(), f.At) })) {
@@ -160,10 +164,13 @@ func (t *trial) firings(dir string, faults []Fault) error {
 		if isRecurring(f.Key) && f.Payload != sum(seriesPayload(f.Key)) {
 			t.violated("%s fired with another payload", f.Key)
 		}
-		if key, known := keys[f.ID]; known && key != f.Key {
-			t.violated("%s and %s have the ID %s", key, f.Key, f.ID)
+		other, known := last[f.ID]
+		if known && other.Key != f.Key {
+			t.violated("%s and %s have the ID %s", other.Key, f.Key, f.ID)
 		}
-		keys[f.ID] = f.Key
+		if !known || other.Generation < f.Generation {
+			last[f.ID] = f
+		}
 	})
 	for _, all := range byAttempt {
 		t.repeats(all, faults)
@@ -173,6 +180,9 @@ func (t *trial) firings(dir string, faults []Fault) error {
 			continue
 		}
 		t.verdict.Firings += len(all)
+		if !first.NotAfter.IsZero() {
+			t.verdict.Limited++
+		}
 		ops := []porcupine.Operation{{
 			Input:  Record{Kind: fire, Key: first.Key, At: first.Due - claimAhead},
 			Output: Record{Outcome: OK, At: first.At, Due: first.Due, NotAfter: first.NotAfter, Payload: first.Payload, Generation: first.Generation},
@@ -185,6 +195,9 @@ func (t *trial) firings(dir string, faults []Fault) error {
 		}
 		if expires && !first.GaveUp {
 			outcome = Unknown
+		}
+		if !expires && !first.GaveUp && last[first.ID].Generation > first.Generation {
+			t.violated("%s: %+v was no dead letter, and %+v has its ID", first.Key, first, last[first.ID])
 		}
 		if expires || first.GaveUp {
 			ops = append(ops, porcupine.Operation{Input: Record{Kind: bury, Key: first.Key, If: first.Generation, Payload: first.Payload},

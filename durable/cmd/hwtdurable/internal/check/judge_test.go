@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 )
 
@@ -113,10 +114,18 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 	over := []Record{{At: 5 * sec, Over: true}}
 	once := map[string][]Record{"a": concat(setAt10, gone)}
 	for want, s := range map[string]story{
-		"lost":                       {records: map[string][]Record{"a": concat(setAt10, gone)}},
-		"fired after a cancel":       {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}, firings: []Firing{fired}},
-		"fired at the old time":      {records: map[string][]Record{"a": concat(setAt10, moved, gone)}, firings: []Firing{fired}},
-		"fired early":                {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10*sec - 3}}},
+		"lost":                     {records: map[string][]Record{"a": concat(setAt10, gone)}},
+		"fired after a cancel":     {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}, firings: []Firing{fired}},
+		"fired at the old time":    {records: map[string][]Record{"a": concat(setAt10, moved, gone)}, firings: []Firing{fired}},
+		"fired early":              {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10*sec - 3}}},
+		"early by its own account": {records: once, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec, Late: -1}}},
+		"two entries with one ID": {records: map[string][]Record{"a": concat(setAt10,
+			op(2, 11*sec, 12*sec, Record{Kind: Set, Due: 20 * sec}, Record{Outcome: OK, Due: 20 * sec, Generation: 7}), gone)},
+			firings: []Firing{fired, {Key: "k", Due: 20 * sec, Generation: 7, ID: "5-1", At: 20 * sec}}},
+		"rolled back with a false answer": {records: map[string][]Record{"a": concat(
+			op(1, 1*sec, 2*sec, Record{Kind: Cancel, Tx: rollback}, Record{Outcome: OK, Due: 10 * sec, Generation: 5}), gone)}},
+		"rolled back with a false error": {records: map[string][]Record{"a": concat(setAt10,
+			op(2, 3*sec, 4*sec, Record{Kind: Create, Tx: rollback, Due: 10 * sec}, Record{Outcome: Absent}), gone)}, firings: []Firing{fired}},
 		"fired with another payload": {records: once, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10 * sec, Payload: 1}}},
 		"fired twice":                {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{fired, {Key: "k", Due: 10 * sec, Generation: 5, ID: "5-2", At: 11 * sec}}},
 		"repeat without a fault":     {records: once, firings: []Firing{fired, again}, faults: []Fault{{"kill", 16 * sec, 17 * sec, nil}}},
@@ -230,13 +239,23 @@ func TestJudgeOfSeries(t *testing.T) {
 		"early":                  {func(all []Firing) []Firing { all[8].At -= 3; return all }, file, "early"},
 		"early retry":            {func(all []Firing) []Firing { all[9].At -= 3; return all }, file, "early"},
 		"repeat":                 {func(all []Firing) []Firing { return append(all, all[9]) }, file, "without a fault"},
-		"another payload":        {func(all []Firing) []Firing { all[8].Payload++; return all }, file, "another payload"},
-		"two rows":               {func(all []Firing) []Firing { f := all[8]; f.Generation, f.ID = 1, "1"; return append(all, f) }, file, "has the IDs"},
-		"between":                {func(all []Firing) []Firing { f := all[8]; f.Due, f.ID = f.Due+1, "1"; f.At++; return append(all, f) }, file, "is no occurrence"},
-		"after the end":          {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 30 * sec, 30 * sec}}, "is no occurrence"},
-		"stopped":                {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 31 * sec, 42 * sec}}, "the next occurrence"},
-		"lost":                   {func(all []Firing) []Firing { return nil }, []series{{"series-0", sec, 0, 42 * sec}}, "the next occurrence"},
-		"never set":              {func(all []Firing) []Firing { return all }, nil, "was never set"},
+		"third attempt": {func(all []Firing) []Firing {
+			f := all[9]
+			f.Generation, f.Attempt, f.At = f.Generation+1, 3, f.At+1
+			return append(all, f)
+		}, file, "repeated after a success"},
+		"two retries": {func(all []Firing) []Firing {
+			f := all[9]
+			f.Generation, f.At = f.Generation+1, f.At+1
+			return append(all, f)
+		}, file, "repeated after a success"},
+		"another payload": {func(all []Firing) []Firing { all[8].Payload++; return all }, file, "another payload"},
+		"two rows":        {func(all []Firing) []Firing { f := all[8]; f.Generation, f.ID = 1, "1"; return append(all, f) }, file, "has the IDs"},
+		"between":         {func(all []Firing) []Firing { f := all[8]; f.Due, f.ID = f.Due+1, "1"; f.At++; return append(all, f) }, file, "is no occurrence"},
+		"after the end":   {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 30 * sec, 30 * sec}}, "is no occurrence"},
+		"stopped":         {func(all []Firing) []Firing { return all }, []series{{"series-0", sec, 31 * sec, 42 * sec}}, "the next occurrence"},
+		"lost":            {func(all []Firing) []Firing { return nil }, []series{{"series-0", sec, 0, 42 * sec}}, "the next occurrence"},
+		"never set":       {func(all []Firing) []Firing { return all }, nil, "was never set"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := story{firings: c.change(right()), series: c.file}.judge(t)
@@ -255,6 +274,51 @@ func TestRunWithoutOperationsIsNoSuccess(t *testing.T) {
 	r, err := (&scene{dir: t.TempDir()}).report(Judge{})
 	require.NoError(t, err)
 	require.Len(t, r.Violations, 3)
+	rich := Verdict{Operations: 9000, Firings: 2000, Occurrences: 90}
+	require.Len(t, rich.gaps(), 1, "no entry with a NotAfter")
+	rich.Limited = 1
+	require.Empty(t, rich.gaps())
+}
+
+// The outcome of an occurrence's first attempt may be lost with the server.
+func TestFaultExplainsTwoRetriesOfAnOccurrence(t *testing.T) {
+	occurrence := func(generation uint64, attempt int, at int64) Firing {
+		return Firing{Key: "series-0", Due: at, Generation: generation, ID: "1", At: at, Worker: 1, Attempt: attempt, Payload: sum([]byte("series-0"))}
+	}
+	first := occurrence(1, 1, sec)
+	again := first
+	again.At = 5 * sec
+	s := story{series: []series{{"series-0", sec, 2 * sec, 2*sec - 1}}, firings: []Firing{first, occurrence(2, 2, 2*sec), again, occurrence(3, 2, 6*sec)}}
+	require.NotEmpty(t, s.judge(t).Violations)
+	s.faults = []Fault{{"SIGKILL of PostgreSQL", 3 * sec, 4 * sec, nil}}
+	require.Empty(t, s.judge(t).Violations)
+}
+
+// A handler has returned, and its outcome is never stored.
+func TestEntryThatKeepsFiringIsAnError(t *testing.T) {
+	store, err := place.Place{File: filepath.Join(t.TempDir(), "store.db")}.Open(t.Context(), false)
+	require.NoError(t, err)
+	defer store.Close()
+	e, err := store.Set(t.Context(), "k", time.Now(), nil)
+	require.NoError(t, err)
+	require.NoError(t, awaitFired(t.Context(), store, 0), "the judge finds it pending")
+	worker, err := store.Backend().Heartbeat(t.Context(), 0, time.Hour)
+	require.NoError(t, err)
+	_, err = store.Backend().Claim(t.Context(), worker, []backend.Claim{{Ref: backend.Ref{Key: "k", Generation: e.Generation}}})
+	require.NoError(t, err)
+	require.ErrorContains(t, awaitFired(t.Context(), store, 0), `"k" is still firing`)
+}
+
+// The other worker fires the entries.
+func TestWorkerThatEndedIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
+	worker := Config{Place: where, Dir: dir, Works: true}
+	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{worker, worker}}
+	defer s.end()
+	require.NoError(t, s.startAll(t.Context()))
+	s.process(0).Kill()
+	require.ErrorContains(t, s.finish(t.Context()), "worker: signal: killed")
 }
 
 // A client writes an error that nothing explains as a violation.

@@ -84,18 +84,20 @@ func (s entry) orExpired() []entry {
 
 // step returns the states to which an operation with its outcome may lead.
 func step(s entry, intent, outcome Record) (out []entry) {
-	if intent.Tx == rollback {
-		return []entry{s}
-	}
 	for _, s := range s.orExpired() {
+		var next []entry
 		switch outcome.Outcome {
 		case OK:
-			out = append(out, s.after(intent, outcome)...)
+			next = s.after(intent, outcome)
 		case Unknown:
-			out = append(append(out, s), s.after(intent, outcome)...)
+			next = append(s.after(intent, outcome), s)
 		default:
-			out = append(out, s.denied(intent, outcome.Outcome)...)
+			next = s.denied(intent, outcome.Outcome)
 		}
+		if intent.Tx == rollback && len(next) > 0 { // the answer is right, and has no effect
+			next = []entry{s}
+		}
+		out = append(out, next...)
 	}
 	return slices.DeleteFunc(out, func(s entry) bool { return s.since > outcome.At })
 }

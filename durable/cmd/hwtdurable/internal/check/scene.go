@@ -160,7 +160,7 @@ func (s *scene) stall(ctx context.Context, kind string, hit []int, pids ...int) 
 // pauseTime returns a time from one second to the scene's longest.
 func (s *scene) pauseTime() time.Duration { return time.Second + rand.N(s.longest-time.Second) }
 
-// finish lets everything fire, ends the processes, and reads all keys.
+// finish ends the clients, lets everything fire, reads all keys, and ends the workers.
 func (s *scene) finish(ctx context.Context) error {
 	for i, c := range s.configs { // clients first
 		if c.Callers == 0 {
@@ -182,7 +182,15 @@ func (s *scene) finish(ctx context.Context) error {
 			}
 		}
 	}
-	return s.read(ctx)
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	for i := range s.configs { // also finds the end of a Work
+		if err := s.process(i).Stop(time.Minute); err != nil {
+			return fmt.Errorf("%s: %w", s.role(i), err)
+		}
+	}
+	return nil
 }
 
 // read waits until all near entries have fired, and writes the rest as final reads.
@@ -286,16 +294,19 @@ func (r *reads) write(dir string, keys []string, withLetters bool) error {
 }
 
 // awaitFired waits until no entry is firing or due within an hour, or until the timeout:
-// the judge then finds the entry pending, or neither pending nor fired.
+// the judge then finds the entry pending, or neither pending nor fired. One that is still
+// firing is an error, because its handler has returned.
 func awaitFired(ctx context.Context, store *place.Store, timeout time.Duration) error {
-	for end := time.Now().Add(timeout); time.Now().Before(end) && ctx.Err() == nil; proc.Sleep(ctx, 100*time.Millisecond) {
+	for end := time.Now().Add(timeout); ; proc.Sleep(ctx, 100*time.Millisecond) {
 		page, err := store.Backend().Page(ctx, "", backend.Cursor{}, 2*seriesCount, true)
-		soon := func(r backend.Row) bool { return r.Due < time.Now().Add(time.Hour).UnixNano() }
-		if err != nil || !slices.ContainsFunc(page, soon) {
+		i := slices.IndexFunc(page, func(r backend.Row) bool { return r.Due < time.Now().Add(time.Hour).UnixNano() })
+		switch late := time.Now().After(end); {
+		case err != nil, i < 0, late && page[i].State == backend.Pending:
 			return err
+		case late:
+			return fmt.Errorf("%q is still firing after %v", page[i].Key, timeout)
 		}
 	}
-	return nil
 }
 
 // end ends all processes.

@@ -1,10 +1,12 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,12 +121,18 @@ func handleOccurrence(f durable.Firing) error {
 const behind = int64(10 * time.Second)
 
 // series judges the occurrences.
-func (t *trial) series(dir string) error {
+func (t *trial) series(dir string, faults []Fault) error {
 	ids := make(map[string]map[int64]string) // of the first attempts, by key and due time
-	repeated := make(map[string]bool)        // by ID
+	repeated := make(map[string]Firing)      // second attempts, by ID
+	slices.SortFunc(t.occurrences, func(a, b Firing) int { return cmp.Compare(a.At, b.At) })
 	for _, f := range t.occurrences {
 		if f.Attempt > 1 {
-			repeated[f.ID] = true
+			before, twice := repeated[f.ID]
+			lost := func(x Fault) bool { return x.explains(before, f) } // the outcome of the first attempt
+			if f.Attempt > 2 || twice && !slices.ContainsFunc(faults, lost) {
+				t.violated("%s was repeated after a success: %+v and %+v", f.Key, before, f)
+			}
+			repeated[f.ID] = f
 			continue
 		}
 		if ids[f.Key] == nil {
@@ -141,10 +149,10 @@ func (t *trial) series(dir string) error {
 		}
 		for due := s.First; due < s.Next; due += int64(seriesEvery) {
 			id, fired := ids[s.Key][due]
-			switch {
+			switch _, again := repeated[id]; {
 			case !fired:
 				t.violated("%s: the occurrence of %d did not fire", s.Key, due)
-			case !repeated[id]:
+			case !again:
 				t.violated("%s: the failed occurrence of %d was not repeated", s.Key, due)
 			default:
 				t.verdict.Occurrences++
