@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -63,26 +64,24 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 		usage(out)
 		return 0
 	}
-	for _, c := range commands() {
-		if c.name != args[0] {
-			continue
-		}
-		err := c.run(ctx, args[1:], out, log)
-		switch {
-		case err == nil, errors.Is(err, flag.ErrHelp):
-			return 0
-		case errors.Is(err, errUsage):
-			return 2
-		case errors.Is(err, context.Canceled):
-			fmt.Fprintln(log, "hwtdurable: interrupted")
-			return 130
-		}
-		fmt.Fprintln(log, "hwtdurable:", err)
-		return 1
+	c := find(args[0])
+	if c.run == nil {
+		fmt.Fprintf(log, "hwtdurable: unknown command %q\n\n", args[0])
+		usage(log)
+		return 2
 	}
-	fmt.Fprintf(log, "hwtdurable: unknown command %q\n\n", args[0])
-	usage(log)
-	return 2
+	err := c.run(ctx, args[1:], out, log)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errUsage):
+		return 2
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(log, "hwtdurable: interrupted")
+		return 130
+	}
+	fmt.Fprintln(log, "hwtdurable:", err)
+	return 1
 }
 
 func usage(w io.Writer) {
@@ -99,14 +98,21 @@ func newFlags(name string, log io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(log)
 	flags.Usage = func() {
-		for _, c := range commands() {
-			if c.name == name {
-				fmt.Fprintf(log, "hwtdurable %s: %s\n\n", strings.TrimSpace(name+" "+c.args), c.help)
-			}
-		}
+		c := find(name)
+		fmt.Fprintf(log, "hwtdurable %s: %s\n\n", strings.TrimSpace(name+" "+c.args), c.help)
 		flags.PrintDefaults()
 	}
 	return flags
+}
+
+// find returns the command of a name, or an empty one.
+func find(name string) (found command) {
+	for _, c := range commands() {
+		if c.name == name {
+			found = c
+		}
+	}
+	return found
 }
 
 // ranged is a flag whose value has a range.
@@ -175,11 +181,7 @@ func parse(flags *flag.FlagSet, args []string, least, most int, log io.Writer) e
 		rest, args = append(rest, args[0]), args[1:]
 	}
 	if len(rest) < least || len(rest) > most {
-		expected := strconv.Itoa(least)
-		if most > least {
-			expected += " to " + strconv.Itoa(most)
-		}
-		return wrongUsage(log, flags.Name(), "%d arguments (expected: %s)", len(rest), expected)
+		return wrongUsage(log, flags.Name(), "%d arguments (expected: %s)", len(rest), cmp.Or(find(flags.Name()).args, "none"))
 	}
 	return flags.Parse(append([]string{"--"}, rest...))
 }

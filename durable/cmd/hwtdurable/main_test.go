@@ -296,7 +296,9 @@ func TestWrongUsageIsExplained(t *testing.T) {
 	for _, c := range []struct{ args, log string }{
 		{"nothing", `unknown command "nothing"`},
 		{"list", "exactly one of --store and --postgres is required"},
-		{"get --store x", "0 arguments (expected: 1)"},
+		{"get --store x", "0 arguments (expected: KEY)"},
+		{"list a b --store x", "2 arguments (expected: [PREFIX])"},
+		{"stats a --store x", "1 arguments (expected: none)"},
 		{"lateness --rate 0", `invalid value "0" for flag -rate: must be from 1 to 100000`},
 		{"lateness --for x", `invalid value "x" for flag -for: must be from 100ms to 2h`},
 		{"orders --kills 101", `invalid value "101" for flag -kills: must be from 0 to 100`},
