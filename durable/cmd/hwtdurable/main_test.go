@@ -323,6 +323,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 	require.NotEmpty(t, log)
 	status, _, log = hwtdurable(t, "list", "--postgres", "postgres://127.0.0.1:1/none", "--wait", "1s")
 	require.Equal(t, 1, status)
+	require.Contains(t, log, "the database did not answer within --wait 1s: ")
 	require.Contains(t, log, "127.0.0.1")
 	file := filepath.Join(t.TempDir(), "store.db")
 	newStore(t, place.Place{File: file})
@@ -355,6 +356,7 @@ func TestWaitBoundsEachCall(t *testing.T) {
 	defer tx.Rollback()
 	status, _, log := hwtdurable(t, "cancel", "order-1", "--store", file, "--wait", "200ms")
 	require.Equal(t, 1, status)
+	require.Contains(t, log, "within --wait 200ms: ")
 	require.Contains(t, log, "deadline exceeded")
 }
 

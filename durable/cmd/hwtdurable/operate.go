@@ -44,13 +44,21 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 			return wrongUsage(log, op.name, "%v", err)
 		}
 		if err != nil {
-			return err
+			return waited(ctx, bounded, wait, err)
 		}
-		if !op.whole {
-			ctx = bounded
+		if op.whole {
+			bounded = ctx
 		}
-		return errors.Join(op.do(ctx, s, flags.Args(), &printer{out, *asJSON}), s.Close())
+		return errors.Join(waited(ctx, bounded, wait, op.do(bounded, s, flags.Args(), &printer{out, *asJSON})), s.Close())
 	}
+}
+
+// waited explains an error after the end of the wait for a database.
+func waited(ctx, bounded context.Context, wait time.Duration, err error) error {
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the database did not answer within --wait %s: %w", text(wait), err)
+	}
+	return err
 }
 
 // waitFlag adds the flag that bounds the wait for a database. A command that reads a whole store

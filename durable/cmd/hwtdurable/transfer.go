@@ -98,11 +98,11 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 	defer cancel()
 	source, err := from.Open(opening, true)
 	if err != nil {
-		return err
+		return waited(ctx, opening, wait, err)
 	}
 	defer source.Close()
 	target, err := to.Open(opening, false)
-	if err != nil {
+	if err = waited(ctx, opening, wait, err); err != nil {
 		if _, missing := os.Lstat(to.File); missing == nil {
 			err = fmt.Errorf("%w: %s, and repeat the migration", err, removal(to))
 		}
