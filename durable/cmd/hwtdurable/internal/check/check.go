@@ -156,6 +156,8 @@ func (s *scene) report(judge Judge) (Report, error) {
 	}
 	var err error
 	r.Verdict, err = judge.Read(s.dir, s.faults)
-	r.Violations = append(r.Violations, r.gaps()...)
+	if r.Violations = append(r.Violations, r.gaps()...); len(s.faults) == 0 {
+		r.Violations = append(r.Violations, "no fault had an effect")
+	}
 	return r, err
 }
