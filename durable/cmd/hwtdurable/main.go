@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 	case errors.Is(err, errUsage):
 		return 2
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(log, "hwtdurable: interrupted")
+		fmt.Fprintln(log, "hwtdurable: interrupted:", err)
 		return 130
 	}
 	fmt.Fprintln(log, "hwtdurable:", err)

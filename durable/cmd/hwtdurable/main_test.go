@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -376,8 +377,31 @@ func TestInterruptHasItsOwnStatus(t *testing.T) {
 	for _, args := range []string{"list --store " + file, "orders", "check --only sqlite"} {
 		var out, log bytes.Buffer
 		require.Equal(t, 130, run(ctx, strings.Fields(args), &out, &log), args)
-		require.Equal(t, "hwtdurable: interrupted\n", log.String())
+		require.Contains(t, log.String(), "hwtdurable: interrupted: ")
 	}
+}
+
+// SQLite creates the file before the first entry is copied.
+func TestInterruptedMigrationTellsHowToRepeatIt(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+	s, err := place.Place{File: from}.Open(t.Context(), false)
+	require.NoError(t, err)
+	_, err = s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		for i := 0; i < 20_000 && yield(durable.Entry{Key: fmt.Sprint(i), Due: due}); i++ {
+		}
+	})
+	require.NoError(t, errors.Join(err, s.Close()))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for _, err := os.Stat(to); err != nil && t.Context().Err() == nil; _, err = os.Stat(to) {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	var out, log bytes.Buffer
+	require.Equal(t, 130, run(ctx, []string{"migrate", "--store", from, "--to-store", to}, &out, &log), log.String())
+	require.Contains(t, log.String(), "delete the files "+to)
 }
 
 func TestInterruptEndsEachCommand(t *testing.T) {
