@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
@@ -28,4 +30,18 @@ func TestRoundsUseDifferentEntries(t *testing.T) {
 	c := columns[1]
 	require.NoError(t, f.sizes(t.Context(), c))
 	require.Len(t, f.cells["Cancel by 64 goroutines"+c.name], f.Rounds)
+}
+
+func TestSlowFiringsAreAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		go func() {
+			for range 3 {
+				time.Sleep(50 * time.Second)
+				require.NoError(t, r.handle(t.Context(), durable.Firing{Entry: durable.Entry{Due: time.Now()}}))
+			}
+		}()
+		require.NoError(t, r.await(t.Context(), 3))
+		require.Error(t, r.await(t.Context(), 4))
+	})
 }
