@@ -210,7 +210,7 @@ func TestFailedMigrationTellsHowToRepeatIt(t *testing.T) {
 }
 
 // SQLite creates the file of the target before it finds that it cannot create the log.
-func TestMigrationTellsOfTheFileOfATargetThatDoesNotOpen(t *testing.T) {
+func TestMigrationNamesTheFileOfAFailedOpen(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
 	newStore(t, place.Place{File: from})
@@ -284,7 +284,7 @@ func TestHelpListsTheCommands(t *testing.T) {
 }
 
 // The flag bounds the same in all commands, except where the help says otherwise.
-func TestHelpTellsWhatWaitBounds(t *testing.T) {
+func TestHelpNamesTheBoundOfWait(t *testing.T) {
 	for command, want := range map[string]string{"get": "to wait for the database", "list": "to open the database",
 		"migrate": "to open the database", "restore": "no --wait"} {
 		status, _, log := hwtdurable(t, command, "--help")
