@@ -102,28 +102,3 @@ func TestFullExecutorLosesNoTimer(t *testing.T) {
 		})
 	}
 }
-
-// twice is an executor that breaks its rules: it runs each task again, a unit later.
-type twice struct{}
-
-func (twice) Execute(task func()) error {
-	go func() {
-		task()
-		time.Sleep(unit)
-		task()
-	}()
-	return nil
-}
-
-func TestTaskThatRunsTwiceEndsNoLaterSleep(t *testing.T) {
-	enginetest.Bubble(t, func(t *testing.T) {
-		c := newClock(t, newTimerWith(t, hashedwheel.Options{Executor: twice{}}))
-		c.Sleep(unit)
-		for range 2 {
-			start := time.Now()
-			c.Sleep(5 * unit)
-			assert.GreaterOrEqual(t, time.Since(start), 5*unit)
-		}
-		pass(2 * unit)
-	})
-}
