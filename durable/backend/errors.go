@@ -12,6 +12,6 @@ var (
 	ErrClosed    = errors.New("the store is closed")
 	ErrInvalid   = errors.New("invalid argument")
 	ErrLeaseLost = errors.New("the worker's lease has ended")
-	ErrDamaged   = errors.New("the stored entry is damaged")
+	ErrDamaged   = errors.New("the stored data is damaged")
 	ErrNoStore   = errors.New("there is no store")
 )
