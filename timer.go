@@ -188,7 +188,7 @@ type RejectedTask interface {
 	// err wraps the cause. Rejected returns nil if it handled the rejection. Otherwise its
 	// error, which may be err, goes to the timer's error handler.
 	//
-	// Either Run or Rejected is called, never both, even if the executor breaks its rules.
+	// Run and Rejected are never both called, even if the executor breaks its rules.
 	Rejected(timeout Timeout, err error) error
 }
 
@@ -196,8 +196,8 @@ type RejectedTask interface {
 // Options, or one task, by [OnExecutor]. The example adapts a worker pool.
 type Executor interface {
 	// Execute calls task once, now or later. If it returns an error, it must never call
-	// task. The error goes to the task if it is a [RejectedTask], or else to the
-	// timer's error handler. Calls of task that break these rules do nothing.
+	// task. The error goes to the task if it is a [RejectedTask] that has not started, or
+	// else to the timer's error handler. Calls of task that break these rules do nothing.
 	//
 	// Execute must be safe for concurrent use and should not block. An engine with a
 	// worker calls it on the worker goroutine. If a call blocks for more than a few

@@ -145,6 +145,7 @@ func TestTaskRunsOnceOrIsRejected(t *testing.T) {
 		"runs it twice":                {func(f func()) error { f(); f(); return nil }, func() {}, 1, 0, 0, [3]int64{}},
 		"runs it, and fails":           {func(f func()) error { f(); return errFull }, func() {}, 1, 0, 1, [3]int64{}},
 		"runs it, and panics":          {func(f func()) error { f(); panic("broken") }, func() {}, 1, 0, 1, [3]int64{0, 1, 0}},
+		"runs it, and Goexits":         {func(f func()) error { f(); runtime.Goexit(); return nil }, func() {}, 1, 0, 1, [3]int64{1, 0, 0}},
 		"accepts it, and fails":        {func(f func()) error { later = append(later, f); return errFull }, func() {}, 0, 1, 0, [3]int64{0, 0, 1}},
 		"accepts it, and panics":       {func(f func()) error { later = append(later, f); panic("broken") }, func() {}, 0, 1, 0, [3]int64{0, 1, 0}},
 		"runs inline one that Goexits": {func(f func()) error { f(); return nil }, runtime.Goexit, 1, 0, 1, [3]int64{1, 0, 0}},

@@ -199,7 +199,7 @@ func (r *Runner) submit(executor hwt.Executor, timeout hwt.Timeout, task func(),
 	}
 	usercode.Run(func() { err = executor.Execute(s.run) }, func(err error) {
 		rejected := s.begin()
-		if !rejected && err == hwt.ErrGoexit {
+		if !rejected && err == hwt.ErrGoexit && !s.returned.Load() {
 			return // The task's, which ran in Execute and has been reported.
 		}
 		r.count(err)
@@ -219,6 +219,8 @@ type submission struct {
 	runner *Runner
 	task   func()
 	left   atomic.Bool // The task was started or rejected.
+
+	returned atomic.Bool // The task has returned.
 }
 
 // run runs the task, unless it was started or rejected before.
@@ -226,6 +228,7 @@ func (s *submission) run() {
 	if s.begin() {
 		defer s.end()
 		s.task()
+		s.returned.Store(true)
 	}
 }
 
