@@ -65,7 +65,6 @@
  * mutation CLOSE_HALF: Stop closes one stripe only
  * mutation NO_QUIT: Stop leaves a sleeping worker asleep
  * mutation NO_LATE_START: Stop starts no worker where there was none
- * mutation STOP_BY_STORE: Stop sets phase without seeing what it was
  *
  * mutations with -DHORIZON=0 -DCHANGES=1 -DRETIRES
  * mutation RETIRE_BLINDLY: the worker retires without a look at the intake
@@ -109,8 +108,8 @@ byte now;			/* the clock */
 byte alarm;			/* as callers see it */
 byte wakeAt = NEVER;		/* when the sleeper's alarm goes off */
 bool token;			/* of the sleeper */
-bool quit, taken, gone, done;	/* gone: noticesClosed */
-byte workers;
+bool halted, quit, taken, gone, done;	/* gone: noticesClosed */
+byte workers, replaced;	/* replaced: by a relief, in a hand-over that lasts */
 
 bool mu;			/* guards what follows */
 bool sleeping = true, wheelGone, nextNotices;
@@ -465,7 +464,7 @@ replace: skip;
 		if
 		:: was % 2 == 1 && handing == was
 # endif
-			-> handing++; workers++; run worker(true)
+			-> handing++; replaced++; workers++; run worker(true)
 		:: else
 		fi
 	}
@@ -518,6 +517,7 @@ proctype worker(bool relief) {
 	bool ok, linger, working = relief;
 #ifdef REPLACES
 	byte turn;
+	bool lost;
 	if
 	:: relief && running -> goto fire	/* it has replaced the worker */
 	:: else
@@ -526,6 +526,12 @@ proctype worker(bool relief) {
 step:	skip;				/* here, and there, an atomic sequence ends */
 	atomic {
 		lock();
+#ifdef REPLACES
+		if
+		:: lost -> lost = false; replaced--
+		:: else
+		fi;
+#endif
 		if
 		:: working -> goto works
 #ifdef RELIEVED_GOES_ON
@@ -731,7 +737,7 @@ fire:	skip;
 		turn = 0;
 		if
 		:: ok -> ok = false; handing++
-		:: else -> working = false; goto step
+		:: else -> working = false; lost = true; goto step
 		fi
 	}
 #endif
@@ -754,17 +760,13 @@ out:	skip
 }
 
 proctype stopper() {
-	mtype was;
-#ifdef STOP_BY_STORE
-	was = phase;
+	atomic {
+		if
+		:: halted -> goto wait
+		:: else -> halted = true
+		fi
+	}
 	phase = stopped;
-#else
-	atomic { was = phase; phase = stopped }
-#endif
-	if
-	:: was == stopped -> goto wait
-	:: else
-	fi;
 	closed[0] = true;
 #ifndef CLOSE_HALF
 	closed[1] = true;
@@ -783,16 +785,16 @@ proctype stopper() {
 		:: else
 		fi;
 		pushed[0] = false; pushed[1] = false; filed[0] = 0; filed[1] = 0; wheelGone = true;
+#ifndef NO_LATE_START
+		if
+		:: sleeping && workers == replaced -> workers++; run worker(false)
+		:: else
+		fi;
+#endif
 		unlock()
 	}
 	assert(!taken);
 	taken = true;
-#ifndef NO_LATE_START
-	if
-	:: was == unstarted -> atomic { workers++; run worker(false) }
-	:: else
-	fi;
-#endif
 wait:	taken;
 	done
 }
