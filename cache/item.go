@@ -31,7 +31,7 @@ import (
 //	    DeleteFunc, equal refs therefore mean that the entry still has the value
 //	    that it has seen. A Set that overlooks a DeleteFunc began before it, and
 //	    holds the lock of the bucket until DeleteFunc can see its result.
-//	C7. An entry that a lookup has denied is not found again. With Sliding, the
+//	C7. An entry that Get or Touch has denied is not found again. With Sliding, the
 //	    lookup has marked it as dead. Otherwise only Touch postpones it, and the
 //	    lookup looks again under the lock that Touch holds.
 //
