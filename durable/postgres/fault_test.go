@@ -306,6 +306,24 @@ func TestClaimsOfSeriesShareTransactions(t *testing.T) {
 	require.Len(t, next, 65)
 }
 
+// A transaction of claims that takes the server longer than Options.Timeout would lose its rows.
+func TestLargePayloadsSplitClaims(t *testing.T) {
+	p, b := proxied(t)
+	due := time.Now().Add(time.Minute)
+	for i := range 4 {
+		op := recurring(fmt.Sprint("k", i), due)
+		op.Row.Payload = make([]byte, 1<<20)
+		apply(t, b, op)
+	}
+	w := register(t, b)
+	rows := lease(t, b, w, due)
+	commits := loseCommits(p, 0)
+	won, err := b.Claim(t.Context(), w, claims(rows))
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, true, true, true}, won)
+	require.EqualValues(t, 4, commits.Load())
+}
+
 // A batch that the server cannot store within Options.Timeout would be repeated forever.
 func TestLargePayloadsSplitABatch(t *testing.T) {
 	p, b := proxied(t)

@@ -196,8 +196,9 @@ func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []back
 		}
 	}
 	var failed error
-	for some := range slices.Chunk(others, maxRewritten) {
-		err := b.claimSeries(ctx, worker, claims, some, claimed)
+	for n := 0; len(others) > 0; others = others[n:] {
+		n = sharing(claims, others)
+		err := b.claimSeries(ctx, worker, claims, others[:n], claimed)
 		if failed = errors.Join(failed, err); ctx.Err() != nil || errors.Is(err, backend.ErrLeaseLost) {
 			break
 		}
@@ -208,6 +209,17 @@ func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []back
 		}
 	}
 	return claimed, failed
+}
+
+// sharing returns the number of claims at positions, from the first on, that share a transaction: it
+// reads and writes their payloads. After a timeout, its repetition would find the rows locked.
+func sharing(claims []backend.Claim, at []int) (n int) {
+	for size := 0; n < len(at) && n < maxRewritten && size < maxBytes/8; n++ {
+		if next := claims[at[n]].Next; next != nil {
+			size += len(next.Payload)
+		}
+	}
+	return n
 }
 
 // claimSimple claims rows without a next occurrence by one statement.
