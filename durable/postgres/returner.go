@@ -171,6 +171,13 @@ func (r *returner) tryOutcomes() (left bool) {
 	var last error
 	for worker, outcomes := range r.toTry() {
 		f, err := r.b.finish(r.b.ctx, worker, outcomes)
+		for i, o := range outcomes {
+			if o.Fate != backend.Done && f.applied[i] { // also if others failed
+				r.b.look() // a retry may be due
+				r.b.Announce()
+				break
+			}
+		}
 		if err != nil {
 			left, last = true, err
 			continue
@@ -180,13 +187,6 @@ func (r *returner) tryOutcomes() (left bool) {
 		}
 		left = left || len(f.locked) > 0
 		r.forget(worker, f)
-		for i, o := range outcomes {
-			if o.Fate != backend.Done && f.applied[i] {
-				r.b.look() // a retry may be due
-				r.b.Announce()
-				break
-			}
-		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
