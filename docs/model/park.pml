@@ -59,7 +59,6 @@
  * mutation LOST_QUITS: a worker that was replaced looks for the last notices after Stop
  *
  * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1
- * mutation RELIEF_STOPPED: relief does not look whether the timer was stopped
  * mutation WAKE_BY_STORE: a worker that wakes stores ticking without comparing
  * mutation ROUSE_BY_STORE: a caller stores ticking without comparing
  * mutation CLOSE_HALF: Stop closes one stripe only
@@ -69,10 +68,6 @@
  * mutations with -DHORIZON=0 -DCHANGES=1 -DRETIRES
  * mutation RETIRE_BLINDLY: the worker retires without a look at the intake
  * mutation RETIRE_LOADED: the worker retires although the wheel is not empty
- *
- * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1 -DRETIRES
- * mutation RELIEF_RETIRED: relief does not look whether the worker has retired
- * mutation RETIRE_STOPPED: the worker that retires continues although Stop starts another
  *
  * mutations with live -DHORIZON=0 -DCHANGES=0
  * mutation NO_STALE: the worker does not drain the timeouts that it found
@@ -437,12 +432,8 @@ proctype reliever() {
 #ifndef RELIEF_AWAKE
 		:: !sleeping -> goto leave
 #endif
-#ifndef RELIEF_RETIRED
 		:: phase == unstarted -> goto leave
-#endif
-#ifndef RELIEF_STOPPED
 		:: phase == stopped -> goto leave
-#endif
 		:: else
 		fi
 	}
@@ -711,12 +702,10 @@ retiring:
 	}
 	atomic {
 		swap(unstarted, asleep);
-# ifndef RETIRE_STOPPED
 		if
 		:: !ok -> workers--; unlock(); goto out
 		:: else
 		fi;
-# endif
 		ok = false; unlock(); goto step
 	}
 #endif
