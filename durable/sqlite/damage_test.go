@@ -200,10 +200,13 @@ func TestDiscardDeletesDamagedLetter(t *testing.T) {
 		generation = d.Generation
 	}
 	raw(t, path, "UPDATE hwt_dead SET due = due + 1")
+	damaged := 0
 	for d, err := range s.Dead(ctx, "") {
+		damaged++
 		require.ErrorIs(t, err, durable.ErrDamaged)
 		require.Equal(t, durable.DeadLetter{Entry: durable.Entry{Key: "k", Generation: generation}}, d)
 	}
+	require.Equal(t, 1, damaged)
 	_, err = s.Requeue(ctx, "k", generation)
 	require.ErrorIs(t, err, durable.ErrDamaged)
 	require.NoError(t, s.Discard(ctx, "k", generation))

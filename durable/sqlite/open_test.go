@@ -100,15 +100,6 @@ func TestSecondStoreOnTheFileIsSeen(t *testing.T) {
 	require.NoError(t, operator.Verify(ctx))
 }
 
-func TestSyncEverySyncsTheLog(t *testing.T) {
-	s := open(t, temp(t), &sqlite.Options{SyncEvery: 10 * time.Millisecond})
-	_, err := s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
-	require.NoError(t, err)
-	time.Sleep(50 * time.Millisecond) // a sync that fails closes the store
-	_, err = s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
-	require.NoError(t, err)
-}
-
 func TestCallsAfterCloseReturnErrClosed(t *testing.T) {
 	s, err := sqlite.Open(t.Context(), temp(t), nil)
 	require.NoError(t, err)
