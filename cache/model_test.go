@@ -239,7 +239,7 @@ func (m *model) deleteFunc(key string) {
 
 func (m *model) clear(reason cache.Reason) {
 	for len(m.entries) > 0 {
-		m.end(m.entries[0], reason)
+		m.endFor(m.entries[0], reason)
 	}
 }
 
