@@ -99,6 +99,7 @@ func TestTickTicks(t *testing.T) {
 		for i := range 3 {
 			assert.Equal(t, unit*time.Duration(i+1), (<-c).Sub(start))
 		}
+		synctest.Wait() // for the end of the firing
 		assert.EqualValues(t, 1, timer.Pending())
 	})
 }
