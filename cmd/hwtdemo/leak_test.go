@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,6 +23,17 @@ func TestLeakAtLevelAdvancedShowsRecentUse(t *testing.T) {
 	r := callAlone(t, "leak", "--level", "ADVANCED")
 	require.Equal(t, 0, r.status, r.errOut)
 	assert.Contains(t, r.out, "Hint: NewTimeout")
+}
+
+func TestLeakFailsIfItsOutputDoes(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	r := callInto(t, full, "leak")
+	assert.Equal(t, 1, r.status)
+	assert.Contains(t, r.errOut, "hwtdemo: writing the output: ")
 }
 
 func TestLeakRejectsALevelWithoutReports(t *testing.T) {

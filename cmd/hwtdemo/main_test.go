@@ -59,15 +59,23 @@ func call(input string, args ...string) result {
 
 // callAlone runs a command line in a new process.
 func callAlone(t *testing.T, args ...string) result {
-	var out, errOut bytes.Buffer
+	var out bytes.Buffer
+	r := callInto(t, &out, args...)
+	r.out = out.String()
+	return r
+}
+
+// callInto is callAlone with another standard output.
+func callInto(t *testing.T, out io.Writer, args ...string) result {
+	var errOut bytes.Buffer
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "HWT_TEST_ACT_AS=hwtdemo")
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.Stdout, cmd.Stderr = out, &errOut
 	if err := cmd.Run(); err != nil {
 		exited := errors.As(err, new(*exec.ExitError))
 		require.True(t, exited, err)
 	}
-	return result{status: cmd.ProcessState.ExitCode(), out: out.String(), errOut: errOut.String()}
+	return result{status: cmd.ProcessState.ExitCode(), errOut: errOut.String()}
 }
 
 func TestWrongUsageExitsWithTwo(t *testing.T) {
@@ -123,7 +131,7 @@ func TestWrongUsageIsFoundBeforeAnyWork(t *testing.T) {
 func TestFullDiskIsAnError(t *testing.T) {
 	for _, line := range []string{
 		"--help", "orders --help", "orders --orders 10 --check-after 1ms", "orders --orders 10 --check-after 1ms --json",
-		"idle --connections 1 --idle-after 10ms --talk 0 --talkers 0", "leak", "soak --for 100ms --engine runtime",
+		"idle --connections 1 --idle-after 10ms --talk 0 --talkers 0", "soak --for 100ms --engine runtime",
 	} {
 		var errOut text
 		status := execute(t.Context(), strings.Fields(line), strings.NewReader(""), fullDisk{}, &errOut)
