@@ -124,22 +124,22 @@ func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 // left returns the item of key, which is it or has replaced it, and the time until that
 // expires. It returns false if the item has expired or left the map.
 func (c *Cache[K, V]) left(key K, it item[V]) (_ item[V], left time.Duration, ok bool) {
-	due := it.deadline
-	if c.options.Sliding > 0 {
-		for { // Ends: a failed attempt means that a Set or an end came first.
-			if _, due, ok = c.idle(it); ok {
-				break
-			}
-			if it, ok = c.items.Load(key); !ok {
-				return it, 0, false
-			}
+	for { // Ends: a failed attempt means that a Set, a Touch or an end came first.
+		due, ok := it.deadline, true
+		if c.options.Sliding > 0 {
+			_, due, ok = c.idle(it)
+		}
+		if ok && due == never {
+			return it, NoExpiry, true
+		}
+		left := time.Duration(max(due, 0) - c.now())
+		if ok && (left > 0 || !c.denies(due)) {
+			return it, max(left, 0), true
+		}
+		if it, ok = c.current(key); !ok {
+			return it, 0, false
 		}
 	}
-	if due == never {
-		return it, NoExpiry, true
-	}
-	left = time.Duration(max(due, 0) - c.now())
-	return it, max(left, 0), left > 0 || !c.denies(due)
 }
 
 // Len returns the number of entries that have not been removed. It takes constant

@@ -351,7 +351,25 @@ func TestLookupOfADueItemFindsItsSuccessor(t *testing.T) {
 	it, ok := c.postpone(1, old)
 	assert.True(t, ok)
 	assert.Equal(t, 12, it.value)
+	it, _, ok = c.left(1, old)
+	assert.True(t, ok)
+	assert.Equal(t, 12, it.value)
 	c.stripeOf(old.ref).remove(old.ref.slot())
+}
+
+// TestLoopFindsTheSuccessorOfADueItem is late to look at an item that a Set has replaced.
+func TestLoopFindsTheSuccessorOfADueItem(t *testing.T) {
+	c, err := New(time.Minute, &Options[int, int]{ExactExpiry: true})
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Set(1, 11))
+	old, _ := c.items.Load(1)
+	c.start = c.start.Add(-2 * time.Minute)
+	require.NoError(t, c.Set(1, 12))
+	it, left, ok := c.left(1, old)
+	assert.True(t, ok)
+	assert.Equal(t, 12, it.value)
+	assert.Positive(t, left)
 }
 
 // TestDeniedItemStaysDenied arms the alarm again while lookups read the clock.
