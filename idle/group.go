@@ -112,7 +112,7 @@ func (g *group) endExpired(now int64) (ended []expired) {
 		case w.state.end(last, reason):
 			g.remove(w)
 			g.shard.counts.add(reason)
-			ended = append(ended, expired{w, now})
+			ended = append(ended, expired{w, max(now, last)}) // a touch may be later than now
 		} // otherwise it was touched meanwhile: examine it again
 	}
 	return ended

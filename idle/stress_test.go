@@ -77,6 +77,41 @@ func TestTouchAtTheMomentOfExpiry(t *testing.T) {
 	assert.Zero(t, early.Load(), "of %d that ended", r.Stats().Idle)
 }
 
+// TestIdleTimeIsNeverNegative touches between the two readings, of the clock and of the
+// last activity, also when a watch reaches its maximum age.
+func TestIdleTimeIsNeverNegative(t *testing.T) {
+	var negative atomic.Int64
+	r := newReaper(t, newRuntimeTimer(t), time.Hour, &idle.Options{MaxAge: 20 * time.Millisecond, OnExpire: func(e idle.Event) {
+		if e.Idle < 0 {
+			negative.Add(1)
+		}
+	}})
+	for range 10 {
+		watches := make([]*idle.Watch, 64)
+		for i := range watches {
+			watches[i] = r.Watch(&once{})
+		}
+		var toucher sync.WaitGroup
+		toucher.Go(func() {
+			for watches[63].Err() == nil {
+				for _, w := range watches {
+					w.Touch()
+				}
+			}
+		})
+		for watches[63].Err() == nil {
+			for _, w := range watches {
+				if w.Idle() < 0 {
+					negative.Add(1)
+				}
+			}
+		}
+		toucher.Wait()
+	}
+	eventually(t, func() bool { return r.Stats().Watched == 0 && r.Stats().Closing == 0 })
+	assert.Zero(t, negative.Load())
+}
+
 // TestHoldAtTheMomentOfExpiry begins holds when the watches are due (S5).
 // A watch that had not ended when Hold returned must not end before its release,
 // nor before its timeout after that.

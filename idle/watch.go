@@ -96,7 +96,10 @@ func (w *Watch) SetTimeout(timeout time.Duration) { w.shard.setTimeout(w, timeou
 func (w *Watch) Timeout() time.Duration { return time.Duration(w.timeout.Load()) }
 
 // Idle returns the time since the last activity.
-func (w *Watch) Idle() time.Duration { return time.Duration(w.shard.now() - w.state.last()) }
+func (w *Watch) Idle() time.Duration {
+	last := w.state.last() // before the clock, or a touch in between would make the difference negative
+	return time.Duration(w.shard.now() - last)
+}
 
 // Err returns [ErrIdle], [ErrTooOld], or [ErrCloseAll] if the reaper has ended the
 // watch; the close may not have completed. Otherwise, and after Stop, it returns
