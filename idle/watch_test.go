@@ -251,3 +251,19 @@ func TestOnExpireComesBeforeTheClose(t *testing.T) {
 		assert.True(t, c.isClosed())
 	})
 }
+
+func TestOnExpireMaySendALastMessage(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		near, far := pipe(t)
+		r := newReaper(t, newTimer(t, second), 10*second, &idle.Options{OnExpire: func(e idle.Event) {
+			_, err := io.WriteString(e.Closer.(io.Writer), "bye")
+			assert.NoError(t, err)
+		}})
+		c := r.Wrap(near)
+		got, err := io.ReadAll(far)
+		assert.NoError(t, err)
+		assert.Equal(t, "bye", string(got))
+		_, err = c.Write([]byte("again"))
+		assert.ErrorIs(t, err, idle.ErrIdle)
+	})
+}
