@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"context"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -158,6 +159,42 @@ func TestTimersAreReadOnlyWhileAPageIsOpen(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		assert.Zero(t, looks.Load())
+	})
+}
+
+// slowAll is a timer whose loops take a second.
+type slowAll struct {
+	hwt.Engine
+	loops atomic.Int64
+}
+
+func (s *slowAll) All() iter.Seq[hwt.Timeout] {
+	s.loops.Add(1)
+	time.Sleep(time.Second)
+	return s.Engine.All()
+}
+
+func TestReloadedPageDoesNotScanMoreOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := &slowAll{Engine: newTimer(t)}
+		h := show(map[string]hwt.Timer{"orders": timer})
+		for range 50 { // in ten seconds
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			w := open(ctx, h)
+			w.next(t, "stats")
+			for range w.events {
+			}
+			cancel()
+		}
+		assert.EqualValues(t, 1, timer.loops.Load())
+		ctx, cancel := context.WithCancel(t.Context())
+		w := open(ctx, h)
+		w.next(t, "waiting")
+		cancel()
+		for range w.events {
+		}
+		synctest.Wait()
+		assert.EqualValues(t, 2, timer.loops.Load())
 	})
 }
 

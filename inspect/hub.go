@@ -70,6 +70,9 @@ type hub struct {
 	cancel   context.CancelFunc // ends the context of the sections, together with stop. Guarded by mu.
 	latest   []published        // by topic. Guarded by mu.
 	news     chan struct{}      // closed by the next publish. Guarded by mu.
+
+	scanning chan struct{}     // holds an element while a goroutine scans
+	rested   [topics]time.Time // when a slow reading has paused for its share. Guarded by scanning.
 }
 
 // join adds a watcher. It must call leave.
@@ -181,18 +184,29 @@ func latestLeaks() []shownLeak {
 }
 
 // scan publishes the sizes of the buckets and, less often, the pending timeouts, until
-// stop.
+// stop. It keeps the share of the time also if pages come and go.
 func (h *hub) scan(stop chan struct{}) {
-	var nextScan time.Time
-	for !isDone(stop) {
+	select {
+	case h.scanning <- struct{}{}:
+	case <-stop: // An earlier scan has not ended.
+		return
+	}
+	defer func() { <-h.scanning }()
+	next := h.rested
+	read := func(topic int, every time.Duration, f func() any) {
 		start := time.Now()
-		h.read(stop, topicRings, func() any { return map[string]any{"timers": wheels(h.timers())} })
-		rest := max(ringsEvery, maxShare*time.Since(start))
-		if start = time.Now(); !start.Before(nextScan) {
-			h.read(stop, topicWaiting, func() any { return h.waiting(stop) })
-			nextScan = time.Now().Add(max(scanEvery, maxShare*time.Since(start)))
+		if start.Before(next[topic]) {
+			return
 		}
-		wait := time.NewTimer(rest)
+		h.read(stop, topic, f)
+		end := time.Now()
+		h.rested[topic] = end.Add(maxShare * end.Sub(start))
+		next[topic] = end.Add(max(every, maxShare*end.Sub(start)))
+	}
+	for !isDone(stop) {
+		read(topicRings, ringsEvery, func() any { return map[string]any{"timers": wheels(h.timers())} })
+		read(topicWaiting, scanEvery, func() any { return h.waiting(stop) })
+		wait := time.NewTimer(min(time.Until(next[topicRings]), time.Until(next[topicWaiting])))
 		select {
 		case <-wait.C:
 		case <-stop:

@@ -43,11 +43,12 @@
 // A handler costs nothing while no page is open. While one is, it reads the counts of
 // each timer four times per second, the bucket sizes once per second, and every pending
 // timeout every three seconds. Bucket sizes and timeouts each take at most 5 % of one
-// processor; with very many timeouts they are read less often. The handler locks a timer
-// for at most 1,024 timeouts, or 1,024 chunks of 13 timeouts, at a time, except to drain
-// the intake of a sleeping worker. A hidden or paused page counts as closed. Sections are
-// read every two seconds; after a slow read the pause is twenty times the duration of the
-// read, up to ten seconds. All pages share this work.
+// processor; with very many timeouts they are read less often, and a reloaded page waits
+// for the next reading. The handler locks a timer for at most 1,024 timeouts, or 1,024
+// chunks of 13 timeouts, at a time, except to drain the intake of a sleeping worker. A
+// hidden or paused page counts as closed. Sections are read every two seconds; after a
+// slow read the pause is twenty times the duration of the read, up to ten seconds. All
+// pages share this work.
 package inspect
 
 import (
@@ -90,7 +91,7 @@ func Handler(options *Options) http.Handler {
 		h.fixed, h.dynamic = maps.Clone(options.Timers), options.DynamicTimers
 		h.hub.sections = newSectionReaders(options.Sections)
 	}
-	h.hub.timers = h.timers
+	h.hub.timers, h.hub.scanning = h.timers, make(chan struct{}, 1)
 	return h
 }
 
