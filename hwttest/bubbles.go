@@ -46,18 +46,6 @@ func panicOf(f func()) (value any) {
 	return nil
 }
 
-// closed returns a function that reports whether c is closed.
-func closed(c chan struct{}) func() bool {
-	return func() bool {
-		select {
-		case <-c:
-			return true
-		default:
-			return false
-		}
-	}
-}
-
 // uses are the calls that need the timer's time.
 func uses(e hwt.Engine, pending hwt.Timeout) []func() {
 	return []func(){
@@ -84,9 +72,7 @@ func madeOutside(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, 1, e.Pending(), "a call that panics takes a place")
 	assert.False(tb, pending.IsExpired())
 	assert.True(tb, pending.Reset(time.Hour), "a panic ended the timeout")
-	ran := make(chan struct{})
-	schedule(tb, e, task(func(hwt.Timeout) { close(ran) }), 0)
-	eventually(tb, "the timer continues outside", closed(ran))
+	worksOutside(tb, e, "the timer continues outside")
 }
 
 func firstUsedInside(tb testing.TB, newTimer factory) {
@@ -95,9 +81,7 @@ func firstUsedInside(tb testing.TB, newTimer factory) {
 		return []any{panicOf(func() { _, _ = e.NewTimeout(nothing, 0) })}
 	})
 	assert.Equal(tb, []any{outsideMessage}, seen)
-	ran := make(chan struct{})
-	schedule(tb, e, task(func(hwt.Timeout) { close(ran) }), 0)
-	eventually(tb, "the first use outside", closed(ran))
+	worksOutside(tb, e, "the first use outside")
 }
 
 func endedInside(tb testing.TB, newTimer factory) {

@@ -144,10 +144,7 @@ func toldBadly(tb testing.TB, newTimer factory) {
 		for _, timeout := range timeouts {
 			timeout.Cancel()
 		}
-		p, now := new(probe), time.Now()
-		schedule(tb, e, p, 5*tick)
-		pass(10 * tick)
-		ranOnTime(tb, p, now.Add(5*tick), "after a callback that %s", name)
+		worksOnTime(tb, e, 5*tick, "after a callback that %s", name)
 		for _, c := range tasks {
 			assert.Equal(tb, 1, c.notified.count(), name)
 		}
@@ -161,17 +158,14 @@ func toldBadly(tb testing.TB, newTimer factory) {
 }
 
 func toldOnExecutor(tb testing.TB, newTimer factory) {
-	queue := make(chan func(), 10)
-	e := newTimer.start(tb, Config{Executor: executor(func(task func()) error {
-		queue <- task
-		return nil
-	})})
+	q := make(queue, 10)
+	e := newTimer.start(tb, Config{Executor: q})
 	p := new(probe)
 	schedule(tb, e, p, time.Hour).Cancel()
 	schedule(tb, e, nothing, time.Hour).Cancel() // Is not notified.
 	pass(3 * tick)
 	assert.Zero(tb, p.notified.count())
-	require.Len(tb, queue, 1)
-	(<-queue)()
+	require.Len(tb, q, 1)
+	(<-q)()
 	assert.Equal(tb, 1, p.notified.count())
 }

@@ -64,15 +64,12 @@ func executorRuns(tb testing.TB, newTimer factory) {
 }
 
 func executorLater(tb testing.TB, newTimer factory) {
-	queue := make(chan func(), 100)
-	e := newTimer.start(tb, Config{Executor: executor(func(task func()) error {
-		queue <- task
-		return nil
-	})})
+	q := make(queue, 100)
+	e := newTimer.start(tb, Config{Executor: q})
 	p := new(probe)
 	timeout := schedule(tb, e, p, tick)
 	pass(time.Minute)
-	require.Len(tb, queue, 1)
+	require.Len(tb, q, 1)
 	assert.Zero(tb, p.ran.count())
 	assert.Equal(tb, 1, e.Stats().ExecutorWaiting)
 	assert.True(tb, timeout.IsExpired(), "expired at its deadline")
@@ -80,7 +77,7 @@ func executorLater(tb testing.TB, newTimer factory) {
 	assert.False(tb, timeout.Reset(time.Hour), "too late: the executor has it")
 	assert.Zero(tb, e.Pending())
 	assert.Empty(tb, e.Stop())
-	(<-queue)()
+	(<-q)()
 	assert.Zero(tb, e.Stats().ExecutorWaiting)
 	assert.Equal(tb, 1, p.ran.count(), "Stop leaves earlier expired timeouts alone")
 }
@@ -107,10 +104,7 @@ func executorRefuses(tb testing.TB, newTimer factory) {
 	assert.Zero(tb, e.Stats().ExecutorWaiting)
 
 	full = false
-	p, now := new(probe), time.Now()
-	schedule(tb, e, p, tick)
-	pass(3 * tick)
-	ranOnTime(tb, p, now.Add(tick), "once the executor takes tasks again")
+	worksOnTime(tb, e, tick, "once the executor takes tasks again")
 	assert.Zero(tb, lost.ran.count(), "a refused task is not tried again")
 	assert.Zero(tb, e.Pending())
 }
@@ -167,10 +161,7 @@ func executorBreaks(tb testing.TB, newTimer factory) {
 		pass(3 * tick)
 		assert.Len(tb, reported.take(), 5, name)
 		broken = false
-		p, now := new(probe), time.Now()
-		schedule(tb, e, p, tick)
-		pass(3 * tick)
-		ranOnTime(tb, p, now.Add(tick), "after an executor that %s", name)
+		worksOnTime(tb, e, tick, "after an executor that %s", name)
 		assert.Zero(tb, balanced(tb, e).Pending)
 		assert.Zero(tb, e.Stats().ExecutorWaiting, name)
 	}
@@ -194,9 +185,7 @@ func executorBlocks(tb testing.TB, newTimer factory) {
 	schedule(tb, e, later, 10*tick)
 	close(release)
 	pass(20 * tick)
-	for _, p := range held {
-		assert.Equal(tb, 1, p.ran.count())
-	}
+	allRan(tb, 1, held)
 	ranOnTime(tb, later, now.Add(10*tick), "once the executor takes tasks again")
 	assert.Equal(tb, 51, submitted.Load())
 	assert.Equal(tb, 51, balanced(tb, e).Expired)
@@ -215,15 +204,10 @@ func executorBlocksOnce(tb testing.TB, newTimer factory) {
 	tasks, _ := scheduleAll(tb, e, 20, tick, newProbe)
 	pass(3 * tick)
 	assert.Equal(tb, 20, submitted.Load(), "the other tasks are handed over meanwhile")
-	later, now := new(probe), time.Now()
-	schedule(tb, e, later, 10*tick)
-	pass(20 * tick)
-	ranOnTime(tb, later, now.Add(10*tick), "beside a blocked call")
+	worksOnTime(tb, e, 10*tick, "beside a blocked call")
 	close(release)
 	pass(tick)
-	for _, p := range tasks {
-		assert.Equal(tb, 1, p.ran.count())
-	}
+	allRan(tb, 1, tasks)
 	assert.Equal(tb, 21, balanced(tb, e).Expired)
 }
 
@@ -255,10 +239,7 @@ func badTaskOnExecutor(tb testing.TB, newTimer factory) {
 		e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: run, Logger: slog.New(slog.DiscardHandler)})
 		for _, bad := range badOnes() {
 			timeout := schedule(tb, e, hwt.TaskFunc(bad.run), tick)
-			p, now := new(probe), time.Now()
-			schedule(tb, e, p, tick)
-			pass(4 * tick)
-			ranOnTime(tb, p, now.Add(tick), "%s: next to a task that %s", name, bad.name)
+			worksOnTime(tb, e, tick, "%s: next to a task that %s", name, bad.name)
 			all := reported.take()
 			if assert.Len(tb, all, 1, "%s: %s", name, bad.name) {
 				same(tb, timeout, all[0].timeout, "the timeout reported")

@@ -101,6 +101,31 @@ func ranOnTime(tb testing.TB, p *probe, deadline time.Time, msg string, args ...
 	between(tb, p.ran.at(), deadline, deadline.Add(tick), msg, args...)
 }
 
+// worksOnTime asserts that a new timeout expires on time.
+func worksOnTime(tb testing.TB, e hwt.Engine, delay time.Duration, msg string, args ...any) {
+	tb.Helper()
+	p, now := new(probe), time.Now()
+	schedule(tb, e, p, delay)
+	pass(delay + 2*tick)
+	ranOnTime(tb, p, now.Add(delay), msg, args...)
+}
+
+// worksOutside asserts on the real clock that a new timeout expires.
+func worksOutside(tb testing.TB, e hwt.Engine, what string) {
+	tb.Helper()
+	p := new(probe)
+	schedule(tb, e, p, 0)
+	eventually(tb, what, func() bool { return p.ran.count() > 0 })
+}
+
+// allRan asserts that each task ran so many times.
+func allRan(tb testing.TB, times int, tasks []*probe) {
+	tb.Helper()
+	for i, p := range tasks {
+		assert.Equal(tb, times, p.ran.count(), "runs of task %d", i)
+	}
+}
+
 // impatient is a testing.TB for broken engines, whose checks need not wait long.
 type impatient interface{ patience() time.Duration }
 

@@ -157,10 +157,7 @@ func badTasksTogether(tb testing.TB, newTimer factory) {
 		ranOnTime(tb, p, begin.Add(3*tick), "among bad ones")
 	}
 	assert.Len(tb, reported.take(), rounds*len(badOnes()))
-	p, now := new(probe), time.Now()
-	schedule(tb, e, p, tick)
-	pass(3 * tick)
-	ranOnTime(tb, p, now.Add(tick), "afterwards")
+	worksOnTime(tb, e, tick, "afterwards")
 	assert.Equal(tb, 2*len(good)+1, balanced(tb, e).Expired)
 }
 
@@ -178,9 +175,7 @@ func blockedTask(tb testing.TB, newTimer factory) {
 	schedule(tb, e, later, 10*tick)
 	close(release)
 	pass(20 * tick)
-	for _, p := range others {
-		assert.Equal(tb, 1, p.ran.count())
-	}
+	allRan(tb, 1, others)
 	ranOnTime(tb, later, now.Add(10*tick), "once the task is over")
 	assert.Zero(tb, balanced(tb, e).Pending)
 }

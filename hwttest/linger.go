@@ -78,18 +78,20 @@ func dropped(use func(*ballast)) weak.Pointer[ballast] {
 func collected(tb testing.TB, tick time.Duration, tasks []weak.Pointer[ballast]) {
 	tb.Helper()
 	time.Sleep(3 * tick)
-	left := 0
-	eventually(tb, "all collected", func() bool {
-		runtime.GC()
-		left = 0
-		for _, task := range tasks {
-			if task.Value() != nil {
-				left++
-			}
+	if !eventually(tb, "all collected", func() bool { return uncollected(tasks) == 0 }) {
+		tb.Logf("%d of %d tasks still referenced", uncollected(tasks), len(tasks))
+	}
+}
+
+// uncollected returns the number of tasks that are still referenced.
+func uncollected(tasks []weak.Pointer[ballast]) (n int) {
+	runtime.GC()
+	for _, task := range tasks {
+		if task.Value() != nil {
+			n++
 		}
-		return left == 0
-	})
-	assert.Zero(tb, left, "of %d tasks still referenced", len(tasks))
+	}
+	return n
 }
 
 const realTick = time.Millisecond

@@ -53,7 +53,6 @@ func onExecutor(tb testing.TB, newTimer factory) {
 		assert.Equal(tb, 1, p.notified.count(), name)
 
 		var seen context.Context
-		errTask := errors.New("task failed")
 		failing := schedule(tb, e, hwt.OnExecutor(q, hwt.ContextTaskFunc(func(ctx context.Context, _ hwt.Timeout) error {
 			seen = ctx
 			return errTask

@@ -71,15 +71,7 @@ func stopEverythingPending(tb testing.TB, newTimer factory) {
 			pass(tick / 2)
 		}
 	}
-	got := e.Stop()
-	require.Len(tb, got, len(want))
-	returned := make(map[hwt.Timeout]bool)
-	for _, timeout := range got {
-		returned[timeout] = true
-	}
-	for _, timeout := range want {
-		assert.True(tb, returned[timeout])
-	}
+	sameTimeouts(tb, want, e.Stop())
 }
 
 func stopTwice(tb testing.TB, newTimer factory) {
@@ -319,7 +311,5 @@ func stopAfterResets(tb testing.TB, newTimer factory) {
 	pass(2 * tick)
 	sameTimeouts(tb, want, e.Stop())
 	pass(1000 * time.Hour)
-	for _, p := range tasks {
-		assert.Zero(tb, p.ran.count())
-	}
+	allRan(tb, 0, tasks)
 }
