@@ -161,26 +161,7 @@ func (h *hub) sample(stop chan struct{}) {
 
 // stats returns the counts of all timers.
 func (h *hub) stats() any {
-	now, all := time.Since(began), []shown{}
-	for _, t := range h.timers() {
-		all = append(all, t.show())
-	}
-	return map[string]any{"uptime_ns": int64(now), "timers": all, "leaks": latestLeaks()}
-}
-
-// shownLeak is a leak in JSON.
-type shownLeak struct {
-	At   time.Time `json:"at"`
-	Type string    `json:"type"`
-	Text string    `json:"text"`
-}
-
-func latestLeaks() []shownLeak {
-	leaks := []shownLeak{}
-	for _, l := range inspection.Leaks() {
-		leaks = append(leaks, shownLeak(l))
-	}
-	return leaks
+	return map[string]any{"uptime_ns": int64(time.Since(began)), "timers": showAll(h.timers()), "leaks": inspection.Leaks()}
 }
 
 // scan publishes the sizes of the buckets and, less often, the pending timeouts, until

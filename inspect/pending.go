@@ -130,22 +130,12 @@ func (q query) each(t timer, f func(timeout hwt.Timeout, at time.Time) bool) {
 		return
 	}
 	first := earliest{n: q.n}
-	var never []hwt.Timeout // they follow the others
 	q.find(t, func(timeout hwt.Timeout, at time.Time) bool {
-		if !at.IsZero() {
-			first.add(at, timeout)
-		} else if len(never) < q.n {
-			never = append(never, timeout)
-		}
+		first.add(at, timeout)
 		return true
 	})
 	for _, d := range first.sorted() {
 		if !f(d.timeout, d.at) {
-			return
-		}
-	}
-	for _, timeout := range never[:min(len(never), q.n-len(first.due))] {
-		if !f(timeout, time.Time{}) {
 			return
 		}
 	}

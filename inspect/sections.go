@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -136,10 +135,7 @@ func (h *hub) follow(ctx context.Context, stop chan struct{}, r *sectionReader) 
 
 // serveSections writes the contents of all sections.
 func (h *handler) serveSections(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	_ = e.Encode(map[string]any{"sections": readAll(r.Context(), h.hub.sections)})
+	writeJSON(w, map[string]any{"sections": readAll(r.Context(), h.hub.sections)})
 }
 
 // writeText writes a section as plain text.

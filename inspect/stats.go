@@ -32,6 +32,14 @@ func (t timer) show() shown {
 	return s
 }
 
+func showAll(timers []timer) []shown {
+	all := make([]shown, len(timers)) // not null in JSON
+	for i, t := range timers {
+		all[i] = t.show()
+	}
+	return all
+}
+
 // statsOf returns the fields of stats by their names in snake case, durations in
 // nanoseconds. Reflection finds the fields, so a new one cannot be forgotten here.
 func statsOf(stats hwt.Stats) map[string]any {
@@ -84,12 +92,13 @@ func snake(name string) string {
 
 // serveTimers writes the counts of all timers.
 func (h *handler) serveTimers(w http.ResponseWriter) {
+	writeJSON(w, map[string]any{"timers": showAll(h.timers()), "lateness_bounds_ns": bounds})
+}
+
+// writeJSON writes a value in lines.
+func writeJSON(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
-	all := make([]shown, 0)
-	for _, t := range h.timers() {
-		all = append(all, t.show())
-	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	_ = e.Encode(map[string]any{"timers": all, "lateness_bounds_ns": bounds})
+	_ = e.Encode(value)
 }

@@ -2,7 +2,7 @@ package inspect
 
 import (
 	"container/heap"
-	"slices"
+	"sort"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -60,7 +60,7 @@ func (u *upcoming) sorted() (all []due, sampled bool) {
 	return all, sampled
 }
 
-// due is a timeout with its deadline.
+// due is a timeout with its deadline, which is zero if it never expires.
 type due struct {
 	at      time.Time
 	timeout hwt.Timeout
@@ -78,7 +78,7 @@ func (e *earliest) add(at time.Time, timeout hwt.Timeout) {
 	switch {
 	case len(e.due) < e.n:
 		heap.Push(e, due{at, timeout})
-	case at.Before(e.due[0].at):
+	case before(at, e.due[0].at):
 		e.due[0] = due{at, timeout}
 		heap.Fix(e, 0)
 	}
@@ -86,15 +86,18 @@ func (e *earliest) add(at time.Time, timeout hwt.Timeout) {
 
 // sorted returns the kept timeouts, the earliest first.
 func (e *earliest) sorted() []due {
-	slices.SortFunc(e.due, func(a, b due) int { return a.at.Compare(b.at) })
+	sort.Sort(sort.Reverse(e))
 	return e.due
 }
+
+// before reports whether deadline a is before b.
+func before(a, b time.Time) bool { return !a.IsZero() && (b.IsZero() || a.Before(b)) }
 
 // Len implements heap.Interface.
 func (e *earliest) Len() int { return len(e.due) }
 
 // Less implements heap.Interface.
-func (e *earliest) Less(i, j int) bool { return e.due[i].at.After(e.due[j].at) }
+func (e *earliest) Less(i, j int) bool { return before(e.due[j].at, e.due[i].at) }
 
 // Swap implements heap.Interface.
 func (e *earliest) Swap(i, j int) { e.due[i], e.due[j] = e.due[j], e.due[i] }

@@ -11,11 +11,11 @@ const (
 	maxLeakText = 8 << 10 // bytes per report
 )
 
-// Leak is a leak that package leak reported.
+// Leak is a leak that package leak reported, as the page receives it.
 type Leak struct {
-	At   time.Time
-	Type string // of the resource
-	Text string // the report, in several lines
+	At   time.Time `json:"at"`
+	Type string    `json:"type"` // of the resource
+	Text string    `json:"text"` // the report, in several lines
 }
 
 var (
@@ -41,7 +41,7 @@ func AddLeak(resourceType, text string) {
 func Leaks() []Leak {
 	mu.Lock()
 	defer mu.Unlock()
-	newestFirst := slices.Clone(leaks)
+	newestFirst := append([]Leak{}, leaks...) // not null in JSON
 	slices.Reverse(newestFirst)
 	return newestFirst
 }

@@ -9,6 +9,8 @@ import (
 )
 
 func TestLastLeaksAreKept(t *testing.T) {
+	leaks = nil
+	assert.Equal(t, []Leak{}, Leaks(), "not null in JSON")
 	for i := range maxLeaks + 5 {
 		AddLeak("pool.Conn", fmt.Sprint("leak ", i))
 	}
