@@ -118,11 +118,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "":
 		h.serveIndex(w, r)
 	case "timers.json":
-		h.serveTimers(w)
+		writeJSON(w, map[string]any{"timers": showAll(h.timers()), "lateness_bounds_ns": bounds})
 	case "pending.json":
 		h.servePending(w, r)
 	case "sections.json":
-		h.serveSections(w, r)
+		writeJSON(w, map[string]any{"sections": readAll(r.Context(), h.hub.sections)})
 	case "events":
 		h.serveEvents(w, r)
 	default:

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -68,7 +67,7 @@ func (h *handler) servePending(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	s := newStream(w)
+	s := &stream{Writer: bufio.NewWriterSize(w, 32<<10)}
 	s.text(`{"timers":[`)
 	for i, t := range timers {
 		s.separate(i)
@@ -83,8 +82,6 @@ type stream struct {
 	*bufio.Writer
 	err error
 }
-
-func newStream(w io.Writer) *stream { return &stream{Writer: bufio.NewWriterSize(w, 32<<10)} }
 
 func (s *stream) text(text string) {
 	if s.err == nil {

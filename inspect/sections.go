@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -131,11 +130,6 @@ func (h *hub) follow(ctx context.Context, stop chan struct{}, r *sectionReader) 
 			wait.Stop()
 		}
 	}
-}
-
-// serveSections writes the contents of all sections.
-func (h *handler) serveSections(w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, map[string]any{"sections": readAll(r.Context(), h.hub.sections)})
 }
 
 // writeText writes a section as plain text.

@@ -90,11 +90,6 @@ func snake(name string) string {
 	return b.String()
 }
 
-// serveTimers writes the counts of all timers.
-func (h *handler) serveTimers(w http.ResponseWriter) {
-	writeJSON(w, map[string]any{"timers": showAll(h.timers()), "lateness_bounds_ns": bounds})
-}
-
 // writeJSON writes a value in lines.
 func writeJSON(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
