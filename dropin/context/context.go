@@ -10,8 +10,6 @@ import (
 	"github.com/hashedwheel/hwt/dropin/internal/shared"
 )
 
-//go:generate go run ../internal/generate context
-
 // WithTimeout is [context.WithTimeout] on the wheel.
 func WithTimeout(parent Context, timeout time.Duration) (Context, CancelFunc) {
 	if c := shared.Clock(); c != nil {

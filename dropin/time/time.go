@@ -9,8 +9,6 @@ import (
 	"github.com/hashedwheel/hwt/dropin/internal/shared"
 )
 
-//go:generate go run ../internal/generate time
-
 // Timer is a [time.Timer] on the wheel or, in a synctest bubble, a runtime timer.
 // Its methods are safe for concurrent use.
 type Timer struct {

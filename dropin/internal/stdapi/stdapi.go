@@ -12,65 +12,59 @@ import (
 	"strings"
 )
 
-// API is the exported names of a package.
-type API struct {
-	Types  []string // in source order, like the others
-	Consts []string
-	Vars   []string
-	Funcs  []Func // methods included
-}
-
-// Func is a function, or a method of an exported type.
-type Func struct {
-	Name string // includes the type of a method: Timer.Stop
-	decl *ast.FuncDecl
-	fset *token.FileSet
-}
-
-// Std reads a package of the installed standard library.
-func Std(path string) (*API, error) {
-	p, err := build.Import(path, "", 0)
+// Missing returns the names of the standard package std that the package in dir does
+// not have, or has with another type. A type that dir redeclares must have all methods.
+func Missing(std, dir string) ([]string, error) {
+	p, err := build.Import(std, "", 0)
 	if err != nil {
 		return nil, err
 	}
-	return read(p.Dir, p.GoFiles)
-}
-
-// Dir reads the package in dir, except the named files.
-func Dir(dir string, without ...string) (*API, error) {
-	p, err := build.ImportDir(dir, 0)
+	want, err := read(p)
 	if err != nil {
 		return nil, err
 	}
-	var files []string
-	for _, file := range p.GoFiles {
-		if !slices.Contains(without, file) {
-			files = append(files, file)
+	if p, err = build.ImportDir(dir, 0); err != nil {
+		return nil, err
+	}
+	have, err := read(p)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, name := range want.names {
+		if !slices.Contains(have.names, name) {
+			missing = append(missing, name)
 		}
 	}
-	return read(dir, files)
+	return append(missing, have.missingFuncs(want)...), nil
 }
 
-func read(dir string, files []string) (*API, error) {
-	api, fset := new(API), token.NewFileSet()
-	for _, file := range files {
-		parsed, err := parser.ParseFile(fset, filepath.Join(dir, file), nil, parser.SkipObjectResolution)
+// api is the exported names of a package, in source order.
+type api struct {
+	names []string    // types, constants and variables
+	funcs [][2]string // names, and types of the parameters and results; methods as Timer.Stop
+}
+
+func read(p *build.Package) (*api, error) {
+	a, fset := new(api), token.NewFileSet()
+	for _, file := range p.GoFiles {
+		parsed, err := parser.ParseFile(fset, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
 		for _, decl := range parsed.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
-				api.addFunc(decl, fset)
+				a.addFunc(decl, fset)
 			case *ast.GenDecl:
-				api.addNames(decl)
+				a.addNames(decl)
 			}
 		}
 	}
-	return api, nil
+	return a, nil
 }
 
-func (a *API) addFunc(decl *ast.FuncDecl, fset *token.FileSet) {
+func (a *api) addFunc(decl *ast.FuncDecl, fset *token.FileSet) {
 	name := decl.Name.Name
 	if decl.Recv != nil {
 		receiver := decl.Recv.List[0].Type
@@ -80,47 +74,28 @@ func (a *API) addFunc(decl *ast.FuncDecl, fset *token.FileSet) {
 		name = source(fset, receiver) + "." + name
 	}
 	if ast.IsExported(name) && decl.Name.IsExported() {
-		a.Funcs = append(a.Funcs, Func{Name: name, decl: decl, fset: fset})
+		a.funcs = append(a.funcs, [2]string{name, types(fset, decl.Type.Params) + " " + types(fset, decl.Type.Results)})
 	}
 }
 
-func (a *API) addNames(decl *ast.GenDecl) {
+func (a *api) addNames(decl *ast.GenDecl) {
 	for _, spec := range decl.Specs {
+		var names []*ast.Ident
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
-			a.Types = exported(a.Types, spec.Name)
+			names = []*ast.Ident{spec.Name}
 		case *ast.ValueSpec:
-			if decl.Tok == token.CONST {
-				a.Consts = exported(a.Consts, spec.Names...)
-			} else {
-				a.Vars = exported(a.Vars, spec.Names...)
+			names = spec.Names
+		}
+		for _, name := range names {
+			if name.IsExported() {
+				a.names = append(a.names, name.Name)
 			}
 		}
 	}
 }
 
-func exported(list []string, names ...*ast.Ident) []string {
-	for _, name := range names {
-		if name.IsExported() {
-			list = append(list, name.Name)
-		}
-	}
-	return list
-}
-
-// IsMethod reports whether f is a method.
-func (f Func) IsMethod() bool { return f.decl.Recv != nil }
-
-// Signature returns the parameters and results as written in the source.
-func (f Func) Signature() string {
-	return strings.TrimPrefix(source(f.fset, f.decl.Type), "func")
-}
-
-// Types returns the types of the parameters and results, without names.
-func (f Func) Types() string {
-	return types(f.fset, f.decl.Type.Params) + " " + types(f.fset, f.decl.Type.Results)
-}
-
+// types returns the types of fields, without names.
 func types(fset *token.FileSet, fields *ast.FieldList) string {
 	var all []string
 	if fields != nil {
@@ -133,20 +108,6 @@ func types(fset *token.FileSet, fields *ast.FieldList) string {
 	return "(" + strings.Join(all, ", ") + ")"
 }
 
-// Returns reports whether f has results.
-func (f Func) Returns() bool { return f.decl.Type.Results != nil }
-
-// Arguments returns the names of the parameters as a call's arguments.
-func (f Func) Arguments() string {
-	var all []string
-	for _, field := range f.decl.Type.Params.List {
-		for _, name := range field.Names {
-			all = append(all, name.Name)
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
 func source(fset *token.FileSet, node any) string {
 	var b strings.Builder
 	if err := printer.Fprint(&b, fset, node); err != nil {
@@ -155,44 +116,22 @@ func source(fset *token.FileSet, node any) string {
 	return b.String()
 }
 
-// Missing returns the names of the standard package std that the package in dir does
-// not have, or has with another type. A type that dir redeclares must have all methods.
-func Missing(std, dir string) ([]string, error) {
-	want, err := Std(std)
-	if err != nil {
-		return nil, err
-	}
-	have, err := Dir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var missing []string
-	for _, names := range [][2][]string{{want.Types, have.Types}, {want.Consts, have.Consts}, {want.Vars, have.Vars}} {
-		for _, name := range names[0] {
-			if !slices.Contains(names[1], name) {
-				missing = append(missing, name)
-			}
-		}
-	}
-	return append(missing, have.missingFuncs(want)...), nil
-}
-
-func (a *API) missingFuncs(want *API) (missing []string) {
+func (a *api) missingFuncs(want *api) (missing []string) {
 	have := map[string]string{}
 	anew := map[string]bool{} // types with methods
-	for _, f := range a.Funcs {
-		have[f.Name] = f.Types()
-		if receiver, _, ok := strings.Cut(f.Name, "."); ok {
+	for _, f := range a.funcs {
+		have[f[0]] = f[1]
+		if receiver, _, ok := strings.Cut(f[0], "."); ok {
 			anew[receiver] = true
 		}
 	}
-	for _, f := range want.Funcs {
-		receiver, _, method := strings.Cut(f.Name, ".")
+	for _, f := range want.funcs {
+		receiver, _, method := strings.Cut(f[0], ".")
 		if method && !anew[receiver] {
 			continue // the alias has it
 		}
-		if have[f.Name] != f.Types() {
-			missing = append(missing, f.Name+f.Types())
+		if have[f[0]] != f[1] {
+			missing = append(missing, f[0]+f[1])
 		}
 	}
 	return missing
