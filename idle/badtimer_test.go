@@ -276,3 +276,20 @@ func TestForeignErrorOfTheTimerIsReported(t *testing.T) {
 	assert.NoError(t, c.Close())
 	assert.EqualValues(t, 1, conserved(t, r).Dropped)
 }
+
+// TestReaperFromOutsideTheBubbleEndsNoWatch uses it where the time is years earlier.
+func TestReaperFromOutsideTheBubbleEndsNoWatch(t *testing.T) {
+	var failed failures
+	r := newReaper(t, newTimer(t, second), time.Minute, &idle.Options{ErrorHandler: failed.add})
+	enginetest.Bubble(t, func(t *testing.T) {
+		for range 20 {
+			near, far := pipe(t)
+			far.Close()
+			_, err := r.Wrap(near).Write([]byte("x"))
+			assert.Equal(t, io.ErrClosedPipe, err)
+			time.Sleep(1)
+		}
+	})
+	require.Len(t, failed.list(), 20)
+	assert.ErrorContains(t, failed.list()[0], "timer made outside this synctest bubble")
+}

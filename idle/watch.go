@@ -124,7 +124,7 @@ func (w *Watch) Err() error {
 func (w *Watch) init(s *shard, c io.Closer, timeout time.Duration) {
 	now := s.now()
 	w.shard, w.closer, w.born = s, c, now
-	w.state.word.Store(now)
+	w.state.word.Store(max(now, 0)) // now is negative in a synctest bubble if New was called outside
 	w.timeout.Store(int64(timeout))
 }
 
