@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -91,11 +92,16 @@ func (c *command) execute(ctx context.Context, args []string, helps bool, out io
 	return c.run(ctx, files)
 }
 
+// oneDash finds the name of a flag in an error of package flag, which writes one dash.
+var oneDash = regexp.MustCompile(`^(flag [a-z ]+: |invalid (?:boolean )?value ".*" for (?:flag )?)-`)
+
 // parse parses flags and operands in any order.
 func (c *command) parse(args []string) (files []string, err error) {
 	for {
-		if err := c.flags.Parse(args); err != nil {
+		if err := c.flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 			return nil, err
+		} else if err != nil {
+			return nil, errors.New(oneDash.ReplaceAllString(err.Error(), "$1--"))
 		}
 		if args = c.flags.Args(); len(args) == 0 {
 			return files, nil

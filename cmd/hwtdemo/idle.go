@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/echo"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/text"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
@@ -50,7 +51,7 @@ func newIdle(s streams) *command {
 	}}
 	cmd := newCommand("idle", "Ten thousand idle connections of a real server, closed on time", idleHelp, idleExamples)
 	cmd.run = func(ctx context.Context, _ []string) error { return c.run(ctx) }
-	cmd.flags.StringVar(&c.config.Listen, "listen", c.config.Listen, "address of the server; port 0 means any free port, no host this machine only")
+	cmd.flags.Var(address{&c.config.Listen}, "listen", "the server's; port 0 means any free port, no host this machine only")
 	cmd.flags.Var(duration(&c.config.IdleAfter, minIdleAfter, maxIdleAfter), "idle-after", "silence after which the server closes")
 	cmd.flags.Var(number(&c.config.Connections, 1, maxConnections), "connections", "number of clients")
 	cmd.flags.Var(percent(&c.config.Talkers), "talkers", "percentage of the clients that never fall silent")
@@ -62,11 +63,8 @@ func newIdle(s streams) *command {
 	return cmd
 }
 
-// check rejects an invalid address, and flags that do not go together.
+// check rejects flags that do not go together.
 func (c *idleCommand) check() error {
-	if _, err := net.ResolveTCPAddr("tcp", c.config.Listen); err != nil {
-		return usageError{fmt.Errorf("--listen %q: %w", c.config.Listen, err)}
-	}
 	for _, name := range []string{"connections", "talkers", "talk", "seed", "json"} {
 		if c.serveOnly && c.engine.cmd.changed(name) {
 			return usageError{fmt.Errorf("--%s: does not go with --serve-only, which has no clients", name)}
@@ -105,8 +103,8 @@ func (c *idleCommand) serve(ctx context.Context, timer hwt.Engine) error {
 		return err
 	}
 	at := server.Addr().(*net.TCPAddr)
-	fmt.Fprintf(c.out, "Listening on %v; closes connections that are silent for %v. Try: nc %v %d\n",
-		at, c.config.IdleAfter, at.IP, at.Port)
+	fmt.Fprintf(c.out, "Listening on %v; closes connections that are silent for %s. Try: nc %v %d\n",
+		at, text.Value(c.config.IdleAfter), at.IP, at.Port)
 	defer context.AfterFunc(ctx, server.Close)()
 	err = server.Serve()
 	server.Close()

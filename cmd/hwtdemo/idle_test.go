@@ -37,11 +37,11 @@ func TestIdleWritesOneJSONObject(t *testing.T) {
 }
 
 func TestIdleShowsProgress(t *testing.T) {
-	status := idleStatus(echo.Progress{Opened: 10_000, Open: 9_968, Silent: 5_044, Reaped: 4_223,
+	status := idleStatus(echo.Progress{Open: 9_968, Silent: 5_044, Reaped: 4_223,
 		P50: 1234 * time.Microsecond, P99: 123400 * time.Microsecond, Max: 1234 * time.Millisecond})
 	assert.Equal(t, "open 9,968  reaped 4,223 of 5,044  late p50 1.23ms  p99 123ms  max 1.23s", status)
 	assert.LessOrEqual(t, len(" 12s  "+status), 80)
-	assert.Equal(t, "open 2  reaped 0 of 1", idleStatus(echo.Progress{Opened: 2, Open: 2, Silent: 1}))
+	assert.Equal(t, "open 2  reaped 0 of 1", idleStatus(echo.Progress{Open: 2, Silent: 1}))
 }
 
 func TestIdleShowsProgressLinesWithoutATerminal(t *testing.T) {
@@ -50,7 +50,7 @@ func TestIdleShowsProgressLinesWithoutATerminal(t *testing.T) {
 	defer timer.Stop()
 	demo, err := echo.New(echo.Config{Listen: "127.0.0.1:0", IdleAfter: time.Hour, Connections: 3}, timer)
 	require.NoError(t, err)
-	var shown text
+	var shown transcript
 	stop := cli.Follow(&shown, lineEvery, func() string { return idleStatus(demo.Progress()) })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
@@ -79,10 +79,11 @@ func TestIdleFailsIfTheServerDoes(t *testing.T) {
 
 func TestIdleRejectsInvalidFlags(t *testing.T) {
 	for line, want := range map[string]string{
-		"idle --listen nowhere":         `--listen "nowhere": `,
-		"idle --connections 0":          `flag -connections: must be a number from 1 to 1,000,000`,
-		"idle --idle-after 1ms":         `flag -idle-after: must be a duration from 10ms to 24h0m0s`,
-		"idle --talkers 101 --talk 10s": `flag -talkers: must be a percentage from 0 to 100`,
+		"idle --listen nowhere":         `invalid value "nowhere" for flag --listen: address nowhere: missing port in address`,
+		"idle --listen=":                `invalid value "" for flag --listen: missing port in address`,
+		"idle --connections 0":          `flag --connections: must be a number from 1 to 1000000`,
+		"idle --idle-after 1ms":         `flag --idle-after: must be a duration from 10ms to 24h`,
+		"idle --talkers 101 --talk 10s": `flag --talkers: must be a percentage from 0 to 100`,
 		"idle --serve-only --json":      "--json: does not go with --serve-only, which has no clients",
 		"idle --serve-only --seed 2":    "--seed: ",
 		"idle now":                      `unexpected argument "now"`,

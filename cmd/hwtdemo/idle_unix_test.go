@@ -36,7 +36,7 @@ func TestIdleKeepsToTheLimitOfOpenFiles(t *testing.T) {
 		cmd := exec.Command("sh", "-c", `ulimit -n 100 && exec "$0" "$@"`, os.Args[0],
 			"idle", "--json", "--connections", connections, "--idle-after", "100ms", "--talk", "0", "--talkers", "0")
 		cmd.Env = append(os.Environ(), "HWT_TEST_ACT_AS=hwtdemo")
-		var errOut text
+		var errOut transcript
 		cmd.Stderr = &errOut
 		out, err := cmd.Output()
 		require.NoError(t, err, errOut.String())

@@ -32,19 +32,19 @@ type result struct {
 	out, errOut string
 }
 
-// text is a buffer that is safe for concurrent use, as files are.
-type text struct {
+// transcript is a buffer that is safe for concurrent use, as files are.
+type transcript struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
 }
 
-func (t *text) Write(p []byte) (int, error) {
+func (t *transcript) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.buffer.Write(p)
 }
 
-func (t *text) String() string {
+func (t *transcript) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.buffer.String()
@@ -52,7 +52,7 @@ func (t *text) String() string {
 
 // call runs a command line in this process.
 func call(input string, args ...string) result {
-	var out, errOut text
+	var out, errOut transcript
 	status := execute(context.Background(), args, strings.NewReader(input), &out, &errOut)
 	return result{status: status, out: out.String(), errOut: errOut.String()}
 }
@@ -82,19 +82,19 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 	for line, want := range map[string]string{
 		"fly":                                    `unknown command "fly"`,
 		"orders x":                               `unexpected argument "x"`,
-		"orders --fast":                          "flag provided but not defined: -fast",
-		"orders --orders 0":                      `invalid value "0" for flag -orders: must be a number from 1 to 100,000,000`,
-		"orders --orders 1e6":                    `invalid value "1e6" for flag -orders: must be a number from 1 to 100,000,000`,
-		"orders --orders":                        "flag needs an argument: -orders",
-		"orders --check-after 0":                 `invalid value "0" for flag -check-after: must be a duration from 1ms to 24h0m0s`,
-		"orders --check-after soon":              `invalid value "soon" for flag -check-after: must be a duration from 1ms to 24h0m0s`,
-		"orders --paid 101":                      `invalid value "101" for flag -paid: must be a percentage from 0 to 100`,
-		"orders --paid NaN":                      `invalid value "NaN" for flag -paid: must be a percentage from 0 to 100`,
-		"orders --producers -1":                  `invalid value "-1" for flag -producers: must be a number from 1 to 1,024`,
-		"orders --seed -1":                       `invalid value "-1" for flag -seed: must be a number from 0 to 18446744073709551615`,
-		"orders --tick 1us":                      `invalid value "1us" for flag -tick: must be a duration from 1ms to 10s`,
-		"orders --wheel 99999999":                `invalid value "99999999" for flag -wheel: must be a number from 1 to 16,777,216`,
-		"orders --engine steam":                  `invalid value "steam" for flag -engine: must be hashed, hierarchical or runtime`,
+		"orders --fast":                          "flag provided but not defined: --fast",
+		"orders --orders 0":                      `invalid value "0" for flag --orders: must be a number from 1 to 100000000`,
+		"orders --orders 1e6":                    `invalid value "1e6" for flag --orders: must be a number from 1 to 100000000`,
+		"orders --orders":                        "flag needs an argument: --orders",
+		"orders --check-after 0":                 `invalid value "0" for flag --check-after: must be a duration from 1ms to 24h`,
+		"orders --check-after soon":              `invalid value "soon" for flag --check-after: must be a duration from 1ms to 24h`,
+		"orders --paid 101":                      `invalid value "101" for flag --paid: must be a percentage from 0 to 100`,
+		"orders --paid NaN":                      `invalid value "NaN" for flag --paid: must be a percentage from 0 to 100`,
+		"orders --producers -1":                  `invalid value "-1" for flag --producers: must be a number from 1 to 1024`,
+		"orders --seed -1":                       `invalid value "-1" for flag --seed: must be a number from 0 to 18446744073709551615`,
+		"orders --tick 1us":                      `invalid value "1us" for flag --tick: must be a duration from 1ms to 10s`,
+		"orders --wheel 99999999":                `invalid value "99999999" for flag --wheel: must be a number from 1 to 16777216`,
+		"orders --engine steam":                  `invalid value "steam" for flag --engine: must be hashed, hierarchical or runtime`,
 		"orders --engine runtime --tick 2ms":     `--tick: does not apply to the runtime engine (allowed: --engine hashed or hierarchical)`,
 		"orders --engine hierarchical --wheel 1": `--wheel: hierarchical: Options.TicksPerWheel: 1 `,
 		"run a b":                                `unexpected argument "b"`,
@@ -113,7 +113,7 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 // A usage error comes before the command reads input or creates a timer.
 func TestWrongUsageIsFoundBeforeAnyWork(t *testing.T) {
 	for _, flags := range []string{"--engine runtime --tick 2ms", "--engine runtime --wheel 4", "--engine runtime --workers 2", "--workers 0", "--engine hierarchical --wheel 1"} {
-		var errOut text
+		var errOut transcript
 		args := strings.Fields("run " + flags)
 		status := execute(t.Context(), args, iotest.ErrReader(errors.New("was read")), io.Discard, &errOut)
 		assert.Equal(t, 2, status, errOut.String())
@@ -133,7 +133,7 @@ func TestFullDiskIsAnError(t *testing.T) {
 		"--help", "orders --help", "orders --orders 10 --check-after 1ms", "orders --orders 10 --check-after 1ms --json",
 		"idle --connections 1 --idle-after 10ms --talk 0 --talkers 0", "soak --for 100ms --engine runtime",
 	} {
-		var errOut text
+		var errOut transcript
 		status := execute(t.Context(), strings.Fields(line), strings.NewReader(""), fullDisk{}, &errOut)
 		assert.Equal(t, 1, status, line)
 		assert.Equal(t, 1, strings.Count(errOut.String(), "hwtdemo: writing the output: disk is full\n"), "%s: %s", line, errOut.String())

@@ -33,7 +33,7 @@ var progressLines = regexp.MustCompile(`(?m)^ *\d+s  created [\d,]+  paid [\d,]+
 func TestOrdersShowProgressLinesWithoutATerminal(t *testing.T) {
 	config := shop.Config{Orders: 100, CheckAfter: time.Hour, Producers: 1, Seed: 1}
 	simulation := shop.New(config, func() (hwt.Engine, error) { return runtimetimer.New(nil) })
-	var shown text
+	var shown transcript
 	stop := cli.Follow(&shown, lineEvery, func() string { return ordersStatus(simulation.Progress()) })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

@@ -30,7 +30,7 @@ func build(t *testing.T) string {
 type process struct {
 	*exec.Cmd
 	out    *bufio.Reader
-	errOut text
+	errOut transcript
 	wrote  chan struct{} // closed once there is output, or its end; nil unless writes was called
 }
 

@@ -117,7 +117,7 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk is full") }
 
 func TestRunStopsWhenItsOutputFails(t *testing.T) {
-	var errOut text
+	var errOut transcript
 	input := strings.NewReader("id,delay\na,1ms\nb,1h\nbad\n")
 	status := execute(t.Context(), []string{"run"}, input, fullDisk{}, &errOut)
 	assert.Equal(t, 1, status)
@@ -126,7 +126,7 @@ func TestRunStopsWhenItsOutputFails(t *testing.T) {
 }
 
 func TestRunReportsInputThatFails(t *testing.T) {
-	var errOut text
+	var errOut transcript
 	input := io.MultiReader(strings.NewReader("id,delay\na,1ms\n"), iotest.ErrReader(errors.New("cable cut")))
 	status := execute(t.Context(), []string{"run"}, input, io.Discard, &errOut)
 	assert.Equal(t, 1, status)

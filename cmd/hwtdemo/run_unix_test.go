@@ -24,7 +24,7 @@ func TestRunStopsWhileItOpensAFIFO(t *testing.T) {
 	cancel()
 	done := make(chan int)
 	go func() {
-		var out, errOut text
+		var out, errOut transcript
 		done <- execute(ctx, []string{"run", fifo}, strings.NewReader(""), &out, &errOut)
 	}()
 	require.Equal(t, statusInterrupted, <-done)

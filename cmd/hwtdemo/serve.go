@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"sync"
 
 	"github.com/hashedwheel/hwt"
@@ -23,8 +22,8 @@ type pageServer struct {
 
 // add adds the flag.
 func (p *pageServer) add(cmd *command) {
-	cmd.flags.StringVar(&p.address, "serve", "",
-		"show the timer in the browser, at this address such as 127.0.0.1:8080; port 0 means any free port, no host this machine only")
+	cmd.flags.Var(address{&p.address}, "serve",
+		"show the timer in the browser, at an address such as 127.0.0.1:8080; port 0 means any free port, no host this machine only")
 }
 
 // show puts a timer on the page, in place of an earlier one of that name.
@@ -49,9 +48,6 @@ func (p *pageServer) all() map[string]hwt.Timer {
 func (p *pageServer) start(out io.Writer) (stop func(), err error) {
 	if p.address == "" {
 		return func() {}, nil
-	}
-	if _, err := net.ResolveTCPAddr("tcp", p.address); err != nil {
-		return nil, usageError{fmt.Errorf("--serve %q: %w", p.address, err)}
 	}
 	listener, err := cli.Listen(p.address)
 	if err != nil {

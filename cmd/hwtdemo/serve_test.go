@@ -27,7 +27,7 @@ func TestServeShowsTheTimerOfEachCommand(t *testing.T) {
 		"soak --for 1s --serve :0",
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		errOut, done := new(text), make(chan struct{})
+		errOut, done := new(transcript), make(chan struct{})
 		go func() {
 			defer close(done)
 			execute(ctx, strings.Fields(line), strings.NewReader(""), io.Discard, errOut)
@@ -76,6 +76,7 @@ func TestServeRejectsAnAddressThatItCannotOpen(t *testing.T) {
 	for address, status := range map[string]int{"8080": 2, "127.0.0.1:99999": 2, taken.Addr().String(): 1} {
 		r := call("", "orders", "--orders", "10", "--serve", address)
 		assert.Equal(t, status, r.status, address)
-		assert.Contains(t, r.errOut, `--serve "`+address+`": `)
+		assert.Contains(t, r.errOut, `"`+address+`"`)
+		assert.Contains(t, r.errOut, "--serve")
 	}
 }

@@ -30,10 +30,10 @@ func TestSoakOfEveryEngineFindsNoViolation(t *testing.T) {
 
 func TestSoakRejectsInvalidFlags(t *testing.T) {
 	for line, want := range map[string]string{
-		"soak --engine steam":               `invalid value "steam" for flag -engine: must be all, hashed, hierarchical or runtime`,
-		"soak --load heavy":                 `invalid value "heavy" for flag -load: must be all, random, rate or resets`,
+		"soak --engine steam":               `invalid value "steam" for flag --engine: must be all, hashed, hierarchical or runtime`,
+		"soak --load heavy":                 `invalid value "heavy" for flag --load: must be all, random, rate or resets`,
 		"soak --load rate --engine Runtime": "--load rate: is for --engine hashed and hierarchical",
-		"soak --for 1ms":                    `flag -for: must be a duration from 100ms to 720h0m0s`,
+		"soak --for 1ms":                    `flag --for: must be a duration from 100ms to 720h`,
 		"soak now":                          `unexpected argument "now"`,
 	} {
 		r := call("", strings.Fields(line)...)

@@ -65,7 +65,7 @@ func (r *Report) Err() error {
 // Text returns the report for people.
 func (r *Report) Text() string {
 	t := &text.Builder{}
-	t.Linef("A server closed connections that were silent for %v; %g %% kept talking.", r.IdleAfter, r.Talkers)
+	t.Linef("A server closed connections that were silent for %s; %g %% kept talking.", text.Value(r.IdleAfter), r.Talkers)
 	if r.Interrupted {
 		t.Linef("Interrupted after %s.", cli.Duration(r.Elapsed))
 	}
@@ -101,7 +101,7 @@ func (r *Report) writeLateness(t *text.Builder) {
 	if l.Count == 0 {
 		return
 	}
-	t.Linef("\nLateness of the %s closes, %v after the last byte", cli.Count(l.Count), r.IdleAfter)
+	t.Linef("\nLateness of the %s closes, %s after the last byte", cli.Count(l.Count), text.Value(r.IdleAfter))
 	t.Linef("  p50 %s   p99 %s   max %s", cli.Duration(l.P50), cli.Duration(l.P99), cli.Duration(l.Max))
 	t.WriteString(l.Histogram())
 }

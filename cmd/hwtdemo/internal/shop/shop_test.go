@@ -265,7 +265,7 @@ func TestReportIsOneJSONObjectAndReadableText(t *testing.T) {
 
 	text := r.Text()
 	for _, want := range []string{
-		"2,000 orders", "check 1m0s later", "created", "paid", "released", "Timer: some wheel",
+		"2,000 orders", "check 1m later", "created", "paid", "released", "Timer: some wheel",
 		"too few checks to measure", "p50", "p99.9", "0 were early",
 	} {
 		assert.Contains(t, text, want)

@@ -11,7 +11,7 @@ import (
 // Text returns the report for people, on a terminal of 80x24.
 func (r *Report) Text() string {
 	t := &text.Builder{}
-	t.Linef("%s orders, each with a check %v later; a payment in time cancels it.", cli.Count(r.Created), r.CheckAfter)
+	t.Linef("%s orders, each with a check %s later; a payment in time cancels it.", cli.Count(r.Created), text.Value(r.CheckAfter))
 	if r.Interrupted {
 		t.Linef("Interrupted after %s.", cli.Duration(r.Elapsed))
 	}

@@ -16,3 +16,15 @@ func (b *Builder) Linef(format string, args ...any) {
 
 // Row adds a line with a name, a number and a note.
 func (b *Builder) Row(name, number, note string) { b.Linef("  %-12s %14s   %s", name, number, note) }
+
+// Value formats a value of the command line. A duration has no trailing units of zero:
+// 24h instead of 24h0m0s.
+func Value(v any) string {
+	s := fmt.Sprint(v)
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
+}
