@@ -93,27 +93,21 @@ func (f *engineFlags) open(name string) (hwt.Engine, error) {
 
 func (f *engineFlags) make(name string) (hwt.Engine, error) {
 	callers := f.page.address != "" // the page shows them
-	switch f.name {
-	case nameHierarchical:
-		return hierarchical.New(&hierarchical.Options{
-			SlowTaskThreshold: slowTask,
-			Name:              name,
-			TickDuration:      f.tick,
-			TicksPerWheel:     f.buckets(),
-			RecordCallers:     callers,
-			Workers:           f.workers,
-		})
-	case nameRuntime:
+	if f.name == nameRuntime {
 		return runtimetimer.New(&runtimetimer.Options{Name: name, RecordCallers: callers})
 	}
-	return hashedwheel.New(&hashedwheel.Options{
+	options := hashedwheel.Options{
 		SlowTaskThreshold: slowTask,
 		Name:              name,
 		TickDuration:      f.tick,
 		TicksPerWheel:     f.buckets(),
 		RecordCallers:     callers,
 		Workers:           f.workers,
-	})
+	}
+	if f.name == nameHierarchical {
+		return hierarchical.New((*hierarchical.Options)(&options))
+	}
+	return hashedwheel.New(&options)
 }
 
 // String describes the timer that open creates.

@@ -59,15 +59,15 @@ func New(c Config, timer hwt.Timer) (*Demo, error) {
 
 // Progress is the state of a demonstration that runs.
 type Progress struct {
-	Opened, Open, Silent, Reaped int64
-	P50, P99, Max                time.Duration // lateness
+	Open, Silent, Reaped int64
+	P50, P99, Max        time.Duration // lateness
 }
 
 // Progress is safe for concurrent use.
 func (d *Demo) Progress() Progress {
 	late := d.server.lateness.Summary()
 	return Progress{
-		Opened: d.opened.Load(), Open: d.server.open.Load(), Silent: d.silent.Load(),
+		Open: d.server.open.Load(), Silent: d.silent.Load(),
 		Reaped: d.server.reaped.Load(), P50: late.P50, P99: late.P99, Max: late.Max,
 	}
 }

@@ -24,10 +24,9 @@ type Listener interface {
 
 // Firing is one timeout that fired.
 type Firing struct {
-	ID       string        `json:"id"`
-	Message  string        `json:"message"`
-	After    time.Duration `json:"after_ns"`    // since the start
-	Lateness time.Duration `json:"lateness_ns"` // negative only if the timer is broken
+	ID, Message string
+	After       time.Duration // since the start
+	Lateness    time.Duration // negative only if the timer is broken
 }
 
 // Counts are the results of a run.

@@ -52,13 +52,12 @@ func New(c Config) *Soak { return &Soak{config: c, began: time.Now()} }
 
 // Progress is the progress of a [Soak].
 type Progress struct {
-	Elapsed                        time.Duration
 	Rounds, Operations, Violations int64
 }
 
 // Progress returns the progress of s.
 func (s *Soak) Progress() Progress {
-	return Progress{time.Since(s.began), s.rounds.Load(), s.operations.Load(), s.violations.Load()}
+	return Progress{s.rounds.Load(), s.operations.Load(), s.violations.Load()}
 }
 
 // Run runs rounds with each engine in turn until the time is over or ctx ends,
