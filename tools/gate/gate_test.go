@@ -33,6 +33,9 @@ func run(t *testing.T, names ...string) (out string, passed bool) {
 	if err := os.Mkdir(filepath.Join(dir, ".ci"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("# A library\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(dir, ".ci", "run")
 	if err := os.WriteFile(path, []byte(strings.Replace(string(script), seam, steps+seam, 1)), 0o755); err != nil {
 		t.Fatal(err)
@@ -73,6 +76,13 @@ func TestStepsReadNoInputAndReportSkips(t *testing.T) {
 func TestUnknownStepsAreRejectedBeforeAnyRuns(t *testing.T) {
 	out, passed := run(t, "good", "fly")
 	if passed || !strings.Contains(out, "no step 'fly'") || strings.Contains(out, "== good") {
+		t.Errorf("passed: %v\n%s", passed, out)
+	}
+}
+
+func TestCoverageNamesAMissingClaim(t *testing.T) {
+	out, passed := run(t, "coverage")
+	if passed || !strings.Contains(out, ".ci/run: README.md does not say") || strings.Contains(out, "expected") {
 		t.Errorf("passed: %v\n%s", passed, out)
 	}
 }
