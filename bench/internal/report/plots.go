@@ -64,8 +64,7 @@ func growth(r *results.Results) (*vgsvg.Canvas, error) {
 			return pointsOf(r, measure, metric, engine, func(c spec.Spec) (x int, ok bool) { return c.Pending, c.Producers <= 1 })
 		}}
 	}
-	return drawPanels(r, 4, panelHeight, []panel{
-		over(spec.Schedule, spec.CPUNs, "Schedule: CPU", "ns"),
+	return drawPanels(r, 3, panelHeight, []panel{
 		over(spec.Cancel, spec.CPUNs, "Schedule and cancel: CPU", "ns"),
 		over(spec.Heap, spec.HeapBytes, "Heap per timeout", "bytes"),
 		over(spec.Heap, spec.GCMs, "Garbage collection", "ms"),
