@@ -35,7 +35,6 @@ func main() {
 	quick := flag.Bool("quick", false, "quick smoke run with a tenth of each load")
 	out := flag.String("out", "", "the `folder` for programs.md and programs.jsonl; the page goes to standard output by default")
 	keep := flag.Bool("keep", false, "keep the results in programs.jsonl of all other programs")
-	chosen := func(p program) bool { return *only == "" || slices.Contains(strings.Split(*only, ","), p.name) }
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -47,7 +46,7 @@ func main() {
 	case *clients > 0:
 		runClients(*clients, flag.Arg(0), *batch)
 	default:
-		err = compare(ctx, chosen, *rounds, *quick, *out, *keep)
+		err = compare(ctx, *only, *rounds, *quick, *out, *keep)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)
@@ -56,7 +55,21 @@ func main() {
 }
 
 // compare runs the programs and writes the page.
-func compare(ctx context.Context, chosen func(program) bool, rounds int, quick bool, out string, keep bool) error {
+func compare(ctx context.Context, only string, rounds int, quick bool, out string, keep bool) error {
+	chosen := programs
+	if only != "" {
+		chosen = nil
+		for name := range strings.SplitSeq(only, ",") {
+			i := slices.IndexFunc(programs, func(p program) bool { return p.name == name })
+			if i < 0 {
+				return fmt.Errorf("--only: no program %q", name)
+			}
+			chosen = append(chosen, programs[i])
+		}
+	}
+	if rounds < 1 {
+		return fmt.Errorf("--rounds: %d (expected: at least 1)", rounds)
+	}
 	data := filepath.Join(out, "programs.jsonl")
 	var all []measured
 	if keep {
@@ -65,17 +78,15 @@ func compare(ctx context.Context, chosen func(program) bool, rounds int, quick b
 			return err
 		}
 		all = slices.DeleteFunc(all, func(m measured) bool {
-			return slices.ContainsFunc(programs, func(p program) bool { return p.name == m.Program && chosen(p) })
+			return slices.ContainsFunc(chosen, func(p program) bool { return p.name == m.Program })
 		})
 	}
-	for _, p := range programs {
-		if chosen(p) {
-			measured, err := p.measure(ctx, rounds, quick)
-			if err != nil {
-				return err
-			}
-			all = append(all, measured...)
+	for _, p := range chosen {
+		measured, err := p.measure(ctx, rounds, quick)
+		if err != nil {
+			return err
 		}
+		all = append(all, measured...)
 	}
 	page := render(compared(all))
 	if out == "" {
@@ -143,15 +154,11 @@ func compared(all []measured) (list []comparison) {
 }
 
 func (p program) measure(ctx context.Context, rounds int, quick bool) (all []measured, err error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	sides := slices.Clone(p.sides)
 	for range rounds {
 		slices.Reverse(sides) // no side always runs after the same other one
 		for _, side := range sides {
-			s, err := spawn(ctx, executable, p.name+"/"+side.name, quick)
+			s, err := spawn(ctx, os.Args[0], p.name+"/"+side.name, quick)
 			if err != nil {
 				return all, fmt.Errorf("%s, %s: %w", p.name, side.name, err)
 			}

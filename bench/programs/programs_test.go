@@ -35,6 +35,16 @@ func TestEachSideRuns(t *testing.T) {
 	}
 }
 
+// A mistyped name must not replace the data with nothing.
+func TestUnknownProgramsAndNoRoundsAreErrors(t *testing.T) {
+	dir := t.TempDir()
+	assert.ErrorContains(t, compare(t.Context(), "burst,sesions", 5, false, dir, false), `no program "sesions"`)
+	assert.ErrorContains(t, compare(t.Context(), "", 0, false, dir, false), "--rounds: 0")
+	written, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, written)
+}
+
 func TestNoImportOfTimeIsLeft(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, moveTime(dir, goCommand("list", "-m", "-f={{.Dir}}", "github.com/quic-go/quic-go")))
