@@ -96,12 +96,13 @@ func (l load) page(w io.Writer) error {
 	return nil
 }
 
-// rows measures all libraries with a number of jobs, and writes a row for each.
+// rows measures all libraries with a number of jobs, each in its own process, and writes a
+// row for each.
 func (l load) rows(w io.Writer, jobs int) error {
 	all := make([][]sample, len(rivals))
 	for range l.rounds {
 		for i, r := range rivals {
-			s, err := l.spawn(r.name, jobs)
+			s, err := proc.Sample[sample](context.Background(), os.Args[0], fmt.Sprintf("--child=%s/%d", r.name, jobs), fmt.Sprintf("--quick=%t", l.span == quick.span))
 			if err != nil {
 				return fmt.Errorf("%s with %d jobs: %w", r.name, jobs, err)
 			}
@@ -128,13 +129,4 @@ func (l load) rows(w io.Writer, jobs int) error {
 			cli.Number(median(i, heap)), cli.Number(median(i, heap)/median(0, heap)))
 	}
 	return nil
-}
-
-// spawn runs the jobs of one library in a process.
-func (l load) spawn(name string, jobs int) (sample, error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return sample{}, err
-	}
-	return proc.Sample[sample](context.Background(), executable, fmt.Sprintf("--child=%s/%d", name, jobs), fmt.Sprintf("--quick=%t", l.span == quick.span))
 }

@@ -31,8 +31,8 @@ type panel struct {
 	points      func(engine string) plotter.XYs
 }
 
-// drawPanels draws the panels that have lines in rows, with a legend below. Without any
-// lines the canvas is nil.
+// drawPanels draws the panels that have lines in rows, which must become full, with a legend
+// below. Without any lines the canvas is nil.
 func drawPanels(r *results.Results, columns int, height vg.Length, panels []panel) (*vgsvg.Canvas, error) {
 	var plots []*plot.Plot
 	drawn := make(map[string]bool)
@@ -48,7 +48,7 @@ func drawPanels(r *results.Results, columns int, height vg.Length, panels []pane
 	if len(plots) == 0 {
 		return nil, nil
 	}
-	rows := inRows(plots, columns)
+	rows := slices.Collect(slices.Chunk(plots, min(columns, len(plots))))
 	legend := legendHeight(len(drawn))
 	canvas, all := blank(plotWidth, vg.Length(len(rows))*height+legend)
 	drawLegend(r, drawn, all, legend)
@@ -57,21 +57,10 @@ func drawPanels(r *results.Results, columns int, height vg.Length, panels []pane
 	}
 	for y, line := range plot.Align(rows, tiles, all) {
 		for x, tile := range line {
-			if rows[y][x] != nil {
-				rows[y][x].Draw(tile)
-			}
+			rows[y][x].Draw(tile)
 		}
 	}
 	return canvas, nil
-}
-
-// inRows lays plots out in rows of equal length, filled with nil.
-func inRows(plots []*plot.Plot, columns int) (rows [][]*plot.Plot) {
-	columns = min(columns, len(plots))
-	for row := range slices.Chunk(plots, columns) {
-		rows = append(rows, append(slices.Clone(row), make([]*plot.Plot, columns-len(row))...))
-	}
-	return rows
 }
 
 // plot draws every engine's line, ours last so that they lie on top, and returns nil if

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
@@ -59,12 +58,6 @@ func TestTicksLieWithinTheScale(t *testing.T) {
 	assert.Equal(t, []string{"0.01", "0.1", "1", "10", "100", "1k"}, names(0.005, 3000))
 	assert.Equal(t, []string{"50", "100", "200"}, names(40, 300))
 	assert.Equal(t, "10M", tickName(1e7))
-}
-
-func TestPanelsFillRows(t *testing.T) {
-	p := new(plot.Plot)
-	assert.Equal(t, [][]*plot.Plot{{p}}, inRows([]*plot.Plot{p}, 3))
-	assert.Equal(t, [][]*plot.Plot{{p, p, p}, {p, nil, nil}}, inRows([]*plot.Plot{p, p, p, p}, 3))
 }
 
 func TestLegendGrowsByRows(t *testing.T) {
