@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -87,7 +88,7 @@ func isModule(dir string) bool {
 	return err == nil
 }
 
-// move replaces the imports and returns the number of changed files.
+// move replaces the imports and returns the number of changed files, which is positive.
 func (c config) move(dir string) (moved int, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
@@ -104,6 +105,9 @@ func (c config) move(dir string) (moved int, err error) {
 		moved++
 		return os.WriteFile(path, changed, 0o644)
 	})
+	if err == nil && moved == 0 {
+		err = fmt.Errorf("no file imports %s", strings.Join(c.imports, " or "))
+	}
 	if err != nil {
 		return moved, err
 	}

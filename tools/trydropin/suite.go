@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,10 +122,6 @@ func (r result) explain(w io.Writer, names []string) {
 		if len(output) > most {
 			output = "…" + output[len(output)-most:]
 		}
-		outcome := r.outcomes[name]
-		if outcome == "" {
-			outcome = "did not run"
-		}
-		fmt.Fprintf(w, "-- %s: %s\n%s\n", name, outcome, output)
+		fmt.Fprintf(w, "-- %s: %s\n%s\n", name, cmp.Or(r.outcomes[name], "did not run"), output)
 	}
 }

@@ -99,6 +99,15 @@ func TestCopyModuleAddsAMissingGoMod(t *testing.T) {
 	expectFile(t, filepath.Join(dir, "go.mod"), "module example.org/p\n\ngo 1.25.0\n")
 }
 
+func TestModuleWithoutTheImportsIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), "module example.org/p\n")
+	write(t, filepath.Join(dir, "p.go"), "package p\n\nimport \"os\"\n")
+	if _, err := (config{imports: []string{"time", "context"}}).move(dir); err == nil || err.Error() != "no file imports time or context" {
+		t.Error(err)
+	}
+}
+
 func TestDropReplacementsKeepsExistingFolders(t *testing.T) {
 	dir := t.TempDir()
 	goMod := filepath.Join(dir, "go.mod")
