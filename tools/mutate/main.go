@@ -9,12 +9,15 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -23,6 +26,10 @@ func main() {
 	jobs := flag.Int("jobs", min(runtime.NumCPU(), 4), "mutants that are tried in parallel")
 	list := flag.Bool("list", false, "only list the mutants")
 	flag.Parse()
+	if flag.NArg() > 0 || *jobs < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
 
 	chosen, err := choose(*only)
 	if err != nil {
@@ -35,7 +42,9 @@ func main() {
 		}
 		return
 	}
-	if err := try("..", chosen, *jobs, 10*time.Minute); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := try(ctx, "..", chosen, *jobs, 10*time.Minute); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -53,15 +62,15 @@ func choose(text string) (chosen []mutant, err error) {
 }
 
 // try tries the mutants and prints the fate of each. It returns an error unless all were
-// caught.
-func try(root string, all []mutant, jobs int, patience time.Duration) error {
+// caught. It ends early with ctx.
+func try(ctx context.Context, root string, all []mutant, jobs int, patience time.Duration) error {
 	if len(all) == 0 {
 		return fmt.Errorf("no mutant has that text")
 	}
 	began := time.Now()
 	trees := make([]*tree, jobs)
 	for i := range trees {
-		t, err := copyTree(root, patience)
+		t, err := copyTree(ctx, root, patience)
 		if err != nil {
 			return err
 		}
@@ -76,9 +85,12 @@ func try(root string, all []mutant, jobs int, patience time.Duration) error {
 		t.took = took
 	}
 	verdicts := make(map[fate]int)
-	for v := range tryEach(trees, all) {
+	for v := range tryEach(ctx, trees, all) {
 		verdicts[v.fate]++
 		fmt.Println(v)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	caught := verdicts[failed] + verdicts[crashed] + verdicts[hung]
 	fmt.Printf("\n%d of %d mutants caught (%d by a failing test, %d by a crash, %d by a hang) in %v\n",
@@ -90,19 +102,23 @@ func try(root string, all []mutant, jobs int, patience time.Duration) error {
 }
 
 // tryEach tries all, one after another in each tree.
-func tryEach(trees []*tree, all []mutant) <-chan verdict {
+func tryEach(ctx context.Context, trees []*tree, all []mutant) <-chan verdict {
 	todo, verdicts := make(chan mutant), make(chan verdict)
 	var workers sync.WaitGroup
 	for _, t := range trees {
 		workers.Go(func() {
 			for m := range todo {
-				verdicts <- t.try(m)
+				if v := t.try(m); ctx.Err() == nil {
+					verdicts <- v
+				}
 			}
 		})
 	}
 	go func() {
 		for _, m := range all {
-			todo <- m
+			if ctx.Err() == nil {
+				todo <- m
+			}
 		}
 		close(todo)
 		workers.Wait()

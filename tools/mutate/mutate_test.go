@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -116,7 +118,7 @@ func TestEveryMutantNamesExistingTests(t *testing.T) {
 
 func TestEveryFateIsRecognized(t *testing.T) {
 	root := place(t)
-	tree, err := copyTree(root, 20*time.Second)
+	tree, err := copyTree(t.Context(), root, 20*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +155,7 @@ func TestEveryFateIsRecognized(t *testing.T) {
 }
 
 func TestEachRunIsARealOne(t *testing.T) {
-	tree, err := copyTree(place(t), time.Minute)
+	tree, err := copyTree(t.Context(), place(t), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +169,7 @@ func TestEachRunIsARealOne(t *testing.T) {
 
 func TestMutantsOfANestedModuleAreTestedThere(t *testing.T) {
 	m := mutant{file: "part/one.go", from: "= 1", to: "= 2", tests: []string{"."}}
-	if err := try(place(t), []mutant{m}, 1, time.Minute); err != nil {
+	if err := try(t.Context(), place(t), []mutant{m}, 1, time.Minute); err != nil {
 		t.Error(err)
 	}
 }
@@ -175,7 +177,7 @@ func TestMutantsOfANestedModuleAreTestedThere(t *testing.T) {
 func TestSurvivorFailsTheRun(t *testing.T) {
 	root := place(t)
 	m := mutant{file: "sum.go", from: "1 + 1", to: "2 + 2", breaks: "nothing", tests: []string{"."}}
-	if err := try(root, []mutant{m}, 1, time.Minute); err == nil || !strings.Contains(err.Error(), "1 survived") {
+	if err := try(t.Context(), root, []mutant{m}, 1, time.Minute); err == nil || !strings.Contains(err.Error(), "1 survived") {
 		t.Error(err)
 	}
 }
@@ -186,8 +188,22 @@ func TestFailingTestsCatchNoMutant(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mutant{file: "sum.go", from: "1 + 1", to: "2 + 2", tests: []string{"."}}
-	if err := try(root, []mutant{m}, 1, time.Minute); err == nil || !strings.Contains(err.Error(), "before anything is broken") {
+	if err := try(t.Context(), root, []mutant{m}, 1, time.Minute); err == nil || !strings.Contains(err.Error(), "before anything is broken") {
 		t.Error(err)
+	}
+}
+
+func TestInterruptEndsTheRunAndLeavesNoTree(t *testing.T) {
+	root, temp := place(t), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	m := mutant{file: "sum.go", from: "{ <-c }", to: "{ for c != nil {} }", tests: []string{"."}}
+	if err := try(ctx, root, []mutant{m, m, m}, 2, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(temp, "mutate*")); left != nil {
+		t.Error(left)
 	}
 }
 

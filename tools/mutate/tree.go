@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 // tree is a copy of the library that is broken.
 type tree struct {
+	ctx      context.Context // ends the tests
 	dir      string
 	patience time.Duration            // with tests that were not measured
 	took     map[string]time.Duration // by the sound tests, by key
@@ -21,12 +24,12 @@ type tree struct {
 var skipped = map[string]bool{".git": true, "bench": true, "docs": true, "examples": true, "tools": true}
 
 // copyTree copies the library in root to a temporary folder.
-func copyTree(root string, patience time.Duration) (*tree, error) {
+func copyTree(ctx context.Context, root string, patience time.Duration) (*tree, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{dir: dir, patience: patience}
+	t := &tree{ctx: ctx, dir: dir, patience: patience}
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(root, path)
 		switch {
@@ -64,7 +67,7 @@ func (t *tree) sound(all []mutant) (took map[string]time.Duration, err error) {
 		}
 		began := time.Now()
 		if out, err := t.test(m); err != nil {
-			return nil, fmt.Errorf("the tests fail before anything is broken:\n%s", out)
+			return nil, cmp.Or(t.ctx.Err(), fmt.Errorf("the tests fail before anything is broken:\n%s", out))
 		}
 		took[t.key(m)] = time.Since(began)
 	}
@@ -144,7 +147,8 @@ func (t *tree) moduleOf(m mutant) string {
 
 // run runs the go command in dir.
 func (t *tree) run(dir string, args ...string) (out string, err error) {
-	cmd := exec.Command("go", args...)
+	cmd := exec.CommandContext(t.ctx, "go", args...)
+	cmd.WaitDelay = time.Second // for tests that hold its output
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	text, err := cmd.CombinedOutput()
