@@ -78,10 +78,10 @@ func run(root, version string, tag bool, keep string) error {
 			folder, rootPath+","+rootPath+"/*", rootPath, version)
 	}
 	if !tag {
-		fmt.Printf("%s of %s works; this repository has no new tags\n", version, strings.Join(r.paths(), ", "))
+		fmt.Printf("%s work; this repository has no new tags\n", strings.Join(r.tags(), ", "))
 		return nil
 	}
-	if _, err := git(root, append([]string{"fetch", "--quiet", r.clone}, r.refspecs()...)...); err != nil {
+	if _, err := git(root, "fetch", "--quiet", r.clone, "refs/tags/*:refs/tags/*"); err != nil {
 		return err
 	}
 	fmt.Printf("tagged; publish with: git push origin %s\n", strings.Join(r.tags(), " "))

@@ -43,23 +43,9 @@ func (m module) path() string { return m.file.Module.Mod.Path }
 // tag returns the name of the module's tag, by which the go command finds it.
 func (m module) tag(version string) string { return path.Join(m.dir, version) }
 
-func (r *release) paths() (all []string) {
-	for _, m := range r.modules {
-		all = append(all, m.path())
-	}
-	return all
-}
-
 func (r *release) tags() (all []string) {
 	for _, m := range r.modules {
 		all = append(all, m.tag(r.version))
-	}
-	return all
-}
-
-func (r *release) refspecs() (all []string) {
-	for _, tag := range r.tags() {
-		all = append(all, "refs/tags/"+tag+":refs/tags/"+tag)
 	}
 	return all
 }
@@ -107,14 +93,16 @@ func readModule(clone, dir string) (module, error) {
 	return module{dir: dir, file: file}, err
 }
 
+// ours reports whether the required module is in the repository.
+func ours(r *modfile.Require) bool { return strings.HasPrefix(r.Mod.Path+"/", rootPath+"/") }
+
 // inOrder sorts modules so that each requires only earlier ones.
 func inOrder(modules []module) (sorted []module, err error) {
-	ours := func(p string) bool { return p == rootPath || strings.HasPrefix(p, rootPath+"/") }
 	done := map[string]bool{}
 	for len(sorted) < len(modules) {
 		before := len(sorted)
 		for _, m := range modules {
-			waits := slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return ours(r.Mod.Path) && !done[r.Mod.Path] })
+			waits := slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return ours(r) && !done[r.Mod.Path] })
 			if !done[m.path()] && !waits {
 				done[m.path()] = true
 				sorted = append(sorted, m)
@@ -154,9 +142,9 @@ func (r *release) pin(m module) error {
 			return err
 		}
 	}
-	for _, p := range r.paths() {
-		if slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.Path == p }) {
-			if err := m.file.AddRequire(p, r.version); err != nil {
+	for _, required := range m.file.Require {
+		if ours(required) {
+			if err := m.file.AddRequire(required.Mod.Path, r.version); err != nil {
 				return err
 			}
 		}
