@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/runner"
 	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/schedule"
+	"github.com/hashedwheel/hwt/cmd/hwtdemo/internal/text"
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
@@ -53,7 +54,7 @@ func writeUnfired(w io.Writer, list []runner.Unfired) {
 		if !u.Scheduled {
 			note = "(not scheduled yet) "
 		}
-		line := fmt.Sprintf("%9s  %-16s  %s%s", cli.Duration(max(0, u.Remaining)), printable(u.ID), note, printable(u.Message))
+		line := fmt.Sprintf("%9s  %-16s  %s%s", text.Value(cli.Duration(max(0, u.Remaining))), printable(u.ID), note, printable(u.Message))
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 }

@@ -108,7 +108,7 @@ scheduled 1, fired 1, cancelled 0, reset 0, bad rows 0, too late to cancel or re
 func TestUnfiredLinesHaveNoTrailingBlanks(t *testing.T) {
 	var out strings.Builder
 	writeUnfired(&out, []runner.Unfired{{ID: "a", Remaining: time.Hour, Scheduled: true}, {ID: "b", Remaining: time.Hour}})
-	assert.Equal(t, "Not fired, with the time that remained:\n   1h0m0s  a\n   1h0m0s  b                 (not scheduled yet)\n", out.String())
+	assert.Equal(t, "Not fired, with the time that remained:\n       1h  a\n       1h  b                 (not scheduled yet)\n", out.String())
 }
 
 // fullDisk is an output that rejects all writes.

@@ -79,6 +79,12 @@ func TestPaymentsDependOnTheSeedOnly(t *testing.T) {
 	assert.NotEqual(t, paid(one), paid(other))
 }
 
+func TestOneOrderIsCountedInTheSingular(t *testing.T) {
+	text := (&shop.Report{Created: 1, PaidTooLate: 1}).Text()
+	assert.Contains(t, text, "1 order, each")
+	assert.Contains(t, text, "1 payment came too late")
+}
+
 func TestMoreProducersThanOrdersWork(t *testing.T) {
 	c := config()
 	c.Orders, c.Producers = 3, 100

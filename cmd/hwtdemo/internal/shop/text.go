@@ -11,7 +11,7 @@ import (
 // Text returns the report for people, on a terminal of 80x24.
 func (r *Report) Text() string {
 	t := &text.Builder{}
-	t.Linef("%s orders, each with a check %s later; a payment in time cancels it.", cli.Count(r.Created), text.Value(r.CheckAfter))
+	t.Linef("%s, each with a check %s later; a payment in time cancels it.", cli.Plural(int(r.Created), "order"), text.Value(r.CheckAfter))
 	if r.Interrupted {
 		t.Linef("Interrupted after %s.", cli.Duration(r.Elapsed))
 	}
@@ -48,7 +48,7 @@ func (r *Report) releasedNote() string {
 	if r.PaidTooLate == 0 {
 		return "check fired"
 	}
-	return fmt.Sprintf("check fired; %s payments came too late", cli.Count(r.PaidTooLate))
+	return fmt.Sprintf("check fired; %s came too late", cli.Plural(int(r.PaidTooLate), "payment"))
 }
 
 // writeTimer writes the cost of the timer.
