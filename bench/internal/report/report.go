@@ -57,7 +57,7 @@ func render(r *results.Results, drawn []drawing) (string, error) {
 	return b.String(), err
 }
 
-// correctness returns a table of the engines with faults in any measurement, and of ours.
+// correctness returns a table of the engines' configurations and faults.
 func correctness(r *results.Results) table {
 	t := table{head: []string{"engine", "package", "configuration", "faults"}, text: true}
 	for _, k := range r.Engines {
