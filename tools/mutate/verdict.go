@@ -37,7 +37,7 @@ func (v verdict) String() string {
 
 var (
 	failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-	running = regexp.MustCompile(`(?m)^\s*running tests:\n\s*(\S+)`)
+	running = regexp.MustCompile(`(?m)^\s*running tests:\n\s*\S+`)
 	unbuilt = regexp.MustCompile(`(?m)^FAIL\s.*\[(build|setup) failed\]`)
 	goesOff = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 )
@@ -50,20 +50,13 @@ func (v verdict) judge(out string, err error) verdict {
 	case unbuilt.MatchString(out):
 		return v.with(invalid, "a test does not compile: "+out)
 	case strings.Contains(out, "panic: test timed out"):
-		return v.with(hung, first(running, out))
+		return v.with(hung, strings.Join(strings.Fields(running.FindString(out)), " "))
 	case failure.MatchString(out):
 		return v.with(failed, deepest(failure.FindAllStringSubmatch(out, -1)))
 	case goesOff.MatchString(out):
 		return v.with(crashed, goesOff.FindString(out))
 	}
 	return v.with(invalid, out)
-}
-
-func first(pattern *regexp.Regexp, out string) string {
-	if match := pattern.FindStringSubmatch(out); match != nil {
-		return match[1]
-	}
-	return "?"
 }
 
 // deepest returns the first failure that is not made of others.

@@ -14,14 +14,9 @@ import (
 
 const rootPath = "github.com/hashedwheel/hwt"
 
-// private are the folders of modules that programs do not import. They keep their replace
-// directives.
+// private are the folders of modules that programs do not import, and of those below. They
+// keep their replace directives.
 var private = []string{"bench", "tools", "examples", "inspect/browsertest"}
-
-// isPrivate reports whether a folder is one of them, or below one.
-func isPrivate(dir string) bool {
-	return slices.ContainsFunc(private, func(p string) bool { return strings.HasPrefix(dir+"/", p+"/") })
-}
 
 // release is a version in the making.
 type release struct {
@@ -76,7 +71,8 @@ func (r *release) prepare(root string) error {
 // importable returns the folders of the modules that programs import.
 func importable(files []string) (dirs []string) {
 	for _, file := range files {
-		if dir := path.Dir(file); !isPrivate(dir) {
+		dir := path.Dir(file)
+		if !slices.ContainsFunc(private, func(p string) bool { return strings.HasPrefix(dir+"/", p+"/") }) {
 			dirs = append(dirs, dir)
 		}
 	}
