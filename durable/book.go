@@ -220,15 +220,17 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 
 // claimed puts a row whose claim was answered into its next place.
 func (w *worker) claimed(h *held, won bool) {
+	if won && (h.claim.Skip || h.due != h.row.Due) {
+		w.store.counts.missed.Add(1)
+	}
 	switch {
 	case !won:
 		w.store.counts.overtaken.Add(1)
 		w.drop(h)
 	case h.claim.Skip:
-		w.store.counts.missed.Add(1)
 		w.drop(h)
 	default:
-		h.row.State = backend.Claimed
+		h.row.State, h.row.Due = backend.Claimed, h.due
 		w.awaitDue(h)
 	}
 	if won && h.claim.Next != nil && w.store.isNear(h.claim.Next.Due) {

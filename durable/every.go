@@ -23,7 +23,8 @@ type Every struct {
 	Schedule string
 
 	// Missed is the treatment of occurrences that were due while no worker ran. By
-	// default, the last of them fires late, and the others are skipped.
+	// default, the last of them fires late, and the others are skipped. Occurrences less
+	// than half a second apart may be missed, too.
 	Missed clock.Missed
 }
 
@@ -113,21 +114,23 @@ func decodeEvery(every, schedule string) (e Every, err error) {
 	return e, err
 }
 
-// planClaim fills in h.claim, and reports whether the row is to be claimed.
+// planClaim fills in h.claim and h.due, and reports whether the row is to be claimed.
 func (w *worker) planClaim(h *held) bool {
 	r := &h.row
-	h.claim = backend.Claim{Ref: r.Ref()}
+	h.claim, h.due = backend.Claim{Ref: r.Ref()}, r.Due
 	if r.Every == "" || r.Detached || r.Attempt > 1 {
 		return true
 	}
 	now := max(w.store.clock.nanos(), r.Due)
-	next, skip, err := w.occurrence(r, time.Unix(0, now).UTC())
+	due, next, err := w.occurrence(r, time.Unix(0, now).UTC())
 	if err != nil {
 		w.log.Warn("durable: cannot find the next occurrence; the entry waits", "key", r.Key, "error", err)
 		w.unplanned.Store(true)
 		return false
 	}
-	h.claim.Skip = skip
+	if h.claim.Skip = due.IsZero(); !h.claim.Skip {
+		h.due = due.UnixNano()
+	}
 	if next.IsZero() {
 		return true
 	}
@@ -137,16 +140,16 @@ func (w *worker) planClaim(h *held) bool {
 	return true
 }
 
-// occurrence returns the time of the occurrence after a row, or zero after the last one,
-// and whether the row itself was missed.
-func (w *worker) occurrence(r *backend.Row, now time.Time) (next time.Time, skip bool, err error) {
+// occurrence returns the time at which a claimed row fires, or zero if it was missed, and the
+// time of the next row, or zero after the last one.
+func (w *worker) occurrence(r *backend.Row, now time.Time) (due, next time.Time, err error) {
 	every, err := decodeEvery(r.Every, r.Schedule)
 	if err != nil {
-		return next, false, err
+		return due, next, err
 	}
 	schedule, err := every.schedule(w.options.Schedules)
 	if err != nil {
-		return next, false, err
+		return due, next, err
 	}
 	err = errors.New("the schedule ended its goroutine")
 	var plan sync.WaitGroup
@@ -156,28 +159,28 @@ func (w *worker) occurrence(r *backend.Row, now time.Time) (next time.Time, skip
 				err = fmt.Errorf("the schedule panicked: %v", p)
 			}
 		}()
-		next, skip, err = every.plan(schedule, time.Unix(0, r.Due).UTC(), now)
+		due, next, err = every.plan(schedule, time.Unix(0, r.Due).UTC(), now)
 	})
 	plan.Wait()
-	return next, skip, err
+	return due, next, err
 }
 
-// plan is occurrence for a known schedule and a row that is due at due.
-func (e Every) plan(schedule clock.Schedule, due, now time.Time) (next time.Time, skip bool, err error) {
+// plan is occurrence for a known schedule and a row that is due at due. A row that was missed by
+// less than sweepEvery fires in place of the next one: that would be missed, too, if the database
+// took longer to return it than the period.
+func (e Every) plan(schedule clock.Schedule, due, now time.Time) (fires, next time.Time, err error) {
 	if next = schedule.Next(due); !next.IsZero() && !next.After(due) {
-		return next, false, fmt.Errorf("the schedule returned %v (expected: after %v)", next, due)
+		return fires, next, fmt.Errorf("the schedule returned %v (expected: after %v)", next, due)
 	}
 	runs, next := e.Missed.Plan(schedule, due, now)
-	switch {
-	case len(runs) == 0:
-		skip = true
-	case runs[0].After(due):
-		next, skip = runs[0], true
-	case len(runs) > 1:
-		next = runs[1]
+	if len(runs) > 0 && runs[0].Sub(due) < sweepEvery {
+		fires, runs = runs[0], runs[1:]
+	}
+	if len(runs) > 0 {
+		next = runs[0]
 	}
 	if next.After(maxDue) {
 		next = time.Time{}
 	}
-	return next, skip, nil
+	return fires, next, nil
 }

@@ -74,6 +74,23 @@ func TestMissedOccurrencesFollowTheirOptions(t *testing.T) {
 	}
 }
 
+// The database returns an occurrence a poll of 250 ms after the claim of the one before.
+func TestDenseSeriesFires(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now(), nil)
+		require.NoError(t, err)
+		dense := named{func(t time.Time) time.Time { return t.Add(100 * time.Millisecond) }}
+		end := f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": dense}})
+		time.Sleep(10 * time.Second)
+		end()
+		assert.InDelta(t, 40, len(f.times()), 2)
+		for _, firing := range f.fired {
+			assert.Less(t, firing.Lateness, 100*time.Millisecond)
+		}
+		assert.InDelta(t, len(f.times()), f.Stats().Missed, 2)
+	})
+}
+
 func TestOccurrenceRetriesBesideItsSeries(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.every(clock.Missed{})
