@@ -186,12 +186,12 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 	claims := make([]backend.Claim, 0, len(rows))
 	kept := rows[:0]
 	for _, h := range rows {
-		if !valid || h.term != term || !w.planClaim(h) {
+		if !valid || h.term != term {
 			w.drop(h)
-			continue
+		} else if w.planClaim(h) {
+			claims = append(claims, h.claim)
+			kept = append(kept, h)
 		}
-		claims = append(claims, h.claim)
-		kept = append(kept, h)
 	}
 	if len(claims) == 0 {
 		return true

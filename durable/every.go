@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashedwheel/hwt/clock"
@@ -114,65 +113,76 @@ func decodeEvery(every, schedule string) (e Every, err error) {
 	return e, err
 }
 
-// planClaim fills in h.claim and h.due, and reports whether the row is to be claimed.
+// planClaim fills in h.claim and h.due, and reports whether the row is to be claimed now. A named
+// schedule is the user's, and may be slow: its rows are claimable again once it has answered.
 func (w *worker) planClaim(h *held) bool {
+	if h.planned {
+		h.planned = false
+		return true
+	}
 	r := &h.row
 	h.claim, h.due = backend.Claim{Ref: r.Ref()}, r.Due
-	if r.Every == "" || r.Detached || r.Attempt > 1 {
+	switch {
+	case r.Every == "" || r.Detached || r.Attempt > 1:
 		return true
+	case r.Schedule == "":
+		return w.planNext(h)
 	}
-	now := max(w.store.clock.nanos(), r.Due)
-	due, next, err := w.occurrence(r, time.Unix(0, now).UTC())
-	if err != nil {
-		w.log.Warn("durable: cannot find the next occurrence; the entry waits", "key", r.Key, "error", err)
-		w.unplanned.Store(true)
-		return false
+	w.loops.Go(func() {
+		if h.planned = w.planNext(h); h.planned {
+			w.mu.Lock()
+			w.claimable = append(w.claimable, h)
+			w.mu.Unlock()
+			w.hurry()
+		}
+	})
+	return false
+}
+
+// planNext is planClaim for a recurring row. If it does not find the next occurrence, it drops
+// the row, even if the schedule panics or ends the goroutine.
+func (w *worker) planNext(h *held) (ok bool) {
+	err := errors.New("the schedule ended its goroutine")
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the schedule panicked: %v", p)
+		}
+		if ok = err == nil; !ok {
+			w.log.Warn("durable: cannot find the next occurrence; the entry waits", "key", h.row.Key, "error", err)
+			w.unplanned.Store(true)
+			w.drop(h)
+		}
+	}()
+	fires, next, err := w.occurrence(&h.row)
+	if h.claim.Skip = fires.IsZero(); !h.claim.Skip {
+		h.due = fires.UnixNano()
 	}
-	if h.claim.Skip = due.IsZero(); !h.claim.Skip {
-		h.due = due.UnixNano()
+	if err == nil && !next.IsZero() {
+		row := h.row
+		row.Due, row.Origin, row.Nonce = next.UnixNano(), 0, newNonce()
+		h.claim.Next = &row
 	}
-	if next.IsZero() {
-		return true
-	}
-	row := *r
-	row.Due, row.Origin, row.Nonce = next.UnixNano(), 0, newNonce()
-	h.claim.Next = &row
-	return true
+	return err == nil
 }
 
 // occurrence returns the time at which a claimed row fires, or zero if it was missed, and the
-// time of the next row, or zero after the last one.
-func (w *worker) occurrence(r *backend.Row, now time.Time) (due, next time.Time, err error) {
+// time of the next row, or zero after the last one. A row that was missed by less than sweepEvery
+// fires in place of the next one: that would be missed, too, if the database took longer to
+// return it than the period.
+func (w *worker) occurrence(r *backend.Row) (fires, next time.Time, err error) {
 	every, err := decodeEvery(r.Every, r.Schedule)
 	if err != nil {
-		return due, next, err
+		return fires, next, err
 	}
 	schedule, err := every.schedule(w.options.Schedules)
 	if err != nil {
-		return due, next, err
+		return fires, next, err
 	}
-	err = errors.New("the schedule ended its goroutine")
-	var plan sync.WaitGroup
-	plan.Go(func() { // a Goexit in the schedule must not end the caller's
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("the schedule panicked: %v", p)
-			}
-		}()
-		due, next, err = every.plan(schedule, time.Unix(0, r.Due).UTC(), now)
-	})
-	plan.Wait()
-	return due, next, err
-}
-
-// plan is occurrence for a known schedule and a row that is due at due. A row that was missed by
-// less than sweepEvery fires in place of the next one: that would be missed, too, if the database
-// took longer to return it than the period.
-func (e Every) plan(schedule clock.Schedule, due, now time.Time) (fires, next time.Time, err error) {
+	due, now := time.Unix(0, r.Due).UTC(), time.Unix(0, max(w.store.clock.nanos(), r.Due)).UTC()
 	if next = schedule.Next(due); !next.IsZero() && !next.After(due) {
 		return fires, next, fmt.Errorf("the schedule returned %v (expected: after %v)", next, due)
 	}
-	runs, next := e.Missed.Plan(schedule, due, now)
+	runs, next := every.Missed.Plan(schedule, due, now)
 	if len(runs) > 0 && runs[0].Sub(due) < sweepEvery {
 		fires, runs = runs[0], runs[1:]
 	}

@@ -184,6 +184,28 @@ func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
 	}
 }
 
+func TestSlowScheduleDelaysNoOtherEntry(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for _, key := range []string{"k", "l"} {
+			_, err := f.SetEvery(t.Context(), key, durable.Every{Schedule: "mine"}, time.Now().Add(time.Second), nil)
+			require.NoError(t, err)
+		}
+		slow := named{func(t time.Time) time.Time {
+			time.Sleep(time.Second)
+			return t.Add(time.Hour)
+		}}
+		end := f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": slow}})
+		f.setIn("other", time.Second)
+		time.Sleep(time.Hour)
+		require.Len(t, f.times(), 3)
+		assert.Equal(t, "other", f.fired[0].Key)
+		assert.Equal(t, time.Second, f.at[0])
+		assert.Less(t, f.at[2], 3*time.Second) // Next is called twice per occurrence
+		time.Sleep(time.Second)                // both wait for the next occurrence
+		end()
+	})
+}
+
 // The database returns a leased entry to no other worker.
 func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 	inBubble(t, func(f *fixture) {
