@@ -76,11 +76,15 @@ func (w *worker) takeAhead() {
 
 // hurry makes both loops of keepBooks flush now.
 func (w *worker) hurry() {
-	for _, wake := range [...]chan struct{}{w.claims, w.outcomes} {
-		select {
-		case wake <- struct{}{}:
-		default: // already requested
-		}
+	request(w.claims)
+	request(w.outcomes)
+}
+
+// request wakes a goroutine that receives from c, now or later.
+func request(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // already requested
 	}
 }
 

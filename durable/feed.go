@@ -166,10 +166,7 @@ func (w *worker) offer(rows []backend.Row) (left []backend.Row) {
 // sweepSoon makes feed look at all rows within the lead.
 func (w *worker) sweepSoon() {
 	w.sweep.Store(true)
-	select {
-	case w.look <- struct{}{}:
-	default: // already requested
-	}
+	request(w.look)
 }
 
 // takeSweep reports whether a sweep was asked for and there is room for its rows.

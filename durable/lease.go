@@ -113,10 +113,7 @@ func (w *worker) lost(id int64) {
 	if had {
 		w.log.Warn("durable: the worker's lease was lost; other workers take over its entries")
 		w.endHandlers(ErrLeaseLost)
-		select {
-		case w.rejoin <- struct{}{}:
-		default:
-		}
+		request(w.rejoin)
 	}
 }
 

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -25,17 +26,11 @@ func (o *Options) complete() (Options, error) {
 	if o != nil {
 		c = *o
 	}
-	if c.Name == "" {
-		c.Name = "timers"
-	}
-	if c.Lease == 0 {
-		c.Lease = 5 * time.Second
-	}
+	c.Name = cmp.Or(c.Name, "timers")
+	c.Lease = cmp.Or(c.Lease, 5*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Lease < time.Second || c.Lease > 10*time.Minute {
 		return c, refuse("Options.Lease", c.Lease, "0 for the default, or 1s to 10m")
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
 	}
 	return c, nil
 }

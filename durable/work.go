@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,12 +52,12 @@ func (o *WorkOptions) complete() (WorkOptions, error) {
 	if o != nil {
 		c = *o
 	}
-	c.Concurrency = orDefault(c.Concurrency, 64)
-	c.MaxHeld = orDefault(c.MaxHeld, 50_000)
-	c.MaxAttempts = orDefault(c.MaxAttempts, 25)
-	c.BaseBackoff = orDefault(c.BaseBackoff, time.Second)
-	c.MaxBackoff = orDefault(c.MaxBackoff, max(10*time.Minute, c.BaseBackoff))
-	c.DrainTimeout = orDefault(c.DrainTimeout, 30*time.Second)
+	c.Concurrency = cmp.Or(c.Concurrency, 64)
+	c.MaxHeld = cmp.Or(c.MaxHeld, 50_000)
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, 25)
+	c.BaseBackoff = cmp.Or(c.BaseBackoff, time.Second)
+	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(10*time.Minute, c.BaseBackoff))
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Second)
 	switch {
 	case c.Concurrency < 1 || c.Concurrency > 100_000:
 		return c, refuse("WorkOptions.Concurrency", c.Concurrency, "0 for the default, or 1 to 100000")
@@ -68,14 +69,6 @@ func (o *WorkOptions) complete() (WorkOptions, error) {
 		return c, refuse("WorkOptions.MaxBackoff", c.MaxBackoff, "0 for the default, or BaseBackoff to 8760h")
 	}
 	return c, nil
-}
-
-func orDefault[T comparable](value, standard T) T {
-	var zero T
-	if value == zero {
-		return standard
-	}
-	return value
 }
 
 // Work calls handler for each entry at its due time until ctx ends, the store is closed, or

@@ -62,7 +62,8 @@ type worker struct {
 	finished  []*held               // rows whose handlers returned. Guarded by mu.
 	coming    int                   // rows that calls under way may return. Guarded by mu.
 	draining  bool                  // no new rows are accepted. Guarded by mu.
-	emptied   chan struct{}         // closed when draining and held is empty. Guarded by mu.
+	emptied   context.Context       // ends when draining and held is empty
+	endWait   context.CancelFunc    // ends emptied
 }
 
 // held is a row in the hands of a worker. Its place has it alone, by W1.
@@ -103,9 +104,9 @@ func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCaus
 		rejoin:   make(chan struct{}, 1),
 		held:     make(map[backend.Ref]*held),
 		ahead:    make(map[int64][]*held),
-		emptied:  make(chan struct{}),
 	}
 	w.work, w.endWork = context.WithCancel(context.Background())
+	w.emptied, w.endWait = context.WithCancel(context.Background())
 	w.calls, w.endCall = context.WithCancelCause(w.work)
 	return w, nil
 }
@@ -155,7 +156,7 @@ func (w *worker) drain() {
 	timeout := time.NewTimer(max(0, w.options.DrainTimeout))
 	defer timeout.Stop()
 	select {
-	case <-w.emptied:
+	case <-w.emptied.Done():
 	case <-timeout.C:
 	}
 	for _, h := range w.queue.close() {
@@ -228,15 +229,10 @@ func (w *worker) forget(h *held) {
 	w.checkEmpty()
 }
 
-// checkEmpty ends the wait of drain.
+// checkEmpty ends the wait of drain. The caller holds mu.
 func (w *worker) checkEmpty() {
-	if !w.draining || len(w.held) > 0 {
-		return
-	}
-	select {
-	case <-w.emptied:
-	default:
-		close(w.emptied)
+	if w.draining && len(w.held) == 0 {
+		w.endWait()
 	}
 }
 
