@@ -34,6 +34,24 @@ func TestEntryFiresOnceAtItsDueTime(t *testing.T) {
 	})
 }
 
+func TestHandlersContextHasTheValuesOfWorks(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		type key struct{}
+		ctx, cancel := context.WithCancel(context.WithValue(f.t.Context(), key{}, "value"))
+		f.setIn("k", 0)
+		var value any
+		err := f.Work(ctx, func(ctx context.Context, _ durable.Firing) error {
+			cancel()
+			time.Sleep(time.Second)
+			value = ctx.Value(key{})
+			return ctx.Err()
+		}, nil)
+		require.NoError(t, err)
+		assert.Equal(t, "value", value)
+		assert.Empty(t, f.keys())
+	})
+}
+
 func TestBurstFiresInOrderWithinMaxHeld(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		const n = 5000

@@ -12,8 +12,8 @@ import (
 
 // Handler is called for each entry at its due time. If it returns nil, the entry is done.
 // If it returns an error, panics, or calls runtime.Goexit, the entry fires again later
-// with the same ID. The context ends when Work stops waiting for the handler, or when the
-// worker loses its lease.
+// with the same ID. The context has the values of Work's. It ends when Work stops waiting for
+// the handler, or when the worker loses its lease.
 type Handler func(ctx context.Context, f Firing) error
 
 // WorkOptions are the settings of one Work. The zero value of each field is its default.
@@ -87,7 +87,7 @@ func (s *Store) Work(ctx context.Context, handler Handler, options *WorkOptions)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w, err := newWorker(s, handler, o, cancel)
+	w, err := newWorker(ctx, s, handler, o, cancel)
 	if err != nil {
 		return fmt.Errorf("durable: Work: %w", err)
 	}

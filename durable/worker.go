@@ -79,7 +79,7 @@ type held struct {
 	outcome backend.Outcome
 }
 
-func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCauseFunc) (*worker, error) {
+func newWorker(ctx context.Context, s *Store, handler Handler, o WorkOptions, stop context.CancelCauseFunc) (*worker, error) {
 	wheel, err := hashedwheel.New(&hashedwheel.Options{
 		TickDuration:         time.Millisecond,
 		TicksPerWheel:        1 << 12, // one rotation is longer than the lead
@@ -105,7 +105,7 @@ func newWorker(s *Store, handler Handler, o WorkOptions, stop context.CancelCaus
 		held:     make(map[backend.Ref]*held),
 		ahead:    make(map[int64][]*held),
 	}
-	w.work, w.endWork = context.WithCancel(context.Background())
+	w.work, w.endWork = context.WithCancel(context.WithoutCancel(ctx))
 	w.emptied, w.endWait = context.WithCancel(context.Background())
 	w.calls, w.endCall = context.WithCancelCause(w.work)
 	return w, nil

@@ -20,7 +20,7 @@ func newTestWorker(t *testing.T) *worker {
 	t.Cleanup(func() { s.Close() })
 	o, err := (&WorkOptions{}).complete()
 	require.NoError(t, err)
-	w, err := newWorker(s, nil, o, nil)
+	w, err := newWorker(t.Context(), s, nil, o, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { w.wheel.Stop() })
 	return w
