@@ -182,18 +182,19 @@ func (w *worker) reserve(most int) (n int, cancel func()) {
 // accept takes a row into held and puts it into its first place. It reports whether the
 // row is held, now or already. A copy from an earlier lease is replaced, since it is never
 // claimed. A row that the database has claimed for the worker, or marked a second time,
-// replaces any copy: the claim of that one was overtaken, or is about to be.
+// replaces any copy: the claim of that one was overtaken, or is about to be. A row of a lease
+// that was lost while the database answered is left to other workers.
 func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()
-	_, term, valid := w.lease.current()
+	id, term, valid := w.lease.current()
 	old, marked := w.held[ref], row.Holder != 0
 	if old != nil && old.term == term && row.State == backend.Pending && !(old.leased && marked) {
 		old.leased = old.leased || marked
 		w.mu.Unlock()
 		return true
 	}
-	if w.draining || !valid || !reserved && len(w.held)+w.coming >= w.options.MaxHeld {
+	if w.draining || !valid || marked && row.Holder != id || !reserved && len(w.held)+w.coming >= w.options.MaxHeld {
 		w.sweep.Store(true) // it comes again
 		w.mu.Unlock()
 		return false

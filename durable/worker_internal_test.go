@@ -44,6 +44,20 @@ func TestLateRefusalLeavesTheNextLease(t *testing.T) {
 	require.ErrorIs(t, context.Cause(calls), ErrLeaseLost)
 }
 
+// Other workers take over the rows of the lost lease: the worker must not fire them by a later one.
+func TestLateAnswerForALostLeaseIsLeftOut(t *testing.T) {
+	w := newTestWorker(t)
+	for id := range int64(2) {
+		w.lost(id)
+		w.lease.renew(0, id+1, time.Now().Add(time.Hour))
+	}
+	row := backend.Row{Key: "k", Generation: 1, Due: time.Now().Add(time.Hour).UnixNano(), Holder: 1}
+	for _, row.State = range []backend.State{backend.Pending, backend.Claimed} {
+		require.False(t, w.accept(row, true))
+		require.Empty(t, w.held)
+	}
+}
+
 // The claim of a row is refused while another transaction has locked it. Its lease may be
 // returned, and given to the same worker again, before the worker hears of the refusal.
 func TestRefusedClaimLeavesARowThatWasLeasedAgain(t *testing.T) {
