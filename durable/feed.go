@@ -12,6 +12,10 @@ import (
 // those behind the watermark only.
 const sweepEvery = 5 * time.Second
 
+// doubtEvery is sweepEvery after a call that failed and may have stored entries, of which no Work
+// was notified.
+const doubtEvery = 500 * time.Millisecond
+
 // adoptEvery is the pause between two looks for rows of workers that are gone.
 const adoptEvery = time.Second
 
@@ -33,7 +37,8 @@ func (w *worker) feed(ctx context.Context) {
 		case <-timer.C:
 		case <-w.look:
 		}
-		if time.Since(swept) >= sweepEvery || w.takeSweep() {
+		since := time.Since(swept)
+		if since >= sweepEvery || since >= doubtEvery && w.store.inDoubt() || w.takeSweep() {
 			if w.unplanned.Swap(false) {
 				w.free() // for a worker that knows the schedule, and looks first
 				swept = time.Time{}

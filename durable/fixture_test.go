@@ -64,6 +64,15 @@ func (f *faulty) Now(ctx context.Context) (time.Time, error) {
 	return time.Now().Add(f.offset), f.fails["Now"]
 }
 
+// Apply fails, and takes place later, as if the caller's context had ended during the commit.
+func (f *faulty) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+	if err := f.fail("Apply"); err != nil {
+		time.AfterFunc(300*time.Millisecond, func() { _, _ = f.Memory.Apply(context.Background(), tx, ops) })
+		return nil, err
+	}
+	return f.Memory.Apply(ctx, tx, ops)
+}
+
 func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
 	if err := f.fail("Lease"); err != nil {
 		return nil, err

@@ -382,6 +382,20 @@ func TestEntryThatNoWorkTakesIsAnnounced(t *testing.T) {
 	})
 }
 
+func TestEntryOfAFailedSetFiresSoon(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(nil, nil)()
+		f.setIn("moves the watermark", 900*time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
+		f.b.set("Apply", context.DeadlineExceeded)
+		_, err := f.Set(t.Context(), "k", time.Now(), nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(10 * time.Second)
+		require.Len(t, f.times(), 2)
+		assert.Less(t, f.at[1], 2*time.Second, "before the next sweep, at 5 s")
+	})
+}
+
 func TestDoneTxAcknowledges(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(func(ctx context.Context, firing durable.Firing) error {

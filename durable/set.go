@@ -190,6 +190,7 @@ func (s *Store) applyAll(ctx context.Context, tx any, ops []backend.Op) ([]backe
 	}
 	results, err := s.backend.Apply(ctx, tx, ops)
 	if err != nil {
+		s.doubt.Store(s.clock.nanos())
 		return nil, err
 	}
 	var near []backend.Row

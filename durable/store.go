@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -19,6 +20,7 @@ type Store struct {
 	counts  counts
 	sizes   *sizes
 	unwatch func()
+	doubt   atomic.Int64 // time of the last call that failed
 
 	mu     sync.Mutex
 	works  []*worker            // Works that take near entries. Guarded by mu.
@@ -155,6 +157,10 @@ func (s *Store) working() bool {
 	defer s.mu.Unlock()
 	return len(s.works) > 0
 }
+
+// inDoubt reports whether a call has failed in the last seconds: the database may store its
+// effect later.
+func (s *Store) inDoubt() bool { return s.clock.nanos()-s.doubt.Load() < int64(sweepEvery) }
 
 // isNear reports whether a row with this due time must be announced.
 func (s *Store) isNear(due int64) bool {
