@@ -114,10 +114,19 @@ func TestCancelEndsTheWaitingRetriesOfASeries(t *testing.T) {
 		f.every(clock.Missed{})
 		defer f.work(func(context.Context, durable.Firing) error { return durable.RetryAfter(time.Minute) }, nil)()
 		time.Sleep(15 * time.Second)
-		_, err := f.Cancel(t.Context(), "series")
+		var generations []uint64
+		for e := range f.All(t.Context(), "") {
+			generations = append(generations, e.Generation)
+		}
+		require.Len(t, generations, 2)
+		_, err := f.CancelIf(t.Context(), "series", generations[1])
+		require.NoError(t, err)
+		require.Len(t, f.keys(), 1, "CancelIf of the waiting retry leaves the series")
+		time.Sleep(10 * time.Second)
+		_, err = f.Cancel(t.Context(), "series")
 		require.NoError(t, err)
 		time.Sleep(time.Hour)
-		assert.Len(t, f.times(), 1)
+		assert.Len(t, f.times(), 2)
 		assert.Empty(t, f.keys())
 	})
 }

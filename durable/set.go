@@ -68,7 +68,8 @@ func (s *Store) MoveIf(ctx context.Context, key string, generation uint64, due t
 
 // Cancel deletes the key's pending entry and its waiting retries, and returns the entry.
 // If Cancel returns nil, the entry never fires. Cancel returns ErrNotFound if there is no
-// pending entry, and ErrFired if a worker has claimed it.
+// pending entry, and ErrFired if a worker has claimed it. Of a recurring entry, an occurrence
+// that a worker has claimed still fires, and is retried, while Cancel ends the series.
 //
 // If an entry of the key is damaged, Cancel deletes it with the others, also if a worker that is
 // gone had claimed it. Of the returned Entry, only the Key is set then; the other fields are
@@ -77,8 +78,9 @@ func (s *Store) Cancel(ctx context.Context, key string) (Entry, error) {
 	return s.cancel(ctx, nil, "Cancel", key, 0)
 }
 
-// CancelIf is Cancel on the condition that the pending entry has the generation. It
-// returns ErrConflict if it has another one, and ErrDamaged if an entry of the key is damaged.
+// CancelIf is Cancel for the pending entry or waiting retry of that generation only. It
+// returns ErrConflict if the pending entry has another one, and ErrDamaged if an entry of the
+// key is damaged.
 func (s *Store) CancelIf(ctx context.Context, key string, generation uint64) (Entry, error) {
 	if generation == 0 {
 		return Entry{}, wrap("CancelIf", key, errGeneration)
