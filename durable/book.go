@@ -266,60 +266,42 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 		kept = append(kept, h)
 	}
 	applied, err := w.store.backend.Finish(ctx, nil, id, outcomes)
-	if err == nil {
-		w.outcomesStored(kept, applied)
-		return true
-	}
-	if len(applied) == len(kept) { // it stored some
-		var stored, left []*held
-		for i, h := range kept {
-			if applied[i] {
-				stored = append(stored, h)
-			} else {
-				left = append(left, h)
-			}
-		}
-		w.outcomesStored(stored, slices.Repeat([]bool{true}, len(stored)))
-		kept = left
-	}
-	if ctx.Err() == nil && !errors.Is(err, ErrClosed) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
 		w.log.Warn("durable: cannot store outcomes; retrying", "error", err, "entries", len(kept))
+	}
+	if len(applied) < len(kept) { // it stored none
+		applied = make([]bool, len(kept))
+	}
+	for i, h := range kept {
+		if err == nil || applied[i] {
+			w.outcomeStored(h, applied[i])
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, h := range kept {
-		if w.lease.holds(h.term) {
+	for i, h := range kept {
+		if err != nil && !applied[i] && w.lease.holds(h.term) {
 			w.finished = append(w.finished, h)
 		} else {
 			w.forget(h)
 		}
 	}
-	return false
+	return err == nil
 }
 
-// outcomesStored drops the rows, and counts the outcomes that applied. A retry that is due soon
-// comes again by a sweep.
-func (w *worker) outcomesStored(rows []*held, applied []bool) {
-	near := false
-	for i, h := range rows {
-		switch {
-		case h.outcome.Fate == backend.Retry:
-			near = near || w.store.isNear(h.outcome.Due)
-			if applied[i] {
-				w.store.counts.retried.Add(1)
-			}
-		case h.outcome.Fate == backend.Bury && applied[i]:
-			w.store.counts.givenUp.Add(1)
-			w.log.Warn("durable: an entry became a dead letter",
-				"key", h.row.Key, "id", firingID(&h.row), "attempts", h.row.Attempt, "error", h.outcome.Error)
+// outcomeStored counts an outcome if it applied. A retry that is due soon comes again by a sweep.
+func (w *worker) outcomeStored(h *held, applied bool) {
+	switch fate := h.outcome.Fate; {
+	case fate == backend.Retry:
+		if w.store.isNear(h.outcome.Due) {
+			w.sweep.Store(true)
 		}
-	}
-	w.mu.Lock()
-	for _, h := range rows {
-		w.forget(h)
-	}
-	w.mu.Unlock()
-	if near {
-		w.sweep.Store(true)
+		if applied {
+			w.store.counts.retried.Add(1)
+		}
+	case fate == backend.Bury && applied:
+		w.store.counts.givenUp.Add(1)
+		w.log.Warn("durable: an entry became a dead letter",
+			"key", h.row.Key, "id", firingID(&h.row), "attempts", h.row.Attempt, "error", h.outcome.Error)
 	}
 }

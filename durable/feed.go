@@ -49,7 +49,8 @@ func (w *worker) feed(ctx context.Context) {
 		}
 		if time.Since(adopted) >= adoptEvery {
 			adopted = time.Now()
-			w.adopt(ctx)
+			for w.adoptBatch(ctx) {
+			}
 		}
 		if err := w.leaseRows(ctx, &mark); errors.Is(err, ErrClosed) {
 			w.log.Error("durable: the database has closed; Work ends", "error", err)
@@ -129,13 +130,7 @@ func (w *worker) withoutDamage(err error) error {
 	return nil
 }
 
-// adopt takes over rows of workers that are gone.
-func (w *worker) adopt(ctx context.Context) {
-	for w.adoptBatch(ctx) {
-	}
-}
-
-// adoptBatch takes over a batch of rows, and reports whether there may be more.
+// adoptBatch takes over a batch of rows of workers that are gone, and reports whether there may be more.
 func (w *worker) adoptBatch(ctx context.Context) (more bool) {
 	id, _, valid := w.lease.current()
 	n, cancel := w.reserve(w.store.limits.LeaseBatch)
