@@ -58,12 +58,12 @@ func deadLetter(d *backend.Dead) (DeadLetter, error) {
 func (s *Store) Requeue(ctx context.Context, key string, generation uint64) (Entry, error) {
 	s.clock.refresh(ctx)
 	row := backend.Row{Key: key, Due: s.clock.nanos()}
-	return s.apply(ctx, nil, "Requeue", backend.Op{Kind: backend.Requeue, Row: row, If: generation})
+	return s.apply(ctx, nil, "Requeue", nil, backend.Op{Kind: backend.Requeue, Row: row, If: generation})
 }
 
 // Discard deletes a dead letter, also a damaged one. It returns ErrNotFound if there is no such
 // dead letter.
 func (s *Store) Discard(ctx context.Context, key string, generation uint64) error {
-	_, err := s.apply(ctx, nil, "Discard", backend.Op{Kind: backend.Discard, Row: backend.Row{Key: key}, If: generation})
+	_, err := s.apply(ctx, nil, "Discard", nil, backend.Op{Kind: backend.Discard, Row: backend.Row{Key: key}, If: generation})
 	return err
 }

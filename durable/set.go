@@ -15,24 +15,19 @@ import (
 //
 // Concurrent operations share transactions, so they cost far less than one sync each.
 func (s *Store) Set(ctx context.Context, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
-	return s.put(ctx, nil, "Set", backend.Set, 0, newEntry(key, due, payload, options))
+	return s.put(ctx, nil, "Set", backend.Set, nil, newEntry(key, due, payload, options))
 }
 
 // Create is Set for a key without a pending entry. It returns ErrExists if there is one.
 func (s *Store) Create(ctx context.Context, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
-	return s.put(ctx, nil, "Create", backend.Create, 0, newEntry(key, due, payload, options))
+	return s.put(ctx, nil, "Create", backend.Create, nil, newEntry(key, due, payload, options))
 }
 
 // SetIf is Set on the condition that the pending entry has the generation. It returns
 // ErrConflict if it has another one, and ErrNotFound or ErrFired as Move does.
 func (s *Store) SetIf(ctx context.Context, key string, generation uint64, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
-	if generation == 0 {
-		return Entry{}, wrap("SetIf", key, errGeneration)
-	}
-	return s.put(ctx, nil, "SetIf", backend.Set, generation, newEntry(key, due, payload, options))
+	return s.put(ctx, nil, "SetIf", backend.Set, &generation, newEntry(key, due, payload, options))
 }
-
-var errGeneration = invalid("generation 0 (expected: the Generation of an Entry)")
 
 // SetEvery stores a recurring entry that fires first at first, or, if first is zero, at
 // the schedule's first time after now. It replaces the key's pending entry. The claim of
@@ -46,7 +41,7 @@ func (s *Store) SetEvery(ctx context.Context, key string, every Every, first tim
 	if err != nil {
 		return Entry{}, wrap("SetEvery", key, err)
 	}
-	return s.put(ctx, nil, "SetEvery", backend.Set, 0, Entry{Key: key, Due: first, Payload: payload, Every: every})
+	return s.put(ctx, nil, "SetEvery", backend.Set, nil, Entry{Key: key, Due: first, Payload: payload, Every: every})
 }
 
 // Move changes the due time of the key's pending entry, which gets a new generation and a
@@ -54,16 +49,13 @@ func (s *Store) SetEvery(ctx context.Context, key string, every Every, first tim
 // claimed it, and ErrInvalid if due is after NotAfter. If Move returns nil, the entry
 // fires only at the new time.
 func (s *Store) Move(ctx context.Context, key string, due time.Time) (Entry, error) {
-	return s.move(ctx, nil, "Move", key, 0, due)
+	return s.move(ctx, nil, "Move", key, nil, due)
 }
 
 // MoveIf is Move on the condition that the pending entry has the generation. It returns
 // ErrConflict if it has another one.
 func (s *Store) MoveIf(ctx context.Context, key string, generation uint64, due time.Time) (Entry, error) {
-	if generation == 0 {
-		return Entry{}, wrap("MoveIf", key, errGeneration)
-	}
-	return s.move(ctx, nil, "MoveIf", key, generation, due)
+	return s.move(ctx, nil, "MoveIf", key, &generation, due)
 }
 
 // Cancel deletes the key's pending entry and its waiting retries, and returns the entry.
@@ -75,17 +67,14 @@ func (s *Store) MoveIf(ctx context.Context, key string, generation uint64, due t
 // gone had claimed it. Of the returned Entry, only the Key is set then; the other fields are
 // zero.
 func (s *Store) Cancel(ctx context.Context, key string) (Entry, error) {
-	return s.cancel(ctx, nil, "Cancel", key, 0)
+	return s.cancel(ctx, nil, "Cancel", key, nil)
 }
 
 // CancelIf is Cancel for the pending entry or waiting retry of that generation only. It
 // returns ErrConflict if the pending entry has another one, and ErrDamaged if an entry of the
 // key is damaged.
 func (s *Store) CancelIf(ctx context.Context, key string, generation uint64) (Entry, error) {
-	if generation == 0 {
-		return Entry{}, wrap("CancelIf", key, errGeneration)
-	}
-	return s.cancel(ctx, nil, "CancelIf", key, generation)
+	return s.cancel(ctx, nil, "CancelIf", key, &generation)
 }
 
 func newEntry(key string, due time.Time, payload []byte, options []SetOption) Entry {
@@ -96,25 +85,27 @@ func newEntry(key string, due time.Time, payload []byte, options []SetOption) En
 	return e
 }
 
-func (s *Store) put(ctx context.Context, tx any, name string, kind backend.Kind, generation uint64, e Entry) (Entry, error) {
+// put stores an entry in a transaction of the caller, if tx is not nil, and on the condition that
+// the pending entry has the generation, if that is not nil. So do move and cancel.
+func (s *Store) put(ctx context.Context, tx *any, name string, kind backend.Kind, generation *uint64, e Entry) (Entry, error) {
 	row, err := s.row(e)
 	if err != nil {
 		return Entry{}, wrap(name, e.Key, err)
 	}
-	return s.apply(ctx, tx, name, backend.Op{Kind: kind, Row: row, If: generation})
+	return s.apply(ctx, tx, name, generation, backend.Op{Kind: kind, Row: row})
 }
 
-func (s *Store) move(ctx context.Context, tx any, name, key string, generation uint64, due time.Time) (Entry, error) {
+func (s *Store) move(ctx context.Context, tx *any, name, key string, generation *uint64, due time.Time) (Entry, error) {
 	nanos, err := checkTime("due time", due)
 	if err != nil {
 		return Entry{}, wrap(name, key, err)
 	}
 	row := backend.Row{Key: key, Due: nanos, Nonce: newNonce()}
-	return s.apply(ctx, tx, name, backend.Op{Kind: backend.Move, Row: row, If: generation})
+	return s.apply(ctx, tx, name, generation, backend.Op{Kind: backend.Move, Row: row})
 }
 
-func (s *Store) cancel(ctx context.Context, tx any, name, key string, generation uint64) (Entry, error) {
-	return s.apply(ctx, tx, name, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}, If: generation})
+func (s *Store) cancel(ctx context.Context, tx *any, name, key string, generation *uint64) (Entry, error) {
+	return s.apply(ctx, tx, name, generation, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}})
 }
 
 // row returns the row for an entry that is set.
@@ -154,11 +145,20 @@ func (s *Store) row(e Entry) (row backend.Row, err error) {
 }
 
 // apply performs one operation.
-func (s *Store) apply(ctx context.Context, tx any, name string, op backend.Op) (Entry, error) {
+func (s *Store) apply(ctx context.Context, tx *any, name string, generation *uint64, op backend.Op) (Entry, error) {
+	var in any // the transaction
 	var results []backend.Result
 	err := checkKey(op.Row.Key)
+	if err == nil && tx != nil {
+		in, err = *tx, s.checkTx(*tx)
+	}
+	if err == nil && generation != nil {
+		if op.If = *generation; op.If == 0 {
+			err = invalid("generation 0 (expected: the Generation of an Entry)")
+		}
+	}
 	if err == nil {
-		results, err = s.applyAll(ctx, tx, []backend.Op{op})
+		results, err = s.applyAll(ctx, in, []backend.Op{op})
 	}
 	if err == nil {
 		err = results[0].Err

@@ -12,34 +12,22 @@ import (
 // an *sql.Tx for durable/postgres, and a *sqlite.Tx for durable/sqlite. After an error, tx
 // remains usable unless the database has aborted it.
 func (s *Store) SetTx(ctx context.Context, tx any, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
-	if err := s.checkTx(tx); err != nil {
-		return Entry{}, wrap("SetTx", key, err)
-	}
-	return s.put(ctx, tx, "SetTx", backend.Set, 0, newEntry(key, due, payload, options))
+	return s.put(ctx, &tx, "SetTx", backend.Set, nil, newEntry(key, due, payload, options))
 }
 
 // CreateTx is Create inside tx, see SetTx.
 func (s *Store) CreateTx(ctx context.Context, tx any, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
-	if err := s.checkTx(tx); err != nil {
-		return Entry{}, wrap("CreateTx", key, err)
-	}
-	return s.put(ctx, tx, "CreateTx", backend.Create, 0, newEntry(key, due, payload, options))
+	return s.put(ctx, &tx, "CreateTx", backend.Create, nil, newEntry(key, due, payload, options))
 }
 
 // MoveTx is Move inside tx, see SetTx.
 func (s *Store) MoveTx(ctx context.Context, tx any, key string, due time.Time) (Entry, error) {
-	if err := s.checkTx(tx); err != nil {
-		return Entry{}, wrap("MoveTx", key, err)
-	}
-	return s.move(ctx, tx, "MoveTx", key, 0, due)
+	return s.move(ctx, &tx, "MoveTx", key, nil, due)
 }
 
 // CancelTx is Cancel inside tx, see SetTx. Its answer is final once tx commits.
 func (s *Store) CancelTx(ctx context.Context, tx any, key string) (Entry, error) {
-	if err := s.checkTx(tx); err != nil {
-		return Entry{}, wrap("CancelTx", key, err)
-	}
-	return s.cancel(ctx, tx, "CancelTx", key, 0)
+	return s.cancel(ctx, &tx, "CancelTx", key, nil)
 }
 
 // checkTx keeps a nil transaction from meaning none.
