@@ -70,11 +70,8 @@ func (e Every) first(first, now time.Time) (time.Time, error) {
 	if e.Schedule != "" {
 		return first, invalid("first is zero (expected: the first occurrence of schedule %q)", e.Schedule)
 	}
-	schedule, err := e.schedule(nil)
-	if err != nil {
-		return first, err
-	}
-	if first = schedule.Next(now); first.IsZero() {
+	spec, _ := clock.ParseSpec(e.Spec) // as check did
+	if first = spec.Next(now); first.IsZero() {
 		return first, invalid("Every.Spec: %q has no occurrence after now", e.Spec)
 	}
 	return first, nil

@@ -81,7 +81,7 @@ func testFree(t *testing.T, b backend.Backend) {
 	apply(t, b, set("leased", due))
 	ending, other := join(t, b), join(t, b)
 	equal(t, "leased", leased(t, b, backend.LeaseRequest{Worker: ending, Until: due, Max: 9}), "[claimed leased]")
-	equal(t, "claim", must(b.Claim(t.Context(), ending, []backend.Claim{{Ref: claimed.Ref()}}))(t), []bool{true})
+	claim(t, b, ending, "claimed")
 	equal(t, "error", b.Free(t.Context(), ending), nil)
 	equal(t, "leased after Free", leased(t, b, backend.LeaseRequest{Worker: other, Until: due, Max: 9}), "[leased]")
 	retried := []backend.Outcome{{Ref: claimed.Ref(), Fate: backend.Retry, Due: due}}

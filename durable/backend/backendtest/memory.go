@@ -3,7 +3,6 @@ package backendtest
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -325,9 +324,7 @@ func (m *Memory) Stats(ctx context.Context, due []int64) (st backend.Stats, err 
 // Close implements backend.Backend.
 func (m *Memory) Close() error {
 	defer m.mu.Unlock()
-	if err := m.enter(context.Background()); err != nil {
-		return fmt.Errorf("close: %w", err)
-	}
+	err := m.enter(context.Background())
 	m.closed = true
-	return nil
+	return err
 }
