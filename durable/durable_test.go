@@ -3,10 +3,8 @@ package durable_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -220,87 +218,6 @@ func TestEntryDoesNotFireAfterNotAfter(t *testing.T) {
 	})
 }
 
-func TestCloseEndsWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, err := durable.New(t.Context(), backendtest.NewMemory(), nil)
-		require.NoError(t, err)
-		done := make(chan error, 1)
-		go func() {
-			done <- s.Work(t.Context(), func(context.Context, durable.Firing) error { return nil }, nil)
-		}()
-		time.Sleep(time.Second)
-		require.NoError(t, s.Close())
-		assert.ErrorIs(t, <-done, durable.ErrClosed)
-		_, err = s.Get(t.Context(), "k")
-		assert.ErrorIs(t, err, durable.ErrClosed)
-		assert.ErrorIs(t, s.Work(t.Context(), func(context.Context, durable.Firing) error { return nil }, nil), durable.ErrClosed)
-	})
-}
-
-// SQLite closes the store after an error of the disk.
-func TestWorkEndsWhenTheDatabaseHasClosed(t *testing.T) {
-	inBubble(t, func(f *fixture) {
-		time.AfterFunc(time.Second, func() {
-			for _, method := range []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"} {
-				f.b.set(method, fmt.Errorf("%w after an error of the disk", durable.ErrClosed))
-			}
-		})
-		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
-		defer cancel()
-		f.setIn("running", 900*time.Millisecond)
-		err := f.Work(ctx, func(ctx context.Context, _ durable.Firing) error {
-			<-ctx.Done() // with the lease, before DrainTimeout
-			return nil
-		}, nil)
-		assert.ErrorIs(t, err, durable.ErrClosed)
-		assert.Less(t, time.Since(f.start), 10*time.Second)
-	})
-}
-
-func TestCloseInsideHandlerDoesNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := backendtest.NewMemory()
-		s, err := durable.New(t.Context(), b, nil)
-		require.NoError(t, err)
-		_, err = s.Set(t.Context(), "k", time.Now().Add(time.Second), nil)
-		require.NoError(t, err)
-		var took time.Duration
-		err = s.Work(t.Context(), func(context.Context, durable.Firing) error {
-			begun := time.Now()
-			assert.NoError(t, s.Close())
-			took = time.Since(begun)
-			time.Sleep(time.Second)
-			return nil
-		}, nil)
-		require.ErrorIs(t, err, durable.ErrClosed)
-		require.Zero(t, took)
-		require.Empty(t, b.Rows("k"), "rows after the acknowledgement")
-		require.NoError(t, s.Close())
-		_, err = b.Get(t.Context(), "k")
-		require.ErrorIs(t, err, durable.ErrClosed, "the database after the second Close")
-	})
-}
-
-func TestCloseOfAnotherStoreInsideHandlerWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, err := durable.New(t.Context(), backendtest.NewMemory(), nil)
-		require.NoError(t, err)
-		_, err = s.Set(t.Context(), "k", time.Now(), nil)
-		require.NoError(t, err)
-		err = s.Work(t.Context(), func(context.Context, durable.Firing) error {
-			b := backendtest.NewMemory()
-			other, err := durable.New(t.Context(), b, nil)
-			assert.NoError(t, err)
-			assert.NoError(t, other.Close())
-			_, err = b.Get(t.Context(), "k")
-			assert.ErrorIs(t, err, durable.ErrClosed, "the other database")
-			return s.Close()
-		}, nil)
-		require.ErrorIs(t, err, durable.ErrClosed)
-		require.NoError(t, s.Close())
-	})
-}
-
 // broken is an error whose methods panic.
 type broken struct{ cause error }
 
@@ -356,51 +273,4 @@ func TestNewEndsWithItsContext(t *testing.T) {
 	cancel()
 	_, err := durable.New(ctx, mute{backendtest.NewMemory()}, nil)
 	assert.ErrorIs(t, err, context.Canceled)
-}
-
-func TestOverdueIsTheLatenessAtTheReading(t *testing.T) {
-	inBubble(t, func(f *fixture) {
-		f.setIn("k", 500*time.Millisecond)
-		assert.Zero(t, f.Stats().Overdue)
-		time.Sleep(1900 * time.Millisecond)
-		assert.Zero(t, f.Stats().Overdue, "before the next reading")
-		time.Sleep(time.Second)
-		assert.Equal(t, 2400*time.Millisecond, f.Stats().Overdue)
-	})
-}
-
-func TestStatsWaitTwoSecondsForTheDatabase(t *testing.T) {
-	inBubble(t, func(f *fixture) {
-		f.b.set("Stats", errors.New("the database is gone"))
-		for range 3 {
-			f.Stats()
-		}
-		assert.Equal(t, 2*time.Second, time.Since(f.start))
-	})
-}
-
-// The page waits for a section only as long as its context allows. The next caller tries again.
-func TestSectionEndsWithItsContext(t *testing.T) {
-	inBubble(t, func(f *fixture) {
-		f.b.set("Stats", errors.New("the database is gone"))
-		read := func() {
-			t.Helper()
-			begun := time.Now()
-			ctx, cancel := context.WithTimeout(f.t.Context(), 100*time.Millisecond)
-			defer cancel()
-			_, err := f.Section().Read(ctx)
-			assert.Error(t, err)
-			assert.Equal(t, 100*time.Millisecond, time.Since(begun))
-		}
-		read() // asks the database
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			f.Stats()
-		}()
-		synctest.Wait()
-		read() // waits behind another caller
-		<-done
-		assert.Equal(t, 2100*time.Millisecond, time.Since(f.start), "Stats tries again")
-	})
 }

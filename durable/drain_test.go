@@ -1,0 +1,112 @@
+package durable_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+func TestDrainLeavesUnclaimedEntriesToOthers(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		entered := make(chan struct{})
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			close(entered)
+			time.Sleep(10 * time.Second)
+			return ctx.Err()
+		}, &durable.WorkOptions{Concurrency: 1})
+		f.setIn("running", time.Second)
+		f.setIn("unclaimed", 1900*time.Millisecond)
+		<-entered
+		second := f.work(nil, nil)
+		defer second()
+		end()
+		assert.Equal(t, 11*time.Second, time.Since(f.start).Truncate(time.Second))
+		require.Len(t, f.times(), 2)
+		assert.Equal(t, seconds(1, 1.9), f.times())
+		assert.Empty(t, f.keys())
+	})
+}
+
+// The freed entry is behind the watermark of the other Work, whose next sweep is at 5 s.
+func TestDrainFreesLeasedEntries(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		f.b.leased = make(map[backend.Ref]bool)
+		f.setIn("running", 100*time.Millisecond)
+		f.setIn("leased", 900*time.Millisecond)
+		end := f.work(func(context.Context, durable.Firing) error {
+			time.Sleep(10 * time.Second)
+			return nil
+		}, nil)
+		time.Sleep(10 * time.Millisecond)
+		later := backend.Row{Key: "moves the watermark", Due: time.Now().Add(940 * time.Millisecond).UnixNano()}
+		_, err := f.b.Apply(t.Context(), nil, []backend.Op{{Row: later}})
+		require.NoError(t, err)
+		defer f.work(nil, nil)()
+		time.Sleep(390 * time.Millisecond)
+		end()
+		assert.Equal(t, seconds(0.1, 0.9, 0.95), f.times())
+	})
+}
+
+func TestDrainTimeoutEndsHandlersAndTheirLeases(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: 3 * time.Second, BaseBackoff: time.Hour})
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(2 * time.Second)
+		end()
+		assert.Equal(t, 5*time.Second, time.Since(f.start).Truncate(time.Second))
+		require.Len(t, f.times(), 1)
+		assert.Equal(t, []string{"queued", "running"}, f.keys())
+		e, err := f.Get(t.Context(), "queued")
+		require.NoError(t, err)
+		assert.Equal(t, 1, e.Attempt)
+	})
+}
+
+// The handler returns while rows are freed, and the queue holds another one.
+func TestNoHandlerStartsAfterDrainTimeout(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+			}
+			return nil
+		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: -1})
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(2 * time.Second)
+		f.b.delay("Free", time.Second)
+		end()
+		assert.Equal(t, seconds(1), f.times())
+		assert.Equal(t, []string{"queued"}, f.keys())
+	})
+}
+
+func TestReleasedEntryFiresInAnotherWork(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(ctx context.Context, firing durable.Firing) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: time.Second, BaseBackoff: time.Hour})
+		f.setIn("running", time.Second)
+		f.setIn("queued", time.Second+time.Millisecond)
+		time.Sleep(2 * time.Second)
+		defer f.work(nil, nil)()
+		f.setIn("moves the watermark", 2900*time.Millisecond)
+		time.Sleep(2 * time.Second)
+		end()
+		time.Sleep(time.Second)
+		assert.Len(t, f.times(), 3, "firings before the next sweep, at 9 s")
+	})
+}
