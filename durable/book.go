@@ -143,7 +143,7 @@ func (w *worker) flushAll() {
 		w.mu.Lock()
 		stored := len(w.finished) == 0 && len(w.held) == 0
 		w.mu.Unlock()
-		if _, _, valid := w.lease.current(); stored || !valid || ctx.Err() != nil {
+		if stored || ctx.Err() != nil {
 			return
 		}
 		w.hurry()

@@ -110,3 +110,21 @@ func TestReleasedEntryFiresInAnotherWork(t *testing.T) {
 		assert.Len(t, f.times(), 3, "firings before the next sweep, at 9 s")
 	})
 }
+
+func TestDrainStoresSuccessAfterTheLease(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(func(context.Context, durable.Firing) error {
+			time.Sleep(5 * time.Second)
+			return nil
+		}, &durable.WorkOptions{DrainTimeout: -1})
+		f.setIn("k", time.Second)
+		time.Sleep(2 * time.Second)
+		f.b.set("Heartbeat", durable.ErrLeaseLost)
+		time.Sleep(2 * time.Second)
+		end()
+		f.b.set("Heartbeat", nil)
+		defer f.work(nil, nil)()
+		time.Sleep(time.Minute)
+		assert.Len(t, f.times(), 1)
+	})
+}
