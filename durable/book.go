@@ -248,11 +248,12 @@ func (w *worker) finish(h *held, outcome backend.Outcome) {
 	h.outcome = outcome
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	h.done = outcome.Fate == backend.Done
 	w.finished = append(w.finished, h)
 }
 
-// storeOutcomes stores outcomes. After an error, they are tried again with the next flush while
-// the lease lasts, except those that the database reports as stored.
+// storeOutcomes stores outcomes. After an error, successes are tried again with the next flush, and
+// the others, too, while the lease lasts, except those that the database reports as stored.
 func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 	id, term, valid := w.lease.current()
 	outcomes := make([]backend.Outcome, 0, len(rows))
@@ -266,7 +267,8 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 		kept = append(kept, h)
 	}
 	applied, err := w.store.backend.Finish(ctx, nil, id, outcomes)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
+	again := err != nil && !errors.Is(err, ErrClosed)
+	if again && ctx.Err() == nil {
 		w.log.Warn("durable: cannot store outcomes; retrying", "error", err, "entries", len(kept))
 	}
 	if len(applied) < len(kept) { // it stored none
@@ -280,7 +282,7 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, h := range kept {
-		if err != nil && !applied[i] && w.lease.holds(h.term) {
+		if again && !applied[i] && (h.done || w.lease.holds(h.term)) {
 			w.finished = append(w.finished, h)
 		} else {
 			w.forget(h)

@@ -190,6 +190,25 @@ func TestStoredOutcomeBesideAnErrorCounts(t *testing.T) {
 	})
 }
 
+func TestSuccessOutlastsTheLease(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		defer f.work(nil, nil)()
+		f.setIn("k", time.Second)
+		time.Sleep(900 * time.Millisecond) // it is claimed
+		methods := []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"}
+		for _, method := range methods {
+			f.b.set(method, errors.New("the database is gone"))
+		}
+		time.Sleep(20 * time.Second)
+		for _, method := range methods {
+			f.b.set(method, nil)
+		}
+		time.Sleep(time.Minute)
+		assert.Equal(t, seconds(1), f.times())
+		assert.Zero(t, f.Stats().Claimed)
+	})
+}
+
 func TestOutcomesThatFailDelayNoClaim(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.delay("Finish", time.Second)

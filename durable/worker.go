@@ -22,8 +22,9 @@ import (
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves held after its outcome is stored, its claim was overtaken or is left
-//	    to other workers, or the worker lost its lease. Until then only a copy that the
-//	    database has claimed for the worker, or that is from a later lease, replaces it.
+//	    to other workers, or the worker lost its lease before a handler succeeded. Until
+//	    then only a copy that the database has claimed for the worker, or that is from a
+//	    later lease, replaces it, and none replaces it after its handler has succeeded.
 
 // worker is one Work.
 type worker struct {
@@ -73,6 +74,7 @@ type held struct {
 	term    uint64 // lease under which it was taken
 	gone    bool   // from held of the worker. Guarded by its mu.
 	leased  bool   // the database has marked the row as leased. Guarded by its mu.
+	done    bool   // its handler has succeeded. Guarded by its mu.
 	planned bool   // claim and due count
 	claim   backend.Claim
 	due     int64 // of the occurrence that fires if the claim succeeds: earlier ones were missed
@@ -183,13 +185,14 @@ func (w *worker) reserve(most int) (n int, cancel func()) {
 // row is held, now or already. A copy from an earlier lease is replaced, since it is never
 // claimed. A row that the database has claimed for the worker, or marked a second time,
 // replaces any copy: the claim of that one was overtaken, or is about to be. A row of a lease
-// that was lost while the database answered is left to other workers.
+// that was lost while the database answered is left to other workers. A row whose handler has
+// succeeded is not taken again, also by a later lease: its outcome applies in any state.
 func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()
 	id, term, valid := w.lease.current()
 	old, marked := w.held[ref], row.Holder != 0
-	if old != nil && old.term == term && row.State == backend.Pending && !(old.leased && marked) {
+	if old != nil && (old.done || old.term == term && row.State == backend.Pending && !(old.leased && marked)) {
 		old.leased = old.leased || marked
 		w.mu.Unlock()
 		return true
