@@ -53,12 +53,9 @@ func (w *worker) handle(all *sync.WaitGroup) {
 // fire calls the handler for a row, unless it is early, too late, or no longer held.
 func (w *worker) fire(h *held) {
 	s := w.store
-	if s.clock.stale() {
-		if err := s.clock.measure(w.contextOf()); err != nil {
-			w.log.Warn("durable: cannot read the database's clock; retrying", "error", err)
-			w.after(gather, func() { w.enqueue(h) })
-			return
-		}
+	if s.clock.stale() && s.clock.measure(w.contextOf()) != nil && w.lease.holds(h.term) { // feed logs the error
+		w.after(gather, func() { w.enqueue(h) })
+		return
 	}
 	late := -h.untilDue()
 	if late < 0 {

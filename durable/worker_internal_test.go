@@ -2,9 +2,11 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,4 +85,18 @@ func TestOffersContinueAfterTheTurnOverflows(t *testing.T) {
 		left := s.offer([]backend.Row{{Key: "k", Schedule: "unknown"}})
 		require.Len(t, left, 1)
 	}
+}
+
+// After a machine has slept, the network may take longer to return than the worker.
+func TestStaleClockKeepsNoRowOfALostLease(t *testing.T) {
+	w := newTestWorker(t)
+	w.store.clock.now = func(context.Context) (time.Time, error) { return time.Time{}, errors.New("unreachable") }
+	w.lease.renew(0, 1, time.Now().Add(time.Hour))
+	require.True(t, w.accept(backend.Row{Key: "k", Generation: 1, Due: 1, State: backend.Claimed, Holder: 1}, true))
+	*(*uint64)(unsafe.Pointer(&w.store.clock.at)) -= 10 << 30 // its wall time, by ten seconds
+	w.fire(w.queue.get())
+	require.Len(t, w.held, 1)
+	w.lost(1)
+	w.fire(w.queue.get())
+	require.Empty(t, w.held)
 }
