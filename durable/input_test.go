@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/backend/backendtest"
 )
 
@@ -118,4 +120,37 @@ func TestManyByPrefix(t *testing.T) {
 		assert.ErrorIs(t, err, durable.ErrInvalid)
 		assert.Len(t, f.keys(), 601)
 	})
+}
+
+// largest notes the size of the largest batch of operations.
+type largest struct {
+	*backendtest.Memory
+	bytes int
+}
+
+func (l *largest) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+	bytes := 0
+	for _, op := range ops {
+		bytes += len(op.Row.Payload)
+	}
+	l.bytes = max(l.bytes, bytes)
+	return l.Memory.Apply(ctx, tx, ops)
+}
+
+func TestManyLargePayloadsTakeBoundedMemory(t *testing.T) {
+	b := &largest{Memory: backendtest.NewMemory()}
+	s, err := durable.New(t.Context(), b, nil)
+	require.NoError(t, err)
+	defer s.Close()
+	payload := make([]byte, 1<<20)
+	n, err := s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		for i := range 40 {
+			if !yield(durable.Entry{Key: strconv.Itoa(i % 2), Due: time.Now().Add(time.Hour), Payload: payload}) {
+				return
+			}
+		}
+	})
+	require.NoError(t, err)
+	require.Equal(t, 40, n)
+	require.Equal(t, 16<<20, b.bytes)
 }

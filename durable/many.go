@@ -10,16 +10,19 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
+// batchBytes is the size of the payloads that end a batch of SetMany.
+const batchBytes = 16 << 20
+
 // SetMany sets the Key, Due, NotAfter, Payload, and Every of each entry of seq, as Set
 // does, in large batches. It returns the number of stored entries. The first error ends
 // it; entries before the failed one are stored. Entries with equal keys are set in order.
 func (s *Store) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) {
-	stored := 0
+	stored, bytes := 0, 0
 	batch := make([]backend.Op, 0, s.limits.MaxBatch)
 	flush := func() error {
 		n, err := s.setBatch(ctx, batch)
 		stored += n
-		batch = batch[:0]
+		batch, bytes = batch[:0], 0
 		return err
 	}
 	for e := range seq {
@@ -29,7 +32,7 @@ func (s *Store) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) {
 			return stored, err
 		}
 		batch = append(batch, backend.Op{Kind: backend.Set, Row: row})
-		if len(batch) == cap(batch) {
+		if bytes += len(row.Payload); bytes >= batchBytes || len(batch) == cap(batch) {
 			if err := flush(); err != nil {
 				return stored, err
 			}
