@@ -105,6 +105,7 @@ func TestOccurrenceRetriesBesideItsSeries(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		require.Len(t, f.times(), 4)
 		assert.Equal(t, f.fired[0].ID, f.fired[2].ID)
+		assert.Greater(t, f.fired[2].Generation, f.fired[0].Generation)
 		assert.Equal(t, f.fired[0].Due.Add(20*time.Second), f.fired[3].Due)
 	})
 }

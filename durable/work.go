@@ -29,7 +29,8 @@ type WorkOptions struct {
 	MaxHeld int
 
 	// MaxAttempts is the number of attempts before an entry becomes a dead letter. 0 is
-	// the default, 25. Negative means no limit.
+	// the default, 25. Negative means no limit. An attempt does not count if the process
+	// dies or loses its lease before its outcome is stored.
 	MaxAttempts int
 
 	// BaseBackoff and MaxBackoff determine the pause between attempts: after attempt n it
