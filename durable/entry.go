@@ -14,7 +14,8 @@ type Entry struct {
 	// Key identifies the entry. It has 1 to 512 bytes.
 	Key string
 
-	// Due is the time at which the entry fires, to the nanosecond, in UTC.
+	// Due is the time at which the entry fires, to the nanosecond, in UTC. That of a retry is
+	// the end of its pause, not the time of the first attempt.
 	Due time.Time
 
 	// NotAfter is the latest time to fire. An entry that could not fire by then becomes a
