@@ -19,7 +19,6 @@ type Memory struct {
 	rows       map[string][]backend.Row // by key, in the order of slots
 	dead       map[backend.Ref]backend.Dead
 	workers    map[int64]int64 // end of the lease by worker
-	watchers   map[*func([]backend.Row)]bool
 	generation uint64
 	ids        int64
 	closed     bool
@@ -30,10 +29,9 @@ var _ backend.Backend = (*Memory)(nil)
 // NewMemory returns an empty backend.
 func NewMemory() *Memory {
 	return &Memory{
-		rows:     make(map[string][]backend.Row),
-		dead:     make(map[backend.Ref]backend.Dead),
-		workers:  make(map[int64]int64),
-		watchers: make(map[*func([]backend.Row)]bool),
+		rows:    make(map[string][]backend.Row),
+		dead:    make(map[backend.Ref]backend.Dead),
+		workers: make(map[int64]int64),
 	}
 }
 
@@ -68,14 +66,13 @@ func (m *Memory) enterAs(ctx context.Context, worker int64) error {
 	return nil
 }
 
-// Apply implements backend.Backend. A tx commits immediately.
-func (m *Memory) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+// Apply implements backend.Backend.
+func (m *Memory) Apply(ctx context.Context, _ any, ops []backend.Op) ([]backend.Result, error) {
 	defer m.mu.Unlock()
 	if err := m.enter(ctx); err != nil {
 		return nil, err
 	}
 	results := make([]backend.Result, len(ops))
-	var near []backend.Row
 	for i := range ops {
 		op := &ops[i]
 		ref := backend.Ref{Key: op.Row.Key, Generation: op.If}
@@ -88,14 +85,7 @@ func (m *Memory) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend
 			delete(m.dead, ref)
 		}
 		m.write(op.Row.Key, change)
-		if results[i] = change.Result; tx != nil && change.Result.Err == nil && len(change.Put) > 0 {
-			near = append(near, change.Result.Row)
-		}
-	}
-	if len(near) > 0 {
-		for watch := range m.watchers {
-			(*watch)(near)
-		}
+		results[i] = change.Result
 	}
 	return results, nil
 }
@@ -283,17 +273,8 @@ func (m *Memory) Finish(ctx context.Context, _ any, worker int64, outcomes []bac
 	return applied, nil
 }
 
-// Watch implements backend.Backend.
-func (m *Memory) Watch(near func(rows []backend.Row)) (stop func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.watchers[&near] = true
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.watchers, &near)
-	}
-}
+// Watch implements backend.Backend. A look finds the rows of transactions.
+func (m *Memory) Watch(func(rows []backend.Row)) (stop func()) { return func() {} }
 
 // Announce implements backend.Backend. There are no other processes.
 func (m *Memory) Announce() {}
