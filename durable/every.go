@@ -77,17 +77,6 @@ func (e Every) first(first, now time.Time) (time.Time, error) {
 	return first, nil
 }
 
-// schedule returns the schedule of e.
-func (e Every) schedule(named map[string]clock.Schedule) (clock.Schedule, error) {
-	if e.Spec != "" {
-		return clock.ParseSpec(e.Spec)
-	}
-	if s := named[e.Schedule]; s != nil {
-		return s, nil
-	}
-	return nil, fmt.Errorf("WorkOptions.Schedules has no %q", e.Schedule)
-}
-
 // encode returns the columns Every and Schedule of a row. The text is the
 // fields of Missed and the spec, separated by spaces.
 func (e Every) encode() (every, schedule string) {
@@ -171,7 +160,12 @@ func (w *worker) occurrence(r *backend.Row) (fires, next time.Time, err error) {
 	if err != nil {
 		return fires, next, err
 	}
-	schedule, err := every.schedule(w.options.Schedules)
+	schedule := w.options.Schedules[every.Schedule]
+	if every.Spec != "" {
+		schedule, err = clock.ParseSpec(every.Spec)
+	} else if schedule == nil {
+		err = fmt.Errorf("WorkOptions.Schedules has no %q", every.Schedule)
+	}
 	if err != nil {
 		return fires, next, err
 	}
