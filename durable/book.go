@@ -252,8 +252,8 @@ func (w *worker) finish(h *held, outcome backend.Outcome) {
 	w.finished = append(w.finished, h)
 }
 
-// storeOutcomes stores outcomes. After an error, successes are tried again with the next flush, and
-// the others, too, while the lease lasts, except those that the database reports as stored.
+// storeOutcomes stores outcomes. After an error, they are tried again with the next flush while the
+// lease lasts, and successes until Work drains, except those that the database reports as stored.
 func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 	id, term, valid := w.lease.current()
 	outcomes := make([]backend.Outcome, 0, len(rows))
@@ -282,7 +282,7 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, h := range kept {
-		if again && !applied[i] && (h.done || w.lease.holds(h.term)) {
+		if again && !applied[i] && (h.done && !w.draining || w.lease.holds(h.term)) {
 			w.finished = append(w.finished, h)
 		} else {
 			w.forget(h)

@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -125,6 +126,22 @@ func TestDrainStoresSuccessAfterTheLease(t *testing.T) {
 		f.b.set("Heartbeat", nil)
 		defer f.work(nil, nil)()
 		time.Sleep(time.Minute)
+		assert.Len(t, f.times(), 1)
+	})
+}
+
+func TestDrainDoesNotWaitForALostDatabase(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		end := f.work(nil, nil)
+		f.setIn("k", time.Second)
+		time.Sleep(900 * time.Millisecond) // it is claimed
+		for _, method := range []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"} {
+			f.b.set(method, errors.New("the database is gone"))
+		}
+		time.Sleep(10 * time.Second)
+		begun := time.Now()
+		end()
+		assert.Less(t, time.Since(begun), 5*time.Second)
 		assert.Len(t, f.times(), 1)
 	})
 }
