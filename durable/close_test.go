@@ -34,11 +34,7 @@ func TestCloseEndsWork(t *testing.T) {
 // SQLite closes the store after an error of the disk.
 func TestWorkEndsWhenTheDatabaseHasClosed(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		time.AfterFunc(time.Second, func() {
-			for _, method := range []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"} {
-				f.b.set(method, fmt.Errorf("%w after an error of the disk", durable.ErrClosed))
-			}
-		})
+		time.AfterFunc(time.Second, func() { f.b.setAll(fmt.Errorf("%w after an error of the disk", durable.ErrClosed)) })
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 		defer cancel()
 		f.setIn("running", 900*time.Millisecond)

@@ -135,9 +135,7 @@ func TestDrainDoesNotWaitForALostDatabase(t *testing.T) {
 		end := f.work(nil, nil)
 		f.setIn("k", time.Second)
 		time.Sleep(900 * time.Millisecond) // it is claimed
-		for _, method := range []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"} {
-			f.b.set(method, errors.New("the database is gone"))
-		}
+		f.b.setAll(errors.New("the database is gone"))
 		time.Sleep(10 * time.Second)
 		begun := time.Now()
 		end()

@@ -134,9 +134,7 @@ func TestCancelEndsTheWaitingRetriesOfASeries(t *testing.T) {
 
 func TestStoreWithoutAWorkFollowsTheClock(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		f.b.mu.Lock()
-		f.b.offset = -time.Hour
-		f.b.mu.Unlock()
+		f.b.shift(-time.Hour)
 		time.Sleep(time.Minute)
 		e, err := f.SetEvery(t.Context(), "k", durable.Every{Spec: "@every 10s"}, time.Time{}, nil)
 		require.NoError(t, err)

@@ -52,6 +52,22 @@ func (f *faulty) set(method string, err error) {
 	f.fails[method] = err
 }
 
+// workMethods are those that a Work cannot do without.
+var workMethods = []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"}
+
+func (f *faulty) setAll(err error) {
+	for _, method := range workMethods {
+		f.set(method, err)
+	}
+}
+
+// shift sets the offset of the database's clock.
+func (f *faulty) shift(offset time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.offset = offset
+}
+
 func (f *faulty) fail(method string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -157,7 +157,7 @@ func TestNearEntriesLeaveRoomForLeasedOnes(t *testing.T) {
 }
 
 func TestErrorsOfTheDatabaseAreRetried(t *testing.T) {
-	for _, method := range []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"} {
+	for _, method := range workMethods {
 		t.Run(method, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				f.setIn("k", 3*time.Second)
@@ -195,14 +195,9 @@ func TestSuccessOutlastsTheLease(t *testing.T) {
 		defer f.work(nil, nil)()
 		f.setIn("k", time.Second)
 		time.Sleep(900 * time.Millisecond) // it is claimed
-		methods := []string{"Now", "Lease", "Claim", "Finish", "Heartbeat"}
-		for _, method := range methods {
-			f.b.set(method, errors.New("the database is gone"))
-		}
+		f.b.setAll(errors.New("the database is gone"))
 		time.Sleep(20 * time.Second)
-		for _, method := range methods {
-			f.b.set(method, nil)
-		}
+		f.b.setAll(nil)
 		time.Sleep(time.Minute)
 		assert.Equal(t, seconds(1), f.times())
 		assert.Zero(t, f.Stats().Claimed)
@@ -232,9 +227,7 @@ func TestClockSetBackMakesNoEntryEarly(t *testing.T) {
 		f.setIn("near", 10*time.Second)
 		f.setIn("far", 20*time.Second)
 		time.Sleep(9900 * time.Millisecond) // near is claimed
-		f.b.mu.Lock()
-		f.b.offset = -5 * time.Second
-		f.b.mu.Unlock()
+		f.b.shift(-5 * time.Second)
 		time.Sleep(time.Minute)
 		require.Len(t, f.times(), 2)
 		assert.GreaterOrEqual(t, f.at[1], 25*time.Second)
@@ -246,9 +239,7 @@ func TestClockSetBackAfterTheClaimMakesNoEntryEarly(t *testing.T) {
 		defer f.work(nil, nil)()
 		f.setIn("claimed", 10100*time.Millisecond)
 		time.Sleep(9990 * time.Millisecond) // the worker reads the clock at 10 s
-		f.b.mu.Lock()
-		f.b.offset = -500 * time.Millisecond
-		f.b.mu.Unlock()
+		f.b.shift(-500 * time.Millisecond)
 		time.Sleep(time.Minute)
 		assert.Equal(t, seconds(10.6), f.times())
 	})
@@ -261,9 +252,7 @@ func TestClockSetBackMakesNoEntryLate(t *testing.T) {
 		time.Sleep(600 * time.Millisecond)
 		defer f.work(nil, nil)()
 		time.Sleep(10200 * time.Millisecond)
-		f.b.mu.Lock()
-		f.b.offset = -3 * time.Second
-		f.b.mu.Unlock()
+		f.b.shift(-3 * time.Second)
 		time.Sleep(time.Minute)
 		assert.Equal(t, seconds(14), f.times())
 	})
@@ -343,9 +332,7 @@ func TestClockSetBackLeavesRoomForOtherEntries(t *testing.T) {
 				defer f.work(nil, &durable.WorkOptions{MaxHeld: 1})()
 				f.setIn("far", 10100*time.Millisecond)
 				time.Sleep(after)
-				f.b.mu.Lock()
-				f.b.offset = -time.Hour
-				f.b.mu.Unlock()
+				f.b.shift(-time.Hour)
 				time.Sleep(time.Second)
 				f.setIn("soon", -time.Hour)
 				time.Sleep(time.Minute)
