@@ -135,9 +135,12 @@ func (w *worker) flushOutcomes(ctx context.Context) (more, ok bool) {
 	return more, len(finished) == 0 || w.storeOutcomes(ctx, finished)
 }
 
+// endWithin is the time that the end of Work gives the database for each of its last calls.
+const endWithin = 5 * time.Second
+
 // flushAll stores the outcomes that are left after all handlers have returned.
 func (w *worker) flushAll() {
-	ctx, cancel := context.WithTimeout(context.Background(), w.store.options.Lease)
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	for {
 		w.mu.Lock()

@@ -123,7 +123,7 @@ func (w *worker) free() {
 	if !valid {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), w.store.options.Lease)
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	if err := w.store.backend.Free(ctx, id); err != nil {
 		w.log.Warn("durable: cannot free leased entries; they wait until Work ends", "error", err)
@@ -137,7 +137,7 @@ func (w *worker) leave() {
 	if !valid {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), w.store.options.Lease)
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	if _, err := w.store.backend.Heartbeat(ctx, id, 0); err != nil {
 		w.log.Warn("durable: cannot end the worker's lease; it expires later", "error", err)
