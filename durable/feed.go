@@ -130,7 +130,8 @@ func (w *worker) withoutDamage(err error) error {
 	return nil
 }
 
-// adoptBatch takes over a batch of rows of workers that are gone, and reports whether there may be more.
+// adoptBatch takes over a batch of rows of workers that are gone, and reports whether there may
+// be more.
 func (w *worker) adoptBatch(ctx context.Context) (more bool) {
 	id, _, valid := w.lease.current()
 	n, cancel := w.reserve(w.store.limits.LeaseBatch)

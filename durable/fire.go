@@ -53,7 +53,8 @@ func (w *worker) handle(all *sync.WaitGroup) {
 // fire calls the handler for a row, unless it is early, too late, or no longer held.
 func (w *worker) fire(h *held) {
 	s := w.store
-	if s.clock.stale() && s.clock.measure(w.contextOf()) != nil && w.lease.holds(h.term) { // feed logs the error
+	if s.clock.stale() && s.clock.measure(w.contextOf()) != nil && w.lease.holds(h.term) {
+		// feed logs the error. Without the lease, the row is dropped below.
 		w.after(gather, func() { w.enqueue(h) })
 		return
 	}

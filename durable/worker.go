@@ -75,7 +75,7 @@ type held struct {
 	gone    bool   // from held of the worker. Guarded by its mu.
 	leased  bool   // the database has marked the row as leased. Guarded by its mu.
 	done    bool   // its handler has succeeded. Guarded by its mu.
-	planned bool   // claim and due count
+	planned bool   // claim and due are filled in
 	claim   backend.Claim
 	due     int64 // of the occurrence that fires if the claim succeeds: earlier ones were missed
 	outcome backend.Outcome
