@@ -206,7 +206,7 @@ func TestSuccessOutlastsTheLease(t *testing.T) {
 
 func TestOutcomesThatFailDelayNoClaim(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		f.b.delay("Finish", time.Second)
+		f.b.delay("Finish", 3*time.Second)
 		f.b.set("Finish", errors.New("the row is locked"))
 		defer f.work(nil, nil)()
 		for i := range 20 {
