@@ -22,6 +22,13 @@ func (b *postgresBackend) RejectMany() {
 	b.returner.reject(0, many)
 }
 
+// Queued returns the number of operations that wait for a batch.
+func (b *postgresBackend) Queued() int {
+	b.lanes.mu.Lock()
+	defer b.lanes.mu.Unlock()
+	return len(b.lanes.queue)
+}
+
 // Schema returns the schema of the tables.
 func (b *postgresBackend) Schema() string { return b.options.Schema }
 

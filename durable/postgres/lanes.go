@@ -93,6 +93,9 @@ func (l *lanes) apply(ctx context.Context, ops []backend.Op) ([]backend.Result, 
 		l.mu.Unlock()
 		return nil, backend.ErrClosed
 	}
+	if len(l.queue)+len(ops) > cap(l.queue) { // it must not grow for calls that have ended
+		l.queue = slices.DeleteFunc(l.queue, func(it *item) bool { return it.job.ctx.Err() != nil })
+	}
 	for i := range ops {
 		if err := l.b.full(&ops[i]); err != nil {
 			j.results[i].Err = err
@@ -132,9 +135,8 @@ func (l *lanes) dispatch() {
 	}
 }
 
-// take removes up to maxBatch operations whose keys are idle from the queue, and those whose
-// callers no longer wait, which have no effect. Payloads end a batch at maxBytes, so that the
-// server stores it within Options.Timeout. The caller holds mu.
+// take removes up to maxBatch operations whose keys are idle from the queue. Payloads end a batch
+// at maxBytes, so that the server stores it within Options.Timeout. The caller holds mu.
 func (l *lanes) take() (batch []*item) {
 	kept := l.queue[:0]
 	bytes := 0
@@ -142,11 +144,6 @@ func (l *lanes) take() (batch []*item) {
 		if len(batch) == maxBatch || bytes >= maxBytes {
 			kept = append(kept, l.queue[i:]...)
 			break
-		}
-		if it.job.ctx.Err() != nil {
-			it.result.Err = context.Cause(it.job.ctx)
-			it.answered()
-			continue
 		}
 		if _, busy := l.busy[it.op.Row.Key]; busy {
 			kept = append(kept, it)
@@ -190,9 +187,6 @@ func (l *lanes) run(batch []*item) {
 		if conflict = waited(err); conflict {
 			return nil
 		}
-		if err != nil && passes(err) { // it is tried again
-			batch = slices.DeleteFunc(batch, l.ended)
-		}
 		return err
 	})
 	if !conflict && (err == nil || len(batch) == 1 || err == errUnknown || err == backend.ErrClosed) {
@@ -209,33 +203,30 @@ func (l *lanes) run(batch []*item) {
 	}
 }
 
-// ended answers an operation whose caller no longer waits, and reports whether it did.
-func (l *lanes) ended(it *item) bool {
-	if it.job.ctx.Err() == nil {
-		return false
-	}
-	l.finish([]*item{it}, context.Cause(it.job.ctx))
-	return true
-}
-
-// try stores a batch in one transaction and fills in its results.
+// try stores a batch in one transaction and fills in its results. Operations whose callers no
+// longer wait once it begins have no effect.
 func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) error {
-	if len(batch) == 0 {
-		return nil
-	}
-	ops := make([]backend.Op, len(batch))
-	for i, it := range batch {
-		ops[i] = it.op
-	}
+	var live []*item
 	var results []backend.Result
 	err := l.b.inTx(ctx, l.b.settings(wait, false), func(t *txn) (err error) {
-		results, err = l.b.applyOps(ctx, t, ops)
+		var ops []backend.Op
+		for _, it := range batch {
+			if it.job.ctx.Err() != nil {
+				it.result.Err = context.Cause(it.job.ctx)
+				continue
+			}
+			live = append(live, it)
+			ops = append(ops, it.op)
+		}
+		if len(ops) > 0 {
+			results, err = l.b.applyOps(ctx, t, ops)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for i, it := range batch {
+	for i, it := range live {
 		*it.result = results[i]
 	}
 	return nil

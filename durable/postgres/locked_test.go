@@ -304,11 +304,7 @@ func TestCloseEndsCallThatHasNoConnection(t *testing.T) {
 		call <- err
 	}()
 	time.Sleep(300 * time.Millisecond) // the batch gives up
-	for range pool.Config().MaxConns - 1 {
-		conn, err := pool.Acquire(short(t))
-		require.NoError(t, err)
-		defer conn.Release()
-	}
+	defer acquire(t, pool, pool.Config().MaxConns-1)()
 	time.Sleep(300 * time.Millisecond) // the call waits for a connection
 	closed := make(chan error, 1)
 	go func() { closed <- b.Close() }()

@@ -101,15 +101,15 @@ func (b *postgresBackend) settings(lockTimeout time.Duration, async bool) []stmt
 		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async, fmt.Sprintf("%dms", b.options.Timeout.Milliseconds()))}
 }
 
-// inTx runs f in a transaction and commits it. f runs a statement at least, and calls write last if
-// it writes.
+// inTx runs f in a transaction, which begins with the first statement, and commits it. f calls write
+// last if it writes.
 func (b *postgresBackend) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	t := &txn{b: b, conn: conn, settings: settings}
-	if err := f(t); err != nil {
+	if err := f(t); err != nil || !t.begun {
 		b.rollback(conn)
 		return err
 	}
@@ -119,7 +119,7 @@ func (b *postgresBackend) inTx(ctx context.Context, settings []stmt, f func(t *t
 // rollback ends a transaction and returns its connection to the pool.
 func (b *postgresBackend) rollback(conn *pgxpool.Conn) {
 	defer conn.Release() // which closes a connection that is still in a transaction
-	if conn.Conn().IsClosed() {
+	if conn.Conn().PgConn().TxStatus() == 'I' {
 		return
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
