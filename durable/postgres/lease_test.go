@@ -60,3 +60,37 @@ func TestPollingFindsRowsBehindTheMark(t *testing.T) {
 		})
 	}
 }
+
+// The marks of other workers may have passed the rows that an ended worker has leased. They would
+// find them by their next sweep only.
+func TestFreedRowsAreAnnounced(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "freed"), PollOnly: true})
+	conn := listener(t, pool, "freed")
+	due := time.Now().Add(time.Minute)
+	apply(t, b, set("k", due))
+	for name, free := range map[string]func(worker int64) error{
+		"Heartbeat": func(worker int64) error {
+			_, err := b.Heartbeat(ctx, worker, 0)
+			return err
+		},
+		"Adopt": func(worker int64) error {
+			_, err := pool.Exec(ctx, "UPDATE freed.worker SET until = 0 WHERE id = $1", worker)
+			require.NoError(t, err)
+			_, err = b.Adopt(ctx, register(t, b), 9)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := register(t, b)
+			require.Len(t, lease(t, b, w, due), 1)
+			looks := make(chan struct{}, 100)
+			defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
+			require.NoError(t, free(w))
+			require.NotEmpty(t, looks, "of this process")
+			_, err := conn.WaitForNotification(short(t))
+			require.NoError(t, err)
+		})
+	}
+}

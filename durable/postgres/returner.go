@@ -173,8 +173,7 @@ func (r *returner) tryOutcomes() (left bool) {
 		f, err := r.b.finish(r.b.ctx, worker, outcomes)
 		for i, o := range outcomes {
 			if o.Fate != backend.Done && f.applied[i] { // also if others failed
-				r.b.look() // a retry may be due
-				r.b.Announce()
+				r.b.freed() // a retry may be due
 				break
 			}
 		}

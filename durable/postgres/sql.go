@@ -112,7 +112,7 @@ const (
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
 			LIMIT $2 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $1 AND e.state = 0`
+		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $1 AND e.state = 0 RETURNING e.slot`
 	unleaseSQL = `WITH l AS (SELECT e.key, e.slot FROM {named}
 			WHERE e.state = 0 AND e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l

@@ -34,9 +34,15 @@ func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.
 	case err == nil && id == 0:
 		err = backend.ErrLeaseLost
 	case err == nil && ttl <= 0:
-		b.Announce() // others take the rows over
+		b.freed()
 	}
 	return id, err
+}
+
+// freed makes all workers look for rows that one has leased: their marks may have passed them.
+func (b *postgresBackend) freed() {
+	b.look()
+	b.Announce()
 }
 
 // asWorker runs f in a transaction, which fails if the worker's lease has ended. An async commit
@@ -150,16 +156,20 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 	})
 	var all []backend.Row
 	var damaged error
+	freed := false
 	for _, from := range ended {
 		if err != nil || len(all) >= most {
 			break
 		}
 		var rows []backend.Row
-		free := []stmt{execute(freeSQL, from, int64(10*maxBatch))}
+		free := []stmt{query(func(scanner) error { freed = true; return nil }, freeSQL, from, int64(10*maxBatch))}
 		if rows, err = b.take(ctx, worker, free, adoptSQL, worker, from, int64(most-len(all))); errors.Is(err, backend.ErrDamaged) {
 			damaged, err = errors.Join(damaged, err), nil
 		}
 		all = append(all, rows...)
+	}
+	if freed {
+		b.freed()
 	}
 	if len(all) > 0 {
 		err = nil // the next call reports the error if it lasts
