@@ -249,6 +249,12 @@ func TestOutcomeIsUnknownAfterFailover(t *testing.T) {
 	b := open(t, newPool(t, p.Address()), postgres.Options{PollOnly: true, Timeout: time.Second})
 	far := time.Now().Add(time.Hour)
 	require.NoError(t, apply(t, b, set("warm", far))[0].Err)
+	direct := newPool(t, primary.Address())
+	require.Eventually(t, func() bool { // the standby has the tables
+		var same bool
+		err := direct.QueryRow(ctx, "SELECT replay_lsn = pg_current_wal_lsn() FROM pg_stat_replication").Scan(&same)
+		return err == nil && same
+	}, 20*time.Second, 10*time.Millisecond)
 	failed := make(chan error, 1)
 	p.Lose(func(request []byte) bool {
 		if !bytes.Contains(request, []byte("COMMIT\x00")) {
