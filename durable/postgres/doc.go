@@ -24,11 +24,12 @@
 // entry whose row is locked for longer fires again. Workers find an entry within five
 // seconds if its transaction takes more than a minute and commits it when it is due.
 //
-// # Rejected outcomes
+// # Rejected claims and outcomes
 //
-// A constraint or a trigger of yours may reject the acknowledgement of a firing, its retry, or
-// its dead letter. The entry stays claimed while the worker tries again, after up to ten seconds
-// each. A Work that ends tries once more. If that fails, too, the entry fires again.
+// A constraint or a trigger of yours may reject the claim of an entry, which then stays pending, or
+// the acknowledgement of its firing, its retry, or its dead letter. The entry stays claimed then. The
+// worker tries again, after up to ten seconds each, and a Work that ends tries outcomes once more. If
+// that fails, too, the entry fires again. Other entries do not wait.
 //
 // # PgBouncer
 //

@@ -81,9 +81,9 @@ func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []b
 			others = append(others, i)
 		}
 	}
-	err := f.inHalves(ctx, done, func(at []int) error { return b.finishDone(ctx, f, at) })
+	err := inHalves(ctx, done, func(at []int) error { return b.finishDone(ctx, f, at) }, f.reject)
 	for some := range slices.Chunk(others, maxRewritten) {
-		err = errors.Join(err, f.inHalves(ctx, some, func(at []int) error { return b.finishOthers(ctx, worker, f, at) }))
+		err = errors.Join(err, inHalves(ctx, some, func(at []int) error { return b.finishOthers(ctx, worker, f, at) }, f.reject))
 	}
 	if err != nil || !slices.Contains(f.met, false) {
 		return f, err
@@ -101,9 +101,20 @@ func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []b
 	return f, err
 }
 
-// inHalves stores the outcomes at positions. While that fails for the sake of single ones, it
-// stores each half alone, until it has found them.
-func (f *finishing) inHalves(ctx context.Context, at []int, store func(at []int) error) error {
+// reject sets an outcome apart.
+func (f *finishing) reject(i int, err error) {
+	f.rejected = append(f.rejected, rejection{f.outcomes[i], about(f.outcomes[i].Ref, err)})
+	f.met[i] = true
+}
+
+// about names the row of an error.
+func about(ref backend.Ref, err error) error {
+	return fmt.Errorf("key %.64q, generation %d: %w", ref.Key, ref.Generation, err)
+}
+
+// inHalves calls store with positions. While that fails for the sake of single ones, inHalves calls
+// it with those of each half alone, until it has found them, and calls reject for these.
+func inHalves(ctx context.Context, at []int, store func(at []int) error, reject func(i int, err error)) error {
 	if len(at) == 0 {
 		return nil
 	}
@@ -112,13 +123,11 @@ func (f *finishing) inHalves(ctx context.Context, at []int, store func(at []int)
 	case err == nil || ctx.Err() != nil || !concernsRow(err):
 		return err
 	case len(at) == 1:
-		o := f.outcomes[at[0]]
-		f.rejected = append(f.rejected, rejection{o, fmt.Errorf("key %.64q, generation %d: %w", o.Key, o.Generation, err)})
-		f.met[at[0]] = true
+		reject(at[0], err)
 		return nil
 	}
 	half := len(at) / 2
-	return errors.Join(f.inHalves(ctx, at[:half], store), f.inHalves(ctx, at[half:], store))
+	return errors.Join(inHalves(ctx, at[:half], store, reject), inHalves(ctx, at[half:], store, reject))
 }
 
 // finishDone deletes the rows of the outcomes at positions, except locked ones.

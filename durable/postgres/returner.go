@@ -18,7 +18,7 @@ type returner struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
-	rows     map[holding]bool            // to give back. Guarded by mu.
+	rows     map[holding]time.Time       // to give back from a time on. Guarded by mu.
 	outcomes map[holding]backend.Outcome // to try now. Guarded by mu.
 	rejected map[holding]backend.Outcome // to try at again, also while they are tried. Guarded by mu.
 	again    time.Time                   // Guarded by mu.
@@ -44,17 +44,21 @@ func newReturner(b *postgresBackend) *returner {
 	return &returner{
 		b:        b,
 		wake:     make(chan struct{}, 1),
-		rows:     make(map[holding]bool),
+		rows:     make(map[holding]time.Time),
 		outcomes: make(map[holding]backend.Outcome),
 		rejected: make(map[holding]backend.Outcome),
 	}
 }
 
-// giveBack takes over a row that worker may have leased.
-func (r *returner) giveBack(worker int64, ref backend.Ref) {
+// giveBack takes over a row that worker may have leased, to return it after the longest of the
+// pauses given for it.
+func (r *returner) giveBack(worker int64, ref backend.Ref, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rows[holding{worker, ref}] = true
+	row := holding{worker, ref}
+	if from := time.Now().Add(pause); from.After(r.rows[row]) {
+		r.rows[row] = from
+	}
 	r.hurry()
 }
 
@@ -230,11 +234,14 @@ func (r *returner) forget(worker int64, f *finishing) {
 	r.setApart(worker, f.rejected)
 }
 
-// tryRows tries each row once and reports whether any is left.
+// tryRows tries each row once whose time has come, and reports whether any is left.
 func (r *returner) tryRows() (left bool) {
 	work := make(map[int64]*refs)
 	r.mu.Lock()
-	for row := range r.rows {
+	for row, from := range r.rows {
+		if time.Now().Before(from) {
+			continue
+		}
 		if work[row.worker] == nil {
 			work[row.worker] = &refs{}
 		}

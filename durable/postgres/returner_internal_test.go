@@ -52,3 +52,10 @@ func TestFailedTryLeavesOutcomesRejected(t *testing.T) {
 	require.Empty(t, r.outcomes)
 	require.Equal(t, minRejectedPause, r.pause)
 }
+
+// Otherwise a rejected claim is tried 20 times per second, and logged.
+func TestRowOfRejectedClaimIsReturnedLater(t *testing.T) {
+	r := newTestReturner(t.Context()) // has no database
+	r.giveBack(1, backend.Ref{Key: "k"}, time.Hour)
+	require.True(t, r.tryRows())
+}

@@ -178,11 +178,11 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 }
 
 // Claim implements [backend.Backend]. A row that another transaction has locked is not
-// claimed: its lease is returned once the row is unlocked.
+// claimed: its lease is returned once the row is unlocked. That of a row whose claim the database
+// rejects is returned after a pause.
 func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
-	claimed := make([]bool, len(claims))
-	var simple refs // one-shots
-	var at, others []int
+	c := claiming{b: b, worker: worker, claims: claims, claimed: make([]bool, len(claims))}
+	var simple, others []int                // simple are one-shots
 	known := make(map[backend.Ref]struct{}) // a row is claimed once
 	for i := range claims {
 		if _, again := known[claims[i].Ref]; again {
@@ -190,35 +190,29 @@ func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []back
 		}
 		known[claims[i].Ref] = struct{}{}
 		if claims[i].Next == nil && !claims[i].Skip {
-			simple.add(claims[i].Ref)
-			at = append(at, i)
+			simple = append(simple, i)
 		} else {
 			others = append(others, i)
 		}
 	}
-	if len(simple.key) > 0 {
-		won, err := b.claimSimple(ctx, worker, simple)
-		if err != nil {
-			return nil, err
-		}
-		for i := range won {
-			claimed[at[i]] = won[i]
-		}
+	err := inHalves(ctx, simple, func(at []int) error { return c.run(ctx, at, c.simple) }, c.reject)
+	if err != nil && !slices.Contains(c.claimed, true) {
+		return nil, err
 	}
-	var failed error
+	c.failed = errors.Join(c.failed, err)
 	for n := 0; len(others) > 0; others = others[n:] {
 		n = sharing(claims, others)
-		err := b.claimSeries(ctx, worker, claims, others[:n], claimed)
-		if failed = errors.Join(failed, err); ctx.Err() != nil || errors.Is(err, backend.ErrLeaseLost) {
+		err := inHalves(ctx, others[:n], func(at []int) error { return c.run(ctx, at, c.series) }, c.reject)
+		if c.failed = errors.Join(c.failed, err); ctx.Err() != nil || errors.Is(err, backend.ErrLeaseLost) {
 			break
 		}
 	}
 	for i := range claims {
-		if !claimed[i] { // it was overtaken, is locked, or failed: the other claims are stored
-			b.returner.giveBack(worker, claims[i].Ref)
+		if !c.claimed[i] { // it was overtaken, is locked, or failed: the other claims are stored
+			b.returner.giveBack(worker, claims[i].Ref, 0)
 		}
 	}
-	return claimed, failed
+	return c.claimed, c.failed
 }
 
 // sharing returns the number of claims at positions, from the first on, that share a transaction: it
@@ -232,70 +226,70 @@ func sharing(claims []backend.Claim, at []int) (n int) {
 	return n
 }
 
-// claimSimple claims rows without a next occurrence by one statement.
-func (b *postgresBackend) claimSimple(ctx context.Context, worker int64, r refs) (won []bool, err error) {
-	err = b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
-		won = make([]bool, len(r.key))
-		return t.write(ctx, query(scanPositions(won), claimSQL, r.key, r.generation, worker))
-	})
-	if errors.Is(err, errUnknown) {
-		return b.claimedBy(ctx, worker, r)
-	}
-	return won, err
+// claiming is one call of Claim. at are positions in claims.
+type claiming struct {
+	b       *postgresBackend
+	worker  int64
+	claims  []backend.Claim
+	claimed []bool // by position
+	failed  error  // of single claims
+
+	won     []bool // of a transaction, for each of its positions
+	damaged error  // of its rows
 }
 
-// claimedBy reads which rows worker has claimed. Damaged ones do not fire.
-func (b *postgresBackend) claimedBy(ctx context.Context, worker int64, r refs) ([]bool, error) {
-	held, err := b.owned(ctx, worker, r)
-	claimed := make(map[backend.Ref]bool)
-	for _, row := range held.rows {
-		claimed[row.Ref()] = row.State == backend.Claimed
-	}
-	won := make([]bool, len(r.key))
-	for i := range won {
-		won[i] = claimed[r.at(i)]
-	}
-	return won, err
+func (c *claiming) reject(i int, err error) {
+	c.b.returner.giveBack(c.worker, c.claims[i].Ref, maxRejectedPause)
+	c.failed = errors.Join(c.failed, about(c.claims[i].Ref, err))
 }
 
-// claimSeries makes the claims at positions, which store next occurrences or skip some, and notes in
-// claimed which it won. It leaves out rows that another transaction has locked. While the database
-// rejects single ones, claimSeries makes those of each half alone.
-func (b *postgresBackend) claimSeries(ctx context.Context, worker int64, claims []backend.Claim, at []int, claimed []bool) error {
+// run makes claims by f, in one transaction.
+func (c *claiming) run(ctx context.Context, at []int, f func(ctx context.Context, t *txn, at []int, r refs) error) error {
 	var r refs
 	for _, i := range at {
-		r.add(claims[i].Ref)
+		r.add(c.claims[i].Ref)
 	}
-	var damaged error
-	won := make([]bool, len(at))
-	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
-		l, err := b.lockRefs(ctx, t, r, " SKIP LOCKED")
-		if err != nil {
-			return err
-		}
-		damaged = errors.Join(slices.Collect(maps.Values(l.damaged))...)
-		var w writes
-		for n, i := range at {
-			var change backend.Change
-			change, won[n] = claims[i].Decide(l.find(claims[i].Ref), worker, l.generations[n])
-			w.add(l.rows[claims[i].Key], change)
-		}
-		return w.store(ctx, t)
+	err := c.b.asWorker(ctx, c.worker, false, func(ctx context.Context, t *txn) error {
+		c.won, c.damaged = make([]bool, len(at)), nil
+		return f(ctx, t, at, r)
 	})
 	if errors.Is(err, errUnknown) {
-		won, err = b.claimedBy(ctx, worker, r)
+		var held intact
+		held, err = c.b.owned(ctx, c.worker, r)
+		for n := range at {
+			c.won[n] = slices.ContainsFunc(held.rows, func(row backend.Row) bool { return row.Ref() == r.at(n) && row.State == backend.Claimed })
+		}
 	}
-	half := len(at) / 2
-	switch {
-	case err != nil && half > 0 && ctx.Err() == nil && concernsRow(err):
-		return errors.Join(b.claimSeries(ctx, worker, claims, at[:half], claimed), b.claimSeries(ctx, worker, claims, at[half:], claimed))
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	for n, i := range at {
-		claimed[i] = won[n]
+		c.claimed[i] = c.won[n]
 	}
-	return damaged
+	c.failed = errors.Join(c.failed, c.damaged)
+	return nil
+}
+
+// simple claims rows without a next occurrence by one statement.
+func (c *claiming) simple(ctx context.Context, t *txn, _ []int, r refs) error {
+	return t.write(ctx, query(scanPositions(c.won), claimSQL, r.key, r.generation, c.worker))
+}
+
+// series makes claims that store next occurrences or skip some. It leaves out rows that another
+// transaction has locked.
+func (c *claiming) series(ctx context.Context, t *txn, at []int, r refs) error {
+	l, err := c.b.lockRefs(ctx, t, r, " SKIP LOCKED")
+	if err != nil {
+		return err
+	}
+	c.damaged = errors.Join(slices.Collect(maps.Values(l.damaged))...)
+	var w writes
+	for n, i := range at {
+		var change backend.Change
+		change, c.won[n] = c.claims[i].Decide(l.find(c.claims[i].Ref), c.worker, l.generations[n])
+		w.add(l.rows[c.claims[i].Key], change)
+	}
+	return w.store(ctx, t)
 }
 
 // lockRefs locks the rows that r names, and leaves damaged ones aside. others is " SKIP LOCKED"
