@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"strings"
@@ -59,6 +61,40 @@ func TestRejectedClaimLeavesTheOthers(t *testing.T) {
 			require.ErrorContains(t, err, `key "k1"`)
 			require.ErrorContains(t, err, "23514")
 			require.Equal(t, []bool{true, false, true, true}, won)
+		})
+	}
+}
+
+// A row that PostgreSQL cannot read, or whose claim it rejects, is due before others.
+func TestRejectedRowHidesNoOther(t *testing.T) {
+	ctx := t.Context()
+	for schema, code := range map[string]string{"unreadable": "XX001", "forbidden": "23514"} {
+		t.Run(schema, func(t *testing.T) {
+			pool := newPool(t, "")
+			b := open(t, pool, postgres.Options{Schema: fresh(t, schema)})
+			w, rows := claimed(t, b, 9)
+			_, err := b.Heartbeat(ctx, w, 0)
+			require.NoError(t, err)
+			for i := range 9 {
+				apply(t, b, set(fmt.Sprint("l", i), time.Now()))
+			}
+			_, err = pool.Exec(ctx, fmt.Sprintf(`CREATE FUNCTION %[1]s.fail() RETURNS trigger LANGUAGE plpgsql AS
+				$$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '%[2]s'; END $$;
+				CREATE TRIGGER fail BEFORE UPDATE ON %[1]s.entry FOR EACH ROW
+				WHEN (OLD.key IN ('k1', 'k7', 'l0', 'l8')) EXECUTE FUNCTION %[1]s.fail()`, schema, code))
+			require.NoError(t, err)
+			w = register(t, b)
+			adopted, err := b.Adopt(ctx, w, 100)
+			require.Len(t, adopted, len(rows)-2)
+			if code == "XX001" {
+				require.ErrorIs(t, err, backend.ErrDamaged)
+			}
+			for _, most := range []int{5, 4} { // of 7 that can be leased
+				leased, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: most})
+				require.ErrorContains(t, err, code)
+				require.Equal(t, code == "XX001", errors.Is(err, backend.ErrDamaged))
+				require.Len(t, leased, most-1)
+			}
 		})
 	}
 }

@@ -100,15 +100,15 @@ const (
 // Leases, claims, and outcomes.
 const (
 	// Overdue one-shots are claimed in the same statement.
-	leaseSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due BETWEEN $2 AND $3
-			AND (schedule = '' OR schedule = ANY($4::bytea[])) ORDER BY due LIMIT $5 FOR UPDATE SKIP LOCKED)
+	leaseSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due BETWEEN $4 AND $5
+			AND (schedule = '' OR schedule = ANY($6::bytea[])) ORDER BY due LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = $1,
 			state = CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
-	adoptSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $2 AND holder <> 0 AND state = 1
-			LIMIT $3 FOR UPDATE SKIP LOCKED)
+	adoptSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $4 AND holder <> 0 AND state = 1
+			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = $1 FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $2 AND e.state = 1 RETURNING {e.cols}`
+		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $4 AND e.state = 1 RETURNING {e.cols}`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
 			LIMIT $2 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l

@@ -72,7 +72,7 @@ func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) (
 	if b.options.QuietTx || !b.listening.Load() {
 		after = 0 // no notification announces rows that are stored behind the mark
 	}
-	rows, err := b.take(ctx, req.Worker, nil, leaseSQL, req.Worker, after, req.Until, schedules, int64(req.Max))
+	rows, err := b.take(ctx, req.Worker, req.Max, nil, leaseSQL, after, req.Until, schedules)
 	slices.SortFunc(rows, func(x, y backend.Row) int {
 		return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
 	})
@@ -100,10 +100,33 @@ func (in *intact) scan(scan scanner) error {
 	return err
 }
 
-// take runs a statement that gives rows to worker and returns them, after others. Damaged rows stay
-// or become pending: All finds them, and Cancel deletes them. If the outcome of the transaction is
-// unknown, take reads the rows again.
-func (b *postgresBackend) take(ctx context.Context, worker int64, before []stmt, sql string, args ...any) ([]backend.Row, error) {
+// take runs a statement that gives up to most rows to worker and returns them, after others. It
+// passes over single rows that the database cannot read or rejects: it takes fewer at a time until it
+// has found them.
+func (b *postgresBackend) take(ctx context.Context, worker int64, most int, before []stmt, sql string, args ...any) (rows []backend.Row, err error) {
+	var rejected error
+	skip := 0
+	for n := most; n > 0; {
+		some, err := b.takeOnce(ctx, worker, before, sql, append([]any{worker, int64(n), int64(skip)}, args...)...)
+		rows = append(rows, some...)
+		switch {
+		case concernsRow(err) && n > 1:
+			n /= 2
+			continue
+		case concernsRow(err):
+			skip++
+			rejected = err
+		case err != nil || len(some) < n:
+			return rows, cmp.Or(err, rejected)
+		}
+		n = min(2*n, most-len(rows)-skip)
+	}
+	return rows, rejected
+}
+
+// takeOnce is take in one transaction. Damaged rows stay or become pending: All finds them, and
+// Cancel deletes them. If the outcome of the transaction is unknown, takeOnce reads the rows again.
+func (b *postgresBackend) takeOnce(ctx context.Context, worker int64, before []stmt, sql string, args ...any) ([]backend.Row, error) {
 	var taken intact
 	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
 		taken = intact{}
@@ -163,7 +186,7 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 		}
 		var rows []backend.Row
 		free := []stmt{query(func(scanner) error { freed = true; return nil }, freeSQL, from, int64(10*maxBatch))}
-		if rows, err = b.take(ctx, worker, free, adoptSQL, worker, from, int64(most-len(all))); errors.Is(err, backend.ErrDamaged) {
+		if rows, err = b.take(ctx, worker, most-len(all), free, adoptSQL, from); errors.Is(err, backend.ErrDamaged) {
 			damaged, err = errors.Join(damaged, err), nil
 		}
 		all = append(all, rows...)
