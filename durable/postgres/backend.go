@@ -78,7 +78,6 @@ func (b *postgresBackend) Limits() backend.Limits {
 
 // Close implements [backend.Backend].
 func (b *postgresBackend) Close() error {
-	b.end()
 	b.lanes.close()
 	b.tasks.Wait()
 	b.announceLast()

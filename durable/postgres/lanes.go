@@ -30,11 +30,10 @@ type lanes struct {
 	b     *postgresBackend
 	tasks sync.WaitGroup
 
-	mu     sync.Mutex
-	queue  []*item             // Guarded by mu.
-	busy   map[string]struct{} // keys in a batch or run singly. Guarded by mu.
-	free   int                 // idle lanes. Guarded by mu.
-	closed bool                // Guarded by mu.
+	mu    sync.Mutex
+	queue []*item             // Guarded by mu.
+	busy  map[string]struct{} // keys in a batch or run singly. Guarded by mu.
+	free  int                 // idle lanes. Guarded by mu.
 
 	brief, patient chan struct{} // slots of operations that run singly
 
@@ -89,7 +88,7 @@ func (l *lanes) apply(ctx context.Context, ops []backend.Op) ([]backend.Result, 
 	}
 	j := &job{ctx: ctx, results: make([]backend.Result, len(ops)), done: make(chan struct{})}
 	l.mu.Lock()
-	if l.closed {
+	if l.b.ctx.Err() != nil {
 		l.mu.Unlock()
 		return nil, backend.ErrClosed
 	}
@@ -329,16 +328,10 @@ func (l *lanes) lockedKeys(items []*item) (map[string]bool, error) {
 	return locked, err
 }
 
-// close waits for the batches under way and fails the queue.
+// close ends the backend's context, by which all operations fail, and waits for them.
 func (l *lanes) close() {
-	l.mu.Lock()
-	l.closed = true
-	queue := l.queue
-	l.queue = nil
-	for _, it := range queue {
-		it.result.Err = backend.ErrClosed
-		it.answered()
-	}
+	l.mu.Lock() // apply begins none afterwards
+	l.b.end()
 	l.mu.Unlock()
 	l.tasks.Wait()
 }

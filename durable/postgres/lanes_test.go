@@ -2,12 +2,14 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -52,4 +54,24 @@ func TestCallEndedBeforeItsTransactionIsForgotten(t *testing.T) {
 	require.Less(t, b.Queued(), 2000)
 	release()
 	require.NoError(t, apply(t, b, create)[0].Err)
+}
+
+// Operations of one key wait for each other, in the queue and in a batch.
+func TestCloseFailsTheQueue(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{PollOnly: true})
+	defer acquire(t, pool, pool.Config().MaxConns)()
+	var calls sync.WaitGroup
+	for range 9 {
+		calls.Go(func() {
+			results, err := b.Apply(context.Background(), nil, []backend.Op{set("k", time.Now()), set("l", time.Now())})
+			for _, r := range results {
+				err = errors.Join(err, r.Err)
+			}
+			assert.ErrorIs(t, err, backend.ErrClosed)
+		})
+	}
+	assert.Eventually(t, func() bool { return b.Queued() > 9 }, 20*time.Second, time.Millisecond)
+	require.NoError(t, b.Close())
+	calls.Wait()
 }
