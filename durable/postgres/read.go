@@ -19,7 +19,7 @@ func (b *postgresBackend) Now(ctx context.Context) (time.Time, error) {
 
 // Get implements [backend.Backend].
 func (b *postgresBackend) Get(ctx context.Context, key string) (backend.Row, error) {
-	rows, err := b.readRows(ctx, getSQL, []byte(key))
+	rows, err := read(ctx, b, scanEntry, getSQL, []byte(key))
 	if err == nil && len(rows) == 0 {
 		err = backend.ErrNotFound
 	}
@@ -31,30 +31,29 @@ func (b *postgresBackend) Get(ctx context.Context, key string) (backend.Row, err
 
 // Page implements [backend.Backend].
 func (b *postgresBackend) Page(ctx context.Context, prefix string, after backend.Cursor, most int, claimed bool) ([]backend.Row, error) {
-	return b.readRows(ctx, pageSQL, append(span(prefix, after.Key, after.Slot), int64(most), claimed)...)
-}
-
-func (b *postgresBackend) readRows(ctx context.Context, sql string, args ...any) (rows []backend.Row, err error) {
-	err = b.insist(ctx, func(ctx context.Context) error {
-		rows = nil
-		return b.simple(ctx, query(scanRows(&rows), sql, args...))
-	})
-	return rows, err
+	return read(ctx, b, scanEntry, pageSQL, append(span(prefix, after.Key, after.Slot), int64(most), claimed)...)
 }
 
 // DeadPage implements [backend.Backend].
-func (b *postgresBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, most int) (letters []backend.Dead, err error) {
+func (b *postgresBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, most int) ([]backend.Dead, error) {
+	return read(ctx, b, scanDead, deadPageSQL, append(span(prefix, after.Key, after.Generation), int64(most))...)
+}
+
+func scanEntry(scan scanner) (backend.Row, error) { return scanRow(scan) }
+
+// read returns the rows of a query as one reads them. An error comes with those before it.
+func read[T any](ctx context.Context, b *postgresBackend, one func(scanner) (T, error), sql string, args ...any) (all []T, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
-		letters = nil
+		all = nil
 		return b.simple(ctx, query(func(scan scanner) error {
-			d, err := scanDead(scan)
+			v, err := one(scan)
 			if err == nil {
-				letters = append(letters, d)
+				all = append(all, v)
 			}
 			return err
-		}, deadPageSQL, append(span(prefix, after.Key, after.Generation), int64(most))...))
+		}, sql, args...))
 	})
-	return letters, err
+	return all, err
 }
 
 // span returns the position behind which a page begins, which is not before the prefix: an index

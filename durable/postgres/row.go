@@ -89,17 +89,6 @@ func each[T any](all *[]T) func(scanner) error {
 	}
 }
 
-// scanRows returns a function that appends each row to rows.
-func scanRows(rows *[]backend.Row) func(scanner) error {
-	return func(scan scanner) error {
-		r, err := scanRow(scan)
-		if err == nil {
-			*rows = append(*rows, r)
-		}
-		return err
-	}
-}
-
 // refs are the names of rows as arrays.
 type refs struct {
 	key        [][]byte

@@ -97,19 +97,15 @@ func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
 		if !exists { // otherwise the role need not be allowed to create schemas
 			sql = "CREATE SCHEMA IF NOT EXISTS {s};" + sql
 		}
-		if _, err := tx.Exec(ctx, b.text(sql), pgx.QueryExecModeSimpleProtocol); err != nil {
-			return b.missingPrivilege(err)
+		_, err := tx.Exec(ctx, b.text(sql), pgx.QueryExecModeSimpleProtocol)
+		if sqlState(err) == "42501" {
+			return fmt.Errorf("the role lacks CREATE on the database, or CREATE on the schema: %w", err)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// missingPrivilege explains why the tables could not be created.
-func (b *postgresBackend) missingPrivilege(err error) error {
-	if sqlState(err) == "42501" {
-		return fmt.Errorf("the role lacks CREATE on the database, or CREATE on the schema: %w", err)
-	}
-	return err
 }
 
 // version returns the version of the tables, or 0 if there are none.
