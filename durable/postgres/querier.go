@@ -111,22 +111,13 @@ func arrayText(value any) any {
 			out = append(out, `"\\x`+hex.EncodeToString(b)+`"`)
 		}
 	case []int64:
-		out = integers(v)
-	case []int32:
-		out = integers(v)
-	case []int16:
-		out = integers(v)
+		for _, n := range v {
+			out = append(out, strconv.FormatInt(n, 10))
+		}
 	default:
 		return value
 	}
 	return "{" + strings.Join(out, ",") + "}"
-}
-
-func integers[T int16 | int32 | int64](values []T) (out []string) {
-	for _, v := range values {
-		out = append(out, strconv.FormatInt(int64(v), 10))
-	}
-	return out
 }
 
 // txTypes names the types that callersTx accepts.

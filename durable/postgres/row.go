@@ -24,11 +24,9 @@ func columnList(prefix string) string {
 
 // columns are rows as arrays, one per column, which unnest turns into rows again.
 type columns struct {
-	key                                            [][]byte
+	key, every, schedule, payload                  [][]byte
 	slot, generation, due, notAfter, origin, nonce []int64
-	holder, checksum, attempt                      []int32
-	state                                          []int16
-	every, schedule, payload                       [][]byte
+	holder, checksum, attempt, state               []int64
 }
 
 func (c *columns) add(r *backend.Row) {
@@ -39,10 +37,10 @@ func (c *columns) add(r *backend.Row) {
 	c.notAfter = append(c.notAfter, r.NotAfter)
 	c.origin = append(c.origin, int64(r.Origin))
 	c.nonce = append(c.nonce, int64(r.Nonce))
-	c.holder = append(c.holder, int32(r.Holder))
-	c.checksum = append(c.checksum, int32(r.Checksum()))
-	c.attempt = append(c.attempt, int32(r.Attempt))
-	c.state = append(c.state, int16(r.State))
+	c.holder = append(c.holder, r.Holder)
+	c.checksum = append(c.checksum, int64(int32(r.Checksum()))) // an int4
+	c.attempt = append(c.attempt, int64(r.Attempt))
+	c.state = append(c.state, int64(r.State))
 	c.every = append(c.every, []byte(r.Every))
 	c.schedule = append(c.schedule, []byte(r.Schedule))
 	c.payload = append(c.payload, append([]byte{}, r.Payload...)) // a nil slice would be NULL
@@ -60,17 +58,15 @@ type scanner func(dest ...any) error
 func scanRow(scan scanner, more ...any) (backend.Row, error) {
 	var r backend.Row
 	var key, every, schedule []byte
-	var slot, generation, origin, nonce int64
-	var holder, checksum, attempt int32
-	var state int16
-	dest := append([]any{&key, &slot, &generation, &r.Due, &r.NotAfter, &origin, &nonce, &holder, &checksum,
-		&attempt, &state, &every, &schedule, &r.Payload}, more...)
+	var slot, generation, origin, nonce, checksum, state int64
+	dest := append([]any{&key, &slot, &generation, &r.Due, &r.NotAfter, &origin, &nonce, &r.Holder, &checksum,
+		&r.Attempt, &state, &every, &schedule, &r.Payload}, more...)
 	if err := scan(dest...); err != nil {
 		return r, err
 	}
 	r.Key, r.Every, r.Schedule = string(key), string(every), string(schedule)
 	r.Generation, r.Origin, r.Nonce = uint64(generation), uint64(origin), uint64(nonce)
-	r.Holder, r.Attempt, r.State, r.Detached = int64(holder), int(attempt), backend.State(state), slot != 0
+	r.State, r.Detached = backend.State(state), slot != 0
 	return r, r.Verify(uint64(slot), uint32(checksum))
 }
 
