@@ -192,10 +192,7 @@ func (l *lanes) run(batch []*item) {
 		l.finish(batch, err)
 		return
 	}
-	var locked map[string]bool
-	if conflict {
-		locked, _ = l.lockedKeys(batch) // after an error, the brief tries find them
-	}
+	locked, _ := l.lockedKeys(batch) // after an error, the brief tries find them
 	for _, it := range batch {
 		it.locked = locked[it.op.Row.Key]
 		l.tasks.Go(func() { l.runSingly(it) })
