@@ -26,7 +26,7 @@ func (b *postgresBackend) Finish(ctx context.Context, tx any, worker int64, outc
 		var f *finishing
 		if f, err = b.finish(ctx, worker, some); err == nil {
 			for i, o := range some {
-				if f.locked[o.Ref] {
+				if f.locked[i] {
 					b.returner.finish(worker, o)
 					f.applied[i] = true
 				}
@@ -50,13 +50,13 @@ func distinct(outcomes []backend.Outcome) int {
 	return len(outcomes)
 }
 
-// finishing is the progress of finish. applied and met are by position.
+// finishing is the progress of finish. applied, met, and locked are by position.
 type finishing struct {
 	outcomes []backend.Outcome
 	applied  []bool
-	met      []bool               // rows that are not locked
-	locked   map[backend.Ref]bool // rows that are, or that moved aside meanwhile
-	rejected []rejection          // outcomes that fail alone
+	met      []bool      // rows that are not locked
+	locked   []bool      // rows that are, or that moved aside meanwhile
+	rejected []rejection // outcomes that fail alone
 }
 
 // rejection is an outcome that the database rejects, and its error.
@@ -72,7 +72,8 @@ const maxRewritten = 64
 // finish stores outcomes of different rows: Done in one transaction, the other fates in
 // others.
 func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (*finishing, error) {
-	f := &finishing{outcomes: outcomes, applied: make([]bool, len(outcomes)), met: make([]bool, len(outcomes))}
+	n := len(outcomes)
+	f := &finishing{outcomes: outcomes, applied: make([]bool, n), met: make([]bool, n), locked: make([]bool, n)}
 	var done, others []int
 	for i := range outcomes {
 		if outcomes[i].Fate == backend.Done {
@@ -85,19 +86,23 @@ func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []b
 	for some := range slices.Chunk(others, maxRewritten) {
 		err = errors.Join(err, inHalves(ctx, some, func(at []int) error { return b.finishOthers(ctx, worker, f, at) }, f.reject))
 	}
-	if err != nil || !slices.Contains(f.met, false) {
-		return f, err
-	}
-	var r refs
+	var at []int
 	for i := range outcomes {
 		if !f.met[i] {
-			r.add(outcomes[i].Ref)
+			at = append(at, i)
 		}
 	}
+	if err != nil || len(at) == 0 {
+		return f, err
+	}
+	r, exist := refsAt(outcomes, at), make([]bool, len(at))
 	err = b.insist(ctx, func(ctx context.Context) error {
-		f.locked = make(map[backend.Ref]bool)
-		return b.simple(ctx, query(scanRefs(f.locked), existingSQL, r.key, r.generation))
+		clear(exist)
+		return b.simple(ctx, query(scanPositions(exist), existingSQL, r.key, r.generation))
 	})
+	for n, i := range at {
+		f.locked[i] = exist[n]
+	}
 	return f, err
 }
 

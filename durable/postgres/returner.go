@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -188,7 +189,7 @@ func (r *returner) tryOutcomes() (left bool) {
 		if len(f.rejected) > 0 {
 			last = f.rejected[0].err
 		}
-		left = left || len(f.locked) > 0
+		left = left || slices.Contains(f.locked, true)
 		r.forget(worker, f)
 	}
 	r.mu.Lock()
@@ -223,10 +224,10 @@ func (r *returner) toTry() map[int64][]backend.Outcome {
 func (r *returner) forget(worker int64, f *finishing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, o := range f.outcomes {
+	for i, o := range f.outcomes {
 		row := holding{worker, o.Ref}
 		for _, some := range []map[holding]backend.Outcome{r.outcomes, r.rejected} {
-			if !f.locked[o.Ref] && some[row] == o {
+			if !f.locked[i] && some[row] == o {
 				delete(some, row)
 			}
 		}
@@ -234,29 +235,31 @@ func (r *returner) forget(worker int64, f *finishing) {
 	r.setApart(worker, f.rejected)
 }
 
-// tryRows tries each row once whose time has come, and reports whether any is left.
+// tryRows returns the leases of the unlocked rows whose time has come, and reports whether any row
+// is left.
 func (r *returner) tryRows() (left bool) {
-	work := make(map[int64]*refs)
+	var names refs
+	var workers []int64
 	r.mu.Lock()
 	for row, from := range r.rows {
-		if time.Now().Before(from) {
-			continue
+		if !time.Now().Before(from) {
+			names.add(row.Ref)
+			workers = append(workers, row.worker)
 		}
-		if work[row.worker] == nil {
-			work[row.worker] = &refs{}
-		}
-		work[row.worker].add(row.Ref)
 	}
 	r.mu.Unlock()
-	for worker, names := range work {
-		still, err := r.unlease(worker, *names)
-		if err != nil {
-			continue
+	freed := make([]bool, len(workers))
+	locked := make([]bool, len(workers))
+	if len(workers) > 0 && r.b.simple(r.b.ctx,
+		query(scanPositions(freed), unleaseSQL, names.key, names.generation, workers),
+		query(scanPositions(locked), heldSQL, names.key, names.generation, workers)) == nil {
+		if slices.Contains(freed, true) {
+			r.b.look() // a sweep of every Work
 		}
 		r.mu.Lock()
-		for i := range names.key {
-			if ref := names.at(i); !still[ref] {
-				delete(r.rows, holding{worker, ref})
+		for i := range workers {
+			if !locked[i] {
+				delete(r.rows, holding{workers[i], names.at(i)})
 			}
 		}
 		r.mu.Unlock()
@@ -264,17 +267,4 @@ func (r *returner) tryRows() (left bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.rows) > 0
-}
-
-// unlease returns the leases of unlocked rows, and the names of the locked ones.
-func (r *returner) unlease(worker int64, names refs) (still map[backend.Ref]bool, err error) {
-	still = make(map[backend.Ref]bool)
-	freed := false
-	err = r.b.simple(r.b.ctx,
-		query(func(scanner) error { freed = true; return nil }, unleaseSQL, names.key, names.generation, worker),
-		query(scanRefs(still), heldSQL, names.key, names.generation, worker))
-	if freed && err == nil {
-		r.b.look() // a sweep of every Work
-	}
-	return still, err
 }

@@ -31,7 +31,7 @@ func TestRejectedOutcomesAreBounded(t *testing.T) {
 	}
 	require.ErrorIs(t, reject(), refused)
 	r.again = time.Time{}
-	f := &finishing{outcomes: r.toTry()[1]}
+	f := &finishing{outcomes: r.toTry()[1], locked: make([]bool, maxRejected)}
 	require.Len(t, f.outcomes, maxRejected)
 	require.ErrorIs(t, reject(), refused, "during a try")
 	f.rejected = []rejection{{f.outcomes[0], refused}}

@@ -100,16 +100,6 @@ func (r *refs) at(i int) backend.Ref {
 	return backend.Ref{Key: string(r.key[i]), Generation: uint64(r.generation[i])}
 }
 
-func scanRefs(found map[backend.Ref]bool) func(scanner) error {
-	return func(scan scanner) error {
-		var key []byte
-		var generation int64
-		err := scan(&key, &generation)
-		found[backend.Ref{Key: string(key), Generation: uint64(generation)}] = true
-		return err
-	}
-}
-
 // scanPositions marks elements of an array by their positions, which count from 1.
 func scanPositions(found []bool) func(scanner) error {
 	return func(scan scanner) error {

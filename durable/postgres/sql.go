@@ -113,10 +113,10 @@ const (
 			LIMIT $2 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $1 AND e.state = 0 RETURNING e.slot`
-	unleaseSQL = `WITH l AS (SELECT e.key, e.slot FROM {named}
-			WHERE e.state = 0 AND e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+	unleaseSQL = `WITH l AS (SELECT e.key, e.slot, e.holder, r.n FROM {named}
+			WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n] ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = $3 RETURNING e.key`
+		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = l.holder RETURNING l.n`
 	unclaimSQL = `UPDATE {s}.entry e SET state = 0 FROM unnest($1::bytea[], $2::int8[]) r(key, slot)
 		WHERE e.key = r.key AND e.slot = r.slot AND e.holder = $3`
 
@@ -130,8 +130,8 @@ const (
 
 	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
 	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
-	heldSQL      = `SELECT e.key, e.generation FROM {named} WHERE e.state = 0 AND e.holder = $3`
-	existingSQL  = `SELECT e.key, e.generation FROM {named}`
+	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n]`
+	existingSQL  = `SELECT r.n FROM {named}`
 )
 
 // Sizes.
