@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,193 +135,6 @@ func TestOptionsOutOfRangeAreNamed(t *testing.T) {
 	}
 }
 
-// Near entries of other processes arrive by notification, long before the next poll.
-func TestNearEntriesAreAnnouncedToOthers(t *testing.T) {
-	ctx := t.Context()
-	pool := newPool(t, "")
-	a := open(t, pool, postgres.Options{Schema: fresh(t, "announced")})
-	b := open(t, pool, postgres.Options{Schema: "announced"})
-	looks := make(chan struct{}, 1000)
-	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
-	look := func() bool {
-		select {
-		case <-looks:
-			return true
-		case <-time.After(10 * time.Millisecond):
-			return false
-		}
-	}
-	announced := func(f func()) func() bool {
-		return func() bool { f(); return look() }
-	}
-	now, err := a.Now(ctx)
-	require.NoError(t, err)
-	near := set("near", now)
-	near.Announce = true
-	require.Eventually(t, announced(func() { apply(t, a, near) }), 20*time.Second, time.Millisecond)
-	require.Eventually(t, announced(func() {
-		tx, err := pool.Begin(ctx)
-		require.NoError(t, err)
-		_, err = a.Apply(ctx, tx, []backend.Op{set("near", now)})
-		require.NoError(t, err)
-		require.NoError(t, tx.Commit(ctx))
-	}), 20*time.Second, time.Millisecond)
-}
-
-// listener returns a connection that listens for notifications of a schema.
-func listener(t *testing.T, pool *pgxpool.Pool, schema string) *pgx.Conn {
-	t.Helper()
-	conn, err := pool.Acquire(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(conn.Release)
-	_, err = conn.Exec(t.Context(), fmt.Sprintf("LISTEN %q", "hwt:"+schema))
-	require.NoError(t, err)
-	return conn.Conn()
-}
-
-// A short-lived process, such as a command, closes its store right after the call.
-func TestCloseSendsTheLastNotification(t *testing.T) {
-	pool := newPool(t, "")
-	schema := fresh(t, "last")
-	open(t, pool, postgres.Options{Schema: schema})
-	conn := listener(t, pool, schema)
-	for range 10 { // the announcer may be faster than Close
-		b := open(t, pool, postgres.Options{Schema: schema})
-		near := set("near", time.Now())
-		near.Announce = true
-		apply(t, b, near)
-		require.NoError(t, b.Close())
-		_, err := conn.WaitForNotification(short(t))
-		require.NoError(t, err)
-	}
-}
-
-// A transaction may commit long after the statement. Processes that only poll still notify others.
-func TestTxAnnouncesEntriesForItsCommit(t *testing.T) {
-	ctx := t.Context()
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "later"), PollOnly: true})
-	conn := listener(t, pool, "later")
-	tx, err := pool.Begin(ctx)
-	require.NoError(t, err)
-	_, err = b.Apply(ctx, tx, []backend.Op{set("k", time.Now().Add(30*time.Second))})
-	require.NoError(t, err)
-	require.NoError(t, tx.Commit(ctx))
-	_, err = conn.WaitForNotification(short(t))
-	require.NoError(t, err)
-}
-
-func TestListenerCallsThePoolsBeforeConnect(t *testing.T) {
-	config := newPool(t, "").Config()
-	port := config.ConnConfig.Port
-	config.ConnConfig.Port = 1
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error { c.Port = port; return nil } // it may set a password that changes
-	requireHears(t, config, "hook")
-}
-
-// The pool's handler of notifications is not the listener's.
-func TestListenerHearsBesideThePoolsHandler(t *testing.T) {
-	config := newPool(t, "").Config()
-	config.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
-	requireHears(t, config, "handler")
-}
-
-// requireHears fails the test unless notifications reach a backend whose pool has the settings.
-func requireHears(t *testing.T, config *pgxpool.Config, schema string) {
-	t.Helper()
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	b := open(t, pool, postgres.Options{Schema: fresh(t, schema)})
-	looks := make(chan struct{}, 1000)
-	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
-	require.Eventually(t, func() bool {
-		_, err := pool.Exec(t.Context(), `SELECT pg_notify($1, '')`, "hwt:"+schema)
-		return err == nil && len(looks) > 1 // the first look comes without a notification
-	}, 20*time.Second, 10*time.Millisecond)
-}
-
-// Notifications arrive in the order of commits: the first is the marker.
-func TestFarEntriesAreNotAnnounced(t *testing.T) {
-	ctx := t.Context()
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "quiet")})
-	conn := listener(t, pool, "quiet")
-	now, err := b.Now(ctx)
-	require.NoError(t, err)
-	tx, err := pool.Begin(ctx)
-	require.NoError(t, err)
-	_, err = b.Apply(ctx, tx, []backend.Op{set("far", now.Add(time.Hour))})
-	require.NoError(t, err)
-	require.NoError(t, tx.Commit(ctx))
-	apply(t, b, set("told to a worker of this process", now))
-	_, err = pool.Exec(ctx, `SELECT pg_notify('hwt:quiet', 'marker')`)
-	require.NoError(t, err)
-	n, err := conn.WaitForNotification(ctx)
-	require.NoError(t, err)
-	require.Equal(t, "marker", n.Payload)
-}
-
-func TestDamagedRowIsReported(t *testing.T) {
-	ctx := t.Context()
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "damaged")})
-	apply(t, b, set("good", time.Now()), set("bad", time.Now()))
-	_, err := pool.Exec(ctx, `UPDATE damaged.entry SET payload = '\x00' WHERE key = 'bad'`)
-	require.NoError(t, err)
-	_, err = b.Get(ctx, "bad")
-	require.ErrorIs(t, err, backend.ErrDamaged)
-	require.ErrorContains(t, err, `key "bad"`)
-	_, err = b.Get(ctx, "good")
-	require.NoError(t, err)
-	require.ErrorIs(t, apply(t, b, set("bad", time.Now()))[0].Err, backend.ErrDamaged)
-
-	w := register(t, b)
-	rows, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: 9})
-	require.ErrorIs(t, err, backend.ErrDamaged)
-	require.Len(t, rows, 1, "the good one")
-}
-
-func TestDamagedClaimOfAnEndedWorkerIsPendingAgain(t *testing.T) {
-	ctx := t.Context()
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "adopted")})
-	w, rows := claimed(t, b, 2)
-	_, err := pool.Exec(ctx, `UPDATE adopted.entry SET payload = '\x00' WHERE key = 'k1'`)
-	require.NoError(t, err)
-	_, err = b.Heartbeat(ctx, w, 0)
-	require.NoError(t, err)
-	adopted, err := b.Adopt(ctx, register(t, b), 9)
-	require.ErrorIs(t, err, backend.ErrDamaged)
-	require.Len(t, adopted, 1)
-	require.Equal(t, rows[0].Ref(), adopted[0].Ref())
-	_, err = b.Page(ctx, "", backend.Cursor{}, 9, false)
-	require.ErrorContains(t, err, `key "k1"`)
-	require.NoError(t, apply(t, b, backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "k1"}})[0].Err)
-}
-
-// The snapshot of a transaction shows leases as they were before their renewals.
-func TestCancelTxInOldSnapshotSparesWorkersThatLive(t *testing.T) {
-	ctx := t.Context()
-	pool := newPool(t, "")
-	b := open(t, pool, postgres.Options{Schema: fresh(t, "snapshot")})
-	claimed(t, b, 1)
-	_, err := pool.Exec(ctx, `UPDATE snapshot.entry SET payload = '\x00'`)
-	require.NoError(t, err)
-	tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-	require.NoError(t, err)
-	defer tx.Rollback(ctx)
-	_, err = pool.Exec(ctx, "UPDATE snapshot.worker SET until = extract(epoch FROM clock_timestamp()) * 1000000000")
-	require.NoError(t, err)
-	_, err = tx.Exec(ctx, "SELECT FROM snapshot.entry")
-	require.NoError(t, err)
-	_, err = pool.Exec(ctx, "UPDATE snapshot.worker SET until = until + 60000000000")
-	require.NoError(t, err)
-	results, err := b.Apply(ctx, tx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "k0"}}})
-	require.NoError(t, err)
-	require.ErrorIs(t, results[0].Err, backend.ErrFired)
-}
-
 func TestFullStoreStillCancelsAndFires(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
@@ -339,7 +150,7 @@ func TestFullStoreStillCancelsAndFires(t *testing.T) {
 func TestBackendKeepsTheContractThroughPgBouncer(t *testing.T) {
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		if program = "/usr/sbin/pgbouncer"; !exists(program) {
+		if program, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil {
 			t.Skip("pgbouncer is not installed")
 		}
 	}
@@ -367,7 +178,7 @@ pool_mode = transaction
 	if os.Getuid() != 0 {
 		cmd = exec.Command(program, config)
 	}
-	out := &syncBuffer{}
+	out := &lines{}
 	cmd.Stdout, cmd.Stderr = out, out
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
@@ -388,28 +199,4 @@ pool_mode = transaction
 		n++
 		return open(t, pool, postgres.Options{Schema: fresh(t, "bouncer"+strconv.Itoa(n)), PollOnly: true})
 	})
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// syncBuffer keeps a process's output.
-type syncBuffer struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text = append(b.text, p...)
-	return len(p), nil
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return string(b.text)
 }
