@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +51,7 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 		return nil, err
 	}
 	if pool == nil {
-		return nil, refuse("pool", "nil", "a *pgxpool.Pool")
+		return nil, fmt.Errorf("postgres: %w: pool: nil (expected: a *pgxpool.Pool)", backend.ErrInvalid)
 	}
 	b := &postgresBackend{pool: pool, options: o, text: forSchema(o.Schema), name: rand.Text(), near: make(chan struct{}, 1)}
 	b.ctx, b.end = context.WithCancel(context.Background())

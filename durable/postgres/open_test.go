@@ -133,6 +133,8 @@ func TestOptionsOutOfRangeAreNamed(t *testing.T) {
 		require.ErrorIs(t, err, backend.ErrInvalid)
 		require.ErrorContains(t, err, want)
 	}
+	_, err := postgres.Open(t.Context(), nil, nil)
+	require.EqualError(t, err, "postgres: invalid argument: pool: nil (expected: a *pgxpool.Pool)")
 }
 
 func TestFullStoreStillCancelsAndFires(t *testing.T) {
