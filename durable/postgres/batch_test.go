@@ -71,19 +71,24 @@ func TestRejectedRowHidesNoOther(t *testing.T) {
 			pool := newPool(t, "")
 			b := open(t, pool, postgres.Options{Schema: fresh(t, schema)})
 			w, rows := claimed(t, b, 9)
-			_, err := b.Heartbeat(ctx, w, 0)
-			require.NoError(t, err)
+			apply(t, b, set("of another worker", time.Now()))
+			other := register(t, b)
+			require.Len(t, lease(t, b, other, time.Now()), 1)
+			for _, ended := range []int64{w, other} {
+				_, err := b.Heartbeat(ctx, ended, 0)
+				require.NoError(t, err)
+			}
 			for i := range 9 {
 				apply(t, b, set(fmt.Sprint("l", i), time.Now()))
 			}
-			_, err = pool.Exec(ctx, fmt.Sprintf(`CREATE FUNCTION %[1]s.fail() RETURNS trigger LANGUAGE plpgsql AS
+			_, err := pool.Exec(ctx, fmt.Sprintf(`CREATE FUNCTION %[1]s.fail() RETURNS trigger LANGUAGE plpgsql AS
 				$$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '%[2]s'; END $$;
 				CREATE TRIGGER fail BEFORE UPDATE ON %[1]s.entry FOR EACH ROW
 				WHEN (OLD.key IN ('k1', 'k7', 'l0', 'l8')) EXECUTE FUNCTION %[1]s.fail()`, schema, code))
 			require.NoError(t, err)
 			w = register(t, b)
 			adopted, err := b.Adopt(ctx, w, 100)
-			require.Len(t, adopted, len(rows)-2)
+			require.Len(t, adopted, len(rows)-2+1)
 			if code == "XX001" {
 				require.ErrorIs(t, err, backend.ErrDamaged)
 			}

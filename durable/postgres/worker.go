@@ -178,7 +178,7 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 		return t.run(ctx, query(each(&ended), endedWorkersSQL))
 	})
 	var all []backend.Row
-	var damaged error
+	var damaged, rejected error // single rows
 	freed := false
 	for _, from := range ended {
 		if err != nil || len(all) >= most {
@@ -186,18 +186,22 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 		}
 		var rows []backend.Row
 		free := []stmt{query(func(scanner) error { freed = true; return nil }, freeSQL, from, int64(10*maxBatch))}
-		if rows, err = b.take(ctx, worker, most-len(all), free, adoptSQL, from); errors.Is(err, backend.ErrDamaged) {
-			damaged, err = errors.Join(damaged, err), nil
-		}
+		rows, err = b.take(ctx, worker, most-len(all), free, adoptSQL, from)
 		all = append(all, rows...)
+		switch {
+		case errors.Is(err, backend.ErrDamaged):
+			damaged, err = errors.Join(damaged, err), nil
+		case concernsRow(err):
+			rejected, err = err, nil
+		}
 	}
 	if freed {
 		b.freed()
 	}
 	if len(all) > 0 {
-		err = nil // the next call reports the error if it lasts
+		err, rejected = nil, nil // the next call reports the error if it lasts
 	}
-	return all, cmp.Or(err, damaged)
+	return all, cmp.Or(err, damaged, rejected)
 }
 
 // Claim implements [backend.Backend]. A row that another transaction has locked is not
