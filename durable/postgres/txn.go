@@ -132,10 +132,7 @@ func (t *txn) commit(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(t.b.ctx, t.b.options.Timeout)
 	defer cancel()
 	tag, err := t.conn.Exec(limited, "COMMIT")
-	if err != nil {
-		t.conn.Conn().Close(limited) // a late answer must not reach the next user
-	}
-	t.conn.Release()
+	t.conn.Release() // closes a connection without an answer
 	var answer *pgconn.PgError
 	switch {
 	case err == nil && tag.String() == "COMMIT":
