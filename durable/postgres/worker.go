@@ -112,14 +112,15 @@ func (b *postgresBackend) take(ctx context.Context, worker int64, most int, befo
 		switch {
 		case concernsRow(err) && n > 1:
 			n /= 2
-			continue
 		case concernsRow(err):
 			skip++
 			rejected = err
 		case err != nil || len(some) < n:
 			return rows, cmp.Or(err, rejected)
+		default:
+			n *= 2
 		}
-		n = min(2*n, most-len(rows)-skip)
+		n = min(n, most-len(rows)-skip)
 	}
 	return rows, rejected
 }
