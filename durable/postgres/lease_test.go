@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"regexp"
 	"testing"
 	"time"
@@ -91,6 +92,36 @@ func TestFreedRowsAreAnnounced(t *testing.T) {
 			require.NotEmpty(t, looks, "of this process")
 			_, err := conn.WaitForNotification(short(t))
 			require.NoError(t, err)
+		})
+	}
+}
+
+// A worker may hold tens of thousands of rows. To free them all takes longer than a short
+// Options.Timeout, after which the transaction would be repeated forever.
+func TestManyLeasedRowsAreFreed(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "burst"), Timeout: 100 * time.Millisecond, PollOnly: true})
+	for name, free := range map[string]func(ctx context.Context, worker int64) error{
+		"Free":      b.Free,
+		"Heartbeat": func(ctx context.Context, worker int64) error { _, err := b.Heartbeat(ctx, worker, 0); return err },
+		"Adopt": func(ctx context.Context, worker int64) error {
+			_, err := pool.Exec(ctx, "UPDATE burst.worker SET until = 0 WHERE id = $1", worker)
+			require.NoError(t, err)
+			_, err = b.Adopt(ctx, register(t, b), 9)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := register(t, b)
+			_, err := pool.Exec(ctx, `TRUNCATE burst.entry`)
+			require.NoError(t, err)
+			_, err = pool.Exec(ctx, `INSERT INTO burst.entry SELECT 0, g, g, 0, 0, 0, $1, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 20000) g`, w)
+			require.NoError(t, err)
+			require.NoError(t, free(short(t), w))
+			var left int
+			require.NoError(t, pool.QueryRow(ctx, `SELECT count(*) FROM burst.entry WHERE holder <> 0`).Scan(&left))
+			require.Zero(t, left)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -20,7 +19,10 @@ func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.
 	switch {
 	case ttl <= 0:
 		b.returner.await(ctx, worker)
-		stmts = []stmt{execute(freeSQL, worker, int64(math.MaxInt32)), query(row, endLeaseSQL, worker)}
+		if _, err := b.free(ctx, worker); err != nil {
+			return 0, err
+		}
+		stmts = []stmt{query(row, endLeaseSQL, worker)}
 	case worker == 0:
 		stmts = []stmt{execute(forgetSQL), query(row, registerSQL, int64(ttl))}
 	default:
@@ -72,7 +74,7 @@ func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) (
 	if b.options.QuietTx || !b.listening.Load() {
 		after = 0 // no notification announces rows that are stored behind the mark
 	}
-	rows, err := b.take(ctx, req.Worker, req.Max, nil, leaseSQL, after, req.Until, schedules)
+	rows, err := b.take(ctx, req.Worker, req.Max, leaseSQL, after, req.Until, schedules)
 	slices.SortFunc(rows, func(x, y backend.Row) int {
 		return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
 	})
@@ -100,14 +102,14 @@ func (in *intact) scan(scan scanner) error {
 	return err
 }
 
-// take runs a statement that gives up to most rows to worker and returns them, after others. It
+// take runs a statement that gives up to most rows to worker, and returns them. It
 // passes over single rows that the database cannot read or rejects: it takes fewer at a time until it
 // has found them.
-func (b *postgresBackend) take(ctx context.Context, worker int64, most int, before []stmt, sql string, args ...any) (rows []backend.Row, err error) {
+func (b *postgresBackend) take(ctx context.Context, worker int64, most int, sql string, args ...any) (rows []backend.Row, err error) {
 	var rejected error
 	skip := 0
 	for n := most; n > 0; {
-		some, err := b.takeOnce(ctx, worker, before, sql, append([]any{worker, int64(n), int64(skip)}, args...)...)
+		some, err := b.takeOnce(ctx, worker, sql, append([]any{worker, int64(n), int64(skip)}, args...)...)
 		rows = append(rows, some...)
 		switch {
 		case concernsRow(err) && n > 1:
@@ -127,11 +129,11 @@ func (b *postgresBackend) take(ctx context.Context, worker int64, most int, befo
 
 // takeOnce is take in one transaction. Damaged rows stay or become pending: All finds them, and
 // Cancel deletes them. If the outcome of the transaction is unknown, takeOnce reads the rows again.
-func (b *postgresBackend) takeOnce(ctx context.Context, worker int64, before []stmt, sql string, args ...any) ([]backend.Row, error) {
+func (b *postgresBackend) takeOnce(ctx context.Context, worker int64, sql string, args ...any) ([]backend.Row, error) {
 	var taken intact
 	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
 		taken = intact{}
-		err := t.write(ctx, append(before, query(taken.scan, sql, args...))...)
+		err := t.write(ctx, query(taken.scan, sql, args...))
 		if err != nil || taken.damaged == nil {
 			return err
 		}
@@ -162,13 +164,23 @@ func (b *postgresBackend) owned(ctx context.Context, worker int64, r refs) (held
 // Free implements [backend.Backend]. A row that another transaction has locked stays
 // until the lease ends.
 func (b *postgresBackend) Free(ctx context.Context, worker int64) error {
-	err := b.insist(ctx, func(ctx context.Context) error {
-		return b.simple(ctx, execute(freeSQL, worker, int64(math.MaxInt32)))
-	})
+	_, err := b.free(ctx, worker)
 	if err == nil {
 		b.Announce() // others take the rows over
 	}
 	return err
+}
+
+// free is Free without the announcement, and returns the number of rows. It takes few rows at a time,
+// since each round trip is bounded by Options.Timeout.
+func (b *postgresBackend) free(ctx context.Context, worker int64) (all int, err error) {
+	for n := maxBatch; n == maxBatch && err == nil; all += n {
+		err = b.insist(ctx, func(ctx context.Context) error {
+			n = 0
+			return b.simple(ctx, query(func(scanner) error { n++; return nil }, freeSQL, worker, int64(maxBatch)))
+		})
+	}
+	return all, err
 }
 
 // Adopt implements [backend.Backend].
@@ -180,23 +192,27 @@ func (b *postgresBackend) Adopt(ctx context.Context, worker int64, most int) ([]
 	})
 	var all []backend.Row
 	var damaged, rejected error // single rows
-	freed := false
+	freed := 0
 	for _, from := range ended {
 		if err != nil || len(all) >= most {
 			break
 		}
-		var rows []backend.Row
-		free := []stmt{query(func(scanner) error { freed = true; return nil }, freeSQL, from, int64(10*maxBatch))}
-		rows, err = b.take(ctx, worker, most-len(all), free, adoptSQL, from)
+		n, notFreed := b.free(ctx, from)
+		freed += n
+		rows, notTaken := b.take(ctx, worker, most-len(all), adoptSQL, from)
 		all = append(all, rows...)
-		switch {
-		case errors.Is(err, backend.ErrDamaged):
-			damaged, err = errors.Join(damaged, err), nil
-		case concernsRow(err):
-			rejected, err = err, nil
+		for _, e := range []error{notFreed, notTaken} {
+			switch {
+			case errors.Is(e, backend.ErrDamaged):
+				damaged = errors.Join(damaged, e)
+			case concernsRow(e):
+				rejected = e
+			default:
+				err = cmp.Or(err, e)
+			}
 		}
 	}
-	if freed {
+	if freed > 0 {
 		b.freed()
 	}
 	if len(all) > 0 {
