@@ -97,14 +97,13 @@ func TestFreedRowsAreAnnounced(t *testing.T) {
 }
 
 // A worker may hold tens of thousands of rows. To free them all takes longer than a short
-// Options.Timeout, after which the transaction would be repeated forever.
+// Options.Timeout, after which one transaction for all would be repeated forever.
 func TestManyLeasedRowsAreFreed(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
 	b := open(t, pool, postgres.Options{Schema: fresh(t, "burst"), Timeout: 100 * time.Millisecond, PollOnly: true})
 	for name, free := range map[string]func(ctx context.Context, worker int64) error{
-		"Free":      b.Free,
-		"Heartbeat": func(ctx context.Context, worker int64) error { _, err := b.Heartbeat(ctx, worker, 0); return err },
+		"Free": b.Free,
 		"Adopt": func(ctx context.Context, worker int64) error {
 			_, err := pool.Exec(ctx, "UPDATE burst.worker SET until = 0 WHERE id = $1", worker)
 			require.NoError(t, err)
@@ -114,14 +113,16 @@ func TestManyLeasedRowsAreFreed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := register(t, b)
-			_, err := pool.Exec(ctx, `TRUNCATE burst.entry`)
+			_, err := pool.Exec(ctx, `INSERT INTO burst.entry SELECT 0, g, g, 0, 0, 0, $1, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 20000) g`, w)
 			require.NoError(t, err)
-			_, err = pool.Exec(ctx, `INSERT INTO burst.entry SELECT 0, g, g, 0, 0, 0, $1, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 20000) g`, w)
-			require.NoError(t, err)
-			require.NoError(t, free(short(t), w))
-			var left int
-			require.NoError(t, pool.QueryRow(ctx, `SELECT count(*) FROM burst.entry WHERE holder <> 0`).Scan(&left))
+			left := 20_000
+			for range 3 { // on a slow machine, a transaction that was given up may hold rows for a while
+				require.NoError(t, free(short(t), w))
+				require.NoError(t, pool.QueryRow(ctx, `SELECT count(*) FROM burst.entry WHERE holder <> 0`).Scan(&left))
+			}
 			require.Zero(t, left)
+			_, err = pool.Exec(ctx, `TRUNCATE burst.entry`)
+			require.NoError(t, err)
 		})
 	}
 }
