@@ -19,9 +19,7 @@ func (b *postgresBackend) Heartbeat(ctx context.Context, worker int64, ttl time.
 	switch {
 	case ttl <= 0:
 		b.returner.await(ctx, worker)
-		if _, err := b.free(ctx, worker); err != nil {
-			return 0, err
-		}
+		b.free(ctx, worker) // others free the rows that are left, by Adopt
 		stmts = []stmt{query(row, endLeaseSQL, worker)}
 	case worker == 0:
 		stmts = []stmt{execute(forgetSQL), query(row, registerSQL, int64(ttl))}
