@@ -40,7 +40,7 @@ func (b *postgresBackend) lockKeys(ctx context.Context, q querier, ops []backend
 	if len(letters.key) > 0 {
 		stmts = append(stmts, query(l.scanDead, lockDeadSQL, letters.key, letters.generation))
 	}
-	stmts = append(stmts, b.countRemovals(&l.removals, &l.last), b.takeGenerations(&l, len(ops)))
+	stmts = append(stmts, query(into(&l.removals, &l.last), removalsSQL), b.takeGenerations(&l, len(ops)))
 	err := q.run(ctx, stmts...)
 	return l, err
 }
@@ -79,11 +79,6 @@ func scanDead(scan scanner) (d backend.Dead, err error) {
 	d.Row, err = scanRow(scan, &text, &d.GivenUp)
 	d.Error = string(text)
 	return d, err
-}
-
-// countRemovals reads the count of removals and the last generation.
-func (b *postgresBackend) countRemovals(n, last *int64) stmt {
-	return query(into(n, last), removalsSQL)
 }
 
 func (b *postgresBackend) takeGenerations(l *locked, n int) stmt {
@@ -215,7 +210,7 @@ func (b *postgresBackend) applyOps(ctx context.Context, q querier, ops []backend
 		results[i] = change.Result
 	}
 	removals, last := l.removals, l.last
-	err = w.store(ctx, q, b.countRemovals(&removals, &last))
+	err = w.store(ctx, q, query(into(&removals, &last), removalsSQL))
 	if err == nil && (removals != l.removals || last >= l.last+recent) {
 		err = b.renew(ctx, q, ops, &l, results)
 	}

@@ -57,13 +57,6 @@ type item struct {
 	locked bool // at the last look at its rows. Only its goroutine.
 }
 
-// answered counts a result. The caller holds lanes.mu.
-func (it *item) answered() {
-	if it.job.left--; it.job.left == 0 {
-		close(it.job.done)
-	}
-}
-
 const (
 	laneCount    = 2
 	briefCount   = 2
@@ -173,7 +166,9 @@ func (l *lanes) finish(items []*item, err error) {
 	defer l.mu.Unlock()
 	for _, it := range items {
 		delete(l.busy, it.op.Row.Key)
-		it.answered()
+		if it.job.left--; it.job.left == 0 {
+			close(it.job.done)
+		}
 	}
 	l.dispatch()
 }
