@@ -1,5 +1,7 @@
 package leak
 
+import "log/slog"
+
 // Internals for tests.
 var (
 	CurrentLevel = currentLevel
@@ -12,6 +14,9 @@ var (
 func (s envSettings) Values() (level Level, targetRecords, samplingInterval int) {
 	return s.level, s.targetRecords, s.samplingInterval
 }
+
+// Warn logs the invalid variables of s.
+func (s envSettings) Warn(log *slog.Logger) { s.warn(log) }
 
 // Kept returns the hints of t's records, newest first, and the number discarded.
 func (t *Tracker) Kept() (hints []string, discarded int) {

@@ -5,6 +5,7 @@ package leak
 
 import (
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -59,7 +60,8 @@ func ParseLevel(text string) (Level, error) {
 }
 
 // Ground rules: a reader that finds the level unset sets it from the environment
-// by one compare-and-swap, so a concurrent SetLevel wins. Once set it stays set.
+// by one compare-and-swap, so a concurrent SetLevel wins. Once set it stays set. The
+// goroutine that sets it reports the environment's invalid variables.
 
 // level is the process's level plus one. Zero means that the environment has not
 // been read. Atomic: written by firstLevel once and by SetLevel, read by every
@@ -75,7 +77,9 @@ func currentLevel() Level {
 }
 
 func firstLevel() Level {
-	level.CompareAndSwap(0, int32(environment().level)+1) // fails after a concurrent SetLevel
+	if env := environment(); level.CompareAndSwap(0, int32(env.level)+1) { // fails after another first use
+		env.warn(slog.Default())
+	}
 	return Level(level.Load() - 1)
 }
 

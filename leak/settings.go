@@ -33,47 +33,54 @@ type envSettings struct {
 	level            Level
 	targetRecords    int // 1 to maxTargetRecords
 	samplingInterval int // 1 to maxSamplingInterval
+
+	invalid [][]any // log attributes, per invalid variable
 }
 
 // environment reads the settings on first use, so that main can set up the log
 // before.
-var environment = sync.OnceValue(func() envSettings {
-	return readSettings(os.Getenv, slog.Default())
-})
+var environment = sync.OnceValue(func() envSettings { return readSettings(os.Getenv) })
 
-func readSettings(getenv func(string) string, log *slog.Logger) envSettings {
-	return envSettings{
-		level:            readLevel(getenv(envLevel), log),
-		targetRecords:    readInt(envTargetRecords, getenv, defaultTargetRecords, maxTargetRecords, log),
-		samplingInterval: readInt(envSamplingInterval, getenv, defaultSamplingInterval, maxSamplingInterval, log),
-	}
+func readSettings(getenv func(string) string) (s envSettings) {
+	s.level = s.readLevel(getenv(envLevel))
+	s.targetRecords = s.readInt(envTargetRecords, getenv, defaultTargetRecords, maxTargetRecords)
+	s.samplingInterval = s.readInt(envSamplingInterval, getenv, defaultSamplingInterval, maxSamplingInterval)
+	return s
 }
 
-func readLevel(value string, log *slog.Logger) Level {
+func (s *envSettings) readLevel(value string) Level {
 	if value == "" {
 		return LevelSimple
 	}
 	l, err := ParseLevel(value)
 	if err != nil {
-		unusable(log, envLevel, value, levelNames+", or 0 to 3", LevelSimple.String())
+		s.unusable(envLevel, value, levelNames+", or 0 to 3", LevelSimple.String())
 	}
 	return l
 }
 
-func readInt(name string, getenv func(string) string, byDefault, limit int, log *slog.Logger) int {
+func (s *envSettings) readInt(name string, getenv func(string) string, byDefault, limit int) int {
 	value := getenv(name)
 	if value == "" {
 		return byDefault
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(value))
 	if err != nil || n < 1 || n > limit {
-		unusable(log, name, value, "1 to "+strconv.Itoa(limit), strconv.Itoa(byDefault))
+		s.unusable(name, value, "1 to "+strconv.Itoa(limit), strconv.Itoa(byDefault))
 		return byDefault
 	}
 	return n
 }
 
-func unusable(log *slog.Logger, name, value, allowed, byDefault string) {
-	log.Warn("leak: invalid environment variable, using the default",
-		"variable", name, "value", value, "allowed", allowed, "default", byDefault)
+func (s *envSettings) unusable(name, value, allowed, byDefault string) {
+	s.invalid = append(s.invalid, []any{"variable", name, "value", value, "allowed", allowed, "default", byDefault})
+}
+
+// warn logs the invalid variables. It is called after environment has returned, because
+// a log handler may track resources. It discards a panic of the handler.
+func (s *envSettings) warn(log *slog.Logger) {
+	defer func() { _ = recover() }()
+	for _, attrs := range s.invalid {
+		log.Warn("leak: invalid environment variable, using the default", attrs...)
+	}
 }

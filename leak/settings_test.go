@@ -2,6 +2,7 @@ package leak_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -24,7 +25,8 @@ const (
 // settingsOf returns the settings in env as text, and the log.
 func settingsOf(env map[string]string) (values, log string) {
 	var b bytes.Buffer
-	s := leak.ReadSettings(func(name string) string { return env[name] }, slog.New(slog.NewTextHandler(&b, nil)))
+	s := leak.ReadSettings(func(name string) string { return env[name] })
+	s.Warn(slog.New(slog.NewTextHandler(&b, nil)))
 	level, target, interval := s.Values()
 	return fmt.Sprint(level, " ", target, " ", interval), b.String()
 }
@@ -86,6 +88,35 @@ func TestProcessReadsItsEnvironmentOnce(t *testing.T) {
 	assert.Equal(t, 10, strings.Count(out, "tracked:true"), out)
 	assert.Equal(t, 1, strings.Count(out, "invalid environment variable"), out)
 	assert.Contains(t, out, envTarget)
+}
+
+// handlerFunc is a log handler.
+type handlerFunc func() error
+
+func (h handlerFunc) Enabled(context.Context, slog.Level) bool  { return true }
+func (h handlerFunc) Handle(context.Context, slog.Record) error { return h() }
+func (h handlerFunc) WithAttrs([]slog.Attr) slog.Handler        { return h }
+func (h handlerFunc) WithGroup(string) slog.Handler             { return h }
+
+// TestLogHandlerMayTrackAndPanic runs again with an invalid variable, because the handler is
+// called for it in the first use of the package.
+func TestLogHandlerMayTrackAndPanic(t *testing.T) {
+	if os.Getenv("LEAK_TEST_CHILD") == "" {
+		out := runAgain(t, envInterval+"=none")
+		assert.Contains(t, out, "tracked:true records:1")
+		return
+	}
+	d := leak.NewDetector[resource]("test.Resource", nil)
+	records := 0
+	slog.SetDefault(slog.New(handlerFunc(func() error {
+		records++
+		d.TrackAlways(new(resource)).Close()
+		panic("broken handler")
+	})))
+	r := &resource{}
+	r.tracker = d.TrackAlways(r)
+	fmt.Printf("tracked:%v records:%d\n", r.tracker != nil, records)
+	r.close()
 }
 
 // runAgain runs the calling test with env in another process.
