@@ -1,6 +1,7 @@
 package runtimetimer
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -26,12 +27,7 @@ func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 	if err := t.limit.Take(n); err != nil {
 		return nil, err
 	}
-	next := func() (chunk []hwt.TimerTask) {
-		end := min(len(tasks), clockEvery)
-		chunk, tasks = tasks[:end], tasks[end:]
-		return chunk
-	}
-	timeouts := t.anyShard().addAll(len(tasks), next, deadline)
+	timeouts := t.anyShard().addAll(len(tasks), slices.Chunk(tasks, clockEvery), deadline)
 	if timeouts == nil {
 		t.limit.Give(n)
 		return nil, hwt.ErrStopped
@@ -40,8 +36,8 @@ func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 }
 
 // addAll returns pending timeouts for n tasks, or nil if the timer was stopped. The tasks
-// that a call of next returns share a reading of the clock.
-func (s *shard) addAll(n int, next func() []hwt.TimerTask, deadline int64) []hwt.Timeout {
+// of a chunk share a reading of the clock.
+func (s *shard) addAll(n int, chunks iter.Seq[[]hwt.TimerTask], deadline int64) []hwt.Timeout {
 	timeouts, caller := make([]hwt.Timeout, 0, n), s.timer.callers.Caller()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +45,7 @@ func (s *shard) addAll(n int, next func() []hwt.TimerTask, deadline int64) []hwt
 		return nil
 	}
 	s.checkSide(int64(n))
-	for chunk := next(); len(chunk) > 0; chunk = next() {
+	for chunk := range chunks {
 		delay := s.left(deadline)
 		for _, task := range chunk {
 			t := s.newTimeout(task, caller)

@@ -98,10 +98,10 @@ func (s *shard) busy(f func()) {
 
 // AddSlowly is NewTimeouts for two chunks of one task. A while passes before each.
 func (t *Timer) AddSlowly(task hwt.TimerTask, delay, while time.Duration) {
-	chunks := [][]hwt.TimerTask{{task}, {task}, nil}
-	t.anyShard().addAll(2, func() (chunk []hwt.TimerTask) {
-		time.Sleep(while)
-		chunk, chunks = chunks[0], chunks[1:]
-		return chunk
+	t.anyShard().addAll(2, func(yield func([]hwt.TimerTask) bool) {
+		for range 2 {
+			time.Sleep(while)
+			yield([]hwt.TimerTask{task})
+		}
 	}, t.clock.Deadline(delay))
 }

@@ -101,7 +101,7 @@ func TestTimeForALargeBatchIsPartOfTheDelay(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		timer := newTimer(t)
 		timer.AddSlowly(idle, time.Hour, time.Minute)
-		time.Sleep(time.Hour - 3*time.Minute - 1)
+		time.Sleep(time.Hour - 2*time.Minute - 1)
 		synctest.Wait()
 		assert.Zero(t, timer.Stats().Expired)
 		time.Sleep(time.Nanosecond)
