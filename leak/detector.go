@@ -4,7 +4,6 @@
 package leak
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -86,7 +85,9 @@ func (d *Detector[T]) track(resource *T, always bool) *Tracker {
 	if chosen {
 		t.cleanup = runtime.AddCleanup(resource, collected, t)
 	}
-	t.enter(scopes)
+	for _, s := range scopes {
+		s.enter(t)
+	}
 	runtime.KeepAlive(resource) // t must be complete before resource can be collected
 	return t
 }
@@ -123,5 +124,3 @@ func (c *core) targetRecords() int {
 	}
 	return environment().targetRecords
 }
-
-func (c *core) releaseMethod() string { return cmp.Or(c.options.ReleaseMethod, "Close") }

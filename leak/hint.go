@@ -21,21 +21,15 @@ func textOf(hint any) (text string) {
 	case error, fmt.Stringer, fmt.Formatter:
 		return fmt.Sprint(h)
 	}
-	if opaque(hint) {
+	if !plain(reflect.TypeOf(hint)) {
 		return fmt.Sprintf("%T", hint)
 	}
 	return fmt.Sprint(hint)
 }
 
-// opaque reports whether printing hint might read memory that is being written, or
-// print an address, which would make every report distinct. Only plain values are
-// not opaque.
-func opaque(hint any) bool {
-	return !plain(reflect.TypeOf(hint))
-}
-
 // plain reports whether values of type t consist only of numbers, booleans, and
-// strings.
+// strings. Printing another one might read memory that is being written, or print an
+// address, which would make every report distinct.
 func plain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Uintptr:

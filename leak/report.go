@@ -4,6 +4,7 @@
 package leak
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -70,7 +71,7 @@ func (r Report) headline() string {
 func (t *Tracker) report(scope string) Report {
 	r := Report{
 		Type:          t.core.resourceType,
-		ReleaseMethod: t.core.releaseMethod(),
+		ReleaseMethod: cmp.Or(t.core.options.ReleaseMethod, "Close"),
 		Scope:         scope,
 		Created:       resolve(t.created),
 	}

@@ -104,10 +104,3 @@ func collected(t *Tracker) {
 		t.core.leaked(t.report(""))
 	}
 }
-
-// enter adds the resource to scopes.
-func (t *Tracker) enter(scopes []*Scope) {
-	for _, s := range scopes {
-		s.enter(t)
-	}
-}
