@@ -90,7 +90,7 @@ func (w *wheel) MoveTo(tick int64) {
 // Add implements engine.Wheel. A bucket that holds something is queued, so that its
 // item, which may not be in the cache, need not be read.
 func (w *wheel) Add(t *store.Node, tick int64) {
-	p := w.placeOf(tick)
+	p := w.descend(w.levelOf(tick), tick, true)
 	w.set.Add(p.index, t, 0)
 	if w.counts[p.index]++; w.counts[p.index] == 1 {
 		w.enqueue(p.bucket, p.first)
@@ -102,11 +102,6 @@ type place struct {
 	bucket *bucket
 	index  uint32 // in store.Buckets
 	first  int64  // the first tick of the bucket's span
-}
-
-// placeOf returns the place of the bucket for tick.
-func (w *wheel) placeOf(tick int64) place {
-	return w.descend(w.levelOf(tick), tick, true)
 }
 
 // descend returns the place of the bucket of l for tick, or of the finer one below it.

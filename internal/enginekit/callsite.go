@@ -8,9 +8,16 @@ import (
 
 const module = "github.com/hashedwheel/hwt"
 
+// Callers is the option RecordCallers.
+type Callers bool
+
 // Caller returns the program counter of the first caller outside this module, to
-// pass to CallerFrame. It returns 0 on a goroutine that only this module uses.
-func Caller() uintptr {
+// pass to CallerFrame. It returns 0 on a goroutine that only this module uses, and if
+// callers are not recorded.
+func (c Callers) Caller() uintptr {
+	if !c {
+		return 0
+	}
 	var pcs [16]uintptr
 	for skip := 2; ; skip += len(pcs) {
 		n := runtime.Callers(skip, pcs[:])
@@ -43,17 +50,6 @@ func isOutside(f runtime.Frame) bool {
 		return strings.HasSuffix(f.File, "_test.go") || strings.HasPrefix(path, "/cmd/")
 	}
 	return !strings.HasPrefix(f.Function, "runtime.")
-}
-
-// Callers is the option RecordCallers.
-type Callers bool
-
-// Caller returns [Caller] if callers are recorded, and 0 otherwise.
-func (c Callers) Caller() uintptr {
-	if c {
-		return Caller()
-	}
-	return 0
 }
 
 // Recorded is a timeout of type T with its caller. If a timer records callers, all of

@@ -10,7 +10,7 @@ import (
 
 func deep(n int) uintptr {
 	if n == 0 {
-		return Caller()
+		return Callers(true).Caller()
 	}
 	return deep(n - 1)
 }
