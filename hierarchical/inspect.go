@@ -6,7 +6,7 @@ import (
 	"github.com/hashedwheel/hwt/internal/inspection"
 )
 
-// Rings describes the levels to package inspect.
+// Rings implements engine.Wheel.
 func (w *wheel) Rings(rings []engine.Ring) []engine.Ring {
 	for i := range w.levels {
 		l := &w.levels[i]
@@ -15,16 +15,10 @@ func (w *wheel) Rings(rings []engine.Ring) []engine.Ring {
 	return rings
 }
 
-// view is a timer as package inspect sees it.
-type view struct{ *Timer }
-
 var _ = inspection.Register(func(timer hwt.Timer) (inspection.View, bool) {
 	t, ok := timer.(*Timer)
-	return view{t}, ok
+	if !ok {
+		return nil, false
+	}
+	return engine.View{Handle: &t.handle}, true
 })
-
-// Name implements inspection.View.
-func (v view) Name() string { return v.options.Name }
-
-// Workers implements inspection.View.
-func (v view) Workers() []inspection.Worker { return v.handle.Workers() }

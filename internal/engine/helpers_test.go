@@ -113,6 +113,8 @@ func (w *flatWheel) Next() int64 {
 
 func (w *flatWheel) Held() *store.Buckets { return &w.held }
 
+func (w *flatWheel) Rings(rings []Ring) []Ring { return rings }
+
 // tick is the tick duration of the tests.
 const tick = 10 * time.Millisecond
 

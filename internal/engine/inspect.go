@@ -7,22 +7,6 @@ import (
 	"github.com/hashedwheel/hwt/internal/inspection"
 )
 
-// visible is a Wheel that package inspect can look into. Its methods are called by
-// the holder of Core.mu.
-type visible interface {
-	Wheel
-
-	// Rings appends the rings of buckets, their spans in ticks, the finest first.
-	Rings(rings []Ring) []Ring
-}
-
-// Ring is one ring of a wheel's buckets. They have numbers in a row in [store.Buckets].
-type Ring struct {
-	First   uint32 // number of the ring's bucket 0
-	Buckets int
-	Span    int64 // ticks that a bucket stands for
-}
-
 // hand returns the ring's bucket for tick.
 func (r Ring) hand(tick int64) int { return int(tick / r.Span % int64(r.Buckets)) }
 
@@ -45,11 +29,17 @@ func (o observer) locate(rings []Ring, g store.Group) (ring, bucket int) {
 	return last, rings[last].hand(tick)
 }
 
-// Workers implements inspection.View.
-func (h *Handle) Workers() []inspection.Worker {
-	seen := make([]inspection.Worker, len(h.workers))
-	for i := range h.workers {
-		seen[i] = observer{h.workers[i].core}
+// View is a timer as package inspect sees it. It implements inspection.View.
+type View struct{ Handle *Handle }
+
+// Name returns the timer's name.
+func (v View) Name() string { return v.Handle.workers.setup().runner.Name }
+
+// Workers returns the timer's workers.
+func (v View) Workers() []inspection.Worker {
+	seen := make([]inspection.Worker, len(v.Handle.workers))
+	for i, w := range v.Handle.workers {
+		seen[i] = observer{w.core}
 	}
 	return seen
 }
@@ -62,7 +52,10 @@ func (o observer) Rings() []inspection.Ring {
 	c := o.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rings, now := o.rings(), c.timer.now()
+	if c.schedule.wheel == nil { // Stop took it
+		return nil
+	}
+	rings, now := c.schedule.wheel.Rings(nil), c.timer.now()
 	seen := make([]inspection.Ring, len(rings))
 	for i, r := range rings {
 		span := r.Span * c.timer.tickDur
@@ -74,14 +67,6 @@ func (o observer) Rings() []inspection.Ring {
 		}
 	}
 	return seen
-}
-
-// rings returns the rings of the wheel; none if Stop took it. Guarded by mu.
-func (o observer) rings() []Ring {
-	if w, ok := o.core.schedule.wheel.(visible); ok {
-		return w.Rings(nil)
-	}
-	return nil
 }
 
 // groupCount is the number of timeouts in a part of a bucket.
@@ -107,12 +92,11 @@ func (o observer) countSome(seen []groupCount, at *store.Cursor) (_ []groupCount
 	c := o.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w, ok := c.schedule.wheel.(visible)
-	if !ok {
+	if c.schedule.wheel == nil {
 		return nil, false
 	}
-	rings := w.Rings(nil)
-	more = w.Held().Groups(at, inspection.Batch, func(g store.Group) {
+	rings := c.schedule.wheel.Rings(nil)
+	more = c.schedule.wheel.Held().Groups(at, inspection.Batch, func(g store.Group) {
 		ring, bucket := o.locate(rings, g)
 		seen = append(seen, groupCount{ring, bucket, g.Len})
 	})

@@ -178,6 +178,7 @@ func (w bucketWheel) Bucket(int64) (uint32, bool)            { return 0, true }
 func (w bucketWheel) Expire(due []*store.Node) []*store.Node { return due }
 func (w bucketWheel) Next() int64                            { return 1 << 62 }
 func (w bucketWheel) Held() *store.Buckets                   { return w.b }
+func (w bucketWheel) Rings(rings []Ring) []Ring              { return rings }
 
 func TestStopLeavesTheIntakeEmpty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

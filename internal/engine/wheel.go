@@ -31,4 +31,14 @@ type Wheel interface {
 
 	// Held returns the buckets of all that was added, which stay the same ones.
 	Held() *store.Buckets
+
+	// Rings appends the rings of buckets, their spans in ticks, the finest first.
+	Rings(rings []Ring) []Ring
+}
+
+// Ring is one ring of a wheel's buckets. They have numbers in a row in [store.Buckets].
+type Ring struct {
+	First   uint32 // number of the ring's bucket 0
+	Buckets int
+	Span    int64 // ticks that a bucket stands for
 }
