@@ -24,17 +24,12 @@ type waiters struct {
 func (r *Runner) Outstanding() (running, waiting int64) {
 	running = r.late.Load()
 	ended, begun := r.ended.Load(), r.begun.Load()
-	given := begun
-	switch { // given is read last, so that waiting is never negative.
-	case r.Executor == nil:
-		given = r.handed.Load()
-		if r.Running != nil {
-			running += r.Running()
-		}
-	case r.Given != nil:
+	given := r.handed.Load() // last, so that waiting is never negative
+	switch {
+	case r.Executor != nil:
 		given = r.Given()
-	default:
-		ended = begun
+	case r.Running != nil:
+		running += r.Running()
 	}
 	return running + begun - ended, given - begun
 }

@@ -79,7 +79,7 @@ type Runner struct {
 	Labels   *Labels                  // nil: set no pprof labels while a task runs
 
 	// Given returns the number of past and imminent calls of Run and Cancelled, for a
-	// timer with an executor. nil: not counted.
+	// timer with an executor.
 	Given func() int64
 
 	// Running returns the number of tasks and callbacks on other goroutines than the
