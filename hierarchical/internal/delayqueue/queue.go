@@ -31,15 +31,9 @@ const Never = math.MaxInt64
 // queued.
 type Item[T any] struct {
 	Value  T
-	due    int64 // Constant while queued.
+	due    int64 // The last one if it is not queued. Constant while queued.
 	queued bool
 }
-
-// Due returns the due time of the item, or the last one if it is not queued.
-func (i *Item[T]) Due() int64 { return i.due }
-
-// Queued reports whether the item is in a queue.
-func (i *Item[T]) Queued() bool { return i.queued }
 
 // Compare implements queue.Item.
 func (i *Item[T]) Compare(other queue.Item) int {

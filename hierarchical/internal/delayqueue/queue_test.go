@@ -1,4 +1,4 @@
-package delayqueue_test
+package delayqueue
 
 import (
 	"cmp"
@@ -9,15 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/hashedwheel/hwt/hierarchical/internal/delayqueue"
 )
 
-type item = delayqueue.Item[int]
+type item = Item[int]
 
 // fill returns a queue with an item for each due time.
-func fill(dues ...int64) *delayqueue.Queue[int] {
-	q := delayqueue.New[int]()
+func fill(dues ...int64) *Queue[int] {
+	q := New[int]()
 	for i, due := range dues {
 		q.Put(&item{Value: i}, due)
 	}
@@ -25,11 +23,11 @@ func fill(dues ...int64) *delayqueue.Queue[int] {
 }
 
 func TestEmptyQueueGivesNothingAndDoesNotBlock(t *testing.T) {
-	q := delayqueue.New[int]()
+	q := New[int]()
 	for range 2 {
 		assert.Nil(t, q.Take(math.MaxInt64))
 		assert.Nil(t, q.Head())
-		assert.Equal(t, int64(delayqueue.Never), q.Next())
+		assert.Equal(t, int64(Never), q.Next())
 		assert.Zero(t, q.Len())
 		q.Put(&item{}, 1)
 		require.NotNil(t, q.Take(1)) // empty again
@@ -48,22 +46,20 @@ func TestNothingIsTakenBeforeItIsDue(t *testing.T) {
 }
 
 func TestWaitingItemStaysWhereItIs(t *testing.T) {
-	q, i := delayqueue.New[int](), new(item)
+	q, i := New[int](), new(item)
 	require.True(t, q.Put(i, 10))
-	assert.True(t, i.Queued())
 	assert.False(t, q.Put(i, 5), "already queued")
-	assert.Equal(t, int64(10), i.Due())
+	assert.Equal(t, int64(10), i.due)
 	assert.Equal(t, 1, q.Len())
 	assert.Nil(t, q.Take(9))
 }
 
 func TestTakenItemCanWaitAgain(t *testing.T) {
-	q, i := delayqueue.New[int](), new(item)
+	q, i := New[int](), new(item)
 	for due := range int64(10) {
 		require.True(t, q.Put(i, due))
 		require.Same(t, i, q.Head())
 		require.Same(t, i, q.Take(due))
-		require.False(t, i.Queued())
 	}
 }
 
@@ -76,19 +72,19 @@ func TestEarlierItemBecomesTheHead(t *testing.T) {
 
 func TestExtremeTimes(t *testing.T) {
 	q := fill(math.MaxInt64, math.MinInt64, 0)
-	assert.Equal(t, int64(math.MinInt64), q.Take(math.MinInt64).Due())
+	assert.Equal(t, int64(math.MinInt64), q.Take(math.MinInt64).due)
 	assert.Nil(t, q.Take(-1))
-	assert.Equal(t, int64(0), q.Take(math.MaxInt64).Due())
-	assert.Equal(t, int64(math.MaxInt64), q.Take(math.MaxInt64).Due())
+	assert.Equal(t, int64(0), q.Take(math.MaxInt64).due)
+	assert.Equal(t, int64(math.MaxInt64), q.Take(math.MaxInt64).due)
 }
 
 // TestQueueIsASortedSlice compares random operations on both.
 func TestQueueIsASortedSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := delayqueue.New[int]()
+		q := New[int]()
 		items := make([]item, 50)
 		var model []*item
-		byDue := func(a, b *item) int { return cmp.Compare(a.Due(), b.Due()) }
+		byDue := func(a, b *item) int { return cmp.Compare(a.due, b.due) }
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				i := &items[rapid.IntRange(0, len(items)-1).Draw(t, "item")]
@@ -103,20 +99,19 @@ func TestQueueIsASortedSlice(t *testing.T) {
 			"take": func(t *rapid.T) {
 				now := rapid.Int64Range(-1, 31).Draw(t, "now")
 				i := q.Take(now)
-				if len(model) == 0 || model[0].Due() > now {
+				if len(model) == 0 || model[0].due > now {
 					require.Nil(t, i)
 					return
 				}
 				require.NotNil(t, i)
-				require.Equal(t, model[0].Due(), i.Due())
-				require.False(t, i.Queued())
+				require.Equal(t, model[0].due, i.due)
 				model = slices.DeleteFunc(model, func(m *item) bool { return m == i })
 			},
 			"": func(t *rapid.T) {
 				require.Equal(t, len(model), q.Len())
-				next := int64(delayqueue.Never)
+				next := int64(Never)
 				if len(model) > 0 {
-					next = model[0].Due()
+					next = model[0].due
 				}
 				require.Equal(t, next, q.Next())
 			},
@@ -138,7 +133,7 @@ func TestAllocations(t *testing.T) {
 func BenchmarkPutTake(b *testing.B) {
 	for name, n := range map[string]int{"waiting=100": 100, "waiting=1e5": 100_000} {
 		b.Run(name, func(b *testing.B) {
-			q := delayqueue.New[int]()
+			q := New[int]()
 			items := make([]item, n)
 			for i := range items {
 				q.Put(&items[i], int64(i)*7919%int64(n))
@@ -146,7 +141,7 @@ func BenchmarkPutTake(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				i := q.Take(math.MaxInt64)
-				q.Put(i, i.Due()+int64(n))
+				q.Put(i, i.due+int64(n))
 			}
 		})
 	}
