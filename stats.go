@@ -28,9 +28,9 @@ type Stats struct {
 	Resets int64
 
 	Rejected         int64 // calls of NewTimeout and NewTimeouts rejected by the pending limit
-	Failed           int64 // tasks that returned an error or ended their goroutine
-	Panics           int64 // tasks and callbacks that panicked
-	ExecutorRejected int64 // tasks that the executor rejected, and that never ran
+	Failed           int64 // tasks that returned an error, and users' code that ended its goroutine
+	Panics           int64 // tasks, callbacks and calls of Execute that panicked
+	ExecutorRejected int64 // tasks and callbacks that the executor rejected, and that never ran
 	SlowTasks        int64 // tasks that held the worker past the slow-task threshold
 
 	Ticks         int64 // ticks that the worker processed; it skips empty ticks while it sleeps

@@ -193,6 +193,7 @@ func (r *Runner) submit(executor hwt.Executor, timeout hwt.Timeout, task func(),
 	fail := func(rejected bool, err error) {
 		if rejected {
 			defer s.end()
+			r.executorRejected.Add(1)
 			err = refused(err)
 		}
 		r.report(timeout, err)
@@ -206,11 +207,7 @@ func (r *Runner) submit(executor hwt.Executor, timeout hwt.Timeout, task func(),
 		fail(rejected, err)
 	})
 	if err != nil {
-		rejected := s.begin()
-		if rejected {
-			r.executorRejected.Add(1)
-		}
-		fail(rejected, fmt.Errorf("hwt: executor rejected the task: %w", err))
+		fail(s.begin(), fmt.Errorf("hwt: executor rejected the task: %w", err))
 	}
 }
 
