@@ -12,9 +12,11 @@ import (
 // clockEvery is the number of timeouts of a batch that share a reading of the clock.
 const clockEvery = 64
 
-// scheduleAll schedules all tasks on one shard. They need one lock, under which the
-// timer is either stopped or not.
-func (t *Timer) scheduleAll(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+// NewTimeouts schedules all of the tasks or none, as [hwt.Engine] describes. The timeouts
+// have one deadline.
+//
+// It holds one shard of the timer until all are scheduled.
+func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	switch {
 	case slices.ContainsFunc(tasks, enginekit.IsNilTask):
 		return nil, hwt.ErrNilTask

@@ -100,25 +100,7 @@ func New(options *Options) (*Timer, error) {
 // or four if it cannot reuse a runtime timer. It blocks only while another call holds
 // the same shard of the timer.
 func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-	return t.schedule(task, delay)
-}
-
-// NewTimeouts schedules all of the tasks or none, as [hwt.Engine] describes. The timeouts
-// have one deadline.
-//
-// It holds one shard of the timer until all are scheduled.
-func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
-	return t.scheduleAll(tasks, delay)
-}
-
-// AfterFunc is [Timer.NewTimeout] for a function. If f is nil, it returns
-// [hwt.ErrNilTask].
-func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
-	return t.schedule(enginekit.Func(f), delay)
-}
-
-func (t *Timer) schedule(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout, error) {
-	if enginekit.IsNilTask(tt) {
+	if enginekit.IsNilTask(task) {
 		return nil, hwt.ErrNilTask
 	}
 	if t.stopped.Load() {
@@ -129,12 +111,18 @@ func (t *Timer) schedule(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout, er
 		return nil, err
 	}
 	s := t.anyShard()
-	n := s.newTimeout(tt, t.callers.Caller())
+	n := s.newTimeout(task, t.callers.Caller())
 	if !s.add(n, delay, deadline) {
 		t.limit.Give(1)
 		return nil, hwt.ErrStopped
 	}
 	return n, nil
+}
+
+// AfterFunc is [Timer.NewTimeout] for a function. If f is nil, it returns
+// [hwt.ErrNilTask].
+func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
+	return t.NewTimeout(enginekit.Func(f), delay)
 }
 
 // Start has no effect, since the timer has no worker.
