@@ -18,8 +18,7 @@ var (
 // countInstance counts a new timer, and warns if there are suspiciously many.
 func countInstance(warn func(message string, attrs ...any)) {
 	if n := live.Add(1); n > maxTimers && warned.CompareAndSwap(false, true) {
-		warn("hwt: many timers are alive; a timer is made to be shared, and each has a goroutine of its own",
-			enginekit.AttrLive, n)
+		warn("hwt: many timers are alive; share one, and stop unused ones", enginekit.AttrLive, n)
 	}
 }
 
