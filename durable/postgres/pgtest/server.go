@@ -9,6 +9,7 @@ package pgtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func (s *Server) command(ctx context.Context, name string, args ...string) *exec
 func (s *Server) run(ctx context.Context, name string, args ...string) error {
 	out, err := s.command(ctx, name, args...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("pgtest: %s: %w: %s", name, err, out)
+		return fmt.Errorf("pgtest: %s: %w: %s", name, cmp.Or(ctx.Err(), err), out)
 	}
 	return nil
 }

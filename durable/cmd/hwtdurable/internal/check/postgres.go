@@ -37,7 +37,8 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 	if err != nil {
 		return Report{}, err
 	}
-	c := &cluster{primary: primary, done: []*pgtest.Server{primary}}
+	s := &scene{dir: dir}
+	c := &cluster{scene: s, primary: primary, done: []*pgtest.Server{primary}}
 	defer c.close()
 	if err := c.addStandby(ctx); err != nil {
 		return Report{}, err
@@ -52,8 +53,7 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 	}
 	client := Config{Place: places[0], Dir: dir, Callers: 8, Keys: 100, Life: 5, Timeout: 20 * time.Second}
 	worker := Config{Place: places[1], Dir: dir, Works: true}
-	s := &scene{dir: dir, resolve: c.resolve, reads: places[0], configs: []Config{client, client, worker, worker}}
-	c.scene = s
+	s.resolve, s.reads, s.configs = c.resolve, places[0], []Config{client, client, worker, worker}
 	faults := append(s.processFaults(), c.killBackend, c.killServer, c.stopBackend, c.stopServer, c.stepClock, c.cut, c.hold, c.late, c.failover)
 	return s.play(ctx, d, postgresJudge, faults)
 }
