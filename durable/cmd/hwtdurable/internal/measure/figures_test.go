@@ -3,6 +3,7 @@ package measure
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
@@ -22,6 +24,19 @@ func TestMain(m *testing.M) {
 		return Fill(f)
 	}})
 	os.Exit(m.Run())
+}
+
+// A terminal sends Ctrl-C to all processes. The parent reports the interrupt, and ends the others.
+func TestRoleIgnoresCtrlC(t *testing.T) {
+	p, err := proc.Start(t.Context(), "fill", Filling{place.Place{File: filepath.Join(t.TempDir(), "store.db")}, 1})
+	require.NoError(t, err)
+	process, err := os.FindProcess(p.PID())
+	require.NoError(t, err)
+	if err := process.Signal(os.Interrupt); err != nil {
+		p.Kill()
+		t.Skip(err) // Windows
+	}
+	require.NoError(t, p.Stop(time.Minute))
 }
 
 // Each round has time for more than its share of the entries.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
 	"time"
 )
@@ -33,6 +34,7 @@ func Run(roles map[string]Role) {
 	if text == "" {
 		return
 	}
+	signal.Ignore(os.Interrupt) // Ctrl-C reaches all processes of a terminal; the parent ends this one
 	var t task
 	err := json.Unmarshal([]byte(text), &t)
 	if err == nil {
