@@ -185,12 +185,10 @@ func openAsynq(t *testing.T, r *recorder) queue {
 	if err != nil {
 		t.Skip("redis-server is not installed")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := pgtest.FreePort()
 	require.NoError(t, err)
-	address := l.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
-	require.NoError(t, l.Close())
-	redis := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--appendonly", "yes", "--appendfsync", "always")
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	redis := exec.Command(path, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--appendonly", "yes", "--appendfsync", "always")
 	require.NoError(t, redis.Start())
 	t.Cleanup(func() { redis.Process.Signal(os.Interrupt); redis.Wait() }) // it is private
 	require.Eventually(t, func() bool {

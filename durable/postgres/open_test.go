@@ -20,6 +20,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/backend/backendtest"
 	"github.com/hashedwheel/hwt/durable/postgres"
+	"github.com/hashedwheel/hwt/durable/postgres/pgtest"
 )
 
 func TestOpenNamesMissingPrivileges(t *testing.T) {
@@ -157,11 +158,9 @@ func TestBackendKeepsTheContractThroughPgBouncer(t *testing.T) {
 		}
 	}
 	newPool(t, "") // skips without PostgreSQL
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := pgtest.FreePort()
 	require.NoError(t, err)
-	address := l.Addr().String()
-	require.NoError(t, l.Close())
-	_, port, _ := net.SplitHostPort(address)
+	address := fmt.Sprintf("127.0.0.1:%d", port)
 	_, serverPort, _ := net.SplitHostPort(server.Address())
 	dir := t.TempDir()
 	config := filepath.Join(dir, "pgbouncer.ini")
@@ -169,7 +168,7 @@ func TestBackendKeepsTheContractThroughPgBouncer(t *testing.T) {
 postgres = host=127.0.0.1 port=%s user=postgres
 [pgbouncer]
 listen_addr = 127.0.0.1
-listen_port = %s
+listen_port = %d
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
@@ -191,7 +190,7 @@ pool_mode = transaction
 		}
 		return err == nil
 	}, 20*time.Second, 20*time.Millisecond, out)
-	config2, err := pgxpool.ParseConfig("postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&default_query_exec_mode=exec&pool_max_conns=8")
+	config2, err := pgxpool.ParseConfig("postgres://postgres@" + address + "/postgres?sslmode=disable&default_query_exec_mode=exec&pool_max_conns=8")
 	require.NoError(t, err)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config2)
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -88,12 +89,25 @@ func newServer(bin string) (*Server, error) {
 	if err := giveAway(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := FreePort()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	defer l.Close()
-	return &Server{bin: bin, dir: dir, port: l.Addr().(*net.TCPAddr).Port}, nil
+	return &Server{bin: bin, dir: dir, port: port}, nil
+}
+
+// FreePort returns a free port of the loopback interface for a program that opens it
+// later. It is below the ports that systems assign to connections and to listeners on
+// port 0, which therefore do not take it meanwhile.
+func FreePort() (port int, err error) {
+	for range 100 {
+		port = 10_000 + rand.IntN(20_000)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, err
 }
 
 // findBin returns the folder of PostgreSQL's programs.

@@ -46,6 +46,7 @@ func TestKilledServerRestartsWithItsData(t *testing.T) {
 	execute(ctx, t, s.URL("postgres"), "CREATE TABLE kept AS SELECT 1 AS a")
 	s.Kill()
 	require.Zero(t, s.PID())
+	require.Regexp(t, `:[12]\d{4}$`, s.Address(), "other programs receive higher ports, also while the server is down")
 	require.NoError(t, s.Restart(ctx))
 	require.Equal(t, "1", query(ctx, t, s.URL("postgres"), "SELECT a::text FROM kept"))
 }
