@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -138,7 +139,7 @@ func removal(p place.Place) string {
 // transfer copies all rows. IDs of firings stay; generations are new.
 //
 // A detached row is set, claimed, displaced from the main slot of its key, and released at
-// the end. A dead letter is set, claimed, and buried.
+// the end. Dead letters are set, claimed, and buried, a page at a time.
 func transfer(ctx context.Context, source, target backend.Backend) (entries, letters int, err error) {
 	for name, b := range map[string]backend.Backend{"source": source, "target": target} {
 		st, err := b.Stats(ctx, nil)
@@ -197,19 +198,28 @@ func (c *copier) letters(ctx context.Context) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		for i := range page {
-			ref, err := c.claim(ctx, page[i].Row)
+		more := len(page) == copyPage
+		for len(page) > 0 {
+			var rows []backend.Row // of different keys, which have one main slot each
+			for i := 0; i < len(page) && (i == 0 || page[i].Key != page[i-1].Key); i++ {
+				rows = append(rows, page[i].Row)
+			}
+			outcomes, err := c.claim(ctx, rows, backend.Bury)
 			if err != nil {
 				return n, err
 			}
-			if err := c.finish(ctx, []backend.Outcome{{Ref: ref, Fate: backend.Bury, Error: page[i].Error}}); err != nil {
+			for i := range outcomes {
+				outcomes[i].Error = page[i].Error
+			}
+			if err := c.finish(ctx, outcomes); err != nil {
 				return n, err
 			}
+			n += len(rows)
+			after, page = page[len(rows)-1].Ref(), page[len(rows):]
 		}
-		if n += len(page); len(page) < copyPage {
+		if !more {
 			return n, nil
 		}
-		after = page[len(page)-1].Ref()
 	}
 }
 
@@ -224,20 +234,20 @@ func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
 			switch {
 			case page[i].Detached != detached:
 			case detached:
-				ref, err := c.claim(ctx, page[i])
+				outcomes, err := c.claim(ctx, page[i:i+1], backend.Release)
 				if err == nil {
 					err = c.displace(ctx, page[i].Key)
 				}
 				if err != nil {
 					return n, err
 				}
-				c.detached = append(c.detached, backend.Outcome{Ref: ref, Fate: backend.Release})
+				c.detached = append(c.detached, outcomes...)
 				n++
 			default:
 				ops = append(ops, backend.Op{Kind: backend.Set, Row: page[i]})
 			}
 		}
-		if err := c.apply(ctx, ops); err != nil {
+		if _, err := c.apply(ctx, ops); err != nil {
 			return n, err
 		}
 		n += len(ops)
@@ -245,44 +255,50 @@ func (c *copier) rows(ctx context.Context, detached bool) (n int, err error) {
 	return n, nil
 }
 
-// claim stores a row in the main slot of its key, and claims it.
-func (c *copier) claim(ctx context.Context, row backend.Row) (backend.Ref, error) {
-	row.Detached = false
-	results, err := c.target.Apply(ctx, nil, []backend.Op{{Kind: backend.Set, Row: row}})
-	if err == nil {
-		err = results[0].Err
+// claim stores rows in the main slots of their keys, and claims them for outcomes of a fate.
+func (c *copier) claim(ctx context.Context, rows []backend.Row, fate backend.Fate) (outcomes []backend.Outcome, err error) {
+	var ops []backend.Op
+	for _, row := range rows {
+		row.Detached = false
+		ops = append(ops, backend.Op{Kind: backend.Set, Row: row})
 	}
+	results, err := c.apply(ctx, ops)
 	if err != nil {
-		return backend.Ref{}, err
+		return nil, err
 	}
-	ref := results[0].Row.Ref()
-	won, err := c.target.Claim(ctx, c.worker, []backend.Claim{{Ref: ref}})
-	if err == nil && !won[0] {
-		err = errInUse
+	var claims []backend.Claim
+	for _, r := range results {
+		claims = append(claims, backend.Claim{Ref: r.Row.Ref()})
+		outcomes = append(outcomes, backend.Outcome{Ref: r.Row.Ref(), Fate: fate})
 	}
-	return ref, err
+	won, err := c.target.Claim(ctx, c.worker, claims)
+	if slices.Contains(won, false) {
+		err = errors.Join(err, errInUse)
+	}
+	return outcomes, err
 }
 
 // displace leaves the main slot of a key with a claimed row empty: the series of a detached
 // occurrence may have been cancelled.
 func (c *copier) displace(ctx context.Context, key string) error {
-	return c.apply(ctx, []backend.Op{
+	_, err := c.apply(ctx, []backend.Op{
 		{Kind: backend.Set, Row: backend.Row{Key: key, Due: 1}},
 		{Kind: backend.Cancel, Row: backend.Row{Key: key}},
 	})
+	return err
 }
 
 var errInUse = errors.New("another process uses the target")
 
-func (c *copier) apply(ctx context.Context, ops []backend.Op) error {
+func (c *copier) apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	if len(ops) == 0 {
-		return nil
+		return nil, nil
 	}
 	results, err := c.target.Apply(ctx, nil, ops)
 	for _, r := range results {
 		err = errors.Join(err, r.Err)
 	}
-	return err
+	return results, err
 }
 
 func (c *copier) finish(ctx context.Context, outcomes []backend.Outcome) error {
@@ -290,10 +306,8 @@ func (c *copier) finish(ctx context.Context, outcomes []backend.Outcome) error {
 		return nil
 	}
 	applied, err := c.target.Finish(ctx, nil, c.worker, outcomes)
-	for _, ok := range applied {
-		if !ok {
-			err = errors.Join(err, errInUse)
-		}
+	if slices.Contains(applied, false) {
+		err = errors.Join(err, errInUse)
 	}
 	return err
 }
