@@ -341,7 +341,9 @@ func TestKeysAreBytes(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Set(t.Context(), "k\xff", due, nil)
 	require.NoError(t, errors.Join(err, s.Close()))
-	require.Contains(t, succeed(t, "get", "k\xff", "--json", "--store", where.File), `"key_bytes":"a/8="`)
+	out := succeed(t, "get", "k\xff", "--json", "--store", where.File)
+	require.Contains(t, out, `"key_bytes":"a/8="`)
+	require.Contains(t, out, `"payload":""`, "as from PostgreSQL")
 	require.Contains(t, succeed(t, "list", "--store", where.File), `"k\xff"`)
 }
 

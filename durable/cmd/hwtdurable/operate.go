@@ -173,7 +173,7 @@ type shown struct {
 
 func shownEntry(e durable.Entry) shown {
 	s := shown{Key: e.Key, Due: e.Due, Generation: e.Generation, Attempt: e.Attempt,
-		Every: e.Every.Spec + e.Every.Schedule, Payload: e.Payload}
+		Every: e.Every.Spec + e.Every.Schedule, Payload: append([]byte{}, e.Payload...)} // no null
 	if !utf8.ValidString(e.Key) {
 		s.KeyBytes = []byte(e.Key)
 	}
