@@ -124,7 +124,7 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 	if err := s.startAll(ctx); err != nil {
 		return Report{}, err
 	}
-	if err := s.addSeries(ctx); err != nil {
+	if err := s.addSeries(ctx, d); err != nil {
 		return Report{}, err
 	}
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })

@@ -26,6 +26,7 @@ type scene struct {
 	reads   place.Place                              // of the judge
 	longest time.Duration                            // pause of a process
 	first   int64                                    // due time of the recurring entries
+	once    []series                                 // the one-shot entries beside them
 	skipped Report
 
 	mu     sync.Mutex

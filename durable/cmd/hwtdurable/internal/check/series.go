@@ -16,11 +16,13 @@ import (
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/proc"
 )
 
-// Each scene has recurring entries, too, whose handlers fail at the first attempt. Every
-// occurrence must have both attempts.
+// Each scene has recurring entries, too, and one-shot entries that no client changes. Their
+// handlers fail at the first attempt. Every occurrence must have both attempts: a one-shot entry
+// is a series of one.
 
 const (
 	seriesPrefix = "series-" // of keys
+	oncePrefix   = seriesPrefix + "once-"
 	seriesCount  = 4
 	seriesEvery  = time.Second
 	seriesFile   = "series" // of the series
@@ -36,11 +38,11 @@ type series struct {
 	Key   string `json:"key"`
 	First int64  `json:"first"`
 	Next  int64  `json:"next"` // 0 if the series was not pending
-	At    int64  `json:"at"`
+	At    int64  `json:"at"`   // 0 of a one-shot entry
 }
 
-// addSeries stores the recurring entries.
-func (s *scene) addSeries(ctx context.Context) error {
+// addSeries stores the recurring entries, and a one-shot entry for each of their times.
+func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 	store, err := s.reads.Open(ctx, true)
 	if err != nil {
 		return err
@@ -55,7 +57,18 @@ func (s *scene) addSeries(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	for due := s.first; due < s.first+int64(d); due += int64(seriesEvery) {
+		key := fmt.Sprint(oncePrefix, len(s.once))
+		s.once = append(s.once, series{Key: key, First: due, Next: due + int64(seriesEvery)})
+	}
+	_, err = store.SetMany(ctx, func(yield func(durable.Entry) bool) {
+		for _, one := range s.once {
+			if !yield(durable.Entry{Key: one.Key, Due: time.Unix(0, one.First), Payload: seriesPayload(one.Key)}) {
+				return
+			}
+		}
+	})
+	return err
 }
 
 // endSeries waits until the recurring entries have caught up, or until the timeout, and
@@ -78,6 +91,11 @@ func (s *scene) endSeries(ctx context.Context, store *place.Store, timeout time.
 		return err
 	}
 	defer l.file.Close()
+	for _, one := range s.once {
+		if err := l.add(one); err != nil {
+			return err
+		}
+	}
 	for i := range seriesCount {
 		one, err := moveAway(ctx, store, fmt.Sprint(seriesPrefix, i))
 		if err != nil {
