@@ -6,12 +6,11 @@
 package check
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -144,41 +143,42 @@ func (l *lines) add(v any) error {
 	return l.file.Sync()
 }
 
-// readLines reads the complete lines of the files that match a pattern.
-func readLines[T any](pattern string, each func(path string, v T)) error {
-	paths, err := filepath.Glob(pattern)
+// addLines appends lines to a file.
+func addLines[T any](path string, all ...T) error {
+	l, err := openLines(path, false)
 	if err != nil {
 		return err
 	}
-	for _, path := range paths {
-		if err := readFile(path, each); err != nil {
+	defer l.file.Close()
+	for _, v := range all {
+		if err := l.add(v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func readFile[T any](path string, each func(path string, v T)) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for r := bufio.NewReader(f); ; {
-		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // a line without its end is the last of a killed process
-		}
+// readLines reads the complete lines of the files that match a pattern.
+func readLines[T any](pattern string, each func(path string, v T)) error {
+	paths, err := filepath.Glob(pattern)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		for line := range bytes.Lines(whole(text)) {
+			var v T
+			if err := json.Unmarshal(line, &v); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			each(path, v)
 		}
-		each(path, v)
 	}
+	return err
 }
+
+// whole returns text without a line that was cut off by the end of its process.
+func whole(text []byte) []byte { return text[:bytes.LastIndexByte(text, '\n')+1] }
 
 // outcomeOf returns the outcome that an error means.
 func outcomeOf(err error) Outcome {

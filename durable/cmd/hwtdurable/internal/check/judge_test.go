@@ -37,25 +37,10 @@ func (s story) judge(t *testing.T) Verdict { return s.judgeBy(t, Judge{Tolerance
 func (s story) judgeBy(t *testing.T, j Judge) Verdict {
 	dir := t.TempDir()
 	for name, records := range s.records {
-		l, err := openLines(filepath.Join(dir, "journal-"+name), false)
-		require.NoError(t, err)
-		for _, r := range records {
-			require.NoError(t, l.add(r))
-		}
-		require.NoError(t, l.file.Close())
+		require.NoError(t, addLines(filepath.Join(dir, "journal-"+name), records...))
 	}
-	l, err := openLines(filepath.Join(dir, "firings-1"), true)
-	require.NoError(t, err)
-	for _, f := range s.firings {
-		require.NoError(t, l.add(f))
-	}
-	require.NoError(t, l.file.Close())
-	l, err = openLines(filepath.Join(dir, seriesFile), true)
-	require.NoError(t, err)
-	for _, one := range s.series {
-		require.NoError(t, l.add(one))
-	}
-	require.NoError(t, l.file.Close())
+	require.NoError(t, addLines(filepath.Join(dir, "firings-1"), s.firings...))
+	require.NoError(t, addLines(filepath.Join(dir, seriesFile), s.series...))
 	v, err := j.Read(dir, s.faults)
 	require.NoError(t, err)
 	return v

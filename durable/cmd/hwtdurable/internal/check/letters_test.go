@@ -78,12 +78,7 @@ func TestJudgeOfBurstsFindsEachDifference(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			l, err := openLines(dir+"/firings-1", false)
-			require.NoError(t, err)
-			for _, f := range c.firings {
-				require.NoError(t, l.add(f))
-			}
-			require.NoError(t, l.file.Close())
+			require.NoError(t, addLines(dir+"/firings-1", c.firings...))
 			v, err := judgeBurst(dir, 2, 10*sec, killed{dead, 12 * sec})
 			require.NoError(t, err)
 			require.Equal(t, c.right, len(v.Violations) == 0, v.Violations)

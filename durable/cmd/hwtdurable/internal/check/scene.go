@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -100,27 +99,17 @@ func (s *scene) over(ctx context.Context, p *proc.Process) error {
 		return err
 	}
 	path := filepath.Join(s.dir, fmt.Sprintf("journal-%d", p.PID()))
-	if _, err := os.Stat(path); err != nil {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was no client
 	}
-	if err := endLine(path); err != nil {
-		return err
+	if err == nil {
+		err = os.Truncate(path, int64(len(whole(text))))
 	}
-	l, err := openLines(path, false)
-	if err != nil {
-		return err
+	if err == nil {
+		err = addLines(path, Record{At: now(), Over: true})
 	}
-	defer l.file.Close()
-	return l.add(Record{At: now(), Over: true})
-}
-
-// endLine removes a line that was cut off by the end of its process.
-func endLine(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return os.Truncate(path, int64(strings.LastIndexByte(string(text), '\n')+1))
+	return err
 }
 
 // stop stops a process for a time, as a machine that stalls. It may hold the lock of a
@@ -219,23 +208,23 @@ func (s *scene) read(ctx context.Context) error {
 			return err
 		}
 	}
-	r := &reads{now(), make(map[string]Record), make(map[string][]Letter)}
+	begin, entries, letters := now(), make(map[string]Record), make(map[string][]Letter)
 	for e, err := range store.All(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if _, twice := r.entries[e.Key]; twice {
+		if _, twice := entries[e.Key]; twice {
 			return fmt.Errorf("%q has two pending entries", e.Key)
 		}
 		one := Record{Outcome: OK}
 		one.describe(e)
-		r.entries[e.Key] = one
+		entries[e.Key] = one
 	}
 	for d, err := range store.Dead(ctx, "") {
 		if err != nil {
 			return err
 		}
-		r.letters[d.Key] = append(r.letters[d.Key], Letter{Generation: d.Generation, Payload: sum(d.Payload)})
+		letters[d.Key] = append(letters[d.Key], Letter{Generation: d.Generation, Payload: sum(d.Payload)})
 	}
 	keys := make(map[string]bool)
 	if err := readLines(filepath.Join(s.dir, "journal-*"), func(_ string, r Record) {
@@ -245,54 +234,32 @@ func (s *scene) read(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	for key := range r.entries {
+	for key := range entries {
 		if !keys[key] {
 			return fmt.Errorf("%q is pending, but was never set", key)
 		}
 	}
-	return r.write(s.dir, slices.Sorted(maps.Keys(keys)), works)
+	var lines []Record
+	add := func(key string, kind Kind, begin int64, outcome Record) {
+		number := int64(len(lines))
+		outcome.Number, outcome.At = number, now()
+		lines = append(lines, Record{Number: number, At: begin, Kind: kind, Key: key}, outcome)
+	}
+	for key := range keys {
+		outcome, ok := entries[key]
+		if !ok {
+			outcome = Record{Outcome: Absent}
+		}
+		add(key, Get, begin, outcome)
+		if works {
+			add(key, list, now(), Record{Outcome: OK, Letters: letters[key]})
+		}
+	}
+	return addLines(filepath.Join(s.dir, reader), lines...)
 }
 
 // reader is the name of the journal that holds the final reads.
 const reader = "journal-reader"
-
-// reads are the pending entries and the dead letters by key.
-type reads struct {
-	begin   int64
-	entries map[string]Record
-	letters map[string][]Letter
-}
-
-// write adds reads of all keys to a folder.
-func (r *reads) write(dir string, keys []string, withLetters bool) error {
-	l, err := openLines(filepath.Join(dir, reader), false)
-	if err != nil {
-		return err
-	}
-	defer l.file.Close()
-	n := r.begin
-	add := func(key string, kind Kind, begin int64, outcome Record) error {
-		n++
-		outcome.Number, outcome.At = n, now()
-		return errors.Join(l.add(Record{Number: n, At: begin, Kind: kind, Key: key}), l.add(outcome))
-	}
-	for _, key := range keys {
-		outcome, ok := r.entries[key]
-		if !ok {
-			outcome = Record{Outcome: Absent}
-		}
-		if err := add(key, Get, r.begin, outcome); err != nil {
-			return err
-		}
-		if !withLetters {
-			continue
-		}
-		if err := add(key, list, now(), Record{Outcome: OK, Letters: r.letters[key]}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // awaitFired waits until no entry is firing or due within an hour, or until the timeout:
 // the judge then finds the entry pending, or neither pending nor fired. One that is still

@@ -86,27 +86,16 @@ func (s *scene) endSeries(ctx context.Context, store *place.Store, timeout time.
 			break
 		}
 	}
-	l, err := openLines(filepath.Join(s.dir, seriesFile), false)
-	if err != nil {
-		return err
-	}
-	defer l.file.Close()
-	for _, one := range s.once {
-		if err := l.add(one); err != nil {
-			return err
-		}
-	}
+	all := s.once
 	for i := range seriesCount {
 		one, err := moveAway(ctx, store, fmt.Sprint(seriesPrefix, i))
 		if err != nil {
 			return err
 		}
 		one.First = s.first
-		if err := l.add(one); err != nil {
-			return err
-		}
+		all = append(all, one)
 	}
-	return nil
+	return addLines(filepath.Join(s.dir, seriesFile), all...)
 }
 
 // moveAway moves a recurring entry by a day, and returns its next occurrence without that.
