@@ -58,9 +58,6 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 	return s.play(ctx, d, postgresJudge, faults)
 }
 
-// longest bounds the delay of an answer.
-const longest = time.Second
-
 // A worker counts a reading of the database's clock from the end of the round trip: no
 // delay makes it early. The tolerance is how far the wall clock may drift from the
 // monotonic one before the worker reads again.
@@ -219,30 +216,32 @@ func (c *cluster) cut(context.Context) error {
 }
 
 func (c *cluster) hold(ctx context.Context) error {
-	p, users := c.proxy()
-	begin, before := now(), p.Waited()
-	p.Hold()
-	proc.Sleep(ctx, c.scene.pauseTime())
-	if rand.IntN(2) == 0 {
-		p.Cut()
-	}
-	p.Release()
-	proc.Sleep(ctx, time.Second)
-	if p.Waited() > before {
-		c.scene.note("connections held", begin, users)
-	}
-	return nil
+	return c.slow("connections held", func(p *pgtest.Proxy) {
+		p.Hold()
+		proc.Sleep(ctx, c.scene.pauseTime())
+		if rand.IntN(2) == 0 {
+			p.Cut()
+		}
+		p.Release()
+		proc.Sleep(ctx, time.Second)
+	})
 }
 
 func (c *cluster) late(ctx context.Context) error {
+	return c.slow("answers late", func(p *pgtest.Proxy) {
+		p.Delay(rand.N(time.Second))
+		proc.Sleep(ctx, time.Second+rand.N(3*time.Second))
+		p.Delay(0)
+		proc.Sleep(ctx, time.Second)
+	})
+}
+
+// slow lets inject delay data.
+func (c *cluster) slow(kind string, inject func(p *pgtest.Proxy)) error {
 	p, users := c.proxy()
 	begin, before := now(), p.Waited()
-	p.Delay(rand.N(longest))
-	proc.Sleep(ctx, time.Second+rand.N(3*time.Second))
-	p.Delay(0)
-	proc.Sleep(ctx, time.Second)
-	if p.Waited() > before {
-		c.scene.note("answers late", begin, users)
+	if inject(p); p.Waited() > before {
+		c.scene.note(kind, begin, users)
 	}
 	return nil
 }
