@@ -26,7 +26,7 @@ type scene struct {
 	longest time.Duration                            // pause of a process
 	first   int64                                    // due time of the recurring entries
 	once    []series                                 // the one-shot entries beside them
-	skipped Report
+	skipped map[string]bool                          // reasons
 
 	mu     sync.Mutex
 	procs  []*proc.Process // Guarded by mu.
