@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -91,19 +90,12 @@ func (m Lateness) Run(ctx context.Context, out io.Writer) error {
 
 // measure measures; the recorder is at rest when it returns.
 func (m Lateness) measure(ctx context.Context) (*recorder, error) {
-	dir, err := os.MkdirTemp("", "hwtdurable-")
+	server, remove, err := m.Place.Temporary(ctx, m.Server, Settings)
+	defer remove()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	server, err := m.Place.Temporary(ctx, dir, m.Server, Settings)
-	if err != nil {
-		return nil, err
-	}
-	if server != nil {
-		defer server.Close()
-		m.server = server
-	}
+	m.server = cmp.Or(m.server, server)
 	r := &recorder{bursts: make(map[string]chan time.Time)}
 	work, end := context.WithCancel(ctx)
 	defer end()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -78,17 +77,10 @@ type filled struct {
 
 // Run prints the sizes and the rates of the operations.
 func (m Size) Run(ctx context.Context, out io.Writer) error {
-	dir, err := os.MkdirTemp("", "hwtdurable-")
+	server, remove, err := m.Place.Temporary(ctx, m.Server, Settings)
+	defer remove()
 	if err != nil {
 		return err
-	}
-	defer os.RemoveAll(dir)
-	server, err := m.Place.Temporary(ctx, dir, m.Server, Settings)
-	if err != nil {
-		return err
-	}
-	if server != nil {
-		defer server.Close()
 	}
 	f, err := m.fill(ctx, server)
 	if err != nil {

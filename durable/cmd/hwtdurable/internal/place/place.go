@@ -49,21 +49,17 @@ type Store struct {
 	Pool   *pgxpool.Pool // nil for SQLite
 }
 
-// log keeps warnings about retries off the terminal.
-func log() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-}
-
 // Open opens the store, and creates it unless mustExist is set.
 func (p Place) Open(ctx context.Context, mustExist bool) (*Store, error) {
 	if (p.File == "") == (p.URL == "") {
 		return nil, ErrOne
 	}
-	common := durable.Options{Logger: log(), Lease: p.Lease}
+	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})) // no warnings of retries
+	common := durable.Options{Logger: quiet, Lease: p.Lease}
 	if p.File != "" {
 		o := &sqlite.Options{Options: common, MustExist: mustExist, MaxBytes: p.MaxBytes}
 		if p.Normal {
-			o.SyncEvery = syncEvery
+			o.SyncEvery = 100 * time.Millisecond
 		}
 		s, err := sqlite.Open(ctx, p.File, o)
 		if err != nil {
@@ -90,7 +86,7 @@ func (p Place) pool(ctx context.Context) (*pgxpool.Pool, error) {
 	}
 	config.MaxConns = max(config.MaxConns, 8)
 	if p.PgBouncer {
-		config.ConnConfig.DefaultQueryExecMode = pgxExec
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // no prepared statements
 	}
 	return pgxpool.NewWithConfig(ctx, config)
 }
@@ -132,27 +128,23 @@ func (p Place) empty(ctx context.Context) error {
 	return errors.Join(err, s.Close())
 }
 
-// Temporary completes a place without a location: a file in dir or, with server, a
-// private PostgreSQL server with the settings. The server is nil if it is not needed. A
-// store at a given location must be empty.
-func (p *Place) Temporary(ctx context.Context, dir string, server bool, settings map[string]string) (*pgtest.Server, error) {
+// Temporary completes a place without a location: a file or, with server, a private
+// PostgreSQL server with the settings. The server is nil if it is not needed. A store at a
+// given location must be empty. The caller calls remove at the end, also after an error.
+func (p *Place) Temporary(ctx context.Context, server bool, settings map[string]string) (s *pgtest.Server, remove func(), err error) {
+	remove = func() {}
 	switch {
 	case p.File != "" || p.URL != "":
-		return nil, p.empty(ctx)
-	case !server:
-		p.File = filepath.Join(dir, "store.db")
-		return nil, nil
+		err = p.empty(ctx)
+	case server:
+		if s, err = pgtest.Start(ctx, &pgtest.Options{Settings: settings}); err == nil {
+			p.URL, remove = s.URL("postgres"), func() { s.Close() } // it is private
+		}
+	default:
+		var dir string
+		if dir, err = os.MkdirTemp("", "hwtdurable-"); err == nil {
+			p.File, remove = filepath.Join(dir, "store.db"), func() { os.RemoveAll(dir) }
+		}
 	}
-	s, err := pgtest.Start(ctx, &pgtest.Options{Settings: settings})
-	if err == nil {
-		p.URL = s.URL("postgres")
-	}
-	return s, err
+	return s, remove, err
 }
-
-const (
-	syncEvery = 100 * time.Millisecond
-
-	// pgxExec uses neither prepared statements nor a cache.
-	pgxExec = pgx.QueryExecModeExec
-)
