@@ -2,7 +2,8 @@
 //
 // A [Server] listens on a free port of the loopback interface, trusts every local
 // user, and keeps its data in a temporary folder. It needs the programs initdb,
-// postgres, and pg_basebackup. As root, they run as the user postgres or nobody.
+// postgres, and pg_basebackup, in the folder of the initdb in PATH or that of the newest
+// version in /usr/lib/postgresql. As root, they run as the user postgres or nobody.
 // On Linux a server ends with the process that started it; its data stays if that
 // process did not call [Server.Close].
 package pgtest
@@ -32,10 +33,6 @@ var ErrNotInstalled = errors.New("pgtest: PostgreSQL is not installed")
 // Options are the settings of a [Server]. The zero value of each field is its
 // default.
 type Options struct {
-	// Bin is the folder of PostgreSQL's programs. "" is the default: the folder of
-	// initdb in PATH, or the newest version in /usr/lib/postgresql.
-	Bin string
-
 	// Settings are lines of postgresql.conf by name, without quotes.
 	Settings map[string]string
 }
@@ -58,7 +55,7 @@ func Start(ctx context.Context, options *Options) (*Server, error) {
 	if options != nil {
 		o = *options
 	}
-	bin, err := findBin(o.Bin)
+	bin, err := findBin()
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +108,7 @@ func FreePort() (port int, err error) {
 }
 
 // findBin returns the folder of PostgreSQL's programs.
-func findBin(bin string) (string, error) {
-	if bin != "" {
-		return bin, nil
-	}
+func findBin() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		path, err = filepath.EvalSymlinks(path) // a link may be alone in its folder
 		return filepath.Dir(path), err
