@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"io"
 	"time"
@@ -16,18 +15,7 @@ import (
 
 // runRoles runs a role instead of the command if this process has one.
 func runRoles() {
-	proc.Run(map[string]proc.Role{"fill": role(measure.Fill), "check": role(check.Run), "orders": role(orders.Run)})
-}
-
-// role decodes the configuration of a role.
-func role[C any](f func(C) error) proc.Role {
-	return func(text json.RawMessage) error {
-		var config C
-		if err := json.Unmarshal(text, &config); err != nil {
-			return err
-		}
-		return f(config)
-	}
+	proc.Run(map[string]proc.Role{"fill": proc.Of(measure.Fill), "check": proc.Of(check.Run), "orders": proc.Of(orders.Run)})
 }
 
 // placeFlags adds the flags of a store to measure.

@@ -10,13 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.Run(map[string]proc.Role{"clock": runClock, "check": func(text json.RawMessage) error {
-		var c Config
-		if err := json.Unmarshal(text, &c); err != nil {
-			return err
-		}
-		return Run(c)
-	}})
+	proc.Run(map[string]proc.Role{"clock": runClock, "check": proc.Of(Run)})
 	os.Exit(m.Run())
 }
 

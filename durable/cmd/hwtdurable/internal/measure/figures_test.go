@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,13 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.Run(map[string]proc.Role{"fill": func(text json.RawMessage) error {
-		var f Filling
-		if err := json.Unmarshal(text, &f); err != nil {
-			return err
-		}
-		return Fill(f)
-	}})
+	proc.Run(map[string]proc.Role{"fill": proc.Of(Fill)})
 	os.Exit(m.Run())
 }
 

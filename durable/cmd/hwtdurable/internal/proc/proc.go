@@ -22,6 +22,17 @@ const environ = "HWTDURABLE_ROLE"
 // Role is a function that a process may run instead of main.
 type Role func(config json.RawMessage) error
 
+// Of returns the role that runs f with its configuration.
+func Of[C any](f func(C) error) Role {
+	return func(text json.RawMessage) error {
+		var config C
+		if err := json.Unmarshal(text, &config); err != nil {
+			return err
+		}
+		return f(config)
+	}
+}
+
 // task is a role as stored in the environment.
 type task struct {
 	Role   string
