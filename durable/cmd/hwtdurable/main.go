@@ -127,34 +127,23 @@ func (r ranged[T]) String() string {
 	if r.value == nil { // as package flag calls it
 		return ""
 	}
-	return text(*r.value)
+	return fmt.Sprint(*r.value)
 }
 
 // Set implements [flag.Value].
 func (r ranged[T]) Set(s string) error {
 	v, err := r.parse(s)
 	if err != nil || v < r.least || v > r.most {
-		return fmt.Errorf("must be from %s to %s", text(r.least), text(r.most))
+		return fmt.Errorf("must be from %v to %v", r.least, r.most)
 	}
 	*r.value = v
 	return nil
 }
 
-// text writes a value without trailing units of zero, such as 2h instead of 2h0m0s.
-func text[T int | time.Duration](v T) string {
-	s := fmt.Sprint(v)
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(s, zero) {
-			s = s[:len(s)-2]
-		}
-	}
-	return s
-}
-
 // define adds a flag with a range, which its help states.
 func (r ranged[T]) define(flags *flag.FlagSet, name string, initial T, help string) {
 	*r.value = initial
-	flags.Var(r, name, fmt.Sprintf("%s, %s to %s", help, text(r.least), text(r.most)))
+	flags.Var(r, name, fmt.Sprintf("%s, %v to %v", help, r.least, r.most))
 }
 
 func number(flags *flag.FlagSet, value *int, name string, initial, least, most int, help string) {

@@ -56,7 +56,7 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 // waited explains an error after the end of the wait for a database.
 func waited(ctx, bounded context.Context, wait time.Duration, err error) error {
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("the database did not answer within --wait %s: %w", text(wait), err)
+		err = fmt.Errorf("the database did not answer within --wait %v: %w", wait, err)
 	}
 	return err
 }
