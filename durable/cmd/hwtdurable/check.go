@@ -18,7 +18,7 @@ func runCheck(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&o.Keep, "keep", "", "keep the files of failures in this `folder`")
 	names := strings.Join(check.Names(), " or ")
 	flags.StringVar(&o.Only, "only", "", "run only this `scenario`: "+names)
-	if err := parse(flags, args, 0, 0, log); err != nil {
+	if err := parse(flags, args, log); err != nil {
 		return err
 	}
 	if o.Only != "" && !slices.Contains(check.Names(), o.Only) {

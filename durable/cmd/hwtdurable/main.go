@@ -115,47 +115,30 @@ func find(name string) (found command) {
 	return found
 }
 
-// ranged is a flag whose value has a range.
-type ranged[T int | time.Duration] struct {
-	value       *T
-	parse       func(string) (T, error)
-	least, most T
-}
-
-// String implements [flag.Value].
-func (r ranged[T]) String() string {
-	if r.value == nil { // as package flag calls it
-		return ""
-	}
-	return fmt.Sprint(*r.value)
-}
-
-// Set implements [flag.Value].
-func (r ranged[T]) Set(s string) error {
-	v, err := r.parse(s)
-	if err != nil || v < r.least || v > r.most {
-		return fmt.Errorf("must be from %v to %v", r.least, r.most)
-	}
-	*r.value = v
-	return nil
-}
-
-// define adds a flag with a range, which its help states.
-func (r ranged[T]) define(flags *flag.FlagSet, name string, initial T, help string) {
-	*r.value = initial
-	flags.Var(r, name, fmt.Sprintf("%s, %v to %v", help, r.least, r.most))
+// ranged adds a flag whose value has a range, which its help states.
+func ranged[T int | time.Duration](flags *flag.FlagSet, value *T, parse func(string) (T, error), name string, initial, least, most T, help string) {
+	*value = initial
+	flags.Func(name, fmt.Sprintf("%s, %v to %v (default %v)", help, least, most, initial), func(s string) error {
+		v, err := parse(s)
+		if err != nil || v < least || v > most {
+			return fmt.Errorf("must be from %v to %v", least, most)
+		}
+		*value = v
+		return nil
+	})
 }
 
 func number(flags *flag.FlagSet, value *int, name string, initial, least, most int, help string) {
-	ranged[int]{value, strconv.Atoi, least, most}.define(flags, name, initial, help)
+	ranged(flags, value, strconv.Atoi, name, initial, least, most, help)
 }
 
 func span(flags *flag.FlagSet, value *time.Duration, name string, initial, least, most time.Duration, help string) {
-	ranged[time.Duration]{value, time.ParseDuration, least, most}.define(flags, name, initial, help)
+	ranged(flags, value, time.ParseDuration, name, initial, least, most, help)
 }
 
-// parse parses flags and positional arguments in any order, and checks their number.
-func parse(flags *flag.FlagSet, args []string, least, most int, log io.Writer) error {
+// parse parses flags and positional arguments in any order. Their number is that of the words
+// in the command's help, of which those in brackets may be missing.
+func parse(flags *flag.FlagSet, args []string, log io.Writer) error {
 	var rest []string
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -169,8 +152,10 @@ func parse(flags *flag.FlagSet, args []string, least, most int, log io.Writer) e
 		}
 		rest, args = append(rest, args[0]), args[1:]
 	}
-	if len(rest) < least || len(rest) > most {
-		return wrongUsage(log, flags.Name(), "%d arguments (expected: %s)", len(rest), cmp.Or(find(flags.Name()).args, "none"))
+	want := find(flags.Name()).args
+	most := len(strings.Fields(want))
+	if least := most - strings.Count(want, "["); len(rest) < least || len(rest) > most {
+		return wrongUsage(log, flags.Name(), "%d arguments (expected: %s)", len(rest), cmp.Or(want, "none"))
 	}
 	return flags.Parse(append([]string{"--"}, rest...))
 }

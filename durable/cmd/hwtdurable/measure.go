@@ -29,7 +29,7 @@ func placeFlags(flags *flag.FlagSet, p *place.Place, server *bool) {
 
 // parsePlace parses the flags of a measurement that has those of placeFlags.
 func parsePlace(flags *flag.FlagSet, args []string, p *place.Place, server *bool, log io.Writer) error {
-	err := parse(flags, args, 0, 0, log)
+	err := parse(flags, args, log)
 	if err == nil && *server && (p.File != "" || p.URL != "" || p.Normal) {
 		err = wrongUsage(log, flags.Name(), "--server and --store, --postgres, or --normal exclude each other")
 	}
@@ -76,7 +76,7 @@ func runFigures(ctx context.Context, args []string, out, log io.Writer) error {
 	number(flags, &m.Rounds, "rounds", 5, 1, 100, "rounds")
 	number(flags, &m.Entries, "entries", 1_000_000, 1000, 10_000_000, "entries that are pending, and due in one second")
 	span(flags, &m.For, "for", 3*time.Second, 100*time.Millisecond, time.Hour, "length of each measurement")
-	if err := parse(flags, args, 0, 0, log); err != nil {
+	if err := parse(flags, args, log); err != nil {
 		return err
 	}
 	return m.Run(ctx, out, log)

@@ -19,10 +19,9 @@ import (
 
 // operation is a command on a store.
 type operation struct {
-	name        string
-	least, most int  // arguments
-	whole       bool // reads the whole store, for as long as that takes
-	do          func(ctx context.Context, s *place.Store, args []string, p *printer) error
+	name  string
+	whole bool // reads the whole store, for as long as that takes
+	do    func(ctx context.Context, s *place.Store, args []string, p *printer) error
 }
 
 // operate returns the function of a command on a store.
@@ -34,7 +33,7 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 		var wait time.Duration
 		waitFlag(flags, &wait, op.whole)
 		asJSON := flags.Bool("json", false, "print JSON, one object per line")
-		if err := parse(flags, args, op.least, op.most, log); err != nil {
+		if err := parse(flags, args, log); err != nil {
 			return err
 		}
 		bounded, cancel := context.WithTimeout(ctx, wait)
@@ -72,40 +71,40 @@ func waitFlag(flags *flag.FlagSet, wait *time.Duration, whole bool) {
 }
 
 var (
-	list = operation{"list", 0, 1, true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	list = operation{"list", true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return printAll(s.All(ctx, prefix(args)), p.entry)
 	}}
-	get = operation{"get", 1, 1, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	get = operation{"get", false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return p.result(s.Get(ctx, args[0]))
 	}}
-	cancel = operation{"cancel", 1, 1, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	cancel = operation{"cancel", false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return p.result(s.Cancel(ctx, args[0]))
 	}}
-	move = operation{"move", 2, 2, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	move = operation{"move", false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		due, err := parseTime(args[1], time.Now())
 		if err != nil {
 			return err
 		}
 		return p.result(s.Move(ctx, args[0], due))
 	}}
-	dead = operation{"dead", 0, 1, true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	dead = operation{"dead", true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return printAll(s.Dead(ctx, prefix(args)), p.dead)
 	}}
-	requeue = operation{"requeue", 2, 2, false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	requeue = operation{"requeue", false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		generation, err := parseGeneration(args[1])
 		if err != nil {
 			return err
 		}
 		return p.result(s.Requeue(ctx, args[0], generation))
 	}}
-	discard = operation{"discard", 2, 2, false, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
+	discard = operation{"discard", false, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
 		generation, err := parseGeneration(args[1])
 		if err != nil {
 			return err
 		}
 		return s.Discard(ctx, args[0], generation)
 	}}
-	stats = operation{"stats", 0, 0, false, func(_ context.Context, s *place.Store, _ []string, p *printer) error {
+	stats = operation{"stats", false, func(_ context.Context, s *place.Store, _ []string, p *printer) error {
 		st := s.Stats()
 		if st.Time.IsZero() {
 			return errors.New("the database did not answer in time")

@@ -16,7 +16,7 @@ func runOrders(ctx context.Context, args []string, out, log io.Writer) error {
 	number(flags, &d.Kills, "kills", 6, 0, 100, "times that the process is killed")
 	span(flags, &d.Check, "check-after", 3*time.Second, 100*time.Millisecond, time.Hour, "time until an order is checked")
 	span(flags, &d.Every, "every", 20*time.Millisecond, time.Millisecond, time.Minute, "time between two orders")
-	if err := parse(flags, args, 0, 0, log); err != nil {
+	if err := parse(flags, args, log); err != nil {
 		return err
 	}
 	return d.Run(ctx, out)

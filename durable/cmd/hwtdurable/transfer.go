@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	verify = operation{"verify", 0, 0, true, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
+	verify = operation{"verify", true, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
 		if s.SQLite != nil {
 			if err := s.SQLite.Verify(ctx); err != nil {
 				return err
@@ -30,7 +30,7 @@ var (
 		}
 		return err
 	}}
-	backup = operation{"backup", 1, 1, true, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
+	backup = operation{"backup", true, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
 		if s.SQLite == nil {
 			return errors.New("backup copies SQLite stores; use pg_dump --schema for PostgreSQL")
 		}
@@ -60,7 +60,7 @@ func runRestore(ctx context.Context, args []string, _, log io.Writer) error {
 	flags := newFlags("restore", log)
 	to := flags.String("store", "", "the new `file` of the SQLite store. There is no --wait: restore uses no database that others write, "+
 		"and fails if the backup stays locked for 5s")
-	if err := parse(flags, args, 1, 1, log); err != nil {
+	if err := parse(flags, args, log); err != nil {
 		return err
 	}
 	if *to == "" {
@@ -79,7 +79,7 @@ func runMigrate(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&to.Schema, "to-schema", "hwt", "the new schema in PostgreSQL")
 	var wait time.Duration
 	waitFlag(flags, &wait, true)
-	if err := parse(flags, args, 0, 0, log); err != nil {
+	if err := parse(flags, args, log); err != nil {
 		return err
 	}
 	if (from.File == "") == (from.URL == "") || (to.File == "") == (to.URL == "") {
