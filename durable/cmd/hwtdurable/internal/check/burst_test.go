@@ -26,7 +26,7 @@ func TestBurst(t *testing.T) {
 	}
 	ctx, dir, many := t.Context(), t.TempDir(), *burst
 	where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
-	worker := Config{Place: where, Dir: dir, Works: true, Unsynced: true}
+	worker := Config{Place: where, Dir: dir, Works: true}
 	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{worker, worker}}
 	defer s.end()
 	due := time.Now().Add(3*time.Second + time.Duration(many)*100*time.Microsecond)
@@ -34,7 +34,7 @@ func TestBurst(t *testing.T) {
 	require.Less(t, time.Since(due), time.Duration(0), "the entries were due before the last one was set")
 	require.NoError(t, s.startAll(ctx))
 	proc.Sleep(ctx, time.Until(due)+rand.N(time.Second))
-	k := killed{s.process(0).PID(), now()}
+	k := killed{s.procs[0].PID(), now()}
 	require.NoError(t, s.kill(ctx, 0))
 	store, err := where.Open(ctx, true)
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestBurst(t *testing.T) {
 	require.NoError(t, awaitFired(ctx, store, time.Minute+time.Duration(many)*time.Millisecond))
 	took := time.Since(due)
 	for i := range s.configs { // their firings end before they are read
-		require.NoError(t, s.process(i).Stop(time.Minute))
+		require.NoError(t, s.procs[i].Stop(time.Minute))
 	}
 	v, err := judgeBurst(dir, many, due.UnixNano(), k)
 	require.NoError(t, err)

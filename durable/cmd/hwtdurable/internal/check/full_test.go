@@ -223,7 +223,7 @@ func (c *cluster) moveLog(ctx context.Context, disk string) error {
 // crowd is a scene with large payloads. A rejected operation on several keys would leave open
 // which of them it reached, and the judge would have to try too many orders.
 func crowd(where place.Place, dir string, keys int) *scene {
-	c := Config{Place: where, Dir: dir, Callers: 8, Keys: keys, Life: 5, Payload: 4000, Timeout: 20 * time.Second, Single: true}
+	c := Config{Place: where, Dir: dir, Callers: 8, Keys: keys, Payload: 4000, Single: true}
 	both := c
 	both.Works = true
 	return &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{both, c}}

@@ -230,7 +230,7 @@ func TestWorkerThatEndedIsAnError(t *testing.T) {
 	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{worker, worker}}
 	defer s.end()
 	require.NoError(t, s.startAll(t.Context()))
-	s.process(0).Kill()
+	s.procs[0].Kill()
 	require.ErrorContains(t, s.finish(t.Context()), "worker: signal: killed")
 }
 

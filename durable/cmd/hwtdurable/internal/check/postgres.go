@@ -51,7 +51,7 @@ func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, e
 		defer c.proxies[i].Close()
 		places[i] = place.Place{Schema: "hwt", Lease: lease, URL: fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", c.proxies[i].Address())}
 	}
-	client := Config{Place: places[0], Dir: dir, Callers: 8, Keys: 100, Life: 5, Timeout: 20 * time.Second}
+	client := Config{Place: places[0], Dir: dir, Callers: 8, Keys: 100}
 	worker := Config{Place: places[1], Dir: dir, Works: true}
 	s.resolve, s.reads, s.configs = c.resolve, places[0], []Config{client, client, worker, worker}
 	faults := append(s.processFaults(), c.killBackend, c.killServer, c.stopBackend, c.stopServer, c.stepClock, c.cut, c.hold, c.late, c.failover)
@@ -169,7 +169,7 @@ func (c *cluster) stopServer(ctx context.Context) error {
 // stepClock sets the wall clock of a worker, and sets it again later.
 func (c *cluster) stepClock(ctx context.Context) error {
 	i := 2 + rand.IntN(2)
-	begin, pid := now(), c.scene.process(i).PID()
+	begin, pid := now(), c.scene.procs[i].PID()
 	var offset time.Duration
 	for n := range 10 { // a second after any time: a longer step ends the worker's lease
 		if offset += time.Second; n%2 == 0 {
@@ -200,7 +200,7 @@ func (c *cluster) proxy() (p *pgtest.Proxy, users []int) {
 	works := rand.IntN(2)
 	for i, config := range c.scene.configs {
 		if config.Works == (works == 1) {
-			users = append(users, c.scene.process(i).PID())
+			users = append(users, c.scene.procs[i].PID())
 		}
 	}
 	return c.proxies[works], users

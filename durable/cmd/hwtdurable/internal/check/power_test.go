@@ -100,7 +100,7 @@ func (p *power) record(ctx context.Context, d time.Duration) error {
 	}
 	where := place.Place{File: filepath.Join(p.dir, storeFile), Normal: !p.full}
 	trace := p.dir + ".trace"
-	process, err := proc.Start(ctx, "check", Config{Place: where, Dir: p.dir, Callers: 8, Keys: 48, Far: true, Timeout: time.Minute}, traced(trace)...)
+	process, err := proc.Start(ctx, "check", Config{Place: where, Dir: p.dir, Callers: 8, Keys: 48, Far: true}, traced(trace)...)
 	if err != nil {
 		return err
 	}

@@ -23,17 +23,14 @@ import (
 // Config is the configuration of a process. It performs operations if it has callers, and
 // fires if it works.
 type Config struct {
-	Place    place.Place
-	Dir      string // of journals and firings
-	Callers  int
-	Keys     int           // keys in concurrent use
-	Life     int           // seconds until new keys replace all; 0 is never
-	Far      bool          // entries are due in a day
-	Payload  int           // bytes, at least
-	Timeout  time.Duration // of an operation
-	Single   bool          // no operation is on several keys
-	Works    bool
-	Unsynced bool // firings survive a SIGKILL, but no loss of power
+	Place   place.Place
+	Dir     string // of journals and firings
+	Callers int
+	Keys    int  // keys in concurrent use
+	Far     bool // entries are due in a day, and keys stay in use
+	Payload int  // bytes, at least
+	Single  bool // no operation is on several keys
+	Works   bool
 }
 
 // Run is the role of a process of the checker.
@@ -60,7 +57,7 @@ func Run(c Config) error {
 		})
 	}
 	if c.Works {
-		firings, err := c.open("firings", !c.Unsynced)
+		firings, err := c.open("firings")
 		if err != nil {
 			return err
 		}
@@ -70,7 +67,7 @@ func Run(c Config) error {
 		})
 	}
 	if c.Callers > 0 {
-		journal, err := c.open("journal", false)
+		journal, err := c.open("journal")
 		if err != nil {
 			return err
 		}
@@ -92,12 +89,12 @@ func Run(c Config) error {
 }
 
 // open opens a file of this process.
-func (c Config) open(name string, sync bool) (*lines, error) {
-	return openLines(filepath.Join(c.Dir, fmt.Sprintf("%s-%d", name, os.Getpid())), sync)
+func (c Config) open(name string) (*lines, error) {
+	return openLines(filepath.Join(c.Dir, fmt.Sprintf("%s-%d", name, os.Getpid())))
 }
 
-// handle appends a firing, and gives up one in four that is not recurring. Its time is
-// taken before the line is synced. All attempts of a generation agree.
+// handle appends a firing, and gives up one in four that is not recurring. All attempts of
+// a generation agree.
 func (l *lines) handle(_ context.Context, f durable.Firing) error {
 	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key)
 	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp, sum(f.Payload),
@@ -155,7 +152,7 @@ func (c *client) do(ctx context.Context, all []Record) error {
 			return err
 		}
 	}
-	timed, cancel := context.WithTimeout(ctx, c.Timeout)
+	timed, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	e, err := c.perform(timed, all)
 	answer := Record{At: now(), Outcome: outcomeOf(err)}
@@ -178,8 +175,11 @@ func (c *client) do(ctx context.Context, all []Record) error {
 	return nil
 }
 
-// group is the number of keys with a common prefix.
-const group = 4
+const (
+	group   = 4                // keys with a common prefix
+	life    = 5                // seconds until new keys replace all
+	timeout = 20 * time.Second // of a call
+)
 
 // draw chooses an operation on a key, or on all keys of a group. Keys of all processes are the
 // same at the same time.
@@ -194,8 +194,8 @@ func (c *client) draw() (all []Record) {
 	default:
 		n, size = n/group*group, group
 	}
-	if c.Life > 0 {
-		age = time.Now().Unix() / int64(c.Life)
+	if !c.Far {
+		age = time.Now().Unix() / life
 	}
 	for i := n; i < n+size; i++ {
 		all = append(all, c.intent(kind, fmt.Sprintf("k%d-%d.%d", age, i/group, i%group)))

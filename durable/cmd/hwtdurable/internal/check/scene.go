@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -27,22 +26,17 @@ type scene struct {
 	first   int64                                    // due time of the recurring entries
 	once    []series                                 // the one-shot entries beside them
 	skipped map[string]bool                          // reasons
-
-	mu     sync.Mutex
-	procs  []*proc.Process // Guarded by mu.
-	faults []Fault         // Guarded by mu.
+	procs   []*proc.Process
+	faults  []Fault
 }
 
 // start starts the i-th process.
 func (s *scene) start(ctx context.Context, i int) error {
 	p, err := proc.Start(ctx, "check", s.configs[i])
-	if err != nil {
-		return err
+	if err == nil {
+		s.procs[i] = p
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.procs[i] = p
-	return nil
+	return err
 }
 
 func (s *scene) startAll(ctx context.Context) error {
@@ -57,15 +51,7 @@ func (s *scene) startAll(ctx context.Context) error {
 
 // note records a fault that had an effect on the processes, or on all if hit is nil.
 func (s *scene) note(kind string, begin int64, hit []int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.faults = append(s.faults, Fault{kind, begin, now(), hit})
-}
-
-func (s *scene) process(i int) *proc.Process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.procs[i]
 }
 
 // role names a process in the counts of faults.
@@ -81,7 +67,7 @@ func (s *scene) role(i int) string {
 
 // kill kills a process and starts it again.
 func (s *scene) kill(ctx context.Context, i int) error {
-	p := s.process(i)
+	p := s.procs[i]
 	begin := now()
 	if !p.Kill() {
 		return fmt.Errorf("a %s ended by itself: %s", s.role(i), p.Stderr())
@@ -115,7 +101,7 @@ func (s *scene) over(ctx context.Context, p *proc.Process) error {
 // stop stops a process for a time, as a machine that stalls. It may hold the lock of a
 // file, for which all others wait.
 func (s *scene) stop(ctx context.Context, i int) error {
-	pids := []int{s.process(i).PID()}
+	pids := []int{s.procs[i].PID()}
 	hit := pids
 	if s.reads.File != "" {
 		hit = nil
@@ -156,7 +142,7 @@ func (s *scene) finish(ctx context.Context) error {
 		if c.Callers == 0 {
 			continue
 		}
-		p := s.process(i)
+		p := s.procs[i]
 		if err := p.Stop(time.Minute); err != nil {
 			return fmt.Errorf("%s: %w", s.role(i), err)
 		}
@@ -176,7 +162,7 @@ func (s *scene) finish(ctx context.Context) error {
 		return err
 	}
 	for i := range s.configs { // also finds the end of a Work
-		if err := s.process(i).Stop(time.Minute); err != nil {
+		if err := s.procs[i].Stop(time.Minute); err != nil {
 			return fmt.Errorf("%s: %w", s.role(i), err)
 		}
 	}
@@ -279,8 +265,6 @@ func awaitFired(ctx context.Context, store *place.Store, timeout time.Duration) 
 
 // end ends all processes.
 func (s *scene) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, p := range s.procs {
 		if p != nil {
 			resume(p.PID()) // fails only if it has ended

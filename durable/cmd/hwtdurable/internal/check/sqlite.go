@@ -17,8 +17,8 @@ func resolved(context.Context, int) error { return nil }
 func sqliteFaults(ctx context.Context, dir string, d time.Duration) (Report, error) {
 	where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
 	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{
-		{Place: where, Dir: dir, Callers: 8, Keys: 300, Life: 5, Timeout: 20 * time.Second, Works: true},
-		{Place: where, Dir: dir, Callers: 4, Keys: 300, Life: 5, Timeout: 20 * time.Second},
+		{Place: where, Dir: dir, Callers: 8, Keys: 300, Works: true},
+		{Place: where, Dir: dir, Callers: 4, Keys: 300},
 		{Place: where, Dir: dir, Works: true},
 	}}
 	return s.play(ctx, d, Judge{Tolerance: time.Millisecond}, s.processFaults())
