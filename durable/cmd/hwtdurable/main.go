@@ -50,7 +50,9 @@ func commands() []command {
 
 func main() {
 	runRoles()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGPIPE) // a closed pipe interrupts, too
+	defer end()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -76,6 +78,8 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 		return 0
 	case errors.Is(err, errUsage):
 		return 2
+	case errors.Is(err, syscall.EPIPE): // such as | head, which has read enough
+		return 141
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(log, "hwtdurable: interrupted:", err)
 		return 130

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,6 +23,9 @@ import (
 
 func TestMain(m *testing.M) {
 	runRoles()
+	if os.Getenv("HWTDURABLE_MAIN") != "" {
+		main()
+	}
 	os.Exit(m.Run())
 }
 
@@ -297,6 +301,33 @@ func TestInterruptHasItsOwnStatus(t *testing.T) {
 		var out, log bytes.Buffer
 		require.Equal(t, 130, run(ctx, strings.Fields(args), &out, &log), args)
 		require.Contains(t, log.String(), "hwtdurable: interrupted: ")
+	}
+}
+
+// The reader of a pipe closes it after the first line, as head -1 does.
+func TestClosedPipeEndsACommand(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "store.db")
+	newStore(t, place.Place{File: file})
+	for _, c := range []struct {
+		args   string
+		status int
+		log    string
+	}{{"list --store " + file, 141, ""}, {"orders --every 1ms", 130, "interrupted"}} {
+		temporary := t.TempDir()
+		cmd := exec.Command(os.Args[0], strings.Fields(c.args)...)
+		cmd.Env = append(os.Environ(), "HWTDURABLE_MAIN=1", "TMPDIR="+temporary)
+		var log bytes.Buffer
+		cmd.Stderr = &log
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, out.Close())
+		require.Error(t, cmd.Run())
+		require.Equal(t, c.status, cmd.ProcessState.ExitCode(), log.String())
+		require.Contains(t, log.String(), c.log)
+		left, err := os.ReadDir(temporary)
+		require.NoError(t, err)
+		require.Empty(t, left)
 	}
 }
 
