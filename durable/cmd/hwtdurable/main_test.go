@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -289,60 +288,6 @@ func TestHelpOfACommandNamesItsArguments(t *testing.T) {
 		status, _, log := hwtdurable(t, c.name, "--help")
 		require.Zero(t, status)
 		require.True(t, strings.HasPrefix(log, "hwtdurable "+strings.TrimSpace(c.name+" "+c.args)+": "+c.help+"\n"), log)
-	}
-}
-
-func TestInterruptHasItsOwnStatus(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	file := filepath.Join(t.TempDir(), "store.db")
-	newStore(t, place.Place{File: file})
-	for _, args := range []string{"list --store " + file, "orders", "check --only sqlite"} {
-		var out, log bytes.Buffer
-		require.Equal(t, 130, run(ctx, strings.Fields(args), &out, &log), args)
-		require.Contains(t, log.String(), "hwtdurable: interrupted: ")
-	}
-}
-
-// The reader of a pipe closes it after the first line, as head -1 does.
-func TestClosedPipeEndsACommand(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "store.db")
-	newStore(t, place.Place{File: file})
-	for _, c := range []struct {
-		args   string
-		status int
-		log    string
-	}{{"list --store " + file, 141, ""}, {"orders --every 1ms", 130, "interrupted"}} {
-		temporary := t.TempDir()
-		cmd := exec.Command(os.Args[0], strings.Fields(c.args)...)
-		cmd.Env = append(os.Environ(), "HWTDURABLE_MAIN=1", "TMPDIR="+temporary)
-		var log bytes.Buffer
-		cmd.Stderr = &log
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, out.Close())
-		require.Error(t, cmd.Run())
-		require.Equal(t, c.status, cmd.ProcessState.ExitCode(), log.String())
-		require.Contains(t, log.String(), c.log)
-		left, err := os.ReadDir(temporary)
-		require.NoError(t, err)
-		require.Empty(t, left)
-	}
-}
-
-func TestInterruptEndsEachCommand(t *testing.T) {
-	for _, args := range []string{"size --entries 100000000", "lateness --tx", "orders", "check --only sqlite"} {
-		t.Run(args, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			defer cancel()
-			var out, log bytes.Buffer
-			begin := time.Now()
-			require.Equal(t, 1, run(ctx, strings.Fields(args), &out, &log))
-			require.Contains(t, log.String(), "deadline exceeded")
-			require.NotContains(t, log.String()+out.String(), "FAILED")
-			require.Less(t, time.Since(begin), 30*time.Second)
-		})
 	}
 }
 
