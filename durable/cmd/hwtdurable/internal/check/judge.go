@@ -41,8 +41,7 @@ type trial struct {
 	Judge
 	verdict Verdict
 	history map[string][]porcupine.Operation
-	open    map[string]map[int64]Record // intents without an outcome, by journal
-	late    map[string][]Record         // intents whose answer was an error, by journal
+	open    map[string]map[int64]Record // intents without a known outcome, by journal
 	listed  map[string]int64            // time of the final list of dead letters, by key
 
 	occurrences []Firing // of recurring entries
@@ -64,7 +63,7 @@ func (v Verdict) gaps() (all []string) {
 // Read reads the journals and firings in a folder.
 func (j Judge) Read(dir string, faults []Fault) (Verdict, error) {
 	t := &trial{Judge: j, history: make(map[string][]porcupine.Operation), listed: make(map[string]int64),
-		open: make(map[string]map[int64]Record), late: make(map[string][]Record)}
+		open: make(map[string]map[int64]Record)}
 	if err := readLines(filepath.Join(dir, "journal-*"), t.read); err != nil {
 		return t.verdict, err
 	}
@@ -101,13 +100,11 @@ func (t *trial) read(path string, r Record) {
 		t.violated("%s: an outcome without an intent: %+v", path, r)
 		return
 	}
-	delete(t.open[path], r.Number)
 	switch {
 	case r.Outcome == Failed:
 		t.violated("%s: %+v failed: %s", path, intent, r.Error)
 		fallthrough
 	case r.Outcome == Unknown:
-		t.late[path] = append(t.late[path], intent)
 		return
 	case r.Outcome == Rejected:
 		t.verdict.Rejected++
@@ -118,6 +115,7 @@ func (t *trial) read(path string, r Record) {
 	case r.Outcome == OK && filepath.Base(path) == reader && intent.Kind == Get && r.Due <= intent.At:
 		t.violated("%s is pending at the end, %v overdue", intent.Key, time.Duration(intent.At-r.Due))
 	}
+	delete(t.open[path], r.Number)
 	t.add(intent, r, r.At)
 }
 
@@ -131,15 +129,15 @@ func (t *trial) add(intent, outcome Record, end int64) {
 		Input: intent, Output: outcome, Call: intent.At, Return: end})
 }
 
-// end ends the operations of a journal that have no outcome.
+// end ends the operations of a journal that have no known outcome.
 func (t *trial) end(path string, at int64) {
-	for _, intent := range slices.Concat(slices.Collect(maps.Values(t.open[path])), t.late[path]) {
+	for _, intent := range t.open[path] {
 		t.verdict.Unknown++
 		if intent.Kind != Get {
 			t.add(intent, Record{Outcome: Unknown, At: at}, at)
 		}
 	}
-	t.open[path], t.late[path] = nil, nil
+	t.open[path] = nil
 }
 
 // attempt names a firing: a revived dead letter keeps its ID.

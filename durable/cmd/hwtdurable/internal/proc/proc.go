@@ -34,9 +34,9 @@ func Of[C any](f func(C) error) Role {
 }
 
 // task is a role as stored in the environment.
-type task struct {
+type task[C any] struct {
 	Role   string
-	Config json.RawMessage
+	Config C
 }
 
 // Run runs the role that the environment names and exits. It returns if the environment names no role.
@@ -46,7 +46,7 @@ func Run(roles map[string]Role) {
 		return
 	}
 	signal.Ignore(os.Interrupt) // Ctrl-C reaches all processes of a terminal; the parent ends this one
-	var t task
+	var t task[json.RawMessage]
 	err := json.Unmarshal([]byte(text), &t)
 	if err == nil {
 		err = roles[t.Role](t.Config)
@@ -101,11 +101,7 @@ func Start(ctx context.Context, role string, config any, prefix ...string) (*Pro
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(config)
-	if err != nil {
-		return nil, err
-	}
-	text, err = json.Marshal(task{role, text})
+	text, err := json.Marshal(task[any]{role, config})
 	if err != nil {
 		return nil, err
 	}
