@@ -111,22 +111,18 @@ func (s *scene) stop(ctx context.Context, i int) error {
 
 // stall stops processes for a time. The fault is one of the processes in hit.
 func (s *scene) stall(ctx context.Context, kind string, hit []int, pids ...int) error {
-	begin := now()
-	defer func() {
-		for _, pid := range pids {
-			resume(pid) // fails only if it has ended
-		}
-	}()
+	begin, err := now(), error(nil)
 	for _, pid := range pids {
-		if err := pause(pid); err != nil {
-			return err
-		}
+		err = errors.Join(err, pause(pid))
 	}
-	proc.Sleep(ctx, s.pauseTime())
+	if err == nil {
+		proc.Sleep(ctx, s.pauseTime())
+	}
 	for _, pid := range pids {
-		if err := resume(pid); err != nil {
-			return err
-		}
+		err = errors.Join(err, resume(pid))
+	}
+	if err != nil {
+		return err
 	}
 	proc.Sleep(ctx, time.Second) // a firing that was under way counts as part of the fault
 	s.note(kind, begin, hit)
@@ -150,9 +146,8 @@ func (s *scene) finish(ctx context.Context) error {
 			return err
 		}
 		if c.Works {
-			only := c
-			only.Callers = 0
-			s.configs[i] = only
+			c.Callers = 0
+			s.configs[i] = c
 			if err := s.start(ctx, i); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,7 +26,6 @@ type Figures struct {
 	Entries int           // pending, and due in one second
 	For     time.Duration // of each measurement of a round
 
-	server *pgtest.Server // nil if it is not installed
 	dir    string
 	places int
 	cells  map[string][]float64 // by row and column
@@ -34,11 +34,12 @@ type Figures struct {
 // column is a database with its settings.
 type column struct {
 	name   string
-	normal bool // see place.Place
-	server bool
+	normal bool           // see place.Place
+	server *pgtest.Server // of PostgreSQL
 }
 
-var columns = [...]column{{name: "SQLite"}, {name: "SQLite, `SyncEvery` 100 ms", normal: true}, {name: "PostgreSQL", server: true}}
+// PostgreSQL has a third column where it is installed.
+var columns = []column{{name: "SQLite"}, {name: "SQLite, `SyncEvery` 100 ms", normal: true}}
 
 // rows are those of the table, with the format of their cells.
 var rows = [...]struct{ name, format string }{
@@ -67,29 +68,29 @@ func (f *Figures) Run(ctx context.Context, out, log io.Writer) (err error) {
 	}
 	defer os.RemoveAll(f.dir)
 	f.cells = make(map[string][]float64)
-	f.server, err = pgtest.Start(ctx, &pgtest.Options{Settings: Settings})
-	if err != nil && !errors.Is(err, pgtest.ErrNotInstalled) {
+	all := columns
+	server, err := pgtest.Start(ctx, &pgtest.Options{Settings: Settings})
+	if err == nil {
+		defer server.Close()
+		all = append(all, column{name: "PostgreSQL", server: server})
+	} else if !errors.Is(err, pgtest.ErrNotInstalled) {
 		return err
 	}
-	if f.server != nil {
-		defer f.server.Close()
-	}
-	measured := slices.DeleteFunc(slices.Clone(columns[:]), func(c column) bool { return c.server && f.server == nil })
-	for _, c := range measured {
+	for _, c := range all {
 		if err := f.sizes(ctx, c); err != nil {
 			return err
 		}
 		fmt.Fprintln(log, "sizes:", c.name)
 	}
 	for round := range f.Rounds {
-		for _, c := range measured {
+		for _, c := range all {
 			if err := f.times(ctx, c); err != nil {
 				return err
 			}
 		}
 		fmt.Fprintln(log, "round", round+1)
 	}
-	return f.print(out)
+	return f.print(out, all)
 }
 
 // note adds a value to a cell.
@@ -97,16 +98,16 @@ func (f *Figures) note(row string, c column, value float64) {
 	f.cells[row+c.name] = append(f.cells[row+c.name], value)
 }
 
-func (f *Figures) print(out io.Writer) error {
+func (f *Figures) print(out io.Writer, all []column) error {
 	english := message.NewPrinter(language.English) // commas between the thousands
 	english.Fprintf(out, "| medians of %d rounds, %d entries |", f.Rounds, f.Entries)
-	for _, c := range columns {
+	for _, c := range all {
 		fmt.Fprintf(out, " %s |", c.name)
 	}
-	fmt.Fprint(out, "\n|---|--:|--:|--:|\n")
+	fmt.Fprintf(out, "\n|---|%s\n", strings.Repeat("--:|", len(all)))
 	for _, r := range rows {
 		fmt.Fprintf(out, "| %s |", r.name)
-		for _, c := range columns {
+		for _, c := range all {
 			text := ""
 			if values := f.cells[r.name+c.name]; len(values) > 0 {
 				slices.Sort(values)
@@ -123,7 +124,7 @@ func (f *Figures) print(out io.Writer) error {
 func (f *Figures) fresh(ctx context.Context, c column, use func(p place.Place) error) error {
 	f.places++
 	name := fmt.Sprintf("figures%d", f.places)
-	if !c.server {
+	if c.server == nil {
 		dir := filepath.Join(f.dir, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
@@ -131,11 +132,11 @@ func (f *Figures) fresh(ctx context.Context, c column, use func(p place.Place) e
 		defer os.RemoveAll(dir)
 		return use(place.Place{File: filepath.Join(dir, "store.db"), Normal: c.normal})
 	}
-	err := use(place.Place{URL: f.server.URL("postgres"), Schema: name})
+	err := use(place.Place{URL: c.server.URL("postgres"), Schema: name})
 	if err != nil {
 		return err
 	}
-	conn, err := pgx.Connect(ctx, f.server.URL("postgres"))
+	conn, err := pgx.Connect(ctx, c.server.URL("postgres"))
 	if err != nil {
 		return err
 	}
@@ -152,11 +153,7 @@ func (f *Figures) sizes(ctx context.Context, c column) error {
 	}
 	err := f.fresh(ctx, c, func(p place.Place) error {
 		m.Place = p
-		var server *pgtest.Server
-		if c.server {
-			server = f.server
-		}
-		s, err := m.fill(ctx, server)
+		s, err := m.fill(ctx, c.server)
 		if err != nil {
 			return err
 		}
@@ -192,10 +189,7 @@ func (f *Figures) sizes(ctx context.Context, c column) error {
 
 func (f *Figures) lateness(ctx context.Context, c column, m Lateness) (r *recorder, err error) {
 	err = f.fresh(ctx, c, func(p place.Place) error {
-		m.Place, m.For = p, f.For
-		if c.server {
-			m.server = f.server
-		}
+		m.Place, m.For, m.server = p, f.For, c.server
 		r, err = m.measure(ctx)
 		return err
 	})
@@ -222,7 +216,7 @@ func (f *Figures) times(ctx context.Context, c column) error {
 		{1000, 4, "lateness at 1,000/s with four workers, p99"},
 		{5000, 4, "lateness at 5,000/s with four workers, p99"},
 	} {
-		if c.normal || run.workers > 1 && !c.server {
+		if c.normal || run.workers > 1 && c.server == nil {
 			continue
 		}
 		r, err := f.lateness(ctx, c, Lateness{Workers: run.workers, Rate: run.rate})
