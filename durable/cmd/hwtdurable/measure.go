@@ -30,8 +30,9 @@ func placeFlags(flags *flag.FlagSet, p *place.Place, server *bool) {
 // parsePlace parses the flags of a measurement that has those of placeFlags.
 func parsePlace(flags *flag.FlagSet, args []string, p *place.Place, server *bool, log io.Writer) error {
 	err := parse(flags, args, log)
-	if err == nil && *server && (p.File != "" || p.URL != "" || p.Normal) {
-		err = wrongUsage(log, flags.Name(), "--server and --store, --postgres, or --normal exclude each other")
+	sqlite, postgres := p.File != "" || p.Normal, *server || p.URL != ""
+	if err == nil && (sqlite && postgres || *server && p.URL != "") {
+		err = wrongUsage(log, flags.Name(), "--server, --postgres, and --store or --normal exclude each other")
 	}
 	return err
 }
