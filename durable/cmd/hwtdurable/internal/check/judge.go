@@ -22,7 +22,6 @@ const (
 // Judge judges one run.
 type Judge struct {
 	Tolerance time.Duration // by which a firing may be early
-	Patience  time.Duration // for one key
 	Full      bool          // the store may reject operations
 	Room      bool          // but only those that add an entry
 }
@@ -238,7 +237,7 @@ func (f Firing) claimed() int64 { return min(f.Due, f.At) - claimAhead }
 // key judges the history of one key.
 func (t *trial) key(key string, ops []porcupine.Operation) {
 	t.verdict.Keys++
-	switch porcupine.CheckOperationsTimeout(model, ops, cmp.Or(t.Patience, 10*time.Second)) {
+	switch porcupine.CheckOperationsTimeout(model, ops, 10*time.Second) {
 	case porcupine.Illegal:
 		slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 		var text strings.Builder
