@@ -63,7 +63,8 @@ func Run(c Config) error {
 		}
 		defer firings.file.Close()
 		start(func() error {
-			return s.Work(ctx, firings.handle, &durable.WorkOptions{DrainTimeout: 5 * time.Second})
+			handle := func(ctx context.Context, f durable.Firing) error { return c.handle(ctx, s, firings, f) }
+			return s.Work(ctx, handle, &durable.WorkOptions{DrainTimeout: 5 * time.Second})
 		})
 	}
 	if c.Callers > 0 {
@@ -95,7 +96,7 @@ func (c Config) open(name string) (*lines, error) {
 
 // handle appends a firing, and gives up one in four that is not recurring. All attempts of
 // a generation agree.
-func (l *lines) handle(_ context.Context, f durable.Firing) error {
+func (c Config) handle(ctx context.Context, s *place.Store, l *lines, f durable.Firing) error {
 	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key)
 	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp, sum(f.Payload),
 		f.NotAfter, int64(f.Lateness)}
@@ -105,7 +106,7 @@ func (l *lines) handle(_ context.Context, f durable.Firing) error {
 	case gaveUp:
 		return durable.GiveUp(errGaveUp)
 	case isRecurring(f.Key):
-		return handleOccurrence(f)
+		return c.handleOccurrence(ctx, s, f)
 	}
 	return nil
 }

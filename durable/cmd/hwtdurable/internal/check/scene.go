@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -189,10 +190,14 @@ func (s *scene) read(ctx context.Context) error {
 			return err
 		}
 	}
-	begin, entries, letters := now(), make(map[string]Record), make(map[string][]Letter)
+	begin, entries, letters, had := now(), make(map[string]Record), make(map[string][]Letter), make(map[string]bool)
 	for e, err := range store.All(ctx, "") {
 		if err != nil {
 			return err
+		}
+		if id, ok := strings.CutPrefix(e.Key, effectPrefix); ok {
+			had[id] = true
+			continue
 		}
 		if _, twice := entries[e.Key]; twice {
 			return fmt.Errorf("%q has two pending entries", e.Key)
@@ -205,7 +210,13 @@ func (s *scene) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if isRecurring(d.Key) {
+			return fmt.Errorf("%q had its effect twice: %s", d.Key, d.Error)
+		}
 		letters[d.Key] = append(letters[d.Key], Letter{Generation: d.Generation, Payload: sum(d.Payload)})
+	}
+	if err := s.effects(had); err != nil {
+		return err
 	}
 	keys := make(map[string]bool)
 	if err := readLines(filepath.Join(s.dir, "journal-*"), func(_ string, r Record) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 const (
 	seriesPrefix = "series-" // of keys
 	oncePrefix   = seriesPrefix + "once-"
+	effectPrefix = "z-" // of the effects' keys, the last ones
 	seriesCount  = 4
 	seriesEvery  = time.Second
 	seriesFile   = "series" // of the series
@@ -116,12 +118,37 @@ func moveAway(ctx context.Context, store *place.Store, key string) (series, erro
 	}
 }
 
-// handleOccurrence fails the first attempt.
-func handleOccurrence(f durable.Firing) error {
-	if f.Attempt == 1 {
+// handleOccurrence fails the first attempt. A later one has an effect in the transaction that
+// acknowledges it, unless that may find no room.
+func (c Config) handleOccurrence(ctx context.Context, s *place.Store, f durable.Firing) error {
+	switch {
+	case f.Attempt == 1:
 		return durable.RetryAfter(100 * time.Millisecond)
+	case c.Single:
+		return nil
 	}
-	return nil
+	err := s.InTx(ctx, func(tx any) error {
+		_, err := s.CreateTx(ctx, tx, effectPrefix+f.ID, time.Now().Add(24*time.Hour), nil)
+		if err == nil {
+			err = f.DoneTx(ctx, tx)
+		}
+		return err
+	})
+	if errors.Is(err, durable.ErrExists) {
+		return durable.GiveUp(err) // for the reads at the end
+	}
+	proc.Sleep(ctx, rand.N(time.Second)) // faults find it acknowledged
+	return err
+}
+
+// effects returns an error unless each occurrence has had its effect.
+func (s *scene) effects(had map[string]bool) (err error) {
+	unread := readLines(filepath.Join(s.dir, "firings-*"), func(_ string, f Firing) {
+		if f.Attempt > 1 && !had[f.ID] && !s.configs[0].Single {
+			err = fmt.Errorf("%s: %+v was acknowledged without its effect", f.Key, f)
+		}
+	})
+	return errors.Join(err, unread)
 }
 
 // behind is the time by which the next occurrence of a series may be overdue when it is read.
@@ -136,7 +163,7 @@ func (t *trial) series(dir string, faults []Fault) error {
 		if f.Attempt > 1 {
 			before, twice := repeated[f.ID]
 			lost := func(x Fault) bool { return x.explains(before, f) } // the outcome of the first attempt
-			if f.Attempt > 2 || twice && !slices.ContainsFunc(faults, lost) {
+			if (f.Attempt > 2 || twice) && !slices.ContainsFunc(faults, lost) {
 				t.violated("%s was repeated after a success: %+v and %+v", f.Key, before, f)
 			}
 			repeated[f.ID] = f

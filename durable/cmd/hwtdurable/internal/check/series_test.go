@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -67,11 +68,22 @@ func TestJudgeOfSeries(t *testing.T) {
 	}
 }
 
+// occurrence is an attempt of the occurrence at one second.
+func occurrence(generation uint64, attempt int, at int64) Firing {
+	return Firing{Key: "series-0", Due: at, Generation: generation, ID: "1", At: at, Worker: 1, Attempt: attempt, Payload: sum([]byte("series-0"))}
+}
+
+// The transaction of the second one failed.
+func TestFaultExplainsAThirdAttempt(t *testing.T) {
+	s := story{series: []series{{"series-0", sec, 2 * sec, 2*sec - 1}},
+		firings: []Firing{occurrence(1, 1, sec), occurrence(2, 2, 2*sec), occurrence(3, 3, 3*sec)}}
+	require.NotEmpty(t, s.judge(t).Violations)
+	s.faults = []Fault{{"connections cut", 2 * sec, 2 * sec, nil}}
+	require.Empty(t, s.judge(t).Violations)
+}
+
 // The outcome of an occurrence's first attempt may be lost with the server.
 func TestFaultExplainsTwoRetriesOfAnOccurrence(t *testing.T) {
-	occurrence := func(generation uint64, attempt int, at int64) Firing {
-		return Firing{Key: "series-0", Due: at, Generation: generation, ID: "1", At: at, Worker: 1, Attempt: attempt, Payload: sum([]byte("series-0"))}
-	}
 	first := occurrence(1, 1, sec)
 	again := first
 	again.At = 5 * sec
@@ -79,4 +91,11 @@ func TestFaultExplainsTwoRetriesOfAnOccurrence(t *testing.T) {
 	require.NotEmpty(t, s.judge(t).Violations)
 	s.faults = []Fault{{"SIGKILL of PostgreSQL", 3 * sec, 4 * sec, nil}}
 	require.Empty(t, s.judge(t).Violations)
+}
+
+func TestEveryOccurrenceNeedsItsEffect(t *testing.T) {
+	s := &scene{dir: t.TempDir(), configs: []Config{{}}}
+	require.NoError(t, addLines(filepath.Join(s.dir, "firings-1"), occurrence(1, 1, sec), occurrence(2, 2, 2*sec)))
+	require.ErrorContains(t, s.effects(nil), "acknowledged without its effect")
+	require.NoError(t, s.effects(map[string]bool{"1": true}))
 }
