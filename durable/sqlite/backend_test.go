@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -158,4 +159,36 @@ func TestNewFileIsOpenedConcurrently(t *testing.T) {
 		}
 		opened.Wait()
 	}
+}
+
+// Each page is found by the index, not by reading the pages before.
+func TestPagesTakeLinearTime(t *testing.T) {
+	const pages, size = 20, 100
+	s := openTemp(t)
+	_, err := s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		for i := 0; i < pages*size && yield(durable.Entry{Key: fmt.Sprintf("k%06d", i), Due: time.Now().Add(time.Hour)}); i++ {
+		}
+	})
+	require.NoError(t, err)
+	steps := func() (n int) { // of SQLite's machine since the last call
+		for range readers {
+			c := <-s.backend.readers
+			for _, q := range c.queries {
+				n += q.s.Status(sqlite3.STMTSTATUS_VM_STEP, true)
+			}
+			defer func() { s.backend.readers <- c }()
+		}
+		return n
+	}
+	steps()
+	var first, last int
+	var after backend.Cursor
+	for range pages {
+		rows, err := s.backend.Page(t.Context(), "k", after, size, true)
+		require.NoError(t, err)
+		require.Len(t, rows, size)
+		after.Key, last = rows[size-1].Key, steps()
+		first = cmp.Or(first, last)
+	}
+	require.Less(t, last, 2*first)
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 	"os"
 	"slices"
 
@@ -27,13 +28,13 @@ func (b *sqliteBackend) Get(ctx context.Context, key string) (row backend.Row, e
 // Page implements backend.Backend.
 func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.Cursor, n int, claimed bool) (rows []backend.Row, err error) {
 	sql := "SELECT " + columns + ` FROM hwt_entries AS t
-		WHERE key >= ? AND (key, slot) > (?, ?) AND (?4 IS NULL OR key < ?4)`
+		WHERE (key, slot) > (?, ?) AND (?3 IS NULL OR key < ?3)`
 	if !claimed {
 		sql += " AND holder = 0"
 	}
 	sql += " ORDER BY key, slot LIMIT ?"
 	err = b.read(ctx, func(c *conn) error {
-		rows, err = all(c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Slot)).blob(prefixEnd(prefix)).int(int64(n)), scan)
+		rows, err = all(c.query(sql).from(prefix, after.Key, after.Slot).blob(prefixEnd(prefix)).int(int64(n)), scan)
 		return err
 	})
 	return rows, err
@@ -42,13 +43,22 @@ func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.C
 // DeadPage implements backend.Backend.
 func (b *sqliteBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, n int) (page []backend.Dead, err error) {
 	sql := "SELECT " + deadColumns + ` FROM hwt_dead AS t
-		WHERE key >= ? AND (key, gen) > (?, ?) AND (?4 IS NULL OR key < ?4)
+		WHERE (key, gen) > (?, ?) AND (?3 IS NULL OR key < ?3)
 		ORDER BY key, gen LIMIT ?`
 	err = b.read(ctx, func(c *conn) error {
-		page, err = all(c.query(sql).bytesOf(prefix).bytesOf(after.Key).int(int64(after.Generation)).blob(prefixEnd(prefix)).int(int64(n)), scanDead)
+		page, err = all(c.query(sql).from(prefix, after.Key, after.Generation).blob(prefixEnd(prefix)).int(int64(n)), scanDead)
 		return err
 	})
 	return page, err
+}
+
+// from binds the position after which a page of a prefix begins. With the prefix as a second
+// lower bound, SQLite would search the index by that one, and read all earlier pages again.
+func (q *query) from(prefix, key string, n uint64) *query {
+	if key < prefix {
+		return q.bytesOf(prefix).int(math.MinInt64)
+	}
+	return q.bytesOf(key).int(int64(n))
 }
 
 // prefixEnd returns the first key after all keys with the prefix, or "".
