@@ -7,7 +7,24 @@ import (
 	"iter"
 )
 
-const pageSize = 500
+const (
+	firstPage = 16
+	pageSize  = 500
+	pageBytes = 16 << 20 // of payloads
+)
+
+// nextSize returns the size of the page after one of n rows. The size of payloads shows only once
+// they are read: pages begin small, and each is up to twice as large as the one before.
+func nextSize(n int, rows []Row) int {
+	bytes := 0
+	for i := range rows {
+		bytes += len(rows[i].Payload)
+	}
+	if bytes > pageBytes {
+		return max(n/2, 1)
+	}
+	return min(2*n, pageSize)
+}
 
 // Pages yields the rows that [Backend.Page] finds, page by page. A page may come with the
 // [*Damage] of the row behind it. Any other error comes alone and last.
@@ -17,14 +34,15 @@ const pageSize = 500
 func Pages(ctx context.Context, b Backend, prefix string, claimed bool) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
 		var after Cursor
-		for {
-			rows, err := b.Page(ctx, prefix, after, pageSize, claimed)
+		for n := firstPage; ; {
+			rows, err := b.Page(ctx, prefix, after, n, claimed)
 			damage := (*Damage)(nil)
 			if err != nil && !errors.As(err, &damage) {
 				yield(nil, err)
 				return
 			}
-			more := len(rows) == pageSize
+			more := len(rows) == n
+			n = nextSize(n, rows)
 			if len(rows) > 0 {
 				last := &rows[len(rows)-1]
 				after = Cursor{Key: last.Key, Slot: last.Slot()}

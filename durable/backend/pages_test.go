@@ -1,0 +1,47 @@
+package backend_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+)
+
+// sized notes the sizes of pages.
+type sized struct {
+	backend.Backend
+	sizes []int
+}
+
+func (s *sized) Page(ctx context.Context, prefix string, after backend.Cursor, n int, claimed bool) ([]backend.Row, error) {
+	s.sizes = append(s.sizes, n)
+	return s.Backend.Page(ctx, prefix, after, n, claimed)
+}
+
+func TestPagesOfLargePayloadsAreSmall(t *testing.T) {
+	for payload, want := range map[int][]int{
+		1:       {16, 32, 64, 128, 256, 500},
+		1 << 20: {16, 32, 16, 32, 16, 32},
+	} {
+		s := &sized{Backend: backendtest.NewMemory()}
+		shared := make([]byte, payload)
+		var ops []backend.Op
+		for i := range 600 {
+			ops = append(ops, backend.Op{Row: backend.Row{Key: fmt.Sprintf("%03d", i), Due: 1, Payload: shared}})
+		}
+		_, err := s.Apply(t.Context(), nil, ops)
+		require.NoError(t, err)
+		n := 0
+		for rows, err := range backend.Pages(t.Context(), s, "", false) {
+			require.NoError(t, err)
+			n += len(rows)
+		}
+		assert.Equal(t, 600, n)
+		assert.Equal(t, want, s.sizes[:len(want)])
+	}
+}
