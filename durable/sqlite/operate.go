@@ -100,6 +100,7 @@ func (c *conn) copyTo(path string) error {
 	}
 	if err != nil {
 		os.Remove(partial)
+		os.Remove(partial + "-journal") // which SQLite leaves on a full disk
 		return err
 	}
 	return syncDirectory(filepath.Dir(path))
