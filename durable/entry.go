@@ -124,8 +124,8 @@ var (
 // checkTime returns t in nanoseconds, or an error that names the argument.
 func checkTime(name string, t time.Time) (int64, error) {
 	if t.Before(minDue) || t.After(maxDue) {
-		return 0, invalid("%s %s (expected: %s to %s)", name, t.Format(time.RFC3339),
-			minDue.UTC().Format(time.RFC3339), maxDue.UTC().Format(time.RFC3339))
+		return 0, invalid("%s %s (expected: %s to %s)", name, t.Format(time.RFC3339Nano),
+			minDue.UTC().Format(time.RFC3339Nano), maxDue.UTC().Format(time.RFC3339))
 	}
 	return t.UnixNano(), nil
 }

@@ -32,6 +32,7 @@ func TestInvalidArgumentsAreNamed(t *testing.T) {
 		"long key":           {second(s.Create(ctx, strings.Repeat("k", 513), now, nil)), "513 bytes (expected: 1 to 512)"},
 		"zero due time":      {second(s.Set(ctx, "k", time.Time{}, nil)), "due time 0001"},
 		"far due time":       {second(s.Move(ctx, "k", now.AddDate(300, 0, 0))), "to 2262"},
+		"due time 0":         {second(s.Move(ctx, "k", time.Unix(0, 0))), "(expected: 1970-01-01T00:00:00.000000001Z to"},
 		"large payload":      {second(s.Set(ctx, "k", now, make([]byte, 1<<20+1))), "payload of 1048577 bytes (expected: up to 1048576)"},
 		"early NotAfter":     {second(s.Set(ctx, "k", now, nil, durable.NotAfter(now.Add(-1)))), "NotAfter"},
 		"recurring NotAfter": {many(s, durable.Entry{Key: "k", Due: now, NotAfter: now, Every: durable.Every{Spec: "@daily"}}), "NotAfter of a recurring entry"},
