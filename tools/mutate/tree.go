@@ -148,7 +148,8 @@ func (t *tree) moduleOf(m mutant) string {
 // run runs the go command in dir.
 func (t *tree) run(dir string, args ...string) (out string, err error) {
 	cmd := exec.CommandContext(t.ctx, "go", args...)
-	cmd.WaitDelay = time.Second // for tests that hold its output
+	endTogether(cmd)
+	cmd.WaitDelay = 10 * time.Second // for tests that ignore the signal, and hold the output
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	text, err := cmd.CombinedOutput()
