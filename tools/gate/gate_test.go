@@ -16,6 +16,9 @@ step_bad() { echo '--- FAIL: TestBad'; false; echo unreachable; }
 step_flaky() { [ -e tried ] || { touch tried; echo '--- FAIL: TestOnce'; false; }; }
 step_reads() { if read -r line; then echo "got $line"; fi; }
 step_skips() { skip 'the whole step'; }
+step_scope() { echo "scope ${GATE_QUICK:-whole}"; }
+step_format() { step_scope; }
+QUICK=format
 `
 
 // run runs the named steps in a temporary folder.
@@ -79,6 +82,13 @@ func TestUnknownStepsAreRejectedBeforeAnyRuns(t *testing.T) {
 		if passed || !strings.Contains(out, "no step 'fly'") || strings.Contains(out, "== ") {
 			t.Errorf("passed: %v\n%s", passed, out)
 		}
+	}
+}
+
+func TestStepsNamedAfterQuickAreWhole(t *testing.T) {
+	out, passed := run(t, "quick", "scope")
+	if !passed || !strings.Contains(out, "\nscope 1\n== format: ") || !strings.Contains(out, "\nscope whole\n== scope: ") {
+		t.Errorf("passed: %v\n%s", passed, out)
 	}
 }
 
