@@ -78,5 +78,9 @@ func TestServeRejectsAnAddressThatItCannotOpen(t *testing.T) {
 		assert.Equal(t, status, r.status, address)
 		assert.Contains(t, r.errOut, `"`+address+`"`)
 		assert.Contains(t, r.errOut, "--serve")
+		r = call("", "idle", "--connections", "1", "--listen", address)
+		assert.Equal(t, status, r.status, address)
+		assert.Contains(t, r.errOut, `"`+address+`"`)
+		assert.Contains(t, r.errOut, "--listen")
 	}
 }

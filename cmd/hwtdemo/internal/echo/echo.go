@@ -46,7 +46,7 @@ func Listen(address string, timer hwt.Timer, idleAfter time.Duration,
 	}
 	listener, err := cli.Listen(address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--listen %q: %w", address, err)
 	}
 	return &Server{
 		listener: reaper.Listener(listener), reaper: reaper, idleAfter: idleAfter,
