@@ -160,6 +160,7 @@ func executorBreaks(tb testing.TB, newTimer factory) {
 		scheduleAll(tb, e, 5, tick, newProbe)
 		pass(3 * tick)
 		assert.Len(tb, reported.take(), 5, name)
+		assert.Equal(tb, 5, balanced(tb, e).ExecutorRejected, name)
 		broken = false
 		worksOnTime(tb, e, tick, "after an executor that %s", name)
 		assert.Zero(tb, balanced(tb, e).Pending)

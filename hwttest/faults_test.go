@@ -66,6 +66,9 @@ var faults = []fault{
 	{"a rejected task still waits for the executor", func(b *broken) {
 		b.stats = func(s *hwt.Stats) { s.ExecutorWaiting += s.ExecutorRejected }
 	}, []string{"ExecutorRejectionIsReported"}},
+	{"a failing Execute is not a rejection", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.ExecutorRejected -= min(s.ExecutorRejected, s.Failed+s.Panics) }
+	}, []string{"ExecutorPanicAffectsNoOther"}},
 	{"deadlines are rounded", func(b *broken) {
 		b.deadline = func(_ *broken, d time.Time, _ hwt.Timeout) time.Time { return d.Truncate(4) }
 	}, []string{"DeadlineIsExactAndFollowsReset"}},
