@@ -66,3 +66,15 @@ func (s *state) Get() (last int64, idle, ended bool) {
 	reason, ended := s.ended()
 	return s.last(), ended && reason == endIdle, ended
 }
+
+// EndLate makes a scan examine the group of w that has read the clock at now, before the
+// last activity.
+func EndLate(w *Watch, last, now time.Duration) (events []Event) {
+	w.state.touch(int64(last))
+	w.shard.mu.Lock()
+	defer w.shard.mu.Unlock()
+	for _, e := range w.group.endExpired(int64(now)) {
+		events = append(events, e.event())
+	}
+	return events
+}

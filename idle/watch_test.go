@@ -267,3 +267,13 @@ func TestOnExpireMaySendALastMessage(t *testing.T) {
 		assert.ErrorIs(t, err, idle.ErrIdle)
 	})
 }
+
+// The deterministic part of TestIdleTimeIsNeverNegative.
+func TestTouchAfterTheClockOfAScanLeavesNoNegativeIdleTime(t *testing.T) {
+	r := newReaper(t, newRuntimeTimer(t), time.Hour, &idle.Options{MaxAge: time.Hour})
+	events := idle.EndLate(r.Watch(&once{}), 3*time.Hour+1, 3*time.Hour)
+	if assert.Len(t, events, 1) {
+		assert.Equal(t, idle.ErrTooOld, events[0].Reason)
+		assert.Zero(t, events[0].Idle)
+	}
+}
