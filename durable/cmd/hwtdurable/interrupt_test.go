@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -67,4 +68,16 @@ func TestInterruptEndsEachCommand(t *testing.T) {
 			require.Less(t, time.Since(begin), 30*time.Second)
 		})
 	}
+}
+
+// The system signals a broken connection to a database, or of a proxy, as it does a closed pipe.
+func TestBrokenConnectionEndsNoCommand(t *testing.T) {
+	cmd := exec.Command(os.Args[0], strings.Fields("lateness --rate 10 --for 2s")...)
+	cmd.Env = append(os.Environ(), "HWTDURABLE_MAIN=1", "TMPDIR="+t.TempDir())
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	require.NoError(t, cmd.Start())
+	time.Sleep(time.Second)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGPIPE))
+	require.NoError(t, cmd.Wait(), "%s", &log)
 }

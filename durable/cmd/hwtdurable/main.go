@@ -50,11 +50,30 @@ func commands() []command {
 
 func main() {
 	runRoles()
-	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGPIPE) // a closed pipe interrupts, too
-	defer end()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // or it would end the process; broken connections cause it, too
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	os.Exit(run(ctx, os.Args[1:], pipe{os.Stdout, end}, pipe{os.Stderr, end}))
+}
+
+// pipe is an output that interrupts the command once nobody reads it.
+type pipe struct {
+	io.Writer
+	end context.CancelFunc
+}
+
+var errPipe = errors.New("nobody reads the output")
+
+// Write implements [io.Writer].
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		p.end()
+		err = errPipe
+	}
+	return n, err
 }
 
 // errUsage ends the program with status 2, after a message.
@@ -78,7 +97,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 		return 0
 	case errors.Is(err, errUsage):
 		return 2
-	case errors.Is(err, syscall.EPIPE): // such as | head, which has read enough
+	case errors.Is(err, errPipe): // such as | head, which has read enough
 		return 141
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(log, "hwtdurable: interrupted:", err)
