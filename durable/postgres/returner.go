@@ -236,35 +236,56 @@ func (r *returner) forget(worker int64, f *finishing) {
 }
 
 // tryRows returns the leases of the unlocked rows whose time has come, and reports whether any row
-// is left.
+// is left. One whose return the database rejects is tried again after a pause, without the others.
 func (r *returner) tryRows() (left bool) {
-	var names refs
-	var workers []int64
+	var rows []holding
 	r.mu.Lock()
 	for row, from := range r.rows {
 		if !time.Now().Before(from) {
-			names.add(row.Ref)
-			workers = append(workers, row.worker)
+			rows = append(rows, row)
 		}
 	}
 	r.mu.Unlock()
-	freed := make([]bool, len(workers))
-	locked := make([]bool, len(workers))
-	if len(workers) > 0 && r.b.simple(r.b.ctx,
-		query(scanPositions(freed), unleaseSQL, names.key, names.generation, workers),
-		query(scanPositions(locked), heldSQL, names.key, names.generation, workers)) == nil {
-		if slices.Contains(freed, true) {
-			r.b.look() // a sweep of every Work
-		}
-		r.mu.Lock()
-		for i := range workers {
-			if !locked[i] {
-				delete(r.rows, holding{workers[i], names.at(i)})
-			}
-		}
-		r.mu.Unlock()
+	at := make([]int, len(rows))
+	for i := range at {
+		at[i] = i
 	}
+	// After another error, the rows stay.
+	_ = inHalves(r.b.ctx, at, func(at []int) error { return r.unlease(rows, at) }, func(i int, _ error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rows[rows[i]] = time.Now().Add(maxRejectedPause)
+	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.rows) > 0
+}
+
+// unlease returns the leases of the rows at positions, except those of locked ones.
+func (r *returner) unlease(rows []holding, at []int) error {
+	var names refs
+	var workers []int64
+	for _, i := range at {
+		names.add(rows[i].Ref)
+		workers = append(workers, rows[i].worker)
+	}
+	freed := make([]bool, len(at))
+	locked := make([]bool, len(at))
+	err := r.b.simple(r.b.ctx,
+		query(scanPositions(freed), unleaseSQL, names.key, names.generation, workers),
+		query(scanPositions(locked), heldSQL, names.key, names.generation, workers))
+	if err != nil {
+		return err
+	}
+	if slices.Contains(freed, true) {
+		r.b.look() // a sweep of every Work
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n, i := range at {
+		if !locked[n] {
+			delete(r.rows, rows[i])
+		}
+	}
+	return nil
 }

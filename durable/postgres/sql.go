@@ -110,7 +110,7 @@ const (
 		UPDATE {s}.entry e SET holder = $1 FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $4 AND e.state = 1 RETURNING {e.cols}`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
-			LIMIT $2 FOR UPDATE SKIP LOCKED)
+			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $1 AND e.state = 0 RETURNING e.slot`
 	unleaseSQL = `WITH l AS (SELECT e.key, e.slot, e.holder, r.n FROM {named}

@@ -170,15 +170,32 @@ func (b *postgresBackend) Free(ctx context.Context, worker int64) error {
 }
 
 // free is Free without the announcement, and returns the number of rows. It takes few rows at a time,
-// since each round trip is bounded by Options.Timeout.
+// since each round trip is bounded by Options.Timeout, and passes over those that the database
+// rejects, as take does.
 func (b *postgresBackend) free(ctx context.Context, worker int64) (all int, err error) {
-	for n := maxBatch; n == maxBatch && err == nil; all += n {
-		err = b.insist(ctx, func(ctx context.Context) error {
-			n = 0
-			return b.simple(ctx, query(func(scanner) error { n++; return nil }, freeSQL, worker, int64(maxBatch)))
+	var rejected error
+	skip := 0
+	for n := maxBatch; ; {
+		freed := 0
+		err := b.insist(ctx, func(ctx context.Context) error {
+			freed = 0
+			return b.simple(ctx, query(func(scanner) error { freed++; return nil }, freeSQL, worker, int64(n), int64(skip)))
 		})
+		switch {
+		case concernsRow(err) && n > 1:
+			n /= 2
+		case concernsRow(err):
+			skip++
+			rejected = err
+		case err != nil:
+			return all, err
+		default:
+			if all += freed; freed < n {
+				return all, rejected
+			}
+			n = min(2*n, maxBatch)
+		}
 	}
-	return all, err
 }
 
 // Adopt implements [backend.Backend].
