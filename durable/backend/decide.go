@@ -1,6 +1,9 @@
 package backend
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Change is the effect of an operation on the rows of one key. Put and Delete name
 // slots: a Put replaces the row in its slot. Deletes come first.
@@ -170,6 +173,7 @@ func (c *Claim) Decide(row *Row, worker int64, next uint64) (Change, bool) {
 	}
 	claimed := *row
 	claimed.State, claimed.Holder = Claimed, worker
+	claimed.Due = cmp.Or(c.Due, row.Due)
 	claimed.Detached = row.Detached || c.Next != nil
 	change.Put = append(change.Put, claimed)
 	return change, true

@@ -52,6 +52,10 @@ type Claim struct {
 	// rows, and for the last occurrence.
 	Next *Row
 
+	// Due, if it is not 0, becomes the due time of the claimed row: the occurrence that it
+	// stood for was missed, and a later one fires in its place.
+	Due int64
+
 	// Skip replaces the row by Next without claiming it: the occurrence was missed. With
 	// a nil Next, it deletes the row.
 	Skip bool

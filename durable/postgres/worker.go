@@ -248,7 +248,7 @@ func (b *postgresBackend) Claim(ctx context.Context, worker int64, claims []back
 			continue
 		}
 		known[claims[i].Ref] = struct{}{}
-		if claims[i].Next == nil && !claims[i].Skip {
+		if claims[i].Next == nil && !claims[i].Skip && claims[i].Due == 0 {
 			simple = append(simple, i)
 		} else {
 			others = append(others, i)

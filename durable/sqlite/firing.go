@@ -223,7 +223,7 @@ func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backen
 }
 
 func (t *txn) claim(worker int64, claim *backend.Claim) (bool, error) {
-	if claim.Next == nil && !claim.Skip {
+	if claim.Next == nil && !claim.Skip && claim.Due == 0 {
 		// The hot path: one statement instead of Decide.
 		n, err := t.atRef(claimRow, claim.Ref, worker)
 		t.s.pending -= n

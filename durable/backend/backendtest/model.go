@@ -122,7 +122,7 @@ func (m *model) claim() {
 		claim := backend.Claim{Ref: ref.b}
 		if row, err := m.m.Get(m.t.Context(), ref.b.Key); err == nil && row.Generation == ref.m.Generation && row.Every != "" {
 			next := m.row(ref.b.Key)
-			claim.Next, claim.Skip = &next, m.rng.IntN(4) == 0
+			claim.Next, claim.Skip, claim.Due = &next, m.rng.IntN(4) == 0, m.rng.Int64N(2)*m.due()
 		}
 		twin := claim
 		twin.Ref = ref.m
