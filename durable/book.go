@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -227,7 +228,7 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 
 // claimed puts a row whose claim was answered into its next place.
 func (w *worker) claimed(h *held, won bool) {
-	if won && (h.claim.Skip || h.due != h.row.Due) {
+	if won && (h.claim.Skip || h.claim.Due != 0) {
 		w.store.counts.missed.Add(1)
 	}
 	switch {
@@ -237,7 +238,7 @@ func (w *worker) claimed(h *held, won bool) {
 	case h.claim.Skip:
 		w.drop(h)
 	default:
-		h.row.State, h.row.Due = backend.Claimed, h.due
+		h.row.State, h.row.Due = backend.Claimed, cmp.Or(h.claim.Due, h.row.Due)
 		w.awaitDue(h)
 	}
 	if won && h.claim.Next != nil && w.store.isNear(h.claim.Next.Due) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashedwheel/hwt/clock"
@@ -99,30 +100,20 @@ func decodeEvery(every, schedule string) (e Every, err error) {
 	return e, err
 }
 
-// planClaim fills in h.claim and h.due, and reports whether the row is to be claimed now. A named
-// schedule is the user's, and may be slow: its rows are claimable again once it has answered.
-func (w *worker) planClaim(h *held) bool {
-	if h.planned {
-		h.planned = false
-		return true
-	}
+// planClaim fills in h.claim, and reports whether the row is to be claimed.
+func (w *worker) planClaim(h *held) (ok bool) {
 	r := &h.row
-	h.claim, h.due = backend.Claim{Ref: r.Ref()}, r.Due
+	h.claim = backend.Claim{Ref: r.Ref()}
 	switch {
 	case r.Every == "" || r.Detached || r.Attempt > 1:
 		return true
 	case r.Schedule == "":
 		return w.planNext(h)
 	}
-	w.loops.Go(func() {
-		if h.planned = w.planNext(h); h.planned {
-			w.mu.Lock()
-			w.claimable = append(w.claimable, h)
-			w.mu.Unlock()
-			w.hurry()
-		}
-	})
-	return false
+	var plan sync.WaitGroup
+	plan.Go(func() { ok = w.planNext(h) }) // a Goexit in the user's schedule must not end the caller's
+	plan.Wait()
+	return ok
 }
 
 // planNext is planClaim for a recurring row. If it does not find the next occurrence, it drops
@@ -140,8 +131,8 @@ func (w *worker) planNext(h *held) (ok bool) {
 		}
 	}()
 	fires, next, err := w.occurrence(&h.row)
-	if h.claim.Skip = fires.IsZero(); !h.claim.Skip {
-		h.due = fires.UnixNano()
+	if h.claim.Skip = fires.IsZero(); !h.claim.Skip && fires.UnixNano() != h.row.Due {
+		h.claim.Due = fires.UnixNano()
 	}
 	if err == nil && !next.IsZero() {
 		row := h.row

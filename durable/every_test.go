@@ -192,28 +192,6 @@ func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
 	}
 }
 
-func TestSlowScheduleDelaysNoOtherEntry(t *testing.T) {
-	inBubble(t, func(f *fixture) {
-		for _, key := range []string{"k", "l"} {
-			_, err := f.SetEvery(t.Context(), key, durable.Every{Schedule: "mine"}, time.Now().Add(time.Second), nil)
-			require.NoError(t, err)
-		}
-		slow := named{func(t time.Time) time.Time {
-			time.Sleep(time.Second)
-			return t.Add(time.Hour)
-		}}
-		end := f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": slow}})
-		f.setIn("other", time.Second)
-		time.Sleep(time.Hour)
-		require.Len(t, f.times(), 3)
-		assert.Equal(t, "other", f.fired[0].Key)
-		assert.Equal(t, time.Second, f.at[0])
-		assert.Less(t, f.at[2], 3*time.Second) // Next is called twice per occurrence
-		time.Sleep(time.Second)                // both wait for the next occurrence
-		end()
-	})
-}
-
 // The database returns a leased entry to no other worker.
 func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 	inBubble(t, func(f *fixture) {
@@ -227,5 +205,33 @@ func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": last}})()
 		time.Sleep(time.Minute)
 		assert.Len(t, f.times(), 1)
+	})
+}
+
+// A repeat of a firing has the Due of the first.
+func TestRepeatHasTheSameDue(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		_, err := f.SetEvery(t.Context(), "k", durable.Every{Spec: "@every 1s"}, time.Now().Add(time.Second), nil)
+		require.NoError(t, err)
+		time.Sleep(4500 * time.Millisecond)
+		n := 0
+		end := f.work(func(ctx context.Context, g durable.Firing) error {
+			if n++; n == 1 {
+				f.b.set("Heartbeat", durable.ErrLeaseLost)
+				<-ctx.Done()
+				f.b.set("Heartbeat", nil)
+				time.Sleep(20 * time.Second)
+			}
+			return nil
+		}, nil)
+		time.Sleep(40 * time.Second)
+		end()
+		for i, g := range f.fired {
+			if i > 0 && g.ID == f.fired[0].ID {
+				assert.Equal(t, f.fired[0].Due, g.Due)
+				return
+			}
+		}
+		t.Fatal("no repeat")
 	})
 }

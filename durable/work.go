@@ -39,8 +39,8 @@ type WorkOptions struct {
 	BaseBackoff, MaxBackoff time.Duration
 
 	// Schedules resolves the names of recurring entries without a Spec. An entry whose
-	// name is missing here is left to other workers. Next of a schedule may be slow, which
-	// delays only the entries that wait for it, and must be safe for concurrent use.
+	// name is missing here is left to other workers. Next of a schedule must be quick: the
+	// other entries of the Work wait for it.
 	Schedules map[string]clock.Schedule
 
 	// DrainTimeout is the time between the end of Work's context and the end of its

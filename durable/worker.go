@@ -16,9 +16,8 @@ import (
 // Ground rules
 //
 //	W1. A held row is always in exactly one place: in ahead, claimable, or backlog, in a
-//	    claim under way, in a schedule, on the wheel, in the queue, in a handler, in
-//	    finished, or in an outcome under way. The goroutine that takes it from one place
-//	    puts it into the next.
+//	    claim under way, on the wheel, in the queue, in a handler, in finished, or in an
+//	    outcome under way. The goroutine that takes it from one place puts it into the next.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves held after its outcome is stored, its claim was overtaken or is left
@@ -41,8 +40,6 @@ type worker struct {
 	endWork context.CancelFunc
 	calls   context.Context         // parent of the handlers' contexts under the present lease. Guarded by mu.
 	endCall context.CancelCauseFunc // Guarded by mu.
-
-	loops sync.WaitGroup // goroutines beside feed and the handlers
 
 	look     chan struct{} // wakes feed; one element means look
 	claims   chan struct{} // wakes storing of claims: there is an urgent one, or draining began
@@ -75,9 +72,7 @@ type held struct {
 	gone    bool   // from held of the worker. Guarded by its mu.
 	leased  bool   // the database has marked the row as leased. Guarded by its mu.
 	done    bool   // its handler has succeeded. Guarded by its mu.
-	planned bool   // claim and due are filled in
 	claim   backend.Claim
-	due     int64 // of the occurrence that fires if the claim succeeds: earlier ones were missed
 	outcome backend.Outcome
 }
 
@@ -117,20 +112,20 @@ func newWorker(ctx context.Context, s *Store, handler Handler, o WorkOptions, st
 func (w *worker) run(ctx context.Context) {
 	background, end := context.WithCancel(context.Background())
 	defer end()
-	var handlers sync.WaitGroup
+	var handlers, loops sync.WaitGroup
 	for range w.options.Concurrency {
 		handlers.Add(1)
 		go w.handle(&handlers)
 	}
-	w.loops.Go(func() { w.keepLease(background) })
-	w.loops.Go(func() { w.keepBooks(background, w.claims, w.flushClaims) })
-	w.loops.Go(func() { w.keepBooks(background, w.outcomes, w.flushOutcomes) })
+	loops.Go(func() { w.keepLease(background) })
+	loops.Go(func() { w.keepBooks(background, w.claims, w.flushClaims) })
+	loops.Go(func() { w.keepBooks(background, w.outcomes, w.flushOutcomes) })
 	w.feed(ctx)
 	w.drain()
 	handlers.Wait()
 	w.flushAll()
 	end()
-	w.loops.Wait()
+	loops.Wait()
 	w.wheel.Stop()
 	w.leave()
 	w.store.wake(w) // other Works take over
