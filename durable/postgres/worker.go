@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -100,29 +101,39 @@ func (in *intact) scan(scan scanner) error {
 	return err
 }
 
-// take runs a statement that gives up to most rows to worker, and returns them. It
-// passes over single rows that the database cannot read or rejects: it takes fewer at a time until it
-// has found them.
+// take runs a statement that gives up to most rows to worker, and returns them.
 func (b *postgresBackend) take(ctx context.Context, worker int64, most int, sql string, args ...any) (rows []backend.Row, err error) {
-	var rejected error
-	skip := 0
-	for n := most; n > 0; {
+	err = passOver(most, most, func(n, skip int) (int, error) {
 		some, err := b.takeOnce(ctx, worker, sql, append([]any{worker, int64(n), int64(skip)}, args...)...)
 		rows = append(rows, some...)
+		return len(some), err
+	})
+	return rows, err
+}
+
+// passOver calls some until it has got most rows or finds no more. n is the number of rows to get, at
+// most batch, after skip others. passOver passes over single rows that the database cannot read or
+// rejects: some gets fewer at a time until they are found.
+func passOver(batch, most int, some func(n, skip int) (got int, err error)) error {
+	var rejected error
+	all, skip := 0, 0
+	for n := batch; n > 0; {
+		got, err := some(n, skip)
+		all += got
 		switch {
 		case concernsRow(err) && n > 1:
 			n /= 2
 		case concernsRow(err):
 			skip++
 			rejected = err
-		case err != nil || len(some) < n:
-			return rows, cmp.Or(err, rejected)
+		case err != nil || got < n:
+			return cmp.Or(err, rejected)
 		default:
 			n *= 2
 		}
-		n = min(n, most-len(rows)-skip)
+		n = min(n, batch, most-all-skip)
 	}
-	return rows, rejected
+	return rejected
 }
 
 // takeOnce is take in one transaction. Damaged rows stay or become pending: All finds them, and
@@ -170,32 +181,20 @@ func (b *postgresBackend) Free(ctx context.Context, worker int64) error {
 }
 
 // free is Free without the announcement, and returns the number of rows. It takes few rows at a time,
-// since each round trip is bounded by Options.Timeout, and passes over those that the database
-// rejects, as take does.
+// since each round trip is bounded by Options.Timeout.
 func (b *postgresBackend) free(ctx context.Context, worker int64) (all int, err error) {
-	var rejected error
-	skip := 0
-	for n := maxBatch; ; {
-		freed := 0
-		err := b.insist(ctx, func(ctx context.Context) error {
+	err = passOver(maxBatch, math.MaxInt, func(n, skip int) (freed int, err error) {
+		err = b.insist(ctx, func(ctx context.Context) error {
 			freed = 0
 			return b.simple(ctx, query(func(scanner) error { freed++; return nil }, freeSQL, worker, int64(n), int64(skip)))
 		})
-		switch {
-		case concernsRow(err) && n > 1:
-			n /= 2
-		case concernsRow(err):
-			skip++
-			rejected = err
-		case err != nil:
-			return all, err
-		default:
-			if all += freed; freed < n {
-				return all, rejected
-			}
-			n = min(2*n, maxBatch)
+		if err != nil {
+			return 0, err
 		}
-	}
+		all += freed
+		return freed, nil
+	})
+	return all, err
 }
 
 // Adopt implements [backend.Backend].
