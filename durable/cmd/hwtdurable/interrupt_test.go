@@ -33,13 +33,9 @@ func TestClosedPipeEndsACommand(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "store.db")
 	newStore(t, place.Place{File: file})
-	for _, c := range []struct {
-		args   string
-		status int
-		log    string
-	}{{"list --store " + file, 141, ""}, {"orders --every 1ms", 130, "interrupted"}} {
+	for _, args := range []string{"list --store " + file, "orders --every 1ms"} {
 		temporary := t.TempDir()
-		cmd := exec.Command(os.Args[0], strings.Fields(c.args)...)
+		cmd := exec.Command(os.Args[0], strings.Fields(args)...)
 		cmd.Env = append(os.Environ(), "HWTDURABLE_MAIN=1", "TMPDIR="+temporary)
 		var log bytes.Buffer
 		cmd.Stderr = &log
@@ -47,8 +43,8 @@ func TestClosedPipeEndsACommand(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, out.Close())
 		require.Error(t, cmd.Run())
-		require.Equal(t, c.status, cmd.ProcessState.ExitCode(), log.String())
-		require.Contains(t, log.String(), c.log)
+		require.Equal(t, 141, cmd.ProcessState.ExitCode(), log.String())
+		require.Empty(t, log.String())
 		left, err := os.ReadDir(temporary)
 		require.NoError(t, err)
 		require.Empty(t, left)

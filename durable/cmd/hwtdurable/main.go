@@ -53,15 +53,15 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // or it would end the process; broken connections cause it, too
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	os.Exit(run(ctx, os.Args[1:], pipe{os.Stdout, end}, pipe{os.Stderr, end}))
 }
 
 // pipe is an output that interrupts the command once nobody reads it.
 type pipe struct {
 	io.Writer
-	end context.CancelFunc
+	end context.CancelCauseFunc
 }
 
 var errPipe = errors.New("nobody reads the output")
@@ -70,8 +70,8 @@ var errPipe = errors.New("nobody reads the output")
 func (p pipe) Write(b []byte) (int, error) {
 	n, err := p.Writer.Write(b)
 	if errors.Is(err, syscall.EPIPE) {
-		p.end()
 		err = errPipe
+		p.end(err)
 	}
 	return n, err
 }
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 		return 0
 	case errors.Is(err, errUsage):
 		return 2
-	case errors.Is(err, errPipe): // such as | head, which has read enough
+	case errors.Is(err, errPipe), context.Cause(ctx) == errPipe: // such as | head, which has read enough
 		return 141
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(log, "hwtdurable: interrupted:", err)
