@@ -181,7 +181,7 @@ func (w *worker) reserve(most int) (n int, cancel func()) {
 // claimed. A row that the database has claimed for the worker, or marked a second time,
 // replaces any copy: the claim of that one was overtaken, or is about to be. A row of a lease
 // that was lost while the database answered is left to other workers. A row whose handler has
-// succeeded is not taken again, also by a later lease: its outcome applies in any state.
+// succeeded is not taken again, even under a later lease: its outcome applies in any state.
 func (w *worker) accept(row backend.Row, reserved bool) bool {
 	w.mu.Lock()
 	ref := row.Ref()

@@ -134,7 +134,7 @@ func TestFarEntriesAreNotAnnounced(t *testing.T) {
 	_, err = b.Apply(ctx, tx, []backend.Op{set("far", now.Add(time.Hour))})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(ctx))
-	apply(t, b, set("told to a worker of this process", now))
+	apply(t, b, set("announced in this process", now))
 	_, err = pool.Exec(ctx, `SELECT pg_notify('hwt:quiet', 'marker')`)
 	require.NoError(t, err)
 	n, err := conn.WaitForNotification(ctx)

@@ -25,7 +25,7 @@ func TestRejectedRowKeepsNoOtherLease(t *testing.T) {
 	claims := []backend.Claim{{Ref: rows[0].Ref()}}
 	_, err = b.Claim(ctx, w, claims) // is rejected, and given back after ten seconds
 	require.Error(t, err)
-	time.Sleep(10500 * time.Millisecond)
+	time.Sleep(10500 * time.Millisecond) // the server's clock is real
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
 	_, err = tx.Exec(ctx, "SELECT FROM rejectedrow.entry WHERE key = 'locked' FOR UPDATE")
@@ -34,13 +34,11 @@ func TestRejectedRowKeepsNoOtherLease(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []bool{false}, won)
 	require.NoError(t, tx.Rollback(ctx))
-	begun := time.Now()
 	other := register(t, b)
 	require.Eventually(t, func() bool {
 		rows, _ := b.Lease(ctx, backend.LeaseRequest{Worker: other, Until: due.Add(time.Minute).UnixNano(), Max: 100})
 		return len(rows) == 1
-	}, 8*time.Second, 50*time.Millisecond)
-	t.Log(time.Since(begun))
+	}, time.Minute, 50*time.Millisecond)
 }
 
 func TestRejectedRowKeepsNoOtherRowOfAnEndedWorker(t *testing.T) {

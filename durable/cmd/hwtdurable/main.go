@@ -58,13 +58,13 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], pipe{os.Stdout, end}, pipe{os.Stderr, end}))
 }
 
-// pipe is an output that interrupts the command once nobody reads it.
+// pipe is an output that interrupts the command when its reader is gone.
 type pipe struct {
 	io.Writer
 	end context.CancelCauseFunc
 }
 
-var errPipe = errors.New("nobody reads the output")
+var errPipe = errors.New("the output has no reader")
 
 // Write implements [io.Writer].
 func (p pipe) Write(b []byte) (int, error) {
