@@ -174,14 +174,7 @@ func (s *scene) read(ctx context.Context) error {
 	defer store.Close()
 	works := slices.ContainsFunc(s.configs, func(c Config) bool { return c.Works })
 	if works {
-		err := s.endSeries(ctx, store, time.Minute)
-		if err == nil {
-			err = awaitFired(ctx, store, time.Minute)
-		}
-		if err == nil {
-			_, err = store.CancelMany(ctx, seriesPrefix)
-		}
-		if err != nil {
+		if err := s.awaitEnd(ctx, store); err != nil {
 			return err
 		}
 	}
@@ -218,12 +211,8 @@ func (s *scene) read(ctx context.Context) error {
 	if err := s.effects(had); err != nil {
 		return err
 	}
-	keys := make(map[string]bool)
-	if err := readLines(filepath.Join(s.dir, "journal-*"), func(_ string, r Record) {
-		if r.Key != "" {
-			keys[r.Key] = true
-		}
-	}); err != nil {
+	keys, err := s.keys()
+	if err != nil {
 		return err
 	}
 	for key := range entries {
@@ -248,6 +237,29 @@ func (s *scene) read(ctx context.Context) error {
 		}
 	}
 	return addLines(filepath.Join(s.dir, reader), lines...)
+}
+
+// awaitEnd waits until all near entries have fired, and ends the series.
+func (s *scene) awaitEnd(ctx context.Context, store *place.Store) error {
+	err := s.endSeries(ctx, store, time.Minute)
+	if err == nil {
+		err = awaitFired(ctx, store, time.Minute)
+	}
+	if err == nil {
+		_, err = store.CancelMany(ctx, seriesPrefix)
+	}
+	return err
+}
+
+// keys returns the keys of all journals.
+func (s *scene) keys() (map[string]bool, error) {
+	keys := make(map[string]bool)
+	err := readLines(filepath.Join(s.dir, "journal-*"), func(_ string, r Record) {
+		if r.Key != "" {
+			keys[r.Key] = true
+		}
+	})
+	return keys, err
 }
 
 // reader is the name of the journal that holds the final reads.
