@@ -4,15 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/hashedwheel/hwt/internal/check"
 )
+
+// ErrInvalid is the error, by [errors.Is], of every option and argument that is out of
+// range, in all packages of this module. The text of the error names the value and the
+// valid range.
+var ErrInvalid = check.ErrInvalid
 
 // Errors of [Timer.NewTimeout]. Test for them with [errors.Is].
 var (
 	// ErrStopped is returned after [Timer.Stop].
 	ErrStopped = errors.New("hwt: timer is stopped")
 
-	// ErrNilTask is returned if the task is nil.
-	ErrNilTask = errors.New("hwt: task is nil")
+	// ErrNilTask is returned if the task is nil. It matches ErrInvalid.
+	ErrNilTask = check.Errorf("hwt: task is nil")
 
 	// ErrTooManyPending is returned if the timer's pending limit is reached. The
 	// error is a *[PendingLimitError].

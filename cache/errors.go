@@ -1,6 +1,10 @@
 package cache
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/hashedwheel/hwt/internal/check"
+)
 
 // Errors of Set and GetOrFetch; test for them with [errors.Is]. Errors of the timer's
 // NewTimeout are returned unchanged: [hwt.ErrStopped] and
@@ -11,7 +15,7 @@ var (
 
 	// ErrKey is returned for a key that a map cannot find again: one that is unequal
 	// to itself (a NaN) or cannot be hashed (a slice in an interface).
-	ErrKey = errors.New("cache: key is unequal to itself or cannot be hashed")
+	ErrKey = check.Errorf("cache: key is unequal to itself or cannot be hashed")
 
 	// ErrRecursion is returned to a fetch that calls GetOrFetch for the key that
 	// it fetches.

@@ -2,12 +2,12 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/puzpuzpuz/xsync/v4"
 
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
@@ -62,7 +62,7 @@ func (c *Cache[K, V]) GetOrFetchWithTTL(ctx context.Context, key K, fetch func(c
 }
 
 func errNilFetch(method string) error {
-	return errors.New("cache: " + method + ": fetch is nil (expected: a function)")
+	return check.Errorf("cache: %s: fetch is nil (expected: a function)", method)
 }
 
 // fetch waits for the running fetch of key, or starts one.

@@ -3,7 +3,6 @@ package clock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -42,7 +41,7 @@ type JobOptions struct {
 
 func (o *JobOptions) check() error {
 	if o.Overlap > OverlapParallel {
-		return fmt.Errorf("clock: JobOptions.Overlap: %d (expected: OverlapSkip, OverlapQueueOne or OverlapParallel)", o.Overlap)
+		return check.Errorf("clock: JobOptions.Overlap: %d (expected: OverlapSkip, OverlapQueueOne or OverlapParallel)", o.Overlap)
 	}
 	return o.Missed.Validate()
 }
@@ -96,7 +95,7 @@ type Job struct {
 // is out of its range, or if another job has the name.
 func (c *Clock) ScheduleFunc(schedule Schedule, f func(), options *JobOptions) (*Job, error) {
 	if f == nil {
-		return nil, errors.New("clock: ScheduleFunc: f is nil (expected: a function)")
+		return nil, check.Errorf("clock: ScheduleFunc: f is nil (expected: a function)")
 	}
 	j := &Job{label: enginekit.Func(f), cancel: func() {}, f: func() error {
 		f()
@@ -110,7 +109,7 @@ func (c *Clock) ScheduleFunc(schedule Schedule, f func(), options *JobOptions) (
 // job. After Stop, [context.Canceled] is not reported.
 func (c *Clock) ScheduleContext(schedule Schedule, f func(context.Context) error, options *JobOptions) (*Job, error) {
 	if f == nil {
-		return nil, errors.New("clock: ScheduleContext: f is nil (expected: a function)")
+		return nil, check.Errorf("clock: ScheduleContext: f is nil (expected: a function)")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	j := &Job{cancel: cancel, f: func() error {
@@ -127,7 +126,7 @@ func (c *Clock) ScheduleContext(schedule Schedule, f func(context.Context) error
 // schedule starts a job that has a function.
 func (c *Clock) schedule(caller string, j *Job, schedule Schedule, options *JobOptions) (*Job, error) {
 	if check.IsNil(schedule) {
-		return nil, fmt.Errorf("clock: %s: schedule is nil (expected: a Schedule)", caller)
+		return nil, check.Errorf("clock: %s: schedule is nil (expected: a Schedule)", caller)
 	}
 	if options == nil {
 		options = new(JobOptions)

@@ -3,11 +3,12 @@ package clock
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // registry holds the named jobs of a clock that are not over.
@@ -24,7 +25,7 @@ func (r *registry) add(j *Job) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.jobs[j.name] != nil {
-		return fmt.Errorf("clock: JobOptions.Name: %q (expected: a name that no other job of the clock has)", j.name)
+		return check.Errorf("clock: JobOptions.Name: %q (expected: a name that no other job of the clock has)", j.name)
 	}
 	if r.jobs == nil {
 		r.jobs = map[string]*Job{}

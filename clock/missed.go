@@ -1,9 +1,10 @@
 package clock
 
 import (
-	"fmt"
 	"math"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Missed is the treatment of runs that are due together, because the process was paused,
@@ -29,9 +30,9 @@ const maxMissed = 10_000
 func (m Missed) Validate() error {
 	switch {
 	case m.MaxRuns < 0 || m.MaxRuns > maxMissed:
-		return fmt.Errorf("clock: Missed.MaxRuns: %d (expected: 0 for the default, or 1 to %d)", m.MaxRuns, maxMissed)
+		return check.Errorf("clock: Missed.MaxRuns: %d (expected: 0 for the default, or 1 to %d)", m.MaxRuns, maxMissed)
 	case m.MaxLateness < 0:
-		return fmt.Errorf("clock: Missed.MaxLateness: %v (expected: 0 for no limit, or more)", m.MaxLateness)
+		return check.Errorf("clock: Missed.MaxLateness: %v (expected: 0 for no limit, or more)", m.MaxLateness)
 	}
 	return nil
 }

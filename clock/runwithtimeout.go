@@ -2,8 +2,9 @@ package clock
 
 import (
 	"context"
-	"errors"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // RunWithTimeout calls f with a context derived from ctx that ends after d, or up to one
@@ -14,10 +15,10 @@ import (
 // [Clock.WithTimeout].
 func (c *Clock) RunWithTimeout(ctx context.Context, d time.Duration, f func(context.Context) error) error {
 	if ctx == nil {
-		return errors.New("clock: RunWithTimeout: ctx is nil (expected: a context)")
+		return check.Errorf("clock: RunWithTimeout: ctx is nil (expected: a context)")
 	}
 	if f == nil {
-		return errors.New("clock: RunWithTimeout: f is nil (expected: a function)")
+		return check.Errorf("clock: RunWithTimeout: f is nil (expected: a function)")
 	}
 	ctx, cancel := c.WithTimeout(ctx, d)
 	defer cancel()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // macros are names for cron expressions.
@@ -25,7 +27,7 @@ var macros = map[string]string{
 func ParseSpec(text string) (*Spec, error) {
 	s := &Spec{zone: time.UTC}
 	if err := s.parse(strings.Fields(text)); err != nil {
-		return nil, fmt.Errorf("clock: spec %.200q: %w", text, err)
+		return nil, check.Errorf("clock: spec %.200q: %w", text, err)
 	}
 	return s, nil
 }

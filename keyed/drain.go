@@ -1,10 +1,10 @@
 package keyed
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
@@ -21,7 +21,7 @@ import (
 // goroutine; f is still called for every pair.
 func (w *Wheel[K, V]) Drain(f func(Entry[K, V])) error {
 	if f == nil {
-		return errors.New("keyed: Drain: f is nil (expected: a function)")
+		return check.Errorf("keyed: Drain: f is nil (expected: a function)")
 	}
 	if w.closed.Load() {
 		return ErrClosed

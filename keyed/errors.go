@@ -3,6 +3,8 @@ package keyed
 import (
 	"errors"
 	"fmt"
+
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Errors of the methods of [Wheel] that set, move, or drain; test for them with
@@ -14,7 +16,7 @@ var (
 
 	// ErrKey is returned for a key that a map cannot find again: one that is unequal
 	// to itself (a NaN) or cannot be hashed (a slice in an interface).
-	ErrKey = errors.New("keyed: key is unequal to itself or cannot be hashed")
+	ErrKey = check.Errorf("keyed: key is unequal to itself or cannot be hashed")
 )
 
 // DrainError is the error of a Drain with failed callbacks. All pairs were drained

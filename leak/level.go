@@ -4,11 +4,12 @@
 package leak
 
 import (
-	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/hashedwheel/hwt/internal/check"
 )
 
 // Level selects the tracked resources and the recorded details of a process. The
@@ -56,7 +57,7 @@ func ParseLevel(text string) (Level, error) {
 			return l, nil
 		}
 	}
-	return LevelSimple, fmt.Errorf("leak: unknown level %q (expected: %s, or 0 to %d)", text, levelNames, LevelParanoid)
+	return LevelSimple, check.Errorf("leak: unknown level %q (expected: %s, or 0 to %d)", text, levelNames, LevelParanoid)
 }
 
 // Ground rules: a reader that finds the level unset sets it from the environment

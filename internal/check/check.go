@@ -3,9 +3,23 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
+
+// ErrInvalid is hwt.ErrInvalid, which is here so that package hwt can use this package.
+var ErrInvalid = errors.New("invalid argument")
+
+// Errorf is [fmt.Errorf] for an error of an option or argument: it matches ErrInvalid,
+// which its text does not mention.
+func Errorf(format string, args ...any) error { return &invalid{fmt.Errorf(format, args...)} }
+
+type invalid struct{ error }
+
+func (e *invalid) Is(target error) bool { return target == ErrInvalid }
+
+func (e *invalid) Unwrap() error { return e.error }
 
 // Invalid returns the error for a value outside the range of a field of pkg's
 // Options. expected describes that range.
@@ -15,7 +29,7 @@ func Invalid(pkg, field string, value any, expected string) error {
 
 // InvalidIn is Invalid for an options struct of another name.
 func InvalidIn(pkg, options, field string, value any, expected string) error {
-	return fmt.Errorf("%s: %s.%s: %v (expected: %s)", pkg, options, field, value, expected)
+	return Errorf("%s: %s.%s: %v (expected: %s)", pkg, options, field, value, expected)
 }
 
 // OrDefault returns value, or def if value is zero. Any other value outside
@@ -54,7 +68,7 @@ func NotNil(pkg, function, argument string, value any, expected string) error {
 	if !IsNil(value) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s: %s is nil (expected: %s)", pkg, function, argument, expected)
+	return Errorf("%s: %s: %s is nil (expected: %s)", pkg, function, argument, expected)
 }
 
 // Positive returns an error if an argument of pkg's function is not positive.
@@ -62,5 +76,5 @@ func Positive(pkg, function, argument string, d time.Duration) error {
 	if d > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %s: %s is %v (expected: a positive duration)", pkg, function, argument, d)
+	return Errorf("%s: %s: %s is %v (expected: a positive duration)", pkg, function, argument, d)
 }

@@ -17,6 +17,14 @@ func TestErrorNamesPackageFieldValueAndRange(t *testing.T) {
 		"sundial: Options.Shadow: 1s (expected: a minute or more)")
 }
 
+func TestErrorfMatchesErrInvalidAndItsCause(t *testing.T) {
+	err := check.Errorf("sundial: night: %w", io.EOF)
+	assert.EqualError(t, err, "sundial: night: EOF")
+	assert.ErrorIs(t, err, check.ErrInvalid)
+	assert.ErrorIs(t, err, io.EOF)
+	assert.NotErrorIs(t, err, io.ErrUnexpectedEOF)
+}
+
 func TestZeroIsTheDefault(t *testing.T) {
 	n, err := check.OrDefault("sundial", "Hours", 0, 12, 1, 24)
 	assert.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/hierarchical"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
@@ -53,7 +54,7 @@ func makeClock() *clock.Clock {
 // Use creates the clock on timer, whose tick is given.
 func Use(timer hwt.Timer, tick time.Duration) error {
 	if tick < 0 {
-		return fmt.Errorf("dropin: Use: tick is %v (expected: 0 for none, or more)", tick)
+		return check.Errorf("dropin: Use: tick is %v (expected: 0 for none, or more)", tick)
 	}
 	mu.Lock()
 	defer mu.Unlock()
