@@ -113,12 +113,18 @@ func zoneRunAt(zone *time.Location, unix int64) zoneRun {
 	if !end.IsZero() {
 		run.end = end.Unix()
 	}
+	if run.end <= unix { // ZoneBounds gives leap years 365 days beyond the zone's table, so it errs on 31 December.
+		run.end = (floorDiv(unix, secondsPerDay) + 1) * secondsPerDay
+	}
 	return run
 }
 
 // The longest time that clocks were ever set forward or back is a day, when a zone
 // crossed the date line.
 const lookBack = 2 * secondsPerDay
+
+// maxRuns bounds a search. No zone has had as many changes within searchSeconds.
+const maxRuns = 2000
 
 // next returns the first time after the given one, in Unix seconds, and before limit.
 // It walks through the periods of the zone in order and keeps the highest time that
@@ -127,7 +133,7 @@ const lookBack = 2 * secondsPerDay
 func (s *Spec) next(after, limit int64) (int64, bool) {
 	run := zoneRunAt(s.zone, after-lookBack)
 	high := run.begin + run.offset
-	for {
+	for range maxRuns {
 		begin := run.begin + run.offset
 		if s.cron.fixedHours() && !s.skipGap && high < begin && run.begin > after {
 			if _, ok := s.cron.ceil(high, begin); ok {
@@ -145,6 +151,9 @@ func (s *Spec) next(after, limit int64) (int64, bool) {
 			return 0, false
 		}
 		high = max(high, run.end+run.offset)
-		run = zoneRunAt(s.zone, run.end)
+		changed := run.end
+		run = zoneRunAt(s.zone, changed)
+		run.begin = changed
 	}
+	return 0, false
 }

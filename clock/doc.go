@@ -81,8 +81,8 @@
 //	                                     and children that package context made, with
 //	                                     their Err, see it when a goroutine has run,
 //	                                     soon after
-//	the end of a parent releases the     it does if something waits for the context;
-//	timer                                otherwise Err, Done, cancel or the deadline
-//	                                     does
+//	the end of a parent releases the     only if Done was called or a child exists.
+//	context's timer                      Otherwise the timer is released by the next
+//	                                     Err, Done or cancel, or at the deadline
 //	GODEBUG=asynctimerchan=1             no effect
 package clock

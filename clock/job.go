@@ -75,7 +75,8 @@ type Job struct {
 	next     planned       // Zero if no run is planned. Guarded by mu.
 	timeout  hwt.Timeout   // Nil if no run is planned. Guarded by mu.
 	planning bool          // J1. Guarded by mu.
-	warned   bool          // The schedule was reported for times in the past. Guarded by mu.
+	passed   int           // Times in succession that had passed when the schedule returned. Of the goroutine that plans (J1).
+	warned   bool          // The schedule was reported for times in the past. Of the goroutine that plans (J1).
 	paused   bool          // Guarded by mu.
 	ended    bool          // No run will be planned. Guarded by mu.
 	stopped  bool          // By Stop. Guarded by mu.

@@ -11,6 +11,10 @@ import (
 // schedule that only knows such times from running without a pause.
 const leastDelay = time.Millisecond
 
+// patience is the number of times in succession that may pass while the schedule
+// computes them. A schedule that returns the present, such as time.Now(), has no others.
+const patience = 10
+
 // planFromNow arms the timer for the schedule's first time from now on. If the schedule
 // has ended, the job ends.
 func (j *Job) planFromNow() {
@@ -38,25 +42,28 @@ func (j *Job) planWith(ask func(now time.Time) (argument, next time.Time)) {
 	j.clock.call(func() {
 		now := j.clock.present()
 		argument, due := ask(now)
-		if due.IsZero() || due.After(argument) {
-			next = j.schedule.delayed(due)
+		if !due.IsZero() && !due.After(argument) {
+			next = planned{due: now, at: now.Add(leastDelay)} // Before the error handler, which may end the goroutine.
+			j.warn(due, argument)
 			return
 		}
-		next = planned{due: now, at: now.Add(leastDelay)} // Before the error handler, which may end the goroutine.
-		j.warn(argument, due)
+		next = j.schedule.delayed(due)
+		if after := j.clock.present(); due.IsZero() || due.After(after) {
+			j.passed = 0
+		} else if j.passed++; j.passed == patience {
+			j.warn(due, after)
+		}
 	})
 }
 
-// warn reports the schedule, once, for a time that is not after its argument.
-func (j *Job) warn(argument, due time.Time) {
-	j.mu.Lock()
-	warned := j.warned
-	j.warned = true
-	j.mu.Unlock()
-	if !warned {
-		j.report(fmt.Errorf("schedule %T returned %v, which is not after %v; the run is at the next tick (reported once)",
-			j.schedule.base, due, argument))
+// warn reports the schedule, once, for a time that is not after its argument or the present.
+func (j *Job) warn(due, limit time.Time) {
+	if j.warned {
+		return
 	}
+	j.warned = true
+	j.report(fmt.Errorf("schedule %T returned %v, which is not after %v; the run is at the next tick (reported once)",
+		j.schedule.base, due, limit))
 }
 
 // arm arms the timer for the next run. If next is zero, the job ends.
@@ -80,7 +87,11 @@ func (j *Job) armNext() {
 	if isWall(j.next.at) {
 		j.clock.wall.add(j) // First, so that a step after the call of until is noticed.
 	}
-	j.timeout = j.clock.arm((*jobTask)(j), j.clock.until(j.next.at))
+	delay := j.clock.until(j.next.at)
+	if delay <= 0 {
+		delay = leastDelay
+	}
+	j.timeout = j.clock.arm((*jobTask)(j), delay)
 }
 
 // jobTask is a Job as the task of its timeouts.

@@ -46,8 +46,9 @@ func (m Missed) Validate() error {
 //
 // Plan calls s.Next once if only one run is due. Otherwise it makes up to 60 calls, and
 // a few for each of the runs if times are spread evenly. It makes more if they were dense
-// long before now: 86,400 for a day with a time per second. If s.Next returns a time that
-// is not after its argument, next may be a time that is not after now.
+// long before now: 86,400 for a day with a time per second. After a million calls, it
+// returns the runs that it has found, which may be fewer than MaxRuns. If s.Next returns a
+// time that is not after its argument, next may be a time that is not after now.
 func (m Missed) Plan(s Schedule, due, now time.Time) (runs []time.Time, next time.Time) {
 	runs = []time.Time{due}
 	if next = s.Next(due); !next.IsZero() && !next.After(now) {
@@ -77,22 +78,33 @@ func anchored(s Schedule, due time.Time) Schedule {
 	return &anchored
 }
 
+// maxCalls bounds the calls of Next for the runs that are due together.
+const maxCalls = 1_000_000
+
 // recent returns the last n times of s from due to now, or all if there are fewer. Of
 // those, due is the first. It looks back from now in windows of growing size, so that
-// the calls of Next do not grow with the number of times.
+// the calls of Next do not grow with the number of times. If they reach maxCalls, the
+// times of the last complete window remain.
 func recent(s Schedule, due, now time.Time, n int) (times []time.Time) {
+	calls := 0
 	for window := time.Microsecond; ; window *= 2 {
 		t := now.Add(-window)
-		times = times[:0]
+		var within []time.Time
 		whole := window > math.MaxInt64/2 || !t.After(due)
 		if whole {
-			t, times = due, append(times, due)
+			t, within = due, append(within, due)
 		}
 		for next := s.Next(t); next.After(t) && !next.After(now); next = s.Next(t) {
-			t, times = next, append(times, next)
+			if calls++; calls == maxCalls {
+				return append(times, due)[:max(1, len(times))]
+			}
+			if len(within) == 2*n {
+				within = append(within[:0], within[n:]...)
+			}
+			t, within = next, append(within, next)
 		}
-		if whole || len(times) >= n {
-			return times[max(0, len(times)-n):]
+		if times = within[max(0, len(within)-n):]; whole || len(times) >= n {
+			return times
 		}
 	}
 }

@@ -70,6 +70,26 @@ func TestPlanMakesFewCallsAfterALongGap(t *testing.T) {
 	}
 }
 
+// dense is a schedule with a time per nanosecond, except in the last hour before its end.
+type dense struct{ end time.Time }
+
+func (s dense) Next(t time.Time) time.Time {
+	if next := t.Add(1); s.end.Sub(next) > time.Hour {
+		return next
+	}
+	return s.end.Add(max(1, t.Add(1).Sub(s.end)))
+}
+
+func TestPlanOfADenseScheduleIsBounded(t *testing.T) {
+	start := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	now := start.AddDate(1, 0, 0)
+	counted := &counted{Schedule: dense{now.Add(time.Minute)}}
+	runs, next := clock.Missed{MaxRuns: 10}.Plan(counted, start, now)
+	assert.Equal(t, []time.Time{start}, runs, "there are others, but none within a million calls")
+	assert.Equal(t, now.Add(time.Minute+1), next)
+	assert.LessOrEqual(t, counted.calls, 1_000_100)
+}
+
 // TestPlanContinuesWithTheRestOfItsRuns makes up for missed runs one by one.
 func TestPlanContinuesWithTheRestOfItsRuns(t *testing.T) {
 	start := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)

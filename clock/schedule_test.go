@@ -1,6 +1,7 @@
 package clock_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -11,6 +12,7 @@ import (
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/internal/enginetest"
+	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
 func TestFixedRateKeepsItsPhase(t *testing.T) {
@@ -177,6 +179,32 @@ func TestScheduleOfThePastDoesNotSpin(t *testing.T) {
 		}
 		assert.Zero(t, timer.Pending())
 	})
+}
+
+// present is a schedule whose times have passed when a job looks at them. n counts them.
+type present struct{ n atomic.Int64 }
+
+func (p *present) Next(time.Time) time.Time {
+	p.n.Add(1)
+	return time.Now()
+}
+
+// The real clock moves while Next runs. A bubble's does not.
+func TestScheduleOfThePresentDoesNotSpin(t *testing.T) {
+	timer, err := runtimetimer.New(nil)
+	require.NoError(t, err)
+	defer timer.Stop()
+	var errs list[error]
+	c := newClockWith(t, timer, clock.Options{ErrorHandler: errs.add})
+	schedule, began := new(present), time.Now()
+	job := newJob(t, c, schedule, func() {})
+	require.Eventually(t, func() bool { return schedule.n.Load() >= 100 }, 20*time.Second, time.Millisecond)
+	job.Stop()
+	job.Wait()
+	assert.LessOrEqual(t, schedule.n.Load(), 2+2*int64(time.Since(began)/time.Millisecond), "two calls for each run")
+	failed := errs.take()
+	require.Len(t, failed, 1, "it is reported once")
+	assert.ErrorContains(t, failed[0], "clock: job: schedule *clock_test.present returned")
 }
 
 func TestJitterDelaysByLessThanItsLimit(t *testing.T) {

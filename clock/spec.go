@@ -61,23 +61,27 @@ type Spec struct {
 // an expression can name is eight years, from one 29 February to another.
 const searchSeconds = 40 * 366 * secondsPerDay
 
-// Cron expressions have times in the years 0 to 9999.
+// A Spec has times in the years 0 to 9999.
 const (
 	minUnix = -62167219200
 	maxUnix = 253402300800
 )
 
 // Next returns the first time after t, in the zone of s, or the zero time if there is
-// none within 40 years of t or START. It ignores JITTER, which a [Job] adds: see [Spec.Delay].
+// none within 40 years of t or START. Times are in the years 0 to 9999. Next ignores
+// JITTER, which a [Job] adds: see [Spec.Delay].
 func (s *Spec) Next(t time.Time) time.Time {
-	if s == nil || s.zone == nil {
+	if s == nil || s.zone == nil || t.Unix() >= maxUnix {
 		return time.Time{}
+	}
+	if t.Unix() < minUnix {
+		t = time.Unix(minUnix, -1)
 	}
 	if !s.start.IsZero() && t.Before(s.start) {
 		t = s.start.Add(-1)
 	}
 	next := s.nextAfter(t)
-	if next.IsZero() || !s.end.IsZero() && next.After(s.end) {
+	if next.IsZero() || next.Unix() >= maxUnix || !s.end.IsZero() && next.After(s.end) {
 		return time.Time{}
 	}
 	return next.In(s.zone)
@@ -87,8 +91,7 @@ func (s *Spec) Next(t time.Time) time.Time {
 func (s *Spec) nextAfter(t time.Time) time.Time {
 	switch {
 	case s.every == 0:
-		after := max(t.Unix(), minUnix)
-		next, ok := s.next(after, min(after+searchSeconds, maxUnix))
+		next, ok := s.next(t.Unix(), min(t.Unix()+searchSeconds, maxUnix))
 		if !ok {
 			return time.Time{}
 		}
@@ -97,7 +100,7 @@ func (s *Spec) nextAfter(t time.Time) time.Time {
 		return t.Add(s.every)
 	}
 	next := s.start
-	for !next.After(t) { // Once or twice, but Sub returns at most 292 years.
+	for !next.After(t) { // At most 36 times: Sub returns at most 292 years, and t is before the year 10,000.
 		next = next.Add(max(1, t.Sub(next)/s.every) * s.every)
 	}
 	return next

@@ -81,6 +81,40 @@ func TestSpecFromTheZeroTimeHasTimes(t *testing.T) {
 	assert.True(t, spec.Next(time.Unix(1<<60, 0)).IsZero())
 }
 
+// In these zones, time.Time.ZoneBounds returns an end that is not after its argument on the
+// last day of a leap year.
+func TestSpecPassesTheEndOfALeapYear(t *testing.T) {
+	for _, zone := range zones {
+		t.Run(zone, func(t *testing.T) {
+			place, err := time.LoadLocation(zone)
+			require.NoError(t, err)
+			yearly := newSpec(t, "CRON_TZ="+zone+" @yearly")
+			for year, at := 2027, instant(t, "2026-06-01T00:00:00Z"); year <= 2100; year++ {
+				at = yearly.Next(at)
+				require.Equal(t, time.Date(year, 1, 1, 0, 0, 0, 0, place), at)
+			}
+			newSpec(t, "CRON_TZ="+zone+" START=2040-12-31T12:00:00Z 0 9 * * *")
+			_, err = clock.ParseSpec("CRON_TZ=" + zone + " START=2026-01-01T00:00:00Z 0 0 30 2 *")
+			assert.ErrorContains(t, err, "no time matches")
+		})
+	}
+}
+
+func TestSpecOfAnAbsurdTimeReturns(t *testing.T) {
+	for _, text := range []string{"* * * * *", "0 0 29 2 *", "CRON_TZ=Europe/Berlin 30 2 * * *", "@every 1h", "START=2027-01-01T00:00:00Z @every 1h",
+		"START=0002-01-01T00:00:00Z @every 1s", "@every 2562047h47m16s"} {
+		t.Run(text, func(t *testing.T) {
+			spec := newSpec(t, text)
+			for _, unix := range []int64{-1 << 63, -1 << 62, -62167219201, -62167219200, 253402300799, 253402300800, 1 << 40, 1 << 62, 1<<63 - 1} {
+				at := time.Unix(unix, 999_999_999)
+				next := spec.Next(at)
+				assert.True(t, next.IsZero() || next.After(at), "%v after %d", next, unix)
+				assert.True(t, next.IsZero() || next.Unix() < 253402300800, "%v after %d", next, unix)
+			}
+		})
+	}
+}
+
 func TestNextNEndsWithTheSpec(t *testing.T) {
 	spec := newSpec(t, "END=2026-12-02T00:00:00Z @daily")
 	after := instant(t, "2026-11-29T12:00:00Z")
