@@ -30,6 +30,10 @@ func copyTree(ctx context.Context, root string, patience time.Duration) (*tree, 
 		return nil, err
 	}
 	t := &tree{ctx: ctx, dir: dir, patience: patience}
+	if err := os.Mkdir(t.temp(), 0o755); err != nil {
+		t.remove()
+		return nil, err
+	}
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(root, path)
 		switch {
@@ -54,6 +58,9 @@ func copyTree(ctx context.Context, root string, patience time.Duration) (*tree, 
 	}
 	return t, nil
 }
+
+// temp is the folder for the go command's work. An interrupted command may leave some.
+func (t *tree) temp() string { return filepath.Join(t.dir, ".temp") }
 
 func (t *tree) remove() { _ = os.RemoveAll(t.dir) }
 
@@ -151,7 +158,7 @@ func (t *tree) run(dir string, args ...string) (out string, err error) {
 	endTogether(cmd)
 	cmd.WaitDelay = 10 * time.Second // for tests that ignore the signal, and hold the output
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+t.temp())
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }
