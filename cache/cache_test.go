@@ -167,6 +167,23 @@ func TestStringReturnsNameAndCount(t *testing.T) {
 	assert.Equal(t, "cache.Cache(users, 1 entries)", c.String())
 }
 
+func TestKeysOfAnyTypeAllocateNothing(t *testing.T) {
+	t.Run("float", func(t *testing.T) { testKeyAllocatesNothing(t, 1.5) })
+	t.Run("complex", func(t *testing.T) { testKeyAllocatesNothing(t, 1i) })
+	t.Run("array", func(t *testing.T) { testKeyAllocatesNothing(t, [2]any{1000, "a"}) })
+	t.Run("any", func(t *testing.T) { testKeyAllocatesNothing[any](t, 1000) })
+}
+
+func testKeyAllocatesNothing[K comparable](t *testing.T, key K) {
+	c, err := cache.New[K, int](time.Hour, nil)
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Set(key, 1))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { c.Get(key) }), "Get")
+	assert.Zero(t, testing.AllocsPerRun(100, func() { c.TTL(key) }), "TTL")
+	assert.Zero(t, testing.AllocsPerRun(100, func() { c.SetIfAbsent(key, 1) }), "SetIfAbsent")
+}
+
 func TestAllocations(t *testing.T) {
 	for _, o := range []options{{}, {Limit: 10}, {ExactExpiry: true}, {Sliding: time.Hour}} {
 		c := newCache(t, o)

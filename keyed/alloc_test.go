@@ -37,6 +37,37 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+func TestKeysOfAnyTypeAllocateNothing(t *testing.T) {
+	type point struct {
+		name string
+		at   float64
+	}
+	t.Run("float", func(t *testing.T) { testKeyAllocatesNothing(t, 1.5) })
+	t.Run("complex", func(t *testing.T) { testKeyAllocatesNothing(t, 1i) })
+	t.Run("struct", func(t *testing.T) { testKeyAllocatesNothing(t, point{"a", 1}) })
+	t.Run("array", func(t *testing.T) { testKeyAllocatesNothing(t, [2]any{1000, "a"}) })
+	t.Run("any", func(t *testing.T) { testKeyAllocatesNothing[any](t, 1000) })
+	t.Run("any, struct", func(t *testing.T) { testKeyAllocatesNothing[any](t, point{"a", 1}) })
+}
+
+func testKeyAllocatesNothing[K comparable](t *testing.T, key K) {
+	w, err := keyed.New(newTimer(t, 512), func(K, int) {}, nil)
+	require.NoError(t, err)
+	require.NoError(t, w.Set(key, 1, time.Hour))
+	for name, f := range map[string]func(){
+		"Get":         func() { w.Get(key) },
+		"Has":         func() { w.Has(key) },
+		"Due":         func() { w.Due(key) },
+		"Move":        func() { w.Move(key, time.Hour) },
+		"Set known":   func() { w.Set(key, 2, time.Hour) },
+		"SetIfAbsent": func() { w.SetIfAbsent(key, 2, time.Hour) },
+	} {
+		assert.Zero(t, testing.AllocsPerRun(100, f), name)
+	}
+	w.Delete(key)
+	assert.Zero(t, testing.AllocsPerRun(100, func() { w.Delete(key) }), "Delete unknown")
+}
+
 func TestSizes(t *testing.T) {
 	word := unsafe.Sizeof(uintptr(0))
 	assert.Equal(t, 3*word+8, keyed.PairSize)

@@ -17,10 +17,16 @@ func KeysOf[K comparable]() Keys[K] { return Keys[K]{needed: fallible(reflect.Ty
 // type whose keys always do.
 func (c Keys[K]) OK(key K) bool { return !c.needed || sound(key) }
 
-// sound is the slow path of OK.
-func sound[K comparable](key K) bool {
+// sound is the slow path of OK. The comparison panics if an interface in key holds a value
+// that cannot be compared; Go hashes the values that it compares.
+func sound[K comparable](key K) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
 	same := key
-	return reflect.ValueOf(&key).Elem().Comparable() && key == same
+	return key == same
 }
 
 // fallible reports whether a value of type t can be unsound.

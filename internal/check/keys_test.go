@@ -35,7 +35,15 @@ func TestUnsoundKeysFail(t *testing.T) {
 	assert.False(t, check.KeysOf[point]().OK(point{at: [2]float64{0, nan}}))
 }
 
-func TestPlainKeysAreCheckedWithoutAllocation(t *testing.T) {
-	ints, strings := check.KeysOf[int](), check.KeysOf[string]()
-	assert.Zero(t, testing.AllocsPerRun(100, func() { ints.OK(1); strings.OK("a") }))
+func TestKeysAreCheckedWithoutAllocation(t *testing.T) {
+	for name, f := range map[string]func(){
+		"int":         func() { check.KeysOf[int]().OK(1) },
+		"string":      func() { check.KeysOf[string]().OK("a") },
+		"float":       func() { check.KeysOf[float64]().OK(1.5) },
+		"struct":      func() { check.KeysOf[point]().OK(point{name: "a"}) },
+		"any":         func() { check.KeysOf[any]().OK(1000) },
+		"any, struct": func() { check.KeysOf[any]().OK(point{name: "a"}) },
+	} {
+		t.Run(name, func(t *testing.T) { assert.Zero(t, testing.AllocsPerRun(100, f)) })
+	}
 }
