@@ -11,6 +11,10 @@
 // SELECT, INSERT, UPDATE, and DELETE on the tables entry, dead, and worker. Open names
 // a missing privilege.
 //
+// The statements of this package name pg_catalog before every function, operator, and type. Code
+// of other users on the search_path does not run as the store's role, neither in the store's
+// transactions nor in those of callers.
+//
 // # Isolation
 //
 // The caller's transaction may have any isolation level. Under REPEATABLE READ and

@@ -42,8 +42,8 @@ CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT N
 const missingSQL = `SELECT need || ' on the ' || kind || ' ' || name
 	FROM (VALUES ('sequence', 'generation', 'USAGE'), ('sequence', 'removal', 'USAGE'), ('table', 'meta', 'SELECT'),
 		('table', 'entry', 'SELECT INSERT UPDATE DELETE'), ('table', 'dead', 'SELECT INSERT UPDATE DELETE'),
-		('table', 'worker', 'SELECT INSERT UPDATE DELETE')) p(kind, name, needs), string_to_table(needs, ' ') need
-	WHERE NOT CASE kind WHEN 'table' THEN has_table_privilege(format('%I.%I', $1::text, name), need)
+		('table', 'worker', 'SELECT INSERT UPDATE DELETE')) p (kind, name, needs), string_to_table(needs, ' ') need
+	WHERE NOT CASE WHEN kind = 'table' THEN has_table_privilege(format('%I.%I', $1::text, name), need)
 		ELSE has_sequence_privilege(format('%I.%I', $1::text, name), need) END`
 
 // prepare creates or upgrades the tables, and checks the privileges.
@@ -70,6 +70,9 @@ func (b *postgresBackend) prepare(ctx context.Context) error {
 // migrate brings the tables to this package's version. The lock keeps other processes
 // out until the transaction ends.
 func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "SET LOCAL search_path = pg_catalog, pg_temp"); err != nil { // as qualified does
+		return err
+	}
 	version, err := b.version(ctx, tx)
 	if err != nil || version >= schemaVersion {
 		return err
@@ -97,7 +100,8 @@ func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
 		if !exists { // otherwise the role need not be allowed to create schemas
 			sql = "CREATE SCHEMA IF NOT EXISTS {s};" + sql
 		}
-		_, err := tx.Exec(ctx, b.text(sql), pgx.QueryExecModeSimpleProtocol)
+		sql = strings.ReplaceAll(sql, "{s}", pgx.Identifier{b.options.Schema}.Sanitize())
+		_, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
 		if sqlState(err) == "42501" {
 			return fmt.Errorf("the role lacks CREATE on the database, or CREATE on the schema: %w", err)
 		}

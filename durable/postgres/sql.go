@@ -16,22 +16,26 @@ const clock = "(extract(epoch FROM clock_timestamp()) * 1000000000)::int8"
 const recent = 10_000
 
 // named are the rows that the first two parameters name.
-const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r(key, generation, n)
-	ON e.key = r.key AND e.slot IN (0, r.generation) AND e.generation = r.generation`
+const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
+	ON e.key = r.key AND (e.slot = 0 OR e.slot = r.generation) AND e.generation = r.generation`
 
 // forSchema returns a function that fills in the placeholders of a statement. {s} stands for the
-// schema, also in literals as {s'}, {cols} for the columns, {e.cols} for those of e, {rows} for
-// arrays of all columns, {named} for named, and {clock} for the time.
+// schema, {cols} for the columns, {e.cols} for those of e, {rows} for arrays of all columns, {named}
+// for named, and {clock} for the time. A sequence {s.name} is a literal.
 func forSchema(schema string) func(sql string) string {
 	s := pgx.Identifier{schema}.Sanitize()
-	fill := strings.NewReplacer("{s}", s, "{s'}", strings.ReplaceAll(s, "'", "''"), "{cols}", columnList(""),
-		"{e.cols}", columnList("e."), "{n.cols}", columnList("n."), "{rows}", columnArrays(),
-		"{named}", strings.ReplaceAll(named, "{s}", s), "{clock}", clock, "{recent}", fmt.Sprint(recent))
+	parts := strings.NewReplacer("{cols}", columnList(""), "{e.cols}", columnList("e."), "{n.cols}", columnList("n."),
+		"{rows}", columnArrays(), "{named}", named, "{clock}", clock, "{recent}", fmt.Sprint(recent))
+	literal := func(name string) string {
+		return "'" + strings.ReplaceAll(s+"."+name, "'", "''") + "'::pg_catalog.regclass"
+	}
+	names := strings.NewReplacer("{s}", s, "{s.generation}", literal("generation"), "{s.removal}", literal("removal"),
+		"{s.entry}", literal("entry"))
 	var texts sync.Map // by statement
 	return func(sql string) string {
 		text, ok := texts.Load(sql)
 		if !ok {
-			text, _ = texts.LoadOrStore(sql, fill.Replace(sql))
+			text, _ = texts.LoadOrStore(sql, names.Replace(qualified(parts.Replace(sql))))
 		}
 		return text.(string)
 	}
@@ -47,28 +51,28 @@ const (
 	lockKeysSQL = `SELECT {e.cols}, e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
 			WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)
 		FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) ORDER BY e.key, e.slot FOR UPDATE OF e`
-	lockDeadSQL = `SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r(key, generation)
+	lockDeadSQL = `SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r (key, generation)
 		ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`
 	lockedKeysSQL = `WITH free AS (SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) FOR UPDATE SKIP LOCKED)
 		SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) EXCEPT ALL SELECT key FROM free`
-	generationsSQL = `SELECT nextval('{s'}.generation'), {clock} FROM generate_series(1, $1::int4)`
+	generationsSQL = `SELECT nextval({s.generation}), {clock} FROM generate_series(1, $1::int4)`
 
 	// Sequences ignore transactions. The removal of a recent version is counted before its
 	// COMMIT, so that a transaction that reads the key as absent also reads the new count.
-	removalsSQL = `SELECT coalesce(pg_sequence_last_value('{s'}.removal'), 0),
-		coalesce(pg_sequence_last_value('{s'}.generation'), 0)`
-	countRemovalSQL = `SELECT nextval('{s'}.removal') WHERE $1::int8 > pg_sequence_last_value('{s'}.generation') - {recent}`
+	removalsSQL = `SELECT coalesce(pg_sequence_last_value({s.removal}), 0),
+		coalesce(pg_sequence_last_value({s.generation}), 0)`
+	countRemovalSQL = `SELECT nextval({s.removal}) WHERE $1::int8 > (pg_sequence_last_value({s.generation}) - {recent})`
 
-	insertSQL = `INSERT INTO {s}.entry ({cols}) SELECT * FROM unnest({rows}) n({cols}) ORDER BY key, slot
+	insertSQL = `INSERT INTO {s}.entry ({cols}) SELECT * FROM unnest({rows}) n ({cols}) ORDER BY key, slot
 		ON CONFLICT (key, slot) DO NOTHING RETURNING slot`
-	detachSQL = `UPDATE {s}.entry e SET slot = e.generation FROM unnest($1::bytea[], $2::int8[]) r(key, generation)
+	detachSQL = `UPDATE {s}.entry e SET slot = e.generation FROM unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.slot = 0 AND e.generation = r.generation`
 	updateSQL = `UPDATE {s}.entry e SET ({cols}) = ROW({n.cols})
-		FROM unnest({rows}, $15::int8[]) n({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
-	removeSQL = `DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r(key, slot)
+		FROM unnest({rows}, $15::int8[]) n ({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
+	removeSQL = `DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r (key, slot)
 		WHERE e.key = r.key AND e.slot = r.slot`
 	burySQL       = `INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $15::bytea[], $16::int8[])`
-	removeDeadSQL = `DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r(key, generation)
+	removeDeadSQL = `DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.generation = r.generation`
 
 	getSQL  = `SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`
@@ -81,9 +85,9 @@ const (
 // Workers.
 const (
 	registerSQL = `INSERT INTO {s}.worker (until) VALUES ({clock} + $1) RETURNING id`
-	renewSQL    = `UPDATE {s}.worker SET until = {clock} + $2 WHERE id = $1 AND until > {clock} RETURNING id`
+	renewSQL    = `UPDATE {s}.worker SET until = ({clock} + $2) WHERE id = $1 AND until > {clock} RETURNING id`
 	endLeaseSQL = `UPDATE {s}.worker SET until = 0 WHERE id = $1 AND until > {clock} RETURNING id`
-	forgetSQL   = `DELETE FROM {s}.worker w WHERE w.until < {clock} - 3600000000000
+	forgetSQL   = `DELETE FROM {s}.worker w WHERE w.until < ({clock} - 3600000000000)
 		AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0)`
 
 	// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
@@ -100,10 +104,10 @@ const (
 // Leases, claims, and outcomes.
 const (
 	// Overdue one-shots are claimed in the same statement.
-	leaseSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due BETWEEN $4 AND $5
+	leaseSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due >= $4 AND due <= $5
 			AND (schedule = '' OR schedule = ANY($6::bytea[])) ORDER BY due LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
-		UPDATE {s}.entry e SET holder = $1,
-			state = CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END
+		UPDATE {s}.entry e SET (holder, state) = ROW($1,
+			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END)
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
 	adoptSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $4 AND holder <> 0 AND state = 1
 			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
@@ -117,13 +121,13 @@ const (
 			WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n] ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 AND e.holder = l.holder RETURNING l.n`
-	unclaimSQL = `UPDATE {s}.entry e SET state = 0 FROM unnest($1::bytea[], $2::int8[]) r(key, slot)
+	unclaimSQL = `UPDATE {s}.entry e SET state = 0 FROM unnest($1::bytea[], $2::int8[]) r (key, slot)
 		WHERE e.key = r.key AND e.slot = r.slot AND e.holder = $3`
 
 	// Positions in the arrays are returned, which are shorter than keys.
 	claimSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
 			WHERE e.state = 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
-		UPDATE {s}.entry e SET state = 1, holder = $3 FROM l
+		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING l.n`
 	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
@@ -136,7 +140,7 @@ const (
 
 // Sizes.
 const (
-	countsSQL = `SELECT CASE WHEN n > $1 THEN greatest(n, (SELECT reltuples FROM pg_class WHERE oid = '{s'}.entry'::regclass)::int8)
+	countsSQL = `SELECT CASE WHEN n > $1 THEN greatest(n, (SELECT reltuples FROM pg_class WHERE oid = {s.entry})::int8)
 			ELSE n END, claimed, dead, oldest FROM
 		(SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 LIMIT $1 + 1) p)
 				+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0) AS n,
@@ -147,14 +151,14 @@ const (
 	countDueSQL = `SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 AND due < $1 LIMIT $2) p)
 		+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0 AND due < $1)`
 	sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relname IN ('entry', 'dead', 'worker', 'meta')`
+		WHERE n.nspname = $1 AND c.relname = ANY('{entry,dead,worker,meta}')`
 )
 
 // Notifications. A channel has the name of its schema after "hwt:".
 const (
 	notifySQL     = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 	notifyNearSQL = `SELECT pg_notify($1, '') WHERE EXISTS
-		(SELECT FROM unnest($2::int8[]) d WHERE d <= {clock} + $3::int8)`
+		(SELECT FROM pg_catalog.unnest($2::int8[]) d WHERE d <= ({clock} + $3::int8))`
 )
 
 // columnArrays returns placeholders for arrays of all columns.
