@@ -1,6 +1,6 @@
 module github.com/hashedwheel/hwt
 
-go 1.25.0
+go 1.26.0
 
 require (
 	github.com/Workiva/go-datastructures v1.1.7

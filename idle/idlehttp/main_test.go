@@ -2,11 +2,9 @@ package idlehttp_test
 
 import (
 	"context"
-	"go/version"
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"testing"
 	"time"
 
@@ -116,14 +114,10 @@ func get(t *testing.T, client *http.Client, url string) string {
 	return string(body)
 }
 
-// inBubble runs f in a bubble, once with HTTP/1.1 and once with HTTP/2. Before Go
-// 1.26, HTTP/2 servers of different bubbles share channels, which panics.
+// inBubble runs f in a bubble, once with HTTP/1.1 and once with HTTP/2.
 func inBubble(t *testing.T, f func(t *testing.T, http2 bool)) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
-			if http2 && version.Compare(runtime.Version(), "go1.26") < 0 {
-				t.Skip("needs Go 1.26")
-			}
 			enginetest.Bubble(t, func(t *testing.T) { f(t, http2) })
 		})
 	}

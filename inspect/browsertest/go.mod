@@ -2,7 +2,7 @@
 // that its go.mod stays short.
 module github.com/hashedwheel/hwt/inspect/browsertest
 
-go 1.25.0
+go 1.26.0
 
 require (
 	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327

@@ -2,7 +2,7 @@
 // OpenTelemetry.
 module github.com/hashedwheel/hwt/metrics/hwtotel
 
-go 1.25.0
+go 1.26.0
 
 require (
 	github.com/hashedwheel/hwt v0.0.0

@@ -2,7 +2,7 @@
 // Prometheus client.
 module github.com/hashedwheel/hwt/metrics/hwtprom
 
-go 1.25.0
+go 1.26.0
 
 require (
 	github.com/hashedwheel/hwt v0.0.0

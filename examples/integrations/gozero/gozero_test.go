@@ -17,7 +17,7 @@ import (
 	"github.com/zeromicro/go-zero/core/collection"
 	"github.com/zeromicro/go-zero/core/timex"
 
-	"github.com/hashedwheel/hwt/examples/gozero"
+	"github.com/hashedwheel/hwt/examples/integrations/gozero"
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 

@@ -1,10 +1,12 @@
 //go:build requirements
 
-package etcdlease_test
+package integrations_test
 
-// The packages that testdata imports, for go.mod.
+// The packages that the overlays of the tests import, for go.mod.
 import (
 	_ "github.com/hashedwheel/hwt/hashedwheel"
 	_ "go.etcd.io/etcd/server/v3/lease"
 	_ "go.etcd.io/etcd/server/v3/storage/backend/testing"
+	_ "k8s.io/client-go/util/workqueue"
+	_ "k8s.io/utils/clock/testing"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/zeromicro/go-zero/core/collection"
 	"github.com/zeromicro/go-zero/core/logx"
 
-	"github.com/hashedwheel/hwt/examples/gozero"
+	"github.com/hashedwheel/hwt/examples/integrations/gozero"
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 

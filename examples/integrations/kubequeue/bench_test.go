@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/hashedwheel/hwt/examples/kubequeue"
+	"github.com/hashedwheel/hwt/examples/integrations/kubequeue"
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/hashedwheel/hwt/examples/kubequeue"
+	"github.com/hashedwheel/hwt/examples/integrations/kubequeue"
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
