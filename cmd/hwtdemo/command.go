@@ -45,14 +45,12 @@ gracefully, the second immediately.
 Examples:
   hwtdemo orders            # a million orders, each with a timeout
   hwtdemo run --example     # the schedule of a shop's evening, or your own
-  hwtdemo leak              # lose a timer, and see it reported
-  hwtdemo idle              # close the idle connections of a real server
   hwtdemo soak --for 10m    # test every engine under load
 `
 
 // dispatch runs the command that args name. path names it for messages.
 func dispatch(ctx context.Context, args []string, s streams) (path string, err error) {
-	commands := []*command{newOrders(s), newRun(s), newLeak(s), newIdle(s), newSoak(s)}
+	commands := []*command{newOrders(s), newRun(s), newSoak(s)}
 	helps := len(args) == 0 || slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0])
 	if helps && len(args) > 0 {
 		args = args[1:]
@@ -66,7 +64,45 @@ func dispatch(ctx context.Context, args []string, s streams) (path string, err e
 			return "hwtdemo " + c.name, c.execute(ctx, args[1:], helps, s.out)
 		}
 	}
-	return "hwtdemo", usageError{fmt.Errorf("unknown command %q", args[0])}
+	return "hwtdemo", usageError{fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names(commands)))}
+}
+
+func names(commands []*command) (list []string) {
+	for _, c := range commands {
+		list = append(list, c.name)
+	}
+	return list
+}
+
+// didYouMean returns a question that names the one of names that word is probably meant to
+// be, or "".
+func didYouMean(word string, names []string) string {
+	for _, name := range names {
+		if alike(word, name) {
+			return fmt.Sprintf(": did you mean %q?", name)
+		}
+	}
+	return ""
+}
+
+// alike reports whether one word begins with the other, or becomes the other when one
+// character is added, removed, or replaced, or two neighbors change places.
+func alike(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	if strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
+		return true
+	}
+	first, last := 0, 0 // the equal characters at both ends
+	for first < min(len(a), len(b)) && a[first] == b[first] {
+		first++
+	}
+	for last < min(len(a), len(b))-first && a[len(a)-1-last] == b[len(b)-1-last] {
+		last++
+	}
+	x, y := a[first:len(a)-last], b[first:len(b)-last]
+	return len(x) <= 1 && len(y) <= 1 || len(x) == 2 && len(y) == 2 && x[0] == y[1] && x[1] == y[0]
 }
 
 func list(commands []*command) string {
@@ -101,7 +137,7 @@ func (c *command) parse(args []string) (files []string, err error) {
 		if err := c.flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		} else if err != nil {
-			return nil, errors.New(oneDash.ReplaceAllString(err.Error(), "$1--"))
+			return nil, errors.New(oneDash.ReplaceAllString(err.Error(), "$1--") + c.meant(err))
 		}
 		if args = c.flags.Args(); len(args) == 0 {
 			return files, nil
@@ -111,6 +147,17 @@ func (c *command) parse(args []string) (files []string, err error) {
 		}
 		files, args = append(files, args[0]), args[1:]
 	}
+}
+
+// meant returns a question that names the flag that an undefined one is probably meant to be.
+func (c *command) meant(err error) string {
+	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !undefined {
+		return ""
+	}
+	var flags []string
+	c.flags.VisitAll(func(f *flag.Flag) { flags = append(flags, "--"+f.Name) })
+	return didYouMean("--"+name, flags)
 }
 
 // changed reports whether the command line has the flag.

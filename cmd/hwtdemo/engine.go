@@ -44,10 +44,9 @@ var usualWheel = map[string]int{nameHashed: 8192, nameHierarchical: 64}
 // short: one above the library's default shows only that the machine is busy.
 const slowTask = time.Second
 
-// add adds the flags to a command, and makes it check them before it runs. A tick that
-// is set already is the default.
+// add adds the flags to a command.
 func (f *engineFlags) add(cmd *command) {
-	f.name, f.tick, f.workers, f.cmd = nameHashed, cmp.Or(f.tick, time.Millisecond), 1, cmd
+	f.name, f.tick, f.workers, f.cmd = nameHashed, time.Millisecond, 1, cmd
 	cmd.flags.Var(choice[string]{&f.name, []string{nameHashed, nameHierarchical, nameRuntime}}, "engine",
 		"the timer: hashed, hierarchical, or runtime for Go's own timers")
 	cmd.flags.Var(duration(&f.tick, minTick, maxTick), "tick", "the timer's tick, the greatest lateness it adds")

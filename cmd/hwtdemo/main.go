@@ -1,6 +1,5 @@
 // Command hwtdemo demonstrates the timers of hwt: a shop with a million orders, a
-// schedule from a file, a server that closes idle connections, a lost timer that is
-// found, and a test under load. Try
+// schedule from a file, and a test under load. Try
 //
 //	go run ./cmd/hwtdemo orders
 //	go run ./cmd/hwtdemo run --example

@@ -80,6 +80,7 @@ func (c *ordersCommand) run(ctx context.Context) error {
 	}
 	defer closePage()
 	simulation := shop.New(c.config, func() (hwt.Engine, error) { return c.engine.open("orders") })
+	fmt.Fprintln(c.err, ordersLegend)
 	stop := cli.Follow(c.err, lineEvery, func() string { return ordersStatus(simulation.Progress()) })
 	report, err := simulation.Run(ctx)
 	stop()
@@ -89,6 +90,10 @@ func (c *ordersCommand) run(ctx context.Context) error {
 	report.Engine = c.engine.String()
 	return conclude(c.out, report, c.json, report.Interrupted)
 }
+
+// ordersLegend explains ordersStatus.
+const ordersLegend = "created: orders placed. paid: the payment cancelled the check. released: the check\n" +
+	"fired, since no payment came. pending: checks that have not ended."
 
 func ordersStatus(b shop.Balance) string {
 	return fmt.Sprintf("created %s  paid %s  released %s  pending %s",

@@ -20,10 +20,10 @@ import (
 func TestOrdersAddUp(t *testing.T) {
 	r := call("", strings.Fields("orders --orders 5000 --check-after 100ms --paid 80% --producers 3 --seed 7")...)
 	require.Equal(t, 0, r.status, r.errOut)
-	assert.Empty(t, progressLines.ReplaceAllString(r.errOut, ""), "no other output")
+	assert.Equal(t, ordersLegend+"\n", progressLines.ReplaceAllString(r.errOut, ""), "no other output")
 	assert.Contains(t, r.out, "5,000 orders, each")
 	assert.Regexp(t, `created +5,000\n`, r.out)
-	assert.Regexp(t, `balance +0 `, r.out)
+	assert.Regexp(t, `balance +0   orders that have not ended, and 0 cents: must be 0\n`, r.out)
 	assert.Contains(t, r.out, "hashed wheel, tick 1ms, 8192 buckets")
 }
 

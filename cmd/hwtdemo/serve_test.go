@@ -23,7 +23,6 @@ func TestServeShowsTheTimerOfEachCommand(t *testing.T) {
 		"orders --orders 2000 --check-after 1s --serve :0",
 		"orders --orders 2000 --check-after 1s --engine hierarchical --serve 127.0.0.1:0",
 		"run --example --serve :0",
-		"idle --connections 10 --idle-after 500ms --talk 1s --serve :0",
 		"soak --for 1s --serve :0",
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -78,9 +77,5 @@ func TestServeRejectsAnAddressThatItCannotOpen(t *testing.T) {
 		assert.Equal(t, status, r.status, address)
 		assert.Contains(t, r.errOut, `"`+address+`"`)
 		assert.Contains(t, r.errOut, "--serve")
-		r = call("", "idle", "--connections", "1", "--listen", address)
-		assert.Equal(t, status, r.status, address)
-		assert.Contains(t, r.errOut, `"`+address+`"`)
-		assert.Contains(t, r.errOut, "--listen")
 	}
 }

@@ -21,10 +21,11 @@ const (
 )
 
 // Follow repeatedly writes the elapsed time and status to w until stop is called. On a
-// terminal it updates one line, elsewhere it writes a new line after every interval.
+// terminal that moves its cursor it updates one line, elsewhere it writes a new line after
+// every interval.
 func Follow(w io.Writer, every time.Duration, status func() string) (stop func()) {
 	before, after, end := "", "\n", ""
-	if IsTerminal(w) {
+	if movesCursor(w) {
 		every, before, after, end = terminalEvery, wipe+cut, uncut, wipe
 	}
 	began, quit, done := time.Now(), make(chan struct{}), make(chan struct{})
@@ -56,7 +57,11 @@ func IsTerminal(stream any) bool {
 
 // Wipe clears the line that Follow writes on a terminal, to make room for other output.
 func Wipe(w io.Writer) {
-	if IsTerminal(w) {
+	if movesCursor(w) {
 		fmt.Fprint(w, wipe)
 	}
 }
+
+// movesCursor reports whether w is a terminal that understands escape sequences. A terminal
+// of the kind "dumb", such as an editor's, prints them.
+func movesCursor(w io.Writer) bool { return IsTerminal(w) && os.Getenv("TERM") != "dumb" }
