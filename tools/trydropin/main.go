@@ -1,11 +1,13 @@
 // Command trydropin changes the imports of packages time and context in a copy of a
-// module to dropin/time and dropin/context. It runs the module's tests before and
-// after. From the repository's root:
+// module to dropin/time and dropin/context. It runs the module's tests as the module is,
+// with its go line raised to the library's, and with its imports changed. From the
+// repository's root:
 //
 //	go -C tools run ./trydropin github.com/cenkalti/backoff/v5@v5.0.3
 //	go -C tools run ./trydropin -packages ./quicvarint/... github.com/quic-go/quic-go@v0.54.0
 //
-// Its exit status is 1 if a test or package that passed before fails after.
+// Its exit status is 1 if a test or package that passed with the raised go line fails with
+// the changed imports. Differences that the go line alone makes are printed.
 package main
 
 import (
@@ -55,7 +57,8 @@ func main() {
 	}
 }
 
-// try runs the tests of a module before and after its move, and prints the results.
+// try runs the tests of a module as it is, with the library's go line, and after its move,
+// and prints the results.
 func (c config) try(ctx context.Context, module string) error {
 	source, err := download(ctx, module)
 	if err != nil {
@@ -74,6 +77,21 @@ func (c config) try(ctx context.Context, module string) error {
 		return err
 	}
 	fmt.Printf("%s, as it is: %v\n", module, before)
+	line, err := c.raise(dir)
+	if err != nil {
+		return err
+	}
+	if line != "" {
+		raised, err := c.runTests(ctx, dir)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s, with go %s in go.mod: %v\n", module, line, raised)
+		if err := compare(before, raised); err != nil {
+			fmt.Printf("because of the go line: %v\n", err)
+		}
+		before = raised
+	}
 	moved, err := c.move(dir)
 	if err != nil {
 		return err

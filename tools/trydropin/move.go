@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"go/version"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,8 +19,7 @@ import (
 const library = "github.com/hashedwheel/hwt"
 
 // copyModule copies the module to dir, where it can be changed. goMod replaces a
-// missing go.mod, as of releases before modules. copyModule sets the library's version
-// of the Go language, so that both runs use the same one.
+// missing go.mod, as of releases before modules.
 func copyModule(dir, source, goMod string) error {
 	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
 		return err
@@ -38,8 +38,30 @@ func copyModule(dir, source, goMod string) error {
 	}
 	return edit(dir, func(file *modfile.File) error {
 		file.DropToolchainStmt()
-		return errors.Join(dropReplacements(file, dir), file.AddGoStmt("1.25.0"))
+		return dropReplacements(file, dir)
 	})
+}
+
+// raise raises the go line of the module in dir to the library's, as a requirement of the
+// library does. It returns the line, or "" if the module's is not older.
+func (c config) raise(dir string) (line string, err error) {
+	text, err := os.ReadFile(filepath.Join(c.root, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	own, err := modfile.ParseLax("go.mod", text, nil)
+	if err != nil {
+		return "", err
+	}
+	least := own.Go.Version
+	err = edit(dir, func(file *modfile.File) error {
+		if file.Go != nil && version.Compare("go"+file.Go.Version, "go"+least) >= 0 {
+			return nil
+		}
+		line = least
+		return file.AddGoStmt(least)
+	})
+	return line, err
 }
 
 // edit changes the go.mod in dir.

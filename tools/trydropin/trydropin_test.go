@@ -96,7 +96,24 @@ func TestCopyModuleAddsAMissingGoMod(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectFile(t, filepath.Join(dir, "p.go"), "package p\n")
-	expectFile(t, filepath.Join(dir, "go.mod"), "module example.org/p\n\ngo 1.25.0\n")
+	expectFile(t, filepath.Join(dir, "go.mod"), "module example.org/p\n")
+}
+
+func TestRaiseRaisesOnlyOlderGoLines(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(root, "go.mod"), "module example.org/library\n\ngo 1.26.0\n")
+	for before, want := range map[string]string{"": "1.26.0", "go 1.9\n": "1.26.0", "go 1.25.7\n": "1.26.0", "go 1.26.0\n": "", "go 1.27.1\n": ""} {
+		t.Run(before, func(t *testing.T) {
+			write(t, filepath.Join(dir, "go.mod"), "module example.org/m\n\n"+before)
+			if line, err := (config{root: root}).raise(dir); line != want || err != nil {
+				t.Errorf("%q, %v", line, err)
+			}
+			if want != "" {
+				before = "go 1.26.0\n"
+			}
+			expectFile(t, filepath.Join(dir, "go.mod"), "module example.org/m\n\n"+before)
+		})
+	}
 }
 
 func TestModuleWithoutTheImportsIsAnError(t *testing.T) {
@@ -112,7 +129,7 @@ func TestDropReplacementsKeepsExistingFolders(t *testing.T) {
 	dir := t.TempDir()
 	goMod := filepath.Join(dir, "go.mod")
 	write(t, filepath.Join(dir, "inside", "go.mod"), "module example.org/inside\n")
-	const module = "module example.org/m\n\ngo 1.25.0\n"
+	const module = "module example.org/m\n\ngo 1.26.0\n"
 	const kept = "\nreplace (\n\texample.org/fork => example.org/other v1.0.0\n\texample.org/inside => ./inside\n)\n"
 	write(t, goMod, module+"\nreplace (\n\texample.org/api => ../api\n\texample.org/old v1.0.0 => ../old\n)\n"+kept)
 	if err := edit(dir, func(file *modfile.File) error { return dropReplacements(file, dir) }); err != nil {
