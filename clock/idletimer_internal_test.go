@@ -16,17 +16,19 @@ type idleTimeout struct {
 	hwt.Timeout
 	task               hwt.TimerTask
 	delay              time.Duration
+	armed              time.Time
 	expired, cancelled bool
 }
 
 func (t *idleTimeout) Task() hwt.TimerTask      { return t.task }
+func (t *idleTimeout) Deadline() time.Time      { return t.armed.Add(t.delay) }
 func (t *idleTimeout) Cancel() bool             { t.cancelled = true; return true }
 func (t *idleTimeout) IsCancelled() bool        { return t.cancelled }
 func (t *idleTimeout) IsExpired() bool          { return t.expired }
 func (t *idleTimeout) Reset(time.Duration) bool { return !t.expired && !t.cancelled }
 
 func (idleTimer) NewTimeout(task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
-	return &idleTimeout{task: task, delay: d}, nil
+	return &idleTimeout{task: task, delay: d, armed: time.Now()}, nil
 }
 
 // expire makes a timeout of an idleTimer expire, and runs its task.

@@ -27,6 +27,9 @@ func (j *Job) plan(last planned) (runs int) {
 	runs = 1 // Also if the schedule fails.
 	j.planWith(func(now time.Time) (argument, next time.Time) {
 		now = now.Add(last.due.Sub(last.at)) // A delay does not make a run late.
+		if j.wasSetBack(last.due, now) {
+			return now, j.schedule.base.Next(now)
+		}
 		times, next := j.missed.Plan(j.schedule.base, last.due, now)
 		runs = len(times)
 		return now, next
@@ -37,10 +40,23 @@ func (j *Job) plan(last planned) (runs int) {
 // planWith arms the timer for the time that ask returns, with the argument that the
 // schedule returned it for. If ask fails, the job ends.
 func (j *Job) planWith(ask func(now time.Time) (argument, next time.Time)) {
+	for ask != nil { // Ends: each other turn needs a step of the wall clock.
+		ask = j.planOnce(ask)
+	}
+}
+
+// planOnce is planWith, unless the wall clock was set back during the call. Then it
+// returns what to ask instead.
+func (j *Job) planOnce(ask func(now time.Time) (argument, next time.Time)) (again func(now time.Time) (argument, next time.Time)) {
 	var next planned
-	defer func() { j.arm(next) }() // Also if ask ends the goroutine.
+	offset := j.clock.wallOffset()
+	now := j.clock.present()
+	defer func() { // Also if ask ends the goroutine.
+		if step := j.arm(next, offset); step != noStep {
+			again = j.afterStep(step, next.due, next.due.Sub(now.Round(0)))
+		}
+	}()
 	j.clock.call(func() {
-		now := j.clock.present()
 		argument, due := ask(now)
 		if !due.IsZero() && !due.After(argument) {
 			next = planned{due: now, at: now.Add(leastDelay)} // Before the error handler, which may end the goroutine.
@@ -54,6 +70,7 @@ func (j *Job) planWith(ask func(now time.Time) (argument, next time.Time)) {
 			j.warn(due, after)
 		}
 	})
+	return nil
 }
 
 // warn reports the schedule, once, for a time that is not after its argument or the present.
@@ -66,10 +83,18 @@ func (j *Job) warn(due, limit time.Time) {
 		j.schedule.base, due, limit))
 }
 
-// arm arms the timer for the next run. If next is zero, the job ends.
-func (j *Job) arm(next planned) {
+// arm arms the timer for the next run, which was planned with the given offset of the
+// wall clock. If next is zero, the job ends. If the wall clock has been set back since,
+// arm returns that step, and the caller must plan again.
+func (j *Job) arm(next planned, offset time.Duration) step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if !j.ended && !j.paused && isWall(next.at) && !next.due.IsZero() {
+		j.clock.wall.add(j) // First: from now on, a step is noticed there.
+		if change := j.clock.wallOffset() - offset; change <= -leastStep {
+			return stepBack(-change)
+		}
+	}
 	j.planning = false
 	switch {
 	case j.ended:
@@ -80,13 +105,11 @@ func (j *Job) arm(next planned) {
 		j.next = next
 		j.armNext()
 	}
+	return noStep
 }
 
 // armNext arms the timer for next. Guarded by mu.
 func (j *Job) armNext() {
-	if isWall(j.next.at) {
-		j.clock.wall.add(j) // First, so that a step after the call of until is noticed.
-	}
 	delay := j.clock.until(j.next.at)
 	if delay <= 0 {
 		delay = leastDelay
@@ -120,8 +143,15 @@ func (j *Job) expire() (due planned, ok bool) {
 	if j.timeout == nil || !j.timeout.IsExpired() {
 		return planned{}, false // It was stopped, paused or armed again.
 	}
-	if j.clock.until(j.next.at) > 0 { // The wall clock was set back.
+	left := j.clock.until(j.next.at)
+	if left > 0 && isElapsed(j.schedule.base) {
+		j.next.due, j.next.at, left = j.next.due.Add(-left), j.next.at.Add(-left), 0
+	}
+	if left > 0 { // The wall clock was set back.
 		j.armNext()
+		if left >= leastStep {
+			go j.clock.followSteps()
+		}
 		return planned{}, false
 	}
 	due = j.next

@@ -69,11 +69,10 @@ func (m Missed) skips(due, now time.Time) bool {
 // anchored returns s, or, for an "@every" that counts from the argument of Next, a
 // schedule of the same period that counts from due.
 func anchored(s Schedule, due time.Time) Schedule {
-	spec, ok := s.(*Spec)
-	if !ok || spec.every == 0 || !spec.start.IsZero() {
+	if !isElapsed(s) {
 		return s
 	}
-	anchored := *spec
+	anchored := *s.(*Spec)
 	anchored.start = due
 	return &anchored
 }

@@ -26,9 +26,14 @@ type Schedule interface {
 	//
 	// A time without a monotonic clock reading, such as that of a [Spec], follows the wall
 	// clock: if the clock is set, or the machine sleeps, the job adapts within a second.
-	// After a step forward, runs may have been missed. After a step back of less than
-	// three hours, the next run waits until the clock shows its time again. After a
-	// longer step back, the job calls Next with the current time.
+	// After a step forward, runs may have been missed.
+	//
+	// After a step back, an "@every" without START keeps its pace. A Spec with a wildcard in
+	// the hour field, and another schedule with less than an hour between two times, continue
+	// from the new time. A Spec of fixed hours waits until the clock shows the time of its
+	// next run again, so that no run happens twice. Once the clock is three hours or more
+	// before the latest time that it has shown, in one step or several, the new time counts
+	// for all jobs. cron(8) has the same rules.
 	Next(t time.Time) time.Time
 }
 

@@ -2,6 +2,7 @@ package clock
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -19,9 +20,10 @@ const (
 	// leastStep is the step that matters. Two readings of the clocks differ by less.
 	leastStep = 100 * time.Millisecond
 
-	// farBack is the step back from which the new time counts as right. After a shorter
-	// one, as when a clock is corrected, runs do not happen twice.
-	farBack = -3 * time.Hour
+	// farBack is the distance from the latest time that the clock has shown, from which
+	// the new time counts as right. Below it, the clock was corrected, and runs at fixed
+	// hours do not happen twice. It is that of cron(8).
+	farBack = 3 * time.Hour
 )
 
 // wallClock makes jobs follow steps of the wall clock.
@@ -31,7 +33,18 @@ type wallClock struct {
 	jobs    map[*Job]struct{} // Jobs that wait for a time of the wall clock. Guarded by mu.
 	timeout hwt.Timeout       // Runs the next look. Nil while no job waits. Guarded by mu.
 	offset  time.Duration     // The wall clock minus the monotonic one. Guarded by mu.
+	high    time.Duration     // The latest time shown, since the clock's start. Guarded by mu.
 }
+
+// step is a change of the wall clock's offset to the monotonic clock.
+type step int
+
+const (
+	noStep  step = iota
+	forward      // Runs may be due.
+	back         // By less than farBack from the latest time that the clock has shown.
+	farther      // Back by farBack or more.
+)
 
 // isWall reports whether t has no monotonic reading.
 func isWall(t time.Time) bool { return t == t.Round(0) }
@@ -49,7 +62,7 @@ func (w *wallClock) add(j *Job) {
 	}
 	w.jobs[j] = struct{}{}
 	if w.timeout == nil { // The first job. For the others, a look must compare with the old offset.
-		w.offset = c.wallOffset()
+		w.offset, w.high = c.wallOffset(), math.MinInt64
 	}
 	if w.timeout == nil || ended(w.timeout) {
 		w.arm(c)
@@ -88,15 +101,19 @@ type lookTask Clock
 
 // Run implements [hwt.TimerTask]. It runs no user code.
 func (x *lookTask) Run(hwt.Timeout) error {
-	c := (*Clock)(x)
-	if step, jobs := c.wall.look(c); len(jobs) > 0 {
+	(*Clock)(x).followSteps()
+	return nil
+}
+
+// followSteps looks for a step, and makes the jobs follow it.
+func (c *Clock) followSteps() {
+	if step, jobs := c.wall.look(c); step != noStep {
 		go func() {
 			for _, j := range jobs {
 				j.follow(step)
 			}
 		}()
 	}
-	return nil
 }
 
 // Rejected implements [hwt.RejectedTask]: a goroutine runs the task, and err is reported.
@@ -108,47 +125,117 @@ func (x *lookTask) Rejected(timeout hwt.Timeout, err error) error {
 // endOn implements endingTask.
 func (x *lookTask) endOn(c *Clock) bool { return (*Clock)(x) == c }
 
-// look returns the step of the wall clock since the last one, and the jobs that must
-// follow it, if there was a step.
-func (w *wallClock) look(c *Clock) (step time.Duration, jobs []*Job) {
+// look returns the step of the wall clock since the last look, and the jobs that must
+// follow it.
+func (w *wallClock) look(c *Clock) (step, []*Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.timeout == nil || !w.timeout.IsExpired() {
-		return 0, nil // The last job was removed meanwhile, or another timeout replaced it.
+	if w.timeout == nil {
+		return noStep, nil // The last job was removed meanwhile.
 	}
-	offset := c.wallOffset()
-	w.arm(c)
-	if step = offset - w.offset; step.Abs() < leastStep {
-		return 0, nil
+	if ended(w.timeout) {
+		w.arm(c)
 	}
-	w.offset = offset
+	step := w.note(c.now(), c.wallOffset())
+	if step == noStep {
+		return noStep, nil
+	}
 	return step, slices.Collect(maps.Keys(w.jobs))
 }
 
-// follow arms the timer anew after a step of the wall clock.
-func (j *Job) follow(step time.Duration) {
-	if !j.rearm(step) {
+// note sets the offset of the wall clock at the given monotonic time, and returns the
+// step. Steps back add up: they count from the latest time shown. Guarded by mu.
+func (w *wallClock) note(now, offset time.Duration) step {
+	change := offset - w.offset
+	if change.Abs() < leastStep {
+		return noStep
+	}
+	w.high = max(w.high, now+w.offset)
+	w.offset = offset
+	if change > 0 {
+		return forward
+	}
+	step := stepBack(w.high - now - offset)
+	if step == farther {
+		w.high = now + offset
+	}
+	return step
+}
+
+// stepBack returns the step to a time that is before the latest time shown by d.
+func stepBack(d time.Duration) step {
+	if d < farBack {
+		return back
+	}
+	return farther
+}
+
+// follow adapts the next run to a step of the wall clock.
+func (j *Job) follow(step step) {
+	next, left, ok := j.interrupt(step)
+	if !ok {
 		return
 	}
 	go func() { // The schedule may block or end its goroutine.
 		defer j.done()
-		j.planFromNow()
+		j.planWith(j.afterStep(step, next.due, left))
 	}()
 }
 
-// rearm arms the timer for the next run by the new time. It returns true if the caller
-// must plan the run instead.
-func (j *Job) rearm(step time.Duration) (plans bool) {
+// interrupt returns the next run and the delay until it, and makes the caller plan again.
+// After a step forward it only arms the timer again.
+func (j *Job) interrupt(step step) (next planned, left time.Duration, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.timeout == nil || !isWall(j.next.at) || !j.timeout.Cancel() {
-		return false // No run waits, or it is due already.
+		return planned{}, 0, false // No run waits, or it is due already.
 	}
-	if step > farBack {
+	if step == forward {
 		j.armNext()
-		return false
+		return planned{}, 0, false
 	}
+	next, left = j.next, time.Until(j.timeout.Deadline())
+	left -= next.at.Sub(next.due)
 	j.timeout, j.next = nil, planned{}
 	j.startPlanning()
-	return true
+	return next, left, true
+}
+
+// afterStep returns the question for the next run when the clock was set back, with due
+// as the time of the run before the step, and left as the delay until it.
+func (j *Job) afterStep(step step, due time.Time, left time.Duration) func(now time.Time) (argument, next time.Time) {
+	return func(now time.Time) (argument, next time.Time) {
+		base := j.schedule.base
+		switch {
+		case isElapsed(base):
+			return now, now.Add(max(left, 1)).In(due.Location())
+		case step == back && !paced(base, due):
+			return now, due
+		}
+		return now, base.Next(now)
+	}
+}
+
+// wasSetBack reports whether the clock was set back after a run was due, and the job follows.
+func (j *Job) wasSetBack(due, now time.Time) bool {
+	ahead, base := due.Sub(now), j.schedule.base
+	return ahead >= leastStep && (isElapsed(base) || stepBack(ahead) == farther || paced(base, due))
+}
+
+// isElapsed reports whether the times of s are relative to each other, as with an "@every"
+// without START. A clock that is set back does not move them.
+func isElapsed(s Schedule) bool {
+	spec, ok := s.(*Spec)
+	return ok && spec.every > 0 && spec.start.IsZero()
+}
+
+// paced reports whether a schedule with the given time follows a clock that is set back,
+// instead of waiting until the clock shows its times again. As in cron(8), that depends on
+// the hour field. Other schedules are paced if the time after due is within an hour.
+func paced(s Schedule, due time.Time) bool {
+	if spec, ok := s.(*Spec); ok {
+		return spec.every > 0 || !spec.cron.fixedHours()
+	}
+	next := s.Next(due)
+	return next.After(due) && next.Sub(due) <= time.Hour
 }
