@@ -49,8 +49,9 @@
 // the hashed wheel, including the timeout. A zero-size value takes no memory. On a timer
 // that is not a timing wheel of this module, a pair takes 24 bytes more. Keys are
 // spread over several locks per processor. Each operation, including Get, holds the lock
-// of its key, usually for less than a microsecond; operations on different keys rarely
-// share a lock.
+// of its key, usually for less than a microsecond. The table grows and shrinks in steps of
+// some hundred pairs, however large it is. Operations on different keys rarely share a
+// lock.
 //
 // # Differences from go-zero
 //

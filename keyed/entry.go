@@ -39,7 +39,7 @@ func (w *Wheel[K, V]) All() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
 		var entries []Entry[K, V]
 		for i := range w.stripes {
-			for begin := uint64(0); begin < hashEnd; {
+			for begin := uint64(firstOrder); begin < endOrder; {
 				entries, begin = w.stripes[i].part(entries[:0], begin)
 				for _, e := range entries {
 					if !yield(e) {

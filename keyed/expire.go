@@ -27,8 +27,8 @@ func (p *pair[K, V]) Run(hwt.Timeout) error {
 
 // expire removes p if it is due (K1).
 func (w *Wheel[K, V]) expire(p *pair[K, V]) (value V, ok bool) {
-	w.due(p, func(s *stripe[K, V], slot int) {
-		s.remove(slot) // Linearization point of expiry.
+	w.due(p, func(s *stripe[K, V], at slot) {
+		s.remove(at) // Linearization point of expiry.
 		value, ok = p.take(), true
 	})
 	return value, ok
@@ -36,16 +36,16 @@ func (w *Wheel[K, V]) expire(p *pair[K, V]) (value V, ok bool) {
 
 // due calls f with the slot of p, under the lock, if p is in the table and due (K4). If
 // p is not yet in the table, due marks it.
-func (w *Wheel[K, V]) due(p *pair[K, V], f func(s *stripe[K, V], slot int)) {
+func (w *Wheel[K, V]) due(p *pair[K, V], f func(s *stripe[K, V], at slot)) {
 	s, h := w.stripe(p.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	current, slot := s.find(h, p.key)
+	current, at := s.find(h, p.key)
 	switch {
 	case p.handle() == nil:
 		p.timeout = early
 	case current == p && p.handle().IsExpired():
-		f(s, slot)
+		f(s, at)
 	}
 }
 
@@ -72,7 +72,7 @@ func (w *Wheel[K, V]) callbackFailed(key K, value V, err error) {
 func (p *pair[K, V]) Rejected(_ hwt.Timeout, cause error) (err error) {
 	w, pending := p.wheel(), false
 	var value V
-	w.due(p, func(*stripe[K, V], int) {
+	w.due(p, func(*stripe[K, V], slot) {
 		pending, value, err = true, p.value, cause
 		again, failed := p.schedule(retryDelay)
 		if failed != nil {

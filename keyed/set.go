@@ -138,7 +138,7 @@ func (w *Wheel[K, V]) reset(s *stripe[K, V], old *pair[K, V], value *V, delay ti
 func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.Timeout, value *V, delay time.Duration, c condition) (ok, added bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, slot := s.find(h, p.key)
+	old, at := s.find(h, p.key)
 	ok, done, err := w.reset(s, old, value, delay, c)
 	if done {
 		return ok, false, err
@@ -155,7 +155,7 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.
 		p.value = old.value
 	}
 	if old != nil { // its timeout has expired
-		s.remove(slot)
+		s.remove(at)
 		old.take()
 	}
 	s.add(h, p) // Linearization point for a new pair.
@@ -163,8 +163,10 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.
 }
 
 // Delete deletes the pair of key, whose callback then does not run. It reports
-// whether there was a pair. It takes constant time and allocates nothing. After Close it
-// finds no pair.
+// whether there was a pair. It takes constant time and allocates nothing.
+//
+// After Close it returns false: Close has cancelled every pair, so the callback does not run
+// in this case either, and an error would tell the caller nothing to act on.
 func (w *Wheel[K, V]) Delete(key K) (deleted bool) {
 	_, deleted = w.LoadAndDelete(key)
 	return deleted
@@ -188,9 +190,9 @@ func (w *Wheel[K, V]) remove(key K) *pair[K, V] {
 	s, h := w.stripe(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, slot := s.find(h, key)
+	p, at := s.find(h, key)
 	if p != nil {
-		s.remove(slot) // Linearization point of Delete and LoadAndDelete.
+		s.remove(at) // Linearization point of Delete and LoadAndDelete.
 	}
 	return p
 }

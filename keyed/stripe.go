@@ -1,138 +1,150 @@
 package keyed
 
 import (
+	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt/internal/cacheline"
 )
 
-// minSlots is the least number of slots of a stripe that has had a pair.
-const minSlots = 8
+// segmentPairs is the number of pairs per segment at which a stripe gets one segment more.
+// A segment then has up to twice as many, since one segment is split at a time.
+const segmentPairs = 256
 
-// stripe is a part of the table, with a lock: a hash table with linear probing. The home
-// of a pair is at the share of the slots that its hash is of 2^32, so the pairs keep
-// their order when the table grows, which can therefore be often, by little, and reads
-// no pair. At most 17 of 20 slots are used.
+// stripe is a part of the table, with a lock. Its pairs are in segments, and their number
+// follows the number of pairs, by linear hashing: a stripe grows when one segment is split
+// in two, and shrinks when the last two are merged. An operation therefore moves only the
+// pairs of a segment or two, however large the table is. The segment of a pair depends on
+// the low bits of its hash, and its home there on the high bits.
 type stripe[K comparable, V any] struct {
-	mu      sync.Mutex
-	hashes  []uint32      // per slot: 0 if it is empty. Guarded by mu.
-	pairs   []*pair[K, V] // per slot. Guarded by mu.
-	n       atomic.Int64  // number of pairs. Atomic: written under mu, read by Len.
-	updates *update[K, V] // running Updates. Guarded by mu.
+	mu       sync.Mutex
+	segments []segment[K, V] // at least one. Guarded by mu.
+	n        atomic.Int64    // number of pairs. Atomic: written under mu, read by Len.
+	updates  *update[K, V]   // running Updates. Guarded by mu.
 }
 
-// noHashes are the hashes of an empty stripe.
-var noHashes = make([]uint32, 1)
+// slot is the place of a pair. It is valid until the stripe changes.
+type slot struct{ segment, i int }
 
 // newStripes returns empty stripes for the number of processors.
 func newStripes[K comparable, V any]() []stripe[K, V] {
 	stripes := make([]stripe[K, V], cacheline.Stripes(16, 256))
 	for i := range stripes {
-		stripes[i].hashes = noHashes
+		stripes[i].removeAll()
 	}
 	return stripes
 }
 
-// home returns the slot at which the search for h begins.
-func (s *stripe[K, V]) home(h uint32) int { return int(uint64(h) * uint64(len(s.hashes)) >> 32) }
+// order returns the place of hash h in the order in which All yields pairs. A segment has
+// the pairs of an interval, and a split segment has the pairs of the first half of it. The
+// first bit of a hash is always set, and tells no pairs apart.
+func order(h uint32) uint32 { return bits.Reverse32(h) }
 
-// after returns the slot after i.
-func (s *stripe[K, V]) after(i int) int {
-	if i++; i < len(s.hashes) {
-		return i
+// segmentOf returns the number of the segment for hash h, and the number of bits of h that
+// tell it from other segments.
+func (s *stripe[K, V]) segmentOf(h uint32) (i, width int) {
+	width = bits.Len(uint(len(s.segments) - 1))
+	half := 1 << width >> 1
+	i = int(h>>1) & (1<<width - 1)
+	if first := i &^ half; first+half >= len(s.segments) { // it has not been split yet
+		return first, width - 1
 	}
-	return 0
+	return i, width
 }
+
+// parent returns the number of the segment from which segment i was split.
+func parent(i int) int { return i &^ (1 << (bits.Len(uint(i)) - 1)) }
 
 // find returns the pair of key, whose hash is h, and its slot. p is nil if there is no
 // pair. The caller holds mu.
-func (s *stripe[K, V]) find(h uint32, key K) (p *pair[K, V], slot int) {
-	i := s.home(h)
-	for ; s.hashes[i] != 0; i = s.after(i) {
-		if s.hashes[i] == h && s.pairs[i].key == key {
-			return s.pairs[i], i
-		}
+func (s *stripe[K, V]) find(h uint32, key K) (p *pair[K, V], at slot) {
+	at.segment, _ = s.segmentOf(h)
+	in := &s.segments[at.segment]
+	i, ok := in.find(h, key)
+	if !ok {
+		return nil, slot{}
 	}
-	return nil, i
+	at.i = i
+	return in.pairs[i], at
 }
 
 // add adds p, whose hash is h and whose key has no pair. The caller holds mu.
 func (s *stripe[K, V]) add(h uint32, p *pair[K, V]) {
-	if n := int(s.n.Add(1)); 20*n > 17*len(s.hashes) {
-		s.resize(n)
+	if s.n.Add(1) > int64(segmentPairs*len(s.segments)) {
+		s.split()
 	}
-	s.put(h, p)
+	i, _ := s.segmentOf(h)
+	s.segments[i].add(h, p)
 }
 
-// put puts p into the first empty slot from its home on.
-func (s *stripe[K, V]) put(h uint32, p *pair[K, V]) {
-	i := s.home(h)
-	for s.hashes[i] != 0 {
-		i = s.after(i)
-	}
-	s.hashes[i], s.pairs[i] = h, p
-}
-
-// remove removes the pair in slot i. Later pairs move into the gap, unless it precedes
-// their home. The caller holds mu.
-func (s *stripe[K, V]) remove(i int) {
-	for j := s.after(i); s.hashes[j] != 0; j = s.after(j) {
-		if home := s.home(s.hashes[j]); (j-home+len(s.hashes))%len(s.hashes) >= (j-i+len(s.hashes))%len(s.hashes) {
-			s.hashes[i], s.pairs[i] = s.hashes[j], s.pairs[j]
-			i = j
-		}
-	}
-	s.hashes[i], s.pairs[i] = 0, nil
-	if n := int(s.n.Add(-1)); max(3*n, minSlots) < len(s.hashes) {
-		s.resize(n)
+// remove removes the pair at a slot. The caller holds mu.
+func (s *stripe[K, V]) remove(at slot) {
+	s.segments[at.segment].remove(at.i)
+	if last := len(s.segments) - 1; s.n.Add(-1) < int64(segmentPairs/2*last) {
+		s.merge(last)
 	}
 }
 
-// resize gives the stripe slots for half more than n pairs.
-func (s *stripe[K, V]) resize(n int) {
-	hashes, pairs := s.hashes, s.pairs
-	size := max(n+n/2, minSlots)
-	s.hashes, s.pairs = make([]uint32, size), make([]*pair[K, V], size)
-	for i, h := range hashes {
+// split adds a segment, for half of the pairs of its parent.
+func (s *stripe[K, V]) split() {
+	last := len(s.segments)
+	from := parent(last)
+	old := s.segments[from]
+	s.segments = append(s.segments, newSegment[K, V](old.n/2))
+	s.segments[from] = newSegment[K, V](old.n / 2)
+	s.addAll(old)
+}
+
+// merge removes the last segment and adds its pairs to its parent.
+func (s *stripe[K, V]) merge(last int) {
+	old := s.segments[last]
+	s.segments[last] = segment[K, V]{}
+	if s.segments = s.segments[:last]; 2*last < cap(s.segments) {
+		s.segments = slices.Clone(s.segments)
+	}
+	s.addAll(old)
+}
+
+// addAll adds the pairs of a segment that the stripe no longer has.
+func (s *stripe[K, V]) addAll(old segment[K, V]) {
+	for slot, h := range old.hashes {
 		if h != 0 {
-			s.put(h, pairs[i])
+			i, _ := s.segmentOf(h)
+			s.segments[i].add(h, old.pairs[slot])
 		}
 	}
 }
 
-// removeAll removes all pairs, and returns the slots.
-func (s *stripe[K, V]) removeAll() []*pair[K, V] {
+// removeAll removes all pairs, and returns the segments.
+func (s *stripe[K, V]) removeAll() []segment[K, V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pairs := s.pairs
-	s.hashes, s.pairs = noHashes, nil
+	segments := s.segments
+	s.segments = []segment[K, V]{newSegment[K, V](0)}
 	s.n.Store(0)
-	return pairs
+	return segments
 }
 
-// partLen is the number of slots that All reads under one lock.
-const partLen = 256
+// The orders of all hashes are from firstOrder to endOrder.
+const (
+	firstOrder = 1 << 31
+	endOrder   = 1 << 32
+)
 
-// part appends to e the entries of the pairs whose hashes are from begin to next, about
-// partLen slots. next is hashEnd after the last part. The hashes, unlike the slots, stay
-// the same when the stripe grows between two parts.
+// part appends to e the entries of the pairs of one segment, from the order begin on. The
+// next part begins at next, which is endOrder after the last one. The order of a pair,
+// unlike its segment, stays the same when the stripe grows or shrinks between two parts.
 func (s *stripe[K, V]) part(e []Entry[K, V], begin uint64) (_ []Entry[K, V], next uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next = min(begin+hashEnd*partLen/uint64(len(s.hashes)), hashEnd)
-	first, last := s.home(uint32(begin)), s.home(uint32(next-1))
-	for i := range len(s.hashes) {
-		slot := (first + i) % len(s.hashes)
-		switch h := uint64(s.hashes[slot]); {
-		case h == 0 && first+i >= last:
-			return e, next
-		case h != 0 && begin <= h && h < next:
-			e = append(e, s.pairs[slot].entry())
+	i, width := s.segmentOf(order(uint32(begin)))
+	for slot, h := range s.segments[i].hashes {
+		if h != 0 && uint64(order(h)) >= begin {
+			e = append(e, s.segments[i].pairs[slot].entry())
 		}
 	}
-	return e, next
+	last := uint64(1)<<(31-width) - 1 // the place of the last pair in the interval
+	return e, (begin | last) + 1
 }
-
-// hashEnd is more than every hash.
-const hashEnd = 1 << 32

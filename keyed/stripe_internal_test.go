@@ -12,35 +12,73 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// TestStripeFindsEveryPairAtAnySize adds and removes pairs beside a map. The slots follow
-// the number of pairs in both directions. Some hashes are equal.
+// TestStripeFindsEveryPairAtAnySize adds and removes pairs beside a map. The segments and
+// their slots follow the number of pairs in both directions. Some hashes are equal.
 func TestStripeFindsEveryPairAtAnySize(t *testing.T) {
-	const keys, steps = 3000, 20_000
+	const keys, steps = 3000, 40_000
 	seed := maphash.MakeSeed()
 	s := &newStripes[int, int]()[0]
 	hash := func(key int) uint32 { return uint32(maphash.Comparable(seed, key/2)) | 1 }
 	pairs := map[int]*pair[int, int]{}
 	for step := range steps {
 		key := rand.N(keys)
-		p, slot := s.find(hash(key), key)
+		p, at := s.find(hash(key), key)
 		require.Same(t, pairs[key], p)
-		switch grows := step/keys%2 == 0; {
+		switch grows := step/(3*keys)%2 == 0; {
 		case p == nil && (grows || step%4 == 0):
 			pairs[key] = &pair[int, int]{key: key}
 			s.add(hash(key), pairs[key])
 		case p != nil && (!grows || step%4 == 0):
-			s.remove(slot)
+			s.remove(at)
 			delete(pairs, key)
 		}
 		n := len(pairs)
 		require.EqualValues(t, n, s.n.Load())
-		require.LessOrEqual(t, 20*n, 17*len(s.hashes))
-		require.LessOrEqual(t, len(s.hashes), max(3*n, minSlots))
+		require.LessOrEqual(t, n, segmentPairs*len(s.segments))
+		require.LessOrEqual(t, len(s.segments), n/(segmentPairs/2)+1)
+		in, _ := s.segmentOf(hash(key))
+		checkSegment(t, &s.segments[in])
 	}
 	for key := range keys {
 		p, _ := s.find(hash(key), key)
 		require.Same(t, pairs[key], p)
 	}
+}
+
+// maxSegmentSlots bounds the slots of a segment, and therefore the duration of the longest
+// step in which a stripe grows or shrinks. The pairs of a segment are twice segmentPairs,
+// and some more since hashes are random.
+const maxSegmentSlots = 8 * segmentPairs
+
+func checkSegment(t *testing.T, s *segment[int, int]) {
+	require.LessOrEqual(t, 20*s.n, 17*len(s.hashes))
+	require.LessOrEqual(t, len(s.hashes), max(3*s.n, minSlots, segmentPairs))
+}
+
+// TestStepsOfALargeStripeAreBounded grows a stripe to many pairs and shrinks it again.
+func TestStepsOfALargeStripeAreBounded(t *testing.T) {
+	const keys = 100_000
+	s := &newStripes[int, int]()[0]
+	hashes := make([]uint32, keys)
+	longest := 0
+	note := func(h uint32) {
+		i, _ := s.segmentOf(h)
+		longest = max(longest, len(s.segments[i].hashes), len(s.segments[len(s.segments)-1].hashes))
+	}
+	for key := range keys {
+		hashes[key] = rand.Uint32() | 1
+		s.add(hashes[key], &pair[int, int]{key: key})
+		note(hashes[key])
+	}
+	assert.GreaterOrEqual(t, len(s.segments), keys/segmentPairs)
+	for key := range keys {
+		_, at := s.find(hashes[key], key)
+		s.remove(at)
+		note(hashes[key])
+	}
+	assert.LessOrEqual(t, longest, maxSegmentSlots)
+	assert.Len(t, s.segments, 1)
+	assert.Less(t, cap(s.segments), 8)
 }
 
 // hourTimeout has only a deadline, and can be cancelled.
@@ -71,9 +109,6 @@ func TestPartsHaveEveryPairOnce(t *testing.T) {
 			hashes := map[int]uint32{}
 			add := func(key int) {
 				hashes[key] = rand.Uint32() | 1
-				if key%5 == 0 { // near the last slot, so that pairs continue at the first
-					hashes[key] |= 0xfff00000
-				}
 				s.add(hashes[key], hourPair(w, key))
 			}
 			for key := range c.stay + c.before {
@@ -81,7 +116,7 @@ func TestPartsHaveEveryPairOnce(t *testing.T) {
 			}
 			seen := map[int]int{}
 			parts := 0
-			for begin := uint64(0); begin < hashEnd; parts++ {
+			for begin := uint64(firstOrder); begin < endOrder; parts++ {
 				var e []Entry[int, int]
 				e, begin = s.part(nil, begin)
 				for _, e := range e {
@@ -89,8 +124,8 @@ func TestPartsHaveEveryPairOnce(t *testing.T) {
 				}
 				for range min(c.before, 1000) {
 					c.before--
-					_, slot := s.find(hashes[c.stay+c.before], c.stay+c.before)
-					s.remove(slot)
+					_, at := s.find(hashes[c.stay+c.before], c.stay+c.before)
+					s.remove(at)
 				}
 				for range min(c.after, 1000) {
 					c.after--
@@ -105,7 +140,7 @@ func TestPartsHaveEveryPairOnce(t *testing.T) {
 					require.Failf(t, name, "key %d came %d times", key, n)
 				}
 			}
-			assert.Equal(t, c.stay > partLen, parts > 1, name)
+			assert.Equal(t, c.stay > segmentPairs, parts > 1, name)
 		}
 	}
 }

@@ -98,10 +98,12 @@ func (w *Wheel[K, V]) Close() error {
 // sweep removes every pending pair and calls f with it.
 func (w *Wheel[K, V]) sweep(f func(*pair[K, V])) {
 	for i := range w.stripes {
-		for _, p := range w.stripes[i].removeAll() {
-			if p != nil {
-				p.handle().Cancel() // false if it has expired: its task will find nothing
-				f(p)
+		for _, segment := range w.stripes[i].removeAll() {
+			for _, p := range segment.pairs {
+				if p != nil {
+					p.handle().Cancel() // false if it has expired: its task will find nothing
+					f(p)
+				}
 			}
 		}
 	}
