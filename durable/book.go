@@ -270,7 +270,7 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 		outcomes = append(outcomes, h.outcome)
 		kept = append(kept, h)
 	}
-	applied, err := w.store.backend.Finish(ctx, nil, id, outcomes)
+	applied, err := w.store.backend.Finish(ctx, id, outcomes)
 	again := err != nil && !errors.Is(err, ErrClosed)
 	if again && ctx.Err() == nil {
 		w.log.Warn("durable: cannot store outcomes; retrying", "error", err, "entries", len(kept))

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
-	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 func TestCloseEndsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := durable.New(t.Context(), backendtest.NewMemory(), nil)
+		s, err := durable.New(t.Context(), memdb.New(), nil)
 		require.NoError(t, err)
 		done := make(chan error, 1)
 		go func() {
@@ -49,10 +49,10 @@ func TestWorkEndsWhenTheDatabaseHasClosed(t *testing.T) {
 
 func TestCloseInsideHandlerDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := backendtest.NewMemory()
+		b := memdb.New()
 		s, err := durable.New(t.Context(), b, nil)
 		require.NoError(t, err)
-		_, err = s.Set(t.Context(), "k", time.Now().Add(time.Second), nil)
+		_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Second)})
 		require.NoError(t, err)
 		var took time.Duration
 		err = s.Work(t.Context(), func(context.Context, durable.Firing) error {
@@ -73,12 +73,12 @@ func TestCloseInsideHandlerDoesNotWait(t *testing.T) {
 
 func TestCloseOfAnotherStoreInsideHandlerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := durable.New(t.Context(), backendtest.NewMemory(), nil)
+		s, err := durable.New(t.Context(), memdb.New(), nil)
 		require.NoError(t, err)
-		_, err = s.Set(t.Context(), "k", time.Now(), nil)
+		_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now()})
 		require.NoError(t, err)
 		err = s.Work(t.Context(), func(context.Context, durable.Firing) error {
-			b := backendtest.NewMemory()
+			b := memdb.New()
 			other, err := durable.New(t.Context(), b, nil)
 			assert.NoError(t, err)
 			assert.NoError(t, other.Close())

@@ -48,22 +48,9 @@ func deadLetter(d *backend.Dead) (DeadLetter, error) {
 	if err != nil {
 		return DeadLetter{Entry: Entry{Key: d.Key, Generation: d.Generation}}, err
 	}
-	return DeadLetter{e, firingID(&d.Row), d.Error, time.Unix(0, d.GivenUp).UTC()}, nil
-}
-
-// Requeue turns a dead letter into a pending entry that is due now, with the same ID, a
-// full number of attempts, and no NotAfter. Of several concurrent calls, one succeeds.
-// Requeue returns ErrNotFound if there is no such dead letter, and ErrExists if the key
-// has a pending entry. An occurrence of a recurring entry is revived beside its series.
-func (s *Store) Requeue(ctx context.Context, key string, generation uint64) (Entry, error) {
-	s.clock.refresh(ctx)
-	row := backend.Row{Key: key, Due: s.clock.nanos()}
-	return s.apply(ctx, nil, "Requeue", nil, backend.Op{Kind: backend.Requeue, Row: row, If: generation})
-}
-
-// Discard deletes a dead letter, also a damaged one. It returns ErrNotFound if there is no such
-// dead letter.
-func (s *Store) Discard(ctx context.Context, key string, generation uint64) error {
-	_, err := s.apply(ctx, nil, "Discard", nil, backend.Op{Kind: backend.Discard, Row: backend.Row{Key: key}, If: generation})
-	return err
+	letter := DeadLetter{Entry: e, ID: firingID(&d.Row), Error: d.Error, GivenUp: time.Unix(0, d.GivenUp).UTC()}
+	if d.Error == errTooLate.Error() {
+		letter.Reason = Expired
+	}
+	return letter, nil
 }

@@ -4,8 +4,10 @@
 // [github.com/hashedwheel/hwt/durable/sqlite]) or PostgreSQL for many machines (package
 // [github.com/hashedwheel/hwt/durable/postgres]). [Store.Set] returns when the entry is
 // stored. [Store.Work], in any number of processes, calls a handler for each entry at its
-// due time. SetTx, CreateTx, MoveTx, and CancelTx do the same inside the caller's own
-// transaction, and [Firing.DoneTx] acknowledges inside the handler's.
+// due time. A [Tx] has the same operations inside the caller's own transaction, and
+// [Tx.Done] acknowledges inside the handler's. Package
+// [github.com/hashedwheel/hwt/durable/memory] has a store for tests, and package
+// [github.com/hashedwheel/hwt/durable/observe] shows a store as metrics and on a live page.
 //
 // # Promises
 //

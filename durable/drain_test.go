@@ -47,7 +47,7 @@ func TestDrainFreesLeasedEntries(t *testing.T) {
 		}, nil)
 		time.Sleep(10 * time.Millisecond)
 		later := backend.Row{Key: "moves the watermark", Due: time.Now().Add(940 * time.Millisecond).UnixNano()}
-		_, err := f.b.Apply(t.Context(), nil, []backend.Op{{Row: later}})
+		_, err := f.b.Apply(t.Context(), []backend.Op{{Row: later}})
 		require.NoError(t, err)
 		defer f.work(nil, nil)()
 		time.Sleep(390 * time.Millisecond)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
-	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 func TestEntryFiresOnceAtItsDueTime(t *testing.T) {
@@ -27,8 +27,8 @@ func TestEntryFiresOnceAtItsDueTime(t *testing.T) {
 		assert.Equal(t, seconds(0, 0.3, 20.5, 3600), f.times())
 		assert.Empty(t, f.keys())
 		assert.Equal(t, []byte("near"), f.fired[1].Payload)
-		assert.Zero(t, f.Stats().Claimed)
-		assert.EqualValues(t, 4, f.Stats().Succeeded)
+		assert.Zero(t, f.stats().Claimed)
+		assert.EqualValues(t, 4, f.stats().Succeeded)
 	})
 }
 
@@ -204,8 +204,8 @@ func TestDeadLetterCanBeRequeued(t *testing.T) {
 
 func TestEntryDoesNotFireAfterNotAfter(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		f.setIn("late", time.Second, durable.NotAfter(time.Now().Add(2*time.Second)))
-		f.setIn("in time", time.Second, durable.NotAfter(time.Now().Add(time.Hour)))
+		f.setIn("late", time.Second, notAfter(time.Now().Add(2*time.Second)))
+		f.setIn("in time", time.Second, notAfter(time.Now().Add(time.Hour)))
 		time.Sleep(time.Minute)
 		defer f.work(nil, nil)()
 		time.Sleep(time.Minute)
@@ -261,7 +261,7 @@ func TestCancelOfAClaimedEntryKeepsTheRetriesOfEarlierOnes(t *testing.T) {
 }
 
 // mute never answers.
-type mute struct{ *backendtest.Memory }
+type mute struct{ *memdb.DB }
 
 func (mute) Now(ctx context.Context) (time.Time, error) {
 	<-ctx.Done()
@@ -271,6 +271,6 @@ func (mute) Now(ctx context.Context) (time.Time, error) {
 func TestNewEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := durable.New(ctx, mute{backendtest.NewMemory()}, nil)
+	_, err := durable.New(ctx, mute{memdb.New()}, nil)
 	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -1,7 +1,7 @@
 package durable
 
 import (
-	"context"
+	"bytes"
 	"fmt"
 	"math"
 	"time"
@@ -9,13 +9,14 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Entry is one timer of a store.
+// Entry is one timer of a store. Methods that store an entry take its Key, Due, NotAfter,
+// Payload, and Every from the caller, and fill in Generation and Attempt.
 type Entry struct {
 	// Key identifies the entry. It has 1 to 512 bytes.
 	Key string
 
-	// Due is the time at which the entry fires, to the nanosecond, in UTC. That of a retry is
-	// the end of its pause, not the time of the first attempt.
+	// Due is the time at which the entry fires, to the nanosecond, in UTC. The Due time of a
+	// retry is the end of its pause, not the time of the first attempt.
 	Due time.Time
 
 	// NotAfter is the latest time to fire. An entry that could not fire by then becomes a
@@ -58,29 +59,29 @@ type Firing struct {
 	held *held
 }
 
-// DoneTx acknowledges the firing inside tx, the transaction in which the handler stores
-// its effects. If tx commits, the entry is done. If it does not, the entry fires again.
-// The effects therefore take place exactly once. The handler must return an error if the
-// commit fails. DoneTx returns ErrLeaseLost if another worker has taken over the entry;
-// the handler must then roll back.
-//
-// tx is of the type that SetTx takes.
-func (f Firing) DoneTx(ctx context.Context, tx any) error {
-	if f.held == nil {
-		return fmt.Errorf("durable: DoneTx: %w", invalid("the firing was not passed to a handler"))
-	}
-	if err := f.held.worker.doneTx(ctx, tx, f.held); err != nil {
-		return wrap("DoneTx", f.Key, err)
-	}
-	return nil
-}
-
 // DeadLetter is an entry that used up its attempts or could not fire by NotAfter.
 type DeadLetter struct {
 	Entry
 	ID      string    // ID of its firings
+	Reason  Reason    // why the entry became a dead letter
 	Error   string    // text of the last error, up to 1 KB
 	GivenUp time.Time // time of the last attempt's end
+}
+
+// Reason is the reason for which an entry became a dead letter.
+type Reason int
+
+const (
+	Failed  Reason = iota // its last attempt failed
+	Expired               // no attempt could begin by its NotAfter
+)
+
+// String returns "failed" or "expired".
+func (r Reason) String() string {
+	if r == Expired {
+		return "expired"
+	}
+	return "failed"
 }
 
 func entryOf(r *backend.Row) (Entry, error) {
@@ -105,6 +106,42 @@ func entryOf(r *backend.Row) (Entry, error) {
 }
 
 func firingID(r *backend.Row) string { return fmt.Sprintf("%x-%016x", r.Origin, r.Nonce) }
+
+// row returns the row that stores e.
+func (e Entry) row(maxPayload int) (row backend.Row, err error) {
+	if err := checkKey(e.Key); err != nil {
+		return row, err
+	}
+	if len(e.Payload) > maxPayload {
+		return row, invalid("payload of %d bytes (expected: up to %d)", len(e.Payload), maxPayload)
+	}
+	row = backend.Row{
+		Key:     e.Key,
+		Payload: bytes.Clone(e.Payload), // a worker may hold it after the call
+		Attempt: 1,
+		Nonce:   newNonce(),
+	}
+	if row.Due, err = checkTime("due time", e.Due); err != nil {
+		return row, err
+	}
+	if err := e.Every.check(); err != nil {
+		return row, err
+	}
+	if !e.NotAfter.IsZero() {
+		if !e.Every.isZero() {
+			return row, invalid("NotAfter of a recurring entry (expected: Every.Missed)")
+		}
+		if row.NotAfter, err = checkTime("NotAfter", e.NotAfter); err != nil {
+			return row, err
+		}
+		if row.NotAfter < row.Due {
+			return row, invalid("NotAfter %s (expected: %s, the due time, or later)",
+				e.NotAfter.Format(time.RFC3339Nano), e.Due.Format(time.RFC3339Nano))
+		}
+	}
+	row.Every, row.Schedule = e.Every.encode()
+	return row, nil
+}
 
 const maxKeySize = 512
 

@@ -22,11 +22,11 @@ var (
 	// runs, or will run.
 	ErrFired = backend.ErrFired
 
-	// ErrConflict is returned by SetIf, MoveIf, and CancelIf if the pending entry has
+	// ErrConflict is returned by Set, Move, and Cancel with [Entries.If] if the pending entry has
 	// another generation.
 	ErrConflict = backend.ErrConflict
 
-	// ErrFull is returned by the Set and Create methods while the store is near its size
+	// ErrFull is returned by Set, Create, Ensure, and SetMany while the store is near its size
 	// limit, even if they would replace an entry. Cancel, Move, Requeue, and firing still
 	// work. While the disk is full, every operation that needs space returns ErrFull.
 	ErrFull = backend.ErrFull
@@ -40,13 +40,13 @@ var (
 	ErrInvalid = backend.ErrInvalid
 
 	// ErrLeaseLost is the cause of the end of a handler's context after the worker's
-	// lease could not be renewed, and the error of DoneTx in that case. Another worker
+	// lease could not be renewed, and the error of [Tx.Done] in that case. Another worker
 	// then fires the entry again with the same ID.
 	ErrLeaseLost = backend.ErrLeaseLost
 
 	// ErrDamaged is returned for an entry whose checksum does not match. An operation may
-	// return it if any entry of its key is damaged, even a waiting retry. Cancel and CancelTx
-	// delete the damaged entries of their key instead, and Discard the dead letter.
+	// return it if any entry of its key is damaged, even a waiting retry. Cancel
+	// deletes the damaged entries of their key instead, and Discard the dead letter.
 	// [Store.All] finds damaged pending entries, and [Store.Dead] damaged dead letters. The
 	// command hwtdurable verify also finds damaged entries that a worker has claimed.
 	ErrDamaged = backend.ErrDamaged

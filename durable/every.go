@@ -59,20 +59,17 @@ func (e Every) check() error {
 	return nil
 }
 
-// first returns the time of the first occurrence: first, or the schedule's first time
-// after now if that is zero.
-func (e Every) first(first, now time.Time) (time.Time, error) {
-	if e.isZero() {
-		return first, invalid("Every is zero (expected: a Spec or a Schedule)")
-	}
-	if err := e.check(); err != nil || !first.IsZero() {
-		return first, err
+// first returns the time of the first occurrence after now.
+func (e Every) first(now time.Time) (time.Time, error) {
+	if err := e.check(); err != nil {
+		return time.Time{}, err
 	}
 	if e.Schedule != "" {
-		return first, invalid("first is zero (expected: the first occurrence of schedule %q)", e.Schedule)
+		return time.Time{}, invalid("Due is zero (expected: the first occurrence of schedule %q)", e.Schedule)
 	}
 	spec, _ := clock.ParseSpec(e.Spec) // as check did
-	if first = spec.Next(now); first.IsZero() {
+	first := spec.Next(now)
+	if first.IsZero() {
 		return first, invalid("Every.Spec: %q has no occurrence after now", e.Spec)
 	}
 	return first, nil

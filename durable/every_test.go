@@ -18,7 +18,7 @@ import (
 // every stores a series with a period of ten seconds.
 func (f *fixture) every(missed clock.Missed) {
 	f.t.Helper()
-	_, err := f.SetEvery(f.t.Context(), "series", durable.Every{Spec: "@every 10s", Missed: missed}, time.Time{}, nil)
+	_, err := f.Set(f.t.Context(), durable.Entry{Key: "series", Every: durable.Every{Spec: "@every 10s", Missed: missed}})
 	require.NoError(f.t, err)
 }
 
@@ -77,7 +77,7 @@ func TestMissedOccurrencesFollowTheirOptions(t *testing.T) {
 // The database returns an occurrence a poll of 250 ms after the claim of the one before.
 func TestDenseSeriesFires(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now(), nil)
+		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now(), Every: durable.Every{Schedule: "mine"}})
 		require.NoError(t, err)
 		dense := named{func(t time.Time) time.Time { return t.Add(100 * time.Millisecond) }}
 		end := f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": dense}})
@@ -87,7 +87,7 @@ func TestDenseSeriesFires(t *testing.T) {
 		for _, firing := range f.fired {
 			assert.Less(t, firing.Lateness, 100*time.Millisecond)
 		}
-		assert.InDelta(t, len(f.times()), f.Stats().Missed, 2)
+		assert.InDelta(t, len(f.times()), f.stats().Missed, 2)
 	})
 }
 
@@ -120,7 +120,7 @@ func TestCancelEndsTheWaitingRetriesOfASeries(t *testing.T) {
 			generations = append(generations, e.Generation)
 		}
 		require.Len(t, generations, 2)
-		_, err := f.CancelIf(t.Context(), "series", generations[1])
+		_, err := f.If(generations[1]).Cancel(t.Context(), "series")
 		require.NoError(t, err)
 		require.Len(t, f.keys(), 1, "CancelIf of the waiting retry leaves the series")
 		time.Sleep(10 * time.Second)
@@ -136,10 +136,10 @@ func TestStoreWithoutAWorkFollowsTheClock(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.shift(-time.Hour)
 		time.Sleep(time.Minute)
-		e, err := f.SetEvery(t.Context(), "k", durable.Every{Spec: "@every 10s"}, time.Time{}, nil)
+		e, err := f.Set(t.Context(), durable.Entry{Key: "k", Every: durable.Every{Spec: "@every 10s"}})
 		require.NoError(t, err)
 		assert.Equal(t, -time.Hour+10*time.Second, time.Until(e.Due))
-		assert.Equal(t, -time.Hour, f.Stats().ClockOffset)
+		assert.Equal(t, -time.Hour, f.stats().ClockOffset)
 	})
 }
 
@@ -149,7 +149,7 @@ func (n named) Next(t time.Time) time.Time { return n.next(t) }
 
 func TestNamedScheduleWaitsForAWorkerThatKnowsIt(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
+		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
 		require.NoError(t, err)
 		stranger := f.work(nil, nil)
 		time.Sleep(time.Minute)
@@ -165,7 +165,7 @@ func TestNamedScheduleWaitsForAWorkerThatKnowsIt(t *testing.T) {
 
 func TestScheduleThatRepeatsATimeDoesNotFire(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
+		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
 		require.NoError(t, err)
 		stuck := named{func(t time.Time) time.Time { return t }}
 		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": stuck}})()
@@ -179,7 +179,7 @@ func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
 	for name, fail := range map[string]func(){"panic": func() { panic("no good") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
-				_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(5*time.Second), nil)
+				_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
 				require.NoError(t, err)
 				broken := named{func(t time.Time) time.Time { fail(); return t }}
 				defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": broken}})()
@@ -196,7 +196,7 @@ func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
 func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.leased = make(map[backend.Ref]bool)
-		_, err := f.SetEvery(t.Context(), "k", durable.Every{Schedule: "mine"}, time.Now().Add(500*time.Millisecond), nil)
+		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(500 * time.Millisecond), Every: durable.Every{Schedule: "mine"}})
 		require.NoError(t, err)
 		stuck := named{func(t time.Time) time.Time { return t }}
 		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": stuck}})()
@@ -211,7 +211,7 @@ func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 // A repeat of a firing has the Due of the first.
 func TestRepeatHasTheSameDue(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		_, err := f.SetEvery(t.Context(), "k", durable.Every{Spec: "@every 1s"}, time.Now().Add(time.Second), nil)
+		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Second), Every: durable.Every{Spec: "@every 1s"}})
 		require.NoError(t, err)
 		time.Sleep(4500 * time.Millisecond)
 		n := 0

@@ -156,15 +156,12 @@ func (w *worker) endHandlers(cause error) {
 }
 
 // doneTx stores the outcome of a running handler inside its transaction.
-func (w *worker) doneTx(ctx context.Context, tx any, h *held) error {
-	if err := w.store.checkTx(tx); err != nil {
-		return err
-	}
+func (w *worker) doneTx(ctx context.Context, tx backend.Tx, h *held) error {
 	id, _, _ := w.lease.current()
 	if !w.lease.holds(h.term) {
 		return ErrLeaseLost
 	}
-	applied, err := w.store.backend.Finish(ctx, tx, id, []backend.Outcome{{Ref: h.row.Ref(), Fate: backend.Done}})
+	applied, err := tx.Finish(ctx, id, []backend.Outcome{{Ref: h.row.Ref(), Fate: backend.Done}})
 	if err == nil && !applied[0] {
 		err = ErrLeaseLost
 	}

@@ -16,10 +16,10 @@ import (
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
-	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
-// fixture is a store on a Memory in a synctest bubble.
+// fixture is a store on a memdb.DB in a synctest bubble.
 type fixture struct {
 	*durable.Store
 	t     *testing.T
@@ -31,9 +31,9 @@ type fixture struct {
 	at    []time.Duration  // times of the firings since start. Guarded by mu.
 }
 
-// faulty is a Memory whose calls can fail.
+// faulty is a memdb.DB whose calls can fail.
 type faulty struct {
-	*backendtest.Memory
+	*memdb.DB
 	mu        sync.Mutex
 	fails     map[string]error         // Guarded by mu.
 	offset    time.Duration            // of its clock. Guarded by mu.
@@ -81,19 +81,19 @@ func (f *faulty) Now(ctx context.Context) (time.Time, error) {
 }
 
 // Apply fails, and takes place later, as if the caller's context had ended during the commit.
-func (f *faulty) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+func (f *faulty) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	if err := f.fail("Apply"); err != nil {
-		time.AfterFunc(300*time.Millisecond, func() { _, _ = f.Memory.Apply(context.Background(), tx, ops) })
+		time.AfterFunc(300*time.Millisecond, func() { _, _ = f.DB.Apply(context.Background(), ops) })
 		return nil, err
 	}
-	return f.Memory.Apply(ctx, tx, ops)
+	return f.DB.Apply(ctx, ops)
 }
 
 func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
 	if err := f.fail("Lease"); err != nil {
 		return nil, err
 	}
-	rows, err := f.Memory.Lease(ctx, req)
+	rows, err := f.DB.Lease(ctx, req)
 	f.mu.Lock()
 	if f.leased != nil {
 		rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return f.leased[r.Ref()] })
@@ -103,7 +103,7 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend
 			f.leased[r.Ref()], r.Holder = true, req.Worker
 			if r.Due <= time.Now().UnixNano() {
 				r.State = backend.Claimed
-				_, err = f.Memory.Claim(ctx, req.Worker, []backend.Claim{{Ref: r.Ref()}})
+				_, err = f.DB.Claim(ctx, req.Worker, []backend.Claim{{Ref: r.Ref()}})
 			}
 		}
 	}
@@ -134,22 +134,22 @@ func (f *faulty) Stats(ctx context.Context, due []int64) (backend.Stats, error) 
 		<-ctx.Done()
 		return backend.Stats{}, err
 	}
-	return f.Memory.Stats(ctx, due)
+	return f.DB.Stats(ctx, due)
 }
 
 func (f *faulty) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
 	if err := f.fail("Claim"); err != nil {
 		return nil, err
 	}
-	return f.Memory.Claim(ctx, worker, claims)
+	return f.DB.Claim(ctx, worker, claims)
 }
 
-func (f *faulty) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+func (f *faulty) Finish(ctx context.Context, worker int64, outcomes []backend.Outcome) ([]bool, error) {
 	f.wait("Finish")
 	if err := f.fail("Finish"); err != nil {
 		return nil, err
 	}
-	applied, err := f.Memory.Finish(ctx, tx, worker, outcomes)
+	applied, err := f.DB.Finish(ctx, worker, outcomes)
 	return applied, cmp.Or(err, f.fail("after Finish"))
 }
 
@@ -160,7 +160,7 @@ func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration)
 		}
 		return 0, err
 	}
-	id, err := f.Memory.Heartbeat(ctx, worker, ttl)
+	id, err := f.DB.Heartbeat(ctx, worker, ttl)
 	f.wait("Heartbeat")
 	return id, err
 }
@@ -182,7 +182,7 @@ func (f *faulty) wait(method string) {
 func inBubble(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &faulty{Memory: backendtest.NewMemory(), fails: make(map[string]error), slow: make(map[string]time.Duration)}
+		b := &faulty{DB: memdb.New(), fails: make(map[string]error), slow: make(map[string]time.Duration)}
 		s, err := durable.New(t.Context(), b, &durable.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		f := &fixture{Store: s, t: t, b: b, start: time.Now()}
@@ -225,11 +225,24 @@ func (f *fixture) work(handler durable.Handler, options *durable.WorkOptions) (e
 	}
 }
 
-func (f *fixture) setIn(key string, d time.Duration, options ...durable.SetOption) durable.Entry {
+// setIn stores an entry that is due after d. Each of change changes it first.
+func (f *fixture) setIn(key string, d time.Duration, change ...func(*durable.Entry)) durable.Entry {
 	f.t.Helper()
-	e, err := f.Set(f.t.Context(), key, time.Now().Add(d), []byte(key), options...)
+	e := durable.Entry{Key: key, Due: time.Now().Add(d), Payload: []byte(key)}
+	for _, c := range change {
+		c(&e)
+	}
+	e, err := f.Set(f.t.Context(), e)
 	require.NoError(f.t, err)
 	return e
+}
+
+func notAfter(t time.Time) func(*durable.Entry) { return func(e *durable.Entry) { e.NotAfter = t } }
+
+// stats reads the numbers. It returns the old sizes if the database does not answer.
+func (f *fixture) stats() durable.Stats {
+	st, _ := f.Stats(f.t.Context())
+	return st
 }
 
 func (f *fixture) keys() (keys []string) {

@@ -14,11 +14,11 @@ import (
 	"github.com/hashedwheel/hwt/clock"
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
-	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 func TestInvalidArgumentsAreNamed(t *testing.T) {
-	s, err := durable.New(t.Context(), backendtest.NewMemory(), nil)
+	s, err := durable.New(t.Context(), memdb.New(), nil)
 	require.NoError(t, err)
 	defer s.Close()
 	ctx, now := t.Context(), time.Now()
@@ -28,34 +28,35 @@ func TestInvalidArgumentsAreNamed(t *testing.T) {
 		err  error
 		says string
 	}{
-		"empty key":          {second(s.Set(ctx, "", now, nil)), "0 bytes (expected: 1 to 512)"},
-		"long key":           {second(s.Create(ctx, strings.Repeat("k", 513), now, nil)), "513 bytes (expected: 1 to 512)"},
-		"zero due time":      {second(s.Set(ctx, "k", time.Time{}, nil)), "due time 0001"},
-		"far due time":       {second(s.Move(ctx, "k", now.AddDate(300, 0, 0))), "to 2262"},
-		"due time 0":         {second(s.Move(ctx, "k", time.Unix(0, 0))), "(expected: 1970-01-01T00:00:00.000000001Z to"},
-		"large payload":      {second(s.Set(ctx, "k", now, make([]byte, 1<<20+1))), "payload of 1048577 bytes (expected: up to 1048576)"},
-		"early NotAfter":     {second(s.Set(ctx, "k", now, nil, durable.NotAfter(now.Add(-1)))), "NotAfter"},
-		"recurring NotAfter": {many(s, durable.Entry{Key: "k", Due: now, NotAfter: now, Every: durable.Every{Spec: "@daily"}}), "NotAfter of a recurring entry"},
-		"many":               {many(s, durable.Entry{Key: "k", Due: now, Every: durable.Every{Spec: "61 * * * *"}}), "61"},
-		"own option":         {second(s.Set(ctx, "k", now, nil, func(e *durable.Entry) { e.Every.Spec = "nonsense" })), "nonsense"},
-		"generation 0":       {second(s.SetIf(ctx, "k", 0, now, nil)), "generation 0"},
-		"no transaction":     {second(s.SetTx(ctx, nil, "k", now, nil)), "transaction nil"},
-		"no recurrence":      {second(s.SetEvery(ctx, "k", durable.Every{}, now, nil)), "Every is zero"},
-		"both recurrence":    {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Schedule: "n"}, now, nil)), "exactly one"},
-		"bad spec":           {second(s.SetEvery(ctx, "k", durable.Every{Spec: "61 * * * *"}, now, nil)), "61"},
-		"jitter":             {second(s.SetEvery(ctx, "k", durable.Every{Spec: "JITTER=5s @daily"}, now, nil)), "no JITTER"},
-		"bad Missed":         {second(s.SetEvery(ctx, "k", durable.Every{Spec: "@daily", Missed: clock.Missed{MaxRuns: -9}}, now, nil)), "-9"},
-		"no first time":      {second(s.SetEvery(ctx, "k", durable.Every{Schedule: "n"}, time.Time{}, nil)), "first is zero"},
-		"no handler":         {s.Work(ctx, nil, nil), "handler nil"},
-		"Concurrency":        {work(durable.WorkOptions{Concurrency: -1}), "Concurrency: -1"},
-		"MaxHeld":            {work(durable.WorkOptions{MaxHeld: -1}), "MaxHeld: -1"},
-		"BaseBackoff":        {work(durable.WorkOptions{BaseBackoff: -1}), "BaseBackoff: -1ns"},
-		"MaxBackoff":         {work(durable.WorkOptions{MaxBackoff: 1}), "MaxBackoff: 1ns"},
+		"empty key":           {second(s.Set(ctx, durable.Entry{Key: "", Due: now})), "0 bytes (expected: 1 to 512)"},
+		"long key":            {second(s.Create(ctx, durable.Entry{Key: strings.Repeat("k", 513), Due: now})), "513 bytes (expected: 1 to 512)"},
+		"zero due time":       {second(s.Set(ctx, durable.Entry{Key: "k"})), "due time 0001"},
+		"far due time":        {second(s.Move(ctx, "k", now.AddDate(300, 0, 0))), "to 2262"},
+		"due time 0":          {second(s.Move(ctx, "k", time.Unix(0, 0))), "(expected: 1970-01-01T00:00:00.000000001Z to"},
+		"large payload":       {second(s.Set(ctx, durable.Entry{Key: "k", Due: now, Payload: make([]byte, 1<<20+1)})), "payload of 1048577 bytes (expected: up to 1048576)"},
+		"early NotAfter":      {second(s.Set(ctx, durable.Entry{Key: "k", Due: now, NotAfter: now.Add(-1)})), "NotAfter"},
+		"recurring NotAfter":  {many(s, durable.Entry{Key: "k", Due: now, NotAfter: now, Every: durable.Every{Spec: "@daily"}}), "NotAfter of a recurring entry"},
+		"many":                {many(s, durable.Entry{Key: "k", Due: now, Every: durable.Every{Spec: "61 * * * *"}}), "61"},
+		"condition elsewhere": {second(s.If(7).Create(ctx, durable.Entry{Key: "k", Due: now})), "If(7) (expected: a condition only for Set, Move, and Cancel)"},
+		"empty prefix":        {second(s.CancelPrefix(ctx, "")), `prefix "" (expected: 1 byte or more, or CancelAll)`},
+		"zero Entries":        {second(durable.Entries{}.Set(ctx, durable.Entry{Key: "k", Due: now})), "zero Entries"},
+		"generation 0":        {second(s.If(0).Set(ctx, durable.Entry{Key: "k", Due: now})), "generation 0"},
+		"no transaction":      {second(durable.NewTx(s, nil).Set(ctx, durable.Entry{Key: "k", Due: now})), "transaction nil"},
+		"both recurrence":     {second(s.Set(ctx, durable.Entry{Key: "k", Due: now, Every: durable.Every{Spec: "@daily", Schedule: "n"}})), "exactly one"},
+		"bad spec":            {second(s.Set(ctx, durable.Entry{Key: "k", Due: now, Every: durable.Every{Spec: "61 * * * *"}})), "61"},
+		"jitter":              {second(s.Set(ctx, durable.Entry{Key: "k", Due: now, Every: durable.Every{Spec: "JITTER=5s @daily"}})), "no JITTER"},
+		"bad Missed":          {second(s.Set(ctx, durable.Entry{Key: "k", Due: now, Every: durable.Every{Spec: "@daily", Missed: clock.Missed{MaxRuns: -9}}})), "-9"},
+		"no first time":       {second(s.Set(ctx, durable.Entry{Key: "k", Every: durable.Every{Schedule: "n"}})), "Due is zero"},
+		"no handler":          {s.Work(ctx, nil, nil), "handler nil"},
+		"Concurrency":         {work(durable.WorkOptions{Concurrency: -1}), "Concurrency: -1"},
+		"MaxHeld":             {work(durable.WorkOptions{MaxHeld: -1}), "MaxHeld: -1"},
+		"BaseBackoff":         {work(durable.WorkOptions{BaseBackoff: -1}), "BaseBackoff: -1ns"},
+		"MaxBackoff":          {work(durable.WorkOptions{MaxBackoff: 1}), "MaxBackoff: 1ns"},
 	} {
 		assert.ErrorIs(t, c.err, durable.ErrInvalid, name)
 		assert.ErrorContains(t, c.err, c.says, name)
 	}
-	_, err = durable.New(t.Context(), backendtest.NewMemory(), &durable.Options{Lease: time.Millisecond})
+	_, err = durable.New(t.Context(), memdb.New(), &durable.Options{Lease: time.Millisecond})
 	assert.ErrorContains(t, err, "Lease: 1ms (expected: 0 for the default, or 1s to 10m)")
 	for range s.All(ctx, "") {
 		t.Error("an invalid call stored an entry")
@@ -67,29 +68,29 @@ func many(s *durable.Store, e durable.Entry) error {
 	return err
 }
 
-func second(_ durable.Entry, err error) error { return err }
+func second[T any](_ T, err error) error { return err }
 
 func TestConditionalOperations(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		ctx, due := t.Context(), time.Now().Add(time.Hour)
 		first := f.setIn("k", time.Hour)
-		_, err := f.Create(ctx, "k", due, nil)
+		_, err := f.Create(ctx, durable.Entry{Key: "k", Due: due})
 		assert.ErrorIs(t, err, durable.ErrExists)
-		next, err := f.SetIf(ctx, "k", first.Generation, due, []byte("new"))
+		next, err := f.If(first.Generation).Set(ctx, durable.Entry{Key: "k", Due: due, Payload: []byte("new")})
 		require.NoError(t, err)
 		assert.Greater(t, next.Generation, first.Generation)
-		_, err = f.SetIf(ctx, "k", first.Generation, due, nil)
+		_, err = f.If(first.Generation).Set(ctx, durable.Entry{Key: "k", Due: due})
 		assert.ErrorIs(t, err, durable.ErrConflict)
-		_, err = f.MoveIf(ctx, "k", first.Generation, due)
+		_, err = f.If(first.Generation).Move(ctx, "k", due)
 		assert.ErrorIs(t, err, durable.ErrConflict)
-		_, err = f.CancelIf(ctx, "k", first.Generation)
+		_, err = f.If(first.Generation).Cancel(ctx, "k")
 		assert.ErrorIs(t, err, durable.ErrConflict)
-		moved, err := f.MoveIf(ctx, "k", next.Generation, due.Add(time.Hour))
+		moved, err := f.If(next.Generation).Move(ctx, "k", due.Add(time.Hour))
 		require.NoError(t, err)
 		assert.Equal(t, []byte("new"), moved.Payload)
-		_, err = f.CancelIf(ctx, "k", moved.Generation)
+		_, err = f.If(moved.Generation).Cancel(ctx, "k")
 		require.NoError(t, err)
-		_, err = f.MoveIf(ctx, "k", moved.Generation, due)
+		_, err = f.If(moved.Generation).Move(ctx, "k", due)
 		assert.ErrorIs(t, err, durable.ErrNotFound)
 	})
 }
@@ -107,7 +108,7 @@ func TestManyByPrefix(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, 1200, stored)
-		n, err := f.CancelMany(ctx, "a/")
+		n, err := f.CancelPrefix(ctx, "a/")
 		require.NoError(t, err)
 		assert.Equal(t, 600, n)
 		keys := f.keys()
@@ -125,21 +126,21 @@ func TestManyByPrefix(t *testing.T) {
 
 // largest notes the size of the largest batch of operations.
 type largest struct {
-	*backendtest.Memory
+	*memdb.DB
 	bytes int
 }
 
-func (l *largest) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+func (l *largest) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	bytes := 0
 	for _, op := range ops {
 		bytes += len(op.Row.Payload)
 	}
 	l.bytes = max(l.bytes, bytes)
-	return l.Memory.Apply(ctx, tx, ops)
+	return l.DB.Apply(ctx, ops)
 }
 
 func TestManyLargePayloadsTakeBoundedMemory(t *testing.T) {
-	b := &largest{Memory: backendtest.NewMemory()}
+	b := &largest{DB: memdb.New()}
 	s, err := durable.New(t.Context(), b, nil)
 	require.NoError(t, err)
 	defer s.Close()

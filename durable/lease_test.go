@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 func TestWorkerThatLosesItsLeaseIsFenced(t *testing.T) {
@@ -37,8 +38,8 @@ func TestWorkerThatLosesItsLeaseIsFenced(t *testing.T) {
 		require.Len(t, f.times(), 3, "firings after the rows were adopted")
 		assert.Equal(t, f.fired[0].ID, f.fired[1].ID)
 		assert.Equal(t, 1, f.fired[1].Attempt)
-		assert.EqualValues(t, 2, f.Stats().Adopted)
-		assert.NotZero(t, f.Stats().Fenced)
+		assert.EqualValues(t, 2, f.stats().Adopted)
+		assert.NotZero(t, f.stats().Fenced)
 	})
 }
 
@@ -57,10 +58,10 @@ func TestLateHeartbeatDoesNotReviveTheLease(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		f.b.delay("Heartbeat", 2500*time.Millisecond) // at 3.75 and 7.5 s
 		time.Sleep(7500 * time.Millisecond)
-		require.NotZero(t, f.Stats().Fenced)
+		require.NotZero(t, f.stats().Fenced)
 		f.b.delay("Heartbeat", 0)
 		time.Sleep(time.Minute)
-		assert.Zero(t, f.Stats().Claimed)
+		assert.Zero(t, f.stats().Claimed)
 		assert.Equal(t, "queued", f.fired[len(f.fired)-1].Key)
 	})
 }
@@ -99,7 +100,7 @@ func TestQueuedEntryAdoptedByItsWorkerFires(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		f.b.set("Heartbeat", nil)
 		time.Sleep(time.Minute)
-		assert.Zero(t, f.Stats().Claimed)
+		assert.Zero(t, f.stats().Claimed)
 		assert.Equal(t, "queued", f.fired[len(f.fired)-1].Key)
 	})
 }
@@ -117,7 +118,7 @@ func TestOverdueEntriesThatTheLeaseClaimsFire(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // with sweeps
 		assert.Len(t, f.times(), 20)
-		assert.Zero(t, f.Stats().Claimed)
+		assert.Zero(t, f.stats().Claimed)
 	})
 }
 
@@ -170,7 +171,7 @@ func TestErrorsOfTheDatabaseAreRetried(t *testing.T) {
 				require.Len(t, f.times(), 1)
 				assert.GreaterOrEqual(t, f.at[0], 3*time.Second)
 				assert.Empty(t, f.keys())
-				assert.Zero(t, f.Stats().Claimed)
+				assert.Zero(t, f.stats().Claimed)
 			})
 		})
 	}
@@ -183,7 +184,7 @@ func TestStoredOutcomeBesideAnErrorCounts(t *testing.T) {
 		f.setIn("k", time.Second)
 		end := f.work(func(context.Context, durable.Firing) error { return durable.GiveUp(errors.New("no")) }, nil)
 		time.Sleep(2 * time.Second)
-		assert.EqualValues(t, 1, f.Stats().GivenUp)
+		assert.EqualValues(t, 1, f.stats().GivenUp)
 		begun := time.Now()
 		end()
 		assert.Less(t, time.Since(begun), time.Second, "Work waits for an outcome that is stored")
@@ -200,7 +201,7 @@ func TestSuccessOutlastsTheLease(t *testing.T) {
 		f.b.setAll(nil)
 		time.Sleep(time.Minute)
 		assert.Equal(t, seconds(1), f.times())
-		assert.Zero(t, f.Stats().Claimed)
+		assert.Zero(t, f.stats().Claimed)
 	})
 }
 
@@ -285,7 +286,7 @@ func TestEntryThatNoWorkTakesIsAnnounced(t *testing.T) {
 		time.Sleep(time.Second)
 		f.setIn("taken", 300*time.Millisecond)
 		assert.Zero(t, f.b.announced)
-		_, err := f.SetEvery(t.Context(), "left", durable.Every{Schedule: "unknown here"}, time.Now().Add(300*time.Millisecond), nil)
+		_, err := f.Set(t.Context(), durable.Entry{Key: "left", Due: time.Now().Add(300 * time.Millisecond), Every: durable.Every{Schedule: "unknown here"}})
 		require.NoError(t, err)
 		assert.Equal(t, 1, f.b.announced)
 	})
@@ -297,7 +298,7 @@ func TestEntryOfAFailedSetFiresSoon(t *testing.T) {
 		f.setIn("moves the watermark", 900*time.Millisecond)
 		time.Sleep(500 * time.Millisecond)
 		f.b.set("Apply", context.DeadlineExceeded)
-		_, err := f.Set(t.Context(), "k", time.Now(), nil)
+		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now()})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		time.Sleep(10 * time.Second)
 		require.Len(t, f.times(), 2)
@@ -305,20 +306,28 @@ func TestEntryOfAFailedSetFiresSoon(t *testing.T) {
 	})
 }
 
-func TestDoneTxAcknowledges(t *testing.T) {
+func TestDoneAcknowledgesInATransaction(t *testing.T) {
 	inBubble(t, func(f *fixture) {
+		other, err := durable.New(t.Context(), memdb.New(), nil)
+		require.NoError(t, err)
+		defer other.Close()
 		defer f.work(func(ctx context.Context, firing durable.Firing) error {
-			assert.ErrorIs(t, firing.DoneTx(ctx, nil), durable.ErrInvalid)
-			assert.NoError(t, firing.DoneTx(ctx, "tx"))
-			assert.ErrorIs(t, firing.DoneTx(ctx, "tx"), durable.ErrLeaseLost)
+			db, err := f.b.Begin(ctx)
+			assert.NoError(t, err)
+			tx := durable.NewTx(f.Store, db)
+			assert.ErrorIs(t, tx.Done(ctx, durable.Firing{}), durable.ErrInvalid)
+			assert.ErrorIs(t, durable.NewTx(f.Store, nil).Done(ctx, firing), durable.ErrInvalid)
+			assert.ErrorContains(t, durable.NewTx(other, db).Done(ctx, firing), "another store")
+			assert.NoError(t, tx.Done(ctx, firing))
+			assert.ErrorIs(t, tx.Done(ctx, firing), durable.ErrLeaseLost)
+			assert.NoError(t, db.Commit())
 			return errors.New("the commit's answer was lost")
 		}, nil)()
 		f.setIn("k", time.Second)
 		time.Sleep(time.Hour)
 		assert.Len(t, f.times(), 1)
 		assert.Empty(t, f.keys())
-		assert.Zero(t, f.Stats().Retried)
-		assert.ErrorIs(t, durable.Firing{}.DoneTx(t.Context(), "tx"), durable.ErrInvalid)
+		assert.Zero(t, f.stats().Retried)
 	})
 }
 

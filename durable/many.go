@@ -13,22 +13,25 @@ import (
 // batchBytes is the size of the payloads that end a batch of SetMany.
 const batchBytes = 16 << 20
 
-// SetMany sets the Key, Due, NotAfter, Payload, and Every of each entry of seq, as Set
-// does, in large batches. It returns the number of stored entries. The first error ends
-// it; entries before the failed one are stored. Entries with equal keys are set in order.
-func (s *Store) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) {
+// SetMany stores each entry of seq, as Set does, in large batches. It returns the number of
+// stored entries. The first error ends it; entries before the failed one are stored. Entries
+// with equal keys are set in order.
+func (e Entries) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) {
+	if err := e.unconditional(); err != nil {
+		return 0, fmt.Errorf("durable: SetMany: %w", err)
+	}
 	stored, bytes := 0, 0
-	batch := make([]backend.Op, 0, s.limits.MaxBatch)
+	batch := make([]backend.Op, 0, e.store.limits.MaxBatch)
 	flush := func() error {
-		n, err := s.setBatch(ctx, batch)
+		n, err := e.setBatch(ctx, batch)
 		stored += n
 		batch, bytes = batch[:0], 0
 		return err
 	}
-	for e := range seq {
-		row, err := s.row(e)
+	for entry := range seq {
+		row, err := e.row(ctx, entry)
 		if err != nil {
-			err = errors.Join(wrap("SetMany", e.Key, err), flush())
+			err = errors.Join(wrap("SetMany", entry.Key, err), flush())
 			return stored, err
 		}
 		batch = append(batch, backend.Op{Kind: backend.Set, Row: row})
@@ -42,11 +45,11 @@ func (s *Store) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) {
 	return stored, err
 }
 
-func (s *Store) setBatch(ctx context.Context, ops []backend.Op) (stored int, err error) {
+func (e Entries) setBatch(ctx context.Context, ops []backend.Op) (stored int, err error) {
 	if len(ops) == 0 {
 		return 0, nil
 	}
-	results, err := s.applyAll(ctx, nil, ops)
+	results, err := e.applyAll(ctx, ops)
 	if err != nil {
 		return 0, fmt.Errorf("durable: SetMany: %w", err)
 	}
@@ -60,43 +63,45 @@ func (s *Store) setBatch(ctx context.Context, ops []backend.Op) (stored int, err
 	return stored, err
 }
 
-// CancelMany cancels all pending entries whose keys start with prefix, in batches, and
-// returns their number. Entries that are claimed or set meanwhile may be left out. If there
-// are damaged entries, CancelMany cancels the others, and returns an error that wraps
-// ErrDamaged and names the first damaged key. Any other error ends it.
+// CancelPrefix cancels all pending entries whose keys start with prefix, in batches, and
+// returns their number. The prefix "" is ErrInvalid: see CancelAll. Entries that are claimed or
+// set at the same time may be left out. If there are damaged entries, CancelPrefix cancels the
+// others, and returns an error that wraps ErrDamaged and names the first damaged key. Any other
+// error ends it.
 //
 // A damaged entry stays, unless it has the key of one that is cancelled: see Cancel. If the
-// key itself is damaged, CancelMany may leave out intact entries, as All does.
-func (s *Store) CancelMany(ctx context.Context, prefix string) (int, error) {
+// key itself is damaged, CancelPrefix may leave out intact entries, as All does.
+func (e Entries) CancelPrefix(ctx context.Context, prefix string) (int, error) {
+	if prefix == "" {
+		return 0, fmt.Errorf("durable: CancelPrefix: %w", invalid(`prefix "" (expected: 1 byte or more, or CancelAll)`))
+	}
+	return e.cancelMany(ctx, "CancelPrefix", prefix)
+}
+
+// CancelAll is CancelPrefix for all entries of the store.
+func (e Entries) CancelAll(ctx context.Context) (int, error) {
+	return e.cancelMany(ctx, "CancelAll", "")
+}
+
+func (e Entries) cancelMany(ctx context.Context, name, prefix string) (int, error) {
+	if err := e.unconditional(); err != nil {
+		return 0, wrap(name, prefix, err)
+	}
+	var pager backend.Pager = e.store.backend
+	if e.tx != nil {
+		pager = e.tx
+	}
 	cancelled := 0
 	var damaged error
-	for rows, unreadErr := range backend.Pages(ctx, s.backend, prefix, false) {
-		ops := make([]backend.Op, len(rows))
-		for i, r := range rows {
-			ops[i] = backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: r.Key}, If: r.Generation}
-		}
-		for len(ops) > 0 {
-			results, err := s.applyAll(ctx, nil, ops)
-			if err != nil {
-				return cancelled, fmt.Errorf("durable: CancelMany %.64q: %w", prefix, err)
-			}
-			var again []backend.Op
-			for i, r := range results {
-				switch {
-				case r.Err == nil:
-					cancelled++
-				case errors.Is(r.Err, ErrDamaged) && ops[i].If != 0: // another row of the key is damaged
-					damaged = cmp.Or(damaged, wrap("CancelMany", ops[i].Row.Key, r.Err))
-					ops[i].If = 0
-					again = append(again, ops[i])
-				case !errors.Is(r.Err, ErrNotFound) && !errors.Is(r.Err, ErrFired) && !errors.Is(r.Err, ErrConflict):
-					return cancelled, wrap("CancelMany", ops[i].Row.Key, r.Err)
-				}
-			}
-			ops = again
+	for rows, unreadErr := range backend.Pages(ctx, pager, prefix, false) {
+		n, torn, err := e.cancelRows(ctx, name, rows)
+		cancelled += n
+		damaged = cmp.Or(damaged, torn)
+		if err != nil {
+			return cancelled, err
 		}
 		if unreadErr != nil {
-			ref, err := unread("CancelMany", prefix, unreadErr)
+			ref, err := unread(name, prefix, unreadErr)
 			if ref.Key == "" {
 				return cancelled, err
 			}
@@ -104,4 +109,34 @@ func (s *Store) CancelMany(ctx context.Context, prefix string) (int, error) {
 		}
 	}
 	return cancelled, damaged
+}
+
+// cancelRows cancels the rows of a page. It returns the number of cancelled rows, and the first
+// damage that it met.
+func (e Entries) cancelRows(ctx context.Context, name string, rows []backend.Row) (cancelled int, damaged, err error) {
+	ops := make([]backend.Op, len(rows))
+	for i, r := range rows {
+		ops[i] = backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: r.Key}, If: r.Generation}
+	}
+	for len(ops) > 0 {
+		results, err := e.applyAll(ctx, ops)
+		if err != nil {
+			return cancelled, damaged, fmt.Errorf("durable: %s: %w", name, err)
+		}
+		var again []backend.Op
+		for i, r := range results {
+			switch {
+			case r.Err == nil:
+				cancelled++
+			case errors.Is(r.Err, ErrDamaged) && ops[i].If != 0: // another row of the key is damaged
+				damaged = cmp.Or(damaged, wrap(name, ops[i].Row.Key, r.Err))
+				ops[i].If = 0
+				again = append(again, ops[i])
+			case !errors.Is(r.Err, ErrNotFound) && !errors.Is(r.Err, ErrFired) && !errors.Is(r.Err, ErrConflict):
+				return cancelled, damaged, wrap(name, ops[i].Row.Key, r.Err)
+			}
+		}
+		ops = again
+	}
+	return cancelled, damaged, nil
 }

@@ -38,9 +38,3 @@ func (o *Options) complete() (Options, error) {
 func refuse(field string, value any, expected string) error {
 	return fmt.Errorf("durable: %w: %s: %v (expected: %s)", ErrInvalid, field, value, expected)
 }
-
-// SetOption changes an entry that is set.
-type SetOption func(*Entry)
-
-// NotAfter sets [Entry.NotAfter].
-func NotAfter(t time.Time) SetOption { return func(e *Entry) { e.NotAfter = t } }

@@ -8,27 +8,6 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Get returns the key's pending entry. It returns ErrNotFound if the key has no entry, and
-// ErrFired if a worker has claimed it.
-func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
-	err := checkKey(key)
-	var row backend.Row
-	if err == nil {
-		row, err = s.backend.Get(ctx, key)
-	}
-	if err == nil && row.State == backend.Claimed {
-		err = ErrFired
-	}
-	var e Entry
-	if err == nil {
-		e, err = entryOf(&row)
-	}
-	if err != nil {
-		return Entry{}, wrap("Get", key, err)
-	}
-	return e, nil
-}
-
 // All returns the pending entries whose keys start with prefix, ordered by key, bytewise.
 // Waiting retries of a recurring entry follow it under the same key. All reads pages and
 // holds no snapshot: changes during the loop may or may not be seen, but an entry that

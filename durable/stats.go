@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"fmt"
 	"sort"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,10 @@ type Stats struct {
 	Bytes   int64         // disk in use
 	Limit   int64         // limit of Bytes, or 0
 	Overdue time.Duration // lateness of the oldest pending entry at Time: the age of the backlog
+
+	// Due counts pending entries by due time, each range with the ones before it: overdue, and
+	// due in the next second, minute, hour, and day. Counts stop at [CountLimit].
+	Due []DueCount
 
 	// Backend has numbers that only some databases have, such as
 	// "notification_queue_usage".
@@ -47,6 +52,15 @@ type Stats struct {
 	// largest possible error of that.
 	ClockOffset, ClockError time.Duration
 }
+
+// DueCount is the number of pending entries that were due Within a time from the reading.
+type DueCount struct {
+	Within  time.Duration
+	Entries int64
+}
+
+// CountLimit bounds the counts in Stats.Due.
+const CountLimit = backend.CountLimit
 
 // counts are the counters of Stats.
 type counts struct {
@@ -112,17 +126,8 @@ const (
 	sizesWithin = 2 * time.Second // time that Stats waits for the database
 )
 
-// dueRanges are the ranges in which Section counts pending entries by due time.
-var dueRanges = [...]struct {
-	name  string
-	until time.Duration
-}{
-	{"overdue", 0},
-	{"next second", time.Second},
-	{"next minute", time.Minute},
-	{"next hour", time.Hour},
-	{"next day", 24 * time.Hour},
-}
+// dueRanges are the ranges of Stats.Due.
+var dueRanges = [...]time.Duration{0, time.Second, time.Minute, time.Hour, 24 * time.Hour}
 
 // read returns the last reading, and reads anew if it is old. After an error the sizes stay as
 // they were, and callers that waited do not try again, unless the end of ctx was the reason.
@@ -145,7 +150,7 @@ func (z *sizes) read(ctx context.Context, s *Store) reading {
 	now := s.clock.nanos()
 	due := make([]int64, len(dueRanges))
 	for i, r := range dueRanges {
-		due[i] = now + int64(r.until)
+		due[i] = now + int64(r)
 	}
 	stats, err := s.backend.Stats(within, due)
 	if last.err = err; err != nil && ctx.Err() != nil {
@@ -162,11 +167,11 @@ func (z *sizes) read(ctx context.Context, s *Store) reading {
 	return last
 }
 
-// Stats returns the store's numbers. It reads the sizes from the database if the last
-// reading is older than two seconds, and waits for that for two seconds at most.
-func (s *Store) Stats() Stats { return s.stats(s.sizes.read(context.Background(), s)) }
-
-func (s *Store) stats(sizes reading) Stats {
+// Stats returns the store's numbers. It reads the sizes from the database if the last reading
+// is older than two seconds, and waits for that until ctx ends, for two seconds at most. After an
+// error, the sizes are those of the last reading, and the counts are current.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	sizes := s.sizes.read(ctx, s)
 	c := &s.counts
 	st := Stats{
 		Time:    sizes.at,
@@ -178,6 +183,12 @@ func (s *Store) stats(sizes reading) Stats {
 		Overtaken: c.overtaken.Load(), Fenced: c.fenced.Load(), Adopted: c.adopted.Load(),
 		Lateness: c.lateness.load(), ClaimTime: c.claimTime.load(),
 	}
+	for i, n := range sizes.Due {
+		st.Due = append(st.Due, DueCount{dueRanges[i], n})
+	}
 	st.ClockOffset, st.ClockError = s.clock.figures()
-	return st
+	if sizes.err != nil {
+		return st, fmt.Errorf("durable: Stats: %w", sizes.err)
+	}
+	return st, nil
 }

@@ -8,16 +8,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hashedwheel/hwt/durable/observe"
 )
 
 func TestOverdueIsTheLatenessAtTheReading(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.setIn("k", 500*time.Millisecond)
-		assert.Zero(t, f.Stats().Overdue)
+		assert.Zero(t, f.stats().Overdue)
 		time.Sleep(1900 * time.Millisecond)
-		assert.Zero(t, f.Stats().Overdue, "before the next reading")
+		assert.Zero(t, f.stats().Overdue, "before the next reading")
 		time.Sleep(time.Second)
-		assert.Equal(t, 2400*time.Millisecond, f.Stats().Overdue)
+		assert.Equal(t, 2400*time.Millisecond, f.stats().Overdue)
 	})
 }
 
@@ -25,7 +27,7 @@ func TestStatsWaitTwoSecondsForTheDatabase(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.set("Stats", errors.New("the database is gone"))
 		for range 3 {
-			f.Stats()
+			f.stats()
 		}
 		assert.Equal(t, 2*time.Second, time.Since(f.start))
 	})
@@ -40,7 +42,7 @@ func TestSectionEndsWithItsContext(t *testing.T) {
 			begun := time.Now()
 			ctx, cancel := context.WithTimeout(f.t.Context(), 100*time.Millisecond)
 			defer cancel()
-			_, err := f.Section().Read(ctx)
+			_, err := observe.Section(f.Store).Read(ctx)
 			assert.Error(t, err)
 			assert.Equal(t, 100*time.Millisecond, time.Since(begun))
 		}
@@ -48,7 +50,7 @@ func TestSectionEndsWithItsContext(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			f.Stats()
+			f.stats()
 		}()
 		synctest.Wait()
 		read() // waits behind another caller

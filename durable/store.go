@@ -11,8 +11,11 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Store keeps entries in a database. All methods are safe for concurrent use.
+// Store keeps entries in a database. Its Entries run each operation in its own transaction. All
+// methods are safe for concurrent use.
 type Store struct {
+	Entries
+
 	backend backend.Backend
 	limits  backend.Limits
 	options Options
@@ -42,6 +45,7 @@ func New(ctx context.Context, b backend.Backend, options *Options) (*Store, erro
 		return nil, err
 	}
 	s := &Store{backend: b, limits: b.Limits(), options: o, sizes: newSizes(), ends: make(map[*worker]struct{}), released: make(chan struct{})}
+	s.Entries.store = s
 	s.idle.L = &s.mu
 	s.clock.now = b.Now
 	if err := s.clock.measure(ctx); err != nil {

@@ -2,38 +2,46 @@ package durable
 
 import (
 	"context"
-	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// SetTx is Set inside tx, a transaction of the caller on the store's database: the entry
-// is stored, and announced to the workers, if and only if tx commits. tx is a pgx.Tx or
-// an *sql.Tx for durable/postgres, and a *sqlite.Tx for durable/sqlite. After an error, tx
-// remains usable unless the database has aborted it.
-func (s *Store) SetTx(ctx context.Context, tx any, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
-	return s.put(ctx, &tx, "SetTx", backend.Set, nil, newEntry(key, due, payload, options))
-}
+// Tx runs the operations of [Entries] inside a transaction of the caller on the store's
+// database: an entry is stored, and announced to the workers, if and only if the transaction
+// commits. The method Tx of the store of durable/sqlite, durable/postgres, or durable/memory
+// returns one. After an error, the transaction remains usable unless the database has aborted
+// it.
+type Tx struct{ Entries }
 
-// CreateTx is Create inside tx, see SetTx.
-func (s *Store) CreateTx(ctx context.Context, tx any, key string, due time.Time, payload []byte, options ...SetOption) (Entry, error) {
-	return s.put(ctx, &tx, "CreateTx", backend.Create, nil, newEntry(key, due, payload, options))
-}
-
-// MoveTx is Move inside tx, see SetTx.
-func (s *Store) MoveTx(ctx context.Context, tx any, key string, due time.Time) (Entry, error) {
-	return s.move(ctx, &tx, "MoveTx", key, nil, due)
-}
-
-// CancelTx is Cancel inside tx, see SetTx. Its answer is final once tx commits.
-func (s *Store) CancelTx(ctx context.Context, tx any, key string) (Entry, error) {
-	return s.cancel(ctx, &tx, "CancelTx", key, nil)
-}
-
-// checkTx keeps a nil transaction from meaning none.
-func (s *Store) checkTx(tx any) error {
+// NewTx returns the view of a transaction on the database of s. It is for authors of backends.
+// If tx is nil, because the caller's is nil or of another database, each method of the view
+// returns ErrInvalid.
+func NewTx(s *Store, tx backend.Tx) Tx {
+	view := Tx{Entries{store: s, tx: tx}}
 	if tx == nil {
-		return invalid("transaction nil (expected: %s)", s.limits.Tx)
+		view.err = invalid("transaction nil, or of another store (expected: a transaction on the database of this store)")
+	}
+	return view
+}
+
+// Done acknowledges a firing inside the transaction in which the handler stores its effects.
+// If the transaction commits, the entry is done. If it does not, the entry fires again. The
+// effects therefore take place exactly once. The handler must return an error if the commit
+// fails. Done returns ErrLeaseLost if another worker has taken over the entry; the handler must
+// then roll back.
+func (x Tx) Done(ctx context.Context, f Firing) error {
+	err := x.check()
+	if err == nil && f.held == nil {
+		err = invalid("the firing was not passed to a handler")
+	}
+	if err == nil && f.held.worker.store != x.store {
+		err = invalid("the firing of another store")
+	}
+	if err == nil {
+		err = f.held.worker.doneTx(ctx, x.tx, f.held)
+	}
+	if err != nil {
+		return wrap("Done", f.Key, err)
 	}
 	return nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/backend"
-	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 // newTestWorker returns a worker that does not work yet.
 func newTestWorker(t *testing.T) *worker {
 	t.Helper()
-	s, err := New(t.Context(), backendtest.NewMemory(), nil)
+	s, err := New(t.Context(), memdb.New(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	o, err := (&WorkOptions{}).complete()

@@ -73,7 +73,7 @@ func ofStore(t *testing.T, s *durable.Store, r *recorder, servers func() []int) 
 	t.Cleanup(func() { end(); require.NoError(t, <-done) })
 	return queue{
 		set: func(ctx context.Context, key string, due time.Time) error {
-			_, err := s.Set(ctx, key, due, nil)
+			_, err := s.Set(ctx, durable.Entry{Key: key, Due: due})
 			return err
 		},
 		setMany: func(ctx context.Context, keys []string, due []time.Time) error {
@@ -103,7 +103,7 @@ func openPostgres(t *testing.T, r *recorder) queue {
 	s, err := postgres.Open(t.Context(), pool, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return ofStore(t, s, r, servers)
+	return ofStore(t, s.Store, r, servers)
 }
 
 // check is a job of River.

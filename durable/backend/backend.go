@@ -12,7 +12,6 @@ type Limits struct {
 	LeaseBatch int           // rows per call of Lease
 	MaxBatch   int           // operations per call of Apply, Claim, and Finish
 	MaxPayload int           // bytes
-	Tx         string        // types that Apply and Finish accept as tx, for error messages
 }
 
 // LeaseRequest asks for pending rows that are due soon.
@@ -61,21 +60,13 @@ type Backend interface {
 	// Now returns the time of the database's clock.
 	Now(ctx context.Context) (time.Time, error)
 
-	// Apply performs ops and returns one result each. If tx is not nil, it is the
-	// caller's transaction: the ops run inside it, are stored if it commits, and rows
-	// due within Limits.Lead are announced by its commit. A tx of an unsupported type is
-	// [ErrInvalid].
-	Apply(ctx context.Context, tx any, ops []Op) ([]Result, error)
+	// Apply performs ops and returns one result each.
+	Apply(ctx context.Context, ops []Op) ([]Result, error)
 
 	// Get returns the row in the key's main slot, in any state, or ErrNotFound.
 	Get(ctx context.Context, key string) (Row, error)
 
-	// Page returns up to max pending rows, or with claimed rows in any state, whose keys
-	// start with prefix, ordered by key and slot, beginning after the given row; the zero
-	// Cursor is the beginning. A short page is the last. It holds no snapshot between calls.
-	// A damaged row ends the page: the rows before it come with an error that wraps a
-	// [*Damage], and the next page begins after its Key and Slot, see [Pages].
-	Page(ctx context.Context, prefix string, after Cursor, max int, claimed bool) ([]Row, error)
+	Pager
 
 	// DeadPage is Page for dead letters, ordered by key and generation. After a damaged one,
 	// the next page begins after the Ref of its Damage.
@@ -110,12 +101,11 @@ type Backend interface {
 	// row does not. Neither does one that the database rejects, by a constraint or a trigger
 	// of the user: the backend tries it again later. That of a row that another transaction
 	// has locked may be stored later: Heartbeat gives it time before it ends the lease. An
-	// error may come with the results of all: those that applied are stored. tx is as in
-	// Apply.
-	Finish(ctx context.Context, tx any, worker int64, outcomes []Outcome) ([]bool, error)
+	// error may come with the results of all: those that applied are stored.
+	Finish(ctx context.Context, worker int64, outcomes []Outcome) ([]bool, error)
 
 	// Watch calls near for rows due within Limits.Lead that were not stored by Apply
-	// without tx of this Backend: those that its transactions commit, and those of other
+	// of this Backend: those that its transactions commit, and those of other
 	// processes. With no rows, near asks for a look at the database. near must not block.
 	// The returned function ends the watch.
 	Watch(near func(rows []Row)) (stop func())
@@ -129,4 +119,25 @@ type Backend interface {
 
 	// Close releases all resources. Its transactions must have ended.
 	Close() error
+}
+
+// Pager reads pending rows in the order of their keys.
+type Pager interface {
+	// Page returns up to max pending rows, or with claimed rows in any state, whose keys
+	// start with prefix, ordered by key and slot, beginning after the given row; the zero
+	// Cursor is the beginning. A short page is the last. It holds no snapshot between calls.
+	// A damaged row ends the page: the rows before it come with an error that wraps a
+	// [*Damage], and the next page begins after its Key and Slot, see [Pages].
+	Page(ctx context.Context, prefix string, after Cursor, max int, claimed bool) ([]Row, error)
+}
+
+// Tx is a transaction of the caller on the database of a [Backend]. Its methods do what the
+// methods of Backend do, inside the transaction. Their effects are stored if it commits, and
+// its commit announces the rows due within Limits.Lead. An error undoes only the effects of its
+// call, unless the database has aborted the transaction.
+type Tx interface {
+	Apply(ctx context.Context, ops []Op) ([]Result, error)
+	Finish(ctx context.Context, worker int64, outcomes []Outcome) ([]bool, error)
+	Get(ctx context.Context, key string) (Row, error)
+	Pager
 }

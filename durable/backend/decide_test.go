@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/backend"
-	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 // FuzzRules decodes its input as operations on one key, and checks the package's rules
@@ -19,7 +19,7 @@ func FuzzRules(f *testing.F) {
 	f.Add([]byte{0, 0, 6, 0, 0, 0, 7, 2, 4, 1, 7, 1})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		ctx := context.Background()
-		m := backendtest.NewMemory()
+		m := memdb.New()
 		worker, err := m.Heartbeat(ctx, 0, time.Hour)
 		require.NoError(t, err)
 		var last uint64
@@ -41,7 +41,7 @@ func FuzzRules(f *testing.F) {
 				}
 				_, err = m.Claim(ctx, worker, []backend.Claim{claim})
 			case 7:
-				_, err = m.Finish(ctx, nil, worker, []backend.Outcome{{Ref: ref, Fate: backend.Fate(arg % 4), Due: 2}})
+				_, err = m.Finish(ctx, worker, []backend.Outcome{{Ref: ref, Fate: backend.Fate(arg % 4), Due: 2}})
 				clear(claimed) // regardless of the removed row
 			default:
 				op := backend.Op{Kind: backend.Kind(kind), Row: backend.Row{Key: "k", Due: int64(arg), Nonce: uint64(i + 1)}}
@@ -49,7 +49,7 @@ func FuzzRules(f *testing.F) {
 					op.If = ref.Generation
 				}
 				var results []backend.Result
-				results, err = m.Apply(ctx, nil, []backend.Op{op})
+				results, err = m.Apply(ctx, []backend.Op{op})
 				if r := results[0]; r.Err == nil && op.Kind != backend.Cancel && op.Kind != backend.Discard {
 					require.Greater(t, r.Row.Generation, last, "R2")
 				}

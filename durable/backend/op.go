@@ -13,6 +13,9 @@ const (
 	Discard             // deletes the dead letter (Key, If)
 )
 
+// Stores reports whether an operation of the kind stores a pending row.
+func (k Kind) Stores() bool { return k != Cancel && k != Discard }
+
 // Op is one operation of a batch.
 type Op struct {
 	Kind Kind

@@ -26,12 +26,12 @@ func nextSize(n int, rows []Row) int {
 	return min(2*n, pageSize)
 }
 
-// Pages yields the rows that [Backend.Page] finds, page by page. A page may come with the
+// Pages yields the rows that [Pager.Page] finds, page by page. A page may come with the
 // [*Damage] of the row behind it. Any other error comes alone and last.
 //
 // Pages reads on behind a damaged row, unless its key is so damaged that it does not follow
 // the rows before it: Pages would read the same rows again, without end.
-func Pages(ctx context.Context, b Backend, prefix string, claimed bool) iter.Seq2[[]Row, error] {
+func Pages(ctx context.Context, b Pager, prefix string, claimed bool) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
 		var after Cursor
 		for n := firstPage; ; {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable/backend"
-	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 // sized notes the sizes of pages.
@@ -28,13 +28,13 @@ func TestPagesOfLargePayloadsAreSmall(t *testing.T) {
 		1:       {16, 32, 64, 128, 256, 500},
 		1 << 20: {16, 32, 16, 32, 16, 32},
 	} {
-		s := &sized{Backend: backendtest.NewMemory()}
+		s := &sized{Backend: memdb.New()}
 		shared := make([]byte, payload)
 		var ops []backend.Op
 		for i := range 600 {
 			ops = append(ops, backend.Op{Row: backend.Row{Key: fmt.Sprintf("%03d", i), Due: 1, Payload: shared}})
 		}
-		_, err := s.Apply(t.Context(), nil, ops)
+		_, err := s.Apply(t.Context(), ops)
 		require.NoError(t, err)
 		n := 0
 		for rows, err := range backend.Pages(t.Context(), s, "", false) {

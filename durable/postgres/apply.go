@@ -265,53 +265,9 @@ func (l *locked) decide(op *backend.Op, next uint64) backend.Change {
 func letter(op *backend.Op) backend.Ref { return backend.Ref{Key: op.Row.Key, Generation: op.If} }
 
 // Apply implements [backend.Backend].
-func (b *postgresBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+func (b *postgresBackend) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	if b.ctx.Err() != nil {
 		return nil, backend.ErrClosed
 	}
-	if tx == nil {
-		return b.lanes.apply(ctx, ops)
-	}
-	q, err := b.callersTx(tx)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]backend.Result, 0, len(ops))
-	for i := range ops {
-		one, err := b.applyInTx(ctx, q, ops[i:i+1])
-		if err != nil {
-			return nil, described(err)
-		}
-		results = append(results, one...)
-	}
-	return results, b.notifyNear(ctx, q, results)
-}
-
-// applyInTx performs one operation in a caller's transaction. It looks again if a row
-// has appeared: every statement sees the commits before it.
-func (b *postgresBackend) applyInTx(ctx context.Context, q querier, ops []backend.Op) ([]backend.Result, error) {
-	if full := b.full(&ops[0]); full != nil {
-		return []backend.Result{{Err: full}}, nil
-	}
-	for {
-		results, err := b.applyOps(ctx, q, ops)
-		if err != errMissed {
-			return results, err
-		}
-	}
-}
-
-// notifyNear announces stored rows that may be due soon after the commit of q, which comes up
-// to txSlack later. An unnecessary look is cheap; one that is missing delays an entry.
-func (b *postgresBackend) notifyNear(ctx context.Context, q querier, results []backend.Result) error {
-	var due []int64
-	for _, r := range results {
-		if r.Err == nil && r.Row.State == backend.Pending {
-			due = append(due, r.Row.Due)
-		}
-	}
-	if len(due) == 0 || b.options.QuietTx {
-		return nil
-	}
-	return q.run(ctx, query(nil, notifyNearSQL, b.channel(), due, int64(lead+txSlack)))
+	return b.lanes.apply(ctx, ops)
 }

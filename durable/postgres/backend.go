@@ -74,7 +74,7 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 
 // Limits implements [backend.Backend].
 func (b *postgresBackend) Limits() backend.Limits {
-	return backend.Limits{Lead: lead, Poll: poll, LeaseBatch: leaseBatch, MaxBatch: maxBatch, MaxPayload: 1 << 20, Tx: txTypes}
+	return backend.Limits{Lead: lead, Poll: poll, LeaseBatch: leaseBatch, MaxBatch: maxBatch, MaxPayload: 1 << 20}
 }
 
 // Close implements [backend.Backend].

@@ -128,7 +128,7 @@ func TestDamagedRowLosesOnlyItsOwnOutcome(t *testing.T) {
 	for _, r := range rows {
 		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref(), Fate: backend.Bury})
 	}
-	applied, err := b.Finish(t.Context(), nil, w, outcomes)
+	applied, err := b.Finish(t.Context(), w, outcomes)
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, false, true}, applied)
 }
@@ -154,11 +154,11 @@ func TestRejectedOutcomeLeavesTheOthers(t *testing.T) {
 		}
 	}
 	begun := time.Now()
-	applied, err := b.Finish(ctx, nil, w, outcomes)
+	applied, err := b.Finish(ctx, w, outcomes)
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, false, true, true, false, true}, applied)
 	for range 3 { // other outcomes that are rejected
-		_, err = b.Finish(ctx, nil, w, outcomes)
+		_, err = b.Finish(ctx, w, outcomes)
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, log.count(`error="key`), 1+int(time.Since(begun)/time.Second))
@@ -196,7 +196,7 @@ func TestRejectedCommitIsKnownInEveryLanguage(t *testing.T) {
 		CREATE CONSTRAINT TRIGGER fail AFTER DELETE ON translated.entry DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW WHEN (OLD.key = 'k1') EXECUTE FUNCTION translated.fail()`)
 	require.NoError(t, err)
-	applied, err := b.Finish(short(t), nil, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
+	applied, err := b.Finish(short(t), w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, false}, applied)
 }
@@ -210,7 +210,7 @@ func TestFullDiskRejectsNoSingleOutcome(t *testing.T) {
 	_, err := pool.Exec(ctx, `CREATE FUNCTION fulldisk.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '53100'; END $$;
 		CREATE TRIGGER fail BEFORE INSERT ON fulldisk.dead FOR EACH ROW EXECUTE FUNCTION fulldisk.fail()`)
 	require.NoError(t, err)
-	_, err = b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Bury}, {Ref: rows[1].Ref(), Fate: backend.Bury}})
+	_, err = b.Finish(ctx, w, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Bury}, {Ref: rows[1].Ref(), Fate: backend.Bury}})
 	require.ErrorIs(t, err, backend.ErrFull)
 }
 
@@ -227,7 +227,7 @@ func TestTooManyRejectedOutcomesLeaveTheOthers(t *testing.T) {
 	for _, r := range rows {
 		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref(), Fate: backend.Bury})
 	}
-	applied, err := b.Finish(ctx, nil, w, outcomes)
+	applied, err := b.Finish(ctx, w, outcomes)
 	require.ErrorContains(t, err, "k1")
 	require.Equal(t, []bool{true, false, true}, applied)
 }
@@ -240,7 +240,7 @@ func TestRejectedOutcomeIsTriedOnceMoreAtTheEnd(t *testing.T) {
 	w, rows := claimed(t, b, 2)
 	_, err := pool.Exec(ctx, "ALTER TABLE last.dead ADD CONSTRAINT c CHECK (key <> 'k0'), ADD CONSTRAINT d CHECK (key <> 'k1')")
 	require.NoError(t, err)
-	_, err = b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Bury}, {Ref: rows[1].Ref(), Fate: backend.Bury}})
+	_, err = b.Finish(ctx, w, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Bury}, {Ref: rows[1].Ref(), Fate: backend.Bury}})
 	require.NoError(t, err)
 	_, err = pool.Exec(ctx, "ALTER TABLE last.dead DROP CONSTRAINT c")
 	require.NoError(t, err)

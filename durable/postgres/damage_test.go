@@ -66,7 +66,7 @@ func TestCancelTxInOldSnapshotSparesWorkersThatLive(t *testing.T) {
 	require.NoError(t, err)
 	_, err = pool.Exec(ctx, "UPDATE snapshot.worker SET until = until + 60000000000")
 	require.NoError(t, err)
-	results, err := b.Apply(ctx, tx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "k0"}}})
+	results, err := b.View(tx).Apply(ctx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "k0"}}})
 	require.NoError(t, err)
 	require.ErrorIs(t, results[0].Err, backend.ErrFired)
 }

@@ -2,7 +2,7 @@
 // many machines.
 //
 // [Open] takes a [pgxpool.Pool] and creates its tables in a schema of the database.
-// [durable.Store.SetTx] and the other Tx methods accept a [pgx.Tx] or an [*sql.Tx].
+// [Store.Tx] and [Store.SQLTx] run operations inside the caller's own transaction.
 //
 // # Privileges
 //
@@ -18,9 +18,9 @@
 // # Isolation
 //
 // The caller's transaction may have any isolation level. Under REPEATABLE READ and
-// SERIALIZABLE, a Tx method returns PostgreSQL's error 40001 if the entry has changed
+// SERIALIZABLE, an operation in a transaction returns PostgreSQL's error 40001 if the entry has changed
 // since the snapshot, or if it sets a key that was set meanwhile: repeat the transaction.
-// For the other methods, an entry that was set after the snapshot does not exist.
+// For the other operations, an entry that was set after the snapshot does not exist.
 //
 // A transaction keeps the rows of its keys locked until it ends, also after ErrFired. It
 // delays the operations on these keys, and the acknowledgement of an entry that fires

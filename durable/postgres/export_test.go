@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -12,6 +15,12 @@ import (
 type Backend = postgresBackend
 
 var NewBackend = newBackend
+
+// View returns the operations of the backend inside a transaction.
+func (b *postgresBackend) View(tx pgx.Tx) backend.Tx { return view{b, pgxQuerier{tx, b.text}} }
+
+// SQLView is View for package database/sql.
+func (b *postgresBackend) SQLView(tx *sql.Tx) backend.Tx { return view{b, sqlQuerier{tx, b.text}} }
 
 // RejectMany leaves no room for rejected outcomes.
 func (b *postgresBackend) RejectMany() {

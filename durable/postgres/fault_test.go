@@ -69,7 +69,7 @@ func TestClaimIsKnownAfterLostAnswer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, true}, won)
 	loseCommits(p, 1)
-	done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
+	done, err := b.Finish(ctx, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, true}, done)
 }
@@ -152,11 +152,11 @@ func TestLocksOfALostMachineEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	defer p.Release()
-	go b.Apply(ctx, nil, []backend.Op{lost})
+	go b.Apply(ctx, []backend.Op{lost})
 	<-held
 	soon, cancelSoon := context.WithTimeout(ctx, 10*time.Second) // pgx closes its side after 15 s
 	defer cancelSoon()
-	results, err := other.Apply(soon, nil, []backend.Op{set("k", far)})
+	results, err := other.Apply(soon, []backend.Op{set("k", far)})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 }
@@ -286,7 +286,7 @@ func TestOutcomesShareTransactions(t *testing.T) {
 		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref(), Fate: backend.Retry + backend.Fate(i%3), Due: time.Now().UnixNano()})
 	}
 	commits := loseCommits(p, 0)
-	applied, err := b.Finish(t.Context(), nil, w, outcomes)
+	applied, err := b.Finish(t.Context(), w, outcomes)
 	require.NoError(t, err)
 	require.NotContains(t, applied, false)
 	require.EqualValues(t, 2, commits.Load())
@@ -341,7 +341,7 @@ func TestLargePayloadsSplitABatch(t *testing.T) {
 		ops[i].Row.Payload = make([]byte, 1<<20)
 	}
 	commits := loseCommits(p, 0)
-	results, err := b.Apply(short(t), nil, ops)
+	results, err := b.Apply(short(t), ops)
 	require.NoError(t, err)
 	for _, r := range results {
 		require.NoError(t, r.Err)

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +14,7 @@ import (
 // those whose rows a caller's transaction has locked, and those that the database rejects.
 // The outcome of a damaged row is logged and dropped. None of these fails the others. An error
 // comes with the results of the outcomes that are stored.
-func (b *postgresBackend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
-	if tx != nil {
-		return b.finishInTx(ctx, tx, worker, outcomes)
-	}
+func (b *postgresBackend) Finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
 	applied = make([]bool, len(outcomes))
 	for first := 0; first < len(outcomes) && err == nil; {
 		some := outcomes[first:]
@@ -189,37 +185,4 @@ func refsAt(outcomes []backend.Outcome, at []int) (r refs) {
 		r.add(outcomes[i].Ref)
 	}
 	return r
-}
-
-// finishInTx stores outcomes in a caller's transaction.
-func (b *postgresBackend) finishInTx(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
-	q, err := b.callersTx(tx)
-	if err != nil {
-		return nil, err
-	}
-	applied := make([]bool, len(outcomes))
-	for i := range outcomes {
-		if applied[i], err = b.finishOne(ctx, q, worker, &outcomes[i]); err != nil {
-			return nil, described(err)
-		}
-	}
-	return applied, nil
-}
-
-// finishOne stores one outcome in a caller's transaction, and reports whether it applies.
-func (b *postgresBackend) finishOne(ctx context.Context, q querier, worker int64, o *backend.Outcome) (bool, error) {
-	var r refs
-	r.add(o.Ref)
-	for range 2 { // a row that moved aside is found by the second look
-		l, err := b.lockRefs(ctx, q, r, "")
-		if err = cmp.Or(err, l.damaged[o.Ref]); err != nil {
-			return false, err
-		}
-		if change, applies := o.Decide(l.find(o.Ref), worker, l.now, l.generations[0]); applies {
-			var w writes
-			w.add(l.rows[o.Key], change)
-			return true, w.store(ctx, q)
-		}
-	}
-	return false, nil
 }

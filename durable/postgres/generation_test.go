@@ -60,7 +60,7 @@ func TestGenerationsGrowAcrossRemovedVersions(t *testing.T) {
 		"acknowledged": func(row backend.Row) {
 			w := register(t, b)
 			require.Len(t, lease(t, b, w, time.Now()), 1)
-			done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: row.Ref()}})
+			done, err := b.Finish(ctx, w, []backend.Outcome{{Ref: row.Ref()}})
 			require.NoError(t, err)
 			require.Equal(t, []bool{true}, done)
 		},
@@ -75,7 +75,7 @@ func TestGenerationsGrowAcrossRemovedVersions(t *testing.T) {
 				before = apply(t, b, set(key, time.Now()))[0].Row
 				remove(before)
 			}}}
-			results, err := a.Apply(ctx, paused, []backend.Op{set(key, far)})
+			results, err := a.View(paused).Apply(ctx, []backend.Op{set(key, far)})
 			require.NoError(t, err)
 			require.NoError(t, results[0].Err)
 			require.NoError(t, tx.Commit(ctx))
@@ -118,14 +118,14 @@ func TestGenerationsGrowAcrossARequeuedOccurrence(t *testing.T) {
 			require.NoError(t, err)
 			defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
 			var before backend.Row
-			results, err := a.Apply(ctx, &pausedTx{tx, []func(){func() {
+			results, err := a.View(&pausedTx{tx, []func(){func() {
 				for i, r := range apply(t, b, between...) {
 					require.NoError(t, r.Err)
 					if i == 0 {
 						before = r.Row
 					}
 				}
-			}}}, []backend.Op{first})
+			}}}).Apply(ctx, []backend.Op{first})
 			require.NoError(t, err)
 			require.NoError(t, results[0].Err)
 			require.NoError(t, tx.Commit(ctx))
@@ -151,7 +151,7 @@ func requeue(t *testing.T, b *postgres.Backend, key, every string) backend.Op {
 	ref := apply(t, b, op)[0].Row.Ref()
 	_, err := b.Claim(t.Context(), w, []backend.Claim{{Ref: ref}})
 	require.NoError(t, err)
-	buried, err := b.Finish(t.Context(), nil, w, []backend.Outcome{{Ref: ref, Fate: backend.Bury}})
+	buried, err := b.Finish(t.Context(), w, []backend.Outcome{{Ref: ref, Fate: backend.Bury}})
 	require.NoError(t, err)
 	require.Equal(t, []bool{true}, buried)
 	return backend.Op{Kind: backend.Requeue, Row: backend.Row{Key: key, Due: time.Now().UnixNano()}, If: ref.Generation}
@@ -171,18 +171,18 @@ func TestGenerationsGrowAcrossARenewedOccurrence(t *testing.T) {
 	require.NoError(t, err)
 	defer second.Rollback(context.WithoutCancel(ctx))
 	begun, committed, done := make(chan struct{}), make(chan struct{}), make(chan []backend.Result, 1)
-	revived, err := b.Apply(ctx, &pausedTx{first, []func(){
+	revived, err := b.View(&pausedTx{first, []func(){
 		func() { // now the removals count as changed
 			apply(t, b, set("other", time.Now()), backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "other"}})
 		},
 		func() { // before the new generation
 			go func() {
-				results, _ := b.Apply(ctx, &pausedTx{second, []func(){func() { close(begun); <-committed }}}, []backend.Op{set("k", time.Now())})
+				results, _ := b.View(&pausedTx{second, []func(){func() { close(begun); <-committed }}}).Apply(ctx, []backend.Op{set("k", time.Now())})
 				done <- results
 			}()
 			<-begun
 		},
-	}}, []backend.Op{revive})
+	}}).Apply(ctx, []backend.Op{revive})
 	require.NoError(t, err)
 	require.NoError(t, revived[0].Err)
 	require.NoError(t, first.Commit(ctx))
@@ -211,7 +211,7 @@ func TestGenerationsGrowBesideADetachedRow(t *testing.T) {
 	require.NoError(t, err)
 	revived := make(chan []backend.Result, 1)
 	go func() { // sees no row, and waits for the dead letter
-		results, _ := b.Apply(ctx, early, []backend.Op{once})
+		results, _ := b.View(early).Apply(ctx, []backend.Op{once})
 		revived <- results
 	}()
 	require.Eventually(t, func() bool {
@@ -221,7 +221,7 @@ func TestGenerationsGrowBesideADetachedRow(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, apply(t, b, series)[0].Err) // the detached row
 	var before backend.Row
-	results, err := b.Apply(ctx, &pausedTx{late, []func(){func() {
+	results, err := b.View(&pausedTx{late, []func(){func() {
 		require.NoError(t, letter.Rollback(ctx))
 		stored := <-revived
 		require.Len(t, stored, 1)
@@ -230,10 +230,10 @@ func TestGenerationsGrowBesideADetachedRow(t *testing.T) {
 		before = stored[0].Row
 		w := register(t, b)
 		require.Len(t, lease(t, b, w, time.Now()), 1)
-		done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: before.Ref()}})
+		done, err := b.Finish(ctx, w, []backend.Outcome{{Ref: before.Ref()}})
 		require.NoError(t, err)
 		require.Equal(t, []bool{true}, done)
-	}}}, []backend.Op{set("k", time.Now())})
+	}}}).Apply(ctx, []backend.Op{set("k", time.Now())})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 	require.NoError(t, late.Commit(ctx))

@@ -87,18 +87,18 @@ func TestNamesOfOthersAreNotUsedInTx(t *testing.T) {
 	db := stdlib.OpenDBFromPool(hostile)
 	defer db.Close()
 	const path = `SHOW search_path`
-	for name, run := range map[string]func(t *testing.T, f func(tx any)) (after string, err error){
-		"pgx.Tx": func(t *testing.T, f func(tx any)) (after string, err error) {
+	for name, run := range map[string]func(t *testing.T, f func(tx backend.Tx)) (after string, err error){
+		"pgx.Tx": func(t *testing.T, f func(tx backend.Tx)) (after string, err error) {
 			return after, pgx.BeginFunc(ctx, hostile, func(tx pgx.Tx) error {
-				f(tx)
+				f(b.View(tx))
 				return tx.QueryRow(ctx, path).Scan(&after)
 			})
 		},
-		"sql.Tx": func(t *testing.T, f func(tx any)) (after string, err error) {
+		"sql.Tx": func(t *testing.T, f func(tx backend.Tx)) (after string, err error) {
 			tx, err := db.BeginTx(ctx, &sql.TxOptions{})
 			require.NoError(t, err)
 			defer tx.Rollback() // no effect after Commit
-			f(tx)
+			f(b.SQLView(tx))
 			require.NoError(t, tx.QueryRow(path).Scan(&after))
 			return after, tx.Commit()
 		},
@@ -106,20 +106,20 @@ func TestNamesOfOthersAreNotUsedInTx(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, letters := claimed(t, b, 1)
 			far := time.Now().Add(time.Hour)
-			_, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: letters[0].Ref(), Fate: backend.Bury}})
+			_, err := b.Finish(ctx, w, []backend.Outcome{{Ref: letters[0].Ref(), Fate: backend.Bury}})
 			require.NoError(t, err)
 			w, rows := claimed(t, b, 1)
-			after, err := run(t, func(tx any) {
+			after, err := run(t, func(tx backend.Tx) {
 				row := backend.Row{Key: name, Due: far.UnixNano()}
 				for _, op := range []backend.Op{
 					set(name, far), {Kind: backend.Move, Row: row}, {Kind: backend.Cancel, Row: row}, {Kind: backend.Create, Row: row},
 					{Kind: backend.Requeue, Row: backend.Row{Key: rows[0].Key, Due: far.UnixNano()}, If: letters[0].Generation},
 				} {
-					results, err := b.Apply(ctx, tx, []backend.Op{op})
+					results, err := tx.Apply(ctx, []backend.Op{op})
 					require.NoError(t, err)
 					require.NoError(t, results[0].Err, "%+v", op)
 				}
-				done, err := b.Finish(ctx, tx, w, []backend.Outcome{{Ref: rows[0].Ref()}})
+				done, err := tx.Finish(ctx, w, []backend.Outcome{{Ref: rows[0].Ref()}})
 				require.NoError(t, err)
 				require.Equal(t, []bool{true}, done)
 			})

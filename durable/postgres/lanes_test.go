@@ -44,7 +44,7 @@ func TestCallEndedBeforeItsTransactionIsForgotten(t *testing.T) {
 	call := func(ops ...backend.Op) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err := b.Apply(ctx, nil, ops)
+		_, err := b.Apply(ctx, ops)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 	call(set("other", time.Now())) // in one lane
@@ -64,7 +64,7 @@ func TestCloseFailsTheQueue(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 9 {
 		calls.Go(func() {
-			results, err := b.Apply(context.Background(), nil, []backend.Op{set("k", time.Now()), set("l", time.Now())})
+			results, err := b.Apply(context.Background(), []backend.Op{set("k", time.Now()), set("l", time.Now())})
 			for _, r := range results {
 				err = errors.Join(err, r.Err)
 			}

@@ -27,12 +27,12 @@ func TestOpenTransactionDelaysItsOwnKeyOnly(t *testing.T) {
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far), set("new", far)})
+	_, err = b.View(tx).Apply(ctx, []backend.Op{set("locked", far), set("new", far)})
 	require.NoError(t, err)
 
 	locked := make(chan []backend.Result, 1)
 	go func() {
-		results, _ := b.Apply(ctx, nil, []backend.Op{
+		results, _ := b.Apply(ctx, []backend.Op{
 			{Kind: backend.Create, Row: backend.Row{Key: "new", Due: far.UnixNano()}},
 			{Kind: backend.Cancel, Row: backend.Row{Key: "locked"}},
 		})
@@ -43,7 +43,7 @@ func TestOpenTransactionDelaysItsOwnKeyOnly(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	_, err = b.Apply(short, nil, []backend.Op{set("locked", far)})
+	_, err = b.Apply(short, []backend.Op{set("locked", far)})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	select {
 	case <-locked:
@@ -73,7 +73,7 @@ func TestClaimSkipsRowOfOpenTransaction(t *testing.T) {
 	defer b.Watch(func([]backend.Row) { looks <- struct{}{} })()
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
-	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", due)})
+	_, err = b.View(tx).Apply(ctx, []backend.Op{set("locked", due)})
 	require.NoError(t, err)
 	won, err := b.Claim(ctx, w, []backend.Claim{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
 	require.NoError(t, err)
@@ -95,9 +95,9 @@ func TestDoneReachesRowOfOpenTransaction(t *testing.T) {
 	require.Equal(t, backend.Claimed, rows[0].State)
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
-	_, err = b.Apply(ctx, tx, []backend.Op{set("a", time.Now().Add(time.Hour))})
+	_, err = b.View(tx).Apply(ctx, []backend.Op{set("a", time.Now().Add(time.Hour))})
 	require.NoError(t, err)
-	done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref()}})
+	done, err := b.Finish(ctx, w, []backend.Outcome{{Ref: rows[0].Ref()}})
 	require.NoError(t, err)
 	require.Equal(t, []bool{true}, done)
 	require.NoError(t, tx.Commit(ctx))
@@ -119,7 +119,7 @@ func TestClaimSkipsRecurringRowOfOpenTransaction(t *testing.T) {
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	_, err = b.Apply(ctx, tx, []backend.Op{{Kind: backend.Move, Row: backend.Row{Key: "a locked", Due: due.UnixNano()}}})
+	_, err = b.View(tx).Apply(ctx, []backend.Op{{Kind: backend.Move, Row: backend.Row{Key: "a locked", Due: due.UnixNano()}}})
 	require.NoError(t, err)
 	won, err := b.Claim(short(t), w, claims(rows))
 	require.NoError(t, err)
@@ -139,10 +139,10 @@ func TestFailureReachesRowOfOpenTransaction(t *testing.T) {
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	_, err = b.Apply(ctx, tx, []backend.Op{set("a", time.Now().Add(time.Hour))})
+	_, err = b.View(tx).Apply(ctx, []backend.Op{set("a", time.Now().Add(time.Hour))})
 	require.NoError(t, err)
 	retry := backend.Outcome{Ref: rows[0].Ref(), Fate: backend.Retry, Due: time.Now().Add(time.Hour).UnixNano()}
-	applied, err := b.Finish(short(t), nil, w, []backend.Outcome{retry})
+	applied, err := b.Finish(short(t), w, []backend.Outcome{retry})
 	require.NoError(t, err)
 	require.Equal(t, []bool{true}, applied)
 	require.NoError(t, tx.Commit(ctx))
@@ -162,9 +162,9 @@ func TestLeaseEndsAfterOutcomesOfLockedRows(t *testing.T) {
 	require.NoError(t, err)
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	far := time.Now().Add(time.Hour)
-	_, err = b.Apply(ctx, tx, []backend.Op{set("k0", far), set("k1", far)})
+	_, err = b.View(tx).Apply(ctx, []backend.Op{set("k0", far), set("k1", far)})
 	require.NoError(t, err)
-	_, err = b.Finish(short(t), nil, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref(), Fate: backend.Retry, Due: far.UnixNano()}})
+	_, err = b.Finish(short(t), w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref(), Fate: backend.Retry, Due: far.UnixNano()}})
 	require.NoError(t, err)
 	left := make(chan error, 1)
 	go func() {
@@ -198,14 +198,14 @@ func TestShortTimeoutPassesLockedRow(t *testing.T) {
 			apply(t, b, set("locked", far))
 			tx, err := pool.Begin(ctx)
 			require.NoError(t, err)
-			_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far)})
+			_, err = b.View(tx).Apply(ctx, []backend.Op{set("locked", far)})
 			require.NoError(t, err)
 			if timeout == 0 {
 				b = open(t, poolWith(t, "statement_timeout", "80"), postgres.Options{Schema: schema, PollOnly: true})
 			}
 			both := make(chan []backend.Result, 1)
 			go func() {
-				results, _ := b.Apply(ctx, nil, []backend.Op{set("free", far), {Kind: backend.Cancel, Row: backend.Row{Key: "locked"}}})
+				results, _ := b.Apply(ctx, []backend.Op{set("free", far), {Kind: backend.Cancel, Row: backend.Row{Key: "locked"}}})
 				both <- results
 			}()
 			assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 5*time.Second, 10*time.Millisecond)
@@ -268,11 +268,11 @@ func TestManyLockedKeysDelayNoOther(t *testing.T) {
 	}
 	many, one := lock("key <> 'last'"), lock("key = 'last'")
 	var calls sync.WaitGroup
-	calls.Go(func() { b.Apply(ctx, nil, locked) })
+	calls.Go(func() { b.Apply(ctx, locked) })
 	time.Sleep(500 * time.Millisecond) // many operations have met a locked row
 	last := make(chan struct{})
 	go func() {
-		b.Apply(ctx, nil, []backend.Op{set("last", far), set("free", far)})
+		b.Apply(ctx, []backend.Op{set("last", far), set("free", far)})
 		close(last)
 	}()
 	assert.Eventually(t, func() bool { _, err := b.Get(ctx, "free"); return err == nil }, 10*time.Second, 10*time.Millisecond)
@@ -296,11 +296,11 @@ func TestCloseEndsCallThatHasNoConnection(t *testing.T) {
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	_, err = b.Apply(ctx, tx, []backend.Op{set("locked", far)})
+	_, err = b.View(tx).Apply(ctx, []backend.Op{set("locked", far)})
 	require.NoError(t, err)
 	call := make(chan error, 1)
 	go func() {
-		_, err := b.Apply(context.WithoutCancel(ctx), nil, []backend.Op{set("locked", far)})
+		_, err := b.Apply(context.WithoutCancel(ctx), []backend.Op{set("locked", far)})
 		call <- err
 	}()
 	time.Sleep(300 * time.Millisecond) // the batch gives up

@@ -91,7 +91,7 @@ func apply(t testing.TB, b *postgres.Backend, ops ...backend.Op) []backend.Resul
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	results, err := b.Apply(ctx, nil, ops)
+	results, err := b.Apply(ctx, ops)
 	require.NoError(t, err)
 	return results
 }

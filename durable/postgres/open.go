@@ -8,6 +8,12 @@ import (
 	"github.com/hashedwheel/hwt/durable"
 )
 
+// Store is a store in a schema of a database.
+type Store struct {
+	*durable.Store
+	backend *postgresBackend
+}
+
 // Open opens the store in a schema of the pool's database, and creates or upgrades its
 // tables. The pool stays the caller's: [durable.Store.Close] leaves it open.
 //
@@ -18,7 +24,7 @@ import (
 //
 // Open waits for an unreachable server until ctx ends. It names privileges that the
 // role lacks, and rejects tables of a later version that this package cannot read.
-func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*durable.Store, error) {
+func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Store, error) {
 	b, err := newBackend(ctx, pool, options)
 	if err != nil {
 		return nil, err
@@ -28,5 +34,5 @@ func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*durable.S
 		b.Close()
 		return nil, err
 	}
-	return store, nil
+	return &Store{store, b}, nil
 }

@@ -46,7 +46,7 @@ func TestOpenNamesMissingPrivileges(t *testing.T) {
 			w := register(t, b)
 			rows := lease(t, b, w, time.Now())
 			require.Len(t, rows, 1)
-			done, err := b.Finish(ctx, nil, w, []backend.Outcome{{Ref: rows[0].Ref()}})
+			done, err := b.Finish(ctx, w, []backend.Outcome{{Ref: rows[0].Ref()}})
 			require.NoError(t, err)
 			require.Equal(t, []bool{true}, done)
 			_, err = b.Stats(ctx, nil)

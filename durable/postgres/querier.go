@@ -4,13 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // stmt is a statement with its arguments. Its text has placeholders, which forSchema fills in. row
@@ -118,18 +115,4 @@ func arrayText(value any) any {
 		return value
 	}
 	return "{" + strings.Join(out, ",") + "}"
-}
-
-// txTypes names the types that callersTx accepts.
-const txTypes = "pgx.Tx or *sql.Tx"
-
-// callersTx returns the querier of a caller's transaction.
-func (b *postgresBackend) callersTx(tx any) (querier, error) {
-	switch tx := tx.(type) {
-	case pgx.Tx:
-		return pgxQuerier{tx, b.text}, nil
-	case *sql.Tx:
-		return sqlQuerier{tx, b.text}, nil
-	}
-	return nil, fmt.Errorf("%w: transaction of type %T (expected: %s)", backend.ErrInvalid, tx, txTypes)
 }

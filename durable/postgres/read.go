@@ -19,14 +19,18 @@ func (b *postgresBackend) Now(ctx context.Context) (time.Time, error) {
 
 // Get implements [backend.Backend].
 func (b *postgresBackend) Get(ctx context.Context, key string) (backend.Row, error) {
-	rows, err := read(ctx, b, scanEntry, getSQL, []byte(key))
+	return first(read(ctx, b, scanEntry, getSQL, []byte(key)))
+}
+
+// first returns the only row of a result, or ErrNotFound.
+func first(rows []backend.Row, err error) (row backend.Row, _ error) {
 	if err == nil && len(rows) == 0 {
 		err = backend.ErrNotFound
 	}
-	if err != nil {
-		return backend.Row{}, err
+	if err == nil {
+		row = rows[0]
 	}
-	return rows[0], nil
+	return row, err
 }
 
 // Page implements [backend.Backend].
@@ -45,15 +49,20 @@ func scanEntry(scan scanner) (backend.Row, error) { return scanRow(scan) }
 func read[T any](ctx context.Context, b *postgresBackend, one func(scanner) (T, error), sql string, args ...any) (all []T, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
 		all = nil
-		return b.simple(ctx, query(func(scan scanner) error {
-			v, err := one(scan)
-			if err == nil {
-				all = append(all, v)
-			}
-			return err
-		}, sql, args...))
+		return b.simple(ctx, query(appending(&all, one), sql, args...))
 	})
 	return all, err
+}
+
+// appending returns the function of a query that appends each row to all.
+func appending[T any](all *[]T, one func(scanner) (T, error)) func(scanner) error {
+	return func(scan scanner) error {
+		v, err := one(scan)
+		if err == nil {
+			*all = append(*all, v)
+		}
+		return err
+	}
 }
 
 // span returns the position behind which a page begins, which is not before the prefix: an index

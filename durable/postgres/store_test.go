@@ -33,7 +33,7 @@ func (f *fired) count() int {
 	return len(f.all)
 }
 
-func openStore(t *testing.T, schema string) *durable.Store {
+func openStore(t *testing.T, schema string) *postgres.Store {
 	s, err := postgres.Open(t.Context(), newPool(t, ""), &postgres.Options{Schema: schema})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -45,7 +45,7 @@ func TestTwoStoresFireEachEntryOnce(t *testing.T) {
 	f := &fired{all: make(map[string][]durable.Firing)}
 	ctx, end := context.WithCancel(t.Context())
 	var works sync.WaitGroup
-	for _, s := range []*durable.Store{a, b} {
+	for _, s := range []*postgres.Store{a, b} {
 		works.Go(func() { require.NoError(t, s.Work(ctx, f.handle, nil)) })
 	}
 	const n = 600
@@ -81,7 +81,7 @@ func TestDoneTxCommitsWithTheHandlersEffect(t *testing.T) {
 	require.NoError(t, err)
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
-	_, err = s.SetTx(ctx, tx, "k", time.Now(), nil)
+	_, err = s.Tx(tx).Set(ctx, durable.Entry{Key: "k", Due: time.Now()})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(ctx))
 	attempts := make(chan struct{}, 10)
@@ -93,7 +93,7 @@ func TestDoneTxCommitsWithTheHandlersEffect(t *testing.T) {
 				if _, err := tx.Exec(ctx, "INSERT INTO effects.done VALUES ($1)", []byte(f.Key)); err != nil {
 					return err
 				}
-				if err := f.DoneTx(ctx, tx); err != nil || f.Attempt > 1 {
+				if err := s.Tx(tx).Done(ctx, f); err != nil || f.Attempt > 1 {
 					return err
 				}
 				return fmt.Errorf("the first attempt rolls back")

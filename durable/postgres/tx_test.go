@@ -22,21 +22,21 @@ func TestOpsInCallersTransactionFollowItsFate(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	strict := poolWith(t, "default_transaction_isolation", "serializable")
-	for name, begin := range map[string]func() (tx any, commit, rollback func() error){
-		"pgx.Tx, serializable by default": func() (any, func() error, func() error) {
+	for name, begin := range map[string]func() (tx backend.Tx, commit, rollback func() error){
+		"pgx.Tx, serializable by default": func() (backend.Tx, func() error, func() error) {
 			tx, err := strict.Begin(ctx)
 			require.NoError(t, err)
-			return tx, func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }
+			return b.View(tx), func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }
 		},
-		"pgx.Tx": func() (any, func() error, func() error) {
+		"pgx.Tx": func() (backend.Tx, func() error, func() error) {
 			tx, err := pool.Begin(ctx)
 			require.NoError(t, err)
-			return tx, func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }
+			return b.View(tx), func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }
 		},
-		"sql.Tx": func() (any, func() error, func() error) {
+		"sql.Tx": func() (backend.Tx, func() error, func() error) {
 			tx, err := db.Begin()
 			require.NoError(t, err)
-			return tx, tx.Commit, tx.Rollback
+			return b.SQLView(tx), tx.Commit, tx.Rollback
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,14 +49,14 @@ func TestOpsInCallersTransactionFollowItsFate(t *testing.T) {
 				{Kind: backend.Cancel, Row: backend.Row{Key: name + "missing"}},
 			}
 			tx, _, rollback := begin()
-			results, err := b.Apply(ctx, tx, ops)
+			results, err := tx.Apply(ctx, ops)
 			require.NoError(t, err)
 			require.ErrorIs(t, results[3].Err, backend.ErrNotFound)
 			require.NoError(t, rollback())
 			_, err = b.Get(ctx, name+"\x00new")
 			require.ErrorIs(t, err, backend.ErrNotFound)
 			tx, commit, _ := begin()
-			results, err = b.Apply(ctx, tx, ops)
+			results, err = tx.Apply(ctx, ops)
 			require.NoError(t, err)
 			require.NoError(t, commit())
 			row, err := b.Get(ctx, name+"\x00new")
@@ -69,9 +69,6 @@ func TestOpsInCallersTransactionFollowItsFate(t *testing.T) {
 			require.ErrorIs(t, err, backend.ErrNotFound)
 		})
 	}
-	_, err = b.Apply(ctx, "no transaction", []backend.Op{set("a", time.Now())})
-	require.ErrorIs(t, err, backend.ErrInvalid)
-	require.ErrorContains(t, err, "type string (expected: pgx.Tx or *sql.Tx)")
 }
 
 func TestSerializableTransactionGetsItsConflict(t *testing.T) {
@@ -85,6 +82,6 @@ func TestSerializableTransactionGetsItsConflict(t *testing.T) {
 	_, err = tx.Exec(ctx, "SELECT 1 FROM pg_class")
 	require.NoError(t, err)
 	apply(t, b, set("a", time.Now().Add(time.Hour)))
-	_, err = b.Apply(ctx, tx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "a"}}})
+	_, err = b.View(tx).Apply(ctx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "a"}}})
 	require.ErrorContains(t, err, "SQLSTATE 40001")
 }

@@ -8,20 +8,20 @@ import (
 )
 
 // Apply implements backend.Backend.
-func (b *sqliteBackend) Apply(ctx context.Context, tx any, ops []backend.Op) ([]backend.Result, error) {
+func (b *sqliteBackend) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	var results []backend.Result
-	return resultsOf(&results, b.in(ctx, tx, len(ops), func(t *txn) (err error) {
-		results = make([]backend.Result, len(ops))
-		for i := 0; i < len(ops) && err == nil; i++ {
-			results[i], err = t.apply(&ops[i])
-		}
-		for i := 0; i < len(ops) && t.x != nil && err == nil; i++ {
-			if kind := ops[i].Kind; results[i].Err == nil && kind != backend.Cancel && kind != backend.Discard {
-				t.x.stored(results[i].Row)
-			}
-		}
+	return resultsOf(&results, b.do(ctx, len(ops), func(t *txn) (err error) {
+		results, err = t.applyAll(ops)
 		return err
 	}))
+}
+
+func (t *txn) applyAll(ops []backend.Op) (results []backend.Result, err error) {
+	results = make([]backend.Result, len(ops))
+	for i := 0; i < len(ops) && err == nil; i++ {
+		results[i], err = t.apply(&ops[i])
+	}
+	return results, err
 }
 
 // apply performs an operation.

@@ -173,7 +173,6 @@ func (b *sqliteBackend) Limits() backend.Limits {
 		LeaseBatch: 1000,
 		MaxBatch:   2000,
 		MaxPayload: 1 << 20,
-		Tx:         "*sqlite.Tx",
 	}
 }
 

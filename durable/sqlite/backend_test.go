@@ -60,7 +60,7 @@ func TestCloseSyncsLastCommitsOfSyncEvery(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, err)
-	_, err = s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	before := syncs.Load()
 	require.NoError(t, s.Close())
@@ -82,7 +82,7 @@ func TestSyncEverySyncsCommitsOfOthers(t *testing.T) {
 	defer reader.Close()
 	<-synced // by Open
 	for _, writer := range []*Store{reader, s} {
-		_, err = writer.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+		_, err = writer.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
 		require.NoError(t, err)
 		select {
 		case <-synced:

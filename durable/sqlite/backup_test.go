@@ -46,7 +46,7 @@ func TestBackupRestoresToAnEqualStore(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx, due := t.Context(), time.Now().Add(time.Hour)
 	for i := range 100 {
-		_, err := s.Set(ctx, fmt.Sprint("k", i), due, bytes.Repeat([]byte{byte(i)}, 10*i))
+		_, err := s.Set(ctx, durable.Entry{Key: fmt.Sprint("k", i), Due: due, Payload: bytes.Repeat([]byte{byte(i)}, 10*i)})
 		require.NoError(t, err)
 	}
 	backup, path := temp(t), temp(t)

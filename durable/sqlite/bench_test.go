@@ -35,7 +35,7 @@ func BenchmarkEntry(b *testing.B) {
 			ops[i].Row = backend.Row{Key: fmt.Sprintf("order-%08d", n), Due: first + int64(n), Nonce: uint64(n) << 32, Attempt: 1}
 		}
 		var rows []backend.Row
-		step(0, func() error { _, err := s.backend.Apply(ctx, nil, ops); return err })
+		step(0, func() error { _, err := s.backend.Apply(ctx, ops); return err })
 		step(1, func() (err error) {
 			rows, err = s.backend.Lease(ctx, backend.LeaseRequest{Worker: worker, Until: first + int64(n), Max: batch})
 			return err
@@ -44,7 +44,7 @@ func BenchmarkEntry(b *testing.B) {
 			claims[i].Ref, outcomes[i].Ref = rows[i].Ref(), rows[i].Ref()
 		}
 		step(2, func() error { _, err := s.backend.Claim(ctx, worker, claims); return err })
-		step(3, func() error { _, err := s.backend.Finish(ctx, nil, worker, outcomes); return err })
+		step(3, func() error { _, err := s.backend.Finish(ctx, worker, outcomes); return err })
 	}
 	for i, name := range []string{"set", "lease", "claim", "delete"} {
 		b.ReportMetric(float64(took[i].Microseconds())/float64(n), name+"-us/entry")

@@ -30,7 +30,7 @@ func Example() {
 	defer store.Close()
 	soon := time.Now().Add(300 * time.Millisecond)
 	for _, order := range []string{"order-17", "order-18"} {
-		if _, err := store.Set(ctx, order, soon, []byte("2 x tea")); err != nil {
+		if _, err := store.Set(ctx, durable.Entry{Key: order, Due: soon, Payload: []byte("2 x tea")}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -79,7 +79,7 @@ func ExampleStore_BeginTx() {
 		if _, err := tx.Exec(ctx, "INSERT INTO orders VALUES (?, 'reserved')", "order-17"); err != nil {
 			return err
 		}
-		if _, err := store.SetTx(ctx, tx, "order-17", time.Now().Add(100*time.Millisecond), nil); err != nil {
+		if _, err := store.Tx(tx).Set(ctx, durable.Entry{Key: "order-17", Due: time.Now().Add(100 * time.Millisecond)}); err != nil {
 			return err
 		}
 		return tx.Commit()
@@ -96,7 +96,7 @@ func ExampleStore_BeginTx() {
 		if _, err := tx.Exec(ctx, "UPDATE orders SET state = 'released' WHERE id = ?", f.Key); err != nil {
 			return err
 		}
-		if err := f.DoneTx(ctx, tx); err != nil {
+		if err := store.Tx(tx).Done(ctx, f); err != nil {
 			return err
 		}
 		cancel()
@@ -130,7 +130,7 @@ func Example_recurring() {
 	}
 	defer store.Close()
 	every := durable.Every{Spec: "CRON_TZ=Europe/Berlin 0 9 * * 1-5"}
-	if _, err := store.SetEvery(ctx, "report", every, time.Time{}, nil); err != nil {
+	if _, err := store.Set(ctx, durable.Entry{Key: "report", Every: every}); err != nil {
 		log.Fatal(err)
 	}
 	for entry, err := range store.All(ctx, "") {

@@ -264,15 +264,20 @@ func one(row *backend.Row) []backend.Row {
 }
 
 // Finish implements backend.Backend.
-func (b *sqliteBackend) Finish(ctx context.Context, tx any, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+func (b *sqliteBackend) Finish(ctx context.Context, worker int64, outcomes []backend.Outcome) ([]bool, error) {
 	var applied []bool
-	return resultsOf(&applied, b.in(ctx, tx, len(outcomes), func(t *txn) (err error) {
-		applied = make([]bool, len(outcomes))
-		for i := 0; i < len(outcomes) && err == nil; i++ {
-			applied[i], err = t.finish(worker, &outcomes[i])
-		}
+	return resultsOf(&applied, b.do(ctx, len(outcomes), func(t *txn) (err error) {
+		applied, err = t.finishAll(worker, outcomes)
 		return err
 	}))
+}
+
+func (t *txn) finishAll(worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
+	applied = make([]bool, len(outcomes))
+	for i := 0; i < len(outcomes) && err == nil; i++ {
+		applied[i], err = t.finish(worker, &outcomes[i])
+	}
+	return applied, err
 }
 
 func (t *txn) finish(worker int64, outcome *backend.Outcome) (bool, error) {

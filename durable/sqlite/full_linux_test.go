@@ -28,7 +28,7 @@ func TestFullFileSystemRejectsUntilThereIsSpace(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	due := time.Now().Add(time.Hour).UTC()
-	before, err := s.Set(t.Context(), "k", due, nil)
+	before, err := s.Set(t.Context(), durable.Entry{Key: "k", Due: due})
 	require.NoError(t, err)
 	other, err := os.Create(filepath.Join(dir, "other"))
 	require.NoError(t, err)
@@ -38,13 +38,13 @@ func TestFullFileSystemRejectsUntilThereIsSpace(t *testing.T) {
 	}
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	for range 3 {
-		_, err = s.Set(t.Context(), "k", due.Add(time.Hour), make([]byte, 8000))
+		_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: due.Add(time.Hour), Payload: make([]byte, 8000)})
 		require.ErrorIs(t, err, durable.ErrFull)
 		after, err := s.Get(t.Context(), "k")
 		require.NoError(t, err)
 		require.Equal(t, before.Generation, after.Generation)
 	}
 	require.NoError(t, os.Truncate(other.Name(), 0))
-	_, err = s.Set(t.Context(), "k", due.Add(time.Hour), make([]byte, 8000))
+	_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: due.Add(time.Hour), Payload: make([]byte, 8000)})
 	require.NoError(t, err)
 }

@@ -18,7 +18,7 @@ func TestFullStoreStillCancels(t *testing.T) {
 	var err error
 	n := 0
 	for ; err == nil && n < 10_000; n++ {
-		_, err = s.Set(ctx, fmt.Sprint("k", n), due, make([]byte, 1000))
+		_, err = s.Set(ctx, durable.Entry{Key: fmt.Sprint("k", n), Due: due, Payload: make([]byte, 1000)})
 	}
 	require.ErrorIs(t, err, durable.ErrFull)
 	assert.Greater(t, n, 500)
@@ -26,10 +26,10 @@ func TestFullStoreStillCancels(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Requeue(ctx, "k0", 1)
 	require.ErrorIs(t, err, durable.ErrNotFound, "only Set and Create add entries")
-	cancelled, err := s.CancelMany(ctx, "k1")
+	cancelled, err := s.CancelPrefix(ctx, "k1")
 	require.NoError(t, err)
 	assert.Greater(t, cancelled, 100)
-	_, err = s.Set(ctx, "k", due, nil)
+	_, err = s.Set(ctx, durable.Entry{Key: "k", Due: due})
 	require.NoError(t, err, "there is room again")
 }
 

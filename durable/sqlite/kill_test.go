@@ -73,9 +73,9 @@ func callers(path string) {
 				var err error
 				switch kind {
 				case "create":
-					e, err = s.Create(ctx, key, due, []byte(key))
+					e, err = s.Create(ctx, durable.Entry{Key: key, Due: due, Payload: []byte(key)})
 				case "set":
-					e, err = s.Set(ctx, key, due, []byte(key))
+					e, err = s.Set(ctx, durable.Entry{Key: key, Due: due, Payload: []byte(key)})
 				case "move":
 					e, err = s.Move(ctx, key, due)
 				case "cancel":

@@ -49,7 +49,7 @@ func TestOpenNamesItsObstacle(t *testing.T) {
 func TestOpenLeavesTheLogOfAKilledProcess(t *testing.T) {
 	path, killed := temp(t), temp(t)
 	s := open(t, path, nil)
-	_, err := s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	_, err := s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	for _, suffix := range []string{"", "-wal"} { // what a kill would leave
 		data, err := os.ReadFile(path + suffix)
@@ -77,7 +77,7 @@ func TestStoreSharesAFileWithOtherTables(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	s := open(t, path, nil)
-	_, err = s.Set(t.Context(), "k", time.Now().Add(time.Hour), nil)
+	_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 }
 
@@ -87,15 +87,15 @@ func TestSecondStoreOnTheFileIsSeen(t *testing.T) {
 	fired := collect(t, service)
 	operator := open(t, path, &sqlite.Options{MustExist: true})
 	ctx := t.Context()
-	_, err := operator.Set(ctx, "near", time.Now(), nil)
+	_, err := operator.Set(ctx, durable.Entry{Key: "near", Due: time.Now()})
 	require.NoError(t, err)
 	assert.Equal(t, "near", receive(t, fired).Key)
-	far, err := service.Set(ctx, "far", time.Now().Add(time.Hour), nil)
+	far, err := service.Set(ctx, durable.Entry{Key: "far", Due: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	moved, err := operator.Move(ctx, "far", time.Now().Add(2*time.Hour))
 	require.NoError(t, err)
 	assert.Greater(t, moved.Generation, far.Generation)
-	_, err = service.CancelIf(ctx, "far", moved.Generation)
+	_, err = service.If(moved.Generation).Cancel(ctx, "far")
 	require.NoError(t, err)
 	require.NoError(t, operator.Verify(ctx))
 }
@@ -107,7 +107,7 @@ func TestCallsAfterCloseReturnErrClosed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	assert.True(t, errors.Is(x.Commit(), durable.ErrClosed) || errors.Is(x.Commit(), sqlite.ErrTxDone))
-	_, err = s.Set(t.Context(), "k", time.Now(), nil)
+	_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now()})
 	assert.ErrorIs(t, err, durable.ErrClosed)
 	_, err = s.BeginTx(t.Context())
 	assert.ErrorIs(t, err, durable.ErrClosed)

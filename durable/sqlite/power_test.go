@@ -210,7 +210,7 @@ func record(t *testing.T, interval time.Duration, calls int) []event {
 					_, err = s.Cancel(ctx, key)
 				} else {
 					r.add(event{kind: "intent", key: key, at: due})
-					e, err = s.Set(ctx, key, time.Unix(0, due), make([]byte, rand.IntN(600)))
+					e, err = s.Set(ctx, durable.Entry{Key: key, Due: time.Unix(0, due), Payload: make([]byte, rand.IntN(600))})
 				}
 				if err != nil {
 					t.Error(err)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"os"
@@ -11,33 +12,39 @@ import (
 
 // Get implements backend.Backend.
 func (b *sqliteBackend) Get(ctx context.Context, key string) (row backend.Row, err error) {
-	found := false
 	err = b.read(ctx, func(c *conn) error {
-		return c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? AND slot = 0").blob(key).each(func(q *query) error {
-			row, err = scan(q)
-			found = true
-			return err
-		})
+		row, err = c.get(key)
+		return err
 	})
-	if err == nil && !found {
-		err = backend.ErrNotFound
-	}
 	return row, err
+}
+
+func (c *conn) get(key string) (row backend.Row, err error) {
+	err = backend.ErrNotFound
+	failed := c.query("SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? AND slot = 0").blob(key).each(func(q *query) error {
+		row, err = scan(q)
+		return err
+	})
+	return row, cmp.Or(failed, err)
 }
 
 // Page implements backend.Backend.
 func (b *sqliteBackend) Page(ctx context.Context, prefix string, after backend.Cursor, n int, claimed bool) (rows []backend.Row, err error) {
+	err = b.read(ctx, func(c *conn) error {
+		rows, err = c.page(prefix, after, n, claimed)
+		return err
+	})
+	return rows, err
+}
+
+func (c *conn) page(prefix string, after backend.Cursor, n int, claimed bool) ([]backend.Row, error) {
 	sql := "SELECT " + columns + ` FROM hwt_entries AS t
 		WHERE (key, slot) > (?, ?) AND (?3 IS NULL OR key < ?3)`
 	if !claimed {
 		sql += " AND holder = 0"
 	}
 	sql += " ORDER BY key, slot LIMIT ?"
-	err = b.read(ctx, func(c *conn) error {
-		rows, err = all(c.query(sql).from(prefix, after.Key, after.Slot).blob(prefixEnd(prefix)).int(int64(n)), scan)
-		return err
-	})
-	return rows, err
+	return all(c.query(sql).from(prefix, after.Key, after.Slot).blob(prefixEnd(prefix)).int(int64(n)), scan)
 }
 
 // DeadPage implements backend.Backend.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
@@ -19,9 +20,9 @@ func TestStoreOfVersion1IsMigrated(t *testing.T) {
 	s, err := Open(ctx, path, nil)
 	require.NoError(t, err)
 	due := time.Now()
-	_, err = s.Set(ctx, "pending", due, []byte("payload"))
+	_, err = s.Set(ctx, durable.Entry{Key: "pending", Due: due, Payload: []byte("payload")})
 	require.NoError(t, err)
-	e, err := s.Set(ctx, "claimed", due, nil)
+	e, err := s.Set(ctx, durable.Entry{Key: "claimed", Due: due})
 	require.NoError(t, err)
 	gone, err := s.backend.Heartbeat(ctx, 0, time.Hour)
 	require.NoError(t, err)

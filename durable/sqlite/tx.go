@@ -10,12 +10,13 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Tx is a transaction on the store's file, for the program's own tables and for SetTx,
-// CreateTx, MoveTx, CancelTx, and DoneTx. Its methods are safe for concurrent use, but
-// calls wait for each other.
+// Tx is a transaction on the store's file, for the program's own tables and, by
+// [Store.Tx], for entries. Its methods are safe for concurrent use, but calls wait for each
+// other.
 type Tx struct {
 	backend *sqliteBackend
 	job     *job
@@ -39,7 +40,7 @@ func (s *Store) BeginTx(ctx context.Context) (*Tx, error) {
 	x := &Tx{backend: s.backend, ended: make(chan struct{})}
 	begun := make(chan struct{})
 	x.job = &job{alone: true, done: make(chan struct{}), run: func(t *txn) error {
-		x.t, t.x = t, x
+		x.t = t
 		close(begun)
 		select {
 		case <-x.ended:
@@ -143,28 +144,58 @@ func (x *Tx) Rollback() error {
 	return nil
 }
 
-// own returns the Tx of a store method.
-func (b *sqliteBackend) own(tx any) (*Tx, error) {
-	x, ok := tx.(*Tx)
-	if !ok || x == nil {
-		return nil, fmt.Errorf("%w: transaction of type %T (expected: *sqlite.Tx of BeginTx)", backend.ErrInvalid, tx)
+// Tx returns the operations on entries inside a transaction that BeginTx has begun on s.
+func (s *Store) Tx(tx *Tx) durable.Tx {
+	if tx == nil || tx.backend != s.backend {
+		return durable.NewTx(s.Store, nil)
 	}
-	if x.backend != b {
-		return nil, fmt.Errorf("%w: transaction of another store", backend.ErrInvalid)
-	}
-	return x, nil
+	return durable.NewTx(s.Store, view{tx})
 }
 
-// in runs f inside tx, or in a separate transaction if tx is nil.
-func (b *sqliteBackend) in(ctx context.Context, tx any, size int, f func(*txn) error) error {
-	if tx == nil {
-		return b.do(ctx, size, f)
-	}
-	x, err := b.own(tx)
-	if err != nil {
+// view implements backend.Tx.
+type view struct{ x *Tx }
+
+// Apply implements backend.Tx.
+func (v view) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
+	var results []backend.Result
+	return resultsOf(&results, v.x.use(ctx, func(t *txn) (err error) {
+		if results, err = t.applyAll(ops); err != nil {
+			return err
+		}
+		for i := range ops {
+			if results[i].Err == nil && ops[i].Kind.Stores() {
+				v.x.stored(results[i].Row)
+			}
+		}
+		return nil
+	}))
+}
+
+// Finish implements backend.Tx.
+func (v view) Finish(ctx context.Context, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+	var applied []bool
+	return resultsOf(&applied, v.x.use(ctx, func(t *txn) (err error) {
+		applied, err = t.finishAll(worker, outcomes)
 		return err
-	}
-	return x.use(ctx, f)
+	}))
+}
+
+// Get implements backend.Tx.
+func (v view) Get(ctx context.Context, key string) (row backend.Row, err error) {
+	err = v.x.use(ctx, func(t *txn) error {
+		row, err = t.c.get(key)
+		return err
+	})
+	return row, err
+}
+
+// Page implements backend.Tx.
+func (v view) Page(ctx context.Context, prefix string, after backend.Cursor, n int, claimed bool) (rows []backend.Row, err error) {
+	err = v.x.use(ctx, func(t *txn) error {
+		rows, err = t.c.page(prefix, after, n, claimed)
+		return err
+	})
+	return rows, err
 }
 
 // use runs f inside the transaction. An error of f undoes only the changes of f, unless

@@ -49,7 +49,6 @@ type state struct {
 type txn struct {
 	b    *sqliteBackend
 	c    *conn
-	x    *Tx    // whose transaction it is, or nil
 	s    state  // written back before COMMIT
 	room *int64 // bytes that further entries may take, or nil before the first one
 }

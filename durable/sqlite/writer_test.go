@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
@@ -130,7 +131,7 @@ func TestDamagedRowFailsNoOtherOfItsBatch(t *testing.T) {
 	due := time.Now().Add(time.Hour)
 	refs := make(map[string]backend.Ref)
 	for _, key := range []string{"damaged", "good", "last"} {
-		e, err := s.Set(ctx, key, due, []byte("payload"))
+		e, err := s.Set(ctx, durable.Entry{Key: key, Due: due, Payload: []byte("payload")})
 		require.NoError(t, err)
 		refs[key] = backend.Ref{Key: key, Generation: e.Generation}
 	}
@@ -141,7 +142,7 @@ func TestDamagedRowFailsNoOtherOfItsBatch(t *testing.T) {
 		}))
 	}
 	damage("damaged")
-	results, err := b.Apply(ctx, nil, []backend.Op{
+	results, err := b.Apply(ctx, []backend.Op{
 		{Kind: backend.Move, Row: backend.Row{Key: "damaged", Due: due.UnixNano()}},
 		{Kind: backend.Move, Row: backend.Row{Key: "good", Due: due.UnixNano()}},
 	})
@@ -154,7 +155,7 @@ func TestDamagedRowFailsNoOtherOfItsBatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, true, true}, won)
 	damage("last")
-	applied, err := b.Finish(ctx, nil, worker, []backend.Outcome{
+	applied, err := b.Finish(ctx, worker, []backend.Outcome{
 		{Ref: refs["last"], Fate: backend.Release}, {Ref: refs["good"], Fate: backend.Done},
 	})
 	require.NoError(t, err)
@@ -165,9 +166,9 @@ func TestDamagedRowFailsNoOtherOfItsBatch(t *testing.T) {
 func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
 	ctx := t.Context()
 	s := openTemp(t)
-	_, err := s.Set(ctx, "sooner", time.Now().Add(time.Hour), nil)
+	_, err := s.Set(ctx, durable.Entry{Key: "sooner", Due: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
-	e, err := s.Set(ctx, "later", time.Now().Add(2*time.Hour), nil)
+	e, err := s.Set(ctx, durable.Entry{Key: "later", Due: time.Now().Add(2 * time.Hour)})
 	require.NoError(t, err)
 	b := s.backend
 	gone, err := b.Heartbeat(ctx, 0, time.Hour)
@@ -194,7 +195,7 @@ func TestStatsCountNoClaimedRowAsPending(t *testing.T) {
 	require.NoError(t, err)
 	due := time.Now().Add(time.Hour)
 	for i, key := range []string{"first", "claimed", "third", "claimed too", "last"} {
-		e, err := s.Set(ctx, key, due.Add(time.Duration(i)), nil)
+		e, err := s.Set(ctx, durable.Entry{Key: key, Due: due.Add(time.Duration(i))})
 		require.NoError(t, err)
 		if strings.HasPrefix(key, "claimed") {
 			_, err = b.Claim(ctx, worker, []backend.Claim{{Ref: backend.Ref{Key: key, Generation: e.Generation}}})
@@ -221,7 +222,7 @@ func TestAdoptInParts(t *testing.T) {
 		gone, err := b.Heartbeat(ctx, 0, time.Hour)
 		require.NoError(t, err)
 		key := strconv.Itoa(i)
-		e, err := s.Set(ctx, key, time.Now(), nil)
+		e, err := s.Set(ctx, durable.Entry{Key: key, Due: time.Now()})
 		require.NoError(t, err)
 		_, err = b.Claim(ctx, gone, []backend.Claim{{Ref: backend.Ref{Key: key, Generation: e.Generation}}})
 		require.NoError(t, err)
@@ -307,7 +308,7 @@ func TestWritesOfOthersShareALook(t *testing.T) {
 	begun := time.Now()
 	for i := range 100 {
 		for _, s := range []*Store{other, s} {
-			_, err := s.Set(t.Context(), strconv.Itoa(i), begun.Add(time.Hour), nil)
+			_, err := s.Set(t.Context(), durable.Entry{Key: strconv.Itoa(i), Due: begun.Add(time.Hour)})
 			require.NoError(t, err)
 		}
 	}
@@ -329,7 +330,7 @@ func TestLogShrinksAfterALongRead(t *testing.T) {
 		return log.Size()
 	}
 	set := func(payload []byte) {
-		_, err := s.Set(ctx, "k", time.Now().Add(time.Hour), payload)
+		_, err := s.Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour), Payload: payload})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.backend.apart(ctx, func(c *conn) error {
@@ -359,9 +360,9 @@ func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
 		<-looks
 	}
 	due := time.Now().Add(s.backend.Limits().Lead + 100*time.Millisecond)
-	_, err = s.SetTx(ctx, x, "k", due, nil)
+	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "k", Due: due})
 	require.NoError(t, err)
-	_, err = s.SetTx(ctx, x, "far", due.Add(time.Hour), nil)
+	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "far", Due: due.Add(time.Hour)})
 	require.NoError(t, err)
 	time.Sleep(time.Until(due.Add(-s.backend.Limits().Lead))) // until due is within the lead, on the real clock
 	require.NoError(t, x.Commit())

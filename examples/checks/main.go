@@ -91,7 +91,7 @@ func (s *shop) place(ctx context.Context, name string, within time.Duration) err
 		if _, err := tx.Exec(ctx, "INSERT INTO orders VALUES (?, 'reserved')", name); err != nil {
 			return err
 		}
-		_, err := s.CreateTx(ctx, tx, name, time.Now().Add(within), nil)
+		_, err := s.Tx(tx).Create(ctx, durable.Entry{Key: name, Due: time.Now().Add(within)})
 		return err
 	})
 }
@@ -100,7 +100,7 @@ func (s *shop) place(ctx context.Context, name string, within time.Duration) err
 // unknown or paid, or its check has fired.
 func (s *shop) pay(ctx context.Context, name string) error {
 	return s.inTx(ctx, func(tx *sqlite.Tx) error {
-		if _, err := s.CancelTx(ctx, tx, name); err != nil {
+		if _, err := s.Tx(tx).Cancel(ctx, name); err != nil {
 			return fmt.Errorf("paying for %s: %w", name, err)
 		}
 		_, err := tx.Exec(ctx, "UPDATE orders SET state = 'paid' WHERE name = ?", name)
@@ -115,7 +115,7 @@ func (s *shop) check(ctx context.Context, f durable.Firing) error {
 		if _, err := tx.Exec(ctx, "UPDATE orders SET state = 'released' WHERE name = ?", f.Key); err != nil {
 			return err
 		}
-		return f.DoneTx(ctx, tx)
+		return s.Tx(tx).Done(ctx, f)
 	})
 	if err == nil {
 		log.Printf("%s was not paid: released, %v late", f.Key, f.Lateness)

@@ -75,7 +75,7 @@ func fails(t testing.TB, what string, err, want error) {
 // apply performs one operation without a transaction.
 func apply(t testing.TB, b backend.Backend, op backend.Op) backend.Result {
 	t.Helper()
-	return must(b.Apply(t.Context(), nil, []backend.Op{op}))(t)[0]
+	return must(b.Apply(t.Context(), []backend.Op{op}))(t)[0]
 }
 
 func set(key string, due int64) backend.Op {
@@ -166,7 +166,7 @@ func finish(t testing.TB, b backend.Backend, worker int64, ref backend.Ref, o ba
 	t.Helper()
 	equal(t, "claim", must(b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}}))(t), []bool{true})
 	o.Ref = ref
-	equal(t, "outcome", must(b.Finish(t.Context(), nil, worker, []backend.Outcome{o}))(t), []bool{true})
+	equal(t, "outcome", must(b.Finish(t.Context(), worker, []backend.Outcome{o}))(t), []bool{true})
 }
 
 // concurrently runs f n times and returns how often it returned true.
@@ -189,7 +189,7 @@ func testOneClaimWins(t *testing.T, b backend.Backend) {
 		row := apply(t, b, set(fmt.Sprint("k", i), 1)).Row
 		won := concurrently(len(workers)+1, func(i int) bool {
 			if i == len(workers) {
-				results, err := b.Apply(t.Context(), nil, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: row.Key}}})
+				results, err := b.Apply(t.Context(), []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: row.Key}}})
 				return err == nil && results[0].Err == nil
 			}
 			won, err := b.Claim(t.Context(), workers[i], []backend.Claim{{Ref: row.Ref()}})
@@ -206,7 +206,7 @@ func testRequeueOnce(t *testing.T, b backend.Backend) {
 	dead := allDead(t, b)
 	op := backend.Op{Kind: backend.Requeue, Row: backend.Row{Key: "k", Due: 1}, If: dead[0].Generation}
 	equal(t, "calls that succeeded", concurrently(5, func(int) bool {
-		results, err := b.Apply(t.Context(), nil, []backend.Op{op})
+		results, err := b.Apply(t.Context(), []backend.Op{op})
 		return err == nil && results[0].Err == nil
 	}), 1)
 	rows := all(t, b, "", 10)
@@ -229,7 +229,7 @@ func testClaimedPages(t *testing.T, b backend.Backend) {
 func testContext(t *testing.T, b backend.Backend) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := b.Apply(ctx, nil, []backend.Op{set("k", 1)})
+	_, err := b.Apply(ctx, []backend.Op{set("k", 1)})
 	fails(t, "Apply with an ended context", err, context.Canceled)
 	_, err = b.Page(ctx, "", backend.Cursor{}, 1, false)
 	fails(t, "Page with an ended context", err, context.Canceled)
@@ -238,7 +238,7 @@ func testContext(t *testing.T, b backend.Backend) {
 
 func testClosed(t *testing.T, b backend.Backend) {
 	equal(t, "error", b.Close(), nil)
-	_, err := b.Apply(t.Context(), nil, []backend.Op{set("k", 1)})
+	_, err := b.Apply(t.Context(), []backend.Op{set("k", 1)})
 	fails(t, "Apply after Close", err, backend.ErrClosed)
 	_, err = b.Get(t.Context(), "k")
 	fails(t, "Get after Close", err, backend.ErrClosed)

@@ -5,8 +5,9 @@ import (
 
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/backend/backendtest"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 func TestMemory(t *testing.T) {
-	backendtest.Run(t, func(testing.TB) backend.Backend { return backendtest.NewMemory() })
+	backendtest.Run(t, func(testing.TB) backend.Backend { return memdb.New() })
 }

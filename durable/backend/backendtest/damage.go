@@ -43,7 +43,7 @@ func testDamage(t *testing.T, b backend.Backend) {
 	equal(t, "intact letters", len(letters)+len(rest), 2)
 
 	key := backend.Row{Key: "b", Due: 1}
-	results := must(b.Apply(t.Context(), nil, []backend.Op{
+	results := must(b.Apply(t.Context(), []backend.Op{
 		set("b", 1), {Kind: backend.Move, Row: key}, {Kind: backend.Cancel, Row: key, If: replaced.Generation},
 		{Kind: backend.Requeue, Row: key, If: letter.Generation}, set("d", 1),
 		{Kind: backend.Cancel, Row: key}, {Kind: backend.Cancel, Row: key},
@@ -102,7 +102,7 @@ func retry(t testing.TB, b backend.Backend, worker int64, key string) backend.Ro
 	r := claim(t, b, worker, key)
 	apply(t, b, set(key, 1))
 	retried := []backend.Outcome{{Ref: r.Ref(), Fate: backend.Retry, Due: 1}}
-	equal(t, "outcome", must(b.Finish(t.Context(), nil, worker, retried))(t), []bool{true})
+	equal(t, "outcome", must(b.Finish(t.Context(), worker, retried))(t), []bool{true})
 	return r
 }
 

@@ -43,7 +43,7 @@ func testCursor(t *testing.T, b backend.Backend) {
 	for i := range 25 {
 		ops = append(ops, set(fmt.Sprintf("k%02d", i), int64(1+i/10)))
 	}
-	must(b.Apply(t.Context(), nil, ops))(t)
+	must(b.Apply(t.Context(), ops))(t)
 	worker := join(t, b)
 	var after backend.Cursor
 	seen := 0
@@ -85,7 +85,7 @@ func testFree(t *testing.T, b backend.Backend) {
 	equal(t, "error", b.Free(t.Context(), ending), nil)
 	equal(t, "leased after Free", leased(t, b, backend.LeaseRequest{Worker: other, Until: due, Max: 9}), "[leased]")
 	retried := []backend.Outcome{{Ref: claimed.Ref(), Fate: backend.Retry, Due: due}}
-	equal(t, "outcome of the claimed row", must(b.Finish(t.Context(), nil, ending, retried))(t), []bool{true})
+	equal(t, "outcome of the claimed row", must(b.Finish(t.Context(), ending, retried))(t), []bool{true})
 }
 
 func testAdopt(t *testing.T, b backend.Backend) {
@@ -109,7 +109,7 @@ func testAdopt(t *testing.T, b backend.Backend) {
 		adopted = append(adopted, rows...)
 	}
 	outcome := backend.Outcome{Ref: adopted[0].Ref(), Fate: backend.Retry, Due: 3}
-	equal(t, "outcome of the old holder", must(b.Finish(ctx, nil, dying, []backend.Outcome{outcome}))(t), []bool{false})
+	equal(t, "outcome of the old holder", must(b.Finish(ctx, dying, []backend.Outcome{outcome}))(t), []bool{false})
 	outcome.Fate = backend.Done
-	equal(t, "acknowledgement of the old holder", must(b.Finish(ctx, nil, dying, []backend.Outcome{outcome}))(t), []bool{true})
+	equal(t, "acknowledgement of the old holder", must(b.Finish(ctx, dying, []backend.Outcome{outcome}))(t), []bool{true})
 }

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
-// model drives a backend and a Memory with the same random calls.
+// model drives a backend and a memdb.DB with the same random calls.
 type model struct {
 	t      *testing.T
 	b      backend.Backend
-	m      *Memory
+	m      *memdb.DB
 	rng    *rand.Rand
 	worker int64 // of b
 	twin   int64 // of m
@@ -30,7 +31,7 @@ type pair struct{ b, m backend.Ref }
 func testModel(t *testing.T, b backend.Backend) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	m := &model{t: t, b: b, m: NewMemory(), rng: rand.New(rand.NewPCG(seed, 1))}
+	m := &model{t: t, b: b, m: memdb.New(), rng: rand.New(rand.NewPCG(seed, 1))}
 	m.worker, m.twin = join(t, b), join(t, m.m)
 	steps := 400
 	if testing.Short() {
@@ -92,8 +93,8 @@ func (m *model) apply() {
 		}
 		ops[i], twins[i] = op, twin
 	}
-	got := must(m.b.Apply(m.t.Context(), nil, ops))(m.t)
-	want := must(m.m.Apply(m.t.Context(), nil, twins))(m.t)
+	got := must(m.b.Apply(m.t.Context(), ops))(m.t)
+	want := must(m.m.Apply(m.t.Context(), twins))(m.t)
 	for i := range got {
 		if sentinel(got[i].Err) != sentinel(want[i].Err) {
 			m.t.Fatalf("operation %+v: %v (expected: %v)", ops[i], got[i].Err, want[i].Err)
@@ -142,8 +143,8 @@ func (m *model) finish() {
 		twin.Ref = ref.m
 		outcomes, twins = append(outcomes, outcome), append(twins, twin)
 	}
-	want, _ := m.m.Finish(m.t.Context(), nil, m.twin, twins)
-	equal(m.t, "outcomes", must(m.b.Finish(m.t.Context(), nil, m.worker, outcomes))(m.t), want)
+	want, _ := m.m.Finish(m.t.Context(), m.twin, twins)
+	equal(m.t, "outcomes", must(m.b.Finish(m.t.Context(), m.worker, outcomes))(m.t), want)
 	m.learn()
 }
 
@@ -192,7 +193,7 @@ func (m *model) compare() {
 		m.refs = append(m.refs, pair{dead[i].Ref(), twins[i].Ref()})
 	}
 	leased := must(m.b.Lease(ctx, backend.LeaseRequest{Worker: m.worker, Until: m.due() + 3, Max: 1000}))(m.t)
-	if !slices.IsSortedFunc(leased, byDue) {
+	if !slices.IsSortedFunc(leased, memdb.ByDue) {
 		m.t.Fatal("leased rows are not in order of due times")
 	}
 	equal(m.t, "sizes", sizes(m.t, m.b), sizes(m.t, m.m))

@@ -56,12 +56,12 @@ func newStore(t *testing.T, where place.Place) {
 	s, err := where.Open(ctx, false)
 	require.NoError(t, err)
 	defer s.Close()
-	_, err = s.Set(ctx, "order-1", due, []byte("pay"), durable.NotAfter(due.Add(time.Hour)))
+	_, err = s.Set(ctx, durable.Entry{Key: "order-1", Due: due, NotAfter: due.Add(time.Hour), Payload: []byte("pay")})
 	require.NoError(t, err)
-	_, err = s.SetEvery(ctx, "report", durable.Every{Spec: "@every 5m"}, due, []byte("send"))
+	_, err = s.Set(ctx, durable.Entry{Key: "report", Due: due, Payload: []byte("send"), Every: durable.Every{Spec: "@every 5m"}})
 	require.NoError(t, err)
 	for _, key := range []string{"lost", "late"} {
-		_, err = s.Set(ctx, key, time.Now(), []byte(key))
+		_, err = s.Set(ctx, durable.Entry{Key: key, Due: time.Now(), Payload: []byte(key)})
 		require.NoError(t, err)
 	}
 	work, end := context.WithCancel(ctx)
@@ -69,13 +69,13 @@ func newStore(t *testing.T, where place.Place) {
 	go func() {
 		done <- s.Work(work, func(_ context.Context, f durable.Firing) error {
 			if f.Key == "late" { // replaced while its handler runs
-				_, err := s.Set(ctx, "late", due, []byte("again"))
+				_, err := s.Set(ctx, durable.Entry{Key: "late", Due: due, Payload: []byte("again")})
 				return errors.Join(err, durable.RetryAfter(time.Hour))
 			}
 			return durable.GiveUp(errors.New("no such order"))
 		}, nil)
 	}()
-	require.Eventually(t, func() bool { st := s.Stats(); return st.GivenUp == 1 && st.Retried == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { st, _ := s.Stats(t.Context()); return st.GivenUp == 1 && st.Retried == 1 }, 20*time.Second, 10*time.Millisecond)
 	end()
 	require.NoError(t, <-done)
 }
@@ -155,7 +155,7 @@ func TestVerifyReadsClaimedEntries(t *testing.T) {
 	s, err := place.Place{URL: url, Schema: "hwt"}.Open(t.Context(), false)
 	require.NoError(t, err)
 	defer s.Close()
-	entry, err := s.Set(t.Context(), "claimed", due, []byte("pay"))
+	entry, err := s.Set(t.Context(), durable.Entry{Key: "claimed", Due: due, Payload: []byte("pay")})
 	require.NoError(t, err)
 	worker, err := s.Backend().Heartbeat(t.Context(), 0, time.Minute)
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestVerifyReadsClaimedEntries(t *testing.T) {
 	require.Equal(t, 1, status)
 	require.Regexp(t, "1 entries of the source are claimed.*: delete the files "+to, log)
 	for _, key := range []string{"later", "most intact"} {
-		_, err = s.Set(t.Context(), key, due, nil)
+		_, err = s.Set(t.Context(), durable.Entry{Key: key, Due: due})
 		require.NoError(t, err)
 	}
 	_, err = s.Pool.Exec(t.Context(), "UPDATE hwt.entry SET payload = 'x' WHERE key <> 'most intact'")
@@ -261,7 +261,7 @@ func TestKeysAreBytes(t *testing.T) {
 	where := place.Place{File: filepath.Join(t.TempDir(), "store.db")}
 	s, err := where.Open(t.Context(), false)
 	require.NoError(t, err)
-	_, err = s.Set(t.Context(), "k\xff", due, nil)
+	_, err = s.Set(t.Context(), durable.Entry{Key: "k\xff", Due: due})
 	require.NoError(t, errors.Join(err, s.Close()))
 	out := succeed(t, "get", "k\xff", "--json", "--store", where.File)
 	require.Contains(t, out, `"key_bytes":"a/8="`)
@@ -319,5 +319,5 @@ func TestMeasurementsRun(t *testing.T) {
 	for _, row := range []string{"Set by", "Move by", "Cancel by", "`SetMany`", "lateness at 5,000/s, p99", "due in one second: until"} {
 		require.Regexp(t, row+`[^|]*\| [\d,.]*[1-9][\d,.]*( ms| s|/s) \|`, table)
 	}
-	require.Regexp(t, `SetTx.* p99 \| [\d.]+ ms \| [\d.]+ ms \|`, table)
+	require.Regexp(t, `commit of a Set.* p99 \| [\d.]+ ms \| [\d.]+ ms \|`, table)
 }

@@ -45,7 +45,7 @@ func runLateness(ctx context.Context, args []string, out, log io.Writer) error {
 	number(flags, &m.Rate, "rate", 1000, 1, 100_000, "entries set and fired per second")
 	span(flags, &m.For, "for", 10*time.Second, 100*time.Millisecond, 2*time.Hour, "length of the measurement")
 	number(flags, &m.Workers, "workers", 1, 1, 16, "stores with a worker each")
-	flags.BoolVar(&m.Tx, "tx", false, "measure from the commit of SetTx, due now, to the handler")
+	flags.BoolVar(&m.Tx, "tx", false, "measure from the commit of a Set, due now, to the handler")
 	number(flags, &m.Many, "many", 0, 0, 10_000_000, "entries due in the same second in place of --rate")
 	if err := parsePlace(flags, args, &m.Place, &m.Server, log); err != nil {
 		return err

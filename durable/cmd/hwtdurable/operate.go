@@ -104,10 +104,10 @@ var (
 		}
 		return s.Discard(ctx, args[0], generation)
 	}}
-	stats = operation{"stats", false, func(_ context.Context, s *place.Store, _ []string, p *printer) error {
-		st := s.Stats()
-		if st.Time.IsZero() {
-			return errors.New("the database did not answer in time")
+	stats = operation{"stats", false, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
+		st, err := s.Stats(ctx)
+		if err != nil {
+			return err
 		}
 		return p.stats(st)
 	}}

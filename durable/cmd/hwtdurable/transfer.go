@@ -294,7 +294,7 @@ func (c *copier) apply(ctx context.Context, ops []backend.Op) ([]backend.Result,
 	if len(ops) == 0 {
 		return nil, nil
 	}
-	results, err := c.target.Apply(ctx, nil, ops)
+	results, err := c.target.Apply(ctx, ops)
 	for _, r := range results {
 		err = errors.Join(err, r.Err)
 	}
@@ -305,7 +305,7 @@ func (c *copier) finish(ctx context.Context, outcomes []backend.Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
 	}
-	applied, err := c.target.Finish(ctx, nil, c.worker, outcomes)
+	applied, err := c.target.Finish(ctx, c.worker, outcomes)
 	if slices.Contains(applied, false) {
 		err = errors.Join(err, errInUse)
 	}

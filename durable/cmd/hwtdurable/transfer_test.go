@@ -16,30 +16,30 @@ import (
 
 	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
-	"github.com/hashedwheel/hwt/durable/backend/backendtest"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
 )
 
 // A revived occurrence whose series was cancelled must not begin the series again.
 func TestMigrationKeepsRowsBesideTheMainSlot(t *testing.T) {
 	ctx := t.Context()
-	source, target := backendtest.NewMemory(), backendtest.NewMemory()
+	source, target := memdb.New(), memdb.New()
 	worker, err := source.Heartbeat(ctx, 0, time.Hour)
 	require.NoError(t, err)
 	for _, key := range []string{"ended", "ended", "running"} {
-		results, err := source.Apply(ctx, nil, []backend.Op{
+		results, err := source.Apply(ctx, []backend.Op{
 			{Kind: backend.Set, Row: backend.Row{Key: key, Due: 1, Every: "0 0 @every 5m", Payload: make([]byte, 1000)}}})
 		require.NoError(t, err)
 		ref := results[0].Row.Ref()
 		_, err = source.Claim(ctx, worker, []backend.Claim{{Ref: ref}})
 		require.NoError(t, err)
-		_, err = source.Finish(ctx, nil, worker, []backend.Outcome{{Ref: ref, Fate: backend.Bury}})
+		_, err = source.Finish(ctx, worker, []backend.Outcome{{Ref: ref, Fate: backend.Bury}})
 		require.NoError(t, err)
-		results, err = source.Apply(ctx, nil, []backend.Op{{Kind: backend.Requeue, Row: backend.Row{Key: key, Due: 1}, If: ref.Generation}})
+		results, err = source.Apply(ctx, []backend.Op{{Kind: backend.Requeue, Row: backend.Row{Key: key, Due: 1}, If: ref.Generation}})
 		require.NoError(t, err)
 		require.NoError(t, results[0].Err)
 	}
-	_, err = source.Apply(ctx, nil, []backend.Op{{Kind: backend.Set, Row: backend.Row{Key: "running", Due: 2}}})
+	_, err = source.Apply(ctx, []backend.Op{{Kind: backend.Set, Row: backend.Row{Key: "running", Due: 2}}})
 	require.NoError(t, err)
 	entries, _, err := transfer(ctx, source, target)
 	require.NoError(t, err)
@@ -56,30 +56,30 @@ func TestMigrationKeepsRowsBesideTheMainSlot(t *testing.T) {
 
 // counter counts the claims, each of which is a transaction.
 type counter struct {
-	*backendtest.Memory
+	*memdb.DB
 	claims int
 }
 
 func (c *counter) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
 	c.claims++
-	return c.Memory.Claim(ctx, worker, claims)
+	return c.DB.Claim(ctx, worker, claims)
 }
 
 // A store may have very many dead letters, and several of one key.
 func TestMigrationCopiesPagesOfDeadLetters(t *testing.T) {
 	ctx := t.Context()
-	source, middle, target := backendtest.NewMemory(), &counter{Memory: backendtest.NewMemory()}, backendtest.NewMemory()
+	source, middle, target := memdb.New(), &counter{DB: memdb.New()}, memdb.New()
 	worker, err := source.Heartbeat(ctx, 0, time.Hour)
 	require.NoError(t, err)
 	const keys = 3 * copyPage
 	for i := range keys + 5 {
-		results, err := source.Apply(ctx, nil, []backend.Op{{Kind: backend.Set,
+		results, err := source.Apply(ctx, []backend.Op{{Kind: backend.Set,
 			Row: backend.Row{Key: fmt.Sprintf("%06d", i%keys), Due: 1, Payload: []byte{byte(i)}}}})
 		require.NoError(t, err)
 		ref := results[0].Row.Ref()
 		_, err = source.Claim(ctx, worker, []backend.Claim{{Ref: ref}})
 		require.NoError(t, err)
-		_, err = source.Finish(ctx, nil, worker, []backend.Outcome{{Ref: ref, Fate: backend.Bury, Error: fmt.Sprint(i)}})
+		_, err = source.Finish(ctx, worker, []backend.Outcome{{Ref: ref, Fate: backend.Bury, Error: fmt.Sprint(i)}})
 		require.NoError(t, err)
 	}
 	contents := func(b backend.Backend) (all []string) {

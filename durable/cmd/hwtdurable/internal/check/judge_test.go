@@ -212,7 +212,7 @@ func TestEntryThatKeepsFiringIsAnError(t *testing.T) {
 	store, err := place.Place{File: filepath.Join(t.TempDir(), "store.db")}.Open(t.Context(), false)
 	require.NoError(t, err)
 	defer store.Close()
-	e, err := store.Set(t.Context(), "k", time.Now(), nil)
+	e, err := store.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now()})
 	require.NoError(t, err)
 	require.NoError(t, awaitFired(t.Context(), store, 0), "the judge finds it pending")
 	worker, err := store.Backend().Heartbeat(t.Context(), 0, time.Hour)

@@ -261,13 +261,13 @@ func (c *client) perform(ctx context.Context, all []Record) (e durable.Entry, er
 		}
 		return e, err
 	case r.Kind == CancelMany:
-		_, err := c.store.CancelMany(ctx, strings.TrimSuffix(r.Key, "0"))
+		_, err := c.store.CancelPrefix(ctx, strings.TrimSuffix(r.Key, "0"))
 		return e, err
 	case r.Tx == "":
-		return c.call(ctx, r)
+		return c.call(ctx, c.store.Entries, r)
 	}
-	err = c.store.InTx(ctx, func(tx any) (err error) {
-		if e, err = c.callTx(ctx, tx, r); err == nil && r.Tx == rollback {
+	err = c.store.InTx(ctx, func(tx durable.Tx) (err error) {
+		if e, err = c.call(ctx, tx.Entries, r); err == nil && r.Tx == rollback {
 			err = errRollback
 		}
 		return err
@@ -280,19 +280,6 @@ func (c *client) perform(ctx context.Context, all []Record) (e durable.Entry, er
 
 var errRollback = errors.New("rolled back on purpose")
 
-func (c *client) callTx(ctx context.Context, tx any, r Record) (durable.Entry, error) {
-	due, until := time.Unix(0, r.Due), durable.NotAfter(r.NotAfter)
-	switch r.Kind {
-	case Set:
-		return c.store.SetTx(ctx, tx, r.Key, due, c.payload(r), until)
-	case Create:
-		return c.store.CreateTx(ctx, tx, r.Key, due, c.payload(r), until)
-	case Move:
-		return c.store.MoveTx(ctx, tx, r.Key, due)
-	}
-	return c.store.CancelTx(ctx, tx, r.Key)
-}
-
 // payload returns that of an operation. It begins with the due time, which no other one has, and
 // has a size that depends on it.
 func (c *client) payload(r Record) []byte {
@@ -301,29 +288,27 @@ func (c *client) payload(r Record) []byte {
 	return []byte(strings.Repeat(text, n/len(text)+1))[:n]
 }
 
-func (c *client) call(ctx context.Context, r Record) (durable.Entry, error) {
-	due, until := time.Unix(0, r.Due), durable.NotAfter(r.NotAfter)
-	switch r.Kind {
-	case Set:
-		return c.store.Set(ctx, r.Key, due, c.payload(r), until)
-	case Create:
-		return c.store.Create(ctx, r.Key, due, c.payload(r), until)
-	case Move:
-		return c.store.Move(ctx, r.Key, due)
-	case Cancel:
-		return c.store.Cancel(ctx, r.Key)
-	case SetIf:
-		return c.store.SetIf(ctx, r.Key, r.If, due, c.payload(r), until)
-	case MoveIf:
-		return c.store.MoveIf(ctx, r.Key, r.If, due)
-	case CancelIf:
-		return c.store.CancelIf(ctx, r.Key, r.If)
-	case Requeue:
-		return c.store.Requeue(ctx, r.Key, r.If)
-	case Discard:
-		return durable.Entry{}, c.store.Discard(ctx, r.Key, r.If)
+// call performs an operation on single entries by the given view of the store.
+func (c *client) call(ctx context.Context, entries durable.Entries, r Record) (durable.Entry, error) {
+	due := time.Unix(0, r.Due)
+	if r.Kind == SetIf || r.Kind == MoveIf || r.Kind == CancelIf {
+		entries = entries.If(r.If)
 	}
-	return c.store.Get(ctx, r.Key)
+	switch r.Kind {
+	case Set, SetIf:
+		return entries.Set(ctx, durable.Entry{Key: r.Key, Due: due, NotAfter: r.NotAfter, Payload: c.payload(r)})
+	case Create:
+		return entries.Create(ctx, durable.Entry{Key: r.Key, Due: due, NotAfter: r.NotAfter, Payload: c.payload(r)})
+	case Move, MoveIf:
+		return entries.Move(ctx, r.Key, due)
+	case Cancel, CancelIf:
+		return entries.Cancel(ctx, r.Key)
+	case Requeue:
+		return entries.Requeue(ctx, r.Key, r.If)
+	case Discard:
+		return durable.Entry{}, entries.Discard(ctx, r.Key, r.If)
+	}
+	return entries.Get(ctx, r.Key)
 }
 
 // lost reports whether an error may leave the outcome of an operation open: its context

@@ -246,7 +246,7 @@ func (s *scene) awaitEnd(ctx context.Context, store *place.Store) error {
 		err = awaitFired(ctx, store, time.Minute)
 	}
 	if err == nil {
-		_, err = store.CancelMany(ctx, seriesPrefix)
+		_, err = store.CancelPrefix(ctx, seriesPrefix)
 	}
 	return err
 }

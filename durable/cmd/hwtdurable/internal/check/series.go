@@ -55,7 +55,7 @@ func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}}
 	for i := range seriesCount {
 		key := fmt.Sprint(seriesPrefix, i)
-		if _, err := store.SetEvery(ctx, key, every, first, seriesPayload(key)); err != nil {
+		if _, err := store.Set(ctx, durable.Entry{Key: key, Due: first, Payload: seriesPayload(key), Every: every}); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func moveAway(ctx context.Context, store *place.Store, key string) (series, erro
 	for {
 		e, err := store.Get(ctx, key)
 		if err == nil {
-			_, err = store.MoveIf(ctx, key, e.Generation, e.Due.Add(24*time.Hour))
+			_, err = store.If(e.Generation).Move(ctx, key, e.Due.Add(24*time.Hour))
 		}
 		switch {
 		case err == nil:
@@ -127,10 +127,10 @@ func (c Config) handleOccurrence(ctx context.Context, s *place.Store, f durable.
 	case c.Single:
 		return nil
 	}
-	err := s.InTx(ctx, func(tx any) error {
-		_, err := s.CreateTx(ctx, tx, effectPrefix+f.ID, time.Now().Add(24*time.Hour), nil)
+	err := s.InTx(ctx, func(tx durable.Tx) error {
+		_, err := tx.Create(ctx, durable.Entry{Key: effectPrefix + f.ID, Due: time.Now().Add(24 * time.Hour)})
 		if err == nil {
-			err = f.DoneTx(ctx, tx)
+			err = tx.Done(ctx, f)
 		}
 		return err
 	})

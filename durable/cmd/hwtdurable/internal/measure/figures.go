@@ -48,8 +48,8 @@ var rows = [...]struct{ name, format string }{
 	{"lateness at 1,000/s with four workers, p99", "%.1f ms"},
 	{"lateness at 5,000/s with four workers, p99", "%.1f ms"},
 	{"CPU at 5,000/s, set and fired", "%.0f %%"},
-	{"commit of `SetTx`, due now, to handler, p50", "%.2f ms"},
-	{"commit of `SetTx`, due now, to handler, p99", "%.2f ms"},
+	{"commit of a Set, due now, to handler, p50", "%.2f ms"},
+	{"commit of a Set, due now, to handler, p99", "%.2f ms"},
 	{"Set by 64 goroutines", "%.0f/s"},
 	{"Move by 64 goroutines", "%.0f/s"},
 	{"Cancel by 64 goroutines", "%.0f/s"},
@@ -205,8 +205,8 @@ func (f *Figures) times(ctx context.Context, c column) error {
 	if err != nil {
 		return err
 	}
-	f.note("commit of `SetTx`, due now, to handler, p50", c, milliseconds(percentile(r.late, 0.5)))
-	f.note("commit of `SetTx`, due now, to handler, p99", c, milliseconds(percentile(r.late, 0.99)))
+	f.note("commit of a Set, due now, to handler, p50", c, milliseconds(percentile(r.late, 0.5)))
+	f.note("commit of a Set, due now, to handler, p99", c, milliseconds(percentile(r.late, 0.99)))
 	for _, run := range []struct {
 		rate, workers int
 		name          string

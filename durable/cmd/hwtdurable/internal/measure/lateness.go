@@ -23,7 +23,7 @@ type Lateness struct {
 	Rate    int           // entries per second
 	For     time.Duration // length of the measurement
 	Workers int           // stores with a Work each
-	Tx      bool          // measure SetTx, due now, from commit to handler
+	Tx      bool          // measure a Set, due now, from commit to handler
 	Many    int           // entries due in the same second, in place of Rate
 
 	within time.Duration  // time to set Many; 0 allows for a slow disk
@@ -73,7 +73,7 @@ func (m Lateness) Run(ctx context.Context, out io.Writer) error {
 	}
 	switch {
 	case m.Tx:
-		fmt.Fprintf(out, "commit of SetTx to handler, %d times: %s\n", len(r.late), percentiles(r.late))
+		fmt.Fprintf(out, "commit of a Set to handler, %d times: %s\n", len(r.late), percentiles(r.late))
 	case m.Many > 0:
 		fmt.Fprintf(out, "%d due in one second, %d workers: %d fired in %v, %d early; heap up to %.0f MB\n",
 			m.Many, m.Workers, r.fired, r.took.Round(10*time.Millisecond), r.early, r.heap)
@@ -206,7 +206,7 @@ func (m Lateness) burst(ctx context.Context, s *place.Store, r *recorder) error 
 	return err
 }
 
-// commits measures the time from the commit of SetTx, due now, to the handler.
+// commits measures the time from the commit of a Set, due now, to the handler.
 func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder) error {
 	var took []time.Duration
 	for i := 0; time.Duration(i)*20*time.Millisecond < m.For; i++ {
@@ -215,8 +215,8 @@ func (m Lateness) commits(ctx context.Context, s *place.Store, r *recorder) erro
 		r.mu.Lock()
 		r.bursts[key] = told
 		r.mu.Unlock()
-		if err := s.InTx(ctx, func(tx any) error {
-			_, err := s.SetTx(ctx, tx, key, time.Now(), nil)
+		if err := s.InTx(ctx, func(tx durable.Tx) error {
+			_, err := tx.Set(ctx, durable.Entry{Key: key, Due: time.Now()})
 			return err
 		}); err != nil {
 			return err

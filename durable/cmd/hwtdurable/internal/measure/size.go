@@ -175,7 +175,7 @@ func operations(ctx context.Context, s *place.Store) []operation {
 	day := time.Now().Add(48 * time.Hour)
 	return []operation{
 		{"Get", false, func(key string) error { _, err := s.Get(ctx, key); return err }},
-		{"Set", true, func(key string) error { _, err := s.Set(ctx, key, day, nil); return err }},
+		{"Set", true, func(key string) error { _, err := s.Set(ctx, durable.Entry{Key: key, Due: day}); return err }},
 		{"Move", false, func(key string) error { _, err := s.Move(ctx, key, day); return err }},
 		{"Cancel", false, func(key string) error { _, err := s.Cancel(ctx, key); return err }},
 	}

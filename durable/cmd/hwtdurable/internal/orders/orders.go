@@ -96,7 +96,7 @@ func place(ctx context.Context, store *sqlite.Store, number int, due time.Time) 
 		if _, err := tx.Exec(ctx, "INSERT INTO orders (number, due) VALUES (?, ?)", number, due.UnixNano()); err != nil {
 			return err
 		}
-		_, err := store.CreateTx(ctx, tx, key(number), due, nil)
+		_, err := store.Tx(tx).Create(ctx, durable.Entry{Key: key(number), Due: due})
 		return err
 	})
 }
@@ -104,7 +104,7 @@ func place(ctx context.Context, store *sqlite.Store, number int, due time.Time) 
 // pay cancels the check of an order. Too late is too late.
 func pay(ctx context.Context, store *sqlite.Store, number int) error {
 	return inTx(ctx, store, func(tx *sqlite.Tx) error {
-		_, err := store.CancelTx(ctx, tx, key(number))
+		_, err := store.Tx(tx).Cancel(ctx, key(number))
 		if errors.Is(err, durable.ErrNotFound) || errors.Is(err, durable.ErrFired) {
 			return nil // paid before the kill, or released
 		}
@@ -127,7 +127,7 @@ func check(ctx context.Context, store *sqlite.Store, f durable.Firing) error {
 			WHERE number = ?2`, late, number); err != nil {
 			return err
 		}
-		return f.DoneTx(ctx, tx)
+		return store.Tx(tx).Done(ctx, f)
 	})
 }
 

@@ -45,8 +45,9 @@ var ErrOne = errors.New("exactly one of --store and --postgres is required")
 // Store is an open store.
 type Store struct {
 	*durable.Store
-	SQLite *sqlite.Store // nil for PostgreSQL
-	Pool   *pgxpool.Pool // nil for SQLite
+	SQLite   *sqlite.Store // nil for PostgreSQL
+	Pool     *pgxpool.Pool // nil for SQLite
+	postgres *postgres.Store
 }
 
 // Open opens the store, and creates it unless mustExist is set.
@@ -76,7 +77,7 @@ func (p Place) Open(ctx context.Context, mustExist bool) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &Store{Store: s, Pool: pool}, nil
+	return &Store{Store: s.Store, Pool: pool, postgres: s}, nil
 }
 
 func (p Place) pool(ctx context.Context) (*pgxpool.Pool, error) {
@@ -92,15 +93,15 @@ func (p Place) pool(ctx context.Context) (*pgxpool.Pool, error) {
 }
 
 // InTx runs f in a transaction of the database, and commits unless f returns an error.
-func (s *Store) InTx(ctx context.Context, f func(tx any) error) error {
+func (s *Store) InTx(ctx context.Context, f func(tx durable.Tx) error) error {
 	if s.Pool != nil {
-		return pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error { return f(tx) })
+		return pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error { return f(s.postgres.Tx(tx)) })
 	}
 	tx, err := s.SQLite.BeginTx(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f(tx); err != nil {
+	if err := f(s.SQLite.Tx(tx)); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()

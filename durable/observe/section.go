@@ -1,38 +1,35 @@
-package durable
+// Package observe shows durable stores on the live page of package inspect, and exports their
+// numbers as metrics. It is apart from package durable because both need an HTTP server's code.
+package observe
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/inspect"
 )
 
-// Section returns the store's part of the live page of package inspect:
+// Section returns a store's part of the live page of package inspect:
 //
 //	mux.Handle("/debug/hwt/", inspect.Handler(&inspect.Options{
-//		Sections: []inspect.Section{store.Section()},
+//		Sections: []inspect.Section{observe.Section(store)},
 //	}))
 //
-// It shows [Stats] and the number of entries due in the next second, minute, hour, and
-// day. An open page costs the database one reading of the sizes every two seconds. Counts
-// by due time stop at 100,000.
-func (s *Store) Section() inspect.Section {
-	return inspect.NewSection("Durable timers: "+s.Name(), s.blocks)
-}
-
-// blocks reads the section.
-func (s *Store) blocks(ctx context.Context) ([]inspect.Block, error) {
-	sizes := s.sizes.read(ctx, s)
-	st := s.stats(sizes)
-	return []inspect.Block{sizesBlock(st), dueBlock(sizes.Stats), doneBlock(st)}, sizes.err
+// It shows [durable.Stats]. An open page costs the database one reading of the sizes every two
+// seconds.
+func Section(store *durable.Store) inspect.Section {
+	return inspect.NewSection("Durable timers: "+store.Name(), func(ctx context.Context) ([]inspect.Block, error) {
+		st, err := store.Stats(ctx)
+		return []inspect.Block{sizesBlock(st), dueBlock(st), doneBlock(st)}, err
+	})
 }
 
 // badBacklog is the age of the backlog from which on it is shown as a fault.
 const badBacklog = time.Second
 
-func sizesBlock(st Stats) inspect.Block {
+func sizesBlock(st durable.Stats) inspect.Block {
 	figures := []inspect.Figure{
 		{Name: "pending", Value: st.Pending},
 		{Name: "claimed", Value: st.Claimed},
@@ -57,24 +54,37 @@ func sizesBlock(st Stats) inspect.Block {
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // dueBlock shows the pending entries by due time, each range without the ones before it.
-func dueBlock(sizes backend.Stats) inspect.Block {
+func dueBlock(st durable.Stats) inspect.Block {
 	b := inspect.Block{Title: "Due"}
 	before := int64(0)
-	for i, n := range sizes.Due {
-		b.Bars = append(b.Bars, inspect.Figure{Name: dueRanges[i].name, Value: max(0, n-before)})
-		before = n
-		if n >= backend.CountLimit {
-			b.Title = fmt.Sprintf("Due, the first %d", backend.CountLimit)
+	for _, due := range st.Due {
+		b.Bars = append(b.Bars, inspect.Figure{Name: within(due.Within), Value: max(0, due.Entries-before)})
+		if before = due.Entries; before >= durable.CountLimit {
+			b.Title = fmt.Sprintf("Due, the first %d", durable.CountLimit)
 			return b
 		}
 	}
-	if len(sizes.Due) > 0 {
-		b.Bars = append(b.Bars, inspect.Figure{Name: "later", Value: max(0, sizes.Pending-before)})
+	if len(st.Due) > 0 {
+		b.Bars = append(b.Bars, inspect.Figure{Name: "later", Value: max(0, st.Pending-before)})
 	}
 	return b
 }
 
-func doneBlock(st Stats) inspect.Block {
+func within(d time.Duration) string {
+	switch d {
+	case 0:
+		return "overdue"
+	case time.Second:
+		return "next second"
+	case time.Minute:
+		return "next minute"
+	case time.Hour:
+		return "next hour"
+	}
+	return "next day"
+}
+
+func doneBlock(st durable.Stats) inspect.Block {
 	return inspect.Block{Title: "This process", Figures: []inspect.Figure{
 		{Name: "set", Value: st.Set},
 		{Name: "moved", Value: st.Moved},

@@ -1,0 +1,393 @@
+// Package memdb keeps rows in memory: the model of the other backends, and the store of tests
+// that need no database.
+package memdb
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// DB is a backend without a database. It keeps nothing beyond the process. A transaction, and each
+// call that writes, waits for the transaction before it.
+type DB struct {
+	turn  chan struct{} // holds an element while a transaction or a call writes
+	ended chan struct{} // closed by Close
+
+	mu       sync.Mutex
+	state                                  // committed. Guarded by mu; replaced by the owner of turn.
+	workers  map[int64]int64               // end of the lease by worker. Guarded by mu.
+	ids      int64                         // of workers. Guarded by mu.
+	closed   bool                          // Guarded by mu.
+	watchers map[*func([]backend.Row)]bool // Guarded by mu.
+}
+
+// state is the contents of a DB, or of one of its transactions. Slices of rows are never changed,
+// only replaced: a DB and its transaction share them.
+type state struct {
+	rows       map[string][]backend.Row // by key, in the order of slots
+	dead       map[backend.Ref]backend.Dead
+	generation uint64
+}
+
+var _ backend.Backend = (*DB)(nil)
+
+// New returns an empty database.
+func New() *DB {
+	return &DB{
+		turn:     make(chan struct{}, 1),
+		ended:    make(chan struct{}),
+		state:    state{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]backend.Dead)},
+		workers:  make(map[int64]int64),
+		watchers: make(map[*func([]backend.Row)]bool),
+	}
+}
+
+// Limits implements backend.Backend.
+func (m *DB) Limits() backend.Limits {
+	return backend.Limits{
+		Lead: time.Second, Poll: 250 * time.Millisecond, LeaseBatch: 500,
+		MaxBatch: 4096, MaxPayload: 1 << 20,
+	}
+}
+
+// Now implements backend.Backend.
+func (m *DB) Now(context.Context) (time.Time, error) { return time.Now(), nil }
+
+// read locks m for a call that reads. After an error, m is not locked.
+func (m *DB) read(ctx context.Context) error {
+	m.mu.Lock()
+	err := ctx.Err()
+	if m.closed {
+		err = backend.ErrClosed
+	}
+	if err != nil {
+		m.mu.Unlock()
+	}
+	return err
+}
+
+// write waits for the transaction under way, and locks m for a call that writes.
+func (m *DB) write(ctx context.Context) error {
+	if err := m.await(ctx); err != nil {
+		return err
+	}
+	if err := m.read(ctx); err != nil {
+		<-m.turn
+		return err
+	}
+	return nil
+}
+
+// await waits for the turn to write.
+func (m *DB) await(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case m.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case m.turn <- struct{}{}:
+		return nil
+	case <-m.ended:
+		return backend.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// written ends a call that has begun with write.
+func (m *DB) written() {
+	m.mu.Unlock()
+	<-m.turn
+}
+
+// Apply implements backend.Backend.
+func (m *DB) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
+	if err := m.write(ctx); err != nil {
+		return nil, err
+	}
+	defer m.written()
+	return m.apply(ops), nil
+}
+
+func (s *state) apply(ops []backend.Op) []backend.Result {
+	results := make([]backend.Result, len(ops))
+	for i := range ops {
+		op := &ops[i]
+		ref := backend.Ref{Key: op.Row.Key, Generation: op.If}
+		var dead *backend.Dead
+		if d, ok := s.dead[ref]; ok {
+			dead = &d
+		}
+		change := op.Decide(s.rows[op.Row.Key], dead, s.generation+1)
+		if change.DeleteDead {
+			delete(s.dead, ref)
+		}
+		s.store(op.Row.Key, change)
+		results[i] = change.Result
+	}
+	return results
+}
+
+// store stores a change of the rows of a key.
+func (s *state) store(key string, change backend.Change) {
+	rows := slices.Clone(s.rows[key])
+	for _, gone := range append(slices.Clone(change.Delete), change.Put...) {
+		rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return r.Slot() == gone.Slot() })
+	}
+	for _, row := range change.Put {
+		rows = append(rows, row)
+		s.generation = max(s.generation, row.Generation)
+	}
+	slices.SortFunc(rows, func(a, b backend.Row) int { return cmp.Compare(a.Slot(), b.Slot()) })
+	if s.rows[key] = rows; len(rows) == 0 {
+		delete(s.rows, key)
+	}
+	if change.Bury != nil {
+		s.dead[change.Bury.Ref()] = *change.Bury
+	}
+}
+
+// Get implements backend.Backend.
+func (m *DB) Get(ctx context.Context, key string) (backend.Row, error) {
+	if err := m.read(ctx); err != nil {
+		return backend.Row{}, err
+	}
+	defer m.mu.Unlock()
+	return m.get(key)
+}
+
+func (s *state) get(key string) (backend.Row, error) {
+	if rows := s.rows[key]; len(rows) > 0 && !rows[0].Detached {
+		return rows[0], nil
+	}
+	return backend.Row{}, backend.ErrNotFound
+}
+
+// Rows returns all rows of a key, in any state, in the order of their slots.
+func (m *DB) Rows(key string) []backend.Row {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.rows[key])
+}
+
+// all returns the rows that keep accepts, in the order of compare.
+func (s *state) all(compare func(a, b backend.Row) int, keep func(*backend.Row) bool) (all []backend.Row) {
+	for _, rows := range s.rows {
+		for _, r := range rows {
+			if keep(&r) {
+				all = append(all, r)
+			}
+		}
+	}
+	slices.SortFunc(all, compare)
+	return all
+}
+
+func bySlot(a, b backend.Row) int {
+	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Slot(), b.Slot()))
+}
+
+func ByDue(a, b backend.Row) int {
+	return cmp.Or(cmp.Compare(a.Due, b.Due), bySlot(a, b))
+}
+
+func first[T any](all []T, n int) []T { return all[:min(n, len(all))] }
+
+// Page implements backend.Backend.
+func (m *DB) Page(ctx context.Context, prefix string, after backend.Cursor, n int, claimed bool) ([]backend.Row, error) {
+	if err := m.read(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	return m.page(prefix, after, n, claimed), nil
+}
+
+func (s *state) page(prefix string, after backend.Cursor, n int, claimed bool) []backend.Row {
+	return first(s.all(bySlot, func(r *backend.Row) bool {
+		return (claimed || r.State == backend.Pending) && strings.HasPrefix(r.Key, prefix) &&
+			(r.Key > after.Key || r.Key == after.Key && r.Slot() > after.Slot)
+	}), n)
+}
+
+// DeadPage implements backend.Backend.
+func (m *DB) DeadPage(ctx context.Context, prefix string, after backend.Ref, n int) ([]backend.Dead, error) {
+	if err := m.read(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	compare := func(a, b backend.Ref) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Generation, b.Generation))
+	}
+	var page []backend.Dead
+	for _, ref := range slices.SortedFunc(maps.Keys(m.dead), compare) {
+		if strings.HasPrefix(ref.Key, prefix) && compare(ref, after) > 0 {
+			page = append(page, m.dead[ref])
+		}
+	}
+	return first(page, n), nil
+}
+
+// Heartbeat implements backend.Backend.
+func (m *DB) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {
+	if err := m.read(ctx); err != nil {
+		return 0, err
+	}
+	defer m.mu.Unlock()
+	if worker == 0 {
+		m.ids++
+		worker = m.ids
+	} else if !m.alive(worker) {
+		return 0, backend.ErrLeaseLost
+	}
+	m.workers[worker] = time.Now().Add(ttl).UnixNano()
+	return worker, nil
+}
+
+func (m *DB) alive(worker int64) bool { return m.workers[worker] > time.Now().UnixNano() }
+
+// Lease implements backend.Backend.
+func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
+	if err := m.read(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	if !m.alive(req.Worker) {
+		return nil, backend.ErrLeaseLost
+	}
+	after := func(r *backend.Row) bool {
+		return cmp.Or(cmp.Compare(r.Due, req.After.Due), cmp.Compare(r.Key, req.After.Key), cmp.Compare(r.Slot(), req.After.Slot)) > 0
+	}
+	return first(m.all(ByDue, func(r *backend.Row) bool {
+		return r.State == backend.Pending && r.Due <= req.Until && after(r) &&
+			(r.Schedule == "" || slices.Contains(req.Schedules, r.Schedule))
+	}), req.Max), nil
+}
+
+// Free implements backend.Backend. Lease marks no row.
+func (m *DB) Free(context.Context, int64) error { return nil }
+
+// Adopt implements backend.Backend.
+func (m *DB) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, error) {
+	if err := m.write(ctx); err != nil {
+		return nil, err
+	}
+	defer m.written()
+	if !m.alive(worker) {
+		return nil, backend.ErrLeaseLost
+	}
+	rows := first(m.all(ByDue, func(r *backend.Row) bool {
+		return r.State == backend.Claimed && !m.alive(r.Holder)
+	}), n)
+	for i := range rows {
+		rows[i].Holder = worker
+		m.store(rows[i].Key, backend.Change{Put: rows[i : i+1]})
+	}
+	return rows, nil
+}
+
+// find returns the row that ref names.
+func (s *state) find(ref backend.Ref) *backend.Row {
+	for i, r := range s.rows[ref.Key] {
+		if r.Generation == ref.Generation {
+			return &s.rows[ref.Key][i]
+		}
+	}
+	return nil
+}
+
+// Claim implements backend.Backend.
+func (m *DB) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
+	if err := m.write(ctx); err != nil {
+		return nil, err
+	}
+	defer m.written()
+	if !m.alive(worker) {
+		return nil, backend.ErrLeaseLost
+	}
+	won := make([]bool, len(claims))
+	for i := range claims {
+		var change backend.Change
+		change, won[i] = claims[i].Decide(m.find(claims[i].Ref), worker, m.generation+1)
+		m.store(claims[i].Key, change)
+	}
+	return won, nil
+}
+
+// Finish implements backend.Backend.
+func (m *DB) Finish(ctx context.Context, worker int64, outcomes []backend.Outcome) ([]bool, error) {
+	if err := m.write(ctx); err != nil {
+		return nil, err
+	}
+	defer m.written()
+	return m.finish(worker, outcomes), nil
+}
+
+func (s *state) finish(worker int64, outcomes []backend.Outcome) []bool {
+	applied := make([]bool, len(outcomes))
+	for i := range outcomes {
+		var change backend.Change
+		change, applied[i] = outcomes[i].Decide(s.find(outcomes[i].Ref), worker, time.Now().UnixNano(), s.generation+1)
+		s.store(outcomes[i].Key, change)
+	}
+	return applied
+}
+
+// Watch implements backend.Backend.
+func (m *DB) Watch(near func(rows []backend.Row)) (stop func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.watchers[&near] = true
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.watchers, &near)
+	}
+}
+
+// Announce implements backend.Backend. There are no other processes.
+func (m *DB) Announce() {}
+
+// Stats implements backend.Backend.
+func (m *DB) Stats(ctx context.Context, due []int64) (st backend.Stats, err error) {
+	if err := m.read(ctx); err != nil {
+		return st, err
+	}
+	defer m.mu.Unlock()
+	st.Due = make([]int64, len(due))
+	pending := m.all(ByDue, func(r *backend.Row) bool { return r.State == backend.Pending })
+	for _, r := range pending {
+		for i := range due {
+			if r.Due < due[i] && st.Due[i] < backend.CountLimit {
+				st.Due[i]++
+			}
+		}
+	}
+	if st.Pending = int64(len(pending)); len(pending) > 0 {
+		st.Oldest = pending[0].Due
+	}
+	st.Claimed = int64(len(m.all(ByDue, func(r *backend.Row) bool { return r.State == backend.Claimed })))
+	st.Dead = int64(len(m.dead))
+	return st, nil
+}
+
+// Close implements backend.Backend.
+func (m *DB) Close() error {
+	if err := m.read(context.Background()); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	m.closed = true
+	close(m.ended)
+	return nil
+}
