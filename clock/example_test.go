@@ -205,3 +205,34 @@ func ExampleSpec() {
 	// 2027-03-29 02:30:00 +0200 CEST
 	// clock: spec "30 24 * * *": hour: "24" (expected: 0 to 23)
 }
+
+// The accounts are closed on the last working day of each month.
+func ExampleSpec_Between() {
+	closing, err := clock.ParseSpec("CRON_TZ=Europe/Berlin 0 18 LW * *")
+	if err != nil {
+		panic(err)
+	}
+	begin := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for at := range closing.Between(begin, begin.AddDate(0, 3, 0)) {
+		fmt.Println(at.Format("Mon 2 Jan 15:04"))
+	}
+	fmt.Println(closing.Matches(begin))
+	// Output:
+	// Fri 29 Jan 18:00
+	// Fri 26 Feb 18:00
+	// Wed 31 Mar 18:00
+	// false
+}
+
+// A program that starts asks whether it has missed a backup.
+func ExampleSpec_Prev() {
+	backup, err := clock.ParseSpec("START=2027-01-04T00:00:00Z EVERY=2w 0 9 * * mon")
+	if err != nil {
+		panic(err)
+	}
+	now := time.Date(2027, 2, 3, 12, 0, 0, 0, time.UTC)
+	last := time.Date(2027, 1, 18, 9, 0, 5, 0, time.UTC) // of the last backup
+	due := backup.Prev(now)
+	fmt.Println(due.Format(time.DateTime), due.After(last))
+	// Output: 2027-02-01 09:00:00 true
+}

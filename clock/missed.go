@@ -73,7 +73,9 @@ func anchored(s Schedule, due time.Time) Schedule {
 		return s
 	}
 	anchored := *s.(*Spec)
-	anchored.start = due
+	from := *anchored.limits
+	from.start = due
+	anchored.limits = &from
 	return &anchored
 }
 

@@ -2,6 +2,8 @@ package clock_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,27 @@ func TestSpecTimes(t *testing.T) {
 		"six fields":                       {"*/20 59 23 31 dec *", "2026-12-31T23:59:20.5Z", "2026-12-31T23:59:40Z 2027-12-31T23:59:00Z"},
 		"Sunday is 7 as well":              {"0 0 * * 7", "2026-11-23T00:00:00Z", "2026-11-29T00:00:00Z"},
 		"range that ends on Sunday":        {"0 0 * * 6-7", "2026-11-23T00:00:00Z", "2026-11-28T00:00:00Z 2026-11-29T00:00:00Z 2026-12-05T00:00:00Z"},
+		"range of names to Sunday":         {"0 0 * * sat-sun", "2026-11-23T00:00:00Z", "2026-11-28T00:00:00Z 2026-11-29T00:00:00Z 2026-12-05T00:00:00Z"},
+		"range of all days by name":        {"0 0 * * Monday-SUNDAY", "2026-11-27T00:00:00Z", "2026-11-28T00:00:00Z 2026-11-29T00:00:00Z 2026-11-30T00:00:00Z"},
+		"Sunday to Sunday":                 {"0 0 * * sun-sun", "2026-11-23T00:00:00Z", "2026-11-29T00:00:00Z 2026-12-06T00:00:00Z"},
+		"full name of a month":             {"0 0 1 September *", "2026-11-23T00:00:00Z", "2027-09-01T00:00:00Z"},
+		"last day":                         {"0 0 L * *", "2027-12-31T00:00:00Z", "2028-01-31T00:00:00Z 2028-02-29T00:00:00Z 2028-03-31T00:00:00Z 2028-04-30T00:00:00Z"},
+		"first and last day":               {"0 0 1,L 2 *", "2026-11-23T00:00:00Z", "2027-02-01T00:00:00Z 2027-02-28T00:00:00Z"},
+		"last workday":                     {"0 0 lw * *", "2026-12-31T00:00:00Z", "2027-01-29T00:00:00Z 2027-02-26T00:00:00Z 2027-03-31T00:00:00Z 2027-04-30T00:00:00Z 2027-05-31T00:00:00Z"},
+		"workday nearest to a Saturday":    {"0 0 15W * *", "2027-05-01T00:00:00Z", "2027-05-14T00:00:00Z 2027-06-15T00:00:00Z"},
+		"workday nearest to a Sunday":      {"0 0 15w * *", "2027-08-01T00:00:00Z", "2027-08-16T00:00:00Z 2027-09-15T00:00:00Z"},
+		"workday nearest to the first":     {"0 0 1W * *", "2027-04-02T00:00:00Z", "2027-05-03T00:00:00Z 2027-06-01T00:00:00Z"},
+		"workday nearest to the 31st":      {"0 0 31W * *", "2027-09-01T00:00:00Z", "2027-10-29T00:00:00Z 2027-12-31T00:00:00Z 2028-01-31T00:00:00Z"},
+		"last Friday":                      {"0 0 * * 5L", "2026-11-23T00:00:00Z", "2026-11-27T00:00:00Z 2026-12-25T00:00:00Z 2027-01-29T00:00:00Z"},
+		"last Sunday by name":              {"0 0 * * sunL", "2026-11-23T00:00:00Z", "2026-11-29T00:00:00Z 2026-12-27T00:00:00Z"},
+		"third Friday":                     {"0 0 * * 5#3", "2026-11-23T00:00:00Z", "2026-12-18T00:00:00Z 2027-01-15T00:00:00Z"},
+		"first Sunday, by 7":               {"0 0 * * 7#1", "2026-11-23T00:00:00Z", "2026-12-06T00:00:00Z 2027-01-03T00:00:00Z"},
+		"fifth Monday by name":             {"0 0 * * Monday#5", "2026-11-30T00:00:00Z", "2027-03-29T00:00:00Z 2027-05-31T00:00:00Z"},
+		"13th or third Friday":             {"0 0 13 * 5#3", "2026-11-23T00:00:00Z", "2026-12-13T00:00:00Z 2026-12-18T00:00:00Z"},
+		"every other Monday":               {"CRON_TZ=Europe/Berlin EVERY=2w START=2027-03-11T00:00:00Z 0 9 * * 1", "2027-01-01T00:00:00Z", "2027-03-22T09:00:00+01:00 2027-04-05T09:00:00+02:00"},
+		"every other week from a Sunday":   {"EVERY=2w START=2027-03-14T00:00:00Z 0 9 * * 0,1", "2027-01-01T00:00:00Z", "2027-03-14T09:00:00Z 2027-03-22T09:00:00Z 2027-03-28T09:00:00Z"},
+		"every third day":                  {"CRON_TZ=America/New_York EVERY=3d START=2027-03-10T04:30:00Z 30 1 * * *", "2027-01-01T00:00:00Z", "2027-03-12T01:30:00-05:00 2027-03-15T01:30:00-04:00"},
+		"steps in both day fields":         {"0 0 */10 * */6", "2026-11-30T12:00:00Z", "2026-12-01T00:00:00Z 2026-12-05T00:00:00Z 2026-12-06T00:00:00Z 2026-12-11T00:00:00Z"},
 		"restricted day and weekday":       {"0 0 13 * fri", "2026-11-09T00:00:00Z", "2026-11-13T00:00:00Z 2026-11-20T00:00:00Z"},
 		"29 February":                      {"0 0 29 2 *", "2096-03-01T00:00:00Z", "2104-02-29T00:00:00Z"},
 		"before 1970":                      {"0 0 * * *", "1912-06-23T12:00:00.1Z", "1912-06-24T00:00:00Z"},
@@ -135,16 +158,21 @@ func TestSpecText(t *testing.T) {
 		"@weekly":         "0 0 * * 0",
 		"@yearly":         "0 0 1 1 *",
 		"TZ=UTC @hourly":  "0 * * * *",
-		"JITTER=90s CRON_TZ=Asia/Tokyo @midnight":     "CRON_TZ=Asia/Tokyo JITTER=1m30s 0 0 * * *",
-		"0,5,10,15,20,25,30,35,40,45,50,55 */1 * * *": "*/5 * * * *",
-		"0 0,6,12,18 * * *":                           "0 0,6,12,18 * * *",
-		"0 */6 * * *":                                 "0 */6 * * *",
-		"0 */6,7 * * *":                               "0 */6,7 * * *",
-		"0 0 1-31 * MON-fri":                          "0 0 1-31 * 1-5",
-		"0 0 * JAN,jul 6,7":                           "0 0 * 1,7 0,6",
-		"0 0 1-7/2 3/4 *":                             "0 0 1,3,5,7 3,7,11 *",
-		"1-3,3-9,20 1,2 * * *":                        "1-9,20 1,2 * * *",
-		"@every 1h":                                   "@every 1h0m0s",
+		"JITTER=90s CRON_TZ=Asia/Tokyo @midnight":         "CRON_TZ=Asia/Tokyo JITTER=1m30s 0 0 * * *",
+		"0,5,10,15,20,25,30,35,40,45,50,55 */1 * * *":     "*/5 * * * *",
+		"0 0,6,12,18 * * *":                               "0 0,6,12,18 * * *",
+		"0 */6 * * *":                                     "0 */6 * * *",
+		"0 */6,7 * * *":                                   "0 */6,7 * * *",
+		"0 0 1-31 * MON-fri":                              "0 0 1-31 * 1-5",
+		"0 0 * JAN,july 6,7":                              "0 0 * 1,7 0,6",
+		"0 0 lw,31w,L,2 * *":                              "0 0 2,31W,L,LW * *",
+		"0 0 * * friL,7#2,1,Saturday#5":                   "0 0 * * 1,5L,0#2,6#5",
+		"0 0 *,L * *":                                     "0 0 *,L * *",
+		"EVERY=2w START=2026-01-05T00:00:00Z 0 9 * * mon": "EVERY=2w START=2026-01-05T00:00:00Z 0 9 * * 1",
+		"START=2026-01-05T00:00:00Z EVERY=10d @daily":     "EVERY=10d START=2026-01-05T00:00:00Z 0 0 * * *",
+		"0 0 1-7/2 3/4 *":                                 "0 0 1,3,5,7 3,7,11 *",
+		"1-3,3-9,20 1,2 * * *":                            "1-9,20 1,2 * * *",
+		"@every 1h":                                       "@every 1h0m0s",
 		"REPEAT END=2027-01-01T00:00:00+02:00 SKIP_GAP START=2026-01-01T01:00:00.5+01:00 CRON_TZ=Europe/Berlin JITTER=30s 0 2 * * *": "CRON_TZ=Europe/Berlin SKIP_GAP REPEAT START=2026-01-01T00:00:00.5Z END=2026-12-31T22:00:00Z JITTER=30s 0 2 * * *",
 	} {
 		spec := newSpec(t, text)
@@ -154,29 +182,41 @@ func TestSpecText(t *testing.T) {
 }
 
 func TestSpecInJSON(t *testing.T) {
-	type config struct{ Nightly *clock.Spec }
-	text, err := json.Marshal(config{newSpec(t, "CRON_TZ=Europe/Berlin @daily")})
+	type config struct {
+		Nightly *clock.Spec
+		Hourly  clock.Spec
+	}
+	in := config{newSpec(t, "CRON_TZ=Europe/Berlin @daily"), *newSpec(t, "@hourly")}
+	text, err := json.Marshal(in)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"Nightly": "CRON_TZ=Europe/Berlin 0 0 * * *"}`, string(text))
+	assert.JSONEq(t, `{"Nightly": "CRON_TZ=Europe/Berlin 0 0 * * *", "Hourly": "0 * * * *"}`, string(text))
 	var c config
 	require.NoError(t, json.Unmarshal(text, &c))
-	assert.Equal(t, "CRON_TZ=Europe/Berlin 0 0 * * *", c.Nightly.String())
+	assert.Equal(t, in, c)
 	assert.Error(t, json.Unmarshal([]byte(`{"Nightly": "@dayly"}`), &c))
 	assert.Equal(t, "CRON_TZ=Europe/Berlin 0 0 * * *", c.Nightly.String(), "it is as before")
 	require.NoError(t, json.Unmarshal([]byte(`{"Nightly": ""}`), &c))
 	assert.Empty(t, c.Nightly.String())
 }
 
+func TestSpecPrintsItsText(t *testing.T) {
+	spec := newSpec(t, "0 9 * * 1-5")
+	assert.Equal(t, "0 9 * * 1-5 0 9 * * 1-5", fmt.Sprint(*spec, " ", spec))
+}
+
 func TestNilAndZeroSpecsHaveNoTimesAndNoText(t *testing.T) {
 	for _, spec := range []*clock.Spec{nil, {}} {
 		assert.True(t, spec.Next(time.Now()).IsZero())
+		assert.True(t, spec.Prev(time.Now()).IsZero())
+		assert.False(t, spec.Matches(time.Time{}))
+		assert.Empty(t, slices.Collect(spec.Between(time.Time{}, time.Now())))
 		assert.Empty(t, spec.NextN(time.Now(), 3))
 		assert.Zero(t, spec.Delay(time.Now()))
-		assert.Empty(t, spec.String())
-		text, err := spec.MarshalText()
-		assert.NoError(t, err)
-		assert.Empty(t, text)
 	}
+	text, err := clock.Spec{}.MarshalText()
+	assert.NoError(t, err)
+	assert.Empty(t, text)
+	assert.Empty(t, clock.Spec{}.String())
 }
 
 func TestDelayIsLessThanTheJitterAndEndsAtTheEnd(t *testing.T) {
@@ -238,9 +278,24 @@ func TestBadSpecsAreErrors(t *testing.T) {
 		"START=today @daily":                    `START: "today" (expected: a time of the years 2 to 9999, such as 2027-01-31T15:04:05Z)`,
 		"START=0001-01-01T00:00:00Z @every 24h": `START: "0001-01-01T00:00:00Z" (expected: a time of the years 2 to 9999, such as 2027-01-31T15:04:05Z)`,
 		"END=9999-12-31T23:59:59-01:00 @daily":  `END: "9999-12-31T23:59:59-01:00" (expected: a time of the years 2 to 9999, such as 2027-01-31T15:04:05Z)`,
-		"ZONE=UTC 0 0 * * *":                    `ZONE: unknown option (expected: CRON_TZ, TZ, SKIP_GAP, REPEAT, START, END or JITTER)`,
+		"ZONE=UTC 0 0 * * *":                    `ZONE: unknown option (expected: CRON_TZ, TZ, SKIP_GAP, REPEAT, EVERY, START, END or JITTER)`,
 		"REPEAT=2 @daily":                       `REPEAT: =2 (expected: no value)`,
-		"repeat 0 0 * * *":                      `second: "repeat" (expected: 0 to 59)`,
+		"0 0 32W * *":                           `day of month: "32" (expected: 1 to 31)`,
+		"0 0 W * *":                             `day of month: "" (expected: 1 to 31)`,
+		"0 0 L-3 * *":                           `day of month: "l" (expected: 1 to 31)`,
+		"0 0 L 2 5L,8L":                         `day of week: "8" (expected: 0 to 7)`,
+		"0 0 * * L":                             `day of week: "" (expected: 0 to 7)`,
+		"0 0 * * 5#6":                           `day of week: 5#"6" (expected: 1 to 5)`,
+		"0 0 * * 5L#2":                          `day of week: "5l#2" (expected: 0 to 7)`,
+		"0 0 * L *":                             `month: "l" (expected: 1 to 12)`,
+		"0 0 * * 1-0":                           `day of week: "1-0" (expected: a range in ascending order)`,
+		"EVERY=2w 0 9 * * 1":                    `START: missing (expected: a time in the first day or week of EVERY)`,
+		"EVERY=2m 0 9 * * 1":                    `EVERY: "2m" (expected: 1 to 1000 days or weeks, such as 3d or 2w)`,
+		"EVERY=0d 0 9 * * 1":                    `EVERY: "0d" (expected: 1 to 1000 days or weeks, such as 3d or 2w)`,
+		"EVERY=1001w 0 9 * * 1":                 `EVERY: "1001w" (expected: 1 to 1000 days or weeks, such as 3d or 2w)`,
+		"EVERY=2w START=2027-01-01T00:00:00Z @every 1h": `EVERY: it selects days (expected: a cron expression instead of @every)`,
+		"0 0 30W 2 *":      `no time matches (expected: at least one from START to END)`,
+		"repeat 0 0 * * *": `second: "repeat" (expected: 0 to 59)`,
 		"START=2027-01-02T00:00:00Z END=2027-01-01T00:00:00Z @daily": `END: 2027-01-01T00:00:00Z (expected: START or later)`,
 		"START=2027-01-01T00:00:01Z END=2027-01-01T09:00:00Z @daily": `no time matches (expected: at least one from START to END)`,
 	} {

@@ -19,7 +19,6 @@ func (s set) has(value int) bool { return s>>value&1 != 0 }
 // ceil returns the least member that is at least value. If there is no such member,
 // it returns the least of all and true.
 func (s set) ceil(value int) (member int, wraps bool) {
-	s &^= star
 	if rest := s >> value << value; rest != 0 {
 		return bits.TrailingZeros64(uint64(rest)), false
 	}
@@ -38,9 +37,16 @@ func steps(first, last, step int) (s set) {
 type field struct {
 	name        string
 	first, last int
-	names       []string // Names of the values from first on. Nil if there are only numbers.
+	names       []string // Names of the values from first on, or their first three letters. Nil if there are only numbers.
 	wildSteps   bool     // "*/n" has the star.
 }
+
+// The places of fields in cronFields.
+const (
+	hourField    = 2
+	dayField     = 3
+	weekdayField = 5
+)
 
 // The order in a cron expression. Without seconds it begins with minute.
 var cronFields = [...]field{
@@ -48,20 +54,72 @@ var cronFields = [...]field{
 	{name: "minute", last: 59},
 	{name: "hour", last: 23, wildSteps: true},
 	{name: "day of month", first: 1, last: 31},
-	{name: "month", first: 1, last: 12, names: []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}},
-	{name: "day of week", last: 6, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
+	{name: "month", first: 1, last: 12, names: []string{"january", "february", "march", "april", "may", "june", "july",
+		"august", "september", "october", "november", "december"}},
+	{name: "day of week", last: 6, names: []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}},
 }
 
-// parse returns the values in text, a list of elements separated by commas.
-func (f *field) parse(text string) (s set, err error) {
-	for element := range strings.SplitSeq(text, ",") {
-		part, err := f.element(element)
-		if err != nil {
-			return 0, err
+// parse returns the values in text, a list of elements separated by commas. The special
+// elements are those of day of month, as cron.nearest, or of day of week, as cron.nth.
+func (f *field) parse(text string) (s, special set, err error) {
+	for element := range strings.SplitSeq(strings.ToLower(text), ",") {
+		part, err := f.special(element)
+		if special |= part; part != 0 || err != nil {
+			if err != nil {
+				return 0, 0, err
+			}
+			continue
+		}
+		if part, err = f.element(element); err != nil {
+			return 0, 0, err
 		}
 		s |= part
 	}
-	return s, nil
+	return s, special, nil
+}
+
+// special returns the set of a special element, or 0 if text is not one.
+func (f *field) special(text string) (set, error) {
+	switch f {
+	case &cronFields[dayField]:
+		return f.nearest(text)
+	case &cronFields[weekdayField]:
+		return f.nth(text)
+	}
+	return 0, nil
+}
+
+// nearest returns the set of "L", "LW" or "15W".
+func (f *field) nearest(text string) (set, error) {
+	switch text {
+	case "l":
+		return 1 << lastDay, nil
+	case "lw":
+		return 1 << lastWorkday, nil
+	}
+	day, ok := strings.CutSuffix(text, "w")
+	if !ok {
+		return 0, nil
+	}
+	n, err := f.value(day)
+	return 1 << n, err
+}
+
+// nth returns the set of "5L" or "5#3".
+func (f *field) nth(text string) (set, error) {
+	name, count, counted := strings.Cut(text, "#")
+	day, last := strings.CutSuffix(name, "l")
+	if !counted && !last || counted && last {
+		return 0, nil
+	}
+	weekday, err := f.value(day)
+	k := 0
+	if counted && err == nil {
+		if k, err = number(count, 1, 5); err != nil {
+			err = fmt.Errorf("%s: %s#%w", f.name, name, err)
+		}
+	}
+	return 1 << (7*k + weekday%7), err
 }
 
 // element returns the values in "*", "n" or "n-m", with or without "/step".
@@ -85,7 +143,9 @@ func (f *field) element(text string) (set, error) {
 	first, err := f.value(from)
 	last := first
 	if err == nil && ranged {
-		last, err = f.value(to)
+		if last, err = f.value(to); first > 0 && strings.HasPrefix(to, "sun") {
+			last = 7 // "fri-sun"
+		}
 	}
 	switch {
 	case err != nil:
@@ -108,7 +168,8 @@ func (f *field) fold(s set) set {
 
 // value returns the number or the name in text.
 func (f *field) value(text string) (int, error) {
-	if i := slices.Index(f.names, strings.ToLower(text)); i >= 0 {
+	named := func(name string) bool { return text == name || text == name[:3] }
+	if i := slices.IndexFunc(f.names, named); i >= 0 {
 		return f.first + i, nil
 	}
 	last := f.last
@@ -130,8 +191,8 @@ func number(text string, first, last int) (int, error) {
 	return int(n), nil
 }
 
-// text returns the canonical text of s, which parse turns back into s.
-func (f *field) text(s set) string {
+// text returns the canonical text of s and special, which parse turns back into them.
+func (f *field) text(s, special set) string {
 	var elements []string
 	rest := s &^ star
 	if step := f.step(s); step > 0 {
@@ -150,7 +211,26 @@ func (f *field) text(s set) string {
 		elements = append(elements, span(first, last))
 		rest &^= steps(first, last, 1)
 	}
-	return strings.Join(elements, ",")
+	return strings.Join(append(elements, f.specials(special)...), ",")
+}
+
+// specials returns the texts of special elements.
+func (f *field) specials(special set) (texts []string) {
+	for ; special != 0; special &= special - 1 {
+		switch bit := bits.TrailingZeros64(uint64(special)); {
+		case f.first == 0 && bit < 7:
+			texts = append(texts, fmt.Sprintf("%dL", bit))
+		case f.first == 0:
+			texts = append(texts, fmt.Sprintf("%d#%d", bit%7, bit/7))
+		case bit == lastDay:
+			texts = append(texts, "L")
+		case bit == lastWorkday:
+			texts = append(texts, "LW")
+		default:
+			texts = append(texts, fmt.Sprintf("%dW", bit))
+		}
+	}
+	return texts
 }
 
 // step returns the step of the wildcard that the text of s begins with, or 0 if it

@@ -25,9 +25,12 @@ var macros = map[string]string{
 // part that is wrong, its value and its range. A spec without any time, such as
 // "0 0 30 2 *", is an error, too. Time zones are those of [time.LoadLocation].
 func ParseSpec(text string) (*Spec, error) {
-	s := &Spec{zone: time.UTC}
+	s := &Spec{zone: time.UTC, limits: new(limits)}
 	if err := s.parse(strings.Fields(text)); err != nil {
 		return nil, check.Errorf("clock: spec %.200q: %w", text, err)
+	}
+	if *s.limits == noLimits {
+		s.limits = nil
 	}
 	return s, nil
 }
@@ -55,6 +58,9 @@ func (s *Spec) parse(words []string) error {
 	if err := s.expression(words); err != nil {
 		return err
 	}
+	if err := s.anchor(); err != nil {
+		return err
+	}
 	return s.check()
 }
 
@@ -65,18 +71,20 @@ func (s *Spec) option(name, value string, flag bool) (known bool, err error) {
 	case "CRON_TZ":
 		s.zone, err = loadZone(value)
 	case "START":
-		s.start, err = parseTime(value)
+		s.limits.start, err = parseTime(value)
 	case "END":
-		s.end, err = parseTime(value)
+		s.limits.end, err = parseTime(value)
 	case "JITTER":
-		s.jitter, err = parsePeriod(value, 1)
+		s.limits.jitter, err = parsePeriod(value, 1)
+	case "EVERY":
+		s.limits.interval, err = parseInterval(value)
 	case "SKIP_GAP":
 		s.skipGap = true
 	case "REPEAT":
 		s.repeat = true
 	default:
 		if !flag {
-			err = errors.New("unknown option (expected: CRON_TZ, TZ, SKIP_GAP, REPEAT, START, END or JITTER)")
+			err = errors.New("unknown option (expected: CRON_TZ, TZ, SKIP_GAP, REPEAT, EVERY, START, END or JITTER)")
 		}
 		return false, err
 	}
@@ -114,10 +122,44 @@ func parsePeriod(text string, least time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
+// parseInterval parses the value of EVERY, such as "3d" or "2w".
+func parseInterval(text string) (interval, error) {
+	days := int64(1)
+	count, ok := strings.CutSuffix(text, "d")
+	if !ok {
+		days = 7
+		count, ok = strings.CutSuffix(text, "w")
+	}
+	n, err := number(count, 1, 1000)
+	if err != nil || !ok {
+		return interval{}, fmt.Errorf("%q (expected: 1 to 1000 days or weeks, such as 3d or 2w)", text)
+	}
+	return interval{n: int64(n), days: days}, nil
+}
+
+// anchor makes EVERY begin with the day or week of START.
+func (s *Spec) anchor() error {
+	v := &s.limits.interval
+	switch {
+	case v.n == 0:
+		return nil
+	case s.limits.every > 0:
+		return errors.New("EVERY: it selects days (expected: a cron expression instead of @every)")
+	case s.limits.start.IsZero():
+		return errors.New("START: missing (expected: a time in the first day or week of EVERY)")
+	}
+	_, offset := s.limits.start.In(s.zone).Zone()
+	v.anchor = floorDiv(s.limits.start.Unix()+int64(offset), secondsPerDay)
+	if v.days == 7 {
+		v.anchor = floorDiv(v.anchor+3, 7)*7 - 3 // 1970 began on a Thursday.
+	}
+	return nil
+}
+
 // expression parses the words after the options.
 func (s *Spec) expression(words []string) (err error) {
 	if len(words) == 2 && words[0] == "@every" {
-		if s.every, err = parsePeriod(words[1], time.Second); err != nil {
+		if s.limits.every, err = parsePeriod(words[1], time.Second); err != nil {
 			return fmt.Errorf("@every: %w", err)
 		}
 		return nil
@@ -133,29 +175,27 @@ func (s *Spec) expression(words []string) (err error) {
 	if len(words) != len(cronFields) {
 		return fmt.Errorf("expression %q (expected: five or six fields, \"@every\" and a duration, or a name such as @daily)", strings.Join(words, " "))
 	}
-	for i, set := range s.cron.sets() {
-		if *set, err = cronFields[i].parse(words[i]); err != nil {
+	var sets, specials [len(cronFields)]set
+	for i := range sets {
+		if sets[i], specials[i], err = cronFields[i].parse(words[i]); err != nil {
 			return err
 		}
 	}
+	s.pack(sets)
+	s.nearest, s.nth = specials[dayField], specials[weekdayField]
 	return nil
-}
-
-// sets returns the fields in the order of cronFields.
-func (c *cron) sets() [len(cronFields)]*set {
-	return [...]*set{&c.second, &c.minute, &c.hour, &c.day, &c.month, &c.weekday}
 }
 
 // check returns an error if s has no time at all.
 func (s *Spec) check() error {
-	from := time.Unix(0, 0)
+	from, l := time.Unix(0, 0), s.limits
 	switch {
-	case !s.start.IsZero() && !s.end.IsZero() && s.end.Before(s.start):
-		return fmt.Errorf("END: %s (expected: START or later)", s.end.Format(time.RFC3339Nano))
-	case !s.start.IsZero():
-		from = s.start.Add(-1)
-	case !s.end.IsZero():
-		from = s.end.Add(-searchSeconds * time.Second)
+	case !l.start.IsZero() && !l.end.IsZero() && l.end.Before(l.start):
+		return fmt.Errorf("END: %s (expected: START or later)", l.end.Format(time.RFC3339Nano))
+	case !l.start.IsZero():
+		from = l.start.Add(-1)
+	case !l.end.IsZero():
+		from = l.end.Add(-searchSeconds * time.Second)
 	}
 	if s.Next(from).IsZero() {
 		return errors.New("no time matches (expected: at least one from START to END)")
@@ -165,8 +205,8 @@ func (s *Spec) check() error {
 
 // String returns the canonical text of s, from which [ParseSpec] returns an equal
 // Spec. It names only options that differ from their default.
-func (s *Spec) String() string {
-	if s == nil || s.zone == nil {
+func (s Spec) String() string {
+	if s.zone == nil {
 		return ""
 	}
 	var words []string
@@ -175,23 +215,34 @@ func (s *Spec) String() string {
 			words = append(words, word)
 		}
 	}
+	l := s.limit()
 	add(s.zone != time.UTC, "CRON_TZ="+s.zone.String())
 	add(s.skipGap, "SKIP_GAP")
 	add(s.repeat, "REPEAT")
-	add(!s.start.IsZero(), "START="+s.start.Format(time.RFC3339Nano))
-	add(!s.end.IsZero(), "END="+s.end.Format(time.RFC3339Nano))
-	add(s.jitter > 0, "JITTER="+s.jitter.String())
-	if s.every > 0 {
-		return strings.Join(append(words, "@every", s.every.String()), " ")
+	add(l.interval.n > 0, "EVERY="+l.interval.String())
+	add(!l.start.IsZero(), "START="+l.start.Format(time.RFC3339Nano))
+	add(!l.end.IsZero(), "END="+l.end.Format(time.RFC3339Nano))
+	add(l.jitter > 0, "JITTER="+l.jitter.String())
+	if l.every > 0 {
+		return strings.Join(append(words, "@every", l.every.String()), " ")
 	}
-	for i, set := range s.cron.sets() {
-		add(i > 0 || *set != 1, cronFields[i].text(*set))
+	specials := [len(cronFields)]set{dayField: s.nearest, weekdayField: s.nth}
+	for i, set := range s.sets() {
+		add(i > 0 || set != 1, cronFields[i].text(set, specials[i]))
 	}
 	return strings.Join(words, " ")
 }
 
+// String returns the value of EVERY.
+func (v interval) String() string {
+	if v.days == 7 {
+		return fmt.Sprintf("%dw", v.n)
+	}
+	return fmt.Sprintf("%dd", v.n)
+}
+
 // MarshalText implements [encoding.TextMarshaler] with the text of [Spec.String].
-func (s *Spec) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s Spec) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]. Empty text is the zero Spec.
 // After an error s is as before.

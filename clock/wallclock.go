@@ -226,7 +226,7 @@ func (j *Job) wasSetBack(due, now time.Time) bool {
 // without START. A clock that is set back does not move them.
 func isElapsed(s Schedule) bool {
 	spec, ok := s.(*Spec)
-	return ok && spec.every > 0 && spec.start.IsZero()
+	return ok && spec.limit().every > 0 && spec.limit().start.IsZero()
 }
 
 // paced reports whether a schedule with the given time follows a clock that is set back,
@@ -234,7 +234,7 @@ func isElapsed(s Schedule) bool {
 // the hour field. Other schedules are paced if the time after due is within an hour.
 func paced(s Schedule, due time.Time) bool {
 	if spec, ok := s.(*Spec); ok {
-		return spec.every > 0 || !spec.cron.fixedHours()
+		return spec.limit().every > 0 || !spec.fixedHours() && spec.limit().interval.n == 0
 	}
 	next := s.Next(due)
 	return next.After(due) && next.Sub(due) <= time.Hour
