@@ -61,7 +61,10 @@ type Timer struct {
 	options engine.Options // Immutable after New.
 }
 
-var _ hwt.Engine = (*Timer)(nil)
+var (
+	_ hwt.Engine     = (*Timer)(nil)
+	_ hwt.EventTimer = (*Timer)(nil)
+)
 
 // leaks reports timers that were dropped without Stop.
 var leaks = leak.NewDetector[Timer]("hashedwheel.Timer", &leak.Options{ReleaseMethod: "Stop"})
@@ -86,7 +89,7 @@ func New(options *Options) (*Timer, error) {
 
 // NewTimeout schedules task to run once, delay from now or up to one tick later.
 // A delay of zero or less expires at the next tick. A deadline past the clock's
-// range, which ends 146 years after New, is never reached.
+// range, which ends 73 years after New, is never reached.
 //
 // If it does not schedule the task, it returns [hwt.ErrNilTask], [hwt.ErrStopped], or a
 // *[hwt.PendingLimitError]. If Stop is called concurrently, NewTimeout returns
@@ -113,6 +116,13 @@ func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.T
 // [hwt.ErrNilTask].
 func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return t.handle.AfterFunc(delay, f)
+}
+
+// InitEvent implements [hwt.Event.Init]. Arm and Cancel of the event take O(1) time and
+// allocate nothing. Like NewTimeout, an Arm occasionally sleeps for up to 10 ms if callers
+// schedule faster than the worker can follow.
+func (t *Timer) InitEvent(event *hwt.Event, task hwt.TimerTask) error {
+	return t.handle.InitEvent(event, task)
 }
 
 // Start starts the workers, which then stay until Stop. See [hwt.Engine].

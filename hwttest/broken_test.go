@@ -114,6 +114,7 @@ type broken struct {
 	all        func(*broken, iter.Seq[hwt.Timeout], func(hwt.Timeout) bool)
 	stats      func(*hwt.Stats)
 	pending    func(int64) int64
+	initEvent  func(*broken, *hwt.Event, hwt.TimerTask) error
 
 	kept  []any
 	calls int
@@ -198,6 +199,18 @@ func (b *broken) Stats() hwt.Stats {
 		b.stats(&s)
 	}
 	return s
+}
+
+func (b *broken) InitEvent(e *hwt.Event, task hwt.TimerTask) error {
+	if b.initEvent != nil {
+		return b.initEvent(b, e, task)
+	}
+	return b.Timer.InitEvent(e, task)
+}
+
+// ordinaryEvents has package hwt make the events of the timeouts of b, with their faults.
+func ordinaryEvents(b *broken, e *hwt.Event, task hwt.TimerTask) error {
+	return e.Init(struct{ hwt.Timer }{b}, task)
 }
 
 func (b *broken) Pending() int64 {

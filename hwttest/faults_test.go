@@ -400,4 +400,78 @@ var faults = []fault{
 	{"cancel fails in another bubble", func(b *broken) {
 		b.cancel = func(_ *broken, t hwt.Timeout) bool { return !enginekit.InBubble() && t.Cancel() }
 	}, []string{"CancelAndStopWorkInABubble"}},
+	{"events fire twice", eventTasks(func(task hwt.TimerTask, timeout hwt.Timeout) error {
+		_ = task.Run(timeout)
+		return task.Run(timeout)
+	}), []string{"EventFiresOncePerArm", "EventsAgreeWithAModel"}},
+	{"the task of an event receives another timeout", eventTasks(func(task hwt.TimerTask, timeout hwt.Timeout) error {
+		return task.Run(struct{ hwt.Timeout }{timeout})
+	}), []string{"EventIsTheTimeoutOfItsTask"}},
+	{"an event is moved nowhere", func(b *broken) {
+		b.initEvent = ordinaryEvents
+		b.reset = func(_ *broken, t hwt.Timeout, _ time.Duration) bool { return !t.IsExpired() && !t.IsCancelled() }
+	}, []string{"EventArmMovesTheDeadline"}},
+	{"an event is armed once", func(b *broken) {
+		b.initEvent = ordinaryEvents
+		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+			if b.calls++; b.calls > 1 {
+				return nil, hwt.ErrStopped
+			}
+			return b.Timer.NewTimeout(task, d)
+		}
+	}, []string{"EventArmsItself"}},
+	{"an event is cancelled twice", func(b *broken) {
+		b.initEvent = ordinaryEvents
+		b.cancel = func(_ *broken, t hwt.Timeout) bool { return t.Cancel() || t.IsCancelled() }
+	}, []string{"EventCancelPreventsTheRun", "EventIsLinearizable", "EachArmEndsOnceBesideStop"}},
+	{"cancelled events are not counted", func(b *broken) {
+		b.stats = func(s *hwt.Stats) { s.Accepted, s.Cancelled = s.Accepted-s.Cancelled, 0 }
+	}, []string{"EventsAreCounted"}},
+	{"an event is notified", func(b *broken) {
+		b.initEvent = func(b *broken, e *hwt.Event, task hwt.TimerTask) error {
+			b.kept = append(b.kept, task)
+			return ordinaryEvents(b, e, task)
+		}
+		b.cancel = func(b *broken, t hwt.Timeout) bool {
+			for _, task := range b.kept {
+				task.(hwt.CancelledTask).Cancelled(t)
+			}
+			return t.Cancel()
+		}
+	}, []string{"EventIsNotNotified"}},
+	{"an event is initialized twice", func(b *broken) {
+		b.initEvent = func(b *broken, e *hwt.Event, task hwt.TimerTask) error {
+			if err := b.Timer.InitEvent(e, task); err != hwt.ErrEventInitialized {
+				return err
+			}
+			return nil
+		}
+	}, []string{"EventRejectsWrongUse"}},
+	{"events are not limited", func(b *broken) { b.config.MaxPendingTimeouts = 0 }, []string{"EventsKeepTheMaximum"}},
+	{"an event is armed after Stop", func(b *broken) {
+		b.initEvent = ordinaryEvents
+		b.newTimeout = func(b *broken, task hwt.TimerTask, d time.Duration) (hwt.Timeout, error) {
+			if timeout, err := b.Timer.NewTimeout(task, d); err != hwt.ErrStopped {
+				return timeout, err
+			}
+			return deadTimeout{}, nil
+		}
+	}, []string{"EventArmFailsAfterStop"}},
+	{"events are shown as other timeouts", func(b *broken) { b.initEvent = ordinaryEvents }, []string{"AllAndStopShowEvents"}},
+}
+
+// deadTimeout is a timeout that does nothing.
+type deadTimeout struct{ hwt.Timeout }
+
+func (deadTimeout) Cancel() bool             { return false }
+func (deadTimeout) Reset(time.Duration) bool { return false }
+func (deadTimeout) IsCancelled() bool        { return false }
+
+// eventTasks returns a fault that runs the tasks of events by run.
+func eventTasks(run func(hwt.TimerTask, hwt.Timeout) error) func(*broken) {
+	return func(b *broken) {
+		b.initEvent = func(b *broken, e *hwt.Event, task hwt.TimerTask) error {
+			return b.Timer.InitEvent(e, hwt.TaskFunc(func(timeout hwt.Timeout) error { return run(task, timeout) }))
+		}
+	}
 }

@@ -113,6 +113,7 @@ func themes() []theme {
 		{"FakeTime", fakeTimeChecks},
 		{"Bubbles", bubbleChecks},
 		{"Observed", observedChecks},
+		{"Event", eventChecks},
 	}
 }
 

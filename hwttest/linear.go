@@ -23,15 +23,17 @@ const (
 	opIsExpired
 	opIsCancelled
 	opExpire // by the engine, some time before the task's first step
+	opArm    // of an event; it returned no error
 )
 
 // lifeState is the state of a timeout in the sequential model.
 type lifeState int
 
 const (
-	alive lifeState = iota
-	dead            // cancelled
-	over            // expired
+	alive   lifeState = iota
+	dead              // cancelled
+	over              // expired
+	unarmed           // an event before its first Arm
 )
 
 // step returns the state after op, and false if op would not have returned said.
@@ -48,6 +50,8 @@ func (s lifeState) step(op lifeOp, said bool) (lifeState, bool) {
 		return s, said == (s == over)
 	case opIsCancelled:
 		return s, said == (s == dead)
+	case opArm:
+		return alive, said
 	default:
 		return over, s == alive
 	}
@@ -62,7 +66,10 @@ type lifeEvent struct {
 
 // explained reports whether the events, of which there are at most 32, have an order
 // that the model allows and that respects the order of operations that did not overlap.
-func explained(events []lifeEvent) bool {
+func explained(events []lifeEvent) bool { return explainedFrom(alive, events) }
+
+// explainedFrom is explained for another state at the beginning.
+func explainedFrom(begin lifeState, events []lifeEvent) bool {
 	type point struct {
 		done  uint32 // a bit for each event
 		state lifeState
@@ -93,7 +100,7 @@ func explained(events []lifeEvent) bool {
 		failed[p] = true
 		return false
 	}
-	return from(point{})
+	return from(point{state: begin})
 }
 
 func linearizable(tb testing.TB, newTimer factory) {

@@ -21,7 +21,7 @@ func (s *shard) all(batch *[]*timeout, yield func(hwt.Timeout) bool) bool {
 	defer s.close(at, end)
 	for n := minBatch; s.turn(at, end, n, batch); n = min(2*n, maxBatch) {
 		for _, t := range *batch {
-			if t.isPending() && !yield(t) {
+			if t.isPending() && !yield(t.handle()) {
 				return false
 			}
 		}

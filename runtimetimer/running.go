@@ -101,7 +101,7 @@ func (s *shard) perform(t *timeout, call func(hwt.Timeout, hwt.TimerTask)) {
 		}
 		s.timer.runner.Ended()
 	}()
-	call(t, t.task)
+	call(t.handle(), t.task)
 }
 
 var performEntry = reflect.ValueOf((*shard).perform).Pointer()

@@ -41,7 +41,10 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-var _ hwt.Engine = (*Timer)(nil)
+var (
+	_ hwt.Engine     = (*Timer)(nil)
+	_ hwt.EventTimer = (*Timer)(nil)
+)
 
 // Timer is a timer on Go's own timers. Create it with [New]. All methods are safe for
 // concurrent use, including from within a task.

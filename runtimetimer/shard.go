@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/embedded"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/histogram"
 )
@@ -44,6 +45,8 @@ const (
 
 // shard holds a part of the pending timeouts.
 type shard struct {
+	embedded.Home[hwt.Event, hwt.Timeout] // First: events refer to it. Immutable after New.
+
 	timer *Timer // Immutable after New.
 
 	mu       sync.Mutex
@@ -84,7 +87,7 @@ type entry struct {
 }
 
 func (s *shard) init(t *Timer) {
-	s.timer = t
+	s.timer, s.Host = t, s
 	s.pending.next, s.pending.prev = &s.pending, &s.pending
 }
 
@@ -162,7 +165,7 @@ func (s *shard) cancel(t *timeout) bool {
 	if e == nil {
 		return false
 	}
-	if enginekit.WantsCancelled(t.task) {
+	if t.wantsNotice() {
 		s.running.Add(1)
 		s.notified++
 	}
@@ -178,16 +181,20 @@ func (s *shard) cancel(t *timeout) bool {
 func (s *shard) reset(t *timeout, delay time.Duration, deadline int64) bool {
 	delay = s.lock(delay, deadline)
 	defer s.mu.Unlock()
-	e := t.entry
-	if e == nil {
+	if t.entry == nil {
 		return false
 	}
-	t.store(enginekit.PendingWord(deadline)) // Linearization point of Reset.
+	s.move(t, delay, deadline)
+	return true
+}
+
+// move gives a pending timeout another deadline. Guarded by mu.
+func (s *shard) move(t *timeout, delay time.Duration, deadline int64) {
+	t.store(enginekit.PendingWord(deadline)) // Linearization point of Reset, and of an Arm of a pending event.
 	s.counts.resets++
-	if !e.timer.Reset(delay) {
+	if e := t.entry; !e.timer.Reset(delay) {
 		e.stale++
 	}
-	return true
 }
 
 // drain cancels the pending timeouts and appends them to unprocessed.
@@ -203,7 +210,7 @@ func (s *shard) drain(unprocessed []hwt.Timeout) []hwt.Timeout {
 		s.counts.unprocessed++
 		s.end(t, t.load().Cancelled())
 		s.stop(e)
-		unprocessed = append(unprocessed, t)
+		unprocessed = append(unprocessed, t.handle())
 	}
 	s.free, s.freeLen = nil, 0
 	return unprocessed

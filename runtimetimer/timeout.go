@@ -12,12 +12,16 @@ import (
 var _ hwt.Timeout = (*timeout)(nil)
 
 // timeout is the handle that users hold. Its 48 bytes are the only allocation of a
-// timeout whose entry is reused.
+// timeout whose entry is reused. It has the layout of an hwt.Event, so it may also be the
+// inside of an event.
 type timeout struct {
-	shard *shard        // Immutable.
-	task  hwt.TimerTask // Immutable.
+	word  atomic.Int64 // An enginekit.Word. Atomic: written under shard.mu, read by anyone.
+	_     [5]byte
+	stamp uint8 // From embedded.Stamp if this is the inside of an event, or else 0. Immutable.
+	_     [2]byte
 	entry *entry        // Guarded by shard.mu. Nil once ended.
-	word  atomic.Int64  // An enginekit.Word. Atomic: written under shard.mu, read by anyone.
+	task  hwt.TimerTask // Immutable.
+	shard *shard        // Immutable.
 }
 
 func (t *timeout) load() enginekit.Word   { return enginekit.Word(t.word.Load()) }
@@ -68,7 +72,7 @@ func (t *timeout) Cancel() bool {
 	if !t.isPending() || !t.shard.cancel(t) {
 		return false
 	}
-	if enginekit.WantsCancelled(t.task) {
+	if t.wantsNotice() {
 		// On another goroutine: the caller may hold locks that the callback needs, and
 		// the executor may block.
 		go t.shard.perform(t, t.shard.timer.runner.Cancelled)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,7 +42,8 @@ func TestSizesMatchTheDocumentation(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("the sizes are those of 64-bit machines")
 	}
-	assert.EqualValues(t, 40, runtimetimer.TimeoutSize, "allocated as 48")
+	assert.EqualValues(t, 48, runtimetimer.TimeoutSize)
+	assert.Equal(t, unsafe.Sizeof(hwt.Event{}), runtimetimer.TimeoutSize)
 	assert.EqualValues(t, 48, runtimetimer.EntrySize)
 }
 

@@ -119,8 +119,8 @@ func (s *schedule) remove(t *Timeout) {
 		s.wheel.Remove(&t.node)
 	}
 	switch {
-	case !t.state.load().IsCancelled():
-	case enginekit.WantsCancelled(t.task):
+	case t.isEvent() || !t.state.load().IsCancelled():
+	case t.wantsNotice():
 		s.nextNotices = append(s.nextNotices, t)
 	default:
 		s.timer.released(1)

@@ -7,7 +7,7 @@
 //
 //	NewTimeout ──push──▶ intake ──drain──▶ wheel ──collect──▶ due ──fire──▶ task
 //	                      ▲  stripes          │
-//	Cancel, Reset ────────┘                   └─ removed if cancelled
+//	Cancel, Reset, Arm ───┘                   └─ removed if cancelled
 //
 // A timer has one worker or several. Each is a [Core] with its own intake, wheel and
 // goroutine. The [Handle] spreads the timeouts over them. The rest holds for each worker.
@@ -47,6 +47,7 @@
 //	pace.go                         callers that wake the worker, or help it
 //	handle.go, batch.go             NewTimeout; many timeouts in one push
 //	cancel.go                       Cancel, Reset; how a cancelled timeout leaves its bucket
+//	event.go                        timeouts that live in users' objects, and their lives
 //	stop.go, shutdown.go
 //	walk.go, inspect.go             All; the live page
 //

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt/internal/engine/store"
-	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
@@ -109,7 +108,7 @@ func (s *schedule) drainAdded(from *stripe, b *budget) {
 }
 
 // drainChanged drains the timeouts of a stripe that were cancelled, or reset to
-// earlier, after they were transferred.
+// earlier, after they were transferred, and its events.
 func (s *schedule) drainChanged(from *stripe, b *budget) { s.drainQueue(from, &from.changed, b) }
 
 // took counts n timeouts that left a queue of a stripe.
@@ -123,7 +122,7 @@ func (s *schedule) took(from *stripe, n int) {
 // isDead reports whether a new timeout ended before its transfer, and its task
 // wants no notice of it.
 func isDead(t *Timeout) bool {
-	return t.state.load().HasEnded() && !enginekit.WantsCancelled(t.task)
+	return t.state.load().HasEnded() && !t.wantsNotice()
 }
 
 // drainQueue drains q, a queue of the stripe from, within b.
@@ -135,7 +134,7 @@ func (s *schedule) drainQueue(from *stripe, q *mpsc.Queue[Timeout], b *budget) {
 			if t == nil {
 				break
 			}
-			if q == &from.added {
+			if t.node.IsAt(elsewhere) {
 				t.node.Marks = uint16(s.walks.seen) // (A1)
 			}
 			batch = append(batch, s.moveOf(t, t.state.dequeue()))

@@ -20,7 +20,7 @@ type firing struct {
 	due         []*store.Node // timeouts that expire now
 	now         int64         // the time by which deadlines expire. Worker only.
 	running     bool          // the worker is running notices and due. Written by the worker, so it may read it without mu.
-	hasReset    bool          // a timeout of due was reset, and did not expire. Worker only.
+	goesOn      bool          // a timeout of due was reset and did not expire, or is an event. Worker only.
 	noticeIndex atomic.Int64  // the number of notices that have begun. Atomic: written by the worker, read by its watchdog.
 	dueIndex    atomic.Int64  // the number of due timeouts that have begun. Atomic: as noticeIndex.
 	expired     atomic.Int64  // timeouts that have expired. Atomic: written by the worker, read by all.
@@ -115,11 +115,12 @@ func (f *firing) fire(t *Timeout, turn *uint64) bool {
 		f.timing.noteLate(w.Deadline())
 		f.timer.limit.Give(1)
 		f.handOver(turn)
-		f.timer.runner.Run(t, t.task)
+		f.goesOn = f.goesOn || t.isEvent()
+		f.timer.runner.Run(t.handle(), t.task)
 		return f.handedOver(turn)
 	}
 	if !w.HasEnded() {
-		f.hasReset = true // reset since it was collected
+		f.goesOn = true // reset since it was collected
 	}
 	return true
 }
@@ -150,14 +151,14 @@ func (f *firing) at(p progress) *Timeout {
 	return f.notices[p.notices-1]
 }
 
-// end ends the run. It returns the timeouts of due if one of them was reset. Guarded by
-// mu.
-func (f *firing) end() (reset []*store.Node) {
+// end ends the run. It returns the timeouts of due if one of them may be pending, or is an
+// event. Guarded by mu.
+func (f *firing) end() (goOn []*store.Node) {
 	f.running = false
 	f.watchdog.end()
 	f.notices = emptied(f.notices)
-	if f.hasReset {
-		f.hasReset = false
+	if f.goesOn {
+		f.goesOn = false
 		return f.due
 	}
 	return nil

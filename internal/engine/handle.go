@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cacheline"
+	"github.com/hashedwheel/hwt/internal/embedded"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/leak"
 )
@@ -30,7 +31,8 @@ func (h *Handle) Init(outer hwt.Timer, cfg Config) {
 	for i := range cores {
 		cores[i] = newCore(setup, cfg)
 		setup.workers[i] = &cores[i].worker.workerID
-		h.workers[i] = home{cores[i], &cores[i].timer, outer, h.workers}
+		h.workers[i] = home{core: cores[i], timer: &cores[i].timer, outer: outer, group: h.workers}
+		h.workers[i].Host = &h.workers[i]
 	}
 	cfg.Runner.Given = func() int64 { return given(cores) }
 	countInstance(cfg.Runner.Warn)
@@ -138,6 +140,8 @@ type group []home
 // home is a worker as its timeouts know it: its core, and the objects to which the core
 // must not refer.
 type home struct {
+	embedded.Home[hwt.Event, hwt.Timeout] // First: events refer to it.
+
 	core  *Core
 	timer *setup    // of core
 	outer hwt.Timer // the engine's Timer, which holds the Handle

@@ -44,12 +44,13 @@ const (
 // holder of Core.mu writes.
 type stripe struct {
 	added     mpsc.Queue[Timeout] // new timeouts
-	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after they left added
+	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after they left added; events
 	_         [16]byte            // so that the counts are on one cache line, on 64-bit machines
 	accepted  atomic.Int64        // pushes to added. Atomic: written by NewTimeout, read by all.
 	removed   atomic.Int64        // pushes to changed by Cancel, and those that failed. Atomic: written by Cancel, read by all.
-	reset     atomic.Int64        // pushes to changed by Reset, less those of Cancel that failed. Atomic: written by Reset and Cancel, read by callers.
-	cancelled atomic.Int64        // cancelled while in a queue. Atomic: written by Cancel, read by all.
+	reset     atomic.Int64        // pushes to changed by Reset and of events, less those of Cancel that failed. Atomic: written by Reset, Arm, and Cancel, read by callers.
+	cancelled atomic.Int64        // timeouts cancelled while in a queue, and cancelled events. Atomic: written by Cancel, read by all.
+	armed     atomic.Int64        // lives of events (E6). Atomic: written by Arm, read by all.
 	resets    atomic.Int64        // estimate of all resets, see countReset. Atomic: written by Reset, read by Stats.
 	_         [cacheline.Padding]byte
 
@@ -145,7 +146,7 @@ func (in *intake) counts() (accepted, cancelled int64) {
 		cancelled += in.stripes[i].cancelled.Load() + in.stripes[i].removed.Load()
 	}
 	for i := range in.stripes {
-		accepted += in.stripes[i].accepted.Load()
+		accepted += in.stripes[i].accepted.Load() + in.stripes[i].armed.Load()
 	}
 	return accepted, cancelled
 }

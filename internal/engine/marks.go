@@ -15,9 +15,9 @@ import (
 //	A1. Each walk has one bit in the marks of every timeout. While the bit is as in
 //	    seen, the walk has seen the timeout, so it yields each at most once. To begin,
 //	    a walk flips its bit of seen; before, it has seen every pending timeout. Every
-//	    walk counts a timeout as seen that leaves the intake for the wheel: before it
-//	    begins, a walk drains the intake, oldest first, however much others push and
-//	    cancel meanwhile.
+//	    walk counts a timeout as seen that leaves the intake, and was in neither the
+//	    wheel nor due: before it begins, a walk drains the intake, oldest first, however
+//	    much others push and cancel meanwhile.
 //	A2. If a timeout moves that a walk has not seen, the move shows it to the walk. If
 //	    the walk has no room, it makes another pass.
 //	A3. Therefore a walk is complete: at the end of its last pass, a timeout that it

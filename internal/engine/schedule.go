@@ -22,6 +22,7 @@ type schedule struct {
 	walks    walks          // see there
 	batch    [batchLen]move // scratch space for drainQueue; a field because a local would escape through Wheel
 
+	orphans       []*Timeout // that Stop took out of the intake, and events that it would find nowhere (E3)
 	nextNotices   []*Timeout // cancelled, with tasks to notify
 	noticesClosed bool       // the worker takes no more of nextNotices
 
@@ -143,14 +144,17 @@ func (s *schedule) collect(due []*store.Node) []*store.Node {
 // forever, but a deadline that is forever never expires.
 func (s *schedule) time() int64 { return min(s.tick*s.timer.tickDur, forever-1) }
 
-// putBack stores the timeouts of due that are still pending. The current tick is over, so
-// the next one is the earliest.
+// putBack stores the timeouts of due that are pending, and lets ended events leave due
+// (E5). The current tick is over, so the next one is the earliest.
 func (s *schedule) putBack(due []*store.Node) {
 	for _, n := range due {
 		t := timeoutOf(n)
-		if w := t.state.load(); !w.HasEnded() {
+		switch w := t.state.load(); {
+		case !w.HasEnded():
 			n.MoveTo(elsewhere)
 			s.wheel.Add(n, s.moveOf(t, w).tick)
+		case t.isEvent():
+			n.MoveTo(elsewhere)
 		}
 	}
 }

@@ -28,13 +28,14 @@ type spec struct {
 
 // word returns the spec of w.
 func word(w enginekit.Word) spec {
+	s := spec{deadline: w.Deadline(), inQueue: w&queued != 0}
 	switch {
 	case w.IsCancelled():
-		return spec{deadline: w.Deadline(), end: "cancelled"}
+		s.end = "cancelled"
 	case w.IsExpired():
-		return spec{deadline: w.Deadline(), end: "expired"}
+		s.end = "expired"
 	}
-	return spec{deadline: w.Deadline(), inQueue: w&queued != 0}
+	return s
 }
 
 type stateCall struct {
@@ -58,25 +59,26 @@ var lifeModel = porcupine.Model{
 }
 
 func (s spec) after(c stateCall) (next spec, want result) {
+	next = s
+	if c.op == "dequeue" {
+		next.inQueue = false
+		return next, result{word: next}
+	}
 	if s.end != "" {
 		return s, result{word: s}
 	}
-	next = s
 	switch c.op {
 	case "cancel":
-		next.end, next.inQueue = "cancelled", false
+		next.end = "cancelled"
 		return next, result{word: s, ok: true}
 	case "expire":
 		if s.deadline > c.at {
 			return s, result{word: s}
 		}
-		next.end, next.inQueue = "expired", false
+		next.end = "expired"
 		return next, result{word: s, ok: true}
-	case "rearm":
+	default: // rearm
 		return spec{deadline: c.at, inQueue: s.inQueue || c.at < s.deadline}, result{word: s, ok: true}
-	default: // dequeue
-		next.inQueue = false
-		return next, result{word: next}
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -59,24 +60,27 @@ func (h *Handle) takeAll() []hwt.Timeout {
 func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for c.schedule.takeIntake(); c.intake.backlog() > 0; c.schedule.takeIntake() { // (E3)
+		c.mu.Unlock()
+		runtime.Gosched()
+		c.mu.Lock()
+	}
 	before := len(unprocessed)
 	end := func(t *Timeout) {
+		if t.node.IsAt(endedByStop) {
+			return // an Arm has begun another life, and will end it (E4)
+		}
 		if _, ok := t.state.cancel(); ok {
 			t.node.MoveTo(endedByStop)
-			unprocessed = append(unprocessed, t)
+			unprocessed = append(unprocessed, t.handle())
 		}
 	}
-	for i := range c.intake.stripes {
-		s := &c.intake.stripes[i]
-		for _, q := range []*mpsc.Queue[Timeout]{&s.added, &s.changed} {
-			for t := q.Pop(); t != nil; t = q.Pop() {
-				c.schedule.took(s, 1)
-				if end(t); !t.node.IsAt(endedByStop) && t.state.load().IsCancelled() && enginekit.WantsCancelled(t.task) {
-					c.schedule.nextNotices = append(c.schedule.nextNotices, t) // its Cancel left it to the worker
-				}
-			}
+	for _, t := range c.schedule.orphans {
+		if end(t); !t.node.IsAt(endedByStop) && t.state.load().IsCancelled() && t.wantsNotice() {
+			c.schedule.nextNotices = append(c.schedule.nextNotices, t) // its Cancel left it to the worker
 		}
 	}
+	c.schedule.orphans = nil
 	for n := range c.schedule.wheel.Held().All {
 		end(timeoutOf(n))
 	}
@@ -94,6 +98,19 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 		c.startWorker() // only to give the notices that are left, and to close done
 	}
 	return unprocessed
+}
+
+// takeIntake makes all timeouts of the intake orphans. Guarded by mu.
+func (s *schedule) takeIntake() {
+	for i := range s.intake.stripes {
+		from := &s.intake.stripes[i]
+		for _, q := range []*mpsc.Queue[Timeout]{&from.added, &from.changed} {
+			for t := q.Pop(); t != nil; t = q.Pop() {
+				s.took(from, 1)
+				s.orphans = append(s.orphans, t)
+			}
+		}
+	}
 }
 
 // awaitEnd waits until the workers have ended, unless this is one of them: two that

@@ -16,11 +16,12 @@ import (
 //
 // The state of a timeout is one atomic word, so that its deadline and its end
 // cannot disagree: Cancel, Reset and expiry are each one compare-and-swap on
-// it, which is their linearization point. [enginekit.Word] has its layout. The flag of a
-// pending word is queued.
+// it, which is their linearization point. [enginekit.Word] has its layout. Its flag is
+// queued.
 //
-//	L1. An ended word never changes again. A timeout ends exactly once, and
-//	    the goroutine that made that change accounts for it.
+//	L1. Nothing but an Arm of an event makes an ended word pending (event.go). A timeout
+//	    ends exactly once, and so does each life of an event. The goroutine that made that
+//	    change accounts for it.
 //	L2. queued means: the timeout is in a queue to the worker, or the goroutine
 //	    that set the bit will push it. A caller that changes the word of a
 //	    queued timeout need not push it, since the worker will look at the word
@@ -28,19 +29,20 @@ import (
 //	    after its push, since it attends for those who changed it before. If the
 //	    push fails, because the timer is being stopped, the pusher acts for the
 //	    worker: see unqueue.
-//	L3. In a pending word only the holder of mu clears queued, after taking the
-//	    timeout from its queue, or failing to push it, and before acting on the
-//	    word. A timeout is in at most one queue, once, and no change goes
-//	    unseen.
+//	L3. Only the holder of mu clears queued, after taking the timeout from its queue, or
+//	    failing to push it, and before acting on the word. A timeout is in at most one
+//	    queue, once, and no change goes unseen. A timeout that ended in a queue and is
+//	    dropped keeps the bit.
 //	L4. A Reset to later changes the deadline alone, and pushes nothing: the
 //	    worker compares before it expires a timeout.
 //
 // Every loop below ends because its compare-and-swap fails only if another one
 // succeeded: by L1 that ends the timeout, by L3 the worker does it once for each
-// push, and a Reset that got in between is progress of another caller.
+// push, and a Reset or Arm that got in between is progress of another caller.
 
 // Timeout is the one allocation that a pending timeout costs its caller: 48
-// bytes on 64-bit machines, a size class of the allocator, filled to the last.
+// bytes on 64-bit machines, a size class of the allocator, filled to the last. An
+// hwt.Event has the same layout, so a Timeout may also be the inside of an event.
 type Timeout struct {
 	state state              // Atomic: written by callers and the worker, by the rules above. First, so that it is aligned on 32-bit machines.
 	node  store.Node         // its place in the wheel, or one of the spots below, and the marks of walks. Guarded by Core.mu.
@@ -72,6 +74,20 @@ func timeoutOf(n *store.Node) *Timeout {
 	return (*Timeout)(unsafe.Add(unsafe.Pointer(n), -int(unsafe.Offsetof(Timeout{}.node))))
 }
 
+// isEvent reports whether t is the inside of an hwt.Event.
+func (t *Timeout) isEvent() bool { return t.node.Stamp != 0 }
+
+// handle returns t as its users know it.
+func (t *Timeout) handle() hwt.Timeout {
+	if t.isEvent() {
+		return (*hwt.Event)(unsafe.Pointer(t))
+	}
+	return t
+}
+
+// wantsNotice reports whether the task of t is notified when Cancel ends t (E6).
+func (t *Timeout) wantsNotice() bool { return !t.isEvent() && enginekit.WantsCancelled(t.task) }
+
 // Timer implements hwt.Timeout.
 func (t *Timeout) Timer() hwt.Timer { return t.home.outer }
 
@@ -102,7 +118,7 @@ func (t *Timeout) Caller() (runtime.Frame, bool) {
 	return enginekit.FrameOf(t.home.timer.callers, t)
 }
 
-// queued is the flag of a pending word (L2).
+// queued is the flag of a word (L2).
 const queued enginekit.Word = 1
 
 // state is an atomic [enginekit.Word]; see the ground rules above. It holds a plain
@@ -170,10 +186,7 @@ func (s *state) rearm(deadline int64) (was enginekit.Word, ok bool) {
 func (s *state) dequeue() enginekit.Word {
 	for {
 		w := s.load()
-		if w.HasEnded() {
-			return w
-		}
-		if s.compareAndSwap(w, w&^queued) {
+		if w&queued == 0 || s.compareAndSwap(w, w&^queued) {
 			return w &^ queued
 		}
 	}

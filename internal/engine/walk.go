@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/engine/store"
+	"github.com/hashedwheel/hwt/mpsc"
 )
 
 const (
@@ -49,7 +50,7 @@ func (c *Core) all(yield func(hwt.Timeout) bool) bool {
 // yieldPending yields those that have not ended, until yield returns false.
 func yieldPending(timeouts []*Timeout, yield func(hwt.Timeout) bool) bool {
 	for _, t := range timeouts {
-		if !t.state.load().HasEnded() && !yield(t) {
+		if !t.state.load().HasEnded() && !yield(t.handle()) {
 			return false
 		}
 	}
@@ -184,23 +185,29 @@ func (w *walk) startPass() {
 
 // drainBacklog drains the timeouts that were pushed to s before the call (A1).
 func (w *walk) drainBacklog(s *stripe) {
-	for left := int64(math.MaxInt64); left > 0; {
-		left = w.drainSome(s, left)
+	for _, q := range []*mpsc.Queue[Timeout]{&s.added, &s.changed} {
+		for left := int64(math.MaxInt64); left > 0; {
+			left = w.drainSome(s, q, left)
+		}
 	}
 }
 
-// drainSome drains some new timeouts of s, and returns the number that remains of the
-// oldest left ones. Newer timeouts that had already ended do not count: they leave the
-// queue before older ones.
-func (w *walk) drainSome(s *stripe, left int64) int64 {
+// drainSome drains some timeouts of q, a queue of s, and returns the number that remains
+// of the oldest left ones. Newer timeouts that had already ended do not count: they leave
+// added before older ones.
+func (w *walk) drainSome(s *stripe, q *mpsc.Queue[Timeout], left int64) int64 {
 	c := w.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left = min(left, s.backlog())
-	if s.added.Empty() || !c.catchUp() {
+	if q.Empty() || !c.catchUp() {
 		return 0
 	}
 	b := budget{room: maxWalkBatch, until: never}
-	c.schedule.drainAdded(s, &b)
+	if q == &s.added {
+		c.schedule.drainAdded(s, &b)
+	} else {
+		c.schedule.drainChanged(s, &b)
+	}
 	return left - int64(b.popped)
 }

@@ -51,7 +51,7 @@ func TestAllDrainsItsBacklogWhileOthersCancel(t *testing.T) {
 		backlog := e.flood(t, 3*maxWalkBatch)
 		s := &e.core.intake.stripes[0]
 		for left := int64(math.MaxInt64); left > 0; {
-			left = newWalk(e.core, 1).drainSome(s, left)
+			left = newWalk(e.core, 1).drainSome(s, &s.added, left)
 			for _, newer := range e.flood(t, maxWalkBatch) {
 				require.True(t, newer.Cancel())
 			}

@@ -287,12 +287,12 @@ func (w *worker) fire(g *shift) {
 func (w *worker) endFiring() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	reset := w.firing.end()
+	goOn := w.firing.end()
 	switch {
 	case w.schedule.wheel == nil: // Stop went through due already
 		w.firing.due = nil
 	case w.signal.phase.Load() != stopped: // otherwise Stop will pass through due
-		w.schedule.putBack(reset)
+		w.schedule.putBack(goOn)
 		w.firing.due = emptied(w.firing.due)
 	}
 }

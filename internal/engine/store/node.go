@@ -6,7 +6,8 @@ type Node struct {
 	chunk chunkID // 0 if the node is in no bucket
 	entry uint8   // in the chunk; of a node in no bucket, its Spot
 
-	// Marks belong to the owner. They lie here to fill the node.
+	// Stamp and Marks belong to the owner. They lie here to fill the node.
+	Stamp uint8
 	Marks uint16
 }
 

@@ -1,0 +1,396 @@
+package hwttest
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashedwheel/hwt"
+)
+
+// The checks of events. An engine that is no [hwt.EventTimer] is tested through the events
+// that package hwt makes of its timeouts.
+var eventChecks = []check{
+	{"EventFiresOncePerArm", fake, eventFires},
+	{"EventIsTheTimeoutOfItsTask", fake, eventIsTimeout},
+	{"EventArmMovesTheDeadline", fake, eventMoves},
+	{"EventArmsItself", fake, eventArmsItself},
+	{"EventCancelPreventsTheRun", fake, eventCancel},
+	{"EventsAreCounted", fake, eventsCounted},
+	{"EventIsNotNotified", fake, eventNotNotified},
+	{"EventRejectsWrongUse", fake, eventWrongUse},
+	{"EventsKeepTheMaximum", fake, eventLimit},
+	{"EventArmFailsAfterStop", fake, eventAfterStop},
+	{"AllAndStopShowEvents", fake, eventsShown},
+	{"EventsAgreeWithAModel", fake, eventsModel},
+	// Real: goroutines on several processors, at random moments.
+	{"EventIsLinearizable", realClock, eventLinearizable},
+	{"EachArmEndsOnceBesideStop", realClock, eventsBesideStop},
+}
+
+// eventProbe is a probe with an event of its own.
+type eventProbe struct {
+	probe
+	event hwt.Event
+}
+
+// newEvent returns an event of e that is not armed.
+func newEvent(tb testing.TB, e hwt.Engine) *eventProbe {
+	tb.Helper()
+	p := new(eventProbe)
+	require.NoError(tb, p.event.Init(e, p))
+	return p
+}
+
+// arm is Arm, and fails the check on an error.
+func (p *eventProbe) arm(tb testing.TB, delay time.Duration) {
+	tb.Helper()
+	require.NoError(tb, p.event.Arm(delay))
+}
+
+func eventFires(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	p := newEvent(tb, e)
+	for i, delay := range []time.Duration{-time.Hour, 0, 1, tick, tick + 1, 100 * tick, 24 * time.Hour} {
+		armed := time.Now()
+		p.arm(tb, delay)
+		pass(max(delay, 0) + 2*tick)
+		require.Equal(tb, i+1, p.ran.count(), "runs after Arm(%v)", delay)
+		between(tb, p.ran.at(), armed.Add(max(delay, 0)), armed.Add(max(delay, 0)+tick), "Arm(%v)", delay)
+	}
+	p.arm(tb, math.MaxInt64)
+	pass(1000 * time.Hour)
+	assert.True(tb, p.event.Deadline().IsZero())
+	assert.True(tb, p.event.Cancel())
+	balanced(tb, e)
+}
+
+func eventIsTimeout(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	var event hwt.Event
+	var got hwt.Timeout
+	expired := false
+	t := task(func(timeout hwt.Timeout) { got, expired = timeout, timeout.IsExpired() })
+	require.NoError(tb, event.Init(e, t))
+	assert.False(tb, event.IsExpired() || event.IsCancelled())
+	require.NoError(tb, event.Arm(5*tick))
+	assert.Equal(tb, time.Now().Add(5*tick), event.Deadline())
+	pass(7 * tick)
+	assert.True(tb, got == &event, "the task receives its event")
+	assert.True(tb, expired && event.IsExpired())
+	require.NoError(tb, event.Arm(tick))
+	assert.False(tb, event.IsExpired(), "it is pending again")
+	assert.True(tb, event.Cancel())
+	assert.True(tb, event.IsCancelled())
+	assert.False(tb, event.Reset(0), "Reset revives nothing")
+}
+
+func eventMoves(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	runs := 0
+	p := newEvent(tb, e)
+	for _, wait := range []time.Duration{0, 1, tick, 10 * tick} {
+		for _, delay := range []time.Duration{0, 1, tick, 15 * tick, 20 * tick, 500 * tick} {
+			p.arm(tb, 20*tick)
+			time.Sleep(wait)
+			armed := time.Now()
+			p.arm(tb, delay)
+			pass(max(delay, 20*tick) + 3*tick)
+			runs++
+			require.Equal(tb, runs, p.ran.count())
+			between(tb, p.ran.at(), armed.Add(delay), armed.Add(delay+tick), "after %v to %v", wait, delay)
+		}
+	}
+	balanced(tb, e)
+}
+
+func eventArmsItself(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	var event hwt.Event
+	begin, runs := time.Now(), 0
+	require.NoError(tb, event.Init(e, task(func(hwt.Timeout) {
+		if runs++; runs < 1000 {
+			assert.False(tb, event.Cancel(), "it fires")
+			assert.NoError(tb, event.Arm(3*tick))
+		}
+	})))
+	require.NoError(tb, event.Arm(3*tick))
+	pass(1000 * 4 * tick)
+	assert.Equal(tb, 1000, runs)
+	assert.LessOrEqual(tb, time.Since(begin), 1001*4*tick)
+	assert.False(tb, event.Cancel())
+	balanced(tb, e)
+}
+
+func eventCancel(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	p := newEvent(tb, e)
+	assert.False(tb, p.event.Cancel(), "never armed")
+	for range 3 {
+		for _, wait := range []time.Duration{0, tick / 2, 2 * tick} {
+			p.arm(tb, 3*tick)
+			time.Sleep(wait)
+			assert.True(tb, p.event.Cancel())
+			assert.False(tb, p.event.Cancel())
+		}
+	}
+	pass(10 * tick)
+	assert.Zero(tb, p.ran.count())
+	p.arm(tb, 3*tick)
+	pass(5 * tick)
+	assert.Equal(tb, 1, p.ran.count())
+	assert.False(tb, p.event.Cancel(), "it has fired")
+}
+
+func eventsCounted(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	p, q := newEvent(tb, e), newEvent(tb, e)
+	for range 10 {
+		p.arm(tb, time.Hour)
+		p.arm(tb, time.Minute) // overtakes
+		assert.Equal(tb, int64(1), e.Pending())
+		assert.True(tb, p.event.Cancel())
+		assert.Zero(tb, e.Pending())
+	}
+	p.arm(tb, tick)
+	q.arm(tb, time.Hour)
+	pass(3 * tick)
+	s := balanced(tb, e)
+	assert.Equal(tb, [4]int64{12, 1, 1, 10}, [4]int64{s.Accepted, s.Pending, s.Expired, s.Cancelled})
+}
+
+func eventNotNotified(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	p := newEvent(tb, e)
+	for _, wait := range []time.Duration{0, 3 * tick} {
+		p.arm(tb, time.Hour)
+		pass(wait)
+		assert.True(tb, p.event.Cancel())
+		pass(5 * tick)
+	}
+	assert.Zero(tb, p.notified.count())
+}
+
+func eventWrongUse(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	var zero hwt.Event
+	assert.ErrorIs(tb, zero.Arm(0), hwt.ErrEventNotInitialized)
+	assert.False(tb, zero.Cancel() || zero.Reset(0) || zero.IsExpired() || zero.IsCancelled())
+	assert.ErrorIs(tb, zero.Init(e, nil), hwt.ErrNilTask)
+	assert.ErrorIs(tb, zero.Init(e, hwt.TaskFunc(nil)), hwt.ErrNilTask)
+	assert.ErrorIs(tb, zero.Init(nil, nothing), hwt.ErrInvalid)
+	p := newEvent(tb, e)
+	assert.ErrorIs(tb, p.event.Init(e, p), hwt.ErrEventInitialized)
+	p.arm(tb, tick)
+	assert.ErrorIs(tb, p.event.Init(e, nothing), hwt.ErrEventInitialized)
+	pass(3 * tick)
+	assert.Equal(tb, 1, p.ran.count(), "a second Init changes nothing")
+}
+
+func eventLimit(tb testing.TB, newTimer factory) {
+	const limit = 3
+	e := newTimer.start(tb, Config{MaxPendingTimeouts: limit})
+	events := make([]*eventProbe, limit)
+	for i := range events {
+		events[i] = newEvent(tb, e)
+		events[i].arm(tb, 10*tick)
+	}
+	more := newEvent(tb, e)
+	assert.ErrorIs(tb, more.event.Arm(0), hwt.ErrTooManyPending)
+	refused(tb, e, limit)
+	events[0].arm(tb, tick) // is pending, and moves
+	assert.True(tb, events[1].event.Cancel())
+	more.arm(tb, time.Hour)
+	pass(3 * tick)
+	events[1].arm(tb, time.Hour) // events[0] has fired
+	assert.ErrorIs(tb, events[0].event.Arm(0), hwt.ErrTooManyPending)
+	balanced(tb, e)
+}
+
+func eventAfterStop(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	pending, ended, late := newEvent(tb, e), newEvent(tb, e), newEvent(tb, e)
+	pending.arm(tb, tick)
+	ended.arm(tb, time.Hour)
+	ended.event.Cancel()
+	assert.Len(tb, e.Stop(), 1)
+	for _, p := range []*eventProbe{pending, ended, late} {
+		assert.ErrorIs(tb, p.event.Arm(0), hwt.ErrStopped)
+		assert.False(tb, p.event.Cancel() || p.event.Reset(0))
+	}
+	assert.True(tb, pending.event.IsCancelled() && ended.event.IsCancelled())
+	assert.False(tb, late.event.IsCancelled())
+	assert.NoError(tb, new(hwt.Event).Init(e, nothing))
+	pass(5 * tick)
+	assert.Zero(tb, pending.ran.count())
+}
+
+func eventsShown(tb testing.TB, newTimer factory) {
+	e := newTimer.start(tb, Config{})
+	if _, ok := e.(hwt.EventTimer); !ok {
+		tb.Skip("the engine shows its own timeouts")
+	}
+	var want []hwt.Timeout
+	for i := range 300 {
+		p := newEvent(tb, e)
+		p.arm(tb, time.Hour)
+		if i%2 == 0 {
+			pass(tick) // some are with the worker
+		}
+		switch i % 3 {
+		case 0:
+			p.event.Cancel()
+		case 1:
+			p.event.Cancel()
+			p.arm(tb, time.Hour)
+			fallthrough
+		default:
+			want = append(want, &p.event)
+		}
+	}
+	sameTimeouts(tb, want, collect(e))
+	sameTimeouts(tb, want, e.Stop())
+}
+
+// eventsModel makes random calls, and compares the runs with those of a model.
+func eventsModel(tb testing.TB, newTimer factory) {
+	type state struct {
+		*eventProbe
+		deadline time.Time // zero if it is not pending
+		runs     int
+	}
+	for range 20 {
+		e := newTimer.start(tb, Config{})
+		events := make([]state, 1+rand.N(8))
+		for i := range events {
+			events[i].eventProbe = newEvent(tb, e)
+		}
+		anyDelay := func() time.Duration { return rand.N(time.Duration(1) << (10 + rand.N(20))) }
+		for range 300 {
+			s := &events[rand.N(len(events))]
+			unsure := !s.deadline.IsZero() && !time.Now().Before(s.deadline) // it fires about now
+			switch {
+			case rand.N(3) == 0:
+				time.Sleep(anyDelay())
+			case unsure:
+			case rand.N(3) == 0:
+				require.Equal(tb, !s.deadline.IsZero(), s.event.Cancel())
+				s.deadline = time.Time{}
+			default:
+				delay := anyDelay()
+				if rand.N(3) > 0 {
+					s.arm(tb, delay)
+					s.deadline = time.Now().Add(delay)
+				} else if s.event.Reset(delay) {
+					require.False(tb, s.deadline.IsZero())
+					s.deadline = time.Now().Add(delay)
+				} else {
+					require.True(tb, s.deadline.IsZero())
+				}
+			}
+			for i := range events {
+				s := &events[i]
+				if ran := s.ran.count(); ran > s.runs {
+					s.runs++
+					require.Equal(tb, s.runs, ran)
+					between(tb, s.ran.at(), s.deadline, s.deadline.Add(tick), "event %d", i)
+					s.deadline = time.Time{}
+				}
+				require.False(tb, !s.deadline.IsZero() && time.Since(s.deadline) > 2*tick, "event %d is lost", i)
+			}
+		}
+		balanced(tb, e)
+		e.Stop()
+	}
+}
+
+// eventLinearizable lets goroutines arm and cancel one event. The deadlines are far.
+func eventLinearizable(tb testing.TB, newTimer factory) {
+	onProcs(func(int) {
+		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		for range 40 {
+			var mu sync.Mutex
+			var history []lifeEvent
+			p := newEvent(tb, e)
+			begin := time.Now()
+			together(3, func(int) {
+				for range 8 {
+					op := lifeOp(rand.N(4)) // of opCancel to opIsCancelled
+					call, said := time.Since(begin), true
+					switch op {
+					case opCancel:
+						said = p.event.Cancel()
+					case opReset:
+						said = p.event.Reset(time.Hour)
+					case opIsCancelled:
+						said = p.event.IsCancelled()
+					default:
+						op = opArm
+						said = p.event.Arm(time.Hour) == nil
+					}
+					back := time.Since(begin)
+					mu.Lock()
+					history = append(history, lifeEvent{op, said, call, back})
+					mu.Unlock()
+					if rand.N(4) == 0 {
+						time.Sleep(upTo(300 * time.Microsecond))
+					}
+				}
+			})
+			if !assert.True(tb, explainedFrom(unarmed, history), "no order explains %+v", history) {
+				return
+			}
+			p.event.Cancel()
+		}
+		e.Stop()
+	})
+}
+
+// eventsBesideStop counts the ends of events that several goroutines arm while another
+// one stops the engine.
+func eventsBesideStop(tb testing.TB, newTimer factory) {
+	for range 30 {
+		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		events := make([]*eventProbe, 4)
+		for i := range events {
+			events[i] = newEvent(tb, e)
+		}
+		var arms, cancels, steps atomic.Int64
+		var unprocessed []hwt.Timeout
+		together(4, func(who int) {
+			if who == 0 {
+				eventually(tb, "the others are at work", func() bool { return steps.Load() > 100 })
+				unprocessed = e.Stop()
+				return
+			}
+			for {
+				steps.Add(1)
+				p := events[rand.N(len(events))]
+				if rand.N(3) == 0 {
+					if p.event.Cancel() {
+						cancels.Add(1)
+					}
+				} else if err := p.event.Arm(upTo(2 * time.Millisecond)); err == nil {
+					arms.Add(1)
+				} else {
+					assert.ErrorIs(tb, err, hwt.ErrStopped)
+					return
+				}
+			}
+		})
+		s := balanced(tb, e)
+		runs := 0
+		for _, p := range events {
+			runs += p.ran.count()
+			assert.False(tb, p.event.Cancel() || p.event.Reset(0))
+		}
+		assert.Zero(tb, s.Pending)
+		assert.Equal(tb, cancels.Load(), s.Cancelled)
+		assert.Equal(tb, int64(len(unprocessed)), s.Unprocessed)
+		assert.LessOrEqual(tb, int64(runs), s.Expired)
+		assert.LessOrEqual(tb, s.Accepted, arms.Load())
+	}
+}

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"time"
+	"unsafe"
+
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/embedded"
+	"github.com/hashedwheel/hwt/internal/enginekit"
+)
+
+// Ground rules
+//
+// An event is a timeout that its user's object holds, and that has many lives. Arm begins a
+// life. A life ends by expiry, Cancel, or Stop. An Arm of a pending event is a Reset.
+//
+//	E1. Between two lives the node may still be in a queue, in a bucket, or in due. An
+//	    Arm may then begin a life: wherever the node is, the word alone says whether the
+//	    event is pending, and until when. queued keeps its meaning in an ended word
+//	    (L2). An Arm that finds it set pushes nothing. Therefore an event passes through
+//	    the intake once between two ticks, however often it is armed and cancelled.
+//	E2. Events are pushed to changed, new lives too. An event that Cancel ended is pushed,
+//	    unless it is queued, so that the worker takes it out of its bucket.
+//	E3. A push is counted before the word says queued, in stripe.reset. Stop closes the
+//	    intake, and waits until as many timeouts have come out as were counted. A push
+//	    that fails makes the event an orphan, under mu, before its count is taken back.
+//	    Then Stop ends all lives, and takes the wheel, without releasing mu. Therefore
+//	    Stop finds each life whose Arm changed the word before, also if that Arm relied on
+//	    the push of another caller. Stop ends one life of an event.
+//	E4. After it has changed the word, Arm looks at phase. If the timer is stopped and Stop
+//	    has taken the wheel, Arm makes the word Unarmed, unless the life has ended, and
+//	    fails. An Arm that finds the word Unarmed then fails, too: another caller has
+//	    ended the life of both. Stop stores phase first, so that each life is found by
+//	    Stop or by its Arm.
+//	E5. An event in due that has expired leaves due when firing ends, in the same step as
+//	    timeouts that were reset. If its own task has armed it, it then goes back to the
+//	    wheel. Until then a holder of mu that drains the event leaves it in due (W5).
+//	E6. A life is counted in stripe.armed before the word changes, as in S2. The memory of a
+//	    cancelled event is its user's: held does not count it, and no task gets notice.
+
+// eventOf returns the timeout in e.
+func eventOf(e *hwt.Event) *Timeout { return (*Timeout)(unsafe.Pointer(e)) }
+
+// The two types must have the same size. Their fields are checked by a test.
+var _ [unsafe.Sizeof(hwt.Event{})]byte = [unsafe.Sizeof(Timeout{})]byte{}
+
+// InitEvent implements hwt.EventTimer.
+func (h *Handle) InitEvent(e *hwt.Event, task hwt.TimerTask) error {
+	t := eventOf(e)
+	switch {
+	case t.isEvent():
+		return hwt.ErrEventInitialized
+	case enginekit.IsNilTask(task):
+		return hwt.ErrNilTask
+	}
+	t.state, t.task, t.home = state{int64(enginekit.Unarmed)}, task, h.workers.of(t)
+	t.node.Stamp = embedded.Stamp(unsafe.Pointer(e))
+	return nil
+}
+
+// Arm implements embedded.Host. The loop ends because each turn means that a life began or
+// ended.
+func (m *home) Arm(e *hwt.Event, delay time.Duration) error {
+	t, c := eventOf(e), m.core
+	deadline := c.timer.clock.Deadline(delay)
+	if c.signal.phase.Load() == stopped {
+		return hwt.ErrStopped
+	}
+	for !m.move(t, deadline) {
+		if began, err := m.begin(t, deadline); err != nil {
+			return err
+		} else if began {
+			break
+		}
+	}
+	if c.signal.phase.Load() == stopped {
+		return m.armLate(t)
+	}
+	return nil
+}
+
+// Reset implements embedded.Host.
+func (m *home) Reset(e *hwt.Event, delay time.Duration) bool {
+	return m.move(eventOf(e), m.timer.clock.Deadline(delay))
+}
+
+// Cancel implements embedded.Host.
+func (m *home) Cancel(e *hwt.Event) bool {
+	t := eventOf(e)
+	for {
+		w := t.state.load()
+		if w.HasEnded() {
+			return false
+		}
+		if m.change(t, w, w.Cancelled()|queued, noDeadline) { // Linearization point of Cancel.
+			m.core.intake.of(t).cancelled.Add(1)
+			m.timer.limit.Give(1)
+			return true
+		}
+	}
+}
+
+// Timeout implements embedded.Host.
+func (*home) Timeout(e *hwt.Event) hwt.Timeout { return eventOf(e) }
+
+// move changes the deadline of a pending event. It returns false if it has ended.
+func (m *home) move(t *Timeout, deadline int64) bool {
+	for {
+		w := t.state.load()
+		if w.HasEnded() {
+			return false
+		}
+		next, by := enginekit.PendingWord(deadline)|w&queued, int64(never)
+		if deadline < w.Deadline() {
+			next, by = next|queued, deadline
+		}
+		if m.change(t, w, next, by) { // Linearization point of an Arm that overtakes another.
+			m.core.intake.countReset(t, deadline)
+			return true
+		}
+	}
+}
+
+// begin begins a life. It returns false if the event is pending.
+func (m *home) begin(t *Timeout, deadline int64) (bool, error) {
+	if m.timer.limit.Max() > 0 {
+		if err := m.group.reserve(1); err != nil {
+			return false, err
+		}
+	}
+	m.core.intake.of(t).armed.Add(1) // (E6)
+	for {
+		w := t.state.load()
+		if !w.HasEnded() {
+			m.unbegin(t)
+			return false, nil
+		}
+		if m.change(t, w, enginekit.PendingWord(deadline)|queued, deadline) { // Linearization point of Arm.
+			return true, nil
+		}
+	}
+}
+
+// unbegin takes back the counts of a life.
+func (m *home) unbegin(t *Timeout) {
+	m.core.intake.of(t).armed.Add(-1)
+	m.timer.limit.Give(1)
+}
+
+// change replaces the word w by next, and pushes the event if only next is queued (E2). It
+// has the worker look at a queued event by the time given. It returns false if the word is
+// no longer w.
+func (m *home) change(t *Timeout, w, next enginekit.Word, by int64) bool {
+	c := m.core
+	s := c.intake.of(t)
+	if w&queued == next&queued {
+		if !t.state.compareAndSwap(w, next) {
+			return false
+		}
+		c.attend(s, by)
+		return true
+	}
+	n := s.reset.Add(1) // (E3)
+	if !t.state.compareAndSwap(w, next) {
+		s.reset.Add(-1)
+		return false
+	}
+	if !s.changed.Push(t) {
+		m.adopt(s, t)
+		return true
+	}
+	c.attend(s, t.state.drainBy()) // others may rely on this push (L2)
+	c.pace(s, n, !next.HasEnded() && w.HasEnded())
+	return true
+}
+
+// adopt makes t an orphan, since its push to s has failed (E3).
+func (m *home) adopt(s *stripe, t *Timeout) {
+	c := m.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.schedule.wheel != nil {
+		c.schedule.orphans = append(c.schedule.orphans, t)
+	}
+	s.reset.Add(-1)
+}
+
+// armLate returns nil if Stop ends the life that an Arm has begun or moved, or if the life
+// has ended. Otherwise it ends the life, and returns hwt.ErrStopped (E4).
+func (m *home) armLate(t *Timeout) error {
+	c := m.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.schedule.wheel != nil {
+		return nil
+	}
+	for {
+		w := t.state.load()
+		switch {
+		case w == enginekit.Unarmed:
+			return hwt.ErrStopped
+		case w.HasEnded():
+			return nil
+		case t.state.compareAndSwap(w, enginekit.Unarmed):
+			m.unbegin(t)
+			return hwt.ErrStopped
+		}
+	}
+}
