@@ -14,6 +14,8 @@ const writeWithin = 10 * time.Second
 // serveEvents sends the hub's events until the page closes or the server shuts down.
 func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store, no-transform") // compression would hold events back
+	w.Header().Set("X-Accel-Buffering", "no")                 // so would nginx
 	if r.Method == http.MethodHead {
 		return
 	}

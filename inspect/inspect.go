@@ -52,10 +52,13 @@
 package inspect
 
 import (
+	"cmp"
 	"maps"
+	"mime"
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashedwheel/hwt"
@@ -133,13 +136,29 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serveIndex writes the page, or plain text to clients that do not accept HTML.
 func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Vary", "Accept")
-	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if html := quality(r.Header, "text/html"); html == 0 || html < quality(r.Header, "text/plain") {
 		h.serveText(w, r)
 		return
 	}
 	_ = shutdownOf(r) // The page's events may come after Shutdown has begun: too late to register.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(page.html)
+}
+
+// quality returns the weight of a media type in the Accept headers, from 0 to 1, and 0 if it is
+// not named: clients such as curl accept */*.
+func quality(header http.Header, media string) float64 {
+	for accepted := range strings.SplitSeq(strings.Join(header.Values("Accept"), ","), ",") {
+		name, params, err := mime.ParseMediaType(accepted)
+		if name != media || err != nil {
+			continue
+		}
+		q, err := strconv.ParseFloat(cmp.Or(params["q"], "1"), 64)
+		if err == nil && q >= 0 && q <= 1 {
+			return q
+		}
+	}
+	return 0
 }
 
 // timer is one of the timers that the handler shows.

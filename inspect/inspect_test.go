@@ -68,6 +68,11 @@ func TestClientsWithoutHTMLGetPlainText(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "<title>hwt timers</title>")
 	assert.NotContains(t, w.Body.String(), "/*script*/")
 
+	w = get(h, "", "Accept", "text/plain;q=0.5, TEXT/HTML;q=0.9")
+	assert.Contains(t, w.Header().Get("Content-Type"), "text/html")
+	for _, accept := range []string{"", "text/html;q=0", "text/html; q=0.0, */*", "text/plain, text/html;q=0.5", "text/html;q=x", "text/htmlx", "application/text/html"} {
+		assert.Contains(t, get(h, "", "Accept", accept).Header().Get("Content-Type"), "text/plain", accept)
+	}
 	w = get(h, "", "Accept", "*/*")
 	assert.Equal(t, "text/plain; charset=utf-8", w.Header().Get("Content-Type"))
 	assert.Contains(t, w.Body.String(), "orders\n  pending")

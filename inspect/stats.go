@@ -17,12 +17,14 @@ type shown struct {
 	Name    string         `json:"name"`
 	Type    string         `json:"type"`
 	Workers int            `json:"workers,omitempty"`
+	Listed  bool           `json:"listed"` // is a lister
 	Stats   map[string]any `json:"stats,omitempty"`
 }
 
 // show reads the counts of t.
 func (t timer) show() shown {
 	s := shown{Name: t.name, Type: strings.TrimPrefix(fmt.Sprintf("%T", t.timer), "*")}
+	_, s.Listed = t.timer.(lister)
 	if t.view != nil {
 		s.Workers = len(t.view.Workers())
 	}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,7 +31,7 @@ func (h *handler) serveText(w http.ResponseWriter, r *http.Request) {
 
 // writeText writes the counts of t and its next timeouts.
 func (t timer) writeText(w io.Writer) {
-	fmt.Fprintln(w, textOf(t.name))
+	fmt.Fprintln(w, cmp.Or(textOf(t.name), "(no name)"))
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if e, ok := t.timer.(interface{ Stats() hwt.Stats }); ok {
 		s := e.Stats()

@@ -46,10 +46,13 @@ type entry struct {
 	Site     string     `json:"scheduled_at,omitempty"`
 }
 
+// lister is a timer that lists its pending timeouts.
+type lister interface{ All() iter.Seq[hwt.Timeout] }
+
 // all returns the pending timeouts of t; nil if it has no method for that.
 func (t timer) all() iter.Seq[hwt.Timeout] {
-	if a, ok := t.timer.(interface{ All() iter.Seq[hwt.Timeout] }); ok {
-		return a.All()
+	if l, ok := t.timer.(lister); ok {
+		return l.All()
 	}
 	return nil
 }

@@ -19,7 +19,12 @@ window.hwtPage = page;
 
 // missing stands for a value that is not known yet.
 const missing = "–";
-const count = n => n >= 1e9 ? (n / 1e9).toFixed(2) + "\u202fG" : n >= 1e7 ? (n / 1e6).toFixed(1) + "\u202fM" : Math.round(n).toLocaleString("en-US");
+function count(n) {
+  const abs = Math.abs(n);
+  if (abs >= 1e15) return n.toExponential(2);
+  if (abs >= 1e9) return (n / 1e9).toFixed(2) + "\u202fG";
+  return abs >= 1e7 ? (n / 1e6).toFixed(1) + "\u202fM" : Math.round(n).toLocaleString("en-US");
+}
 const rate = n => n < 10 ? n.toFixed(n > 0 && n < 9.95 ? 1 : 0) : count(n);
 
 function duration(ns) {
@@ -29,6 +34,9 @@ function duration(ns) {
   return trim(ns / 8.64e13) + "\u202fd";
 }
 const trim = x => Math.abs(x) >= 100 || Number.isInteger(x) ? x.toFixed(0) : Math.abs(x) >= 10 ? x.toFixed(1) : x.toFixed(2);
+
+// label returns what the page shows for a timer's name.
+const label = name => name || "(no name)";
 
 // byName returns the properties of o alone: a timer may have the name of an inherited one.
 function byName(o) { return Object.assign(Object.create(null), o); }
@@ -371,11 +379,23 @@ function drawQuantiles(stats, now, ever) {
   for (const [id, q] of [["p50", 0.5], ["p99", 0.99]]) {
     let v = quantile(now, q);
     if (isNaN(v)) v = quantile(ever, q);
-    set($(id), isNaN(v) ? missing : duration(v));
+    setTime($(id), v);
   }
   const used = stats && stats.accepted > 0;
-  set($("lag"), used ? duration(stats.lag_ns) : missing);
-  set($("max-lag"), used ? duration(stats.max_lag_ns) : missing);
+  setTime($("lag"), used ? stats.lag_ns : NaN);
+  setTime($("max-lag"), used ? stats.max_lag_ns : NaN);
+}
+
+// isLate reports whether a lateness is no longer due to ticks: beyond a second, and two ticks.
+function isLate(ns) {
+  const worker = (rings[selected] || [])[0], tick = worker && worker[0] ? worker[0].span_ns : 0;
+  return ns > Math.max(1e9, 2 * tick);
+}
+
+// setTime shows a lateness in an element, and highlights a bad one.
+function setTime(el, ns) {
+  set(el, isNaN(ns) ? missing : duration(ns));
+  el.className = isLate(ns) ? "bad" : "";
 }
 
 let hovered = -1; // the position of the pointer on the histogram in pixels; negative if elsewhere
@@ -396,7 +416,7 @@ function drawCounts(stats) {
     ["cancelled", count(stats.cancelled)], ["reset", "≈\u202f" + count(stats.resets), false, "an estimate: one Reset in 64 is counted"],
     ["expired", count(stats.expired)], ["unprocessed", count(stats.unprocessed), false, "returned by Stop"],
     ["rejected", count(stats.rejected), stats.rejected, "schedules beyond the pending limit"], ["wake-ups", count(stats.wakeups)],
-    ["intake", count(stats.intake), false, "timeouts on their way to the wheel"], ["intake age", duration(stats.intake_age_ns), false, "time since the intake was empty"],
+    ["intake", count(stats.intake), false, "timeouts on their way to the wheel"], ["intake age", duration(stats.intake_age_ns), isLate(stats.intake_age_ns), "time since the intake was empty"],
     ["ticks", count(stats.ticks)], ["deferred ticks", count(stats.deferred_ticks), false, "ticks that began before the intake was drained"],
   ]);
   const samples = history.get(selected) || [], last = samples.at(-1), before = samples[Math.max(0, samples.length - 41)];
@@ -441,10 +461,16 @@ function bars(ol, groups) {
   });
 }
 
+// unseen says why the selected timer has no scan.
+function unseen() {
+  const t = timers.find(t => t.name === selected);
+  return !t ? "" : t.listed ? "scanning the pending timeouts" : "this timer does not list its timeouts";
+}
+
 // drawAge shows the age of the scan, and the time left to the timeouts that are due next.
 function drawAge() {
   const w = waiting[selected], past = performance.now() - waitingAt;
-  set($("age"), w ? `${count(w.total)} timeouts, seen ${Math.round(past / 1000)} s ago in ${duration(w.took_ns)}` : "");
+  set($("age"), w ? `${count(w.total)} timeouts, seen ${Math.round(past / 1000)} s ago in ${duration(w.took_ns)}` : unseen());
   const rows = $("next").children, next = w && w.next || [];
   let shown = 0;
   next.forEach((e, i) => {
@@ -455,7 +481,7 @@ function drawAge() {
     shown++;
     set(rows[i].firstChild, left === Infinity ? "never" : duration(left));
   });
-  set($("sample"), !w ? "" : !shown && w.total ? "waiting for the next scan" : w.sampled ? "a sample" : "");
+  set($("sample"), !w ? unseen() : !shown && w.total ? "waiting for the next scan" : w.sampled ? "a sample" : "");
 }
 
 // ---- sections
@@ -572,9 +598,9 @@ function drawTimers() {
   });
   timers.forEach((t, i) => {
     const b = els[i];
-    b.dataset.name = t.name;
+    b.dataset.name = b.title = t.name;
     b.setAttribute("aria-pressed", String(t.name === selected));
-    set(b.firstChild, t.name);
+    set(b.firstChild, label(t.name));
     set(b.lastChild, `${t.type}${t.workers > 1 ? ` × ${t.workers}` : ""}${t.stats ? `, ${count(t.stats.pending)}` : ""}`);
   });
 }
@@ -603,6 +629,11 @@ function drawStats() {
 
 // ---- events
 
+// shrinks reports whether a sample has a smaller uptime or count than the one before: of a
+// restarted server, or of another timer with the same name.
+const shrinks = (before, now) => Object.keys(now).some(field => field === "counts"
+  ? now.counts.some((n, i) => n < before.counts[i]) : now[field] < before[field]);
+
 const receive = {
   hello(data) {
     if (data.instance !== instance) history.clear(); // another server, or a restarted one
@@ -615,9 +646,9 @@ const receive = {
     for (const t of timers) {
       if (!t.stats) continue;
       const samples = history.get(t.name) || [], s = t.stats;
-      // A smaller uptime or count means a restarted server or another timer.
-      if (samples.length && (data.uptime_ns < samples.at(-1).t || s.accepted < samples.at(-1).accepted)) samples.length = 0;
-      samples.push({ t: data.uptime_ns, accepted: s.accepted, cancelled: s.cancelled, resets: s.resets, expired: s.expired, counts: s.lateness.counts, taskTime: s.task_time_ns });
+      const now = { t: data.uptime_ns, accepted: s.accepted, cancelled: s.cancelled, resets: s.resets, expired: s.expired, counts: s.lateness.counts, taskTime: s.task_time_ns };
+      if (samples.length && shrinks(samples.at(-1), now)) samples.length = 0;
+      samples.push(now);
       if (samples.length > keep) samples.splice(0, samples.length - keep);
       history.set(t.name, samples);
     }

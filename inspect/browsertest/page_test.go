@@ -169,6 +169,86 @@ func TestTimersWithNamesOfObjectProperties(t *testing.T) {
 	assert.Empty(t, problems)
 }
 
+// A timer may have any name, also one from user input.
+func TestAnyNameFitsIntoItsTab(t *testing.T) {
+	timers := map[string]hwt.Timer{}
+	for _, name := range []string{"", strings.Repeat("w", 360), strings.Repeat("two words ", 36)} {
+		timer, err := hashedwheel.New(nil)
+		require.NoError(t, err)
+		defer timer.Stop()
+		timers[name] = timer
+	}
+	b := newBrowser(t, 1280, 900)
+	b.run(chromedp.Navigate(serve(t, timers)))
+	b.until(live)
+	b.shows("(no name)", `document.querySelector("nav b").textContent`)
+	for _, width := range []int64{360, 1280, 1920} {
+		b.fits(width, 900)
+		b.until(`[...document.querySelectorAll("nav button")].every(e => e.scrollWidth <= e.clientWidth)`)
+	}
+}
+
+// bare is a timer without a list of its timeouts.
+type bare struct{ hwt.Timer }
+
+func TestMissingScanIsExplained(t *testing.T) {
+	timer, err := hashedwheel.New(nil)
+	require.NoError(t, err)
+	defer timer.Stop()
+	b := newBrowser(t, 1280, 900)
+	b.run(chromedp.Navigate(serve(t, map[string]hwt.Timer{"a": bare{timer}, "b": timer})))
+	b.until(live)
+	const texts = `["age", "sample"].map(id => document.getElementById(id).textContent)`
+	b.shows([]string{"this timer does not list its timeouts", "this timer does not list its timeouts"}, texts)
+	b.run(chromedp.KeyEvent("2"))
+	b.until(`document.querySelector("#age").textContent.startsWith("0 timeouts")`)
+	b.run(chromedp.KeyEvent("p"), chromedp.Evaluate(`hwtPage.receive.waiting({timers: {}})`, nil))
+	b.shows([]string{"scanning the pending timeouts", "scanning the pending timeouts"}, texts)
+}
+
+func TestLongLagIsHighlighted(t *testing.T) {
+	timer, err := hashedwheel.New(nil)
+	require.NoError(t, err)
+	defer timer.Stop()
+	b := newBrowser(t, 1280, 900)
+	b.run(chromedp.Navigate(serve(t, map[string]hwt.Timer{"a": timer})))
+	b.until(live)
+	b.run(chromedp.KeyEvent("p"))
+	b.shows("paused", `document.querySelector("#state").textContent`)
+	b.run(chromedp.Evaluate(`(async () => {
+		const stats = await (await fetch("timers.json")).json();
+		Object.assign(stats.timers[0].stats, {accepted: 1, lag_ns: 150e9, max_lag_ns: 20e6});
+		hwtPage.receive.stats({uptime_ns: 1, leaks: [], ...stats});
+	})()`, nil, awaitPromise))
+	b.shows([]string{"2.50\u202fmin", "bad"}, `["textContent", "className"].map(p => document.getElementById("lag")[p])`)
+	b.shows([]string{"20\u202fms", ""}, `["textContent", "className"].map(p => document.getElementById("max-lag")[p])`)
+}
+
+// The page keeps the counts of a timer by its name.
+func TestReplacedTimerStartsItsRatesAgain(t *testing.T) {
+	timer, err := hashedwheel.New(nil)
+	require.NoError(t, err)
+	defer timer.Stop()
+	b := newBrowser(t, 1280, 900)
+	b.run(chromedp.Navigate(serve(t, map[string]hwt.Timer{"a": timer})))
+	b.until(live)
+	b.run(chromedp.KeyEvent("p"))
+	b.shows("paused", `document.querySelector("#state").textContent`)
+	// The second timer has accepted more and cancelled less than the first.
+	b.run(chromedp.Evaluate(`(async () => {
+		const stats = await (await fetch("timers.json")).json(), s = stats.timers[0].stats;
+		let uptime = 1e15;
+		const play = counts => {
+			Object.assign(s, counts);
+			for (let i = 0; i < 6; i++) hwtPage.receive.stats({uptime_ns: uptime += 250e6, leaks: [], ...stats});
+		};
+		play({accepted: 100, cancelled: 50, task_time_ns: 9e9});
+		play({accepted: 5000, cancelled: 10, task_time_ns: 1e6});
+	})()`, nil, awaitPromise))
+	b.shows([]string{"0", "0", "0", "0"}, `[...document.querySelectorAll("#legend b")].map(e => e.textContent)`)
+	b.shows("0.0\u202f%", figure("busy with tasks"))
+}
+
 func TestDocumentDoesNotGrow(t *testing.T) {
 	timers, _ := shop(t)
 	b := newBrowser(t, 1280, 900)

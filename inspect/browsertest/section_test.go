@@ -3,6 +3,7 @@ package browsertest
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -70,6 +71,25 @@ func TestPageShowsSections(t *testing.T) {
 	assert.Empty(t, problems)
 	for _, r := range requests {
 		assert.True(t, strings.HasPrefix(r, address) || strings.HasPrefix(r, "data:image/svg+xml,"), r)
+	}
+}
+
+func TestExtremeContentsFitIntoThePage(t *testing.T) {
+	long := strings.Repeat("w", 500)
+	extreme := inspect.NewSection(long, func(context.Context) ([]inspect.Block, error) {
+		figures := []inspect.Figure{
+			{Name: "huge", Value: 1e300}, {Name: "hugely negative", Value: -1e300}, {Name: "most", Value: uint64(math.MaxUint64)},
+			{Name: "billions", Value: 2.5e9}, {Name: "minus a million", Value: -1e6}, {Name: long, Value: long}}
+		return []inspect.Block{{Title: long, Figures: figures, Bars: figures,
+			Table: inspect.Table{Columns: []string{long, long}, Rows: [][]any{{long, long}}}}}, errors.New(long)
+	})
+	b := newBrowser(t, 1280, 900)
+	b.run(chromedp.Navigate(serveOptions(t, &inspect.Options{Sections: []inspect.Section{extreme}})))
+	b.shows([]string{"1.00e+300", "-1.00e+300", "1.84e+19", "2.50\u202fG", "-1,000,000"},
+		`[...document.querySelectorAll("#sections dd")].slice(0, 5).map(e => e.textContent)`)
+	for _, width := range []int64{360, 1280} {
+		b.fits(width, 900)
+		b.until(`[...document.querySelectorAll(".own, .own h2, .own h3, .own dl, .own .bars b")].every(e => e.scrollWidth <= e.clientWidth + 1)`)
 	}
 }
 
