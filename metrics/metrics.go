@@ -31,7 +31,10 @@ type Desc struct {
 	// "timer.tasks_failed". It does not contain the unit.
 	Name string
 	Help string // one sentence without a full stop
-	Unit string // "seconds", "bytes", or "" for counts
+
+	// Unit is "seconds", "bytes", or for counts the thing counted in braces: "{timeout}".
+	// An empty unit means "{count}".
+	Unit string
 	Kind Kind
 }
 
@@ -96,12 +99,12 @@ func (s source[S]) Read() []Value {
 	return values
 }
 
-func counter[S any](name, help string, value func(S) int64) metric[S] {
-	return metric[S]{Desc{name, help, "", Counter}, func(s S) Value { return Value{Number: float64(value(s))} }}
+func counter[S any](name, unit, help string, value func(S) int64) metric[S] {
+	return metric[S]{Desc{name, help, unit, Counter}, func(s S) Value { return Value{Number: float64(value(s))} }}
 }
 
-func gauge[S any](name, help string, value func(S) int64) metric[S] {
-	return metric[S]{Desc{name, help, "", Gauge}, func(s S) Value { return Value{Number: float64(value(s))} }}
+func gauge[S any](name, unit, help string, value func(S) int64) metric[S] {
+	return metric[S]{Desc{name, help, unit, Gauge}, func(s S) Value { return Value{Number: float64(value(s))} }}
 }
 
 // seconds returns a gauge of a duration.

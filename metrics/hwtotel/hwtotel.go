@@ -13,13 +13,9 @@
 package hwtotel
 
 import (
-	"context"
 	"fmt"
-	"strconv"
-	"sync"
 	"unicode/utf8"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hashedwheel/hwt/metrics"
@@ -27,7 +23,8 @@ import (
 
 // Register creates instruments for the source's metrics on meter. The meter reads the
 // source once per collection until the registration is unregistered; unregister it
-// when the timer is stopped. The attribute hwt.name is name and distinguishes sources
+// when the timer is stopped. If a source takes the name before the next collection, its counts
+// continue the old ones, so that their growth is never negative. The attribute hwt.name is name and distinguishes sources
 // of the same kind.
 //
 // Register returns an error if an argument is nil, if name is not valid UTF-8, if the
@@ -37,18 +34,15 @@ func Register(meter metric.Meter, name string, source metrics.Source) (metric.Re
 	if err := check(meter, name, source); err != nil {
 		return nil, err
 	}
-	descs := source.Describe()
-	keys, err := names.reserve(meter, name, descs)
-	if err != nil {
+	r := newReader(meter, name, source)
+	if err := names.reserve(r); err != nil {
 		return nil, err
 	}
-	release := sync.OnceFunc(func() { names.release(keys) })
-	r, err := register(meter, name, source, descs)
-	if err != nil {
-		release()
+	if err := r.register(meter); err != nil {
+		names.release(r)
 		return nil, err
 	}
-	return &registration{r, release}, nil
+	return r, nil
 }
 
 func check(meter metric.Meter, name string, source metrics.Source) error {
@@ -63,27 +57,12 @@ func check(meter metric.Meter, name string, source metrics.Source) error {
 	return nil
 }
 
-func register(meter metric.Meter, name string, source metrics.Source, descs []metrics.Desc) (metric.Registration, error) {
-	attributes := attribute.NewSet(attribute.String("hwt.name", name))
-	r := &reader{source: source, descs: descs, named: metric.WithAttributeSet(attributes)}
-	var all []metric.Observable
-	for _, d := range descs {
-		i, err := newInstrument(meter, d)
-		if err != nil {
-			return nil, fmt.Errorf("hwtotel: %s: %w", d.Name, err)
-		}
-		r.instruments = append(r.instruments, i)
-		all = append(all, i)
-	}
-	return meter.RegisterCallback(r.read, all...)
-}
-
 // newInstrument returns the instrument of a metric.
 func newInstrument(meter metric.Meter, d metrics.Desc) (metric.Float64Observable, error) {
 	name, help := "hwt."+d.Name, metric.WithDescription(d.Help)
 	switch d.Kind {
 	case metrics.Histogram:
-		return meter.Float64ObservableCounter(name+".bucket", help, metric.WithUnit("1"))
+		return meter.Float64ObservableCounter(name+".bucket", help, metric.WithUnit("{value}"))
 	case metrics.Counter:
 		return meter.Float64ObservableCounter(name, help, metric.WithUnit(unitOf(d)))
 	default:
@@ -91,44 +70,16 @@ func newInstrument(meter metric.Meter, d metrics.Desc) (metric.Float64Observable
 	}
 }
 
-// unitOf returns the unit as UCUM spells it.
+// unitOf returns the unit as UCUM spells it. Without braces, an exporter may take a count for
+// a ratio.
 func unitOf(d metrics.Desc) string {
 	switch d.Unit {
 	case "":
-		return "1"
+		return "{count}"
 	case "seconds":
 		return "s"
 	case "bytes":
 		return "By"
 	}
 	return d.Unit
-}
-
-// reader observes the values of a source. Immutable after Register.
-type reader struct {
-	source      metrics.Source
-	descs       []metrics.Desc
-	instruments []metric.Float64Observable
-	named       metric.MeasurementOption
-}
-
-// read is the callback of the registration.
-func (r *reader) read(_ context.Context, o metric.Observer) error {
-	for i, v := range r.source.Read() {
-		if r.descs[i].Kind != metrics.Histogram {
-			o.ObserveFloat64(r.instruments[i], v.Number, r.named)
-			continue
-		}
-		r.readBuckets(o, r.instruments[i], v.Buckets)
-	}
-	return nil
-}
-
-func (r *reader) readBuckets(o metric.Observer, instrument metric.Float64Observable, buckets []metrics.Bucket) {
-	count := uint64(0)
-	for _, b := range buckets {
-		count += b.Count
-		bound := attribute.String("le", strconv.FormatFloat(b.Bound, 'g', -1, 64))
-		o.ObserveFloat64(instrument, float64(count), r.named, metric.WithAttributes(bound))
-	}
 }

@@ -67,6 +67,78 @@ func TestCollectionHasTheCounts(t *testing.T) {
 	assert.Empty(t, collect(t, reader))
 }
 
+func TestCountsHaveUnitsInBraces(t *testing.T) {
+	meter, reader := newMeter()
+	_, err := hwtotel.Register(meter, "orders", both{metrics.Timer(newTimer(t)), plain{}})
+	require.NoError(t, err)
+	units := make(map[string]string)
+	for name, m := range collect(t, reader) {
+		units[name] = m.Unit
+	}
+	assert.Equal(t, "{timeout}", units["hwt.timer.accepted"])
+	assert.Equal(t, "{timeout}", units["hwt.timer.pending"])
+	assert.Equal(t, "{value}", units["hwt.timer.lateness.bucket"])
+	assert.Equal(t, "{count}", units["hwt.queue.messages"])
+	assert.Equal(t, "s", units["hwt.timer.lag"])
+}
+
+// plain is a source whose unit is empty.
+type plain struct{}
+
+func (plain) Describe() []metrics.Desc {
+	return []metrics.Desc{{Name: "queue.messages", Help: "Messages"}}
+}
+func (plain) Read() []metrics.Value { return []metrics.Value{{Number: 1}} }
+
+// sized is a source of one counter and one histogram with the same value.
+type sized struct{ value uint64 }
+
+func (sized) Describe() []metrics.Desc {
+	return []metrics.Desc{{Name: "queue.messages", Help: "Messages"}, {Name: "queue.size", Help: "Sizes", Kind: metrics.Histogram}}
+}
+
+func (s sized) Read() []metrics.Value {
+	return []metrics.Value{{Number: float64(s.value)}, {Buckets: []metrics.Bucket{{Bound: 1, Count: s.value}}}}
+}
+
+func deltas(sdk.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }
+
+func TestReplacedSourceHasNoNegativeGrowth(t *testing.T) {
+	for name, test := range map[string]struct {
+		temporality    sdk.TemporalitySelector
+		collectBetween bool
+		want           float64
+	}{
+		"cumulative":                {sdk.DefaultTemporalitySelector, false, 7},
+		"delta":                     {deltas, false, 2},
+		"cumulative, after a break": {sdk.DefaultTemporalitySelector, true, 2},
+		"delta, after a break":      {deltas, true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader := sdk.NewManualReader(sdk.WithTemporalitySelector(test.temporality))
+			meter := sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test")
+			for _, value := range []uint64{5, 2} {
+				registration, err := hwtotel.Register(meter, "mail", sized{value})
+				require.NoError(t, err)
+				data := collect(t, reader)
+				want := 5.0
+				if value == 2 {
+					want = test.want
+				}
+				for _, name := range []string{"hwt.queue.messages", "hwt.queue.size.bucket"} {
+					points := data[name].Data.(metricdata.Sum[float64]).DataPoints
+					require.Len(t, points, 1)
+					assert.Equal(t, want, points[0].Value, name)
+				}
+				require.NoError(t, registration.Unregister())
+				if test.collectBetween {
+					assert.Empty(t, collect(t, reader))
+				}
+			}
+		})
+	}
+}
+
 func TestTwoTimersShareTheInstruments(t *testing.T) {
 	timer := newTimer(t)
 	meter, reader := newMeter()

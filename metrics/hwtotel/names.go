@@ -14,9 +14,11 @@ import (
 // callbacks observe with the same attributes, so a name must not be used twice.
 var names registry
 
+// registry maps each metric to the reader that observes it. A reader keeps its metrics after
+// Unregister until the next collection. A reader that takes such a metric continues its counts.
 type registry struct {
-	mu   sync.Mutex
-	used map[key]bool // Guarded by mu.
+	mu      sync.Mutex
+	readers map[key]*reader // Guarded by mu.
 }
 
 // key identifies a metric. OpenTelemetry's SDK has one meter per scope.
@@ -26,53 +28,57 @@ type key struct {
 	metric string
 }
 
-// reserve registers the metrics of a source. It returns their keys, or an error and
-// no keys if one is in use.
-func (r *registry) reserve(meter metric.Meter, name string, descs []metrics.Desc) (keys []key, err error) {
+// keys returns the metrics of a source, or nil if the meter has no state, such as noop.Meter.
+func keys(meter metric.Meter, name string, descs []metrics.Desc) (all []key) {
 	if reflect.TypeOf(meter).Kind() != reflect.Pointer {
-		return nil, nil // a meter without state, such as noop.Meter
+		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, d := range descs {
-		k := key{meter, name, d.Name}
-		if r.used[k] {
-			r.remove(keys)
-			return nil, fmt.Errorf("hwtotel: Register: name %q is in use for %s (expected: another name, or Unregister first)", name, d.Name)
+		all = append(all, key{meter, name, d.Name})
+	}
+	return all
+}
+
+// reserve registers the metrics of r, or returns an error and registers nothing.
+func (g *registry) reserve(r *reader) error {
+	ended, err := g.take(r)
+	for _, other := range ended {
+		other.end()
+	}
+	return err
+}
+
+// take is reserve. It returns the readers that had some of the metrics.
+func (g *registry) take(r *reader) (ended []*reader, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	own := make(map[key]bool) // the source may repeat a metric
+	for _, k := range r.keys {
+		if other := g.readers[k]; own[k] || other != nil && !other.isOver() {
+			return nil, fmt.Errorf("hwtotel: Register: name %q is in use for %s (expected: another name, or Unregister first)", k.name, k.metric)
 		}
-		if r.used == nil {
-			r.used = make(map[key]bool)
+		own[k] = true
+	}
+	if g.readers == nil {
+		g.readers = make(map[key]*reader)
+	}
+	for i, k := range r.keys {
+		if other := g.readers[k]; other != nil {
+			r.base[i] = other.lastOf(k)
+			ended = append(ended, other)
 		}
-		r.used[k] = true
-		keys = append(keys, k)
+		g.readers[k] = r
 	}
-	return keys, nil
+	return ended, nil
 }
 
-func (r *registry) release(keys []key) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.remove(keys)
-}
-
-func (r *registry) remove(keys []key) {
-	for _, k := range keys {
-		delete(r.used, k)
+// release removes the metrics that r has.
+func (g *registry) release(r *reader) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, k := range r.keys {
+		if g.readers[k] == r {
+			delete(g.readers, k)
+		}
 	}
-}
-
-// registration is a meter's registration and its names.
-type registration struct {
-	metric.Registration
-	release func()
-}
-
-// Unregister implements [metric.Registration]. The names can be used again if it
-// succeeds.
-func (r *registration) Unregister() error {
-	if err := r.Registration.Unregister(); err != nil {
-		return err
-	}
-	r.release()
-	return nil
 }

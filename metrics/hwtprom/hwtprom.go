@@ -43,7 +43,7 @@ func New(name string, source metrics.Source) prometheus.Collector {
 // nameOf returns the name of a metric in Prometheus.
 func nameOf(d metrics.Desc) string {
 	name := "hwt_" + strings.ReplaceAll(d.Name, ".", "_")
-	if d.Unit != "" {
+	if d.Unit != "" && d.Unit[0] != '{' {
 		name += "_" + d.Unit
 	}
 	if d.Kind == metrics.Counter {
