@@ -106,11 +106,10 @@
 // A tick is part of fake time: a task may run up to one tick after its deadline.
 //
 // A timer made outside the bubble runs on another clock. In the bubble, its NewTimeout
-// and Reset panic, because their timeouts would be lost; Cancel and Stop work. A bubble's
-// clock starts in the year 2000; they do not panic if it has advanced to a time from
-// the timer's start to a minute later, or to twice the timer's age later if that is more.
-// Code that is tested in a bubble should take its timer as an argument. Tests on the real
-// clock may use any timer.
+// and Reset panic, because their timeouts would be lost; Cancel and Stop work. The timer
+// finds the bubble by its clock, which starts in the year 2000: there is no panic in a bubble
+// that slept until the present. Code that is tested in a bubble should take its timer as an
+// argument. Tests on the real clock may use any timer.
 //
 // A worker goroutine ends 50 ms after the last timeout, so leak checkers such as goleak
 // do not report it. They do report the worker of a timer that has pending timeouts or on

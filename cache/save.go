@@ -91,8 +91,9 @@ func (c *Cache[K, V]) save(key K, it item[V], left time.Duration) (e savedEntry,
 
 // Load stores the entries that [Cache.Save] has written, with their due times, and
 // returns their number. It skips entries that are overdue and keys that have an
-// entry. A running fetch replaces a loaded value. With Sliding, an entry keeps its
-// idle time, but lives no longer than Sliding unless it is used.
+// entry. If a fetch of the key is running, its value replaces the loaded one. With Sliding,
+// the time since an entry's last use continues to count: an unused entry expires as it would
+// have without Save and Load, and at most Sliding after the Load.
 //
 // Load reads all of r before it stores the first entry, and takes time and memory
 // proportional to its length. On malformed or incomplete input it returns an error

@@ -46,9 +46,9 @@ type Options struct {
 	// many processors.
 	//
 	// A timeout gives up its place before Cancel returns, or when its task begins;
-	// Pending may fall slightly earlier. The timer also holds cancelled timeouts until
-	// the worker has notified their [hwt.CancelledTask]. While these are as many as the
-	// limit, or 4,096 if that is more, it rejects new timeouts.
+	// Pending may fall slightly earlier. To bound memory, NewTimeout also rejects while
+	// too many cancelled timeouts wait for the worker: as many as the limit, but at least
+	// 4,096.
 	MaxPendingTimeouts int64
 
 	// Executor runs the tasks and the callbacks of [hwt.CancelledTask]. If it is nil, they
@@ -75,8 +75,10 @@ type Options struct {
 	// that takes longer is counted in Stats.SlowTasks and logged by name while it still
 	// runs; each worker logs at most one per minute. The time that the worker waits for
 	// a processor does not count. 0 is the default: ten ticks, but at least 100 ms. A
-	// negative value turns this off. Callers that schedule fast then rest, up to 10 ms per
-	// 128 timeouts, even while a task waits for a lock that they hold.
+	// negative value turns this off.
+	//
+	// While the worker is late, NewTimeout may sleep, for up to 10 ms per 128 calls, so that
+	// callers do not outrun the worker. A lock that its caller holds stays locked that long.
 	SlowTaskThreshold time.Duration
 
 	// StopTimeout is the longest wait of Stop for a task that runs on the worker. 0 is

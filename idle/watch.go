@@ -55,9 +55,9 @@ func (w *Watch) Touch() { w.state.touch(w.shard.now()) }
 // activity: a whole idle timeout follows the last release. Calling release again
 // does nothing. Hold does nothing after the end of the watch.
 //
-// A hold does not protect a peer that does not read. If writes are activity, a
-// stream is idle despite its holds when a write makes no progress for the idle
-// timeout. A hold does not extend [Options.MaxAge].
+// A hold does not protect a peer that has stopped reading: if a write makes no progress for
+// the idle timeout, and writes are activity, the connection is closed despite its holds. A
+// hold does not extend [Options.MaxAge].
 //
 // Hold and release each cost little more than a touch. Hold makes two small
 // allocations.

@@ -1,4 +1,7 @@
-// Package idlehttp prepares an [http.Server] for package [idle].
+// Package idlehttp prepares an [http.Server] for package [idle], which closes connections
+// that move no bytes. The server's own IdleTimeout acts between requests only, and its
+// ReadTimeout and WriteTimeout limit whole requests and responses: a slow download ends, even
+// if it makes progress. With few connections, or without long requests, these suffice.
 //
 //	server := &http.Server{Handler: handler}
 //	idlehttp.HoldHandlers(server)
