@@ -81,9 +81,8 @@ func (o *overload) String() string {
 	return fmt.Sprintf("%d tasks, late by %d ms (p50), %d ms (p99), %d ms (max)", o.runs.Load(), ms(0.5), ms(0.99), ms(1))
 }
 
-// Real: the time that processes get. Callers do not outrun the worker. The log compares
-// the lateness with that of Go's timers. It depends on the load of the machine, which
-// differs between the two halves of a run: the test asserts nothing of it.
+// Real: the time that processes get. Callers do not outrun the worker. The lateness in the log
+// depends on the load of the machine.
 func TestOverloadIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes every processor for seconds")
@@ -98,17 +97,15 @@ func TestOverloadIsBounded(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.NumCPU()))
 	timer, err := New(&Options{TickDuration: time.Millisecond, Executor: spawn{}})
 	require.NoError(t, err)
-	const seconds = 8
-	var ours, afterFunc overload
+	const seconds = 3
+	var ours overload
 	ours.run(seconds*time.Second, func(delay time.Duration, task func()) {
 		_, err := timer.AfterFunc(delay, task)
 		assert.NoError(t, err)
 	})
 	s := timer.Stats()
 	timer.Stop()
-	afterFunc.run(seconds*time.Second, func(delay time.Duration, task func()) { time.AfterFunc(delay, task) })
 	t.Logf("%v, %d of %d pending at the end", &ours, s.Pending, s.Accepted)
-	t.Logf("time.AfterFunc: %v", &afterFunc)
 	const rested = 4 * seconds * 100 * 128 // pushes of four callers that rest for 10 ms after each 128
 	assert.Less(t, s.Pending, max(rested, s.Accepted/4*3), "callers outran the worker")
 }
