@@ -26,7 +26,9 @@ func TestLinesAreCountedByTheirFolder(t *testing.T) {
 	root := t.TempDir()
 	for name, lines := range map[string]int{
 		"a.go": 1, "a_test.go": 2, "keyed/b.go": 4, "tools/x/c.go": 8, "tools/mutate/mutants/m.txt": 16,
-		"docs/d.go": 32, "durable/e.go": 64, "durable/cmd/hwtdurable/internal/check/f.go": 128, ".git/g.go": 256, "h.md": 512,
+		"docs/d.go": 32, "durable/e.go": 64, "durable/cmd/hwtdurable/f.go": 128, ".git/g.go": 256, "h.md": 512,
+		"durable/check.sh": 1024, "bench/a/b.rs": 2048, "bench/a/c.java": 4096, "docs/m.pml": 8192, ".ci/run": 16384,
+		"keyed/testdata/i.go": 32768, "inspect/page.js": 65536,
 	} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -37,7 +39,7 @@ func TestLinesAreCountedByTheirFolder(t *testing.T) {
 		}
 	}
 	w, err := weigh(root)
-	if err != nil || sum(w.library) != 1+4+64 || sum(w.apparatus) != 8+16+128 {
+	if err != nil || sum(w.library) != 1+4+64 || sum(w.apparatus) != 8+16+32+128+1024+2048+4096+8192+16384 {
 		t.Errorf("%v, %v", w, err)
 	}
 }
