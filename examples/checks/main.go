@@ -2,10 +2,10 @@
 // not paid in time. Orders and their checks are in one SQLite file: a check is stored with
 // its order or not at all, survives restarts, and releases the stock exactly once.
 //
-//	go run . -order tea-17 -within 10s
-//	go run . -order tea-18 -within 10s
-//	go run . -pay tea-17
-//	go run . # works until Ctrl-C
+//	go run ./checks -order tea-17 -within 10s
+//	go run ./checks -order tea-18 -within 10s
+//	go run ./checks -pay tea-17
+//	go run ./checks # works until Ctrl-C
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -23,13 +24,16 @@ import (
 )
 
 func main() {
-	file := flag.String("file", "shop.db", "file of the shop")
-	order := flag.String("order", "", "place an order of this name")
+	file := flag.String("file", filepath.Join(os.TempDir(), "hwt-shop.db"), "`file` of the shop")
+	order := flag.String("order", "", "place an order of this `name`")
 	within := flag.Duration("within", 30*time.Minute, "time to pay for the order")
-	pay := flag.String("pay", "", "pay for the order of this name")
+	pay := flag.String("pay", "", "pay for the order of this `name`")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
+	if *within < 0 || *order != "" && *pay != "" {
+		log.Fatalf("-within: %v, -order: %q, -pay: %q (expected: a time of 0 or more, and one of the others)", *within, *order, *pay)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -46,10 +50,13 @@ func run(ctx context.Context, file, order, pay string, within time.Duration) err
 	defer s.Close()
 	switch {
 	case order != "":
+		log.Printf("placing %s in %s: it must be paid within %v", order, file, within)
 		return s.place(ctx, order, within)
 	case pay != "":
+		log.Printf("paying for %s in %s", pay, file)
 		return s.pay(ctx, pay)
 	}
+	log.Printf("checking the orders in %s until Ctrl-C", file)
 	return s.Work(ctx, s.check, nil)
 }
 

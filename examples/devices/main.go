@@ -21,6 +21,9 @@ func main() {
 	if flag.NArg() > 0 {
 		log.Fatalf("unexpected argument: %s", flag.Arg(0))
 	}
+	if *devices < 1 {
+		log.Fatalf("-devices: %d (expected: at least 1)", *devices)
+	}
 	if *silence < time.Millisecond {
 		log.Fatalf("-silence: %v (expected: at least 1ms)", *silence)
 	}
@@ -30,6 +33,7 @@ func main() {
 		return !broken[id]
 	}
 	alert := func(id int, beats int) { log.Printf("device %d is silent after %d heartbeats", id, beats) }
+	log.Printf("watching %d devices until Ctrl-C", *devices)
 	log.Fatal(watch(*devices, *silence, time.Tick(*silence/3), sends, alert))
 }
 

@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"net/http"
@@ -21,6 +22,10 @@ import (
 )
 
 func main() {
+	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	timer, err := hashedwheel.New(nil)
@@ -38,6 +43,7 @@ func main() {
 		}
 	}
 	go func() { log.Fatal(http.ListenAndServe("localhost:8080", handler(c))) }()
+	log.Print("two jobs are scheduled: see http://localhost:8080/jobs")
 	<-ctx.Done()
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

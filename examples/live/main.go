@@ -10,6 +10,7 @@ package main
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"flag"
 	"log"
 	"math/rand/v2"
 	"net/http"
@@ -22,9 +23,13 @@ import (
 )
 
 func main() {
+	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
 	password := os.Getenv("LIVE_PASSWORD")
 	if password == "" {
-		log.Fatal("LIVE_PASSWORD is not set")
+		log.Fatal("LIVE_PASSWORD is not set: run LIVE_PASSWORD=secret go run ./live")
 	}
 	orders, err := hashedwheel.New(&hashedwheel.Options{Name: "orders", RecordCallers: true})
 	if err != nil {
@@ -33,6 +38,7 @@ func main() {
 	go work(orders)
 	page := inspect.Handler(&inspect.Options{Timers: map[string]hwt.Timer{"orders": orders}})
 	http.Handle("/debug/hwt/", protect("ops", password, page))
+	log.Print("user ops sees the timer at http://localhost:6060/debug/hwt/")
 	log.Fatal(http.ListenAndServe("localhost:6060", nil))
 }
 

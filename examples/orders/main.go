@@ -21,6 +21,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -31,10 +32,13 @@ import (
 func main() {
 	orders := flag.Int("orders", 10_000, "number of orders to place without a file")
 	after := flag.Duration("check-after", 30*time.Minute, "time from an order to its check")
-	file := flag.String("file", "orders.saved", "file to load from and save to")
+	file := flag.String("file", filepath.Join(os.TempDir(), "hwt-orders.saved"), "`file` to load from and save to")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("unexpected argument: %s", flag.Arg(0))
+	}
+	if *orders < 1 || *after < 0 {
+		log.Fatalf("-orders: %d, -check-after: %v (expected: at least 1, and 0 or more)", *orders, *after)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

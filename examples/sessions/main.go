@@ -31,6 +31,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	log.Print("serving http://localhost:8080")
 	log.Fatal(http.ListenAndServe("localhost:8080", handler(sessions)))
 }
 

@@ -37,6 +37,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	log.Printf("listening on %v", listener.Addr())
 	report := func(e idle.Event) { log.Printf("closing a connection: %v", e.Reason) }
 	if err := serve(ctx, listener, *timeout, *age, report); err != nil {
 		log.Fatal(err)
