@@ -26,8 +26,10 @@ const readers = 2
 // sqliteBackend implements backend.Backend.
 type sqliteBackend struct {
 	path    string
+	names   []namedFile // the file, its log, and the log's index
 	options Options
 	readers chan *conn // idle connections for reads
+	log     *os.File   // with SyncEvery
 
 	writer  *conn              // S1
 	state   state              // S1
@@ -35,6 +37,7 @@ type sqliteBackend struct {
 	version int64              // of the file, as seeOthers saw it. S1
 	unseen  bool               // workers have not looked since another process wrote. S1
 	looked  time.Time          // when they were last made to. S1
+	checked time.Time          // when the names were last checked. S1
 	wake    chan struct{}      // there are jobs
 	written chan struct{}      // closed by the writer goroutine
 	tasks   sync.WaitGroup     // other goroutines that use the file
@@ -42,21 +45,27 @@ type sqliteBackend struct {
 	end     context.CancelFunc // of life
 	dirty   atomic.Bool        // there are commits, also of others, that SyncEvery has not synced
 
-	mu       sync.Mutex
-	jobs     []*job                        // Guarded by mu.
-	failed   error                         // why no call can succeed any more. Guarded by mu.
-	watchers map[*func([]backend.Row)]bool // Guarded by mu.
+	mu        sync.Mutex
+	jobs      []*job                        // Guarded by mu.
+	failed    error                         // why no call can succeed any more. Guarded by mu.
+	watchers  map[*func([]backend.Row)]bool // Guarded by mu.
+	spare     []*conn                       // idle connections of apart. Guarded by mu.
+	displaced bool                          // other files have the names of the store's. Guarded by mu.
 }
 
 var _ backend.Backend = (*sqliteBackend)(nil)
 
 // newBackend opens the file.
 func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, err error) {
+	given := path
 	if path, err = resolve(path); err != nil {
-		return nil, err
+		return nil, explain(given, err)
 	}
-	if err := checkLocal(filepath.Dir(path)); err != nil {
-		return nil, err
+	if !o.AnyFileSystem {
+		err = checkLocal(filepath.Dir(path))
+	}
+	if err = errors.Join(err, checkLinks(path), process.checkForeign(path)); err != nil {
+		return nil, explain(path, err)
 	}
 	b := &sqliteBackend{
 		path:     path,
@@ -70,28 +79,13 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 	b.life, b.end = context.WithCancel(context.Background())
 	if err := b.connect(ctx); err != nil {
 		b.disconnect()
-		return nil, translate(ctx, err)
+		return nil, explain(path, translate(ctx, err))
 	}
 	go b.write()
 	if o.SyncEvery > 0 {
 		b.tasks.Go(b.keepSynced)
 	}
 	return b, nil
-}
-
-// resolve returns the absolute path without symbolic links. SQLite resolves them, too, and its
-// log is beside the file that a link names.
-func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	file, err := filepath.EvalSymlinks(path)
-	if !errors.Is(err, os.ErrNotExist) {
-		return file, err
-	}
-	directory, err := filepath.EvalSymlinks(filepath.Dir(path))
-	return filepath.Join(directory, filepath.Base(path)), err
 }
 
 // connect opens the connections and brings the schema up to date.
@@ -104,11 +98,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if b.options.SyncEvery > 0 {
 		synchronous = "synchronous = NORMAL"
 	}
-	path := b.path
-	if b.options.vfs != "" {
-		path, flags = "file:"+path+"?vfs="+b.options.vfs, flags|sqlite3.OPEN_URI
-	}
-	if b.writer, err = open(ctx, path, flags); err != nil {
+	if b.writer, err = open(ctx, b.path, b.options.vfs, flags); err != nil {
 		if b.options.MustExist && errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", backend.ErrNoStore, err)
 		}
@@ -126,6 +116,9 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if info, err := os.Stat(b.path); err == nil {
+		createLike(b.path+"-shm", info) // SQLite reports the error
+	}
 	if err := b.writer.useWAL(); err != nil {
 		return err
 	}
@@ -138,29 +131,57 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if err := errors.Join(migrate(b.writer), b.writer.guard()); err != nil {
 		return err
 	}
-	if err := b.options.sync(b.path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := b.openLog(); err != nil {
 		return err
 	}
 	if err := syncDirectory(filepath.Dir(b.path)); err != nil {
 		return err
 	}
 	for range readers {
-		c, err := open(ctx, path, flags&^sqlite3.OPEN_CREATE, "query_only = ON", "cache_size = -2000")
+		c, err := open(ctx, b.path, b.options.vfs, flags&^sqlite3.OPEN_CREATE, "query_only = ON", "cache_size = -2000")
 		if err != nil {
 			return err
 		}
 		b.readers <- c
 	}
+	if err := b.nameFiles(); err != nil {
+		return err
+	}
 	return b.writer.BusyTimeout(0) // begin waits itself
 }
 
-// disconnect closes the connections; the last one of all processes checkpoints.
+// openLog syncs the log, which may be from a killed process, and keeps it open for SyncEvery: later, the
+// process may have no free descriptors, or fewer rights.
+func (b *sqliteBackend) openLog() error {
+	log, err := os.OpenFile(b.path+"-wal", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err = b.options.sync(log); err == nil && b.options.SyncEvery > 0 {
+		b.log = log
+		return nil
+	}
+	return errors.Join(err, log.Close())
+}
+
+// disconnect gives up the connections. The last one of all processes checkpoints.
 func (b *sqliteBackend) disconnect() (err error) {
+	conns := b.spare
 	for len(b.readers) > 0 {
-		err = errors.Join(err, (<-b.readers).close())
+		conns = append(conns, <-b.readers)
 	}
 	if b.writer != nil {
-		err = errors.Join(err, b.writer.close())
+		conns = append(conns, b.writer)
+	}
+	usable := errors.Is(b.failure(), backend.ErrClosed) && !b.displaced
+	for _, c := range conns {
+		if b.displaced {
+			c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
+		}
+		err = errors.Join(err, process.release(c, usable))
+	}
+	if b.log != nil {
+		err = errors.Join(err, b.log.Close())
 	}
 	return err
 }
@@ -216,7 +237,7 @@ func (b *sqliteBackend) keepSynced() {
 		if !b.dirty.Swap(false) {
 			continue
 		}
-		if err := b.options.sync(b.path + "-wal"); err != nil {
+		if err := b.options.sync(b.log); err != nil {
 			b.fail(fmt.Errorf("%w after an error of the disk: %w", backend.ErrClosed, err))
 			return
 		}
@@ -252,12 +273,9 @@ func (b *sqliteBackend) Close() error {
 	b.tasks.Wait()
 	var err error
 	if b.options.SyncEvery > 0 && b.dirty.Load() {
-		err = b.options.sync(b.path + "-wal") // SQLite does so only with the last connection of all processes
+		err = b.options.sync(b.log) // SQLite does so only with the last connection of all processes
 	}
-	for range readers {
-		err = errors.Join(err, (<-b.readers).close())
-	}
-	return errors.Join(err, b.writer.close())
+	return errors.Join(err, b.disconnect())
 }
 
 // read runs f with a connection for reads.
@@ -285,8 +303,8 @@ type Store struct {
 }
 
 // Open opens the store in the file, and creates both if they don't exist. The file's
-// directory must exist, and must not be on a network file system. Close the store to
-// release the file.
+// directory must exist, and must not be on a network file system. The path is a plain one:
+// Open rejects URIs and ":memory:". Close the store to release the file.
 func Open(ctx context.Context, path string, options *Options) (*Store, error) {
 	o, err := options.complete()
 	if err != nil {

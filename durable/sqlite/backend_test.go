@@ -28,8 +28,8 @@ func TestOpenSyncsTheLogBehindALink(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	var synced string
-	s, err := Open(t.Context(), link, &Options{sync: func(path string) error {
-		synced = path
+	s, err := Open(t.Context(), link, &Options{sync: func(log *os.File) error {
+		synced = log.Name()
 		return nil
 	}})
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestCloseSyncsLastCommitsOfSyncEvery(t *testing.T) {
 	require.NoError(t, err)
 	defer other.Close()
 	var syncs atomic.Int64
-	s, err := Open(t.Context(), path, &Options{SyncEvery: 10 * time.Second, sync: func(string) error {
+	s, err := Open(t.Context(), path, &Options{SyncEvery: 10 * time.Second, sync: func(*os.File) error {
 		syncs.Add(1)
 		return nil
 	}})
@@ -74,7 +74,7 @@ func TestSyncEverySyncsCommitsOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	synced := make(chan struct{}, 100)
-	reader, err := Open(t.Context(), path, &Options{SyncEvery: 10 * time.Millisecond, sync: func(string) error {
+	reader, err := Open(t.Context(), path, &Options{SyncEvery: 10 * time.Millisecond, sync: func(*os.File) error {
 		synced <- struct{}{}
 		return nil
 	}})

@@ -20,25 +20,33 @@ type conn struct {
 	users   bool      // a statement of the user is being prepared
 	steps   uint      // statements executed and rows read
 	yielded time.Time // end of the last yield
+
+	file   *openFile // nil in a file system of tests
+	fd     uintptr
+	system string           // SQLite's file system
+	flags  sqlite3.OpenFlag // without OPEN_CREATE
+}
+
+func newConn(raw *sqlite3.Conn, system string, flags sqlite3.OpenFlag) *conn {
+	return &conn{Conn: raw, queries: make(map[string]*query), scratch: make([]byte, 0, 512), system: system, flags: flags}
 }
 
 // busyFor is the time that a read waits for a lock, which in WAL mode only recovery and
 // checkpoints of other processes hold.
 const busyFor = 5 * time.Second
 
-// open opens a connection. ctx bounds the time that pragmas wait.
-func open(ctx context.Context, path string, flags sqlite3.OpenFlag, pragmas ...string) (*conn, error) {
-	raw, err := sqlite3.OpenFlags(path, flags)
+// open returns a connection. ctx bounds the time that pragmas wait.
+func open(ctx context.Context, path, system string, flags sqlite3.OpenFlag, pragmas ...string) (*conn, error) {
+	c, err := process.connect(path, system, flags)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: raw, queries: make(map[string]*query), scratch: make([]byte, 0, 512)}
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	if err = c.BusyTimeout(busyFor); err == nil {
 		err = c.pragmas(pragmas...)
 	}
 	if err != nil {
-		c.close()
+		process.release(c, false)
 		return nil, err
 	}
 	return c, nil
@@ -71,6 +79,15 @@ func (c *conn) guard() error {
 		}
 		return sqlite3.AUTH_OK
 	})
+}
+
+// park ends what a store has begun on the connection, and undoes its settings.
+func (c *conn) park() {
+	c.SetInterrupt(context.Background())
+	c.rollback()
+	c.SetAuthorizer(nil)
+	c.pragmas("query_only = OFF")
+	c.ReleaseMemory()
 }
 
 func (c *conn) close() error {

@@ -13,8 +13,21 @@
 //
 // Several processes on one machine may open the same file; SQLite's locks exclude them
 // from each other. A process polls for entries of other processes every 250 ms, so an
-// entry that is due sooner fires up to 250 ms late. Network file systems break SQLite's
-// locks; Open rejects the known ones.
+// entry that is due sooner fires up to 250 ms late. Locks of network file systems do not
+// exclude other machines; on Linux, Open rejects the known ones and FUSE.
+//
+// # The file
+//
+// New files beside the database have its mode. If root creates them, they have its owner, too. Open
+// rejects a file with several names (hard links), since SQLite keeps one log per name. If the
+// file, its log, or the log's index is deleted, moved, or replaced while the store is open, the
+// store closes within about 250 ms, with an error that names the file. Move or restore
+// a store only while no process has it open, and its log with it.
+//
+// No other SQLite library of the process may open the file: libraries in C and modernc.org/sqlite use
+// POSIX locks, which the kernel drops when the process closes any descriptor of the file. Two
+// writers at the same time destroy the file. On Linux, Open, Backup, and Verify return
+// an error while another library has the file open. Other processes may use any library.
 //
 // # Durability
 //

@@ -19,6 +19,16 @@ var networkTypes = map[uint32]string{
 	0x47504653: "GPFS",
 	0x7461636f: "OCFS2",
 	0x01161970: "GFS2",
+	0x0000564c: "NCP",
+	0x73757245: "Coda",
+	0x20030528: "OrangeFS",
+	0x19830326: "BeeGFS",
+	0xaad7aaea: "PanFS",
+	0xbeefdead: "SNFS",
+	0x65735546: "FUSE (sshfs, rclone, s3fs, GlusterFS, virtiofs, Docker Desktop, and others)",
+	0x786f4256: "a shared folder of VirtualBox",
+	0xbacbacbc: "a shared folder of VMware",
+	0x7c7c6673: "a shared folder of Parallels",
 }
 
 // checkLocal returns an error if a directory is on a network file system.
@@ -32,7 +42,7 @@ func checkLocal(directory string) error {
 
 func refuseNetwork(directory string, kind uint32) error {
 	if name := networkTypes[kind]; name != "" {
-		return fmt.Errorf("directory %q is on %s, which breaks SQLite's locks; use a local disk, or durable/postgres", directory, name)
+		return fmt.Errorf("directory %q is on %s, which may break SQLite's locks: use a local disk, durable/postgres, or Options.AnyFileSystem if it is safe", directory, name)
 	}
 	return nil
 }

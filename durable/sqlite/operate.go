@@ -17,8 +17,9 @@ import (
 // is in use. The path must not exist. The copy is a store: Open opens it. A program that
 // continues from a backup repeats the firings since then, with the same IDs.
 //
-// The copy gets its name when it is complete. A process that dies meanwhile leaves a file
-// whose name ends in ".partial". Delete it before the next copy to the same path.
+// The copy gets its name when it is complete, and has the mode and, for root, the owner of the
+// file. A process that dies before leaves a file whose name ends in ".partial". Delete it before the
+// next copy to the same path.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backend.apart(ctx, func(c *conn) error { return c.copyTo(path) }); err != nil {
 		return fmt.Errorf("sqlite: Backup to %q: %w", path, err)
@@ -41,13 +42,37 @@ func (b *sqliteBackend) apart(ctx context.Context, f func(*conn) error) error {
 	if err != nil {
 		return err
 	}
-	c, err := open(ctx, b.path, sqlite3.OPEN_READWRITE)
-	if err != nil {
-		return translate(ctx, err)
+	if err := process.checkForeign(b.path); err != nil {
+		return err
 	}
-	defer c.close()
+	c, err := b.takeSpare(ctx)
+	if err != nil {
+		return explain(b.path, translate(ctx, err))
+	}
+	defer b.putSpare(c)
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	return translate(ctx, f(c))
+}
+
+// takeSpare returns an idle connection of apart, or a new one.
+func (b *sqliteBackend) takeSpare(ctx context.Context) (*conn, error) {
+	b.mu.Lock()
+	if n := len(b.spare); n > 0 {
+		defer b.mu.Unlock()
+		c := b.spare[n-1]
+		b.spare = b.spare[:n-1]
+		return c, nil
+	}
+	b.mu.Unlock()
+	return open(ctx, b.path, b.options.vfs, sqlite3.OPEN_READWRITE)
+}
+
+// putSpare keeps a connection until Close: to close it would drop other libraries' locks (D1).
+func (b *sqliteBackend) putSpare(c *conn) {
+	c.rollback()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spare = append(b.spare, c)
 }
 
 // Restore copies a backup to path, as Backup does, after it has verified the backup. Move
@@ -60,11 +85,18 @@ func Restore(ctx context.Context, backup, path string) error {
 }
 
 func restore(ctx context.Context, backup, path string) error {
-	c, err := open(ctx, backup, sqlite3.OPEN_READONLY)
-	if err != nil {
-		return translate(ctx, err)
+	backup, err := resolve(backup)
+	if err == nil {
+		err = process.checkForeign(backup)
 	}
-	defer c.close()
+	if err != nil {
+		return err
+	}
+	c, err := open(ctx, backup, vfsName, sqlite3.OPEN_READONLY)
+	if err != nil {
+		return explain(backup, translate(ctx, err))
+	}
+	defer process.release(c, true)
 	defer c.SetInterrupt(c.SetInterrupt(ctx))
 	version, err := schemaVersion(c)
 	if err == nil && version == 0 {
@@ -81,16 +113,24 @@ func restore(ctx context.Context, backup, path string) error {
 
 // copyTo copies the file, and syncs the copy and its name. An incomplete copy has another name.
 func (c *conn) copyTo(path string) error {
+	path, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	source, err := os.Stat(c.Filename("main").String())
+	if err != nil {
+		return err
+	}
 	partial := path + ".partial"
-	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL, 0o666)
+	err = createLike(partial, source)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%w: %q exists; delete it unless another copy is being written", durable.ErrInvalid, partial)
 	}
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(f.Close(), checkNew(path)); err == nil {
-		err = c.vacuumInto(partial)
+	if err = checkNew(path); err == nil {
+		err = c.vacuumInto(uri(partial, vfsName))
 	}
 	if err == nil {
 		err = errors.Join(syncFile(partial), checkNew(path))

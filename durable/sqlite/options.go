@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -27,10 +29,15 @@ type Options struct {
 	// instead of creating one.
 	MustExist bool
 
+	// AnyFileSystem makes Open accept a file on a network file system, on FUSE, or on a folder shared
+	// with a virtual machine. Set it only if no other machine opens the file, and if syncs reach
+	// the disk: SQLite's locks do not exclude other machines.
+	AnyFileSystem bool
+
 	// Of tests:
-	vfs        string                  // SQLite's file system
-	checkpoint int                     // pages in the log until a checkpoint; 0 is 4000
-	sync       func(path string) error // syncs the log for SyncEvery; nil is syncFile
+	vfs        string                   // SQLite's file system; "" is files
+	checkpoint int                      // pages in the log until a checkpoint; 0 is 4000
+	sync       func(log *os.File) error // syncs the log for SyncEvery; nil is Sync
 }
 
 func (o *Options) complete() (Options, error) {
@@ -48,8 +55,9 @@ func (o *Options) complete() (Options, error) {
 		c.checkpoint = 4000
 	}
 	if c.sync == nil {
-		c.sync = syncFile
+		c.sync = (*os.File).Sync
 	}
+	c.vfs = cmp.Or(c.vfs, vfsName)
 	return c, nil
 }
 

@@ -190,9 +190,9 @@ func record(t *testing.T, interval time.Duration, calls int) []event {
 	vfs.Register(name, r)
 	defer vfs.Unregister(name)
 	path := filepath.Join(t.TempDir(), "timers.db")
-	s, err := Open(t.Context(), path, &Options{vfs: name, checkpoint: 50, SyncEvery: interval, sync: func(path string) error {
+	s, err := Open(t.Context(), path, &Options{vfs: name, checkpoint: 50, SyncEvery: interval, sync: func(log *os.File) error {
 		from := r.length()
-		r.add(event{file: filepath.Base(path), kind: "sync", from: from})
+		r.add(event{file: filepath.Base(log.Name()), kind: "sync", from: from})
 		return nil
 	}})
 	require.NoError(t, err)

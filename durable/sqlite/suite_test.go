@@ -13,7 +13,9 @@ import (
 
 func TestBackend(t *testing.T) {
 	backendtest.Run(t, func(t testing.TB) backend.Backend {
-		b, err := newBackend(t.Context(), filepath.Join(t.TempDir(), "timers.db"), Options{checkpoint: 4000, sync: syncFile})
+		o, err := (*Options)(nil).complete()
+		require.NoError(t, err)
+		b, err := newBackend(t.Context(), filepath.Join(t.TempDir(), "timers.db"), o)
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			if b.failure() == nil {

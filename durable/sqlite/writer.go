@@ -151,6 +151,7 @@ func (b *sqliteBackend) write() {
 		select {
 		case <-b.wake:
 		case <-tick.C:
+			b.checkNames()
 			b.seeOthers(0)
 		case <-b.life.Done():
 			return
@@ -234,7 +235,14 @@ func (b *sqliteBackend) transaction(f func(*txn) error) error {
 // begin begins a transaction. It waits for other processes, which may hold the lock for
 // as long as they like, until the store is closed.
 func (b *sqliteBackend) begin() error {
+	if now := time.Now(); now.Sub(b.checked) >= pollEvery {
+		b.checked = now
+		b.checkNames()
+	}
 	for {
+		if err := b.failure(); err != nil {
+			return err
+		}
 		err := b.writer.run("BEGIN IMMEDIATE")
 		if err == nil {
 			break

@@ -1,0 +1,155 @@
+//go:build unix
+
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/sqlite"
+)
+
+func init() { children["set and die"] = setAndDie }
+
+// setAndDie leaves the log behind.
+func setAndDie(path string) {
+	s, err := sqlite.Open(context.Background(), path, nil)
+	if err == nil {
+		_, err = s.Set(context.Background(), durable.Entry{Key: "child", Due: time.Now().Add(time.Hour), Payload: []byte("payload")})
+	}
+	if err != nil {
+		os.Stdout.WriteString(err.Error())
+		os.Exit(1)
+	}
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+// Payloads are in the log and in backups, too.
+func TestNewFilesHaveTheModeOfTheDatabase(t *testing.T) {
+	for name, mode := range map[string]os.FileMode{"private": 0o600, "group": 0o660} {
+		t.Run(name, func(t *testing.T) {
+			path, copied, restored := temp(t), temp(t), temp(t)
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+			require.NoError(t, os.Chmod(path, mode))
+			s := open(t, path, nil)
+			_, err := s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour), Payload: []byte("payload")})
+			require.NoError(t, err)
+			require.NoError(t, s.Backup(t.Context(), copied))
+			require.NoError(t, sqlite.Restore(t.Context(), copied, restored))
+			for _, file := range []string{path, path + "-wal", path + "-shm", copied, restored} {
+				info, err := os.Stat(file)
+				require.NoError(t, err)
+				assert.Equal(t, mode, info.Mode().Perm(), file)
+			}
+		})
+	}
+}
+
+const service = 65534 // user and group
+
+// as starts a child as another user.
+func as(t *testing.T, user uint32, child, path string) (says string) {
+	t.Helper()
+	program := filepath.Join(directory(t), "program") // go test's directory belongs to root
+	content, err := os.ReadFile(os.Args[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, content, 0o755))
+	cmd := exec.Command(program, "-test.run=^$")
+	cmd.Env = append(os.Environ(), "HWT_CHILD="+child, "HWT_STORE="+path)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	out, err := cmd.Output()
+	require.Error(t, err) // killed, or an error of Open
+	return string(bytes.TrimSpace(out))
+}
+
+// directory returns one that everybody may use.
+func directory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sqlite-") // t.TempDir is in a directory that only its owner may search
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o777))
+	return dir
+}
+
+func needRoot(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may act as another user")
+	}
+}
+
+// An administrator runs a command as root, which is killed or still runs.
+func TestRootLeavesTheFilesToTheirOwner(t *testing.T) {
+	needRoot(t)
+	path := filepath.Join(directory(t), "timers.db")
+	require.Empty(t, as(t, service, "set and die", path))
+	for _, suffix := range []string{"-wal", "-shm"} {
+		require.NoError(t, os.Remove(path+suffix))
+	}
+	require.Empty(t, as(t, 0, "set and die", path))
+	require.Empty(t, as(t, service, "set and die", path))
+	root, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.Empty(t, as(t, service, "set and die", path))
+	copied := path + ".copy"
+	require.NoError(t, root.Backup(t.Context(), copied))
+	require.Empty(t, as(t, service, "set and die", copied))
+	require.NoError(t, root.Close())
+}
+
+// Without a way to give the log to the group of the database, its own group gets no rights.
+func TestLogOfAnotherGroupIsPrivate(t *testing.T) {
+	needRoot(t)
+	path := filepath.Join(directory(t), "timers.db")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Chown(path, service, 1))
+	require.NoError(t, os.Chmod(path, 0o660))
+	require.Empty(t, as(t, service, "set and die", path))
+	info, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestErrorOfAccessNamesFileUserAndCause(t *testing.T) {
+	needRoot(t)
+	for name, c := range map[string]struct {
+		file      string
+		mode, dir os.FileMode
+		says      string
+	}{
+		"read-only file":       {"", 0o444, 0o777, `user 65534 may not read and write "DIR/timers.db" (mode 0444, owner 0, group 0): permission denied`},
+		"unreadable file":      {"", 0, 0o777, `user 65534 may not read and write "DIR/timers.db" (mode 0000, owner 0, group 0): permission denied`},
+		"log of root":          {"-wal", 0o644, 0o777, `user 65534 may not read and write "DIR/timers.db-wal" (mode 0644`},
+		"index of root":        {"-shm", 0o644, 0o777, `user 65534 may not read and write "DIR/timers.db-shm" (mode 0644`},
+		"read-only directory":  {"", 0o666, 0o555, `user 65534 may not create files in "DIR" (mode 0555`},
+		"unsearched directory": {"", 0o666, 0o600, `user 65534 may not search "DIR" (mode 0600`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := directory(t)
+			path := filepath.Join(dir, "timers.db")
+			s, err := sqlite.Open(t.Context(), path, nil)
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			require.NoError(t, os.Chmod(path, 0o666))
+			if c.file != "" {
+				require.NoError(t, os.WriteFile(path+c.file, nil, 0o600))
+			}
+			require.NoError(t, os.Chmod(path+c.file, c.mode))
+			require.NoError(t, os.Chmod(dir, c.dir))
+			says := as(t, service, "set and die", path)
+			require.NoError(t, os.Chmod(dir, 0o777))
+			assert.Contains(t, says, strings.ReplaceAll(c.says, "DIR", dir))
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package sqlite_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/sqlite"
+)
+
+// otherLibrary holds the locks of an SQLite library in C inside its write transaction: POSIX locks on
+// the database and on the index of the log, taken with raw descriptors.
+type otherLibrary struct{ database, index int }
+
+func openOther(t *testing.T, path string) otherLibrary {
+	const shared, sharedSize, write = 0x40000002, 510, 120 // SQLite's lock bytes
+	lock := func(path string, kind int16, start, size int64) int {
+		fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+		require.NoError(t, err)
+		require.NoError(t, syscall.FcntlFlock(uintptr(fd), syscall.F_SETLK, &syscall.Flock_t{Type: kind, Whence: io.SeekStart, Start: start, Len: size}))
+		return fd
+	}
+	return otherLibrary{lock(path, syscall.F_RDLCK, shared, sharedSize), lock(path+"-shm", syscall.F_WRLCK, write, 1)}
+}
+
+func (o otherLibrary) close() {
+	syscall.Close(o.database)
+	syscall.Close(o.index)
+}
+
+// locked reports whether both locks are held.
+func (o otherLibrary) locked(t *testing.T) bool {
+	for _, fd := range []int{o.database, o.index} {
+		info, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(fd))
+		require.NoError(t, err)
+		if !strings.Contains(string(info), "POSIX") {
+			return false
+		}
+	}
+	return true
+}
+
+// descriptors returns the number of descriptors of the process that name the path.
+func descriptors(t *testing.T, path string) (n int) {
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	for _, e := range entries {
+		if target, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.HasPrefix(target, path) {
+			n++
+		}
+	}
+	return n
+}
+
+// The kernel drops the POSIX locks of a process when the process closes any descriptor of the file.
+func TestOtherLibraryKeepsItsLocks(t *testing.T) {
+	const says = "another SQLite library of this process has"
+	path := temp(t)
+	s, second := open(t, path, nil), open(t, path, nil)
+	require.NoError(t, s.Verify(t.Context()))
+	other := openOther(t, path)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for name, f := range map[string]func() error{
+		"Open":    func() error { _, err := sqlite.Open(t.Context(), path, nil); return err },
+		"Verify":  func() error { return s.Verify(t.Context()) },
+		"Backup":  func() error { return s.Backup(t.Context(), temp(t)) },
+		"Restore": func() error { return sqlite.Restore(t.Context(), path, temp(t)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := f()
+			require.ErrorContains(t, err, says)
+			require.ErrorContains(t, err, "use Store.")
+			require.True(t, other.locked(t))
+		})
+	}
+	_, err := s.Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+	require.ErrorIs(t, err, context.DeadlineExceeded, "the other library writes")
+	require.NoError(t, second.Close())
+	require.True(t, other.locked(t))
+	require.NoError(t, s.Close())
+	require.True(t, other.locked(t), "no store is open")
+	_, err = sqlite.Open(t.Context(), path, nil)
+	require.ErrorContains(t, err, says)
+	other.close()
+	s, err = sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, s.Verify(t.Context()))
+	require.NoError(t, s.Close())
+	require.Zero(t, descriptors(t, path))
+}
+
+// Locks may come later: an idle library in rollback mode has none.
+func TestIdleLibraryIsNoticedByOpen(t *testing.T) {
+	path := temp(t)
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = sqlite.Open(t.Context(), path, nil)
+	require.ErrorContains(t, err, "(file descriptor "+strconv.Itoa(int(file.Fd())))
+}
+
+// A store that leaves a file in use gives its connections to the next one.
+func TestStoresReuseConnectionsOfAFileInUse(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, nil)
+	for i := range 5 {
+		other, err := sqlite.Open(t.Context(), path, &sqlite.Options{SyncEvery: time.Duration(i) * 10 * time.Millisecond})
+		require.NoError(t, err)
+		_, err = other.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+		require.NoError(t, err)
+		require.NoError(t, other.Verify(t.Context()))
+		require.NoError(t, other.Close())
+		if i == 0 {
+			defer func(n int) { assert.Equal(t, n, descriptors(t, path)) }(descriptors(t, path))
+		}
+	}
+	_, err := s.Get(t.Context(), "k")
+	require.NoError(t, err)
+}
+
+// A process may have no free descriptor for a while, or fewer rights than at Open.
+func TestSyncEveryNeedsNoNewDescriptor(t *testing.T) {
+	path := temp(t)
+	s := open(t, path, &sqlite.Options{SyncEvery: 10 * time.Millisecond})
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: limit.Max}))
+	begun := time.Now()
+	var err error
+	for err == nil && time.Since(begun) < 500*time.Millisecond { // many syncs on the real clock
+		_, err = s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+	}
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.NoError(t, err)
+	require.NoError(t, s.Verify(t.Context()))
+}
