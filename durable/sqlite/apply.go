@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -89,7 +90,7 @@ func (t *txn) cancelDamaged(key string) (refusal, err error) {
 		r, damage := scan(q)
 		if damage == nil && r.State == backend.Pending {
 			intact = append(intact, r)
-		} else if damage != nil && (r.State == backend.Pending || errors.Is(t.c.alive(r.Holder), backend.ErrLeaseLost)) {
+		} else if damage != nil && (r.State == backend.Pending || !t.c.mayFire(r.Holder, q.s.ColumnInt64(5)>>32)) {
 			r.Generation = uint64(q.s.ColumnInt64(1)) // if it is detached, the slot
 			damaged = append(damaged, r)
 		} else if !r.Detached {
@@ -104,6 +105,13 @@ func (t *txn) cancelDamaged(key string) (refusal, err error) {
 		t.count(r.State, -1)
 	}
 	return nil, t.write(intact, &backend.Change{Delete: append(damaged, intact...)})
+}
+
+// mayFire reports whether a live worker has claimed a damaged row, by its holder or by its mark.
+func (c *conn) mayFire(holder, mark int64) bool {
+	n, err := c.query("SELECT count(*) FROM hwt_workers WHERE (id = ? OR ((id * 16777619) & 2147483647) = ?) AND expires > ?").
+		int(holder).int(mark).int(time.Now().UnixNano()).integer()
+	return n > 0 || err != nil
 }
 
 // insert performs a Set or Create of an absent key by one statement, or reports that it
@@ -255,7 +263,7 @@ func (t *txn) bury(d *backend.Dead) error {
 	q := t.c.query(`INSERT OR REPLACE INTO hwt_dead (key, gen, due, sum, not_after, attempt, every, schedule,
 		origin, nonce, payload, detached, error, given_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
 	q.blob(d.Key).int(int64(d.Generation)).int(d.Due)
-	bindRest(q, &d.Row, large)
+	bindRest(q, &d.Row, 0, large)
 	detached := int64(0)
 	if d.Detached {
 		detached = 1

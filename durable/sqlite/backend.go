@@ -43,7 +43,8 @@ type sqliteBackend struct {
 	tasks   sync.WaitGroup     // other goroutines that use the file
 	life    context.Context    // ends with Close
 	end     context.CancelFunc // of life
-	dirty   atomic.Bool        // there are commits, also of others, that SyncEvery has not synced
+	held    lockTimes
+	dirty   atomic.Bool // there are commits, also of others, that SyncEvery has not synced
 
 	mu        sync.Mutex
 	jobs      []*job                        // Guarded by mu.

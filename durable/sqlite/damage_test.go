@@ -62,7 +62,7 @@ func TestDamageIsAnError(t *testing.T) {
 			require.NoError(t, err)
 		}
 		raw(t, path, `UPDATE hwt_entries SET slot = 99 WHERE key = x'736c6f74';
-			UPDATE hwt_entries SET holder = 99 WHERE key = x'686f6c646572'; UPDATE hwt_store SET pending = 1, claimed = 1`)
+			UPDATE hwt_entries SET holder = 99, sum = sum | (((99 * 16777619) & 2147483647) << 32) WHERE key = x'686f6c646572'; UPDATE hwt_store SET pending = 1, claimed = 1`)
 		err := s.Verify(t.Context())
 		assert.ErrorIs(t, err, durable.ErrDamaged)
 		assert.ErrorContains(t, err, `key "slot", generation 1: slot 99`)
@@ -90,7 +90,7 @@ func TestDamagedEntryStopsNoOther(t *testing.T) {
 		require.NoError(t, err)
 	}
 	raw(t, path, `UPDATE hwt_entries SET payload = x'00' WHERE key = x'64616d61676564';
-		INSERT INTO hwt_workers VALUES (9, 0); UPDATE hwt_entries SET holder = 9 WHERE key = x'636c61696d6564';
+		INSERT INTO hwt_workers VALUES (9, 0); UPDATE hwt_entries SET holder = 9, sum = sum | (((9 * 16777619) & 2147483647) << 32) WHERE key = x'636c61696d6564';
 		UPDATE hwt_store SET pending = 2, claimed = 1`)
 	fired := collect(t, s)
 	keys := []string{receive(t, fired).Key, receive(t, fired).Key}
@@ -127,8 +127,8 @@ func TestCancelDeletesDamagedEntry(t *testing.T) {
 		require.NoError(t, err)
 	}
 	raw(t, path, `UPDATE hwt_entries SET due = due + 1 WHERE key <> x'676f6f64';
-		INSERT INTO hwt_workers VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9 WHERE key = x'68656c64';
-		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, NULL
+		INSERT INTO hwt_workers VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9, sum = sum | (((9 * 16777619) & 2147483647) << 32) WHERE key = x'68656c64';
+		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum & 4294967295, not_after, attempt, every, schedule, origin, nonce, NULL
 			FROM hwt_entries WHERE key = x'68656c64'; -- a retry of an older version
 		UPDATE hwt_store SET pending = 3, claimed = 1`)
 	_, err := s.Move(ctx, "bad", time.Now())
@@ -263,4 +263,39 @@ func pending(t *testing.T, s *sqlite.Store) int64 {
 	st, err := s.Stats(t.Context())
 	require.NoError(t, err)
 	return st.Pending
+}
+
+// Neither a live worker nor Adopt finds the entry: only its checksum tells.
+func TestDamagedHolderIsAnError(t *testing.T) {
+	for name, damage := range map[string]string{
+		"of a pending entry": "UPDATE hwt_entries SET holder = 77",
+		"of a live worker":   "INSERT INTO hwt_workers VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9",
+		"mark":               "UPDATE hwt_entries SET sum = sum | (5 << 32)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := temp(t)
+			s := open(t, path, nil)
+			ctx := t.Context()
+			for _, key := range []string{"damaged", "good"} {
+				_, err := s.Set(ctx, durable.Entry{Key: key, Due: time.Now().Add(-time.Hour), Payload: []byte("payload")})
+				require.NoError(t, err)
+			}
+			raw(t, path, damage+" WHERE key = x'64616d61676564'")
+			_, err := s.Get(ctx, "damaged")
+			require.ErrorIs(t, err, durable.ErrDamaged)
+			named := 0
+			for e, err := range s.All(ctx, "d") {
+				require.ErrorIs(t, err, durable.ErrDamaged)
+				require.Equal(t, "damaged", e.Key)
+				named++
+			}
+			require.Equal(t, 1, named)
+			require.ErrorContains(t, s.Verify(ctx), `key "damaged"`)
+			require.Equal(t, "good", receive(t, collect(t, s)).Key)
+			_, err = s.Cancel(ctx, "damaged")
+			require.NoError(t, err)
+			_, err = s.Get(ctx, "damaged")
+			require.ErrorIs(t, err, durable.ErrNotFound)
+		})
+	}
 }

@@ -15,18 +15,23 @@ import (
 // Adopt finds nothing that it holds. Many handlers may wait for transactions: behind them, the
 // lease would end.
 func (b *sqliteBackend) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error) {
+	b.held.use(ttl)
 	id := worker
 	err := b.wait(ctx, &job{first: true, size: 1, done: make(chan struct{}), run: func(t *txn) error {
 		now := time.Now()
+		expires := int64(0) // a worker that leaves has stored all outcomes: its claims wait for nothing
+		if ttl > 0 {
+			expires = now.Add(ttl).UnixNano()
+		}
 		id = worker
 		if id == 0 {
 			t.s.worker++
 			id = t.s.worker
-			_, err := t.c.query("INSERT INTO hwt_workers (id, expires) VALUES (?, ?)").int(id).int(now.Add(ttl).UnixNano()).exec()
+			_, err := t.c.query("INSERT INTO hwt_workers (id, expires) VALUES (?, ?)").int(id).int(expires).exec()
 			return err
 		}
 		n, err := t.c.query("UPDATE hwt_workers SET expires = ?2 WHERE id = ?1 AND expires > ?3").
-			int(id).int(now.Add(ttl).UnixNano()).int(now.UnixNano()).exec()
+			int(id).int(expires).int(now.UnixNano()).exec()
 		if n == 0 {
 			id = 0
 		}
@@ -55,7 +60,7 @@ func (c *conn) alive(worker int64) error {
 func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (rows []backend.Row, err error) {
 	named := strings.Repeat(",?", len(req.Schedules))
 	sql := "SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due
-		WHERE holder = 0 AND due <= ? AND (due, key, slot) > (?, ?, ?)
+		WHERE (holder = 0 OR NOT ` + heldWell + `) AND due <= ? AND (due, key, slot) > (?, ?, ?)
 		AND (schedule IS NULL OR schedule IN (` + strings.TrimPrefix(named, ",") + `))
 		ORDER BY due, key, slot`
 	var damaged error
@@ -122,7 +127,7 @@ func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) ([]backe
 func (b *sqliteBackend) adopt(ctx context.Context, worker int64, n int) (_ []backend.Row, damaged, err error) {
 	var gone []int64
 	err = b.read(ctx, func(c *conn) error {
-		gone, err = c.gone()
+		gone, err = c.gone(b)
 		return err
 	})
 	if err != nil || len(gone) == 0 {
@@ -157,7 +162,7 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 	if err := t.c.alive(worker); err != nil {
 		return nil, err
 	}
-	still, err := t.c.gone()
+	still, err := t.c.gone(t.b)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +172,8 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 			continue
 		}
 		// A Set may have moved the row aside since.
-		changed, err := t.c.query("UPDATE hwt_entries SET holder = ?1 WHERE key = ?2 AND slot IN (0, ?3) AND gen = ?3 AND holder = ?4").
-			int(worker).blob(r.Key).int(int64(r.Generation)).int(r.Holder).exec()
+		changed, err := t.c.query("UPDATE hwt_entries SET holder = ?3, sum = " + marked + " WHERE key = ?1 AND slot IN (0, ?2) AND gen = ?2 AND holder = ?4").
+			blob(r.Key).int(int64(r.Generation)).int(worker).int(r.Holder).exec()
 		if err != nil {
 			return nil, err
 		}
@@ -185,16 +190,21 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 }
 
 // gone returns the workers whose leases have ended.
-func (c *conn) gone() ([]int64, error) {
-	return all(c.query("SELECT id FROM hwt_workers WHERE expires <= ?").int(time.Now().UnixNano()), func(q *query) (int64, error) {
-		return q.s.ColumnInt64(0), nil
+func (c *conn) gone(b *sqliteBackend) (workers []int64, err error) {
+	now := time.Now().UnixNano()
+	err = c.query("SELECT id, expires FROM hwt_workers WHERE expires <= ?").int(now).each(func(q *query) error {
+		if expires := q.s.ColumnInt64(1); expires == 0 || expires+b.held.since(expires) <= now {
+			workers = append(workers, q.s.ColumnInt64(0))
+		}
+		return nil
 	})
+	return workers, err
 }
 
 // claimedBy returns up to n rows that workers have claimed and that are not damaged, and the
 // damage of others. It ends with the last claimed row, in the order of due times.
 func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, damaged, err error) {
-	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0
+	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0 AND ` + heldWell + `
 		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {
 		if len(found) == n || !slices.Contains(workers, q.s.ColumnInt64(4)) {
 			return nil
@@ -240,7 +250,7 @@ func (t *txn) claim(worker int64, claim *backend.Claim) (bool, error) {
 
 // Claims and outcomes bind key, generation, worker, and slot.
 const (
-	claimRow  = "UPDATE hwt_entries SET holder = ?3 WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder = 0"
+	claimRow  = "UPDATE hwt_entries SET holder = ?3, sum = " + marked + " WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder = 0"
 	finishRow = "DELETE FROM hwt_entries WHERE key = ?1 AND slot = ?4 AND gen = ?2 AND holder > 0 AND ?3 = ?3"
 )
 

@@ -41,7 +41,7 @@ func (c *conn) page(prefix string, after backend.Cursor, n int, claimed bool) ([
 	sql := "SELECT " + columns + ` FROM hwt_entries AS t
 		WHERE (key, slot) > (?, ?) AND (?3 IS NULL OR key < ?3)`
 	if !claimed {
-		sql += " AND holder = 0"
+		sql += " AND (holder = 0 OR NOT " + heldWell + ")"
 	}
 	sql += " ORDER BY key, slot LIMIT ?"
 	return all(c.query(sql).from(prefix, after.Key, after.Slot).blob(prefixEnd(prefix)).int(int64(n)), scan)
@@ -112,8 +112,8 @@ func (b *sqliteBackend) Stats(ctx context.Context, due []int64) (st backend.Stat
 // counts of all rows. It subtracts the claimed ones, which are among the first.
 func (c *conn) pendingBefore(due []int64, claimed int64) (counts []int64, err error) {
 	var taken []int64
-	err = c.query(`SELECT due FROM (SELECT due, holder FROM hwt_entries INDEXED BY hwt_due ORDER BY due, key, slot LIMIT ?1)
-		WHERE holder > 0 LIMIT ?2`).int(backend.CountLimit + claimed).int(claimed).each(func(q *query) error {
+	err = c.query(`SELECT due FROM (SELECT due, holder, sum FROM hwt_entries INDEXED BY hwt_due ORDER BY due, key, slot LIMIT ?1)
+		WHERE holder > 0 AND ` + heldWell + ` LIMIT ?2`).int(backend.CountLimit + claimed).int(claimed).each(func(q *query) error {
 		taken = append(taken, q.s.ColumnInt64(0))
 		return nil
 	})

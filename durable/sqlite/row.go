@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -36,30 +37,42 @@ func scan(q *query) (r backend.Row, err error) {
 		Payload:    s.ColumnBlob(12, nil),
 	}
 	r.Origin = cmp.Or(uint64(s.ColumnInt64(10)), r.Generation)
-	if r.Holder != 0 {
+	sum := s.ColumnInt64(5)
+	if sum>>32 != 0 { // also if the holder is damaged
 		r.State = backend.Claimed
 	}
-	return r, r.Verify(uint64(s.ColumnInt64(1)), uint32(s.ColumnInt64(5)))
+	return r, r.Verify(uint64(s.ColumnInt64(1)), uint32(sum)^uint32(sum>>32^mark(r.Holder)))
 }
+
+// The column sum has the checksum of the row in its lower half, and the mark of the holder in its
+// upper half: a claim changes the holder without reading the row.
+const (
+	holderMark = "((holder * 16777619) & 2147483647)"
+	// heldWell excludes rows with a damaged holder, and marked is a sum for the holder ?3.
+	heldWell = "(sum >> 32) = " + holderMark
+	marked   = "(sum & 4294967295) | (((?3 * 16777619) & 2147483647) << 32)"
+)
+
+// mark returns the mark of a holder, 0 for a pending row.
+func mark(holder int64) int64 { return (holder * 16777619) & math.MaxInt32 }
 
 // bind binds the columns of r, in the order of stored. large is the id of a large payload.
 func bind(q *query, r *backend.Row, large int64) *query {
 	q.blob(r.Key).int(int64(r.Slot())).int(int64(r.Generation)).int(r.Due)
+	holder := int64(0)
 	if r.State == backend.Claimed {
-		q.int(r.Holder)
-	} else {
-		q.int(0)
+		holder = r.Holder
 	}
-	return bindRest(q, r, large)
+	return bindRest(q.int(holder), r, holder, large)
 }
 
 // bindRest binds the columns from sum on, which dead letters have, too.
-func bindRest(q *query, r *backend.Row, large int64) *query {
+func bindRest(q *query, r *backend.Row, holder, large int64) *query {
 	origin := r.Origin
 	if origin == r.Generation {
 		origin = 0 // takes no space
 	}
-	q.int(int64(r.Checksum())).int(r.NotAfter).int(int64(r.Attempt)).
+	q.int(mark(holder)<<32 | int64(r.Checksum())).int(r.NotAfter).int(int64(r.Attempt)).
 		blob(r.Every).blob(r.Schedule).int(int64(origin)).int(int64(r.Nonce))
 	if large != 0 {
 		return q.int(large)

@@ -26,7 +26,7 @@ CREATE TABLE hwt_entries (
 	gen       INTEGER NOT NULL,
 	due       INTEGER NOT NULL,
 	holder    INTEGER NOT NULL, -- worker that claimed the row, or 0
-	sum       INTEGER NOT NULL,
+	sum       INTEGER NOT NULL, -- see holderMark
 	not_after INTEGER NOT NULL,
 	attempt   INTEGER NOT NULL,
 	every     BLOB,
@@ -66,7 +66,9 @@ CREATE TABLE hwt_workers (
 DROP INDEX IF EXISTS hwt_due;
 DROP INDEX IF EXISTS hwt_holder;
 CREATE INDEX hwt_due ON hwt_entries (due, key, slot); -- without holder: a claim changes no index
-UPDATE hwt_store SET version = 2;`}
+UPDATE hwt_store SET version = 2;`, `
+UPDATE hwt_entries SET sum = (sum & 4294967295) | (` + holderMark + ` << 32) WHERE holder <> 0;
+UPDATE hwt_store SET version = 3;`}
 
 // migrate brings the schema to the newest version, inside a transaction.
 func migrate(c *conn) error {

@@ -54,5 +54,5 @@ func TestStoreOfVersion1IsMigrated(t *testing.T) {
 
 	migrations = all[:1] // an older release
 	_, err = Open(ctx, path, nil)
-	require.ErrorContains(t, err, "schema version 2 (expected: up to 1); use a newer release")
+	require.ErrorContains(t, err, "schema version 3 (expected: up to 1); use a newer release")
 }

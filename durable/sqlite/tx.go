@@ -58,7 +58,7 @@ func (s *Store) BeginTx(ctx context.Context) (*Tx, error) {
 	case <-x.job.done:
 		return nil, fmt.Errorf("sqlite: BeginTx: %w", x.job.err)
 	case <-ctx.Done():
-		x.job.taken.Store(true) // the writer skips it, or rolls back
+		x.job.withdraw() // the writer skips it, or rolls back
 		return nil, fmt.Errorf("sqlite: BeginTx: %w", context.Cause(ctx))
 	}
 }

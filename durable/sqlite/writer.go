@@ -18,11 +18,12 @@ import (
 //
 //	S1. The connection of the writer, and state, belong to the writer goroutine; during a
 //	    job with alone, to the transaction of its caller.
-//	S2. The functions of jobs may run twice: once in a group, and once more on their own
-//	    if the group failed. They leave their results in variables of the caller, who
-//	    reads them after done.
-//	S3. A caller returns before its job is done only if it withdrew the job, which then
-//	    has no effect, or if its context ended while the job ran, which then may have one.
+//	S2. The functions of jobs may run several times: in a group, in the same group without
+//	    jobs that were withdrawn, and alone if the group failed. They leave their results
+//	    in variables of the caller, who reads them after done.
+//	S3. A caller whose context ends withdraws its job, at the latest after afterContext. The
+//	    job then has no effect, unless the writer has sealed it: its COMMIT is under way,
+//	    and the caller does not know the effect.
 
 // maxGroup is the number of operations from which on a group takes no more jobs.
 const maxGroup = 4096
@@ -30,12 +31,41 @@ const maxGroup = 4096
 // job is a caller's part of a transaction.
 type job struct {
 	run   func(*txn) error
-	size  int         // number of operations
-	alone bool        // runs once, in a separate transaction
-	first bool        // passes the jobs that wait
-	taken atomic.Bool // by the writer, or by the caller who withdrew it
-	err   error       // result, after done
+	size  int  // number of operations
+	alone bool // runs once, in a separate transaction
+	first bool // passes the jobs that wait
+	stage atomic.Int32
+	err   error // result, after done
 	done  chan struct{}
+}
+
+// The stages of a job.
+const (
+	queued    = int32(iota)
+	taken     // by the writer
+	sealed    // COMMIT is under way
+	withdrawn // by its caller
+)
+
+// withdraw reports whether the job has no effect.
+func (j *job) withdraw() bool {
+	return j.stage.CompareAndSwap(queued, withdrawn) || j.stage.CompareAndSwap(taken, withdrawn)
+}
+
+// errWithdrawn rolls back a transaction with a withdrawn job.
+var errWithdrawn = errors.New("withdrawn")
+
+// seal keeps the callers from withdrawing their jobs, or returns errWithdrawn if one has.
+func seal(jobs ...*job) error {
+	for i, j := range jobs {
+		if !j.stage.CompareAndSwap(taken, sealed) {
+			for _, j := range jobs[:i] {
+				j.stage.Store(taken)
+			}
+			return errWithdrawn
+		}
+	}
+	return nil
 }
 
 // state is the row of hwt_store as of the last commit.
@@ -67,21 +97,22 @@ func (b *sqliteBackend) wait(ctx context.Context, j *job) error {
 	case <-j.done:
 		return j.err
 	case <-ctx.Done():
-		if !j.taken.CompareAndSwap(false, true) {
-			// It runs: a commit takes little time, and its result is worth more than the
-			// context's error.
-			select {
-			case <-j.done:
-				return j.err
-			case <-time.After(afterContext):
-			}
-		}
+	}
+	if j.stage.CompareAndSwap(queued, withdrawn) {
+		return context.Cause(ctx)
+	}
+	// It runs: its result is worth more than the context's error.
+	select {
+	case <-j.done:
+		return j.err
+	case <-time.After(afterContext):
+		j.withdraw()
 		return context.Cause(ctx)
 	}
 }
 
-// afterContext is the time for which a caller waits for a job that runs after the end of
-// its context.
+// afterContext is the time for which a caller waits for a job that runs after the end of its
+// context.
 const afterContext = 50 * time.Millisecond
 
 // resultsOf returns the results of a job that succeeded, or its error.
@@ -102,7 +133,7 @@ func (b *sqliteBackend) enqueue(ctx context.Context, j *job) error {
 		return b.failed
 	}
 	if len(b.jobs) == cap(b.jobs) { // withdrawn jobs must not make it grow
-		b.jobs = slices.DeleteFunc(b.jobs, func(j *job) bool { return j.taken.Load() })
+		b.jobs = slices.DeleteFunc(b.jobs, func(j *job) bool { return j.stage.Load() == withdrawn })
 	}
 	if j.first {
 		b.jobs = slices.Insert(b.jobs, 0, j)
@@ -127,7 +158,7 @@ func (b *sqliteBackend) take(max int, joining bool) (jobs []*job, size int) {
 			break
 		}
 		n++
-		if j.taken.CompareAndSwap(false, true) {
+		if j.stage.CompareAndSwap(queued, taken) {
 			jobs = append(jobs, j)
 			size += j.size
 			if j.alone {
@@ -174,30 +205,48 @@ func (b *sqliteBackend) group() bool {
 	}
 	var jobs []*job
 	size := 0
-	err := b.transaction(func(t *txn) (err error) {
-		for i := 0; err == nil; i++ {
-			if i == len(jobs) && (i == 0 || !jobs[0].alone) {
-				more, n := b.take(maxGroup-size, i > 0)
-				jobs, size = append(jobs, more...), size+n
+	err := errWithdrawn
+	for errors.Is(err, errWithdrawn) {
+		jobs = slices.DeleteFunc(jobs, func(j *job) bool { return j.stage.Load() == withdrawn })
+		err = b.transaction(func(t *txn) (err error) {
+			for i := 0; err == nil; i++ {
+				if i == len(jobs) && (i == 0 || !jobs[0].alone) {
+					more, n := b.take(maxGroup-size, i > 0)
+					jobs, size = append(jobs, more...), size+n
+				}
+				if i == len(jobs) {
+					return seal(jobs...)
+				}
+				err = jobs[i].run(t)
 			}
-			if i == len(jobs) {
-				return nil
-			}
-			err = jobs[i].run(t)
-		}
-		return err
-	})
+			return err
+		})
+	}
 	if err != nil && len(jobs) == 0 { // it did not begin
 		jobs, _ = b.take(maxGroup, false)
 	}
 	for _, j := range jobs {
 		j.err = err
 		if err != nil && len(jobs) > 1 && b.failure() == nil {
-			j.err = b.transaction(j.run) // the other callers are not affected by one caller's error
+			j.err = b.retry(j)
 		}
 		close(j.done)
 	}
 	return len(jobs) > 0
+}
+
+// retry runs a job of a failed group alone: the other callers are not affected by one caller's error.
+func (b *sqliteBackend) retry(j *job) error {
+	j.stage.CompareAndSwap(sealed, taken) // if COMMIT failed
+	return b.transaction(func(t *txn) error {
+		if j.stage.Load() == withdrawn {
+			return errWithdrawn
+		}
+		if err := j.run(t); err != nil {
+			return err
+		}
+		return seal(j)
+	})
 }
 
 // transaction runs f between BEGIN IMMEDIATE and COMMIT. An error of f rolls back. An
@@ -239,12 +288,14 @@ func (b *sqliteBackend) begin() error {
 		b.checked = now
 		b.checkNames()
 	}
+	began := time.Now()
 	for {
 		if err := b.failure(); err != nil {
 			return err
 		}
 		err := b.writer.run("BEGIN IMMEDIATE")
 		if err == nil {
+			b.held.add(began, time.Now())
 			break
 		}
 		if !errors.Is(err, sqlite3.BUSY) {
@@ -324,7 +375,7 @@ func (b *sqliteBackend) fail(err error) {
 		b.failed = err
 	}
 	for _, j := range b.jobs {
-		if j.taken.CompareAndSwap(false, true) {
+		if j.stage.CompareAndSwap(queued, taken) {
 			j.err = b.failed
 			close(j.done)
 		}

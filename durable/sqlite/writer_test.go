@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -61,7 +62,7 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 		defer b.mu.Unlock()
 		return len(b.jobs) == 2
 	}, time.Minute, time.Millisecond)
-	withdrawn.taken.Store(true)
+	require.True(t, withdrawn.withdraw())
 	close(proceed)
 	require.NoError(t, <-group)
 	require.NoError(t, <-rolledBack)
@@ -110,7 +111,7 @@ func TestWithdrawnCallsLeaveTheQueue(t *testing.T) {
 	for range 10_000 {
 		withdrawn := &job{done: make(chan struct{})}
 		require.NoError(t, b.enqueue(t.Context(), withdrawn))
-		withdrawn.taken.Store(true)
+		require.True(t, withdrawn.withdraw())
 	}
 	b.mu.Lock()
 	queued := len(b.jobs)
@@ -367,4 +368,126 @@ func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
 	time.Sleep(time.Until(due.Add(-s.backend.Limits().Lead))) // until due is within the lead, on the real clock
 	require.NoError(t, x.Commit())
 	require.NotEmpty(t, looks)
+}
+
+// No worker could renew its lease while another process held the lock. The first to get the lock
+// afterwards must leave the entries of the others alone, whose outcomes are on their way.
+func TestLeasesLastLongerByTheLocksOfOthers(t *testing.T) {
+	ctx := t.Context()
+	s := openTemp(t)
+	b := s.backend
+	worker, err := b.Heartbeat(ctx, 0, 5*time.Second)
+	require.NoError(t, err)
+	heir, err := b.Heartbeat(ctx, 0, time.Hour)
+	require.NoError(t, err)
+	e, err := s.Set(ctx, durable.Entry{Key: "k", Due: time.Now()})
+	require.NoError(t, err)
+	won, err := b.Claim(ctx, worker, []backend.Claim{{Ref: backend.Ref{Key: "k", Generation: e.Generation}}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, won)
+	now := time.Now()
+	require.NoError(t, b.do(ctx, 1, func(t *txn) error {
+		_, err := t.c.query("UPDATE hwt_workers SET expires = ? WHERE id = ?").int(now.Add(-time.Minute).UnixNano()).int(worker).exec()
+		return err
+	}))
+	for name, c := range map[string]struct {
+		from, to time.Duration
+		adopts   int
+	}{
+		"before the lease":      {-3 * time.Hour, -2 * time.Hour, 1},
+		"for less than a lease": {-65 * time.Second, -63 * time.Second, 1},
+		"longer":                {-64 * time.Second, -2 * time.Second, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.held = lockTimes{lease: time.Hour}
+			b.held.add(now.Add(c.from), now.Add(c.to))
+			b.held.lease = 5 * time.Second
+			gone, err := s.backend.writer.gone(b)
+			require.NoError(t, err)
+			require.Len(t, gone, c.adopts)
+		})
+	}
+	_, err = b.Heartbeat(ctx, heir, 0)
+	require.NoError(t, err)
+}
+
+func TestWriterNotesTheLocksOfOthers(t *testing.T) {
+	s := openTemp(t)
+	other, err := sqlite3.Open(s.backend.path)
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, other.Exec("BEGIN IMMEDIATE"))
+	began := time.Now()
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+		result <- err
+	}()
+	time.Sleep(2 * leastSpan) // of the lock on the real clock
+	require.NoError(t, other.Exec("ROLLBACK"))
+	require.NoError(t, <-result)
+	held := s.backend.held.since(time.Now().UnixNano())
+	require.Zero(t, held, "no lease has been used")
+	s.backend.held.use(time.Hour)
+	held = s.backend.held.since(time.Now().UnixNano())
+	require.Positive(t, held)
+	require.Less(t, time.Duration(held), time.Since(began))
+}
+
+// Neither a call that returned its context's error nor a repetition of its group takes effect later.
+func TestCallThatReturnedHasNoEffect(t *testing.T) {
+	ctx := t.Context()
+	s := openTemp(t)
+	b := s.backend
+	running, proceed := make(chan struct{}), make(chan struct{})
+	group := make(chan error, 1)
+	runs := 0
+	go func() {
+		group <- b.do(ctx, 1, func(*txn) error {
+			if runs++; runs == 1 {
+				close(running)
+				<-proceed
+			}
+			return nil
+		})
+	}()
+	<-running
+	e, err := s.Set(canceled(t), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+	require.ErrorIs(t, err, context.Canceled, e)
+	abandoned, abandon := context.WithCancel(ctx)
+	returned := make(chan error, 1)
+	joined := make(chan struct{})
+	go func() {
+		returned <- b.do(abandoned, 1, func(t *txn) error {
+			select {
+			case <-joined:
+			default:
+				close(joined)
+			}
+			abandon()
+			time.Sleep(2 * afterContext) // a long statement: the caller returns before COMMIT
+			_, err := t.c.query("CREATE TABLE abandoned (a)").exec()
+			return err
+		})
+	}()
+	require.Eventually(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.jobs) == 1
+	}, time.Minute, time.Millisecond)
+	close(proceed)
+	<-joined
+	require.ErrorIs(t, <-returned, context.Canceled)
+	require.NoError(t, <-group)
+	require.Equal(t, 2, runs, "the group ran again without the call")
+	require.NoError(t, b.do(ctx, 1, func(t *txn) error {
+		_, err := t.c.query("CREATE TABLE abandoned (a)").exec()
+		return err
+	}))
+}
+
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
