@@ -150,18 +150,13 @@ func (p *pool) Submit(task func()) error {
 	}
 }
 
-// executorFunc makes an Executor of a function.
-type executorFunc func(task func()) error
-
-func (f executorFunc) Execute(task func()) error { return f(task) }
-
 // A worker pool becomes an Executor in one line, so that slow tasks do not hold
 // up the timer.
-func ExampleExecutor() {
+func ExampleExecutorFunc() {
 	workers := &pool{tasks: make(chan func(), 16)}
 	timer, err := hashedwheel.New(&hashedwheel.Options{
 		TickDuration: time.Millisecond,
-		Executor:     executorFunc(workers.Submit),
+		Executor:     hwt.ExecutorFunc(workers.Submit),
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -173,4 +168,52 @@ func ExampleExecutor() {
 	task := <-workers.tasks // a worker takes it
 	task()
 	// Output: run by the pool
+}
+
+// Tasks that block run on a pool. A task that the full pool rejects says so to the error
+// handler, and the timer stays on time.
+func ExampleNewPool() {
+	workers, err := hwt.NewPool(1, 1) // one task runs, and one waits
+	if err != nil {
+		log.Fatal(err)
+	}
+	rejected := make(chan error)
+	timer, err := hashedwheel.New(&hashedwheel.Options{
+		TickDuration: time.Millisecond,
+		Executor:     workers,
+		ErrorHandler: func(_ hwt.Timeout, err error) { rejected <- err },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer timer.Stop()
+	answer := make(chan struct{})
+	for range 3 {
+		_, _ = timer.AfterFunc(time.Millisecond, func() { <-answer }) // fails only after Stop
+	}
+	fmt.Println(errors.Is(<-rejected, hwt.ErrPoolFull))
+	close(answer)
+	// Output: true
+}
+
+// A request is repeated until it succeeds, with longer and longer pauses.
+func ExampleBackoff() {
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer timer.Stop()
+	pauses := hwt.Backoff{Base: time.Millisecond, Max: time.Second}
+	done := make(chan int)
+	var attempt func(n int)
+	attempt = func(n int) {
+		if failed := n < 4; failed {
+			_, _ = timer.AfterFunc(pauses.Delay(n), func() { attempt(n + 1) }) // fails only after Stop
+			return
+		}
+		done <- n
+	}
+	go attempt(1)
+	fmt.Println("arrived at attempt", <-done)
+	// Output: arrived at attempt 4
 }

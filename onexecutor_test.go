@@ -16,7 +16,7 @@ import (
 
 func TestOnExecutorWithoutATaskOrExecutorAddsNothing(t *testing.T) {
 	task := hwt.TaskFunc(func(hwt.Timeout) error { return nil })
-	assert.Nil(t, hwt.OnExecutor(executorFunc(func(func()) error { return nil }), nil))
+	assert.Nil(t, hwt.OnExecutor(hwt.ExecutorFunc(func(func()) error { return nil }), nil))
 	_, isFunc := hwt.OnExecutor(nil, task).(hwt.TaskFunc)
 	assert.True(t, isFunc)
 }
@@ -34,9 +34,9 @@ func TestOuterOnExecutorWins(t *testing.T) {
 		timer, err := hashedwheel.New(nil)
 		require.NoError(t, err)
 		defer timer.Stop()
-		inner := executorFunc(func(func()) error { return errors.New("not this executor") })
+		inner := hwt.ExecutorFunc(func(func()) error { return errors.New("not this executor") })
 		task := &notified{told: make(chan struct{})}
-		outer := executorFunc(func(run func()) error {
+		outer := hwt.ExecutorFunc(func(run func()) error {
 			run()
 			return nil
 		})

@@ -193,7 +193,8 @@ type RejectedTask interface {
 }
 
 // Executor runs tasks on goroutines other than the timer's: all tasks of a timer, by its
-// Options, or one task, by [OnExecutor]. The example adapts a worker pool.
+// Options, or one task, by [OnExecutor]. [NewPool] is a small one, and [ExecutorFunc] makes
+// one of the method of a worker pool.
 type Executor interface {
 	// Execute calls task once, now or later. If it returns an error, it must never call
 	// task. The error goes to the task if it is a [RejectedTask] that has not started, or
@@ -203,7 +204,8 @@ type Executor interface {
 	// worker calls it on the worker goroutine. If a call blocks for more than a few
 	// milliseconds, another goroutine hands over the next tasks. At most eight calls per
 	// worker may block; one more blocks the timer. A full pool should therefore return an
-	// error instead of waiting, as a pool of package ants does with WithNonblocking.
+	// error instead of waiting, as a [Pool] does, and a pool of package ants with
+	// WithNonblocking.
 	// Package runtimetimer calls Execute on a new goroutine, where it may block.
 	Execute(task func()) error
 }

@@ -25,7 +25,7 @@ type Options[K comparable, V any] struct {
 	// entry may live longer by that much. The default, 0, means that only the TTL counts.
 	Sliding time.Duration
 
-	// Jitter shortens each TTL by a random share, from 0, the default, up to but
+	// Jitter shortens each TTL by a random share, as [hwt.Jitter] does, from 0, the default, up to but
 	// excluding 1, so that entries that are set together do not expire together.
 	// With 0.05, an entry set for a minute expires after 57 to 60 seconds. It
 	// must be 0 with ExactExpiry or Sliding.

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"github.com/puzpuzpuz/xsync/v4"
@@ -106,7 +105,7 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 		}
 		return item[V]{}, 0, err
 	}
-	ttl, idle := c.shorten(w.ttl), c.options.Sliding
+	ttl, idle := hwt.Jitter(w.ttl, c.options.Jitter), c.options.Sliding
 	if w.loaded {
 		ttl, idle = w.ttl, min(w.idle, idle)
 	}
@@ -169,14 +168,6 @@ func (c *Cache[K, V]) timerError(now int64) error {
 	return c.rearm()
 }
 
-// shorten returns ttl less a random share of up to Jitter.
-func (c *Cache[K, V]) shorten(ttl time.Duration) time.Duration {
-	if c.options.Jitter == 0 || ttl == NoExpiry {
-		return ttl
-	}
-	return ttl - time.Duration(float64(ttl)*c.options.Jitter*rand.Float64())
-}
-
 // Touch restarts the TTL of the entry of key, as given to New. With Sliding, it
 // restarts only the idle time. It is a use of the entry. Touch reports whether key
 // has an entry; it does not revive an expired or deleted one. If the entry would expire
@@ -198,7 +189,7 @@ func (c *Cache[K, V]) Touch(key K) (touched bool) {
 		if now < 0 { // The clock is that of another synctest bubble.
 			return it, xsync.CancelOp
 		}
-		it.deadline = after(now, c.shorten(c.ttl))
+		it.deadline = after(now, hwt.Jitter(c.ttl, c.options.Jitter))
 		if touched = c.reinsert(old, it.deadline, now) == nil; !touched {
 			return it, xsync.CancelOp
 		}

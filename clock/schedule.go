@@ -1,9 +1,9 @@
 package clock
 
 import (
-	"math/rand/v2"
 	"time"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
@@ -141,7 +141,7 @@ func (s jitter) delayed(due time.Time) planned {
 	case s.spec != nil:
 		return planned{due, due.Add(s.spec.Delay(due))}
 	case s.limit > 0:
-		return planned{due, due.Add(rand.N(s.limit))}
+		return planned{due, due.Add(hwt.Jitter(s.limit-1, 1))}
 	}
 	return planned{due, due}
 }

@@ -1,8 +1,9 @@
 package clock
 
 import (
-	"math/rand/v2"
 	"time"
+
+	"github.com/hashedwheel/hwt"
 )
 
 // Spec is a [Schedule] that is written as text. [ParseSpec] creates one.
@@ -153,5 +154,5 @@ func (s *Spec) Delay(due time.Time) time.Duration {
 	if limit <= 0 {
 		return 0
 	}
-	return rand.N(limit)
+	return hwt.Jitter(limit-1, 1)
 }

@@ -3,8 +3,9 @@ package durable
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/hashedwheel/hwt"
 )
 
 // RetryAfter returns an error for a handler to return: the entry fires again after d
@@ -40,9 +41,5 @@ func (o *WorkOptions) backoff(attempt int, err error) (time.Duration, bool) {
 	if errors.As(err, &after) {
 		return after.d, true
 	}
-	most := o.MaxBackoff
-	if shift := attempt - 1; o.BaseBackoff <= most>>shift {
-		most = o.BaseBackoff << shift
-	}
-	return rand.N(most + 1), true // full jitter spreads the retries after an outage
+	return hwt.Backoff{Base: o.BaseBackoff, Max: o.MaxBackoff}.Delay(attempt), true
 }

@@ -3,7 +3,6 @@ module github.com/hashedwheel/hwt/examples
 go 1.26.0
 
 require (
-	github.com/alitto/pond/v2 v2.7.1
 	github.com/hashedwheel/hwt v0.0.0
 	github.com/hashedwheel/hwt/durable v0.0.0
 	github.com/hashedwheel/hwt/durable/sqlite v0.0.0
