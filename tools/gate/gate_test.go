@@ -49,6 +49,103 @@ func run(t *testing.T, names ...string) (out string, passed bool) {
 	return string(text), err == nil
 }
 
+// A branch changed durable, and a file of tools is not committed yet.
+func TestQuickGateTakesTheTouchedModules(t *testing.T) {
+	files := make(map[string]string)
+	for _, module := range []string{"", "bench/", "durable/", "durable/sqlite/", "durabler/", "tools/"} {
+		files[module+"go.mod"] = "module x\n"
+	}
+	dir, git := repository(t, files)
+	git("checkout", "-q", "-b", "change")
+	write(t, dir, map[string]string{"durable/a.go": ""})
+	git("add", "-A")
+	git("commit", "-q", "-m", "second")
+	write(t, dir, map[string]string{"tools/new.go": ""})
+	functions, _, found := strings.Cut(read(t, "run"), "\nnested() {")
+	if !found {
+		t.Fatal("the gate has no function nested")
+	}
+	cmd := exec.Command("bash", "-c", strings.Replace(functions, `cd "$(dirname "$0")/.."`, "", 1)+"\nmodules")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GATE_QUICK=1")
+	out, err := cmd.CombinedOutput()
+	if want := "durable\ndurable/sqlite\n.\ntools\n"; string(out) != want || err != nil {
+		t.Errorf("got %q, %v; want %q", out, err, want)
+	}
+}
+
+// repository returns a folder with the named files, one commit, and a function that runs git.
+func repository(t *testing.T, files map[string]string) (dir string, git func(args ...string)) {
+	dir = t.TempDir()
+	git = func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	write(t, dir, files)
+	git("init", "-q", "-b", "main")
+	git("add", "-A")
+	git("commit", "-q", "-m", "first")
+	return dir, git
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", ".ci", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestPublishedNeedsEveryModuleAndASection(t *testing.T) {
+	const changes = "# Changelog\n\n## [Unreleased]\n\nnew\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- two\n\n## [0.1.0] - 2026-11-01\n\none\n"
+	dir, git := repository(t, map[string]string{".ci/published": read(t, "published"), "go.mod": "module example.org/m\n", "CHANGELOG.md": changes})
+	proxy := t.TempDir()
+	published := func(version string) (string, bool) {
+		cmd := exec.Command(filepath.Join(dir, ".ci", "published"), version)
+		cmd.Env = append(os.Environ(), "TRIES=1", "GOPROXY=file://"+proxy, "GONOSUMDB=*", "GOFLAGS=-mod=mod")
+		out, err := cmd.Output()
+		return string(out), err == nil
+	}
+	publish := func(module string) {
+		write(t, filepath.Join(proxy, module, "@v"), map[string]string{
+			"v0.2.0.info": `{"Version":"v0.2.0"}`, "v0.2.0.mod": "module " + module + "\n", "list": "v0.2.0\n"})
+	}
+	if _, ok := published("v0.2.0"); ok {
+		t.Error("there is no tag")
+	}
+	git("tag", "v0.2.0")
+	git("tag", "sub/v0.2.0")
+	publish("example.org/m")
+	if _, ok := published("v0.2.0"); ok {
+		t.Error("the proxy has only one of two modules")
+	}
+	publish("example.org/m/sub")
+	if out, ok := published("v0.2.0"); !ok || strings.TrimSpace(out) != "### Added\n\n- two" {
+		t.Errorf("%q, %v", out, ok)
+	}
+	git("tag", "v0.3.0")
+	if _, ok := published("v0.3.0"); ok {
+		t.Error("the changelog has no section")
+	}
+}
+
 func TestStepThatFailsOnceIsFlaky(t *testing.T) {
 	out, passed := run(t, "flaky", "good")
 	for _, want := range []string{"FLAKY: flaky ", "\n  --- FAIL: TestOnce\n", "== good: passed", "PASSED WITH FLAKY STEPS: flaky\n"} {
