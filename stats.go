@@ -35,7 +35,7 @@ type Stats struct {
 
 	Ticks         int64 // ticks that the worker processed; it skips empty ticks while it sleeps
 	Wakeups       int64 // times the worker woke from sleep
-	DeferredTicks int64 // ticks that began before the intake was drained
+	DeferredTicks int64 // ticks that began before all new timeouts were in the wheel
 
 	// Lateness counts the lateness of tasks when they start or are handed to the
 	// executor. Its Count is Expired. A worker reads the clock once per batch of up to
@@ -45,8 +45,11 @@ type Stats struct {
 	Lag    time.Duration // time that the worker is behind the clock
 	MaxLag time.Duration // maximum of Lag in the last minute
 
-	Intake    int64         // new, cancelled and reset timeouts that the worker has not drained
-	IntakeAge time.Duration // time since the intake was last empty; 0 if it is empty
+	// Intake is the number of new, cancelled, and reset timeouts that the worker has not yet
+	// moved from its queues, the intake, to the wheel. IntakeAge is the time since the
+	// intake was last empty; 0 if it is empty.
+	Intake    int64
+	IntakeAge time.Duration
 
 	// ExecutorWaiting is the number of tasks that the executor has received, or is
 	// receiving, and has not started.

@@ -26,6 +26,8 @@
 //
 // # Differences
 //
+//   - Requiring this module raises the go line of the program's go.mod to this module's, and
+//     with it changes of Go's own behavior.
 //   - Timers and deadlines are up to one tick late. Package clock documents the other
 //     differences of its timers and contexts.
 //   - Timer and Ticker are distinct types. A *Timer cannot be passed to or from code
