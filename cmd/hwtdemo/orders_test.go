@@ -23,7 +23,7 @@ func TestOrdersAddUp(t *testing.T) {
 	assert.Equal(t, ordersLegend+"\n", progressLines.ReplaceAllString(r.errOut, ""), "no other output")
 	assert.Contains(t, r.out, "5,000 orders, each")
 	assert.Regexp(t, `created +5,000\n`, r.out)
-	assert.Regexp(t, `balance +0   orders that have not ended, and 0 cents: must be 0\n`, r.out)
+	assert.Regexp(t, `balance +0   orders that did not end, and 0 cents: must be 0\n`, r.out)
 	assert.Contains(t, r.out, "hashed wheel, tick 1ms, 8192 buckets")
 }
 

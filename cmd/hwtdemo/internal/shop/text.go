@@ -30,7 +30,7 @@ func (r *Report) writeOrders(t *text.Builder) {
 	if r.Interrupted || r.Unprocessed > 0 {
 		t.Row("unprocessed", cli.Count(r.Unprocessed), "check pending when the timer stopped")
 	}
-	balance := fmt.Sprintf("orders that have not ended, and %s cents: must be 0", cli.Count(r.Money.Rest()))
+	balance := fmt.Sprintf("orders that did not end, and %s cents: must be 0", cli.Count(r.Money.Rest()))
 	if r.EndedTwice != 0 {
 		balance += fmt.Sprintf("; %s orders ended twice", cli.Count(r.EndedTwice))
 	}
