@@ -14,8 +14,10 @@ import (
 )
 
 // Clock creates timers, tickers, contexts and jobs whose times an [hwt.Timer] keeps.
-// Create one with [New]. Its methods are safe for concurrent use. A Clock has no
-// goroutine and needs no Close; stop its timer after everything that uses it.
+// Create one with [New]. Its methods are safe for concurrent use. A Clock needs no
+// Close; stop its timer after everything that uses it. It has no goroutine, except that on
+// Linux two wait for steps of the wall clock while jobs wait for its times. They end with
+// the last job, or with the timer.
 type Clock struct {
 	timer    hwt.Timer        // Immutable after New.
 	options  Options          // Immutable after New.

@@ -127,7 +127,7 @@ func (x *jobTask) endOn(c *Clock) bool {
 		return false
 	}
 	if j.endIfTimeoutCancelled() {
-		j.cancel()
+		j.settings.cancel()
 	}
 	return true
 }

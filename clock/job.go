@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/check"
-	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // Overlap is the treatment of a run of a [Job] that is due while another is under way.
@@ -59,31 +58,67 @@ func (o *JobOptions) check() error {
 //	    the clock's registry and of its wall clock are taken under mu.
 
 // Job is a function that runs on a schedule. Its methods are safe for concurrent
-// use.
+// use. It takes 160 bytes and its timeout, and 64 bytes for the [Spec].
 type Job struct {
-	clock    *Clock        // Immutable.
-	name     string        // Immutable.
-	schedule jitter        // Immutable.
-	afterRun bool          // The schedule counts from the end of a run. Immutable.
-	overlap  Overlap       // Immutable.
-	missed   Missed        // Immutable.
-	f        func() error  // Immutable.
-	label    hwt.TimerTask // Names f in the log. Immutable.
-	cancel   func()        // Ends the context of f. Immutable.
+	clock    *Clock       // Immutable.
+	schedule Schedule     // Immutable.
+	settings *jobSettings // Immutable.
+	f        func()       // Of ScheduleFunc, or nil. Immutable.
 
-	mu       sync.Mutex
-	next     planned       // Zero if no run is planned. Guarded by mu.
-	timeout  hwt.Timeout   // Nil if no run is planned. Guarded by mu.
-	planning bool          // J1. Guarded by mu.
-	passed   int           // Times in succession that had passed when the schedule returned. Of the goroutine that plans (J1).
-	warned   bool          // The schedule was reported for times in the past. Of the goroutine that plans (J1).
-	paused   bool          // Guarded by mu.
-	ended    bool          // No run will be planned. Guarded by mu.
-	stopped  bool          // By Stop. Guarded by mu.
-	busy     int           // J2. Guarded by mu.
-	over     chan struct{} // Closed when the job is over (J3). Nil unless somebody waits. Guarded by mu.
-	runs     runs          // Guarded by mu.
+	mu      sync.Mutex
+	next    planned     // Zero if no run is planned. Guarded by mu.
+	timeout hwt.Timeout // Nil if no run is planned. Guarded by mu.
+	extra   *jobExtra   // Nil for none. Guarded by mu.
+
+	before, after *Job // In wallClock.jobs. Guarded by mu of the wall clock.
+
+	last     int64 // The start of the last run, in nanoseconds since 1970, or 0. Guarded by mu.
+	finished int64 // Runs that have ended. Guarded by mu.
+	busy     int32 // J2. Guarded by mu.
+	due      int32 // Tasks that have expired, whose runs begin has not decided about yet. Guarded by mu.
+	running  int32 // Runs under way. Guarded by mu.
+	queued   int32 // Runs of the schedule that wait for the end of another. Guarded by mu.
+
+	requested bool // A run of RunNow waits for the end of another. Guarded by mu.
+	planning  bool // J1. Guarded by mu.
+	paused    bool // Guarded by mu.
+	ended     bool // No run will be planned. Guarded by mu.
+	stopped   bool // By Stop. Guarded by mu.
+	afterRun  bool // The schedule counts from the end of a run. Immutable.
+	passed    int8 // Times in succession that had passed when the schedule returned, or reported. Of the goroutine that plans (J1).
+	listed    bool // It is in wallClock.jobs. Guarded by mu of the wall clock.
 }
+
+// jobSettings are the parts of a Job that many share.
+type jobSettings struct {
+	name    string
+	overlap Overlap
+	missed  Missed
+	run     func() error // Of ScheduleContext, or nil.
+	cancel  func()       // Ends the context of run.
+}
+
+var defaultSettings = jobSettings{cancel: func() {}}
+
+// jobExtra are the parts of a Job that few have.
+type jobExtra struct {
+	over    chan struct{} // Closed when the job is over (J3). Nil unless somebody waits.
+	lastErr error         // The error of the last run that ended.
+	skipped int64
+}
+
+var noExtra jobExtra
+
+// ensure returns extra. Guarded by mu.
+func (j *Job) ensure() *jobExtra {
+	if j.extra == nil {
+		j.extra = new(jobExtra)
+	}
+	return j.extra
+}
+
+// base returns the schedule without its random delays.
+func (j *Job) base() Schedule { return withJitter(j.schedule).base }
 
 // ScheduleFunc calls f at the times of schedule or up to one tick of the timer
 // later, each time on a new goroutine, until [Job.Stop], or until the schedule ends. nil
@@ -98,11 +133,7 @@ func (c *Clock) ScheduleFunc(schedule Schedule, f func(), options *JobOptions) (
 	if f == nil {
 		return nil, check.Errorf("clock: ScheduleFunc: f is nil (expected: a function)")
 	}
-	j := &Job{label: enginekit.Func(f), cancel: func() {}, f: func() error {
-		f()
-		return nil
-	}}
-	return c.schedule("ScheduleFunc", j, schedule, options)
+	return c.schedule("ScheduleFunc", &Job{f: f}, schedule, options, defaultSettings)
 }
 
 // ScheduleContext is [Clock.ScheduleFunc] for a function with a context, which ends
@@ -113,31 +144,32 @@ func (c *Clock) ScheduleContext(schedule Schedule, f func(context.Context) error
 		return nil, check.Errorf("clock: ScheduleContext: f is nil (expected: a function)")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	j := &Job{cancel: cancel, f: func() error {
+	run := func() error {
 		err := f(ctx)
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return nil
 		}
 		return err
-	}}
-	j.label = (*jobTask)(j)
-	return c.schedule("ScheduleContext", j, schedule, options)
+	}
+	return c.schedule("ScheduleContext", new(Job), schedule, options, jobSettings{run: run, cancel: cancel})
 }
 
 // schedule starts a job that has a function.
-func (c *Clock) schedule(caller string, j *Job, schedule Schedule, options *JobOptions) (*Job, error) {
+func (c *Clock) schedule(caller string, j *Job, schedule Schedule, options *JobOptions, settings jobSettings) (*Job, error) {
 	if check.IsNil(schedule) {
 		return nil, check.Errorf("clock: %s: schedule is nil (expected: a Schedule)", caller)
 	}
-	if options == nil {
-		options = new(JobOptions)
-	}
-	if err := options.check(); err != nil {
-		return nil, err
+	if options != nil {
+		if err := options.check(); err != nil {
+			return nil, err
+		}
+		settings.name, settings.overlap, settings.missed = options.Name, options.Overlap, options.Missed
 	}
 	c.in(0) // Panics in another bubble, before the job has its name.
-	j.clock, j.name, j.overlap, j.missed = c, options.Name, options.Overlap, options.Missed
-	j.schedule, j.afterRun = withJitter(schedule), isAfterRun(schedule)
+	j.clock, j.schedule, j.afterRun, j.settings = c, schedule, isAfterRun(schedule), &defaultSettings
+	if options != nil || settings.run != nil {
+		j.settings = &settings
+	}
 	j.busy, j.planning = 1, true
 	if err := c.jobs.add(j); err != nil {
 		return nil, err
@@ -152,7 +184,7 @@ func (c *Clock) schedule(caller string, j *Job, schedule Schedule, options *JobO
 // or if the schedule has ended and the last run has begun. It does not wait for a run
 // that is under way; [Job.Wait] does.
 func (j *Job) Stop() bool {
-	defer j.cancel() // After the unlock (J4).
+	defer j.settings.cancel() // After the unlock (J4).
 	return j.halt()
 }
 
@@ -160,7 +192,7 @@ func (j *Job) Stop() bool {
 func (j *Job) halt() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.stopped || j.ended && !j.runs.waiting() {
+	if j.stopped || j.ended && !j.waiting() {
 		return false
 	}
 	j.stop()
@@ -170,7 +202,7 @@ func (j *Job) halt() bool {
 // stop prevents further runs from beginning. Guarded by mu.
 func (j *Job) stop() {
 	j.stopped = true
-	j.runs.queued, j.runs.requested = 0, false
+	j.queued, j.requested = 0, false
 	j.end()
 }
 
@@ -189,10 +221,11 @@ func (j *Job) untilOver() <-chan struct{} {
 	if j.isOver() {
 		return nil
 	}
-	if j.over == nil {
-		j.over = make(chan struct{})
+	extra := j.ensure()
+	if extra.over == nil {
+		extra.over = make(chan struct{})
 	}
-	return j.over
+	return extra.over
 }
 
 // isOver reports whether no run is under way and none will begin (J3). Guarded by mu.
@@ -204,7 +237,7 @@ func (j *Job) isOver() bool { return j.ended && j.busy == 0 }
 func (j *Job) Next() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.next.at
+	return j.next.at()
 }
 
 // end ends planning. Guarded by mu.
@@ -231,9 +264,9 @@ func (j *Job) finishIfOver() {
 		return
 	}
 	j.clock.jobs.remove(j)
-	if j.over != nil {
-		close(j.over)
-		j.over = nil
+	if j.extra != nil && j.extra.over != nil {
+		close(j.extra.over)
+		j.extra.over = nil
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,13 @@ func (s *times) Next(t time.Time) time.Time {
 		return time.Time{}
 	}
 	return t.Add(time.Hour)
+}
+
+func TestJobAndSpecAreSmall(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) == 8 {
+		assert.EqualValues(t, 160, unsafe.Sizeof(Job{}))
+		assert.EqualValues(t, 64, unsafe.Sizeof(Spec{}))
+	}
 }
 
 // newIdleJob returns a job on an idleTimer.

@@ -13,12 +13,15 @@ const leastDelay = time.Millisecond
 
 // patience is the number of times in succession that may pass while the schedule
 // computes them. A schedule that returns the present, such as time.Now(), has no others.
-const patience = 10
+const (
+	patience = 10
+	reported = -1
+)
 
 // planFromNow arms the timer for the schedule's first time from now on. If the schedule
 // has ended, the job ends.
 func (j *Job) planFromNow() {
-	j.planWith(func(now time.Time) (argument, next time.Time) { return now, j.schedule.base.Next(now) })
+	j.planWith(func(now time.Time) (argument, next time.Time) { return now, j.base().Next(now) })
 }
 
 // plan decides which of the runs begin that are due, of which last is the first, and
@@ -26,11 +29,11 @@ func (j *Job) planFromNow() {
 func (j *Job) plan(last planned) (runs int) {
 	runs = 1 // Also if the schedule fails.
 	j.planWith(func(now time.Time) (argument, next time.Time) {
-		now = now.Add(last.due.Sub(last.at)) // A delay does not make a run late.
+		now = now.Add(-last.delay) // A delay does not make a run late.
 		if j.wasSetBack(last.due, now) {
-			return now, j.schedule.base.Next(now)
+			return now, j.base().Next(now)
 		}
-		times, next := j.missed.Plan(j.schedule.base, last.due, now)
+		times, next := j.settings.missed.Plan(j.base(), last.due, now)
 		runs = len(times)
 		return now, next
 	})
@@ -59,15 +62,19 @@ func (j *Job) planOnce(ask func(now time.Time) (argument, next time.Time)) (agai
 	j.clock.call(func() {
 		argument, due := ask(now)
 		if !due.IsZero() && !due.After(argument) {
-			next = planned{due: now, at: now.Add(leastDelay)} // Before the error handler, which may end the goroutine.
+			next = planned{now, leastDelay} // Before the error handler, which may end the goroutine.
 			j.warn(due, argument)
 			return
 		}
-		next = j.schedule.delayed(due)
-		if after := j.clock.present(); due.IsZero() || due.After(after) {
+		next = withJitter(j.schedule).delayed(due)
+		switch after := j.clock.present(); {
+		case j.passed == reported:
+		case due.IsZero() || due.After(after):
 			j.passed = 0
-		} else if j.passed++; j.passed == patience {
-			j.warn(due, after)
+		default:
+			if j.passed++; j.passed == patience {
+				j.warn(due, after)
+			}
 		}
 	})
 	return nil
@@ -75,12 +82,12 @@ func (j *Job) planOnce(ask func(now time.Time) (argument, next time.Time)) (agai
 
 // warn reports the schedule, once, for a time that is not after its argument or the present.
 func (j *Job) warn(due, limit time.Time) {
-	if j.warned {
+	if j.passed == reported {
 		return
 	}
-	j.warned = true
+	j.passed = reported
 	j.report(fmt.Errorf("schedule %T returned %v, which is not after %v; the run is at the next tick (reported once)",
-		j.schedule.base, due, limit))
+		j.base(), due, limit))
 }
 
 // arm arms the timer for the next run, which was planned with the given offset of the
@@ -89,8 +96,8 @@ func (j *Job) warn(due, limit time.Time) {
 func (j *Job) arm(next planned, offset time.Duration) step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.ended && !j.paused && isWall(next.at) && !next.due.IsZero() {
-		j.clock.wall.add(j) // First: from now on, a step is noticed there.
+	if !j.ended && !j.paused && isWall(next.due) && !next.due.IsZero() {
+		j.clock.wall.add(j, j.clock.until(next.at())) // First: from now on, a step is noticed there.
 		if change := j.clock.wallOffset() - offset; change <= -leastStep {
 			return stepBack(-change)
 		}
@@ -110,7 +117,7 @@ func (j *Job) arm(next planned, offset time.Duration) step {
 
 // armNext arms the timer for next. Guarded by mu.
 func (j *Job) armNext() {
-	delay := j.clock.until(j.next.at)
+	delay := j.clock.until(j.next.at())
 	if delay <= 0 {
 		delay = leastDelay
 	}
@@ -143,9 +150,9 @@ func (j *Job) expire() (due planned, ok bool) {
 	if j.timeout == nil || !j.timeout.IsExpired() {
 		return planned{}, false // It was stopped, paused or armed again.
 	}
-	left := j.clock.until(j.next.at)
-	if left > 0 && isElapsed(j.schedule.base) {
-		j.next.due, j.next.at, left = j.next.due.Add(-left), j.next.at.Add(-left), 0
+	left := j.clock.until(j.next.at())
+	if left > 0 && isElapsed(j.base()) {
+		j.next.due, left = j.next.due.Add(-left), 0
 	}
 	if left > 0 { // The wall clock was set back.
 		j.armNext()
@@ -157,7 +164,7 @@ func (j *Job) expire() (due planned, ok bool) {
 	due = j.next
 	j.timeout, j.next = nil, planned{}
 	j.startPlanning()
-	j.runs.due++
+	j.due++
 	return due, true
 }
 
@@ -173,7 +180,7 @@ func (j *Job) planAndRun(due planned) {
 	defer j.done()
 	runs := 1
 	if j.afterRun {
-		if j.missed.skips(due.at, j.clock.present()) {
+		if j.settings.missed.skips(due.at(), j.clock.present()) {
 			runs = 0
 		}
 		j.run(runs)

@@ -19,30 +19,30 @@ type registry struct {
 
 // add adds j if it has a name. It returns an error if another job has that name.
 func (r *registry) add(j *Job) error {
-	if j.name == "" {
+	if j.settings.name == "" {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.jobs[j.name] != nil {
-		return check.Errorf("clock: JobOptions.Name: %q (expected: a name that no other job of the clock has)", j.name)
+	if r.jobs[j.settings.name] != nil {
+		return check.Errorf("clock: JobOptions.Name: %q (expected: a name that no other job of the clock has)", j.settings.name)
 	}
 	if r.jobs == nil {
 		r.jobs = map[string]*Job{}
 	}
-	r.jobs[j.name] = j
+	r.jobs[j.settings.name] = j
 	return nil
 }
 
 // remove frees the name of j, unless another job has it already.
 func (r *registry) remove(j *Job) {
-	if j.name == "" {
+	if j.settings.name == "" {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.jobs[j.name] == j {
-		delete(r.jobs, j.name)
+	if r.jobs[j.settings.name] == j {
+		delete(r.jobs, j.settings.name)
 	}
 }
 
@@ -51,7 +51,7 @@ func (r *registry) remove(j *Job) {
 func (c *Clock) Jobs() []*Job {
 	c.jobs.mu.Lock()
 	defer c.jobs.mu.Unlock()
-	return slices.SortedFunc(maps.Values(c.jobs.jobs), func(a, b *Job) int { return cmp.Compare(a.name, b.name) })
+	return slices.SortedFunc(maps.Values(c.jobs.jobs), func(a, b *Job) int { return cmp.Compare(a.settings.name, b.settings.name) })
 }
 
 // Job returns the job of the given name, or nil if it is not among [Clock.Jobs].
@@ -69,7 +69,7 @@ func (c *Clock) StopJobs(ctx context.Context) error {
 	jobs := c.Jobs()
 	for _, j := range jobs {
 		j.halt()
-		defer j.cancel()
+		defer j.settings.cancel()
 	}
 	for _, j := range jobs {
 		over := j.untilOver()
@@ -101,9 +101,13 @@ type JobStatus struct {
 func (j *Job) Status() JobStatus {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := &j.runs
-	return JobStatus{Name: j.name, Next: j.next.at, LastRun: r.last, LastError: r.lastErr, Running: r.running,
-		Paused: j.paused, Runs: r.finished, Skipped: r.skipped}
+	extra := cmp.Or(j.extra, &noExtra)
+	status := JobStatus{Name: j.settings.name, Next: j.next.at(), LastError: extra.lastErr, Running: int(j.running),
+		Paused: j.paused, Runs: j.finished, Skipped: extra.skipped}
+	if j.last != 0 {
+		status.LastRun = time.Unix(0, j.last)
+	}
+	return status
 }
 
 // Pause prevents runs of the schedule until [Job.Resume], including one that waits for
@@ -116,7 +120,7 @@ func (j *Job) Pause() bool {
 		return false
 	}
 	j.paused = true
-	j.runs.queued = 0
+	j.queued = 0
 	j.disarm()
 	return true
 }

@@ -2,26 +2,14 @@ package clock
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// runs are the runs of a job and their counts. The job's mu guards them.
-type runs struct {
-	due       int  // Tasks that have expired, whose runs begin has not decided about yet.
-	running   int  // Runs under way.
-	queued    int  // Runs of the schedule that wait for the end of another.
-	requested bool // A run of RunNow waits for that.
-
-	last     time.Time // The start of the last run.
-	lastErr  error     // The error of the last run that ended.
-	finished int64
-	skipped  int64
-}
-
-// waiting reports whether a run is due that has not begun.
-func (r *runs) waiting() bool { return r.due > 0 || r.queued > 0 || r.requested }
+// waiting reports whether a run is due that has not begun. Guarded by mu.
+func (j *Job) waiting() bool { return j.due > 0 || j.queued > 0 || j.requested }
 
 // RunNow begins a run, in addition to those of the schedule, even if the job is
 // paused. If another run is under way, [JobOptions.Overlap] decides. RunNow reports
@@ -34,23 +22,23 @@ func (j *Job) RunNow() bool {
 	case j.ended:
 		return false
 	case j.startsNow():
-		j.runs.running++
+		j.running++
 		j.busy++
 		go func() {
 			defer j.done()
 			j.work()
 		}()
-	case j.overlap == OverlapQueueOne && !j.runs.requested:
-		j.runs.requested = true
+	case j.settings.overlap == OverlapQueueOne && !j.requested:
+		j.requested = true
 	default:
-		j.runs.skipped++
+		j.ensure().skipped++
 		return false
 	}
 	return true
 }
 
 // startsNow reports whether a run may begin beside those under way. Guarded by mu.
-func (j *Job) startsNow() bool { return j.runs.running == 0 || j.overlap == OverlapParallel }
+func (j *Job) startsNow() bool { return j.running == 0 || j.settings.overlap == OverlapParallel }
 
 // run runs f n times, one after another, unless the policy is against it.
 func (j *Job) run(n int) {
@@ -64,19 +52,18 @@ func (j *Job) run(n int) {
 func (j *Job) begin(n int) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := &j.runs
-	r.due--
+	j.due--
 	switch {
 	case n == 0 || j.stopped || j.paused:
 	case j.startsNow():
-		r.running++
-		r.queued += n - 1
+		j.running++
+		j.queued += int32(n - 1)
 		return true
-	case j.overlap == OverlapQueueOne && r.queued == 0:
-		r.queued = 1
-		r.skipped += int64(n - 1)
+	case j.settings.overlap == OverlapQueueOne && j.queued == 0:
+		j.queued = 1
+		j.ensure().skipped += int64(n - 1)
 	default:
-		r.skipped += int64(n)
+		j.ensure().skipped += int64(n)
 	}
 	return false
 }
@@ -91,7 +78,7 @@ func (j *Job) work() {
 // call calls f on a new goroutine, which f or the error handler may end, and waits for it.
 func (j *Job) call() (err error) {
 	j.mu.Lock()
-	j.runs.last = j.clock.present()
+	j.last = j.clock.present().UnixNano()
 	j.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
@@ -102,35 +89,53 @@ func (j *Job) call() (err error) {
 				j.report(err)
 			}
 		}()
-		usercode.Run(func() { err = j.f() }, func(broken error) { err = broken })
+		usercode.Run(func() { err = j.invoke() }, func(broken error) { err = broken })
 	}()
 	<-ended
 	return err
 }
 
+// invoke calls the function.
+func (j *Job) invoke() error {
+	if j.f == nil {
+		return j.settings.run()
+	}
+	j.f()
+	return nil
+}
+
+// label names the function in the log.
+func (j *Job) label() hwt.TimerTask {
+	if j.f == nil {
+		return (*jobTask)(j)
+	}
+	return enginekit.Func(j.f)
+}
+
 // report reports err with the name of the job, if it has one.
 func (j *Job) report(err error) {
 	job := "job"
-	if j.name != "" {
-		job = fmt.Sprintf("job %q", j.name)
+	if name := j.settings.name; name != "" {
+		job = fmt.Sprintf("job %q", name)
 	}
-	j.clock.report(j.label, fmt.Errorf("clock: %s: %w", job, err))
+	j.clock.report(j.label(), fmt.Errorf("clock: %s: %w", job, err))
 }
 
 // finish records the end of a run, and reports whether a queued one begins.
 func (j *Job) finish(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := &j.runs
-	r.finished++
-	r.lastErr = err
+	j.finished++
+	if err != nil || j.extra != nil {
+		j.ensure().lastErr = err
+	}
 	switch {
-	case r.queued > 0:
-		r.queued--
-	case r.requested:
-		r.requested = false
+	case j.queued > 0:
+		j.queued--
+	case j.requested:
+		j.requested = false
 	default:
-		r.running--
+		j.running--
 		return false
 	}
 	return true

@@ -25,8 +25,10 @@ type Schedule interface {
 	// that several jobs share must be safe for concurrent use.
 	//
 	// A time without a monotonic clock reading, such as that of a [Spec], follows the wall
-	// clock: if the clock is set, or the machine sleeps, the job adapts within a second.
-	// After a step forward, runs may have been missed.
+	// clock: if the clock is set, or the machine sleeps, the job adapts. On Linux it does so
+	// within milliseconds. Elsewhere, and on a timer that wraps an engine, it takes a quarter
+	// of the time until the next run, but at least half a second and at most ten. After a
+	// step forward, runs may have been missed.
 	//
 	// After a step back, an "@every" without START keeps its pace. A Spec with a wildcard in
 	// the hour field, and another schedule with less than an hour between two times, continue
@@ -123,15 +125,23 @@ func withJitter(s Schedule) jitter {
 }
 
 // Next implements [Schedule].
-func (s jitter) Next(t time.Time) time.Time { return s.delayed(s.base.Next(t)).at }
+func (s jitter) Next(t time.Time) time.Time { return s.delayed(s.base.Next(t)).at() }
 
 // AfterRun implements [AfterRunSchedule].
 func (s jitter) AfterRun() bool { return isAfterRun(s.base) }
 
 // planned is a time of a schedule.
 type planned struct {
-	due time.Time // The result of the schedule. Zero after the last run.
-	at  time.Time // The same with the delay.
+	due   time.Time // The result of the schedule. Zero after the last run.
+	delay time.Duration
+}
+
+// at returns the time of the run.
+func (p planned) at() time.Time {
+	if p.delay == 0 {
+		return p.due
+	}
+	return p.due.Add(p.delay)
 }
 
 // delayed returns the given time of the schedule with a delay.
@@ -139,11 +149,11 @@ func (s jitter) delayed(due time.Time) planned {
 	switch {
 	case due.IsZero():
 	case s.spec != nil:
-		return planned{due, due.Add(s.spec.Delay(due))}
+		return planned{due, s.spec.Delay(due)}
 	case s.limit > 0:
-		return planned{due, due.Add(hwt.Jitter(s.limit-1, 1))}
+		return planned{due, hwt.Jitter(s.limit-1, 1)}
 	}
-	return planned{due, due}
+	return planned{due, 0}
 }
 
 func positive(name string, d time.Duration) time.Duration {

@@ -1,21 +1,24 @@
 package clock
 
 import (
-	"maps"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // The monotonic clock of a timer does not notice that the wall clock was set, nor that
-// the machine slept. While jobs wait for a time of the wall clock, one timeout of the
-// clock compares both clocks twice per second. In a synctest bubble, whose clocks never
-// differ, there is no such timeout.
+// the machine slept. While jobs wait for a time of the wall clock, the kernel reports each
+// step on Linux. Elsewhere, and on a timer that no engine knows, such as a wrapper, one
+// timeout of the clock compares both clocks. In a synctest bubble, whose clocks never
+// differ, there is neither.
 const (
-	lookPeriod = time.Second / 2
+	// The period of the looks is a quarter of the time until the next run, within these
+	// limits. A step back needs no look: the job notices it when its timeout expires.
+	leastLookPeriod = time.Second / 2
+	mostLookPeriod  = 10 * time.Second
 
 	// leastStep is the step that matters. Two readings of the clocks differ by less.
 	leastStep = 100 * time.Millisecond
@@ -30,10 +33,12 @@ const (
 type wallClock struct {
 	off     bool // In a synctest bubble. Immutable after New.
 	mu      sync.Mutex
-	jobs    map[*Job]struct{} // Jobs that wait for a time of the wall clock. Guarded by mu.
-	timeout hwt.Timeout       // Runs the next look. Nil while no job waits. Guarded by mu.
-	offset  time.Duration     // The wall clock minus the monotonic one. Guarded by mu.
-	high    time.Duration     // The latest time shown, since the clock's start. Guarded by mu.
+	jobs    *Job          // The first of those that wait for a time of the wall clock. Guarded by mu.
+	unwatch func()        // Ends the kernel's reports. Nil while no job waits, and without reports. Guarded by mu.
+	timeout hwt.Timeout   // Runs the next look. Nil while no job waits, and with the kernel's reports. Guarded by mu.
+	soonest time.Duration // The next run that is known, in the clock's time. Guarded by mu.
+	offset  time.Duration // The wall clock minus the monotonic one. Guarded by mu.
+	high    time.Duration // The latest time shown, since the clock's start. Guarded by mu.
 }
 
 // step is a change of the wall clock's offset to the monotonic clock.
@@ -49,23 +54,45 @@ const (
 // isWall reports whether t has no monotonic reading.
 func isWall(t time.Time) bool { return t == t.Round(0) }
 
-// add makes j follow the steps from now on. It is called under mu of j.
-func (w *wallClock) add(j *Job) {
+// add makes j follow the steps from now on. Its next run is left from now. It is called
+// under mu of j.
+func (w *wallClock) add(j *Job, left time.Duration) {
 	if w.off {
 		return
 	}
 	c := j.clock
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.jobs == nil {
-		w.jobs = map[*Job]struct{}{}
+	first := w.jobs == nil
+	if !j.listed {
+		if j.listed, j.after = true, w.jobs; w.jobs != nil {
+			w.jobs.before = j
+		}
+		w.jobs = j
 	}
-	w.jobs[j] = struct{}{}
-	if w.timeout == nil { // The first job. For the others, a look must compare with the old offset.
+	if first { // For the others, a look must compare with the old offset.
 		w.offset, w.high = c.wallOffset(), math.MinInt64
+		w.watch(c)
 	}
-	if w.timeout == nil || ended(w.timeout) {
+	now := c.now()
+	if at := now + left; at < w.soonest || w.soonest <= now {
+		w.soonest = at
+	}
+	if w.unwatch == nil && (w.timeout == nil || ended(w.timeout)) {
 		w.arm(c)
+	}
+}
+
+// watch makes the kernel report the steps, if it can. Guarded by mu.
+func (w *wallClock) watch(c *Clock) {
+	stopped, ok := enginekit.Ended(c.timer)
+	if !ok || c.bubble.Inside() {
+		return
+	}
+	select {
+	case <-stopped: // Jobs are on runtime timers.
+	default:
+		w.unwatch = watchSteps(stopped, c.followSteps)
 	}
 }
 
@@ -73,8 +100,24 @@ func (w *wallClock) add(j *Job) {
 func (w *wallClock) remove(j *Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.jobs, j)
-	if len(w.jobs) == 0 && w.timeout != nil {
+	if !j.listed {
+		return
+	}
+	if j.before == nil {
+		w.jobs = j.after
+	} else {
+		j.before.after = j.after
+	}
+	if j.after != nil {
+		j.after.before = j.before
+	}
+	j.listed, j.before, j.after = false, nil, nil
+	switch {
+	case w.jobs != nil:
+	case w.unwatch != nil:
+		w.unwatch()
+		w.unwatch = nil
+	case w.timeout != nil:
 		w.timeout.Cancel()
 		w.timeout = nil
 	}
@@ -91,8 +134,9 @@ func (c *Clock) wallOffset() time.Duration {
 // mu.
 func (w *wallClock) arm(c *Clock) {
 	var err error
-	if w.timeout, err = c.timer.NewTimeout((*lookTask)(c), lookPeriod); err != nil {
-		w.timeout = c.armRuntime((*lookTask)(c), lookPeriod)
+	period := min(max((w.soonest-c.now())/4, leastLookPeriod), mostLookPeriod)
+	if w.timeout, err = c.timer.NewTimeout((*lookTask)(c), period); err != nil {
+		w.timeout = c.armRuntime((*lookTask)(c), period)
 	}
 }
 
@@ -130,17 +174,21 @@ func (x *lookTask) endOn(c *Clock) bool { return (*Clock)(x) == c }
 func (w *wallClock) look(c *Clock) (step, []*Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.timeout == nil {
+	if w.jobs == nil {
 		return noStep, nil // The last job was removed meanwhile.
 	}
-	if ended(w.timeout) {
+	if w.timeout != nil && ended(w.timeout) {
 		w.arm(c)
 	}
 	step := w.note(c.now(), c.wallOffset())
 	if step == noStep {
 		return noStep, nil
 	}
-	return step, slices.Collect(maps.Keys(w.jobs))
+	var jobs []*Job
+	for j := w.jobs; j != nil; j = j.after {
+		jobs = append(jobs, j)
+	}
+	return step, jobs
 }
 
 // note sets the offset of the wall clock at the given monotonic time, and returns the
@@ -187,7 +235,7 @@ func (j *Job) follow(step step) {
 func (j *Job) interrupt(step step) (next planned, left time.Duration, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.timeout == nil || !isWall(j.next.at) || !j.timeout.Cancel() {
+	if j.timeout == nil || !isWall(j.next.due) || !j.timeout.Cancel() {
 		return planned{}, 0, false // No run waits, or it is due already.
 	}
 	if step == forward {
@@ -195,7 +243,7 @@ func (j *Job) interrupt(step step) (next planned, left time.Duration, ok bool) {
 		return planned{}, 0, false
 	}
 	next, left = j.next, time.Until(j.timeout.Deadline())
-	left -= next.at.Sub(next.due)
+	left -= next.delay
 	j.timeout, j.next = nil, planned{}
 	j.startPlanning()
 	return next, left, true
@@ -205,7 +253,7 @@ func (j *Job) interrupt(step step) (next planned, left time.Duration, ok bool) {
 // as the time of the run before the step, and left as the delay until it.
 func (j *Job) afterStep(step step, due time.Time, left time.Duration) func(now time.Time) (argument, next time.Time) {
 	return func(now time.Time) (argument, next time.Time) {
-		base := j.schedule.base
+		base := j.base()
 		switch {
 		case isElapsed(base):
 			return now, now.Add(max(left, 1)).In(due.Location())
@@ -218,7 +266,7 @@ func (j *Job) afterStep(step step, due time.Time, left time.Duration) func(now t
 
 // wasSetBack reports whether the clock was set back after a run was due, and the job follows.
 func (j *Job) wasSetBack(due, now time.Time) bool {
-	ahead, base := due.Sub(now), j.schedule.base
+	ahead, base := due.Sub(now), j.base()
 	return ahead >= leastStep && (isElapsed(base) || stepBack(ahead) == farther || paced(base, due))
 }
 

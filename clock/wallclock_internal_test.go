@@ -28,7 +28,10 @@ func steppedClock(t *testing.T) (c *Clock, set func(ahead time.Duration)) {
 	t.Cleanup(func() { timer.Stop() })
 	c, err = New(timer, nil)
 	require.NoError(t, err)
-	return c, func(d time.Duration) { c.ahead.Store(int64(d)) }
+	return c, func(d time.Duration) {
+		c.ahead.Store(int64(d))
+		c.followSteps() // as the kernel does
+	}
 }
 
 // TestStepOfTheWallClockIsNoticed uses the real clocks, because a bubble's wall clock and

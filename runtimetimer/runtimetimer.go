@@ -46,6 +46,14 @@ var (
 	_ hwt.EventTimer = (*Timer)(nil)
 )
 
+var _ = enginekit.RegisterEnded(func(timer hwt.Timer) (<-chan struct{}, bool) {
+	t, ok := timer.(*Timer)
+	if !ok {
+		return nil, false
+	}
+	return t.ended, true
+})
+
 // Timer is a timer on Go's own timers. Create it with [New]. All methods are safe for
 // concurrent use, including from within a task.
 //
@@ -60,6 +68,7 @@ type Timer struct {
 	callers  enginekit.Callers // Immutable after New. Options.RecordCallers.
 	stopWait time.Duration     // Immutable after New. Options.StopTimeout, 0 if off.
 	stopped  atomic.Bool       // Atomic: written by Stop, read by NewTimeout, for good under a shard's mu.
+	ended    chan struct{}     // Closed by Stop.
 	stop     sync.Once         // Lets later calls of Stop wait until the first has drained.
 	running  running           // See there.
 }
@@ -83,6 +92,7 @@ func New(options *Options) (*Timer, error) {
 		callers:  enginekit.Callers(options.RecordCallers),
 		stopWait: check.OrOff(options.StopTimeout, defaultStopTimeout),
 		running:  running{none: make(chan struct{})},
+		ended:    make(chan struct{}),
 	}
 	runner.Given, runner.Running = t.countGiven, t.countRunning
 	t.clock.Start()
@@ -169,6 +179,7 @@ func (t *Timer) halt() (unprocessed []hwt.Timeout) {
 	}
 	t.stop.Do(func() {
 		t.stopped.Store(true) // Linearization point against NewTimeout.
+		defer close(t.ended)
 		for i := range t.shards {
 			unprocessed = t.shards[i].drain(unprocessed)
 		}

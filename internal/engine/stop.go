@@ -19,6 +19,9 @@ func (h *Handle) Stop() []hwt.Timeout {
 	return unprocessed
 }
 
+// Ended returns a channel that is closed when the timer stops.
+func (h *Handle) Ended() <-chan struct{} { return h.workers[0].core.worker.takenOver }
+
 // halt closes the intakes, takes the wheels over from the workers, which end, and ends
 // the pending timeouts. It returns false if the caller must not wait, because the timer
 // is a bubble's.
