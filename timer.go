@@ -200,12 +200,12 @@ type Executor interface {
 	// task. The error goes to the task if it is a [RejectedTask] that has not started, or
 	// else to the timer's error handler. Calls of task that break these rules do nothing.
 	//
-	// Execute must be safe for concurrent use and should not block. An engine with a
-	// worker calls it on the worker goroutine. If a call blocks for more than a few
-	// milliseconds, another goroutine hands over the next tasks. At most eight calls per
-	// worker may block; one more blocks the timer. A full pool should therefore return an
-	// error instead of waiting, as a [Pool] does, and a pool of package ants with
-	// WithNonblocking.
-	// Package runtimetimer calls Execute on a new goroutine, where it may block.
+	// Execute must be safe for concurrent use and must not block. An engine with a worker
+	// calls it on the worker goroutine. A call that blocks delays all later timeouts of
+	// that worker until it returns. The timer logs the call once it has blocked for the
+	// slow-task threshold, and counts it in Stats.SlowTasks. A full pool must therefore
+	// return an error instead of waiting, as a [Pool] does, and a pool of package ants with
+	// WithNonblocking. Package runtimetimer calls Execute on a new goroutine, where it
+	// may block.
 	Execute(task func()) error
 }

@@ -18,7 +18,6 @@ var executorChecks = []check{
 	{"ExecutorRejectionGoesToARejectedTask", fake, executorRejectsRejectedTask},
 	{"ExecutorPanicAffectsNoOther", fake, executorBreaks},
 	{"ExecutorThatBlocksDelaysTimeouts", fake, executorBlocks},
-	{"ExecutorThatBlocksOnceDelaysNoTask", fake, executorBlocksOnce},
 	{"ExecutorThatCallsTwiceRunsATaskOnce", fake, executorTwice},
 	{"BadTaskOnAnExecutorIsReported", fake, badTaskOnExecutor},
 	{"OnExecutorRunsTheTaskThere", fake, onExecutor},
@@ -190,26 +189,6 @@ func executorBlocks(tb testing.TB, newTimer factory) {
 	ranOnTime(tb, later, now.Add(10*tick), "once the executor takes tasks again")
 	assert.Equal(tb, 51, submitted.Load())
 	assert.Equal(tb, 51, balanced(tb, e).Expired)
-}
-
-// executorBlocksOnce blocks in the middle of the tasks that are due together.
-func executorBlocksOnce(tb testing.TB, newTimer factory) {
-	release := make(chan struct{})
-	var submitted atomic.Int64
-	e := newTimer.start(tb, Config{Logger: slog.New(slog.DiscardHandler), Executor: executor(func(task func()) error {
-		if submitted.Add(1) == 10 {
-			<-release
-		}
-		return elsewhere(task)
-	})})
-	tasks, _ := scheduleAll(tb, e, 20, tick, newProbe)
-	pass(3 * tick)
-	assert.Equal(tb, 20, submitted.Load(), "the other tasks are handed over meanwhile")
-	worksOnTime(tb, e, 10*tick, "beside a blocked call")
-	close(release)
-	pass(tick)
-	allRan(tb, 1, tasks)
-	assert.Equal(tb, 21, balanced(tb, e).Expired)
 }
 
 // executorTwice breaks the rules of Executor and calls each task twice.

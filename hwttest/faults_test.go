@@ -301,15 +301,6 @@ var faults = []fault{
 	{"the executor is not used", func(b *broken) { b.config.Executor = nil },
 		[]string{"ExecutorRunsEveryTask", "ExecutorMayRunLater", "ExecutorThatBlocksDelaysTimeouts", "CancelledRunsOnTheExecutor"}},
 
-	{"calls of the executor wait for each other", func(b *broken) {
-		lock, execute := make(chan struct{}, 1), b.config.Executor
-		b.config.Executor = executor(func(task func()) error {
-			lock <- struct{}{}
-			defer func() { <-lock }()
-			return execute.Execute(task)
-		})
-	}, []string{"ExecutorThatBlocksOnceDelaysNoTask"}},
-
 	{"cancelled is never notified", func(b *broken) {
 		b.task = func(_ *broken, task hwt.TimerTask) hwt.TimerTask { return unnotified{task} }
 	}, []string{"CancelledIsCalledOnceAndSoon", "CancelledIsCalledIfStopFollows", "CancelledSeesTheEndedTimeout", "CancelledMayUseTheTimer"}},

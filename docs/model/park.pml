@@ -1,8 +1,7 @@
 /*
  * Sleeping and waking: signal.phase, the alarm of a sleeping worker, callers who
- * drain their timeouts instead of waking it, the token, relief (with REPLACES also of
- * a worker in a hand-over), starting late, retiring with nothing pending, and Stop at
- * any moment.
+ * drain their timeouts instead of waking it, the token, relief, starting late,
+ * retiring with nothing pending, and Stop at any moment.
  *
  * Time is in ticks. There are two timeouts, each in its own stripe. Deadlines
  * are chosen freely. The clock advances freely up to HORIZON. After that it jumps to
@@ -47,16 +46,6 @@
  * mutation RELIEF_COUNTED: a relief that would sleep stays counted
  * mutation RELIEVED_GOES_ON: a goroutine that wakes does not look whether another one is the worker
  * mutation RELIEVED_ENDS: a goroutine that wakes while another one is the worker ends
- *
- * mutations with -DCHANGES=0 -DRELIEFS=2 -DREPLACES
- * mutation LOST_UNSEEN: a worker that was replaced in a hand-over continues
- * mutation LOST_WAITS: a relief that was replaced sleeps
- * mutation LOST_COUNTED: a relief that was replaced ends and stays counted
- * mutation REPLACE_ANYWHERE: a relief replaces a worker outside a hand-over
- * mutation REPLACE_BY_STORE: a relief takes over without comparing
- *
- * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1 -DREPLACES
- * mutation LOST_QUITS: a worker that was replaced looks for the last notices after Stop
  *
  * mutations with -DCHANGES=0 -DSTOPPERS=1 -DRELIEFS=1
  * mutation WAKE_BY_STORE: a worker that wakes stores ticking without comparing
@@ -104,7 +93,7 @@ byte alarm;			/* as callers see it */
 byte wakeAt = NEVER;		/* when the sleeper's alarm goes off */
 bool token;			/* of the sleeper */
 bool halted, quit, taken, gone, done;	/* gone: noticesClosed */
-byte workers, replaced;	/* replaced: by a relief, in a hand-over that lasts */
+byte workers;
 
 bool mu;			/* guards what follows */
 bool sleeping = true, wheelGone, nextNotices;
@@ -118,7 +107,6 @@ bool queued[2], pushed[2];	/* which says that it is queued before it is in the q
 byte filed[2];			/* for which tick in the wheel; 0 if it is not there */
 
 bool running;
-byte handing;			/* odd during a hand-over */
 
 #define nearest	min((filed[0] == 0 -> NEVER : filed[0]), (filed[1] == 0 -> NEVER : filed[1]))
 
@@ -409,25 +397,13 @@ proctype helper() {
 	}
 }
 
-/*
- * relieve, at any time: by a timer that the worker or a caller set, or by a caller that
- * rests while the worker is stuck. What the caller saw is checked anew under mu, and the
- * thresholds are not modeled.
- */
+/* relieve, at any time. The thresholds are not modeled. */
 proctype reliever() {
-	byte was;
 	atomic {
 		if
 		:: mu -> goto out			/* TryLock */
 		:: else -> mu = true
 		fi;
-#ifdef REPLACES
-		was = handing;
-		if
-		:: !sleeping && phase != stopped -> goto replace
-		:: else
-		fi;
-#endif
 		if
 #ifndef RELIEF_AWAKE
 		:: !sleeping -> goto leave
@@ -442,25 +418,7 @@ proctype reliever() {
 		workers++; run worker(true)
 	}
 	goto leave;
-#ifdef REPLACES
-replace: skip;
-	atomic {				/* replace */
-# ifdef REPLACE_ANYWHERE
-		if
-		:: true
-# elif defined(REPLACE_BY_STORE)
-		if
-		:: was % 2 == 1
-# else
-		if
-		:: was % 2 == 1 && handing == was
-# endif
-			-> handing++; replaced++; workers++; run worker(true)
-		:: else
-		fi
-	}
-#endif
-leave:	atomic { unlock(); was = 0 }
+leave:	unlock();
 out:	skip
 }
 
@@ -506,41 +464,14 @@ inline beginFiring() {
 
 proctype worker(bool relief) {
 	bool ok, linger, working = relief;
-#ifdef REPLACES
-	byte turn;
-	bool lost;
-	if
-	:: relief && running -> goto fire	/* it has replaced the worker */
-	:: else
-	fi;
-#endif
 step:	skip;				/* here, and there, an atomic sequence ends */
 	atomic {
 		lock();
-#ifdef REPLACES
-		if
-		:: lost -> lost = false; replaced--
-		:: else
-		fi;
-#endif
 		if
 		:: working -> goto works
 #ifdef RELIEVED_GOES_ON
 		:: !working
 #else
-# ifdef REPLACES
-		:: !working && relief && (wheelGone || phase == stopped) -> unlock(); goto over
-#  ifdef LOST_WAITS
-		:: !working && relief && !wheelGone && phase != stopped -> unlock(); goto parked
-#  elif defined(LOST_COUNTED)
-		:: !working && relief && !wheelGone && phase != stopped -> unlock(); goto out
-#  else
-		:: !working && relief && !wheelGone && phase != stopped -> workers--; unlock(); goto out
-#  endif
-# endif
-# ifdef LOST_QUITS
-		:: !working && !relief && (wheelGone || phase == stopped) -> unlock(); goto last
-# endif
 		:: !working && !relief && sleeping
 		:: !working && !relief && !sleeping && (wheelGone || phase == stopped) -> unlock(); goto over
 # ifdef RELIEVED_ENDS
@@ -710,26 +641,6 @@ retiring:
 	}
 #endif
 fire:	skip;
-#ifdef REPLACES
-	atomic {				/* handOver */
-		if
-		:: running -> handing++; turn = handing
-		:: else -> goto step
-		fi
-	}
-	atomic {				/* handedOver */
-# ifdef LOST_UNSEEN
-		ok = true;
-# else
-		ok = (handing == turn);
-# endif
-		turn = 0;
-		if
-		:: ok -> ok = false; handing++
-		:: else -> working = false; lost = true; goto step
-		fi
-	}
-#endif
 	atomic {
 		if
 		:: running -> lock(); running = false; unlock()
@@ -776,7 +687,7 @@ proctype stopper() {
 		pushed[0] = false; pushed[1] = false; filed[0] = 0; filed[1] = 0; wheelGone = true;
 #ifndef NO_LATE_START
 		if
-		:: sleeping && workers == replaced -> workers++; run worker(false)
+		:: sleeping && workers == 0 -> workers++; run worker(false)
 		:: else
 		fi;
 #endif

@@ -108,7 +108,7 @@ func TestLaggingWorkerDrainsHalfOfTheTime(t *testing.T) {
 			e.after(t, time.Hour, nothing)
 			before := e.wheel.adds
 			require.Equal(t, goOn, e.step())
-			e.core.worker.fire(new(shift))
+			e.core.worker.fire()
 			return e.wheel.adds - before
 		}
 		e.wheel.onAdd = func() { time.Sleep(tick + tick/2) } // until 11.5

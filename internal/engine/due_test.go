@@ -34,7 +34,7 @@ func TestStopFindsATimeoutResetWhileDue(t *testing.T) {
 			e.due(t)
 			e.shut()
 			reset(timeout)
-			e.core.worker.fire(new(shift))
+			e.core.worker.fire()
 			assert.Equal(t, quit, e.step(), "no more ticks")
 			assert.Equal(t, []hwt.Timeout{timeout}, e.core.takeAll(nil), name)
 			close(e.core.worker.takenOver)
@@ -56,7 +56,7 @@ func TestStopFindsATimeoutResetTwiceWhileDue(t *testing.T) {
 		require.Equal(t, nodes(timeout), e.core.firing.due)
 
 		require.True(t, timeout.Reset(time.Hour)) // later: only the word changes
-		e.core.firing.fire(timeout, new(uint64))
+		e.core.firing.fire(timeout)
 		deadline := e.core.timer.now() + int64(tick)
 		was, ok := timeout.state.rearm(deadline) // a Reset before its push
 		require.True(t, ok && was&queued == 0)

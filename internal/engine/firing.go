@@ -25,7 +25,6 @@ type firing struct {
 	dueIndex    atomic.Int64  // the number of due timeouts that have begun. Atomic: as noticeIndex.
 	expired     atomic.Int64  // timeouts that have expired. Atomic: written by the worker, read by all.
 	noticed     atomic.Int64  // notices that were given, or are about to be. Atomic: written by the worker and notifyLate, read by Shutdown.
-	handing     atomic.Uint64 // odd while the worker hands a task over to the timer's executor; only grows (W9). Atomic: written by the worker and its reliefs.
 	timing      timing        // see there.
 	watchdog    watchdog      // Guarded by mu.
 }
@@ -47,82 +46,41 @@ func (f *firing) begin(now int64) bool {
 }
 
 // run runs the users' code of this tick. A task that ends the goroutine does not run
-// again: the next worker calls run anew and continues behind it. run returns false if a
-// relief has taken over (W9).
-func (f *firing) run(turn *uint64) bool {
+// again: the next worker calls run and continues behind it.
+func (f *firing) run() {
 	for i := int(f.noticeIndex.Load()); i < len(f.notices); i++ {
 		f.beginTask()
 		f.noticeIndex.Store(int64(i + 1))
-		if !f.notify(f.notices[i], turn) {
-			return false
-		}
+		f.notify(f.notices[i])
 	}
 	for i := int(f.dueIndex.Load()); i < len(f.due); i++ {
 		f.beginTask()
 		f.dueIndex.Store(int64(i + 1))
 		f.prefetchTask(i + prefetchAhead)
-		if !f.fire(timeoutOf(f.due[i]), turn) {
-			return false
-		}
+		f.fire(timeoutOf(f.due[i]))
 	}
 	f.endTiming()
-	return true
 }
 
-// handOver begins a hand-over, during which a relief may take over. turn is not 0 until
-// it ends. A worker that runs its tasks itself is not relieved.
-func (f *firing) handOver(turn *uint64) {
-	if f.timer.runner.Executor != nil {
-		*turn = f.handing.Add(1)
-	}
-}
-
-// handedOver ends the hand-over, if there is one. It returns false if a relief has taken
-// over: then all fields are the relief's.
-func (f *firing) handedOver(turn *uint64) bool {
-	was := *turn
-	*turn = 0
-	return was == 0 || f.handing.CompareAndSwap(was, was+1)
-}
-
-// stuck returns the turn of the worker's hand-over if its batch has taken longer than
-// maxOnTime, perhaps because the worker waits for a processor. Otherwise it returns 0.
-// Guarded by mu.
-func (f *firing) stuck(now int64) (turn uint64) {
-	turn = f.handing.Load()
-	if turn%2 == 0 || now-f.timing.at.Load() <= int64(maxOnTime) {
-		return 0
-	}
-	return turn
-}
-
-// notify calls the Cancelled method of the task of t, which Cancel ended. It returns false
-// if a relief has taken over.
-func (f *firing) notify(t *Timeout, turn *uint64) bool {
+// notify calls the Cancelled method of the task of t, which Cancel ended.
+func (f *firing) notify(t *Timeout) {
 	f.noticed.Add(1)
 	f.timer.released(1) // first, since the notice may end the goroutine
-	f.handOver(turn)
 	f.timer.runner.Cancelled(t, t.task)
-	return f.handedOver(turn)
 }
 
-// fire expires t and runs its task, unless Cancel, Reset or Stop came first. It returns
-// false if a relief has taken over.
-func (f *firing) fire(t *Timeout, turn *uint64) bool {
+// fire expires t and runs its task, unless Cancel, Reset or Stop came first.
+func (f *firing) fire(t *Timeout) {
 	w, ok := t.state.expire(f.now)
 	if ok {
 		f.expired.Add(1)
 		f.timing.noteLate(w.Deadline())
 		f.timer.limit.Give(1)
-		f.handOver(turn)
 		f.goesOn = f.goesOn || t.isEvent()
 		f.timer.runner.Run(t.handle(), t.task)
-		return f.handedOver(turn)
-	}
-	if !w.HasEnded() {
+	} else if !w.HasEnded() {
 		f.goesOn = true // reset since it was collected
 	}
-	return true
 }
 
 // prefetchTask asks for the memory of the task at i of due.

@@ -68,7 +68,7 @@ func TestResetWhileTheWorkerInsertsIsSeen(t *testing.T) {
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
 		assert.Equal(t, nodes(timeout), e.core.firing.due)
-		e.core.worker.fire(new(shift))
+		e.core.worker.fire()
 	})
 }
 
@@ -144,13 +144,13 @@ func TestReinsertedTimeoutExpiresAtALaterTick(t *testing.T) {
 		timeout := e.after(t, tick, nothing)
 		e.due(t)
 		require.True(t, timeout.Reset(time.Hour))
-		e.core.firing.fire(timeout, new(uint64))
+		e.core.firing.fire(timeout)
 		require.True(t, timeout.Reset(0))
 		e.core.worker.endFiring()
 		assert.Equal(t, e.core.schedule.tick+1, e.wheel.added[timeout].tick)
 		time.Sleep(tick)
 		require.Equal(t, goOn, e.step())
-		e.core.worker.fire(new(shift))
+		e.core.worker.fire()
 		assert.True(t, timeout.IsExpired())
 	})
 }

@@ -175,7 +175,7 @@ func (e *timer) finish(t *testing.T) action {
 		if next := e.step(); next != goOn {
 			return next
 		}
-		e.core.worker.fire(new(shift))
+		e.core.worker.fire()
 	}
 	t.Fatal("the worker never sleeps")
 	return quit

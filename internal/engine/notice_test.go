@@ -44,7 +44,7 @@ func TestCancelBeforeALatePushIsNotified(t *testing.T) {
 					close(c.worker.takenOver)
 				}
 				for c.worker.takeLateNotices() {
-					c.worker.fire(new(shift))
+					c.worker.fire()
 				}
 				close(c.worker.done)
 				want := [2]int{0, 0}
@@ -109,7 +109,7 @@ func TestCancelDuringStopLeavesTheNoticeToTheWorker(t *testing.T) {
 				close(c.worker.takenOver)
 				go func() {
 					for c.worker.takeLateNotices() {
-						c.worker.fire(new(shift))
+						c.worker.fire()
 					}
 				}()
 			}

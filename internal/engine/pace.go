@@ -90,22 +90,20 @@ func (c *Core) paceNow(s *stripe, isNew bool) {
 		c.assist(s)
 		c.mu.Unlock()
 	case !c.timer.clock.Apart() && c.timer.now() >= c.signal.assistFrom.Load():
-		slow, stuck := false, false
+		slow := false
 		if c.mu.TryLock() {
 			c.assist(s)
 			slow = c.firing.watchdog.inSlowTask()
-			stuck = c.firing.stuck(c.timer.now()) != 0
 			c.mu.Unlock()
 		}
 		if isNew && c.timer.rests && !slow {
-			c.rest(stuck)
+			c.rest()
 		}
 	}
 }
 
-// rest holds back callers that schedule fast while the worker is late (P4). If the worker
-// is stuck, a relief runs in the rest of the caller's time slice (W9).
-func (c *Core) rest(stuck bool) {
+// rest holds back callers that schedule fast while the worker is late (P4).
+func (c *Core) rest() {
 	now := c.timer.now()
 	late := min(max(now-c.worker.lags.lookAt.Load(), 0), int64(time.Second))
 	interval := min(late*late/int64(restUnit), int64(maxRest))
@@ -113,9 +111,6 @@ func (c *Core) rest(stuck bool) {
 	at := min(max(was, now), now+int64(maxRest))
 	c.signal.nextPush.CompareAndSwap(was, at+interval)
 	if at >= now+int64(minRest) && !c.timer.isWorker(goroutineID()) {
-		if stuck {
-			go c.worker.relieve()
-		}
 		time.Sleep(time.Duration(at - now))
 	}
 }

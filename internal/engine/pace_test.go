@@ -66,7 +66,7 @@ func TestCallerDoesNotDrainDueTimeouts(t *testing.T) {
 		require.True(t, cancelled.Cancel())
 		e.core.drainAll()
 		assert.Empty(t, e.wheel.added)
-		e.core.worker.fire(new(shift))
+		e.core.worker.fire()
 		assert.Len(t, e.wheel.added, 1)
 		assert.Contains(t, e.wheel.added, later)
 	})

@@ -245,7 +245,7 @@ func TestLateWorkerDoesNotWaitForAnotherTick(t *testing.T) {
 		timeout := e.after(t, tick, nothing)
 		time.Sleep(3*tick + 1)
 		require.Equal(t, goOn, e.step())
-		e.core.worker.fire(new(shift))
+		e.core.worker.fire()
 		assert.True(t, timeout.IsExpired())
 	})
 }

@@ -35,7 +35,6 @@ type setup struct {
 	runner  *enginekit.Runner
 	callers enginekit.Callers // whether callers are recorded
 	rests   bool              // whether callers rest (P4)
-	former  *sync.Map         // the goroutines that were replaced as the worker and still hand a task over (W9): number to hwt.TimerTask. Safe for concurrent use.
 	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
 }
 
@@ -49,7 +48,6 @@ func newSetup(cfg Config) setup {
 		workers: make([]*atomic.Int64, cfg.Workers),
 		runner:  cfg.Runner,
 		callers: enginekit.Callers(cfg.Callers),
-		former:  new(sync.Map),
 		late:    new(sync.Map),
 	}
 	s.clock.Start()
@@ -88,16 +86,8 @@ func (s *setup) timeOf(tick int64) int64 {
 	return tick * s.tickDur
 }
 
-// isWorker reports whether the goroutine id is one of the workers, or was when it began to
-// hand over its present task. One that is not known is not: waiting for a worker by mistake
-// ends, and not waiting for it breaks a promise.
+// isWorker reports whether the goroutine id is one of the workers. One that is not known is
+// not: waiting for a worker by mistake ends, and not waiting for it breaks a promise.
 func (s *setup) isWorker(id int64) bool {
-	if id == 0 {
-		return false
-	}
-	if slices.ContainsFunc(s.workers, func(w *atomic.Int64) bool { return w.Load() == id }) {
-		return true
-	}
-	_, ok := s.former.Load(id) // after workers: it was stored before it left them
-	return ok
+	return id != 0 && slices.ContainsFunc(s.workers, func(w *atomic.Int64) bool { return w.Load() == id })
 }

@@ -41,7 +41,6 @@ func (g group) awaitAll(ctx context.Context) error {
 		for i := range g {
 			g[i].core.addLeft(left)
 		}
-		g.setup().addFormer(left)
 	}
 	if left.Running+left.Waiting <= 0 && len(left.Tasks) == 0 {
 		return nil // the workers are about to end
@@ -61,15 +60,6 @@ func (g group) awaitWorkers(ctx context.Context) bool {
 		}
 	}
 	return true
-}
-
-// addFormer adds the tasks of goroutines that were replaced as the worker. Tasks that have
-// not ended were counted as the executor's.
-func (s *setup) addFormer(left *hwt.ShutdownError) {
-	s.former.Range(func(_, task any) bool {
-		left.Tasks = append(left.Tasks, enginekit.TaskName(task.(hwt.TimerTask)))
-		return true
-	})
 }
 
 // addLeft adds the task that the worker runs, and the notices that wait for it.

@@ -28,10 +28,6 @@ const (
 	// than lateWake. A machine that is not saturated does not pay for them.
 	lateWake = 4 * time.Millisecond
 	wary     = 10 * time.Second
-
-	// maxFormer is the greatest number of goroutines that a worker's reliefs have replaced
-	// in the middle of a hand-over: an executor may block.
-	maxFormer = 8
 )
 
 func newSleeper(relieve func()) *sleeper {
@@ -131,50 +127,21 @@ func (w *worker) correctAlarm() {
 
 // relieve takes the place of a worker that should have woken but did not get to run,
 // because it waits its turn behind many goroutines. The scheduler often runs this
-// goroutine next, because it was just created. It leaves alone a worker that runs tasks
-// itself, however long they take.
+// goroutine next, because it was just created. It leaves alone a worker that runs tasks,
+// however long they take.
 func (w *worker) relieve() {
 	if !w.mu.TryLock() { // the worker is at work, or a caller that leaves it asleep
 		time.AfterFunc(maxOnTime, w.relieve) // the reliefs may have been set anew
 		return
 	}
-	switch {
-	case w.mayRelieve():
-		w.wakeUp(w.timer.now())
-	case !w.replace():
-		w.standBy() // it may be stuck later
+	if !w.mayRelieve() {
 		w.mu.Unlock()
 		return
 	}
+	w.wakeUp(w.timer.now())
 	w.workers.Add(1)
-	w.standBy() // this goroutine may be stuck, too
 	w.mu.Unlock()
 	runWorker(w, &shift{working: true, relief: true})
-}
-
-// standBy sets the standby relief for a worker that may be stuck in the executor by then
-// (W9). Guarded by mu.
-func (w *worker) standBy() {
-	if w.firing.running && w.timer.runner.Executor != nil && w.replaced < maxFormer && w.signal.phase.Load() != stopped {
-		w.sleeper.Load().setRelief(standby, 0)
-	}
-}
-
-// replace makes the calling goroutine the worker if the worker is stuck (W9). Guarded by mu.
-func (w *worker) replace() bool {
-	turn := w.firing.stuck(w.timer.now())
-	if turn == 0 || w.signal.phase.Load() == stopped || w.replaced == maxFormer {
-		return false
-	}
-	id, task := w.workerID.Load(), w.firing.at(w.firing.progress()).task
-	w.timer.former.Store(id, task) // first, since it may call Stop
-	if !w.firing.handing.CompareAndSwap(turn, turn+1) {
-		w.timer.former.Delete(id)
-		return false
-	}
-	w.replaced++
-	w.firing.timing.split()
-	return true
 }
 
 // mayRelieve reports whether the worker is late. If it is not, the standby comes when it is

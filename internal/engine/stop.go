@@ -97,7 +97,7 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	ended := int64(len(unprocessed) - before)
 	c.schedule.unprocessed.Add(ended)
 	c.timer.limit.Give(ended)
-	if w := &c.worker; w.sleeping && int(w.workers.Load()) == w.replaced { // no goroutine is left to be the worker (W8)
+	if w := &c.worker; w.sleeping && w.workers.Load() == 0 { // no goroutine is left to be the worker (W8)
 		c.startWorker() // only to give the notices that are left, and to close done
 	}
 	return unprocessed

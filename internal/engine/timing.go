@@ -35,12 +35,12 @@ type timing struct {
 	late    [histogram.Buckets]uint32 // lateness not yet published
 	touched uint64                    // a bit for each bucket in which there is some
 	sum     int64                     // of all that is not yet published
+	at      int64                     // when the batch began
 
 	// Atomic: written by the worker, read by Stats.
 	counts [histogram.Buckets]atomic.Int64
 	total  atomic.Int64 // of all lateness
 	busy   atomic.Int64 // time in tasks
-	at     atomic.Int64 // when the batch began. Read by reliefs, too.
 
 	slowest [intervals]atomic.Pointer[slowest] // Atomic: written by the worker and its watchdog.
 }
@@ -63,12 +63,9 @@ func (f *firing) beginTask() {
 func (f *firing) beginBatch() {
 	m, now := &f.timing, f.timer.now()
 	f.endBatch(now)
-	m.at.Store(now)
+	m.at = now
 	m.size = max(m.next, 1)
 }
-
-// split lets the next task begin a batch, since the last one took long.
-func (m *timing) split() { m.size = m.begun }
 
 // endTiming ends the batch after the last task.
 func (f *firing) endTiming() {
@@ -83,7 +80,7 @@ func (f *firing) endBatch(now int64) {
 	if m.begun == 0 {
 		return
 	}
-	took := now - m.at.Load()
+	took := now - m.at
 	m.busy.Add(took)
 	if m.begun == 1 {
 		m.noteSlow(now, took, f.at(f.progress()).task)
@@ -97,7 +94,7 @@ func (f *firing) endBatch(now int64) {
 
 // noteLate records the lateness of a task that begins.
 func (m *timing) noteLate(deadline int64) {
-	late := m.at.Load() - deadline
+	late := m.at - deadline
 	i := histogram.BucketOf(late)
 	m.late[i]++
 	m.touched |= 1 << i

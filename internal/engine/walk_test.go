@@ -37,7 +37,7 @@ func TestAllYieldsTimeoutsThatBecomeDue(t *testing.T) {
 		for _, times := range seen {
 			assert.Equal(t, 1, times)
 		}
-		e.core.worker.fire(new(shift))
+		e.core.worker.fire()
 		assert.EqualValues(t, n, e.Stats().Expired)
 	})
 }

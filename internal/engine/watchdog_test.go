@@ -167,7 +167,7 @@ func TestCheckBeforeTheFirstTaskFindsNoSlowTask(t *testing.T) {
 		require.True(t, c.firing.running)
 		pass(10 * threshold) // the worker is held here
 		assert.Zero(t, e.Stats().SlowTasks)
-		c.worker.fire(new(shift))
+		c.worker.fire()
 		assert.EqualValues(t, 1, e.Stats().Expired)
 	})
 }
@@ -209,11 +209,13 @@ func (blocking) Execute(task func()) error {
 func TestExecutorThatBlocksIsNamedInTheWarning(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, watched, func(c *Config) { c.Runner.Executor = blocking{} })
-		for range maxFormer + 1 { // each but the last is replaced in its hand-over
-			e.after(t, tick, nothing)
-		}
+		ran := time.Duration(0)
+		began := time.Now()
+		e.after(t, tick, nothing)
+		e.after(t, 2*tick, func() { ran = time.Since(began) })
 		pass(10 * threshold)
-		assert.EqualValues(t, 1, e.Stats().SlowTasks)
+		assert.EqualValues(t, 2, e.Stats().SlowTasks)
+		assert.Equal(t, tick+4*threshold, ran, "each call delays what is due later")
 		log := e.log.Take()
 		assert.Contains(t, log, "executor is blocking the timer's worker")
 		assert.NotContains(t, log, "give it an executor")

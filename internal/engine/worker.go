@@ -40,11 +40,10 @@ import (
 //	    sleeping again. Usually one goroutine sleeps and works in turn. If it is late,
 //	    a relief clears sleeping in its place, works until it would sleep, sets the
 //	    alarm, and ends. A goroutine that wakes while a relief is the worker sleeps on.
-//	    A caller that moves phase to ticking leaves its token. The worker may be in an
-//	    executor that blocks (W9), and not take it. The caller therefore also stores
-//	    assistFrom and then sets the standby relief. The holder of mu, which may set the
-//	    standby for an alarm at that moment, looks at phase or assistFrom afterwards. If it
-//	    sees the caller, it sets the standby anew. Otherwise the caller sets it last.
+//	    A caller that moves phase to ticking also sets a relief. The holder of mu may be
+//	    setting the relief for an alarm at the same time. It then rereads phase and
+//	    assistFrom: if the caller has changed them, it sets the relief again. Otherwise
+//	    the caller's relief is set last and stays.
 //	W7. A caller on the other side of a synctest bubble's border has another clock. It
 //	    pushes, and wakes the worker by its token. It moves neither wheel nor alarm,
 //	    leaves phase to the worker, and starts none, whose goroutine would be the
@@ -52,17 +51,8 @@ import (
 //	W8. A worker retires, unless Start was called, when it has slept for linger with
 //	    nothing pending: under mu it moves phase from asleep to unstarted, looks at the
 //	    intake once more as in W2, and gives its place in workers back. The next one has
-//	    its sleeper. A Stop that comes between starts another worker, and so does one that
-//	    finds only goroutines that were replaced (W9). done is closed by the last worker
-//	    that ends, once one has closed notices.
-//	W9. While the worker hands a task over to the timer's executor, handing is odd, and it
-//	    touches no field of the owners. A relief that finds it there maxOnTime after its
-//	    batch began increments handing, under mu, and is the worker: the old one may wait
-//	    for a processor. The old one cannot increment handing afterwards. It then ends if
-//	    it is a relief, and sleeps otherwise. There are at most maxFormer such goroutines.
-//	    While running is set and there are fewer, the standby relief comes at least every
-//	    maxOnTime. A worker that runs its tasks itself is not replaced, and none is after
-//	    Stop.
+//	    its sleeper. A Stop that comes between starts another worker. done is closed by the
+//	    last worker that ends, once one has closed notices.
 
 // worker is the goroutine that advances the wheel and runs due tasks. Guarded by Core.mu,
 // unless a field says otherwise.
@@ -83,7 +73,6 @@ type worker struct {
 
 	sleeping  bool         // the worker is asleep or about to be, has retired, or has not begun
 	kept      bool         // the worker does not retire, since Start was called
-	replaced  int          // goroutines that reliefs have replaced, and that still hand a task over (W9)
 	waryUntil int64        // the time until which all reliefs are set
 	idleUntil int64        // the time from which a sleeping worker with nothing pending may retire
 	lags      lags         // see there
@@ -92,11 +81,9 @@ type worker struct {
 
 // shift is the state of a goroutine that is or may become the worker.
 type shift struct {
-	id      int64  // of the goroutine; 0 if it was not identified yet
-	turn    uint64 // of its hand-over, or 0 outside of one (W9)
-	working bool   // it is the worker (W6)
-	relief  bool   // it ends instead of sleeping
-	lost    bool   // a relief has replaced it in a hand-over, which is over
+	id      int64 // of the goroutine; 0 if it was not identified yet
+	working bool  // it is the worker (W6)
+	relief  bool  // it ends instead of sleeping
 }
 
 // work is a worker goroutine. A task may end it by runtime.Goexit; then another one
@@ -105,9 +92,6 @@ func (w *worker) work(g *shift) {
 	finished := false
 	defer func() {
 		if !finished {
-			if !w.firing.handedOver(&g.turn) {
-				g.lose(w.timer)
-			}
 			g.id = 0
 			go runWorker(w, g)
 		}
@@ -119,7 +103,7 @@ func (w *worker) work(g *shift) {
 		w.sleeper.Load().stop()
 		for end == quit && w.takeLateNotices() {
 			g.enter(w)
-			w.fire(g)
+			w.fire()
 		}
 		w.leave()
 	}
@@ -142,12 +126,6 @@ func (g *shift) identify(timer string) {
 	pprof.SetGoroutineLabels(enginekit.TimerLabels(timer))
 }
 
-// lose ends the work of g, which a relief has replaced (W9).
-func (g *shift) lose(timer *setup) {
-	g.working, g.lost = false, true
-	timer.former.Delete(g.id)
-}
-
 // enter makes g known as the worker before it runs users' code.
 func (g *shift) enter(w *worker) {
 	if g.id == 0 { // a relief may run none
@@ -161,7 +139,7 @@ func (w *worker) run(g *shift) action {
 	for {
 		if g.working && w.firing.running { // a tick's tasks, or the rest after one ended its goroutine
 			g.enter(w)
-			w.fire(g)
+			w.fire()
 		}
 		switch next := w.step(g); {
 		case next == goOn:
@@ -181,7 +159,7 @@ const (
 	sleep                  // sleep until the alarm, or until a caller wakes it
 	relieved               // end, since the timer was stopped and another goroutine is the worker
 	quit                   // end, since the timer was stopped
-	retired                // end, because the timer is idle, or since a relief has replaced this one
+	retired                // end, because the timer is idle
 )
 
 // step takes mu once: for a tick that has come, or for a round, in which the worker
@@ -191,18 +169,10 @@ func (w *worker) step(g *shift) action {
 	defer w.mu.Unlock()
 	over := w.schedule.wheel == nil || w.signal.phase.Load() == stopped // then due is Stop's (W5)
 	now := w.timer.now()
-	if g.lost {
-		g.lost = false
-		w.replaced--
-		w.standBy() // there is room for one more
-	}
 	switch {
 	case g.working:
-	case over && (g.relief || !w.sleeping):
+	case over && !w.sleeping:
 		return relieved
-	case g.relief: // another one has taken over from it
-		w.workers.Add(-1)
-		return retired
 	case w.sleeping:
 		if !over && w.retire(now) {
 			return retired
@@ -266,18 +236,14 @@ func (w *worker) beginFiring() {
 	w.firing.notices, w.schedule.nextNotices = w.schedule.nextNotices, w.firing.notices
 	if w.firing.begin(w.schedule.time()) {
 		w.schedule.draining.fired, w.schedule.draining.stale = true, true
-		w.standBy()
 	}
 }
 
 // fire runs the users' code of this tick, if there is any.
-func (w *worker) fire(g *shift) {
-	switch {
-	case !w.firing.running:
-	case w.firing.run(&g.turn):
+func (w *worker) fire() {
+	if w.firing.running {
+		w.firing.run()
 		w.endFiring()
-	default:
-		g.lose(w.timer)
 	}
 }
 
