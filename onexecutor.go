@@ -10,8 +10,7 @@ package hwt
 // called there, Rejected receives rejections, a [ContextTaskFunc] receives the timer's
 // context, and errors and panics go to the timer's error handler. Stats counts waiting
 // tasks as ExecutorWaiting and rejected ones as ExecutorRejected. Shutdown waits for
-// accepted tasks; Stop does not. If Execute runs the task before it returns, the task
-// must not call Shutdown, which would wait for the task itself.
+// accepted tasks; Stop does not.
 //
 // A timer that wraps tasks must wrap the task given to OnExecutor. Otherwise the task
 // runs where the timer runs its tasks.

@@ -6,7 +6,8 @@ import "time"
 // zero on an engine without one.
 //
 // The counts are read one after another while the timer runs, so they add up exactly
-// only when no call or task is in progress. Then
+// only when no call or task is in progress. Pending, Intake and ExecutorWaiting are
+// differences of counts; each is in the range that [Engine] states for Pending. At rest,
 //
 //	Accepted = Pending + Expired + Cancelled + Unprocessed
 //

@@ -69,8 +69,9 @@ type Engine interface {
 	// returns no timeouts and only waits.
 	//
 	// A task that calls it on the timer's own goroutine does not wait for itself, or
-	// for tasks on the timer's other goroutines. A task on an executor waits for
-	// itself, and therefore until ctx ends.
+	// for tasks on the timer's other goroutines. The same holds for Execute, Rejected,
+	// and the error handler on that goroutine. A task on an executor's goroutine waits
+	// for itself, and therefore until ctx ends.
 	Shutdown(ctx context.Context) ([]Timeout, error)
 
 	// TaskContext returns the context that each [ContextTaskFunc] receives. It is
@@ -80,6 +81,11 @@ type Engine interface {
 
 	// Pending returns the number of pending timeouts. A cancelled timeout leaves the
 	// count before Cancel returns, and an expired one before its task runs.
+	//
+	// While other goroutines schedule and end timeouts, the result is at least 0 and at
+	// most the greatest number that was pending during the call. It therefore never
+	// exceeds a pending limit. It may be too small by the number of timeouts that ended
+	// during the call.
 	Pending() int64
 
 	// All returns an iterator over the pending timeouts, in no particular order. It

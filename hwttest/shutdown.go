@@ -19,6 +19,7 @@ var shutdownChecks = []check{
 	{"ShutdownWaitsAfterAStopThatGaveUp", fake, shutdownAfterStop},
 	{"ShutdownFromInsideATask", fake, shutdownInsideTask},
 	{"ShutdownFromInsideATaskOnAnExecutor", fake, shutdownInsideExecutor},
+	{"ShutdownFromInsideARejection", fake, shutdownInsideRejection},
 	{"ShutdownDoesNotWaitForRejectedTasks", fake, shutdownAfterRefusals},
 	{"ShutdownFromManyGoroutines", realClock, shutdownTogether},
 	{"NoTaskRunsAfterShutdown", realClock, nothingRunsAfterShutdown},
@@ -223,6 +224,63 @@ func shutdownInsideTask(tb testing.TB, newTimer factory) {
 		for _, err := range errs {
 			assert.NoError(tb, err, name)
 		}
+		shutDown(tb, e)
+	}
+}
+
+// stopsWhenRejected is a task that calls stop if the executor rejects it, and then fails.
+type stopsWhenRejected struct {
+	probe
+	stop func()
+}
+
+func (s *stopsWhenRejected) Rejected(_ hwt.Timeout, err error) error {
+	s.stop()
+	return err
+}
+
+func shutdownInsideRejection(tb testing.TB, newTimer factory) {
+	full := executor(func(func()) error { return errors.New("full") })
+	runs := func(func()) hwt.TimerTask { return newProbe() }
+	rejected := func(stop func()) hwt.TimerTask { return &stopsWhenRejected{stop: stop} }
+	on := func(executor hwt.Executor, task func(func()) hwt.TimerTask) func(func()) hwt.TimerTask {
+		return func(stop func()) hwt.TimerTask { return hwt.OnExecutor(executor, task(stop)) }
+	}
+	for _, c := range []struct {
+		name   string
+		timer  hwt.Executor // its own
+		task   func(stop func()) hwt.TimerTask
+		inTask bool // the task calls stop, and not the error handler
+		cancel bool
+	}{
+		{"in Rejected", full, rejected, true, false},
+		{"in Rejected of OnExecutor", nil, on(full, rejected), true, false},
+		{"in the error handler", full, runs, false, false},
+		{"in the error handler of OnExecutor", nil, on(full, runs), false, false},
+		{"in the error handler of a callback", nil, on(full, runs), false, true},
+		{"in Execute, which runs the task", nil, on(executor(inline), func(stop func()) hwt.TimerTask {
+			return task(func(hwt.Timeout) { stop() })
+		}), true, false},
+	} {
+		var e hwt.Engine
+		var took []time.Duration
+		stop := func() {
+			begin := time.Now()
+			_, err := e.Shutdown(within(tb, time.Hour))
+			assert.NoError(tb, err, c.name)
+			took = append(took, time.Since(begin))
+		}
+		e = newTimer.start(tb, Config{Executor: c.timer, ErrorHandler: func(hwt.Timeout, error) {
+			if !c.inTask {
+				stop()
+			}
+		}})
+		timeout := schedule(tb, e, c.task(stop), tick)
+		if c.cancel {
+			timeout.Cancel()
+		}
+		pass(2 * time.Hour)
+		assert.Equal(tb, []time.Duration{0}, took, "it waits for itself, %s", c.name)
 		shutDown(tb, e)
 	}
 }

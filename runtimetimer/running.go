@@ -70,15 +70,24 @@ func (t *Timer) awaitAll(ctx context.Context) error {
 	if t.clock.Foreign() {
 		return nil
 	}
-	own := int64(0)
-	if insideTask() {
-		own = 1
-	}
+	own := t.own()
 	if t.runner.Await(ctx, own) {
 		return nil
 	}
-	t.runner.EndContexts()
-	return t.runner.Left(ctx, own)
+	return t.runner.GiveUp(t.runner.Left(ctx, own))
+}
+
+// own returns how often the calling goroutine is outstanding: as a task that it runs, and
+// as its hand-over to an executor, which a timer with an executor counts as one.
+func (t *Timer) own() int64 {
+	switch inside, handsOver := stack(); {
+	case !inside:
+		return 0
+	case handsOver && t.runner.Executor == nil:
+		return 2
+	default:
+		return 1
+	}
 }
 
 // countGiven returns the number of tasks and callbacks that were handed to the runner
@@ -106,19 +115,26 @@ func (s *shard) perform(t *timeout, call func(hwt.Timeout, hwt.TimerTask)) {
 
 var performEntry = reflect.ValueOf((*shard).perform).Pointer()
 
-// insideTask reports whether the calling goroutine runs a task of any Timer. To find
-// out which one would cost every task.
+// insideTask reports whether the calling goroutine runs a task of any Timer.
 func insideTask() bool {
+	inside, _ := stack()
+	return inside
+}
+
+// stack reports whether the calling goroutine runs a task of any Timer, and whether it
+// hands that task over to an executor. To find out which Timer would cost every task.
+func stack() (insideTask, handsOver bool) {
 	var pcs [64]uintptr
 	for skip := 2; ; skip += len(pcs) {
 		n := runtime.Callers(skip, pcs[:])
 		for _, pc := range pcs[:n] {
-			if f := runtime.FuncForPC(pc - 1); f != nil && f.Entry() == performEntry {
-				return true
+			if f := runtime.FuncForPC(pc - 1); f != nil {
+				insideTask = insideTask || f.Entry() == performEntry
+				handsOver = handsOver || f.Entry() == enginekit.SubmitEntry
 			}
 		}
 		if n < len(pcs) {
-			return false
+			return insideTask, insideTask && handsOver
 		}
 	}
 }

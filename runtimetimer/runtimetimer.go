@@ -190,7 +190,10 @@ func (t *Timer) halt() (unprocessed []hwt.Timeout) {
 
 // Pending returns the number of pending timeouts. It takes O(GOMAXPROCS) time. See
 // [hwt.Engine].
-func (t *Timer) Pending() int64 { return t.count().Pending }
+func (t *Timer) Pending() int64 {
+	n, _ := enginekit.Between(t.countAccepted, t.countEnded)
+	return n
+}
 
 // All returns an iterator over the pending timeouts, in no particular order. See
 // [hwt.Engine]. With n pending timeouts, it takes O(n) time and O(1) memory.
@@ -208,7 +211,11 @@ func (t *Timer) All() iter.Seq[hwt.Timeout] {
 // Stats returns a snapshot of the timer's counts. The counts of ticks and of a worker
 // stay zero. Stats takes O(GOMAXPROCS) time.
 func (t *Timer) Stats() hwt.Stats {
-	stats := t.count()
+	var stats hwt.Stats
+	for i := range t.shards {
+		t.shards[i].addTo(&stats)
+	}
+	stats.Pending = t.Pending()
 	stats.Rejected = t.limit.Rejected()
 	t.runner.AddTo(&stats)
 	return stats
@@ -219,12 +226,18 @@ func (t *Timer) String() string {
 	return fmt.Sprintf("runtimetimer.Timer(%s, %d pending)", t.runner.Name, t.Pending())
 }
 
-func (t *Timer) count() hwt.Stats {
-	var stats hwt.Stats
+func (t *Timer) countAccepted() (n int64) {
 	for i := range t.shards {
-		t.shards[i].addTo(&stats)
+		n += t.shards[i].read(func(c *counts) int64 { return c.accepted })
 	}
-	return stats
+	return n
+}
+
+func (t *Timer) countEnded() (n int64) {
+	for i := range t.shards {
+		n += t.shards[i].read(func(c *counts) int64 { return c.expired + c.cancelled + c.unprocessed })
+	}
+	return n
 }
 
 // anyShard returns a random shard. A hash of the timeout would spread timeouts no

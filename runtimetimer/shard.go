@@ -71,10 +71,6 @@ func (c *counts) noteLate(late int64) {
 	c.lateness.Sum += time.Duration(late)
 }
 
-func (c *counts) pending() int64 {
-	return c.accepted - c.expired - c.cancelled - c.unprocessed
-}
-
 // entry gives a pending timeout its runtime timer and its place in the shard's list.
 // Entries are reused, because the runtime timer and its function make up most of the
 // memory that scheduling allocates.
@@ -218,15 +214,19 @@ func (s *shard) drain(unprocessed []hwt.Timeout) []hwt.Timeout {
 
 // given returns the number of past and imminent calls of perform.
 func (s *shard) given() int64 {
+	return s.read(func(c *counts) int64 { return c.expired + s.notified })
+}
+
+// read returns a sum of counts.
+func (s *shard) read(sum func(*counts) int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.counts.expired + s.notified
+	return sum(&s.counts)
 }
 
 func (s *shard) addTo(stats *hwt.Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats.Pending += s.counts.pending()
 	stats.Accepted += s.counts.accepted
 	stats.Expired += s.counts.expired
 	stats.Cancelled += s.counts.cancelled

@@ -27,7 +27,7 @@ func TestBatchIsSpreadOverTheWorkers(t *testing.T) {
 			require.NoError(t, err)
 			used, most := 0, int64(0)
 			for i := range h.workers {
-				n := h.workers[i].core.pending()
+				n := h.workers[i : i+1].pending()
 				most = max(most, n)
 				if n > 0 {
 					used++

@@ -20,15 +20,14 @@ func (t *Timeout) Cancel() bool {
 func (t *Timeout) pushCancelled(was enginekit.Word) {
 	c := t.home.core
 	s := c.intake.of(t)
-	if c.timer.limit.Max() > 0 {
-		t.home.group.hold()
-	}
 	if was&queued != 0 { // in a queue already: when it is drained it is dropped
 		s.cancelled.Add(1)
+		t.hold()
 		c.attend(s, noDeadline)
 		return
 	}
 	n := s.removed.Add(1)
+	t.hold()
 	if !s.changed.Push(t) {
 		s.reset.Add(-1) // in place of removed, which Stats shows and which only grows
 		t.notifyLate()
@@ -36,6 +35,14 @@ func (t *Timeout) pushCancelled(was enginekit.Word) {
 	}
 	c.attend(s, noDeadline)
 	c.pace(s, n, false)
+}
+
+// hold gives the place of t, which Cancel ended and which was counted (S2), back to the
+// limit, if there is one.
+func (t *Timeout) hold() {
+	if t.home.timer.limit.Max() > 0 {
+		t.home.group.hold()
+	}
 }
 
 // Reset implements hwt.Timeout.
@@ -95,7 +102,7 @@ func (t *Timeout) notifyLate() {
 // giveLate gives a late notice, on its own goroutine.
 func (t *Timeout) giveLate() {
 	timer, id := &t.home.core.timer, goroutineID()
-	timer.late.Store(id, nil)
+	timer.late.Store(id, timer.runner.Own(t.task, false))
 	defer timer.late.Delete(id)
 	timer.runner.Cancelled(t, t.task)
 }

@@ -48,11 +48,9 @@ func newCore(timer setup, cfg Config) *Core {
 	return c
 }
 
-// pending returns how many timeouts have not ended. Ends first: see S2.
-func (c *Core) pending() int64 {
-	ends := c.firing.expired.Load() + c.schedule.unprocessed.Load()
-	accepted, cancelled := c.intake.counts()
-	return accepted - cancelled - ends
+// ends returns how many timeouts have ended.
+func (c *Core) ends() int64 {
+	return c.firing.expired.Load() + c.schedule.unprocessed.Load() + c.intake.cancelled()
 }
 
 // addTo adds the counts of this worker to the timer's statistics.
@@ -63,9 +61,8 @@ func (c *Core) addTo(s *hwt.Stats) {
 	s.Ticks += c.schedule.ticks.Load()
 	s.Wakeups += c.worker.wakeups.Load()
 	s.DeferredTicks += c.schedule.deferredTicks.Load()
-	accepted, cancelled := c.intake.counts() // after the other ends, as in pending
-	s.Accepted += accepted
-	s.Cancelled += cancelled
+	s.Cancelled += c.intake.cancelled()
+	s.Accepted += c.intake.accepted()
 	s.Resets += c.intake.resets()
 	if now := c.timer.now(); !c.timer.clock.Apart() { // else it is no time of this timer
 		c.firing.timing.addTo(s, now)

@@ -127,7 +127,7 @@ func (h *Handle) Stats() hwt.Stats {
 	for i := range h.workers {
 		h.workers[i].core.addTo(&s)
 	}
-	s.Pending = s.Accepted - s.Cancelled - s.Expired - s.Unprocessed
+	s.Pending = h.Pending()
 	setup := h.workers.setup()
 	s.Rejected = setup.limit.Rejected()
 	setup.runner.AddTo(&s)
@@ -164,10 +164,24 @@ func (g group) index(t *Timeout) int {
 	return 0
 }
 
-// pending returns how many timeouts have not ended.
-func (g group) pending() (n int64) {
+// pending returns how many timeouts have not ended (S2).
+func (g group) pending() int64 {
+	n, _ := enginekit.Between(g.accepted, g.ends)
+	return n
+}
+
+// accepted returns how many timeouts were accepted.
+func (g group) accepted() (n int64) {
 	for i := range g {
-		n += g[i].core.pending()
+		n += g[i].core.intake.accepted()
+	}
+	return n
+}
+
+// ends returns how many timeouts have ended.
+func (g group) ends() (n int64) {
+	for i := range g {
+		n += g[i].core.ends()
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/hashedwheel/hwt/internal/cacheline"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/mpsc"
 )
 
@@ -19,9 +20,10 @@ import (
 //
 //	S1. Nothing depends on which stripe is taken: the counts are only ever
 //	    summed over all stripes, and the worker visits them all.
-//	S2. accepted is counted before the push, and taken back if it fails; the
-//	    ends are counted after it. A reader that sums the ends first never sees
-//	    more ends than accepted timeouts.
+//	S2. accepted is counted before the push, and taken back if it fails. An end is
+//	    counted after it, and before it gives its place in the pending limit back. At
+//	    every moment, the difference is between 0 and the limit. A reader of sums
+//	    cannot see one moment: see enginekit.Between.
 //	S3. All stripes of all workers are closed before Stop drains any, and before a
 //	    push that failed is reported. A push either precedes its stripe's closing
 //	    and is drained, or fails; after one that failed, all do.
@@ -59,9 +61,10 @@ type stripe struct {
 }
 
 // backlog returns about how many timeouts are in the two queues.
-func (s *stripe) backlog() int64 {
-	return s.accepted.Load() + s.removed.Load() + s.reset.Load() - s.drained.Load()
-}
+func (s *stripe) backlog() int64 { return s.pushed() - s.drained.Load() }
+
+// pushed returns how many timeouts were pushed to the two queues.
+func (s *stripe) pushed() int64 { return s.accepted.Load() + s.removed.Load() + s.reset.Load() }
 
 // intake is the callers' side of the timer.
 type intake struct {
@@ -116,7 +119,8 @@ func (in *intake) empty() bool {
 // backlog returns about how many timeouts are in all queues.
 func (in *intake) backlog() (n int64) {
 	for i := range in.stripes {
-		n += max(in.stripes[i].backlog(), 0)
+		held, _ := enginekit.Between(in.stripes[i].pushed, in.stripes[i].drained.Load)
+		n += held
 	}
 	return n
 }
@@ -140,15 +144,20 @@ func (in *intake) resets() (n int64) {
 	return n
 }
 
-// counts sums over the stripes; cancelled first (S2).
-func (in *intake) counts() (accepted, cancelled int64) {
+// accepted sums over the stripes.
+func (in *intake) accepted() (n int64) {
 	for i := range in.stripes {
-		cancelled += in.stripes[i].cancelled.Load() + in.stripes[i].removed.Load()
+		n += in.stripes[i].accepted.Load() + in.stripes[i].armed.Load()
 	}
+	return n
+}
+
+// cancelled sums over the stripes.
+func (in *intake) cancelled() (n int64) {
 	for i := range in.stripes {
-		accepted += in.stripes[i].accepted.Load() + in.stripes[i].armed.Load()
+		n += in.stripes[i].cancelled.Load() + in.stripes[i].removed.Load()
 	}
-	return accepted, cancelled
+	return n
 }
 
 // phase is the part of the worker's state that callers need to know.

@@ -35,7 +35,7 @@ type setup struct {
 	runner  *enginekit.Runner
 	callers enginekit.Callers // whether callers are recorded
 	rests   bool              // whether callers rest (P4)
-	late    *sync.Map         // the numbers of goroutines that give late notices. Safe for concurrent use.
+	late    *sync.Map         // the numbers of goroutines that give late notices, and how often each is outstanding: int64 to int64. Safe for concurrent use.
 }
 
 func newSetup(cfg Config) setup {

@@ -21,17 +21,16 @@ func (h *Handle) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 func (h *Handle) TaskContext() context.Context { return h.workers.setup().runner.TaskContext() }
 
 // awaitAll waits until the workers have ended and nothing is outstanding elsewhere,
-// or ctx ends. If this is a worker, it waits for none, as awaitEnd; with an executor it
-// is in the middle of handing something over, which is outstanding. A
-// late notice that calls Shutdown is outstanding, too. It waits for no worker, since the
-// task of another worker may wait for it.
+// or ctx ends. If this is a worker, it waits for none, as awaitEnd. A late notice that
+// calls Shutdown waits for no worker either, since the task of another worker may wait
+// for the notice. What this goroutine itself runs or hands over does not count.
 func (g group) awaitAll(ctx context.Context) error {
-	runner, own := g.setup().runner, int64(0)
-	id := goroutineID()
-	onWorker := g.setup().isWorker(id)
-	_, late := g.setup().late.Load(id)
-	if late || onWorker && runner.Executor != nil {
-		own = 1
+	setup, id := g.setup(), goroutineID()
+	runner, own := setup.runner, g.handingOver(id)
+	onWorker := setup.isWorker(id)
+	notice, late := setup.late.Load(id)
+	if late {
+		own = notice.(int64)
 	}
 	if (onWorker || late || g.awaitWorkers(ctx)) && runner.Await(ctx, own) {
 		return nil
@@ -42,11 +41,22 @@ func (g group) awaitAll(ctx context.Context) error {
 			g[i].core.addLeft(left)
 		}
 	}
-	if left.Running+left.Waiting <= 0 && len(left.Tasks) == 0 {
-		return nil // the workers are about to end
+	return runner.GiveUp(left)
+}
+
+// handingOver returns 1 if the goroutine id, which calls it, is a worker and hands a task
+// or a notice over to an executor, and 0 otherwise.
+func (g group) handingOver(id int64) int64 {
+	for i := range g {
+		c := g[i].core
+		if id == 0 || c.worker.workerID.Load() != id {
+			continue
+		}
+		if at := c.firing.progress(); at != (progress{}) {
+			return c.timer.runner.Own(c.firing.at(at).task, true)
+		}
 	}
-	runner.EndContexts()
-	return left
+	return 0
 }
 
 // awaitWorkers waits until all workers have ended, or ctx ends, which is when it

@@ -59,7 +59,7 @@ func TestTimeoutsAreSpreadOverTheWorkers(t *testing.T) {
 		}
 		assert.EqualValues(t, 10*enough, h.Pending())
 		for i := range h.workers {
-			assert.Greater(t, h.workers[i].core.pending(), int64(enough), i)
+			assert.Greater(t, h.workers[i:i+1].pending(), int64(enough), i)
 		}
 		pass(2 * time.Hour)
 		s := h.Stats()

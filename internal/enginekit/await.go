@@ -15,34 +15,47 @@ type waiters struct {
 	awaited atomic.Bool // Atomic: set by Await, for good.
 
 	mu      sync.Mutex
-	own     int64                  // Tasks that call Await themselves. Guarded by mu.
+	own     int64                  // The sum of own of all callers. Guarded by mu.
 	callers map[chan struct{}]bool // Closed to make a caller count again. The value says whether it is in a synctest bubble. Guarded by mu.
 }
 
-// Outstanding returns the number of tasks and callbacks that run, and of those that
-// wait in the executor. It does not include those that a worker runs itself.
-func (r *Runner) Outstanding() (running, waiting int64) {
-	running = r.late.Load()
-	ended, begun := r.ended.Load(), r.begun.Load()
-	given := r.handed.Load() // last, so that waiting is never negative
-	switch {
-	case r.Executor != nil:
-		given = r.Given()
-	case r.Running != nil:
-		running += r.Running()
+// given returns how many tasks and callbacks were handed to executors.
+func (r *Runner) given() int64 {
+	if r.Executor != nil {
+		return r.Given()
 	}
-	return running + begun - ended, given - begun
+	return r.handed.Load()
 }
 
+// elsewhere returns how many tasks and callbacks run on goroutines that are neither a
+// worker's nor an executor's.
+func (r *Runner) elsewhere() int64 {
+	n := r.late.Load()
+	if r.Executor == nil && r.Running != nil {
+		n += r.Running()
+	}
+	return n
+}
+
+// busy returns the number of outstanding tasks and callbacks: those of elsewhere, which
+// may hand themselves to an executor and end, and then those of executors. It does not
+// include those that a worker runs itself.
 func (r *Runner) busy() int64 {
-	running, waiting := r.Outstanding()
-	return running + waiting
+	n := r.elsewhere()
+	_, most := Between(r.given, r.ended.Load)
+	return n + most
+}
+
+// waiting returns how many tasks and callbacks an executor has received and not begun.
+func (r *Runner) waiting() int64 {
+	n, _ := Between(r.given, r.begun.Load)
+	return n
 }
 
 // Await waits until all outstanding tasks and callbacks have ended. It returns false if
-// ctx ends first. own is 1 if the caller is itself such a task or callback, and 0
-// otherwise. Callers with own = 1 do not wait for each other, so two tasks may wait for
-// all others. Callers with own = 0 wait for them, too.
+// ctx ends first. own is how often the caller itself was counted, as Own returns it for a
+// task or callback: 0 for any other caller. Callers with more do not wait for each other,
+// so two tasks may wait for all others. Callers with own = 0 wait for them, too.
 func (r *Runner) Await(ctx context.Context, own int64) bool {
 	w := &r.waiters
 	w.awaited.Store(true)
@@ -77,13 +90,22 @@ func (w *waiters) allowed(own int64) int64 {
 	return w.own
 }
 
-// Left returns the error of an Await whose context ended.
+// Left returns the error of an Await with the same own, whose context ended.
 func (r *Runner) Left(ctx context.Context, own int64) *hwt.ShutdownError {
-	running, waiting := r.Outstanding()
-	if running < own { // the executor itself is the caller
-		running, waiting = own, waiting-own
+	waiting, elsewhere := r.waiting(), r.elsewhere()
+	running, _ := Between(r.begun.Load, r.ended.Load)
+	running += elsewhere
+	ownRunning := min(running, own) // the rest waits: an executor is the caller
+	return &hwt.ShutdownError{Running: running - ownRunning, Waiting: waiting - (own - ownRunning), Err: ctx.Err()}
+}
+
+// GiveUp ends the contexts of tasks and returns left, or returns nil if nothing is left.
+func (r *Runner) GiveUp(left *hwt.ShutdownError) error {
+	if left.Running+left.Waiting <= 0 && len(left.Tasks) == 0 {
+		return nil
 	}
-	return &hwt.ShutdownError{Running: running - own, Waiting: waiting, Err: ctx.Err()}
+	r.EndContexts()
+	return left
 }
 
 // Ended must be called after an outstanding task or callback has ended.

@@ -40,3 +40,13 @@ func TestCallbackInABubbleEndsAnAwaitOutside(t *testing.T) {
 		t.Fatal("Await does not return")
 	}
 }
+
+// The last task ends between the end of ctx and the count of what is left.
+func TestGiveUpWithNothingLeftIsNoError(t *testing.T) {
+	r := new(Runner)
+	assert.NoError(t, r.GiveUp(r.Left(t.Context(), 0)))
+	assert.NoError(t, r.TaskContext().Err())
+	r.late.Add(1)
+	assert.Error(t, r.GiveUp(r.Left(t.Context(), 0)))
+	assert.Error(t, r.TaskContext().Err())
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt"
@@ -150,13 +151,25 @@ func (r *Runner) HandsOver(task hwt.TimerTask) bool {
 	return executor != nil
 }
 
+// Own returns how often the goroutine that runs task or its callback, or hands it over, is
+// outstanding: once for the hand-over, and once if it is not a worker's. A timer with an
+// executor counts both as one.
+func (r *Runner) Own(task hwt.TimerTask, worker bool) (own int64) {
+	if r.HandsOver(task) {
+		own++
+	}
+	if !worker && r.Executor == nil {
+		own++
+	}
+	return own
+}
+
 // AddTo adds the runner's counts to stats.
 func (r *Runner) AddTo(stats *hwt.Stats) {
 	stats.Failed += r.failed.Load()
 	stats.Panics += r.panics.Load()
 	stats.ExecutorRejected += r.executorRejected.Load()
-	_, waiting := r.Outstanding()
-	stats.ExecutorWaiting += waiting
+	stats.ExecutorWaiting += r.waiting()
 }
 
 func (r *Runner) run(timeout hwt.Timeout, task hwt.TimerTask, labels *Labels) {
@@ -182,8 +195,14 @@ func (r *Runner) notify(timeout hwt.Timeout, task hwt.CancelledTask, labels *Lab
 	usercode.Run(func() { task.Cancelled(timeout) }, func(err error) { r.broken(timeout, err) })
 }
 
+// SubmitEntry is the entry point of the function that hands tasks over. It is on the stack
+// of a goroutine in Execute, Rejected, or the error handler of a rejection.
+var SubmitEntry = reflect.ValueOf((*Runner).submit).Pointer()
+
 // submit hands task to executor. If the executor fails before it has started the task,
 // the task never runs, and submit reports the error that refused returns.
+//
+//go:noinline
 func (r *Runner) submit(executor hwt.Executor, timeout hwt.Timeout, task func(), refused func(error) error) {
 	var err error
 	s := &submission{runner: r, task: task}
