@@ -62,7 +62,11 @@ func (s *schedule) moveOf(t *Timeout, w enginekit.Word) move {
 	if w.HasEnded() {
 		return move{t, nowhere}
 	}
-	return move{t, max(s.timer.tickOf(w.Deadline()), s.earliest)}
+	tick := s.timer.tickOf(w.Deadline())
+	if tick < s.earliest && w.Deadline() == forever { // the clock is past forever, which never expires
+		tick = s.earliest + tick - 1 // the clock ends before that
+	}
+	return move{t, max(tick, s.earliest)}
 }
 
 // storeBatch makes the moves. It returns how many of them go to the wheel.
