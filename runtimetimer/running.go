@@ -17,7 +17,7 @@ import (
 // the shard; down when the task or callback has returned.
 type running struct {
 	drained atomic.Bool   // The counts no longer grow. Atomic: set by Stop, read by the shards.
-	none    chan struct{} // Closed when drained is set and all counts are zero.
+	none    chan struct{} // Closed when drained is set, nothing runs, and no goroutine is on its way.
 	closing sync.Once     // Closes none.
 }
 
@@ -27,11 +27,18 @@ func (t *Timer) noteDrained() {
 	t.checkNone()
 }
 
+// checkDrained calls checkNone if drained is set.
+func (t *Timer) checkDrained() {
+	if t.running.drained.Load() {
+		t.checkNone()
+	}
+}
+
 // checkNone closes none if all counts are zero. Stop calls it after setting drained,
-// and perform after counting down to zero, so the later of them sees both. Outside
+// and others after counting down to zero, so the last of them sees all. Outside
 // the timer's bubble, closing would end the process.
 func (t *Timer) checkNone() {
-	if t.countRunning() == 0 && !t.clock.Foreign() {
+	if t.countRunning()+t.countComing() == 0 && !t.clock.Foreign() {
 		t.running.closing.Do(func() { close(t.running.none) })
 	}
 }
@@ -39,6 +46,13 @@ func (t *Timer) checkNone() {
 func (t *Timer) countRunning() (n int64) {
 	for i := range t.shards {
 		n += t.shards[i].running.Load()
+	}
+	return n
+}
+
+func (t *Timer) countComing() (n int64) {
+	for i := range t.shards {
+		n += t.shards[i].coming.Load()
 	}
 	return n
 }
@@ -105,8 +119,8 @@ func (t *Timer) countGiven() (n int64) {
 //go:noinline
 func (s *shard) perform(t *timeout, call func(hwt.Timeout, hwt.TimerTask)) {
 	defer func() {
-		if s.running.Add(-1) == 0 && s.timer.running.drained.Load() {
-			s.timer.checkNone()
+		if s.running.Add(-1) == 0 {
+			s.timer.checkDrained()
 		}
 		s.timer.runner.Ended()
 	}()

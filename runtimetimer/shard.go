@@ -21,6 +21,10 @@ package runtimetimer
 //     free the task.
 // S6  expire reads the clock under mu. The last goroutine to arrive comes after the
 //     latest deadline (S3), so the lateness is never negative.
+// S7  Stop waits for goroutines that are on their way and find nothing to run, as it does
+//     for tasks. The shard counts such a goroutine when a runtime timer is stopped or
+//     reset too late, until the goroutine has arrived. From outside a bubble, a runtime timer
+//     cannot be stopped, and its goroutine is not counted.
 //
 // Races: expire, Cancel, Reset and Stop's drain decide under mu by the timeout's
 // state. NewTimeout against Stop is decided by the stopped flag, which is set before
@@ -57,6 +61,7 @@ type shard struct {
 	notified int64  // Cancelled timeouts with a CancelledTask. Guarded by mu.
 
 	running atomic.Int64 // Tasks and callbacks in progress. Atomic: see running.go.
+	coming  atomic.Int64 // Goroutines on their way, of all entries (S7). Atomic: as running.
 }
 
 // counts are counts of Stats.
@@ -79,7 +84,8 @@ type entry struct {
 	timer      *time.Timer // Calls fire. Immutable once made.
 	timeout    *timeout    // nil in a free entry and in a bookmark. Guarded by shard.mu.
 	next, prev *entry      // Guarded by shard.mu.
-	stale      int         // Goroutines on their way for a deadline that was reset (S3). Guarded by shard.mu.
+	stale      int32       // Goroutines on their way for a deadline that was reset (S3). Guarded by shard.mu.
+	coming     int32       // Goroutines on their way that find nothing to run (S7). Guarded by shard.mu.
 }
 
 func (s *shard) init(t *Timer) {
@@ -190,6 +196,7 @@ func (s *shard) move(t *timeout, delay time.Duration, deadline int64) {
 	s.counts.resets++
 	if e := t.entry; !e.timer.Reset(delay) {
 		e.stale++
+		s.expect(e)
 	}
 }
 
@@ -279,7 +286,36 @@ func (e *entry) unlink() {
 
 // stop stops the runtime timer of e. It returns false if a goroutine of e may be on
 // its way.
-func (s *shard) stop(e *entry) bool { return !s.timer.clock.Foreign() && e.timer.Stop() }
+func (s *shard) stop(e *entry) bool {
+	if s.timer.clock.Foreign() {
+		return false
+	}
+	stopped := e.timer.Stop()
+	if !stopped {
+		s.expect(e)
+	}
+	return stopped
+}
+
+// expect counts a goroutine of e that is on its way and finds nothing to run. Guarded by mu.
+func (s *shard) expect(e *entry) {
+	e.coming++
+	s.coming.Add(1)
+}
+
+// arrive counts that a goroutine of e found nothing to run, if it was expected.
+func (s *shard) arrive(e *entry) {
+	s.mu.Lock()
+	expected := e.coming > 0
+	if expected {
+		e.coming--
+	}
+	s.mu.Unlock()
+	if expected {
+		s.coming.Add(-1)
+		s.timer.checkDrained()
+	}
+}
 
 // reuse keeps e for another timeout, if S4 allows it and the shard has too few.
 func (s *shard) reuse(e *entry) {
@@ -295,5 +331,7 @@ func (s *shard) reuse(e *entry) {
 func (e *entry) fire() {
 	if t := e.shard.expire(e); t != nil {
 		e.shard.perform(t, t.shard.timer.runner.Run)
+	} else {
+		e.shard.arrive(e)
 	}
 }

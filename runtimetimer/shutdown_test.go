@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
@@ -36,4 +37,26 @@ func TestShutdownWaitsForATaskThatShutsDown(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, 2, ended.Load())
 	})
+}
+
+// The runtime has started the goroutine of a timeout that then ends in another way.
+func TestStopWaitsForAGoroutineOnItsWay(t *testing.T) {
+	for name, end := range map[string]func(hwt.Timeout){
+		"cancelled": func(timeout hwt.Timeout) { timeout.Cancel() },
+		"reset":     func(timeout hwt.Timeout) { timeout.Reset(time.Hour) },
+		"stopped":   func(hwt.Timeout) {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			timer, err := runtimetimer.New(nil)
+			require.NoError(t, err)
+			timeout, err := timer.AfterFunc(time.Second, nop)
+			require.NoError(t, err)
+			fire := runtimetimer.FireLate(timeout)
+			end(timeout)
+			arrived := false
+			time.AfterFunc(time.Second, func() { arrived = true; fire() })
+			timer.Stop()
+			assert.True(t, arrived, name)
+		})
+	}
 }

@@ -88,7 +88,7 @@ func (t *Timeout) notifyLate() {
 	}
 	c := t.home.core
 	c.mu.Lock()
-	gone := c.schedule.noticesClosed
+	gone := c.schedule.noticesClosed.Load()
 	if !gone {
 		c.schedule.nextNotices = append(c.schedule.nextNotices, t)
 	}

@@ -13,10 +13,11 @@ import (
 //
 // Each field has an owner, whose rules its type states.
 type Core struct {
-	timer    setup  // the whole timer's. Immutable after New.
-	intake   intake // the callers'; see its ground rules.
-	signal   signal // how callers reach the worker.
-	worker   worker // its goroutine.
+	timer    setup   // the whole timer's. Immutable after New.
+	errands  errands // runtime timers with goroutines.
+	intake   intake  // the callers'; see its ground rules.
+	signal   signal  // how callers reach the worker.
+	worker   worker  // its goroutine.
 	mu       sync.Mutex
 	schedule schedule // Guarded by mu.
 	firing   firing   // the running tasks; see there.
@@ -42,7 +43,8 @@ func newCore(timer setup, cfg Config) *Core {
 	w, s, f := &c.worker, &c.schedule, &c.firing
 	w.timer, w.signal, w.mu, w.schedule, w.firing = &c.timer, &c.signal, &c.mu, s, f
 	s.timer, s.intake, s.signal = &c.timer, &c.intake, &c.signal
-	f.timer, f.watchdog.mu, f.watchdog.firing = &c.timer, &c.mu, f
+	f.timer, f.watchdog.mu, f.watchdog.firing, f.watchdog.errands = &c.timer, &c.mu, f, &c.errands
+	w.errands, c.errands.none = &c.errands, w.checkDone
 	w.lags.expect(never)
 	c.signal.assistFrom.Store(never)
 	return c

@@ -24,6 +24,7 @@
 // arguments. An owner reaches only the owners above it in this list.
 //
 //	setup      the configuration and the clock, the same for all workers
+//	errands    runtime timers that call functions
 //	intake     callers, without a lock: stripes, counts
 //	signal     atomic words by which callers and worker reach each other
 //	schedule   the holder of mu: the wheel, draining, storing, collecting
@@ -36,6 +37,7 @@
 //
 //	wheel.go, options.go            the interface of the engines, and their settings
 //	setup.go, goroutine.go
+//	errand.go                       timers with goroutines that Stop waits for
 //	timeout.go                      the timeout, and the word that decides every race
 //	marks.go                        the bits by which loops know the timeouts they saw
 //	intake.go                       the queues from callers to the worker, and signal

@@ -152,7 +152,7 @@ func newTimer(t *testing.T, change ...func(*Config)) *timer {
 // test takes the worker's steps.
 func newIdleTimer(t *testing.T, change ...func(*Config)) *timer {
 	e := newTimer(t, append(change, func(c *Config) { c.StopWait = 0 })...)
-	e.core.worker.sleeper.Store(newSleeper(e.core.worker.relieve))
+	e.core.worker.sleeper.Store(newSleeper(&e.core.errands, e.core.worker.relieve))
 	e.core.signal.phase.Store(ticking)
 	return e
 }

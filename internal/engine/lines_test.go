@@ -151,7 +151,7 @@ type lines struct{ written, contended float64 }
 func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 	h := newWorkers(t, workers)
 	for i := range h.workers { // as if the worker ran on time
-		h.workers[i].core.worker.sleeper.Store(newSleeper(h.workers[i].core.worker.relieve))
+		h.workers[i].core.worker.sleeper.Store(newSleeper(&h.workers[i].core.errands, h.workers[i].core.worker.relieve))
 		h.workers[i].core.signal.phase.Store(ticking)
 		h.workers[i].core.signal.assistFrom.Store(never)
 	}

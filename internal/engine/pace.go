@@ -166,9 +166,8 @@ func (c *Core) wakeWorker() {
 		now := c.timer.now()
 		c.signal.emptied.Store(now)
 		c.signal.assistFrom.Store(now + c.timer.onTime())
-		s := c.worker.sleeper.Load()
-		s.setRelief(standby, 0)
-		s.wake()
+		c.worker.relieveSoon()
+		c.worker.sleeper.Load().wake()
 	case c.signal.phase.Load() == unstarted:
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -200,7 +199,7 @@ func (c *Core) nudge() {
 func (c *Core) startWorker() {
 	s := c.worker.sleeper.Load()
 	if s == nil {
-		s = newSleeper(c.worker.relieve)
+		s = newSleeper(&c.errands, c.worker.relieve)
 		c.worker.sleeper.Store(s)
 	}
 	s.setRelief(standby, 0)

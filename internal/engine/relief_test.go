@@ -174,7 +174,7 @@ func TestReliefOfATokenIsNotPostponed(t *testing.T) {
 		"before": func(e *timer, wake func(), _ *Timeout) {
 			s := e.core.worker.sleeper.Load()
 			relief := s.reliefs[standby]
-			s.reliefs[standby] = new(time.Timer) // its Reset panics
+			s.reliefs[standby] = errand{new(time.Timer), &errands{none: func() {}}} // its Reset panics
 			assert.Panics(t, wake)
 			s.reliefs[standby] = relief
 			e.core.worker.relieve()
@@ -279,7 +279,7 @@ func TestStopFromATaskOfAReliefDoesNotWait(t *testing.T) {
 func TestReliefOfTheLongestAlarmDoesNotCome(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		came := false
-		s := newSleeper(func() { came = true })
+		s := newSleeper(&errands{none: func() {}}, func() { came = true })
 		defer s.stop()
 		s.set(math.MaxInt64, true)
 		time.Sleep(tick)

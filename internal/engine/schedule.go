@@ -22,9 +22,9 @@ type schedule struct {
 	walks    walks          // see there
 	batch    [batchLen]move // scratch space for drainQueue; a field because a local would escape through Wheel
 
-	orphans       []*Timeout // that Stop took out of the intake, and events that it would find nowhere (E3)
-	nextNotices   []*Timeout // cancelled, with tasks to notify
-	noticesClosed bool       // the worker takes no more of nextNotices
+	orphans       []*Timeout  // that Stop took out of the intake, and events that it would find nowhere (E3)
+	nextNotices   []*Timeout  // cancelled, with tasks to notify
+	noticesClosed atomic.Bool // the worker takes no more of nextNotices. Atomic: written under mu, read by checkDone.
 
 	// Atomic: written by the holder of mu, read by Stats.
 	unprocessed   atomic.Int64 // timeouts that Stop ended

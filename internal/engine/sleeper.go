@@ -11,9 +11,9 @@ const linger = 50 * time.Millisecond
 
 // sleeper is the place where the worker sleeps.
 type sleeper struct {
-	alarm   *time.Timer                   // wakes the worker. Set under Core.mu.
-	reliefs [len(reliefAfter)]*time.Timer // replace the worker if it is late (W6)
-	token   chan struct{}                 // holds a token from a caller that woke the worker
+	alarm   *time.Timer              // wakes the worker. Set under Core.mu.
+	reliefs [len(reliefAfter)]errand // replace the worker if it is late (W6)
+	token   chan struct{}            // holds a token from a caller that woke the worker
 }
 
 // reliefAfter is the lateness of the worker at which each relief comes. Several are
@@ -30,10 +30,10 @@ const (
 	wary     = 10 * time.Second
 )
 
-func newSleeper(relieve func()) *sleeper {
+func newSleeper(errands *errands, relieve func()) *sleeper {
 	s := &sleeper{alarm: time.NewTimer(forever), token: make(chan struct{}, 1)}
 	for i := range s.reliefs {
-		s.reliefs[i] = time.AfterFunc(forever, relieve)
+		s.reliefs[i] = errands.make(relieve)
 	}
 	s.stop()
 	return s
@@ -120,7 +120,7 @@ func (w *worker) correctAlarm() {
 		w.setAlarm(at)
 		if w.signal.phase.Load() == ticking { // a caller woke the worker meanwhile (W6)
 			w.signal.assistFrom.Store(w.timer.now() + w.timer.onTime())
-			w.sleeper.Load().setRelief(standby, 0)
+			w.relieveSoon()
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (w *worker) correctAlarm() {
 // however long they take.
 func (w *worker) relieve() {
 	if !w.mu.TryLock() { // the worker is at work, or a caller that leaves it asleep
-		time.AfterFunc(maxOnTime, w.relieve) // the reliefs may have been set anew
+		w.relieveSoon() // the reliefs may have been set for a later alarm
 		return
 	}
 	if !w.mayRelieve() {
@@ -142,6 +142,15 @@ func (w *worker) relieve() {
 	w.workers.Add(1)
 	w.mu.Unlock()
 	runWorker(w, &shift{working: true, relief: true})
+}
+
+// relieveSoon sets the standby relief for the present, unless the worker may have ended.
+func (w *worker) relieveSoon() {
+	s := w.sleeper.Load()
+	s.setRelief(standby, 0)
+	if w.signal.phase.Load() == stopped { // (W8)
+		s.stop()
+	}
 }
 
 // mayRelieve reports whether the worker is late. If it is not, the standby comes when it is

@@ -1,7 +1,11 @@
 package engine
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -140,7 +144,7 @@ func TestUnstartedTimerStopsWithNothingLeft(t *testing.T) {
 // The real clock, because it waits for the garbage collector.
 func TestUnprocessedTimeoutKeepsNoOtherReachable(t *testing.T) {
 	e := newTimer(t)
-	e.core.worker.sleeper.Store(newSleeper(e.core.worker.relieve))
+	e.core.worker.sleeper.Store(newSleeper(&e.core.errands, e.core.worker.relieve))
 	e.core.signal.phase.Store(ticking)
 	b := new(store.Buckets)
 	b.Grow(1)
@@ -209,4 +213,49 @@ func TestChangesRacingWithStopLeaveNoIntake(t *testing.T) {
 		e.core.takeAll(nil)
 		close(e.core.worker.takenOver)
 	})
+}
+
+// The goroutine of a runtime timer waits for a processor, here in its function.
+func TestStopWaitsForErrands(t *testing.T) {
+	for name, stop := range map[string]func(*timer){
+		"Stop":     func(e *timer) { e.Stop() },
+		"Shutdown": func(e *timer) { _, _ = e.Shutdown(context.Background()) },
+	} {
+		inBubble(t, func(t *testing.T) {
+			e := newTimer(t)
+			e.after(t, time.Hour, nothing)
+			pass(tick)
+			ended := false
+			e.core.errands.make(func() { time.Sleep(10 * tick); ended = true }).Reset(tick)
+			pass(2 * tick)
+			stop(e)
+			assert.True(t, ended, name)
+		})
+	}
+}
+
+// The caller has moved phase to ticking when Stop comes, and sets the relief after it.
+func TestReliefSetAfterStopDoesNotStay(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newTimer(t)
+		e.after(t, time.Hour, nothing)
+		pass(tick)
+		e.Stop()
+		e.core.worker.relieveSoon()
+		assert.Zero(t, e.core.errands.out.Load())
+	})
+}
+
+// A relief or a watchdog that is a plain runtime timer could outlast Stop.
+func TestRuntimeTimersWithGoroutinesAreErrands(t *testing.T) {
+	sources, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range sources {
+		if strings.HasSuffix(name, "_test.go") || name == "errand.go" {
+			continue
+		}
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		assert.NotContains(t, string(source), "time.AfterFunc", name)
+	}
 }

@@ -40,14 +40,15 @@ type watchdog struct {
 	firing    *firing      // that it watches. Immutable after New.
 	slow      atomic.Int64 // tasks found to be slow. Atomic: written by the watchdog, read by Stats.
 	threshold int64        // in nanoseconds; 0 if off. Immutable after New.
-	timer     *time.Timer
-	round     int64     // how often firing began
-	spot      watchSpot // where the worker was at the latest look
-	since     int64     // when it was first seen there
-	dueAt     int64     // when the next look is due
-	starved   int64     // total lateness of the looks since then
-	found     watchSpot // the latest at which a slow task was found
-	logged    bool      // a warning was logged, at loggedAt
+	errands   *errands     // of the worker. Immutable after New.
+	errand    *errand      // calls look; nil before the first run
+	round     int64        // how often firing began
+	spot      watchSpot    // where the worker was at the latest look
+	since     int64        // when it was first seen there
+	dueAt     int64        // when the next look is due
+	starved   int64        // total lateness of the looks since then
+	found     watchSpot    // the latest at which a slow task was found
+	logged    bool         // a warning was logged, at loggedAt
 	loggedAt  int64
 }
 
@@ -83,17 +84,17 @@ func (w *watchdog) begin() {
 func (w *watchdog) arm(now, d int64) {
 	next := d/8 + 1
 	w.dueAt = now + next
-	if w.timer == nil {
-		w.timer = time.AfterFunc(time.Duration(next), w.look)
-	} else {
-		w.timer.Reset(time.Duration(next))
+	if w.errand == nil {
+		look := w.errands.make(w.look)
+		w.errand = &look
 	}
+	w.errand.Reset(time.Duration(next))
 }
 
 // end stops the watch.
 func (w *watchdog) end() {
 	if w.threshold != 0 {
-		w.timer.Stop()
+		w.errand.Stop()
 	}
 }
 

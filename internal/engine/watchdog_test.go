@@ -136,7 +136,7 @@ func TestNoTaskIsWatchedWithoutAThreshold(t *testing.T) {
 		e.add(t, sleepy{time.Hour}, tick)
 		pass(2 * time.Hour)
 		assert.Zero(t, e.Stats().SlowTasks)
-		assert.Nil(t, e.core.firing.watchdog.timer)
+		assert.Nil(t, e.core.firing.watchdog.errand)
 	})
 }
 

@@ -51,18 +51,21 @@ import (
 //	W8. A worker retires, unless Start was called, when it has slept for linger with
 //	    nothing pending: under mu it moves phase from asleep to unstarted, looks at the
 //	    intake once more as in W2, and gives its place in workers back. The next one has
-//	    its sleeper. A Stop that comes between starts another worker. done is closed by the
-//	    last worker that ends, once one has closed notices.
+//	    its sleeper. A Stop that comes between starts another worker. Once a worker has
+//	    closed notices, done is closed by the last goroutine that ends, also of errands. A
+//	    worker that ends stops the reliefs. Who sets one without mu looks at phase
+//	    afterwards, and stops it if the worker may have ended.
 
 // worker is the goroutine that advances the wheel and runs due tasks. Guarded by Core.mu,
 // unless a field says otherwise.
 type worker struct {
 	sleeper   atomic.Pointer[sleeper] // nil until the first worker starts. Atomic: written under mu, read by all.
-	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: written as sleeper.
+	workers   atomic.Int32            // goroutines that are or were the worker and have not ended. Atomic: increased under mu.
 	workerID  atomic.Int64            // the worker's goroutine number. Atomic: written by the worker, read by all.
 	quit      chan struct{}           // closed with phase stopped.
 	takenOver chan struct{}           // closed once Stop has ended all pending timeouts.
-	done      chan struct{}           // closed when the worker has ended.
+	done      chan struct{}           // closed when the worker and its errands have ended.
+	ending    sync.Once               // closes done.
 
 	// What the worker drives. Immutable after New.
 	timer    *setup
@@ -70,6 +73,7 @@ type worker struct {
 	mu       *sync.Mutex // Core.mu
 	schedule *schedule
 	firing   *firing
+	errands  *errands
 
 	sleeping  bool         // the worker is asleep or about to be, has retired, or has not begun
 	kept      bool         // the worker does not retire, since Start was called
@@ -112,10 +116,15 @@ func (w *worker) work(g *shift) {
 
 // leave gives the worker's place back.
 func (w *worker) leave() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.workers.Add(-1) == 0 && w.schedule.noticesClosed {
-		close(w.done)
+	w.workers.Add(-1)
+	w.checkDone()
+}
+
+// checkDone closes done once notices are closed and no goroutine is left (W8). It is called
+// after each change that makes one of these true, so the last caller sees all of them.
+func (w *worker) checkDone() {
+	if w.schedule.noticesClosed.Load() && w.workers.Load() == 0 && w.errands.out.Load() == 0 {
+		w.ending.Do(func() { close(w.done) })
 	}
 }
 
@@ -270,7 +279,7 @@ func (w *worker) takeLateNotices() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.beginFiring()
-	w.schedule.noticesClosed = !w.firing.running
+	w.schedule.noticesClosed.Store(!w.firing.running)
 	return w.firing.running
 }
 
