@@ -53,9 +53,9 @@ func (r *Runner) waiting() int64 {
 }
 
 // Await waits until all outstanding tasks and callbacks have ended. It returns false if
-// ctx ends first. own is how often the caller itself was counted, as Own returns it for a
-// task or callback: 0 for any other caller. Callers with more do not wait for each other,
-// so two tasks may wait for all others. Callers with own = 0 wait for them, too.
+// ctx ends first. own is the number of times that the caller itself was counted: the result
+// of Own for a task or callback, and 0 for all other callers. Tasks do not wait for each
+// other, so two tasks may wait for all others. Callers with own = 0 wait for them, too.
 func (r *Runner) Await(ctx context.Context, own int64) bool {
 	w := &r.waiters
 	w.awaited.Store(true)
@@ -99,7 +99,8 @@ func (r *Runner) Left(ctx context.Context, own int64) *hwt.ShutdownError {
 	return &hwt.ShutdownError{Running: running - ownRunning, Waiting: waiting - (own - ownRunning), Err: ctx.Err()}
 }
 
-// GiveUp ends the contexts of tasks and returns left, or returns nil if nothing is left.
+// GiveUp ends the contexts of tasks and returns left. If nothing is left, it only returns
+// nil.
 func (r *Runner) GiveUp(left *hwt.ShutdownError) error {
 	if left.Running+left.Waiting <= 0 && len(left.Tasks) == 0 {
 		return nil

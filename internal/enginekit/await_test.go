@@ -41,7 +41,7 @@ func TestCallbackInABubbleEndsAnAwaitOutside(t *testing.T) {
 	}
 }
 
-// The last task ends between the end of ctx and the count of what is left.
+// The last task ends after ctx, and before Left counts.
 func TestGiveUpWithNothingLeftIsNoError(t *testing.T) {
 	r := new(Runner)
 	assert.NoError(t, r.GiveUp(r.Left(t.Context(), 0)))

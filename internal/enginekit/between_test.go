@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// readers are two counts, of which one task at a time has begun and not ended. Before the
-// read whose number is preempted, 70,000 tasks begin and end.
+// readers are two counts. One task has begun and not ended. Before the read with the number
+// preempted, 70,000 tasks begin and end.
 type readers struct{ begun, ended, reads, preempted int64 }
 
 func (r *readers) read(count *int64) func() int64 {
