@@ -241,7 +241,7 @@ func TestAllYieldsAnEventThatWasCancelledInDue(t *testing.T) {
 			first.then, ev.then = nil, func() { assert.True(t, first.Cancel()) }
 			ev, first = first, ev
 		}
-		e.core.worker.fire(new(shift))
+		e.core.worker.fire()
 		require.EqualValues(t, 1, first.ran.Load())
 		require.NoError(t, ev.Arm(time.Hour))
 		var seen []hwt.Timeout
