@@ -20,8 +20,6 @@ func TestContract(t *testing.T) {
 		{TicksPerWheel: 512, Workers: 1},
 		{TicksPerWheel: 8, Workers: 7},
 		{TicksPerWheel: 1, Workers: 1},
-		{TicksPerWheel: 8, Workers: 1},
-		{TicksPerWheel: 512, Workers: 2},
 	}
 	if enginetest.RaceDetector {
 		all = all[:2] // one worker and several; the others differ from these in numbers

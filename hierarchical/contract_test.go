@@ -20,8 +20,6 @@ func TestContract(t *testing.T) {
 		{TicksPerWheel: 64, Workers: 1},
 		{TicksPerWheel: 3, Workers: 7},
 		{TicksPerWheel: 2, Workers: 1},
-		{TicksPerWheel: 3, Workers: 1},
-		{TicksPerWheel: 64, Workers: 2},
 	}
 	if enginetest.RaceDetector {
 		all = all[:2] // the others add no interleavings

@@ -35,7 +35,10 @@ func TestCommandEndToEnd(t *testing.T) {
 		"nohup is respected":                 nohupIsRespected,
 		"invalid flags are rejected":         invalidFlagsAreRejected,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, binary) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for a process
+			test(t, binary)
+		})
 	}
 }
 
