@@ -90,6 +90,20 @@ func (s *Spec) limit() *limits {
 	return s.limits
 }
 
+// In returns a copy of s with another time zone, which need not be in the IANA database. The
+// text of such a zone, such as [time.Local], is not one for [ParseSpec]. The days of EVERY
+// remain. In panics if zone is nil.
+func (s *Spec) In(zone *time.Location) *Spec {
+	if zone == nil {
+		panic("clock: Spec.In: zone is nil (expected: a time zone)")
+	}
+	other := *s
+	if s.zone != nil {
+		other.zone = zone
+	}
+	return &other
+}
+
 // searchSeconds is the limit of a search. The longest distance between two days that
 // an expression can name is eight years, from one 29 February to another.
 const searchSeconds = 40 * 366 * secondsPerDay

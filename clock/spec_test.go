@@ -199,6 +199,16 @@ func TestSpecInJSON(t *testing.T) {
 	assert.Empty(t, c.Nightly.String())
 }
 
+func TestSpecInAnotherZone(t *testing.T) {
+	spec := newSpec(t, "30 2 * * *")
+	zone := time.FixedZone("mine", 3600)
+	at := instant(t, "2026-11-23T01:30:00Z")
+	assert.Equal(t, at.Add(24*time.Hour).In(zone), spec.In(zone).Next(at))
+	assert.Equal(t, at.Add(time.Hour), spec.Next(at), "the original is as before")
+	assert.True(t, (&clock.Spec{}).In(zone).Next(at).IsZero())
+	assert.PanicsWithValue(t, "clock: Spec.In: zone is nil (expected: a time zone)", func() { spec.In(nil) })
+}
+
 func TestSpecPrintsItsText(t *testing.T) {
 	spec := newSpec(t, "0 9 * * 1-5")
 	assert.Equal(t, "0 9 * * 1-5 0 9 * * 1-5", fmt.Sprint(*spec, " ", spec))

@@ -1,10 +1,11 @@
-// Package dropin has two packages that replace packages time and context when only the
-// import path changes:
+// Package dropin has packages that replace packages time and context when only the import
+// path changes. Package dropin/cron does the same for github.com/robfig/cron/v3:
 //
 //	import "github.com/hashedwheel/hwt/dropin/time"    // was: "time"
 //	import "github.com/hashedwheel/hwt/dropin/context" // was: "context"
+//	import "github.com/hashedwheel/hwt/dropin/cron"    // was: "github.com/robfig/cron/v3"
 //
-// They have every exported name of the standard packages. Timers, tickers, sleeps,
+// The first two have every exported name of the standard packages. Timers, tickers, sleeps,
 // and deadlines share one wheel for the whole program. The first use creates it: an
 // engine of package hierarchical with a tick of 1 ms, unless [Use] set another timer
 // before. Everything else is the standard library's; a Time, a Duration, or a Context

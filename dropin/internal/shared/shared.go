@@ -14,6 +14,7 @@ import (
 	"github.com/hashedwheel/hwt/hierarchical"
 	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/enginekit"
+	"github.com/hashedwheel/hwt/runtimetimer"
 )
 
 var (
@@ -31,6 +32,22 @@ func Clock() *clock.Clock {
 		return c
 	}
 	return makeClock()
+}
+
+// ClockOrOwn is [Clock], but returns a new clock on runtime timers in a synctest bubble.
+func ClockOrOwn() *clock.Clock {
+	if c := Clock(); c != nil {
+		return c
+	}
+	timer, err := runtimetimer.New(nil)
+	var c *clock.Clock
+	if err == nil {
+		c, err = clock.New(timer, nil)
+	}
+	if err != nil {
+		panic("dropin: " + err.Error()) // Cannot happen: these are the defaults.
+	}
+	return c
 }
 
 func makeClock() *clock.Clock {
