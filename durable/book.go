@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -73,6 +74,32 @@ func (w *worker) takeAhead() {
 			delete(w.ahead, turn)
 		}
 	}
+}
+
+// makeRoom drops a row from ahead that is due after a new row, if there is one, and reports whether it
+// did. The row comes again by a sweep. If the database has marked it as leased, free makes the
+// database return it. The caller holds mu.
+func (w *worker) makeRoom(due int64) bool {
+	last := int64(math.MinInt64)
+	for turn := range w.ahead {
+		last = max(last, turn)
+	}
+	rows := w.ahead[last]
+	for i, h := range rows {
+		if h.gone || h.row.Due <= due {
+			continue
+		}
+		if w.ahead[last] = slices.Delete(rows, i, i+1); len(rows) == 1 {
+			delete(w.ahead, last)
+		}
+		w.forget(h)
+		w.sweep.Store(true)
+		if h.leased {
+			w.unplanned.Store(true)
+		}
+		return true
+	}
+	return false
 }
 
 // hurry makes both loops of keepBooks flush now.
@@ -298,6 +325,9 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 // outcomeStored counts an outcome if it applied. A retry that is due soon comes again by a sweep.
 func (w *worker) outcomeStored(h *held, applied bool) {
 	switch fate := h.outcome.Fate; {
+	case fate == backend.Release:
+		w.sweep.Store(true)
+		w.released.Store(true)
 	case fate == backend.Retry:
 		if w.store.isNear(h.outcome.Due) {
 			w.sweep.Store(true)

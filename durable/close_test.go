@@ -71,6 +71,37 @@ func TestCloseInsideHandlerDoesNotWait(t *testing.T) {
 	})
 }
 
+// A handler of the other store runs.
+func TestCloseInHandlerWaitsForOtherStores(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, err := durable.New(t.Context(), memdb.New(), nil)
+		require.NoError(t, err)
+		s, err := durable.New(t.Context(), memdb.New(), nil)
+		require.NoError(t, err)
+		for _, store := range []*durable.Store{slow, s} {
+			_, err = store.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now()})
+			require.NoError(t, err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- slow.Work(t.Context(), func(context.Context, durable.Firing) error {
+				time.Sleep(time.Minute)
+				return nil
+			}, nil)
+		}()
+		err = s.Work(t.Context(), func(context.Context, durable.Firing) error {
+			time.Sleep(time.Second)
+			begun := time.Now()
+			assert.NoError(t, slow.Close())
+			assert.Greater(t, time.Since(begun), 50*time.Second)
+			return s.Close()
+		}, nil)
+		require.ErrorIs(t, err, durable.ErrClosed)
+		require.ErrorIs(t, <-ended, durable.ErrClosed)
+		require.NoError(t, s.Close())
+	})
+}
+
 func TestCloseOfAnotherStoreInsideHandlerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := durable.New(t.Context(), memdb.New(), nil)

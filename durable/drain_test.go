@@ -1,8 +1,10 @@
 package durable_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -75,6 +77,46 @@ func TestDrainTimeoutEndsHandlersAndTheirLeases(t *testing.T) {
 	})
 }
 
+// The deployment of a service has not made its handlers fail.
+func TestInterruptedAttemptDoesNotCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		options durable.WorkOptions
+		err     error // in place of the context's
+		dead    int
+	}{
+		"last attempt": {durable.WorkOptions{MaxAttempts: 1}, nil, 0},
+		"long backoff": {durable.WorkOptions{BaseBackoff: time.Hour}, nil, 0},
+		"retry after":  {durable.WorkOptions{MaxAttempts: 1}, durable.RetryAfter(time.Hour), 0},
+		"give up":      {durable.WorkOptions{}, durable.GiveUp(errors.New("no")), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				c.options.DrainTimeout = time.Second
+				end := f.work(func(ctx context.Context, _ durable.Firing) error {
+					<-ctx.Done()
+					return cmp.Or(c.err, fmt.Errorf("charge card: %w", ctx.Err()))
+				}, &c.options)
+				due := f.setIn("k", time.Second).Due
+				time.Sleep(2 * time.Second)
+				end()
+				require.Len(t, f.dead(), c.dead)
+				if c.dead > 0 {
+					return
+				}
+				e, err := f.Get(f.t.Context(), "k")
+				require.NoError(t, err)
+				assert.Equal(t, 1, e.Attempt)
+				assert.Equal(t, due, e.Due)
+				assert.Positive(t, f.b.announced, "other processes look for it")
+				defer f.work(nil, nil)()
+				time.Sleep(time.Second)
+				require.Len(t, f.times(), 2)
+				assert.Equal(t, f.fired[0].ID, f.fired[1].ID)
+			})
+		})
+	}
+}
+
 // The handler returns while rows are freed, and the queue holds another one.
 func TestNoHandlerStartsAfterDrainTimeout(t *testing.T) {
 	inBubble(t, func(f *fixture) {
@@ -109,7 +151,7 @@ func TestReleasedEntryFiresInAnotherWork(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		end()
 		time.Sleep(time.Second)
-		assert.Len(t, f.times(), 3, "firings before the next sweep, at 9 s")
+		assert.Len(t, f.times(), 4, "firings before the next sweep, at 9 s, of both released entries")
 	})
 }
 

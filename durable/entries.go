@@ -73,7 +73,7 @@ func (e Entries) Move(ctx context.Context, key string, due time.Time) (Entry, er
 // transaction, the answer is final once the transaction has committed.
 //
 // If an entry of the key is damaged, Cancel without If deletes it with the others, also if a
-// worker that is gone had claimed it. Of the returned Entry, only the Key is set then.
+// worker that is gone had claimed it. The returned Entry then has only the Key.
 func (e Entries) Cancel(ctx context.Context, key string) (Entry, error) {
 	return e.apply(ctx, "Cancel", backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}})
 }

@@ -34,8 +34,8 @@ func TestEnsureKeepsAnOverdueOccurrence(t *testing.T) {
 	})
 }
 
-func TestEnsureReplacesWhatDiffers(t *testing.T) {
-	daily := durable.Entry{Key: "k", Every: durable.Every{Spec: "@daily"}, Payload: []byte("p")}
+func TestEnsureReplacesDifferentFields(t *testing.T) {
+	hourly := durable.Entry{Key: "k", Every: durable.Every{Spec: "@every 1h"}, Payload: []byte("p")}
 	for name, c := range map[string]struct {
 		change func(*durable.Entry)
 		stays  bool // the due time
@@ -48,9 +48,10 @@ func TestEnsureReplacesWhatDiffers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
 				ctx := f.t.Context()
-				first, err := f.Set(ctx, daily)
+				first, err := f.Set(ctx, hourly)
 				require.NoError(t, err)
-				changed := daily
+				time.Sleep(10 * time.Minute)
+				changed := hourly
 				c.change(&changed)
 				stored, did, err := f.Ensure(ctx, changed)
 				require.NoError(t, err)

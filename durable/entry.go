@@ -20,10 +20,10 @@ type Entry struct {
 	Due time.Time
 
 	// NotAfter is the latest time to fire. An entry that could not fire by then becomes a
-	// dead letter. The zero time is no limit. A recurring entry has none: see Every.Missed.
+	// dead letter. The zero time is no limit. Recurring entries use Every.Missed instead.
 	NotAfter time.Time
 
-	// Payload is passed to the handler. It has at most 1 MiB.
+	// Payload is passed to the handler. It has at most 1 MiB. An empty one is returned as nil.
 	Payload []byte
 
 	// Generation is the version. It grows with each Set, Move, and retry, and with each
@@ -95,6 +95,9 @@ func entryOf(r *backend.Row) (Entry, error) {
 		Generation: r.Generation,
 		Attempt:    r.Attempt,
 		Every:      every,
+	}
+	if len(e.Payload) == 0 {
+		e.Payload = nil // some databases return an empty slice
 	}
 	if r.Due != 0 { // 0 is the time of a damaged entry
 		e.Due = time.Unix(0, r.Due).UTC()

@@ -31,11 +31,12 @@ func (w *worker) enqueue(h *held) {
 }
 
 // handle calls handlers until the queue is closed.
-func (w *worker) handle(all *sync.WaitGroup) {
+func (w *worker) handle(all *sync.WaitGroup, c *caller) {
 	closed := false
+	c.goroutine.Store(goroutineID())
 	defer func() {
 		if !closed { // the handler ended its goroutine
-			go w.handle(all)
+			go w.handle(all, c)
 			return
 		}
 		all.Done()
@@ -46,12 +47,12 @@ func (w *worker) handle(all *sync.WaitGroup) {
 			closed = true
 			return
 		}
-		w.fire(h)
+		w.fire(h, c)
 	}
 }
 
 // fire calls the handler for a row, unless it is early, too late, or no longer held.
-func (w *worker) fire(h *held) {
+func (w *worker) fire(h *held, c *caller) {
 	s := w.store
 	if s.clock.stale() && s.clock.measure(w.contextOf()) != nil && w.lease.holds(h.term) {
 		// feed logs the error. Without the lease, the row is dropped below.
@@ -82,17 +83,19 @@ func (w *worker) fire(h *held) {
 	}
 	s.counts.fired.Add(1)
 	s.counts.lateness.note(late)
-	w.call(ctx, h, Firing{e, firingID(&h.row), late, h})
+	w.call(ctx, h, c, Firing{e, firingID(&h.row), late, h})
 }
 
 var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")
 
 // call calls the handler and puts the row into finished, even if the handler panics or
 // ends its goroutine.
-func (w *worker) call(ctx context.Context, h *held, f Firing) {
+func (w *worker) call(ctx context.Context, h *held, c *caller, f Firing) {
 	err := errGoexit
-	wait, again := w.options.backoff(h.row.Attempt, err)
-	defer func() { w.returned(h, err, wait, again) }()
+	fate, wait := w.options.judge(h.row.Attempt, err, false)
+	defer func() { w.returned(h, err, fate, wait) }()
+	c.begun.Store(time.Now().UnixNano())
+	defer c.begun.Store(0)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("durable: the handler panicked: %v", p)
@@ -100,34 +103,26 @@ func (w *worker) call(ctx context.Context, h *held, f Firing) {
 		}
 	}()
 	if err = w.handler(ctx, f); err != nil {
-		wait, again = w.options.backoff(h.row.Attempt, err) // calls methods of err, which may panic
+		fate, wait = w.options.judge(h.row.Attempt, err, ctx.Err() != nil) // calls methods of err, which may panic
 	}
-}
-
-// inHandler reports whether the calling goroutine is in a handler.
-func inHandler() bool {
-	return bytes.Contains(debug.Stack(), []byte("hwt/durable.(*worker).call("))
 }
 
 var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
 
-// returned decides on the outcome of an attempt. After an error, it fires again after wait, or
-// never.
-func (w *worker) returned(h *held, err error, wait time.Duration, again bool) {
+// returned puts a row whose handler has returned into finished. After an error, it has the fate.
+func (w *worker) returned(h *held, err error, fate backend.Fate, wait time.Duration) {
 	if err == nil {
 		w.store.counts.succeeded.Add(1)
 		w.finish(h, backend.Outcome{Fate: backend.Done})
 		return
 	}
-	due := h.worker.store.clock.nanos()
-	if due += min(int64(wait), maxDue.UnixNano()-due); h.row.NotAfter != 0 && due > h.row.NotAfter {
-		again = false
-	}
-	if !again {
+	due := w.store.clock.nanos()
+	due += min(int64(wait), maxDue.UnixNano()-due)
+	if fate == backend.Bury || fate == backend.Retry && h.row.NotAfter != 0 && due > h.row.NotAfter {
 		w.bury(h, err)
 		return
 	}
-	w.finish(h, backend.Outcome{Fate: backend.Retry, Due: due})
+	w.finish(h, backend.Outcome{Fate: fate, Due: due})
 }
 
 // maxErrorSize is the number of bytes that are stored of an error's text.

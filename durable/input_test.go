@@ -139,6 +139,39 @@ func (l *largest) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result
 	return l.DB.Apply(ctx, ops)
 }
 
+// counting counts the operations of the batches.
+type counting struct {
+	*memdb.DB
+	ops int
+}
+
+func (c *counting) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
+	c.ops += len(ops)
+	return c.DB.Apply(ctx, ops)
+}
+
+func TestManyWithEqualKeysStoreTheLast(t *testing.T) {
+	b := &counting{DB: memdb.New()}
+	s, err := durable.New(t.Context(), b, nil)
+	require.NoError(t, err)
+	defer s.Close()
+	n, err := s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		for i := range 100 {
+			if !yield(durable.Entry{Key: strconv.Itoa(i % 2), Due: time.Now().Add(time.Hour), Payload: []byte{byte(i)}}) {
+				return
+			}
+		}
+	})
+	require.NoError(t, err)
+	assert.Equal(t, 100, n)
+	assert.Equal(t, 2, b.ops)
+	for i, key := range []string{"0", "1"} {
+		e, err := s.Get(t.Context(), key)
+		require.NoError(t, err)
+		assert.Equal(t, []byte{byte(98 + i)}, e.Payload)
+	}
+}
+
 func TestManyLargePayloadsTakeBoundedMemory(t *testing.T) {
 	b := &largest{DB: memdb.New()}
 	s, err := durable.New(t.Context(), b, nil)
@@ -147,7 +180,7 @@ func TestManyLargePayloadsTakeBoundedMemory(t *testing.T) {
 	payload := make([]byte, 1<<20)
 	n, err := s.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
 		for i := range 40 {
-			if !yield(durable.Entry{Key: strconv.Itoa(i % 2), Due: time.Now().Add(time.Hour), Payload: payload}) {
+			if !yield(durable.Entry{Key: strconv.Itoa(i), Due: time.Now().Add(time.Hour), Payload: payload}) {
 				return
 			}
 		}

@@ -280,6 +280,28 @@ func TestNearEntriesPassABusyWork(t *testing.T) {
 	})
 }
 
+// MaxHeld is reached by entries that are due later.
+func TestFullWorkTakesASoonerEntry(t *testing.T) {
+	for name, marks := range map[string]bool{"SQLite": false, "PostgreSQL": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				if marks {
+					f.b.leased = make(map[backend.Ref]bool)
+				}
+				f.setIn("later", 900*time.Millisecond)
+				defer f.work(nil, &durable.WorkOptions{MaxHeld: 1})()
+				time.Sleep(300 * time.Millisecond) // it is leased
+				f.setIn("sooner", 200*time.Millisecond)
+				time.Sleep(time.Minute)
+				require.Len(t, f.times(), 2)
+				assert.Equal(t, "sooner", f.fired[0].Key)
+				assert.Equal(t, 500*time.Millisecond, f.at[0])
+				assert.Less(t, f.at[1], 2*time.Second)
+			})
+		})
+	}
+}
+
 func TestEntryThatNoWorkTakesIsAnnounced(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(nil, nil)()

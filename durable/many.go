@@ -20,12 +20,12 @@ func (e Entries) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) 
 	if err := e.unconditional(); err != nil {
 		return 0, fmt.Errorf("durable: SetMany: %w", err)
 	}
-	stored, bytes := 0, 0
-	batch := make([]backend.Op, 0, e.store.limits.MaxBatch)
+	stored := 0
+	b := batch{ops: make([]backend.Op, 0, e.store.limits.MaxBatch), at: make(map[string]int)}
 	flush := func() error {
-		n, err := e.setBatch(ctx, batch)
+		n, err := e.setBatch(ctx, &b)
 		stored += n
-		batch, bytes = batch[:0], 0
+		b.reset()
 		return err
 	}
 	for entry := range seq {
@@ -34,8 +34,8 @@ func (e Entries) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) 
 			err = errors.Join(wrap("SetMany", entry.Key, err), flush())
 			return stored, err
 		}
-		batch = append(batch, backend.Op{Kind: backend.Set, Row: row})
-		if bytes += len(row.Payload); bytes >= batchBytes || len(batch) == cap(batch) {
+		b.add(row)
+		if b.bytes >= batchBytes || len(b.ops) == cap(b.ops) {
 			if err := flush(); err != nil {
 				return stored, err
 			}
@@ -45,19 +45,46 @@ func (e Entries) SetMany(ctx context.Context, seq iter.Seq[Entry]) (int, error) 
 	return stored, err
 }
 
-func (e Entries) setBatch(ctx context.Context, ops []backend.Op) (stored int, err error) {
-	if len(ops) == 0 {
+// batch is a batch of SetMany. The last one of several entries with the same key stands for all of
+// them: the others would be replaced in the same transaction.
+type batch struct {
+	ops    []backend.Op
+	counts []int          // entries for which an operation stands
+	at     map[string]int // position in ops by key
+	bytes  int            // of payloads
+}
+
+func (b *batch) reset() {
+	b.ops, b.counts, b.bytes = b.ops[:0], b.counts[:0], 0
+	clear(b.at)
+}
+
+func (b *batch) add(row backend.Row) {
+	b.bytes += len(row.Payload)
+	op := backend.Op{Kind: backend.Set, Row: row}
+	if i, again := b.at[row.Key]; again {
+		b.bytes -= len(b.ops[i].Row.Payload)
+		b.ops[i] = op
+		b.counts[i]++
+		return
+	}
+	b.at[row.Key] = len(b.ops)
+	b.ops, b.counts = append(b.ops, op), append(b.counts, 1)
+}
+
+func (e Entries) setBatch(ctx context.Context, b *batch) (stored int, err error) {
+	if len(b.ops) == 0 {
 		return 0, nil
 	}
-	results, err := e.applyAll(ctx, ops)
+	results, err := e.applyAll(ctx, b.ops)
 	if err != nil {
 		return 0, fmt.Errorf("durable: SetMany: %w", err)
 	}
 	for i, r := range results {
 		if r.Err == nil {
-			stored++
+			stored += b.counts[i]
 		} else if err == nil {
-			err = wrap("SetMany", ops[i].Row.Key, r.Err)
+			err = wrap("SetMany", b.ops[i].Row.Key, r.Err)
 		}
 	}
 	return stored, err

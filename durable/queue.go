@@ -59,6 +59,18 @@ func (q *queue) get() *held {
 	return h
 }
 
+// oldest returns the earliest due time in the queue, or 0.
+func (q *queue) oldest() (due int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, h := range q.items {
+		if due == 0 || h.row.Due < due {
+			due = h.row.Due
+		}
+	}
+	return due
+}
+
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

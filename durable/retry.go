@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // RetryAfter returns an error for a handler to return: the entry fires again after d
@@ -30,16 +31,21 @@ func (e *giveUp) Error() string { return fmt.Sprintf("durable: given up: %v", e.
 // Unwrap returns the error given to GiveUp.
 func (e *giveUp) Unwrap() error { return e.err }
 
-// backoff returns the pause after the attempt that failed with err, and false if there
-// is no further attempt.
-func (o *WorkOptions) backoff(attempt int, err error) (time.Duration, bool) {
+// judge returns the fate of an attempt that failed with err, and the pause before a retry. An
+// interrupted attempt is one whose context had ended when it failed: the end of the Work or of the
+// lease may be the reason. It does not count.
+func (o *WorkOptions) judge(attempt int, err error, interrupted bool) (backend.Fate, time.Duration) {
 	var stop *giveUp
-	if errors.As(err, &stop) || o.MaxAttempts > 0 && attempt >= o.MaxAttempts {
-		return 0, false
-	}
 	var after *retryAfter
-	if errors.As(err, &after) {
-		return after.d, true
+	switch {
+	case errors.As(err, &stop):
+		return backend.Bury, 0
+	case interrupted:
+		return backend.Release, 0
+	case o.MaxAttempts > 0 && attempt >= o.MaxAttempts:
+		return backend.Bury, 0
+	case errors.As(err, &after):
+		return backend.Retry, after.d
 	}
-	return hwt.Backoff{Base: o.BaseBackoff, Max: o.MaxBackoff}.Delay(attempt), true
+	return backend.Retry, hwt.Backoff{Base: o.BaseBackoff, Max: o.MaxBackoff}.Delay(attempt)
 }

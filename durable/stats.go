@@ -15,13 +15,17 @@ import (
 // of this Store since Open. Counts only grow. Retried and GivenUp leave out outcomes that
 // PostgreSQL rejects at first and stores later.
 type Stats struct {
-	Time    time.Time     // last reading of the sizes; zero if there was none
-	Pending int64         // pending entries
-	Claimed int64         // entries that fire, or are about to
-	Dead    int64         // dead letters
-	Bytes   int64         // disk in use
-	Limit   int64         // limit of Bytes, or 0
-	Overdue time.Duration // lateness of the oldest pending entry at Time: the age of the backlog
+	Time    time.Time // last reading of the sizes; zero if there was none
+	Pending int64     // pending entries
+	Claimed int64     // entries that fire, or are about to
+	Dead    int64     // dead letters
+	Bytes   int64     // disk in use
+	Limit   int64     // limit of Bytes, or 0
+
+	// Overdue is the lateness at Time of the oldest entry that has not begun to fire: the age of
+	// the backlog. It counts pending entries, and claimed ones that wait for a handler in this
+	// process. Other processes report those that wait for their handlers.
+	Overdue time.Duration
 
 	// Due counts pending entries by due time, each range with the ones before it: overdue, and
 	// due in the next second, minute, hour, and day. Counts stop at [CountLimit].
@@ -34,6 +38,9 @@ type Stats struct {
 	Set       int64 // entries set and created, in Tx methods even if tx rolls back
 	Moved     int64 // likewise
 	Cancelled int64 // likewise
+
+	Running int64         // handlers that run in this process
+	Longest time.Duration // time since the first of them was called
 
 	Leased    int64 // entries leased, including repeatedly
 	Fired     int64 // calls of handlers
@@ -159,8 +166,11 @@ func (z *sizes) read(ctx context.Context, s *Store) reading {
 	last.tried = time.Now()
 	if err == nil {
 		last.Stats, last.at, last.overdue = stats, last.tried, 0
-		if stats.Oldest != 0 {
-			last.overdue = max(0, time.Duration(s.clock.nanos()-stats.Oldest))
+		_, _, waiting := s.running()
+		for _, due := range [...]int64{stats.Oldest, waiting} {
+			if due != 0 {
+				last.overdue = max(last.overdue, time.Duration(s.clock.nanos()-due))
+			}
 		}
 	}
 	z.last.Store(&last)
@@ -186,6 +196,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	for i, n := range sizes.Due {
 		st.Due = append(st.Due, DueCount{dueRanges[i], n})
 	}
+	st.Running, st.Longest, _ = s.running()
 	st.ClockOffset, st.ClockError = s.clock.figures()
 	if sizes.err != nil {
 		return st, fmt.Errorf("durable: Stats: %w", sizes.err)

@@ -65,12 +65,12 @@ func (s *Store) Backend() backend.Backend { return s.backend }
 // Close ends every Work, waits for running handlers as Work does, and releases the
 // database. Calls that are under way return ErrClosed.
 //
-// Called from a handler while Work runs, Close returns without waiting; a later Close
-// outside handlers waits. Keep a connection pool open until that call has returned. A
-// handler must not wait for a Close on another goroutine.
+// Called from a handler of s, Close returns without waiting; a later Close outside the handlers
+// of s waits. Keep a connection pool open until that call has returned. A handler must not wait
+// for a Close on another goroutine.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	working := len(s.ends) > 0
+	inside := s.inHandler()
 	if !s.closed {
 		s.closed = true
 		for w := range s.ends {
@@ -79,11 +79,37 @@ func (s *Store) Close() error {
 		go s.release()
 	}
 	s.mu.Unlock()
-	if working && inHandler() {
+	if inside {
 		return nil
 	}
 	<-s.released
 	return s.releaseErr
+}
+
+// inHandler reports whether the calling goroutine runs a handler of s. The caller holds mu.
+func (s *Store) inHandler() bool {
+	id := goroutineID()
+	for w := range s.ends {
+		if w.runsIn(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// running returns the number of running handlers, the time since the first of them was called, and
+// the due time of the first claimed entry that waits for a handler, or 0.
+func (s *Store) running() (n int64, oldest time.Duration, waiting int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.ends {
+		more, age := w.running()
+		n, oldest = n+more, max(oldest, age)
+		if due := w.queue.oldest(); due != 0 && (waiting == 0 || due < waiting) {
+			waiting = due
+		}
+	}
+	return n, oldest, waiting
 }
 
 // release releases the database after the last Work.

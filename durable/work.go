@@ -13,7 +13,8 @@ import (
 // Handler is called for each entry at its due time. If it returns nil, the entry is done.
 // If it returns an error, panics, or calls runtime.Goexit, the entry fires again later
 // with the same ID. The context has the values of Work's. It ends when Work stops waiting for
-// the handler, or when the worker loses its lease.
+// the handler, or when the worker loses its lease. A handler that then returns an error has not
+// failed: see WorkOptions.MaxAttempts.
 type Handler func(ctx context.Context, f Firing) error
 
 // WorkOptions are the settings of one Work. The zero value of each field is its default.
@@ -30,7 +31,9 @@ type WorkOptions struct {
 
 	// MaxAttempts is the number of attempts before an entry becomes a dead letter. 0 is
 	// the default, 25. Negative means no limit. An attempt does not count if the process
-	// dies or loses its lease before its outcome is stored.
+	// dies or loses its lease before its outcome is stored. It does not count either if the
+	// handler returns an error after its context has ended, unless that is a GiveUp: the
+	// entry is then due immediately for the next worker.
 	MaxAttempts int
 
 	// BaseBackoff and MaxBackoff determine the pause between attempts: after attempt n it

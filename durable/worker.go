@@ -35,6 +35,7 @@ type worker struct {
 	log     *slog.Logger
 	stop    context.CancelCauseFunc // ends Work
 	queue   *queue
+	callers []caller
 	lease   lease
 	work    context.Context // ends when drain stops waiting for handlers
 	endWork context.CancelFunc
@@ -51,6 +52,7 @@ type worker struct {
 
 	sweep     atomic.Bool // rows behind the watermark may be new
 	unplanned atomic.Bool // a row was dropped whose next occurrence is unknown
+	released  atomic.Bool // a claimed row became pending again: other workers must look
 
 	mu        sync.Mutex
 	held      map[backend.Ref]*held // Guarded by mu.
@@ -95,6 +97,7 @@ func newWorker(ctx context.Context, s *Store, handler Handler, o WorkOptions, st
 		log:      s.options.Logger,
 		stop:     stop,
 		queue:    newQueue(),
+		callers:  make([]caller, o.Concurrency),
 		look:     make(chan struct{}, 1),
 		claims:   make(chan struct{}, 1),
 		outcomes: make(chan struct{}, 1),
@@ -113,9 +116,9 @@ func (w *worker) run(ctx context.Context) {
 	background, end := context.WithCancel(context.Background())
 	defer end()
 	var handlers, loops sync.WaitGroup
-	for range w.options.Concurrency {
+	for i := range w.callers {
 		handlers.Add(1)
-		go w.handle(&handlers)
+		go w.handle(&handlers, &w.callers[i])
 	}
 	loops.Go(func() { w.keepLease(background) })
 	loops.Go(func() { w.keepBooks(background, w.claims, w.flushClaims) })
@@ -129,6 +132,9 @@ func (w *worker) run(ctx context.Context) {
 	w.wheel.Stop()
 	w.leave()
 	w.store.wake(w) // other Works take over
+	if w.released.Load() {
+		w.store.backend.Announce()
+	}
 }
 
 // drain leaves unclaimed rows to other workers, and waits until the claimed ones are
@@ -192,7 +198,8 @@ func (w *worker) accept(row backend.Row, reserved bool) bool {
 		w.mu.Unlock()
 		return true
 	}
-	if w.draining || !valid || marked && row.Holder != id || !reserved && len(w.held)+w.coming >= w.options.MaxHeld {
+	full := !reserved && len(w.held)+w.coming >= w.options.MaxHeld
+	if w.draining || !valid || marked && row.Holder != id || full && !w.makeRoom(row.Due) {
 		w.sweep.Store(true) // it comes again
 		w.mu.Unlock()
 		return false

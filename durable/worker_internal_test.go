@@ -94,9 +94,9 @@ func TestStaleClockKeepsNoRowOfALostLease(t *testing.T) {
 	w.lease.renew(0, 1, time.Now().Add(time.Hour))
 	require.True(t, w.accept(backend.Row{Key: "k", Generation: 1, Due: 1, State: backend.Claimed, Holder: 1}, true))
 	*(*uint64)(unsafe.Pointer(&w.store.clock.at)) -= 10 << 30 // its wall time, by ten seconds
-	w.fire(w.queue.get())
+	w.fire(w.queue.get(), &w.callers[0])
 	require.Len(t, w.held, 1)
 	w.lost(1)
-	w.fire(w.queue.get())
+	w.fire(w.queue.get(), &w.callers[0])
 	require.Empty(t, w.held)
 }

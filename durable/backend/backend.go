@@ -131,8 +131,8 @@ type Pager interface {
 	Page(ctx context.Context, prefix string, after Cursor, max int, claimed bool) ([]Row, error)
 }
 
-// Tx is a transaction of the caller on the database of a [Backend]. Its methods do what the
-// methods of Backend do, inside the transaction. Their effects are stored if it commits, and
+// Tx is a transaction of the caller on the database of a [Backend]. Its methods do the work of the
+// methods of Backend, inside the transaction. Their effects are stored if it commits, and
 // its commit announces the rows due within Limits.Lead. An error undoes only the effects of its
 // call, unless the database has aborted the transaction.
 type Tx interface {

@@ -1,6 +1,10 @@
 package backend
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/hashedwheel/hwt"
+)
 
 // Errors that backends report. Package durable exports them under the same names.
 var (
@@ -10,7 +14,7 @@ var (
 	ErrConflict  = errors.New("the pending entry has another generation")
 	ErrFull      = errors.New("the store is full")
 	ErrClosed    = errors.New("the store is closed")
-	ErrInvalid   = errors.New("invalid argument")
+	ErrInvalid   = hwt.ErrInvalid
 	ErrLeaseLost = errors.New("the worker's lease has ended")
 	ErrDamaged   = errors.New("the stored data is damaged")
 	ErrNoStore   = errors.New("there is no store")

@@ -72,7 +72,7 @@ const (
 	Done    Fate = iota // deletes the row
 	Retry               // makes it pending again with Due, a new generation and Attempt+1
 	Bury                // moves it to the dead letters with Error
-	Release             // makes it pending again unchanged: its handler was never called
+	Release             // makes it pending again unchanged: its attempt does not count
 )
 
 // Outcome ends a claim. Done applies to the row (Key, Generation) in any state;

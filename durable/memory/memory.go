@@ -1,6 +1,6 @@
 // Package memory keeps durable entries in memory, for tests of programs that use durable. It needs
-// no file and no server, starts no goroutine of its own, and works in [testing/synctest] bubbles,
-// where workers fire at once. Its rules are the rules of the databases, transactions included.
+// no file and no server, and works in [testing/synctest] bubbles. It keeps the rules of the
+// databases, transactions included.
 package memory
 
 import (

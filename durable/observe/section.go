@@ -90,6 +90,8 @@ func doneBlock(st durable.Stats) inspect.Block {
 		{Name: "moved", Value: st.Moved},
 		{Name: "cancelled", Value: st.Cancelled},
 		{Name: "fired", Value: st.Fired},
+		{Name: "running handlers", Value: st.Running},
+		{Name: "longest running", Value: st.Longest},
 		{Name: "lateness, p50", Value: st.Lateness.Quantile(0.5)},
 		{Name: "lateness, p99", Value: st.Lateness.Quantile(0.99)},
 		{Name: "retried", Value: st.Retried},

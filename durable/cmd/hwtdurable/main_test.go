@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,7 +110,7 @@ func TestOperatorsSeeAndChangeEntries(t *testing.T) {
 	newStore(t, place.Place{File: file})
 	before := sum(t, file)
 	require.Contains(t, succeed(t, "list", "--store", file), `"order-1"  generation`)
-	require.Contains(t, succeed(t, "list", "rep", "--store", file), `@every 5m  4 bytes`)
+	require.Contains(t, succeed(t, "list", "rep", "--store", file), `"@every 5m"  4 bytes`)
 	require.NotContains(t, succeed(t, "list", "rep", "--store", file), "order-1")
 	require.Contains(t, succeed(t, "get", "order-1", "--store", file), "2100-01-02T03:04:05.000000006Z")
 	require.Contains(t, succeed(t, "dead", "--store", file), `no such order"`)
@@ -320,4 +321,29 @@ func TestMeasurementsRun(t *testing.T) {
 		require.Regexp(t, row+`[^|]*\| [\d,.]*[1-9][\d,.]*( ms| s|/s) \|`, table)
 	}
 	require.Regexp(t, `commit of a Set.* p99 \| [\d.]+ ms \| [\d.]+ ms \|`, table)
+}
+
+// The data of a store must not reach a terminal as control sequences.
+func TestOutputHasNoControlCharacters(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store.db")
+	s, err := place.Place{File: file}.Open(t.Context(), false)
+	require.NoError(t, err)
+	evil := "\x1b]0;owned\x07\u009b2J\r\nforged"
+	_, err = s.Set(t.Context(), durable.Entry{Key: evil, Due: time.Now().Add(time.Hour), Every: durable.Every{Schedule: evil}})
+	require.NoError(t, err)
+	_, err = s.Set(t.Context(), durable.Entry{Key: "dead" + evil, Due: time.Now()})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, s.Work(ctx, func(context.Context, durable.Firing) error {
+		cancel()
+		return durable.GiveUp(errors.New(evil))
+	}, nil))
+	require.NoError(t, s.Close())
+	for _, args := range [][]string{{"list"}, {"list", "--json"}, {"dead"}, {"dead", "--json"}, {"get", evil}, {"get", "no" + evil}} {
+		t.Run(args[0]+fmt.Sprint(len(args)), func(t *testing.T) {
+			_, out, log := hwtdurable(t, append(args, "--store", file)...)
+			require.NotEmpty(t, out+log)
+			require.False(t, strings.ContainsAny(out+log, "\x1b\x07\r\u009b"), "%q", out+log)
+		})
+	}
 }

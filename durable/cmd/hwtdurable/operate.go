@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -191,14 +192,32 @@ func (p *printer) result(e durable.Entry, err error) error {
 
 func (p *printer) entry(e durable.Entry) error {
 	if p.json {
-		return json.NewEncoder(p.out).Encode(shownEntry(e))
+		return p.encode(shownEntry(e))
 	}
 	every := e.Every.Spec + e.Every.Schedule
 	if every != "" {
-		every += "  "
+		every = strconv.Quote(every) + "  "
 	}
 	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempt %d  %s%d bytes\n",
 		e.Due.Format(time.RFC3339Nano), e.Key, e.Generation, e.Attempt, every, len(e.Payload))
+	return err
+}
+
+// encode prints JSON. It escapes control characters that package json leaves: U+007F to U+009F.
+func (p *printer) encode(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var line strings.Builder
+	for _, r := range string(text) {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&line, `\u%04x`, r)
+		} else {
+			line.WriteRune(r)
+		}
+	}
+	_, err = fmt.Fprintln(p.out, line.String())
 	return err
 }
 
@@ -206,7 +225,7 @@ func (p *printer) dead(d durable.DeadLetter) error {
 	if p.json {
 		s := shownEntry(d.Entry)
 		s.ID, s.Error, s.GivenUp = d.ID, d.Error, &d.GivenUp
-		return json.NewEncoder(p.out).Encode(s)
+		return p.encode(s)
 	}
 	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempts %d  %q\n",
 		d.GivenUp.Format(time.RFC3339), d.Key, d.Generation, d.Attempt, d.Error)
@@ -215,7 +234,7 @@ func (p *printer) dead(d durable.DeadLetter) error {
 
 func (p *printer) stats(st durable.Stats) error {
 	if p.json {
-		return json.NewEncoder(p.out).Encode(map[string]any{"pending": st.Pending, "claimed": st.Claimed, "dead": st.Dead,
+		return p.encode(map[string]any{"pending": st.Pending, "claimed": st.Claimed, "dead": st.Dead,
 			"bytes": st.Bytes, "limit": st.Limit, "overdue": st.Overdue.String(), "clock_offset": st.ClockOffset.String(),
 			"clock_error": st.ClockError.String()})
 	}

@@ -1,0 +1,45 @@
+package durable
+
+import (
+	"bytes"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// caller is one of the goroutines of a Work that call its handler.
+type caller struct {
+	goroutine atomic.Uint64 // its ID
+	begun     atomic.Int64  // when the handler that runs was called, in nanoseconds since the epoch, or 0
+}
+
+// running returns the number of running handlers, and the time since the first of them was called.
+func (w *worker) running() (n int64, oldest time.Duration) {
+	now := time.Now().UnixNano()
+	for i := range w.callers {
+		if begun := w.callers[i].begun.Load(); begun != 0 {
+			n++
+			oldest = max(oldest, time.Duration(now-begun))
+		}
+	}
+	return n, oldest
+}
+
+// runsIn reports whether a handler of w runs in the goroutine.
+func (w *worker) runsIn(goroutine uint64) bool {
+	for i := range w.callers {
+		if c := &w.callers[i]; c.goroutine.Load() == goroutine && c.begun.Load() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// goroutineID returns the ID of the calling goroutine, which begins its stack trace.
+func goroutineID() uint64 {
+	var stack [64]byte
+	fields := bytes.Fields(stack[:runtime.Stack(stack[:], false)])
+	id, _ := strconv.ParseUint(string(fields[1]), 10, 64) // "goroutine 17 [running]:"
+	return id
+}

@@ -1,0 +1,102 @@
+package observe_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/memory"
+	"github.com/hashedwheel/hwt/durable/observe"
+	"github.com/hashedwheel/hwt/metrics"
+)
+
+// hung opens a store with a handler that hangs, and an entry behind it.
+func hung(t *testing.T, test func(s *durable.Store)) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := memory.Open(t.Context(), nil)
+		require.NoError(t, err)
+		defer s.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			done <- s.Work(ctx, func(ctx context.Context, f durable.Firing) error {
+				<-ctx.Done()
+				return nil
+			}, &durable.WorkOptions{Concurrency: 1, DrainTimeout: -1})
+		}()
+		for _, key := range []string{"hangs", "waits"} {
+			_, err := s.Set(t.Context(), durable.Entry{Key: key, Due: time.Now()})
+			require.NoError(t, err)
+		}
+		time.Sleep(10 * time.Second)
+		test(s.Store)
+		cancel()
+		require.NoError(t, <-done)
+	})
+}
+
+func TestHungHandlersAreVisible(t *testing.T) {
+	hung(t, func(s *durable.Store) {
+		values := make(map[string]float64)
+		source := observe.Metrics(s)
+		read := source.Read()
+		for i, d := range source.Describe() {
+			values[d.Name] = read[i].Number
+		}
+		assert.EqualValues(t, 1, values["durable.running"])
+		assert.InDelta(t, 10, values["durable.longest_running"], 0.5)
+		assert.InDelta(t, 10, values["durable.overdue"], 0.5)
+		blocks, err := observe.Section(s).Read(context.Background())
+		require.NoError(t, err)
+		var bad []string
+		for _, b := range blocks {
+			for _, f := range append(b.Figures, b.Bars...) {
+				if f.Bad {
+					bad = append(bad, f.Name)
+				}
+			}
+		}
+		assert.Equal(t, []string{"age of the backlog"}, bad)
+	})
+}
+
+func TestMetricsOfNoStoreAreNil(t *testing.T) {
+	require.Equal(t, metrics.Source(nil), observe.Metrics(nil))
+}
+
+// Prometheus names metrics by unit and kind.
+func TestAlertsNameExistingMetrics(t *testing.T) {
+	s, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	names := make(map[string]bool)
+	for _, d := range observe.Metrics(s.Store).Describe() {
+		name := "hwt_" + strings.ReplaceAll(d.Name, ".", "_")
+		if d.Unit != "" {
+			name += "_" + d.Unit
+		}
+		if d.Kind == metrics.Counter {
+			name += "_total"
+		}
+		names[name] = true
+	}
+	text, err := os.ReadFile("alerts.yml")
+	require.NoError(t, err)
+	for _, name := range regexp.MustCompile(`hwt_durable_[a-z_]+`).FindAllString(string(text), -1) {
+		assert.Contains(t, names, name)
+	}
+	if _, err := exec.LookPath("promtool"); err != nil {
+		t.Skip("promtool is not installed (Debian package prometheus)")
+	}
+	out, err := exec.CommandContext(t.Context(), "promtool", "check", "rules", "alerts.yml").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
