@@ -35,11 +35,14 @@ func (w *worker) awaitClaim(h *held) {
 	case h.gone || w.draining:
 		w.forget(h)
 	case wait > 0:
+		h.move(ahead)
 		turn := (h.row.Due - int64(claimAhead)) / int64(gather)
 		w.ahead[turn] = append(w.ahead[turn], h)
 	case wait <= -claimAhead:
+		h.move(backlog)
 		w.backlog = append(w.backlog, h)
 	default:
+		h.move(claimable)
 		w.claimable = append(w.claimable, h)
 	}
 	w.mu.Unlock()
@@ -62,9 +65,11 @@ func (w *worker) takeAhead() {
 		for _, h := range rows {
 			switch {
 			case h.gone:
+				h.move(dropped)
 			case h.row.Due > now+int64(claimAhead) && h.row.Due <= far:
 				later = append(later, h)
 			default:
+				h.move(claimable)
 				w.claimable = append(w.claimable, h)
 			}
 		}
@@ -157,10 +162,10 @@ func (w *worker) flushClaims(ctx context.Context) (more, ok bool) {
 // flushOutcomes is flushClaims for outcomes.
 func (w *worker) flushOutcomes(ctx context.Context) (more, ok bool) {
 	w.mu.Lock()
-	finished := takeFirst(&w.finished, w.store.limits.MaxBatch)
+	outcomes := moveAll(takeFirst(&w.finished, w.store.limits.MaxBatch), storing)
 	more = len(w.finished) > 0
 	w.mu.Unlock()
-	return more, len(finished) == 0 || w.storeOutcomes(ctx, finished)
+	return more, len(outcomes) == 0 || w.storeOutcomes(ctx, outcomes)
 }
 
 // endWithin is the time that the end of Work gives the database for each of its last calls.
@@ -193,7 +198,7 @@ func (w *worker) takeClaims() (claims []*held, more bool) {
 	overdue := takeFirst(&w.backlog, min(most-len(claims), max(0, overdueAhead*w.options.Concurrency-queued)))
 	more = len(w.claimable) > 0 || len(overdue) > 0 && len(w.backlog) > 0
 	if claims = append(claims, overdue...); !w.draining {
-		return claims, more
+		return moveAll(claims, claiming), more
 	}
 	for _, h := range slices.Concat(claims, w.claimable, w.backlog) {
 		w.forget(h)
@@ -244,7 +249,7 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 	if won == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.claimable = append(w.claimable, kept...)
+		w.claimable = append(w.claimable, moveAll(kept, claimable)...)
 		return false
 	}
 	for i, h := range kept {
@@ -279,6 +284,7 @@ func (w *worker) finish(h *held, outcome backend.Outcome) {
 	h.outcome = outcome
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	h.move(finished)
 	h.done = outcome.Fate == backend.Done
 	w.finished = append(w.finished, h)
 }
@@ -314,6 +320,7 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 	defer w.mu.Unlock()
 	for i, h := range kept {
 		if again && !applied[i] && (h.done && !w.draining || w.lease.holds(h.term)) {
+			h.move(finished)
 			w.finished = append(w.finished, h)
 		} else {
 			w.forget(h)

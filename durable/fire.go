@@ -20,6 +20,7 @@ func (w *worker) awaitDue(h *held) {
 		w.finish(h, backend.Outcome{Fate: backend.Release})
 		return
 	}
+	h.move(waiting)
 	w.after(wait, func() { w.enqueue(h) })
 }
 
@@ -53,9 +54,11 @@ func (w *worker) handle(all *sync.WaitGroup, c *caller) {
 
 // fire calls the handler for a row, unless it is early, too late, or no longer held.
 func (w *worker) fire(h *held, c *caller) {
+	h.move(firing)
 	s := w.store
 	if s.clock.stale() && s.clock.measure(w.contextOf()) != nil && w.lease.holds(h.term) {
 		// feed logs the error. Without the lease, the row is dropped below.
+		h.move(waiting)
 		w.after(gather, func() { w.enqueue(h) })
 		return
 	}

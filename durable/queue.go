@@ -24,6 +24,7 @@ func (q *queue) put(h *held) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed {
+		h.move(queued)
 		q.items = append(q.items, h)
 		q.wake()
 	}

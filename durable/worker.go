@@ -15,9 +15,8 @@ import (
 
 // Ground rules
 //
-//	W1. A held row is always in exactly one place: in ahead, claimable, or backlog, in a
-//	    claim under way, on the wheel, in the queue, in a handler, in finished, or in an
-//	    outcome under way. The goroutine that takes it from one place puts it into the next.
+//	W1. A held row is always in exactly one place, which its stage names. The goroutine that
+//	    takes it from one place moves it into the next. Only the moves in follows are legal.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.
 //	W4. A row leaves held after its outcome is stored, its claim was overtaken or is left
@@ -70,6 +69,7 @@ type worker struct {
 type held struct {
 	worker  *worker
 	row     backend.Row
+	stage   stage
 	term    uint64 // lease under which it was taken
 	gone    bool   // from held of the worker. Guarded by its mu.
 	leased  bool   // the database has marked the row as leased. Guarded by its mu.
@@ -228,6 +228,7 @@ func (w *worker) drop(h *held) {
 
 // forget is drop for callers that hold mu.
 func (w *worker) forget(h *held) {
+	h.move(dropped)
 	if !h.gone {
 		h.gone = true
 		delete(w.held, h.row.Ref())
