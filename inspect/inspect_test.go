@@ -100,6 +100,13 @@ func TestUnknownPathsAndMethodsAreRejected(t *testing.T) {
 	assert.Equal(t, http.StatusOK, w.Code)
 }
 
+func TestProxiesAreToldNotToHoldEvents(t *testing.T) {
+	w := httptest.NewRecorder()
+	show(nil).ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/debug/hwt/events", nil))
+	assert.Equal(t, "no", w.Header().Get("X-Accel-Buffering"))
+	assert.Equal(t, "no-store, no-transform", w.Header().Get("Cache-Control"))
+}
+
 // decode reads JSON into a T.
 func decode[T any](t *testing.T, r io.Reader) (v T) {
 	t.Helper()

@@ -8,11 +8,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log"
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,16 +25,17 @@ const messages, concurrent, attempts = 1000, 64, 10
 var pauses = hwt.Backoff{Base: 200 * time.Millisecond, Max: 10 * time.Second}
 
 func main() {
-	if len(os.Args) != 2 {
-		log.Fatal("usage: webhooks URL")
+	if len(os.Args) != 2 || !strings.HasPrefix(os.Args[1], "http") {
+		log.Fatal("usage: webhooks URL, such as http://localhost:8081/hook")
 	}
+	log.Printf("posting %d messages to %s", messages, os.Args[1])
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	// The timeout is for a server that hangs.
 	s := &sender{url: os.Args[1], client: http.Client{Timeout: 5 * time.Second}, done: stop}
 	if err := s.sendAll(ctx, messages); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(s.delivered.Load(), "delivered,", s.abandoned.Load(), "abandoned,", s.open.Load(), "unsent")
+	log.Println(s.delivered.Load(), "delivered,", s.abandoned.Load(), "abandoned,", s.open.Load(), "unsent")
 }
 
 type sender struct {
@@ -48,11 +49,10 @@ type sender struct {
 // sendAll posts n messages. The messages that are waiting when ctx ends stay open.
 func (s *sender) sendAll(ctx context.Context, n int) error {
 	pool, _ := hwt.NewPool(concurrent, n) // fails only for numbers out of range; n messages never fill it
-	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond, Executor: pool})
-	if err != nil {
+	var err error
+	if s.timer, err = hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond, Executor: pool}); err != nil {
 		return err
 	}
-	s.timer = timer
 	s.open.Store(int64(n))
 	for range n {
 		_, _ = s.timer.AfterFunc(0, func() { s.post(1) })
