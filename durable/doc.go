@@ -21,9 +21,11 @@
 //  3. After [Store.Cancel] has returned nil, the entry never fires; after [Store.Move], it
 //     fires only at the new time. The one exception is a worker that is paused between
 //     the last check of its lease and the handler; the Generation of a [Firing] fences
-//     that case.
+//     that case. Cancel ends a series: an occurrence that a worker has claimed before still
+//     fires.
 //  4. Accepted entries are never lost while the database keeps its commits.
-//  5. A call takes effect at most once, even if the library repeats a request.
+//  5. A call takes effect at most once, even if the library repeats a request. A call whose
+//     context ends during its transaction may take effect after it has returned.
 //  6. Damage is an error. A damaged entry does not fire and delays no other.
 //  7. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
 //     store is left. The end of a context ends every wait.

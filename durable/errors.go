@@ -8,7 +8,8 @@ import (
 
 // Errors of a [Store]. They are wrapped with the operation and the key; test for them
 // with [errors.Is]. After any other error of an operation that writes, including a
-// context's, the operation may or may not have taken place. It never takes place twice.
+// context's, the operation may have taken place, or may take place after the call has returned.
+// It never takes place twice.
 var (
 	// ErrExists is returned by Create if the key has a pending entry, and by Requeue if
 	// the key of the dead letter has one.
