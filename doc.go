@@ -35,7 +35,7 @@
 //     deadline on an engine without ticks, plus the time that the operating system
 //     and the tasks ahead of it need. Delays are measured by the monotonic clock:
 //     setting the wall clock does not move them, and on Linux it stops while the
-//     machine sleeps.
+//     machine sleeps. Package clock can count that time.
 //  3. One end. Each accepted timeout ends exactly once, in one of three ways: it
 //     expires and its task runs, Cancel returns true, or Stop returns it.
 //  4. Linearizable. Cancel and Reset are linearizable against expiry. Both return

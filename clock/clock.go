@@ -30,6 +30,8 @@ type Clock struct {
 	jobs     registry         // Safe for concurrent use.
 	wall     wallClock        // Safe for concurrent use.
 
+	suspension *suspension // Nil unless Options.CountSuspension. Immutable after New.
+
 	ahead atomic.Int64 // By this, tests set the wall clock forward. Otherwise 0.
 
 	failures       atomic.Int64 // Atomic: written by call, read by Stats.
@@ -69,6 +71,19 @@ type Options struct {
 	// period is below it. Two ticks of the timer suit most programs. By default, 0, only
 	// the hwt.Timer is used. A negative value is an error.
 	RuntimeBelow time.Duration
+
+	// CountSuspension makes the delays of timers, tickers, sleeps, and contexts count the
+	// time for which the machine was suspended, as CLOCK_BOOTTIME does: what is due
+	// meanwhile happens when it wakes. Delays below RuntimeBelow, and the runtime timers that
+	// replace rejected timeouts, do not count it. Nor do FixedRate and FixedDelay; jobs of a
+	// [Spec] follow the wall clock anyway.
+	//
+	// Two goroutines wait for the waking until the timer stops. Then the clock looks at all
+	// pending timeouts of the timer. Each call reads the clock by a system call. The timer
+	// must be an engine of this module. Systems other than Linux cannot do this, and true is
+	// an error there. By default, false, delays are on the monotonic clock, which stops
+	// during suspension on Linux.
+	CountSuspension bool
 }
 
 func (o *Options) check() error {
@@ -103,6 +118,11 @@ func New(timer hwt.Timer, options *Options) (*Clock, error) {
 	c.runner = enginekit.Runner{Name: "clock", Logger: c.options.Logger}
 	if handler := c.options.ErrorHandler; handler != nil {
 		c.runner.OnError = func(_ hwt.Timeout, err error) { handler(err) }
+	}
+	if c.options.CountSuspension {
+		if err := c.countSuspension(); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -150,8 +170,17 @@ func (c *Clock) suits(timeout hwt.Timeout, d time.Duration) bool {
 // be replaced.
 func ended(timeout hwt.Timeout) bool { return timeout.IsExpired() || timeout.IsCancelled() }
 
-// now returns the monotonic time since New.
-func (c *Clock) now() time.Duration { return time.Since(c.start) }
+// now returns the time since New, in which due times are: the monotonic time, or that of
+// the boot clock.
+func (c *Clock) now() time.Duration {
+	if c.suspension != nil {
+		return c.suspension.now()
+	}
+	return c.elapsed()
+}
+
+// elapsed returns the monotonic time since New.
+func (c *Clock) elapsed() time.Duration { return time.Since(c.start) }
 
 // present returns the present time.
 func (c *Clock) present() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
@@ -162,8 +191,11 @@ func (c *Clock) until(t time.Time) time.Duration { return t.Sub(c.present()) }
 // in returns the time d from now. It panics if the clock was made outside the
 // synctest bubble of the caller, where the time differs.
 func (c *Clock) in(d time.Duration) time.Duration {
-	now := c.now()
+	now := c.elapsed()
 	c.bubble.Check(int64(now))
+	if c.suspension != nil {
+		now = c.now()
+	}
 	return due(now, d)
 }
 
@@ -178,5 +210,8 @@ func due(now, d time.Duration) time.Duration {
 // dueTime returns due as a time.Time, given the present. As in package time, channels
 // receive the time that was due, however late it is sent.
 func (c *Clock) dueTime(now time.Time, due time.Duration) time.Time {
+	if c.suspension != nil {
+		return now.Add(due - c.now())
+	}
 	return now.Add(due - now.Sub(c.start))
 }

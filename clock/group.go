@@ -128,7 +128,11 @@ func (x *groupTask) Run(hwt.Timeout) error {
 		return nil
 	}
 	now := time.Now()
-	for g.fire(now, now.Sub(g.clock.start)) {
+	at := now.Sub(g.clock.start)
+	if g.clock.suspension != nil {
+		at = g.clock.now()
+	}
+	for g.fire(now, at) {
 		runtime.Gosched() // The receivers run while their memory is in the cache.
 	}
 	return nil

@@ -74,7 +74,7 @@ func (w *wallClock) add(j *Job, left time.Duration) {
 		w.offset, w.high = c.wallOffset(), math.MinInt64
 		w.watch(c)
 	}
-	now := c.now()
+	now := c.elapsed()
 	if at := now + left; at < w.soonest || w.soonest <= now {
 		w.soonest = at
 	}
@@ -134,7 +134,7 @@ func (c *Clock) wallOffset() time.Duration {
 // mu.
 func (w *wallClock) arm(c *Clock) {
 	var err error
-	period := min(max((w.soonest-c.now())/4, leastLookPeriod), mostLookPeriod)
+	period := min(max((w.soonest-c.elapsed())/4, leastLookPeriod), mostLookPeriod)
 	if w.timeout, err = c.timer.NewTimeout((*lookTask)(c), period); err != nil {
 		w.timeout = c.armRuntime((*lookTask)(c), period)
 	}
@@ -180,7 +180,7 @@ func (w *wallClock) look(c *Clock) (step, []*Job) {
 	if w.timeout != nil && ended(w.timeout) {
 		w.arm(c)
 	}
-	step := w.note(c.now(), c.wallOffset())
+	step := w.note(c.elapsed(), c.wallOffset())
 	if step == noStep {
 		return noStep, nil
 	}
