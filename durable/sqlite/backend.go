@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -51,6 +52,9 @@ type sqliteBackend struct {
 	failed    error                         // why no call can succeed any more. Guarded by mu.
 	watchers  map[*func([]backend.Row)]bool // Guarded by mu.
 	spare     []*conn                       // idle connections of apart. Guarded by mu.
+	db        *sql.DB                       // Guarded by mu.
+	sqlConns  []*sqlConn                    // all connections of DB. Guarded by mu.
+	idleSQL   []*sqlConn                    // those that database/sql has closed. Guarded by mu.
 	displaced bool                          // other files have the names of the store's. Guarded by mu.
 }
 
@@ -95,10 +99,6 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if !b.options.MustExist {
 		flags |= sqlite3.OPEN_CREATE
 	}
-	synchronous := "synchronous = FULL"
-	if b.options.SyncEvery > 0 {
-		synchronous = "synchronous = NORMAL"
-	}
 	if b.writer, err = open(ctx, b.path, b.options.vfs, flags); err != nil {
 		if b.options.MustExist && errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", backend.ErrNoStore, err)
@@ -123,13 +123,10 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if err := b.writer.useWAL(); err != nil {
 		return err
 	}
-	if err := b.writer.pragmas(synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
-		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint),
-		fmt.Sprintf("journal_size_limit = %d", 4*b.options.checkpoint*4096), // a long read makes the log grow
-		"cache_size = -16000", "temp_store = MEMORY"); err != nil {
+	if err := b.writer.pragmas(append(b.settings(), "cache_size = -16000")...); err != nil {
 		return err
 	}
-	if err := errors.Join(migrate(b.writer), b.writer.guard()); err != nil {
+	if err := migrate(b.writer); err != nil {
 		return err
 	}
 	if err := b.openLog(); err != nil {
@@ -151,6 +148,18 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	return b.writer.BusyTimeout(0) // begin waits itself
 }
 
+// settings are the pragmas of the connections that write.
+func (b *sqliteBackend) settings() []string {
+	synchronous := "synchronous = FULL"
+	if b.options.SyncEvery > 0 {
+		synchronous = "synchronous = NORMAL"
+	}
+	return []string{synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
+		fmt.Sprintf("wal_autocheckpoint = %d", b.options.checkpoint),
+		fmt.Sprintf("journal_size_limit = %d", 4*b.options.checkpoint*4096), // a long read makes the log grow
+		"temp_store = MEMORY"}
+}
+
 // openLog syncs the log, which may be from a killed process, and keeps it open for SyncEvery: later, the
 // process may have no free descriptors, or fewer rights.
 func (b *sqliteBackend) openLog() error {
@@ -167,7 +176,7 @@ func (b *sqliteBackend) openLog() error {
 
 // disconnect gives up the connections. The last one of all processes checkpoints.
 func (b *sqliteBackend) disconnect() (err error) {
-	conns := b.spare
+	conns := append(b.closeDB(), b.spare...)
 	for len(b.readers) > 0 {
 		conns = append(conns, <-b.readers)
 	}

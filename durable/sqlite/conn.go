@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -17,7 +18,6 @@ type conn struct {
 	*sqlite3.Conn
 	queries map[string]*query
 	scratch []byte    // never nil: SQLite takes nil for NULL
-	users   bool      // a statement of the user is being prepared
 	steps   uint      // statements executed and rows read
 	yielded time.Time // end of the last yield
 
@@ -71,28 +71,17 @@ func (c *conn) useWAL() error {
 	}
 }
 
-// guard keeps statements of users from ending the transaction of the writer.
-func (c *conn) guard() error {
-	return c.SetAuthorizer(func(action sqlite3.AuthorizerActionCode, _, _, _, _ string) sqlite3.AuthorizerReturnCode {
-		if c.users && (action == sqlite3.AUTH_TRANSACTION || action == sqlite3.AUTH_SAVEPOINT) {
-			return sqlite3.AUTH_DENY
-		}
-		return sqlite3.AUTH_OK
-	})
-}
-
 // park ends what a store has begun on the connection, and undoes its settings.
 func (c *conn) park() {
 	c.SetInterrupt(context.Background())
 	c.rollback()
-	c.SetAuthorizer(nil)
 	c.pragmas("query_only = OFF")
 	c.ReleaseMemory()
 }
 
 func (c *conn) close() error {
-	for _, q := range c.queries {
-		q.s.Close()
+	for _, s := range slices.Collect(c.Stmts()) { // also those of users of DB
+		s.Close()
 	}
 	return c.Close()
 }

@@ -3,8 +3,8 @@
 //
 //	store, err := sqlite.Open(ctx, "timers.db", nil)
 //
-// The file may also hold the program's own tables: [Store.BeginTx] returns a transaction
-// for both. The tables of this package are those whose names begin with "hwt_".
+// The file may also hold the program's own tables: [Store.DB] has them, and [Store.Tx] stores
+// entries in its transactions. The tables of this package are those whose names begin with "hwt_".
 //
 // One goroutine per Store writes. Concurrent calls share a transaction and its sync. In
 // SQLite's WAL mode, reads run concurrently with the writer.

@@ -53,7 +53,7 @@ func Example() {
 // An entry and a row of the program's own table are stored together, or not at all. The
 // handler's effect and the acknowledgement are one transaction, too: the effect takes place
 // exactly once.
-func ExampleStore_BeginTx() {
+func ExampleStore_DB() {
 	dir, err := os.MkdirTemp("", "orders-")
 	if err != nil {
 		log.Fatal(err)
@@ -66,17 +66,18 @@ func ExampleStore_BeginTx() {
 		log.Fatal(err)
 	}
 	defer store.Close()
+	db := store.DB()
+	if _, err := db.ExecContext(ctx, "CREATE TABLE orders (id TEXT PRIMARY KEY, state TEXT)"); err != nil {
+		log.Fatal(err)
+	}
 
 	place := func() error {
-		tx, err := store.BeginTx(ctx)
+		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback()
-		if _, err := tx.Exec(ctx, "CREATE TABLE orders (id TEXT PRIMARY KEY, state TEXT)"); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "INSERT INTO orders VALUES (?, 'reserved')", "order-17"); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO orders VALUES (?, 'reserved')", "order-17"); err != nil {
 			return err
 		}
 		if _, err := store.Tx(tx).Set(ctx, durable.Entry{Key: "order-17", Due: time.Now().Add(100 * time.Millisecond)}); err != nil {
@@ -88,12 +89,12 @@ func ExampleStore_BeginTx() {
 		log.Fatal(err)
 	}
 	err = store.Work(ctx, func(ctx context.Context, f durable.Firing) error {
-		tx, err := store.BeginTx(ctx)
+		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback()
-		if _, err := tx.Exec(ctx, "UPDATE orders SET state = 'released' WHERE id = ?", f.Key); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE orders SET state = 'released' WHERE id = ?", f.Key); err != nil {
 			return err
 		}
 		if err := store.Tx(tx).Done(ctx, f); err != nil {
@@ -105,15 +106,12 @@ func ExampleStore_BeginTx() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tx, err := store.BeginTx(context.Background())
-	if err != nil {
+	var state string
+	if err := db.QueryRow("SELECT state FROM orders WHERE id = 'order-17'").Scan(&state); err != nil {
 		log.Fatal(err)
 	}
-	defer tx.Rollback()
-	for row, err := range tx.Query(context.Background(), "SELECT id, state FROM orders") {
-		fmt.Println(row, err)
-	}
-	// Output: [order-17 released] <nil>
+	fmt.Println(state)
+	// Output: released
 }
 
 // A recurring entry has one pending occurrence at any time.

@@ -18,7 +18,7 @@ import (
 func checkName(path string) error {
 	if path == "" || strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:") ||
 		strings.Contains(path, "://") || strings.Contains(filepath.Base(path), "?") {
-		return fmt.Errorf("%w: path %q (expected: the path of a file, neither a URI nor :memory:; Options has the settings)",
+		return fmt.Errorf("%w: path %q (expected: the path of a file, neither a URI nor :memory:; Options has the settings, package durable/memory a store for tests)",
 			backend.ErrInvalid, path)
 	}
 	return nil

@@ -79,7 +79,7 @@ func TestOtherLibraryKeepsItsLocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := f()
 			require.ErrorContains(t, err, says)
-			require.ErrorContains(t, err, "use Store.")
+			require.ErrorContains(t, err, "use Store.DB")
 			require.True(t, other.locked(t))
 		})
 	}
@@ -143,4 +143,20 @@ func TestSyncEveryNeedsNoNewDescriptor(t *testing.T) {
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
 	require.NoError(t, err)
 	require.NoError(t, s.Verify(t.Context()))
+}
+
+// database/sql closes idle connections and opens others. Their number does not grow.
+func TestClosedConnectionsOfDBAreReused(t *testing.T) {
+	s := open(t, temp(t), nil)
+	db := s.DB()
+	db.SetMaxIdleConns(-1)
+	var number, first int
+	for range 20 {
+		execute(t, db, "SELECT 1")
+		number = descriptors(t, "/")
+		if first == 0 {
+			first = number
+		}
+	}
+	require.Equal(t, first, number)
 }

@@ -66,7 +66,21 @@ func (p *fileTable) connect(path, system string, flags sqlite3.OpenFlag) (*conn,
 			}
 		}
 	}
-	raw, err := sqlite3.OpenFlags(uri(path, system), flags|sqlite3.OPEN_URI)
+	return p.new(system, flags, func() (*sqlite3.Conn, error) {
+		return sqlite3.OpenFlags(uri(path, system), flags|sqlite3.OPEN_URI)
+	})
+}
+
+// open returns a new connection that f opens.
+func (p *fileTable) open(system string, flags sqlite3.OpenFlag, f func() (*sqlite3.Conn, error)) (*conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.new(system, flags, f)
+}
+
+// new is open. The caller holds mu.
+func (p *fileTable) new(system string, flags sqlite3.OpenFlag, f func() (*sqlite3.Conn, error)) (*conn, error) {
+	raw, err := f()
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +159,7 @@ func (p *fileTable) checkForeign(path string) error {
 	}
 	if fd := foreign(info, own, false); fd != "" {
 		return fmt.Errorf("another SQLite library of this process has %q open (file descriptor %s): "+
-			"each of the two drops the locks of the other; use Store.BeginTx for your tables, or a second file", path, fd)
+			"each of the two drops the locks of the other; use Store.DB for your tables, or a second file", path, fd)
 	}
 	return nil
 }

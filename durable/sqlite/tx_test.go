@@ -2,9 +2,14 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3/driver"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -12,55 +17,109 @@ import (
 	"github.com/hashedwheel/hwt/durable/sqlite"
 )
 
+func begin(t *testing.T, s *sqlite.Store) *sql.Tx {
+	t.Helper()
+	tx, err := s.DB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	return tx
+}
+
+func execute(t *testing.T, on interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, query string, args ...any) {
+	t.Helper()
+	_, err := on.ExecContext(t.Context(), query, args...)
+	require.NoError(t, err)
+}
+
+// count returns the result of a query for one integer.
+func count(t *testing.T, s *sqlite.Store, query string) (n int) {
+	t.Helper()
+	require.NoError(t, s.DB().QueryRowContext(t.Context(), query).Scan(&n))
+	return n
+}
+
+func entryDue(key string, in time.Duration) durable.Entry {
+	return durable.Entry{Key: key, Due: time.Now().Add(in)}
+}
+
 func TestTransactionStoresIfItCommits(t *testing.T) {
 	s := open(t, temp(t), nil)
 	fired := collect(t, s)
 	ctx := t.Context()
-	x, err := s.BeginTx(ctx)
+	x := begin(t, s)
+	execute(t, x, "CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT)")
+	execute(t, x, "INSERT INTO orders VALUES (?, ?)", 7, "tea")
+	_, err := s.Tx(x).Set(ctx, entryDue("committed", 0))
 	require.NoError(t, err)
-	_, err = x.Exec(ctx, "CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT, at REAL, raw BLOB, none)")
-	require.NoError(t, err)
-	n, err := x.Exec(ctx, "INSERT INTO orders VALUES (?, ?, ?, ?, ?)", 7, "tea", 0.5, []byte{1}, nil)
-	require.NoError(t, err)
-	assert.EqualValues(t, 1, n)
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "committed", Due: time.Now()})
-	require.NoError(t, err)
-	_, err = s.Tx(x).Create(ctx, durable.Entry{Key: "committed", Due: time.Now()})
+	_, err = s.Tx(x).Create(ctx, entryDue("committed", 0))
 	require.ErrorIs(t, err, durable.ErrExists, "the transaction sees its own entries")
 	_, err = s.Get(ctx, "committed")
 	require.ErrorIs(t, err, durable.ErrNotFound, "others don't")
 	require.NoError(t, x.Commit())
 	assert.Equal(t, "committed", receive(t, fired).Key)
+	assert.Equal(t, 1, count(t, s, "SELECT count(*) FROM orders"))
 
-	x, err = s.BeginTx(ctx)
-	require.NoError(t, err)
-	for row, err := range x.Query(ctx, "SELECT * FROM orders WHERE id = ?", int64(7)) {
-		require.NoError(t, err)
-		assert.Equal(t, []any{int64(7), "tea", 0.5, []byte{1}, nil}, row)
-	}
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "rolled back", Due: time.Now()})
+	x = begin(t, s)
+	execute(t, x, "INSERT INTO orders VALUES (8, 'milk')")
+	_, err = s.Tx(x).Set(ctx, entryDue("rolled back", 0))
 	require.NoError(t, err)
 	require.NoError(t, x.Rollback())
-	assert.ErrorIs(t, x.Commit(), sqlite.ErrTxDone)
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "k", Due: time.Now()})
-	assert.ErrorIs(t, err, sqlite.ErrTxDone)
+	_, err = s.Tx(x).Set(ctx, entryDue("k", 0))
+	assert.ErrorIs(t, err, sql.ErrTxDone)
 	_, err = s.Get(ctx, "rolled back")
 	assert.ErrorIs(t, err, durable.ErrNotFound)
+	assert.Equal(t, 1, count(t, s, "SELECT count(*) FROM orders"))
+	assert.NoError(t, s.Verify(ctx))
+}
+
+func TestTxTakesOnlyItsOwnTransactions(t *testing.T) {
+	s, other := open(t, temp(t), nil), open(t, temp(t), nil)
+	plain, err := driver.Open(temp(t))
+	require.NoError(t, err)
+	defer plain.Close()
+	foreign, err := plain.Begin()
+	require.NoError(t, err)
+	defer foreign.Rollback()
+	of := begin(t, other)
+	defer of.Rollback()
+	for name, x := range map[string]*sql.Tx{"nil": nil, "of another store": of, "of another database": foreign} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.Tx(x).Set(t.Context(), entryDue("k", time.Hour))
+			require.ErrorIs(t, err, durable.ErrInvalid)
+		})
+	}
+}
+
+// The entries follow the transaction's own savepoints: the counts of the store, too.
+func TestSavepointUndoesEntries(t *testing.T) {
+	s := open(t, temp(t), nil)
+	x := begin(t, s)
+	_, err := s.Tx(x).Set(t.Context(), entryDue("kept", time.Hour))
+	require.NoError(t, err)
+	execute(t, x, "SAVEPOINT mine")
+	_, err = s.Tx(x).Set(t.Context(), entryDue("undone", time.Hour))
+	require.NoError(t, err)
+	execute(t, x, "ROLLBACK TO mine")
+	save := driver.Savepoint(x)
+	_, err = s.Tx(x).Cancel(t.Context(), "kept")
+	require.NoError(t, err)
+	require.NoError(t, save.Rollback())
+	require.NoError(t, x.Commit())
+	_, err = s.Get(t.Context(), "kept")
+	require.NoError(t, err)
+	_, err = s.Get(t.Context(), "undone")
+	require.ErrorIs(t, err, durable.ErrNotFound)
+	require.NoError(t, s.Verify(t.Context()))
 }
 
 func TestFailedStatementLeavesTransactionUsable(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx := t.Context()
-	x, err := s.BeginTx(ctx)
-	require.NoError(t, err)
-	for _, c := range []struct {
-		sql  string
-		args []any
-	}{{"nonsense", nil}, {"SELECT ?", nil}, {"SELECT 1; SELECT 2", nil}, {"SELECT ?", []any{struct{}{}}}} {
-		_, err = x.Exec(ctx, c.sql, c.args...)
-		assert.Error(t, err, c.sql)
-	}
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+	x := begin(t, s)
+	_, err := x.ExecContext(ctx, "nonsense")
+	require.Error(t, err)
+	_, err = s.Tx(x).Set(ctx, entryDue("k", time.Hour))
 	require.NoError(t, err)
 	_, err = s.Tx(x).Move(ctx, "k", time.Now().Add(2*time.Hour))
 	require.NoError(t, err)
@@ -69,158 +128,110 @@ func TestFailedStatementLeavesTransactionUsable(t *testing.T) {
 	require.NoError(t, x.Commit())
 	_, err = s.Get(ctx, "k")
 	require.NoError(t, err)
-	_, err = s.Tx(nil).Set(ctx, durable.Entry{Key: "k", Due: time.Now()})
-	assert.ErrorIs(t, err, durable.ErrInvalid)
 }
 
-func TestExecTakesOneStatement(t *testing.T) {
-	s := open(t, temp(t), nil)
-	ctx := t.Context()
-	x, err := s.BeginTx(ctx)
-	require.NoError(t, err)
-	defer x.Rollback()
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
-	require.NoError(t, err)
-	for _, c := range []struct {
-		sql     string
-		changed int64 // or -1 for an error
-	}{
-		{"CREATE TABLE mine (a)", 0},
-		{"INSERT INTO mine VALUES (1), (2);\n\t-- two rows", 2},
-		{"SELECT a FROM mine; ;", 0},
-		{"UPDATE mine SET a = 3 WHERE a = 2", 1},
-		{"SELECT 1; SELECT 2", -1},
-		{"SELECT 1;; SELECT 2", -1},
-		{"SELECT 1; /* a comment */ COMMIT", -1},
-		{"-- a comment", -1},
-	} {
-		changed, err := x.Exec(ctx, c.sql)
-		if c.changed < 0 {
-			assert.ErrorContains(t, err, "expected: one statement", c.sql)
-			continue
-		}
-		assert.NoError(t, err, c.sql)
-		assert.Equal(t, c.changed, changed, c.sql)
-	}
-}
-
+// A statement must not take effect alone after SQLite has rolled the transaction back.
 func TestTransactionThatSQLiteRollsBackHasEnded(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx := t.Context()
-	x, err := s.BeginTx(ctx)
-	require.NoError(t, err)
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "lost", Due: time.Now().Add(time.Hour)})
-	require.NoError(t, err)
-	_, err = x.Exec(ctx, "CREATE TABLE mine (a UNIQUE)")
-	require.NoError(t, err)
-	_, err = x.Exec(ctx, "INSERT OR ROLLBACK INTO mine VALUES (1), (1)")
-	require.ErrorIs(t, err, sqlite.ErrTxDone)
-	require.ErrorContains(t, err, "UNIQUE")
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "after", Due: time.Now().Add(time.Hour)})
-	require.ErrorIs(t, err, sqlite.ErrTxDone)
-	require.ErrorIs(t, x.Commit(), sqlite.ErrTxDone)
-	_, err = s.Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
-	require.NoError(t, err)
-	for _, key := range []string{"lost", "after"} {
-		_, err = s.Get(ctx, key)
-		assert.ErrorIs(t, err, durable.ErrNotFound)
+	execute(t, s.DB(), "CREATE TABLE mine (a UNIQUE)")
+	for name, end := range map[string]string{"by a constraint": "INSERT OR ROLLBACK INTO mine VALUES (1), (1)", "by a statement": "ROLLBACK"} {
+		t.Run(name, func(t *testing.T) {
+			x := begin(t, s)
+			_, err := s.Tx(x).Set(ctx, entryDue("lost", time.Hour))
+			require.NoError(t, err)
+			_, err = x.ExecContext(ctx, end)
+			require.True(t, err == nil || assert.ErrorContains(t, err, "UNIQUE"))
+			_, err = s.Tx(x).Set(ctx, entryDue("after", time.Hour))
+			require.ErrorIs(t, err, sql.ErrTxDone)
+			_, err = x.ExecContext(ctx, "INSERT INTO mine VALUES (2)")
+			require.ErrorIs(t, err, sql.ErrTxDone)
+			_, err = s.Set(ctx, entryDue("other", time.Hour))
+			require.NoError(t, err, "the turn has ended")
+			require.ErrorIs(t, x.Commit(), sql.ErrTxDone)
+			for _, key := range []string{"lost", "after"} {
+				_, err = s.Get(ctx, key)
+				assert.ErrorIs(t, err, durable.ErrNotFound)
+			}
+		})
 	}
-	assert.NoError(t, s.Verify(ctx))
-}
-
-func TestStatementsDoNotEndTheTransaction(t *testing.T) {
-	s := open(t, temp(t), nil)
-	ctx := t.Context()
-	x, err := s.BeginTx(ctx)
-	require.NoError(t, err)
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
-	require.NoError(t, err)
-	for _, sql := range []string{"COMMIT", "ROLLBACK", "END", "BEGIN", "SAVEPOINT a", "RELEASE hwt"} {
-		_, err = x.Exec(ctx, sql)
-		require.ErrorIs(t, err, durable.ErrInvalid, sql)
-	}
-	require.NoError(t, x.Rollback())
-	_, err = s.Get(ctx, "k")
-	assert.ErrorIs(t, err, durable.ErrNotFound)
+	assert.Zero(t, count(t, s, "SELECT count(*) FROM mine"))
 	assert.NoError(t, s.Verify(ctx))
 }
 
 func TestInterruptedTransactionReportsItsContext(t *testing.T) {
 	s := open(t, temp(t), nil)
-	x, err := s.BeginTx(t.Context())
-	require.NoError(t, err)
-	_, err = x.Exec(t.Context(), "CREATE TABLE mine (a)")
-	require.NoError(t, err)
+	x := begin(t, s)
+	execute(t, x, "CREATE TABLE mine (a)")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = x.Exec(ctx, "INSERT INTO mine WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n")
+	_, err := x.ExecContext(ctx, "INSERT INTO mine WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.ErrorIs(t, x.Commit(), context.DeadlineExceeded)
+	assert.ErrorIs(t, x.Commit(), sql.ErrTxDone)
 }
 
 func TestTransactionEndsWithItsContext(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	x, err := s.BeginTx(ctx)
+	x, err := s.DB().BeginTx(ctx, nil)
 	require.NoError(t, err)
-	_, err = s.Tx(x).Set(ctx, durable.Entry{Key: "k", Due: time.Now()})
+	_, err = s.Tx(x).Set(ctx, entryDue("k", 0))
 	require.NoError(t, err)
-	short, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer end()
-	_, err = s.BeginTx(short)
-	require.ErrorIs(t, err, context.DeadlineExceeded, "an open transaction blocks others")
-	short, end = context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer end()
-	_, err = s.Set(short, durable.Entry{Key: "other", Due: time.Now()})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	for name, call := range map[string]func(context.Context) error{
+		"BeginTx": func(ctx context.Context) error { _, err := s.DB().BeginTx(ctx, nil); return err },
+		"Set":     func(ctx context.Context) error { _, err := s.Set(ctx, entryDue("other", 0)); return err },
+		"Exec": func(ctx context.Context) error {
+			_, err := s.DB().ExecContext(ctx, "CREATE TABLE other (a)")
+			return err
+		},
+	} {
+		short, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer end()
+		require.ErrorIs(t, call(short), context.DeadlineExceeded, "an open transaction blocks %s", name)
+	}
 	cancel()
-	_, err = s.Set(t.Context(), durable.Entry{Key: "after", Due: time.Now().Add(time.Hour)})
+	_, err = s.Set(t.Context(), entryDue("after", time.Hour))
 	require.NoError(t, err)
 	err = x.Commit()
-	assert.ErrorIs(t, err, sqlite.ErrTxDone)
-	assert.ErrorIs(t, err, context.Canceled, "the reason")
-	_, err = s.Get(t.Context(), "k")
-	assert.ErrorIs(t, err, durable.ErrNotFound)
-	_, err = s.Get(t.Context(), "other")
-	assert.ErrorIs(t, err, durable.ErrNotFound, "a withdrawn call has no effect")
+	assert.True(t, errors.Is(err, sql.ErrTxDone) || errors.Is(err, context.Canceled), err)
+	for _, key := range []string{"k", "other"} {
+		_, err = s.Get(t.Context(), key)
+		assert.ErrorIs(t, err, durable.ErrNotFound, "a withdrawn call has no effect")
+	}
+	execute(t, s.DB(), "CREATE TABLE other (a)")
 }
 
 func TestCallWithdrawnBehindAProcessHasNoEffect(t *testing.T) {
 	path := temp(t)
 	s, other := open(t, path, nil), open(t, path, nil)
-	x, err := other.BeginTx(t.Context())
-	require.NoError(t, err)
+	x := begin(t, other)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = s.Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+	_, err := s.Set(ctx, entryDue("k", time.Hour))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = s.BeginTx(ctx)
+	_, err = s.DB().BeginTx(ctx, nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, x.Rollback())
-	_, err = s.Set(t.Context(), durable.Entry{Key: "after", Due: time.Now().Add(time.Hour)})
+	_, err = s.Set(t.Context(), entryDue("after", time.Hour))
 	require.NoError(t, err)
 	_, err = s.Get(t.Context(), "k")
 	require.ErrorIs(t, err, durable.ErrNotFound)
 }
 
-func TestDoneTxSharesTheHandlersTransaction(t *testing.T) {
+func TestDoneSharesTheHandlersTransaction(t *testing.T) {
 	s := open(t, temp(t), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	x, err := s.BeginTx(ctx)
-	require.NoError(t, err)
-	_, err = x.Exec(ctx, "CREATE TABLE effects (id TEXT)")
-	require.NoError(t, err)
-	require.NoError(t, x.Commit())
-	_, err = s.Set(ctx, durable.Entry{Key: "k", Due: time.Now()})
+	execute(t, s.DB(), "CREATE TABLE effects (id TEXT)")
+	_, err := s.Set(ctx, entryDue("k", 0))
 	require.NoError(t, err)
 	attempts := 0
 	err = s.Work(ctx, func(ctx context.Context, f durable.Firing) error {
 		attempts++
-		x, err := s.BeginTx(ctx)
+		x, err := s.DB().BeginTx(ctx, nil)
 		require.NoError(t, err)
 		defer x.Rollback()
-		_, err = x.Exec(ctx, "INSERT INTO effects VALUES (?)", f.ID)
+		_, err = x.ExecContext(ctx, "INSERT INTO effects VALUES (?)", f.ID)
 		require.NoError(t, err)
 		require.NoError(t, s.Tx(x).Done(ctx, f))
 		if attempts == 1 {
@@ -231,12 +242,93 @@ func TestDoneTxSharesTheHandlersTransaction(t *testing.T) {
 		return nil
 	}, nil)
 	require.NoError(t, err)
-	x, err = s.BeginTx(t.Context())
-	require.NoError(t, err)
-	defer x.Rollback()
-	for row, err := range x.Query(t.Context(), "SELECT count(*) FROM effects") {
-		require.NoError(t, err)
-		assert.Equal(t, []any{int64(1)}, row)
-	}
+	assert.Equal(t, 1, count(t, s, "SELECT count(*) FROM effects"))
 	assert.Equal(t, 2, attempts)
+}
+
+// SQLite returns BUSY to a writer that finds the lock taken. Here, each waits for its turn.
+func TestConcurrentWritersOfDBFailNever(t *testing.T) {
+	s := open(t, temp(t), nil)
+	db := s.DB()
+	execute(t, db, "CREATE TABLE mine (id INTEGER PRIMARY KEY, a TEXT)")
+	const writers, each = 4, 10
+	var running sync.WaitGroup
+	for w := range writers {
+		running.Go(func() {
+			for i := range each {
+				key := fmt.Sprintf("%d-%d", w, i)
+				_, err := s.Set(t.Context(), entryDue(key, time.Hour))
+				assert.NoError(t, err)
+				_, err = db.ExecContext(t.Context(), "INSERT INTO mine (a) VALUES ('plain')")
+				assert.NoError(t, err)
+				var id int
+				assert.NoError(t, db.QueryRowContext(t.Context(), "INSERT INTO mine (a) VALUES (?) RETURNING id", key).Scan(&id))
+				x, err := db.BeginTx(t.Context(), nil)
+				if !assert.NoError(t, err) {
+					return
+				}
+				_, err = x.ExecContext(t.Context(), "UPDATE mine SET a = 'seen' WHERE id = ?", id)
+				assert.NoError(t, err)
+				_, err = s.Tx(x).Cancel(t.Context(), key)
+				assert.NoError(t, err)
+				assert.NoError(t, x.Commit())
+			}
+		})
+	}
+	running.Wait()
+	assert.Equal(t, writers*each, count(t, s, "SELECT count(*) FROM mine WHERE a = 'seen'"))
+	assert.Equal(t, writers*each, count(t, s, "SELECT count(*) FROM mine WHERE a = 'plain'"))
+	assert.Zero(t, pending(t, s))
+	assert.NoError(t, s.Verify(t.Context()))
+}
+
+// A transaction of raw statements holds its turn, and ends with the use of its connection.
+func TestLeftTransactionEndsWithItsConnection(t *testing.T) {
+	s := open(t, temp(t), nil)
+	c, err := s.DB().Conn(t.Context())
+	require.NoError(t, err)
+	execute(t, c, "BEGIN")
+	execute(t, c, "CREATE TABLE mine (a)")
+	short, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer end()
+	_, err = s.Set(short, entryDue("k", time.Hour))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, c.Close())
+	_, err = s.Set(t.Context(), entryDue("k", time.Hour))
+	require.NoError(t, err)
+	assert.Zero(t, count(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'mine'"))
+}
+
+func TestCloseEndsTheUsersOfDB(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), temp(t), nil)
+	require.NoError(t, err)
+	db := s.DB()
+	require.Same(t, db, s.DB())
+	execute(t, db, "CREATE TABLE mine (a); INSERT INTO mine VALUES (1), (2)")
+	rows, err := db.QueryContext(t.Context(), "SELECT a FROM mine")
+	require.NoError(t, err)
+	require.True(t, rows.Next())
+	x := begin(t, s)
+	_, err = s.Tx(x).Set(t.Context(), entryDue("k", time.Hour))
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, x.Commit(), durable.ErrClosed)
+	require.False(t, rows.Next())
+	require.ErrorIs(t, rows.Err(), durable.ErrClosed)
+	rows.Close()
+	_, err = db.Exec("SELECT 1")
+	require.Error(t, err)
+	_, err = s.DB().Exec("SELECT 1")
+	require.Error(t, err)
+}
+
+func TestFullFileRejectsEntriesOfTransactions(t *testing.T) {
+	s := open(t, temp(t), &sqlite.Options{MaxBytes: 1_000_000})
+	x := begin(t, s)
+	var err error
+	for i := 0; err == nil && i < 100; i++ {
+		_, err = s.Tx(x).Set(t.Context(), durable.Entry{Key: fmt.Sprint("k", i), Due: time.Now().Add(time.Hour), Payload: make([]byte, 100_000)})
+	}
+	require.ErrorIs(t, err, durable.ErrFull)
+	require.NoError(t, x.Commit())
 }

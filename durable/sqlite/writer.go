@@ -16,8 +16,9 @@ import (
 
 // Ground rules
 //
-//	S1. The connection of the writer, and state, belong to the writer goroutine; during a
-//	    job with alone, to the transaction of its caller.
+//	S1. The connection of the writer, and state, belong to the writer goroutine. During a job
+//	    with alone, the goroutine writes nothing: the job's caller writes on another
+//	    connection.
 //	S2. The functions of jobs may run several times: in a group, in the same group without
 //	    jobs that were withdrawn, and alone if the group failed. They leave their results
 //	    in variables of the caller, who reads them after done.
@@ -147,23 +148,32 @@ func (b *sqliteBackend) enqueue(ctx context.Context, j *job) error {
 	return nil
 }
 
-// take returns the next jobs of up to max operations, or a single one that is alone. With
-// joining, the jobs are for a group that has begun, and none is alone.
-func (b *sqliteBackend) take(max int, joining bool) (jobs []*job, size int) {
+// takeAlone returns the next job if it is alone.
+func (b *sqliteBackend) takeAlone() (alone *job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.jobs) > 0 && b.jobs[0].alone && alone == nil {
+		if b.jobs[0].stage.CompareAndSwap(queued, taken) {
+			alone = b.jobs[0]
+		}
+		b.jobs = slices.Delete(b.jobs, 0, 1)
+	}
+	return alone
+}
+
+// take returns the next jobs of up to max operations that may share a transaction.
+func (b *sqliteBackend) take(max int) (jobs []*job, size int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
 	for _, j := range b.jobs {
-		if size >= max || j.alone && (joining || len(jobs) > 0) {
+		if size >= max || j.alone {
 			break
 		}
 		n++
 		if j.stage.CompareAndSwap(queued, taken) {
 			jobs = append(jobs, j)
 			size += j.size
-			if j.alone {
-				size = max
-			}
 		}
 	}
 	clear(b.jobs[:n])
@@ -193,7 +203,7 @@ func (b *sqliteBackend) write() {
 	}
 }
 
-// group runs the waiting jobs in one transaction, and reports whether there were any. It takes
+// group runs the waiting jobs in one transaction, or one that is alone, and reports whether there were any. It takes
 // them once the transaction has begun, which another process may delay: until then, callers can
 // withdraw them.
 func (b *sqliteBackend) group() bool {
@@ -203,6 +213,11 @@ func (b *sqliteBackend) group() bool {
 	if idle {
 		return false
 	}
+	if j := b.takeAlone(); j != nil {
+		j.err = j.run(nil)
+		close(j.done)
+		return true
+	}
 	var jobs []*job
 	size := 0
 	err := errWithdrawn
@@ -210,8 +225,8 @@ func (b *sqliteBackend) group() bool {
 		jobs = slices.DeleteFunc(jobs, func(j *job) bool { return j.stage.Load() == withdrawn })
 		err = b.transaction(func(t *txn) (err error) {
 			for i := 0; err == nil; i++ {
-				if i == len(jobs) && (i == 0 || !jobs[0].alone) {
-					more, n := b.take(maxGroup-size, i > 0)
+				if i == len(jobs) {
+					more, n := b.take(maxGroup - size)
 					jobs, size = append(jobs, more...), size+n
 				}
 				if i == len(jobs) {
@@ -223,7 +238,7 @@ func (b *sqliteBackend) group() bool {
 		})
 	}
 	if err != nil && len(jobs) == 0 { // it did not begin
-		jobs, _ = b.take(maxGroup, false)
+		jobs, _ = b.take(maxGroup)
 	}
 	for _, j := range jobs {
 		j.err = err
@@ -232,7 +247,7 @@ func (b *sqliteBackend) group() bool {
 		}
 		close(j.done)
 	}
-	return len(jobs) > 0
+	return true
 }
 
 // retry runs a job of a failed group alone: the other callers are not affected by one caller's error.
@@ -321,13 +336,22 @@ func (b *sqliteBackend) begin() error {
 
 // load reads the state.
 func (b *sqliteBackend) load() error {
-	err := b.writer.query("SELECT generation, worker, pending, claimed, dead, large FROM hwt_store").each(func(q *query) error {
-		s := q.s
-		b.state = state{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4), s.ColumnInt64(5)}
-		return nil
-	})
+	s, err := b.writer.state()
+	if err == nil {
+		b.state = s
+	}
 	b.stale = err != nil
 	return translate(context.Background(), err)
+}
+
+// state reads the row of hwt_store.
+func (c *conn) state() (s state, err error) {
+	err = c.query("SELECT generation, worker, pending, claimed, dead, large FROM hwt_store").each(func(q *query) error {
+		r := q.s
+		s = state{r.ColumnInt64(0), r.ColumnInt64(1), r.ColumnInt64(2), r.ColumnInt64(3), r.ColumnInt64(4), r.ColumnInt64(5)}
+		return nil
+	})
+	return s, err
 }
 
 // store writes the state.

@@ -51,7 +51,7 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 	require.NoError(t, b.enqueue(ctx, withdrawn))
 	rolledBack := make(chan error, 1)
 	go func() {
-		x, err := s.BeginTx(ctx)
+		x, err := s.DB().BeginTx(ctx, nil)
 		if err == nil {
 			err = x.Rollback()
 		}
@@ -73,7 +73,7 @@ func TestTransactionJoinsNoGroup(t *testing.T) {
 func TestHeartbeatPassesTransactionsThatWait(t *testing.T) {
 	s := openTemp(t)
 	b := s.backend
-	running, err := s.BeginTx(t.Context())
+	running, err := s.DB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	queued := func(n int) {
 		require.Eventually(t, func() bool {
@@ -85,7 +85,7 @@ func TestHeartbeatPassesTransactionsThatWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 2 {
-		go s.BeginTx(ctx) // and holds the lock
+		go s.DB().BeginTx(ctx, nil) // until ctx ends
 	}
 	queued(2)
 	renewed := make(chan error, 1)
@@ -104,7 +104,7 @@ func TestHeartbeatPassesTransactionsThatWait(t *testing.T) {
 func TestWithdrawnCallsLeaveTheQueue(t *testing.T) {
 	s := openTemp(t)
 	b := s.backend
-	x, err := s.BeginTx(t.Context())
+	x, err := s.DB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	waiting := &job{run: func(*txn) error { return nil }, done: make(chan struct{})}
 	require.NoError(t, b.enqueue(t.Context(), waiting))
@@ -288,10 +288,10 @@ func TestYieldRunsAnotherGoroutine(t *testing.T) {
 // The call has taken effect, and reports no error.
 func TestContextThatEndsBehindACallFailsNothing(t *testing.T) {
 	s := openTemp(t)
-	x, err := s.BeginTx(t.Context())
+	x, err := s.DB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	require.NoError(t, x.use(ctx, func(*txn) error {
+	require.NoError(t, view{s.backend, x}.use(ctx, func(*sqlConn, *txn) error {
 		cancel()
 		return nil
 	}))
@@ -355,7 +355,7 @@ func TestLongTransactionAnnouncesItsEntry(t *testing.T) {
 	s := openTemp(t)
 	looks := make(chan struct{}, 100)
 	defer s.backend.Watch(func([]backend.Row) { looks <- struct{}{} })()
-	x, err := s.BeginTx(ctx)
+	x, err := s.DB().BeginTx(ctx, nil)
 	require.NoError(t, err)
 	for len(looks) > 0 { // the first look after Open
 		<-looks

@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -69,10 +70,7 @@ func open(ctx context.Context, file string) (*shop, error) {
 		return nil, err
 	}
 	s := &shop{store}
-	err = s.inTx(ctx, func(tx *sqlite.Tx) error {
-		_, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS orders (name TEXT PRIMARY KEY, state TEXT NOT NULL)")
-		return err
-	})
+	_, err = s.DB().ExecContext(ctx, "CREATE TABLE IF NOT EXISTS orders (name TEXT PRIMARY KEY, state TEXT NOT NULL)")
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -80,8 +78,8 @@ func open(ctx context.Context, file string) (*shop, error) {
 }
 
 // inTx runs f in a transaction, which commits if f returns nil.
-func (s *shop) inTx(ctx context.Context, f func(tx *sqlite.Tx) error) error {
-	tx, err := s.BeginTx(ctx)
+func (s *shop) inTx(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := s.DB().BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -94,8 +92,8 @@ func (s *shop) inTx(ctx context.Context, f func(tx *sqlite.Tx) error) error {
 
 // place stores an order with its check.
 func (s *shop) place(ctx context.Context, name string, within time.Duration) error {
-	return s.inTx(ctx, func(tx *sqlite.Tx) error {
-		if _, err := tx.Exec(ctx, "INSERT INTO orders VALUES (?, 'reserved')", name); err != nil {
+	return s.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO orders VALUES (?, 'reserved')", name); err != nil {
 			return err
 		}
 		_, err := s.Tx(tx).Create(ctx, durable.Entry{Key: name, Due: time.Now().Add(within)})
@@ -106,11 +104,11 @@ func (s *shop) place(ctx context.Context, name string, within time.Duration) err
 // pay marks an order as paid and cancels its check. It fails if there is none: the order is
 // unknown or paid, or its check has fired.
 func (s *shop) pay(ctx context.Context, name string) error {
-	return s.inTx(ctx, func(tx *sqlite.Tx) error {
+	return s.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := s.Tx(tx).Cancel(ctx, name); err != nil {
 			return fmt.Errorf("paying for %s: %w", name, err)
 		}
-		_, err := tx.Exec(ctx, "UPDATE orders SET state = 'paid' WHERE name = ?", name)
+		_, err := tx.ExecContext(ctx, "UPDATE orders SET state = 'paid' WHERE name = ?", name)
 		return err
 	})
 }
@@ -118,8 +116,8 @@ func (s *shop) pay(ctx context.Context, name string) error {
 // check releases an order that is not paid. The release and the acknowledgement commit
 // together.
 func (s *shop) check(ctx context.Context, f durable.Firing) error {
-	err := s.inTx(ctx, func(tx *sqlite.Tx) error {
-		if _, err := tx.Exec(ctx, "UPDATE orders SET state = 'released' WHERE name = ?", f.Key); err != nil {
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE orders SET state = 'released' WHERE name = ?", f.Key); err != nil {
 			return err
 		}
 		return s.Tx(tx).Done(ctx, f)

@@ -10,20 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/durable"
-	"github.com/hashedwheel/hwt/durable/sqlite"
 )
 
-func state(t *testing.T, s *shop, name string) (state any) {
+func state(t *testing.T, s *shop, name string) (state string) {
 	t.Helper()
-	require.NoError(t, s.inTx(t.Context(), func(tx *sqlite.Tx) error {
-		for row, err := range tx.Query(t.Context(), "SELECT state FROM orders WHERE name = ?", name) {
-			if err != nil {
-				return err
-			}
-			state = row[0]
-		}
-		return nil
-	}))
+	require.NoError(t, s.DB().QueryRowContext(t.Context(), "SELECT state FROM orders WHERE name = ?", name).Scan(&state))
 	return state
 }
 

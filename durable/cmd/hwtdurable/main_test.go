@@ -277,7 +277,7 @@ func TestWaitBoundsEachCall(t *testing.T) {
 	s, err := place.Place{File: file}.Open(t.Context(), true)
 	require.NoError(t, err)
 	defer s.Close()
-	tx, err := s.SQLite.BeginTx(t.Context())
+	tx, err := s.SQLite.DB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	defer tx.Rollback()
 	status, _, log := hwtdurable(t, "cancel", "order-1", "--store", file, "--wait", "200ms")

@@ -3,6 +3,7 @@ package orders
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -43,7 +44,7 @@ func Run(s Shop) error {
 		return err
 	}
 	defer store.Close()
-	if err := inTx(ctx, store, func(tx *sqlite.Tx) error { _, err := tx.Exec(ctx, columns); return err }); err != nil {
+	if _, err := store.DB().ExecContext(ctx, columns); err != nil {
 		return err
 	}
 	go func() { <-proc.ParentEnded(); end() }()
@@ -92,8 +93,8 @@ func (s Shop) serve(ctx context.Context, store *sqlite.Store) error {
 
 // place stores an order with its check.
 func place(ctx context.Context, store *sqlite.Store, number int, due time.Time) error {
-	return inTx(ctx, store, func(tx *sqlite.Tx) error {
-		if _, err := tx.Exec(ctx, "INSERT INTO orders (number, due) VALUES (?, ?)", number, due.UnixNano()); err != nil {
+	return inTx(ctx, store, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO orders (number, due) VALUES (?, ?)", number, due.UnixNano()); err != nil {
 			return err
 		}
 		_, err := store.Tx(tx).Create(ctx, durable.Entry{Key: key(number), Due: due})
@@ -103,13 +104,13 @@ func place(ctx context.Context, store *sqlite.Store, number int, due time.Time) 
 
 // pay cancels the check of an order. Too late is too late.
 func pay(ctx context.Context, store *sqlite.Store, number int) error {
-	return inTx(ctx, store, func(tx *sqlite.Tx) error {
+	return inTx(ctx, store, func(tx *sql.Tx) error {
 		_, err := store.Tx(tx).Cancel(ctx, key(number))
 		if errors.Is(err, durable.ErrNotFound) || errors.Is(err, durable.ErrFired) {
 			return nil // paid before the kill, or released
 		}
 		if err == nil {
-			_, err = tx.Exec(ctx, "UPDATE orders SET paid = paid + 1 WHERE number = ?", number)
+			_, err = tx.ExecContext(ctx, "UPDATE orders SET paid = paid + 1 WHERE number = ?", number)
 		}
 		return err
 	})
@@ -117,13 +118,13 @@ func pay(ctx context.Context, store *sqlite.Store, number int) error {
 
 // check releases an order. The release and the acknowledgement commit together.
 func check(ctx context.Context, store *sqlite.Store, f durable.Firing) error {
-	return inTx(ctx, store, func(tx *sqlite.Tx) error {
+	return inTx(ctx, store, func(tx *sql.Tx) error {
 		number, err := strconv.Atoi(strings.TrimPrefix(f.Key, "order-"))
 		if err != nil {
 			return err
 		}
 		late := time.Since(f.Due).Nanoseconds()
-		if _, err := tx.Exec(ctx, `UPDATE orders SET checks = checks + 1, late = ?1, early = early + (?1 < 0)
+		if _, err := tx.ExecContext(ctx, `UPDATE orders SET checks = checks + 1, late = ?1, early = early + (?1 < 0)
 			WHERE number = ?2`, late, number); err != nil {
 			return err
 		}
@@ -132,8 +133,8 @@ func check(ctx context.Context, store *sqlite.Store, f durable.Firing) error {
 }
 
 // inTx runs f in a transaction, which commits if f returns nil.
-func inTx(ctx context.Context, store *sqlite.Store, f func(tx *sqlite.Tx) error) error {
-	tx, err := store.BeginTx(ctx)
+func inTx(ctx context.Context, store *sqlite.Store, f func(tx *sql.Tx) error) error {
+	tx, err := store.DB().BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -145,16 +146,6 @@ func inTx(ctx context.Context, store *sqlite.Store, f func(tx *sqlite.Tx) error)
 }
 
 // one reads the integers of one row.
-func one(ctx context.Context, store *sqlite.Store, sql string, into ...*int64) error {
-	return inTx(ctx, store, func(tx *sqlite.Tx) error {
-		for row, err := range tx.Query(ctx, sql) {
-			if err != nil {
-				return err
-			}
-			for i := range into {
-				*into[i] = row[i].(int64)
-			}
-		}
-		return nil
-	})
+func one(ctx context.Context, store *sqlite.Store, query string, into ...any) error {
+	return store.DB().QueryRowContext(ctx, query).Scan(into...)
 }

@@ -97,7 +97,7 @@ func (s *Store) InTx(ctx context.Context, f func(tx durable.Tx) error) error {
 	if s.Pool != nil {
 		return pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error { return f(s.postgres.Tx(tx)) })
 	}
-	tx, err := s.SQLite.BeginTx(ctx)
+	tx, err := s.SQLite.DB().BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
