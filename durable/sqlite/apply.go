@@ -36,10 +36,10 @@ func (t *txn) apply(op *backend.Op) (result backend.Result, err error) {
 	var rows []backend.Row
 	var dead *backend.Dead
 	if op.Kind != backend.Discard { // which depends on no row
-		rows, err = t.rows(op.Row.Key)
+		rows, err = rowsOf(t.c, op.Row.Key)
 	}
 	if err == nil && (op.Kind == backend.Requeue || op.Kind == backend.Discard) {
-		dead, err = t.deadLetter(backend.Ref{Key: op.Row.Key, Generation: op.If})
+		dead, err = deadLetter(t.c, backend.Ref{Key: op.Row.Key, Generation: op.If})
 	}
 	if errors.Is(err, backend.ErrDamaged) {
 		return t.damaged(op, err)
@@ -90,7 +90,7 @@ func (t *txn) cancelDamaged(key string) (refusal, err error) {
 		r, damage := scan(q)
 		if damage == nil && r.State == backend.Pending {
 			intact = append(intact, r)
-		} else if damage != nil && (r.State == backend.Pending || !t.c.mayFire(r.Holder, q.s.ColumnInt64(5)>>32)) {
+		} else if damage != nil && (r.State == backend.Pending || !mayFire(t.c, r.Holder, q.s.ColumnInt64(5)>>32)) {
 			r.Generation = uint64(q.s.ColumnInt64(1)) // if it is detached, the slot
 			damaged = append(damaged, r)
 		} else if !r.Detached {
@@ -102,13 +102,13 @@ func (t *txn) cancelDamaged(key string) (refusal, err error) {
 		return backend.ErrFired, err
 	}
 	for _, r := range damaged {
-		t.count(r.State, -1)
+		t.s.count(r.State, -1)
 	}
 	return nil, t.write(intact, &backend.Change{Delete: append(damaged, intact...)})
 }
 
 // mayFire reports whether a live worker has claimed a damaged row, by its holder or by its mark.
-func (c *conn) mayFire(holder, mark int64) bool {
+func mayFire(c *conn, holder, mark int64) bool {
 	n, err := c.query("SELECT count(*) FROM hwt_workers WHERE (id = ? OR ((id * 16777619) & 2147483647) = ?) AND expires > ?").
 		int(holder).int(mark).int(time.Now().UnixNano()).integer()
 	return n > 0 || err != nil
@@ -123,7 +123,7 @@ func (t *txn) insert(op *backend.Op, result *backend.Result) (inserted bool, err
 	change := op.Decide(nil, nil, uint64(t.s.generation+1))
 	n, err := bind(t.c.query("INSERT OR IGNORE"+intoEntries), &change.Result.Row, 0).exec()
 	if n > 0 && err == nil {
-		t.count(backend.Pending, 1)
+		t.s.count(backend.Pending, 1)
 		t.s.generation++
 		*result = change.Result
 	}
@@ -142,9 +142,9 @@ func (t *txn) move(r *backend.Row) error {
 
 const selectRows = "SELECT " + columns + " FROM hwt_entries AS t WHERE key = ? ORDER BY slot"
 
-// rows returns the rows of a key in the order of their slots.
-func (t *txn) rows(key string) ([]backend.Row, error) {
-	return all(t.c.query(selectRows).blob(key), scan)
+// rowsOf returns the rows of a key in the order of their slots.
+func rowsOf(c *conn, key string) ([]backend.Row, error) {
+	return all(c.query(selectRows).blob(key), scan)
 }
 
 // find returns the row that ref names, or nil. A damaged row is neither claimed nor finished, and
@@ -161,8 +161,8 @@ func (t *txn) find(ref backend.Ref) (row *backend.Row, err error) {
 	return row, err
 }
 
-func (t *txn) deadLetter(ref backend.Ref) (*backend.Dead, error) {
-	letters, err := all(t.c.query("SELECT "+deadColumns+" FROM hwt_dead AS t WHERE key = ? AND gen = ?").
+func deadLetter(c *conn, ref backend.Ref) (*backend.Dead, error) {
+	letters, err := all(c.query("SELECT "+deadColumns+" FROM hwt_dead AS t WHERE key = ? AND gen = ?").
 		blob(ref.Key).int(int64(ref.Generation)), scanDead)
 	if len(letters) == 0 {
 		return nil, err
@@ -188,7 +188,7 @@ func (t *txn) write(rows []backend.Row, change *backend.Change) error {
 		if err := t.remove(rows, r.Slot()); err != nil {
 			return err
 		}
-		t.count(r.State, 1)
+		t.s.count(r.State, 1)
 		t.s.generation = max(t.s.generation, int64(r.Generation))
 		large, err := t.putPayload(r.Payload)
 		if err != nil {
@@ -205,11 +205,11 @@ func (t *txn) write(rows []backend.Row, change *backend.Change) error {
 }
 
 // count counts a row that is added, or, with -1, removed.
-func (t *txn) count(state backend.State, n int64) {
-	if state == backend.Claimed {
-		t.s.claimed += n
+func (s *state) count(kind backend.State, n int64) {
+	if kind == backend.Claimed {
+		s.claimed += n
 	} else {
-		t.s.pending += n
+		s.pending += n
 	}
 }
 
@@ -217,7 +217,7 @@ func (t *txn) count(state backend.State, n int64) {
 func (t *txn) remove(rows []backend.Row, slot uint64) error {
 	for i := range rows {
 		if r := &rows[i]; r.Slot() == slot {
-			t.count(r.State, -1)
+			t.s.count(r.State, -1)
 			return t.dropPayload("hwt_entries WHERE key = ? AND slot = ?", r.Key, int64(slot))
 		}
 	}
@@ -279,7 +279,7 @@ const overhead = 32
 // isFull reports whether op adds an entry for which 80 % of MaxBytes have no room. It counts what
 // the transaction adds, though not what it replaces.
 func (t *txn) isFull(op *backend.Op) (bool, error) {
-	if op.Kind > backend.Create || t.b.options.MaxBytes == 0 {
+	if op.Kind > backend.Create || t.w.files.options.MaxBytes == 0 {
 		return false, nil
 	}
 	if t.room == nil {
@@ -287,7 +287,7 @@ func (t *txn) isFull(op *backend.Op) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		room := t.b.options.MaxBytes/5*4 - used
+		room := t.w.files.options.MaxBytes/5*4 - used
 		t.room = &room
 	}
 	size := int64(overhead + len(op.Row.Key) + len(op.Row.Payload))
@@ -296,10 +296,4 @@ func (t *txn) isFull(op *backend.Op) (bool, error) {
 	}
 	*t.room -= size
 	return false, nil
-}
-
-// used returns the bytes of the pages that are in use.
-func (c *conn) used() (int64, error) {
-	return c.query(`SELECT (page_count - freelist_count) * page_size
-		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).integer()
 }

@@ -2,14 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -18,44 +14,14 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// pollEvery is the interval of checks for writes of other processes.
-const pollEvery = 250 * time.Millisecond
-
-// readers is the number of connections for reads. Each takes about 3 MB.
-const readers = 2
-
-// sqliteBackend implements backend.Backend.
+// sqliteBackend implements backend.Backend by parts that own their state.
 type sqliteBackend struct {
-	path    string
-	names   []namedFile // the file, its log, and the log's index
-	options Options
-	readers chan *conn // idle connections for reads
-	log     *os.File   // with SyncEvery
-
-	writer  *conn              // S1
-	state   state              // S1
-	stale   bool               // state must be read anew. S1
-	version int64              // of the file, as seeOthers saw it. S1
-	unseen  bool               // workers have not looked since another process wrote. S1
-	looked  time.Time          // when they were last made to. S1
-	checked time.Time          // when the names were last checked. S1
-	wake    chan struct{}      // there are jobs
-	written chan struct{}      // closed by the writer goroutine
-	tasks   sync.WaitGroup     // other goroutines that use the file
-	life    context.Context    // ends with Close
-	end     context.CancelFunc // of life
-	held    lockTimes
-	dirty   atomic.Bool // there are commits, also of others, that SyncEvery has not synced
-
-	mu        sync.Mutex
-	jobs      []*job                        // Guarded by mu.
-	failed    error                         // why no call can succeed any more. Guarded by mu.
-	watchers  map[*func([]backend.Row)]bool // Guarded by mu.
-	spare     []*conn                       // idle connections of apart. Guarded by mu.
-	db        *sql.DB                       // Guarded by mu.
-	sqlConns  []*sqlConn                    // all connections of DB. Guarded by mu.
-	idleSQL   []*sqlConn                    // those that database/sql has closed. Guarded by mu.
-	displaced bool                          // other files have the names of the store's. Guarded by mu.
+	*storeFiles
+	*queue
+	*writer
+	*readerPool
+	*database
+	*watchers
 }
 
 var _ backend.Backend = (*sqliteBackend)(nil)
@@ -72,16 +38,7 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 	if err = errors.Join(err, checkLinks(path), process.checkForeign(path)); err != nil {
 		return nil, explain(path, err)
 	}
-	b := &sqliteBackend{
-		path:     path,
-		options:  o,
-		readers:  make(chan *conn, readers),
-		stale:    true,
-		wake:     make(chan struct{}, 1),
-		written:  make(chan struct{}),
-		watchers: make(map[*func([]backend.Row)]bool),
-	}
-	b.life, b.end = context.WithCancel(context.Background())
+	b := assemble(&storeFiles{path: path, options: o})
 	if err := b.connect(ctx); err != nil {
 		b.disconnect()
 		return nil, explain(path, translate(ctx, err))
@@ -93,13 +50,22 @@ func newBackend(ctx context.Context, path string, o Options) (_ *sqliteBackend, 
 	return b, nil
 }
 
+// assemble connects the parts.
+func assemble(files *storeFiles) *sqliteBackend {
+	b := &sqliteBackend{storeFiles: files, queue: newQueue(), watchers: &watchers{all: make(map[*func([]backend.Row)]bool)}}
+	b.writer = &writer{queue: b.queue, files: files, announce: b.watchers.announce, stale: true, written: make(chan struct{})}
+	b.readerPool = &readerPool{queue: b.queue, files: files, readers: make(chan *conn, readers)}
+	b.database = &database{queue: b.queue, files: files, writer: b.writer}
+	return b
+}
+
 // connect opens the connections and brings the schema up to date.
 func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	flags := sqlite3.OPEN_READWRITE
 	if !b.options.MustExist {
 		flags |= sqlite3.OPEN_CREATE
 	}
-	if b.writer, err = open(ctx, b.path, b.options.vfs, flags); err != nil {
+	if b.writer.conn, err = open(ctx, b.path, b.options.vfs, flags); err != nil {
 		if b.options.MustExist && errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", backend.ErrNoStore, err)
 		}
@@ -109,7 +75,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if b.options.MustExist {
 		// First, so that databases of other programs stay as they are. On this connection:
 		// closing the only one would write the whole log of a killed process to the file.
-		version, err := schemaVersion(b.writer)
+		version, err := schemaVersion(b.writer.conn)
 		if err == nil && version == 0 {
 			err = backend.ErrNoStore
 		}
@@ -126,7 +92,7 @@ func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	if err := b.writer.pragmas(append(b.settings(), "cache_size = -16000")...); err != nil {
 		return err
 	}
-	if err := migrate(b.writer); err != nil {
+	if err := migrate(b.writer.conn); err != nil {
 		return err
 	}
 	if err := b.openLog(); err != nil {
@@ -176,19 +142,16 @@ func (b *sqliteBackend) openLog() error {
 
 // disconnect gives up the connections. The last one of all processes checkpoints.
 func (b *sqliteBackend) disconnect() (err error) {
-	conns := append(b.closeDB(), b.spare...)
-	for len(b.readers) > 0 {
-		conns = append(conns, <-b.readers)
+	conns := append(b.closeDB(), b.idle()...)
+	if b.writer.conn != nil {
+		conns = append(conns, b.writer.conn)
 	}
-	if b.writer != nil {
-		conns = append(conns, b.writer)
-	}
-	usable := errors.Is(b.failure(), backend.ErrClosed) && !b.displaced
+	displaced := b.displaced.Load()
 	for _, c := range conns {
-		if b.displaced {
+		if displaced {
 			c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 		}
-		err = errors.Join(err, process.release(c, usable))
+		err = errors.Join(err, process.release(c, !displaced))
 	}
 	if b.log != nil {
 		err = errors.Join(err, b.log.Close())
@@ -199,7 +162,7 @@ func (b *sqliteBackend) disconnect() (err error) {
 // Limits implements backend.Backend.
 func (b *sqliteBackend) Limits() backend.Limits {
 	return backend.Limits{
-		Lead:       time.Second,
+		Lead:       lead,
 		Poll:       pollEvery,
 		LeaseBatch: 1000,
 		MaxBatch:   2000,
@@ -213,68 +176,6 @@ func (b *sqliteBackend) Now(context.Context) (time.Time, error) { return time.No
 // Announce implements backend.Backend. Other processes poll.
 func (b *sqliteBackend) Announce() {}
 
-// Watch implements backend.Backend.
-func (b *sqliteBackend) Watch(near func(rows []backend.Row)) (stop func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.watchers[&near] = true
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.watchers, &near)
-	}
-}
-
-// announce passes near rows to the watchers.
-func (b *sqliteBackend) announce(rows []backend.Row) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for near := range b.watchers {
-		(*near)(rows)
-	}
-}
-
-// keepSynced syncs the write-ahead log at the interval of SyncEvery.
-func (b *sqliteBackend) keepSynced() {
-	tick := time.NewTicker(b.options.SyncEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-b.life.Done():
-			return
-		}
-		if !b.dirty.Swap(false) {
-			continue
-		}
-		if err := b.options.sync(b.log); err != nil {
-			b.fail(fmt.Errorf("%w after an error of the disk: %w", backend.ErrClosed, err))
-			return
-		}
-	}
-}
-
-// syncDirectory makes the creation and deletion of files in a directory durable. SQLite
-// leaves that to the first sync of its log.
-func syncDirectory(path string) error {
-	if runtime.GOOS == "windows" { // cannot
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // Close implements backend.Backend.
 func (b *sqliteBackend) Close() error {
 	b.fail(backend.ErrClosed)
@@ -286,24 +187,6 @@ func (b *sqliteBackend) Close() error {
 		err = b.options.sync(b.log) // SQLite does so only with the last connection of all processes
 	}
 	return errors.Join(err, b.disconnect())
-}
-
-// read runs f with a connection for reads.
-func (b *sqliteBackend) read(ctx context.Context, f func(*conn) error) error {
-	if err := b.failure(); err != nil {
-		return err
-	}
-	var c *conn
-	select {
-	case c = <-b.readers:
-	case <-b.life.Done():
-		return backend.ErrClosed
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { b.readers <- c }()
-	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	return translate(ctx, f(c))
 }
 
 // Store is a store in a file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -35,23 +36,6 @@ func newConn(raw *sqlite3.Conn, system string, flags sqlite3.OpenFlag) *conn {
 // checkpoints of other processes hold.
 const busyFor = 5 * time.Second
 
-// open returns a connection. ctx bounds the time that pragmas wait.
-func open(ctx context.Context, path, system string, flags sqlite3.OpenFlag, pragmas ...string) (*conn, error) {
-	c, err := process.connect(path, system, flags)
-	if err != nil {
-		return nil, err
-	}
-	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	if err = c.BusyTimeout(busyFor); err == nil {
-		err = c.pragmas(pragmas...)
-	}
-	if err != nil {
-		process.release(c, false)
-		return nil, err
-	}
-	return c, nil
-}
-
 func (c *conn) pragmas(pragmas ...string) error {
 	for _, p := range pragmas {
 		if err := c.Exec("PRAGMA " + p); err != nil {
@@ -71,18 +55,25 @@ func (c *conn) useWAL() error {
 	}
 }
 
+// finalize closes the statements, also those of users of DB.
+func (c *conn) finalize() {
+	for _, s := range slices.Collect(c.Stmts()) {
+		s.Close()
+	}
+	clear(c.queries)
+}
+
 // park ends what a store has begun on the connection, and undoes its settings.
 func (c *conn) park() {
 	c.SetInterrupt(context.Background())
+	c.finalize()
 	c.rollback()
 	c.pragmas("query_only = OFF")
 	c.ReleaseMemory()
 }
 
 func (c *conn) close() error {
-	for _, s := range slices.Collect(c.Stmts()) { // also those of users of DB
-		s.Close()
-	}
+	c.finalize()
 	return c.Close()
 }
 
@@ -229,4 +220,19 @@ func translate(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", backend.ErrDamaged, err)
 	}
 	return err
+}
+
+// noRoom reports whether the log or its index could not grow. SQLite rolls the transaction
+// back, and the file is intact. The driver returns the same error for a full file
+// system and for other failed writes.
+func noRoom(err error) bool {
+	return errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.IOERR_WRITE) || errors.Is(err, sqlite3.IOERR_SHMSIZE)
+}
+
+// openFile is a file with connections. All fields are guarded by fileTable.mu.
+type openFile struct {
+	info   os.FileInfo
+	own    map[uintptr]bool // descriptors of all connections
+	users  int              // connections in use
+	parked []*conn
 }

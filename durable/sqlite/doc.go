@@ -43,3 +43,27 @@
 // has no effect and returns durable.ErrFull, whatever the cause: the driver does not report
 // it.
 package sqlite
+
+// The code in this package, from the bottom: each file uses those above it in this list, with few
+// exceptions.
+//
+//	vfs.go        SQLite's file system
+//	options.go    Options
+//	conn.go       a connection and its statements
+//	process.go    the files that the process has open
+//	row.go        the columns of an entry
+//	schema.go     the tables
+//	locktimes.go  the times for which other processes held the lock
+//	file.go       the store's file, its log, and their names
+//	watch.go      the workers of the store
+//	queue.go      its jobs, and the end of the store
+//	writer.go     the goroutine that writes
+//	reader.go     the connections that read
+//	sqlconn.go    connections of DB, which take turns with the writer
+//	db.go         the connections of DB
+//	backend.go    the Store, and the backend of its parts
+//	read.go       reading entries and sizes
+//	apply.go      operations on entries
+//	firing.go     leases, claims, and outcomes
+//	tx.go         Tx and DB of the Store
+//	operate.go    Backup, Restore, and Verify

@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -56,6 +59,18 @@ func checkLinks(path string) error {
 	return nil
 }
 
+// storeFiles are the file of a store, its log, and the log's index.
+type storeFiles struct {
+	path    string
+	options Options
+	log     *os.File    // with SyncEvery
+	names   []namedFile // as of Open
+	checked time.Time   // when the names were last checked. S1
+	dirty   atomic.Bool // there are commits, also of others, that SyncEvery has not synced
+
+	displaced atomic.Bool // other files have the names of the store's
+}
+
 // namedFile is an open file and the name under which Open found it.
 type namedFile struct {
 	path string
@@ -64,59 +79,29 @@ type namedFile struct {
 
 // nameFiles notes the files of the store. SQLite deletes neither the log nor its index while a
 // connection is open.
-func (b *sqliteBackend) nameFiles() error {
+func (f *storeFiles) nameFiles() error {
 	for _, suffix := range [...]string{"", "-wal", "-shm"} {
-		info, err := os.Stat(b.path + suffix)
-		if err = errors.Join(err, unwritable(b.path+suffix)); err != nil {
+		info, err := os.Stat(f.path + suffix)
+		if err = errors.Join(err, unwritable(f.path+suffix)); err != nil {
 			return err
 		}
-		b.names = append(b.names, namedFile{b.path + suffix, info})
+		f.names = append(f.names, namedFile{f.path + suffix, info})
 	}
 	return nil
 }
 
-// checkNames closes the store if a file has lost its name: other processes would open another
-// file, and the next Open would not find the commits.
-func (b *sqliteBackend) checkNames() {
-	for i, f := range b.names {
-		info, err := os.Stat(f.path)
+// lostName returns the first file that has lost its name, or "". It is deleted or moved, or
+// another file has its name.
+func (f *storeFiles) lostName() (path string, replaced bool) {
+	for _, n := range f.names {
+		info, err := os.Stat(n.path)
 		gone := errors.Is(err, fs.ErrNotExist)
-		if !gone && (err != nil || os.SameFile(info, f.info)) {
+		if !gone && (err != nil || os.SameFile(info, n.info)) {
 			continue // an error says nothing about the name: the process may have dropped privileges
 		}
-		what := "was replaced"
-		if gone {
-			what = "was deleted or moved"
-		}
-		err = fmt.Errorf("%w: %q %s while it was open", backend.ErrClosed, f.path, what)
-		if gone && i == 1 {
-			err = errors.Join(err, b.saveLog())
-		} else {
-			b.keepFiles()
-		}
-		b.fail(err)
-		return
+		return n.path, !gone
 	}
-}
-
-// saveLog copies the commits of a log without a name to the database.
-func (b *sqliteBackend) saveLog() error {
-	if err := b.writer.BusyTimeout(busyFor); err != nil {
-		return err
-	}
-	_, _, err := b.writer.WALCheckpoint("main", sqlite3.CHECKPOINT_FULL)
-	if err != nil {
-		err = fmt.Errorf("its commits could not be saved to the database: %w", err)
-	}
-	return errors.Join(err, b.writer.BusyTimeout(0))
-}
-
-// keepFiles keeps Close from deleting the files that now have the names of the log and its index.
-func (b *sqliteBackend) keepFiles() {
-	b.writer.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true) // the file is no longer the store's in any case
-	b.mu.Lock()
-	b.displaced = true
-	b.mu.Unlock()
+	return "", false
 }
 
 // explain adds the user and the obstacle to an error of access: SQLite's "unable to open database
@@ -133,4 +118,51 @@ func explain(path string, err error) error {
 		return fmt.Errorf("%w (%w)", obstacle, err)
 	}
 	return err
+}
+
+// settings are the pragmas of the connections that write.
+func (f *storeFiles) settings() []string {
+	synchronous := "synchronous = FULL"
+	if f.options.SyncEvery > 0 {
+		synchronous = "synchronous = NORMAL"
+	}
+	return []string{synchronous, "fullfsync = ON", "checkpoint_fullfsync = ON",
+		fmt.Sprintf("wal_autocheckpoint = %d", f.options.checkpoint),
+		fmt.Sprintf("journal_size_limit = %d", 4*f.options.checkpoint*4096), // a long read makes the log grow
+		"temp_store = MEMORY"}
+}
+
+// openLog syncs the log, which may be from a killed process, and keeps it open for SyncEvery: later, the
+// process may have no free descriptors, or fewer rights.
+func (f *storeFiles) openLog() error {
+	log, err := os.OpenFile(f.path+"-wal", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err = f.options.sync(log); err == nil && f.options.SyncEvery > 0 {
+		f.log = log
+		return nil
+	}
+	return errors.Join(err, log.Close())
+}
+
+// syncDirectory makes the creation and deletion of files in a directory durable. SQLite
+// leaves that to the first sync of its log.
+func syncDirectory(path string) error {
+	if runtime.GOOS == "windows" { // cannot
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

@@ -127,7 +127,7 @@ func (b *sqliteBackend) Adopt(ctx context.Context, worker int64, n int) ([]backe
 func (b *sqliteBackend) adopt(ctx context.Context, worker int64, n int) (_ []backend.Row, damaged, err error) {
 	var gone []int64
 	err = b.read(ctx, func(c *conn) error {
-		gone, err = c.gone(b)
+		gone, err = c.gone(&b.held)
 		return err
 	})
 	if err != nil || len(gone) == 0 {
@@ -162,7 +162,7 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 	if err := t.c.alive(worker); err != nil {
 		return nil, err
 	}
-	still, err := t.c.gone(t.b)
+	still, err := t.c.gone(&t.w.held)
 	if err != nil {
 		return nil, err
 	}
@@ -190,10 +190,10 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 }
 
 // gone returns the workers whose leases have ended.
-func (c *conn) gone(b *sqliteBackend) (workers []int64, err error) {
+func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	now := time.Now().UnixNano()
 	err = c.query("SELECT id, expires FROM hwt_workers WHERE expires <= ?").int(now).each(func(q *query) error {
-		if expires := q.s.ColumnInt64(1); expires == 0 || expires+b.held.since(expires) <= now {
+		if expires := q.s.ColumnInt64(1); expires == 0 || expires+held.since(expires) <= now {
 			workers = append(workers, q.s.ColumnInt64(0))
 		}
 		return nil

@@ -10,7 +10,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/hashedwheel/hwt/durable"
-	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // Backup writes a consistent and compact copy of the whole file to path, while the store
@@ -25,54 +24,6 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 		return fmt.Errorf("sqlite: Backup to %q: %w", path, err)
 	}
 	return nil
-}
-
-// apart runs f, which may take long, with a separate connection. Close ends it.
-func (b *sqliteBackend) apart(ctx context.Context, f func(*conn) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(b.life, func() { cancel(backend.ErrClosed) })()
-	b.mu.Lock()
-	err := b.failed
-	if err == nil {
-		b.tasks.Add(1) // Close waits
-		defer b.tasks.Done()
-	}
-	b.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := process.checkForeign(b.path); err != nil {
-		return err
-	}
-	c, err := b.takeSpare(ctx)
-	if err != nil {
-		return explain(b.path, translate(ctx, err))
-	}
-	defer b.putSpare(c)
-	defer c.SetInterrupt(c.SetInterrupt(ctx))
-	return translate(ctx, f(c))
-}
-
-// takeSpare returns an idle connection of apart, or a new one.
-func (b *sqliteBackend) takeSpare(ctx context.Context) (*conn, error) {
-	b.mu.Lock()
-	if n := len(b.spare); n > 0 {
-		defer b.mu.Unlock()
-		c := b.spare[n-1]
-		b.spare = b.spare[:n-1]
-		return c, nil
-	}
-	b.mu.Unlock()
-	return open(ctx, b.path, b.options.vfs, sqlite3.OPEN_READWRITE)
-}
-
-// putSpare keeps a connection until Close: to close it would drop other libraries' locks (D1).
-func (b *sqliteBackend) putSpare(c *conn) {
-	c.rollback()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.spare = append(b.spare, c)
 }
 
 // Restore copies a backup to path, as Backup does, after it has verified the backup. Move

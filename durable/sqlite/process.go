@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -31,14 +32,6 @@ var process fileTable
 type fileTable struct {
 	mu    sync.Mutex
 	files []*openFile // Guarded by mu.
-}
-
-// openFile is a file with connections. All fields are guarded by fileTable.mu.
-type openFile struct {
-	info   os.FileInfo
-	own    map[uintptr]bool // descriptors of all connections
-	users  int              // connections in use
-	parked []*conn
 }
 
 // find returns the file, or nil. The caller holds mu.
@@ -162,4 +155,21 @@ func (p *fileTable) checkForeign(path string) error {
 			"each of the two drops the locks of the other; use Store.DB for your tables, or a second file", path, fd)
 	}
 	return nil
+}
+
+// open returns a connection. ctx bounds the time that pragmas wait.
+func open(ctx context.Context, path, system string, flags sqlite3.OpenFlag, pragmas ...string) (*conn, error) {
+	c, err := process.connect(path, system, flags)
+	if err != nil {
+		return nil, err
+	}
+	defer c.SetInterrupt(c.SetInterrupt(ctx))
+	if err = c.BusyTimeout(busyFor); err == nil {
+		err = c.pragmas(pragmas...)
+	}
+	if err != nil {
+		process.release(c, false)
+		return nil, err
+	}
+	return c, nil
 }

@@ -126,3 +126,9 @@ func (c *conn) pendingBefore(due []int64, claimed int64) (counts []int64, err er
 	}
 	return counts, err
 }
+
+// used returns the bytes of the pages that are in use.
+func (c *conn) used() (int64, error) {
+	return c.query(`SELECT (page_count - freelist_count) * page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).integer()
+}

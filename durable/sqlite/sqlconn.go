@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ncruces/go-sqlite3/driver"
 
@@ -16,7 +17,8 @@ import (
 // sqlConn is a connection of DB. It takes a turn of the writer before a statement that may write,
 // and gives it back once the connection is outside a transaction.
 type sqlConn struct {
-	b *sqliteBackend
+	writer  *writer // of the store
+	putIdle func(*sqlConn)
 
 	mu      sync.Mutex // held during each use of the connection
 	inner   sqlInner
@@ -52,7 +54,7 @@ func (s *sqlConn) use(ctx context.Context, writes bool, f func() error) error {
 	}
 	announced := s.leave(err)
 	s.mu.Unlock()
-	announced.announce(s.b)
+	announced.announce(s.writer.announce)
 	return translate(ctx, err)
 }
 
@@ -77,7 +79,7 @@ func (s *sqlConn) enter(ctx context.Context, writes bool) (err error) {
 		return backend.ErrClosed
 	}
 	if writes && s.release == nil {
-		s.release, err = s.b.takeTurn(ctx, s.abort)
+		s.release, err = s.writer.queue.takeTurn(ctx, s.abort)
 	}
 	return err
 }
@@ -85,7 +87,7 @@ func (s *sqlConn) enter(ctx context.Context, writes bool) (err error) {
 // leave ends the turn outside a transaction, and returns the rows to announce. The caller holds mu.
 func (s *sqlConn) leave(err error) (announced announcement) {
 	if err != nil && !errors.Is(err, backend.ErrClosed) {
-		s.b.fatal(err)
+		s.writer.fatal(err)
 	}
 	if s.release == nil || s.writing > 0 || !s.ended && !s.c.GetAutocommit() {
 		return announced
@@ -107,9 +109,7 @@ func (s *sqlConn) abort() {
 // Close implements driver.Conn. The connection stays open for the next one.
 func (s *sqlConn) Close() error {
 	s.IsValid()
-	s.b.mu.Lock()
-	defer s.b.mu.Unlock()
-	s.b.idleSQL = append(s.b.idleSQL, s)
+	s.putIdle(s)
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (s *sqlConn) CheckNamedValue(v *sqldriver.NamedValue) error { return s.inne
 // ExecContext implements driver.ExecerContext. It also runs the operations of [Store.Tx].
 func (s *sqlConn) ExecContext(ctx context.Context, query string, args []sqldriver.NamedValue) (result sqldriver.Result, err error) {
 	if op, ok := ctx.Value(operationKey{}).(*operation); ok {
-		if op.backend == s.b {
+		if op.writer == s.writer {
 			op.found = true
 			op.err = s.run(op.ctx, false, func() error { return s.operate(op) })
 		}
@@ -306,4 +306,75 @@ func guarded[T any](s *sqlConn, closed T, f func() T) T {
 		return closed
 	}
 	return f()
+}
+
+// operation is a call of a view. Package database/sql does not tell the connection of a transaction: the
+// operation reaches it in the context of an ExecContext.
+type operation struct {
+	writer *writer
+	ctx    context.Context // of the caller
+	run    func(*sqlConn, *txn) error
+	found  bool // the transaction is on a connection of the same store
+	err    error
+}
+
+type operationKey struct{}
+
+// operate runs an operation. An error undoes only the changes of the operation, unless SQLite rolls the
+// whole transaction back, as for a write that is interrupted. The state of the store is read and
+// written each time: the transaction's own statements may undo the operation. The caller
+// holds mu.
+func (s *sqlConn) operate(op *operation) error {
+	c := s.c
+	if c.GetAutocommit() {
+		return errTxLost
+	}
+	defer c.SetInterrupt(c.SetInterrupt(op.ctx))
+	if err := c.run("SAVEPOINT hwt"); err != nil {
+		return err
+	}
+	before, err := c.state()
+	t := &txn{w: s.writer, c: c, s: before}
+	if err == nil {
+		err = op.run(s, t)
+	}
+	if err == nil && t.s != before {
+		err = t.store()
+	}
+	if err != nil && c.GetAutocommit() {
+		return fmt.Errorf("%w: SQLite rolled it back: %w", sql.ErrTxDone, translate(op.ctx, err))
+	}
+	c.SetInterrupt(context.Background()) // the end of ctx must not stop the rest
+	if err != nil {
+		err = errors.Join(err, c.run("ROLLBACK TO hwt"))
+	}
+	return errors.Join(err, c.run("RELEASE hwt"))
+}
+
+// isNear reports whether a due time is within the lead.
+func isNear(due int64) bool { return due <= time.Now().Add(lead).UnixNano() }
+
+// announcement are rows that a COMMIT announces.
+type announcement struct {
+	near []backend.Row // near when they were stored
+	next int64         // due time of the first of the others, or 0
+}
+
+// add notes a row. The transaction may be open for so long that the row is near only at COMMIT.
+func (r *announcement) add(row backend.Row) {
+	if isNear(row.Due) {
+		r.near = append(r.near, row)
+	} else if r.next == 0 || row.Due < r.next {
+		r.next = row.Due
+	}
+}
+
+// announce passes the rows to the workers, after COMMIT.
+func (r announcement) announce(to func([]backend.Row)) {
+	if len(r.near) > 0 {
+		to(r.near)
+	}
+	if r.next != 0 && isNear(r.next) {
+		to(nil)
+	}
 }

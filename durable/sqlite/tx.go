@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/hashedwheel/hwt/durable"
@@ -17,30 +16,43 @@ func (s *Store) Tx(tx *sql.Tx) durable.Tx {
 	if tx == nil {
 		return durable.NewTx(s.Store, nil)
 	}
-	return durable.NewTx(s.Store, view{s.backend, tx})
+	return durable.NewTx(s.Store, view{s.backend.writer, tx})
+}
+
+// DB returns the store's file as a database of package database/sql, for the program's own
+// tables. It has the settings of the store, and each call returns the same one. [Store.Tx] takes
+// its transactions.
+//
+// Each write waits for its turn among the writes of the store: it never fails because another one is
+// under way. While a transaction of DB is open, other writes wait, firings included: keep it short. A
+// transaction whose context ends rolls back. A transaction of a reader, with
+// sql.TxOptions.ReadOnly, delays no write.
+//
+// Close of the store rolls an open transaction back, after the call under way, and closes the
+// database. The driver is github.com/ncruces/go-sqlite3/driver. It registers the name "sqlite3", as
+// mattn/go-sqlite3 does: a program with both needs the linker flag of the driver's documentation.
+func (s *Store) DB() *sql.DB {
+	d := s.backend.database
+	d.dbMu.Lock()
+	defer d.dbMu.Unlock()
+	if d.db == nil {
+		d.db = sql.OpenDB(d)
+		if d.queue.failure() != nil {
+			d.db.Close()
+		}
+	}
+	return d.db
 }
 
 // view implements backend.Tx.
 type view struct {
-	b  *sqliteBackend
+	w  *writer
 	tx *sql.Tx
 }
 
-// operation is a call of a view. Package database/sql does not tell the connection of a transaction: the
-// operation reaches it in the context of an ExecContext.
-type operation struct {
-	backend *sqliteBackend
-	ctx     context.Context // of the caller
-	run     func(*sqlConn, *txn) error
-	found   bool // the transaction is on a connection of backend
-	err     error
-}
-
-type operationKey struct{}
-
 // use runs f on the connection of the transaction.
 func (v view) use(ctx context.Context, f func(*sqlConn, *txn) error) error {
-	op := &operation{backend: v.b, ctx: ctx, run: f}
+	op := &operation{writer: v.w, ctx: ctx, run: f}
 	_, err := v.tx.ExecContext(context.WithValue(ctx, operationKey{}, op), "SELECT 1 -- an operation of durable/sqlite")
 	if op.found {
 		return op.err
@@ -49,37 +61,6 @@ func (v view) use(ctx context.Context, f func(*sqlConn, *txn) error) error {
 		err = fmt.Errorf("%w: transaction on another database (expected: one of Store.DB)", backend.ErrInvalid)
 	}
 	return err
-}
-
-// operate runs an operation. An error undoes only the changes of the operation, unless SQLite rolls the
-// whole transaction back, as for a write that is interrupted. The state of the store is read and
-// written each time: the transaction's own statements may undo the operation. The caller
-// holds mu.
-func (s *sqlConn) operate(op *operation) error {
-	c := s.c
-	if c.GetAutocommit() {
-		return errTxLost
-	}
-	defer c.SetInterrupt(c.SetInterrupt(op.ctx))
-	if err := c.run("SAVEPOINT hwt"); err != nil {
-		return err
-	}
-	before, err := c.state()
-	t := &txn{b: s.b, c: c, s: before}
-	if err == nil {
-		err = op.run(s, t)
-	}
-	if err == nil && t.s != before {
-		err = t.store()
-	}
-	if err != nil && c.GetAutocommit() {
-		return fmt.Errorf("%w: SQLite rolled it back: %w", sql.ErrTxDone, translate(op.ctx, err))
-	}
-	c.SetInterrupt(context.Background()) // the end of ctx must not stop the rest
-	if err != nil {
-		err = errors.Join(err, c.run("ROLLBACK TO hwt"))
-	}
-	return errors.Join(err, c.run("RELEASE hwt"))
 }
 
 // Apply implements backend.Tx.
@@ -91,7 +72,7 @@ func (v view) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, er
 		}
 		for i := range ops {
 			if results[i].Err == nil && ops[i].Kind.Stores() {
-				s.rows.add(s.b, results[i].Row)
+				s.rows.add(results[i].Row)
 			}
 		}
 		return nil

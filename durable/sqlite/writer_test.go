@@ -291,7 +291,7 @@ func TestContextThatEndsBehindACallFailsNothing(t *testing.T) {
 	x, err := s.DB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	require.NoError(t, view{s.backend, x}.use(ctx, func(*sqlConn, *txn) error {
+	require.NoError(t, view{s.backend.writer, x}.use(ctx, func(*sqlConn, *txn) error {
 		cancel()
 		return nil
 	}))
@@ -399,10 +399,10 @@ func TestLeasesLastLongerByTheLocksOfOthers(t *testing.T) {
 		"longer":                {-64 * time.Second, -2 * time.Second, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b.held = lockTimes{lease: time.Hour}
+			b.held.spans, b.held.lease = nil, time.Hour
 			b.held.add(now.Add(c.from), now.Add(c.to))
 			b.held.lease = 5 * time.Second
-			gone, err := s.backend.writer.gone(b)
+			gone, err := s.backend.writer.gone(&b.held)
 			require.NoError(t, err)
 			require.Len(t, gone, c.adopts)
 		})
