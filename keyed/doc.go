@@ -36,18 +36,20 @@
 //     reports that, and no other pair is affected.
 //   - If the timer's executor rejects a callback, the pair stays pending and
 //     expires again after a second.
-//   - The timer may be wrapped, for metrics or tracing: the wheel depends on
-//     neither the task that a timeout returns nor the handle that a task receives. A
-//     wrapper of tasks must forward [hwt.RejectedTask], or rejected pairs are not
-//     retried. The wheel calls Reset, Deadline, IsExpired, and sometimes NewTimeout while
-//     it holds a lock that its tasks also take. A wrapper's implementations of these
-//     methods must therefore neither use the wheel nor wait for a task.
+//   - The timer may be wrapped, for metrics or tracing: the wheel does not depend on the
+//     task that a timeout returns. If the wrapper is an [hwt.EventTimer], its tasks must
+//     receive the event. A wrapper of tasks must forward [hwt.RejectedTask], or rejected
+//     pairs are not retried. The wheel calls Reset, Deadline, IsExpired, and sometimes
+//     NewTimeout while it holds a lock that its tasks also take. A wrapper's
+//     implementations of these methods must therefore neither use the wheel nor wait for a
+//     task.
 //
 // # Cost
 //
-// A pending pair of an int64 key and a pointer takes about 105 bytes of heap on
-// the hashed wheel, including the timeout. A zero-size value takes no memory. On a timer
-// that is not a timing wheel of this module, a pair takes 24 bytes more. Keys are
+// A pending pair of an int64 key and a pointer takes about 92 bytes of heap on a hashed
+// wheel, including its event (see [hwt.Event]), and is one allocation. A zero-size value
+// takes no memory. On a timer that is not an [hwt.EventTimer], a pair has in addition the
+// timer's timeout and some 100 bytes. Keys are
 // spread over several locks per processor. Each operation, including Get, holds the lock
 // of its key, usually for less than a microsecond. The table grows and shrinks in steps of
 // some hundred pairs, however large it is. Operations on different keys rarely share a

@@ -28,7 +28,7 @@ func (e Entry[K, V]) Left() time.Duration {
 // Due returns the due time of the pair of key, and whether there is a pair. It takes
 // constant time and allocates nothing. After Close it finds no pair.
 func (w *Wheel[K, V]) Due(key K) (due time.Time, ok bool) {
-	w.look(key, func(p *pair[K, V]) { due, ok = p.handle().Deadline(), true })
+	w.look(key, func(p *pair[K, V]) { due, ok = p.event.Deadline(), true })
 	return due, ok
 }
 
@@ -52,5 +52,5 @@ func (w *Wheel[K, V]) All() iter.Seq[Entry[K, V]] {
 }
 
 func (p *pair[K, V]) entry() Entry[K, V] {
-	return Entry[K, V]{p.key, p.value, p.handle().Deadline()}
+	return Entry[K, V]{p.key, p.value, p.event.Deadline()}
 }

@@ -14,8 +14,12 @@ import (
 const retryDelay = time.Second
 
 // Run implements [hwt.TimerTask]: it ends the pair and calls the callback.
-func (p *pair[K, V]) Run(hwt.Timeout) error {
-	w := p.wheel()
+func (t *task[K, V]) Run(timeout hwt.Timeout) error {
+	w := t.wheel()
+	p, err := pairOf[K, V](timeout)
+	if err != nil {
+		return err
+	}
 	value, ok := w.expire(p)
 	if !ok {
 		return nil
@@ -34,17 +38,12 @@ func (w *Wheel[K, V]) expire(p *pair[K, V]) (value V, ok bool) {
 	return value, ok
 }
 
-// due calls f with the slot of p, under the lock, if p is in the table and due (K4). If
-// p is not yet in the table, due marks it.
+// due calls f with the slot of p, under the lock, if p is in the table and due (K4).
 func (w *Wheel[K, V]) due(p *pair[K, V], f func(s *stripe[K, V], at slot)) {
 	s, h := w.stripe(p.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	current, at := s.find(h, p.key)
-	switch {
-	case p.handle() == nil:
-		p.timeout = early
-	case current == p && p.handle().IsExpired():
+	if current, at := s.find(h, p.key); current == p && p.event.IsExpired() {
 		f(s, at)
 	}
 }
@@ -66,20 +65,21 @@ func (w *Wheel[K, V]) callbackFailed(key K, value V, err error) {
 	panic(fmt.Errorf("keyed: key %v: %v", key, p.Value))
 }
 
-// Rejected implements [hwt.RejectedTask]: the timer's executor rejected p. It makes the
-// pair expire again after retryDelay. If that fails, the pair stays in the wheel without a
-// timeout.
-func (p *pair[K, V]) Rejected(_ hwt.Timeout, cause error) (err error) {
-	w, pending := p.wheel(), false
+// Rejected implements [hwt.RejectedTask]: the timer's executor rejected the task. It makes
+// the pair expire again after retryDelay. If that fails, the pair stays in the wheel, and its
+// event is not armed.
+func (t *task[K, V]) Rejected(timeout hwt.Timeout, cause error) (err error) {
+	w, pending := t.wheel(), false
+	p, err := pairOf[K, V](timeout)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
 	var value V
 	w.due(p, func(*stripe[K, V], slot) {
 		pending, value, err = true, p.value, cause
-		again, failed := p.schedule(retryDelay)
-		if failed != nil {
+		if failed := p.armAgain(retryDelay); failed != nil {
 			err = errors.Join(cause, failed)
-			return
 		}
-		p.setHandle(again)
 	})
 	switch {
 	case !pending:

@@ -8,10 +8,9 @@ const (
 	RetryDelay          = retryDelay
 )
 
-// PairSize is the size in bytes of a pair with an int64 key and a pointer, NamedSize that
-// of one with a string key and no value, and OwnerSize that of an owner.
+// PairSize is the size in bytes of a pair with an int64 key and a pointer, and NamedSize
+// that of one with a string key and no value.
 const (
 	PairSize  = unsafe.Sizeof(pair[int64, *int]{})
 	NamedSize = unsafe.Sizeof(pair[string, struct{}]{})
-	OwnerSize = unsafe.Sizeof(owner[int64, *int]{})
 )

@@ -2,45 +2,40 @@ package keyed
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/internal/engine"
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
 // Ground rules
 //
-// The table defines the pending pairs. Timeouts only trigger a look at it. A pair is also
-// the task of its timeouts, so that on a timing wheel a key costs two allocations: its pair
-// and the timer's.
+// The table defines the pending pairs. The event of a pair only triggers a look at it.
 //
 //	K1. A pair is pending while it is in the table. It ends when it is removed, and
 //	    the code that removes it carries out this end. A pair therefore ends once.
 //	K2. The table and the pairs in it change only under the lock of their stripe.
 //	    The timer's Reset and Deadline are called there, which do not wait. User code
-//	    is never called there. NewTimeout is called before: it may hold back a caller
+//	    is never called there. Arm is called before: it may hold back a caller
 //	    that schedules fast while the timer's worker is late, and the worker needs the
 //	    lock. Two rare cases call it under the lock: an early task, and a rejection.
-//	K3. A pair enters the table once, with a timeout, and keeps its key.
-//	K4. The current timeout of a pair, and no other, ends it: a task does nothing if
-//	    that timeout has not expired. It cannot compare handles, because a timer may
-//	    wrap the one that a task receives.
-//	K5. A pending timeout is the current one of a pair in the table, or about to be
-//	    cancelled by the operation that removed the pair, or created one in vain.
+//	K3. A pair enters the table once, with an armed event, and keeps its key.
+//	K4. The latest Arm of a pair, and no other, ends it: a task does nothing if the event
+//	    is pending again.
+//	K5. A pending event is that of a pair in the table, or about to be cancelled by the
+//	    operation that removed the pair, or created one in vain.
 //
 // The races and their outcomes:
 //
-//	Set with expiry      The lock decides. If Reset fails, the timeout has expired,
+//	Set with expiry      The lock decides. If Reset fails, the event has fired,
 //	                     and a new pair replaces the old one, whose task then
 //	                     finds another pair in the table. Move and SetIfSooner are
 //	                     the same.
-//	Set with its task    The task of a new pair may run before Set has put the pair
-//	                     into the table. It leaves a mark in the pair, and Set
-//	                     schedules the pair again.
-//	Set with Set         The one that comes second to the table resets the timeout
-//	                     of the first, and cancels its own.
+//	Set with its task    The event of a new pair may fire before Set has put the pair
+//	                     into the table. Set then arms the event again.
+//	Set with Set         The one that comes second to the table resets the event
+//	                     of the first, and cancels the other.
 //	Delete with expiry   The one that removes the pair wins (K1).
 //	Rejected with all    The same as expiry (K4).
 //	Set with Close       Set checks closed under the lock. Close sets closed before
@@ -49,64 +44,61 @@ import (
 //	Update with all      A change of the value marks the running Updates of the
 //	                     pair. A pair that ended is no longer in the table.
 
-// pair is a key with its value, and the task of its timeouts. The order of the fields
-// lets a value of no size take no memory. A timing wheel's timeout takes one word instead of
-// an interface's two, so a pair of a string key and no value has 32 bytes, and not 48, the
-// allocator's next size.
+// pair is a key with its value and its event. On an engine of this module a key costs one
+// allocation, of 64 bytes for an int64 key and a pointer. The order of the fields lets a
+// value of no size take no memory, and lets the event's address be the pair's.
 type pair[K comparable, V any] struct {
-	owner   atomic.Pointer[owner[K, V]] // Atomic: written under the stripe's mu, read by tasks before they lock it.
-	key     K                           // Immutable.
-	value   V                           // Guarded by the stripe's mu while p is in the table, then owned by the code that removed p.
-	timeout *engine.Timeout             // nil before the pair is in the table, and if owner has the timeout; or early. Guarded by the stripe's mu.
+	event hwt.Event // armed before the pair is in the table. First, see pairOf.
+	value V         // Guarded by the stripe's mu while p is in the table, then owned by the code that removed p.
+	key   K         // Immutable.
 }
 
-// owner is the wheel of a pair. Pairs share the owner in their wheel, unless their timeout
-// is not a timing wheel's but another engine's or a wrapper's.
-type owner[K comparable, V any] struct {
-	wheel   *Wheel[K, V] // Immutable.
-	timeout hwt.Timeout  // nil if the owner is shared. Immutable.
-}
+// task is the task of all events of a wheel.
+type task[K comparable, V any] Wheel[K, V]
 
-// early marks a pair whose task ran before the pair was in the table.
-var early = new(engine.Timeout)
+// wheel returns the wheel whose task t is.
+func (t *task[K, V]) wheel() *Wheel[K, V] { return (*Wheel[K, V])(t) }
 
-// newPair returns a pair that is not yet in the table.
-func (w *Wheel[K, V]) newPair(key K) *pair[K, V] {
-	p := &pair[K, V]{key: key}
-	p.owner.Store(&w.owner)
-	return p
-}
-
-// wheel returns the wheel of p.
-func (p *pair[K, V]) wheel() *Wheel[K, V] { return p.owner.Load().wheel }
-
-// handle returns the current timeout of p. It is nil before p is in the table, or early.
-func (p *pair[K, V]) handle() hwt.Timeout {
-	if p.timeout != nil {
-		return p.timeout
+// pairOf returns the pair that a timer has passed to the task of its event.
+func pairOf[K comparable, V any](timeout hwt.Timeout) (*pair[K, V], error) {
+	e, ok := timeout.(*hwt.Event)
+	if !ok {
+		return nil, fmt.Errorf("keyed: the timer passed a %T to the task of an event (expected: the *hwt.Event)", timeout)
 	}
-	return p.owner.Load().timeout
+	return (*pair[K, V])(unsafe.Pointer(e)), nil
 }
 
-// setHandle makes t the current timeout of p. The caller holds the lock of the stripe.
-func (p *pair[K, V]) setHandle(t hwt.Timeout) {
-	p.timeout, _ = t.(*engine.Timeout)
-	if p.timeout == nil {
-		p.owner.Store(&owner[K, V]{p.wheel(), t})
-	}
+// newPair returns a pair that is not yet in the table, whose event is due after delay. A
+// panic of a user's timer would leave a lock held.
+func (w *Wheel[K, V]) newPair(key K, delay time.Duration) (p *pair[K, V], err error) {
+	p = &pair[K, V]{key: key}
+	usercode.Run(func() {
+		if err = w.init(&p.event, (*task[K, V])(w)); err == nil {
+			err = p.event.Arm(delay)
+		}
+	}, func(failed error) { err = timerFailed(failed) })
+	return p, err
 }
+
+// initOf returns the function that initializes events on timer.
+func initOf(timer hwt.Timer) func(*hwt.Event, hwt.TimerTask) error {
+	if t, ok := timer.(hwt.EventTimer); ok {
+		return t.InitEvent
+	}
+	return func(e *hwt.Event, task hwt.TimerTask) error { return e.Init(timer, task) }
+}
+
+// armAgain arms the event of p after it has fired.
+func (p *pair[K, V]) armAgain(delay time.Duration) (err error) {
+	usercode.Run(func() { err = p.event.Arm(delay) }, func(failed error) { err = timerFailed(failed) })
+	return err
+}
+
+func timerFailed(err error) error { return fmt.Errorf("keyed: NewTimeout of the timer: %w", err) }
 
 // take returns the value of p, which has been removed, and forgets it. The timer may keep a
-// cancelled timeout, and thereby p, until it next looks at its timeouts.
+// cancelled event, and thereby p, until its next tick.
 func (p *pair[K, V]) take() (value V) {
 	value, p.value = p.value, value
 	return value
-}
-
-// schedule returns a new timeout for p. A panic of a user's timer would leave a lock
-// held.
-func (p *pair[K, V]) schedule(delay time.Duration) (timeout hwt.Timeout, err error) {
-	usercode.Run(func() { timeout, err = p.wheel().timer.NewTimeout(p, delay) },
-		func(failed error) { err = fmt.Errorf("keyed: NewTimeout of the timer: %w", failed) })
-	return timeout, err
 }

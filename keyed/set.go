@@ -11,8 +11,8 @@ import (
 // new value and the new delay; no callback runs for the old value.
 // A pair with a delay of zero or less expires at the next opportunity.
 //
-// Set takes constant time. For an unknown key it makes one allocation beside the timer's,
-// or two if the timer is not a timing wheel of this module. For a known key it resets the
+// Set takes constant time. For an unknown key it makes one allocation, or some more if the
+// timer is not an [hwt.EventTimer]. For a known key it resets the
 // timeout. While several goroutines set the same unknown key, each takes a place in the
 // timer's pending limit.
 //
@@ -60,9 +60,9 @@ const (
 	ifKnown            // Move
 )
 
-// holds reports whether c holds for a key with the timeout current, which is nil for an
+// holds reports whether c holds for a key with the event current, which is nil for an
 // unknown key.
-func (c condition) holds(current hwt.Timeout, delay time.Duration) bool {
+func (c condition) holds(current *hwt.Event, delay time.Duration) bool {
 	switch c {
 	case ifAbsent:
 		return current == nil
@@ -74,9 +74,9 @@ func (c condition) holds(current hwt.Timeout, delay time.Duration) bool {
 	return true
 }
 
-// isLater reports whether timeout is due later than delay from now.
-func isLater(timeout hwt.Timeout, delay time.Duration) bool {
-	due := timeout.Deadline()
+// isLater reports whether e is due later than delay from now.
+func isLater(e *hwt.Event, delay time.Duration) bool {
+	due := e.Deadline()
 	return due.IsZero() && delay < math.MaxInt64 || time.Until(due) > max(delay, 0)
 }
 
@@ -91,20 +91,19 @@ func (w *Wheel[K, V]) set(key K, value *V, delay time.Duration, c condition) (ok
 	if done {
 		return ok, err
 	}
-	p := w.newPair(key)
-	timeout, err := p.schedule(delay) // without the lock (K2)
+	p, err := w.newPair(key, delay) // without the lock (K2)
 	if err != nil {
 		return false, err
 	}
-	ok, added, err := w.add(s, h, p, timeout, value, delay, c)
+	ok, added, err := w.add(s, h, p, value, delay, c)
 	if !added {
-		timeout.Cancel()
+		p.event.Cancel()
 	}
 	return ok, err
 }
 
-// setKnown is set for a pair whose timeout can be reset, and if c does not hold. done is
-// false if set needs a new timeout.
+// setKnown is set for a pair whose event can be reset, and if c does not hold. done is
+// false if set needs a new pair.
 func (w *Wheel[K, V]) setKnown(s *stripe[K, V], h uint32, key K, value *V, delay time.Duration, c condition) (ok, done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,9 +114,9 @@ func (w *Wheel[K, V]) setKnown(s *stripe[K, V], h uint32, key K, value *V, delay
 // reset is setKnown for the pair old, which is nil for an unknown key. The caller holds
 // the lock of s.
 func (w *Wheel[K, V]) reset(s *stripe[K, V], old *pair[K, V], value *V, delay time.Duration, c condition) (ok, done bool, err error) {
-	var current hwt.Timeout
+	var current *hwt.Event
 	if old != nil {
-		current = old.handle()
+		current = &old.event
 	}
 	switch {
 	case w.closed.Load():
@@ -133,9 +132,9 @@ func (w *Wheel[K, V]) reset(s *stripe[K, V], old *pair[K, V], value *V, delay ti
 	return true, true, nil // Linearization point for a known key.
 }
 
-// add puts p into the table with timeout, unless the table has a pair of the key by now
-// whose timeout can be reset, or c does not hold.
-func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.Timeout, value *V, delay time.Duration, c condition) (ok, added bool, err error) {
+// add puts p into the table, unless the table has a pair of the key by now whose event can
+// be reset, or c does not hold.
+func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], value *V, delay time.Duration, c condition) (ok, added bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old, at := s.find(h, p.key)
@@ -143,18 +142,17 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], timeout hwt.
 	if done {
 		return ok, false, err
 	}
-	if p.timeout == early {
-		if timeout, err = p.schedule(0); err != nil {
+	if p.event.IsExpired() { // its task finds it pending, or has not found it in the table
+		if err := p.armAgain(0); err != nil {
 			return false, false, err
 		}
 	}
-	p.setHandle(timeout)
 	if value != nil {
 		p.value = *value
 	} else {
 		p.value = old.value
 	}
-	if old != nil { // its timeout has expired
+	if old != nil { // its event has fired
 		s.remove(at)
 		old.take()
 	}
@@ -181,7 +179,7 @@ func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool) {
 	if p == nil {
 		return value, false
 	}
-	p.handle().Cancel() // false if it has expired: its task will find nothing
+	p.event.Cancel() // false if it has expired: its task will find nothing
 	return p.take(), true
 }
 

@@ -87,9 +87,16 @@ type hourTimeout struct{ hwt.Timeout }
 func (hourTimeout) Deadline() time.Time { return time.Now().Add(time.Hour) }
 func (hourTimeout) Cancel() bool        { return true }
 
+// hourTimer is a timer of them.
+type hourTimer struct{ hwt.Timer }
+
+func (hourTimer) NewTimeout(hwt.TimerTask, time.Duration) (hwt.Timeout, error) {
+	return hourTimeout{}, nil
+}
+
 func hourPair(w *Wheel[int, int], key int) *pair[int, int] {
-	p := w.newPair(key)
-	p.setHandle(hourTimeout{})
+	w.init = initOf(hourTimer{})
+	p, _ := w.newPair(key, time.Hour)
 	return p
 }
 

@@ -13,15 +13,15 @@ import (
 // Wheel holds pairs of key and value until they expire. Create it with [New]. All
 // methods are safe for concurrent use, including in callbacks.
 type Wheel[K comparable, V any] struct {
-	timer                     hwt.Timer            // Immutable after New.
-	callback                  func(key K, value V) // Immutable after New.
-	options                   Options[K, V]        // Immutable after New.
-	check                     check.Keys[K]        // Immutable after New.
-	seed                      maphash.Seed         // Immutable after New.
-	stripes                   []stripe[K, V]       // Immutable after New. See the ground rules in pair.go.
-	owner                     owner[K, V]          // Immutable after New.
-	closed                    atomic.Bool          // Atomic: written by Close, read by all.
-	fired, drained, cancelled atomic.Int64         // Atomic: written where pairs end, read by Stats.
+	timer                     hwt.Timer                             // Immutable after New.
+	init                      func(*hwt.Event, hwt.TimerTask) error // Immutable after New.
+	callback                  func(key K, value V)                  // Immutable after New.
+	options                   Options[K, V]                         // Immutable after New.
+	check                     check.Keys[K]                         // Immutable after New.
+	seed                      maphash.Seed                          // Immutable after New.
+	stripes                   []stripe[K, V]                        // Immutable after New. See the ground rules in pair.go.
+	closed                    atomic.Bool                           // Atomic: written by Close, read by all.
+	fired, drained, cancelled atomic.Int64                          // Atomic: written where pairs end, read by Stats.
 }
 
 // New returns an empty wheel on timer. The wheel calls callback with each pair
@@ -49,13 +49,13 @@ func New[K comparable, V any](timer hwt.Timer, callback func(key K, value V), op
 	}
 	w := &Wheel[K, V]{
 		timer:    timer,
+		init:     initOf(timer),
 		callback: callback,
 		options:  o,
 		check:    check.KeysOf[K](),
 		seed:     maphash.MakeSeed(),
 		stripes:  newStripes[K, V](),
 	}
-	w.owner.wheel = w
 	return w, nil
 }
 
@@ -101,7 +101,7 @@ func (w *Wheel[K, V]) sweep(f func(*pair[K, V])) {
 		for _, segment := range w.stripes[i].removeAll() {
 			for _, p := range segment.pairs {
 				if p != nil {
-					p.handle().Cancel() // false if it has expired: its task will find nothing
+					p.event.Cancel() // false if it has expired: its task will find nothing
 					f(p)
 				}
 			}

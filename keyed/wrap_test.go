@@ -104,3 +104,25 @@ func assertDue(t *testing.T, w *keyed.Wheel[int, int], key int, at time.Time) {
 	assert.True(t, ok)
 	assert.WithinRange(t, due, at.Add(-tick), at)
 }
+
+// forgetful is an EventTimer that breaks its contract: tasks receive another handle.
+type forgetful struct{ *hashedwheel.Timer }
+
+func (f forgetful) InitEvent(e *hwt.Event, task hwt.TimerTask) error {
+	return f.Timer.InitEvent(e, wrappedTask{task})
+}
+
+func TestTaskWithoutItsEventIsReported(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		var errs []error
+		w, r := newWheel(t, forgetful{newTimer(t, 8, hashedwheel.Options{
+			ErrorHandler: func(_ hwt.Timeout, err error) { errs = append(errs, err) },
+		})})
+		set(t, w, 1, 11, tick)
+		pass(3 * tick)
+		require.Len(t, errs, 1)
+		assert.ErrorContains(t, errs[0], "keyed: the timer passed a keyed_test.wrappedTimeout to the task of an event (expected: the *hwt.Event)")
+		assert.Empty(t, r.take())
+		assert.True(t, w.Has(1))
+	})
+}
