@@ -57,7 +57,7 @@ var (
 //     does not record an Arm.
 //
 // The zero Event has no timer: Arm returns an error, and all other methods report that
-// nothing is pending.
+// the event is not pending.
 type Event struct {
 	word  atomic.Int64 // The engine's. Its type aligns an Event on 32-bit machines, and lets go vet find copies.
 	chunk uint32       // The engine's.
@@ -148,7 +148,7 @@ func (e *Event) Reset(delay time.Duration) bool {
 }
 
 // Cancel prevents the run for which the event was armed. It returns true if the event was
-// pending. It returns false if nothing was pending, or if the event has fired.
+// pending. It returns false if the event was not pending, for example because it has fired.
 func (e *Event) Cancel() bool {
 	host := e.host()
 	return host != nil && host.Cancel(e)

@@ -55,7 +55,7 @@ func TestZeroEventIsNotPending(t *testing.T) {
 // ordinaryTimer is a timer without InitEvent.
 type ordinaryTimer struct{ hwt.Timer }
 
-// eventTask records what a task of an event receives.
+// eventTask records the arguments of Run and Rejected.
 type eventTask struct {
 	got      hwt.Timeout
 	runs     int

@@ -52,6 +52,43 @@ func ExampleEngine_all() {
 	// Output: 3 pending, due in 2.0 hours on average
 }
 
+// A session holds its timeout, and is the task of it.
+func ExampleEvent() {
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer timer.Stop()
+
+	s := &session{idle: make(chan struct{})}
+	if err := s.timeout.Init(timer, s); err != nil {
+		log.Fatal(err)
+	}
+	_ = s.timeout.Arm(time.Hour)                 // fails after Stop only
+	_ = s.timeout.Arm(time.Minute)               // moves the deadline
+	fmt.Println("cancelled", s.timeout.Cancel()) // prevents the run
+	_ = s.timeout.Arm(10 * time.Millisecond)
+	<-s.idle
+	fmt.Println("cancelled", s.timeout.Cancel()) // too late
+	// Output:
+	// cancelled true
+	// idle
+	// cancelled false
+}
+
+// session is an object with a timeout, and the task of the timeout.
+type session struct {
+	timeout hwt.Event
+	idle    chan struct{}
+}
+
+// Run implements hwt.TimerTask.
+func (s *session) Run(hwt.Timeout) error {
+	fmt.Println("idle")
+	close(s.idle)
+	return nil
+}
+
 // A batch is scheduled as a whole, or not at all.
 func ExampleEngine_newTimeouts() {
 	timer, err := hashedwheel.New(&hashedwheel.Options{MaxPendingTimeouts: 3})

@@ -30,7 +30,7 @@ func TestWordKeepsItsDeadlineAndHasOneEnd(t *testing.T) {
 
 func TestUnarmedWordHasEndedInNoWay(t *testing.T) {
 	assert.Equal(t, [3]bool{true, false, false}, [3]bool{Unarmed.HasEnded(), Unarmed.IsCancelled(), Unarmed.IsExpired()})
-	assert.EqualValues(t, Forever, Unarmed.Deadline())
+	assert.Equal(t, int64(Forever), Unarmed.Deadline())
 	assert.True(t, PendingWord(Forever).Cancelled().IsCancelled())
 }
 
