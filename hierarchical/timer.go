@@ -121,7 +121,7 @@ func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 // allocate nothing. Like NewTimeout, an Arm occasionally sleeps for up to 10 ms if callers
 // schedule faster than the worker can follow.
 func (t *Timer) InitEvent(event *hwt.Event, task hwt.TimerTask) error {
-	return t.handle.InitEvent(event, task)
+	return engine.InitEvent(&t.handle, event, task)
 }
 
 // Start starts the workers, which then stay until Stop. See [hwt.Engine].

@@ -44,8 +44,8 @@ func eventOf(e *hwt.Event) *Timeout { return (*Timeout)(unsafe.Pointer(e)) }
 // The two types must have the same size. Their fields are checked by a test.
 var _ [unsafe.Sizeof(hwt.Event{})]byte = [unsafe.Sizeof(Timeout{})]byte{}
 
-// InitEvent implements hwt.EventTimer.
-func (h *Handle) InitEvent(e *hwt.Event, task hwt.TimerTask) error {
+// InitEvent implements the method of hwt.EventTimer for the timer of h.
+func InitEvent(h *Handle, e *hwt.Event, task hwt.TimerTask) error {
 	t := eventOf(e)
 	switch {
 	case t.isEvent():

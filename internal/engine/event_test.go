@@ -67,6 +67,11 @@ func (e *eventTask) Run(timeout hwt.Timeout) error {
 // Cancelled is not called (E6).
 func (e *eventTask) Cancelled(hwt.Timeout) { e.ran.Add(1000) }
 
+// InitEvent implements hwt.EventTimer.
+func (e *timer) InitEvent(event *hwt.Event, task hwt.TimerTask) error {
+	return InitEvent(&e.Handle, event, task)
+}
+
 // event returns an event of e that is not armed.
 func (e *timer) event(t *testing.T) *eventTask {
 	t.Helper()
