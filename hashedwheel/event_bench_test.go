@@ -2,6 +2,7 @@ package hashedwheel_test
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/cli"
 )
 
 // benchTimer returns a timer with a tick of 1 ms and a number of pending timeouts.
@@ -102,9 +104,18 @@ func rearm(b *testing.B, n int, arm, cancel func(i int)) {
 	}
 }
 
-// BenchmarkBurst measures the processor time for tasks that are due within a second, by events
-// and by timeouts. ns/op is the time of the whole process for one of them, from the first call
-// until the last has run.
+// heap returns the bytes of live heap.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// BenchmarkBurst measures tasks that are due within a second, by events and by timeouts. cpu-ns
+// is the processor time of the whole process for one of them, from the first call until the last
+// has run. heap-B is the heap of a pending one, with the event.
 func BenchmarkBurst(b *testing.B) {
 	for _, kind := range []string{"event", "timeout"} {
 		b.Run(kind, func(b *testing.B) {
@@ -117,12 +128,17 @@ func BenchmarkBurst(b *testing.B) {
 				}
 				return nil
 			})
-			events := make([]hwt.Event, b.N)
+			before := heap()
+			var events []hwt.Event
+			if kind == "event" {
+				events = make([]hwt.Event, b.N)
+			}
 			for i := range events {
 				require.NoError(b, events[i].Init(timer, task))
 			}
 			b.ReportAllocs()
 			b.ResetTimer()
+			began, _ := cli.CPUTime()
 			for i := range b.N {
 				delay := time.Second + time.Duration(i)*time.Second/time.Duration(b.N)
 				if kind == "event" {
@@ -132,6 +148,16 @@ func BenchmarkBurst(b *testing.B) {
 				}
 			}
 			<-all
+			if now, ok := cli.CPUTime(); ok {
+				b.ReportMetric(float64(now-began)/float64(b.N), "cpu-ns")
+			}
+			for i := range min(b.N, len(events)) {
+				_ = events[i].Arm(time.Hour + time.Duration(i)*time.Microsecond)
+			}
+			time.Sleep(500 * time.Millisecond) // real: until the worker has drained them
+			if kind == "event" {
+				b.ReportMetric(float64(heap()-before)/float64(b.N), "heap-B")
+			}
 			b.ReportMetric(float64(timer.Stats().Lateness.Quantile(0.99).Microseconds()), "p99-µs")
 		})
 	}
