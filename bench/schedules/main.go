@@ -1,5 +1,5 @@
 // Command schedules compares the schedules of package clock with robfig/cron and
-// gocron, and produces a page about them in about ten minutes:
+// gocron, and produces a page about them in about fifteen minutes:
 //
 //	go -C bench run ./schedules --out ../docs
 //	go -C bench run ./schedules --quick
@@ -32,7 +32,7 @@ type load struct {
 const period = 30 * time.Second
 
 var (
-	full  = load{[]int{1, 1_000, 100_000}, 3, 10 * time.Second}
+	full  = load{[]int{1, 1_000, 100_000}, 5, 10 * time.Second}
 	quick = load{[]int{1, 100}, 1, time.Second}
 )
 
