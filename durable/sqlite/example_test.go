@@ -114,7 +114,8 @@ func ExampleStore_DB() {
 	// Output: released
 }
 
-// A recurring entry has one pending occurrence at any time.
+// A recurring entry has one pending occurrence at any time. A service registers it by Ensure at each
+// start: an occurrence that became due while the service was down stays, and fires.
 func Example_recurring() {
 	dir, err := os.MkdirTemp("", "reports-")
 	if err != nil {
@@ -128,7 +129,7 @@ func Example_recurring() {
 	}
 	defer store.Close()
 	every := durable.Every{Spec: "CRON_TZ=Europe/Berlin 0 9 * * 1-5"}
-	if _, err := store.Set(ctx, durable.Entry{Key: "report", Every: every}); err != nil {
+	if _, _, err := store.Ensure(ctx, durable.Entry{Key: "report", Every: every}); err != nil {
 		log.Fatal(err)
 	}
 	for entry, err := range store.All(ctx, "") {
