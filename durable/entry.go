@@ -43,9 +43,9 @@ type Entry struct {
 // An entry fires again, with the same ID, if its worker dies or loses its lease before
 // the acknowledgement is stored. If a worker is paused between the last check of its lease
 // and the handler, the handler may even run after a Cancel or a Move. To reject such a
-// call, a resource compares Generation with the largest one it has seen for the key. A retry
-// may follow a larger Generation, that of a later occurrence or of an entry set meanwhile:
-// where handlers return errors and keys recur, compare the generations of one ID.
+// call, a resource compares Generation with the largest one it has seen for the key. If
+// handlers return errors and keys recur, it compares with the largest one of the same ID
+// instead: a retry has a smaller Generation than a later entry of its key.
 type Firing struct {
 	Entry
 
