@@ -38,7 +38,11 @@ func copyModule(dir, source, goMod string) error {
 	}
 	return edit(dir, func(file *modfile.File) error {
 		file.DropToolchainStmt()
-		return dropReplacements(file, dir)
+		if file.Go != nil {
+			return dropReplacements(file, dir)
+		}
+		// The version that Go assumes. go test would write its own version.
+		return errors.Join(dropReplacements(file, dir), file.AddGoStmt("1.16"))
 	})
 }
 

@@ -96,7 +96,7 @@ func TestCopyModuleAddsAMissingGoMod(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectFile(t, filepath.Join(dir, "p.go"), "package p\n")
-	expectFile(t, filepath.Join(dir, "go.mod"), "module example.org/p\n")
+	expectFile(t, filepath.Join(dir, "go.mod"), "module example.org/p\n\ngo 1.16\n")
 }
 
 func TestRaiseRaisesOnlyOlderGoLines(t *testing.T) {
