@@ -33,7 +33,7 @@ type Cache[K comparable, V any] struct {
 	// apart from the bit. Atomic: written by noteTimer and by lookups that read the clock.
 	denial atomic.Int64
 
-	deleters atomic.Int32 // number of running calls of DeleteFunc (C6). Atomic: written by them, read by Set.
+	deleters atomic.Int32 // number of running calls of DeleteFunc and Update (C6). Atomic: written by them, read by Set.
 
 	lookups                lookups      // Atomic: written by lookups, read by Stats.
 	evictions, expirations atomic.Int64 // Atomic: written where entries end, read by Stats.

@@ -13,9 +13,9 @@ var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("cache: cache is closed")
 
-	// ErrKey is returned for a key that a map cannot find again: one that is unequal
+	// ErrInvalidKey is returned for a key that a map cannot find again: one that is unequal
 	// to itself (a NaN) or cannot be hashed (a slice in an interface).
-	ErrKey = check.Errorf("cache: key is unequal to itself or cannot be hashed")
+	ErrInvalidKey = check.Errorf("cache: key is unequal to itself or cannot be hashed")
 
 	// ErrRecursion is returned to a fetch that calls GetOrFetch for the key that
 	// it fetches.

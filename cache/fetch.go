@@ -33,15 +33,12 @@ import (
 // Two fetches that call GetOrFetch for each other's keys deadlock, even after all other
 // callers have stopped waiting. A deadline in the context of such a call ends the wait.
 //
-// GetOrFetch returns ErrClosed or ErrKey without calling fetch.
+// GetOrFetch returns ErrClosed or ErrInvalidKey without calling fetch.
 func (c *Cache[K, V]) GetOrFetch(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (value V, err error) {
 	if fetch == nil {
 		return value, errNilFetch("GetOrFetch")
 	}
-	if value, ok := c.Get(key); ok {
-		return value, nil
-	}
-	return c.fetch(ctx, key, func(ctx context.Context) (V, time.Duration, error) {
+	return c.getOrFetch(ctx, key, func(ctx context.Context) (V, time.Duration, error) {
 		value, err := fetch(ctx)
 		return value, c.ttl, err
 	})
@@ -55,10 +52,38 @@ func (c *Cache[K, V]) GetOrFetchWithTTL(ctx context.Context, key K, fetch func(c
 	if fetch == nil {
 		return value, errNilFetch("GetOrFetchWithTTL")
 	}
-	if value, ok := c.Get(key); ok {
-		return value, nil
+	return c.getOrFetch(ctx, key, fetch)
+}
+
+// getOrFetch is GetOrFetchWithTTL for a fetch that is not nil.
+func (c *Cache[K, V]) getOrFetch(ctx context.Context, key K, fetch func(context.Context) (V, time.Duration, error)) (value V, err error) {
+	it, ok := c.find(key)
+	c.count(ok)
+	if !ok {
+		return c.fetch(ctx, key, fetch)
 	}
-	return c.fetch(ctx, key, fetch)
+	if c.options.RefreshAhead > 0 && it.deadline != never && time.Duration(it.deadline-c.now()) < c.options.RefreshAhead {
+		c.refresh(ctx, key, fetch)
+	}
+	return it.value, nil
+}
+
+// refresh fetches the value of key for nobody, unless a fetch of key is running.
+func (c *Cache[K, V]) refresh(ctx context.Context, key K, fetch func(context.Context) (V, time.Duration, error)) {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	started := &flight[V]{done: make(chan struct{}), cancel: cancel, waiters: 1, refresh: true} // one waiter, which never leaves
+	leads := false
+	c.items.Compute(key, func(it item[V], _ bool) (item[V], xsync.ComputeOp) {
+		if leads = !c.closed.Load() && c.flights.find(key) == nil; leads {
+			c.flights.start(key, started)
+		}
+		return it, xsync.CancelOp
+	})
+	if !leads {
+		cancel()
+		return
+	}
+	go c.run(key, started, func() (V, time.Duration, error) { return fetch(context.WithValue(own, started, true)) })
 }
 
 func errNilFetch(method string) error {
@@ -98,7 +123,7 @@ func (c *Cache[K, V]) fetch(ctx context.Context, key K, fetch func(context.Conte
 // as a flight that is done.
 func (c *Cache[K, V]) join(key K, cancel context.CancelFunc) (f *flight[V], leads bool, err error) {
 	if !c.check.OK(key) {
-		return nil, false, ErrKey
+		return nil, false, ErrInvalidKey
 	}
 	c.items.Compute(key, func(it item[V], known bool) (item[V], xsync.ComputeOp) {
 		if c.closed.Load() {
@@ -145,6 +170,9 @@ func (c *Cache[K, V]) run(key K, f *flight[V], fetch func() (V, time.Duration, e
 		returned = true
 	}, func(err error) {
 		f.err = fmt.Errorf("cache: fetch: %w", err)
+		if f.refresh {
+			c.options.Logger.Error("cache: refresh failed", "cache", c.options.Name, "key", key, "error", err)
+		}
 		c.finish(key, f)
 	})
 	if returned {

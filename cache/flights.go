@@ -15,7 +15,8 @@ type flight[V any] struct {
 	err    error              // Immutable once done.
 	cancel context.CancelFunc // ends the context of the fetch. Immutable.
 
-	waiters int // Guarded by the lock of the key's bucket.
+	refresh bool // nobody waits for it at first. Immutable.
+	waiters int  // Guarded by the lock of the key's bucket.
 }
 
 // flights are the fetches whose result may be stored, by key (C5). Methods with a

@@ -13,11 +13,35 @@ import (
 // Close it finds no entry.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	it, ok := c.find(key)
+	c.count(ok)
 	if !ok {
-		c.lookups.cell().misses.Add(1)
 		return value, false
 	}
-	c.lookups.cell().hits.Add(1)
+	return it.value, true
+}
+
+// count counts a hit or a miss.
+func (c *Cache[K, V]) count(hit bool) {
+	if cell := c.lookups.cell(); hit {
+		cell.hits.Add(1)
+	} else {
+		cell.misses.Add(1)
+	}
+}
+
+// Peek is Get that is not a use of the entry, and that [Stats] does not count. It neither
+// postpones the expiry of the entry nor keeps the entry from being evicted.
+func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
+	if !c.check.OK(key) {
+		return value, false
+	}
+	it, ok := c.items.Load(key)
+	if ok {
+		it, _, ok = c.left(key, it)
+	}
+	if !ok {
+		return value, false
+	}
 	return it.value, true
 }
 

@@ -27,10 +27,10 @@ import (
 //	C5. A flight is in flights while its result may be stored. A Set or Delete
 //	    removes it in the same Compute that changes the item. A value that was
 //	    fetched before them is therefore not stored after them.
-//	C6. A Set of a known key keeps the item's ref, unless a DeleteFunc runs. To
-//	    DeleteFunc, equal refs therefore mean that the entry still has the value
-//	    that it has seen. A Set that overlooks a DeleteFunc began before it, and
-//	    holds the lock of the bucket until DeleteFunc can see its result.
+//	C6. A Set of a known key keeps the item's ref, unless a DeleteFunc or Update runs.
+//	    To these, equal refs therefore mean that the entry still has the value
+//	    that they have seen. A Set that overlooks them began before, and holds the
+//	    lock of the bucket until they can see its result: Update looks under the lock.
 //	C7. An entry that Get or Touch has denied is not found again. With Sliding, the
 //	    lookup has marked it as dead. Otherwise only Touch postpones it, and the
 //	    lookup looks again under the lock that Touch holds.

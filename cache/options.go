@@ -31,6 +31,16 @@ type Options[K comparable, V any] struct {
 	// must be 0 with ExactExpiry or Sliding.
 	Jitter float64
 
+	// RefreshAhead is the rest of the TTL in which GetOrFetch and GetOrFetchWithTTL return
+	// the entry and fetch its value anew on another goroutine, so that the callers of an
+	// entry in use never wait. The TTL is then the longest age of a value, and the TTL less
+	// RefreshAhead the age from which it is stale. A key has one refresh under way at most. Its
+	// context has the values of the caller's context but not its end. If a refresh fails,
+	// the entry stays until its TTL ends, and the next GetOrFetch tries again; the error is
+	// discarded, but a panic is logged. An entry with [NoExpiry] is never refreshed. The
+	// default, 0, means no refresh.
+	RefreshAhead time.Duration
+
 	// ExactExpiry makes lookups read the clock, so that they never return an entry
 	// that is due, even if the timer is late. By default, an entry can be found until
 	// the timer expires it, up to a tick and a millisecond late. With Sliding, and after
@@ -79,6 +89,8 @@ func complete[K comparable, V any](options *Options[K, V]) (o Options[K, V], err
 		err = check.Invalid("cache", "Limit", o.Limit, fmt.Sprintf("0 for no limit, or 1 to %d", maxLimit))
 	case o.Sliding < 0:
 		err = check.Invalid("cache", "Sliding", o.Sliding, "0 for none, or more")
+	case o.RefreshAhead < 0:
+		err = check.Invalid("cache", "RefreshAhead", o.RefreshAhead, "0 for none, or more")
 	case !(o.Jitter >= 0 && o.Jitter < 1): // rejects NaN, too
 		err = check.Invalid("cache", "Jitter", o.Jitter, "0 <= Jitter < 1")
 	case o.Jitter != 0 && (o.ExactExpiry || o.Sliding > 0):

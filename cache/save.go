@@ -28,7 +28,8 @@ type savedEntry struct {
 // saveFooter is the last line of the output of Save. Without it the output is
 // incomplete.
 type saveFooter struct {
-	Entries *int `json:"entries"`
+	Entries *int      `json:"entries"`
+	Saved   time.Time `json:"saved"` // the end of the Save
 }
 
 // Save writes the entries with their due times to w, for [Cache.Load]. It writes
@@ -60,7 +61,7 @@ func (c *Cache[K, V]) Save(w io.Writer) error {
 		return err == nil
 	})
 	if err == nil {
-		err = lines.Encode(saveFooter{&n})
+		err = lines.Encode(saveFooter{&n, time.Now().UTC()})
 	}
 	if err != nil {
 		return err
@@ -93,7 +94,9 @@ func (c *Cache[K, V]) save(key K, it item[V], left time.Duration) (e savedEntry,
 // returns their number. It skips entries that are overdue and keys that have an
 // entry. If a fetch of the key is running, its value replaces the loaded one. With Sliding,
 // the time since an entry's last use continues to count: an unused entry expires as it would
-// have without Save and Load, and at most Sliding after the Load.
+// have without Save and Load, and at most Sliding after the Load. No entry has more time
+// left than at its Save, even if the wall clock is behind, as on a device that starts in
+// 1970 until it is connected.
 //
 // Load reads all of r before it stores the first entry, and takes time and memory
 // proportional to its length. On malformed or incomplete input it returns an error
@@ -107,7 +110,7 @@ func (c *Cache[K, V]) Load(r io.Reader) (loaded int, err error) {
 		return 0, fmt.Errorf("cache: Load: line %d: %w", l.line, err)
 	}
 	for _, e := range l.entries {
-		ttl, idle := timeLeft(e.deadline), timeLeft(e.due)
+		ttl, idle := l.timeLeft(e.deadline), l.timeLeft(e.due)
 		if min(ttl, idle) <= 0 {
 			continue
 		}
@@ -122,12 +125,13 @@ func (c *Cache[K, V]) Load(r io.Reader) (loaded int, err error) {
 	return loaded, nil
 }
 
-// timeLeft returns the time until at, or NoExpiry if at is nil.
-func timeLeft(at *time.Time) time.Duration {
+// timeLeft returns the time until at, but no more than the time that was left at the Save,
+// or NoExpiry if at is nil.
+func (l *loader[K, V]) timeLeft(at *time.Time) time.Duration {
 	if at == nil {
 		return NoExpiry
 	}
-	return time.Until(*at)
+	return min(time.Until(*at), at.Sub(l.saved))
 }
 
 // loader reads the output of Save.
@@ -136,6 +140,7 @@ type loader[K comparable, V any] struct {
 	ok      func(K) bool
 	line    int // the number of the line that was read last
 	entries []loadedEntry[K, V]
+	saved   time.Time // the end of the Save
 }
 
 type loadedEntry[K comparable, V any] struct {
@@ -160,7 +165,7 @@ func (l *loader[K, V]) read() error {
 		}
 		var footer saveFooter
 		if json.Unmarshal(line, &footer) == nil && footer.Entries != nil {
-			return l.end(*footer.Entries)
+			return l.end(footer)
 		}
 		if err := l.add(line); err != nil {
 			return err
@@ -178,10 +183,13 @@ func (l *loader[K, V]) next() ([]byte, error) {
 	return line, err
 }
 
-// end checks the number of entries, and that nothing follows.
-func (l *loader[K, V]) end(entries int) error {
-	if entries != len(l.entries) {
-		return fmt.Errorf("%d entries were saved, but the input has %d", entries, len(l.entries))
+// end checks the number of entries and the time of the Save, and that nothing follows.
+func (l *loader[K, V]) end(f saveFooter) error {
+	if *f.Entries != len(l.entries) {
+		return fmt.Errorf("%d entries were saved, but the input has %d", *f.Entries, len(l.entries))
+	}
+	if l.saved = f.Saved; f.Saved.IsZero() {
+		return errors.New("the time of the Save is missing (expected: \"saved\")")
 	}
 	l.line++
 	switch _, err := l.r.ReadByte(); err {
@@ -211,7 +219,7 @@ func (l *loader[K, V]) add(line []byte) error {
 		return fmt.Errorf("value: %w", err)
 	}
 	if !l.ok(out.key) {
-		return fmt.Errorf("key: %w", ErrKey)
+		return fmt.Errorf("key: %w", ErrInvalidKey)
 	}
 	l.entries = append(l.entries, out)
 	return nil

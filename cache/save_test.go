@@ -114,30 +114,54 @@ func TestLoadOverwritesNothing(t *testing.T) {
 	})
 }
 
+// A wall clock that is five years behind sees all times of the input five years later.
+func TestLoadWithTheClockBehindAddsNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, options{Sliding: 30 * time.Second})
+		set(t, c, "a", 1)
+		require.NoError(t, c.SetWithTTL("b", 1, time.Hour))
+		time.Sleep(10 * time.Second)
+		var b strings.Builder
+		require.NoError(t, c.Save(&b))
+		later := strings.ReplaceAll(b.String(), "\"2000-", "\"2005-")
+		require.NotEqual(t, b.String(), later)
+		to := newCache(t, options{})
+		loaded, err := to.Load(strings.NewReader(later))
+		require.NoError(t, err)
+		assert.Equal(t, 2, loaded)
+		for key, want := range map[string]time.Duration{"a": 50 * time.Second, "b": time.Hour - 10*time.Second} {
+			left, ok := to.TTL(key)
+			assert.True(t, ok)
+			assert.Equal(t, want, left, key)
+		}
+	})
+}
+
 func TestMalformedInputLoadsNothing(t *testing.T) {
 	const (
 		head = `{"format":"hwt cache 1"}` + "\n"
 		good = `{"key":"b","value":2}` + "\n"
-		foot = `{"entries":1}` + "\n"
+		foot = `{"entries":1,"saved":"2000-01-01T00:00:00Z"}` + "\n"
 	)
 	c := newCache(t, options{})
 	set(t, c, "a", 1)
 	for input, want := range map[string]string{
-		"":                                   "line 1: the input ends without",
-		"hello\n":                            `line 1: "hello\n" (expected: {"format":"hwt cache 1"})`,
-		`{"format":"hwt cache 2"}` + "\n":    `line 1: "{\"format\":\"hwt cache 2\"}`,
-		head:                                 "line 2: the input ends without",
-		head + good:                          "line 3: the input ends without",
-		head + good + `{"entries":`:          "line 3: the input ends without",
-		head + good + `{"entries":2}` + "\n": "line 3: 2 entries were saved, but the input has 1",
-		head + good + foot + good:            "line 4: the input continues",
-		head + good + "\n" + foot:            "line 3: unexpected end of JSON input",
+		"":                                "line 1: the input ends without",
+		"hello\n":                         `line 1: "hello\n" (expected: {"format":"hwt cache 1"})`,
+		`{"format":"hwt cache 2"}` + "\n": `line 1: "{\"format\":\"hwt cache 2\"}`,
+		head:                              "line 2: the input ends without",
+		head + good:                       "line 3: the input ends without",
+		head + good + `{"entries":`:       "line 3: the input ends without",
+		head + good + `{"entries":2,"saved":"2000-01-01T00:00:00Z"}` + "\n": "line 3: 2 entries were saved, but the input has 1",
+		head + good + foot + good:                                        "line 4: the input continues",
+		head + good + "\n" + foot:                                        "line 3: unexpected end of JSON input",
 		head + good + `{"value":2}` + "\n" + foot:                        `line 3: "{\"value\":2}\n" has no key or no value`,
 		head + good + `{"key":1,"value":2}` + "\n" + foot:                "line 3: key: json: cannot unmarshal number",
 		head + good + `{"key":"x","value":"y"}` + "\n" + foot:            "line 3: value: json: cannot unmarshal string",
 		head + good + `{"key":"x","value":1,"due":3}` + "\n" + foot:      "line 3: ",
 		head + `{"key":"x","value":1,"deadline":"soon"}` + "\n" + foot:   "line 2: parsing time",
 		head + `{"key":"x","value":1,"deadline":null,"due":tru` + "\n":   "line 2: invalid character",
+		head + good + `{"entries":1}` + "\n":                             "line 3: the time of the Save is missing",
 		strings.Repeat("x", 100) + "\n":                                  "line 1: \"" + strings.Repeat("x", 40) + "\" (",
 		head + good + `{"key":"x","value":` + strings.Repeat("[", 20000): "line 3: the input ends without",
 	} {
@@ -152,8 +176,8 @@ func TestKeysThatCannotBeFoundAgainAreNotLoaded(t *testing.T) {
 	c, err := cache.New[any, int](time.Minute, nil)
 	require.NoError(t, err)
 	defer c.Close()
-	_, err = c.Load(strings.NewReader(`{"format":"hwt cache 1"}` + "\n" + `{"key":[1],"value":1}` + "\n" + `{"entries":1}` + "\n"))
-	assert.ErrorIs(t, err, cache.ErrKey)
+	_, err = c.Load(strings.NewReader(`{"format":"hwt cache 1"}` + "\n" + `{"key":[1],"value":1}` + "\n" + `{"entries":1,"saved":"2000-01-01T00:00:00Z"}` + "\n"))
+	assert.ErrorIs(t, err, cache.ErrInvalidKey)
 	assert.ErrorContains(t, err, "line 2")
 }
 
@@ -186,10 +210,10 @@ func TestSaveAndLoadReturnTheErrorsOfFiles(t *testing.T) {
 // formed, and the loaded entries survive another Save and Load.
 func FuzzLoad(f *testing.F) {
 	const head = `{"format":"hwt cache 1"}` + "\n"
-	f.Add([]byte(head + `{"entries":0}` + "\n"))
-	f.Add([]byte(head + `{"key":"b","value":2,"deadline":"2100-01-01T00:00:00Z"}` + "\n" + `{"entries":1}` + "\n"))
-	f.Add([]byte(head + `{"key":"a","value":2,"due":"2100-01-01T00:00:00Z"}` + "\n" + `{"entries":1}` + "\n"))
-	f.Add([]byte(head + `{"key":"b","value":2,"deadline":"0000-01-01T00:00:00Z"}` + "\n" + `{"entries":1}` + "\n"))
+	f.Add([]byte(head + `{"entries":0,"saved":"2000-01-01T00:00:00Z"}` + "\n"))
+	f.Add([]byte(head + `{"key":"b","value":2,"deadline":"2100-01-01T00:00:00Z"}` + "\n" + `{"entries":1,"saved":"2000-01-01T00:00:00Z"}` + "\n"))
+	f.Add([]byte(head + `{"key":"a","value":2,"due":"2100-01-01T00:00:00Z"}` + "\n" + `{"entries":1,"saved":"2000-01-01T00:00:00Z"}` + "\n"))
+	f.Add([]byte(head + `{"key":"b","value":2,"deadline":"0000-01-01T00:00:00Z"}` + "\n" + `{"entries":1,"saved":"2000-01-01T00:00:00Z"}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		bubble(t, func(t *testing.T) { // at a fixed time
 			c := newCache(t, options{})

@@ -14,7 +14,7 @@ import (
 // because an eviction passes over entries that were used. Set calls OnEvict for the
 // entries that it replaces and evicts before it returns.
 //
-// It returns ErrClosed, ErrKey, or an error of the timer's NewTimeout, and then does not
+// It returns ErrClosed, ErrInvalidKey, or an error of the timer's NewTimeout, and then does not
 // store value. After an error of the timer, key has no entry.
 func (c *Cache[K, V]) Set(key K, value V) error {
 	return c.SetWithTTL(key, value, c.ttl)
@@ -40,6 +40,7 @@ type write[V any] struct {
 	ttl      time.Duration
 	ifAbsent bool       // store it only if there is no entry
 	flight   *flight[V] // if not nil, store it only if this was not overtaken
+	replaces ref        // if not 0, store it only in place of the item of this slot, and keep the TTL of that
 
 	loaded bool          // by Load: it overtakes no fetch, and its ttl has no jitter
 	idle   time.Duration // with loaded and Sliding, when it expires unless it is used
@@ -48,7 +49,7 @@ type write[V any] struct {
 // put carries out w for key, and reports whether it did.
 func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 	if !c.check.OK(key) {
-		return false, ErrKey
+		return false, ErrInvalidKey
 	}
 	var out ended[K, V]
 	var added, freed ref
@@ -61,7 +62,8 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 		case c.closed.Load():
 			err = ErrClosed
 			return old, xsync.CancelOp
-		case w.ifAbsent && known && reason != ReasonExpired:
+		case w.ifAbsent && known && reason != ReasonExpired,
+			w.replaces != 0 && (!known || old.ref != w.replaces || reason == ReasonExpired):
 			return old, xsync.CancelOp
 		case w.flight != nil:
 			if !c.flights.finish(key, w.flight) {
@@ -99,7 +101,7 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 // caller holds the lock of the key's bucket.
 func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item[V], added ref, err error) {
 	now := c.now()
-	if err = c.timerError(now); err != nil || w.ttl <= 0 {
+	if err = c.timerError(now); err != nil || w.ttl <= 0 && w.replaces == 0 {
 		if known {
 			c.stripeOf(old.ref).remove(old.ref.slot())
 		}
@@ -110,6 +112,9 @@ func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item
 		ttl, idle = w.ttl, min(w.idle, idle)
 	}
 	it = item[V]{value: w.value, deadline: after(now, ttl)}
+	if w.replaces != 0 {
+		it.deadline = old.deadline
+	}
 	if known && c.options.Sliding == 0 && c.deleters.Load() == 0 {
 		it.ref = old.ref
 		if err = c.reinsert(old, it.deadline, now); err == nil && c.options.Limit > 0 {

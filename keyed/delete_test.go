@@ -80,7 +80,7 @@ func TestWritesRejectKeysUnequalToThemselves(t *testing.T) {
 	require.NoError(t, err)
 	nan := math.NaN()
 	_, err = w.SetIfAbsent(nan, 1, time.Hour)
-	assert.ErrorIs(t, err, keyed.ErrKey)
+	assert.ErrorIs(t, err, keyed.ErrInvalidKey)
 	assert.False(t, w.Update(nan, func(v int) int { return v }))
 }
 

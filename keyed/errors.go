@@ -14,9 +14,9 @@ var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("keyed: wheel is closed")
 
-	// ErrKey is returned for a key that a map cannot find again: one that is unequal
+	// ErrInvalidKey is returned for a key that a map cannot find again: one that is unequal
 	// to itself (a NaN) or cannot be hashed (a slice in an interface).
-	ErrKey = check.Errorf("keyed: key is unequal to itself or cannot be hashed")
+	ErrInvalidKey = check.Errorf("keyed: key is unequal to itself or cannot be hashed")
 )
 
 // DrainError is the error of a Drain with failed callbacks. All pairs were drained

@@ -16,7 +16,7 @@ import (
 // timeout. While several goroutines set the same unknown key, each takes a place in the
 // timer's pending limit.
 //
-// Set returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
+// Set returns ErrClosed, ErrInvalidKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
 func (w *Wheel[K, V]) Set(key K, value V, delay time.Duration) error {
 	_, err := w.set(key, &value, delay, always)
@@ -44,7 +44,7 @@ func (w *Wheel[K, V]) SetIfSooner(key K, value V, delay time.Duration) (set bool
 // expired and its callback has not begun: the pair then gets a new timeout, at the cost
 // of a Set.
 //
-// Move returns ErrClosed, ErrKey, or the error of the timer's NewTimeout. On an
+// Move returns ErrClosed, ErrInvalidKey, or the error of the timer's NewTimeout. On an
 // error nothing has changed.
 func (w *Wheel[K, V]) Move(key K, delay time.Duration) (moved bool, err error) {
 	return w.set(key, nil, delay, ifKnown)

@@ -65,14 +65,14 @@ func (w *Wheel[K, V]) stripe(key K) (s *stripe[K, V], h uint32) {
 	return &w.stripes[hash>>cacheline.Shift(len(w.stripes))], uint32(hash) | 1
 }
 
-// usable returns ErrClosed, ErrKey or nil: the error of an operation on key, if that
+// usable returns ErrClosed, ErrInvalidKey or nil: the error of an operation on key, if that
 // returns one.
 func (w *Wheel[K, V]) usable(key K) error {
 	if w.closed.Load() {
 		return ErrClosed
 	}
 	if !w.check.OK(key) {
-		return ErrKey
+		return ErrInvalidKey
 	}
 	return nil
 }

@@ -225,9 +225,9 @@ func TestKeysUnequalToThemselvesAreRejected(t *testing.T) {
 	w, err := keyed.New(newTimer(t, 8), func(any, int) {}, nil)
 	require.NoError(t, err)
 	for _, key := range []any{math.NaN(), []int{1}} {
-		assert.ErrorIs(t, w.Set(key, 1, time.Hour), keyed.ErrKey)
+		assert.ErrorIs(t, w.Set(key, 1, time.Hour), keyed.ErrInvalidKey)
 		_, err := w.Move(key, time.Hour)
-		assert.ErrorIs(t, err, keyed.ErrKey)
+		assert.ErrorIs(t, err, keyed.ErrInvalidKey)
 		assert.False(t, w.Delete(key))
 		assert.False(t, w.Has(key))
 	}
