@@ -112,10 +112,18 @@ func (p *closePool) close(e expired) {
 			r.report(fmt.Errorf("idle: closing %s: %w", typeOf(event.Closer), err))
 		}
 	}()
-	defer r.call("Close", event.Closer, func() { err = event.Closer.Close() })
+	defer r.call("Close", event.Closer, func() { err = closeExpired(event.Closer) })
 	if r.options.OnExpire != nil && event.Reason != ErrCloseAll {
 		r.call("OnExpire", event.Closer, func() { r.options.OnExpire(event) })
 	}
+}
+
+// closeExpired closes c, whose watch has ended.
+func closeExpired(c io.Closer) error {
+	if own, ok := c.(wrapper); ok {
+		return own.base().closeSoon()
+	}
+	return c.Close()
 }
 
 func (e expired) event() Event {

@@ -14,6 +14,7 @@ type conn struct {
 	net.Conn // Immutable after wrap.
 	watch    Watch
 	writing  sync.Mutex // held during a write in pieces, so that no other write intervenes
+	sniffer  sniffer
 }
 
 func (c *conn) base() *conn { return c }
@@ -24,9 +25,10 @@ func (c *conn) NetConn() net.Conn { return c.Conn }
 // Read reads. It is activity if it returns at least one byte.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	c.sniffer.note(p[:max(n, 0)])
 	c.noteRead(int64(n))
 	if err != nil {
-		err = c.watch.explain(err)
+		err = c.explainRead(err)
 	}
 	return n, err
 }
@@ -35,6 +37,9 @@ func (c *conn) Read(p []byte) (int, error) {
 // stream is split into pieces, each of which is activity. Concurrent writes wait
 // until it ends, as in package net.
 func (c *conn) Write(p []byte) (n int, err error) {
+	if c.fails() && !isAlert(p) {
+		return 0, c.watch.explain(net.ErrClosed)
+	}
 	if !c.watch.pieces {
 		return c.writePiece(p)
 	}
@@ -80,11 +85,11 @@ func (c *conn) Close() error {
 }
 
 // SetDeadline sets the connection's deadlines. The reaper does not use them.
-func (c *conn) SetDeadline(t time.Time) error { return c.watch.explain(c.Conn.SetDeadline(t)) }
+func (c *conn) SetDeadline(t time.Time) error { return c.setReadDeadline(c.Conn.SetDeadline, t) }
 
 // SetReadDeadline sets the connection's read deadline.
 func (c *conn) SetReadDeadline(t time.Time) error {
-	return c.watch.explain(c.Conn.SetReadDeadline(t))
+	return c.setReadDeadline(c.Conn.SetReadDeadline, t)
 }
 
 // SetWriteDeadline sets the connection's write deadline.

@@ -17,9 +17,15 @@ type Options struct {
 	Activity Activity
 
 	// MaxAge is the age at which a connection or other closer is closed, even if it
-	// is active or held. It is closed no earlier and at most one tick later. The
-	// default, 0, means no limit. MaxAge must not be negative.
+	// is active or held. It is closed no earlier, and at most one tick later unless
+	// MaxAgeGrace allows more. The default, 0, means no limit. MaxAge must not be negative.
 	MaxAge time.Duration
+
+	// MaxAgeGrace is the time by which a connection may exceed MaxAge while it is in use:
+	// held, as by the handlers of package idlehttp, or active within the last 100 ms. The
+	// default, 0, means that requests in progress at MaxAge are cut off. MaxAgeGrace must not
+	// be negative.
+	MaxAgeGrace time.Duration
 
 	// TimeoutOf returns the idle timeout of c, the argument of Wrap or Watch. A
 	// result of 0 or less means the reaper's timeout, as does a nil function, the
@@ -85,6 +91,9 @@ func complete(options *Options) (o Options, err error) {
 	}
 	if o.MaxAge < 0 {
 		return o, check.Invalid("idle", "MaxAge", o.MaxAge, "0 for no limit, or a positive duration")
+	}
+	if o.MaxAgeGrace < 0 {
+		return o, check.Invalid("idle", "MaxAgeGrace", o.MaxAgeGrace, "0 for none, or a positive duration")
 	}
 	if o.Activity == 0 {
 		o.Activity = ActivityRead | ActivityWrite

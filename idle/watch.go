@@ -57,7 +57,7 @@ func (w *Watch) Touch() { w.state.touch(w.shard.now()) }
 //
 // A hold does not protect a peer that has stopped reading: if a write makes no progress for
 // the idle timeout, and writes are activity, the connection is closed despite its holds. A
-// hold does not extend [Options.MaxAge].
+// hold extends [Options.MaxAge] only by MaxAgeGrace.
 //
 // Hold and release each cost little more than a touch. Hold makes two small
 // allocations.
@@ -131,12 +131,20 @@ func (w *Watch) init(s *shard, c io.Closer, timeout time.Duration) {
 // deadline returns the time and the reason of the end of w if it is not held. last is
 // its last activity.
 func (w *Watch) deadline(last int64) (at int64, reason endReason) {
-	idle, tooOld := later(last, w.timeout.Load()), later(w.born, int64(w.shard.reaper.options.MaxAge))
+	o := &w.shard.reaper.options
+	idle, tooOld := later(last, w.timeout.Load()), later(w.born, int64(o.MaxAge))
+	if o.MaxAgeGrace > 0 {
+		tooOld = min(max(tooOld, later(last, int64(graceQuiet))), later(tooOld, int64(o.MaxAgeGrace)))
+	}
 	if tooOld < idle {
 		return tooOld, endTooOld
 	}
 	return idle, endIdle
 }
+
+// graceQuiet is the time without activity after which a connection is not in use any more
+// in its MaxAgeGrace. A connection in use is examined as often.
+const graceQuiet = 100 * time.Millisecond
 
 // held reports whether w has holds and no write in progress.
 func (w *Watch) held() bool {

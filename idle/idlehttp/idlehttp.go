@@ -18,6 +18,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -38,7 +39,9 @@ import (
 //
 // HoldHandlers replaces the fields Handler, ConnContext, and ConnState with
 // functions that call the previous ones. Call it after setting these fields and
-// before Serve.
+// before Serve. If Handler is a result of golang.org/x/net/http2/h2c.NewHandler, HoldHandlers
+// instead replaces the handler within it. Other handlers that hijack a connection and serve
+// HTTP/2 on it must call [idle.Watch.Hold] themselves.
 //
 // Each request costs one hold and a few small allocations. Each write or flush
 // of an HTTP/2 response costs one more hold, which makes two allocations.
@@ -47,7 +50,25 @@ func HoldHandlers(server *http.Server) {
 	if h.handler == nil {
 		h.handler = http.DefaultServeMux
 	}
-	server.Handler, server.ConnContext, server.ConnState = h, h.newConn, h.setState
+	server.ConnContext, server.ConnState = h.newConn, h.setState
+	if inner, ok := h2cHandler(h.handler); ok {
+		h.handler = inner.Interface().(http.Handler)
+		inner.Set(reflect.ValueOf(h))
+		return
+	}
+	server.Handler = h
+}
+
+// h2cHandler returns the field for the inner handler if outer is a handler of package
+// golang.org/x/net/http2/h2c. Such a handler hijacks HTTP/2 connections, and calls the inner
+// handler for each request. This package does not import h2c, which few programs use.
+func h2cHandler(outer http.Handler) (inner reflect.Value, ok bool) {
+	v := reflect.ValueOf(outer)
+	if v.Kind() != reflect.Pointer || v.Type().Elem().PkgPath() != "golang.org/x/net/http2/h2c" || v.Elem().Kind() != reflect.Struct {
+		return inner, false
+	}
+	inner = v.Elem().FieldByName("Handler")
+	return inner, inner.IsValid() && inner.CanSet() && inner.Type() == reflect.TypeFor[http.Handler]() && !inner.IsNil()
 }
 
 // holder holds the previous functions of a server, and its connections.
