@@ -5,9 +5,9 @@ import "time"
 // Stats is a snapshot of a timer's counts since New. Fields that describe a worker are
 // zero on an engine without one.
 //
-// The counts are read one after another while the timer runs, so they add up exactly
-// only when no call or task is in progress. Pending, Intake and ExecutorWaiting are
-// differences of counts; each is in the range that [Engine] states for Pending. At rest,
+// The counts are read one after another while the timer runs. Pending, Intake and
+// ExecutorWaiting are differences of counts; each is in the range that [Engine] states for
+// Pending. Always,
 //
 //	Accepted = Pending + Expired + Cancelled + Unprocessed
 //

@@ -211,11 +211,7 @@ func (t *Timer) All() iter.Seq[hwt.Timeout] {
 // Stats returns a snapshot of the timer's counts. The counts of ticks and of a worker
 // stay zero. Stats takes O(GOMAXPROCS) time.
 func (t *Timer) Stats() hwt.Stats {
-	var stats hwt.Stats
-	for i := range t.shards {
-		t.shards[i].addTo(&stats)
-	}
-	stats.Pending = t.Pending()
+	stats := t.count()
 	stats.Rejected = t.limit.Rejected()
 	t.runner.AddTo(&stats)
 	return stats
@@ -238,6 +234,25 @@ func (t *Timer) countEnded() (n int64) {
 		n += t.shards[i].read(func(c *counts) int64 { return c.expired + c.cancelled + c.unprocessed })
 	}
 	return n
+}
+
+// count returns counts of timeouts that fit each other.
+func (t *Timer) count() (stats hwt.Stats) {
+	var accepted, ended int64
+	enginekit.Between(func() int64 {
+		accepted = t.countAccepted()
+		return accepted
+	}, func() int64 {
+		stats = hwt.Stats{}
+		for i := range t.shards {
+			t.shards[i].addTo(&stats)
+		}
+		ended = stats.Expired + stats.Cancelled + stats.Unprocessed
+		return ended
+	})
+	stats.Accepted = max(accepted, ended) // what has ended since was accepted, too
+	stats.Pending = stats.Accepted - ended
+	return stats
 }
 
 // anyShard returns a random shard. A hash of the timeout would spread timeouts no

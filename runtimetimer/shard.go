@@ -231,10 +231,10 @@ func (s *shard) read(sum func(*counts) int64) int64 {
 	return sum(&s.counts)
 }
 
+// addTo adds all counts but the accepted timeouts.
 func (s *shard) addTo(stats *hwt.Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats.Accepted += s.counts.accepted
 	stats.Expired += s.counts.expired
 	stats.Cancelled += s.counts.cancelled
 	stats.Unprocessed += s.counts.unprocessed

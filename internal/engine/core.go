@@ -50,21 +50,24 @@ func newCore(timer setup, cfg Config) *Core {
 	return c
 }
 
-// ends returns how many timeouts have ended.
-func (c *Core) ends() int64 {
-	return c.firing.expired.Load() + c.schedule.unprocessed.Load() + c.intake.cancelled()
+// ends are timeouts that have ended.
+type ends struct{ expired, cancelled, unprocessed int64 }
+
+func (e ends) sum() int64 { return e.expired + e.cancelled + e.unprocessed }
+
+// addEnds adds the timeouts of this worker that have ended.
+func (c *Core) addEnds(e *ends) {
+	e.expired += c.firing.expired.Load()
+	e.cancelled += c.intake.cancelled()
+	e.unprocessed += c.schedule.unprocessed.Load()
 }
 
 // addTo adds the counts of this worker to the timer's statistics.
 func (c *Core) addTo(s *hwt.Stats) {
-	s.Expired += c.firing.expired.Load()
-	s.Unprocessed += c.schedule.unprocessed.Load()
 	s.SlowTasks += c.firing.watchdog.slow.Load()
 	s.Ticks += c.schedule.ticks.Load()
 	s.Wakeups += c.worker.wakeups.Load()
 	s.DeferredTicks += c.schedule.deferredTicks.Load()
-	s.Cancelled += c.intake.cancelled()
-	s.Accepted += c.intake.accepted()
 	s.Resets += c.intake.resets()
 	if now := c.timer.now(); !c.timer.clock.Apart() { // else it is no time of this timer
 		c.firing.timing.addTo(s, now)

@@ -127,7 +127,7 @@ func (h *Handle) Stats() hwt.Stats {
 	for i := range h.workers {
 		h.workers[i].core.addTo(&s)
 	}
-	s.Pending = h.Pending()
+	h.workers.addCounts(&s)
 	setup := h.workers.setup()
 	s.Rejected = setup.limit.Rejected()
 	setup.runner.AddTo(&s)
@@ -166,8 +166,24 @@ func (g group) index(t *Timeout) int {
 
 // pending returns how many timeouts have not ended (S2).
 func (g group) pending() int64 {
-	n, _ := enginekit.Between(g.accepted, g.ends)
+	n, _ := enginekit.Between(g.accepted, func() int64 { return g.ends().sum() })
 	return n
+}
+
+// addCounts sets the counts of timeouts, which fit each other.
+func (g group) addCounts(s *hwt.Stats) {
+	var accepted int64
+	var e ends
+	enginekit.Between(func() int64 {
+		accepted = g.accepted()
+		return accepted
+	}, func() int64 {
+		e = g.ends()
+		return e.sum()
+	})
+	s.Expired, s.Cancelled, s.Unprocessed = e.expired, e.cancelled, e.unprocessed
+	s.Accepted = max(accepted, e.sum()) // what has ended since was accepted, too
+	s.Pending = s.Accepted - e.sum()
 }
 
 // accepted returns how many timeouts were accepted.
@@ -179,11 +195,11 @@ func (g group) accepted() (n int64) {
 }
 
 // ends returns how many timeouts have ended.
-func (g group) ends() (n int64) {
+func (g group) ends() (e ends) {
 	for i := range g {
-		n += g[i].core.ends()
+		g[i].core.addEnds(&e)
 	}
-	return n
+	return e
 }
 
 // given returns how many tasks and notices the workers have handed to the runner.
