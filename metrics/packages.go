@@ -36,7 +36,7 @@ func Cache(c interface {
 		counter("cache.hits", "{lookup}", "Lookups that found an entry", func(s snapshot) int64 { return s.Hits }),
 		counter("cache.misses", "{lookup}", "Lookups that found no entry", func(s snapshot) int64 { return s.Misses }),
 		counter("cache.evictions", "{entry}", "Entries evicted to make room", func(s snapshot) int64 { return s.Evictions }),
-		counter("cache.expirations", "{entry}", "Entries that expired", func(s snapshot) int64 { return s.Expirations }),
+		counter("cache.expired", "{entry}", "Entries that expired", func(s snapshot) int64 { return s.Expirations }),
 	}}
 }
 
