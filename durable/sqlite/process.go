@@ -152,7 +152,7 @@ func (p *fileTable) checkForeign(path string) error {
 	}
 	if fd := foreign(info, own, false); fd != "" {
 		return fmt.Errorf("another SQLite library of this process has %q open (file descriptor %s): "+
-			"each of the two drops the locks of the other; use Store.DB for your tables, or a second file", path, fd)
+			"its locks end when any descriptor of the file is closed; use Store.DB for your tables, or a second file", path, fd)
 	}
 	return nil
 }

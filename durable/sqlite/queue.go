@@ -13,7 +13,7 @@ import (
 type job struct {
 	run   func(*txn) error
 	size  int  // number of operations
-	alone bool // runs once, in a separate transaction
+	alone bool // runs outside a transaction
 	first bool // passes the jobs that wait
 	stage atomic.Int32
 	err   error // result, after done
