@@ -75,7 +75,7 @@ func (l *locked) scanDead(scan scanner) error {
 }
 
 func scanDead(scan scanner) (d backend.Dead, err error) {
-	var text []byte
+	var text octets
 	d.Row, err = scanRow(scan, &text, &d.GivenUp)
 	d.Error = string(text)
 	return d, err

@@ -1,7 +1,13 @@
 package postgres
 
 import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/hashedwheel/hwt/durable/backend"
 )
@@ -57,17 +63,65 @@ type scanner func(dest ...any) error
 // scanRow reads the columns of columnList and verifies the checksum.
 func scanRow(scan scanner, more ...any) (backend.Row, error) {
 	var r backend.Row
-	var key, every, schedule []byte
+	var key, every, schedule, payload octets
 	var slot, generation, origin, nonce, checksum, state int64
 	dest := append([]any{&key, &slot, &generation, &r.Due, &r.NotAfter, &origin, &nonce, &r.Holder, &checksum,
-		&r.Attempt, &state, &every, &schedule, &r.Payload}, more...)
+		&r.Attempt, &state, &every, &schedule, &payload}, more...)
 	if err := scan(dest...); err != nil {
 		return r, err
 	}
 	r.Key, r.Every, r.Schedule = string(key), string(every), string(schedule)
+	if len(payload) > 0 { // as the other backends return an empty one
+		r.Payload = payload
+	}
 	r.Generation, r.Origin, r.Nonce = uint64(generation), uint64(origin), uint64(nonce)
 	r.State, r.Detached = backend.State(state), slot != 0
 	return r, r.Verify(uint64(slot), uint32(checksum))
+}
+
+// octets are a bytea. In the text format, which pgx uses without prepared statements, bytea_output
+// of the session decides between two encodings.
+type octets []byte
+
+// ScanBytes implements pgtype.BytesScanner, for the binary format.
+func (o *octets) ScanBytes(v []byte) error {
+	*o = bytes.Clone(v)
+	return nil
+}
+
+// ScanText implements pgtype.TextScanner, for the text format.
+func (o *octets) ScanText(v pgtype.Text) (err error) {
+	if digits, ok := strings.CutPrefix(v.String, `\x`); ok {
+		*o, err = hex.DecodeString(digits)
+		return err
+	}
+	out := make([]byte, 0, len(v.String))
+	for text := v.String; len(text) > 0; {
+		n := 1
+		c := text[0]
+		if c == '\\' && strings.HasPrefix(text, `\\`) {
+			n = 2
+		} else if c == '\\' && len(text) >= 4 {
+			code, err := strconv.ParseUint(text[1:4], 8, 8)
+			if err != nil {
+				return err
+			}
+			n, c = 4, byte(code)
+		}
+		out = append(out, c)
+		text = text[n:]
+	}
+	*o = out
+	return nil
+}
+
+// Scan implements sql.Scanner.
+func (o *octets) Scan(v any) error {
+	b, ok := v.([]byte)
+	if !ok {
+		return fmt.Errorf("a column of type %T (expected: []byte)", v)
+	}
+	return o.ScanBytes(b)
 }
 
 // into returns a function that reads the columns of a row into dest.

@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// acks are the last acknowledgements. Done commits asynchronously: a crash of the server loses
+// the commits since its last flush of the log. Their rows are claimed again, by a worker that has
+// finished with them. They would stay claimed until the worker ends, and fire again then.
+//
+// The server flushes at least once in three wal_writer_delay. A failover to a standby that lags
+// behind for no longer is the same to acks.
+type acks struct {
+	mu    sync.Mutex
+	era   string        // last seen. Guarded by mu.
+	keep  time.Duration // time until an acknowledgement is flushed. Guarded by mu.
+	last  []ack         // in the order of their times. Guarded by mu.
+	again func([]ack)   // takes over the acknowledgements that a server may have lost. Immutable.
+}
+
+// ack is a batch of acknowledgements.
+type ack struct {
+	at     time.Time
+	worker int64
+	refs   refs
+}
+
+// minKept covers the default of wal_writer_delay, 200 ms, on a machine that stalls.
+const minKept = 3 * time.Second
+
+// note keeps the acknowledgements of a batch, and drops those that are flushed.
+func (a *acks) note(worker int64, r refs) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	flushed := 0
+	for flushed < len(a.last) && now.Sub(a.last[flushed].at) > max(a.keep, minKept) {
+		flushed++
+	}
+	a.last = append(slices.Delete(a.last, 0, flushed), ack{now, worker, r})
+}
+
+// arrive is called with the era of each new connection before its first transaction, and with the
+// server's wal_writer_delay.
+func (a *acks) arrive(era string, flush time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.keep = 4 * flush
+	if a.era != "" && era != a.era {
+		a.again(a.last)
+		a.last = nil
+	}
+	a.era = era
+}
+
+// outcomes returns the acknowledgements as outcomes.
+func (a *ack) outcomes() []backend.Outcome {
+	all := make([]backend.Outcome, len(a.refs.key))
+	for i := range all {
+		all[i].Ref = a.refs.at(i)
+	}
+	return all
+}

@@ -1,0 +1,74 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// trouble is the reason why calls wait for the database.
+type trouble struct {
+	logger *slog.Logger // Immutable.
+
+	mu     sync.Mutex
+	last   error                // since the last success. Guarded by mu.
+	logged map[string]time.Time // by cause. Guarded by mu.
+}
+
+// troubleEvery is the pause after which the same cause is logged again.
+const troubleEvery = time.Minute
+
+// note keeps an error after which a call tries again, and logs it. Conflicts with other
+// transactions are no trouble.
+func (t *trouble) note(err error) {
+	if waited(err) || errors.Is(err, errMissed) || errors.Is(err, errAbandoned) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = err
+	now := time.Now()
+	if c := cause(err); now.Sub(t.logged[c]) >= troubleEvery {
+		if len(t.logged) > 100 { // of texts that vary
+			clear(t.logged)
+		}
+		t.logged[c] = now
+		t.logger.Warn("durable: waiting for the database; retrying", "error", err)
+	}
+}
+
+// over notes a success.
+func (t *trouble) over() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = nil
+}
+
+// err returns the last error, or nil after a success.
+func (t *trouble) err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
+
+// cause returns the SQLSTATE of an error, or the text of its innermost error, without addresses.
+func cause(err error) string {
+	if code := sqlState(err); code != "" {
+		return code
+	}
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err.Error()
+}
+
+// ended returns the error of a call whose context has ended while it waited for the database.
+func ended(ctx context.Context, last error) error {
+	if last == nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %w", context.Cause(ctx), last)
+}
