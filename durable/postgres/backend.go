@@ -34,6 +34,10 @@ type postgresBackend struct {
 	tasks   sync.WaitGroup
 	bytes   atomic.Int64 // disk space when last measured. Atomic: written by measure and Stats, read by callers.
 
+	reset atomic.Int64 // time of the last Reset of the pool, in nanoseconds. Atomic.
+
+	trouble   *trouble
+	acks      *acks
 	lanes     *lanes
 	returner  *returner
 	near      chan struct{} // one element requests a notification
@@ -55,12 +59,14 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 	}
 	b := &postgresBackend{pool: pool, options: o, text: forSchema(o.Schema), name: rand.Text(), near: make(chan struct{}, 1)}
 	b.ctx, b.end = context.WithCancel(context.Background())
+	b.trouble = &trouble{logger: o.Logger, logged: make(map[string]time.Time)}
+	b.returner = newReturner(b)
+	b.acks = &acks{again: b.returner.acknowledge}
 	if err := b.prepare(ctx); err != nil {
 		b.end()
 		return nil, err
 	}
 	b.lanes = newLanes(b)
-	b.returner = newReturner(b)
 	b.tasks.Go(b.returner.run)
 	b.tasks.Go(b.announce)
 	if !o.PollOnly {

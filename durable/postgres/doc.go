@@ -40,6 +40,21 @@
 // In transaction mode, LISTEN does not work and prepared statements may not. Set
 // [Options.PollOnly], and default_query_exec_mode=exec in the connection string.
 //
+// # Waits
+//
+// Until its context ends, a call waits for a server that is down, read-only, or out of connections.
+// The error of a call then has the last error of the database in its text, and the Logger gets each
+// cause once per minute. After a failover, connections to a server that has become read-only are
+// replaced.
+//
+// A call whose context ends before the COMMIT of its transaction is sent has no effect. A COMMIT that
+// is under way may still take effect, up to [Options].Timeout later.
+//
+// If the answer to a COMMIT is lost, the store asks the server for the outcome. A server that does not
+// tell its timeline cannot answer: with its default settings, Amazon Aurora is one, as is a server
+// that forbids the function pg_current_wal_lsn. The call then returns an error, and may have taken
+// effect.
+//
 // # Clock
 //
 // Leases follow the server's clock. If it steps forward by more than
@@ -55,6 +70,10 @@
 // # Replication
 //
 // An entry survives a failover if its commit waited for the standby: list the
-// standby in synchronous_standby_names and leave synchronous_commit on. Entries
-// that an asynchronous standby has not received are lost with the primary.
+// standby in synchronous_standby_names. Entries that an asynchronous standby has not
+// received are lost with the primary.
+//
+// The store's transactions wait for the disk even if the role's synchronous_commit is off, except
+// those of acknowledgements. Workers repeat the acknowledgements that a crash of the server has
+// lost. The caller's transactions keep their setting.
 package postgres

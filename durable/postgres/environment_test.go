@@ -63,7 +63,7 @@ func TestStoreWorksWithoutWALFunctions(t *testing.T) {
 			t.Cleanup(func() { p.Close() })
 			b := open(t, asRole(t, name, p.Address(), name, ""), postgres.Options{Timeout: time.Second})
 			w, rows := claimed(t, b, 3)
-			done, err := b.Finish(t.Context(), nil, w, []backend.Outcome{{Ref: rows[0].Ref()}})
+			done, err := b.Finish(t.Context(), w, []backend.Outcome{{Ref: rows[0].Ref()}})
 			require.NoError(t, err)
 			require.Equal(t, []bool{true}, done)
 			require.NoError(t, apply(t, b, set("a", time.Now()))[0].Err)
@@ -92,7 +92,7 @@ func TestReadOnlyConnectionsAreReplaced(t *testing.T) {
 		c.Release()
 	}
 	administer(t, "postgres", `ALTER ROLE failed_over SET default_transaction_read_only = off`)
-	results, err := b.Apply(short(t), nil, []backend.Op{set("k", time.Now())})
+	results, err := b.Apply(short(t), []backend.Op{set("k", time.Now())})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 }
@@ -105,7 +105,7 @@ func TestWaitNamesTheErrorOfTheDatabase(t *testing.T) {
 		Options: durable.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}})
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		_, err := b.Apply(ctx, nil, []backend.Op{set("k", time.Now())})
+		_, err := b.Apply(ctx, []backend.Op{set("k", time.Now())})
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "read-only transaction (SQLSTATE 25006)")
@@ -154,7 +154,7 @@ func TestAcknowledgementsSurviveACrash(t *testing.T) {
 	for _, r := range rows {
 		outcomes = append(outcomes, backend.Outcome{Ref: r.Ref()})
 	}
-	done, err := b.Finish(ctx, nil, w, outcomes)
+	done, err := b.Finish(ctx, w, outcomes)
 	require.NoError(t, err)
 	require.NotContains(t, done, false)
 	server.Kill()
@@ -178,10 +178,10 @@ func TestEndedCallHasNoLaterEffect(t *testing.T) {
 		apply(t, b, set("k", far))
 		tx, err := pool.Begin(t.Context())
 		require.NoError(t, err)
-		_, err = b.Apply(t.Context(), tx, []backend.Op{set("k", far)})
+		_, err = b.View(tx).Apply(t.Context(), []backend.Op{set("k", far)})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Millisecond) // in the wait for the lock of its batch
-		_, err = b.Apply(ctx, nil, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "k"}}})
+		_, err = b.Apply(ctx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "k"}}})
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NoError(t, tx.Commit(t.Context()))
@@ -201,7 +201,7 @@ func TestEndedCallsLeaveTheOthersOfTheirBatch(t *testing.T) {
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(10+i%2*10_000)*time.Millisecond)
 			defer cancel()
-			_, err := b.Apply(ctx, nil, []backend.Op{set(fmt.Sprint(i), far)})
+			_, err := b.Apply(ctx, []backend.Op{set(fmt.Sprint(i), far)})
 			results <- err
 		}()
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
 
@@ -27,8 +28,11 @@ func sqlState(err error) string {
 // passes reports whether a later try of a transaction that failed with err, before its
 // COMMIT, may succeed.
 func passes(err error) bool {
-	if errors.Is(err, errMissed) || errors.Is(err, errAborted) {
+	if errors.Is(err, errMissed) || errors.Is(err, errAborted) || errors.Is(err, errAbandoned) {
 		return true
+	}
+	if errors.As(err, new(pgx.ScanArgError)) { // an answer that this package does not understand
+		return false
 	}
 	for _, sentinel := range []error{backend.ErrDamaged, backend.ErrInvalid, backend.ErrLeaseLost, backend.ErrClosed,
 		backend.ErrNoStore, errUnknown, puddle.ErrClosedPool} {

@@ -59,10 +59,10 @@ func (b *postgresBackend) plan(ctx context.Context, sql string, args ...any) (st
 	return strings.Join(lines, "\n"), err
 }
 
-// Isolation returns the isolation level of the backend's transactions.
-func (b *postgresBackend) Isolation(ctx context.Context) (level string, err error) {
+// Setting returns a setting of the backend's transactions.
+func (b *postgresBackend) Setting(ctx context.Context, name string) (value string, err error) {
 	err = b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
-		return t.run(ctx, query(into(&level), "SHOW transaction_isolation"))
+		return t.run(ctx, query(into(&value), "SELECT current_setting($1)", name))
 	})
-	return level, err
+	return value, err
 }

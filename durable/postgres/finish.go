@@ -78,7 +78,7 @@ func (b *postgresBackend) finish(ctx context.Context, worker int64, outcomes []b
 			others = append(others, i)
 		}
 	}
-	err := inHalves(ctx, done, func(at []int) error { return b.finishDone(ctx, f, at) }, f.reject)
+	err := inHalves(ctx, done, func(at []int) error { return b.finishDone(ctx, worker, f, at) }, f.reject)
 	for some := range slices.Chunk(others, maxRewritten) {
 		err = errors.Join(err, inHalves(ctx, some, func(at []int) error { return b.finishOthers(ctx, worker, f, at) }, f.reject))
 	}
@@ -132,7 +132,7 @@ func inHalves(ctx context.Context, at []int, store func(at []int) error, reject 
 }
 
 // finishDone deletes the rows of the outcomes at positions, except locked ones.
-func (b *postgresBackend) finishDone(ctx context.Context, f *finishing, at []int) error {
+func (b *postgresBackend) finishDone(ctx context.Context, worker int64, f *finishing, at []int) error {
 	r := refsAt(f.outcomes, at)
 	var gone []bool
 	err := b.insist(ctx, func(ctx context.Context) error {
@@ -141,6 +141,9 @@ func (b *postgresBackend) finishDone(ctx context.Context, f *finishing, at []int
 			return t.write(ctx, query(scanPositions(gone), doneSQL, r.key, r.generation), execute(countRemovalSQL, slices.Max(r.generation)))
 		})
 	})
+	if err == nil {
+		b.acks.note(worker, r)
+	}
 	for n := range gone {
 		f.applied[at[n]], f.met[at[n]] = gone[n] && err == nil, gone[n]
 	}

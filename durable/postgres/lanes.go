@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -45,8 +47,9 @@ type lanes struct {
 type job struct {
 	ctx     context.Context
 	results []backend.Result
-	left    int           // operations without a result. Guarded by lanes.mu.
-	done    chan struct{} // closed when left is 0
+	left    int                   // operations without a result. Guarded by lanes.mu.
+	done    chan struct{}         // closed when left is 0
+	trouble atomic.Pointer[error] // of the last try. Atomic: written by the lanes, read by the caller.
 }
 
 // item is one operation of a job.
@@ -105,8 +108,16 @@ func (l *lanes) apply(ctx context.Context, ops []backend.Op) ([]backend.Result, 
 	case <-j.done:
 		return j.results, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, ended(ctx, cmp.Or(j.last(), l.b.trouble.err()))
 	}
+}
+
+// last returns the error of the last try of one of the operations, or nil.
+func (j *job) last() error {
+	if err := j.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // dispatch starts batches while lanes are idle. The caller holds mu.
@@ -195,7 +206,8 @@ func (l *lanes) run(batch []*item) {
 }
 
 // try stores a batch in one transaction and fills in its results. Operations whose callers no
-// longer wait once it begins have no effect.
+// longer wait once it begins have no effect. If a caller gives up before the COMMIT, try fails, and
+// the next try leaves its operations out.
 func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) error {
 	var live []*item
 	var results []backend.Result
@@ -212,9 +224,15 @@ func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) erro
 		if len(ops) > 0 {
 			results, err = l.b.applyOps(ctx, t, ops)
 		}
+		if err == nil && slices.ContainsFunc(live, func(it *item) bool { return it.job.ctx.Err() != nil }) {
+			err = errAbandoned // T5
+		}
 		return err
 	})
 	if err != nil {
+		for _, it := range live {
+			it.job.trouble.Store(&err)
+		}
 		return err
 	}
 	for i, it := range live {
@@ -306,7 +324,8 @@ func (l *lanes) watchRows() {
 
 // lockedKeys returns the keys of items of which another transaction has locked a row.
 func (l *lanes) lockedKeys(items []*item) (map[string]bool, error) {
-	var keys, found [][]byte
+	var keys [][]byte
+	var found []octets
 	for _, it := range items {
 		keys = append(keys, []byte(it.op.Row.Key))
 	}

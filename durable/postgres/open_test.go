@@ -101,7 +101,7 @@ func TestIsolationOfTheDatabaseDoesNotMatter(t *testing.T) {
 	for range 8 { // all but one wait for the tables
 		all.Go(func() {
 			b := open(t, strict, postgres.Options{Schema: "strict"})
-			level, err := b.Isolation(t.Context())
+			level, err := b.Setting(t.Context(), "transaction_isolation")
 			assert.NoError(t, err)
 			assert.Equal(t, "read committed", level)
 		})

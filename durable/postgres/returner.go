@@ -13,12 +13,14 @@ import (
 // returner finishes work on rows that a caller's open transaction has locked: it
 // returns the leases of rows that could not be claimed, and stores outcomes. It also stores
 // outcomes that the database rejects. Since these may fail forever, it tries all of them
-// together, after pauses that grow, and logs one error per try.
+// together, after pauses that grow, and logs one error per try. After a crash of the server, it
+// stores the last acknowledgements again.
 type returner struct {
 	b    *postgresBackend
 	wake chan struct{}
 
 	mu       sync.Mutex
+	lost     []ack                       // acknowledgements to repeat. Guarded by mu.
 	rows     map[holding]time.Time       // to give back from a time on. Guarded by mu.
 	outcomes map[holding]backend.Outcome // to try now. Guarded by mu.
 	rejected map[holding]backend.Outcome // to try at again, also while they are tried. Guarded by mu.
@@ -147,6 +149,28 @@ func (r *returner) has(worker int64) bool {
 	return false
 }
 
+// acknowledge takes over acknowledgements that the server may have lost.
+func (r *returner) acknowledge(lost []ack) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost = append(r.lost, lost...)
+	r.hurry()
+}
+
+// repeatAcks stores acknowledgements again. Those that the server has not lost do not apply.
+func (r *returner) repeatAcks() {
+	r.mu.Lock()
+	lost := r.lost
+	r.lost = nil
+	r.mu.Unlock()
+	for _, a := range lost {
+		if _, err := r.b.Finish(r.b.ctx, a.worker, a.outcomes()); err != nil && r.b.ctx.Err() == nil {
+			r.b.options.Logger.Error("durable: the server has lost acknowledgements in a crash; entries may fire again",
+				"error", err, "entries", len(a.refs.key))
+		}
+	}
+}
+
 func (r *returner) hurry() {
 	select {
 	case r.wake <- struct{}{}:
@@ -163,6 +187,7 @@ func (r *returner) run() {
 			return
 		}
 		for left := true; left && r.b.ctx.Err() == nil; {
+			r.repeatAcks()
 			r.b.sleep(r.b.ctx, 50*time.Millisecond) // a row whose claim fails is leased again immediately
 			rows := r.tryRows()
 			left = r.tryOutcomes() || rows

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 )
@@ -54,15 +55,17 @@ func (t *trouble) err() error {
 	return t.last
 }
 
-// cause returns the SQLSTATE of an error, or the text of its innermost error, without addresses.
+// cause returns the SQLSTATE of an error, or its text without the numbers of ports.
 func cause(err error) string {
 	if code := sqlState(err); code != "" {
 		return code
 	}
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	return err.Error()
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, err.Error())
 }
 
 // ended returns the error of a call whose context has ended while it waited for the database.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -25,9 +26,13 @@ import (
 //	    failover or a crash, another transaction may have the same ID.
 //	T4. A context of a caller never ends a COMMIT. It ends the question for the outcome
 //	    of one whose answer is lost, which is unknown then.
+//	T5. A call whose context has ended before its COMMIT is sent has no effect.
 
 // errUnknown reports that the fate of a transaction cannot be learned.
 var errUnknown = errors.New("the outcome of the transaction is unknown: the answer to COMMIT is lost")
+
+// errAbandoned reports that a transaction was rolled back because the context of a call has ended.
+var errAbandoned = errors.New("the context of a call has ended")
 
 // errAborted reports that a transaction had no effect.
 var errAborted = errors.New("the transaction was rolled back")
@@ -43,17 +48,12 @@ type txn struct {
 
 // identity names a transaction on its server.
 type identity struct {
-	xid      string
-	timeline string
-	era      string
-	pid      int32
+	home
+	xid string
+	pid int32
 }
 
-// An era of a server begins when its statistics do: at its first start, and after each
-// crash. Transactions whose log a crash has lost leave their IDs to later ones.
-const era = `(SELECT coalesce(extract(epoch FROM stats_reset), 0)::text FROM pg_stat_bgwriter)`
-
-const identify = `SELECT pg_current_xact_id()::text, left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_backend_pid()`
+const identify = `SELECT pg_current_xact_id()::text, pg_backend_pid()`
 
 // run implements querier.
 func (t *txn) run(ctx context.Context, stmts ...stmt) error {
@@ -69,19 +69,7 @@ func (t *txn) run(ctx context.Context, stmts ...stmt) error {
 
 // write implements querier.
 func (t *txn) write(ctx context.Context, stmts ...stmt) error {
-	stmts = append(stmts, query(into(&t.id.xid, &t.id.timeline, &t.id.pid), identify))
-	// A crash ends the connection, so the era is read once for each. Reading the server's
-	// statistics is slow on PostgreSQL 14.
-	const key = "hwt era"
-	known := t.conn.Conn().PgConn().CustomData()
-	if t.id.era, _ = known[key].(string); t.id.era == "" {
-		stmts = append(stmts, query(func(scan scanner) error {
-			err := scan(&t.id.era)
-			known[key] = t.id.era
-			return err
-		}, "SELECT "+era))
-	}
-	return t.run(ctx, stmts...)
+	return t.run(ctx, append(stmts, query(into(&t.id.xid, &t.id.pid), identify))...)
 }
 
 // Settings of a transaction. Statements on few rows must use an index in its order,
@@ -91,12 +79,14 @@ func (t *txn) write(ctx context.Context, stmts ...stmt) error {
 //
 // The server gives up the wait for a lock before Options.Timeout gives up the connection. It ends
 // a transaction whose client is silent for that time: that of a machine that has died would keep
-// its rows locked, and claims skip locked rows.
+// its rows locked, and claims skip locked rows. A role whose synchronous_commit is off would lose calls
+// that have returned nil, and claims of entries that have fired.
 func (b *postgresBackend) settings(lockTimeout time.Duration, async bool) []stmt {
 	lockTimeout = min(lockTimeout, b.options.Timeout/2)
 	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
 		set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' ELSE current_setting('synchronous_commit') END, true),
+		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
+			ELSE current_setting('synchronous_commit') END, true),
 		set_config('idle_in_transaction_session_timeout', $3, true)`,
 		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async, fmt.Sprintf("%dms", b.options.Timeout.Milliseconds()))}
 }
@@ -104,27 +94,53 @@ func (b *postgresBackend) settings(lockTimeout time.Duration, async bool) []stmt
 // inTx runs f in a transaction, which begins with the first statement, and commits it. f calls write
 // last if it writes.
 func (b *postgresBackend) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
-	conn, err := b.pool.Acquire(ctx)
+	conn, err := b.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	t := &txn{b: b, conn: conn, settings: settings}
-	if err := f(t); err != nil || !t.begun {
-		b.rollback(conn)
+	if t.id.home, err = b.homeOf(ctx, conn); err == nil {
+		err = f(t)
+	}
+	if err != nil || !t.begun {
+		b.rollback(conn, err)
 		return err
 	}
 	return t.commit(ctx)
 }
 
-// rollback ends a transaction and returns its connection to the pool.
-func (b *postgresBackend) rollback(conn *pgxpool.Conn) {
-	defer conn.Release() // which closes a connection that is still in a transaction
-	if conn.Conn().PgConn().TxStatus() == 'I' {
-		return
-	}
-	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+// acquire takes a connection from the pool. The wait ends as that for an answer does, so that
+// a pool whose connections are all in use is noticed.
+func (b *postgresBackend) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
-	conn.Exec(ctx, "ROLLBACK") // Release closes the connection if this failed
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		err = fmt.Errorf("no connection from the pool: %w", err)
+	}
+	return conn, err
+}
+
+// rollback ends a transaction that failed with err, if it has begun, and releases its connection.
+func (b *postgresBackend) rollback(conn *pgxpool.Conn, err error) {
+	if conn.Conn().PgConn().TxStatus() != 'I' {
+		ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+		defer cancel()
+		conn.Exec(ctx, "ROLLBACK") // Release closes the connection if this failed
+	}
+	b.release(conn, err)
+}
+
+// release returns a connection to the pool after err. If it leads to a server that has become
+// read-only or ends, release makes the pool connect again, since others may lead there, too.
+func (b *postgresBackend) release(conn *pgxpool.Conn, err error) {
+	code := sqlState(err)
+	stale := code == "25006" || strings.HasPrefix(code, "57P0")
+	if now := time.Now().UnixNano(); stale && now-b.reset.Load() > int64(time.Second) {
+		b.reset.Store(now)
+		b.pool.Reset()
+	}
+	conn.Release() // closes it if it is in a transaction, or the pool was reset meanwhile
 }
 
 // commit commits and releases the connection.
@@ -143,6 +159,8 @@ func (t *txn) commit(ctx context.Context) error {
 		return err
 	case t.id.xid == "":
 		return nil // it only read
+	case t.id.timeline == "":
+		return errUnknown
 	}
 	return t.b.resolve(ctx, t.id)
 }
@@ -154,9 +172,9 @@ func (b *postgresBackend) resolve(ctx context.Context, id identity) error {
 	var patience time.Duration
 	committed := false
 	for {
-		var status *string
-		var timeline, now string
-		stmts := []stmt{query(into(&status, &timeline, &now), `SELECT pg_xact_status($1::text::xid8), left(pg_walfile_name(pg_current_wal_lsn()), 8), `+era, id.xid)}
+		var status, line *string
+		var now string
+		stmts := []stmt{query(into(&status, &line, &now), "SELECT pg_xact_status($1::text::xid8), "+timeline+", "+era, id.xid)}
 		if committed {
 			stmts = append(stmts, query(nil, `SELECT pg_logical_emit_message(true, 'hwt', '')`))
 		}
@@ -164,7 +182,8 @@ func (b *postgresBackend) resolve(ctx context.Context, id identity) error {
 		switch {
 		case b.ctx.Err() != nil:
 			return backend.ErrClosed
-		case err == nil && (timeline != id.timeline || now != id.era || status == nil), sqlState(err) == "22023":
+		case err == nil && line == nil: // a standby
+		case err == nil && (*line != id.timeline || now != id.era || status == nil), err != nil && !passes(err):
 			return errUnknown
 		case err == nil && *status == "aborted":
 			return errAborted
@@ -177,6 +196,9 @@ func (b *postgresBackend) resolve(ctx context.Context, id identity) error {
 			return errUnknown
 		case err == nil && patience > time.Second:
 			b.terminate(id)
+		}
+		if err != nil {
+			b.trouble.note(err)
 		}
 		patience = b.pause(ctx, patience)
 	}
@@ -192,12 +214,13 @@ func (b *postgresBackend) terminate(id identity) {
 func (b *postgresBackend) simple(ctx context.Context, stmts ...stmt) error {
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
-	conn, err := b.pool.Acquire(ctx)
+	conn, err := b.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
-	return pgxQuerier{conn, b.text}.run(ctx, stmts...)
+	err = pgxQuerier{conn, b.text}.run(ctx, stmts...)
+	b.release(conn, err)
+	return err
 }
 
 // pause sleeps after a failure, for longer after each, and returns the sum of all pauses so far.
@@ -232,14 +255,18 @@ func (b *postgresBackend) insist(ctx context.Context, f func(ctx context.Context
 		}
 		err := f(ctx)
 		switch {
-		case err == nil || !passes(err):
+		case err == nil:
+			b.trouble.over()
+			return nil
+		case !passes(err):
 			return described(err)
 		case b.ctx.Err() != nil:
 			return backend.ErrClosed
 		case ctx.Err() != nil:
-			return fmt.Errorf("%w: %w", context.Cause(ctx), cmp.Or(last, err)) // err is the context's, too
+			return ended(ctx, cmp.Or(last, err)) // err is the context's, too
 		}
 		last = err
+		b.trouble.note(err)
 		patience = b.pause(ctx, patience)
 	}
 }

@@ -1,0 +1,33 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEachCauseIsLoggedOncePerMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		trouble := trouble{logger: slog.New(slog.NewTextHandler(&log, nil)), logged: make(map[string]time.Time)}
+		for i := range 100 {
+			trouble.note(fmt.Errorf("read tcp 127.0.0.1:%d: reset", 3000+i))
+			trouble.note(errMissed)
+		}
+		require.Equal(t, 1, strings.Count(log.String(), "waiting"))
+		trouble.note(errors.New("another cause"))
+		require.Equal(t, 2, strings.Count(log.String(), "waiting"))
+		time.Sleep(time.Minute)
+		trouble.note(fmt.Errorf("read tcp 127.0.0.1:1: reset"))
+		require.Equal(t, 3, strings.Count(log.String(), "waiting"))
+		require.ErrorContains(t, trouble.err(), "reset")
+		trouble.over()
+		require.NoError(t, trouble.err())
+	})
+}
