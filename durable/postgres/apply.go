@@ -22,21 +22,33 @@ type locked struct {
 	now         int64
 }
 
-// lockKeys locks all rows of the keys of ops and the dead letters that they name. It
-// takes the new generations after the locks: a generation taken before could be
-// smaller than that of a version stored meanwhile.
+// lockKeys locks the main rows of the keys of ops and the dead letters that they name, and reads
+// the detached rows. It locks those of keys to cancel, which store no rows. It takes the new
+// generations after the locks: a generation taken before could be smaller than that of a version
+// stored meanwhile.
 func (b *postgresBackend) lockKeys(ctx context.Context, q querier, ops []backend.Op) (locked, error) {
 	l := locked{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]*backend.Dead),
 		damaged: make(map[backend.Ref]error), torn: make(map[string]error)}
-	var keys [][]byte
+	var keys, cancelled, others [][]byte
 	var letters refs
 	for i := range ops {
-		keys = append(keys, []byte(ops[i].Row.Key))
+		key := []byte(ops[i].Row.Key)
+		if keys = append(keys, key); ops[i].Kind == backend.Cancel {
+			cancelled = append(cancelled, key)
+		} else {
+			others = append(others, key)
+		}
 		if ops[i].Kind == backend.Requeue || ops[i].Kind == backend.Discard {
 			letters.add(letter(&ops[i]))
 		}
 	}
 	stmts := []stmt{query(l.scanRow, lockKeysSQL, keys)}
+	if len(cancelled) > 0 {
+		stmts = append(stmts, query(l.scanRow, lockDetachedSQL, cancelled))
+	}
+	if len(others) > 0 {
+		stmts = append(stmts, query(l.scanRow, detachedSQL, others))
+	}
 	if len(letters.key) > 0 {
 		stmts = append(stmts, query(l.scanDead, lockDeadSQL, letters.key, letters.generation))
 	}
@@ -211,8 +223,8 @@ func (b *postgresBackend) applyOps(ctx context.Context, q querier, ops []backend
 	}
 	removals, last := l.removals, l.last
 	err = w.store(ctx, q, query(into(&removals, &last), removalsSQL))
-	if err == nil && (removals != l.removals || last >= l.last+recent) {
-		err = b.renew(ctx, q, ops, &l, results)
+	if err == nil {
+		err = b.renew(ctx, q, ops, &l, results, removals != l.removals || last >= l.last+recent)
 	}
 	if err == nil && len(letters.key) > 0 { // not before the rows that replace them are stored
 		err = q.write(ctx, execute(removeDeadSQL, letters.key, letters.generation))
@@ -220,25 +232,42 @@ func (b *postgresBackend) applyOps(ctx context.Context, q querier, ops []backend
 	return results, err
 }
 
-// renew gives new generations to the rows that were inserted for keys without a main row. No
-// lock protects an absent row: another process may have stored and removed a version after
-// the generations of l were taken. From the insertion on, the row's own lock does.
-func (b *postgresBackend) renew(ctx context.Context, q querier, ops []backend.Op, l *locked, results []backend.Result) error {
+// renew gives new generations to stored rows whose generations may be too small. No lock protects an
+// absent row: if others were removed meanwhile, another process may have stored and removed a
+// version of the key after the generations of l were taken. From the insertion on, the row's own
+// lock does. A detached row may have been retried meanwhile: renew locks it.
+func (b *postgresBackend) renew(ctx context.Context, q querier, ops []backend.Op, l *locked, results []backend.Result, removed bool) error {
+	var at []int
+	var detached [][]byte // keys
+	for i := range ops {
+		rows := l.rows[ops[i].Row.Key]
+		beside := len(rows) > 0 && rows[len(rows)-1].Detached
+		stored := results[i].Err == nil && results[i].Row.Generation == l.generations[i]
+		if stored && (beside || removed && !hasMain(rows)) {
+			at = append(at, i)
+		}
+		if stored && beside {
+			detached = append(detached, []byte(ops[i].Row.Key))
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
 	var again locked
-	if err := q.run(ctx, b.takeGenerations(&again, len(ops))); err != nil {
+	var stmts []stmt
+	if len(detached) > 0 {
+		stmts = append(stmts, query(nil, lockDetachedSQL, detached))
+	}
+	if err := q.run(ctx, append(stmts, b.takeGenerations(&again, len(at)))...); err != nil {
 		return err
 	}
 	var w writes
-	for i := range ops {
+	for n, i := range at {
 		old := results[i].Row
-		if results[i].Err != nil || old.Generation != l.generations[i] || hasMain(l.rows[old.Key]) {
-			continue
+		results[i] = l.decide(&ops[i], again.generations[n]).Result
+		if w.update(&results[i].Row, old.Slot()); old.Detached {
+			w.newest = int64(again.generations[n])
 		}
-		change := l.decide(&ops[i], again.generations[i])
-		if w.update(&change.Put[0], old.Slot()); old.Detached {
-			w.newest = int64(again.generations[i])
-		}
-		results[i] = change.Result
 	}
 	return w.store(ctx, q)
 }

@@ -194,7 +194,7 @@ func TestGenerationsGrowAcrossARenewedOccurrence(t *testing.T) {
 	require.Greater(t, stored[0].Row.Generation, revived[0].Row.Generation)
 }
 
-// The lock of a detached row keeps no operation away that began before the row was there.
+// A detached row, which late does not lock at first, keeps no operation away.
 func TestGenerationsGrowBesideADetachedRow(t *testing.T) {
 	ctx := t.Context()
 	pool := newPool(t, "")
@@ -229,7 +229,7 @@ func TestGenerationsGrowBesideADetachedRow(t *testing.T) {
 		require.NoError(t, early.Commit(ctx))
 		before = stored[0].Row
 		w := register(t, b)
-		require.Len(t, lease(t, b, w, time.Now()), 1)
+		require.Len(t, lease(t, b, w, time.Now()), 2)
 		done, err := b.Finish(ctx, w, []backend.Outcome{{Ref: before.Ref()}})
 		require.NoError(t, err)
 		require.Equal(t, []bool{true}, done)
@@ -238,4 +238,29 @@ func TestGenerationsGrowBesideADetachedRow(t *testing.T) {
 	require.NoError(t, results[0].Err)
 	require.NoError(t, late.Commit(ctx))
 	require.Greater(t, results[0].Row.Generation, before.Generation)
+}
+
+// A retry of a detached row takes its generation between that of a concurrent Set and its COMMIT.
+func TestGenerationsGrowAcrossARetryBesideASet(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	w, rows := claimed(t, b, 1)
+	apply(t, b, set("k0", time.Now().Add(time.Hour))) // detaches the claimed row
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
+	results, err := b.View(&pausedTx{tx, []func(){func() {
+		done, err := b.Finish(ctx, w, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Retry, Due: 1}})
+		require.NoError(t, err)
+		require.Equal(t, []bool{true}, done)
+	}}}).Apply(ctx, []backend.Op{set("k0", time.Now().Add(time.Hour))})
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(ctx))
+	retried := lease(t, b, w, time.Now())
+	require.Len(t, retried, 1)
+	require.Greater(t, results[0].Row.Generation, retried[0].Generation)
+	row, err := b.Get(ctx, "k0")
+	require.NoError(t, err)
+	require.Equal(t, results[0].Row, row)
 }

@@ -316,3 +316,55 @@ func TestCloseEndsCallThatHasNoConnection(t *testing.T) {
 	}
 	<-call
 }
+
+// Operations on one key lock its rows in one order, also while it fires and if an insertion into the
+// main slot has to be repeated. PostgreSQL would end one of two transactions that wait for each other.
+func TestSetsOfOneFiringKeyDoNotDeadlock(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	w := register(t, b)
+	var callers sync.WaitGroup
+	for i := range 6 {
+		callers.Go(func() {
+			for range 100 {
+				var err error
+				if i == 0 {
+					_, err = b.Apply(ctx, []backend.Op{set("k", time.Now())})
+				} else {
+					err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+						_, err := b.View(tx).Apply(ctx, []backend.Op{set("k", time.Now())})
+						return err
+					})
+				}
+				assert.NoError(t, err)
+			}
+		})
+	}
+	fired, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(fired)
+		var outcomes []backend.Outcome
+		for ctx.Err() == nil {
+			rows, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: 100})
+			assert.NoError(t, err)
+			if len(rows) == 0 {
+				_, err = b.Finish(ctx, w, outcomes)
+				assert.NoError(t, err)
+				outcomes = nil
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+			for _, r := range rows {
+				outcomes = append(outcomes, backend.Outcome{Ref: r.Ref()})
+			}
+		}
+	}()
+	callers.Wait()
+	close(stop)
+	<-fired
+}

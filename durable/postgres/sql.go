@@ -19,13 +19,18 @@ const recent = 10_000
 const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY r (key, generation, n)
 	ON e.key = r.key AND (e.slot = 0 OR e.slot = r.generation) AND e.generation = r.generation`
 
+// firing is whether the worker of a claimed row lives. now() is the start of the transaction: a
+// snapshot may miss renewals since then.
+const firing = `e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
+	WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)`
+
 // forSchema returns a function that fills in the placeholders of a statement. {s} stands for the
 // schema, {cols} for the columns, {e.cols} for those of e, {rows} for arrays of all columns, {named}
-// for named, and {clock} for the time. A sequence {s.name} is a literal.
+// for named, {firing} for firing, and {clock} for the time. A sequence {s.name} is a literal.
 func forSchema(schema string) func(sql string) string {
 	s := pgx.Identifier{schema}.Sanitize()
 	parts := strings.NewReplacer("{cols}", columnList(""), "{e.cols}", columnList("e."), "{n.cols}", columnList("n."),
-		"{rows}", columnArrays(), "{named}", named, "{clock}", clock, "{recent}", fmt.Sprint(recent))
+		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{clock}", clock, "{recent}", fmt.Sprint(recent))
 	literal := func(name string) string {
 		return "'" + strings.ReplaceAll(s+"."+name, "'", "''") + "'::pg_catalog.regclass"
 	}
@@ -43,14 +48,17 @@ func forSchema(schema string) func(sql string) string {
 
 // Rows of keys.
 const (
-	// Rows are locked and inserted in key order, so that batches never deadlock. A row that
-	// another transaction changes meanwhile is read as that one leaves it: every
-	// change of a row's slot is an UPDATE, which the lock follows. The last column is whether
-	// the worker of a claimed row lives. now() is the start of the transaction: a snapshot
-	// may miss renewals since then.
-	lockKeysSQL = `SELECT {e.cols}, e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
-			WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)
-		FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) ORDER BY e.key, e.slot FOR UPDATE OF e`
+	// lockKeysSQL locks main rows, in key order. Insertions are in key order, too. A row that another
+	// transaction changes meanwhile is read as that one leaves it: every change of a row's slot
+	// is an UPDATE, which the lock follows.
+	//
+	// Only then may a transaction lock detached rows, by lockDetachedSQL, so that two operations on
+	// one key never wait for each other. A transaction that has found no main row inserts one first:
+	// the insertion waits for that of others, which may hold the main row and need the detached ones.
+	lockKeysSQL     = `SELECT {e.cols}, {firing} FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) AND e.slot = 0 ORDER BY e.key FOR UPDATE OF e`
+	detachedSQL     = `SELECT {e.cols}, {firing} FROM {s}.entry e WHERE e.key = ANY($1::bytea[]) AND e.slot <> 0 ORDER BY e.key, e.slot`
+	lockDetachedSQL = detachedSQL + ` FOR UPDATE OF e`
+
 	lockDeadSQL = `SELECT {e.cols}, e.error, e.given_up FROM {s}.dead e JOIN unnest($1::bytea[], $2::int8[]) r (key, generation)
 		ON e.key = r.key AND e.generation = r.generation ORDER BY e.key, e.generation FOR UPDATE OF e`
 	lockedKeysSQL = `WITH free AS (SELECT key FROM {s}.entry WHERE key = ANY($1::bytea[]) FOR UPDATE SKIP LOCKED)
