@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,11 +37,18 @@ func (b *postgresBackend) listen() {
 		if patience == 0 && b.ctx.Err() == nil {
 			b.options.Logger.Warn("durable: cannot listen for notifications; polling until that works", "error", err)
 		}
+		if errors.Is(err, errDeaf) {
+			b.sleep(b.ctx, time.Minute)
+		}
 		patience = b.pause(b.ctx, patience)
 	}
 }
 
-// listenOnce listens on a new connection until it breaks.
+// errDeaf reports that LISTEN succeeds, and that a notification does not arrive.
+var errDeaf = errors.New("LISTEN succeeds, but notifications do not arrive, as behind PgBouncer in transaction mode; set Options.PollOnly there")
+
+// listenOnce listens on a new connection until it breaks. Before it relies on that connection, it
+// waits for a notification of its own.
 func (b *postgresBackend) listenOnce() error {
 	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
 	defer cancel()
@@ -60,16 +68,28 @@ func (b *postgresBackend) listenOnce() error {
 		defer cancel()
 		conn.Close(ctx)
 	}()
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{b.channel()}.Sanitize(), pgx.QueryExecModeSimpleProtocol); err != nil {
+	for _, channel := range []string{b.channel(), b.name} {
+		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize(), pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	if err := b.simple(ctx, query(nil, echoSQL, b.name)); err != nil {
+		return err
+	}
+	switch _, err := conn.WaitForNotification(ctx); {
+	case err != nil && ctx.Err() != nil && b.ctx.Err() == nil && !conn.IsClosed():
+		return errDeaf
+	case err != nil:
 		return err
 	}
 	b.listening.Store(true)
 	defer b.listening.Store(false)
 	b.look()
-	for err == nil {
-		err = b.awaitNotification(conn)
+	for {
+		if err := b.awaitNotification(conn); err != nil {
+			return err
+		}
 	}
-	return err
 }
 
 // awaitNotification waits for a notification, or sends a query after a quiet time: a
@@ -79,7 +99,7 @@ func (b *postgresBackend) awaitNotification(conn *pgx.Conn) error {
 	defer cancel()
 	n, err := conn.WaitForNotification(ctx)
 	switch {
-	case err == nil && n.Payload != b.name:
+	case err == nil && n.Channel == b.channel() && n.Payload != b.name:
 		b.look()
 	case err != nil && ctx.Err() != nil && b.ctx.Err() == nil && !conn.IsClosed():
 		ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -151,6 +152,28 @@ func TestFullStoreStillCancelsAndFires(t *testing.T) {
 }
 
 func TestBackendKeepsTheContractThroughPgBouncer(t *testing.T) {
+	address := pgBouncer(t)
+	n := 0
+	pool := asRole(t, "postgres", address, "postgres", "&default_query_exec_mode=exec")
+	backendtest.Run(t, func(t testing.TB) backend.Backend {
+		n++
+		return open(t, pool, postgres.Options{Schema: fresh(t, "bouncer"+strconv.Itoa(n)), PollOnly: true})
+	})
+}
+
+// LISTEN succeeds there, and no notification arrives. Workers must poll at their short interval.
+func TestDeafListenerIsNoticed(t *testing.T) {
+	address := pgBouncer(t)
+	log := &lines{}
+	b := open(t, asRole(t, "postgres", address, "postgres", "&default_query_exec_mode=exec"), postgres.Options{
+		Timeout: time.Second, Options: durable.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}})
+	require.Eventually(t, func() bool { return log.count("set Options.PollOnly there") == 1 }, 20*time.Second, 10*time.Millisecond, log)
+	requireFindsBehindMark(t, b)
+}
+
+// pgBouncer starts PgBouncer in transaction mode and returns its address.
+func pgBouncer(t *testing.T) (address string) {
+	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		if program, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil {
@@ -160,7 +183,7 @@ func TestBackendKeepsTheContractThroughPgBouncer(t *testing.T) {
 	newPool(t, "") // skips without PostgreSQL
 	port, err := pgtest.FreePort()
 	require.NoError(t, err)
-	address := fmt.Sprintf("127.0.0.1:%d", port)
+	address = fmt.Sprintf("127.0.0.1:%d", port)
 	_, serverPort, _ := net.SplitHostPort(server.Address())
 	dir := t.TempDir()
 	config := filepath.Join(dir, "pgbouncer.ini")
@@ -190,14 +213,5 @@ pool_mode = transaction
 		}
 		return err == nil
 	}, 20*time.Second, 20*time.Millisecond, out)
-	config2, err := pgxpool.ParseConfig("postgres://postgres@" + address + "/postgres?sslmode=disable&default_query_exec_mode=exec&pool_max_conns=8")
-	require.NoError(t, err)
-	pool, err := pgxpool.NewWithConfig(t.Context(), config2)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	n := 0
-	backendtest.Run(t, func(t testing.TB) backend.Backend {
-		n++
-		return open(t, pool, postgres.Options{Schema: fresh(t, "bouncer"+strconv.Itoa(n)), PollOnly: true})
-	})
+	return address
 }

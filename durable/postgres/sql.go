@@ -162,8 +162,10 @@ const (
 		WHERE n.nspname = $1 AND c.relname = ANY('{entry,dead,worker,meta}')`
 )
 
-// Notifications. A channel has the name of its schema after "hwt:".
+// Notifications. A channel has the name of its schema after "hwt:". That of an echo has the name
+// of its process.
 const (
+	echoSQL       = `SELECT pg_notify($1, '')`
 	notifySQL     = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 	notifyNearSQL = `SELECT pg_notify($1, '') WHERE EXISTS
 		(SELECT FROM pg_catalog.unnest($2::int8[]) d WHERE d <= ({clock} + $3::int8))`
