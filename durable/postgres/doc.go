@@ -8,8 +8,13 @@
 //
 // The first Open needs CREATE on the database, or an existing schema with CREATE.
 // Later ones need USAGE on the schema and its sequences; SELECT on the table meta; and
-// SELECT, INSERT, UPDATE, and DELETE on the tables entry, dead, and worker. Open names
-// a missing privilege.
+// SELECT, INSERT, UPDATE, and DELETE on the tables entry, dead, and worker. Open plans
+// each statement of this package and names a missing privilege. It rejects row-level security that
+// may hide rows from the role; if it is enabled later, calls that miss a row return an error.
+//
+// Rows that were copied without the values of the sequences, as by logical replication, would get
+// generations again. Open moves such sequences if the role has UPDATE on them, and returns an error
+// otherwise.
 //
 // The statements of this package name pg_catalog before every function, operator, and type. Code
 // of other users on the search_path does not run as the store's role, neither in the store's

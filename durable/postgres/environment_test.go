@@ -22,11 +22,12 @@ import (
 // administer runs statements as the superuser of a database of the test server.
 func administer(t testing.TB, database, sql string) {
 	t.Helper()
-	newPool(t, "") // skips without PostgreSQL
-	conn, err := pgx.Connect(t.Context(), server.URL(database))
+	newPool(t, "")                            // skips without PostgreSQL
+	ctx := context.WithoutCancel(t.Context()) // a cleanup, too
+	conn, err := pgx.Connect(ctx, server.URL(database))
 	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context()))
-	_, err = conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
 	require.NoError(t, err)
 }
 
@@ -169,7 +170,7 @@ func TestAcknowledgementsSurviveACrash(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 }
 
-// The call has returned before its row is unlocked. It must not delete what its caller stores then.
+// The call has returned before its row is unlocked. It must not delete an entry that its caller stores later.
 func TestEndedCallHasNoLaterEffect(t *testing.T) {
 	pool := newPool(t, "")
 	b := open(t, pool, postgres.Options{})

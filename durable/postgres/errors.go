@@ -16,6 +16,9 @@ import (
 // errMissed reports that another transaction inserted a row after it was looked for.
 var errMissed = errors.New("a row appeared meanwhile")
 
+// errLacks reports what the role may not do. It does not pass: an administrator has to change it.
+var errLacks = errors.New("the role lacks")
+
 // sqlState returns the code of a server's error, or "".
 func sqlState(err error) string {
 	var e *pgconn.PgError
@@ -35,7 +38,7 @@ func passes(err error) bool {
 		return false
 	}
 	for _, sentinel := range []error{backend.ErrDamaged, backend.ErrInvalid, backend.ErrLeaseLost, backend.ErrClosed,
-		backend.ErrNoStore, errUnknown, puddle.ErrClosedPool} {
+		backend.ErrNoStore, errUnknown, errLacks, puddle.ErrClosedPool} {
 		if errors.Is(err, sentinel) {
 			return false
 		}

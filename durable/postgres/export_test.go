@@ -16,6 +16,8 @@ type Backend = postgresBackend
 
 var NewBackend = newBackend
 
+var StatementCount = len(statements)
+
 // View returns the operations of the backend inside a transaction.
 func (b *postgresBackend) View(tx pgx.Tx) backend.Tx { return view{b, pgxQuerier{tx, b.text}} }
 

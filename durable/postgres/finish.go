@@ -12,7 +12,7 @@ import (
 // Finish implements [backend.Backend]. Done commits asynchronously: if the server loses
 // it, the firing repeats with the same ID. The returner stores two kinds of outcomes later:
 // those whose rows a caller's transaction has locked, and those that the database rejects.
-// The outcome of a damaged row is logged and dropped. None of these fails the others. An error
+// The outcome of a damaged row is logged and dropped. No such outcome fails another. An error
 // comes with the results of the outcomes that are stored.
 func (b *postgresBackend) Finish(ctx context.Context, worker int64, outcomes []backend.Outcome) (applied []bool, err error) {
 	applied = make([]bool, len(outcomes))

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// home is the server of a connection, at a time without crashes or failovers. Within one home, a
-// transaction ID belongs to one transaction.
+// home is a server between two crashes or failovers. Within one home, a transaction ID belongs to one
+// transaction.
 type home struct {
 	era      string // changes after a crash
 	timeline string // changes after a failover; "" if the server does not tell

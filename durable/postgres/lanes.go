@@ -19,8 +19,8 @@ import (
 // kinds of slots:
 //
 //   - A brief slot is for one try that waits a millisecond for a lock.
-//   - A patient slot is for an operation whose row is locked. It waits in line at the row, as
-//     long as others do, for a second at a time.
+//   - A patient slot is for an operation whose row is locked. It waits in line at the row, a
+//     second per try, while other operations wait there.
 //
 // An operation on a locked row waits for a patient slot. Meanwhile, one statement per
 // watchEvery asks for all of these operations which rows are unlocked, and sends them to the

@@ -47,8 +47,8 @@ func (b *postgresBackend) listen() {
 // errDeaf reports that LISTEN succeeds, and that a notification does not arrive.
 var errDeaf = errors.New("LISTEN succeeds, but notifications do not arrive, as behind PgBouncer in transaction mode; set Options.PollOnly there")
 
-// listenOnce listens on a new connection until it breaks. Before it relies on that connection, it
-// waits for a notification of its own.
+// listenOnce listens on a new connection until it breaks. Before workers rely on that connection, it
+// waits for the notification that it has sent itself.
 func (b *postgresBackend) listenOnce() error {
 	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
 	defer cancel()

@@ -49,7 +49,7 @@ func scanEntry(scan scanner) (backend.Row, error) { return scanRow(scan) }
 func read[T any](ctx context.Context, b *postgresBackend, one func(scanner) (T, error), sql string, args ...any) (all []T, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
 		all = nil
-		return b.simple(ctx, query(appending(&all, one), sql, args...))
+		return b.simple(ctx, query(nil, visibleSQL), query(appending(&all, one), sql, args...))
 	})
 	return all, err
 }

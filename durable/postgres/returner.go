@@ -157,7 +157,8 @@ func (r *returner) acknowledge(lost []ack) {
 	r.hurry()
 }
 
-// repeatAcks stores acknowledgements again. Those that the server has not lost do not apply.
+// repeatAcks stores acknowledgements again. An acknowledgement that the server still has does not
+// apply.
 func (r *returner) repeatAcks() {
 	r.mu.Lock()
 	lost := r.lost

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,12 +18,16 @@ const schemaVersion = 1
 //
 // fillfactor leaves room for claims to update a row on its page, without a change of
 // the indexes. Dead rows appear as fast as entries fire: vacuum starts early and does
-// not pause.
+// not pause. Each table has a primary key: a publication FOR ALL TABLES forbids changes of others.
+//
+// The sequence witness has the value that is in meta, unless the rows were copied without the values
+// of the sequences.
 var migrations = [schemaVersion]string{`
-CREATE TABLE {s}.meta (version int4 NOT NULL, reader int4 NOT NULL);
-INSERT INTO {s}.meta VALUES (1, 1);
+CREATE TABLE {s}.meta (id int4 PRIMARY KEY CHECK (id = 1), version int4 NOT NULL, reader int4 NOT NULL, witness int8 NOT NULL);
 CREATE SEQUENCE {s}.generation;
 CREATE SEQUENCE {s}.removal;
+CREATE SEQUENCE {s}.witness;
+INSERT INTO {s}.meta SELECT 1, 1, 1, setval({s.witness}, {clock});
 CREATE TABLE {s}.worker (id int4 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, until int8 NOT NULL) WITH (fillfactor = 50);
 CREATE TABLE {s}.entry (
 	slot int8 NOT NULL, generation int8 NOT NULL, due int8 NOT NULL, not_after int8 NOT NULL, origin int8 NOT NULL,
@@ -37,35 +40,6 @@ CREATE INDEX entry_due ON {s}.entry (due) WHERE holder = 0;
 CREATE INDEX entry_holder ON {s}.entry (holder) WHERE holder <> 0;
 CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT NULL, PRIMARY KEY (key, generation));
 `}
-
-// missingSQL names the privileges that the role lacks beside USAGE on the schema.
-const missingSQL = `SELECT need || ' on the ' || kind || ' ' || name
-	FROM (VALUES ('sequence', 'generation', 'USAGE'), ('sequence', 'removal', 'USAGE'), ('table', 'meta', 'SELECT'),
-		('table', 'entry', 'SELECT INSERT UPDATE DELETE'), ('table', 'dead', 'SELECT INSERT UPDATE DELETE'),
-		('table', 'worker', 'SELECT INSERT UPDATE DELETE')) p (kind, name, needs), string_to_table(needs, ' ') need
-	WHERE NOT CASE WHEN kind = 'table' THEN has_table_privilege(format('%I.%I', $1::text, name), need)
-		ELSE has_sequence_privilege(format('%I.%I', $1::text, name), need) END`
-
-// prepare creates or upgrades the tables, and checks the privileges.
-func (b *postgresBackend) prepare(ctx context.Context) error {
-	err := b.insist(ctx, func(ctx context.Context) error {
-		return pgx.BeginTxFunc(ctx, b.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return b.migrate(ctx, tx) })
-	})
-	var lacks []string
-	if err == nil {
-		err = b.insist(ctx, func(ctx context.Context) error {
-			lacks = nil
-			return b.simple(ctx, query(each(&lacks), missingSQL, b.options.Schema))
-		})
-	}
-	if err == nil && len(lacks) > 0 {
-		err = fmt.Errorf("the role lacks %s", strings.Join(lacks, ", "))
-	}
-	if err != nil {
-		return fmt.Errorf("postgres: schema %q: %w", b.options.Schema, err)
-	}
-	return nil
-}
 
 // migrate brings the tables to this package's version. The lock keeps other processes
 // out until the transaction ends.
@@ -100,8 +74,7 @@ func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
 		if !exists { // otherwise the role need not be allowed to create schemas
 			sql = "CREATE SCHEMA IF NOT EXISTS {s};" + sql
 		}
-		sql = strings.ReplaceAll(sql, "{s}", pgx.Identifier{b.options.Schema}.Sanitize())
-		_, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+		_, err := tx.Exec(ctx, filled(b.options.Schema, false)(sql), pgx.QueryExecModeSimpleProtocol)
 		if sqlState(err) == "42501" {
 			return fmt.Errorf("the role lacks CREATE on the database, or CREATE on the schema: %w", err)
 		}

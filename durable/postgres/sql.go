@@ -24,23 +24,36 @@ const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY 
 const firing = `e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
 	WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)`
 
-// forSchema returns a function that fills in the placeholders of a statement. {s} stands for the
+// filled returns a function that fills in the placeholders of a statement. {s} stands for the
 // schema, {cols} for the columns, {e.cols} for those of e, {rows} for arrays of all columns, {named}
-// for named, {firing} for firing, and {clock} for the time. A sequence {s.name} is a literal.
-func forSchema(schema string) func(sql string) string {
+// for named, {firing} for firing, and {clock} for the time. {s.name} is a sequence or a table as a
+// literal. The function qualifies names if qualify is set.
+func filled(schema string, qualify bool) func(sql string) string {
 	s := pgx.Identifier{schema}.Sanitize()
 	parts := strings.NewReplacer("{cols}", columnList(""), "{e.cols}", columnList("e."), "{n.cols}", columnList("n."),
 		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{clock}", clock, "{recent}", fmt.Sprint(recent))
-	literal := func(name string) string {
-		return "'" + strings.ReplaceAll(s+"."+name, "'", "''") + "'::pg_catalog.regclass"
+	names := []string{"{s}", s}
+	for _, name := range []string{"generation", "removal", "witness", "worker_id_seq", "meta", "entry", "dead", "worker"} {
+		names = append(names, "{s."+name+"}", "'"+strings.ReplaceAll(s+"."+name, "'", "''")+"'::pg_catalog.regclass")
 	}
-	names := strings.NewReplacer("{s}", s, "{s.generation}", literal("generation"), "{s.removal}", literal("removal"),
-		"{s.entry}", literal("entry"))
+	literals := strings.NewReplacer(names...)
+	return func(sql string) string {
+		sql = parts.Replace(parts.Replace(sql)) // parts contain others
+		if qualify {
+			sql = qualified(sql)
+		}
+		return literals.Replace(sql)
+	}
+}
+
+// forSchema returns a function that fills in and qualifies statements.
+func forSchema(schema string) func(sql string) string {
+	fill := filled(schema, true)
 	var texts sync.Map // by statement
 	return func(sql string) string {
 		text, ok := texts.Load(sql)
 		if !ok {
-			text, _ = texts.LoadOrStore(sql, names.Replace(qualified(parts.Replace(sql))))
+			text, _ = texts.LoadOrStore(sql, fill(sql))
 		}
 		return text.(string)
 	}
@@ -83,8 +96,9 @@ const (
 	removeDeadSQL = `DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.generation = r.generation`
 
-	getSQL  = `SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`
-	pageSQL = `SELECT {cols} FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
+	visibleSQL = `SELECT set_config('row_security', 'off', true)` // makes a read of hidden rows fail
+	getSQL     = `SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`
+	pageSQL    = `SELECT {cols} FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
 		AND ($5 OR state = 0) ORDER BY key, slot LIMIT $4`
 	deadPageSQL = `SELECT {cols}, error, given_up FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8)
 		AND ($3::bytea IS NULL OR key < $3) ORDER BY key, generation LIMIT $4`
@@ -162,14 +176,25 @@ const (
 		WHERE n.nspname = $1 AND c.relname = ANY('{entry,dead,worker,meta}')`
 )
 
-// Notifications. A channel has the name of its schema after "hwt:". That of an echo has the name
-// of its process.
+// Notifications. A channel has the name of its schema after "hwt:". The channel of echoes has the
+// name of the process.
 const (
 	echoSQL       = `SELECT pg_notify($1, '')`
 	notifySQL     = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 	notifyNearSQL = `SELECT pg_notify($1, '') WHERE EXISTS
 		(SELECT FROM pg_catalog.unnest($2::int8[]) d WHERE d <= ({clock} + $3::int8))`
 )
+
+// statements are all of these, and that of each transaction that writes.
+var statements = []string{
+	lockKeysSQL, detachedSQL, lockDetachedSQL, lockDeadSQL, lockedKeysSQL, generationsSQL, removalsSQL,
+	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,
+	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
+	presentSQL, endedWorkersSQL, leaseSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
+	claimSQL, doneSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
+	countDueSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
+	visibleSQL, identify,
+}
 
 // columnArrays returns placeholders for arrays of all columns.
 func columnArrays() string {

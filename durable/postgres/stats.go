@@ -15,6 +15,7 @@ func (b *postgresBackend) Stats(ctx context.Context, due []int64) (backend.Stats
 	err := b.insist(ctx, func(ctx context.Context) error {
 		st = backend.Stats{Limit: b.options.MaxBytes}
 		stmts := []stmt{
+			query(nil, visibleSQL),
 			query(into(&st.Pending, &st.Claimed, &st.Dead, &st.Oldest), countsSQL, int64(backend.CountLimit)),
 			query(into(&st.Bytes), sizeSQL, b.options.Schema),
 			query(into(&usage), `SELECT pg_notification_queue_usage()`),

@@ -77,6 +77,8 @@ func (t *txn) write(ctx context.Context, stmts ...stmt) error {
 // table, and no sort of all rows within the lead for one batch of them. The planner then
 // takes the reading of a sequence for expensive, and would compile it.
 //
+// With row_security off, a statement fails instead of passing over rows that are hidden from the role.
+//
 // The server gives up the wait for a lock before Options.Timeout gives up the connection. It ends
 // a transaction whose client is silent for that time: that of a machine that has died would keep
 // its rows locked, and claims skip locked rows. A role whose synchronous_commit is off would lose calls
@@ -84,7 +86,7 @@ func (t *txn) write(ctx context.Context, stmts ...stmt) error {
 func (b *postgresBackend) settings(lockTimeout time.Duration, async bool) []stmt {
 	lockTimeout = min(lockTimeout, b.options.Timeout/2)
 	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
-		set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('row_security', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
 			ELSE current_setting('synchronous_commit') END, true),
 		set_config('idle_in_transaction_session_timeout', $3, true)`,

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -47,7 +49,23 @@ func (v view) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, er
 		}
 		results = append(results, one...)
 	}
+	if err := v.checkVisible(ctx, results); err != nil {
+		return nil, err
+	}
 	return results, v.notifyNear(ctx, results)
+}
+
+// checkVisible returns an error if a row was not found and may be hidden from the role. Of the
+// caller's transaction, the store leaves row_security alone.
+func (v view) checkVisible(ctx context.Context, results []backend.Result) error {
+	if !slices.ContainsFunc(results, func(r backend.Result) bool { return errors.Is(r.Err, backend.ErrNotFound) }) {
+		return nil
+	}
+	var hidden []string
+	if err := v.q.run(ctx, query(each(&hidden), hiddenSQL)); err != nil {
+		return described(err)
+	}
+	return hiddenError(hidden)
 }
 
 // applyOne performs one operation. It looks again if a row
@@ -110,7 +128,8 @@ func (v view) finishOne(ctx context.Context, worker int64, o *backend.Outcome) (
 
 // Get implements [backend.Tx].
 func (v view) Get(ctx context.Context, key string) (backend.Row, error) {
-	return first(v.read(ctx, getSQL, []byte(key)))
+	row, err := first(v.read(ctx, getSQL, []byte(key)))
+	return row, cmp.Or(v.checkVisible(ctx, []backend.Result{{Err: err}}), err)
 }
 
 // Page implements [backend.Tx].

@@ -1,0 +1,112 @@
+package postgres_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/postgres"
+)
+
+// Logical replication copies rows, and no values of sequences. Generations would start again.
+func TestOpenMovesSequencesBehindTheirRows(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "copied")})
+	far := time.Now().Add(time.Hour)
+	for range 20 {
+		apply(t, b, set("k", far))
+	}
+	w := register(t, b)
+	before, err := b.Get(t.Context(), "k")
+	require.NoError(t, err)
+	administer(t, "postgres", `ALTER SEQUENCE copied.generation RESTART; ALTER SEQUENCE copied.witness RESTART;
+		ALTER SEQUENCE copied.worker_id_seq RESTART`)
+
+	administer(t, "postgres", `DROP ROLE IF EXISTS copied; CREATE ROLE copied LOGIN; GRANT USAGE ON SCHEMA copied TO copied;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA copied TO copied; GRANT USAGE ON ALL SEQUENCES IN SCHEMA copied TO copied`)
+	t.Cleanup(func() { administer(t, "postgres", `DROP OWNED BY copied; DROP ROLE copied`) })
+	_, err = postgres.NewBackend(short(t), asRole(t, "copied", "", "postgres", ""), &postgres.Options{Schema: "copied"})
+	require.ErrorIs(t, err, backend.ErrDamaged)
+	require.ErrorContains(t, err, fmt.Sprintf("the sequence generation is behind the value %d of its rows", before.Generation))
+
+	log := &lines{}
+	b = open(t, pool, postgres.Options{Schema: "copied", Options: durable.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}})
+	require.Greater(t, apply(t, b, set("k", far))[0].Row.Generation, before.Generation)
+	require.Greater(t, register(t, b), w)
+	require.Equal(t, 2, log.count("moving a sequence"), log)
+	open(t, pool, postgres.Options{Schema: "copied", Options: durable.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}})
+	require.Equal(t, 2, log.count("moving a sequence"), log)
+}
+
+func TestHiddenRowsAreAnError(t *testing.T) {
+	pool := newPool(t, "")
+	far := time.Now().Add(time.Hour)
+	apply(t, open(t, pool, postgres.Options{Schema: fresh(t, "hidden")}), set("k", far))
+	administer(t, "postgres", `DROP ROLE IF EXISTS hidden; CREATE ROLE hidden LOGIN; GRANT USAGE ON SCHEMA hidden TO hidden;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA hidden TO hidden; GRANT USAGE ON ALL SEQUENCES IN SCHEMA hidden TO hidden`)
+	t.Cleanup(func() { administer(t, "postgres", `DROP OWNED BY hidden; DROP ROLE hidden`) })
+	role := asRole(t, "hidden", "", "postgres", "")
+	b := open(t, role, postgres.Options{Schema: "hidden"})
+	administer(t, "postgres", `ALTER TABLE hidden.entry ENABLE ROW LEVEL SECURITY`)
+	_, err := postgres.NewBackend(t.Context(), role, &postgres.Options{Schema: "hidden"})
+	require.ErrorContains(t, err, "row-level security may hide, in the tables entry")
+	cancel := backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "k"}}
+	tx, err := role.Begin(t.Context())
+	require.NoError(t, err)
+	_, inTx := b.View(tx).Apply(t.Context(), []backend.Op{cancel})
+	require.NoError(t, tx.Rollback(t.Context()))
+	_, get := b.Get(t.Context(), "k")
+	_, page := b.Page(t.Context(), "", backend.Cursor{}, 9, false)
+	_, stats := b.Stats(t.Context(), nil)
+	for name, err := range map[string]error{"Tx": inTx, "Get": get, "Page": page, "Stats": stats, "Cancel": apply(t, b, cancel)[0].Err} {
+		require.ErrorContains(t, err, "row-level security", name)
+	}
+}
+
+// A publication FOR ALL TABLES forbids changes of tables without a primary key.
+func TestEveryTableHasAPrimaryKey(t *testing.T) {
+	pool := newPool(t, "")
+	open(t, pool, postgres.Options{Schema: fresh(t, "keys")})
+	var tables, keys int
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*), count(i) FROM pg_class c LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+		WHERE c.relnamespace = 'keys'::regnamespace AND c.relkind = 'r'`).Scan(&tables, &keys))
+	require.Equal(t, 4, tables)
+	require.Equal(t, tables, keys)
+}
+
+// Revoked privileges that the tables do not show: Open plans every statement.
+func TestOpenNamesAForbiddenFunction(t *testing.T) {
+	administer(t, "postgres", `DROP DATABASE IF EXISTS forbidding`)
+	administer(t, "postgres", `DROP ROLE IF EXISTS forbidden; CREATE ROLE forbidden LOGIN`)
+	administer(t, "postgres", `CREATE DATABASE forbidding OWNER forbidden`)
+	administer(t, "forbidding", `REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC`)
+	_, err := postgres.NewBackend(short(t), asRole(t, "forbidden", "", "forbidding", ""), nil)
+	require.ErrorContains(t, err, "permission denied for function pg_notify")
+}
+
+func TestOpenPlansEveryStatement(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "sql.go", nil, 0)
+	require.NoError(t, err)
+	n := 0
+	for _, decl := range file.Decls {
+		d, ok := decl.(*ast.GenDecl)
+		if !ok || d.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range d.Specs {
+			if strings.HasSuffix(spec.(*ast.ValueSpec).Names[0].Name, "SQL") {
+				n++
+			}
+		}
+	}
+	require.Equal(t, n+1, postgres.StatementCount) // identify is elsewhere
+}
