@@ -133,7 +133,7 @@ func removal(p place.Place) string {
 		return fmt.Sprintf("delete the files %s, %[1]s-wal, and %[1]s-shm", p.File)
 	}
 	return fmt.Sprintf("execute DROP TABLE %[1]s.entry, %[1]s.dead, %[1]s.worker, %[1]s.meta; "+
-		"DROP SEQUENCE %[1]s.generation, %[1]s.removal in its database", pgx.Identifier{p.Schema}.Sanitize())
+		"DROP SEQUENCE %[1]s.generation, %[1]s.removal, %[1]s.witness in its database", pgx.Identifier{p.Schema}.Sanitize())
 }
 
 // transfer copies all rows. IDs of firings stay; generations are new.
