@@ -36,6 +36,7 @@ type postgresBackend struct {
 
 	reset atomic.Int64 // time of the last Reset of the pool, in nanoseconds. Atomic.
 
+	budget    budget
 	trouble   *trouble
 	acks      *acks
 	lanes     *lanes
@@ -59,6 +60,7 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 	}
 	b := &postgresBackend{pool: pool, options: o, text: forSchema(o.Schema), name: rand.Text(), near: make(chan struct{}, 1)}
 	b.ctx, b.end = context.WithCancel(context.Background())
+	b.budget.limit.Store(maxBudget)
 	b.trouble = &trouble{logger: o.Logger, logged: make(map[string]time.Time)}
 	b.returner = newReturner(b)
 	b.acks = &acks{again: b.returner.acknowledge}

@@ -19,6 +19,25 @@ var errMissed = errors.New("a row appeared meanwhile")
 // errLacks reports what the role may not do. It does not pass: an administrator has to change it.
 var errLacks = errors.New("the role lacks")
 
+// errPool reports that no connection became free in time.
+var errPool = errors.New("no connection from the pool")
+
+// slow reports whether a round trip has taken longer than Options.Timeout.
+func slow(err error) bool {
+	return sqlState(err) == "" && pgconn.Timeout(err) && !errors.Is(err, errPool)
+}
+
+// errSlow reports that a transaction on several rows was slow. It may be repeated with fewer.
+var errSlow = errors.New("the rows take longer than Options.Timeout")
+
+// divisible returns the error of a transaction on n rows, which is errSlow if fewer may succeed.
+func divisible(n int, err error) error {
+	if n > 1 && slow(err) {
+		return fmt.Errorf("%w: %w", errSlow, err)
+	}
+	return err
+}
+
 // sqlState returns the code of a server's error, or "".
 func sqlState(err error) string {
 	var e *pgconn.PgError
@@ -38,7 +57,7 @@ func passes(err error) bool {
 		return false
 	}
 	for _, sentinel := range []error{backend.ErrDamaged, backend.ErrInvalid, backend.ErrLeaseLost, backend.ErrClosed,
-		backend.ErrNoStore, errUnknown, errLacks, puddle.ErrClosedPool} {
+		backend.ErrNoStore, errUnknown, errLacks, errSlow, puddle.ErrClosedPool} {
 		if errors.Is(err, sentinel) {
 			return false
 		}

@@ -45,7 +45,7 @@ func (b *postgresBackend) Schema() string { return b.options.Schema }
 
 // LeasePlan returns the plan of Lease's statement as the backend runs it.
 func (b *postgresBackend) LeasePlan(ctx context.Context) (string, error) {
-	return b.plan(ctx, "EXPLAIN "+leaseSQL, int64(1), int64(leaseBatch), int64(0), int64(0), time.Now().Add(lead).UnixNano(), [][]byte{})
+	return b.plan(ctx, "EXPLAIN "+leaseSQL, int64(1), int64(leaseBatch), int64(0), b.budget.bytes(), int64(0), time.Now().Add(lead).UnixNano(), [][]byte{})
 }
 
 // PagePlan runs Page's statement for ten keys with a prefix, and returns its plan.

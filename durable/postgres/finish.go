@@ -121,7 +121,7 @@ func inHalves(ctx context.Context, at []int, store func(at []int) error, reject 
 	}
 	err := store(at)
 	switch {
-	case err == nil || ctx.Err() != nil || !concernsRow(err):
+	case err == nil || ctx.Err() != nil || !concernsRow(err) && !errors.Is(err, errSlow):
 		return err
 	case len(at) == 1:
 		reject(at[0], err)
@@ -154,7 +154,7 @@ func (b *postgresBackend) finishDone(ctx context.Context, worker int64, f *finis
 func (b *postgresBackend) finishOthers(ctx context.Context, worker int64, f *finishing, at []int) error {
 	var damaged map[backend.Ref]error
 	err := b.insist(ctx, func(ctx context.Context) error {
-		return b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
+		return divisible(len(at), b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
 			l, err := b.lockRefs(ctx, t, refsAt(f.outcomes, at), " SKIP LOCKED")
 			if err != nil {
 				return err
@@ -170,7 +170,7 @@ func (b *postgresBackend) finishOthers(ctx context.Context, worker int64, f *fin
 				w.add(l.rows[o.Key], change)
 			}
 			return w.store(ctx, t)
-		})
+		}))
 	})
 	for _, i := range at {
 		f.applied[i] = f.applied[i] && err == nil

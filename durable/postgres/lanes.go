@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -188,12 +189,18 @@ func (l *lanes) finish(items []*item, err error) {
 func (l *lanes) run(batch []*item) {
 	conflict := false
 	err := l.b.insist(l.b.ctx, func(ctx context.Context) error {
-		err := l.try(ctx, batch, batchWait)
+		err := divisible(len(batch), l.try(ctx, batch, batchWait))
 		if conflict = waited(err); conflict {
 			return nil
 		}
 		return err
 	})
+	if errors.Is(err, errSlow) { // it replaces large payloads, or the line is slow
+		half := len(batch) / 2
+		l.run(batch[:half])
+		l.run(batch[half:])
+		return
+	}
 	if !conflict && (err == nil || len(batch) == 1 || err == errUnknown || err == backend.ErrClosed) {
 		l.finish(batch, err)
 		return

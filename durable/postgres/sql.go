@@ -24,14 +24,18 @@ const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY 
 const firing = `e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
 	WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)`
 
+// withinBudget are the rows of f, in its order, up to the first one that is behind $4 bytes of payloads.
+const withinBudget = `b AS (SELECT key, slot, sum(size) OVER (ROWS UNBOUNDED PRECEDING) - size AS before FROM f),
+	l AS (SELECT key, slot FROM b WHERE before < $4)`
+
 // filled returns a function that fills in the placeholders of a statement. {s} stands for the
 // schema, {cols} for the columns, {e.cols} for those of e, {rows} for arrays of all columns, {named}
-// for named, {firing} for firing, and {clock} for the time. {s.name} is a sequence or a table as a
+// for named, {firing} for firing, {budget} for withinBudget, and {clock} for the time. {s.name} is a sequence or a table as a
 // literal. The function qualifies names if qualify is set.
 func filled(schema string, qualify bool) func(sql string) string {
 	s := pgx.Identifier{schema}.Sanitize()
 	parts := strings.NewReplacer("{cols}", columnList(""), "{e.cols}", columnList("e."), "{n.cols}", columnList("n."),
-		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{clock}", clock, "{recent}", fmt.Sprint(recent))
+		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{clock}", clock, "{budget}", withinBudget, "{recent}", fmt.Sprint(recent))
 	names := []string{"{s}", s}
 	for _, name := range []string{"generation", "removal", "witness", "worker_id_seq", "meta", "entry", "dead", "worker"} {
 		names = append(names, "{s."+name+"}", "'"+strings.ReplaceAll(s+"."+name, "'", "''")+"'::pg_catalog.regclass")
@@ -125,16 +129,17 @@ const (
 
 // Leases, claims, and outcomes.
 const (
-	// Overdue one-shots are claimed in the same statement.
-	leaseSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = 0 AND due >= $4 AND due <= $5
-			AND (schedule = '' OR schedule = ANY($6::bytea[])) ORDER BY due LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
+	// Payloads end a batch at $4 bytes: see withinBudget. Overdue one-shots
+	// are claimed in the same statement.
+	leaseSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry WHERE holder = 0 AND due >= $5 AND due <= $6
+			AND (schedule = '' OR schedule = ANY($7::bytea[])) ORDER BY due LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED), {budget}
 		UPDATE {s}.entry e SET (holder, state) = ROW($1,
 			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END)
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
-	adoptSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $4 AND holder <> 0 AND state = 1
-			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
+	adoptSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry WHERE holder = $5 AND holder <> 0 AND state = 1
+			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED), {budget}
 		UPDATE {s}.entry e SET holder = $1 FROM l
-		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $4 AND e.state = 1 RETURNING {e.cols}`
+		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $5 AND e.state = 1 RETURNING {e.cols}`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
 			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)
 		UPDATE {s}.entry e SET holder = 0 FROM l

@@ -118,7 +118,7 @@ func (b *postgresBackend) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	defer cancel()
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
-		err = fmt.Errorf("no connection from the pool: %w", err)
+		err = fmt.Errorf("%w: %w", errPool, err)
 	}
 	return conn, err
 }

@@ -74,6 +74,9 @@ func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) (
 		after = 0 // no notification announces rows that are stored behind the mark
 	}
 	rows, err := b.take(ctx, req.Worker, req.Max, leaseSQL, after, req.Until, schedules)
+	if payloads(rows) >= b.budget.bytes() {
+		b.look() // for the rest
+	}
 	slices.SortFunc(rows, func(x, y backend.Row) int {
 		return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
 	})
@@ -101,10 +104,11 @@ func (in *intact) scan(scan scanner) error {
 	return err
 }
 
-// take runs a statement that gives up to most rows to worker, and returns them.
+// take runs a statement that gives up to most rows to worker, and returns them. Large payloads end it
+// early, so that the first rows fire while the others are read.
 func (b *postgresBackend) take(ctx context.Context, worker int64, most int, sql string, args ...any) (rows []backend.Row, err error) {
 	err = passOver(most, most, func(n, skip int) (int, error) {
-		some, err := b.takeOnce(ctx, worker, sql, append([]any{worker, int64(n), int64(skip)}, args...)...)
+		some, err := b.takeOnce(ctx, worker, n, skip, sql, args...)
 		rows = append(rows, some...)
 		return len(some), err
 	})
@@ -113,7 +117,7 @@ func (b *postgresBackend) take(ctx context.Context, worker int64, most int, sql 
 
 // passOver calls some until it has got most rows or finds no more. n is the number of rows to get, at
 // most batch, after skip others. passOver passes over single rows that the database cannot read or
-// rejects: some gets fewer at a time until they are found.
+// rejects: it asks for fewer rows until it has found them. It also does so after a timeout.
 func passOver(batch, most int, some func(n, skip int) (got int, err error)) error {
 	var rejected error
 	all, skip := 0, 0
@@ -121,7 +125,7 @@ func passOver(batch, most int, some func(n, skip int) (got int, err error)) erro
 		got, err := some(n, skip)
 		all += got
 		switch {
-		case concernsRow(err) && n > 1:
+		case (concernsRow(err) || errors.Is(err, errSlow)) && n > 1:
 			n /= 2
 		case concernsRow(err):
 			skip++
@@ -138,11 +142,13 @@ func passOver(batch, most int, some func(n, skip int) (got int, err error)) erro
 
 // takeOnce is take in one transaction. Damaged rows stay or become pending: All finds them, and
 // Cancel deletes them. If the outcome of the transaction is unknown, takeOnce reads the rows again.
-func (b *postgresBackend) takeOnce(ctx context.Context, worker int64, sql string, args ...any) ([]backend.Row, error) {
+func (b *postgresBackend) takeOnce(ctx context.Context, worker int64, n, skip int, sql string, args ...any) ([]backend.Row, error) {
 	var taken intact
 	err := b.asWorker(ctx, worker, false, func(ctx context.Context, t *txn) error {
 		taken = intact{}
-		err := t.write(ctx, query(taken.scan, sql, args...))
+		begun := time.Now()
+		err := t.write(ctx, query(taken.scan, sql, append([]any{worker, int64(n), int64(skip), b.budget.bytes()}, args...)...))
+		b.budget.adapt(err, time.Since(begun), b.options.Timeout)
 		if err != nil || taken.damaged == nil {
 			return err
 		}
@@ -186,7 +192,8 @@ func (b *postgresBackend) free(ctx context.Context, worker int64) (all int, err 
 	err = passOver(maxBatch, math.MaxInt, func(n, skip int) (freed int, err error) {
 		err = b.insist(ctx, func(ctx context.Context) error {
 			freed = 0
-			return b.simple(ctx, query(func(scanner) error { freed++; return nil }, freeSQL, worker, int64(n), int64(skip)))
+			err := b.simple(ctx, query(func(scanner) error { freed++; return nil }, freeSQL, worker, int64(n), int64(skip)))
+			return divisible(n, err)
 		})
 		if err != nil {
 			return 0, err
