@@ -116,10 +116,10 @@ func read(t *testing.T, name string) string {
 func TestPublishedNeedsEveryModuleAndASection(t *testing.T) {
 	const changes = "# Changelog\n\n## [Unreleased]\n\nnew\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- two\n\n## [0.1.0] - 2026-11-01\n\none\n"
 	dir, git := repository(t, map[string]string{".ci/published": read(t, "published"), "go.mod": "module example.org/m\n", "CHANGELOG.md": changes})
-	proxy := t.TempDir()
+	proxy, cache := t.TempDir(), t.TempDir()
 	published := func(version string) (string, bool) {
 		cmd := exec.Command(filepath.Join(dir, ".ci", "published"), version)
-		cmd.Env = append(os.Environ(), "TRIES=1", "GOPROXY=file://"+proxy, "GONOSUMDB=*", "GOFLAGS=-mod=mod")
+		cmd.Env = append(os.Environ(), "TRIES=1", "GOPROXY=file://"+proxy, "GOMODCACHE="+cache, "GONOSUMDB=*", "GOFLAGS=-mod=mod")
 		out, err := cmd.Output()
 		return string(out), err == nil
 	}
