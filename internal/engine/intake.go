@@ -57,7 +57,7 @@ type stripe struct {
 	_         [cacheline.Padding]byte
 
 	drained atomic.Int64 // out of both queues. Atomic: written by the holder of Core.mu, read by callers.
-	_       [cacheline.Padding + 16]byte
+	_       [cacheline.Padding + 8]byte
 }
 
 // backlog returns about how many timeouts are in the two queues.
