@@ -225,7 +225,7 @@ var faults = []fault{
 			defer time.Sleep(time.Minute)
 			return b.Timer.Shutdown(context.Background())
 		}
-	}, []string{"ShutdownReturnsThePendingTimeouts", "ShutdownGivesUpWithItsContext", "ShutdownFromInsideATask", "ShutdownDoesNotWaitForRejectedTasks", "ShutdownWaitsForTheExecutor"}},
+	}, []string{"ShutdownReturnsThePendingTimeouts", "ShutdownGivesUpWithItsContext", "ShutdownFromInsideATask", "ShutdownFromInsideARejection", "ShutdownDoesNotWaitForRejectedTasks", "ShutdownWaitsForTheExecutor"}},
 	{"shutdown loses one", func(b *broken) {
 		b.shutdown = func(b *broken, ctx context.Context) ([]hwt.Timeout, error) {
 			all, err := b.Timer.Shutdown(ctx)
