@@ -15,7 +15,7 @@
 //     with it.
 //   - Package hierarchical, after Kafka's timing wheels, is for delays from
 //     milliseconds to months at a fine tick.
-//   - Package runtimetimer, on Go's own timers, is for few or very precise timeouts.
+//   - Package runtimetimer, on Go's own timers, is for tasks that block.
 //
 // docs/engines.md in the repository compares them.
 //
@@ -31,9 +31,9 @@
 //
 //  1. Never early. A task never runs before its deadline, which is the monotonic
 //     time of the call plus the delay.
-//  2. On time. A task starts no later than one tick after its deadline, or at its
-//     deadline on an engine without ticks, plus the time that the operating system
-//     and the tasks ahead of it need. Delays are measured by the monotonic clock:
+//  2. On time. A task starts at its deadline if few timeouts are due in the same
+//     tick, or if the engine has no ticks, and otherwise no later than one tick after
+//     it, plus the time that the operating system and the tasks ahead of it need. Delays are measured by the monotonic clock:
 //     setting the wall clock does not move them, and on Linux it stops while the
 //     machine sleeps. Package clock can count that time.
 //  3. One end. Each accepted timeout ends exactly once, in one of three ways: it
@@ -103,7 +103,8 @@
 //		synctest.Wait() // tasks that were due have run
 //	})
 //
-// A tick is part of fake time: a task may run up to one tick after its deadline.
+// A tick is part of fake time: if many timeouts are due in one tick, a task may run up to
+// one tick after its deadline.
 //
 // A timer made outside the bubble runs on another clock. In the bubble, its NewTimeout
 // and Reset panic, because their timeouts would be lost; Cancel and Stop work. The timer

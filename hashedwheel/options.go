@@ -23,8 +23,8 @@ const (
 // Options are the settings of a [Timer]. The zero value of each field is its
 // default.
 type Options struct {
-	// TickDuration is the interval between two ticks. A task starts up to one tick late
-	// while the worker keeps up. 0 is the default, 100 ms. A duration below 1 ms is raised
+	// TickDuration is the interval between two ticks. Under load, a task starts up to one
+	// tick late while the worker keeps up. 0 is the default, 100 ms. A duration below 1 ms is raised
 	// to 1 ms, with a warning in the log. The product with TicksPerWheel must stay below
 	// 292 years.
 	TickDuration time.Duration

@@ -2,8 +2,8 @@
 // Copyright 2012 The Netty Project. Apache License 2.0; see NOTICE.
 
 // Package hashedwheel is an engine of package hwt on one timing wheel, after
-// Netty's HashedWheelTimer. It is approximate: a task runs up to one tick after
-// its deadline, and never before it.
+// Netty's HashedWheelTimer. A task never runs before its deadline. It runs at its
+// deadline while the timer has little to do, and up to one tick later under load.
 //
 //	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
 //	...
@@ -22,11 +22,16 @@
 // the current bucket. A delay longer than a rotation of the wheel waits in its
 // bucket for the remaining rounds.
 //
+// Under little load, the worker does not wait for the end of a tick. If the next occupied
+// bucket has few timeouts for its tick, the worker sleeps until the earliest of their
+// deadlines. Few are 8 timeouts, or one per millisecond of the tick, but at most 128. A new
+// timeout with an earlier deadline moves the worker's alarm.
+//
 // # Choosing tick and wheel
 //
-// Set the tick to the greatest lateness that you can accept. The default, 100 ms, suits
-// connections and sessions; 10 ms suits requests; 1 ms is the minimum. A longer tick
-// wakes the worker less often. Size the wheel so that one rotation, the tick times the
+// Set the tick to the greatest lateness that you can accept under load. The default,
+// 100 ms, suits connections and sessions; 10 ms suits requests; 1 ms is the minimum. A
+// longer tick wakes the worker less often under load. Size the wheel so that one rotation, the tick times the
 // number of buckets, is about the usual delay. Longer delays cost little more, because
 // they only make the buckets longer.
 //
@@ -87,9 +92,9 @@ func New(options *Options) (*Timer, error) {
 	return t, nil
 }
 
-// NewTimeout schedules task to run once, delay from now or up to one tick later.
-// A delay of zero or less expires at the next tick. A deadline past the clock's
-// range, which ends 73 years after New, is never reached.
+// NewTimeout schedules task to run once, delay from now; under load, up to one tick
+// later. A delay of zero or less expires immediately or, under load, at the next tick. A
+// deadline past the clock's range, which ends 73 years after New, is never reached.
 //
 // If it does not schedule the task, it returns [hwt.ErrNilTask], [hwt.ErrStopped], or a
 // *[hwt.PendingLimitError]. If Stop is called concurrently, NewTimeout returns

@@ -156,5 +156,14 @@ func (w *wheel) Next() int64 {
 	return w.next
 }
 
+// Peek implements engine.Wheel.
+func (w *wheel) Peek(tick int64, limit int, nodes []*store.Node) ([]*store.Node, bool) {
+	i := w.bucketOf(tick)
+	if w.buckets.IsEmpty(i) || w.nexts[i] != uint16(w.rotation(tick)) {
+		return nodes, true
+	}
+	return w.buckets.Peek(i, uint8(w.rotation(tick)), limit, nodes)
+}
+
 // Held implements engine.Wheel.
 func (w *wheel) Held() *store.Buckets { return &w.buckets }

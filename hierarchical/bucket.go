@@ -49,6 +49,7 @@ func (w *wheel) divide(b *bucket, unit int64) *subWheel {
 
 // newSubWheel makes a sub-wheel, or takes a free one.
 func (w *wheel) newSubWheel() *subWheel {
+	w.subWheels++
 	if n := len(w.freeSubWheels); n > 0 {
 		s := w.freeSubWheels[n-1]
 		w.freeSubWheels = w.freeSubWheels[:n-1]
@@ -101,5 +102,6 @@ func (w *wheel) take(tick int64) *bucket {
 func (w *wheel) retire(s *subWheel) {
 	if s.detached && s.queued == 0 {
 		w.freeSubWheels = append(w.freeSubWheels, s)
+		w.subWheels--
 	}
 }

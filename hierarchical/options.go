@@ -20,8 +20,8 @@ const (
 // Options are the settings of a [Timer]. The zero value of each field is its
 // default.
 type Options struct {
-	// TickDuration is the tick of the lowest level. A task starts up to one tick late
-	// while the worker keeps up. 0 is the default, 1 ms. A duration below 1 ms is raised to
+	// TickDuration is the tick of the lowest level. Under load, a task starts up to one
+	// tick late while the worker keeps up. 0 is the default, 1 ms. A duration below 1 ms is raised to
 	// 1 ms, with a warning in the log.
 	TickDuration time.Duration
 

@@ -1,6 +1,6 @@
 // Package hierarchical is an engine of package hwt on wheels of wheels, after the
-// timing wheels of Kafka. It is approximate: a task runs up to one tick after its
-// deadline, and never before it.
+// timing wheels of Kafka. A task never runs before its deadline. It runs at its deadline
+// while the timer has little to do, and up to one tick later under load.
 //
 //	timer, err := hierarchical.New(nil) // ticks of 1 ms
 //	...
@@ -86,9 +86,9 @@ func (t *Timer) init(newWheel func() engine.Wheel) {
 	t.handle.Init(t, t.options.Config(newWheel, tracker))
 }
 
-// NewTimeout schedules task to run once, delay from now or up to one tick later.
-// A delay of zero or less expires at the next tick. A deadline past the clock's
-// range, which ends 73 years after New, is never reached.
+// NewTimeout schedules task to run once, delay from now; under load, up to one tick
+// later. A delay of zero or less expires immediately or, under load, at the next tick. A
+// deadline past the clock's range, which ends 73 years after New, is never reached.
 //
 // If it does not schedule the task, it returns [hwt.ErrNilTask], [hwt.ErrStopped], or a
 // *[hwt.PendingLimitError]. If Stop is called concurrently, NewTimeout returns

@@ -33,6 +33,7 @@ type wheel struct {
 	counts        []int32       // how many are in each
 	queue         *delayqueue.Queue[content]
 	freeSubWheels []*subWheel
+	subWheels     int   // in use
 	tick          int64 // the current one
 	size          int64 // buckets a level. Immutable after New.
 	maxBucketLen  int32 // timeouts in a bucket that is full. Immutable after New.
@@ -176,6 +177,25 @@ func (w *wheel) Next() int64 {
 		w.take(math.MaxInt64)
 	}
 	return w.queue.Next()
+}
+
+// Peek implements engine.Wheel. It looks at the buckets of all levels that begin with
+// tick. A sub-wheel could have such buckets, too, but only where there are many timeouts.
+func (w *wheel) Peek(tick int64, limit int, nodes []*store.Node) (_ []*store.Node, ok bool) {
+	if w.subWheels > 0 {
+		return nodes, false
+	}
+	limit += len(nodes)
+	for i := range w.levels {
+		l := &w.levels[i]
+		if tick%l.unit != 0 || tick >= l.limit {
+			continue
+		}
+		if nodes, ok = w.set.Peek(l.first+uint32(tick/l.unit%w.size), 0, limit-len(nodes), nodes); !ok {
+			return nodes, false
+		}
+	}
+	return nodes, true
 }
 
 // Held implements engine.Wheel.

@@ -59,6 +59,7 @@ func wheelModel(t *rapid.T) {
 				earliest = min(earliest, due)
 			}
 			require.LessOrEqual(t, d.Next(), earliest)
+			d.peek(t)
 			require.Equal(t, len(d.due) == 0, d.Next() == math.MaxInt64)
 		},
 	})

@@ -59,6 +59,16 @@ func (d *driver) step(tb require.TestingT, tick int64) (expired int) {
 	return expired
 }
 
+// peek asserts that Peek of the next tick finds all that Expire would take, if it finds few.
+func (d *driver) peek(tb require.TestingT) (found int, ok bool) {
+	next := d.Next()
+	nodes, ok := d.Peek(next, math.MaxInt32, nil)
+	for t, due := range d.due {
+		require.True(tb, !ok || due != next || slices.Contains(nodes, t), "due at %d", next)
+	}
+	return len(nodes), ok
+}
+
 // advance moves the wheel to tick, and expires each bucket on the way.
 func (d *driver) advance(tb require.TestingT, tick int64) (steps int) {
 	for next := d.Next(); next <= tick; next = d.Next() {
@@ -310,4 +320,32 @@ func TestBucketReturnsTheBucketThatAddUses(t *testing.T) {
 			require.Equal(t, before, w.counts)
 		}
 	}
+}
+
+// A bucket of an upper level and one of the lowest begin with the same tick.
+func TestPeekLooksAtTheBucketsOfAllLevels(t *testing.T) {
+	d := drive(4)
+	d.add(4) // on the second level
+	d.step(t, 1)
+	d.add(4)
+	found, ok := d.peek(t)
+	assert.True(t, ok)
+	assert.Equal(t, 2, found)
+}
+
+func TestPeekGivesUpWhereBucketsAreFull(t *testing.T) {
+	d := drive(4)
+	d.maxBucketLen = 2
+	for range 8 {
+		d.add(4)
+	}
+	_, ok := d.peek(t)
+	assert.False(t, ok)
+	for d.Next() < math.MaxInt64 {
+		d.step(t, d.Next())
+	}
+	d.add(d.tick + 1)
+	found, ok := d.peek(t)
+	assert.True(t, ok, "the full bucket is empty again")
+	assert.Equal(t, 1, found)
 }

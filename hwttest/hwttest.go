@@ -39,7 +39,7 @@ import (
 // corresponding option, the factory should call [testing.TB.Skip].
 type Config struct {
 	// TickDuration is the tick duration, and is never zero. A task may run up to one tick
-	// after its deadline. Implementations without ticks ignore it.
+	// after its deadline, or at it. Implementations without ticks ignore it.
 	TickDuration time.Duration
 
 	// MaxPendingTimeouts is the pending limit.

@@ -51,7 +51,7 @@ func newModel(t *testing.T, tb require.TestingT, buckets int) *model {
 }
 
 // delay returns the delay of ticks as a duration.
-func delay(ticks int) time.Duration { return time.Duration(ticks) * tick }
+func delay(ticks int) time.Duration { return time.Duration(max(ticks, 0))*tick + tick/2 } // to the end of a tick
 
 // refused reports whether the wheel is closed, and checks err accordingly.
 func (m *model) refused(err error) bool {

@@ -457,6 +457,16 @@ inline expire(i) {
 	fi
 }
 
+/* whether the timeout waits for the next tick, and is due by the clock */
+#define early(i)	(filed[i] == tick + 1 && end[i] == 0 && deadline[i] <= now)
+
+inline expireEarly(i) {
+	if
+	:: early(i) -> filed[i] = 0; end[i] = EXPIRED; deadline[i] = 0; ok = true
+	:: else
+	fi
+}
+
 /* beginFiring: users' code is run if ok, or if there are notices */
 inline beginFiring() {
 	running = (ok || nextNotices); nextNotices = false; ok = false; stale = (stale || running)
@@ -535,13 +545,20 @@ works:		assert(!running && !sleeping);	/* one worker at a time */
 			fi
 		:: else
 		fi;
+		if					/* collectEarly, or there are many */
+		:: early(0) || early(1) ->
+			expireEarly(0); expireEarly(1);
+			beginFiring();
+			unlock(); goto fire
+		:: true
+		fi;
 #ifndef NO_STALE
 		stale = true;				/* fallAsleep */
 #endif
 		if
 		:: nearest <= tick + 1 || arrived -> arrived = false;
 			sleeping = true; alarm = tick + 1; setAlarm(alarm); goto rests
-		:: nearest > tick + 1 -> arrived = false
+		:: nearest > tick + 1 || !arrived -> arrived = false	/* few in the next tick */
 		fi;
 #ifdef RECHECK_FIRST
 		if

@@ -41,6 +41,7 @@
 //	timeout.go                      the timeout, and the word that decides every race
 //	marks.go                        the bits by which loops know the timeouts they saw
 //	intake.go                       the queues from callers to the worker, and signal
+//	early.go                        few timeouts, by their deadlines instead of ticks
 //	schedule.go, drain.go           storing one timeout, collecting; draining, ticks
 //	timing.go, watchdog.go
 //	firing.go                       due timeouts and their tasks

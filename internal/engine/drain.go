@@ -20,6 +20,9 @@ const (
 	// maxHold is for how long a round keeps mu, which callers may wait for.
 	maxHold = time.Millisecond
 
+	// minTraffic is the number of timeouts, beyond one per fewEvery, that are no traffic.
+	minTraffic = 16
+
 	// maxDrainPause is the longest time beyond a tick for which the worker leaves the
 	// intake alone. A drain takes a tick, and some milliseconds for popAtLeast. If it
 	// seems longer, the process was stopped or the machine slept, and newer timeouts
@@ -150,10 +153,10 @@ func (s *schedule) drainQueue(from *stripe, q *mpsc.Queue[Timeout], b *budget) {
 	}
 }
 
-// busy reports whether more than one timeout per tick came through the intake since the
-// worker fell asleep.
-func (s *schedule) busy(tick int64) bool {
-	return s.draining.arrivals > tick-s.draining.sleptAt
+// busy reports whether there is traffic: since the worker fell asleep, more timeouts came
+// through the intake than one per fewEvery, and minTraffic and more besides.
+func (d *draining) busy(now, more int64) bool {
+	return d.arrivals > (now-d.sleptAt)/int64(fewEvery)+minTraffic+more
 }
 
 // skipTo moves the wheel to tick, or to the tick before the next one with work if that is

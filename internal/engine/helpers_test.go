@@ -31,6 +31,7 @@ type flatWheel struct {
 	tick   int64
 	moves  []int64
 	faults []string
+	exact  bool   // Peek shows few timeouts
 	onAdd  func() // called by Add, if not nil
 	onNext func() // called by Next once, if not nil
 }
@@ -109,6 +110,15 @@ func (w *flatWheel) Next() int64 {
 		next = min(next, at.tick)
 	}
 	return next
+}
+
+func (w *flatWheel) Peek(tick int64, limit int, nodes []*store.Node) ([]*store.Node, bool) {
+	for t, at := range w.added {
+		if at.tick == tick {
+			nodes = append(nodes, &t.node)
+		}
+	}
+	return nodes, w.exact && len(nodes) <= limit
 }
 
 func (w *flatWheel) Held() *store.Buckets { return &w.held }

@@ -46,8 +46,8 @@ const (
 	minRest  = 50 * time.Microsecond
 	maxRest  = 10 * time.Millisecond
 
-	// sleeperTraffic is the number of timeouts, beyond one per tick, that callers drain
-	// for a sleeping worker.
+	// sleeperTraffic is the number of timeouts, beyond those that are no traffic, that
+	// callers drain for a sleeping worker.
 	sleeperTraffic = 16
 )
 
@@ -124,7 +124,7 @@ func (c *Core) drainForSleeper(s *stripe) {
 		return
 	}
 	c.assist(s)
-	enough := len(c.schedule.nextNotices) == 0 && s.backlog() <= 0 && !c.schedule.busy(c.timer.now()/c.timer.tickDur+sleeperTraffic)
+	enough := len(c.schedule.nextNotices) == 0 && s.backlog() <= 0 && !c.schedule.draining.busy(c.timer.now(), sleeperTraffic)
 	if enough {
 		c.worker.correctAlarm()
 	}

@@ -20,6 +20,7 @@ type schedule struct {
 	earliest int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
 	draining draining       // see there
 	walks    walks          // see there
+	early    early          // see there
 	batch    [batchLen]move // scratch space for drainQueue; a field because a local would escape through Wheel
 
 	orphans       []*Timeout  // that Stop took out of the intake, and events that it would find nowhere (E3)
@@ -39,7 +40,7 @@ type draining struct {
 	resumeAt int64 // while the worker is behind, the intake is left alone until then
 	stale    bool  // since then the worker slept, or ran users' code
 	arrivals int64 // timeouts taken out of the intake since the worker fell asleep, until it fired
-	sleptAt  int64 // the tick in which it fell asleep
+	sleptAt  int64 // the time at which it fell asleep; -1 before the first time
 	fired    bool  // it has run users' code since
 }
 
@@ -142,6 +143,46 @@ func (s *schedule) collect(due []*store.Node) []*store.Node {
 	}
 	clear(due[len(kept):])
 	return kept
+}
+
+// collectEarly moves the timeouts of the next tick that are due by now to due, if there
+// are few in that tick (X1).
+func (s *schedule) collectEarly(now int64, due []*store.Node) []*store.Node {
+	tick := s.wheel.Next()
+	if tick != s.tick+1 || !s.early.allowed(now) {
+		return due
+	}
+	s.early.each(s.wheel, tick, s.timer.tickDur, func(n *store.Node, w enginekit.Word) {
+		if w.Deadline() <= now {
+			s.wheel.Remove(n)
+			n.MoveTo(inDue)
+			s.walks.Moved(n)
+			due = append(due, n)
+		}
+	})
+	if len(due) > 0 {
+		s.early.spend(now)
+	}
+	return due
+}
+
+// nextLook returns the time at which the worker must look at the wheel next, and the first
+// deadline for which that is soon enough: the end of the next occupied tick, which is soon
+// enough for all of that tick, or the earliest deadline there if it holds few timeouts.
+func (s *schedule) nextLook(now int64) (at, covers int64) {
+	tick := s.wheel.Next()
+	at = s.timer.timeOf(tick)
+	if at == never || !s.early.allowed(now) {
+		return at, s.timer.alarmFor(at)
+	}
+	first := at
+	few := s.early.each(s.wheel, tick, s.timer.tickDur, func(_ *store.Node, w enginekit.Word) {
+		first = min(first, w.Deadline())
+	})
+	if !few {
+		return at, s.timer.alarmFor(at)
+	}
+	return first, first
 }
 
 // time returns the time by which deadlines expire at this tick. The clock may reach

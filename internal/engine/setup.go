@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -34,6 +35,7 @@ type setup struct {
 	workers []*atomic.Int64  // the workers' goroutine numbers
 	runner  *enginekit.Runner
 	callers enginekit.Callers // whether callers are recorded
+	labels  context.Context   // the pprof labels of workers
 	rests   bool              // whether callers rest (P4)
 	late    *sync.Map         // the numbers of goroutines that give late notices, and how often each is outstanding: int64 to int64. Safe for concurrent use.
 }
@@ -48,6 +50,7 @@ func newSetup(cfg Config) setup {
 		workers: make([]*atomic.Int64, cfg.Workers),
 		runner:  cfg.Runner,
 		callers: enginekit.Callers(cfg.Callers),
+		labels:  enginekit.TimerLabels(cfg.Runner.Name),
 		late:    new(sync.Map),
 	}
 	s.clock.Start()

@@ -84,11 +84,11 @@ func (s *sleeper) sleep(quit <-chan struct{}) {
 	}
 }
 
-// setAlarm has the worker wake when the clock reaches at. If at is never, only a caller
-// wakes it.
-func (w *worker) setAlarm(at int64) {
+// setAlarm has the worker work when the clock reaches at, which covers deadlines from
+// covers on. If at is never, only a caller wakes it.
+func (w *worker) setAlarm(at, covers int64) {
 	w.lags.expect(at)
-	w.signal.alarm.Store(w.timer.alarmFor(at))
+	w.signal.alarm.Store(covers)
 	if at == never {
 		w.signal.assistFrom.Store(never)
 		w.sleeper.Load().stop()
@@ -108,16 +108,17 @@ func (w *worker) correctAlarm() {
 	if w.schedule.wheel == nil || w.signal.phase.Load() != asleep {
 		return // the worker or Stop takes care of the wheel
 	}
-	at := w.timer.timeOf(w.schedule.wheel.Next())
-	if at > w.lags.expected {
-		w.signal.alarm.Store(w.timer.alarmFor(at))
+	at, covers := w.schedule.nextLook(w.timer.now())
+	if was := w.signal.alarm.Load(); covers > was {
+		w.signal.alarm.Store(covers)
 		if !w.schedule.intake.empty() { // its caller may rely on the alarm as it was: as W2
-			w.signal.alarm.Store(w.timer.alarmFor(w.lags.expected))
+			w.signal.alarm.Store(was)
 			return
 		}
 	}
-	if at != w.lags.expected || at == never { // a worker with nothing pending lingers anew
-		w.setAlarm(at)
+	w.signal.alarm.Store(covers)
+	if at != w.lags.expected || at == never { // a worker with nothing pending lingers again
+		w.setAlarm(at, covers)
 		if w.signal.phase.Load() == ticking { // a caller woke the worker meanwhile (W6)
 			w.signal.assistFrom.Store(w.timer.now() + w.timer.onTime())
 			w.relieveSoon()
@@ -174,19 +175,20 @@ func (w *worker) mayRelieve() bool {
 	}
 }
 
-// fallAsleep decides how to sleep. While there is traffic the worker comes by at
-// every tick, so that no caller has to wake it.
-func (w *worker) fallAsleep() action {
+// fallAsleep decides how to sleep. While there is traffic, the worker comes at every tick
+// or earlier, so that no caller has to wake it.
+func (w *worker) fallAsleep(now int64) action {
 	d := &w.schedule.draining
-	next := w.schedule.wheel.Next()
-	toTick := w.schedule.busy(w.schedule.tick) || next <= w.schedule.tick+1
-	d.arrivals, d.sleptAt, d.fired, d.stale = 0, w.schedule.tick, false, true
+	at, covers := w.schedule.nextLook(now)
+	end := (w.schedule.tick + 1) * w.timer.tickDur
+	toTick := d.busy(now, 0) || covers < at && at <= end
+	d.arrivals, d.sleptAt, d.fired, d.stale = 0, now, false, true
 	if toTick {
 		w.sleeping = true
-		w.setAlarm((w.schedule.tick + 1) * w.timer.tickDur)
+		w.setAlarm(min(at, end), covers)
 		return sleep
 	}
-	w.setAlarm(w.timer.timeOf(next))
+	w.setAlarm(at, covers)
 	if !w.signal.phase.CompareAndSwap(ticking, asleep) {
 		return quit
 	}

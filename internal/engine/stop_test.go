@@ -175,14 +175,15 @@ func TestUnprocessedTimeoutKeepsNoOtherReachable(t *testing.T) {
 // bucketWheel is one bucket.
 type bucketWheel struct{ b *store.Buckets }
 
-func (w bucketWheel) MoveTo(int64)                           {}
-func (w bucketWheel) Add(n *store.Node, _ int64)             { w.b.Add(0, n, 0) }
-func (w bucketWheel) Remove(n *store.Node)                   { w.b.Remove(n) }
-func (w bucketWheel) Bucket(int64) (uint32, bool)            { return 0, true }
-func (w bucketWheel) Expire(due []*store.Node) []*store.Node { return due }
-func (w bucketWheel) Next() int64                            { return 1 << 62 }
-func (w bucketWheel) Held() *store.Buckets                   { return w.b }
-func (w bucketWheel) Rings(rings []Ring) []Ring              { return rings }
+func (w bucketWheel) MoveTo(int64)                                         {}
+func (w bucketWheel) Add(n *store.Node, _ int64)                           { w.b.Add(0, n, 0) }
+func (w bucketWheel) Remove(n *store.Node)                                 { w.b.Remove(n) }
+func (w bucketWheel) Bucket(int64) (uint32, bool)                          { return 0, true }
+func (w bucketWheel) Expire(due []*store.Node) []*store.Node               { return due }
+func (w bucketWheel) Next() int64                                          { return 1 << 62 }
+func (w bucketWheel) Peek(int64, int, []*store.Node) ([]*store.Node, bool) { return nil, false }
+func (w bucketWheel) Held() *store.Buckets                                 { return w.b }
+func (w bucketWheel) Rings(rings []Ring) []Ring                            { return rings }
 
 func TestStopLeavesTheIntakeEmpty(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

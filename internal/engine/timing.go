@@ -152,9 +152,9 @@ func (l *lags) expect(at int64) {
 	l.lookAt.Store(at)
 }
 
-// look records that the worker, which meant to look when expected, processes the tick that
-// came at the time given.
-func (l *lags) look(now, tick int64) { l.note(now, now-min(l.expected, tick)) }
+// look records that the worker, which meant to look when expected, looks now. A caller may
+// have woken it earlier.
+func (l *lags) look(now int64) { l.note(now, max(now-l.expected, 0)) }
 
 // note records a lag. A reader that finds the new interval finds its lag, too.
 func (l *lags) note(now, lag int64) {

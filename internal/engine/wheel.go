@@ -29,6 +29,11 @@ type Wheel interface {
 	// which no timeout expires; the largest int64 if the wheel is empty.
 	Next() int64
 
+	// Peek appends to nodes the timeouts that Expire would remove at tick, which Next
+	// returned, and possibly some with later deadlines. It returns false if there are more
+	// than limit, or if it would take long to find out.
+	Peek(tick int64, limit int, nodes []*store.Node) ([]*store.Node, bool)
+
 	// Held returns the buckets of all that was added, which stay the same ones.
 	Held() *store.Buckets
 

@@ -4,17 +4,16 @@ import (
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
-
-	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
 // Ground rules
 //
 // At every tick the worker drains the intake, collects the due timeouts from the wheel,
 // releases mu, and runs the tasks. When no tick is left to process, it drains the rest of
-// the intake in rounds. Then it sleeps: to the next tick while there is traffic, and
-// otherwise to the wheel's next occupied tick. If the wheel is empty, it sleeps until a
-// caller wakes it, and retires after a moment.
+// the intake in rounds, and takes timeouts of the next tick early (early.go). Then it
+// sleeps: to the next tick while there is traffic, and otherwise to the end of the wheel's
+// next occupied tick, or to the earliest of few deadlines there. If the wheel is empty, it
+// sleeps until a caller wakes it, and retires after a moment.
 //
 //	W1. phase goes unstarted → ticking ⇄ asleep, from asleep to unstarted again, and
 //	    from any of them to stopped, for good. Every change but the last is a
@@ -101,7 +100,7 @@ func (w *worker) work(g *shift) {
 		}
 	}()
 	if !g.relief {
-		g.identify(w.timer.runner.Name)
+		g.identify(w.timer)
 	}
 	if end := w.run(g); end == quit || end == relieved {
 		w.sleeper.Load().stop()
@@ -130,15 +129,15 @@ func (w *worker) checkDone() {
 
 // identify stores the number of the calling goroutine in g, and labels the goroutine with
 // the name of the timer.
-func (g *shift) identify(timer string) {
+func (g *shift) identify(timer *setup) {
 	g.id = goroutineID()
-	pprof.SetGoroutineLabels(enginekit.TimerLabels(timer))
+	pprof.SetGoroutineLabels(timer.labels)
 }
 
 // enter makes g known as the worker before it runs users' code.
 func (g *shift) enter(w *worker) {
 	if g.id == 0 { // a relief may run none
-		g.identify(w.timer.runner.Name)
+		g.identify(w.timer)
 	}
 	w.workerID.Store(g.id)
 }
@@ -197,9 +196,9 @@ func (w *worker) step(g *shift) action {
 	}
 	if now/w.timer.tickDur > w.schedule.tick {
 		w.firing.due = w.schedule.advance(now, w.firing.due)
-		w.lags.look(now, w.schedule.tick*w.timer.tickDur)
+		w.lags.look(now)
 		w.lags.expect((w.schedule.tick + 1) * w.timer.tickDur)
-		w.beginFiring()
+		w.beginFiring(w.schedule.time())
 		return goOn
 	}
 	next := w.round(now)
@@ -232,18 +231,25 @@ func (w *worker) round(now int64) action {
 	if d := &w.schedule.draining; d.stale || !d.complete || len(w.schedule.nextNotices) > 0 {
 		w.schedule.drain(min((w.schedule.tick+1)*w.timer.tickDur, now+int64(maxHold)))
 		w.schedule.noteEmptied(now)
-		w.beginFiring() // notices, if there are any
+		w.beginFiring(w.schedule.time()) // notices, if there are any
 		if w.firing.running || !d.complete {
 			return goOn
 		}
 	}
-	return w.fallAsleep()
+	w.firing.due = w.schedule.collectEarly(now, w.firing.due)
+	if len(w.firing.due) > 0 {
+		w.lags.look(now)
+		w.lags.expect((w.schedule.tick + 1) * w.timer.tickDur)
+		w.beginFiring(min(now, forever-1))
+		return goOn
+	}
+	return w.fallAsleep(now)
 }
 
-// beginFiring hands the notices and due over to fire. Guarded by mu.
-func (w *worker) beginFiring() {
+// beginFiring hands the notices and due over to fire, for deadlines up to now. Guarded by mu.
+func (w *worker) beginFiring(now int64) {
 	w.firing.notices, w.schedule.nextNotices = w.schedule.nextNotices, w.firing.notices
-	if w.firing.begin(w.schedule.time()) {
+	if w.firing.begin(now) {
 		w.schedule.draining.fired, w.schedule.draining.stale = true, true
 	}
 }
@@ -278,7 +284,7 @@ func (w *worker) takeLateNotices() bool {
 	<-w.takenOver // Stop waits for nothing until then
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.beginFiring()
+	w.beginFiring(w.schedule.time())
 	w.schedule.noticesClosed.Store(!w.firing.running)
 	return w.firing.running
 }

@@ -59,7 +59,7 @@ var verdicts = []string{spec.Correct, spec.Moved}
 // All returns every engine, ours first. The first is the base of all ratios.
 func All() []Kind {
 	return []Kind{
-		hashedWheelKind, twoWorkersKind, sevenWorkersKind, goroutinesKind, hierarchicalKind, runtimeTimerKind,
+		hashedWheelKind, twoWorkersKind, sevenWorkersKind, defaultsKind, goroutinesKind, hierarchicalKind, runtimeTimerKind,
 		afterFuncKind, russellLuoKind, antlabsKind, rfyiamcoolKind, ouqiangKind, goZeroKind,
 		nettyKind, jdkKind, tokioKind,
 	}

@@ -1,6 +1,8 @@
 package engines
 
 import (
+	"time"
+
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
@@ -26,6 +28,17 @@ var sevenWorkersKind = Kind{
 	Tasks: onWorker, Ours: true, Resets: true, Verdict: true, Tick: fineTick,
 	Only: []string{spec.Saturated, spec.Trickle},
 	New:  newHashedWheel(hashedwheel.Options{Workers: 7}),
+}
+
+// defaultsKind has the default options.
+var defaultsKind = Kind{
+	Name: "hashedwheel+100ms", Package: hashedWheelKind.Package, Setting: "the defaults: tick 100 ms, 512 ticks",
+	Tasks: onWorker, Ours: true, Resets: true, Verdict: true, Tick: 100 * time.Millisecond,
+	Only: []string{spec.Expire, spec.Trickle, spec.Lone},
+	New: func() (Engine, error) {
+		timer, err := hashedwheel.New(nil)
+		return contract{timer}, err
+	},
 }
 
 // goroutinesKind runs each task in a goroutine, as most rivals do.

@@ -67,7 +67,8 @@ func (h *Harness) Command(s spec.Spec) []string {
 
 // Measures reports whether harnesses have that measurement.
 func Measures(measure string) bool {
-	return measure != spec.Saturated && measure != spec.Moved // busy goroutines exist in Go only
+	return measure != spec.Saturated && // busy goroutines exist in Go only
+		measure != spec.Lone && measure != spec.Moved
 }
 
 // need returns an error that names a missing program.

@@ -27,6 +27,7 @@ var measurements = map[string]measurement{
 	spec.Sustained:  sustained,
 	spec.Saturated:  saturated,
 	spec.Trickle:    trickle,
+	spec.Lone:       lone,
 	spec.Correct:    correct,
 	spec.Moved:      moved,
 }

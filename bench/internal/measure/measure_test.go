@@ -54,6 +54,7 @@ func TestLoadsAreMeasured(t *testing.T) {
 		{Measure: spec.Sustained, Producers: 2, Rate: 10_000, Delay: span},
 		{Measure: spec.Saturated, Busy: 2},
 		{Measure: spec.Trickle, Rate: 1000},
+		{Measure: spec.Lone},
 	} {
 		s.Engine, s.Span = "hashedwheel", span
 		sample, err := Run(s)

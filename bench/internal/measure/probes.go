@@ -36,14 +36,20 @@ func newProbes(e engines.Engine, n int) *probes {
 
 // schedule schedules another probe. It returns false if there is no room for it, and is
 // safe for concurrent use.
-func (p *probes) schedule(delay time.Duration) bool {
+func (p *probes) schedule(delay time.Duration) bool { return p.then(delay, func() {}) }
+
+// then is schedule, and calls f after the probe has fired.
+func (p *probes) then(delay time.Duration, f func()) bool {
 	i := int(p.next.Add(1) - 1)
 	if i >= len(p.late) {
 		p.next.Add(-1)
 		return false
 	}
 	p.deadline[i] = int64(time.Since(p.start) + delay)
-	p.engine.Schedule(delay, func() { p.fire(i) })
+	p.engine.Schedule(delay, func() {
+		p.fire(i)
+		f()
+	})
 	return true
 }
 

@@ -72,6 +72,7 @@ var measurements = []measurement{
 	{spec.Saturated, "Beside busy goroutines", "Every 5 ms, 20 probes that were scheduled beforehand are due. Busy goroutines work 200 µs and sleep 1 µs. Unfired probes count with the time waited.",
 		[]metric{p50, p99, latest, callP50, callP99, callMax, stopP50, stopP99, stopMax}},
 	{spec.Trickle, "Trickle", "Timeouts at random times; half are cancelled after 3 ms, the others expire after 20 ms. The producer's own cost is included.", []metric{core, wakeups, p50, p99, latest}},
+	{spec.Lone, "Alone", "One timeout at a time, due after 3 to 20 ms.", []metric{p50, p99, latest}},
 	{spec.Correct, "Correctness with cancels", "A third of the timeouts are cancelled, half of those about when they are due.", faults},
 	{spec.Moved, "Correctness with resets", "Half of the timeouts are reset, a tenth of a second before their deadline or earlier.", faults},
 }
@@ -80,6 +81,8 @@ var measurements = []measurement{
 func conditions(c spec.Spec) string {
 	var parts []string
 	switch {
+	case c.Measure == spec.Lone:
+		parts = append(parts, "one at a time")
 	case c.Busy > 0:
 		parts = append(parts, fmt.Sprintf("%d busy goroutines", c.Busy))
 	case c.Rate > 0:

@@ -26,18 +26,19 @@ type size struct {
 	kept       int           // timeouts that a producer at full speed keeps pending
 	rates      []int         // sustained, per second, with a delay of 100 ms
 	busy       time.Duration // duration of the load beside busy goroutines
+	lone       time.Duration // of timeouts scheduled one at a time
 }
 
 var full = size{
 	growth:     []int{0, 1e4, 1e6},
 	operations: 1e6, expiring: 1e6, bursts: []int{3e6}, span: 4 * time.Second, subjects: 100_000, beats: 1e6,
-	load: 2 * time.Second, kept: 100_000, rates: []int{1e5, 1e6, 4e6}, busy: 5 * time.Second,
+	load: 2 * time.Second, kept: 100_000, rates: []int{1e5, 1e6, 4e6}, busy: 5 * time.Second, lone: 6 * time.Second,
 }
 
 var quick = size{
 	growth:     []int{0, 1e5},
 	operations: 50_000, expiring: 100_000, bursts: []int{300_000}, span: 400 * time.Millisecond, subjects: 20_000, beats: 20_000,
-	load: 500 * time.Millisecond, kept: 10_000, rates: []int{1e5}, busy: 500 * time.Millisecond,
+	load: 500 * time.Millisecond, kept: 10_000, rates: []int{1e5}, busy: 500 * time.Millisecond, lone: 200 * time.Millisecond,
 }
 
 // cases returns all measurements without engines.
@@ -69,9 +70,10 @@ func (z size) cases() (cases []spec.Spec) {
 	for _, busy := range []int{20, 200} {
 		add(spec.Spec{Measure: spec.Saturated, Busy: busy, Span: z.busy})
 	}
-	for _, rate := range []int{100, 1000} {
+	for _, rate := range []int{100, 1000, 10_000} {
 		add(spec.Spec{Measure: spec.Trickle, Rate: rate, Span: z.load})
 	}
+	add(spec.Spec{Measure: spec.Lone, Span: z.lone})
 	add(spec.Spec{Measure: spec.Correct, N: z.subjects, Span: z.span / 2})
 	add(spec.Spec{Measure: spec.Moved, N: z.subjects, Span: z.span / 2})
 	return cases

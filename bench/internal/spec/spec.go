@@ -20,13 +20,14 @@ const (
 	Sustained  = "sustained"  // a sustained rate; half of the timeouts are cancelled
 	Saturated  = "saturated"  // probes scheduled beforehand, beside busy goroutines
 	Trickle    = "trickle"    // few schedules per second: CPU time and context switches
+	Lone       = "lone"       // one timeout at a time
 	Correct    = "correct"    // early, lost, and repeated timeouts; ignored cancels
 	Moved      = "moved"      // early, lost, and repeated timeouts after resets
 )
 
 // Measurements lists all of them in the order of a run.
 var Measurements = []string{
-	Schedule, Cancel, ResetAll, Heartbeats, Heap, Expire, Burst, FullSpeed, Sustained, Saturated, Trickle, Correct, Moved,
+	Schedule, Cancel, ResetAll, Heartbeats, Heap, Expire, Burst, FullSpeed, Sustained, Saturated, Trickle, Lone, Correct, Moved,
 }
 
 // Spec is one measurement of one engine: the work of one child process.
