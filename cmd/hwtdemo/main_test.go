@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,17 +12,10 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests, or acts as a command if a test starts its own binary.
-func TestMain(m *testing.M) {
-	if os.Getenv("HWT_TEST_ACT_AS") == "hwtdemo" {
-		main()
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // result is the outcome of a command line.
 type result struct {
@@ -55,27 +46,6 @@ func call(input string, args ...string) result {
 	var out, errOut transcript
 	status := execute(context.Background(), args, strings.NewReader(input), &out, &errOut)
 	return result{status: status, out: out.String(), errOut: errOut.String()}
-}
-
-// callAlone runs a command line in a new process.
-func callAlone(t *testing.T, args ...string) result {
-	var out bytes.Buffer
-	r := callInto(t, &out, args...)
-	r.out = out.String()
-	return r
-}
-
-// callInto is callAlone with another standard output.
-func callInto(t *testing.T, out io.Writer, args ...string) result {
-	var errOut bytes.Buffer
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), "HWT_TEST_ACT_AS=hwtdemo")
-	cmd.Stdout, cmd.Stderr = out, &errOut
-	if err := cmd.Run(); err != nil {
-		exited := errors.As(err, new(*exec.ExitError))
-		require.True(t, exited, err)
-	}
-	return result{status: cmd.ProcessState.ExitCode(), errOut: errOut.String()}
 }
 
 func TestWrongUsageExitsWithTwo(t *testing.T) {

@@ -236,6 +236,8 @@ func getBits(min, max, step uint) (bits uint64) {
 }
 
 // all returns all values and the wildcard.
+//
+//lint:ignore U1000 robfig/cron's own tests call it.
 func all(r bounds) uint64 { return getBits(r.min, r.max, 1) | starBit }
 
 // descriptors are names for expressions with seconds.

@@ -126,20 +126,6 @@ func (b *sqliteBackend) settings() []string {
 		"temp_store = MEMORY"}
 }
 
-// openLog syncs the log, which may be from a killed process, and keeps it open for SyncEvery: later, the
-// process may have no free descriptors, or fewer rights.
-func (b *sqliteBackend) openLog() error {
-	log, err := os.OpenFile(b.path+"-wal", os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err = b.options.sync(log); err == nil && b.options.SyncEvery > 0 {
-		b.log = log
-		return nil
-	}
-	return errors.Join(err, log.Close())
-}
-
 // disconnect gives up the connections. The last one of all processes checkpoints.
 func (b *sqliteBackend) disconnect() (err error) {
 	conns := append(b.closeDB(), b.idle()...)
