@@ -72,14 +72,12 @@ func (f *firing) notify(t *Timeout) {
 // fire expires t and runs its task, unless Cancel, Reset or Stop came first.
 func (f *firing) fire(t *Timeout) {
 	w, ok := t.state.expire(f.now)
+	f.goesOn = f.goesOn || t.isEvent() || !w.HasEnded() && !ok // (E5); reset since it was collected
 	if ok {
 		f.expired.Add(1)
 		f.timing.noteLate(w.Deadline())
 		f.timer.limit.Give(1)
-		f.goesOn = f.goesOn || t.isEvent()
 		f.timer.runner.Run(t.handle(), t.task)
-	} else if !w.HasEnded() {
-		f.goesOn = true // reset since it was collected
 	}
 }
 
