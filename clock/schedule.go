@@ -13,8 +13,8 @@ import (
 type Schedule interface {
 	// Next returns the first time after t, or the zero time if there is none, which ends
 	// the job. If it returns a time that is not after t, or that has passed when Next
-	// returns, the job runs at the next tick, after at least one millisecond. A time that is
-	// not after t is reported once, and so are ten passed times in succession.
+	// returns, the job runs after at least one millisecond. A time that is not after t is
+	// reported once, and so are ten passed times in succession.
 	//
 	// A job first calls Next with the current time, and then, at each run, with the due
 	// time of that run, so that a late run does not delay the next ones. If the result

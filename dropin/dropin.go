@@ -29,8 +29,8 @@
 //
 //   - Requiring this module raises the go line of the program's go.mod to this module's, and
 //     with it changes of Go's own behavior.
-//   - Timers and deadlines are up to one tick late. Package clock documents the other
-//     differences of its timers and contexts.
+//   - Under load, timers and deadlines are up to one tick late. Package clock documents
+//     the other differences of its timers and contexts.
 //   - Timer and Ticker are distinct types. A *Timer cannot be passed to or from code
 //     that uses package time.
 //   - A Timer that is not stopped stays in memory until it fires. A Ticker that is not

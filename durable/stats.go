@@ -35,7 +35,7 @@ type Stats struct {
 	// "notification_queue_usage".
 	Backend map[string]float64
 
-	Set       int64 // entries set and created, in Tx methods even if tx rolls back
+	Set       int64 // entries set and created, in a Tx even if the transaction rolls back
 	Moved     int64 // likewise
 	Cancelled int64 // likewise
 

@@ -85,8 +85,9 @@ func (w *Watch) Stop() {
 }
 
 // SetTimeout changes the idle timeout but not the time of the last activity. If the new
-// timeout has already passed since then, the reaper closes at the next tick. A timeout of
-// 0 or less means the reaper's timeout. SetTimeout does nothing after the end of the watch.
+// timeout has already passed since then, the reaper closes immediately or, under load, at
+// the next tick. A timeout of 0 or less means the reaper's timeout. SetTimeout does nothing
+// after the end of the watch.
 //
 // SetTimeout costs as much as Stop. It also resets a timeout if the new deadline
 // is the earliest of the watches that share it.

@@ -27,7 +27,7 @@ type Options struct {
 	// mode requires it. Other processes still receive notifications.
 	PollOnly bool
 
-	// QuietTx keeps Tx methods from calling pg_notify in the caller's transaction.
+	// QuietTx keeps the methods of a Tx from calling pg_notify in the caller's transaction.
 	// A notifying transaction holds a lock on the whole database while it commits.
 	// Workers then find the entry by polling: within half a second if they set QuietTx
 	// or PollOnly, too, and within five seconds otherwise.
