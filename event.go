@@ -125,7 +125,8 @@ func (e *Event) host() embedded.Host[Event, Timeout] {
 //
 // It returns [ErrStopped] if the timer is stopped, [ErrEventNotInitialized] before Init,
 // and a *[PendingLimitError] if the event was not pending and the timer's pending limit is
-// reached. On an error nothing has changed. If Stop is called concurrently, either Arm
+// reached; concurrent calls for one event may need a place each for a moment. On an error
+// nothing has changed. If Stop is called concurrently, either Arm
 // returns ErrStopped, or the event ends first, or Stop returns it. Arm panics in another
 // synctest bubble, as NewTimeout does.
 //

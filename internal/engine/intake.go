@@ -63,8 +63,10 @@ type stripe struct {
 // backlog returns about how many timeouts are in the two queues.
 func (s *stripe) backlog() int64 { return s.pushed() - s.drained.Load() }
 
-// pushed returns how many timeouts were pushed to the two queues.
-func (s *stripe) pushed() int64 { return s.accepted.Load() + s.removed.Load() + s.reset.Load() }
+// pushed returns how many timeouts were pushed to the two queues. It reads reset first: a Cancel
+// that fails to push adds to removed and then takes from reset, and the sum must not be too
+// low meanwhile (E3).
+func (s *stripe) pushed() int64 { return s.reset.Load() + s.accepted.Load() + s.removed.Load() }
 
 // intake is the callers' side of the timer.
 type intake struct {
