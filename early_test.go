@@ -128,3 +128,27 @@ func TestChainWithoutDelayIsBounded(t *testing.T) {
 		assert.GreaterOrEqual(t, runs, int(time.Second/max(tick, time.Millisecond)))
 	})
 }
+
+// A chain uses up the credit for early wake-ups (X2). Afterwards the timer rests until a
+// deadline for which there is credit again.
+func TestAlarmIsExactOnceThereIsCreditAgain(t *testing.T) {
+	onWheels(t, func(t *testing.T, timer hwt.Engine, tick time.Duration) {
+		var again func()
+		left := 300
+		again = func() {
+			if left--; left > 0 {
+				_, _ = timer.AfterFunc(0, again)
+			}
+		}
+		begun := time.Now()
+		_, err := timer.AfterFunc(0, again)
+		require.NoError(t, err)
+		delay := 1000*tick + tick/2 + time.Second
+		var late time.Duration = -1
+		_, err = timer.AfterFunc(delay, func() { late = time.Since(begun) - delay })
+		require.NoError(t, err)
+		time.Sleep(delay + tick)
+		synctest.Wait()
+		assert.Zero(t, late)
+	})
+}

@@ -153,7 +153,7 @@ func (s *schedule) collectEarly(now int64, due []*store.Node) []*store.Node {
 		return due
 	}
 	s.early.each(s.wheel, tick, s.timer.tickDur, func(n *store.Node, w enginekit.Word) {
-		if w.Deadline() <= now {
+		if w.Deadline() <= min(now, forever-1) {
 			s.wheel.Remove(n)
 			n.MoveTo(inDue)
 			s.walks.Moved(n)
@@ -172,14 +172,14 @@ func (s *schedule) collectEarly(now int64, due []*store.Node) []*store.Node {
 func (s *schedule) nextLook(now int64) (at, covers int64) {
 	tick := s.wheel.Next()
 	at = s.timer.timeOf(tick)
-	if at == never || !s.early.allowed(now) {
+	if at == never {
 		return at, s.timer.alarmFor(at)
 	}
 	first := at
 	few := s.early.each(s.wheel, tick, s.timer.tickDur, func(_ *store.Node, w enginekit.Word) {
 		first = min(first, w.Deadline())
 	})
-	if !few {
+	if !few || !s.early.allowed(max(first, now)) { // at the deadline there may be credit again
 		return at, s.timer.alarmFor(at)
 	}
 	return first, first
