@@ -86,7 +86,7 @@ func (j *Job) warn(due, limit time.Time) {
 		return
 	}
 	j.passed = reported
-	j.report(fmt.Errorf("schedule %T returned %v, which is not after %v; the run is at the next tick (reported once)",
+	j.report(fmt.Errorf("schedule %T returned %v, which is not after %v; the run waits for a millisecond (reported once)",
 		j.base(), due, limit))
 }
 
