@@ -68,7 +68,7 @@ func (c *Cache[K, V]) getOrFetch(ctx context.Context, key K, fetch func(context.
 	return it.value, nil
 }
 
-// refresh fetches the value of key for nobody, unless a fetch of key is running.
+// refresh fetches the value of key in the background, unless a fetch of key is running.
 func (c *Cache[K, V]) refresh(ctx context.Context, key K, fetch func(context.Context) (V, time.Duration, error)) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	started := &flight[V]{done: make(chan struct{}), cancel: cancel, waiters: 1, refresh: true} // one waiter, which never leaves

@@ -11,7 +11,7 @@ import (
 // transaction.
 type home struct {
 	era      string // changes after a crash
-	timeline string // changes after a failover; "" if the server does not tell
+	timeline string // changes after a failover; "" if the server does not report it
 }
 
 // An era of a server begins when its statistics do: at its first start, and after each
@@ -23,8 +23,8 @@ const timeline = `CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg
 
 // homeOf returns the home of a connection. It asks the server before the first transaction of a
 // connection, which ends with its home: reading the server's statistics is slow on PostgreSQL 14.
-// Amazon Aurora does not tell its timeline, and a hardened server may forbid each of these
-// functions. There, nobody learns the outcome of a transaction whose answer to COMMIT is lost.
+// Amazon Aurora does not report its timeline, and a hardened server may forbid each of these
+// functions. Then the outcome is unknown for a transaction whose answer to COMMIT is lost.
 func (b *postgresBackend) homeOf(ctx context.Context, conn *pgxpool.Conn) (home, error) {
 	const key = "hwt home"
 	known := conn.Conn().PgConn().CustomData()
