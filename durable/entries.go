@@ -31,11 +31,10 @@ func (e Entries) If(generation uint64) Entries {
 	return e
 }
 
-// Set stores an entry that fires at its Due time, or immediately if that has passed. It uses
-// the Key, Due, NotAfter, Payload, and Every, and returns the stored entry. Set replaces the
-// pending entry of the key, an overdue occurrence included: see Ensure. An entry that a worker
-// has claimed still fires. Set returns when the entry is stored as durably as the store's
-// options promise.
+// Set stores an entry that fires at its Due time, or immediately if that has passed. It
+// returns the stored entry. Set replaces the pending entry of the key, an overdue occurrence
+// included: see Ensure. An entry that a worker has claimed still fires. Set returns when the entry
+// is stored as durably as the store's options promise.
 //
 // A recurring entry without a Due time fires first at the first time of its Spec after now.
 // The claim of an occurrence stores the next one in the same transaction. Exactly one is
@@ -265,8 +264,9 @@ func newNonce() uint64 { return rand.Uint64() }
 // occurrence that became due while no worker ran stays and fires, as [Every.Missed] says.
 //
 // If the Spec and the Schedule of the pending entry are those of entry, its due time stays. If
-// its Payload, NotAfter, or Missed differ, they are replaced. If the recurrence differs, entry
-// replaces the pending entry, as Set does. Ensure reports whether it has changed anything.
+// its Payload, NotAfter, Missed, Group, or Headers differ, they are replaced. If the recurrence
+// differs, entry replaces the pending entry, as Set does. Ensure reports whether it has changed
+// anything.
 func (e Entries) Ensure(ctx context.Context, entry Entry) (stored Entry, changed bool, err error) {
 	for changed = false; ; {
 		stored, changed, err = e.ensure(ctx, entry)
@@ -314,7 +314,9 @@ func (e Entries) ensure(ctx context.Context, entry Entry) (Entry, bool, error) {
 	}
 	if same {
 		row.Attempt, row.Origin, row.Nonce = held.Attempt, held.Origin, held.Nonce // the same firing
-		if row.Every == held.Every && row.NotAfter == held.NotAfter && bytes.Equal(row.Payload, held.Payload) {
+		row.Last = held.Last
+		if row.Every == held.Every && row.NotAfter == held.NotAfter && row.Group == held.Group &&
+			row.Headers == held.Headers && bytes.Equal(row.Payload, held.Payload) {
 			old.Payload = bytes.Clone(old.Payload)
 			return old, false, nil
 		}

@@ -41,6 +41,8 @@ func TestEnsureReplacesDifferentFields(t *testing.T) {
 		stays  bool // the due time
 	}{
 		"payload":  {func(e *durable.Entry) { e.Payload = []byte("q") }, true},
+		"group":    {func(e *durable.Entry) { e.Group = "tenant" }, true},
+		"headers":  {func(e *durable.Entry) { e.Headers = map[string]string{"trace": "1"} }, true},
 		"missed":   {func(e *durable.Entry) { e.Every.Missed = clock.Missed{MaxRuns: 3} }, true},
 		"schedule": {func(e *durable.Entry) { e.Every.Spec = "@every 1m" }, false},
 		"one-shot": {func(e *durable.Entry) { e.Every, e.Due = durable.Every{}, time.Now().Add(time.Hour) }, false},
@@ -60,6 +62,8 @@ func TestEnsureReplacesDifferentFields(t *testing.T) {
 				assert.Equal(t, c.stays, stored.Due.Equal(first.Due))
 				assert.Equal(t, changed.Payload, stored.Payload)
 				assert.Equal(t, changed.Every, stored.Every)
+				assert.Equal(t, changed.Group, stored.Group)
+				assert.Equal(t, changed.Headers, stored.Headers)
 				_, did, err = f.Ensure(ctx, changed)
 				require.NoError(t, err)
 				assert.False(t, did, "the second time")

@@ -9,8 +9,8 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Entry is one timer of a store. Methods that store an entry take its Key, Due, NotAfter,
-// Payload, and Every from the caller, and fill in Generation and Attempt.
+// Entry is one timer of a store. Methods that store an entry take all fields from the caller except
+// Generation and Attempt, which they fill in.
 type Entry struct {
 	// Key identifies the entry. It has 1 to 512 bytes.
 	Key string
@@ -36,6 +36,16 @@ type Entry struct {
 
 	// Every is the recurrence. It is zero for a one-shot.
 	Every Every
+
+	// Group is the name of a group of entries, such as a tenant. It has at most 128 bytes. ""
+	// is no group. Move, retries, Requeue, and further occurrences keep it.
+	Group string
+
+	// Headers are passed to the handler with the Payload, for example a trace context. Names and
+	// values have at most 8 KiB in total, including 1 or 2 bytes for the length of each. A name has
+	// at least 1 byte. Move, retries, Requeue, and further occurrences keep the headers. An empty
+	// map is returned as nil.
+	Headers map[string]string
 }
 
 // Firing is the argument of a [Handler].
@@ -89,12 +99,18 @@ func entryOf(r *backend.Row) (Entry, error) {
 	if err != nil {
 		return Entry{Key: r.Key}, fmt.Errorf("%w: recurrence: %w", ErrDamaged, err)
 	}
+	headers, err := decodeHeaders(r.Headers)
+	if err != nil {
+		return Entry{Key: r.Key}, fmt.Errorf("%w: headers: %w", ErrDamaged, err)
+	}
 	e := Entry{
 		Key:        r.Key,
 		Payload:    r.Payload,
 		Generation: r.Generation,
 		Attempt:    r.Attempt,
 		Every:      every,
+		Group:      r.Group,
+		Headers:    headers,
 	}
 	if len(e.Payload) == 0 {
 		e.Payload = nil // some databases return an empty slice
@@ -118,8 +134,17 @@ func (e Entry) row(maxPayload int) (row backend.Row, err error) {
 	if len(e.Payload) > maxPayload {
 		return row, invalid("payload of %d bytes (expected: up to %d)", len(e.Payload), maxPayload)
 	}
+	if len(e.Group) > maxGroupSize {
+		return row, invalid("group %.32q of %d bytes (expected: up to %d)", e.Group, len(e.Group), maxGroupSize)
+	}
+	headers, err := encodeHeaders(e.Headers)
+	if err != nil {
+		return row, err
+	}
 	row = backend.Row{
 		Key:     e.Key,
+		Group:   e.Group,
+		Headers: headers,
 		Payload: bytes.Clone(e.Payload), // a worker may hold it after the call
 		Attempt: 1,
 		Nonce:   newNonce(),
@@ -146,7 +171,10 @@ func (e Entry) row(maxPayload int) (row backend.Row, err error) {
 	return row, nil
 }
 
-const maxKeySize = 512
+const (
+	maxKeySize   = 512
+	maxGroupSize = 128
+)
 
 func checkKey(key string) error {
 	if key == "" || len(key) > maxKeySize {

@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// batchBytes is the size of the payloads that end a batch of SetMany.
+// batchBytes is the size of the payloads and headers that end a batch of SetMany.
 const batchBytes = 16 << 20
 
 // SetMany stores each entry of seq, as Set does, in large batches. It returns the number of
@@ -51,7 +51,7 @@ type batch struct {
 	ops    []backend.Op
 	counts []int          // entries for which an operation stands
 	at     map[string]int // position in ops by key
-	bytes  int            // of payloads
+	bytes  int            // of payloads and headers
 }
 
 func (b *batch) reset() {
@@ -60,10 +60,10 @@ func (b *batch) reset() {
 }
 
 func (b *batch) add(row backend.Row) {
-	b.bytes += len(row.Payload)
+	b.bytes += len(row.Payload) + len(row.Headers)
 	op := backend.Op{Kind: backend.Set, Row: row}
 	if i, again := b.at[row.Key]; again {
-		b.bytes -= len(b.ops[i].Row.Payload)
+		b.bytes -= len(b.ops[i].Row.Payload) + len(b.ops[i].Row.Headers)
 		b.ops[i] = op
 		b.counts[i]++
 		return

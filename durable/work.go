@@ -25,7 +25,7 @@ type WorkOptions struct {
 
 	// MaxHeld is the number of entries in memory, from shortly before their due times
 	// until they are done: 1 to 10,000,000. 0 is the default, 50,000. A held entry takes
-	// about 500 bytes and its payload. A backlog drains by up to MaxHeld entries per look at
+	// about 500 bytes, its payload, and its headers. A backlog drains by up to MaxHeld entries per look at
 	// the database: four looks per second on SQLite, and two on PostgreSQL.
 	MaxHeld int
 

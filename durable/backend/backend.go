@@ -88,7 +88,8 @@ type Backend interface {
 	Free(ctx context.Context, worker int64) error
 
 	// Adopt claims for worker up to max claimed rows of workers whose leases have ended,
-	// and frees the rows that those workers had leased. The rows stay claimed throughout.
+	// and frees the rows that those workers had leased. The rows stay claimed throughout. Adopt
+	// adds 1 to Crashes of each row that it claims.
 	Adopt(ctx context.Context, worker int64, max int) ([]Row, error)
 
 	// Claim claims rows for worker, and reports for each whether it did. A row that was

@@ -77,7 +77,7 @@ func (op *Op) expect(main *Row) error {
 
 // version returns r as a new pending version.
 func (r Row) version(next uint64) Row {
-	r.Generation, r.State, r.Holder = next, Pending, 0
+	r.Generation, r.State, r.Holder, r.Crashes = next, Pending, 0, 0
 	if r.Origin == 0 {
 		r.Origin = next
 	}

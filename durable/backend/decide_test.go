@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func TestChecksumStaysTheSame(t *testing.T) {
 }
 
 func TestChecksumCoversEveryField(t *testing.T) {
-	row := backend.Row{Key: "k", Generation: 1, Due: 2, NotAfter: 3, Payload: []byte{4}, Attempt: 5, Every: "e", Schedule: "s", Origin: 6, Nonce: 7}
+	row := backend.Row{Key: "k", Generation: 1, Due: 2, NotAfter: 3, Payload: []byte{4}, Attempt: 5, Every: "e", Schedule: "s", Origin: 6, Nonce: 7, Group: "g", Headers: "h"}
 	sum := row.Checksum()
 	for name, change := range map[string]func(r *backend.Row){
 		"Key":        func(r *backend.Row) { r.Key = "l" },
@@ -95,10 +96,28 @@ func TestChecksumCoversEveryField(t *testing.T) {
 		"boundary":   func(r *backend.Row) { r.Every, r.Schedule = "es", "" },
 		"Origin":     func(r *backend.Row) { r.Origin++ },
 		"Nonce":      func(r *backend.Row) { r.Nonce++ },
+		"Group":      func(r *backend.Row) { r.Group = "h" },
+		"no Group":   func(r *backend.Row) { r.Group = "" },
+		"Headers":    func(r *backend.Row) { r.Headers = "i" },
+		"no Headers": func(r *backend.Row) { r.Headers = "" },
+		"swapped":    func(r *backend.Row) { r.Group, r.Headers = "", "gh" },
 	} {
 		changed := row
 		change(&changed)
 		require.NotEqual(t, sum, changed.Checksum(), name)
 		require.ErrorIs(t, changed.Verify(0, sum), backend.ErrDamaged, name)
+	}
+}
+
+func TestChecksumLeavesOutCrashesAndLast(t *testing.T) {
+	row := backend.Row{Key: "k", Generation: 1, Due: 2, Group: "g"}
+	sum := row.Checksum()
+	row.Crashes, row.Last = 3, "done"
+	require.NoError(t, row.Verify(0, sum))
+}
+
+func TestCrashesOutOfRangeCountAsNone(t *testing.T) {
+	for stored, want := range map[int64]int{0: 0, 5: 5, backend.MaxCrashes: backend.MaxCrashes, backend.MaxCrashes + 1: 0, -1: 0} {
+		t.Run(fmt.Sprint(stored), func(t *testing.T) { require.Equal(t, want, backend.CrashesOf(stored)) })
 	}
 }

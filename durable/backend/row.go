@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // State is the state of a row.
@@ -27,6 +28,14 @@ type Row struct {
 	Schedule   string // name of the schedule that a worker must know, or ""
 	Origin     uint64 // generation that began the firing; retries keep it
 	Nonce      uint64 // 64 random bits; with Origin, the ID of the firing
+	Group      string // of the entry, or ""
+	Headers    string // encoded headers, opaque to backends, or ""
+
+	// Crashes is the number of workers whose leases ended while they had claimed this version.
+	Crashes int
+
+	// Last is the encoded outcome of the occurrence before, opaque to backends, or "".
+	Last string
 
 	State    State
 	Holder   int64 // worker that leased or claimed the row, or 0
@@ -59,20 +68,44 @@ type Dead struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// MaxCrashes is the largest Crashes of a row.
+const MaxCrashes = math.MaxInt16
+
+// CrashesOf returns the Crashes for a stored number, or 0 for a number out of range. No checksum
+// covers it: a damaged number must not make an intact row a dead letter.
+func CrashesOf(stored int64) int {
+	if stored < 0 || stored > MaxCrashes {
+		return 0
+	}
+	return int(stored)
+}
+
 // Checksum returns the checksum of r, which backends store with the row. It covers
-// every field except State, Holder, and Detached, which change without a new version.
+// every field except State, Holder, Detached, Crashes, and Last, which change without a new
+// version. Releases before Group and Headers read a row that has either as damaged. Other
+// rows have the checksum of those releases.
 func (r *Row) Checksum() uint32 {
-	head := make([]byte, 0, 6*8+3*4+len(r.Key)+len(r.Every)+len(r.Schedule)) // one allocation: crc32 lets it escape
+	tail := 0
+	if r.Group != "" || r.Headers != "" {
+		tail = 2*4 + len(r.Group) + len(r.Headers)
+	}
+	head := make([]byte, 0, 6*8+3*4+len(r.Key)+len(r.Every)+len(r.Schedule)+tail) // one allocation: crc32 lets it escape
 	for _, v := range [...]uint64{
 		r.Generation, uint64(r.Due), uint64(r.NotAfter), uint64(r.Attempt), r.Origin, r.Nonce,
 	} {
 		head = binary.LittleEndian.AppendUint64(head, v)
 	}
 	for _, part := range [...]string{r.Key, r.Every, r.Schedule} {
-		head = binary.LittleEndian.AppendUint32(head, uint32(len(part)))
-		head = append(head, part...)
+		head = appendPart(head, part)
+	}
+	if tail > 0 {
+		head = appendPart(appendPart(head, r.Group), r.Headers)
 	}
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, r.Payload)
+}
+
+func appendPart(head []byte, part string) []byte {
+	return append(binary.LittleEndian.AppendUint32(head, uint32(len(part))), part...)
 }
 
 // Verify returns a [*Damage] unless stored is the checksum of r, which was read from slot.

@@ -68,3 +68,8 @@ func (b *postgresBackend) Setting(ctx context.Context, name string) (value strin
 	})
 	return value, err
 }
+
+// TablesOfVersion1 returns the statements that create the tables of the first release.
+func TablesOfVersion1(schema string) string {
+	return filled(schema, false)("CREATE SCHEMA {s};" + migrations[0])
+}

@@ -12,7 +12,7 @@ import (
 
 // schemaVersion is the version of the tables that this package writes. A later version
 // of the package states in meta.reader the oldest version that may work beside it.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // migrations[i] leads from version i to i+1.
 //
@@ -39,6 +39,13 @@ CREATE TABLE {s}.entry (
 CREATE INDEX entry_due ON {s}.entry (due) WHERE holder = 0;
 CREATE INDEX entry_holder ON {s}.entry (holder) WHERE holder <> 0;
 CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT NULL, PRIMARY KEY (key, generation));
+`, `
+SET LOCAL lock_timeout = '1s'; -- calls wait behind this transaction, which waits for a long one
+ALTER TABLE {s}.entry ADD COLUMN crashes int2 NOT NULL DEFAULT 0, ADD COLUMN grp bytea NOT NULL DEFAULT '',
+	ADD COLUMN headers bytea NOT NULL DEFAULT '', ADD COLUMN last bytea NOT NULL DEFAULT '';
+ALTER TABLE {s}.dead ADD COLUMN crashes int2 NOT NULL DEFAULT 0, ADD COLUMN grp bytea NOT NULL DEFAULT '',
+	ADD COLUMN headers bytea NOT NULL DEFAULT '', ADD COLUMN last bytea NOT NULL DEFAULT '';
+UPDATE {s}.meta SET version = 2; -- reader stays 1
 `}
 
 // migrate brings the tables to this package's version. The lock keeps other processes
@@ -76,7 +83,7 @@ func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
 		}
 		_, err := tx.Exec(ctx, filled(b.options.Schema, false)(sql), pgx.QueryExecModeSimpleProtocol)
 		if sqlState(err) == "42501" {
-			return fmt.Errorf("the role lacks CREATE on the database, or CREATE on the schema: %w", err)
+			return fmt.Errorf("the role lacks CREATE on the database, CREATE on the schema, or the ownership of its tables: %w", err)
 		}
 		if err != nil {
 			return err

@@ -93,10 +93,10 @@ const (
 	detachSQL = `UPDATE {s}.entry e SET slot = e.generation FROM unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.slot = 0 AND e.generation = r.generation`
 	updateSQL = `UPDATE {s}.entry e SET ({cols}) = ROW({n.cols})
-		FROM unnest({rows}, $15::int8[]) n ({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
+		FROM unnest({rows}, $19::int8[]) n ({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
 	removeSQL = `DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r (key, slot)
 		WHERE e.key = r.key AND e.slot = r.slot`
-	burySQL       = `INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $15::bytea[], $16::int8[])`
+	burySQL       = `INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $19::bytea[], $20::int8[])`
 	removeDeadSQL = `DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.generation = r.generation`
 
@@ -138,7 +138,7 @@ const (
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
 	adoptSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry WHERE holder = $5 AND holder <> 0 AND state = 1
 			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED), {budget}
-		UPDATE {s}.entry e SET holder = $1 FROM l
+		UPDATE {s}.entry e SET (holder, crashes) = ROW($1, least(e.crashes + 1, 32767)) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $5 AND e.state = 1 RETURNING {e.cols}`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
 			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED)

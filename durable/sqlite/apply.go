@@ -121,7 +121,7 @@ func (t *txn) insert(op *backend.Op, result *backend.Result) (inserted bool, err
 		return false, nil
 	}
 	change := op.Decide(nil, nil, uint64(t.s.generation+1))
-	n, err := bind(t.c.query("INSERT OR IGNORE"+intoEntries), &change.Result.Row, 0).exec()
+	n, err := insertRow.run(t.c, &change.Result.Row, 0)
 	if n > 0 && err == nil {
 		t.s.count(backend.Pending, 1)
 		t.s.generation++
@@ -134,7 +134,7 @@ func (t *txn) insert(op *backend.Op, result *backend.Result) (inserted bool, err
 // payload stays in its place.
 func (t *txn) move(r *backend.Row) error {
 	t.s.generation = int64(r.Generation)
-	_, err := t.c.query(`UPDATE hwt_entries SET gen = ?2, due = ?3, sum = ?4, attempt = 1, origin = 0, nonce = ?5
+	_, err := t.c.query(`UPDATE hwt_entries SET gen = ?2, due = ?3, sum = ?4, attempt = 1, origin = 0, nonce = ?5, crashes = NULL
 		WHERE key = ?1 AND slot = 0`).
 		blob(r.Key).int(int64(r.Generation)).int(r.Due).int(int64(r.Checksum())).int(int64(r.Nonce)).exec()
 	return err
@@ -170,7 +170,27 @@ func deadLetter(c *conn, ref backend.Ref) (*backend.Dead, error) {
 	return &letters[0], err
 }
 
-const intoEntries = " INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+const (
+	intoEntries     = " INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	intoEntriesRare = " INTO hwt_entries (" + stored + rare + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+
+// storing is a statement that stores a row, for rows without values in the columns rare, and for
+// the others.
+type storing struct{ plain, rare string }
+
+var (
+	insertRow  = storing{"INSERT OR IGNORE" + intoEntries, "INSERT OR IGNORE" + intoEntriesRare}
+	replaceRow = storing{"INSERT OR REPLACE" + intoEntries, "INSERT OR REPLACE" + intoEntriesRare}
+)
+
+// run stores a row, and returns the number of changed rows. large is the id of a large payload.
+func (s storing) run(c *conn, r *backend.Row, large int64) (int64, error) {
+	if !hasRare(r) {
+		return bind(c.query(s.plain), r, large).exec()
+	}
+	return bindRare(bind(c.query(s.rare), r, large), r).exec()
+}
 
 // write stores a change. rows are the rows that it may replace or delete.
 func (t *txn) write(rows []backend.Row, change *backend.Change) error {
@@ -194,7 +214,7 @@ func (t *txn) write(rows []backend.Row, change *backend.Change) error {
 		if err != nil {
 			return err
 		}
-		if _, err := bind(t.c.query("INSERT OR REPLACE"+intoEntries), r, large).exec(); err != nil {
+		if _, err := replaceRow.run(t.c, r, large); err != nil {
 			return err
 		}
 	}
@@ -261,9 +281,9 @@ func (t *txn) bury(d *backend.Dead) error {
 		return err
 	}
 	q := t.c.query(`INSERT OR REPLACE INTO hwt_dead (key, gen, due, sum, not_after, attempt, every, schedule,
-		origin, nonce, payload, detached, error, given_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
+		origin, nonce, payload` + rare + `, detached, error, given_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
 	q.blob(d.Key).int(int64(d.Generation)).int(d.Due)
-	bindRest(q, &d.Row, 0, large)
+	bindRare(bindRest(q, &d.Row, 0, large), &d.Row)
 	detached := int64(0)
 	if d.Detached {
 		detached = 1
@@ -273,7 +293,7 @@ func (t *txn) bury(d *backend.Dead) error {
 	return err
 }
 
-// overhead is the space of an entry beside its key and payload, at least.
+// overhead is the space of an entry beside its key, payload, group, and headers, at least.
 const overhead = 32
 
 // isFull reports whether op adds an entry for which 80 % of MaxBytes have no room. It counts what
@@ -290,7 +310,7 @@ func (t *txn) isFull(op *backend.Op) (bool, error) {
 		room := t.w.files.options.MaxBytes/5*4 - used
 		t.room = &room
 	}
-	size := int64(overhead + len(op.Row.Key) + len(op.Row.Payload))
+	size := int64(overhead + len(op.Row.Key) + len(op.Row.Payload) + len(op.Row.Group) + len(op.Row.Headers))
 	if size > *t.room {
 		return true, nil
 	}

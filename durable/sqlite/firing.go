@@ -171,13 +171,14 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 		if !slices.Contains(gone, r.Holder) {
 			continue
 		}
+		crashes := min(r.Crashes+1, backend.MaxCrashes)
 		// A Set may have moved the row aside since.
-		changed, err := t.c.query("UPDATE hwt_entries SET holder = ?3, sum = " + marked + " WHERE key = ?1 AND slot IN (0, ?2) AND gen = ?2 AND holder = ?4").
-			blob(r.Key).int(int64(r.Generation)).int(worker).int(r.Holder).exec()
+		changed, err := t.c.query("UPDATE hwt_entries SET holder = ?3, crashes = ?5, sum = " + marked + " WHERE key = ?1 AND slot IN (0, ?2) AND gen = ?2 AND holder = ?4").
+			blob(r.Key).int(int64(r.Generation)).int(worker).int(r.Holder).int(int64(crashes)).exec()
 		if err != nil {
 			return nil, err
 		}
-		if r.Holder = worker; changed > 0 { // it is neither done nor adopted by another worker
+		if r.Holder, r.Crashes = worker, crashes; changed > 0 { // it is neither done nor adopted by another worker
 			rows = append(rows, r)
 		}
 	}

@@ -7,10 +7,13 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// columns are those that scan reads, and stored those that bind writes.
+// columns are the columns that scan reads, and stored those that bind writes. Most rows have no
+// value in rare: scan reads these columns, and bindRare writes them, only of rows that have one.
 const (
-	columns = "key, slot, gen, due, holder, sum, not_after, attempt, every, schedule, origin, nonce, " + anyPayload
+	columns = "key, slot, gen, due, holder, sum, not_after, attempt, every, schedule, origin, nonce, " + anyPayload + anyRare
 	stored  = "key, slot, gen, due, holder, sum, not_after, attempt, every, schedule, origin, nonce, payload"
+	rare    = ", grp, headers, crashes, last"
+	anyRare = ", coalesce(grp, headers, crashes, last) IS NOT NULL" + rare
 )
 
 // largePayload is the size from which on a payload is stored in hwt_payloads: a row of a
@@ -37,6 +40,10 @@ func scan(q *query) (r backend.Row, err error) {
 		Payload:    s.ColumnBlob(12, nil),
 	}
 	r.Origin = cmp.Or(uint64(s.ColumnInt64(10)), r.Generation)
+	if s.ColumnInt64(13) != 0 {
+		r.Group, r.Headers = string(s.ColumnRawBlob(14)), string(s.ColumnRawBlob(15))
+		r.Crashes, r.Last = backend.CrashesOf(s.ColumnInt64(16)), string(s.ColumnRawBlob(17))
+	}
 	sum := s.ColumnInt64(5)
 	if sum>>32 != 0 { // also if the holder is damaged
 		r.State = backend.Claimed
@@ -80,13 +87,26 @@ func bindRest(q *query, r *backend.Row, holder, large int64) *query {
 	return q.bytes(r.Payload)
 }
 
+// hasRare reports whether r has a value in one of the columns rare.
+func hasRare(r *backend.Row) bool {
+	return r.Group != "" || r.Headers != "" || r.Crashes != 0 || r.Last != ""
+}
+
+// bindRare binds the columns rare.
+func bindRare(q *query, r *backend.Row) *query {
+	if q.blob(r.Group).blob(r.Headers); r.Crashes == 0 {
+		return q.bytes(nil).blob(r.Last)
+	}
+	return q.int(int64(r.Crashes)).blob(r.Last)
+}
+
 // deadColumns are those that scanDead reads: in the order of columns, with whether the row
 // was detached for slot and 0 for holder.
-const deadColumns = "key, detached, gen, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, " + anyPayload + ", error, given_up"
+const deadColumns = "key, detached, gen, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, " + anyPayload + anyRare + ", error, given_up"
 
 func scanDead(q *query) (d backend.Dead, err error) {
 	d.Row, err = scan(q)
-	d.Error = string(q.s.ColumnRawBlob(13))
-	d.GivenUp = q.s.ColumnInt64(14)
+	d.Error = string(q.s.ColumnRawBlob(18))
+	d.GivenUp = q.s.ColumnInt64(19)
 	return d, err
 }

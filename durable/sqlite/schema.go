@@ -68,7 +68,16 @@ DROP INDEX IF EXISTS hwt_holder;
 CREATE INDEX hwt_due ON hwt_entries (due, key, slot); -- without holder: a claim changes no index
 UPDATE hwt_store SET version = 2;`, `
 UPDATE hwt_entries SET sum = (sum & 4294967295) | (` + holderMark + ` << 32) WHERE holder <> 0;
-UPDATE hwt_store SET version = 3;`}
+UPDATE hwt_store SET version = 3;`, `
+ALTER TABLE hwt_entries ADD COLUMN grp BLOB;
+ALTER TABLE hwt_entries ADD COLUMN headers BLOB;
+ALTER TABLE hwt_entries ADD COLUMN crashes INTEGER;
+ALTER TABLE hwt_entries ADD COLUMN last BLOB;
+ALTER TABLE hwt_dead ADD COLUMN grp BLOB;
+ALTER TABLE hwt_dead ADD COLUMN headers BLOB;
+ALTER TABLE hwt_dead ADD COLUMN crashes INTEGER;
+ALTER TABLE hwt_dead ADD COLUMN last BLOB;
+UPDATE hwt_store SET version = 4;`}
 
 // migrate brings the schema to the newest version, inside a transaction.
 func migrate(c *conn) error {

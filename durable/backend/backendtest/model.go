@@ -68,6 +68,9 @@ func (m *model) row(key string) backend.Row {
 	if m.rng.IntN(4) == 0 {
 		r.NotAfter = r.Due + m.rng.Int64N(8)
 	}
+	if m.rng.IntN(4) == 0 {
+		r.Group, r.Headers, r.Last = fmt.Sprint("g", m.rng.IntN(3)), "headers", "last"
+	}
 	return r
 }
 

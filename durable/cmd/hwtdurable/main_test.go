@@ -59,7 +59,8 @@ func newStore(t *testing.T, where place.Place) {
 	defer s.Close()
 	_, err = s.Set(ctx, durable.Entry{Key: "order-1", Due: due, NotAfter: due.Add(time.Hour), Payload: []byte("pay")})
 	require.NoError(t, err)
-	_, err = s.Set(ctx, durable.Entry{Key: "report", Due: due, Payload: []byte("send"), Every: durable.Every{Spec: "@every 5m"}})
+	_, err = s.Set(ctx, durable.Entry{Key: "report", Due: due, Payload: []byte("send"), Every: durable.Every{Spec: "@every 5m"},
+		Group: "tenant", Headers: map[string]string{"trace": "1"}})
 	require.NoError(t, err)
 	for _, key := range []string{"lost", "late"} {
 		_, err = s.Set(ctx, durable.Entry{Key: key, Due: time.Now(), Payload: []byte(key)})
@@ -110,7 +111,8 @@ func TestOperatorsSeeAndChangeEntries(t *testing.T) {
 	newStore(t, place.Place{File: file})
 	before := sum(t, file)
 	require.Contains(t, succeed(t, "list", "--store", file), `"order-1"  generation`)
-	require.Contains(t, succeed(t, "list", "rep", "--store", file), `"@every 5m"  4 bytes`)
+	require.Contains(t, succeed(t, "list", "rep", "--store", file), `"@every 5m"  group "tenant"  4 bytes`)
+	require.Contains(t, succeed(t, "list", "rep", "--json", "--store", file), `"group":"tenant","headers":{"trace":"1"}`)
 	require.NotContains(t, succeed(t, "list", "rep", "--store", file), "order-1")
 	require.Contains(t, succeed(t, "get", "order-1", "--store", file), "2100-01-02T03:04:05.000000006Z")
 	require.Contains(t, succeed(t, "dead", "--store", file), `no such order"`)

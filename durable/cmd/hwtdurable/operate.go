@@ -158,22 +158,24 @@ type printer struct {
 
 // shown is an entry as printed in JSON.
 type shown struct {
-	Key        string     `json:"key"`
-	KeyBytes   []byte     `json:"key_bytes,omitempty"` // of a key that is no UTF-8
-	Due        time.Time  `json:"due"`
-	NotAfter   *time.Time `json:"not_after,omitempty"`
-	Generation uint64     `json:"generation,string"`
-	Attempt    int        `json:"attempt"`
-	Every      string     `json:"every,omitempty"`
-	Payload    []byte     `json:"payload"`
-	ID         string     `json:"id,omitempty"`
-	Error      string     `json:"error,omitempty"`
-	GivenUp    *time.Time `json:"given_up,omitempty"`
+	Key        string            `json:"key"`
+	KeyBytes   []byte            `json:"key_bytes,omitempty"` // of a key that is no UTF-8
+	Due        time.Time         `json:"due"`
+	NotAfter   *time.Time        `json:"not_after,omitempty"`
+	Generation uint64            `json:"generation,string"`
+	Attempt    int               `json:"attempt"`
+	Every      string            `json:"every,omitempty"`
+	Group      string            `json:"group,omitempty"`
+	Headers    map[string]string `json:"headers,omitempty"`
+	Payload    []byte            `json:"payload"`
+	ID         string            `json:"id,omitempty"`
+	Error      string            `json:"error,omitempty"`
+	GivenUp    *time.Time        `json:"given_up,omitempty"`
 }
 
 func shownEntry(e durable.Entry) shown {
 	s := shown{Key: e.Key, Due: e.Due, Generation: e.Generation, Attempt: e.Attempt,
-		Every: e.Every.Spec + e.Every.Schedule, Payload: append([]byte{}, e.Payload...)} // no null
+		Every: e.Every.Spec + e.Every.Schedule, Group: e.Group, Headers: e.Headers, Payload: append([]byte{}, e.Payload...)} // no null
 	if !utf8.ValidString(e.Key) {
 		s.KeyBytes = []byte(e.Key)
 	}
@@ -194,12 +196,15 @@ func (p *printer) entry(e durable.Entry) error {
 	if p.json {
 		return p.encode(shownEntry(e))
 	}
-	every := e.Every.Spec + e.Every.Schedule
-	if every != "" {
-		every = strconv.Quote(every) + "  "
+	var more string
+	if every := e.Every.Spec + e.Every.Schedule; every != "" {
+		more = strconv.Quote(every) + "  "
+	}
+	if e.Group != "" {
+		more += "group " + strconv.Quote(e.Group) + "  "
 	}
 	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempt %d  %s%d bytes\n",
-		e.Due.Format(time.RFC3339Nano), e.Key, e.Generation, e.Attempt, every, len(e.Payload))
+		e.Due.Format(time.RFC3339Nano), e.Key, e.Generation, e.Attempt, more, len(e.Payload))
 	return err
 }
 

@@ -291,6 +291,7 @@ func (m *DB) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, err
 	}), n)
 	for i := range rows {
 		rows[i].Holder = worker
+		rows[i].Crashes = min(rows[i].Crashes+1, backend.MaxCrashes)
 		m.store(rows[i].Key, backend.Change{Put: rows[i : i+1]})
 	}
 	return rows, nil
