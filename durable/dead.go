@@ -8,36 +8,27 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-const pageSize = 500
-
 // Dead returns the dead letters whose keys start with prefix, ordered by key and
 // generation. It reads pages, as All does. For a damaged one, Dead yields an error that wraps
 // ErrDamaged beside a DeadLetter that has only the Key and the Generation, for Discard, and
 // continues as All does. Any other error ends the sequence.
 func (s *Store) Dead(ctx context.Context, prefix string) iter.Seq2[DeadLetter, error] {
 	return func(yield func(DeadLetter, error) bool) {
-		var after backend.Ref
-		for {
-			page, err := s.backend.DeadPage(ctx, prefix, after, pageSize)
+		for page, err := range backend.DeadPages(ctx, s.backend, prefix) {
 			for i := range page {
 				d, err := deadLetter(&page[i])
 				if err != nil {
 					err = wrap("Dead", d.Key, err)
 				}
-				if after = page[i].Ref(); !yield(d, err) {
+				if !yield(d, err) {
 					return
 				}
-			}
-			if err == nil && len(page) < pageSize {
-				return
 			}
 			if err != nil {
 				ref, err := unread("Dead", prefix, err)
-				follows := backend.Cursor{Key: after.Key, Slot: after.Generation}.Before(ref.Key, ref.Generation)
-				if !yield(DeadLetter{Entry: Entry{Key: ref.Key, Generation: ref.Generation}}, err) || !follows {
+				if !yield(DeadLetter{Entry: Entry{Key: ref.Key, Generation: ref.Generation}}, err) {
 					return
 				}
-				after = ref
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func (w *worker) leaseBatch(ctx context.Context, id int64, mark *backend.Cursor)
 		}
 		*mark = backend.Cursor{Due: rows[i].Due, Key: rows[i].Key, Slot: rows[i].Slot()}
 	}
-	return len(rows) == n, w.withoutDamage(err)
+	return len(rows) == n || backend.Payloads(rows) >= backend.BatchBytes, w.withoutDamage(err)
 }
 
 // damageEvery is the pause after which the same damage is logged again.
@@ -150,7 +150,7 @@ func (w *worker) adoptBatch(ctx context.Context) (more bool) {
 	for i := range rows {
 		w.accept(rows[i], true)
 	}
-	return len(rows) == n
+	return len(rows) == n || backend.Payloads(rows) >= backend.BatchBytes
 }
 
 // offer passes near rows of this store to the worker, and returns those that it does not take:

@@ -82,6 +82,7 @@ type Backend interface {
 	// backend: a row may be returned to several workers, and Claim decides. A row
 	// returned with State Claimed and Holder Worker is claimed already. Damaged rows stay
 	// pending and are left out, as by Adopt; the error beside the others is then ErrDamaged.
+	// Payloads end a batch as they end a page.
 	Lease(ctx context.Context, req LeaseRequest) ([]Row, error)
 
 	// Free gives the rows that the worker has leased and not claimed to other workers.
@@ -126,7 +127,8 @@ type Backend interface {
 type Pager interface {
 	// Page returns up to max pending rows, or with claimed rows in any state, whose keys
 	// start with prefix, ordered by key and slot, beginning after the given row; the zero
-	// Cursor is the beginning. A short page is the last. It holds no snapshot between calls.
+	// Cursor is the beginning. A page ends at the latest with the row at which its payloads
+	// reach [BatchBytes]. An empty page is the last. Page holds no snapshot between calls.
 	// A damaged row ends the page: the rows before it come with an error that wraps a
 	// [*Damage], and the next page begins after its Key and Slot, see [Pages].
 	Page(ctx context.Context, prefix string, after Cursor, max int, claimed bool) ([]Row, error)

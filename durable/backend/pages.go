@@ -10,20 +10,18 @@ import (
 const (
 	firstPage = 16
 	pageSize  = 500
-	pageBytes = 16 << 20 // of payloads
 )
 
-// nextSize returns the size of the page after one of n rows. The size of payloads shows only once
-// they are read: pages begin small, and each is up to twice as large as the one before.
-func nextSize(n int, rows []Row) int {
-	bytes := 0
+// BatchBytes is the size of payloads at which a page, or a batch of leased rows, ends. It bounds the
+// memory of a call.
+const BatchBytes = 4 << 20
+
+// Payloads returns the size of the payloads of rows.
+func Payloads(rows []Row) (bytes int64) {
 	for i := range rows {
-		bytes += len(rows[i].Payload)
+		bytes += int64(len(rows[i].Payload))
 	}
-	if bytes > pageBytes {
-		return max(n/2, 1)
-	}
-	return min(2*n, pageSize)
+	return bytes
 }
 
 // Pages yields the rows that [Pager.Page] finds, page by page. A page may come with the
@@ -32,24 +30,39 @@ func nextSize(n int, rows []Row) int {
 // Pages reads on behind a damaged row, unless its key is so damaged that it does not follow
 // the rows before it: Pages would read the same rows again, without end.
 func Pages(ctx context.Context, b Pager, prefix string, claimed bool) iter.Seq2[[]Row, error] {
-	return func(yield func([]Row, error) bool) {
+	return pages(func(after Cursor, n int) ([]Row, error) { return b.Page(ctx, prefix, after, n, claimed) },
+		func(r *Row) Cursor { return Cursor{Key: r.Key, Slot: r.Slot()} },
+		func(d *Damage) Cursor { return Cursor{Key: d.Key, Slot: d.Slot} })
+}
+
+// DeadPages is Pages for the dead letters that [Backend.DeadPage] finds.
+func DeadPages(ctx context.Context, b Backend, prefix string) iter.Seq2[[]Dead, error] {
+	return pages(func(after Cursor, n int) ([]Dead, error) {
+		return b.DeadPage(ctx, prefix, Ref{Key: after.Key, Generation: after.Slot}, n)
+	},
+		func(d *Dead) Cursor { return Cursor{Key: d.Key, Slot: d.Generation} },
+		func(d *Damage) Cursor { return Cursor{Key: d.Key, Slot: d.Generation} })
+}
+
+// pages calls read for page after page. Pages begin small, for loops that end early.
+func pages[R any](read func(after Cursor, n int) ([]R, error), at func(*R) Cursor, damagedAt func(*Damage) Cursor) iter.Seq2[[]R, error] {
+	return func(yield func([]R, error) bool) {
 		var after Cursor
-		for n := firstPage; ; {
-			rows, err := b.Page(ctx, prefix, after, n, claimed)
+		for n := firstPage; ; n = min(2*n, pageSize) {
+			rows, err := read(after, n)
 			damage := (*Damage)(nil)
 			if err != nil && !errors.As(err, &damage) {
 				yield(nil, err)
 				return
 			}
-			more := len(rows) == n
-			n = nextSize(n, rows)
-			if len(rows) > 0 {
-				last := &rows[len(rows)-1]
-				after = Cursor{Key: last.Key, Slot: last.Slot()}
+			more := len(rows) > 0
+			if more {
+				after = at(&rows[len(rows)-1])
 			}
 			if damage != nil {
-				more = after.Before(damage.Key, damage.Slot)
-				after = Cursor{Key: damage.Key, Slot: damage.Slot}
+				behind := damagedAt(damage)
+				more = after.Before(behind.Key, behind.Slot)
+				after = behind
 			}
 			if (len(rows) > 0 || err != nil) && !yield(rows, err) || !more {
 				return

@@ -7,12 +7,9 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// maxBudget is the size of payloads at which a batch of leased or adopted rows ends.
-const maxBudget = 4 << 20
-
 // budget bounds the payloads of one round trip, so that it ends within Options.Timeout.
 type budget struct {
-	limit atomic.Int64 // 1 to maxBudget. Atomic: written by the callers of adapt.
+	limit atomic.Int64 // 1 to backend.BatchBytes. Atomic: written by the callers of adapt.
 }
 
 func (b *budget) bytes() int64 { return b.limit.Load() }
@@ -23,15 +20,7 @@ func (b *budget) adapt(err error, took, limit time.Duration) {
 	switch {
 	case slow(err):
 		b.limit.Store(max(b.bytes()/2, 1))
-	case err == nil && took < limit/8 && b.bytes() < maxBudget:
-		b.limit.Store(min(2*b.bytes(), maxBudget))
+	case err == nil && took < limit/8 && b.bytes() < backend.BatchBytes:
+		b.limit.Store(min(2*b.bytes(), backend.BatchBytes))
 	}
-}
-
-// payloads returns the size of the payloads of rows.
-func payloads(rows []backend.Row) (bytes int64) {
-	for i := range rows {
-		bytes += int64(len(rows[i].Payload))
-	}
-	return bytes
 }

@@ -50,7 +50,7 @@ func (b *postgresBackend) LeasePlan(ctx context.Context) (string, error) {
 
 // PagePlan runs Page's statement for ten keys with a prefix, and returns its plan.
 func (b *postgresBackend) PagePlan(ctx context.Context, prefix string) (string, error) {
-	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+pageSQL, append(span(prefix, "", 0), int64(10), false)...)
+	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+pageSQL, b.span(prefix, "", 0, 10, false)...)
 }
 
 func (b *postgresBackend) plan(ctx context.Context, sql string, args ...any) (string, error) {

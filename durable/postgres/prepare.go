@@ -86,9 +86,10 @@ var parameter = regexp.MustCompile(`\$(\d+)`)
 // explained returns statements that plan all of the backend's, without running them. PostgreSQL
 // checks the privileges for tables, columns, and functions, and that these exist.
 func (b *postgresBackend) explained() (stmts []stmt) {
+	plain := filled("hwt", false) // another schema's name may have a parameter's form
 	for _, sql := range statements {
 		n := 0
-		for _, p := range parameter.FindAllStringSubmatch(b.text(sql), -1) {
+		for _, p := range parameter.FindAllStringSubmatch(plain(sql), -1) {
 			i, _ := strconv.Atoi(p[1]) // only digits match
 			n = max(n, i)
 		}

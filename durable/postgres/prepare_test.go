@@ -59,6 +59,10 @@ func TestHiddenRowsAreAnError(t *testing.T) {
 	administer(t, "postgres", `ALTER TABLE hidden.entry ENABLE ROW LEVEL SECURITY`)
 	_, err := postgres.NewBackend(t.Context(), role, &postgres.Options{Schema: "hidden"})
 	require.ErrorContains(t, err, "row-level security may hide, in the tables entry")
+	administer(t, "postgres", `ALTER TABLE hidden.meta ENABLE ROW LEVEL SECURITY`)
+	_, err = postgres.NewBackend(t.Context(), role, &postgres.Options{Schema: "hidden"})
+	require.ErrorContains(t, err, `row-level security policy for table "meta"`)
+	administer(t, "postgres", `ALTER TABLE hidden.meta DISABLE ROW LEVEL SECURITY`)
 	cancel := backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: "k"}}
 	tx, err := role.Begin(t.Context())
 	require.NoError(t, err)
@@ -91,6 +95,13 @@ func TestOpenNamesAForbiddenFunction(t *testing.T) {
 	administer(t, "forbidding", `REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC`)
 	_, err := postgres.NewBackend(short(t), asRole(t, "forbidden", "", "forbidding", ""), nil)
 	require.ErrorContains(t, err, "permission denied for function pg_notify")
+}
+
+// Open counts the parameters of the statements that it plans.
+func TestSchemaMayBeNamedAsAParameter(t *testing.T) {
+	pool := newPool(t, "")
+	fresh(t, `"$1"`)
+	apply(t, open(t, pool, postgres.Options{Schema: "$1"}), set("k", time.Now()))
 }
 
 func TestOpenPlansEveryStatement(t *testing.T) {

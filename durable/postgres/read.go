@@ -19,7 +19,7 @@ func (b *postgresBackend) Now(ctx context.Context) (time.Time, error) {
 
 // Get implements [backend.Backend].
 func (b *postgresBackend) Get(ctx context.Context, key string) (backend.Row, error) {
-	return first(read(ctx, b, scanEntry, getSQL, []byte(key)))
+	return first(read(ctx, b, scanEntry, getSQL, func() []any { return []any{[]byte(key)} }))
 }
 
 // first returns the only row of a result, or ErrNotFound.
@@ -35,21 +35,25 @@ func first(rows []backend.Row, err error) (row backend.Row, _ error) {
 
 // Page implements [backend.Backend].
 func (b *postgresBackend) Page(ctx context.Context, prefix string, after backend.Cursor, most int, claimed bool) ([]backend.Row, error) {
-	return read(ctx, b, scanEntry, pageSQL, append(span(prefix, after.Key, after.Slot), int64(most), claimed)...)
+	return read(ctx, b, scanEntry, pageSQL, func() []any { return b.span(prefix, after.Key, after.Slot, most, claimed) })
 }
 
 // DeadPage implements [backend.Backend].
 func (b *postgresBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, most int) ([]backend.Dead, error) {
-	return read(ctx, b, scanDead, deadPageSQL, append(span(prefix, after.Key, after.Generation), int64(most))...)
+	return read(ctx, b, scanDead, deadPageSQL, func() []any { return b.span(prefix, after.Key, after.Generation, most) })
 }
 
 func scanEntry(scan scanner) (backend.Row, error) { return scanRow(scan) }
 
-// read returns the rows of a query as one reads them. An error comes with those before it.
-func read[T any](ctx context.Context, b *postgresBackend, one func(scanner) (T, error), sql string, args ...any) (all []T, err error) {
+// read returns the rows of a query as one reads them. An error comes with those before it. args may
+// contain the budget, which a slow line makes smaller.
+func read[T any](ctx context.Context, b *postgresBackend, one func(scanner) (T, error), sql string, args func() []any) (all []T, err error) {
 	err = b.insist(ctx, func(ctx context.Context) error {
 		all = nil
-		return b.simple(ctx, query(nil, visibleSQL), query(appending(&all, one), sql, args...))
+		begun := time.Now()
+		err := b.simple(ctx, query(nil, visibleSQL), query(appending(&all, one), sql, args()...))
+		b.budget.adapt(err, time.Since(begun), b.options.Timeout)
+		return err
 	})
 	return all, err
 }
@@ -65,14 +69,14 @@ func appending[T any](all *[]T, one func(scanner) (T, error)) func(scanner) erro
 	}
 }
 
-// span returns the position behind which a page begins, which is not before the prefix: an index
-// scan begins there. The third argument is the end of the prefix.
-func span(prefix, key string, position uint64) []any {
+// span returns the arguments of a page: the position behind which it begins, which is not before the
+// prefix, so that an index scan begins there; the end of the prefix; its bytes; and its rows.
+func (b *postgresBackend) span(prefix, key string, position uint64, most int, more ...any) []any {
 	at := int64(position)
 	if key < prefix {
 		key, at = prefix, math.MinInt64
 	}
-	return []any{[]byte(key), at, prefixEnd(prefix)}
+	return append([]any{[]byte(key), at, prefixEnd(prefix), b.budget.bytes(), int64(most)}, more...)
 }
 
 // prefixEnd returns the first key after all keys with the prefix, or nil if no key follows.

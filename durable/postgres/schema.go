@@ -51,7 +51,9 @@ UPDATE {s}.meta SET version = 2; -- reader stays 1
 // migrate brings the tables to this package's version. The lock keeps other processes
 // out until the transaction ends.
 func (b *postgresBackend) migrate(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "SET LOCAL search_path = pg_catalog, pg_temp"); err != nil { // as qualified does
+	// search_path does what qualified does. With row_security off, a read of hidden rows fails.
+	if _, err := tx.Exec(ctx, `SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+		pg_catalog.set_config('row_security', 'off', true)`); err != nil {
 		return err
 	}
 	version, err := b.version(ctx, tx)

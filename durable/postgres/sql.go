@@ -102,10 +102,14 @@ const (
 
 	visibleSQL = `SELECT set_config('row_security', 'off', true)` // makes a read of hidden rows fail
 	getSQL     = `SELECT {cols} FROM {s}.entry WHERE key = $1 AND slot = 0`
-	pageSQL    = `SELECT {cols} FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
-		AND ($5 OR state = 0) ORDER BY key, slot LIMIT $4`
-	deadPageSQL = `SELECT {cols}, error, given_up FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8)
-		AND ($3::bytea IS NULL OR key < $3) ORDER BY key, generation LIMIT $4`
+
+	// Pages end at the latest with the row at which their payloads reach $4 bytes.
+	pageSQL = `SELECT {cols} FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY key, slot ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS before
+		FROM {s}.entry WHERE (key, slot) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3) AND ($6 OR state = 0)
+		ORDER BY key, slot LIMIT $5) p WHERE before < $4 ORDER BY key, slot`
+	deadPageSQL = `SELECT {cols}, error, given_up FROM (SELECT *, sum(octet_length(payload)) OVER (ORDER BY key, generation ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS before
+		FROM {s}.dead WHERE (key, generation) > ($1::bytea, $2::int8) AND ($3::bytea IS NULL OR key < $3)
+		ORDER BY key, generation LIMIT $5) p WHERE before < $4 ORDER BY key, generation`
 )
 
 // Workers.

@@ -134,7 +134,7 @@ func (v view) Get(ctx context.Context, key string) (backend.Row, error) {
 
 // Page implements [backend.Tx].
 func (v view) Page(ctx context.Context, prefix string, after backend.Cursor, most int, claimed bool) ([]backend.Row, error) {
-	return v.read(ctx, pageSQL, append(span(prefix, after.Key, after.Slot), int64(most), claimed)...)
+	return v.read(ctx, pageSQL, v.b.span(prefix, after.Key, after.Slot, most, claimed)...)
 }
 
 // read returns the rows of a query. An error comes with the rows before it.

@@ -74,7 +74,7 @@ func (b *postgresBackend) Lease(ctx context.Context, req backend.LeaseRequest) (
 		after = 0 // no notification announces rows that are stored behind the mark
 	}
 	rows, err := b.take(ctx, req.Worker, req.Max, leaseSQL, after, req.Until, schedules)
-	if payloads(rows) >= b.budget.bytes() {
+	if backend.Payloads(rows) >= b.budget.bytes() {
 		b.look() // for the rest
 	}
 	slices.SortFunc(rows, func(x, y backend.Row) int {

@@ -92,13 +92,18 @@ func unreadable(err error) error {
 // errEnough ends the reading of a result.
 var errEnough = errors.New("enough rows")
 
-// intact returns up to n rows of the result that are not damaged, and the damage of those
-// between them.
+// intact returns up to n rows of the result that are not damaged, or those up to the row at which
+// the payloads reach BatchBytes, and the damage of those between them.
 func (q *query) intact(n int) (rows []backend.Row, damaged, err error) {
+	bytes := 0
 	err = q.each(func(q *query) error {
-		if r, err := scan(q); err != nil {
+		r, err := scan(q)
+		if err != nil {
 			damaged = errors.Join(damaged, err)
-		} else if rows = append(rows, r); len(rows) == n {
+			return nil
+		}
+		rows = append(rows, r)
+		if bytes += len(r.Payload); len(rows) == n || bytes >= backend.BatchBytes {
 			return errEnough
 		}
 		return nil
@@ -138,14 +143,14 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, n int) (_ []bac
 		return nil, nil, err
 	}
 	var found []backend.Row
+	var all bool
 	err = b.read(ctx, func(c *conn) error {
-		found, damaged, err = c.claimedBy(gone, n)
+		found, all, damaged, err = c.claimedBy(gone, n)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	all := len(found) < n && damaged == nil
 	var rows []backend.Row
 	if err := b.do(ctx, len(found)+1, func(t *txn) (err error) {
 		rows, err = t.adopt(worker, gone, found, all)
@@ -202,22 +207,33 @@ func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	return workers, err
 }
 
-// claimedBy returns up to n rows that workers have claimed and that are not damaged, and the
-// damage of others. It ends with the last claimed row, in the order of due times.
-func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, damaged, err error) {
+// claimedBy returns up to n intact rows that workers have claimed, whether these are all, and the
+// damage of others. Payloads of BatchBytes end the search early. It reads up to the last claimed row,
+// in the order of due times.
+func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, all bool, damaged, err error) {
+	bytes, all := 0, true
 	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0 AND ` + heldWell + `
 		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {
-		if len(found) == n || !slices.Contains(workers, q.s.ColumnInt64(4)) {
+		if !slices.Contains(workers, q.s.ColumnInt64(4)) {
 			return nil
 		}
-		if r, err := scan(q); err != nil {
-			damaged = errors.Join(damaged, err)
-		} else {
-			found = append(found, r)
+		if len(found) == n || bytes >= backend.BatchBytes {
+			all = false
+			return errEnough
 		}
+		r, err := scan(q)
+		if err != nil {
+			damaged, all = errors.Join(damaged, err), false
+			return nil
+		}
+		found = append(found, r)
+		bytes += len(r.Payload)
 		return nil
 	})
-	return found, damaged, err
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return found, all, damaged, err
 }
 
 // Claim implements backend.Backend.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -44,19 +45,42 @@ func (c *conn) page(prefix string, after backend.Cursor, n int, claimed bool) ([
 		sql += " AND (holder = 0 OR NOT " + heldWell + ")"
 	}
 	sql += " ORDER BY key, slot LIMIT ?"
-	return all(c.query(sql).from(prefix, after.Key, after.Slot).blob(prefixEnd(prefix)).int(int64(n)), scan)
+	return page(c.query(sql).from(prefix, after.Key, after.Slot).blob(prefixEnd(prefix)).int(int64(n)), scan,
+		func(r *backend.Row) []byte { return r.Payload })
 }
 
 // DeadPage implements backend.Backend.
-func (b *sqliteBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, n int) (page []backend.Dead, err error) {
+func (b *sqliteBackend) DeadPage(ctx context.Context, prefix string, after backend.Ref, n int) (letters []backend.Dead, err error) {
 	sql := "SELECT " + deadColumns + ` FROM hwt_dead AS t
 		WHERE (key, gen) > (?, ?) AND (?3 IS NULL OR key < ?3)
 		ORDER BY key, gen LIMIT ?`
 	err = b.read(ctx, func(c *conn) error {
-		page, err = all(c.query(sql).from(prefix, after.Key, after.Generation).blob(prefixEnd(prefix)).int(int64(n)), scanDead)
+		letters, err = page(c.query(sql).from(prefix, after.Key, after.Generation).blob(prefixEnd(prefix)).int(int64(n)), scanDead,
+			func(d *backend.Dead) []byte { return d.Payload })
 		return err
 	})
-	return page, err
+	return letters, err
+}
+
+// page scans the rows of the result, up to an error or to the row at which the payloads reach
+// BatchBytes.
+func page[T any](q *query, scan func(*query) (T, error), payload func(*T) []byte) (rows []T, err error) {
+	bytes := 0
+	err = q.each(func(q *query) error {
+		row, err := scan(q)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+		if bytes += len(payload(&row)); bytes >= backend.BatchBytes {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return rows, err
 }
 
 // from binds the position after which a page of a prefix begins. With the prefix as a second

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"SchedulesFilterLeases", testSchedulesFilterLeases},
 		{"CursorPagesThroughEqualDueTimes", testCursor},
 		{"PagesContainClaimedRowsOnRequest", testClaimedPages},
+		{"LargePayloadsEndBatches", testLargePayloads},
 		{"EndedLeaseCannotClaim", testEndedLease},
 		{"FreedRowsAreLeasedAgain", testFree},
 		{"ClaimedRowsAreAdoptedOnce", testAdopt},
@@ -99,7 +100,7 @@ func paged(t testing.TB, b backend.Backend, prefix string, size int, claimed boo
 	var after backend.Cursor
 	for {
 		page := must(b.Page(t.Context(), prefix, after, size, claimed))(t)
-		if rows = append(rows, page...); len(page) < size {
+		if rows = append(rows, page...); len(page) == 0 {
 			return rows
 		}
 		last := page[len(page)-1]
@@ -112,7 +113,7 @@ func allDead(t testing.TB, b backend.Backend) (dead []backend.Dead) {
 	var after backend.Ref
 	for {
 		page := must(b.DeadPage(t.Context(), "", after, 2))(t)
-		if dead = append(dead, page...); len(page) < 2 {
+		if dead = append(dead, page...); len(page) == 0 {
 			return dead
 		}
 		after = page[len(page)-1].Ref()

@@ -61,6 +61,30 @@ func testCursor(t *testing.T, b backend.Backend) {
 	equal(t, "rows", seen, 20)
 }
 
+// testLargePayloads expects pages and batches to end at BatchBytes.
+func testLargePayloads(t *testing.T, b backend.Backend) {
+	large := make([]byte, b.Limits().MaxPayload)
+	most := backend.BatchBytes / len(large)
+	store := func() {
+		for i := range most + 2 {
+			op := set(fmt.Sprint("k", i), 1)
+			op.Row.Payload = large
+			apply(t, b, op)
+		}
+	}
+	store()
+	worker := join(t, b)
+	equal(t, "page", len(must(b.Page(t.Context(), "", backend.Cursor{}, most+2, false))(t)), most)
+	equal(t, "pages", len(all(t, b, "", most)), most+2)
+	for i := range most + 2 {
+		ref := must(b.Get(t.Context(), fmt.Sprint("k", i)))(t).Ref()
+		finish(t, b, worker, ref, backend.Outcome{Fate: backend.Bury})
+	}
+	equal(t, "dead letters", len(must(b.DeadPage(t.Context(), "", backend.Ref{}, most+2))(t)), most)
+	store()
+	equal(t, "leased", len(must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 2, Max: most + 2}))(t)), most)
+}
+
 func testEndedLease(t *testing.T, b backend.Backend) {
 	ref := apply(t, b, set("k", 1)).Row.Ref()
 	worker := must(b.Heartbeat(t.Context(), 0, time.Millisecond))(t)

@@ -188,17 +188,12 @@ func (c *copier) copy(ctx context.Context) (entries, letters int, err error) {
 	return entries + detached, letters, err
 }
 
-const copyPage = 500
-
 // letters copies the dead letters.
 func (c *copier) letters(ctx context.Context) (n int, err error) {
-	var after backend.Ref
-	for {
-		page, err := c.source.DeadPage(ctx, "", after, copyPage)
+	for page, err := range backend.DeadPages(ctx, c.source, "") {
 		if err != nil {
 			return n, err
 		}
-		more := len(page) == copyPage
 		for len(page) > 0 {
 			var rows []backend.Row // of different keys, which have one main slot each
 			for i := 0; i < len(page) && (i == 0 || page[i].Key != page[i-1].Key); i++ {
@@ -215,12 +210,10 @@ func (c *copier) letters(ctx context.Context) (n int, err error) {
 				return n, err
 			}
 			n += len(rows)
-			after, page = page[len(rows)-1].Ref(), page[len(rows):]
-		}
-		if !more {
-			return n, nil
+			page = page[len(rows):]
 		}
 	}
+	return n, nil
 }
 
 // rows copies the pending rows that are detached, or those that are not.

@@ -71,7 +71,7 @@ func TestMigrationCopiesPagesOfDeadLetters(t *testing.T) {
 	source, middle, target := memdb.New(), &counter{DB: memdb.New()}, memdb.New()
 	worker, err := source.Heartbeat(ctx, 0, time.Hour)
 	require.NoError(t, err)
-	const keys = 3 * copyPage
+	const keys = 1500 // several pages
 	for i := range keys + 5 {
 		results, err := source.Apply(ctx, []backend.Op{{Kind: backend.Set,
 			Row: backend.Row{Key: fmt.Sprintf("%06d", i%keys), Due: 1, Payload: []byte{byte(i)}}}})
@@ -98,7 +98,7 @@ func TestMigrationCopiesPagesOfDeadLetters(t *testing.T) {
 		require.Equal(t, keys+5, letters)
 		require.Equal(t, want, contents(b))
 	}
-	require.LessOrEqual(t, middle.claims, 10)
+	require.LessOrEqual(t, middle.claims, 14, "one per page, and one per second letter of a key")
 }
 
 func TestMigrationIsLosslessInBothDirections(t *testing.T) {

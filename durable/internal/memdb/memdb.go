@@ -214,10 +214,23 @@ func (m *DB) Page(ctx context.Context, prefix string, after backend.Cursor, n in
 }
 
 func (s *state) page(prefix string, after backend.Cursor, n int, claimed bool) []backend.Row {
-	return first(s.all(bySlot, func(r *backend.Row) bool {
+	return bounded(s.all(bySlot, func(r *backend.Row) bool {
 		return (claimed || r.State == backend.Pending) && strings.HasPrefix(r.Key, prefix) &&
 			(r.Key > after.Key || r.Key == after.Key && r.Slot() > after.Slot)
-	}), n)
+	}), n, itself)
+}
+
+func itself(r *backend.Row) *backend.Row { return r }
+
+// bounded returns the first n elements, or those up to the row at which the payloads reach BatchBytes.
+func bounded[T any](all []T, n int, row func(*T) *backend.Row) []T {
+	bytes := 0
+	for i := range first(all, n) {
+		if bytes += len(row(&all[i]).Payload); bytes >= backend.BatchBytes {
+			return all[:i+1]
+		}
+	}
+	return first(all, n)
 }
 
 // DeadPage implements backend.Backend.
@@ -235,7 +248,7 @@ func (m *DB) DeadPage(ctx context.Context, prefix string, after backend.Ref, n i
 			page = append(page, m.dead[ref])
 		}
 	}
-	return first(page, n), nil
+	return bounded(page, n, func(d *backend.Dead) *backend.Row { return &d.Row }), nil
 }
 
 // Heartbeat implements backend.Backend.
@@ -268,10 +281,10 @@ func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row
 	after := func(r *backend.Row) bool {
 		return cmp.Or(cmp.Compare(r.Due, req.After.Due), cmp.Compare(r.Key, req.After.Key), cmp.Compare(r.Slot(), req.After.Slot)) > 0
 	}
-	return first(m.all(ByDue, func(r *backend.Row) bool {
+	return bounded(m.all(ByDue, func(r *backend.Row) bool {
 		return r.State == backend.Pending && r.Due <= req.Until && after(r) &&
 			(r.Schedule == "" || slices.Contains(req.Schedules, r.Schedule))
-	}), req.Max), nil
+	}), req.Max, itself), nil
 }
 
 // Free implements backend.Backend. Lease marks no row.
