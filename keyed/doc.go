@@ -13,6 +13,8 @@
 // return due times. [Wheel.Drain] removes all pairs, so that a program can save them
 // and set them again when it restarts.
 //
+// [Debouncer] calls a function once for a burst of events of a key.
+//
 // Use keyed when timeouts belong to things that have an ID, such as sessions,
 // orders or devices. If you already hold the [hwt.Timeout], use an [hwt.Timer]
 // directly; it is cheaper. A plain map of timeouts is also cheaper if keys are mostly

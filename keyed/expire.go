@@ -29,11 +29,14 @@ func (t *task[K, V]) Run(timeout hwt.Timeout) error {
 	return nil
 }
 
-// expire removes p if it is due (K1).
+// expire removes p if it is due (K1). The burst of a Debouncer may continue.
 func (w *Wheel[K, V]) expire(p *pair[K, V]) (value V, ok bool) {
 	w.due(p, func(s *stripe[K, V], at slot) {
-		s.remove(at) // Linearization point of expiry.
-		value, ok = p.take(), true
+		value, ok = p.value, true
+		if w.continues == nil || !w.continues(p) {
+			s.remove(at) // Linearization point of expiry.
+			p.take()
+		}
 	})
 	return value, ok
 }

@@ -19,7 +19,8 @@ import (
 //	    The timer's Reset and Deadline are called there, which do not wait. User code
 //	    is never called there. Arm is called before: it may hold back a caller
 //	    that schedules fast while the timer's worker is late, and the worker needs the
-//	    lock. Two rare cases call it under the lock: an early task, and a rejection.
+//	    lock. Cases that are rare, or run where the timer runs its tasks, call it under the lock:
+//	    an early task, a rejection, and a Debouncer's pair that has fired.
 //	K3. A pair enters the table once, with an armed event, and keeps its key.
 //	K4. The latest Arm of a pair, and no other, ends it: a task does nothing if the event
 //	    is pending again.
@@ -86,6 +87,15 @@ func initOf(timer hwt.Timer) func(*hwt.Event, hwt.TimerTask) error {
 		return t.InitEvent
 	}
 	return func(e *hwt.Event, task hwt.TimerTask) error { return e.Init(timer, task) }
+}
+
+// awaken arms the event of p, which is about to enter the table, if it has fired: its task
+// has not found p there, or will find the event pending.
+func (p *pair[K, V]) awaken(delay time.Duration) error {
+	if !p.event.IsExpired() {
+		return nil
+	}
+	return p.armAgain(delay)
 }
 
 // armAgain arms the event of p after it has fired.

@@ -142,10 +142,8 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], value *V, de
 	if done {
 		return ok, false, err
 	}
-	if p.event.IsExpired() { // its task finds it pending, or has not found it in the table
-		if err := p.armAgain(0); err != nil {
-			return false, false, err
-		}
+	if err := p.awaken(0); err != nil {
+		return false, false, err
 	}
 	if value != nil {
 		p.value = *value

@@ -19,6 +19,7 @@ type Wheel[K comparable, V any] struct {
 	options                   Options[K, V]                         // Immutable after New.
 	check                     check.Keys[K]                         // Immutable after New.
 	seed                      maphash.Seed                          // Immutable after New.
+	continues                 func(*pair[K, V]) bool                // Immutable after New and NewDebouncer. nil, or reports whether a due pair stays.
 	stripes                   []stripe[K, V]                        // Immutable after New. See the ground rules in pair.go.
 	closed                    atomic.Bool                           // Atomic: written by Close, read by all.
 	fired, drained, cancelled atomic.Int64                          // Atomic: written where pairs end, read by Stats.
