@@ -47,6 +47,10 @@
 // connections are waiting to be closed. A blocked close delays no other close
 // until 256 are blocked.
 //
+// At [Options.MaxAge], a connection is closed even if a request is in progress. With
+// [Options.MaxAgeGrace], the reaper waits until the connection has neither been held nor moved
+// a byte for 100 ms, but no longer than the grace period.
+//
 // After the timer is stopped, the reaper closes nothing, except in a scan that was due
 // or waits for a runtime timer. While the timer is at its pending limit, the reaper
 // uses runtime timers instead. If the timer's executor rejects a task of the reaper, a
@@ -72,7 +76,11 @@
 // method Timeout of [net.Error] reports true only if the connection's error is one, such
 // as an expired read deadline.
 //
-// For TLS, wrap the TCP connection and create the *tls.Conn on top of it.
+// For TLS, wrap the TCP connection and create the *tls.Conn on top of it. Before the reaper
+// closes a connection that carries TLS, it makes all reads and all writes of data fail, for
+// one second. The program closes the *tls.Conn in this time, as net/http does, and the
+// close sends the close_notify alert that RFC 8446 requires. [Options.OnExpire] and
+// [Stats.Closing] do not include this second.
 //
 // Wrap packet connections, such as UDP, only if they are connected, as those of net.Dial
 // are. A wrapped connection is a [net.Conn], not a [net.PacketConn]. For an unconnected

@@ -31,7 +31,7 @@ func (c *counts) add(reason endReason) {
 }
 
 // Stats returns a snapshot of the reaper's counts. If Watched and Closing are 0, all
-// closes have completed. Stats takes each shard's lock in turn and does not slow
+// closes have completed, except that a connection that carries TLS may take a second more. Stats takes each shard's lock in turn and does not slow
 // down touches.
 func (r *Reaper) Stats() Stats {
 	s := Stats{}

@@ -46,3 +46,47 @@ func ExampleHoldHandlers() {
 	fmt.Printf("%s %v\n", report, err)
 	// Output: a report that may take longer than a minute <nil>
 }
+
+// Behind a load balancer, connections end after a while so that clients reach new servers. A
+// report that is being written may take up to an hour more.
+func ExampleHoldHandlers_maxAgeGrace() {
+	timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 10 * time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer timer.Stop()
+	closed := make(chan error, 1)
+	reaper, err := idle.New(timer, time.Minute, &idle.Options{
+		MaxAge:      100 * time.Millisecond, // usually some minutes
+		MaxAgeGrace: time.Hour,
+		OnExpire:    func(e idle.Event) { closed <- e.Reason },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer reaper.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(300 * time.Millisecond)
+		io.WriteString(w, "report")
+	})}
+	idlehttp.HoldHandlers(server)
+	go server.Serve(reaper.Listener(listener))
+	defer server.Close()
+
+	response, err := http.Get("http://" + listener.Addr().String())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	defer response.Body.Close()
+	report, err := io.ReadAll(response.Body)
+	fmt.Println(string(report), err)
+	fmt.Println(<-closed)
+	// Output:
+	// report <nil>
+	// idle: closed at its maximum age
+}
