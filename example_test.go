@@ -254,3 +254,24 @@ func ExampleBackoff() {
 	fmt.Println("arrived at attempt", <-done)
 	// Output: arrived at attempt 4
 }
+
+// A thousand sessions that begin together end within a minute, not at one moment.
+func ExampleJitter() {
+	timer, err := hashedwheel.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer timer.Stop()
+	for range 1000 {
+		if _, err := timer.AfterFunc(hwt.Jitter(10*time.Minute, 0.1), func() {}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	first, last := 10*time.Minute, time.Duration(0)
+	for timeout := range timer.All() {
+		left := time.Until(timeout.Deadline())
+		first, last = min(first, left), max(last, left)
+	}
+	fmt.Println(first > 8*time.Minute, last <= 10*time.Minute, last-first > 30*time.Second)
+	// Output: true true true
+}

@@ -95,18 +95,3 @@ func ExampleCache_GetOrFetchWithTTL() {
 	// true <nil>
 	// true <nil>
 }
-
-// A price is at most a minute old, and for the last 20 seconds of the minute it is fetched
-// anew while callers get the stale value.
-func ExampleOptions_refreshAhead() {
-	prices, err := cache.New(time.Minute, &cache.Options[string, int]{RefreshAhead: 20 * time.Second})
-	if err != nil {
-		panic(err)
-	}
-	defer prices.Close()
-	price, err := prices.GetOrFetch(context.Background(), "tea", func(context.Context) (int, error) {
-		return 3, nil // asks a server
-	})
-	fmt.Println(price, err)
-	// Output: 3 <nil>
-}
