@@ -84,7 +84,7 @@ func ExampleCache_Update() {
 	allowed := func(user string) bool {
 		_, err := attempts.SetIfAbsent(user, 0)
 		if err == nil {
-			_, err = attempts.Update(user, func(n int) int { return n + 1 }) // the TTL goes on
+			_, err = attempts.Update(user, func(n int) int { return n + 1 }) // keeps the TTL
 		}
 		n, _ := attempts.Peek(user)
 		return err == nil && n <= 3

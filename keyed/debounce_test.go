@@ -42,7 +42,7 @@ type debounceModel struct {
 	leads, trailing bool
 }
 
-// trigger is an event at a time; no burst ends at that very time.
+// trigger is an event. No burst ends at exactly this time.
 func (m *debounceModel) trigger(value int, at time.Time) {
 	m.pass(at)
 	if !m.bursting {

@@ -89,7 +89,7 @@ func initOf(timer hwt.Timer) func(*hwt.Event, hwt.TimerTask) error {
 	return func(e *hwt.Event, task hwt.TimerTask) error { return e.Init(timer, task) }
 }
 
-// awaken arms the event of p, which is about to enter the table, if it has fired: its task
+// awaken arms the event of p if it has fired before p enters the table. The task of the event
 // has not found p there, or will find the event pending.
 func (p *pair[K, V]) awaken(delay time.Duration) error {
 	if !p.event.IsExpired() {
