@@ -201,7 +201,7 @@ func TestSpecAgreesWithAMinuteByMinuteWalk(t *testing.T) {
 	if enginetest.RaceDetector {
 		t.Skip("computes much, and shares nothing")
 	}
-	specs, every := 10, 16
+	specs, every := enginetest.Effort(10, 4, 4), 16
 	if *wholeOracle {
 		specs, every = 1000, 1
 	}

@@ -21,10 +21,8 @@ func TestContract(t *testing.T) {
 		{TicksPerWheel: 3, Workers: 7},
 		{TicksPerWheel: 2, Workers: 1},
 	}
-	if enginetest.RaceDetector {
-		all = all[:2] // the others add no interleavings
-	}
-	for _, o := range all {
+	// One worker and several; the others differ from these in numbers.
+	for _, o := range all[:enginetest.Effort(len(all), 2, 2)] {
 		t.Run(fmt.Sprintf("wheel=%d,workers=%d", o.TicksPerWheel, o.Workers), func(t *testing.T) {
 			hwttest.Run(t, func(tb testing.TB, c hwttest.Config) hwt.Engine {
 				return newTimer(tb, c, o)

@@ -20,13 +20,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestBrokenEnginesFail injects each fault alone into a sound engine, and asserts that
 // the checks of that fault fail. They pass on the sound engine, so they detect the fault.
 func TestBrokenEnginesFail(t *testing.T) {
+	sound := make(map[string]bool)
 	for _, fault := range faults {
 		for _, name := range fault.caughtBy {
 			t.Run(fault.name+"/"+name, func(t *testing.T) {
 				c := checkNamed(t, name)
-				c.on(t, func(t *testing.T) {
-					assert.False(t, fails(t, c, nil), "the sound engine failed")
-				})
+				if !sound[name] {
+					c.on(t, func(t *testing.T) {
+						sound[name] = assert.False(t, fails(t, c, nil), "the sound engine failed")
+					})
+				}
 				c.on(t, func(t *testing.T) {
 					assert.True(t, fails(t, c, fault.inject), "the fault was not detected")
 				})
@@ -66,7 +69,7 @@ func checkNamed(t *testing.T, name string) check {
 func fails(t *testing.T, c check, inject func(*broken)) bool {
 	tb := &recorder{TB: t, wait: 10 * time.Second}
 	if inject != nil {
-		tb.wait = time.Second / 2
+		tb.wait = time.Second / 5
 	}
 	done := make(chan struct{})
 	go func() { // FailNow ends the goroutine.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt/hashedwheel"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
 
@@ -139,11 +140,8 @@ func TestRacingEndsLoseNoPair(t *testing.T) {
 }
 
 func TestCloseRemovesEntriesOfRacingSets(t *testing.T) {
-	timer, rounds := fineTimer(t), 2000
-	if testing.Short() {
-		rounds = 300
-	}
-	for range rounds {
+	timer := fineTimer(t)
+	for range enginetest.Effort(2000, 300, 300) {
 		w, err := keyed.New(timer, func(int, int) {}, nil)
 		require.NoError(t, err)
 		var all sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/leak"
 )
 
@@ -16,13 +17,7 @@ import (
 // them, and pass them to other goroutines, which release them.
 func TestConcurrentUseCausesNoFalseReport(t *testing.T) {
 	const goroutines, each = 50, 100
-	rounds := 1000
-	switch {
-	case testing.Short():
-		rounds = 5
-	case raceEnabled:
-		rounds = 20
-	}
+	rounds := enginetest.Effort(1000, 50, 5)
 	at(t, leak.LevelParanoid)
 	d, reports := newSinkDetector()
 	var notClosed atomic.Int64

@@ -66,18 +66,21 @@ func ordersStop(t *testing.T, binary string) {
 // All checks become due while the process is stopped.
 func ordersSurviveAPause(t *testing.T, binary string) {
 	for _, engine := range []string{"hashed", "hierarchical", "runtime"} {
-		p, checkAfter := ordersPlaced(t, binary, engine)
-		p.freeze(t, checkAfter)
-		status, out := p.end()
-		assert.Equal(t, 0, status, p.errOut.String())
-		var report shop.Report
-		require.NoError(t, json.Unmarshal([]byte(out), &report))
-		assert.EqualValues(t, 2000, report.Created)
-		assert.EqualValues(t, 2000, report.Paid+report.Released, engine)
-		assert.Zero(t, report.Unprocessed, engine)
-		assert.Zero(t, report.Balance, engine)
-		assert.Zero(t, report.EndedTwice, engine)
-		assert.Zero(t, report.Lateness.Early, engine)
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			p, checkAfter := ordersPlaced(t, binary, engine)
+			p.freeze(t, checkAfter)
+			status, out := p.end()
+			assert.Equal(t, 0, status, p.errOut.String())
+			var report shop.Report
+			require.NoError(t, json.Unmarshal([]byte(out), &report))
+			assert.EqualValues(t, 2000, report.Created)
+			assert.EqualValues(t, 2000, report.Paid+report.Released)
+			assert.Zero(t, report.Unprocessed)
+			assert.Zero(t, report.Balance)
+			assert.Zero(t, report.EndedTwice)
+			assert.Zero(t, report.Lateness.Early)
+		})
 	}
 }
 
@@ -95,7 +98,7 @@ func ordersPlaced(t *testing.T, binary, engine string) (p *process, checkAfter t
 }
 
 func soakSurvivesAPause(t *testing.T, binary string) {
-	p := start(t, binary, ptr(""), "soak", "--json", "--for", "6s")
+	p := start(t, binary, ptr(""), "soak", "--json", "--for", "5s")
 	time.Sleep(time.Second) // until the middle of some round
 	p.freeze(t, 2*time.Second)
 	status, out := p.end()

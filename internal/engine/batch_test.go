@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func batchOf(n int) []hwt.TimerTask {
@@ -47,7 +48,7 @@ func TestBatchIsSpreadOverTheWorkers(t *testing.T) {
 func TestStopComesBeforeAWholeBatchOrAfterIt(t *testing.T) {
 	const size = 100_000
 	tasks := batchOf(size)
-	for range 30 {
+	for range enginetest.Effort(30, 10, 10) {
 		h := newWorkers(t, 2)
 		var batch []hwt.Timeout
 		var err error

@@ -140,14 +140,15 @@ func TestPunctualWorkerDrainsAtEveryTick(t *testing.T) {
 // The process is stopped, or the machine sleeps, during a drain.
 func TestPauseDuringADrainDelaysNoLaterTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
+		const pause = time.Minute
 		e := newTimer(t)
 		e.wheel.onAdd = func() {
 			e.wheel.onAdd = nil
-			time.Sleep(time.Hour)
+			time.Sleep(pause)
 		}
-		e.after(t, 2*time.Hour, nothing)
-		time.Sleep(tick + time.Hour)
-		cancelled := e.after(t, time.Hour, nothing)
+		e.after(t, 2*pause, nothing)
+		time.Sleep(tick + pause)
+		cancelled := e.after(t, pause, nothing)
 		synctest.Wait()
 		cancelled.Cancel()
 		late := time.Duration(-1)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/enginekit"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 func TestEventHasTheLayoutOfATimeout(t *testing.T) {
@@ -355,7 +356,7 @@ func TestArmThatStopDoesNotFindFails(t *testing.T) {
 
 // The real clock, because Stop, Arm and Cancel meet on several processors.
 func TestEachArmEndsOnceBesideStop(t *testing.T) {
-	for range 300 {
+	for range enginetest.Effort(300, 100, 100) {
 		e := newTimer(t, func(c *Config) { c.Tick = time.Millisecond })
 		const n = 4
 		events := make([]*eventTask, n)

@@ -220,20 +220,19 @@ func TestSecondCallerStartsNoSecondWorker(t *testing.T) {
 // The real clock, because the race needs processors that run in parallel. A second worker
 // would close done again, and a second Stop would close quit again.
 func TestRacingCallersStartAndStopOneWorker(t *testing.T) {
-	const n = 2000
-	var handles [n]*Handle
+	handles := make([]*Handle, enginetest.Effort(2000, 500, 500))
 	for i := range handles {
 		handles[i] = newHandle(t)
 	}
-	together(2, n, func(_, round int) { handles[round].Start() })
+	together(2, len(handles), func(_, round int) { handles[round].Start() })
 	for _, h := range handles {
 		require.EqualValues(t, 1, h.workers[0].core.worker.workers.Load())
 	}
-	together(2, n, func(_, round int) { handles[round].Stop() })
+	together(2, len(handles), func(_, round int) { handles[round].Stop() })
 	for _, h := range handles {
 		<-h.workers[0].core.worker.done
 	}
-	runtime.KeepAlive(&handles) // a collected timer would be stopped
+	runtime.KeepAlive(handles) // a collected timer would be stopped
 }
 
 // newHandle returns a timer that the test must stop.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
 // An operation gets slower with more processors if it writes cache lines that another
@@ -125,11 +126,8 @@ func TestProducersSeldomShareCacheLines(t *testing.T) {
 		t.Skip("the lines are laid out for 64-bit machines")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	processors := []int{2, 4, 8}
-	if !testing.Short() {
-		processors = append(processors, 64)
-	}
-	for _, n := range processors {
+	processors := []int{2, 4, 8, 64}
+	for _, n := range processors[:enginetest.Effort(4, 3, 3)] {
 		for _, workers := range []int{1, 2} {
 			for _, old := range []bool{false, true} {
 				runtime.GOMAXPROCS(n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -90,9 +91,23 @@ type execute func(task func()) error
 
 func (f execute) Execute(task func()) error { return f(task) }
 
-// untilFound soaks until a round finds a violation. The last round gives up early, so
-// untilFound waits for the rest of its tasks.
-func untilFound(t *testing.T, load soak.Load, spoil func(hwt.Engine) hwt.Engine) *soak.Report {
+// untilFound soaks until a round finds the wanted violation. On a busy machine, another may come
+// first, since the test is impatient: it soaks again with another seed.
+func untilFound(t *testing.T, load soak.Load, want string, spoil func(hwt.Engine) hwt.Engine) {
+	for seed := range uint64(20) {
+		text := firstFound(t, load, seed, spoil).Text()
+		require.NotContains(t, text, "violations  0\n")
+		if regexp.MustCompile(want).MatchString(text) {
+			return
+		}
+		t.Log(text)
+	}
+	t.Errorf("no round found: %s", want)
+}
+
+// firstFound soaks until a round finds a violation. The last round gives up early, so
+// firstFound waits for the rest of its tasks.
+func firstFound(t *testing.T, load soak.Load, seed uint64, spoil func(hwt.Engine) hwt.Engine) *soak.Report {
 	ctx, over := context.WithCancel(t.Context())
 	opened := func(o soak.Options) (hwt.Engine, error) {
 		timer, err := hashed(o)
@@ -102,7 +117,7 @@ func untilFound(t *testing.T, load soak.Load, spoil func(hwt.Engine) hwt.Engine)
 	}
 	s := soak.New(soak.Config{
 		Engines: []soak.Engine{{Name: "it", Worker: true, New: opened}}, Load: load,
-		For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: 1,
+		For: time.Hour, Round: 50 * time.Millisecond, Callers: 3, Seed: seed,
 	})
 	go func() {
 		for s.Progress().Violations == 0 {
@@ -226,9 +241,7 @@ func TestFaultyTimerIsDetected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := untilFound(t, c.load, c.spoil)
-			assert.Regexp(t, c.want, r.Text())
-			assert.NotContains(t, r.Text(), "violations  0\n")
+			untilFound(t, c.load, c.want, c.spoil)
 		})
 	}
 }

@@ -1,5 +1,0 @@
-//go:build !race
-
-package leak_test
-
-const raceEnabled = false
