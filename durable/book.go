@@ -240,7 +240,7 @@ func (w *worker) storeClaims(ctx context.Context, rows []*held) bool {
 	w.store.counts.claimTime.note(time.Since(begun))
 	if err != nil {
 		if ctx.Err() == nil {
-			w.log.Warn("durable: cannot claim due entries; retrying", "error", err, "entries", len(claims))
+			w.store.trouble("durable: cannot claim due entries; retrying", err, "entries", len(claims))
 		}
 		if errors.Is(err, ErrLeaseLost) {
 			w.lost(id)
@@ -306,7 +306,7 @@ func (w *worker) storeOutcomes(ctx context.Context, rows []*held) bool {
 	applied, err := w.store.backend.Finish(ctx, id, outcomes)
 	again := err != nil && !errors.Is(err, ErrClosed)
 	if again && ctx.Err() == nil {
-		w.log.Warn("durable: cannot store outcomes; retrying", "error", err, "entries", len(kept))
+		w.store.trouble("durable: cannot store outcomes; retrying", err, "entries", len(kept))
 	}
 	if len(applied) < len(kept) { // it stored none
 		applied = make([]bool, len(kept))

@@ -57,7 +57,7 @@ func (w *worker) feed(ctx context.Context) {
 			w.stop(ErrClosed)
 			return
 		} else if err != nil && ctx.Err() == nil {
-			w.log.Warn("durable: cannot look for due entries; retrying", "error", err, "pause", pause)
+			w.store.trouble("durable: cannot look for due entries; retrying", err, "pause", pause)
 			swept = time.Time{}
 			pause = min(2*pause, maxPause)
 		} else {
@@ -142,7 +142,7 @@ func (w *worker) adoptBatch(ctx context.Context) (more bool) {
 	rows, err := w.store.backend.Adopt(ctx, id, n)
 	if err = w.withoutDamage(err); err != nil {
 		if ctx.Err() == nil {
-			w.log.Warn("durable: cannot take over entries of other workers; retrying", "error", err)
+			w.store.trouble("durable: cannot take over entries of other workers; retrying", err)
 		}
 		return false
 	}

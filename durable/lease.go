@@ -56,7 +56,7 @@ func (w *worker) keepLease(ctx context.Context) {
 		pause := ttl / 4
 		if err := w.renew(ctx, ttl); err != nil && ctx.Err() == nil {
 			if !errors.Is(err, ErrClosed) { // after which feed ends Work, though handlers may run on
-				w.log.Warn("durable: cannot renew the worker's lease; retrying", "error", err)
+				w.store.trouble("durable: cannot renew the worker's lease; retrying", err)
 			}
 			pause = ttl / 20
 		}
@@ -126,7 +126,7 @@ func (w *worker) free() {
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	if err := w.store.backend.Free(ctx, id); err != nil {
-		w.log.Warn("durable: cannot free leased entries; they wait until Work ends", "error", err)
+		w.store.trouble("durable: cannot free leased entries; they wait until Work ends", err)
 	}
 	w.store.wake(w)
 }
@@ -140,6 +140,6 @@ func (w *worker) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	if _, err := w.store.backend.Heartbeat(ctx, id, 0); err != nil {
-		w.log.Warn("durable: cannot end the worker's lease; it expires later", "error", err)
+		w.store.trouble("durable: cannot end the worker's lease; it expires later", err)
 	}
 }

@@ -55,6 +55,13 @@ type Stats struct {
 	Lateness  hwt.Histogram // times from due times to calls of handlers
 	ClaimTime hwt.Histogram // durations of claim batches
 
+	// Errors counts the errors for which calls and workers have waited for the database, such as a
+	// lost connection, a read-only server, or another process that keeps the file locked. LastError is
+	// the text of the last one, and LastErrorTime its time on this machine's clock.
+	Errors        int64
+	LastError     string
+	LastErrorTime time.Time
+
 	// ClockOffset is the database's clock minus this machine's, and ClockError the
 	// largest possible error of that.
 	ClockOffset, ClockError time.Duration
@@ -198,6 +205,10 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	}
 	st.Running, st.Longest, _ = s.running()
 	st.ClockOffset, st.ClockError = s.clock.figures()
+	var last error
+	if st.Errors, last, st.LastErrorTime = s.backend.Trouble().Last(); last != nil {
+		st.LastError = last.Error()
+	}
 	if sizes.err != nil {
 		return st, fmt.Errorf("durable: Stats: %w", sizes.err)
 	}

@@ -197,6 +197,11 @@ func (s *Store) isNear(due int64) bool {
 	return due-s.clock.nanos() <= int64(s.limits.Lead+nearSlack)
 }
 
+// trouble notes an error of the database after which a worker tries again.
+func (s *Store) trouble(message string, err error, args ...any) {
+	s.backend.Trouble().Note(s.options.Logger, message, err.Error(), err, args...)
+}
+
 // nearSlack covers the time that it takes to store a row: its due time may come within
 // the lead meanwhile.
 const nearSlack = time.Second

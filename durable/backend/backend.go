@@ -116,6 +116,9 @@ type Backend interface {
 	// within Limits.Lead. It does not wait.
 	Announce()
 
+	// Trouble has the errors for which calls have waited.
+	Trouble() *Trouble
+
 	// Stats returns sizes, and counts of the pending rows due before each of the times.
 	Stats(ctx context.Context, due []int64) (Stats, error)
 

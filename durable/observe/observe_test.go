@@ -2,6 +2,9 @@ package observe_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"regexp"
@@ -67,6 +70,27 @@ func TestHungHandlersAreVisible(t *testing.T) {
 		}
 		assert.Equal(t, []string{"age of the backlog"}, bad)
 	})
+}
+
+func TestErrorsOfTheDatabaseAreVisible(t *testing.T) {
+	s, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	read := func() (titles []string, text string) {
+		blocks, err := observe.Section(s.Store).Read(t.Context())
+		require.NoError(t, err)
+		for _, b := range blocks {
+			titles = append(titles, b.Title)
+			text += fmt.Sprint(b.Figures)
+		}
+		return titles, text
+	}
+	titles, _ := read()
+	assert.NotContains(t, titles, "Errors of the database")
+	s.Backend().Trouble().Note(slog.New(slog.DiscardHandler), "waiting", "", errors.New("read-only server"))
+	titles, text := read()
+	assert.Contains(t, titles, "Errors of the database")
+	assert.Contains(t, text, "read-only server")
 }
 
 func TestMetricsOfNoStoreAreNil(t *testing.T) {

@@ -22,7 +22,11 @@ import (
 func Section(store *durable.Store) inspect.Section {
 	return inspect.NewSection("Durable timers: "+store.Name(), func(ctx context.Context) ([]inspect.Block, error) {
 		st, err := store.Stats(ctx)
-		return []inspect.Block{sizesBlock(st), dueBlock(st), doneBlock(st)}, err
+		blocks := []inspect.Block{sizesBlock(st), dueBlock(st), doneBlock(st)}
+		if st.Errors > 0 {
+			blocks = append(blocks, errorBlock(st))
+		}
+		return blocks, err
 	})
 }
 
@@ -99,5 +103,17 @@ func doneBlock(st durable.Stats) inspect.Block {
 		{Name: "claims overtaken", Value: st.Overtaken},
 		{Name: "firings fenced", Value: st.Fenced},
 		{Name: "taken over", Value: st.Adopted},
+	}}
+}
+
+// badError is the age up to which the last error of the database is shown as a fault.
+const badError = time.Minute
+
+func errorBlock(st durable.Stats) inspect.Block {
+	age := time.Since(st.LastErrorTime)
+	return inspect.Block{Title: "Errors of the database", Figures: []inspect.Figure{
+		{Name: "number", Value: st.Errors},
+		{Name: "age of the last", Value: age, Bad: age < badError},
+		{Name: "last", Value: st.LastError},
 	}}
 }

@@ -61,7 +61,7 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 	b := &postgresBackend{pool: pool, options: o, text: forSchema(o.Schema), name: rand.Text(), near: make(chan struct{}, 1)}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	b.budget.limit.Store(backend.BatchBytes)
-	b.trouble = &trouble{logger: o.Logger, logged: make(map[string]time.Time)}
+	b.trouble = &trouble{logger: o.Logger}
 	b.returner = newReturner(b)
 	b.acks = &acks{again: b.returner.acknowledge}
 	if err := b.prepare(ctx); err != nil {

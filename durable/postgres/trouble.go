@@ -7,38 +7,32 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // trouble is the reason why calls wait for the database.
 type trouble struct {
-	logger *slog.Logger // Immutable.
+	backend.Trouble              // all of it
+	logger          *slog.Logger // Immutable.
 
-	mu     sync.Mutex
-	last   error                // since the last success. Guarded by mu.
-	logged map[string]time.Time // by cause. Guarded by mu.
+	mu   sync.Mutex
+	last error // since the last success. Guarded by mu.
 }
 
-// troubleEvery is the pause after which the same cause is logged again.
-const troubleEvery = time.Minute
+// Trouble implements [backend.Backend].
+func (b *postgresBackend) Trouble() *backend.Trouble { return &b.trouble.Trouble }
 
-// note keeps an error after which a call tries again, and logs it. Conflicts with other
-// transactions are no trouble.
+// note keeps an error after which a call tries again. Conflicts with other transactions are no
+// trouble.
 func (t *trouble) note(err error) {
 	if waited(err) || errors.Is(err, errMissed) || errors.Is(err, errAbandoned) {
 		return
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.last = err
-	now := time.Now()
-	if c := cause(err); now.Sub(t.logged[c]) >= troubleEvery {
-		if len(t.logged) > 100 { // of texts that vary
-			clear(t.logged)
-		}
-		t.logged[c] = now
-		t.logger.Warn("durable: waiting for the database; retrying", "error", err)
-	}
+	t.mu.Unlock()
+	t.Note(t.logger, "durable: waiting for the database; retrying", cause(err), err)
 }
 
 // over notes a success.

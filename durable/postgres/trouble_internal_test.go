@@ -15,7 +15,7 @@ import (
 func TestEachCauseIsLoggedOncePerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		trouble := trouble{logger: slog.New(slog.NewTextHandler(&log, nil)), logged: make(map[string]time.Time)}
+		trouble := trouble{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		for i := range 100 {
 			trouble.note(fmt.Errorf("read tcp 127.0.0.1:%d: reset", 3000+i))
 			trouble.note(errMissed)
@@ -27,6 +27,9 @@ func TestEachCauseIsLoggedOncePerMinute(t *testing.T) {
 		trouble.note(fmt.Errorf("read tcp 127.0.0.1:1: reset"))
 		require.Equal(t, 3, strings.Count(log.String(), "waiting"))
 		require.ErrorContains(t, trouble.err(), "reset")
+		n, last, _ := trouble.Last()
+		require.EqualValues(t, 102, n)
+		require.ErrorContains(t, last, "reset")
 		trouble.over()
 		require.NoError(t, trouble.err())
 	})

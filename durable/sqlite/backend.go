@@ -59,6 +59,9 @@ func assemble(files *storeFiles) *sqliteBackend {
 	return b
 }
 
+// Trouble implements backend.Backend.
+func (b *sqliteBackend) Trouble() *backend.Trouble { return &b.queue.trouble }
+
 // connect opens the connections and brings the schema up to date.
 func (b *sqliteBackend) connect(ctx context.Context) (err error) {
 	flags := sqlite3.OPEN_READWRITE

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -58,6 +59,7 @@ func (o *Options) complete() (Options, error) {
 		c.sync = (*os.File).Sync
 	}
 	c.vfs = cmp.Or(c.vfs, vfsName)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c, nil
 }
 

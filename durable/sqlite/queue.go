@@ -3,10 +3,13 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // job is a caller's part of a transaction.
@@ -20,7 +23,7 @@ type job struct {
 	done  chan struct{}
 }
 
-// The stages of a joq.
+// The stages of a job.
 const (
 	queued    = int32(iota)
 	taken     // by the writer
@@ -55,9 +58,12 @@ type queue struct {
 	life context.Context    // ends with Close
 	end  context.CancelFunc // of life
 
-	mu     sync.Mutex
-	jobs   []*job // Guarded by mu.
-	failed error  // why no call can succeed any more. Guarded by mu.
+	trouble backend.Trouble
+
+	mu       sync.Mutex
+	jobs     []*job // Guarded by mu.
+	failed   error  // why no call can succeed any more. Guarded by mu.
+	obstacle error  // why the writer waits, or nil. Guarded by mu.
 }
 
 func newQueue() *queue {
@@ -71,7 +77,7 @@ func (q *queue) do(ctx context.Context, size int, run func(*txn) error) error {
 	return q.wait(ctx, &job{run: run, size: size, done: make(chan struct{})})
 }
 
-// wait is do for a joq.
+// wait is do for a job.
 func (q *queue) wait(ctx context.Context, j *job) error {
 	if err := q.enqueue(ctx, j); err != nil {
 		return err
@@ -82,7 +88,7 @@ func (q *queue) wait(ctx context.Context, j *job) error {
 	case <-ctx.Done():
 	}
 	if j.stage.CompareAndSwap(queued, withdrawn) {
-		return context.Cause(ctx)
+		return q.ended(ctx)
 	}
 	// It runs: its result is worth more than the context's error.
 	select {
@@ -90,8 +96,32 @@ func (q *queue) wait(ctx context.Context, j *job) error {
 		return j.err
 	case <-time.After(afterContext):
 		j.withdraw()
+		return q.ended(ctx)
+	}
+}
+
+// The obstacles of the writer.
+var (
+	errLocked = errors.New("another process or store keeps the file locked")
+	errOpen   = errors.New("a transaction of Store.DB is open")
+)
+
+// obstruct notes why the writer waits, or with nil that it does not.
+func (q *queue) obstruct(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.obstacle = err
+}
+
+// ended returns the error of a call whose context has ended, with the reason for which the writer
+// waits.
+func (q *queue) ended(ctx context.Context) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.obstacle == nil {
 		return context.Cause(ctx)
 	}
+	return fmt.Errorf("%w: %w", context.Cause(ctx), q.obstacle)
 }
 
 // afterContext is the time for which a caller waits for a job that runs after the end of its
@@ -229,7 +259,7 @@ func (q *queue) takeTurn(ctx context.Context, abort func()) (release func(), err
 			}
 		case <-withdraw:
 			if j.stage.CompareAndSwap(queued, withdrawn) {
-				return nil, context.Cause(ctx)
+				return nil, q.ended(ctx)
 			}
 			withdraw = nil // it begins now
 		}

@@ -187,7 +187,9 @@ func TestTransactionEndsWithItsContext(t *testing.T) {
 	} {
 		short, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer end()
-		require.ErrorIs(t, call(short), context.DeadlineExceeded, "an open transaction blocks %s", name)
+		err := call(short)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "an open transaction blocks %s", name)
+		require.ErrorContains(t, err, "a transaction of Store.DB is open", name)
 	}
 	cancel()
 	_, err = s.Set(t.Context(), entryDue("after", time.Hour))
@@ -209,6 +211,7 @@ func TestCallWithdrawnBehindAProcessHasNoEffect(t *testing.T) {
 	defer cancel()
 	_, err := s.Set(ctx, entryDue("k", time.Hour))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "keeps the file locked")
 	_, err = s.DB().BeginTx(ctx, nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, x.Rollback())
@@ -331,4 +334,25 @@ func TestFullFileRejectsEntriesOfTransactions(t *testing.T) {
 	}
 	require.ErrorIs(t, err, durable.ErrFull)
 	require.NoError(t, x.Commit())
+}
+
+func TestLongWaitsForTheFileAreInStats(t *testing.T) {
+	path := temp(t)
+	s, other := open(t, path, nil), open(t, path, nil)
+	for name, holder := range map[string]*sqlite.Store{
+		"a transaction of Store.DB is open":              s,
+		"another process or store keeps the file locked": other,
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := begin(t, holder)
+			done := make(chan error, 1)
+			go func() { _, err := s.Set(t.Context(), entryDue("k", time.Hour)); done <- err }()
+			require.Eventually(t, func() bool {
+				st, err := s.Stats(t.Context())
+				return err == nil && st.LastError == name && st.Errors > 0 && !st.LastErrorTime.IsZero()
+			}, time.Minute, 10*time.Millisecond)
+			require.NoError(t, x.Rollback())
+			require.NoError(t, <-done)
+		})
+	}
 }

@@ -95,7 +95,7 @@ func (w *writer) group() bool {
 		return false
 	}
 	if j := w.queue.takeAlone(); j != nil {
-		j.err = j.run(nil)
+		j.err = w.runAlone(j)
 		close(j.done)
 		return true
 	}
@@ -129,6 +129,22 @@ func (w *writer) group() bool {
 		close(j.done)
 	}
 	return true
+}
+
+// troubleAfter is the length of a wait from which on it is trouble.
+const troubleAfter = time.Second
+
+// runAlone runs a job outside of a transaction, while the writer waits.
+func (w *writer) runAlone(j *job) error {
+	w.queue.obstruct(errOpen)
+	defer w.queue.obstruct(nil)
+	defer time.AfterFunc(troubleAfter, func() { w.noteWait(errOpen) }).Stop()
+	return j.run(nil)
+}
+
+// noteWait notes a long wait.
+func (w *writer) noteWait(err error) {
+	w.queue.trouble.Note(w.files.options.Logger, "durable: writes wait for the file", err.Error(), err, "file", w.files.path)
 }
 
 // retry runs a job of a failed group alone: the other callers are not affected by one caller's error.
@@ -184,7 +200,8 @@ func (w *writer) begin() error {
 		w.files.checked = now
 		w.checkNames()
 	}
-	began := time.Now()
+	began, noted := time.Now(), false
+	defer w.queue.obstruct(nil)
 	for {
 		if err := w.queue.failure(); err != nil {
 			return err
@@ -197,6 +214,11 @@ func (w *writer) begin() error {
 		if !errors.Is(err, sqlite3.BUSY) {
 			w.fatal(err)
 			return translate(context.Background(), err)
+		}
+		w.queue.obstruct(errLocked)
+		if !noted && time.Since(began) >= troubleAfter {
+			noted = true
+			w.noteWait(errLocked)
 		}
 		select {
 		case <-w.queue.life.Done():

@@ -17,8 +17,9 @@ import (
 // DB is a backend without a database. It keeps nothing beyond the process. A transaction, and each
 // call that writes, waits for the transaction before it.
 type DB struct {
-	turn  chan struct{} // holds an element while a transaction or a call writes
-	ended chan struct{} // closed by Close
+	turn    chan struct{} // holds an element while a transaction or a call writes
+	ended   chan struct{} // closed by Close
+	trouble backend.Trouble
 
 	mu       sync.Mutex
 	state                                  // committed. Guarded by mu; replaced by the owner of turn.
@@ -59,6 +60,9 @@ func (m *DB) Limits() backend.Limits {
 
 // Now implements backend.Backend.
 func (m *DB) Now(context.Context) (time.Time, error) { return time.Now(), nil }
+
+// Trouble implements backend.Backend. No call waits for a database.
+func (m *DB) Trouble() *backend.Trouble { return &m.trouble }
 
 // read locks m for a call that reads. After an error, m is not locked.
 func (m *DB) read(ctx context.Context) error {
