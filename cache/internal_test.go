@@ -84,7 +84,7 @@ func TestEveryRefIsUsedOnce(t *testing.T) {
 				held := int(s.made) - len(s.gone)
 				full := 0
 				for i := range s.made {
-					if (*s.chunks.Load())[i].live > 0 {
+					if s.numbered(i).live > 0 {
 						full++
 					}
 				}
@@ -300,7 +300,7 @@ func TestReplacedEntryFreesItsSlot(t *testing.T) {
 			for i := range c.stripes.all {
 				s := &c.stripes.all[i].slots
 				for j := range s.made {
-					n += int((*s.chunks.Load())[j].live)
+					n += int(s.numbered(j).live)
 				}
 			}
 			return n

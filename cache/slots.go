@@ -42,33 +42,42 @@ type idleDue struct {
 const (
 	chunkBits = 6
 	chunkSize = 1 << chunkBits
+	blockBits = 4
+	blockSize = 1 << blockBits
 )
 
 // chunk is a block of slots. It has no memory until one of them is needed, and
-// again after trim. Its generation outlives its slots, so that a ref to a slot
+// again after drop. Its generation outlives its slots, so that a ref to a slot
 // that was dropped does not find its successor (C3).
 type chunk[K comparable] struct {
 	slots *[chunkSize]slot[K]                // Guarded by the stripe's mu.
 	uses  atomic.Pointer[[chunkSize]use]     // nil without a limit. Atomic: written under the stripe's mu, read by lookups.
 	idles atomic.Pointer[[chunkSize]idleDue] // nil unless expiration is sliding. Atomic: as uses.
 	free  uint32                             // its first free slot, or 0. Guarded by the stripe's mu.
+	place uint32                             // index in room, if it is there. Guarded by the stripe's mu.
 	gen   uint16                             // the highest generation of its slots when it was dropped. Guarded by the stripe's mu.
 	live  uint8                              // number of slots in use. Guarded by the stripe's mu.
 }
 
 // slots are the slots of a stripe. Its methods need the stripe's mu, except use
-// and idle.
+// and idle. alloc and release move at most a few chunks, however many there are, because
+// they hold the lock of all keys in a cache with a limit.
 type slots[K comparable] struct {
-	limited bool                       // Immutable after New.
-	sliding bool                       // Immutable after New.
-	chunks  atomic.Pointer[[]chunk[K]] // replaced by a longer one. Atomic: written under the stripe's mu, read by lookups.
-	made    uint32                     // chunks ever used. Guarded by the stripe's mu.
-	empty   int                        // chunks in room without a live slot. Guarded by the stripe's mu.
-	room    []uint32                   // chunks with a free slot; the last one is used next. Guarded by the stripe's mu.
-	gone    []uint32                   // chunks without memory. Guarded by the stripe's mu.
+	limited bool                                   // Immutable after New.
+	sliding bool                                   // Immutable after New.
+	blocks  atomic.Pointer[[]*[blockSize]chunk[K]] // replaced by a longer one. Atomic: written under the stripe's mu, read by lookups.
+	made    uint32                                 // chunks ever used. Guarded by the stripe's mu.
+	room    []uint32                               // chunks with used and free slots; the last one is used next. Guarded by the stripe's mu.
+	empty   []uint32                               // chunks with free slots only. Guarded by the stripe's mu.
+	gone    []uint32                               // chunks without memory. Guarded by the stripe's mu.
 }
 
-func (s *slots[K]) chunk(n uint32) *chunk[K] { return &(*s.chunks.Load())[(n-1)>>chunkBits] }
+// numbered returns chunk i.
+func (s *slots[K]) numbered(i uint32) *chunk[K] {
+	return &(*s.blocks.Load())[i>>blockBits][i%blockSize]
+}
+
+func (s *slots[K]) chunk(n uint32) *chunk[K] { return s.numbered((n - 1) >> chunkBits) }
 
 func (s *slots[K]) at(n uint32) *slot[K] { return &s.chunk(n).slots[(n-1)%chunkSize] }
 
@@ -91,16 +100,14 @@ func (s *slots[K]) idle(n uint32) *idleDue {
 // alloc returns a slot for key.
 func (s *slots[K]) alloc(key K) (n uint32) {
 	if len(s.room) == 0 {
-		s.grow()
+		s.open()
 	}
 	last := len(s.room) - 1
-	c := &(*s.chunks.Load())[s.room[last]]
+	c := s.numbered(s.room[last])
 	n = c.free
 	at := &c.slots[(n-1)%chunkSize]
 	c.free, at.key, at.next = at.next, key, 0
-	if c.live++; c.live == 1 {
-		s.empty--
-	}
+	c.live++
 	if c.free == 0 {
 		s.room = s.room[:last]
 	}
@@ -115,20 +122,45 @@ func (s *slots[K]) release(n uint32) {
 		s.idle(n).gen.Store(uint32(at.gen))
 	}
 	if c.free == 0 {
-		s.room = append(s.room, (n-1)>>chunkBits)
+		s.enter(c, (n-1)>>chunkBits)
 	}
 	var none K
 	at.key, at.next = none, c.free
 	c.free = n
 	if c.live--; c.live == 0 {
-		s.empty++
+		s.leave(c)
+		s.empty = append(s.empty, (n-1)>>chunkBits)
 		s.trim()
 	}
 }
 
-// grow adds a chunk to room.
-func (s *slots[K]) grow() {
+// enter adds chunk i, which is c, to room.
+func (s *slots[K]) enter(c *chunk[K], i uint32) {
+	c.place = uint32(len(s.room))
+	s.room = append(s.room, i)
+}
+
+// leave removes c from room. The last chunk takes its place.
+func (s *slots[K]) leave(c *chunk[K]) {
+	last := len(s.room) - 1
+	moved := s.room[last]
+	s.room[c.place], s.numbered(moved).place = moved, c.place
+	s.room = s.room[:last]
+}
+
+// open adds a chunk without used slots to room.
+func (s *slots[K]) open() {
 	var i uint32
+	if last := len(s.empty) - 1; last >= 0 {
+		i, s.empty = s.empty[last], s.empty[:last]
+	} else {
+		i = s.grow()
+	}
+	s.enter(s.numbered(i), i)
+}
+
+// grow gives memory to a chunk and returns its number.
+func (s *slots[K]) grow() (i uint32) {
 	if last := len(s.gone) - 1; last >= 0 {
 		i, s.gone = s.gone[last], s.gone[:last]
 	} else {
@@ -136,7 +168,7 @@ func (s *slots[K]) grow() {
 		s.made++
 		s.extend()
 	}
-	c := &(*s.chunks.Load())[i]
+	c := s.numbered(i)
 	c.slots = new([chunkSize]slot[K])
 	first := i<<chunkBits + 1
 	for j := range c.slots {
@@ -154,54 +186,43 @@ func (s *slots[K]) grow() {
 		}
 		c.idles.Store(idles) // Publishes to lookups.
 	}
-	s.room = append(s.room, i)
-	s.empty++
+	return i
 }
 
-// extend makes the table of chunks long enough for s.made. Lookups may read the
-// old table for a while, in which dropped chunks stay.
+// extend adds a block if s.made needs one. Lookups may read the shorter slice of blocks for a
+// while: their slots are not in the new block.
 func (s *slots[K]) extend() {
-	var old []chunk[K]
-	if chunks := s.chunks.Load(); chunks != nil {
-		old = *chunks
+	var blocks []*[blockSize]chunk[K]
+	if old := s.blocks.Load(); old != nil {
+		blocks = *old
 	}
-	if int(s.made) <= len(old) {
-		return
+	if int(s.made) > len(blocks)*blockSize {
+		blocks = append(blocks, new([blockSize]chunk[K]))
+		s.blocks.Store(&blocks) // Publishes to lookups.
 	}
-	chunks := make([]chunk[K], s.made+s.made/4)
-	for i := range old {
-		from, to := &old[i], &chunks[i]
-		to.slots, to.free, to.gen, to.live = from.slots, from.free, from.gen, from.live
-		to.uses.Store(from.uses.Load())
-		to.idles.Store(from.idles.Load())
-	}
-	s.chunks.Store(&chunks) // Publishes to lookups.
 }
 
 // spareChunks is the number of empty chunks that a stripe always keeps.
 const spareChunks = 2
 
-// trim drops the empty chunks if they are the majority. It takes amortized
-// constant time: it drops more chunks than it keeps.
+// trim drops empty chunks while they are the majority of the chunks with memory, so at most
+// two after a release.
 func (s *slots[K]) trim() {
-	held := int(s.made) - len(s.gone)
-	if s.empty <= spareChunks || 2*s.empty <= held {
-		return
+	for len(s.empty) > spareChunks && 2*len(s.empty) > int(s.made)-len(s.gone) {
+		last := len(s.empty) - 1
+		s.drop(s.empty[last])
+		s.empty = s.empty[:last]
 	}
-	kept := s.room[:0]
-	for _, i := range s.room {
-		c := &(*s.chunks.Load())[i]
-		if c.live > 0 {
-			kept = append(kept, i)
-			continue
-		}
-		for j := range c.slots {
-			c.gen = max(c.gen, c.slots[j].gen)
-		}
-		c.slots, c.free = nil, 0
-		c.uses.Store(nil)
-		c.idles.Store(nil)
-		s.gone = append(s.gone, i)
+}
+
+// drop takes the memory of chunk i, which is empty.
+func (s *slots[K]) drop(i uint32) {
+	c := s.numbered(i)
+	for j := range c.slots {
+		c.gen = max(c.gen, c.slots[j].gen)
 	}
-	s.room, s.empty = kept, 0
+	c.slots, c.free = nil, 0
+	c.uses.Store(nil)
+	c.idles.Store(nil)
+	s.gone = append(s.gone, i)
 }
