@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// caller is one of the goroutines of a Work that call its handler.
+// callers are the goroutines of a Work that call its handler.
+type callers []caller
+
 type caller struct {
 	goroutine atomic.Uint64 // its ID
 	begun     atomic.Int64  // when the handler that runs was called, in nanoseconds since the epoch, or 0
 }
 
 // running returns the number of running handlers, and the time since the first of them was called.
-func (w *worker) running() (n int64, oldest time.Duration) {
+func (cs callers) running() (n int64, oldest time.Duration) {
 	now := time.Now().UnixNano()
-	for i := range w.callers {
-		if begun := w.callers[i].begun.Load(); begun != 0 {
+	for i := range cs {
+		if begun := cs[i].begun.Load(); begun != 0 {
 			n++
 			oldest = max(oldest, time.Duration(now-begun))
 		}
@@ -26,10 +28,10 @@ func (w *worker) running() (n int64, oldest time.Duration) {
 	return n, oldest
 }
 
-// runsIn reports whether a handler of w runs in the goroutine.
-func (w *worker) runsIn(goroutine uint64) bool {
-	for i := range w.callers {
-		if c := &w.callers[i]; c.goroutine.Load() == goroutine && c.begun.Load() != 0 {
+// runsIn reports whether one of them runs a handler in the goroutine.
+func (cs callers) runsIn(goroutine uint64) bool {
+	for i := range cs {
+		if c := &cs[i]; c.goroutine.Load() == goroutine && c.begun.Load() != 0 {
 			return true
 		}
 	}

@@ -46,3 +46,39 @@
 //
 // Concurrent operations share transactions. README.md has measurements.
 package durable
+
+// The code in this package, from the bottom: each file uses those above it in this list, with few
+// exceptions.
+//
+//	errors.go      the errors of a Store
+//	options.go     Options and WorkOptions
+//	every.go       Every
+//	headers.go     the headers of an Entry
+//	entry.go       Entry and DeadLetter
+//	retry.go       the fate of an attempt that failed
+//	dbclock.go     the database's clock
+//	counts.go      the counters of a Store
+//	sweep.go       requests for looks at the database
+//	env.go         what a Store and its Works share
+//	lease.go       the lease keeper of a Work
+//	stage.go       the places of a row in a Work
+//	flight.go      the rows in a Work, and the ground rules
+//	queue.go       rows that wait for a handler
+//	callers.go     the goroutines that call handlers
+//	batcher.go     the times of claims and outcomes
+//	completer.go   the outcomes of handlers
+//	firing.go      Handler and Firing
+//	dispatcher.go  the wheel and the handlers
+//	planner.go     the occurrences of recurring rows
+//	claimer.go     claims shortly before the due times
+//	fetcher.go     rows from the database
+//	worker.go      a Work
+//	works.go       the Works of a Store
+//	entries.go     operations on single entries
+//	many.go        operations on many entries
+//	store.go       Store
+//	stats.go       the numbers of a Store
+//	read.go        reading pending entries
+//	dead.go        reading dead letters
+//	tx.go          operations in transactions
+//	work.go        Work

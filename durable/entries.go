@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -225,7 +224,7 @@ func (e Entries) applyAll(ctx context.Context, ops []backend.Op) ([]backend.Resu
 	if e.tx == nil {
 		s.clock.refresh(ctx)
 	}
-	here := e.tx == nil && s.working()
+	here := e.tx == nil && s.works.take()
 	for i := range ops {
 		if ops[i].Kind.Stores() {
 			ops[i].Announce = !here && s.isNear(ops[i].Row.Due)
@@ -250,14 +249,11 @@ func (e Entries) applyAll(ctx context.Context, ops []backend.Op) ([]backend.Resu
 			near = append(near, r.Row)
 		}
 	}
-	if len(near) > 0 && len(s.offer(near)) > 0 {
+	if len(near) > 0 && len(s.works.offer(near)) > 0 {
 		s.backend.Announce()
 	}
 	return results, nil
 }
-
-// newNonce returns the random part of a firing's ID.
-func newNonce() uint64 { return rand.Uint64() }
 
 // Ensure stores an entry unless the key has a pending entry with the same recurrence. It is
 // the way to register a series, or an entry that must exist, at each start of a service: an

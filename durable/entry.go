@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -46,27 +47,6 @@ type Entry struct {
 	// at least 1 byte. Move, retries, Requeue, and further occurrences keep the headers. An empty
 	// map is returned as nil.
 	Headers map[string]string
-}
-
-// Firing is the argument of a [Handler].
-//
-// An entry fires again, with the same ID, if its worker dies or loses its lease before
-// the acknowledgement is stored. If a worker is paused between the last check of its lease
-// and the handler, the handler may even run after a Cancel or a Move. To reject such a
-// call, a resource compares Generation with the largest one it has seen for the key. If
-// handlers return errors and keys recur, it compares with the largest one of the same ID
-// instead: a retry has a smaller Generation than a later entry of its key.
-type Firing struct {
-	Entry
-
-	// ID identifies the firing. All attempts have the same ID, and no two firings share
-	// one. A handler that records its effects by ID applies them once.
-	ID string
-
-	// Lateness is the time from Due to the call of the handler, on the database's clock.
-	Lateness time.Duration
-
-	held *held
 }
 
 // DeadLetter is an entry that used up its attempts or could not fire by NotAfter.
@@ -125,6 +105,9 @@ func entryOf(r *backend.Row) (Entry, error) {
 }
 
 func firingID(r *backend.Row) string { return fmt.Sprintf("%x-%016x", r.Origin, r.Nonce) }
+
+// newNonce returns the random part of a firing's ID.
+func newNonce() uint64 { return rand.Uint64() }
 
 // row returns the row that stores e.
 func (e Entry) row(maxPayload int) (row backend.Row, err error) {

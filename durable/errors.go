@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -63,4 +64,13 @@ func wrap(operation, key string, err error) error {
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
+}
+
+// unread returns the error of a page that was not read to its end, and the name of the
+// damaged row or dead letter that ends it, if there is one.
+func unread(name, prefix string, err error) (backend.Ref, error) {
+	if damage := (*backend.Damage)(nil); errors.As(err, &damage) {
+		return damage.Ref, wrap(name, damage.Key, err)
+	}
+	return backend.Ref{}, wrap(name, prefix, err)
 }

@@ -7,19 +7,35 @@ import (
 	"time"
 )
 
-// lease is a worker's registration with the database.
-type lease struct {
-	mu    sync.Mutex
-	id    int64     // of the worker, or 0. Guarded by mu.
-	term  uint64    // grows with each registration. Guarded by mu.
-	until time.Time // its end, counted from the sending of the last renewal. Guarded by mu.
-	ended bool      // the lease of the term did not last. Guarded by mu.
+// leaseKeeper keeps a Work registered with the database. A term is the time from one registration
+// to the loss of its lease. The roles of a Work compare the term of a row with the present one: rows
+// of an earlier term belong to other workers, which may be firing them.
+type leaseKeeper struct {
+	env    *env
+	sweep  *sweep
+	rejoin chan struct{}   // wakes run: the lease was lost
+	work   context.Context // parent of calls. Immutable.
+
+	mu      sync.Mutex
+	id      int64                   // of the worker, or 0. Guarded by mu.
+	term    uint64                  // grows with each registration. Guarded by mu.
+	until   time.Time               // its end, counted from the sending of the last renewal. Written by run, guarded by mu.
+	ended   bool                    // the lease of the term did not last. Guarded by mu.
+	calls   context.Context         // parent of the handlers' contexts in this term. Guarded by mu.
+	endCall context.CancelCauseFunc // ends calls. Guarded by mu.
+}
+
+func newLeaseKeeper(e *env, s *sweep, work context.Context) *leaseKeeper {
+	l := &leaseKeeper{env: e, sweep: s, rejoin: make(chan struct{}, 1), work: work}
+	l.calls, l.endCall = context.WithCancelCause(work)
+	return l
 }
 
 // valid reports whether the lease lasts, by the monotonic clock and by the wall clock: Linux's
 // monotonic clock stands still while the machine sleeps. Once it has not lasted, it never does
-// again: rows were dropped that a late renewal would keep from others.
-func (l *lease) valid() bool {
+// again: rows were dropped, and a late renewal would keep these from other workers. The caller
+// holds mu.
+func (l *leaseKeeper) valid() bool {
 	if l.id == 0 || l.ended {
 		return false
 	}
@@ -29,21 +45,28 @@ func (l *lease) valid() bool {
 }
 
 // current returns the worker's id, the term, and whether the lease lasts.
-func (l *lease) current() (id int64, term uint64, valid bool) {
+func (l *leaseKeeper) current() (id int64, term uint64, valid bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.id, l.term, l.valid()
 }
 
 // holds reports whether the lease of the term lasts.
-func (l *lease) holds(term uint64) bool {
+func (l *leaseKeeper) holds(term uint64) bool {
 	_, current, valid := l.current()
 	return valid && current == term
 }
 
-// keepLease registers the worker and renews its lease until ctx ends.
-func (w *worker) keepLease(ctx context.Context) {
-	ttl := w.store.options.Lease
+// callContext returns the parent of handlers' contexts in the present term.
+func (l *leaseKeeper) callContext() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls
+}
+
+// run registers the worker and renews its lease until ctx ends.
+func (l *leaseKeeper) run(ctx context.Context) {
+	ttl := l.env.options.Lease
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -51,12 +74,12 @@ func (w *worker) keepLease(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-		case <-w.rejoin:
+		case <-l.rejoin:
 		}
 		pause := ttl / 4
-		if err := w.renew(ctx, ttl); err != nil && ctx.Err() == nil {
-			if !errors.Is(err, ErrClosed) { // after which feed ends Work, though handlers may run on
-				w.store.trouble("durable: cannot renew the worker's lease; retrying", err)
+		if err := l.renew(ctx, ttl); err != nil && ctx.Err() == nil {
+			if !errors.Is(err, ErrClosed) { // after which the fetcher ends Work, though handlers may still run
+				l.env.trouble("durable: cannot renew the worker's lease; retrying", err)
 			}
 			pause = ttl / 20
 		}
@@ -64,82 +87,82 @@ func (w *worker) keepLease(ctx context.Context) {
 	}
 }
 
-// renew renews the lease, or registers anew after it ended. It waits for the database until the
+// renew renews the lease, or registers again after it ended. It waits for the database until the
 // lease ends, so that handlers' contexts end then.
-func (w *worker) renew(ctx context.Context, ttl time.Duration) error {
-	id, _, valid := w.lease.current()
+func (l *leaseKeeper) renew(ctx context.Context, ttl time.Duration) error {
+	id, _, valid := l.current()
 	sent := time.Now()
-	deadline := w.lease.until // which no other goroutine changes
+	deadline := l.until // which no other goroutine changes
 	if !valid {
-		w.lost(id)
+		l.lost(id)
 		id, deadline = 0, sent.Add(ttl)
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	renewed, err := w.store.backend.Heartbeat(ctx, id, ttl)
+	renewed, err := l.env.backend.Heartbeat(ctx, id, ttl)
 	if err == nil {
-		w.lease.renew(id, renewed, sent.Add(ttl))
+		l.renewed(id, renewed, sent.Add(ttl))
 	}
-	if _, _, valid := w.lease.current(); !valid || errors.Is(err, ErrLeaseLost) {
-		w.lost(id)
+	if _, _, valid := l.current(); !valid || errors.Is(err, ErrLeaseLost) {
+		l.lost(id)
 	} else if id == 0 {
-		w.sweepSoon()
+		l.sweep.wantNow()
 	}
 	return err
 }
 
-// renew notes the answer to a heartbeat of worker id, which is 0 for a registration.
-func (l *lease) renew(id, renewed int64, until time.Time) {
+// renewed notes the answer to a heartbeat of worker id, which is 0 for a registration.
+func (l *leaseKeeper) renewed(id, answer int64, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id == 0 {
-		l.id, l.ended = renewed, false
+		l.id, l.ended = answer, false
 		l.term++
 	}
-	if l.id == renewed { // it was not given up meanwhile
+	if l.id == answer { // it was not lost while the database answered
 		l.until = until
 	}
 }
 
-// lost gives up the lease of worker id, if that is the present one: handlers' contexts end, and
-// rows of the old term are dropped wherever they come by.
-func (w *worker) lost(id int64) {
-	w.lease.mu.Lock()
-	had := id != 0 && w.lease.id == id
+// lost ends the term of worker id, if that is the present one: handlers' contexts end, and each role
+// drops the rows of the term when it next handles them.
+func (l *leaseKeeper) lost(id int64) {
+	l.mu.Lock()
+	had := id != 0 && l.id == id
 	if had {
-		w.lease.id = 0
+		l.id = 0
+		l.endCall(ErrLeaseLost)
+		l.calls, l.endCall = context.WithCancelCause(l.work)
 	}
-	w.lease.mu.Unlock()
+	l.mu.Unlock()
 	if had {
-		w.log.Warn("durable: the worker's lease was lost; other workers take over its entries")
-		w.endHandlers(ErrLeaseLost)
-		request(w.rejoin)
+		l.env.options.Logger.Warn("durable: the worker's lease was lost; other workers take over its entries")
+		request(l.rejoin)
 	}
 }
 
-// free gives the rows that were leased and not claimed to other workers.
-func (w *worker) free() {
-	id, _, valid := w.lease.current()
+// returnRows returns the rows that were leased and not claimed to the database.
+func (l *leaseKeeper) returnRows() {
+	id, _, valid := l.current()
 	if !valid {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
-	if err := w.store.backend.Free(ctx, id); err != nil {
-		w.store.trouble("durable: cannot free leased entries; they wait until Work ends", err)
+	if err := l.env.backend.Free(ctx, id); err != nil {
+		l.env.trouble("durable: cannot free leased entries; they wait until Work ends", err)
 	}
-	w.store.wake(w)
 }
 
 // leave ends the lease.
-func (w *worker) leave() {
-	id, _, valid := w.lease.current()
+func (l *leaseKeeper) leave() {
+	id, _, valid := l.current()
 	if !valid {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
-	if _, err := w.store.backend.Heartbeat(ctx, id, 0); err != nil {
-		w.store.trouble("durable: cannot end the worker's lease; it expires later", err)
+	if _, err := l.env.backend.Heartbeat(ctx, id, 0); err != nil {
+		l.env.trouble("durable: cannot end the worker's lease; it expires later", err)
 	}
 }

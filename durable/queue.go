@@ -7,10 +7,10 @@ import "sync"
 type queue struct {
 	mu     sync.Mutex
 	ready  sync.Cond
-	items  []*held // Guarded by mu.
-	closed bool    // Guarded by mu.
-	idle   int     // goroutines that wait in get. Guarded by mu.
-	waking bool    // one of them was signalled, and has not run. Guarded by mu.
+	items  []*flight // Guarded by mu.
+	closed bool      // Guarded by mu.
+	idle   int       // goroutines that wait in get. Guarded by mu.
+	waking bool      // one of them was signalled, and has not run. Guarded by mu.
 }
 
 func newQueue() *queue {
@@ -20,7 +20,7 @@ func newQueue() *queue {
 }
 
 // put adds a row, unless the queue is closed.
-func (q *queue) put(h *held) bool {
+func (q *queue) put(h *flight) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed {
@@ -31,8 +31,8 @@ func (q *queue) put(h *held) bool {
 	return !q.closed
 }
 
-// wake wakes a goroutine for the first item. It wakes the next one for the second item before
-// it calls its handler, unless another one has taken both by then. The caller holds mu.
+// wake wakes a goroutine if items wait. A woken goroutine wakes the next one if items remain, before
+// it runs its handler. The caller holds mu.
 func (q *queue) wake() {
 	if len(q.items) > 0 && q.idle > 0 && !q.waking {
 		q.waking = true
@@ -41,7 +41,7 @@ func (q *queue) wake() {
 }
 
 // get waits for a row. It returns nil after close.
-func (q *queue) get() *held {
+func (q *queue) get() *flight {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.items) == 0 {
@@ -79,7 +79,7 @@ func (q *queue) len() int {
 }
 
 // close ends get and put, and returns the rows that were in the queue.
-func (q *queue) close() []*held {
+func (q *queue) close() []*flight {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	rows := q.items

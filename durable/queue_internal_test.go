@@ -10,9 +10,9 @@ import (
 
 func TestQueueThatIsNeverEmptyStaysSmall(t *testing.T) {
 	q := newQueue()
-	q.put(&held{stage: waiting})
+	q.put(&flight{stage: waiting})
 	for range 10_000 {
-		h := &held{stage: waiting}
+		h := &flight{stage: waiting}
 		q.put(h)
 		q.get()
 		require.LessOrEqual(t, cap(q.items), 64)
@@ -36,11 +36,11 @@ func TestQueueWakesAGoroutinePerRow(t *testing.T) {
 		}
 		synctest.Wait()
 		for range 15 {
-			q.put(&held{stage: waiting})
+			q.put(&flight{stage: waiting})
 		}
 		synctest.Wait()
 		require.EqualValues(t, 15, taken.Load())
-		q.put(&held{stage: waiting}) // to one that has waited throughout
+		q.put(&flight{stage: waiting}) // to one that has waited throughout
 		synctest.Wait()
 		require.EqualValues(t, 16, taken.Load())
 		close(proceed)

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -36,13 +35,4 @@ func (s *Store) All(ctx context.Context, prefix string) iter.Seq2[Entry, error] 
 			}
 		}
 	}
-}
-
-// unread returns the error of a page that was not read to its end, and the name of the
-// damaged row or dead letter that ends it, if there is one.
-func unread(name, prefix string, err error) (backend.Ref, error) {
-	if damage := (*backend.Damage)(nil); errors.As(err, &damage) {
-		return damage.Ref, wrap(name, damage.Key, err)
-	}
-	return backend.Ref{}, wrap(name, prefix, err)
 }

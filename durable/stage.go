@@ -1,12 +1,12 @@
 package durable
 
-import "fmt"
+import "slices"
 
 // stage is the place of a held row, by W1. The place that has the row alone reads and changes it.
 type stage uint8
 
 const (
-	accepted  stage = iota // taken into held
+	accepted  stage = iota // taken into the table
 	ahead                  // waits for the time of its claim
 	claimable              // waits for the next batch of claims
 	backlog                // overdue; waits until there is room in the queue
@@ -36,25 +36,8 @@ var follows = [...][]stage{
 	dropped:   {},
 }
 
-// onIllegalMove is called for a move that breaks W1 or W4. Tests replace it by a panic.
-var onIllegalMove = func(error) {}
+// mayBecome reports whether a row may go from stage s to another stage.
+func (s stage) mayBecome(to stage) bool { return slices.Contains(follows[s], to) }
 
-// move changes the place of a row.
-func (h *held) move(to stage) {
-	for _, s := range follows[h.stage] {
-		if s == to {
-			h.stage = to
-			return
-		}
-	}
-	onIllegalMove(fmt.Errorf("durable: key %.64q: illegal move from %s to %s", h.row.Key, stageNames[h.stage], stageNames[to]))
-	h.stage = to
-}
-
-// moveAll moves rows.
-func moveAll(rows []*held, to stage) []*held {
-	for _, h := range rows {
-		h.move(to)
-	}
-	return rows
-}
+// String returns the name of s.
+func (s stage) String() string { return stageNames[s] }

@@ -17,7 +17,7 @@ func init() {
 func TestIllegalMoveOfARowPanics(t *testing.T) {
 	for from := accepted; from <= dropped; from++ {
 		for to := accepted; to <= dropped; to++ {
-			h := &held{row: backend.Row{Key: "k"}, stage: from}
+			h := &flight{row: backend.Row{Key: "k"}, stage: from}
 			if slices.Contains(follows[from], to) {
 				require.NotPanics(t, func() { h.move(to) })
 			} else {

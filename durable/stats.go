@@ -3,7 +3,6 @@ package durable
 import (
 	"context"
 	"fmt"
-	"sort"
 	"sync/atomic"
 	"time"
 
@@ -76,46 +75,6 @@ type DueCount struct {
 // CountLimit bounds the counts in Stats.Due.
 const CountLimit = backend.CountLimit
 
-// counts are the counters of Stats.
-type counts struct {
-	set, moved, cancelled                      atomic.Int64
-	leased, fired, succeeded, retried, givenUp atomic.Int64
-	missed, overtaken, fenced, adopted         atomic.Int64
-	lateness, claimTime                        histogram
-}
-
-// op counts an operation that succeeded.
-func (c *counts) op(kind backend.Kind) {
-	switch kind {
-	case backend.Set, backend.Create:
-		c.set.Add(1)
-	case backend.Move:
-		c.moved.Add(1)
-	case backend.Cancel:
-		c.cancelled.Add(1)
-	}
-}
-
-// histogram counts durations.
-type histogram struct {
-	counts [len(hwt.Histogram{}.Counts)]atomic.Int64
-	sum    atomic.Int64
-}
-
-func (h *histogram) note(d time.Duration) {
-	i := sort.Search(len(h.counts)-1, func(i int) bool { return d <= hwt.Histogram{}.Bound(i) })
-	h.counts[i].Add(1)
-	h.sum.Add(int64(d))
-}
-
-func (h *histogram) load() hwt.Histogram {
-	snapshot := hwt.Histogram{Sum: time.Duration(h.sum.Load())}
-	for i := range h.counts {
-		snapshot.Counts[i] = h.counts[i].Load()
-	}
-	return snapshot
-}
-
 // sizes are the last reading of the database's sizes.
 type sizes struct {
 	turn chan struct{}           // holds an element while a caller reads the database
@@ -173,7 +132,7 @@ func (z *sizes) read(ctx context.Context, s *Store) reading {
 	last.tried = time.Now()
 	if err == nil {
 		last.Stats, last.at, last.overdue = stats, last.tried, 0
-		_, _, waiting := s.running()
+		_, _, waiting := s.works.running()
 		for _, due := range [...]int64{stats.Oldest, waiting} {
 			if due != 0 {
 				last.overdue = max(last.overdue, time.Duration(s.clock.nanos()-due))
@@ -203,7 +162,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	for i, n := range sizes.Due {
 		st.Due = append(st.Due, DueCount{dueRanges[i], n})
 	}
-	st.Running, st.Longest, _ = s.running()
+	st.Running, st.Longest, _ = s.works.running()
 	st.ClockOffset, st.ClockError = s.clock.figures()
 	var last error
 	if st.Errors, last, st.LastErrorTime = s.backend.Trouble().Last(); last != nil {

@@ -31,14 +31,14 @@ func NewTx(s *Store, tx backend.Tx) Tx {
 // then roll back.
 func (x Tx) Done(ctx context.Context, f Firing) error {
 	err := x.check()
-	if err == nil && f.held == nil {
+	if err == nil && f.completer == nil {
 		err = invalid("the firing was not passed to a handler")
 	}
-	if err == nil && f.held.worker.store != x.store {
+	if err == nil && f.completer.env != x.store.env {
 		err = invalid("the firing of another store")
 	}
 	if err == nil {
-		err = f.held.worker.doneTx(ctx, x.tx, f.held)
+		err = f.completer.finishTx(ctx, x.tx, f.flight)
 	}
 	if err != nil {
 		return wrap("Done", f.Key, err)

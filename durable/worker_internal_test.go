@@ -22,7 +22,7 @@ func newTestWorker(t *testing.T) *worker {
 	t.Cleanup(func() { s.Close() })
 	o, err := (&WorkOptions{}).complete()
 	require.NoError(t, err)
-	w, err := newWorker(t.Context(), s, nil, o, nil)
+	w, err := newWorker(t.Context(), s.env, s.works, nil, o, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { w.wheel.Stop() })
 	return w
@@ -31,17 +31,17 @@ func newTestWorker(t *testing.T) *worker {
 // The answer to a claim may come after the worker has registered anew.
 func TestLateRefusalLeavesTheNextLease(t *testing.T) {
 	w := newTestWorker(t)
-	w.lease.renew(0, 1, time.Now().Add(time.Hour))
-	w.lost(1)
-	w.lease.renew(0, 2, time.Now().Add(time.Hour))
-	calls := w.contextOf()
-	w.lost(1)
+	w.lease.renewed(0, 1, time.Now().Add(time.Hour))
+	w.lease.lost(1)
+	w.lease.renewed(0, 2, time.Now().Add(time.Hour))
+	calls := w.lease.callContext()
+	w.lease.lost(1)
 	id, term, valid := w.lease.current()
 	require.EqualValues(t, 2, id)
 	require.True(t, valid && w.lease.holds(term))
 	require.NoError(t, calls.Err())
-	w.lost(2)
-	w.lease.renew(2, 2, time.Now().Add(time.Hour))
+	w.lease.lost(2)
+	w.lease.renewed(2, 2, time.Now().Add(time.Hour))
 	require.False(t, w.lease.holds(term), "a lease that was given up")
 	require.ErrorIs(t, context.Cause(calls), ErrLeaseLost)
 }
@@ -50,13 +50,13 @@ func TestLateRefusalLeavesTheNextLease(t *testing.T) {
 func TestLateAnswerForALostLeaseIsLeftOut(t *testing.T) {
 	w := newTestWorker(t)
 	for id := range int64(2) {
-		w.lost(id)
-		w.lease.renew(0, id+1, time.Now().Add(time.Hour))
+		w.lease.lost(id)
+		w.lease.renewed(0, id+1, time.Now().Add(time.Hour))
 	}
 	row := backend.Row{Key: "k", Generation: 1, Due: time.Now().Add(time.Hour).UnixNano(), Holder: 1}
 	for _, row.State = range []backend.State{backend.Pending, backend.Claimed} {
-		require.False(t, w.accept(row, true))
-		require.Empty(t, w.held)
+		require.False(t, w.fetcher.accept(row, true))
+		require.Empty(t, w.flights.rows)
 	}
 }
 
@@ -64,22 +64,22 @@ func TestLateAnswerForALostLeaseIsLeftOut(t *testing.T) {
 // returned, and given to the same worker again, before the worker hears of the refusal.
 func TestRefusedClaimLeavesARowThatWasLeasedAgain(t *testing.T) {
 	w := newTestWorker(t)
-	w.lease.renew(0, 1, time.Now().Add(time.Hour))
+	w.lease.renewed(0, 1, time.Now().Add(time.Hour))
 	row := backend.Row{Key: "k", Generation: 1, Due: time.Now().Add(time.Hour).UnixNano()}
-	require.True(t, w.accept(row, true), "announced")
+	require.True(t, w.fetcher.accept(row, true), "announced")
 	row.Holder = 1
-	require.True(t, w.accept(row, true), "leased")
-	first := w.held[row.Ref()]
-	require.True(t, w.accept(row, true), "leased again")
-	w.claimed(first, false)
-	require.NotNil(t, w.held[row.Ref()])
+	require.True(t, w.fetcher.accept(row, true), "leased")
+	first := w.flights.rows[row.Ref()]
+	require.True(t, w.fetcher.accept(row, true), "leased again")
+	w.claimer.answered(first, false)
+	require.NotNil(t, w.flights.rows[row.Ref()])
 }
 
 // On 32-bit platforms, the turn overflows after days.
 func TestOffersContinueAfterTheTurnOverflows(t *testing.T) {
 	w := newTestWorker(t)
-	s := w.store
-	s.works = []*worker{w, w, w}
+	s := w.works
+	s.taking = []*worker{w, w, w}
 	for _, turn := range []uint{math.MaxInt, math.MaxUint} {
 		s.turn = turn
 		left := s.offer([]backend.Row{{Key: "k", Schedule: "unknown"}})
@@ -90,13 +90,13 @@ func TestOffersContinueAfterTheTurnOverflows(t *testing.T) {
 // After a machine has slept, the network may take longer to return than the worker.
 func TestStaleClockKeepsNoRowOfALostLease(t *testing.T) {
 	w := newTestWorker(t)
-	w.store.clock.now = func(context.Context) (time.Time, error) { return time.Time{}, errors.New("unreachable") }
-	w.lease.renew(0, 1, time.Now().Add(time.Hour))
-	require.True(t, w.accept(backend.Row{Key: "k", Generation: 1, Due: 1, State: backend.Claimed, Holder: 1}, true))
-	*(*uint64)(unsafe.Pointer(&w.store.clock.at)) -= 10 << 30 // its wall time, by ten seconds
-	w.fire(w.queue.get(), &w.callers[0])
-	require.Len(t, w.held, 1)
-	w.lost(1)
-	w.fire(w.queue.get(), &w.callers[0])
-	require.Empty(t, w.held)
+	w.env.clock.now = func(context.Context) (time.Time, error) { return time.Time{}, errors.New("unreachable") }
+	w.lease.renewed(0, 1, time.Now().Add(time.Hour))
+	require.True(t, w.fetcher.accept(backend.Row{Key: "k", Generation: 1, Due: 1, State: backend.Claimed, Holder: 1}, true))
+	*(*uint64)(unsafe.Pointer(&w.env.clock.at)) -= 10 << 30 // its wall time, by ten seconds
+	w.dispatcher.fire(w.dispatcher.queue.get(), &w.dispatcher.callers[0])
+	require.Len(t, w.flights.rows, 1)
+	w.lease.lost(1)
+	w.dispatcher.fire(w.dispatcher.queue.get(), &w.dispatcher.callers[0])
+	require.Empty(t, w.flights.rows)
 }

@@ -1,0 +1,223 @@
+package durable
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+const (
+	// claimAhead is the time from the claim of a row to its due time. Cancel and Move
+	// win until the claim.
+	claimAhead = 150 * time.Millisecond
+
+	// overdueAhead is the number of overdue rows per handler that wait in the queue,
+	// claimed. Further ones stay pending, where Cancel reaches them, unless the database
+	// claims overdue rows as it leases them.
+	overdueAhead = 8
+)
+
+// claimer claims leased rows in batches, shortly before they are due: a claim ends the time in which
+// Cancel and Move win, and a late claim makes the firing late. Overdue rows come after the others,
+// as fast as the handlers take them.
+type claimer struct {
+	common
+	batcher
+	completer  *completer
+	dispatcher *dispatcher
+	planner    *planner
+
+	mu        sync.Mutex
+	ahead     map[int64][]*flight // by time of the claim in units of gather. Guarded by mu.
+	claimable []*flight           // rows that were not yet due. Guarded by mu.
+	backlog   []*flight           // rows that were overdue, oldest first. Guarded by mu.
+	closed    bool                // claims no further row. Guarded by mu.
+}
+
+func newClaimer(w common, done *completer, d *dispatcher, p *planner) *claimer {
+	c := &claimer{common: w, completer: done, dispatcher: d, planner: p, ahead: make(map[int64][]*flight)}
+	c.batcher = batcher{make(chan struct{}, 1), c.flushOne}
+	return c
+}
+
+// await claims a row claimAhead before it is due, or soon if less time is left.
+func (c *claimer) await(h *flight) {
+	wait := c.untilDue(&h.row) - claimAhead
+	if c.put(h, wait); wait <= gather-claimAhead {
+		c.flushSoon()
+	}
+}
+
+// put puts a row into the list for a claim after wait. Once the claimer is closed, it leaves the
+// row to other workers.
+func (c *claimer) put(h *flight, wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		c.flights.remove(h)
+	case wait > 0:
+		h.move(ahead)
+		turn := (h.row.Due - int64(claimAhead)) / int64(gather)
+		c.ahead[turn] = append(c.ahead[turn], h)
+	case wait <= -claimAhead:
+		h.move(backlog)
+		c.backlog = append(c.backlog, h)
+	default:
+		h.move(claimable)
+		c.claimable = append(c.claimable, h)
+	}
+}
+
+// flushSoon makes the batches of claims and outcomes begin now.
+func (c *claimer) flushSoon() {
+	request(c.wake)
+	request(c.completer.wake)
+}
+
+// close leaves unclaimed rows to other workers.
+func (c *claimer) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.flights.remove(slices.Concat(slices.Collect(maps.Values(c.ahead))...)...)
+	c.flights.remove(slices.Concat(c.claimable, c.backlog)...)
+	clear(c.ahead)
+	c.claimable, c.backlog = nil, nil
+}
+
+// dropLatest drops the row that is due last, if it is due later than a new row, and reports
+// whether it did. A sweep finds the dropped row again. If the database has marked the row as
+// leased, the sweep makes the database return it first.
+func (c *claimer) dropLatest(due int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := int64(math.MinInt64)
+	for turn := range c.ahead {
+		last = max(last, turn)
+	}
+	rows := c.ahead[last]
+	i := slices.IndexFunc(rows, func(h *flight) bool { return h.row.Due > due })
+	if i < 0 {
+		return false
+	}
+	h := rows[i]
+	if c.ahead[last] = slices.Delete(rows, i, i+1); len(rows) == 1 {
+		delete(c.ahead, last)
+	}
+	if c.sweep.want(); c.flights.wasLeased(h) {
+		c.sweep.unplanned.Store(true)
+	}
+	c.flights.remove(h)
+	return true
+}
+
+// flushOne stores a batch of claims. It reports whether more can be stored immediately, and whether
+// the database stored this batch.
+func (c *claimer) flushOne(ctx context.Context) (more, ok bool) {
+	rows, more := c.take()
+	return more, len(rows) == 0 || c.store(ctx, rows)
+}
+
+// take returns the rows of the next batch.
+func (c *claimer) take() (rows []*flight, more bool) {
+	room := max(0, overdueAhead*len(c.dispatcher.callers)-c.dispatcher.queue.len())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.takeAhead()
+	most := c.limits.MaxBatch
+	rows = takeFirst(&c.claimable, most)
+	overdue := takeFirst(&c.backlog, min(most-len(rows), room))
+	more = len(c.claimable) > 0 || len(overdue) > 0 && len(c.backlog) > 0
+	return moveAll(append(rows, overdue...), claiming), more
+}
+
+// takeAhead moves rows to claimable when their time has come. It also moves rows that are so far
+// ahead that the clock was set back: the dispatcher releases these. The caller holds mu.
+func (c *claimer) takeAhead() {
+	now := c.clock.nanos()
+	far := now + int64(c.limits.Lead+nearSlack)
+	for _, turn := range slices.Sorted(maps.Keys(c.ahead)) {
+		if turn > now/int64(gather) && turn <= far/int64(gather) {
+			continue
+		}
+		rows := c.ahead[turn]
+		later := rows[:0]
+		for _, h := range rows {
+			if h.row.Due > now+int64(claimAhead) && h.row.Due <= far {
+				later = append(later, h)
+			} else {
+				h.move(claimable)
+				c.claimable = append(c.claimable, h)
+			}
+		}
+		if clear(rows[len(later):]); len(later) > 0 {
+			c.ahead[turn] = later
+		} else {
+			delete(c.ahead, turn)
+		}
+	}
+}
+
+// store claims rows and passes them on. On an error, they are tried again with the next flush
+// while the lease lasts.
+func (c *claimer) store(ctx context.Context, rows []*flight) bool {
+	begun := time.Now()
+	id, term, valid := c.lease.current()
+	claims := make([]backend.Claim, 0, len(rows))
+	kept := rows[:0]
+	for _, h := range rows {
+		if valid && h.term == term && c.flights.has(h) && c.planner.plan(h) {
+			claims = append(claims, h.claim)
+			kept = append(kept, h)
+		} else {
+			c.flights.remove(h)
+		}
+	}
+	if len(claims) == 0 {
+		return true
+	}
+	won, err := c.backend.Claim(ctx, id, claims)
+	c.counts.claimTime.note(time.Since(begun))
+	if err != nil && ctx.Err() == nil {
+		c.trouble("durable: cannot claim due entries; retrying", err, "entries", len(claims))
+	}
+	if errors.Is(err, ErrLeaseLost) {
+		c.lease.lost(id)
+	}
+	for i, h := range kept {
+		if won == nil {
+			c.put(h, 0) // into the next batch
+		} else {
+			c.answered(h, won[i])
+		}
+	}
+	return won != nil
+}
+
+// answered passes on a row with the answer to its claim.
+func (c *claimer) answered(h *flight, won bool) {
+	if won && (h.claim.Skip || h.claim.Due != 0) {
+		c.counts.missed.Add(1)
+	}
+	if won && h.claim.Next != nil && c.isNear(h.claim.Next.Due) {
+		c.sweep.want() // the generation of Next is known to the database only
+	}
+	switch {
+	case !won:
+		c.counts.overtaken.Add(1)
+		c.flights.remove(h)
+	case h.claim.Skip:
+		c.flights.remove(h)
+	default:
+		h.row.State, h.row.Due = backend.Claimed, cmp.Or(h.claim.Due, h.row.Due)
+		c.dispatcher.await(h)
+	}
+}

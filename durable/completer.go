@@ -1,0 +1,152 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// completer stores the outcomes of claims in batches. Until the database has stored an outcome,
+// the row stays in the table, so that the Work does not fire a copy of it: a success outlasts even
+// the lease.
+type completer struct {
+	common
+	batcher
+	released atomic.Bool // a claimed row became pending again: other workers must look
+
+	mu       sync.Mutex
+	finished []*flight // waiting for the next batch. Guarded by mu.
+}
+
+func newCompleter(w common) *completer {
+	c := &completer{common: w}
+	c.batcher = batcher{make(chan struct{}, 1), c.flushOne}
+	return c
+}
+
+// finish takes a row over, with the outcome of its claim.
+func (c *completer) finish(h *flight, outcome backend.Outcome) {
+	outcome.Ref = h.row.Ref()
+	h.outcome = outcome
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.move(finished)
+	h.done.Store(outcome.Fate == backend.Done)
+	c.finished = append(c.finished, h)
+}
+
+// release makes a claimed row pending again.
+func (c *completer) release(h *flight) { c.finish(h, backend.Outcome{Fate: backend.Release}) }
+
+// finishTx stores the success of a running handler inside its transaction.
+func (c *completer) finishTx(ctx context.Context, tx backend.Tx, h *flight) error {
+	id, _, _ := c.lease.current()
+	if !c.lease.holds(h.term) {
+		return ErrLeaseLost
+	}
+	applied, err := tx.Finish(ctx, id, []backend.Outcome{{Ref: h.row.Ref(), Fate: backend.Done}})
+	if err == nil && !applied[0] {
+		err = ErrLeaseLost
+	}
+	return err
+}
+
+// flushOne stores a batch of outcomes. It reports whether there are more, and whether the database
+// stored this batch.
+func (c *completer) flushOne(ctx context.Context) (more, ok bool) {
+	c.mu.Lock()
+	rows := moveAll(takeFirst(&c.finished, c.limits.MaxBatch), storing)
+	more = len(c.finished) > 0
+	c.mu.Unlock()
+	return more, len(rows) == 0 || c.store(ctx, rows)
+}
+
+// store stores outcomes. After an error, they are tried again with the next flush while the
+// lease lasts, and successes until Work drains, except outcomes that the database reports as stored.
+func (c *completer) store(ctx context.Context, rows []*flight) bool {
+	id, term, valid := c.lease.current()
+	outcomes := make([]backend.Outcome, 0, len(rows))
+	kept := rows[:0]
+	for _, h := range rows {
+		if h.outcome.Fate != backend.Done && !(valid && h.term == term) {
+			c.flights.remove(h)
+			continue
+		}
+		outcomes = append(outcomes, h.outcome)
+		kept = append(kept, h)
+	}
+	applied, err := c.backend.Finish(ctx, id, outcomes)
+	again := err != nil && !errors.Is(err, ErrClosed)
+	if again && ctx.Err() == nil {
+		c.trouble("durable: cannot store outcomes; retrying", err, "entries", len(kept))
+	}
+	if len(applied) < len(kept) { // it stored none
+		applied = make([]bool, len(kept))
+	}
+	for i, h := range kept {
+		if err == nil || applied[i] {
+			c.stored(h, applied[i])
+		}
+	}
+	c.remove(kept, applied, again)
+	return err == nil
+}
+
+// remove removes rows with stored outcomes from the table. With again, the other rows stay for
+// the next batch, unless another worker may fire them.
+func (c *completer) remove(rows []*flight, applied []bool, again bool) {
+	_, draining := c.flights.size()
+	left := rows[:0]
+	var back []*flight
+	for i, h := range rows {
+		if again && !applied[i] && (h.done.Load() && !draining || c.lease.holds(h.term)) {
+			back = append(back, h)
+		} else {
+			left = append(left, h)
+		}
+	}
+	c.flights.remove(left...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.finished = append(c.finished, moveAll(back, finished)...)
+}
+
+// stored counts an outcome if it applied. A sweep finds a retry that is due soon.
+func (c *completer) stored(h *flight, applied bool) {
+	switch fate := h.outcome.Fate; {
+	case fate == backend.Release:
+		c.sweep.want()
+		c.released.Store(true)
+	case fate == backend.Retry:
+		if c.isNear(h.outcome.Due) {
+			c.sweep.want()
+		}
+		if applied {
+			c.counts.retried.Add(1)
+		}
+	case fate == backend.Bury && applied:
+		c.counts.givenUp.Add(1)
+		c.options.Logger.Warn("durable: an entry became a dead letter",
+			"key", h.row.Key, "id", firingID(&h.row), "attempts", h.row.Attempt, "error", h.outcome.Error)
+	}
+}
+
+// flushAll waits until the outcomes are stored that are left after all handlers have returned.
+func (c *completer) flushAll() {
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+	defer cancel()
+	for ctx.Err() == nil {
+		c.mu.Lock()
+		waiting := len(c.finished)
+		c.mu.Unlock()
+		if held, _ := c.flights.size(); held+waiting == 0 {
+			return
+		}
+		request(c.wake)
+		time.Sleep(time.Millisecond)
+	}
+}

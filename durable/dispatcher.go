@@ -1,0 +1,181 @@
+package durable
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/hashedwheel"
+)
+
+// dispatcher keeps claimed rows on a wheel until they are due, and calls the handler for them. The
+// wheel's goroutine only moves rows into the queue: a handler or a database call on it would
+// make other rows late. The dispatcher checks time and lease last, immediately before the call.
+type dispatcher struct {
+	common
+	completer *completer
+	wheel     *hashedwheel.Timer
+	handler   Handler
+	work      WorkOptions
+	queue     *queue
+	callers   callers
+	handlers  sync.WaitGroup // goroutines that call the handler
+}
+
+// start starts the goroutines that call the handler.
+func (d *dispatcher) start() {
+	for i := range d.callers {
+		d.handlers.Add(1)
+		go d.handle(&d.callers[i])
+	}
+}
+
+// drain waits until the Work holds no row, or DrainTimeout has passed. It then lets no further
+// handler start.
+func (d *dispatcher) drain() {
+	timeout := time.NewTimer(max(0, d.work.DrainTimeout))
+	defer timeout.Stop()
+	select {
+	case <-d.flights.emptied.Done():
+	case <-timeout.C:
+	}
+	for _, h := range d.queue.close() {
+		d.completer.release(h)
+	}
+}
+
+// await puts a claimed row into the queue when it is due. If the clock was set back far, the
+// row goes back to the database.
+func (d *dispatcher) await(h *flight) {
+	wait := d.untilDue(&h.row)
+	if wait > d.limits.Lead {
+		d.completer.release(h)
+		return
+	}
+	h.move(waiting)
+	d.enqueue(h, wait)
+}
+
+// enqueue puts a row into the queue after a time. Once the queue is closed, the row goes back to
+// the database.
+func (d *dispatcher) enqueue(h *flight, after time.Duration) {
+	put := func() {
+		if !d.queue.put(h) {
+			d.completer.release(h)
+		}
+	}
+	if after > 0 {
+		if _, err := d.wheel.AfterFunc(after, put); err == nil {
+			return
+		}
+	}
+	put() // now, or since the wheel has stopped: Work has ended
+}
+
+// handle calls the handler until the queue is closed.
+func (d *dispatcher) handle(c *caller) {
+	closed := false
+	c.goroutine.Store(goroutineID())
+	defer func() {
+		if !closed { // the handler ended its goroutine
+			go d.handle(c)
+			return
+		}
+		d.handlers.Done()
+	}()
+	for {
+		h := d.queue.get()
+		if h == nil {
+			closed = true
+			return
+		}
+		d.fire(h, c)
+	}
+}
+
+// fire calls the handler for a row, unless it is early, too late, or no longer held.
+func (d *dispatcher) fire(h *flight, c *caller) {
+	h.move(firing)
+	if d.clock.stale() && d.clock.measure(d.lease.callContext()) != nil && d.lease.holds(h.term) {
+		// The fetcher logs the error. Without the lease, the row is dropped below.
+		h.move(waiting)
+		d.enqueue(h, gather)
+		return
+	}
+	late := -d.untilDue(&h.row)
+	if late < 0 {
+		d.await(h)
+		return
+	}
+	if h.row.NotAfter != 0 && h.row.Due+int64(late) > h.row.NotAfter {
+		d.giveUp(h, errTooLate)
+		return
+	}
+	e, err := entryOf(&h.row)
+	if err != nil {
+		d.giveUp(h, err)
+		return
+	}
+	e.Payload = bytes.Clone(e.Payload) // the handler may change it
+	ctx, cancel := context.WithCancelCause(d.lease.callContext())
+	defer cancel(nil)
+	if !d.lease.holds(h.term) {
+		d.counts.fenced.Add(1)
+		d.flights.remove(h)
+		return
+	}
+	d.counts.fired.Add(1)
+	d.counts.lateness.note(late)
+	d.call(ctx, h, c, Firing{e, firingID(&h.row), late, h, d.completer})
+}
+
+// call calls the handler and finishes the row, even if the handler panics or ends its goroutine.
+func (d *dispatcher) call(ctx context.Context, h *flight, c *caller, f Firing) {
+	err := errGoexit
+	fate, wait := d.work.judge(h.row.Attempt, err, false)
+	defer func() { d.returned(h, err, fate, wait) }()
+	c.begun.Store(time.Now().UnixNano())
+	defer c.begun.Store(0)
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("durable: the handler panicked: %v", p)
+			d.options.Logger.Error("durable: the handler panicked", "id", f.ID, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	if err = d.handler(ctx, f); err != nil {
+		fate, wait = d.work.judge(h.row.Attempt, err, ctx.Err() != nil) // calls methods of err, which may panic
+	}
+}
+
+var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
+
+// returned finishes a row whose handler has returned. After an error, it has the fate.
+func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time.Duration) {
+	if err == nil {
+		d.counts.succeeded.Add(1)
+		d.completer.finish(h, backend.Outcome{Fate: backend.Done})
+		return
+	}
+	due := d.clock.nanos()
+	due += min(int64(wait), maxDue.UnixNano()-due)
+	if fate == backend.Bury || fate == backend.Retry && h.row.NotAfter != 0 && due > h.row.NotAfter {
+		d.giveUp(h, err)
+		return
+	}
+	d.completer.finish(h, backend.Outcome{Fate: fate, Due: due})
+}
+
+// maxErrorSize is the number of bytes that are stored of an error's text.
+const maxErrorSize = 1024
+
+// giveUp makes a row a dead letter.
+func (d *dispatcher) giveUp(h *flight, cause error) {
+	text := fmt.Sprint(cause) // survives an Error that panics
+	text = strings.ToValidUTF8(text[:min(len(text), maxErrorSize)], "")
+	d.completer.finish(h, backend.Outcome{Fate: backend.Bury, Error: text})
+}

@@ -1,0 +1,190 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// A Work is five roles around one table of the rows that it holds. The fetcher leases rows from the
+// database, the claimer claims them shortly before they are due, the dispatcher calls their
+// handlers, the completer stores the outcomes, and the lease keeper says how long the worker may do
+// that. Each role has its goroutines and its lock, and only its methods write its fields.
+//
+// The roles hand each row from one to the next. A row that is lost between two roles never fires,
+// and a row that two roles have fires twice. The ground rules exclude both.
+//
+// # Ground rules
+//
+//	W1. A held row is always in exactly one place, which its stage names. The goroutine that
+//	    takes it from one place moves it into the next. Only the moves in follows are legal.
+//	W2. Nothing on the wheel's goroutine blocks.
+//	W3. No handler starts before the row is claimed and due, or after the lease ended.
+//	W4. A row leaves the table after its outcome is stored, its claim was overtaken or is left
+//	    to other workers, or the worker lost its lease before a handler succeeded. Until
+//	    then only a copy for which supersededBy holds replaces it.
+
+// flight is a row in the hands of a Work. Its place has it alone, by W1. The place reads and changes
+// the fields that have no rule of their own.
+type flight struct {
+	row     backend.Row
+	stage   stage
+	term    uint64 // lease under which it was taken. Immutable.
+	claim   backend.Claim
+	outcome backend.Outcome
+	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
+	done    atomic.Bool // its handler has succeeded. Written by the completer.
+}
+
+// supersededBy reports whether a row that the database has just returned, in the present term,
+// replaces h, an older copy of the row.
+func (h *flight) supersededBy(row *backend.Row, term uint64) bool {
+	switch {
+	case h.done.Load(): // its outcome applies in any state, even under a later lease
+		return false
+	case h.term != term: // a copy from an earlier lease is never claimed
+		return true
+	case row.State == backend.Claimed: // for this worker: the claim of h was overtaken, or is about to be
+		return true
+	}
+	return h.leased && row.Holder != 0 // leased a second time: the claim of h was refused
+}
+
+// onIllegalMove is called for a move that breaks W1 or W4. Tests replace it by a panic.
+var onIllegalMove = func(error) {}
+
+// move changes the place of a row.
+func (h *flight) move(to stage) {
+	if !h.stage.mayBecome(to) {
+		onIllegalMove(fmt.Errorf("durable: key %.64q: illegal move from %v to %v", h.row.Key, h.stage, to))
+	}
+	h.stage = to
+}
+
+// moveAll moves rows.
+func moveAll(rows []*flight, to stage) []*flight {
+	for _, h := range rows {
+		h.move(to)
+	}
+	return rows
+}
+
+// common is what the roles of a Work share.
+type common struct {
+	*env
+	lease   *leaseKeeper
+	flights *flights
+	sweep   *sweep
+}
+
+// flights is the table of the rows that a Work holds.
+type flights struct {
+	most    int             // rows in the table. Immutable.
+	emptied context.Context // ends when the table is closed and empty
+	end     context.CancelFunc
+
+	mu     sync.Mutex
+	rows   map[backend.Ref]*flight // Guarded by mu.
+	coming int                     // rows that calls under way may return. Guarded by mu.
+	closed bool                    // takes no further row. Guarded by mu.
+}
+
+func newFlights(most int) *flights {
+	f := &flights{most: most, rows: make(map[backend.Ref]*flight)}
+	f.emptied, f.end = context.WithCancel(context.Background())
+	return f
+}
+
+// reserve returns the number of rows, up to most, that a call of the database may return.
+// Until cancel, other rows leave room for them.
+func (f *flights) reserve(most int) (n int, cancel func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n = max(0, min(most, f.most-len(f.rows)-f.coming))
+	f.coming += n
+	return n, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.coming -= n
+	}
+}
+
+// addition is the answer of add.
+type addition uint8
+
+const (
+	added  addition = iota
+	known           // the copy in the table stays
+	full            // there is no room
+	closed          // the Work takes no further row, or not this row
+)
+
+// add takes a row into the table. A reserved row was counted by reserve.
+func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, addition) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	leased := row.Holder != 0
+	switch old := f.rows[row.Ref()]; {
+	case old != nil && !old.supersededBy(&row, term):
+		old.leased = old.leased || leased
+		return old, known
+	case f.closed:
+		return nil, closed
+	case !reserved && len(f.rows)+f.coming >= f.most:
+		return nil, full
+	}
+	h := &flight{row: row, term: term, leased: leased}
+	f.rows[row.Ref()] = h
+	return h, added
+}
+
+// has reports whether a row is in the table, and no copy has replaced it.
+func (f *flights) has(h *flight) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rows[h.row.Ref()] == h
+}
+
+// remove removes rows that have left their last places.
+func (f *flights) remove(rows ...*flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, h := range moveAll(rows, dropped) {
+		if ref := h.row.Ref(); f.rows[ref] == h {
+			delete(f.rows, ref)
+		}
+	}
+	f.endIfEmpty()
+}
+
+// wasLeased reports whether the database has marked a row as leased.
+func (f *flights) wasLeased(h *flight) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return h.leased
+}
+
+// close lets no further row into the table.
+func (f *flights) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	f.endIfEmpty()
+}
+
+// endIfEmpty ends the wait for emptied. The caller holds mu.
+func (f *flights) endIfEmpty() {
+	if f.closed && len(f.rows) == 0 {
+		f.end()
+	}
+}
+
+// size returns the number of rows in the table, and whether it is closed.
+func (f *flights) size() (n int, closed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.rows), f.closed
+}

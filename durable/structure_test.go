@@ -1,0 +1,9 @@
+package durable
+
+import (
+	"testing"
+
+	"github.com/hashedwheel/hwt/internal/structure"
+)
+
+func TestOwnersAndFilesKeepTheirOrder(t *testing.T) { structure.Check(t, 3) }
