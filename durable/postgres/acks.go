@@ -4,8 +4,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/hashedwheel/hwt/durable/backend"
 )
 
 // acks are the last acknowledgements. Done commits asynchronously: a crash of the server loses
@@ -55,13 +53,4 @@ func (a *acks) arrive(era string, flush time.Duration) {
 		a.last = nil
 	}
 	a.era = era
-}
-
-// outcomes returns the acknowledgements as outcomes.
-func (a *ack) outcomes() []backend.Outcome {
-	all := make([]backend.Outcome, len(a.refs.key))
-	for i := range all {
-		all[i].Ref = a.refs.at(i)
-	}
-	return all
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,36 +12,24 @@ import (
 )
 
 const (
-	lead      = 3 * time.Second
-	poll      = 500 * time.Millisecond
-	sizeEvery = 2 * time.Second
-	txSlack   = time.Minute
+	lead = 3 * time.Second
+	poll = 500 * time.Millisecond
 
 	// leaseBatch keeps one worker from taking half a second's entries from others.
 	leaseBatch = 500
 )
 
-// postgresBackend implements [backend.Backend]. [Open] makes a store of it.
+// postgresBackend implements [backend.Backend] by parts that own their state. [Open] makes a store of
+// it.
 type postgresBackend struct {
-	pool    *pgxpool.Pool
-	options Options                 // complete. Immutable after newBackend.
-	text    func(sql string) string // fills in a statement. Immutable after newBackend.
-	name    string                  // distinguishes this process's notifications. Immutable after newBackend.
-	ctx     context.Context
-	end     context.CancelFunc
-	tasks   sync.WaitGroup
-	bytes   atomic.Int64 // disk space when last measured. Atomic: written by measure and Stats, read by callers.
-
-	reset atomic.Int64 // time of the last Reset of the pool, in nanoseconds. Atomic.
-
-	budget    budget
-	trouble   *trouble
-	acks      *acks
-	lanes     *lanes
-	returner  *returner
-	near      chan struct{} // one element requests a notification
-	watchers  sync.Map      // functions given to Watch, by their addresses
-	listening atomic.Bool   // Notifications arrive. Atomic: written by listen, read by Lease.
+	*session
+	*announcer
+	*sizes
+	*lanes
+	*leases
+	claims
+	outcomes
+	reader
 }
 
 var _ backend.Backend = (*postgresBackend)(nil)
@@ -58,18 +44,12 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 	if pool == nil {
 		return nil, fmt.Errorf("postgres: %w: pool: nil (expected: a *pgxpool.Pool)", backend.ErrInvalid)
 	}
-	b := &postgresBackend{pool: pool, options: o, text: forSchema(o.Schema), name: rand.Text(), near: make(chan struct{}, 1)}
-	b.ctx, b.end = context.WithCancel(context.Background())
-	b.budget.limit.Store(backend.BatchBytes)
-	b.trouble = &trouble{logger: o.Logger}
-	b.returner = newReturner(b)
-	b.acks = &acks{again: b.returner.acknowledge}
-	if err := b.prepare(ctx); err != nil {
+	b := assemble(newSession(pool, o))
+	if err := (preparer{b.session}).prepare(ctx); err != nil {
 		b.end()
 		return nil, err
 	}
-	b.lanes = newLanes(b)
-	b.tasks.Go(b.returner.run)
+	b.tasks.Go(b.leases.returner.run)
 	b.tasks.Go(b.announce)
 	if !o.PollOnly {
 		b.tasks.Go(b.listen)
@@ -78,6 +58,18 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 		b.tasks.Go(b.measure)
 	}
 	return b, nil
+}
+
+// assemble connects the parts.
+func assemble(s *session) *postgresBackend {
+	b := &postgresBackend{session: s, sizes: &sizes{session: s}, reader: reader{s}}
+	b.announcer = &announcer{session: s, name: rand.Text(), near: make(chan struct{}, 1)}
+	returner := newReturner(s, b.announcer)
+	s.acks.again = returner.acknowledge
+	b.lanes = newLanes(s, b.announcer, b.sizes)
+	b.leases = &leases{session: s, announcer: b.announcer, returner: returner}
+	b.claims, b.outcomes = claims{b.leases}, outcomes{s, returner}
+	return b
 }
 
 // Limits implements [backend.Backend].

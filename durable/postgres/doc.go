@@ -82,3 +82,35 @@
 // those of acknowledgements. Workers repeat the acknowledgements that a crash of the server has
 // lost. The caller's transactions keep their setting.
 package postgres
+
+// The code in this package, from the bottom: each file uses those above it in this list, with few
+// exceptions.
+//
+//	options.go    Options
+//	errors.go     the errors of the database
+//	batch.go      the sizes of batches, and their division
+//	row.go        the columns of an entry
+//	qualify.go    the names of functions, operators, and types
+//	sql.go        statements
+//	querier.go    statements with arguments
+//	trouble.go    the reason why calls wait
+//	budget.go     the payloads of a round trip
+//	acks.go       the last acknowledgements
+//	txn.go        a transaction
+//	session.go    the connections
+//	schema.go     the tables
+//	prepare.go    Open's work on the database
+//	announcer.go  notifications
+//	sizes.go      Stats and MaxBytes
+//	locked.go     the rows that a transaction has locked, and its writes
+//	apply.go      operations on entries
+//	lanes.go      batches of operations
+//	finishing.go  a batch of outcomes
+//	returner.go   work on rows that others have locked
+//	outcomes.go   the ends of claims
+//	leases.go     the leases of workers and of rows
+//	claims.go     claims
+//	reader.go     reading entries
+//	backend.go    the backend of these parts
+//	open.go       the Store
+//	view.go       Tx of the Store

@@ -16,6 +16,15 @@ import (
 // errMissed reports that another transaction inserted a row after it was looked for.
 var errMissed = errors.New("a row appeared meanwhile")
 
+// errUnknown reports that the fate of a transaction cannot be learned.
+var errUnknown = errors.New("the outcome of the transaction is unknown: the answer to COMMIT is lost")
+
+// errAbandoned reports that a transaction was rolled back because the context of a call has ended.
+var errAbandoned = errors.New("the context of a call has ended")
+
+// errAborted reports that a transaction had no effect.
+var errAborted = errors.New("the transaction was rolled back")
+
 // errLacks reports what the role may not do. It does not pass: an administrator has to change it.
 var errLacks = errors.New("the role lacks")
 

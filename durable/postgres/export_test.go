@@ -26,11 +26,11 @@ func (b *postgresBackend) SQLView(tx *sql.Tx) backend.Tx { return view{b, sqlQue
 
 // RejectMany leaves no room for rejected outcomes.
 func (b *postgresBackend) RejectMany() {
-	var many []rejection
+	f := &finishing{}
 	for i := range maxRejected {
-		many = append(many, rejection{backend.Outcome{Ref: backend.Ref{Key: "absent", Generation: uint64(i)}}, errors.New("no")})
+		f.rejected = append(f.rejected, rejection{backend.Outcome{Ref: backend.Ref{Key: "absent", Generation: uint64(i)}}, errors.New("no")})
 	}
-	b.returner.reject(0, many)
+	b.leases.returner.keep(f)
 }
 
 // Queued returns the number of operations that wait for a batch.

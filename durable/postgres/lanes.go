@@ -30,8 +30,9 @@ import (
 // transactions have inserted are invisible to the statement: operations on these keys count as
 // unlocked, and take part in the brief tries.
 type lanes struct {
-	b     *postgresBackend
-	tasks sync.WaitGroup
+	*session
+	announcer *announcer
+	sizes     *sizes
 
 	mu    sync.Mutex
 	queue []*item             // Guarded by mu.
@@ -65,27 +66,24 @@ const (
 	laneCount    = 2
 	briefCount   = 2
 	patientCount = 2
-	maxBatch     = 512
-	maxBytes     = 8 << 20                // of payloads, in a batch
-	batchWait    = 100 * time.Millisecond // for a locked row, in a batch
-	briefWait    = time.Millisecond       // the same in a brief slot
-	patientWait  = time.Second            // and in a patient slot
+	briefWait    = time.Millisecond // for a locked row, in a brief slot
+	patientWait  = time.Second      // and in a patient slot
 	watchEvery   = 20 * time.Millisecond
 )
 
-func newLanes(b *postgresBackend) *lanes {
-	return &lanes{b: b, busy: make(map[string]struct{}), free: laneCount, waiting: make(map[*item]chan struct{}),
+func newLanes(s *session, a *announcer, z *sizes) *lanes {
+	return &lanes{session: s, announcer: a, sizes: z, busy: make(map[string]struct{}), free: laneCount, waiting: make(map[*item]chan struct{}),
 		brief: make(chan struct{}, briefCount), patient: make(chan struct{}, patientCount)}
 }
 
-// apply queues ops and waits for their results, or until ctx ends.
-func (l *lanes) apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
+// Apply implements [backend.Backend]. It queues ops and waits for their results, or until ctx ends.
+func (l *lanes) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	j := &job{ctx: ctx, results: make([]backend.Result, len(ops)), done: make(chan struct{})}
 	l.mu.Lock()
-	if l.b.ctx.Err() != nil {
+	if l.ctx.Err() != nil {
 		l.mu.Unlock()
 		return nil, backend.ErrClosed
 	}
@@ -93,7 +91,7 @@ func (l *lanes) apply(ctx context.Context, ops []backend.Op) ([]backend.Result, 
 		l.queue = slices.DeleteFunc(l.queue, func(it *item) bool { return it.job.ctx.Err() != nil })
 	}
 	for i := range ops {
-		if err := l.b.full(&ops[i]); err != nil {
+		if err := l.sizes.full(&ops[i]); err != nil {
 			j.results[i].Err = err
 			continue
 		}
@@ -109,7 +107,7 @@ func (l *lanes) apply(ctx context.Context, ops []backend.Op) ([]backend.Result, 
 	case <-j.done:
 		return j.results, nil
 	case <-ctx.Done():
-		return nil, ended(ctx, cmp.Or(j.last(), l.b.trouble.err()))
+		return nil, ended(ctx, cmp.Or(j.last(), l.trouble.err()))
 	}
 }
 
@@ -172,7 +170,7 @@ func (l *lanes) finish(items []*item, err error) {
 		announce = announce || it.op.Announce && it.result.Err == nil
 	}
 	if announce {
-		l.b.Announce()
+		l.announcer.Announce()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +186,7 @@ func (l *lanes) finish(items []*item, err error) {
 // run stores a batch. If it fails for the sake of one operation, each runs singly.
 func (l *lanes) run(batch []*item) {
 	conflict := false
-	err := l.b.insist(l.b.ctx, func(ctx context.Context) error {
+	err := l.insist(l.ctx, func(ctx context.Context) error {
 		err := divisible(len(batch), l.try(ctx, batch, batchWait))
 		if conflict = waited(err); conflict {
 			return nil
@@ -218,7 +216,7 @@ func (l *lanes) run(batch []*item) {
 func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) error {
 	var live []*item
 	var results []backend.Result
-	err := l.b.inTx(ctx, l.b.settings(wait, false), func(t *txn) (err error) {
+	err := l.inTx(ctx, l.settings(wait, false), func(t *txn) (err error) {
 		var ops []backend.Op
 		for _, it := range batch {
 			if it.job.ctx.Err() != nil {
@@ -229,7 +227,7 @@ func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) erro
 			ops = append(ops, it.op)
 		}
 		if len(ops) > 0 {
-			results, err = l.b.applyOps(ctx, t, ops)
+			results, err = applyOps(ctx, t, ops)
 		}
 		if err == nil && slices.ContainsFunc(live, func(it *item) bool { return it.job.ctx.Err() != nil }) {
 			err = errAbandoned // T5
@@ -251,7 +249,7 @@ func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) erro
 // runSingly stores one operation, however long its row is locked, until its caller's
 // context ends or the backend is closed.
 func (l *lanes) runSingly(it *item) {
-	err := l.b.insist(it.job.ctx, func(ctx context.Context) error {
+	err := l.insist(it.job.ctx, func(ctx context.Context) error {
 		slot, wait, err := l.slot(ctx, it)
 		if err != nil {
 			return err
@@ -308,10 +306,10 @@ func (l *lanes) unwatch(it *item) {
 // watchRows looks for unlocked rows while operations wait for a patient slot.
 func (l *lanes) watchRows() {
 	for {
-		l.b.sleep(l.b.ctx, watchEvery)
+		l.sleep(l.ctx, watchEvery)
 		l.mu.Lock()
 		items := slices.Collect(maps.Keys(l.waiting))
-		l.watching = len(items) > 0 && l.b.ctx.Err() == nil
+		l.watching = len(items) > 0 && l.ctx.Err() == nil
 		done := !l.watching
 		l.mu.Unlock()
 		if done {
@@ -336,8 +334,8 @@ func (l *lanes) lockedKeys(items []*item) (map[string]bool, error) {
 	for _, it := range items {
 		keys = append(keys, []byte(it.op.Row.Key))
 	}
-	err := l.b.inTx(l.b.ctx, l.b.settings(batchWait, true), func(t *txn) error {
-		return t.run(l.b.ctx, query(each(&found), lockedKeysSQL, keys))
+	err := l.inTx(l.ctx, l.settings(batchWait, true), func(t *txn) error {
+		return t.run(l.ctx, query(each(&found), lockedKeysSQL, keys))
 	})
 	locked := make(map[string]bool)
 	for _, key := range found {
@@ -346,10 +344,9 @@ func (l *lanes) lockedKeys(items []*item) (map[string]bool, error) {
 	return locked, err
 }
 
-// close ends the backend's context, by which all operations fail, and waits for them.
+// close ends the session's context, by which all operations fail.
 func (l *lanes) close() {
-	l.mu.Lock() // apply begins none afterwards
-	l.b.end()
-	l.mu.Unlock()
-	l.tasks.Wait()
+	l.mu.Lock() // Apply begins none afterwards
+	defer l.mu.Unlock()
+	l.end()
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -42,24 +43,95 @@ const behindSQL = `SELECT name, rows FROM (VALUES
 			greatest((SELECT max(id) FROM {s}.worker), (SELECT max(holder) FROM {s}.entry))::int8)) v (name, last, rows)
 	WHERE rows > last`
 
+// preparer prepares the database for the backend.
+type preparer struct{ *session }
+
 // prepare creates or upgrades the tables, and checks that the statements of the backend will run.
-func (b *postgresBackend) prepare(ctx context.Context) error {
-	for _, f := range []func(context.Context, pgx.Tx) error{b.migrate, b.checkRole, b.checkSequences} {
-		err := b.insist(ctx, func(ctx context.Context) error {
-			return pgx.BeginTxFunc(ctx, b.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return f(ctx, tx) })
+func (p preparer) prepare(ctx context.Context) error {
+	for _, f := range []func(context.Context, pgx.Tx) error{p.migrate, p.checkRole, p.checkSequences} {
+		err := p.insist(ctx, func(ctx context.Context) error {
+			return pgx.BeginTxFunc(ctx, p.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return f(ctx, tx) })
 		})
 		if err != nil {
-			return fmt.Errorf("postgres: schema %q: %w", b.options.Schema, err)
+			return fmt.Errorf("postgres: schema %q: %w", p.options.Schema, err)
 		}
 	}
 	return nil
 }
 
+// migrate brings the tables to this package's version. The lock keeps other processes
+// out until the transaction ends.
+func (p preparer) migrate(ctx context.Context, tx pgx.Tx) error {
+	// search_path does what qualified does. With row_security off, a read of hidden rows fails.
+	if _, err := tx.Exec(ctx, `SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+		pg_catalog.set_config('row_security', 'off', true)`); err != nil {
+		return err
+	}
+	version, err := p.version(ctx, tx)
+	if err != nil || version >= schemaVersion {
+		return err
+	}
+	if p.options.MustExist {
+		return fmt.Errorf("%w: tables of version %d (expected: %d)", backend.ErrNoStore, version, schemaVersion)
+	}
+	var readOnly, exists bool
+	err = tx.QueryRow(ctx, `SELECT current_setting('default_transaction_read_only')::bool,
+		EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, p.options.Schema).Scan(&readOnly, &exists)
+	if err == nil && readOnly {
+		err = fmt.Errorf("%w: default_transaction_read_only is on (expected: off, to create the tables)", backend.ErrInvalid)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('hwt:' || $1, 0))`, p.options.Schema); err != nil {
+		return err
+	}
+	if version, err = p.version(ctx, tx); err != nil { // another process was faster
+		return err
+	}
+	for v := version; v < schemaVersion; v++ {
+		sql := migrations[v]
+		if !exists { // otherwise the role need not be allowed to create schemas
+			sql = "CREATE SCHEMA IF NOT EXISTS {s};" + sql
+		}
+		_, err := tx.Exec(ctx, filled(p.options.Schema, false)(sql), pgx.QueryExecModeSimpleProtocol)
+		if sqlState(err) == "42501" {
+			return fmt.Errorf("the role lacks CREATE on the database, CREATE on the schema, or the ownership of its tables: %w", err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// version returns the version of the tables, or 0 if there are none.
+func (p preparer) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
+	var exists bool
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = 'meta')`, p.options.Schema).Scan(&exists)
+	if err != nil || !exists {
+		return 0, err
+	}
+	var reader int
+	err = tx.QueryRow(ctx, p.text("SELECT version, reader FROM {s}.meta")).Scan(&version, &reader)
+	switch {
+	case sqlState(err) == "42501":
+		return 0, fmt.Errorf("the role lacks USAGE on the schema, or SELECT on its table meta: %w", err)
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, fmt.Errorf("%w: the table meta is empty", backend.ErrDamaged)
+	case err == nil && reader > schemaVersion:
+		return 0, fmt.Errorf("%w: tables of version %d need version %d of this package or later (this is %d)",
+			backend.ErrInvalid, version, reader, schemaVersion)
+	}
+	return version, err
+}
+
 // checkRole returns an error that names what the role lacks.
-func (b *postgresBackend) checkRole(ctx context.Context, tx pgx.Tx) error {
-	q := pgxQuerier{tx, b.text}
+func (p preparer) checkRole(ctx context.Context, tx pgx.Tx) error {
+	q := pgxQuerier{tx, p.text}
 	var lacks, hidden []string
-	err := q.run(ctx, query(each(&lacks), missingSQL, b.options.Schema), query(each(&hidden), hiddenSQL))
+	err := q.run(ctx, query(each(&lacks), missingSQL, p.options.Schema), query(each(&hidden), hiddenSQL))
 	switch {
 	case err != nil:
 		return err
@@ -68,7 +140,7 @@ func (b *postgresBackend) checkRole(ctx context.Context, tx pgx.Tx) error {
 	case len(hidden) > 0:
 		return hiddenError(hidden)
 	}
-	return q.run(ctx, b.explained()...)
+	return q.run(ctx, p.explained()...)
 }
 
 // hiddenError returns the error for tables whose rows may be hidden, or nil without any.
@@ -85,7 +157,7 @@ var parameter = regexp.MustCompile(`\$(\d+)`)
 
 // explained returns statements that plan all of the backend's, without running them. PostgreSQL
 // checks the privileges for tables, columns, and functions, and that these exist.
-func (b *postgresBackend) explained() (stmts []stmt) {
+func (preparer) explained() (stmts []stmt) {
 	plain := filled("hwt", false) // another schema's name may have a parameter's form
 	for _, sql := range statements {
 		n := 0
@@ -100,8 +172,8 @@ func (b *postgresBackend) explained() (stmts []stmt) {
 
 // checkSequences moves sequences that are behind their rows, or returns an error. Generations would
 // start again below those that handlers know, and dead letters would collide.
-func (b *postgresBackend) checkSequences(ctx context.Context, tx pgx.Tx) error {
-	q := pgxQuerier{tx, b.text}
+func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
+	q := pgxQuerier{tx, p.text}
 	var copied, allowed bool
 	err := q.run(ctx, query(into(&copied, &allowed), copiedSQL))
 	if err != nil || !copied {
@@ -132,8 +204,8 @@ func (b *postgresBackend) checkSequences(ctx context.Context, tx pgx.Tx) error {
 				"Open moves it if the role has UPDATE on the sequences of the schema, in a transaction that may write",
 				backend.ErrDamaged, s.name, s.rows)
 		}
-		b.options.Logger.Warn("durable: moving a sequence that is behind its rows, as after a copy without the values of sequences",
-			"schema", b.options.Schema, "sequence", s.name, "rows", s.rows)
+		p.options.Logger.Warn("durable: moving a sequence that is behind its rows, as after a copy without the values of sequences",
+			"schema", p.options.Schema, "sequence", s.name, "rows", s.rows)
 		stmts = append(stmts, query(nil, `SELECT setval({s.`+s.name+`}, $1)`, s.rows+recent)) // others may take values meanwhile
 	}
 	return q.run(ctx, stmts...)

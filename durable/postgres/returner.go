@@ -16,11 +16,11 @@ import (
 // together, after pauses that grow, and logs one error per try. After a crash of the server, it
 // stores the last acknowledgements again.
 type returner struct {
-	b    *postgresBackend
-	wake chan struct{}
+	*session
+	announcer *announcer
+	wake      chan struct{}
 
 	mu       sync.Mutex
-	lost     []ack                       // acknowledgements to repeat. Guarded by mu.
 	rows     map[holding]time.Time       // to give back from a time on. Guarded by mu.
 	outcomes map[holding]backend.Outcome // to try now. Guarded by mu.
 	rejected map[holding]backend.Outcome // to try at again, also while they are tried. Guarded by mu.
@@ -43,13 +43,14 @@ const (
 	maxRejected = 1000
 )
 
-func newReturner(b *postgresBackend) *returner {
+func newReturner(s *session, a *announcer) *returner {
 	return &returner{
-		b:        b,
-		wake:     make(chan struct{}, 1),
-		rows:     make(map[holding]time.Time),
-		outcomes: make(map[holding]backend.Outcome),
-		rejected: make(map[holding]backend.Outcome),
+		session:   s,
+		announcer: a,
+		wake:      make(chan struct{}, 1),
+		rows:      make(map[holding]time.Time),
+		outcomes:  make(map[holding]backend.Outcome),
+		rejected:  make(map[holding]backend.Outcome),
 	}
 }
 
@@ -65,37 +66,34 @@ func (r *returner) giveBack(worker int64, ref backend.Ref, pause time.Duration) 
 	r.hurry()
 }
 
-// finish takes over the outcome of a locked row.
-func (r *returner) finish(worker int64, o backend.Outcome) {
+// keep takes over the outcomes that f has not stored: those of locked rows, and rejected ones. It
+// returns the error of one if it has too many rejected ones. Those that follow before the next try are
+// neither logged nor tried alone.
+func (r *returner) keep(f *finishing) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.outcomes[holding{worker, o.Ref}] = o
-	r.hurry()
-}
-
-// reject takes over rejected outcomes, or returns the error of one if it has too many. Those
-// that follow before the next try are neither logged nor tried alone.
-func (r *returner) reject(worker int64, rejected []rejection) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(rejected) == 0 {
-		return nil
+	for i, o := range f.outcomes {
+		if f.locked[i] {
+			r.outcomes[holding{f.worker, o.Ref}] = o
+			f.applied[i] = true
+			r.hurry()
+		}
 	}
 	before := len(r.rejected)
-	if before+len(rejected) > maxRejected {
-		return rejected[0].err
+	if len(f.rejected) > 0 && before+len(f.rejected) > maxRejected {
+		return f.rejected[0].err
 	}
-	r.setApart(worker, rejected)
-	if before == 0 {
-		r.postpone(rejected[0].err)
+	r.setApart(f)
+	if before == 0 && len(f.rejected) > 0 {
+		r.postpone(f.rejected[0].err)
 	}
 	return nil
 }
 
-// setApart keeps rejected outcomes for the next try. The caller holds mu.
-func (r *returner) setApart(worker int64, rejected []rejection) {
-	for _, o := range rejected {
-		r.rejected[holding{worker, o.Ref}] = o.Outcome
+// setApart keeps the rejected outcomes of f for the next try. The caller holds mu.
+func (r *returner) setApart(f *finishing) {
+	for _, o := range f.rejected {
+		r.rejected[holding{f.worker, o.Ref}] = o.Outcome
 	}
 }
 
@@ -103,7 +101,7 @@ func (r *returner) setApart(worker int64, rejected []rejection) {
 func (r *returner) postpone(err error) {
 	r.pause = min(max(2*r.pause, minRejectedPause), maxRejectedPause)
 	r.again = time.Now().Add(r.pause)
-	r.b.options.Logger.Error("durable: the database rejects outcomes of entries, which stay claimed; retrying",
+	r.options.Logger.Error("durable: the database rejects outcomes of entries, which stay claimed; retrying",
 		"error", err, "entries", len(r.rejected), "pause", r.pause)
 	r.hurry()
 }
@@ -112,15 +110,15 @@ func (r *returner) postpone(err error) {
 // try of rejected ones. After the end of the lease, other workers may take the rows over first,
 // and fire them again.
 func (r *returner) await(ctx context.Context, worker int64) {
-	wait := r.b.options.Timeout
+	wait := r.options.Timeout
 	if end, ok := ctx.Deadline(); ok {
 		wait = time.Until(end) / 2
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	r.hasten(worker)
-	for r.has(worker) && ctx.Err() == nil && r.b.ctx.Err() == nil {
-		r.b.sleep(ctx, 10*time.Millisecond)
+	for r.has(worker) && ctx.Err() == nil && r.ctx.Err() == nil {
+		r.sleep(ctx, 10*time.Millisecond)
 	}
 }
 
@@ -149,27 +147,17 @@ func (r *returner) has(worker int64) bool {
 	return false
 }
 
-// acknowledge takes over acknowledgements that the server may have lost.
+// acknowledge takes over acknowledgements that the server may have lost. An acknowledgement that the
+// server still has does not apply.
 func (r *returner) acknowledge(lost []ack) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lost = append(r.lost, lost...)
-	r.hurry()
-}
-
-// repeatAcks stores acknowledgements again. An acknowledgement that the server still has does not
-// apply.
-func (r *returner) repeatAcks() {
-	r.mu.Lock()
-	lost := r.lost
-	r.lost = nil
-	r.mu.Unlock()
 	for _, a := range lost {
-		if _, err := r.b.Finish(r.b.ctx, a.worker, a.outcomes()); err != nil && r.b.ctx.Err() == nil {
-			r.b.options.Logger.Error("durable: the server has lost acknowledgements in a crash; entries may fire again",
-				"error", err, "entries", len(a.refs.key))
+		for i := range a.refs.key {
+			r.outcomes[holding{a.worker, a.refs.at(i)}] = backend.Outcome{Ref: a.refs.at(i)}
 		}
 	}
+	r.hurry()
 }
 
 func (r *returner) hurry() {
@@ -184,12 +172,11 @@ func (r *returner) run() {
 	for {
 		select {
 		case <-r.wake:
-		case <-r.b.ctx.Done():
+		case <-r.ctx.Done():
 			return
 		}
-		for left := true; left && r.b.ctx.Err() == nil; {
-			r.repeatAcks()
-			r.b.sleep(r.b.ctx, 50*time.Millisecond) // a row whose claim fails is leased again immediately
+		for left := true; left && r.ctx.Err() == nil; {
+			r.sleep(r.ctx, 50*time.Millisecond) // a row whose claim fails is leased again immediately
 			rows := r.tryRows()
 			left = r.tryOutcomes() || rows
 		}
@@ -201,10 +188,10 @@ func (r *returner) run() {
 func (r *returner) tryOutcomes() (left bool) {
 	var last error
 	for worker, outcomes := range r.toTry() {
-		f, err := r.b.finish(r.b.ctx, worker, outcomes)
+		f, err := finish(r.ctx, r.session, worker, outcomes)
 		for i, o := range outcomes {
 			if o.Fate != backend.Done && f.applied[i] { // also if others failed
-				r.b.freed() // a retry may be due
+				r.announcer.freed() // a retry may be due
 				break
 			}
 		}
@@ -216,14 +203,14 @@ func (r *returner) tryOutcomes() (left bool) {
 			last = f.rejected[0].err
 		}
 		left = left || slices.Contains(f.locked, true)
-		r.forget(worker, f)
+		r.forget(f)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case len(r.rejected) == 0 && last == nil:
 		r.pause = 0
-	case len(r.rejected) > 0 && last != nil && !time.Now().Before(r.again) && r.b.ctx.Err() == nil:
+	case len(r.rejected) > 0 && last != nil && !time.Now().Before(r.again) && r.ctx.Err() == nil:
 		r.postpone(last)
 	}
 	return left || len(r.rejected) > 0
@@ -247,18 +234,18 @@ func (r *returner) toTry() map[int64][]backend.Outcome {
 
 // forget drops the outcomes except those of rows that are still locked, and sets the rejected
 // ones apart. It keeps an outcome that replaced another one meanwhile.
-func (r *returner) forget(worker int64, f *finishing) {
+func (r *returner) forget(f *finishing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, o := range f.outcomes {
-		row := holding{worker, o.Ref}
+		row := holding{f.worker, o.Ref}
 		for _, some := range []map[holding]backend.Outcome{r.outcomes, r.rejected} {
 			if !f.locked[i] && some[row] == o {
 				delete(some, row)
 			}
 		}
 	}
-	r.setApart(worker, f.rejected)
+	r.setApart(f)
 }
 
 // tryRows returns the leases of the unlocked rows whose time has come, and reports whether any row
@@ -277,7 +264,7 @@ func (r *returner) tryRows() (left bool) {
 		at[i] = i
 	}
 	// After another error, the rows stay.
-	_ = inHalves(r.b.ctx, at, func(at []int) error { return r.unlease(rows, at) }, func(i int, _ error) {
+	_ = inHalves(r.ctx, at, func(at []int) error { return r.unlease(rows, at) }, func(i int, _ error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.rows[rows[i]] = time.Now().Add(maxRejectedPause)
@@ -297,14 +284,14 @@ func (r *returner) unlease(rows []holding, at []int) error {
 	}
 	freed := make([]bool, len(at))
 	locked := make([]bool, len(at))
-	err := r.b.simple(r.b.ctx,
+	err := r.simple(r.ctx,
 		query(scanPositions(freed), unleaseSQL, names.key, names.generation, workers),
 		query(scanPositions(locked), heldSQL, names.key, names.generation, workers))
 	if err != nil {
 		return err
 	}
 	if slices.Contains(freed, true) {
-		r.b.look() // a sweep of every Work
+		r.announcer.look() // a sweep of every Work
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

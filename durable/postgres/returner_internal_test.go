@@ -14,7 +14,7 @@ import (
 )
 
 func newTestReturner(ctx context.Context) *returner {
-	return newReturner(&postgresBackend{ctx: ctx, options: Options{Options: durable.Options{Logger: slog.New(slog.DiscardHandler)}}})
+	return newReturner(&session{ctx: ctx, options: Options{Options: durable.Options{Logger: slog.New(slog.DiscardHandler)}}}, nil)
 }
 
 // The bound of rejected outcomes includes those of a try under way.
@@ -24,18 +24,18 @@ func TestRejectedOutcomesAreBounded(t *testing.T) {
 	generation := uint64(0)
 	reject := func() error {
 		generation++
-		return r.reject(1, []rejection{{backend.Outcome{Ref: backend.Ref{Key: "k", Generation: generation}}, refused}})
+		return r.keep(&finishing{worker: 1, rejected: []rejection{{backend.Outcome{Ref: backend.Ref{Key: "k", Generation: generation}}, refused}}})
 	}
 	for range maxRejected {
 		require.NoError(t, reject())
 	}
 	require.ErrorIs(t, reject(), refused)
 	r.again = time.Time{}
-	f := &finishing{outcomes: r.toTry()[1], locked: make([]bool, maxRejected)}
+	f := &finishing{worker: 1, outcomes: r.toTry()[1], locked: make([]bool, maxRejected)}
 	require.Len(t, f.outcomes, maxRejected)
 	require.ErrorIs(t, reject(), refused, "during a try")
 	f.rejected = []rejection{{f.outcomes[0], refused}}
-	r.forget(1, f)
+	r.forget(f)
 	require.Equal(t, map[holding]backend.Outcome{{1, f.outcomes[0].Ref}: f.outcomes[0]}, r.rejected)
 	require.NoError(t, reject())
 }
@@ -45,7 +45,7 @@ func TestFailedTryLeavesOutcomesRejected(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // finish fails
 	r := newTestReturner(ctx)
-	require.NoError(t, r.reject(1, []rejection{{backend.Outcome{Ref: backend.Ref{Key: "k"}}, errors.New("no")}}))
+	require.NoError(t, r.keep(&finishing{worker: 1, rejected: []rejection{{backend.Outcome{Ref: backend.Ref{Key: "k"}}, errors.New("no")}}}))
 	r.again = time.Time{}
 	require.True(t, r.tryOutcomes())
 	require.Len(t, r.rejected, 1)

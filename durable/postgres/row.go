@@ -86,6 +86,14 @@ func scanRow(scan scanner, more ...any) (backend.Row, error) {
 	return r, r.Verify(uint64(slot), uint32(checksum))
 }
 
+// scanDead reads the columns of a dead letter.
+func scanDead(scan scanner) (d backend.Dead, err error) {
+	var text octets
+	d.Row, err = scanRow(scan, &text, &d.GivenUp)
+	d.Error = string(text)
+	return d, err
+}
+
 // octets are a bytea. In the text format, which pgx uses without prepared statements, bytea_output
 // of the session decides between two encodings.
 type octets []byte
@@ -136,14 +144,23 @@ func into(dest ...any) func(scanner) error {
 	return func(scan scanner) error { return scan(dest...) }
 }
 
-// each returns a function that appends the one column of each row to all.
-func each[T any](all *[]T) func(scanner) error {
+// appending returns the function of a query that appends each row to all.
+func appending[T any](all *[]T, one func(scanner) (T, error)) func(scanner) error {
 	return func(scan scanner) error {
-		var v T
-		err := scan(&v)
-		*all = append(*all, v)
+		v, err := one(scan)
+		if err == nil {
+			*all = append(*all, v)
+		}
 		return err
 	}
+}
+
+// each returns a function that appends the one column of each row to all.
+func each[T any](all *[]T) func(scanner) error {
+	return appending(all, func(scan scanner) (v T, err error) {
+		err = scan(&v)
+		return v, err
+	})
 }
 
 // refs are the names of rows as arrays.
@@ -159,6 +176,14 @@ func (r *refs) add(ref backend.Ref) {
 
 func (r *refs) at(i int) backend.Ref {
 	return backend.Ref{Key: string(r.key[i]), Generation: uint64(r.generation[i])}
+}
+
+// refsAt returns the names of the rows of outcomes at positions.
+func refsAt(outcomes []backend.Outcome, at []int) (r refs) {
+	for _, i := range at {
+		r.add(outcomes[i].Ref)
+	}
+	return r
 }
 
 // scanPositions marks elements of an array by their positions, which count from 1.

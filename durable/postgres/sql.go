@@ -194,6 +194,9 @@ const (
 		(SELECT FROM pg_catalog.unnest($2::int8[]) d WHERE d <= ({clock} + $3::int8))`
 )
 
+// identify names the transaction, as [identity].
+const identify = `SELECT pg_current_xact_id()::text, pg_backend_pid()`
+
 // statements are all of these, and that of each transaction that writes.
 var statements = []string{
 	lockKeysSQL, detachedSQL, lockDetachedSQL, lockDeadSQL, lockedKeysSQL, generationsSQL, removalsSQL,

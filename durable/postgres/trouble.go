@@ -20,9 +20,6 @@ type trouble struct {
 	last error // since the last success. Guarded by mu.
 }
 
-// Trouble implements [backend.Backend].
-func (b *postgresBackend) Trouble() *backend.Trouble { return &b.trouble.Trouble }
-
 // note keeps an error after which a call tries again. Conflicts with other transactions are no
 // trouble.
 func (t *trouble) note(err error) {

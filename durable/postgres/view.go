@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -71,16 +72,19 @@ func (v view) checkVisible(ctx context.Context, results []backend.Result) error 
 // applyOne performs one operation. It looks again if a row
 // has appeared: every statement sees the commits before it.
 func (v view) applyOne(ctx context.Context, ops []backend.Op) ([]backend.Result, error) {
-	if full := v.b.full(&ops[0]); full != nil {
+	if full := v.b.sizes.full(&ops[0]); full != nil {
 		return []backend.Result{{Err: full}}, nil
 	}
 	for {
-		results, err := v.b.applyOps(ctx, v.q, ops)
+		results, err := applyOps(ctx, v.q, ops)
 		if err != errMissed {
 			return results, err
 		}
 	}
 }
+
+// txSlack is the time for which a notification may come before the commit.
+const txSlack = time.Minute
 
 // notifyNear announces stored rows that may be due soon after the commit, which comes up
 // to txSlack later. An unnecessary look is cheap; one that is missing delays an entry.
@@ -113,7 +117,7 @@ func (v view) finishOne(ctx context.Context, worker int64, o *backend.Outcome) (
 	var r refs
 	r.add(o.Ref)
 	for range 2 { // a row that moved aside is found by the second look
-		l, err := v.b.lockRefs(ctx, v.q, r, "")
+		l, err := lockRefs(ctx, v.q, r, "")
 		if err = cmp.Or(err, l.damaged[o.Ref]); err != nil {
 			return false, err
 		}

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,15 +12,24 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
+// announcer tells the workers of this process and those of others that rows are due soon.
+type announcer struct {
+	*session
+	name      string        // distinguishes this process's notifications. Immutable.
+	near      chan struct{} // one element requests a notification
+	watchers  sync.Map      // functions given to Watch, by their addresses
+	listening atomic.Bool   // Notifications arrive. Atomic: written by listen, read by Lease.
+}
+
 // Watch implements [backend.Backend].
-func (b *postgresBackend) Watch(near func(rows []backend.Row)) (stop func()) {
-	b.watchers.Store(&near, near)
-	return func() { b.watchers.Delete(&near) }
+func (a *announcer) Watch(near func(rows []backend.Row)) (stop func()) {
+	a.watchers.Store(&near, near)
+	return func() { a.watchers.Delete(&near) }
 }
 
 // look asks every watcher for a look at the database.
-func (b *postgresBackend) look() {
-	b.watchers.Range(func(_, near any) bool {
+func (a *announcer) look() {
+	a.watchers.Range(func(_, near any) bool {
 		near.(func([]backend.Row))(nil)
 		return true
 	})
@@ -26,21 +37,21 @@ func (b *postgresBackend) look() {
 
 // listen waits for notifications until the backend is closed. After each connection it
 // looks at the database: notifications of the time without one are lost.
-func (b *postgresBackend) listen() {
+func (a *announcer) listen() {
 	var patience time.Duration
-	for b.ctx.Err() == nil {
+	for a.ctx.Err() == nil {
 		began := time.Now()
-		err := b.listenOnce()
-		if time.Since(began) > b.options.Timeout {
+		err := a.listenOnce()
+		if time.Since(began) > a.options.Timeout {
 			patience = 0
 		}
-		if patience == 0 && b.ctx.Err() == nil {
-			b.options.Logger.Warn("durable: cannot listen for notifications; polling until that works", "error", err)
+		if patience == 0 && a.ctx.Err() == nil {
+			a.options.Logger.Warn("durable: cannot listen for notifications; polling until that works", "error", err)
 		}
 		if errors.Is(err, errDeaf) {
-			b.sleep(b.ctx, time.Minute)
+			a.sleep(a.ctx, time.Minute)
 		}
-		patience = b.pause(b.ctx, patience)
+		patience = a.pause(a.ctx, patience)
 	}
 }
 
@@ -49,10 +60,10 @@ var errDeaf = errors.New("LISTEN succeeds, but notifications do not arrive, as b
 
 // listenOnce listens on a new connection until it breaks. Before workers rely on that connection, it
 // waits for the notification that it has sent itself.
-func (b *postgresBackend) listenOnce() error {
-	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+func (a *announcer) listenOnce() error {
+	ctx, cancel := context.WithTimeout(a.ctx, a.options.Timeout)
 	defer cancel()
-	config := b.pool.Config()
+	config := a.pool.Config()
 	if config.BeforeConnect != nil { // which may set a new password
 		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
 			return err
@@ -64,29 +75,29 @@ func (b *postgresBackend) listenOnce() error {
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), time.Second)
 		defer cancel()
 		conn.Close(ctx)
 	}()
-	for _, channel := range []string{b.channel(), b.name} {
+	for _, channel := range []string{a.channel(), a.name} {
 		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize(), pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
 	}
-	if err := b.simple(ctx, query(nil, echoSQL, b.name)); err != nil {
+	if err := a.simple(ctx, query(nil, echoSQL, a.name)); err != nil {
 		return err
 	}
 	switch _, err := conn.WaitForNotification(ctx); {
-	case err != nil && ctx.Err() != nil && b.ctx.Err() == nil && !conn.IsClosed():
+	case err != nil && ctx.Err() != nil && a.ctx.Err() == nil && !conn.IsClosed():
 		return errDeaf
 	case err != nil:
 		return err
 	}
-	b.listening.Store(true)
-	defer b.listening.Store(false)
-	b.look()
+	a.listening.Store(true)
+	defer a.listening.Store(false)
+	a.look()
 	for {
-		if err := b.awaitNotification(conn); err != nil {
+		if err := a.awaitNotification(conn); err != nil {
 			return err
 		}
 	}
@@ -94,15 +105,15 @@ func (b *postgresBackend) listenOnce() error {
 
 // awaitNotification waits for a notification, or sends a query after a quiet time: a
 // connection whose peer is gone is found only by writing.
-func (b *postgresBackend) awaitNotification(conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+func (a *announcer) awaitNotification(conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(a.ctx, a.options.Timeout)
 	defer cancel()
 	n, err := conn.WaitForNotification(ctx)
 	switch {
-	case err == nil && n.Channel == b.channel() && n.Payload != b.name:
-		b.look()
-	case err != nil && ctx.Err() != nil && b.ctx.Err() == nil && !conn.IsClosed():
-		ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
+	case err == nil && n.Channel == a.channel() && n.Payload != a.name:
+		a.look()
+	case err != nil && ctx.Err() != nil && a.ctx.Err() == nil && !conn.IsClosed():
+		ctx, cancel := context.WithTimeout(a.ctx, a.options.Timeout)
 		defer cancel()
 		return conn.Ping(ctx)
 	}
@@ -110,49 +121,55 @@ func (b *postgresBackend) awaitNotification(conn *pgx.Conn) error {
 }
 
 // channel is the name of the channel for notifications.
-func (b *postgresBackend) channel() string { return "hwt:" + b.options.Schema }
+func (a *announcer) channel() string { return "hwt:" + a.options.Schema }
 
 // Announce implements [backend.Backend]. It makes other processes look at the database soon.
-func (b *postgresBackend) Announce() {
+func (a *announcer) Announce() {
 	select {
-	case b.near <- struct{}{}:
+	case a.near <- struct{}{}:
 	default: // already requested
 	}
+}
+
+// freed makes all workers look for rows that one has leased: their marks may have passed them.
+func (a *announcer) freed() {
+	a.look()
+	a.Announce()
 }
 
 // announce notifies other processes of near rows until the backend is closed, in separate
 // transactions: one that notifies holds a lock on the whole database while it commits. A
 // notification that fails is repeated: workers whose mark has passed the rows find them by their
 // next sweep only.
-func (b *postgresBackend) announce() {
+func (a *announcer) announce() {
 	var patience time.Duration
 	for {
 		select {
-		case <-b.near:
-		case <-b.ctx.Done():
+		case <-a.near:
+		case <-a.ctx.Done():
 			return
 		}
-		if err := b.notify(b.ctx); err != nil {
-			b.Announce()
-			patience = b.pause(b.ctx, patience)
+		if err := a.notify(a.ctx); err != nil {
+			a.Announce()
+			patience = a.pause(a.ctx, patience)
 			continue
 		}
 		patience = 0
-		b.sleep(b.ctx, 10*time.Millisecond) // many entries share a notification
+		a.sleep(a.ctx, 10*time.Millisecond) // many entries share a notification
 	}
 }
 
 // announceLast sends the last notification of a backend that is closed.
-func (b *postgresBackend) announceLast() {
+func (a *announcer) announceLast() {
 	select {
-	case <-b.near:
+	case <-a.near:
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		b.notify(ctx) // the next sweep finds the rows if this fails
+		a.notify(ctx) // the next sweep finds the rows if this fails
 	default:
 	}
 }
 
-func (b *postgresBackend) notify(ctx context.Context) error {
-	return b.simple(ctx, query(nil, notifySQL, b.channel(), b.name))
+func (a *announcer) notify(ctx context.Context) error {
+	return a.simple(ctx, query(nil, notifySQL, a.channel(), a.name))
 }

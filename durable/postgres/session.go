@@ -1,0 +1,276 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// session runs statements and transactions on connections of the pool, and repeats them while the
+// database is away. The other parts of the backend use it.
+type session struct {
+	pool    *pgxpool.Pool
+	options Options                 // complete. Immutable.
+	text    func(sql string) string // fills in a statement. Immutable.
+	ctx     context.Context         // ends when the backend is closed
+	end     context.CancelFunc
+	tasks   sync.WaitGroup
+
+	reset   atomic.Int64 // time of the last Reset of the pool, in nanoseconds. Atomic.
+	trouble *trouble
+	acks    *acks
+	budget  budget
+}
+
+func newSession(pool *pgxpool.Pool, o Options) *session {
+	s := &session{pool: pool, options: o, text: forSchema(o.Schema), acks: &acks{}, trouble: &trouble{logger: o.Logger}}
+	s.budget.limit.Store(backend.BatchBytes)
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Trouble implements [backend.Backend].
+func (s *session) Trouble() *backend.Trouble { return &s.trouble.Trouble }
+
+// Settings of a transaction. Statements on few rows must use an index in its order,
+// whatever the planner believes of a table that has just been filled: no scan of the
+// table, and no sort of all rows within the lead for one batch of them. The planner then
+// takes the reading of a sequence for expensive, and would compile it.
+//
+// With row_security off, a statement fails instead of passing over rows that are hidden from the role.
+//
+// The server gives up the wait for a lock before Options.Timeout gives up the connection. It ends
+// a transaction whose client is silent for that time: that of a machine that has died would keep
+// its rows locked, and claims skip locked rows. A role whose synchronous_commit is off would lose calls
+// that have returned nil, and claims of entries that have fired.
+func (s *session) settings(lockTimeout time.Duration, async bool) []stmt {
+	lockTimeout = min(lockTimeout, s.options.Timeout/2)
+	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
+		set_config('row_security', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('synchronous_commit', CASE WHEN $2 THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
+			ELSE current_setting('synchronous_commit') END, true),
+		set_config('idle_in_transaction_session_timeout', $3, true)`,
+		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async, fmt.Sprintf("%dms", s.options.Timeout.Milliseconds()))}
+}
+
+// inTx runs f in a transaction, which begins with the first statement, and commits it. f calls write
+// last if it writes.
+func (s *session) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	t := &txn{sender: conn, text: s.text, timeout: s.options.Timeout, settings: settings}
+	if t.id.home, err = s.homeOf(ctx, conn); err == nil {
+		err = f(t)
+	}
+	if err != nil || !t.begun {
+		s.rollback(conn, err)
+		return err
+	}
+	return s.commit(ctx, conn, t.id)
+}
+
+// homeOf returns the home of a connection. It asks the server before the first transaction of a
+// connection, which ends with its home: reading the server's statistics is slow on PostgreSQL 14.
+// Amazon Aurora does not report its timeline, and a hardened server may forbid each of these
+// functions. Then the outcome is unknown for a transaction whose answer to COMMIT is lost.
+func (s *session) homeOf(ctx context.Context, conn *pgxpool.Conn) (home, error) {
+	const key = "hwt home"
+	known := conn.Conn().PgConn().CustomData()
+	if h, ok := known[key].(home); ok {
+		return h, nil
+	}
+	var h home
+	var line *string
+	var flush int64
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	q := pgxQuerier{conn, s.text}
+	for _, question := range []stmt{
+		query(into(&h.era, &flush), "SELECT "+era+", (extract(epoch FROM current_setting('wal_writer_delay')::interval) * 1000000000)::int8"),
+		query(into(&line), "SELECT "+timeline),
+	} {
+		if err := q.run(ctx, question); err != nil && (sqlState(err) == "" || passes(err)) {
+			return h, err
+		}
+	}
+	if line != nil {
+		h.timeline = *line
+	}
+	s.acks.arrive(h.era, time.Duration(flush))
+	known[key] = h
+	return h, nil
+}
+
+// acquire takes a connection from the pool. The wait ends as that for an answer does, so that
+// a pool whose connections are all in use is noticed.
+func (s *session) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errPool, err)
+	}
+	return conn, err
+}
+
+// rollback ends a transaction that failed with err, if it has begun, and releases its connection.
+func (s *session) rollback(conn *pgxpool.Conn, err error) {
+	if conn.Conn().PgConn().TxStatus() != 'I' {
+		ctx, cancel := context.WithTimeout(s.ctx, s.options.Timeout)
+		defer cancel()
+		conn.Exec(ctx, "ROLLBACK") // Release closes the connection if this failed
+	}
+	s.release(conn, err)
+}
+
+// release returns a connection to the pool after err. If it leads to a server that has become
+// read-only or ends, release makes the pool connect again, since others may lead there, too.
+func (s *session) release(conn *pgxpool.Conn, err error) {
+	code := sqlState(err)
+	stale := code == "25006" || strings.HasPrefix(code, "57P0")
+	if now := time.Now().UnixNano(); stale && now-s.reset.Load() > int64(time.Second) {
+		s.reset.Store(now)
+		s.pool.Reset()
+	}
+	conn.Release() // closes it if it is in a transaction, or the pool was reset meanwhile
+}
+
+// commit commits a transaction and releases its connection.
+func (s *session) commit(ctx context.Context, conn *pgxpool.Conn, id identity) error {
+	limited, cancel := context.WithTimeout(s.ctx, s.options.Timeout)
+	defer cancel()
+	tag, err := conn.Exec(limited, "COMMIT")
+	conn.Release() // closes a connection without an answer
+	var answer *pgconn.PgError
+	switch {
+	case err == nil && tag.String() == "COMMIT":
+		return nil
+	case err == nil:
+		return errAborted
+	case errors.As(err, &answer) && answer.SeverityUnlocalized == "ERROR":
+		return err
+	case id.xid == "":
+		return nil // it only read
+	case id.timeline == "":
+		return errUnknown
+	}
+	return s.resolve(ctx, id)
+}
+
+// resolve waits until the server knows how a transaction ended, or ctx ends. After a COMMIT whose
+// connection broke, the server may have ended the wait for the synchronous standbys: resolve then
+// waits for a later commit that reaches them.
+func (s *session) resolve(ctx context.Context, id identity) error {
+	var patience time.Duration
+	committed := false
+	for {
+		var status, line *string
+		var now string
+		stmts := []stmt{query(into(&status, &line, &now), "SELECT pg_xact_status($1::text::xid8), "+timeline+", "+era, id.xid)}
+		if committed {
+			stmts = append(stmts, query(nil, `SELECT pg_logical_emit_message(true, 'hwt', '')`))
+		}
+		err := s.simple(ctx, stmts...)
+		switch {
+		case s.ctx.Err() != nil:
+			return backend.ErrClosed
+		case err == nil && line == nil: // a standby
+		case err == nil && (*line != id.timeline || now != id.era || status == nil), err != nil && !passes(err):
+			return errUnknown
+		case err == nil && *status == "aborted":
+			return errAborted
+		case err == nil && committed:
+			return nil
+		case err == nil && *status == "committed":
+			committed = true
+			continue
+		case ctx.Err() != nil:
+			return errUnknown
+		case err == nil && patience > time.Second:
+			s.terminate(id)
+		}
+		if err != nil {
+			s.trouble.note(err)
+		}
+		patience = s.pause(ctx, patience)
+	}
+}
+
+// terminate ends the server's process of a transaction whose client is gone.
+func (s *session) terminate(id identity) {
+	s.simple(s.ctx, query(nil, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE pid = $1 AND backend_xid = $2::text::xid8::xid`, id.pid, id.xid)) // resolve calls it again after an error
+}
+
+// simple runs statements outside of a transaction.
+func (s *session) simple(ctx context.Context, stmts ...stmt) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	err = pgxQuerier{conn, s.text}.run(ctx, stmts...)
+	s.release(conn, err)
+	return err
+}
+
+// insist repeats f while it fails without effect for a reason that passes, until ctx
+// ends or the backend is closed. Each try is a transaction.
+func (s *session) insist(ctx context.Context, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(backend.ErrClosed) })()
+	var patience time.Duration
+	var last error
+	for {
+		if s.ctx.Err() != nil {
+			return backend.ErrClosed
+		}
+		err := f(ctx)
+		switch {
+		case err == nil:
+			s.trouble.over()
+			return nil
+		case !passes(err):
+			return described(err)
+		case s.ctx.Err() != nil:
+			return backend.ErrClosed
+		case ctx.Err() != nil:
+			return ended(ctx, cmp.Or(last, err)) // err is the context's, too
+		}
+		last = err
+		s.trouble.note(err)
+		patience = s.pause(ctx, patience)
+	}
+}
+
+// pause sleeps after a failure, for longer after each, and returns the sum of all pauses so far.
+func (s *session) pause(ctx context.Context, before time.Duration) time.Duration {
+	d := min(max(before/2, 10*time.Millisecond), 500*time.Millisecond)
+	s.sleep(ctx, d)
+	return before + d
+}
+
+// sleep waits for d, until ctx ends, or until the backend is closed.
+func (s *session) sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+}
