@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -48,5 +49,39 @@ func BenchmarkEntry(b *testing.B) {
 	}
 	for i, name := range []string{"set", "lease", "claim", "delete"} {
 		b.ReportMetric(float64(took[i].Microseconds())/float64(n), name+"-us/entry")
+	}
+}
+
+// BenchmarkMove moves entries to later times in batches of 1,000, with the index of due times and
+// without it.
+func BenchmarkMove(b *testing.B) {
+	for _, index := range []string{"with", "without"} {
+		b.Run(index+" index", func(b *testing.B) {
+			ctx := b.Context()
+			s, err := Open(ctx, filepath.Join(b.TempDir(), "timers.db"), nil)
+			require.NoError(b, err)
+			defer s.Close()
+			ops := make([]backend.Op, 1000)
+			apply := func(kind backend.Kind, key func() int) {
+				for i := range ops {
+					due := time.Now().Add(time.Hour).UnixNano()
+					ops[i] = backend.Op{Kind: kind, Row: backend.Row{Key: fmt.Sprintf("order-%08d", key()), Due: due, Nonce: rand.Uint64()}}
+				}
+				_, err := s.backend.Apply(ctx, ops)
+				require.NoError(b, err)
+			}
+			const entries = 100_000
+			n := 0
+			for n < entries {
+				apply(backend.Set, func() int { n++; return n })
+			}
+			if index == "without" {
+				require.NoError(b, s.backend.do(ctx, 1, func(t *txn) error { return t.c.Exec("DROP INDEX hwt_due") }))
+			}
+			for b.Loop() {
+				apply(backend.Move, func() int { return 1 + rand.IntN(entries) })
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(ops)), "us/entry")
+		})
 	}
 }
