@@ -113,13 +113,13 @@ func (f *fetcher) leaseBatch(ctx context.Context, id int64) (more bool, err erro
 	if n == 0 {
 		return false, nil // the next poll continues
 	}
-	rows, err := f.backend.Lease(ctx, backend.LeaseRequest{
+	lanes, err := f.backend.Lease(ctx, backend.LeaseRequest{
 		Worker:    id,
-		After:     f.mark,
 		Until:     f.clock.nanos() + int64(f.limits.Lead),
-		Max:       n,
 		Schedules: f.schedules,
+		Lanes:     []backend.Lane{{After: f.mark, Max: n}},
 	})
+	rows := slices.Concat(lanes...) // one, or none after an error
 	for i := range rows {
 		if !f.accept(rows[i], true) {
 			return false, nil // the lease has ended

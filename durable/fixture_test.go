@@ -89,29 +89,39 @@ func (f *faulty) Apply(ctx context.Context, ops []backend.Op) ([]backend.Result,
 	return f.DB.Apply(ctx, ops)
 }
 
-func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
+func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backend.Row, error) {
 	if err := f.fail("Lease"); err != nil {
 		return nil, err
 	}
-	rows, err := f.DB.Lease(ctx, req)
-	f.mu.Lock()
-	if f.leased != nil {
-		rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return f.leased[r.Ref()] })
+	lanes, err := f.DB.Lease(ctx, req)
+	for i := range lanes {
+		var marked error
+		lanes[i], marked = f.mark(ctx, req.Worker, lanes[i])
+		err = cmp.Or(err, marked)
 	}
-	for i := range rows {
-		if r := &rows[i]; f.leased != nil {
-			f.leased[r.Ref()], r.Holder = true, req.Worker
-			if r.Due <= time.Now().UnixNano() {
-				r.State = backend.Claimed
-				_, err = f.DB.Claim(ctx, req.Worker, []backend.Claim{{Ref: r.Ref()}})
-			}
-		}
-	}
-	f.mu.Unlock()
 	if f.during != nil {
 		f.during()
 	}
-	return rows, cmp.Or(err, f.fail("after Lease"))
+	return lanes, cmp.Or(err, f.fail("after Lease"))
+}
+
+// mark marks rows as leased, if leased is set.
+func (f *faulty) mark(ctx context.Context, worker int64, rows []backend.Row) (_ []backend.Row, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.leased == nil {
+		return rows, nil
+	}
+	rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return f.leased[r.Ref()] })
+	for i := range rows {
+		r := &rows[i]
+		f.leased[r.Ref()], r.Holder = true, worker
+		if r.Due <= time.Now().UnixNano() {
+			r.State = backend.Claimed
+			_, err = f.DB.Claim(ctx, worker, []backend.Claim{{Ref: r.Ref()}})
+		}
+	}
+	return rows, err
 }
 
 func (f *faulty) Free(context.Context, int64) error {

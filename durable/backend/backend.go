@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -17,10 +18,23 @@ type Limits struct {
 // LeaseRequest asks for pending rows that are due soon.
 type LeaseRequest struct {
 	Worker    int64
-	After     Cursor   // rows up to and including After are left out
 	Until     int64    // rows due after Until are left out
-	Max       int      // rows per call
 	Schedules []string // rows with a Schedule outside this list are left out
+	Lanes     []Lane   // parts of the rows; no row is in two of them
+}
+
+// Lane is a part of the rows of a [LeaseRequest].
+type Lane struct {
+	Kind    string   // rows of the kind, see [KindOf], or "" for the rows of all kinds; see PrepareKinds
+	Group   string   // rows of the group, or "" for the rows of all groups
+	Without []string // rows of these groups are left out
+	After   Cursor   // rows up to and including After are left out
+	Max     int      // rows per call
+}
+
+// Has reports whether a row is in the lane, before its Cursor or after.
+func (l *Lane) Has(r *Row) bool {
+	return (l.Kind == "" || l.Kind == KindOf(r.Key)) && (l.Group == "" || l.Group == r.Group) && !slices.Contains(l.Without, r.Group)
 }
 
 // Cursor is a position in the order of due times: by due time, key, and slot.
@@ -78,12 +92,16 @@ type Backend interface {
 	// has ended, Heartbeat returns ErrLeaseLost.
 	Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (int64, error)
 
-	// Lease returns pending rows ordered as [Cursor]. Whether it marks them is up to the
-	// backend: a row may be returned to several workers, and Claim decides. A row
+	// PrepareKinds makes Lease find the rows of a kind without a look at the rows of other
+	// kinds. Lease needs it for lanes with a Kind. The first call on a database may take long.
+	PrepareKinds(ctx context.Context) error
+
+	// Lease returns pending rows, for each lane ordered as [Cursor]. Whether it marks them is up
+	// to the backend: a row may be returned to several workers, and Claim decides. A row
 	// returned with State Claimed and Holder Worker is claimed already. Damaged rows stay
 	// pending and are left out, as by Adopt; the error beside the others is then ErrDamaged.
-	// Payloads end a batch as they end a page.
-	Lease(ctx context.Context, req LeaseRequest) ([]Row, error)
+	// Payloads end the rows of a lane as they end a page.
+	Lease(ctx context.Context, req LeaseRequest) ([][]Row, error)
 
 	// Free gives the rows that the worker has leased and not claimed to other workers.
 	Free(ctx context.Context, worker int64) error

@@ -121,3 +121,9 @@ func TestCrashesOutOfRangeCountAsNone(t *testing.T) {
 		t.Run(fmt.Sprint(stored), func(t *testing.T) { require.Equal(t, want, backend.CrashesOf(stored)) })
 	}
 }
+
+func TestKindEndsWithTheFirstSlash(t *testing.T) {
+	for key, want := range map[string]string{"": "", "order-1": "", "order/1": "order/", "order/1/2": "order/", "/1": "/"} {
+		t.Run(key, func(t *testing.T) { require.Equal(t, want, backend.KindOf(key)) })
+	}
+}

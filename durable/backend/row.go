@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"strings"
 )
 
 // State is the state of a row.
@@ -41,6 +42,10 @@ type Row struct {
 	Holder   int64 // worker that leased or claimed the row, or 0
 	Detached bool  // outside the main slot of its key
 }
+
+// KindOf returns the kind of the rows with a key: the key up to and including its first slash, or
+// "" without a slash.
+func KindOf(key string) string { return key[:strings.IndexByte(key, '/')+1] }
 
 // Ref returns the name of r.
 func (r Row) Ref() Ref { return Ref{r.Key, r.Generation} }

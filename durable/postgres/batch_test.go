@@ -93,7 +93,7 @@ func TestRejectedRowHidesNoOther(t *testing.T) {
 				require.ErrorIs(t, err, backend.ErrDamaged)
 			}
 			for _, most := range []int{5, 4} { // of 7 that can be leased
-				leased, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: most})
+				leased, err := b.LeaseRows(ctx, w, time.Now(), most)
 				require.ErrorContains(t, err, code)
 				require.Equal(t, code == "XX001", errors.Is(err, backend.ErrDamaged))
 				require.Len(t, leased, most-1)

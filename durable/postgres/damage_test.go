@@ -26,7 +26,7 @@ func TestDamagedRowIsReported(t *testing.T) {
 	require.ErrorIs(t, apply(t, b, set("bad", time.Now()))[0].Err, backend.ErrDamaged)
 
 	w := register(t, b)
-	rows, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: 9})
+	rows, err := b.LeaseRows(ctx, w, time.Now(), 9)
 	require.ErrorIs(t, err, backend.ErrDamaged)
 	require.Len(t, rows, 1, "the good one")
 }

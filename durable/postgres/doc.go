@@ -109,6 +109,7 @@ package postgres
 //	returner.go   work on rows that others have locked
 //	outcomes.go   the ends of claims
 //	leases.go     the leases of workers and of rows
+//	kinds.go      leases of kinds and groups
 //	claims.go     claims
 //	reader.go     reading entries
 //	backend.go    the backend of these parts

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,9 +44,20 @@ func (b *postgresBackend) Queued() int {
 // Schema returns the schema of the tables.
 func (b *postgresBackend) Schema() string { return b.options.Schema }
 
-// LeasePlan returns the plan of Lease's statement as the backend runs it.
-func (b *postgresBackend) LeasePlan(ctx context.Context) (string, error) {
-	return b.plan(ctx, "EXPLAIN "+leaseSQL, int64(1), int64(leaseBatch), int64(0), b.budget.bytes(), int64(0), time.Now().Add(lead).UnixNano(), [][]byte{})
+// LeaseRows leases up to most rows that are due until a time, in one lane.
+func (b *postgresBackend) LeaseRows(ctx context.Context, worker int64, until time.Time, most int) ([]backend.Row, error) {
+	lanes, err := b.Lease(ctx, backend.LeaseRequest{Worker: worker, Until: until.UnixNano(), Lanes: []backend.Lane{{Max: most}}})
+	return slices.Concat(lanes...), err
+}
+
+// LeasePlan runs Lease's statement for a lane as the backend does, and returns its plan.
+func (b *postgresBackend) LeasePlan(ctx context.Context, lane backend.Lane) (string, error) {
+	sql := leaseSQL
+	if lane.Kind != "" {
+		sql = leaseKindsSQL
+	}
+	l := leasing{leases: b.leases, req: &backend.LeaseRequest{Until: time.Now().Add(lead).UnixNano(), Lanes: []backend.Lane{lane}}, schedules: [][]byte{}}
+	return b.plan(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+sql, append([]any{int64(1), int64(leaseBatch), int64(0), b.budget.bytes()}, l.args([]int{0})...)...)
 }
 
 // PagePlan runs Page's statement for ten keys with a prefix, and returns its plan.

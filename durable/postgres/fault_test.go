@@ -93,7 +93,7 @@ func TestContextEndsTheQuestionForAnOutcome(t *testing.T) {
 	})
 	leased := make(chan error, 1)
 	go func() {
-		_, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: due.UnixNano(), Max: 9})
+		_, err := b.LeaseRows(ctx, w, due, 9)
 		leased <- err
 	}()
 	select {

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,12 +21,51 @@ func TestLeaseReadsOnlyItsBatchOfANewTable(t *testing.T) {
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `INSERT INTO filled.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0, int8send(g), '', '', '' FROM generate_series(1, 100000) g`)
 	require.NoError(t, err)
-	plan, err := b.LeasePlan(t.Context())
+	plan, err := b.LeasePlan(t.Context(), backend.Lane{Max: 500})
 	require.NoError(t, err)
 	require.Contains(t, plan, "Index Scan using entry_due")
 	for _, all := range []string{"Bitmap", "Sort", "Seq Scan", "JIT"} {
 		require.NotContains(t, plan, all)
 	}
+}
+
+// A kind that nobody handles has more due rows than anybody can read.
+func TestLeaseOfAKindReadsNoOtherKind(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "kinds")})
+	require.NoError(t, b.PrepareKinds(t.Context()))
+	_, err := pool.Exec(t.Context(), `INSERT INTO kinds.entry SELECT 0, g, g, 0, 0, 0, 0, 0, 1, 0,
+		convert_to(CASE WHEN g % 1000 = 0 THEN 'b/' ELSE 'a/' END || g, 'UTF8'), '', '', '' FROM generate_series(1, 100000) g`)
+	require.NoError(t, err)
+	for _, analyzed := range []string{"", "ANALYZE kinds.entry"} {
+		t.Run(analyzed, func(t *testing.T) {
+			_, err := pool.Exec(t.Context(), analyzed)
+			require.NoError(t, err)
+			plan, err := b.LeasePlan(t.Context(), backend.Lane{Kind: "b/", Max: 500})
+			require.NoError(t, err)
+			require.Contains(t, plan, "Index Scan using entry_kind")
+			for _, all := range []string{"Bitmap", "Sort", "Seq Scan", "JIT", "entry_due", "Removed"} {
+				require.NotContains(t, plan, all)
+			}
+		})
+	}
+}
+
+func TestMissingIndexOfKindsIsNamed(t *testing.T) {
+	pool := newPool(t, "")
+	open(t, pool, postgres.Options{Schema: fresh(t, "unowned")})
+	_, err := pool.Exec(t.Context(), `DROP ROLE IF EXISTS worker; CREATE ROLE worker LOGIN; GRANT USAGE ON SCHEMA unowned TO worker;
+		GRANT SELECT ON unowned.meta TO worker; GRANT SELECT, INSERT, UPDATE, DELETE ON unowned.entry, unowned.dead, unowned.worker TO worker;
+		GRANT USAGE ON ALL SEQUENCES IN SCHEMA unowned TO worker`)
+	require.NoError(t, err)
+	b := open(t, poolWith(t, "role", "worker"), postgres.Options{Schema: "unowned"})
+	err = b.PrepareKinds(t.Context())
+	require.ErrorContains(t, err, "does not own the table entry: execute CREATE INDEX IF NOT EXISTS entry_kind")
+	_, statement, _ := strings.Cut(err.Error(), "execute ")
+	statement, _, _ = strings.Cut(statement, " as its owner")
+	_, err = pool.Exec(t.Context(), statement)
+	require.NoError(t, err)
+	require.NoError(t, b.PrepareKinds(t.Context()))
 }
 
 // Otherwise a call for a prefix would read all keys before it.
@@ -60,11 +100,11 @@ func requireFindsBehindMark(t *testing.T, b *postgres.Backend) {
 	rows := lease(t, b, w, now.Add(time.Minute))
 	require.Len(t, rows, 1)
 	apply(t, b, set("behind", now.Add(time.Second)))
-	rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: w, Max: 100, Until: now.Add(time.Minute).UnixNano(),
-		After: backend.Cursor{Due: rows[0].Due, Key: rows[0].Key}})
+	lanes, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: w, Until: now.Add(time.Minute).UnixNano(),
+		Lanes: []backend.Lane{{After: backend.Cursor{Due: rows[0].Due, Key: rows[0].Key}, Max: 100}}})
 	require.NoError(t, err)
-	require.Len(t, rows, 1)
-	require.Equal(t, "behind", rows[0].Key)
+	require.Len(t, lanes[0], 1)
+	require.Equal(t, "behind", lanes[0][0].Key)
 }
 
 // The marks of other workers may have passed the rows that an ended worker has leased. They would

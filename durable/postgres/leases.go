@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -60,27 +59,6 @@ func (l *leases) asWorker(ctx context.Context, worker int64, async bool, f func(
 			return err
 		})
 	})
-}
-
-// Lease implements [backend.Backend]. It marks rows with the worker, so that no other
-// one gets them, and claims overdue one-shots.
-func (l *leases) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
-	schedules := [][]byte{}
-	for _, s := range req.Schedules {
-		schedules = append(schedules, []byte(s))
-	}
-	after := req.After.Due
-	if l.options.QuietTx || !l.announcer.listening.Load() {
-		after = 0 // no notification announces rows that are stored behind the mark
-	}
-	rows, err := l.take(ctx, req.Worker, req.Max, leaseSQL, after, req.Until, schedules)
-	if backend.Payloads(rows) >= l.budget.bytes() {
-		l.announcer.look() // for the rest
-	}
-	slices.SortFunc(rows, func(x, y backend.Row) int {
-		return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Slot(), y.Slot()))
-	})
-	return rows, err
 }
 
 // intact collects rows that are not damaged, and the damage of the others.

@@ -347,7 +347,7 @@ func TestSetsOfOneFiringKeyDoNotDeadlock(t *testing.T) {
 		defer close(fired)
 		var outcomes []backend.Outcome
 		for ctx.Err() == nil {
-			rows, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: 100})
+			rows, err := b.LeaseRows(ctx, w, time.Now(), 100)
 			assert.NoError(t, err)
 			if len(rows) == 0 {
 				_, err = b.Finish(ctx, w, outcomes)

@@ -109,7 +109,7 @@ func register(t *testing.T, b *postgres.Backend) int64 {
 
 func lease(t *testing.T, b *postgres.Backend, worker int64, until time.Time) []backend.Row {
 	t.Helper()
-	rows, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: until.UnixNano(), Max: 100})
+	rows, err := b.LeaseRows(t.Context(), worker, until, 100)
 	require.NoError(t, err)
 	return rows
 }

@@ -36,7 +36,7 @@ func TestRejectedRowKeepsNoOtherLease(t *testing.T) {
 	require.NoError(t, tx.Rollback(ctx))
 	other := register(t, b)
 	require.Eventually(t, func() bool {
-		rows, _ := b.Lease(ctx, backend.LeaseRequest{Worker: other, Until: due.Add(time.Minute).UnixNano(), Max: 100})
+		rows, _ := b.LeaseRows(ctx, other, due.Add(time.Minute), 100)
 		return len(rows) == 1
 	}, time.Minute, 50*time.Millisecond)
 }

@@ -53,7 +53,7 @@ func TestLargePayloadsPassASlowLine(t *testing.T) {
 	require.NoError(t, err)
 	var outcomes []backend.Outcome
 	for len(outcomes) < n+1 {
-		rows, err := b.Lease(ctx, backend.LeaseRequest{Worker: w, Until: time.Now().UnixNano(), Max: 100})
+		rows, err := b.LeaseRows(ctx, w, time.Now(), 100)
 		require.NoError(t, err)
 		bytes := 0
 		for _, r := range rows {

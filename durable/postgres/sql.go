@@ -35,7 +35,8 @@ const withinBudget = `b AS (SELECT key, slot, sum(size) OVER (ROWS UNBOUNDED PRE
 func filled(schema string, qualify bool) func(sql string) string {
 	s := pgx.Identifier{schema}.Sanitize()
 	parts := strings.NewReplacer("{cols}", columnList(""), "{e.cols}", columnList("e."), "{n.cols}", columnList("n."),
-		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{clock}", clock, "{budget}", withinBudget, "{recent}", fmt.Sprint(recent))
+		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{clock}", clock, "{budget}", withinBudget, "{recent}", fmt.Sprint(recent),
+		"{kind}", "substr(key, 1, position(key, decode('2f', 'hex')))", "{has kind}", "position(key, decode('2f', 'hex')) > 0")
 	names := []string{"{s}", s}
 	for _, name := range []string{"generation", "removal", "witness", "worker_id_seq", "meta", "entry", "dead", "worker"} {
 		names = append(names, "{s."+name+"}", "'"+strings.ReplaceAll(s+"."+name, "'", "''")+"'::pg_catalog.regclass")
@@ -133,10 +134,17 @@ const (
 
 // Leases, claims, and outcomes.
 const (
-	// Payloads end a batch at $4 bytes: see withinBudget. Overdue one-shots
-	// are claimed in the same statement.
-	leaseSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry WHERE holder = 0 AND due >= $5 AND due <= $6
-			AND (schedule = '' OR schedule = ANY($7::bytea[])) ORDER BY due LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED), {budget}
+	// Payloads end a batch at $4 bytes: see withinBudget. Overdue one-shots are claimed in the same
+	// statement. leaseSQL leases rows of all kinds by the index entry_due, and leaseKindsSQL rows of
+	// single kinds by entry_kind: holder < 1 is holder = 0, from which the planner would take entry_due.
+	leaseSQL      = leaseFrom + `holder = 0` + leaseTo
+	leaseKindsSQL = leaseFrom + `holder < 1 AND {has kind} AND {kind} = q.kind` + leaseTo
+	leaseFrom     = `WITH f AS (SELECT r.key, r.slot, r.size FROM
+			unnest($7::bytea[], $8::bytea[], $9::int8[], $10::int8[], $11::int4[], $12::int4[]) q (kind, grp, after, most, first, last)
+			CROSS JOIN LATERAL (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e
+				WHERE due >= q.after AND due <= $5 AND (schedule = '' OR schedule = ANY($6::bytea[]))
+				AND (q.grp = '' OR e.grp = q.grp) AND (q.last < q.first OR NOT (e.grp = ANY(($13::bytea[])[q.first:q.last]))) AND `
+	leaseTo = ` ORDER BY due LIMIT least(q.most, $2) OFFSET $3 FOR UPDATE OF e SKIP LOCKED) r), {budget}
 		UPDATE {s}.entry e SET (holder, state) = ROW($1,
 			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END)
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
@@ -202,7 +210,7 @@ var statements = []string{
 	lockKeysSQL, detachedSQL, lockDetachedSQL, lockDeadSQL, lockedKeysSQL, generationsSQL, removalsSQL,
 	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
-	presentSQL, endedWorkersSQL, leaseSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
+	presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
 	claimSQL, doneSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,

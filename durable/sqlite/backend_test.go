@@ -120,10 +120,10 @@ func TestUnreadablePageIsNoDamagedRow(t *testing.T) {
 	defer s.Close()
 	worker, err := s.backend.Heartbeat(t.Context(), 0, time.Hour)
 	require.NoError(t, err)
-	rows, err := s.backend.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: time.Now().UnixNano(), Max: 2000})
+	lanes, err := s.backend.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: time.Now().UnixNano(), Lanes: []backend.Lane{{Max: 2000}}})
 	require.ErrorContains(t, err, "malformed")
 	require.NotErrorIs(t, err, backend.ErrDamaged)
-	require.NotEmpty(t, rows, "rows before the page")
+	require.NotEmpty(t, lanes[0], "rows before the page")
 	require.ErrorIs(t, s.Verify(t.Context()), backend.ErrDamaged)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,7 +39,8 @@ func BenchmarkEntry(b *testing.B) {
 		var rows []backend.Row
 		step(0, func() error { _, err := s.backend.Apply(ctx, ops); return err })
 		step(1, func() (err error) {
-			rows, err = s.backend.Lease(ctx, backend.LeaseRequest{Worker: worker, Until: first + int64(n), Max: batch})
+			lanes, err := s.backend.Lease(ctx, backend.LeaseRequest{Worker: worker, Until: first + int64(n), Lanes: []backend.Lane{{Max: batch}}})
+			rows = slices.Concat(lanes...)
 			return err
 		})
 		for i := range rows {

@@ -64,6 +64,7 @@ package sqlite
 //	backend.go    the Store, and the backend of its parts
 //	read.go       reading entries and sizes
 //	apply.go      operations on entries
-//	firing.go     leases, claims, and outcomes
+//	firing.go     workers, claims, and outcomes
+//	lease.go      leases of rows, and the index of kinds
 //	tx.go         Tx and DB of the Store
 //	operate.go    Backup, Restore, and Verify

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -53,32 +52,6 @@ func (c *conn) alive(worker int64) error {
 		err = backend.ErrLeaseLost
 	}
 	return err
-}
-
-// Lease implements backend.Backend. It marks nothing: every worker holds every row that is
-// due soon, and the claim decides. That saves one write per firing.
-func (b *sqliteBackend) Lease(ctx context.Context, req backend.LeaseRequest) (rows []backend.Row, err error) {
-	named := strings.Repeat(",?", len(req.Schedules))
-	sql := "SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due
-		WHERE (holder = 0 OR NOT ` + heldWell + `) AND due <= ? AND (due, key, slot) > (?, ?, ?)
-		AND (schedule IS NULL OR schedule IN (` + strings.TrimPrefix(named, ",") + `))
-		ORDER BY due, key, slot`
-	var damaged error
-	err = b.read(ctx, func(c *conn) error {
-		if err := c.alive(req.Worker); err != nil {
-			return err
-		}
-		q := c.query(sql).int(req.Until).int(req.After.Due).bytesOf(req.After.Key).int(int64(req.After.Slot))
-		for _, name := range req.Schedules {
-			q.blob(name)
-		}
-		rows, damaged, err = q.intact(req.Max)
-		return err
-	})
-	if err != nil {
-		return rows, unreadable(err)
-	}
-	return rows, damaged
 }
 
 // unreadable returns an error that does not pass for damage of single rows, which workers skip.

@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"KeysAreBytes", testKeysAreBytes},
 		{"FieldsSurvive", testFieldsSurvive},
 		{"SchedulesFilterLeases", testSchedulesFilterLeases},
+		{"LanesSeparateKindsAndGroups", testLanes},
 		{"CursorPagesThroughEqualDueTimes", testCursor},
 		{"PagesContainClaimedRowsOnRequest", testClaimedPages},
 		{"LargePayloadsEndBatches", testLargePayloads},

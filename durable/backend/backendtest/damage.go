@@ -68,7 +68,7 @@ func testDamage(t *testing.T, b backend.Backend) {
 
 	apply(t, b, set("f", 1))
 	d.Damage(t, "f")
-	_, err = b.Lease(t.Context(), backend.LeaseRequest{Worker: join(t, b), Until: 9, Max: 9})
+	_, err = b.Lease(t.Context(), backend.LeaseRequest{Worker: join(t, b), Until: 9, Lanes: []backend.Lane{{Max: 9}}})
 	ref, _ := damage(t, err)
 	equal(t, "damage that Lease reports", ref.Key, "f")
 	_, err = b.Page(t.Context(), "f", backend.Cursor{}, 9, false)

@@ -23,16 +23,29 @@ func testSchedulesFilterLeases(t *testing.T, b backend.Backend) {
 		if c.known != nil {
 			fresh = join(t, b) // backends may mark leased rows
 		}
-		req := backend.LeaseRequest{Worker: fresh, Until: 10, Max: 10, Schedules: c.known}
+		req := backend.LeaseRequest{Worker: fresh, Until: 10, Schedules: c.known}
 		equal(t, "leased", leased(t, b, req), c.want)
 		must(b.Heartbeat(t.Context(), fresh, 0))(t)
 	}
 }
 
-// leased returns the keys of the rows that Lease returns.
-func leased(t testing.TB, b backend.Backend, req backend.LeaseRequest) (keys []string) {
+// leased returns the keys of the rows that Lease returns in one lane of all rows.
+func leased(t testing.TB, b backend.Backend, req backend.LeaseRequest) []string {
 	t.Helper()
-	for _, r := range must(b.Lease(t.Context(), req))(t) {
+	return keys(lease(t, b, req))
+}
+
+// lease returns the rows that Lease returns in one lane of all rows.
+func lease(t testing.TB, b backend.Backend, req backend.LeaseRequest) []backend.Row {
+	t.Helper()
+	req.Lanes = []backend.Lane{{Max: 1000}}
+	lanes := must(b.Lease(t.Context(), req))(t)
+	equal(t, "lanes", len(lanes), 1)
+	return lanes[0]
+}
+
+func keys(rows []backend.Row) (keys []string) {
+	for _, r := range rows {
 		keys = append(keys, r.Key)
 	}
 	return keys
@@ -41,24 +54,25 @@ func leased(t testing.TB, b backend.Backend, req backend.LeaseRequest) (keys []s
 func testCursor(t *testing.T, b backend.Backend) {
 	var ops []backend.Op
 	for i := range 25 {
-		ops = append(ops, set(fmt.Sprintf("k%02d", i), int64(1+i/10)))
+		ops = append(ops, set(fmt.Sprintf("k/%02d", i), farDue+int64(i/10)))
 	}
 	must(b.Apply(t.Context(), ops))(t)
-	worker := join(t, b)
-	var after backend.Cursor
-	seen := 0
-	for {
-		rows := must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, After: after, Until: 2, Max: 3}))(t)
-		for _, r := range rows {
-			equal(t, "key", r.Key, fmt.Sprintf("k%02d", seen))
-			seen++
-			after = backend.Cursor{Due: r.Due, Key: r.Key, Slot: r.Slot()}
+	equal(t, "error", b.PrepareKinds(t.Context()), nil)
+	for _, kind := range []string{"", "k/"} {
+		worker := join(t, b) // backends may mark leased rows
+		seen := 0
+		for lane, last := (backend.Lane{Kind: kind, Max: 3}), false; !last; {
+			rows := must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: farDue + 1, Lanes: []backend.Lane{lane}}))(t)[0]
+			for _, r := range rows {
+				equal(t, "key", r.Key, fmt.Sprintf("k/%02d", seen))
+				seen++
+				lane.After = backend.Cursor{Due: r.Due, Key: r.Key, Slot: r.Slot()}
+			}
+			last = len(rows) < 3
 		}
-		if len(rows) < 3 {
-			break
-		}
+		equal(t, "rows", seen, 20)
+		must(b.Heartbeat(t.Context(), worker, 0))(t)
 	}
-	equal(t, "rows", seen, 20)
 }
 
 // testLargePayloads expects pages and batches to end at BatchBytes.
@@ -82,7 +96,7 @@ func testLargePayloads(t *testing.T, b backend.Backend) {
 	}
 	equal(t, "dead letters", len(must(b.DeadPage(t.Context(), "", backend.Ref{}, most+2))(t)), most)
 	store()
-	equal(t, "leased", len(must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 2, Max: most + 2}))(t)), most)
+	equal(t, "leased", len(must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 2, Lanes: []backend.Lane{{Max: most + 2}}}))(t)[0]), most)
 }
 
 func testEndedLease(t *testing.T, b backend.Backend) {
@@ -91,7 +105,7 @@ func testEndedLease(t *testing.T, b backend.Backend) {
 	time.Sleep(20 * time.Millisecond)
 	_, err := b.Heartbeat(t.Context(), worker, time.Hour)
 	fails(t, "Heartbeat after the lease", err, backend.ErrLeaseLost)
-	_, err = b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 9, Max: 9})
+	_, err = b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: 9, Lanes: []backend.Lane{{Max: 9}}})
 	fails(t, "Lease after the lease", err, backend.ErrLeaseLost)
 	_, err = b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}})
 	fails(t, "Claim after the lease", err, backend.ErrLeaseLost)
@@ -104,10 +118,10 @@ func testFree(t *testing.T, b backend.Backend) {
 	claimed := apply(t, b, set("claimed", due)).Row
 	apply(t, b, set("leased", due))
 	ending, other := join(t, b), join(t, b)
-	equal(t, "leased", leased(t, b, backend.LeaseRequest{Worker: ending, Until: due, Max: 9}), "[claimed leased]")
+	equal(t, "leased", leased(t, b, backend.LeaseRequest{Worker: ending, Until: due}), "[claimed leased]")
 	claim(t, b, ending, "claimed")
 	equal(t, "error", b.Free(t.Context(), ending), nil)
-	equal(t, "leased after Free", leased(t, b, backend.LeaseRequest{Worker: other, Until: due, Max: 9}), "[leased]")
+	equal(t, "leased after Free", leased(t, b, backend.LeaseRequest{Worker: other, Until: due}), "[leased]")
 	retried := []backend.Outcome{{Ref: claimed.Ref(), Fate: backend.Retry, Due: due}}
 	equal(t, "outcome of the claimed row", must(b.Finish(t.Context(), ending, retried))(t), []bool{true})
 }

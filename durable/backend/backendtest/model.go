@@ -176,7 +176,6 @@ func (m *model) same(what string, got, want backend.Row) {
 
 // compare compares the contents of both.
 func (m *model) compare() {
-	ctx := m.t.Context()
 	got, want := all(m.t, m.b, "", 1+m.rng.IntN(4)), all(m.t, m.m, "", 100)
 	equal(m.t, "pending rows", len(got), len(want))
 	order := func(rows []backend.Row) (order []bool) { // of generations of the same key, R2
@@ -195,7 +194,7 @@ func (m *model) compare() {
 		m.same("dead letter", dead[i].Row, twins[i].Row)
 		m.refs = append(m.refs, pair{dead[i].Ref(), twins[i].Ref()})
 	}
-	leased := must(m.b.Lease(ctx, backend.LeaseRequest{Worker: m.worker, Until: m.due() + 3, Max: 1000}))(m.t)
+	leased := lease(m.t, m.b, backend.LeaseRequest{Worker: m.worker, Until: m.due() + 3})
 	if !slices.IsSortedFunc(leased, memdb.ByDue) {
 		m.t.Fatal("leased rows are not in order of due times")
 	}

@@ -273,8 +273,17 @@ func (m *DB) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (in
 
 func (m *DB) alive(worker int64) bool { return m.workers[worker] > time.Now().UnixNano() }
 
+// PrepareKinds implements backend.Backend. Lease looks at all rows.
+func (m *DB) PrepareKinds(ctx context.Context) error {
+	if err := m.read(ctx); err != nil {
+		return err
+	}
+	m.mu.Unlock()
+	return nil
+}
+
 // Lease implements backend.Backend.
-func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row, error) {
+func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backend.Row, error) {
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
@@ -282,13 +291,20 @@ func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) ([]backend.Row
 	if !m.alive(req.Worker) {
 		return nil, backend.ErrLeaseLost
 	}
-	after := func(r *backend.Row) bool {
-		return cmp.Or(cmp.Compare(r.Due, req.After.Due), cmp.Compare(r.Key, req.After.Key), cmp.Compare(r.Slot(), req.After.Slot)) > 0
+	lanes := make([][]backend.Row, len(req.Lanes))
+	for i := range req.Lanes {
+		lane := &req.Lanes[i]
+		lanes[i] = bounded(m.all(ByDue, func(r *backend.Row) bool {
+			return r.State == backend.Pending && r.Due <= req.Until && inLane(r, lane) &&
+				(r.Schedule == "" || slices.Contains(req.Schedules, r.Schedule))
+		}), lane.Max, itself)
 	}
-	return bounded(m.all(ByDue, func(r *backend.Row) bool {
-		return r.State == backend.Pending && r.Due <= req.Until && after(r) &&
-			(r.Schedule == "" || slices.Contains(req.Schedules, r.Schedule))
-	}), req.Max, itself), nil
+	return lanes, nil
+}
+
+func inLane(r *backend.Row, lane *backend.Lane) bool {
+	after := &lane.After
+	return lane.Has(r) && cmp.Or(cmp.Compare(r.Due, after.Due), cmp.Compare(r.Key, after.Key), cmp.Compare(r.Slot(), after.Slot)) > 0
 }
 
 // Free implements backend.Backend. Lease marks no row.

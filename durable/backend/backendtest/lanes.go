@@ -1,0 +1,76 @@
+package backendtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
+)
+
+// testLanes leases rows of kinds and groups, and compares them with the rows that a memdb.DB returns. Each
+// lease is by a new worker: backends may mark leased rows.
+func testLanes(t *testing.T, b backend.Backend) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	m := memdb.New()
+	equal(t, "error", b.PrepareKinds(t.Context()), nil)
+	equal(t, "error of the second call", b.PrepareKinds(t.Context()), nil)
+	kinds, groups := []string{"", "a/", "a\x00/", "b/", "/"}, []string{"", "g", "h", "h\x00"}
+	var ops []backend.Op
+	for i := range 60 {
+		op := set(fmt.Sprint(kinds[rng.IntN(5)], "k", i, []string{"", "/", "/x"}[rng.IntN(3)]), farDue+int64(i))
+		op.Row.Group = groups[rng.IntN(4)]
+		ops = append(ops, op)
+	}
+	must(b.Apply(t.Context(), ops))(t)
+	must(m.Apply(t.Context(), ops))(t)
+	for range 20 {
+		var lanes []backend.Lane // of different kinds, or of different groups
+		for i := range 1 + rng.IntN(4) {
+			lanes = append(lanes, backend.Lane{Max: 1 + rng.IntN(9)})
+			if kind := kinds[1:]; rng.IntN(3) > 0 {
+				lanes[i].Kind = kind[i]
+			}
+		}
+		split(rng, lanes, groups)
+		got, want := leaseLanes(t, b, lanes), leaseLanes(t, m, lanes)
+		equal(t, fmt.Sprintf("rows of lanes %+v", lanes), fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
+	}
+}
+
+// farDue is a due time so far ahead that Lease claims no row.
+const farDue = 1 << 62
+
+// split makes lanes disjoint: with one lane of all kinds, each lane gets one group or the rest.
+func split(rng *rand.Rand, lanes []backend.Lane, groups []string) {
+	mixed := false
+	for _, lane := range lanes {
+		mixed = mixed || lane.Kind == ""
+	}
+	for i := range lanes {
+		switch {
+		case mixed && i > 0:
+			lanes[i].Group = groups[i]
+		case mixed:
+			lanes[0].Without = groups[1:]
+		case rng.IntN(2) == 0:
+			lanes[i].Without = groups[1 : 1+rng.IntN(4)]
+		case rng.IntN(2) == 0:
+			lanes[i].Group = groups[1+rng.IntN(3)]
+		}
+	}
+}
+
+// leaseLanes returns the keys of leased rows.
+func leaseLanes(t testing.TB, b backend.Backend, lanes []backend.Lane) (all [][]string) {
+	t.Helper()
+	worker := join(t, b)
+	for _, rows := range must(b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: farDue + 50, Lanes: lanes}))(t) {
+		all = append(all, keys(rows))
+	}
+	must(b.Heartbeat(t.Context(), worker, 0))(t)
+	return all
+}
