@@ -67,7 +67,7 @@ const (
 	briefCount   = 2
 	patientCount = 2
 	briefWait    = time.Millisecond // for a locked row, in a brief slot
-	patientWait  = time.Second      // and in a patient slot
+	patientWait  = time.Second / 2  // and in a patient slot: a deadlock ends before PostgreSQL's own second
 	watchEvery   = 20 * time.Millisecond
 )
 

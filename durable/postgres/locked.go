@@ -148,13 +148,12 @@ func letter(op *backend.Op) backend.Ref { return backend.Ref{Key: op.Row.Key, Ge
 
 // writes are the statements of a batch as arrays.
 type writes struct {
-	inserts, updates, buried columns
-	updated                  []int64 // slots of the rows that updates replace
-	errors                   [][]byte
-	givenUp                  []int64
-	detached                 refs  // inserted into the main slot, from which they go to their own
-	removed                  refs  // keys and slots
-	newest                   int64 // generation of the rows that leave their key or its main slot, or 0
+	inserts, updates columns
+	updated          []int64         // slots of the rows that updates replace
+	letters          []*backend.Dead // to bury
+	detached         refs            // inserted into the main slot, from which they go to their own
+	removed          refs            // keys and slots
+	newest           int64           // generation of the rows that leave their key or its main slot, or 0
 }
 
 // add plans a change of a key whose rows are locked. A row that leaves its slot for
@@ -188,9 +187,7 @@ func (w *writes) add(rows []backend.Row, c backend.Change) {
 		w.newest = max(w.newest, int64(deletes[i].Generation))
 	}
 	if c.Bury != nil {
-		w.buried.add(&c.Bury.Row)
-		w.errors = append(w.errors, []byte(c.Bury.Error))
-		w.givenUp = append(w.givenUp, c.Bury.GivenUp)
+		w.letters = append(w.letters, c.Bury)
 	}
 }
 
@@ -207,7 +204,7 @@ func (w *writes) update(r *backend.Row, slot uint64) {
 // afterInserts before it counts its own removals.
 func (w *writes) store(ctx context.Context, q querier, afterInserts ...stmt) error {
 	var stmts []stmt
-	inserted := 0
+	inserted, buried := 0, make(map[backend.Ref]bool)
 	for _, s := range []struct {
 		rows int
 		stmt stmt
@@ -216,7 +213,7 @@ func (w *writes) store(ctx context.Context, q querier, afterInserts ...stmt) err
 		{len(w.updated), execute(updateSQL, append(w.updates.args(), w.updated)...)},
 		{len(w.inserts.key), query(func(scanner) error { inserted++; return nil }, insertSQL, w.inserts.args()...)},
 		{len(w.detached.key), execute(detachSQL, w.detached.key, w.detached.generation)},
-		{len(w.givenUp), execute(burySQL, append(w.buried.args(), w.errors, w.givenUp)...)},
+		{len(w.letters), bury(w.letters, buried)},
 	} {
 		if s.rows > 0 {
 			stmts = append(stmts, s.stmt)
@@ -235,5 +232,53 @@ func (w *writes) store(ctx context.Context, q querier, afterInserts ...stmt) err
 	if err == nil && inserted < len(w.inserts.key) {
 		return errMissed
 	}
+	if err == nil && len(buried) < len(w.letters) {
+		return w.buryRest(ctx, q, buried)
+	}
 	return err
+}
+
+// bury returns the statement that stores dead letters, and notes those that it has stored. It leaves
+// out a letter if there is one of the same key and generation.
+func bury(letters []*backend.Dead, buried map[backend.Ref]bool) stmt {
+	var rows columns
+	var texts [][]byte
+	var givenUp []int64
+	for _, d := range letters {
+		rows.add(&d.Row)
+		texts = append(texts, []byte(d.Error))
+		givenUp = append(givenUp, d.GivenUp)
+	}
+	return query(func(scan scanner) error {
+		var key octets
+		var generation int64
+		err := scan(&key, &generation)
+		buried[backend.Ref{Key: string(key), Generation: uint64(generation)}] = true
+		return err
+	}, burySQL, append(rows.args(), texts, givenUp)...)
+}
+
+// buryRest gives new generations to the dead letters that are not buried, and buries them. Their
+// generations are those of other letters if the sequence was once behind its rows: see
+// checkSequences.
+func (w *writes) buryRest(ctx context.Context, q querier, buried map[backend.Ref]bool) error {
+	var rest []*backend.Dead
+	for _, d := range w.letters {
+		if !buried[d.Ref()] {
+			again := *d
+			rest = append(rest, &again)
+		}
+	}
+	n := 0
+	err := q.run(ctx, query(func(scan scanner) error {
+		var generation, now int64
+		err := scan(&generation, &now)
+		rest[n].Generation = uint64(generation)
+		n++
+		return err
+	}, generationsSQL, int32(len(rest))))
+	if err != nil {
+		return err
+	}
+	return q.write(ctx, bury(rest, buried))
 }

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -35,4 +37,26 @@ func Open(ctx context.Context, pool *pgxpool.Pool, options *Options) (*Store, er
 		return nil, err
 	}
 	return &Store{store, b}, nil
+}
+
+// Verify compares the sequences of the store with its rows. It returns an error that wraps
+// durable.ErrDamaged and names the sequences that are behind, or nil. Verify reads all rows, and
+// verifies no checksums: [durable.Store.All] and [durable.Store.Dead] do.
+func (s *Store) Verify(ctx context.Context) error {
+	var behind []sequence
+	b := s.backend
+	err := b.insist(ctx, func(ctx context.Context) error {
+		behind = nil
+		return b.inTx(ctx, b.settings(batchWait, false), func(t *txn) error {
+			return t.run(ctx, query(nil, unlimitedSQL), query(behindOf(&behind), behindSQL))
+		})
+	})
+	for _, q := range behind {
+		err = errors.Join(err, fmt.Errorf("%w: the sequence %s is behind the value %d of its rows; move it with setval while no worker runs",
+			durable.ErrDamaged, q.name, q.rows))
+	}
+	if err != nil {
+		err = fmt.Errorf("postgres: Verify: %w", err)
+	}
+	return err
 }

@@ -46,7 +46,7 @@ type Options struct {
 	//
 	// Timeout does not bound a whole call. Until its context ends, a call waits for locked
 	// rows, for a connection, and for a server that is down. A wait for a lock is abandoned
-	// after 100 ms, or after one second if the call runs alone, and then retried. Because
+	// after 100 ms, or after half a second if the call runs alone, and then retried. Because
 	// PostgreSQL times each lock separately, one attempt may wait for several locks, up to
 	// Timeout. In the caller's transaction, only the context and lock_timeout bound the
 	// wait.

@@ -170,6 +170,25 @@ func (preparer) explained() (stmts []stmt) {
 	return stmts
 }
 
+// sequence is a sequence that is behind the largest value of its rows.
+type sequence struct {
+	name string
+	rows int64
+}
+
+// behindOf returns a function that reads the result of behindSQL.
+func behindOf(all *[]sequence) func(scanner) error {
+	return func(scan scanner) error {
+		var s sequence
+		err := scan(&s.name, &s.rows)
+		*all = append(*all, s)
+		return err
+	}
+}
+
+// unlimitedSQL is for statements that read all rows.
+const unlimitedSQL = `SELECT set_config('statement_timeout', '0', true)`
+
 // checkSequences moves sequences that are behind their rows, or returns an error. Generations would
 // start again below those that handlers know, and dead letters would collide.
 func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
@@ -179,19 +198,8 @@ func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
 	if err != nil || !copied {
 		return err
 	}
-	type sequence struct {
-		name string
-		rows int64
-	}
 	var behind []sequence
-	err = q.run(ctx, query(nil, `SELECT set_config('statement_timeout', '0', true)`), // it reads all rows
-		query(func(scan scanner) error {
-			var s sequence
-			err := scan(&s.name, &s.rows)
-			behind = append(behind, s)
-			return err
-		}, behindSQL))
-	if err != nil {
+	if err := q.run(ctx, query(nil, unlimitedSQL), query(behindOf(&behind), behindSQL)); err != nil {
 		return err
 	}
 	if !allowed && len(behind) == 0 {
@@ -204,7 +212,7 @@ func (p preparer) checkSequences(ctx context.Context, tx pgx.Tx) error {
 				"Open moves it if the role has UPDATE on the sequences of the schema, in a transaction that may write",
 				backend.ErrDamaged, s.name, s.rows)
 		}
-		p.options.Logger.Warn("durable: moving a sequence that is behind its rows, as after a copy without the values of sequences",
+		p.options.Logger.Error("durable: moving a sequence that is behind its rows, as after a copy without the values of sequences",
 			"schema", p.options.Schema, "sequence", s.name, "rows", s.rows)
 		stmts = append(stmts, query(nil, `SELECT setval({s.`+s.name+`}, $1)`, s.rows+recent)) // others may take values meanwhile
 	}

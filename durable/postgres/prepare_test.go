@@ -47,6 +47,46 @@ func TestOpenMovesSequencesBehindTheirRows(t *testing.T) {
 	require.Equal(t, 2, log.count("moving a sequence"), log)
 }
 
+// Before Open has moved the sequence, an entry may get the key and the generation of a dead letter.
+func TestLetterWithATakenGenerationIsBuried(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "taken")})
+	letters := func() (all []backend.Dead) {
+		all, err := b.DeadPage(t.Context(), "", backend.Ref{}, 9)
+		require.NoError(t, err)
+		return all
+	}
+	for range 2 {
+		administer(t, "postgres", `ALTER SEQUENCE taken.generation RESTART`)
+		apply(t, b, set("k", time.Now()))
+		worker := register(t, b)
+		rows := lease(t, b, worker, time.Now())
+		require.Len(t, rows, 1)
+		applied, err := b.Finish(t.Context(), worker, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Bury, Error: "no"}})
+		require.NoError(t, err)
+		require.Equal(t, []bool{true}, applied)
+	}
+	require.Len(t, letters(), 2)
+	_, err := b.Get(t.Context(), "k")
+	require.ErrorIs(t, err, backend.ErrNotFound)
+}
+
+func TestVerifyNamesASequenceBehindItsRows(t *testing.T) {
+	pool := newPool(t, "")
+	s, err := postgres.Open(t.Context(), pool, &postgres.Options{Schema: fresh(t, "verified")})
+	require.NoError(t, err)
+	defer s.Close()
+	for range 3 {
+		_, err := s.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Hour)})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Verify(t.Context()))
+	administer(t, "postgres", `ALTER SEQUENCE verified.generation RESTART`)
+	err = s.Verify(t.Context())
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	require.ErrorContains(t, err, "the sequence generation is behind the value 3 of its rows")
+}
+
 func TestHiddenRowsAreAnError(t *testing.T) {
 	pool := newPool(t, "")
 	far := time.Now().Add(time.Hour)

@@ -85,3 +85,39 @@ func TestSerializableTransactionGetsItsConflict(t *testing.T) {
 	_, err = b.View(tx).Apply(ctx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: "a"}}})
 	require.ErrorContains(t, err, "SQLSTATE 40001")
 }
+
+// A worker holds the detached row of a key that was set again. Done locks the main row first, as a
+// Cancel does, since the transaction may set the key next.
+func TestDoneThenSetMeetsNoDeadlock(t *testing.T) {
+	ctx := t.Context()
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{})
+	worker, rows := claimed(t, b, 1)
+	key, far := rows[0].Key, time.Now().Add(time.Hour)
+	apply(t, b, set(key, far))
+	first, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer first.Rollback(context.WithoutCancel(ctx))
+	second, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer second.Rollback(context.WithoutCancel(ctx))
+	applied, err := b.View(first).Finish(ctx, worker, []backend.Outcome{{Ref: rows[0].Ref(), Fate: backend.Done}})
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, applied)
+	cancelled := make(chan error, 1)
+	go func() {
+		_, err := b.View(second).Apply(ctx, []backend.Op{{Kind: backend.Cancel, Row: backend.Row{Key: key}}})
+		cancelled <- err
+	}()
+	require.Eventually(t, func() (waits bool) {
+		err := pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted)`, second.Conn().PgConn().PID()).Scan(&waits)
+		return err == nil && waits
+	}, time.Minute, 5*time.Millisecond)
+	_, err = b.View(first).Apply(ctx, []backend.Op{set(key, far)})
+	require.NoError(t, err)
+	require.NoError(t, first.Commit(ctx))
+	require.NoError(t, <-cancelled)
+	require.NoError(t, second.Commit(ctx))
+	_, err = b.Get(ctx, key)
+	require.ErrorIs(t, err, backend.ErrNotFound)
+}

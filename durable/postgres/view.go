@@ -112,10 +112,14 @@ func (v view) Finish(ctx context.Context, worker int64, outcomes []backend.Outco
 	return applied, nil
 }
 
-// finishOne stores one outcome, and reports whether it applies.
+// finishOne stores one outcome, and reports whether it applies. It locks the key's main row first, as
+// lockKeysSQL says: the transaction may set the key afterwards.
 func (v view) finishOne(ctx context.Context, worker int64, o *backend.Outcome) (bool, error) {
 	var r refs
 	r.add(o.Ref)
+	if err := v.q.run(ctx, query(nil, lockKeysSQL, r.key)); err != nil {
+		return false, err
+	}
 	for range 2 { // a row that moved aside is found by the second look
 		l, err := lockRefs(ctx, v.q, r, "")
 		if err = cmp.Or(err, l.damaged[o.Ref]); err != nil {

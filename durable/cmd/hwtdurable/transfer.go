@@ -19,10 +19,8 @@ import (
 
 var (
 	verify = operation{"verify", true, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
-		if s.SQLite != nil {
-			if err := s.SQLite.Verify(ctx); err != nil {
-				return err
-			}
+		if err := s.Verify(ctx); err != nil {
+			return err
 		}
 		entries, letters, err := count(ctx, s)
 		if err == nil {

@@ -178,10 +178,8 @@ func (s *scene) read(ctx context.Context) error {
 			return err
 		}
 	}
-	if store.SQLite != nil {
-		if err := store.SQLite.Verify(ctx); err != nil {
-			return err
-		}
+	if err := store.Verify(ctx); err != nil {
+		return err
 	}
 	begin, entries, letters, had := now(), make(map[string]Record), make(map[string][]Letter), make(map[string]bool)
 	for e, err := range store.All(ctx, "") {

@@ -107,6 +107,14 @@ func (s *Store) InTx(ctx context.Context, f func(tx durable.Tx) error) error {
 	return tx.Commit()
 }
 
+// Verify verifies the whole store, except the checksums of rows in PostgreSQL.
+func (s *Store) Verify(ctx context.Context) error {
+	if s.SQLite != nil {
+		return s.SQLite.Verify(ctx)
+	}
+	return s.postgres.Verify(ctx)
+}
+
 // Close closes the store and its pool.
 func (s *Store) Close() error {
 	if s.Pool != nil {
