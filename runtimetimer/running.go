@@ -104,11 +104,11 @@ func (t *Timer) own() int64 {
 	}
 }
 
-// countGiven returns the number of tasks and callbacks that were handed to the runner
+// countSubmitted returns the number of tasks and callbacks that were handed to the runner
 // or are about to be.
-func (t *Timer) countGiven() (n int64) {
+func (t *Timer) countSubmitted() (n int64) {
 	for i := range t.shards {
-		n += t.shards[i].given()
+		n += t.shards[i].submitted()
 	}
 	return n
 }

@@ -94,7 +94,7 @@ func New(options *Options) (*Timer, error) {
 		running:  running{none: make(chan struct{})},
 		ended:    make(chan struct{}),
 	}
-	runner.Given, runner.Running = t.countGiven, t.countRunning
+	runner.Submitted, runner.Running = t.countSubmitted, t.countRunning
 	t.clock.Start()
 	for i := range t.shards {
 		t.shards[i].init(t)

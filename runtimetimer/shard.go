@@ -219,8 +219,8 @@ func (s *shard) drain(unprocessed []hwt.Timeout) []hwt.Timeout {
 	return unprocessed
 }
 
-// given returns the number of past and imminent calls of perform.
-func (s *shard) given() int64 {
+// submitted returns the number of past and imminent calls of perform.
+func (s *shard) submitted() int64 {
 	return s.read(func(c *counts) int64 { return c.expired + s.notified })
 }
 

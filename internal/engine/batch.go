@@ -22,25 +22,25 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 	if slices.ContainsFunc(tasks, enginekit.IsNilTask) {
 		return nil, hwt.ErrNilTask
 	}
-	if h.tracker.Detailed() {
+	if h.detailed {
 		h.tracker.Record("NewTimeouts")
 	}
-	setup, n := h.workers.setup(), int64(len(tasks))
+	env, n := h.workers.env(), int64(len(tasks))
 	if n == 0 {
 		if h.stopping.Load() {
 			return nil, hwt.ErrStopped
 		}
 		return nil, nil
 	}
-	deadline := setup.clock.Deadline(delay) // before anything is counted, because it may panic
-	if setup.limit.Max() > 0 {
+	deadline := env.clock.Deadline(delay) // before anything is counted, because it may panic
+	if env.limit.Max() > 0 {
 		if err := h.reserve(n); err != nil {
 			return nil, err
 		}
 	}
 	timeouts, ok := h.push(tasks, deadline)
 	if !ok {
-		setup.limit.Give(n)
+		env.limit.Give(n)
 		h.close()
 		return nil, hwt.ErrStopped
 	}
@@ -49,18 +49,18 @@ func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.
 
 // push makes timeouts of the tasks and pushes them, unless the intakes are closed.
 func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, bool) {
-	setup := h.workers.setup()
-	caller := setup.callers.Caller()
+	env := h.workers.env()
+	caller := env.callers.Caller()
 	timeouts := make([]hwt.Timeout, len(tasks))
 	for i, task := range tasks {
-		timeouts[i] = setup.newTimeout(deadline, task, caller)
+		timeouts[i] = env.newTimeout(deadline, task, caller)
 	}
 	parts := h.workers.divide(timeouts)
 	if !h.pushAll(parts) {
 		return nil, false
 	}
 	for i := range parts {
-		parts[i].attend()
+		parts[i].drainOrAssist()
 	}
 	return timeouts, true
 }
@@ -84,7 +84,7 @@ type part struct {
 	core     *Core
 	stripe   *stripe
 	timeouts []hwt.Timeout
-	total    int64 // accepted by the stripe, with this part
+	last     int64 // the number of the last push
 }
 
 // divide sets the workers of a batch's timeouts.
@@ -96,7 +96,7 @@ func (g group) divide(timeouts []hwt.Timeout) []part {
 		home := &g[(first+i)%len(g)]
 		mine := timeouts[i*len(timeouts)/n : (i+1)*len(timeouts)/n]
 		for _, t := range mine {
-			t.(*Timeout).home = home
+			t.(*Timeout).assign(home)
 		}
 		parts[i] = part{core: home.core, stripe: home.core.intake.of(mine[0].(*Timeout)), timeouts: mine}
 	}
@@ -104,36 +104,27 @@ func (g group) divide(timeouts []hwt.Timeout) []part {
 }
 
 // push pushes the part, unless the intake is closed.
-func (p *part) push() bool {
-	n := int64(len(p.timeouts))
-	pushed := p.stripe.added.PushAll(func(yield func(*Timeout) bool) {
+func (p *part) push() (ok bool) {
+	p.last, ok = p.stripe.pushBatch(func(yield func(*Timeout) bool) {
 		for _, t := range p.timeouts {
 			yield(t.(*Timeout))
 		}
-		p.total = p.stripe.accepted.Add(n) // only now, or callers would try to help before the push
-	})
-	if !pushed {
-		p.stripe.accepted.Add(-n)
-	}
-	return pushed
+	}, int64(len(p.timeouts)))
+	return ok
 }
 
-// attend wakes the worker and paces the caller.
-func (p *part) attend() {
-	if p.core.signal.phase.Load() != ticking {
-		p.core.wakeWorker() // (S4)
+// drainOrAssist wakes the worker, and has the caller help it if necessary. As callers of single
+// pushes do, the caller helps until the stripe holds no more than it may (P1), but with about
+// as many timeouts as it pushed at most.
+func (p *part) drainOrAssist() {
+	c, s, n := p.core, p.stripe, int64(len(p.timeouts))
+	if c.intake.phase.Load() != ticking {
+		c.wakeWorker() // (S4)
 	}
-	p.core.paceBatch(p.stripe, p.total, int64(len(p.timeouts)))
-}
-
-// paceBatch is pace for n pushes; total is the number of the last one. As callers of
-// single pushes do, the caller helps until the stripe holds no more than it may (P1),
-// but with about as many timeouts as it pushed at most.
-func (c *Core) paceBatch(s *stripe, total, n int64) {
-	if total/paceEvery != (total-n)/paceEvery {
-		c.paceNow(s, true)
+	if p.last/assistEvery != (p.last-n)/assistEvery {
+		c.assistOrRest(s, true)
 	}
-	for left := n; left > 0 && s.backlog() > maxBacklog && c.signal.phase.Load() != stopped; left -= assistLen {
-		c.paceNow(s, true)
+	for left := n; left > 0 && s.backlog() > maxBacklog && c.intake.phase.Load() != stopped; left -= assistLen {
+		c.assistOrRest(s, true)
 	}
 }

@@ -32,8 +32,8 @@ func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 			for range e.All() { //nolint:revive // The loop drains the intake.
 			}
 		},
-		"drainAll": func(e *timer, _ *Timeout) { e.core.drainAll() },
-		"paceNow":  func(e *timer, earliest *Timeout) { e.core.paceNow(e.core.intake.of(earliest), true) },
+		"drainAll":     func(e *timer, _ *Timeout) { e.core.drainAll() },
+		"assistOrRest": func(e *timer, earliest *Timeout) { e.core.assistOrRest(e.core.intake.of(earliest), true) },
 	} {
 		start, e := time.Now(), newIdleTimer(t) // whose worker, the test, sleeps
 		earliest := e.after(t, 20*time.Second, nothing)
@@ -41,8 +41,8 @@ func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 		e.after(t, 40*time.Second, nothing)
 		e.core.drainAll()
 		place := func() []int64 {
-			s := &e.core.signal
-			return []int64{int64(s.phase.Load()), s.alarm.Load(), s.assistFrom.Load(), e.core.schedule.tick, e.core.worker.lags.expected}
+			in := &e.core.intake
+			return []int64{int64(in.phase.Load()), in.alarm.covers.Load(), in.alarm.assistFrom.Load(), e.core.schedule.tick, in.alarm.at.Load()}
 		}
 		before := place()
 		synctest.Test(t, func(*testing.T) {
@@ -58,10 +58,10 @@ func TestCallsFromALaterBubbleMoveNothing(t *testing.T) {
 func TestNoticeIsGivenByAStopInABubble(t *testing.T) {
 	e := newTimer(t)
 	notified := new(noticeTask)
-	timeout := e.core.timer.newTimeout(0, notified, 0)
+	timeout := e.core.env.newTimeout(0, notified, 0)
 	timeout.home = &e.workers[0]
 	timeout.state.cancel()
-	timeout.notifyLate()
+	timeout.home.notifyLate(timeout)
 	synctest.Test(t, func(t *testing.T) {
 		e.Stop()
 		synctest.Wait()
@@ -76,7 +76,7 @@ func TestCallFromALaterBubbleWakesTheWorker(t *testing.T) {
 	sleeps := func() bool {
 		e.core.mu.Lock()
 		defer e.core.mu.Unlock()
-		return e.core.worker.sleeping && e.core.signal.phase.Load() == asleep
+		return e.core.worker.sleeping && e.core.intake.phase.Load() == asleep
 	}
 	require.Eventually(t, sleeps, 10*time.Second, time.Millisecond)
 	synctest.Test(t, func(*testing.T) {
@@ -94,7 +94,7 @@ func TestNoWorkerIsStartedFromALaterBubble(t *testing.T) {
 		sleepPast(start)
 		assert.Panics(t, e.Start)
 		e.after(t, time.Hour, nothing)
-		assert.Equal(t, unstarted, e.core.signal.phase.Load())
+		assert.Equal(t, unstarted, e.core.intake.phase.Load())
 	})
 	timeout := e.after(t, tick, nothing)
 	require.Eventually(t, timeout.IsExpired, 10*time.Second, time.Millisecond)

@@ -15,7 +15,7 @@ func newSleepingTimer(t *testing.T) *timer {
 	e.Start()
 	e.after(t, tick, nothing)
 	pass(1000*tick + tick/2)
-	require.Equal(t, asleep, e.core.signal.phase.Load())
+	require.Equal(t, asleep, e.core.intake.phase.Load())
 	require.Less(t, e.wheel.tick, int64(10))
 	return e
 }

@@ -30,12 +30,12 @@ func countInstance(warn func(message string, attrs ...any)) {
 // synctest bubble, which would be fatal. There the workers stay, and the bubble
 // reports them when its test ends.
 func abandon(cores []*Core) {
-	if cores[0].signal.phase.Load() == stopped { // Stop came in time
+	if cores[0].intake.phase.Load() == stopped { // Stop came in time
 		return
 	}
 	live.Add(-1)
 	for _, c := range cores {
-		if c.signal.phase.Load() != unstarted && !c.timer.clock.Inside() {
+		if c.intake.phase.Load() != unstarted && !c.env.clock.Inside() {
 			c.worker.shut()
 			close(c.worker.takenOver) // there is nothing to take
 		}

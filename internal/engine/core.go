@@ -7,46 +7,74 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
+// Ground rules
+//
+// A push never waits for the worker, and costs the worker more than the caller. Callers
+// at full speed would outrun it. They therefore help, as goroutines that allocate assist
+// Go's garbage collector: when the worker is late or a stripe is full, a caller takes mu
+// and drains a batch of its stripe, which is in its processor's cache. It never waits for
+// users' code, which runs without mu.
+//
+//	P1. A stripe holds no more than maxBacklog timeouts, plus a batch or the pushes
+//	    between two looks of each processor's callers: a caller that finds more waits
+//	    for mu. Every take of a queue is therefore bounded.
+//	P2. A caller that drains acts as the worker would: it stores no timeout for a tick
+//	    before earliest, leaves due alone, and queues notices for the worker. It runs
+//	    no users' code. The wheel of a sleeping worker stood still, so the caller first
+//	    moves it to the present.
+//	P3. A caller that pushes a timeout which is due before the alarm of a sleeping
+//	    worker wakes it, or drains the timeout and corrects the alarm, even if
+//	    another caller has drained it.
+//	P4. While the worker is late, callers that schedule fast rest, each time for a bounded
+//	    time: they would outrun it even if it only waits for a processor. They never
+//	    yield: runtime.Gosched moves its caller behind all other goroutines. Workers do
+//	    not rest, nor callers of Cancel and Reset, who make no more work. A caller may
+//	    hold a lock for which a task waits. Therefore callers do not rest beside a task
+//	    that the watchdog found slow and that has held the worker for longestWait. A worker
+//	    that waits for a processor for as long is not held: its callers go on resting. In
+//	    a synctest bubble none rests: its clock stands still while a goroutine waits for
+//	    such a lock.
+
+const (
+	assistEvery = 128     // pushes to a stripe between two looks
+	maxBacklog  = 1 << 15 // timeouts in a stripe
+	assistLen   = 1024    // most timeouts that a caller drains together
+
+	// While the worker is late, its callers together push assistEvery timeouts per
+	// interval, which is the square of the lateness over restUnit: ten million a second
+	// at a lateness of 2 ms, 100,000 at 20 ms. At 56 ms and more, each caller pushes at
+	// most 12,800 a second. A caller that is early by less than minRest does not rest.
+	restUnit = 312 * time.Millisecond
+	minRest  = 50 * time.Microsecond
+	maxRest  = 10 * time.Millisecond
+
+	// sleeperTraffic is the number of timeouts, beyond those that are no traffic, that
+	// callers drain for a sleeping worker.
+	sleeperTraffic = 16
+)
+
 // Core is one worker of a timer with its intake and wheel. The users' side is [Handle]. A
 // core refers to handles only through pending timeouts, so the collector finds a timer
 // that is no longer used although its workers are alive.
 //
-// Each field has an owner, whose rules its type states.
+// Each field has an owner, whose rules its type states. The methods of Core connect the owners:
+// a caller that has pushed a timeout makes sure that the worker drains it in time, and helps
+// a worker that is late.
 type Core struct {
-	timer    setup   // the whole timer's. Immutable after New.
-	errands  errands // runtime timers with goroutines.
-	intake   intake  // the callers'; see its ground rules.
-	signal   signal  // how callers reach the worker.
-	worker   worker  // its goroutine.
+	env      env    // the whole timer's. Immutable after New.
+	intake   intake // the callers'; see its ground rules.
+	worker   worker // its goroutine.
 	mu       sync.Mutex
 	schedule schedule // Guarded by mu.
 	firing   firing   // the running tasks; see there.
 }
 
-func newCore(timer setup, cfg Config) *Core {
-	c := &Core{
-		timer:  timer,
-		intake: newIntake(),
-		worker: worker{
-			quit:      make(chan struct{}),
-			takenOver: make(chan struct{}),
-			done:      make(chan struct{}),
-			sleeping:  true,
-		},
-		schedule: schedule{
-			wheel:    cfg.NewWheel(),
-			earliest: 1,
-			draining: draining{complete: true, stale: true, sleptAt: -1},
-		},
-		firing: firing{watchdog: watchdog{threshold: int64(cfg.SlowTask)}},
-	}
-	w, s, f := &c.worker, &c.schedule, &c.firing
-	w.timer, w.signal, w.mu, w.schedule, w.firing = &c.timer, &c.signal, &c.mu, s, f
-	s.timer, s.intake, s.signal = &c.timer, &c.intake, &c.signal
-	f.timer, f.watchdog.mu, f.watchdog.firing, f.watchdog.errands = &c.timer, &c.mu, f, &c.errands
-	w.errands, c.errands.none = &c.errands, w.checkDone
-	w.lags.expect(never)
-	c.signal.assistFrom.Store(never)
+func newCore(env env, cfg Config) *Core {
+	c := &Core{env: env}
+	c.intake.init()
+	c.schedule.init(&c.env, &c.intake, cfg.NewWheel())
+	c.firing.init(&c.env, &c.mu, &c.worker.errands, cfg.SlowTask)
+	c.worker.init(&c.env, &c.intake, &c.mu, &c.schedule, &c.firing)
 	return c
 }
 
@@ -69,13 +97,168 @@ func (c *Core) addTo(s *hwt.Stats) {
 	s.Wakeups += c.worker.wakeups.Load()
 	s.DeferredTicks += c.schedule.deferredTicks.Load()
 	s.Resets += c.intake.resets()
-	if now := c.timer.now(); !c.timer.clock.Apart() { // else it is no time of this timer
+	if now := c.env.clock.Now(); !c.env.clock.Apart() { // else it is no time of this timer
 		c.firing.timing.addTo(s, now)
-		c.worker.lags.addTo(s, now, c.signal.phase.Load() != stopped)
+		lag := int64(0)
+		if c.intake.phase.Load() != stopped {
+			lag = c.intake.alarm.lateness(now)
+		}
+		c.worker.lags.addTo(s, now, lag)
 		n := c.intake.backlog()
 		s.Intake += n
-		if n > 0 && c.signal.phase.Load() == ticking {
-			s.IntakeAge = max(s.IntakeAge, time.Duration(now-c.signal.emptied.Load()))
+		if n > 0 && c.intake.phase.Load() == ticking {
+			s.IntakeAge = max(s.IntakeAge, c.intake.age(now))
 		}
+	}
+}
+
+// ensureDrained makes sure that a timeout which was pushed to s is drained by the given
+// deadline (P3). It does nothing if the worker will look at the intake in time anyway.
+func (c *Core) ensureDrained(s *stripe, deadline int64) {
+	if c.intake.phase.Load() != ticking {
+		c.wakeOrDrain(s, deadline)
+	}
+}
+
+func (c *Core) wakeOrDrain(s *stripe, deadline int64) {
+	switch {
+	case c.intake.phase.Load() != asleep || c.env.clock.Apart(): // the alarm is on the timer's side (W7)
+		c.wakeWorker()
+	case deadline < c.intake.alarm.covers.Load():
+		c.drainForSleeper(s)
+	}
+}
+
+// assistAt has the caller help at each assistEvery-th push, if the worker needs help. n is the
+// number of the push. The caller may rest if isNew is true: the timeout is new.
+func (c *Core) assistAt(s *stripe, n int64, isNew bool) {
+	if n%assistEvery == 0 {
+		c.assistOrRest(s, isNew)
+	}
+}
+
+func (c *Core) assistOrRest(s *stripe, isNew bool) {
+	switch {
+	case c.intake.phase.Load() == asleep:
+		c.wakeWorker() // it sleeps because there was little traffic
+	case s.backlog() > maxBacklog/2:
+		if !c.mu.TryLock() {
+			if s.backlog() <= maxBacklog {
+				return // the worker or another caller is draining
+			}
+			c.mu.Lock()
+		}
+		c.assist(s)
+		c.mu.Unlock()
+	case !c.env.clock.Apart() && c.env.clock.Now() >= c.intake.alarm.assistFrom.Load():
+		slow := false
+		if c.mu.TryLock() {
+			c.assist(s)
+			slow = c.firing.watchdog.inSlowTask()
+			c.mu.Unlock()
+		}
+		if isNew && c.env.rests && !slow {
+			c.rest()
+		}
+	}
+}
+
+// rest holds back callers that schedule fast while the worker is late (P4).
+func (c *Core) rest() {
+	now := c.env.clock.Now()
+	late := min(c.intake.alarm.lateness(now), int64(time.Second))
+	interval := min(late*late/int64(restUnit), int64(maxRest))
+	at := c.intake.turn(now, interval, int64(maxRest))
+	if at >= now+int64(minRest) && !c.env.isWorker(goroutineID()) {
+		time.Sleep(time.Duration(at - now))
+	}
+}
+
+// drainForSleeper drains s on behalf of the sleeping worker and advances its alarm if
+// necessary. It wakes the worker if that does not suffice, or if there is traffic: the
+// worker then looks at every tick, and callers need not drain for it.
+func (c *Core) drainForSleeper(s *stripe) {
+	if !c.mu.TryLock() {
+		c.wakeWorker()
+		return
+	}
+	c.assist(s)
+	enough := len(c.schedule.notices.next) == 0 && s.backlog() <= 0 && !c.schedule.draining.busy(c.env.clock.Now(), sleeperTraffic)
+	if enough {
+		c.worker.correctAlarm()
+	}
+	c.mu.Unlock()
+	if !enough {
+		c.wakeWorker()
+	}
+}
+
+// catchUp moves the wheel of a worker that sleeps or has not begun to the tick before the
+// present one. It returns false if Stop took the wheel. Guarded by mu.
+func (c *Core) catchUp() bool {
+	if c.schedule.wheel == nil {
+		return false
+	}
+	if c.worker.sleeping && !c.env.clock.Apart() { // (W7)
+		c.schedule.skipTo(c.env.clock.Now()/c.env.tickDur - 1)
+	}
+	return true
+}
+
+// assist drains a batch of s. Guarded by mu.
+func (c *Core) assist(s *stripe) {
+	if c.catchUp() {
+		c.schedule.assist(s, assistLen)
+	}
+}
+
+// wakeWorker starts the worker, or wakes it. The slow path of a push, taken when
+// phase is not ticking.
+func (c *Core) wakeWorker() {
+	switch {
+	case c.env.clock.Apart(): // (W7)
+		c.nudge()
+	case c.intake.change(asleep, ticking):
+		c.noteWoken()
+		c.worker.setStandbyNow()
+		c.worker.sleeper.Load().wake()
+	case c.intake.phase.Load() == unstarted:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.intake.change(unstarted, ticking) {
+			c.noteWoken()
+			c.worker.start()
+		}
+	}
+}
+
+// noteWoken records that the caller has woken the worker now.
+func (c *Core) noteWoken() {
+	now := c.env.clock.Now()
+	c.intake.noteEmptied(now)
+	c.intake.alarm.assist(now + c.env.onTime)
+}
+
+// keepWorker starts the worker, which then does not retire.
+func (c *Core) keepWorker() {
+	c.mu.Lock()
+	c.worker.keep()
+	c.mu.Unlock()
+	c.wakeWorker()
+}
+
+// nudge makes the worker look at the intake without touching phase or alarm.
+func (c *Core) nudge() {
+	if s := c.worker.sleeper.Load(); s != nil && !c.env.clock.Foreign() {
+		s.wake()
+	}
+}
+
+// drainAll drains the whole intake.
+func (c *Core) drainAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.catchUp() {
+		c.schedule.drainAll()
 	}
 }

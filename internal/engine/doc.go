@@ -20,39 +20,35 @@
 //
 // # The owners
 //
-// Each field of a Core belongs to an owner. Its methods use its own fields and their
-// arguments. An owner reaches only the owners above it in this list.
+// Each field of a Core belongs to an owner, and each owner to one file. Only that file writes
+// the owner's fields, which a test checks. An owner uses only the owners above it in this
+// list.
 //
-//	setup      the configuration and the clock, the same for all workers
-//	errands    runtime timers that call functions
-//	intake     callers, without a lock: stripes, counts
-//	signal     atomic words by which callers and worker reach each other
+//	env        the configuration and the clock, the same for all workers
+//	intake     callers, without a lock: queues, counts, the worker's phase and alarm
 //	schedule   the holder of mu: the wheel, draining, storing, collecting
 //	firing     the worker: notices and due timeouts of a tick, lateness, slow tasks
-//	worker     the goroutine: steps, sleep, relief; drives schedule and firing
+//	worker     the goroutine: steps, sleep, reliefs; drives schedule and firing
+//	core       connects them: callers that wake the worker, or help it
 //
 // # The files
 //
 // A file uses those before it. A test lists the exceptions, which are few.
 //
-//	wheel.go, options.go            the interface of the engines, and their settings
-//	setup.go, goroutine.go
-//	errand.go                       timers with goroutines that Stop waits for
-//	timeout.go                      the timeout, and the word that decides every race
-//	marks.go                        the bits by which loops know the timeouts they saw
-//	intake.go                       the queues from callers to the worker, and signal
-//	early.go                        few timeouts, by their deadlines instead of ticks
-//	schedule.go, drain.go           storing one timeout, collecting; draining, ticks
-//	timing.go, watchdog.go
-//	firing.go                       due timeouts and their tasks
-//	sleeper.go, worker.go           alarm and relief; the worker's steps
-//	core.go, cleanup.go             one worker with its owners; timers that are never stopped
-//	pace.go                         callers that wake the worker, or help it
-//	handle.go, batch.go             NewTimeout; many timeouts in one push
-//	cancel.go                       Cancel, Reset; how a cancelled timeout leaves its bucket
-//	event.go                        timeouts that live in users' objects, and their lives
+//	wheel.go, options.go     the interface of the engines, and their settings
+//	env.go, goroutine.go
+//	timeout.go               the timeout, and the word that decides every race
+//	intake.go
+//	schedule.go
+//	firing.go
+//	worker.go
+//	core.go, cleanup.go      cleanup is for timers that are never stopped
+//	handle.go, batch.go      the callers' side: NewTimeout, Cancel, Reset; batches
+//	event.go                 timeouts that live in users' objects, and their lives
 //	stop.go, shutdown.go
-//	walk.go, inspect.go             All; the live page
+//	walk.go                  All, and the bits by which loops know the timeouts they saw
+//	inspect.go               the live page
 //
-// Package store has the buckets. A node leaves its bucket in store/remove.go.
+// Package store has the buckets. TestTheHotPathIsInFewFiles prints the files on the hot path
+// of all packages (go test -v -run HotPath ./internal/engine), and bounds their number.
 package engine

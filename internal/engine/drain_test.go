@@ -18,7 +18,7 @@ func TestTransferCapLimitsTheDrainBeforeATick(t *testing.T) {
 		due := e.after(t, tick, nothing)
 		time.Sleep(tick - 1)
 		require.Equal(t, sleep, e.finish(t))
-		e.core.signal.phase.Store(ticking)
+		e.core.intake.phase.Store(ticking)
 		e.flood(t, 3*TransferCap)
 		time.Sleep(time.Nanosecond)
 		require.Equal(t, goOn, e.step())
@@ -33,7 +33,7 @@ func TestRoundsDrainTheRestWithinTheTick(t *testing.T) {
 		e := newTimer(t)
 		e.Start()
 		synctest.Wait()
-		e.core.signal.phase.Store(ticking) // as during traffic
+		e.core.intake.phase.Store(ticking) // as during traffic
 		const n = 2*TransferCap + TransferCap/2
 		e.flood(t, n)
 		e.core.worker.sleeper.Load().wake()
@@ -101,7 +101,7 @@ func TestLaggingWorkerDrainsHalfOfTheTime(t *testing.T) {
 			e.after(t, i*tick, nothing)
 		}
 		e.finish(t)
-		e.core.signal.phase.Store(ticking)
+		e.core.intake.phase.Store(ticking)
 		e.core.worker.sleeper.Load().stop() // it would wait for mu
 		time.Sleep(10 * tick)
 		prepare := func() (drained int) {
@@ -130,7 +130,7 @@ func TestPunctualWorkerDrainsAtEveryTick(t *testing.T) {
 			e.core.worker.sleeper.Load().stop() // it would wait for mu
 			e.wheel.onAdd = func() { time.Sleep(tick * 3 / 4) }
 			timeout := e.after(t, time.Hour, nothing)
-			time.Sleep(time.Duration((e.core.schedule.tick+1)*e.core.timer.tickDur - e.core.timer.now()))
+			time.Sleep(time.Duration((e.core.schedule.tick+1)*e.core.env.tickDur - e.core.env.clock.Now()))
 			require.Equal(t, goOn, e.step())
 			require.Contains(t, e.wheel.added, timeout)
 		}
@@ -152,8 +152,8 @@ func TestPauseDuringADrainDelaysNoLaterTimeout(t *testing.T) {
 		synctest.Wait()
 		cancelled.Cancel()
 		late := time.Duration(-1)
-		deadline := time.Duration(e.core.timer.now()) + tick
-		e.after(t, tick, func() { late = time.Duration(e.core.timer.now()) - deadline })
+		deadline := time.Duration(e.core.env.clock.Now()) + tick
+		e.after(t, tick, func() { late = time.Duration(e.core.env.clock.Now()) - deadline })
 		pass(3*tick + maxDrainPause)
 		assert.GreaterOrEqual(t, late, time.Duration(0), "it ran")
 		assert.LessOrEqual(t, late, tick+maxDrainPause)

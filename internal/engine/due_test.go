@@ -57,13 +57,13 @@ func TestStopFindsATimeoutResetTwiceWhileDue(t *testing.T) {
 
 		require.True(t, timeout.Reset(time.Hour)) // later: only the word changes
 		e.core.firing.fire(timeout)
-		deadline := e.core.timer.now() + int64(tick)
+		deadline := e.core.env.clock.Now() + int64(tick)
 		was, ok := timeout.state.rearm(deadline) // a Reset before its push
 		require.True(t, ok && was&queued == 0)
 		e.core.worker.endFiring()
 
 		assert.Equal(t, []hwt.Timeout{timeout}, e.Stop())
-		timeout.pushAdvanced(was, deadline)
+		timeout.home.pushAdvanced(timeout, was, deadline)
 		e.balanced(t)
 	})
 }

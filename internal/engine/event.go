@@ -53,7 +53,7 @@ func InitEvent(h *Handle, e *hwt.Event, task hwt.TimerTask) error {
 	case enginekit.IsNilTask(task):
 		return hwt.ErrNilTask
 	}
-	t.state, t.task, t.home = state{int64(enginekit.Unarmed)}, task, h.workers.of(t)
+	t.initEvent(task, h.workers.of(t))
 	t.node.Stamp = embedded.Stamp(unsafe.Pointer(e))
 	return nil
 }
@@ -62,8 +62,8 @@ func InitEvent(h *Handle, e *hwt.Event, task hwt.TimerTask) error {
 // ended.
 func (m *home) Arm(e *hwt.Event, delay time.Duration) error {
 	t, c := eventOf(e), m.core
-	deadline := c.timer.clock.Deadline(delay)
-	if c.signal.phase.Load() == stopped {
+	deadline := c.env.clock.Deadline(delay)
+	if c.intake.phase.Load() == stopped {
 		return hwt.ErrStopped
 	}
 	for !m.move(t, deadline) {
@@ -73,7 +73,7 @@ func (m *home) Arm(e *hwt.Event, delay time.Duration) error {
 			break
 		}
 	}
-	if c.signal.phase.Load() == stopped {
+	if c.intake.phase.Load() == stopped {
 		return m.armLate(t)
 	}
 	return nil
@@ -81,7 +81,7 @@ func (m *home) Arm(e *hwt.Event, delay time.Duration) error {
 
 // Reset implements embedded.Host.
 func (m *home) Reset(e *hwt.Event, delay time.Duration) bool {
-	return m.move(eventOf(e), m.timer.clock.Deadline(delay))
+	return m.move(eventOf(e), m.env.clock.Deadline(delay))
 }
 
 // Cancel implements embedded.Host.
@@ -93,8 +93,8 @@ func (m *home) Cancel(e *hwt.Event) bool {
 			return false
 		}
 		if m.change(t, w, w.Cancelled()|queued, noDeadline) { // Linearization point of Cancel.
-			m.core.intake.of(t).cancelled.Add(1)
-			m.timer.limit.Give(1)
+			m.core.intake.of(t).countCancelledInQueue()
+			m.env.limit.Give(1)
 			return true
 		}
 	}
@@ -123,12 +123,12 @@ func (m *home) move(t *Timeout, deadline int64) bool {
 
 // begin begins a life. It returns false if the event is pending.
 func (m *home) begin(t *Timeout, deadline int64) (bool, error) {
-	if m.timer.limit.Max() > 0 {
+	if m.env.limit.Max() > 0 {
 		if err := m.group.reserve(1); err != nil {
 			return false, err
 		}
 	}
-	m.core.intake.of(t).armed.Add(1) // (E6)
+	m.core.intake.of(t).countLife(1) // (E6)
 	for {
 		w := t.state.load()
 		if !w.HasEnded() {
@@ -143,8 +143,8 @@ func (m *home) begin(t *Timeout, deadline int64) (bool, error) {
 
 // unbegin takes back the counts of a life.
 func (m *home) unbegin(t *Timeout) {
-	m.core.intake.of(t).armed.Add(-1)
-	m.timer.limit.Give(1)
+	m.core.intake.of(t).countLife(-1)
+	m.env.limit.Give(1)
 }
 
 // change replaces the word w by next, and pushes the event if only next is queued (E2). It
@@ -157,20 +157,20 @@ func (m *home) change(t *Timeout, w, next enginekit.Word, by int64) bool {
 		if !t.state.compareAndSwap(w, next) {
 			return false
 		}
-		c.attend(s, by)
+		c.ensureDrained(s, by)
 		return true
 	}
-	n := s.reset.Add(1) // (E3)
+	n := s.countChange() // (E3)
 	if !t.state.compareAndSwap(w, next) {
-		s.reset.Add(-1)
+		s.uncountChange()
 		return false
 	}
 	if !s.changed.Push(t) {
 		m.adopt(s, t)
 		return true
 	}
-	c.attend(s, t.state.drainBy()) // others may rely on this push (L2)
-	c.pace(s, n, !next.HasEnded() && w.HasEnded())
+	c.ensureDrained(s, t.state.drainBy()) // others may rely on this push (L2)
+	c.assistAt(s, n, !next.HasEnded() && w.HasEnded())
 	return true
 }
 
@@ -179,10 +179,8 @@ func (m *home) adopt(s *stripe, t *Timeout) {
 	c := m.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.schedule.wheel != nil {
-		c.schedule.orphans = append(c.schedule.orphans, t)
-	}
-	s.reset.Add(-1)
+	c.schedule.addOrphan(t)
+	s.uncountChange()
 }
 
 // armLate returns nil if Stop ends the life that an Arm has begun or moved, or if the life

@@ -113,7 +113,7 @@ func TestArmToLaterPushesNothing(t *testing.T) {
 		ev := e.event(t)
 		require.NoError(t, ev.Arm(time.Minute))
 		e.finish(t)
-		e.core.signal.phase.Store(ticking) // so that no caller drains
+		e.core.intake.phase.Store(ticking) // so that no caller drains
 		s := e.core.intake.of(eventOf(&ev.Event))
 		require.NoError(t, ev.Arm(time.Hour))
 		assert.Zero(t, s.backlog())
@@ -320,7 +320,7 @@ func TestStopWaitsForAPushUnderWay(t *testing.T) {
 			unprocessed = e.Stop()
 			close(done)
 		}()
-		for !e.core.intake.stripes[0].changed.Closed() || e.core.signal.phase.Load() != stopped {
+		for !e.core.intake.stripes[0].changed.Closed() || e.core.intake.phase.Load() != stopped {
 			runtime.Gosched()
 		}
 		require.False(t, s.changed.Push(timeout))
@@ -340,7 +340,7 @@ func TestArmThatStopDoesNotFindFails(t *testing.T) {
 		require.Empty(t, e.Stop())
 		for range 2 { // two callers that came before Stop, and continue after it
 			if !home.move(timeout, int64(time.Hour)) {
-				e.core.timer.limit.Take(1)
+				e.core.env.limit.Take(1)
 				s := e.core.intake.of(timeout)
 				s.armed.Add(1)
 				require.True(t, home.change(timeout, enginekit.Unarmed, enginekit.PendingWord(7)|queued, 7))
@@ -427,7 +427,7 @@ func TestEventCountsTowardsThePendingLimit(t *testing.T) {
 			require.True(t, a.Cancel())
 			require.NoError(t, a.Arm(time.Hour))
 		}
-		assert.Zero(t, e.core.timer.held.Load())
+		assert.Zero(t, e.core.env.limit.Held())
 	})
 }
 

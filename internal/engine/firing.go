@@ -1,12 +1,18 @@
 package engine
 
 import (
+	"math/bits"
+	"runtime"
+	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/engine/store"
+	"github.com/hashedwheel/hwt/internal/enginekit"
+	"github.com/hashedwheel/hwt/internal/histogram"
 )
 
 // maxSpareCap bounds the room that notices and due keep from one tick to the next.
@@ -15,7 +21,7 @@ const maxSpareCap = 1 << 14
 // firing is the users' code of a tick: notices first, then the tasks of due timeouts.
 // Guarded by Core.mu, and constant while it runs (W5), except for atomic fields.
 type firing struct {
-	timer       *setup        // Immutable after New.
+	env         *env          // Immutable after New.
 	notices     []*Timeout    // cancelled, with tasks to notify
 	due         []*store.Node // timeouts that expire now
 	now         int64         // the time by which deadlines expire. Worker only.
@@ -32,10 +38,16 @@ type firing struct {
 // progress is a place in the worker's course through a tick.
 type progress struct{ notices, due int64 }
 
-// begin prepares the run of notices and due, whose deadlines are not after now. It
-// returns false if there are none.
-func (f *firing) begin(now int64) bool {
-	if len(f.notices)+len(f.due) == 0 {
+func (f *firing) init(env *env, mu *sync.Mutex, errands *errands, slowTask time.Duration) {
+	f.env = env
+	f.watchdog = watchdog{mu: mu, firing: f, errands: errands, threshold: int64(slowTask)}
+}
+
+// begin prepares the run of notices and of due, whose deadlines are not after now. It
+// returns false if both are empty. Guarded by mu.
+func (f *firing) begin(notices []*Timeout, due []*store.Node, now int64) bool {
+	f.notices, f.due = notices, due
+	if len(notices)+len(due) == 0 {
 		return false
 	}
 	f.running, f.now = true, now
@@ -64,9 +76,9 @@ func (f *firing) run() {
 
 // notify calls the Cancelled method of the task of t, which Cancel ended.
 func (f *firing) notify(t *Timeout) {
-	f.noticed.Add(1)
-	f.timer.released(1) // first, since the notice may end the goroutine
-	f.timer.runner.Cancelled(t, t.task)
+	f.countNotice()
+	f.env.limit.Release(1) // first, since the notice may end the goroutine
+	f.env.runner.Cancelled(t, t.task)
 }
 
 // fire expires t and runs its task, unless Cancel, Reset or Stop came first.
@@ -76,8 +88,8 @@ func (f *firing) fire(t *Timeout) {
 	if ok {
 		f.expired.Add(1)
 		f.timing.noteLate(w.Deadline())
-		f.timer.limit.Give(1)
-		f.timer.runner.Run(t.handle(), t.task)
+		f.env.limit.Give(1)
+		f.env.runner.Run(t.handle(), t.task)
 	}
 }
 
@@ -120,10 +132,314 @@ func (f *firing) end() (goOn []*store.Node) {
 	return nil
 }
 
+// clearDue empties due. Guarded by mu.
+func (f *firing) clearDue() { f.due = emptied(f.due) }
+
+// dropDue forgets due, which Stop has gone through, unless the worker is running it (W5).
+// Guarded by mu.
+func (f *firing) dropDue() {
+	if !f.running {
+		f.due = nil
+	}
+}
+
+// countNotice counts a notice before its task is called.
+func (f *firing) countNotice() { f.noticed.Add(1) }
+
 func emptied[T any](list []*T) []*T {
 	if cap(list) > maxSpareCap {
 		return nil
 	}
 	clear(list)
 	return list[:0]
+}
+
+const (
+	// maxTimed is the greatest number of tasks that share a reading of the clock.
+	maxTimed = 64
+
+	// timedFor is the time for which tasks may share a reading. If they take longer,
+	// the next one is timed alone.
+	timedFor = 100 * time.Microsecond
+
+	// A greatest value is kept for each of the latest intervals, so that it falls
+	// again after a minute.
+	interval  = int64(6 * time.Second)
+	intervals = 10
+)
+
+// timing counts the lateness and the duration of tasks. The worker reads the clock for
+// a batch of tasks and publishes the results with the next batch, so that a task costs
+// no atomic operation.
+type timing struct {
+	// Worker only.
+	size    int                       // tasks in the batch
+	begun   int                       // how many of them have begun
+	next    int                       // tasks in the next batch
+	late    [histogram.Buckets]uint32 // lateness not yet published
+	touched uint64                    // a bit for each bucket in which there is some
+	sum     int64                     // of all that is not yet published
+	at      int64                     // when the batch began
+
+	// Atomic: written by the worker, read by Stats.
+	counts [histogram.Buckets]atomic.Int64
+	total  atomic.Int64 // of all lateness
+	busy   atomic.Int64 // time in tasks
+
+	slowest [intervals]atomic.Pointer[slowest] // Atomic: written by the worker and its watchdog.
+}
+
+// slowest is the slowest task of an interval.
+type slowest struct {
+	interval int64
+	took     int64
+	task     enginekit.TaskKey
+}
+
+// beginTask makes sure that the task that begins now has a reading of the clock.
+func (f *firing) beginTask() {
+	if f.timing.begun == f.timing.size {
+		f.beginBatch()
+	}
+	f.timing.begun++
+}
+
+func (f *firing) beginBatch() {
+	m, now := &f.timing, f.env.clock.Now()
+	f.endBatch(now)
+	m.at = now
+	m.size = max(m.next, 1)
+}
+
+// endTiming ends the batch after the last task.
+func (f *firing) endTiming() {
+	f.endBatch(f.env.clock.Now())
+	f.timing.size = 0
+}
+
+// endBatch publishes the lateness of the current batch. It does nothing if no batch is
+// open.
+func (f *firing) endBatch(now int64) {
+	m := &f.timing
+	if m.begun == 0 {
+		return
+	}
+	took := now - m.at
+	m.busy.Add(took)
+	if m.begun == 1 {
+		m.noteSlow(now, took, f.at(f.progress()).task)
+	}
+	m.publish()
+	if m.next = 1; took < int64(timedFor) {
+		m.next = min(2*m.size, maxTimed)
+	}
+	m.begun = 0
+}
+
+// noteLate records the lateness of a task that begins.
+func (m *timing) noteLate(deadline int64) {
+	late := m.at - deadline
+	i := histogram.BucketOf(late)
+	m.late[i]++
+	m.touched |= 1 << i
+	m.sum += late
+}
+
+// publish shows the lateness of a batch to readers.
+func (m *timing) publish() {
+	for ; m.touched != 0; m.touched &= m.touched - 1 {
+		i := bits.TrailingZeros64(m.touched)
+		m.counts[i].Add(int64(m.late[i]))
+		m.late[i] = 0
+	}
+	m.total.Add(m.sum)
+	m.sum = 0
+}
+
+// noteSlow records a task and its duration, if it is the longest of its interval. now is
+// negative in a synctest bubble, in which Stop of a timer outside may start a worker.
+func (m *timing) noteSlow(now, took int64, tt hwt.TimerTask) {
+	slot := &m.slowest[uint64(now/interval)%intervals]
+	if s := slot.Load(); s == nil || s.interval != now/interval || s.took < took {
+		slot.Store(&slowest{now / interval, took, enginekit.KeyOf(tt)})
+	}
+}
+
+func (m *timing) addTo(s *hwt.Stats, now int64) {
+	for i := range m.counts {
+		s.Lateness.Counts[i] += m.counts[i].Load()
+	}
+	s.Lateness.Sum += time.Duration(m.total.Load())
+	s.TaskTime += time.Duration(m.busy.Load())
+	for i := range m.slowest {
+		seen := m.slowest[i].Load()
+		if seen != nil && isRecent(seen.interval, now) && time.Duration(seen.took) > s.SlowestTaskTime {
+			s.SlowestTask, s.SlowestTaskTime = seen.task.Name(), time.Duration(seen.took)
+		}
+	}
+}
+
+// isRecent reports whether the interval is one of the latest.
+func isRecent(i, now int64) bool { return i <= now/interval && i > now/interval-intervals }
+
+const (
+	// slowLogEvery is the least time between two warnings of slow tasks.
+	slowLogEvery = time.Minute
+
+	// secondLookAfter is the number of times that the second look lets other goroutines
+	// run first. Once is not enough: there is more than one run queue.
+	secondLookAfter = 10
+
+	// longestWait is longer than a worker usually waits for a processor.
+	longestWait = time.Second
+)
+
+// watchdog finds tasks that hold the worker for too long while they still do,
+// since the one that never returns matters most. A task costs nothing: a separate timer,
+// which is armed only while users' code runs, looks at the worker's position.
+//
+// The looks follow one another in eighths of the threshold, and grow rare while a
+// task is stuck. A task that holds the worker for less than the threshold is never
+// found. One that holds it for 9/8 of that is suspect, and found if the worker
+// still is there at a second look, after the processors ran whatever else was
+// ready: a worker that merely waits for a processor has moved on by then.
+//
+// If the operating system takes the processor from the worker's thread, a fast task
+// seems slow. The looks then come late, too, and the warning says by how much.
+//
+// Guarded by Core.mu.
+type watchdog struct {
+	mu        *sync.Mutex  // Core.mu. Immutable after New.
+	firing    *firing      // that it watches. Immutable after New.
+	slow      atomic.Int64 // tasks found to be slow. Atomic: written by the watchdog, read by Stats.
+	threshold int64        // in nanoseconds; 0 if off. Immutable after New.
+	errands   *errands     // of the worker. Immutable after New.
+	errand    *errand      // calls look; nil before the first run
+	round     int64        // how often firing began
+	spot      watchSpot    // where the worker was at the latest look
+	since     int64        // when it was first seen there
+	dueAt     int64        // when the next look is due
+	starved   int64        // total lateness of the looks since then
+	found     watchSpot    // the latest at which a slow task was found
+	logged    bool         // a warning was logged, at loggedAt
+	loggedAt  int64
+}
+
+// watchSpot is a place in the worker's course. The zero value is before its start.
+type watchSpot struct {
+	round int64
+	progress
+}
+
+// slowTask is a task found to be slow. The zero value is none.
+type slowTask struct {
+	timeout *Timeout
+	held    time.Duration
+	starved time.Duration
+	log     bool // the latest warning is long enough ago
+}
+
+// begin starts to watch the tasks of a tick.
+func (w *watchdog) begin() {
+	if w.threshold == 0 {
+		return
+	}
+	first := progress{notices: 1}
+	if len(w.firing.notices) == 0 {
+		first = progress{due: 1}
+	}
+	w.round++
+	w.spot, w.since, w.starved = watchSpot{w.round, first}, w.firing.env.clock.Now(), 0
+	w.arm(w.since, w.threshold)
+}
+
+// arm sets the next look to an eighth of d after now.
+func (w *watchdog) arm(now, d int64) {
+	next := d/8 + 1
+	w.dueAt = now + next
+	if w.errand == nil {
+		look := w.errands.make(w.look)
+		w.errand = &look
+	}
+	w.errand.Reset(time.Duration(next))
+}
+
+// end stops the watch.
+func (w *watchdog) end() {
+	if w.threshold != 0 {
+		w.errand.Stop()
+	}
+}
+
+// look runs on the timer's goroutine.
+func (w *watchdog) look() {
+	if spot := w.firstLook(); spot != (watchSpot{}) {
+		for range secondLookAfter {
+			runtime.Gosched()
+		}
+		w.report(w.secondLook(spot))
+	}
+}
+
+// firstLook returns the position of the worker if its task may be slow and is not known
+// to be. Otherwise it returns the zero spot.
+func (w *watchdog) firstLook() (suspect watchSpot) {
+	f := w.firing
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !f.running {
+		return suspect
+	}
+	now := f.env.clock.Now()
+	if spot := (watchSpot{w.round, f.progress()}); spot != w.spot || spot.progress == (progress{}) { // there the worker has not begun.
+		w.spot, w.since, w.starved = spot, now, 0
+	} else {
+		w.starved += now - w.dueAt
+		if now-w.since >= w.threshold && spot != w.found {
+			suspect = spot
+		}
+	}
+	w.arm(now, max(now-w.since, w.threshold))
+	return suspect
+}
+
+// secondLook returns the task at the spot if the worker still is there.
+func (w *watchdog) secondLook(spot watchSpot) (slow slowTask) {
+	f := w.firing
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := f.env.clock.Now()
+	if !f.running || spot == w.found || spot != (watchSpot{w.round, f.progress()}) {
+		return slow
+	}
+	w.found = spot
+	w.slow.Add(1)
+	slow = slowTask{timeout: f.at(spot.progress), held: time.Duration(now - w.since), starved: time.Duration(w.starved)}
+	f.timing.noteSlow(now, int64(slow.held), slow.timeout.task)
+	if !w.logged || now-w.loggedAt >= int64(slowLogEvery) {
+		w.logged, w.loggedAt, slow.log = true, now, true
+	}
+	return slow
+}
+
+// inSlowTask reports whether the task that runs was found to be slow, and takes so long
+// that the worker does not merely wait for a processor.
+func (w *watchdog) inSlowTask() bool {
+	return w.firing.running && w.found == watchSpot{w.round, w.firing.progress()} && w.dueAt-w.since > int64(longestWait)
+}
+
+// report warns of the slow task, if there is one. Without mu, since the log is
+// users' code too.
+func (w *watchdog) report(s slowTask) {
+	if !s.log {
+		return
+	}
+	runner := w.firing.env.runner
+	message := "hwt: slow task is blocking the timer's worker; set Options.Executor"
+	if runner.HandsOver(s.timeout.task) {
+		message = "hwt: executor is blocking the timer's worker; its Execute should return an error when it is full"
+	}
+	runner.Warn(message,
+		enginekit.AttrTask, enginekit.TaskName(s.timeout.task), enginekit.AttrHeld, s.held,
+		enginekit.AttrThreshold, time.Duration(w.threshold), enginekit.AttrStarved, s.starved)
 }

@@ -31,9 +31,9 @@ func TestUnknownGoroutineIsNotTheWorker(t *testing.T) {
 		e := newTimer(t)
 		e.Start()
 		pass(tick)
-		assert.True(t, e.core.timer.isWorker(e.core.worker.workerID.Load()))
-		assert.False(t, e.core.timer.isWorker(goroutineID()))
+		assert.True(t, e.core.env.isWorker(e.core.worker.workerID.Load()))
+		assert.False(t, e.core.env.isWorker(goroutineID()))
 		e.core.worker.workerID.Store(0) // as if parsing failed
-		assert.False(t, e.core.timer.isWorker(0), "or no Stop would wait for the worker")
+		assert.False(t, e.core.env.isWorker(0), "or no Stop would wait for the worker")
 	})
 }

@@ -160,7 +160,7 @@ func TestNewTimeoutsDoNotStarveChangedOnes(t *testing.T) {
 		e := newIdleTimer(t)
 		timeout := e.after(t, time.Hour, nothing)
 		e.finish(t)
-		e.core.signal.phase.Store(ticking)
+		e.core.intake.phase.Store(ticking)
 		e.flood(t, 4*popAtLeast) // takes all the time
 		require.True(t, timeout.Cancel())
 		e.core.schedule.drain(0)

@@ -18,6 +18,7 @@ import (
 type Handle struct {
 	workers  group           // Immutable after Init.
 	tracker  *leak.Tracker   // nil if it is not tracked. Immutable after Init.
+	detailed bool            // the tracker records calls. Immutable after Init.
 	cleanup  runtime.Cleanup // abandons the cores. Immutable after Init.
 	stopping atomic.Bool     // Stop was called. Atomic: set by the first Stop.
 	closed   atomic.Bool     // all intakes are closed. Atomic: set by close.
@@ -26,15 +27,15 @@ type Handle struct {
 
 // Init makes h the inside of outer. Once outer is garbage, its workers end.
 func (h *Handle) Init(outer hwt.Timer, cfg Config) {
-	h.workers, h.tracker = make(group, cfg.Workers), cfg.Tracker
-	cores, setup := make([]*Core, cfg.Workers), newSetup(cfg)
+	h.workers, h.tracker, h.detailed = make(group, cfg.Workers), cfg.Tracker, cfg.Tracker.Detailed()
+	cores, env := make([]*Core, cfg.Workers), newEnv(cfg)
 	for i := range cores {
-		cores[i] = newCore(setup, cfg)
-		setup.workers[i] = &cores[i].worker.workerID
-		h.workers[i] = home{core: cores[i], timer: &cores[i].timer, outer: outer, group: h.workers}
+		cores[i] = newCore(env, cfg)
+		env.addWorker(i, &cores[i].worker.workerID)
+		h.workers[i] = home{core: cores[i], env: &cores[i].env, outer: outer, group: h.workers}
 		h.workers[i].Host = &h.workers[i]
 	}
-	cfg.Runner.Given = func() int64 { return given(cores) }
+	cfg.Runner.Submitted = func() int64 { return submitted(cores) }
 	countInstance(cfg.Runner.Warn)
 	h.cleanup = runtime.AddCleanup(h, abandon, cores)
 }
@@ -44,33 +45,37 @@ func (h *Handle) NewTimeout(tt hwt.TimerTask, delay time.Duration) (hwt.Timeout,
 	if enginekit.IsNilTask(tt) {
 		return nil, hwt.ErrNilTask
 	}
-	if h.tracker.Detailed() {
+	if h.detailed {
 		h.tracker.Record("NewTimeout")
 	}
-	setup := h.workers.setup()
-	deadline := setup.clock.Deadline(delay) // before anything is counted, because it may panic
-	if setup.limit.Max() > 0 {
+	env := h.workers.env()
+	deadline := env.clock.Deadline(delay) // before anything is counted, because it may panic
+	if env.limit.Max() > 0 {
 		if err := h.reserve(1); err != nil {
 			return nil, err
 		}
 	}
-	return h.schedule(setup.newTimeout(deadline, tt, setup.callers.Caller()), deadline)
+	caller := uintptr(0)
+	if env.callers {
+		caller = env.callers.Caller()
+	}
+	return h.schedule(env.newTimeout(deadline, tt, caller), deadline)
 }
 
 // schedule pushes t to the worker for it.
 func (h *Handle) schedule(t *Timeout, deadline int64) (hwt.Timeout, error) {
-	t.home = h.workers.of(t)
+	t.assign(h.workers.of(t))
 	c := t.home.core
 	s := c.intake.of(t)
-	n := s.accepted.Add(1)
+	n := s.countNew()
 	if !s.added.Push(t) {
-		s.accepted.Add(-1)
-		c.timer.limit.Give(1)
+		s.uncountNew()
+		c.env.limit.Give(1)
 		h.close()
 		return nil, hwt.ErrStopped
 	}
-	c.attend(s, deadline)
-	c.pace(s, n, true)
+	c.ensureDrained(s, deadline)
+	c.assistAt(s, n, true)
 	return t, nil
 }
 
@@ -89,7 +94,7 @@ func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 
 // Start starts the workers, which then stay until Stop.
 func (h *Handle) Start() {
-	h.workers.setup().clock.CheckSide() // a worker belongs to the side that starts it
+	h.workers.env().clock.CheckSide() // a worker belongs to the side that starts it
 	for i := range h.workers {
 		h.workers[i].core.keepWorker()
 	}
@@ -98,6 +103,9 @@ func (h *Handle) Start() {
 	// wakeWorker starts.
 	runtime.KeepAlive(h)
 }
+
+// beginStop returns true for the first call of Stop.
+func (h *Handle) beginStop() bool { return h.stopping.CompareAndSwap(false, true) }
 
 // close closes all intakes (S3), between batches (S5). A caller whose push failed does
 // so, too, since Stop may have come no further than the queue it met.
@@ -128,9 +136,9 @@ func (h *Handle) Stats() hwt.Stats {
 		h.workers[i].core.addTo(&s)
 	}
 	h.workers.addCounts(&s)
-	setup := h.workers.setup()
-	s.Rejected = setup.limit.Rejected()
-	setup.runner.AddTo(&s)
+	env := h.workers.env()
+	s.Rejected = env.limit.Rejected()
+	env.runner.AddTo(&s)
 	return s
 }
 
@@ -143,13 +151,105 @@ type home struct {
 	embedded.Home[hwt.Event, hwt.Timeout] // First: events refer to it.
 
 	core  *Core
-	timer *setup    // of core
+	env   *env      // of core
 	outer hwt.Timer // the engine's Timer, which holds the Handle
 	group group     // all workers of the timer
 }
 
-// setup returns the configuration of the timer.
-func (g group) setup() *setup { return g[0].timer }
+// pushCancelled accounts for a timeout that Cancel ended, and makes the worker drop it.
+// was is the word that Cancel ended.
+func (m *home) pushCancelled(t *Timeout, was enginekit.Word) {
+	c := m.core
+	s := c.intake.of(t)
+	if was&queued != 0 { // in a queue already: when it is drained it is dropped
+		s.countCancelledInQueue()
+		m.hold()
+		c.ensureDrained(s, noDeadline)
+		return
+	}
+	n := s.countCancelled()
+	m.hold()
+	if !s.changed.Push(t) {
+		s.uncountChange()
+		m.notifyLate(t)
+		return
+	}
+	c.ensureDrained(s, noDeadline)
+	c.assistAt(s, n, false)
+}
+
+// hold gives the place of a timeout, which Cancel ended and which was counted (S2), back to
+// the limit, if there is one.
+func (m *home) hold() {
+	if m.env.limit.Max() > 0 {
+		m.group.hold()
+	}
+}
+
+// countReset counts a reset of t.
+func (m *home) countReset(t *Timeout, deadline int64) { m.core.intake.countReset(t, deadline) }
+
+// pushAdvanced makes the worker look at a timeout that was reset to an earlier
+// deadline. was is the word before.
+func (m *home) pushAdvanced(t *Timeout, was enginekit.Word, deadline int64) {
+	c := m.core
+	s := c.intake.of(t)
+	if was&queued != 0 { // in a queue already
+		c.ensureDrained(s, deadline)
+		return
+	}
+	n := s.countChange()
+	if !s.changed.Push(t) {
+		s.uncountChange()
+		m.unqueue(t)
+		return
+	}
+	c.ensureDrained(s, t.state.drainBy()) // others may rely on this push (L2)
+	c.assistAt(s, n, false)
+}
+
+// notifyLate notifies the task of t, which Cancel ended after the intake was
+// closed. The worker does it as long as it is there, and a goroutine otherwise:
+// never the caller of Cancel, which may hold locks that the task needs.
+func (m *home) notifyLate(t *Timeout) {
+	if !enginekit.WantsCancelled(t.task) {
+		return
+	}
+	c := m.core
+	c.mu.Lock()
+	gone := c.schedule.notices.closed.Load()
+	if !gone {
+		c.schedule.notices.add(t)
+	}
+	c.mu.Unlock()
+	if gone {
+		c.firing.countNotice()
+		c.env.runner.CallLate(func() { m.giveLate(t) })
+	}
+}
+
+// giveLate gives a late notice, on its own goroutine.
+func (m *home) giveLate(t *Timeout) {
+	id := goroutineID()
+	m.env.beginLate(id, m.env.runner.Own(t.task, false))
+	defer m.env.endLate(id)
+	m.env.runner.Cancelled(t, t.task)
+}
+
+// unqueue takes back the queued bit of t, which was pushed after the intake was
+// closed, and gives the notice for a Cancel that relied on that push.
+func (m *home) unqueue(t *Timeout) {
+	c := m.core
+	c.mu.Lock()
+	missed := t.state.dequeue().IsCancelled() && !t.node.IsAt(endedByStop)
+	c.mu.Unlock()
+	if missed {
+		m.notifyLate(t)
+	}
+}
+
+// env returns the configuration and clock of the timer.
+func (g group) env() *env { return g[0].env }
 
 // of returns the worker for a new timeout.
 func (g group) of(t *Timeout) *home { return &g[g.index(t)] }
@@ -202,8 +302,8 @@ func (g group) ends() (e ends) {
 	return e
 }
 
-// given returns how many tasks and notices the workers have handed to the runner.
-func given(cores []*Core) (n int64) {
+// submitted returns how many tasks and notices the workers have handed to the runner.
+func submitted(cores []*Core) (n int64) {
 	for _, c := range cores {
 		n += c.firing.expired.Load() + c.firing.noticed.Load()
 	}
@@ -221,26 +321,26 @@ func (g group) close() {
 // which is not yet dropped. At half the bound it wakes the workers, which would otherwise give
 // notices only at their next tick.
 func (g group) hold() {
-	s := g.setup()
-	if s.held.Add(1) == s.maxHeld()/2 {
+	e := g.env()
+	if e.limit.Hold() == e.maxHeld()/2 {
 		g.nudge()
 	}
-	s.limit.Give(1)
+	e.limit.Give(1)
 }
 
 // reserve takes places for n new timeouts of a timer with a pending limit. The limit also
 // bounds the cancelled timeouts that are still held: a caller that finds too many drains
 // the intake itself.
 func (g group) reserve(n int64) error {
-	s := g.setup()
-	if bound := s.maxHeld(); s.held.Load() >= bound {
+	e := g.env()
+	if bound := e.maxHeld(); e.limit.Held() >= bound {
 		g.drainAll()
-		if held := s.held.Load(); held >= bound { // the rest waits for its notices
+		if held := e.limit.Held(); held >= bound { // the rest waits for its notices
 			g.nudge()
-			return s.limit.Reject(&hwt.PendingLimitError{Cancelled: held, Max: bound})
+			return e.limit.Reject(&hwt.PendingLimitError{Cancelled: held, Max: bound})
 		}
 	}
-	return s.limit.Take(n)
+	return e.limit.Take(n)
 }
 
 // drainAll drains all intakes.

@@ -35,10 +35,10 @@ func TestCancelledTimeoutsAreBoundedWithALimit(t *testing.T) {
 			for range 10 * minHeld {
 				require.True(t, e.after(t, time.Hour, nothing).Cancel(), name)
 			}
-			assert.LessOrEqual(t, e.core.timer.held.Load(), int64(minHeld), name)
+			assert.LessOrEqual(t, e.core.env.limit.Held(), int64(minHeld), name)
 			assert.LessOrEqual(t, e.backlog(), int64(minHeld), name)
 			pass(3 * time.Hour)
-			assert.Zero(t, e.core.timer.held.Load(), name)
+			assert.Zero(t, e.core.env.limit.Held(), name)
 			assert.Zero(t, e.Stats().Rejected, name)
 		})
 	}
@@ -81,17 +81,17 @@ func TestNoticesOfALimitedTimerDoNotWaitForATick(t *testing.T) {
 			cancel(enough)
 			synctest.Wait()
 		}
-		held := h.workers.setup().held
+		limit := h.workers.env().limit
 		cancel(minHeld / 2)
 		synctest.Wait()
-		assert.Less(t, held.Load(), int64(minHeld/2), "notices are given at half the bound")
+		assert.Less(t, limit.Held(), int64(minHeld/2), "notices are given at half the bound")
 		cancel(enough)
-		held.Add(minHeld) // as if the workers had not been scheduled
+		limit.Release(-minHeld) // as if the workers had not been scheduled
 		_, err := h.NewTimeout(task, 24*time.Hour)
 		require.ErrorIs(t, err, hwt.ErrTooManyPending)
-		held.Add(-minHeld)
+		limit.Release(minHeld)
 		synctest.Wait()
-		assert.Zero(t, held.Load(), "notices are given after a rejection")
+		assert.Zero(t, limit.Held(), "notices are given after a rejection")
 		h.Stop()
 	})
 }

@@ -162,8 +162,8 @@ func newTimer(t *testing.T, change ...func(*Config)) *timer {
 // test takes the worker's steps.
 func newIdleTimer(t *testing.T, change ...func(*Config)) *timer {
 	e := newTimer(t, append(change, func(c *Config) { c.StopWait = 0 })...)
-	e.core.worker.sleeper.Store(newSleeper(&e.core.errands, e.core.worker.relieve))
-	e.core.signal.phase.Store(ticking)
+	e.core.worker.sleeper.Store(newSleeper(&e.core.worker.errands, e.core.worker.runRelief))
+	e.core.intake.phase.Store(ticking)
 	return e
 }
 
@@ -195,7 +195,7 @@ func (e *timer) finish(t *testing.T) action {
 func (e *timer) flood(t *testing.T, n int) (timeouts []*Timeout) {
 	t.Helper()
 	for range n {
-		timeout := &Timeout{state: newState(e.core.timer.clock.Deadline(time.Hour)), home: &e.workers[0], task: hwt.TaskFunc(nil)}
+		timeout := &Timeout{state: newState(e.core.env.clock.Deadline(time.Hour)), home: &e.workers[0], task: hwt.TaskFunc(nil)}
 		s := e.core.intake.of(timeout)
 		s.accepted.Add(1)
 		require.True(t, s.added.Push(timeout))

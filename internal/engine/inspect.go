@@ -19,7 +19,7 @@ func (o observer) locate(rings []Ring, g store.Group) (ring, bucket int) {
 			return i, int(at)
 		}
 	}
-	tick := o.core.timer.tickOf(timeoutOf(g.First).state.load().Deadline())
+	tick := o.core.schedule.tickOf(timeoutOf(g.First).state.load().Deadline())
 	for i, r := range rings {
 		if tick/r.Span < o.core.schedule.tick/r.Span+int64(r.Buckets) {
 			return i, r.hand(tick)
@@ -33,7 +33,7 @@ func (o observer) locate(rings []Ring, g store.Group) (ring, bucket int) {
 type View struct{ Handle *Handle }
 
 // Name returns the timer's name.
-func (v View) Name() string { return v.Handle.workers.setup().runner.Name }
+func (v View) Name() string { return v.Handle.workers.env().runner.Name }
 
 // Workers returns the timer's workers.
 func (v View) Workers() []inspection.Worker {
@@ -55,14 +55,14 @@ func (o observer) Rings() []inspection.Ring {
 	if c.schedule.wheel == nil { // Stop took it
 		return nil
 	}
-	rings, now := c.schedule.wheel.Rings(nil), c.timer.now()
+	rings, now := c.schedule.wheel.Rings(nil), c.env.clock.Now()
 	seen := make([]inspection.Ring, len(rings))
 	for i, r := range rings {
-		span := r.Span * c.timer.tickDur
+		span := r.Span * c.env.tickDur
 		seen[i] = inspection.Ring{
 			Buckets: r.Buckets,
 			Span:    time.Duration(span),
-			Hand:    r.hand(now / c.timer.tickDur),
+			Hand:    r.hand(now / c.env.tickDur),
 			Turned:  time.Duration(now % span),
 		}
 	}
@@ -74,7 +74,7 @@ type groupCount struct{ ring, bucket, n int }
 
 // Count implements inspection.Worker.
 func (o observer) Count(add func(ring, bucket, n int)) {
-	if o.core.signal.phase.Load() == asleep { // otherwise new timeouts are unseen until the alarm
+	if o.core.intake.phase.Load() == asleep { // otherwise new timeouts are unseen until the alarm
 		o.core.drainAll()
 	}
 	seen := make([]groupCount, 0, inspection.Batch)

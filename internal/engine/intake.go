@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"iter"
 	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/hashedwheel/hwt/internal/cacheline"
@@ -60,6 +62,47 @@ type stripe struct {
 	_       [cacheline.Padding + 8]byte
 }
 
+// countNew counts a push to added before it happens (S2). It returns the number of the push.
+func (s *stripe) countNew() (n int64) { return s.accepted.Add(1) }
+
+// uncountNew takes a count back, because the push failed.
+func (s *stripe) uncountNew() { s.accepted.Add(-1) }
+
+// pushBatch pushes n new timeouts. It returns the number of the last push, and false if the
+// queue is closed.
+func (s *stripe) pushBatch(timeouts iter.Seq[*Timeout], n int64) (last int64, ok bool) {
+	ok = s.added.PushAll(func(yield func(*Timeout) bool) {
+		timeouts(yield)
+		last = s.accepted.Add(n) // only now, or callers would try to help before the push
+	})
+	if !ok {
+		s.accepted.Add(-n)
+	}
+	return last, ok
+}
+
+// countCancelled counts a timeout that Cancel ended (S2), and its push to changed. It returns
+// the number of the push.
+func (s *stripe) countCancelled() (n int64) { return s.removed.Add(1) }
+
+// countCancelledInQueue counts a timeout or event that Cancel ended, without a push.
+func (s *stripe) countCancelledInQueue() { s.cancelled.Add(1) }
+
+// countChange counts a push to changed by Reset, or of an event, before the push happens. It
+// returns the number of the push.
+func (s *stripe) countChange() (n int64) { return s.reset.Add(1) }
+
+// uncountChange takes the count of a push to changed back, because the push failed, or
+// because the word of an event did not change. A Cancel that fails to push calls it, too,
+// because removed, which Stats shows, must only grow.
+func (s *stripe) uncountChange() { s.reset.Add(-1) }
+
+// countLife counts a life of an event (E6), or takes the count back if n is -1.
+func (s *stripe) countLife(n int64) { s.armed.Add(n) }
+
+// countDrained counts n timeouts that left a queue. Guarded by Core.mu.
+func (s *stripe) countDrained(n int) { s.drained.Store(s.drained.Load() + int64(n)) }
+
 // backlog returns about how many timeouts are in the two queues.
 func (s *stripe) backlog() int64 { return s.pushed() - s.drained.Load() }
 
@@ -68,23 +111,63 @@ func (s *stripe) backlog() int64 { return s.pushed() - s.drained.Load() }
 // low meanwhile (E3).
 func (s *stripe) pushed() int64 { return s.reset.Load() + s.accepted.Load() + s.removed.Load() }
 
-// intake is the callers' side of the timer.
+// intake is the part of a worker that callers reach without a lock: the queues, and the words
+// by which callers and the worker reach each other. The words are on cache lines that only
+// the worker, and callers that wake it or may rest, write.
 type intake struct {
 	stripes []stripe // Immutable after New; a power of two of them.
 	shift   uint     // Immutable after New. For cacheline.StripeOf.
+
+	_        [cacheline.Padding]byte
+	phase    phaseWord    // Atomic: see worker.go.
+	alarm    alarm        // Atomic: see there.
+	emptied  atomic.Int64 // the last time at which the queues were known to be empty, while phase is ticking. Atomic: written by the worker and wakeWorker, read by Stats.
+	nextPush atomic.Int64 // the time for the next pushes of callers that outrun the worker (P4). Atomic: written by callers.
+	_        [cacheline.Padding]byte
 }
 
-func newIntake() intake {
+// alarm is the plan of the worker's next wake-up. The three times are atomic. They are written
+// under Core.mu, and assistFrom also by wakeWorker. All are read by callers.
+type alarm struct {
+	covers     atomic.Int64 // the earliest deadline that the worker's runtime timer does not cover: a caller with an earlier one must act (P3)
+	at         atomic.Int64 // when the worker means to look next; never if only a caller wakes it
+	assistFrom atomic.Int64 // from when callers assist; it tells also when the worker that a caller has woken is late
+}
+
+// set plans a wake-up at the time at, which covers deadlines from covers on. Callers assist
+// from assistFrom on.
+func (a *alarm) set(at, covers, assistFrom int64) {
+	a.at.Store(at)
+	a.covers.Store(covers)
+	a.assistFrom.Store(assistFrom)
+}
+
+// expect plans the next look of a worker that stays awake.
+func (a *alarm) expect(at int64) { a.at.Store(at) }
+
+// cover changes the deadlines that the alarm covers.
+func (a *alarm) cover(from int64) { a.covers.Store(from) }
+
+// assist has callers assist from the given time on.
+func (a *alarm) assist(from int64) { a.assistFrom.Store(from) }
+
+// due returns the time at which the worker should be awake.
+func (a *alarm) due() int64 { return min(a.at.Load(), a.assistFrom.Load()) }
+
+// lateness returns the time by which the worker is late.
+func (a *alarm) lateness(now int64) int64 { return max(now-a.at.Load(), 0) }
+
+func (in *intake) init() {
 	n := 1
 	if runtime.GOMAXPROCS(0) > 1 {
 		n = cacheline.Stripes(stripesPerProc, maxStripes)
 	}
-	in := intake{stripes: make([]stripe, n), shift: cacheline.Shift(n)}
+	in.stripes, in.shift = make([]stripe, n), cacheline.Shift(n)
 	for i := range in.stripes {
 		in.stripes[i].added.Init(linkOf)
 		in.stripes[i].changed.Init(linkOf)
 	}
-	return in
+	in.alarm.set(never, 0, never)
 }
 
 func linkOf(t *Timeout) *mpsc.Link[Timeout] { return &t.link }
@@ -168,7 +251,7 @@ type phase int32
 const (
 	unstarted phase = iota // there is no worker
 	ticking                // the worker will look at the intake at its next tick
-	asleep                 // the worker may sleep for long: a caller that pushes must attend (pace.go)
+	asleep                 // the worker may sleep for long: a caller that pushes looks at the alarm (core.go)
 	stopped                // the worker has ended or is ending
 )
 
@@ -181,14 +264,24 @@ func (p *phaseWord) CompareAndSwap(was, now phase) bool {
 	return p.word.CompareAndSwap(int32(was), int32(now))
 }
 
-// signal is how callers reach the worker. On cache lines that only the worker, and callers
-// that wake it or may rest, write.
-type signal struct {
-	_          [cacheline.Padding]byte
-	phase      phaseWord    // Atomic: see worker.go.
-	alarm      atomic.Int64 // the earliest deadline that a sleeping worker's timer does not cover: a caller with an earlier one must act (P3). Atomic: written under mu, read by callers.
-	emptied    atomic.Int64 // the last time at which the intake was known to be empty, while phase is ticking. Atomic: written by the worker and wakeWorker, read by Stats.
-	nextPush   atomic.Int64 // the time for the next pushes of callers that outrun the worker (P4). Atomic: written by callers.
-	assistFrom atomic.Int64 // the time from which callers assist (pace.go). Atomic: written under mu and by wakeWorker, read by callers.
-	_          [cacheline.Padding]byte
+// change moves phase from was to now (W1). It returns false if phase is not was.
+func (in *intake) change(was, now phase) bool { return in.phase.CompareAndSwap(was, now) }
+
+// stop moves phase to stopped, for good (W1).
+func (in *intake) stop() { in.phase.Store(stopped) }
+
+// noteEmptied records that the queues were empty at the given time, or that phase has become
+// ticking then.
+func (in *intake) noteEmptied(now int64) { in.emptied.Store(now) }
+
+// turn returns the time at which a caller that outruns the worker may push next, at most
+// longest from now. The turn after it comes after interval (P4).
+func (in *intake) turn(now, interval, longest int64) (at int64) {
+	was := in.nextPush.Load()
+	at = min(max(was, now), now+longest)
+	in.nextPush.CompareAndSwap(was, at+interval)
+	return at
 }
+
+// age returns the time since the queues were last empty, for a worker that ticks.
+func (in *intake) age(now int64) time.Duration { return time.Duration(now - in.emptied.Load()) }

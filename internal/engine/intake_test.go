@@ -12,7 +12,8 @@ func TestStripeCountIsAPowerOfTwo(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for procs, want := range map[int]int{1: 1, 2: 8, 3: 16, 4: 16, 5: 32, 16: 64, 17: 128, 64: 256, 300: maxStripes} {
 		runtime.GOMAXPROCS(procs)
-		in := newIntake()
+		in := new(intake)
+		in.init()
 		require.Len(t, in.stripes, want, "%d processors", procs)
 		for range 1000 { // never out of range
 			require.NotNil(t, in.of(new(Timeout)))
@@ -22,7 +23,8 @@ func TestStripeCountIsAPowerOfTwo(t *testing.T) {
 
 func TestTimeoutsSpreadOverTheStripes(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	in := newIntake()
+	in := new(intake)
+	in.init()
 	const n = 200_000
 	used := make(map[*stripe]int)
 	keep := make([]*Timeout, n)
@@ -51,7 +53,8 @@ func TestConsecutiveTimeoutsShareAStripe(t *testing.T) {
 // changesOfStripe creates n timeouts in a row, and returns the number of those on another
 // stripe than the previous one.
 func changesOfStripe(n int) (changes int) {
-	in := newIntake()
+	in := new(intake)
+	in.init()
 	keep := []*Timeout{new(Timeout)}
 	for i := range n {
 		keep = append(keep, new(Timeout))
@@ -65,7 +68,8 @@ func changesOfStripe(n int) (changes int) {
 
 func TestIntakeIsEmptyOnlyIfEveryQueueIs(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	in := newIntake()
+	in := new(intake)
+	in.init()
 	assert.True(t, in.empty())
 	for i := range in.stripes {
 		s := &in.stripes[i]
@@ -81,7 +85,8 @@ func TestIntakeIsEmptyOnlyIfEveryQueueIs(t *testing.T) {
 }
 
 func TestClosedIntakeRejectsAndStillDrains(t *testing.T) {
-	in := newIntake()
+	in := new(intake)
+	in.init()
 	early := new(Timeout)
 	require.True(t, in.of(early).added.Push(early))
 	in.close()

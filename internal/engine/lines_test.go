@@ -43,7 +43,7 @@ func newLineCounter(h *Handle) *lineCounter {
 		l.before = append(l.before, make([]byte, size))
 	}
 	share(unsafe.Pointer(h), unsafe.Sizeof(*h))
-	share(unsafe.Pointer(h.workers.setup().limit), unsafe.Sizeof(*h.workers.setup().limit))
+	share(unsafe.Pointer(h.workers.env().limit), unsafe.Sizeof(*h.workers.env().limit))
 	for i := range h.workers {
 		c := h.workers[i].core
 		share(unsafe.Pointer(c), unsafe.Sizeof(*c))
@@ -149,9 +149,9 @@ type lines struct{ written, contended float64 }
 func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 	h := newWorkers(t, workers)
 	for i := range h.workers { // as if the worker ran on time
-		h.workers[i].core.worker.sleeper.Store(newSleeper(&h.workers[i].core.errands, h.workers[i].core.worker.relieve))
-		h.workers[i].core.signal.phase.Store(ticking)
-		h.workers[i].core.signal.assistFrom.Store(never)
+		h.workers[i].core.worker.sleeper.Store(newSleeper(&h.workers[i].core.worker.errands, h.workers[i].core.worker.runRelief))
+		h.workers[i].core.intake.phase.Store(ticking)
+		h.workers[i].core.intake.alarm.assistFrom.Store(never)
 	}
 	all := owners(n, max(8, 128/n), old)
 	order := rand.New(rand.NewPCG(3, 4))
@@ -173,7 +173,7 @@ func linesOf(t *testing.T, n, workers int, old bool) map[string]lines {
 		found[name] = lines{float64(l.writes) / float64(l.operations), float64(l.contended) / float64(l.operations)}
 	}
 	schedule := func(timeout *Timeout) {
-		deadline := h.workers.setup().clock.Deadline(time.Hour)
+		deadline := h.workers.env().clock.Deadline(time.Hour)
 		*timeout = Timeout{state: newState(deadline), task: hwt.TaskFunc(nil)}
 		_, err := h.schedule(timeout, deadline)
 		require.NoError(t, err)

@@ -38,7 +38,7 @@ func TestCancelBeforeALatePushIsNotified(t *testing.T) {
 				wins := early && timeout.Cancel()
 				stop(e)
 				wins = wins || timeout.Cancel()
-				timeout.pushAdvanced(was, 1)
+				timeout.home.pushAdvanced(timeout, was, 1)
 				if c.schedule.wheel != nil {
 					c.takeAll(nil)
 					close(c.worker.takenOver)
@@ -102,7 +102,7 @@ func TestCancelDuringStopLeavesTheNoticeToTheWorker(t *testing.T) {
 				require.False(t, c.worker.takeLateNotices())
 				timeout.state = newState(1)
 				timeout.state.cancel() // before Stop, with the notice afterwards
-				timeout.notifyLate()
+				timeout.home.notifyLate(timeout)
 			} else {
 				require.True(t, timeout.Cancel(), "does not block")
 				c.takeAll(nil)
@@ -142,7 +142,7 @@ func TestShutdownInALateNoticeDoesNotWaitForIt(t *testing.T) {
 			close(c.worker.takenOver)
 			require.False(t, c.worker.takeLateNotices())
 			close(c.worker.done)
-			timeout.notifyLate()
+			timeout.home.notifyLate(timeout)
 			synctest.Wait()
 			assert.True(t, returned, name)
 		})
@@ -170,7 +170,7 @@ func TestShutdownInALateNoticeDoesNotWaitForWorkers(t *testing.T) {
 		<-h.workers[0].core.worker.done
 		timeout := &Timeout{state: newState(1), home: &h.workers[0], task: &noticeTask{then: shutdown}}
 		timeout.state.cancel()
-		timeout.notifyLate()
+		timeout.home.notifyLate(timeout)
 		synctest.Wait()
 		close(stopped)
 		synctest.Wait()

@@ -19,7 +19,7 @@ func TestIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 		release := make(chan struct{})
 		e.after(t, 0, func() { <-release })
 		pass(tick)
-		bound := int64(len(e.core.intake.stripes)) * (maxBacklog + 2*paceEvery)
+		bound := int64(len(e.core.intake.stripes)) * (maxBacklog + 2*assistEvery)
 		timeouts := make([]*Timeout, 2*bound)
 		for i := range timeouts {
 			timeouts[i] = e.after(t, time.Hour, nothing)
@@ -40,9 +40,9 @@ func TestIntakeIsBoundedWhileATaskHoldsTheWorker(t *testing.T) {
 func TestCallersAssistAWorkerThatIsLate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
-		e.core.signal.assistFrom.Store(int64(tick + maxOnTime))
+		e.core.intake.alarm.assistFrom.Store(int64(tick + maxOnTime))
 		push := func() {
-			for range paceEvery * len(e.core.intake.stripes) {
+			for range assistEvery * len(e.core.intake.stripes) {
 				e.after(t, time.Hour, nothing)
 			}
 		}
@@ -78,7 +78,7 @@ func TestNoticesDrainedByACallerAreGiven(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, time.Hour, nothing)
 		pass(5 * tick)
-		require.Equal(t, asleep, e.core.signal.phase.Load())
+		require.Equal(t, asleep, e.core.intake.phase.Load())
 		task := new(noticeTask)
 		require.True(t, e.add(t, task, time.Minute).Cancel())
 		pass(2 * tick)
@@ -148,7 +148,7 @@ func TestWorkerInATaskIsNotRelieved(t *testing.T) {
 		e.after(t, tick, func() { time.Sleep(100 * tick) })
 		e.after(t, 5*tick, nothing)
 		pass(50 * tick) // past the worker's planned wake-up
-		go e.core.worker.relieve()
+		go e.core.worker.runRelief()
 		synctest.Wait()
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())
 		assert.EqualValues(t, 1, e.Pending())
@@ -181,14 +181,14 @@ func (e *timer) pushing(t *testing.T, n int, pause time.Duration) time.Duration 
 func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		e.core.timer.rests = true             // also in a bubble
+		e.core.env.rests = true               // also in a bubble
 		stripes := len(e.core.intake.stripes) // each may look once more or once less
 		release := make(chan struct{})
 		defer close(release)
 		e.after(t, 0, func() { <-release })
 		pass(2 * tick)
-		late := func(d time.Duration) { e.core.worker.lags.lookAt.Store(e.core.timer.now() - int64(d)) }
-		full := func() time.Duration { return e.pushing(t, 100*paceEvery, 0) }
+		late := func(d time.Duration) { e.core.intake.alarm.at.Store(e.core.env.clock.Now() - int64(d)) }
+		full := func() time.Duration { return e.pushing(t, 100*assistEvery, 0) }
 		late(0)
 		assert.Zero(t, full(), "the worker is on time")
 		late(2 * time.Millisecond)
@@ -197,10 +197,10 @@ func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 		took := full()
 		assert.Greater(t, took, time.Duration(90-stripes)*maxRest)
 		assert.LessOrEqual(t, took, time.Duration(100+stripes)*maxRest)
-		e.core.signal.nextPush.Add(int64(time.Hour)) // as if many callers pushed
+		e.core.intake.nextPush.Add(int64(time.Hour)) // as if many callers pushed
 		assert.LessOrEqual(t, full(), time.Duration(100+stripes)*maxRest)
 		time.Sleep(2 * maxRest)
-		assert.Equal(t, 4*paceEvery*maxRest, e.pushing(t, 4*paceEvery, maxRest), "callers that do not push fast")
+		assert.Equal(t, 4*assistEvery*maxRest, e.pushing(t, 4*assistEvery, maxRest), "callers that do not push fast")
 	})
 }
 
@@ -208,13 +208,13 @@ func TestCallersThatOutrunALateWorkerRest(t *testing.T) {
 func TestCallersThatCancelOrResetDoNotRest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
-		timeouts := make([]*Timeout, 100*paceEvery)
+		timeouts := make([]*Timeout, 100*assistEvery)
 		for i := range timeouts {
 			timeouts[i] = e.after(t, 2*time.Hour, nothing)
 		}
 		e.after(t, 0, func() { time.Sleep(2 * time.Second) })
 		pass(time.Second)
-		e.core.timer.rests = true // also in a bubble
+		e.core.env.rests = true // also in a bubble
 		began := time.Now()
 		for _, timeout := range timeouts {
 			timeout.Reset(time.Hour)
@@ -231,16 +231,16 @@ func TestWorkersDoNotRest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, func(c *Config) { c.Workers, c.NewWheel = 2, newFlatWheel })
 		for i := range e.workers {
-			e.workers[i].timer.rests = true // also in a bubble
+			e.workers[i].env.rests = true // also in a bubble
 		}
 		var took time.Duration
 		e.after(t, 0, func() {
 			time.Sleep(time.Second)
 			for i := range e.workers {
-				e.workers[i].core.worker.lags.lookAt.Store(0) // both are far behind
-				e.workers[i].core.signal.assistFrom.Store(0)
+				e.workers[i].core.intake.alarm.at.Store(0) // both are far behind
+				e.workers[i].core.intake.alarm.assistFrom.Store(0)
 			}
-			took = e.pushing(t, 100*paceEvery, 0)
+			took = e.pushing(t, 100*assistEvery, 0)
 		})
 		pass(5 * time.Second)
 		assert.Zero(t, took)
@@ -251,12 +251,12 @@ func TestWorkersDoNotRest(t *testing.T) {
 func TestCallersDoNotRestBesideASlowTask(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t, func(c *Config) { c.SlowTask = 100 * time.Millisecond })
-		e.core.timer.rests = true // also in a bubble
+		e.core.env.rests = true // also in a bubble
 		e.after(t, 0, func() { time.Sleep(3 * longestWait) })
 		pass(longestWait / 2)
-		assert.Positive(t, e.pushing(t, 16*paceEvery, 0), "the worker may wait for a processor")
+		assert.Positive(t, e.pushing(t, 16*assistEvery, 0), "the worker may wait for a processor")
 		pass(longestWait)
-		assert.Zero(t, e.pushing(t, 100*paceEvery, 0))
+		assert.Zero(t, e.pushing(t, 100*assistEvery, 0))
 	})
 }
 
@@ -266,6 +266,6 @@ func TestCallersInABubbleDoNotRest(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, 0, func() { time.Sleep(time.Second) })
 		pass(time.Second / 2)
-		assert.Zero(t, e.pushing(t, 100*paceEvery, 0))
+		assert.Zero(t, e.pushing(t, 100*assistEvery, 0))
 	})
 }

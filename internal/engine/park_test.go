@@ -18,10 +18,10 @@ func TestNoWorkerBeforeTheFirstTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		pass(time.Hour)
-		assert.Equal(t, unstarted, e.core.signal.phase.Load())
+		assert.Equal(t, unstarted, e.core.intake.phase.Load())
 		assert.Zero(t, e.core.worker.workerID.Load())
 		e.after(t, time.Second, nothing)
-		assert.Equal(t, ticking, e.core.signal.phase.Load())
+		assert.Equal(t, ticking, e.core.intake.phase.Load())
 		synctest.Wait()
 		assert.NotZero(t, e.core.worker.workerID.Load())
 	})
@@ -33,7 +33,7 @@ func TestWorkerParksWithoutPendingTimeouts(t *testing.T) {
 		e.Start()
 		e.after(t, tick, nothing)
 		pass(4 * tick)
-		assert.Equal(t, asleep, e.core.signal.phase.Load())
+		assert.Equal(t, asleep, e.core.intake.phase.Load())
 		before := e.Stats()
 		pass(1000 * time.Hour)
 		assert.Equal(t, before, e.Stats())
@@ -44,11 +44,11 @@ func TestWorkerSleepsToTheWheelsNextTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		var at []time.Duration
-		e.core.signal.phase.Store(ticking) // so that the worker drains all three together when it starts
+		e.core.intake.phase.Store(ticking) // so that the worker drains all three together when it starts
 		for _, ticks := range []time.Duration{100, 5000, 5001} {
-			e.after(t, ticks*tick, func() { at = append(at, time.Duration(e.core.timer.now())) })
+			e.after(t, ticks*tick, func() { at = append(at, time.Duration(e.core.env.clock.Now())) })
 		}
-		e.core.signal.phase.Store(unstarted)
+		e.core.intake.phase.Store(unstarted)
 		e.Start()
 		pass(6000 * tick)
 		assert.Equal(t, []time.Duration{100 * tick, 5000 * tick, 5001 * tick}, at)
@@ -65,11 +65,11 @@ func TestLoneTimeoutWakesASleepingWorkerOnce(t *testing.T) {
 		e.after(t, 1000*time.Hour, nothing)
 		for range 100 {
 			pass(5*tick + rand.N(100*tick))
-			require.Equal(t, asleep, e.core.signal.phase.Load())
-			before, begin := e.Stats().Wakeups, e.core.timer.now()
+			require.Equal(t, asleep, e.core.intake.phase.Load())
+			before, begin := e.Stats().Wakeups, e.core.env.clock.Now()
 			delay := 1 + rand.N(9*tick)
 			var ran int64
-			e.after(t, delay, func() { ran = e.core.timer.now() })
+			e.after(t, delay, func() { ran = e.core.env.clock.Now() })
 			pass(10 * tick)
 			deadline := begin + int64(delay)
 			require.Equal(t, (deadline+int64(tick)-1)/int64(tick)*int64(tick), ran)
@@ -87,7 +87,7 @@ func TestTimeoutBehindTheAlarmDoesNotWakeTheWorker(t *testing.T) {
 		var ran []time.Duration
 		for i := range time.Duration(10) {
 			delay := 60*tick + i
-			e.after(t, delay, func() { ran = append(ran, time.Duration(e.core.timer.now())) })
+			e.after(t, delay, func() { ran = append(ran, time.Duration(e.core.env.clock.Now())) })
 		}
 		cancelled := e.after(t, 70*tick, nothing)
 		pass(tick)
@@ -111,7 +111,7 @@ func TestCancelOfTheEarliestPostponesTheAlarm(t *testing.T) {
 		pass(tick)
 		assert.Equal(t, before+1, e.Stats().Wakeups)
 		assert.True(t, second.IsExpired())
-		assert.Equal(t, asleep, e.core.signal.phase.Load())
+		assert.Equal(t, asleep, e.core.intake.phase.Load())
 	})
 }
 
@@ -126,15 +126,15 @@ func TestAlarmOfAQueuedTimeoutIsKept(t *testing.T) {
 		pass(tick)
 		queued := first
 		for e.core.intake.of(queued) == e.core.intake.of(first) {
-			queued = &Timeout{state: newState(e.core.timer.clock.Deadline(60 * tick)), home: &e.workers[0], task: enginekit.Func(nothing)}
+			queued = &Timeout{state: newState(e.core.env.clock.Deadline(60 * tick)), home: &e.workers[0], task: enginekit.Func(nothing)}
 		}
 		s := e.core.intake.of(queued) // as NewTimeout does
 		s.accepted.Add(1)
 		require.True(t, s.added.Push(queued))
-		e.core.attend(s, queued.state.drainBy())
+		e.core.ensureDrained(s, queued.state.drainBy())
 		require.EqualValues(t, 1, s.backlog(), "left to the worker")
 		require.True(t, first.Cancel())
-		require.Equal(t, asleep, e.core.signal.phase.Load())
+		require.Equal(t, asleep, e.core.intake.phase.Load())
 		pass(60 * tick)
 		assert.True(t, queued.IsExpired())
 	})
@@ -147,7 +147,7 @@ func TestResetOfAQueuedTimeoutIsOnTime(t *testing.T) {
 		e.after(t, 50*tick, nothing)
 		pass(tick)
 		var ran time.Duration
-		timeout := e.after(t, 60*tick, func() { ran = time.Duration(e.core.timer.now()) })
+		timeout := e.after(t, 60*tick, func() { ran = time.Duration(e.core.env.clock.Now()) })
 		require.True(t, timeout.Reset(5*tick))
 		pass(10 * tick)
 		assert.Equal(t, 6*tick, ran)
@@ -162,13 +162,13 @@ func TestResetBeforeAPushIsOnTime(t *testing.T) {
 		ran := false
 		timeout := e.after(t, 100*tick, func() { ran = true })
 		pass(tick)
-		deadline := e.core.timer.clock.Deadline(60 * tick) // after the alarm
+		deadline := e.core.env.clock.Deadline(60 * tick) // after the alarm
 		was, ok := timeout.state.rearm(deadline)
 		require.True(t, ok)
 		require.True(t, timeout.Reset(5*tick))
 		pass(2 * tick) // the worker wakes, finds no push, and sleeps
-		require.Equal(t, asleep, e.core.signal.phase.Load())
-		timeout.pushAdvanced(was, deadline)
+		require.Equal(t, asleep, e.core.intake.phase.Load())
+		timeout.home.pushAdvanced(timeout, was, deadline)
 		pass(5 * tick)
 		assert.True(t, ran)
 	})
@@ -182,12 +182,12 @@ func TestCancelBeforeAPushIsNotified(t *testing.T) {
 		task := new(noticeTask)
 		timeout := e.add(t, task, 100*tick)
 		pass(tick)
-		deadline := e.core.timer.clock.Deadline(60 * tick)
+		deadline := e.core.env.clock.Deadline(60 * tick)
 		was, ok := timeout.state.rearm(deadline)
 		require.True(t, ok)
 		require.True(t, timeout.Cancel())
 		pass(2 * tick)
-		timeout.pushAdvanced(was, deadline)
+		timeout.home.pushAdvanced(timeout, was, deadline)
 		pass(2 * tick)
 		assert.Equal(t, [2]int{0, 1}, task.counts())
 	})
@@ -200,7 +200,7 @@ func TestWorkerTicksWhileThereIsTraffic(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, time.Hour, nothing)
 		pass(5 * tick)
-		require.Equal(t, asleep, e.core.signal.phase.Load())
+		require.Equal(t, asleep, e.core.intake.phase.Load())
 		for i := range 5*tick/fewEvery + minTraffic + sleeperTraffic + 10 { // each before the alarm
 			e.after(t, time.Minute-i*tick, nothing)
 		}
@@ -210,10 +210,10 @@ func TestWorkerTicksWhileThereIsTraffic(t *testing.T) {
 				e.after(t, time.Hour, nothing)
 			}
 			pass(tick)
-			require.Equal(t, ticking, e.core.signal.phase.Load())
+			require.Equal(t, ticking, e.core.intake.phase.Load())
 		}
 		pass(tick) // without traffic
-		assert.Equal(t, asleep, e.core.signal.phase.Load())
+		assert.Equal(t, asleep, e.core.intake.phase.Load())
 		assert.EqualValues(t, 22, e.Stats().Ticks)
 	})
 }
@@ -241,7 +241,7 @@ func TestLateWorkerDoesNotWaitForAnotherTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t)
 		require.Equal(t, sleep, e.step())
-		require.Equal(t, asleep, e.core.signal.phase.Load())
+		require.Equal(t, asleep, e.core.intake.phase.Load())
 		timeout := e.after(t, tick, nothing)
 		time.Sleep(3*tick + 1)
 		require.Equal(t, goOn, e.step())
@@ -258,7 +258,7 @@ func TestPushBeforeTheWorkerSleepsIsSeen(t *testing.T) {
 		e.core.schedule.draining.stale = false // as after a drain
 		timeout := e.after(t, time.Hour, nothing)
 		require.Equal(t, goOn, e.step())
-		require.Equal(t, ticking, e.core.signal.phase.Load())
+		require.Equal(t, ticking, e.core.intake.phase.Load())
 		require.Equal(t, sleep, e.step())
 		assert.Contains(t, e.wheel.added, timeout)
 	})

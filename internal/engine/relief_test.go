@@ -20,7 +20,7 @@ func TestNoticeThatEndsItsGoroutineIsNotHeld(t *testing.T) {
 		require.True(t, e.add(t, task, time.Hour).Cancel())
 		pass(2 * tick)
 		assert.Equal(t, [2]int{0, 1}, task.counts())
-		assert.Zero(t, e.core.timer.held.Load())
+		assert.Zero(t, e.core.env.limit.Held())
 	})
 }
 
@@ -66,7 +66,7 @@ func TestRepeatedReliefKeepsTheNextAlarm(t *testing.T) {
 		timeout := e.after(t, 5*tick, nothing)
 		require.Equal(t, sleep, e.finish(t))
 		e.core.mu.Lock()
-		e.core.worker.relieve()
+		e.core.worker.runRelief()
 		e.core.mu.Unlock()
 		pass(6 * tick)
 		assert.True(t, timeout.IsExpired())
@@ -77,9 +77,9 @@ func TestRepeatedReliefKeepsTheNextAlarm(t *testing.T) {
 // rest takes the steps of the worker until it sleeps until an alarm, or for good.
 func (e *timer) rest(t *testing.T) {
 	t.Helper()
-	for e.finish(t); e.core.signal.phase.Load() != asleep; e.finish(t) {
+	for e.finish(t); e.core.intake.phase.Load() != asleep; e.finish(t) {
 		e.core.worker.sleeper.Load().stop()
-		time.Sleep(time.Duration(e.core.worker.lags.expected - e.core.timer.now()))
+		time.Sleep(time.Duration(e.core.intake.alarm.at.Load() - e.core.env.clock.Now()))
 	}
 }
 
@@ -89,7 +89,7 @@ func (e *timer) restLate(t *testing.T, late time.Duration) {
 	e.after(t, 5*tick, nothing)
 	e.rest(t)
 	e.core.worker.sleeper.Load().stop()
-	time.Sleep(time.Duration(e.core.worker.lags.expected-e.core.timer.now()) + late)
+	time.Sleep(time.Duration(e.core.intake.alarm.at.Load()-e.core.env.clock.Now()) + late)
 	e.rest(t)
 }
 
@@ -128,7 +128,7 @@ func TestEachReliefReplacesTheWorker(t *testing.T) {
 			e := newIdleTimer(t) // whose worker, the test, never runs
 			e.restLate(t, 2*lateWake)
 			timeout := e.after(t, 5*tick, nothing)
-			at := time.Duration(e.core.worker.lags.expected - e.core.timer.now())
+			at := time.Duration(e.core.intake.alarm.at.Load() - e.core.env.clock.Now())
 			for j, r := range e.core.worker.sleeper.Load().reliefs {
 				if j != i {
 					r.Stop()
@@ -170,14 +170,14 @@ func TestReliefOfATokenIsNotPostponed(t *testing.T) {
 	for name, set := range map[string]func(e *timer, wake func(), timeout *Timeout){
 		"earlier": func(e *timer, wake func(), _ *Timeout) { e.wheel.onNext = wake; e.after(t, 50*tick, nothing) },
 		"off":     func(e *timer, wake func(), timeout *Timeout) { e.wheel.onNext = wake; timeout.Cancel() },
-		"relief":  func(e *timer, wake func(), _ *Timeout) { wake(); e.core.worker.relieve() },
+		"relief":  func(e *timer, wake func(), _ *Timeout) { wake(); e.core.worker.runRelief() },
 		"before": func(e *timer, wake func(), _ *Timeout) {
 			s := e.core.worker.sleeper.Load()
 			relief := s.reliefs[standby]
 			s.reliefs[standby] = errand{new(time.Timer), &errands{none: func() {}}} // its Reset panics
 			assert.Panics(t, wake)
 			s.reliefs[standby] = relief
-			e.core.worker.relieve()
+			e.core.worker.runRelief()
 		},
 	} {
 		inBubble(t, func(t *testing.T) {
@@ -221,9 +221,9 @@ func TestReliefLeavesARetiredWorker(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, nothing)
 		pass(time.Second)
-		require.Equal(t, unstarted, e.core.signal.phase.Load())
-		e.core.signal.assistFrom.Store(0) // by a caller whose token was not needed
-		e.core.worker.relieve()
+		require.Equal(t, unstarted, e.core.intake.phase.Load())
+		e.core.intake.alarm.assistFrom.Store(0) // by a caller whose token was not needed
+		e.core.worker.runRelief()
 		assert.Zero(t, e.core.worker.workers.Load())
 		assert.True(t, e.core.worker.sleeping)
 	})
@@ -240,7 +240,7 @@ func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 		pass(6 * tick)
 		assert.Equal(t, sleep, e.step(), "it sleeps on")
 		assert.EqualValues(t, 2, e.core.worker.workers.Load())
-		assert.False(t, e.core.timer.isWorker(e.shift.id))
+		assert.False(t, e.core.env.isWorker(e.shift.id))
 		pass(10 * tick)
 		assert.Zero(t, e.Pending(), "a relief survives a task that ends its goroutine")
 		assert.EqualValues(t, 1, e.core.worker.workers.Load())
@@ -248,7 +248,7 @@ func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 		e.after(t, tick, func() { time.Sleep(10 * tick) })
 		pass(3 * tick)
 		e.Stop()
-		assert.Equal(t, relieved, e.step(), "it ends, and leaves the rest to the relief")
+		assert.Equal(t, replaced, e.step(), "it ends, and leaves the rest to the relief")
 		e.core.worker.leave()
 		pass(10 * tick)
 		<-e.core.worker.done
@@ -258,7 +258,7 @@ func TestGoroutineThatWakesDuringARelief(t *testing.T) {
 func TestStopFromATaskOfAReliefDoesNotWait(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newIdleTimer(t) // whose worker, the test, is late
-		e.core.timer.wait = time.Minute
+		e.core.env.wait = time.Minute
 		e.core.worker.workers.Add(1)
 		took := time.Hour
 		e.after(t, 5*tick, func() {
@@ -269,7 +269,7 @@ func TestStopFromATaskOfAReliefDoesNotWait(t *testing.T) {
 		require.Equal(t, sleep, e.finish(t))
 		pass(time.Hour)
 		assert.Zero(t, took)
-		require.Equal(t, relieved, e.step())
+		require.Equal(t, replaced, e.step())
 		e.core.worker.leave()
 		<-e.core.worker.done
 	})

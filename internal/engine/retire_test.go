@@ -31,7 +31,7 @@ func TestWorkerRetiresWithoutPendingTimeouts(t *testing.T) {
 			for range 3 {
 				last(e)
 				pass(100 * time.Millisecond)
-				assert.Equal(t, unstarted, e.core.signal.phase.Load(), name)
+				assert.Equal(t, unstarted, e.core.intake.phase.Load(), name)
 				assert.Zero(t, e.core.worker.workers.Load(), name)
 				if first == nil {
 					first = e.core.worker.sleeper.Load()
@@ -52,7 +52,7 @@ func TestWorkerStaysWithAPendingTimeout(t *testing.T) {
 			e := newTimer(t)
 			e.after(t, delay, nothing)
 			pass(time.Hour)
-			assert.Equal(t, asleep, e.core.signal.phase.Load(), name)
+			assert.Equal(t, asleep, e.core.intake.phase.Load(), name)
 			assert.EqualValues(t, 1, e.core.worker.workers.Load(), name)
 			assert.LessOrEqual(t, e.Stats().Wakeups, int64(2), name)
 		})
@@ -91,12 +91,12 @@ func TestCallerCatchesUpForARetiredWorker(t *testing.T) {
 		e := newTimer(t)
 		e.after(t, tick, nothing)
 		pass(1000*tick + tick/2)
-		require.Equal(t, unstarted, e.core.signal.phase.Load())
-		e.core.signal.phase.Store(ticking) // as between the start of a worker and its first step
+		require.Equal(t, unstarted, e.core.intake.phase.Load())
+		e.core.intake.phase.Store(ticking) // as between the start of a worker and its first step
 		e.after(t, time.Hour, nothing)
 		e.core.drainAll()
 		assert.EqualValues(t, 999, e.wheel.tick)
-		e.core.signal.phase.Store(unstarted)
+		e.core.intake.phase.Store(unstarted)
 		e.after(t, 0, nothing)
 		pass(tick)
 		assert.EqualValues(t, 2, e.Stats().Expired)
@@ -120,7 +120,7 @@ func TestPushBeforeTheWorkerRetiresIsSeen(t *testing.T) {
 		time.Sleep(linger)
 		e.flood(t, 1)
 		require.Equal(t, goOn, e.step())
-		assert.Equal(t, ticking, e.core.signal.phase.Load())
+		assert.Equal(t, ticking, e.core.intake.phase.Load())
 		e.core.worker.workers.Store(0)
 	})
 }
@@ -133,7 +133,7 @@ func TestWorkerWithAnAlarmDoesNotRetire(t *testing.T) {
 		e.core.worker.workers.Store(1)
 		timeout := e.after(t, 10*tick, nothing)
 		require.Equal(t, sleep, e.finish(t))
-		require.Equal(t, asleep, e.core.signal.phase.Load())
+		require.Equal(t, asleep, e.core.intake.phase.Load())
 		_, ok := timeout.state.cancel()
 		require.True(t, ok)
 		s := e.core.intake.of(timeout)
@@ -146,7 +146,7 @@ func TestWorkerWithAnAlarmDoesNotRetire(t *testing.T) {
 		time.Sleep(linger)
 		require.Equal(t, retired, e.step())
 		pass(time.Second)
-		assert.Equal(t, unstarted, e.core.signal.phase.Load())
+		assert.Equal(t, unstarted, e.core.intake.phase.Load())
 		assert.Zero(t, e.core.worker.workers.Load())
 	})
 }
@@ -169,10 +169,10 @@ func TestStopAfterRetirementGivesNotices(t *testing.T) {
 		e.after(t, tick, nothing)
 		pass(time.Second)
 		require.Zero(t, e.core.worker.workers.Load())
-		e.core.signal.phase.Store(ticking) // as if another caller were about to start the worker
+		e.core.intake.phase.Store(ticking) // as if another caller were about to start the worker
 		task := new(noticeTask)
 		require.True(t, e.add(t, task, time.Hour).Cancel())
-		e.core.signal.phase.Store(unstarted)
+		e.core.intake.phase.Store(unstarted)
 		assert.Empty(t, e.Stop())
 		synctest.Wait()
 		assert.Equal(t, [2]int{0, 1}, task.counts())

@@ -1,20 +1,69 @@
 package engine
 
 import (
+	"math"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/hashedwheel/hwt/internal/cacheline"
 	"github.com/hashedwheel/hwt/internal/engine/store"
 	"github.com/hashedwheel/hwt/internal/enginekit"
+	"github.com/hashedwheel/hwt/mpsc"
+)
+
+// Ground rules
+//
+// A tick batches work under load. A timeout that shares its tick with few others
+// need not wait for the end of the tick. The worker sleeps until the deadline and takes the
+// timeout out of its bucket. The wheel stays at its tick.
+//
+//	X1. The worker takes timeouts early only from the tick after the current one, and
+//	    only timeouts that are due by the clock. All that are due by the clock are
+//	    there, because the current tick has expired.
+//	X2. The worker does so at most once per earlyEvery on average, and earlyBurst times in a row.
+//	    Without credit, timeouts wait for the end of their tick. Without X2, a task
+//	    that schedules itself without delay would occupy a processor.
+
+const (
+	// The timeouts of a tick are few if there is one per fewEvery or less, or minFew. The
+	// worker reads the words of all of them when it falls asleep.
+	fewEvery = time.Millisecond
+	minFew   = 8
+	maxFew   = 128
+
+	earlyEvery = time.Millisecond
+	earlyBurst = 100
+)
+
+// TransferCap is the greatest number of new timeouts that the worker transfers to the
+// wheel in one tick, as in Netty. The rest waits for the next tick. Timeouts that were
+// cancelled before their transfer do not count.
+const TransferCap = 100_000
+
+const (
+	// popAtLeast is the number of timeouts of each kind that a drain takes from the
+	// intake even after its time: the worker must advance with both.
+	popAtLeast = 4096
+
+	// maxHold is for how long a round keeps mu, which callers may wait for.
+	maxHold = time.Millisecond
+
+	// minTraffic is the number of timeouts, beyond one per fewEvery, that are no traffic.
+	minTraffic = 16
+
+	// maxDrainPause is the longest time beyond a tick for which the worker leaves the
+	// intake alone. A drain takes a tick, and some milliseconds for popAtLeast. If it
+	// seems longer, the process was stopped or the machine slept, and newer timeouts
+	// must not wait for as long again.
+	maxDrainPause = 10 * time.Millisecond
 )
 
 // schedule is the wheel, its progress, and the draining of the intake. Guarded by Core.mu,
 // except for atomic fields.
 type schedule struct {
-	timer    *setup         // Immutable after New.
+	env      *env           // Immutable after New.
 	intake   *intake        // its queues are drained here (W4). Immutable after New.
-	signal   *signal        // gets the results of the drains, for callers. Immutable after New.
 	wheel    Wheel          // nil once Stop took it
 	tick     int64          // the last processed
 	earliest int64          // the first tick to which timeouts may be added: tick, or the next once tick has expired
@@ -23,15 +72,33 @@ type schedule struct {
 	early    early          // see there
 	batch    [batchLen]move // scratch space for drainQueue; a field because a local would escape through Wheel
 
-	orphans       []*Timeout  // that Stop took out of the intake, and events that it would find nowhere (E3)
-	nextNotices   []*Timeout  // cancelled, with tasks to notify
-	noticesClosed atomic.Bool // the worker takes no more of nextNotices. Atomic: written under mu, read by checkDone.
+	orphans []*Timeout // that Stop took out of the intake, and events that it would find nowhere (E3)
+	notices notices    // see there
 
 	// Atomic: written by the holder of mu, read by Stats.
 	unprocessed   atomic.Int64 // timeouts that Stop ended
 	ticks         atomic.Int64
 	deferredTicks atomic.Int64
 }
+
+// notices are the cancelled timeouts with tasks that the worker will notify. Guarded by
+// Core.mu, except for closed.
+type notices struct {
+	next   []*Timeout
+	closed atomic.Bool // the worker takes no more of them. Atomic: written under mu, read by checkDone.
+}
+
+// add leaves the notice of a cancelled timeout to the worker.
+func (n *notices) add(t *Timeout) { n.next = append(n.next, t) }
+
+// take returns the notices in exchange for an empty list.
+func (n *notices) take(empty []*Timeout) (next []*Timeout) {
+	next, n.next = n.next, empty
+	return next
+}
+
+// close says whether the worker takes no more notices.
+func (n *notices) close(closed bool) { n.closed.Store(closed) }
 
 // draining is the worker's memory from one drain to the next. Guarded by Core.mu.
 type draining struct {
@@ -58,12 +125,33 @@ const nowhere = -1
 // one arrives while others are handled.
 const batchLen = 32
 
+func (s *schedule) init(env *env, intake *intake, wheel Wheel) {
+	s.env, s.intake, s.wheel = env, intake, wheel
+	s.earliest = 1
+	s.draining = draining{complete: true, stale: true, sleptAt: -1}
+}
+
+// tickOf returns the first tick that has come no earlier than deadline.
+func (s *schedule) tickOf(deadline int64) int64 { return (deadline-1)/s.env.tickDur + 1 }
+
+// timeOf returns the time at which tick has come; never if the clock does not
+// reach it.
+func (s *schedule) timeOf(tick int64) int64 {
+	if tick > (forever-1)/s.env.tickDur {
+		return never
+	}
+	return tick * s.env.tickDur
+}
+
+// nextTickAt returns the time at which the tick after the current one has come.
+func (s *schedule) nextTickAt() int64 { return (s.tick + 1) * s.env.tickDur }
+
 // moveOf returns the move of t, whose word is w.
 func (s *schedule) moveOf(t *Timeout, w enginekit.Word) move {
 	if w.HasEnded() {
 		return move{t, nowhere}
 	}
-	tick := s.timer.tickOf(w.Deadline())
+	tick := s.tickOf(w.Deadline())
 	if tick < s.earliest && w.Deadline() == forever { // the clock is past forever, which never expires
 		tick = s.earliest + tick - 1 // the clock ends before that
 	}
@@ -137,12 +225,19 @@ func (s *schedule) collect(due []*store.Node) []*store.Node {
 			s.store(s.moveOf(t, w))
 		default:
 			n.MoveTo(inDue)
-			s.walks.Moved(n)
+			s.showMove(n)
 			kept = append(kept, n)
 		}
 	}
 	clear(due[len(kept):])
 	return kept
+}
+
+// showMove shows the walks under way that n has another place (A2).
+func (s *schedule) showMove(n *store.Node) {
+	if len(s.walks.underWay) > 0 {
+		s.walks.Moved(n)
+	}
 }
 
 // collectEarly moves the timeouts of the next tick that are due by now to due, if there
@@ -152,11 +247,11 @@ func (s *schedule) collectEarly(now int64, due []*store.Node) []*store.Node {
 	if tick != s.tick+1 || !s.early.allowed(now) {
 		return due
 	}
-	s.early.each(s.wheel, tick, s.timer.tickDur, func(n *store.Node, w enginekit.Word) {
+	s.early.each(s.wheel, tick, s.env.tickDur, func(n *store.Node, w enginekit.Word) {
 		if w.Deadline() <= min(now, forever-1) {
 			s.wheel.Remove(n)
 			n.MoveTo(inDue)
-			s.walks.Moved(n)
+			s.showMove(n)
 			due = append(due, n)
 		}
 	})
@@ -171,23 +266,26 @@ func (s *schedule) collectEarly(now int64, due []*store.Node) []*store.Node {
 // enough for all of that tick, or the earliest deadline there if it holds few timeouts.
 func (s *schedule) nextLook(now int64) (at, covers int64) {
 	tick := s.wheel.Next()
-	at = s.timer.timeOf(tick)
+	at = s.timeOf(tick)
 	if at == never {
-		return at, s.timer.alarmFor(at)
+		return at, s.firstOf(at)
 	}
 	first := at
-	few := s.early.each(s.wheel, tick, s.timer.tickDur, func(_ *store.Node, w enginekit.Word) {
+	few := s.early.each(s.wheel, tick, s.env.tickDur, func(_ *store.Node, w enginekit.Word) {
 		first = min(first, w.Deadline())
 	})
 	if !few || !s.early.allowed(max(first, now)) { // at the deadline there may be credit again
-		return at, s.timer.alarmFor(at)
+		return at, s.firstOf(at)
 	}
 	return first, first
 }
 
+// firstOf returns the first deadline of the tick that comes at the time given.
+func (s *schedule) firstOf(at int64) int64 { return max(at-s.env.tickDur+1, 0) }
+
 // time returns the time by which deadlines expire at this tick. The clock may reach
 // forever, but a deadline that is forever never expires.
-func (s *schedule) time() int64 { return min(s.tick*s.timer.tickDur, forever-1) }
+func (s *schedule) time() int64 { return min(s.tick*s.env.tickDur, forever-1) }
 
 // putBack stores the timeouts of due that are pending, and lets ended events leave due
 // (E5). The current tick is over, so the next one is the earliest.
@@ -216,3 +314,294 @@ func prefetchTimeout(due []*store.Node, i int) {
 		cacheline.PrefetchPair(unsafe.Pointer(due[i]))
 	}
 }
+
+// remove takes an ended timeout out of its bucket, if the timeout is in a bucket. If Cancel
+// ended the timeout and its task wants a notice, remove queues the notice.
+func (s *schedule) remove(t *Timeout) {
+	if t.node.Stored() {
+		s.wheel.Remove(&t.node)
+	}
+	switch {
+	case t.isEvent() || !t.state.load().IsCancelled():
+	case t.wantsNotice():
+		s.notices.add(t)
+	default:
+		s.env.limit.Release(1)
+	}
+}
+
+// drainAtTick moves new and changed timeouts from the intake to the wheel, before
+// the current tick expires. While ticks remain to be made up, it uses at most half
+// of the worker's time: after a drain that took d, the intake is left alone until d
+// has passed. Without this limit, callers that push faster than the worker drains
+// could delay timeouts that are already due.
+func (s *schedule) drainAtTick(now int64) {
+	d := &s.draining
+	if !d.complete {
+		s.deferredTicks.Add(1)
+		s.intake.alarm.assist(0) // the tick before was too short
+	}
+	if now/s.env.tickDur > s.tick && now < d.resumeAt {
+		d.complete = s.intake.empty()
+		return
+	}
+	s.drain(s.nextTickAt())
+	end := s.env.clock.Now()
+	s.noteEmptied(end)
+	d.resumeAt = end + min(end-now, s.env.tickDur+int64(maxDrainPause))
+}
+
+// noteEmptied records that the latest drain emptied the intake, if it did.
+func (s *schedule) noteEmptied(now int64) {
+	if s.draining.complete {
+		s.intake.noteEmptied(now)
+	}
+}
+
+// drain drains the intake until the given time: at most TransferCap new timeouts, and
+// as many changed ones.
+func (s *schedule) drain(until int64) {
+	d, stripes := &s.draining, s.intake.stripes
+	added := budget{room: TransferCap, until: until}
+	changed := added // a separate share, or new timeouts could starve it
+	for i := range stripes {
+		s.drainAdded(&stripes[(d.turn+i)&(len(stripes)-1)], &added)
+	}
+	for i := range stripes {
+		s.drainChanged(&stripes[(d.turn+i)&(len(stripes)-1)], &changed)
+	}
+	d.turn++
+	d.stale = false
+	d.complete = !added.spent && !changed.spent || s.intake.empty()
+}
+
+// drainRest drains the intake between two ticks, for a bounded time.
+func (s *schedule) drainRest(now int64) {
+	s.drain(min(s.nextTickAt(), now+int64(maxHold)))
+	s.noteEmptied(now)
+}
+
+// drainAll drains the whole intake.
+func (s *schedule) drainAll() {
+	for i := range s.intake.stripes {
+		b := budget{room: math.MaxInt, until: never}
+		s.drainAdded(&s.intake.stripes[i], &b)
+		s.drainChanged(&s.intake.stripes[i], &b)
+	}
+}
+
+// assist drains up to n timeouts of a stripe for a caller, the changed ones first.
+func (s *schedule) assist(from *stripe, n int) {
+	b := budget{room: n, until: never}
+	s.drainChanged(from, &b)
+	b.spent = false
+	s.drainAdded(from, &b)
+}
+
+// drainSome drains up to n timeouts of q, a queue of the stripe from. It returns the number
+// of timeouts that it took, without those that had ended in added.
+func (s *schedule) drainSome(from *stripe, q *mpsc.Queue[Timeout], n int) (popped int) {
+	b := budget{room: n, until: never}
+	if q == &from.added {
+		s.drainAdded(from, &b)
+	} else {
+		s.drainChanged(from, &b)
+	}
+	return b.popped
+}
+
+// budget bounds the timeouts that a drain takes from one kind of queue.
+type budget struct {
+	room   int   // timeouts that may still be moved; those that had ended do not count
+	until  int64 // when the time is over
+	popped int   // timeouts taken
+	spent  bool  // there is no room, or no time
+}
+
+// allows reports whether one more timeout may be taken.
+func (b *budget) allows(clock *enginekit.Clock) bool {
+	if b.popped++; b.popped%1024 == 0 && b.popped > popAtLeast && clock.Now() >= b.until {
+		b.spent = true
+	}
+	return !b.spent
+}
+
+// drainAdded drains the new timeouts of a stripe. It begins with dropping those that have
+// ended.
+func (s *schedule) drainAdded(from *stripe, b *budget) {
+	if from.added.Empty() {
+		return
+	}
+	dead := 0
+	from.added.DeleteFunc(func(t *Timeout) bool {
+		if !isDead(t) {
+			return false
+		}
+		dead++
+		return true
+	})
+	if dead > 0 {
+		s.countDrained(from, dead)
+		s.env.limit.Release(int64(dead))
+	}
+	s.drainQueue(from, &from.added, b)
+}
+
+// drainChanged drains the timeouts of a stripe that were cancelled, or reset to
+// earlier, after they were transferred, and its events.
+func (s *schedule) drainChanged(from *stripe, b *budget) { s.drainQueue(from, &from.changed, b) }
+
+// countDrained counts n timeouts that left a queue of a stripe.
+func (s *schedule) countDrained(from *stripe, n int) {
+	from.countDrained(n)
+	if !s.draining.fired {
+		s.draining.arrivals += int64(n)
+	}
+}
+
+// isDead reports whether a new timeout ended before its transfer, and its task
+// wants no notice of it.
+func isDead(t *Timeout) bool {
+	return t.state.load().HasEnded() && !t.wantsNotice()
+}
+
+// drainQueue drains q, a queue of the stripe from, within b.
+func (s *schedule) drainQueue(from *stripe, q *mpsc.Queue[Timeout], b *budget) {
+	for !b.spent {
+		batch := s.batch[:0]
+		for len(batch) < min(b.room, batchLen) && b.allows(s.env.clock) {
+			t := q.Pop()
+			if t == nil {
+				break
+			}
+			if t.node.IsAt(elsewhere) {
+				t.node.Marks = uint16(s.walks.seen) // (A1)
+			}
+			batch = append(batch, s.moveOf(t, t.state.dequeue()))
+		}
+		if len(batch) == 0 {
+			return
+		}
+		s.countDrained(from, len(batch))
+		b.room -= s.storeBatch(batch)
+		if b.room == 0 {
+			b.spent = true
+		}
+	}
+}
+
+// busy reports whether there is traffic: since the worker fell asleep, more timeouts came
+// through the intake than one per fewEvery, and minTraffic and more besides.
+func (d *draining) busy(now, more int64) bool {
+	return d.arrivals > (now-d.sleptAt)/int64(fewEvery)+minTraffic+more
+}
+
+// slept reports whether the worker has slept.
+func (d *draining) slept() bool { return d.sleptAt >= 0 }
+
+// hasWork reports whether the intake may hold timeouts, or notices are queued.
+func (s *schedule) hasWork() bool {
+	return s.draining.stale || !s.draining.complete || len(s.notices.next) > 0
+}
+
+// noteFiring records that the worker runs users' code.
+func (s *schedule) noteFiring() { s.draining.fired, s.draining.stale = true, true }
+
+// noteSleep records that the worker falls asleep, and counts arrivals from now on.
+func (s *schedule) noteSleep(now int64) {
+	d := &s.draining
+	d.arrivals, d.sleptAt, d.fired, d.stale = 0, now, false, true
+}
+
+// skipTo moves the wheel to tick, or to the tick before the next one with work if that is
+// earlier. A wheel places timeouts by their distance from its tick. From a tick long past,
+// Next could be a tick that is over, as if the worker were late.
+func (s *schedule) skipTo(tick int64) {
+	if tick > s.tick { // Next takes time
+		tick = min(tick, s.wheel.Next()-1)
+	}
+	if tick > s.tick {
+		s.tick, s.earliest = tick, tick+1
+		s.wheel.MoveTo(tick)
+	}
+}
+
+// advance processes a tick: the current one, or an earlier one if something was due then
+// and the worker is behind. It appends the due timeouts to due.
+func (s *schedule) advance(now int64, due []*store.Node) []*store.Node {
+	s.tick = min(now/s.env.tickDur, max(s.wheel.Next(), s.tick+1))
+	s.earliest = s.tick
+	s.wheel.MoveTo(s.tick)
+	s.drainAtTick(now)
+	s.earliest = s.tick + 1
+	s.ticks.Add(1)
+	return s.collect(due)
+}
+
+// early finds the few timeouts of a tick, and bounds how often they are taken early.
+// Guarded by Core.mu.
+type early struct {
+	fullAt int64         // when there is credit for earlyBurst again (X2)
+	nodes  []*store.Node // scratch space for each
+}
+
+// allowed reports whether there is credit.
+func (e *early) allowed(now int64) bool {
+	return e.fullAt-now <= (earlyBurst-1)*int64(earlyEvery)
+}
+
+// spend takes credit for one collection.
+func (e *early) spend(now int64) { e.fullAt = max(e.fullAt, now) + int64(earlyEvery) }
+
+// each calls see for the timeouts that wait in w for tick, which Next returned, and have
+// not ended, if they are few. Otherwise it returns false.
+func (e *early) each(w Wheel, tick, tickDur int64, see func(*store.Node, enginekit.Word)) (few bool) {
+	limit := min(max(tickDur/int64(fewEvery), minFew), maxFew)
+	e.nodes, few = w.Peek(tick, int(limit), e.nodes[:0])
+	if few {
+		for _, n := range e.nodes {
+			if word := timeoutOf(n).state.load(); !word.HasEnded() {
+				see(n, word)
+			}
+		}
+	}
+	clear(e.nodes)
+	return few
+}
+
+// addOrphan makes an event an orphan, unless Stop has taken the wheel (E3).
+func (s *schedule) addOrphan(t *Timeout) {
+	if s.wheel != nil {
+		s.orphans = append(s.orphans, t)
+	}
+}
+
+// takeIntake makes all timeouts of the intake orphans. Guarded by mu.
+func (s *schedule) takeIntake() {
+	for i := range s.intake.stripes {
+		from := &s.intake.stripes[i]
+		for _, q := range []*mpsc.Queue[Timeout]{&from.added, &from.changed} {
+			for t := q.Pop(); t != nil; t = q.Pop() {
+				s.countDrained(from, 1)
+				s.orphans = append(s.orphans, t)
+			}
+		}
+	}
+}
+
+// endAll calls end for each timeout of the wheel and for each orphan, and gives the wheel up.
+func (s *schedule) endAll(end func(*Timeout)) {
+	for _, t := range s.orphans {
+		if end(t); !t.node.IsAt(endedByStop) && t.state.load().IsCancelled() && t.wantsNotice() {
+			s.notices.add(t) // its Cancel left it to the worker
+		}
+	}
+	s.orphans = nil
+	for n := range s.wheel.Held().All {
+		end(timeoutOf(n))
+	}
+	s.wheel = nil
+}
+
+// countUnprocessed counts n timeouts that Stop ended.
+func (s *schedule) countUnprocessed(n int) { s.unprocessed.Add(int64(n)) }

@@ -18,17 +18,17 @@ func (h *Handle) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 }
 
 // TaskContext returns the context of tasks.
-func (h *Handle) TaskContext() context.Context { return h.workers.setup().runner.TaskContext() }
+func (h *Handle) TaskContext() context.Context { return h.workers.env().runner.TaskContext() }
 
 // awaitAll waits until the workers have ended and nothing is outstanding elsewhere,
 // or ctx ends. If this is a worker, it waits for none, as awaitEnd. A late notice that
 // calls Shutdown waits for no worker either, since the task of another worker may wait
-// for the notice. What this goroutine itself runs or hands over does not count.
+// for the notice. The task that this goroutine itself runs or hands over does not count.
 func (g group) awaitAll(ctx context.Context) error {
-	setup, id := g.setup(), goroutineID()
-	runner, own := setup.runner, g.handingOver(id)
-	onWorker := setup.isWorker(id)
-	notice, late := setup.late.Load(id)
+	env, id := g.env(), goroutineID()
+	runner, own := env.runner, g.handingOver(id)
+	onWorker := env.isWorker(id)
+	notice, late := env.late.Load(id)
 	if late {
 		own = notice.(int64)
 	}
@@ -53,7 +53,7 @@ func (g group) handingOver(id int64) int64 {
 			continue
 		}
 		if at := c.firing.progress(); at != (progress{}) {
-			return c.timer.runner.Own(c.firing.at(at).task, true)
+			return c.env.runner.Own(c.firing.at(at).task, true)
 		}
 	}
 	return 0
@@ -76,7 +76,7 @@ func (g group) awaitWorkers(ctx context.Context) bool {
 func (c *Core) addLeft(left *hwt.ShutdownError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left.Waiting += int64(len(c.schedule.nextNotices))
+	left.Waiting += int64(len(c.schedule.notices.next))
 	if !c.firing.running {
 		return
 	}
@@ -86,7 +86,7 @@ func (c *Core) addLeft(left *hwt.ShutdownError) {
 		return
 	}
 	task := c.firing.at(at).task
-	if !c.timer.runner.HandsOver(task) { // otherwise it was counted
+	if !c.env.runner.HandsOver(task) { // otherwise it was counted
 		left.Running++
 	}
 	left.Tasks = append(left.Tasks, enginekit.TaskName(task))

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/enginekit"
-	"github.com/hashedwheel/hwt/mpsc"
 )
 
 // Stop implements hwt.Timer.
@@ -26,13 +25,13 @@ func (h *Handle) Ended() <-chan struct{} { return h.workers[0].core.worker.taken
 // the pending timeouts. It returns false if the caller must not wait, because the timer
 // is a bubble's.
 func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
-	if s := h.workers.setup(); s.clock.Foreign() { // the channels are its bubble's
+	if clock := h.workers.env().clock; clock.Foreign() { // the channels are its bubble's
 		if !h.stopping.Load() {
-			s.clock.Check(s.now())
+			clock.CheckSide()
 		}
 		return nil, false
 	}
-	if h.stopping.CompareAndSwap(false, true) {
+	if h.beginStop() {
 		unprocessed = h.takeAll()
 	}
 	for i := range h.workers {
@@ -78,42 +77,18 @@ func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 			unprocessed = append(unprocessed, t.handle())
 		}
 	}
-	for _, t := range c.schedule.orphans {
-		if end(t); !t.node.IsAt(endedByStop) && t.state.load().IsCancelled() && t.wantsNotice() {
-			c.schedule.nextNotices = append(c.schedule.nextNotices, t) // its Cancel left it to the worker
-		}
-	}
-	c.schedule.orphans = nil
-	for n := range c.schedule.wheel.Held().All {
-		end(timeoutOf(n))
-	}
-	c.schedule.wheel = nil
+	c.schedule.endAll(end)
 	for _, n := range c.firing.due {
 		end(timeoutOf(n))
 	}
-	if !c.firing.running {
-		c.firing.due = nil
-	}
-	ended := int64(len(unprocessed) - before)
-	c.schedule.unprocessed.Add(ended)
-	c.timer.limit.Give(ended)
-	if w := &c.worker; w.sleeping && w.workers.Load() == 0 { // no goroutine is left to be the worker (W8)
-		c.startWorker() // only to give the notices that are left, and to close done
+	c.firing.dropDue()
+	ended := len(unprocessed) - before
+	c.schedule.countUnprocessed(ended)
+	c.env.limit.Give(int64(ended))
+	if c.worker.isGone() {
+		c.worker.start() // only to give the notices that are left, and to close done
 	}
 	return unprocessed
-}
-
-// takeIntake makes all timeouts of the intake orphans. Guarded by mu.
-func (s *schedule) takeIntake() {
-	for i := range s.intake.stripes {
-		from := &s.intake.stripes[i]
-		for _, q := range []*mpsc.Queue[Timeout]{&from.added, &from.changed} {
-			for t := q.Pop(); t != nil; t = q.Pop() {
-				s.took(from, 1)
-				s.orphans = append(s.orphans, t)
-			}
-		}
-	}
 }
 
 // awaitEnd waits until the workers have ended, unless this is one of them: two that
@@ -121,22 +96,22 @@ func (s *schedule) takeIntake() {
 // be in users' code that never returns or that waits for this very call. A bubble has
 // no clock that limits a wait for workers outside it, so there awaitEnd does not wait.
 func (g group) awaitEnd() {
-	s := g.setup()
-	if s.isWorker(goroutineID()) {
+	e := g.env()
+	if e.isWorker(goroutineID()) {
 		return
 	}
-	if s.wait <= 0 || s.clock.Apart() {
-		s.runner.EndContexts()
+	if e.wait <= 0 || e.clock.Apart() {
+		e.runner.EndContexts()
 		return
 	}
-	patience := time.NewTimer(s.wait)
+	patience := time.NewTimer(e.wait)
 	defer patience.Stop()
 	for i := range g {
 		select {
 		case <-g[i].core.worker.done:
 		case <-patience.C:
-			s.runner.EndContexts()
-			s.runner.Warn("hwt: Stop gave up waiting for a task that occupies the timer's worker", enginekit.AttrWaited, s.wait)
+			e.runner.EndContexts()
+			e.runner.Warn("hwt: Stop gave up waiting for a task that occupies the timer's worker", enginekit.AttrWaited, e.wait)
 			return
 		}
 	}

@@ -25,8 +25,9 @@ import (
 //	L2. queued means: the timeout is in a queue to the worker, or the goroutine
 //	    that set the bit will push it. A caller that changes the word of a
 //	    queued timeout need not push it, since the worker will look at the word
-//	    after taking it from the queue. The pusher looks at the word once more
-//	    after its push, since it attends for those who changed it before. If the
+//	    after taking it from the queue. After its push, the pusher rereads the word
+//	    and makes sure that the timeout is drained by the deadline that it finds:
+//	    other callers may have changed the word and relied on this push. If the
 //	    push fails, because the timer is being stopped, the pusher acts for the
 //	    worker: see unqueue.
 //	L3. Only the holder of mu clears queued, after taking the timeout from its queue, or
@@ -48,7 +49,7 @@ type Timeout struct {
 	node  store.Node         // its place in the wheel, or one of the spots below, and the marks of walks. Guarded by Core.mu.
 	link  mpsc.Link[Timeout] // Belongs to the queue that holds the timeout.
 	task  hwt.TimerTask      // Immutable after NewTimeout.
-	home  *home              // Immutable after NewTimeout. Keeps the timer alive while this is pending.
+	home  *home              // Immutable after NewTimeout. Keeps the timer alive while the timeout is pending.
 }
 
 var _ hwt.CallerTimeout = (*Timeout)(nil)
@@ -62,11 +63,19 @@ const (
 
 // newTimeout makes a timeout that has no worker yet. caller is from the function of
 // that name.
-func (s *setup) newTimeout(deadline int64, task hwt.TimerTask, caller uintptr) *Timeout {
-	if s.callers {
+func (e *env) newTimeout(deadline int64, task hwt.TimerTask, caller uintptr) *Timeout {
+	if e.callers {
 		return &(&enginekit.Recorded[Timeout]{Timeout: Timeout{state: newState(deadline), task: task}, Caller: caller}).Timeout
 	}
 	return &Timeout{state: newState(deadline), task: task}
+}
+
+// assign gives a new timeout to a worker.
+func (t *Timeout) assign(home *home) { t.home = home }
+
+// initEvent makes t the inside of an event that was never armed.
+func (t *Timeout) initEvent(task hwt.TimerTask, home *home) {
+	t.state, t.task, t.home = state{int64(enginekit.Unarmed)}, task, home
 }
 
 // timeoutOf returns the timeout that n is a part of.
@@ -100,7 +109,7 @@ func (t *Timeout) Deadline() time.Time {
 	if deadline == forever {
 		return time.Time{}
 	}
-	return t.home.timer.clock.Time(deadline)
+	return t.home.env.clock.Time(deadline)
 }
 
 // IsExpired implements hwt.Timeout.
@@ -111,11 +120,11 @@ func (t *Timeout) IsCancelled() bool { return t.state.load().IsCancelled() }
 
 // String describes the timeout by its deadline, relative to now, by its end if it
 // had one, and by its task: "timeout(in 4.99s, task *shop.check)".
-func (t *Timeout) String() string { return t.state.load().Describe(t.home.timer.now(), t.task) }
+func (t *Timeout) String() string { return t.state.load().Describe(t.home.env.clock.Now(), t.task) }
 
 // Caller implements hwt.CallerTimeout.
 func (t *Timeout) Caller() (runtime.Frame, bool) {
-	return enginekit.FrameOf(t.home.timer.callers, t)
+	return enginekit.FrameOf(t.home.env.callers, t)
 }
 
 // queued is the flag of a word (L2).
@@ -198,4 +207,27 @@ func (s *state) drainBy() int64 {
 		return w.Deadline()
 	}
 	return noDeadline
+}
+
+// Cancel implements hwt.Timeout.
+func (t *Timeout) Cancel() bool {
+	was, ok := t.state.cancel()
+	if ok {
+		t.home.pushCancelled(t, was)
+	}
+	return ok
+}
+
+// Reset implements hwt.Timeout.
+func (t *Timeout) Reset(delay time.Duration) bool {
+	deadline := t.home.env.clock.Deadline(delay)
+	was, ok := t.state.rearm(deadline)
+	if !ok {
+		return false
+	}
+	t.home.countReset(t, deadline)
+	if deadline < was.Deadline() {
+		t.home.pushAdvanced(t, was, deadline)
+	}
+	return true
 }

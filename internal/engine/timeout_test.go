@@ -45,11 +45,11 @@ func TestDeadlinesSaturateInsteadOfWrapping(t *testing.T) {
 		pass(time.Hour)
 		c := e.core
 		for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, forever, forever - time.Hour} {
-			assert.EqualValues(t, int64(forever), c.timer.clock.Deadline(delay))
+			assert.EqualValues(t, int64(forever), c.env.clock.Deadline(delay))
 		}
-		assert.EqualValues(t, int64(forever-1), c.timer.clock.Deadline(forever-time.Hour-1))
+		assert.EqualValues(t, int64(forever-1), c.env.clock.Deadline(forever-time.Hour-1))
 		for _, delay := range []time.Duration{math.MinInt64, -1, 0} {
-			assert.EqualValues(t, time.Hour, c.timer.clock.Deadline(delay))
+			assert.EqualValues(t, time.Hour, c.env.clock.Deadline(delay))
 		}
 	})
 }
@@ -62,7 +62,7 @@ func TestTickOfReturnsTheFirstTickNotEarlier(t *testing.T) {
 				if deadline < 1 || deadline > forever {
 					continue
 				}
-				tick := c.timer.tickOf(deadline)
+				tick := c.schedule.tickOf(deadline)
 				assert.GreaterOrEqual(t, uint64(tick)*uint64(d), uint64(deadline), "tick %v", d)
 				assert.Less(t, uint64(tick-1)*uint64(d), uint64(deadline), "tick %v", d)
 				assert.LessOrEqual(t, uint64(tick)*uint64(d), uint64(math.MaxInt64), "the worker multiplies them")

@@ -117,10 +117,9 @@ func TestLagFallsAgain(t *testing.T) {
 
 func TestMaximumIsForgottenAfterAMinute(t *testing.T) {
 	var l lags
-	l.lookAt.Store(never)
 	at := func(now int64) time.Duration {
 		var s hwt.Stats
-		l.addTo(&s, now, true)
+		l.addTo(&s, now, 0)
 		return s.MaxLag
 	}
 	l.note(interval-1, 50)
@@ -152,7 +151,7 @@ func TestIntakeIsShownWithItsAge(t *testing.T) {
 		}
 		e.after(t, tick, func() { time.Sleep(time.Minute) })
 		pass(tick + time.Second)
-		e.core.signal.assistFrom.Store(never) // no caller assists
+		e.core.intake.alarm.assistFrom.Store(never) // no caller assists
 		for range 10 {
 			e.after(t, time.Hour, nothing)
 		}

@@ -20,7 +20,7 @@ func TestWorkerCatchesUpInOrderAfterALag(t *testing.T) {
 			e.after(t, time.Duration(at)*tick, func() { order = append(order, at) })
 		}
 		var onTime int64
-		e.after(t, 3005*tick, func() { onTime = e.core.timer.now() })
+		e.after(t, 3005*tick, func() { onTime = e.core.env.clock.Now() })
 		pass(3010 * tick)
 		require.Len(t, order, 2000)
 		for i, at := range order {
@@ -86,7 +86,7 @@ func TestTimeoutResetWhileDueIsAddedAgain(t *testing.T) {
 		for i := range timeouts { // due in one tick, in any order
 			timeouts[i] = e.after(t, tick, func() {
 				<-known
-				if ran = append(ran, e.core.timer.now()); len(ran) > 1 {
+				if ran = append(ran, e.core.env.clock.Now()); len(ran) > 1 {
 					return
 				}
 				later, sooner := timeouts[(i+1)%3], timeouts[(i+2)%3]
@@ -105,7 +105,7 @@ func TestResetToSoonerMovesTheTimeoutAtTheNextTick(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		e := newTimer(t)
 		var ran []int64
-		timeout := e.after(t, 100*tick, func() { ran = append(ran, e.core.timer.now()) })
+		timeout := e.after(t, 100*tick, func() { ran = append(ran, e.core.env.clock.Now()) })
 		pass(5 * tick)
 		timeout.Reset(50 * tick)
 		pass(tick)

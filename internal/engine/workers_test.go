@@ -74,7 +74,7 @@ func TestStartStartsAllWorkers(t *testing.T) {
 		h := newWorkers(t, 3)
 		h.Start()
 		for i := range h.workers {
-			assert.NotEqual(t, unstarted, h.workers[i].core.signal.phase.Load())
+			assert.NotEqual(t, unstarted, h.workers[i].core.intake.phase.Load())
 		}
 		h.Stop()
 	})
@@ -164,7 +164,7 @@ func TestBoundOfCancelledTimeoutsSpansAllWorkers(t *testing.T) {
 			timeout, err := h.AfterFunc(time.Hour, nothing)
 			require.NoError(t, err)
 			require.True(t, timeout.Cancel())
-			require.LessOrEqual(t, h.workers.setup().held.Load(), int64(minHeld))
+			require.LessOrEqual(t, h.workers.env().limit.Held(), int64(minHeld))
 		}
 		h.Stop()
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hashedwheel/hwt"
@@ -69,6 +70,22 @@ func onExecutor(task hwt.TimerTask) (hwt.Executor, hwt.TimerTask) {
 	return nil, task
 }
 
+// TaskKey identifies the tasks of one [TaskName]. It does not keep a task alive.
+type TaskKey struct {
+	of reflect.Type
+	pc uintptr // of a function
+}
+
+// KeyOf returns the key of a task.
+func KeyOf(task hwt.TimerTask) TaskKey {
+	_, task = onExecutor(task)
+	key := TaskKey{of: reflect.TypeOf(task)}
+	if v := reflect.ValueOf(task); v.Kind() == reflect.Func {
+		key.pc = v.Pointer()
+	}
+	return key
+}
+
 // Runner runs tasks and their cancellation callbacks, on the calling goroutine or on an
 // executor. It isolates and reports failures. The exported fields are set before the
 // first use and immutable afterwards. All methods are safe for concurrent use.
@@ -79,9 +96,9 @@ type Runner struct {
 	OnError  func(hwt.Timeout, error) // nil: log the error
 	Labels   *Labels                  // nil: set no pprof labels while a task runs
 
-	// Given returns the number of past and imminent calls of Run and Cancelled, for a
+	// Submitted returns the number of past and imminent calls of Run and Cancelled, for a
 	// timer with an executor.
-	Given func() int64
+	Submitted func() int64
 
 	// Running returns the number of tasks and callbacks on other goroutines than the
 	// workers', for a timer without an executor. nil: zero.
@@ -178,7 +195,11 @@ func (r *Runner) run(timeout hwt.Timeout, task hwt.TimerTask, labels *Labels) {
 		defer labels.reset()
 	}
 	returned := false
-	defer usercode.Catch(&returned, func(err error) { r.broken(timeout, err) })
+	defer func() {
+		if !returned {
+			r.broken(timeout, usercode.Failure(recover()))
+		}
+	}()
 	err := task.Run(timeout)
 	returned = true
 	if err != nil {
@@ -318,4 +339,177 @@ func (r *Runner) log(timeout hwt.Timeout, err error) {
 		attrs = append(attrs, AttrStack, string(broken.Stack))
 	}
 	r.write(slog.LevelError, "hwt: task failed", attrs)
+}
+
+// waiters are the callers of Await. A task or callback calls Ended after it has been
+// counted as ended, and Await counts after it has set awaited, so one of them sees the
+// other.
+type waiters struct {
+	awaited atomic.Bool // Atomic: set by Await, for good.
+
+	mu      sync.Mutex
+	own     int64                  // The sum of own of all callers. Guarded by mu.
+	callers map[chan struct{}]bool // Closed to make a caller count again. The value says whether it is in a synctest bubble. Guarded by mu.
+}
+
+// submitted returns the number of tasks and callbacks that were handed to executors.
+func (r *Runner) submitted() int64 {
+	if r.Executor != nil {
+		return r.Submitted()
+	}
+	return r.handed.Load()
+}
+
+// elsewhere returns how many tasks and callbacks run on goroutines that are neither a
+// worker's nor an executor's.
+func (r *Runner) elsewhere() int64 {
+	n := r.late.Load()
+	if r.Executor == nil && r.Running != nil {
+		n += r.Running()
+	}
+	return n
+}
+
+// busy returns the number of outstanding tasks and callbacks: those of elsewhere, which
+// may hand themselves to an executor and end, and then those of executors. It does not
+// include those that a worker runs itself.
+func (r *Runner) busy() int64 {
+	n := r.elsewhere()
+	_, most := Between(r.submitted, r.ended.Load)
+	return n + most
+}
+
+// waiting returns how many tasks and callbacks an executor has received and not begun.
+func (r *Runner) waiting() int64 {
+	n, _ := Between(r.submitted, r.begun.Load)
+	return n
+}
+
+// Await waits until all outstanding tasks and callbacks have ended. It returns false if
+// ctx ends first. own is the number of times that the caller itself was counted: the result
+// of Own for a task or callback, and 0 for all other callers. Tasks do not wait for each
+// other, so two tasks may wait for all others. Callers with own = 0 wait for them, too.
+func (r *Runner) Await(ctx context.Context, own int64) bool {
+	w := &r.waiters
+	w.awaited.Store(true)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.own += own
+	w.wake() // for own
+	defer func() { w.own -= own }()
+	for r.busy() > w.allowed(own) {
+		woken := make(chan struct{})
+		w.enter(woken)
+		w.mu.Unlock()
+		select {
+		case <-woken:
+		case <-ctx.Done():
+		}
+		w.mu.Lock()
+		delete(w.callers, woken)
+		if ctx.Err() != nil {
+			return r.busy() <= w.allowed(own)
+		}
+	}
+	return true
+}
+
+// allowed returns the number of outstanding tasks for which an Await returns. Guarded
+// by mu.
+func (w *waiters) allowed(own int64) int64 {
+	if own == 0 {
+		return 0
+	}
+	return w.own
+}
+
+// Left returns the error of an Await with the same own, whose context ended.
+func (r *Runner) Left(ctx context.Context, own int64) *hwt.ShutdownError {
+	waiting, elsewhere := r.waiting(), r.elsewhere()
+	running, _ := Between(r.begun.Load, r.ended.Load)
+	running += elsewhere
+	ownRunning := min(running, own) // the rest waits: an executor is the caller
+	return &hwt.ShutdownError{Running: running - ownRunning, Waiting: waiting - (own - ownRunning), Err: ctx.Err()}
+}
+
+// GiveUp ends the contexts of tasks and returns left. If nothing is left, it only returns
+// nil.
+func (r *Runner) GiveUp(left *hwt.ShutdownError) error {
+	if left.Running+left.Waiting <= 0 && len(left.Tasks) == 0 {
+		return nil
+	}
+	r.EndContexts()
+	return left
+}
+
+// Ended must be called after an outstanding task or callback has ended.
+func (r *Runner) Ended() {
+	w := &r.waiters
+	if !w.awaited.Load() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.busy() <= w.own {
+		w.wake()
+	}
+}
+
+// enter has wake close woken. Guarded by mu.
+func (w *waiters) enter(woken chan struct{}) {
+	if w.callers == nil {
+		w.callers = make(map[chan struct{}]bool)
+	}
+	w.callers[woken] = InBubble()
+}
+
+// wake wakes the callers of Await, from outside a bubble only those outside: to close the
+// channel of a bubble would end the process. Guarded by mu.
+func (w *waiters) wake() {
+	inside := InBubble()
+	for woken, isInside := range w.callers {
+		if inside || !isInside {
+			close(woken)
+			delete(w.callers, woken)
+		}
+	}
+}
+
+// CallLate starts a goroutine for call, which gives a notice that no worker gives any
+// more. Of a timer with an executor, Submitted counts the notice already.
+func (r *Runner) CallLate(call func()) {
+	if r.Executor != nil {
+		go call()
+		return
+	}
+	r.late.Add(1)
+	go func() {
+		defer func() {
+			r.late.Add(-1)
+			r.Ended()
+		}()
+		call()
+	}()
+}
+
+// Contexts holds the context of a timer's [hwt.ContextTaskFunc]s, which the first use
+// creates. The zero value is ready for use.
+type Contexts struct {
+	once sync.Once
+	ctx  context.Context
+	end  context.CancelCauseFunc
+}
+
+func (c *Contexts) make() { c.ctx, c.end = context.WithCancelCause(context.Background()) }
+
+// TaskContext returns the context.
+func (c *Contexts) TaskContext() context.Context {
+	c.once.Do(c.make)
+	return c.ctx
+}
+
+// EndContexts cancels the context.
+func (c *Contexts) EndContexts() {
+	c.once.Do(c.make)
+	c.end(hwt.ErrStopped)
 }

@@ -40,7 +40,7 @@ type bench struct {
 
 func newBench() *bench {
 	b := new(bench)
-	b.Name, b.Given = "bench", b.begun.Load
+	b.Name, b.Submitted = "bench", b.begun.Load
 	b.Logger = slog.New(slog.NewTextHandler(&b.log, nil))
 	b.OnError = func(timeout hwt.Timeout, err error) {
 		b.timeouts = append(b.timeouts, timeout)

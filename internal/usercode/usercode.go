@@ -15,20 +15,20 @@ import (
 // does not allocate, and neither f nor broken escapes.
 func Run(f func(), broken func(err error)) {
 	returned := false
-	defer Catch(&returned, broken)
+	defer func() {
+		if !returned {
+			broken(Failure(recover()))
+		}
+	}()
 	f()
 	returned = true
 }
 
-// Catch is the deferred part of Run, for hot paths that avoid a closure. Callers defer
-// it, and set returned after the user's code has returned.
-func Catch(returned *bool, broken func(err error)) {
-	if *returned {
-		return
+// Failure returns the error of users' code that did not return, given the result of the
+// recover that a deferred function has called.
+func Failure(recovered any) error {
+	if recovered != nil { // recover returns a value for panic(nil), too.
+		return &hwt.PanicError{Value: recovered, Stack: debug.Stack()}
 	}
-	if v := recover(); v != nil { // recover returns a value for panic(nil), too.
-		broken(&hwt.PanicError{Value: v, Stack: debug.Stack()})
-		return
-	}
-	broken(hwt.ErrGoexit)
+	return hwt.ErrGoexit
 }

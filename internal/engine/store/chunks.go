@@ -148,3 +148,41 @@ func (s *chunks) setOpen(i int) {
 	s.open[i/64] |= 1 << (i % 64)
 	s.lowest = min(s.lowest, i/64)
 }
+
+// addToChunk puts n into the first chunk of bucket i. A new chunk becomes the first if
+// that is full or missing.
+func (b *Buckets) addToChunk(i uint32, n *Node, tag uint8) {
+	id := b.heads[i]
+	var c *chunk
+	if id != 0 {
+		c = b.chunks.at(id)
+	}
+	if c == nil || c.n == chunkLen {
+		id, c = b.chunks.alloc()
+		c.bucket, c.next = i, b.heads[i]
+		b.heads[i] = id
+	}
+	c.tags[c.n], c.nodes[c.n] = tag, n
+	n.put(id, c.n)
+	c.n++
+}
+
+// removeAt fills the hole, an entry of a chunk, with the last entry of its bucket's first
+// chunk.
+func (b *Buckets) removeAt(id chunkID, entry uint8) {
+	c := b.chunks.at(id)
+	head := b.heads[c.bucket]
+	first := b.chunks.at(head)
+	first.n--
+	if head != id || first.n != entry {
+		moved := first.nodes[first.n]
+		c.tags[entry], c.nodes[entry] = first.tags[first.n], moved
+		moved.put(id, entry)
+		b.report(moved)
+	}
+	first.nodes[first.n] = nil
+	if first.n == 0 {
+		b.heads[c.bucket] = first.next
+		b.chunks.free(head)
+	}
+}
