@@ -18,8 +18,7 @@ type command struct {
 	long     string
 	examples string // indented by two blanks
 	flags    *flag.FlagSet
-	maxFiles int // operands
-	run      func(ctx context.Context, files []string) error
+	run      func(context.Context) error
 }
 
 // newCommand returns a command without flags yet.
@@ -44,13 +43,12 @@ gracefully, the second immediately.
 
 Examples:
   hwtdemo orders            # a million orders, each with a timeout
-  hwtdemo run --example     # the schedule of a shop's evening, or your own
   hwtdemo soak --for 10m    # test every engine under load
 `
 
 // dispatch runs the command that args name. path names it for messages.
 func dispatch(ctx context.Context, args []string, s streams) (path string, err error) {
-	commands := []*command{newOrders(s), newRun(s), newSoak(s)}
+	commands := []*command{newOrders(s), newSoak(s)}
 	helps := len(args) == 0 || slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0])
 	if helps && len(args) > 0 {
 		args = args[1:]
@@ -64,45 +62,7 @@ func dispatch(ctx context.Context, args []string, s streams) (path string, err e
 			return "hwtdemo " + c.name, c.execute(ctx, args[1:], helps, s.out)
 		}
 	}
-	return "hwtdemo", usageError{fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names(commands)))}
-}
-
-func names(commands []*command) (list []string) {
-	for _, c := range commands {
-		list = append(list, c.name)
-	}
-	return list
-}
-
-// didYouMean returns a question that names the one of names that word is probably meant to
-// be, or "".
-func didYouMean(word string, names []string) string {
-	for _, name := range names {
-		if alike(word, name) {
-			return fmt.Sprintf(": did you mean %q?", name)
-		}
-	}
-	return ""
-}
-
-// alike reports whether one word begins with the other, or becomes the other when one
-// character is added, removed, or replaced, or two neighbors change places.
-func alike(a, b string) bool {
-	if a == "" || b == "" {
-		return false
-	}
-	if strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
-		return true
-	}
-	first, last := 0, 0 // the equal characters at both ends
-	for first < min(len(a), len(b)) && a[first] == b[first] {
-		first++
-	}
-	for last < min(len(a), len(b))-first && a[len(a)-1-last] == b[len(b)-1-last] {
-		last++
-	}
-	x, y := a[first:len(a)-last], b[first:len(b)-last]
-	return len(x) <= 1 && len(y) <= 1 || len(x) == 2 && len(y) == 2 && x[0] == y[1] && x[1] == y[0]
+	return "hwtdemo", usageError{fmt.Errorf("unknown command %q", args[0])}
 }
 
 func list(commands []*command) string {
@@ -115,7 +75,7 @@ func list(commands []*command) string {
 
 // execute parses the flags and runs the command, or writes its help.
 func (c *command) execute(ctx context.Context, args []string, helps bool, out io.Writer) error {
-	files, err := c.parse(args)
+	err := c.parse(args)
 	if helps || errors.Is(err, flag.ErrHelp) {
 		_, err := io.WriteString(out, c.help())
 		return err
@@ -125,39 +85,23 @@ func (c *command) execute(ctx context.Context, args []string, helps bool, out io
 	}
 	ctx, release := interruptible(ctx)
 	defer release()
-	return c.run(ctx, files)
+	return c.run(ctx)
 }
 
 // oneDash finds the name of a flag in an error of package flag, which writes one dash.
 var oneDash = regexp.MustCompile(`^(flag [a-z ]+: |invalid (?:boolean )?value ".*" for (?:flag )?)-`)
 
-// parse parses flags and operands in any order.
-func (c *command) parse(args []string) (files []string, err error) {
-	for {
-		if err := c.flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, errors.New(oneDash.ReplaceAllString(err.Error(), "$1--") + c.meant(err))
-		}
-		if args = c.flags.Args(); len(args) == 0 {
-			return files, nil
-		}
-		if len(files) == c.maxFiles {
-			return nil, fmt.Errorf("unexpected argument %q", args[0])
-		}
-		files, args = append(files, args[0]), args[1:]
+// parse parses the flags.
+func (c *command) parse(args []string) error {
+	switch err := c.flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return errors.New(oneDash.ReplaceAllString(err.Error(), "$1--"))
+	case c.flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", c.flags.Arg(0))
 	}
-}
-
-// meant returns a question that names the flag that an undefined one is probably meant to be.
-func (c *command) meant(err error) string {
-	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !undefined {
-		return ""
-	}
-	var flags []string
-	c.flags.VisitAll(func(f *flag.Flag) { flags = append(flags, "--"+f.Name) })
-	return didYouMean("--"+name, flags)
+	return nil
 }
 
 // changed reports whether the command line has the flag.
@@ -169,11 +113,7 @@ func (c *command) changed(name string) (found bool) {
 // help returns the help text, in 80 columns.
 func (c *command) help() string {
 	var b strings.Builder
-	operands := ""
-	if c.maxFiles > 0 {
-		operands = " [FILE|-]"
-	}
-	fmt.Fprintf(&b, "%s\n\nUsage: hwtdemo %s%s [flags]\n\nFlags:\n", c.long, c.name, operands)
+	fmt.Fprintf(&b, "%s\n\nUsage: hwtdemo %s [flags]\n\nFlags:\n", c.long, c.name)
 	c.flags.VisitAll(func(f *flag.Flag) {
 		kind := ""
 		if v, ok := f.Value.(interface{ Type() string }); ok {

@@ -1,8 +1,7 @@
-// Command hwtdemo demonstrates the timers of hwt: a shop with a million orders, a
-// schedule from a file, and a test under load. Try
+// Command hwtdemo demonstrates the timers of hwt: a shop with a million orders, and a test
+// under load. Try
 //
 //	go run ./cmd/hwtdemo orders
-//	go run ./cmd/hwtdemo run --example
 //	go run ./cmd/hwtdemo --help
 //
 // Results go to the standard output, everything else to the standard error. The exit
@@ -20,7 +19,7 @@ import (
 )
 
 func main() {
-	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // The exit statuses.
@@ -34,30 +33,26 @@ const (
 // usageError is a mistake in the command line.
 type usageError struct{ error }
 
-// Errors that decide the exit status only. Their commands have written the details.
-var (
-	errFailed      = errors.New("failed")
-	errInterrupted = errors.New("interrupted")
-)
+// errInterrupted decides the exit status only. The command has written a report.
+var errInterrupted = errors.New("interrupted")
 
-// streams are the inputs and outputs of a command. The writers must be safe for
-// concurrent use, as files are.
+// streams are the outputs of a command. The writers must be safe for concurrent use, as
+// files are.
 type streams struct {
-	in  io.Reader
 	out *checkedWriter // results
 	err io.Writer      // everything else
 }
 
 // execute runs the command line args until it ends, or ctx does, and returns the exit
 // status.
-func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	s := streams{in: in, out: &checkedWriter{Writer: out}, err: errOut}
+func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
+	s := streams{out: &checkedWriter{Writer: out}, err: errOut}
 	path, err := dispatch(ctx, args, s)
 	err = cmp.Or(err, s.out.failure())
 	if err == nil {
 		return statusOK
 	}
-	if err == errFailed || err == errInterrupted {
+	if err == errInterrupted {
 		return statusOf(err)
 	}
 	fmt.Fprintf(errOut, "hwtdemo: %v\n", err)

@@ -58,7 +58,7 @@ func newOrders(s streams) *command {
 		Orders: 1_000_000, CheckAfter: 5 * time.Second, Paid: 95, Producers: runtime.GOMAXPROCS(0), Seed: 1,
 	}}
 	cmd := newCommand("orders", "A million orders, each with a check that most payments cancel", ordersHelp, ordersExamples)
-	cmd.run = func(ctx context.Context, _ []string) error { return c.run(ctx) }
+	cmd.run = c.run
 	cmd.flags.Var(number(&c.config.Orders, 1, maxOrders), "orders", "number of orders")
 	cmd.flags.Var(duration(&c.config.CheckAfter, minCheckAfter, maxCheckAfter), "check-after", "time from an order to its check")
 	cmd.flags.Var(percent(&c.config.Paid), "paid", "percentage of the orders that are paid before the check")

@@ -18,7 +18,7 @@ import (
 )
 
 func TestOrdersAddUp(t *testing.T) {
-	r := call("", strings.Fields("orders --orders 5000 --check-after 100ms --paid 80% --producers 3 --seed 7")...)
+	r := call(strings.Fields("orders --orders 5000 --check-after 100ms --paid 80% --producers 3 --seed 7")...)
 	require.Equal(t, 0, r.status, r.errOut)
 	assert.Equal(t, ordersLegend+"\n", progressLines.ReplaceAllString(r.errOut, ""), "no other output")
 	assert.Contains(t, r.out, "5,000 orders, each")
@@ -50,7 +50,7 @@ func TestOrdersShowProgressLinesWithoutATerminal(t *testing.T) {
 }
 
 func TestOrdersWriteOneJSONObject(t *testing.T) {
-	r := call("", strings.Fields("orders --json --orders 5000 --check-after 50ms --tick 5ms --wheel 100")...)
+	r := call(strings.Fields("orders --json --orders 5000 --check-after 50ms --tick 5ms --wheel 100")...)
 	require.Equal(t, 0, r.status, r.errOut)
 	decoder := json.NewDecoder(strings.NewReader(r.out))
 	decoder.DisallowUnknownFields()
@@ -70,7 +70,7 @@ func TestOrdersAddUpOnEveryEngine(t *testing.T) {
 		"hierarchical --wheel 7": "hierarchical wheel, tick 1ms, 7 buckets per level",
 		"runtime":                "Go's own timers",
 	} {
-		r := call("", strings.Fields("orders --orders 5000 --check-after 100ms --engine "+engine)...)
+		r := call(strings.Fields("orders --orders 5000 --check-after 100ms --engine " + engine)...)
 		require.Equal(t, 0, r.status, r.errOut)
 		assert.Contains(t, r.out, described)
 		assert.Regexp(t, `balance +0 `, r.out)

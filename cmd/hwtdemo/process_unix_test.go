@@ -34,19 +34,12 @@ type process struct {
 	wrote  chan struct{} // closed once there is output, or its end; nil unless writes was called
 }
 
-// start starts the command with input on its standard input, or with a pipe that
-// stays open if input is nil.
-func start(t *testing.T, binary string, input *string, args ...string) *process {
+// start starts the command.
+func start(t *testing.T, binary string, args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(binary, args...)}
 	p.Stderr = &p.errOut
 	p.WaitDelay = 20 * time.Second
-	if input != nil {
-		p.Stdin = strings.NewReader(*input)
-	} else {
-		_, err := p.StdinPipe()
-		require.NoError(t, err)
-	}
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.out = bufio.NewReader(out)
@@ -70,14 +63,6 @@ func (p *process) startWithSignals(t *testing.T) {
 		watchdog.Stop()
 		p.Process.Kill()
 	})
-}
-
-// line reads the next line of output.
-func (p *process) line(t *testing.T) string {
-	t.Helper()
-	line, err := p.out.ReadString('\n')
-	require.NoError(t, err, p.errOut.String())
-	return line
 }
 
 // writes waits until the process writes text to its standard error. It returns false if
@@ -115,8 +100,6 @@ func (p *process) end() (status int, out string) {
 	return p.ProcessState.ExitCode(), rest.String()
 }
 
-func ptr(s string) *string { return &s }
-
 // freeze stops the process, as Ctrl-Z does, and continues it after pause.
 func (p *process) freeze(t *testing.T, pause time.Duration) {
 	t.Helper()
@@ -129,7 +112,7 @@ func (p *process) freeze(t *testing.T, pause time.Duration) {
 func TestProcessesOfATestUnderNohupTakeSIGHUP(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
-	p := start(t, "sleep", ptr(""), "60")
+	p := start(t, "sleep", "60")
 	p.signal(t, syscall.SIGHUP)
 	p.end()
 	status := p.ProcessState.Sys().(syscall.WaitStatus)

@@ -22,14 +22,13 @@ func TestServeShowsTheTimerOfEachCommand(t *testing.T) {
 	for _, line := range []string{
 		"orders --orders 2000 --check-after 1s --serve :0",
 		"orders --orders 2000 --check-after 1s --engine hierarchical --serve 127.0.0.1:0",
-		"run --example --serve :0",
 		"soak --for 1s --serve :0",
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		errOut, done := new(transcript), make(chan struct{})
 		go func() {
 			defer close(done)
-			execute(ctx, strings.Fields(line), strings.NewReader(""), io.Discard, errOut)
+			execute(ctx, strings.Fields(line), io.Discard, errOut)
 		}()
 		var page string
 		require.Eventually(t, func() bool {
@@ -73,7 +72,7 @@ func TestServeRejectsAnAddressThatItCannotOpen(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	for address, status := range map[string]int{"8080": 2, "127.0.0.1:99999": 2, taken.Addr().String(): 1} {
-		r := call("", "orders", "--orders", "10", "--serve", address)
+		r := call("orders", "--orders", "10", "--serve", address)
 		assert.Equal(t, status, r.status, address)
 		assert.Contains(t, r.errOut, `"`+address+`"`)
 		assert.Contains(t, r.errOut, "--serve")

@@ -57,7 +57,7 @@ type soakCommand struct {
 func newSoak(s streams) *command {
 	c := &soakCommand{streams: s, engine: all, load: all, config: soak.Config{For: time.Minute, Round: soakRound, Callers: 4, Seed: 1}}
 	cmd := newCommand("soak", "Every engine under heavy load: nothing may be lost", soakHelp, soakExamples)
-	cmd.run = func(ctx context.Context, _ []string) error { return c.run(ctx) }
+	cmd.run = c.run
 	cmd.flags.Var(duration(&c.config.For, minSoak, maxSoak), "for", "length of the soak")
 	cmd.flags.Var(choice[string]{&c.engine, []string{all, nameHashed, nameHierarchical, nameRuntime}}, "engine",
 		"the timer: hashed, hierarchical, runtime, or all in turn")

@@ -12,7 +12,7 @@ import (
 )
 
 func TestSoakOfEveryEngineFindsNoViolation(t *testing.T) {
-	r := call("", strings.Fields("soak --for 500ms --json --seed 3")...)
+	r := call(strings.Fields("soak --for 500ms --json --seed 3")...)
 	require.Equal(t, 0, r.status, r.errOut)
 	decoder := json.NewDecoder(strings.NewReader(r.out))
 	decoder.DisallowUnknownFields()
@@ -36,7 +36,7 @@ func TestSoakRejectsInvalidFlags(t *testing.T) {
 		"soak --for 1ms":                    `flag --for: must be a duration from 100ms to 720h`,
 		"soak now":                          `unexpected argument "now"`,
 	} {
-		r := call("", strings.Fields(line)...)
+		r := call(strings.Fields(line)...)
 		assert.Equal(t, 2, r.status)
 		assert.Contains(t, r.errOut, want)
 	}
