@@ -184,7 +184,7 @@ func (c *claimer) store(ctx context.Context, rows []*flight) bool {
 	if len(claims) == 0 {
 		return true
 	}
-	won, err := c.backend.Claim(ctx, id, claims)
+	answers, err := c.backend.Claim(ctx, id, claims)
 	c.counts.claimTime.note(time.Since(begun))
 	if err != nil && ctx.Err() == nil {
 		c.trouble("durable: cannot claim due entries; retrying", err, "entries", len(claims))
@@ -193,13 +193,13 @@ func (c *claimer) store(ctx context.Context, rows []*flight) bool {
 		c.lease.lost(id)
 	}
 	for i, h := range kept {
-		if won == nil {
+		if answers == nil {
 			c.put(h, 0) // into the next batch
 		} else {
-			c.answered(h, won[i])
+			c.answered(h, answers[i] == backend.Won)
 		}
 	}
-	return won != nil
+	return answers != nil
 }
 
 // answered passes on a row with the answer to its claim.

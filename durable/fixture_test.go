@@ -147,7 +147,7 @@ func (f *faulty) Stats(ctx context.Context, due []int64) (backend.Stats, error) 
 	return f.DB.Stats(ctx, due)
 }
 
-func (f *faulty) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
+func (f *faulty) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
 	if err := f.fail("Claim"); err != nil {
 		return nil, err
 	}

@@ -111,11 +111,10 @@ type Backend interface {
 	// adds 1 to Crashes of each row that it claims.
 	Adopt(ctx context.Context, worker int64, max int) ([]Row, error)
 
-	// Claim claims rows for worker, and reports for each whether it did. A row that was
-	// cancelled, moved, replaced, or claimed meanwhile is not claimed. It returns
+	// Claim claims rows for worker, and returns an answer for each. It returns
 	// ErrLeaseLost if the worker's lease has ended. An error of single claims comes with
 	// the results of all; Lease returns the rows of those again.
-	Claim(ctx context.Context, worker int64, claims []Claim) ([]bool, error)
+	Claim(ctx context.Context, worker int64, claims []Claim) ([]Answer, error)
 
 	// Finish stores outcomes, and reports for each whether it applied. That of a damaged
 	// row does not. Neither does one that the database rejects, by a constraint or a trigger

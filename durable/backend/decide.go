@@ -155,28 +155,37 @@ func (op *Op) requeue(main *Row, dead *Dead, next uint64) Change {
 	return c
 }
 
-// Decide returns the effect of a claim on its row, which may be nil, and whether the
-// row is claimed. The row is the one that the Ref names.
-func (c *Claim) Decide(row *Row, worker int64, next uint64) (Change, bool) {
-	if row == nil || row.State != Pending {
-		return Change{}, false
+// Decide returns the effect of a claim on its row, which may be nil, and the answer. The row is
+// the one that the Ref names. busy is whether another row of the key is claimed.
+func (c *Claim) Decide(row *Row, busy bool, worker int64, next uint64) (Change, Answer) {
+	switch {
+	case row == nil || row.State != Pending:
+		return Change{}, Overtaken
+	case busy && c.Busy == Wait:
+		return Change{}, Waits
+	case busy && c.Busy == Skip:
+		return c.skip(row, next), Skipped
+	case c.Skip:
+		return c.skip(row, next), Won
 	}
 	var change Change
 	if c.Next != nil {
 		change.Put = append(change.Put, c.Next.version(next))
-	}
-	if c.Skip {
-		if c.Next == nil {
-			change.Delete = []Row{*row}
-		}
-		return change, true
 	}
 	claimed := *row
 	claimed.State, claimed.Holder = Claimed, worker
 	claimed.Due = cmp.Or(c.Due, row.Due)
 	claimed.Detached = row.Detached || c.Next != nil
 	change.Put = append(change.Put, claimed)
-	return change, true
+	return change, Won
+}
+
+// skip returns the effect of a claim that leaves its row out.
+func (c *Claim) skip(row *Row, next uint64) Change {
+	if c.Next == nil {
+		return Change{Delete: []Row{*row}}
+	}
+	return Change{Put: []Row{c.Next.version(next)}}
 }
 
 // Decide returns the effect of an outcome on its row, which may be nil, and whether it

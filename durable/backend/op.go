@@ -62,7 +62,33 @@ type Claim struct {
 	// Skip replaces the row by Next without claiming it: the occurrence was missed. With
 	// a nil Next, it deletes the row.
 	Skip bool
+
+	// Busy decides about the claim while another row of the key is claimed. A waiting retry is not
+	// claimed.
+	Busy Busy
 }
+
+// Busy is the effect of a claimed row on the [Claim] of another row of its key.
+type Busy uint8
+
+// The values of Busy. If all claims of a key have another value than Ignore, at most one of its rows
+// is claimed at a time.
+const (
+	Ignore Busy = iota // makes the claim
+	Wait               // leaves the row pending
+	Skip               // does as Claim.Skip
+)
+
+// Answer is the answer to a [Claim].
+type Answer uint8
+
+// The values of Answer.
+const (
+	Overtaken Answer = iota // the row was cancelled, moved, replaced, or claimed meanwhile
+	Won                     // the row is claimed, or skipped as Claim.Skip asked
+	Waits                   // another row of the key is claimed, or about to be; the row stays leased
+	Skipped                 // another row of the key is claimed, and Busy is Skip
+)
 
 // Fate is the end of a claim.
 type Fate uint8

@@ -35,7 +35,7 @@ func TestFailedClaimLeavesTheOthersOfItsBatch(t *testing.T) {
 	require.NoError(t, err)
 	won, err := b.Claim(ctx, w, claims(rows))
 	require.ErrorIs(t, err, backend.ErrFull)
-	require.Equal(t, []bool{true, false}, won)
+	require.Equal(t, []backend.Answer{backend.Won, backend.Overtaken}, won)
 	_, err = pool.Exec(ctx, "DROP TRIGGER fail ON failing.entry")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
@@ -58,7 +58,7 @@ func TestRejectedClaimLeavesTheOthers(t *testing.T) {
 			won, err := b.Claim(ctx, w, claims(rows))
 			require.ErrorContains(t, err, `key "k1"`)
 			require.ErrorContains(t, err, "23514")
-			require.Equal(t, []bool{true, false, true, true}, won)
+			require.Equal(t, []backend.Answer{backend.Won, backend.Overtaken, backend.Won, backend.Won}, won)
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestDamagedClaimLeavesTheOtherSeries(t *testing.T) {
 	require.NoError(t, err)
 	won, err := b.Claim(ctx, w, claims(rows))
 	require.ErrorIs(t, err, backend.ErrDamaged)
-	require.Equal(t, []bool{false, true}, won)
+	require.Equal(t, []backend.Answer{backend.Overtaken, backend.Won}, won)
 }
 
 // A row that was damaged while its handler ran must not keep the outcomes of others back.

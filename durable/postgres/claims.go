@@ -15,39 +15,52 @@ type claims struct{ *leases }
 // Claim implements [backend.Backend]. A row that another transaction has locked is not
 // claimed: its lease is returned once the row is unlocked. That of a row whose claim the database
 // rejects is returned after a pause.
-func (l claims) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
-	c := claiming{leases: l.leases, worker: worker, claims: claims, claimed: make([]bool, len(claims))}
-	var simple, others []int                // simple are one-shots
-	known := make(map[backend.Ref]struct{}) // a row is claimed once
-	for i := range claims {
-		if _, again := known[claims[i].Ref]; again {
-			continue
-		}
-		known[claims[i].Ref] = struct{}{}
-		if claims[i].Next == nil && !claims[i].Skip && claims[i].Due == 0 {
-			simple = append(simple, i)
-		} else {
-			others = append(others, i)
-		}
-	}
+func (l claims) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
+	c := claiming{leases: l.leases, worker: worker, claims: claims, answers: make([]backend.Answer, len(claims))}
+	simple, others := divide(claims)
 	err := inHalves(ctx, simple, func(at []int) error { return c.run(ctx, at, c.simple) }, c.reject)
-	if err != nil && !slices.Contains(c.claimed, true) {
+	if err != nil && !slices.Contains(c.answers, backend.Won) {
 		return nil, err
 	}
 	c.failed = errors.Join(c.failed, err)
 	for n := 0; len(others) > 0; others = others[n:] {
 		n = sharing(claims, others)
-		err := inHalves(ctx, others[:n], func(at []int) error { return c.run(ctx, at, c.series) }, c.reject)
+		err := inHalves(ctx, others[:n], func(at []int) error { return c.run(ctx, at, c.others) }, c.reject)
 		if c.failed = errors.Join(c.failed, err); ctx.Err() != nil || errors.Is(err, backend.ErrLeaseLost) {
 			break
 		}
 	}
 	for i := range claims {
-		if !c.claimed[i] { // it was overtaken, is locked, or failed: the other claims are stored
+		if c.answers[i] == backend.Overtaken { // or it is locked, or failed: the other claims are stored
 			l.returner.giveBack(worker, claims[i].Ref, 0)
 		}
 	}
-	return c.claimed, c.failed
+	return c.answers, c.failed
+}
+
+// divide returns the positions of claims that one statement makes, and of the others. A row is claimed
+// once. The claims of a key on which another row may have an effect stay in order.
+func divide(claims []backend.Claim) (simple, others []int) {
+	ordered := make(map[string]struct{})
+	for i := range claims {
+		if claims[i].Busy != backend.Ignore {
+			ordered[claims[i].Key] = struct{}{}
+		}
+	}
+	known := make(map[backend.Ref]struct{})
+	for i := range claims {
+		c := &claims[i]
+		if _, again := known[c.Ref]; again {
+			continue
+		}
+		known[c.Ref] = struct{}{}
+		if _, wait := ordered[c.Key]; !wait && c.Next == nil && !c.Skip && c.Due == 0 {
+			simple = append(simple, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return simple, others
 }
 
 // sharing returns the number of claims at positions, from the first on, that share a transaction: it
@@ -66,11 +79,11 @@ type claiming struct {
 	*leases
 	worker  int64
 	claims  []backend.Claim
-	claimed []bool // by position
-	failed  error  // of single claims
+	answers []backend.Answer // by position
+	failed  error            // of single claims
 
-	won     []bool // of a transaction, for each of its positions
-	damaged error  // of its rows
+	some    []backend.Answer // of a transaction, for each of its positions
+	damaged error            // of its rows
 }
 
 func (c *claiming) reject(i int, err error) {
@@ -85,34 +98,50 @@ func (c *claiming) run(ctx context.Context, at []int, f func(ctx context.Context
 		r.add(c.claims[i].Ref)
 	}
 	err := c.asWorker(ctx, c.worker, false, func(ctx context.Context, t *txn) error {
-		c.won, c.damaged = make([]bool, len(at)), nil
+		c.some, c.damaged = make([]backend.Answer, len(at)), nil
 		return f(ctx, t, at, r)
 	})
 	if errors.Is(err, errUnknown) {
 		var held intact
 		held, err = c.owned(ctx, c.worker, r)
 		for n := range at {
-			c.won[n] = slices.ContainsFunc(held.rows, func(row backend.Row) bool { return row.Ref() == r.at(n) && row.State == backend.Claimed })
+			c.some[n] = answer(slices.ContainsFunc(held.rows, func(row backend.Row) bool { return row.Ref() == r.at(n) && row.State == backend.Claimed }))
 		}
 	}
 	if err != nil {
 		return err
 	}
 	for n, i := range at {
-		c.claimed[i] = c.won[n]
+		c.answers[i] = c.some[n]
 	}
 	c.failed = errors.Join(c.failed, c.damaged)
 	return nil
 }
 
-// simple claims rows without a next occurrence by one statement.
-func (c *claiming) simple(ctx context.Context, t *txn, _ []int, r refs) error {
-	return t.write(ctx, query(scanPositions(c.won), claimSQL, r.key, r.generation, c.worker))
+func answer(won bool) backend.Answer {
+	if won {
+		return backend.Won
+	}
+	return backend.Overtaken
 }
 
-// series makes claims that store next occurrences or skip some. It leaves out rows that another
-// transaction has locked.
-func (c *claiming) series(ctx context.Context, t *txn, at []int, r refs) error {
+// simple claims rows without a next occurrence by one statement.
+func (c *claiming) simple(ctx context.Context, t *txn, _ []int, r refs) error {
+	won := make([]bool, len(c.some))
+	err := t.write(ctx, query(scanPositions(won), claimSQL, r.key, r.generation, c.worker))
+	for n := range won {
+		c.some[n] = answer(won[n])
+	}
+	return err
+}
+
+// others makes claims that store next occurrences, skip some, or depend on other rows of their keys. It
+// leaves out rows that another transaction has locked.
+func (c *claiming) others(ctx context.Context, t *txn, at []int, r refs) error {
+	busy, err := c.busyKeys(ctx, t, at)
+	if err != nil {
+		return err
+	}
 	l, err := lockRefs(ctx, t, r, " SKIP LOCKED")
 	if err != nil {
 		return err
@@ -120,9 +149,61 @@ func (c *claiming) series(ctx context.Context, t *txn, at []int, r refs) error {
 	c.damaged = errors.Join(slices.Collect(maps.Values(l.damaged))...)
 	var w writes
 	for n, i := range at {
+		claim := &c.claims[i]
+		if claim.Busy != backend.Ignore && busy.contended[claim.Key] {
+			c.some[n] = backend.Waits
+			continue
+		}
 		var change backend.Change
-		change, c.won[n] = c.claims[i].Decide(l.find(c.claims[i].Ref), c.worker, l.generations[n])
-		w.add(l.rows[c.claims[i].Key], change)
+		change, c.some[n] = claim.Decide(l.find(claim.Ref), busy.with(claim.Ref), c.worker, l.generations[n])
+		if slices.ContainsFunc(change.Put, func(row backend.Row) bool { return row.State == backend.Claimed }) {
+			busy.claimed.add(claim.Ref)
+		}
+		w.add(l.rows[claim.Key], change)
 	}
 	return w.store(ctx, t)
+}
+
+// busy are the claimed rows of keys.
+type busy struct {
+	claimed   refs
+	contended map[string]bool // keys of which another transaction may be claiming a row
+}
+
+// with reports whether a row other than the named one is claimed.
+func (b *busy) with(ref backend.Ref) bool {
+	for i := range b.claimed.key {
+		if other := b.claimed.at(i); other.Key == ref.Key && other.Generation != ref.Generation {
+			return true
+		}
+	}
+	return false
+}
+
+// busyKeys reads the claimed rows of the keys whose claims depend on them. Before, it locks these keys
+// against other claims of that kind, until the transaction ends: two transactions that claim different rows of a
+// key would not see each other.
+func (c *claiming) busyKeys(ctx context.Context, t *txn, at []int) (b busy, err error) {
+	var keys [][]byte
+	for _, i := range at {
+		if c.claims[i].Busy != backend.Ignore {
+			keys = append(keys, []byte(c.claims[i].Key))
+		}
+	}
+	if len(keys) == 0 {
+		return b, nil
+	}
+	var contended []octets
+	err = t.run(ctx, query(each(&contended), lockClaimsSQL, keys, c.options.Schema), query(func(scan scanner) error {
+		var key octets
+		var generation int64
+		err := scan(&key, &generation)
+		b.claimed.add(backend.Ref{Key: string(key), Generation: uint64(generation)})
+		return err
+	}, claimedSQL, keys))
+	b.contended = make(map[string]bool)
+	for _, key := range contended {
+		b.contended[string(key)] = true
+	}
+	return b, err
 }

@@ -67,7 +67,7 @@ func TestClaimIsKnownAfterLostAnswer(t *testing.T) {
 	loseCommits(p, 1)
 	won, err := b.Claim(ctx, w, []backend.Claim{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
 	require.NoError(t, err)
-	require.Equal(t, []bool{true, true}, won)
+	require.Equal(t, []backend.Answer{backend.Won, backend.Won}, won)
 	loseCommits(p, 1)
 	done, err := b.Finish(ctx, w, []backend.Outcome{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
 	require.NoError(t, err)
@@ -305,7 +305,7 @@ func TestClaimsOfSeriesShareTransactions(t *testing.T) {
 	commits := loseCommits(p, 0)
 	won, err := b.Claim(t.Context(), w, claims(rows))
 	require.NoError(t, err)
-	require.NotContains(t, won, false)
+	require.NotContains(t, won, backend.Overtaken)
 	require.EqualValues(t, 2, commits.Load())
 	next, err := b.Page(t.Context(), "", backend.Cursor{}, 100, false)
 	require.NoError(t, err)
@@ -326,7 +326,7 @@ func TestLargePayloadsSplitClaims(t *testing.T) {
 	commits := loseCommits(p, 0)
 	won, err := b.Claim(t.Context(), w, claims(rows))
 	require.NoError(t, err)
-	require.Equal(t, []bool{true, true, true, true}, won)
+	require.Equal(t, []backend.Answer{backend.Won, backend.Won, backend.Won, backend.Won}, won)
 	require.EqualValues(t, 4, commits.Load())
 }
 

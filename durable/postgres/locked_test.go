@@ -77,7 +77,7 @@ func TestClaimSkipsRowOfOpenTransaction(t *testing.T) {
 	require.NoError(t, err)
 	won, err := b.Claim(ctx, w, []backend.Claim{{Ref: rows[0].Ref()}, {Ref: rows[1].Ref()}})
 	require.NoError(t, err)
-	require.Equal(t, []bool{true, false}, won)
+	require.Equal(t, []backend.Answer{backend.Won, backend.Overtaken}, won)
 	require.NoError(t, tx.Rollback(ctx))
 	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool { return len(looks) > 0 }, 20*time.Second, 10*time.Millisecond)
@@ -123,7 +123,7 @@ func TestClaimSkipsRecurringRowOfOpenTransaction(t *testing.T) {
 	require.NoError(t, err)
 	won, err := b.Claim(short(t), w, claims(rows))
 	require.NoError(t, err)
-	require.Equal(t, []bool{false, true}, won)
+	require.Equal(t, []backend.Answer{backend.Overtaken, backend.Won}, won)
 	require.NoError(t, tx.Rollback(ctx))
 	require.Eventually(t, func() bool { return len(lease(t, b, w, due)) == 1 }, 20*time.Second, 10*time.Millisecond)
 }

@@ -32,7 +32,7 @@ func TestRejectedRowKeepsNoOtherLease(t *testing.T) {
 	require.NoError(t, err)
 	won, err := b.Claim(ctx, w, []backend.Claim{{Ref: rows[1].Ref()}})
 	require.NoError(t, err)
-	require.Equal(t, []bool{false}, won)
+	require.Equal(t, []backend.Answer{backend.Overtaken}, won)
 	require.NoError(t, tx.Rollback(ctx))
 	other := register(t, b)
 	require.Eventually(t, func() bool {

@@ -172,6 +172,10 @@ const (
 	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
 
+	lockClaimsSQL = `SELECT key FROM unnest($1::bytea[]) k (key)
+		WHERE NOT pg_try_advisory_xact_lock(hashtextextended('hwt:' || $2 || encode(key, 'hex'), 0))`
+	claimedSQL = `SELECT key, generation FROM {s}.entry WHERE key = ANY($1::bytea[]) AND state = 1`
+
 	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
 	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
 	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n]`
@@ -212,7 +216,7 @@ var statements = []string{
 	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
 	presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
-	claimSQL, doneSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
+	claimSQL, doneSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,
 }

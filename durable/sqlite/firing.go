@@ -210,32 +210,41 @@ func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, all bool,
 }
 
 // Claim implements backend.Backend.
-func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
-	var won []bool
-	return resultsOf(&won, b.do(ctx, len(claims), func(t *txn) error {
-		won = make([]bool, len(claims))
+func (b *sqliteBackend) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
+	var answers []backend.Answer
+	return resultsOf(&answers, b.do(ctx, len(claims), func(t *txn) error {
+		answers = make([]backend.Answer, len(claims))
 		err := t.c.alive(worker)
 		for i := 0; i < len(claims) && err == nil; i++ {
-			won[i], err = t.claim(worker, &claims[i])
+			answers[i], err = t.claim(worker, &claims[i])
 		}
 		return err
 	}))
 }
 
-func (t *txn) claim(worker int64, claim *backend.Claim) (bool, error) {
-	if claim.Next == nil && !claim.Skip && claim.Due == 0 {
+func (t *txn) claim(worker int64, claim *backend.Claim) (backend.Answer, error) {
+	busy := int64(0)
+	if claim.Busy != backend.Ignore {
+		var err error
+		busy, err = t.c.query("SELECT count(*) FROM hwt_entries WHERE key = ? AND gen <> ? AND holder > 0 AND " + heldWell).
+			blob(claim.Key).int(int64(claim.Generation)).integer()
+		if err != nil {
+			return backend.Overtaken, err
+		}
+	}
+	if claim.Next == nil && !claim.Skip && claim.Due == 0 && busy == 0 {
 		// The hot path: one statement instead of Decide.
 		n, err := t.atRef(claimRow, claim.Ref, worker)
 		t.s.pending -= n
 		t.s.claimed += n
-		return n > 0, err
+		return backend.Answer(n), err // Overtaken or Won
 	}
 	row, err := t.find(claim.Ref)
 	if err != nil {
-		return false, err
+		return backend.Overtaken, err
 	}
-	change, won := claim.Decide(row, worker, uint64(t.s.generation+1))
-	return won, t.write(one(row), &change)
+	change, answer := claim.Decide(row, busy > 0, worker, uint64(t.s.generation+1))
+	return answer, t.write(one(row), &change)
 }
 
 // Claims and outcomes bind key, generation, worker, and slot.

@@ -154,7 +154,7 @@ func TestDamagedRowFailsNoOtherOfItsBatch(t *testing.T) {
 	next := &backend.Row{Key: "damaged", Due: due.UnixNano()}
 	won, err := b.Claim(ctx, worker, []backend.Claim{{Ref: refs["damaged"], Next: next}, {Ref: refs["good"]}, {Ref: refs["last"]}})
 	require.NoError(t, err)
-	require.Equal(t, []bool{false, true, true}, won)
+	require.Equal(t, []backend.Answer{backend.Overtaken, backend.Won, backend.Won}, won)
 	damage("last")
 	applied, err := b.Finish(ctx, worker, []backend.Outcome{
 		{Ref: refs["last"], Fate: backend.Release}, {Ref: refs["good"], Fate: backend.Done},
@@ -178,7 +178,7 @@ func TestAdoptFindsClaimsThatAreDueLater(t *testing.T) {
 	require.NoError(t, err)
 	won, err := b.Claim(ctx, gone, []backend.Claim{{Ref: backend.Ref{Key: "later", Generation: e.Generation}}})
 	require.NoError(t, err)
-	require.Equal(t, []bool{true}, won)
+	require.Equal(t, []backend.Answer{backend.Won}, won)
 	_, err = b.Heartbeat(ctx, gone, 0)
 	require.NoError(t, err)
 	rows, err := b.Adopt(ctx, heir, 10)
@@ -384,7 +384,7 @@ func TestLeasesLastLongerByTheLocksOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	won, err := b.Claim(ctx, worker, []backend.Claim{{Ref: backend.Ref{Key: "k", Generation: e.Generation}}})
 	require.NoError(t, err)
-	require.Equal(t, []bool{true}, won)
+	require.Equal(t, []backend.Answer{backend.Won}, won)
 	now := time.Now()
 	require.NoError(t, b.do(ctx, 1, func(t *txn) error {
 		_, err := t.c.query("UPDATE hwt_workers SET expires = ? WHERE id = ?").int(now.Add(-time.Minute).UnixNano()).int(worker).exec()

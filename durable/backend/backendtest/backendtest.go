@@ -41,6 +41,8 @@ func Run(t *testing.T, open func(t testing.TB) backend.Backend) {
 		{"ClaimedRowsAreAdoptedOnce", testAdopt},
 		{"CrashesCountUntilTheNextVersion", testCrashes},
 		{"OneClaimWins", testOneClaimWins},
+		{"ClaimedRowMakesClaimsWaitOrSkip", testBusy},
+		{"SerialKeysHaveOneClaim", testSerial},
 		{"ConcurrentRequeueSucceedsOnce", testRequeueOnce},
 		{"DamagedKeysHideNoOthers", testDamage},
 		{"EndedContextEndsCalls", testContext},
@@ -169,7 +171,7 @@ func testFieldsSurvive(t *testing.T, b backend.Backend) {
 // finish claims a row and ends the claim.
 func finish(t testing.TB, b backend.Backend, worker int64, ref backend.Ref, o backend.Outcome) {
 	t.Helper()
-	equal(t, "claim", must(b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}}))(t), []bool{true})
+	equal(t, "claim", must(b.Claim(t.Context(), worker, []backend.Claim{{Ref: ref}}))(t), []backend.Answer{backend.Won})
 	o.Ref = ref
 	equal(t, "outcome", must(b.Finish(t.Context(), worker, []backend.Outcome{o}))(t), []bool{true})
 }
@@ -198,7 +200,7 @@ func testOneClaimWins(t *testing.T, b backend.Backend) {
 				return err == nil && results[0].Err == nil
 			}
 			won, err := b.Claim(t.Context(), workers[i], []backend.Claim{{Ref: row.Ref()}})
-			return err == nil && won[0]
+			return err == nil && won[0] == backend.Won
 		})
 		equal(t, "claims and cancels that won", won, 1)
 	}

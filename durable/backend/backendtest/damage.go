@@ -90,7 +90,7 @@ func testDamage(t *testing.T, b backend.Backend) {
 func claim(t testing.TB, b backend.Backend, worker int64, key string) backend.Row {
 	t.Helper()
 	r := must(b.Get(t.Context(), key))(t)
-	equal(t, "claim", must(b.Claim(t.Context(), worker, []backend.Claim{{Ref: r.Ref()}}))(t), []bool{true})
+	equal(t, "claim", must(b.Claim(t.Context(), worker, []backend.Claim{{Ref: r.Ref()}}))(t), []backend.Answer{backend.Won})
 	return r
 }
 

@@ -128,6 +128,7 @@ func (m *model) claim() {
 			next := m.row(ref.b.Key)
 			claim.Next, claim.Skip, claim.Due = &next, m.rng.IntN(4) == 0, m.rng.Int64N(2)*m.due()
 		}
+		claim.Busy = backend.Busy(m.rng.IntN(3))
 		twin := claim
 		twin.Ref = ref.m
 		claims, twins = append(claims, claim), append(twins, twin)

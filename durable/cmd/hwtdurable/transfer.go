@@ -262,8 +262,8 @@ func (c *copier) claim(ctx context.Context, rows []backend.Row, fate backend.Fat
 		claims = append(claims, backend.Claim{Ref: r.Row.Ref()})
 		outcomes = append(outcomes, backend.Outcome{Ref: r.Row.Ref(), Fate: fate})
 	}
-	won, err := c.target.Claim(ctx, c.worker, claims)
-	if slices.Contains(won, false) {
+	answers, err := c.target.Claim(ctx, c.worker, claims)
+	if slices.Contains(answers, backend.Overtaken) {
 		err = errors.Join(err, errInUse)
 	}
 	return outcomes, err

@@ -60,7 +60,7 @@ type counter struct {
 	claims int
 }
 
-func (c *counter) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
+func (c *counter) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
 	c.claims++
 	return c.DB.Claim(ctx, worker, claims)
 }

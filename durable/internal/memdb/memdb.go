@@ -341,7 +341,7 @@ func (s *state) find(ref backend.Ref) *backend.Row {
 }
 
 // Claim implements backend.Backend.
-func (m *DB) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]bool, error) {
+func (m *DB) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
 	if err := m.write(ctx); err != nil {
 		return nil, err
 	}
@@ -349,13 +349,15 @@ func (m *DB) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([
 	if !m.alive(worker) {
 		return nil, backend.ErrLeaseLost
 	}
-	won := make([]bool, len(claims))
+	answers := make([]backend.Answer, len(claims))
 	for i := range claims {
+		c := &claims[i]
+		busy := slices.ContainsFunc(m.rows[c.Key], func(r backend.Row) bool { return r.State == backend.Claimed && r.Generation != c.Generation })
 		var change backend.Change
-		change, won[i] = claims[i].Decide(m.find(claims[i].Ref), worker, m.generation+1)
-		m.store(claims[i].Key, change)
+		change, answers[i] = c.Decide(m.find(c.Ref), busy, worker, m.generation+1)
+		m.store(c.Key, change)
 	}
-	return won, nil
+	return answers, nil
 }
 
 // Finish implements backend.Backend.
