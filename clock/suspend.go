@@ -106,14 +106,13 @@ func (g *tickerGroup) recount(c *Clock) {
 	}
 }
 
-// recount resets the timeout of x to the rest of its delay: by the monotonic clock, less
-// the suspension, but not before the deadline on the wall clock, which tells whether x was
-// created before the suspension.
+// recount resets the timeout of x to the rest of its delay: that of timeout, which counts
+// the earlier suspensions, less this one, but not before the deadline on the wall clock,
+// which tells whether x was created before the suspension.
 func (x *deadlineCtx) recount(c *Clock, timeout hwt.Timeout, slept time.Duration) {
 	if x.clock != c {
 		return
 	}
-	now := time.Now()
-	left := max(x.deadline.Sub(now)-slept+time.Millisecond, x.deadline.Round(0).Sub(now.Round(0)))
-	timeout.Reset(left)
+	onWall := x.deadline.Round(0).Sub(c.present().Round(0))
+	timeout.Reset(max(time.Until(timeout.Deadline())-slept+time.Millisecond, onWall))
 }

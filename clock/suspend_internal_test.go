@@ -75,6 +75,24 @@ func TestContextCountsSuspension(t *testing.T) {
 	})
 }
 
+func TestContextCountsASecondSuspension(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		c, suspend := sleeper(t)
+		ctx, cancel := c.WithTimeout(context.Background(), 4*time.Hour)
+		defer cancel()
+		for range 2 {
+			time.Sleep(time.Minute)
+			suspend(time.Hour)
+			c.ahead.Add(int64(time.Hour)) // as the wall clock is after a suspension
+			c.wake()
+		}
+		time.Sleep(2*time.Hour - 3*time.Minute)
+		assert.NoError(t, ctx.Err())
+		time.Sleep(2 * time.Minute)
+		assert.Error(t, ctx.Err())
+	})
+}
+
 func TestCountSuspensionNeedsItsPlatform(t *testing.T) {
 	timer, err := runtimetimer.New(nil)
 	require.NoError(t, err)
