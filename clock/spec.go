@@ -91,8 +91,8 @@ func (s *Spec) limit() *limits {
 }
 
 // In returns a copy of s with another time zone, which need not be in the IANA database. The
-// text of such a zone, such as [time.Local], is not one for [ParseSpec]. The days of EVERY
-// remain. In panics if zone is nil.
+// text of such a zone, such as [time.Local], is not one for [ParseSpec]. EVERY counts from the
+// day or week of START in the new zone. In panics if zone is nil.
 func (s *Spec) In(zone *time.Location) *Spec {
 	if zone == nil {
 		panic("clock: Spec.In: zone is nil (expected: a time zone)")
@@ -100,6 +100,11 @@ func (s *Spec) In(zone *time.Location) *Spec {
 	other := *s
 	if s.zone != nil {
 		other.zone = zone
+	}
+	if s.limit().interval.n > 0 {
+		own := *s.limits
+		other.limits = &own
+		other.setAnchor()
 	}
 	return &other
 }

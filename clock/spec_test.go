@@ -209,6 +209,21 @@ func TestSpecInAnotherZone(t *testing.T) {
 	assert.PanicsWithValue(t, "clock: Spec.In: zone is nil (expected: a time zone)", func() { spec.In(nil) })
 }
 
+func TestSpecInAnotherZoneIsThatOfItsText(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	require.NoError(t, err)
+	for _, text := range []string{"30 2 * * *", "EVERY=3d START=2027-01-01T00:00:00Z 0 9 * * *", "EVERY=2w START=2027-01-04T00:00:00Z 0 9 * * 1"} {
+		t.Run(text, func(t *testing.T) {
+			spec := newSpec(t, text)
+			before := *spec
+			other := spec.In(zone)
+			assert.Equal(t, newSpec(t, "CRON_TZ=America/New_York "+text), other)
+			assert.Equal(t, newSpec(t, other.String()), other)
+			assert.Equal(t, before, *spec, "the original is as before")
+		})
+	}
+}
+
 func TestSpecPrintsItsText(t *testing.T) {
 	spec := newSpec(t, "0 9 * * 1-5")
 	assert.Equal(t, "0 9 * * 1-5 0 9 * * 1-5", fmt.Sprint(*spec, " ", spec))

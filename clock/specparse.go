@@ -148,12 +148,18 @@ func (s *Spec) anchor() error {
 	case s.limits.start.IsZero():
 		return errors.New("START: missing (expected: a time in the first day or week of EVERY)")
 	}
+	s.setAnchor()
+	return nil
+}
+
+// setAnchor sets the first day of EVERY, in the zone of s.
+func (s *Spec) setAnchor() {
+	v := &s.limits.interval
 	_, offset := s.limits.start.In(s.zone).Zone()
 	v.anchor = floorDiv(s.limits.start.Unix()+int64(offset), secondsPerDay)
 	if v.days == 7 {
 		v.anchor = floorDiv(v.anchor+3, 7)*7 - 3 // 1970 began on a Thursday.
 	}
-	return nil
 }
 
 // expression parses the words after the options.
