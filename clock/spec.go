@@ -113,14 +113,14 @@ func (s *Spec) In(zone *time.Location) *Spec {
 // an expression can name is eight years, from one 29 February to another.
 const searchSeconds = 40 * 366 * secondsPerDay
 
-// A Spec has times in the years 0 to 9999.
+// A Spec has times from the second after the zero time, which means none, to the year 9999.
 const (
-	minUnix = -62167219200
+	minUnix = -62135596799
 	maxUnix = 253402300800
 )
 
 // Next returns the first time after t, in the zone of s, or the zero time if there is
-// none within 40 years of t or START. Times are in the years 0 to 9999. Next ignores
+// none within 40 years of t or START. Times are in the years 1 to 9999, after the zero time. Next ignores
 // JITTER, which a [Job] adds: see [Spec.Delay].
 func (s *Spec) Next(t time.Time) time.Time {
 	if s == nil || s.zone == nil || t.Unix() >= maxUnix {

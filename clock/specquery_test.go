@@ -43,6 +43,19 @@ func TestQueriesAgreeWithNext(t *testing.T) {
 	}
 }
 
+// TestBetweenFromTheZeroTime finds that no time of a Spec is the zero time, which means none.
+func TestBetweenFromTheZeroTime(t *testing.T) {
+	spec := newSpec(t, "0 0 * * *")
+	first := instant(t, "0001-01-02T00:00:00Z")
+	for name, begin := range map[string]time.Time{"zero": {}, "before": time.Time{}.Add(-1), "first": first} {
+		t.Run(name, func(t *testing.T) {
+			times := slices.Collect(spec.Between(begin, first.Add(36*time.Hour)))
+			assert.Equal(t, []time.Time{first, first.Add(24 * time.Hour)}, times)
+		})
+	}
+	assert.Zero(t, spec.Prev(first))
+}
+
 func TestPrevEndsAtTheLimitsOfASpec(t *testing.T) {
 	for name, c := range map[string]struct{ spec, before, want string }{
 		"before START":           {"START=2026-12-01T00:00:00Z 0 9 * * *", "2026-12-01T09:00:00Z", ""},
