@@ -194,3 +194,24 @@ func Example() {
 	log.New(os.Stdout, "", 0).Println(<-ran)
 	// Output: EACH SECOND
 }
+
+// TestEmptyFieldHasNoValues compares with the rules of robfig/cron for bits that are not set.
+func TestEmptyFieldHasNoValues(t *testing.T) {
+	parser := cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+	from := time.Date(2026, 11, 28, 8, 0, 0, 0, time.UTC)
+	for spec, want := range map[string]time.Time{
+		", * * * * *": {},
+		"0 , * * * *": {},
+		"* * * * * ,": {},
+		"* * * , * *": {},
+		"0 0 0 , * ,": {},
+		"0 0 0 1 * ,": time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
+		"0 0 0 , * 1": time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC),
+	} {
+		t.Run(spec, func(t *testing.T) {
+			schedule, err := parser.Parse(spec)
+			require.NoError(t, err)
+			assert.Equal(t, want, schedule.Next(from))
+		})
+	}
+}

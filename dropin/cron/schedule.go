@@ -73,9 +73,21 @@ func (s *SpecSchedule) Next(t time.Time) time.Time {
 // spec returns s as a clock.Spec, or nil if it has no time. local is the zone if that of s is
 // time.Local.
 func (s *SpecSchedule) spec(local *time.Location) *clock.Spec {
+	fields := []uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month, s.Dow}
+	if day, weekday := &fields[3], &fields[5]; (*day|*weekday)&starBit == 0 { // One of them suffices.
+		if *weekday == 0 {
+			*weekday = starBit
+		} else if *day == 0 {
+			*day = starBit
+		}
+	}
 	var words []string
-	for i, bits := range []uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month, s.Dow} {
-		words = append(words, text(bits, []bounds{seconds, minutes, hours, dom, months, dow}[i]))
+	for i, bits := range fields {
+		word := text(bits, ranges[i])
+		if word == "" {
+			return nil
+		}
+		words = append(words, word)
 	}
 	spec, err := clock.ParseSpec(strings.Join(words, " "))
 	if err != nil {
