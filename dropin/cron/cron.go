@@ -57,7 +57,7 @@ type Cron struct {
 
 // entry is an Entry with the job that runs it.
 type entry struct {
-	Entry            // Guarded by mu of the Cron. Next is out of date while there is a job.
+	Entry            // Guarded by mu of the Cron. Next is that of the last run.
 	job   *clock.Job // Nil unless the Cron is running. Guarded by mu of the Cron.
 }
 
@@ -159,10 +159,13 @@ func (c *Cron) Entries() []Entry {
 
 // snapshot returns the entry as it is now. Guarded by mu of the Cron.
 func (e *entry) snapshot() Entry {
+	now := e.Entry
 	if e.job != nil {
-		e.Next = e.job.Next()
+		if next := e.job.Next(); !next.IsZero() { // Zero while a run begins.
+			now.Next = next
+		}
 	}
-	return e.Entry
+	return now
 }
 
 // Location returns the time zone.

@@ -215,3 +215,34 @@ func TestEmptyFieldHasNoValues(t *testing.T) {
 		})
 	}
 }
+
+// curious is a schedule that looks at an entry while a run begins.
+type curious func()
+
+func (c curious) Next(t time.Time) time.Time {
+	c()
+	return t.Truncate(time.Hour).Add(time.Hour)
+}
+
+func TestEntryShowsItsTimesAsARunBegins(t *testing.T) {
+	enginetest.Bubble(t, func(t *testing.T) {
+		c := cron.New(cron.WithLocation(time.UTC))
+		start := time.Now().UTC()
+		var id cron.EntryID
+		var seen []cron.Entry
+		id = c.Schedule(curious(func() {
+			if time.Since(start) > 0 {
+				seen = append(seen, c.Entry(id))
+			}
+		}), cron.FuncJob(func() {}))
+		c.Start()
+		time.Sleep(90 * time.Minute)
+		synctest.Wait()
+		require.Len(t, seen, 1)
+		assert.Equal(t, start.Add(time.Hour), seen[0].Next.Round(0))
+		assert.Zero(t, seen[0].Prev)
+		assert.Equal(t, start.Add(time.Hour), c.Entry(id).Prev.Round(0))
+		assert.Equal(t, start.Add(2*time.Hour), c.Entry(id).Next.Round(0))
+		assert.NoError(t, await(c.Stop()))
+	})
+}
