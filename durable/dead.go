@@ -1,8 +1,13 @@
 package durable
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
+	"math"
+	"strings"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -44,4 +49,156 @@ func deadLetter(d *backend.Dead) (DeadLetter, error) {
 		letter.Reason = Expired
 	}
 	return letter, nil
+}
+
+// Letters selects dead letters: those that meet each condition that is set. A selection without
+// conditions is ErrInvalid unless All is set.
+type Letters struct {
+	// Prefix begins the key.
+	Prefix string
+
+	// Error is a part of the text of [DeadLetter.Error].
+	Error string
+
+	// Before is a time after GivenUp, on the database's clock.
+	Before time.Time
+
+	// All selects every dead letter. It excludes the conditions.
+	All bool
+
+	// PerSecond is the rate at which the entries of RequeueMany become due: 0.001 to 1,000,000. 0 is
+	// the default: all of them are due immediately.
+	PerSecond float64
+}
+
+// check returns the error of letters that no method accepts.
+func (l *Letters) check() error {
+	conditions := l.Prefix != "" || l.Error != "" || !l.Before.IsZero()
+	switch {
+	case !conditions && !l.All:
+		return invalid("Letters without a condition (expected: Prefix, Error, or Before, or All for every dead letter)")
+	case conditions && l.All:
+		return invalid("Letters.All with a condition (expected: one or the other)")
+	case l.PerSecond != 0 && !(l.PerSecond >= 0.001 && l.PerSecond <= 1e6):
+		return invalid("Letters.PerSecond %v (expected: 0 for no limit, or 0.001 to 1000000)", l.PerSecond)
+	}
+	return nil
+}
+
+// selects reports whether d meets the conditions. end is the beginning of the call: a letter that is
+// given up later is left out, or a handler that always fails would keep the call from ending.
+func (l *Letters) selects(d *backend.Dead, end time.Time) bool {
+	at := time.Unix(0, d.GivenUp)
+	return !at.After(end) && (l.Before.IsZero() || at.Before(l.Before)) &&
+		strings.HasPrefix(d.Key, l.Prefix) && strings.Contains(d.Error, l.Error)
+}
+
+// RequeueMany turns the selected dead letters into pending entries, as Requeue does, in batches, and
+// returns their number. They become due in the order of their keys, at the rate of PerSecond.
+// It reads all dead letters whose keys start with Prefix. Those that are given up during the call are
+// left out.
+//
+// A damaged dead letter, and one whose key has a pending entry, stays. RequeueMany then requeues the
+// others, and returns an error that wraps ErrDamaged or ErrExists and names the first such
+// letter. Any other error ends it.
+func (s *Store) RequeueMany(ctx context.Context, letters Letters) (int, error) {
+	due, pause := float64(s.now(ctx)), 0.0
+	if letters.PerSecond != 0 {
+		pause = float64(time.Second) / letters.PerSecond
+	}
+	return s.letters(ctx, "RequeueMany", letters, func(d *backend.Dead) backend.Op {
+		row := backend.Row{Key: d.Key, Due: int64(min(due, math.MaxInt64/2))}
+		due += pause
+		return backend.Op{Kind: backend.Requeue, Row: row, If: d.Generation}
+	})
+}
+
+// DiscardMany deletes the selected dead letters, in batches, and returns their number. It reads dead
+// letters as RequeueMany does, and treats damaged ones in the same way: see Discard. PerSecond must be
+// 0.
+func (s *Store) DiscardMany(ctx context.Context, letters Letters) (int, error) {
+	if letters.PerSecond != 0 {
+		return 0, fmt.Errorf("durable: DiscardMany: %w", invalid("Letters.PerSecond %v (expected: 0)", letters.PerSecond))
+	}
+	return s.letters(ctx, "DiscardMany", letters, func(d *backend.Dead) backend.Op {
+		return backend.Op{Kind: backend.Discard, Row: backend.Row{Key: d.Key}, If: d.Generation}
+	})
+}
+
+// letters performs op for the selected dead letters. It returns the number of operations that took
+// place.
+func (s *Store) letters(ctx context.Context, name string, l Letters, op func(*backend.Dead) backend.Op) (done int, err error) {
+	var begun time.Time
+	if err = l.check(); err == nil {
+		begun, err = s.backend.Now(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("durable: %s: %w", name, err)
+	}
+	var stays error // the reason for the first one
+	for page, unreadErr := range backend.DeadPages(ctx, s.backend, l.Prefix) {
+		var ops []backend.Op
+		for i := range page {
+			if l.selects(&page[i], begun) {
+				ops = append(ops, op(&page[i]))
+			}
+		}
+		n, kept, err := s.applyLetters(ctx, name, ops)
+		done, stays = done+n, cmp.Or(stays, kept)
+		if err != nil {
+			return done, err
+		}
+		if unreadErr != nil {
+			ref, err := unread(name, l.Prefix, unreadErr)
+			if ref.Key == "" {
+				return done, err
+			}
+			stays = cmp.Or(stays, err)
+		}
+	}
+	return done, stays
+}
+
+// applyLetters performs the operations for a page. It returns their number, and the reason for the
+// first letter that stays.
+func (s *Store) applyLetters(ctx context.Context, name string, ops []backend.Op) (done int, stays, err error) {
+	if len(ops) == 0 {
+		return 0, nil, nil
+	}
+	results, err := s.applyAll(ctx, ops)
+	if err != nil {
+		return 0, nil, fmt.Errorf("durable: %s: %w", name, err)
+	}
+	for i, r := range results {
+		switch {
+		case r.Err == nil:
+			done++
+		case errors.Is(r.Err, ErrExists) || errors.Is(r.Err, ErrDamaged):
+			stays = cmp.Or(stays, wrap(name, ops[i].Row.Key, r.Err))
+		case !errors.Is(r.Err, ErrNotFound): // another call was faster
+			return done, stays, wrap(name, ops[i].Row.Key, r.Err)
+		}
+	}
+	return done, stays, nil
+}
+
+// discardOld deletes dead letters that are older than Options.KeepDead until ctx ends.
+func (s *Store) discardOld(ctx context.Context) {
+	keep := s.options.KeepDead
+	if keep == 0 {
+		return
+	}
+	look := time.NewTicker(min(keep, time.Hour))
+	defer look.Stop()
+	for {
+		_, err := s.DiscardMany(ctx, Letters{Before: time.Unix(0, s.now(ctx)).Add(-keep)})
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrClosed) {
+			s.trouble("durable: cannot discard old dead letters; retrying", err)
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

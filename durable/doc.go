@@ -79,6 +79,6 @@ package durable
 //	store.go       Store
 //	stats.go       the numbers of a Store
 //	read.go        reading pending entries
-//	dead.go        reading dead letters
+//	dead.go        dead letters
 //	tx.go          operations in transactions
 //	work.go        Work

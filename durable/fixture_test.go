@@ -175,6 +175,11 @@ func (f *faulty) Heartbeat(ctx context.Context, worker int64, ttl time.Duration)
 	return id, err
 }
 
+func (f *faulty) DeadPage(ctx context.Context, prefix string, after backend.Ref, most int) ([]backend.Dead, error) {
+	f.wait("DeadPage")
+	return f.DB.DeadPage(ctx, prefix, after, most)
+}
+
 func (f *faulty) delay(method string, slow time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,12 @@ func TestInvalidArgumentsAreNamed(t *testing.T) {
 		"many":                {many(s, durable.Entry{Key: "k", Due: now, Every: durable.Every{Spec: "61 * * * *"}}), "61"},
 		"condition elsewhere": {second(s.If(7).Create(ctx, durable.Entry{Key: "k", Due: now})), "If(7) (expected: a condition only for Set, Move, and Cancel)"},
 		"empty prefix":        {second(s.CancelPrefix(ctx, "")), `prefix "" (expected: 1 byte or more, or CancelAll)`},
+		"no letters":          {second(s.RequeueMany(ctx, durable.Letters{})), "Letters without a condition (expected: Prefix, Error, or Before, or All"},
+		"all with a prefix":   {second(s.DiscardMany(ctx, durable.Letters{All: true, Prefix: "a"})), "Letters.All with a condition"},
+		"slow replay":         {second(s.RequeueMany(ctx, durable.Letters{All: true, PerSecond: -1})), "PerSecond -1 (expected: 0 for no limit, or 0.001 to 1000000)"},
+		"NaN replay":          {second(s.RequeueMany(ctx, durable.Letters{All: true, PerSecond: math.NaN()})), "PerSecond NaN"},
+		"rate of discards":    {second(s.DiscardMany(ctx, durable.Letters{All: true, PerSecond: 1})), "PerSecond 1 (expected: 0)"},
+		"KeepDead":            {second(durable.New(ctx, memdb.New(), &durable.Options{KeepDead: time.Second})), "Options.KeepDead: 1s (expected: 0 for no limit, or 1m to 87600h)"},
 		"zero Entries":        {second(durable.Entries{}.Set(ctx, durable.Entry{Key: "k", Due: now})), "zero Entries"},
 		"generation 0":        {second(s.If(0).Set(ctx, durable.Entry{Key: "k", Due: now})), "generation 0"},
 		"no transaction":      {second(durable.NewTx(s, nil).Set(ctx, durable.Entry{Key: "k", Due: now})), "transaction nil"},

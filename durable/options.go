@@ -19,6 +19,11 @@ type Options struct {
 	// has stopped renewing its lease: 1 s to 10 min. 0 is the default, 5 s.
 	Lease time.Duration
 
+	// KeepDead is the age from which workers delete dead letters: 1 min to 10 years. They look once
+	// per hour, or once per KeepDead if that is shorter, and read all dead letters then. 0 is the
+	// default: dead letters stay.
+	KeepDead time.Duration
+
 	// Logger receives warnings. nil is the default: slog.Default at the time of Open.
 	Logger *slog.Logger
 }
@@ -33,6 +38,9 @@ func (o *Options) complete() (Options, error) {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Lease < time.Second || c.Lease > 10*time.Minute {
 		return c, refuse("Options.Lease", c.Lease, "0 for the default, or 1s to 10m")
+	}
+	if c.KeepDead != 0 && (c.KeepDead < time.Minute || c.KeepDead > 10*365*24*time.Hour) {
+		return c, refuse("Options.KeepDead", c.KeepDead, "0 for no limit, or 1m to 87600h")
 	}
 	return c, nil
 }

@@ -30,7 +30,13 @@ func (s *Store) Work(ctx context.Context, handler Handler, options *WorkOptions)
 		return fmt.Errorf("durable: Work: %w", ErrClosed)
 	}
 	defer s.works.remove(w)
+	discarded := make(chan struct{})
+	go func() {
+		defer close(discarded)
+		s.discardOld(ctx)
+	}()
 	w.run(ctx)
+	<-discarded
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return fmt.Errorf("durable: Work: %w", ErrClosed)
 	}
