@@ -135,6 +135,33 @@ func TestOperatorsSeeAndChangeEntries(t *testing.T) {
 	require.Equal(t, 1, status, log)
 }
 
+func TestDeadLettersAreChosenByFlags(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		says   string
+	}{
+		{"requeued by prefix", []string{"requeue", "--prefix", "lo"}, 0, "requeue: 1\n"},
+		{"requeued at a rate", []string{"requeue", "--all", "--per-second", "0.5", "--json"}, 0, `{"requeue":1}`},
+		{"discarded by error", []string{"discard", "--error", "such order"}, 0, "discard: 1\n"},
+		{"too young", []string{"discard", "--older", "24h"}, 0, "discard: 0\n"},
+		{"no choice", []string{"requeue"}, 2, "0 arguments (expected: KEY and GENERATION, or one of --prefix"},
+		{"key with a flag", []string{"requeue", "lost", "1", "--all"}, 2, "2 arguments (expected: KEY and GENERATION, or one of"},
+		{"all with a prefix", []string{"discard", "--all", "--prefix", "a"}, 1, "Letters.All with a condition"},
+		{"negative age", []string{"discard", "--older", "-1s"}, 2, "--older -1s (expected: 0s or more)"},
+		{"rate of discards", []string{"discard", "--all", "--per-second", "1"}, 2, "not defined: -per-second"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "store")
+			newStore(t, place.Place{File: file})
+			status, out, log := hwtdurable(t, append(c.args, "--store", file)...)
+			require.Equal(t, c.status, status, log)
+			require.Contains(t, out+log, c.says)
+		})
+	}
+}
+
 func sum(t *testing.T, file string) [32]byte {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

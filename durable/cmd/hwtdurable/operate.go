@@ -23,6 +23,7 @@ type operation struct {
 	name  string
 	whole bool // reads the whole store, for as long as that takes
 	do    func(ctx context.Context, s *place.Store, args []string, p *printer) error
+	many  func(*durable.Store, context.Context, durable.Letters) (int, error) // in place of do, if letterFlags select letters
 }
 
 // operate returns the function of a command on a store.
@@ -34,7 +35,15 @@ func operate(op operation) func(context.Context, []string, io.Writer, io.Writer)
 		var wait time.Duration
 		waitFlag(flags, &wait, op.whole)
 		asJSON := flags.Bool("json", false, "print JSON, one object per line")
-		if err := parse(flags, args, log); err != nil {
+		var chosen letterFlags
+		if op.many != nil {
+			chosen.add(flags)
+		}
+		err := parse(flags, args, log)
+		if err == nil && op.many != nil {
+			op, err = chosen.choose(op, flags, log)
+		}
+		if err != nil {
 			return err
 		}
 		bounded, cancel := context.WithTimeout(ctx, wait)
@@ -72,40 +81,40 @@ func waitFlag(flags *flag.FlagSet, wait *time.Duration, whole bool) {
 }
 
 var (
-	list = operation{"list", true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	list = operation{name: "list", whole: true, do: func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return printAll(s.All(ctx, prefix(args)), p.entry)
 	}}
-	get = operation{"get", false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	get = operation{name: "get", do: func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return p.result(s.Get(ctx, args[0]))
 	}}
-	cancel = operation{"cancel", false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	cancel = operation{name: "cancel", do: func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return p.result(s.Cancel(ctx, args[0]))
 	}}
-	move = operation{"move", false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	move = operation{name: "move", do: func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		due, err := parseTime(args[1], time.Now())
 		if err != nil {
 			return err
 		}
 		return p.result(s.Move(ctx, args[0], due))
 	}}
-	dead = operation{"dead", true, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	dead = operation{name: "dead", whole: true, do: func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return printAll(s.Dead(ctx, prefix(args)), p.dead)
 	}}
-	requeue = operation{"requeue", false, func(ctx context.Context, s *place.Store, args []string, p *printer) error {
+	requeue = operation{name: "requeue", do: func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		generation, err := parseGeneration(args[1])
 		if err != nil {
 			return err
 		}
 		return p.result(s.Requeue(ctx, args[0], generation))
-	}}
-	discard = operation{"discard", false, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
+	}, many: (*durable.Store).RequeueMany}
+	discard = operation{name: "discard", do: func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
 		generation, err := parseGeneration(args[1])
 		if err != nil {
 			return err
 		}
 		return s.Discard(ctx, args[0], generation)
-	}}
-	stats = operation{"stats", false, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
+	}, many: (*durable.Store).DiscardMany}
+	stats = operation{name: "stats", do: func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
 		st, err := s.Stats(ctx)
 		if err != nil {
 			return err
@@ -113,6 +122,46 @@ var (
 		return p.stats(st)
 	}}
 )
+
+// letterFlags are the flags that select dead letters.
+type letterFlags struct {
+	durable.Letters
+	older time.Duration
+}
+
+func (l *letterFlags) add(flags *flag.FlagSet) {
+	flags.StringVar(&l.Prefix, "prefix", "", "each dead letter with this `prefix` of its key, in place of KEY and GENERATION")
+	flags.StringVar(&l.Error, "error", "", "each with this `text` in its error")
+	flags.DurationVar(&l.older, "older", 0, "each that was given up this `time` ago or earlier")
+	flags.BoolVar(&l.All, "all", false, "every dead letter")
+	if flags.Name() == "requeue" {
+		flags.Float64Var(&l.PerSecond, "per-second", 0, "the `number` of them that become due per second (default: all immediately)")
+	}
+}
+
+// choose returns the operation on many dead letters if a flag selects them, and op otherwise.
+func (l *letterFlags) choose(op operation, flags *flag.FlagSet, log io.Writer) (operation, error) {
+	switch {
+	case l.older < 0:
+		return op, wrongUsage(log, op.name, "--older %v (expected: 0s or more)", l.older)
+	case l.older > 0:
+		l.Before = time.Now().Add(-l.older)
+	}
+	switch {
+	case l.Letters == (durable.Letters{}) && flags.NArg() == 2:
+		return op, nil
+	case l.Letters == (durable.Letters{}) || flags.NArg() != 0:
+		return op, wrongUsage(log, op.name, "%d arguments (expected: KEY and GENERATION, or one of --prefix, --error, --older, and --all)", flags.NArg())
+	}
+	return operation{name: op.name, whole: true, do: func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
+		n, err := op.many(s.Store, ctx, l.Letters)
+		if p.json {
+			return errors.Join(err, p.encode(map[string]int{op.name: n}))
+		}
+		_, printErr := fmt.Fprintf(p.out, "%s: %d\n", op.name, n)
+		return errors.Join(err, printErr)
+	}}, nil
+}
 
 // printAll prints the intact ones, and returns the errors of the damaged ones.
 func printAll[E any](all iter.Seq2[E, error], print func(E) error) error {

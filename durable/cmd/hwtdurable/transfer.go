@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	verify = operation{"verify", true, func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
+	verify = operation{name: "verify", whole: true, do: func(ctx context.Context, s *place.Store, _ []string, p *printer) error {
 		if err := s.Verify(ctx); err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ var (
 		}
 		return err
 	}}
-	backup = operation{"backup", true, func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
+	backup = operation{name: "backup", whole: true, do: func(ctx context.Context, s *place.Store, args []string, _ *printer) error {
 		if s.SQLite == nil {
 			return errors.New("backup copies SQLite stores; use pg_dump --schema for PostgreSQL")
 		}
