@@ -25,10 +25,8 @@ require (
 	github.com/jonboulle/clockwork v0.5.0
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/mochi-mqtt/server/v2 v2.7.9
-	github.com/ouqiang/timewheel v1.0.1
 	github.com/patrickmn/go-cache v2.1.0+incompatible
 	github.com/quic-go/quic-go v0.57.1
-	github.com/rfyiamcool/go-timewheel v1.1.0
 	github.com/riverqueue/river v0.51.1
 	github.com/riverqueue/river/riverdriver v0.51.1
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.1

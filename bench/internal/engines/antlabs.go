@@ -7,7 +7,7 @@ import (
 )
 
 var antlabsKind = Kind{
-	Name: "antlabs", Package: "github.com/antlabs/timer", Version: "v0.1.4", Setting: "tick 10 ms, which is fixed",
+	Name: "antlabs", Package: "github.com/antlabs/timer", Setting: "tick 10 ms, which is fixed",
 	Tasks: goroutineEach, Resets: true, Verdict: true, Tick: 10 * time.Millisecond,
 	New: func() (Engine, error) {
 		wheel := timer.NewTimer(timer.WithTimeWheel())

@@ -30,15 +30,18 @@ type Engine interface {
 type Kind struct {
 	Name    string        `json:"name"`              // as in --engines, tables, and plots
 	Package string        `json:"package"`           // import path, or the name in another language
-	Version string        `json:"version,omitempty"` // empty for ours and the standard library's
+	Version string        `json:"version,omitempty"` // with its date; empty for ours and the standard library's. Set by a run.
+	Newer   string        `json:"newer,omitempty"`   // a design that the version does not have yet
 	Setting string        `json:"setting"`           // configuration
 	Tasks   string        `json:"tasks"`             // where tasks run
 	Ours    bool          `json:"ours,omitempty"`
+	Floor   bool          `json:"floor,omitempty"`   // no timer, and no rival
 	Foreign bool          `json:"foreign,omitempty"` // not in Go: measured by its own harness
 	Resets  bool          `json:"resets,omitempty"`  // has a reset or a move
 	Verdict bool          `json:"verdict,omitempty"` // a cancel reports whether it was in time
 	Tick    time.Duration `json:"tick,omitempty"`
-	Only    []string      `json:"only,omitempty"` // its measurements; empty: all
+	Only    []string      `json:"only,omitempty"`    // its measurements; empty: all
+	Release string        `json:"release,omitempty"` // the Go release that builds its program; empty: that of the run
 
 	// New makes a running timer. It is nil for foreign engines.
 	New func() (Engine, error) `json:"-"`
@@ -53,15 +56,25 @@ const (
 	goroutineEach = "one goroutine each"
 )
 
+// next is the Go release that a row of some engines is measured with.
+const next = "go1.27.4"
+
+// nextKind returns the kind, built with that release.
+func nextKind(k Kind) Kind {
+	k.Name, k.Setting, k.Release = k.Name+"+"+next, "with "+next, next
+	k.Only = []string{spec.Cancel, spec.Expire, spec.Trickle, spec.Lone}
+	return k
+}
+
 // verdicts are the measurements of engines that are too slow or too wrong for the others.
 var verdicts = []string{spec.Correct, spec.Moved}
 
 // All returns every engine, ours first. The first is the base of all ratios.
 func All() []Kind {
 	return []Kind{
-		hashedWheelKind, twoWorkersKind, sevenWorkersKind, defaultsKind, goroutinesKind, hierarchicalKind, runtimeTimerKind,
-		afterFuncKind, russellLuoKind, antlabsKind, rfyiamcoolKind, ouqiangKind, goZeroKind,
-		nettyKind, jdkKind, tokioKind,
+		hashedWheelKind, eventKind, twoWorkersKind, sevenWorkersKind, defaultsKind, goroutinesKind, nextKind(hashedWheelKind),
+		hierarchicalKind, runtimeTimerKind,
+		floorKind, afterFuncKind, nextKind(afterFuncKind), russellLuoKind, antlabsKind, goZeroKind, nettyKind, jdkKind, tokioKind,
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 var goZeroKind = Kind{
-	Name: "go-zero", Package: "github.com/zeromicro/go-zero/core/collection", Version: "v1.10.3",
+	Name: "go-zero", Package: "github.com/zeromicro/go-zero/core/collection",
 	Setting: "TimingWheel, tick 1 ms, 8192 slots (its own cache: 1 s, 300 slots)",
 	Tasks:   "one goroutine per tick", Resets: true, Tick: fineTick, Only: verdicts,
 	New: func() (Engine, error) {

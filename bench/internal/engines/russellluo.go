@@ -8,8 +8,8 @@ import (
 
 var russellLuoKind = Kind{
 	Name: "RussellLuo", Package: "github.com/RussellLuo/timingwheel",
-	Version: "v0.0.0-20220218152713-54845bda3108", Setting: "tick 1 ms, 8192 buckets per level (its README: 20; more is cheaper)",
-	Tasks: goroutineEach, Verdict: true, Tick: fineTick,
+	Setting: "tick 1 ms, 8192 buckets per level (its README: 20; more is cheaper)",
+	Tasks:   goroutineEach, Verdict: true, Tick: fineTick,
 	New: func() (Engine, error) {
 		wheel := timingwheel.NewTimingWheel(fineTick, fineTicks)
 		wheel.Start()

@@ -67,8 +67,7 @@ func (h *Harness) Command(s spec.Spec) []string {
 
 // Measures reports whether harnesses have that measurement.
 func Measures(measure string) bool {
-	return measure != spec.Saturated && // busy goroutines exist in Go only
-		measure != spec.Lone && measure != spec.Moved
+	return !slices.Contains([]string{spec.Saturated, spec.Lone, spec.Correct, spec.Moved}, measure)
 }
 
 // need returns an error that names a missing program.

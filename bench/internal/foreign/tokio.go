@@ -40,7 +40,12 @@ func buildTokio(h *Harness) error {
 	if err != nil {
 		return err
 	}
-	h.Version = strings.TrimPrefix(filepath.Base(crate), "tokio-") + " with " + strings.TrimSpace(string(out))
+	changes, err := os.ReadFile(filepath.Join(crate, "CHANGELOG.md"))
+	if err != nil {
+		return err
+	}
+	version, _, _ := strings.Cut(string(changes), "\n") // "# 1.2.3 (January 2, 2023)"
+	h.Version = strings.TrimPrefix(version, "# ") + " with " + strings.TrimSpace(string(out))
 	h.command = []string{filepath.Join(h.dir, "target", "release", "harness")}
 	return nil
 }

@@ -14,12 +14,12 @@ func far(producer int) func() time.Duration {
 	return func() time.Duration { return 30*time.Minute + time.Duration(r.Int64N(int64(time.Hour))) }
 }
 
-// fill schedules n far timeouts, waits until the engine is idle, and returns the handles.
-func fill(e engines.Engine, n int) []engines.Handle {
+// fill schedules n far timeouts of a task, waits until the engine is idle, and returns the handles.
+func fill(e engines.Engine, n int, task func()) []engines.Handle {
 	next := far(0)
 	handles := make([]engines.Handle, n)
 	for i := range handles {
-		handles[i] = e.Schedule(next(), nop)
+		handles[i] = e.Schedule(next(), task)
 	}
 	awaitIdle(n, 0)
 	return handles

@@ -14,7 +14,7 @@ import (
 // them. Only the engine refers to them.
 func heap(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	before := proc.Heap()
-	fill(e, s.Pending)
+	fill(e, s.Pending, nop)
 	held := proc.Heap() - before
 	cycles := make([]float64, 3)
 	for i := range cycles {

@@ -40,10 +40,17 @@ func TestEveryEngineIsMeasured(t *testing.T) {
 }
 
 func TestResetsAreMeasured(t *testing.T) {
-	for _, measure := range []string{spec.ResetAll, spec.Heartbeats} {
-		sample, err := Run(spec.Spec{Measure: measure, Engine: "AfterFunc", N: 10, Pending: 20, Span: 20 * time.Millisecond})
-		require.NoError(t, err)
-		assert.Contains(t, sample.Metrics, spec.CPUNs, measure)
+	for measure, span := range map[string]time.Duration{spec.ResetAll: time.Minute, spec.Heartbeats: 20 * time.Millisecond} {
+		for _, engine := range []string{"AfterFunc", "hashedwheel+event", "floor"} {
+			t.Run(measure+"/"+engine, func(t *testing.T) {
+				t.Parallel() // waits for seconds
+				sample, err := Run(spec.Spec{Measure: measure, Engine: engine, N: 10, Pending: 20, Span: span})
+				require.NoError(t, err)
+				assert.Empty(t, sample.Failure)
+				assert.Contains(t, sample.Metrics, spec.CPUNs)
+				assert.Zero(t, sample.Metrics[spec.Lost])
+			})
+		}
 	}
 }
 
@@ -84,13 +91,35 @@ type deaf struct{ engines.Engine }
 func (deaf) Schedule(time.Duration, func()) engines.Handle { return nil }
 
 func TestExpiryCountsEveryTimeout(t *testing.T) {
-	sample, err := Run(spec.Spec{Measure: spec.Expire, Engine: "hashedwheel", N: 1000, Span: time.Minute})
+	for _, engine := range []string{"hashedwheel", "hashedwheel+event"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			sample, err := Run(spec.Spec{Measure: spec.Expire, Engine: engine, N: 1000, Span: time.Minute})
+			require.NoError(t, err)
+			assert.Zero(t, sample.Metrics[spec.Lost])
+			assert.Zero(t, sample.Metrics[spec.Early])
+			assert.GreaterOrEqual(t, sample.Metrics[spec.LateMin], 0.0)
+			assert.Len(t, sample.Late, len(spec.Shares))
+			assert.Equal(t, sample.Metrics[spec.LateMax], sample.Late[len(sample.Late)-1])
+		})
+	}
+}
+
+func TestFloorCallsEachTaskInDueOrder(t *testing.T) {
+	e, err := engines.Find("floor")
 	require.NoError(t, err)
-	assert.Zero(t, sample.Metrics[spec.Lost])
-	assert.Zero(t, sample.Metrics[spec.Early])
-	assert.GreaterOrEqual(t, sample.Metrics[spec.LateMin], 0.0)
-	assert.Len(t, sample.Late, len(spec.Shares))
-	assert.Equal(t, sample.Metrics[spec.LateMax], sample.Late[len(sample.Late)-1])
+	made, err := e.New()
+	require.NoError(t, err)
+	floor := made.(*engines.Floor)
+	floor.Keep()
+	var order []int
+	for _, i := range []int{2, 0, 1} {
+		h := floor.Schedule(time.Hour, func() { order = append(order, i) })
+		floor.Reset(h, time.Duration(i)*time.Minute, nil)
+	}
+	floor.Sort()
+	floor.Run()
+	assert.Equal(t, []int{0, 1, 2}, order)
 }
 
 func TestJudgeCountsEachFault(t *testing.T) {

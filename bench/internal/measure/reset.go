@@ -1,6 +1,10 @@
 package measure
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
@@ -8,17 +12,70 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// resetAll moves each of the pending timeouts to an earlier time, once.
+// resetAll resets each of the pending timeouts once, to be due within the same second, and
+// waits until the last has run: some engines put off the work. Meanwhile a bystander measures
+// the longest stall.
 func resetAll(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	handles := fill(e, s.Pending)
-	next := far(1)
-	return spec.Sample{Metrics: timed(1, func() int {
-		i := 0
-		return repeat(s.Pending, func() {
-			handles[i] = e.Reset(handles[i], next()/2, nop)
-			i++
-		})
-	})}
+	var fired atomic.Int64
+	task := func() { fired.Add(1) }
+	floor, _ := e.(*engines.Floor)
+	if floor != nil {
+		floor.Keep()
+	}
+	handles := fill(e, s.Pending, task)
+	lead := 2*time.Second + time.Duration(s.Pending)*2*time.Microsecond
+	r := rand.New(rand.NewPCG(1, 2))
+	runtime.GC()
+	stalls := watchStalls()
+	began, used := time.Now(), proc.Now()
+	for i := range handles {
+		handles[i] = e.Reset(handles[i], lead+time.Duration(r.Int64N(int64(time.Second)))-time.Since(began), task)
+	}
+	wall := time.Since(began)
+	if wall > lead {
+		return spec.Sample{Failure: fmt.Sprintf("took more than %v to reset %d timeouts", lead, s.Pending)}
+	}
+	if floor != nil {
+		resets := proc.Now().Sub(used).CPU
+		floor.Sort()
+		used = proc.Now()
+		floor.Run()
+		return spec.Sample{Metrics: map[string]float64{
+			spec.CPUNs: float64(resets+proc.Now().Sub(used).CPU) / float64(s.Pending), spec.WallNs: float64(wall) / float64(s.Pending),
+		}}
+	}
+	for fired.Load() < int64(s.Pending) && time.Since(began) < lead+s.Span {
+		time.Sleep(10 * time.Millisecond)
+	}
+	cpu := proc.Now().Sub(used).CPU
+	return spec.Sample{Metrics: map[string]float64{
+		spec.CPUNs: float64(cpu) / float64(s.Pending), spec.WallNs: float64(wall) / float64(s.Pending),
+		spec.StallMs: float64(stalls()) / 1e6, spec.Lost: float64(int64(s.Pending) - fired.Load()),
+	}}
+}
+
+// watchStalls starts a bystander, a goroutine with sleeps of a millisecond. The returned
+// function ends it and returns by how much its longest sleep was too long.
+func watchStalls() (longest func() time.Duration) {
+	over, result := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		most := time.Duration(0)
+		for {
+			select {
+			case <-over:
+				result <- most
+				return
+			default:
+			}
+			began := time.Now()
+			time.Sleep(time.Millisecond)
+			most = max(most, time.Since(began)-time.Millisecond)
+		}
+	}()
+	return func() time.Duration {
+		close(over)
+		return <-result
+	}
 }
 
 // heartbeats resets each of many timeouts at half its delay, at an even pace. Both the delay

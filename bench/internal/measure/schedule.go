@@ -5,13 +5,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/bench/internal/engines"
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
 // schedule adds pending timeouts to the background.
 func schedule(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	fill(e, s.Pending)
+	fill(e, s.Pending, nop)
 	return spec.Sample{Metrics: produce(s, func(producer int) func() {
 		next := far(1 + producer)
 		return func() { e.Schedule(next(), nop) }
@@ -20,8 +21,17 @@ func schedule(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 
 // cancel cancels each timeout immediately.
 func cancel(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
-	fill(e, s.Pending)
+	fill(e, s.Pending, nop)
+	events, embedded := e.(engines.Events)
 	return spec.Sample{Metrics: produce(s, func(int) func() {
+		if embedded { // one object, armed again and again
+			event := new(hwt.Event)
+			events.Init(event, hwt.TaskFunc(func(hwt.Timeout) error { return nil }))
+			return func() {
+				_ = event.Arm(time.Minute) // it fails only after a stop
+				event.Cancel()
+			}
+		}
 		return func() { e.Cancel(e.Schedule(time.Minute, nop)) }
 	})}
 }

@@ -46,7 +46,7 @@ func losses(r *results.Results) table {
 // lost returns the cases and engines that are ahead in one metric.
 func lost(r *results.Results, m measurement, metric metric) (list []loss) {
 	for _, k := range r.Engines {
-		if metric.least == 0 || k.Name == base(r).Name || faulty(r, k.Name) {
+		if metric.least == 0 || metric.inGo && k.Foreign || k.Name == base(r).Name || k.Floor || faulty(r, k.Name) {
 			continue
 		}
 		for _, c := range r.Cases(m.name) {

@@ -2,7 +2,9 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +33,15 @@ func Write(r *results.Results, dir string) error {
 	return writeSummary(r, dir)
 }
 
+// WritePart writes the tables of a run of some measurements to a file.
+func WritePart(r *results.Results, file string) error {
+	var b strings.Builder
+	if err := errors.Join(page.ExecuteTemplate(&b, "part", viewOf(r, nil)), Tables(&b, r, nil)); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(b.String()), 0o644)
+}
+
 //go:embed page.md.tmpl
 var pageText string
 
@@ -42,6 +53,7 @@ type view struct {
 	Memory                       string
 	Base                         engines.Kind
 	Summary, Losses, Correctness table
+	Newer                        []string
 	Plots                        []drawing
 	Names                        string
 }
@@ -49,19 +61,33 @@ type view struct {
 // render returns the page.
 func render(r *results.Results, drawn []drawing) (string, error) {
 	var b strings.Builder
-	err := page.Execute(&b, view{
+	err := page.Execute(&b, viewOf(r, drawn))
+	return b.String(), err
+}
+
+func viewOf(r *results.Results, drawn []drawing) view {
+	return view{
 		Results: r, Memory: cli.Number(float64(r.Machine.Memory) / (1 << 30)), Base: base(r),
 		Summary: summary(r), Losses: losses(r), Correctness: correctness(r), Plots: drawn,
-		Names: strings.Join(spec.Measurements, ", "),
-	})
-	return b.String(), err
+		Names: strings.Join(spec.Measurements, ", "), Newer: newer(r),
+	}
 }
 
 // correctness returns a table of the engines' configurations and faults.
 func correctness(r *results.Results) table {
-	t := table{head: []string{"engine", "package", "configuration", "faults"}, text: true}
+	t := table{head: []string{"engine", "package", "version", "configuration", "faults"}, text: true}
 	for _, k := range r.Engines {
-		t.add(label(r, k), k.Package, k.Setting, faultsOf(r, k.Name))
+		t.add(label(r, k), k.Package, cmp.Or(k.Version, absent), k.Setting, faultsOf(r, k.Name))
 	}
 	return t
+}
+
+// newer returns a sentence per engine with a design that the measured version does not have.
+func newer(r *results.Results) (sentences []string) {
+	for _, k := range r.Engines {
+		if k.Newer != "" {
+			sentences = append(sentences, k.Newer)
+		}
+	}
+	return sentences
 }

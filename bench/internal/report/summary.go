@@ -37,7 +37,7 @@ var (
 		{"lateness p99, ms", spec.Spec{Measure: spec.Expire, N: 1e6}, p99, false},
 		{"heap each, bytes", spec.Spec{Measure: spec.Heap, Pending: 1e6}, heap, false},
 		{"GC cycle, ms", spec.Spec{Measure: spec.Heap, Pending: 1e6}, cycle, false},
-		{"CPU: reset each", spec.Spec{Measure: spec.ResetAll, Pending: 1e6}, cpu, true},
+		{"CPU: reset each, expire", spec.Spec{Measure: spec.ResetAll, Pending: 1e6}, cpu, true},
 	}
 	readmeColumns = columns[:4]
 )
@@ -68,6 +68,7 @@ func readmeSummary(r *results.Results) table {
 // summaryOf returns a table of the engines with a name and at least one value.
 func summaryOf(r *results.Results, columns []column, name func(engines.Kind) string) table {
 	t := table{head: []string{"engine"}}
+	columns = slices.DeleteFunc(slices.Clone(columns), func(col column) bool { return !col.known(r) })
 	for _, col := range columns {
 		t.head = append(t.head, col.head)
 	}
@@ -83,6 +84,11 @@ func summaryOf(r *results.Results, columns []column, name func(engines.Kind) str
 		}
 	}
 	return t
+}
+
+// known reports whether any engine has a value.
+func (col column) known(r *results.Results) bool {
+	return slices.ContainsFunc(r.Engines, func(k engines.Kind) bool { return col.text(r, k) != absent })
 }
 
 // text writes the value of an engine.
@@ -124,6 +130,9 @@ func twoDigits(v float64) string {
 
 // faultsOf names the faults of an engine, each with the largest share of timeouts.
 func faultsOf(r *results.Results, engine string) string {
+	if i := slices.IndexFunc(r.Engines, func(k engines.Kind) bool { return k.Name == engine }); i >= 0 && r.Engines[i].Floor {
+		return absent
+	}
 	var list []string
 	for _, fault := range faults {
 		if fault.name == spec.EarlyMs {
@@ -154,14 +163,16 @@ func choice(r *results.Results) table {
 	for _, col := range []column{
 		{"schedule and cancel, CPU, ns", spec.Spec{Measure: spec.Cancel, Producers: 1, Pending: 1e6}, cpu, false},
 		{"schedule, CPU, ns", spec.Spec{Measure: spec.Schedule, Producers: 1, Pending: 1e6}, cpu, false},
-		{"reset each to an earlier time, CPU, ns", spec.Spec{Measure: spec.ResetAll, Pending: 1e6}, cpu, false},
+		{"reset each to an earlier time until the last has run, CPU, ns", spec.Spec{Measure: spec.ResetAll, Pending: 1e6}, cpu, false},
 		{"heartbeats, CPU per reset, ns", spec.Spec{Measure: spec.Heartbeats, Pending: 1e6}, cpu, false},
 		{"due within one second, CPU, ns", spec.Spec{Measure: spec.Expire, N: 1e6}, cpu, false},
 		{"due within one second, lateness p99, ms", spec.Spec{Measure: spec.Expire, N: 1e6}, p99, false},
 		{"heap per timeout, bytes", spec.Spec{Measure: spec.Heap, Pending: 1e6}, heap, false},
 		{"garbage collection, ms", spec.Spec{Measure: spec.Heap, Pending: 1e6}, cycle, false},
 	} {
-		t.add(col.head, col.text(r, engines.Kind{Name: "hashedwheel"}), col.text(r, engines.Kind{Name: "hierarchical"}))
+		if col.known(r) {
+			t.add(col.head, col.text(r, engines.Kind{Name: "hashedwheel"}), col.text(r, engines.Kind{Name: "hierarchical"}))
+		}
 	}
 	return t
 }

@@ -54,7 +54,7 @@ func (z size) cases() (cases []spec.Spec) {
 		operations(spec.Cancel, 1, pending)
 	}
 	operations(spec.Cancel, 2, most)
-	add(spec.Spec{Measure: spec.ResetAll, Pending: z.beats})
+	add(spec.Spec{Measure: spec.ResetAll, Pending: z.beats, Span: 15 * time.Second})
 	add(spec.Spec{Measure: spec.Heartbeats, Pending: z.beats, Span: z.span})
 	for _, pending := range z.growth[1:] {
 		add(spec.Spec{Measure: spec.Heap, Pending: pending})

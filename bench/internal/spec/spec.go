@@ -11,7 +11,7 @@ import (
 const (
 	Schedule   = "schedule"   // schedule, and leave pending
 	Cancel     = "cancel"     // schedule and cancel
-	ResetAll   = "reset-all"  // reset each of many timeouts to an earlier time, once
+	ResetAll   = "reset-each" // reset each of many timeouts to an earlier time, until the last has run
 	Heartbeats = "heartbeats" // reset each of many timeouts to a later time, paced
 	Heap       = "heap"       // heap per pending timeout, duration of a GC cycle
 	Expire     = "expire"     // a million timeouts due within one second
@@ -97,6 +97,7 @@ const (
 	Refused  = "refused"  // a cancel returned false long before the deadline
 	Behind   = "behind"   // percentage of operations not made in time
 	PerSec   = "per_s"    // operations per second: more is better
+	StallMs  = "stall_ms" // the longest stall of a bystander
 	DoneMs   = "done_ms"  // from the first deadline until all had fired
 	PeakMB   = "peak_mb"  // peak memory of the process
 

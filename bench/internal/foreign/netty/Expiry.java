@@ -29,7 +29,7 @@ final class Expiry {
         AtomicLongArray late = new AtomicLongArray(n);
         AtomicInteger fired = new AtomicInteger();
         AtomicInteger repeated = new AtomicInteger();
-        long lead = 2_000_000_000L + Math.min(n, 1_000_000) * 5000L + Math.max(n - 1_000_000, 0) * 1000L;
+        long lead = 2_000_000_000L + Math.min(n, 1_000_000) * 3000L + Math.max(n - 1_000_000, 0) * 1000L;
         long start = System.nanoTime();
         SplittableRandom random = new SplittableRandom(1);
         for (int i = 0; i < n; i++) {

@@ -14,7 +14,7 @@ public final class Harness {
         switch (args[0]) {
             case "schedule": Operations.schedule(spec, sample); break;
             case "cancel": Operations.cancel(spec, sample); break;
-            case "reset-all": Operations.resetAll(spec, sample); break;
+            case "reset-each": Operations.resetAll(spec, sample); break;
             case "heartbeats": Waiting.heartbeats(spec, sample); break;
             case "heap": Waiting.heap(spec, sample); break;
             case "expire": Expiry.expire(spec, sample); break;
@@ -22,7 +22,6 @@ public final class Harness {
             case "full-speed": Loads.churn(spec, sample); break;
             case "sustained": Loads.sustained(spec, sample); break;
             case "trickle": Loads.trickle(spec, sample); break;
-            case "correct": Correct.correct(spec, sample); break;
             default: sample.failure = "not measured";
         }
         System.out.println(sample.json());

@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 pub fn expire(spec: &Spec, sample: &mut Sample) {
-    let lead = 2 * SECOND + spec.n.min(1_000_000) as u64 * 5000 + spec.n.saturating_sub(1_000_000) as u64 * 1000;
+    let lead = 2 * SECOND + spec.n.min(1_000_000) as u64 * 3000 + spec.n.saturating_sub(1_000_000) as u64 * 1000;
     let probes = Probes::new(spec.n);
     let mut random = Random(1);
     for _ in 0..spec.n {

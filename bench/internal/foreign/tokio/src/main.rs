@@ -1,7 +1,6 @@
 //! Measures tokio's timers as the Go program measures the others: one measurement per process.
 
 mod alloc;
-mod correct;
 mod expire;
 mod loads;
 mod operations;
@@ -23,11 +22,10 @@ fn main() {
     match measure.as_str() {
         "schedule" => operations::schedule(&spec, &mut sample),
         "cancel" => operations::cancel(&spec, &mut sample),
-        "reset-all" => operations::reset_all(&spec, &mut sample),
+        "reset-each" => operations::reset_all(&spec, &mut sample),
         "heartbeats" => waiting::heartbeats(&spec, &mut sample),
         "heap" => waiting::heap(&spec, &mut sample),
         "expire" | "burst" => expire::expire(&spec, &mut sample),
-        "correct" => correct::correct(&spec, &mut sample),
         "full-speed" => loads::churn(&spec, &mut sample),
         "sustained" => loads::sustained(&spec, &mut sample),
         "trickle" => loads::trickle(&spec, &mut sample),

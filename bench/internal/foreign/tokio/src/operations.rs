@@ -2,7 +2,7 @@
 
 use crate::alloc;
 use crate::sample::{Sample, Spec};
-use crate::timers::{fill, parallel, reset, schedule as timeout, Random, Timeout, MINUTE};
+use crate::timers::{fill, parallel, reset, schedule as timeout, Random, Timeout, MINUTE, SECOND};
 use crate::usage;
 use std::time::{Duration, Instant};
 
@@ -18,16 +18,18 @@ pub fn cancel(spec: &Spec, sample: &mut Sample) {
     measure(spec, sample, |_| (), |_| drop(timeout(MINUTE)));
 }
 
+/// Resets each timeout to be due within one second after the last reset, and waits for all.
 pub fn reset_all(spec: &Spec, sample: &mut Sample) {
     let mut held = fill(spec.pending);
     std::thread::sleep(Duration::from_millis(100));
+    let (n, lead) = (spec.pending as f64, 2 * SECOND + spec.pending as u64 * 2000);
     let mut random = Random(1);
     let (began, cpu) = (Instant::now(), usage::cpu_nanos());
     for timeout in &mut held {
-        reset(timeout, random.far() / 2);
+        reset(timeout, (lead + random.below(SECOND)).saturating_sub(began.elapsed().as_nanos() as u64));
     }
-    let n = spec.pending as f64;
     sample.put("wall_ns", began.elapsed().as_nanos() as f64 / n);
+    std::thread::sleep(Duration::from_nanos(lead + SECOND + 100_000_000).saturating_sub(began.elapsed()));
     sample.put("cpu_ns", (usage::cpu_nanos() - cpu) / n);
     std::mem::forget(held);
 }
