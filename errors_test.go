@@ -91,7 +91,6 @@ func TestErrInvalidMatchesEveryBadArgument(t *testing.T) {
 		"clock run":          onTimer.RunWithTimeout(t.Context(), 1, nil),
 		"idle timeout":       second(idle.New(timer, 0, nil)),
 		"idle option":        second(idle.New(timer, 1, &idle.Options{MaxAge: -1})),
-		"leak level":         second(leak.ParseLevel("loud")),
 		"leak option, panic": recovered(func() { leak.NewDetector[int]("int", &leak.Options{TargetRecords: -1}) }),
 	} {
 		t.Run(name, func(t *testing.T) {

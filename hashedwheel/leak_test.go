@@ -64,7 +64,7 @@ func reports(t *testing.T) (text func() string) {
 	var mu sync.Mutex
 	var all strings.Builder
 	before := leaks
-	leaks = leak.NewDetector[Timer]("hashedwheel.Timer", &leak.Options{ReleaseMethod: "Stop", Listener: func(r leak.Report) {
+	leaks = leak.NewDetector[Timer]("hashedwheel.Timer", &leak.Options{ReleaseMethod: "Stop", SamplingInterval: 1, Listener: func(r leak.Report) {
 		mu.Lock()
 		defer mu.Unlock()
 		all.WriteString(r.String())

@@ -72,7 +72,7 @@ var (
 )
 
 // leaks reports timers that were dropped without Stop.
-var leaks = leak.NewDetector[Timer]("hashedwheel.Timer", &leak.Options{ReleaseMethod: "Stop"})
+var leaks = leak.NewDetector[Timer]("hashedwheel.Timer", &leak.Options{ReleaseMethod: "Stop", SamplingInterval: 1})
 
 // New returns a timer with the given options; nil means the defaults. A field
 // whose value is outside its range is an error that names the field, the value
@@ -85,7 +85,7 @@ func New(options *Options) (*Timer, error) {
 	t := &Timer{options: o}
 	var tracker *leak.Tracker
 	if !o.DisableLeakDetection {
-		tracker = leaks.TrackAlways(t)
+		tracker = leaks.Track(t)
 	}
 	wheel := func() engine.Wheel { return newWheel(o.TicksPerWheel) }
 	t.handle.Init(t, o.Config(wheel, tracker))

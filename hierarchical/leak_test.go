@@ -16,7 +16,7 @@ func TestDroppedTimerIsReportedAndItsWorkerEnds(t *testing.T) {
 	before := leaks
 	defer func() { leaks = before }()
 	for on, reports := range map[bool]int64{true: 1, false: 0} {
-		leaks = leak.NewDetector[Timer]("its own", &leak.Options{Listener: func(leak.Report) {}}) // no other test's timer counts
+		leaks = leak.NewDetector[Timer]("its own", &leak.Options{Listener: func(leak.Report) {}, SamplingInterval: 1}) // no other test's timer counts
 		goroutines := runtime.NumGoroutine()
 		func() {
 			timer, err := New(&Options{DisableLeakDetection: !on})

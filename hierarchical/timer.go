@@ -62,7 +62,7 @@ var (
 )
 
 // leaks reports timers that were dropped without Stop.
-var leaks = leak.NewDetector[Timer]("hierarchical.Timer", &leak.Options{ReleaseMethod: "Stop"})
+var leaks = leak.NewDetector[Timer]("hierarchical.Timer", &leak.Options{ReleaseMethod: "Stop", SamplingInterval: 1})
 
 // New returns a timer with the given options; nil means the defaults. A field
 // whose value is outside its range is an error that names the field, the value
@@ -81,7 +81,7 @@ func New(options *Options) (*Timer, error) {
 func (t *Timer) init(newWheel func() engine.Wheel) {
 	var tracker *leak.Tracker
 	if !t.options.DisableLeakDetection {
-		tracker = leaks.TrackAlways(t)
+		tracker = leaks.Track(t)
 	}
 	t.handle.Init(t, t.options.Config(newWheel, tracker))
 }

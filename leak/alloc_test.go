@@ -14,7 +14,6 @@ func TestDisabledAllocatesNothing(t *testing.T) {
 	r := &resource{}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		r.tracker = d.Track(r)
-		r.tracker = d.TrackAlways(r)
 		r.tracker.Record("hint")
 		r.close()
 	}))

@@ -62,22 +62,13 @@ func (d *Detector[T]) Track(resource *T) *Tracker {
 	if d.core.off() {
 		return nil
 	}
-	return d.track(resource, false)
+	return d.track(resource)
 }
 
-// TrackAlways is Track without sampling: unless resource is nil, it returns nil only at
-// [LevelDisabled]. Use it for resources that are few and costly to lose, such as timers
-// with goroutines. Netty's HashedWheelTimer does the same with a sampling interval of 1.
-func (d *Detector[T]) TrackAlways(resource *T) *Tracker {
-	if d.core.off() {
-		return nil
-	}
-	return d.track(resource, true)
-}
-
-func (d *Detector[T]) track(resource *T, always bool) *Tracker {
+// track is Track if a resource may be tracked.
+func (d *Detector[T]) track(resource *T) *Tracker {
 	level, scopes := currentLevel(), d.core.scopes()
-	chosen := d.core.chooses(level, always)
+	chosen := d.core.chooses(level)
 	if resource == nil || !chosen && len(scopes) == 0 {
 		return nil
 	}
@@ -98,11 +89,11 @@ func (c *core) off() bool {
 }
 
 // chooses reports whether to watch the collection of the next resource.
-func (c *core) chooses(level Level, always bool) bool {
+func (c *core) chooses(level Level) bool {
 	switch {
 	case level == LevelDisabled:
 		return false
-	case always || level == LevelParanoid:
+	case level == LevelParanoid:
 		return true
 	default:
 		return rand.IntN(c.samplingInterval()) == 0

@@ -35,3 +35,6 @@ func (s *Scope) Hold() (release func()) {
 	s.mu.Lock()
 	return s.mu.Unlock
 }
+
+// ParseLevel is parseLevel.
+var ParseLevel = parseLevel

@@ -46,11 +46,11 @@ func (l Level) String() string {
 
 func (l Level) valid() bool { return LevelDisabled <= l && l <= LevelParanoid }
 
-// ParseLevel returns the level with the given name, in any case, or with the given
+// parseLevel returns the level with the given name, in any case, or with the given
 // number from 0 to 3. It ignores space around the text. For any other text it
 // returns LevelSimple, as Netty does, and an error that names the text and the
 // valid values.
-func ParseLevel(text string) (Level, error) {
+func parseLevel(text string) (Level, error) {
 	trimmed := strings.TrimSpace(text)
 	for l := LevelDisabled; l <= LevelParanoid; l++ {
 		if strings.EqualFold(trimmed, l.String()) || trimmed == strconv.Itoa(int(l)) {

@@ -27,8 +27,9 @@ type Options struct {
 	Logger *slog.Logger
 
 	// SamplingInterval n tracks one resource in n, below [LevelParanoid]. It ranges
-	// from 1, which tracks every resource, to 1<<30. The default, 0, means the value
-	// of the environment, or 128.
+	// from 1, which tracks every resource, to 1<<30. 1 suits resources that are few and
+	// costly to lose, such as timers with goroutines. The default, 0, means the value of
+	// the environment, or 128.
 	SamplingInterval int
 
 	// TargetRecords is the approximate number of access records kept per resource,
@@ -36,8 +37,8 @@ type Options struct {
 	// probability. The default, 0, means the value of the environment, or 4.
 	TargetRecords int
 
-	// Scope counts every resource passed to Track or TrackAlways, sampled or not, at
-	// every level. By default only the scopes that watch all detectors count (see
+	// Scope counts every resource passed to Track, sampled or not, at every
+	// level. By default only the scopes that watch all detectors count (see
 	// [Scope.Watch]).
 	Scope *Scope
 }

@@ -12,9 +12,9 @@ import (
 
 // recordN records 1 to n on a tracked resource with the given target.
 func recordN(target, n int) (kept []string, discarded int) {
-	d, _ := newSinkDetector(leak.Options{TargetRecords: target})
+	d, _ := newSinkDetector(leak.Options{TargetRecords: target, SamplingInterval: 1})
 	r := &resource{}
-	r.tracker = d.TrackAlways(r)
+	r.tracker = d.Track(r)
 	defer r.close()
 	for i := range n {
 		r.tracker.Record(i + 1)
@@ -73,9 +73,9 @@ func TestRecordsAreDiscardedWithGrowingProbability(t *testing.T) {
 func TestRacingRecordsAreKeptOrCounted(t *testing.T) {
 	at(t, leak.LevelSimple) // without stacks, records race more often
 	atProcs(t, func(t *testing.T) {
-		d, _ := newSinkDetector()
+		d, _ := newSinkDetector(leak.Options{SamplingInterval: 1})
 		r := &resource{}
-		r.tracker = d.TrackAlways(r)
+		r.tracker = d.Track(r)
 		const goroutines, each = 4, 5000
 		together(goroutines, func(int) {
 			for range each {
@@ -91,9 +91,9 @@ func TestRacingRecordsAreKeptOrCounted(t *testing.T) {
 func TestReportCountsDuplicateAndDiscardedRecords(t *testing.T) {
 	at(t, leak.LevelSimple)
 	scope := leak.NewScope("counts")
-	d, _ := newSinkDetector(leak.Options{Scope: scope, TargetRecords: 4})
+	d, _ := newSinkDetector(leak.Options{Scope: scope, TargetRecords: 4, SamplingInterval: 1})
 	r := &resource{}
-	r.tracker = d.TrackAlways(r)
+	r.tracker = d.Track(r)
 	for range 3 {
 		r.tracker.Record("same")
 	}

@@ -90,13 +90,6 @@ func (s *Scope) Check(t TestingT) {
 	}
 }
 
-// Count returns the number of open resources.
-func (s *Scope) Count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.open)
-}
-
 // Reports describes the open resources, oldest first.
 func (s *Scope) Reports() []Report {
 	trackers := s.trackers()

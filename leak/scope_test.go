@@ -38,9 +38,9 @@ func TestScopeWithoutOpenResourcesPasses(t *testing.T) {
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	r := &resource{}
 	r.tracker = d.Track(r)
-	assert.Equal(t, 1, scope.Count())
+	assert.Len(t, scope.Reports(), 1)
 	assert.True(t, r.close())
-	assert.Zero(t, scope.Count())
+	assert.Empty(t, scope.Reports())
 	scope.Check(t)
 }
 
@@ -81,7 +81,7 @@ func TestWatchingScopeCountsAllDetectors(t *testing.T) {
 	assert.Equal(t, "all", open[0].Scope)
 
 	assert.True(t, tracker.Close())
-	assert.Equal(t, 1, scope.Count())
+	assert.Len(t, scope.Reports(), 1)
 	assert.True(t, block.Close())
 	scope.Check(t)
 
@@ -96,7 +96,7 @@ func TestEndedScopeCountsNoNewResource(t *testing.T) {
 	before := drop(d, nil)
 	scope.Check(&recorder{})
 	drop(d, nil)
-	assert.Equal(t, 1, scope.Count())
+	assert.Len(t, scope.Reports(), 1)
 	assert.True(t, before.Close())
 	scope.Check(t)
 }
@@ -120,14 +120,14 @@ func TestScopeCountsAtLevelDisabled(t *testing.T) {
 	d, reports := newSinkDetector(leak.Options{Scope: scope})
 	dropAlways(d)
 	awaitCleanups(t)
-	assert.Equal(t, 1, scope.Count())
+	assert.Len(t, scope.Reports(), 1)
 	assert.Empty(t, reports.all())
 }
 
 //go:noinline
 func dropAlways(d *leak.Detector[resource]) {
 	r := &resource{}
-	r.tracker = d.TrackAlways(r)
+	r.tracker = d.Track(r)
 }
 
 func leaveEnded(scope *leak.Scope) *leak.Detector[resource] {
@@ -142,13 +142,13 @@ func TestScopesCountIndependently(t *testing.T) {
 	d, _ := newSinkDetector(leak.Options{Scope: own})
 	tracker := drop(d, nil)
 	for _, scope := range []*leak.Scope{own, all, other} {
-		assert.Equal(t, 1, scope.Count())
+		assert.Len(t, scope.Reports(), 1)
 	}
 	other.Check(&recorder{})
 	second := drop(d, nil)
-	assert.Equal(t, 2, own.Count())
-	assert.Equal(t, 2, all.Count())
-	assert.Equal(t, 1, other.Count(), "it ended")
+	assert.Len(t, own.Reports(), 2)
+	assert.Len(t, all.Reports(), 2)
+	assert.Len(t, other.Reports(), 1, "it ended")
 	assert.True(t, tracker.Close())
 	assert.True(t, second.Close())
 	for _, scope := range []*leak.Scope{own, all, other} {
@@ -161,7 +161,7 @@ func TestWatchingScopeInTheOptionsCountsOnce(t *testing.T) {
 	scope := leak.NewScope("both").Watch()
 	d, _ := newSinkDetector(leak.Options{Scope: scope})
 	tracker := drop(d, nil)
-	assert.Equal(t, 1, scope.Count())
+	assert.Len(t, scope.Reports(), 1)
 	assert.True(t, tracker.Close())
 	scope.Check(t)
 }
@@ -171,9 +171,9 @@ func TestScopeCountsBeforeAndAfterACollection(t *testing.T) {
 	scope := leak.NewScope("collected")
 	d, reports := newSinkDetector(leak.Options{Scope: scope})
 	drop(d, func(tracker *leak.Tracker) { tracker.Record("hint") })
-	assert.Equal(t, 1, scope.Count())
+	assert.Len(t, scope.Reports(), 1)
 	collectUntil(t, func() bool { return len(reports.all()) > 0 })
-	require.Equal(t, 1, scope.Count(), "collected is not released")
+	require.Len(t, scope.Reports(), 1, "collected is not released")
 	assert.Equal(t, "hint", scope.Reports()[0].Records[0].Hint)
 }
 
@@ -185,7 +185,7 @@ func TestTestScopeChecksAfterTheTestsCleanups(t *testing.T) {
 	kept, deferred := drop(d, nil), drop(d, nil)
 	run.Cleanup(func() { assert.True(t, kept.Close()) })
 	func() { defer deferred.Close() }()
-	assert.Equal(t, 1, scope.Count())
+	assert.Len(t, scope.Reports(), 1)
 	run.finish()
 	assert.Empty(t, run.failures)
 	assert.Nil(t, drop(d, nil), "the scope no longer watches")

@@ -52,7 +52,7 @@ func (s *envSettings) readLevel(value string) Level {
 	if value == "" {
 		return LevelSimple
 	}
-	l, err := ParseLevel(value)
+	l, err := parseLevel(value)
 	if err != nil {
 		s.unusable(envLevel, value, levelNames+", or 0 to 3", LevelSimple.String())
 	}

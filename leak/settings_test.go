@@ -106,15 +106,15 @@ func TestLogHandlerMayTrackAndPanic(t *testing.T) {
 		assert.Contains(t, out, "tracked:true records:1")
 		return
 	}
-	d := leak.NewDetector[resource]("test.Resource", nil)
+	d := leak.NewDetector[resource]("test.Resource", &leak.Options{SamplingInterval: 1})
 	records := 0
 	slog.SetDefault(slog.New(handlerFunc(func() error {
 		records++
-		d.TrackAlways(new(resource)).Close()
+		d.Track(new(resource)).Close()
 		panic("broken handler")
 	})))
 	r := &resource{}
-	r.tracker = d.TrackAlways(r)
+	r.tracker = d.Track(r)
 	fmt.Printf("tracked:%v records:%d\n", r.tracker != nil, records)
 	r.close()
 }

@@ -17,7 +17,8 @@ type hit struct {
 // Goroutines that serve requests record each request without waiting. The statistics
 // regularly process a bounded number of records, and the rest after Close.
 func Example() {
-	hits := mpsc.New(func(h *hit) *mpsc.Link[hit] { return &h.next })
+	var hits mpsc.Queue[hit]
+	hits.Init(func(h *hit) *mpsc.Link[hit] { return &h.next })
 
 	var servers sync.WaitGroup
 	for server := range 4 {

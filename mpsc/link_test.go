@@ -10,7 +10,7 @@ import (
 )
 
 func TestElementWithTwoLinksCanBeInTwoQueues(t *testing.T) {
-	forth, back := newQueue(), mpsc.New(otherLinkOf)
+	forth, back := newQueue(), queueOf(otherLinkOf)
 	items := make([]*item, 5)
 	for i := range items {
 		items[i] = &item{number: i}
@@ -27,7 +27,7 @@ func TestElementWithTwoLinksCanBeInTwoQueues(t *testing.T) {
 
 func TestElementMayBeABareLinkOrALargeStruct(t *testing.T) {
 	type bare struct{ mpsc.Link[bare] }
-	q := mpsc.New(func(b *bare) *mpsc.Link[bare] { return &b.Link })
+	q := queueOf(func(b *bare) *mpsc.Link[bare] { return &b.Link })
 	e := new(bare)
 	require.True(t, q.Push(e))
 	assert.Same(t, e, q.Pop())
@@ -36,7 +36,7 @@ func TestElementMayBeABareLinkOrALargeStruct(t *testing.T) {
 		load [10_000]byte
 		next mpsc.Link[heavy]
 	}
-	r := mpsc.New(func(h *heavy) *mpsc.Link[heavy] { return &h.next })
+	r := queueOf(func(h *heavy) *mpsc.Link[heavy] { return &h.next })
 	h := new(heavy)
 	require.True(t, r.Push(h))
 	r.Close()
@@ -70,7 +70,7 @@ func TestInitPanicsOnALinkOutsideTheElement(t *testing.T) {
 		"in an array of the others": func(*node) *mpsc.Link[node] { return &make([]node, 3)[1].next },
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Panics(t, func() { mpsc.New(link) })
+			assert.Panics(t, func() { queueOf(link) })
 		})
 	}
 }
@@ -78,5 +78,5 @@ func TestInitPanicsOnALinkOutsideTheElement(t *testing.T) {
 func TestInitsPanicNamesTheElement(t *testing.T) {
 	assert.PanicsWithValue(t,
 		"mpsc: link must return the address of a field of its argument, a mpsc_test.item",
-		func() { mpsc.New(func(*item) *mpsc.Link[item] { return nil }) })
+		func() { queueOf(func(*item) *mpsc.Link[item] { return nil }) })
 }

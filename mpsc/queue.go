@@ -4,7 +4,8 @@
 //		next mpsc.Link[job]
 //		// …
 //	}
-//	q := mpsc.New(func(j *job) *mpsc.Link[job] { return &j.next })
+//	var q mpsc.Queue[job]
+//	q.Init(func(j *job) *mpsc.Link[job] { return &j.next })
 //	q.Push(new(job)) // by any goroutine
 //	j := q.Pop()     // by the consumer
 //
@@ -78,8 +79,8 @@ func (at linkOffset[T]) of(e *T) *Link[T] {
 	return (*Link[T])(unsafe.Add(unsafe.Pointer(e), uintptr(at)-1))
 }
 
-// Queue is an unbounded, intrusive, lock-free queue. Create one with [New], or embed
-// one and call Init. It must not be copied. It takes about 300 bytes, mostly
+// Queue is an unbounded, intrusive, lock-free queue. Call Init
+// before any other method. It must not be copied. It takes about 300 bytes, mostly
 // padding, and space for one T.
 //
 // Any goroutine may call Push, PushAll, Close, and Closed. Only the consumer may call
@@ -98,23 +99,9 @@ type Queue[T any] struct {
 	_        [cacheline.Padding]byte
 }
 
-// New returns an empty queue. link returns the address of the field that links an
-// element, always of the same field:
-//
-//	type job struct {
-//		next mpsc.Link[job]
-//		// …
-//	}
-//	q := mpsc.New(func(j *job) *mpsc.Link[job] { return &j.next })
-//
-// It panics if link does not return the address of a field of its argument.
-func New[T any](link func(*T) *Link[T]) *Queue[T] {
-	q := new(Queue[T])
-	q.Init(link)
-	return q
-}
-
-// Init makes the zero Queue ready, as New does. Call it before any other use.
+// Init makes the zero Queue ready. Call it before any other use. link returns the address
+// of the field that links an element, always of the same field. Init panics if link does not
+// return the address of a field of its argument.
 //
 //go:noinline
 func (q *Queue[T]) Init(link func(*T) *Link[T]) {

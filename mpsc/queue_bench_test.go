@@ -97,9 +97,9 @@ var carriers = []struct {
 	name string
 	make func() carrier
 }{
-	{"mpsc", func() carrier { return yielding{mpsc.New(linkOfParcel)} }},
+	{"mpsc", func() carrier { return yielding{queueOf(linkOfParcel)} }},
 	{"mpsc-parking", func() carrier {
-		return &parking{Queue: mpsc.New(linkOfParcel), wake: make(chan struct{}, 1)}
+		return &parking{Queue: queueOf(linkOfParcel), wake: make(chan struct{}, 1)}
 	}},
 	{"channel", func() carrier { return make(channel, batch) }},
 	{"ring", func() carrier { return ring{queue.NewRingBuffer(batch)} }},

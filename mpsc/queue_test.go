@@ -29,7 +29,14 @@ type item struct {
 func linkOf(i *item) *mpsc.Link[item]      { return &i.link }
 func otherLinkOf(i *item) *mpsc.Link[item] { return &i.other }
 
-func newQueue() *mpsc.Queue[item] { return mpsc.New(linkOf) }
+func newQueue() *mpsc.Queue[item] { return queueOf(linkOf) }
+
+// queueOf returns a queue of elements that link links.
+func queueOf[T any](link func(*T) *mpsc.Link[T]) *mpsc.Queue[T] {
+	q := new(mpsc.Queue[T])
+	q.Init(link)
+	return q
+}
 
 // push pushes new items with these numbers.
 func push(tb testing.TB, q *mpsc.Queue[item], numbers ...int) {
