@@ -24,7 +24,7 @@ func TestContract(t *testing.T) {
 	// One worker and several; the others differ from these in numbers.
 	for _, o := range all[:enginetest.Effort(len(all), 2, 2)] {
 		t.Run(fmt.Sprintf("wheel=%d,workers=%d", o.TicksPerWheel, o.Workers), func(t *testing.T) {
-			hwttest.Run(t, func(tb testing.TB, c hwttest.Config) hwt.Engine {
+			hwttest.Run(t, func(tb testing.TB, c hwttest.Options) hwt.Engine {
 				return newTimer(tb, c, o)
 			})
 		})
@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 }
 
 // newTimer returns the timer that the suite requests.
-func newTimer(tb testing.TB, c hwttest.Config, o hierarchical.Options) *hierarchical.Timer {
+func newTimer(tb testing.TB, c hwttest.Options, o hierarchical.Options) *hierarchical.Timer {
 	o.TickDuration, o.MaxPendingTimeouts, o.Executor = c.TickDuration, c.MaxPendingTimeouts, c.Executor
 	o.Logger, o.ErrorHandler = c.Logger, c.ErrorHandler
 	o.RecordCallers, o.LabelTasks = c.RecordCallers, c.LabelTasks

@@ -28,7 +28,7 @@ var allChecks = []check{
 func collect(e hwt.Engine) []hwt.Timeout { return slices.Collect(e.All()) }
 
 func allPending(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	assert.Empty(tb, collect(e), "unused")
 	_, soon := scheduleAll(tb, e, 40, tick, newProbe)
 	_, far := scheduleAll(tb, e, 40, 100*time.Hour, newProbe)
@@ -72,7 +72,7 @@ func (all tally) once(tb testing.TB, want []hwt.Timeout) {
 }
 
 func allWhileMoving(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var want []hwt.Timeout
 	for i := range 3000 {
 		want = append(want, schedule(tb, e, nothing, time.Hour+time.Duration(i*i)*tick))
@@ -99,7 +99,7 @@ func allWhileMoving(tb testing.TB, newTimer factory) {
 
 // allWhileDue lets timeouts cascade and become due while a loop is in its body.
 func allWhileDue(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var want []hwt.Timeout
 	for i := range 3000 {
 		want = append(want, schedule(tb, e, nothing, 1000*tick+time.Duration(i)*tick))
@@ -127,7 +127,7 @@ func allWhileDue(tb testing.TB, newTimer factory) {
 }
 
 func allInsideTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var own hwt.Timeout
 	var others, inside, reset []hwt.Timeout
 	ready := make(chan struct{}) // others is complete
@@ -153,7 +153,7 @@ func allInsideTask(tb testing.TB, newTimer factory) {
 }
 
 func allNested(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	_, want := scheduleAll(tb, e, 100, time.Hour, newProbe)
 	pass(2 * tick)
 	var descend func(depth int)
@@ -200,7 +200,7 @@ func allNested(tb testing.TB, newTimer factory) {
 }
 
 func allHoldsUpNothing(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	begin := time.Now()
 	tasks, timeouts := scheduleAll(tb, e, 100, time.Minute, newProbe)
 	schedule(tb, e, nothing, time.Hour)
@@ -219,7 +219,7 @@ func allHoldsUpNothing(tb testing.TB, newTimer factory) {
 
 // allInConstantMemory uses the real clock because a bubble allocates memory, too.
 func allInConstantMemory(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	cost := func(n int) uint64 {
 		scheduleAll(tb, e, n, time.Hour, newProbe)
 		collect(e) // Drains the intake, so that the wheel grows.
@@ -243,7 +243,7 @@ func allInConstantMemory(tb testing.TB, newTimer factory) {
 // concurrently.
 func allAgainstRaces(tb testing.TB, newTimer factory) {
 	onProcs(func(int) {
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		_, still := scheduleAll(tb, e, 500, time.Hour, newProbe)
 		_, moving := scheduleAll(tb, e, 500, time.Hour, newProbe)
 		want := append(still, moving...)
@@ -280,7 +280,7 @@ func allAgainstRaces(tb testing.TB, newTimer factory) {
 // concurrently.
 func allWithBacklog(tb testing.TB, newTimer factory) {
 	const rounds, backlog, cancelling = 10, 10_000, 3
-	e := newTimer.start(tb, Config{TickDuration: 100 * time.Millisecond})
+	e := newTimer.start(tb, Options{TickDuration: 100 * time.Millisecond})
 	tasks := slices.Repeat([]hwt.TimerTask{nothing}, backlog)
 	var stopped atomic.Bool
 	var callers sync.WaitGroup

@@ -39,7 +39,7 @@ func scheduleBatch(tb testing.TB, e hwt.Engine, n int, delay time.Duration) ([]*
 }
 
 func batchOnTime(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	pass(tick / 2) // at the edge of a tick, a task without delay could run in the same tick
 	for _, n := range []int{0, 1, 2, 17, 3000} {
 		begin := time.Now()
@@ -65,7 +65,7 @@ func batchOnTime(tb testing.TB, newTimer factory) {
 }
 
 func batchRefused(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: 10})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: 10})
 	_, tasks := probes(4)
 	tasks[2] = hwt.TaskFunc(nil)
 	refused := func(want error, tasks []hwt.TimerTask) {
@@ -91,7 +91,7 @@ func batchRefused(tb testing.TB, newTimer factory) {
 }
 
 func batchEnds(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for _, wait := range []time.Duration{0, 2 * tick, time.Hour} {
 		begin := time.Now()
 		tasks, timeouts := scheduleBatch(tb, e, 300, 2*time.Hour)
@@ -120,7 +120,7 @@ func batchEnds(tb testing.TB, newTimer factory) {
 
 // batchWakes schedules a batch after hours without a call.
 func batchWakes(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for range 3 {
 		schedule(tb, e, nothing, 10*time.Hour)
 		pass(time.Hour)
@@ -142,7 +142,7 @@ func batchWakes(tb testing.TB, newTimer factory) {
 func batchAgainstStop(tb testing.TB, newTimer factory) {
 	accepted := 0
 	for round := range 200 {
-		e := newTimer.start(tb, Config{})
+		e := newTimer.start(tb, Options{})
 		batches := make([][]hwt.Timeout, 3)
 		var unprocessed []hwt.Timeout
 		together(len(batches)+1, func(i int) {
@@ -172,7 +172,7 @@ func batchAgainstStop(tb testing.TB, newTimer factory) {
 // batchesKeepMaximum uses the real clock because the calls must overlap.
 func batchesKeepMaximum(tb testing.TB, newTimer factory) {
 	const most = 100
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: most})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: most})
 	var held atomic.Int64 // lower bound of the pending timeouts
 	together(4, func(i int) {
 		for range 300 {

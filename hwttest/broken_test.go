@@ -74,7 +74,7 @@ func fails(t *testing.T, c check, inject func(*broken)) bool {
 	done := make(chan struct{})
 	go func() { // FailNow ends the goroutine.
 		defer close(done)
-		c.run(tb, func(tb testing.TB, c Config) hwt.Engine { return newBroken(tb, c, inject) })
+		c.run(tb, func(tb testing.TB, c Options) hwt.Engine { return newBroken(tb, c, inject) })
 	}()
 	<-done
 	return tb.failed.Load()
@@ -102,7 +102,7 @@ func (r *recorder) FailNow() {
 // broken is an engine with hooks for faults. It is sound without hooks.
 type broken struct {
 	*runtimetimer.Timer
-	config Config
+	config Options
 
 	delay      func(time.Duration) time.Duration
 	task       func(*broken, hwt.TimerTask) hwt.TimerTask
@@ -123,7 +123,7 @@ type broken struct {
 	calls int
 }
 
-func newBroken(tb testing.TB, c Config, inject func(*broken)) hwt.Engine {
+func newBroken(tb testing.TB, c Options, inject func(*broken)) hwt.Engine {
 	b := &broken{config: c}
 	if inject != nil {
 		inject(b)

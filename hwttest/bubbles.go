@@ -56,7 +56,7 @@ func uses(e hwt.Engine, pending hwt.Timeout) []func() {
 }
 
 func madeOutside(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: time.Millisecond, MaxPendingTimeouts: 2})
+	e := newTimer.start(tb, Options{TickDuration: time.Millisecond, MaxPendingTimeouts: 2})
 	pending := schedule(tb, e, nothing, time.Hour)
 	for _, age := range []time.Duration{0, century} {
 		seen := inBubble(tb, func() (seen []any) {
@@ -76,7 +76,7 @@ func madeOutside(tb testing.TB, newTimer factory) {
 }
 
 func firstUsedInside(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+	e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 	seen := inBubble(tb, func() []any {
 		return []any{panicOf(func() { _, _ = e.NewTimeout(nothing, 0) })}
 	})
@@ -85,7 +85,7 @@ func firstUsedInside(tb testing.TB, newTimer factory) {
 }
 
 func endedInside(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+	e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 	first, second := schedule(tb, e, nothing, time.Hour), schedule(tb, e, nothing, time.Hour)
 	seen := inBubble(tb, func() []any {
 		cancelled, again := first.Cancel(), first.Cancel()
@@ -97,7 +97,7 @@ func endedInside(tb testing.TB, newTimer factory) {
 }
 
 func stoppedInside(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+	e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 	var begun atomic.Bool
 	release := make(chan struct{})
 	defer close(release)
@@ -122,7 +122,7 @@ func madeInside(tb testing.TB, newTimer factory) {
 	}()
 	cancelled := false
 	seen := inBubble(tb, func() (seen []any) {
-		e := newTimer(tb, Config{TickDuration: time.Millisecond})
+		e := newTimer(tb, Options{TickDuration: time.Millisecond})
 		defer e.Stop()
 		pending, err := e.NewTimeout(nothing, time.Hour)
 		time.Sleep(time.Minute)
@@ -150,7 +150,7 @@ func stoppedOutside(tb testing.TB, newTimer factory) {
 	var e hwt.Engine
 	var timeout hwt.Timeout
 	inBubble(tb, func() []any {
-		e = newTimer(tb, Config{TickDuration: time.Millisecond})
+		e = newTimer(tb, Options{TickDuration: time.Millisecond})
 		timeout, _ = e.NewTimeout(nothing, time.Hour)
 		e.Stop()
 		return nil

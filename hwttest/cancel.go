@@ -19,7 +19,7 @@ var cancelChecks = []check{
 }
 
 func cancelledNeverRuns(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	delays := []time.Duration{-1, 0, 1, tick - 1, tick, 3 * tick, time.Second, time.Hour}
 	var never []*probe
 	for _, wait := range []time.Duration{0, 1, tick / 2, tick, 2 * tick} {
@@ -43,7 +43,7 @@ func cancelledNeverRuns(tb testing.TB, newTimer factory) {
 }
 
 func cancelTrueOnce(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for round := range 100 {
 		timeout := schedule(tb, e, nothing, time.Second)
 		if round%2 == 0 {
@@ -64,7 +64,7 @@ func cancelTrueOnce(tb testing.TB, newTimer factory) {
 }
 
 func cancelAfterExpiry(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p := new(probe)
 	timeout := schedule(tb, e, p, tick)
 	pass(3 * tick)
@@ -76,7 +76,7 @@ func cancelAfterExpiry(tb testing.TB, newTimer factory) {
 }
 
 func pendingFallsAtOnce(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	_, timeouts := scheduleAll(tb, e, 100, time.Hour, newProbe)
 	for i, timeout := range timeouts {
 		if i == len(timeouts)/2 {
@@ -96,7 +96,7 @@ func pendingFallsAtOnce(tb testing.TB, newTimer factory) {
 // started to sleep before and after the timeouts were scheduled. Either side may
 // therefore be first.
 func cancelAgainstExpiry(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for range 50 {
 		var tasks []*fate
 		var timeouts []hwt.Timeout
@@ -121,7 +121,7 @@ func cancelAgainstExpiry(tb testing.TB, newTimer factory) {
 // cancelFromTask lets every task of a tick cancel all others. A task whose Cancel
 // returned true must not run, even if it is the next one in the same bucket.
 func cancelFromTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	const n = 20
 	var timeouts [n]atomic.Pointer[hwt.Timeout] // Atomic: tasks may run before NewTimeout's result is stored.
 	var ran, cancelled [n]atomic.Int64
@@ -147,7 +147,7 @@ func cancelFromTask(tb testing.TB, newTimer factory) {
 // cancelOnTheWay cancels at many times of a long wait, so that an engine that moves
 // its timeouts meets a cancel in each place.
 func cancelOnTheWay(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	const wait = 5000 * tick
 	tasks, timeouts := scheduleAll(tb, e, 500, wait, newProbe)
 	for _, timeout := range timeouts {

@@ -32,7 +32,7 @@ func (c *canceller) Cancelled(timeout hwt.Timeout) {
 }
 
 func toldOnce(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for _, wait := range []time.Duration{0, 1, tick / 2, tick, 3*tick + 1, time.Minute} {
 		for _, delay := range []time.Duration{time.Minute + tick, time.Hour, 1000 * time.Hour} {
 			p := new(probe)
@@ -59,7 +59,7 @@ func toldOnce(tb testing.TB, newTimer factory) {
 }
 
 func toldNothingElse(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	expires, moved, swept := new(probe), new(probe), new(probe)
 	over := schedule(tb, e, expires, tick)
 	later := schedule(tb, e, moved, tick)
@@ -78,7 +78,7 @@ func toldNothingElse(tb testing.TB, newTimer factory) {
 // toldThoughStopped cancels just before Stop. Cancel ended these timeouts, not Stop, so
 // their tasks are notified, and Stop does not return them.
 func toldThoughStopped(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	tasks, timeouts := scheduleAll(tb, e, 20, time.Hour, newProbe)
 	pass(2*tick + 1)
 	fresh, freshTimeouts := scheduleAll(tb, e, 20, time.Hour, newProbe)
@@ -94,7 +94,7 @@ func toldThoughStopped(tb testing.TB, newTimer factory) {
 }
 
 func toldSees(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	c := new(canceller)
 	c.then = func(timeout hwt.Timeout) {
 		assert.True(tb, timeout.IsCancelled())
@@ -111,7 +111,7 @@ func toldSees(tb testing.TB, newTimer factory) {
 }
 
 func toldUsesTimer(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p := new(probe)
 	var again time.Time
 	other := schedule(tb, e, nothing, time.Hour)
@@ -138,7 +138,7 @@ func toldBadly(tb testing.TB, newTimer factory) {
 		"ends its goroutine": runtime.Goexit,
 	} {
 		var reported reports
-		e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
+		e := newTimer.start(tb, Options{ErrorHandler: reported.handle})
 		newBad := func() *canceller { return &canceller{then: func(hwt.Timeout) { bad() }} }
 		tasks, timeouts := scheduleAll(tb, e, 5, time.Hour, newBad)
 		for _, timeout := range timeouts {
@@ -159,7 +159,7 @@ func toldBadly(tb testing.TB, newTimer factory) {
 
 func toldOnExecutor(tb testing.TB, newTimer factory) {
 	q := make(queue, 10)
-	e := newTimer.start(tb, Config{Executor: q})
+	e := newTimer.start(tb, Options{Executor: q})
 	p := new(probe)
 	schedule(tb, e, p, time.Hour).Cancel()
 	schedule(tb, e, nothing, time.Hour).Cancel() // Is not notified.

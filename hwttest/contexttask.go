@@ -26,7 +26,7 @@ func contextEndsWithShutdown(tb testing.TB, newTimer factory) {
 	outlast(tb)
 	for _, onPool := range []bool{false, true} {
 		pool := newLine(tb)
-		c := Config{}
+		c := Options{}
 		if onPool {
 			c.Executor = pool
 		}
@@ -42,7 +42,7 @@ func contextEndsWithShutdown(tb testing.TB, newTimer factory) {
 		assert.Equal(tb, begin.Add(time.Minute+tick), ended.at(), "when Shutdown gave up, and no earlier")
 		assert.Equal(tb, hwt.ErrStopped, cause)
 	}
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var inside context.Context
 	schedule(tb, e, hwt.ContextTaskFunc(func(ctx context.Context, _ hwt.Timeout) error { inside = ctx; return nil }), 0)
 	pass(2 * tick)
@@ -55,7 +55,7 @@ func contextEndsWithShutdown(tb testing.TB, newTimer factory) {
 
 func contextEndsWithStop(tb testing.TB, newTimer factory) {
 	outlast(tb)
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var cause error
 	var ended mark
 	schedule(tb, e, untilEnded(&cause, &ended), 0)

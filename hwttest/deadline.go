@@ -16,7 +16,7 @@ var deadlineChecks = []check{
 }
 
 func deadlineExact(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for _, delay := range []time.Duration{0, 1, 2, 3, 5, tick - 1, tick, time.Minute + 7, 100 * 24 * time.Hour} {
 		due := time.Now().Add(delay)
 		timeout := schedule(tb, e, nothing, delay)
@@ -37,7 +37,7 @@ func deadlineExact(tb testing.TB, newTimer factory) {
 }
 
 func deadlineOfEnded(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var inside time.Time
 	start := time.Now()
 	expired := schedule(tb, e, task(func(t hwt.Timeout) { inside = t.Deadline() }), tick/3)
@@ -53,7 +53,7 @@ func deadlineOfEnded(tb testing.TB, newTimer factory) {
 }
 
 func deadlineOfEndless(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	endless := schedule(tb, e, nothing, math.MaxInt64)
 	assert.Zero(tb, endless.Deadline())
 	reset := schedule(tb, e, nothing, time.Hour)
@@ -67,7 +67,7 @@ func deadlineOfEndless(tb testing.TB, newTimer factory) {
 
 // deadlineOnTheRealClock needs a monotonic clock, which a bubble does not have.
 func deadlineOnTheRealClock(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	before := time.Now().Add(time.Hour)
 	timeout := schedule(tb, e, nothing, time.Hour)
 	after := time.Now().Add(time.Hour)

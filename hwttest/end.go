@@ -66,7 +66,7 @@ func conservation(tb testing.TB, e hwt.Engine, fates []*fate) {
 }
 
 func endsOnce(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	expire, _ := scheduleAll(tb, e, 100, 3*tick, newFate)
 	cancel, timeouts := scheduleAll(tb, e, 100, time.Second, newFate)
 	remain, _ := scheduleAll(tb, e, 100, time.Hour, newFate)
@@ -91,7 +91,7 @@ func endsOnce(tb testing.TB, newTimer factory) {
 // stopAgainstExpiry stops the engine at the deadline of all timeouts.
 func stopAgainstExpiry(tb testing.TB, newTimer factory) {
 	for range 50 {
-		e := newTimer.start(tb, Config{})
+		e := newTimer.start(tb, Options{})
 		var fates []*fate
 		atOnce(2*tick,
 			func() { fates, _ = scheduleAll(tb, e, 50, 2*tick, newFate) },
@@ -103,7 +103,7 @@ func stopAgainstExpiry(tb testing.TB, newTimer factory) {
 
 func newTimeoutAgainstStop(tb testing.TB, newTimer factory) {
 	for round := range 30 {
-		e := newTimer.start(tb, Config{})
+		e := newTimer.start(tb, Options{})
 		var mu sync.Mutex
 		var fates []*fate
 		together(4, func(i int) {
@@ -146,7 +146,7 @@ func scheduleUntilStopped(tb testing.TB, e hwt.Engine, maxDelay time.Duration) [
 // conserved calls all methods concurrently, and stops the engine meanwhile.
 func conserved(tb testing.TB, newTimer factory) {
 	onProcs(func(procs int) {
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		h := &hammer{e: e}
 		h.run(tb, 4)
 		eventually(tb, "every expired task has run", func() bool { return h.running() == 0 })

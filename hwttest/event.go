@@ -52,7 +52,7 @@ func (p *eventProbe) arm(tb testing.TB, delay time.Duration) {
 }
 
 func eventFires(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p := newEvent(tb, e)
 	for i, delay := range []time.Duration{-time.Hour, 0, 1, tick, tick + 1, 100 * tick, 24 * time.Hour} {
 		armed := time.Now()
@@ -69,7 +69,7 @@ func eventFires(tb testing.TB, newTimer factory) {
 }
 
 func eventIsTimeout(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var event hwt.Event
 	var got hwt.Timeout
 	expired := false
@@ -89,7 +89,7 @@ func eventIsTimeout(tb testing.TB, newTimer factory) {
 }
 
 func eventMoves(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	runs := 0
 	p := newEvent(tb, e)
 	for _, wait := range []time.Duration{0, 1, tick, 10 * tick} {
@@ -108,7 +108,7 @@ func eventMoves(tb testing.TB, newTimer factory) {
 }
 
 func eventArmsItself(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var event hwt.Event
 	begin, runs := time.Now(), 0
 	require.NoError(tb, event.Init(e, task(func(hwt.Timeout) {
@@ -126,7 +126,7 @@ func eventArmsItself(tb testing.TB, newTimer factory) {
 }
 
 func eventCancel(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p := newEvent(tb, e)
 	assert.False(tb, p.event.Cancel(), "never armed")
 	for range 3 {
@@ -146,7 +146,7 @@ func eventCancel(tb testing.TB, newTimer factory) {
 }
 
 func eventsCounted(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p, q := newEvent(tb, e), newEvent(tb, e)
 	for range 10 {
 		p.arm(tb, time.Hour)
@@ -163,7 +163,7 @@ func eventsCounted(tb testing.TB, newTimer factory) {
 }
 
 func eventNotNotified(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p := newEvent(tb, e)
 	for _, wait := range []time.Duration{0, 3 * tick} {
 		p.arm(tb, time.Hour)
@@ -175,7 +175,7 @@ func eventNotNotified(tb testing.TB, newTimer factory) {
 }
 
 func eventWrongUse(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var zero hwt.Event
 	assert.ErrorIs(tb, zero.Arm(0), hwt.ErrEventNotInitialized)
 	assert.False(tb, zero.Cancel() || zero.Reset(0) || zero.IsExpired() || zero.IsCancelled())
@@ -192,7 +192,7 @@ func eventWrongUse(tb testing.TB, newTimer factory) {
 
 func eventLimit(tb testing.TB, newTimer factory) {
 	const limit = 3
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: limit})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: limit})
 	events := make([]*eventProbe, limit)
 	for i := range events {
 		events[i] = newEvent(tb, e)
@@ -211,7 +211,7 @@ func eventLimit(tb testing.TB, newTimer factory) {
 }
 
 func eventAfterStop(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	pending, ended, late := newEvent(tb, e), newEvent(tb, e), newEvent(tb, e)
 	pending.arm(tb, tick)
 	ended.arm(tb, time.Hour)
@@ -229,7 +229,7 @@ func eventAfterStop(tb testing.TB, newTimer factory) {
 }
 
 func eventsShown(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	if _, ok := e.(hwt.EventTimer); !ok {
 		tb.Skip("the engine shows its own timeouts")
 	}
@@ -263,7 +263,7 @@ func eventsModel(tb testing.TB, newTimer factory) {
 		runs     int
 	}
 	for range 20 {
-		e := newTimer.start(tb, Config{})
+		e := newTimer.start(tb, Options{})
 		events := make([]state, 1+rand.N(8))
 		for i := range events {
 			events[i].eventProbe = newEvent(tb, e)
@@ -310,7 +310,7 @@ func eventsModel(tb testing.TB, newTimer factory) {
 // eventLinearizable lets goroutines arm and cancel one event. The deadlines are far.
 func eventLinearizable(tb testing.TB, newTimer factory) {
 	onProcs(func(int) {
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		for range 40 {
 			var mu sync.Mutex
 			var history []lifeEvent
@@ -353,7 +353,7 @@ func eventLinearizable(tb testing.TB, newTimer factory) {
 // one stops the engine.
 func eventsBesideStop(tb testing.TB, newTimer factory) {
 	for range 30 {
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		events := make([]*eventProbe, 4)
 		for i := range events {
 			events[i] = newEvent(tb, e)

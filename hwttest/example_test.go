@@ -42,7 +42,7 @@ func (h handle) Timer() hwt.Timer    { return h.timer }
 func (h handle) Task() hwt.TimerTask { return h.task }
 
 func TestCounting(t *testing.T) {
-	hwttest.RunTimer(t, func(tb testing.TB, c hwttest.Config) hwt.Timer {
+	hwttest.RunTimer(t, func(tb testing.TB, c hwttest.Options) hwt.Timer {
 		timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: c.TickDuration, MaxPendingTimeouts: c.MaxPendingTimeouts})
 		if err != nil {
 			tb.Fatal(err)

@@ -43,7 +43,7 @@ func elsewhere(task func()) error {
 func executorRuns(tb testing.TB, newTimer factory) {
 	for name, run := range map[string]executor{"inline": inline, "elsewhere": elsewhere} {
 		var submitted atomic.Int64
-		e := newTimer.start(tb, Config{Executor: executor(func(task func()) error {
+		e := newTimer.start(tb, Options{Executor: executor(func(task func()) error {
 			submitted.Add(1)
 			return run(task)
 		})})
@@ -64,7 +64,7 @@ func executorRuns(tb testing.TB, newTimer factory) {
 
 func executorLater(tb testing.TB, newTimer factory) {
 	q := make(queue, 100)
-	e := newTimer.start(tb, Config{Executor: q})
+	e := newTimer.start(tb, Options{Executor: q})
 	p := new(probe)
 	timeout := schedule(tb, e, p, tick)
 	pass(time.Minute)
@@ -85,7 +85,7 @@ func executorRefuses(tb testing.TB, newTimer factory) {
 	var reported reports
 	errFull := errors.New("pool is full")
 	full := true
-	e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: executor(func(task func()) error {
+	e := newTimer.start(tb, Options{ErrorHandler: reported.handle, Executor: executor(func(task func()) error {
 		if full {
 			return errFull
 		}
@@ -124,7 +124,7 @@ func executorRejectsRejectedTask(tb testing.TB, newTimer factory) {
 	errFull, errMore := errors.New("pool is full"), errors.New("the task knows more")
 	for name, answer := range map[string]error{"handled": nil, "passed on": errMore} {
 		var reported reports
-		e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: executor(func(func()) error { return errFull })})
+		e := newTimer.start(tb, Options{ErrorHandler: reported.handle, Executor: executor(func(func()) error { return errFull })})
 		task := &rejectedTask{answer: answer}
 		timeout := schedule(tb, e, task, tick)
 		pass(3 * tick)
@@ -150,7 +150,7 @@ func executorBreaks(tb testing.TB, newTimer factory) {
 	} {
 		var reported reports
 		broken := true
-		e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: executor(func(task func()) error {
+		e := newTimer.start(tb, Options{ErrorHandler: reported.handle, Executor: executor(func(task func()) error {
 			if broken {
 				breaks()
 			}
@@ -171,7 +171,7 @@ func executorBreaks(tb testing.TB, newTimer factory) {
 func executorBlocks(tb testing.TB, newTimer factory) {
 	release := make(chan struct{})
 	var submitted atomic.Int64
-	e := newTimer.start(tb, Config{Logger: slog.New(slog.DiscardHandler), Executor: executor(func(task func()) error {
+	e := newTimer.start(tb, Options{Logger: slog.New(slog.DiscardHandler), Executor: executor(func(task func()) error {
 		submitted.Add(1)
 		<-release
 		return elsewhere(task)
@@ -193,7 +193,7 @@ func executorBlocks(tb testing.TB, newTimer factory) {
 
 // executorTwice breaks the rules of Executor and calls each task twice.
 func executorTwice(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: 1, Executor: executor(func(task func()) error {
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: 1, Executor: executor(func(task func()) error {
 		task()
 		go task()
 		return nil
@@ -216,7 +216,7 @@ func executorTwice(tb testing.TB, newTimer factory) {
 func badTaskOnExecutor(tb testing.TB, newTimer factory) {
 	for name, run := range map[string]executor{"inline": inline, "elsewhere": elsewhere} {
 		var reported reports
-		e := newTimer.start(tb, Config{ErrorHandler: reported.handle, Executor: run, Logger: slog.New(slog.DiscardHandler)})
+		e := newTimer.start(tb, Options{ErrorHandler: reported.handle, Executor: run, Logger: slog.New(slog.DiscardHandler)})
 		for _, bad := range badOnes() {
 			timeout := schedule(tb, e, hwt.TaskFunc(bad.run), tick)
 			worksOnTime(tb, e, tick, "%s: next to a task that %s", name, bad.name)

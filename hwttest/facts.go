@@ -19,7 +19,7 @@ var factChecks = []check{
 }
 
 func knowsTimerAndTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p := new(probe)
 	var inside hwt.Timeout
 	timeout := schedule(tb, e, p, time.Hour)
@@ -38,7 +38,7 @@ func knowsTimerAndTask(tb testing.TB, newTimer factory) {
 }
 
 func oneHandle(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var inside []hwt.Timeout
 	note := hwt.TaskFunc(func(t hwt.Timeout) error { inside = append(inside, t); return nil })
 	first := schedule(tb, e, note, 0)
@@ -55,7 +55,7 @@ func oneHandle(tb testing.TB, newTimer factory) {
 func doNothing() {}
 
 func describesItself(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	far := schedule(tb, e, nothing, time.Hour)
 	gone := schedule(tb, e, nothing, time.Hour)
 	gone.Cancel()
@@ -77,7 +77,7 @@ func describesItself(tb testing.TB, newTimer factory) {
 }
 
 func nilTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: 1})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: 1})
 	for range 3 {
 		timeout, err := e.NewTimeout(nil, time.Second)
 		require.ErrorIs(tb, err, hwt.ErrNilTask)
@@ -94,7 +94,7 @@ func nilTask(tb testing.TB, newTimer factory) {
 }
 
 func afterFunc(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var ran, never mark
 	begin := time.Now()
 	timeout, err := e.AfterFunc(time.Second, ran.set)
@@ -112,7 +112,7 @@ func afterFunc(tb testing.TB, newTimer factory) {
 }
 
 func startAnyTime(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	e.Start()
 	e.Start()
 	pass(time.Second + tick/3)
@@ -129,7 +129,7 @@ func startAnyTime(tb testing.TB, newTimer factory) {
 }
 
 func statesExclude(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	waiting := schedule(tb, e, nothing, time.Hour)
 	cancelled := schedule(tb, e, nothing, time.Hour)
 	expired := schedule(tb, e, nothing, 0)

@@ -17,7 +17,7 @@ const day = 24 * time.Hour
 
 func days(tb testing.TB, newTimer factory) {
 	const tick = 100 * time.Millisecond
-	e := newTimer.start(tb, Config{TickDuration: tick})
+	e := newTimer.start(tb, Options{TickDuration: tick})
 	c := newCourse(e, tick)
 	for _, delay := range []time.Duration{time.Minute, time.Hour + 1, 5*time.Hour - 1, day, day + tick/2, 2*day + 12345*time.Second} {
 		c.add(tb, delay)
@@ -31,7 +31,7 @@ func days(tb testing.TB, newTimer factory) {
 // and are cancelled or time out.
 func wholeLife(tb testing.TB, newTimer factory) {
 	const tick = 100 * time.Millisecond
-	e := newTimer.start(tb, Config{TickDuration: tick})
+	e := newTimer.start(tb, Options{TickDuration: tick})
 	var timedOut mark
 	gone := 0
 	for range 200 {

@@ -3,7 +3,7 @@
 // [Run], and a test of a wrapper that implements only [hwt.Timer] calls [RunTimer]:
 //
 //	func TestContract(t *testing.T) {
-//		hwttest.Run(t, func(tb testing.TB, c hwttest.Config) hwt.Engine {
+//		hwttest.Run(t, func(tb testing.TB, c hwttest.Options) hwt.Engine {
 //			timer, err := sundial.New(&sundial.Options{TickDuration: c.TickDuration, Executor: c.Executor})
 //			if err != nil {
 //				tb.Fatal(err)
@@ -32,12 +32,12 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginetest"
 )
 
-// Config holds the options of the timer for a check. The zero value of a field means
+// Options holds the options of the timer for a check. The zero value of a field means
 // the implementation's default.
 //
 // A factory must apply every field that is not zero. If the implementation lacks the
 // corresponding option, the factory should call [testing.TB.Skip].
-type Config struct {
+type Options struct {
 	// TickDuration is the tick duration, and is never zero. A task may run up to one tick
 	// after its deadline, or at it. Implementations without ticks ignore it.
 	TickDuration time.Duration
@@ -63,12 +63,12 @@ type Config struct {
 }
 
 // factory makes the engine of a check.
-type factory func(tb testing.TB, c Config) hwt.Engine
+type factory func(tb testing.TB, c Options) hwt.Engine
 
 // Run checks all promises of package hwt, one per subtest, on engines that newTimer
 // makes. newTimer is called once or more per check, and must not keep the engine. Run
 // stops each engine at the end of its check.
-func Run(t *testing.T, newTimer func(tb testing.TB, c Config) hwt.Engine) {
+func Run(t *testing.T, newTimer func(tb testing.TB, c Options) hwt.Engine) {
 	runThemes(t, themes(), newTimer)
 }
 
@@ -183,7 +183,7 @@ func goroutines() map[string]string {
 const tick = 10 * time.Millisecond
 
 // start makes the engine of a check, and stops it at the end of the check.
-func (newTimer factory) start(tb testing.TB, c Config) hwt.Engine {
+func (newTimer factory) start(tb testing.TB, c Options) hwt.Engine {
 	tb.Helper()
 	if c.TickDuration == 0 {
 		c.TickDuration = tick

@@ -18,7 +18,7 @@ var insideChecks = []check{
 }
 
 func everyMethodInside(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	cancelled, moved, created, plain := new(probe), new(probe), new(probe), new(mark)
 	toCancel := schedule(tb, e, cancelled, 5*tick)
 	toMove := schedule(tb, e, moved, 5*tick)
@@ -48,7 +48,7 @@ func everyMethodInside(tb testing.TB, newTimer factory) {
 
 // rearms is a typical periodic task.
 func rearms(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	const rounds = 200
 	var deadline time.Time
 	var again func(hwt.Timeout)
@@ -73,7 +73,7 @@ func rearms(tb testing.TB, newTimer factory) {
 // rearmsNow schedules without delay from inside a task. It must neither starve other
 // tasks nor prevent Stop.
 func rearmsNow(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	const rounds = 100
 	ran := 0
 	var again func(hwt.Timeout)
@@ -93,7 +93,7 @@ func rearmsNow(tb testing.TB, newTimer factory) {
 
 // rearmsForever schedules itself until the timer is stopped.
 func rearmsForever(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var ran, refused atomic.Int64
 	var again func(hwt.Timeout)
 	again = func(hwt.Timeout) {
@@ -119,7 +119,7 @@ func rearmsForever(tb testing.TB, newTimer factory) {
 }
 
 func fanOut(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var ran atomic.Int64
 	var tree func(depth int) hwt.TimerTask
 	tree = func(depth int) hwt.TimerTask {

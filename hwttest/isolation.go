@@ -69,7 +69,7 @@ func (r *reports) take() []report {
 
 func badTasks(tb testing.TB, newTimer factory) {
 	var reported reports
-	e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
+	e := newTimer.start(tb, Options{ErrorHandler: reported.handle})
 	for _, bad := range badOnes() {
 		begin := time.Now()
 		before, beside, after := new(probe), new(probe), new(probe)
@@ -110,7 +110,7 @@ func (bad badTask) assertReported(tb testing.TB, err error) {
 
 func badTaskLogged(tb testing.TB, newTimer factory) {
 	var log enginetest.Buffer
-	e := newTimer.start(tb, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	e := newTimer.start(tb, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, bad := range badOnes() {
 		schedule(tb, e, hwt.TaskFunc(bad.run), 0)
 		pass(2 * tick)
@@ -123,7 +123,7 @@ func badHandlers(tb testing.TB, newTimer factory) {
 		"panics":             func(hwt.Timeout, error) { panic("handler") },
 		"ends its goroutine": func(hwt.Timeout, error) { runtime.Goexit() },
 	} {
-		e := newTimer.start(tb, Config{ErrorHandler: handler, Logger: slog.New(slog.DiscardHandler)})
+		e := newTimer.start(tb, Options{ErrorHandler: handler, Logger: slog.New(slog.DiscardHandler)})
 		for _, bad := range badOnes() {
 			begin := time.Now()
 			schedule(tb, e, hwt.TaskFunc(bad.run), tick)
@@ -141,7 +141,7 @@ func badHandlers(tb testing.TB, newTimer factory) {
 // badTasksTogether alternates bad tasks and good ones in the same tick.
 func badTasksTogether(tb testing.TB, newTimer factory) {
 	var reported reports
-	e := newTimer.start(tb, Config{ErrorHandler: reported.handle})
+	e := newTimer.start(tb, Options{ErrorHandler: reported.handle})
 	begin := time.Now()
 	var good []*probe
 	const rounds = 20
@@ -164,7 +164,7 @@ func badTasksTogether(tb testing.TB, newTimer factory) {
 // blockedTask blocks past the deadlines of other tasks. These may be late, but all of
 // them run.
 func blockedTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{Logger: slog.New(slog.DiscardHandler)})
+	e := newTimer.start(tb, Options{Logger: slog.New(slog.DiscardHandler)})
 	release := make(chan struct{})
 	schedule(tb, e, task(func(hwt.Timeout) { <-release }), tick)
 	others, _ := scheduleAll(tb, e, 50, 2*tick, newProbe)

@@ -35,7 +35,7 @@ func refused(tb testing.TB, e hwt.Engine, limit int64) {
 
 func exactlyMaximum(tb testing.TB, newTimer factory) {
 	for _, limit := range []int64{1, 2, 100} {
-		e := newTimer.start(tb, Config{MaxPendingTimeouts: limit})
+		e := newTimer.start(tb, Options{MaxPendingTimeouts: limit})
 		for range limit {
 			schedule(tb, e, nothing, time.Hour)
 		}
@@ -58,7 +58,7 @@ const mostHeld = 4096
 // cancelledBounded schedules and cancels while a task keeps the worker, if there is
 // one, from releasing cancelled timeouts.
 func cancelledBounded(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: realTick, MaxPendingTimeouts: 10})
+	e := newTimer.start(tb, Options{TickDuration: realTick, MaxPendingTimeouts: 10})
 	began, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	schedule(tb, e, task(func(hwt.Timeout) { close(began); <-release }), 0)
@@ -71,7 +71,7 @@ func cancelledBounded(tb testing.TB, newTimer factory) {
 
 func noMaximum(tb testing.TB, newTimer factory) {
 	for _, limit := range []int64{0, -1} {
-		e := newTimer.start(tb, Config{MaxPendingTimeouts: limit})
+		e := newTimer.start(tb, Options{MaxPendingTimeouts: limit})
 		for range 2000 {
 			schedule(tb, e, nothing, time.Hour)
 		}
@@ -80,7 +80,7 @@ func noMaximum(tb testing.TB, newTimer factory) {
 }
 
 func cancelFrees(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: 2})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: 2})
 	schedule(tb, e, nothing, time.Hour)
 	for range 100 {
 		timeout := schedule(tb, e, nothing, time.Hour)
@@ -94,7 +94,7 @@ func cancelFrees(tb testing.TB, newTimer factory) {
 }
 
 func expiryFrees(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: 1})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: 1})
 	ran := 0
 	var again func(hwt.Timeout)
 	again = func(hwt.Timeout) {
@@ -114,7 +114,7 @@ func expiryFrees(tb testing.TB, newTimer factory) {
 // places.
 func placesNeverDrift(tb testing.TB, newTimer factory) {
 	const limit = 10
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: limit})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: limit})
 	for range 50 {
 		for range limit + 2 {
 			timeout, err := e.NewTimeout(nothing, 2*tick)
@@ -142,7 +142,7 @@ func placesNeverDrift(tb testing.TB, newTimer factory) {
 func maximumHolds(tb testing.TB, newTimer factory) {
 	const limit = 50
 	onProcs(func(int) {
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond, MaxPendingTimeouts: limit})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond, MaxPendingTimeouts: limit})
 		var held atomic.Int64
 		begin := time.Now()
 		together(4, func(int) {

@@ -105,7 +105,7 @@ func explainedFrom(begin lifeState, events []lifeEvent) bool {
 
 func linearizable(tb testing.TB, newTimer factory) {
 	onProcs(func(procs int) {
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		for range 40 {
 			if history := liveThrough(tb, e); !assert.True(tb, explained(history), "no order explains %+v", history) {
 				return

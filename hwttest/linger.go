@@ -24,7 +24,7 @@ var lingerChecks = []check{
 
 // idleDoesNotWake calls all methods, and then leaves the engine idle for hours.
 func idleDoesNotWake(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	idle := func(when string) {
 		tb.Helper()
 		pass(3 * tick) // The worker may need two ticks to become idle.
@@ -52,7 +52,7 @@ func idleDoesNotWake(tb testing.TB, newTimer factory) {
 }
 
 func idleStops(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	schedule(tb, e, nothing, tick)
 	pass(time.Hour)
 	begin := time.Now()
@@ -109,7 +109,7 @@ func drop(tb testing.TB, e hwt.Engine, n int, delay time.Duration, end func(hwt.
 func cancelled(timeout hwt.Timeout) { timeout.Cancel() }
 
 func cancelledCollectable(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: realTick})
+	e := newTimer.start(tb, Options{TickDuration: realTick})
 	at := drop(tb, e, 100, time.Hour, cancelled)
 	after := drop(tb, e, 100, time.Hour, func(timeout hwt.Timeout) {
 		time.Sleep(realTick / 10) // Some are cancelled in the intake, some later.
@@ -120,7 +120,7 @@ func cancelledCollectable(tb testing.TB, newTimer factory) {
 }
 
 func cancelledCollectableAmongOthers(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: realTick})
+	e := newTimer.start(tb, Options{TickDuration: realTick})
 	for i := range 1000 {
 		schedule(tb, e, nothing, time.Hour+time.Duration(i)*time.Second)
 	}
@@ -136,7 +136,7 @@ func cancelledCollectableAmongOthers(tb testing.TB, newTimer factory) {
 }
 
 func resetCollectable(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: realTick})
+	e := newTimer.start(tb, Options{TickDuration: realTick})
 	tasks := drop(tb, e, 50, time.Hour, func(timeout hwt.Timeout) {
 		timeout.Reset(2 * time.Hour)
 		time.Sleep(realTick / 5)
@@ -149,7 +149,7 @@ func resetCollectable(tb testing.TB, newTimer factory) {
 }
 
 func expiredCollectable(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: realTick})
+	e := newTimer.start(tb, Options{TickDuration: realTick})
 	tasks := drop(tb, e, 100, 2*realTick, func(hwt.Timeout) {})
 	eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
 	collected(tb, realTick, tasks)
@@ -157,7 +157,7 @@ func expiredCollectable(tb testing.TB, newTimer factory) {
 }
 
 func stoppedCollectable(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: realTick})
+	e := newTimer.start(tb, Options{TickDuration: realTick})
 	tasks := drop(tb, e, 100, time.Hour, func(hwt.Timeout) {})
 	time.Sleep(3 * realTick)
 	fresh := drop(tb, e, 100, time.Hour, func(hwt.Timeout) {})
@@ -182,7 +182,7 @@ func abandoned(tb testing.TB, newTimer factory) {
 //
 //go:noinline
 func weakEngine(tb testing.TB, newTimer factory) weak.Pointer[byte] {
-	e := newTimer(tb, Config{TickDuration: realTick})
+	e := newTimer(tb, Options{TickDuration: realTick})
 	if reflect.TypeOf(e).Kind() != reflect.Pointer {
 		e.Stop()
 		tb.Skip("the engine is not a pointer")

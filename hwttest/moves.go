@@ -34,7 +34,7 @@ func scheduleBeyond[T hwt.TimerTask](tb testing.TB, e hwt.Engine, edge time.Dura
 }
 
 func cancelDuringMoves(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var all []*fate
 	for _, edge := range edges {
 		var fates []*fate
@@ -62,7 +62,7 @@ func cancelDuringMoves(tb testing.TB, newTimer factory) {
 }
 
 func resetDuringMoves(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for _, edge := range edges {
 		for _, delay := range []time.Duration{1, tick, edge / 2, edge, 2*edge + 1} {
 			var tasks []*probe
@@ -87,7 +87,7 @@ func resetDuringMoves(tb testing.TB, newTimer factory) {
 
 func stopDuringMoves(tb testing.TB, newTimer factory) {
 	for _, edge := range edges {
-		e := newTimer.start(tb, Config{})
+		e := newTimer.start(tb, Options{})
 		var fates []*fate
 		atOnce(edge,
 			func() { fates, _ = scheduleBeyond(tb, e, edge, newFate) },

@@ -25,7 +25,7 @@ var observedChecks = []check{
 
 // latenessOfTasks compares the histogram with the tasks' own measurements.
 func latenessOfTasks(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var sum atomic.Int64
 	for i := range 50 {
 		delay := time.Duration(i) * tick / 7
@@ -42,7 +42,7 @@ func latenessOfTasks(tb testing.TB, newTimer factory) {
 
 // resetsCounted allows for an estimate.
 func resetsCounted(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	assert.Zero(tb, e.Stats().Resets)
 	const resets = 100_000
 	timeout := schedule(tb, e, nothing, time.Hour)
@@ -59,7 +59,7 @@ func resetsCounted(tb testing.TB, newTimer factory) {
 
 // callerOutside schedules from within a function of another package.
 func callerOutside(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{RecordCallers: true})
+	e := newTimer.start(tb, Options{RecordCallers: true})
 	var timeouts []hwt.Timeout
 	new(sync.Once).Do(func() {
 		timeouts = append(timeouts, schedule(tb, e, nothing, time.Hour))
@@ -83,14 +83,14 @@ func callerOutside(tb testing.TB, newTimer factory) {
 }
 
 func callerUnknown(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	_, ok := hwt.CallerOf(schedule(tb, e, nothing, tick))
 	assert.False(tb, ok)
 }
 
 // callerInsideTask schedules from a task, with no user code on the stack.
 func callerInsideTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{RecordCallers: true})
+	e := newTimer.start(tb, Options{RecordCallers: true})
 	var inside hwt.Timeout
 	schedule(tb, e, task(func(hwt.Timeout) { inside = schedule(tb, e, nothing, tick) }), tick)
 	pass(4 * tick)
@@ -114,7 +114,7 @@ func labels(tb testing.TB) string {
 
 func profilesNameTask(tb testing.TB, newTimer factory) {
 	for name, run := range map[string]hwt.Executor{"inline": nil, "elsewhere": executor(elsewhere)} {
-		e := newTimer.start(tb, Config{LabelTasks: true, Executor: run})
+		e := newTimer.start(tb, Options{LabelTasks: true, Executor: run})
 		var during, notice, after string
 		schedule(tb, e, task(func(hwt.Timeout) { during = labels(tb) }), tick)
 		schedule(tb, e, &canceller{then: func(hwt.Timeout) { notice = labels(tb) }}, tick).Cancel()
@@ -134,7 +134,7 @@ func profilesNameTask(tb testing.TB, newTimer factory) {
 }
 
 func profilesNameNone(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var during string
 	schedule(tb, e, task(func(hwt.Timeout) { during = labels(tb) }), tick)
 	pass(3 * tick)

@@ -36,7 +36,7 @@ func (q queue) run(tb testing.TB, e hwt.Engine, name string) {
 func onExecutor(tb testing.TB, newTimer factory) {
 	for name, own := range executors {
 		var reported reports
-		e := newTimer.start(tb, Config{Executor: own, ErrorHandler: reported.handle})
+		e := newTimer.start(tb, Options{Executor: own, ErrorHandler: reported.handle})
 		q := make(queue, 10)
 		p := new(probe)
 		timeout := schedule(tb, e, hwt.OnExecutor(q, p), tick)
@@ -73,7 +73,7 @@ func onExecutorRefused(tb testing.TB, newTimer factory) {
 	errFull := errors.New("pool is full")
 	full := executor(func(func()) error { return errFull })
 	for name, own := range executors {
-		e := newTimer.start(tb, Config{Executor: own})
+		e := newTimer.start(tb, Options{Executor: own})
 		r := new(rejectedTask)
 		schedule(tb, e, hwt.OnExecutor(full, r), tick)
 		pass(3 * tick)
@@ -87,7 +87,7 @@ func onExecutorRefused(tb testing.TB, newTimer factory) {
 
 func onExecutorShutdown(tb testing.TB, newTimer factory) {
 	for name, own := range executors {
-		e := newTimer.start(tb, Config{Executor: own})
+		e := newTimer.start(tb, Options{Executor: own})
 		q := make(queue, 10)
 		p := new(probe)
 		schedule(tb, e, hwt.OnExecutor(q, p), tick)

@@ -29,7 +29,7 @@ var resetChecks = []check{
 // resetMoves resets after waits within and past a tick to delays that make the
 // deadline later, earlier and the same.
 func resetMoves(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	const first = 20 * tick
 	for _, wait := range []time.Duration{0, 1, tick / 3, tick, 10 * tick, 19*tick - 1} {
 		for _, delay := range []time.Duration{1, tick / 2, tick, 2*tick + 1, first - wait - 1, first - wait, first - wait + 1, first, 600 * tick, 5000*tick + 3} {
@@ -47,7 +47,7 @@ func resetMoves(tb testing.TB, newTimer factory) {
 }
 
 func resetAgain(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p := new(probe)
 	timeout := schedule(tb, e, p, 5*tick)
 	for range 1000 { // Like an idle connection's timeout on every read.
@@ -62,7 +62,7 @@ func resetAgain(tb testing.TB, newTimer factory) {
 
 // resetAnyDistance resets timeouts to random delays from nanoseconds to an hour.
 func resetAnyDistance(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	anyDelay := func() time.Duration { return 1 + rand.N(time.Duration(1)<<(10+rand.N(32))) }
 	const n = 50
 	tasks, timeouts := scheduleAll(tb, e, n, time.Minute, newProbe)
@@ -87,7 +87,7 @@ func resetAnyDistance(tb testing.TB, newTimer factory) {
 }
 
 func resetJustCreated(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for _, delay := range []time.Duration{tick, time.Second, time.Hour} {
 		later, earlier, now := new(probe), new(probe), time.Now()
 		require.True(tb, schedule(tb, e, later, delay).Reset(2*delay+1))
@@ -99,7 +99,7 @@ func resetJustCreated(tb testing.TB, newTimer factory) {
 }
 
 func resetNeverRevives(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	over, gone, swept := new(probe), new(probe), new(probe)
 	expired := schedule(tb, e, over, tick)
 	cancelled := schedule(tb, e, gone, tick)
@@ -121,7 +121,7 @@ func resetNeverRevives(tb testing.TB, newTimer factory) {
 }
 
 func resetNoDelay(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for _, delay := range []time.Duration{0, -1, math.MinInt64} {
 		p := new(probe)
 		timeout := schedule(tb, e, p, time.Hour)
@@ -134,7 +134,7 @@ func resetNoDelay(tb testing.TB, newTimer factory) {
 }
 
 func resetNever(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	p := new(probe)
 	timeout := schedule(tb, e, p, time.Second)
 	pass(time.Second / 2)
@@ -149,7 +149,7 @@ func resetNever(tb testing.TB, newTimer factory) {
 
 // resetFromTasks resets timeouts of the same tick and of later ones from inside tasks.
 func resetFromTasks(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	tasks, timeouts := scheduleAll(tb, e, 20, 10*tick, newProbe)
 	moved := make([]atomic.Pointer[time.Time], len(tasks))
 	for range 4 {
@@ -174,7 +174,7 @@ func resetFromTasks(tb testing.TB, newTimer factory) {
 }
 
 func resetCountsNothing(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: 1})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: 1})
 	timeout := schedule(tb, e, nothing, time.Second)
 	for range 100 {
 		require.True(tb, timeout.Reset(time.Second))
@@ -188,7 +188,7 @@ func resetCountsNothing(tb testing.TB, newTimer factory) {
 }
 
 func cancelAfterReset(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var never []*probe
 	for _, delay := range []time.Duration{0, tick, time.Second, time.Hour} {
 		for _, wait := range []time.Duration{0, tick / 2, 2 * tick} {
@@ -211,7 +211,7 @@ func cancelAfterReset(tb testing.TB, newTimer factory) {
 // resetAgainstExpiry resets timeouts at their deadline. Each runs once: then, or at its
 // new deadline.
 func resetAgainstExpiry(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for round := range 100 {
 		const n = 10
 		delay := time.Duration(round%5) * tick
@@ -243,7 +243,7 @@ func resetAgainstExpiry(tb testing.TB, newTimer factory) {
 
 func resetAgainstExpiryReal(tb testing.TB, newTimer factory) {
 	onProcs(func(int) {
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		together(4, func(int) {
 			for range 20 {
 				racedReset(tb, e)

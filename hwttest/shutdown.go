@@ -59,9 +59,9 @@ func outlast(tb testing.TB) { tb.Cleanup(func() { time.Sleep(2 * time.Hour) }) }
 func sleeps(d time.Duration) hwt.TimerTask { return task(func(hwt.Timeout) { time.Sleep(d) }) }
 
 func shutdownReturnsPending(tb testing.TB, newTimer factory) {
-	unused := newTimer.start(tb, Config{})
+	unused := newTimer.start(tb, Options{})
 	assert.Empty(tb, shutDown(tb, unused))
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	_, want := scheduleAll(tb, e, 10, time.Hour, newProbe)
 	schedule(tb, e, nothing, tick)
 	pass(3 * tick)
@@ -86,7 +86,7 @@ func shutdownReturnsPending(tb testing.TB, newTimer factory) {
 
 func shutdownWaits(tb testing.TB, newTimer factory) {
 	outlast(tb)
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var notified mark
 	require.True(tb, schedule(tb, e, &sleepsOnCancel{then: notified.set}, time.Hour).Cancel())
 	pass(3 * tick)
@@ -124,7 +124,7 @@ func (l line) Execute(f func()) error {
 
 func shutdownWaitsForExecutor(tb testing.TB, newTimer factory) {
 	pool := newLine(tb)
-	e := newTimer.start(tb, Config{Executor: pool})
+	e := newTimer.start(tb, Options{Executor: pool})
 	var notified mark
 	for range 3 {
 		schedule(tb, e, sleeps(time.Minute), 0)
@@ -147,7 +147,7 @@ func occupies(hwt.Timeout) error {
 
 func shutdownGivesUp(tb testing.TB, newTimer factory) {
 	outlast(tb)
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	begin := time.Now()
 	schedule(tb, e, hwt.TaskFunc(occupies), 0)
 	pass(3 * tick)
@@ -171,7 +171,7 @@ func shutdownGivesUp(tb testing.TB, newTimer factory) {
 
 func shutdownCountsExecutor(tb testing.TB, newTimer factory) {
 	pool := newLine(tb)
-	e := newTimer.start(tb, Config{Executor: pool})
+	e := newTimer.start(tb, Options{Executor: pool})
 	for range 5 {
 		schedule(tb, e, sleeps(time.Minute), 0)
 	}
@@ -190,7 +190,7 @@ func shutdownCountsExecutor(tb testing.TB, newTimer factory) {
 
 func shutdownAfterStop(tb testing.TB, newTimer factory) {
 	outlast(tb)
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	begin := time.Now()
 	schedule(tb, e, sleeps(time.Hour), 0)
 	_, far := scheduleAll(tb, e, 10, 2*time.Hour, newProbe)
@@ -204,7 +204,7 @@ func shutdownAfterStop(tb testing.TB, newTimer factory) {
 func shutdownInsideTask(tb testing.TB, newTimer factory) {
 	outlast(tb)
 	for name, pool := range map[string]hwt.Executor{"plain": nil, "inline": executor(inline)} {
-		e := newTimer.start(tb, Config{Executor: pool})
+		e := newTimer.start(tb, Options{Executor: pool})
 		var began, done mark
 		var got []hwt.Timeout
 		var errs []error
@@ -270,7 +270,7 @@ func shutdownInsideRejection(tb testing.TB, newTimer factory) {
 			assert.NoError(tb, err, c.name)
 			took = append(took, time.Since(begin))
 		}
-		e = newTimer.start(tb, Config{Executor: c.timer, ErrorHandler: func(hwt.Timeout, error) {
+		e = newTimer.start(tb, Options{Executor: c.timer, ErrorHandler: func(hwt.Timeout, error) {
 			if !c.inTask {
 				stop()
 			}
@@ -287,7 +287,7 @@ func shutdownInsideRejection(tb testing.TB, newTimer factory) {
 
 func shutdownInsideExecutor(tb testing.TB, newTimer factory) {
 	pool := newLine(tb)
-	e := newTimer.start(tb, Config{Executor: pool})
+	e := newTimer.start(tb, Options{Executor: pool})
 	var err error
 	var took time.Duration
 	schedule(tb, e, task(func(hwt.Timeout) {
@@ -305,7 +305,7 @@ func shutdownInsideExecutor(tb testing.TB, newTimer factory) {
 func shutdownAfterRefusals(tb testing.TB, newTimer factory) {
 	pool := newLine(tb)
 	var n atomic.Int64
-	e := newTimer.start(tb, Config{ErrorHandler: new(reports).handle, Executor: executor(func(f func()) error {
+	e := newTimer.start(tb, Options{ErrorHandler: new(reports).handle, Executor: executor(func(f func()) error {
 		switch n.Add(1) {
 		case 1:
 			return errors.New("full")
@@ -335,7 +335,7 @@ func shutdownAfterRefusals(tb testing.TB, newTimer factory) {
 // shutdownTogether uses the real clock because the calls must overlap.
 func shutdownTogether(tb testing.TB, newTimer factory) {
 	for range 20 {
-		e := newTimer.start(tb, Config{})
+		e := newTimer.start(tb, Options{})
 		_, want := scheduleAll(tb, e, 1000, time.Hour, newProbe)
 		results := make([][]hwt.Timeout, 6)
 		together(len(results), func(i int) {
@@ -364,7 +364,7 @@ func nothingRunsAfterShutdown(tb testing.TB, newTimer factory) {
 		if i%2 == 0 {
 			pool = executor(func(f func()) error { go f(); return nil })
 		}
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond, Executor: pool})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond, Executor: pool})
 		var over atomic.Bool
 		var late, running atomic.Int64
 		check := func() {

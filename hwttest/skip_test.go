@@ -11,7 +11,7 @@ func TestFactoryOfANilTimerFails(t *testing.T) {
 	done := make(chan struct{})
 	go func() { // FailNow ends the goroutine.
 		defer close(done)
-		timerFactory(func(testing.TB, Config) hwt.Timer { return nil })(tb, Config{})
+		timerFactory(func(testing.TB, Options) hwt.Timer { return nil })(tb, Options{})
 	}()
 	<-done
 	assert.True(t, tb.failed.Load())
@@ -20,14 +20,14 @@ func TestFactoryOfANilTimerFails(t *testing.T) {
 // A factory skips the checks of an option that its engine does not have, and a check skips an
 // engine without an address to which a weak pointer could refer.
 func TestChecksAreSkipped(t *testing.T) {
-	skip := func(tb testing.TB, _ Config) hwt.Engine {
+	skip := func(tb testing.TB, _ Options) hwt.Engine {
 		tb.Skip("no such option")
 		return nil
 	}
-	for name, factory := range map[string]func(testing.TB, Config) hwt.Engine{
+	for name, factory := range map[string]func(testing.TB, Options) hwt.Engine{
 		"ProfilesNameTheTask":      skip,
 		"NeverEarlyOnTheRealClock": skip,
-		"AbandonedTimerIsCollectable": func(tb testing.TB, c Config) hwt.Engine {
+		"AbandonedTimerIsCollectable": func(tb testing.TB, c Options) hwt.Engine {
 			return struct{ hwt.Engine }{newBroken(tb, c, nil)}
 		},
 	} {

@@ -30,7 +30,7 @@ var stopChecks = []check{
 }
 
 func stopReturnsPending(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	_, expired := scheduleAll(tb, e, 10, tick, newProbe)
 	_, cancelled := scheduleAll(tb, e, 10, time.Minute, newProbe)
 	_, near := scheduleAll(tb, e, 10, 5*tick, newProbe)
@@ -54,8 +54,8 @@ func stopReturnsPending(tb testing.TB, newTimer factory) {
 
 func stopUnused(tb testing.TB, newTimer factory) {
 	begin := time.Now()
-	assert.Empty(tb, newTimer.start(tb, Config{}).Stop())
-	started := newTimer.start(tb, Config{})
+	assert.Empty(tb, newTimer.start(tb, Options{}).Stop())
+	started := newTimer.start(tb, Options{})
 	started.Start()
 	assert.Empty(tb, started.Stop())
 	assert.Empty(tb, started.Stop())
@@ -63,7 +63,7 @@ func stopUnused(tb testing.TB, newTimer factory) {
 }
 
 func stopEverythingPending(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var want []hwt.Timeout
 	for i := range 3000 {
 		want = append(want, schedule(tb, e, nothing, time.Duration(i+1)*time.Second))
@@ -75,7 +75,7 @@ func stopEverythingPending(tb testing.TB, newTimer factory) {
 }
 
 func stopTwice(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	scheduleAll(tb, e, 5, time.Hour, newProbe)
 	assert.Len(tb, e.Stop(), 5)
 	for range 3 {
@@ -88,7 +88,7 @@ func stopTwice(tb testing.TB, newTimer factory) {
 
 func stopConcurrently(tb testing.TB, newTimer factory) {
 	for range 20 {
-		e := newTimer.start(tb, Config{})
+		e := newTimer.start(tb, Options{})
 		_, want := scheduleAll(tb, e, 1000, time.Hour, newProbe) // Enough for the calls to overlap.
 		results := make([][]hwt.Timeout, 8)
 		together(len(results), func(i int) {
@@ -109,7 +109,7 @@ func stopConcurrently(tb testing.TB, newTimer factory) {
 }
 
 func stopEndsTimeouts(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	tasks, timeouts := scheduleAll(tb, e, 10, 5*tick, newProbe)
 	e.Stop()
 	for _, timeout := range timeouts {
@@ -132,7 +132,7 @@ func stopEndsTimeouts(tb testing.TB, newTimer factory) {
 }
 
 func stopRefuses(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{MaxPendingTimeouts: 3})
+	e := newTimer.start(tb, Options{MaxPendingTimeouts: 3})
 	schedule(tb, e, nothing, time.Hour)
 	e.Stop()
 	before := e.Stats()
@@ -150,7 +150,7 @@ func stopRefuses(tb testing.TB, newTimer factory) {
 }
 
 func stopInsideTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	_, want := scheduleAll(tb, e, 10, time.Hour, newProbe)
 	var got []hwt.Timeout
 	var began, done mark
@@ -174,7 +174,7 @@ func stopInsideTask(tb testing.TB, newTimer factory) {
 // stopAwaitedByTask is a deadlock that Stop cannot detect: the worker waits for a
 // goroutine that waits for the worker.
 func stopAwaitedByTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	_, want := scheduleAll(tb, e, 10, time.Hour, newProbe)
 	var got []hwt.Timeout
 	var began, done mark
@@ -193,7 +193,7 @@ func stopAwaitedByTask(tb testing.TB, newTimer factory) {
 }
 
 func stopDuringEndlessTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	schedule(tb, e, task(func(hwt.Timeout) { time.Sleep(time.Hour) }), tick)
 	_, want := scheduleAll(tb, e, 10, time.Minute, newProbe)
 	pass(3 * tick)
@@ -216,7 +216,7 @@ func stopDuringEndlessTask(tb testing.TB, newTimer factory) {
 }
 
 func stopWaits(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var began, ended mark
 	schedule(tb, e, task(func(hwt.Timeout) {
 		began.set()
@@ -239,7 +239,7 @@ func stopTogether(e hwt.Engine, then func()) {
 }
 
 func stopWaitsForCancelled(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var ended mark
 	p := &sleepsOnCancel{then: ended.set}
 	require.True(tb, schedule(tb, e, p, time.Hour).Cancel())
@@ -262,7 +262,7 @@ func (s *sleepsOnCancel) Cancelled(hwt.Timeout) {
 // when Stop returns on another.
 func noneBegins(tb testing.TB, newTimer factory) {
 	for range 20 {
-		e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 		var stopped atomic.Bool
 		var late atomic.Int64
 		for i := range 1000 {
@@ -281,7 +281,7 @@ func noneBegins(tb testing.TB, newTimer factory) {
 }
 
 func nothingAfterStop(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	var stopped atomic.Bool
 	var late mark
 	for i := range 500 {
@@ -300,7 +300,7 @@ func nothingAfterStop(tb testing.TB, newTimer factory) {
 
 // stopAfterResets stops timeouts whose bucket does not match their deadline.
 func stopAfterResets(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	tasks, want := scheduleAll(tb, e, 30, time.Second, newProbe)
 	pass(2 * tick)
 	for i, timeout := range want {

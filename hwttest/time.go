@@ -28,7 +28,7 @@ var timeChecks = []check{
 // before and just after the edges of ticks, of powers of two ticks, and of the
 // rotations and levels of the engines.
 func aroundTickEdges(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	c := newCourse(e, tick)
 	for _, offset := range []time.Duration{0, 1, tick / 3, tick/2 + 1, tick - 1} {
 		time.Sleep(offset)
@@ -46,7 +46,7 @@ func aroundTickEdges(tb testing.TB, newTimer factory) {
 
 func anyTick(tb testing.TB, newTimer factory) {
 	for _, tick := range []time.Duration{time.Millisecond, 1234567 * time.Nanosecond, 7 * time.Millisecond, time.Second, time.Minute} {
-		e := newTimer.start(tb, Config{TickDuration: tick})
+		e := newTimer.start(tb, Options{TickDuration: tick})
 		c := newCourse(e, tick)
 		for _, delay := range []time.Duration{1, 17, tick / 7, tick - 1, tick, tick + 1, 3*tick - 1, 3 * tick, 1000*tick + 1} {
 			c.add(tb, delay)
@@ -59,7 +59,7 @@ func anyTick(tb testing.TB, newTimer factory) {
 }
 
 func amongMany(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	c := newCourse(e, tick)
 	for range 50 {
 		for range 100 {
@@ -113,7 +113,7 @@ func (c *course) verify(tb testing.TB) {
 }
 
 func noDelay(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for _, delay := range []time.Duration{0, -1, -tick, -time.Hour, math.MinInt64, math.MinInt64 + 1} {
 		for _, offset := range []time.Duration{0, tick / 3, 5*tick - 1, time.Minute} {
 			time.Sleep(offset)
@@ -126,7 +126,7 @@ func noDelay(tb testing.TB, newTimer factory) {
 }
 
 func endlessDelay(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	const decades = 250 * 365 * 24 * time.Hour
 	var never mark
 	var timeouts []hwt.Timeout
@@ -143,7 +143,7 @@ func endlessDelay(tb testing.TB, newTimer factory) {
 }
 
 func afterIdleHours(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	for _, idle := range []time.Duration{0, 3*time.Hour + tick/3, 1, 40 * time.Hour, tick - 1} {
 		time.Sleep(idle)
 		worksOnTime(tb, e, 5*tick+1, "after %v of nothing", idle)
@@ -153,7 +153,7 @@ func afterIdleHours(tb testing.TB, newTimer factory) {
 // slowTaskLeavesNoLag blocks the goroutine that runs tasks. Timeouts that expire
 // meanwhile are late, and later ones are on time again.
 func slowTaskLeavesNoLag(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	const slow = 20*tick + tick/2
 	schedule(tb, e, task(func(hwt.Timeout) { time.Sleep(slow) }), tick)
 	begin := time.Now()
@@ -172,7 +172,7 @@ func slowTaskLeavesNoLag(tb testing.TB, newTimer factory) {
 }
 
 func expiredWhileRunning(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{})
+	e := newTimer.start(tb, Options{})
 	ran := false
 	schedule(tb, e, task(func(timeout hwt.Timeout) {
 		ran = true
@@ -188,7 +188,7 @@ func expiredWhileRunning(tb testing.TB, newTimer factory) {
 }
 
 func neverEarlyReal(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Config{TickDuration: time.Millisecond})
+	e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
 	const n = 500
 	var ran atomic.Int64
 	for range n {

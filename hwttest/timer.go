@@ -12,15 +12,15 @@ import (
 // RunTimer checks a timer that implements only [hwt.Timer], such as a wrapper that
 // collects metrics. It runs the checks of [Run] about time, deadlines, ends, Cancel,
 // Reset and Stop. They do not compare handles or tasks, since a wrapper may wrap both.
-// newTimer is called as in Run, with no other field of Config set than TickDuration and
+// newTimer is called as in Run, with no other field of Options set than TickDuration and
 // MaxPendingTimeouts.
-func RunTimer(t *testing.T, newTimer func(tb testing.TB, c Config) hwt.Timer) {
+func RunTimer(t *testing.T, newTimer func(tb testing.TB, c Options) hwt.Timer) {
 	runThemes(t, timerThemes(), timerFactory(newTimer))
 }
 
 // timerFactory returns a factory of engines that count the ends of a timer's timeouts.
-func timerFactory(newTimer func(tb testing.TB, c Config) hwt.Timer) factory {
-	return func(tb testing.TB, c Config) hwt.Engine {
+func timerFactory(newTimer func(tb testing.TB, c Options) hwt.Timer) factory {
+	return func(tb testing.TB, c Options) hwt.Engine {
 		timer := newTimer(tb, c)
 		require.NotNil(tb, timer)
 		return &counted{Timer: timer, tb: tb}

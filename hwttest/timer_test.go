@@ -41,7 +41,7 @@ func TestBrokenTimersFail(t *testing.T) {
 // asTimer returns a check that sees only the hwt.Timer of an engine.
 func asTimer(run func(testing.TB, factory)) func(testing.TB, factory) {
 	return func(tb testing.TB, newTimer factory) {
-		run(tb, timerFactory(func(tb testing.TB, c Config) hwt.Timer { return newTimer(tb, c) }))
+		run(tb, timerFactory(func(tb testing.TB, c Options) hwt.Timer { return newTimer(tb, c) }))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
-	hwttest.Run(t, func(tb testing.TB, c hwttest.Config) hwt.Engine {
+	hwttest.Run(t, func(tb testing.TB, c hwttest.Options) hwt.Engine {
 		timer, err := runtimetimer.New(&runtimetimer.Options{
 			MaxPendingTimeouts: c.MaxPendingTimeouts,
 			Executor:           c.Executor,
