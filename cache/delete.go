@@ -5,12 +5,12 @@ import "github.com/puzpuzpuz/xsync/v4"
 // Delete removes the entry of key, and reports whether there was one. It takes constant
 // time.
 func (c *Cache[K, V]) Delete(key K) (deleted bool) {
-	_, deleted = c.LoadAndDelete(key)
+	_, deleted = c.GetAndDelete(key)
 	return deleted
 }
 
-// LoadAndDelete is Delete that also returns the value of the entry.
-func (c *Cache[K, V]) LoadAndDelete(key K) (value V, ok bool) {
+// GetAndDelete is Delete that also returns the value of the entry.
+func (c *Cache[K, V]) GetAndDelete(key K) (value V, ok bool) {
 	if !c.check.OK(key) {
 		return value, false
 	}
@@ -26,7 +26,7 @@ func (c *Cache[K, V]) LoadAndDelete(key K) (value V, ok bool) {
 		}
 		c.stripeOf(it.ref).remove(it.ref.slot())
 		out = c.ended(key, it, reason)
-		return it, xsync.DeleteOp // Linearization point of Delete and LoadAndDelete.
+		return it, xsync.DeleteOp // Linearization point of Delete and GetAndDelete.
 	})
 	c.notify(out)
 	if out.reason == ReasonDeleted {

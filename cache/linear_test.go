@@ -114,7 +114,7 @@ func do(t require.TestingT, c *cache.Cache[string, int], in opInput) (out opOutp
 	case opTouch:
 		out.ok = c.Touch("k")
 	case opDelete:
-		out.value, out.ok = c.LoadAndDelete("k")
+		out.value, out.ok = c.GetAndDelete("k")
 	case opDeleteFunc:
 		n := c.DeleteFunc(func(_ string, value int) bool {
 			out.value = value

@@ -215,10 +215,10 @@ func (m *model) touch(key string) {
 
 func (m *model) delete(key string) {
 	e := m.find(key)
-	value, ok := m.cache.LoadAndDelete(key)
-	require.Equal(m.rt, m.alive(e), ok, "LoadAndDelete")
+	value, ok := m.cache.GetAndDelete(key)
+	require.Equal(m.rt, m.alive(e), ok, "GetAndDelete")
 	if ok {
-		require.Equal(m.rt, e.value, value, "LoadAndDelete")
+		require.Equal(m.rt, e.value, value, "GetAndDelete")
 	}
 	if e != nil {
 		m.endFor(e, cache.ReasonDeleted)

@@ -18,20 +18,20 @@ import (
 	"github.com/hashedwheel/hwt/cache"
 )
 
-func TestLoadAndDeleteReturnsTheRemovedValue(t *testing.T) {
+func TestGetAndDeleteReturnsTheRemovedValue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, o := range []options{{}, {Limit: 2}, {Sliding: time.Hour}, {ExactExpiry: true}} {
 			var ends ends
 			o.OnEvict = ends.add
 			c := newCache(t, o)
 			set(t, c, "a", 1)
-			value, ok := c.LoadAndDelete("a")
+			value, ok := c.GetAndDelete("a")
 			assert.True(t, ok)
 			assert.Equal(t, 1, value)
 			assert.False(t, c.Delete("a"))
 			set(t, c, "b", 2)
 			assert.True(t, c.Delete("b"))
-			_, ok = c.LoadAndDelete("b")
+			_, ok = c.GetAndDelete("b")
 			assert.False(t, ok)
 			assert.False(t, has(c, "a"))
 			assert.Zero(t, c.Len())

@@ -105,7 +105,7 @@ func TestLogoutIsNotUndoneByARacingRequest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, ends := newSliding(t, options{})
 		set(t, c, "a", 1)
-		value, ok := c.LoadAndDelete("a")
+		value, ok := c.GetAndDelete("a")
 		assert.True(t, ok)
 		assert.Equal(t, 1, value)
 		assert.False(t, has(c, "a"))

@@ -178,10 +178,10 @@ func (d *Debouncer[K, V]) quiet(p *pair[K, burst[V]]) bool {
 	return p.armAgain(d.wait) == nil
 }
 
-// LoadAndDelete ends the burst of key without a call of the trailing edge. If there was a
+// GetAndDelete ends the burst of key without a call of the trailing edge. If there was a
 // call to make, it returns the value and true. To make the call early, make it with this value.
-func (d *Debouncer[K, V]) LoadAndDelete(key K) (value V, ok bool) {
-	b, _ := d.wheel.LoadAndDelete(key)
+func (d *Debouncer[K, V]) GetAndDelete(key K) (value V, ok bool) {
+	b, _ := d.wheel.GetAndDelete(key)
 	return b.value, b.pending
 }
 

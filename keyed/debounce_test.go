@@ -245,7 +245,7 @@ func TestTriggerReportsTheTimersErrors(t *testing.T) {
 		timer.Stop()
 		assert.ErrorIs(t, d.Trigger(1, 4), hwt.ErrStopped)
 		assert.ErrorIs(t, d.Trigger(2, 4), hwt.ErrStopped)
-		value, ok := d.LoadAndDelete(1)
+		value, ok := d.GetAndDelete(1)
 		assert.True(t, ok)
 		assert.Equal(t, 3, value, "on an error nothing has changed")
 	})
@@ -261,10 +261,10 @@ func TestDebouncerFlushesDeletesAndCloses(t *testing.T) {
 			}
 		}
 		assert.Equal(t, []int{0, 1, 2}, r.values())
-		value, ok := d.LoadAndDelete(1)
+		value, ok := d.GetAndDelete(1)
 		assert.True(t, ok)
 		assert.Equal(t, 11, value)
-		_, ok = d.LoadAndDelete(2)
+		_, ok = d.GetAndDelete(2)
 		assert.False(t, ok, "it has no call to make")
 		require.NoError(t, d.Flush())
 		assert.Equal(t, []int{10}, r.values())

@@ -1,6 +1,7 @@
 package keyed
 
 import (
+	"log/slog"
 	"math"
 	"time"
 
@@ -29,9 +30,16 @@ type DebouncerOptions[K comparable, V any] struct {
 	MaxWait time.Duration
 
 	// ErrorHandler is called as the ErrorHandler in [Options] is, for calls of the trailing
-	// edge. A panic of a call of the leading edge goes to the caller of Trigger. The
-	// default, nil, means that errors go to the timer's error handler with the key.
+	// edge. A panic of a call of the leading edge goes to the caller of Trigger. nil is the
+	// default: errors are logged with the key.
 	ErrorHandler func(key K, value V, err error)
+
+	// Logger receives errors if there is no ErrorHandler. nil is the default: slog.Default at
+	// the time of NewDebouncer.
+	Logger *slog.Logger
+
+	// Name identifies the Debouncer in the log. "" is the default: "keyed".
+	Name string
 }
 
 // complete returns the options with the defaults filled in, or an error about them or wait.
@@ -58,9 +66,9 @@ func (o *DebouncerOptions[K, V]) complete(wait time.Duration) (c DebouncerOption
 
 // wheel returns the options of the Debouncer's wheel.
 func (o *DebouncerOptions[K, V]) wheel() *Options[K, burst[V]] {
-	handler := o.ErrorHandler
-	if handler == nil {
-		return nil
+	own := &Options[K, burst[V]]{Logger: o.Logger, Name: o.Name}
+	if handler := o.ErrorHandler; handler != nil {
+		own.ErrorHandler = func(key K, b burst[V], err error) { handler(key, b.value, err) }
 	}
-	return &Options[K, burst[V]]{ErrorHandler: func(key K, b burst[V], err error) { handler(key, b.value, err) }}
+	return own
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/hashedwheel/hwt/keyed"
 )
 
-func TestLoadAndDeleteReturnsTheValue(t *testing.T) {
+func TestGetAndDeleteReturnsTheValue(t *testing.T) {
 	onEngines(t, func(t *testing.T, timer hwt.Timer) {
 		w, r := newWheel(t, timer)
 		set(t, w, 1, 11, time.Second)
-		value, ok := w.LoadAndDelete(1)
+		value, ok := w.GetAndDelete(1)
 		assert.True(t, ok)
 		assert.Equal(t, 11, value)
-		_, ok = w.LoadAndDelete(1)
+		_, ok = w.GetAndDelete(1)
 		assert.False(t, ok)
 		pass(time.Minute)
 		assert.Empty(t, r.take())
 	})
 }
 
-func TestLoadAndDeleteOfADuePairEndsIt(t *testing.T) {
+func TestGetAndDeleteOfADuePairEndsIt(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		w, r, run := dueWheel(t)
-		value, ok := w.LoadAndDelete(1)
+		value, ok := w.GetAndDelete(1)
 		assert.True(t, ok)
 		assert.Equal(t, 11, value)
 		require.Equal(t, 1, run())

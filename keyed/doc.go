@@ -7,7 +7,7 @@
 //	checks.Move(order.ID, 30*time.Minute)       // changed
 //	checks.Delete(order.ID)                     // paid
 //
-// [Wheel.LoadAndDelete] also returns the value. [Wheel.SetIfAbsent] sets a key only if
+// [Wheel.GetAndDelete] also returns the value. [Wheel.SetIfAbsent] sets a key only if
 // it is unknown, and [Wheel.SetIfSooner] only if it is unknown or due later.
 // [Wheel.Update] changes a value and keeps its due time. [Wheel.Due] and [Wheel.All]
 // return due times. [Wheel.Drain] removes all pairs, so that a program can save them

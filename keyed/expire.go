@@ -2,7 +2,6 @@ package keyed
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/hashedwheel/hwt"
@@ -25,7 +24,7 @@ func (t *task[K, V]) Run(timeout hwt.Timeout) error {
 		return nil
 	}
 	w.fired.Add(1)
-	usercode.Run(func() { w.callback(p.key, value) }, func(err error) { w.callbackFailed(p.key, value, err) })
+	usercode.Run(func() { w.callback(p.key, value) }, func(err error) { w.report(p.key, value, err) })
 	return nil
 }
 
@@ -51,21 +50,18 @@ func (w *Wheel[K, V]) due(p *pair[K, V], f func(s *stripe[K, V], at slot)) {
 	}
 }
 
-// callbackFailed reports that the callback failed with err, to ErrorHandler or with
-// its key to the timer.
-func (w *Wheel[K, V]) callbackFailed(key K, value V, err error) {
+// report passes a failure to the ErrorHandler, or logs it.
+func (w *Wheel[K, V]) report(key K, value V, err error) {
 	if w.options.ErrorHandler != nil {
 		w.options.ErrorHandler(key, value, err)
 		return
 	}
-	p, ok := err.(*hwt.PanicError)
-	if !ok {
-		return // the callback ended its goroutine, which the timer reports
+	attrs := []any{"wheel", w.options.Name, "key", key, "error", err}
+	var broken *hwt.PanicError
+	if errors.As(err, &broken) {
+		attrs = append(attrs, "stack", string(broken.Stack))
 	}
-	if cause, ok := p.Value.(error); ok {
-		panic(withKey(key, cause))
-	}
-	panic(fmt.Errorf("keyed: key %v: %v", key, p.Value))
+	w.options.Logger.Error("keyed: callback failed", attrs...)
 }
 
 // Rejected implements [hwt.RejectedTask]: the timer's executor rejected the task. It makes
@@ -84,14 +80,8 @@ func (t *task[K, V]) Rejected(timeout hwt.Timeout, cause error) (err error) {
 			err = errors.Join(cause, failed)
 		}
 	})
-	switch {
-	case !pending:
-		return nil // it has ended, or has another timeout
-	case w.options.ErrorHandler == nil:
-		return withKey(p.key, err)
+	if pending { // it has neither ended nor another timeout
+		w.report(p.key, value, err)
 	}
-	w.options.ErrorHandler(p.key, value, err)
 	return nil
 }
-
-func withKey[K comparable](key K, err error) error { return fmt.Errorf("keyed: key %v: %w", key, err) }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hashedwheel/hwt"
-	"github.com/hashedwheel/hwt/hashedwheel"
 	"github.com/hashedwheel/hwt/internal/enginetest"
 	"github.com/hashedwheel/hwt/keyed"
 )
@@ -189,11 +188,10 @@ func TestTimerThatPanicsLeavesNoLock(t *testing.T) {
 func TestPanicDoesNotPreventTheRestOfItsTick(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		fired := 0
-		timer := newTimer(t, 4, hashedwheel.Options{ErrorHandler: func(hwt.Timeout, error) {}})
-		w, err := keyed.New(timer, func(key string, _ int) {
+		w, err := keyed.New(newTimer(t, 4), func(key string, _ int) {
 			fired++
 			panic(key)
-		}, nil)
+		}, &keyed.Options[string, int]{ErrorHandler: func(string, int, error) {}})
 		require.NoError(t, err)
 		for key := range 10 {
 			require.NoError(t, w.Set(fmt.Sprint(key), key, time.Second))

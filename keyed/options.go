@@ -1,6 +1,11 @@
 package keyed
 
-import "github.com/hashedwheel/hwt/internal/check"
+import (
+	"cmp"
+	"log/slog"
+
+	"github.com/hashedwheel/hwt/internal/check"
+)
 
 // defaultDrainWorkers is the default of DrainWorkers, as in go-zero.
 const defaultDrainWorkers = 8
@@ -22,10 +27,16 @@ type Options[K comparable, V any] struct {
 	// timeout.
 	//
 	// ErrorHandler runs where the timer runs its tasks or, after a rejection, where the
-	// timer calls the executor. It may be called concurrently. If it is nil, errors go
-	// to the timer's error handler; their text names the key, except for
-	// [hwt.ErrGoexit].
+	// timer calls the executor. It may be called concurrently. nil is the default: errors
+	// are logged with the key.
 	ErrorHandler func(key K, value V, err error)
+
+	// Logger receives errors if there is no ErrorHandler. nil is the default: slog.Default at
+	// the time of New.
+	Logger *slog.Logger
+
+	// Name identifies the wheel in the log and in String. "" is the default: "keyed".
+	Name string
 }
 
 // complete returns the options with the defaults filled in, or an error.
@@ -39,5 +50,9 @@ func complete[K comparable, V any](options *Options[K, V]) (o Options[K, V], err
 	case o.DrainWorkers == 0:
 		o.DrainWorkers = defaultDrainWorkers
 	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	o.Name = cmp.Or(o.Name, "keyed")
 	return o, err
 }

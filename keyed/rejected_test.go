@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,19 +71,17 @@ func TestRejectedPairExpiresAgain(t *testing.T) {
 	})
 }
 
-func TestRejectionReachesTheTimersErrorHandler(t *testing.T) {
+func TestRejectionIsLoggedWithItsKey(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		executor := new(refusing)
-		var errs []error
-		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{
-			Executor:     executor,
-			ErrorHandler: func(_ hwt.Timeout, err error) { errs = append(errs, err) },
-		}))
+		var log bytes.Buffer
+		w, r := newWheel(t, newTimer(t, 8, hashedwheel.Options{Executor: executor}),
+			keyed.Options[int, int]{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		set(t, w, 7, 77, time.Second)
 		pass(time.Second + tick)
-		require.Len(t, errs, 1)
-		assert.ErrorIs(t, errs[0], errFull)
-		assert.ErrorContains(t, errs[0], "keyed: key 7: ")
+		assert.Equal(t, 1, strings.Count(log.String(), "\n"))
+		assert.Contains(t, log.String(), `wheel=keyed key=7 error=`)
+		assert.Contains(t, log.String(), errFull.Error())
 		executor.open.Store(true)
 		pass(time.Minute)
 		assert.Equal(t, []int{77}, r.values())
@@ -290,24 +289,24 @@ func TestGoexitReachesTheTimersErrorHandler(t *testing.T) {
 	})
 }
 
-func TestPanicReachesTheTimersErrorHandler(t *testing.T) {
+func TestPanicIsLoggedWithItsKey(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
-		timer := newTimer(t, 8, hashedwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		timer := newTimer(t, 8)
 		cause := errors.New("no shop")
 		w, err := keyed.New(timer, func(key int, asError bool) {
 			if asError {
 				panic(cause)
 			}
 			panic("broken")
-		}, nil)
+		}, &keyed.Options[int, bool]{Name: "orders", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		require.NoError(t, w.Set(7, false, time.Second))
 		require.NoError(t, w.Set(8, true, time.Second))
 		pass(2 * time.Second)
-		assert.Contains(t, log.String(), "keyed: key 7: broken")
-		assert.Contains(t, log.String(), "keyed: key 8: no shop")
+		assert.Contains(t, log.String(), `msg="keyed: callback failed" wheel=orders key=7 error="hwt: panic: broken"`)
+		assert.Contains(t, log.String(), `wheel=orders key=8 error="hwt: panic: no shop"`)
 		assert.Contains(t, log.String(), "rejected_test.go", "the stack shows the callback")
-		assert.EqualValues(t, 2, timer.Stats().Panics)
+		assert.Zero(t, timer.Stats().Panics, "the timer's task did not panic")
 	})
 }

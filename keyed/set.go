@@ -164,12 +164,12 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], value *V, de
 // After Close it returns false: Close has cancelled every pair, so the callback does not run
 // in this case either, and an error would tell the caller nothing to act on.
 func (w *Wheel[K, V]) Delete(key K) (deleted bool) {
-	_, deleted = w.LoadAndDelete(key)
+	_, deleted = w.GetAndDelete(key)
 	return deleted
 }
 
-// LoadAndDelete is Delete that also returns the value of the pair.
-func (w *Wheel[K, V]) LoadAndDelete(key K) (value V, ok bool) {
+// GetAndDelete is Delete that also returns the value of the pair.
+func (w *Wheel[K, V]) GetAndDelete(key K) (value V, ok bool) {
 	if w.usable(key) != nil {
 		return value, false
 	}
@@ -188,7 +188,7 @@ func (w *Wheel[K, V]) remove(key K) *pair[K, V] {
 	defer s.mu.Unlock()
 	p, at := s.find(h, key)
 	if p != nil {
-		s.remove(at) // Linearization point of Delete and LoadAndDelete.
+		s.remove(at) // Linearization point of Delete and GetAndDelete.
 	}
 	return p
 }

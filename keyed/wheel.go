@@ -110,12 +110,12 @@ func (w *Wheel[K, V]) sweep(f func(*pair[K, V])) {
 	}
 }
 
-// String returns the number of pending pairs, and the timer or, if that has no String
+// String returns the name of the wheel, its number of pending pairs, and the timer or, if that has no String
 // method, its type.
 func (w *Wheel[K, V]) String() string {
 	timer, ok := w.timer.(fmt.Stringer)
 	if !ok { // fmt would read the fields of a wrapper while it is in use
-		return fmt.Sprintf("keyed.Wheel(%d pending on %T)", w.Len(), w.timer)
+		return fmt.Sprintf("keyed.Wheel(%s, %d pending on %T)", w.options.Name, w.Len(), w.timer)
 	}
-	return fmt.Sprintf("keyed.Wheel(%d pending on %v)", w.Len(), timer)
+	return fmt.Sprintf("keyed.Wheel(%s, %d pending on %v)", w.options.Name, w.Len(), timer)
 }

@@ -27,7 +27,7 @@ const (
 	opUpdate
 	opMove
 	opDelete
-	opLoadAndDelete
+	opGetAndDelete
 	opGet
 	opDue
 	opAll
@@ -102,7 +102,7 @@ var linearModel = porcupine.Model{
 			return out.ok == state.(keyState).known, s
 		case opDelete:
 			return out.ok == s.known, keyState{}
-		case opLoadAndDelete:
+		case opGetAndDelete:
 			return out.ok == s.known && (!s.known || out.value == s.value), keyState{}
 		case opGet:
 			return out.ok == s.known && (!s.known || out.value == s.value), s
@@ -167,8 +167,8 @@ func (h *history) do(tb require.TestingT, w *keyed.Wheel[int, int], client int, 
 			out.value = old
 			return in.value
 		})
-	case opLoadAndDelete:
-		out.value, out.ok = w.LoadAndDelete(1)
+	case opGetAndDelete:
+		out.value, out.ok = w.GetAndDelete(1)
 	case opMove:
 		out.ok, err = w.Move(1, delay)
 	case opDelete:

@@ -111,10 +111,10 @@ func (m *model) update(key int) {
 }
 
 func (m *model) loadAndDelete(key int) {
-	value, ok := m.wheel.LoadAndDelete(key)
+	value, ok := m.wheel.GetAndDelete(key)
 	p, known := m.pending[key]
-	assert.Equal(m.tb, known, ok, "LoadAndDelete")
-	assert.Equal(m.tb, p.value, value, "LoadAndDelete")
+	assert.Equal(m.tb, known, ok, "GetAndDelete")
+	assert.Equal(m.tb, p.value, value, "GetAndDelete")
 	delete(m.pending, key)
 }
 

@@ -145,14 +145,14 @@ func TestCallbackMayUseTheWheel(t *testing.T) {
 func TestPanicAffectsNoOtherPair(t *testing.T) {
 	enginetest.Bubble(t, func(t *testing.T) {
 		var broken []error
-		timer := newTimer(t, 8, hashedwheel.Options{ErrorHandler: func(_ hwt.Timeout, err error) { broken = append(broken, err) }})
+		timer := newTimer(t, 8)
 		var fired []int
 		w, err := keyed.New(timer, func(key, value int) {
 			if key == 2 {
 				panic("two")
 			}
 			fired = append(fired, key)
-		}, nil)
+		}, &keyed.Options[int, int]{ErrorHandler: func(_, _ int, err error) { broken = append(broken, err) }})
 		require.NoError(t, err)
 		for key := range 5 {
 			set(t, w, key, 0, time.Second)
@@ -162,7 +162,7 @@ func TestPanicAffectsNoOtherPair(t *testing.T) {
 		require.Len(t, broken, 1)
 		var asPanic *hwt.PanicError
 		require.ErrorAs(t, broken[0], &asPanic)
-		assert.ErrorContains(t, asPanic, "keyed: key 2: two")
+		assert.ErrorContains(t, asPanic, "two")
 		assert.Zero(t, w.Len())
 	})
 }
@@ -238,9 +238,9 @@ func TestKeysUnequalToThemselvesAreRejected(t *testing.T) {
 func TestStringReturnsPendingCountAndTimer(t *testing.T) {
 	w, _ := newWheel(t, newTimer(t, 8))
 	set(t, w, 1, 11, time.Hour)
-	assert.Equal(t, "keyed.Wheel(1 pending on hashedwheel.Timer(hashedwheel, tick 10ms, 8 buckets, 1 pending))", w.String())
+	assert.Equal(t, "keyed.Wheel(keyed, 1 pending on hashedwheel.Timer(hashedwheel, tick 10ms, 8 buckets, 1 pending))", w.String())
 	w, _ = newWheel(t, wrappingTimer{newTimer(t, 8)})
-	assert.Equal(t, "keyed.Wheel(0 pending on keyed_test.wrappingTimer)", w.String(), "it reads no fields of a wrapper")
+	assert.Equal(t, "keyed.Wheel(keyed, 0 pending on keyed_test.wrappingTimer)", w.String(), "it reads no fields of a wrapper")
 }
 
 // interruptedTimer calls a function before it returns a new timeout.

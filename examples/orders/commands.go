@@ -52,7 +52,7 @@ func do(pending *wheel, line string, console *log.Logger) (err error) {
 	known := true
 	switch words[0] {
 	case "pay":
-		_, known = pending.LoadAndDelete(n)
+		_, known = pending.GetAndDelete(n)
 	case "extend":
 		var d time.Duration
 		if d, err = time.ParseDuration(words[2]); err == nil {
