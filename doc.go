@@ -12,9 +12,9 @@
 // contract. Three engines implement it:
 //
 //   - Package hashedwheel, after Netty's HashedWheelTimer, is a single wheel. Start
-//     with it.
+//     with it. Its tick is 100 ms by default.
 //   - Package hierarchical, after Kafka's timing wheels, is for delays from
-//     milliseconds to months at a fine tick.
+//     milliseconds to months at a fine tick, 1 ms by default.
 //   - Package runtimetimer, on Go's own timers, is for tasks that block.
 //
 // docs/engines.md in the repository compares them.
@@ -60,6 +60,18 @@
 //  10. Any delay. A delay of zero or less expires at the next opportunity. A
 //     deadline past the range of the clock is never reached.
 //
+// # Options
+//
+// In all packages of this module, the zero value of an option is its default. New returns an
+// error for a value that is out of its range and never replaces the value. A negative value is
+// an error, except that it turns off SlowTaskThreshold and the wait of StopTimeout, which are
+// on by default.
+//
+// A failure that no caller can receive, such as the panic of a function, goes to the
+// ErrorHandler of the package that called the function. If ErrorHandler is nil, the failure is
+// logged by Logger with the Name of the timer, wheel, clock, reaper, or cache. An ErrorHandler
+// may be called concurrently and should not block.
+//
 // # Logs and profiles
 //
 // The engines log through the Logger of their Options. Each record has the attribute
@@ -76,8 +88,6 @@
 //   - waited: the time that Stop waited
 //   - running: the number of tasks that still run
 //   - live: the number of timers in the program
-//   - asked: the requested tick
-//   - tick: the tick used instead
 //
 // In profiles, a worker goroutine has the pprof label hwt, the timer's name. With
 // Options.LabelTasks, a goroutine that runs a task also has the label hwt_task, with

@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"cmp"
 	"log/slog"
 	"math"
 	"sync"
@@ -55,6 +56,9 @@ type Options struct {
 	// panics of the ErrorHandler. nil is the default: slog.Default at the time of New.
 	Logger *slog.Logger
 
+	// Name identifies the clock in the log. "" is the default: "clock".
+	Name string
+
 	// FuncsOnTimer makes the functions of AfterFunc run where the timer runs its
 	// tasks: on its worker, or on its executor if it has one. This saves one goroutine
 	// per call and suits functions that return quickly. By default, false, each call
@@ -90,10 +94,7 @@ func (o *Options) check() error {
 	if o.PanicsEndProgram && o.FuncsOnTimer {
 		return check.Invalid("clock", "PanicsEndProgram", true, "false if FuncsOnTimer is true")
 	}
-	if o.RuntimeBelow < 0 {
-		return check.Invalid("clock", "RuntimeBelow", o.RuntimeBelow, "0 for none, or more")
-	}
-	return nil
+	return check.NotNegative("clock", "RuntimeBelow", o.RuntimeBelow, "none")
 }
 
 // New returns a clock on timer, which other users may share. nil options are the
@@ -115,7 +116,7 @@ func New(timer hwt.Timer, options *Options) (*Clock, error) {
 	if c.options.Logger == nil {
 		c.options.Logger = slog.Default()
 	}
-	c.runner = enginekit.Runner{Name: "clock", Logger: c.options.Logger}
+	c.runner = enginekit.Runner{Name: cmp.Or(c.options.Name, "clock"), Logger: c.options.Logger}
 	if handler := c.options.ErrorHandler; handler != nil {
 		c.runner.OnError = func(_ hwt.Timeout, err error) { handler(err) }
 	}

@@ -24,9 +24,8 @@ const (
 // default.
 type Options struct {
 	// TickDuration is the interval between two ticks. Under load, a task starts up to one
-	// tick late while the worker keeps up. 0 is the default, 100 ms. A duration below 1 ms is raised
-	// to 1 ms, with a warning in the log. The product with TicksPerWheel must stay below
-	// 292 years.
+	// tick late while the worker keeps up. 0 is the default, 100 ms. It is at least 1 ms. The product
+	// with TicksPerWheel must stay below 292 years.
 	TickDuration time.Duration
 
 	// TicksPerWheel is the number of buckets, rounded up to a power of two: from 1 to
@@ -45,7 +44,7 @@ type Options struct {
 	Workers int
 
 	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects
-	// more with a *[hwt.PendingLimitError]. 0, the default, or less means no limit.
+	// more with a *[hwt.PendingLimitError]. The default, 0, means no limit.
 	// With a limit, all callers update one shared counter, which costs some speed on
 	// many processors.
 	//

@@ -17,7 +17,7 @@ import (
 func TestOutOfRangeErrorNamesFieldValueAndRange(t *testing.T) {
 	most := strconv.Itoa(maxTicksPerWheel)
 	for want, options := range map[string]Options{
-		"TickDuration: -1s (expected: 0 for the default, or more)":                             {TickDuration: -time.Second},
+		"TickDuration: -1s (expected: 0 for the default, or at least 1ms)":                     {TickDuration: -time.Second},
 		"TicksPerWheel: -5 (expected: 0 for the default, or 1 to " + most + ")":                {TicksPerWheel: -5},
 		"TicksPerWheel: " + strconv.Itoa(maxTicksPerWheel+1) + " (expected: 0 for the default": {TicksPerWheel: maxTicksPerWheel + 1},
 		"TicksPerWheel: " + strconv.Itoa(math.MaxInt) + " (expected: ":                         {TicksPerWheel: math.MaxInt},

@@ -21,8 +21,7 @@ const (
 // default.
 type Options struct {
 	// TickDuration is the tick of the lowest level. Under load, a task starts up to one
-	// tick late while the worker keeps up. 0 is the default, 1 ms. A duration below 1 ms is raised to
-	// 1 ms, with a warning in the log.
+	// tick late while the worker keeps up. 0 is the default, 1 ms. It is at least 1 ms.
 	TickDuration time.Duration
 
 	// TicksPerWheel is the number of buckets per level, from 2 to 2^20. A
@@ -41,7 +40,7 @@ type Options struct {
 	Workers int
 
 	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects
-	// more with a *[hwt.PendingLimitError]. 0, the default, or less means no limit.
+	// more with a *[hwt.PendingLimitError]. The default, 0, means no limit.
 	// With a limit, all callers update one shared counter, which costs some speed on
 	// many processors.
 	//

@@ -1,8 +1,6 @@
 package hierarchical_test
 
 import (
-	"bytes"
-	"log/slog"
 	"math"
 	"testing"
 	"time"
@@ -19,7 +17,7 @@ func TestValueOutsideItsRangeIsAnError(t *testing.T) {
 		"TicksPerWheel: 1 (expected: 0 for the default, or 2 to 1048576)":                  {TicksPerWheel: 1},
 		"TicksPerWheel: -64 (expected: 0 for the default, or 2 to 1048576)":                {TicksPerWheel: -64},
 		"TicksPerWheel: 1048577 (expected: 0 for the default, or 2 to 1048576)":            {TicksPerWheel: 1<<20 + 1},
-		"TickDuration: -1ns (expected: 0 for the default, or more)":                        {TickDuration: -1},
+		"TickDuration: -1ns (expected: 0 for the default, or at least 1ms)":                {TickDuration: -1},
 		"Executor: (hierarchical_test.pool)(nil) (expected: nil for none, or an executor)": {Executor: pool(nil)},
 	} {
 		timer, err := hierarchical.New(&options)
@@ -50,7 +48,7 @@ func TestExtremeOptionsAreAccepted(t *testing.T) {
 		{TicksPerWheel: 2, TickDuration: math.MaxInt64},
 		{TicksPerWheel: 1 << 20, TickDuration: math.MaxInt64},
 		{TicksPerWheel: 1 << 20},
-		{MaxPendingTimeouts: -1, SlowTaskThreshold: -1, StopTimeout: -1},
+		{SlowTaskThreshold: -1, StopTimeout: -1},
 		{DisableLeakDetection: true},
 	} {
 		enginetest.Bubble(t, func(t *testing.T) {
@@ -64,17 +62,4 @@ func TestExtremeOptionsAreAccepted(t *testing.T) {
 			assert.GreaterOrEqual(t, len(timer.Stop()), 2)
 		})
 	}
-}
-
-func TestShortTickIsRaised(t *testing.T) {
-	var log bytes.Buffer
-	timer, err := hierarchical.New(&hierarchical.Options{
-		TickDuration: time.Microsecond,
-		Name:         "fine",
-		Logger:       slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	require.NoError(t, err)
-	defer timer.Stop()
-	assert.Contains(t, log.String(), "tick duration raised")
-	assert.Equal(t, "hierarchical.Timer(fine, tick 1ms, 1 levels of 64 buckets, 0 pending)", timer.String())
 }

@@ -113,7 +113,7 @@ func (p *closePool) close(e expired) {
 		}
 	}()
 	defer r.call("Close", event.Closer, func() { err = closeExpired(event.Closer) })
-	if r.options.OnExpire != nil && event.Reason != ErrCloseAll {
+	if r.options.OnExpire != nil && event.Reason != ErrClosed {
 		r.call("OnExpire", event.Closer, func() { r.options.OnExpire(event) })
 	}
 }

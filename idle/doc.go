@@ -71,7 +71,7 @@
 // Once the watch of a connection has ended, reads and writes are not activity any more.
 // They may still succeed until the close, which [Options.OnExpire] or other closes may
 // delay. After the reaper has closed a connection, its methods return errors that match
-// [ErrIdle], [ErrTooOld], or [ErrCloseAll] by errors.Is, and also the
+// [ErrIdle], [ErrTooOld], or [ErrClosed] by errors.Is, and also the
 // connection's error, such as net.ErrClosed. The close itself is not a timeout: the
 // method Timeout of [net.Error] reports true only if the connection's error is one, such
 // as an expired read deadline.

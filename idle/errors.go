@@ -16,13 +16,10 @@ var (
 	// ErrTooOld means that Options.MaxAge was reached.
 	ErrTooOld = errors.New("idle: closed at its maximum age")
 
-	// ErrCloseAll means that the reaper was closed with Options.CloseAll set.
-	ErrCloseAll = errors.New("idle: closed with its reaper")
+	// ErrClosed means that the reaper was closed with Options.CloseAll set. A closed
+	// reaper that is asked to watch something also reports it to Options.ErrorHandler.
+	ErrClosed = errors.New("idle: reaper is closed")
 )
-
-// ErrClosed is reported to [Options.ErrorHandler] when a closed reaper is asked to
-// watch a connection or other value.
-var ErrClosed = errors.New("idle: reaper is closed")
 
 // closedError is the error of an operation that failed during or after a close by
 // the reaper.

@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"time"
@@ -53,14 +54,16 @@ type Options struct {
 	//     [ErrClosed], if a connection or other closer is not watched.
 	//
 	// ErrorHandler must not block, because it may run on the timer's worker or in
-	// Wrap, and it must be safe for concurrent use. By default, errors of the first
-	// kind are logged, errors of Close are ignored, and only the first of the other
-	// errors is logged.
+	// Wrap, and it must be safe for concurrent use. nil is the default: errors are logged,
+	// errors of Close at debug level, and only the first error of the last two kinds.
 	ErrorHandler func(error)
 
-	// Logger receives errors if ErrorHandler is nil or does not return. The default
-	// is slog.Default at the time of New.
+	// Logger receives errors if ErrorHandler is nil or does not return. nil is the default:
+	// slog.Default at the time of New.
 	Logger *slog.Logger
+
+	// Name identifies the reaper in the log. "" is the default: "idle".
+	Name string
 }
 
 // Activity is a set of operations of a wrapped connection.
@@ -89,11 +92,11 @@ func complete(options *Options) (o Options, err error) {
 	if o.Activity&^(ActivityRead|ActivityWrite) != 0 {
 		return o, check.Invalid("idle", "Activity", o.Activity, "0 for the default, ActivityRead, ActivityWrite, or both")
 	}
-	if o.MaxAge < 0 {
-		return o, check.Invalid("idle", "MaxAge", o.MaxAge, "0 for no limit, or a positive duration")
+	if err := check.NotNegative("idle", "MaxAge", o.MaxAge, "no limit"); err != nil {
+		return o, err
 	}
-	if o.MaxAgeGrace < 0 {
-		return o, check.Invalid("idle", "MaxAgeGrace", o.MaxAgeGrace, "0 for none, or a positive duration")
+	if err := check.NotNegative("idle", "MaxAgeGrace", o.MaxAgeGrace, "none"); err != nil {
+		return o, err
 	}
 	if o.Activity == 0 {
 		o.Activity = ActivityRead | ActivityWrite
@@ -104,5 +107,6 @@ func complete(options *Options) (o Options, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	o.Name = cmp.Or(o.Name, "idle")
 	return o, nil
 }

@@ -1,9 +1,11 @@
 package idle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -131,7 +133,7 @@ func (r *Reaper) warn(err error) {
 		r.report(err)
 		return
 	}
-	r.warned.Do(func() { r.options.Logger.Warn(err.Error()) })
+	r.warned.Do(func() { r.options.Logger.Warn(err.Error(), "reaper", r.options.Name) })
 }
 
 // report calls the error handler with err. It logs err if the handler is nil or does
@@ -147,13 +149,15 @@ func (r *Reaper) report(err error) {
 	})
 }
 
-// log logs failures of user code, but not errors returned by a close.
+// log logs failures of user code as errors, and errors returned by a close for debugging.
 func (r *Reaper) log(err error) {
 	defer func() { _ = recover() }() // logging is the last resort
+	level, attrs := slog.LevelError, []any{"reaper", r.options.Name}
 	var broken *hwt.PanicError
 	if errors.As(err, &broken) {
-		r.options.Logger.Error(err.Error(), "stack", string(broken.Stack))
-	} else if errors.Is(err, hwt.ErrGoexit) {
-		r.options.Logger.Error(err.Error())
+		attrs = append(attrs, "stack", string(broken.Stack))
+	} else if !errors.Is(err, hwt.ErrGoexit) {
+		level = slog.LevelDebug
 	}
+	r.options.Logger.Log(context.Background(), level, err.Error(), attrs...)
 }

@@ -25,7 +25,7 @@ func TestSettingsOutOfRangeAreErrors(t *testing.T) {
 	timer := newTimer(t, second)
 	for want, options := range map[string]*idle.Options{
 		"idle: Options.Activity: 4 (expected: 0 for the default, ActivityRead, ActivityWrite, or both)": {Activity: 4},
-		"idle: Options.MaxAge: -1s (expected: 0 for no limit, or a positive duration)":                  {MaxAge: -second},
+		"idle: Options.MaxAge: -1s (expected: 0 for no limit, or more)":                                 {MaxAge: -second},
 	} {
 		r, err := idle.New(timer, second, options)
 		assert.EqualError(t, err, want)
@@ -96,14 +96,14 @@ func TestCloseClosesAllWithCloseAll(t *testing.T) {
 			r.Watch(things[i])
 		}
 		require.NoError(t, r.Close())
-		assert.ErrorIs(t, <-read, idle.ErrCloseAll)
+		assert.ErrorIs(t, <-read, idle.ErrClosed)
 		after := newThing()
 		w := r.Watch(after)
 		synctest.Wait()
 		for _, c := range append(things, after) {
 			require.Len(t, c.closes(), 1)
 		}
-		assert.ErrorIs(t, w.Err(), idle.ErrCloseAll)
+		assert.ErrorIs(t, w.Err(), idle.ErrClosed)
 		assert.Empty(t, reported.list())
 		assert.Empty(t, failed.list())
 		conserved(t, r)

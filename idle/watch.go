@@ -102,7 +102,7 @@ func (w *Watch) Idle() time.Duration {
 	return time.Duration(w.shard.now() - last)
 }
 
-// Err returns [ErrIdle], [ErrTooOld], or [ErrCloseAll] if the reaper has ended the
+// Err returns [ErrIdle], [ErrTooOld], or [ErrClosed] if the reaper has ended the
 // watch; the close may not have completed. Otherwise, and after Stop, it returns
 // nil.
 func (w *Watch) Err() error {
@@ -116,7 +116,7 @@ func (w *Watch) Err() error {
 	case endTooOld:
 		return ErrTooOld
 	case endClosed:
-		return ErrCloseAll
+		return ErrClosed
 	}
 	return nil
 }

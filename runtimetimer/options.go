@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hashedwheel/hwt"
+	"github.com/hashedwheel/hwt/internal/check"
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
@@ -15,7 +16,7 @@ const defaultStopTimeout = 5 * time.Second
 // default.
 type Options struct {
 	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects
-	// more with a *[hwt.PendingLimitError]. 0, the default, or less means no limit.
+	// more with a *[hwt.PendingLimitError]. The default, 0, means no limit.
 	MaxPendingTimeouts int64
 
 	// Executor runs the tasks and the callbacks of hwt.CancelledTask. Execute is
@@ -57,6 +58,9 @@ type Options struct {
 // runner returns the runner of a timer with these options.
 func (o *Options) runner() (*enginekit.Runner, error) {
 	r := &enginekit.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
+	if err := check.NotNegative("runtimetimer", "MaxPendingTimeouts", o.MaxPendingTimeouts, "no limit"); err != nil {
+		return nil, err
+	}
 	err := r.Complete("runtimetimer")
 	if o.LabelTasks {
 		r.Labels = enginekit.NewLabels(r.Name, false)

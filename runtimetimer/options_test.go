@@ -26,7 +26,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestValidOptionsAreAccepted(t *testing.T) {
-	for _, limit := range []int64{-1, 0, 1, 1 << 40} {
+	for _, limit := range []int64{0, 1, 1 << 40} {
 		timer := newTimer(t, runtimetimer.Options{
 			Name:               "orders",
 			MaxPendingTimeouts: limit,
@@ -36,6 +36,11 @@ func TestValidOptionsAreAccepted(t *testing.T) {
 		})
 		assert.Equal(t, "runtimetimer.Timer(orders, 0 pending)", timer.String())
 	}
+}
+
+func TestNegativePendingLimitIsRejected(t *testing.T) {
+	_, err := runtimetimer.New(&runtimetimer.Options{MaxPendingTimeouts: -1})
+	assert.EqualError(t, err, "runtimetimer: Options.MaxPendingTimeouts: -1 (expected: 0 for no limit, or more)")
 }
 
 type inline struct{}

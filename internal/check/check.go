@@ -44,6 +44,14 @@ func OrDefault[N int | int64](pkg, field string, value, def, least, most N) (N, 
 	return value, nil
 }
 
+// NotNegative returns an error if value is negative. 0 means the state zero, such as "no limit".
+func NotNegative[N int64 | time.Duration](pkg, field string, value N, zero string) error {
+	if value >= 0 {
+		return nil
+	}
+	return Invalid(pkg, field, value, "0 for "+zero+", or more")
+}
+
 // OrOff returns value, or def if value is zero. A negative value turns the setting
 // off: OrOff returns zero.
 func OrOff(value, def time.Duration) time.Duration {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"math"
 	"time"
@@ -50,12 +49,14 @@ type Limits struct {
 }
 
 // Complete returns the options with the defaults filled in, or the error for the
-// first field whose value is outside its range. It logs a warning if it raises
-// the tick to the shortest.
+// first field whose value is outside its range.
 func (o Options) Complete(l Limits) (Options, error) {
 	var err error
-	if o.TickDuration < 0 {
-		return o, check.Invalid(l.Package, "TickDuration", o.TickDuration, "0 for the default, or more")
+	if o.TickDuration != 0 && o.TickDuration < MinTickDuration {
+		return o, check.Invalid(l.Package, "TickDuration", o.TickDuration, "0 for the default, or at least 1ms")
+	}
+	if err := check.NotNegative(l.Package, "MaxPendingTimeouts", o.MaxPendingTimeouts, "no limit"); err != nil {
+		return o, err
 	}
 	o.TickDuration = cmp.Or(o.TickDuration, l.TickDuration)
 	o.TicksPerWheel, err = check.OrDefault(l.Package, "TicksPerWheel",
@@ -71,11 +72,6 @@ func (o Options) Complete(l Limits) (Options, error) {
 		return o, err
 	}
 	o.Name, o.Logger = r.Name, r.Logger
-	if o.TickDuration < MinTickDuration {
-		r.Warn(fmt.Sprintf("%s: tick duration raised to the shortest possible", l.Package),
-			enginekit.AttrAsked, o.TickDuration, enginekit.AttrTick, MinTickDuration)
-		o.TickDuration = MinTickDuration
-	}
 	slow := min(o.TickDuration, math.MaxInt64/DefaultSlowTaskTicks) * DefaultSlowTaskTicks
 	o.SlowTaskThreshold = check.OrOff(o.SlowTaskThreshold, max(slow, MinDefaultSlowTask))
 	o.StopTimeout = check.OrOff(o.StopTimeout, DefaultStopTimeout)

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"bytes"
-	"context"
 	"log/slog"
 	"math"
 	"testing"
@@ -76,7 +74,9 @@ func TestEveryOptionReachesTheCore(t *testing.T) {
 
 func TestValueOutsideItsRangeIsRejected(t *testing.T) {
 	for want, o := range map[string]Options{
-		"sundial: Options.TickDuration: -1ns (expected: 0 for the default, or more)":                {TickDuration: -1},
+		"sundial: Options.TickDuration: -1ns (expected: 0 for the default, or at least 1ms)":        {TickDuration: -1},
+		"sundial: Options.TickDuration: 999.999µs (expected: 0 for the default, or at least 1ms)":   {TickDuration: time.Millisecond - 1},
+		"sundial: Options.MaxPendingTimeouts: -1 (expected: 0 for no limit, or more)":               {MaxPendingTimeouts: -1},
 		"sundial: Options.TicksPerWheel: 1 (expected: 0 for the default, or 2 to 24)":               {TicksPerWheel: 1},
 		"sundial: Options.Workers: -1 (expected: 0 for the default, or 1 to 1024)":                  {Workers: -1},
 		"sundial: Options.Workers: 1025 (expected: 0 for the default, or 1 to 1024)":                {Workers: 1025},
@@ -85,32 +85,6 @@ func TestValueOutsideItsRangeIsRejected(t *testing.T) {
 		_, err := o.Complete(sundial)
 		assert.EqualError(t, err, want)
 	}
-}
-
-func TestShortTickIsRaisedWithAWarning(t *testing.T) {
-	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&out, nil))
-	_, err := Options{TickDuration: time.Millisecond, Logger: log}.Complete(sundial)
-	require.NoError(t, err)
-	assert.Empty(t, out.String(), "the shortest tick has no warning")
-	o, err := Options{TickDuration: time.Millisecond - 1, Logger: log}.Complete(sundial)
-	require.NoError(t, err)
-	assert.Equal(t, time.Millisecond, o.TickDuration)
-	assert.Contains(t, out.String(), `msg="sundial: tick duration raised to the shortest possible" timer=sundial asked=999.999µs tick=1ms`)
-}
-
-// brokenLog is a log handler that panics.
-type brokenLog struct{ slog.Handler }
-
-func (brokenLog) WithAttrs([]slog.Attr) slog.Handler        { return brokenLog{} }
-func (brokenLog) Enabled(context.Context, slog.Level) bool  { return true }
-func (brokenLog) Handle(context.Context, slog.Record) error { panic("log is broken") }
-
-func TestPanicOfTheLogIsIgnoredWhenATickIsRaised(t *testing.T) {
-	assert.NotPanics(t, func() {
-		_, err := Options{TickDuration: 1, Logger: slog.New(brokenLog{})}.Complete(sundial)
-		assert.NoError(t, err)
-	})
 }
 
 func TestSlowTaskThresholdOfTheLongestTick(t *testing.T) {

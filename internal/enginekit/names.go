@@ -168,6 +168,4 @@ const (
 	AttrWaited    = "waited"    // the time that Stop waited
 	AttrRunning   = "running"   // the number of tasks that still run
 	AttrLive      = "live"      // the number of timers
-	AttrAsked     = "asked"     // the requested tick
-	AttrTick      = "tick"      // the tick used instead
 )
