@@ -2,6 +2,7 @@ package durable
 
 import (
 	"bytes"
+	"fmt"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -36,6 +37,22 @@ func (cs callers) runsIn(goroutine uint64) bool {
 		}
 	}
 	return false
+}
+
+// stack returns the stack of the goroutine. It stops the program for the time of reading all stacks, of
+// which it reads up to 16 MB.
+func (c *caller) stack() string {
+	all := make([]byte, 1<<20)
+	for len(all) < 16<<20 && runtime.Stack(all, true) == len(all) {
+		all = make([]byte, 2*len(all))
+	}
+	begin := fmt.Appendf(nil, "goroutine %d [", c.goroutine.Load())
+	for stack := range bytes.SplitSeq(all[:runtime.Stack(all, true)], []byte("\n\n")) {
+		if bytes.HasPrefix(stack, begin) {
+			return string(stack)
+		}
+	}
+	return "not found in 16 MB of stacks"
 }
 
 // goroutineID returns the ID of the calling goroutine, which begins its stack trace.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -13,16 +12,9 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-const (
-	// claimAhead is the time from the claim of a row to its due time. Cancel and Move
-	// win until the claim.
-	claimAhead = 150 * time.Millisecond
-
-	// overdueAhead is the number of overdue rows per handler that wait in the queue,
-	// claimed. Further ones stay pending, where Cancel reaches them, unless the database
-	// claims overdue rows as it leases them.
-	overdueAhead = 8
-)
+// claimAhead is the time from the claim of a row to its due time. Cancel and Move
+// win until the claim.
+const claimAhead = 150 * time.Millisecond
 
 // claimer claims leased rows in batches, shortly before they are due: a claim ends the time in which
 // Cancel and Move win, and a late claim makes the firing late. Overdue rows come after the others,
@@ -30,19 +22,20 @@ const (
 type claimer struct {
 	common
 	batcher
-	completer  *completer
-	dispatcher *dispatcher
-	planner    *planner
+	completer   *completer
+	dispatchers []*dispatcher // of the kinds
+	planner     *planner
 
 	mu        sync.Mutex
 	ahead     map[int64][]*flight // by time of the claim in units of gather. Guarded by mu.
 	claimable []*flight           // rows that were not yet due. Guarded by mu.
-	backlog   []*flight           // rows that were overdue, oldest first. Guarded by mu.
+	backlog   [][]*flight         // rows that were overdue, by kind, oldest first. Guarded by mu.
 	closed    bool                // claims no further row. Guarded by mu.
 }
 
-func newClaimer(w common, done *completer, d *dispatcher, p *planner) *claimer {
-	c := &claimer{common: w, completer: done, dispatcher: d, planner: p, ahead: make(map[int64][]*flight)}
+func newClaimer(w common, done *completer, ds []*dispatcher) *claimer {
+	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w},
+		ahead: make(map[int64][]*flight), backlog: make([][]*flight, len(ds))}
 	c.batcher = batcher{make(chan struct{}, 1), c.flushOne}
 	return c
 }
@@ -69,7 +62,7 @@ func (c *claimer) put(h *flight, wait time.Duration) {
 		c.ahead[turn] = append(c.ahead[turn], h)
 	case wait <= -claimAhead:
 		h.move(backlog)
-		c.backlog = append(c.backlog, h)
+		c.backlog[h.kind.index] = append(c.backlog[h.kind.index], h)
 	default:
 		h.move(claimable)
 		c.claimable = append(c.claimable, h)
@@ -88,35 +81,47 @@ func (c *claimer) close() {
 	defer c.mu.Unlock()
 	c.closed = true
 	c.flights.remove(slices.Concat(slices.Collect(maps.Values(c.ahead))...)...)
-	c.flights.remove(slices.Concat(c.claimable, c.backlog)...)
+	c.flights.remove(slices.Concat(append(c.backlog, c.claimable)...)...)
 	clear(c.ahead)
-	c.claimable, c.backlog = nil, nil
+	clear(c.backlog)
+	c.claimable = nil
 }
 
-// dropLatest drops the row that is due last, if it is due later than a new row, and reports
-// whether it did. A sweep finds the dropped row again. If the database has marked the row as
+// dropLatest drops a row that is due among the last and later than a new row of a kind, and reports whether
+// it found one. A sweep finds the dropped row again. If the database has marked the row as
 // leased, the sweep makes the database return it first.
-func (c *claimer) dropLatest(due int64) bool {
+func (c *claimer) dropLatest(k *kind, due int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last := int64(math.MinInt64)
-	for turn := range c.ahead {
-		last = max(last, turn)
-	}
-	rows := c.ahead[last]
-	i := slices.IndexFunc(rows, func(h *flight) bool { return h.row.Due > due })
-	if i < 0 {
+	h := c.takeLatest(k, due)
+	if h == nil {
 		return false
-	}
-	h := rows[i]
-	if c.ahead[last] = slices.Delete(rows, i, i+1); len(rows) == 1 {
-		delete(c.ahead, last)
 	}
 	if c.sweep.want(); c.flights.wasLeased(h) {
 		c.sweep.unplanned.Store(true)
 	}
 	c.flights.remove(h)
 	return true
+}
+
+// takeLatest takes the row for dropLatest. The caller holds mu.
+func (c *claimer) takeLatest(k *kind, due int64) *flight {
+	for _, turn := range slices.Backward(slices.Sorted(maps.Keys(c.ahead))) {
+		if turn < (due-int64(claimAhead))/int64(gather) {
+			return nil
+		}
+		rows := c.ahead[turn]
+		i := slices.IndexFunc(rows, func(h *flight) bool { return h.row.Due > due && (h.kind == k || k.name == "") })
+		if i < 0 {
+			continue
+		}
+		h := rows[i]
+		if c.ahead[turn] = slices.Delete(rows, i, i+1); len(rows) == 1 {
+			delete(c.ahead, turn)
+		}
+		return h
+	}
+	return nil
 }
 
 // flushOne stores a batch of claims. It reports whether more can be stored immediately, and whether
@@ -128,15 +133,20 @@ func (c *claimer) flushOne(ctx context.Context) (more, ok bool) {
 
 // take returns the rows of the next batch.
 func (c *claimer) take() (rows []*flight, more bool) {
-	room := max(0, overdueAhead*len(c.dispatcher.callers)-c.dispatcher.queue.len())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.takeAhead()
 	most := c.limits.MaxBatch
 	rows = takeFirst(&c.claimable, most)
-	overdue := takeFirst(&c.backlog, min(most-len(rows), room))
-	more = len(c.claimable) > 0 || len(overdue) > 0 && len(c.backlog) > 0
-	return moveAll(append(rows, overdue...), claiming), more
+	more = len(c.claimable) > 0
+	for i := range c.backlog {
+		if len(c.backlog[i]) > 0 {
+			overdue := takeFirst(&c.backlog[i], min(most-len(rows), c.dispatchers[i].room()))
+			more = more || len(overdue) > 0 && len(c.backlog[i]) > 0
+			rows = append(rows, overdue...)
+		}
+	}
+	return moveAll(rows, claiming), more
 }
 
 // takeAhead moves rows to claimable when their time has come. It also moves rows that are so far
@@ -218,6 +228,6 @@ func (c *claimer) answered(h *flight, won bool) {
 		c.flights.remove(h)
 	default:
 		h.row.State, h.row.Due = backend.Claimed, cmp.Or(h.claim.Due, h.row.Due)
-		c.dispatcher.await(h)
+		c.dispatchers[h.kind.index].await(h)
 	}
 }

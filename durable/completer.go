@@ -126,10 +126,10 @@ func (c *completer) stored(h *flight, applied bool) {
 			c.sweep.want()
 		}
 		if applied {
-			c.counts.retried.Add(1)
+			h.kind.counts.retried.Add(1)
 		}
 	case fate == backend.Bury && applied:
-		c.counts.givenUp.Add(1)
+		h.kind.counts.givenUp.Add(1)
 		c.options.Logger.Warn("durable: an entry became a dead letter",
 			"key", h.row.Key, "id", firingID(&h.row), "attempts", h.row.Attempt, "error", h.outcome.Error)
 	}

@@ -1,7 +1,11 @@
 package durable
 
 import (
+	"iter"
+	"maps"
+	"slices"
 	"sort"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,9 +16,9 @@ import (
 // counts are the counters of Stats.
 type counts struct {
 	set, moved, cancelled                      atomic.Int64
-	leased, fired, succeeded, retried, givenUp atomic.Int64
-	missed, overtaken, fenced, adopted         atomic.Int64
-	lateness, claimTime                        histogram
+	leased, missed, overtaken, fenced, adopted atomic.Int64
+	claimTime                                  histogram
+	kinds                                      kindTable
 }
 
 // op counts an operation that succeeded.
@@ -47,4 +51,45 @@ func (h *histogram) load() hwt.Histogram {
 		snapshot.Counts[i] = h.counts[i].Load()
 	}
 	return snapshot
+}
+
+// kindCounts are the counters of a kind in all Works of a Store.
+type kindCounts struct {
+	fired, succeeded, retried, givenUp, overtime atomic.Int64
+	lateness                                     histogram
+}
+
+// kindTable has the counters of a Store by pattern of the kind, or "" for Works without kinds.
+type kindTable struct {
+	mu     sync.Mutex
+	counts map[string]*kindCounts // Guarded by mu.
+}
+
+// of returns the counters of a kind.
+func (t *kindTable) of(pattern string) *kindCounts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts == nil {
+		t.counts = make(map[string]*kindCounts)
+	}
+	c := t.counts[pattern]
+	if c == nil {
+		c = &kindCounts{}
+		t.counts[pattern] = c
+	}
+	return c
+}
+
+// all returns the counters in the order of the patterns.
+func (t *kindTable) all() iter.Seq2[string, *kindCounts] {
+	t.mu.Lock()
+	counts := maps.Clone(t.counts)
+	t.mu.Unlock()
+	return func(yield func(string, *kindCounts) bool) {
+		for _, pattern := range slices.Sorted(maps.Keys(counts)) {
+			if !yield(pattern, counts[pattern]) {
+				return
+			}
+		}
+	}
 }

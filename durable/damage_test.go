@@ -133,7 +133,7 @@ func TestUndecodableRecurrenceIsDamage(t *testing.T) {
 func TestDamageIsLoggedOncePerMinute(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		var log bytes.Buffer
-		s, err := durable.New(t.Context(), f.b, &durable.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s, err := durable.New(f.t.Context(), f.b, &durable.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		f.b.set("after Lease", &backend.Damage{Ref: backend.Ref{Key: "k", Generation: 1}})
 		f.Store = s

@@ -13,15 +13,15 @@ import (
 	"github.com/hashedwheel/hwt/hashedwheel"
 )
 
-// dispatcher keeps claimed rows on a wheel until they are due, and calls the handler for them. The
+// dispatcher keeps the claimed rows of a kind on a wheel until they are due, and calls the handler for them. The
 // wheel's goroutine only moves rows into the queue: a handler or a database call on it would
 // make other rows late. The dispatcher checks time and lease last, immediately before the call.
 type dispatcher struct {
 	common
 	completer *completer
 	wheel     *hashedwheel.Timer
+	kind      *kind
 	handler   Handler
-	work      WorkOptions
 	queue     *queue
 	callers   callers
 	handlers  sync.WaitGroup // goroutines that call the handler
@@ -35,19 +35,20 @@ func (d *dispatcher) start() {
 	}
 }
 
-// drain waits until the Work holds no row, or DrainTimeout has passed. It then lets no further
-// handler start.
-func (d *dispatcher) drain() {
-	timeout := time.NewTimer(max(0, d.work.DrainTimeout))
-	defer timeout.Stop()
-	select {
-	case <-d.flights.emptied.Done():
-	case <-timeout.C:
-	}
+// close lets no further handler start.
+func (d *dispatcher) close() {
 	for _, h := range d.queue.close() {
 		d.completer.release(h)
 	}
 }
+
+// overdueAhead is the number of overdue rows per handler that wait in the queue, claimed. Further
+// overdue rows stay pending, where Cancel reaches them, unless the database claims overdue rows as
+// it leases them.
+const overdueAhead = 8
+
+// room returns the number of overdue rows to claim now.
+func (d *dispatcher) room() int { return max(0, overdueAhead*len(d.callers)-d.queue.len()) }
 
 // await puts a claimed row into the queue when it is due. If the clock was set back far, the
 // row goes back to the database.
@@ -122,22 +123,24 @@ func (d *dispatcher) fire(h *flight, c *caller) {
 		return
 	}
 	e.Payload = bytes.Clone(e.Payload) // the handler may change it
-	ctx, cancel := context.WithCancelCause(d.lease.callContext())
-	defer cancel(nil)
+	term := d.lease.callContext()
 	if !d.lease.holds(h.term) {
 		d.counts.fenced.Add(1)
 		d.flights.remove(h)
 		return
 	}
-	d.counts.fired.Add(1)
-	d.counts.lateness.note(late)
-	d.call(ctx, h, c, Firing{e, firingID(&h.row), late, h, d.completer})
+	d.kind.counts.fired.Add(1)
+	d.kind.counts.lateness.note(late)
+	d.call(term, h, c, Firing{e, firingID(&h.row), late, h, d.completer})
 }
 
-// call calls the handler and finishes the row, even if the handler panics or ends its goroutine.
-func (d *dispatcher) call(ctx context.Context, h *flight, c *caller, f Firing) {
+// call calls the handler and finishes the row, even if the handler panics or ends its goroutine. The
+// attempt is interrupted if term ends.
+func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) {
+	ctx, end := d.limit(term, h, c)
+	defer end()
 	err := errGoexit
-	fate, wait := d.work.judge(h.row.Attempt, err, false)
+	fate, wait := d.kind.options.judge(h.row.Attempt, err, false)
 	defer func() { d.returned(h, err, fate, wait) }()
 	c.begun.Store(time.Now().UnixNano())
 	defer c.begun.Store(0)
@@ -148,16 +151,37 @@ func (d *dispatcher) call(ctx context.Context, h *flight, c *caller, f Firing) {
 		}
 	}()
 	if err = d.handler(ctx, f); err != nil {
-		fate, wait = d.work.judge(h.row.Attempt, err, ctx.Err() != nil) // calls methods of err, which may panic
+		fate, wait = d.kind.options.judge(h.row.Attempt, err, term.Err() != nil) // calls methods of err, which may panic
 	}
 }
+
+// limit returns the context of an attempt, and a function for its end.
+func (d *dispatcher) limit(term context.Context, h *flight, c *caller) (ctx context.Context, end func()) {
+	limit := d.kind.options.Timeout
+	if limit == 0 {
+		return context.WithCancel(term)
+	}
+	ctx, cancel := context.WithTimeoutCause(term, limit, ErrTimeout)
+	overtime := time.AfterFunc(limit+overtimeAfter, func() {
+		d.kind.counts.overtime.Add(1)
+		d.options.Logger.Error("durable: a handler has ignored the end of its context after Timeout",
+			"key", h.row.Key, "id", firingID(&h.row), "timeout", limit, "stack", c.stack())
+	})
+	return ctx, func() {
+		overtime.Stop()
+		cancel()
+	}
+}
+
+// overtimeAfter is the time after Timeout from which on a handler ignores the end of its context.
+const overtimeAfter = time.Second
 
 var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
 
 // returned finishes a row whose handler has returned. After an error, it has the fate.
 func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time.Duration) {
 	if err == nil {
-		d.counts.succeeded.Add(1)
+		d.kind.counts.succeeded.Add(1)
 		d.completer.finish(h, backend.Outcome{Fate: backend.Done})
 		return
 	}

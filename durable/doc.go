@@ -4,7 +4,7 @@
 // [github.com/hashedwheel/hwt/durable/sqlite]) or PostgreSQL for many machines (package
 // [github.com/hashedwheel/hwt/durable/postgres]). [Store.Set] returns when the entry is
 // stored. [Store.Work], in any number of processes, calls a handler for each entry at its
-// due time. A [Tx] has the same operations inside the caller's own transaction, and
+// due time, and [Store.WorkMux] the handler of its kind. A [Tx] has the same operations inside the caller's own transaction, and
 // [Tx.Done] acknowledges inside the handler's. Package
 // [github.com/hashedwheel/hwt/durable/memory] has a store for tests, and package
 // [github.com/hashedwheel/hwt/durable/observe] shows a store as metrics and on a live page.
@@ -29,6 +29,9 @@
 //  6. Damage is an error. A damaged entry does not fire and delays no other.
 //  7. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
 //     store is left. The end of a context ends every wait.
+//  8. With a [Mux], an entry fires only in a worker that handles its kind. A kind with a backlog, or
+//     with handlers that hang, delays no other kind, unless the Mux has the pattern "/" and the
+//     kinds fill their common memory.
 //
 // # Lease, claim, wheel, fire
 //
@@ -58,8 +61,9 @@ package durable
 //	retry.go       the fate of an attempt that failed
 //	dbclock.go     the database's clock
 //	counts.go      the counters of a Store
+//	kind.go        the kinds of a Work
 //	sweep.go       requests for looks at the database
-//	env.go         what a Store and its Works share
+//	env.go         the part of a Store that its Works share
 //	lease.go       the lease keeper of a Work
 //	stage.go       the places of a row in a Work
 //	flight.go      the rows in a Work, and the ground rules
@@ -77,6 +81,7 @@ package durable
 //	entries.go     operations on single entries
 //	many.go        operations on many entries
 //	store.go       Store
+//	mux.go         Mux
 //	stats.go       the numbers of a Store
 //	read.go        reading pending entries
 //	dead.go        dead letters

@@ -49,7 +49,7 @@ func TestDrainFreesLeasedEntries(t *testing.T) {
 		}, nil)
 		time.Sleep(10 * time.Millisecond)
 		later := backend.Row{Key: "moves the watermark", Due: time.Now().Add(940 * time.Millisecond).UnixNano()}
-		_, err := f.b.Apply(t.Context(), []backend.Op{{Row: later}})
+		_, err := f.b.Apply(f.t.Context(), []backend.Op{{Row: later}})
 		require.NoError(t, err)
 		defer f.work(nil, nil)()
 		time.Sleep(390 * time.Millisecond)
@@ -71,7 +71,7 @@ func TestDrainTimeoutEndsHandlersAndTheirLeases(t *testing.T) {
 		assert.Equal(t, 5*time.Second, time.Since(f.start).Truncate(time.Second))
 		require.Len(t, f.times(), 1)
 		assert.Equal(t, []string{"queued", "running"}, f.keys())
-		e, err := f.Get(t.Context(), "queued")
+		e, err := f.Get(f.t.Context(), "queued")
 		require.NoError(t, err)
 		assert.Equal(t, 1, e.Attempt)
 	})
@@ -177,7 +177,7 @@ func TestDrainDoesNotWaitForALostDatabase(t *testing.T) {
 	for name, lease := range map[string]time.Duration{"lost lease": 0, "long lease": 10 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
-				s, err := durable.New(t.Context(), f.b, &durable.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)})
+				s, err := durable.New(f.t.Context(), f.b, &durable.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)})
 				require.NoError(t, err)
 				f.Store = s
 				end := f.work(nil, &durable.WorkOptions{DrainTimeout: time.Second})

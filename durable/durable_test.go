@@ -54,7 +54,7 @@ func TestBurstFiresInOrderWithinMaxHeld(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		const n = 5000
 		due := time.Now().Add(time.Minute)
-		stored, err := f.SetMany(t.Context(), func(yield func(durable.Entry) bool) {
+		stored, err := f.SetMany(f.t.Context(), func(yield func(durable.Entry) bool) {
 			for i := range n {
 				if !yield(durable.Entry{Key: string(rune('a'+i%20)) + time.Duration(i).String(), Due: due.Add(time.Duration(i) * 100 * time.Microsecond)}) {
 					return
@@ -75,7 +75,7 @@ func TestBurstFiresInOrderWithinMaxHeld(t *testing.T) {
 func TestCancelAndMoveWinUntilTheClaim(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		defer f.work(nil, nil)()
-		ctx := t.Context()
+		ctx := f.t.Context()
 		f.setIn("cancelled", 10*time.Second)
 		first := f.setIn("moved", 10*time.Second)
 		f.setIn("claimed", 10*time.Second)
@@ -130,7 +130,7 @@ func TestReturnedEntrySharesNoMemoryWithHandler(t *testing.T) {
 		e := f.setIn("set", time.Second)
 		e.Payload[0] = 'X'
 		f.setIn("moved", time.Hour)
-		e, err := f.Move(t.Context(), "moved", time.Now().Add(time.Second))
+		e, err := f.Move(f.t.Context(), "moved", time.Now().Add(time.Second))
 		require.NoError(t, err)
 		e.Payload[0] = 'X'
 		time.Sleep(2 * time.Second)
@@ -181,9 +181,9 @@ func TestDeadLetterCanBeRequeued(t *testing.T) {
 		require.Len(t, dead, 1)
 		assert.Equal(t, "failed", dead[0].Error)
 		assert.Equal(t, 3, dead[0].Attempt)
-		_, err := f.Requeue(t.Context(), "k", dead[0].Generation)
+		_, err := f.Requeue(f.t.Context(), "k", dead[0].Generation)
 		require.NoError(t, err)
-		_, err = f.Requeue(t.Context(), "k", dead[0].Generation)
+		_, err = f.Requeue(f.t.Context(), "k", dead[0].Generation)
 		require.ErrorIs(t, err, durable.ErrNotFound)
 		time.Sleep(time.Minute)
 		require.Len(t, f.times(), 4)
@@ -194,9 +194,9 @@ func TestDeadLetterCanBeRequeued(t *testing.T) {
 		assert.Contains(t, dead[0].Error, `"hopeless": ä`)
 		assert.True(t, utf8.ValidString(dead[0].Error))
 		assert.InDelta(t, 1024, len(dead[0].Error), 1)
-		require.NoError(t, f.Discard(t.Context(), "k", dead[0].Generation))
+		require.NoError(t, f.Discard(f.t.Context(), "k", dead[0].Generation))
 		assert.Empty(t, f.dead())
-		err = f.Discard(t.Context(), "k", dead[0].Generation)
+		err = f.Discard(f.t.Context(), "k", dead[0].Generation)
 		assert.ErrorIs(t, err, durable.ErrNotFound)
 		assert.ErrorContains(t, err, "dead letter")
 	})

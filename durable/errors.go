@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -45,6 +46,10 @@ var (
 	// lease could not be renewed, and the error of [Tx.Done] in that case. Another worker
 	// then fires the entry again with the same ID.
 	ErrLeaseLost = backend.ErrLeaseLost
+
+	// ErrTimeout is the cause of the end of a handler's context at the end of WorkOptions.Timeout.
+	// It wraps [context.DeadlineExceeded].
+	ErrTimeout = fmt.Errorf("the time limit of the attempt has passed: %w", context.DeadlineExceeded)
 
 	// ErrDamaged is returned for an entry whose checksum does not match. An operation may
 	// return it if any entry of its key is damaged, even a waiting retry. Cancel

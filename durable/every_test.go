@@ -30,7 +30,7 @@ func TestRecurringEntryIsAlwaysPending(t *testing.T) {
 			time.Sleep(100*time.Millisecond + 1)
 			require.Len(t, f.keys(), 1)
 		}
-		_, err := f.Cancel(t.Context(), "series")
+		_, err := f.Cancel(f.t.Context(), "series")
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		end()
@@ -77,7 +77,7 @@ func TestMissedOccurrencesFollowTheirOptions(t *testing.T) {
 // The database returns an occurrence a poll of 250 ms after the claim of the one before.
 func TestDenseSeriesFires(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now(), Every: durable.Every{Schedule: "mine"}})
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: time.Now(), Every: durable.Every{Schedule: "mine"}})
 		require.NoError(t, err)
 		dense := named{func(t time.Time) time.Time { return t.Add(100 * time.Millisecond) }}
 		end := f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": dense}})
@@ -116,15 +116,15 @@ func TestCancelEndsTheWaitingRetriesOfASeries(t *testing.T) {
 		defer f.work(func(context.Context, durable.Firing) error { return durable.RetryAfter(time.Minute) }, nil)()
 		time.Sleep(15 * time.Second)
 		var generations []uint64
-		for e := range f.All(t.Context(), "") {
+		for e := range f.All(f.t.Context(), "") {
 			generations = append(generations, e.Generation)
 		}
 		require.Len(t, generations, 2)
-		_, err := f.If(generations[1]).Cancel(t.Context(), "series")
+		_, err := f.If(generations[1]).Cancel(f.t.Context(), "series")
 		require.NoError(t, err)
 		require.Len(t, f.keys(), 1, "CancelIf of the waiting retry leaves the series")
 		time.Sleep(10 * time.Second)
-		_, err = f.Cancel(t.Context(), "series")
+		_, err = f.Cancel(f.t.Context(), "series")
 		require.NoError(t, err)
 		time.Sleep(time.Hour)
 		assert.Len(t, f.times(), 2)
@@ -136,7 +136,7 @@ func TestStoreWithoutAWorkFollowsTheClock(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.shift(-time.Hour)
 		time.Sleep(time.Minute)
-		e, err := f.Set(t.Context(), durable.Entry{Key: "k", Every: durable.Every{Spec: "@every 10s"}})
+		e, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Every: durable.Every{Spec: "@every 10s"}})
 		require.NoError(t, err)
 		assert.Equal(t, -time.Hour+10*time.Second, time.Until(e.Due))
 		assert.Equal(t, -time.Hour, f.stats().ClockOffset)
@@ -149,7 +149,7 @@ func (n named) Next(t time.Time) time.Time { return n.next(t) }
 
 func TestNamedScheduleWaitsForAWorkerThatKnowsIt(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
 		require.NoError(t, err)
 		stranger := f.work(nil, nil)
 		time.Sleep(time.Minute)
@@ -165,7 +165,7 @@ func TestNamedScheduleWaitsForAWorkerThatKnowsIt(t *testing.T) {
 
 func TestScheduleThatRepeatsATimeDoesNotFire(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
 		require.NoError(t, err)
 		stuck := named{func(t time.Time) time.Time { return t }}
 		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": stuck}})()
@@ -179,7 +179,7 @@ func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
 	for name, fail := range map[string]func(){"panic": func() { panic("no good") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(f *fixture) {
-				_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
+				_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(5 * time.Second), Every: durable.Every{Schedule: "mine"}})
 				require.NoError(t, err)
 				broken := named{func(t time.Time) time.Time { fail(); return t }}
 				defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": broken}})()
@@ -196,7 +196,7 @@ func TestScheduleThatPanicsDoesNotFire(t *testing.T) {
 func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		f.b.leased = make(map[backend.Ref]bool)
-		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(500 * time.Millisecond), Every: durable.Every{Schedule: "mine"}})
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(500 * time.Millisecond), Every: durable.Every{Schedule: "mine"}})
 		require.NoError(t, err)
 		stuck := named{func(t time.Time) time.Time { return t }}
 		defer f.work(nil, &durable.WorkOptions{Schedules: map[string]clock.Schedule{"mine": stuck}})()
@@ -211,7 +211,7 @@ func TestEntryWithoutANextOccurrenceIsLeftToOtherWorkers(t *testing.T) {
 // A repeat of a firing has the Due of the first.
 func TestRepeatHasTheSameDue(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Second), Every: durable.Every{Spec: "@every 1s"}})
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: time.Now().Add(time.Second), Every: durable.Every{Spec: "@every 1s"}})
 		require.NoError(t, err)
 		time.Sleep(4500 * time.Millisecond)
 		n := 0

@@ -3,7 +3,6 @@ package durable
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/hashedwheel/hwt/durable/backend"
@@ -12,20 +11,26 @@ import (
 // adoptEvery is the pause between two looks for rows of workers that are gone.
 const adoptEvery = time.Second
 
+// feed is the position of the fetcher in the rows of one lane of the database.
+type feed struct {
+	kind  *kind          // that of all other keys stands for the rows of all kinds
+	mark  backend.Cursor // the watermark
+	sweep bool           // wanted, once there is room for its rows
+}
+
 // fetcher takes rows from the database: pending rows that are due soon, and claimed rows of workers
 // that are gone. It requests only rows after the last row that it has seen in the order of due
-// times: a look costs little while nothing is new. Sweeps find the rows that appear before that
+// times: a look costs little without new rows. Sweeps find the rows that appear before that
 // watermark.
 type fetcher struct {
 	common
-	dispatcher *dispatcher
 	claimer    *claimer
 	wakeOthers func()   // makes the other Works of the store look
 	schedules  []string // names that the Work knows
 
-	mark   backend.Cursor // the watermark. Of run.
-	damage string         // that was logged last. Of run.
-	logged time.Time      // when it was. Of run.
+	feeds  []*feed   // Of run.
+	damage string    // that was logged last. Of run.
+	logged time.Time // when it was. Of run.
 }
 
 // run leases rows until ctx ends. It returns ErrClosed if the database has closed itself.
@@ -42,14 +47,19 @@ func (f *fetcher) run(ctx context.Context) error {
 		case <-timer.C:
 		case <-f.sweep.look:
 		}
-		if f.mustSweep(time.Since(swept)) {
+		if sweeps := f.sweeps(time.Since(swept)); len(sweeps) > 0 {
 			if f.sweep.unplanned.Swap(false) {
 				f.returnLeased() // for a worker that can claim them, and looks first
 				swept = time.Time{}
 				timer.Reset(poll)
 				continue
 			}
-			f.mark, swept = backend.Cursor{}, time.Now()
+			for _, each := range sweeps {
+				each.mark, each.sweep = backend.Cursor{}, false
+			}
+			if len(sweeps) == len(f.feeds) {
+				swept = time.Now()
+			}
 		}
 		if time.Since(adopted) >= adoptEvery {
 			adopted = time.Now()
@@ -70,12 +80,20 @@ func (f *fetcher) run(ctx context.Context) error {
 	}
 }
 
-// mustSweep reports whether the next look is a sweep. A requested sweep waits until there is room
+// sweeps returns the feeds of which the next look is a sweep. A requested sweep waits until there is room
 // for its rows.
-func (f *fetcher) mustSweep(since time.Duration) bool {
-	held, _ := f.flights.size()
-	return since >= sweepEvery || since >= doubtEvery && f.inDoubt() ||
-		held <= f.flights.most/2 && f.sweep.wanted.Swap(false)
+func (f *fetcher) sweeps(since time.Duration) (due []*feed) {
+	if since >= sweepEvery || since >= doubtEvery && f.inDoubt() {
+		return f.feeds
+	}
+	wanted := f.sweep.wanted.Swap(false)
+	for _, each := range f.feeds {
+		each.sweep = each.sweep || wanted
+		if each.sweep && f.flights.halfEmpty(each.kind) {
+			due = append(due, each)
+		}
+	}
+	return due
 }
 
 // returnLeased returns leased rows to the database and makes other Works look.
@@ -84,7 +102,7 @@ func (f *fetcher) returnLeased() {
 	f.wakeOthers()
 }
 
-// leaseRows leases rows within the lead, from the watermark on, while there is room.
+// leaseRows leases rows within the lead, from the watermarks on, while there is room.
 func (f *fetcher) leaseRows(ctx context.Context) error {
 	if err := f.clock.measure(ctx); err != nil {
 		return err
@@ -93,40 +111,49 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 	if !valid {
 		return nil // the lease keeper is at work
 	}
-	if f.mark.Due > f.clock.nanos()+int64(f.limits.Lead) { // the clock was set back
-		f.mark = backend.Cursor{}
+	for _, each := range f.feeds {
+		if each.mark.Due > f.clock.nanos()+int64(f.limits.Lead) { // the clock was set back
+			each.mark = backend.Cursor{}
+		}
 	}
-	for more := true; more && ctx.Err() == nil; {
+	for more := f.feeds; len(more) > 0 && ctx.Err() == nil; {
 		var err error
-		if more, err = f.leaseBatch(ctx, id); err != nil {
+		if more, err = f.leaseBatch(ctx, id, more); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// leaseBatch leases a batch of rows, and reports whether there may be more. The database
-// may have marked them as leased: only the end of the lease makes it return them again.
-func (f *fetcher) leaseBatch(ctx context.Context, id int64) (more bool, err error) {
-	n, cancel := f.flights.reserve(f.limits.LeaseBatch)
-	defer cancel()
-	if n == 0 {
-		return false, nil // the next poll continues
-	}
-	lanes, err := f.backend.Lease(ctx, backend.LeaseRequest{
-		Worker:    id,
-		Until:     f.clock.nanos() + int64(f.limits.Lead),
-		Schedules: f.schedules,
-		Lanes:     []backend.Lane{{After: f.mark, Max: n}},
-	})
-	rows := slices.Concat(lanes...) // one, or none after an error
-	for i := range rows {
-		if !f.accept(rows[i], true) {
-			return false, nil // the lease has ended
+// leaseBatch leases a batch of rows, and returns the feeds that may have more. The database
+// may have marked the rows as leased: only the end of the lease makes it return them again.
+func (f *fetcher) leaseBatch(ctx context.Context, id int64, feeds []*feed) (more []*feed, err error) {
+	req := backend.LeaseRequest{Worker: id, Until: f.clock.nanos() + int64(f.limits.Lead), Schedules: f.schedules}
+	var asked []*feed
+	for _, each := range feeds {
+		n, cancel := f.flights.reserve(each.kind, max(1, f.limits.LeaseBatch/len(feeds)))
+		defer cancel()
+		if n > 0 { // otherwise the next poll continues
+			req.Lanes = append(req.Lanes, backend.Lane{Kind: each.kind.name, After: each.mark, Max: n})
+			asked = append(asked, each)
 		}
-		f.mark = backend.Cursor{Due: rows[i].Due, Key: rows[i].Key, Slot: rows[i].Slot()}
 	}
-	return len(rows) == n || backend.Payloads(rows) >= backend.BatchBytes, f.withoutDamage(err)
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	lanes, err := f.backend.Lease(ctx, req)
+	for i, rows := range lanes {
+		for _, row := range rows {
+			if !f.accept(row, true) {
+				return nil, nil // the lease has ended
+			}
+			asked[i].mark = backend.Cursor{Due: row.Due, Key: row.Key, Slot: row.Slot()}
+		}
+		if len(rows) == req.Lanes[i].Max || backend.Payloads(rows) >= backend.BatchBytes {
+			more = append(more, asked[i])
+		}
+	}
+	return more, f.withoutDamage(err)
 }
 
 // damageEvery is the pause after which the same damage is logged again.
@@ -149,7 +176,7 @@ func (f *fetcher) withoutDamage(err error) error {
 // be more.
 func (f *fetcher) adopt(ctx context.Context) (more bool) {
 	id, _, valid := f.lease.current()
-	n, cancel := f.flights.reserve(f.limits.LeaseBatch)
+	n, cancel := f.flights.reserve(nil, f.limits.LeaseBatch)
 	defer cancel()
 	if !valid || n == 0 || ctx.Err() != nil {
 		return false
@@ -169,10 +196,11 @@ func (f *fetcher) adopt(ctx context.Context) (more bool) {
 }
 
 // offer takes near rows of this store, and returns the rows that it does not take: there is no
-// room, or the Work does not know their schedules. It never blocks.
+// room, or the Work does not handle their kinds or know their schedules. It never blocks.
 func (f *fetcher) offer(rows []backend.Row) (left []backend.Row) {
 	for _, row := range rows {
-		if row.Schedule != "" && !slices.Contains(f.schedules, row.Schedule) || !f.accept(row, false) {
+		k := f.flights.kinds.of(row.Key)
+		if k == nil || row.Schedule != "" && k.options.Schedules[row.Schedule] == nil || !f.accept(row, false) {
 			left = append(left, row)
 		}
 	}
@@ -188,9 +216,11 @@ func (f *fetcher) accept(row backend.Row, reserved bool) bool {
 	case answer != added:
 		f.sweep.want() // which finds it again
 		return false
+	case h.kind == nil: // adopted; a worker that handles the kind finds it
+		f.claimer.completer.release(h)
 	case row.State == backend.Claimed:
 		f.counts.leased.Add(1)
-		f.dispatcher.await(h)
+		f.claimer.dispatchers[h.kind.index].await(h)
 	default:
 		f.counts.leased.Add(1)
 		f.claimer.await(h)
@@ -206,7 +236,7 @@ func (f *fetcher) add(row backend.Row, reserved bool) (*flight, addition) {
 		return nil, closed
 	}
 	h, answer := f.flights.add(row, term, reserved)
-	for answer == full && f.claimer.dropLatest(row.Due) {
+	for answer == full && f.claimer.dropLatest(f.flights.kinds.of(row.Key), row.Due) {
 		h, answer = f.flights.add(row, term, reserved)
 	}
 	return h, answer

@@ -113,15 +113,19 @@ func (f *faulty) mark(ctx context.Context, worker int64, rows []backend.Row) (_ 
 		return rows, nil
 	}
 	rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return f.leased[r.Ref()] })
-	for i := range rows {
-		r := &rows[i]
+	kept := rows[:0]
+	for _, r := range rows {
 		f.leased[r.Ref()], r.Holder = true, worker
 		if r.Due <= time.Now().UnixNano() {
 			r.State = backend.Claimed
-			_, err = f.DB.Claim(ctx, worker, []backend.Claim{{Ref: r.Ref()}})
+			if won, e := f.DB.Claim(ctx, worker, []backend.Claim{{Ref: r.Ref()}}); e != nil || won[0] != backend.Won {
+				err = cmp.Or(err, e)
+				continue // the worker has claimed it since
+			}
 		}
+		kept = append(kept, r)
 	}
-	return rows, err
+	return kept, err
 }
 
 func (f *faulty) Free(context.Context, int64) error {

@@ -28,9 +28,10 @@ import (
 //	    then only a copy for which supersededBy holds replaces it.
 
 // flight is a row in the hands of a Work. Its place has it alone, by W1. The place reads and changes
-// the fields that have no rule of their own.
+// the fields without a rule here.
 type flight struct {
 	row     backend.Row
+	kind    *kind // nil if the Work does not handle the kind of the row. Immutable.
 	stage   stage
 	term    uint64 // lease under which it was taken. Immutable.
 	claim   backend.Claim
@@ -72,7 +73,7 @@ func moveAll(rows []*flight, to stage) []*flight {
 	return rows
 }
 
-// common is what the roles of a Work share.
+// common is the part of a Work that its roles share.
 type common struct {
 	*env
 	lease   *leaseKeeper
@@ -82,6 +83,7 @@ type common struct {
 
 // flights is the table of the rows that a Work holds.
 type flights struct {
+	kinds   kinds
 	most    int             // rows in the table. Immutable.
 	emptied context.Context // ends when the table is closed and empty
 	end     context.CancelFunc
@@ -92,24 +94,54 @@ type flights struct {
 	closed bool                    // takes no further row. Guarded by mu.
 }
 
-func newFlights(most int) *flights {
-	f := &flights{most: most, rows: make(map[backend.Ref]*flight)}
+func newFlights(ks kinds) *flights {
+	f := &flights{kinds: ks, rows: make(map[backend.Ref]*flight)}
+	for _, k := range ks {
+		f.most += k.options.MaxHeld
+	}
 	f.emptied, f.end = context.WithCancel(context.Background())
 	return f
 }
 
+// room returns the number of rows of a kind for which the table has room. For the rows of all
+// kinds, k is nil or the kind of all other keys: the fetcher cannot tell their kinds before it has
+// them. The caller holds mu.
+func (f *flights) room(k *kind) int {
+	if k == nil || k.name == "" {
+		return f.most - len(f.rows) - f.coming
+	}
+	return k.options.MaxHeld - k.held - k.coming
+}
+
 // reserve returns the number of rows, up to most, that a call of the database may return.
 // Until cancel, other rows leave room for them.
-func (f *flights) reserve(most int) (n int, cancel func()) {
+func (f *flights) reserve(k *kind, most int) (n int, cancel func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n = max(0, min(most, f.most-len(f.rows)-f.coming))
-	f.coming += n
+	n = max(0, min(most, f.room(k)))
+	f.expect(k, n)
 	return n, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.coming -= n
+		f.expect(k, -n)
 	}
+}
+
+// expect adds to the number of rows that may come. The caller holds mu.
+func (f *flights) expect(k *kind, n int) {
+	if f.coming += n; k != nil {
+		k.coming += n
+	}
+}
+
+// halfEmpty reports whether the table has room for half of the rows of a kind, or more.
+func (f *flights) halfEmpty(k *kind) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if k.name == "" {
+		return len(f.rows) <= f.most/2
+	}
+	return k.held <= k.options.MaxHeld/2
 }
 
 // addition is the answer of add.
@@ -127,17 +159,21 @@ func (f *flights) add(row backend.Row, term uint64, reserved bool) (*flight, add
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	leased := row.Holder != 0
-	switch old := f.rows[row.Ref()]; {
+	k := f.kinds.of(row.Key)
+	old := f.rows[row.Ref()]
+	switch {
 	case old != nil && !old.supersededBy(&row, term):
 		old.leased = old.leased || leased
 		return old, known
 	case f.closed:
 		return nil, closed
-	case !reserved && len(f.rows)+f.coming >= f.most:
+	case !reserved && f.room(k) <= 0:
 		return nil, full
 	}
-	h := &flight{row: row, term: term, leased: leased}
-	f.rows[row.Ref()] = h
+	h := &flight{row: row, kind: k, term: term, leased: leased}
+	if f.rows[row.Ref()] = h; k != nil && old == nil {
+		k.held++
+	}
 	return h, added
 }
 
@@ -154,7 +190,9 @@ func (f *flights) remove(rows ...*flight) {
 	defer f.mu.Unlock()
 	for _, h := range moveAll(rows, dropped) {
 		if ref := h.row.Ref(); f.rows[ref] == h {
-			delete(f.rows, ref)
+			if delete(f.rows, ref); h.kind != nil {
+				h.kind.held--
+			}
 		}
 	}
 	f.endIfEmpty()

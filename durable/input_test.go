@@ -82,7 +82,7 @@ func second[T any](_ T, err error) error { return err }
 
 func TestConditionalOperations(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		ctx, due := t.Context(), time.Now().Add(time.Hour)
+		ctx, due := f.t.Context(), time.Now().Add(time.Hour)
 		first := f.setIn("k", time.Hour)
 		_, err := f.Create(ctx, durable.Entry{Key: "k", Due: due})
 		assert.ErrorIs(t, err, durable.ErrExists)
@@ -107,7 +107,7 @@ func TestConditionalOperations(t *testing.T) {
 
 func TestManyByPrefix(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		ctx := t.Context()
+		ctx := f.t.Context()
 		stored, err := f.SetMany(ctx, func(yield func(durable.Entry) bool) {
 			for i := range 1200 {
 				key := []string{"a/", "b/"}[i%2] + time.Duration(i).String()

@@ -132,8 +132,8 @@ func TestEntryOfAnEarlierLeaseFires(t *testing.T) {
 		time.Sleep(400 * time.Millisecond)
 		f.setIn("k", 1800*time.Millisecond) // held immediately, leased only after 3.8 s
 		time.Sleep(900 * time.Millisecond)
-		require.NoError(t, f.b.Free(t.Context(), 0)) // Adopt frees the rows of the ended lease
-		f.b.set("Heartbeat", nil)                    // a new lease at 4 s
+		require.NoError(t, f.b.Free(f.t.Context(), 0)) // Adopt frees the rows of the ended lease
+		f.b.set("Heartbeat", nil)                      // a new lease at 4 s
 		time.Sleep(time.Minute)
 		assert.Equal(t, seconds(4.8), f.times())
 	})
@@ -308,7 +308,7 @@ func TestEntryThatNoWorkTakesIsAnnounced(t *testing.T) {
 		time.Sleep(time.Second)
 		f.setIn("taken", 300*time.Millisecond)
 		assert.Zero(t, f.b.announced)
-		_, err := f.Set(t.Context(), durable.Entry{Key: "left", Due: time.Now().Add(300 * time.Millisecond), Every: durable.Every{Schedule: "unknown here"}})
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "left", Due: time.Now().Add(300 * time.Millisecond), Every: durable.Every{Schedule: "unknown here"}})
 		require.NoError(t, err)
 		assert.Equal(t, 1, f.b.announced)
 	})
@@ -320,7 +320,7 @@ func TestEntryOfAFailedSetFiresSoon(t *testing.T) {
 		f.setIn("moves the watermark", 900*time.Millisecond)
 		time.Sleep(500 * time.Millisecond)
 		f.b.set("Apply", context.DeadlineExceeded)
-		_, err := f.Set(t.Context(), durable.Entry{Key: "k", Due: time.Now()})
+		_, err := f.Set(f.t.Context(), durable.Entry{Key: "k", Due: time.Now()})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		time.Sleep(10 * time.Second)
 		require.Len(t, f.times(), 2)
@@ -330,7 +330,7 @@ func TestEntryOfAFailedSetFiresSoon(t *testing.T) {
 
 func TestDoneAcknowledgesInATransaction(t *testing.T) {
 	inBubble(t, func(f *fixture) {
-		other, err := durable.New(t.Context(), memdb.New(), nil)
+		other, err := durable.New(f.t.Context(), memdb.New(), nil)
 		require.NoError(t, err)
 		defer other.Close()
 		defer f.work(func(ctx context.Context, firing durable.Firing) error {

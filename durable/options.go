@@ -64,6 +64,13 @@ type WorkOptions struct {
 	// entry is then due immediately for the next worker.
 	MaxAttempts int
 
+	// Timeout is the time limit of an attempt: 1 ms to 365 days. 0 is the default, no limit. At
+	// the end of Timeout, the handler's context ends with the cause [ErrTimeout]. An error that
+	// the handler then returns is a failed attempt. A handler that runs for a second more is
+	// logged once, with its key and stack, and counted in Stats.Overtime. It occupies one of the
+	// goroutines of its kind until it returns.
+	Timeout time.Duration
+
 	// BaseBackoff and MaxBackoff determine the pause between attempts: after attempt n it
 	// is random between 0 and BaseBackoff times 2^(n-1), but at most MaxBackoff. The
 	// defaults are 1 s and 10 min, or BaseBackoff if that is longer.
@@ -96,6 +103,8 @@ func (o *WorkOptions) complete() (WorkOptions, error) {
 		return c, refuse("WorkOptions.Concurrency", c.Concurrency, "0 for the default, or 1 to 100000")
 	case c.MaxHeld < 1 || c.MaxHeld > 10_000_000:
 		return c, refuse("WorkOptions.MaxHeld", c.MaxHeld, "0 for the default, or 1 to 10000000")
+	case c.Timeout != 0 && c.Timeout < time.Millisecond || c.Timeout > 365*24*time.Hour:
+		return c, refuse("WorkOptions.Timeout", c.Timeout, "0 for no limit, or 1ms to 8760h")
 	case c.BaseBackoff < 0 || c.BaseBackoff > 24*time.Hour:
 		return c, refuse("WorkOptions.BaseBackoff", c.BaseBackoff, "0 for the default, or up to 24h")
 	case c.MaxBackoff < c.BaseBackoff || c.MaxBackoff > 365*24*time.Hour:

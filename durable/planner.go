@@ -15,7 +15,6 @@ import (
 // the user. It may panic, end its goroutine, or return nonsense, and must stop no other row.
 type planner struct {
 	common
-	schedules map[string]clock.Schedule
 }
 
 // plan fills in the claim of h, and reports whether the row is to be claimed.
@@ -47,7 +46,7 @@ func (p *planner) planNext(h *flight) (ok bool) {
 			p.sweep.unplanned.Store(true)
 		}
 	}()
-	fires, next, err := p.occurrence(&h.row)
+	fires, next, err := p.occurrence(&h.row, h.kind.options.Schedules)
 	if h.claim.Skip = fires.IsZero(); !h.claim.Skip && fires.UnixNano() != h.row.Due {
 		h.claim.Due = fires.UnixNano()
 	}
@@ -63,12 +62,12 @@ func (p *planner) planNext(h *flight) (ok bool) {
 // time of the next row, or zero after the last one. A row that was missed by less than sweepEvery
 // fires in place of the next row: the next row would be missed, too, if the database took longer
 // than the period to return it.
-func (p *planner) occurrence(r *backend.Row) (fires, next time.Time, err error) {
+func (p *planner) occurrence(r *backend.Row, schedules map[string]clock.Schedule) (fires, next time.Time, err error) {
 	every, err := decodeEvery(r.Every, r.Schedule)
 	if err != nil {
 		return fires, next, err
 	}
-	schedule := p.schedules[every.Schedule]
+	schedule := schedules[every.Schedule]
 	if every.Spec != "" {
 		schedule, err = clock.ParseSpec(every.Spec)
 	} else if schedule == nil {

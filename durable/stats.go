@@ -46,6 +46,7 @@ type Stats struct {
 	Succeeded int64 // handlers that returned nil
 	Retried   int64 // attempts that failed and are repeated
 	GivenUp   int64 // entries that became dead letters
+	Overtime  int64 // attempts that ran on after the end of their Timeout
 	Missed    int64 // claims that left out missed occurrences, each one or more
 	Overtaken int64 // claims that a Cancel, a Move, or another worker won
 	Fenced    int64 // firings prevented because the lease had ended
@@ -61,9 +62,29 @@ type Stats struct {
 	LastError     string
 	LastErrorTime time.Time
 
+	// Kinds has the numbers of each kind of a [Mux] that has worked, ordered by Pattern.
+	Kinds []KindStats
+
 	// ClockOffset is the database's clock minus this machine's, and ClockError the
 	// largest possible error of that.
 	ClockOffset, ClockError time.Duration
+}
+
+// KindStats are the numbers of one kind of a [Mux] in this process. The numbers of [Stats] are the sums
+// of all kinds and of Works without kinds.
+type KindStats struct {
+	Pattern string // of the kind
+
+	Running int64         // handlers that run
+	Longest time.Duration // time since the first of them was called
+
+	Fired     int64 // calls of the handler
+	Succeeded int64 // handlers that returned nil
+	Retried   int64 // attempts that failed and are repeated
+	GivenUp   int64 // entries that became dead letters
+	Overtime  int64 // attempts that ran on after the end of their Timeout
+
+	Lateness hwt.Histogram // times from due times to calls of the handler
 }
 
 // DueCount is the number of pending entries that were due Within a time from the reading.
@@ -132,7 +153,7 @@ func (z *sizes) read(ctx context.Context, s *Store) reading {
 	last.tried = time.Now()
 	if err == nil {
 		last.Stats, last.at, last.overdue = stats, last.tried, 0
-		_, _, waiting := s.works.running()
+		_, _, waiting := s.works.running("")
 		for _, due := range [...]int64{stats.Oldest, waiting} {
 			if due != 0 {
 				last.overdue = max(last.overdue, time.Duration(s.clock.nanos()-due))
@@ -141,6 +162,24 @@ func (z *sizes) read(ctx context.Context, s *Store) reading {
 	}
 	z.last.Store(&last)
 	return last
+}
+
+// addKinds adds the numbers of the kinds, and their sums.
+func (s *Store) addKinds(st *Stats) {
+	for pattern, c := range s.counts.kinds.all() {
+		k := KindStats{Pattern: pattern, Fired: c.fired.Load(), Succeeded: c.succeeded.Load(), Retried: c.retried.Load(),
+			GivenUp: c.givenUp.Load(), Overtime: c.overtime.Load(), Lateness: c.lateness.load()}
+		st.Fired, st.Succeeded, st.Retried = st.Fired+k.Fired, st.Succeeded+k.Succeeded, st.Retried+k.Retried
+		st.GivenUp, st.Overtime = st.GivenUp+k.GivenUp, st.Overtime+k.Overtime
+		st.Lateness.Sum += k.Lateness.Sum
+		for i, n := range k.Lateness.Counts {
+			st.Lateness.Counts[i] += n
+		}
+		if pattern != "" {
+			k.Running, k.Longest, _ = s.works.running(pattern)
+			st.Kinds = append(st.Kinds, k)
+		}
+	}
 }
 
 // Stats returns the store's numbers. It reads the sizes from the database if the last reading
@@ -154,15 +193,14 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		Pending: sizes.Pending, Claimed: sizes.Claimed, Dead: sizes.Dead,
 		Bytes: sizes.Bytes, Limit: sizes.Limit, Overdue: sizes.overdue, Backend: sizes.More,
 		Set: c.set.Load(), Moved: c.moved.Load(), Cancelled: c.cancelled.Load(),
-		Leased: c.leased.Load(), Fired: c.fired.Load(), Succeeded: c.succeeded.Load(),
-		Retried: c.retried.Load(), GivenUp: c.givenUp.Load(), Missed: c.missed.Load(),
-		Overtaken: c.overtaken.Load(), Fenced: c.fenced.Load(), Adopted: c.adopted.Load(),
-		Lateness: c.lateness.load(), ClaimTime: c.claimTime.load(),
+		Leased: c.leased.Load(), Missed: c.missed.Load(), Overtaken: c.overtaken.Load(),
+		Fenced: c.fenced.Load(), Adopted: c.adopted.Load(), ClaimTime: c.claimTime.load(),
 	}
+	s.addKinds(&st)
 	for i, n := range sizes.Due {
 		st.Due = append(st.Due, DueCount{dueRanges[i], n})
 	}
-	st.Running, st.Longest, _ = s.works.running()
+	st.Running, st.Longest, _ = s.works.running("")
 	st.ClockOffset, st.ClockError = s.clock.figures()
 	var last error
 	if st.Errors, last, st.LastErrorTime = s.backend.Trouble().Last(); last != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Work calls handler for each entry at its due time until ctx ends, the store is closed, or
@@ -20,14 +21,35 @@ func (s *Store) Work(ctx context.Context, handler Handler, options *WorkOptions)
 	if err != nil {
 		return err
 	}
+	return s.work(ctx, "Work", []*kind{{options: o, counts: s.counts.kinds.of("")}}, []Handler{handler})
+}
+
+// WorkMux is Work for the kinds of a Mux. Each kind has its own WorkOptions. The longest DrainTimeout
+// counts for all of them.
+//
+// The first WorkMux without the pattern "/" creates an index of the kinds in the database, which takes time in
+// a large store. WorkMux returns its error.
+func (s *Store) WorkMux(ctx context.Context, m *Mux) error {
+	ks, err := m.complete(&s.counts.kinds)
+	if err == nil && !slices.Contains(m.patterns, "/") {
+		err = s.backend.PrepareKinds(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("durable: WorkMux: %w", err)
+	}
+	return s.work(ctx, "WorkMux", ks, m.handlers)
+}
+
+// work works on kinds.
+func (s *Store) work(ctx context.Context, name string, ks []*kind, handlers []Handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w, err := newWorker(ctx, s.env, s.works, handler, o, cancel)
+	w, err := newWorker(ctx, s.env, s.works, ks, handlers, cancel)
 	if err != nil {
-		return fmt.Errorf("durable: Work: %w", err)
+		return fmt.Errorf("durable: %s: %w", name, err)
 	}
 	if !s.works.add(w) {
-		return fmt.Errorf("durable: Work: %w", ErrClosed)
+		return fmt.Errorf("durable: %s: %w", name, ErrClosed)
 	}
 	defer s.works.remove(w)
 	discarded := make(chan struct{})
@@ -38,7 +60,7 @@ func (s *Store) Work(ctx context.Context, handler Handler, options *WorkOptions)
 	w.run(ctx)
 	<-discarded
 	if errors.Is(context.Cause(ctx), ErrClosed) {
-		return fmt.Errorf("durable: Work: %w", ErrClosed)
+		return fmt.Errorf("durable: %s: %w", name, ErrClosed)
 	}
 	return nil
 }

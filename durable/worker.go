@@ -13,17 +13,18 @@ import (
 // worker is one Work: its roles, and the order in which they begin and end.
 type worker struct {
 	common
-	works      *works
-	stop       context.CancelCauseFunc // ends Work
-	endWork    context.CancelFunc      // ends the handlers' contexts
-	wheel      *hashedwheel.Timer
-	fetcher    *fetcher
-	claimer    *claimer
-	dispatcher *dispatcher
-	completer  *completer
+	works       *works
+	stop        context.CancelCauseFunc // ends Work
+	endWork     context.CancelFunc      // ends the handlers' contexts
+	wheel       *hashedwheel.Timer
+	fetcher     *fetcher
+	claimer     *claimer
+	dispatchers []*dispatcher // one per kind
+	completer   *completer
 }
 
-func newWorker(ctx context.Context, e *env, all *works, handler Handler, o WorkOptions, stop context.CancelCauseFunc) (*worker, error) {
+// newWorker returns a worker for kinds and their handlers.
+func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []Handler, stop context.CancelCauseFunc) (*worker, error) {
 	wheel, err := hashedwheel.New(&hashedwheel.Options{
 		TickDuration:         time.Millisecond,
 		TicksPerWheel:        1 << 12, // one rotation is longer than the lead
@@ -33,16 +34,28 @@ func newWorker(ctx context.Context, e *env, all *works, handler Handler, o WorkO
 	if err != nil {
 		return nil, err
 	}
+	byName := make(kinds)
+	for _, k := range ks {
+		byName[k.name] = k
+	}
 	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
 	s := &sweep{look: make(chan struct{}, 1)}
-	shared := common{e, newLeaseKeeper(e, s, work), newFlights(o.MaxHeld), s}
-	done := newCompleter(shared)
-	d := &dispatcher{common: shared, completer: done, wheel: wheel, handler: handler, work: o,
-		queue: newQueue(), callers: make(callers, o.Concurrency)}
-	c := newClaimer(shared, done, d, &planner{shared, o.Schedules})
-	w := &worker{common: shared, works: all, stop: stop, endWork: endWork, wheel: wheel, claimer: c, dispatcher: d, completer: done}
-	w.fetcher = &fetcher{common: shared, dispatcher: d, claimer: c,
-		wakeOthers: func() { all.wake(w) }, schedules: slices.Sorted(maps.Keys(o.Schedules))}
+	shared := common{e, newLeaseKeeper(e, s, work), newFlights(byName), s}
+	w := &worker{common: shared, works: all, stop: stop, endWork: endWork, wheel: wheel, completer: newCompleter(shared)}
+	feeds, schedules := []*feed{}, make(map[string]bool)
+	for i, k := range ks {
+		w.dispatchers = append(w.dispatchers, &dispatcher{common: shared, completer: w.completer, wheel: wheel,
+			kind: k, handler: handlers[i], queue: newQueue(), callers: make(callers, k.options.Concurrency)})
+		if byName[""] == nil || k.name == "" {
+			feeds = append(feeds, &feed{kind: k})
+		}
+		for name := range k.options.Schedules {
+			schedules[name] = true
+		}
+	}
+	w.claimer = newClaimer(shared, w.completer, w.dispatchers)
+	w.fetcher = &fetcher{common: shared, claimer: w.claimer, wakeOthers: func() { all.wake(w) },
+		schedules: slices.Sorted(maps.Keys(schedules)), feeds: feeds}
 	return w, nil
 }
 
@@ -50,7 +63,9 @@ func newWorker(ctx context.Context, e *env, all *works, handler Handler, o WorkO
 func (w *worker) run(ctx context.Context) {
 	background, end := context.WithCancel(context.Background())
 	defer end()
-	w.dispatcher.start()
+	for _, d := range w.dispatchers {
+		d.start()
+	}
 	var loops sync.WaitGroup
 	loops.Go(func() { w.lease.run(background) })
 	loops.Go(func() { w.claimer.run(background) })
@@ -59,7 +74,9 @@ func (w *worker) run(ctx context.Context) {
 		w.stop(err)
 	}
 	w.drain()
-	w.dispatcher.handlers.Wait()
+	for _, d := range w.dispatchers {
+		d.handlers.Wait()
+	}
 	w.completer.flushAll()
 	end()
 	loops.Wait()
@@ -72,7 +89,7 @@ func (w *worker) run(ctx context.Context) {
 }
 
 // drain leaves unclaimed rows to other workers, and waits until the claimed ones are
-// done or DrainTimeout has passed. It then lets no further handler start, and ends the
+// done or the longest DrainTimeout has passed. It then lets no further handler start, and ends the
 // contexts of those that run.
 func (w *worker) drain() {
 	w.flights.close()
@@ -82,6 +99,38 @@ func (w *worker) drain() {
 	var returned sync.WaitGroup
 	returned.Go(w.fetcher.returnLeased)
 	defer returned.Wait()
-	w.dispatcher.drain()
+	var patience time.Duration
+	for _, d := range w.dispatchers {
+		patience = max(patience, d.kind.options.DrainTimeout)
+	}
+	select {
+	case <-w.flights.emptied.Done():
+	case <-time.After(patience):
+	}
+	for _, d := range w.dispatchers {
+		d.close()
+	}
 	w.endWork()
+}
+
+// running returns the number of running handlers of a kind, the time since the first of them was
+// called, and the due time of the first claimed row that waits for a handler, or 0. The pattern ""
+// stands for all kinds.
+func (w *worker) running(pattern string) (n int64, oldest time.Duration, waiting int64) {
+	for _, d := range w.dispatchers {
+		if pattern != "" && pattern != d.kind.pattern {
+			continue
+		}
+		more, age := d.callers.running()
+		n, oldest = n+more, max(oldest, age)
+		if due := d.queue.oldest(); due != 0 && (waiting == 0 || due < waiting) {
+			waiting = due
+		}
+	}
+	return n, oldest, waiting
+}
+
+// runsIn reports whether a handler of the Work runs in the goroutine.
+func (w *worker) runsIn(goroutine uint64) bool {
+	return slices.ContainsFunc(w.dispatchers, func(d *dispatcher) bool { return d.callers.runsIn(goroutine) })
 }

@@ -22,7 +22,7 @@ func newTestWorker(t *testing.T) *worker {
 	t.Cleanup(func() { s.Close() })
 	o, err := (&WorkOptions{}).complete()
 	require.NoError(t, err)
-	w, err := newWorker(t.Context(), s.env, s.works, nil, o, nil)
+	w, err := newWorker(t.Context(), s.env, s.works, []*kind{{options: o, counts: &kindCounts{}}}, make([]Handler, 1), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { w.wheel.Stop() })
 	return w
@@ -94,9 +94,9 @@ func TestStaleClockKeepsNoRowOfALostLease(t *testing.T) {
 	w.lease.renewed(0, 1, time.Now().Add(time.Hour))
 	require.True(t, w.fetcher.accept(backend.Row{Key: "k", Generation: 1, Due: 1, State: backend.Claimed, Holder: 1}, true))
 	*(*uint64)(unsafe.Pointer(&w.env.clock.at)) -= 10 << 30 // its wall time, by ten seconds
-	w.dispatcher.fire(w.dispatcher.queue.get(), &w.dispatcher.callers[0])
+	w.dispatchers[0].fire(w.dispatchers[0].queue.get(), &w.dispatchers[0].callers[0])
 	require.Len(t, w.flights.rows, 1)
 	w.lease.lost(1)
-	w.dispatcher.fire(w.dispatcher.queue.get(), &w.dispatcher.callers[0])
+	w.dispatchers[0].fire(w.dispatchers[0].queue.get(), &w.dispatchers[0].callers[0])
 	require.Empty(t, w.flights.rows)
 }

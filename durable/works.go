@@ -59,7 +59,7 @@ func (w *works) close() (first, inHandler bool) {
 	defer w.mu.Unlock()
 	first, w.closed = !w.closed, true
 	for each := range w.all {
-		inHandler = inHandler || each.dispatcher.callers.runsIn(id)
+		inHandler = inHandler || each.runsIn(id)
 		each.stop(ErrClosed)
 	}
 	return first, inHandler
@@ -74,15 +74,14 @@ func (w *works) wait() {
 	}
 }
 
-// running returns the number of running handlers, the time since the first of them was called, and
-// the due time of the first claimed entry that waits for a handler, or 0.
-func (w *works) running() (n int64, oldest time.Duration, waiting int64) {
+// running is the sum of running of the Works.
+func (w *works) running(pattern string) (n int64, oldest time.Duration, waiting int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for each := range w.all {
-		more, age := each.dispatcher.callers.running()
+		more, age, due := each.running(pattern)
 		n, oldest = n+more, max(oldest, age)
-		if due := each.dispatcher.queue.oldest(); due != 0 && (waiting == 0 || due < waiting) {
+		if due != 0 && (waiting == 0 || due < waiting) {
 			waiting = due
 		}
 	}

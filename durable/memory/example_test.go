@@ -52,3 +52,43 @@ func Example() {
 		[]testing.InternalTest{{Name: "TestReminderFiresAfterAnHour", F: testReminder}})
 	// Output: order-17 fired after 1h0m0s
 }
+
+// Each kind has its own handler, goroutines, and time limit.
+func Example_kinds() {
+	testKinds := func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			store, err := memory.Open(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			for i, key := range []string{"mail/order-17", "report/2026", "unknown/1"} {
+				if _, err := store.Set(ctx, durable.Entry{Key: key, Due: time.Now().Add(time.Duration(i) * time.Hour)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var mux durable.Mux
+			mux.Handle("mail/", func(ctx context.Context, f durable.Firing) error {
+				fmt.Println("mail:", f.Key)
+				return nil
+			}, &durable.WorkOptions{Concurrency: 8, Timeout: time.Minute})
+			mux.Handle("report/", func(ctx context.Context, f durable.Firing) error {
+				fmt.Println("report:", f.Key)
+				return nil
+			}, &durable.WorkOptions{Concurrency: 1, MaxAttempts: 3})
+			time.AfterFunc(4*time.Hour, cancel)
+			if err := store.WorkMux(ctx, &mux); err != nil {
+				t.Fatal(err)
+			}
+			waiting, err := store.Get(t.Context(), "unknown/1")
+			fmt.Println("waits:", waiting.Key, err)
+		})
+	}
+	testing.RunTests(func(string, string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: "TestKinds", F: testKinds}})
+	// Output:
+	// mail: mail/order-17
+	// report: report/2026
+	// waits: unknown/1 <nil>
+}

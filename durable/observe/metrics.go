@@ -23,6 +23,61 @@ func Metrics(store *durable.Store) metrics.Source {
 	return storeMetrics{store}
 }
 
+// KindMetrics returns the numbers of one kind of a [durable.Mux], by its pattern:
+//
+//	prometheus.MustRegister(hwtprom.New("orders mail", observe.KindMetrics(store, "mail/")))
+//
+// They have the names of the same numbers in [Metrics]. They are 0 before the kind has worked.
+// KindMetrics returns nil for a nil store.
+func KindMetrics(store *durable.Store, pattern string) metrics.Source {
+	if store == nil {
+		return nil
+	}
+	return kindMetrics{store, pattern}
+}
+
+type kindMetrics struct {
+	store   *durable.Store
+	pattern string
+}
+
+// Describe implements metrics.Source.
+func (kindMetrics) Describe() (all []metrics.Desc) {
+	for _, m := range describedKind() {
+		all = append(all, m.Desc)
+	}
+	return all
+}
+
+// Read implements metrics.Source.
+func (m kindMetrics) Read() (all []metrics.Value) {
+	stats, _ := m.store.Stats(context.Background()) // whose counts are current
+	var k durable.KindStats
+	for _, each := range stats.Kinds {
+		if each.Pattern == m.pattern {
+			k = each
+		}
+	}
+	kind := durable.Stats{Running: k.Running, Longest: k.Longest, Fired: k.Fired, Succeeded: k.Succeeded,
+		Retried: k.Retried, GivenUp: k.GivenUp, Overtime: k.Overtime, Lateness: k.Lateness}
+	for _, m := range describedKind() {
+		all = append(all, m.value(kind))
+	}
+	return all
+}
+
+// describedKind returns the metrics that a kind has.
+func describedKind() (all []metric) {
+	for _, m := range described {
+		switch m.Name {
+		case "durable.running", "durable.longest_running", "durable.fired", "durable.succeeded",
+			"durable.retried", "durable.given_up", "durable.overtime", "durable.lateness":
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
 type storeMetrics struct{ store *durable.Store }
 
 // metric is one metric of a snapshot.
@@ -62,6 +117,7 @@ var described = []metric{
 	number(metrics.Counter, "succeeded", "Handlers that returned nil", func(s durable.Stats) int64 { return s.Succeeded }),
 	number(metrics.Counter, "retried", "Failed attempts that are repeated", func(s durable.Stats) int64 { return s.Retried }),
 	number(metrics.Counter, "given_up", "Entries that became dead letters", func(s durable.Stats) int64 { return s.GivenUp }),
+	number(metrics.Counter, "overtime", "Attempts that went on after the end of their Timeout", func(s durable.Stats) int64 { return s.Overtime }),
 	number(metrics.Counter, "missed", "Claims that left out missed occurrences", func(s durable.Stats) int64 { return s.Missed }),
 	number(metrics.Counter, "overtaken", "Claims that a Cancel, a Move, or another worker won", func(s durable.Stats) int64 { return s.Overtaken }),
 	number(metrics.Counter, "fenced", "Firings prevented because the lease had ended", func(s durable.Stats) int64 { return s.Fenced }),

@@ -124,3 +124,41 @@ func TestAlertsNameExistingMetrics(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "promtool", "check", "rules", "alerts.yml").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
+
+func TestKindsAreVisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := memory.Open(t.Context(), nil)
+		require.NoError(t, err)
+		var m durable.Mux
+		m.Handle("hangs/", func(ctx context.Context, f durable.Firing) error {
+			<-ctx.Done()
+			return nil
+		}, &durable.WorkOptions{DrainTimeout: -1})
+		m.Handle("other/", func(context.Context, durable.Firing) error { return nil }, &durable.WorkOptions{DrainTimeout: -1})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.WorkMux(ctx, &m) }()
+		_, err = s.Set(t.Context(), durable.Entry{Key: "hangs/1", Due: time.Now()})
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		for pattern, running := range map[string]float64{"hangs/": 1, "other/": 0, "unknown/": 0} {
+			source := observe.KindMetrics(s.Store, pattern)
+			read := source.Read()
+			names := make(map[string]float64)
+			for i, d := range source.Describe() {
+				names[d.Name] = read[i].Number
+			}
+			assert.Len(t, names, 8)
+			assert.Equal(t, running, names["durable.running"], pattern)
+			assert.Equal(t, running, names["durable.fired"], pattern)
+		}
+		blocks, err := observe.Section(s.Store).Read(t.Context())
+		require.NoError(t, err)
+		table := blocks[3].Table
+		require.Len(t, table.Rows, 2)
+		assert.Equal(t, []any{"hangs/", int64(1), int64(1)}, table.Rows[0][:3])
+		cancel()
+		require.NoError(t, <-done)
+		require.NoError(t, s.Close())
+	})
+}

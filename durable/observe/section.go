@@ -23,6 +23,9 @@ func Section(store *durable.Store) inspect.Section {
 	return inspect.NewSection("Durable timers: "+store.Name(), func(ctx context.Context) ([]inspect.Block, error) {
 		st, err := store.Stats(ctx)
 		blocks := []inspect.Block{sizesBlock(st), dueBlock(st), doneBlock(st)}
+		if len(st.Kinds) > 0 {
+			blocks = append(blocks, kindsBlock(st))
+		}
 		if st.Errors > 0 {
 			blocks = append(blocks, errorBlock(st))
 		}
@@ -116,4 +119,15 @@ func errorBlock(st durable.Stats) inspect.Block {
 		{Name: "age of the last", Value: age, Bad: age < badError},
 		{Name: "last", Value: st.LastError},
 	}}
+}
+
+// kindsBlock shows the kinds of the store's Mux.
+func kindsBlock(st durable.Stats) inspect.Block {
+	table := inspect.Table{Columns: []string{"kind", "fired", "running", "longest running", "overtime",
+		"lateness, p50", "lateness, p99", "retried", "given up"}}
+	for _, k := range st.Kinds {
+		table.Rows = append(table.Rows, []any{k.Pattern, k.Fired, k.Running, k.Longest, k.Overtime,
+			k.Lateness.Quantile(0.5), k.Lateness.Quantile(0.99), k.Retried, k.GivenUp})
+	}
+	return inspect.Block{Title: "Kinds, in this process", Table: table}
 }

@@ -1,0 +1,261 @@
+package durable_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt/durable"
+	"github.com/hashedwheel/hwt/durable/backend"
+	"github.com/hashedwheel/hwt/durable/internal/memdb"
+)
+
+// workMux starts a WorkMux. The returned function ends it and waits for it.
+func (f *fixture) workMux(m *durable.Mux) (end func()) {
+	ctx, cancel := context.WithCancel(f.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f.WorkMux(ctx, m) }()
+	return func() {
+		cancel()
+		assert.NoError(f.t, <-done)
+	}
+}
+
+// noted returns a handler that notes the firing under a name and then calls handler, if there is one.
+func (f *fixture) noted(name string, handler durable.Handler) durable.Handler {
+	return func(ctx context.Context, firing durable.Firing) error {
+		firing.Key = name + " " + firing.Key
+		f.note(firing)
+		if handler == nil {
+			return nil
+		}
+		return handler(ctx, firing)
+	}
+}
+
+func (f *fixture) firings() []durable.Firing {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fired
+}
+
+func (f *fixture) firedKeys() (keys []string) {
+	for _, firing := range f.firings() {
+		keys = append(keys, firing.Key)
+	}
+	return keys
+}
+
+func hang(ctx context.Context, _ durable.Firing) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestMuxCallsTheHandlerOfTheKind(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		for i, key := range []string{"mail/1", "mail/a/b", "mailing/1", "call/1", "plain", "/"} {
+			f.setIn(key, time.Duration(i+1)*time.Second)
+		}
+		var m durable.Mux
+		m.Handle("mail/", f.noted("mail", nil), nil)
+		m.Handle("call/", f.noted("call", nil), nil)
+		m.Handle("/", f.noted("rest", nil), nil)
+		end := f.workMux(&m)
+		time.Sleep(time.Minute)
+		end()
+		assert.Equal(t, []string{"mail mail/1", "mail mail/a/b", "rest mailing/1", "call call/1", "rest plain", "rest /"}, f.firedKeys())
+		kinds := f.stats().Kinds
+		require.Len(t, kinds, 3)
+		for i, want := range []durable.KindStats{{Pattern: "/", Fired: 3}, {Pattern: "call/", Fired: 1}, {Pattern: "mail/", Fired: 2}} {
+			assert.Equal(t, want.Pattern, kinds[i].Pattern)
+			assert.Equal(t, want.Fired, kinds[i].Fired)
+			assert.Equal(t, want.Fired, kinds[i].Succeeded)
+		}
+		assert.EqualValues(t, 6, f.stats().Fired)
+	})
+}
+
+func TestUnhandledKindWaitsForAWorker(t *testing.T) {
+	for _, marks := range []bool{false, true} {
+		t.Run(fmt.Sprintf("leases marked=%v", marks), func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				if marks {
+					f.b.leased = make(map[backend.Ref]bool)
+				}
+				var old, new durable.Mux
+				old.Handle("old/", f.noted("old", nil), nil)
+				new.Handle("new/", f.noted("new", nil), nil)
+				defer f.workMux(&old)()
+				f.setIn("new/overdue", 0)
+				f.setIn("new/1", time.Second)
+				f.setIn("plain", time.Second)
+				f.setIn("old/1", 2*time.Second)
+				time.Sleep(10 * time.Second)
+				assert.Equal(t, []string{"old old/1"}, f.firedKeys())
+				defer f.workMux(&new)()
+				time.Sleep(10 * time.Second)
+				assert.ElementsMatch(t, []string{"old old/1", "new new/overdue", "new new/1"}, f.firedKeys())
+				assert.Equal(t, []string{"plain"}, f.keys())
+			})
+		})
+	}
+}
+
+// A worker takes over all rows of a worker that is gone, and returns those of other kinds.
+func TestAdoptedEntryOfAnotherKindIsReturned(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		var dying, other, same durable.Mux
+		dying.Handle("a/", f.noted("dying", func(ctx context.Context, _ durable.Firing) error {
+			f.b.set("Heartbeat", errMute) // until the lease ends
+			f.b.set("Finish", errMute)
+			<-ctx.Done()
+			f.b.set("Heartbeat", nil)
+			f.b.set("Finish", nil)
+			return ctx.Err()
+		}), nil)
+		other.Handle("b/", f.noted("other", nil), nil)
+		same.Handle("a/", f.noted("same", nil), nil)
+		f.setIn("a/1", time.Second)
+		end := f.workMux(&dying)
+		time.Sleep(1500 * time.Millisecond)
+		defer f.workMux(&other)()
+		end()
+		time.Sleep(20 * time.Second)
+		assert.Equal(t, []string{"dying a/1"}, f.firedKeys())
+		assert.Equal(t, []string{"a/1"}, f.keys(), "pending")
+		defer f.workMux(&same)()
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, []string{"dying a/1", "same a/1"}, f.firedKeys())
+	})
+}
+
+func TestKindThatHangsDelaysNoOther(t *testing.T) {
+	for _, rest := range []bool{false, true} {
+		t.Run(fmt.Sprintf("rest handled=%v", rest), func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				var m durable.Mux
+				m.Handle("slow/", hang, &durable.WorkOptions{Concurrency: 2, MaxHeld: 20, DrainTimeout: -1})
+				m.Handle("quick/", f.noted("", nil), &durable.WorkOptions{DrainTimeout: -1})
+				if rest {
+					m.Handle("/", hang, &durable.WorkOptions{DrainTimeout: -1})
+				}
+				for i := range 100 {
+					f.setIn(fmt.Sprint("slow/", i), time.Duration(i)*10*time.Millisecond)
+				}
+				defer f.workMux(&m)()
+				for i := range 100 { // before and after the worker begins
+					f.setIn(fmt.Sprint("quick/", i), 2*time.Second+time.Duration(i)*10*time.Millisecond)
+				}
+				time.Sleep(10 * time.Second)
+				require.Len(t, f.firings(), 100)
+				for i, firing := range f.firings() {
+					assert.Less(t, firing.Lateness, 100*time.Millisecond, i)
+				}
+			})
+		})
+	}
+}
+
+func TestInvalidMuxIsNamed(t *testing.T) {
+	handler := func(context.Context, durable.Firing) error { return nil }
+	for name, test := range map[string]struct {
+		change func(m *durable.Mux)
+		want   string
+	}{
+		"no pattern":       {func(*durable.Mux) {}, "a Mux without a pattern (expected: 1 or more)"},
+		"empty pattern":    {func(m *durable.Mux) { m.Handle("", handler, nil) }, `pattern "" of 0 bytes (expected: 1 to 512, with one slash, at the end)`},
+		"no slash":         {func(m *durable.Mux) { m.Handle("mail", handler, nil) }, `pattern "mail" of 4 bytes`},
+		"two slashes":      {func(m *durable.Mux) { m.Handle("a/b/", handler, nil) }, `pattern "a/b/" of 4 bytes`},
+		"long pattern":     {func(m *durable.Mux) { m.Handle(strings.Repeat("k", 512)+"/", handler, nil) }, `of 513 bytes`},
+		"same pattern":     {func(m *durable.Mux) { m.Handle("a/", handler, nil); m.Handle("a/", handler, nil) }, `pattern "a/" twice`},
+		"no handler":       {func(m *durable.Mux) { m.Handle("a/", nil, nil) }, `handler nil of pattern "a/"`},
+		"negative timeout": {func(m *durable.Mux) { m.Handle("a/", handler, &durable.WorkOptions{Timeout: -1}) }, `pattern "a/": durable: invalid argument: WorkOptions.Timeout: -1ns (expected: 0 for no limit, or 1ms to 8760h)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(f *fixture) {
+				var m durable.Mux
+				test.change(&m)
+				err := f.WorkMux(f.t.Context(), &m)
+				require.ErrorIs(t, err, durable.ErrInvalid)
+				require.ErrorContains(t, err, "durable: WorkMux: ")
+				require.ErrorContains(t, err, test.want)
+			})
+		})
+	}
+}
+
+func TestTimeoutEndsTheAttempt(t *testing.T) {
+	inBubble(t, func(f *fixture) {
+		var cause error
+		defer f.work(func(ctx context.Context, firing durable.Firing) error {
+			if firing.Attempt > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return ctx.Err()
+		}, &durable.WorkOptions{Timeout: 3 * time.Second, BaseBackoff: time.Millisecond})()
+		f.setIn("k", time.Second)
+		time.Sleep(10 * time.Second)
+		require.Len(t, f.firings(), 2)
+		assert.Equal(t, 2, f.firings()[1].Attempt, "the attempt counts")
+		assert.ErrorIs(t, cause, durable.ErrTimeout)
+		assert.ErrorIs(t, cause, context.DeadlineExceeded)
+		assert.Zero(t, f.stats().Overtime)
+	})
+}
+
+func TestHandlerThatIgnoresItsTimeoutIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var text bytes.Buffer
+		s, err := durable.New(t.Context(), memdb.New(), &durable.Options{Logger: slog.New(slog.NewTextHandler(lockedWriter{&mu, &text}, nil))})
+		require.NoError(t, err)
+		f := &fixture{Store: s, t: t, start: time.Now()}
+		var m durable.Mux
+		m.Handle("stuck/", ignoreTheTimeout, &durable.WorkOptions{Concurrency: 1, Timeout: time.Second})
+		m.Handle("fine/", f.noted("", nil), &durable.WorkOptions{Concurrency: 1, Timeout: time.Second})
+		end := f.workMux(&m)
+		f.setIn("stuck/1", time.Second)
+		f.setIn("fine/1", 20*time.Second)
+		time.Sleep(time.Minute)
+		end()
+		require.NoError(t, s.Close())
+		mu.Lock()
+		defer mu.Unlock()
+		assert.Equal(t, 1, strings.Count(text.String(), "ignored the end"))
+		assert.Contains(t, text.String(), "key=stuck/1")
+		assert.Contains(t, text.String(), "ignoreTheTimeout")
+		require.Len(t, f.firings(), 1)
+		assert.Zero(t, f.firings()[0].Lateness)
+		for _, k := range f.stats().Kinds {
+			assert.Equal(t, map[string]int64{"stuck/": 1, "fine/": 0}[k.Pattern], k.Overtime, k.Pattern)
+		}
+	})
+}
+
+// ignoreTheTimeout is a handler that the log names.
+func ignoreTheTimeout(context.Context, durable.Firing) error {
+	time.Sleep(30 * time.Second)
+	return nil
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	to *bytes.Buffer
+}
+
+func (w lockedWriter) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(text)
+}
