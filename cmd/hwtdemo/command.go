@@ -57,12 +57,14 @@ func dispatch(ctx context.Context, args []string, s streams) (path string, err e
 		_, err = fmt.Fprintf(s.out, help, list(commands))
 		return "hwtdemo", err
 	}
+	var names []string
 	for _, c := range commands {
 		if c.name == args[0] {
 			return "hwtdemo " + c.name, c.execute(ctx, args[1:], helps, s.out)
 		}
+		names = append(names, c.name)
 	}
-	return "hwtdemo", usageError{fmt.Errorf("unknown command %q", args[0])}
+	return "hwtdemo", usageError{fmt.Errorf("unknown command %q (expected: %s)", args[0], strings.Join(names, " or "))}
 }
 
 func list(commands []*command) string {

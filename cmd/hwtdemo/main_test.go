@@ -48,7 +48,7 @@ func call(args ...string) result {
 
 func TestWrongUsageExitsWithTwo(t *testing.T) {
 	for line, want := range map[string]string{
-		"fly":                                    `unknown command "fly"` + "\n",
+		"fly":                                    `unknown command "fly" (expected: orders or soak)` + "\n",
 		"orders x":                               `unexpected argument "x"`,
 		"orders --fast":                          "flag provided but not defined: --fast\n",
 		"orders --orders 0":                      `invalid value "0" for flag --orders: must be a number from 1 to 100000000`,
