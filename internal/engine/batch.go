@@ -14,9 +14,9 @@ const spreadEach = 1024
 
 // NewTimeouts implements hwt.Engine.
 //
-// A batch is divided among as many workers as are worth it, each of which receives its
-// part with one push to the stripe of the part's first timeout. The others may
-// therefore be in a stripe that is not theirs (S4). A Stop precedes all parts or none
+// A batch is divided among as many workers as are worth it, each of which receives its part
+// with one push to the stripe of the part's first timeout. The other timeouts of the part may
+// be in a stripe that is not their own (S4). A Stop precedes all parts, or follows all of them
 // (S5).
 func (h *Handle) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
 	if slices.ContainsFunc(tasks, enginekit.IsNilTask) {
@@ -65,7 +65,7 @@ func (h *Handle) push(tasks []hwt.TimerTask, deadline int64) ([]hwt.Timeout, boo
 	return timeouts, true
 }
 
-// pushAll pushes all parts, or none and returns false.
+// pushAll pushes all parts. If the intakes are closed, it pushes no part and returns false.
 func (h *Handle) pushAll(parts []part) bool {
 	if len(parts) > 1 {
 		h.batching.RLock()

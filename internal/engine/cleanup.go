@@ -26,8 +26,8 @@ func countInstance(warn func(message string, attrs ...any)) {
 // pending, since a pending timeout would have kept the handle alive; so the workers
 // are parked, and all there is to do is to let them end.
 //
-// It runs on a goroutine of the runtime's, and must not touch the channels of a
-// synctest bubble, which would be fatal. There the workers stay, and the bubble
+// It runs on a goroutine of the runtime's, and must not touch the channels of a synctest
+// bubble: the runtime would end the process. In a bubble the workers stay, and the bubble
 // reports them when its test ends.
 func abandon(cores []*Core) {
 	if cores[0].intake.phase.Load() == stopped { // Stop came in time

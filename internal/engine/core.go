@@ -9,15 +9,15 @@ import (
 
 // Ground rules
 //
-// A push never waits for the worker, and costs the worker more than the caller. Callers
-// at full speed would outrun it. They therefore help, as goroutines that allocate assist
-// Go's garbage collector: when the worker is late or a stripe is full, a caller takes mu
-// and drains a batch of its stripe, which is in its processor's cache. It never waits for
-// users' code, which runs without mu.
+// A push never waits for the worker, and costs the worker more than the caller. Callers at full
+// speed would outrun it. Callers help, as goroutines that allocate assist Go's garbage
+// collector: when the worker is late or a stripe is full, a caller takes mu and drains a batch
+// of its stripe, whose memory is in the cache of the caller's processor. A caller never waits
+// for users' code, because users' code runs without mu.
 //
-//	P1. A stripe holds no more than maxBacklog timeouts, plus a batch or the pushes
-//	    between two looks of each processor's callers: a caller that finds more waits
-//	    for mu. Every take of a queue is therefore bounded.
+//	P1. A stripe holds no more than maxBacklog timeouts, plus a batch or the pushes between two
+//	    looks of each processor's callers: a caller that finds more waits for mu. This bounds
+//	    the work of taking over a queue.
 //	P2. A caller that drains acts as the worker would: it stores no timeout for a tick
 //	    before earliest, leaves due alone, and queues notices for the worker. It runs
 //	    no users' code. The wheel of a sleeping worker stood still, so the caller first
@@ -25,25 +25,24 @@ import (
 //	P3. A caller that pushes a timeout which is due before the alarm of a sleeping
 //	    worker wakes it, or drains the timeout and corrects the alarm, even if
 //	    another caller has drained it.
-//	P4. While the worker is late, callers that schedule fast rest, each time for a bounded
-//	    time: they would outrun it even if it only waits for a processor. They never
-//	    yield: runtime.Gosched moves its caller behind all other goroutines. Workers do
-//	    not rest, nor callers of Cancel and Reset, who make no more work. A caller may
-//	    hold a lock for which a task waits. Therefore callers do not rest beside a task
-//	    that the watchdog found slow and that has held the worker for longestWait. A worker
-//	    that waits for a processor for as long is not held: its callers go on resting. In
-//	    a synctest bubble none rests: its clock stands still while a goroutine waits for
-//	    such a lock.
+//	P4. While the worker is late, callers that schedule fast rest, each time for a bounded time:
+//	    they would outrun it even if it only waits for a processor. Callers never yield:
+//	    runtime.Gosched moves its caller behind all other goroutines. Workers do not rest, nor
+//	    callers of Cancel and Reset, who make no more work. A caller may hold a lock for which a
+//	    task waits. Callers do not rest while a task runs that the watchdog found slow and that
+//	    has held the worker for longestWait. If a worker has waited for a processor for as long,
+//	    no task holds the worker, and callers continue to rest. Callers in a synctest bubble do
+//	    not rest: the bubble's clock stands still while a goroutine waits for such a lock.
 
 const (
 	assistEvery = 128     // pushes to a stripe between two looks
 	maxBacklog  = 1 << 15 // timeouts in a stripe
 	assistLen   = 1024    // most timeouts that a caller drains together
 
-	// While the worker is late, its callers together push assistEvery timeouts per
-	// interval, which is the square of the lateness over restUnit: ten million a second
-	// at a lateness of 2 ms, 100,000 at 20 ms. At 56 ms and more, each caller pushes at
-	// most 12,800 a second. A caller that is early by less than minRest does not rest.
+	// While the worker is late, its callers together push assistEvery timeouts per interval.
+	// The interval is the square of the lateness over restUnit: ten million a second at a
+	// lateness of 2 ms, 100,000 at 20 ms. At 56 ms and more, each caller pushes at most 12,800
+	// a second. A caller that is early by less than minRest does not rest.
 	restUnit = 312 * time.Millisecond
 	minRest  = 50 * time.Microsecond
 	maxRest  = 10 * time.Millisecond
@@ -57,9 +56,9 @@ const (
 // core refers to handles only through pending timeouts, so the collector finds a timer
 // that is no longer used although its workers are alive.
 //
-// Each field has an owner, whose rules its type states. The methods of Core connect the owners:
-// a caller that has pushed a timeout makes sure that the worker drains it in time, and helps
-// a worker that is late.
+// Each field has an owner. The owner's type states the rules of the field. The methods of Core
+// connect the owners: a caller that has pushed a timeout makes sure that the worker drains it
+// in time, and helps a worker that is late.
 type Core struct {
 	env      env    // the whole timer's. Immutable after New.
 	intake   intake // the callers'; see its ground rules.
@@ -239,7 +238,7 @@ func (c *Core) noteWoken() {
 	c.intake.alarm.assist(now + c.env.onTime)
 }
 
-// keepWorker starts the worker, which then does not retire.
+// keepWorker starts the worker and keeps it from retiring.
 func (c *Core) keepWorker() {
 	c.mu.Lock()
 	c.worker.keep()

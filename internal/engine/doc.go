@@ -12,16 +12,16 @@
 // A timer has one worker or several. Each is a [Core] with its own intake, wheel and
 // goroutine. The [Handle] spreads the timeouts over them. The rest holds for each worker.
 //
-// A caller usually writes only the timeout's state word and one stripe of the intake. If
-// the worker is late or the stripe is full, the caller takes mu and drains a batch.
-// Everything right of the intake belongs to the holder of mu. The worker holds it while it
-// works on the wheel, and releases it to sleep and to run users' code. Therefore Stop can
-// always take the wheel over.
+// A caller usually writes only the timeout's state word and one stripe of the intake. If the
+// worker is late or the stripe is full, the caller takes mu and drains a batch. Everything
+// right of the intake belongs to the holder of mu. The worker holds it while it works on the
+// wheel, and releases mu to sleep and to run users' code. Stop can take mu, and with it the
+// wheel, at any time.
 //
 // # The owners
 //
 // Each field of a Core belongs to an owner, and each owner to one file. Only that file writes
-// the owner's fields, which a test checks. An owner uses only the owners above it in this
+// the owner's fields; a test checks this rule. An owner uses only the owners above it in this
 // list.
 //
 //	env        the configuration and the clock, the same for all workers
@@ -33,7 +33,7 @@
 //
 // # The files
 //
-// A file uses those before it. A test lists the exceptions, which are few.
+// A file uses those before it. A test lists the few exceptions.
 //
 //	wheel.go, options.go     the interface of the engines, and their settings
 //	env.go, goroutine.go

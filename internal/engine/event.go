@@ -14,19 +14,19 @@ import (
 // An event is a timeout that its user's object holds, and that has many lives. Arm begins a
 // life. A life ends by expiry, Cancel, or Stop. An Arm of a pending event is a Reset.
 //
-//	E1. Between two lives the node may still be in a queue, in a bucket, or in due. An
-//	    Arm may then begin a life: wherever the node is, the word alone says whether the
-//	    event is pending, and until when. queued keeps its meaning in an ended word
-//	    (L2). An Arm that finds it set pushes nothing. Therefore an event passes through
-//	    the intake once between two ticks, however often it is armed and cancelled.
+//	E1. Between two lives the node may still be in a queue, in a bucket, or in due. An Arm may
+//	    then begin a life: wherever the node is, the word alone says whether the event is
+//	    pending, and until when. queued keeps its meaning in an ended word (L2). An Arm that
+//	    finds queued set does not push the event. However often an event is armed and cancelled,
+//	    it passes through the intake only once between two ticks.
 //	E2. Events are pushed to changed, new lives too. An event that Cancel ended is pushed,
 //	    unless it is queued, so that the worker takes it out of its bucket.
-//	E3. A push is counted before the word says queued, in stripe.reset. Stop closes the
-//	    intake, and waits until as many timeouts have come out as were counted. A push
-//	    that fails makes the event an orphan, under mu, before its count is taken back.
-//	    Then Stop ends all lives, and takes the wheel, without releasing mu. Therefore
-//	    Stop finds each life whose Arm changed the word before, also if that Arm relied on
-//	    the push of another caller. Stop ends one life of an event.
+//	E3. A push is counted before the word says queued, in stripe.reset. Stop closes the intake,
+//	    and waits until as many timeouts have come out as were counted. A push that fails makes
+//	    the event an orphan, under mu, before its count is taken back. Then Stop ends all lives,
+//	    and takes the wheel, without releasing mu. Stop finds each life that an Arm has begun
+//	    before, even if that Arm relied on the push of another caller. Stop ends one life of an
+//	    event.
 //	E4. After it has changed the word, Arm looks at phase. If the timer is stopped and Stop
 //	    has taken the wheel, Arm makes the word Unarmed, unless the life has ended, and
 //	    fails. An Arm that finds the word Unarmed then fails, too: another caller has

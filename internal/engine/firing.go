@@ -43,8 +43,8 @@ func (f *firing) init(env *env, mu *sync.Mutex, errands *errands, slowTask time.
 	f.watchdog = watchdog{mu: mu, firing: f, errands: errands, threshold: int64(slowTask)}
 }
 
-// begin prepares the run of notices and of due, whose deadlines are not after now. It
-// returns false if both are empty. Guarded by mu.
+// begin prepares the run of notices and of due. No deadline in due is after now. It returns
+// false if both are empty. Guarded by mu.
 func (f *firing) begin(notices []*Timeout, due []*store.Node, now int64) bool {
 	f.notices, f.due = notices, due
 	if len(notices)+len(due) == 0 {
@@ -74,7 +74,7 @@ func (f *firing) run() {
 	f.endTiming()
 }
 
-// notify calls the Cancelled method of the task of t, which Cancel ended.
+// notify calls the Cancelled method of the task of a timeout that Cancel ended.
 func (f *firing) notify(t *Timeout) {
 	f.countNotice()
 	f.env.limit.Release(1) // first, since the notice may end the goroutine
@@ -111,7 +111,7 @@ func (f *firing) progress() progress {
 	return progress{f.noticeIndex.Load(), due}
 }
 
-// at returns the timeout whose task began last at p, which is not zero.
+// at returns the timeout that began last at p. p must not be zero.
 func (f *firing) at(p progress) *Timeout {
 	if p.due > 0 {
 		return timeoutOf(f.due[p.due-1])
@@ -135,8 +135,8 @@ func (f *firing) end() (goOn []*store.Node) {
 // clearDue empties due. Guarded by mu.
 func (f *firing) clearDue() { f.due = emptied(f.due) }
 
-// dropDue forgets due, which Stop has gone through, unless the worker is running it (W5).
-// Guarded by mu.
+// dropDue discards due after Stop has ended its timeouts, unless the worker is running due
+// (W5). Guarded by mu.
 func (f *firing) dropDue() {
 	if !f.running {
 		f.due = nil
@@ -294,15 +294,15 @@ const (
 	longestWait = time.Second
 )
 
-// watchdog finds tasks that hold the worker for too long while they still do,
-// since the one that never returns matters most. A task costs nothing: a separate timer,
-// which is armed only while users' code runs, looks at the worker's position.
+// watchdog finds tasks that hold the worker for too long while the tasks still run, since a
+// task that never returns matters most. A task costs nothing: a separate timer, which is armed
+// only while users' code runs, looks at the worker's position.
 //
-// The looks follow one another in eighths of the threshold, and grow rare while a
-// task is stuck. A task that holds the worker for less than the threshold is never
-// found. One that holds it for 9/8 of that is suspect, and found if the worker
-// still is there at a second look, after the processors ran whatever else was
-// ready: a worker that merely waits for a processor has moved on by then.
+// The looks follow one another in eighths of the threshold, and grow rare while a task is
+// stuck. The watchdog never finds a task that holds the worker for less than the threshold. A
+// task that holds the worker for 9/8 of the threshold is suspect. The watchdog looks again
+// after the processors have run all other ready goroutines: a worker that merely waited for a
+// processor has then moved on.
 //
 // If the operating system takes the processor from the worker's thread, a fast task
 // seems slow. The looks then come late, too, and the warning says by how much.
@@ -331,7 +331,7 @@ type watchSpot struct {
 	progress
 }
 
-// slowTask is a task found to be slow. The zero value is none.
+// slowTask is a task found to be slow. The zero value stands for no task.
 type slowTask struct {
 	timeout *Timeout
 	held    time.Duration

@@ -14,8 +14,8 @@ func goroutineID() int64 {
 	return parseGoroutineID(buf[:runtime.Stack(buf, false)])
 }
 
-// parseGoroutineID returns the number in the first line of a stack trace, which
-// begins "goroutine 7 [", or 0 if it is of another form.
+// parseGoroutineID returns the number in the first line of a stack trace, as in "goroutine 7
+// [". It returns 0 if the line has another form.
 func parseGoroutineID(trace []byte) int64 {
 	rest, ok := bytes.CutPrefix(trace, []byte("goroutine "))
 	if !ok {

@@ -92,7 +92,7 @@ func (h *Handle) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 	return h.NewTimeout(enginekit.Func(f), delay)
 }
 
-// Start starts the workers, which then stay until Stop.
+// Start starts the workers and keeps them until Stop.
 func (h *Handle) Start() {
 	h.workers.env().clock.CheckSide() // a worker belongs to the side that starts it
 	for i := range h.workers {
@@ -107,8 +107,8 @@ func (h *Handle) Start() {
 // beginStop returns true for the first call of Stop.
 func (h *Handle) beginStop() bool { return h.stopping.CompareAndSwap(false, true) }
 
-// close closes all intakes (S3), between batches (S5). A caller whose push failed does
-// so, too, since Stop may have come no further than the queue it met.
+// close closes all intakes (S3), between batches (S5). A caller that failed to push closes
+// them, too, since Stop may have closed only some of the queues so far.
 func (h *Handle) close() {
 	if h.closed.Load() {
 		return
@@ -178,8 +178,8 @@ func (m *home) pushCancelled(t *Timeout, was enginekit.Word) {
 	c.assistAt(s, n, false)
 }
 
-// hold gives the place of a timeout, which Cancel ended and which was counted (S2), back to
-// the limit, if there is one.
+// hold gives the place of a cancelled timeout back to the limit, if there is a limit. The end
+// of the timeout has been counted (S2).
 func (m *home) hold() {
 	if m.env.limit.Max() > 0 {
 		m.group.hold()
@@ -208,9 +208,9 @@ func (m *home) pushAdvanced(t *Timeout, was enginekit.Word, deadline int64) {
 	c.assistAt(s, n, false)
 }
 
-// notifyLate notifies the task of t, which Cancel ended after the intake was
-// closed. The worker does it as long as it is there, and a goroutine otherwise:
-// never the caller of Cancel, which may hold locks that the task needs.
+// notifyLate notifies the task of t after Cancel has ended t and the intake was closed. The
+// worker gives the notice if it still runs; otherwise a new goroutine does. The caller of
+// Cancel never does, because the caller may hold locks that the task needs.
 func (m *home) notifyLate(t *Timeout) {
 	if !enginekit.WantsCancelled(t.task) {
 		return
@@ -236,8 +236,8 @@ func (m *home) giveLate(t *Timeout) {
 	m.env.runner.Cancelled(t, t.task)
 }
 
-// unqueue takes back the queued bit of t, which was pushed after the intake was
-// closed, and gives the notice for a Cancel that relied on that push.
+// unqueue clears the queued bit of t after a push to a closed intake, and gives the notice for
+// a Cancel that relied on that push.
 func (m *home) unqueue(t *Timeout) {
 	c := m.core
 	c.mu.Lock()
@@ -270,7 +270,7 @@ func (g group) pending() int64 {
 	return n
 }
 
-// addCounts sets the counts of timeouts, which fit each other.
+// addCounts sets the counts of timeouts so that they add up.
 func (g group) addCounts(s *hwt.Stats) {
 	var accepted int64
 	var e ends
@@ -317,8 +317,8 @@ func (g group) close() {
 	}
 }
 
-// hold accounts for a timeout of a timer with a pending limit, which Cancel ended and
-// which is not yet dropped. At half the bound it wakes the workers, which would otherwise give
+// hold accounts for a cancelled timeout that its worker has not dropped yet, in a timer with a
+// pending limit. At half the bound, hold wakes the workers. Otherwise the workers would give
 // notices only at their next tick.
 func (g group) hold() {
 	e := g.env()

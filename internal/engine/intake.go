@@ -26,14 +26,14 @@ import (
 //	    counted after it, and before it gives its place in the pending limit back. At
 //	    every moment, the difference is between 0 and the limit. A reader of sums
 //	    cannot see one moment: see enginekit.Between.
-//	S3. All stripes of all workers are closed before Stop drains any, and before a
-//	    push that failed is reported. A push either precedes its stripe's closing
-//	    and is drained, or fails; after one that failed, all do.
-//	S4. A timeout may be in the queue added of another stripe than its own, if it
-//	    came in a batch. Callers do not know its handle before the batch has woken
-//	    the worker, and the worker does not sleep again before it took the batch. A
-//	    caller that finds the worker asleep therefore finds no such timeout queued,
-//	    and may look for a queued timeout in the timeout's stripe.
+//	S3. All stripes of all workers are closed before Stop drains any, and before a push that
+//	    failed is reported. A push either precedes its stripe's closing and is drained, or
+//	    fails. After a push has failed, all later pushes fail.
+//	S4. A timeout may be in the queue added of another stripe than its own, if it came in a
+//	    batch. Callers do not know its handle before the batch has woken the worker, and the
+//	    worker does not sleep again before it took the batch. If a caller finds the worker
+//	    asleep, no such timeout is queued, and the caller may look for a queued timeout in the
+//	    timeout's own stripe.
 //	S5. A batch for several workers is pushed under Handle.batching, and so are the
 //	    intakes closed. If its first push succeeds, all do. Only pushes happen under that
 //	    lock: Stop waits for no users' code, and for no worker.
@@ -44,8 +44,8 @@ const (
 	maxStripes     = 256
 )
 
-// stripe is written by the callers on one processor, except for its end, which the
-// holder of Core.mu writes.
+// stripe is written by the callers on one processor. The holder of Core.mu writes only the last
+// field.
 type stripe struct {
 	added     mpsc.Queue[Timeout] // new timeouts
 	changed   mpsc.Queue[Timeout] // timeouts cancelled, or reset to earlier, after they left added; events
@@ -92,9 +92,9 @@ func (s *stripe) countCancelledInQueue() { s.cancelled.Add(1) }
 // returns the number of the push.
 func (s *stripe) countChange() (n int64) { return s.reset.Add(1) }
 
-// uncountChange takes the count of a push to changed back, because the push failed, or
-// because the word of an event did not change. A Cancel that fails to push calls it, too,
-// because removed, which Stats shows, must only grow.
+// uncountChange takes the count of a push to changed back, because the push failed, or because
+// the word of an event did not change. A Cancel that fails to push calls it, too: Stats shows
+// removed, so removed must only grow.
 func (s *stripe) uncountChange() { s.reset.Add(-1) }
 
 // countLife counts a life of an event (E6), or takes the count back if n is -1.
@@ -106,9 +106,9 @@ func (s *stripe) countDrained(n int) { s.drained.Store(s.drained.Load() + int64(
 // backlog returns about how many timeouts are in the two queues.
 func (s *stripe) backlog() int64 { return s.pushed() - s.drained.Load() }
 
-// pushed returns how many timeouts were pushed to the two queues. It reads reset first: a Cancel
-// that fails to push adds to removed and then takes from reset, and the sum must not be too
-// low meanwhile (E3).
+// pushed returns how many timeouts were pushed to the two queues. It reads reset first: a
+// Cancel that fails to push adds to removed and then takes from reset, and the sum must not be
+// too low between the two steps (E3).
 func (s *stripe) pushed() int64 { return s.reset.Load() + s.accepted.Load() + s.removed.Load() }
 
 // intake is the part of a worker that callers reach without a lock: the queues, and the words
@@ -134,8 +134,8 @@ type alarm struct {
 	assistFrom atomic.Int64 // from when callers assist; it tells also when the worker that a caller has woken is late
 }
 
-// set plans a wake-up at the time at, which covers deadlines from covers on. Callers assist
-// from assistFrom on.
+// set plans a wake-up at the time at. The wake-up covers deadlines from covers on. Callers
+// assist from assistFrom on.
 func (a *alarm) set(at, covers, assistFrom int64) {
 	a.at.Store(at)
 	a.covers.Store(covers)

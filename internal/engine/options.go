@@ -21,8 +21,8 @@ const (
 	MaxWorkers           = 1024
 )
 
-// Options has the fields of the wheel engines' Options, which convert to it. The
-// engines document them.
+// Options has the fields of the wheel engines' Options, so that those convert to it. The
+// engines document the fields.
 type Options struct {
 	TickDuration         time.Duration
 	TicksPerWheel        int
@@ -48,8 +48,8 @@ type Limits struct {
 	MaxTicksPerWheel int
 }
 
-// Complete returns the options with the defaults filled in, or the error for the
-// first field whose value is outside its range.
+// Complete returns the options with the defaults filled in, or the error for the first field
+// that is outside its range.
 func (o Options) Complete(l Limits) (Options, error) {
 	var err error
 	if o.TickDuration != 0 && o.TickDuration < MinTickDuration {
@@ -95,8 +95,8 @@ func (o *Options) runner() *enginekit.Runner {
 	return &enginekit.Runner{Name: o.Name, Executor: o.Executor, Logger: o.Logger, OnError: o.ErrorHandler}
 }
 
-// Config returns the argument of Init for a timer with these options, which are
-// complete, on wheels that newWheel makes. tracker is nil if the timer is not tracked.
+// Config returns the argument of Init for a timer with these complete options, on wheels that
+// newWheel makes. tracker is nil if the timer is not tracked.
 func (o *Options) Config(newWheel func() Wheel, tracker *leak.Tracker) Config {
 	runner := o.runner()
 	if o.LabelTasks {

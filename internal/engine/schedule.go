@@ -46,7 +46,7 @@ const (
 	// intake even after its time: the worker must advance with both.
 	popAtLeast = 4096
 
-	// maxHold is for how long a round keeps mu, which callers may wait for.
+	// maxHold bounds the time for which a round keeps mu, because callers may wait for mu.
 	maxHold = time.Millisecond
 
 	// minTraffic is the number of timeouts, beyond one per fewEvery, that are no traffic.
@@ -146,7 +146,7 @@ func (s *schedule) timeOf(tick int64) int64 {
 // nextTickAt returns the time at which the tick after the current one has come.
 func (s *schedule) nextTickAt() int64 { return (s.tick + 1) * s.env.tickDur }
 
-// moveOf returns the move of t, whose word is w.
+// moveOf returns the move of t. The word of t is w.
 func (s *schedule) moveOf(t *Timeout, w enginekit.Word) move {
 	if w.HasEnded() {
 		return move{t, nowhere}
@@ -262,8 +262,8 @@ func (s *schedule) collectEarly(now int64, due []*store.Node) []*store.Node {
 }
 
 // nextLook returns the time at which the worker must look at the wheel next, and the first
-// deadline for which that is soon enough: the end of the next occupied tick, which is soon
-// enough for all of that tick, or the earliest deadline there if it holds few timeouts.
+// deadline for which that is soon enough: the end of the next occupied tick, which covers all
+// deadlines of the tick, or the earliest deadline of the tick if it holds few timeouts.
 func (s *schedule) nextLook(now int64) (at, covers int64) {
 	tick := s.wheel.Next()
 	at = s.timeOf(tick)
@@ -307,8 +307,8 @@ func (s *schedule) putBack(due []*store.Node) {
 // ago, and waiting for their memory was a large part of the cost of an expiry.
 const prefetchAhead = 8
 
-// prefetchTimeout loads the timeout at i of due, and the line behind it, which may hold
-// the rest of it.
+// prefetchTimeout loads the timeout at i of due: its cache line and the next, which may hold
+// the rest.
 func prefetchTimeout(due []*store.Node, i int) {
 	if i < len(due) {
 		cacheline.PrefetchPair(unsafe.Pointer(due[i]))
@@ -553,8 +553,8 @@ func (e *early) allowed(now int64) bool {
 // spend takes credit for one collection.
 func (e *early) spend(now int64) { e.fullAt = max(e.fullAt, now) + int64(earlyEvery) }
 
-// each calls see for the timeouts that wait in w for tick, which Next returned, and have
-// not ended, if they are few. Otherwise it returns false.
+// each calls see for the pending timeouts of a tick in w, if they are few. Otherwise it returns
+// false. Next must have returned tick.
 func (e *early) each(w Wheel, tick, tickDur int64, see func(*store.Node, enginekit.Word)) (few bool) {
 	limit := min(max(tickDur/int64(fewEvery), minFew), maxFew)
 	e.nodes, few = w.Peek(tick, int(limit), e.nodes[:0])

@@ -20,10 +20,10 @@ func (h *Handle) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 // TaskContext returns the context of tasks.
 func (h *Handle) TaskContext() context.Context { return h.workers.env().runner.TaskContext() }
 
-// awaitAll waits until the workers have ended and nothing is outstanding elsewhere,
-// or ctx ends. If this is a worker, it waits for none, as awaitEnd. A late notice that
-// calls Shutdown waits for no worker either, since the task of another worker may wait
-// for the notice. The task that this goroutine itself runs or hands over does not count.
+// awaitAll waits until the workers and all outstanding tasks elsewhere have ended, or ctx ends.
+// On a worker it does not wait for workers, as awaitEnd. A late notice that calls Shutdown
+// waits for no worker either, since the task of another worker may wait for the notice. The
+// task that this goroutine itself runs or hands over does not count.
 func (g group) awaitAll(ctx context.Context) error {
 	env, id := g.env(), goroutineID()
 	runner, own := env.runner, g.handingOver(id)
@@ -44,8 +44,8 @@ func (g group) awaitAll(ctx context.Context) error {
 	return runner.GiveUp(left)
 }
 
-// handingOver returns 1 if the goroutine id, which calls it, is a worker and hands a task
-// or a notice over to an executor, and 0 otherwise.
+// handingOver returns 1 if the calling goroutine, id, is a worker that hands a task or a notice
+// to an executor, and 0 otherwise.
 func (g group) handingOver(id int64) int64 {
 	for i := range g {
 		c := g[i].core
@@ -59,8 +59,7 @@ func (g group) handingOver(id int64) int64 {
 	return 0
 }
 
-// awaitWorkers waits until all workers have ended, or ctx ends, which is when it
-// returns false.
+// awaitWorkers waits until all workers have ended. It returns false if ctx ends first.
 func (g group) awaitWorkers(ctx context.Context) bool {
 	for i := range g {
 		select {

@@ -21,9 +21,9 @@ func (h *Handle) Stop() []hwt.Timeout {
 // Ended returns a channel that is closed when the timer stops.
 func (h *Handle) Ended() <-chan struct{} { return h.workers[0].core.worker.takenOver }
 
-// halt closes the intakes, takes the wheels over from the workers, which end, and ends
-// the pending timeouts. It returns false if the caller must not wait, because the timer
-// is a bubble's.
+// halt closes the intakes, takes the wheels over from the workers, lets the workers end, and
+// ends the pending timeouts. It returns false if the caller must not wait, because the timer is
+// a bubble's.
 func (h *Handle) halt() (unprocessed []hwt.Timeout, ok bool) {
 	if clock := h.workers.env().clock; clock.Foreign() { // the channels are its bubble's
 		if !h.stopping.Load() {
@@ -56,9 +56,9 @@ func (h *Handle) takeAll() []hwt.Timeout {
 	return unprocessed
 }
 
-// takeAll ends every pending timeout of this worker and appends it to unprocessed.
-// The worker may be in the middle of users' code meanwhile; it will find no wheel,
-// and nothing left in due.
+// takeAll ends every pending timeout of this worker and appends it to unprocessed. The worker
+// may be running users' code at the same time. Afterwards it finds no wheel, and no pending
+// timeout in due.
 func (c *Core) takeAll(unprocessed []hwt.Timeout) []hwt.Timeout {
 	c.mu.Lock()
 	defer c.mu.Unlock()

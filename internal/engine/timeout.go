@@ -14,10 +14,9 @@ import (
 
 // Ground rules
 //
-// The state of a timeout is one atomic word, so that its deadline and its end
-// cannot disagree: Cancel, Reset and expiry are each one compare-and-swap on
-// it, which is their linearization point. [enginekit.Word] has its layout. Its flag is
-// queued.
+// The state of a timeout is one atomic word, so that its deadline and its end cannot disagree:
+// Cancel, Reset and expiry are each one compare-and-swap on the word. The compare-and-swap is
+// their linearization point. [enginekit.Word] has its layout. Its flag is queued.
 //
 //	L1. Nothing but an Arm of an event makes an ended word pending (event.go). A timeout
 //	    ends exactly once, and so does each life of an event. The goroutine that made that
@@ -37,9 +36,9 @@ import (
 //	L4. A Reset to later changes the deadline alone, and pushes nothing: the
 //	    worker compares before it expires a timeout.
 //
-// Every loop below ends because its compare-and-swap fails only if another one
-// succeeded: by L1 that ends the timeout, by L3 the worker does it once for each
-// push, and a Reset or Arm that got in between is progress of another caller.
+// Every loop below ends. Its compare-and-swap fails only if another succeeded. By L1 that other
+// has ended the timeout; or, by L3, it was the worker's, once for each push; or it was a Reset
+// or an Arm, and another caller has made progress.
 
 // Timeout is the one allocation that a pending timeout costs its caller: 48
 // bytes on 64-bit machines, a size class of the allocator, filled to the last. An
@@ -144,8 +143,8 @@ func (s *state) compareAndSwap(was, now enginekit.Word) bool {
 	return atomic.CompareAndSwapInt64(&s.word, int64(was), int64(now))
 }
 
-// cancel ends the timeout. It returns the pending word it ended, and false if
-// there was none.
+// cancel ends the timeout. It returns the pending word that it ended. It returns false if the
+// timeout had ended before.
 func (s *state) cancel() (was enginekit.Word, ok bool) {
 	for {
 		w := s.load()

@@ -16,18 +16,18 @@ import (
 // All walks through the wheel and through due in batches. Between two batches
 // the loop's body runs without mu, and timeouts move: to another bucket, to due and back.
 //
-//	A1. Each walk has one bit in the marks of every timeout. While the bit is as in
-//	    seen, the walk has seen the timeout, so it yields each at most once. To begin,
-//	    a walk flips its bit of seen; before, it has seen every pending timeout. Every
-//	    walk counts a timeout as seen that leaves the intake, and was in neither the
-//	    wheel nor due: before it begins, a walk drains the intake, oldest first, however
-//	    much others push and cancel meanwhile.
+//	A1. Each walk has one bit in the marks of every timeout. While the bit is as in seen, the
+//	    walk has seen the timeout, so it yields each at most once. To begin, a walk flips its
+//	    bit of seen; before, it has seen every pending timeout. Every walk counts a timeout as
+//	    seen that leaves the intake, and was in neither the wheel nor due: before it begins, a
+//	    walk drains the intake, oldest first, however much other goroutines push and cancel at
+//	    the same time.
 //	A2. If a timeout moves that a walk has not seen, the move shows it to the walk. If
 //	    the walk has no room, it makes another pass.
-//	A3. Therefore a walk is complete: at the end of its last pass, a timeout that it
-//	    has not seen would have stayed all along in a place where the pass looked. And
-//	    it ends: the unseen timeouts only become fewer, and another pass means that it
-//	    saw a batch of them.
+//	A3. A walk is complete, because of A1 and A2: at the end of its last pass, a timeout that it
+//	    has not seen would have stayed all along in a place where the pass looked. And it ends:
+//	    the unseen timeouts only become fewer, and another pass means that it saw a batch of
+//	    them.
 
 const (
 	minWalkBatch = 16   // timeouts that a walk takes at first, so that a short look is cheap
@@ -58,8 +58,8 @@ type sight struct {
 	again bool // one more pass is needed (A2)
 }
 
-// takeBit takes a free bit, preferably the lowest one whose last walk saw everything.
-// It returns 0 if all are used.
+// takeBit takes a free bit. It prefers the lowest bit with a last walk that saw everything. It
+// returns 0 if all bits are used.
 func (ws *walks) takeBit() marks {
 	free := ^(ws.used | copying)
 	if clean := free &^ ws.broken; clean != 0 {
@@ -92,7 +92,7 @@ func (ws *walks) leave(s *sight, complete bool) (more bool) {
 // flip begins the walk with the given bit: all timeouts become unseen (A1).
 func (ws *walks) flip(bit marks) { ws.seen ^= bit }
 
-// Moved implements store.Watcher: the walks find n, which has another place now (A2).
+// Moved implements store.Watcher. n has another place now, and the walks find it (A2).
 func (ws *walks) Moved(n *store.Node) {
 	for _, s := range ws.underWay {
 		switch {
@@ -142,7 +142,8 @@ func (h *Handle) All() iter.Seq[hwt.Timeout] {
 	}
 }
 
-// all yields the pending timeouts until yield returns false, which it returns then.
+// all yields the pending timeouts until yield returns false. It returns the last result of
+// yield.
 func (c *Core) all(yield func(hwt.Timeout) bool) bool {
 	c.mu.Lock()
 	bit := c.schedule.walks.takeBit()
@@ -163,8 +164,8 @@ func yieldPending(timeouts []*Timeout, yield func(hwt.Timeout) bool) bool {
 	return true
 }
 
-// copyAll returns the pending timeouts. Walks beyond those with a bit take turns with
-// one, which they hold while no users' code runs.
+// copyAll returns the pending timeouts. Walks without a bit take turns with the bit copying. A
+// walk does not hold that bit while users' code runs.
 func copyAll(c *Core) (all []*Timeout) {
 	c.schedule.walks.turns.Lock()
 	defer c.schedule.walks.turns.Unlock()

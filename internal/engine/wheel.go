@@ -29,12 +29,12 @@ type Wheel interface {
 	// which no timeout expires; the largest int64 if the wheel is empty.
 	Next() int64
 
-	// Peek appends to nodes the timeouts that Expire would remove at tick, which Next
-	// returned, and possibly some with later deadlines. It returns false if there are more
-	// than limit, or if it would take long to find out.
+	// Peek appends to nodes the timeouts that Expire would remove at tick, and possibly some
+	// with later deadlines. Next must have returned tick. Peek returns false if there are more
+	// than limit, or if counting them would take long.
 	Peek(tick int64, limit int, nodes []*store.Node) ([]*store.Node, bool)
 
-	// Held returns the buckets of all that was added, which stay the same ones.
+	// Held returns the buckets of all added timeouts. It always returns the same pointer.
 	Held() *store.Buckets
 
 	// Rings appends the rings of buckets, their spans in ticks, the finest first.

@@ -20,15 +20,14 @@ import (
 // next occupied tick, or to the earliest of few deadlines there. If the wheel is empty, it
 // sleeps until a caller wakes it, and retires after a moment.
 //
-//	W1. phase goes unstarted → ticking ⇄ asleep, from asleep to unstarted again, and
-//	    from any of them to stopped, for good. Every change but the last is a
-//	    compare-and-swap. The holder of mu makes those between unstarted and another one,
-//	    except for the one to stopped.
-//	W2. No lost wake-up: the worker enters asleep and then looks at the intake
-//	    once more, without releasing mu; a caller pushes and then looks at phase.
-//	    Both are sequentially consistent, so that at least one of them sees the
-//	    other. A caller need not wake the worker for a deadline that is no earlier than
-//	    the alarm, which is stored before the worker enters asleep.
+//	W1. phase goes unstarted → ticking ⇄ asleep, from asleep to unstarted again, and from any of
+//	    them to stopped, for good. Every change but the last is a compare-and-swap. The holder
+//	    of mu makes the changes to and from unstarted, except for the change to stopped.
+//	W2. No lost wake-up: the worker enters asleep and then looks at the intake once more,
+//	    without releasing mu; a caller pushes and then looks at phase. Both are sequentially
+//	    consistent, so that at least one of them sees the other. A caller need not wake the
+//	    worker for a deadline that the alarm covers. The alarm is stored before the worker
+//	    enters asleep.
 //	W3. One goroutine moves phase from asleep to ticking. If it is a caller, it
 //	    leaves a token, unless there is one. A goroutine that finds a token wakes; it
 //	    never sleeps on with one.
@@ -48,10 +47,10 @@ import (
 //	    setting the relief for an alarm at the same time. It then rereads phase and
 //	    assistFrom: if the caller has changed them, it sets the relief again. Otherwise
 //	    the caller's relief is set last and stays.
-//	W7. A caller on the other side of a synctest bubble's border has another clock. It
-//	    pushes, and wakes the worker by its token. It moves neither wheel nor alarm,
-//	    leaves phase to the worker, and starts none, whose goroutine would be the
-//	    bubble's. From outside, it leaves a bubble's token alone, too.
+//	W7. A caller on the other side of a synctest bubble's border has another clock. It pushes,
+//	    and wakes the worker by its token. It moves neither wheel nor alarm, and leaves phase to
+//	    the worker. It starts no worker, because the goroutine would belong to the bubble. A
+//	    caller from outside leaves a bubble's token alone, too.
 //	W8. A worker retires, unless Start was called, when it has slept for linger with
 //	    nothing pending: under mu it moves phase from asleep to unstarted, looks at the
 //	    intake once more as in W2, and gives its place in workers back. The next one has
@@ -101,7 +100,7 @@ type shift struct {
 	relief  bool  // it ends instead of sleeping
 }
 
-// work is a worker goroutine. A task may end it by runtime.Goexit; then another one
+// work is a worker goroutine. If a task ends the goroutine by runtime.Goexit, a new goroutine
 // continues in its place.
 func (w *worker) work(g *shift) {
 	finished := false
@@ -293,8 +292,8 @@ func (w *worker) endFiring() {
 	}
 }
 
-// takeLateNotices gives fire the notices that were left when Stop came. It returns
-// false if there are none; from then on none may be left to the worker.
+// takeLateNotices gives fire the notices that were left when Stop came. If no notice is left,
+// it returns false, and closes notices.
 func (w *worker) takeLateNotices() bool {
 	<-w.takenOver // Stop waits for nothing until then
 	w.mu.Lock()
@@ -382,7 +381,7 @@ func (s *sleeper) set(d time.Duration, all bool) {
 	}
 }
 
-// setRelief sets a relief for an alarm after d, which may be as long as a duration can be.
+// setRelief sets a relief for an alarm after d. d may be the longest duration.
 func (s *sleeper) setRelief(i int, d time.Duration) {
 	s.reliefs[i].Reset(min(d, math.MaxInt64-reliefAfter[i]) + reliefAfter[i])
 }
@@ -413,8 +412,8 @@ func (s *sleeper) sleep(quit <-chan struct{}) {
 	}
 }
 
-// setAlarm has the worker work when the clock reaches at, which covers deadlines from
-// covers on. If at is never, only a caller wakes it.
+// setAlarm has the worker work when the clock reaches at. The alarm covers deadlines from
+// covers on. If at is never, only a caller wakes the worker.
 func (w *worker) setAlarm(at, covers int64) {
 	if at == never {
 		w.intake.alarm.set(never, covers, never)

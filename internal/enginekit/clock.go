@@ -12,10 +12,10 @@ func InBubble() bool {
 	return now == now.Round(0)
 }
 
-// Clock counts the nanoseconds since Start by the monotonic clock or the bubble's
-// clock. It binds a timer to the bubble in which it was made, or to none: times in
-// other bubbles differ by decades, and timeouts would be lost. After Start, all methods
-// are safe for concurrent use.
+// Clock counts the nanoseconds since Start by the monotonic clock or the bubble's clock. It
+// binds a timer to the bubble in which the timer was made, or to the outside of all bubbles:
+// times in other bubbles differ by decades, and timeouts would be lost. After Start, all
+// methods are safe for concurrent use.
 type Clock struct {
 	start   time.Time     // Immutable after Start.
 	inside  bool          // Start was called in a bubble. Immutable after Start.
@@ -55,9 +55,9 @@ func (c *Clock) Deadline(delay time.Duration) int64 {
 // Inside reports whether the clock was started in a bubble.
 func (c *Clock) Inside() bool { return c.inside }
 
-// Foreign reports whether the clock was started in a bubble and the caller is outside
-// all bubbles. The caller must then not touch the bubble's channels and timers, which
-// would end the process.
+// Foreign reports whether the clock was started in a bubble and the caller is outside all
+// bubbles. The caller must then not touch the bubble's channels and timers, or the runtime ends
+// the process.
 func (c *Clock) Foreign() bool { return c.inside && !InBubble() }
 
 // Apart reports whether the caller and the clock are on different sides of a bubble's

@@ -56,9 +56,8 @@ type Labels struct {
 	tasks *sync.Map       // from TaskKey to the context with the labels of that task
 }
 
-// NewLabels returns the labels for the tasks of the timer called name. If own is true,
-// tasks run on the timer's own goroutine, which keeps the label of the timer after a
-// task.
+// NewLabels returns the labels for the tasks of the timer called name. If own is true, tasks
+// run on the timer's own goroutine. That goroutine keeps the label of the timer after a task.
 func NewLabels(name string, own bool) *Labels {
 	l := &Labels{timer: TimerLabels(name), after: context.Background(), tasks: new(sync.Map)}
 	if own {
@@ -147,8 +146,8 @@ type Recorded[T any] struct {
 	Caller  uintptr // Immutable.
 }
 
-// FrameOf returns the caller of a timeout, and false if c is off or the timeout has
-// none.
+// FrameOf returns the caller of a timeout. It returns false if c is off or the timeout has no
+// recorded caller.
 func FrameOf[T any](c Callers, timeout *T) (runtime.Frame, bool) {
 	if !c {
 		return runtime.Frame{}, false

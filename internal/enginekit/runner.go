@@ -154,7 +154,7 @@ func (r *Runner) Cancelled(timeout hwt.Timeout, task hwt.TimerTask) {
 	r.submit(executor, timeout, func() { r.notify(timeout, notified, labels) }, func(err error) error { return err })
 }
 
-// executorOf returns the executor of task, nil for none, and the task to run there.
+// executorOf returns the executor of task, or nil, and the task to run there.
 func (r *Runner) executorOf(task hwt.TimerTask) (hwt.Executor, hwt.TimerTask) {
 	if own, task := onExecutor(task); own != nil {
 		return own, task
@@ -370,9 +370,9 @@ func (r *Runner) elsewhere() int64 {
 	return n
 }
 
-// busy returns the number of outstanding tasks and callbacks: those of elsewhere, which
-// may hand themselves to an executor and end, and then those of executors. It does not
-// include those that a worker runs itself.
+// busy returns the number of outstanding tasks and callbacks. It counts goroutines outside of
+// executors first, because they may hand their work to an executor and end. It does not count
+// tasks that a worker runs itself.
 func (r *Runner) busy() int64 {
 	n := r.elsewhere()
 	_, most := Between(r.submitted, r.ended.Load)
@@ -423,7 +423,7 @@ func (w *waiters) allowed(own int64) int64 {
 	return w.own
 }
 
-// Left returns the error of an Await with the same own, whose context ended.
+// Left returns the error for an Await with the same own after its context has ended.
 func (r *Runner) Left(ctx context.Context, own int64) *hwt.ShutdownError {
 	waiting, elsewhere := r.waiting(), r.elsewhere()
 	running, _ := Between(r.begun.Load, r.ended.Load)
@@ -475,8 +475,8 @@ func (w *waiters) wake() {
 	}
 }
 
-// CallLate starts a goroutine for call, which gives a notice that no worker gives any
-// more. Of a timer with an executor, Submitted counts the notice already.
+// CallLate starts a goroutine for call. call gives a notice after the last worker has ended. Of
+// a timer with an executor, Submitted counts the notice already.
 func (r *Runner) CallLate(call func()) {
 	if r.Executor != nil {
 		go call()
@@ -492,8 +492,8 @@ func (r *Runner) CallLate(call func()) {
 	}()
 }
 
-// Contexts holds the context of a timer's [hwt.ContextTaskFunc]s, which the first use
-// creates. The zero value is ready for use.
+// Contexts holds the context of a timer's [hwt.ContextTaskFunc]s. The first use creates it. The
+// zero value is ready for use.
 type Contexts struct {
 	once sync.Once
 	ctx  context.Context

@@ -77,7 +77,7 @@ func (w Word) Describe(now int64, task hwt.TimerTask) string {
 }
 
 // Limit is a pending limit: each pending timeout takes a place. It also counts the cancelled
-// timeouts whose memory an engine still holds. The zero value has no maximum and does not
+// timeouts that an engine still holds in memory. The zero value has no maximum and does not
 // count. All methods are safe for concurrent use.
 type Limit struct {
 	max      int64        // Immutable after New. 0 means no maximum.
@@ -145,9 +145,9 @@ func (l *Limit) Give(n int64) {
 const maxReads = 8
 
 // Between returns how many of begun have not ended. Both counts only grow, and ended never
-// exceeds begun. Other goroutines may change them between two reads, for as long as the
-// caller waits for a processor. Between therefore reads again, up to eight times, until
-// ended stays the same across a read of begun.
+// exceeds begun. Other goroutines may change them between two reads, for as long as the caller
+// waits for a processor. Between reads again, up to eight times, until ended stays the same
+// across a read of begun.
 //
 // least is at most the greatest difference during the call, and most is at least the
 // smallest. They are equal if ended stayed the same.
@@ -170,8 +170,8 @@ func Between(begun, ended func() int64) (least, most int64) {
 // another type.
 type FindEnded func(hwt.Timer) (<-chan struct{}, bool)
 
-// finders belong to the engines in the program. Package initialization, which is
-// sequential, registers them.
+// finders belong to the engines in the program. Package initialization registers them, one
+// after another.
 var finders []FindEnded
 
 // RegisterEnded makes the stop of an engine's timers visible. Call it to initialize a

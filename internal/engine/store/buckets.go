@@ -16,7 +16,7 @@ import (
 //
 // The zero value has no buckets; Grow makes some.
 type Buckets struct {
-	// Watcher learns of each node that Add or Remove places. nil for none.
+	// Watcher learns of each node that Add or Remove places. It may be nil.
 	Watcher Watcher
 
 	heads   []chunkID // of each bucket, its single or its first chunk; 0 if it is empty
@@ -65,7 +65,7 @@ func (n *Node) Stored() bool { return n.chunk != 0 }
 // IsAt reports whether the node is at s, and in no bucket.
 func (n *Node) IsAt(s Spot) bool { return n.chunk == 0 && n.entry == uint8(s) }
 
-// MoveTo notes that the node, which is in no bucket, is at s.
+// MoveTo notes that the node is at s. The node must not be in a bucket.
 func (n *Node) MoveTo(s Spot) { n.put(0, uint8(s)) }
 
 func (n *Node) put(c chunkID, entry uint8) { n.chunk, n.entry = c, entry }
@@ -85,7 +85,7 @@ func (b *Buckets) Add(i uint32, n *Node, tag uint8) {
 	b.report(n)
 }
 
-// addFirst puts n into bucket i, which is empty.
+// addFirst puts n into the empty bucket i.
 func (b *Buckets) addFirst(i uint32, n *Node, tag uint8) {
 	id, s := b.singles.alloc()
 	*s = single{n, i, tag}
@@ -120,16 +120,16 @@ func (b *Buckets) Remove(n *Node) (i uint32) {
 	return i
 }
 
-// TakeTagged takes the nodes tagged tag out of bucket i and appends them to taken. They
-// are in the order of their adding unless one was removed meanwhile. It returns the
+// TakeTagged takes the nodes tagged tag out of bucket i and appends them to taken. The nodes
+// are in the order of their adding, unless nodes between them were removed. It returns the
 // distance from tag, upwards, to the nearest tag that stays, or 0 if the bucket is empty.
 func (b *Buckets) TakeTagged(i uint32, tag uint8, taken []*Node) (_ []*Node, nearest uint8) {
 	if b.heads[i].isSingle() {
 		return b.takeSingle(i, tag, taken)
 	}
 	from := len(taken)
-	// From the newest entry to the oldest: removeAt fills a hole from the end of the
-	// first chunk, whose entries are known to stay by then.
+	// From the newest entry to the oldest: removeAt fills a hole from the end of the first
+	// chunk, and the loop has seen that the entries there stay.
 	for id := b.heads[i]; id != 0; {
 		c := b.chunks.at(id)
 		older := c.next // removeAt may free c
@@ -240,8 +240,8 @@ const alone chunkID = 1 << 31
 // isSingle reports whether id names a single. The zero value does not.
 func (id chunkID) isSingle() bool { return id&alone != 0 }
 
-// singles is a store of singles, in slabs as chunks are. There are at most as many
-// as buckets, so the slabs stay until none is in use. The zero value has no slabs.
+// singles is a store of singles, in slabs as chunks are. There are at most as many singles as
+// buckets, so the slabs stay until no single is in use. The zero value has no slabs.
 type singles struct {
 	slabs [][]single // of slabLen; the first may be shorter while it grows
 	free  uint32     // the number of the first of those that were freed, counted from 1
@@ -252,7 +252,7 @@ type singles struct {
 // at returns the single that id names.
 func (s *singles) at(id chunkID) *single { return s.numbered(int(id&^alone) - 1) }
 
-// numbered returns the single with the number n, counted from 0, which may be free.
+// numbered returns the single with the number n, counted from 0. The single may be free.
 func (s *singles) numbered(n int) *single { return &s.slabs[n/slabLen][n%slabLen] }
 
 // alloc returns a single that is free. It invalidates pointers to others.
@@ -284,8 +284,8 @@ func (s *singles) grow() {
 	}
 }
 
-// release frees the single that id names. If none is in use any more, all slabs but
-// the first go back to the collector.
+// release frees the single that id names. If no single remains in use, all slabs but the first
+// go back to the collector.
 func (s *singles) release(id chunkID) {
 	*s.at(id) = single{bucket: s.free}
 	s.free = uint32(id &^ alone)

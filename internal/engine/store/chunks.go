@@ -2,32 +2,31 @@ package store
 
 import "math/bits"
 
-// A chunk is 128 bytes on 64-bit machines, two cache lines, which are fetched as
-// a pair: 9.8 bytes per entry. A slab of them is eight pages of the allocator, so
-// that each begins on a line.
+// A chunk is 128 bytes on 64-bit machines: two cache lines that are fetched as a pair, and 9.8
+// bytes per entry. A slab of them is eight pages of the allocator, so that each begins on a
+// line.
 const (
 	chunkLen = 13  // entries of a chunk
 	slabLen  = 512 // chunks of a slab
 )
 
-// chunk is a piece of a bucket. Waiting timeouts are passed over by their tags
-// alone, which lie side by side: a rotation touches no timeout that stays.
+// chunk is a piece of a bucket. The tags lie side by side, and a rotation reads only the tags
+// of waiting timeouts, not the timeouts.
 type chunk struct {
-	next   chunkID // older than this one, and full; of a free chunk, another one
+	next   chunkID // older than this chunk, and full; of a free chunk, the next free chunk
 	bucket uint32
 	n      uint8
 	tags   [chunkLen]uint8
 	nodes  [chunkLen]*Node
 }
 
-// chunkID names a chunk: its number, counted from 1 through all slabs. With the bit
-// alone it names a single. The zero value names none.
+// chunkID names a chunk: its number, counted from 1 through all slabs. With the bit alone, it
+// names a single. The zero value names neither.
 type chunkID uint32
 
-// chunks is a store of chunks. They refer to each other, and nodes to them, by number.
-// The collector therefore walks through each slab once, from one end to the other. With
-// separate chunks, and pointers to them in every node, a cycle took several times as
-// long.
+// chunks is a store of chunks. Chunks refer to each other by number, and so do nodes to chunks.
+// The collector walks through each slab once, from one end to the other. With separate chunks,
+// and pointers to them in every node, a cycle took several times as long.
 //
 // alloc uses the first slab with a free chunk. When there is less to hold, the last
 // slabs run empty, and all empty ones but one go back to the collector. The zero value
@@ -39,7 +38,7 @@ type chunks struct {
 	idle   int      // 1 + the empty slab that is kept, or 0
 }
 
-// slab is a row of chunks and its counts, which are apart so that the chunks fill whole
+// slab is a row of chunks and its counts. The counts are apart, so that the chunks fill whole
 // pages.
 type slab struct {
 	chunks []chunk // slabLen; fewer in the first while it grows; none if the slab was empty and went back
@@ -54,8 +53,8 @@ func (s *chunks) at(id chunkID) *chunk {
 	return &s.slabs[i/slabLen].chunks[i%slabLen]
 }
 
-// from returns the first chunk in use whose number, counted from 0, is n or more, and
-// the number to continue with. At the end the chunk is nil.
+// from returns the first chunk in use with a number of n or more, counted from 0, and the
+// number to continue with. At the end the chunk is nil.
 func (s *chunks) from(n int) (c *chunk, next int) {
 	for i := n / slabLen; i < len(s.slabs); i++ {
 		sl := &s.slabs[i]
@@ -117,8 +116,8 @@ func (s *chunks) free(id chunkID) {
 	}
 }
 
-// retire keeps slab i, which has just run empty, or the one that is kept already,
-// whichever is first, and releases the other's memory.
+// retire is called when slab i has become empty. Of slab i and the empty slab that is kept
+// already, retire keeps the first and releases the memory of the other.
 func (s *chunks) retire(i int) {
 	if s.idle == 0 {
 		s.idle = i + 1

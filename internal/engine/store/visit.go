@@ -7,9 +7,8 @@ type Cursor struct{ chunk, single int }
 // MaxVisit is the greatest number of nodes in one Visit.
 const MaxVisit = chunkLen
 
-// Visit moves c past the next chunk in use, or past some singles, and calls see for each
-// node there. It returns the cost of that in nodes, chunks and singles, and false at the
-// end of the pass.
+// Visit moves c past the next chunk in use, or past some singles, and calls see for each node
+// there. It returns the cost in nodes, chunks and singles, and false at the end of the pass.
 func (b *Buckets) Visit(c *Cursor, see func(*Node)) (cost int, ok bool) {
 	k, next := b.chunks.from(c.chunk)
 	cost, c.chunk = MaxVisit+next-c.chunk, next
