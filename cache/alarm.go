@@ -65,8 +65,8 @@ func (a *alarm) arm(at, now int64) error {
 	return nil
 }
 
-// schedule moves the timeout, or makes a new one. A panic of the timer, which would leave
-// locks held, becomes an error. Guarded by mu.
+// schedule moves the timeout, or makes a new one. A panic of the timer becomes an error,
+// because it would leave locks held. Guarded by mu.
 func (a *alarm) schedule(delay time.Duration) (err error) {
 	usercode.Run(func() {
 		if t := a.timeout.Load(); t != nil && (*t).Reset(delay) {

@@ -39,9 +39,9 @@ type Cache[K comparable, V any] struct {
 	evictions, expirations atomic.Int64 // Atomic: written where entries end, read by Stats.
 }
 
-// New returns an empty cache whose entries expire ttl after they are set, or
-// never if that is [NoExpiry]. Nil options mean the defaults. New returns an
-// error if ttl is not positive or an option is outside its range.
+// New returns an empty cache. Its entries expire ttl after they are set, or never if ttl is
+// [NoExpiry]. Nil options mean the defaults. New returns an error if ttl is not positive or an
+// option is outside its range.
 //
 // A cache that is abandoned without Close becomes garbage after its last entry has
 // expired. The timer that it created is then reported as a leak.

@@ -35,9 +35,9 @@ func (c *Cache[K, V]) GetAndDelete(key K) (value V, ok bool) {
 	return value, false
 }
 
-// DeleteFunc calls f with each entry, deletes those for which f returns true, and
-// returns their number. An entry whose value is replaced while f runs stays. f runs
-// on the caller's goroutine and may use the cache. It is not a use of the entries.
+// DeleteFunc calls f with each entry, deletes the entries for which f returns true, and returns
+// their number. If a value is replaced while f runs, its entry stays. f runs on the caller's
+// goroutine and may use the cache. It is not a use of the entries.
 //
 // Like Clear, DeleteFunc overtakes all fetches, since f cannot judge values that
 // are not fetched yet. It takes time proportional to the number of entries.
@@ -103,7 +103,7 @@ func (c *Cache[K, V]) clear(reason Reason, denied int64) {
 	c.notifyAll(out)
 }
 
-// notifyAll calls OnEvict for all. If a call ends the goroutine, another one continues.
+// notifyAll calls OnEvict for all. If a call ends the goroutine, a new goroutine continues.
 func (c *Cache[K, V]) notifyAll(all []ended[K, V]) {
 	defer func() {
 		if len(all) > 0 {

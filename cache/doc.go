@@ -1,5 +1,5 @@
-// Package cache provides a cache whose entries expire after a TTL, after an idle
-// time, or when the cache is full:
+// Package cache provides a cache with entries that expire after a TTL, after an idle time, or
+// when the cache is full:
 //
 //	prices, err := cache.New(10*time.Minute, &cache.Options[string, int]{Limit: 10_000})
 //	price, err := prices.GetOrFetch(ctx, "tea", shop.TeaPrice) // calls it if necessary
@@ -16,8 +16,8 @@
 //   - It expires at most a tick (100 ms by default) plus a millisecond late,
 //     unless the timer itself is late. With ExactExpiry, lookups read the clock
 //     and are exact.
-//   - If the timer is stopped, or rejects the cache's timeout, lookups read the
-//     clock. Entries therefore never outlive their TTL because of the timer.
+//   - If the timer is stopped, or rejects the cache's timeout, lookups read the clock. Entries
+//     never outlive their TTL because of the timer.
 //   - [Cache.GetOrFetch] fetches a missing value once for all concurrent callers.
 //     A Set or Delete overtakes the fetch: after Delete(key) has returned, no fetch
 //     that began before it stores the old value.
@@ -34,8 +34,8 @@
 // int64 key and a pointer takes 80 to 90 bytes of heap, and 16 more with a limit. Removed
 // entries release their memory.
 //
-// All entries share one timeout of the timer, which expires when the first of
-// them may be due. The timer sleeps while no entry expires.
+// All entries share one timeout of the timer. The timeout expires when the first entry may be
+// due. The timer sleeps while no entry expires.
 //
 // A cache with a limit evicts by SIEVE (Zhang et al., NSDI 2024), which needs no
 // lock for lookups. Its hit rate is that of an LRU or better on skewed traces

@@ -13,7 +13,7 @@ var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("cache: cache is closed")
 
-	// ErrInvalidKey is returned for a key that a map cannot find again: one that is unequal
+	// ErrInvalidKey is returned for a key that a map cannot find again: a key that is unequal
 	// to itself (a NaN) or cannot be hashed (a slice in an interface).
 	ErrInvalidKey = check.Errorf("cache: key is unequal to itself or cannot be hashed")
 

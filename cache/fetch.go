@@ -25,10 +25,10 @@ import (
 // again. A value that cannot be stored, because of ErrClosed or an error of the
 // timer, is returned as well.
 //
-// If fetch panics, all callers get an error that wraps a *[hwt.PanicError]. If fetch
-// ends its goroutine, they get one that wraps [hwt.ErrGoexit]. fetch may use the
-// cache. A call for its own key, with its own context, returns [ErrRecursion];
-// with any other context, that call waits until its context ends.
+// If fetch panics, all callers get an error that wraps a *[hwt.PanicError]. If fetch ends its
+// goroutine, they get an error that wraps [hwt.ErrGoexit]. fetch may use the cache. A call for
+// its own key, with its own context, returns [ErrRecursion]; with any other context, that call
+// waits until its context ends.
 //
 // Two fetches that call GetOrFetch for each other's keys deadlock, even after all other
 // callers have stopped waiting. A deadline in the context of such a call ends the wait.

@@ -19,8 +19,8 @@ type flight[V any] struct {
 	waiters int  // Guarded by the lock of the key's bucket.
 }
 
-// flights are the fetches whose result may be stored, by key (C5). Methods with a
-// key require the lock of the key's bucket.
+// flights are the fetches that may store their result, by key (C5). Methods with a key require
+// the lock of the key's bucket.
 type flights[K comparable, V any] struct {
 	count atomic.Int64 // Atomic: written under mu, read without it by those that hold the bucket's lock.
 

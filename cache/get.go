@@ -80,17 +80,17 @@ func (c *Cache[K, V]) current(key K) (it item[V], ok bool) {
 	return it, ok
 }
 
-// markUsed marks a slot as used. It writes only if that changes something, so
-// that lookups of the same key do not slow each other down. The slot may have
-// been freed or dropped meanwhile; a superfluous mark does no harm.
+// markUsed marks a slot as used. It writes only if that changes something, so that lookups of
+// the same key do not slow each other down. The slot may have been freed or dropped since; a
+// superfluous mark does no harm.
 func markUsed(u *use) {
 	if u != nil && !u.used.Load() {
 		u.used.Store(true)
 	}
 }
 
-// slidingSteps bounds the number of uses of an entry that are recorded in the time of
-// Sliding. An entry may therefore live longer by 1/slidingSteps of that.
+// slidingSteps bounds the number of uses of an entry that are recorded in the time of Sliding.
+// An entry may live longer by 1/slidingSteps of the sliding time.
 const slidingSteps = 1 << 10
 
 // postpone makes it, the item of key, due Sliding from now, but not past its
@@ -145,8 +145,8 @@ func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	return left, ok
 }
 
-// left returns the item of key, which is it or has replaced it, and the time until that
-// expires. It returns false if the item has expired or left the map.
+// left returns the current item of key, either it or an item that has replaced it, and the time
+// until the current item expires. It returns false if the item has expired or left the map.
 func (c *Cache[K, V]) left(key K, it item[V]) (_ item[V], left time.Duration, ok bool) {
 	for { // Ends: a failed attempt means that a Set, a Touch or an end came first.
 		due, ok := it.deadline, true

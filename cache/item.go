@@ -10,27 +10,25 @@ import (
 // The map defines the content of the cache. The stripes only know when to look at an
 // entry, and which entry to evict.
 //
-//	C1. An entry is in the cache while its item is in the map. It ends when the
-//	    item is deleted or replaced, and the code that does so reports the end.
-//	    An entry therefore ends once.
-//	C2. The map changes only inside Compute and DeleteMatching, which hold the
-//	    lock of the key's bucket. User code never runs there.
-//	C3. Every item has a slot, which belongs to it from the Compute that stores
-//	    the item to the Compute that deletes it, or until after the Compute that
-//	    replaces it by an item with another slot. A slot is found again by its
-//	    ref, whose generation changes when the slot is freed. A lookup whose
-//	    slot was freed therefore finds the next item of the key, or an entry that
-//	    is ending.
+//	C1. An entry is in the cache while its item is in the map. It ends when the item is deleted
+//	    or replaced, and the code that does so reports the end. An entry ends once.
+//	C2. The map changes only inside Compute and DeleteMatching. Both hold the lock of the key's
+//	    bucket. User code never runs there.
+//	C3. Every item has a slot. The slot belongs to the item from the Compute that stores the
+//	    item to the Compute that deletes it, or until after the Compute that replaces it by an
+//	    item with another slot. A slot is found again by its ref. The generation of the ref
+//	    changes when the slot is freed. If the slot was freed, a lookup finds the next item of
+//	    the key, or an entry that is ending.
 //	C4. A slot is filed in its stripe's wheel no later than its item is due. The
 //	    alarm is armed no later than the earliest bucket of all wheels, or lookups
 //	    compare deadlines (see denial). An item that never expires is not filed.
-//	C5. A flight is in flights while its result may be stored. A Set or Delete
-//	    removes it in the same Compute that changes the item. A value that was
-//	    fetched before them is therefore not stored after them.
-//	C6. A Set of a known key keeps the item's ref, unless a DeleteFunc or Update runs.
-//	    To these, equal refs therefore mean that the entry still has the value
-//	    that they have seen. A Set that overlooks them began before, and holds the
-//	    lock of the bucket until they can see its result: Update looks under the lock.
+//	C5. A flight is in flights while its result may be stored. A Set or Delete removes it in the
+//	    same Compute that changes the item. A value that was fetched before them is not stored
+//	    after them.
+//	C6. A Set of a known key keeps the item's ref, unless a DeleteFunc or Update runs. To these
+//	    functions, equal refs mean that the entry still has the value that they have seen. A Set
+//	    that overlooks them began before, and holds the lock of the bucket until they can see
+//	    its result: Update looks under the lock.
 //	C7. An entry that Get or Touch has denied is not found again. With Sliding, the
 //	    lookup has marked it as dead. Otherwise only Touch postpones it, and the
 //	    lookup looks again under the lock that Touch holds.

@@ -31,14 +31,14 @@ type Options[K comparable, V any] struct {
 	// must be 0 with ExactExpiry or Sliding.
 	Jitter float64
 
-	// RefreshAhead is the rest of the TTL in which GetOrFetch and GetOrFetchWithTTL return
-	// the entry and fetch its value anew on another goroutine, so that the callers of an
-	// entry in use never wait. The TTL is then the longest age of a value, and the TTL less
-	// RefreshAhead the age from which it is stale. A key has one refresh under way at most. Its
-	// context has the values of the caller's context but not its end. If a refresh fails,
-	// the entry stays until its TTL ends, and the next GetOrFetch tries again; the error is
-	// discarded, but a panic is logged. An entry with [NoExpiry] is never refreshed. The
-	// default, 0, means no refresh.
+	// RefreshAhead is the rest of the TTL in which GetOrFetch and GetOrFetchWithTTL return the
+	// entry and fetch its value again on another goroutine, so that the callers of an entry in
+	// use never wait. The TTL is then the longest age of a value, and the TTL less RefreshAhead
+	// the age from which it is stale. A key has one refresh under way at most. Its context has
+	// the values of the caller's context but not its end. If a refresh fails, the entry stays
+	// until its TTL ends, and the next GetOrFetch tries again; the error is discarded, but a
+	// panic is logged. An entry with [NoExpiry] is never refreshed. The default, 0, means no
+	// refresh.
 	RefreshAhead time.Duration
 
 	// ExactExpiry makes lookups read the clock, so that they never return an entry
@@ -47,10 +47,10 @@ type Options[K comparable, V any] struct {
 	// the timer is stopped, expiry is always exact.
 	ExactExpiry bool
 
-	// Timer expires the entries. A cache takes one pending timeout for all its
-	// entries. Caches may share a timer with each other and with other code;
-	// Close does not stop it. nil is the default: a hashedwheel.Timer for this
-	// cache, with a tick of 100 ms, which Close stops.
+	// Timer expires the entries. A cache takes one pending timeout for all its entries. Caches
+	// may share a timer with each other and with other code; Close does not stop it. nil is the
+	// default: a hashedwheel.Timer for this cache, with a tick of 100 ms. Close stops that
+	// timer.
 	Timer hwt.Timer
 
 	// OnEvict is called once with every value that leaves the cache, and the

@@ -69,8 +69,7 @@ func (c *Cache[K, V]) Save(w io.Writer) error {
 	return b.Flush()
 }
 
-// save returns the line for it, the item of key, which lives for left if it is not
-// used.
+// save returns the line for it, the item of key. The item lives for left if it is not used.
 func (c *Cache[K, V]) save(key K, it item[V], left time.Duration) (e savedEntry, err error) {
 	if e.Key, err = json.Marshal(key); err != nil {
 		return e, err

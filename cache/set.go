@@ -20,9 +20,8 @@ func (c *Cache[K, V]) Set(key K, value V) error {
 	return c.SetWithTTL(key, value, c.ttl)
 }
 
-// SetWithTTL is Set with the given TTL. An entry with the TTL [NoExpiry] does not
-// expire. A TTL of zero or less is already over: it removes the entry of key, which
-// counts as replaced.
+// SetWithTTL is Set with the given TTL. An entry with the TTL [NoExpiry] does not expire. A TTL
+// of zero or less is already over: it removes the entry of key. The entry counts as replaced.
 func (c *Cache[K, V]) SetWithTTL(key K, value V, ttl time.Duration) error {
 	_, err := c.put(write[V]{value: value, ttl: ttl}, key)
 	return err
@@ -95,10 +94,10 @@ func (c *Cache[K, V]) put(w write[V], key K) (stored bool, err error) {
 	return stored, err
 }
 
-// place returns the item for w, which replaces old if key is known, and the ref
-// of its slot if that is a new one; the caller then frees the slot of old. If the TTL is
-// over or the timer returns an error, place returns no item, and frees the slot of old. The
-// caller holds the lock of the key's bucket.
+// place returns the item for w. The item replaces old if key is known. If the item has a new
+// slot, place also returns the ref of that slot, and the caller frees the slot of old. If the
+// TTL is over or the timer returns an error, place returns no item, and frees the slot of old.
+// The caller holds the lock of the key's bucket.
 func (c *Cache[K, V]) place(w write[V], key K, old item[V], known bool) (it item[V], added ref, err error) {
 	now := c.now()
 	if err = c.timerError(now); err != nil || w.ttl <= 0 && w.replaces == 0 {
@@ -155,8 +154,8 @@ func (c *Cache[K, V]) reinsert(old item[V], deadline, now int64) error {
 	return c.alarm.arm(c.stripeOf(old.ref).reinsert(old.ref.slot(), deadline), now)
 }
 
-// timerError returns an error if the timer does not expire entries: it was stopped,
-// it rejects the alarm, or its clock is that of another synctest bubble.
+// timerError returns an error if the timer does not expire entries: it was stopped, it rejects
+// the alarm, or its clock belongs to another synctest bubble.
 func (c *Cache[K, V]) timerError(now int64) error {
 	if now < 0 {
 		return errBubble
@@ -191,7 +190,7 @@ func (c *Cache[K, V]) Touch(key K) (touched bool) {
 			return it, xsync.CancelOp
 		}
 		now, old := c.now(), it
-		if now < 0 { // The clock is that of another synctest bubble.
+		if now < 0 { // The clock belongs to another synctest bubble.
 			return it, xsync.CancelOp
 		}
 		it.deadline = after(now, hwt.Jitter(c.ttl, c.options.Jitter))

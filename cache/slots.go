@@ -2,8 +2,8 @@ package cache
 
 import "sync/atomic"
 
-// ref names a slot of the cache: its stripe, its number there, and its
-// generation, which changes when the slot is freed.
+// ref names a slot of the cache: its stripe, its number there, and its generation. The
+// generation changes when the slot is freed.
 type ref uint64
 
 func newRef(stripe int, gen uint16, slot uint32) ref {
@@ -134,7 +134,7 @@ func (s *slots[K]) release(n uint32) {
 	}
 }
 
-// enter adds chunk i, which is c, to room.
+// enter adds c, the chunk with the number i, to room.
 func (s *slots[K]) enter(c *chunk[K], i uint32) {
 	c.place = uint32(len(s.room))
 	s.room = append(s.room, i)
@@ -215,7 +215,7 @@ func (s *slots[K]) trim() {
 	}
 }
 
-// drop takes the memory of chunk i, which is empty.
+// drop takes the memory of the empty chunk i.
 func (s *slots[K]) drop(i uint32) {
 	c := s.numbered(i)
 	for j := range c.slots {

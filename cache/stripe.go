@@ -48,9 +48,9 @@ func (s *stripes[K]) of(key K) int {
 // stripeOf returns the stripe of r.
 func (c *Cache[K, V]) stripeOf(r ref) *stripe[K] { return &c.stripes.all[r.stripe()] }
 
-// add takes a slot for key, which is due at due, and returns its ref and the time
-// at which the alarm is needed for it. It takes the place of the slot old, unless that is
-// 0: old neither expires nor is evicted any more, and still has to be freed.
+// add takes a slot for key, due at due, and returns its ref and the time at which the alarm is
+// needed for it. It takes the place of the slot old, unless that is 0: old neither expires nor
+// is evicted any more, and still has to be freed.
 func (s *stripe[K]) add(stripe int, key K, due int64, old uint32) (r ref, alarm int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +83,8 @@ func (s *stripe[K]) retire(n uint32) {
 	}
 }
 
-// reinsert files slot n anew for due, and returns the time at which the alarm is
-// needed for it.
+// reinsert files slot n again, for due, and returns the time at which the alarm is needed for
+// it.
 func (s *stripe[K]) reinsert(n uint32, due int64) (alarm int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

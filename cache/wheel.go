@@ -31,8 +31,8 @@ type level struct {
 // tickOf returns the first tick that is not before due.
 func tickOf(due int64) int64 { return (due-1)>>tickBits + 1 }
 
-// file files slot n for tick. It returns the tick at which the wheel must be
-// examined for it, which may be earlier.
+// file files slot n for tick. It returns the tick at which the wheel must be examined for it.
+// That tick may be earlier.
 func (w *wheel[K]) file(s *slots[K], n uint32, tick int64) int64 {
 	tick = min(max(tick, w.now), w.now+maxFarTicks)
 	l := max(bits.Len64(uint64(tick^w.now))-1, 0) / levelBits

@@ -7,7 +7,7 @@ import (
 
 var (
 	closed = make(chan struct{}) // The Done channel of a context that ended without a core.
-	never  = make(chan struct{}) // The Done channel of bridges, which is never closed.
+	never  = make(chan struct{}) // The Done channel of bridges. It is never closed.
 )
 
 func init() { close(closed) }

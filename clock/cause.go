@@ -2,12 +2,11 @@ package clock
 
 import "context"
 
-// Package context calls Value with a key that no other package has, to find the nearest
-// context that it created itself. context.Cause takes the cause from the result, and a
-// new child becomes a child of it. If a context left the answer to its parents, the
-// cause could be that of a parent that ended later, and each child would need a
-// goroutine. Therefore this package obtains the key, by requesting the cause of a context
-// that records it, and answers.
+// Package context calls Value with a key that no other package has, to find the nearest context
+// that it created itself. context.Cause takes the cause from the result, and a new child
+// becomes a child of it. If a context left the answer to its parents, the cause could come from
+// a parent that ended later, and each child would need a goroutine. This package obtains the
+// key, by requesting the cause of a context that records it, and answers.
 //
 // If a later version of Go finds contexts in another way, causeKey is nil. Then children
 // have goroutines, and causes are right except those passed to WithTimeoutCause and
@@ -35,7 +34,7 @@ var causeKey = func() any {
 }()
 
 // answer returns a context that was cancelled with the cause. It returns nil if the cause
-// equals Err, which context.Cause then returns.
+// equals Err; context.Cause then returns Err.
 func (c *deadlineCtx) answer() any {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,11 +14,10 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// Clock creates timers, tickers, contexts and jobs whose times an [hwt.Timer] keeps.
-// Create one with [New]. Its methods are safe for concurrent use. A Clock needs no
-// Close; stop its timer after everything that uses it. It has no goroutine, except that on
-// Linux two wait for steps of the wall clock while jobs wait for its times. They end with
-// the last job, or with the timer.
+// Clock creates timers, tickers, contexts and jobs on an [hwt.Timer]. Create one with [New].
+// Its methods are safe for concurrent use. A Clock needs no Close; stop its timer after
+// everything that uses it. It has no goroutine, except that on Linux two wait for steps of the
+// wall clock while jobs wait for its times. They end with the last job, or with the timer.
 type Clock struct {
 	timer    hwt.Timer        // Immutable after New.
 	options  Options          // Immutable after New.
@@ -71,9 +70,9 @@ type Options struct {
 	PanicsEndProgram bool
 
 	// RuntimeBelow is the delay below which a timer, context, sleep, or job uses a runtime
-	// timer, whose lateness does not depend on the tick. A ticker uses runtime timers if its
-	// period is below it. Two ticks of the timer suit most programs. By default, 0, only
-	// the hwt.Timer is used. A negative value is an error.
+	// timer. The lateness of a runtime timer does not depend on the tick. A ticker uses runtime
+	// timers if its period is below it. Two ticks of the timer suit most programs. By default,
+	// 0, only the hwt.Timer is used. A negative value is an error.
 	RuntimeBelow time.Duration
 
 	// CountSuspension makes the delays of timers, tickers, sleeps, and contexts count the
@@ -97,9 +96,9 @@ func (o *Options) check() error {
 	return check.NotNegative("clock", "RuntimeBelow", o.RuntimeBelow, "none")
 }
 
-// New returns a clock on timer, which other users may share. nil options are the
-// defaults. New does not start the timer. It returns an error if timer is nil, or
-// an option is out of its range.
+// New returns a clock on timer. Other users may share the timer. nil options are the defaults.
+// New does not start the timer. It returns an error if timer is nil, or an option is out of its
+// range.
 func New(timer hwt.Timer, options *Options) (*Clock, error) {
 	if err := check.NotNil("clock", "New", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
@@ -160,8 +159,8 @@ func (c *Clock) armAs(task hwt.TimerTask, d, like time.Duration) hwt.Timeout {
 	return timeout
 }
 
-// suits reports whether timeout, which has another delay, is of the kind that arm
-// would make for d.
+// suits reports whether timeout is of the kind that arm would make for d, a delay other than
+// the timeout's.
 func (c *Clock) suits(timeout hwt.Timeout, d time.Duration) bool {
 	_, runtime := timeout.(*fallbackTimer)
 	return c.options.RuntimeBelow == 0 || runtime == (d < c.options.RuntimeBelow)
@@ -171,8 +170,8 @@ func (c *Clock) suits(timeout hwt.Timeout, d time.Duration) bool {
 // be replaced.
 func ended(timeout hwt.Timeout) bool { return timeout.IsExpired() || timeout.IsCancelled() }
 
-// now returns the time since New, in which due times are: the monotonic time, or that of
-// the boot clock.
+// now returns the time since New, the unit of due times: by the monotonic clock or the boot
+// clock.
 func (c *Clock) now() time.Duration {
 	if c.suspension != nil {
 		return c.suspension.now()

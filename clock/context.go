@@ -15,8 +15,8 @@ func (c *Clock) WithTimeout(parent context.Context, d time.Duration) (context.Co
 	return c.withDeadline(parent, time.Now().Add(d), d, nil)
 }
 
-// WithTimeoutCause is [Clock.WithTimeout] with a cause, which [context.Cause]
-// returns if the deadline passes.
+// WithTimeoutCause is [Clock.WithTimeout] with a cause. [context.Cause] returns the cause if
+// the deadline passes.
 func (c *Clock) WithTimeoutCause(parent context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
 	return c.withDeadline(parent, time.Now().Add(d), d, cause)
 }
@@ -29,8 +29,8 @@ func (c *Clock) WithDeadline(parent context.Context, t time.Time) (context.Conte
 	return c.withDeadline(parent, t, time.Until(t), nil)
 }
 
-// WithDeadlineCause is [Clock.WithDeadline] with a cause, which [context.Cause]
-// returns if the deadline passes.
+// WithDeadlineCause is [Clock.WithDeadline] with a cause. [context.Cause] returns the cause if
+// the deadline passes.
 func (c *Clock) WithDeadlineCause(parent context.Context, t time.Time, cause error) (context.Context, context.CancelFunc) {
 	return c.withDeadline(parent, t, time.Until(t), cause)
 }

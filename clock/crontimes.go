@@ -132,8 +132,7 @@ func (c *cron) matchesDay(day int64) bool {
 	return byDay || byWeekday
 }
 
-// hasNearest reports whether a day of a month of last days is in s, which has bits as
-// cron.nearest.
+// hasNearest reports whether a day of a month of last days is in s. s has bits as cron.nearest.
 func (s set) hasNearest(day, weekday, last int) bool {
 	workday := weekday != 0 && weekday != 6
 	switch {
@@ -206,10 +205,10 @@ const lookBack = 2 * secondsPerDay
 // maxRuns bounds a search. No zone has had as many changes within searchSeconds.
 const maxRuns = 2000
 
-// next returns the first time after the given one, in Unix seconds, and before limit.
-// It walks through the periods of the zone in order and keeps the highest time that
-// the wall clock has shown: a period that begins above it follows a gap, and one that
-// begins below it repeats times.
+// next returns the first time after the given one, in Unix seconds, and before limit. It walks
+// through the periods of the zone in order and keeps the highest time that the wall clock has
+// shown: a period that begins above that time follows a gap, and a period that begins below it
+// repeats times.
 func (s *Spec) next(after, limit int64) (int64, bool) {
 	run := zoneRunAt(s.zone, after-lookBack)
 	high := run.begin + run.offset

@@ -12,12 +12,12 @@ import (
 
 // Ground rules
 //
-// Most contexts with a deadline are cancelled before anything waits for them. Therefore
-// a deadlineCtx starts without a Done channel and without a place among its parent's
-// children; instead, Err and Done call Err of the parent first. The first call of Done,
-// also by a new child, creates a core and a link. The core is a context of package
-// context with the Done channel and the children. Through the link the end of the parent
-// reaches the context. See bridge.go.
+// Most contexts with a deadline are cancelled before anything waits for them. For this reason,
+// a deadlineCtx starts without a Done channel and without a place among its parent's children;
+// instead, Err and Done call Err of the parent first. The first call of Done, also by a new
+// child, creates a core and a link. The core is a context of package context with the Done
+// channel and the children. Through the link the end of the parent reaches the context. See
+// bridge.go.
 //
 //	X1. state leaves live once, under mu, in commit, after everything that Err and
 //	    Cause need was stored. The goroutine that changed it cleans up: it cancels
@@ -27,13 +27,13 @@ import (
 //	    wait until Done is closed. Therefore Err is nil until then, and not nil
 //	    afterwards. They do not receive once state is finished: a context that ended in a
 //	    synctest bubble may be cancelled again outside it.
-//	X3. mu is not held during a call of package context, except when the core is
-//	    created, which calls only the bridge.
-//	X4. The link calls cancel, which takes the error of the parent, or Canceled if the
-//	    parent has not ended. Therefore one function serves the user, Err and the link.
+//	X3. mu is not held during a call of package context, with one exception: the creation of the
+//	    core, which calls only the bridge.
+//	X4. The link calls cancel. cancel takes the error of the parent, or Canceled if the parent
+//	    has not ended, so one function serves the user, Err and the link.
 
-// deadlineCtx is a context whose deadline the timer keeps. With its cancel function
-// and its timeout it takes three allocations, 192 bytes in all.
+// deadlineCtx is a context with a deadline on the timer. With its cancel function and its
+// timeout it takes three allocations, 192 bytes in all.
 type deadlineCtx struct {
 	clock    *Clock          // Immutable.
 	parent   context.Context // Immutable.
@@ -42,7 +42,7 @@ type deadlineCtx struct {
 	timeout  hwt.Timeout     // Nil if the parent ends first. Immutable once made; the task does not read it.
 
 	state    atomic.Int32 // Atomic: written under mu and by the goroutine that ended it, read by all (X1, X2).
-	inherits bool         // The deadline is the parent's, which is earlier. Immutable once made.
+	inherits bool         // The deadline is the earlier one of the parent. Immutable once made.
 	mu       sync.Mutex
 	core     atomic.Value // Of context.Context. Atomic: written under mu, read by all.
 	cleanup  cleanup      // Guarded by mu.
@@ -86,7 +86,7 @@ func (c *deadlineCtx) Err() error {
 	return c.err()
 }
 
-// await waits until the context, which has left live, is finished (X2).
+// await waits until a context that has left live is finished (X2).
 func (c *deadlineCtx) await() {
 	if c.state.Load()&finished == 0 {
 		<-c.Done()
@@ -239,7 +239,7 @@ func (c *deadlineCtx) commit(state int32, err, cause error) cleanup {
 	}
 	left := c.cleanup
 	c.cleanup = cleanup{}
-	if left.cancelCore == nil { // no core, which would have to be cancelled first
+	if left.cancelCore == nil { // no core that would have to be cancelled first
 		state |= finished
 	}
 	c.state.Store(state) // Linearization point of the end (X1).

@@ -23,11 +23,11 @@
 // Everything happens up to one tick of the timer late and never early. A tick of 10 ms
 // suits request deadlines and tickers. Package hwt lists the engines.
 //
-// Expirations run where the timer runs its tasks: on the worker of a wheel. There, a
-// timer or ticker only sends on a channel, and a context calls its parent's Err and then
-// cancels its children. The Err of a parent of another package must therefore not block.
-// Functions of the user run on new goroutines unless [Options.FuncsOnTimer] is set. If
-// the timer's executor rejects a task, a new goroutine runs it.
+// Expirations run where the timer runs its tasks: on the worker of a wheel. There, a timer or
+// ticker only sends on a channel, and a context calls its parent's Err and then cancels its
+// children. The Err of a parent of another package must not block. Functions of the user run on
+// new goroutines unless [Options.FuncsOnTimer] is set. If the timer's executor rejects a task,
+// a new goroutine runs it.
 //
 // The timer may wrap tasks and timeouts, for example to collect metrics. Wrapped tasks
 // must forward [hwt.RejectedTask], or tasks that the executor rejects are lost. In a
@@ -43,15 +43,14 @@
 //
 // # When package context is cheaper
 //
-// A context of a clock is cheap until something waits for it. WithTimeout and cancel
-// allocate less than in package context, do not register with the parent, and cost the
-// same for any number of pending timeouts. The first call of Done, which a new child also
-// makes, creates a Done channel, a list of children, and a link to the parent. That takes
-// five more allocations, or seven if the parent can be cancelled, and the context then
-// costs more than one of package context. A select on Done, package database/sql, and the
-// client of package net/http all call it. Use a clock for deadlines that are seldom
-// waited for, as in handlers that answer from memory or check Err between steps.
-// Otherwise use context.WithTimeout.
+// A context of a clock is cheap until something waits for it. WithTimeout and cancel allocate
+// less than in package context, do not register with the parent, and cost the same for any
+// number of pending timeouts. The first call of Done creates a Done channel, a list of
+// children, and a link to the parent. A new child calls Done, too. That takes five more
+// allocations, or seven if the parent can be cancelled, and the context then costs more than
+// one of package context. A select on Done, package database/sql, and the client of package
+// net/http all call it. Use a clock for deadlines that are seldom waited for, as in handlers
+// that answer from memory or check Err between steps. Otherwise use context.WithTimeout.
 //
 // Tickers of one period share a timeout. A tick costs little more than sending to the
 // channel and waking the receiver.

@@ -13,18 +13,18 @@ type endingTask interface {
 	endOn(*Clock) bool
 }
 
-// End ends those of unprocessed that are the clock's, and returns the others. Call it
-// with the timeouts that the timer's Stop or Shutdown returned, after everything that
-// uses the clock has had time to finish:
+// End ends the clock's timeouts in unprocessed, and returns the others. Call it with the
+// timeouts that the timer's Stop or Shutdown returned, after everything that uses the clock has
+// had time to finish:
 //
 //	others := c.End(timer.Stop())
 //
-// A context ends with the error [context.Canceled] and the cause [hwt.ErrStopped]. A
-// timer, a ticker or a job is stopped, as by its Stop method: the function of an
-// AfterFunc does not run. Sleep returns, and the channel of After receives its due time,
-// because they cannot be ended in another way. A timer that was reset since the Stop,
-// and a ticker or job whose timeout had just expired, continue on runtime timers.
-// Running the tasks of the timeouts instead has no effect on timers and jobs.
+// A context ends with the error [context.Canceled] and the cause [hwt.ErrStopped]. A timer, a
+// ticker or a job is stopped, as by its Stop method: the function of an AfterFunc does not run.
+// Sleep returns, and the channel of After receives its due time, because they cannot be ended
+// in another way. A timer that was reset since the Stop continues on runtime timers. So does a
+// ticker or job if its timeout had just expired. Running the tasks of the timeouts instead has
+// no effect on timers and jobs.
 //
 // Several clocks may share a timer; each ends its own. If the timer wraps tasks, the
 // wrapped ones must have a method Unwrap() hwt.TimerTask, or they are among the

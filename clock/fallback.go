@@ -60,7 +60,7 @@ func (t *fallbackTimer) run() {
 	}
 }
 
-// Timer returns the clock's timer, whose timeout t replaces.
+// Timer returns the clock's timer. t replaces a timeout of that timer.
 func (t *fallbackTimer) Timer() hwt.Timer { return t.clock.timer }
 
 // Task implements [hwt.Timeout].

@@ -10,9 +10,9 @@ import (
 
 // Ground rules
 //
-// A tickerGroup is the tickers of one period. A ticker that ticks is due again one
-// period later, after all the others. Therefore a group is a queue in the order of due
-// times, and one timeout, for its front, serves all. The queue is two rings:
+// A tickerGroup is the tickers of one period. A ticker that ticks is due again one period
+// later, after all the others. A group is a queue in the order of due times, and one timeout,
+// for its front, serves all. The queue is two rings:
 //
 //	ring    the tickers that were due or had joined by the latest firing: due no
 //	        later than one period after it
@@ -29,10 +29,9 @@ import (
 //	    within one period of the firing before, and it was due after that firing. It
 //	    may not be its place if it missed ticks, or if a ticker of late is due as
 //	    well. Then all of ring has ticked, and the end of the firing sorts it.
-//	G4. The end of a firing merges the tickers of late that joined by its reading of
-//	    the clock with those that ticked, at the back of ring. A ticker that joined
-//	    after the reading stays in late, because it may be due after one that ticks
-//	    in the next firing.
+//	G4. The end of a firing merges the tickers of late that joined by its reading of the clock
+//	    with those that ticked, at the back of ring. A ticker that joined after the reading
+//	    stays in late, because it may be due after a ticker that ticks in the next firing.
 //	G5. mu is held for one batch of ticks and then released, so that Stop and Reset do
 //	    not wait for a whole group. The end of a firing holds it for a constant time,
 //	    except for the merge, if tickers joined, and the sort.
@@ -64,7 +63,7 @@ type tickerGroup struct {
 
 // join adds t to the group of its period, and returns the group.
 func (c *Clock) join(t *Ticker, period time.Duration) *tickerGroup {
-	for { // Ends: a group was closed in each turn, which is progress of another call.
+	for { // Ends: a group was closed in each turn, so another call has made progress.
 		v, ok := c.groups.Load(period)
 		if !ok {
 			v, _ = c.groups.LoadOrStore(period, &tickerGroup{clock: c, period: period})

@@ -75,7 +75,7 @@ type Job struct {
 	last     int64 // The start of the last run, in nanoseconds since 1970, or 0. Guarded by mu.
 	finished int64 // Runs that have ended. Guarded by mu.
 	busy     int32 // J2. Guarded by mu.
-	due      int32 // Tasks that have expired, whose runs begin has not decided about yet. Guarded by mu.
+	due      int32 // Tasks that have expired and that begin has not handled yet. Guarded by mu.
 	running  int32 // Runs under way. Guarded by mu.
 	queued   int32 // Runs of the schedule that wait for the end of another. Guarded by mu.
 
@@ -136,9 +136,9 @@ func (c *Clock) ScheduleFunc(schedule Schedule, f func(), options *JobOptions) (
 	return c.schedule("ScheduleFunc", &Job{f: f}, schedule, options, defaultSettings)
 }
 
-// ScheduleContext is [Clock.ScheduleFunc] for a function with a context, which ends
-// when the job is stopped. An error that f returns is reported and does not end the
-// job. After Stop, [context.Canceled] is not reported.
+// ScheduleContext is [Clock.ScheduleFunc] for a function with a context. The context ends when
+// the job is stopped. An error that f returns is reported and does not end the job. After Stop,
+// [context.Canceled] is not reported.
 func (c *Clock) ScheduleContext(schedule Schedule, f func(context.Context) error, options *JobOptions) (*Job, error) {
 	if f == nil {
 		return nil, check.Errorf("clock: ScheduleContext: f is nil (expected: a function)")
@@ -206,8 +206,8 @@ func (j *Job) stop() {
 	j.end()
 }
 
-// Wait returns when no run is under way and none will begin, after Stop or the end of
-// the schedule. It must not be called from the job's own function.
+// Wait returns when no run is under way and no run will begin, after Stop or the end of the
+// schedule. It must not be called from the job's own function.
 func (j *Job) Wait() {
 	if over := j.untilOver(); over != nil {
 		<-over
@@ -228,7 +228,7 @@ func (j *Job) untilOver() <-chan struct{} {
 	return extra.over
 }
 
-// isOver reports whether no run is under way and none will begin (J3). Guarded by mu.
+// isOver reports whether no run is under way and no run will begin (J3). Guarded by mu.
 func (j *Job) isOver() bool { return j.ended && j.busy == 0 }
 
 // Next returns the time of the next run, or the zero time if it is not known, because

@@ -7,8 +7,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// leastDelay is the delay of a run whose time is not in the future. It keeps a
-// schedule that only knows such times from running without a pause.
+// leastDelay is the delay of a run that is due now or in the past. It keeps a schedule that
+// only knows such times from running without a pause.
 const leastDelay = time.Millisecond
 
 // patience is the number of times in succession that may pass while the schedule
@@ -90,9 +90,9 @@ func (j *Job) warn(due, limit time.Time) {
 		j.base(), due, limit))
 }
 
-// arm arms the timer for the next run, which was planned with the given offset of the
-// wall clock. If next is zero, the job ends. If the wall clock has been set back since,
-// arm returns that step, and the caller must plan again.
+// arm arms the timer for the next run. The run was planned with the given offset of the wall
+// clock. If next is zero, the job ends. If the wall clock has been set back since, arm returns
+// that step, and the caller must plan again.
 func (j *Job) arm(next planned, offset time.Duration) step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -168,7 +168,7 @@ func (j *Job) expire() (due planned, ok bool) {
 	return due, true
 }
 
-// startPlanning makes the caller the goroutine that plans, which must call done at its
+// startPlanning makes the caller the goroutine that plans. The caller must call done at the
 // end. Guarded by mu.
 func (j *Job) startPlanning() {
 	j.planning = true

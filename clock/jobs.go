@@ -46,8 +46,8 @@ func (r *registry) remove(j *Job) {
 	}
 }
 
-// Jobs returns the named jobs in the order of their names. A job remains in the list
-// until it has ended and none of its runs is under way.
+// Jobs returns the named jobs in the order of their names. A job remains in the list until it
+// has ended and its last run has returned.
 func (c *Clock) Jobs() []*Job {
 	c.jobs.mu.Lock()
 	defer c.jobs.mu.Unlock()
@@ -110,9 +110,9 @@ func (j *Job) Status() JobStatus {
 	return status
 }
 
-// Pause prevents runs of the schedule until [Job.Resume], including one that waits for
-// the end of another. Runs of [Job.RunNow] still begin. Pause returns false if the job
-// was paused before or has ended.
+// Pause prevents runs of the schedule until [Job.Resume], including a run that waits for the
+// end of another. Runs of [Job.RunNow] still begin. Pause returns false if the job was paused
+// before or has ended.
 func (j *Job) Pause() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -37,18 +37,18 @@ func (m Missed) Validate() error {
 	return nil
 }
 
-// Plan decides about a run that was due at the given time, and about the runs after it
-// that are due by now. It returns the due times of the runs to begin now, in order,
-// and the time of the next run, which is zero if the schedule ends.
+// Plan decides about a run that was due at the given time, and about the runs after it that are
+// due by now. It returns the due times of the runs to begin now, in order, and the time of the
+// next run. That time is zero if the schedule ends.
 //
 // The runs after the first may also be made up for later: Plan(s, runs[1], now) returns
 // runs[1:].
 //
-// Plan calls s.Next once if only one run is due. Otherwise it makes up to 60 calls, and
-// a few for each of the runs if times are spread evenly. It makes more if they were dense
-// long before now: 86,400 for a day with a time per second. After a million calls, it
-// returns the runs that it has found, which may be fewer than MaxRuns. If s.Next returns a
-// time that is not after its argument, next may be a time that is not after now.
+// Plan calls s.Next once if only one run is due. Otherwise it makes up to 60 calls, and a few
+// for each of the runs if times are spread evenly. It makes more if they were dense long before
+// now: 86,400 for a day with a time per second. After a million calls, it returns the runs that
+// it has found, possibly fewer than MaxRuns. If s.Next returns a time that is not after its
+// argument, next may be a time that is not after now.
 func (m Missed) Plan(s Schedule, due, now time.Time) (runs []time.Time, next time.Time) {
 	runs = []time.Time{due}
 	if next = s.Next(due); !next.IsZero() && !next.After(now) {

@@ -35,7 +35,7 @@ func (r *ring) dropHead(t *Ticker) {
 	}
 }
 
-// unlink removes t, which is not a head, from its ring.
+// unlink removes t from its ring. t must not be a head.
 func (t *Ticker) unlink() {
 	t.prev.next, t.next.prev = t.next, t.prev
 	t.next, t.prev = nil, nil
@@ -82,7 +82,7 @@ func (r *ring) takeAfter(then time.Duration) (later ring) {
 	return later
 }
 
-// merge empties both rings, which are in order, into one that is in order.
+// merge empties two rings in order into one ring in order.
 func (r *ring) merge(other ring) (both ring) {
 	for r.head != nil && other.head != nil {
 		if other.head.due < r.head.due {

@@ -11,10 +11,9 @@ import (
 // waiting reports whether a run is due that has not begun. Guarded by mu.
 func (j *Job) waiting() bool { return j.due > 0 || j.queued > 0 || j.requested }
 
-// RunNow begins a run, in addition to those of the schedule, even if the job is
-// paused. If another run is under way, [JobOptions.Overlap] decides. RunNow reports
-// whether a run began or waits for the end of another. It returns false if the job has
-// ended.
+// RunNow begins a run, in addition to the runs of the schedule, even if the job is paused. If
+// another run is under way, [JobOptions.Overlap] decides. RunNow reports whether a run began or
+// waits for the end of another. It returns false if the job has ended.
 func (j *Job) RunNow() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -37,7 +36,7 @@ func (j *Job) RunNow() bool {
 	return true
 }
 
-// startsNow reports whether a run may begin beside those under way. Guarded by mu.
+// startsNow reports whether a run may begin while others are under way. Guarded by mu.
 func (j *Job) startsNow() bool { return j.running == 0 || j.settings.overlap == OverlapParallel }
 
 // run runs f n times, one after another, unless the policy is against it.
@@ -68,14 +67,15 @@ func (j *Job) begin(n int) bool {
 	return false
 }
 
-// work runs f, which has begun, and again for each run that is queued meanwhile.
+// work runs f for a run that has begun, and again for each run that is queued before f returns.
 func (j *Job) work() {
 	for more := true; more; {
 		more = j.finish(j.call())
 	}
 }
 
-// call calls f on a new goroutine, which f or the error handler may end, and waits for it.
+// call calls f on a new goroutine, and waits for the goroutine. f or the error handler may end
+// the goroutine.
 func (j *Job) call() (err error) {
 	j.mu.Lock()
 	j.last = j.clock.present().UnixNano()

@@ -11,10 +11,10 @@ import (
 // [FixedDelay] implement it, and so does every schedule of github.com/robfig/cron/v3.
 // [Jitter] spreads the times.
 type Schedule interface {
-	// Next returns the first time after t, or the zero time if there is none, which ends
-	// the job. If it returns a time that is not after t, or that has passed when Next
-	// returns, the job runs after at least one millisecond. A time that is not after t is
-	// reported once, and so are ten passed times in succession.
+	// Next returns the first time after t. It returns the zero time if the schedule has no
+	// later time; that ends the job. If it returns a time that is not after t, or that has
+	// passed when Next returns, the job runs after at least one millisecond. A time that is not
+	// after t is reported once, and so are ten passed times in succession.
 	//
 	// A job first calls Next with the current time, and then, at each run, with the due
 	// time of that run, so that a late run does not delay the next ones. If the result
@@ -24,11 +24,11 @@ type Schedule interface {
 	// Next is called on the goroutines of the jobs that use the schedule. A schedule
 	// that several jobs share must be safe for concurrent use.
 	//
-	// A time without a monotonic clock reading, such as that of a [Spec], follows the wall
+	// A time without a monotonic clock reading, such as a time of a [Spec], follows the wall
 	// clock: if the clock is set, or the machine sleeps, the job adapts. On Linux it does so
 	// within milliseconds. Elsewhere, and on a timer that wraps an engine, it takes a quarter
-	// of the time until the next run, but at least half a second and at most ten. After a
-	// step forward, runs may have been missed.
+	// of the time until the next run, but at least half a second and at most ten. After a step
+	// forward, runs may have been missed.
 	//
 	// After a step back, an "@every" without START keeps its pace. A Spec with a wildcard in
 	// the hour field, and another schedule with less than an hour between two times, continue
@@ -76,9 +76,9 @@ func (s fixedRate) Next(t time.Time) time.Time {
 	return t.Add(s.period - passed%s.period)
 }
 
-// FixedDelay returns a schedule whose first run is delay from now. Each other run is
-// delay after the end of the run before. Therefore runs never overlap. FixedDelay panics
-// if delay is not positive.
+// FixedDelay returns a schedule with its first run delay from now. Each other run is delay
+// after the end of the run before. Runs never overlap. FixedDelay panics if delay is not
+// positive.
 func FixedDelay(delay time.Duration) Schedule {
 	return fixedDelay{positive("FixedDelay: delay", delay)}
 }
@@ -96,8 +96,8 @@ func (fixedDelay) AfterRun() bool { return true }
 // a run late in the sense of [Missed]. If limit is not less than the time between two
 // runs, some may be missed.
 //
-// The delay replaces that of another Jitter and the JITTER of a [Spec], and may pass its
-// END. Jitter panics if schedule is nil or limit is not positive.
+// The delay replaces the delay of another Jitter and the JITTER of a [Spec], and may pass the
+// END of the Spec. Jitter panics if schedule is nil or limit is not positive.
 func Jitter(schedule Schedule, limit time.Duration) Schedule {
 	if check.IsNil(schedule) {
 		panic("clock: Jitter: schedule is nil (expected: a Schedule)")
@@ -113,7 +113,7 @@ type jitter struct {
 	spec  *Spec         // The base if that has the delays.
 }
 
-// withJitter returns the schedule as one with jitter, which may be none.
+// withJitter returns the schedule as a schedule with jitter, possibly of zero.
 func withJitter(s Schedule) jitter {
 	switch s := s.(type) {
 	case jitter:

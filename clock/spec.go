@@ -90,7 +90,7 @@ func (s *Spec) limit() *limits {
 	return s.limits
 }
 
-// In returns a copy of s with another time zone, which need not be in the IANA database. The
+// In returns a copy of s with another time zone. The zone need not be in the IANA database. The
 // text of such a zone, such as [time.Local], is not one for [ParseSpec]. EVERY counts from the
 // day or week of START in the new zone. In panics if zone is nil.
 func (s *Spec) In(zone *time.Location) *Spec {

@@ -60,7 +60,7 @@ var cronFields = [...]field{
 }
 
 // parse returns the values in text, a list of elements separated by commas. The special
-// elements are those of day of month, as cron.nearest, or of day of week, as cron.nth.
+// elements belong to day of month, as cron.nearest, or to day of week, as cron.nth.
 func (f *field) parse(text string) (s, special set, err error) {
 	for element := range strings.SplitSeq(strings.ToLower(text), ",") {
 		part, err := f.special(element)
@@ -191,7 +191,7 @@ func number(text string, first, last int) (int, error) {
 	return int(n), nil
 }
 
-// text returns the canonical text of s and special, which parse turns back into them.
+// text returns the canonical text of s and special. parse turns the text back into them.
 func (f *field) text(s, special set) string {
 	var elements []string
 	rest := s &^ star

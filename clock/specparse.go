@@ -21,9 +21,9 @@ var macros = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// ParseSpec returns the schedule that text describes: see [Spec]. An error names the
-// part that is wrong, its value and its range. A spec without any time, such as
-// "0 0 30 2 *", is an error, too. Time zones are those of [time.LoadLocation].
+// ParseSpec returns the schedule that text describes: see [Spec]. An error names the part that
+// is wrong, its value and its range. A spec without any time, such as "0 0 30 2 *", is an
+// error, too. [time.LoadLocation] loads the time zones.
 func ParseSpec(text string) (*Spec, error) {
 	s := &Spec{zone: time.UTC, limits: new(limits)}
 	if err := s.parse(strings.Fields(text)); err != nil {

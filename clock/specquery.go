@@ -44,8 +44,8 @@ func (s *Spec) Between(begin, end time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Prev returns the last time before t, in the zone of s, or the zero time if there is none
-// within 40 years of t or END. For an "@every" without START, that is t minus the period.
+// Prev returns the last time before t, in the zone of s, or the zero time if there is no such
+// time within 40 years of t or END. For an "@every" without START, that is t minus the period.
 // Prev takes up to 70 calls of Next. It does not allocate.
 func (s *Spec) Prev(t time.Time) time.Time {
 	if s == nil || s.zone == nil || t.Unix() < minUnix {

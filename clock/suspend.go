@@ -11,12 +11,11 @@ import (
 
 // Ground rules
 //
-// The deadlines of an engine are on the monotonic clock, which stops while the machine is
-// suspended. With Options.CountSuspension, the due times of timers and tickers are on the
-// boot clock, which does not stop. When the machine wakes, the kernel reports a step of
-// the wall clock, and each pending timeout is reset to the rest of its delay. A timeout
-// that is created between the waking and the report has the right delay already: its due
-// time tells.
+// The deadlines of an engine are on the monotonic clock. That clock stops while the machine is
+// suspended. With Options.CountSuspension, the due times of timers and tickers are on the boot
+// clock. The boot clock does not stop. When the machine wakes, the kernel reports a step of the
+// wall clock, and each pending timeout is reset to the rest of its delay. A timeout that is
+// created between the waking and the report has the right delay already: its due time tells.
 
 // suspension counts the time for which the machine was suspended.
 type suspension struct {
@@ -106,9 +105,9 @@ func (g *tickerGroup) recount(c *Clock) {
 	}
 }
 
-// recount resets the timeout of x to the rest of its delay: that of timeout, which counts
-// the earlier suspensions, less this one, but not before the deadline on the wall clock,
-// which tells whether x was created before the suspension.
+// recount resets the timeout of x to the rest of its delay: the delay of timeout, which counts
+// the earlier suspensions, less this suspension, but not before the deadline on the wall clock.
+// That deadline tells whether x was created before the suspension.
 func (x *deadlineCtx) recount(c *Clock, timeout hwt.Timeout, slept time.Duration) {
 	if x.clock != c {
 		return

@@ -39,8 +39,8 @@ func (c *Clock) NewTicker(d time.Duration) *Ticker {
 	return t
 }
 
-// Tick returns the channel of a new ticker, which cannot be stopped, or nil if d is
-// not positive.
+// Tick returns the channel of a new ticker that cannot be stopped. It returns nil if d is not
+// positive.
 func (c *Clock) Tick(d time.Duration) <-chan time.Time {
 	if d <= 0 {
 		return nil

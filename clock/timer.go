@@ -9,11 +9,10 @@ import (
 
 // Ground rules
 //
-//	T1. A Timer is active while it has a timeout. Its task fires it only if that
-//	    timeout has expired. If the timeout is pending, cancelled or nil, the task
-//	    belongs to an earlier timeout, which expired but lost the race for mu to a Stop
-//	    or Reset. Handles are not compared, because the hwt.Timer may wrap those that
-//	    it returns.
+//	T1. A Timer is active while it has a timeout. Its task fires it only if that timeout has
+//	    expired. If the timeout is pending, cancelled or nil, the task belongs to an earlier
+//	    timeout that expired but lost the race for mu to a Stop or Reset. Handles are not
+//	    compared, because the hwt.Timer may wrap those that it returns.
 //	T2. The channel has room for one value, and is sent to only under mu and only
 //	    when empty, so the send never blocks. Stop and Reset empty it under mu, so
 //	    nothing stale is left.
@@ -69,7 +68,7 @@ func (c *Clock) After(d time.Duration) <-chan time.Time {
 	return t.c
 }
 
-// newAfter returns the timer of an After or a Sleep, which End makes fire.
+// newAfter returns the timer of an After or a Sleep. End makes the timer fire.
 func (c *Clock) newAfter() *Timer { return &Timer{c: make(chan time.Time, 1), clock: c} }
 
 // Stop prevents the timer from firing, and reports whether it did so. If it
@@ -84,9 +83,9 @@ func (t *Timer) Stop() bool {
 	return t.disarm() || active
 }
 
-// Reset makes the timer fire when d has passed or up to one tick later, whatever its
-// state. If d is zero or less, the timer fires immediately. The result is that of Stop in
-// the same state. Afterwards no value sent before the Reset is received from C.
+// Reset makes the timer fire when d has passed or up to one tick later, whatever its state. If
+// d is zero or less, the timer fires immediately. The result is the same as the result of Stop
+// in the same state. Afterwards no value sent before the Reset is received from C.
 //
 // Moving an active timer to a later time does not allocate. A timer that is not active
 // needs a new timeout.

@@ -9,11 +9,11 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// The monotonic clock of a timer does not notice that the wall clock was set, nor that
-// the machine slept. While jobs wait for a time of the wall clock, the kernel reports each
-// step on Linux. Elsewhere, and on a timer that no engine knows, such as a wrapper, one
-// timeout of the clock compares both clocks. In a synctest bubble, whose clocks never
-// differ, there is neither.
+// The monotonic clock of a timer does not notice that the wall clock was set, nor that the
+// machine slept. While jobs wait for a time of the wall clock, the kernel reports each step on
+// Linux. Elsewhere, and on a timer that no engine knows, such as a wrapper, one timeout of the
+// clock compares both clocks. In a synctest bubble there is neither, because the clocks of a
+// bubble never differ.
 const (
 	// The period of the looks is a quarter of the time until the next run, within these
 	// limits. A step back needs no look: the job notices it when its timeout expires.
@@ -23,9 +23,9 @@ const (
 	// leastStep is the step that matters. Two readings of the clocks differ by less.
 	leastStep = 100 * time.Millisecond
 
-	// farBack is the distance from the latest time that the clock has shown, from which
-	// the new time counts as right. Below it, the clock was corrected, and runs at fixed
-	// hours do not happen twice. It is that of cron(8).
+	// farBack is the distance from the latest time that the clock has shown, from which the new
+	// time counts as right. Below it, the clock was corrected, and runs at fixed hours do not
+	// happen twice. It is the behavior of cron(8).
 	farBack = 3 * time.Hour
 )
 

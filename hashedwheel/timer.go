@@ -74,9 +74,9 @@ var (
 // leaks reports timers that were dropped without Stop.
 var leaks = leak.NewDetector[Timer]("hashedwheel.Timer", &leak.Options{ReleaseMethod: "Stop", SamplingInterval: 1})
 
-// New returns a timer with the given options; nil means the defaults. A field
-// whose value is outside its range is an error that names the field, the value
-// and the range. The worker goroutine starts with the first timeout.
+// New returns a timer with the given options; nil means the defaults. If a field is outside its
+// range, New returns an error that names the field, the value and the range. The worker
+// goroutine starts with the first timeout.
 func New(options *Options) (*Timer, error) {
 	o, err := complete(options)
 	if err != nil {
@@ -92,9 +92,9 @@ func New(options *Options) (*Timer, error) {
 	return t, nil
 }
 
-// NewTimeout schedules task to run once, delay from now; under load, up to one tick
-// later. A delay of zero or less expires immediately or, under load, at the next tick. A
-// deadline past the clock's range, which ends 73 years after New, is never reached.
+// NewTimeout schedules task to run once, delay from now; under load, up to one tick later. A
+// delay of zero or less expires immediately or, under load, at the next tick. The clock's range
+// ends 73 years after New; a later deadline is never reached.
 //
 // If it does not schedule the task, it returns [hwt.ErrNilTask], [hwt.ErrStopped], or a
 // *[hwt.PendingLimitError]. If Stop is called concurrently, NewTimeout returns
@@ -130,7 +130,7 @@ func (t *Timer) InitEvent(event *hwt.Event, task hwt.TimerTask) error {
 	return engine.InitEvent(&t.handle, event, task)
 }
 
-// Start starts the workers, which then stay until Stop. See [hwt.Engine].
+// Start starts the workers and keeps them until Stop. See [hwt.Engine].
 func (t *Timer) Start() { t.handle.Start() }
 
 // Stop makes the timer reject new timeouts, cancels the pending ones and returns them
@@ -157,10 +157,10 @@ func (t *Timer) TaskContext() context.Context { return t.handle.TaskContext() }
 // worker. See [hwt.Engine].
 func (t *Timer) Pending() int64 { return t.handle.Pending() }
 
-// All returns an iterator over the pending timeouts, in no particular order. See
-// [hwt.Engine]. It takes O(n) time and O(1) memory; a slow loop body adds passes over
-// timeouts that move meanwhile. Beyond 15 concurrent loops per worker, each further loop
-// copies the pending timeouts.
+// All returns an iterator over the pending timeouts, in no particular order. See [hwt.Engine].
+// It takes O(n) time and O(1) memory; a slow loop body adds passes over timeouts that move
+// during the loop. Beyond 15 concurrent loops per worker, each further loop copies the pending
+// timeouts.
 func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
 
 // Stats returns a snapshot of the timer's counts. It takes O(GOMAXPROCS) time per worker.

@@ -30,7 +30,7 @@ const minReach = 1024
 // enough.
 type wheel struct {
 	buckets store.Buckets
-	nexts   []uint16 // for each bucket that is not empty, a rotation, modulo 65,536, before which none of its entries expires
+	nexts   []uint16 // for each bucket that is not empty, a rotation, modulo 65,536; no entry of the bucket expires before that rotation
 	next    int64    // a tick before which nothing expires
 	stale   bool     // the timeout behind next was removed
 	tick    int64    // the current one
@@ -58,8 +58,8 @@ func (w *wheel) turnOf(i uint32) int64 {
 	return w.tick + int64((i-uint32(w.tick))&uint32(w.size-1))
 }
 
-// nextOf returns the tick that nexts has for bucket i, which is not empty, given a turn
-// of the bucket that is not after it.
+// nextOf returns the tick that nexts has for bucket i, given a turn of the bucket that is not
+// after the tick. The bucket must not be empty.
 func (w *wheel) nextOf(i uint32, turn int64) int64 {
 	return turn + int64(w.nexts[i]-uint16(w.rotation(turn)))<<w.shift
 }
@@ -112,15 +112,14 @@ func (w *wheel) Expire(due []*store.Node) []*store.Node {
 	return due
 }
 
-// search finds the earliest of nexts, none of which is before from. It looks at the
-// buckets in the order of their turns, and stops at the first one with an entry for that
-// turn.
+// search finds the earliest of nexts. No tick in nexts is before from. It looks at the buckets
+// in the order of their turns, and stops at the first one with an entry for that turn.
 //
-// It does not examine far buckets: that would be wasted if a nearer timeout is added
-// meanwhile, and cost the steps of a rotation at every tick. It gives up after reach
-// steps and lets the worker return that many ticks later. The reach doubles each time,
-// until timeouts expire or are removed. A wait therefore takes no more steps than ticks,
-// and a number of wake-ups that is logarithmic in its length.
+// It does not examine far buckets: the work would be wasted if a nearer timeout is added later,
+// and would cost the steps of a rotation at every tick. It gives up after reach steps and lets
+// the worker return that many ticks later. The reach doubles each time, until timeouts expire
+// or are removed. A wait takes no more steps than ticks, and a number of wake-ups that is
+// logarithmic in the length of the wait.
 func (w *wheel) search(from int64) int64 {
 	if w.buckets.Count() == 0 {
 		return empty
@@ -145,9 +144,9 @@ func (w *wheel) search(from int64) int64 {
 	return earliest
 }
 
-// Next implements engine.Wheel. Time may not have advanced since the last search: callers
-// that cancel one timeout after another would pay for a rotation each. The search
-// therefore begins at the tick that was known, with the shortest reach.
+// Next implements engine.Wheel. Time may not have advanced since the last search: callers that
+// cancel one timeout after another would pay for a rotation each. The search begins at the
+// known tick, with the shortest reach.
 func (w *wheel) Next() int64 {
 	if w.stale {
 		w.stale, w.reach = false, minReach

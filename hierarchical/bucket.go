@@ -2,12 +2,11 @@ package hierarchical
 
 import "github.com/hashedwheel/hwt/hierarchical/internal/delayqueue"
 
-// When the tick of a bucket of an upper level has come, its timeouts are stored again at
-// one tick, which delays that tick's tasks. A bucket therefore takes at most maxBucketLen
-// timeouts. Further ones go to the finer buckets of a sub-wheel. These buckets are
-// collected at their first ticks, and get sub-wheels in turn. However many timeouts are due at about the
-// same time, a tick stores at most maxBucketLen again for each size of bucket that begins
-// there.
+// When the tick of a bucket of an upper level has come, its timeouts are stored again at one
+// tick. This delays that tick's tasks, so a bucket takes at most maxBucketLen timeouts. Further
+// ones go to the finer buckets of a sub-wheel. These buckets are collected at their first
+// ticks, and get sub-wheels in turn. However many timeouts are due at about the same time, a
+// tick stores at most maxBucketLen again for each size of bucket that begins there.
 //
 // The buckets of a sub-wheel take three kilobytes: three bytes for each timeout of a full
 // bucket.
@@ -60,8 +59,8 @@ func (w *wheel) newSubWheel() *subWheel {
 	return s
 }
 
-// adopt numbers new buckets, which belong to s or, if that is nil, to a level. It
-// returns the number of the first.
+// adopt numbers new buckets. The buckets belong to s or, if s is nil, to a level. It returns
+// the number of the first.
 func (w *wheel) adopt(buckets []bucket, s *subWheel) (first uint32) {
 	first = uint32(len(w.counts))
 	for i := range buckets {

@@ -39,10 +39,9 @@ type Options struct {
 	// number of processors. For slow tasks, set an Executor instead.
 	Workers int
 
-	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects
-	// more with a *[hwt.PendingLimitError]. The default, 0, means no limit.
-	// With a limit, all callers update one shared counter, which costs some speed on
-	// many processors.
+	// MaxPendingTimeouts is the largest number of pending timeouts. NewTimeout rejects more
+	// with a *[hwt.PendingLimitError]. The default, 0, means no limit. With a limit, all
+	// callers update one shared counter. This costs some speed on many processors.
 	//
 	// A timeout gives up its place before Cancel returns, or when its task begins;
 	// Pending may fall slightly earlier. To bound memory, NewTimeout also rejects while
@@ -59,11 +58,10 @@ type Options struct {
 	// ErrorHandler. nil is the default: slog.Default at the time of New.
 	Logger *slog.Logger
 
-	// ErrorHandler is called with each error that a task returns, a
-	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
-	// its goroutine, and the executor's rejections. It runs on the goroutine on
-	// which the error occurred, so with an Executor or several workers it may run
-	// concurrently. nil is the default: errors are logged.
+	// ErrorHandler is called with each error that a task returns, a *[hwt.PanicError] for a
+	// task that panics, [hwt.ErrGoexit] for a task that ends its goroutine, and the executor's
+	// rejections. It runs on the goroutine on which the error occurred, so with an Executor or
+	// several workers it may run concurrently. nil is the default: errors are logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
 
 	// Name identifies the timer in the log, in String, and as the pprof label

@@ -7,9 +7,9 @@
 //	retry, err := timer.AfterFunc(20*time.Millisecond, func() { send(request) })
 //	deletion, err := timer.AfterFunc(30*24*time.Hour, func() { remove(account) })
 //
-// Use it for very many timeouts whose delays vary widely, or are long compared with the
-// tick. The wheel need not be sized for the usual delay. docs/engines.md in the
-// repository compares the engines.
+// Use it for very many timeouts with delays that vary widely, or that are long compared with
+// the tick. The wheel need not be sized for the usual delay. docs/engines.md in the repository
+// compares the engines.
 //
 // # How it works
 //
@@ -29,9 +29,9 @@
 // about 64 bytes of heap. For each level of its cascade, the worker spends O(1) time on a
 // timeout, or O(log b) if the timeout is the first in its bucket and b buckets are in use.
 //
-// A cascade delays the tasks of its tick and is therefore bounded: a bucket takes 1024
-// timeouts, and further ones go to finer buckets directly. A level takes 48 bytes per
-// bucket for the life of the timer, 3 KiB with the defaults.
+// A cascade delays the tasks of its tick, so cascades are bounded: a bucket takes 1024
+// timeouts, and further ones go to finer buckets directly. A level takes 48 bytes per bucket
+// for the life of the timer, 3 KiB with the defaults.
 //
 // Package hwt states the promises that all engines keep.
 package hierarchical
@@ -53,7 +53,7 @@ import (
 type Timer struct {
 	handle  engine.Handle
 	options engine.Options // Immutable after New.
-	levels  *atomic.Int64  // Atomic: written by the wheel, which Stop drops, read by Levels.
+	levels  *atomic.Int64  // Atomic: written by the wheel, read by Levels also after Stop has dropped the wheel.
 }
 
 var (
@@ -64,9 +64,9 @@ var (
 // leaks reports timers that were dropped without Stop.
 var leaks = leak.NewDetector[Timer]("hierarchical.Timer", &leak.Options{ReleaseMethod: "Stop", SamplingInterval: 1})
 
-// New returns a timer with the given options; nil means the defaults. A field
-// whose value is outside its range is an error that names the field, the value
-// and the range. The worker goroutine starts with the first timeout.
+// New returns a timer with the given options; nil means the defaults. If a field is outside its
+// range, New returns an error that names the field, the value and the range. The worker
+// goroutine starts with the first timeout.
 func New(options *Options) (*Timer, error) {
 	o, err := complete(options)
 	if err != nil {
@@ -77,7 +77,7 @@ func New(options *Options) (*Timer, error) {
 	return t, nil
 }
 
-// init gives the timer its wheels, which tests wrap.
+// init gives the timer its wheels. Tests wrap them.
 func (t *Timer) init(newWheel func() engine.Wheel) {
 	var tracker *leak.Tracker
 	if !t.options.DisableLeakDetection {
@@ -86,9 +86,9 @@ func (t *Timer) init(newWheel func() engine.Wheel) {
 	t.handle.Init(t, t.options.Config(newWheel, tracker))
 }
 
-// NewTimeout schedules task to run once, delay from now; under load, up to one tick
-// later. A delay of zero or less expires immediately or, under load, at the next tick. A
-// deadline past the clock's range, which ends 73 years after New, is never reached.
+// NewTimeout schedules task to run once, delay from now; under load, up to one tick later. A
+// delay of zero or less expires immediately or, under load, at the next tick. The clock's range
+// ends 73 years after New; a later deadline is never reached.
 //
 // If it does not schedule the task, it returns [hwt.ErrNilTask], [hwt.ErrStopped], or a
 // *[hwt.PendingLimitError]. If Stop is called concurrently, NewTimeout returns
@@ -124,7 +124,7 @@ func (t *Timer) InitEvent(event *hwt.Event, task hwt.TimerTask) error {
 	return engine.InitEvent(&t.handle, event, task)
 }
 
-// Start starts the workers, which then stay until Stop. See [hwt.Engine].
+// Start starts the workers and keeps them until Stop. See [hwt.Engine].
 func (t *Timer) Start() { t.handle.Start() }
 
 // Stop makes the timer reject new timeouts, cancels the pending ones and returns them
@@ -156,10 +156,10 @@ func (t *Timer) Pending() int64 { return t.handle.Pending() }
 // It takes O(1) time.
 func (t *Timer) Levels() int { return int(t.levels.Load()) }
 
-// All returns an iterator over the pending timeouts, in no particular order. See
-// [hwt.Engine]. It takes O(n) time and O(1) memory; a slow loop body adds passes over
-// timeouts that move meanwhile. Beyond 15 concurrent loops per worker, each further loop
-// copies the pending timeouts.
+// All returns an iterator over the pending timeouts, in no particular order. See [hwt.Engine].
+// It takes O(n) time and O(1) memory; a slow loop body adds passes over timeouts that move
+// during the loop. Beyond 15 concurrent loops per worker, each further loop copies the pending
+// timeouts.
 func (t *Timer) All() iter.Seq[hwt.Timeout] { return t.handle.All() }
 
 // Stats returns a snapshot of the timer's counts. It takes O(GOMAXPROCS) time per worker.

@@ -18,12 +18,11 @@ type level struct {
 	buckets []bucket
 }
 
-// wheel files a timeout on the lowest level that reaches its tick, in the bucket
-// whose span the tick is in. A bucket waits in the delay queue, and is due at
-// the first tick of its span. On the lowest level, that is when its timeouts
-// are due. Further up the core finds that they are not yet, and adds them
-// again: they cascade, to a lower level, since the levels below reach a
-// bucket's whole span when it begins.
+// wheel files a timeout on the lowest level that reaches its tick, in the bucket with a span
+// that contains the tick. A bucket waits in the delay queue, and is due at the first tick of
+// its span. On the lowest level, that is when its timeouts are due. Further up the core finds
+// that they are not yet, and adds them again: they cascade, to a lower level, since the levels
+// below reach a bucket's whole span when it begins.
 //
 // At any tick, the current one included, a bucket stands for one span only, and its
 // place in the delay queue is right for whatever is added to it.
@@ -74,8 +73,8 @@ func (w *wheel) raiseLevelCount(n int64) {
 // limitOf returns the limit of a level at the current tick.
 func (w *wheel) limitOf(unit int64) int64 { return (w.tick/unit + w.size) * unit }
 
-// MoveTo implements engine.Wheel. A level's limit moves only when that of the
-// level below does.
+// MoveTo implements engine.Wheel. A level's limit moves only when the limit of the level below
+// moves.
 func (w *wheel) MoveTo(tick int64) {
 	w.tick = tick
 	for i := range w.levels {
@@ -88,8 +87,8 @@ func (w *wheel) MoveTo(tick int64) {
 	}
 }
 
-// Add implements engine.Wheel. A bucket that holds something is queued, so that its
-// item, which may not be in the cache, need not be read.
+// Add implements engine.Wheel. A bucket that holds something is queued already, so the item of
+// the bucket is not read: it may not be in the cache.
 func (w *wheel) Add(t *store.Node, tick int64) {
 	p := w.descend(w.levelOf(tick), tick, true)
 	w.set.Add(p.index, t, 0)

@@ -19,10 +19,9 @@ const maxCloseWorkers = 256
 // maxKept is the maximum capacity that an empty queue keeps.
 const maxKept = 1 << 12
 
-// closePool closes expired connections and other resources. Its worker goroutines
-// exist only while the queue is not empty. Before a worker closes, it starts
-// another worker if the queue is not empty. Blocked closes therefore delay no
-// other until maxCloseWorkers are blocked.
+// closePool closes expired connections and other resources. Its worker goroutines exist only
+// while the queue is not empty. Before a worker closes, it starts another worker if the queue
+// is not empty. Blocked closes delay no other until maxCloseWorkers are blocked.
 type closePool struct {
 	reaper *Reaper // Immutable after New.
 
@@ -118,7 +117,7 @@ func (p *closePool) close(e expired) {
 	}
 }
 
-// closeExpired closes c, whose watch has ended.
+// closeExpired closes c after its watch has ended.
 func closeExpired(c io.Closer) error {
 	if own, ok := c.(wrapper); ok {
 		return own.base().closeSoon()
@@ -137,7 +136,7 @@ func (e expired) event() Event {
 	}
 }
 
-// call calls f, which runs user code, and reports if it does not return.
+// call calls f, and reports if f does not return. f runs user code.
 func (r *Reaper) call(name string, c io.Closer, f func()) {
 	usercode.Run(f, func(err error) {
 		r.panics.Add(1)

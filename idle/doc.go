@@ -41,11 +41,10 @@
 // blocked. A touch and the end of a watch compete for one atomic word: if the touch wins,
 // the connection stays open; otherwise it is closed.
 //
-// Closes and [Options.OnExpire] never run on the timer's worker, because a close
-// may block: for a linger time, or because a TLS close_notify waits for a peer
-// that does not read. They run on up to 256 goroutines, which exist only while
-// connections are waiting to be closed. A blocked close delays no other close
-// until 256 are blocked.
+// Closes and [Options.OnExpire] never run on the timer's worker, because a close may block: for
+// a linger time, or because a TLS close_notify waits for a peer that does not read. They run on
+// up to 256 goroutines. The goroutines exist only while connections are waiting to be closed. A
+// blocked close delays no other close until 256 are blocked.
 //
 // At [Options.MaxAge], a connection is closed even if a request is in progress. With
 // [Options.MaxAgeGrace], the reaper waits until the connection has neither been held nor moved
@@ -68,13 +67,12 @@
 //		w.NetConn().(*net.TCPConn).SetNoDelay(false)
 //	}
 //
-// Once the watch of a connection has ended, reads and writes are not activity any more.
-// They may still succeed until the close, which [Options.OnExpire] or other closes may
-// delay. After the reaper has closed a connection, its methods return errors that match
-// [ErrIdle], [ErrTooOld], or [ErrClosed] by errors.Is, and also the
-// connection's error, such as net.ErrClosed. The close itself is not a timeout: the
-// method Timeout of [net.Error] reports true only if the connection's error is one, such
-// as an expired read deadline.
+// Once the watch of a connection has ended, reads and writes are not activity any more. They
+// may still succeed until the close. [Options.OnExpire] or other closes may delay the close.
+// After the reaper has closed a connection, its methods return errors that match [ErrIdle],
+// [ErrTooOld], or [ErrClosed] by errors.Is, and also the connection's error, such as
+// net.ErrClosed. The close itself is not a timeout: the method Timeout of [net.Error] reports
+// true only if the connection's error is one, such as an expired read deadline.
 //
 // For TLS, wrap the TCP connection and create the *tls.Conn on top of it. Before the reaper
 // closes a connection that carries TLS, it makes all reads and all writes of data fail, for
@@ -82,9 +80,9 @@
 // close sends the close_notify alert that RFC 8446 requires. [Options.OnExpire] and
 // [Stats.Closing] do not include this second.
 //
-// Wrap packet connections, such as UDP, only if they are connected, as those of net.Dial
-// are. A wrapped connection is a [net.Conn], not a [net.PacketConn]. For an unconnected
-// socket, use [Reaper.Watch].
+// Wrap packet connections, such as UDP, only if they are connected, as connections of net.Dial
+// are. A wrapped connection is a [net.Conn], not a [net.PacketConn]. For an unconnected socket,
+// use [Reaper.Watch].
 //
 // The method WriteTo of [net.Buffers] writes each buffer separately to a wrapped
 // connection, because package net combines buffers only for its types. Use

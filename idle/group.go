@@ -11,22 +11,19 @@ import (
 
 // Ground rules
 //
-// With one timeout per watch, every active connection would need a new timeout in
-// each idle period. Up to 64 watches therefore form a group that shares one
-// timeout. It is due at the earliest deadline that a member had at the last scan.
-// When it expires, a scan ends the members whose current deadline has passed and
-// arms the timeout for the earliest deadline of the others. Activity only moves
-// deadlines later, so no member is scanned after its deadline. Sharing costs no
-// precision.
+// With one timeout per watch, every active connection would need a new timeout in each idle
+// period. Up to 64 watches form a group that shares one timeout. It is due at the earliest
+// deadline that a member had at the last scan. When it expires, a scan ends the members that
+// are past their current deadline and arms the timeout for the earliest deadline of the others.
+// Activity only moves deadlines later, so no member is scanned after its deadline. Sharing
+// costs no precision.
 //
 //	G1. shard.mu guards all fields of groups and shards. It is held during a scan,
 //	    but not while user code runs or a connection is closed.
-//	G2. A group with a member that can expire has an alarm that is pending or about
-//	    to run. The alarm is due at group.due, which is no later than the earliest
-//	    deadline of the members.
-//	G3. An early or redundant scan is harmless. An alarm that expires while its
-//	    group changes therefore need not be stopped: its scan examines the current
-//	    members and arms a new alarm.
+//	G2. A group with a member that can expire has an alarm that is pending or about to run. The
+//	    alarm is due at group.due, no later than the earliest deadline of the members.
+//	G3. An early or redundant scan is harmless. An alarm that expires while its group changes
+//	    need not be stopped: its scan examines the current members and arms a new alarm.
 //	G4. The goroutine that ends a member removes it from the group, under mu. A
 //	    scan skips members that have ended but are not removed yet.
 
@@ -71,8 +68,8 @@ func (g *group) Rejected(_ hwt.Timeout, err error) error {
 	return err
 }
 
-// scan ends the members whose deadline has passed, passes them to the close pool,
-// and arms the alarm for the others.
+// scan ends the members that are past their deadline, passes them to the close pool, and arms
+// the alarm for the others.
 func (g *group) scan() { g.shard.reaper.refused(g.scanLocked()) }
 
 // scanLocked is scan under the lock. It returns the error of the timer.
@@ -89,8 +86,8 @@ func (g *group) scanLocked() error {
 	return err
 }
 
-// endExpired ends and removes the members whose deadline has passed, and sets due
-// for the others.
+// endExpired ends and removes the members that are past their deadline, and sets due for the
+// others.
 func (g *group) endExpired(now int64) (ended []expired) {
 	g.due = never
 	g.prefetch()

@@ -4,22 +4,21 @@ import "sync/atomic"
 
 // Ground rules
 //
-// The state of a watch is one atomic word, so that the last activity and the end
-// cannot disagree. A touch and an end are each one compare-and-swap of the word,
-// which is their linearization point.
+// The state of a watch is one atomic word, so that the last activity and the end cannot
+// disagree. A touch and an end are each one compare-and-swap of the word. The compare-and-swap
+// is their linearization point.
 //
 //	alive    last activity, in nanoseconds since New         never negative
 //	ended    ^(last activity<<2 | reason)                    always negative
 //
-//	S1. An ended word never changes again. A watch therefore ends exactly once. The
-//	    goroutine that ended it closes the watched closer or removes the watch from
-//	    its group.
+//	S1. An ended word never changes again. A watch ends exactly once. The goroutine that ended
+//	    it closes the watched closer or removes the watch from its group.
 //	S2. An alive word only grows.
-//	S3. The reaper ends a word only by a compare-and-swap with the activity that was
-//	    too old. If a touch intervenes, the reaper examines the watch again. A close
-//	    is therefore never earlier than the timeout after a touch that has returned.
-//	S4. A touch takes no lock and wakes no goroutine. The deadline known to the
-//	    reaper is therefore never later than the current one.
+//	S3. The reaper ends a word only by a compare-and-swap with the activity that was too old. If
+//	    a touch intervenes, the reaper examines the watch again. A close is never earlier than
+//	    the timeout after a touch that has returned.
+//	S4. A touch takes no lock and wakes no goroutine. The deadline known to the reaper is never
+//	    later than the current one.
 //	S5. A hold is counted before it touches, and its release touches before the
 //	    count falls. A scan loads the word before the count. If it sees no hold, a
 //	    later hold changes the word, and an earlier release has changed it. S3

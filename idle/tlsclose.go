@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// A TLS connection must end with a close_notify alert, or its peer reports a truncated
-// stream (RFC 8446, section 6.1). Only the *tls.Conn on top of a wrapped connection can send
-// the alert. The reaper therefore does not close such a connection itself at first. It makes
-// the read in progress, all later reads, and all writes but that of the alert fail. The
-// reader, for example net/http's server, then closes the *tls.Conn, which sends the alert and
-// closes the wrapped connection. After tlsGrace the reaper closes the connection in any case.
+// A TLS connection must end with a close_notify alert, or its peer reports a truncated stream
+// (RFC 8446, section 6.1). Only the *tls.Conn on top of a wrapped connection can send the
+// alert. The reaper does not close such a connection itself at first. It makes the read in
+// progress, all later reads, and all writes but the write of the alert fail. The reader, for
+// example net/http's server, then closes the *tls.Conn. That close sends the alert and closes
+// the wrapped connection. After tlsGrace the reaper closes the connection in any case.
 //
 // A connection carries TLS if the first bytes that it reads are the header of a handshake
 // record. A stream of another protocol that begins like this is only closed later.
@@ -57,7 +57,7 @@ func (c *conn) closeSoon() error {
 	return nil
 }
 
-// isAlert reports whether p is the record of an alert, which TLS 1.3 encrypts: a header, two
+// isAlert reports whether p is the record of an alert. TLS 1.3 encrypts alerts: a header, two
 // bytes, their type, and a tag of 16 bytes.
 func isAlert(p []byte) bool {
 	const alert, data, length = 0x15, 0x17, 5 + 2 + 1 + 16

@@ -88,7 +88,7 @@ func (c *conn) raw() (syscall.RawConn, error) {
 	return &rawConn{raw, c}, nil
 }
 
-// rawConn is a raw connection whose operations are activity. Its type also hides a
+// rawConn is a raw connection with operations that are activity. Its type also hides a
 // connection of package net from package os: os.File would move bytes unnoticed.
 type rawConn struct {
 	syscall.RawConn

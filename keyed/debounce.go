@@ -39,10 +39,10 @@ type burst[V any] struct {
 	pending bool          // whether the trailing edge calls the callback
 }
 
-// NewDebouncer returns a Debouncer on timer with the given wait, which must be positive. nil
+// NewDebouncer returns a Debouncer on timer with the given wait. The wait must be positive. nil
 // options mean the defaults. The timer may have other users; the Debouncer does not stop it.
-// NewDebouncer returns an error if timer or callback is nil, or if wait or an option is
-// outside its range.
+// NewDebouncer returns an error if timer or callback is nil, or if wait or an option is outside
+// its range.
 func NewDebouncer[K comparable, V any](timer hwt.Timer, wait time.Duration, callback func(key K, value V), options *DebouncerOptions[K, V]) (*Debouncer[K, V], error) {
 	if err := check.NotNil("keyed", "NewDebouncer", "timer", timer, "an hwt.Timer"); err != nil {
 		return nil, err
@@ -120,7 +120,8 @@ func (d *Debouncer[K, V]) joinLocked(s *stripe[K, burst[V]], h uint32, key K, va
 	return true, nil
 }
 
-// begin adds p to the table, unless its key has a burst by now, which the event of p then joins.
+// begin adds p to the table. If the key has a burst by now, the event of p joins the burst
+// instead.
 func (d *Debouncer[K, V]) begin(s *stripe[K, burst[V]], h uint32, p *pair[K, burst[V]], value V) (begun bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,11 +186,10 @@ func (d *Debouncer[K, V]) GetAndDelete(key K) (value V, ok bool) {
 	return b.value, b.pending
 }
 
-// Flush ends all bursts, and returns after the calls of their trailing edges, which it makes
-// on up to 8 new goroutines. Use it before Close when a program ends. Events of concurrent calls of
-// Trigger may begin other bursts. Flush returns [ErrClosed] after Close, and a
-// *[DrainError] if a callback panicked or ended its goroutine; it makes the other calls
-// nevertheless.
+// Flush ends all bursts, and calls their trailing edges on up to 8 new goroutines. It returns
+// after the calls. Use it before Close when a program ends. Events of concurrent calls of
+// Trigger may begin other bursts. Flush returns [ErrClosed] after Close, and a *[DrainError] if
+// a callback panicked or ended its goroutine; it makes the other calls nevertheless.
 func (d *Debouncer[K, V]) Flush() error {
 	return d.wheel.Drain(func(e Entry[K, burst[V]]) { d.end(e.Key, e.Value) })
 }

@@ -38,13 +38,12 @@
 //     reports that, and no other pair is affected.
 //   - If the timer's executor rejects a callback, the pair stays pending and
 //     expires again after a second.
-//   - The timer may be wrapped, for metrics or tracing: the wheel does not depend on the
-//     task that a timeout returns. If the wrapper is an [hwt.EventTimer], its tasks must
-//     receive the event. A wrapper of tasks must forward [hwt.RejectedTask], or rejected
-//     pairs are not retried. The wheel calls Reset, Deadline, IsExpired, and sometimes
-//     NewTimeout while it holds a lock that its tasks also take. A wrapper's
-//     implementations of these methods must therefore neither use the wheel nor wait for a
-//     task.
+//   - The timer may be wrapped, for metrics or tracing: the wheel does not depend on the task
+//     that a timeout returns. If the wrapper is an [hwt.EventTimer], its tasks must receive the
+//     event. A wrapper of tasks must forward [hwt.RejectedTask], or rejected pairs are not
+//     retried. The wheel calls Reset, Deadline, IsExpired, and sometimes NewTimeout while it
+//     holds a lock that its tasks also take. A wrapper's implementations of these methods must
+//     neither use the wheel nor wait for a task.
 //
 // # Cost
 //
@@ -59,9 +58,9 @@
 //
 // # Differences from go-zero
 //
-// Keys are typed, and every key is valid, including the zero value. A delay is
-// never rounded down: go-zero's MoveTimer runs a callback immediately if the delay is
-// below the wheel's interval. A delay of zero or less is not an error; the pair
-// expires at the next opportunity. Drain waits for its callbacks, which get the due
-// times and may use the wheel, and leaves it empty. Close may be called twice.
+// Keys are typed, and every key is valid, including the zero value. A delay is never rounded
+// down: go-zero's MoveTimer runs a callback immediately if the delay is below the wheel's
+// interval. A delay of zero or less is not an error; the pair expires at the next opportunity.
+// Drain waits for its callbacks, and leaves the wheel empty. A callback gets the due time and
+// may use the wheel. Close may be called twice.
 package keyed

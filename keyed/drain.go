@@ -13,8 +13,8 @@ import (
 // concurrently, each pair goes to one of them. The callback given to New is not called
 // for a drained pair.
 //
-// All pairs are removed before the first call of f, so f may use the wheel: a pair that
-// f or another goroutine sets meanwhile is pending, and is not drained.
+// All pairs are removed before the first call of f, so f may use the wheel: a pair that f or
+// another goroutine sets during Drain is pending, and is not drained.
 //
 // It takes time and memory proportional to the number of pending pairs. It
 // returns ErrClosed after Close, and a *[DrainError] if f panicked or ended its

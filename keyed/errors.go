@@ -14,7 +14,7 @@ var (
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("keyed: wheel is closed")
 
-	// ErrInvalidKey is returned for a key that a map cannot find again: one that is unequal
+	// ErrInvalidKey is returned for a key that a map cannot find again: a key that is unequal
 	// to itself (a NaN) or cannot be hashed (a slice in an interface).
 	ErrInvalidKey = check.Errorf("keyed: key is unequal to itself or cannot be hashed")
 )

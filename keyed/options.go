@@ -17,14 +17,13 @@ type Options[K comparable, V any] struct {
 	// 0 is the default, 8.
 	DrainWorkers int
 
-	// ErrorHandler is called with each pair whose callback failed or could not be
-	// called. The error is a *[hwt.PanicError] if the callback panicked, and
-	// [hwt.ErrGoexit] if it ended its goroutine; the pair has ended. Otherwise it
-	// wraps the error with which the timer's executor rejected the callback; the
-	// pair is pending and expires again after a second, and ErrorHandler may set,
-	// move, or delete it. If the timer cannot schedule it again, the error wraps
-	// the timer's error as well, and the pair stays in the wheel without a
-	// timeout.
+	// ErrorHandler is called with each pair after its callback has failed or could not be
+	// called. The error is a *[hwt.PanicError] if the callback panicked, and [hwt.ErrGoexit] if
+	// it ended its goroutine; the pair has ended. Otherwise it wraps the error with which the
+	// timer's executor rejected the callback; the pair is pending and expires again after a
+	// second, and ErrorHandler may set, move, or delete it. If the timer cannot schedule it
+	// again, the error wraps the timer's error as well, and the pair stays in the wheel without
+	// a timeout.
 	//
 	// ErrorHandler runs where the timer runs its tasks or, after a rejection, where the
 	// timer calls the executor. It may be called concurrently. nil is the default: errors

@@ -13,24 +13,24 @@ import (
 //
 // The table defines the pending pairs. The event of a pair only triggers a look at it.
 //
-//	K1. A pair is pending while it is in the table. It ends when it is removed, and
-//	    the code that removes it carries out this end. A pair therefore ends once.
-//	K2. The table and the pairs in it change only under the lock of their stripe.
-//	    The timer's Reset and Deadline are called there, which do not wait. User code
-//	    is never called there. Arm is called before: it may hold back a caller
-//	    that schedules fast while the timer's worker is late, and the worker needs the
-//	    lock. Cases that are rare, or run where the timer runs its tasks, call it under the lock:
-//	    an early task, a rejection, and a Debouncer's pair that has fired.
+//	K1. A pair is pending while it is in the table. It ends when it is removed, and the code
+//	    that removes it carries out this end. A pair ends once.
+//	K2. The table and the pairs in it change only under the lock of their stripe. The timer's
+//	    Reset and Deadline are called there; they do not wait. User code is never called there.
+//	    Arm is called before: it may hold back a caller that schedules fast while the timer's
+//	    worker is late, and the worker needs the lock. Cases that are rare, or run where the
+//	    timer runs its tasks, call it under the lock: an early task, a rejection, and a
+//	    Debouncer's pair that has fired.
 //	K3. A pair enters the table once, with an armed event, and keeps its key.
 //	K4. The latest Arm of a pair, and no other, ends it: a task does nothing if the event
 //	    is pending again.
-//	K5. A pending event is that of a pair in the table, or about to be cancelled by the
-//	    operation that removed the pair, or created one in vain.
+//	K5. A pending event belongs to a pair in the table; or the operation that removed the pair,
+//	    or created it in vain, is about to cancel the event.
 //
 // The races and their outcomes:
 //
-//	Set with expiry      The lock decides. If Reset fails, the event has fired,
-//	                     and a new pair replaces the old one, whose task then
+//	Set with expiry      The lock decides. If Reset fails, the event has fired, and a
+//	                     new pair replaces the old one. The task of the old pair then
 //	                     finds another pair in the table. Move and SetIfSooner are
 //	                     the same.
 //	Set with its task    The event of a new pair may fire before Set has put the pair
@@ -57,7 +57,7 @@ type pair[K comparable, V any] struct {
 // task is the task of all events of a wheel.
 type task[K comparable, V any] Wheel[K, V]
 
-// wheel returns the wheel whose task t is.
+// wheel returns the wheel that has t as its task.
 func (t *task[K, V]) wheel() *Wheel[K, V] { return (*Wheel[K, V])(t) }
 
 // pairOf returns the pair that a timer has passed to the task of its event.
@@ -69,8 +69,8 @@ func pairOf[K comparable, V any](timeout hwt.Timeout) (*pair[K, V], error) {
 	return (*pair[K, V])(unsafe.Pointer(e)), nil
 }
 
-// newPair returns a pair that is not yet in the table, whose event is due after delay. A
-// panic of a user's timer would leave a lock held.
+// newPair returns a pair that is not yet in the table. The event of the pair is due after
+// delay. A panic of a user's timer would leave a lock held.
 func (w *Wheel[K, V]) newPair(key K, delay time.Duration) (p *pair[K, V], err error) {
 	p = &pair[K, V]{key: key}
 	usercode.Run(func() {
@@ -106,7 +106,7 @@ func (p *pair[K, V]) armAgain(delay time.Duration) (err error) {
 
 func timerFailed(err error) error { return fmt.Errorf("keyed: NewTimeout of the timer: %w", err) }
 
-// take returns the value of p, which has been removed, and forgets it. The timer may keep a
+// take returns the value of the removed pair p, and clears it in p. The timer may keep a
 // cancelled event, and thereby p, until its next tick.
 func (p *pair[K, V]) take() (value V) {
 	value, p.value = p.value, value

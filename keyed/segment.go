@@ -35,7 +35,8 @@ func (s *segment[K, V]) after(i int) int {
 	return 0
 }
 
-// find returns the slot of the pair of key, whose hash is h. ok is false if there is no pair.
+// find returns the slot of the pair of key. h is the hash of key. ok is false if there is no
+// pair.
 func (s *segment[K, V]) find(h uint32, key K) (slot int, ok bool) {
 	i := s.home(h)
 	for ; s.hashes[i] != 0; i = s.after(i) {
@@ -46,7 +47,7 @@ func (s *segment[K, V]) find(h uint32, key K) (slot int, ok bool) {
 	return i, false
 }
 
-// add adds p, whose hash is h and whose key has no pair.
+// add adds p. h is the hash of its key; the key must not have a pair.
 func (s *segment[K, V]) add(h uint32, p *pair[K, V]) {
 	if s.n++; 20*s.n > 17*len(s.hashes) {
 		s.resize()

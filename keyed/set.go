@@ -60,8 +60,8 @@ const (
 	ifKnown            // Move
 )
 
-// holds reports whether c holds for a key with the event current, which is nil for an
-// unknown key.
+// holds reports whether c holds for a key with the event current. For an unknown key, current
+// is nil.
 func (c condition) holds(current *hwt.Event, delay time.Duration) bool {
 	switch c {
 	case ifAbsent:
@@ -102,7 +102,7 @@ func (w *Wheel[K, V]) set(key K, value *V, delay time.Duration, c condition) (ok
 	return ok, err
 }
 
-// setKnown is set for a pair whose event can be reset, and if c does not hold. done is
+// setKnown is set for a pair with an event that can be reset, and if c does not hold. done is
 // false if set needs a new pair.
 func (w *Wheel[K, V]) setKnown(s *stripe[K, V], h uint32, key K, value *V, delay time.Duration, c condition) (ok, done bool, err error) {
 	s.mu.Lock()
@@ -111,8 +111,8 @@ func (w *Wheel[K, V]) setKnown(s *stripe[K, V], h uint32, key K, value *V, delay
 	return w.reset(s, old, value, delay, c)
 }
 
-// reset is setKnown for the pair old, which is nil for an unknown key. The caller holds
-// the lock of s.
+// reset is setKnown for the pair old. For an unknown key, old is nil. The caller holds the lock
+// of s.
 func (w *Wheel[K, V]) reset(s *stripe[K, V], old *pair[K, V], value *V, delay time.Duration, c condition) (ok, done bool, err error) {
 	var current *hwt.Event
 	if old != nil {
@@ -132,8 +132,8 @@ func (w *Wheel[K, V]) reset(s *stripe[K, V], old *pair[K, V], value *V, delay ti
 	return true, true, nil // Linearization point for a known key.
 }
 
-// add puts p into the table, unless the table has a pair of the key by now whose event can
-// be reset, or c does not hold.
+// add puts p into the table, unless c does not hold, or the table has a pair of the key by now
+// and its event can be reset.
 func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], value *V, delay time.Duration, c condition) (ok, added bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +158,8 @@ func (w *Wheel[K, V]) add(s *stripe[K, V], h uint32, p *pair[K, V], value *V, de
 	return true, true, nil
 }
 
-// Delete deletes the pair of key, whose callback then does not run. It reports
-// whether there was a pair. It takes constant time and allocates nothing.
+// Delete deletes the pair of key. The callback of the pair does not run. It reports whether
+// there was a pair. It takes constant time and allocates nothing.
 //
 // After Close it returns false: Close has cancelled every pair, so the callback does not run
 // in this case either, and an error would tell the caller nothing to act on.
@@ -181,7 +181,8 @@ func (w *Wheel[K, V]) GetAndDelete(key K) (value V, ok bool) {
 	return p.take(), true
 }
 
-// remove removes the pair of key from the table and returns it, or nil if there is none.
+// remove removes the pair of key from the table. It returns the pair, or nil if the key has no
+// pair.
 func (w *Wheel[K, V]) remove(key K) *pair[K, V] {
 	s, h := w.stripe(key)
 	s.mu.Lock()

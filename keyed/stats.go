@@ -4,7 +4,7 @@ package keyed
 // counted, because that would slow it down.
 type Stats struct {
 	Pending   int64 // pairs that have not ended
-	Fired     int64 // pairs that expired, whose callback was called
+	Fired     int64 // pairs that expired, so that their callback was called
 	Drained   int64 // pairs that Drain removed
 	Cancelled int64 // pairs that Close cancelled
 }

@@ -14,10 +14,10 @@ import (
 const segmentPairs = 256
 
 // stripe is a part of the table, with a lock. Its pairs are in segments, and their number
-// follows the number of pairs, by linear hashing: a stripe grows when one segment is split
-// in two, and shrinks when the last two are merged. An operation therefore moves only the
-// pairs of a segment or two, however large the table is. The segment of a pair depends on
-// the low bits of its hash, and its home there on the high bits.
+// follows the number of pairs, by linear hashing: a stripe grows when one segment is split in
+// two, and shrinks when the last two are merged. An operation moves only the pairs of a segment
+// or two, however large the table is. The segment of a pair depends on the low bits of its
+// hash, and its home there on the high bits.
 type stripe[K comparable, V any] struct {
 	mu       sync.Mutex
 	segments []segment[K, V] // at least one. Guarded by mu.
@@ -57,7 +57,7 @@ func (s *stripe[K, V]) segmentOf(h uint32) (i, width int) {
 // parent returns the number of the segment from which segment i was split.
 func parent(i int) int { return i &^ (1 << (bits.Len(uint(i)) - 1)) }
 
-// find returns the pair of key, whose hash is h, and its slot. p is nil if there is no
+// find returns the pair of key and its slot. h is the hash of key. p is nil if there is no
 // pair. The caller holds mu.
 func (s *stripe[K, V]) find(h uint32, key K) (p *pair[K, V], at slot) {
 	at.segment, _ = s.segmentOf(h)
@@ -70,7 +70,7 @@ func (s *stripe[K, V]) find(h uint32, key K) (p *pair[K, V], at slot) {
 	return in.pairs[i], at
 }
 
-// add adds p, whose hash is h and whose key has no pair. The caller holds mu.
+// add adds p. h is the hash of its key; the key must not have a pair. The caller holds mu.
 func (s *stripe[K, V]) add(h uint32, p *pair[K, V]) {
 	if s.n.Add(1) > int64(segmentPairs*len(s.segments)) {
 		s.split()
@@ -133,9 +133,9 @@ const (
 	endOrder   = 1 << 32
 )
 
-// part appends to e the entries of the pairs of one segment, from the order begin on. The
-// next part begins at next, which is endOrder after the last one. The order of a pair,
-// unlike its segment, stays the same when the stripe grows or shrinks between two parts.
+// part appends to e the entries of the pairs of one segment, from the order begin on. The next
+// part begins at next. After the last part, next is endOrder. The order of a pair, unlike its
+// segment, stays the same when the stripe grows or shrinks between two parts.
 func (s *stripe[K, V]) part(e []Entry[K, V], begin uint64) (_ []Entry[K, V], next uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -78,9 +78,9 @@ func (w *Wheel[K, V]) usable(key K) error {
 	return nil
 }
 
-// Close cancels all pending pairs, which [Stats] counts as Cancelled. Later
-// calls return ErrClosed, or find no pair if they return no error. Close takes time
-// proportional to the number of pending pairs. Calls after the first have no effect.
+// Close cancels all pending pairs. [Stats] counts them as Cancelled. Later calls return
+// ErrClosed, or find no pair if they return no error. Close takes time proportional to the
+// number of pending pairs. Calls after the first have no effect.
 //
 // Close does not wait for callbacks that are running, and may be called from
 // within one. It does not stop the timer. It implements [io.Closer] and always returns

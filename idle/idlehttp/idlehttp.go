@@ -7,9 +7,8 @@
 //	idlehttp.HoldHandlers(server)
 //	err := server.Serve(reaper.Listener(listener))
 //
-// A reaper sees only bytes. It therefore closes a connection whose handler works
-// longer than the idle timeout without reading or writing. This package holds
-// the connection while a handler runs.
+// A reaper sees only bytes. It closes a connection if the handler works longer than the idle
+// timeout without reading or writing. This package holds the connection while a handler runs.
 //
 // The package is separate so that package idle does not import net/http.
 package idlehttp
@@ -30,9 +29,8 @@ import (
 // handler returns. Hijack ends the hold; the connection is then idle when no
 // bytes move.
 //
-// The hold is suspended while a handler writes or flushes a response. The reaper
-// therefore closes the connection of a client that does not read, unless another
-// handler of the connection holds it.
+// The hold is suspended while a handler writes or flushes a response. The reaper closes the
+// connection of a client that does not read, unless another handler of the connection holds it.
 //
 // A handler that waits for its request's body holds its connection. Set
 // ReadTimeout or [idle.Options.MaxAge] to limit this time.
@@ -43,8 +41,8 @@ import (
 // instead replaces the handler within it. Other handlers that hijack a connection and serve
 // HTTP/2 on it must call [idle.Watch.Hold] themselves.
 //
-// Each request costs one hold and a few small allocations. Each write or flush
-// of an HTTP/2 response costs one more hold, which makes two allocations.
+// Each request costs one hold and a few small allocations. Each write or flush of an HTTP/2
+// response costs one more hold, with two allocations.
 func HoldHandlers(server *http.Server) {
 	h := &holder{handler: server.Handler, connContext: server.ConnContext, connState: server.ConnState}
 	if h.handler == nil {
@@ -61,7 +59,7 @@ func HoldHandlers(server *http.Server) {
 
 // h2cHandler returns the field for the inner handler if outer is a handler of package
 // golang.org/x/net/http2/h2c. Such a handler hijacks HTTP/2 connections, and calls the inner
-// handler for each request. This package does not import h2c, which few programs use.
+// handler for each request. This package does not import h2c, because few programs use it.
 func h2cHandler(outer http.Handler) (inner reflect.Value, ok bool) {
 	v := reflect.ValueOf(outer)
 	if v.Kind() != reflect.Pointer || v.Type().Elem().PkgPath() != "golang.org/x/net/http2/h2c" || v.Elem().Kind() != reflect.Struct {
