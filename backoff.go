@@ -7,10 +7,10 @@ import (
 )
 
 // Jitter returns a random duration from d down to d less the given share of it, so that
-// timeouts that are scheduled together do not expire together: Jitter(time.Minute, 0.1) is
-// 54 to 60 seconds. A fraction of 1 or more means from 0 to d; of 0 or less, or NaN, it
-// means d, and so does a d that is not positive. The longest Duration, which stands for
-// "never" in package cache, stays as it is.
+// timeouts that are scheduled together do not expire together: Jitter(time.Minute, 0.1) is 54
+// to 60 seconds. A fraction of 1 or more means from 0 to d; of 0 or less, or NaN, it means d,
+// and so does a d that is not positive. The longest Duration stays as it is: it stands for
+// "never" in package cache.
 //
 // Use it for the delay of any timeout, and for a TTL. It is safe for concurrent use.
 func Jitter(d time.Duration, fraction float64) time.Duration {

@@ -7,10 +7,9 @@ import "runtime"
 type CallerTimeout interface {
 	Timeout
 
-	// Caller returns the first frame outside this module of the call that scheduled
-	// the timeout. It returns false unless the option RecordCallers is set, and also if
-	// there is no such frame: a ticker of package clock, for example, schedules its next
-	// tick itself.
+	// Caller returns the first frame outside this module of the call that scheduled the
+	// timeout. It returns false if the option RecordCallers is not set, or if there is no such
+	// frame: a ticker of package clock, for example, schedules its next tick itself.
 	Caller() (runtime.Frame, bool)
 }
 

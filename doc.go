@@ -29,8 +29,8 @@
 //
 // Every engine keeps these promises and passes the same tests.
 //
-//  1. Never early. A task never runs before its deadline, which is the monotonic
-//     time of the call plus the delay.
+//  1. Never early. A task never runs before its deadline: the monotonic time of the call plus
+//     the delay.
 //  2. On time. A task starts at its deadline if few timeouts are due in the same
 //     tick, or if the engine has no ticks, and otherwise no later than one tick after
 //     it, plus the time that the operating system and the tasks ahead of it need. Delays are measured by the monotonic clock:
@@ -47,12 +47,12 @@
 //     queued in an executor may still start after Stop.
 //  6. Isolation. A task that panics, returns an error or ends its goroutine is
 //     reported and affects no other timeout.
-//  7. Nothing lingers. A timer whose worker keeps up releases a cancelled timeout
-//     within two ticks, or immediately on an engine without ticks. After a Stop that
-//     waited, the timer has no goroutines, except those whose tasks outlast
-//     StopTimeout. Stop does not wait if it is called from a task on the timer's own
-//     goroutine, if StopTimeout is negative, or in a synctest bubble if the timer was
-//     made outside it. An idle timer does not wake at empty ticks.
+//  7. Nothing lingers. If the worker keeps up, a timer releases a cancelled timeout within two
+//     ticks, or immediately on an engine without ticks. After a Stop that waited, the timer has
+//     no goroutines, except for tasks that outlast StopTimeout. Stop does not wait if it is
+//     called from a task on the timer's own goroutine, if StopTimeout is negative, or in a
+//     synctest bubble if the timer was made outside it. An idle timer does not wake at empty
+//     ticks.
 //  8. Fake time. All waits are durably blocking in the sense of testing/synctest, so
 //     a timer that was made in a bubble runs hours there in milliseconds.
 //  9. Order. Timeouts that expire in the same tick run in an unspecified order. In
@@ -116,15 +116,15 @@
 // A tick is part of fake time: if many timeouts are due in one tick, a task may run up to
 // one tick after its deadline.
 //
-// A timer made outside the bubble runs on another clock. In the bubble, its NewTimeout
-// and Reset panic, because their timeouts would be lost; Cancel and Stop work. The timer
-// finds the bubble by its clock, which starts in the year 2000: there is no panic in a bubble
+// A timer made outside the bubble runs on another clock. In the bubble, its NewTimeout and
+// Reset panic, because their timeouts would be lost; Cancel and Stop work. The timer finds the
+// bubble by its clock. A bubble's clock starts in the year 2000: there is no panic in a bubble
 // that slept until the present. Code that is tested in a bubble should take its timer as an
 // argument. Tests on the real clock may use any timer.
 //
-// A worker goroutine ends 50 ms after the last timeout, so leak checkers such as goleak
-// do not report it. They do report the worker of a timer that has pending timeouts or on
-// which Start was called. Exclude that goroutine by its function, whose name is stable:
+// A worker goroutine ends 50 ms after the last timeout, so leak checkers such as goleak do not
+// report it. They do report the worker of a timer that has pending timeouts or on which Start
+// was called. Exclude that goroutine by the stable name of its function:
 //
 //	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(
 //		"github.com/hashedwheel/hwt/internal/engine.runWorker"))

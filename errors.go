@@ -36,9 +36,9 @@ type PendingLimitError struct {
 	Pending int64 // number of pending timeouts, including the rejected ones
 	Max     int64 // the limit
 
-	// Cancelled is positive if too many cancelled timeouts caused the rejection: it is
-	// the number of those whose [CancelledTask] has not been notified. Max is then the
-	// limit of cancelled timeouts, and Pending is zero.
+	// Cancelled is positive if too many cancelled timeouts caused the rejection: it is the
+	// number of cancelled timeouts with a [CancelledTask] that has not been notified. Max is
+	// then the limit of cancelled timeouts, and Pending is zero.
 	Cancelled int64
 }
 
@@ -55,8 +55,8 @@ func (e *PendingLimitError) Error() string {
 // Is reports whether target is [ErrTooManyPending].
 func (e *PendingLimitError) Is(target error) bool { return target == ErrTooManyPending }
 
-// ShutdownError is the error of an [Engine.Shutdown] whose context ended before all
-// tasks and callbacks had returned. It wraps the context's error.
+// ShutdownError is the error of an [Engine.Shutdown] if its context ended before all tasks and
+// callbacks had returned. It wraps the context's error.
 type ShutdownError struct {
 	Running int64 // tasks and callbacks that have started
 	Waiting int64 // tasks and callbacks that wait for the executor or the timer's worker

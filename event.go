@@ -85,8 +85,8 @@ type EventTimer interface {
 // Init gives the event its timer and task. It may be called once per Event, before the
 // event is shared with other goroutines. It does not arm the event.
 //
-// If timer does not implement [EventTimer], Arm calls timer.NewTimeout, which allocates,
-// whenever the event is not pending.
+// If timer does not implement [EventTimer], Arm calls timer.NewTimeout whenever the event is
+// not pending, and that allocates.
 //
 // Init returns [ErrNilTask] if task is nil, [ErrEventInitialized] after a first Init, and
 // an error that matches [ErrInvalid] if timer is nil.

@@ -1,8 +1,8 @@
 package hwt
 
-// OnExecutor returns a task that runs task on executor instead of the timer's
-// executor, or on the timer's goroutine if there is none. Use it for the few tasks
-// that block on a timer whose tasks return quickly:
+// OnExecutor returns a task that runs task on executor, and not on the timer's executor or
+// goroutine. Use it for the few tasks that block, if the other tasks of the timer return
+// quickly:
 //
 //	timer.NewTimeout(hwt.OnExecutor(pool, hwt.ContextTaskFunc(report)), time.Minute)
 //

@@ -65,7 +65,7 @@ func (p *Pool) Execute(task func()) error {
 	return nil
 }
 
-// work runs task and then the queue. If a task ends its goroutine, another one continues.
+// work runs task and then the queue. If a task ends its goroutine, a new goroutine continues.
 func (p *Pool) work(task func()) {
 	for ok := true; ok; task, ok = p.next() {
 		p.run(task)

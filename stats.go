@@ -60,9 +60,9 @@ type Stats struct {
 	// handing them to the executor.
 	TaskTime time.Duration
 
-	// SlowestTask is the name of the slowest task in the last minute, and
-	// SlowestTaskTime its duration so far. Both come from samples and from the slow-task
-	// watchdog, which rarely see tasks of less than 100 µs.
+	// SlowestTask is the name of the slowest task in the last minute, and SlowestTaskTime its
+	// duration so far. Both come from samples and from the slow-task watchdog. These rarely see
+	// tasks of less than 100 µs.
 	SlowestTask     string
 	SlowestTaskTime time.Duration
 }

@@ -14,11 +14,10 @@ import (
 //
 // It is Netty's io.netty.util.Timer for Go.
 //
-// The package documentation states further promises of the engines. A Timer may wrap an
-// engine, for example to collect metrics or traces, and may also wrap tasks and Timeouts.
-// A task may then receive a different handle from the one that NewTimeout returned. The
-// packages of this module that take a Timer do not compare handles. Package hwttest
-// checks wrappers.
+// The package documentation states further promises of the engines. A Timer may wrap an engine,
+// for example to collect metrics or traces, and may also wrap tasks and Timeouts. A task may
+// then receive a handle that differs from the result of NewTimeout. The packages of this module
+// that take a Timer do not compare handles. Package hwttest checks wrappers.
 type Timer interface {
 	// NewTimeout schedules task to run once, delay from now. A delay of zero
 	// or less expires at the next opportunity. A deadline past the range of the
@@ -50,16 +49,16 @@ type Engine interface {
 	// [ErrNilTask].
 	AfterFunc(delay time.Duration, f func()) (Timeout, error)
 
-	// NewTimeouts schedules the tasks to run once each, delay from now, and returns
-	// their timeouts in the same order. It schedules all of them, or none and
-	// returns an error of NewTimeout. A concurrent Stop precedes or follows the
-	// whole batch. A batch costs less than a NewTimeout per task.
+	// NewTimeouts schedules the tasks to run once each, delay from now, and returns their
+	// timeouts in the same order. It schedules all of the tasks; otherwise it schedules no
+	// task, and returns an error of NewTimeout. A concurrent Stop precedes or follows the whole
+	// batch. A batch costs less than a NewTimeout per task.
 	NewTimeouts(tasks []TimerTask, delay time.Duration) ([]Timeout, error)
 
-	// Start starts the workers, which then stay until Stop. Without Start they start
-	// with the first timeouts, and end when nothing has been pending for 50 ms. Start
-	// has no effect after Stop, or on an engine without workers. In another synctest
-	// bubble, a timer with workers panics as NewTimeout does.
+	// Start starts the workers and keeps them until Stop. Without Start they start with the
+	// first timeouts, and end when nothing has been pending for 50 ms. Start has no effect
+	// after Stop, or on an engine without workers. In another synctest bubble, a timer with
+	// workers panics as NewTimeout does.
 	Start()
 
 	// Shutdown is like Stop, but waits until ctx ends for running tasks, for tasks
@@ -68,10 +67,10 @@ type Engine interface {
 	// with the timeouts that were pending. If the timer is already stopped, Shutdown
 	// returns no timeouts and only waits.
 	//
-	// A task that calls it on the timer's own goroutine does not wait for itself, or
-	// for tasks on the timer's other goroutines. The same holds for Execute, Rejected,
-	// and the error handler on that goroutine. A task on an executor's goroutine waits
-	// for itself, and therefore until ctx ends.
+	// A task that calls it on the timer's own goroutine does not wait for itself, or for tasks
+	// on the timer's other goroutines. The same holds for Execute, Rejected, and the error
+	// handler on that goroutine. A task on an executor's goroutine waits for itself, until ctx
+	// ends.
 	Shutdown(ctx context.Context) ([]Timeout, error)
 
 	// TaskContext returns the context that each [ContextTaskFunc] receives. It is
@@ -82,16 +81,14 @@ type Engine interface {
 	// Pending returns the number of pending timeouts. A cancelled timeout leaves the
 	// count before Cancel returns, and an expired one before its task runs.
 	//
-	// While other goroutines schedule and end timeouts, the result is at least 0 and at
-	// most the greatest number that was pending during the call. It therefore never
-	// exceeds a pending limit. It may be too small by the number of timeouts that ended
-	// during the call.
+	// While other goroutines schedule and end timeouts, the result is at least 0 and at most
+	// the greatest number that was pending during the call. It never exceeds a pending limit.
+	// It may be too small by the number of timeouts that ended during the call.
 	Pending() int64
 
-	// All returns an iterator over the pending timeouts, in no particular order. It
-	// yields every timeout that is pending throughout the loop exactly once. It may or
-	// may not yield a timeout that is scheduled or ends during the loop, and yields none
-	// twice.
+	// All returns an iterator over the pending timeouts, in no particular order. It yields
+	// every timeout that is pending throughout the loop exactly once. It may or may not yield a
+	// timeout that is scheduled or ends during the loop, and never yields a timeout twice.
 	//
 	// The loop body may call anything, since no lock is held while it runs. Between
 	// calls of the body, All holds a lock for at most 1,024 timeouts at a time, not
@@ -189,10 +186,10 @@ type CancelledTask interface {
 type RejectedTask interface {
 	TimerTask
 
-	// Rejected is called if the executor's Execute returned an error, panicked or
-	// ended its goroutine before the task started, on the goroutine that called Execute.
-	// err wraps the cause. Rejected returns nil if it handled the rejection. Otherwise its
-	// error, which may be err, goes to the timer's error handler.
+	// Rejected is called if the executor's Execute returned an error, panicked or ended its
+	// goroutine before the task started, on the goroutine that called Execute. err wraps the
+	// cause. Rejected returns nil if it handled the rejection. Otherwise its error goes to the
+	// timer's error handler; the error may be err.
 	//
 	// Run and Rejected are never both called, even if the executor breaks its rules.
 	Rejected(timeout Timeout, err error) error
@@ -206,12 +203,11 @@ type Executor interface {
 	// task. The error goes to the task if it is a [RejectedTask] that has not started, or
 	// else to the timer's error handler. Calls of task that break these rules do nothing.
 	//
-	// Execute must be safe for concurrent use and must not block. An engine with a worker
-	// calls it on the worker goroutine. A call that blocks delays all later timeouts of
-	// that worker until it returns. The timer logs the call once it has blocked for the
-	// slow-task threshold, and counts it in Stats.SlowTasks. A full pool must therefore
-	// return an error instead of waiting, as a [Pool] does, and a pool of package ants with
-	// WithNonblocking. Package runtimetimer calls Execute on a new goroutine, where it
-	// may block.
+	// Execute must be safe for concurrent use and must not block. An engine with a worker calls
+	// it on the worker goroutine. A call that blocks delays all later timeouts of that worker
+	// until it returns. The timer logs the call once it has blocked for the slow-task
+	// threshold, and counts it in Stats.SlowTasks. A full pool must return an error instead of
+	// waiting, as a [Pool] does, and a pool of package ants with WithNonblocking. Package
+	// runtimetimer calls Execute on a new goroutine, where it may block.
 	Execute(task func()) error
 }

@@ -18,10 +18,10 @@
 //
 // # Timers on the wheel
 //
-// Delays of two ticks or more are on the wheel. Shorter delays use Go's runtime
-// timers, which are not late by a tick. In a testing/synctest bubble everything uses
-// packages time and context, so tests in bubbles pass as before. A bubble is recognized
-// by a [time.Now] without a monotonic clock reading.
+// Delays of two ticks or more are on the wheel. Shorter delays use Go's runtime timers. These
+// are not late by a tick. In a testing/synctest bubble everything uses packages time and
+// context, so tests in bubbles pass as before. A bubble is recognized by a [time.Now] without a
+// monotonic clock reading.
 //
 // A panic in a function of AfterFunc ends the program, as in package time.
 //
@@ -50,11 +50,11 @@
 //
 // # Contexts with waiters
 //
-// A deadline of dropin/context costs less than one of package context only until the
-// first call of Done. That call costs more than package context does. A select, a
-// child context, package database/sql, and the client of package net/http all make
-// it. Move the imports of context only where most deadlines are never waited for.
-// Imports of time can be moved without those of context, and the reverse.
+// A deadline of dropin/context costs less than one of package context only until the first call
+// of Done. That call costs more than package context does. A select, a child context, package
+// database/sql, and the client of package net/http all make it. Move the imports of context
+// only where most deadlines are never waited for. Imports of time can be moved without imports
+// of context, and the reverse.
 //
 // # Trying it
 //

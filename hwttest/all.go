@@ -224,7 +224,7 @@ func allInConstantMemory(tb testing.TB, newTimer factory) {
 		scheduleAll(tb, e, n, time.Hour, newProbe)
 		collect(e) // Drains the intake, so that the wheel grows.
 		least := ^uint64(0)
-		for range 5 { // Other goroutines may allocate meanwhile.
+		for range 5 { // Other goroutines may allocate at the same time.
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for range e.All() { //nolint:revive // The loop itself is measured.

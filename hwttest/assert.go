@@ -126,7 +126,7 @@ func (a assertion) ErrorAs(tb testing.TB, err error, target any, msg ...any) boo
 	return a.report(tb, errors.As(err, target), fmt.Sprintf("got error %v (%[1]T), want a %T", err, target), msg)
 }
 
-// equal reports deep equality, or that of two integers.
+// equal reports deep equality, or the equality of two integers.
 func equal(want, got any) bool {
 	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
 	if w.IsValid() && g.IsValid() && w.CanInt() && g.CanInt() {

@@ -92,9 +92,8 @@ func pendingFallsAtOnce(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, len(timeouts), balanced(tb, e).Cancelled)
 }
 
-// cancelAgainstExpiry cancels at the deadline of the timeouts, from goroutines that
-// started to sleep before and after the timeouts were scheduled. Either side may
-// therefore be first.
+// cancelAgainstExpiry cancels at the deadline of the timeouts, from goroutines that started to
+// sleep before and after the timeouts were scheduled. Either side may be first.
 func cancelAgainstExpiry(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	for range 50 {
@@ -118,8 +117,8 @@ func cancelAgainstExpiry(tb testing.TB, newTimer factory) {
 	balanced(tb, e)
 }
 
-// cancelFromTask lets every task of a tick cancel all others. A task whose Cancel
-// returned true must not run, even if it is the next one in the same bucket.
+// cancelFromTask lets every task of a tick cancel all others. After Cancel has returned true,
+// the task must not run, even if it is next in the same bucket.
 func cancelFromTask(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	const n = 20

@@ -65,7 +65,7 @@ func deadlineOfEndless(tb testing.TB, newTimer factory) {
 	assert.Zero(tb, endless.Deadline())
 }
 
-// deadlineOnTheRealClock needs a monotonic clock, which a bubble does not have.
+// deadlineOnTheRealClock needs a monotonic clock. A bubble does not have one.
 func deadlineOnTheRealClock(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	before := time.Now().Add(time.Hour)

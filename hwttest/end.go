@@ -143,7 +143,7 @@ func scheduleUntilStopped(tb testing.TB, e hwt.Engine, maxDelay time.Duration) [
 	return fates
 }
 
-// conserved calls all methods concurrently, and stops the engine meanwhile.
+// conserved calls all methods concurrently, and stops the engine at the same time.
 func conserved(tb testing.TB, newTimer factory) {
 	onProcs(func(procs int) {
 		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})
@@ -182,7 +182,7 @@ func (h *hammer) run(tb testing.TB, producers int) {
 	})
 }
 
-// produce schedules timeouts, and cancels and resets those of all goroutines, until the
+// produce schedules timeouts, and cancels and resets the timeouts of all goroutines, until the
 // engine is stopped.
 func (h *hammer) produce(tb testing.TB) {
 	var own []*fate

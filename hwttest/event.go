@@ -255,7 +255,7 @@ func eventsShown(tb testing.TB, newTimer factory) {
 	sameTimeouts(tb, want, e.Stop())
 }
 
-// eventsModel makes random calls, and compares the runs with those of a model.
+// eventsModel makes random calls, and compares the runs with a model's runs.
 func eventsModel(tb testing.TB, newTimer factory) {
 	type state struct {
 		*eventProbe
@@ -350,7 +350,7 @@ func eventLinearizable(tb testing.TB, newTimer factory) {
 }
 
 // eventsBesideStop counts the ends of events that several goroutines arm while another
-// one stops the engine.
+// goroutine stops the engine.
 func eventsBesideStop(tb testing.TB, newTimer factory) {
 	for range 30 {
 		e := newTimer.start(tb, Options{TickDuration: time.Millisecond})

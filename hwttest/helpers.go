@@ -75,10 +75,10 @@ func task(f func(timeout hwt.Timeout)) hwt.TimerTask {
 	})
 }
 
-// nothing is an empty task, which only returns.
+// nothing is an empty task.
 var nothing = hwt.TaskFunc(func(hwt.Timeout) error { return nil })
 
-// pass sleeps for d in fake time, and waits until all tasks due by then have run.
+// pass sleeps for d in fake time, and waits until all due tasks have run.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -126,11 +126,11 @@ func allRan(tb testing.TB, times int, tasks []*probe) {
 	}
 }
 
-// impatient is a testing.TB for broken engines, whose checks need not wait long.
+// impatient is a testing.TB for broken engines. Their checks need not wait long.
 type impatient interface{ patience() time.Duration }
 
-// eventually waits on the real clock until met returns true, and fails the check after
-// ten seconds, which suffice on a loaded machine. Any goroutine may call it.
+// eventually waits on the real clock until met returns true, and fails the check after ten
+// seconds. Ten seconds suffice on a loaded machine. Any goroutine may call it.
 func eventually(tb testing.TB, what string, met func() bool) bool {
 	tb.Helper()
 	patience := 10 * time.Second

@@ -12,10 +12,9 @@
 //		})
 //	}
 //
-// Each check is a subtest whose name states one claim. Most checks run in fake time, in
-// a bubble of testing/synctest: hours pass in an instant, and times are exact. The
-// others run on the real clock, as races need several processors. Together they take
-// about ten seconds.
+// Each check is a subtest with a name that states one claim. Most checks run in fake time, in a
+// bubble of testing/synctest: hours pass in an instant, and times are exact. The others run on
+// the real clock, as races need several processors. Together they take about ten seconds.
 //
 // Outside this module, the package imports only the standard library, so it adds no
 // dependency.
@@ -127,7 +126,7 @@ type check struct {
 // clock provides the time of a check.
 type clock func(t *testing.T, run func(t *testing.T))
 
-// fake runs a check in a bubble, which fails if the check leaves a goroutine.
+// fake runs a check in a bubble. The bubble fails if the check leaves a goroutine.
 func fake(t *testing.T, run func(t *testing.T)) {
 	skipped := false
 	enginetest.Bubble(t, func(t *testing.T) {

@@ -137,8 +137,8 @@ func placesNeverDrift(tb testing.TB, newTimer factory) {
 	assert.ErrorIs(tb, err, hwt.ErrStopped, "no place is short after Stop")
 }
 
-// maximumHolds counts a timeout from the return of NewTimeout until the call of Cancel,
-// which is less than the time for which it holds its place.
+// maximumHolds counts a timeout from the return of NewTimeout until the call of Cancel. The
+// timeout holds its place for longer than that.
 func maximumHolds(tb testing.TB, newTimer factory) {
 	const limit = 50
 	onProcs(func(int) {

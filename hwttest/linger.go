@@ -166,8 +166,8 @@ func stoppedCollectable(tb testing.TB, newTimer factory) {
 	runtime.KeepAlive(e)
 }
 
-// abandoned drops an engine without pending timeouts and without Stop. The engine must
-// be collected and its goroutine must end, which realClock asserts.
+// abandoned drops an engine without pending timeouts and without Stop. The engine must be
+// collected and its goroutine must end; realClock asserts this.
 func abandoned(tb testing.TB, newTimer factory) {
 	gone := weakEngine(tb, newTimer)
 	time.Sleep(5 * realTick)
@@ -177,8 +177,8 @@ func abandoned(tb testing.TB, newTimer factory) {
 	})
 }
 
-// weakEngine uses an engine and returns a weak pointer to it. It does not call
-// factory.start, which would keep the engine in order to stop it.
+// weakEngine uses an engine and returns a weak pointer to it. It does not call factory.start,
+// because factory.start would keep the engine in order to stop it.
 //
 //go:noinline
 func weakEngine(tb testing.TB, newTimer factory) weak.Pointer[byte] {

@@ -15,7 +15,7 @@ var movesChecks = []check{
 	{"StopDuringAMoveReturnsAll", fake, stopDuringMoves},
 }
 
-// edges are delays at whose ends engines move timeouts: powers of two ticks.
+// edges are delays after which engines move timeouts: powers of two ticks.
 var edges = []time.Duration{2 * tick, 8 * tick, 64 * tick, 512 * tick, 1024 * tick, 4096 * tick}
 
 // beyond are delays slightly past an edge, at which their timeouts are moved.

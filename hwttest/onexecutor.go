@@ -9,8 +9,8 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// executors are the executors of timers with tasks of hwt.OnExecutor, which they must
-// not use for these.
+// executors are the executors of timers with tasks of hwt.OnExecutor. The timers must not use
+// them for these tasks.
 var executors = map[string]hwt.Executor{
 	"without": nil,
 	"with":    executor(func(func()) error { return errors.New("not this executor") }),
@@ -24,7 +24,7 @@ func (q queue) Execute(task func()) error {
 	return nil
 }
 
-// run runs the only task of q, which waited there according to e's Stats.
+// run runs the only task of q. According to e's Stats, the task waited in q.
 func (q queue) run(tb testing.TB, e hwt.Engine, name string) {
 	pass(3 * tick)
 	require.Len(tb, q, 1, name)

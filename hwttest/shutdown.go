@@ -42,7 +42,7 @@ func shutDown(tb testing.TB, e hwt.Engine) []hwt.Timeout {
 	return unprocessed
 }
 
-// gaveUp asserts that err is the error of a Shutdown whose context ended.
+// gaveUp asserts that err is the error of a Shutdown after the end of its context.
 func gaveUp(tb testing.TB, err error) hwt.ShutdownError {
 	tb.Helper()
 	var left *hwt.ShutdownError

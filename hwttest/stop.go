@@ -248,7 +248,7 @@ func stopWaitsForCancelled(tb testing.TB, newTimer factory) {
 	pass(time.Minute)
 }
 
-// sleepsOnCancel is a task whose Cancelled takes a second.
+// sleepsOnCancel is a task with a Cancelled method that takes a second.
 type sleepsOnCancel struct{ then func() }
 
 func (*sleepsOnCancel) Run(hwt.Timeout) error { return nil }
@@ -298,7 +298,7 @@ func nothingAfterStop(tb testing.TB, newTimer factory) {
 	assert.Zero(tb, late.count(), "tasks ran after Stop")
 }
 
-// stopAfterResets stops timeouts whose bucket does not match their deadline.
+// stopAfterResets stops timeouts in buckets that do not match their deadlines.
 func stopAfterResets(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	tasks, want := scheduleAll(tb, e, 30, time.Second, newProbe)

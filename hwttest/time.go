@@ -150,8 +150,8 @@ func afterIdleHours(tb testing.TB, newTimer factory) {
 	}
 }
 
-// slowTaskLeavesNoLag blocks the goroutine that runs tasks. Timeouts that expire
-// meanwhile are late, and later ones are on time again.
+// slowTaskLeavesNoLag blocks the goroutine that runs tasks. Timeouts that expire during the
+// block are late, and later timeouts are on time again.
 func slowTaskLeavesNoLag(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	const slow = 20*tick + tick/2

@@ -45,7 +45,7 @@ func timerThemes() []theme {
 // It counts the ends of timeouts by their states, and replaces the handles that Stop
 // returns by its own.
 type counted struct {
-	hwt.Engine // nil: the checks call none of the other methods.
+	hwt.Engine // nil: the checks do not call the other methods.
 	hwt.Timer
 	tb testing.TB
 

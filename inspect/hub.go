@@ -164,8 +164,8 @@ func (h *hub) stats() any {
 	return map[string]any{"uptime_ns": int64(time.Since(began)), "timers": showAll(h.timers()), "leaks": inspection.Leaks()}
 }
 
-// scan publishes the sizes of the buckets and, less often, the pending timeouts, until
-// stop. It keeps the share of the time also if pages come and go.
+// scan publishes the sizes of the buckets and, less often, the pending timeouts, until stop. It
+// keeps the share of the time while pages come and go, too.
 func (h *hub) scan(stop chan struct{}) {
 	select {
 	case h.scanning <- struct{}{}:

@@ -18,8 +18,8 @@ var (
 	pageJS []byte
 )
 
-// page holds the document, which contains its style and its script, and the policy that
-// allows only these two. Immutable.
+// page holds the document with its style and script, and the policy that allows only that style
+// and that script. Immutable.
 var page = struct {
 	html   []byte
 	policy string

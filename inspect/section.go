@@ -19,7 +19,7 @@ type Section interface {
 	Read(ctx context.Context) ([]Block, error)
 }
 
-// NewSection returns a section that has the title and whose Read calls read.
+// NewSection returns a section with the title. Its method Read calls read.
 func NewSection(title string, read func(ctx context.Context) ([]Block, error)) Section {
 	return section{title, read}
 }

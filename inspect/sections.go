@@ -66,8 +66,8 @@ func (r *sectionReader) read(ctx context.Context) shownSection {
 	return shown
 }
 
-// result is the outcome of a Read, already converted: its values and its error may be of
-// the program's own types, whose methods may panic.
+// result is the outcome of a Read, already converted: its values and its error may have types
+// of the program, and the methods of these types may panic.
 type result struct {
 	blocks  []shownBlock
 	problem string // "" if there was no error
@@ -118,7 +118,7 @@ func readAll(ctx context.Context, readers []*sectionReader) []shownSection {
 	return all
 }
 
-// follow publishes the contents of a section until stop, which ends ctx.
+// follow publishes the contents of a section until stop ends ctx.
 func (h *hub) follow(ctx context.Context, stop chan struct{}, r *sectionReader) {
 	for !isDone(stop) {
 		shown := r.read(ctx)

@@ -8,9 +8,9 @@ import (
 	"github.com/hashedwheel/hwt"
 )
 
-// The list of the timeouts that are due next must last until the next scan, even if
-// thousands expire per second meanwhile. It therefore holds the first ones and, after
-// them, a few of each later slot of time.
+// The list of the timeouts that are due next must last until the next scan, even if thousands
+// expire per second until that scan. The list holds the first timeouts and, after them, a few
+// of each later slot of time.
 const (
 	firstNext = 40
 	slotSpan  = 250 * time.Millisecond
@@ -60,7 +60,7 @@ func (u *upcoming) sorted() (all []due, sampled bool) {
 	return all, sampled
 }
 
-// due is a timeout with its deadline, which is zero if it never expires.
+// due is a timeout with its deadline. The deadline is zero if the timeout never expires.
 type due struct {
 	at      time.Time
 	timeout hwt.Timeout

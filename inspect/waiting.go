@@ -102,7 +102,8 @@ func isDone(stop <-chan struct{}) bool {
 	}
 }
 
-// entryOf describes a timeout with its deadline, which is zero if it never expires.
+// entryOf describes a timeout with its deadline. The deadline is zero if the timeout never
+// expires.
 func entryOf(timeout hwt.Timeout, at time.Time) entry {
 	e := entry{Task: enginekit.TaskName(timeout.Task())}
 	if !at.IsZero() {

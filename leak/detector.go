@@ -48,9 +48,9 @@ func NewDetector[T any](resourceType string, options *Options) *Detector[T] {
 	return d
 }
 
-// Track starts watching resource if the level and the sampling choose it, and
-// returns its Tracker, which does not refer to the resource. It returns nil if the
-// resource is nil or was not chosen.
+// Track starts watching resource if the level and the sampling choose it, and returns its
+// Tracker. The Tracker does not refer to the resource. It returns nil if the resource is nil or
+// was not chosen.
 //
 // Go must have allocated the resource. Its type should be larger than 16 bytes or
 // contain a pointer: the runtime may batch smaller values and collect them late or

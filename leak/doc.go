@@ -2,9 +2,9 @@
 // Its reports name the place that created the resource and its last accesses. It is
 // a port of Netty's ResourceLeakDetector.
 //
-// Use it in a package whose users must call a Close or Stop. Create one [Detector]
-// per resource type, track each resource when it is created, and close its
-// [Tracker] when it is released:
+// Use it in a package that requires its users to call a Close or Stop. Create one [Detector]
+// per resource type, track each resource when it is created, and close its [Tracker] when it is
+// released:
 //
 //	var leaks = leak.NewDetector[Conn]("pool.Conn", nil)
 //
@@ -69,6 +69,6 @@
 // text. The resource must stay reachable until its Tracker is closed; otherwise the
 // collector may report it first. [Tracker.CloseFor] keeps it reachable.
 //
-// To release memory or files when a resource leaks, attach a separate cleanup to
-// it. A detector tracks only some of the resources, and none at LevelDisabled.
+// To release memory or files when a resource leaks, attach a separate cleanup to it. A detector
+// tracks only some of the resources, and at LevelDisabled no resource.
 package leak

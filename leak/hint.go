@@ -27,9 +27,9 @@ func textOf(hint any) (text string) {
 	return fmt.Sprint(hint)
 }
 
-// plain reports whether values of type t consist only of numbers, booleans, and
-// strings. Printing another one might read memory that is being written, or print an
-// address, which would make every report distinct.
+// plain reports whether values of type t consist only of numbers, booleans, and strings.
+// Printing another hint might read memory that is being written, or print an address that would
+// make every report distinct.
 func plain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Uintptr:

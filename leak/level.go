@@ -12,8 +12,8 @@ import (
 	"github.com/hashedwheel/hwt/internal/check"
 )
 
-// Level selects the tracked resources and the recorded details of a process. The
-// values and their order are those of Netty's ResourceLeakDetector.Level.
+// Level selects the tracked resources and the recorded details of a process. The values and
+// their order are the same as in Netty's ResourceLeakDetector.Level.
 type Level int32
 
 // The levels, from the cheapest to the most thorough.

@@ -8,10 +8,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/usercode"
 )
 
-// Ground rules: leaked runs on goroutines of the runtime, outside all bubbles, and
-// concurrently with itself. It waits only for mu, which is held for a map access
-// and never while user code runs. No panic may leave it, because that would end
-// the process.
+// Ground rules: leaked runs on goroutines of the runtime, outside all bubbles, and concurrently
+// with itself. It waits only for mu. mu is held for a map access and never while user code
+// runs. No panic may leave it, because that would end the process.
 
 var seed = maphash.MakeSeed()
 

@@ -18,10 +18,9 @@ import (
 //		leak.NewTestScope(t)
 //		...
 //
-// A Scope counts the resources passed to Track, sampled or not, at every level. It
-// counts those of detectors with this [Options].Scope and, between Watch and Check,
-// those of all detectors. It keeps no resource alive. All methods are safe for
-// concurrent use.
+// A Scope counts the resources passed to Track, sampled or not, at every level. It counts the
+// resources of detectors with this [Options].Scope and, between Watch and Check, the resources
+// of all detectors. It keeps no resource alive. All methods are safe for concurrent use.
 //
 // The zero value is an empty scope without a name. It follows the LeakPresenceDetector of
 // Netty 4.2.
@@ -80,8 +79,8 @@ func (s *Scope) Watch() *Scope {
 // names each open resource and its place of creation. An ended scope counts no new
 // resources, but closed resources still leave it, so a later Check may pass.
 //
-// Do not defer Check in a test that closes resources in t.Cleanup, which runs after
-// all deferred calls. Use NewTestScope instead.
+// Do not defer Check in a test that closes resources in t.Cleanup: cleanups run after all
+// deferred calls. Use NewTestScope instead.
 func (s *Scope) Check(t TestingT) {
 	t.Helper()
 	s.end()

@@ -42,8 +42,8 @@ func watchers() []*Scope {
 	return nil
 }
 
-// scopes returns the scopes that count the resources of this detector. It may contain
-// a scope twice, which is harmless.
+// scopes returns the scopes that count the resources of this detector. It may contain a scope
+// twice. That is harmless.
 func (c *core) scopes() []*Scope {
 	if c.options.Scope == nil {
 		return watchers()

@@ -9,11 +9,11 @@
 //	q.Push(new(job)) // by any goroutine
 //	j := q.Pop()     // by the consumer
 //
-// A [Link] in each element connects it to the next one. A push therefore does not
-// allocate, and an element takes no memory beyond its Link. Producers push with one
-// compare-and-swap. The consumer takes over all pushed elements with another one,
-// and then pops them without synchronization. A queue can be closed: every later
-// push fails, and the elements pushed before can still be drained.
+// A [Link] in each element connects it to the next one. A push does not allocate, and an
+// element takes no memory beyond its Link. Producers push with one compare-and-swap. The
+// consumer takes over all pushed elements with another compare-and-swap, and then pops them
+// without synchronization. A queue can be closed: every later push fails, and the elements
+// pushed before can still be drained.
 //
 // Use it to pass work to a goroutine that checks the queue regularly, such as a
 // timer's worker. A consumer that polls without pause slows the producers, because
@@ -35,9 +35,9 @@ import (
 
 // Ground rules
 //
-// The producers' side is a stack: head points to the newest element, and each
-// element points to the one pushed before it. The consumer takes the whole stack in
-// one step and reverses it, which makes it a queue.
+// The producers' side is a stack: head points to the newest element, and each element points to
+// the one pushed before it. The consumer takes the whole stack in one step and reverses it, so
+// that the whole is a queue.
 //
 //	I1. Through one link, an element is in at most one queue, and there only once.
 //	    The link belongs to the pushing goroutine until the compare-and-swap in
@@ -105,7 +105,7 @@ type Queue[T any] struct {
 //
 //go:noinline
 func (q *Queue[T]) Init(link func(*T) *Link[T]) {
-	var probe T // on the heap, because link is unknown here; its address does not change meanwhile
+	var probe T // on the heap, because link is unknown here; the address of probe does not change
 	at := uintptr(unsafe.Pointer(link(&probe)))
 	base := uintptr(unsafe.Pointer(&probe))
 	if at < base || at+unsafe.Sizeof(Link[T]{}) > base+unsafe.Sizeof(probe) {
@@ -115,15 +115,15 @@ func (q *Queue[T]) Init(link func(*T) *Link[T]) {
 	q.takeLink = q.pushLink
 }
 
-// Push appends e, which must not already be in a queue through the same link. If the
-// queue is closed, Push returns false and does not change e. It panics if e is nil.
+// Push appends e. e must not already be in a queue through the same link. If the queue is
+// closed, Push returns false and does not change e. It panics if e is nil.
 //
-// Elements are drained in the order in which their pushes took effect: if one push
-// returned before another began, its element comes first. The elements of one
-// goroutine are therefore drained in the order of its pushes.
+// Elements are drained in the order in which their pushes took effect: if one push returned
+// before another began, its element comes first. The elements of one goroutine are drained in
+// the order of its pushes.
 //
-// Push does not block or allocate. It takes constant time, except for retries, which
-// happen only if another operation succeeded.
+// Push does not block or allocate. It takes constant time, except for retries. A retry happens
+// only if another operation succeeded.
 func (q *Queue[T]) Push(e *T) bool {
 	if e == nil || q.pushLink == 0 {
 		panic("mpsc: Push of nil, or to a Queue without Init")
@@ -142,10 +142,10 @@ func (q *Queue[T]) Push(e *T) bool {
 	}
 }
 
-// PushAll appends the elements of the sequence, in its order and without elements of
-// other pushes between them. If the queue is closed, it returns false, appends no
-// element, and changes none. It panics if an element is nil or repeats its
-// predecessor. The requirements of Push apply to each element.
+// PushAll appends the elements of the sequence, in its order and without elements of other
+// pushes between them. If the queue is closed, it returns false, and neither appends nor
+// changes an element. It panics if an element is nil or repeats its predecessor. The
+// requirements of Push apply to each element.
 //
 // The sequence must not use the queue. PushAll costs one compare-and-swap, except for
 // retries, and writes each link once.
@@ -223,11 +223,11 @@ func (q *Queue[T]) Pop() *T {
 	return e
 }
 
-// DeleteFunc takes over the pushed elements and removes those for which del returns
-// true; the others keep their order. It does not examine elements that an earlier
-// Pop or DeleteFunc took over. It is the cheapest way to discard elements that became
-// useless in the queue, because it touches each once. It takes time proportional to
-// the number of elements it takes over. del must not use the queue. Consumer only.
+// DeleteFunc takes over the pushed elements and removes the elements for which del returns
+// true; the others keep their order. It does not examine elements that an earlier Pop or
+// DeleteFunc took over. It is the cheapest way to discard elements that became useless in the
+// queue, because it touches each once. It takes time proportional to the number of elements it
+// takes over. del must not use the queue. Consumer only.
 func (q *Queue[T]) DeleteFunc(del func(*T) bool) { q.append(q.take(), del) }
 
 // Drain removes at most n elements, oldest first, calls f with each, and returns

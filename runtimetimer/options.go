@@ -28,11 +28,10 @@ type Options struct {
 	// default: slog.Default at the time of New.
 	Logger *slog.Logger
 
-	// ErrorHandler is called with each error that a task returns, a
-	// *[hwt.PanicError] for a task that panics, [hwt.ErrGoexit] for one that ends
-	// its goroutine, and the executor's rejections. It runs on the goroutine on
-	// which the error occurred, and must be safe for concurrent use. nil is the
-	// default: errors are logged.
+	// ErrorHandler is called with each error that a task returns, a *[hwt.PanicError] for a
+	// task that panics, [hwt.ErrGoexit] for a task that ends its goroutine, and the executor's
+	// rejections. It runs on the goroutine on which the error occurred, and must be safe for
+	// concurrent use. nil is the default: errors are logged.
 	ErrorHandler func(timeout hwt.Timeout, err error)
 
 	// Name identifies the timer in the log and in String. "" is the default:

@@ -12,9 +12,9 @@ import (
 	"github.com/hashedwheel/hwt/internal/enginekit"
 )
 
-// running lets Stop wait for tasks and callbacks in progress. Each shard counts its
-// own: up under mu when the timeout ends, and therefore never after Stop has drained
-// the shard; down when the task or callback has returned.
+// running lets Stop wait for tasks and callbacks in progress. Each shard counts its own: up
+// under mu when the timeout ends, so never after Stop has drained the shard; down when the task
+// or callback has returned.
 type running struct {
 	drained atomic.Bool   // The counts no longer grow. Atomic: set by Stop, read by the shards.
 	none    chan struct{} // Closed when drained is set, nothing runs, and no goroutine is on its way.
@@ -91,8 +91,8 @@ func (t *Timer) awaitAll(ctx context.Context) error {
 	return t.runner.GiveUp(t.runner.Left(ctx, own))
 }
 
-// own returns how often the calling goroutine is outstanding: as a task that it runs, and
-// as its hand-over to an executor, which a timer with an executor counts as one.
+// own returns how often the calling goroutine is outstanding: as a task that it runs, and as
+// its hand-over to an executor. A timer with an executor counts both as one.
 func (t *Timer) own() int64 {
 	switch inside, handsOver := stack(); {
 	case !inside:
@@ -113,8 +113,8 @@ func (t *Timer) countSubmitted() (n int64) {
 	return n
 }
 
-// perform calls call, which runs the task of an expired timeout, or the Cancelled of
-// a cancelled one. insideTask searches the stack for perform.
+// perform calls call. call runs the task of an expired timeout, or the Cancelled of a cancelled
+// timeout. insideTask searches the stack for perform.
 //
 //go:noinline
 func (s *shard) perform(t *timeout, call func(hwt.Timeout, hwt.TimerTask)) {

@@ -73,9 +73,8 @@ type Timer struct {
 	running  running           // See there.
 }
 
-// New returns a timer with the given options; nil means the defaults. A field
-// whose value is outside its range is an error that names the field, the value
-// and the range.
+// New returns a timer with the given options; nil means the defaults. If a field is outside its
+// range, New returns an error that names the field, the value and the range.
 func New(options *Options) (*Timer, error) {
 	if options == nil {
 		options = new(Options)
@@ -117,7 +116,7 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 		return nil, hwt.ErrNilTask
 	}
 	if t.stopped.Load() {
-		return nil, hwt.ErrStopped // Before the limit, which rejected calls take briefly.
+		return nil, hwt.ErrStopped // Before the limit, because rejected calls take a place briefly.
 	}
 	deadline := t.clock.Deadline(delay) // Before the counts change, because it may panic.
 	if err := t.limit.Take(1); err != nil {
@@ -147,9 +146,9 @@ func (t *Timer) Start() {}
 //
 // It waits for running tasks and callbacks of hwt.CancelledTask, but no longer than
 // Options.StopTimeout. It does not wait if it is called from a task of any Timer of this
-// package, or in a synctest bubble if the timer was made outside it. It may therefore be
-// called from anywhere, with one exception: see [hwt.Timer]. Tasks queued in an executor
-// may still start after Stop.
+// package, or in a synctest bubble if the timer was made outside it. It may be called from
+// anywhere, with one exception: see [hwt.Timer]. Tasks queued in an executor may still start
+// after Stop.
 func (t *Timer) Stop() []hwt.Timeout {
 	unprocessed := t.halt()
 	t.await()
@@ -159,10 +158,9 @@ func (t *Timer) Stop() []hwt.Timeout {
 // Shutdown is like [Timer.Stop], but also waits for the executor, and at most until ctx
 // ends. See [hwt.Engine] for its error.
 //
-// A task that calls it does not wait for itself, or for other tasks that call it. A
-// task on an executor waits for itself, and therefore until ctx ends. Shutdown knows
-// that its goroutine runs a task, but not which Timer's. It treats a task of another
-// Timer of this package like one of t.
+// A task that calls it does not wait for itself, or for other tasks that call it. A task on an
+// executor waits for itself, until ctx ends. Shutdown knows that its goroutine runs a task, but
+// not which Timer's. It treats a task of another Timer of this package like one of t.
 func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 	return t.halt(), t.awaitAll(ctx)
 }

@@ -16,9 +16,8 @@ package runtimetimer
 //     timer was stopped in time, or the last goroutine returns the entry, and the
 //     count of stale goroutines is zero. A runtime timer belongs to its synctest bubble,
 //     so an entry made in a bubble is used once.
-// S5  The runtime may keep a stopped timer in its heap, and with it the entry. An
-//     entry therefore drops its timeout when that ends, so that the collector can
-//     free the task.
+// S5  The runtime may keep a stopped timer in its heap, and with it the entry. An entry
+//     drops its timeout when the timeout ends, so that the collector can free the task.
 // S6  expire reads the clock under mu. The last goroutine to arrive comes after the
 //     latest deadline (S3), so the lateness is never negative.
 // S7  Stop waits for goroutines that are on their way and find nothing to run, as it does
@@ -26,9 +25,9 @@ package runtimetimer
 //     reset too late, until the goroutine has arrived. From outside a bubble, a runtime timer
 //     cannot be stopped, and its goroutine is not counted.
 //
-// Races: expire, Cancel, Reset and Stop's drain decide under mu by the timeout's
-// state. NewTimeout against Stop is decided by the stopped flag, which is set before
-// the first drain and read under mu.
+// Races: expire, Cancel, Reset and Stop's drain decide under mu by the timeout's state.
+// NewTimeout against Stop is decided by the stopped flag. The flag is set before the first
+// drain and read under mu.
 
 import (
 	"sync"
@@ -93,8 +92,8 @@ func (s *shard) init(t *Timer) {
 	s.pending.next, s.pending.prev = &s.pending, &s.pending
 }
 
-// lock locks mu and returns the time left until deadline, which is less than delay if
-// another call held mu.
+// lock locks mu and returns the time left until deadline. That is less than delay if another
+// call held mu.
 func (s *shard) lock(delay time.Duration, deadline int64) time.Duration {
 	if s.mu.TryLock() {
 		return delay // without a reading of the clock
@@ -120,9 +119,9 @@ func (s *shard) add(t *timeout, delay time.Duration, deadline int64) bool {
 	return true
 }
 
-// checkSide panics if one of n timeouts with places in the limit would get a new
-// runtime timer, which would belong to the caller's bubble. Deadline detects other
-// bubbles, but not one whose time the clock could have. Guarded by mu.
+// checkSide panics if one of n timeouts with places in the limit would get a new runtime timer,
+// because that would belong to the caller's bubble. Deadline detects other bubbles, but not a
+// bubble with a time that the clock could have. Guarded by mu.
 func (s *shard) checkSide(n int64) {
 	if n > int64(s.freeLen) && s.timer.clock.Apart() {
 		s.timer.limit.Give(n)
@@ -179,7 +178,7 @@ func (s *shard) cancel(t *timeout) bool {
 	return true
 }
 
-// reset gives t another deadline, which is after delay, if it is pending.
+// reset gives t another deadline, after delay, if t is pending.
 func (s *shard) reset(t *timeout, delay time.Duration, deadline int64) bool {
 	delay = s.lock(delay, deadline)
 	defer s.mu.Unlock()

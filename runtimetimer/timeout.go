@@ -11,9 +11,8 @@ import (
 
 var _ hwt.Timeout = (*timeout)(nil)
 
-// timeout is the handle that users hold. Its 48 bytes are the only allocation of a
-// timeout whose entry is reused. It has the layout of an hwt.Event, so it may also be the
-// inside of an event.
+// timeout is the handle that users hold. Its 48 bytes are the only allocation of a timeout with
+// a reused entry. It has the layout of an hwt.Event, so it may also be the inside of an event.
 type timeout struct {
 	word  atomic.Int64 // An enginekit.Word. Atomic: written under shard.mu, read by anyone.
 	_     [5]byte

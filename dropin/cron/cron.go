@@ -73,7 +73,7 @@ type Job interface {
 
 // Schedule determines the times of an entry.
 type Schedule interface {
-	// Next returns the first time after the given one, or the zero time if there is none.
+	// Next returns the first time after the given time, or the zero time if the schedule ends.
 	// It is called when the entry starts and for each run.
 	Next(time.Time) time.Time
 }
@@ -171,7 +171,8 @@ func (e *entry) snapshot() Entry {
 // Location returns the time zone.
 func (c *Cron) Location() *time.Location { return c.location }
 
-// Entry returns a snapshot of an entry, or the zero Entry if there is none with that ID.
+// Entry returns a snapshot of the entry with the ID, or the zero Entry if there is no such
+// entry.
 func (c *Cron) Entry(id EntryID) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,7 +270,7 @@ func (c *Cron) begin(e *entry, message string) {
 	c.logger.Info(message, "now", time.Now().In(c.location), "entry", e.ID, "next", e.Next)
 }
 
-// run runs e on a goroutine, whose panic package clock does not recover.
+// run runs e on a goroutine. Package clock does not recover a panic of that goroutine.
 func (c *Cron) run(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,7 +5,7 @@ import "time"
 // Option is a setting of [New].
 type Option func(*Cron)
 
-// WithLocation sets the time zone of expressions that name none.
+// WithLocation sets the time zone of expressions without a time zone.
 func WithLocation(loc *time.Location) Option { return func(c *Cron) { c.location = loc } }
 
 // WithSeconds makes expressions begin with a field for seconds.

@@ -50,7 +50,7 @@ var standardParser = NewParser(Minute | Hour | Dom | Month | Dow | Descriptor)
 // month, month and day of week, or of a name such as "@midnight" or "@every 1h30m".
 func ParseStandard(standardSpec string) (Schedule, error) { return standardParser.Parse(standardSpec) }
 
-// Parse returns the schedule of spec, which may begin with a time zone, as in
+// Parse returns the schedule of spec. spec may begin with a time zone, as in
 // "CRON_TZ=Europe/Berlin 0 6 * * *".
 func (p Parser) Parse(spec string) (Schedule, error) {
 	if spec == "" {

@@ -56,8 +56,8 @@ func numbered(first uint, names ...string) map[string]uint {
 	return numbers
 }
 
-// Next returns the first time after t, in the zone of t, or the zero time if there is
-// none. It takes about ten microseconds.
+// Next returns the first time after t, in the zone of t, or the zero time if the schedule ends.
+// It takes about ten microseconds.
 func (s *SpecSchedule) Next(t time.Time) time.Time {
 	spec := s.spec(t.Location())
 	if spec == nil {

@@ -14,9 +14,8 @@ const Padding = 128
 // neighbouring numbers evenly over the high bits.
 const fibonacciHash = 0x9E3779B97F4A7C15
 
-// Stripes returns the number of stripes for GOMAXPROCS processors: perProc times
-// the next power of two, at most most. Both arguments, and therefore the result,
-// are powers of two.
+// Stripes returns the number of stripes for GOMAXPROCS processors: perProc times the next power
+// of two, at most most. Both arguments must be powers of two, and so is the result.
 func Stripes(perProc, most int) int { return stripes(runtime.GOMAXPROCS(0), perProc, most) }
 
 func stripes(procs, perProc, most int) int {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ErrInvalid is hwt.ErrInvalid, which is here so that package hwt can use this package.
+// ErrInvalid is hwt.ErrInvalid. It is here so that package hwt can use this package.
 var ErrInvalid = errors.New("invalid argument")
 
-// Errorf is [fmt.Errorf] for an error of an option or argument: it matches ErrInvalid,
-// which its text does not mention.
+// Errorf is [fmt.Errorf] for an error of an option or argument: it matches ErrInvalid, but its
+// text does not mention ErrInvalid.
 func Errorf(format string, args ...any) error { return &invalid{fmt.Errorf(format, args...)} }
 
 type invalid struct{ error }

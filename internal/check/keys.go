@@ -13,8 +13,8 @@ type Keys[K comparable] struct {
 // arrays and structs of them need none.
 func KeysOf[K comparable]() Keys[K] { return Keys[K]{needed: fallible(reflect.TypeFor[K]())} }
 
-// OK reports whether key can be hashed and equals itself. It costs nothing for a
-// type whose keys always do.
+// OK reports whether key can be hashed and equals itself. It costs nothing for a type with keys
+// that always do.
 func (c Keys[K]) OK(key K) bool { return !c.needed || sound(key) }
 
 // sound is the slow path of OK. The comparison panics if an interface in key holds a value

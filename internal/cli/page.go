@@ -26,8 +26,8 @@ func Listen(address string) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, port))
 }
 
-// ServePage serves handler under PagePath until stop is called, which closes the
-// listener. It writes the page's URL and errors to out.
+// ServePage serves handler under PagePath until stop is called. stop closes the listener. It
+// writes the page's URL and errors to out.
 func ServePage(listener net.Listener, handler http.Handler, out io.Writer) (stop func()) {
 	mux := http.NewServeMux()
 	mux.Handle(PagePath, handler)

@@ -27,10 +27,10 @@ type Worker interface {
 	// timer.
 	Rings() []Ring
 
-	// Count calls add with the number of timeouts in a bucket of a ring of Rings, in
-	// any order and possibly several times per bucket. A timeout that is added or moved
-	// meanwhile may be missed or counted twice. Count drains the intake of a sleeping
-	// worker first. It does not count timeouts in the intake of another.
+	// Count calls add with the number of timeouts in a bucket of a ring of Rings, in any order
+	// and possibly several times per bucket. A timeout that is added or moved during the count
+	// may be missed or counted twice. Count drains the intake of a sleeping worker first. It
+	// does not count timeouts in the intake of another.
 	//
 	// It takes O(n/13) time for n pending timeouts, and holds the worker's lock for at
 	// most a Batch of chunks per call.
@@ -48,8 +48,8 @@ type Ring struct {
 // Recognize returns the view of a timer, and false for a timer of another type.
 type Recognize func(hwt.Timer) (View, bool)
 
-// recognizers belong to the engines in the program. Package initialization, which is
-// sequential, registers them.
+// recognizers belong to the engines in the program. Package initialization registers them, one
+// after another.
 var recognizers []Recognize
 
 // Register makes the timers of an engine visible. Call it to initialize a package

@@ -6,10 +6,9 @@
 //	...
 //	defer registration.Unregister()
 //
-// The metric timer.tasks_failed of package metrics becomes hwt.timer.tasks_failed with
-// the attribute hwt.name. OpenTelemetry has no observable histograms. Each bucket is
-// therefore a counter of the values up to its attribute le, as in Prometheus; the sum of the
-// values is not exported.
+// The metric timer.tasks_failed of package metrics becomes hwt.timer.tasks_failed with the
+// attribute hwt.name. OpenTelemetry has no observable histograms. Each bucket is a counter of
+// the values up to its attribute le, as in Prometheus; the sum of the values is not exported.
 package hwtotel
 
 import (

@@ -68,7 +68,7 @@ func makeClock() *clock.Clock {
 	return current.Load()
 }
 
-// Use creates the clock on timer, whose tick is given.
+// Use creates the clock on timer. tick is the tick of timer.
 func Use(timer hwt.Timer, tick time.Duration) error {
 	if tick < 0 {
 		return check.Errorf("dropin: Use: tick is %v (expected: 0 for none, or more)", tick)
