@@ -36,7 +36,7 @@ import (
 // GetOrFetch returns ErrClosed or ErrInvalidKey without calling fetch.
 func (c *Cache[K, V]) GetOrFetch(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (value V, err error) {
 	if fetch == nil {
-		return value, errNilFetch("GetOrFetch")
+		return value, errNilFunc("GetOrFetch", "fetch")
 	}
 	return c.getOrFetch(ctx, key, func(ctx context.Context) (V, time.Duration, error) {
 		value, err := fetch(ctx)
@@ -50,7 +50,7 @@ func (c *Cache[K, V]) GetOrFetch(ctx context.Context, key K, fetch func(ctx cont
 // less is not stored.
 func (c *Cache[K, V]) GetOrFetchWithTTL(ctx context.Context, key K, fetch func(ctx context.Context) (V, time.Duration, error)) (value V, err error) {
 	if fetch == nil {
-		return value, errNilFetch("GetOrFetchWithTTL")
+		return value, errNilFunc("GetOrFetchWithTTL", "fetch")
 	}
 	return c.getOrFetch(ctx, key, fetch)
 }
@@ -86,8 +86,8 @@ func (c *Cache[K, V]) refresh(ctx context.Context, key K, fetch func(context.Con
 	go c.run(key, started, func() (V, time.Duration, error) { return fetch(context.WithValue(own, started, true)) })
 }
 
-func errNilFetch(method string) error {
-	return check.Errorf("cache: %s: fetch is nil (expected: a function)", method)
+func errNilFunc(method, parameter string) error {
+	return check.Errorf("cache: %s: %s is nil (expected: a function)", method, parameter)
 }
 
 // fetch waits for the running fetch of key, or starts one.

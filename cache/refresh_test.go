@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hashedwheel/hwt"
 )
 
 func TestRefreshAheadKeepsCallersFromWaiting(t *testing.T) {
@@ -163,4 +165,17 @@ func TestPeekIsNoUse(t *testing.T) {
 		assert.False(t, ok)
 		assert.Zero(t, c.Stats().Misses)
 	})
+}
+
+func TestUpdateWithoutAFunctionIsAnError(t *testing.T) {
+	c := newCache(t, options{})
+	require.NoError(t, c.Set("a", 1))
+	for _, key := range []string{"a", "absent"} {
+		t.Run(key, func(t *testing.T) {
+			updated, err := c.Update(key, nil)
+			assert.EqualError(t, err, "cache: Update: f is nil (expected: a function)")
+			assert.ErrorIs(t, err, hwt.ErrInvalid)
+			assert.False(t, updated)
+		})
+	}
 }

@@ -8,8 +8,12 @@ package cache
 // f runs without locks and may use the cache. If the value changes while f runs, Update
 // calls f again with the new value, or returns false if key has no entry any more.
 //
-// It returns ErrClosed, ErrInvalidKey, or an error of the timer's NewTimeout like Set.
+// It returns ErrClosed, ErrInvalidKey, or an error of the timer's NewTimeout like Set, and an
+// error that matches [hwt.ErrInvalid] if f is nil.
 func (c *Cache[K, V]) Update(key K, f func(value V) V) (updated bool, err error) {
+	if f == nil {
+		return false, errNilFunc("Update", "f")
+	}
 	if err := c.usable(key); err != nil {
 		return false, err
 	}
