@@ -30,12 +30,12 @@ type Schedule interface {
 	// of the time until the next run, but at least half a second and at most ten. After a step
 	// forward, runs may have been missed.
 	//
-	// After a step back, an "@every" without START keeps its pace. A Spec with a wildcard in
-	// the hour field, and another schedule with less than an hour between two times, continue
-	// from the new time. A Spec of fixed hours waits until the clock shows the time of its
-	// next run again, so that no run happens twice. Once the clock is three hours or more
-	// before the latest time that it has shown, in one step or several, the new time counts
-	// for all jobs. cron(8) has the same rules.
+	// After a step back, an "@every" without START keeps its pace. An "@every" with START, a
+	// Spec with a wildcard in the hour field, and another schedule with at most an hour between
+	// two times continue from the new time, and may reach a time again. A Spec of fixed hours
+	// waits until the clock shows the time of its next run again, so that no run happens
+	// twice. Once the clock is three hours or more before the latest time that it has shown,
+	// in one step or several, the new time counts for all jobs. cron(8) has the same rules.
 	Next(t time.Time) time.Time
 }
 

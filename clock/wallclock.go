@@ -282,7 +282,7 @@ func isElapsed(s Schedule) bool {
 // the hour field. Other schedules are paced if the time after due is within an hour.
 func paced(s Schedule, due time.Time) bool {
 	if spec, ok := s.(*Spec); ok {
-		return spec.limit().every > 0 || !spec.fixedHours() && spec.limit().interval.n == 0
+		return spec.limit().every > 0 || !spec.fixedHours()
 	}
 	next := s.Next(due)
 	return next.After(due) && next.Sub(due) <= time.Hour

@@ -79,6 +79,7 @@ func TestJobFollowsTheWallClock(t *testing.T) {
 		"each minute":                    {spec(t, "* * * * *"), steps(-hour), -hour, 0},
 		"wildcard hour":                  {spec(t, "30 * * * *"), steps(-2 * hour), -2 * hour, 0},
 		"steps of hours":                 {spec(t, "30 */2 * * *"), steps(-2 * hour), -2 * hour, 0},
+		"each minute of a second week":   {spec(t, "START=1999-12-27T00:00:00Z EVERY=2w * * * * *"), steps(-hour), -hour, 0},
 		"elapsed":                        {spec(t, "@every 90m"), steps(-hour), -hour, 0},
 		"elapsed, JITTER":                {spec(t, "JITTER=1ns @every 90m"), steps(-hour), -hour, 0},
 		"elapsed, many steps":            {spec(t, "@every 90m"), steps(-hour, -hour, -hour, -hour), -4 * hour, 0},
