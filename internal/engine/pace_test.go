@@ -130,7 +130,7 @@ func TestUnscheduledWorkerIsRelieved(t *testing.T) {
 		var by []byte
 		timeout := e.after(t, 5*tick, func() { by = debug.Stack() })
 		require.Equal(t, sleep, e.finish(t))
-		pass(5*tick + maxOnTime)
+		pass(5*tick + reliefAfter[standby])
 		assert.Contains(t, string(by), "engine.runWorker(", "on another worker, which leak checkers recognize")
 		assert.True(t, timeout.IsExpired())
 		assert.EqualValues(t, 1, c.worker.workers.Load(), "the relief has ended")

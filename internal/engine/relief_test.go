@@ -47,7 +47,7 @@ func TestReliefIsRepeatedWhileACallerHoldsTheLock(t *testing.T) {
 		timeout := e.after(t, 5*tick, nothing)
 		require.Equal(t, sleep, e.finish(t))
 		e.core.mu.Lock()
-		time.Sleep(5*tick + maxOnTime)
+		time.Sleep(5*tick + reliefAfter[standby])
 		for range 100 {
 			runtime.Gosched() // the relief fails to lock mu
 		}
@@ -153,11 +153,11 @@ func TestWorkerThatWasWokenByATokenIsRelieved(t *testing.T) {
 		e.rest(t)
 		e.flood(t, 1)
 		e.core.wakeWorker()
-		pass(maxOnTime)
+		pass(reliefAfter[standby])
 		e.core.mu.Lock()
 		assert.Len(t, e.wheel.added, 2)
 		e.core.mu.Unlock()
-		pass(100*tick + maxOnTime)
+		pass(100*tick + reliefAfter[standby])
 		assert.True(t, timeout.IsExpired())
 		e.core.worker.workers.Add(-1)
 	})
@@ -207,8 +207,8 @@ func TestReliefThatComesTooEarlyIsSetForTheAlarm(t *testing.T) {
 		e.core.worker.workers.Add(1)
 		timeout := e.after(t, 100*tick, nothing)
 		e.rest(t)
-		e.core.worker.sleeper.Load().reliefs[standby].Reset(maxOnTime)
-		pass(100*tick + maxOnTime - 1)
+		e.core.worker.sleeper.Load().reliefs[standby].Reset(reliefAfter[standby])
+		pass(100*tick + reliefAfter[standby] - 1)
 		assert.False(t, timeout.IsExpired())
 		pass(1)
 		assert.True(t, timeout.IsExpired())

@@ -349,8 +349,9 @@ type sleeper struct {
 var reliefAfter = [...]time.Duration{0, maxOnTime, 2 * maxOnTime, 4 * maxOnTime, 8 * maxOnTime}
 
 const (
-	// standby is the relief that is always set.
-	standby = 1
+	// standby is the relief that is always set. A timer of a quiet process is up to a
+	// millisecond late itself: an earlier relief would often come beside the worker.
+	standby = 2
 
 	// The other reliefs are set for the time wary after the worker was late by more
 	// than lateWake. A machine that is not saturated does not pay for them.
