@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the promises of durable under faults, for about four minutes: power losses, full
-# disks, a burst, and CHECKTIME of kills, stops, and broken connections.
+# Checks the promises of durable under faults, for about seven minutes: power losses, full
+# disks, a burst, and each fault of hwtdurable check once, or CHECKTIME of them.
 set -euo pipefail
 module="$(dirname "$0")/cmd/hwtdurable"
 program="${TMPDIR:-/tmp}/hwtdurable.$$"

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -120,7 +121,7 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 		return Report{}, err
 	}
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	for begun, turn := time.Now(), 0; time.Since(begun) < d; turn++ {
+	for begun, turn := time.Now(), 0; time.Since(begun) < d || turn < len(faults); turn++ {
 		if !proc.Sleep(ctx, 500*time.Millisecond+rand.N(time.Second)) {
 			return Report{}, ctx.Err()
 		}
@@ -134,10 +135,15 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 			return Report{}, err
 		}
 	}
+	injected := len(s.faults)
 	if err := s.finish(ctx); err != nil {
 		return Report{}, err
 	}
-	return s.report(judge)
+	r, err := s.report(judge)
+	if injected == 0 {
+		r.Violations = append(r.Violations, "no fault had an effect")
+	}
+	return r, err
 }
 
 func (s *scene) report(judge Judge) (Report, error) {
@@ -145,10 +151,11 @@ func (s *scene) report(judge Judge) (Report, error) {
 	for _, f := range s.faults {
 		r.Faults[f.Kind]++
 	}
+	if err := addLines(filepath.Join(s.dir, "faults"), s.faults...); err != nil { // for the reader of a failure
+		return r, err
+	}
 	var err error
 	r.Verdict, err = judge.Read(s.dir, s.faults)
-	if r.Violations = append(r.Violations, r.gaps()...); len(s.faults) == 0 {
-		r.Violations = append(r.Violations, "no fault had an effect")
-	}
+	r.Violations = append(r.Violations, r.gaps()...)
 	return r, err
 }

@@ -116,6 +116,7 @@ type Fault struct {
 	Kind       string
 	Begin, End int64
 	Hit        []int // processes that it may have affected; all if nil
+	Waits      bool  // leases of other processes may have ended, with running handlers and errors that were not stored
 }
 
 // lines appends JSON lines to a file, each by one write.

@@ -185,7 +185,9 @@ func (t *trial) firings(dir string, faults []Fault) error {
 			Output: Record{Outcome: OK, At: first.At, Due: first.Due, NotAfter: first.NotAfter, Payload: first.Payload, Generation: first.Generation},
 			Call:   first.claimed(), Return: first.At}}
 		begin, end, outcome := first.At, cmp.Or(t.listed[first.Key], math.MaxInt64)-1, OK
-		lost := func(f Fault) bool { return f.hits(all[len(all)-1].Worker, first.claimed(), math.MaxInt64) }
+		lost := func(f Fault) bool {
+			return f.Waits && f.End >= first.claimed() || f.hits(all[len(all)-1].Worker, first.claimed(), math.MaxInt64)
+		}
 		expires := !first.NotAfter.IsZero() && slices.ContainsFunc(faults, lost) // perhaps, on another worker
 		if expires {
 			begin = min(begin, first.NotAfter.UnixNano()-clockError)
@@ -223,6 +225,9 @@ func (t *trial) repeats(all []Firing, faults []Fault) {
 // worker that fired before, which had not acknowledged, or it began before that and hit
 // the other one, which had claimed the entry first and stood still.
 func (f Fault) explains(before, again Firing) bool {
+	if f.Waits && (isRecurring(before.Key) || before.GaveUp) {
+		f.Hit = nil
+	}
 	return f.hits(before.Worker, before.claimed(), again.At) || f.hits(again.Worker, before.claimed(), before.At)
 }
 

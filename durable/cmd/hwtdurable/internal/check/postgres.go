@@ -33,29 +33,42 @@ var settings = map[string]string{"max_connections": "100"}
 // postgresFaults injects all faults into clients, workers, connections, and the server,
 // and fails over once in the middle.
 func postgresFaults(ctx context.Context, dir string, d time.Duration) (Report, error) {
-	primary, err := pgtest.Start(ctx, &pgtest.Options{Settings: settings})
+	c, err := postgresScene(ctx, dir)
 	if err != nil {
 		return Report{}, err
 	}
-	s := &scene{dir: dir}
-	c := &cluster{scene: s, primary: primary, done: []*pgtest.Server{primary}}
 	defer c.close()
+	s := c.scene
+	return s.play(ctx, d, postgresJudge, append(s.processFaults(), c.killBackend, c.killServer, c.stopBackend, c.stopServer,
+		c.stepClock, c.cut, c.hold, c.late, c.failover, c.readOnly, c.rewind, c.hostile, c.slowLine, s.abandon, s.crowdKey))
+}
+
+// postgresScene starts the servers and the proxies. The caller closes the cluster.
+func postgresScene(ctx context.Context, dir string) (_ *cluster, err error) {
+	c := &cluster{scene: &scene{dir: dir}}
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	if c.primary, err = pgtest.Start(ctx, &pgtest.Options{Settings: settings}); err != nil {
+		return nil, err
+	}
+	c.done = append(c.done, c.primary)
 	if err := c.addStandby(ctx); err != nil {
-		return Report{}, err
+		return nil, err
 	}
 	var places [2]place.Place
 	for i := range places {
-		if c.proxies[i], err = pgtest.NewProxy(primary.Address()); err != nil {
-			return Report{}, err
+		if c.proxies[i], err = pgtest.NewProxy(c.primary.Address()); err != nil {
+			return nil, err
 		}
-		defer c.proxies[i].Close()
 		places[i] = place.Place{Schema: "hwt", Lease: lease, URL: fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", c.proxies[i].Address())}
 	}
 	client := Config{Place: places[0], Dir: dir, Callers: 8, Keys: 100}
 	worker := Config{Place: places[1], Dir: dir, Works: true}
-	s.resolve, s.reads, s.configs = c.resolve, places[0], []Config{client, client, worker, worker}
-	faults := append(s.processFaults(), c.killBackend, c.killServer, c.stopBackend, c.stopServer, c.stepClock, c.cut, c.hold, c.late, c.failover)
-	return s.play(ctx, d, postgresJudge, faults)
+	c.scene.resolve, c.scene.reads, c.scene.configs = c.resolve, places[0], []Config{client, client, worker, worker}
+	return c, nil
 }
 
 // A worker counts a reading of the database's clock from the end of the round trip: no
@@ -65,6 +78,11 @@ var postgresJudge = Judge{Tolerance: time.Duration(clockError)}
 
 func (c *cluster) close() {
 	c.scene.end()
+	for _, p := range c.proxies {
+		if p != nil {
+			p.Close()
+		}
+	}
 	for _, s := range c.done {
 		s.Close()
 	}
@@ -134,7 +152,7 @@ func (c *cluster) killBackend(ctx context.Context) error {
 
 // noteKill waits until the server is up and commits again, which wait for its standby.
 func (c *cluster) noteKill(ctx context.Context, kind string, begin int64) error {
-	if err := c.awaitSync(ctx); err != nil {
+	if err := errors.Join(c.awaitSync(ctx), c.awaitAcks(ctx, begin)); err != nil {
 		return err
 	}
 	proc.Sleep(ctx, time.Second) // a firing that was under way counts as part of the fault

@@ -31,6 +31,7 @@ type Config struct {
 	Payload int  // bytes, at least
 	Single  bool // no operation is on several keys
 	Works   bool
+	First   int64 // due time of the series, which a worker ensures at its start; 0 if there are none yet
 }
 
 // Run is the role of a process of the checker.
@@ -58,13 +59,27 @@ func Run(c Config) error {
 	}
 	if c.Works {
 		firings, err := c.open("firings")
+		if err == nil && c.First != 0 {
+			err = ensureSeries(ctx, s, time.Unix(0, c.First))
+		}
 		if err != nil {
 			return err
 		}
 		defer firings.file.Close()
 		start(func() error {
-			handle := func(ctx context.Context, f durable.Firing) error { return c.handle(ctx, s, firings, f) }
-			return s.Work(ctx, handle, &durable.WorkOptions{DrainTimeout: 5 * time.Second})
+			interrupted, err := c.open("interrupted")
+			if err != nil {
+				return err
+			}
+			defer interrupted.file.Close()
+			handle := func(ctx context.Context, f durable.Firing) error {
+				err := c.handle(ctx, s, firings, f)
+				if err != nil && err == ctx.Err() && f.Attempt == 1 { // it has no effect, and is no failed attempt
+					err = errors.Join(err, interrupted.add(Firing{ID: f.ID, Attempt: f.Attempt}))
+				}
+				return err
+			}
+			return s.Work(ctx, handle, &durable.WorkOptions{DrainTimeout: drain})
 		})
 	}
 	if c.Callers > 0 {
@@ -89,6 +104,9 @@ func Run(c Config) error {
 	}
 }
 
+// drain is long enough for all handlers but the slow ones of occurrences.
+const drain = 2 * time.Second
+
 // open opens a file of this process.
 func (c Config) open(name string) (*lines, error) {
 	return openLines(filepath.Join(c.Dir, fmt.Sprintf("%s-%d", name, os.Getpid())))
@@ -97,6 +115,9 @@ func (c Config) open(name string) (*lines, error) {
 // handle appends a firing, and gives up one in four that is not recurring. All attempts of
 // a generation agree.
 func (c Config) handle(ctx context.Context, s *place.Store, l *lines, f durable.Firing) error {
+	if strings.HasPrefix(f.Key, probePrefix) {
+		return nil
+	}
 	gaveUp := f.Generation%4 == 0 && !isRecurring(f.Key)
 	line := Firing{f.Key, f.Due.UnixNano(), f.Generation, f.ID, trueTime(), os.Getpid(), f.Attempt, gaveUp, sum(f.Payload),
 		f.NotAfter, int64(f.Lateness)}
@@ -172,6 +193,9 @@ func (c *client) do(ctx context.Context, all []Record) error {
 		if err := c.journal.add(answer); err != nil {
 			return err
 		}
+	}
+	if errors.Is(err, durable.ErrClosed) {
+		return err
 	}
 	return nil
 }
@@ -317,6 +341,8 @@ func (c *client) call(ctx context.Context, entries durable.Entries, r Record) (d
 func (c *client) lost(ctx context.Context, r Record, err error) bool {
 	var server *pgconn.PgError
 	switch {
+	case errors.Is(err, durable.ErrClosed) && strings.Contains(err.Error(), "while it was open"): // its log was deleted
+		return true
 	case errors.Is(err, durable.ErrClosed), errors.Is(err, durable.ErrDamaged):
 		return false
 	case ctx.Err() != nil:

@@ -52,7 +52,7 @@ func (s *scene) startAll(ctx context.Context) error {
 
 // note records a fault that had an effect on the processes, or on all if hit is nil.
 func (s *scene) note(kind string, begin int64, hit []int) {
-	s.faults = append(s.faults, Fault{kind, begin, now(), hit})
+	s.faults = append(s.faults, Fault{kind, begin, now(), hit, false})
 }
 
 // role names a process in the counts of faults.
@@ -100,14 +100,14 @@ func (s *scene) over(ctx context.Context, p *proc.Process) error {
 }
 
 // stop stops a process for a time, as a machine that stalls. It may hold the lock of a
-// file, for which all others wait.
+// file, for which all others wait: their entries do not fire again.
 func (s *scene) stop(ctx context.Context, i int) error {
-	pids := []int{s.procs[i].PID()}
-	hit := pids
-	if s.reads.File != "" {
-		hit = nil
+	pid := s.procs[i].PID()
+	err := s.stall(ctx, "SIGSTOP of a "+s.role(i), []int{pid}, pid)
+	if err == nil {
+		s.faults[len(s.faults)-1].Waits = s.reads.File != ""
 	}
-	return s.stall(ctx, "SIGSTOP of a "+s.role(i), hit, pids...)
+	return err
 }
 
 // stall stops processes for a time. The fault is one of the processes in hit.
@@ -139,19 +139,18 @@ func (s *scene) finish(ctx context.Context) error {
 		if c.Callers == 0 {
 			continue
 		}
-		p := s.procs[i]
-		if err := p.Stop(time.Minute); err != nil {
-			return fmt.Errorf("%s: %w", s.role(i), err)
-		}
-		if err := s.over(ctx, p); err != nil {
-			return err
-		}
-		if c.Works {
-			c.Callers = 0
-			s.configs[i] = c
-			if err := s.start(ctx, i); err != nil {
+		if c.Callers = 0; !c.Works {
+			if err := s.procs[i].Stop(time.Minute); err != nil {
+				return fmt.Errorf("%s: %w", s.role(i), err)
+			}
+			if err := s.over(ctx, s.procs[i]); err != nil {
 				return err
 			}
+			continue
+		}
+		s.configs[i] = c
+		if err := s.deploy(ctx, i); err != nil { // it may interrupt handlers
+			return err
 		}
 	}
 	if err := s.read(ctx); err != nil {
@@ -188,6 +187,9 @@ func (s *scene) read(ctx context.Context) error {
 		}
 		if id, ok := strings.CutPrefix(e.Key, effectPrefix); ok {
 			had[id] = true
+			continue
+		}
+		if strings.HasPrefix(e.Key, probePrefix) {
 			continue
 		}
 		if _, twice := entries[e.Key]; twice {

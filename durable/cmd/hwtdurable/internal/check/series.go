@@ -52,12 +52,11 @@ func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 	defer store.Close()
 	first := time.Now()
 	s.first = first.UnixNano()
-	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}}
-	for i := range seriesCount {
-		key := fmt.Sprint(seriesPrefix, i)
-		if _, err := store.Set(ctx, durable.Entry{Key: key, Due: first, Payload: seriesPayload(key), Every: every}); err != nil {
-			return err
-		}
+	if err := ensureSeries(ctx, store, first); err != nil {
+		return err
+	}
+	for i := range s.configs { // at the next start of the process
+		s.configs[i].First = s.first
 	}
 	for due := s.first; due < s.first+int64(d); due += int64(seriesEvery) {
 		key := fmt.Sprint(oncePrefix, len(s.once))
@@ -71,6 +70,19 @@ func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 		}
 	})
 	return err
+}
+
+// ensureSeries stores the recurring entries, as a service does at each start. It keeps the overdue
+// occurrences of those that exist.
+func ensureSeries(ctx context.Context, store *place.Store, first time.Time) error {
+	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}}
+	for i := range seriesCount {
+		key := fmt.Sprint(seriesPrefix, i)
+		if _, _, err := store.Ensure(ctx, durable.Entry{Key: key, Due: first, Payload: seriesPayload(key), Every: every}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endSeries waits until the recurring entries have caught up, or until the timeout, and
@@ -122,6 +134,8 @@ func moveAway(ctx context.Context, store *place.Store, key string) (series, erro
 // acknowledges it, unless that may find no room.
 func (c Config) handleOccurrence(ctx context.Context, s *place.Store, f durable.Firing) error {
 	switch {
+	case f.Attempt == 1 && rand.IntN(2) == 0 && !proc.Sleep(ctx, rand.N(2*drain)): // a deployment may interrupt it
+		return ctx.Err()
 	case f.Attempt == 1:
 		return durable.RetryAfter(100 * time.Millisecond)
 	case c.Single:
@@ -156,6 +170,9 @@ const behind = int64(10 * time.Second)
 
 // series judges the occurrences.
 func (t *trial) series(dir string, faults []Fault) error {
+	if err := t.interrupted(dir); err != nil {
+		return err
+	}
 	ids := make(map[string]map[int64]string) // of the first attempts, by key and due time
 	repeated := make(map[string]Firing)      // second attempts, by ID
 	slices.SortFunc(t.occurrences, func(a, b Firing) int { return cmp.Compare(a.At, b.At) })
@@ -202,4 +219,20 @@ func (t *trial) series(dir string, faults []Fault) error {
 		t.violated("%s fired, and was never set", key)
 	}
 	return err
+}
+
+// interrupted judges the attempts that deployments have interrupted. They do not count: each fires
+// again, with the same number.
+func (t *trial) interrupted(dir string) error {
+	type attempt struct {
+		id     string
+		number int
+	}
+	fired := make(map[attempt]int)
+	err := readLines(filepath.Join(dir, "firings-*"), func(_ string, f Firing) { fired[attempt{f.ID, f.Attempt}]++ })
+	return errors.Join(err, readLines(filepath.Join(dir, "interrupted-*"), func(_ string, f Firing) {
+		if fired[attempt{f.ID, f.Attempt}]--; fired[attempt{f.ID, f.Attempt}] < 1 {
+			t.violated("attempt %d of %s was interrupted, and counted", f.Attempt, f.ID)
+		}
+	}))
 }

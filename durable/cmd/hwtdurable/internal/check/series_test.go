@@ -78,7 +78,7 @@ func TestFaultExplainsAThirdAttempt(t *testing.T) {
 	s := story{series: []series{{"series-0", sec, 2 * sec, 2*sec - 1}},
 		firings: []Firing{occurrence(1, 1, sec), occurrence(2, 2, 2*sec), occurrence(3, 3, 3*sec)}}
 	require.NotEmpty(t, s.judge(t).Violations)
-	s.faults = []Fault{{"connections cut", 2 * sec, 2 * sec, nil}}
+	s.faults = []Fault{{"connections cut", 2 * sec, 2 * sec, nil, false}}
 	require.Empty(t, s.judge(t).Violations)
 }
 
@@ -89,7 +89,7 @@ func TestFaultExplainsTwoRetriesOfAnOccurrence(t *testing.T) {
 	again.At = 5 * sec
 	s := story{series: []series{{"series-0", sec, 2 * sec, 2*sec - 1}}, firings: []Firing{first, occurrence(2, 2, 2*sec), again, occurrence(3, 2, 6*sec)}}
 	require.NotEmpty(t, s.judge(t).Violations)
-	s.faults = []Fault{{"SIGKILL of PostgreSQL", 3 * sec, 4 * sec, nil}}
+	s.faults = []Fault{{"SIGKILL of PostgreSQL", 3 * sec, 4 * sec, nil, false}}
 	require.Empty(t, s.judge(t).Violations)
 }
 

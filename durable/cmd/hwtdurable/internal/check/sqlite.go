@@ -15,21 +15,28 @@ func resolved(context.Context, int) error { return nil }
 
 // sqliteFaults kills and stops processes that share a file.
 func sqliteFaults(ctx context.Context, dir string, d time.Duration) (Report, error) {
+	s := sqliteScene(dir)
+	return s.play(ctx, d, sqliteJudge, append(s.processFaults(), s.restart, s.abandon, s.crowdKey, s.loseLog, s.holdLock, s.otherDriver))
+}
+
+var sqliteJudge = Judge{Tolerance: time.Millisecond}
+
+func sqliteScene(dir string) *scene {
 	where := place.Place{File: filepath.Join(dir, "store.db"), Lease: lease}
-	s := &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{
+	return &scene{dir: dir, resolve: resolved, reads: where, configs: []Config{
 		{Place: where, Dir: dir, Callers: 8, Keys: 300, Works: true},
 		{Place: where, Dir: dir, Callers: 4, Keys: 300},
 		{Place: where, Dir: dir, Works: true},
 	}}
-	return s.play(ctx, d, Judge{Tolerance: time.Millisecond}, s.processFaults())
 }
 
-// processFaults kills and stops each process.
+// processFaults kills, stops, and deploys each process.
 func (s *scene) processFaults() (faults []fault) {
 	for i := range s.configs {
 		faults = append(faults,
 			func(ctx context.Context) error { return s.kill(ctx, i) },
-			func(ctx context.Context) error { return s.stop(ctx, i) })
+			func(ctx context.Context) error { return s.stop(ctx, i) },
+			func(ctx context.Context) error { return s.deploy(ctx, i) })
 	}
 	return faults
 }
