@@ -22,7 +22,7 @@
 // Packages keyed, cache, clock and idle work with any of them. Package hwttest checks
 // an engine, or a wrapper of one, against the promises below.
 //
-// Create timers with New; the zero Timer of an engine is not usable. All methods of
+// Create timers with New; the methods of an engine's zero Timer panic. All methods of
 // timers and timeouts are safe for concurrent use, including in tasks.
 //
 // # Promises

@@ -113,3 +113,31 @@ func recovered(f func()) (err error) {
 	f()
 	return nil
 }
+
+func TestZeroEnginesPanicWithTheRemedy(t *testing.T) {
+	task := hwt.TaskFunc(func(hwt.Timeout) error { return nil })
+	for engine, e := range map[string]interface {
+		hwt.Engine
+		hwt.EventTimer
+		fmt.Stringer
+	}{"hashedwheel": new(hashedwheel.Timer), "hierarchical": new(hierarchical.Timer), "runtimetimer": new(runtimetimer.Timer)} {
+		for method, call := range map[string]func(){
+			"NewTimeout":  func() { _, _ = e.NewTimeout(task, time.Second) },
+			"NewTimeouts": func() { _, _ = e.NewTimeouts([]hwt.TimerTask{task}, time.Second) },
+			"AfterFunc":   func() { _, _ = e.AfterFunc(time.Second, func() {}) },
+			"InitEvent":   func() { _ = new(hwt.Event).Init(e, task) },
+			"Start":       e.Start,
+			"Stop":        func() { e.Stop() },
+			"Shutdown":    func() { _, _ = e.Shutdown(t.Context()) },
+			"TaskContext": func() { e.TaskContext() },
+			"Pending":     func() { e.Pending() },
+			"All":         func() { e.All() },
+			"Stats":       func() { e.Stats() },
+			"String":      func() { _ = e.String() },
+		} {
+			t.Run(engine+"."+method, func(t *testing.T) {
+				assert.PanicsWithValue(t, "hwt: zero timer: use New", call)
+			})
+		}
+	}
+}

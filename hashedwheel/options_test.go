@@ -112,8 +112,8 @@ func TestDefaultsAreNettys(t *testing.T) {
 	}
 }
 
-func TestZeroOrLessMeansNoLimit(t *testing.T) {
-	for _, n := range []int64{0, -1, math.MinInt64, math.MaxInt64} {
+func TestPendingLimitThatIsNotReached(t *testing.T) {
+	for _, n := range []int64{0, 10, math.MaxInt64} {
 		timer, err := New(&Options{MaxPendingTimeouts: n})
 		require.NoError(t, err)
 		for range 10 {

@@ -45,6 +45,7 @@ import (
 
 	"github.com/hashedwheel/hwt"
 	"github.com/hashedwheel/hwt/internal/engine"
+	"github.com/hashedwheel/hwt/internal/enginekit"
 	"github.com/hashedwheel/hwt/leak"
 )
 
@@ -154,7 +155,12 @@ func (t *Timer) Pending() int64 { return t.handle.Pending() }
 // Levels returns the number of levels of the timer: one at first, and more when a delay
 // needs them, from the tick after NewTimeout or Reset on. Levels are never removed.
 // It takes O(1) time.
-func (t *Timer) Levels() int { return int(t.levels.Load()) }
+func (t *Timer) Levels() int {
+	if t.levels == nil {
+		panic(enginekit.UseNew)
+	}
+	return int(t.levels.Load())
+}
 
 // All returns an iterator over the pending timeouts, in no particular order. See [hwt.Engine].
 // It takes O(n) time and O(1) memory; a slow loop body adds passes over timeouts that move

@@ -78,8 +78,8 @@ func works(t *testing.T, name string, n numbers, delay time.Duration) {
 	e, err := makers[name](n)
 	if err != nil {
 		assert.Nil(t, e)
-		assert.Regexp(t, fmt.Sprintf(`^%s: Options\.(TickDuration: %s|TicksPerWheel: %d|Workers: %d) \(expected: .+\)$`,
-			name, n.tick, n.size, n.workers), err.Error(), n.String())
+		assert.Regexp(t, fmt.Sprintf(`^%s: Options\.(TickDuration: %s|TicksPerWheel: %d|Workers: %d|MaxPendingTimeouts: %d) \(expected: .+\)$`,
+			name, n.tick, n.size, n.workers, n.limit), err.Error(), n.String())
 		return
 	}
 	if n.size > affordable {

@@ -17,6 +17,7 @@ const clockEvery = 64
 //
 // It holds one shard of the timer until all are scheduled.
 func (t *Timer) NewTimeouts(tasks []hwt.TimerTask, delay time.Duration) ([]hwt.Timeout, error) {
+	t.check()
 	switch {
 	case slices.ContainsFunc(tasks, enginekit.IsNilTask):
 		return nil, hwt.ErrNilTask

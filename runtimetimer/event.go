@@ -14,6 +14,7 @@ import (
 // InitEvent implements [hwt.Event.Init]. Arm of the event costs as much as NewTimeout or,
 // if the event is pending, as Reset, and allocates only a runtime timer that is not reused.
 func (t *Timer) InitEvent(event *hwt.Event, task hwt.TimerTask) error {
+	t.check()
 	inside := timeoutOf(event)
 	switch {
 	case inside.isEvent():

@@ -115,6 +115,7 @@ func (t *Timer) NewTimeout(task hwt.TimerTask, delay time.Duration) (hwt.Timeout
 	if enginekit.IsNilTask(task) {
 		return nil, hwt.ErrNilTask
 	}
+	t.check()
 	if t.stopped.Load() {
 		return nil, hwt.ErrStopped // Before the limit, because rejected calls take a place briefly.
 	}
@@ -138,7 +139,7 @@ func (t *Timer) AfterFunc(delay time.Duration, f func()) (hwt.Timeout, error) {
 }
 
 // Start has no effect, since the timer has no worker.
-func (t *Timer) Start() {}
+func (t *Timer) Start() { t.check() }
 
 // Stop makes the timer reject new timeouts, cancels the pending ones and returns
 // them in no particular order. With n pending timeouts it takes O(n) time. Every call
@@ -167,11 +168,22 @@ func (t *Timer) Shutdown(ctx context.Context) ([]hwt.Timeout, error) {
 
 // TaskContext returns the context that each [hwt.ContextTaskFunc] receives. See
 // [hwt.Engine].
-func (t *Timer) TaskContext() context.Context { return t.runner.TaskContext() }
+func (t *Timer) TaskContext() context.Context {
+	t.check()
+	return t.runner.TaskContext()
+}
+
+// check panics if t is a zero Timer.
+func (t *Timer) check() {
+	if len(t.shards) == 0 {
+		panic(enginekit.UseNew)
+	}
+}
 
 // halt rejects new timeouts and ends the pending ones. It panics outside the timer's
 // bubble, as engines with a worker must, unless the timer is stopped.
 func (t *Timer) halt() (unprocessed []hwt.Timeout) {
+	t.check()
 	if t.clock.Foreign() && !t.stopped.Load() {
 		t.clock.CheckSide()
 	}
@@ -189,6 +201,7 @@ func (t *Timer) halt() (unprocessed []hwt.Timeout) {
 // Pending returns the number of pending timeouts. It takes O(GOMAXPROCS) time. See
 // [hwt.Engine].
 func (t *Timer) Pending() int64 {
+	t.check()
 	n, _ := enginekit.Between(t.countAccepted, t.countEnded)
 	return n
 }
@@ -196,6 +209,7 @@ func (t *Timer) Pending() int64 {
 // All returns an iterator over the pending timeouts, in no particular order. See
 // [hwt.Engine]. With n pending timeouts, it takes O(n) time and O(1) memory.
 func (t *Timer) All() iter.Seq[hwt.Timeout] {
+	t.check()
 	return func(yield func(hwt.Timeout) bool) {
 		var batch []*timeout
 		for i := range t.shards {
@@ -209,6 +223,7 @@ func (t *Timer) All() iter.Seq[hwt.Timeout] {
 // Stats returns a snapshot of the timer's counts. The counts of ticks and of a worker
 // stay zero. Stats takes O(GOMAXPROCS) time.
 func (t *Timer) Stats() hwt.Stats {
+	t.check()
 	stats := t.count()
 	stats.Rejected = t.limit.Rejected()
 	t.runner.AddTo(&stats)
@@ -217,6 +232,7 @@ func (t *Timer) Stats() hwt.Stats {
 
 // String returns the timer's name and its number of pending timeouts.
 func (t *Timer) String() string {
+	t.check()
 	return fmt.Sprintf("runtimetimer.Timer(%s, %d pending)", t.runner.Name, t.Pending())
 }
 

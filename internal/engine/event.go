@@ -46,6 +46,7 @@ var _ [unsafe.Sizeof(hwt.Event{})]byte = [unsafe.Sizeof(Timeout{})]byte{}
 
 // InitEvent implements the method of hwt.EventTimer for the timer of h.
 func InitEvent(h *Handle, e *hwt.Event, task hwt.TimerTask) error {
+	h.workers.env()
 	t := eventOf(e)
 	switch {
 	case t.isEvent():

@@ -127,7 +127,10 @@ func (h *Handle) release() {
 }
 
 // Pending returns how many timeouts have not ended.
-func (h *Handle) Pending() int64 { return h.workers.pending() }
+func (h *Handle) Pending() int64 {
+	h.workers.env()
+	return h.workers.pending()
+}
 
 // Stats returns a snapshot.
 func (h *Handle) Stats() hwt.Stats {
@@ -248,8 +251,14 @@ func (m *home) unqueue(t *Timeout) {
 	}
 }
 
-// env returns the configuration and clock of the timer.
-func (g group) env() *env { return g[0].env }
+// env returns the configuration and clock of the timer. Every method of a timer calls it, so
+// that a zero timer panics with the remedy.
+func (g group) env() *env {
+	if len(g) == 0 {
+		panic(enginekit.UseNew)
+	}
+	return g[0].env
+}
 
 // of returns the worker for a new timeout.
 func (g group) of(t *Timeout) *home { return &g[g.index(t)] }

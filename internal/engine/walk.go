@@ -133,6 +133,7 @@ type walk struct {
 
 // All yields the pending timeouts; see the engines.
 func (h *Handle) All() iter.Seq[hwt.Timeout] {
+	h.workers.env()
 	return func(yield func(hwt.Timeout) bool) {
 		for i := range h.workers {
 			if !h.workers[i].core.all(yield) {

@@ -155,6 +155,9 @@ func FrameOf[T any](c Callers, timeout *T) (runtime.Frame, bool) {
 	return CallerFrame((*Recorded[T])(unsafe.Pointer(timeout)).Caller)
 }
 
+// UseNew is the panic of the methods of a zero timer.
+const UseNew = "hwt: zero timer: use New"
+
 // The attributes of the engines' log records. Package hwt documents them.
 const (
 	AttrTimer     = "timer"     // the timer's name
