@@ -55,7 +55,7 @@ func (c *caller) stack() string {
 	return "not found in 16 MB of stacks"
 }
 
-// goroutineID returns the ID of the calling goroutine, which begins its stack trace.
+// goroutineID returns the ID of the calling goroutine, from the beginning of its stack trace.
 func goroutineID() uint64 {
 	var stack [64]byte
 	fields := bytes.Fields(stack[:runtime.Stack(stack[:], false)])

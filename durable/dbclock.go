@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// dbClock estimates the database's clock: its last reading plus the monotonic time since.
-// Steps of this machine's wall clock therefore do not matter.
+// dbClock estimates the database's clock: its last reading plus the monotonic time since. Steps
+// of this machine's wall clock do not matter.
 type dbClock struct {
 	now func(context.Context) (time.Time, error)
 

@@ -13,10 +13,10 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Dead returns the dead letters whose keys start with prefix, ordered by key and
-// generation. It reads pages, as All does. For a damaged one, Dead yields an error that wraps
-// ErrDamaged beside a DeadLetter that has only the Key and the Generation, for Discard, and
-// continues as All does. Any other error ends the sequence.
+// Dead returns the dead letters with keys that start with prefix, ordered by key and
+// generation. It reads pages, as All does. For a damaged dead letter, Dead yields an error that
+// wraps ErrDamaged, with a DeadLetter that has only the Key and the Generation, for Discard,
+// and continues as All does. Any other error ends the sequence.
 func (s *Store) Dead(ctx context.Context, prefix string) iter.Seq2[DeadLetter, error] {
 	return func(yield func(DeadLetter, error) bool) {
 		for page, err := range backend.DeadPages(ctx, s.backend, prefix) {
@@ -93,14 +93,14 @@ func (l *Letters) selects(d *backend.Dead, end time.Time) bool {
 		strings.HasPrefix(d.Key, l.Prefix) && strings.Contains(d.Error, l.Error)
 }
 
-// RequeueMany turns the selected dead letters into pending entries, as Requeue does, in batches, and
-// returns their number. They become due in the order of their keys, at the rate of PerSecond.
-// It reads all dead letters whose keys start with Prefix. Those that are given up during the call are
-// left out.
+// RequeueMany turns the selected dead letters into pending entries, as Requeue does, in
+// batches, and returns their number. They become due in the order of their keys, at the rate of
+// PerSecond. It reads all dead letters with keys that start with Prefix. Those that are given
+// up during the call are left out.
 //
-// A damaged dead letter, and one whose key has a pending entry, stays. RequeueMany then requeues the
-// others, and returns an error that wraps ErrDamaged or ErrExists and names the first such
-// letter. Any other error ends it.
+// A damaged dead letter stays, and so does a dead letter if its key has a pending entry.
+// RequeueMany then requeues the others, and returns an error that wraps ErrDamaged or ErrExists
+// and names the first such letter. Any other error ends it.
 func (s *Store) RequeueMany(ctx context.Context, letters Letters) (int, error) {
 	due, pause := float64(s.now(ctx)), 0.0
 	if letters.PerSecond != 0 {

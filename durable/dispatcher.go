@@ -151,7 +151,7 @@ func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) 
 		}
 	}()
 	if err = d.handler(ctx, f); err != nil {
-		fate, wait = d.kind.options.judge(h.row.Attempt, err, term.Err() != nil) // calls methods of err, which may panic
+		fate, wait = d.kind.options.judge(h.row.Attempt, err, term.Err() != nil) // calls methods of err that may panic
 	}
 }
 
@@ -178,7 +178,7 @@ const overtimeAfter = time.Second
 
 var errGoexit = fmt.Errorf("durable: the handler ended its goroutine")
 
-// returned finishes a row whose handler has returned. After an error, it has the fate.
+// returned finishes a row after its handler has returned. After an error, it has the fate.
 func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time.Duration) {
 	if err == nil {
 		d.kind.counts.succeeded.Add(1)

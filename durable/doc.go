@@ -24,8 +24,8 @@
 //     that case. Cancel ends a series: an occurrence that a worker has claimed before still
 //     fires.
 //  4. Accepted entries are never lost while the database keeps its commits.
-//  5. A call takes effect at most once, even if the library repeats a request. A call whose
-//     context ends during its transaction may take effect after it has returned.
+//  5. A call takes effect at most once, even if the library repeats a request. If the context
+//     of a call ends during its transaction, the call may take effect after it has returned.
 //  6. Damage is an error. A damaged entry does not fire and delays no other.
 //  7. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
 //     store is left. The end of a context ends every wait.
@@ -37,10 +37,10 @@
 //
 // A worker leases entries shortly before they are due and claims them 150 ms before. Claimed
 // entries wait in a hashed wheel. It fires them at their due times and deletes them from the
-// database. Claims and deletions are gathered for 40 ms into one transaction. Each
-// transition is conditional on the stored row, so that the row decides who wins: Cancel and
-// Move succeed until the claim, and return ErrFired from then on. PostgreSQL claims overdue
-// entries as it leases them: a backlog of up to WorkOptions.MaxHeld waits claimed.
+// database. Claims and deletions are gathered for 40 ms into one transaction. Each transition
+// is conditional on the stored row, so that the row decides who wins: Cancel and Move succeed
+// until the claim, and return ErrFired after the claim. PostgreSQL claims overdue entries as it
+// leases them: a backlog of up to WorkOptions.MaxHeld waits claimed.
 //
 // A worker leases only as many entries as it can hold. The rest of a burst stays in the
 // database and is fired in the order of due times.

@@ -35,9 +35,9 @@ func (e Entries) If(generation uint64) Entries {
 // included: see Ensure. An entry that a worker has claimed still fires. Set returns when the entry
 // is stored as durably as the store's options promise.
 //
-// A recurring entry without a Due time fires first at the first time of its Spec after now.
-// The claim of an occurrence stores the next one in the same transaction. Exactly one is
-// therefore pending at any time, and Cancel ends the series.
+// A recurring entry without a Due time fires first at the first time of its Spec after now. The
+// claim of an occurrence stores the next one in the same transaction. Exactly one occurrence is
+// pending at any time, and Cancel ends the series.
 //
 // Concurrent calls share transactions. They cost far less than one sync each.
 func (e Entries) Set(ctx context.Context, entry Entry) (Entry, error) {
@@ -52,10 +52,10 @@ func (e Entries) Create(ctx context.Context, entry Entry) (Entry, error) {
 	return e.put(ctx, "Create", backend.Create, entry)
 }
 
-// Move changes the due time of the key's pending entry, which gets a new generation and a
-// new ID. It returns ErrNotFound if there is no pending entry, ErrFired if a worker has
-// claimed it, and ErrInvalid if due is after NotAfter. If Move returns nil, the entry
-// fires only at the new time.
+// Move changes the due time of the key's pending entry. The entry gets a new generation and a
+// new ID. It returns ErrNotFound if there is no pending entry, ErrFired if a worker has claimed
+// it, and ErrInvalid if due is after NotAfter. If Move returns nil, the entry fires only at the
+// new time.
 func (e Entries) Move(ctx context.Context, key string, due time.Time) (Entry, error) {
 	nanos, err := checkTime("due time", due)
 	if err != nil {
@@ -70,7 +70,7 @@ func (e Entries) Move(ctx context.Context, key string, due time.Time) (Entry, er
 // that a worker has claimed still fires, and is retried, while Cancel ends the series. In a
 // transaction, the answer is final once the transaction has committed.
 //
-// If an entry of the key is damaged, Cancel without If deletes it with the others, also if a
+// If an entry of the key is damaged, Cancel without If deletes it with the others, even if a
 // worker that is gone had claimed it. The returned Entry then has only the Key.
 func (e Entries) Cancel(ctx context.Context, key string) (Entry, error) {
 	return e.apply(ctx, "Cancel", backend.Op{Kind: backend.Cancel, Row: backend.Row{Key: key}})
@@ -109,10 +109,10 @@ func (e Entries) pending(ctx context.Context, key string) (row backend.Row, err 
 	return row, err
 }
 
-// Requeue turns a dead letter into a pending entry that is due now, with the same ID, a
-// full number of attempts, and no NotAfter. Of several concurrent calls, one succeeds.
-// Requeue returns ErrNotFound if there is no such dead letter, and ErrExists if the key
-// has a pending entry. An occurrence of a recurring entry is revived beside its series.
+// Requeue turns a dead letter into a pending entry that is due now, with the same ID, a full
+// number of attempts, and no NotAfter. Of several concurrent calls, one succeeds. Requeue
+// returns ErrNotFound if there is no such dead letter, and ErrExists if the key has a pending
+// entry. An occurrence of a recurring entry is revived in addition to its series.
 func (e Entries) Requeue(ctx context.Context, key string, generation uint64) (Entry, error) {
 	if err := e.unconditional(); err != nil {
 		return Entry{}, wrap("Requeue", key, err)
@@ -121,7 +121,7 @@ func (e Entries) Requeue(ctx context.Context, key string, generation uint64) (En
 	return e.apply(ctx, "Requeue", backend.Op{Kind: backend.Requeue, Row: row, If: generation})
 }
 
-// Discard deletes a dead letter, also a damaged one. It returns ErrNotFound if there is no such
+// Discard deletes a dead letter, even a damaged one. It returns ErrNotFound if there is no such
 // dead letter.
 func (e Entries) Discard(ctx context.Context, key string, generation uint64) error {
 	err := e.unconditional()
@@ -259,7 +259,7 @@ func (e Entries) applyAll(ctx context.Context, ops []backend.Op) ([]backend.Resu
 // the way to register a series, or an entry that must exist, at each start of a service: an
 // occurrence that became due while no worker ran stays and fires, as [Every.Missed] says.
 //
-// If the Spec and the Schedule of the pending entry are those of entry, its due time stays. If
+// If the pending entry has the same Spec and the same Schedule as entry, the due time stays. If
 // its Payload, NotAfter, Missed, Group, or Headers differ, they are replaced. If the recurrence
 // differs, entry replaces the pending entry, as Set does. Ensure reports whether it has changed
 // anything.

@@ -10,8 +10,8 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Entry is one timer of a store. Methods that store an entry take all fields from the caller except
-// Generation and Attempt, which they fill in.
+// Entry is one timer of a store. Methods that store an entry take all fields from the caller
+// except Generation and Attempt. They fill in these two.
 type Entry struct {
 	// Key identifies the entry. It has 1 to 512 bytes.
 	Key string
@@ -20,7 +20,7 @@ type Entry struct {
 	// retry is the end of its pause, not the time of the first attempt.
 	Due time.Time
 
-	// NotAfter is the latest time to fire. An entry that could not fire by then becomes a
+	// NotAfter is the latest time to fire. An entry that could not fire by that time becomes a
 	// dead letter. The zero time is no limit. Recurring entries use Every.Missed instead.
 	NotAfter time.Time
 

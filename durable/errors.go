@@ -51,15 +51,15 @@ var (
 	// It wraps [context.DeadlineExceeded].
 	ErrTimeout = fmt.Errorf("the time limit of the attempt has passed: %w", context.DeadlineExceeded)
 
-	// ErrDamaged is returned for an entry whose checksum does not match. An operation may
-	// return it if any entry of its key is damaged, even a waiting retry. Cancel
-	// deletes the damaged entries of their key instead, and Discard the dead letter.
-	// [Store.All] finds damaged pending entries, and [Store.Dead] damaged dead letters. The
-	// command hwtdurable verify also finds damaged entries that a worker has claimed.
+	// ErrDamaged is returned for an entry with a checksum that does not match. An operation may
+	// return it if any entry of its key is damaged, even a waiting retry. Cancel deletes the
+	// damaged entries of their key instead, and Discard the dead letter. [Store.All] finds
+	// damaged pending entries, and [Store.Dead] damaged dead letters. The command hwtdurable
+	// verify also finds damaged entries that a worker has claimed.
 	ErrDamaged = backend.ErrDamaged
 
-	// ErrNoStore is returned by Open with the option MustExist if the file or the
-	// schema has no store. On PostgreSQL, tables of an older version count as none.
+	// ErrNoStore is returned by Open with the option MustExist if the file or the schema has no
+	// store. On PostgreSQL, tables of an older version count as missing.
 	ErrNoStore = backend.ErrNoStore
 )
 

@@ -19,7 +19,7 @@ import (
 //
 // # Ground rules
 //
-//	W1. A held row is always in exactly one place, which its stage names. The goroutine that
+//	W1. A held row is always in exactly one place. Its stage names the place. The goroutine that
 //	    takes it from one place moves it into the next. Only the moves in follows are legal.
 //	W2. Nothing on the wheel's goroutine blocks.
 //	W3. No handler starts before the row is claimed and due, or after the lease ended.

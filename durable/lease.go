@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// leaseKeeper keeps a Work registered with the database. A term is the time from one registration
-// to the loss of its lease. The roles of a Work compare the term of a row with the present one: rows
-// of an earlier term belong to other workers, which may be firing them.
+// leaseKeeper keeps a Work registered with the database. A term is the time from one
+// registration to the loss of its lease. The roles of a Work compare the term of a row with the
+// present one: rows of an earlier term belong to other workers that may be firing them.
 type leaseKeeper struct {
 	env    *env
 	sweep  *sweep
@@ -111,7 +111,7 @@ func (l *leaseKeeper) renew(ctx context.Context, ttl time.Duration) error {
 	return err
 }
 
-// renewed notes the answer to a heartbeat of worker id, which is 0 for a registration.
+// renewed notes the answer to a heartbeat of worker id. id is 0 for a registration.
 func (l *leaseKeeper) renewed(id, answer int64, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -90,14 +90,14 @@ func (e Entries) setBatch(ctx context.Context, b *batch) (stored int, err error)
 	return stored, err
 }
 
-// CancelPrefix cancels all pending entries whose keys start with prefix, in batches, and
+// CancelPrefix cancels all pending entries with keys that start with prefix, in batches, and
 // returns their number. The prefix "" is ErrInvalid: see CancelAll. Entries that are claimed or
 // set at the same time may be left out. If there are damaged entries, CancelPrefix cancels the
 // others, and returns an error that wraps ErrDamaged and names the first damaged key. Any other
 // error ends it.
 //
-// A damaged entry stays, unless it has the key of one that is cancelled: see Cancel. If the
-// key itself is damaged, CancelPrefix may leave out intact entries, as All does.
+// A damaged entry stays, unless it has the key of an entry that is cancelled: see Cancel. If
+// the key itself is damaged, CancelPrefix may leave out intact entries, as All does.
 func (e Entries) CancelPrefix(ctx context.Context, prefix string) (int, error) {
 	if prefix == "" {
 		return 0, fmt.Errorf("durable: CancelPrefix: %w", invalid(`prefix "" (expected: 1 byte or more, or CancelAll)`))

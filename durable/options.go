@@ -76,8 +76,8 @@ type WorkOptions struct {
 	// defaults are 1 s and 10 min, or BaseBackoff if that is longer.
 	BaseBackoff, MaxBackoff time.Duration
 
-	// Schedules resolves the names of recurring entries without a Spec. An entry whose
-	// name is missing here is left to other workers. Next of a schedule must be quick: the
+	// Schedules resolves the names of recurring entries without a Spec. An entry with a name
+	// that is missing here is left to other workers. Next of a schedule must be quick: the
 	// other entries of the Work wait for it.
 	Schedules map[string]clock.Schedule
 

@@ -2,8 +2,8 @@ package durable
 
 import "sync"
 
-// queue holds the rows whose handlers are to be called, first in, first out. It needs no
-// limit, since the number of held rows has one: put never blocks (W2).
+// queue holds the rows that wait for their handlers, first in, first out. It needs no limit,
+// since the number of held rows has one: put never blocks (W2).
 type queue struct {
 	mu     sync.Mutex
 	ready  sync.Cond

@@ -7,14 +7,14 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// All returns the pending entries whose keys start with prefix, ordered by key, bytewise.
-// Waiting retries of a recurring entry follow it under the same key. All reads pages and
-// holds no snapshot: changes during the loop may or may not be seen, but an entry that
-// does not change is returned exactly once.
+// All returns the pending entries with keys that start with prefix, ordered by key, bytewise.
+// Waiting retries of a recurring entry follow it under the same key. All reads pages and holds
+// no snapshot: changes during the loop may or may not be seen, but an entry that does not
+// change is returned exactly once.
 //
-// For a damaged entry, All yields an error that wraps ErrDamaged beside an Entry that has
-// only the Key, and continues with the next one. If the Key itself is damaged, the sequence
-// may leave out intact entries, or end there. Any other error ends the sequence.
+// For a damaged entry, All yields an error that wraps ErrDamaged, with an Entry that has only
+// the Key, and continues with the next entry. If the Key itself is damaged, the sequence may
+// leave out intact entries, or end there. Any other error ends the sequence.
 func (s *Store) All(ctx context.Context, prefix string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for rows, err := range backend.Pages(ctx, s.backend, prefix, false) {

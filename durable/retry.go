@@ -31,9 +31,9 @@ func (e *giveUp) Error() string { return fmt.Sprintf("durable: given up: %v", e.
 // Unwrap returns the error given to GiveUp.
 func (e *giveUp) Unwrap() error { return e.err }
 
-// judge returns the fate of an attempt that failed with err, and the pause before a retry. An
-// interrupted attempt is one whose context had ended when it failed: the end of the Work or of the
-// lease may be the reason. It does not count.
+// judge returns the fate of an attempt that failed with err, and the pause before a retry. If
+// the context of an attempt had ended when the attempt failed, the attempt was interrupted: the
+// end of the Work or of the lease may be the reason. It does not count.
 func (o *WorkOptions) judge(attempt int, err error, interrupted bool) (backend.Fate, time.Duration) {
 	var stop *giveUp
 	var after *retryAfter

@@ -123,7 +123,7 @@ const (
 // dueRanges are the ranges of Stats.Due.
 var dueRanges = [...]time.Duration{0, time.Second, time.Minute, time.Hour, 24 * time.Hour}
 
-// read returns the last reading, and reads anew if it is old. After an error the sizes stay as
+// read returns the last reading, and reads again if it is old. After an error the sizes stay as
 // they were, and callers that waited do not try again, unless the end of ctx was the reason.
 func (z *sizes) read(ctx context.Context, s *Store) reading {
 	within, cancel := context.WithTimeout(ctx, sizesWithin)
@@ -183,8 +183,8 @@ func (s *Store) addKinds(st *Stats) {
 }
 
 // Stats returns the store's numbers. It reads the sizes from the database if the last reading
-// is older than two seconds, and waits for that until ctx ends, for two seconds at most. After an
-// error, the sizes are those of the last reading, and the counts are current.
+// is older than two seconds, and waits for that until ctx ends, for two seconds at most. After
+// an error, the sizes come from the last reading, and the counts are current.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	sizes := s.sizes.read(ctx, s)
 	c := &s.counts

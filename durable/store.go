@@ -20,9 +20,9 @@ type Store struct {
 	releaseErr error         // Written before released is closed.
 }
 
-// New returns a store on a backend and owns it from then on. It waits for the database's
-// clock until ctx ends. It is for authors of backends: programs call Open of durable/sqlite
-// or durable/postgres.
+// New returns a store on a backend. The store owns the backend. It waits for the database's
+// clock until ctx ends. It is for authors of backends: programs call Open of durable/sqlite or
+// durable/postgres.
 func New(ctx context.Context, b backend.Backend, options *Options) (*Store, error) {
 	o, err := options.complete()
 	if err != nil {

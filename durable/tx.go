@@ -24,11 +24,11 @@ func NewTx(s *Store, tx backend.Tx) Tx {
 	return view
 }
 
-// Done acknowledges a firing inside the transaction in which the handler stores its effects.
-// If the transaction commits, the entry is done. If it does not, the entry fires again. The
-// effects therefore take place exactly once. The handler must return an error if the commit
-// fails. Done returns ErrLeaseLost if another worker has taken over the entry; the handler must
-// then roll back.
+// Done acknowledges a firing inside the transaction in which the handler stores its effects. If
+// the transaction commits, the entry is done. If it does not, the entry fires again. The
+// effects take place exactly once. The handler must return an error if the commit fails. Done
+// returns ErrLeaseLost if another worker has taken over the entry; the handler must then roll
+// back.
 func (x Tx) Done(ctx context.Context, f Firing) error {
 	err := x.check()
 	if err == nil && f.completer == nil {

@@ -27,8 +27,8 @@ func (s *Store) Work(ctx context.Context, handler Handler, options *WorkOptions)
 // WorkMux is Work for the kinds of a Mux. Each kind has its own WorkOptions. The longest DrainTimeout
 // counts for all of them.
 //
-// The first WorkMux without the pattern "/" creates an index of the kinds in the database, which takes time in
-// a large store. WorkMux returns its error.
+// The first WorkMux without the pattern "/" creates an index of the kinds in the database. This
+// takes time in a large store. WorkMux returns its error.
 func (s *Store) WorkMux(ctx context.Context, m *Mux) error {
 	ks, err := m.complete(&s.counts.kinds)
 	if err == nil && !slices.Contains(m.patterns, "/") {

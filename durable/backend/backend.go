@@ -64,10 +64,10 @@ const CountLimit = 100_000
 // Backend keeps rows. All methods are safe for concurrent use. After Close they return
 // [ErrClosed].
 //
-// A batch is not a transaction: its elements succeed or fail one by one, and a backend
-// may split it, or commit several batches together. One failing element never fails
-// its neighbors. If two elements address the same key, they apply in order. An error
-// beside the results means that the call failed as a whole, see R5.
+// A batch is not a transaction: its elements succeed or fail one by one, and a backend may
+// split it, or commit several batches together. One failing element never fails its neighbors.
+// If two elements address the same key, they apply in order. An error with the results means
+// that the call failed as a whole, see R5.
 type Backend interface {
 	Limits() Limits
 
@@ -106,7 +106,7 @@ type Backend interface {
 	// Free gives the rows that the worker has leased and not claimed to other workers.
 	Free(ctx context.Context, worker int64) error
 
-	// Adopt claims for worker up to max claimed rows of workers whose leases have ended,
+	// Adopt claims for worker up to max claimed rows of workers that have lost their leases,
 	// and frees the rows that those workers had leased. The rows stay claimed throughout. Adopt
 	// adds 1 to Crashes of each row that it claims.
 	Adopt(ctx context.Context, worker int64, max int) ([]Row, error)
@@ -116,17 +116,17 @@ type Backend interface {
 	// the results of all; Lease returns the rows of those again.
 	Claim(ctx context.Context, worker int64, claims []Claim) ([]Answer, error)
 
-	// Finish stores outcomes, and reports for each whether it applied. That of a damaged
-	// row does not. Neither does one that the database rejects, by a constraint or a trigger
-	// of the user: the backend tries it again later. That of a row that another transaction
-	// has locked may be stored later: Heartbeat gives it time before it ends the lease. An
-	// error may come with the results of all: those that applied are stored.
+	// Finish stores outcomes, and reports for each whether it applied. That of a damaged row
+	// does not. Neither does an outcome that the database rejects, by a constraint or a trigger
+	// of the user: the backend tries it again later. That of a row that another transaction has
+	// locked may be stored later: Heartbeat gives it time before it ends the lease. An error
+	// may come with the results of all: those that applied are stored.
 	Finish(ctx context.Context, worker int64, outcomes []Outcome) ([]bool, error)
 
-	// Watch calls near for rows due within Limits.Lead that were not stored by Apply
-	// of this Backend: those that its transactions commit, and those of other
-	// processes. With no rows, near asks for a look at the database. near must not block.
-	// The returned function ends the watch.
+	// Watch calls near for rows due within Limits.Lead that were not stored by Apply of this
+	// Backend: rows that its transactions commit, and rows of other processes. With no rows,
+	// near asks for a look at the database. near must not block. The returned function ends the
+	// watch.
 	Watch(near func(rows []Row)) (stop func())
 
 	// Announce notifies the workers of other processes, if it can, that rows are due
@@ -145,12 +145,12 @@ type Backend interface {
 
 // Pager reads pending rows in the order of their keys.
 type Pager interface {
-	// Page returns up to max pending rows, or with claimed rows in any state, whose keys
+	// Page returns up to max pending rows, or with claimed rows in any state, with keys that
 	// start with prefix, ordered by key and slot, beginning after the given row; the zero
 	// Cursor is the beginning. A page ends at the latest with the row at which its payloads
-	// reach [BatchBytes]. An empty page is the last. Page holds no snapshot between calls.
-	// A damaged row ends the page: the rows before it come with an error that wraps a
-	// [*Damage], and the next page begins after its Key and Slot, see [Pages].
+	// reach [BatchBytes]. An empty page is the last. Page holds no snapshot between calls. A
+	// damaged row ends the page: the rows before it come with an error that wraps a [*Damage],
+	// and the next page begins after its Key and Slot, see [Pages].
 	Page(ctx context.Context, prefix string, after Cursor, max int, claimed bool) ([]Row, error)
 }
 

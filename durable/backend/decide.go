@@ -134,8 +134,8 @@ func (op *Op) cancel(main *Row, rows []Row) Change {
 	return c
 }
 
-// requeue revives an occurrence of a recurring entry beside the main slot, where the
-// series continues, and a one-shot inside it.
+// requeue revives an occurrence of a recurring entry outside the main slot, where the series
+// continues, and a one-shot inside it.
 func (op *Op) requeue(main *Row, dead *Dead, next uint64) Change {
 	if dead == nil {
 		return failed(ErrNotFound)
@@ -155,8 +155,8 @@ func (op *Op) requeue(main *Row, dead *Dead, next uint64) Change {
 	return c
 }
 
-// Decide returns the effect of a claim on its row, which may be nil, and the answer. The row is
-// the one that the Ref names. busy is whether another row of the key is claimed.
+// Decide returns the effect of a claim on its row, and the answer. The row may be nil. The row
+// is the one that the Ref names. busy is whether another row of the key is claimed.
 func (c *Claim) Decide(row *Row, busy bool, worker int64, next uint64) (Change, Answer) {
 	switch {
 	case row == nil || row.State != Pending:
@@ -188,8 +188,8 @@ func (c *Claim) skip(row *Row, next uint64) Change {
 	return Change{Put: []Row{c.Next.version(next)}}
 }
 
-// Decide returns the effect of an outcome on its row, which may be nil, and whether it
-// applies. The row is the one that the Ref names. now is the time of the database.
+// Decide returns the effect of an outcome on its row, and whether the outcome applies. The row
+// may be nil. The row is the one that the Ref names. now is the time of the database.
 func (o *Outcome) Decide(row *Row, worker, now int64, next uint64) (Change, bool) {
 	if row == nil {
 		return Change{}, false

@@ -7,14 +7,14 @@
 //
 // # Rows
 //
-// A row is one version of an entry. A key has at most one row in its main slot,
-// which Set, Create, Move, and Cancel address. A row leaves the main slot, without
-// leaving the table, in two cases: a Set replaces a claimed row, or a claimed
-// recurring row hands its slot to its next occurrence. Such a row is detached. A
-// detached row fires, is retried, and is acknowledged as any other.
+// A row is one version of an entry. A key has at most one row in its main slot. Set, Create,
+// Move, and Cancel address that row. A row leaves the main slot, without leaving the table, in
+// two cases: a Set replaces a claimed row, or a claimed recurring row hands its slot to its
+// next occurrence. Such a row is detached. A detached row fires, is retried, and is
+// acknowledged as any other.
 //
-// The table's primary key is therefore (key, slot), where slot is 0 in the main slot
-// and the row's own generation otherwise. A [Ref] names a row in either place.
+// The table's primary key is (key, slot), where slot is 0 in the main slot and the row's own
+// generation otherwise. A [Ref] names a row in either place.
 //
 // # Rules
 //
@@ -24,8 +24,8 @@
 //	    key. It comes from a counter of the database, never from a clock.
 //	R3. A claimed row is never overwritten, cancelled, or moved. Only the outcome of
 //	    its firing, or the adoption by another worker, changes it.
-//	R4. A worker's lease ends on the database's clock. A worker whose lease has ended
-//	    cannot renew it, claim, or lease; its rows are adopted by others.
+//	R4. A worker's lease ends on the database's clock. A worker cannot renew a lease that has
+//	    ended, and can then neither claim nor lease; other workers adopt its rows.
 //	R5. A method that returns nil has stored its effect as durably as the backend's
 //	    options promise. On any other error, the effect is unknown to the caller, but
 //	    it takes place at most once: a backend never repeats a call blindly.

@@ -24,8 +24,8 @@ type Op struct {
 	// Cancel and Discard use Key. The backend assigns Generation, and Origin if it is 0.
 	Row Row
 
-	// If is the generation that the pending row must have: another one is ErrConflict.
-	// 0 accepts any. For Requeue and Discard it names the dead letter.
+	// If is the generation that the pending row must have: another generation is ErrConflict. 0
+	// accepts any. For Requeue and Discard it names the dead letter.
 	If uint64
 
 	// Announce reports that the row is due within Limits.Lead, and that no worker of
@@ -39,8 +39,8 @@ type Op struct {
 // If the row in the main slot is damaged, or the dead letter that the op names, the error wraps
 // [ErrDamaged]. If another row of the key is damaged, that of Move and of Cancel with If does,
 // and that of the other kinds may. There are two exceptions. Cancel without If deletes all
-// pending rows of the key, and damaged ones that were claimed by workers whose leases have
-// ended. Discard deletes a damaged letter. The Row of their results has a Key only.
+// pending rows of the key, and damaged rows that were claimed by workers that have lost their
+// leases. Discard deletes a damaged letter. The Row of their results has a Key only.
 type Result struct {
 	Row Row
 	Err error

@@ -32,7 +32,8 @@ type Row struct {
 	Group      string // of the entry, or ""
 	Headers    string // encoded headers, opaque to backends, or ""
 
-	// Crashes is the number of workers whose leases ended while they had claimed this version.
+	// Crashes is the number of workers that lost their leases while they had claimed this
+	// version.
 	Crashes int
 
 	// Last is the encoded outcome of the occurrence before, opaque to backends, or "".
@@ -85,10 +86,10 @@ func CrashesOf(stored int64) int {
 	return int(stored)
 }
 
-// Checksum returns the checksum of r, which backends store with the row. It covers
-// every field except State, Holder, Detached, Crashes, and Last, which change without a new
-// version. Releases before Group and Headers read a row that has either as damaged. Other
-// rows have the checksum of those releases.
+// Checksum returns the checksum of r. Backends store it with the row. It covers every field
+// except State, Holder, Detached, Crashes, and Last: these change without a new version.
+// Releases before Group and Headers read a row that has either as damaged. Other rows have the
+// checksum of those releases.
 func (r *Row) Checksum() uint32 {
 	tail := 0
 	if r.Group != "" || r.Headers != "" {
@@ -113,7 +114,7 @@ func appendPart(head []byte, part string) []byte {
 	return append(binary.LittleEndian.AppendUint32(head, uint32(len(part))), part...)
 }
 
-// Verify returns a [*Damage] unless stored is the checksum of r, which was read from slot.
+// Verify returns a [*Damage] unless stored is the checksum of r. r was read from slot.
 func (r *Row) Verify(slot uint64, stored uint32) error {
 	if sum := r.Checksum(); sum != stored {
 		return &Damage{Ref: r.Ref(), Slot: slot, sum: sum, stored: stored}

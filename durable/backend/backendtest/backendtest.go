@@ -14,7 +14,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// Damager is a backend whose rows the suite can damage.
+// Damager is a backend with rows that the suite can damage.
 type Damager interface {
 	// Damage changes the due times of all rows and dead letters of a key, behind the back of
 	// the backend.

@@ -94,8 +94,8 @@ func claim(t testing.TB, b backend.Backend, worker int64, key string) backend.Ro
 	return r
 }
 
-// retry leaves a pending row in the main slot of a key, and the retry of an earlier one, which it
-// returns, outside.
+// retry leaves a pending row in the main slot of a key, and the retry of an earlier row
+// outside. It returns the retry.
 func retry(t testing.TB, b backend.Backend, worker int64, key string) backend.Row {
 	t.Helper()
 	apply(t, b, set(key, 1))

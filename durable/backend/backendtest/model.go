@@ -74,7 +74,7 @@ func (m *model) row(key string) backend.Row {
 	return r
 }
 
-// ref returns the name of a row that was seen, or of none.
+// ref returns the name of a row that was seen, or the name of no row.
 func (m *model) ref() pair {
 	if len(m.refs) == 0 || m.rng.IntN(10) == 0 {
 		return pair{backend.Ref{Key: m.key(), Generation: 1 << 40}, backend.Ref{Key: m.key(), Generation: 1 << 40}}
@@ -152,7 +152,7 @@ func (m *model) finish() {
 	m.learn()
 }
 
-// learn notes the names of the pending rows, which claims and retries renew.
+// learn notes the names of the pending rows. Claims and retries renew the names.
 func (m *model) learn() {
 	got, want := all(m.t, m.b, "", 100), all(m.t, m.m, "", 100)
 	for i := range min(len(got), len(want)) {
