@@ -37,7 +37,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // stream is split into pieces, each of which is activity. Concurrent writes wait
 // until it ends, as in package net.
 func (c *conn) Write(p []byte) (n int, err error) {
-	if c.fails() && !isAlert(p) {
+	if c.fails() && !c.sniffer.passes(p) {
 		return 0, c.watch.explain(net.ErrClosed)
 	}
 	if !c.watch.pieces {

@@ -22,11 +22,12 @@ import (
 const tlsGrace = time.Second
 
 // sniffer finds out whether a connection carries TLS.
-type sniffer struct{ found atomic.Int32 } // Atomic: set once, by the first read.
+type sniffer struct{ found atomic.Int32 } // Atomic: written by the first read, and by a write that fails.
 
 const (
 	sniffedOther = 1 + iota
 	sniffedTLS
+	sniffedCut // TLS, and a record was discarded
 )
 
 // note looks at the first bytes.
@@ -42,7 +43,16 @@ func (s *sniffer) note(p []byte) {
 	s.found.CompareAndSwap(0, found)
 }
 
-func (s *sniffer) isTLS() bool { return s.found.Load() == sniffedTLS }
+func (s *sniffer) isTLS() bool { return s.found.Load() >= sniffedTLS }
+
+// passes reports whether p, a record after the end of the watch, may be written.
+func (s *sniffer) passes(p []byte) bool {
+	if isAlert(p) && s.found.Load() == sniffedTLS {
+		return true
+	}
+	s.found.Store(sniffedCut)
+	return false
+}
 
 // longPast is a deadline that has passed.
 var longPast = time.Unix(1, 0)

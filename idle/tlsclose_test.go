@@ -144,3 +144,42 @@ func TestMaxAgeGraceIsForConnectionsInUse(t *testing.T) {
 		})
 	}
 }
+
+// TestTLSPeerSeesNoBadRecordAfterAWrite writes when the watch has ended. The sockets need the
+// real clock.
+func TestTLSPeerSeesNoBadRecordAfterAWrite(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		t.Run(tls.VersionName(version), func(t *testing.T) {
+			timer, err := hashedwheel.New(nil)
+			require.NoError(t, err)
+			defer timer.Stop()
+			r, err := idle.New(timer, time.Hour, &idle.Options{CloseAll: true})
+			require.NoError(t, err)
+			certificate := httptest.NewUnstartedServer(nil)
+			certificate.StartTLS()
+			defer certificate.Close()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			defer l.Close()
+			raw, err := net.Dial("tcp", l.Addr().String())
+			require.NoError(t, err)
+			accepted, err := l.Accept()
+			require.NoError(t, err)
+			server := tls.Server(r.Wrap(accepted), &tls.Config{Certificates: certificate.TLS.Certificates, MaxVersion: version})
+			client := tls.Client(raw, &tls.Config{InsecureSkipVerify: true})
+			defer client.Close()
+			go fmt.Fprint(client, "x")
+			_, err = io.ReadFull(server, make([]byte, 1))
+			require.NoError(t, err)
+			r.Close()
+			assert.Eventually(t, func() bool {
+				_, err = server.Write(make([]byte, 100))
+				return err != nil
+			}, 20*time.Second, time.Millisecond)
+			assert.ErrorIs(t, err, idle.ErrClosed)
+			server.Close()
+			_, err = io.Copy(io.Discard, client)
+			assert.NoError(t, err, "no record is out of order")
+		})
+	}
+}
