@@ -82,6 +82,7 @@ package durable
 //	many.go        operations on many entries
 //	store.go       Store
 //	mux.go         Mux
+//	pause.go       pauses
 //	stats.go       the numbers of a Store
 //	read.go        reading pending entries
 //	dead.go        dead letters

@@ -51,14 +51,15 @@ type Stats struct {
 	Dead    int64
 	Bytes   int64   // disk in use
 	Limit   int64   // limit of Bytes, or 0
-	Oldest  int64   // due time of the pending row that is due first, or 0
-	Due     []int64 // rows due before each of the requested times, counted up to CountLimit
+	Oldest  int64   // due time of the pending row that is due first and not paused, or 0
+	Due     []int64 // rows due before each of the requested times and not paused, counted up to CountLimit
 
 	// More are figures of the one backend, such as the use of a notification queue.
 	More map[string]float64
 }
 
-// CountLimit bounds the counts in Stats.Due.
+// CountLimit bounds the counts in Stats.Due, and half the number of rows that Stats looks at for Due
+// and Oldest while there are pauses.
 const CountLimit = 100_000
 
 // Backend keeps rows. All methods are safe for concurrent use. After Close they return
@@ -135,6 +136,16 @@ type Backend interface {
 
 	// Trouble has the errors for which calls have waited.
 	Trouble() *Trouble
+
+	// Pause stores a pause, in place of one of the same scope. Once it has returned, no paused
+	// row is leased, claimed, or adopted. Processes of releases before pauses ignore it.
+	Pause(ctx context.Context, p Pause) error
+
+	// Resume ends the pause of a scope, or returns ErrNotFound. Workers look for the rows.
+	Resume(ctx context.Context, scope Scope) error
+
+	// Paused returns the pauses, ordered by prefix and group.
+	Paused(ctx context.Context) ([]Pause, error)
 
 	// Stats returns sizes, and counts of the pending rows due before each of the times.
 	Stats(ctx context.Context, due []int64) (Stats, error)

@@ -84,7 +84,7 @@ type Answer uint8
 
 // The values of Answer.
 const (
-	Overtaken Answer = iota // the row was cancelled, moved, replaced, or claimed meanwhile
+	Overtaken Answer = iota // the row was cancelled, moved, replaced, claimed, or paused meanwhile
 	Won                     // the row is claimed, or skipped as Claim.Skip asked
 	Waits                   // another row of the key is claimed, or about to be; the row stays leased
 	Skipped                 // another row of the key is claimed, and Busy is Skip

@@ -93,6 +93,18 @@ func TestErrorsOfTheDatabaseAreVisible(t *testing.T) {
 	assert.Contains(t, text, "read-only server")
 }
 
+func TestPausesAreVisible(t *testing.T) {
+	s, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Pause(t.Context(), durable.Pause{Scope: durable.Scope{Prefix: "mail/"}, Reason: "outage", By: "me"}))
+	blocks, err := observe.Section(s.Store).Read(t.Context())
+	require.NoError(t, err)
+	last := blocks[len(blocks)-1]
+	assert.Equal(t, "Paused", last.Title)
+	assert.Equal(t, "[{prefix \"mail/\", group \"\", by me outage true}]", fmt.Sprint(last.Figures))
+}
+
 func TestMetricsOfNoStoreAreNil(t *testing.T) {
 	require.Equal(t, metrics.Source(nil), observe.Metrics(nil))
 }

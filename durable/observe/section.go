@@ -4,6 +4,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 //		Sections: []inspect.Section{observe.Section(store)},
 //	}))
 //
-// It shows [durable.Stats]. An open page costs the database one reading of the sizes every two
-// seconds.
+// It shows [durable.Stats] and the pauses. An open page costs the database one reading of the sizes
+// every two seconds, and one of the pauses per update.
 func Section(store *durable.Store) inspect.Section {
 	return inspect.NewSection("Durable timers: "+store.Name(), func(ctx context.Context) ([]inspect.Block, error) {
 		st, err := store.Stats(ctx)
@@ -29,7 +30,11 @@ func Section(store *durable.Store) inspect.Section {
 		if st.Errors > 0 {
 			blocks = append(blocks, errorBlock(st))
 		}
-		return blocks, err
+		pauses, pausesErr := store.Paused(ctx)
+		if len(pauses) > 0 {
+			blocks = append(blocks, pausesBlock(pauses))
+		}
+		return blocks, errors.Join(err, pausesErr)
 	})
 }
 
@@ -89,6 +94,15 @@ func within(d time.Duration) string {
 		return "next hour"
 	}
 	return "next day"
+}
+
+// pausesBlock shows the scope of each pause, with its reason.
+func pausesBlock(pauses []durable.Pause) inspect.Block {
+	b := inspect.Block{Title: "Paused"}
+	for _, p := range pauses {
+		b.Figures = append(b.Figures, inspect.Figure{Name: fmt.Sprintf("prefix %q, group %q, by %s", p.Prefix, p.Group, p.By), Value: p.Reason, Bad: true})
+	}
+	return b
 }
 
 func doneBlock(st durable.Stats) inspect.Block {

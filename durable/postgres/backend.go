@@ -30,6 +30,7 @@ type postgresBackend struct {
 	claims
 	outcomes
 	reader
+	pauses
 }
 
 var _ backend.Backend = (*postgresBackend)(nil)
@@ -64,6 +65,7 @@ func newBackend(ctx context.Context, pool *pgxpool.Pool, options *Options) (*pos
 func assemble(s *session) *postgresBackend {
 	b := &postgresBackend{session: s, sizes: &sizes{session: s}, reader: reader{s}}
 	b.announcer = &announcer{session: s, name: rand.Text(), near: make(chan struct{}, 1)}
+	b.pauses = pauses{s, b.announcer}
 	returner := newReturner(s, b.announcer)
 	s.acks.again = returner.acknowledge
 	b.lanes = newLanes(s, b.announcer, b.sizes)

@@ -142,6 +142,10 @@ func (c *claiming) others(ctx context.Context, t *txn, at []int, r refs) error {
 	if err != nil {
 		return err
 	}
+	stopped := make([]bool, len(at))
+	if err := t.run(ctx, query(scanPositions(stopped), pausedRowsSQL, r.key, r.generation)); err != nil {
+		return err
+	}
 	l, err := lockRefs(ctx, t, r, " SKIP LOCKED")
 	if err != nil {
 		return err
@@ -150,6 +154,9 @@ func (c *claiming) others(ctx context.Context, t *txn, at []int, r refs) error {
 	var w writes
 	for n, i := range at {
 		claim := &c.claims[i]
+		if stopped[n] {
+			continue
+		}
 		if claim.Busy != backend.Ignore && busy.contended[claim.Key] {
 			c.some[n] = backend.Waits
 			continue

@@ -8,7 +8,7 @@
 //
 // The first Open needs CREATE on the database, or an existing schema with CREATE.
 // Later ones need USAGE on the schema and its sequences; SELECT on the table meta; and
-// SELECT, INSERT, UPDATE, and DELETE on the tables entry, dead, and worker. Open plans
+// SELECT, INSERT, UPDATE, and DELETE on the tables entry, dead, worker, and pause. Open plans
 // each statement of this package and names a missing privilege. It rejects row-level security that
 // may hide rows from the role; if it is enabled later, calls that miss a row return an error.
 //
@@ -112,6 +112,7 @@ package postgres
 //	kinds.go      leases of kinds and groups
 //	claims.go     claims
 //	reader.go     reading entries
+//	pauses.go     pauses
 //	backend.go    the backend of these parts
 //	open.go       the Store
 //	view.go       Tx of the Store

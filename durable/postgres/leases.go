@@ -50,7 +50,7 @@ func (l *leases) Heartbeat(ctx context.Context, worker int64, ttl time.Duration)
 func (l *leases) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn) error) error {
 	return l.insist(ctx, func(ctx context.Context) error {
 		var id int64
-		before := append(l.settings(batchWait, async), query(into(&id), presentSQL, worker))
+		before := append(l.settings(batchWait, async), query(nil, sharePausesSQL, l.options.Schema), query(into(&id), presentSQL, worker))
 		return l.inTx(ctx, before, func(t *txn) error {
 			err := f(ctx, t)
 			if err == nil && id == 0 {

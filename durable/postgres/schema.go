@@ -35,5 +35,7 @@ ALTER TABLE {s}.entry ADD COLUMN crashes int2 NOT NULL DEFAULT 0, ADD COLUMN grp
 	ADD COLUMN headers bytea NOT NULL DEFAULT '', ADD COLUMN last bytea NOT NULL DEFAULT '';
 ALTER TABLE {s}.dead ADD COLUMN crashes int2 NOT NULL DEFAULT 0, ADD COLUMN grp bytea NOT NULL DEFAULT '',
 	ADD COLUMN headers bytea NOT NULL DEFAULT '', ADD COLUMN last bytea NOT NULL DEFAULT '';
+CREATE TABLE {s}.pause (prefix bytea NOT NULL, grp bytea NOT NULL, reason bytea NOT NULL, actor bytea NOT NULL,
+	since int8 NOT NULL, PRIMARY KEY (prefix, grp));
 UPDATE {s}.meta SET version = 2; -- reader stays 1
 `}

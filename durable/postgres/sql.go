@@ -24,6 +24,10 @@ const named = `{s}.entry e JOIN unnest($1::bytea[], $2::int8[]) WITH ORDINALITY 
 const firing = `e.state = 1 AND EXISTS (SELECT FROM {s}.worker w
 	WHERE w.id = e.holder AND w.until > (extract(epoch FROM now()) * 1000000000)::int8)`
 
+// paused is whether a row of e is paused. Without any pause, the database looks once per statement.
+const paused = `(EXISTS (SELECT FROM {s}.pause) AND EXISTS (SELECT FROM {s}.pause p
+	WHERE substr(e.key, 1, octet_length(p.prefix)) = p.prefix AND (p.grp = '' OR p.grp = e.grp)))`
+
 // withinBudget are the rows of f, in its order, up to the first one that is behind $4 bytes of payloads.
 const withinBudget = `b AS (SELECT key, slot, sum(size) OVER (ROWS UNBOUNDED PRECEDING) - size AS before FROM f),
 	l AS (SELECT key, slot FROM b WHERE before < $4)`
@@ -35,10 +39,10 @@ const withinBudget = `b AS (SELECT key, slot, sum(size) OVER (ROWS UNBOUNDED PRE
 func filled(schema string, qualify bool) func(sql string) string {
 	s := pgx.Identifier{schema}.Sanitize()
 	parts := strings.NewReplacer("{cols}", columnList(""), "{e.cols}", columnList("e."), "{n.cols}", columnList("n."),
-		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{clock}", clock, "{budget}", withinBudget, "{recent}", fmt.Sprint(recent),
+		"{rows}", columnArrays(), "{named}", named, "{firing}", firing, "{paused}", paused, "{clock}", clock, "{budget}", withinBudget, "{recent}", fmt.Sprint(recent),
 		"{kind}", "substr(key, 1, position(key, decode('2f', 'hex')))", "{has kind}", "position(key, decode('2f', 'hex')) > 0")
 	names := []string{"{s}", s}
-	for _, name := range []string{"generation", "removal", "witness", "worker_id_seq", "meta", "entry", "dead", "worker"} {
+	for _, name := range []string{"generation", "removal", "witness", "worker_id_seq", "meta", "entry", "dead", "worker", "pause"} {
 		names = append(names, "{s."+name+"}", "'"+strings.ReplaceAll(s+"."+name, "'", "''")+"'::pg_catalog.regclass")
 	}
 	literals := strings.NewReplacer(names...)
@@ -122,6 +126,16 @@ const (
 	forgetSQL   = `DELETE FROM {s}.worker w WHERE w.until < ({clock} - 3600000000000)
 		AND NOT EXISTS (SELECT FROM {s}.entry e WHERE e.holder = w.id AND e.holder <> 0)`
 
+	// Transactions that lease, claim, or adopt share a lock, which Pause takes for itself: once Pause has
+	// returned, all of these have ended or see it. It is not a lock of the table, behind which claims would wait
+	// for a copy of it.
+	sharePausesSQL = `SELECT pg_advisory_xact_lock_shared(hashtextextended('hwt pauses:' || $1, 0))`
+	lockPausesSQL  = `SELECT pg_advisory_xact_lock(hashtextextended('hwt pauses:' || $1, 0))`
+	pauseSQL       = `INSERT INTO {s}.pause (prefix, grp, reason, actor, since) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (prefix, grp) DO UPDATE SET (reason, actor, since) = ROW(EXCLUDED.reason, EXCLUDED.actor, EXCLUDED.since)`
+	resumeSQL = `DELETE FROM {s}.pause WHERE prefix = $1 AND grp = $2 RETURNING since`
+	pausesSQL = `SELECT prefix, grp, reason, actor, since FROM {s}.pause ORDER BY prefix, grp`
+
 	// The lock keeps the worker's row until the transaction ends, and lets heartbeats pass.
 	presentSQL = `SELECT id FROM {s}.worker WHERE id = $1 AND until > {clock} FOR KEY SHARE`
 
@@ -144,13 +158,13 @@ const (
 			unnest($7::bytea[], $8::bytea[], $9::int8[], $10::int8[], $11::int4[], $12::int4[]) q (kind, grp, after, most, first, last)
 			CROSS JOIN LATERAL (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e
 				WHERE due >= q.after AND due <= $5 AND (schedule = '' OR schedule = ANY($6::bytea[]))
-				AND (q.grp = '' OR e.grp = q.grp) AND (q.last < q.first OR NOT (e.grp = ANY(($13::bytea[])[q.first:q.last]))) AND `
+				AND (q.grp = '' OR e.grp = q.grp) AND (q.last < q.first OR NOT (e.grp = ANY(($13::bytea[])[q.first:q.last]))) AND NOT {paused} AND `
 	leaseTo = ` ORDER BY due LIMIT least(q.most, $2) OFFSET $3 FOR UPDATE OF e SKIP LOCKED) r), {budget}
 		UPDATE {s}.entry e SET (holder, state) = ROW($1,
 			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END)
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
-	adoptSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry WHERE holder = $5 AND holder <> 0 AND state = 1
-			LIMIT $2 OFFSET $3 FOR UPDATE SKIP LOCKED), {budget}
+	adoptSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e WHERE holder = $5 AND holder <> 0 AND state = 1 AND NOT {paused}
+			LIMIT $2 OFFSET $3 FOR UPDATE OF e SKIP LOCKED), {budget}
 		UPDATE {s}.entry e SET (holder, crashes) = ROW($1, least(e.crashes + 1, 32767)) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.holder = $5 AND e.state = 1 RETURNING {e.cols}`
 	freeSQL = `WITH l AS (SELECT key, slot FROM {s}.entry WHERE holder = $1 AND holder <> 0 AND state = 0
@@ -166,12 +180,13 @@ const (
 
 	// Positions in the arrays are returned, which are shorter than keys.
 	claimSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named}
-			WHERE e.state = 0 ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
+			WHERE e.state = 0 AND NOT {paused} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		UPDATE {s}.entry e SET (state, holder) = ROW(1, $3) FROM l
 		WHERE e.key = l.key AND e.slot = l.slot AND e.state = 0 RETURNING l.n`
 	doneSQL = `WITH l AS (SELECT e.key, e.slot, r.n FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e SKIP LOCKED)
 		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
 
+	pausedRowsSQL = `SELECT r.n FROM {named} WHERE {paused}`
 	lockClaimsSQL = `SELECT key FROM unnest($1::bytea[]) k (key)
 		WHERE NOT pg_try_advisory_xact_lock(hashtextextended('hwt:' || $2 || encode(key, 'hex'), 0))`
 	claimedSQL = `SELECT key, generation FROM {s}.entry WHERE key = ANY($1::bytea[]) AND state = 1`
@@ -190,12 +205,14 @@ const (
 				+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0) AS n,
 			(SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 1) AS claimed,
 			(SELECT count(*) FROM (SELECT FROM {s}.dead LIMIT $1) d) AS dead,
-			coalesce(least((SELECT min(due) FROM {s}.entry WHERE holder = 0),
+			coalesce(least((SELECT due FROM (SELECT key, grp, due FROM {s}.entry WHERE holder = 0 ORDER BY due LIMIT 2 * $1) e
+					WHERE NOT {paused} ORDER BY due LIMIT 1),
 				(SELECT min(due) FROM {s}.entry WHERE holder <> 0 AND state = 0)), 0) AS oldest) c`
-	countDueSQL = `SELECT (SELECT count(*) FROM (SELECT FROM {s}.entry WHERE holder = 0 AND due < $1 LIMIT $2) p)
+	countDueSQL = `SELECT (SELECT count(*) FROM (SELECT FROM (SELECT key, grp FROM {s}.entry WHERE holder = 0 AND due < $1 ORDER BY due LIMIT 2 * $2) e
+			WHERE NOT {paused} LIMIT $2) p)
 		+ (SELECT count(*) FROM {s}.entry WHERE holder <> 0 AND state = 0 AND due < $1)`
 	sizeSQL = `SELECT sum(pg_total_relation_size(c.oid))::int8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relname = ANY('{entry,dead,worker,meta}')`
+		WHERE n.nspname = $1 AND c.relname = ANY('{entry,dead,worker,meta,pause}')`
 )
 
 // Notifications. A channel has the name of its schema after "hwt:". The channel of echoes has the
@@ -215,8 +232,8 @@ var statements = []string{
 	lockKeysSQL, detachedSQL, lockDetachedSQL, lockDeadSQL, lockedKeysSQL, generationsSQL, removalsSQL,
 	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
-	presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
-	claimSQL, doneSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
+	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
+	claimSQL, doneSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,
 }

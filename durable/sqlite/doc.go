@@ -62,6 +62,7 @@ package sqlite
 //	sqlconn.go    connections of DB, which take turns with the writer
 //	db.go         the connections of DB
 //	backend.go    the Store, and the backend of its parts
+//	pause.go      pauses
 //	read.go       reading entries and sizes
 //	apply.go      operations on entries
 //	firing.go     workers, claims, and outcomes

@@ -149,6 +149,16 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 		if !slices.Contains(gone, r.Holder) {
 			continue
 		}
+		if t.s.pauses > 0 {
+			waits, err := isPaused(t.c, r.Ref())
+			if err != nil {
+				return nil, err
+			}
+			if waits { // since the search
+				all = false
+				continue
+			}
+		}
 		crashes := min(r.Crashes+1, backend.MaxCrashes)
 		// A Set may have moved the row aside since.
 		changed, err := t.c.query("UPDATE hwt_entries SET holder = ?3, crashes = ?5, sum = " + marked + " WHERE key = ?1 AND slot IN (0, ?2) AND gen = ?2 AND holder = ?4").
@@ -180,10 +190,14 @@ func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	return workers, err
 }
 
-// claimedBy returns up to n intact rows that workers have claimed, whether these are all, and the
-// damage of others. Payloads of BatchBytes end the search early. It reads up to the last claimed row,
+// claimedBy returns up to n intact rows that workers have claimed and that are not paused, whether
+// these are all, and the damage of others. Payloads of BatchBytes end the search early. It reads up to the last claimed row,
 // in the order of due times.
 func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, all bool, damaged, err error) {
+	stopped, err := pauses(c)
+	if err != nil {
+		return nil, false, nil, err
+	}
 	bytes, all := 0, true
 	err = c.query("SELECT " + columns + ` FROM hwt_entries AS t INDEXED BY hwt_due WHERE holder > 0 AND ` + heldWell + `
 		ORDER BY due, key, slot LIMIT (SELECT claimed FROM hwt_store)`).each(func(q *query) error {
@@ -197,6 +211,10 @@ func (c *conn) claimedBy(workers []int64, n int) (found []backend.Row, all bool,
 		r, err := scan(q)
 		if err != nil {
 			damaged, all = errors.Join(damaged, err), false
+			return nil
+		}
+		if slices.ContainsFunc(stopped, func(p backend.Pause) bool { return p.Has(&r) }) {
+			all = false
 			return nil
 		}
 		found = append(found, r)
@@ -229,6 +247,11 @@ func (t *txn) claim(worker int64, claim *backend.Claim) (backend.Answer, error) 
 		busy, err = t.c.query("SELECT count(*) FROM hwt_entries WHERE key = ? AND gen <> ? AND holder > 0 AND " + heldWell).
 			blob(claim.Key).int(int64(claim.Generation)).integer()
 		if err != nil {
+			return backend.Overtaken, err
+		}
+	}
+	if t.s.pauses > 0 {
+		if waits, err := isPaused(t.c, claim.Ref); waits || err != nil {
 			return backend.Overtaken, err
 		}
 	}

@@ -39,8 +39,16 @@ func (p *readerPool) Lease(ctx context.Context, req backend.LeaseRequest) (lanes
 		if err := c.alive(req.Worker); err != nil {
 			return err
 		}
+		stopped, err := pauses(c)
+		if err != nil {
+			return err
+		}
 		for i := range req.Lanes {
-			rows, damage, err := leaseLane(c, &req, &req.Lanes[i])
+			if covered(stopped, &req.Lanes[i]) {
+				lanes = append(lanes, nil)
+				continue
+			}
+			rows, damage, err := leaseLane(c, &req, &req.Lanes[i], len(stopped) > 0)
 			lanes, damaged = append(lanes, rows), errors.Join(damaged, damage)
 			if err != nil {
 				return err
@@ -55,9 +63,9 @@ func (p *readerPool) Lease(ctx context.Context, req backend.LeaseRequest) (lanes
 }
 
 // leaseLane returns the rows of a lane, and the damage of others.
-func leaseLane(c *conn, req *backend.LeaseRequest, lane *backend.Lane) (rows []backend.Row, damaged, err error) {
+func leaseLane(c *conn, req *backend.LeaseRequest, lane *backend.Lane, somePaused bool) (rows []backend.Row, damaged, err error) {
 	without := repeated(lane.Without)
-	q := c.query(leaseRows(lane.Kind != "", lane.Group != "", len(without), len(req.Schedules)))
+	q := c.query(leaseRows(lane.Kind != "", lane.Group != "", len(without), len(req.Schedules), somePaused))
 	if lane.Kind != "" {
 		q.blob(lane.Kind)
 	}
@@ -75,7 +83,7 @@ func leaseLane(c *conn, req *backend.LeaseRequest, lane *backend.Lane) (rows []b
 }
 
 // leaseRows returns the statement that reads the rows of a lane.
-func leaseRows(ofKind, ofGroup bool, without, schedules int) string {
+func leaseRows(ofKind, ofGroup bool, without, schedules int, somePaused bool) string {
 	sql := "SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_due WHERE"
 	if ofKind {
 		sql = "SELECT " + columns + " FROM hwt_entries AS t INDEXED BY hwt_kind WHERE " + hasKind + " AND " + kindOf + " = ? AND"
@@ -86,6 +94,9 @@ func leaseRows(ofKind, ofGroup bool, without, schedules int) string {
 	}
 	if without > 0 {
 		sql += " AND (grp IS NULL OR grp NOT IN (" + parameters(without) + "))"
+	}
+	if somePaused {
+		sql += " AND NOT " + paused
 	}
 	return sql + " AND (schedule IS NULL OR schedule IN (" + parameters(schedules) + ")) ORDER BY due, key, slot"
 }

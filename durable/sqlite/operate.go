@@ -182,8 +182,10 @@ func (c *conn) verify() error {
 	}))
 	counted.large, err = c.query("SELECT count(*) FROM hwt_payloads").integer()
 	note(err)
-	note(c.query("SELECT pending, claimed, dead, large FROM hwt_store").each(func(q *query) error {
-		stored := state{pending: q.s.ColumnInt64(0), claimed: q.s.ColumnInt64(1), dead: q.s.ColumnInt64(2), large: q.s.ColumnInt64(3)}
+	counted.pauses, err = c.query("SELECT count(*) FROM hwt_pauses").integer()
+	note(err)
+	note(c.query("SELECT pending, claimed, dead, large, pauses FROM hwt_store").each(func(q *query) error {
+		stored := state{pending: q.s.ColumnInt64(0), claimed: q.s.ColumnInt64(1), dead: q.s.ColumnInt64(2), large: q.s.ColumnInt64(3), pauses: q.s.ColumnInt64(4)}
 		if stored != counted {
 			return fmt.Errorf("%w: counts %+v (expected: %+v)", durable.ErrDamaged, stored, counted)
 		}

@@ -116,9 +116,18 @@ func (b *sqliteBackend) Stats(ctx context.Context, due []int64) (st backend.Stat
 		if err != nil {
 			return err
 		}
-		st.Oldest, err = c.query("SELECT due FROM hwt_entries INDEXED BY hwt_due WHERE holder = 0 ORDER BY due LIMIT 1").integer()
-		if err == nil {
-			st.Due, err = c.pendingBefore(due, st.Claimed)
+		stopped, err := pauses(c)
+		switch {
+		case err != nil:
+		case covered(stopped, &backend.Lane{}):
+			st.Due = make([]int64, len(due))
+		case len(stopped) > 0:
+			st.Oldest, st.Due, err = pendingBesidePauses(c, due)
+		default:
+			st.Oldest, err = c.query("SELECT due FROM hwt_entries INDEXED BY hwt_due WHERE holder = 0 ORDER BY due LIMIT 1").integer()
+			if err == nil {
+				st.Due, err = c.pendingBefore(due, st.Claimed)
+			}
 		}
 		if err != nil {
 			return err
@@ -149,6 +158,24 @@ func (c *conn) pendingBefore(due []int64, claimed int64) (counts []int64, err er
 		counts = append(counts, min(max(n-int64(before), 0), backend.CountLimit))
 	}
 	return counts, err
+}
+
+// pendingBesidePauses returns the first due time of the rows that are not paused, and their numbers before
+// each of the times.
+func pendingBesidePauses(c *conn, due []int64) (oldest int64, counts []int64, err error) {
+	counts = make([]int64, len(due))
+	err = c.query(`SELECT due FROM (SELECT key, grp, due FROM hwt_entries INDEXED BY hwt_due WHERE holder = 0 ORDER BY due, key, slot LIMIT ?) AS t
+		WHERE NOT ` + paused).int(2 * backend.CountLimit).each(func(q *query) error {
+		at := q.s.ColumnInt64(0)
+		oldest = cmp.Or(oldest, at)
+		for i := range due {
+			if at < due[i] && counts[i] < backend.CountLimit {
+				counts[i]++
+			}
+		}
+		return nil
+	})
+	return oldest, counts, err
 }
 
 // used returns the bytes of the pages that are in use.

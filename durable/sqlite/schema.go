@@ -77,6 +77,15 @@ ALTER TABLE hwt_dead ADD COLUMN grp BLOB;
 ALTER TABLE hwt_dead ADD COLUMN headers BLOB;
 ALTER TABLE hwt_dead ADD COLUMN crashes INTEGER;
 ALTER TABLE hwt_dead ADD COLUMN last BLOB;
+ALTER TABLE hwt_store ADD COLUMN pauses INTEGER NOT NULL DEFAULT 0; -- rows of hwt_pauses
+CREATE TABLE hwt_pauses (
+	prefix BLOB    NOT NULL,
+	grp    BLOB    NOT NULL,
+	reason BLOB    NOT NULL,
+	actor  BLOB    NOT NULL,
+	since  INTEGER NOT NULL,
+	PRIMARY KEY (prefix, grp)
+) WITHOUT ROWID;
 UPDATE hwt_store SET version = 4;`}
 
 // migrate brings the schema to the newest version, inside a transaction.

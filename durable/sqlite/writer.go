@@ -39,6 +39,7 @@ type state struct {
 	generation, worker     int64
 	pending, claimed, dead int64
 	large                  int64 // payloads
+	pauses                 int64
 }
 
 // writer writes, in one goroutine.
@@ -249,9 +250,9 @@ func (w *writer) load() error {
 
 // state reads the row of hwt_store.
 func (c *conn) state() (s state, err error) {
-	err = c.query("SELECT generation, worker, pending, claimed, dead, large FROM hwt_store").each(func(q *query) error {
+	err = c.query("SELECT generation, worker, pending, claimed, dead, large, pauses FROM hwt_store").each(func(q *query) error {
 		r := q.s
-		s = state{r.ColumnInt64(0), r.ColumnInt64(1), r.ColumnInt64(2), r.ColumnInt64(3), r.ColumnInt64(4), r.ColumnInt64(5)}
+		s = state{r.ColumnInt64(0), r.ColumnInt64(1), r.ColumnInt64(2), r.ColumnInt64(3), r.ColumnInt64(4), r.ColumnInt64(5), r.ColumnInt64(6)}
 		return nil
 	})
 	return s, err
@@ -259,8 +260,8 @@ func (c *conn) state() (s state, err error) {
 
 // store writes the state.
 func (t *txn) store() error {
-	_, err := t.c.query("UPDATE hwt_store SET generation = ?, worker = ?, pending = ?, claimed = ?, dead = ?, large = ?").
-		int(t.s.generation).int(t.s.worker).int(t.s.pending).int(t.s.claimed).int(t.s.dead).int(t.s.large).exec()
+	_, err := t.c.query("UPDATE hwt_store SET generation = ?, worker = ?, pending = ?, claimed = ?, dead = ?, large = ?, pauses = ?").
+		int(t.s.generation).int(t.s.worker).int(t.s.pending).int(t.s.claimed).int(t.s.dead).int(t.s.large).int(t.s.pauses).exec()
 	return err
 }
 

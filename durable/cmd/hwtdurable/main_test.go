@@ -376,3 +376,30 @@ func TestOutputHasNoControlCharacters(t *testing.T) {
 		})
 	}
 }
+
+func TestPausesAreSetListedAndEnded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store.db")
+	newStore(t, place.Place{File: file})
+	succeed(t, "pause", "order-", "--reason", "outage", "--by", "me", "--store", file)
+	succeed(t, "pause", "--group", "tenant", "--store", file)
+	require.Regexp(t, `prefix ""  group "tenant"  by "": ""\n.* prefix "order-"  group ""  by "me": "outage"\n`, succeed(t, "pauses", "--store", file))
+	require.Contains(t, succeed(t, "pauses", "--json", "--store", file), `"reason":"outage"`)
+	succeed(t, "resume", "order-", "--store", file)
+	succeed(t, "resume", "--group", "tenant", "--store", file)
+	require.Empty(t, succeed(t, "pauses", "--store", file))
+	for _, args := range [][]string{{"pause"}, {"resume", "order-", "--all"}} {
+		status, _, log := hwtdurable(t, append(args, "--store", file)...)
+		require.Equal(t, 2, status)
+		require.Contains(t, log, "(expected: PREFIX or --group, or --all)")
+	}
+}
+
+func TestRestoredStoreIsPausedOnRequest(t *testing.T) {
+	file, copied, restored := filepath.Join(t.TempDir(), "store.db"), filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "restored.db")
+	newStore(t, place.Place{File: file})
+	succeed(t, "backup", copied, "--store", file)
+	succeed(t, "restore", copied, "--store", restored, "--paused")
+	require.Contains(t, succeed(t, "pauses", "--store", restored), `prefix ""  group ""  by "": "restore --paused"`)
+	require.Contains(t, succeed(t, "verify", "--store", restored), "intact")
+	succeed(t, "resume", "--all", "--store", restored)
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hashedwheel/hwt/durable"
 	"github.com/hashedwheel/hwt/durable/backend"
 	"github.com/hashedwheel/hwt/durable/cmd/hwtdurable/internal/place"
 	"github.com/hashedwheel/hwt/durable/sqlite"
@@ -58,13 +59,21 @@ func runRestore(ctx context.Context, args []string, _, log io.Writer) error {
 	flags := newFlags("restore", log)
 	to := flags.String("store", "", "the new `file` of the SQLite store. There is no --wait: restore uses no database that others write, "+
 		"and fails if the backup stays locked for 5s")
+	paused := flags.Bool("paused", false, "pause all entries of the new store, until the command resume --all")
 	if err := parse(flags, args, log); err != nil {
 		return err
 	}
 	if *to == "" {
 		return wrongUsage(log, "restore", "--store is required; use pg_restore for PostgreSQL")
 	}
-	return sqlite.Restore(ctx, flags.Arg(0), *to)
+	if err := sqlite.Restore(ctx, flags.Arg(0), *to); err != nil || !*paused {
+		return err
+	}
+	s, err := sqlite.Open(ctx, *to, &sqlite.Options{MustExist: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Pause(ctx, durable.Pause{Reason: "restore --paused"}), s.Close())
 }
 
 // runMigrate is the command migrate.
@@ -130,7 +139,7 @@ func removal(p place.Place) string {
 	if p.File != "" {
 		return fmt.Sprintf("delete the files %s, %[1]s-wal, and %[1]s-shm", p.File)
 	}
-	return fmt.Sprintf("execute DROP TABLE %[1]s.entry, %[1]s.dead, %[1]s.worker, %[1]s.meta; "+
+	return fmt.Sprintf("execute DROP TABLE %[1]s.entry, %[1]s.dead, %[1]s.worker, %[1]s.pause, %[1]s.meta; "+
 		"DROP SEQUENCE %[1]s.generation, %[1]s.removal, %[1]s.witness in its database", pgx.Identifier{p.Schema}.Sanitize())
 }
 

@@ -22,11 +22,12 @@ type DB struct {
 	trouble backend.Trouble
 
 	mu       sync.Mutex
-	state                                  // committed. Guarded by mu; replaced by the owner of turn.
-	workers  map[int64]int64               // end of the lease by worker. Guarded by mu.
-	ids      int64                         // of workers. Guarded by mu.
-	closed   bool                          // Guarded by mu.
-	watchers map[*func([]backend.Row)]bool // Guarded by mu.
+	state                                    // committed. Guarded by mu; replaced by the owner of turn.
+	workers  map[int64]int64                 // end of the lease by worker. Guarded by mu.
+	ids      int64                           // of workers. Guarded by mu.
+	closed   bool                            // Guarded by mu.
+	watchers map[*func([]backend.Row)]bool   // Guarded by mu.
+	pauses   map[backend.Scope]backend.Pause // Guarded by mu.
 }
 
 // state is the contents of a DB, or of one of its transactions. Slices of rows are never changed,
@@ -47,6 +48,7 @@ func New() *DB {
 		state:    state{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]backend.Dead)},
 		workers:  make(map[int64]int64),
 		watchers: make(map[*func([]backend.Row)]bool),
+		pauses:   make(map[backend.Scope]backend.Pause),
 	}
 }
 
@@ -295,7 +297,7 @@ func (m *DB) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backend.R
 	for i := range req.Lanes {
 		lane := &req.Lanes[i]
 		lanes[i] = bounded(m.all(ByDue, func(r *backend.Row) bool {
-			return r.State == backend.Pending && r.Due <= req.Until && inLane(r, lane) &&
+			return r.State == backend.Pending && r.Due <= req.Until && inLane(r, lane) && !m.paused(r) &&
 				(r.Schedule == "" || slices.Contains(req.Schedules, r.Schedule))
 		}), lane.Max, itself)
 	}
@@ -320,7 +322,7 @@ func (m *DB) Adopt(ctx context.Context, worker int64, n int) ([]backend.Row, err
 		return nil, backend.ErrLeaseLost
 	}
 	rows := first(m.all(ByDue, func(r *backend.Row) bool {
-		return r.State == backend.Claimed && !m.alive(r.Holder)
+		return r.State == backend.Claimed && !m.alive(r.Holder) && !m.paused(r)
 	}), n)
 	for i := range rows {
 		rows[i].Holder = worker
@@ -353,8 +355,12 @@ func (m *DB) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([
 	for i := range claims {
 		c := &claims[i]
 		busy := slices.ContainsFunc(m.rows[c.Key], func(r backend.Row) bool { return r.State == backend.Claimed && r.Generation != c.Generation })
+		row := m.find(c.Ref)
+		if row != nil && m.paused(row) {
+			continue
+		}
 		var change backend.Change
-		change, answers[i] = c.Decide(m.find(c.Ref), busy, worker, m.generation+1)
+		change, answers[i] = c.Decide(row, busy, worker, m.generation+1)
 		m.store(c.Key, change)
 	}
 	return answers, nil
@@ -401,7 +407,8 @@ func (m *DB) Stats(ctx context.Context, due []int64) (st backend.Stats, err erro
 	}
 	defer m.mu.Unlock()
 	st.Due = make([]int64, len(due))
-	pending := m.all(ByDue, func(r *backend.Row) bool { return r.State == backend.Pending })
+	all := m.all(ByDue, func(r *backend.Row) bool { return r.State == backend.Pending })
+	pending := slices.DeleteFunc(slices.Clone(all), func(r backend.Row) bool { return m.paused(&r) })
 	for _, r := range pending {
 		for i := range due {
 			if r.Due < due[i] && st.Due[i] < backend.CountLimit {
@@ -409,7 +416,7 @@ func (m *DB) Stats(ctx context.Context, due []int64) (st backend.Stats, err erro
 			}
 		}
 	}
-	if st.Pending = int64(len(pending)); len(pending) > 0 {
+	if st.Pending = int64(len(all)); len(pending) > 0 {
 		st.Oldest = pending[0].Due
 	}
 	st.Claimed = int64(len(m.all(ByDue, func(r *backend.Row) bool { return r.State == backend.Claimed })))

@@ -1,0 +1,82 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Scope is a part of the entries of a store: the entries whose keys start with Prefix and that are in
+// Group. "" stands for all keys and for all groups. The zero Scope has all entries.
+type Scope struct{ Prefix, Group string }
+
+// Pause is a pause of the entries in a Scope, stored in the database.
+type Pause struct {
+	Scope
+	Reason string    // for operators, up to 1,024 bytes
+	By     string    // who paused, up to 1,024 bytes
+	Since  time.Time // time of the call of Store.Pause, which fills it in
+}
+
+const maxPauseText = 1024
+
+func (s Scope) check() error {
+	switch {
+	case len(s.Prefix) > maxKeySize:
+		return invalid("prefix %.32q of %d bytes (expected: up to %d)", s.Prefix, len(s.Prefix), maxKeySize)
+	case len(s.Group) > maxGroupSize:
+		return invalid("group %.32q of %d bytes (expected: up to %d)", s.Group, len(s.Group), maxGroupSize)
+	}
+	return nil
+}
+
+// Pause keeps the entries of a scope from firing until Resume, in all processes. It replaces a pause of
+// the same scope. After Pause has returned, no worker claims a paused entry: entries that
+// a worker has claimed before still fire, once. Paused entries can be set, moved, and cancelled. They are not
+// overdue. They become dead letters after their NotAfter, and miss occurrences, only after the
+// Resume.
+//
+// A worker reads the due entries of a paused prefix or group at each look at the database. The pause of the
+// store or of a kind costs nothing.
+func (s *Store) Pause(ctx context.Context, p Pause) error {
+	err := p.check()
+	for name, text := range map[string]string{"Reason": p.Reason, "By": p.By} {
+		if err == nil && len(text) > maxPauseText {
+			err = invalid("Pause.%s of %d bytes (expected: up to %d)", name, len(text), maxPauseText)
+		}
+	}
+	if err == nil {
+		err = s.backend.Pause(ctx, backend.Pause{Scope: backend.Scope(p.Scope), Reason: p.Reason, By: p.By, Since: s.now(ctx)})
+	}
+	if err != nil {
+		return fmt.Errorf("durable: Pause of prefix %.64q and group %.64q: %w", p.Prefix, p.Group, err)
+	}
+	return nil
+}
+
+// Resume ends the pause of exactly this scope. It returns ErrNotFound if there is no such pause. An entry that
+// is in another paused scope stays paused.
+func (s *Store) Resume(ctx context.Context, scope Scope) error {
+	err := scope.check()
+	if err == nil {
+		err = s.backend.Resume(ctx, backend.Scope(scope))
+	}
+	if err != nil {
+		return fmt.Errorf("durable: Resume of prefix %.64q and group %.64q: %w", scope.Prefix, scope.Group, err)
+	}
+	return nil
+}
+
+// Paused returns the pauses, ordered by prefix and group.
+func (s *Store) Paused(ctx context.Context) (pauses []Pause, err error) {
+	stored, err := s.backend.Paused(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("durable: Paused: %w", err)
+	}
+	for _, p := range stored {
+		pauses = append(pauses, Pause{Scope(p.Scope), p.Reason, p.By, time.Unix(0, p.Since).UTC()})
+	}
+	return pauses, nil
+}
