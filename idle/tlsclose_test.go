@@ -33,54 +33,69 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The sockets need the real clock.
 func TestTLSConnectionsEndWithCloseNotify(t *testing.T) {
 	const alert = 24 // bytes in TLS 1.3
+	source := httptest.NewUnstartedServer(nil)
+	source.StartTLS()
+	defer source.Close()
+	certificates := source.TLS.Certificates
 	for name, c := range map[string]struct {
 		timeout time.Duration
 		options idle.Options
 		end     func(*idle.Reaper)
 	}{
-		"idle":      {50 * time.Millisecond, idle.Options{}, func(*idle.Reaper) {}},
-		"too old":   {time.Hour, idle.Options{MaxAge: 50 * time.Millisecond}, func(*idle.Reaper) {}},
+		"idle":      {time.Minute, idle.Options{}, func(*idle.Reaper) {}},
+		"too old":   {time.Hour, idle.Options{MaxAge: time.Minute}, func(*idle.Reaper) {}},
 		"close all": {time.Hour, idle.Options{CloseAll: true}, func(r *idle.Reaper) { r.Close() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			timer, err := hashedwheel.New(&hashedwheel.Options{TickDuration: 5 * time.Millisecond})
-			require.NoError(t, err)
-			defer timer.Stop()
-			r, err := idle.New(timer, c.timeout, &c.options)
-			require.NoError(t, err)
-			certificate := httptest.NewUnstartedServer(nil)
-			certificate.StartTLS()
-			defer certificate.Close()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			server := &http.Server{
-				Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }),
-				TLSConfig: &tls.Config{Certificates: certificate.TLS.Certificates},
-			}
-			go server.ServeTLS(r.Listener(l), "", "")
-			defer server.Close()
-			raw, err := net.Dial("tcp", l.Addr().String())
-			require.NoError(t, err)
-			count := &counted{Conn: raw}
-			client := tls.Client(count, &tls.Config{InsecureSkipVerify: true})
-			defer client.Close()
-			fmt.Fprint(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-			in := bufio.NewReader(client)
-			response, err := http.ReadResponse(in, nil)
-			require.NoError(t, err)
-			_, err = io.Copy(io.Discard, response.Body)
-			require.NoError(t, err)
-			before := count.n.Load()
-			c.end(r)
-			_, err = in.ReadByte()
-			assert.Equal(t, io.EOF, err)
-			assert.EqualValues(t, alert, count.n.Load()-before, "bytes after the response")
+			synctest.Test(t, func(t *testing.T) {
+				timer, err := hashedwheel.New(nil)
+				require.NoError(t, err)
+				defer timer.Stop()
+				r, err := idle.New(timer, c.timeout, &c.options)
+				require.NoError(t, err)
+				l := make(pipes, 1)
+				server := &http.Server{
+					Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }),
+					TLSConfig: &tls.Config{Certificates: certificates},
+				}
+				go server.ServeTLS(r.Listener(l), "", "")
+				defer server.Close()
+				near, far := net.Pipe()
+				l <- far
+				count := &counted{Conn: near}
+				client := tls.Client(count, &tls.Config{InsecureSkipVerify: true})
+				defer client.Close()
+				fmt.Fprint(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+				in := bufio.NewReader(client)
+				response, err := http.ReadResponse(in, nil)
+				require.NoError(t, err)
+				_, err = io.Copy(io.Discard, response.Body)
+				require.NoError(t, err)
+				before := count.n.Load()
+				c.end(r)
+				_, err = in.ReadByte()
+				assert.Equal(t, io.EOF, err)
+				assert.EqualValues(t, alert, count.n.Load()-before, "bytes after the response")
+			})
 		})
 	}
 }
+
+// pipes is a listener that accepts connections from a channel.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error { close(p); return nil }
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // The server neither reads nor closes.
 func TestTLSConnectionInUseIsClosedAfterASecond(t *testing.T) {
