@@ -15,7 +15,8 @@
 //     with it. Its tick is 100 ms by default.
 //   - Package hierarchical, after Kafka's timing wheels, is for delays from
 //     milliseconds to months at a fine tick, 1 ms by default.
-//   - Package runtimetimer, on Go's own timers, is for tasks that block.
+//   - Package runtimetimer, on Go's own timers, is for tasks that block. The
+//     other engines run such tasks on an [Executor], for example a [Pool].
 //
 // docs/engines.md in the repository compares them.
 //
