@@ -28,7 +28,7 @@ func ringsOf(w inspection.Worker) []ring {
 			r.Segments[segmentOf(int64(bucket), int64(len(r.Segments)), int64(r.Buckets))] += n
 		}
 	})
-	for i, r := range w.Rings() { // after the count, which takes time
+	for i, r := range w.Rings() { // after the count, because the count takes time
 		if i < len(rings) {
 			rings[i].Hand = float64(r.Hand) + float64(r.Turned)/float64(r.Span)
 		}

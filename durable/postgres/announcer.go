@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// announcer tells the workers of this process and those of others that rows are due soon.
+// announcer tells the workers of this process and of other processes that rows are due soon.
 type announcer struct {
 	*session
 	name      string        // distinguishes this process's notifications. Immutable.
@@ -103,8 +103,8 @@ func (a *announcer) listenOnce() error {
 	}
 }
 
-// awaitNotification waits for a notification, or sends a query after a quiet time: a
-// connection whose peer is gone is found only by writing.
+// awaitNotification waits for a notification, or sends a query after a quiet time: only writing
+// shows that the peer of a connection is gone.
 func (a *announcer) awaitNotification(conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(a.ctx, a.options.Timeout)
 	defer cancel()
@@ -138,9 +138,9 @@ func (a *announcer) freed() {
 }
 
 // announce notifies other processes of near rows until the backend is closed, in separate
-// transactions: one that notifies holds a lock on the whole database while it commits. A
-// notification that fails is repeated: workers whose mark has passed the rows find them by their
-// next sweep only.
+// transactions: a transaction that notifies holds a lock on the whole database while it
+// commits. A notification that fails is repeated: if the mark of a worker has passed the rows,
+// the worker finds them only by its next sweep.
 func (a *announcer) announce() {
 	var patience time.Duration
 	for {

@@ -6,7 +6,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// applyOps performs ops, whose keys differ, by q.
+// applyOps performs ops by q. The keys of ops differ.
 func applyOps(ctx context.Context, q querier, ops []backend.Op) ([]backend.Result, error) {
 	l, err := lockKeys(ctx, q, ops)
 	if err != nil {
@@ -34,10 +34,10 @@ func applyOps(ctx context.Context, q querier, ops []backend.Op) ([]backend.Resul
 	return results, err
 }
 
-// renew gives new generations to stored rows whose generations may be too small. No lock protects an
-// absent row: if others were removed meanwhile, another process may have stored and removed a
-// version of the key after the generations of l were taken. From the insertion on, the row's own
-// lock does. A detached row may have been retried meanwhile: renew locks it.
+// renew gives new generations to stored rows with generations that may be too small. No lock
+// protects an absent row: if others were removed since, another process may have stored and
+// removed a version of the key after the generations of l were taken. From the insertion on,
+// the row's own lock does. A detached row may have been retried since: renew locks it.
 func renew(ctx context.Context, q querier, ops []backend.Op, l *locked, results []backend.Result, removed bool) error {
 	var at []int
 	var detached [][]byte // keys

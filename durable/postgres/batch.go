@@ -25,8 +25,8 @@ func about(ref backend.Ref, err error) error {
 	return fmt.Errorf("key %.64q, generation %d: %w", ref.Key, ref.Generation, err)
 }
 
-// inHalves calls store with positions. While that fails for the sake of single ones, inHalves calls
-// it with those of each half alone, until it has found them, and calls reject for these.
+// inHalves calls store with positions. If store fails because of some rows, inHalves splits the
+// batch and retries each half. It calls reject for each row that fails alone.
 func inHalves(ctx context.Context, at []int, store func(at []int) error, reject func(i int, err error)) error {
 	if len(at) == 0 {
 		return nil

@@ -12,9 +12,9 @@ import (
 // claims makes claims of rows that are leased.
 type claims struct{ *leases }
 
-// Claim implements [backend.Backend]. A row that another transaction has locked is not
-// claimed: its lease is returned once the row is unlocked. That of a row whose claim the database
-// rejects is returned after a pause.
+// Claim implements [backend.Backend]. A row that another transaction has locked is not claimed:
+// its lease is returned once the row is unlocked. If the database rejects the claim of a row,
+// its lease is returned after a pause.
 func (l claims) Claim(ctx context.Context, worker int64, claims []backend.Claim) ([]backend.Answer, error) {
 	c := claiming{leases: l.leases, worker: worker, claims: claims, answers: make([]backend.Answer, len(claims))}
 	simple, others := divide(claims)
@@ -187,9 +187,9 @@ func (b *busy) with(ref backend.Ref) bool {
 	return false
 }
 
-// busyKeys reads the claimed rows of the keys whose claims depend on them. Before, it locks these keys
-// against other claims of that kind, until the transaction ends: two transactions that claim different rows of a
-// key would not see each other.
+// busyKeys reads the claimed rows of the keys with claims that depend on them. Before, it locks
+// these keys against other claims of that kind, until the transaction ends: two transactions
+// that claim different rows of a key would not see each other.
 func (c *claiming) busyKeys(ctx context.Context, t *txn, at []int) (b busy, err error) {
 	var keys [][]byte
 	for _, i := range at {

@@ -16,29 +16,32 @@
 // generations again. Open moves such sequences if the role has UPDATE on them, and returns an error
 // otherwise.
 //
-// The statements of this package name pg_catalog before every function, operator, and type. Code
-// of other users on the search_path does not run as the store's role, neither in the store's
-// transactions nor in those of callers.
+// The statements of this package name pg_catalog before every function, operator, and type.
+// Code of other users on the search_path does not run as the store's role, neither in the
+// store's transactions nor in transactions of callers.
 //
 // # Isolation
 //
 // The caller's transaction may have any isolation level. Under REPEATABLE READ and
-// SERIALIZABLE, an operation in a transaction returns PostgreSQL's error 40001 if the entry has changed
-// since the snapshot, or if it sets a key that was set meanwhile: repeat the transaction.
-// For the other operations, an entry that was set after the snapshot does not exist.
+// SERIALIZABLE, an operation in a transaction returns PostgreSQL's error 40001 if the entry has
+// changed since the snapshot, or if it sets a key that was set since the snapshot: repeat the
+// transaction. For the other operations, an entry that was set after the snapshot does not
+// exist.
 //
-// A transaction keeps the rows of its keys locked until it ends, also after ErrFired. It
-// delays the operations on these keys, and the acknowledgement of an entry that fires
-// meanwhile. A Work that ends waits for it, up to half of [durable.Options].Lease: an
-// entry whose row is locked for longer fires again. Workers find an entry within five
-// seconds if its transaction takes more than a minute and commits it when it is due.
+// A transaction keeps the rows of its keys locked until it ends, also after ErrFired. It delays
+// the operations on these keys, and the acknowledgement of an entry that fires during the
+// transaction. A Work that ends waits for the acknowledgement, up to half of
+// [durable.Options].Lease: if a row is locked for longer, its entry fires again. Workers find
+// an entry within five seconds if its transaction takes more than a minute and commits it when
+// it is due.
 //
 // # Rejected claims and outcomes
 //
-// A constraint or a trigger of yours may reject the claim of an entry, which then stays pending, or
-// the acknowledgement of its firing, its retry, or its dead letter. The entry stays claimed then. The
-// worker tries again, after up to ten seconds each, and a Work that ends tries outcomes once more. If
-// that fails, too, the entry fires again. Other entries do not wait.
+// A constraint or a trigger of yours may reject the claim of an entry, so that the entry stays
+// pending, or the acknowledgement of its firing, its retry, or its dead letter. The entry stays
+// claimed then. The worker tries again, after up to ten seconds each, and a Work that ends
+// tries outcomes once more. If that fails, too, the entry fires again. Other entries do not
+// wait.
 //
 // # PgBouncer
 //
@@ -52,8 +55,8 @@
 // cause once per minute. After a failover, connections to a server that has become read-only are
 // replaced.
 //
-// A call whose context ends before the COMMIT of its transaction is sent has no effect. A COMMIT that
-// is under way may still take effect, up to [Options].Timeout later.
+// If the context of a call ends before the COMMIT of its transaction is sent, the call has no
+// effect. A COMMIT that is under way may still take effect, up to [Options].Timeout later.
 //
 // If the answer to a COMMIT is lost, the store asks the server for the outcome. A server that does not
 // tell its timeline cannot answer: with its default settings, Amazon Aurora is one, as is a server
@@ -78,9 +81,9 @@
 // standby in synchronous_standby_names. Entries that an asynchronous standby has not
 // received are lost with the primary.
 //
-// The store's transactions wait for the disk even if the role's synchronous_commit is off, except
-// those of acknowledgements. Workers repeat the acknowledgements that a crash of the server has
-// lost. The caller's transactions keep their setting.
+// The store's transactions wait for the disk even if the role's synchronous_commit is off,
+// except for acknowledgements. Workers repeat the acknowledgements that a crash of the server
+// has lost. The caller's transactions keep their setting.
 package postgres
 
 // The code in this package, from the bottom: each file uses those above it in this list, with few

@@ -39,7 +39,8 @@ func slow(err error) bool {
 // errSlow reports that a transaction on several rows was slow. It may be repeated with fewer.
 var errSlow = errors.New("the rows take longer than Options.Timeout")
 
-// divisible returns the error of a transaction on n rows, which is errSlow if fewer may succeed.
+// divisible returns the error of a transaction on n rows. The error is errSlow if fewer rows
+// may succeed.
 func divisible(n int, err error) error {
 	if n > 1 && slow(err) {
 		return fmt.Errorf("%w: %w", errSlow, err)

@@ -91,7 +91,7 @@ func (f *finishing) done(ctx context.Context, at []int) error {
 	return err
 }
 
-// others stores the outcomes at positions, except those of locked rows.
+// others stores the outcomes at positions, except outcomes of locked rows.
 func (f *finishing) others(ctx context.Context, at []int) error {
 	var damaged map[backend.Ref]error
 	err := f.insist(ctx, func(ctx context.Context) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// The index of kinds exists only in a store whose workers lease kinds. It has the rows of
+// The index of kinds exists in a store only if its workers lease kinds. It has the rows of
 // entry_due that have a kind. leaseKindsSQL says why it compares holder with 1.
 const (
 	kindIndexSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -81,8 +81,8 @@ type leasing struct {
 	bytes     int64           // of their payloads
 }
 
-// lanes leases the rows of the lanes at positions by one statement. If the database rejects single rows,
-// or is slow, it leases those of each lane alone.
+// lanes leases the rows of the lanes at positions by one statement. If the database rejects
+// single rows, or is slow, it leases the rows of each lane alone.
 func (l *leasing) lanes(ctx context.Context, sql string, at []int) error {
 	if len(at) == 0 {
 		return nil

@@ -20,15 +20,15 @@ import (
 // kinds of slots:
 //
 //   - A brief slot is for one try that waits a millisecond for a lock.
-//   - A patient slot is for an operation whose row is locked. It waits in line at the row, a
-//     second per try, while other operations wait there.
+//   - A patient slot is for an operation on a locked row. It waits in line at the row, a second
+//     per try, while other operations wait there.
 //
-// An operation on a locked row waits for a patient slot. Meanwhile, one statement per
-// watchEvery asks for all of these operations which rows are unlocked, and sends them to the
-// brief slots. An operation on an unlocked row therefore waits for brief tries, and after a failed
-// one for a pause of up to half a second, however many rows are locked. Rows that open
-// transactions have inserted are invisible to the statement: operations on these keys count as
-// unlocked, and take part in the brief tries.
+// An operation on a locked row waits for a patient slot. One statement per watchEvery asks for
+// all of these operations which rows are unlocked, and sends them to the brief slots. An
+// operation on an unlocked row waits for brief tries, and after a failed one for a pause of up
+// to half a second, however many rows are locked. Rows that open transactions have inserted are
+// invisible to the statement: operations on these keys count as unlocked, and take part in the
+// brief tries.
 type lanes struct {
 	*session
 	announcer *announcer
@@ -137,8 +137,8 @@ func (l *lanes) dispatch() {
 	}
 }
 
-// take removes up to maxBatch operations whose keys are idle from the queue. Payloads end a batch
-// at maxBytes, so that the server stores it within Options.Timeout. The caller holds mu.
+// take removes up to maxBatch operations with idle keys from the queue. Payloads end a batch at
+// maxBytes, so that the server stores it within Options.Timeout. The caller holds mu.
 func (l *lanes) take() (batch []*item) {
 	kept := l.queue[:0]
 	bytes := 0
@@ -210,9 +210,9 @@ func (l *lanes) run(batch []*item) {
 	}
 }
 
-// try stores a batch in one transaction and fills in its results. Operations whose callers no
-// longer wait once it begins have no effect. If a caller gives up before the COMMIT, try fails, and
-// the next try leaves its operations out.
+// try stores a batch in one transaction and fills in its results. Operations have no effect if
+// their callers no longer wait once it begins. If a caller gives up before the COMMIT, try
+// fails, and the next try leaves its operations out.
 func (l *lanes) try(ctx context.Context, batch []*item, wait time.Duration) error {
 	var live []*item
 	var results []backend.Result

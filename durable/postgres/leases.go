@@ -10,7 +10,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// leases are those of workers, and of the rows that workers have leased.
+// leases are the leases of workers, and of the rows that workers have leased.
 type leases struct {
 	*session
 	announcer *announcer
@@ -18,7 +18,7 @@ type leases struct {
 }
 
 // Heartbeat implements [backend.Backend]. A lost answer makes it renew a second time. The end
-// of a lease waits for outcomes whose rows are locked.
+// of a lease waits for outcomes of locked rows.
 func (l *leases) Heartbeat(ctx context.Context, worker int64, ttl time.Duration) (id int64, err error) {
 	row := into(&id)
 	var stmts []stmt
@@ -45,8 +45,8 @@ func (l *leases) Heartbeat(ctx context.Context, worker int64, ttl time.Duration)
 	return id, err
 }
 
-// asWorker runs f in a transaction, which fails if the worker's lease has ended. An async commit
-// does not wait for the disk.
+// asWorker runs f in a transaction. The transaction fails if the worker's lease has ended. An
+// async commit does not wait for the disk.
 func (l *leases) asWorker(ctx context.Context, worker int64, async bool, f func(ctx context.Context, t *txn) error) error {
 	return l.insist(ctx, func(ctx context.Context) error {
 		var id int64

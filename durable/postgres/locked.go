@@ -22,10 +22,10 @@ type locked struct {
 	now         int64
 }
 
-// lockKeys locks the main rows of the keys of ops and the dead letters that they name, and reads
-// the detached rows. It locks those of keys to cancel, which store no rows. It takes the new
-// generations after the locks: a generation taken before could be smaller than that of a version
-// stored meanwhile.
+// lockKeys locks the main rows of the keys of ops and the dead letters that they name, and
+// reads the detached rows. It locks the rows of keys to cancel, because these keys store no
+// rows. It takes the new generations after the locks: a generation taken before could be
+// smaller than the generation of a version that is stored before the lock.
 func lockKeys(ctx context.Context, q querier, ops []backend.Op) (locked, error) {
 	l := locked{rows: make(map[string][]backend.Row), dead: make(map[backend.Ref]*backend.Dead),
 		damaged: make(map[backend.Ref]error), torn: make(map[string]error)}
@@ -156,9 +156,8 @@ type writes struct {
 	newest           int64           // generation of the rows that leave their key or its main slot, or 0
 }
 
-// add plans a change of a key whose rows are locked. A row that leaves its slot for
-// another one is updated, not deleted and inserted: a transaction that waits for its
-// lock follows the update.
+// add plans a change of a key with locked rows. A row that leaves its slot for another slot is
+// updated, not deleted and inserted: a transaction that waits for its lock follows the update.
 func (w *writes) add(rows []backend.Row, c backend.Change) {
 	deletes := c.Delete
 	for i := range c.Put {
@@ -258,8 +257,8 @@ func bury(letters []*backend.Dead, buried map[backend.Ref]bool) stmt {
 	}, burySQL, append(rows.args(), texts, givenUp)...)
 }
 
-// buryRest gives new generations to the dead letters that are not buried, and buries them. Their
-// generations are those of other letters if the sequence was once behind its rows: see
+// buryRest gives new generations to the dead letters that are not buried, and buries them.
+// Other letters have the same generations if the sequence was once behind its rows: see
 // checkSequences.
 func (w *writes) buryRest(ctx context.Context, q querier, buried map[backend.Ref]bool) error {
 	var rest []*backend.Dead

@@ -42,7 +42,8 @@ type Options struct {
 	// Timeout is the time that one round trip may take before its connection counts as
 	// lost, 100 ms to 1 min. 0 is the default, 10 s.
 	//
-	// PostgreSQL, in turn, ends a transaction of the store whose client is silent for this time.
+	// PostgreSQL, in turn, ends a transaction of the store if its client is silent for this
+	// time.
 	//
 	// Timeout does not bound a whole call. Until its context ends, a call waits for locked
 	// rows, for a connection, and for a server that is down. A wait for a lock is abandoned

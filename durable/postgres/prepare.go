@@ -13,7 +13,7 @@ import (
 	"github.com/hashedwheel/hwt/durable/backend"
 )
 
-// missingSQL names the privileges that the role lacks beside USAGE on the schema.
+// missingSQL names the privileges that the role lacks in addition to USAGE on the schema.
 const missingSQL = `SELECT need || ' on the ' || kind || ' ' || name
 	FROM (VALUES ('sequence', 'witness', 'USAGE'), ('sequence', 'worker_id_seq', 'USAGE'), ('sequence', 'generation', 'USAGE'),
 		('sequence', 'removal', 'USAGE'), ('table', 'meta', 'SELECT'),
@@ -22,7 +22,7 @@ const missingSQL = `SELECT need || ' on the ' || kind || ' ' || name
 	WHERE NOT CASE WHEN kind = 'table' THEN has_table_privilege(format('%I.%I', $1::text, name), need)
 		ELSE has_sequence_privilege(format('%I.%I', $1::text, name), need) END`
 
-// hiddenSQL names the tables whose rows row-level security may hide from the role.
+// hiddenSQL names the tables with rows that row-level security may hide from the role.
 const hiddenSQL = `SELECT c.relname FROM pg_class c
 	WHERE c.oid = ANY(ARRAY[{s.meta}, {s.entry}, {s.dead}, {s.worker}, {s.pause}]::oid[]) AND row_security_active(c.oid) ORDER BY c.relname`
 
@@ -143,7 +143,7 @@ func (p preparer) checkRole(ctx context.Context, tx pgx.Tx) error {
 	return q.run(ctx, p.explained()...)
 }
 
-// hiddenError returns the error for tables whose rows may be hidden, or nil without any.
+// hiddenError returns the error for tables with rows that may be hidden, or nil without any.
 func hiddenError(tables []string) error {
 	if len(tables) == 0 {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Statements run in sessions whose search_path belongs to the user, also in the user's
-// transactions. A schema on that path may belong to somebody else, who may create functions and
-// operators there: PostgreSQL prefers one that fits the types of its arguments better to its own,
-// and it runs with the privileges of the caller (CVE-2018-1058). Therefore qualified puts
-// pg_catalog before every name.
+// Statements run in sessions with a search_path of the user, and in the user's transactions. A
+// schema on that path may belong to somebody else, who may create functions and operators
+// there: PostgreSQL prefers a function that fits the types of its arguments better to its own,
+// and it runs with the privileges of the caller (CVE-2018-1058). For this reason, qualified
+// puts pg_catalog before every name.
 //
 // Three conventions make this possible without a parser:
 //

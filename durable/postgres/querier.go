@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// stmt is a statement with its arguments. Its text has placeholders, which forSchema fills in. row
+// stmt is a statement with its arguments. forSchema fills in the placeholders of its text. row
 // is called for each row of the result; nil discards them.
 type stmt struct {
 	sql  string

@@ -66,9 +66,9 @@ func (r *returner) giveBack(worker int64, ref backend.Ref, pause time.Duration) 
 	r.hurry()
 }
 
-// keep takes over the outcomes that f has not stored: those of locked rows, and rejected ones. It
-// returns the error of one if it has too many rejected ones. Those that follow before the next try are
-// neither logged nor tried alone.
+// keep takes over the outcomes that f has not stored: outcomes of locked rows, and rejected
+// outcomes. It returns the error of one if it has too many rejected ones. Those that follow
+// before the next try are neither logged nor tried alone.
 func (r *returner) keep(f *finishing) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,8 +232,8 @@ func (r *returner) toTry() map[int64][]backend.Outcome {
 	return work
 }
 
-// forget drops the outcomes except those of rows that are still locked, and sets the rejected
-// ones apart. It keeps an outcome that replaced another one meanwhile.
+// forget drops the outcomes except for rows that are still locked, and sets the rejected
+// outcomes apart. It keeps an outcome that has replaced another since.
 func (r *returner) forget(f *finishing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,8 +248,9 @@ func (r *returner) forget(f *finishing) {
 	r.setApart(f)
 }
 
-// tryRows returns the leases of the unlocked rows whose time has come, and reports whether any row
-// is left. One whose return the database rejects is tried again after a pause, without the others.
+// tryRows returns the leases of the unlocked rows that are due, and reports whether any row is
+// left. If the database rejects the return of a lease, it is tried again after a pause, without
+// the others.
 func (r *returner) tryRows() (left bool) {
 	var rows []holding
 	r.mu.Lock()
@@ -274,7 +275,7 @@ func (r *returner) tryRows() (left bool) {
 	return len(r.rows) > 0
 }
 
-// unlease returns the leases of the rows at positions, except those of locked ones.
+// unlease returns the leases of the rows at positions, except for locked rows.
 func (r *returner) unlease(rows []holding, at []int) error {
 	var names refs
 	var workers []int64

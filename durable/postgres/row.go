@@ -29,7 +29,7 @@ func columnList(prefix string) string {
 	return strings.Join(names, ", ")
 }
 
-// columns are rows as arrays, one per column, which unnest turns into rows again.
+// columns are rows as arrays, one per column. unnest turns them into rows again.
 type columns struct {
 	key, every, schedule, payload                  [][]byte
 	group, headers, last                           [][]byte
@@ -94,8 +94,8 @@ func scanDead(scan scanner) (d backend.Dead, err error) {
 	return d, err
 }
 
-// octets are a bytea. In the text format, which pgx uses without prepared statements, bytea_output
-// of the session decides between two encodings.
+// octets are a bytea. In the text format of pgx without prepared statements, bytea_output of
+// the session decides between two encodings.
 type octets []byte
 
 // ScanBytes implements pgtype.BytesScanner, for the binary format.
@@ -186,7 +186,7 @@ func refsAt(outcomes []backend.Outcome, at []int) (r refs) {
 	return r
 }
 
-// scanPositions marks elements of an array by their positions, which count from 1.
+// scanPositions marks elements of an array by their positions, counted from 1.
 func scanPositions(found []bool) func(scanner) error {
 	return func(scan scanner) error {
 		var n int64

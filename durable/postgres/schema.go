@@ -1,7 +1,7 @@
 package postgres
 
-// schemaVersion is the version of the tables that this package writes. A later version
-// of the package states in meta.reader the oldest version that may work beside it.
+// schemaVersion is the version of the tables that this package writes. A later version of the
+// package states in meta.reader the oldest version that may work at the same time.
 const schemaVersion = 2
 
 // migrations[i] leads from version i to i+1.

@@ -49,10 +49,11 @@ func (s *session) Trouble() *backend.Trouble { return &s.trouble.Trouble }
 //
 // With row_security off, a statement fails instead of passing over rows that are hidden from the role.
 //
-// The server gives up the wait for a lock before Options.Timeout gives up the connection. It ends
-// a transaction whose client is silent for that time: that of a machine that has died would keep
-// its rows locked, and claims skip locked rows. A role whose synchronous_commit is off would lose calls
-// that have returned nil, and claims of entries that have fired.
+// The server gives up the wait for a lock before Options.Timeout gives up the connection. It
+// ends a transaction if its client is silent for that time: the transaction of a machine that
+// has died would keep its rows locked, and claims skip locked rows. If a role has
+// synchronous_commit off, the store would lose calls that have returned nil, and claims of
+// entries that have fired.
 func (s *session) settings(lockTimeout time.Duration, async bool) []stmt {
 	lockTimeout = min(lockTimeout, s.options.Timeout/2)
 	return []stmt{query(nil, `SELECT set_config('lock_timeout', $1, true), set_config('jit', 'off', true),
@@ -63,8 +64,8 @@ func (s *session) settings(lockTimeout time.Duration, async bool) []stmt {
 		fmt.Sprintf("%dms", lockTimeout.Milliseconds()), async, fmt.Sprintf("%dms", s.options.Timeout.Milliseconds()))}
 }
 
-// inTx runs f in a transaction, which begins with the first statement, and commits it. f calls write
-// last if it writes.
+// inTx runs f in a transaction, and commits it. The transaction begins with the first
+// statement. f calls write last if it writes.
 func (s *session) inTx(ctx context.Context, settings []stmt, f func(t *txn) error) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -169,9 +170,9 @@ func (s *session) commit(ctx context.Context, conn *pgxpool.Conn, id identity) e
 	return s.resolve(ctx, id)
 }
 
-// resolve waits until the server knows how a transaction ended, or ctx ends. After a COMMIT whose
-// connection broke, the server may have ended the wait for the synchronous standbys: resolve then
-// waits for a later commit that reaches them.
+// resolve waits until the server knows how a transaction ended, or ctx ends. If the connection
+// of a COMMIT broke, the server may have ended the wait for the synchronous standbys: resolve
+// then waits for a later commit that reaches them.
 func (s *session) resolve(ctx context.Context, id identity) error {
 	var patience time.Duration
 	committed := false
@@ -208,7 +209,7 @@ func (s *session) resolve(ctx context.Context, id identity) error {
 	}
 }
 
-// terminate ends the server's process of a transaction whose client is gone.
+// terminate ends the server's process of a transaction after its client is gone.
 func (s *session) terminate(id identity) {
 	s.simple(s.ctx, query(nil, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE pid = $1 AND backend_xid = $2::text::xid8::xid`, id.pid, id.xid)) // resolve calls it again after an error

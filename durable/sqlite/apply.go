@@ -63,7 +63,7 @@ func (t *txn) apply(op *backend.Op) (result backend.Result, err error) {
 }
 
 // damaged performs an operation on a key with a damaged row or dead letter. Cancel and Discard
-// delete these, without their large payloads: a damaged id may be that of another row.
+// delete these, without their large payloads: a damaged id may be the id of another row.
 func (t *txn) damaged(op *backend.Op, damage error) (result backend.Result, err error) {
 	result.Row.Key = op.Row.Key
 	switch {
@@ -293,7 +293,7 @@ func (t *txn) bury(d *backend.Dead) error {
 	return err
 }
 
-// overhead is the space of an entry beside its key, payload, group, and headers, at least.
+// overhead is the least space of an entry in addition to its key, payload, group, and headers.
 const overhead = 32
 
 // isFull reports whether op adds an entry for which 80 % of MaxBytes have no room. It counts what

@@ -32,8 +32,8 @@ func newConn(raw *sqlite3.Conn, system string, flags sqlite3.OpenFlag) *conn {
 	return &conn{Conn: raw, queries: make(map[string]*query), scratch: make([]byte, 0, 512), system: system, flags: flags}
 }
 
-// busyFor is the time that a read waits for a lock, which in WAL mode only recovery and
-// checkpoints of other processes hold.
+// busyFor is the time that a read waits for a lock. In WAL mode only recovery and checkpoints
+// of other processes hold a lock.
 const busyFor = 5 * time.Second
 
 func (c *conn) pragmas(pragmas ...string) error {
@@ -55,7 +55,7 @@ func (c *conn) useWAL() error {
 	}
 }
 
-// finalize closes the statements, also those of users of DB.
+// finalize closes the statements, and the statements of users of DB.
 func (c *conn) finalize() {
 	for _, s := range slices.Collect(c.Stmts()) {
 		s.Close()
@@ -123,7 +123,7 @@ func (q *query) blob(v string) *query {
 	return q.bytesOf(v)
 }
 
-// bytesOf binds text as a BLOB, also if it is empty.
+// bytesOf binds text as a BLOB, even if it is empty.
 func (q *query) bytesOf(v string) *query {
 	q.c.scratch = append(q.c.scratch[:0], v...)
 	return q.bytes(q.c.scratch)
@@ -144,7 +144,7 @@ func (q *query) bytes(v []byte) *query {
 const yieldEvery = time.Millisecond
 
 // yield lets other goroutines run if the last time was yieldEvery ago. It reads the clock once
-// per 64 steps, which take about 0.2 ms.
+// per 64 steps. They take about 0.2 ms.
 func (c *conn) yield() {
 	if c.steps++; c.steps%64 == 0 && time.Since(c.yielded) >= yieldEvery {
 		runtime.Gosched()

@@ -4,7 +4,7 @@
 //	store, err := sqlite.Open(ctx, "timers.db", nil)
 //
 // The file may also hold the program's own tables: [Store.DB] has them, and [Store.Tx] stores
-// entries in its transactions. The tables of this package are those whose names begin with "hwt_".
+// entries in its transactions. The names of this package's tables begin with "hwt_".
 //
 // One goroutine per Store writes. Concurrent calls share a transaction and its sync. In
 // SQLite's WAL mode, reads run concurrently with the writer.
@@ -18,16 +18,17 @@
 //
 // # The file
 //
-// New files beside the database have its mode. If root creates them, they have its owner, too. Open
-// rejects a file with several names (hard links), since SQLite keeps one log per name. If the
-// file, its log, or the log's index is deleted, moved, or replaced while the store is open, the
-// store closes within about 250 ms, with an error that names the file. Move or restore
-// a store only while no process has it open, and its log with it.
+// New files next to the database have its mode. If root creates them, they have its owner, too.
+// Open rejects a file with several names (hard links), since SQLite keeps one log per name. If
+// the file, its log, or the log's index is deleted, moved, or replaced while the store is open,
+// the store closes within about 250 ms, with an error that names the file. Move or restore a
+// store only while no process has it open, and its log with it.
 //
-// No other SQLite library of the process may open the file: libraries in C and modernc.org/sqlite use
-// POSIX locks, which the kernel drops when the process closes any descriptor of the file. Two
-// writers at the same time destroy the file. On Linux, Open, Backup, and Verify return
-// an error while another library has the file open. Other processes may use any library.
+// No other SQLite library of the process may open the file: libraries in C and
+// modernc.org/sqlite use POSIX locks. The kernel drops these when the process closes any
+// descriptor of the file. Two writers at the same time destroy the file. On Linux, Open,
+// Backup, and Verify return an error while another library has the file open. Other processes
+// may use any library.
 //
 // # Durability
 //

@@ -28,7 +28,7 @@ func checkName(path string) error {
 }
 
 // resolve returns the absolute path without symbolic links. SQLite resolves them, too, and its
-// log is beside the file that a link names.
+// log is next to the file that a link names.
 func resolve(path string) (string, error) {
 	if err := checkName(path); err != nil {
 		return "", err
@@ -45,8 +45,8 @@ func resolve(path string) (string, error) {
 	return filepath.Join(directory, filepath.Base(path)), err
 }
 
-// checkLinks rejects a file with several names. Each name would have its own log, and the commits
-// of one log overwrite those of the other.
+// checkLinks rejects a file with several names. Each name would have its own log, and the
+// commits of one log overwrite the commits of the other.
 func checkLinks(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -132,8 +132,8 @@ func (f *storeFiles) settings() []string {
 		"temp_store = MEMORY"}
 }
 
-// openLog syncs the log, which may be from a killed process, and keeps it open for SyncEvery: later, the
-// process may have no free descriptors, or fewer rights.
+// openLog syncs the log, possibly of a killed process, and keeps it open for SyncEvery: later,
+// the process may have no free descriptors, or fewer rights.
 func (f *storeFiles) openLog() error {
 	log, err := os.OpenFile(f.path+"-wal", os.O_RDWR, 0)
 	if err != nil {

@@ -54,7 +54,8 @@ func (c *conn) alive(worker int64) error {
 	return err
 }
 
-// unreadable returns an error that does not pass for damage of single rows, which workers skip.
+// unreadable returns an error that does not pass for damage of single rows, because workers
+// skip damaged rows.
 func unreadable(err error) error {
 	if errors.Is(err, backend.ErrDamaged) {
 		return fmt.Errorf("the file cannot be read further; see Verify: %v", err)
@@ -134,8 +135,8 @@ func (b *sqliteBackend) adopt(ctx context.Context, worker int64, n int) (_ []bac
 	return rows, damaged, nil
 }
 
-// adopt adopts those of the found rows that workers still hold whose leases have ended. If these
-// are all, it deletes the workers.
+// adopt adopts the found rows that are still held by workers without a lease. If these are all,
+// it deletes the workers.
 func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (rows []backend.Row, err error) {
 	if err := t.c.alive(worker); err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (t *txn) adopt(worker int64, gone []int64, found []backend.Row, all bool) (
 	return rows, nil
 }
 
-// gone returns the workers whose leases have ended.
+// gone returns the workers that have lost their leases.
 func (c *conn) gone(held *lockTimes) (workers []int64, err error) {
 	now := time.Now().UnixNano()
 	err = c.query("SELECT id, expires FROM hwt_workers WHERE expires <= ?").int(now).each(func(q *query) error {

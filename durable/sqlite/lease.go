@@ -15,7 +15,8 @@ const (
 	hasKind = "instr(key, x'2f') > 0"
 )
 
-// PrepareKinds implements backend.Backend. Only a store whose workers lease kinds has the index.
+// PrepareKinds implements backend.Backend. A store has the index only if its workers lease
+// kinds.
 func (b *sqliteBackend) PrepareKinds(ctx context.Context) error {
 	const find = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'hwt_kind'"
 	var exists int64

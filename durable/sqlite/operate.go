@@ -17,8 +17,8 @@ import (
 // continues from a backup repeats the firings since then, with the same IDs.
 //
 // The copy gets its name when it is complete, and has the mode and, for root, the owner of the
-// file. A process that dies before leaves a file whose name ends in ".partial". Delete it before the
-// next copy to the same path.
+// file. A process that dies before leaves a file with a name that ends in ".partial". Delete it
+// before the next copy to the same path.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backend.apart(ctx, func(c *conn) error { return c.copyTo(path) }); err != nil {
 		return fmt.Errorf("sqlite: Backup to %q: %w", path, err)
@@ -124,8 +124,8 @@ func (c *conn) vacuumInto(path string) error {
 }
 
 // Verify reads the whole file: SQLite's structures, the checksum of every entry and dead
-// letter, and the counts. It returns an error that wraps durable.ErrDamaged and describes
-// up to 100 faults, or nil. Other calls go on meanwhile.
+// letter, and the counts. It returns an error that wraps durable.ErrDamaged and describes up to
+// 100 faults, or nil. Other calls continue.
 func (s *Store) Verify(ctx context.Context) error {
 	if err := s.backend.apart(ctx, (*conn).verify); err != nil {
 		return fmt.Errorf("sqlite: Verify: %w", err)

@@ -14,10 +14,9 @@ import (
 type Options struct {
 	durable.Options
 
-	// SyncEvery is the interval at which commits are synced to the disk, 10 ms to 10 s. 0
-	// is the default: each commit is synced before its callers return. With an interval,
-	// a power loss costs the commits since the last sync; the death of the process costs
-	// none.
+	// SyncEvery is the interval at which commits are synced to the disk, 10 ms to 10 s. 0 is
+	// the default: each commit is synced before its callers return. With an interval, a power
+	// loss costs the commits since the last sync; the death of the process costs no commit.
 	SyncEvery time.Duration
 
 	// MaxBytes limits the size of the file, including the program's own tables. The Set and

@@ -14,10 +14,11 @@ import (
 
 // Ground rules
 //
-// Most SQLite libraries lock files with POSIX locks, which belong to the process: the kernel drops
-// all of them when the process closes any descriptor of the file, even one of another library. Two
-// writers then write at the same time, and the file is destroyed. The locks of this package's driver belong to
-// descriptors (OFD locks): no other library can drop them.
+// Most SQLite libraries lock files with POSIX locks. Such locks belong to the process: the
+// kernel drops all of them when the process closes any descriptor of the file, even one of
+// another library. Two writers then write at the same time, and the file is destroyed. The
+// locks of this package's driver belong to descriptors (OFD locks): no other library can drop
+// them.
 //
 //	D1. While this package uses a file, it closes no descriptor of the file. A connection that a
 //	    store no longer uses is parked, and the next store on the file takes it.
@@ -109,7 +110,8 @@ func (p *fileTable) add(c *conn) error {
 	return nil
 }
 
-// release gives a connection back. One that is not usable any more is never taken again.
+// release gives a connection back. A connection that is not usable any more is never taken
+// again.
 func (p *fileTable) release(c *conn, usable bool) error {
 	if c.file == nil {
 		return c.close()

@@ -113,8 +113,8 @@ func (q *queue) obstruct(err error) {
 	q.obstacle = err
 }
 
-// ended returns the error of a call whose context has ended, with the reason for which the writer
-// waits.
+// ended returns the error of a call after the end of its context, with the reason for which the
+// writer waits.
 func (q *queue) ended(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -217,7 +217,7 @@ func (q *queue) failure() error {
 	return q.failed
 }
 
-// waitForOthers waits for other processes, which may hold the lock for as long as they like.
+// waitForOthers waits for other processes. They may hold the lock for as long as they like.
 func (q *queue) waitForOthers(ctx context.Context, _ int) bool {
 	select {
 	case <-q.life.Done():

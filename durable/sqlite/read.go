@@ -142,7 +142,7 @@ func (b *sqliteBackend) Stats(ctx context.Context, due []int64) (st backend.Stat
 }
 
 // pendingBefore counts the pending rows due before each of the times. The index alone has the
-// counts of all rows. It subtracts the claimed ones, which are among the first.
+// counts of all rows. It subtracts the claimed rows, because they are among the first.
 func (c *conn) pendingBefore(due []int64, claimed int64) (counts []int64, err error) {
 	var taken []int64
 	err = c.query(`SELECT due FROM (SELECT due, holder, sum FROM hwt_entries INDEXED BY hwt_due ORDER BY due, key, slot LIMIT ?1)

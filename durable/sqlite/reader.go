@@ -41,7 +41,7 @@ func (p *readerPool) read(ctx context.Context, f func(*conn) error) error {
 	return translate(ctx, f(c))
 }
 
-// apart runs f, which may take long, with a separate connection. Close ends it.
+// apart runs f with a separate connection, because f may take long. Close ends it.
 func (p *readerPool) apart(ctx context.Context, f func(*conn) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -73,7 +73,7 @@ func bind(q *query, r *backend.Row, large int64) *query {
 	return bindRest(q.int(holder), r, holder, large)
 }
 
-// bindRest binds the columns from sum on, which dead letters have, too.
+// bindRest binds the columns from sum on. Dead letters have these columns, too.
 func bindRest(q *query, r *backend.Row, holder, large int64) *query {
 	origin := r.Origin
 	if origin == r.Generation {

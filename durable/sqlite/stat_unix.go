@@ -20,7 +20,7 @@ func links(info os.FileInfo) uint64 {
 	return 1
 }
 
-// giveTo gives a new file to the owner and the group of another one, as far as the process may. It
+// giveTo gives a new file to the owner and the group of another file, if the process may. It
 // returns the mode for it: without the rights of the group if the group is a different one.
 func giveTo(f *os.File, like os.FileInfo) os.FileMode {
 	mode := like.Mode().Perm()

@@ -23,10 +23,10 @@ func (s *Store) Tx(tx *sql.Tx) durable.Tx {
 // tables. It has the settings of the store, and each call returns the same one. [Store.Tx] takes
 // its transactions.
 //
-// Each write waits for its turn among the writes of the store: it never fails because another one is
-// under way. While a transaction of DB is open, other writes wait, firings included: keep it short. A
-// transaction whose context ends rolls back. A transaction of a reader, with
-// sql.TxOptions.ReadOnly, delays no write.
+// Each write waits for its turn among the writes of the store: it never fails because another
+// write is under way. While a transaction of DB is open, other writes wait, firings included:
+// keep it short. When the context of a transaction ends, the transaction rolls back. A
+// transaction of a reader, with sql.TxOptions.ReadOnly, delays no write.
 //
 // Close of the store rolls an open transaction back, after the call under way, and closes the
 // database. The driver is github.com/ncruces/go-sqlite3/driver. It registers the name "sqlite3", as

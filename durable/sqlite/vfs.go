@@ -52,8 +52,8 @@ func descriptorOf(f vfs.File) descriptor {
 	return nil
 }
 
-// createLike creates an empty file with the mode and the owner of another one. Until it has both,
-// only the user of the process has access.
+// createLike creates an empty file with the mode and the owner of another file. Until it has
+// both, only the user of the process has access.
 func createLike(path string, like os.FileInfo) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 //	S2. The functions of jobs may run several times: in a group, in the same group without
 //	    jobs that were withdrawn, and alone if the group failed. They leave their results
 //	    in variables of the caller, who reads them after done.
-//	S3. A caller whose context ends withdraws its job, at the latest after afterContext. The
-//	    job then has no effect, unless the writer has sealed it: its COMMIT is under way,
-//	    and the caller does not know the effect.
+//	S3. When its context ends, a caller withdraws its job, at the latest after afterContext. The
+//	    job then has no effect, unless the writer has sealed it: its COMMIT is under way, and
+//	    the caller does not know the effect.
 
 // lead is the time before its due time at which a worker may take an entry.
 const lead = time.Second
@@ -85,9 +85,9 @@ func (w *writer) write() {
 	}
 }
 
-// group runs the waiting jobs in one transaction, or one that is alone, and reports whether there were any. It takes
-// them once the transaction has begun, which another process may delay: until then, callers can
-// withdraw them.
+// group runs the waiting jobs in one transaction, or a job that must be alone, and reports
+// whether there were any. It takes them once the transaction has begun. Another process may
+// delay the beginning: until then, callers can withdraw their jobs.
 func (w *writer) group() bool {
 	w.queue.mu.Lock()
 	idle := len(w.queue.jobs) == 0
@@ -183,8 +183,8 @@ func (w *writer) transaction(f func(*txn) error) error {
 		w.stale = true
 		w.fatal(err)
 		if errors.Is(err, sqlite3.IOERR_SHMSIZE) {
-			// The log has the commit, and its index does not: a recovery before the next
-			// commit, which takes its place, would find it.
+			// The log has the commit, and its index does not: a recovery would find the commit
+			// until the next commit takes its place.
 			return fmt.Errorf("commit: the file system is full: %w", err)
 		}
 		return translate(context.Background(), fmt.Errorf("commit: %w", err))
@@ -194,8 +194,8 @@ func (w *writer) transaction(f func(*txn) error) error {
 	return nil
 }
 
-// begin begins a transaction. It waits for other processes, which may hold the lock for
-// as long as they like, until the store is closed.
+// begin begins a transaction. It waits for other processes until the store is closed. They may
+// hold the lock for as long as they like.
 func (w *writer) begin() error {
 	if now := time.Now(); now.Sub(w.files.checked) >= pollEvery {
 		w.files.checked = now

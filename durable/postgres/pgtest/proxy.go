@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Proxy is a TCP proxy in front of a server whose connections can be cut, held, and
-// delayed. Its methods are safe for concurrent use.
+// Proxy is a TCP proxy in front of a server. Its connections can be cut, held, and delayed. Its
+// methods are safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	tasks    sync.WaitGroup

@@ -1,11 +1,10 @@
 // Package pgtest starts private PostgreSQL servers for tests and measurements.
 //
-// A [Server] listens on a free port of the loopback interface, trusts every local
-// user, and keeps its data in a temporary folder. It needs the programs initdb,
-// postgres, and pg_basebackup, in the folder of the initdb in PATH or that of the newest
-// version in /usr/lib/postgresql. As root, they run as the user postgres or nobody.
-// On Linux a server ends with the process that started it; its data stays if that
-// process did not call [Server.Close].
+// A [Server] listens on a free port of the loopback interface, trusts every local user, and
+// keeps its data in a temporary folder. It needs the programs initdb, postgres, and
+// pg_basebackup, in the folder of the initdb in PATH or in the newest version's folder in
+// /usr/lib/postgresql. As root, they run as the user postgres or nobody. On Linux a server ends
+// with the process that started it; its data stays if that process did not call [Server.Close].
 package pgtest
 
 import (
@@ -126,7 +125,7 @@ func findBin() (string, error) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// command returns a command of PostgreSQL's, which runs as a user other than root.
+// command returns a command of PostgreSQL's that runs as a user other than root.
 func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir

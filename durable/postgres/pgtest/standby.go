@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Standby starts a server that follows s. Its name in synchronous_standby_names is
-// "standby". The settings are those of s, except synchronous_standby_names.
+// Standby starts a server that follows s. Its name in synchronous_standby_names is "standby".
+// The settings are the settings of s, except synchronous_standby_names.
 func (s *Server) Standby(ctx context.Context) (*Server, error) {
 	t, err := newServer(s.bin)
 	if err != nil {
