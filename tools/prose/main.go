@@ -1,6 +1,6 @@
 // Command prose counts markers of hard English in comments, messages, documents and names
-// of tests, per 1,000 lines of prose, and fails if a folder has more than the limit. From
-// the repository's root:
+// of tests, per 1,000 lines of prose, and idioms that replace a noun, per 10,000 words. It
+// fails if a folder has more than the limits. From the repository's root:
 //
 //	go -C tools run ./prose         # the numbers by folder
 //	go -C tools run ./prose -v      # and every marked line
@@ -14,11 +14,30 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 )
 
 // limit is the greatest number of markers per 1,000 lines of a folder. Lower it when the prose
 // gets better; never raise it.
 const limit = 8
+
+// The greatest number of idioms per 10,000 words, above the standard library's, of a folder of
+// minFolder words. Lower them when the prose gets better; never raise them.
+const (
+	maxExcess      = 25
+	maxExcessApart = 60 // of the folders in apart, and of tests
+	minFolder      = 2000
+)
+
+// apart are folders that no program imports.
+var apart = []string{"bench", "docs", "examples", "tools"}
+
+func maxExcessOf(folder string) float64 {
+	if slices.Contains(apart, folder) || strings.HasSuffix(folder, "_test") {
+		return maxExcessApart
+	}
+	return maxExcess
+}
 
 // fewMarkers are no fault in any folder, however small.
 const fewMarkers = 2
@@ -41,9 +60,13 @@ func check(root string, verbose bool) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	count, marked := make(map[string]int), make(map[string]int)
+	count, marked, tallies := make(map[string]int), make(map[string]int), make(map[string]*tally)
 	for _, l := range lines {
 		count[l.folder]++
+		if tallies[l.folder] == nil {
+			tallies[l.folder] = new(tally)
+		}
+		tallies[l.folder].add(l.text)
 		for _, m := range marks(l.text) {
 			marked[l.folder]++
 			if verbose {
@@ -53,11 +76,12 @@ func check(root string, verbose bool) (ok bool, err error) {
 	}
 	ok = true
 	for _, folder := range slices.Sorted(maps.Keys(count)) {
-		rate, verdict := 1000*marked[folder]/count[folder], ""
-		if marked[folder] > fewMarkers && rate > limit {
+		rate, excess, verdict := 1000*marked[folder]/count[folder], tallies[folder].excess(), ""
+		if marked[folder] > fewMarkers && rate > limit || tallies[folder].words >= minFolder && excess > maxExcessOf(folder) {
 			ok, verdict = false, "  ABOVE THE LIMIT"
 		}
-		fmt.Printf("%-28s %5d lines  %4d marks  %4d per 1,000 (limit %d)%s\n", folder, count[folder], marked[folder], rate, limit, verdict)
+		fmt.Printf("%-28s %5d lines  %4d marks  %4d per 1,000 (limit %d)  %6d words  %3.0f idioms (limit %.0f)%s\n",
+			folder, count[folder], marked[folder], rate, limit, tallies[folder].words, excess, maxExcessOf(folder), verdict)
 	}
 	return ok, nil
 }

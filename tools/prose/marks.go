@@ -28,3 +28,47 @@ func marks(text string) (names []string) {
 	}
 	return names
 }
+
+// idiom is a pattern that stands where a noun should be repeated, and its number per 10,000 words
+// of the prose of the standard library (net/http, log/slog, sync, time, context, database/sql,
+// encoding/json, and testing).
+type idiom struct {
+	pattern  *regexp.Regexp
+	standard float64
+}
+
+var idioms = []idiom{
+	{regexp.MustCompile(`(?i)\b(?:that|those) (?:of|in|for|from)\b`), 0.8},
+	{regexp.MustCompile(`(?i)\b(?:none|another one|the other ones?|one that|ones? of those)\b`), 1.6},
+	{regexp.MustCompile(`(?i)\b(?:anew|beside|by then|from then on|meanwhile|likewise|hereby)\b`), 0.3},
+	{regexp.MustCompile(`(?i)\balso (?:if|when|while|from|an?)\b`), 0.2},
+	{regexp.MustCompile(`(?i)\bwhose\b`), 1.6},
+	{regexp.MustCompile(`(?i)\btherefore\b`), 0.6},
+	{regexp.MustCompile(`, which\b`), 7.5},
+}
+
+var word = regexp.MustCompile(`[A-Za-z][A-Za-z'-]*`)
+
+// tally counts the words and the idioms of a folder.
+type tally struct {
+	words int
+	found map[*regexp.Regexp]int
+}
+
+func (t *tally) add(text string) {
+	if t.found == nil {
+		t.found = map[*regexp.Regexp]int{}
+	}
+	t.words += len(word.FindAllStringIndex(text, -1))
+	for _, i := range idioms {
+		t.found[i.pattern] += len(i.pattern.FindAllStringIndex(text, -1))
+	}
+}
+
+// excess returns the number of idioms per 10,000 words above the standard library's.
+func (t *tally) excess() (sum float64) {
+	for _, i := range idioms {
+		sum += max(0, 1e4*float64(t.found[i.pattern])/float64(max(1, t.words))-i.standard)
+	}
+	return sum
+}

@@ -29,6 +29,20 @@ func TestMarksAreFound(t *testing.T) {
 	}
 }
 
+func TestIdiomsAreCountedPerTenThousandWords(t *testing.T) {
+	var plain, odd tally
+	for range 100 {
+		plain.add("The worker drains the rest of the intake after the tick, because it is late.")
+		odd.add("The worker, which is late, drains those of the intake meanwhile.")
+	}
+	if plain.excess() != 0 || plain.words != 1500 {
+		t.Errorf("%v of %d words, want 0 of 1500", plain.excess(), plain.words)
+	}
+	if got := int(odd.excess()); got < 2700 || got > 2730 { // three in eleven words
+		t.Errorf("%d, want about 2718", got)
+	}
+}
+
 func TestCommentsMessagesAndMarkdownAreRead(t *testing.T) {
 	source := "package a // one\n\n//go:embed x\n/* two\nthree */\nvar s = \"it has four words\"\nvar t = `short`\n"
 	test := "package a\n\nfunc TestItEnds() {}\n\nfunc Test() {}\n\nfunc newTimer() {}\n"
