@@ -39,7 +39,7 @@ func (l claims) Claim(ctx context.Context, worker int64, claims []backend.Claim)
 }
 
 // divide returns the positions of claims that one statement makes, and of the others. A row is claimed
-// once. The claims of a key on which another row may have an effect stay in order.
+// once. All claims of a key on which another row may have an effect are among the others, in order.
 func divide(claims []backend.Claim) (simple, others []int) {
 	ordered := make(map[string]struct{})
 	for i := range claims {
@@ -50,11 +50,12 @@ func divide(claims []backend.Claim) (simple, others []int) {
 	known := make(map[backend.Ref]struct{})
 	for i := range claims {
 		c := &claims[i]
-		if _, again := known[c.Ref]; again {
+		_, wait := ordered[c.Key]
+		if _, again := known[c.Ref]; again && !wait {
 			continue
 		}
 		known[c.Ref] = struct{}{}
-		if _, wait := ordered[c.Key]; !wait && c.Next == nil && !c.Skip && c.Due == 0 {
+		if !wait && c.Next == nil && !c.Skip && c.Due == 0 {
 			simple = append(simple, i)
 		} else {
 			others = append(others, i)
@@ -152,9 +153,10 @@ func (c *claiming) others(ctx context.Context, t *txn, at []int, r refs) error {
 	}
 	c.damaged = errors.Join(slices.Collect(maps.Values(l.damaged))...)
 	var w writes
+	var made []backend.Ref
 	for n, i := range at {
 		claim := &c.claims[i]
-		if stopped[n] {
+		if stopped[n] || slices.Contains(made, claim.Ref) {
 			continue
 		}
 		if claim.Busy != backend.Ignore && busy.contended[claim.Key] {
@@ -163,6 +165,9 @@ func (c *claiming) others(ctx context.Context, t *txn, at []int, r refs) error {
 		}
 		var change backend.Change
 		change, c.some[n] = claim.Decide(l.find(claim.Ref), busy.with(claim.Ref), c.worker, l.generations[n])
+		if c.some[n] == backend.Won || c.some[n] == backend.Skipped {
+			made = append(made, claim.Ref)
+		}
 		if slices.ContainsFunc(change.Put, func(row backend.Row) bool { return row.State == backend.Claimed }) {
 			busy.claimed.add(claim.Ref)
 		}
