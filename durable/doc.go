@@ -24,8 +24,9 @@
 //     that case. Cancel ends a series: an occurrence that a worker has claimed before still
 //     fires.
 //  4. Accepted entries are never lost while the database keeps its commits.
-//  5. A call takes effect at most once, even if the library repeats a request. If the context
-//     of a call ends during its transaction, the call may take effect after it has returned.
+//  5. A call takes effect at most once, even if the library repeats a request. A call whose
+//     context ends before its COMMIT is sent has no effect. If the context ends during the
+//     COMMIT, the call may have taken effect, or take effect after it has returned.
 //  6. Damage is an error. A damaged entry does not fire and delays no other.
 //  7. After [Store.Close] and the end of Work, no goroutine, file, or connection of the
 //     store is left. The end of a context ends every wait.
@@ -43,7 +44,7 @@
 // leases them: a backlog of up to WorkOptions.MaxHeld waits claimed.
 //
 // A worker leases only as many entries as it can hold. The rest of a burst stays in the
-// database and is fired in the order of due times.
+// database and is fired about in the order of due times: handlers run concurrently.
 //
 // # Cost
 //

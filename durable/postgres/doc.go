@@ -28,6 +28,10 @@
 // transaction. For the other operations, an entry that was set after the snapshot does not
 // exist.
 //
+// Transactions that use the same keys in different orders may deadlock, as with any rows: PostgreSQL
+// then ends one of them with error 40P01. Operations on a single key do not deadlock, with one
+// exception: after Done, a transaction sets the same key, which others have set since Done.
+//
 // A transaction keeps the rows of its keys locked until it ends, also after ErrFired. It delays
 // the operations on these keys, and the acknowledgement of an entry that fires during the
 // transaction. A Work that ends waits for the acknowledgement, up to half of
