@@ -30,6 +30,8 @@ type claimer struct {
 	ahead     map[int64][]*flight // by time of the claim in units of gather. Guarded by mu.
 	claimable []*flight           // rows that were not yet due. Guarded by mu.
 	backlog   [][]*flight         // rows that were overdue, by kind, oldest first. Guarded by mu.
+	suspects  []*flight           // rows of which a claim ended without an outcome. Guarded by mu.
+	trying    *flight             // the suspect that is claimed, or about to be. Guarded by mu.
 	closed    bool                // claims no further row. Guarded by mu.
 }
 
@@ -53,6 +55,9 @@ func (c *claimer) await(h *flight) {
 func (c *claimer) put(h *flight, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.trying == h { // its claim was not answered
+		c.trying = nil
+	}
 	switch {
 	case c.closed:
 		c.flights.remove(h)
@@ -60,6 +65,9 @@ func (c *claimer) put(h *flight, wait time.Duration) {
 		h.move(ahead)
 		turn := (h.row.Due - int64(claimAhead)) / int64(gather)
 		c.ahead[turn] = append(c.ahead[turn], h)
+	case h.row.Crashes > 0:
+		h.move(suspected)
+		c.suspects = append(c.suspects, h)
 	case wait <= -claimAhead:
 		h.move(backlog)
 		c.backlog[h.kind.index] = append(c.backlog[h.kind.index], h)
@@ -81,10 +89,27 @@ func (c *claimer) close() {
 	defer c.mu.Unlock()
 	c.closed = true
 	c.flights.remove(slices.Concat(slices.Collect(maps.Values(c.ahead))...)...)
-	c.flights.remove(slices.Concat(append(c.backlog, c.claimable)...)...)
+	c.flights.remove(slices.Concat(append(c.backlog, c.claimable, c.suspects)...)...)
 	clear(c.ahead)
 	clear(c.backlog)
-	c.claimable = nil
+	c.claimable, c.suspects = nil, nil
+}
+
+// try reports whether a suspect may be claimed: a worker has one claimed suspect at a time, so that
+// the suspect that kills it takes no other with it. The next one may follow at the end of this one.
+func (c *claimer) try(h *flight) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tryNext(h)
+}
+
+// tryNext is try for callers that hold mu.
+func (c *claimer) tryNext(h *flight) bool {
+	free := c.trying == nil || !c.flights.has(c.trying)
+	if free {
+		c.trying = h
+	}
+	return free
 }
 
 // dropLatest drops a row that is due among the last and later than a new row of a kind, and reports whether
@@ -146,6 +171,9 @@ func (c *claimer) take() (rows []*flight, more bool) {
 			rows = append(rows, overdue...)
 		}
 	}
+	if len(rows) < most && len(c.suspects) > 0 && c.tryNext(c.suspects[0]) {
+		rows = append(rows, takeFirst(&c.suspects, 1)...)
+	}
 	return moveAll(rows, claiming), more
 }
 
@@ -163,6 +191,9 @@ func (c *claimer) takeAhead() {
 		for _, h := range rows {
 			if h.row.Due > now+int64(claimAhead) && h.row.Due <= far {
 				later = append(later, h)
+			} else if h.row.Crashes > 0 {
+				h.move(suspected)
+				c.suspects = append(c.suspects, h)
 			} else {
 				h.move(claimable)
 				c.claimable = append(c.claimable, h)

@@ -47,6 +47,8 @@ func deadLetter(d *backend.Dead) (DeadLetter, error) {
 	letter := DeadLetter{Entry: e, ID: firingID(&d.Row), Error: d.Error, GivenUp: time.Unix(0, d.GivenUp).UTC()}
 	if d.Error == errTooLate.Error() {
 		letter.Reason = Expired
+	} else if strings.HasPrefix(d.Error, errCrashed.Error()) {
+		letter.Reason = Crashed
 	}
 	return letter, nil
 }

@@ -50,9 +50,13 @@ const overdueAhead = 8
 // room returns the number of overdue rows to claim now.
 func (d *dispatcher) room() int { return max(0, overdueAhead*len(d.callers)-d.queue.len()) }
 
-// await puts a claimed row into the queue when it is due. If the clock was set back far, the
-// row goes back to the database.
+// await puts a claimed row into the queue when it is due, unless it has crashed too often. If the
+// clock was set back far, the row goes back to the database.
 func (d *dispatcher) await(h *flight) {
+	if h.crashed() {
+		d.giveUp(h, fmt.Errorf("%w: %d", errCrashed, h.row.Crashes))
+		return
+	}
 	wait := d.untilDue(&h.row)
 	if wait > d.limits.Lead {
 		d.completer.release(h)

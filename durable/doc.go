@@ -33,6 +33,9 @@
 //  8. With a [Mux], an entry fires only in a worker that handles its kind. A kind with a backlog, or
 //     with handlers that hang, delays no other kind, unless the Mux has the pattern "/" and the
 //     kinds fill their common memory.
+//  9. An entry of which claims end without an outcome, since it kills its workers, becomes a dead
+//     letter after WorkOptions.MaxCrashes of them. After the first, it is claimed apart: other
+//     entries that were claimed with it pay once.
 //
 // # Lease, claim, wheel, fire
 //

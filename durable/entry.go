@@ -64,12 +64,16 @@ type Reason int
 const (
 	Failed  Reason = iota // its last attempt failed
 	Expired               // no attempt could begin by its NotAfter
+	Crashed               // MaxCrashes of its claims ended without an outcome
 )
 
-// String returns "failed" or "expired".
+// String returns "failed", "expired", or "crashed".
 func (r Reason) String() string {
-	if r == Expired {
+	switch r {
+	case Expired:
 		return "expired"
+	case Crashed:
+		return "crashed"
 	}
 	return "failed"
 }

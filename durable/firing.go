@@ -37,3 +37,6 @@ type Firing struct {
 
 // errTooLate is the error of a dead letter with the Reason Expired.
 var errTooLate = fmt.Errorf("durable: the entry could not fire by its NotAfter")
+
+// errCrashed begins the error of a dead letter with the Reason Crashed.
+var errCrashed = fmt.Errorf("durable: claims of the entry ended without an outcome, as after a crash of the worker")

@@ -96,7 +96,7 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backe
 	lanes, err := f.DB.Lease(ctx, req)
 	for i := range lanes {
 		var marked error
-		lanes[i], marked = f.mark(ctx, req.Worker, lanes[i])
+		lanes[i], marked = f.mark(ctx, &req, lanes[i])
 		err = cmp.Or(err, marked)
 	}
 	if f.during != nil {
@@ -106,7 +106,7 @@ func (f *faulty) Lease(ctx context.Context, req backend.LeaseRequest) ([][]backe
 }
 
 // mark marks rows as leased, if leased is set.
-func (f *faulty) mark(ctx context.Context, worker int64, rows []backend.Row) (_ []backend.Row, err error) {
+func (f *faulty) mark(ctx context.Context, req *backend.LeaseRequest, rows []backend.Row) (_ []backend.Row, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.leased == nil {
@@ -115,10 +115,10 @@ func (f *faulty) mark(ctx context.Context, worker int64, rows []backend.Row) (_ 
 	rows = slices.DeleteFunc(rows, func(r backend.Row) bool { return f.leased[r.Ref()] })
 	kept := rows[:0]
 	for _, r := range rows {
-		f.leased[r.Ref()], r.Holder = true, worker
-		if r.Due <= time.Now().UnixNano() {
+		f.leased[r.Ref()], r.Holder = true, req.Worker
+		if r.Due <= time.Now().UnixNano() && r.Crashes == 0 && !req.Unclaimed {
 			r.State = backend.Claimed
-			if won, e := f.DB.Claim(ctx, worker, []backend.Claim{{Ref: r.Ref()}}); e != nil || won[0] != backend.Won {
+			if won, e := f.DB.Claim(ctx, req.Worker, []backend.Claim{{Ref: r.Ref()}}); e != nil || won[0] != backend.Won {
 				err = cmp.Or(err, e)
 				continue // the worker has claimed it since
 			}

@@ -54,6 +54,12 @@ func (h *flight) supersededBy(row *backend.Row, term uint64) bool {
 	return h.leased && row.Holder != 0 // leased a second time: the claim of h was refused
 }
 
+// crashed reports whether MaxCrashes claims of the row have ended without an outcome.
+func (h *flight) crashed() bool {
+	most := h.kind.options.MaxCrashes
+	return most > 0 && h.row.Crashes >= most
+}
+
 // onIllegalMove is called for a move that breaks W1 or W4. Tests replace it by a panic.
 var onIllegalMove = func(error) {}
 

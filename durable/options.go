@@ -71,6 +71,13 @@ type WorkOptions struct {
 	// goroutines of its kind until it returns.
 	Timeout time.Duration
 
+	// MaxCrashes is the number of claims of an entry that may end without an outcome, as after a
+	// crash or an OOM kill of the worker, or the loss of its lease. The entry then becomes a dead
+	// letter with the Reason Crashed. 0 is the default, 5. Negative means no limit. After the
+	// first such end, a worker claims at most one of these entries at a time: an entry that
+	// kills its worker takes each of its neighbors with it once.
+	MaxCrashes int
+
 	// BaseBackoff and MaxBackoff determine the pause between attempts: after attempt n it
 	// is random between 0 and BaseBackoff times 2^(n-1), but at most MaxBackoff. The
 	// defaults are 1 s and 10 min, or BaseBackoff if that is longer.
@@ -95,6 +102,7 @@ func (o *WorkOptions) complete() (WorkOptions, error) {
 	c.Concurrency = cmp.Or(c.Concurrency, 64)
 	c.MaxHeld = cmp.Or(c.MaxHeld, 50_000)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, 25)
+	c.MaxCrashes = cmp.Or(c.MaxCrashes, 5)
 	c.BaseBackoff = cmp.Or(c.BaseBackoff, time.Second)
 	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(10*time.Minute, c.BaseBackoff))
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Second)

@@ -10,6 +10,7 @@ const (
 	ahead                  // waits for the time of its claim
 	claimable              // waits for the next batch of claims
 	backlog                // overdue; waits until there is room in the queue
+	suspected              // a claim of it ended without an outcome; waits for the end of the suspect before it
 	claiming               // in a batch of claims
 	waiting                // claimed; on the wheel
 	queued                 // due; waits for a handler
@@ -19,16 +20,17 @@ const (
 	dropped                // from every place
 )
 
-var stageNames = [...]string{"accepted", "ahead", "claimable", "backlog", "claiming", "waiting", "queued", "firing", "finished", "storing", "dropped"}
+var stageNames = [...]string{"accepted", "ahead", "claimable", "backlog", "suspected", "claiming", "waiting", "queued", "firing", "finished", "storing", "dropped"}
 
 // follows has, for each stage, the stages that may follow it.
 var follows = [...][]stage{
-	accepted:  {ahead, claimable, backlog, waiting, finished, dropped},
-	ahead:     {claimable, dropped},
+	accepted:  {ahead, claimable, backlog, suspected, waiting, finished, dropped},
+	ahead:     {claimable, suspected, dropped},
 	claimable: {claiming, dropped},
 	backlog:   {claiming, dropped},
-	claiming:  {claimable, waiting, finished, dropped}, // finished: the clock was set back far
-	waiting:   {queued, finished},                      // finished: the queue is closed
+	suspected: {claiming, dropped},
+	claiming:  {claimable, suspected, waiting, finished, dropped}, // finished: the clock was set back far
+	waiting:   {queued, finished},                                 // finished: the queue is closed
 	queued:    {firing, finished},
 	firing:    {waiting, finished, dropped}, // waiting: it is early; dropped: the lease has ended
 	finished:  {storing},

@@ -20,6 +20,7 @@ type LeaseRequest struct {
 	Worker    int64
 	Until     int64    // rows due after Until are left out
 	Schedules []string // rows with a Schedule outside this list are left out
+	Unclaimed bool     // all rows stay pending until Claim
 	Lanes     []Lane   // parts of the rows; no row is in two of them
 }
 
@@ -99,7 +100,7 @@ type Backend interface {
 
 	// Lease returns pending rows, for each lane ordered as [Cursor]. Whether it marks them is up
 	// to the backend: a row may be returned to several workers, and Claim decides. A row
-	// returned with State Claimed and Holder Worker is claimed already. Damaged rows stay
+	// returned with State Claimed and Holder Worker is claimed already; its Crashes are 0. Damaged rows stay
 	// pending and are left out, as by Adopt; the error beside the others is then ErrDamaged.
 	// Payloads end the rows of a lane as they end a page.
 	Lease(ctx context.Context, req LeaseRequest) ([][]Row, error)

@@ -140,5 +140,5 @@ func (l *leasing) args(at []int) []any {
 		}
 		last = append(last, int64(len(without)))
 	}
-	return []any{l.req.Until, l.schedules, kind, group, after, most, first, last, without}
+	return []any{l.req.Until, l.schedules, kind, group, after, most, first, last, without, l.req.Unclaimed}
 }

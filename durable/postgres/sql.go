@@ -161,7 +161,7 @@ const (
 				AND (q.grp = '' OR e.grp = q.grp) AND (q.last < q.first OR NOT (e.grp = ANY(($13::bytea[])[q.first:q.last]))) AND NOT {paused} AND `
 	leaseTo = ` ORDER BY due LIMIT least(q.most, $2) OFFSET $3 FOR UPDATE OF e SKIP LOCKED) r), {budget}
 		UPDATE {s}.entry e SET (holder, state) = ROW($1,
-			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 THEN 1 ELSE 0 END)
+			CASE WHEN e.due <= {clock} AND e.every = '' AND e.not_after = 0 AND e.crashes = 0 AND NOT $14 THEN 1 ELSE 0 END)
 		FROM l WHERE e.key = l.key AND e.slot = l.slot AND e.holder = 0 RETURNING {e.cols}`
 	adoptSQL = `WITH f AS (SELECT key, slot, octet_length(payload) AS size FROM {s}.entry e WHERE holder = $5 AND holder <> 0 AND state = 1 AND NOT {paused}
 			LIMIT $2 OFFSET $3 FOR UPDATE OF e SKIP LOCKED), {budget}
