@@ -77,6 +77,26 @@ func (c *claimer) put(h *flight, wait time.Duration) {
 	}
 }
 
+// busyPause is the pause before the next claim of a row that waits for another firing of its key.
+const busyPause = 100 * time.Millisecond
+
+// postpone claims a row after busyPause.
+func (c *claimer) postpone(h *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trying == h {
+		c.trying = nil
+	}
+	if c.closed {
+		c.flights.remove(h)
+		return
+	}
+	h.move(ahead)
+	h.waits++
+	turn := (c.clock.nanos() + int64(busyPause)) / int64(gather)
+	c.ahead[turn] = append(c.ahead[turn], h)
+}
+
 // flushSoon makes the batches of claims and outcomes begin now.
 func (c *claimer) flushSoon() {
 	request(c.wake)
@@ -237,25 +257,28 @@ func (c *claimer) store(ctx context.Context, rows []*flight) bool {
 		if answers == nil {
 			c.put(h, 0) // into the next batch
 		} else {
-			c.answered(h, answers[i] == backend.Won)
+			c.answered(h, answers[i])
 		}
 	}
 	return answers != nil
 }
 
 // answered passes on a row with the answer to its claim.
-func (c *claimer) answered(h *flight, won bool) {
-	if won && (h.claim.Skip || h.claim.Due != 0) {
+func (c *claimer) answered(h *flight, answer backend.Answer) {
+	won := answer == backend.Won
+	if won && (h.claim.Skip || h.claim.Due != 0) || answer == backend.Skipped {
 		c.counts.missed.Add(1)
 	}
-	if won && h.claim.Next != nil && c.isNear(h.claim.Next.Due) {
+	if (won || answer == backend.Skipped) && h.claim.Next != nil && c.isNear(h.claim.Next.Due) {
 		c.sweep.want() // the generation of Next is known to the database only
 	}
 	switch {
-	case !won:
+	case answer == backend.Overtaken:
 		c.counts.overtaken.Add(1)
 		c.flights.remove(h)
-	case h.claim.Skip:
+	case answer == backend.Waits:
+		c.postpone(h)
+	case answer == backend.Skipped || h.claim.Skip:
 		c.flights.remove(h)
 	default:
 		h.row.State, h.row.Due = backend.Claimed, cmp.Or(h.claim.Due, h.row.Due)

@@ -36,6 +36,9 @@
 //  9. An entry of which claims end without an outcome, since it kills its workers, becomes a dead
 //     letter after WorkOptions.MaxCrashes of them. After the first, it is claimed apart: other
 //     entries that were claimed with it pay once.
+//  10. If all workers of a key set WorkOptions.Serial, at most one handler of the key runs at a
+//     time, except beside a worker that is paused beyond its lease. An occurrence of a series
+//     follows Every.Overlap likewise.
 //
 // # Lease, claim, wheel, fire
 //

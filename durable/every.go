@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +19,11 @@ type Every struct {
 
 	// Schedule is a name that workers look up in WorkOptions.Schedules.
 	Schedule string
+
+	// Overlap is the treatment of an occurrence that is due while a handler of the series runs, in any
+	// worker. By default, it is skipped. With clock.OverlapQueueOne it fires afterwards, and
+	// Missed applies to the occurrences behind it. A waiting retry does not count as running.
+	Overlap clock.Overlap
 
 	// Missed is the treatment of occurrences that were due while no worker ran. By
 	// default, the last of them fires late, and the others are skipped. Occurrences less
@@ -42,6 +48,9 @@ func (e Every) check() error {
 	}
 	if err := e.Missed.Validate(); err != nil {
 		return fmt.Errorf("%w: Every: %w", ErrInvalid, err)
+	}
+	if e.Overlap > clock.OverlapParallel {
+		return invalid("Every.Overlap: %d (expected: OverlapSkip, OverlapQueueOne, or OverlapParallel)", e.Overlap)
 	}
 	if e.Schedule != "" {
 		return nil
@@ -73,12 +82,17 @@ func (e Every) first(now time.Time) (time.Time, error) {
 }
 
 // encode returns the columns Every and Schedule of a row. The text is the
-// fields of Missed and the spec, separated by spaces.
+// fields of Missed and the spec, separated by spaces. An Overlap other than the default follows the
+// first of them after a colon.
 func (e Every) encode() (every, schedule string) {
 	if e.isZero() {
 		return "", ""
 	}
-	return fmt.Sprintf("%d %d %s", e.Missed.MaxRuns, int64(e.Missed.MaxLateness), e.Spec), e.Schedule
+	overlap := ""
+	if e.Overlap != clock.OverlapSkip {
+		overlap = fmt.Sprint(":", e.Overlap)
+	}
+	return fmt.Sprintf("%d%s %d %s", e.Missed.MaxRuns, overlap, int64(e.Missed.MaxLateness), e.Spec), e.Schedule
 }
 
 func decodeEvery(every, schedule string) (e Every, err error) {
@@ -89,7 +103,12 @@ func decodeEvery(every, schedule string) (e Every, err error) {
 	if len(parts) != 3 {
 		return e, fmt.Errorf("%.64q (expected: three parts)", every)
 	}
-	_, err = fmt.Sscan(every, &e.Missed.MaxRuns, (*int64)(&e.Missed.MaxLateness))
+	runs, overlap, found := strings.Cut(parts[0], ":")
+	if found {
+		_, err = fmt.Sscan(overlap, &e.Overlap)
+	}
+	_, err2 := fmt.Sscan(runs+" "+parts[1], &e.Missed.MaxRuns, (*int64)(&e.Missed.MaxLateness))
+	err = cmp.Or(err, err2)
 	e.Spec, e.Schedule = parts[2], schedule
 	return e, err
 }

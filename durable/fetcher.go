@@ -27,6 +27,7 @@ type fetcher struct {
 	claimer    *claimer
 	wakeOthers func()   // makes the other Works of the store look
 	schedules  []string // names that the Work knows
+	serial     bool     // claims may have to wait: the database makes none as it leases
 
 	feeds  []*feed   // Of run.
 	damage string    // that was logged last. Of run.
@@ -128,7 +129,7 @@ func (f *fetcher) leaseRows(ctx context.Context) error {
 // leaseBatch leases a batch of rows, and returns the feeds that may have more. The database
 // may have marked the rows as leased: only the end of the lease makes it return them again.
 func (f *fetcher) leaseBatch(ctx context.Context, id int64, feeds []*feed) (more []*feed, err error) {
-	req := backend.LeaseRequest{Worker: id, Until: f.clock.nanos() + int64(f.limits.Lead), Schedules: f.schedules}
+	req := backend.LeaseRequest{Worker: id, Until: f.clock.nanos() + int64(f.limits.Lead), Schedules: f.schedules, Unclaimed: f.serial}
 	var asked []*feed
 	for _, each := range feeds {
 		n, cancel := f.flights.reserve(each.kind, max(1, f.limits.LeaseBatch/len(feeds)))

@@ -36,6 +36,7 @@ type flight struct {
 	term    uint64 // lease under which it was taken. Immutable.
 	claim   backend.Claim
 	outcome backend.Outcome
+	waits   int         // claims that waited for another row of the key
 	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
 	done    atomic.Bool // its handler has succeeded. Written by the completer.
 }

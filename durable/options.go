@@ -71,6 +71,12 @@ type WorkOptions struct {
 	// goroutines of its kind until it returns.
 	Timeout time.Duration
 
+	// Serial makes a claim wait while another firing of the same key is claimed, by any worker: at most
+	// one handler of a key runs at a time, if all workers of the key set Serial. A worker that is
+	// paused beyond its lease may still run a handler. The Generation of a Firing fences it. A
+	// waiting retry does not count as a firing. Every.Overlap does not matter then.
+	Serial bool
+
 	// MaxCrashes is the number of claims of an entry that may end without an outcome, as after a
 	// crash or an OOM kill of the worker, or the loss of its lease. The entry then becomes a dead
 	// letter with the Reason Crashed. 0 is the default, 5. Negative means no limit. After the

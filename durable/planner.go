@@ -20,7 +20,7 @@ type planner struct {
 // plan fills in the claim of h, and reports whether the row is to be claimed.
 func (p *planner) plan(h *flight) (ok bool) {
 	r := &h.row
-	h.claim = backend.Claim{Ref: r.Ref()}
+	h.claim = backend.Claim{Ref: r.Ref(), Busy: p.busy(h)}
 	switch {
 	case r.Every == "" || r.Detached || r.Attempt > 1:
 		return true
@@ -31,6 +31,27 @@ func (p *planner) plan(h *flight) (ok bool) {
 	plan.Go(func() { ok = p.planNext(h) }) // a Goexit in the user's schedule must not end the caller's
 	plan.Wait()
 	return ok
+}
+
+// busy returns the treatment of h while another row of its key is claimed. An occurrence is skipped only after its due
+// time and after some waits: the claim comes before the due time, and the outcome of the occurrence
+// before may not be stored yet. A row that cannot be decoded becomes a dead letter later.
+func (p *planner) busy(h *flight) backend.Busy {
+	r := &h.row
+	if h.kind.options.Serial {
+		return backend.Wait
+	}
+	if r.Every == "" {
+		return backend.Ignore
+	}
+	every, err := decodeEvery(r.Every, r.Schedule)
+	switch {
+	case err != nil || every.Overlap == clock.OverlapParallel:
+		return backend.Ignore
+	case every.Overlap == clock.OverlapSkip && !r.Detached && r.Attempt == 1 && h.waits >= 2 && p.untilDue(r) <= 0:
+		return backend.Skip
+	}
+	return backend.Wait
 }
 
 // planNext is plan for a recurring row. If it does not find the next occurrence, it returns false,

@@ -29,8 +29,8 @@ var follows = [...][]stage{
 	claimable: {claiming, dropped},
 	backlog:   {claiming, dropped},
 	suspected: {claiming, dropped},
-	claiming:  {claimable, suspected, waiting, finished, dropped}, // finished: the clock was set back far
-	waiting:   {queued, finished},                                 // finished: the queue is closed
+	claiming:  {ahead, claimable, suspected, waiting, finished, dropped}, // finished: the clock was set back far
+	waiting:   {queued, finished},                                        // finished: the queue is closed
 	queued:    {firing, finished},
 	firing:    {waiting, finished, dropped}, // waiting: it is early; dropped: the lease has ended
 	finished:  {storing},

@@ -42,20 +42,21 @@ func newWorker(ctx context.Context, e *env, all *works, ks []*kind, handlers []H
 	s := &sweep{look: make(chan struct{}, 1)}
 	shared := common{e, newLeaseKeeper(e, s, work), newFlights(byName), s}
 	w := &worker{common: shared, works: all, stop: stop, endWork: endWork, wheel: wheel, completer: newCompleter(shared)}
-	feeds, schedules := []*feed{}, make(map[string]bool)
+	feeds, schedules, serial := []*feed{}, make(map[string]bool), false
 	for i, k := range ks {
 		w.dispatchers = append(w.dispatchers, &dispatcher{common: shared, completer: w.completer, wheel: wheel,
 			kind: k, handler: handlers[i], queue: newQueue(), callers: make(callers, k.options.Concurrency)})
 		if byName[""] == nil || k.name == "" {
 			feeds = append(feeds, &feed{kind: k})
 		}
+		serial = serial || k.options.Serial
 		for name := range k.options.Schedules {
 			schedules[name] = true
 		}
 	}
 	w.claimer = newClaimer(shared, w.completer, w.dispatchers)
 	w.fetcher = &fetcher{common: shared, claimer: w.claimer, wakeOthers: func() { all.wake(w) },
-		schedules: slices.Sorted(maps.Keys(schedules)), feeds: feeds}
+		schedules: slices.Sorted(maps.Keys(schedules)), serial: serial, feeds: feeds}
 	return w, nil
 }
 

@@ -71,7 +71,7 @@ func TestRefusedClaimLeavesARowThatWasLeasedAgain(t *testing.T) {
 	require.True(t, w.fetcher.accept(row, true), "leased")
 	first := w.flights.rows[row.Ref()]
 	require.True(t, w.fetcher.accept(row, true), "leased again")
-	w.claimer.answered(first, false)
+	w.claimer.answered(first, backend.Overtaken)
 	require.NotNil(t, w.flights.rows[row.Ref()])
 }
 

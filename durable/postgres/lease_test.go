@@ -171,3 +171,26 @@ func TestManyLeasedRowsAreFreed(t *testing.T) {
 		})
 	}
 }
+
+// An entry that has killed a worker, and an entry of a serial key, must wait for a claim of its own.
+func TestLeaseClaimsNoSuspectAndNoSerialEntry(t *testing.T) {
+	pool := newPool(t, "")
+	b := open(t, pool, postgres.Options{Schema: fresh(t, "unclaimed")})
+	worker, err := b.Heartbeat(t.Context(), 0, time.Minute)
+	require.NoError(t, err)
+	now, err := b.Now(t.Context())
+	require.NoError(t, err)
+	_, err = b.Apply(t.Context(), []backend.Op{{Row: backend.Row{Key: "plain", Due: 1}}, {Row: backend.Row{Key: "suspect", Due: 2}}})
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `UPDATE unclaimed.entry SET crashes = 1 WHERE key = 'suspect'`)
+	require.NoError(t, err)
+	for _, unclaimed := range []bool{true, false} {
+		lanes, err := b.Lease(t.Context(), backend.LeaseRequest{Worker: worker, Until: now.UnixNano(), Unclaimed: unclaimed, Lanes: []backend.Lane{{Max: 10}}})
+		require.NoError(t, err)
+		require.Len(t, lanes[0], 2)
+		for _, r := range lanes[0] {
+			require.Equal(t, r.Key == "plain" && !unclaimed, r.State == backend.Claimed, "%s, unclaimed=%v", r.Key, unclaimed)
+		}
+		require.NoError(t, b.Free(t.Context(), worker))
+	}
+}
