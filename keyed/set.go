@@ -9,7 +9,8 @@ import (
 
 // Set schedules value under key, to expire delay from now. A known key gets the
 // new value and the new delay; no callback runs for the old value.
-// A pair with a delay of zero or less expires at the next opportunity.
+// A pair with a delay of zero or less expires at the next opportunity. To spread pairs that are
+// set together, pass [hwt.Jitter] of the delay.
 //
 // Set takes constant time. For an unknown key it makes one allocation, or some more if the
 // timer is not an [hwt.EventTimer]. For a known key it resets the
