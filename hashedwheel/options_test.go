@@ -1,8 +1,6 @@
 package hashedwheel
 
 import (
-	"bytes"
-	"log/slog"
 	"math"
 	"strconv"
 	"testing"
@@ -54,22 +52,13 @@ func TestWheelIsRoundedUpToAPowerOfTwo(t *testing.T) {
 	}
 }
 
-func TestTickBelowAMillisecondIsRaisedWithAWarning(t *testing.T) {
+func TestTickBelowAMillisecondIsAnError(t *testing.T) {
 	for _, asked := range []time.Duration{1, time.Microsecond, time.Millisecond - 1} {
-		var log bytes.Buffer
-		timer, err := New(&Options{TickDuration: asked, Name: "fine", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		require.NoError(t, err)
-		assert.Contains(t, timer.String(), "tick 1ms")
-		assert.Contains(t, log.String(), "level=WARN")
-		assert.Contains(t, log.String(), asked.String())
-		assert.Contains(t, log.String(), "1ms")
-		assert.Contains(t, log.String(), "fine")
-		timer.Stop()
+		_, err := New(&Options{TickDuration: asked})
+		assert.ErrorContains(t, err, "TickDuration: "+asked.String()+" (expected: 0 for the default, or at least 1ms)")
 	}
-	var log bytes.Buffer
-	timer, err := New(&Options{TickDuration: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	timer, err := New(&Options{TickDuration: time.Millisecond})
 	require.NoError(t, err)
-	assert.Empty(t, log.String())
 	timer.Stop()
 }
 
