@@ -61,7 +61,7 @@ func run(ctx context.Context, file, order, pay string, within time.Duration) err
 	return s.Work(ctx, s.check, nil)
 }
 
-// shop is a store with a table of orders beside it.
+// shop is a store with a table of orders next to it.
 type shop struct{ *sqlite.Store }
 
 func open(ctx context.Context, file string) (*shop, error) {
@@ -77,7 +77,7 @@ func open(ctx context.Context, file string) (*shop, error) {
 	return s, nil
 }
 
-// inTx runs f in a transaction, which commits if f returns nil.
+// inTx runs f in a transaction. The transaction commits if f returns nil.
 func (s *shop) inTx(ctx context.Context, f func(tx *sql.Tx) error) error {
 	tx, err := s.DB().BeginTx(ctx, nil)
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *shop) place(ctx context.Context, name string, within time.Duration) err
 	})
 }
 
-// pay marks an order as paid and cancels its check. It fails if there is none: the order is
-// unknown or paid, or its check has fired.
+// pay marks an order as paid and cancels its check. It fails if no check is pending: the order
+// is unknown or paid, or its check has fired.
 func (s *shop) pay(ctx context.Context, name string) error {
 	return s.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := s.Tx(tx).Cancel(ctx, name); err != nil {

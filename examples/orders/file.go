@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// save moves the pending orders to a file, which appears only once it is complete.
+// save moves the pending orders to a file. The file appears only once it is complete.
 func save(name string, pending *wheel) error {
 	file, err := os.Create(name + ".new")
 	if err != nil {
@@ -28,9 +28,9 @@ func save(name string, pending *wheel) error {
 	return os.Rename(name+".new", name)
 }
 
-// load schedules the orders of a file, and checks overdue ones immediately. It renames the
-// file before: after a kill, the next start must not check orders again that were paid
-// meanwhile. A file that cannot be read keeps its name, and no order is scheduled.
+// load schedules the orders of a file, and checks overdue ones immediately. It renames the file
+// before: after a kill, the next start must not check orders again that were paid since. A file
+// that cannot be read keeps its name, and no order is scheduled.
 func load(name string, pending *wheel) error {
 	entries, err := read(name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Sessions is a web server whose logins end after a time without use.
+// Sessions is a web server with logins that end after a time without use.
 //
 //	go run ./sessions
 //	curl -c jar -d user=ada localhost:8080/login

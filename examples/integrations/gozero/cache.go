@@ -13,9 +13,8 @@ type Cache struct {
 	cache *cache.Cache[string, any]
 }
 
-// NewCache returns a cache with the given TTL, which is shortened by up to 5 %, and a
-// limit of entries, or 0 for none. If timer is nil, the cache has its own, which
-// Close stops.
+// NewCache returns a cache with the given TTL, shortened by up to 5 %, and a limit of entries,
+// or 0 for no limit. If timer is nil, the cache has its own timer. Close stops that timer.
 func NewCache(timer hwt.Timer, expire time.Duration, limit int) (*Cache, error) {
 	c, err := cache.New(expire, &cache.Options[string, any]{Timer: timer, Limit: limit, Jitter: 0.05})
 	if err != nil {
@@ -36,7 +35,7 @@ func (c *Cache) SetWithExpire(key string, value any, expire time.Duration) {
 	_ = c.cache.SetWithTTL(key, value, expire)
 }
 
-// Take returns the value of key, which it fetches if necessary.
+// Take returns the value of key. It fetches the value if necessary.
 func (c *Cache) Take(key string, fetch func() (any, error)) (any, error) {
 	return c.cache.GetOrFetch(context.Background(), key, func(context.Context) (any, error) { return fetch() })
 }

@@ -29,8 +29,8 @@ type Interface[T comparable] interface {
 	ShuttingDown() bool
 }
 
-// Queue is an Interface whose items can be added after a delay. It implements
-// client-go's workqueue.TypedDelayingInterface.
+// Queue is an Interface with items that can be added after a delay. It implements client-go's
+// workqueue.TypedDelayingInterface.
 type Queue[T comparable] struct {
 	Interface[T]
 	delayed *keyed.Wheel[T, struct{}]
