@@ -98,10 +98,10 @@ const (
 	detachSQL = `UPDATE {s}.entry e SET slot = e.generation FROM unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.slot = 0 AND e.generation = r.generation`
 	updateSQL = `UPDATE {s}.entry e SET ({cols}) = ROW({n.cols})
-		FROM unnest({rows}, $19::int8[]) n ({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
+		FROM unnest({rows}, $18::int8[]) n ({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
 	removeSQL = `DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r (key, slot)
 		WHERE e.key = r.key AND e.slot = r.slot`
-	burySQL = `INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $19::bytea[], $20::int8[])
+	burySQL = `INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $18::bytea[], $19::int8[])
 		ON CONFLICT (key, generation) DO NOTHING RETURNING key, generation`
 	removeDeadSQL = `DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.generation = r.generation`

@@ -69,7 +69,7 @@ func (m *model) row(key string) backend.Row {
 		r.NotAfter = r.Due + m.rng.Int64N(8)
 	}
 	if m.rng.IntN(4) == 0 {
-		r.Group, r.Headers, r.Last = fmt.Sprint("g", m.rng.IntN(3)), "headers", "last"
+		r.Group, r.Headers = fmt.Sprint("g", m.rng.IntN(3)), "headers"
 	}
 	return r
 }
