@@ -187,7 +187,7 @@ const (
 		DELETE FROM {s}.entry e USING l WHERE e.key = l.key AND e.slot = l.slot RETURNING l.n`
 
 	pausedRowsSQL = `SELECT r.n FROM {named} WHERE {paused}`
-	lockClaimsSQL = `SELECT key FROM unnest($1::bytea[]) k (key)
+	lockClaimsSQL = `SELECT key FROM pg_catalog.unnest($1::bytea[]) k (key)
 		WHERE NOT pg_try_advisory_xact_lock(hashtextextended('hwt:' || $2 || encode(key, 'hex'), 0))`
 	claimedSQL = `SELECT key, generation FROM {s}.entry WHERE key = ANY($1::bytea[]) AND state = 1`
 
