@@ -147,6 +147,7 @@ func (d *dispatcher) call(term context.Context, h *flight, c *caller, f Firing) 
 	fate, wait := d.kind.options.judge(h.row.Attempt, err, false)
 	defer func() { d.returned(h, err, fate, wait) }()
 	c.begun.Store(time.Now().UnixNano())
+	h.began = d.clock.nanos()
 	defer c.begun.Store(0)
 	defer func() {
 		if p := recover(); p != nil {
@@ -195,15 +196,19 @@ func (d *dispatcher) returned(h *flight, err error, fate backend.Fate, wait time
 		d.giveUp(h, err)
 		return
 	}
-	d.completer.finish(h, backend.Outcome{Fate: fate, Due: due})
+	d.completer.finish(h, backend.Outcome{Fate: fate, Due: due, Error: errorText(err)})
 }
 
 // maxErrorSize is the number of bytes that are stored of an error's text.
 const maxErrorSize = 1024
 
+// errorText returns the text that is stored of an error.
+func errorText(err error) string {
+	text := fmt.Sprint(err) // survives an Error that panics
+	return strings.ToValidUTF8(text[:min(len(text), maxErrorSize)], "")
+}
+
 // giveUp makes a row a dead letter.
 func (d *dispatcher) giveUp(h *flight, cause error) {
-	text := fmt.Sprint(cause) // survives an Error that panics
-	text = strings.ToValidUTF8(text[:min(len(text), maxErrorSize)], "")
-	d.completer.finish(h, backend.Outcome{Fate: backend.Bury, Error: text})
+	d.completer.finish(h, backend.Outcome{Fate: backend.Bury, Error: errorText(cause)})
 }

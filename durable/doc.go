@@ -65,6 +65,7 @@ package durable
 //	every.go       Every
 //	headers.go     the headers of an Entry
 //	entry.go       Entry and DeadLetter
+//	run.go         Series and Run
 //	retry.go       the fate of an attempt that failed
 //	dbclock.go     the database's clock
 //	counts.go      the counters of a Store

@@ -310,6 +310,7 @@ func (e Entries) ensure(ctx context.Context, entry Entry) (Entry, bool, error) {
 	}
 	if same {
 		row.Attempt, row.Origin, row.Nonce = held.Attempt, held.Origin, held.Nonce // the same firing
+		row.Last = held.Last
 		if row.Every == held.Every && row.NotAfter == held.NotAfter && row.Group == held.Group &&
 			row.Headers == held.Headers && bytes.Equal(row.Payload, held.Payload) {
 			old.Payload = bytes.Clone(old.Payload)

@@ -37,6 +37,7 @@ type flight struct {
 	claim   backend.Claim
 	outcome backend.Outcome
 	waits   int         // claims that waited for another row of the key
+	began   int64       // time of the handler's call on the database's clock, or 0
 	leased  bool        // the database has marked the row as leased. Guarded by the mu of flights.
 	done    atomic.Bool // its handler has succeeded. Written by the completer.
 }

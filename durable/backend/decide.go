@@ -170,7 +170,7 @@ func (c *Claim) Decide(row *Row, busy bool, worker int64, next uint64) (Change, 
 	}
 	var change Change
 	if c.Next != nil {
-		change.Put = append(change.Put, c.Next.version(next))
+		change.Put = append(change.Put, c.next(row, next))
 	}
 	claimed := *row
 	claimed.State, claimed.Holder = Claimed, worker
@@ -185,7 +185,14 @@ func (c *Claim) skip(row *Row, next uint64) Change {
 	if c.Next == nil {
 		return Change{Delete: []Row{*row}}
 	}
-	return Change{Put: []Row{c.Next.version(next)}}
+	return Change{Put: []Row{c.next(row, next)}}
+}
+
+// next returns Next as stored. Its Last is that of the row, which may be newer than the worker's copy.
+func (c *Claim) next(row *Row, next uint64) Row {
+	r := c.Next.version(next)
+	r.Last = row.Last
+	return r
 }
 
 // Decide returns the effect of an outcome on its row, and whether the outcome applies. The row

@@ -109,10 +109,10 @@ func TestChecksumCoversEveryField(t *testing.T) {
 	}
 }
 
-func TestChecksumLeavesOutCrashes(t *testing.T) {
+func TestChecksumLeavesOutCrashesAndLast(t *testing.T) {
 	row := backend.Row{Key: "k", Generation: 1, Due: 2, Group: "g"}
 	sum := row.Checksum()
-	row.Crashes = 3
+	row.Crashes, row.Last = 3, "done"
 	require.NoError(t, row.Verify(0, sum))
 }
 

@@ -108,4 +108,14 @@ type Outcome struct {
 	Fate  Fate
 	Due   int64  // of Retry
 	Error string // of Bury
+
+	// Last, if it is not "", becomes the Last of the row in the main slot of the key, after the
+	// outcomes of the call are stored, if that row is pending and its recurrence is Every. The outcome must apply or be Done. A
+	// backend may leave Last out while another transaction has locked the row.
+	Last, Every string
+}
+
+// Notes reports whether the outcome stores its Last in main, the row in the main slot or nil.
+func (o *Outcome) Notes(main *Row, applied bool) bool {
+	return o.Last != "" && (applied || o.Fate == Done) && main != nil && !main.Detached && main.State == Pending && main.Every == o.Every
 }

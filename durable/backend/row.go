@@ -36,6 +36,9 @@ type Row struct {
 	// version.
 	Crashes int
 
+	// Last is the encoded outcome of the occurrence before, opaque to backends, or "".
+	Last string
+
 	State    State
 	Holder   int64 // worker that leased or claimed the row, or 0
 	Detached bool  // outside the main slot of its key
@@ -84,7 +87,7 @@ func CrashesOf(stored int64) int {
 }
 
 // Checksum returns the checksum of r. Backends store it with the row. It covers every field
-// except State, Holder, Detached, and Crashes: these change without a new version.
+// except State, Holder, Detached, Crashes, and Last: these change without a new version.
 // Releases before Group and Headers read a row that has either as damaged. Other rows have the
 // checksum of those releases.
 func (r *Row) Checksum() uint32 {

@@ -46,6 +46,9 @@ func finish(ctx context.Context, s *session, worker int64, outcomes []backend.Ou
 	for some := range slices.Chunk(others, maxRewritten) {
 		err = errors.Join(err, inHalves(ctx, some, func(at []int) error { return f.others(ctx, at) }, f.reject))
 	}
+	if err == nil {
+		f.note(ctx)
+	}
 	var at []int
 	for i := range outcomes {
 		if !f.met[i] {
@@ -64,6 +67,29 @@ func finish(ctx context.Context, s *session, worker int64, outcomes []backend.Ou
 		f.locked[i] = exist[n]
 	}
 	return f, err
+}
+
+// note stores the Last of outcomes: see Notes. The outcomes are stored if that fails.
+func (f *finishing) note(ctx context.Context) {
+	var keys, every, last [][]byte
+	known := make(map[string]bool)
+	for i := len(f.outcomes) - 1; i >= 0; i-- { // the last one of a key counts
+		if o := &f.outcomes[i]; o.Last != "" && (f.applied[i] || o.Fate == backend.Done) && !known[o.Key] {
+			known[o.Key] = true
+			keys, every, last = append(keys, []byte(o.Key)), append(every, []byte(o.Every)), append(last, []byte(o.Last))
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	err := f.insist(ctx, func(ctx context.Context) error {
+		return f.inTx(ctx, f.settings(batchWait, true), func(t *txn) error {
+			return t.write(ctx, execute(lastSQL, keys, every, last))
+		})
+	})
+	if err != nil && ctx.Err() == nil && f.ctx.Err() == nil {
+		f.options.Logger.Warn("durable: cannot store the last outcomes of series", "error", err)
+	}
 }
 
 // reject sets an outcome apart.

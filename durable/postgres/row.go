@@ -17,7 +17,7 @@ var columnNames = [...]struct{ name, kind string }{
 	{"key", "bytea"}, {"slot", "int8"}, {"generation", "int8"}, {"due", "int8"}, {"not_after", "int8"},
 	{"origin", "int8"}, {"nonce", "int8"}, {"holder", "int4"}, {"checksum", "int4"}, {"attempt", "int4"},
 	{"state", "int2"}, {"every", "bytea"}, {"schedule", "bytea"}, {"payload", "bytea"},
-	{"crashes", "int2"}, {"grp", "bytea"}, {"headers", "bytea"},
+	{"crashes", "int2"}, {"grp", "bytea"}, {"headers", "bytea"}, {"last", "bytea"},
 }
 
 // columnList returns the column names, each after a prefix.
@@ -32,7 +32,7 @@ func columnList(prefix string) string {
 // columns are rows as arrays, one per column. unnest turns them into rows again.
 type columns struct {
 	key, every, schedule, payload                  [][]byte
-	group, headers                                 [][]byte
+	group, headers, last                           [][]byte
 	slot, generation, due, notAfter, origin, nonce []int64
 	holder, checksum, attempt, state, crashes      []int64
 }
@@ -55,11 +55,12 @@ func (c *columns) add(r *backend.Row) {
 	c.crashes = append(c.crashes, int64(r.Crashes))
 	c.group = append(c.group, []byte(r.Group))
 	c.headers = append(c.headers, []byte(r.Headers))
+	c.last = append(c.last, []byte(r.Last))
 }
 
 func (c *columns) args() []any {
 	return []any{c.key, c.slot, c.generation, c.due, c.notAfter, c.origin, c.nonce, c.holder, c.checksum,
-		c.attempt, c.state, c.every, c.schedule, c.payload, c.crashes, c.group, c.headers}
+		c.attempt, c.state, c.every, c.schedule, c.payload, c.crashes, c.group, c.headers, c.last}
 }
 
 // scanner reads the columns of one result row.
@@ -68,15 +69,15 @@ type scanner func(dest ...any) error
 // scanRow reads the columns of columnList and verifies the checksum.
 func scanRow(scan scanner, more ...any) (backend.Row, error) {
 	var r backend.Row
-	var key, every, schedule, payload, group, headers octets
+	var key, every, schedule, payload, group, headers, last octets
 	var slot, generation, origin, nonce, checksum, state, crashes int64
 	dest := append([]any{&key, &slot, &generation, &r.Due, &r.NotAfter, &origin, &nonce, &r.Holder, &checksum,
-		&r.Attempt, &state, &every, &schedule, &payload, &crashes, &group, &headers}, more...)
+		&r.Attempt, &state, &every, &schedule, &payload, &crashes, &group, &headers, &last}, more...)
 	if err := scan(dest...); err != nil {
 		return r, err
 	}
 	r.Key, r.Every, r.Schedule = string(key), string(every), string(schedule)
-	r.Group, r.Headers, r.Crashes = string(group), string(headers), backend.CrashesOf(crashes)
+	r.Group, r.Headers, r.Last, r.Crashes = string(group), string(headers), string(last), backend.CrashesOf(crashes)
 	if len(payload) > 0 { // as the other backends return an empty one
 		r.Payload = payload
 	}

@@ -32,9 +32,9 @@ CREATE TABLE {s}.dead (LIKE {s}.entry, error bytea NOT NULL, given_up int8 NOT N
 `, `
 SET LOCAL lock_timeout = '1s'; -- calls wait behind this transaction, which waits for a long one
 ALTER TABLE {s}.entry ADD COLUMN crashes int2 NOT NULL DEFAULT 0, ADD COLUMN grp bytea NOT NULL DEFAULT '',
-	ADD COLUMN headers bytea NOT NULL DEFAULT '';
+	ADD COLUMN headers bytea NOT NULL DEFAULT '', ADD COLUMN last bytea NOT NULL DEFAULT '';
 ALTER TABLE {s}.dead ADD COLUMN crashes int2 NOT NULL DEFAULT 0, ADD COLUMN grp bytea NOT NULL DEFAULT '',
-	ADD COLUMN headers bytea NOT NULL DEFAULT '';
+	ADD COLUMN headers bytea NOT NULL DEFAULT '', ADD COLUMN last bytea NOT NULL DEFAULT '';
 CREATE TABLE {s}.pause (prefix bytea NOT NULL, grp bytea NOT NULL, reason bytea NOT NULL, actor bytea NOT NULL,
 	since int8 NOT NULL, PRIMARY KEY (prefix, grp));
 UPDATE {s}.meta SET version = 2; -- reader stays 1

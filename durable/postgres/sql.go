@@ -98,10 +98,10 @@ const (
 	detachSQL = `UPDATE {s}.entry e SET slot = e.generation FROM unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.slot = 0 AND e.generation = r.generation`
 	updateSQL = `UPDATE {s}.entry e SET ({cols}) = ROW({n.cols})
-		FROM unnest({rows}, $18::int8[]) n ({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
+		FROM unnest({rows}, $19::int8[]) n ({cols}, old) WHERE e.key = n.key AND e.slot = n.old`
 	removeSQL = `DELETE FROM {s}.entry e USING unnest($1::bytea[], $2::int8[]) r (key, slot)
 		WHERE e.key = r.key AND e.slot = r.slot`
-	burySQL = `INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $18::bytea[], $19::int8[])
+	burySQL = `INSERT INTO {s}.dead ({cols}, error, given_up) SELECT * FROM unnest({rows}, $19::bytea[], $20::int8[])
 		ON CONFLICT (key, generation) DO NOTHING RETURNING key, generation`
 	removeDeadSQL = `DELETE FROM {s}.dead e USING unnest($1::bytea[], $2::int8[]) r (key, generation)
 		WHERE e.key = r.key AND e.generation = r.generation`
@@ -191,6 +191,11 @@ const (
 		WHERE NOT pg_try_advisory_xact_lock(hashtextextended('hwt:' || $2 || encode(key, 'hex'), 0))`
 	claimedSQL = `SELECT key, generation FROM {s}.entry WHERE key = ANY($1::bytea[]) AND state = 1`
 
+	// A locked row is left out.
+	lastSQL = `WITH l AS (SELECT e.key, r.last FROM {s}.entry e JOIN unnest($1::bytea[], $2::bytea[], $3::bytea[]) r (key, every, last)
+			ON e.key = r.key WHERE e.slot = 0 AND e.state = 0 AND e.every = r.every ORDER BY e.key FOR UPDATE OF e SKIP LOCKED)
+		UPDATE {s}.entry e SET last = l.last FROM l WHERE e.key = l.key AND e.slot = 0`
+
 	lockNamedSQL = `SELECT {e.cols} FROM {named} ORDER BY e.key, e.slot FOR UPDATE OF e`
 	ownedSQL     = `SELECT {e.cols} FROM {named} WHERE e.holder = $3 ORDER BY e.key, e.slot FOR UPDATE OF e`
 	heldSQL      = `SELECT r.n FROM {named} WHERE e.state = 0 AND e.holder = ($3::int8[])[r.n]`
@@ -233,7 +238,7 @@ var statements = []string{
 	countRemovalSQL, insertSQL, detachSQL, updateSQL, removeSQL, burySQL, removeDeadSQL,
 	getSQL, pageSQL, deadPageSQL, registerSQL, renewSQL, endLeaseSQL, forgetSQL,
 	sharePausesSQL, lockPausesSQL, pauseSQL, resumeSQL, pausesSQL, presentSQL, endedWorkersSQL, leaseSQL, leaseKindsSQL, adoptSQL, freeSQL, unleaseSQL, unclaimSQL,
-	claimSQL, doneSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
+	claimSQL, doneSQL, lastSQL, pausedRowsSQL, lockClaimsSQL, claimedSQL, lockNamedSQL, ownedSQL, heldSQL, existingSQL, countsSQL,
 	countDueSQL, sizeSQL, echoSQL, notifySQL, notifyNearSQL,
 	visibleSQL, identify,
 }

@@ -172,7 +172,7 @@ func deadLetter(c *conn, ref backend.Ref) (*backend.Dead, error) {
 
 const (
 	intoEntries     = " INTO hwt_entries (" + stored + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
-	intoEntriesRare = " INTO hwt_entries (" + stored + rare + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	intoEntriesRare = " INTO hwt_entries (" + stored + rare + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 
 // storing is a statement that stores a row, for rows without values in the columns rare, and for
@@ -281,7 +281,7 @@ func (t *txn) bury(d *backend.Dead) error {
 		return err
 	}
 	q := t.c.query(`INSERT OR REPLACE INTO hwt_dead (key, gen, due, sum, not_after, attempt, every, schedule,
-		origin, nonce, payload` + rare + `, detached, error, given_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
+		origin, nonce, payload` + rare + `, detached, error, given_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
 	q.blob(d.Key).int(int64(d.Generation)).int(d.Due)
 	bindRare(bindRest(q, &d.Row, 0, large), &d.Row)
 	detached := int64(0)

@@ -128,7 +128,7 @@ func TestCancelDeletesDamagedEntry(t *testing.T) {
 	}
 	raw(t, path, `UPDATE hwt_entries SET due = due + 1 WHERE key <> x'676f6f64';
 		INSERT INTO hwt_workers VALUES (9, 1 << 62); UPDATE hwt_entries SET holder = 9, sum = sum | (((9 * 16777619) & 2147483647) << 32) WHERE key = x'68656c64';
-		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum & 4294967295, not_after, attempt, every, schedule, origin, nonce, NULL, NULL, NULL, NULL
+		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum & 4294967295, not_after, attempt, every, schedule, origin, nonce, NULL, NULL, NULL, NULL, NULL
 			FROM hwt_entries WHERE key = x'68656c64'; -- a retry of an older version
 		UPDATE hwt_store SET pending = 3, claimed = 1`)
 	_, err := s.Move(ctx, "bad", time.Now())
@@ -158,7 +158,7 @@ func TestDamagedEntryHidesNoOther(t *testing.T) {
 		require.NoError(t, err)
 	}
 	raw(t, path, `UPDATE hwt_entries SET due = due + 1 WHERE key IN (x'6b31', x'6b32', x'6b35');
-		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, NULL, NULL, NULL, NULL
+		INSERT INTO hwt_entries SELECT key, 99, 99, due, 0, sum, not_after, attempt, every, schedule, origin, nonce, NULL, NULL, NULL, NULL, NULL
 			FROM hwt_entries WHERE key = x'6b33'; -- a damaged retry of an older version
 		UPDATE hwt_store SET pending = 7`)
 	var damaged, intact []string
@@ -238,7 +238,7 @@ func TestRemovalBesideDamageDeletesLargePayloads(t *testing.T) {
 	_, err = s.Set(ctx, durable.Entry{Key: "k", Due: time.Now().Add(time.Hour), Payload: large})
 	require.NoError(t, err)
 	raw(t, path, `UPDATE hwt_entries SET due = due + 1;
-		INSERT INTO hwt_entries SELECT key, gen, gen, due - 1, 0, sum, not_after, attempt, every, schedule, origin, nonce, payload + 1, NULL, NULL, NULL
+		INSERT INTO hwt_entries SELECT key, gen, gen, due - 1, 0, sum, not_after, attempt, every, schedule, origin, nonce, payload + 1, NULL, NULL, NULL, NULL
 			FROM hwt_entries; -- an intact retry
 		INSERT INTO hwt_payloads SELECT id + 1, payload FROM hwt_payloads ORDER BY id DESC LIMIT 1;
 		UPDATE hwt_store SET pending = 2, large = 3`)

@@ -12,8 +12,8 @@ import (
 const (
 	columns = "key, slot, gen, due, holder, sum, not_after, attempt, every, schedule, origin, nonce, " + anyPayload + anyRare
 	stored  = "key, slot, gen, due, holder, sum, not_after, attempt, every, schedule, origin, nonce, payload"
-	rare    = ", grp, headers, crashes"
-	anyRare = ", coalesce(grp, headers, crashes) IS NOT NULL" + rare
+	rare    = ", grp, headers, crashes, last"
+	anyRare = ", coalesce(grp, headers, crashes, last) IS NOT NULL" + rare
 )
 
 // largePayload is the size from which on a payload is stored in hwt_payloads: a row of a
@@ -42,7 +42,7 @@ func scan(q *query) (r backend.Row, err error) {
 	r.Origin = cmp.Or(uint64(s.ColumnInt64(10)), r.Generation)
 	if s.ColumnInt64(13) != 0 {
 		r.Group, r.Headers = string(s.ColumnRawBlob(14)), string(s.ColumnRawBlob(15))
-		r.Crashes = backend.CrashesOf(s.ColumnInt64(16))
+		r.Crashes, r.Last = backend.CrashesOf(s.ColumnInt64(16)), string(s.ColumnRawBlob(17))
 	}
 	sum := s.ColumnInt64(5)
 	if sum>>32 != 0 { // also if the holder is damaged
@@ -89,15 +89,15 @@ func bindRest(q *query, r *backend.Row, holder, large int64) *query {
 
 // hasRare reports whether r has a value in one of the columns rare.
 func hasRare(r *backend.Row) bool {
-	return r.Group != "" || r.Headers != "" || r.Crashes != 0
+	return r.Group != "" || r.Headers != "" || r.Crashes != 0 || r.Last != ""
 }
 
 // bindRare binds the columns rare.
 func bindRare(q *query, r *backend.Row) *query {
 	if q.blob(r.Group).blob(r.Headers); r.Crashes == 0 {
-		return q.bytes(nil)
+		return q.bytes(nil).blob(r.Last)
 	}
-	return q.int(int64(r.Crashes))
+	return q.int(int64(r.Crashes)).blob(r.Last)
 }
 
 // deadColumns are those that scanDead reads: in the order of columns, with whether the row
@@ -106,7 +106,7 @@ const deadColumns = "key, detached, gen, due, 0, sum, not_after, attempt, every,
 
 func scanDead(q *query) (d backend.Dead, err error) {
 	d.Row, err = scan(q)
-	d.Error = string(q.s.ColumnRawBlob(17))
-	d.GivenUp = q.s.ColumnInt64(18)
+	d.Error = string(q.s.ColumnRawBlob(18))
+	d.GivenUp = q.s.ColumnInt64(19)
 	return d, err
 }

@@ -72,9 +72,11 @@ UPDATE hwt_store SET version = 3;`, `
 ALTER TABLE hwt_entries ADD COLUMN grp BLOB;
 ALTER TABLE hwt_entries ADD COLUMN headers BLOB;
 ALTER TABLE hwt_entries ADD COLUMN crashes INTEGER;
+ALTER TABLE hwt_entries ADD COLUMN last BLOB;
 ALTER TABLE hwt_dead ADD COLUMN grp BLOB;
 ALTER TABLE hwt_dead ADD COLUMN headers BLOB;
 ALTER TABLE hwt_dead ADD COLUMN crashes INTEGER;
+ALTER TABLE hwt_dead ADD COLUMN last BLOB;
 ALTER TABLE hwt_store ADD COLUMN pauses INTEGER NOT NULL DEFAULT 0; -- rows of hwt_pauses
 CREATE TABLE hwt_pauses (
 	prefix BLOB    NOT NULL,

@@ -151,7 +151,7 @@ func testFieldsSurvive(t *testing.T, b backend.Backend) {
 	row := backend.Row{
 		Key: "k", Due: 5, NotAfter: 1 << 62, Payload: make([]byte, 100_000), Attempt: 1,
 		Every: "0 0 @every 5m", Schedule: "name\x00", Nonce: 1<<64 - 1,
-		Group: "tenant\x00\xff", Headers: string(make([]byte, 8<<10)),
+		Group: "tenant\x00\xff", Headers: string(make([]byte, 8<<10)), Last: "\x00done",
 	}
 	for i := range row.Payload {
 		row.Payload[i] = byte(i)
@@ -164,7 +164,7 @@ func testFieldsSurvive(t *testing.T, b backend.Backend) {
 	finish(t, b, worker, row.Ref(), backend.Outcome{Fate: backend.Retry, Due: 7})
 	got := must(b.Get(t.Context(), "k"))(t)
 	equal(t, "attempt, origin, nonce, due", []any{got.Attempt, got.Origin, got.Nonce, got.Due}, []any{2, row.Origin, row.Nonce, 7})
-	equal(t, "group, headers", []any{got.Group, got.Headers}, []any{row.Group, row.Headers})
+	equal(t, "group, headers, last outcome", []any{got.Group, got.Headers, got.Last}, []any{row.Group, row.Headers, row.Last})
 	finish(t, b, worker, got.Ref(), backend.Outcome{Fate: backend.Bury, Error: "no \x00 luck"})
 	dead := allDead(t, b)
 	equal(t, "dead letters", len(dead), 1)

@@ -69,7 +69,7 @@ func (m *model) row(key string) backend.Row {
 		r.NotAfter = r.Due + m.rng.Int64N(8)
 	}
 	if m.rng.IntN(4) == 0 {
-		r.Group, r.Headers = fmt.Sprint("g", m.rng.IntN(3)), "headers"
+		r.Group, r.Headers, r.Last = fmt.Sprint("g", m.rng.IntN(3)), "headers", "last"
 	}
 	return r
 }
@@ -77,7 +77,8 @@ func (m *model) row(key string) backend.Row {
 // ref returns the name of a row that was seen, or the name of no row.
 func (m *model) ref() pair {
 	if len(m.refs) == 0 || m.rng.IntN(10) == 0 {
-		return pair{backend.Ref{Key: m.key(), Generation: 1 << 40}, backend.Ref{Key: m.key(), Generation: 1 << 40}}
+		none := backend.Ref{Key: m.key(), Generation: 1 << 40}
+		return pair{none, none}
 	}
 	recent := m.refs[max(0, len(m.refs)-40):]
 	return recent[m.rng.IntN(len(recent))]
@@ -143,6 +144,9 @@ func (m *model) finish() {
 	for range 1 + m.rng.IntN(4) {
 		ref := m.ref()
 		outcome := backend.Outcome{Ref: ref.b, Fate: backend.Fate(m.rng.IntN(int(backend.Release) + 1)), Due: m.due(), Error: "failed"}
+		if m.rng.IntN(2) == 0 {
+			outcome.Last, outcome.Every = fmt.Sprint("run ", m.rng.IntN(9)), "every"
+		}
 		twin := outcome
 		twin.Ref = ref.m
 		outcomes, twins = append(outcomes, outcome), append(twins, twin)

@@ -162,6 +162,37 @@ func TestDeadLettersAreChosenByFlags(t *testing.T) {
 	}
 }
 
+func TestListShowsLastRuns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store")
+	s, err := place.Place{File: file}.Open(t.Context(), false)
+	require.NoError(t, err)
+	for _, key := range []string{"a", "b", "c"} {
+		_, err := s.Set(t.Context(), durable.Entry{Key: key, Due: time.Now(), Every: durable.Every{Spec: "@every 1h"}})
+		require.NoError(t, err)
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Work(ctx, func(_ context.Context, f durable.Firing) error {
+			if f.Key == "b" {
+				return durable.GiveUp(errors.New("no such report"))
+			}
+			return nil
+		}, nil)
+	}()
+	require.Eventually(t, func() bool { st, _ := s.Stats(t.Context()); return st.Succeeded == 2 && st.GivenUp == 1 }, 20*time.Second, 10*time.Millisecond)
+	end()
+	require.NoError(t, <-done)
+	require.NoError(t, s.Close())
+	lines := strings.Split(succeed(t, "list", "--store", file), "\n")
+	require.Len(t, lines, 4)
+	for i, says := range []string{`attempt 1  succeeded  ""`, `attempt 1  gave up  "durable: given up: no such report"`, `attempt 1  succeeded  ""`} {
+		require.Contains(t, lines[i], says)
+	}
+	require.Contains(t, succeed(t, "list", "b", "--json", "--store", file), `"outcome":"gave up","error":"durable: given up: no such report"}`)
+}
+
 func sum(t *testing.T, file string) [32]byte {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

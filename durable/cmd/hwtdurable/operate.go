@@ -90,7 +90,19 @@ func waitFlag(flags *flag.FlagSet, wait *time.Duration, whole bool) {
 
 var (
 	list = operation{name: "list", whole: true, do: func(ctx context.Context, s *place.Store, args []string, p *printer) error {
-		return printAll(s.All(ctx, prefix(args)), p.entry)
+		series, stop := iter.Pull2(s.Series(ctx, prefix(args)))
+		defer stop()
+		var last durable.Series
+		more := true
+		return printAll(s.All(ctx, prefix(args)), func(e durable.Entry) error {
+			for more && last.Key < e.Key {
+				last, _, more = series() // All returns the errors
+			}
+			if last.Key != e.Key || last.Generation != e.Generation {
+				return p.entry(e, nil)
+			}
+			return p.entry(e, last.Last)
+		})
 	}}
 	get = operation{name: "get", do: func(ctx context.Context, s *place.Store, args []string, p *printer) error {
 		return p.result(s.Get(ctx, args[0]))
@@ -228,6 +240,17 @@ type shown struct {
 	ID         string            `json:"id,omitempty"`
 	Error      string            `json:"error,omitempty"`
 	GivenUp    *time.Time        `json:"given_up,omitempty"`
+	LastRun    *shownRun         `json:"last_run,omitempty"`
+}
+
+// shownRun is the last run of a series as printed in JSON.
+type shownRun struct {
+	Due     time.Time `json:"due"`
+	Began   time.Time `json:"began"`
+	Took    string    `json:"took"`
+	Attempt int       `json:"attempt"`
+	Outcome string    `json:"outcome"`
+	Error   string    `json:"error"`
 }
 
 func shownEntry(e durable.Entry) shown {
@@ -246,12 +269,17 @@ func (p *printer) result(e durable.Entry, err error) error {
 	if err != nil {
 		return err
 	}
-	return p.entry(e)
+	return p.entry(e, nil)
 }
 
-func (p *printer) entry(e durable.Entry) error {
+// entry prints an entry, with the last run of a series unless it is nil.
+func (p *printer) entry(e durable.Entry, last *durable.Run) error {
 	if p.json {
-		return p.encode(shownEntry(e))
+		s := shownEntry(e)
+		if last != nil {
+			s.LastRun = &shownRun{last.Due, last.Began, last.Took.String(), last.Attempt, last.Outcome.String(), last.Error}
+		}
+		return p.encode(s)
 	}
 	var more string
 	if every := e.Every.Spec + e.Every.Schedule; every != "" {
@@ -260,8 +288,12 @@ func (p *printer) entry(e durable.Entry) error {
 	if e.Group != "" {
 		more += "group " + strconv.Quote(e.Group) + "  "
 	}
-	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempt %d  %s%d bytes\n",
-		e.Due.Format(time.RFC3339Nano), e.Key, e.Generation, e.Attempt, more, len(e.Payload))
+	var run string
+	if last != nil {
+		run = fmt.Sprintf("  last run: due %s  took %v  attempt %d  %v  %q", last.Due.Format(time.RFC3339Nano), last.Took, last.Attempt, last.Outcome, last.Error)
+	}
+	_, err := fmt.Fprintf(p.out, "%s  %q  generation %d  attempt %d  %s%d bytes%s\n",
+		e.Due.Format(time.RFC3339Nano), e.Key, e.Generation, e.Attempt, more, len(e.Payload), run)
 	return err
 }
 

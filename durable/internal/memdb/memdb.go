@@ -382,6 +382,14 @@ func (s *state) finish(worker int64, outcomes []backend.Outcome) []bool {
 		change, applied[i] = outcomes[i].Decide(s.find(outcomes[i].Ref), worker, time.Now().UnixNano(), s.generation+1)
 		s.store(outcomes[i].Key, change)
 	}
+	for i := range outcomes {
+		o := &outcomes[i]
+		if rows := s.rows[o.Key]; len(rows) > 0 && o.Notes(&rows[0], applied[i]) {
+			main := rows[0]
+			main.Last = o.Last
+			s.store(o.Key, backend.Change{Put: []backend.Row{main}})
+		}
+	}
 	return applied
 }
 

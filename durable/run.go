@@ -1,0 +1,69 @@
+package durable
+
+import (
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"time"
+
+	"github.com/hashedwheel/hwt/durable/backend"
+)
+
+// Series is a recurring entry, and the last run of its handler.
+type Series struct {
+	Entry // the pending occurrence
+
+	// Last is the run that was the last to end, or nil if there was none since the entry was set.
+	Last *Run
+}
+
+// Run is a call of the handler for an occurrence of a recurring entry.
+type Run struct {
+	Due     time.Time     // when the attempt was due
+	Began   time.Time     // when the handler was called, on the database's clock
+	Took    time.Duration // until the handler returned
+	Attempt int           // number of the attempt, from 1
+	Outcome Outcome
+	Error   string // text of the handler's error, up to 1 KB
+}
+
+// Outcome is the end of a [Run].
+type Outcome int
+
+const (
+	Succeeded Outcome = iota // the handler returned nil
+	Retried                  // it failed; another attempt follows
+	GaveUp                   // it failed; the occurrence is a dead letter
+)
+
+// String returns "succeeded", "retried", or "gave up".
+func (o Outcome) String() string { return [...]string{"succeeded", "retried", "gave up"}[o] }
+
+// outcomes are the outcomes by the fate of the row.
+var outcomes = map[backend.Fate]Outcome{backend.Done: Succeeded, backend.Retry: Retried, backend.Bury: GaveUp}
+
+// encode returns the column Last of a row: a checksum, and the fields of the run.
+func (r *Run) encode() string {
+	text := fmt.Sprintf("%d %d %d %d %d %s", r.Due.UnixNano(), r.Began.UnixNano(), int64(r.Took), r.Attempt, int(r.Outcome), r.Error)
+	return fmt.Sprintf("%08x %s", crc32.ChecksumIEEE([]byte(text)), text)
+}
+
+// decodeRun returns the run of a column, or nil if the column is empty.
+func decodeRun(last string) (*Run, error) {
+	if last == "" {
+		return nil, nil
+	}
+	sum, text, _ := strings.Cut(last, " ")
+	parts := strings.SplitN(text, " ", 6)
+	if len(parts) != 6 || sum != fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) {
+		return nil, fmt.Errorf("%w: last run: %.64q", ErrDamaged, last)
+	}
+	var due, began int64
+	r := &Run{Error: parts[5]}
+	_, err := fmt.Sscan(strings.Join(parts[:5], " "), &due, &began, (*int64)(&r.Took), &r.Attempt, (*int)(&r.Outcome))
+	if err != nil || r.Outcome < Succeeded || r.Outcome > GaveUp {
+		return nil, fmt.Errorf("%w: last run: %.64q", ErrDamaged, last)
+	}
+	r.Due, r.Began = time.Unix(0, due).UTC(), time.Unix(0, began).UTC()
+	return r, nil
+}
