@@ -3,6 +3,7 @@ module github.com/hashedwheel/hwt/durable/postgres
 go 1.26.0
 
 require (
+	github.com/hashedwheel/hwt v0.0.0
 	github.com/hashedwheel/hwt/durable v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jackc/puddle/v2 v2.2.3
@@ -11,7 +12,6 @@ require (
 
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
-	github.com/hashedwheel/hwt v0.0.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
