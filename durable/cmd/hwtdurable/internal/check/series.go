@@ -75,7 +75,7 @@ func (s *scene) addSeries(ctx context.Context, d time.Duration) error {
 // ensureSeries stores the recurring entries, as a service does at each start. It keeps the overdue
 // occurrences of those that exist.
 func ensureSeries(ctx context.Context, store *place.Store, first time.Time) error {
-	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}}
+	every := durable.Every{Spec: "@every " + seriesEvery.String(), Missed: clock.Missed{MaxRuns: 10_000}, Overlap: clock.OverlapParallel}
 	for i := range seriesCount {
 		key := fmt.Sprint(seriesPrefix, i)
 		if _, _, err := store.Ensure(ctx, durable.Entry{Key: key, Due: first, Payload: seriesPayload(key), Every: every}); err != nil {
