@@ -20,6 +20,8 @@ import (
 
 const probePrefix = "probe-"
 
+const deletedLog = "deletion of the log" // kind of a Fault
+
 // nobody is the Hit of a fault that explains no repeated firing.
 var nobody = []int{}
 
@@ -168,7 +170,7 @@ func (s *scene) loseLog(ctx context.Context) error {
 			return err
 		}
 	}
-	s.note("deletion of the log", begin, pids)
+	s.note(deletedLog, begin, pids)
 	return s.startAll(ctx)
 }
 
