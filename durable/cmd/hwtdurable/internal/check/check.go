@@ -139,14 +139,10 @@ func (s *scene) play(ctx context.Context, d time.Duration, judge Judge, faults [
 	if err := s.finish(ctx); err != nil {
 		return Report{}, err
 	}
-	r, err := s.report(judge)
-	if injected == 0 {
-		r.Violations = append(r.Violations, "no fault had an effect")
-	}
-	return r, err
+	return s.report(judge, injected)
 }
 
-func (s *scene) report(judge Judge) (Report, error) {
+func (s *scene) report(judge Judge, injected int) (Report, error) {
 	r := Report{Faults: make(map[string]int), Skipped: slices.Sorted(maps.Keys(s.skipped))}
 	for _, f := range s.faults {
 		r.Faults[f.Kind]++
@@ -157,5 +153,8 @@ func (s *scene) report(judge Judge) (Report, error) {
 	var err error
 	r.Verdict, err = judge.Read(s.dir, s.faults)
 	r.Violations = append(r.Violations, r.gaps()...)
+	if injected == 0 {
+		r.Violations = append(r.Violations, "no fault had an effect")
+	}
 	return r, err
 }

@@ -197,7 +197,7 @@ func TestJudgeCountsOperations(t *testing.T) {
 }
 
 func TestRunWithoutOperationsIsNoSuccess(t *testing.T) {
-	r, err := (&scene{dir: t.TempDir()}).report(Judge{})
+	r, err := (&scene{dir: t.TempDir()}).report(Judge{}, 0)
 	require.NoError(t, err)
 	require.Len(t, r.Violations, 4)
 	require.Contains(t, r.Violations, "no fault had an effect")
