@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +20,6 @@ import (
 // up. They check their own entries, whose keys begin with probePrefix. No journal has these.
 
 const probePrefix = "probe-"
-
-const deletedLog = "deletion of the log" // kind of a Fault
 
 // nobody is the Hit of a fault that explains no repeated firing.
 var nobody = []int{}
@@ -152,26 +151,38 @@ func (s *scene) crowdKey(ctx context.Context) error {
 	})
 }
 
-// loseLog deletes the log of an SQLite store. Each process must notice it, save its commits, and end.
+// loseLog deletes the log of an SQLite store while one process uses it, which must notice the deletion,
+// keep what it has stored, and end. Several processes would each keep its own commits.
 func (s *scene) loseLog(ctx context.Context) error {
 	begin := now()
-	if err := os.Remove(s.reads.File + "-wal"); err != nil {
+	own := place.Place{File: filepath.Join(s.dir, fmt.Sprint("log-", begin, ".db"))}
+	store, err := own.Open(ctx, false)
+	if err != nil {
 		return err
 	}
-	var pids []int
-	for i, p := range s.procs {
-		select {
-		case <-p.Ended():
-		case <-time.After(30 * time.Second):
-			return fmt.Errorf("a %s did not notice that its log was deleted", s.role(i))
+	stored := 0
+	for ; err == nil && now()-begin < int64(30*time.Second); stored++ {
+		if stored == 100 {
+			if err := os.Remove(own.File + "-wal"); err != nil {
+				return errors.Join(err, store.Close())
+			}
 		}
-		pids = append(pids, p.PID())
-		if err := s.over(ctx, p); err != nil {
-			return err
+		_, err = store.Set(ctx, durable.Entry{Key: fmt.Sprint(probePrefix, stored), Due: time.Now().Add(time.Hour)})
+	}
+	store.Close() // again
+	if !errors.Is(err, durable.ErrClosed) {
+		return fmt.Errorf("the deletion of the log was not noticed: Set %d returned %v", stored, err)
+	}
+	if store, err = own.Open(ctx, true); err != nil {
+		return err
+	}
+	for i := 0; i < stored-1 && err == nil; i++ {
+		if _, err = store.Get(ctx, fmt.Sprint(probePrefix, i)); err != nil {
+			err = fmt.Errorf("after the deletion of the log: %w", err)
 		}
 	}
-	s.note(deletedLog, begin, pids)
-	return s.startAll(ctx)
+	s.note("deletion of a log", begin, nobody)
+	return errors.Join(err, store.Close())
 }
 
 // holdLock keeps the write lock of an SQLite file for longer than a lease. The workers live: no

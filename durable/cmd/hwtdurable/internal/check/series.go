@@ -155,13 +155,10 @@ func (c Config) handleOccurrence(ctx context.Context, s *place.Store, f durable.
 	return err
 }
 
-// effects returns an error unless each occurrence has had its effect. A process that has not yet noticed
-// the deletion of its log commits to the deleted file: that loses the effect with the acknowledgement, and
-// the next claim of the occurrence gives it another ID.
+// effects returns an error unless each occurrence has had its effect.
 func (s *scene) effects(had map[string]bool) (err error) {
 	unread := readLines(filepath.Join(s.dir, "firings-*"), func(_ string, f Firing) {
-		lost := func(x Fault) bool { return x.Kind == deletedLog && x.hits(f.Worker, f.At, f.At+int64(time.Second)) }
-		if f.Attempt > 1 && !had[f.ID] && !s.configs[0].Single && !slices.ContainsFunc(s.faults, lost) {
+		if f.Attempt > 1 && !had[f.ID] && !s.configs[0].Single {
 			err = fmt.Errorf("%s: %+v was acknowledged without its effect", f.Key, f)
 		}
 	})

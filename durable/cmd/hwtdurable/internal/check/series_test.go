@@ -98,6 +98,4 @@ func TestEveryOccurrenceNeedsItsEffect(t *testing.T) {
 	require.NoError(t, addLines(filepath.Join(s.dir, "firings-1"), occurrence(1, 1, sec), occurrence(2, 2, 2*sec)))
 	require.ErrorContains(t, s.effects(nil), "acknowledged without its effect")
 	require.NoError(t, s.effects(map[string]bool{"1": true}))
-	s.faults = []Fault{{deletedLog, 2*sec + sec/2, 3 * sec, []int{1}, false}}
-	require.NoError(t, s.effects(nil), "it was acknowledged in a deleted log")
 }
