@@ -39,6 +39,7 @@ func newClaimer(w common, done *completer, ds []*dispatcher) *claimer {
 	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w},
 		ahead: make(map[int64][]*flight), backlog: make([][]*flight, len(ds))}
 	c.batcher = batcher{make(chan struct{}, 1), c.flushOne}
+	done.claims = c.wake
 	return c
 }
 
@@ -116,7 +117,7 @@ func (c *claimer) close() {
 }
 
 // try reports whether a suspect may be claimed: a worker has one claimed suspect at a time, so that
-// the suspect that kills it takes no other with it. The next one may follow at the end of this one.
+// the suspect that kills it takes no other with it. The next one follows when the outcome of this one is stored.
 func (c *claimer) try(h *flight) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,8 @@ import (
 type completer struct {
 	common
 	batcher
-	released atomic.Bool // a claimed row became pending again: other workers must look
+	released atomic.Bool     // a claimed row became pending again: other workers must look
+	claims   chan<- struct{} // wakes the claimer for its next suspect. Immutable after newClaimer.
 
 	mu       sync.Mutex
 	finished []*flight // waiting for the next batch. Guarded by mu.
@@ -42,6 +44,9 @@ func (c *completer) finish(h *flight, outcome backend.Outcome) {
 	h.move(finished)
 	h.done.Store(outcome.Fate == backend.Done)
 	c.finished = append(c.finished, h)
+	if h.row.Crashes > 0 { // the next suspect waits for it
+		request(c.wake)
+	}
 }
 
 // release makes a claimed row pending again.
@@ -115,6 +120,9 @@ func (c *completer) remove(rows []*flight, applied []bool, again bool) {
 		}
 	}
 	c.flights.remove(left...)
+	if slices.ContainsFunc(left, func(h *flight) bool { return h.row.Crashes > 0 }) {
+		request(c.claims)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.finished = append(c.finished, moveAll(back, finished)...)
