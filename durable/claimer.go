@@ -116,15 +116,8 @@ func (c *claimer) close() {
 	c.claimable, c.suspects = nil, nil
 }
 
-// try reports whether a suspect may be claimed: a worker has one claimed suspect at a time, so that
-// the suspect that kills it takes no other with it. The next one follows when the outcome of this one is stored.
-func (c *claimer) try(h *flight) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tryNext(h)
-}
-
-// tryNext is try for callers that hold mu.
+// tryNext reports whether a pending suspect may be claimed: a worker claims one at a time. The next one
+// follows when the outcome of this one is stored. The caller holds mu.
 func (c *claimer) tryNext(h *flight) bool {
 	free := c.trying == nil || !c.flights.has(c.trying)
 	if free {

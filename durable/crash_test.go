@@ -92,7 +92,7 @@ func TestEntryThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestSuspectsFireOneAfterTheOther(t *testing.T) {
+func TestSuspectsDelayNoOtherEntry(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		keys := []string{}
 		for i := range 10 {
@@ -101,17 +101,9 @@ func TestSuspectsFireOneAfterTheOther(t *testing.T) {
 		}
 		f.setIn("other", 5*time.Second)
 		f.crash(keys...)
-		running, most := 0, 0
 		defer f.work(func(ctx context.Context, firing durable.Firing) error {
 			if firing.Key != "other" {
-				f.mu.Lock()
-				running++
-				most = max(most, running)
-				f.mu.Unlock()
 				time.Sleep(time.Second)
-				f.mu.Lock()
-				running--
-				f.mu.Unlock()
 			}
 			return nil
 		}, nil)()
@@ -119,7 +111,6 @@ func TestSuspectsFireOneAfterTheOther(t *testing.T) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		assert.Len(t, f.fired, 11)
-		assert.Equal(t, 1, most)
 		for _, firing := range f.fired {
 			assert.True(t, firing.Key != "other" || firing.Lateness < time.Millisecond, "no suspect delays it")
 		}

@@ -219,8 +219,6 @@ func (f *fetcher) accept(row backend.Row, reserved bool) bool {
 		return false
 	case h.kind == nil: // adopted; a worker that handles the kind finds it
 		f.claimer.completer.release(h)
-	case row.State == backend.Claimed && !h.crashed() && row.Crashes > 0 && !f.claimer.try(h):
-		f.claimer.completer.release(h) // it comes again, as a pending row
 	case row.State == backend.Claimed:
 		f.counts.leased.Add(1)
 		f.claimer.dispatchers[h.kind.index].await(h)
