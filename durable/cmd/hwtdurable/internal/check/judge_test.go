@@ -98,7 +98,7 @@ func TestJudgeRejectsBrokenHistories(t *testing.T) {
 	over := []Record{{At: 5 * sec, Over: true}}
 	once := map[string][]Record{"a": concat(setAt10, gone)}
 	for want, s := range map[string]story{
-		"lost":                     {records: map[string][]Record{"a": concat(setAt10, gone, listed())}},
+		"lost":                     {records: map[string][]Record{"a": concat(setAt10, gone)}},
 		"fired after a cancel":     {records: map[string][]Record{"a": concat(setAt10, cancelled, gone)}, firings: []Firing{fired}},
 		"fired at the old time":    {records: map[string][]Record{"a": concat(setAt10, moved, gone)}, firings: []Firing{fired}},
 		"fired early":              {records: map[string][]Record{"a": concat(setAt10, gone)}, firings: []Firing{{Key: "k", Due: 10 * sec, Generation: 5, ID: "5-1", At: 10*sec - 3}}},

@@ -20,7 +20,7 @@ func TestJudgeKnowsCallsOfManyKeys(t *testing.T) {
 		firings []Firing
 	}{
 		"stored":                         {true, concat(set, gone), []Firing{fired}},
-		"lost":                           {false, concat(set, gone, listed()), none},
+		"lost":                           {false, concat(set, gone), none},
 		"unknown, stored":                {true, concat(set[:1], gone), []Firing{fired}},
 		"unknown, not stored":            {true, concat(set[:1], gone), none},
 		"absent":                         {false, concat(set, cancel(3*sec, 4*sec, Absent), gone), []Firing{fired}},

@@ -10,8 +10,7 @@ import (
 
 // A key's history must be linearizable: there is an order of its operations and firings,
 // each at a moment between its begin and its end, in which every one has its outcome. A
-// firing takes the entry at its claim. The entry of a claim that ended with its worker, before the
-// firing, may become pending again. A handler that gives up leaves a dead letter. So does a
+// firing takes the entry at its claim. A handler that gives up leaves a dead letter. So does a
 // claim without a firing, after NotAfter.
 
 // entry is the state of a key.
@@ -29,7 +28,6 @@ type version struct {
 	notAfter   time.Time
 	payload    uint32
 	answered   int64 // the end of the call that stored it
-	claimed    bool  // it was absent since: it fires or becomes pending again before the last read
 }
 
 func (s entry) equal(other entry) bool {
@@ -94,7 +92,7 @@ func step(s entry, intent, outcome Record) (out []entry) {
 		case Unknown:
 			next = append(s.after(intent, outcome), s)
 		default:
-			next = s.denied(intent, outcome)
+			next = s.denied(intent, outcome.Outcome)
 		}
 		if intent.Tx == rollback && len(next) > 0 { // the answer is right, and has no effect
 			next = []entry{s}
@@ -111,14 +109,13 @@ func (s entry) after(intent, outcome Record) (out []entry) {
 	next, ok := s, false
 	switch intent.Kind {
 	case Set, SetMany, Create, SetIf:
-		next.version = version{true, intent.Due, outcome.Generation, intent.NotAfter, intent.Payload, outcome.At, false}
+		next.version = version{true, intent.Due, outcome.Generation, intent.NotAfter, intent.Payload, outcome.At}
 		ok = intent.Kind == Set || intent.Kind == SetMany || intent.Kind == Create && !s.pending || intent.Kind == SetIf && same
 	case Move, MoveIf:
-		next.due, next.generation, next.answered, next.claimed = intent.Due, outcome.Generation, outcome.At, false
+		next.due, next.generation, next.answered = intent.Due, outcome.Generation, outcome.At
 		ok = same && !s.forbids(intent)
 	case Get:
 		next.due, next.generation = cmp.Or(s.due, outcome.Due), cmp.Or(s.generation, outcome.Generation)
-		next.claimed = false
 		ok = fits
 	case Cancel, CancelIf, fire:
 		next.version, ok = version{}, fits
@@ -131,7 +128,7 @@ func (s entry) after(intent, outcome Record) (out []entry) {
 		for _, i := range s.lettersOf(intent.If) {
 			next := s.without(i)
 			if intent.Kind == Requeue {
-				next.version = version{true, outcome.Due, outcome.Generation, time.Time{}, s.letters[i].Payload, outcome.At, false}
+				next.version = version{true, outcome.Due, outcome.Generation, time.Time{}, s.letters[i].Payload, outcome.At}
 			}
 			if intent.Kind == Discard || !s.pending && (outcome.Outcome == Unknown || next.fits(outcome)) {
 				out = append(out, next)
@@ -148,7 +145,7 @@ func (s entry) after(intent, outcome Record) (out []entry) {
 			}
 			next = next.without(found[i])
 		}
-		ok = len(next.letters) == 0 && !s.claimed
+		ok = len(next.letters) == 0
 		next.letters = s.letters
 	}
 	stores := slices.Contains([]Kind{Set, Create, SetIf, Move, MoveIf}, intent.Kind)
@@ -170,11 +167,11 @@ func (v version) forbids(move Record) bool {
 }
 
 // denied returns s if an operation has this outcome, without an effect, in s.
-func (s entry) denied(intent, outcome Record) (out []entry) {
+func (s entry) denied(intent Record, outcome Outcome) (out []entry) {
 	revives, moves := intent.Kind == Requeue, intent.Kind == Move || intent.Kind == MoveIf
 	letter := revives || intent.Kind == Discard
 	ok := false
-	switch outcome.Outcome {
+	switch outcome {
 	case Rejected:
 		ok = true
 	case Exists:
@@ -186,8 +183,7 @@ func (s entry) denied(intent, outcome Record) (out []entry) {
 		}
 	case Absent:
 		missing := !slices.ContainsFunc(s.letters, func(l Letter) bool { return l.Generation == intent.If && l.after == 0 })
-		s.claimed = s.pending && s.due != 0 && outcome.At >= s.due-claimAhead && !letter
-		ok = letter && missing || !letter && (!s.pending || s.claimed) && !slices.Contains([]Kind{Set, SetMany, Create, CancelMany}, intent.Kind)
+		ok = letter && missing || !letter && !s.pending && !slices.Contains([]Kind{Set, SetMany, Create, CancelMany}, intent.Kind)
 	case Conflict:
 		ok = !letter && intent.If != 0 && s.pending && s.generation != intent.If
 	case Invalid:
