@@ -204,6 +204,7 @@ func bySlot(a, b backend.Row) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Slot(), b.Slot()))
 }
 
+// ByDue compares rows by their due times, keys, and slots, as [backend.Cursor] orders them.
 func ByDue(a, b backend.Row) int {
 	return cmp.Or(cmp.Compare(a.Due, b.Due), bySlot(a, b))
 }
