@@ -34,8 +34,8 @@
 //     with handlers that hang, delays no other kind, unless the Mux has the pattern "/" and the
 //     kinds fill their common memory.
 //  9. An entry of which claims end without an outcome, since it kills its workers, becomes a dead
-//     letter after WorkOptions.MaxCrashes of them. After the first, it is claimed apart: other
-//     entries that were claimed with it pay once.
+//     letter after WorkOptions.MaxCrashes of them. So does an entry that the same workers have
+//     claimed each time.
 //  10. If all workers of a key set WorkOptions.Serial, at most one handler of the key runs at a
 //     time, except beside a worker that is paused beyond its lease. An occurrence of a series
 //     follows Every.Overlap likewise.

@@ -79,9 +79,8 @@ type WorkOptions struct {
 
 	// MaxCrashes is the number of claims of an entry that may end without an outcome, as after a
 	// crash or an OOM kill of the worker, or the loss of its lease. The entry then becomes a dead
-	// letter with the Reason Crashed. 0 is the default, 5. Negative means no limit. After the
-	// first such end, a worker claims at most one of these entries at a time: an entry that
-	// kills its worker takes each of its neighbors with it once.
+	// letter with the Reason Crashed. 0 is the default, 5. Negative means no limit. The
+	// end of a worker counts for all entries that the worker had claimed.
 	MaxCrashes int
 
 	// BaseBackoff and MaxBackoff determine the pause between attempts: after attempt n it
