@@ -203,7 +203,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	st.Running, st.Longest, _ = s.works.running("")
 	st.ClockOffset, st.ClockError = s.clock.figures()
 	var last error
-	if st.Errors, last, st.LastErrorTime = s.backend.Trouble().Last(); last != nil {
+	if st.Errors, st.LastErrorTime, last = s.backend.Trouble().Last(); last != nil {
 		st.LastError = last.Error()
 	}
 	if sizes.err != nil {

@@ -32,14 +32,13 @@ func newDebouncer(tb testing.TB, timer hwt.Timer, o debouncerOptions) (*keyed.De
 
 // debounceModel is a Debouncer without concurrency, for one key.
 type debounceModel struct {
-	wait, maxWait   time.Duration // maxWait is 0 for no limit
-	edges           keyed.Edges
-	bursting        bool
-	begin, end      time.Time
-	pending         bool
-	value           int
-	calls           []event
-	leads, trailing bool
+	wait, maxWait time.Duration // maxWait is 0 for no limit
+	edges         keyed.Edges
+	bursting      bool
+	begin, end    time.Time
+	pending       bool
+	value         int
+	calls         []event
 }
 
 // trigger is an event. No burst ends at exactly this time.

@@ -38,8 +38,8 @@ func (t *Trouble) Note(logger *slog.Logger, message, cause string, err error, ar
 }
 
 // Last returns the number of errors, and the last error with its time, or nil before the first.
-func (t *Trouble) Last() (count int64, err error, at time.Time) {
+func (t *Trouble) Last() (count int64, at time.Time, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.count, t.last, t.at
+	return t.count, t.at, t.last
 }

@@ -27,7 +27,7 @@ func TestEachCauseIsLoggedOncePerMinute(t *testing.T) {
 		trouble.note(fmt.Errorf("read tcp 127.0.0.1:1: reset"))
 		require.Equal(t, 3, strings.Count(log.String(), "waiting"))
 		require.ErrorContains(t, trouble.err(), "reset")
-		n, last, _ := trouble.Last()
+		n, _, last := trouble.Last()
 		require.EqualValues(t, 102, n)
 		require.ErrorContains(t, last, "reset")
 		trouble.over()

@@ -2,6 +2,8 @@
 // not require.
 package h2c_test
 
+//lint:file-ignore SA1019 Package h2c is deprecated, and programs still use it.
+
 import (
 	"io"
 	"net"
