@@ -28,8 +28,8 @@ type claimer struct {
 
 	mu        sync.Mutex
 	ahead     map[int64][]*flight // by time of the claim in units of gather. Guarded by mu.
-	claimable []*flight           // rows that were not yet due. Guarded by mu.
-	backlog   [][]*flight         // rows that were overdue, by kind, oldest first. Guarded by mu.
+	claimable turns               // rows that were not yet due. Guarded by mu.
+	backlog   []turns             // rows that were overdue, by kind. Guarded by mu.
 	suspects  []*flight           // rows of which a claim ended without an outcome. Guarded by mu.
 	trying    *flight             // the suspect that is claimed, or about to be. Guarded by mu.
 	closed    bool                // claims no further row. Guarded by mu.
@@ -37,7 +37,7 @@ type claimer struct {
 
 func newClaimer(w common, done *completer, ds []*dispatcher) *claimer {
 	c := &claimer{common: w, completer: done, dispatchers: ds, planner: &planner{w},
-		ahead: make(map[int64][]*flight), backlog: make([][]*flight, len(ds))}
+		ahead: make(map[int64][]*flight), backlog: make([]turns, len(ds))}
 	c.batcher = batcher{make(chan struct{}, 1), c.flushOne}
 	done.claims = c.wake
 	return c
@@ -71,10 +71,10 @@ func (c *claimer) put(h *flight, wait time.Duration) {
 		c.suspects = append(c.suspects, h)
 	case wait <= -claimAhead:
 		h.move(backlog)
-		c.backlog[h.kind.index] = append(c.backlog[h.kind.index], h)
+		c.backlog[h.kind.index].put(h)
 	default:
 		h.move(claimable)
-		c.claimable = append(c.claimable, h)
+		c.claimable.put(h)
 	}
 }
 
@@ -110,10 +110,13 @@ func (c *claimer) close() {
 	defer c.mu.Unlock()
 	c.closed = true
 	c.flights.remove(slices.Concat(slices.Collect(maps.Values(c.ahead))...)...)
-	c.flights.remove(slices.Concat(append(c.backlog, c.claimable, c.suspects)...)...)
+	for i := range c.backlog {
+		c.flights.remove(c.backlog[i].takeFirst(c.backlog[i].n)...)
+	}
+	c.flights.remove(c.claimable.takeFirst(c.claimable.n)...)
+	c.flights.remove(c.suspects...)
 	clear(c.ahead)
-	clear(c.backlog)
-	c.claimable, c.suspects = nil, nil
+	c.suspects = nil
 }
 
 // tryNext reports whether a pending suspect may be claimed: a worker claims one at a time. The next one
@@ -176,13 +179,13 @@ func (c *claimer) take() (rows []*flight, more bool) {
 	defer c.mu.Unlock()
 	c.takeAhead()
 	most := c.limits.MaxBatch
-	rows = takeFirst(&c.claimable, most)
-	more = len(c.claimable) > 0
+	rows = c.claimable.takeFirst(most)
+	more = c.claimable.n > 0
 	for i := range c.backlog {
-		if len(c.backlog[i]) > 0 {
-			overdue := takeFirst(&c.backlog[i], min(most-len(rows), c.dispatchers[i].room()))
-			more = more || len(overdue) > 0 && len(c.backlog[i]) > 0
-			rows = append(rows, overdue...)
+		if overdue := &c.backlog[i]; overdue.n > 0 {
+			some := overdue.takeFirst(min(most-len(rows), c.dispatchers[i].room()))
+			more = more || len(some) > 0 && overdue.n > 0
+			rows = append(rows, some...)
 		}
 	}
 	if len(rows) < most && len(c.suspects) > 0 && c.tryNext(c.suspects[0]) {
@@ -210,7 +213,7 @@ func (c *claimer) takeAhead() {
 				c.suspects = append(c.suspects, h)
 			} else {
 				h.move(claimable)
-				c.claimable = append(c.claimable, h)
+				c.claimable.put(h)
 			}
 		}
 		if clear(rows[len(later):]); len(later) > 0 {

@@ -75,6 +75,7 @@ package durable
 //	lease.go       the lease keeper of a Work
 //	stage.go       the places of a row in a Work
 //	flight.go      the rows in a Work, and the ground rules
+//	turns.go       rows that wait, by group
 //	queue.go       rows that wait for a handler
 //	callers.go     the goroutines that call handlers
 //	batcher.go     the times of claims and outcomes

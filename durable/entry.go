@@ -38,8 +38,10 @@ type Entry struct {
 	// Every is the recurrence. It is zero for a one-shot.
 	Every Every
 
-	// Group is the name of a group of entries, such as a tenant. It has at most 128 bytes. ""
-	// is no group. Move, retries, Requeue, and further occurrences keep it.
+	// Group is the name of a group of entries, such as a tenant. It has at most 128 bytes. The
+	// entries without a group, "", are a group, too. Due entries of different groups that wait for
+	// handlers of a kind take turns: a group with a backlog delays no other group. Move, retries, Requeue, and
+	// further occurrences keep the group.
 	Group string
 
 	// Headers are passed to the handler with the Payload, for example a trace context. Names and

@@ -26,6 +26,8 @@ import (
 //	W4. A row leaves the table after its outcome is stored, its claim was overtaken or is left
 //	    to other workers, or the worker lost its lease before a handler succeeded. Until
 //	    then only a copy for which supersededBy holds replaces it.
+//	W5. Rows that wait for a claim or for a handler leave by group in turn: a row waits for the
+//	    rows of its group before it, and for one row of each other group per row of its own.
 
 // flight is a row in the hands of a Work. Its place has it alone, by W1. The place reads and changes
 // the fields without a rule here.

@@ -2,15 +2,15 @@ package durable
 
 import "sync"
 
-// queue holds the rows that wait for their handlers, first in, first out. It needs no limit,
-// since the number of held rows has one: put never blocks (W2).
+// queue holds the rows that wait for their handlers. Groups take turns. The queue needs no limit, since the
+// number of held rows has one: put never blocks (W2).
 type queue struct {
 	mu     sync.Mutex
 	ready  sync.Cond
-	items  []*flight // Guarded by mu.
-	closed bool      // Guarded by mu.
-	idle   int       // goroutines that wait in get. Guarded by mu.
-	waking bool      // one of them was signalled, and has not run. Guarded by mu.
+	items  turns // Guarded by mu.
+	closed bool  // Guarded by mu.
+	idle   int   // goroutines that wait in get. Guarded by mu.
+	waking bool  // one of them was signalled, and has not run. Guarded by mu.
 }
 
 func newQueue() *queue {
@@ -25,7 +25,7 @@ func (q *queue) put(h *flight) bool {
 	defer q.mu.Unlock()
 	if !q.closed {
 		h.move(queued)
-		q.items = append(q.items, h)
+		q.items.put(h)
 		q.wake()
 	}
 	return !q.closed
@@ -34,7 +34,7 @@ func (q *queue) put(h *flight) bool {
 // wake wakes a goroutine if items wait. A woken goroutine wakes the next one if items remain, before
 // it runs its handler. The caller holds mu.
 func (q *queue) wake() {
-	if len(q.items) > 0 && q.idle > 0 && !q.waking {
+	if q.items.n > 0 && q.idle > 0 && !q.waking {
 		q.waking = true
 		q.ready.Signal()
 	}
@@ -44,7 +44,7 @@ func (q *queue) wake() {
 func (q *queue) get() *flight {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.items) == 0 {
+	for q.items.n == 0 {
 		if q.closed {
 			return nil
 		}
@@ -53,9 +53,7 @@ func (q *queue) get() *flight {
 		q.idle--
 		q.waking = false
 	}
-	h := q.items[0]
-	q.items[0] = nil
-	q.items = q.items[1:] // put copies the rest once the array is used up
+	h := q.items.take()
 	q.wake()
 	return h
 }
@@ -64,7 +62,7 @@ func (q *queue) get() *flight {
 func (q *queue) oldest() (due int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, h := range q.items {
+	for h := range q.items.all() {
 		if due == 0 || h.row.Due < due {
 			due = h.row.Due
 		}
@@ -75,15 +73,15 @@ func (q *queue) oldest() (due int64) {
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.items)
+	return q.items.n
 }
 
 // close ends get and put, and returns the rows that were in the queue.
 func (q *queue) close() []*flight {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	rows := q.items
-	q.items, q.closed = nil, true
+	rows := q.items.takeFirst(q.items.n)
+	q.closed = true
 	q.ready.Broadcast()
 	return rows
 }

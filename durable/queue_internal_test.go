@@ -15,7 +15,7 @@ func TestQueueThatIsNeverEmptyStaysSmall(t *testing.T) {
 		h := &flight{stage: waiting}
 		q.put(h)
 		q.get()
-		require.LessOrEqual(t, cap(q.items), 64)
+		require.LessOrEqual(t, cap(q.items.plain.rows), 64)
 	}
 	require.Equal(t, 1, q.len())
 }
