@@ -123,7 +123,7 @@ func measure(ctx context.Context, o run.Options, args []string, out string) erro
 		return fmt.Errorf("-only: %w", err)
 	}
 	if full {
-		o.Part = data + ".part"
+		o.File = data + ".part"
 	}
 	o.Log = os.Stderr
 	o.Command = strings.Join(append([]string{"go -C bench run ."}, args...), " ")
@@ -136,5 +136,5 @@ func measure(ctx context.Context, o run.Options, args []string, out string) erro
 	case !full:
 		return report.Tables(os.Stdout, r, nil)
 	}
-	return errors.Join(r.Write(data), report.Write(r, docs))
+	return errors.Join(os.Rename(o.File, data), report.Write(r, docs))
 }

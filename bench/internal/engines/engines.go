@@ -1,5 +1,4 @@
-// Package engines has adapters that put all compared timers behind one interface, one file
-// per timer.
+// Package engines has adapters that put all compared timers behind one interface.
 package engines
 
 import (
@@ -28,16 +27,15 @@ type Engine interface {
 
 // Kind describes an engine.
 type Kind struct {
-	Name    string        `json:"name"`              // as in --engines, tables, and plots
+	Name    string        `json:"name"`              // as in -engines, tables, and plots
 	Package string        `json:"package"`           // import path, or the name in another language
 	Version string        `json:"version,omitempty"` // with its date; empty for ours and the standard library's. Set by a run.
 	Newer   string        `json:"newer,omitempty"`   // a design that the version does not have yet
 	Setting string        `json:"setting"`           // configuration
-	Tasks   string        `json:"tasks"`             // where tasks run
+	Each    bool          `json:"each,omitempty"`    // each task has its own goroutine
 	Ours    bool          `json:"ours,omitempty"`
 	Floor   bool          `json:"floor,omitempty"`   // no timer, and no rival
 	Foreign bool          `json:"foreign,omitempty"` // not in Go: measured by its own harness
-	Resets  bool          `json:"resets,omitempty"`  // has a reset or a move
 	Verdict bool          `json:"verdict,omitempty"` // a cancel reports whether it was in time
 	Tick    time.Duration `json:"tick,omitempty"`
 	Only    []string      `json:"only,omitempty"`    // its measurements; empty: all
@@ -46,15 +44,6 @@ type Kind struct {
 	// New makes a running timer. It is nil for foreign engines.
 	New func() (Engine, error) `json:"-"`
 }
-
-// GoroutineEach reports whether each task has its own goroutine.
-func (k Kind) GoroutineEach() bool { return k.Tasks == goroutineEach }
-
-// Where tasks run.
-const (
-	onWorker      = "on the worker"
-	goroutineEach = "one goroutine each"
-)
 
 // next is the Go release that a row of some engines is measured with.
 const next = "go1.27.4"
@@ -66,17 +55,8 @@ func nextKind(k Kind) Kind {
 	return k
 }
 
-// verdicts are the measurements of engines that are too slow or too wrong for the others.
-var verdicts = []string{spec.Correct, spec.Moved}
-
 // All returns every engine, ours first. The first is the base of all ratios.
-func All() []Kind {
-	return []Kind{
-		hashedWheelKind, eventKind, twoWorkersKind, sevenWorkersKind, defaultsKind, goroutinesKind, nextKind(hashedWheelKind),
-		hierarchicalKind, runtimeTimerKind,
-		floorKind, afterFuncKind, nextKind(afterFuncKind), russellLuoKind, antlabsKind, goZeroKind, nettyKind, jdkKind, tokioKind,
-	}
-}
+func All() []Kind { return slices.Concat(ours(), []Kind{floorKind}, rivals()) }
 
 // Find returns the engine of that name.
 func Find(name string) (Kind, error) {
@@ -97,7 +77,7 @@ func Names(kinds []Kind) []string {
 	return names
 }
 
-// The setting of wheels whose tick and length can be chosen.
+// The setting of wheels with a choice of tick and length.
 const (
 	fineTick  = time.Millisecond
 	fineTicks = 8192

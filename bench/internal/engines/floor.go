@@ -12,7 +12,7 @@ import (
 // floorKind shows how much of a measurement is not the timer's.
 var floorKind = Kind{
 	Name: "floor", Package: "no timer", Setting: "allocates, reads the clock, and writes a word; calls tasks from a slice in due order",
-	Tasks: onWorker, Floor: true, Resets: true, Verdict: true,
+	Floor: true, Verdict: true,
 	Only: []string{spec.Schedule, spec.Cancel, spec.ResetAll, spec.Expire, spec.Burst},
 	New:  func() (Engine, error) { return &Floor{start: time.Now()}, nil },
 }

@@ -30,22 +30,12 @@ type subject struct {
 	times     atomic.Int32
 }
 
-// correct schedules s.N timeouts with random delays, cancels a third of them, half of those
-// close to the deadline, and counts the faults.
+// correct schedules s.N timeouts with random delays, cancels a third of them, resets a third,
+// and counts the faults.
 func correct(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
-	return try(s, k, e, cancels(max(k.Tick, time.Millisecond)))
-}
-
-// moved resets half of the timeouts well before their deadlines.
-func moved(s spec.Spec, k engines.Kind, e engines.Engine) spec.Sample {
-	return try(s, k, e, resets(s.Span))
-}
-
-// try makes the planned calls, waits, and counts the faults.
-func try(s spec.Spec, k engines.Kind, e engines.Engine, second planner) spec.Sample {
 	subjects := make([]subject, s.N)
 	start := time.Now()
-	for _, event := range plan(subjects, s.Span, second) {
+	for _, event := range plan(subjects, s.Span, max(k.Tick, time.Millisecond)) {
 		if wait := event.at - time.Since(start); wait > time.Millisecond {
 			time.Sleep(wait)
 		}

@@ -23,13 +23,11 @@ var measurements = map[string]measurement{
 	spec.Heap:       heap,
 	spec.Expire:     expire,
 	spec.Burst:      expire,
-	spec.FullSpeed:  churn,
 	spec.Sustained:  sustained,
 	spec.Saturated:  saturated,
 	spec.Trickle:    trickle,
 	spec.Lone:       lone,
 	spec.Correct:    correct,
-	spec.Moved:      moved,
 }
 
 // Run makes the measurement s in this process.

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -57,7 +56,6 @@ func TestResetsAreMeasured(t *testing.T) {
 func TestLoadsAreMeasured(t *testing.T) {
 	const span = 50 * time.Millisecond
 	for _, s := range []spec.Spec{
-		{Measure: spec.FullSpeed, Producers: 2, Pending: 10},
 		{Measure: spec.Sustained, Producers: 2, Rate: 10_000, Delay: span},
 		{Measure: spec.Saturated, Busy: 2},
 		{Measure: spec.Trickle, Rate: 1000},
@@ -147,36 +145,29 @@ func TestJudgeCountsEachFault(t *testing.T) {
 	assert.Equal(t, want, judge(subjects, false))
 }
 
-// counted counts the events per subject, and checks that the first schedules it.
-func counted(t *testing.T, second planner) (delays []time.Duration, seconds int) {
+func TestPlanCancelsAThirdAndResetsAThird(t *testing.T) {
 	subjects := make([]subject, 600)
-	count := make([]int, len(subjects))
-	for _, e := range plan(subjects, time.Second, second) {
-		s := &subjects[e.subject]
-		if count[e.subject]++; count[e.subject] == 1 {
-			assert.Equal(t, time.Duration(e.subject)*subjectEvery, e.at)
+	calls := make([]int, len(subjects))
+	second := make(map[int]int) // calls after the schedule, by the subject's place in a group of six
+	for _, e := range plan(subjects, time.Second, time.Millisecond) {
+		s, at := &subjects[e.subject], time.Duration(e.subject)*subjectEvery
+		if calls[e.subject]++; calls[e.subject] == 1 {
+			assert.Equal(t, at, e.at)
 			continue
 		}
-		seconds++
-		assert.LessOrEqual(t, e.at, time.Duration(e.subject)*subjectEvery+s.delay+2*time.Millisecond)
+		second[e.subject%6]++
+		assert.LessOrEqual(t, e.at, at+s.delay+2*time.Millisecond)
 	}
+	longest := time.Duration(0)
 	for i := range subjects {
-		assert.Positive(t, count[i])
-		delays = append(delays, subjects[i].delay)
+		longest = max(longest, subjects[i].delay)
 	}
-	return delays, seconds
-}
-
-func TestPlanCancelsAThirdAfterScheduling(t *testing.T) {
-	delays, seconds := counted(t, cancels(time.Millisecond))
-	assert.Equal(t, 200, seconds)
-	assert.Greater(t, slices.Max(delays), 3500*time.Millisecond, "beyond a turn")
-}
-
-func TestPlanResetsHalfOfTheDistantTimeouts(t *testing.T) {
-	_, seconds := counted(t, resets(time.Second))
-	assert.Greater(t, seconds, 200)
-	assert.LessOrEqual(t, seconds, 300)
+	assert.Greater(t, longest, 3500*time.Millisecond, "beyond a rotation")
+	assert.Equal(t, []int{100, 100, 0, 0}, []int{second[0], second[1], second[3], second[4]})
+	for _, place := range []int{2, 5} {
+		assert.Greater(t, second[place], 60, "resets of the distant ones")
+		assert.LessOrEqual(t, second[place], 100)
+	}
 }
 
 func TestSubjectsCloseToTheirDeadlineAreNotReset(t *testing.T) {

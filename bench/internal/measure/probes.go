@@ -8,16 +8,8 @@ import (
 	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-const (
-	// probeDelay is the delay of probes beside a load whose timeouts never expire.
-	probeDelay = 5 * time.Millisecond
-
-	// probeEvery is the interval at which a producer schedules probes.
-	probeEvery = time.Millisecond
-
-	// patience is the longest wait for probes after the load.
-	patience = 5 * time.Second
-)
+// patience is the longest wait for probes after the load.
+const patience = 5 * time.Second
 
 // probes are timeouts whose lateness is measured while a load runs.
 type probes struct {

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"sync"
 	"time"
 
 	"github.com/hashedwheel/hwt/bench/internal/engines"
@@ -31,11 +32,19 @@ func sustained(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 		done += producers[i].done
 	}
 	sample := p.sample(s.Delay + patience)
-	sample.Metrics[spec.PerSec] = float64(done) / wall.Seconds()
 	sample.Metrics[spec.CPUNs] = float64(cpu) / float64(max(1, done))
 	sample.Metrics[spec.Behind] = behind(float64(s.Rate), done, wall)
 	sample.Metrics[spec.PeakMB] = proc.PeakMB()
 	return sample
+}
+
+// each calls f for each element concurrently, and waits.
+func each[T any](all []T, f func(*T)) {
+	var wait sync.WaitGroup
+	for i := range all {
+		wait.Go(func() { f(&all[i]) })
+	}
+	wait.Wait()
 }
 
 // producer schedules timeouts at an even pace.
@@ -47,7 +56,7 @@ type producer struct {
 	steps  int
 	delay  time.Duration
 	done   int
-	_      apart
+	_      [128]byte // keeps the cache lines of two producers apart
 }
 
 // step schedules one timeout, and cancels one after half its delay.

@@ -23,10 +23,9 @@ func trickle(s spec.Spec, _ engines.Kind, e engines.Engine) spec.Sample {
 	t.run(newProbes(e, s.Rate), 500*time.Millisecond) // warm-up
 	runtime.GC()
 	began, before := time.Now(), proc.Now()
-	done := t.run(p, s.Span)
+	t.run(p, s.Span)
 	wall, usage := time.Since(began), proc.Now().Sub(before)
 	sample := p.sample(patience)
-	sample.Metrics[spec.PerSec] = float64(done) / wall.Seconds()
 	sample.Metrics[spec.CorePct] = 100 * float64(usage.CPU) / float64(wall)
 	sample.Metrics[spec.WakeUps] = float64(usage.WakeUps) / wall.Seconds()
 	return sample
@@ -45,17 +44,17 @@ type short struct {
 	handle engines.Handle
 }
 
-// run schedules and cancels for the span. It returns the number of schedules.
-func (t *trickler) run(p *probes, span time.Duration) (done int) {
+// run schedules and cancels for the span.
+func (t *trickler) run(p *probes, span time.Duration) {
 	var shorts []short
-	began, next := time.Now(), time.Duration(0)
+	began, next, scheduled := time.Now(), time.Duration(0), 0
 	for {
 		now := time.Since(began)
 		if now >= span {
-			return done
+			return
 		}
 		for ; next <= now; next += time.Duration(t.random.ExpFloat64() * float64(t.gap)) {
-			if done++; done%2 == 0 {
+			if scheduled++; scheduled%2 == 0 {
 				shorts = append(shorts, short{now + trickleCancel, t.engine.Schedule(trickleDelay, nop)})
 			} else {
 				p.schedule(trickleDelay)

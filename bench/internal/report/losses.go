@@ -62,16 +62,10 @@ func lost(r *results.Results, m measurement, metric metric) (list []loss) {
 // clear reports whether the other engine is ahead by a difference that matters, with
 // intervals that do not overlap.
 func (l loss) clear() bool {
-	least, most := l.its.Median, l.ours.Median
-	if l.metric.more {
-		least, most = most, least
-	}
-	return most > near*least && most-least >= l.metric.least && stats.Apart(l.ours, l.its)
+	its, ours := l.its.Median, l.ours.Median
+	return ours > near*its && ours-its >= l.metric.least && stats.Apart(l.ours, l.its)
 }
 
 func byFactor(a, b loss) int { return cmp.Compare(a.factor(), b.factor()) }
 
-// factor returns the ratio of the two values, at least 1.
-func (l loss) factor() float64 {
-	return max(l.ours.Median/l.its.Median, l.its.Median/l.ours.Median)
-}
+func (l loss) factor() float64 { return l.ours.Median / l.its.Median }

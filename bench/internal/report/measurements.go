@@ -16,7 +16,6 @@ type metric struct {
 	name      string  // as in samples
 	head      string  // with its unit
 	least     float64 // the smallest difference that matters; 0: not compared
-	more      bool    // more is better
 	needsWork bool    // counts only for engines that do all of the work
 	inGo      bool    // compared only within Go, where the runtime takes a part of it for itself
 }
@@ -29,7 +28,6 @@ var (
 	cycle   = metric{name: spec.GCMs, head: "GC cycle, ms", least: 0.1}
 	core    = metric{name: spec.CorePct, head: "CPU, % of a core", least: 0.05, needsWork: true}
 	wakeups = metric{name: spec.WakeUps, head: "context switches per second", least: 1, inGo: true}
-	perSec  = metric{name: spec.PerSec, head: "operations per second", least: 1, more: true}
 	peak    = metric{name: spec.PeakMB, head: "peak memory, MB", least: 1}
 	stall   = metric{name: spec.StallMs, head: "longest stall of a bystander, ms", least: 1}
 	missed  = metric{name: spec.Behind, head: "not made, %", least: 1}
@@ -69,14 +67,12 @@ var measurements = []measurement{
 	{spec.Heap, "Memory", "The heap per pending timeout, and a garbage collection over all of them.", []metric{heap, cycle}},
 	{spec.Expire, "Due within one second", "Lateness is the time from the deadline to the start of the task.", []metric{cpu, p50, p99, latest}},
 	{spec.Burst, "Millions due within one second", "Engines with a goroutine per task are left out.", []metric{done, cpu, p50, p99, latest}},
-	{spec.FullSpeed, "Producers at full speed", "Each producer keeps its timeouts pending: it schedules one and cancels the oldest. Probes of 5 ms measure the lateness.", []metric{perSec, cpu, p50, p99, latest, peak}},
 	{spec.Sustained, "Sustained rates", "Timeouts at an even pace; half of them are cancelled after half their delay.", []metric{missed, p99, cpu, peak}},
 	{spec.Saturated, "Beside busy goroutines", "Every 5 ms, 20 probes that were scheduled beforehand are due. Busy goroutines work 200 µs and sleep 1 µs. Unfired probes count with the time waited.",
 		[]metric{p50, p99, latest, callP50, callP99, callMax, stopP50, stopP99, stopMax}},
 	{spec.Trickle, "Trickle", "Timeouts at random times; half are cancelled after 3 ms, the others expire after 20 ms. The producer's own cost is included.", []metric{core, wakeups, p50, p99, latest}},
 	{spec.Lone, "Alone", "One timeout at a time, due after 3 to 20 ms.", []metric{p50, p99, latest}},
-	{spec.Correct, "Correctness with cancels", "A third of the timeouts are cancelled, half of those about when they are due.", faults},
-	{spec.Moved, "Correctness with resets", "Half of the timeouts are reset, a tenth of a second before their deadline or earlier.", faults},
+	{spec.Correct, "Correctness", "A third of the timeouts are cancelled, half of those about when they are due. A third are reset, a tenth of a second before their deadline or earlier.", faults},
 }
 
 // conditions describes a case.
@@ -89,7 +85,7 @@ func conditions(c spec.Spec) string {
 		parts = append(parts, fmt.Sprintf("%d busy goroutines", c.Busy))
 	case c.Rate > 0:
 		parts = append(parts, cli.Count(int64(c.Rate))+"/s")
-	case slices.Contains([]string{spec.Expire, spec.Burst, spec.Correct, spec.Moved}, c.Measure):
+	case slices.Contains([]string{spec.Expire, spec.Burst, spec.Correct}, c.Measure):
 		parts = append(parts, cli.Count(int64(c.N))+" timeouts")
 	case c.Pending == 0:
 		parts = append(parts, "nothing pending")
@@ -104,7 +100,7 @@ func conditions(c spec.Spec) string {
 
 // faulty reports whether the engine failed any timeout.
 func faulty(r *results.Results, engine string) bool {
-	for _, measure := range []string{spec.Correct, spec.Moved, spec.Expire} {
+	for _, measure := range []string{spec.Correct, spec.Expire} {
 		for _, c := range r.Cases(measure) {
 			cell := r.Cell(c, engine)
 			if slices.ContainsFunc(faults, func(m metric) bool { return cell.Max(m.name) > 0 }) {

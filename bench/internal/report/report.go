@@ -1,4 +1,4 @@
-// Package report writes the results as a page, tables, and plots.
+// Package report writes the results as a page, tables, and a plot.
 package report
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/hashedwheel/hwt/internal/cli"
 )
 
-// Write writes benchmarks.md and the plots to a folder, and tables into the documents around
+// Write writes benchmarks.md and its plot to a folder, and tables into the documents around
 // it.
 func Write(r *results.Results, dir string) error {
-	drawn, err := drawAll(r, dir)
+	drawn, err := drawLateness(r, filepath.Join(dir, plotFile))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func Write(r *results.Results, dir string) error {
 // WritePart writes the tables of a run of some measurements to a file.
 func WritePart(r *results.Results, file string) error {
 	var b strings.Builder
-	if err := errors.Join(page.ExecuteTemplate(&b, "part", viewOf(r, nil)), Tables(&b, r, nil)); err != nil {
+	if err := errors.Join(page.ExecuteTemplate(&b, "part", viewOf(r, false)), Tables(&b, r, nil)); err != nil {
 		return err
 	}
 	return os.WriteFile(file, []byte(b.String()), 0o644)
@@ -54,23 +54,27 @@ type view struct {
 	Base                         engines.Kind
 	Summary, Losses, Correctness table
 	Newer                        []string
-	Plots                        []drawing
+	Plot                         string // its file; empty for none
 	Names                        string
 }
 
 // render returns the page.
-func render(r *results.Results, drawn []drawing) (string, error) {
+func render(r *results.Results, drawn bool) (string, error) {
 	var b strings.Builder
 	err := page.Execute(&b, viewOf(r, drawn))
 	return b.String(), err
 }
 
-func viewOf(r *results.Results, drawn []drawing) view {
-	return view{
+func viewOf(r *results.Results, drawn bool) view {
+	v := view{
 		Results: r, Memory: cli.Number(float64(r.Machine.Memory) / (1 << 30)), Base: base(r),
-		Summary: summary(r), Losses: losses(r), Correctness: correctness(r), Plots: drawn,
+		Summary: summary(r), Losses: losses(r), Correctness: correctness(r),
 		Names: strings.Join(spec.Measurements, ", "), Newer: newer(r),
 	}
+	if drawn {
+		v.Plot = plotFile
+	}
+	return v
 }
 
 // correctness returns a table of the engines' configurations and faults.

@@ -139,7 +139,7 @@ func faultsOf(r *results.Results, engine string) string {
 			continue
 		}
 		worst := 0.0
-		for _, measure := range []string{spec.Correct, spec.Moved, spec.Expire} {
+		for _, measure := range []string{spec.Correct, spec.Expire} {
 			for _, c := range r.Cases(measure) {
 				worst = max(worst, r.Cell(c, engine).Max(fault.name)/float64(c.N))
 			}

@@ -1,26 +1,20 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
-	"time"
-
-	"github.com/hashedwheel/hwt/bench/internal/spec"
 )
 
-// Write writes r to a file of JSON lines: the run, then one line per cell.
+// Write writes r to a file of JSON lines: the run, then one line per cell. An interruption
+// leaves the file as it was.
 func (r *Results) Write(path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	encoder := json.NewEncoder(f)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	if err := encoder.Encode(r); err != nil {
 		return err
 	}
@@ -29,7 +23,10 @@ func (r *Results) Write(path string) error {
 			return err
 		}
 	}
-	return f.Close()
+	if err := os.WriteFile(path+".new", text.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 // Read reads results from a file. The error names the file.
@@ -65,104 +62,24 @@ func read(decoder *json.Decoder) (*Results, error) {
 	}
 }
 
-// Part is the file of an unfinished run: its first line is the run, and every further line
-// a sample. Samples are written one by one, so an interruption loses one measurement.
-type Part struct {
-	file  *os.File // nil without a file
-	began time.Time
-	took  time.Duration // of the runs before
-}
-
-// line is a line of the file.
-type line struct {
-	Spec   spec.Spec     `json:"spec"`
-	Sample spec.Sample   `json:"sample"`
-	Took   time.Duration `json:"took"` // since the start of the run
-}
-
-// OpenPart opens the file, and adds its samples to the cells of r. A file of another
-// commit, machine, or plan is an error. An empty path opens no file.
-func OpenPart(path string, r *Results) (*Part, error) {
-	p := &Part{began: time.Now()}
-	if path == "" {
-		return p, nil
-	}
-	if strings.HasSuffix(r.Commit, "-dirty") {
-		return nil, fmt.Errorf("commit %s: the working tree has changes (expected: a commit that the results can name)", r.Commit)
-	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	p.file = file
-	if err := p.resume(r); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return p, nil
-}
-
-func (p *Part) resume(r *Results) error {
-	decoder := json.NewDecoder(p.file)
-	before := new(Results)
-	if err := decoder.Decode(before); errors.Is(err, io.EOF) {
-		return json.NewEncoder(p.file).Encode(r)
+// Resume takes over the samples of an interrupted run from its file, if there is one. A file
+// of another commit, machine, or command is an error.
+func (r *Results) Resume(path string) error {
+	before, err := Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	} else if err != nil {
 		return err
 	}
 	if before.Commit != r.Commit || before.Command != r.Command || before.Machine.CPU != r.Machine.CPU || before.Machine.Go != r.Machine.Go {
-		return fmt.Errorf("belongs to %q at commit %s on %s, %s (now: %q, %s, %s, %s; delete it to begin again)", before.Command,
+		return fmt.Errorf("%s belongs to %q at commit %s on %s, %s (now: %q, %s, %s, %s; delete it to begin again)", path, before.Command,
 			before.Commit, before.Machine.CPU, before.Machine.Go, r.Command, r.Commit, r.Machine.CPU, r.Machine.Go)
 	}
-	r.Date, r.Machine = before.Date, before.Machine
-	end := decoder.InputOffset()
-	for {
-		var l line
-		if err := decoder.Decode(&l); err != nil { // the last line may be incomplete
-			break
+	r.Date, r.Machine, r.Took = before.Date, before.Machine, before.Took
+	for _, cell := range r.Cells {
+		if known := before.Cell(cell.Spec, cell.Engine); known != nil {
+			*cell = *known
 		}
-		if cell := r.Cell(l.Spec, l.Spec.Engine); cell != nil {
-			cell.Add(l.Sample)
-		}
-		p.took, end = l.Took, decoder.InputOffset()
-	}
-	if err := p.file.Truncate(end); err != nil {
-		return err
-	}
-	if _, err := p.file.Seek(0, io.SeekEnd); err != nil {
-		return err
-	}
-	_, err := p.file.WriteString("\n")
-	return err
-}
-
-// Took returns the time of the run, without interruptions.
-func (p *Part) Took() time.Duration { return p.took + time.Since(p.began) }
-
-// Add adds a sample to the cell and to the file.
-func (p *Part) Add(cell *Cell, s spec.Sample) error {
-	cell.Add(s)
-	if p.file == nil {
-		return nil
-	}
-	return json.NewEncoder(p.file).Encode(line{cell.Spec, s, p.Took()})
-}
-
-// Close closes the file.
-func (p *Part) Close() error {
-	if p.file == nil {
-		return nil
-	}
-	return p.file.Close()
-}
-
-// Remove removes the file of a finished run.
-func (p *Part) Remove() error {
-	if p.file == nil {
-		return nil
-	}
-	if err := os.Remove(p.file.Name()); !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	return nil
 }

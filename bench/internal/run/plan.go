@@ -23,7 +23,6 @@ type size struct {
 	subjects   int           // timeouts of the correctness measurements
 	beats      int           // timeouts with heartbeats
 	load       time.Duration // duration of a load
-	kept       int           // timeouts that a producer at full speed keeps pending
 	rates      []int         // sustained, per second, with a delay of 100 ms
 	busy       time.Duration // duration of the load beside busy goroutines
 	lone       time.Duration // of timeouts scheduled one at a time
@@ -32,13 +31,13 @@ type size struct {
 var full = size{
 	growth:     []int{0, 1e4, 1e6},
 	operations: 1e6, expiring: 1e6, bursts: []int{3e6}, span: 4 * time.Second, subjects: 100_000, beats: 1e6,
-	load: 2 * time.Second, kept: 100_000, rates: []int{1e5, 1e6, 4e6}, busy: 5 * time.Second, lone: 6 * time.Second,
+	load: 2 * time.Second, rates: []int{1e5, 1e6, 4e6}, busy: 5 * time.Second, lone: 6 * time.Second,
 }
 
 var quick = size{
 	growth:     []int{0, 1e5},
 	operations: 50_000, expiring: 100_000, bursts: []int{300_000}, span: 400 * time.Millisecond, subjects: 20_000, beats: 20_000,
-	load: 500 * time.Millisecond, kept: 10_000, rates: []int{1e5}, busy: 500 * time.Millisecond, lone: 200 * time.Millisecond,
+	load: 500 * time.Millisecond, rates: []int{1e5}, busy: 500 * time.Millisecond, lone: 200 * time.Millisecond,
 }
 
 // cases returns all measurements without engines.
@@ -63,7 +62,6 @@ func (z size) cases() (cases []spec.Spec) {
 	for _, n := range z.bursts {
 		add(spec.Spec{Measure: spec.Burst, N: n, Span: 15 * time.Second})
 	}
-	add(spec.Spec{Measure: spec.FullSpeed, Producers: 2, Pending: z.kept, Span: z.load})
 	for _, rate := range z.rates {
 		add(spec.Spec{Measure: spec.Sustained, Producers: 2, Rate: rate, Delay: 100 * time.Millisecond, Span: z.load})
 	}
@@ -75,7 +73,6 @@ func (z size) cases() (cases []spec.Spec) {
 	}
 	add(spec.Spec{Measure: spec.Lone, Span: z.lone})
 	add(spec.Spec{Measure: spec.Correct, N: z.subjects, Span: z.span / 2})
-	add(spec.Spec{Measure: spec.Moved, N: z.subjects, Span: z.span / 2})
 	return cases
 }
 
@@ -97,7 +94,7 @@ func measures(c spec.Spec, k engines.Kind) bool {
 	switch {
 	case len(k.Only) > 0 && !slices.Contains(k.Only, c.Measure):
 		return false
-	case c.Measure == spec.Burst && k.GoroutineEach(): // millions of concurrent goroutines
+	case c.Measure == spec.Burst && k.Each: // millions of concurrent goroutines
 		return false
 	case k.Foreign:
 		return foreign.Measures(c.Measure)

@@ -26,7 +26,7 @@ type Options struct {
 	Engines []string // empty: all
 	Rounds  int
 	Command string
-	Part    string // the file that an interrupted run continues; "" for none
+	File    string // holds the results so far, for a run that continues; "" for none
 	Log     io.Writer
 }
 
@@ -37,12 +37,11 @@ type runner struct {
 	harnesses map[string]*foreign.Harness // of foreign engines, by name
 	programs  map[string]string           // this program, built with other Go releases
 	results   *results.Results
-	part      *results.Part
 	sample    func(context.Context, spec.Spec) (spec.Sample, error)
 }
 
-// Run measures. If ctx ends meanwhile, Run returns its error, and the same call with the
-// same Part continues.
+// Run measures. If ctx ends, Run returns its error, and the same call with the same File
+// continues.
 func Run(ctx context.Context, o Options) (*results.Results, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -62,14 +61,7 @@ func Run(ctx context.Context, o Options) (*results.Results, error) {
 	if len(r.results.Cells) == 0 {
 		return nil, errors.New("no measurement is left: none of these engines has any of these measurements")
 	}
-	if r.part, err = results.OpenPart(o.Part, r.results); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(r.measure(ctx), r.part.Close()); err != nil {
-		return nil, err
-	}
-	r.results.Took = r.part.Took().Round(time.Second)
-	return r.results, r.part.Remove()
+	return r.results, r.measure(ctx)
 }
 
 // choose selects the engines that can run here.
@@ -151,7 +143,15 @@ func (r *runner) plan() {
 // measure fills the cells, round by round. It skips the samples of an interrupted run,
 // and cells that failed.
 func (r *runner) measure(ctx context.Context) error {
-	began, missing := time.Now(), r.missing()
+	if r.options.File != "" {
+		if strings.HasSuffix(r.results.Commit, "-dirty") {
+			return fmt.Errorf("commit %s: the working tree has changes (expected: a commit that the results can name)", r.results.Commit)
+		}
+		if err := r.results.Resume(r.options.File); err != nil {
+			return err
+		}
+	}
+	before, began, missing := r.results.Took, time.Now(), r.missing()
 	for i, cell := range missing {
 		if cell.Failure != "" {
 			continue
@@ -168,8 +168,12 @@ func (r *runner) measure(ctx context.Context) error {
 		if sample.Failure != "" {
 			fmt.Fprintf(r.options.Log, "%v: %s\n", cell.Spec, sample.Failure)
 		}
-		if err := r.part.Add(cell, sample); err != nil {
-			return err
+		cell.Add(sample)
+		r.results.Took = (before + time.Since(began)).Round(time.Second)
+		if r.options.File != "" {
+			if err := r.results.Write(r.options.File); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -17,16 +17,12 @@ import (
 
 // newRunner returns a runner of these specs with a source of samples, which continues the
 // run in a file.
-func newRunner(t *testing.T, part string, rounds int, sample func(spec.Spec) (spec.Sample, error), specs ...spec.Spec) *runner {
-	r := &runner{options: Options{Rounds: rounds, Log: io.Discard}, results: &results.Results{Commit: "abc"}}
+func newRunner(part string, rounds int, sample func(spec.Spec) (spec.Sample, error), specs ...spec.Spec) *runner {
+	r := &runner{options: Options{Rounds: rounds, Log: io.Discard, File: part}, results: &results.Results{Commit: "abc"}}
 	r.sample = func(_ context.Context, s spec.Spec) (spec.Sample, error) { return sample(s) }
 	for _, s := range specs {
 		r.results.Cells = append(r.results.Cells, &results.Cell{Spec: s})
 	}
-	var err error
-	r.part, err = results.OpenPart(part, r.results)
-	require.NoError(t, err)
-	t.Cleanup(func() { r.part.Close() })
 	return r
 }
 
@@ -37,7 +33,7 @@ func cpu(ns float64) spec.Sample {
 
 func TestSecondRoundReversesTheEngines(t *testing.T) {
 	var order []string
-	r := newRunner(t, "", 2, func(s spec.Spec) (spec.Sample, error) {
+	r := newRunner("", 2, func(s spec.Spec) (spec.Sample, error) {
 		order = append(order, fmt.Sprint(s.N, s.Engine))
 		return cpu(1), nil
 	}, spec.Spec{N: 1, Engine: "a"}, spec.Spec{N: 1, Engine: "b"}, spec.Spec{N: 2, Engine: "a"}, spec.Spec{N: 2, Engine: "b"})
@@ -48,17 +44,17 @@ func TestSecondRoundReversesTheEngines(t *testing.T) {
 
 func TestFaultsAreCountedInOneRound(t *testing.T) {
 	tried := make(map[string]int)
-	r := newRunner(t, "", 3, func(s spec.Spec) (spec.Sample, error) {
+	r := newRunner("", 3, func(s spec.Spec) (spec.Sample, error) {
 		tried[s.Measure]++
 		return cpu(1), nil
-	}, spec.Spec{Measure: spec.Correct}, spec.Spec{Measure: spec.Moved}, spec.Spec{Measure: spec.Cancel})
+	}, spec.Spec{Measure: spec.Correct}, spec.Spec{Measure: spec.Cancel})
 	require.NoError(t, r.measure(t.Context()))
-	assert.Equal(t, map[string]int{spec.Correct: 1, spec.Moved: 1, spec.Cancel: 3}, tried)
+	assert.Equal(t, map[string]int{spec.Correct: 1, spec.Cancel: 3}, tried)
 }
 
 func TestFailedMeasurementIsNotRepeated(t *testing.T) {
 	tried := make(map[string]int)
-	r := newRunner(t, "", 3, func(s spec.Spec) (spec.Sample, error) {
+	r := newRunner("", 3, func(s spec.Spec) (spec.Sample, error) {
 		if tried[s.Engine]++; s.Engine == "frail" {
 			return spec.Sample{Failure: "crashed"}, nil
 		}
@@ -73,17 +69,16 @@ func TestInterruptedRunContinues(t *testing.T) {
 	part := filepath.Join(t.TempDir(), "part")
 	specs := []spec.Spec{{N: 1, Engine: "a"}, {N: 2, Engine: "a"}, {N: 3, Engine: "a"}}
 	calls := 0
-	interrupted := newRunner(t, part, 2, func(s spec.Spec) (spec.Sample, error) {
+	interrupted := newRunner(part, 2, func(s spec.Spec) (spec.Sample, error) {
 		if calls++; calls == 5 {
 			return spec.Sample{}, context.Canceled
 		}
 		return cpu(float64(s.N)), nil
 	}, specs...)
 	require.ErrorIs(t, interrupted.measure(t.Context()), context.Canceled)
-	require.NoError(t, interrupted.part.Close())
 
 	var tried []int
-	r := newRunner(t, part, 2, func(s spec.Spec) (spec.Sample, error) {
+	r := newRunner(part, 2, func(s spec.Spec) (spec.Sample, error) {
 		tried = append(tried, s.N)
 		return cpu(float64(s.N)), nil
 	}, specs...)
@@ -96,11 +91,13 @@ func TestInterruptedRunContinues(t *testing.T) {
 
 func TestRunOfAnotherCommitIsNotContinued(t *testing.T) {
 	part := filepath.Join(t.TempDir(), "part")
-	newRunner(t, part, 1, nil)
-	_, err := results.OpenPart(part, &results.Results{Commit: "def"})
-	assert.ErrorContains(t, err, "at commit abc")
-	_, err = results.OpenPart(part, &results.Results{Commit: "abc-dirty"})
-	assert.ErrorContains(t, err, "the working tree has changes")
+	sample := func(spec.Spec) (spec.Sample, error) { return cpu(1), nil }
+	require.NoError(t, newRunner(part, 1, sample, spec.Spec{Engine: "a"}).measure(t.Context()))
+	for commit, want := range map[string]string{"def": "at commit abc", "abc-dirty": "the working tree has changes"} {
+		r := newRunner(part, 1, sample, spec.Spec{Engine: "a"})
+		r.results.Commit = commit
+		assert.ErrorContains(t, r.measure(t.Context()), want)
+	}
 }
 
 func TestEveryMeasurementIsPlannedOnce(t *testing.T) {

@@ -16,18 +16,16 @@ const (
 	Heap       = "heap"       // heap per pending timeout, duration of a GC cycle
 	Expire     = "expire"     // a million timeouts due within one second
 	Burst      = "burst"      // several millions due within one second
-	FullSpeed  = "full-speed" // schedule one and cancel the oldest at full speed
 	Sustained  = "sustained"  // a sustained rate; half of the timeouts are cancelled
 	Saturated  = "saturated"  // probes scheduled beforehand, beside busy goroutines
 	Trickle    = "trickle"    // few schedules per second: CPU time and context switches
 	Lone       = "lone"       // one timeout at a time
-	Correct    = "correct"    // early, lost, and repeated timeouts; ignored cancels
-	Moved      = "moved"      // early, lost, and repeated timeouts after resets
+	Correct    = "correct"    // early, lost, and repeated timeouts; ignored cancels and resets
 )
 
 // Measurements lists all of them in the order of a run.
 var Measurements = []string{
-	Schedule, Cancel, ResetAll, Heartbeats, Heap, Expire, Burst, FullSpeed, Sustained, Saturated, Trickle, Lone, Correct, Moved,
+	Schedule, Cancel, ResetAll, Heartbeats, Heap, Expire, Burst, Sustained, Saturated, Trickle, Lone, Correct,
 }
 
 // Spec is one measurement of one engine: the work of one child process.
@@ -44,7 +42,7 @@ type Spec struct {
 }
 
 // CountsFaults reports whether s looks for faults of 100,000 timeouts. One round suffices.
-func (s Spec) CountsFaults() bool { return s.Measure == Correct || s.Measure == Moved }
+func (s Spec) CountsFaults() bool { return s.Measure == Correct }
 
 // Case returns the spec without its engine. A case compares engines.
 func (s Spec) Case() Spec {
@@ -72,7 +70,7 @@ func (s Spec) String() string {
 	return text + " " + s.Engine
 }
 
-// The metrics of samples. Less is better, except for PerSec.
+// The metrics of samples. Less is better.
 const (
 	WallNs    = "wall_ns"    // time of a producer per operation
 	CPUNs     = "cpu_ns"     // CPU time of the process per operation
@@ -96,7 +94,6 @@ const (
 	Revived  = "revived"  // fired after a timely cancel
 	Refused  = "refused"  // a cancel returned false long before the deadline
 	Behind   = "behind"   // percentage of operations not made in time
-	PerSec   = "per_s"    // operations per second: more is better
 	StallMs  = "stall_ms" // the longest stall of a bystander
 	DoneMs   = "done_ms"  // from the first deadline until all had fired
 	PeakMB   = "peak_mb"  // peak memory of the process
