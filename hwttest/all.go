@@ -56,7 +56,6 @@ type tally map[hwt.Timeout]int
 
 // once asserts that All yielded each of want once, and no timeout twice.
 func (all tally) once(tb testing.TB, want []hwt.Timeout) {
-	tb.Helper()
 	missed, twice := 0, 0
 	for _, timeout := range want {
 		if all[timeout] == 0 {

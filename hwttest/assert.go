@@ -3,7 +3,9 @@ package hwttest
 import (
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -12,17 +14,16 @@ import (
 // methods return whether the condition holds. They take an optional message: a value,
 // or a format with its arguments.
 //
-// This package uses no assertion library, so that importing it adds no dependency.
+// This package uses no assertion library, so that importing it adds no dependency. Checks
+// assert millions of times, so the methods neither format nor look for their caller unless
+// they fail.
 type assertion struct{ fatal bool }
 
 var assert, require = assertion{fatal: false}, assertion{fatal: true}
 
-// report fails tb with text and msg, unless ok.
-func (a assertion) report(tb testing.TB, ok bool, text string, msg []any) bool {
-	tb.Helper()
-	if ok {
-		return true
-	}
+// fail fails tb, and returns false.
+func (a assertion) fail(tb testing.TB, msg []any, format string, args ...any) bool {
+	text := fmt.Sprintf(format, args...)
 	if len(msg) > 0 {
 		format, isText := msg[0].(string)
 		if !isText {
@@ -30,100 +31,96 @@ func (a assertion) report(tb testing.TB, ok bool, text string, msg []any) bool {
 		}
 		text += " (" + fmt.Sprintf(format, msg[1:]...) + ")"
 	}
-	tb.Errorf("%s", text)
+	tb.Errorf("%s: %s", place(), text)
 	if a.fatal {
 		tb.FailNow()
 	}
 	return false
 }
 
-// True fails for false.
+// place returns the line of the failed assertion, and the lines from which it was called.
+func place() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	var lines []string
+	for {
+		frame, more := frames.Next()
+		if file := path.Base(frame.File); strings.Contains(frame.Function, "/hwttest.") && file != "assert.go" && file != "hwttest.go" {
+			lines = append(lines, fmt.Sprintf("%s:%d", file, frame.Line))
+		}
+		if !more {
+			return strings.Join(lines, ", from ")
+		}
+	}
+}
+
 func (a assertion) True(tb testing.TB, ok bool, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, ok, "got false, want true", msg)
+	return ok || a.fail(tb, msg, "got false, want true")
 }
 
-// False fails for true.
 func (a assertion) False(tb testing.TB, not bool, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, !not, "got true, want false", msg)
+	return !not || a.fail(tb, msg, "got true, want false")
 }
 
-// Equal compares integers of different types by value.
+// Equal compares integers of different types by value, and other values deeply.
 func (a assertion) Equal(tb testing.TB, want, got any, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, equal(want, got), fmt.Sprintf("got %v, want %v", got, want), msg)
+	return equal(want, got) || a.fail(tb, msg, "got %v, want %v", got, want)
 }
 
 // Zero fails unless got is the zero value of its type.
 func (a assertion) Zero(tb testing.TB, got any, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, reflect.ValueOf(got).IsZero(), fmt.Sprintf("got %v, want zero", got), msg)
+	return reflect.ValueOf(got).IsZero() || a.fail(tb, msg, "got %v, want zero", got)
 }
 
 // Greater compares numbers of different types by value.
 func (a assertion) Greater(tb testing.TB, got, bound any, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, number(got) > number(bound), fmt.Sprintf("got %v, want more than %v", got, bound), msg)
+	return number(got) > number(bound) || a.fail(tb, msg, "got %v, want more than %v", got, bound)
 }
 
 // LessOrEqual compares numbers of different types by value.
 func (a assertion) LessOrEqual(tb testing.TB, got, bound any, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, number(got) <= number(bound), fmt.Sprintf("got %v, want at most %v", got, bound), msg)
+	return number(got) <= number(bound) || a.fail(tb, msg, "got %v, want at most %v", got, bound)
 }
 
 // Nil fails for an interface that holds a nil pointer.
 func (a assertion) Nil(tb testing.TB, got any, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, got == nil, fmt.Sprintf("got %v, want nil", got), msg)
+	return got == nil || a.fail(tb, msg, "got %v, want nil", got)
 }
 
 func (a assertion) NotNil(tb testing.TB, got any, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, got != nil, "got nil", msg)
+	return got != nil || a.fail(tb, msg, "got nil")
 }
 
 // Len, Empty and NotEmpty take a slice or a string.
 func (a assertion) Len(tb testing.TB, got any, want int, msg ...any) bool {
-	tb.Helper()
 	n := reflect.ValueOf(got).Len()
-	return a.report(tb, n == want, fmt.Sprintf("got length %d, want %d", n, want), msg)
+	return n == want || a.fail(tb, msg, "got length %d, want %d", n, want)
 }
 
-func (a assertion) Empty(tb testing.TB, got any, msg ...any) bool {
-	tb.Helper()
-	return a.Len(tb, got, 0, msg...)
-}
+func (a assertion) Empty(tb testing.TB, got any, msg ...any) bool { return a.Len(tb, got, 0, msg...) }
 
 func (a assertion) NotEmpty(tb testing.TB, got any, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, reflect.ValueOf(got).Len() > 0, "got length 0", msg)
+	return reflect.ValueOf(got).Len() > 0 || a.fail(tb, msg, "got length 0")
 }
 
 func (a assertion) Contains(tb testing.TB, text, part string, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, strings.Contains(text, part), fmt.Sprintf("got %q, want %q in it", text, part), msg)
+	return strings.Contains(text, part) || a.fail(tb, msg, "got %q, want %q in it", text, part)
 }
 
 func (a assertion) NotContains(tb testing.TB, text, part string, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, !strings.Contains(text, part), fmt.Sprintf("got %q, want no %q in it", text, part), msg)
+	return !strings.Contains(text, part) || a.fail(tb, msg, "got %q, want no %q in it", text, part)
 }
 
 func (a assertion) NoError(tb testing.TB, err error, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, err == nil, fmt.Sprintf("got error %v", err), msg)
+	return err == nil || a.fail(tb, msg, "got error %v", err)
 }
 
 func (a assertion) ErrorIs(tb testing.TB, err, target error, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, errors.Is(err, target), fmt.Sprintf("got error %v, want %v", err, target), msg)
+	return errors.Is(err, target) || a.fail(tb, msg, "got error %v, want %v", err, target)
 }
 
 func (a assertion) ErrorAs(tb testing.TB, err error, target any, msg ...any) bool {
-	tb.Helper()
-	return a.report(tb, errors.As(err, target), fmt.Sprintf("got error %v (%[1]T), want a %T", err, target), msg)
+	return errors.As(err, target) || a.fail(tb, msg, "got error %v (%[1]T), want a %T", err, target)
 }
 
 // equal reports deep equality, or the equality of two integers.

@@ -30,7 +30,6 @@ func probes(n int) ([]*probe, []hwt.TimerTask) {
 
 // scheduleBatch is NewTimeouts for n probes, where it must succeed.
 func scheduleBatch(tb testing.TB, e hwt.Engine, n int, delay time.Duration) ([]*probe, []hwt.Timeout) {
-	tb.Helper()
 	all, tasks := probes(n)
 	timeouts, err := e.NewTimeouts(tasks, delay)
 	require.NoError(tb, err)

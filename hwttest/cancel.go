@@ -15,7 +15,6 @@ var cancelChecks = []check{
 	{"PendingFallsBeforeCancelReturns", fake, pendingFallsAtOnce},
 	{"CancelAgainstExpiryHasOneWinner", fake, cancelAgainstExpiry},
 	{"CancelOfAnotherFromATaskHolds", fake, cancelFromTask},
-	{"CancelDuringTheWait", fake, cancelOnTheWay},
 }
 
 func cancelledNeverRuns(tb testing.TB, newTimer factory) {
@@ -141,19 +140,4 @@ func cancelFromTask(tb testing.TB, newTimer factory) {
 	}
 	assert.Zero(tb, e.Pending())
 	balanced(tb, e)
-}
-
-// cancelOnTheWay cancels at many times of a long wait, so that an engine that moves
-// its timeouts meets a cancel in each place.
-func cancelOnTheWay(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	const wait = 5000 * tick
-	tasks, timeouts := scheduleAll(tb, e, 500, wait, newProbe)
-	for _, timeout := range timeouts {
-		assert.True(tb, timeout.Cancel())
-		time.Sleep(wait / 500)
-	}
-	pass(2 * wait)
-	allRan(tb, 0, tasks)
-	assert.Zero(tb, e.Pending())
 }

@@ -49,7 +49,6 @@ func stopAndCount(e hwt.Engine) {
 // conservation asserts that each of fates ended once, and that the engine counted the
 // same ends. No call or task may be in progress.
 func conservation(tb testing.TB, e hwt.Engine, fates []*fate) {
-	tb.Helper()
 	var sum [3]int64
 	for _, f := range fates {
 		total := int32(0)

@@ -47,7 +47,6 @@ func (m *mark) at() time.Time {
 
 // schedule is NewTimeout, and fails the check on an error.
 func schedule(tb testing.TB, e hwt.Engine, task hwt.TimerTask, delay time.Duration) hwt.Timeout {
-	tb.Helper()
 	timeout, err := e.NewTimeout(task, delay)
 	require.NoError(tb, err)
 	require.NotNil(tb, timeout)
@@ -56,7 +55,6 @@ func schedule(tb testing.TB, e hwt.Engine, task hwt.TimerTask, delay time.Durati
 
 // scheduleAll schedules n new tasks with the same delay.
 func scheduleAll[T hwt.TimerTask](tb testing.TB, e hwt.Engine, n int, delay time.Duration, newTask func() T) ([]T, []hwt.Timeout) {
-	tb.Helper()
 	tasks, timeouts := make([]T, n), make([]hwt.Timeout, n)
 	for i := range tasks {
 		tasks[i] = newTask()
@@ -94,7 +92,6 @@ func between(tb testing.TB, at, earliest, latest time.Time, msg string, args ...
 
 // ranOnTime asserts that p ran once, at the deadline or within a tick of it.
 func ranOnTime(tb testing.TB, p *probe, deadline time.Time, msg string, args ...any) {
-	tb.Helper()
 	if !assert.Equal(tb, 1, p.ran.count(), "runs") {
 		return
 	}
@@ -103,7 +100,6 @@ func ranOnTime(tb testing.TB, p *probe, deadline time.Time, msg string, args ...
 
 // worksOnTime asserts that a new timeout expires on time.
 func worksOnTime(tb testing.TB, e hwt.Engine, delay time.Duration, msg string, args ...any) {
-	tb.Helper()
 	p, now := new(probe), time.Now()
 	schedule(tb, e, p, delay)
 	pass(delay + 2*tick)
@@ -112,7 +108,6 @@ func worksOnTime(tb testing.TB, e hwt.Engine, delay time.Duration, msg string, a
 
 // worksOutside asserts on the real clock that a new timeout expires.
 func worksOutside(tb testing.TB, e hwt.Engine, what string) {
-	tb.Helper()
 	p := new(probe)
 	schedule(tb, e, p, 0)
 	eventually(tb, what, func() bool { return p.ran.count() > 0 })
@@ -120,7 +115,6 @@ func worksOutside(tb testing.TB, e hwt.Engine, what string) {
 
 // allRan asserts that each task ran so many times.
 func allRan(tb testing.TB, times int, tasks []*probe) {
-	tb.Helper()
 	for i, p := range tasks {
 		assert.Equal(tb, times, p.ran.count(), "runs of task %d", i)
 	}
@@ -149,13 +143,11 @@ func eventually(tb testing.TB, what string, met func() bool) bool {
 // same asserts that want and got are identical. It does not read the memory that they
 // point to, since other goroutines may write it.
 func same(tb testing.TB, want, got any, what string) bool {
-	tb.Helper()
 	return assert.True(tb, want == got, "not the same: "+what)
 }
 
 // contains asserts that all contains each timeout of part.
 func contains(tb testing.TB, all, part []hwt.Timeout) bool {
-	tb.Helper()
 	known := make(map[hwt.Timeout]bool)
 	for _, timeout := range all {
 		known[timeout] = true
@@ -171,7 +163,6 @@ func contains(tb testing.TB, all, part []hwt.Timeout) bool {
 
 // sameTimeouts asserts that want and got contain the same timeouts, in any order.
 func sameTimeouts(tb testing.TB, want, got []hwt.Timeout) bool {
-	tb.Helper()
 	count := make(map[hwt.Timeout]int)
 	for _, timeout := range want {
 		count[timeout]++
@@ -189,7 +180,6 @@ func sameTimeouts(tb testing.TB, want, got []hwt.Timeout) bool {
 
 // balanced asserts that the counts add up. No call or task may be in progress.
 func balanced(tb testing.TB, e hwt.Engine) hwt.Stats {
-	tb.Helper()
 	s := e.Stats()
 	assert.Equal(tb, s.Accepted, s.Pending+s.Expired+s.Cancelled+s.Unprocessed, "accepted = pending+expired+cancelled+unprocessed: %+v", s)
 	assert.Equal(tb, s.Pending, e.Pending(), "Stats and Pending disagree")

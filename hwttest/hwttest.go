@@ -14,7 +14,7 @@
 //
 // Each check is a subtest with a name that states one claim. Most checks run in fake time, in a
 // bubble of testing/synctest: hours pass in an instant, and times are exact. The others run on
-// the real clock, as races need several processors. Together they take about ten seconds.
+// the real clock, as races need several processors. Together they take about five seconds.
 //
 // Outside this module, the package imports only the standard library, so it adds no
 // dependency.
@@ -109,7 +109,6 @@ func themes() []theme {
 		{"Limit", limitChecks},
 		{"Linger", lingerChecks},
 		{"Inside", insideChecks},
-		{"FakeTime", fakeTimeChecks},
 		{"Bubbles", bubbleChecks},
 		{"Observed", observedChecks},
 		{"Event", eventChecks},
@@ -183,7 +182,6 @@ const tick = 10 * time.Millisecond
 
 // start makes the engine of a check, and stops it at the end of the check.
 func (newTimer factory) start(tb testing.TB, c Options) hwt.Engine {
-	tb.Helper()
 	if c.TickDuration == 0 {
 		c.TickDuration = tick
 	}

@@ -14,7 +14,6 @@ var insideChecks = []check{
 	{"TaskMayScheduleItselfAgain", fake, rearms},
 	{"TaskMayScheduleForNow", fake, rearmsNow},
 	{"TaskThatSchedulesItselfForeverEndsWithStop", fake, rearmsForever},
-	{"TasksMayScheduleMany", fake, fanOut},
 }
 
 func everyMethodInside(tb testing.TB, newTimer factory) {
@@ -110,31 +109,10 @@ func rearmsForever(tb testing.TB, newTimer factory) {
 	pass(100*tick + tick/2)
 	assert.Greater(tb, ran.Load(), int64(50*loops))
 	unprocessed := e.Stop()
-	pass(time.Minute)
+	pass(time.Second)
 	before := ran.Load()
 	assert.Equal(tb, loops, len(unprocessed)+int(refused.Load()), "each loop ends in one place")
-	pass(time.Minute)
+	pass(time.Second)
 	assert.Equal(tb, before, ran.Load())
-	assert.Zero(tb, balanced(tb, e).Pending)
-}
-
-func fanOut(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	var ran atomic.Int64
-	var tree func(depth int) hwt.TimerTask
-	tree = func(depth int) hwt.TimerTask {
-		return task(func(hwt.Timeout) {
-			ran.Add(1)
-			for range 3 {
-				if depth > 0 {
-					_, err := e.NewTimeout(tree(depth-1), upTo(3*tick))
-					assert.NoError(tb, err)
-				}
-			}
-		})
-	}
-	schedule(tb, e, tree(6), tick)
-	pass(50 * tick)
-	assert.Equal(tb, (3*3*3*3*3*3*3-1)/2, ran.Load())
 	assert.Zero(tb, balanced(tb, e).Pending)
 }

@@ -16,7 +16,6 @@ var isolationChecks = []check{
 	{"BadTaskAffectsNoOther", fake, badTasks},
 	{"BadTaskIsLoggedByDefault", fake, badTaskLogged},
 	{"BadErrorHandlerAffectsNoOther", fake, badHandlers},
-	{"BadTasksOfOneTickAffectNoOther", fake, badTasksTogether},
 	{"BlockedTaskOnlyDelaysTimeouts", fake, blockedTask},
 }
 
@@ -67,36 +66,43 @@ func (r *reports) take() []report {
 	return all
 }
 
+// badTasks runs bad tasks beside good ones of the same tick, and of earlier and later ones.
 func badTasks(tb testing.TB, newTimer factory) {
-	var reported reports
-	e := newTimer.start(tb, Options{ErrorHandler: reported.handle})
-	for _, bad := range badOnes() {
-		begin := time.Now()
-		before, beside, after := new(probe), new(probe), new(probe)
-		schedule(tb, e, before, tick)
-		timeout := schedule(tb, e, hwt.TaskFunc(bad.run), 2*tick)
-		schedule(tb, e, beside, 2*tick)
-		schedule(tb, e, after, 5*tick)
-		pass(10 * tick)
+	for name, run := range map[string]hwt.Executor{"without": nil, "inline": executor(inline), "elsewhere": executor(elsewhere)} {
+		var reported reports
+		e := newTimer.start(tb, Options{ErrorHandler: reported.handle, Executor: run})
+		for _, bad := range badOnes() {
+			msg := "a task that " + bad.name + ", executor " + name
+			begin := time.Now()
+			before, after := new(probe), new(probe)
+			schedule(tb, e, before, tick)
+			timeout := schedule(tb, e, hwt.TaskFunc(bad.run), 2*tick)
+			beside, _ := scheduleAll(tb, e, 3, 2*tick, newProbe)
+			another := schedule(tb, e, hwt.TaskFunc(bad.run), 2*tick)
+			schedule(tb, e, after, 5*tick)
+			pass(10 * tick)
 
-		ranOnTime(tb, before, begin.Add(tick), "%s", bad.name)
-		ranOnTime(tb, beside, begin.Add(2*tick), "%s", bad.name)
-		ranOnTime(tb, after, begin.Add(5*tick), "%s", bad.name)
-		assert.True(tb, timeout.IsExpired(), bad.name)
-		all := reported.take()
-		if assert.Len(tb, all, 1, bad.name) {
-			same(tb, timeout, all[0].timeout, "the timeout reported when a task "+bad.name)
-			bad.assertReported(tb, all[0].err)
+			ranOnTime(tb, before, begin.Add(tick), "%s", msg)
+			for _, p := range beside {
+				ranOnTime(tb, p, begin.Add(2*tick), "%s", msg)
+			}
+			ranOnTime(tb, after, begin.Add(5*tick), "%s", msg)
+			assert.True(tb, timeout.IsExpired(), msg)
+			var subjects []hwt.Timeout
+			for _, r := range reported.take() {
+				subjects = append(subjects, r.timeout)
+				bad.assertReported(tb, r.err)
+			}
+			sameTimeouts(tb, []hwt.Timeout{timeout, another}, subjects)
 		}
+		s := balanced(tb, e)
+		assert.Equal(tb, 4, s.Failed, "the error and the Goexit")
+		assert.Equal(tb, 8, s.Panics)
+		assert.Zero(tb, s.Pending)
 	}
-	s := balanced(tb, e)
-	assert.Equal(tb, 2, s.Failed, "the error and the Goexit")
-	assert.Equal(tb, 4, s.Panics)
-	assert.Zero(tb, s.Pending)
 }
 
 func (bad badTask) assertReported(tb testing.TB, err error) {
-	tb.Helper()
 	require.NotNil(tb, err, bad.name)
 	if bad.err != nil {
 		assert.ErrorIs(tb, err, bad.err, bad.name)
@@ -136,29 +142,6 @@ func badHandlers(tb testing.TB, newTimer factory) {
 		}
 		assert.Zero(tb, balanced(tb, e).Pending)
 	}
-}
-
-// badTasksTogether alternates bad tasks and good ones in the same tick.
-func badTasksTogether(tb testing.TB, newTimer factory) {
-	var reported reports
-	e := newTimer.start(tb, Options{ErrorHandler: reported.handle})
-	begin := time.Now()
-	var good []*probe
-	const rounds = 20
-	for range rounds {
-		for _, bad := range badOnes() {
-			schedule(tb, e, hwt.TaskFunc(bad.run), 3*tick)
-			good = append(good, new(probe))
-			schedule(tb, e, good[len(good)-1], 3*tick)
-		}
-	}
-	pass(5 * tick)
-	for _, p := range good {
-		ranOnTime(tb, p, begin.Add(3*tick), "among bad ones")
-	}
-	assert.Len(tb, reported.take(), rounds*len(badOnes()))
-	worksOnTime(tb, e, tick, "afterwards")
-	assert.Equal(tb, 2*len(good)+1, balanced(tb, e).Expired)
 }
 
 // blockedTask blocks past the deadlines of other tasks. These may be late, but all of

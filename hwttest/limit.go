@@ -24,7 +24,6 @@ var limitChecks = []check{
 
 // refused asserts that e is full, and reports it with Netty's numbers.
 func refused(tb testing.TB, e hwt.Engine, limit int64) {
-	tb.Helper()
 	timeout, err := e.NewTimeout(nothing, time.Second)
 	require.Nil(tb, timeout)
 	require.ErrorIs(tb, err, hwt.ErrTooManyPending)

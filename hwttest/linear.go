@@ -118,7 +118,6 @@ func linearizable(tb testing.TB, newTimer factory) {
 // liveThrough records the operations of several goroutines on one timeout until it
 // ends, and a little longer.
 func liveThrough(tb testing.TB, e hwt.Engine) []lifeEvent {
-	tb.Helper()
 	var mu sync.Mutex
 	var history []lifeEvent
 	begin := time.Now()

@@ -14,11 +14,11 @@ var lingerChecks = []check{
 	{"IdleTimerDoesNotWake", fake, idleDoesNotWake},
 	{"IdleTimerStopsImmediately", fake, idleStops},
 	// Real: the garbage collector does not run in fake time.
-	{"CancelledTaskIsCollectable", realClock, cancelledCollectable},
-	{"CancelledTaskIsCollectableAmongPendingOnes", realClock, cancelledCollectableAmongOthers},
-	{"ResetAndCancelledTaskIsCollectable", realClock, resetCollectable},
-	{"ExpiredTaskIsCollectable", realClock, expiredCollectable},
-	{"StoppedTaskIsCollectable", realClock, stoppedCollectable},
+	{"CancelledTaskIsCollectable", realClock, collectable(dropCancelled)},
+	{"CancelledTaskIsCollectableAmongPendingOnes", realClock, collectable(dropCancelledAmongOthers)},
+	{"ResetAndCancelledTaskIsCollectable", realClock, collectable(dropReset)},
+	{"ExpiredTaskIsCollectable", realClock, collectable(dropExpired)},
+	{"StoppedTaskIsCollectable", realClock, collectable(dropStopped)},
 	{"AbandonedTimerIsCollectable", realClock, abandoned},
 }
 
@@ -26,7 +26,6 @@ var lingerChecks = []check{
 func idleDoesNotWake(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	idle := func(when string) {
-		tb.Helper()
 		pass(3 * tick) // The worker may need two ticks to become idle.
 		before := e.Stats()
 		pass(time.Hour)
@@ -76,7 +75,6 @@ func dropped(use func(*ballast)) weak.Pointer[ballast] {
 
 // collected asserts that all tasks have been collected some time after two ticks.
 func collected(tb testing.TB, tick time.Duration, tasks []weak.Pointer[ballast]) {
-	tb.Helper()
 	time.Sleep(3 * tick)
 	if !eventually(tb, "all collected", func() bool { return uncollected(tasks) == 0 }) {
 		tb.Logf("%d of %d tasks still referenced", uncollected(tasks), len(tasks))
@@ -98,7 +96,6 @@ const realTick = time.Millisecond
 
 // drop schedules n tasks, ends each with end, and keeps no reference to them.
 func drop(tb testing.TB, e hwt.Engine, n int, delay time.Duration, end func(hwt.Timeout)) []weak.Pointer[ballast] {
-	tb.Helper()
 	tasks := make([]weak.Pointer[ballast], n)
 	for i := range tasks {
 		tasks[i] = dropped(func(task *ballast) { end(schedule(tb, e, task, delay)) })
@@ -108,19 +105,25 @@ func drop(tb testing.TB, e hwt.Engine, n int, delay time.Duration, end func(hwt.
 
 func cancelled(timeout hwt.Timeout) { timeout.Cancel() }
 
-func cancelledCollectable(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{TickDuration: realTick})
+// collectable returns a check that ends tasks in a way and drops all references to them.
+func collectable(end func(tb testing.TB, e hwt.Engine) []weak.Pointer[ballast]) func(testing.TB, factory) {
+	return func(tb testing.TB, newTimer factory) {
+		e := newTimer.start(tb, Options{TickDuration: realTick})
+		collected(tb, realTick, end(tb, e))
+		runtime.KeepAlive(e)
+	}
+}
+
+func dropCancelled(tb testing.TB, e hwt.Engine) []weak.Pointer[ballast] {
 	at := drop(tb, e, 100, time.Hour, cancelled)
 	after := drop(tb, e, 100, time.Hour, func(timeout hwt.Timeout) {
 		time.Sleep(realTick / 10) // Some are cancelled in the intake, some later.
 		timeout.Cancel()
 	})
-	collected(tb, realTick, append(at, after...))
-	runtime.KeepAlive(e)
+	return append(at, after...)
 }
 
-func cancelledCollectableAmongOthers(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{TickDuration: realTick})
+func dropCancelledAmongOthers(tb testing.TB, e hwt.Engine) []weak.Pointer[ballast] {
 	for i := range 1000 {
 		schedule(tb, e, nothing, time.Hour+time.Duration(i)*time.Second)
 	}
@@ -130,40 +133,32 @@ func cancelledCollectableAmongOthers(tb testing.TB, newTimer factory) {
 	for _, timeout := range timeouts {
 		timeout.Cancel()
 	}
-	timeouts = nil
-	collected(tb, realTick, tasks)
 	require.Equal(tb, 1000, e.Pending())
+	return tasks
 }
 
-func resetCollectable(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{TickDuration: realTick})
-	tasks := drop(tb, e, 50, time.Hour, func(timeout hwt.Timeout) {
+func dropReset(tb testing.TB, e hwt.Engine) []weak.Pointer[ballast] {
+	return drop(tb, e, 50, time.Hour, func(timeout hwt.Timeout) {
 		timeout.Reset(2 * time.Hour)
 		time.Sleep(realTick / 5)
 		timeout.Reset(time.Minute)
 		timeout.Reset(3 * time.Hour)
 		timeout.Cancel()
 	})
-	collected(tb, realTick, tasks)
-	runtime.KeepAlive(e)
 }
 
-func expiredCollectable(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{TickDuration: realTick})
+func dropExpired(tb testing.TB, e hwt.Engine) []weak.Pointer[ballast] {
 	tasks := drop(tb, e, 100, 2*realTick, func(hwt.Timeout) {})
 	eventually(tb, "nothing pending", func() bool { return e.Pending() == 0 })
-	collected(tb, realTick, tasks)
-	runtime.KeepAlive(e)
+	return tasks
 }
 
-func stoppedCollectable(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{TickDuration: realTick})
+func dropStopped(tb testing.TB, e hwt.Engine) []weak.Pointer[ballast] {
 	tasks := drop(tb, e, 100, time.Hour, func(hwt.Timeout) {})
 	time.Sleep(3 * realTick)
-	fresh := drop(tb, e, 100, time.Hour, func(hwt.Timeout) {})
+	tasks = append(tasks, drop(tb, e, 100, time.Hour, func(hwt.Timeout) {})...)
 	assert.Len(tb, e.Stop(), 200)
-	collected(tb, realTick, append(tasks, fresh...))
-	runtime.KeepAlive(e)
+	return tasks
 }
 
 // abandoned drops an engine without pending timeouts and without Stop. The engine must be

@@ -25,7 +25,6 @@ func beyond(edge time.Duration) []time.Duration {
 
 // scheduleBeyond schedules several timeouts per delay beyond edge.
 func scheduleBeyond[T hwt.TimerTask](tb testing.TB, e hwt.Engine, edge time.Duration, newTask func() T) (tasks []T, timeouts []hwt.Timeout) {
-	tb.Helper()
 	for _, delay := range beyond(edge) {
 		some, theirs := scheduleAll(tb, e, 10, delay, newTask)
 		tasks, timeouts = append(tasks, some...), append(timeouts, theirs...)

@@ -17,10 +17,8 @@ var observedChecks = []check{
 	{"LatenessMatchesTheTasks", fake, latenessOfTasks},
 	{"ResetsAreCounted", fake, resetsCounted},
 	{"CallerIsTheFirstFrameOutside", fake, callerOutside},
-	{"CallerIsUnknownByDefault", fake, callerUnknown},
 	{"CallerIsUnknownInsideATask", fake, callerInsideTask},
 	{"ProfilesNameTheTask", fake, profilesNameTask},
-	{"ProfilesNameNoTaskByDefault", fake, profilesNameNone},
 }
 
 // latenessOfTasks compares the histogram with the tasks' own measurements.
@@ -80,12 +78,8 @@ func callerOutside(tb testing.TB, newTimer factory) {
 		assert.Contains(tb, frame.File, "once.go")
 		assert.Greater(tb, frame.Line, 0)
 	}
-}
-
-func callerUnknown(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	_, ok := hwt.CallerOf(schedule(tb, e, nothing, tick))
-	assert.False(tb, ok)
+	_, ok := hwt.CallerOf(schedule(tb, newTimer.start(tb, Options{}), nothing, tick))
+	assert.False(tb, ok, "by default")
 }
 
 // callerInsideTask schedules from a task, with no user code on the stack.
@@ -131,12 +125,6 @@ func profilesNameTask(tb testing.TB, newTimer factory) {
 		assert.NotContains(tb, after, "hwt_task", name)
 		e.Stop()
 	}
-}
-
-func profilesNameNone(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	var during string
-	schedule(tb, e, task(func(hwt.Timeout) { during = labels(tb) }), tick)
+	schedule(tb, newTimer.start(tb, Options{}), task(func(hwt.Timeout) { assert.NotContains(tb, labels(tb), "hwt_task", "by default") }), tick)
 	pass(3 * tick)
-	assert.NotContains(tb, during, "hwt_task")
 }

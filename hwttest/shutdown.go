@@ -11,17 +11,17 @@ import (
 )
 
 var shutdownChecks = []check{
-	{"ShutdownReturnsThePendingTimeouts", fake, shutdownReturnsPending},
+	{"ShutdownReturnsThePendingTimeouts", fake, returnsPending(shutDown)},
 	{"ShutdownWaitsForTaskAndCallback", fake, shutdownWaits},
 	{"ShutdownWaitsForTheExecutor", fake, shutdownWaitsForExecutor},
 	{"ShutdownGivesUpWithItsContext", fake, shutdownGivesUp},
 	{"ShutdownCountsQueuedTasks", fake, shutdownCountsExecutor},
 	{"ShutdownWaitsAfterAStopThatGaveUp", fake, shutdownAfterStop},
-	{"ShutdownFromInsideATask", fake, shutdownInsideTask},
+	{"ShutdownFromInsideATask", fake, stopInsideTask(shutDown, nil, executor(inline))},
 	{"ShutdownFromInsideATaskOnAnExecutor", fake, shutdownInsideExecutor},
 	{"ShutdownFromInsideARejection", fake, shutdownInsideRejection},
 	{"ShutdownDoesNotWaitForRejectedTasks", fake, shutdownAfterRefusals},
-	{"ShutdownFromManyGoroutines", realClock, shutdownTogether},
+	{"ShutdownFromManyGoroutines", realClock, stopTogether(byStop, shutDown, shutDown, shutDown)},
 	{"NoTaskRunsAfterShutdown", realClock, nothingRunsAfterShutdown},
 	{"ContextEndsWhenShutdownGivesUp", fake, contextEndsWithShutdown},
 	{"ContextEndsWhenStopGivesUp", fake, contextEndsWithStop},
@@ -34,17 +34,8 @@ func within(tb testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// shutDown is Shutdown with enough time, and fails the check on an error.
-func shutDown(tb testing.TB, e hwt.Engine) []hwt.Timeout {
-	tb.Helper()
-	unprocessed, err := e.Shutdown(context.Background())
-	require.NoError(tb, err)
-	return unprocessed
-}
-
 // gaveUp asserts that err is the error of a Shutdown after the end of its context.
 func gaveUp(tb testing.TB, err error) hwt.ShutdownError {
-	tb.Helper()
 	var left *hwt.ShutdownError
 	require.ErrorAs(tb, err, &left)
 	assert.ErrorIs(tb, err, context.DeadlineExceeded)
@@ -57,32 +48,6 @@ func outlast(tb testing.TB) { tb.Cleanup(func() { time.Sleep(2 * time.Hour) }) }
 
 // sleeps returns a task that takes d.
 func sleeps(d time.Duration) hwt.TimerTask { return task(func(hwt.Timeout) { time.Sleep(d) }) }
-
-func shutdownReturnsPending(tb testing.TB, newTimer factory) {
-	unused := newTimer.start(tb, Options{})
-	assert.Empty(tb, shutDown(tb, unused))
-	e := newTimer.start(tb, Options{})
-	_, want := scheduleAll(tb, e, 10, time.Hour, newProbe)
-	schedule(tb, e, nothing, tick)
-	pass(3 * tick)
-	_, fresh := scheduleAll(tb, e, 10, tick, newProbe)
-	begin := time.Now()
-	sameTimeouts(tb, append(want, fresh...), shutDown(tb, e))
-	assert.Equal(tb, begin, time.Now(), "nothing runs")
-	for _, timeout := range want {
-		assert.True(tb, timeout.IsCancelled())
-	}
-	_, err := e.NewTimeout(nothing, 0)
-	assert.ErrorIs(tb, err, hwt.ErrStopped)
-	assert.Empty(tb, shutDown(tb, e), "again")
-	assert.Empty(tb, e.Stop())
-	over, cancel := context.WithCancel(context.Background())
-	cancel()
-	unprocessed, err := e.Shutdown(over)
-	assert.NoError(tb, err, "a short limit leaves no task behind")
-	assert.Empty(tb, unprocessed)
-	assert.Equal(tb, 20, balanced(tb, e).Unprocessed)
-}
 
 func shutdownWaits(tb testing.TB, newTimer factory) {
 	outlast(tb)
@@ -166,6 +131,8 @@ func shutdownGivesUp(tb testing.TB, newTimer factory) {
 	_, err = e.Shutdown(over)
 	assert.ErrorIs(tb, err, context.Canceled)
 	assert.Empty(tb, shutDown(tb, e), "it waits again")
+	_, err = e.Shutdown(over)
+	assert.NoError(tb, err, "no task is left")
 	between(tb, time.Now(), begin.Add(time.Hour), begin.Add(time.Hour+tick), "the task's end")
 }
 
@@ -199,33 +166,6 @@ func shutdownAfterStop(tb testing.TB, newTimer factory) {
 	assert.Greater(tb, 2*stopWithin, time.Since(begin))
 	assert.Empty(tb, shutDown(tb, e))
 	between(tb, time.Now(), begin.Add(time.Hour), begin.Add(time.Hour+tick), "Shutdown")
-}
-
-func shutdownInsideTask(tb testing.TB, newTimer factory) {
-	outlast(tb)
-	for name, pool := range map[string]hwt.Executor{"plain": nil, "inline": executor(inline)} {
-		e := newTimer.start(tb, Options{Executor: pool})
-		var began, done mark
-		var got []hwt.Timeout
-		var errs []error
-		for range 2 {
-			schedule(tb, e, task(func(hwt.Timeout) {
-				began.set()
-				unprocessed, err := e.Shutdown(within(tb, time.Hour))
-				got, errs = append(got, unprocessed...), append(errs, err)
-				done.set()
-			}), tick)
-		}
-		_, want := scheduleAll(tb, e, 10, time.Hour, newProbe)
-		pass(2 * time.Minute)
-		require.Greater(tb, done.count(), 0, name)
-		assert.Equal(tb, began.at(), done.at(), "Shutdown waited for the task that called it, %s", name)
-		contains(tb, got, want)
-		for _, err := range errs {
-			assert.NoError(tb, err, name)
-		}
-		shutDown(tb, e)
-	}
 }
 
 // stopsWhenRejected is a task that calls stop if the executor rejects it, and then fails.
@@ -330,30 +270,6 @@ func shutdownAfterRefusals(tb testing.TB, newTimer factory) {
 	require.Equal(tb, 5, n.Load())
 	shutDown(tb, e)
 	between(tb, time.Now(), begin.Add(time.Minute+5*tick), begin.Add(time.Minute+7*tick), "Shutdown")
-}
-
-// shutdownTogether uses the real clock because the calls must overlap.
-func shutdownTogether(tb testing.TB, newTimer factory) {
-	for range 20 {
-		e := newTimer.start(tb, Options{})
-		_, want := scheduleAll(tb, e, 1000, time.Hour, newProbe)
-		results := make([][]hwt.Timeout, 6)
-		together(len(results), func(i int) {
-			if i == 0 {
-				results[i] = e.Stop()
-			} else {
-				results[i] = shutDown(tb, e)
-			}
-			for _, timeout := range want {
-				assert.True(tb, timeout.IsCancelled(), "each returns only when all is stopped")
-			}
-		})
-		var got []hwt.Timeout
-		for _, result := range results {
-			got = append(got, result...)
-		}
-		sameTimeouts(tb, want, got)
-	}
 }
 
 // nothingRunsAfterShutdown uses the real clock because tasks must run on one processor

@@ -1,6 +1,7 @@
 package hwttest
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,98 +14,95 @@ import (
 const stopWithin = 5*time.Second + 2*tick
 
 var stopChecks = []check{
-	{"StopReturnsThePendingTimeouts", fake, stopReturnsPending},
-	{"StopOfAnUnusedTimer", fake, stopUnused},
-	{"StopWithEverythingPending", fake, stopEverythingPending},
-	{"StopReturnsNoTimeoutsTwice", fake, stopTwice},
-	{"StopFromManyGoroutines", fake, stopConcurrently},
+	{"StopReturnsThePendingTimeouts", fake, returnsPending(byStop)},
+	{"StopFromManyGoroutines", realClock, stopTogether(byStop, byStop, byStop, byStop)},
 	{"StopEndsItsTimeouts", fake, stopEndsTimeouts},
 	{"StopRejectsNewTimeouts", fake, stopRefuses},
-	{"StopFromInsideATask", fake, stopInsideTask},
-	{"StopFromAGoroutineThatATaskAwaits", fake, stopAwaitedByTask},
+	{"StopFromInsideATask", fake, stopInsideTask(byStop, nil)},
 	{"StopDoesNotWaitForever", fake, stopDuringEndlessTask},
 	{"StopWaitsForARunningTask", fake, stopWaits},
-	{"NoTaskRunsAfterStop", fake, nothingAfterStop},
 	{"NoTaskBeginsAfterStop", realClock, noneBegins},
 	{"StopAfterResets", fake, stopAfterResets},
 }
 
-func stopReturnsPending(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	_, expired := scheduleAll(tb, e, 10, tick, newProbe)
-	_, cancelled := scheduleAll(tb, e, 10, time.Minute, newProbe)
-	_, near := scheduleAll(tb, e, 10, 5*tick, newProbe)
-	_, far := scheduleAll(tb, e, 10, 100*time.Hour, newProbe)
-	pass(3 * tick)
-	for _, timeout := range cancelled {
-		timeout.Cancel()
-	}
-	_, fresh := scheduleAll(tb, e, 10, time.Second, newProbe)
-	freshCancelled := schedule(tb, e, nothing, time.Second)
-	freshCancelled.Cancel()
+// stopper stops an engine.
+type stopper func(tb testing.TB, e hwt.Engine) []hwt.Timeout
 
-	want := append(append(near, far...), fresh...)
-	sameTimeouts(tb, want, e.Stop())
-	for _, timeout := range expired {
-		assert.True(tb, timeout.IsExpired())
-	}
-	s := balanced(tb, e)
-	assert.Equal(tb, [4]int64{0, 10, 11, 30}, [4]int64{s.Pending, s.Expired, s.Cancelled, s.Unprocessed})
+func byStop(_ testing.TB, e hwt.Engine) []hwt.Timeout { return e.Stop() }
+
+// shutDown is Shutdown with enough time, and fails the check on an error.
+func shutDown(tb testing.TB, e hwt.Engine) []hwt.Timeout {
+	unprocessed, err := e.Shutdown(within(tb, 100*time.Hour))
+	require.NoError(tb, err)
+	return unprocessed
 }
 
-func stopUnused(tb testing.TB, newTimer factory) {
-	begin := time.Now()
-	assert.Empty(tb, newTimer.start(tb, Options{}).Stop())
-	started := newTimer.start(tb, Options{})
-	started.Start()
-	assert.Empty(tb, started.Stop())
-	assert.Empty(tb, started.Stop())
-	assert.LessOrEqual(tb, time.Since(begin), 2*tick)
-}
+// returnsPending stops unused engines and one with timeouts in every state.
+func returnsPending(stop stopper) func(testing.TB, factory) {
+	return func(tb testing.TB, newTimer factory) {
+		assert.Empty(tb, stop(tb, newTimer.start(tb, Options{})), "unused")
+		started := newTimer.start(tb, Options{})
+		started.Start()
+		assert.Empty(tb, stop(tb, started), "without a timeout")
 
-func stopEverythingPending(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	var want []hwt.Timeout
-	for i := range 3000 {
-		want = append(want, schedule(tb, e, nothing, time.Duration(i+1)*time.Second))
-		if i == 1500 {
-			pass(tick / 2)
-		}
-	}
-	sameTimeouts(tb, want, e.Stop())
-}
-
-func stopTwice(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	scheduleAll(tb, e, 5, time.Hour, newProbe)
-	assert.Len(tb, e.Stop(), 5)
-	for range 3 {
-		assert.Empty(tb, e.Stop())
-		pass(time.Minute)
-	}
-	assert.Equal(tb, 5, balanced(tb, e).Unprocessed)
-	assert.Zero(tb, e.Pending(), "a second Stop counts nothing down")
-}
-
-func stopConcurrently(tb testing.TB, newTimer factory) {
-	for range 20 {
 		e := newTimer.start(tb, Options{})
-		_, want := scheduleAll(tb, e, 1000, time.Hour, newProbe) // Enough for the calls to overlap.
-		results := make([][]hwt.Timeout, 8)
-		together(len(results), func(i int) {
-			results[i] = e.Stop()
-			for _, timeout := range want {
-				assert.True(tb, timeout.IsCancelled(), "every Stop returns only when all is stopped")
-			}
-		})
-		var got []hwt.Timeout
-		for _, result := range results {
-			if len(result) > 0 {
-				assert.Empty(tb, got, "two calls returned timeouts")
-				got = result
-			}
+		_, expired := scheduleAll(tb, e, 10, tick, newProbe)
+		_, cancelled := scheduleAll(tb, e, 10, time.Minute, newProbe)
+		_, want := scheduleAll(tb, e, 10, 5*tick, newProbe)
+		for i := range 3000 {
+			want = append(want, schedule(tb, e, nothing, time.Duration(i+1)*time.Minute))
 		}
-		sameTimeouts(tb, want, got)
+		pass(3 * tick)
+		for _, timeout := range cancelled {
+			timeout.Cancel()
+		}
+		_, fresh := scheduleAll(tb, e, 10, tick, newProbe)
+		want = append(want, fresh...)
+		schedule(tb, e, nothing, time.Second).Cancel()
+
+		begin := time.Now()
+		sameTimeouts(tb, want, stop(tb, e))
+		assert.Equal(tb, begin, time.Now(), "it waits for nothing")
+		for _, timeout := range expired {
+			assert.True(tb, timeout.IsExpired())
+		}
+		for _, timeout := range want {
+			assert.True(tb, timeout.IsCancelled())
+		}
+		_, err := e.NewTimeout(nothing, 0)
+		assert.ErrorIs(tb, err, hwt.ErrStopped)
+		for range 2 {
+			assert.Empty(tb, stop(tb, e), "again")
+			pass(time.Hour)
+		}
+		s := balanced(tb, e)
+		assert.Equal(tb, [4]int64{0, 10, 11, 3020}, [4]int64{s.Pending, s.Expired, s.Cancelled, s.Unprocessed})
+	}
+}
+
+// stopTogether calls each of stops concurrently. It uses the real clock because the calls
+// must overlap.
+func stopTogether(stops ...stopper) func(testing.TB, factory) {
+	return func(tb testing.TB, newTimer factory) {
+		for range 20 {
+			e := newTimer.start(tb, Options{})
+			_, want := scheduleAll(tb, e, 1000, time.Hour, newProbe)
+			results := make([][]hwt.Timeout, len(stops))
+			together(len(stops), func(i int) {
+				results[i] = stops[i](tb, e)
+				for _, timeout := range want {
+					assert.True(tb, timeout.IsCancelled(), "each returns only when all is stopped")
+				}
+			})
+			var got []hwt.Timeout
+			for _, result := range results {
+				if len(result) > 0 {
+					assert.Empty(tb, got, "two calls returned timeouts")
+					got = result
+				}
+			}
+			sameTimeouts(tb, want, got)
+		}
 	}
 }
 
@@ -149,47 +147,37 @@ func stopRefuses(tb testing.TB, newTimer factory) {
 	assert.Equal(tb, before.Accepted, balanced(tb, e).Accepted)
 }
 
-func stopInsideTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	_, want := scheduleAll(tb, e, 10, time.Hour, newProbe)
-	var got []hwt.Timeout
-	var began, done mark
-	own := schedule(tb, e, task(func(hwt.Timeout) {
-		began.set()
-		got = e.Stop()
-		_, err := e.NewTimeout(nothing, 0)
-		assert.ErrorIs(tb, err, hwt.ErrStopped)
-		assert.Empty(tb, e.Stop(), "again")
-		done.set()
-	}), tick)
-	pass(time.Minute)
-	require.Equal(tb, 1, done.count(), "Stop did not return")
-	assert.Equal(tb, began.at(), done.at(), "Stop waited for the task that called it")
-	sameTimeouts(tb, want, got)
-	assert.True(tb, own.IsExpired(), "the task's own timeout expired")
-	assert.Empty(tb, e.Stop())
-	balanced(tb, e)
-}
-
-// stopAwaitedByTask is a deadlock that Stop cannot detect: the worker waits for a
-// goroutine that waits for the worker.
-func stopAwaitedByTask(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	_, want := scheduleAll(tb, e, 10, time.Hour, newProbe)
-	var got []hwt.Timeout
-	var began, done mark
-	schedule(tb, e, task(func(hwt.Timeout) {
-		began.set()
-		result := make(chan []hwt.Timeout)
-		go func() { result <- e.Stop() }()
-		got = <-result
-		done.set()
-	}), tick)
-	pass(time.Minute)
-	require.Equal(tb, 1, done.count(), "Stop did not return")
-	between(tb, done.at(), began.at(), began.at().Add(stopWithin), "Stop")
-	sameTimeouts(tb, want, got)
-	assert.Empty(tb, e.Stop())
+// stopInsideTask stops an engine from two of its tasks.
+func stopInsideTask(stop stopper, executors ...hwt.Executor) func(testing.TB, factory) {
+	return func(tb testing.TB, newTimer factory) {
+		outlast(tb)
+		for _, pool := range executors {
+			e := newTimer.start(tb, Options{Executor: pool})
+			_, want := scheduleAll(tb, e, 10, time.Hour, newProbe)
+			var mu sync.Mutex
+			var got []hwt.Timeout
+			var began, done mark
+			for range 2 {
+				schedule(tb, e, task(func(timeout hwt.Timeout) {
+					began.set()
+					unprocessed := stop(tb, e)
+					assert.True(tb, timeout.IsExpired(), "the task's own timeout expired")
+					_, err := e.NewTimeout(nothing, 0)
+					assert.ErrorIs(tb, err, hwt.ErrStopped)
+					mu.Lock()
+					defer mu.Unlock()
+					got = append(got, unprocessed...)
+					done.set()
+				}), tick)
+			}
+			pass(2 * time.Minute)
+			require.Greater(tb, done.count(), 0, "it did not return, executor %v", pool)
+			assert.Equal(tb, began.at(), done.at(), "it waited for the task that called it, executor %v", pool)
+			contains(tb, got, want)
+			assert.Empty(tb, stop(tb, e), "again")
+			balanced(tb, e)
+		}
+	}
 }
 
 func stopDuringEndlessTask(tb testing.TB, newTimer factory) {
@@ -216,35 +204,32 @@ func stopDuringEndlessTask(tb testing.TB, newTimer factory) {
 }
 
 func stopWaits(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
 	var began, ended mark
-	schedule(tb, e, task(func(hwt.Timeout) {
+	stopOutlasts(tb, newTimer, &ended, task(func(hwt.Timeout) {
 		began.set()
 		time.Sleep(time.Second)
 		ended.set()
-	}), 0)
-	pass(5 * tick)
-	require.Equal(tb, 1, began.count())
-	stopTogether(e, func() { assert.Equal(tb, 1, ended.count(), "Stop did not wait for the task") })
-	assert.Equal(tb, began.at().Add(time.Second), time.Now(), "Stop waited for longer")
-	pass(time.Minute)
-}
-
-// stopTogether stops e from two goroutines, and calls then after each Stop.
-func stopTogether(e hwt.Engine, then func()) {
-	together(2, func(int) {
-		e.Stop()
-		then()
-	})
+	}), func(hwt.Timeout) {})
+	assert.Equal(tb, began.at().Add(time.Second), ended.at())
 }
 
 func stopWaitsForCancelled(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
 	var ended mark
-	p := &sleepsOnCancel{then: ended.set}
-	require.True(tb, schedule(tb, e, p, time.Hour).Cancel())
-	pass(5 * tick)
-	stopTogether(e, func() { assert.Equal(tb, 1, ended.count(), "Stop did not wait for Cancelled") })
+	stopOutlasts(tb, newTimer, &ended, &sleepsOnCancel{then: ended.set}, func(timeout hwt.Timeout) { timeout.Cancel() })
+}
+
+// stopOutlasts stops an engine from two goroutines while user code runs that ends within a
+// second. end ends the timeout.
+func stopOutlasts(tb testing.TB, newTimer factory, ended *mark, task hwt.TimerTask, end func(hwt.Timeout)) {
+	e := newTimer.start(tb, Options{})
+	end(schedule(tb, e, task, 3*tick))
+	pass(6 * tick)
+	require.Zero(tb, ended.count())
+	together(2, func(int) {
+		e.Stop()
+		assert.Equal(tb, 1, ended.count(), "Stop did not wait")
+	})
+	assert.Equal(tb, ended.at(), time.Now(), "Stop waited for longer")
 	pass(time.Minute)
 }
 
@@ -278,24 +263,6 @@ func noneBegins(tb testing.TB, newTimer factory) {
 		time.Sleep(2 * time.Millisecond)
 		assert.Zero(tb, late.Load(), "tasks began after Stop")
 	}
-}
-
-func nothingAfterStop(tb testing.TB, newTimer factory) {
-	e := newTimer.start(tb, Options{})
-	var stopped atomic.Bool
-	var late mark
-	for i := range 500 {
-		schedule(tb, e, task(func(hwt.Timeout) {
-			if stopped.Load() {
-				late.set()
-			}
-		}), time.Duration(i)*tick/5)
-	}
-	pass(50*tick + tick/2) // Between ticks, no task is being started.
-	require.NotEmpty(tb, e.Stop())
-	stopped.Store(true)
-	pass(time.Hour)
-	assert.Zero(tb, late.count(), "tasks ran after Stop")
 }
 
 // stopAfterResets stops timeouts in buckets that do not match their deadlines.

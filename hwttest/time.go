@@ -26,13 +26,14 @@ var timeChecks = []check{
 
 // aroundTickEdges schedules at several times within a tick. The delays end at, just
 // before and just after the edges of ticks, of powers of two ticks, and of the
-// rotations and levels of the engines.
+// rotations and levels of the engines, up to hours.
 func aroundTickEdges(tb testing.TB, newTimer factory) {
 	e := newTimer.start(tb, Options{})
 	c := newCourse(e, tick)
+	const hour = time.Hour / tick
 	for _, offset := range []time.Duration{0, 1, tick / 3, tick/2 + 1, tick - 1} {
 		time.Sleep(offset)
-		for _, ticks := range []time.Duration{0, 1, 2, 3, 7, 63, 64, 65, 127, 128, 511, 512, 513, 1024, 4095, 4096, 4097, 8192} {
+		for _, ticks := range []time.Duration{0, 1, 2, 3, 7, 63, 64, 65, 127, 128, 511, 512, 513, 1024, 4095, 4096, 4097, 8192, hour, 5*hour + 1} {
 			for _, odd := range []time.Duration{-tick / 2, -1, 0, 1, 333, tick / 2, tick - 1} {
 				if delay := ticks*tick + odd; delay > 0 {
 					c.add(tb, delay)
@@ -40,7 +41,7 @@ func aroundTickEdges(tb testing.TB, newTimer factory) {
 			}
 		}
 	}
-	pass(8195 * tick)
+	pass((5*hour + 4) * tick)
 	c.verify(tb)
 }
 
@@ -91,7 +92,6 @@ func newCourse(e hwt.Engine, tick time.Duration) *course {
 }
 
 func (c *course) add(tb testing.TB, delay time.Duration) {
-	tb.Helper()
 	from := time.Since(c.created)
 	r := runner{new(probe), from, from + delay}
 	schedule(tb, c.e, r.probe, delay)
@@ -101,7 +101,6 @@ func (c *course) add(tb testing.TB, delay time.Duration) {
 // verify asserts that all tasks ran, never before their deadline, and no later than the
 // first edge of a tick from it on.
 func (c *course) verify(tb testing.TB) {
-	tb.Helper()
 	for _, r := range c.runners {
 		require.Equal(tb, 1, r.probe.ran.count(), "runs, scheduled at %v for %v", r.from, r.deadline)
 		edge := (r.deadline + c.tick - 1) / c.tick * c.tick

@@ -37,7 +37,6 @@ func timerThemes() []theme {
 		{"Reset", resetChecks},
 		{"Linear", linearChecks},
 		{"Stop", stopChecks},
-		{"FakeTime", fakeTimeChecks},
 	}
 }
 
